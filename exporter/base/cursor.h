@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads bytes from outside: every read is checked, and after the first overrun everything reads as zero.
+ *
+ * A decoder reads straight down and asks `overrun` once. Integers are assembled from bytes, so alignment and byte order take
+ * care of themselves.
+ */
+#ifndef BASE_CURSOR_H
+#define BASE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct cursor {
+	const uint8_t *at;
+	const uint8_t *end;
+	bool overrun;
+};
+
+static inline struct cursor cursor_over(const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+
+	return (struct cursor){ .at = at, .end = at + size };
+}
+
+static inline size_t cursor_left(const struct cursor *c)
+{
+	return (size_t)(c->end - c->at);
+}
+
+/* The next size bytes, stepped over; NULL (and overrun, and the cursor at its end) when fewer are left. */
+static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
+{
+	const uint8_t *at = c->at;
+
+	if (size > cursor_left(c)) {
+		c->overrun = true;
+		c->at = c->end;
+		return NULL;
+	}
+	c->at += size;
+	return at;
+}
+
+static inline void cursor_skip(struct cursor *c, size_t size)
+{
+	(void)cursor_take(c, size);
+}
+
+static inline uint16_t load_u16(const uint8_t *at)
+{
+	return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static inline uint32_t load_u32(const uint8_t *at)
+{
+	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static inline uint64_t load_u64(const uint8_t *at)
+{
+	return load_u32(at) | (uint64_t)load_u32(at + 4) << 32;
+}
+
+static inline uint8_t cursor_u8(struct cursor *c)
+{
+	const uint8_t *at = cursor_take(c, 1);
+
+	return at ? *at : 0;
+}
+
+static inline uint16_t cursor_u16(struct cursor *c)
+{
+	const uint8_t *at = cursor_take(c, 2);
+
+	return at ? load_u16(at) : 0;
+}
+
+static inline uint32_t cursor_u32(struct cursor *c)
+{
+	const uint8_t *at = cursor_take(c, 4);
+
+	return at ? load_u32(at) : 0;
+}
+
+static inline uint64_t cursor_u64(struct cursor *c)
+{
+	const uint8_t *at = cursor_take(c, 8);
+
+	return at ? load_u64(at) : 0;
+}
+
+/* pointer_size: 4 or 8, of the record. */
+static inline uint64_t cursor_pointer(struct cursor *c, uint8_t pointer_size)
+{
+	return pointer_size == 8 ? cursor_u64(c) : cursor_u32(c);
+}
+
+#endif

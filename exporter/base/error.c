@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What went wrong, as a sentence that gains context on its way up.
+ *
+ * Sentences quote names and values from recordings and configurations, so whatever is formatted is made one line of UTF-8
+ * here, and too much of it ends in "..." rather than within a character.
+ */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* A prefix may be a long path; what it stands in front of is worth more, and keeps at least this much. */
+enum { TEXT_KEPT_SIZE = 256 };
+
+/* Copies as much of text as fits in size bytes with the NUL, as one line of UTF-8. Returns its length. */
+static size_t copy_line(char *line, size_t size, const char *text)
+{
+	size_t left = strlen(text);
+	size_t filled = 0, filled_before_dots = 0;
+
+	while (left > 0) {
+		uint32_t codepoint;
+		char encoded[4];
+		size_t encoded_size;
+		size_t taken = utf8_decode(text, left, &codepoint);
+
+		if (codepoint < 0x20 || codepoint == 0x7f) {
+			codepoint = '?';
+		}
+		encoded_size = utf8_encode(codepoint, encoded);
+		if (encoded_size > size - 1 - filled) {
+			memcpy(line + filled_before_dots, "...", 3);
+			filled = filled_before_dots + 3;
+			break;
+		}
+		memcpy(line + filled, encoded, encoded_size);
+		filled += encoded_size;
+		if (filled + 3 <= size - 1) {
+			filled_before_dots = filled;
+		}
+		text += taken;
+		left -= taken;
+	}
+	line[filled] = '\0';
+	return filled;
+}
+
+bool error_set(struct error *err, enum error_code code, const char *format, ...)
+{
+	char text[2 * sizeof err->text]; /* apart: an argument may be err->text */
+	va_list args;
+
+	if (!err) {
+		return false;
+	}
+	va_start(args, format);
+	if (vsnprintf(text, sizeof text, format, args) < 0) {
+		text[0] = '\0';
+	}
+	va_end(args);
+	err->code = code;
+	copy_line(err->text, sizeof err->text, text);
+	return false;
+}
+
+bool error_prefix(struct error *err, const char *format, ...)
+{
+	char formatted[2 * sizeof err->text];
+	char text[sizeof err->text];
+	size_t text_size, prefix_size, prefix_room;
+	va_list args;
+
+	if (!err) {
+		return false;
+	}
+	va_start(args, format);
+	if (vsnprintf(formatted, sizeof formatted, format, args) < 0) {
+		formatted[0] = '\0';
+	}
+	va_end(args);
+	text_size = strlen(err->text);
+	memcpy(text, err->text, text_size + 1);
+	prefix_room = sizeof err->text - (text_size < TEXT_KEPT_SIZE ? text_size : TEXT_KEPT_SIZE) - 2;
+	prefix_size = copy_line(err->text, prefix_room, formatted);
+	if (text_size > 0) {
+		memcpy(err->text + prefix_size, ": ", 2);
+		copy_line(err->text + prefix_size + 2, sizeof err->text - prefix_size - 2, text);
+	}
+	return false;
+}

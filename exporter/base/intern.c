@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Interned strings: each distinct text has one small id, and keeps it.
+ *
+ * Nothing is ever moved or freed before intern_free(): texts lie in arenas, their entries in chunks, and a hash table that
+ * has grown leaves the old one to readers that still walk it. So a look-up needs no lock, and only the order of stores counts:
+ *
+ *   the text, then its entry (and chunk), then the slot that names the id     slot: release / acquire
+ *   all slots of a grown table, then the pointer to it                       table: release / acquire
+ *
+ * A reader that comes too late or walks an old table misses a text at worst; it then takes the mutex and looks again.
+ */
+#include "base/intern.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/os.h"
+#include "base/text.h"
+
+enum {
+	CHUNK_FIRST_BITS = 8, /* chunk 0 holds 256 entries, each next one twice as many */
+	CHUNK_COUNT = 32 - CHUNK_FIRST_BITS,
+	TABLE_SLOTS_MIN = 512,
+	ARENA_SIZE = 64 * 1024,
+	/* What a text costs besides its bytes, at worst: 32 for an entry in a chunk half full, and at two thirds of
+	 * a table just grown 24 for slots, twice that with the tables before it. Arenas waste little. */
+	TEXT_OVERHEAD_SIZE = 80,
+};
+
+struct entry {
+	const char *text; /* in an arena, NUL-terminated */
+	uint32_t size;
+};
+
+/* A slot holds hash << 32 | id; 0 is a free one, for id 0, the empty text, is never in the table. */
+struct table {
+	struct table *older; /* owned */
+	size_t mask;
+	_Atomic uint64_t slots[];
+};
+
+struct arena {
+	struct arena *older; /* owned */
+	char bytes[];
+};
+
+struct intern {
+	/* Stored with release once the chunk is there; read with acquire. */
+	_Atomic(struct entry *) chunks[CHUNK_COUNT];
+	_Atomic(struct table *) table;
+	uint64_t seed;
+	size_t budget_bytes;
+	atomic_size_t spent_bytes; /* written under mutex; read anywhere, as a hint */
+	atomic_uint_least32_t count; /* ids given, that of the empty text included; likewise */
+	atomic_uint_least64_t refused;
+
+	struct os_mutex mutex; /* guards adding, and what follows */
+	struct arena *arenas;  /* owned; the newest is the one being filled */
+	char *arena_at;        /* in the newest arena, or NULL */
+	size_t arena_left;
+};
+
+static unsigned top_bit(uint64_t value)
+{
+	return 63u - (unsigned)__builtin_clzll(value);
+}
+
+/* Where an id lies: ids are shifted by the size of chunk 0, so that the top bit tells the chunk. */
+static unsigned chunk_of(uint32_t id, size_t *index)
+{
+	uint64_t shifted = (uint64_t)id + (UINT64_C(1) << CHUNK_FIRST_BITS);
+	unsigned top = top_bit(shifted);
+
+	*index = (size_t)(shifted - (UINT64_C(1) << top));
+	return top - CHUNK_FIRST_BITS;
+}
+
+static const struct entry *entry_of(const struct intern *intern, uint32_t id)
+{
+	size_t index;
+	unsigned chunk = chunk_of(id, &index);
+
+	return &atomic_load_explicit(&intern->chunks[chunk], memory_order_acquire)[index];
+}
+
+static uint32_t hash_of(const struct intern *intern, const char *text, size_t size)
+{
+	return (uint32_t)(text_hash_seeded(text, size, intern->seed) >> 32);
+}
+
+/* The id of a text that is not empty; INTERN_NONE when it is not there (yet). */
+static uint32_t find(const struct intern *intern, const char *text, size_t size, uint32_t hash)
+{
+	/* Pairs with the release in grow(). */
+	struct table *table = atomic_load_explicit(&intern->table, memory_order_acquire);
+
+	for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
+		/* Pairs with the release in put(): the entry and its text are there. */
+		uint64_t slot = atomic_load_explicit(&table->slots[i], memory_order_acquire);
+
+		if (slot == 0) {
+			return INTERN_NONE;
+		}
+		if ((uint32_t)(slot >> 32) == hash) {
+			const struct entry *entry = entry_of(intern, (uint32_t)slot);
+
+			if (entry->size == size && memcmp(entry->text, text, size) == 0) {
+				return (uint32_t)slot;
+			}
+		}
+	}
+}
+
+static void put(struct table *table, uint64_t slot)
+{
+	size_t i = (size_t)(slot >> 32) & table->mask;
+
+	while (atomic_load_explicit(&table->slots[i], memory_order_relaxed) != 0) {
+		i = (i + 1) & table->mask;
+	}
+	/* Pairs with the acquire in find(). */
+	atomic_store_explicit(&table->slots[i], slot, memory_order_release);
+}
+
+static struct table *table_new(size_t slot_count)
+{
+	struct table *table;
+
+	if (slot_count > (SIZE_MAX - sizeof *table) / sizeof table->slots[0]) {
+		return NULL;
+	}
+	table = calloc(1, sizeof *table + slot_count * sizeof table->slots[0]);
+	if (table) {
+		table->mask = slot_count - 1;
+	}
+	return table;
+}
+
+/* With the mutex: makes sure that one more slot leaves a third of the table free. */
+static bool reserve_slot(struct intern *intern, uint32_t count)
+{
+	struct table *table = atomic_load_explicit(&intern->table, memory_order_relaxed);
+	struct table *grown;
+
+	if (count < (table->mask + 1) / 3 * 2) {
+		return true;
+	}
+	grown = table_new(2 * (table->mask + 1));
+	if (!grown) {
+		return false;
+	}
+	for (size_t i = 0; i <= table->mask; i++) {
+		uint64_t slot = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+
+		if (slot != 0) {
+			put(grown, slot);
+		}
+	}
+	grown->older = table;
+	/* Pairs with the acquire in find(). */
+	atomic_store_explicit(&intern->table, grown, memory_order_release);
+	return true;
+}
+
+/* With the mutex: the place of the entry of a new id; NULL without memory. */
+static struct entry *reserve_entry(struct intern *intern, uint32_t id)
+{
+	size_t index;
+	unsigned chunk = chunk_of(id, &index);
+	struct entry *entries;
+
+	if (chunk >= CHUNK_COUNT) {
+		return NULL;
+	}
+	entries = atomic_load_explicit(&intern->chunks[chunk], memory_order_relaxed);
+	if (!entries) {
+		entries = calloc((size_t)1 << (chunk + CHUNK_FIRST_BITS), sizeof *entries);
+		if (!entries) {
+			return NULL;
+		}
+		/* Pairs with the acquire in entry_of(). */
+		atomic_store_explicit(&intern->chunks[chunk], entries, memory_order_release);
+	}
+	return &entries[index];
+}
+
+static struct arena *arena_new(struct intern *intern, size_t size)
+{
+	struct arena *arena = malloc(sizeof *arena + size);
+
+	if (arena) {
+		arena->older = intern->arenas;
+		intern->arenas = arena;
+	}
+	return arena;
+}
+
+/* With the mutex: a lasting copy with a NUL behind it; NULL without memory. */
+static const char *keep_text(struct intern *intern, const char *text, size_t size)
+{
+	char *copy;
+
+	if (size >= ARENA_SIZE / 8) {
+		/* A block of its own; the one being filled stays in use. */
+		struct arena *arena = arena_new(intern, size + 1);
+
+		if (!arena) {
+			return NULL;
+		}
+		copy = arena->bytes;
+	} else {
+		if (size >= intern->arena_left) {
+			struct arena *arena = arena_new(intern, ARENA_SIZE);
+
+			if (!arena) {
+				return NULL;
+			}
+			intern->arena_at = arena->bytes;
+			intern->arena_left = ARENA_SIZE;
+		}
+		copy = intern->arena_at;
+		intern->arena_at += size + 1;
+		intern->arena_left -= size + 1;
+	}
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	return copy;
+}
+
+static bool affordable(const struct intern *intern, size_t size)
+{
+	size_t spent = atomic_load_explicit(&intern->spent_bytes, memory_order_relaxed);
+	size_t left = intern->budget_bytes - spent;
+
+	return size < UINT32_MAX && left >= TEXT_OVERHEAD_SIZE && size < left - TEXT_OVERHEAD_SIZE;
+}
+
+/* With the mutex. */
+static uint32_t add_new(struct intern *intern, const char *text, size_t size, uint32_t hash)
+{
+	uint32_t id = (uint32_t)atomic_load_explicit(&intern->count, memory_order_relaxed);
+	struct entry *entry;
+	const char *copy;
+
+	if (id == INTERN_FULL || !affordable(intern, size)) {
+		return INTERN_FULL;
+	}
+	entry = reserve_entry(intern, id);
+	if (!entry || !reserve_slot(intern, id)) {
+		return INTERN_FULL;
+	}
+	copy = keep_text(intern, text, size);
+	if (!copy) {
+		return INTERN_FULL;
+	}
+	entry->text = copy;
+	entry->size = (uint32_t)size;
+	put(atomic_load_explicit(&intern->table, memory_order_relaxed), (uint64_t)hash << 32 | id);
+	atomic_store_explicit(&intern->count, id + 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&intern->spent_bytes, size + 1 + TEXT_OVERHEAD_SIZE,
+				  memory_order_relaxed);
+	return id;
+}
+
+struct intern *intern_new(size_t budget_bytes, struct error *err)
+{
+	struct intern *intern = calloc(1, sizeof *intern);
+	struct table *table = table_new(TABLE_SLOTS_MIN);
+	struct entry *empty;
+
+	if (!intern || !table) {
+		goto fail;
+	}
+	os_mutex_init(&intern->mutex);
+	atomic_init(&intern->table, table);
+	/* Texts come from recordings: whoever made one must not know which of them collide. */
+	intern->seed = hash_u64(os_unix_time_ns() ^ os_monotonic_ns() << 32) ^ (uintptr_t)intern;
+	intern->budget_bytes = budget_bytes;
+	empty = reserve_entry(intern, INTERN_NONE);
+	if (!empty) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a table of texts");
+		intern_free(intern);
+		return NULL;
+	}
+	empty->text = "";
+	atomic_init(&intern->count, 1);
+	return intern;
+
+fail:
+	error_set(err, ERROR_NO_MEMORY, "no memory for a table of texts");
+	free(table);
+	free(intern);
+	return NULL;
+}
+
+void intern_free(struct intern *intern)
+{
+	struct table *table;
+
+	if (!intern) {
+		return;
+	}
+	table = atomic_load_explicit(&intern->table, memory_order_relaxed);
+	while (table) {
+		struct table *older = table->older;
+
+		free(table);
+		table = older;
+	}
+	while (intern->arenas) {
+		struct arena *older = intern->arenas->older;
+
+		free(intern->arenas);
+		intern->arenas = older;
+	}
+	for (size_t i = 0; i < CHUNK_COUNT; i++) {
+		free(atomic_load_explicit(&intern->chunks[i], memory_order_relaxed));
+	}
+	os_mutex_done(&intern->mutex);
+	free(intern);
+}
+
+uint32_t intern_add(struct intern *intern, const char *text, size_t size)
+{
+	uint32_t hash, id;
+
+	if (size == 0) {
+		return INTERN_NONE;
+	}
+	hash = hash_of(intern, text, size);
+	id = find(intern, text, size, hash);
+	if (id != INTERN_NONE) {
+		return id;
+	}
+	if (!affordable(intern, size)) {
+		/* The same answer as under the mutex, but a flood of new texts does not queue for it. */
+		id = INTERN_FULL;
+	} else {
+		os_mutex_lock(&intern->mutex);
+		id = find(intern, text, size, hash);
+		if (id == INTERN_NONE) {
+			id = add_new(intern, text, size, hash);
+		}
+		os_mutex_unlock(&intern->mutex);
+	}
+	if (id == INTERN_FULL) {
+		atomic_fetch_add_explicit(&intern->refused, 1, memory_order_relaxed);
+	}
+	return id;
+}
+
+uint32_t intern_string(struct intern *intern, const char *string)
+{
+	return intern_add(intern, string, strlen(string));
+}
+
+const char *intern_text(const struct intern *intern, uint32_t id, size_t *size)
+{
+	const struct entry *entry;
+
+	assert(id < atomic_load_explicit(&intern->count, memory_order_relaxed));
+	entry = entry_of(intern, id);
+	if (size) {
+		*size = entry->size;
+	}
+	return entry->text;
+}
+
+size_t intern_count(const struct intern *intern)
+{
+	return atomic_load_explicit(&intern->count, memory_order_relaxed);
+}
+
+uint64_t intern_refused(const struct intern *intern)
+{
+	return atomic_load_explicit(&intern->refused, memory_order_relaxed);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes JSON: the one place that escapes.
+ *
+ * Source: RFC 8259, "The JavaScript Object Notation (JSON) Data Interchange Format".
+ */
+#include "base/json.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum { JSON_DEPTH_MAX = 32 };
+
+/* What has to stand in front of the next key or value. */
+static void separate(struct json *json)
+{
+	uint32_t bit;
+
+	if (json->after_key) {
+		json->after_key = false;
+		return;
+	}
+	if (json->depth == 0) {
+		return;
+	}
+	bit = UINT32_C(1) << (json->depth - 1);
+	if (json->filled & bit) {
+		text_add(json->out, ", ", json->spaced ? 2 : 1);
+	}
+	json->filled |= bit;
+}
+
+static void begin(struct json *json, char bracket)
+{
+	separate(json);
+	text_add_char(json->out, bracket);
+	assert(json->depth < JSON_DEPTH_MAX);
+	json->filled &= ~(UINT32_C(1) << json->depth);
+	json->depth++;
+}
+
+static void end(struct json *json, char bracket)
+{
+	assert(json->depth > 0 && !json->after_key);
+	json->depth--;
+	text_add_char(json->out, bracket);
+}
+
+static void add_escape(struct text *out, uint32_t codepoint)
+{
+	switch (codepoint) {
+	case '"':
+		text_add_string(out, "\\\"");
+		break;
+	case '\\':
+		text_add_string(out, "\\\\");
+		break;
+	case '\b':
+		text_add_string(out, "\\b");
+		break;
+	case '\f':
+		text_add_string(out, "\\f");
+		break;
+	case '\n':
+		text_add_string(out, "\\n");
+		break;
+	case '\r':
+		text_add_string(out, "\\r");
+		break;
+	case '\t':
+		text_add_string(out, "\\t");
+		break;
+	default:
+		text_add_format(out, "\\u%04x", (unsigned)codepoint);
+		break;
+	}
+}
+
+static void add_quoted(struct text *out, const char *text, size_t size)
+{
+	size_t plain = 0; /* start of what needs no escape and is not yet added */
+	size_t at = 0;
+
+	text_add_char(out, '"');
+	while (at < size) {
+		uint32_t codepoint;
+		size_t taken = utf8_decode(text + at, size - at, &codepoint);
+
+		/* DEL and the C1 controls need no escape in JSON, but a terminal that shows it obeys them. */
+		if (codepoint < 0x20 || codepoint == '"' || codepoint == '\\' ||
+		    (codepoint >= 0x7f && codepoint <= 0x9f)) {
+			text_add(out, text + plain, at - plain);
+			add_escape(out, codepoint);
+			plain = at + taken;
+		} else if (codepoint == UTF8_REPLACEMENT) {
+			text_add(out, text + plain, at - plain);
+			text_add_utf8_clean(out, text + at, taken);
+			plain = at + taken;
+		}
+		at += taken;
+	}
+	text_add(out, text + plain, size - plain);
+	text_add_char(out, '"');
+}
+
+void json_init(struct json *json, struct text *out, bool spaced)
+{
+	*json = (struct json){ .out = out, .spaced = spaced };
+}
+
+void json_object_begin(struct json *json)
+{
+	begin(json, '{');
+}
+
+void json_object_end(struct json *json)
+{
+	end(json, '}');
+}
+
+void json_array_begin(struct json *json)
+{
+	begin(json, '[');
+}
+
+void json_array_end(struct json *json)
+{
+	end(json, ']');
+}
+
+void json_key(struct json *json, const char *key)
+{
+	separate(json);
+	add_quoted(json->out, key, strlen(key));
+	text_add(json->out, ": ", json->spaced ? 2 : 1);
+	json->after_key = true;
+}
+
+void json_text(struct json *json, const char *text, size_t size)
+{
+	separate(json);
+	add_quoted(json->out, text, size);
+}
+
+void json_string(struct json *json, const char *string)
+{
+	if (!string) {
+		json_null(json);
+		return;
+	}
+	json_text(json, string, strlen(string));
+}
+
+void json_u64(struct json *json, uint64_t value)
+{
+	separate(json);
+	text_add_u64(json->out, value);
+}
+
+void json_i64(struct json *json, int64_t value)
+{
+	separate(json);
+	text_add_i64(json->out, value);
+}
+
+void json_double(struct json *json, double value)
+{
+	char number[40];
+	/* 15 digits are enough wherever they read back the same (%g drops the zeros), 17 always; below DBL_MIN
+	 * a double has fewer. */
+	int precision = fabs(value) < DBL_MIN ? 1 : 15;
+
+	if (!isfinite(value)) {
+		json_null(json);
+		return;
+	}
+	separate(json);
+	for (; precision <= 17; precision++) {
+		double back;
+
+		snprintf(number, sizeof number, "%.*g", precision, value);
+		back = strtod(number, NULL);
+		if (memcmp(&back, &value, sizeof value) == 0) {
+			break;
+		}
+	}
+	text_add_string(json->out, number);
+}
+
+void json_bool(struct json *json, bool value)
+{
+	separate(json);
+	text_add_string(json->out, value ? "true" : "false");
+}
+
+void json_null(struct json *json)
+{
+	separate(json);
+	text_add_string(json->out, "null");
+}

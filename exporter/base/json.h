@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes JSON: the one place that escapes. Commas and colons take care of themselves.
+ *
+ * Text must be UTF-8; bytes that are not become U+FFFD, so the output is always valid. Nesting is at most 32 deep.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+struct json {
+	struct text *out; /* borrowed */
+	unsigned depth;
+	uint32_t filled; /* bit d: the object or array at depth d has a member */
+	bool after_key;
+	bool spaced; /* ", " and ": " as separators; else "," and ":" */
+};
+
+void json_init(struct json *json, struct text *out, bool spaced);
+void json_object_begin(struct json *json);
+void json_object_end(struct json *json);
+void json_array_begin(struct json *json);
+void json_array_end(struct json *json);
+void json_key(struct json *json, const char *key);
+void json_text(struct json *json, const char *text, size_t size);
+void json_string(struct json *json, const char *string); /* NULL writes null */
+void json_u64(struct json *json, uint64_t value);
+void json_i64(struct json *json, int64_t value);
+void json_double(struct json *json, double value); /* shortest text that reads back the same; NaN and infinities as null */
+void json_bool(struct json *json, bool value);
+void json_null(struct json *json);
+
+#endif

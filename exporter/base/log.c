@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's log: one line on standard error per call.
+ *
+ * A line is put together in memory and written with one write(2), so lines of several threads, or of several programs on
+ * one pipe, stay whole.
+ */
+#include "base/log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+enum { TIMESTAMP_SIZE = 32 };
+
+/* Written before other threads start, read by all. */
+static enum log_level lowest_level = LOG_INFO;
+static enum log_format line_format = LOG_LOGFMT;
+
+static const char *const level_names[] = {
+	[LOG_DEBUG] = "debug",
+	[LOG_INFO] = "info",
+	[LOG_WARNING] = "warning",
+	[LOG_ERROR] = "error",
+};
+
+/* RFC 3339 in UTC, with milliseconds. */
+static void format_time(char out[TIMESTAMP_SIZE], uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / 1000000000);
+	unsigned ms = (unsigned)(unix_ns / 1000000 % 1000);
+	struct tm utc = { 0 };
+	size_t size;
+
+	gmtime_r(&seconds, &utc);
+	size = strftime(out, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%S", &utc);
+	out[size++] = '.';
+	out[size++] = (char)('0' + ms / 100);
+	out[size++] = (char)('0' + ms / 10 % 10);
+	out[size++] = (char)('0' + ms % 10);
+	out[size++] = 'Z';
+	out[size] = '\0';
+}
+
+/* Readers of logfmt split at blanks and at '='; a plain word goes without quotes. */
+static bool plain_word(const char *text)
+{
+	for (const char *at = text; *at; at++) {
+		if (*at <= ' ' || *at > '~' || *at == '"' || *at == '=' || *at == '\\') {
+			return false;
+		}
+	}
+	return *text != '\0';
+}
+
+/* Code points that end a line, move the cursor or turn the direction of writing. */
+static bool steers_terminal(uint32_t codepoint)
+{
+	return codepoint < 0x20 || (codepoint >= 0x7f && codepoint <= 0x9f) ||
+	       (codepoint >= 0x200e && codepoint <= 0x200f) ||
+	       (codepoint >= 0x2028 && codepoint <= 0x202e) ||
+	       (codepoint >= 0x2066 && codepoint <= 0x2069);
+}
+
+static void add_quoted(struct text *line, const char *text)
+{
+	size_t left = strlen(text);
+
+	text_add_char(line, '"');
+	while (left > 0) {
+		uint32_t codepoint;
+		size_t taken = utf8_decode(text, left, &codepoint);
+
+		if (codepoint == '"' || codepoint == '\\') {
+			text_add_char(line, '\\');
+			text_add_char(line, (char)codepoint);
+		} else if (codepoint == '\n') {
+			text_add_string(line, "\\n");
+		} else if (codepoint == '\r') {
+			text_add_string(line, "\\r");
+		} else if (codepoint == '\t') {
+			text_add_string(line, "\\t");
+		} else if (steers_terminal(codepoint)) {
+			text_add_format(line, "\\u%04x", (unsigned)codepoint);
+		} else {
+			char encoded[4];
+
+			text_add(line, encoded, utf8_encode(codepoint, encoded));
+		}
+		text += taken;
+		left -= taken;
+	}
+	text_add_char(line, '"');
+}
+
+static void add_logfmt(struct text *line, const char *timestamp, enum log_level level,
+		       const char *message, const struct log_field *fields)
+{
+	text_add_string(line, "ts=");
+	text_add_string(line, timestamp);
+	text_add_string(line, " level=");
+	text_add_string(line, level_names[level]);
+	text_add_string(line, " msg=");
+	add_quoted(line, message);
+	for (const struct log_field *field = fields; field->name; field++) {
+		text_add_char(line, ' ');
+		text_add_string(line, field->name);
+		text_add_char(line, '=');
+		switch (field->type) {
+		case LOG_FIELD_TEXT:
+			if (plain_word(field->value.text)) {
+				text_add_string(line, field->value.text);
+			} else {
+				add_quoted(line, field->value.text);
+			}
+			break;
+		case LOG_FIELD_U64:
+			text_add_u64(line, field->value.u64);
+			break;
+		case LOG_FIELD_I64:
+			text_add_i64(line, field->value.i64);
+			break;
+		}
+	}
+}
+
+static void add_json(struct text *line, const char *timestamp, enum log_level level,
+		     const char *message, const struct log_field *fields)
+{
+	struct json json;
+
+	json_init(&json, line, false);
+	json_object_begin(&json);
+	json_key(&json, "ts");
+	json_string(&json, timestamp);
+	json_key(&json, "level");
+	json_string(&json, level_names[level]);
+	json_key(&json, "msg");
+	json_string(&json, message);
+	for (const struct log_field *field = fields; field->name; field++) {
+		json_key(&json, field->name);
+		switch (field->type) {
+		case LOG_FIELD_TEXT:
+			json_string(&json, field->value.text);
+			break;
+		case LOG_FIELD_U64:
+			json_u64(&json, field->value.u64);
+			break;
+		case LOG_FIELD_I64:
+			json_i64(&json, field->value.i64);
+			break;
+		}
+	}
+	json_object_end(&json);
+}
+
+/* A log that cannot be written has nowhere to say so. */
+static void write_all(const char *bytes, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = write(STDERR_FILENO, bytes, size);
+
+		if (written < 0 && errno == EINTR) {
+			continue;
+		}
+		if (written <= 0) {
+			return;
+		}
+		bytes += written;
+		size -= (size_t)written;
+	}
+}
+
+void log_configure(enum log_level level, enum log_format format)
+{
+	lowest_level = level;
+	line_format = format;
+}
+
+bool log_level_parse(const char *text, enum log_level *level)
+{
+	if (strcmp(text, "warn") == 0) {
+		*level = LOG_WARNING;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof level_names / sizeof level_names[0]; i++) {
+		if (strcmp(text, level_names[i]) == 0) {
+			*level = (enum log_level)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool log_format_parse(const char *text, enum log_format *format)
+{
+	if (strcmp(text, "logfmt") == 0) {
+		*format = LOG_LOGFMT;
+		return true;
+	}
+	if (strcmp(text, "json") == 0) {
+		*format = LOG_JSON;
+		return true;
+	}
+	return false;
+}
+
+void log_write(enum log_level level, const char *message, const struct log_field *fields)
+{
+	static const char no_memory[] = "level=error msg=\"No memory for a log line\"\n";
+	char timestamp[TIMESTAMP_SIZE];
+	struct text line = { 0 };
+	int saved_errno = errno;
+
+	if (level < lowest_level) {
+		return;
+	}
+	format_time(timestamp, os_unix_time_ns());
+	if (line_format == LOG_JSON) {
+		add_json(&line, timestamp, level, message, fields);
+	} else {
+		add_logfmt(&line, timestamp, level, message, fields);
+	}
+	text_add_char(&line, '\n');
+	if (line.failed) {
+		write_all(no_memory, sizeof no_memory - 1);
+	} else {
+		write_all(line.data, line.size);
+	}
+	text_free(&line);
+	errno = saved_errno;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's log: one line on standard error per call, logfmt or JSON.
+ *
+ *   log_info("Replay started", log_text("file", path), log_u64("buffers", n));
+ *   ts=2026-01-01T00:00:00.000Z level=info msg="Replay started" file=a.etl buffers=12
+ *   {"ts":"2026-01-01T00:00:00.000Z","level":"info","msg":"Replay started","file":"a.etl","buffers":12}
+ *
+ * Only the program logs (main, http, consumer start and end); modules return errors. Text is escaped, and quoted unless
+ * it is a plain word: a value never makes a line or a field of its own. Any thread; a line is written with one call.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+enum log_format { LOG_LOGFMT, LOG_JSON };
+
+struct log_field {
+	const char *name; /* [a-z_]+; NULL ends a list */
+	enum { LOG_FIELD_TEXT, LOG_FIELD_U64, LOG_FIELD_I64 } type;
+	union {
+		const char *text;
+		uint64_t u64;
+		int64_t i64;
+	} value;
+};
+
+static inline struct log_field log_text(const char *name, const char *text)
+{
+	struct log_field field = { .name = name, .type = LOG_FIELD_TEXT };
+
+	field.value.text = text ? text : "";
+	return field;
+}
+
+static inline struct log_field log_u64(const char *name, uint64_t value)
+{
+	struct log_field field = { .name = name, .type = LOG_FIELD_U64 };
+
+	field.value.u64 = value;
+	return field;
+}
+
+static inline struct log_field log_i64(const char *name, int64_t value)
+{
+	struct log_field field = { .name = name, .type = LOG_FIELD_I64 };
+
+	field.value.i64 = value;
+	return field;
+}
+
+/* Before other threads start. Defaults: info, logfmt. */
+void log_configure(enum log_level level, enum log_format format);
+
+/* debug, info, warn|warning, error; logfmt, json. */
+bool log_level_parse(const char *text, enum log_level *level);
+bool log_format_parse(const char *text, enum log_format *format);
+
+void log_write(enum log_level level, const char *message, const struct log_field *fields);
+
+#define log_line(level, ...) log_pick(level, __VA_ARGS__, (struct log_field){ .name = NULL })
+#define log_pick(level, message, ...) log_write((level), (message), (const struct log_field[]){ __VA_ARGS__ })
+#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
+#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What differs between operating systems, for Linux.
+ *
+ * Threads start with signals blocked, all but those that a thread's own mistake raises: the main thread alone is interrupted
+ * by SIGTERM and the like.
+ */
+#include "base/os.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+struct thread_start {
+	void (*run)(void *context);
+	void *context;
+};
+
+struct os_file {
+	int fd;
+	uint64_t size;
+};
+
+/* Only our own code could make these calls fail: a lock that was never made, or is held already. */
+static void must_succeed(int result)
+{
+	assert(result == 0);
+	(void)result;
+}
+
+static uint64_t timespec_ns(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * NS_PER_SECOND + (uint64_t)time->tv_nsec;
+}
+
+/* 0 when the clock cannot be read. */
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	return clock_gettime(clock, &now) == 0 ? timespec_ns(&now) : 0;
+}
+
+static void *thread_main(void *argument)
+{
+	struct thread_start *argument_start = argument;
+	struct thread_start start = *argument_start;
+
+	free(argument_start);
+	start.run(start.context);
+	return NULL;
+}
+
+bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
+		     struct error *err)
+{
+	struct thread_start *start = calloc(1, sizeof *start);
+	sigset_t blocked, before;
+	pthread_t handle;
+	int result;
+
+	if (!start) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory to start a thread");
+	}
+	start->run = run;
+	start->context = context;
+	sigfillset(&blocked);
+	sigdelset(&blocked, SIGSEGV);
+	sigdelset(&blocked, SIGBUS);
+	sigdelset(&blocked, SIGFPE);
+	sigdelset(&blocked, SIGILL);
+	sigdelset(&blocked, SIGABRT);
+	sigdelset(&blocked, SIGTRAP);
+	sigdelset(&blocked, SIGSYS);
+	sigdelset(&blocked, SIGPROF); /* profilers count in every thread */
+	must_succeed(pthread_sigmask(SIG_SETMASK, &blocked, &before));
+	result = pthread_create(&handle, NULL, thread_main, start);
+	must_succeed(pthread_sigmask(SIG_SETMASK, &before, NULL));
+	if (result != 0) {
+		free(start);
+		errno = result;
+		return error_set(err, ERROR_SYSTEM, "a thread cannot be started: %m");
+	}
+	thread->handle = handle;
+	return true;
+}
+
+void os_thread_join(struct os_thread *thread)
+{
+	must_succeed(pthread_join(thread->handle, NULL));
+}
+
+void os_mutex_init(struct os_mutex *mutex)
+{
+	must_succeed(pthread_mutex_init(&mutex->handle, NULL));
+}
+
+void os_mutex_done(struct os_mutex *mutex)
+{
+	must_succeed(pthread_mutex_destroy(&mutex->handle));
+}
+
+void os_mutex_lock(struct os_mutex *mutex)
+{
+	must_succeed(pthread_mutex_lock(&mutex->handle));
+}
+
+void os_mutex_unlock(struct os_mutex *mutex)
+{
+	must_succeed(pthread_mutex_unlock(&mutex->handle));
+}
+
+void os_condition_init(struct os_condition *condition)
+{
+	pthread_condattr_t attributes;
+
+	must_succeed(pthread_condattr_init(&attributes));
+	must_succeed(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC));
+	must_succeed(pthread_cond_init(&condition->handle, &attributes));
+	must_succeed(pthread_condattr_destroy(&attributes));
+}
+
+void os_condition_done(struct os_condition *condition)
+{
+	must_succeed(pthread_cond_destroy(&condition->handle));
+}
+
+bool os_condition_wait(struct os_condition *condition, struct os_mutex *mutex, uint64_t timeout_ns)
+{
+	uint64_t now = os_monotonic_ns();
+	uint64_t until = timeout_ns > INT64_MAX - now ? (uint64_t)INT64_MAX : now + timeout_ns;
+	struct timespec deadline = {
+		.tv_sec = (time_t)(until / NS_PER_SECOND),
+		.tv_nsec = (long)(until % NS_PER_SECOND),
+	};
+	int result = pthread_cond_timedwait(&condition->handle, &mutex->handle, &deadline);
+
+	assert(result == 0 || result == ETIMEDOUT);
+	return result == 0;
+}
+
+void os_condition_wake_all(struct os_condition *condition)
+{
+	must_succeed(pthread_cond_broadcast(&condition->handle));
+}
+
+uint64_t os_monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t os_thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t os_thread_cpu_ns_of(const struct os_thread *thread)
+{
+	clockid_t clock;
+
+	/* A thread that has ended has no clock any more: ESRCH here, or EINVAL when it is read. */
+	if (pthread_getcpuclockid(thread->handle, &clock) != 0) {
+		return 0;
+	}
+	return clock_ns(clock);
+}
+
+uint64_t os_unix_time_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+/* Reads a small file of /proc as a string; false when it is not there. */
+static bool read_proc(const char *path, char *text, size_t text_size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0) {
+		return false;
+	}
+	do {
+		got = read(fd, text, text_size - 1);
+	} while (got < 0 && errno == EINTR);
+	close(fd);
+	if (got <= 0) {
+		return false;
+	}
+	text[got] = '\0';
+	return true;
+}
+
+/*
+ * When this process started. The kernel tells it in clock ticks since boot ("starttime", field 22 of /proc/self/stat,
+ * proc_pid_stat(5)); the boot clock goes with it, and like it counts the time asleep.
+ */
+static uint64_t read_start_time(void)
+{
+	uint64_t unix_now = clock_ns(CLOCK_REALTIME);
+	uint64_t boot_now = clock_ns(CLOCK_BOOTTIME);
+	long ticks_per_second = sysconf(_SC_CLK_TCK);
+	uint64_t start_ns;
+	char stat[1024];
+	const char *at;
+
+	if (ticks_per_second <= 0 || !read_proc("/proc/self/stat", stat, sizeof stat)) {
+		return UINT64_MAX;
+	}
+	/* Field 2 is the program's name in parentheses, with whatever bytes it has. */
+	at = strrchr(stat, ')');
+	for (int field = 2; at && field < 22; field++) {
+		at = strchr(at + 1, ' ');
+	}
+	if (!at) {
+		return UINT64_MAX;
+	}
+	start_ns = strtoull(at, NULL, 10) * (NS_PER_SECOND / (uint64_t)ticks_per_second);
+	if (unix_now < boot_now) {
+		return UINT64_MAX;
+	}
+	return unix_now - boot_now + start_ns;
+}
+
+static uint64_t start_time_unix_ns;
+
+static void read_start_time_once(void)
+{
+	start_time_unix_ns = read_start_time();
+}
+
+static uint64_t count_open_fds(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	uint64_t count = 0;
+
+	if (!directory) {
+		return UINT64_MAX;
+	}
+	while ((entry = readdir(directory))) {
+		count += entry->d_name[0] != '.';
+	}
+	closedir(directory);
+	return count - 1; /* the directory's own */
+}
+
+void os_process_stats(struct os_process_stats *stats)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	long page_size = sysconf(_SC_PAGESIZE);
+	uint64_t virtual_pages, resident_pages;
+	struct rlimit limit;
+	char statm[256];
+
+	/* Once: read anew it would differ by the steps of the clock, and a start time that moves is a restart. */
+	must_succeed(pthread_once(&once, read_start_time_once));
+	*stats = (struct os_process_stats){
+		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.resident_bytes = UINT64_MAX,
+		.virtual_bytes = UINT64_MAX,
+		.start_time_unix_ns = start_time_unix_ns,
+		.open_fds = count_open_fds(),
+		.max_fds = UINT64_MAX,
+	};
+	/* "size resident ...", in pages: proc_pid_statm(5). */
+	if (page_size > 0 && read_proc("/proc/self/statm", statm, sizeof statm) &&
+	    sscanf(statm, "%" SCNu64 " %" SCNu64, &virtual_pages, &resident_pages) == 2) {
+		stats->virtual_bytes = virtual_pages * (uint64_t)page_size;
+		stats->resident_bytes = resident_pages * (uint64_t)page_size;
+	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+		stats->max_fds = limit.rlim_cur;
+	}
+}
+
+struct os_file *os_file_open(const char *path, struct error *err)
+{
+	struct os_file *file = calloc(1, sizeof *file);
+	struct stat facts;
+
+	if (!file) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to open a file");
+		return NULL;
+	}
+	/* Without O_NONBLOCK a pipe would wait for its writer before it could be refused. */
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (file->fd < 0) {
+		error_set(err, ERROR_SYSTEM, "cannot be opened: %m");
+		goto fail;
+	}
+	if (fstat(file->fd, &facts) != 0) {
+		error_set(err, ERROR_SYSTEM, "cannot be examined: %m");
+		goto fail;
+	}
+	if (!S_ISREG(facts.st_mode)) {
+		error_set(err, ERROR_UNSUPPORTED, "is %s, not a regular file",
+			  S_ISDIR(facts.st_mode) ? "a directory" : "a device, pipe or socket");
+		goto fail;
+	}
+	file->size = (uint64_t)facts.st_size;
+	return file;
+
+fail:
+	os_file_close(file);
+	return NULL;
+}
+
+void os_file_close(struct os_file *file)
+{
+	if (!file) {
+		return;
+	}
+	if (file->fd >= 0) {
+		close(file->fd);
+	}
+	free(file);
+}
+
+uint64_t os_file_size(const struct os_file *file)
+{
+	return file->size;
+}
+
+bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
+		  struct error *err)
+{
+	size_t done = 0;
+
+	if (offset >= file->size) {
+		*got = 0;
+		return true;
+	}
+	if (size > file->size - offset) {
+		size = (size_t)(file->size - offset);
+	}
+	while (done < size) {
+		ssize_t step = pread(file->fd, (char *)bytes + done, size - done,
+				     (off_t)(offset + done));
+
+		if (step < 0 && errno == EINTR) {
+			continue;
+		}
+		if (step < 0) {
+			return error_set(err, ERROR_SYSTEM,
+					 "%zu bytes at %" PRIu64 " cannot be read: %m", size - done,
+					 offset + done);
+		}
+		if (step == 0) {
+			return error_set(err, ERROR_SYSTEM,
+					 "ends at %" PRIu64 ", but had %" PRIu64
+					 " bytes when it was opened: cut short meanwhile",
+					 offset + done, file->size);
+		}
+		done += (size_t)step;
+	}
+	*got = done;
+	return true;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text: a growing buffer, comparisons without ASCII case, hashes, numbers.
+ */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_CAPACITY_MIN = 64, DECIMAL_U64_SIZE = 20 };
+
+/* Room for size more bytes and a NUL. */
+static bool text_reserve(struct text *text, size_t size)
+{
+	size_t capacity = text->capacity;
+	char *data;
+
+	if (text->failed) {
+		return false;
+	}
+	if (size < capacity - text->size) {
+		return true; /* with capacity 0 this is never so */
+	}
+	if (size > SIZE_MAX / 2 - text->size - 1) {
+		text->failed = true;
+		return false;
+	}
+	capacity = capacity < TEXT_CAPACITY_MIN ? TEXT_CAPACITY_MIN : capacity;
+	while (capacity <= text->size + size) {
+		capacity *= 2;
+	}
+	data = realloc(text->data, capacity);
+	if (!data) {
+		text->failed = true;
+		return false;
+	}
+	text->data = data;
+	text->capacity = capacity;
+	return true;
+}
+
+void text_add(struct text *text, const char *bytes, size_t size)
+{
+	if (!text_reserve(text, size)) {
+		return;
+	}
+	if (size > 0) {
+		memcpy(text->data + text->size, bytes, size);
+	}
+	text->size += size;
+	text->data[text->size] = '\0';
+}
+
+void text_add_string(struct text *text, const char *string)
+{
+	text_add(text, string, strlen(string));
+}
+
+void text_add_char(struct text *text, char c)
+{
+	text_add(text, &c, 1);
+}
+
+void text_add_format(struct text *text, const char *format, ...)
+{
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (size < 0) {
+		text->failed = true;
+		return;
+	}
+	if (!text_reserve(text, (size_t)size)) {
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(text->data + text->size, (size_t)size + 1, format, args);
+	va_end(args);
+	text->size += (size_t)size;
+}
+
+void text_add_u64(struct text *text, uint64_t value)
+{
+	if (!text_reserve(text, DECIMAL_U64_SIZE)) {
+		return;
+	}
+	text->size += decimal_u64(text->data + text->size, value);
+	text->data[text->size] = '\0';
+}
+
+void text_add_i64(struct text *text, int64_t value)
+{
+	if (value < 0) {
+		text_add_char(text, '-');
+		text_add_u64(text, -(uint64_t)value);
+	} else {
+		text_add_u64(text, (uint64_t)value);
+	}
+}
+
+void text_add_hex(struct text *text, const uint8_t *bytes, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	if (size > SIZE_MAX / 2) {
+		text->failed = true;
+		return;
+	}
+	if (!text_reserve(text, 2 * size)) {
+		return;
+	}
+	for (size_t i = 0; i < size; i++) {
+		text->data[text->size++] = digits[bytes[i] >> 4];
+		text->data[text->size++] = digits[bytes[i] & 0xf];
+	}
+	text->data[text->size] = '\0';
+}
+
+void text_clear(struct text *text)
+{
+	text->size = 0;
+	text->failed = false;
+	if (text->data) {
+		text->data[0] = '\0';
+	}
+}
+
+void text_free(struct text *text)
+{
+	free(text->data);
+	*text = (struct text){ 0 };
+}
+
+bool text_equal_nocase(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	return a_size == b_size && text_starts_nocase(a, a_size, b, b_size);
+}
+
+bool text_starts_nocase(const char *text, size_t size, const char *start, size_t start_size)
+{
+	if (start_size > size) {
+		return false;
+	}
+	for (size_t i = 0; i < start_size; i++) {
+		if (ascii_lower(text[i]) != ascii_lower(start[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end_size)
+{
+	return end_size <= size &&
+	       text_starts_nocase(text + (size - end_size), end_size, end, end_size);
+}
+
+static inline uint64_t load_u64(const char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof word);
+	return word;
+}
+
+static inline uint64_t load_u32(const char *at)
+{
+	uint32_t word;
+
+	memcpy(&word, at, sizeof word);
+	return word;
+}
+
+/* Sets bit 5 in each byte that is an ASCII capital. */
+static inline uint64_t lower_word(uint64_t word)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101);
+	uint64_t low_bits = word & each * 0x7f;
+	uint64_t from_a = low_bits + each * (0x80 - 'A'); /* bit 7: at least 'A' */
+	uint64_t above_z = low_bits + each * (0x7f - 'Z'); /* bit 7: above 'Z' */
+	uint64_t capitals = from_a & ~above_z & ~word & each * 0x80;
+
+	return word | capitals >> 2;
+}
+
+static inline uint64_t hash_word(uint64_t hash, uint64_t word, bool lower)
+{
+	hash = (hash ^ (lower ? lower_word(word) : word)) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+/* Eight bytes a turn; the last word overlaps the one before it, which the size in the start value keeps apart. */
+static inline uint64_t hash_bytes(const char *text, size_t size, uint64_t seed, bool lower)
+{
+	uint64_t hash = seed ^ size * UINT64_C(0xd6e8feb86659fd93);
+
+	if (size >= 8) {
+		for (size_t at = 0; at < size - 8; at += 8) {
+			hash = hash_word(hash, load_u64(text + at), lower);
+		}
+		hash = hash_word(hash, load_u64(text + size - 8), lower);
+	} else if (size >= 4) {
+		hash = hash_word(hash, load_u32(text) << 32 | load_u32(text + size - 4), lower);
+	} else if (size > 0) {
+		hash = hash_word(hash,
+				 (uint64_t)(uint8_t)text[0] << 16 |
+					 (uint64_t)(uint8_t)text[size / 2] << 8 |
+					 (uint64_t)(uint8_t)text[size - 1],
+				 lower);
+	}
+	hash *= UINT64_C(0xbf58476d1ce4e5b9);
+	return hash ^ hash >> 32;
+}
+
+uint64_t text_hash(const char *text, size_t size)
+{
+	return hash_bytes(text, size, 0, false);
+}
+
+uint64_t text_hash_seeded(const char *text, size_t size, uint64_t seed)
+{
+	return hash_bytes(text, size, seed, false);
+}
+
+uint64_t text_hash_nocase(const char *text, size_t size)
+{
+	return hash_bytes(text, size, 0, true);
+}
+
+static size_t decimal_digits(uint64_t value)
+{
+	size_t digits = 1;
+
+	for (;;) {
+		if (value < 10) {
+			return digits;
+		}
+		if (value < 100) {
+			return digits + 1;
+		}
+		if (value < 1000) {
+			return digits + 2;
+		}
+		if (value < 10000) {
+			return digits + 3;
+		}
+		value /= 10000;
+		digits += 4;
+	}
+}
+
+size_t decimal_u64(char *out, uint64_t value)
+{
+	static const char pairs[] = "00010203040506070809"
+				    "10111213141516171819"
+				    "20212223242526272829"
+				    "30313233343536373839"
+				    "40414243444546474849"
+				    "50515253545556575859"
+				    "60616263646566676869"
+				    "70717273747576777879"
+				    "80818283848586878889"
+				    "90919293949596979899";
+	size_t digits = decimal_digits(value);
+	size_t at = digits;
+
+	while (value >= 100) {
+		at -= 2;
+		memcpy(out + at, pairs + 2 * (value % 100), 2);
+		value /= 100;
+	}
+	if (value >= 10) {
+		memcpy(out, pairs + 2 * value, 2);
+	} else {
+		out[0] = (char)('0' + value);
+	}
+	return digits;
+}
+
+char *text_duplicate(const char *text, size_t size)
+{
+	char *copy = malloc(size + 1);
+
+	if (!copy) {
+		return NULL;
+	}
+	if (size > 0) {
+		memcpy(copy, text, size);
+	}
+	copy[size] = '\0';
+	return copy;
+}
+
+bool parse_u64(const char *text, size_t size, uint64_t *value)
+{
+	unsigned base = 10;
+	uint64_t parsed = 0;
+
+	if (size > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+		base = 16;
+		text += 2;
+		size -= 2;
+	}
+	if (size == 0) {
+		return false;
+	}
+	for (size_t i = 0; i < size; i++) {
+		char c = ascii_lower(text[i]);
+		unsigned digit;
+
+		if (c >= '0' && c <= '9') {
+			digit = (unsigned)(c - '0');
+		} else if (base == 16 && c >= 'a' && c <= 'f') {
+			digit = (unsigned)(c - 'a') + 10;
+		} else {
+			return false;
+		}
+		if (parsed > (UINT64_MAX - digit) / base) {
+			return false;
+		}
+		parsed = parsed * base + digit;
+	}
+	*value = parsed;
+	return true;
+}
+
+bool parse_i64(const char *text, size_t size, int64_t *value)
+{
+	bool negative = size > 0 && text[0] == '-';
+	bool sign = negative || (size > 0 && text[0] == '+');
+	uint64_t magnitude;
+
+	if (!parse_u64(text + sign, size - sign, &magnitude)) {
+		return false;
+	}
+	if (negative) {
+		if (magnitude > (uint64_t)INT64_MAX + 1) {
+			return false;
+		}
+		*value = magnitude == 0 ? 0 : -(int64_t)(magnitude - 1) - 1;
+		return true;
+	}
+	if (magnitude > INT64_MAX) {
+		return false;
+	}
+	*value = (int64_t)magnitude;
+	return true;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * UTF-8, one code point at a time.
+ */
+#include "base/utf8.h"
+
+size_t utf8_decode(const char *at, size_t size, uint32_t *codepoint)
+{
+	const uint8_t *bytes = (const uint8_t *)at;
+	uint8_t lead = bytes[0];
+	uint8_t low = 0x80, high = 0xbf; /* what the second byte may be */
+	size_t length;
+	uint32_t value;
+
+	if (lead < 0x80) {
+		*codepoint = lead;
+		return 1;
+	}
+	if (lead >= 0xc2 && lead <= 0xdf) {
+		length = 2;
+		value = lead & 0x1fu;
+	} else if (lead >= 0xe0 && lead <= 0xef) {
+		length = 3;
+		value = lead & 0x0fu;
+		low = lead == 0xe0 ? 0xa0 : low;   /* below: overlong */
+		high = lead == 0xed ? 0x9f : high; /* above: surrogates */
+	} else if (lead >= 0xf0 && lead <= 0xf4) {
+		length = 4;
+		value = lead & 0x07u;
+		low = lead == 0xf0 ? 0x90 : low;   /* below: overlong */
+		high = lead == 0xf4 ? 0x8f : high; /* above: behind U+10FFFF */
+	} else {
+		*codepoint = UTF8_REPLACEMENT;
+		return 1;
+	}
+	for (size_t i = 1; i < length; i++) {
+		if (i == size || bytes[i] < low || bytes[i] > high) {
+			*codepoint = UTF8_REPLACEMENT;
+			return i;
+		}
+		value = value << 6 | (bytes[i] & 0x3fu);
+		low = 0x80;
+		high = 0xbf;
+	}
+	*codepoint = value;
+	return length;
+}
+
+size_t utf8_encode(uint32_t codepoint, char out[4])
+{
+	if (codepoint > 0x10ffff || (codepoint >= 0xd800 && codepoint <= 0xdfff)) {
+		codepoint = UTF8_REPLACEMENT;
+	}
+	if (codepoint < 0x80) {
+		out[0] = (char)codepoint;
+		return 1;
+	}
+	if (codepoint < 0x800) {
+		out[0] = (char)(0xc0 | codepoint >> 6);
+		out[1] = (char)(0x80 | (codepoint & 0x3f));
+		return 2;
+	}
+	if (codepoint < 0x10000) {
+		out[0] = (char)(0xe0 | codepoint >> 12);
+		out[1] = (char)(0x80 | (codepoint >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (codepoint & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | codepoint >> 18);
+	out[1] = (char)(0x80 | (codepoint >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (codepoint >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (codepoint & 0x3f));
+	return 4;
+}
+
+void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
+{
+	size_t clean = 0; /* start of what is valid and not yet added */
+	size_t at = 0;
+
+	while (at < size) {
+		uint32_t codepoint;
+		size_t taken;
+
+		if ((uint8_t)bytes[at] < 0x80) {
+			at++;
+			continue;
+		}
+		taken = utf8_decode(bytes + at, size - at, &codepoint);
+		if (codepoint == UTF8_REPLACEMENT) {
+			text_add(text, bytes + clean, at - clean);
+			text_add(text, "\xef\xbf\xbd", 3);
+			clean = at + taken;
+		}
+		at += taken;
+	}
+	text_add(text, bytes + clean, size - clean);
+}
