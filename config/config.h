@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etw_exporter.yaml, read and checked: every key, with its default.
+ *
+ * The words are those of rules.md. What is not there is an error with file, line and column. Immutable once loaded.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+struct config_switch {
+	char *collector;
+	bool on;
+	unsigned line, column; /* of the key, for errors about an unknown collector; 0: from the command line */
+};
+
+struct config_event_filter {
+	char *event; /* as in a rule: "FileIo/QueryInfo" */
+	unsigned line, column;
+};
+
+struct config_limits {
+	uint32_t series_per_family;
+	uint32_t series;
+	uint32_t processes;
+	uint32_t threads;
+	uint32_t files;
+	uint64_t strings_bytes;
+};
+
+struct config {
+	char *path; /* "" for the built-in defaults; in front of errors */
+	struct config_switch *switches;
+	size_t switch_count;
+	char **collector_files; /* resolved: globs expanded, relative to the configuration file */
+	size_t collector_file_count;
+	char **include_processes; /* regular expressions (PCRE2, unanchored, caseless); none: every process */
+	size_t include_process_count;
+	char **exclude_processes;
+	size_t exclude_process_count;
+	struct config_event_filter *dropped_events;
+	size_t dropped_event_count;
+	struct config_limits limits;
+	bool lower_case_processes;
+	enum log_level log_level;
+	enum log_format log_format;
+	char **listen_addresses;
+	size_t listen_address_count;
+	char *telemetry_path;
+};
+
+/* The built-in defaults. */
+struct config *config_default(struct error *err);
+
+/* Reads a file; errors read "path:line:column: sentence". To be freed with config_free(). */
+struct config *config_load(const char *path, struct error *err);
+void config_free(struct config *config);
+
+#endif

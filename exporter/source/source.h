@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where event records come from: a recording or (later) a live session.
+ *
+ * A source delivers records in time order to a sink, on the thread that calls source_run(), until it ends or is stopped. It knows
+ * its clock and its losses. One source has one consumer; other threads may only call source_stop() and source_statistics().
+ */
+#ifndef SOURCE_SOURCE_H
+#define SOURCE_SOURCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "source/event_record.h"
+
+enum clock_kind { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
+
+/* "qpc", "system_time", "cpu_cycle" as in the summaries; "unknown" else. */
+const char *clock_kind_name(enum clock_kind kind);
+
+/* The clock of a source: how raw times become wall time and durations. Immutable once the source is open. */
+struct source_clock {
+	enum clock_kind kind;
+	uint64_t frequency;        /* ticks per second of raw times; never 0 */
+	uint64_t perf_frequency;   /* ticks per second of the performance counter (DiskIo response times); never 0 */
+	int64_t anchor_raw;        /* a raw time … */
+	int64_t anchor_time;       /* … and the same moment in 100 ns since 1601 UTC */
+};
+
+/* 100 ns since 1601 UTC of a raw time, by etl-format.md section 6: rounded down, saturating at the ends of int64_t. */
+int64_t clock_time(const struct source_clock *clock, int64_t raw);
+
+/* ticks of frequency per second in nanoseconds, rounded down, saturating; exact for every 64-bit input. */
+uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
+
+/*
+ * What a sink does with records. on_look_ahead and on_look_ahead_end may be NULL; a source that can only be read once never calls
+ * them.
+ *
+ * A recording is passed over twice: first every record in *file* order to on_look_ahead (a recording often names a process only in the rundown at its end),
+ * then on_look_ahead_end once, then every record again in *time* order to on_event. on_buffer is called between records at least once a buffer: the
+ * place for epochs and pacing.
+ */
+struct event_sink {
+	void *context;
+	void (*on_look_ahead)(void *context, const struct event_record *record);
+	void (*on_look_ahead_end)(void *context);
+	void (*on_event)(void *context, const struct event_record *record);
+	void (*on_buffer)(void *context);
+};
+
+/* Counters that a session or a recording keeps about itself. Written by the source's thread, read by any. */
+struct source_statistics {
+	uint64_t events_lost;
+	uint64_t buffers_lost;       /* log buffers of a recording */
+	uint64_t realtime_buffers_lost;
+	uint64_t buffers_written;    /* as the header tells */
+	uint64_t buffers;            /* delivered so far */
+	uint64_t records;            /* delivered so far */
+	uint64_t bad_buffers;        /* dropped: header or compressed data that make no sense */
+	uint64_t bad_records;        /* places where a buffer's rest was dropped */
+	uint64_t late_records;       /* delivered out of time order, because too many buffers were open at once */
+	uint64_t buffer_size_bytes;
+	uint64_t bytes_read;         /* of this pass of the file */
+	uint64_t bytes_total;
+	int64_t last_time;           /* 100 ns since 1601 UTC of the last record delivered; RECORD_NO_TIME before the first */
+	bool truncated;              /* the last buffer is cut short */
+};
+
+/* What a source is, fixed when it is open. Strings are the source's, valid until source_close(). */
+struct source_facts {
+	const char *name;      /* session label: a recording's base file name */
+	const char *kind;      /* replay, … (etw_session_info) */
+	const char *mode;      /* file, circular, … a word for etw_session_info */
+	uint32_t os_build;
+	uint32_t processors;
+	uint32_t buffers_max;  /* 0: not told */
+	struct source_clock clock;
+};
+
+struct source; /* opaque */
+
+struct source_file_options {
+	uint8_t pointer_size; /* 0: as recorded; 4 or 8: taken for classic payloads (etl-format.md section 17, 7) */
+	bool single_pass;     /* no look-ahead; also for pipes */
+};
+
+/* Opens a recording: reads and checks its first buffer. One line says what is wrong with a file that is none. */
+struct source *source_open_file(const char *path, const struct source_file_options *options, struct error *err);
+
+/*
+ * Delivers everything to sink and returns; true at the end of the recording or after source_stop(). May be called again: each
+ * call is a pass from the start (a replay in a loop). Damage inside is weather, counted in the statistics; false is for what makes
+ * going on impossible (the file cannot be read any more, no memory).
+ */
+bool source_run(struct source *source, const struct event_sink *sink, struct error *err);
+
+/* Any thread: source_run() returns soon, at the next record. Sticky. */
+void source_stop(struct source *source);
+bool source_stopping(const struct source *source);
+
+/* Any thread. */
+void source_statistics(const struct source *source, struct source_statistics *statistics);
+const struct source_facts *source_facts(const struct source *source);
+
+/* After source_run() has returned. NULL is fine. */
+void source_close(struct source *source);
+
+#endif
