@@ -17,6 +17,7 @@
 #include "decode/kernel_class.h"
 #include "decode/schema.h"
 #include "decode/trace_schemas.h"
+#include "metrics/registry.h"
 #include "source/event_record.h"
 
 struct attribution; /* track/ */
@@ -38,6 +39,7 @@ struct event_kind {
 	/* Filled by the layers above when the kind is new; freed by them through kinds_each(). */
 	struct attribution *attribution;
 	struct plan *plan;
+	cell *records; /* the pipeline's: etw_consumer_events_total of the provider; NULL: ask each time */
 };
 
 struct kinds; /* one consumer's */
@@ -62,5 +64,8 @@ struct kinds_statistics {
 	uint64_t misses;
 };
 void kinds_statistics(const struct kinds *kinds, struct kinds_statistics *statistics);
+
+/* Makes the statistics exact, for the consumer at rest: while events flow they may lag by a few thousand look-ups. */
+void kinds_settle(struct kinds *kinds);
 
 #endif
