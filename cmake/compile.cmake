@@ -1,0 +1,36 @@
+# Flags for all of our code. Directory scope: third-party libraries are not built here.
+if(MSVC)
+  add_compile_options(/W4 /utf-8)
+  if(ETWX_WERROR)
+    add_compile_options(/WX)
+  endif()
+else()
+  add_compile_options(
+    -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2
+    -Wundef -Wvla -Wwrite-strings -Wcast-qual -Wpointer-arith -fno-common)
+  if(ETWX_WERROR)
+    add_compile_options(-Werror)
+  endif()
+endif()
+
+if(NOT WIN32)
+  # POSIX.1-2008 is visible everywhere; what needs more (os_posix.c) says so in its first line.
+  add_compile_definitions(_POSIX_C_SOURCE=200809L _FILE_OFFSET_BITS=64)
+  set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
+endif()
+
+set(sanitize "${ETWX_SANITIZE}")
+if(sanitize)
+  add_compile_options(-fsanitize=${sanitize} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${sanitize})
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized) # false alarms when GCC instruments
+  endif()
+elseif(NOT WIN32)
+  add_compile_options(
+    -fstack-protector-strong "$<$<CONFIG:Release>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  add_link_options(-Wl,-z,relro,-z,now)
+endif()
+if(ETWX_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collectors that the program brings along: the text of every YAML file in config/collectors, put into a
+ * C file by config/builtin.cmake when the program is built.
+ */
+#ifndef CONFIG_BUILTIN_H
+#define CONFIG_BUILTIN_H
+
+#include <stddef.h>
+
+struct builtin_file {
+	const char *name; /* file name without ".yaml", e.g. "disk" */
+	const char *text; /* NUL-terminated */
+	size_t size;      /* of text in bytes, without the NUL */
+};
+
+/* In the order of their names. Constant, any thread may read. */
+extern const struct builtin_file builtin_collectors[];
+extern const size_t builtin_collector_count;
+
+#endif
