@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads bytes from outside: every read is checked, and after the first overrun everything reads as zero.
+ * Reads bytes from outside: every read is checked, and after the first overrun all reads give zero.
  *
- * A decoder reads straight down and asks `overrun` once. Integers are assembled from bytes, so alignment and byte order take
- * care of themselves.
+ * A decoder reads straight down and asks `overrun` once. Integers are assembled from bytes, so
+ * alignment and byte order take care of themselves.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
@@ -31,7 +31,7 @@ static inline size_t cursor_left(const struct cursor *c)
 	return (size_t)(c->end - c->at);
 }
 
-/* The next size bytes, stepped over; NULL (and overrun, and the cursor at its end) when fewer are left. */
+/* The next size bytes, stepped over. Fewer left: NULL, overrun, and the cursor at its end. */
 static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
 {
 	const uint8_t *at = c->at;
@@ -57,7 +57,8 @@ static inline uint16_t load_u16(const uint8_t *at)
 
 static inline uint32_t load_u32(const uint8_t *at)
 {
-	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+	       (uint32_t)at[3] << 24;
 }
 
 static inline uint64_t load_u64(const uint8_t *at)

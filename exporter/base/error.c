@@ -2,8 +2,8 @@
 /*
  * What went wrong, as a sentence that gains context on its way up.
  *
- * Sentences quote names and values from recordings and configurations, so whatever is formatted is made one line of UTF-8
- * here, and too much of it ends in "..." rather than within a character.
+ * Sentences quote names and values from recordings and configurations, so whatever is formatted is
+ * made one line of UTF-8 here, and too much of it ends in "..." rather than within a character.
  */
 #include "base/error.h"
 
@@ -14,10 +14,10 @@
 
 #include "base/utf8.h"
 
-/* A prefix may be a long path; what it stands in front of is worth more, and keeps at least this much. */
+/* A prefix may be a long path; what it stands in front of is worth more and keeps this much. */
 enum { TEXT_KEPT_SIZE = 256 };
 
-/* Copies as much of text as fits in size bytes with the NUL, as one line of UTF-8. Returns its length. */
+/* Copies what fits of text into size bytes, as one line of UTF-8. Returns the length of that. */
 static size_t copy_line(char *line, size_t size, const char *text)
 {
 	size_t left = strlen(text);
@@ -72,7 +72,7 @@ bool error_prefix(struct error *err, const char *format, ...)
 {
 	char formatted[2 * sizeof err->text];
 	char text[sizeof err->text];
-	size_t text_size, prefix_size, prefix_room;
+	size_t text_size, text_kept_size, prefix_size;
 	va_list args;
 
 	if (!err) {
@@ -85,8 +85,8 @@ bool error_prefix(struct error *err, const char *format, ...)
 	va_end(args);
 	text_size = strlen(err->text);
 	memcpy(text, err->text, text_size + 1);
-	prefix_room = sizeof err->text - (text_size < TEXT_KEPT_SIZE ? text_size : TEXT_KEPT_SIZE) - 2;
-	prefix_size = copy_line(err->text, prefix_room, formatted);
+	text_kept_size = text_size < TEXT_KEPT_SIZE ? text_size : TEXT_KEPT_SIZE;
+	prefix_size = copy_line(err->text, sizeof err->text - 2 - text_kept_size, formatted);
 	if (text_size > 0) {
 		memcpy(err->text + prefix_size, ": ", 2);
 		copy_line(err->text + prefix_size + 2, sizeof err->text - prefix_size - 2, text);

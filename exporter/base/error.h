@@ -2,8 +2,8 @@
 /*
  * What went wrong, as a sentence that gains context on its way up.
  *
- * The innermost function says what happened, with the numbers; each caller that knows more (a path, a line) puts it in
- * front. A caller that does not care passes NULL.
+ * The innermost function says what happened, with the numbers; each caller that knows more (a path,
+ * a line) puts it in front. A caller that does not care passes NULL.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #if defined(__MINGW32__)
-#define PRINTF_LIKE(format_index, first) __attribute__((format(__MINGW_PRINTF_FORMAT, format_index, first)))
+#define PRINTF_LIKE(format_index, first) \
+	__attribute__((format(__MINGW_PRINTF_FORMAT, format_index, first)))
 #else
 #define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
 #endif
@@ -29,12 +30,12 @@ enum error_code {
 
 struct error {
 	enum error_code code;
-	char text[512]; /* UTF-8, one line, no trailing stop or newline */
+	char text[512]; /* UTF-8, one line, no trailing stop; error_set() sees to the first two */
 };
 
 /*
- * Sets code and sentence, replacing what was there. Returns false, so that `return error_set(err, …)` is the early exit of
- * a function that returns bool. err may be NULL.
+ * Sets code and sentence, replacing what was there. Returns false, so that
+ * `return error_set(err, …)` is the early exit of a function that returns bool. err may be NULL.
  */
 bool error_set(struct error *err, enum error_code code, const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -2,12 +2,12 @@
 /*
  * GUIDs as text.
  *
- * Source: "GUID structure (guiddef.h)", Microsoft Learn: Data1, Data2 and Data3 are integers, little-endian in memory but
- * written most significant digit first; Data4 is bytes in order.
+ * Source: "GUID structure (guiddef.h)", Microsoft Learn: Data1, Data2 and Data3 are integers,
+ * little-endian in memory but written most significant digit first; Data4 is bytes in order.
  */
 #include "base/guid.h"
 
-/* Where each byte stands in the text, in the order of the text; a dash precedes bytes 4, 6, 8 and 10. */
+/* The bytes in the order of the text; there a dash stands before the 5th, 7th, 9th and 11th. */
 static const uint8_t text_order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 static bool dash_before(size_t i)

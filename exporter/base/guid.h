@@ -19,7 +19,10 @@ enum { GUID_TEXT_SIZE = 37 }; /* "aabbccdd-eeff-gghh-iijj-kkkkkkkkkkkk" and its 
 /* Lower case, without braces. */
 void guid_format(const struct guid *guid, char text[GUID_TEXT_SIZE]);
 
-/* Accepts either case, with or without braces; the whole of text must be the GUID. Leaves *guid alone on failure. */
+/*
+ * Accepts either case, with or without braces; the whole of text must be the GUID. Leaves *guid
+ * alone on failure.
+ */
 bool guid_parse(const char *text, struct guid *guid);
 
 static inline bool guid_equal(const struct guid *a, const struct guid *b)
@@ -39,16 +42,19 @@ static inline uint64_t guid_hash(const struct guid *guid)
 	return low ^ (low >> 32);
 }
 
-/* The GUID written 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c is GUID_INIT(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, …). */
-#define GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                          \
-	{                                                                                           \
-		{                                                                                   \
-			(uint8_t)((a) & 0xff), (uint8_t)(((a) >> 8) & 0xff),                        \
-				(uint8_t)(((a) >> 16) & 0xff), (uint8_t)(((a) >> 24) & 0xff),       \
-				(uint8_t)((b) & 0xff), (uint8_t)(((b) >> 8) & 0xff),                \
-				(uint8_t)((c) & 0xff), (uint8_t)(((c) >> 8) & 0xff), (d0), (d1),    \
-				(d2), (d3), (d4), (d5), (d6), (d7)                                  \
-		}                                                                                   \
+/*
+ * The GUID written 3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c is
+ * GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c).
+ */
+#define GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                         \
+	{                                                                                          \
+		{                                                                                  \
+			(uint8_t)((a) & 0xff), (uint8_t)(((a) >> 8) & 0xff),                       \
+				(uint8_t)(((a) >> 16) & 0xff), (uint8_t)(((a) >> 24) & 0xff),      \
+				(uint8_t)((b) & 0xff), (uint8_t)(((b) >> 8) & 0xff),               \
+				(uint8_t)((c) & 0xff), (uint8_t)(((c) >> 8) & 0xff), (d0), (d1),   \
+				(d2), (d3), (d4), (d5), (d6), (d7)                                 \
+		}                                                                                  \
 	}
 
 #endif

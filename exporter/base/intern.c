@@ -2,13 +2,15 @@
 /*
  * Interned strings: each distinct text has one small id, and keeps it.
  *
- * Nothing is ever moved or freed before intern_free(): texts lie in arenas, their entries in chunks, and a hash table that
- * has grown leaves the old one to readers that still walk it. So a look-up needs no lock, and only the order of stores counts:
+ * Nothing is ever moved or freed before intern_free(): texts lie in arenas, their entries in
+ * chunks, and a hash table that has grown leaves the old one to readers that still walk it. So a
+ * look-up needs no lock, and only the order of stores counts:
  *
- *   the text, then its entry (and chunk), then the slot that names the id     slot: release / acquire
- *   all slots of a grown table, then the pointer to it                       table: release / acquire
+ *   the text, its entry (and chunk), then the slot that names the id: release, acquire
+ *   all slots of a grown table, then the pointer to it: release, acquire
  *
- * A reader that comes too late or walks an old table misses a text at worst; it then takes the mutex and looks again.
+ * A reader that comes too late or walks an old table misses a text at worst; it then takes the
+ * mutex and looks again.
  */
 #include "base/intern.h"
 
@@ -26,8 +28,9 @@ enum {
 	CHUNK_COUNT = 32 - CHUNK_FIRST_BITS,
 	TABLE_SLOTS_MIN = 512,
 	ARENA_SIZE = 64 * 1024,
-	/* What a text costs besides its bytes, at worst: 32 for an entry in a chunk half full, and at two thirds of
-	 * a table just grown 24 for slots, twice that with the tables before it. Arenas waste little. */
+	/* What a text costs besides its bytes, at worst: 32 for its entry, in a chunk just begun,
+	 * and 24 for its slot, in a table just grown and a third full; the tables before that one
+	 * come to as much again. What arenas leave unused is small beside it. */
 	TEXT_OVERHEAD_SIZE = 80,
 };
 
@@ -36,7 +39,7 @@ struct entry {
 	uint32_t size;
 };
 
-/* A slot holds hash << 32 | id; 0 is a free one, for id 0, the empty text, is never in the table. */
+/* A slot holds hash << 32 | id. 0 is a free one: id 0, the empty text, is never in the table. */
 struct table {
 	struct table *older; /* owned */
 	size_t mask;
@@ -54,7 +57,7 @@ struct intern {
 	_Atomic(struct table *) table;
 	uint64_t seed;
 	size_t budget_bytes;
-	atomic_size_t spent_bytes; /* written under mutex; read anywhere, as a hint */
+	atomic_size_t spent_bytes;   /* written under mutex; read anywhere, as a hint */
 	atomic_uint_least32_t count; /* ids given, that of the empty text included; likewise */
 	atomic_uint_least64_t refused;
 
@@ -337,7 +340,7 @@ uint32_t intern_add(struct intern *intern, const char *text, size_t size)
 		return id;
 	}
 	if (!affordable(intern, size)) {
-		/* The same answer as under the mutex, but a flood of new texts does not queue for it. */
+		/* As under the mutex, but a flood of new texts does not queue for it. */
 		id = INTERN_FULL;
 	} else {
 		os_mutex_lock(&intern->mutex);

@@ -92,7 +92,8 @@ static void add_quoted(struct text *out, const char *text, size_t size)
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text + at, size - at, &codepoint);
 
-		/* DEL and the C1 controls need no escape in JSON, but a terminal that shows it obeys them. */
+		/* DEL and the C1 controls need no escape in JSON, but a terminal that shows it
+		 * obeys them. */
 		if (codepoint < 0x20 || codepoint == '"' || codepoint == '\\' ||
 		    (codepoint >= 0x7f && codepoint <= 0x9f)) {
 			text_add(out, text + plain, at - plain);
@@ -172,8 +173,8 @@ void json_i64(struct json *json, int64_t value)
 void json_double(struct json *json, double value)
 {
 	char number[40];
-	/* 15 digits are enough wherever they read back the same (%g drops the zeros), 17 always; below DBL_MIN
-	 * a double has fewer. */
+	/* 15 digits are enough wherever they read back the same (%g drops the zeros), 17 always;
+	 * below DBL_MIN a double has fewer. */
 	int precision = fabs(value) < DBL_MIN ? 1 : 15;
 
 	if (!isfinite(value)) {

@@ -2,7 +2,8 @@
 /*
  * Writes JSON: the one place that escapes. Commas and colons take care of themselves.
  *
- * Text must be UTF-8; bytes that are not become U+FFFD, so the output is always valid. Nesting is at most 32 deep.
+ * Text must be UTF-8; bytes that are not become U+FFFD, so the output is always valid. Nesting is
+ * at most 32 deep.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -31,7 +32,8 @@ void json_text(struct json *json, const char *text, size_t size);
 void json_string(struct json *json, const char *string); /* NULL writes null */
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
-void json_double(struct json *json, double value); /* shortest text that reads back the same; NaN and infinities as null */
+/* The shortest text that reads back the same; NaN and infinities as null. */
+void json_double(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 

@@ -2,8 +2,8 @@
 /*
  * The program's log: one line on standard error per call.
  *
- * A line is put together in memory and written with one write(2), so lines of several threads, or of several programs on
- * one pipe, stay whole.
+ * A line is put together in memory and written with one write(2), so lines of several threads, or
+ * of several programs on one pipe, stay whole.
  */
 #include "base/log.h"
 

@@ -4,10 +4,12 @@
  *
  *   log_info("Replay started", log_text("file", path), log_u64("buffers", n));
  *   ts=2026-01-01T00:00:00.000Z level=info msg="Replay started" file=a.etl buffers=12
- *   {"ts":"2026-01-01T00:00:00.000Z","level":"info","msg":"Replay started","file":"a.etl","buffers":12}
+ *   {"ts":"2026-01-01T00:00:00.000Z","level":"info","msg":"Replay started",
+ *    "file":"a.etl","buffers":12}
  *
- * Only the program logs (main, http, consumer start and end); modules return errors. Text is escaped, and quoted unless
- * it is a plain word: a value never makes a line or a field of its own. Any thread; a line is written with one call.
+ * Only the program logs (main, http, consumer start and end); modules return errors. Text is
+ * escaped, and quoted unless it is a plain word: a value never makes a line or a field of its own.
+ * Any thread; a line is written with one call.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -63,10 +65,11 @@ bool log_format_parse(const char *text, enum log_format *format);
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
 
 #define log_line(level, ...) log_pick(level, __VA_ARGS__, (struct log_field){ .name = NULL })
-#define log_pick(level, message, ...) log_write((level), (message), (const struct log_field[]){ __VA_ARGS__ })
-#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
-#define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
+#define log_pick(level, message, ...) \
+	log_write((level), (message), (const struct log_field[]){ __VA_ARGS__ })
+#define log_debug(...)   log_line(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...)    log_line(LOG_INFO, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
-#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+#define log_error(...)   log_line(LOG_ERROR, __VA_ARGS__)
 
 #endif

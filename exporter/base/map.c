@@ -87,8 +87,8 @@ bool map_remove(struct map *map, uint64_t key)
 	}
 	hole = (size_t)(slot_for(map, key) - map->slots);
 	for (size_t i = (hole + 1) & map->mask; map->slots[i].key != 0; i = (i + 1) & map->mask) {
-		/* An entry may fill the hole unless its home lies behind the hole, where a search for it
-		 * would begin too late. */
+		/* An entry may fill the hole unless its home lies behind the hole, where a search
+		 * for it would begin too late. */
 		size_t from_home = (i - home_of(map, map->slots[i].key)) & map->mask;
 		size_t from_hole = (i - hole) & map->mask;
 

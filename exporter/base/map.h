@@ -2,8 +2,9 @@
 /*
  * A hash table from a 64-bit key to a 64-bit value, for the tables of one thread.
  *
- * Open addressing with linear probing, at most half full; deletion moves later entries back, so that no tombstones gather.
- * Every key is allowed. Whoever stores pointers casts through uintptr_t and owns what they point to.
+ * Open addressing with linear probing, at most half full; deletion moves later entries back, so
+ * that no tombstones gather. Every key is allowed. Whoever stores pointers casts through uintptr_t
+ * and owns what they point to.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -34,8 +35,8 @@ static inline uint64_t hash_u64(uint64_t key)
 }
 
 /*
- * A pointer to the value of key, valid until the next map_put or map_remove; NULL when there is none.
- * Inline: several look-ups fall on every event.
+ * A pointer to the value of key, valid until the next map_put or map_remove; NULL when there is
+ * none. Inline: several look-ups fall on every event.
  */
 static inline uint64_t *map_find(const struct map *map, uint64_t key)
 {
@@ -64,8 +65,8 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *added);
 bool map_remove(struct map *map, uint64_t key); /* false when it was not there */
 
 /*
- * The next entry at or after position *at, which then points behind it; NULL at the end. Start with *at = 0. No entry may be
- * added or removed during the walk.
+ * The next entry at or after position *at, which then points behind it; NULL at the end. Start with
+ * *at = 0. No entry may be added or removed during the walk.
  */
 struct map_slot *map_next(const struct map *map, size_t *at);
 

@@ -25,7 +25,8 @@ struct os_condition {
 };
 
 /* The thread starts with signals blocked (but for those of faults): they are the main thread's. */
-bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context, struct error *err);
+bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
+		     struct error *err);
 void os_thread_join(struct os_thread *thread);
 
 void os_mutex_init(struct os_mutex *mutex);
@@ -35,13 +36,19 @@ void os_mutex_unlock(struct os_mutex *mutex);
 
 void os_condition_init(struct os_condition *condition);
 void os_condition_done(struct os_condition *condition);
-/* Waits at most timeout_ns; false when the time ran out. May return early without reason: check the condition again. */
+/*
+ * Waits at most timeout_ns; false when the time ran out. May return early without reason: check the
+ * condition again.
+ */
 bool os_condition_wait(struct os_condition *condition, struct os_mutex *mutex, uint64_t timeout_ns);
 void os_condition_wake_all(struct os_condition *condition);
 
 uint64_t os_monotonic_ns(void);
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
-/* CPU time of another thread of ours that is not joined yet, user and system; any thread may ask. 0: not known, or it ended */
+/*
+ * CPU time of another thread of ours that is not joined yet, user and system; any thread may ask.
+ * 0: not known, or it has ended.
+ */
 uint64_t os_thread_cpu_ns_of(const struct os_thread *thread);
 uint64_t os_unix_time_ns(void);
 
@@ -58,17 +65,23 @@ struct os_process_stats {
 void os_process_stats(struct os_process_stats *stats);
 
 /*
- * A file that is read by position, into the caller's memory. Its size is that at opening; what is appended later is not seen.
- * Nothing is mapped: a mapping of a file that another program cuts short kills the process that reads it, a read only fails.
+ * A file that is read by position, into the caller's memory. Its size is that at opening; what is
+ * appended later is not seen. Nothing is mapped: a mapping of a file that another program cuts
+ * short kills the process that reads it, a read only fails.
  *
  * The sentences of errors do not name the path; the caller puts it in front.
  */
 struct os_file; /* opaque; one thread at a time */
 
-struct os_file *os_file_open(const char *path, struct error *err); /* refuses directories and what is not a regular file */
-void os_file_close(struct os_file *file);                          /* NULL is fine */
+/* Refuses directories, pipes, devices: all but regular files. */
+struct os_file *os_file_open(const char *path, struct error *err);
+void os_file_close(struct os_file *file); /* NULL is fine */
 uint64_t os_file_size(const struct os_file *file);
-/* Reads up to size bytes at offset; *got < size only at the end of the file. A file that became shorter is an error. */
-bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got, struct error *err);
+/*
+ * Reads up to size bytes at offset; *got < size only at the end of the file. A file that became
+ * shorter is an error.
+ */
+bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
+		  struct error *err);
 
 #endif

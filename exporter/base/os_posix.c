@@ -2,8 +2,8 @@
 /*
  * What differs between operating systems, for Linux.
  *
- * Threads start with signals blocked, all but those that a thread's own mistake raises: the main thread alone is interrupted
- * by SIGTERM and the like.
+ * Threads start with signals blocked, all but those that a thread's own mistake raises: the main
+ * thread alone is interrupted by SIGTERM and the like.
  */
 #include "base/os.h"
 
@@ -203,8 +203,8 @@ static bool read_proc(const char *path, char *text, size_t text_size)
 }
 
 /*
- * When this process started. The kernel tells it in clock ticks since boot ("starttime", field 22 of /proc/self/stat,
- * proc_pid_stat(5)); the boot clock goes with it, and like it counts the time asleep.
+ * When this process started. The kernel tells it in clock ticks since boot ("starttime", field 22
+ * of /proc/self/stat, proc_pid_stat(5)); the boot clock, like it, goes on during sleep.
  */
 static uint64_t read_start_time(void)
 {
@@ -264,7 +264,7 @@ void os_process_stats(struct os_process_stats *stats)
 	struct rlimit limit;
 	char statm[256];
 
-	/* Once: read anew it would differ by the steps of the clock, and a start time that moves is a restart. */
+	/* Once: it is taken from the clock, and whoever sees it move believes in a restart. */
 	must_succeed(pthread_once(&once, read_start_time_once));
 	*stats = (struct os_process_stats){
 		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
@@ -346,8 +346,8 @@ bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t siz
 		size = (size_t)(file->size - offset);
 	}
 	while (done < size) {
-		ssize_t step = pread(file->fd, (char *)bytes + done, size - done,
-				     (off_t)(offset + done));
+		ssize_t step =
+			pread(file->fd, (char *)bytes + done, size - done, (off_t)(offset + done));
 
 		if (step < 0 && errno == EINTR) {
 			continue;

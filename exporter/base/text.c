@@ -160,7 +160,7 @@ bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end
 	       text_starts_nocase(text + (size - end_size), end_size, end, end_size);
 }
 
-static inline uint64_t load_u64(const char *at)
+static inline uint64_t word_u64(const char *at)
 {
 	uint64_t word;
 
@@ -168,7 +168,7 @@ static inline uint64_t load_u64(const char *at)
 	return word;
 }
 
-static inline uint64_t load_u32(const char *at)
+static inline uint64_t word_u32(const char *at)
 {
 	uint32_t word;
 
@@ -181,7 +181,7 @@ static inline uint64_t lower_word(uint64_t word)
 {
 	const uint64_t each = UINT64_C(0x0101010101010101);
 	uint64_t low_bits = word & each * 0x7f;
-	uint64_t from_a = low_bits + each * (0x80 - 'A'); /* bit 7: at least 'A' */
+	uint64_t from_a = low_bits + each * (0x80 - 'A');  /* bit 7: at least 'A' */
 	uint64_t above_z = low_bits + each * (0x7f - 'Z'); /* bit 7: above 'Z' */
 	uint64_t capitals = from_a & ~above_z & ~word & each * 0x80;
 
@@ -194,18 +194,21 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word, bool lower)
 	return hash ^ hash >> 32;
 }
 
-/* Eight bytes a turn; the last word overlaps the one before it, which the size in the start value keeps apart. */
+/*
+ * Eight bytes a turn; the last word overlaps the one before it, which the size in the start value
+ * keeps apart.
+ */
 static inline uint64_t hash_bytes(const char *text, size_t size, uint64_t seed, bool lower)
 {
 	uint64_t hash = seed ^ size * UINT64_C(0xd6e8feb86659fd93);
 
 	if (size >= 8) {
 		for (size_t at = 0; at < size - 8; at += 8) {
-			hash = hash_word(hash, load_u64(text + at), lower);
+			hash = hash_word(hash, word_u64(text + at), lower);
 		}
-		hash = hash_word(hash, load_u64(text + size - 8), lower);
+		hash = hash_word(hash, word_u64(text + size - 8), lower);
 	} else if (size >= 4) {
-		hash = hash_word(hash, load_u32(text) << 32 | load_u32(text + size - 4), lower);
+		hash = hash_word(hash, word_u32(text) << 32 | word_u32(text + size - 4), lower);
 	} else if (size > 0) {
 		hash = hash_word(hash,
 				 (uint64_t)(uint8_t)text[0] << 16 |
@@ -234,24 +237,32 @@ uint64_t text_hash_nocase(const char *text, size_t size)
 
 static size_t decimal_digits(uint64_t value)
 {
-	size_t digits = 1;
+	static const uint64_t least_with_one_more[] = {
+		UINT64_C(10),
+		UINT64_C(100),
+		UINT64_C(1000),
+		UINT64_C(10000),
+		UINT64_C(100000),
+		UINT64_C(1000000),
+		UINT64_C(10000000),
+		UINT64_C(100000000),
+		UINT64_C(1000000000),
+		UINT64_C(10000000000),
+		UINT64_C(100000000000),
+		UINT64_C(1000000000000),
+		UINT64_C(10000000000000),
+		UINT64_C(100000000000000),
+		UINT64_C(1000000000000000),
+		UINT64_C(10000000000000000),
+		UINT64_C(100000000000000000),
+		UINT64_C(1000000000000000000),
+		UINT64_C(10000000000000000000),
+	};
+	/* 1233 / 4096 is about log10(2): the guess from the top bit is right or one short. */
+	unsigned top_bit = 63u - (unsigned)__builtin_clzll(value | 1);
+	size_t guess = top_bit * 1233 >> 12;
 
-	for (;;) {
-		if (value < 10) {
-			return digits;
-		}
-		if (value < 100) {
-			return digits + 1;
-		}
-		if (value < 1000) {
-			return digits + 2;
-		}
-		if (value < 10000) {
-			return digits + 3;
-		}
-		value /= 10000;
-		digits += 4;
-	}
+	return 1 + guess + (value >= least_with_one_more[guess]);
 }
 
 size_t decimal_u64(char *out, uint64_t value)

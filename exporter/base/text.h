@@ -12,8 +12,9 @@
 #include "base/error.h"
 
 /*
- * A growing byte buffer, always followed by a NUL once something was added. Zero-initialise it. When memory runs out
- * `failed` is set and later additions do nothing, so a writer checks once, at the end.
+ * A growing byte buffer, always followed by a NUL once something was added. Zero-initialise it.
+ * When memory runs out `failed` is set and later additions do nothing, so a writer checks once, at
+ * the end.
  */
 struct text {
 	char *data; /* owned; NULL while empty */
@@ -28,8 +29,9 @@ void text_add_char(struct text *text, char c);
 void text_add_format(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_add_u64(struct text *text, uint64_t value);
 void text_add_i64(struct text *text, int64_t value);
-void text_add_hex(struct text *text, const uint8_t *bytes, size_t size); /* lower case, two digits a byte */
-void text_clear(struct text *text);                                      /* empties, keeps the memory; not failed any more */
+/* Lower case, two digits a byte. */
+void text_add_hex(struct text *text, const uint8_t *bytes, size_t size);
+void text_clear(struct text *text); /* empties, keeps the memory; not failed any more */
 void text_free(struct text *text);
 
 static inline char ascii_lower(char c)
@@ -45,7 +47,7 @@ bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end
 uint64_t text_hash(const char *text, size_t size);
 uint64_t text_hash_nocase(const char *text, size_t size);
 
-/* As text_hash(), differently for each seed: for tables that outsiders fill, who could else choose texts that collide. */
+/* Differs with the seed: for tables that outsiders fill, who must not know which texts collide. */
 uint64_t text_hash_seeded(const char *text, size_t size, uint64_t seed);
 
 /* Writes value in decimal at out (at least 20 bytes; no NUL) and returns the number of digits. */
@@ -55,8 +57,8 @@ size_t decimal_u64(char *out, uint64_t value);
 char *text_duplicate(const char *text, size_t size);
 
 /*
- * Decimal, or hexadecimal after 0x, nothing around it; a sign only for _i64. Returns false and leaves *value alone for
- * anything else, overflow included.
+ * Decimal, or hexadecimal after 0x, nothing around it; a sign only for _i64. Returns false and
+ * leaves *value alone for anything else, overflow included.
  */
 bool parse_u64(const char *text, size_t size, uint64_t *value);
 bool parse_i64(const char *text, size_t size, int64_t *value);
