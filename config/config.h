@@ -2,7 +2,8 @@
 /*
  * etw_exporter.yaml, read and checked: every key, with its default.
  *
- * The words are those of rules.md. What is not there is an error with file, line and column. Immutable once loaded.
+ * The words are those of rules.md. What is not there is an error with file, line and column.
+ * Immutable once loaded.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -17,7 +18,8 @@
 struct config_switch {
 	char *collector;
 	bool on;
-	unsigned line, column; /* of the key, for errors about an unknown collector; 0: from the command line */
+	unsigned line, column; /* of the key, for errors about an unknown collector; 0: from the
+				  command line */
 };
 
 struct config_event_filter {
@@ -40,7 +42,8 @@ struct config {
 	size_t switch_count;
 	char **collector_files; /* resolved: globs expanded, relative to the configuration file */
 	size_t collector_file_count;
-	char **include_processes; /* regular expressions (PCRE2, unanchored, caseless); none: every process */
+	char **include_processes; /* regular expressions (PCRE2, unanchored, caseless); none: every
+				     process */
 	size_t include_process_count;
 	char **exclude_processes;
 	size_t exclude_process_count;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of event kinds: open addressing over (provider, id, version, opcode, pointer size, family of header).
+ * The table of event kinds: open addressing over (provider, id, version, opcode, pointer size,
+ * family of header).
  *
- * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and a kind is only
- * touched when the hash agrees.
+ * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and
+ * a kind is only touched when the hash agrees.
  */
 #include "decode/kinds.h"
 
@@ -38,15 +39,17 @@ enum { FIRST_SLOTS = 256, PUBLISH_EVERY = 4096 };
 /* What tells kinds of one provider apart, in one word. */
 static uint64_t kind_word(const struct event_record *record)
 {
-	return (uint64_t)record->id | (uint64_t)record->version << 16 | (uint64_t)record->opcode << 24 |
-	       (uint64_t)record->pointer_size << 32 | (uint64_t)record->classic << 40 |
-	       (uint64_t)(record->kind == RECORD_MESSAGE) << 41 | (uint64_t)(record->kind >= RECORD_TIMED) << 42;
+	return (uint64_t)record->id | (uint64_t)record->version << 16 |
+	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
+	       (uint64_t)record->classic << 40 | (uint64_t)(record->kind == RECORD_MESSAGE) << 41 |
+	       (uint64_t)(record->kind >= RECORD_TIMED) << 42;
 }
 
 static bool kind_is(const struct event_kind *kind, const struct event_record *record)
 {
-	return kind->id == record->id && kind->opcode == record->opcode && kind->version == record->version &&
-	       kind->pointer_size == record->pointer_size && kind->classic == record->classic &&
+	return kind->id == record->id && kind->opcode == record->opcode &&
+	       kind->version == record->version && kind->pointer_size == record->pointer_size &&
+	       kind->classic == record->classic &&
 	       (kind->record_kind == RECORD_MESSAGE) == (record->kind == RECORD_MESSAGE) &&
 	       (kind->record_kind >= RECORD_TIMED) == (record->kind >= RECORD_TIMED) &&
 	       guid_equal(&kind->provider, record->provider);
@@ -80,13 +83,15 @@ static char *event_name(const struct event_record *record)
 	} else if (class) {
 		snprintf(text, sizeof text, "%s/%u", class, record->opcode);
 	} else {
-		/* Classic events have no id: their opcode is what the class's documentation numbers them by. */
+		/* Classic events have no id: their opcode is what the class's documentation numbers
+		 * them by. */
 		snprintf(text, sizeof text, "%u", record->classic ? record->opcode : record->id);
 	}
 	return text_duplicate(text, strlen(text));
 }
 
-static bool describe(const struct kinds *kinds, const struct event_record *record, struct event_kind *kind)
+static bool describe(const struct kinds *kinds, const struct event_record *record,
+		     struct event_kind *kind)
 {
 	char *provider = provider_name(kinds, record->provider);
 	char *event = event_name(record);
@@ -112,6 +117,7 @@ static bool describe(const struct kinds *kinds, const struct event_record *recor
 	kind->provider_name = provider;
 	kind->event_name = event;
 	kind->records = NULL;
+	kind->lost = NULL;
 	return true;
 }
 
@@ -172,7 +178,8 @@ static void publish(struct kinds *kinds)
 	atomic_store_explicit(&kinds->shown_hits, kinds->hits, memory_order_relaxed);
 }
 
-static struct event_kind *add(struct kinds *kinds, const struct event_record *record, uint64_t hash, size_t at)
+static struct event_kind *add(struct kinds *kinds, const struct event_record *record, uint64_t hash,
+			      size_t at)
 {
 	struct event_kind *kind;
 
@@ -203,7 +210,8 @@ static struct event_kind *add(struct kinds *kinds, const struct event_record *re
 
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)
 {
-	uint64_t hash = hash_u64(guid_hash(record->provider) ^ kind_word(record) * UINT64_C(0xd6e8feb86659fd93));
+	uint64_t hash = hash_u64(guid_hash(record->provider) ^
+				 kind_word(record) * UINT64_C(0xd6e8feb86659fd93));
 	size_t at = hash & kinds->mask;
 
 	for (; kinds->slots[at].kind; at = (at + 1) & kinds->mask) {
@@ -237,7 +245,8 @@ struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct
 	return kinds;
 }
 
-void kinds_each(struct kinds *kinds, void (*visit)(void *context, struct event_kind *kind), void *context)
+void kinds_each(struct kinds *kinds, void (*visit)(void *context, struct event_kind *kind),
+		void *context)
 {
 	for (size_t i = 0; i <= kinds->mask; i++) {
 		if (kinds->slots[i].kind) {

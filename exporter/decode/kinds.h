@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of events a consumer has met: what is worked out once, when a kind first arrives, and used for every event of it.
+ * The kinds of events a consumer has met: what is worked out once, when a kind first arrives, and
+ * used for every event of it.
  *
- * One look-up per event leads to everything: the layout, the labels, how to attribute, which rules apply. Bounded: hostile
- * recordings can carry any number of kinds; beyond the bound a kind is worked out anew each time (kinds_find() refills one spare entry).
+ * One look-up per event leads to everything: the layout, the labels, how to attribute, which rules
+ * apply. Bounded: hostile recordings can carry any number of kinds; beyond the bound a kind is
+ * worked out anew each time (kinds_find() refills one spare entry).
  */
 #ifndef DECODE_KINDS_H
 #define DECODE_KINDS_H
@@ -30,32 +32,40 @@ struct event_kind {
 	uint8_t opcode;
 	uint8_t pointer_size;
 	bool classic;
-	uint8_t record_kind; /* enum record_kind of the first record; RECORD_TIMED and above are never decoded */
+	uint8_t record_kind; /* enum record_kind of the first record; RECORD_TIMED and above are
+				never decoded */
 	uint8_t class;       /* enum kernel_class; KERNEL_NONE for others */
 	const struct schema *schema; /* NULL: no layout known */
-	const char *provider_name;   /* label value: "Windows Kernel", a provider's name, or the GUID; owned */
-	const char *event_name;      /* label value: "DiskIo/Read", "DiskIo/99", or the id in decimal; owned */
+	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
+				      owned */
+	const char *event_name;    /* label value: "DiskIo/Read", "DiskIo/99", or the id in decimal;
+				      owned */
 
 	/* Filled by the layers above when the kind is new; freed by them through kinds_each(). */
 	struct attribution *attribution;
 	struct plan *plan;
-	cell *records; /* the pipeline's: etw_consumer_events_total of the provider; NULL: ask each time */
+	/* The pipeline's cells; NULL: ask each time, and: none. */
+	cell *records; /* etw_consumer_events_total of the provider */
+	cell *lost;    /* etw_consumer_lost_notifications_total, for the events that tell of loss */
 };
 
 struct kinds; /* one consumer's */
 
-/* schemas: where provider names of the recording come from; NULL for none; borrowed until kinds_free(). */
+/* schemas: where provider names of the recording come from; NULL for none; borrowed until
+ * kinds_free(). */
 struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct error *err);
 void kinds_free(struct kinds *kinds);
 
 /*
- * The kind of a record, made when new: then *added is true and the layers above must fill their parts. For the spare entry beyond the bound too: its old
- * parts stay in place and must be freed or refilled. NULL without memory.
+ * The kind of a record, made when new: then *added is true and the layers above must fill their
+ * parts. For the spare entry beyond the bound too: its old parts stay in place and must be freed or
+ * refilled. NULL without memory.
  */
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added);
 
 /* Every kind, the spare one included. */
-void kinds_each(struct kinds *kinds, void (*visit)(void *context, struct event_kind *kind), void *context);
+void kinds_each(struct kinds *kinds, void (*visit)(void *context, struct event_kind *kind),
+		void *context);
 
 /* For etw_schema_cache_*; the consumer's thread writes, any thread reads. */
 struct kinds_statistics {
@@ -65,7 +75,8 @@ struct kinds_statistics {
 };
 void kinds_statistics(const struct kinds *kinds, struct kinds_statistics *statistics);
 
-/* Makes the statistics exact, for the consumer at rest: while events flow they may lag by a few thousand look-ups. */
+/* Makes the statistics exact, for the consumer at rest: while events flow they may lag by a few
+ * thousand look-ups. */
 void kinds_settle(struct kinds *kinds);
 
 #endif

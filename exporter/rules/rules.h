@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules: "for this event, add this value to this family under these labels". Written in YAML (rules.md), compiled once.
+ * Rules: "for this event, add this value to this family under these labels". Written in YAML
+ * (rules.md), compiled once.
  *
- * A rule_set is all collectors that are switched on, checked and with their families registered; immutable, shared by all
- * consumers. A rule_engine is one consumer's: it turns the rules into a plan for each kind of event as it first arrives (which
- * fields to locate, conditions, label sources as interned ids, families, unit conversions) and applies plans.
+ * A rule_set is all collectors that are switched on, checked and with their families registered;
+ * immutable, shared by all consumers. A rule_engine is one consumer's: it turns the rules into a
+ * plan for each kind of event as it first arrives (which fields to locate, conditions, label
+ * sources as interned ids, families, unit conversions) and applies plans.
  */
 #ifndef RULES_RULES_H
 #define RULES_RULES_H
@@ -46,14 +48,19 @@ struct rule_set_options {
 };
 
 /*
- * Reads the built-in collectors and the configured files (a file replaces the built-in collector of its name), checks all of them, on or off, and registers the families
- * of those that are on. Errors read "disk.yaml:12:7: sentence". An unknown collector in a switch is an error that names the known ones.
+ * Reads the built-in collectors and the configured files (a file replaces the built-in collector of
+ * its name), checks all of them, on or off, and registers the families of those that are on. Errors
+ * read "disk.yaml:12:7: sentence". An unknown collector in a switch is an error that names the
+ * known ones.
  */
-struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry, struct error *err);
+struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
+			      struct error *err);
 void rule_set_free(struct rule_set *set);
 
-/* Collectors in the order of their names, the ones without a family of their own (state gauges only) included. */
-const struct collector_info *rule_set_collector(const struct rule_set *set, size_t index); /* NULL behind the last */
+/* Collectors in the order of their names, the ones without a family of their own (state gauges
+ * only) included. */
+const struct collector_info *rule_set_collector(const struct rule_set *set,
+						size_t index); /* NULL behind the last */
 bool rule_set_on(const struct rule_set *set, const char *collector);
 void rule_set_needs(const struct rule_set *set, struct rule_needs *needs);
 
@@ -77,21 +84,22 @@ void rule_engine_release(struct event_kind *kind); /* frees kind->plan */
 
 /* Every record has exactly one outcome (etw_consumer_records_total). */
 enum record_outcome {
-	OUTCOME_COUNTED,     /* a rule that names this kind of event (not only `*`) added to a family */
-	OUTCOME_NO_RULE,     /* only rules for every event (`*`) */
+	OUTCOME_COUNTED, /* a rule that names this kind of event (not only `*`) added to a family */
+	OUTCOME_NO_RULE, /* only rules for every event (`*`) */
 	OUTCOME_NO_SCHEMA,   /* the same, and no layout is known for it */
-	OUTCOME_UNDECODABLE, /* a header kind that cannot be decoded, or a payload too short for a field that a rule needs */
+	OUTCOME_UNDECODABLE, /* a header kind that cannot be decoded, or a payload too short for a
+				field that a rule needs */
 	OUTCOME_FILTERED,    /* taken out by the configuration's filters before any counter */
 	OUTCOME_COUNT
 };
 const char *record_outcome_name(enum record_outcome outcome); /* "counted", "no_rule", … */
 
 /*
- * Applies the plan of the record's kind, after tracker_observe() of the same record. Decode trouble is counted in
- * etw_decode_errors_total{provider,reason} by the engine.
+ * Applies the plan of the record's kind, after tracker_observe() of the same record. Decode trouble
+ * is counted in etw_decode_errors_total{provider,reason} by the engine.
  */
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
-                                      const struct event_kind *kind);
+				      const struct event_kind *kind);
 
 /* When a pass begins anew: `set` gauges forget their instances. */
 void rule_engine_reset(struct rule_engine *engine);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Remembers what earlier events said, so that an event can be told which process, file, disk or driver it is about.
+ * Remembers what earlier events said, so that an event can be told which process, file, disk or
+ * driver it is about.
  *
- * The tables (processes, threads, files, volumes, drivers, requests under way, the scheduler) belong to one consumer: no
- * lock, only tracker_statistics() may be called by other threads. Every table is bounded and counts what it evicts.
+ * The tables (processes, threads, files, volumes, drivers, requests under way, the scheduler)
+ * belong to one consumer: no lock, only tracker_statistics() may be called by other threads. Every
+ * table is bounded and counts what it evicts.
  *
- * A recording is shown twice. tracker_look_ahead() collects lifetimes in file order; tracker_look_ahead_end() sorts them by
- * time and builds the tables, so that names which only the rundown at the end tells reach earlier events (etl-format.md section 16.2). Then
- * tracker_observe() is called for every record in time order, before the rules see it. Without look-ahead (live, single pass)
- * tracker_observe() alone builds the tables.
+ * A recording is shown twice. tracker_look_ahead() collects lifetimes in file order;
+ * tracker_look_ahead_end() sorts them by time and builds the tables, so that names which only the
+ * rundown at the end tells reach earlier events (etl-format.md section 16.2). Then
+ * tracker_observe() is called for every record in time order, before the rules see it. Without
+ * look-ahead (live, single pass) tracker_observe() alone builds the tables.
  */
 #ifndef TRACK_TRACKER_H
 #define TRACK_TRACKER_H
@@ -28,7 +31,7 @@ struct tracker_options {
 	struct registry *registry; /* where names are interned and state gauges shown; borrowed */
 	struct writer *writer;     /* of the consumer; borrowed */
 	const struct source_clock *clock; /* of the source; borrowed */
-	uint32_t processes; /* limits in instances; 0: 20000, 200000, 200000 */
+	uint32_t processes;               /* limits in instances; 0: 20000, 200000, 200000 */
 	uint32_t threads;
 	uint32_t files;
 	size_t strings_bytes; /* budget of path text; 0: 64 MiB */
@@ -47,49 +50,63 @@ struct tracker_options {
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
 void tracker_free(struct tracker *tracker);
 
-/* Forgets everything (another pass of a recording begins); state gauges go back to 0, statistics go on. */
+/* Forgets everything (another pass of a recording begins); state gauges go back to 0, statistics go
+ * on. */
 void tracker_reset(struct tracker *tracker);
 
-/* Works out how events of a new kind are attributed and what they tell; fills kind->attribution. False without memory. */
+/* Works out how events of a new kind are attributed and what they tell; fills kind->attribution.
+ * False without memory. */
 bool tracker_prepare(struct tracker *tracker, struct event_kind *kind);
 /* Frees kind->attribution. */
 void tracker_release(struct event_kind *kind);
 
-void tracker_look_ahead(struct tracker *tracker, const struct event_record *record, const struct event_kind *kind);
+void tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
+			const struct event_kind *kind);
 void tracker_look_ahead_end(struct tracker *tracker);
 
-/* Before the rules see the record. What the record says is remembered; derived fields of this record can then be asked for. */
-void tracker_observe(struct tracker *tracker, const struct event_record *record, const struct event_kind *kind);
+/* Before the rules see the record. What the record says is remembered; derived fields of this
+ * record can then be asked for. */
+void tracker_observe(struct tracker *tracker, const struct event_record *record,
+		     const struct event_kind *kind);
 
-/* ---- derived fields of the record last observed (rules.md); label values are ids of registry_strings() ---- */
+/* ---- derived fields of the record last observed (rules.md); label values are ids of
+ * registry_strings() ---- */
 
-/* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included). *process_id, if not NULL: its id or RECORD_NO_ID. */
+/* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included).
+ * *process_id, if not NULL: its id or RECORD_NO_ID. */
 uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id);
 
-/* The process that the event is about: `ProcessId` of Process, Thread, Image events; `_none` for others. */
+/* The process that the event is about: `ProcessId` of Process, Thread, Image events; `_none` for
+ * others. */
 uint32_t tracker_of_process(struct tracker *tracker);
 
 /* Volume label of the event's file: "C:", "HarddiskVolume3", or `_unknown`. */
 uint32_t tracker_volume(struct tracker *tracker);
 
-/* Path of the event's file as recorded (native path), NULL when no instance names it. Valid until the next observe. */
+/* Path of the event's file as recorded (native path), NULL when no instance names it. Valid until
+ * the next observe. */
 const char *tracker_path(struct tracker *tracker, size_t *size);
 
 /* Driver whose image holds the event's `Routine`: "ntfs.sys", or `_unknown`. */
 uint32_t tracker_driver(struct tracker *tracker);
 
 /* Nanoseconds; false when not known for this record. */
-bool tracker_duration(struct tracker *tracker, uint64_t *ns); /* FileIo/OperationEnd: since its start, by IRP */
-bool tracker_on_cpu(struct tracker *tracker, uint64_t *ns);   /* CSwitch: how long the old thread ran */
-bool tracker_ready(struct tracker *tracker, uint64_t *ns);    /* CSwitch: how long the new one had been ready */
+bool tracker_duration(struct tracker *tracker,
+		      uint64_t *ns); /* FileIo/OperationEnd: since its start, by IRP */
+bool tracker_on_cpu(struct tracker *tracker,
+		    uint64_t *ns); /* CSwitch: how long the old thread ran */
+bool tracker_ready(struct tracker *tracker,
+		   uint64_t *ns); /* CSwitch: how long the new one had been ready */
 
 /* CSwitch: the process of the thread that was switched out (`Idle` for thread 0). */
 uint32_t tracker_old_process(struct tracker *tracker);
 
-/* Opcode of the FileIo event that started the operation which the record ends (`Started`); false when not known. */
+/* Opcode of the FileIo event that started the operation which the record ends (`Started`); false
+ * when not known. */
 bool tracker_started(struct tracker *tracker, uint8_t *opcode);
 
-/* An id for the running instance of the record's process, different after an exit and a start with the same pid; 0: none known. For `set` gauges. */
+/* An id for the running instance of the record's process, different after an exit and a start with
+ * the same pid; 0: none known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
 /* ---- health; any thread ---- */
@@ -99,11 +116,13 @@ enum tracker_miss { MISS_THREAD, MISS_PROCESS, MISS_FILE, MISS_DISK, MISS_COUNT 
 struct tracker_statistics {
 	uint64_t entries[TABLE_COUNT];
 	uint64_t evictions[TABLE_COUNT];
-	uint64_t unattributed[MISS_COUNT]; /* events whose thread, process, file or disk no event had named */
+	uint64_t unattributed[MISS_COUNT]; /* events whose thread, process, file or disk no event
+					      had named */
 };
 
-const char *tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp", "image" */
-const char *tracker_miss_name(enum tracker_miss miss);    /* "thread", "process", "file", "disk" */
+const char *
+tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp", "image" */
+const char *tracker_miss_name(enum tracker_miss miss); /* "thread", "process", "file", "disk" */
 void tracker_statistics(const struct tracker *tracker, struct tracker_statistics *statistics);
 
 #endif

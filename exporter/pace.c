@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Event time is released in slices: the clock is read once a slice, not once an event, and a wait
+ * ends when the slice that holds the event has begun.
+ */
+#include "pace.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "source/event_record.h"
+
+enum { SLICE_NS = 5 * 1000 * 1000 };
+
+struct pace {
+	double speed;
+	bool started;
+	int64_t released;     /* event times up to this one are due */
+	int64_t first_time;   /* event time of the schedule's start … */
+	uint64_t first_clock; /* … and the monotonic clock then */
+	_Atomic(uint64_t) lag_ns;
+	struct os_mutex lock; /* of `stopped` */
+	struct os_condition changed;
+	bool stopped;
+};
+
+struct pace *pace_new(double speed, struct error *err)
+{
+	struct pace *pace = calloc(1, sizeof *pace);
+
+	if (!pace) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to pace a replay");
+		return NULL;
+	}
+	pace->speed = speed;
+	os_mutex_init(&pace->lock);
+	os_condition_init(&pace->changed);
+	pace_start(pace);
+	return pace;
+}
+
+void pace_free(struct pace *pace)
+{
+	if (!pace) {
+		return;
+	}
+	os_condition_done(&pace->changed);
+	os_mutex_done(&pace->lock);
+	free(pace);
+}
+
+void pace_start(struct pace *pace)
+{
+	pace->started = false;
+	pace->released = RECORD_NO_TIME; /* a record without a time is due at once */
+}
+
+/* Nanoseconds after the start at which an event time is due, saturating: recordings may jump by
+ * centuries. */
+static uint64_t due_after_ns(const struct pace *pace, int64_t time)
+{
+	double ns = ((double)time - (double)pace->first_time) * 100 / pace->speed;
+
+	if (ns <= 0) {
+		return 0;
+	}
+	return ns >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)ns;
+}
+
+/* Sleeps until the clock reads at least due; false when stopped. */
+static bool sleep_until(struct pace *pace, uint64_t due)
+{
+	bool stopped;
+
+	os_mutex_lock(&pace->lock);
+	for (;;) {
+		uint64_t now = os_monotonic_ns();
+
+		stopped = pace->stopped;
+		if (stopped || now >= due) {
+			break;
+		}
+		(void)os_condition_wait(&pace->changed, &pace->lock, due - now);
+	}
+	os_mutex_unlock(&pace->lock);
+	return !stopped;
+}
+
+static bool wait_for(struct pace *pace, int64_t time)
+{
+	uint64_t now = os_monotonic_ns();
+	uint64_t due;
+	double slice;
+
+	if (!pace->started) {
+		pace->started = true;
+		pace->first_time = time;
+		pace->first_clock = now;
+	}
+	due = pace->first_clock + due_after_ns(pace, time);
+	atomic_store_explicit(&pace->lag_ns, now > due ? now - due : 0, memory_order_relaxed);
+	if (!sleep_until(pace, due)) {
+		return false;
+	}
+	slice = (double)SLICE_NS / 100 * pace->speed;
+	pace->released = (double)time + slice >= (double)INT64_MAX ? INT64_MAX :
+								     time + (int64_t)slice;
+	return true;
+}
+
+bool pace_wait(struct pace *pace, int64_t time)
+{
+	return time <= pace->released || wait_for(pace, time);
+}
+
+void pace_stop(struct pace *pace)
+{
+	os_mutex_lock(&pace->lock);
+	pace->stopped = true;
+	os_condition_wake_all(&pace->changed);
+	os_mutex_unlock(&pace->lock);
+}
+
+uint64_t pace_lag_ns(const struct pace *pace)
+{
+	return atomic_load_explicit(&pace->lag_ns, memory_order_relaxed);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flow of an event, read from the bottom up: a source delivers to the sink, the kind of the
+ * record is looked up (and everything about it worked out when it is new), the tracker remembers
+ * what the record says, the rules count it.
+ */
+#include "pipeline.h"
+
+#include <stdlib.h>
+
+/* Kinds of events that one consumer remembers; real machines have a few thousand. */
+enum { KINDS_MAX = 32768 };
+
+/*
+ * "RT_LostEvent class", Microsoft Learn: what a session writes in place of events that a real-time
+ * consumer was too slow for.
+ */
+static const struct guid lost_event_class =
+	GUID_INIT(0x6a399ae0, 0x4bc6, 0x4de9, 0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e);
+static const struct {
+	uint8_t opcode;
+	const char *type;
+} lost_types[] = { { 32, "event" }, { 33, "buffer" }, { 34, "file" } };
+
+enum { LOST_TYPES = sizeof lost_types / sizeof lost_types[0] };
+
+struct pipeline {
+	struct pipeline_options options;
+	struct pipeline_families families;
+	struct trace_schemas *schemas;
+	/*
+	 * Two tables of kinds, one a pass: what a kind is called can depend on records that only
+	 * the look-ahead finds. The statistics show the second one, whose kinds have plans.
+	 */
+	struct kinds *ahead;
+	struct kinds *kinds;
+	struct tracker *tracker;
+	struct rule_engine *engine;
+	uint32_t session; /* label id */
+	cell *outcomes[OUTCOME_COUNT];
+	cell *lost[LOST_TYPES];
+	bool schemas_known; /* an earlier pass has collected them */
+	bool failed;        /* no memory for a kind: the pass is stopped and reported */
+};
+
+static void release_kind(void *context, struct event_kind *kind)
+{
+	(void)context;
+	tracker_release(kind);
+	rule_engine_release(kind);
+}
+
+static void free_kinds(struct kinds *kinds)
+{
+	if (kinds) {
+		kinds_each(kinds, release_kind, NULL);
+		kinds_free(kinds);
+	}
+}
+
+static void stop_without_memory(struct pipeline *pipeline)
+{
+	pipeline->failed = true;
+	source_stop(pipeline->options.source);
+}
+
+/* ---- first pass: what the recording tells about itself, in file order ---- */
+
+static void on_look_ahead(void *context, const struct event_record *record)
+{
+	struct pipeline *pipeline = context;
+	struct event_kind *kind;
+	bool added;
+
+	if (!pipeline->schemas_known) {
+		trace_schemas_look(pipeline->schemas, record);
+	}
+	kind = kinds_find(pipeline->ahead, record, &added);
+	if (!kind) {
+		stop_without_memory(pipeline);
+		return;
+	}
+	if (added) {
+		tracker_release(kind);
+		if (!tracker_prepare(pipeline->tracker, kind)) {
+			stop_without_memory(pipeline);
+			return;
+		}
+	}
+	tracker_look_ahead(pipeline->tracker, record, kind);
+}
+
+static void on_look_ahead_end(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	if (!pipeline->schemas_known) {
+		trace_schemas_finish(pipeline->schemas);
+		pipeline->schemas_known = true;
+	}
+	tracker_look_ahead_end(pipeline->tracker);
+	if (pipeline->options.on_ready) {
+		pipeline->options.on_ready(pipeline->options.ready_context);
+	}
+}
+
+/* ---- second pass: everything, in time order ---- */
+
+static bool prepare_kind(struct pipeline *pipeline, struct event_kind *kind)
+{
+	release_kind(NULL, kind);
+	for (unsigned i = 0; i < LOST_TYPES; i++) {
+		if (kind->classic && kind->opcode == lost_types[i].opcode &&
+		    guid_equal(&kind->provider, &lost_event_class)) {
+			kind->lost = pipeline->lost[i];
+		}
+	}
+	return tracker_prepare(pipeline->tracker, kind) &&
+	       rule_engine_prepare(pipeline->engine, kind);
+}
+
+/* The cell of etw_consumer_events_total for the kind's provider. */
+static cell *provider_cell(struct pipeline *pipeline, struct event_kind *kind)
+{
+	uint32_t provider =
+		intern_string(registry_strings(pipeline->options.registry), kind->provider_name);
+	uint32_t labels[] = { pipeline->session, provider };
+	bool folded;
+	cell *at =
+		family_cells(pipeline->families.events, pipeline->options.writer, labels, &folded);
+
+	if (!folded) {
+		kind->records = at;
+	}
+	return at;
+}
+
+static void on_event(void *context, const struct event_record *record)
+{
+	struct pipeline *pipeline = context;
+	struct event_kind *kind;
+	enum record_outcome outcome;
+	cell *events;
+	bool added;
+
+	if (pipeline->options.pace && !pace_wait(pipeline->options.pace, record->time)) {
+		return; /* stopped: the record is not counted, nor is it delivered */
+	}
+	kind = kinds_find(pipeline->kinds, record, &added);
+	if (!kind || (added && !prepare_kind(pipeline, kind))) {
+		stop_without_memory(pipeline);
+		return;
+	}
+	events = kind->records ? kind->records : provider_cell(pipeline, kind);
+	if (events) {
+		cell_add(events, 1);
+	}
+	if (kind->lost) {
+		cell_add(kind->lost, 1);
+	}
+	tracker_observe(pipeline->tracker, record, kind);
+	outcome = rule_engine_apply(pipeline->engine, record, kind);
+	cell_add(pipeline->outcomes[outcome], 1);
+}
+
+bool pipeline_run(struct pipeline *pipeline, struct error *err)
+{
+	const struct event_sink sink = {
+		.context = pipeline,
+		.on_look_ahead = on_look_ahead,
+		.on_look_ahead_end = on_look_ahead_end,
+		.on_event = on_event,
+	};
+	bool done;
+
+	if (pipeline->options.pace) {
+		pace_start(pipeline->options.pace);
+	}
+	done = source_run(pipeline->options.source, &sink, err);
+	kinds_settle(pipeline->kinds);
+	if (pipeline->failed) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for another kind of event");
+	}
+	return done;
+}
+
+void pipeline_reset(struct pipeline *pipeline)
+{
+	tracker_reset(pipeline->tracker);
+	rule_engine_reset(pipeline->engine);
+}
+
+/* ---- making and ending ---- */
+
+bool pipeline_families(struct registry *registry, struct pipeline_families *families,
+		       struct error *err)
+{
+	static const struct family_options events = {
+		.name = "etw_consumer_events_total",
+		.help = "Event records delivered to a consumer, by provider.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "provider" },
+		.label_count = 2,
+		.open_labels = 1U << 1,
+	};
+	static const struct family_options records = {
+		.name = "etw_consumer_records_total",
+		.help = "Event records by what became of them: each has exactly one outcome.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "outcome" },
+		.label_count = 2,
+	};
+
+	static const struct family_options lost = {
+		.name = "etw_consumer_lost_notifications_total",
+		.help = "Records by which a session tells that it lost events, a buffer or its file.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "type" },
+		.label_count = 2,
+	};
+
+	families->events = registry_family(registry, &events, err);
+	families->records = registry_family(registry, &records, err);
+	families->lost = registry_family(registry, &lost, err);
+	return families->events && families->records && families->lost;
+}
+
+/* Families with fixed labels exist at 0 from the start. */
+static bool make_cells(struct pipeline *pipeline)
+{
+	struct intern *strings = registry_strings(pipeline->options.registry);
+
+	pipeline->session = intern_string(strings, pipeline->options.session);
+	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
+		uint32_t labels[] = { pipeline->session,
+				      intern_string(strings, record_outcome_name(i)) };
+
+		pipeline->outcomes[i] = family_cells(pipeline->families.records,
+						     pipeline->options.writer, labels, NULL);
+		if (!pipeline->outcomes[i]) {
+			return false;
+		}
+	}
+	for (unsigned i = 0; i < LOST_TYPES; i++) {
+		uint32_t labels[] = { pipeline->session,
+				      intern_string(strings, lost_types[i].type) };
+
+		pipeline->lost[i] = family_cells(pipeline->families.lost, pipeline->options.writer,
+						 labels, NULL);
+		if (!pipeline->lost[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool make_parts(struct pipeline *pipeline, struct error *err)
+{
+	const struct pipeline_options *options = &pipeline->options;
+	const struct source_clock *clock = &source_facts(options->source)->clock;
+	struct tracker_options tracker = {
+		.registry = options->registry,
+		.writer = options->writer,
+		.clock = clock,
+		.processes = options->config->limits.processes,
+		.threads = options->config->limits.threads,
+		.files = options->config->limits.files,
+		.strings_bytes = options->config->limits.strings_bytes,
+		.lower_case = options->config->lower_case_processes,
+		.process_gauges = rule_set_on(options->rules, "process"),
+		.disk_info = rule_set_on(options->rules, "disk"),
+		.image_info = rule_set_on(options->rules, "image"),
+	};
+	struct rule_engine_options engine = {
+		.set = options->rules,
+		.registry = options->registry,
+		.writer = options->writer,
+		.clock = clock,
+		.session = options->session,
+	};
+	struct rule_needs needs;
+
+	rule_set_needs(options->rules, &needs);
+	tracker.files_wanted = needs.files;
+	tracker.requests_wanted = needs.requests;
+	tracker.drivers_wanted = needs.drivers;
+	tracker.scheduler_wanted = needs.scheduler;
+	pipeline->tracker = tracker_new(&tracker, err);
+	if (!pipeline->tracker) {
+		return false;
+	}
+	engine.tracker = pipeline->tracker;
+	pipeline->engine = rule_engine_new(&engine, err);
+	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;
+	pipeline->ahead = pipeline->schemas ? kinds_new(KINDS_MAX, NULL, err) : NULL;
+	pipeline->kinds = pipeline->ahead ? kinds_new(KINDS_MAX, pipeline->schemas, err) : NULL;
+	return pipeline->kinds != NULL;
+}
+
+struct pipeline *pipeline_new(const struct pipeline_options *options, struct error *err)
+{
+	struct pipeline *pipeline = calloc(1, sizeof *pipeline);
+
+	if (!pipeline) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a pipeline");
+		return NULL;
+	}
+	pipeline->options = *options;
+	pipeline->families = *options->families;
+	if (!make_parts(pipeline, err)) {
+		goto fail;
+	}
+	if (!make_cells(pipeline)) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s",
+			  options->session);
+		goto fail;
+	}
+	return pipeline;
+
+fail:
+	pipeline_free(pipeline);
+	return NULL;
+}
+
+void pipeline_free(struct pipeline *pipeline)
+{
+	if (!pipeline) {
+		return;
+	}
+	free_kinds(pipeline->ahead);
+	free_kinds(pipeline->kinds);
+	trace_schemas_free(pipeline->schemas);
+	rule_engine_free(pipeline->engine);
+	tracker_free(pipeline->tracker);
+	free(pipeline);
+}
+
+void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics)
+{
+	kinds_statistics(pipeline->kinds, &statistics->kinds);
+	tracker_statistics(pipeline->tracker, &statistics->tracker);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flow of an event on one page: source → decode → track → rules → registry, for one source and
+ * its consumer.
+ *
+ * The callback that the source delivers to is the queue: no second one stands between the consumer
+ * and the registry, because a second queue only adds a second place to lose events.
+ */
+#ifndef EXPORTER_PIPELINE_H
+#define EXPORTER_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "decode/kinds.h"
+#include "metrics/registry.h"
+#include "pace.h"
+#include "rules/rules.h"
+#include "source/source.h"
+#include "track/tracker.h"
+
+/* The families that every pipeline counts into, made once by pipeline_families(). */
+struct pipeline_families {
+	struct family *events;  /* etw_consumer_events_total{session,provider} */
+	struct family *records; /* etw_consumer_records_total{session,outcome} */
+	struct family *lost;    /* etw_consumer_lost_notifications_total{session,type} */
+};
+
+bool pipeline_families(struct registry *registry, struct pipeline_families *families,
+		       struct error *err);
+
+struct pipeline_options {
+	/* All borrowed until pipeline_free(). */
+	struct source *source;
+	const char *session; /* label value */
+	struct registry *registry;
+	struct writer *writer; /* of the thread that runs the pipeline */
+	const struct pipeline_families *families;
+	const struct rule_set *rules;
+	const struct config *config;
+	struct pace *pace;               /* NULL: as fast as possible */
+	void (*on_ready)(void *context); /* the look-ahead is done: names are known; NULL: nobody
+					    asks. The pipeline's thread */
+	void *ready_context;
+};
+
+struct pipeline; /* opaque */
+
+struct pipeline *pipeline_new(const struct pipeline_options *options, struct error *err);
+void pipeline_free(struct pipeline *pipeline);
+
+/* One pass over the source, on the calling thread. Call pipeline_reset() between two passes. */
+bool pipeline_run(struct pipeline *pipeline, struct error *err);
+
+/* Forgets what the trackers know and sets state gauges to 0; counters go on. */
+void pipeline_reset(struct pipeline *pipeline);
+
+/* Any thread. */
+struct pipeline_statistics {
+	struct kinds_statistics kinds;
+	struct tracker_statistics tracker;
+};
+void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);
+
+#endif
