@@ -17,6 +17,9 @@ if(NOT WIN32)
   # POSIX.1-2008 is visible everywhere; what needs more (os_posix.c) says so in its first line.
   add_compile_definitions(_POSIX_C_SOURCE=200809L _FILE_OFFSET_BITS=64)
   set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
+  # All of it ends in programs: PIE, not PIC, which would keep the compiler from inlining public functions.
+  add_compile_options(-fPIE)
+  add_link_options(-pie)
 endif()
 
 set(sanitize "${ETWX_SANITIZE}")

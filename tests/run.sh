@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, every
+# fuzz target for 15 s (--long: 10 minutes), and the recordings in ../shared/traces against their expected results.
+# A failure does not stop the rest. The last line is the sum; the exit status is 0 when nothing failed and something ran.
+set -uo pipefail
+
+fuzz_seconds=15
+case "$*" in
+"") ;;
+--long) fuzz_seconds=600 ;;
+*) echo "usage: bash tests/run.sh [--long]" >&2; exit 2 ;;
+esac
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+exec </dev/null
+
+passed=0 failed=0 skipped=0
+failures=()
+
+heading() { printf '\n== %s\n' "$*"; }
+pass() { passed=$((passed + 1)); }
+skip() { skipped=$((skipped + 1)); echo "skipped: $*"; }
+fail() { failed=$((failed + 1)); failures+=("$*"); echo "FAILED: $*"; }
+
+count_of() { # attribute, JUnit file: its number of tests of that kind
+	sed -n "/<testsuite/,/>/s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1
+}
+
+# Configures, builds and tests a preset; the numbers come from the JUnit file that the test preset asks for.
+run_preset() {
+	local junit=build/$1/tests.xml status=0 total bad without
+
+	heading "$1"
+	rm -f "$junit"
+	cmake --workflow --preset "$1" || status=$?
+	if [ ! -s "$junit" ]; then
+		fail "$1: no test ran (status $status)"
+		return
+	fi
+	total=$(count_of tests "$junit") bad=$(count_of failures "$junit")
+	without=$(($(count_of skipped "$junit") + $(count_of disabled "$junit")))
+	passed=$((passed + total - bad - without)) skipped=$((skipped + without))
+	if [ "$bad" -gt 0 ]; then
+		failed=$((failed + bad))
+		failures+=("$1: $bad tests")
+	elif [ "$status" -ne 0 ]; then
+		fail "$1: ctest ended with status $status"
+	fi
+}
+
+# Prints the share of edges reached, by folder, from libFuzzer's -print_coverage.
+edges() {
+	awk '/COVERED_FUNC:/ {
+		for (i = 1; i < NF; i++) {
+			if ($i == "edges:") { split($(i + 1), n, "/"); file = $(i + 3) }
+		}
+		if (!match(file, /\/(exporter\/[a-z]+|metrics|config)\//)) next
+		folder = substr(file, RSTART + 1, RLENGTH - 1)
+		sub(/^exporter\//, "", folder)
+		if (/UNCOVERED_FUNC:/) n[1] = 0
+		hit[folder] += n[1]; all[folder] += n[2]
+	}
+	END {
+		for (folder in all) {
+			printf "  %-10s %6d of %6d edges, %5.1f %%\n", folder, hit[folder], all[folder], 100 * hit[folder] / all[folder]
+		}
+	}' | sort
+}
+
+fuzz_one() { # program
+	local name corpus seeds=()
+
+	name=$(basename "$1")
+	corpus=build/fuzz/corpus/$name # grows from run to run
+	mkdir -p "$corpus" build/fuzz/findings
+	# Seeds of a target of its own stand in a folder of its name.
+	if [ -d "build/fuzz/seeds/$name" ]; then
+		seeds=("build/fuzz/seeds/$name")
+	elif [ -d build/fuzz/seeds ]; then
+		seeds=(build/fuzz/seeds)
+	fi
+	heading "$name, $fuzz_seconds s"
+	if "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="build/fuzz/findings/$name-" "$corpus" "${seeds[@]}" >"build/fuzz/$name.log" 2>&1; then
+		pass
+		grep -E '^(stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)|Done )' "build/fuzz/$name.log"
+		"$1" -runs=0 -print_coverage=1 "$corpus" "${seeds[@]}" 2>&1 | edges
+	else
+		tail -n 40 "build/fuzz/$name.log"
+		fail "$name: see build/fuzz/$name.log; the input is in build/fuzz/findings"
+	fi
+}
+
+run_fuzzers() {
+	local program
+
+	if ! compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null; then
+		skip "fuzzing: no targets in tests/fuzz"
+		return
+	fi
+	heading "fuzz"
+	if ! { cmake --preset fuzz && cmake --build --preset fuzz; }; then
+		fail "fuzz: does not build"
+		return
+	fi
+	if [ -x build/release/fuzz_seeds ]; then
+		rm -rf build/fuzz/seeds
+		mkdir -p build/fuzz/seeds
+		build/release/fuzz_seeds build/fuzz/seeds || fail "fuzz_seeds"
+	fi
+	for program in tests/fuzz/fuzz_*.c; do
+		program=build/fuzz/$(basename "$program" .c)
+		fuzz_one "$program"
+	done
+}
+
+check_recordings() {
+	heading "recordings"
+	if [ ! -e ../shared/traces/check.py ]; then
+		skip "../shared/traces is absent: recordings were not compared with their expected results"
+	elif python3 ../shared/traces/check.py build/release ../shared/traces summary metrics; then
+		pass
+	else
+		fail "recordings disagree with their expected results"
+	fi
+}
+
+if bash .ci/deps-debian.sh; then
+	for preset in release asan tsan; do
+		run_preset "$preset"
+	done
+	run_fuzzers
+	check_recordings
+else
+	fail "set-up (.ci/deps-debian.sh)"
+fi
+
+if [ ${#failures[@]} -gt 0 ]; then
+	heading "failed"
+	printf '%s\n' "${failures[@]}"
+fi
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
