@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/logfile_header.h"
+
+#include <stddef.h>
+
+uint64_t logfile_ticks_per_second(const struct etl_builder_options *options)
+{
+	switch (options->clock) {
+	case CLOCK_SYSTEM_TIME:
+		return 10000000;
+	case CLOCK_CPU_CYCLE:
+		return (uint64_t)options->cpu_mhz * 1000000;
+	case CLOCK_QPC:
+		break;
+	}
+	return options->perf_frequency;
+}
+
+int64_t logfile_raw_time(const struct etl_builder_options *options, uint64_t ns)
+{
+	uint64_t frequency = logfile_ticks_per_second(options);
+	uint64_t ticks = ns / 1000000000 * frequency + ns % 1000000000 * frequency / 1000000000;
+
+	return (int64_t)((uint64_t)options->start_raw + ticks);
+}
+
+/* 100 ns since 1601 UTC of a raw time that is not before the start. */
+static int64_t wall_time(const struct etl_builder_options *options, int64_t raw)
+{
+	uint64_t frequency = logfile_ticks_per_second(options);
+	uint64_t ticks = (uint64_t)raw - (uint64_t)options->start_raw;
+	uint64_t rest = ticks % frequency * 10000000 / frequency;
+
+	return (int64_t)((uint64_t)options->start_time + ticks / frequency * 10000000 + rest);
+}
+
+/* A SYSTEMTIME that says "the week-th Sunday of a month": how time zones tell their change. */
+static void add_change_of_time(struct payload *payload, uint16_t month, uint16_t week,
+			       uint16_t hour)
+{
+	const uint16_t words[8] = { 0, month, 0, week, hour };
+
+	for (size_t i = 0; i < 8; i++) {
+		payload_u16(payload, words[i]);
+	}
+}
+
+static void add_time_zone(struct payload *payload, int32_t bias_minutes)
+{
+	payload_u32(payload, (uint32_t)bias_minutes);
+	payload_wchars(payload, "@tzres.dll,-322", 32);
+	add_change_of_time(payload, 10, 5, 3);
+	payload_u32(payload, 0);
+	payload_wchars(payload, "@tzres.dll,-321", 32);
+	add_change_of_time(payload, 3, 5, 2);
+	payload_u32(payload, (uint32_t)-60);
+}
+
+void logfile_header_build(struct payload *payload, const struct etl_builder_options *options,
+			  const struct logfile_ending *ending, const char *session_name,
+			  const char *file_name)
+{
+	int64_t end_time = 0;
+
+	if (ending) {
+		end_time = options->end_time ? options->end_time :
+					       wall_time(options, ending->latest_raw);
+	}
+	payload_u32(payload, options->buffer_size);
+	payload_u8(payload, options->os_major);
+	payload_u8(payload, options->os_minor);
+	payload_u8(payload, 1);
+	payload_u8(payload, 5);
+	payload_u32(payload, options->os_build);
+	payload_u32(payload, options->processors);
+	payload_u64(payload, (uint64_t)end_time);
+	payload_u32(payload, 156250); /* TimerResolution */
+	payload_u32(payload, options->maximum_file_mb);
+	payload_u32(payload, options->log_file_mode);
+	payload_u32(payload, ending ? ending->buffers_written : 1);
+	payload_u32(payload, 1); /* StartBuffers */
+	payload_u32(payload, options->pointer_size);
+	payload_u32(payload, options->events_lost);
+	payload_u32(payload, options->cpu_mhz);
+	payload_pointer(payload, 0);
+	payload_pointer(payload, 0);
+	add_time_zone(payload, options->bias_minutes);
+	payload_u32(payload, 0); /* padding to 8 */
+	payload_u64(payload, (uint64_t)options->boot_time);
+	payload_u64(payload, options->perf_frequency);
+	payload_u64(payload, (uint64_t)options->start_time);
+	payload_u32(payload, (uint32_t)options->clock);
+	payload_u32(payload, options->buffers_lost);
+	if (session_name && file_name) {
+		payload_wstring(payload, session_name);
+		payload_wstring(payload, file_name);
+	}
+}
