@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line: what it may say, and the one line that answers what it may not.
+ */
+#include "options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ARGUMENTS_MAX = 8 };
+
+/* Parses a NULL-terminated list of arguments, the program's name left out. */
+static bool parse(struct options *options, const char *const *arguments, struct error *err)
+{
+	char program[] = "etw_exporter";
+	char *argv[ARGUMENTS_MAX + 2] = { program };
+	int argc = 1;
+
+	for (; arguments[argc - 1]; argc++) {
+		argv[argc] = (char *)(uintptr_t)arguments[argc - 1];
+	}
+	return options_parse(options, argc, argv, err);
+}
+
+static void values_stand_behind_an_equals_sign_or_in_the_next_argument(void **state)
+{
+	static const char *const forms[][ARGUMENTS_MAX] = {
+		{ "--replay.file=a.etl", "--replay.speed=2.5", "--web.telemetry-path=/m" },
+		{ "--replay.file", "a.etl", "--replay.speed", "2.5", "--web.telemetry-path", "/m" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		struct options options;
+
+		assert_true(parse(&options, forms[i], NULL));
+		assert_int_equal(options.replay_file_count, 1);
+		assert_string_equal(options.replay_files[0], "a.etl");
+		assert_float_equal(options.replay_speed, 2.5, 0);
+		assert_string_equal(options.telemetry_path, "/m");
+		options_done(&options);
+	}
+}
+
+static void repeated_flags_keep_their_order(void **state)
+{
+	static const char *const arguments[] = {
+		"--replay.file=a",         "--replay.file=b",
+		"--collector.cpu",         "--no-collector.cpu",
+		"--collector.sched",       "--web.listen-address=:1",
+		"--web.listen-address=:2", NULL
+	};
+	struct options options;
+
+	(void)state;
+	assert_true(parse(&options, arguments, NULL));
+	assert_int_equal(options.replay_file_count, 2);
+	assert_string_equal(options.replay_files[1], "b");
+	assert_int_equal(options.listen_address_count, 2);
+	assert_string_equal(options.listen_addresses[1], ":2");
+	assert_int_equal(options.switch_count, 3);
+	assert_string_equal(options.switches[1].collector, "cpu");
+	assert_true(options.switches[0].on);
+	assert_false(options.switches[1].on);
+	assert_string_equal(options.switches[2].collector, "sched");
+	options_done(&options);
+}
+
+static void every_flag_without_a_value_sets_its_switch(void **state)
+{
+	static const char *const arguments[] = { "--once",
+						 "--replay.loop",
+						 "--replay.single-pass",
+						 "--collector.disable-defaults",
+						 "--check-config",
+						 "--version",
+						 "--help",
+						 NULL };
+	struct options options;
+
+	(void)state;
+	assert_true(parse(&options, arguments, NULL));
+	assert_true(options.once && options.replay_loop && options.replay_single_pass);
+	assert_true(options.disable_defaults && options.check_config);
+	assert_true(options.version && options.help);
+	options_done(&options);
+}
+
+static void without_arguments_everything_is_left_to_the_configuration(void **state)
+{
+	static const char *const none[] = { NULL };
+	struct options options;
+
+	(void)state;
+	assert_true(parse(&options, none, NULL));
+	assert_null(options.config_file);
+	assert_null(options.telemetry_path);
+	assert_int_equal(options.listen_address_count, 0);
+	assert_int_equal(options.replay_pointer_size, 0);
+	assert_float_equal(options.replay_speed, 0, 0);
+	assert_false(options.log_level_set || options.log_format_set);
+	options_done(&options);
+}
+
+static void log_flags_are_remembered_as_given(void **state)
+{
+	static const char *const arguments[] = { "--log.level=debug", "--log.format", "json",
+						 NULL };
+	struct options options;
+
+	(void)state;
+	assert_true(parse(&options, arguments, NULL));
+	assert_true(options.log_level_set && options.log_format_set);
+	assert_int_equal(options.log_level, LOG_DEBUG);
+	assert_int_equal(options.log_format, LOG_JSON);
+	options_done(&options);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+	static const struct {
+		const char *argument;
+		const char *sentence;
+	} cases[] = {
+		{ "--replay.fiel=a",
+		  "unknown flag --replay.fiel=a; did you mean --replay.file? (--help lists all)" },
+		{ "--bogus", "unknown flag --bogus (--help lists all)" },
+		{ "--", "unknown flag -- (--help lists all)" },
+		{ "-v", "unexpected argument \"-v\" (a recording is given with --replay.file)" },
+		{ "a.etl",
+		  "unexpected argument \"a.etl\" (a recording is given with --replay.file)" },
+		{ "--once=yes", "--once takes no value" },
+		{ "--config.file", "--config.file needs a value: FILE" },
+		{ "--replay.speed=fast", "--replay.speed takes a number from 0, not \"fast\"" },
+		{ "--replay.speed=-1", "--replay.speed takes a number from 0, not \"-1\"" },
+		{ "--replay.speed=nan", "--replay.speed takes a number from 0, not \"nan\"" },
+		{ "--replay.speed=", "--replay.speed takes a number from 0, not \"\"" },
+		{ "--replay.pointer-size=16", "--replay.pointer-size takes 4 or 8, not \"16\"" },
+		{ "--web.telemetry-path=m",
+		  "--web.telemetry-path takes a path that begins with a slash, not \"m\"" },
+		{ "--log.level=loud",
+		  "--log.level takes debug, info, warning or error, not \"loud\"" },
+		{ "--log.format=xml", "--log.format takes logfmt or json, not \"xml\"" },
+		{ "--collector.",
+		  "unknown flag --collector.; did you mean --collector.disable-defaults? (--help lists all)" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *const arguments[] = { cases[i].argument, NULL };
+		struct options options;
+		struct error err = { 0 };
+
+		assert_false(parse(&options, arguments, &err));
+		assert_string_equal(err.text, cases[i].sentence);
+		assert_int_equal(err.code, ERROR_CONFIG);
+		options_done(&options);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_stand_behind_an_equals_sign_or_in_the_next_argument),
+		cmocka_unit_test(repeated_flags_keep_their_order),
+		cmocka_unit_test(every_flag_without_a_value_sets_its_switch),
+		cmocka_unit_test(without_arguments_everything_is_left_to_the_configuration),
+		cmocka_unit_test(log_flags_are_remembered_as_given),
+		cmocka_unit_test(what_is_wrong_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
