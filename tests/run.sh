@@ -55,7 +55,7 @@ edges() {
 		}
 		if (!match(file, /\/(exporter\/[a-z]+|metrics|config)\//)) next
 		folder = substr(file, RSTART + 1, RLENGTH - 1)
-		sub(/^exporter\//, "", folder)
+		gsub(/^exporter\/|\/$/, "", folder)
 		if (/UNCOVERED_FUNC:/) n[1] = 0
 		hit[folder] += n[1]; all[folder] += n[2]
 	}
