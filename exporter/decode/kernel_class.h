@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's event classes: which GUID is which, the names of their events, and their layouts by opcode and version.
+ * The kernel's event classes: which GUID is which, the names of their events, and their layouts by
+ * opcode and version.
  *
- * Sources: etl-format.md sections 8 and 15, kernel-events.csv, kernel-event-names.csv. Immutable tables; any thread.
+ * Sources: etl-format.md sections 8 and 15, kernel-events.csv, kernel-event-names.csv. Tables are
+ * immutable to callers; any thread may ask.
  */
 #ifndef DECODE_KERNEL_CLASS_H
 #define DECODE_KERNEL_CLASS_H
@@ -13,7 +15,10 @@
 #include "base/guid.h"
 #include "decode/schema.h"
 
-/* Classes that some code asks for by name; KERNEL_OTHER is any other kernel class, KERNEL_NONE is no kernel class at all. */
+/*
+ * Classes that some code asks for by name; KERNEL_OTHER is any other kernel class, KERNEL_NONE is
+ * no kernel class at all.
+ */
 enum kernel_class {
 	KERNEL_NONE,
 	KERNEL_EVENT_TRACE,
@@ -31,7 +36,7 @@ enum kernel_class {
 	KERNEL_SYSTEM_CONFIG,
 	KERNEL_SYS_CONFIG, /* trace merge {9b79ee91-…} */
 	KERNEL_IMAGE_ID,   /* trace merge {b3e675d7-…} */
-	KERNEL_META_DATA,  /* {bbccf6c1-…}: EventInfo records; a class with a name, but its provider label is not "Windows Kernel" */
+	KERNEL_META_DATA,  /* {bbccf6c1-…}: EventInfo; a class, but not of "Windows Kernel" */
 	KERNEL_OTHER,
 };
 
@@ -40,25 +45,37 @@ enum kernel_class kernel_class_of(const struct guid *guid);
 /* "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is no class of ours. */
 const char *kernel_class_name(const struct guid *guid);
 
-/* Whether the provider label reads "Windows Kernel": the GUIDs of etl-format.md sections 8 and 15, not MetaData. */
+/*
+ * Whether the provider label reads "Windows Kernel": the GUIDs of etl-format.md sections 8 and 15,
+ * not MetaData.
+ */
 bool kernel_class_is_kernel(const struct guid *guid);
 
 /* "Read" for DiskIo 10; NULL when the opcode has no name. */
 const char *kernel_event_name(const struct guid *guid, uint8_t opcode);
 
-/* The other way round, for rules: class and event names in ASCII, compared without case. False: no such class or name. */
+/*
+ * The other way round, for rules: class and event names in ASCII, compared without case. False: no
+ * such class or name.
+ */
 bool kernel_class_find(const char *class_name, size_t class_size, struct guid *guid);
-bool kernel_event_find(const struct guid *guid, const char *event_name, size_t size, uint8_t *opcode);
+bool kernel_event_find(const struct guid *guid, const char *event_name, size_t size,
+		       uint8_t *opcode);
 
-/* Names of a class one by one, to suggest near misses: NULL behind the last. */
+/* The classes one by one, to suggest near misses: NULL behind the last. guid may be NULL. */
 const char *kernel_class_at(unsigned index, struct guid *guid);
 
 /*
- * The layout of an event. Version look-up: exact; else the highest known version below it; else the lowest known. NULL: none known.
+ * The layout of an event. Version look-up: exact; else the highest known version below it; else the
+ * lowest known. NULL: none known.
  */
 const struct schema *kernel_schema(const struct guid *guid, uint8_t opcode, uint8_t version);
 
-/* The layouts of an opcode one by one, for checking rules: NULL behind the last. */
-const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, unsigned index, uint8_t *version);
+/*
+ * The layouts of an opcode one by one, for checking rules: NULL behind the last. version may be
+ * NULL.
+ */
+const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, unsigned index,
+				      uint8_t *version);
 
 #endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Security identifiers: "S-1-5-18". Binary form in "SID structure", Microsoft Learn, and
+ * etl-format.md section 14.
+ */
+#ifndef DECODE_SID_H
+#define DECODE_SID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum {
+	SID_SIZE_MOST = 8 + 4 * 15
+};
+
+/*
+ * Bytes of the SID at `at`, of which size may be read; 0 when there is no whole, well-formed SID.
+ */
+size_t sid_size(const uint8_t *at, size_t size);
+
+/* Adds a SID for which sid_size() is not 0. */
+void text_add_sid(struct text *text, const uint8_t *sid);
+
+/*
+ * The SID inside a field of the kernel's Process class ("WBEM SID"): two words of pointer size,
+ * then the SID; or four zero bytes for none. Some writers leave the words zero and still append a
+ * SID.
+ *
+ * Returns the bytes the field takes and sets *sid (NULL: none); 0 when the payload ends inside it
+ * or what stands there is no SID.
+ */
+size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, const uint8_t **sid);
+
+#endif
