@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What goes wrong is said in one line, with the exit status that the README gives.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+: >"$work/empty.etl"
+echo "This is a letter, not a recording." >"$work/text.etl"
+mkdir "$work/folder"
+
+expect_exit 1 'no-such\.etl: No such file' "$ETW_EXPORTER" --once --replay.file="$work/no-such.etl"
+expect_exit 1 'folder: .*directory' "$ETW_EXPORTER" --once --replay.file="$work/folder"
+expect_exit 1 'empty\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/empty.etl"
+expect_exit 1 'text\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/text.etl"
+expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER" --once
+expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER"
+expect_exit 2 'unknown flag --replay\.fiel' "$ETW_EXPORTER" --replay.fiel=x
+expect_exit 2 'nosuch' "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --collector.nosuch
+expect_exit 1 'no-such\.yaml' "$ETW_EXPORTER" --config.file="$work/no-such.yaml" --check-config
+printf 'limits: { series: many }\n' >"$work/bad.yaml"
+expect_exit 2 'bad\.yaml:1:' "$ETW_EXPORTER" --config.file="$work/bad.yaml" --check-config
+expect_exit 2 'exclude each other' "$ETW_EXPORTER" --once --replay.loop --replay.file="$work/sample.etl"
+expect_exit 1 'port|address' "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:99999
+
+for tool in summary dump; do
+	expect_exit 1 'no-such\.etl: No such file' "$ETWTOOL" $tool "$work/no-such.etl"
+	expect_exit 1 'folder: .*directory' "$ETWTOOL" $tool "$work/folder"
+	expect_exit 1 'empty\.etl: ' "$ETWTOOL" $tool "$work/empty.etl"
+	expect_exit 1 'text\.etl: ' "$ETWTOOL" $tool "$work/text.etl"
+	expect_exit 2 '.' "$ETWTOOL" $tool --bogus "$work/sample.etl"
+	expect_exit 2 '.' "$ETWTOOL" $tool
+done
+expect_exit 2 'sumary' "$ETWTOOL" sumary "$work/sample.etl"
+
+"$ETW_EXPORTER" --help | grep -q -- --replay.file || fail "--help does not name --replay.file"
+"$ETW_EXPORTER" --version | grep -q '^etw_exporter ' || fail "--version"
+"$ETW_EXPORTER" --check-config | grep -q fine || fail "--check-config"
+"$ETWTOOL" --help | grep -q summary || fail "etwtool --help"
+"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed"
+grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
+
+# A recording cut short is a warning, and read with exit status 0.
+head -c 100000 "$work/sample.etl" >"$work/cut.etl"
+"$ETW_EXPORTER" --once --replay.file="$work/cut.etl" >"$work/out" 2>"$work/err" || fail "cut short: $(cat "$work/err")"
+grep -q 'level=warning.*cut short' "$work/err" || fail "cut short, and no warning: $(cat "$work/err")"
+grep -q '^etw_events_total' "$work/out" || fail "cut short, and no metrics"

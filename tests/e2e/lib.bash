@@ -1,0 +1,65 @@
+# What the end-to-end scripts share. ctest gives ETW_EXPORTER, ETWTOOL, MAKE_SAMPLE, SOURCE_DIR and BUILD_DIR.
+set -euo pipefail
+
+work=$(mktemp -d)
+pids=()
+
+finish() {
+	local status=$?
+	for pid in "${pids[@]}"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	rm -rf "$work"
+	exit "$status"
+}
+trap finish EXIT
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+# until_true SECONDS COMMAND...: waits for a condition, not for a time.
+until_true() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+# expect_exit STATUS PATTERN COMMAND...: exit status, and exactly one line on standard error that matches.
+expect_exit() {
+	local want=$1 pattern=$2 got=0
+	shift 2
+	"$@" >"$work/out" 2>"$work/err" </dev/null || got=$?
+	[ "$got" = "$want" ] || fail "$*: exit $got, expected $want: $(head -c 400 "$work/err")"
+	[ "$(wc -l <"$work/err")" = 1 ] || fail "$*: not one line: $(head -c 400 "$work/err")"
+	grep -Eq -- "$pattern" "$work/err" || fail "$*: \"$(cat "$work/err")\" does not match $pattern"
+}
+
+# start_exporter ARGUMENTS...: starts it on a free port; sets exporter_pid and url.
+start_exporter() {
+	: >"$work/log"
+	"$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 "$@" </dev/null >"$work/stdout" 2>"$work/log" &
+	exporter_pid=$!
+	pids+=("$exporter_pid")
+	until_true 30 grep -q 'msg="*Listening' "$work/log" || fail "the exporter does not listen: $(cat "$work/log")"
+	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
+}
+
+# Recordings to try everything on: the sample, and the real ones where they are at hand.
+recordings() {
+	"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+	echo "$work/sample.etl"
+	ls "$SOURCE_DIR"/../shared/traces/*.etl 2>/dev/null || true
+}
+
+all_collectors=(--collector.image --collector.cpu --collector.interrupt --collector.sched)
