@@ -27,6 +27,11 @@ struct config_event_filter {
 	unsigned line, column;
 };
 
+struct config_pattern {
+	char *text; /* PCRE2, unanchored, caseless */
+	unsigned line, column;
+};
+
 struct config_limits {
 	uint32_t series_per_family;
 	uint32_t series;
@@ -40,12 +45,11 @@ struct config {
 	char *path; /* "" for the built-in defaults; in front of errors */
 	struct config_switch *switches;
 	size_t switch_count;
-	char **collector_files; /* resolved: globs expanded, relative to the configuration file */
+	char **collector_files; /* paths: globs expanded, taken from the configuration's folder */
 	size_t collector_file_count;
-	char **include_processes; /* regular expressions (PCRE2, unanchored, caseless); none: every
-				     process */
+	struct config_pattern *include_processes; /* none: every process */
 	size_t include_process_count;
-	char **exclude_processes;
+	struct config_pattern *exclude_processes;
 	size_t exclude_process_count;
 	struct config_event_filter *dropped_events;
 	size_t dropped_event_count;

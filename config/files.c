@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/files.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { FILES_MAX = 1024 };
+
+static bool is_separator(char c)
+{
+#ifdef _WIN32
+	return c == '/' || c == '\\';
+#else
+	return c == '/';
+#endif
+}
+
+/* Bytes of path up to and with its last separator. */
+static size_t folder_size(const char *path)
+{
+	size_t size = strlen(path);
+
+	while (size > 0 && !is_separator(path[size - 1])) {
+		size--;
+	}
+	return size;
+}
+
+static bool is_absolute(const char *path)
+{
+	return is_separator(path[0]) || (path[0] != '\0' && path[1] == ':');
+}
+
+/* `*` any bytes, `?` one. Goes back to the last `*` only, so the work is at most the product of the
+ * lengths. */
+static bool matches(const char *pattern, const char *name)
+{
+	const char *star = NULL, *retry = NULL;
+
+	while (*name != '\0') {
+		if (*pattern == '*') {
+			star = pattern++;
+			retry = name;
+		} else if (*pattern == '?' || *pattern == *name) {
+			pattern++;
+			name++;
+		} else if (star) {
+			pattern = star + 1;
+			name = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*') {
+		pattern++;
+	}
+	return *pattern == '\0';
+}
+
+static bool add_path(struct file_list *list, const char *folder, size_t size, const char *name,
+		     struct error *err)
+{
+	struct text path = { 0 };
+	char **paths;
+
+	if (list->count == FILES_MAX) {
+		return error_set(err, ERROR_LIMIT, "more than %d collector files", FILES_MAX);
+	}
+	text_add(&path, folder, size);
+	text_add_string(&path, name);
+	paths = realloc(list->paths, (list->count + 1) * sizeof *paths);
+	if (!paths || path.failed || !path.data) {
+		list->paths = paths ? paths : list->paths;
+		text_free(&path);
+		return error_set(err, ERROR_NO_MEMORY,
+				 "no memory for the names of collector files");
+	}
+	list->paths = paths;
+	list->paths[list->count++] = path.data;
+	return true;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+static bool expand(struct file_list *list, const char *path, size_t folder, struct error *err)
+{
+	char *directory = folder > 0 ? text_duplicate(path, folder) : text_duplicate(".", 1);
+	size_t first = list->count;
+	bool good = true;
+	struct dirent *entry;
+	DIR *opened;
+
+	if (!directory) {
+		return error_set(err, ERROR_NO_MEMORY,
+				 "no memory for the names of collector files");
+	}
+	opened = opendir(directory);
+	while (good && opened && (entry = readdir(opened)) != NULL) {
+		if (entry->d_name[0] != '.' && matches(path + folder, entry->d_name)) {
+			good = add_path(list, path, folder, entry->d_name, err);
+		}
+	}
+	if (opened) {
+		closedir(opened);
+	}
+	free(directory);
+	if (list->count > first) {
+		qsort(list->paths + first, list->count - first, sizeof *list->paths, compare_paths);
+	}
+	return good;
+}
+
+bool files_find(struct file_list *list, const char *beside, const char *pattern, struct error *err)
+{
+	struct text path = { 0 };
+	size_t folder;
+	bool good;
+
+	if (!is_absolute(pattern)) {
+		text_add(&path, beside, folder_size(beside));
+	}
+	text_add_string(&path, pattern);
+	if (path.failed || !path.data) {
+		text_free(&path);
+		return error_set(err, ERROR_NO_MEMORY,
+				 "no memory for the names of collector files");
+	}
+	folder = folder_size(path.data);
+	if (strpbrk(path.data + folder, "*?")) {
+		good = expand(list, path.data, folder, err);
+	} else {
+		good = add_path(list, "", 0, path.data, err);
+	}
+	text_free(&path);
+	return good;
+}
+
+void files_free(struct file_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->paths[i]);
+	}
+	free(list->paths);
+	*list = (struct file_list){ 0 };
+}

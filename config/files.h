@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the files that a pattern in the configuration names.
+ */
+#ifndef CONFIG_FILES_H
+#define CONFIG_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct file_list {
+	char **paths; /* owned, each of them too */
+	size_t count;
+};
+
+/*
+ * Adds the files that pattern names, sorted by name: a path whose last component may hold `*` and
+ * `?` (no dot files then). A relative one is taken from the folder of the file beside. A pattern
+ * without a match is fine, a path without a file an error of whoever opens it.
+ */
+bool files_find(struct file_list *list, const char *beside, const char *pattern, struct error *err);
+void files_free(struct file_list *list);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nearness is the number of letters to add, drop, change or swap; a third of the word may differ.
+ */
+#include "config/nearest.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { WORD_SIZE_MAX = 64 };
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* Optimal string alignment distance, three rows at a time. */
+static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	unsigned rows[3][WORD_SIZE_MAX + 1];
+
+	for (size_t j = 0; j <= b_size; j++) {
+		rows[0][j] = (unsigned)j;
+	}
+	for (size_t i = 1; i <= a_size; i++) {
+		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3],
+			 *before = rows[(i + 1) % 3];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_size; j++) {
+			char x = ascii_lower(a[i - 1]), y = ascii_lower(b[j - 1]);
+
+			row[j] = least(least(above[j], row[j - 1]) + 1,
+				       above[j - 1] + (x == y ? 0 : 1));
+			if (i > 1 && j > 1 && x == ascii_lower(b[j - 2]) &&
+			    y == ascii_lower(a[i - 2])) {
+				row[j] = least(row[j], before[j - 2] + 1);
+			}
+		}
+	}
+	return rows[a_size % 3][b_size];
+}
+
+void nearest_offer(struct nearest *nearest, const char *known)
+{
+	size_t known_size = strlen(known);
+	unsigned distance;
+
+	if (nearest->size > WORD_SIZE_MAX || known_size > WORD_SIZE_MAX || nearest->size == 0) {
+		return;
+	}
+	distance = edits(nearest->word, nearest->size, known, known_size);
+	if (distance > (nearest->size + 2) / 3 ||
+	    (nearest->best && distance >= nearest->distance)) {
+		return;
+	}
+	nearest->best = known;
+	nearest->distance = distance;
+}

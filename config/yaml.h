@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A YAML file as a tree of nodes that know where they stand, so that whoever reads one can say
+ * which line is wrong.
+ *
+ * A plain subset: one document of maps, lists and scalars. Anchors, aliases, tags and several
+ * documents are refused, as are keys that stand twice and keys that are not text. Bounded:
+ * YAML_FILE_SIZE_MAX bytes, YAML_DEPTH_MAX levels, YAML_NODES_MAX nodes.
+ */
+#ifndef CONFIG_YAML_H
+#define CONFIG_YAML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { YAML_FILE_SIZE_MAX = 1024 * 1024, YAML_DEPTH_MAX = 32, YAML_NODES_MAX = 100000 };
+
+enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP };
+
+struct yaml_node {
+	enum yaml_kind kind;
+	bool quoted;                 /* text in quotes or a block: never a number or a switch */
+	uint32_t line, column;       /* from 1 */
+	const char *text;            /* YAML_TEXT: NUL-terminated, no NUL inside */
+	size_t size;                 /* of text in bytes; entries of a list or map */
+	struct yaml_node *first;     /* entry of a list or map */
+	struct yaml_node *next;      /* entry of the same list or map */
+	const struct yaml_node *key; /* of an entry of a map: YAML_TEXT; NULL in lists */
+};
+
+struct yaml_tree; /* opaque; owns its nodes and all memory of yaml_alloc() */
+
+/* name: what stands in front of errors ("disk.yaml"); copied. To be freed with yaml_close(). */
+struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size,
+				 struct error *err);
+struct yaml_tree *yaml_open_file(const char *path, const char *name, struct error *err);
+void yaml_close(struct yaml_tree *tree); /* NULL is fine */
+
+const struct yaml_node *yaml_root(const struct yaml_tree *tree); /* an empty file: an empty map */
+const char *yaml_name(const struct yaml_tree *tree);
+
+/* Zeroed memory that lives as long as the tree, for what is made of its nodes. NULL without memory,
+ * err set. */
+void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error *err);
+
+/* The entry of a map with this key; NULL: none. Exact case. */
+const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key);
+
+/* Sets "name:line:column: sentence" (ERROR_CONFIG) and returns false. */
+bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
+		const char *format, ...) PRINTF_LIKE(4, 5);
+
+/* ---- what nodes are read with: each says "expected …" at the node when it is something else ----
+ */
+
+bool yaml_is_map(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+		 struct error *err);
+bool yaml_is_list(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+		  struct error *err);
+bool yaml_is_text(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+		  struct error *err);
+
+/* Every key of the map is one of the words (the last is NULL); else an error at the key, with the
+ * nearest word. */
+bool yaml_keys_are(const struct yaml_tree *tree, const struct yaml_node *map,
+		   const char *const *words, struct error *err);
+
+/* The index of the text among words (the last is NULL); what: "type", for the sentence. */
+bool yaml_word(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+	       const char *const *words, unsigned *index, struct error *err);
+
+/* Decimal, or hexadecimal after 0x, from least to most. */
+bool yaml_number(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+		 uint64_t least, uint64_t most, uint64_t *value, struct error *err);
+
+/* As a number, or with KiB, MiB or GiB behind it. */
+bool yaml_size(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+	       uint64_t least, uint64_t most, uint64_t *value, struct error *err);
+
+/* on, off, true, false. */
+bool yaml_switch(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+		 bool *value, struct error *err);
+
+/* Texts of a list; *texts is the tree's, its strings too. */
+bool yaml_texts(struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+		const char *const **texts, size_t *count, struct error *err);
+
+#endif
