@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's events, typed: a struct goes in, a record as Windows 10 and Server 2019 write it comes out.
+ *
+ * Versions and header kinds are those seen in recordings of these systems: Process 4, Thread 3, Image 3, FileIo 3, DiskIo 3, TcpIp and
+ * UdpIp 2, PageFault 2, SystemConfig 2 and 3. Layouts: etl-format.md section 15, kernel-events.csv.
+ */
+#ifndef SUPPORT_KERNEL_EVENTS_H
+#define SUPPORT_KERNEL_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tests/support/etl_builder.h"
+#include "tests/support/payload.h"
+
+/* Where and when the next events happen. */
+struct kernel_events {
+	struct etl_builder *builder; /* borrowed */
+	struct payload payload;
+	uint16_t processor;
+	int64_t raw_time;
+	uint32_t process_id; /* header of the records that have one: who ran */
+	uint32_t thread_id;
+	uint32_t counts[32][128]; /* records added so far, by group and opcode */
+	uint32_t records;	  /* likewise, those without a group too */
+};
+
+enum kernel_group { /* etl-format.md section 8 */
+	GROUP_EVENT_TRACE = 0x00,
+	GROUP_DISK_IO = 0x01,
+	GROUP_PAGE_FAULT = 0x02,
+	GROUP_PROCESS = 0x03,
+	GROUP_FILE_IO = 0x04,
+	GROUP_THREAD = 0x05,
+	GROUP_TCP_IP = 0x06,
+	GROUP_UDP_IP = 0x08,
+	GROUP_SYSTEM_CONFIG = 0x0b,
+	GROUP_PERF_INFO = 0x0f,
+	GROUP_IMAGE = 0x14,
+};
+
+void kernel_events_init(struct kernel_events *k, struct etl_builder *builder, uint8_t pointer_size);
+void kernel_events_done(struct kernel_events *k);
+void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_time,
+		      uint32_t process_id, uint32_t thread_id);
+
+/* For events without a function below: the payload built so far becomes a record, and is empty again. */
+void kernel_add(struct kernel_events *k, enum record_kind kind, uint8_t group, uint8_t opcode,
+		uint8_t version);
+
+/* Opcodes of Process, Thread and Image. */
+enum lifetime_opcode {
+	OP_START = 1,
+	OP_STOP = 2,
+	OP_DC_START = 3,
+	OP_DC_STOP = 4,
+	OP_IMAGE_LOAD = 10,
+	OP_IMAGE_UNLOAD = 2,
+};
+
+struct kernel_process {
+	uint32_t id;
+	uint32_t parent_id;
+	uint32_t session_id;
+	uint32_t exit_status; /* NTSTATUS or exit code; 259 while it runs */
+	uint64_t key;	      /* UniqueProcessKey */
+	const char *sid;      /* S-1-…; NULL: none */
+	const char *image;    /* ImageFileName */
+	const char *command_line;
+};
+
+void kernel_process(struct kernel_events *k, enum lifetime_opcode opcode,
+		    const struct kernel_process *process);
+void kernel_process_terminate(struct kernel_events *k, uint32_t process_id);
+
+struct kernel_thread {
+	uint32_t process_id;
+	uint32_t id;
+	uint64_t start_address;
+	uint64_t stack_base;
+	uint64_t affinity;
+	uint32_t sub_process_tag;
+	uint8_t base_priority;
+	const char *name; /* NULL: the form without a name field (Windows 8) */
+};
+
+void kernel_thread(struct kernel_events *k, enum lifetime_opcode opcode,
+		   const struct kernel_thread *thread);
+
+struct kernel_image {
+	uint64_t base;
+	uint64_t size;
+	uint32_t process_id; /* 0: a driver */
+	uint32_t checksum;
+	uint32_t time_stamp;
+	const char *file_name;
+};
+
+void kernel_image(struct kernel_events *k, enum lifetime_opcode opcode,
+		  const struct kernel_image *image);
+
+enum file_opcode {
+	OP_FILE_NAME = 0,
+	OP_FILE_NAME_CREATE = 32,
+	OP_FILE_NAME_DELETE = 35,
+	OP_FILE_NAME_RUNDOWN = 36,
+	OP_FILE_CREATE = 64,
+	OP_FILE_CLEANUP = 65,
+	OP_FILE_CLOSE = 66,
+	OP_FILE_READ = 67,
+	OP_FILE_WRITE = 68,
+	OP_FILE_SET_INFO = 69,
+	OP_FILE_DELETE = 70,
+	OP_FILE_RENAME = 71,
+	OP_FILE_DIR_ENUM = 72,
+	OP_FILE_FLUSH = 73,
+	OP_FILE_QUERY_INFO = 74,
+	OP_FILE_FS_CONTROL = 75,
+	OP_FILE_OPERATION_END = 76,
+	OP_FILE_DIR_NOTIFY = 77,
+	OP_FILE_DELETE_PATH = 79,
+	OP_FILE_RENAME_PATH = 80,
+};
+
+/* IoFlags of reads and writes. */
+enum file_io_flags {
+	FILE_IO_CACHED_READ = 0x60900,
+	FILE_IO_CACHED_WRITE = 0x60a00,
+	FILE_IO_PAGING = 0x43,
+};
+
+/* What all FileIo operations have in common. */
+struct kernel_file {
+	uint64_t irp;
+	uint64_t object; /* one per open */
+	uint64_t key;	 /* one per file */
+	uint32_t thread_id;
+};
+
+void kernel_file_name(struct kernel_events *k, enum file_opcode opcode, uint64_t key,
+		      const char *name);
+void kernel_file_create(struct kernel_events *k, const struct kernel_file *file, const char *path,
+			uint32_t options, uint32_t share);
+void kernel_file_transfer(struct kernel_events *k, enum file_opcode opcode,
+			  const struct kernel_file *file, uint64_t offset, uint32_t size,
+			  uint32_t flags);
+void kernel_file_simple(struct kernel_events *k, enum file_opcode opcode,
+			const struct kernel_file *file); /* cleanup, close, flush */
+void kernel_file_info(struct kernel_events *k, enum file_opcode opcode,
+		      const struct kernel_file *file, uint64_t extra, uint32_t info_class);
+void kernel_file_path(struct kernel_events *k, enum file_opcode opcode,
+		      const struct kernel_file *file, uint32_t info_class, const char *path);
+void kernel_file_dir_enum(struct kernel_events *k, enum file_opcode opcode,
+			  const struct kernel_file *file, uint32_t length, uint32_t info_class,
+			  const char *pattern);
+void kernel_file_end(struct kernel_events *k, uint64_t irp, uint64_t extra, uint32_t status);
+
+enum disk_opcode {
+	OP_DISK_READ = 10,
+	OP_DISK_WRITE = 11,
+	OP_DISK_READ_INIT = 12,
+	OP_DISK_WRITE_INIT = 13,
+	OP_DISK_FLUSH = 14,
+	OP_DISK_FLUSH_INIT = 15,
+};
+
+struct kernel_disk {
+	uint32_t disk;
+	uint32_t irp_flags;
+	uint32_t size;
+	uint64_t offset;
+	uint64_t file_key;
+	uint64_t irp;
+	uint64_t response_ticks; /* of the performance counter */
+	uint32_t thread_id;
+};
+
+void kernel_disk(struct kernel_events *k, enum disk_opcode opcode, const struct kernel_disk *disk);
+
+/* Opcodes of TcpIp and UdpIp for IPv4; struct kernel_network tells which they are. */
+enum network_opcode {
+	OP_NET_SEND = 10,
+	OP_NET_RECEIVE = 11,
+	OP_NET_CONNECT = 12,
+	OP_NET_DISCONNECT = 13,
+	OP_NET_RETRANSMIT = 14,
+	OP_NET_ACCEPT = 15,
+	OP_NET_RECONNECT = 16,
+	OP_NET_FAIL = 17,
+	OP_NET_COPY = 18,
+};
+
+struct kernel_network {
+	bool udp;
+	bool ipv6;
+	uint32_t process_id;
+	uint32_t size;
+	uint8_t remote[16]; /* IPv4: the first four */
+	uint8_t local[16];
+	uint16_t remote_port;
+	uint16_t local_port;
+	uint64_t connection; /* connid */
+};
+
+void kernel_network(struct kernel_events *k, enum network_opcode opcode,
+		    const struct kernel_network *network);
+void kernel_network_fail(struct kernel_events *k, bool udp, uint16_t protocol, uint16_t code);
+
+struct kernel_hard_fault {
+	int64_t initial_raw; /* when the fault began */
+	uint64_t offset;
+	uint64_t address;
+	uint64_t file_key;
+	uint32_t thread_id;
+	uint32_t size;
+};
+
+void kernel_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *fault);
+
+struct kernel_switch {
+	uint32_t new_thread_id;
+	uint32_t old_thread_id;
+	uint8_t new_priority;
+	uint8_t old_priority;
+	uint8_t old_wait_reason;
+	uint8_t old_state; /* 5: waiting, 2: running until now, 1: ready */
+	uint32_t new_wait_time;
+};
+
+void kernel_context_switch(struct kernel_events *k, const struct kernel_switch *change);
+void kernel_ready_thread(struct kernel_events *k, uint32_t thread_id);
+void kernel_sample(struct kernel_events *k, uint64_t instruction, uint32_t thread_id);
+void kernel_dpc(struct kernel_events *k, uint8_t opcode, int64_t initial_raw,
+		uint64_t routine); /* 66 threaded, 68 DPC, 69 timer */
+void kernel_isr(struct kernel_events *k, int64_t initial_raw, uint64_t routine, uint16_t vector,
+		bool handled);
+
+struct kernel_cpu {
+	uint32_t mhz;
+	uint32_t processors;
+	uint32_t memory_mb;
+	const char *computer;
+	const char *domain;
+};
+
+struct kernel_physical_disk {
+	uint32_t number;
+	uint32_t bytes_per_sector;
+	uint64_t cylinders;
+	const char *model;
+	uint32_t partitions;
+	const char *boot_drive; /* letter, or empty */
+};
+
+struct kernel_logical_disk {
+	uint64_t start;
+	uint64_t size;
+	uint32_t disk;
+	uint32_t partition;
+	const char *drive; /* C: */
+	const char *file_system;
+	uint64_t clusters;
+	uint64_t free_clusters;
+};
+
+struct kernel_nic {
+	uint64_t mac; /* as it is read from left to right */
+	uint32_t index;
+	const char *description;
+	const char *addresses; /* separated by semicolons */
+	const char *dns_servers;
+};
+
+void kernel_system_cpu(struct kernel_events *k, const struct kernel_cpu *cpu);
+void kernel_system_physical_disk(struct kernel_events *k, const struct kernel_physical_disk *disk);
+void kernel_system_logical_disk(struct kernel_events *k, const struct kernel_logical_disk *disk);
+void kernel_system_nic(struct kernel_events *k, const struct kernel_nic *nic);
+
+/* SysConfig records, as a merge of recordings adds them. */
+void kernel_volume_mapping(struct kernel_events *k, const char *nt_path, const char *dos_path);
+void kernel_build_info(struct kernel_events *k, const char *build_lab, const char *product);
+
+/* EventTrace: opcode 5 (groups begin) or 32 (end) with the enabled groups, 8 end of a rundown. Extension of the first buffer: in_header. */
+void kernel_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mask1, uint32_t mask2,
+			    bool in_header);
+void kernel_trace_rundown_complete(struct kernel_events *k);
+
+#endif
