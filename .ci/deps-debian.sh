@@ -39,7 +39,7 @@ install_packages() {
 # apt with source lists, index and cache of its own: may read sources, needs no root, changes nothing.
 private_apt() {
 	apt-get -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/sources" \
-		-o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User="$(id -un)" "$@"
+		-o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root "$@"
 }
 
 prepare_private_apt() {
