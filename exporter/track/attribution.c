@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How events of a kind are attributed and what they tell, by class and opcode.
+ *
+ * Fields are found by name in the kind's layout, so one row serves all versions.
+ */
+#include "track/attribution.h"
+
+#include <string.h>
+
+bool reader_walk(const struct reader *reader, const struct schema *schema,
+		 const struct event_record *record, uint64_t *value)
+{
+	struct field_slice slice;
+
+	if (reader->size == 0 || !schema || !field_locate(schema, reader->index, record, &slice)) {
+		return false;
+	}
+	*value = field_u64(&schema->fields[reader->index], &slice);
+	return true;
+}
+
+static uint8_t integer_size(const struct field *field, uint8_t pointer_size)
+{
+	switch ((enum field_type)field->type) {
+	case FIELD_I8:
+	case FIELD_U8:
+		return 1;
+	case FIELD_I16:
+	case FIELD_U16:
+		return 2;
+	case FIELD_I32:
+	case FIELD_U32:
+		return 4;
+	case FIELD_I64:
+	case FIELD_U64:
+		return 8;
+	case FIELD_POINTER:
+	case FIELD_SIZE:
+		return pointer_size;
+	default:
+		return 0;
+	}
+}
+
+static struct reader reader_of(const struct event_kind *kind, const char *name)
+{
+	int index = kind->schema ? schema_find_field(kind->schema, name) : -1;
+	struct reader reader = { 0 };
+
+	if (index >= 0) {
+		const struct field *field = &kind->schema->fields[index];
+
+		reader.index = (uint16_t)index;
+		reader.offset = field->offset[kind->pointer_size == 8];
+		reader.size = field->count_kind == FIELD_SCALAR ?
+				      integer_size(field, kind->pointer_size) :
+				      0;
+	}
+	return reader;
+}
+
+static int16_t name_of(const struct event_kind *kind, const char *name)
+{
+	return kind->schema ? (int16_t)schema_find_field(kind->schema, name) : (int16_t)-1;
+}
+
+static void owned_by(struct attribution *attribution, enum owner owner,
+		     const struct event_kind *kind, const char *name)
+{
+	attribution->owner_id = reader_of(kind, name);
+	attribution->owner = attribution->owner_id.size > 0 ? (uint8_t)owner : OWNER_HEADER;
+}
+
+/* Start, stop and the two rundowns have the same numbers in Process, Thread and (but for the load)
+ * Image. */
+static bool life(struct attribution *attribution, uint8_t opcode, uint8_t start)
+{
+	if (opcode == start) {
+		attribution->change = LIFETIME_START;
+	} else if (opcode == 2) {
+		attribution->change = LIFETIME_STOP;
+	} else if (opcode == 3 || opcode == 4) {
+		attribution->change = LIFETIME_EXISTS;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void fill_process(struct attribution *attribution, const struct event_kind *kind)
+{
+	owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
+	attribution->about = attribution->owner_id;
+	if (life(attribution, kind->opcode, 1)) {
+		attribution->tells = TELLS_PROCESS;
+		attribution->name = name_of(kind, "ImageFileName");
+	}
+}
+
+static void fill_thread(struct attribution *attribution, const struct event_kind *kind)
+{
+	attribution->about = reader_of(kind, "ProcessId");
+	if (life(attribution, kind->opcode, 1)) {
+		owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
+		attribution->thread = reader_of(kind, "TThreadId");
+		attribution->tells = TELLS_THREAD;
+	} else if (kind->opcode == 36) {
+		owned_by(attribution, OWNER_THREAD_ID, kind, "NewThreadId");
+		attribution->thread = attribution->owner_id;
+		attribution->old_thread = reader_of(kind, "OldThreadId");
+		attribution->tells = TELLS_SWITCH;
+	} else if (kind->opcode == 50) {
+		owned_by(attribution, OWNER_THREAD_ID, kind, "TThreadId");
+		attribution->thread = attribution->owner_id;
+		attribution->tells = TELLS_READY;
+	}
+}
+
+static void fill_image(struct attribution *attribution, const struct event_kind *kind)
+{
+	attribution->about = reader_of(kind, "ProcessId");
+	if (life(attribution, kind->opcode, 10)) {
+		owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
+		attribution->address = reader_of(kind, "ImageBase");
+		attribution->size = reader_of(kind, "ImageSize");
+		attribution->checksum = reader_of(kind, "ImageChecksum");
+		attribution->name = name_of(kind, "FileName");
+		attribution->tells = TELLS_IMAGE;
+	}
+}
+
+static void fill_file(struct attribution *attribution, const struct event_kind *kind)
+{
+	switch (kind->opcode) {
+	case 0:  /* name */
+	case 36: /* rundown */
+		attribution->change = LIFETIME_EXISTS;
+		break;
+	case 32: /* create */
+		attribution->change = LIFETIME_START;
+		break;
+	case 35: /* delete */
+		attribution->change = LIFETIME_STOP;
+		break;
+	default:
+		if (kind->opcode < 64) {
+			return;
+		}
+		owned_by(attribution, OWNER_THREAD_IF_ASKED, kind, "TTID");
+		attribution->file_key = reader_of(kind, "FileKey");
+		attribution->file_object = reader_of(kind, "FileObject");
+		attribution->irp = reader_of(kind, "IrpPtr");
+		if (kind->opcode <= 75) {
+			attribution->tells = TELLS_REQUEST;
+		} else if (kind->opcode == 76) {
+			attribution->tells = TELLS_REQUEST_END;
+		}
+		if (kind->opcode == 64) {
+			attribution->change = LIFETIME_START;
+			attribution->name = name_of(kind, "OpenPath");
+			attribution->tells |= TELLS_FILE_OBJECT;
+		}
+		return;
+	}
+	attribution->file_key = reader_of(kind, "FileObject"); /* so it is called there */
+	attribution->name = name_of(kind, "FileName");
+	attribution->tells = TELLS_FILE_KEY;
+}
+
+static void fill_page_fault(struct attribution *attribution, const struct event_kind *kind)
+{
+	switch (kind->opcode) {
+	case 32: /* hard fault */
+		owned_by(attribution, OWNER_THREAD_ID, kind, "TThreadId");
+		break;
+	case 98: /* VirtualAlloc, VirtualFree, and their rundown */
+	case 99:
+	case 128:
+	case 129:
+		owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
+		break;
+	}
+}
+
+static void fill_system_config(struct attribution *attribution, const struct event_kind *kind)
+{
+	attribution->disk = reader_of(kind, "DiskNumber");
+	if (kind->opcode == 11) {
+		attribution->number = reader_of(kind, "BytesPerSector");
+		attribution->name = name_of(kind, "Manufacturer");
+		attribution->tells = TELLS_DISK;
+	} else if (kind->opcode == 12) {
+		attribution->number = reader_of(kind, "PartitionNumber");
+		attribution->name = name_of(kind, "DriveLetterString");
+		attribution->name_too = name_of(kind, "FileSystem");
+		attribution->tells = TELLS_PARTITION;
+	}
+}
+
+void attribution_fill(struct attribution *attribution, const struct event_kind *kind,
+		      uint32_t asked)
+{
+	memset(attribution, 0, sizeof *attribution);
+	attribution->schema = kind->schema;
+	attribution->name = -1;
+	attribution->name_too = -1;
+	if (!kind->classic || !kind->schema) {
+		return;
+	}
+	switch ((enum kernel_class)kind->class) {
+	case KERNEL_PROCESS:
+		fill_process(attribution, kind);
+		break;
+	case KERNEL_THREAD:
+		fill_thread(attribution, kind);
+		break;
+	case KERNEL_IMAGE:
+		fill_image(attribution, kind);
+		break;
+	case KERNEL_TCP_IP:
+	case KERNEL_UDP_IP:
+		owned_by(attribution, OWNER_PROCESS_ID, kind, "PID");
+		break;
+	case KERNEL_DISK_IO:
+		if (kind->version >= 3) {
+			owned_by(attribution, OWNER_THREAD_ID, kind, "IssuingThreadId");
+		}
+		attribution->file_key = reader_of(kind, "FileObject");
+		attribution->disk = reader_of(kind, "DiskNumber");
+		attribution->tells = TELLS_TRANSFER;
+		break;
+	case KERNEL_PAGE_FAULT:
+		fill_page_fault(attribution, kind);
+		break;
+	case KERNEL_PERF_INFO:
+		if (kind->opcode == 46) {
+			owned_by(attribution, OWNER_THREAD_ID, kind, "ThreadId");
+		}
+		attribution->address = reader_of(kind, "Routine");
+		break;
+	case KERNEL_FILE_IO:
+		fill_file(attribution, kind);
+		break;
+	case KERNEL_STACK_WALK:
+		if (kind->opcode == 32) {
+			owned_by(attribution, OWNER_PROCESS_ID, kind, "StackProcess");
+		}
+		break;
+	case KERNEL_SYSTEM_CONFIG:
+		fill_system_config(attribution, kind);
+		break;
+	case KERNEL_SYS_CONFIG:
+		if (kind->opcode == 35) {
+			attribution->name = name_of(kind, "NtPath");
+			attribution->name_too = name_of(kind, "DosPath");
+			attribution->tells = TELLS_VOLUME;
+		}
+		break;
+	default:
+		break;
+	}
+	attribution->tells &= asked;
+}

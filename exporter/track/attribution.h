@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is worked out once for a kind of event, so that each event of it is a few loads: where its
+ * process id stands, what it tells the tracker and where in the payload.
+ *
+ * Source: etl-format.md sections 16.1 to 16.3.
+ */
+#ifndef TRACK_ATTRIBUTION_H
+#define TRACK_ATTRIBUTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "decode/kinds.h"
+#include "track/lifetimes.h"
+
+/* An integer field of a kind's payload. */
+struct reader {
+	uint16_t offset; /* FIELD_OFFSET_VARIES: found by walking */
+	uint16_t index;  /* of the field */
+	uint8_t size;    /* bytes; 0: the kind has no such field */
+};
+
+/* Which process an event belongs to, before its header is asked. */
+enum owner {
+	OWNER_HEADER,
+	OWNER_PROCESS_ID,      /* `owner` is a process id */
+	OWNER_THREAD_ID,       /* `owner` is a thread id */
+	OWNER_THREAD_IF_ASKED, /* likewise, when the header has no process id */
+};
+
+/* What events of a kind tell; bits. */
+enum tells {
+	TELLS_PROCESS = 1 << 0,
+	TELLS_THREAD = 1 << 1,
+	TELLS_FILE_KEY = 1 << 2,
+	TELLS_FILE_OBJECT = 1 << 3,
+	TELLS_VOLUME = 1 << 4,
+	TELLS_REQUEST = 1 << 5,
+	TELLS_REQUEST_END = 1 << 6,
+	TELLS_IMAGE = 1 << 7,
+	TELLS_SWITCH = 1 << 8,
+	TELLS_READY = 1 << 9,
+	TELLS_DISK = 1 << 10,
+	TELLS_PARTITION = 1 << 11,
+	TELLS_TRANSFER = 1 << 12,
+
+	/* What a look-ahead collects. */
+	TELLS_AHEAD = TELLS_PROCESS | TELLS_THREAD | TELLS_FILE_KEY | TELLS_FILE_OBJECT |
+		      TELLS_VOLUME | TELLS_IMAGE
+};
+
+struct attribution {
+	const struct schema *schema; /* of the kind; NULL: none, and then every reader is empty */
+	uint32_t tells;
+	uint8_t change; /* enum lifetime_change, of what it tells */
+	uint8_t owner;  /* enum owner */
+	struct reader owner_id;
+	struct reader about;  /* the process that the event is about */
+	struct reader thread; /* Thread: the thread; CSwitch: the new one; ReadyThread: the one that
+				 is ready */
+	struct reader old_thread; /* CSwitch */
+	struct reader file_key;
+	struct reader file_object;
+	struct reader irp;
+	struct reader address;  /* Image: base; PerfInfo: Routine */
+	struct reader size;     /* Image */
+	struct reader checksum; /* Image */
+	struct reader disk;
+	struct reader number; /* PhyDisk: bytes per sector; LogDisk: partition */
+	int16_t name;         /* index of the field that names: -1 none */
+	int16_t name_too;     /* DosPath, FileSystem */
+};
+
+/* Fills attribution for kind. `asked`: bits of enum tells that anybody is interested in. */
+void attribution_fill(struct attribution *attribution, const struct event_kind *kind,
+		      uint32_t asked);
+
+/* reader_u64() for a field behind one of variable length. */
+bool reader_walk(const struct reader *reader, const struct schema *schema,
+		 const struct event_record *record, uint64_t *value);
+
+/* False, and *value left alone: the kind has no such field, or the payload ends before its end. */
+static inline bool reader_u64(const struct reader *reader, const struct schema *schema,
+			      const struct event_record *record, uint64_t *value)
+{
+	const uint8_t *at;
+
+	if (reader->offset == FIELD_OFFSET_VARIES ||
+	    (uint32_t)reader->offset + reader->size > record->payload_size) {
+		return reader_walk(reader, schema, record, value);
+	}
+	at = record->payload + reader->offset;
+	switch (reader->size) {
+	case 4:
+		*value = load_u32(at);
+		return true;
+	case 8:
+		*value = load_u64(at);
+		return true;
+	case 2:
+		*value = load_u16(at);
+		return true;
+	case 1:
+		*value = *at;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static inline bool reader_u32(const struct reader *reader, const struct schema *schema,
+			      const struct event_record *record, uint32_t *value)
+{
+	uint64_t wide;
+
+	if (!reader_u64(reader, schema, record, &wide)) {
+		return false;
+	}
+	*value = (uint32_t)wide;
+	return true;
+}
+
+#endif

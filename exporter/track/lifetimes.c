@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lifetimes of things whose ids are reused.
+ *
+ * Most keys have one instance, which stands inside the key's slot; file objects have hundreds, so
+ * the others are a sorted array that grows at its end and shrinks at its front, both in constant
+ * time. A look-up begins where the last one of the key ended: records come in time order.
+ */
+#include "track/lifetimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* 64 bytes: a look-up that finds one instance touches one line of the cache. */
+struct lifetimes_key {
+	uint64_t key;
+	struct lifetime one;   /* the only instance, while many is NULL */
+	struct lifetime *many; /* owned; from first on */
+	uint32_t first;
+	uint32_t count; /* instances; 0: the slot is free */
+	uint32_t capacity;
+	uint32_t hint : 31; /* number in the array, found last; the next free slot when free */
+	uint32_t used : 1;  /* asked for since the hand passed */
+};
+
+struct lifetimes_end {
+	uint32_t slot;
+	uint32_t serial;
+};
+
+enum {
+	NO_SLOT = 0x7fffffff, /* fits hint */
+	STEPS = 8,            /* that a look-up walks before it searches */
+	TIES = 16,            /* instances that began and ended in one tick, looked through */
+};
+
+static struct lifetime *items(struct lifetimes_key *slot)
+{
+	return slot->many ? slot->many + slot->first : &slot->one;
+}
+
+static struct lifetime *last_item(struct lifetimes_key *slot)
+{
+	return items(slot) + slot->count - 1;
+}
+
+static struct lifetimes_key *find(struct lifetimes *table, uint64_t key)
+{
+	uint64_t *number;
+
+	if (table->last_key == key && table->last != UINT32_MAX) {
+		return &table->keys[table->last];
+	}
+	number = map_find(&table->index, key);
+	if (!number) {
+		return NULL;
+	}
+	table->last_key = key;
+	table->last = (uint32_t)*number;
+	return &table->keys[*number];
+}
+
+/* Number of the latest instance that began not after time; count when there is none. */
+static uint32_t latest(struct lifetimes_key *slot, int64_t time)
+{
+	const struct lifetime *item = items(slot);
+	uint32_t at = slot->hint;
+	uint32_t low = 0, high = slot->count;
+
+	if (at < high && item[at].start <= time) {
+		for (unsigned step = 0; step < STEPS; step++) {
+			if (at + 1 == high || item[at + 1].start > time) {
+				slot->hint = at & NO_SLOT;
+				return at;
+			}
+			at++;
+		}
+		low = at;
+	} else if (at < high) {
+		high = at;
+	}
+	/* The first one of [low, high) that began after time. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (item[middle].start <= time) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	if (low == 0) {
+		return slot->count;
+	}
+	slot->hint = (low - 1) & NO_SLOT;
+	return low - 1;
+}
+
+const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time)
+{
+	struct lifetimes_key *slot = find(table, key);
+	uint32_t at;
+
+	if (!slot) {
+		return NULL;
+	}
+	slot->used = 1;
+	if (slot->count == 1) {
+		return items(slot);
+	}
+	at = latest(slot, time);
+	return items(slot) + (at == slot->count ? 0 : at);
+}
+
+/* ---- making room ---- */
+
+static void remove_key(struct lifetimes *table, struct lifetimes_key *slot)
+{
+	uint32_t number = (uint32_t)(slot - table->keys);
+
+	map_remove(&table->index, slot->key);
+	free(slot->many);
+	*slot = (struct lifetimes_key){ .hint = table->free & NO_SLOT };
+	table->free = number;
+	if (table->last == number) {
+		table->last = UINT32_MAX;
+	}
+}
+
+static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
+{
+	table->count--;
+	if (slot->count == 1) {
+		remove_key(table, slot);
+		return;
+	}
+	slot->first++;
+	slot->count--;
+	slot->hint = slot->hint > 0 ? (slot->hint - 1) & NO_SLOT : 0;
+}
+
+/* The instance that ended longest ago. False: none has ended before now. */
+static bool evict_ended(struct lifetimes *table, int64_t now)
+{
+	while (table->end_count > 0) {
+		struct lifetimes_end end = table->ends[table->end_first];
+		struct lifetimes_key *slot = &table->keys[end.slot];
+
+		/* The slot may have gone to another key since. */
+		if (slot->count > 0 && items(slot)->serial == end.serial) {
+			if (items(slot)->end > now) {
+				return false;
+			}
+			remove_first(table, slot);
+			table->evictions++;
+		} else {
+			slot = NULL;
+		}
+		table->end_first = (table->end_first + 1) & (table->end_capacity - 1);
+		table->end_count--;
+		if (slot) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A key that nobody asked for since the hand came by last. */
+static bool evict_unused(struct lifetimes *table)
+{
+	for (uint64_t steps = 2 * (uint64_t)table->key_count; steps > 0; steps--) {
+		struct lifetimes_key *slot;
+
+		if (table->hand >= table->key_count) {
+			table->hand = 0;
+		}
+		slot = &table->keys[table->hand++];
+		if (slot->count == 0) {
+			continue;
+		}
+		if (slot->used) {
+			slot->used = 0;
+			continue;
+		}
+		table->evictions += slot->count;
+		table->count -= slot->count;
+		remove_key(table, slot);
+		return true;
+	}
+	return false;
+}
+
+static bool make_room(struct lifetimes *table, int64_t now)
+{
+	if (table->count < table->limit) {
+		return true;
+	}
+	if (!table->evict && !table->settled) {
+		return false;
+	}
+	if (evict_ended(table, now)) {
+		return true;
+	}
+	/* What is left in the queue ended after now: the future that a look-ahead told is not given
+	 * away. */
+	return table->end_count == 0 && evict_unused(table);
+}
+
+/* ---- adding ---- */
+
+static struct lifetimes_key *new_key(struct lifetimes *table, uint64_t key)
+{
+	struct lifetimes_key *slot;
+	uint64_t *number;
+	uint32_t free_slot = table->free;
+
+	if (free_slot == NO_SLOT) {
+		if (table->key_count == table->key_capacity) {
+			uint32_t capacity = table->key_capacity ? 2 * table->key_capacity : 64;
+			struct lifetimes_key *keys;
+
+			if (capacity >= NO_SLOT) {
+				return NULL;
+			}
+			keys = realloc(table->keys, capacity * sizeof *keys);
+			if (!keys) {
+				return NULL;
+			}
+			table->keys = keys;
+			table->key_capacity = capacity;
+		}
+		free_slot = table->key_count;
+	}
+	number = map_put(&table->index, key, NULL);
+	if (!number) {
+		return NULL;
+	}
+	*number = free_slot;
+	slot = &table->keys[free_slot];
+	if (free_slot == table->key_count) {
+		table->key_count++;
+	} else {
+		table->free = slot->hint;
+	}
+	*slot = (struct lifetimes_key){ .key = key, .used = 1 };
+	return slot;
+}
+
+/* Room for one more item at the end of a key's array. */
+static bool grow(struct lifetimes_key *slot)
+{
+	uint32_t capacity;
+	struct lifetime *many;
+
+	if (slot->count == 0 || (slot->many && slot->first + slot->count < slot->capacity)) {
+		return true;
+	}
+	if (slot->many && slot->first >= slot->capacity / 2) {
+		memmove(slot->many, slot->many + slot->first, slot->count * sizeof *slot->many);
+		slot->first = 0;
+		return true;
+	}
+	capacity = slot->many ? 2 * slot->capacity : 4;
+	if (slot->many) {
+		many = realloc(slot->many, capacity * sizeof *many);
+	} else {
+		many = malloc(capacity * sizeof *many);
+	}
+	if (!many) {
+		return false;
+	}
+	if (!slot->many) {
+		many[0] = slot->one;
+		slot->first = 0;
+	}
+	slot->many = many;
+	slot->capacity = capacity;
+	return true;
+}
+
+/* Takes note that an instance ended, for evict_ended(). Without memory for the note the instance
+ * only stays longer. */
+static void end_item(struct lifetimes *table, struct lifetimes_key *slot, struct lifetime *item,
+		     int64_t time)
+{
+	item->end = time > item->start ? time : item->start;
+	if (table->end_count == table->end_capacity) {
+		uint32_t capacity = table->end_capacity ? 2 * table->end_capacity : 64;
+		struct lifetimes_end *ends = malloc(capacity * sizeof *ends);
+
+		if (!ends) {
+			return;
+		}
+		for (uint32_t i = 0; i < table->end_count; i++) {
+			ends[i] = table->ends[(table->end_first + i) & (table->end_capacity - 1)];
+		}
+		free(table->ends);
+		table->ends = ends;
+		table->end_first = 0;
+		table->end_capacity = capacity;
+	}
+	table->ends[(table->end_first + table->end_count) & (table->end_capacity - 1)] =
+		(struct lifetimes_end){ (uint32_t)(slot - table->keys), item->serial };
+	table->end_count++;
+}
+
+/* Adds an instance behind the last one of its key, which ends where the new one begins. NULL:
+ * refused. */
+static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t start, int64_t now,
+				 uint32_t value)
+{
+	struct lifetimes_key *slot;
+
+	if (!make_room(table, now)) {
+		table->evictions++;
+		return NULL;
+	}
+	slot = find(table, key); /* only now: making room moves slots */
+	if (!slot) {
+		slot = new_key(table, key);
+	}
+	if (!slot || !grow(slot)) {
+		return NULL;
+	}
+	if (slot->count > 0 && last_item(slot)->end == LIFETIME_OPEN) {
+		end_item(table, slot, last_item(slot), start);
+	}
+	table->serial += table->serial == UINT32_MAX ? 2 : 1;
+	slot->count++;
+	table->count++;
+	*last_item(slot) = (struct lifetime){ start, LIFETIME_OPEN, value, table->serial };
+	return slot;
+}
+
+/* ---- telling ---- */
+
+/* After lifetimes_settle(): whether the instances of a key show the change already, or have gone
+ * past it. */
+static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64_t time,
+		  uint32_t value)
+{
+	uint32_t at = latest(slot, time);
+	struct lifetime *item = items(slot) + at;
+	bool is_last = at + 1 == slot->count;
+
+	if (at == slot->count) {
+		return true;
+	}
+	switch (change) {
+	case LIFETIME_START:
+		return item->start == time || !is_last;
+	case LIFETIME_EXISTS:
+		if (item->end >= time && item->start < time && item->value == 0) {
+			item->value = value;
+		}
+		return item->end >= time || !is_last;
+	case LIFETIME_STOP:
+		for (unsigned tie = 0; tie <= at && tie < TIES; tie++) {
+			if (item[-(ptrdiff_t)tie].end == time) {
+				return true;
+			}
+			if (item[-(ptrdiff_t)tie].start < time) {
+				break;
+			}
+		}
+		return !is_last || (item->end > time && item->end != LIFETIME_OPEN);
+	}
+	return true;
+}
+
+bool lifetimes_tell(struct lifetimes *table, enum lifetime_change change, uint64_t key,
+		    int64_t time, uint32_t value)
+{
+	struct lifetimes_key *slot = find(table, key);
+	struct lifetime *last = slot ? last_item(slot) : NULL;
+
+	if (slot && table->settled && shown(slot, change, time, value)) {
+		return true;
+	}
+	if (last && time < last->start) {
+		return true; /* late: a newer instance has taken the key since */
+	}
+	if (change != LIFETIME_START && last && last->end == LIFETIME_OPEN) {
+		if (last->value == 0) {
+			last->value = value;
+		}
+	} else {
+		int64_t start = change == LIFETIME_START ? time :
+				last                     ? last->end :
+							   LIFETIME_ALWAYS;
+
+		slot = add(table, key, start, time, value);
+		if (!slot) {
+			return false;
+		}
+		last = last_item(slot);
+	}
+	if (change == LIFETIME_STOP) {
+		end_item(table, slot, last, time);
+	}
+	return true;
+}
+
+const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key, int64_t time)
+{
+	struct lifetimes_key *slot = find(table, key);
+	uint32_t at = slot ? latest(slot, time) : 0;
+
+	if (!slot || at == slot->count) {
+		return NULL;
+	}
+	for (unsigned tie = 0; tie <= at && tie < TIES; tie++) {
+		const struct lifetime *item = items(slot) + at - tie;
+
+		if (item->end == time) {
+			return item;
+		}
+		if (item->start < time) {
+			break;
+		}
+	}
+	return NULL;
+}
+
+/* ---- life of a table ---- */
+
+void lifetimes_init(struct lifetimes *table, uint32_t limit, bool evict)
+{
+	*table = (struct lifetimes){
+		.limit = limit > 0 ? limit : 1, .evict = evict, .free = NO_SLOT, .last = UINT32_MAX
+	};
+}
+
+void lifetimes_clear(struct lifetimes *table)
+{
+	struct lifetimes empty;
+
+	lifetimes_init(&empty, table->limit, table->evict);
+	empty.evictions = table->evictions;
+	empty.serial = table->serial;
+	lifetimes_done(table);
+	*table = empty;
+}
+
+void lifetimes_settle(struct lifetimes *table)
+{
+	table->settled = true;
+}
+
+void lifetimes_done(struct lifetimes *table)
+{
+	for (uint32_t i = 0; i < table->key_count; i++) {
+		free(table->keys[i].many);
+	}
+	free(table->keys);
+	free(table->ends);
+	map_done(&table->index);
+	lifetimes_init(table, table->limit, table->evict);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes: which name a process id had at a time.
+ *
+ * Source: etl-format.md section 16.2, metrics.md ("process").
+ */
+#ifndef TRACK_PROCESSES_H
+#define TRACK_PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "metrics/registry.h"
+#include "track/names.h"
+#include "track/timeline.h"
+
+enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
+
+struct processes {
+	struct timeline timeline; /* process id -> label id; while looking ahead: text id */
+	struct names names;
+	struct intern *texts; /* image names as recorded, while looking ahead; borrowed */
+	uint32_t idle;        /* label ids */
+	uint32_t system;
+};
+
+/* limit: instances, and names. texts: where names stay until they are in order. */
+void processes_init(struct processes *processes, struct registry *registry, struct intern *texts,
+		    uint32_t limit, bool lower_case);
+void processes_done(struct processes *processes);
+
+/* Forgets the instances; names keep their spelling, as the series that carry them do. */
+void processes_clear(struct processes *processes);
+
+/* name: UTF-8, as recorded; may be empty. */
+void processes_tell(struct processes *processes, enum lifetime_change change, uint32_t process_id,
+		    int64_t time, const char *name, size_t name_size);
+
+/* The end of the look-ahead: the spelling of names is decided, instances get their labels. */
+void processes_build(struct processes *processes);
+
+/*
+ * The label of a process id at a time: of the instance, else that of the kernel's own ids, else
+ * INTERN_NONE. *serial, if not NULL: the number of the instance, 0 when there is none.
+ */
+uint32_t processes_label(struct processes *processes, uint32_t process_id, int64_t time,
+			 uint32_t *serial);
+
+#endif
