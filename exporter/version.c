@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was built, from what, by what. CMake defines the four macros for this file alone, so a new commit
- * compiles only this file again.
+ * What was built, from what, by what. CMake defines the four macros for this file alone, so a new
+ * commit compiles only this file again.
  */
 #include "version.h"
 
