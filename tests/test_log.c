@@ -2,6 +2,7 @@
 /*
  * The log, as it arrives on standard error.
  */
+#define _DEFAULT_SOURCE /* timegm */
 #include "base/log.h"
 
 #include <errno.h>
