@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "decode/event_info.h"
 #include "decode/kernel/layout.h"
 
 /*
@@ -57,8 +58,7 @@ static const struct kernel_table *const classes[] = {
  * Written when a recording is merged; describes other providers' events (etl-format.md section 12).
  */
 static const struct kernel_table meta_data = {
-	.guid = GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76,
-			  0x71),
+	.guid = META_DATA_CLASS,
 	.name = "MetaData",
 	.class = KERNEL_META_DATA,
 };

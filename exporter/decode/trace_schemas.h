@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recording tells about its own providers: EventSource manifests (in chunks), EventInfo and EventMapInfo blobs,
- * provider traits.
+ * What a recording tells about its own providers: EventSource manifests (in chunks), EventInfo and
+ * EventMapInfo blobs, provider traits.
  *
- * Fed with every record in any order before anything is decoded, because such records often come last. For now it keeps names and
- * counts; decoding by these schemas comes later. Owned by one consumer; bounded against hostile recordings (etl-format.md section 18).
+ * Fed with every record in any order before anything is decoded, because such records often come
+ * last. For now it keeps names and counts; decoding by these schemas comes later. Owned by one
+ * consumer; bounded against hostile recordings (etl-format.md section 18).
  */
 #ifndef DECODE_TRACE_SCHEMAS_H
 #define DECODE_TRACE_SCHEMAS_H
@@ -21,7 +22,7 @@ struct trace_schemas; /* opaque */
 struct trace_schemas_counts {
 	uint64_t manifests;   /* assembled, distinct by provider */
 	uint64_t event_infos; /* distinct descriptions */
-	uint64_t maps;        /* distinct maps */
+	uint64_t maps;	      /* distinct maps */
 };
 
 struct trace_schemas *trace_schemas_new(struct error *err);
@@ -32,8 +33,12 @@ void trace_schemas_look(struct trace_schemas *schemas, const struct event_record
 /* After the last record: parses what was assembled. */
 void trace_schemas_finish(struct trace_schemas *schemas);
 
-/* The name the trace itself tells: manifest, else EventInfo, else the first traits; NULL when it tells none. */
-const char *trace_schemas_provider_name(const struct trace_schemas *schemas, const struct guid *provider);
+/*
+ * The name the trace itself tells: manifest, else EventInfo, else the first traits; NULL when it
+ * tells none.
+ */
+const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
+					const struct guid *provider);
 
 void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schemas_counts *counts);
 

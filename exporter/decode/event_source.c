@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunks of EventSource manifests.
+ *
+ * A recording can hold any number of manifests that never end, so what is incomplete is bounded in
+ * number and bytes, and the oldest goes first.
+ */
+#include "decode/event_source.h"
+
+#include <stdlib.h>
+
+#include "base/cursor.h"
+#include "base/guid.h"
+
+enum {
+	CHUNK_FORMAT = 1,
+	CHUNK_MAGIC = 0x5b,
+	STREAMS_MOST = 256,
+	MANIFEST_SIZE_MOST = 16 << 20, /* etl-format.md section 18 */
+	ASSEMBLY_SIZE_MOST = 64 << 20,
+};
+
+struct manifest_stream {
+	struct guid provider;
+	uint32_t process_id;
+	uint16_t total; /* 0: free, or waiting for a chunk 0 */
+	uint16_t next;
+	struct text xml;
+};
+
+bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk)
+{
+	struct cursor c = cursor_over(record->payload, record->payload_size);
+	struct manifest_chunk read = { 0 };
+	struct extended_item item;
+
+	if (record->kind != RECORD_EVENT || record->classic || record->id != MANIFEST_EVENT_ID ||
+	    record_find_extended(record, EXTENDED_TRACELOGGING, &item)) {
+		return false;
+	}
+	read.format = cursor_u8(&c);
+	read.major = cursor_u8(&c);
+	read.minor = cursor_u8(&c);
+	read.magic = cursor_u8(&c);
+	read.total = cursor_u16(&c);
+	read.number = cursor_u16(&c);
+	if (c.overrun || read.format != CHUNK_FORMAT || read.magic != CHUNK_MAGIC ||
+	    read.number >= read.total) {
+		return false;
+	}
+	read.xml = c.at;
+	read.xml_size = (uint32_t)cursor_left(&c);
+	*chunk = read;
+	return true;
+}
+
+static struct manifest_stream *find_stream(struct manifest_assembly *assembly,
+					   const struct event_record *record)
+{
+	for (size_t i = 0; i < assembly->count; i++) {
+		struct manifest_stream *stream = &assembly->streams[i];
+
+		if (stream->total != 0 && stream->process_id == record->process_id &&
+		    guid_equal(&stream->provider, record->provider)) {
+			return stream;
+		}
+	}
+	return NULL;
+}
+
+static void give_up(struct manifest_assembly *assembly, struct manifest_stream *stream)
+{
+	assembly->bytes -= stream->xml.size;
+	text_free(&stream->xml);
+	*stream = (struct manifest_stream){ .total = 0 };
+}
+
+static void give_up_oldest(struct manifest_assembly *assembly)
+{
+	give_up(assembly, &assembly->streams[assembly->oldest]);
+	assembly->oldest = (assembly->oldest + 1) % assembly->count;
+}
+
+/* A stream that is free, or made free. NULL without memory. */
+static struct manifest_stream *new_stream(struct manifest_assembly *assembly)
+{
+	struct manifest_stream *stream;
+
+	if (!assembly->streams) {
+		assembly->streams = calloc(STREAMS_MOST, sizeof *assembly->streams);
+		if (!assembly->streams) {
+			return NULL;
+		}
+	}
+	for (size_t i = 0; i < assembly->count; i++) {
+		if (assembly->streams[i].total == 0) {
+			return &assembly->streams[i];
+		}
+	}
+	if (assembly->count < STREAMS_MOST) {
+		return &assembly->streams[assembly->count++];
+	}
+	stream = &assembly->streams[assembly->oldest];
+	give_up_oldest(assembly);
+	return stream;
+}
+
+bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
+			   const struct manifest_chunk *chunk, struct text *xml)
+{
+	struct manifest_stream *stream = find_stream(assembly, record);
+
+	if (stream && (chunk->number != stream->next || chunk->total != stream->total ||
+		       chunk->xml_size > MANIFEST_SIZE_MOST - stream->xml.size)) {
+		give_up(assembly, stream);
+		stream = NULL;
+	}
+	if (!stream) {
+		if (chunk->number != 0) {
+			return false;
+		}
+		stream = new_stream(assembly);
+		if (!stream) {
+			return false;
+		}
+		stream->provider = *record->provider;
+		stream->process_id = record->process_id;
+		stream->total = chunk->total;
+	}
+	text_add(&stream->xml, (const char *)chunk->xml, chunk->xml_size);
+	assembly->bytes += chunk->xml_size;
+	stream->next++;
+	if (stream->xml.failed) {
+		assembly->bytes -= chunk->xml_size;
+		give_up(assembly, stream);
+		return false;
+	}
+	if (stream->next == stream->total) {
+		*xml = stream->xml;
+		assembly->bytes -= stream->xml.size;
+		*stream = (struct manifest_stream){ .total = 0 };
+		return true;
+	}
+	while (assembly->bytes > ASSEMBLY_SIZE_MOST) {
+		give_up_oldest(assembly);
+	}
+	return false;
+}
+
+void manifest_assembly_done(struct manifest_assembly *assembly)
+{
+	for (size_t i = 0; i < assembly->count; i++) {
+		text_free(&assembly->streams[i].xml);
+	}
+	free(assembly->streams);
+	*assembly = (struct manifest_assembly){ .streams = NULL };
+}
