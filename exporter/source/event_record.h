@@ -27,6 +27,7 @@ enum record_kind {
 	RECORD_ERROR,
 	RECORD_WNODE,
 	RECORD_MESSAGE_TYPED,
+	RECORD_UNKNOWN, /* a header type that nobody documents; skipped by the size at 0 */
 	RECORD_KIND_COUNT
 };
 

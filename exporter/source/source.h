@@ -18,7 +18,7 @@
 
 enum clock_kind { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
 
-/* "qpc", "system_time", "cpu_cycle" as in the summaries; "unknown" else. */
+/* "qpc", "systemtime", "cputick" as in the summaries; "unknown" else. */
 const char *clock_kind_name(enum clock_kind kind);
 
 /* The clock of a source: how raw times become wall time and durations. Immutable once the source is open. */
@@ -30,7 +30,10 @@ struct source_clock {
 	int64_t anchor_time;       /* … and the same moment in 100 ns since 1601 UTC */
 };
 
-/* 100 ns since 1601 UTC of a raw time, by etl-format.md section 6: rounded down, saturating at the ends of int64_t. */
+/*
+ * 100 ns since 1601 UTC of a raw time, by etl-format.md section 6: rounded down, saturating at the ends of int64_t (below at
+ * INT64_MIN + 1: RECORD_NO_TIME stays itself and comes from nothing else).
+ */
 int64_t clock_time(const struct source_clock *clock, int64_t raw);
 
 /* ticks of frequency per second in nanoseconds, rounded down, saturating; exact for every 64-bit input. */
@@ -41,8 +44,8 @@ uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
  * them.
  *
  * A recording is passed over twice: first every record in *file* order to on_look_ahead (a recording often names a process only in the rundown at its end),
- * then on_look_ahead_end once, then every record again in *time* order to on_event. on_buffer is called between records at least once a buffer: the
- * place for epochs and pacing.
+ * then on_look_ahead_end once, then every record again in *time* order to on_event. on_buffer is called between records at least once a buffer, in both
+ * passes: the place for epochs and pacing.
  */
 struct event_sink {
 	void *context;
@@ -61,7 +64,7 @@ struct source_statistics {
 	uint64_t buffers;            /* delivered so far */
 	uint64_t records;            /* delivered so far */
 	uint64_t bad_buffers;        /* dropped: header or compressed data that make no sense */
-	uint64_t bad_records;        /* places where a buffer's rest was dropped */
+	uint64_t bad_records;        /* places where a buffer's rest, or a record's payload, was dropped */
 	uint64_t late_records;       /* delivered out of time order, because too many buffers were open at once */
 	uint64_t buffer_size_bytes;
 	uint64_t bytes_read;         /* of this pass of the file */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clocks of recordings and sessions: from ticks to wall time and durations, exactly, for every
+ * 64-bit input.
+ *
+ * Inputs come from files, so nothing may overflow: a frequency of 2^63 Hz and a time at either end
+ * of the range are legal here, if not in life.
+ *
+ * Source: etl-format.md section 6; "TRACE_LOGFILE_HEADER structure", Microsoft Learn
+ * (ReservedFlags).
+ */
+#include "source/source.h"
+
+#define TICKS_100NS_PER_SECOND UINT64_C(10000000)
+#define NS_PER_SECOND          UINT64_C(1000000000)
+
+const char *clock_kind_name(enum clock_kind kind)
+{
+	switch (kind) {
+	case CLOCK_QPC:
+		return "qpc";
+	case CLOCK_SYSTEM_TIME:
+		return "systemtime";
+	case CLOCK_CPU_CYCLE:
+		return "cputick";
+	}
+	return "unknown";
+}
+
+/* part * unit / whole, rounded down, for part < whole: long division, since part * unit may not fit
+ * 64 bits. */
+static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
+{
+	uint64_t quotient = 0;
+	uint64_t rest = 0;
+
+	if (part <= UINT64_MAX / unit) {
+		return part * unit / whole;
+	}
+	/* Bit by bit of unit, highest first: rest < whole and part < whole always hold. */
+	for (int bit = 63; bit >= 0; bit--) {
+		bool carry = rest >= whole - rest;
+
+		quotient <<= 1;
+		rest = carry ? rest - (whole - rest) : 2 * rest;
+		quotient += carry;
+		if (unit >> bit & 1) {
+			carry = rest >= whole - part;
+			rest = carry ? rest - (whole - part) : rest + part;
+			quotient += carry;
+		}
+	}
+	return quotient;
+}
+
+/* ticks * unit / frequency, rounded down; *rounded tells whether something was cut off. Saturates.
+ */
+static uint64_t scale(uint64_t ticks, uint64_t unit, uint64_t frequency)
+{
+	uint64_t whole = ticks / frequency;
+	uint64_t part = scale_part(ticks % frequency, unit, frequency);
+
+	if (whole > (UINT64_MAX - part) / unit) {
+		return UINT64_MAX;
+	}
+	return whole * unit + part;
+}
+
+/* As scale(), rounded up. */
+static uint64_t scale_up(uint64_t ticks, uint64_t unit, uint64_t frequency)
+{
+	uint64_t down = scale(ticks, unit, frequency);
+	uint64_t part = ticks % frequency;
+
+	/* part * unit is a multiple of frequency just when nothing was cut off; products wrap alike
+	 * on both sides. */
+	if (down != UINT64_MAX && part * unit != scale_part(part, unit, frequency) * frequency) {
+		down++;
+	}
+	return down;
+}
+
+/* sum of a time and a distance, kept within what is not RECORD_NO_TIME. */
+static int64_t add_saturating(int64_t time, uint64_t distance, bool back)
+{
+	uint64_t room = back ? (uint64_t)time - (uint64_t)(INT64_MIN + 1) :
+			       (uint64_t)INT64_MAX - (uint64_t)time;
+
+	if (back && time == INT64_MIN) {
+		room = 0;
+	}
+	if (distance > room) {
+		return back ? INT64_MIN + 1 : INT64_MAX;
+	}
+	return (int64_t)(back ? (uint64_t)time - distance : (uint64_t)time + distance);
+}
+
+int64_t clock_time(const struct source_clock *clock, int64_t raw)
+{
+	bool back = raw < clock->anchor_raw;
+	uint64_t ticks = back ? (uint64_t)clock->anchor_raw - (uint64_t)raw :
+				(uint64_t)raw - (uint64_t)clock->anchor_raw;
+	uint64_t distance;
+
+	if (raw == RECORD_NO_TIME) {
+		return RECORD_NO_TIME;
+	}
+	if (clock->frequency == TICKS_100NS_PER_SECOND) {
+		distance = ticks;
+	} else if (ticks <= UINT64_MAX / TICKS_100NS_PER_SECOND && !back) {
+		distance = ticks * TICKS_100NS_PER_SECOND / clock->frequency;
+	} else if (back) {
+		distance = scale_up(ticks, TICKS_100NS_PER_SECOND, clock->frequency);
+	} else {
+		distance = scale(ticks, TICKS_100NS_PER_SECOND, clock->frequency);
+	}
+	return add_saturating(clock->anchor_time, distance, back);
+}
+
+uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency)
+{
+	if (ticks <= UINT64_MAX / NS_PER_SECOND) {
+		return ticks * NS_PER_SECOND / frequency;
+	}
+	return scale(ticks, NS_PER_SECOND, frequency);
+}
