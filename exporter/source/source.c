@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/source_operations.h"
+
+void source_init(struct source *source, const struct source_operations *operations)
+{
+	source->operations = operations;
+	atomic_init(&source->stopping, false);
+	os_mutex_init(&source->own_mutex);
+	source->mutex = &source->own_mutex;
+	source->statistics.last_time = RECORD_NO_TIME;
+}
+
+void source_done(struct source *source)
+{
+	os_mutex_done(&source->own_mutex);
+}
+
+void source_publish(struct source *source, const struct source_statistics *statistics)
+{
+	os_mutex_lock(source->mutex);
+	source->statistics = *statistics;
+	os_mutex_unlock(source->mutex);
+}
+
+bool source_run(struct source *source, const struct event_sink *sink, struct error *err)
+{
+	return source->operations->run(source, sink, err);
+}
+
+void source_stop(struct source *source)
+{
+	/* Pairs with the acquire in source_stopping() and etl_visitor_stopping(): what the stopping
+	 * thread wrote before this call is visible to the consumer when it leaves its loop. */
+	atomic_store_explicit(&source->stopping, true, memory_order_release);
+}
+
+bool source_stopping(const struct source *source)
+{
+	return atomic_load_explicit(&source->stopping, memory_order_acquire);
+}
+
+void source_statistics(const struct source *source, struct source_statistics *statistics)
+{
+	os_mutex_lock(source->mutex);
+	*statistics = source->statistics;
+	os_mutex_unlock(source->mutex);
+}
+
+const struct source_facts *source_facts(const struct source *source)
+{
+	return &source->facts;
+}
+
+void source_close(struct source *source)
+{
+	if (source) {
+		source->operations->close(source);
+	}
+}
