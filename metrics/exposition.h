@@ -2,8 +2,9 @@
 /*
  * Renders a registry in the Prometheus text format 0.0.4.
  *
- * Families stand in the order of their names, samples in the order in which they were made. The page goes out in chunks:
- * it is never held whole, so a scrape of a million series needs no more memory than a small one.
+ * Families stand in the order of their names, samples in the order in which they were made. The
+ * page goes out in chunks: it is never held whole, so a scrape of a million series needs no more
+ * memory than a small one.
  */
 #ifndef METRICS_EXPOSITION_H
 #define METRICS_EXPOSITION_H
@@ -19,8 +20,9 @@
 typedef bool exposition_sink(void *context, const char *bytes, size_t size);
 
 /*
- * Runs the scrape hooks, then renders every family that has a sample (HELP, TYPE, samples). Any thread; several at once are fine, hooks apart.
- * Returns the bytes written, or 0 when the sink refused.
+ * Runs the scrape hooks, then renders every family that has a sample (HELP, TYPE, samples). Any
+ * thread; several at once are fine, hooks apart. Returns the bytes written, or 0 when the sink
+ * refused.
  */
 size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context);
 

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Renders a registry in the Prometheus text format 0.0.4.
+ *
+ * A line is a prefix that was rendered when its sample was made, and a number. Prefixes and cells
+ * lie in memory in the order of the page, so rendering is one walk over both. What is published
+ * while a scrape runs appears in the next one.
+ */
+#include "metrics/exposition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics/decimal.h"
+#include "metrics/family.h"
+
+enum {
+	CHUNK_SIZE = 64 * 1024, /* what the sink gets, about */
+	LINE_SIZE_MAX = NAME_SIZE_MAX + PREFIX_SIZE_MAX + 128,
+};
+
+struct page {
+	char *start; /* CHUNK_SIZE + LINE_SIZE_MAX bytes */
+	char *at;
+	exposition_sink *sink;
+	void *context;
+	size_t written;
+	bool refused;
+};
+
+/* The place of a family's next prefix. */
+struct prefix_walk {
+	const struct prefix_chunk *chunk;
+	const char *at;
+};
+
+/* The cells of one segment, of the writers that have any. */
+struct columns {
+	cell *cells[WRITER_SLOTS];
+	unsigned count;
+};
+
+static void flush(struct page *page)
+{
+	size_t size = (size_t)(page->at - page->start);
+
+	if (!page->refused && size > 0) {
+		page->refused = !page->sink(page->context, page->start, size);
+		page->written += size;
+	}
+	page->at = page->start;
+}
+
+/* Where a line of at most LINE_SIZE_MAX bytes may be written. */
+static inline char *line_start(struct page *page)
+{
+	if (page->at >= page->start + CHUNK_SIZE) {
+		flush(page);
+	}
+	return page->at;
+}
+
+static void page_add(struct page *page, const char *text, size_t size)
+{
+	while (size > 0) {
+		char *to = line_start(page);
+		size_t part = size < LINE_SIZE_MAX ? size : LINE_SIZE_MAX;
+
+		memcpy(to, text, part);
+		page->at = to + part;
+		text += part;
+		size -= part;
+	}
+}
+
+/* A memcpy for some 100 bytes: blocks of constant size, the last one laid back over the one before.
+ */
+static inline char *copy(char *to, const char *from, size_t size)
+{
+	enum { BLOCK_SIZE = 32 };
+
+	if (size < BLOCK_SIZE) {
+		memcpy(to, from, size);
+		return to + size;
+	}
+	for (size_t i = 0; i + BLOCK_SIZE < size; i += BLOCK_SIZE) {
+		memcpy(to + i, from + i, BLOCK_SIZE);
+	}
+	memcpy(to + size - BLOCK_SIZE, from + size - BLOCK_SIZE, BLOCK_SIZE);
+	return to + size;
+}
+
+static inline const char *next_prefix(struct prefix_walk *walk, size_t *size)
+{
+	uint32_t stored;
+	const char *prefix;
+
+	memcpy(&stored, walk->at, sizeof stored);
+	while (stored == 0) {
+		walk->chunk = walk->chunk->next;
+		walk->at = walk->chunk->bytes;
+		memcpy(&stored, walk->at, sizeof stored);
+	}
+	prefix = walk->at + sizeof stored;
+	walk->at = prefix + stored;
+	*size = stored;
+	return prefix;
+}
+
+static struct columns columns_of(const struct family *family, unsigned segment)
+{
+	struct columns columns = { .count = 0 };
+
+	for (unsigned w = 0; w < WRITER_SLOTS; w++) {
+		cell *cells = family_segment(family, w, segment);
+
+		if (cells) {
+			columns.cells[columns.count++] = cells;
+		}
+	}
+	return columns;
+}
+
+static inline uint64_t sum_at(const struct columns *columns, size_t index)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < columns->count; i++) {
+		sum += atomic_load_explicit(&columns->cells[i][index], memory_order_relaxed);
+	}
+	return sum;
+}
+
+static inline void counter_lines(struct page *page, struct prefix_walk *walk,
+				 const struct columns *columns, uint32_t count, unsigned decimals)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		size_t size;
+		const char *prefix = next_prefix(walk, &size);
+		char *to = copy(line_start(page), prefix, size);
+
+		to = put_scaled(to, sum_at(columns, i), decimals);
+		*to++ = '\n';
+		page->at = to;
+	}
+}
+
+/* Sums a gauge; false when it is hidden. */
+static bool gauge_at(const struct columns *columns, size_t index, int64_t *value)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < columns->count; i++) {
+		uint64_t one =
+			atomic_load_explicit(&columns->cells[i][index], memory_order_relaxed);
+
+		if (one == CELL_HIDDEN) {
+			return false;
+		}
+		sum += one;
+	}
+	*value = (int64_t)sum;
+	return true;
+}
+
+static void gauge_lines(struct page *page, const struct family *family, struct prefix_walk *walk,
+			const struct columns *columns, uint32_t count, bool *headed)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		size_t size;
+		const char *prefix = next_prefix(walk, &size);
+		int64_t value;
+		char *to;
+
+		if (!gauge_at(columns, i, &value)) {
+			continue;
+		}
+		if (!*headed) {
+			page_add(page, family->head, family->head_size);
+			*headed = true;
+		}
+		to = copy(line_start(page), prefix, size);
+		to = put_scaled_i64(to, value, family->decimals);
+		*to++ = '\n';
+		page->at = to;
+	}
+}
+
+/* `name_sum{a="x",b="y"} `; labels is what the prefix of a histogram holds: `{a="x",b="y",`. */
+static char *put_name(char *to, const struct family *family, const char *ending, const char *labels,
+		      size_t labels_size)
+{
+	to = copy(to, family->name, family->name_size);
+	to = copy(to, ending, strlen(ending));
+	if (labels_size > 1) {
+		to = copy(to, labels, labels_size - 1);
+		*to++ = '}';
+	}
+	*to++ = ' ';
+	return to;
+}
+
+static void histogram_lines(struct page *page, const struct family *family,
+			    struct prefix_walk *walk, const struct columns *columns, uint32_t count)
+{
+	size_t bucket_count = family->bucket_count;
+	char name[NAME_SIZE_MAX + sizeof "_bucket"];
+	size_t name_size = family->name_size + strlen("_bucket");
+
+	memcpy(name, family->name, family->name_size);
+	memcpy(name + family->name_size, "_bucket", strlen("_bucket"));
+	for (uint32_t i = 0; i < count; i++) {
+		size_t size, first = (size_t)i * family->cells_per_sample;
+		const char *labels = next_prefix(walk, &size);
+		uint64_t so_far = 0;
+		char *to;
+
+		for (size_t b = 0; b <= bucket_count; b++) {
+			const struct bucket_text *bucket = &family->bucket_texts[b];
+
+			so_far += sum_at(columns, first + b);
+			to = copy(line_start(page), name, name_size);
+			to = copy(to, labels, size);
+			to = copy(to, bucket->text, bucket->size);
+			to = put_u64(to, so_far);
+			*to++ = '\n';
+			page->at = to;
+		}
+		to = put_name(line_start(page), family, "_sum", labels, size);
+		to = put_scaled(to, sum_at(columns, first + bucket_count + 1), family->decimals);
+		*to++ = '\n';
+		page->at = to;
+		to = put_name(line_start(page), family, "_count", labels, size);
+		to = put_u64(to, so_far);
+		*to++ = '\n';
+		page->at = to;
+	}
+}
+
+static void family_write(struct page *page, const struct family *family)
+{
+	/* Pairs with the release in add_sample(). */
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_acquire);
+	struct prefix_walk walk;
+	bool headed = false;
+
+	if (count == 0) {
+		return;
+	}
+	walk.chunk = family->prefixes;
+	walk.at = walk.chunk->bytes;
+	if (family->type != FAMILY_GAUGE) {
+		page_add(page, family->head, family->head_size);
+	}
+	for (unsigned segment = 0; segment_start(segment) < count && !page->refused; segment++) {
+		struct columns columns = columns_of(family, segment);
+		uint32_t left = count - segment_start(segment);
+		uint32_t here = left < segment_size(segment) ? left : segment_size(segment);
+
+		if (family->type == FAMILY_HISTOGRAM) {
+			histogram_lines(page, family, &walk, &columns, here);
+		} else if (family->type == FAMILY_GAUGE) {
+			gauge_lines(page, family, &walk, &columns, here, &headed);
+		} else if (family->decimals == 0) {
+			counter_lines(page, &walk, &columns, here, 0);
+		} else {
+			counter_lines(page, &walk, &columns, here, family->decimals);
+		}
+	}
+}
+
+size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context)
+{
+	struct page page = { .sink = sink, .context = context };
+	struct family *family;
+
+	page.start = malloc(CHUNK_SIZE + LINE_SIZE_MAX);
+	if (!page.start) {
+		return 0;
+	}
+	page.at = page.start;
+	registry_refresh(registry);
+	family = atomic_load_explicit(&registry->families, memory_order_acquire);
+	while (family && !page.refused) {
+		family_write(&page, family);
+		/* Pairs with the release in link_family(). */
+		family = atomic_load_explicit(&family->next, memory_order_acquire);
+	}
+	flush(&page);
+	free(page.start);
+	return page.refused ? 0 : page.written;
+}

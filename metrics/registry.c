@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Families: how they are declared, found, and kept in the order of their names.
+ *
+ * A scrape walks the list of families without a lock, so a family is complete before it is linked
+ * in, and stays.
+ */
+#include "metrics/registry.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "metrics/decimal.h"
+#include "metrics/family.h"
+
+static bool no_memory(struct error *err)
+{
+	return error_set(err, ERROR_NO_MEMORY, "no memory for metrics");
+}
+
+/* ---- families ---- */
+
+struct family *registry_find_family(struct registry *registry, const char *name)
+{
+	/* Both pair with the release in link_family(). */
+	struct family *family = atomic_load_explicit(&registry->families, memory_order_acquire);
+
+	while (family && strcmp(family->name, name) != 0) {
+		family = atomic_load_explicit(&family->next, memory_order_acquire);
+	}
+	return family;
+}
+
+static void link_family(struct registry *registry, struct family *family)
+{
+	_Atomic(struct family *) *at = &registry->families;
+	struct family *next = atomic_load_explicit(at, memory_order_relaxed);
+
+	while (next && strcmp(next->name, family->name) < 0) {
+		at = &next->next;
+		next = atomic_load_explicit(at, memory_order_relaxed);
+	}
+	atomic_store_explicit(&family->next, next, memory_order_relaxed);
+	/* Pairs with the acquire in registry_find_family() and exposition_write(). */
+	atomic_store_explicit(at, family, memory_order_release);
+}
+
+static bool check_labels(const struct family_options *options, struct error *err)
+{
+	if (options->label_count > FAMILY_LABELS_MAX) {
+		return error_set(err, ERROR_CONFIG, "%zu labels, at most %d are possible",
+				 options->label_count, FAMILY_LABELS_MAX);
+	}
+	for (size_t i = 0; i < options->label_count; i++) {
+		const char *label = options->labels[i];
+
+		if (!valid_label_name(label)) {
+			return error_set(err, ERROR_CONFIG, "\"%s\" is no label name", label);
+		}
+		if (options->type == FAMILY_HISTOGRAM && strcmp(label, "le") == 0) {
+			return error_set(err, ERROR_CONFIG,
+					 "a histogram has a label \"le\" of its own");
+		}
+		for (size_t j = 0; j < i; j++) {
+			if (strcmp(label, options->labels[j]) == 0) {
+				return error_set(err, ERROR_CONFIG, "label \"%s\" stands twice",
+						 label);
+			}
+		}
+	}
+	if (options->open_labels >> options->label_count != 0) {
+		return error_set(err, ERROR_CONFIG, "an open label that does not exist");
+	}
+	return true;
+}
+
+static bool check_buckets(const struct family_options *options, struct error *err)
+{
+	if (options->type != FAMILY_HISTOGRAM) {
+		return options->bucket_count == 0 ||
+		       error_set(err, ERROR_CONFIG, "only a histogram has buckets");
+	}
+	if (options->bucket_count > FAMILY_BUCKETS_MAX) {
+		return error_set(err, ERROR_CONFIG, "%zu buckets, at most %d are possible",
+				 options->bucket_count, FAMILY_BUCKETS_MAX);
+	}
+	for (size_t i = 1; i < options->bucket_count; i++) {
+		if (options->buckets[i] <= options->buckets[i - 1]) {
+			return error_set(err, ERROR_CONFIG, "bucket %zu does not rise", i);
+		}
+	}
+	return true;
+}
+
+static bool check_options(const struct family_options *options, struct error *err)
+{
+	if (options->decimals > DECIMALS_MAX) {
+		return error_set(err, ERROR_CONFIG, "%u decimals, at most %d are possible",
+				 options->decimals, DECIMALS_MAX);
+	}
+	return check_labels(options, err) && check_buckets(options, err);
+}
+
+static bool same_family(const struct family *family, const struct family_options *options)
+{
+	if (family->type != options->type || family->decimals != options->decimals ||
+	    family->label_count != options->label_count ||
+	    family->open_labels != options->open_labels ||
+	    family->bucket_count != options->bucket_count) {
+		return false;
+	}
+	for (size_t i = 0; i < options->label_count; i++) {
+		if (strcmp(family->label_names[i], options->labels[i]) != 0) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < options->bucket_count; i++) {
+		if (family->buckets[i] != options->buckets[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A histogram x takes the names x_bucket, x_sum and x_count as well. */
+static const char *name_taken(struct registry *registry, const struct family_options *options)
+{
+	static const char *const endings[] = { "_bucket", "_sum", "_count" };
+	size_t size = strlen(options->name);
+	char name[NAME_SIZE_MAX + sizeof "_bucket"];
+
+	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+		size_t ending_size = strlen(endings[i]);
+		struct family *family;
+
+		memcpy(name, options->name, size + 1);
+		if (options->type == FAMILY_HISTOGRAM) {
+			memcpy(name + size, endings[i], ending_size + 1);
+			family = registry_find_family(registry, name);
+			if (family) {
+				return family->name;
+			}
+		}
+		if (size > ending_size &&
+		    strcmp(options->name + size - ending_size, endings[i]) == 0) {
+			name[size - ending_size] = '\0';
+			family = registry_find_family(registry, name);
+			if (family && family->type == FAMILY_HISTOGRAM) {
+				return family->name;
+			}
+		}
+	}
+	return NULL;
+}
+
+static const char *keep(struct registry *registry, const char *text, size_t size)
+{
+	char *copy = arena_alloc(&registry->arena, size + 1, 1);
+
+	if (copy) {
+		memcpy(copy, text, size);
+	}
+	return copy;
+}
+
+/* Copies a text that was built, and frees it. */
+static const char *keep_text(struct registry *registry, struct text *text, size_t *size)
+{
+	const char *copy = text->failed ? NULL : keep(registry, text->data, text->size);
+
+	*size = text->size;
+	text_free(text);
+	return copy;
+}
+
+static bool add_buckets(struct registry *registry, struct family *family,
+			const struct family_options *options)
+{
+	size_t count = options->bucket_count;
+	struct bucket_text *texts =
+		arena_alloc(&registry->arena, (count + 1) * sizeof *texts, sizeof(void *));
+	uint64_t *bounds = arena_alloc(&registry->arena, count * sizeof *bounds, sizeof *bounds);
+
+	if (!texts || !bounds) {
+		return false;
+	}
+	for (size_t i = 0; i <= count; i++) {
+		struct text text = { 0 };
+
+		if (i < count) {
+			bounds[i] = options->buckets[i];
+		}
+		text_add_bucket(&text, i < count ? &bounds[i] : NULL, options->decimals);
+		texts[i].text = keep_text(registry, &text, &texts[i].size);
+		if (!texts[i].text) {
+			return false;
+		}
+	}
+	family->bucket_count = count;
+	family->buckets = bounds;
+	family->bucket_texts = texts;
+	family->cells_per_sample = (uint32_t)count + 2;
+	return true;
+}
+
+static struct family *add_family(struct registry *registry, const struct family_options *options)
+{
+	struct family *family = arena_alloc(&registry->arena, sizeof *family, 64);
+	struct text head = { 0 };
+
+	if (!family) {
+		return NULL;
+	}
+	family->registry = registry;
+	family->name_size = strlen(options->name);
+	family->name = keep(registry, options->name, family->name_size);
+	family->type = options->type;
+	family->decimals = options->decimals;
+	family->label_count = (uint32_t)options->label_count;
+	family->open_labels = options->open_labels;
+	family->max_series = options->max_series ? options->max_series :
+						   registry->limits.series_per_family;
+	family->cells_per_sample = 1;
+	text_add_family_head(&head, options);
+	family->head = keep_text(registry, &head, &family->head_size);
+	if (!family->name || !family->head || !family_make_table(family)) {
+		return NULL;
+	}
+	for (size_t i = 0; i < options->label_count; i++) {
+		const char *label = options->labels[i];
+
+		family->label_names[i] = keep(registry, label, strlen(label));
+		if (!family->label_names[i]) {
+			return NULL;
+		}
+	}
+	if (options->type == FAMILY_HISTOGRAM && !add_buckets(registry, family, options)) {
+		return NULL;
+	}
+	link_family(registry, family);
+	return family;
+}
+
+/* The families about the registry tell of every family from the moment it exists. */
+static void announce(struct registry *registry, const struct family *family)
+{
+	uint32_t id = intern_add(registry->strings, family->name, family->name_size);
+
+	family_set(registry->series_family, registry->self, &id, 0);
+	if (family->open_labels != 0) {
+		family_add(registry->overflow_family, registry->self, &id, 0);
+		family_add(registry->evicted_family, registry->self, &id, 0);
+	}
+}
+
+struct family *registry_family(struct registry *registry, const struct family_options *options,
+			       struct error *err)
+{
+	struct family *family;
+	const char *taken;
+
+	if (!valid_metric_name(options->name)) {
+		error_set(err, ERROR_CONFIG, "\"%s\" is no metric name", options->name);
+		return NULL;
+	}
+	if (!check_options(options, err)) {
+		error_prefix(err, "%s", options->name);
+		return NULL;
+	}
+	os_mutex_lock(&registry->mutex);
+	family = registry_find_family(registry, options->name);
+	if (family) {
+		if (!same_family(family, options)) {
+			error_set(err, ERROR_CONFIG,
+				  "%s: declared before with another type, unit, labels or buckets",
+				  options->name);
+			family = NULL;
+		}
+		os_mutex_unlock(&registry->mutex);
+		return family;
+	}
+	taken = name_taken(registry, options);
+	if (taken) {
+		error_set(err, ERROR_CONFIG, "%s: the name collides with the family %s",
+			  options->name, taken);
+	} else {
+		family = add_family(registry, options);
+		if (!family) {
+			no_memory(err);
+		}
+	}
+	os_mutex_unlock(&registry->mutex);
+	if (family && registry->evicted_family) {
+		os_mutex_lock(&registry->scrape_mutex);
+		announce(registry, family);
+		os_mutex_unlock(&registry->scrape_mutex);
+	}
+	return family;
+}
+
+const char *family_name(const struct family *family)
+{
+	return family->name;
+}
+
+enum family_type family_type(const struct family *family)
+{
+	return family->type;
+}
+
+/* ---- the registry ---- */
+
+static bool add_self_families(struct registry *registry, struct error *err)
+{
+	struct family_options options = {
+		.name = "etw_exporter_series",
+		.help = "Label sets held, by metric family.",
+		.type = FAMILY_GAUGE,
+		.labels = { "metric" },
+		.label_count = 1,
+	};
+	struct family *evicted;
+
+	registry->series_family = registry_family(registry, &options, err);
+	options.name = "etw_exporter_series_overflow_total";
+	options.help =
+		"Events counted under _other because of a limit on series or text, by metric family.";
+	options.type = FAMILY_COUNTER;
+	registry->overflow_family = registry_family(registry, &options, err);
+	options.name = "etw_exporter_series_evicted_total";
+	options.help =
+		"Label sets that made room for others at the limit on series, by metric family.";
+	evicted = registry_family(registry, &options, err);
+	if (!registry->series_family || !registry->overflow_family || !evicted) {
+		return false;
+	}
+	registry->evicted_family = evicted;
+	announce(registry, registry->series_family);
+	announce(registry, registry->overflow_family);
+	announce(registry, registry->evicted_family);
+	return true;
+}
+
+struct registry *registry_new(const struct registry_limits *limits, struct error *err)
+{
+	struct registry *registry = calloc(1, sizeof *registry);
+
+	if (!registry) {
+		no_memory(err);
+		return NULL;
+	}
+	os_mutex_init(&registry->mutex);
+	os_mutex_init(&registry->scrape_mutex);
+	if (limits) {
+		registry->limits = *limits;
+	}
+	if (registry->limits.series_per_family == 0) {
+		registry->limits.series_per_family = 2000;
+	}
+	if (registry->limits.series == 0) {
+		registry->limits.series = 200000;
+	}
+	if (registry->limits.strings_bytes == 0) {
+		registry->limits.strings_bytes = (size_t)64 << 20;
+	}
+	registry->prefix_bytes_left = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
+	registry->strings = intern_new(registry->limits.strings_bytes, err);
+	if (!registry->strings) {
+		goto fail;
+	}
+	registry->other = intern_string(registry->strings, "_other");
+	registry->unknown = intern_string(registry->strings, "_unknown");
+	registry->none = intern_string(registry->strings, "_none");
+	if (registry->other == INTERN_FULL || registry->unknown == INTERN_FULL ||
+	    registry->none == INTERN_FULL) {
+		error_set(err, ERROR_CONFIG, "a budget of %zu bytes for texts is too small",
+			  registry->limits.strings_bytes);
+		goto fail;
+	}
+	registry->self = registry_writer(registry, false, err);
+	if (!registry->self || !add_self_families(registry, err)) {
+		goto fail;
+	}
+	return registry;
+
+fail:
+	registry_free(registry);
+	return NULL;
+}
+
+void registry_free(struct registry *registry)
+{
+	if (!registry) {
+		return;
+	}
+	arena_done(&registry->arena);
+	intern_free(registry->strings);
+	os_mutex_done(&registry->mutex);
+	os_mutex_done(&registry->scrape_mutex);
+	free(registry);
+}
+
+struct intern *registry_strings(struct registry *registry)
+{
+	return registry->strings;
+}
+
+uint32_t registry_other(const struct registry *registry)
+{
+	return registry->other;
+}
+
+uint32_t registry_unknown(const struct registry *registry)
+{
+	return registry->unknown;
+}
+
+uint32_t registry_none(const struct registry *registry)
+{
+	return registry->none;
+}
+
+struct writer *registry_writer(struct registry *registry, bool shared, struct error *err)
+{
+	struct writer *writer = NULL;
+
+	os_mutex_lock(&registry->mutex);
+	if (registry->writer_count == WRITER_SLOTS) {
+		error_set(err, ERROR_LIMIT, "more than %d threads that count", WRITERS_MAX);
+	} else {
+		writer = arena_alloc(&registry->arena, sizeof *writer, sizeof(void *));
+		if (writer) {
+			writer->registry = registry;
+			writer->index = registry->writer_count++;
+			writer->shared = shared;
+		} else {
+			no_memory(err);
+		}
+	}
+	os_mutex_unlock(&registry->mutex);
+	return writer;
+}
+
+/* ---- the scrape ---- */
+
+bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), void *context,
+			struct error *err)
+{
+	bool added = false;
+
+	os_mutex_lock(&registry->scrape_mutex);
+	if (registry->hook_count < HOOKS_MAX) {
+		registry->hooks[registry->hook_count++] =
+			(struct scrape_hook){ .run = hook, .context = context };
+		added = true;
+	}
+	os_mutex_unlock(&registry->scrape_mutex);
+	return added || error_set(err, ERROR_LIMIT, "more than %d scrape hooks", HOOKS_MAX);
+}
+
+void registry_refresh(struct registry *registry)
+{
+	struct family *family;
+
+	os_mutex_lock(&registry->scrape_mutex);
+	for (size_t i = 0; i < registry->hook_count; i++) {
+		registry->hooks[i].run(registry->hooks[i].context);
+	}
+	family = atomic_load_explicit(&registry->families, memory_order_acquire);
+	for (; family; family = atomic_load_explicit(&family->next, memory_order_acquire)) {
+		uint32_t id = intern_add(registry->strings, family->name, family->name_size);
+
+		family_set(registry->series_family, registry->self, &id,
+			   (int64_t)family_series(family));
+		if (family->open_labels != 0) {
+			uint64_t overflow =
+				atomic_load_explicit(&family->overflow, memory_order_relaxed);
+
+			family_set(registry->overflow_family, registry->self, &id,
+				   (int64_t)overflow);
+		}
+	}
+	os_mutex_unlock(&registry->scrape_mutex);
+}

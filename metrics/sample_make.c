@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The making of samples, and what happens at a limit.
+ *
+ * Runs when family_cells() does not find a label set. It takes the registry's mutex, looks again
+ * and makes the sample: a slot of the table, a row of ids, a rendered prefix. Past a limit the open
+ * labels read "_other", and should there be too many of those label sets as well, all labels do:
+ * the last one always fits, so the events of a family are complete whatever its labels are.
+ */
+#include "metrics/family.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "metrics/sample_table.h"
+
+enum {
+	TABLE_SLOTS_MIN = 16,
+	PREFIX_CHUNK_MIN = 512,
+	PREFIX_CHUNK_MAX = 64 * 1024,
+	CELLS_ALIGN = 64, /* cells of two writers never share a cache line */
+};
+
+/* How much of a label set gives way. */
+enum fold { FOLD_NOTHING, FOLD_OPEN, FOLD_ALL };
+
+/* With the mutex: makes sure that one more slot leaves some of the table free. The table before
+ * stays for who walks it. */
+static bool reserve_slot(struct family *family, uint32_t sample_count)
+{
+	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_relaxed);
+	size_t slot_count = table ? (size_t)table->mask + 1 : 0;
+	struct sample_table *grown;
+
+	if (sample_count < slot_count / 4 * 3) {
+		return true;
+	}
+	slot_count = slot_count ? 2 * slot_count : TABLE_SLOTS_MIN;
+	grown = arena_alloc(&family->registry->arena,
+			    sizeof *grown + slot_count * sizeof grown->slots[0], CELLS_ALIGN);
+	if (!grown) {
+		return false;
+	}
+	grown->mask = (uint32_t)(slot_count - 1);
+	for (uint32_t sample = 0; sample < sample_count; sample++) {
+		sample_put(grown, sample_hash(sample_ids(family, sample), family->label_count),
+			   sample);
+	}
+	/* Pairs with the acquire in sample_find(). */
+	atomic_store_explicit(&family->table, grown, memory_order_release);
+	return true;
+}
+
+bool family_make_table(struct family *family)
+{
+	return reserve_slot(family, 0);
+}
+
+/* With the mutex: the row of ids of a new sample; NULL without memory. */
+static uint32_t *reserve_ids(struct family *family, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+	size_t row_size = family->label_count * sizeof(uint32_t);
+	uint32_t *rows;
+
+	if (index == 0) {
+		/* At least one byte, so that a family without labels has rows as well. */
+		rows = arena_alloc(&family->registry->arena, segment_size(segment) * row_size + 1,
+				   sizeof(uint64_t));
+		if (!rows) {
+			return NULL;
+		}
+		family->ids[segment] = rows;
+	}
+	return family->ids[segment] + (size_t)index * family->label_count;
+}
+
+/* The prefix of a sample, see struct prefix_chunk. */
+static void render_prefix(const struct family *family, const uint32_t *ids, struct text *text)
+{
+	bool histogram = family->type == FAMILY_HISTOGRAM;
+
+	if (!histogram) {
+		text_add(text, family->name, family->name_size);
+	}
+	for (uint32_t i = 0; i < family->label_count; i++) {
+		size_t size;
+		const char *value = intern_text(family->registry->strings, ids[i], &size);
+
+		text_add_char(text, i == 0 ? '{' : ',');
+		text_add_string(text, family->label_names[i]);
+		text_add_string(text, "=\"");
+		text_add_label_value(text, value, size);
+		text_add_char(text, '"');
+	}
+	if (histogram) {
+		text_add_char(text, family->label_count > 0 ? ',' : '{');
+	} else {
+		text_add_string(text, family->label_count > 0 ? "} " : " ");
+	}
+}
+
+/* With the mutex: room for a prefix in the newest chunk, or in a new one. */
+static char *reserve_prefix(struct family *family, size_t size)
+{
+	size_t needed = sizeof(uint32_t) + size;
+	struct prefix_chunk *chunk;
+	size_t chunk_size = family->prefix_chunk_size;
+
+	/* A size of 0 behind it must fit as well. */
+	if (needed + sizeof(uint32_t) <= family->prefix_left) {
+		return family->prefix_at;
+	}
+	if (family->label_count == 0) {
+		chunk_size = 0; /* there is but one sample */
+	} else if (chunk_size == 0) {
+		chunk_size = PREFIX_CHUNK_MIN;
+	} else if (chunk_size < PREFIX_CHUNK_MAX) {
+		chunk_size *= 2;
+	}
+	family->prefix_chunk_size = chunk_size;
+	chunk_size = chunk_size > sizeof *chunk ? chunk_size - sizeof *chunk : 0;
+	if (chunk_size < needed + sizeof(uint32_t)) {
+		chunk_size = needed + sizeof(uint32_t);
+	}
+	chunk = arena_alloc(&family->registry->arena, sizeof *chunk + chunk_size, sizeof(void *));
+	if (!chunk) {
+		return NULL;
+	}
+	if (family->prefix_chunk) {
+		/* What is behind the last prefix is zero: size 0, go on with the next chunk. */
+		family->prefix_chunk->next = chunk;
+	} else {
+		family->prefixes = chunk;
+	}
+	family->prefix_chunk = chunk;
+	family->prefix_at = chunk->bytes;
+	family->prefix_left = chunk_size;
+	return family->prefix_at;
+}
+
+/*
+ * With the mutex: makes the sample. NO_SAMPLE without memory, or when its text is too long or
+ * (limited) over the budget.
+ */
+static uint32_t add_sample(struct family *family, const uint32_t *ids, uint64_t hash, bool limited)
+{
+	struct registry *registry = family->registry;
+	uint32_t sample = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+	uint32_t size, *row;
+	struct text prefix = { 0 };
+	char *at;
+
+	if (sample >= SAMPLES_MAX) {
+		return NO_SAMPLE;
+	}
+	render_prefix(family, ids, &prefix);
+	size = (uint32_t)prefix.size;
+	if (prefix.failed || prefix.size > PREFIX_SIZE_MAX ||
+	    (limited && prefix.size > registry->prefix_bytes_left) ||
+	    !reserve_slot(family, sample)) {
+		goto fail;
+	}
+	row = reserve_ids(family, sample);
+	at = reserve_prefix(family, prefix.size);
+	if (!row || !at) {
+		goto fail;
+	}
+	memcpy(at, &size, sizeof size);
+	memcpy(at + sizeof size, prefix.data, size);
+	text_free(&prefix);
+	family->prefix_at += sizeof size + size;
+	family->prefix_left -= sizeof size + size;
+	if (limited) {
+		registry->prefix_bytes_left -= size;
+	}
+	if (family->label_count > 0) {
+		memcpy(row, ids, family->label_count * sizeof *ids);
+	}
+	sample_put(atomic_load_explicit(&family->table, memory_order_relaxed), hash, sample);
+	/* Pairs with the acquire in exposition.c and family_series(): ids and prefix are there. */
+	atomic_store_explicit(&family->sample_count, sample + 1, memory_order_release);
+	return sample;
+
+fail:
+	text_free(&prefix);
+	return NO_SAMPLE;
+}
+
+static bool at_limit(const struct family *family, enum fold fold)
+{
+	const struct registry *registry = family->registry;
+
+	if (family->open_labels == 0 || fold == FOLD_ALL) {
+		return false;
+	}
+	if (fold == FOLD_OPEN) {
+		return atomic_load_explicit(&family->folded_count, memory_order_relaxed) >=
+		       family->max_series;
+	}
+	return atomic_load_explicit(&family->limited_count, memory_order_relaxed) >=
+		       family->max_series ||
+	       atomic_load_explicit(&registry->series, memory_order_relaxed) >=
+		       registry->limits.series;
+}
+
+static void count_up(_Atomic(uint32_t) *count)
+{
+	atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum fold fold)
+{
+	struct registry *registry = family->registry;
+	uint64_t hash = sample_hash(ids, family->label_count);
+	bool limited = fold == FOLD_NOTHING && family->open_labels != 0;
+	uint32_t sample = sample_find(family, ids, hash);
+
+	/* At a limit a flood of new label sets does not queue for the mutex. */
+	if (sample != NO_SAMPLE || at_limit(family, fold)) {
+		return sample;
+	}
+	os_mutex_lock(&registry->mutex);
+	sample = sample_find(family, ids, hash);
+	if (sample == NO_SAMPLE && !at_limit(family, fold)) {
+		sample = add_sample(family, ids, hash, limited);
+		if (sample != NO_SAMPLE && limited) {
+			count_up(&family->limited_count);
+			count_up(&registry->series);
+		} else if (sample != NO_SAMPLE && family->open_labels != 0) {
+			count_up(&family->folded_count);
+		}
+	}
+	os_mutex_unlock(&registry->mutex);
+	return sample;
+}
+
+static bool is_ascii(const char *text, size_t size)
+{
+	unsigned char seen = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		seen |= (unsigned char)text[i];
+	}
+	return seen < 0x80;
+}
+
+/* The id of the same text with everything replaced that is not UTF-8: two label sets must not read
+ * the same. */
+static uint32_t clean_id(const struct registry *registry, uint32_t id)
+{
+	struct text clean = { 0 };
+	size_t size;
+	const char *value;
+
+	if (id == INTERN_FULL) {
+		return registry->other;
+	}
+	value = intern_text(registry->strings, id, &size);
+	if (is_ascii(value, size)) {
+		return id;
+	}
+	text_add_utf8_clean(&clean, value, size);
+	if (clean.failed) {
+		id = registry->other;
+	} else if (clean.size != size || memcmp(clean.data, value, size) != 0) {
+		id = intern_add(registry->strings, clean.data, clean.size);
+		id = id == INTERN_FULL ? registry->other : id;
+	}
+	text_free(&clean);
+	return id;
+}
+
+uint32_t family_make_sample(struct family *family, const uint32_t *ids, bool *folded)
+{
+	const struct registry *registry = family->registry;
+	uint32_t clean[FAMILY_LABELS_MAX], sample = NO_SAMPLE;
+
+	*folded = false;
+	for (uint32_t i = 0; i < family->label_count; i++) {
+		clean[i] = clean_id(registry, ids[i]);
+		*folded |= clean[i] == registry->other && ids[i] != registry->other;
+	}
+	for (int fold = FOLD_NOTHING; fold <= FOLD_ALL && sample == NO_SAMPLE; fold++) {
+		for (uint32_t i = 0; i < family->label_count && fold != FOLD_NOTHING; i++) {
+			if (fold == FOLD_ALL || (family->open_labels >> i & 1) != 0) {
+				clean[i] = registry->other;
+			}
+		}
+		*folded |= fold != FOLD_NOTHING;
+		sample = find_or_add(family, clean, (enum fold)fold);
+	}
+	return sample;
+}
+
+cell *family_make_cells(struct family *family, const struct writer *writer, unsigned segment)
+{
+	struct registry *registry = family->registry;
+	struct family_writer *cells;
+	cell *made = NULL;
+
+	os_mutex_lock(&registry->mutex);
+	cells = atomic_load_explicit(&family->writers[writer->index], memory_order_relaxed);
+	if (!cells) {
+		cells = arena_alloc(&registry->arena, sizeof *cells, CELLS_ALIGN);
+		if (!cells) {
+			goto done;
+		}
+		/* Pairs with the acquire in family_segment(). */
+		atomic_store_explicit(&family->writers[writer->index], cells, memory_order_release);
+	}
+	made = atomic_load_explicit(&cells->segments[segment], memory_order_relaxed);
+	if (!made) {
+		size_t samples = family->label_count > 0 ? segment_size(segment) : 1;
+
+		made = arena_alloc(&registry->arena,
+				   samples * family->cells_per_sample * sizeof *made, CELLS_ALIGN);
+		/* Pairs with the acquire in family_segment(). */
+		atomic_store_explicit(&cells->segments[segment], made, memory_order_release);
+	}
+done:
+	os_mutex_unlock(&registry->mutex);
+	return made;
+}
