@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool's entry: picks the subcommand.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tool/tool.h"
+#include "version.h"
+
+static const struct subcommand {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} subcommands[] = {
+	{ "summary", tool_summary },
+	{ "dump", tool_dump },
+	{ "check", tool_check },
+};
+
+static const char usage[] =
+	"usage: etwtool summary FILE [--pointer-size 4|8]\n"
+	"       etwtool dump FILE [--per-kind N] [--pointer-size 4|8]\n"
+	"       etwtool check config FILE\n"
+	"\n"
+	"  summary        what is in a recording (.etl), as JSON\n"
+	"  dump           its events, one JSON object a line, in file order\n"
+	"  check config   whether a configuration and its collectors are well-formed\n"
+	"\n"
+	"  --pointer-size 4|8  the pointer size of classic payloads, where a recording holds other\n"
+	"                      ones than its records say\n"
+	"  --per-kind N        only the first N events of each kind\n"
+	"  --version           which etwtool this is\n"
+	"  --help              this text\n";
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	if (!name) {
+		fputs(usage, stderr);
+		return TOOL_BAD_USAGE;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		fputs(usage, stdout);
+		return TOOL_DONE;
+	}
+	if (strcmp(name, "--version") == 0) {
+		printf("etwtool %s (revision %s, %s, %s)\n", version_number(), version_revision(),
+		       version_compiler(), version_arch());
+		return TOOL_DONE;
+	}
+	for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
+		if (strcmp(name, subcommands[i].name) == 0) {
+			return subcommands[i].run(argc - 1, argv + 1);
+		}
+	}
+	fprintf(stderr, "etwtool: unknown subcommand \"%s\": try etwtool --help\n", name);
+	return TOOL_BAD_USAGE;
+}

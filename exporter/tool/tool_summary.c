@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool summary: what is in a recording, as JSON.
+ *
+ * One pass in file order. Everything it counts is bounded, so a recording of any size can be summed
+ * up.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "decode/kernel_class.h"
+#include "decode/trace_schemas.h"
+#include "source/etl_file.h"
+#include "source/etl_index.h"
+#include "source/etl_scan.h"
+#include "tool/event_counts.h"
+#include "tool/json_indent.h"
+#include "tool/tool.h"
+
+enum { POINTER_SIZES = 2, BUFFER_TYPES = 1 << 16 };
+
+struct summary {
+	struct etl_file *file;
+	struct trace_schemas *schemas;
+	struct etl_problems problems;
+	uint64_t buffers;
+	uint64_t compressed;
+	uint64_t *buffer_types; /* BUFFER_TYPES of them, owned */
+	uint64_t records;
+	uint64_t kinds[RECORD_KIND_COUNT][POINTER_SIZES];
+	int64_t first_raw;
+	int64_t last_raw;
+	bool has_time;
+	struct event_counts counts;
+};
+
+static void look_at_record(void *context, const struct event_record *record)
+{
+	struct summary *summary = context;
+
+	summary->records++;
+	summary->kinds[record->kind][record->pointer_size == 8]++;
+	if (record->raw_time != RECORD_NO_TIME) {
+		if (!summary->has_time || record->raw_time < summary->first_raw) {
+			summary->first_raw = record->raw_time;
+		}
+		if (!summary->has_time || record->raw_time > summary->last_raw) {
+			summary->last_raw = record->raw_time;
+		}
+		summary->has_time = true;
+	}
+	event_counts_add(&summary->counts, record);
+	trace_schemas_look(summary->schemas, record);
+}
+
+static bool read_recording(struct summary *summary, struct error *err)
+{
+	struct etl_damage damage = { .problems = &summary->problems };
+	struct etl_visitor visitor = { .record_context = summary, .on_record = look_at_record };
+	struct etl_file *file = summary->file;
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	enum etl_step step;
+
+	if (file->clock_doubt) {
+		etl_problem(&summary->problems, "%s", file->clock_doubt);
+	}
+	etl_scan_start(&scan, &file->input, &file->blocks, &damage, file->header.mode, 0, 0);
+	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+		summary->buffers++;
+		summary->compressed += buffer.header.compressed;
+		summary->buffer_types[buffer.header.type]++;
+		if (buffer.bytes) {
+			etl_survey_buffer(file, &buffer, summary->records, &damage, &visitor);
+		}
+	}
+	etl_scan_done(&scan);
+	if (step == ETL_STEP_FAILED) {
+		return false;
+	}
+	etl_check_count(file, summary->buffers, &damage);
+	event_counts_sort(&summary->counts);
+	trace_schemas_finish(summary->schemas);
+	return true;
+}
+
+/* "2020-07-29T00:07:00.6236167Z"; null for no time, and beyond the year 9999. */
+static void write_time(struct json *json, int64_t time_100ns)
+{
+	static const uint8_t month_days[12] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	const int64_t second = 10000000;
+	const int64_t day = 86400 * second;
+	int64_t days = time_100ns / day;
+	int64_t rest = time_100ns % day;
+	int64_t year = 1601;
+	int64_t month = 0;
+	char text[96];
+
+	if (time_100ns <= 0 || days >= 146097 * 21) {
+		json_null(json);
+		return;
+	}
+	year += days / 146097 * 400; /* 400 years have that many days */
+	days %= 146097;
+	for (;;) {
+		bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+		int64_t month_size = month_days[month] + (leap && month == 1);
+
+		if (days < month_size) {
+			break;
+		}
+		days -= month_size;
+		if (++month == 12) {
+			month = 0;
+			year++;
+		}
+	}
+	snprintf(text, sizeof text,
+		 "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64 ":%02" PRId64
+		 ".%07" PRId64 "Z",
+		 year, month + 1, days + 1, rest / (3600 * second), rest / (60 * second) % 60,
+		 rest / second % 60, rest % second);
+	json_string(json, text);
+}
+
+static void member_u64(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+static void member_i64(struct json *json, const char *key, int64_t value)
+{
+	json_key(json, key);
+	json_i64(json, value);
+}
+
+static void member_string(struct json *json, const char *key, const char *value)
+{
+	json_key(json, key);
+	json_string(json, value);
+}
+
+static void write_header(struct json *json, const struct etl_header *header)
+{
+	char version[40];
+
+	snprintf(version, sizeof version, "%u.%u.%" PRIu32, (unsigned)header->version_major,
+		 (unsigned)header->version_minor, header->os_build);
+	json_key(json, "header");
+	json_object_begin(json);
+	member_u64(json, "buffer_size", header->buffer_size_bytes);
+	member_string(json, "os_version", version);
+	member_u64(json, "ncpu", header->processors);
+	member_u64(json, "pointer_size", header->pointer_size);
+	member_i64(json, "perf_freq", header->perf_frequency);
+	member_u64(json, "cpu_mhz", header->cpu_mhz);
+	member_u64(json, "clock_type", header->clock_type);
+	member_string(json, "clock", clock_kind_name((enum clock_kind)header->clock_type));
+	member_i64(json, "start_filetime", header->start_time);
+	member_i64(json, "end_filetime", header->end_time);
+	member_i64(json, "boot_filetime", header->boot_time);
+	json_key(json, "start");
+	write_time(json, header->start_time);
+	json_key(json, "end");
+	write_time(json, header->end_time);
+	member_i64(json, "header_raw_timestamp", header->raw_time);
+	member_u64(json, "log_file_mode", header->mode);
+	member_u64(json, "buffers_written", header->buffers_written);
+	member_u64(json, "events_lost", header->events_lost);
+	member_u64(json, "buffers_lost", header->buffers_lost);
+	member_i64(json, "timezone_bias_minutes", header->timezone_bias_minutes);
+	member_u64(json, "timer_resolution", header->timer_resolution_100ns);
+	member_string(json, "logger_name", header->logger_name);
+	member_string(json, "log_file_name", header->log_file_name);
+	json_object_end(json);
+}
+
+static void write_buffers(struct json *json, const struct summary *summary)
+{
+	member_u64(json, "buffers", summary->buffers);
+	json_key(json, "buffer_stats");
+	json_object_begin(json);
+	if (summary->compressed > 0) {
+		member_u64(json, "compressed", summary->compressed);
+	}
+	if (summary->buffers > summary->compressed) {
+		member_u64(json, "plain", summary->buffers - summary->compressed);
+	}
+	for (unsigned type = 0; type < BUFFER_TYPES; type++) {
+		char name[16];
+
+		if (summary->buffer_types[type] > 0) {
+			snprintf(name, sizeof name, "type%u", type);
+			member_u64(json, name, summary->buffer_types[type]);
+		}
+	}
+	json_object_end(json);
+}
+
+struct named_count {
+	char name[24];
+	uint64_t count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct named_count *x = a;
+	const struct named_count *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static void write_kinds(struct json *json, const struct summary *summary)
+{
+	struct named_count rows[RECORD_KIND_COUNT * POINTER_SIZES];
+	size_t count = 0;
+
+	for (unsigned kind = 0; kind < RECORD_KIND_COUNT; kind++) {
+		const uint64_t *by_size = summary->kinds[kind];
+		const char *name = record_kind_name((enum record_kind)kind);
+
+		/* A message's own header says nothing of pointers. */
+		if (kind == RECORD_MESSAGE) {
+			snprintf(rows[count].name, sizeof rows[count].name, "%s", name);
+			rows[count++].count = by_size[0] + by_size[1];
+			continue;
+		}
+		for (unsigned size = 0; size < POINTER_SIZES; size++) {
+			snprintf(rows[count].name, sizeof rows[count].name, "%s%s", name,
+				 size ? "64" : "32");
+			rows[count++].count = by_size[size];
+		}
+	}
+	qsort(rows, count, sizeof rows[0], compare_names);
+	json_key(json, "record_kinds");
+	json_object_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].count > 0) {
+			member_u64(json, rows[i].name, rows[i].count);
+		}
+	}
+	json_object_end(json);
+}
+
+static void write_times(struct json *json, const struct summary *summary)
+{
+	const struct etl_format *format = &summary->file->format;
+	static const char *const keys[] = { "first_raw_timestamp", "last_raw_timestamp",
+					    "first_filetime", "last_filetime" };
+	int64_t values[] = {
+		summary->first_raw,
+		summary->last_raw,
+		clock_time(&format->clock, summary->first_raw),
+		clock_time(&format->clock, summary->last_raw),
+	};
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		json_key(json, keys[i]);
+		if (summary->has_time) {
+			json_i64(json, values[i]);
+		} else {
+			json_null(json);
+		}
+	}
+}
+
+/* The name the trace itself tells; a class has the name of the class. */
+static const char *provider_name(const struct summary *summary, const struct guid *provider)
+{
+	const char *name = kernel_class_name(provider);
+
+	return name ? name : trace_schemas_provider_name(summary->schemas, provider);
+}
+
+static void write_providers(struct json *json, const struct summary *summary)
+{
+	const struct event_counts *counts = &summary->counts;
+
+	json_key(json, "providers");
+	json_object_begin(json);
+	for (size_t i = 0; i < counts->count;) {
+		const struct guid *provider = &counts->rows[i].provider;
+		uint64_t records = 0;
+		char text[GUID_TEXT_SIZE];
+
+		for (; i < counts->count && guid_equal(provider, &counts->rows[i].provider); i++) {
+			records += counts->rows[i].records;
+		}
+		guid_format(provider, text);
+		json_key(json, text);
+		json_object_begin(json);
+		member_string(json, "name", provider_name(summary, provider));
+		member_u64(json, "events", records);
+		json_object_end(json);
+	}
+	json_object_end(json);
+}
+
+static void write_schemas(struct json *json, const struct summary *summary)
+{
+	struct trace_schemas_counts counts;
+
+	trace_schemas_count(summary->schemas, &counts);
+	json_key(json, "schemas");
+	json_object_begin(json);
+	member_u64(json, "eventsource_manifests", counts.manifests);
+	member_u64(json, "eventinfo", counts.event_infos);
+	member_u64(json, "maps", counts.maps);
+	json_object_end(json);
+}
+
+static void write_counts(struct json *json, const struct summary *summary)
+{
+	json_key(json, "counts");
+	json_array_begin(json);
+	for (size_t i = 0; i < summary->counts.count; i++) {
+		const struct event_count *row = &summary->counts.rows[i];
+		char text[GUID_TEXT_SIZE];
+
+		guid_format(&row->provider, text);
+		json_object_begin(json);
+		member_string(json, "provider", text);
+		member_u64(json, "id", row->id);
+		member_u64(json, "version", row->version);
+		member_u64(json, "opcode", row->opcode);
+		member_u64(json, "level", row->level);
+		member_u64(json, "count", row->records);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void write_problems(struct json *json, const struct summary *summary)
+{
+	const struct etl_problems *problems = &summary->problems;
+	char text[80];
+
+	json_key(json, "problems");
+	json_array_begin(json);
+	for (size_t i = 0; i < problems->count; i++) {
+		json_string(json, problems->sentences[i]);
+	}
+	if (problems->dropped > 0) {
+		snprintf(text, sizeof text, "and %" PRIu64 " more", problems->dropped);
+		json_string(json, text);
+	}
+	if (summary->counts.refused > 0) {
+		snprintf(text, sizeof text, "%" PRIu64 " records of too many kinds to count",
+			 summary->counts.refused);
+		json_string(json, text);
+	}
+	json_array_end(json);
+}
+
+static void write_summary(struct text *out, const struct summary *summary, const char *path)
+{
+	struct text compact = { 0 };
+	struct json json;
+	const char *slash = strrchr(path, '/');
+
+	json_init(&json, &compact, false);
+	json_object_begin(&json);
+	member_string(&json, "file", slash ? slash + 1 : path);
+	write_header(&json, &summary->file->header);
+	write_buffers(&json, summary);
+	member_u64(&json, "records", summary->records);
+	write_kinds(&json, summary);
+	write_times(&json, summary);
+	write_providers(&json, summary);
+	write_schemas(&json, summary);
+	write_counts(&json, summary);
+	write_problems(&json, summary);
+	json_object_end(&json);
+	json_indent(out, &compact);
+	text_free(&compact);
+}
+
+static int summarize(const char *path)
+{
+	struct summary summary = { 0 };
+	struct error err = { 0 };
+	struct text out = { 0 };
+	int status = TOOL_FAILED;
+
+	/* Kinds are told as recorded, and nothing else here depends on pointers: no override. */
+	summary.file = etl_file_open(path, 0, &err);
+	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
+	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);
+	if (summary.schemas && !summary.buffer_types) {
+		error_set(&err, ERROR_NO_MEMORY, "no memory to sum up a recording");
+	} else if (summary.schemas && read_recording(&summary, &err)) {
+		write_summary(&out, &summary, path);
+		status = tool_write("summary", &out) ? TOOL_DONE : TOOL_FAILED;
+	}
+	if (err.code != ERROR_NONE) {
+		tool_complain(TOOL_FAILED, "summary", "%s", err.text);
+	}
+	text_free(&out);
+	event_counts_done(&summary.counts);
+	etl_problems_done(&summary.problems);
+	trace_schemas_free(summary.schemas);
+	free(summary.buffer_types);
+	etl_file_close(summary.file);
+	return status;
+}
+
+int tool_summary(int argc, char **argv)
+{
+	const char *path = NULL;
+	const char *value;
+	uint8_t pointer_size;
+
+	for (int i = 1; i < argc; i++) {
+		if (tool_option(argc, argv, &i, "--pointer-size", &value)) {
+			if (!tool_pointer_size("summary", value, &pointer_size)) {
+				return TOOL_BAD_USAGE;
+			}
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			return tool_complain(TOOL_BAD_USAGE, "summary", "unknown option %s",
+					     argv[i]);
+		} else if (path) {
+			return tool_complain(TOOL_BAD_USAGE, "summary",
+					     "one recording at a time, not also \"%s\"", argv[i]);
+		} else {
+			path = argv[i];
+		}
+	}
+	if (!path) {
+		return tool_complain(TOOL_BAD_USAGE, "summary", "which recording?");
+	}
+	return summarize(path);
+}
