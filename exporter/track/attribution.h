@@ -48,7 +48,7 @@ enum tells {
 
 	/* What a look-ahead collects. */
 	TELLS_AHEAD = TELLS_PROCESS | TELLS_THREAD | TELLS_FILE_KEY | TELLS_FILE_OBJECT |
-		      TELLS_VOLUME | TELLS_IMAGE
+		      TELLS_VOLUME | TELLS_IMAGE | TELLS_DISK
 };
 
 struct attribution {

@@ -6,25 +6,44 @@
 
 #include <stdlib.h>
 
-void processes_init(struct processes *processes, struct registry *registry, struct intern *texts,
-		    uint32_t limit, bool lower_case)
+enum { TEXTS_BYTES = 16 << 20 };
+
+void processes_init(struct processes *processes, struct registry *registry, uint32_t limit,
+		    bool lower_case)
 {
-	*processes = (struct processes){ .texts = texts };
+	*processes = (struct processes){ 0 };
 	timeline_init(&processes->timeline, limit);
 	names_init(&processes->names, registry, limit, lower_case);
 	processes->idle = names_label(&processes->names, "Idle", 4);
 	processes->system = names_label(&processes->names, "System", 6);
 }
 
+static void forget_texts(struct processes *processes)
+{
+	intern_free(processes->texts);
+	processes->texts = NULL;
+}
+
 void processes_done(struct processes *processes)
 {
 	timeline_done(&processes->timeline);
 	names_done(&processes->names);
+	forget_texts(processes);
 }
 
 void processes_clear(struct processes *processes)
 {
 	timeline_clear(&processes->timeline);
+	forget_texts(processes);
+}
+
+bool processes_look_ahead(struct processes *processes)
+{
+	processes->texts = intern_new(TEXTS_BYTES, NULL);
+	if (processes->texts) {
+		timeline_look_ahead(&processes->timeline);
+	}
+	return processes->texts != NULL;
 }
 
 void processes_tell(struct processes *processes, enum lifetime_change change, uint32_t process_id,
@@ -60,8 +79,12 @@ static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t
 void processes_build(struct processes *processes)
 {
 	struct timeline *timeline = &processes->timeline;
-	uint32_t *labels = calloc(intern_count(processes->texts), sizeof *labels);
+	uint32_t *labels;
 
+	if (!timeline->looking_ahead) {
+		return;
+	}
+	labels = calloc(intern_count(processes->texts), sizeof *labels);
 	timeline_sort(timeline);
 	/* The spelling that a start or rundown record has first, then that of stop records for the
 	 * names left. */
@@ -78,6 +101,7 @@ void processes_build(struct processes *processes)
 		timeline->changes[i].value = registry_other(processes->names.registry);
 	}
 	free(labels);
+	forget_texts(processes);
 	timeline_build(timeline);
 }
 

@@ -22,18 +22,21 @@ enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
 struct processes {
 	struct timeline timeline; /* process id -> label id; while looking ahead: text id */
 	struct names names;
-	struct intern *texts; /* image names as recorded, while looking ahead; borrowed */
+	struct intern *texts; /* owned: image names as recorded, while looking ahead */
 	uint32_t idle;        /* label ids */
 	uint32_t system;
 };
 
-/* limit: instances, and names. texts: where names stay until they are in order. */
-void processes_init(struct processes *processes, struct registry *registry, struct intern *texts,
-		    uint32_t limit, bool lower_case);
+/* limit: instances, and names. */
+void processes_init(struct processes *processes, struct registry *registry, uint32_t limit,
+		    bool lower_case);
 void processes_done(struct processes *processes);
 
 /* Forgets the instances; names keep their spelling, as the series that carry them do. */
 void processes_clear(struct processes *processes);
+
+/* The changes to come are told in any order, until processes_build(). False without memory. */
+bool processes_look_ahead(struct processes *processes);
 
 /* name: UTF-8, as recorded; may be empty. */
 void processes_tell(struct processes *processes, enum lifetime_change change, uint32_t process_id,

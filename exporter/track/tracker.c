@@ -1,62 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracker on one page: what a record tells goes to the tables, what is asked about the record
- * is looked up there.
- *
- * Derived fields are worked out when they are first asked for and kept until the next record, since
- * several rules ask the same.
+ * Making and ending a tracker, its kinds and its statistics. What records tell is in tell.c, what
+ * is asked about them in ask.c.
  */
 #include "track/tracker.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/intern.h"
-#include "base/text.h"
-#include "track/attribution.h"
-#include "track/processes.h"
-#include "track/threads.h"
+#include "track/tracker_parts.h"
 
 enum {
 	PROCESSES = 20000,
 	THREADS = 200000,
 	FILES = 200000,
-	STRINGS_BYTES = 64 << 20,
+	REQUEST_SETS = 8192,
 };
 
-struct tracker {
-	struct tracker_options options;
-	uint32_t asked;       /* enum tells that somebody is interested in */
-	struct intern *texts; /* owned: paths, and image names while looking ahead */
-	struct text scratch;  /* owned: text of the record at hand */
-	struct processes processes;
-	struct threads threads;
-	bool looking_ahead;
+#define STRINGS_BYTES ((size_t)64 << 20)
 
-	/* The record last observed, and what was worked out about it. */
-	const struct event_record *record;
-	const struct attribution *attribution;
-	bool process_known;
-	uint32_t process; /* label id */
-	uint32_t process_id;
-	uint32_t instance;
-
-	_Atomic(uint64_t) entries[TABLE_COUNT];
-	_Atomic(uint64_t) evictions[TABLE_COUNT];
-	_Atomic(uint64_t) unattributed[MISS_COUNT];
+/* Of the record that is none: nothing can be asked about it. */
+static const struct attribution no_attribution = { .name = -1, .name_too = -1 };
+static const struct guid no_provider;
+static const struct event_record no_record = {
+	.provider = &no_provider,
+	.payload = no_provider.bytes,
+	.process_id = RECORD_NO_ID,
+	.thread_id = RECORD_NO_ID,
+	.pointer_size = 8,
+	.raw_time = RECORD_NO_TIME,
+	.time = RECORD_NO_TIME,
 };
 
-static const struct attribution nothing = { .name = -1, .name_too = -1 };
+/* ---- kinds ---- */
+
+bool tracker_prepare(struct tracker *tracker, struct event_kind *kind)
+{
+	if (!kind->attribution) {
+		kind->attribution = malloc(sizeof *kind->attribution);
+		if (!kind->attribution) {
+			return false;
+		}
+	}
+	attribution_fill(kind->attribution, kind, tracker->asked);
+	return true;
+}
+
+void tracker_release(struct event_kind *kind)
+{
+	free(kind->attribution);
+	kind->attribution = NULL;
+}
 
 /* ---- statistics: written by the consumer, read by any thread ---- */
-
-static void miss(struct tracker *tracker, enum tracker_miss reason)
-{
-	_Atomic(uint64_t) *count = &tracker->unattributed[reason];
-
-	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-}
 
 static void publish_table(struct tracker *tracker, enum tracker_table table, uint64_t entries,
 			  uint64_t evictions)
@@ -65,13 +60,30 @@ static void publish_table(struct tracker *tracker, enum tracker_table table, uin
 	atomic_store_explicit(&tracker->evictions[table], evictions, memory_order_relaxed);
 }
 
-static void publish(struct tracker *tracker)
+void tracker_publish_requests(struct tracker *tracker)
+{
+	publish_table(tracker, TABLE_IRP, tracker->requests.count, tracker->requests.evictions);
+}
+
+void tracker_publish(struct tracker *tracker)
 {
 	const struct lifetimes *processes = &tracker->processes.timeline.table;
 	const struct lifetimes *threads = &tracker->threads.timeline.table;
+	const struct lifetimes *keys = &tracker->files.keys.table;
+	const struct lifetimes *objects = &tracker->files.objects.table;
+	const struct lifetimes *images = &tracker->drivers.timeline.table;
 
-	publish_table(tracker, TABLE_PROCESS, processes->count, processes->evictions);
-	publish_table(tracker, TABLE_THREAD, threads->count, threads->evictions);
+	publish_table(tracker, TABLE_PROCESS, processes->count,
+		      processes->evictions + tracker->gauges.refused_processes +
+			      tracker->image_info.refused);
+	publish_table(tracker, TABLE_THREAD, threads->count,
+		      threads->evictions + tracker->gauges.refused_threads +
+			      tracker->scheduler.ready.evictions);
+	publish_table(tracker, TABLE_FILE, (uint64_t)keys->count + objects->count,
+		      keys->evictions + objects->evictions);
+	publish_table(tracker, TABLE_IMAGE, images->count,
+		      images->evictions + tracker->drivers.refused);
+	tracker_publish_requests(tracker);
 }
 
 const char *tracker_table_name(enum tracker_table table)
@@ -103,285 +115,62 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 	}
 }
 
-/* ---- what a record tells ---- */
-
-/* Text of a field in the scratch buffer; empty when the payload does not hold it. */
-static void read_text(struct tracker *tracker, const struct attribution *attribution, int16_t field,
-		      const struct event_record *record)
-{
-	struct field_slice slice = { 0 };
-
-	text_clear(&tracker->scratch);
-	if (field >= 0) {
-		field_locate(attribution->schema, (unsigned)field, record, &slice);
-		if (slice.at) {
-			field_text(&attribution->schema->fields[field], &slice, &tracker->scratch);
-		}
-	}
-	if (tracker->scratch.failed) {
-		text_clear(&tracker->scratch);
-	}
-}
-
-static void tell_process(struct tracker *tracker, const struct event_record *record,
-			 const struct attribution *attribution)
-{
-	uint32_t process_id;
-
-	if (tracker->processes.timeline.complete ||
-	    !reader_u32(&attribution->about, attribution->schema, record, &process_id) ||
-	    process_id == RECORD_NO_ID) {
-		return;
-	}
-	read_text(tracker, attribution, attribution->name, record);
-	processes_tell(&tracker->processes, (enum lifetime_change)attribution->change, process_id,
-		       record->raw_time, tracker->scratch.data, tracker->scratch.size);
-}
-
-static void tell_thread(struct tracker *tracker, const struct event_record *record,
-			const struct attribution *attribution)
-{
-	uint32_t thread_id;
-	uint32_t process_id = RECORD_NO_ID;
-
-	if (tracker->threads.timeline.complete ||
-	    !reader_u32(&attribution->thread, attribution->schema, record, &thread_id)) {
-		return;
-	}
-	reader_u32(&attribution->about, attribution->schema, record, &process_id);
-	threads_tell(&tracker->threads, (enum lifetime_change)attribution->change, thread_id,
-		     record->raw_time, process_id);
-}
-
-/* What a look-ahead collects, and an observation for itself when there was none. */
-static void tell_tables(struct tracker *tracker, const struct event_record *record,
-			const struct attribution *attribution)
-{
-	if (attribution->tells & TELLS_PROCESS) {
-		tell_process(tracker, record, attribution);
-	}
-	if (attribution->tells & TELLS_THREAD) {
-		tell_thread(tracker, record, attribution);
-	}
-}
-
-void tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
-			const struct event_kind *kind)
-{
-	if (!tracker->looking_ahead) {
-		tracker->looking_ahead = true;
-		timeline_look_ahead(&tracker->processes.timeline);
-		timeline_look_ahead(&tracker->threads.timeline);
-	}
-	if (kind->attribution->tells & TELLS_AHEAD) {
-		tell_tables(tracker, record, kind->attribution);
-	}
-}
-
-void tracker_look_ahead_end(struct tracker *tracker)
-{
-	processes_build(&tracker->processes);
-	threads_build(&tracker->threads);
-	tracker->looking_ahead = false;
-	publish(tracker);
-}
-
-static void tell(struct tracker *tracker, const struct event_record *record,
-		 const struct attribution *attribution)
-{
-	tell_tables(tracker, record, attribution);
-	publish(tracker);
-}
-
-void tracker_observe(struct tracker *tracker, const struct event_record *record,
-		     const struct event_kind *kind)
-{
-	const struct attribution *attribution = kind->attribution;
-
-	tracker->record = record;
-	tracker->attribution = attribution;
-	tracker->process_known = false;
-	if (attribution->tells != 0) {
-		tell(tracker, record, attribution);
-	}
-}
-
-/* ---- what is asked about it ---- */
-
-/* The process that an id in the payload leads to; RECORD_NO_ID: none. */
-static uint32_t payload_process(struct tracker *tracker)
-{
-	const struct event_record *record = tracker->record;
-	const struct attribution *attribution = tracker->attribution;
-	uint32_t id;
-
-	if (!reader_u32(&attribution->owner_id, attribution->schema, record, &id) ||
-	    id == RECORD_NO_ID) {
-		return RECORD_NO_ID;
-	}
-	if (attribution->owner != OWNER_PROCESS_ID) {
-		id = threads_process(&tracker->threads, id, record->raw_time);
-		if (id == RECORD_NO_ID) {
-			miss(tracker, MISS_THREAD);
-		}
-	}
-	return id;
-}
-
-/* The label of a process id at the time of the record. */
-static uint32_t label_of(struct tracker *tracker, uint32_t process_id, uint32_t *instance)
-{
-	uint32_t label = processes_label(&tracker->processes, process_id, tracker->record->raw_time,
-					 instance);
-
-	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
-}
-
-static void find_process(struct tracker *tracker)
-{
-	const struct event_record *record = tracker->record;
-	uint8_t owner = tracker->attribution->owner;
-	uint32_t id = RECORD_NO_ID;
-
-	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
-	    (owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
-		id = payload_process(tracker);
-	}
-	if (id == RECORD_NO_ID) {
-		id = record->process_id;
-	}
-	if (id == RECORD_NO_ID && record->thread_id != RECORD_NO_ID) {
-		id = threads_process(&tracker->threads, record->thread_id, record->raw_time);
-		if (id == RECORD_NO_ID && owner == OWNER_HEADER) {
-			miss(tracker, MISS_THREAD);
-		}
-	}
-	tracker->process_known = true;
-	tracker->process_id = id;
-	tracker->instance = 0;
-	if (id == RECORD_NO_ID) {
-		tracker->process = registry_none(tracker->options.registry);
-		return;
-	}
-	tracker->process =
-		processes_label(&tracker->processes, id, record->raw_time, &tracker->instance);
-	if (tracker->process == INTERN_NONE) {
-		tracker->process = registry_unknown(tracker->options.registry);
-		miss(tracker, MISS_PROCESS);
-	}
-}
-
-uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id)
-{
-	if (!tracker->process_known) {
-		find_process(tracker);
-	}
-	if (process_id) {
-		*process_id = tracker->process_id;
-	}
-	return tracker->process;
-}
-
-uint64_t tracker_instance(struct tracker *tracker)
-{
-	if (!tracker->process_known) {
-		find_process(tracker);
-	}
-	return tracker->instance;
-}
-
-uint32_t tracker_of_process(struct tracker *tracker)
-{
-	const struct attribution *attribution = tracker->attribution;
-	uint32_t id;
-
-	if (!reader_u32(&attribution->about, attribution->schema, tracker->record, &id) ||
-	    id == RECORD_NO_ID) {
-		return registry_none(tracker->options.registry);
-	}
-	return label_of(tracker, id, NULL);
-}
-
-uint32_t tracker_old_process(struct tracker *tracker)
-{
-	const struct attribution *attribution = tracker->attribution;
-	uint32_t id;
-
-	if (!reader_u32(&attribution->old_thread, attribution->schema, tracker->record, &id) ||
-	    id == RECORD_NO_ID) {
-		return registry_none(tracker->options.registry);
-	}
-	id = threads_process(&tracker->threads, id, tracker->record->raw_time);
-	return id == RECORD_NO_ID ? registry_none(tracker->options.registry) :
-				    label_of(tracker, id, NULL);
-}
-
-uint32_t tracker_volume(struct tracker *tracker)
-{
-	return registry_unknown(tracker->options.registry);
-}
-
-const char *tracker_path(struct tracker *tracker, size_t *size)
-{
-	(void)tracker;
-	(void)size;
-	return NULL;
-}
-
-uint32_t tracker_driver(struct tracker *tracker)
-{
-	return registry_unknown(tracker->options.registry);
-}
-
-bool tracker_duration(struct tracker *tracker, uint64_t *ns)
-{
-	(void)tracker;
-	(void)ns;
-	return false;
-}
-
-bool tracker_on_cpu(struct tracker *tracker, uint64_t *ns)
-{
-	(void)tracker;
-	(void)ns;
-	return false;
-}
-
-bool tracker_ready(struct tracker *tracker, uint64_t *ns)
-{
-	(void)tracker;
-	(void)ns;
-	return false;
-}
-
-bool tracker_started(struct tracker *tracker, uint8_t *opcode)
-{
-	(void)tracker;
-	(void)opcode;
-	return false;
-}
-
-/* ---- kinds ---- */
-
-bool tracker_prepare(struct tracker *tracker, struct event_kind *kind)
-{
-	if (!kind->attribution) {
-		kind->attribution = malloc(sizeof *kind->attribution);
-		if (!kind->attribution) {
-			return false;
-		}
-	}
-	attribution_fill(kind->attribution, kind, tracker->asked);
-	return true;
-}
-
-void tracker_release(struct event_kind *kind)
-{
-	free(kind->attribution);
-	kind->attribution = NULL;
-}
-
 /* ---- making and ending ---- */
+
+static uint32_t asked_of(const struct tracker_options *options)
+{
+	uint32_t asked = TELLS_PROCESS | TELLS_THREAD;
+
+	if (options->files_wanted) {
+		asked |= TELLS_FILE_KEY | TELLS_FILE_OBJECT | TELLS_VOLUME;
+	}
+	if (options->requests_wanted) {
+		asked |= TELLS_REQUEST | TELLS_REQUEST_END;
+	}
+	if (options->drivers_wanted || options->image_info) {
+		asked |= TELLS_IMAGE;
+	}
+	if (options->scheduler_wanted) {
+		asked |= TELLS_SWITCH | TELLS_READY;
+	}
+	if (options->disk_info) {
+		asked |= TELLS_DISK | TELLS_PARTITION | TELLS_TRANSFER;
+	}
+	return asked;
+}
+
+static void forget_record(struct tracker *tracker)
+{
+	tracker->now =
+		(struct tracker_record){ .record = &no_record, .attribution = &no_attribution };
+}
+
+static bool make_parts(struct tracker *tracker, struct error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct registry *registry = options->registry;
+
+	processes_init(&tracker->processes, registry, options->processes, options->lower_case);
+	threads_init(&tracker->threads, options->threads);
+	drivers_init(&tracker->drivers, registry);
+	recent_init(&tracker->requests, REQUEST_SETS);
+	scheduler_init(&tracker->scheduler);
+	tracker->texts = intern_new(options->strings_bytes, err);
+	if (!tracker->texts ||
+	    !files_init(&tracker->files, registry, tracker->texts, options->files, err)) {
+		return false;
+	}
+	if (options->process_gauges &&
+	    !process_gauges_init(&tracker->gauges, registry, options->writer, options->processes,
+				 options->threads, err)) {
+		return false;
+	}
+	if (options->image_info && !image_info_init(&tracker->image_info, registry, options->writer,
+						    options->processes, err)) {
+		return false;
+	}
+	return disks_init(&tracker->disks, registry, options->writer, options->disk_info, err);
+}
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err)
 {
@@ -392,27 +181,34 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 		return NULL;
 	}
 	tracker->options = *options;
-	tracker->attribution = &nothing;
-	tracker->asked = TELLS_PROCESS | TELLS_THREAD;
-	tracker->texts =
-		intern_new(options->strings_bytes ? options->strings_bytes : STRINGS_BYTES, err);
-	if (!tracker->texts) {
-		free(tracker);
+	tracker->options.processes = options->processes ? options->processes : PROCESSES;
+	tracker->options.threads = options->threads ? options->threads : THREADS;
+	tracker->options.files = options->files ? options->files : FILES;
+	tracker->options.strings_bytes = options->strings_bytes ? options->strings_bytes :
+								  STRINGS_BYTES;
+	tracker->asked = asked_of(options);
+	forget_record(tracker);
+	if (!make_parts(tracker, err)) {
+		tracker_free(tracker);
 		return NULL;
 	}
-	processes_init(&tracker->processes, options->registry, tracker->texts,
-		       options->processes ? options->processes : PROCESSES, options->lower_case);
-	threads_init(&tracker->threads, options->threads ? options->threads : THREADS);
 	return tracker;
 }
 
 void tracker_reset(struct tracker *tracker)
 {
-	tracker->attribution = &nothing;
+	forget_record(tracker);
 	tracker->looking_ahead = false;
 	processes_clear(&tracker->processes);
 	threads_clear(&tracker->threads);
-	publish(tracker);
+	files_clear(&tracker->files);
+	drivers_clear(&tracker->drivers);
+	recent_clear(&tracker->requests);
+	scheduler_clear(&tracker->scheduler);
+	process_gauges_clear(&tracker->gauges);
+	image_info_clear(&tracker->image_info);
+	disks_clear(&tracker->disks);
+	tracker_publish(tracker);
 }
 
 void tracker_free(struct tracker *tracker)
@@ -422,7 +218,15 @@ void tracker_free(struct tracker *tracker)
 	}
 	processes_done(&tracker->processes);
 	threads_done(&tracker->threads);
-	text_free(&tracker->scratch);
+	files_done(&tracker->files);
+	drivers_done(&tracker->drivers);
+	recent_done(&tracker->requests);
+	scheduler_done(&tracker->scheduler);
+	process_gauges_done(&tracker->gauges);
+	image_info_done(&tracker->image_info);
+	disks_done(&tracker->disks);
 	intern_free(tracker->texts);
+	text_free(&tracker->scratch);
+	text_free(&tracker->scratch_too);
 	free(tracker);
 }

@@ -109,6 +109,9 @@ bool tracker_started(struct tracker *tracker, uint8_t *opcode);
  * the same pid; 0: none known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
+/* Process/End: the id of the instance that ended here; 0 for other records. */
+uint64_t tracker_ended_instance(struct tracker *tracker);
+
 /* ---- health; any thread ---- */
 enum tracker_table { TABLE_PROCESS, TABLE_THREAD, TABLE_FILE, TABLE_IRP, TABLE_IMAGE, TABLE_COUNT };
 enum tracker_miss { MISS_THREAD, MISS_PROCESS, MISS_FILE, MISS_DISK, MISS_COUNT };

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is asked about the record last observed: derived fields.
+ *
+ * The process and the file of a record are worked out when they are first asked for and kept until
+ * the next record: several rules ask the same, many records are asked nothing.
+ *
+ * Source: etl-format.md sections 16.1 and 16.3, rules.md ("Derived fields").
+ */
+#include "track/tracker_parts.h"
+
+/* The process that an id in the payload leads to; RECORD_NO_ID: none. */
+static uint32_t payload_process(struct tracker *tracker)
+{
+	const struct event_record *record = tracker->now.record;
+	const struct attribution *attribution = tracker->now.attribution;
+	uint32_t id;
+
+	if (!reader_u32(&attribution->owner_id, attribution->schema, record, &id) ||
+	    id == RECORD_NO_ID) {
+		return RECORD_NO_ID;
+	}
+	if (attribution->owner != OWNER_PROCESS_ID) {
+		id = threads_process(&tracker->threads, id, record->raw_time);
+		if (id == RECORD_NO_ID) {
+			tracker_miss(tracker, MISS_THREAD);
+		}
+	}
+	return id;
+}
+
+static uint32_t owner_process(struct tracker *tracker)
+{
+	const struct event_record *record = tracker->now.record;
+	uint8_t owner = tracker->now.attribution->owner;
+	uint32_t id = RECORD_NO_ID;
+
+	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
+	    (owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
+		id = payload_process(tracker);
+	}
+	if (id == RECORD_NO_ID) {
+		id = record->process_id;
+	}
+	if (id == RECORD_NO_ID && record->thread_id != RECORD_NO_ID) {
+		id = threads_process(&tracker->threads, record->thread_id, record->raw_time);
+		if (id == RECORD_NO_ID && owner == OWNER_HEADER) {
+			tracker_miss(tracker, MISS_THREAD);
+		}
+	}
+	return id;
+}
+
+static void find_process(struct tracker *tracker)
+{
+	struct tracker_record *now = &tracker->now;
+
+	now->process_known = true;
+	now->instance = 0;
+	now->process_id = owner_process(tracker);
+	if (now->process_id == RECORD_NO_ID) {
+		now->process = registry_none(tracker->options.registry);
+		return;
+	}
+	now->process = processes_label(&tracker->processes, now->process_id, now->record->raw_time,
+				       &now->instance);
+	if (now->process == INTERN_NONE) {
+		now->process = registry_unknown(tracker->options.registry);
+		tracker_miss(tracker, MISS_PROCESS);
+	}
+}
+
+uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id)
+{
+	if (!tracker->now.process_known) {
+		find_process(tracker);
+	}
+	if (process_id) {
+		*process_id = tracker->now.process_id;
+	}
+	return tracker->now.process;
+}
+
+uint64_t tracker_instance(struct tracker *tracker)
+{
+	if (!tracker->now.process_known) {
+		find_process(tracker);
+	}
+	return tracker->now.instance;
+}
+
+uint64_t tracker_ended_instance(struct tracker *tracker)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+	const struct event_record *record = tracker->now.record;
+	const struct lifetime *instance = NULL;
+	uint32_t id;
+
+	if ((attribution->tells & TELLS_PROCESS) && attribution->change == LIFETIME_STOP &&
+	    reader_u32(&attribution->about, attribution->schema, record, &id)) {
+		instance = lifetimes_ended_at(&tracker->processes.timeline.table, id,
+					      record->raw_time);
+	}
+	return instance ? instance->serial : 0;
+}
+
+static uint32_t label_of(struct tracker *tracker, uint32_t process_id)
+{
+	uint32_t label = INTERN_NONE;
+
+	if (process_id == RECORD_NO_ID) {
+		return registry_none(tracker->options.registry);
+	}
+	label = processes_label(&tracker->processes, process_id, tracker->now.record->raw_time,
+				NULL);
+	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
+}
+
+uint32_t tracker_of_process(struct tracker *tracker)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+	uint32_t id = RECORD_NO_ID;
+
+	reader_u32(&attribution->about, attribution->schema, tracker->now.record, &id);
+	return label_of(tracker, id);
+}
+
+uint32_t tracker_old_process(struct tracker *tracker)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+	uint32_t id = RECORD_NO_ID;
+
+	reader_u32(&attribution->old_thread, attribution->schema, tracker->now.record, &id);
+	if (id != RECORD_NO_ID) {
+		id = threads_process(&tracker->threads, id, tracker->now.record->raw_time);
+	}
+	return label_of(tracker, id);
+}
+
+/* ---- files ---- */
+
+static uint32_t find_file(struct tracker *tracker)
+{
+	struct tracker_record *now = &tracker->now;
+	const struct attribution *attribution = now->attribution;
+	uint64_t key, object;
+	bool has_key, has_object;
+
+	if (now->file_known) {
+		return now->file;
+	}
+	has_key = reader_u64(&attribution->file_key, attribution->schema, now->record, &key);
+	has_object =
+		reader_u64(&attribution->file_object, attribution->schema, now->record, &object);
+	now->file = files_find(&tracker->files, has_key ? &key : NULL, has_object ? &object : NULL,
+			       now->record->raw_time);
+	now->file_known = true;
+	if (now->file == FILE_UNKNOWN) {
+		tracker_miss(tracker, MISS_FILE);
+	}
+	return now->file;
+}
+
+uint32_t tracker_volume(struct tracker *tracker)
+{
+	return files_volume(&tracker->files, find_file(tracker));
+}
+
+const char *tracker_path(struct tracker *tracker, size_t *size)
+{
+	return files_path(&tracker->files, find_file(tracker), size);
+}
+
+/* ---- drivers, requests, the scheduler ---- */
+
+uint32_t tracker_driver(struct tracker *tracker)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+	uint32_t label = INTERN_NONE;
+	uint64_t address;
+
+	if (reader_u64(&attribution->address, attribution->schema, tracker->now.record, &address)) {
+		label = drivers_label(&tracker->drivers, address, tracker->now.record->raw_time);
+	}
+	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
+}
+
+static bool ticks_known(const struct tracker *tracker, uint64_t ticks, uint64_t *ns)
+{
+	if (ticks == UINT64_MAX) {
+		return false;
+	}
+	*ns = ticks_to_ns(ticks, tracker->options.clock->frequency);
+	return true;
+}
+
+bool tracker_duration(struct tracker *tracker, uint64_t *ns)
+{
+	return (tracker->now.attribution->tells & TELLS_REQUEST_END) && tracker->now.started &&
+	       ticks_known(tracker, tracker->now.duration_ticks, ns);
+}
+
+bool tracker_started(struct tracker *tracker, uint8_t *opcode)
+{
+	if (!(tracker->now.attribution->tells & TELLS_REQUEST_END) || !tracker->now.started) {
+		return false;
+	}
+	*opcode = tracker->now.start_opcode;
+	return true;
+}
+
+bool tracker_on_cpu(struct tracker *tracker, uint64_t *ns)
+{
+	return (tracker->now.attribution->tells & TELLS_SWITCH) &&
+	       ticks_known(tracker, tracker->now.switched.on_cpu, ns);
+}
+
+bool tracker_ready(struct tracker *tracker, uint64_t *ns)
+{
+	return (tracker->now.attribution->tells & TELLS_SWITCH) &&
+	       ticks_known(tracker, tracker->now.switched.ready, ns);
+}

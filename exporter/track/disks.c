@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Disks and their volumes.
+ */
+#include "track/disks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+bool disks_init(struct disks *disks, struct registry *registry, struct writer *writer, bool info,
+		struct error *err)
+{
+	static const struct family_options disk_info = {
+		.name = "etw_disk_info",
+		.help = "Physical disks; always 1.",
+		.type = FAMILY_GAUGE,
+		.labels = { "disk", "model", "bytes_per_sector" },
+		.label_count = 3,
+		.open_labels = 0x7,
+	};
+	static const struct family_options volume_info = {
+		.name = "etw_disk_volume_info",
+		.help = "Volumes on the partitions of physical disks; always 1.",
+		.type = FAMILY_GAUGE,
+		.labels = { "disk", "partition", "volume", "file_system" },
+		.label_count = 4,
+		.open_labels = 0xf,
+	};
+
+	*disks = (struct disks){ .registry = registry, .writer = writer };
+	if (!info) {
+		return true;
+	}
+	disks->disk_info = registry_family(registry, &disk_info, err);
+	disks->volume_info = registry_family(registry, &volume_info, err);
+	return disks->disk_info && disks->volume_info;
+}
+
+void disks_done(struct disks *disks)
+{
+	free(disks->shown_disks);
+	free(disks->shown_volumes);
+	disks->shown_disks = NULL;
+	disks->shown_volumes = NULL;
+}
+
+/* A label id of 0 in the first place (no number is the empty text) marks what is not shown. */
+void disks_clear(struct disks *disks)
+{
+	for (unsigned i = 0; disks->shown_disks && i < DISKS; i++) {
+		if (disks->shown_disks[i][0] != INTERN_NONE) {
+			family_hide(disks->disk_info, disks->writer, disks->shown_disks[i]);
+		}
+	}
+	for (unsigned i = 0; i < disks->volume_count; i++) {
+		family_hide(disks->volume_info, disks->writer, disks->shown_volumes[i]);
+	}
+	disks_done(disks);
+	disks->volume_count = 0;
+	memset(disks->named, 0, sizeof disks->named);
+}
+
+void disks_name(struct disks *disks, uint32_t disk)
+{
+	if (disk < DISKS) {
+		disks->named[disk / 64] |= UINT64_C(1) << (disk % 64);
+	}
+}
+
+static uint32_t number_label(const struct disks *disks, uint32_t number)
+{
+	char digits[20];
+	size_t size = decimal_u64(digits, number);
+
+	return intern_add(registry_strings(disks->registry), digits, size);
+}
+
+/* Spaces pad the names that disks give themselves. */
+static uint32_t text_label(const struct disks *disks, const char *text, size_t size)
+{
+	while (size > 0 && text[size - 1] == ' ') {
+		size--;
+	}
+	while (size > 0 && *text == ' ') {
+		text++;
+		size--;
+	}
+	return size > 0 ? intern_add(registry_strings(disks->registry), text, size) :
+			  registry_unknown(disks->registry);
+}
+
+static void show(struct disks *disks, struct family *family, uint32_t *shown, const uint32_t *ids,
+		 size_t count)
+{
+	if (shown[0] != INTERN_NONE && memcmp(shown, ids, count * sizeof *ids) != 0) {
+		family_hide(family, disks->writer, shown);
+	}
+	memcpy(shown, ids, count * sizeof *ids);
+	family_set(family, disks->writer, ids, 1);
+}
+
+void disks_show(struct disks *disks, uint32_t disk, const char *model, size_t model_size,
+		uint32_t bytes_per_sector)
+{
+	uint32_t ids[3];
+
+	disks_name(disks, disk);
+	if (!disks->disk_info || disk >= DISKS) {
+		return;
+	}
+	if (!disks->shown_disks) {
+		disks->shown_disks = calloc(DISKS, sizeof *disks->shown_disks);
+		if (!disks->shown_disks) {
+			return;
+		}
+	}
+	ids[0] = number_label(disks, disk);
+	ids[1] = text_label(disks, model, model_size);
+	ids[2] = number_label(disks, bytes_per_sector);
+	show(disks, disks->disk_info, disks->shown_disks[disk], ids, 3);
+}
+
+void disks_show_volume(struct disks *disks, uint32_t disk, uint32_t partition, const char *drive,
+		       size_t drive_size, const char *file_system, size_t file_system_size)
+{
+	uint32_t ids[4];
+	uint32_t at = 0;
+
+	if (!disks->volume_info) {
+		return;
+	}
+	if (!disks->shown_volumes) {
+		disks->shown_volumes = calloc(PARTITIONS, sizeof *disks->shown_volumes);
+		if (!disks->shown_volumes) {
+			return;
+		}
+	}
+	if (drive_size > 0 && drive[drive_size - 1] == '\\') {
+		drive_size--;
+	}
+	ids[0] = number_label(disks, disk);
+	ids[1] = number_label(disks, partition);
+	ids[2] = text_label(disks, drive, drive_size);
+	ids[3] = text_label(disks, file_system, file_system_size);
+	while (at < disks->volume_count &&
+	       (disks->shown_volumes[at][0] != ids[0] || disks->shown_volumes[at][1] != ids[1])) {
+		at++;
+	}
+	if (at == PARTITIONS) {
+		return;
+	}
+	if (at == disks->volume_count) {
+		disks->volume_count++;
+	}
+	show(disks, disks->volume_info, disks->shown_volumes[at], ids, 4);
+}

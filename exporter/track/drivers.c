@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel images by address.
+ */
+#include "track/drivers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct driver_image {
+	uint64_t base;
+	uint64_t size;
+	uint32_t label;
+};
+
+enum {
+	IMAGES = 16384, /* a machine has a few hundred */
+	BACK = 8, /* images that begin before an address, looked through: they may overlap over time
+		   */
+};
+
+void drivers_init(struct drivers *drivers, struct registry *registry)
+{
+	*drivers = (struct drivers){ .registry = registry };
+	timeline_init(&drivers->timeline, IMAGES);
+}
+
+void drivers_done(struct drivers *drivers)
+{
+	timeline_done(&drivers->timeline);
+	map_done(&drivers->by_base);
+	free(drivers->images);
+	free(drivers->bases);
+	drivers->images = NULL;
+	drivers->image_count = drivers->image_capacity = 0;
+	drivers->bases = NULL;
+	drivers->base_count = drivers->base_capacity = 0;
+}
+
+void drivers_clear(struct drivers *drivers)
+{
+	timeline_clear(&drivers->timeline);
+	map_done(&drivers->by_base);
+	drivers->image_count = 0;
+	drivers->base_count = 0;
+}
+
+void drivers_look_ahead(struct drivers *drivers)
+{
+	timeline_look_ahead(&drivers->timeline);
+}
+
+static int by_value(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+void drivers_build(struct drivers *drivers)
+{
+	timeline_sort(&drivers->timeline);
+	timeline_build(&drivers->timeline);
+	if (drivers->base_count > 1) {
+		qsort(drivers->bases, drivers->base_count, sizeof *drivers->bases, by_value);
+	}
+}
+
+static uint32_t base_name_label(struct drivers *drivers, const char *path, size_t size)
+{
+	struct text name = { 0 };
+	uint32_t label;
+
+	for (size_t i = size; i > 0; i--) {
+		if (path[i - 1] == '\\' || path[i - 1] == '/') {
+			path += i;
+			size -= i;
+			break;
+		}
+	}
+	for (size_t i = 0; i < size; i++) {
+		text_add_char(&name, ascii_lower(path[i]));
+	}
+	label = name.failed ? INTERN_NONE :
+			      intern_add(registry_strings(drivers->registry), name.data, name.size);
+	text_free(&name);
+	return label;
+}
+
+/* Makes room for one more in an array that doubles. */
+static bool reserve(void **array, uint32_t count, uint32_t *capacity, size_t item_size)
+{
+	uint32_t wanted = *capacity ? 2 * *capacity : 256;
+	void *grown;
+
+	if (count < *capacity) {
+		return true;
+	}
+	grown = realloc(*array, wanted * item_size);
+	if (!grown) {
+		return false;
+	}
+	*array = grown;
+	*capacity = wanted;
+	return true;
+}
+
+/* The number of bases not above address. */
+static uint32_t bases_up_to(const struct drivers *drivers, uint64_t address)
+{
+	uint32_t low = 0, high = drivers->base_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (drivers->bases[middle] <= address) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* Adds a new base. While looking ahead the bases are sorted once, at the end. */
+static void add_base(struct drivers *drivers, uint64_t base)
+{
+	uint32_t at = drivers->timeline.looking_ahead ? drivers->base_count :
+							bases_up_to(drivers, base);
+
+	memmove(drivers->bases + at + 1, drivers->bases + at,
+		(drivers->base_count - at) * sizeof *drivers->bases);
+	drivers->bases[at] = base;
+	drivers->base_count++;
+}
+
+/* The number of an image, added when it is not what its base held last. False: refused. */
+static bool find_image(struct drivers *drivers, const struct driver_image *image, uint32_t *number)
+{
+	uint64_t *last = map_find(&drivers->by_base, image->base);
+	void *images = drivers->images, *bases = drivers->bases;
+	bool room;
+
+	if (last && drivers->images[*last].size == image->size &&
+	    drivers->images[*last].label == image->label) {
+		*number = (uint32_t)*last;
+		return true;
+	}
+	if (drivers->image_count == IMAGES) {
+		return false;
+	}
+	room = reserve(&images, drivers->image_count, &drivers->image_capacity, sizeof *image);
+	drivers->images = images;
+	room = room && reserve(&bases, drivers->base_count, &drivers->base_capacity,
+			       sizeof *drivers->bases);
+	drivers->bases = bases;
+	if (room && !last) {
+		last = map_put(&drivers->by_base, image->base, NULL);
+		if (last) {
+			add_base(drivers, image->base);
+		}
+	}
+	if (!room || !last) {
+		return false;
+	}
+	*number = drivers->image_count;
+	*last = drivers->image_count;
+	drivers->images[drivers->image_count++] = *image;
+	return true;
+}
+
+void drivers_tell(struct drivers *drivers, enum lifetime_change change, uint64_t base,
+		  uint64_t size, const char *path, size_t path_size, int64_t time)
+{
+	struct driver_image image = { base, size, 0 };
+	uint32_t number;
+
+	image.label = base_name_label(drivers, path, path_size);
+	if (!find_image(drivers, &image, &number)) {
+		drivers->refused++;
+		return;
+	}
+	timeline_tell(&drivers->timeline, change, base, time, number + 1);
+}
+
+uint32_t drivers_label(struct drivers *drivers, uint64_t address, int64_t time)
+{
+	uint32_t label = INTERN_NONE;
+	uint32_t at;
+
+	at = bases_up_to(drivers, address);
+	for (unsigned back = 0; at > 0 && back < BACK; back++) {
+		uint64_t base = drivers->bases[--at];
+		const struct lifetime *instance =
+			lifetimes_at(&drivers->timeline.table, base, time);
+
+		if (!instance || instance->value == 0 ||
+		    address - base >= drivers->images[instance->value - 1].size) {
+			continue;
+		}
+		if (instance->end >= time) {
+			return drivers->images[instance->value - 1].label;
+		}
+		if (label == INTERN_NONE) {
+			label = drivers->images[instance->value - 1].label;
+		}
+	}
+	return label;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Drivers: which kernel image an address lies in.
+ *
+ * Kernel images are those of Image records with process id 0. They come and go, so an address means
+ * something only together with a time.
+ */
+#ifndef TRACK_DRIVERS_H
+#define TRACK_DRIVERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "metrics/registry.h"
+#include "track/timeline.h"
+
+struct driver_image; /* private */
+
+struct drivers {
+	struct timeline timeline;    /* base address -> number of the image + 1 */
+	struct registry *registry;   /* borrowed */
+	struct driver_image *images; /* owned */
+	uint32_t image_count;
+	uint32_t image_capacity;
+	struct map by_base; /* base address -> number of the image told last */
+	uint64_t *bases;    /* owned; each base once, rising */
+	uint32_t base_count;
+	uint32_t base_capacity;
+	uint64_t refused; /* images past the limit */
+};
+
+void drivers_init(struct drivers *drivers, struct registry *registry);
+void drivers_done(struct drivers *drivers);
+void drivers_clear(struct drivers *drivers);
+void drivers_look_ahead(struct drivers *drivers);
+void drivers_build(struct drivers *drivers);
+
+/* path: UTF-8, as recorded. */
+void drivers_tell(struct drivers *drivers, enum lifetime_change change, uint64_t base,
+		  uint64_t size, const char *path, size_t path_size, int64_t time);
+
+/* The label value of the image that holds address at a time: its base name in lower case;
+ * INTERN_NONE when there is none. */
+uint32_t drivers_label(struct drivers *drivers, uint64_t address, int64_t time);
+
+#endif

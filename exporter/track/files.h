@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files: which path a file key or a file object meant at a time, and on which volume that is.
+ *
+ * Reads and writes carry no name. Name records name the key (one a file), creates name the object
+ * (one an open); both are reused. The key is asked first.
+ *
+ * Source: etl-format.md section 16.3.
+ */
+#ifndef TRACK_FILES_H
+#define TRACK_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "track/timeline.h"
+#include "track/volumes.h"
+
+enum { FILE_UNKNOWN = 0 }; /* no instance names it */
+
+struct files {
+	struct timeline keys;    /* file key -> path */
+	struct timeline objects; /* FileObject -> path */
+	struct volumes volumes;
+	bool mapped;             /* a look-ahead has found all mappings */
+	struct intern *texts;    /* paths; borrowed */
+	struct intern *prefixes; /* of paths for which texts has no room; owned */
+	uint32_t *labels; /* owned; text id -> volume label, INTERN_NONE where not asked yet */
+	size_t label_count;
+};
+
+/* limit: instances of keys, and of objects. */
+bool files_init(struct files *files, struct registry *registry, struct intern *texts,
+		uint32_t limit, struct error *err);
+void files_done(struct files *files);
+void files_clear(struct files *files);
+void files_look_ahead(struct files *files);
+void files_build(struct files *files);
+
+/* path: UTF-8, as recorded. */
+void files_name_key(struct files *files, enum lifetime_change change, uint64_t key, int64_t time,
+		    const char *path, size_t size);
+void files_name_object(struct files *files, uint64_t object, int64_t time, const char *path,
+		       size_t size);
+void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
+		      const char *dos_path, size_t dos_size);
+
+/* The file that a key and an object (NULL: the record has none) mean; FILE_UNKNOWN. */
+uint32_t files_find(struct files *files, const uint64_t *key, const uint64_t *object, int64_t time);
+
+/* NULL: not known, or there was no room to keep it. */
+const char *files_path(const struct files *files, uint32_t file, size_t *size);
+uint32_t files_volume(struct files *files, uint32_t file);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When something began that is under way: requests by their IRP, threads that are ready.
+ *
+ * A table of fixed size: four places for each hash; when they are taken the oldest goes and is
+ * counted. What never ends (the end was lost, or is not recorded) so makes room by itself.
+ */
+#ifndef TRACK_RECENT_H
+#define TRACK_RECENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct recent_entry {
+	uint64_t key;
+	int64_t time;
+	uint32_t tag;
+	bool taken;
+};
+
+struct recent {
+	struct recent_entry *entries; /* owned; NULL until the first one */
+	size_t sets;                  /* a power of two */
+	uint64_t count;
+	uint64_t evictions;
+};
+
+/* sets: a power of two, times four entries. */
+void recent_init(struct recent *recent, size_t sets);
+void recent_done(struct recent *recent);
+void recent_clear(struct recent *recent);
+
+/* Something began; a beginning of the same key that had no end is forgotten. */
+void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint32_t tag);
+
+/* It ended: takes the beginning out. False when there is none; *begin is left alone then. */
+bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What runs on each processor, and since when.
+ */
+#include "track/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct scheduler_processor {
+	uint32_t thread_id;
+	bool known;
+	int64_t since;
+};
+
+enum { READY_SETS = 4096 };
+
+void scheduler_init(struct scheduler *scheduler)
+{
+	*scheduler = (struct scheduler){ 0 };
+	recent_init(&scheduler->ready, READY_SETS);
+}
+
+void scheduler_done(struct scheduler *scheduler)
+{
+	free(scheduler->processors);
+	scheduler->processors = NULL;
+	scheduler->processor_count = 0;
+	recent_done(&scheduler->ready);
+}
+
+void scheduler_clear(struct scheduler *scheduler)
+{
+	for (uint32_t i = 0; i < scheduler->processor_count; i++) {
+		scheduler->processors[i].known = false;
+	}
+	recent_clear(&scheduler->ready);
+}
+
+void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time)
+{
+	recent_begin(&scheduler->ready, thread_id, time, 0);
+}
+
+static struct scheduler_processor *processor_at(struct scheduler *scheduler, uint16_t number)
+{
+	if (number >= scheduler->processor_count) {
+		uint32_t count = number + 8U;
+		struct scheduler_processor *processors =
+			realloc(scheduler->processors, count * sizeof *processors);
+
+		if (!processors) {
+			return NULL;
+		}
+		memset(processors + scheduler->processor_count, 0,
+		       (count - scheduler->processor_count) * sizeof *processors);
+		scheduler->processors = processors;
+		scheduler->processor_count = count;
+	}
+	return &scheduler->processors[number];
+}
+
+/* Times come from outside: their difference may not fit int64_t. */
+static uint64_t ticks_since(int64_t begin, int64_t now)
+{
+	return now >= begin ? (uint64_t)now - (uint64_t)begin : UINT64_MAX;
+}
+
+void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,
+		      uint32_t new_thread, int64_t time, struct scheduler_switch *out)
+{
+	struct scheduler_processor *at = processor_at(scheduler, processor);
+	struct recent_entry begin;
+
+	*out = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
+	if (at) {
+		/* Another thread than expected: a switch was lost between. */
+		if (at->known && at->thread_id == old_thread) {
+			out->on_cpu = ticks_since(at->since, time);
+		}
+		*at = (struct scheduler_processor){ new_thread, true, time };
+	}
+	if (recent_end(&scheduler->ready, new_thread, &begin)) {
+		out->ready = ticks_since(begin.time, time);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Volumes: the drive or device that a native path lies on, as a label value.
+ *
+ * Source: etl-format.md section 16.3, "Volume of a name".
+ */
+#ifndef TRACK_VOLUMES_H
+#define TRACK_VOLUMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metrics/registry.h"
+
+struct volume_mapping; /* private */
+
+struct volumes {
+	struct registry *registry;       /* borrowed */
+	struct volume_mapping *mappings; /* owned; longest native path first */
+	size_t count;
+};
+
+static inline void volumes_init(struct volumes *volumes, struct registry *registry)
+{
+	*volumes = (struct volumes){ .registry = registry };
+}
+
+void volumes_done(struct volumes *volumes);
+
+/*
+ * A mapping, both paths in UTF-8; of two for one native path the later one holds. Mappings to
+ * anything but a drive do not count. True when something changed: labels found before may be wrong
+ * now.
+ */
+bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
+		 size_t dos_size);
+
+/* The label value of a path's volume: "C:", "HarddiskVolume3", "_unknown". */
+uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size);
+
+/* How much of a path decides its volume, when no mapping reaches deeper: without what follows the
+ * device or drive. */
+size_t volumes_prefix(const char *path, size_t size);
+
+#endif
