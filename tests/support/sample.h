@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sample recording: a minute of an invented Windows server, the same bytes every time.
+ *
+ * A database, a web server, a virus scanner, a backup and the usual services share eight processors and two disks. Everything is played
+ * by a small simulation (sample_machine.h), which keeps books of its own: what a replay counts can be compared with them.
+ */
+#ifndef SUPPORT_SAMPLE_H
+#define SUPPORT_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum {
+	SAMPLE_SECONDS = 60,
+	SAMPLE_PROCESSORS = 8,
+	SAMPLE_DISKS = 2,
+	SAMPLE_NAMES_MOST = 32,
+};
+
+/* What one process name did, over all its instances. Rundown counts nowhere but in kernel_counts. */
+struct sample_process_totals {
+	const char *name; /* as metrics have it: without .exe */
+	uint64_t starts, exits, exits_error, exits_crash, threads_started;
+	uint64_t alive; /* at the end */
+	uint64_t file_reads, file_writes, file_creates, file_deletes, file_renames, file_flushes;
+	uint64_t file_read_bytes[SAMPLE_DISKS],
+		file_written_bytes[SAMPLE_DISKS]; /* application; 0: C:, 1: D: */
+	uint64_t paging_read_bytes[SAMPLE_DISKS], paging_written_bytes[SAMPLE_DISKS];
+	uint64_t disk_reads, disk_writes, disk_flushes, disk_read_bytes, disk_written_bytes;
+	uint64_t tcp_sent_bytes, tcp_received_bytes, udp_sent_bytes, udp_received_bytes;
+	uint64_t connects, accepts, disconnects, retransmits;
+	uint64_t hard_faults, hard_fault_bytes;
+	uint64_t cpu_samples;
+};
+
+struct sample_totals {
+	uint64_t records;		 /* all, the logfile header included */
+	uint32_t kernel_counts[32][128]; /* by group and opcode (kernel_events.h) */
+	uint64_t sys_config_records;
+	uint64_t application_records; /* of the TraceLogging provider Contoso.Shop */
+	uint64_t connect_failures;
+	struct sample_process_totals processes[SAMPLE_NAMES_MOST];
+	size_t process_count;
+};
+
+/* Writes the recording to path, or fails with a sentence. totals may be NULL. */
+bool sample_write(const char *path, struct sample_totals *totals, struct error *err);
+
+#endif

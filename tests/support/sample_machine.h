@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine behind the sample recording: a clock, eight processors, processes, files, disks and a network, and a list of what is to happen.
+ *
+ * An action is a function that is called at its time. It runs a thread on a processor, lets it do things (each is a record or a few,
+ * microseconds apart) and plans what follows. Things that other hardware finishes (disks) come back as actions. Records of one
+ * processor are in time order; between processors the order of the buffers is that in which they fill, as in a real session.
+ */
+#ifndef SUPPORT_SAMPLE_MACHINE_H
+#define SUPPORT_SAMPLE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/support/etl_builder.h"
+#include "tests/support/kernel_events.h"
+#include "tests/support/sample.h"
+
+enum {
+	PROCESSES_MOST = 96,
+	THREADS_MOST = 12, /* of one process */
+	FILES_MOST = 160,
+	PATH_MOST = 160,
+	TRANSFERS_MOST = 1024, /* under way at a time */
+};
+
+#define MS     UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+struct process {
+	const char *image;
+	const char *command_line;
+	const char *sid;
+	uint32_t id;
+	uint32_t parent_id;
+	uint32_t session_id;
+	uint64_t key;
+	uint32_t threads[THREADS_MOST];
+	size_t thread_count;
+	bool alive;
+	struct sample_process_totals *totals;
+};
+
+struct file {
+	char path[PATH_MOST]; /* \Device\HarddiskVolume… */
+	unsigned disk;	      /* 0: C:, 1: D: */
+	uint64_t key;	      /* 0: the file does not exist (yet) */
+	uint64_t size;
+	uint64_t dirty_bytes; /* written to the cache, not yet to disk */
+	uint64_t lbn;	      /* where it lies on its disk, bytes */
+};
+
+struct machine;
+struct scenario;
+typedef void action_fn(struct machine *m, void *subject, uint64_t argument);
+
+struct action {
+	uint64_t time_ns;
+	uint64_t sequence; /* equal times keep their order */
+	action_fn *run;
+	void *subject;
+	uint64_t argument;
+};
+
+struct processor {
+	int64_t last_raw;   /* of its latest record */
+	uint32_t thread_id; /* who runs; 0: idle */
+	uint64_t stint;	    /* counts the threads that ran here, to know a late switch-out */
+};
+
+/* What a disk is doing. */
+struct transfer {
+	enum disk_opcode opcode;
+	bool fault; /* a hard fault waits for it */
+	struct file *file;
+	const struct process *process;
+	uint32_t thread_id;
+	uint64_t irp;
+	uint64_t offset; /* in the file */
+	uint32_t size;
+	uint64_t begun_ns;
+};
+
+struct machine {
+	struct kernel_events events;
+	struct etl_builder *builder;
+	bool failed;
+	uint64_t now_ns; /* since the start: of the action, then of what it does */
+	uint64_t random;
+	struct action *plan; /* a heap, earliest first; owned */
+	size_t plan_count, plan_capacity;
+	uint64_t plan_sequence;
+	struct processor processors[SAMPLE_PROCESSORS];
+	struct process processes[PROCESSES_MOST];
+	size_t process_count;
+	struct file files[FILES_MOST];
+	size_t file_count;
+	struct transfer transfers[TRANSFERS_MOST]; /* used in turn */
+	size_t next_transfer;
+	uint64_t disk_free_ns[SAMPLE_DISKS]; /* when the disk will have done what it was asked */
+	uint32_t next_id;
+	uint64_t next_key, next_object, next_irp, next_connection;
+	struct sample_totals *totals;
+	struct scenario *scenario; /* owned */
+};
+
+/* --- sample_machine.c: time, chance, processors -------------------------------------------------------------------- */
+
+void machine_init(struct machine *m, struct etl_builder *builder, struct sample_totals *totals);
+void machine_done(struct machine *m);
+
+/* Runs the plan up to a time; what is planned for later stays. */
+void machine_run(struct machine *m, uint64_t until_ns);
+void machine_plan(struct machine *m, uint64_t delay_ns, action_fn *run, void *subject,
+		  uint64_t argument);
+
+uint64_t chance(struct machine *m, uint64_t below);		  /* 0 … below - 1 */
+uint64_t between(struct machine *m, uint64_t low, uint64_t high); /* evenly */
+uint64_t mostly_low(struct machine *m, uint64_t low,
+		    uint64_t high); /* latencies: many short, few long */
+uint64_t wave(const struct machine *m, uint64_t period_s,
+	      uint64_t phase_s); /* 0 … 1000 … 0 over a period */
+
+/*
+ * A thread gets a processor (and the others see it woken and switched in): records that follow are its. pass() lets it work for a while. It leaves the
+ * processor `busy_ns` after leave(), without further records until then.
+ */
+void enter(struct machine *m, const struct process *process, uint32_t thread_id);
+void pass(struct machine *m, uint64_t ns);
+void leave(struct machine *m, uint64_t busy_ns);
+
+/* An interrupt and its DPC on some processor: records that follow stand in whatever thread it interrupts. */
+void interrupt(struct machine *m, uint64_t isr_routine, uint64_t dpc_routine);
+void sample_processors(struct machine *m);
+
+/* --- sample_processes.c -------------------------------------------------------------------------------------------- */
+
+struct process_kind {
+	const char *image;
+	const char *command_line;
+	const char *sid;
+	const char *directory; /* of the image, \Device\… */
+	uint32_t session_id;
+	size_t threads; /* at the start */
+	size_t images;	/* loaded at the start */
+	uint64_t image_size;
+};
+
+struct process *process_existing(struct machine *m, const struct process_kind *kind, uint32_t id,
+				 uint32_t parent_id);
+struct process *process_start(struct machine *m, const struct process_kind *kind,
+			      struct process *parent);
+void process_exit(struct machine *m, struct process *process, uint32_t status);
+void process_add_thread(struct machine *m, struct process *process);
+uint32_t any_thread(struct machine *m, const struct process *process);
+const char *kind_image_path(const struct process_kind *kind, char path[PATH_MOST]);
+struct process *process_of_thread(struct machine *m, uint32_t thread_id);
+
+/* Rundown: 3 at the start, 4 at the end. */
+void processes_rundown(struct machine *m, enum lifetime_opcode opcode);
+void drivers_rundown(struct machine *m, enum lifetime_opcode opcode);
+
+/* Addresses inside drivers of the rundown. */
+enum driver_routine {
+	ROUTINE_STORAGE_ISR,
+	ROUTINE_STORAGE_DPC,
+	ROUTINE_NIC_ISR,
+	ROUTINE_NIC_DPC,
+	ROUTINE_TIMER_DPC,
+	ROUTINE_KERNEL
+};
+uint64_t driver_routine(enum driver_routine routine);
+void driver_load(struct machine *m, const char *file_name);
+
+/* --- sample_files.c ------------------------------------------------------------------------------------------------ */
+
+/* A file that is there when the recording begins. */
+struct file *file_existing(struct machine *m, unsigned disk, const char *path, uint64_t size);
+struct file *file_absent(struct machine *m, unsigned disk,
+			 const char *path); /* its first open makes it */
+
+struct open_file {
+	struct file *file;
+	uint64_t object;
+	const struct process *process;
+};
+
+/* The following need a thread of the process that was entered. Cached I/O ends at once, the other when the disk is done. */
+struct open_file file_open(struct machine *m, const struct process *process, struct file *file);
+void file_read(struct machine *m, const struct open_file *open, uint64_t offset, uint32_t size);
+void file_write(struct machine *m, const struct open_file *open, uint64_t offset, uint32_t size);
+void file_read_disk(struct machine *m, const struct open_file *open, uint64_t offset,
+		    uint32_t size);
+void file_write_disk(struct machine *m, const struct open_file *open, uint64_t offset,
+		     uint32_t size);
+void file_flush(struct machine *m, const struct open_file *open);
+void file_query(struct machine *m, const struct open_file *open);
+void file_delete(struct machine *m, const struct open_file *open);
+void file_rename(struct machine *m, const struct open_file *open, struct file *target);
+void file_list(struct machine *m, const struct open_file *open, const char *pattern);
+void file_close(struct machine *m, const struct open_file *open);
+void file_not_found(struct machine *m, const struct process *process, const char *path);
+
+/* A page of a file is missing in memory: paging read, disk read, hard fault, when the disk is done. */
+void page_in(struct machine *m, const struct process *process, struct file *file, uint32_t size);
+/* The lazy writer brings dirty pages to disk. */
+void write_back(struct machine *m, const struct process *system, struct file *file, uint64_t most);
+void files_rundown(struct machine *m);
+
+/* --- sample_network.c ---------------------------------------------------------------------------------------------- */
+
+struct connection {
+	struct kernel_network network;
+	const struct process *process;
+};
+
+struct connection connection_v4(struct machine *m, const struct process *process,
+				const char *remote, uint16_t remote_port, uint16_t local_port);
+struct connection connection_v6(struct machine *m, const struct process *process,
+				uint16_t remote_tail, uint16_t remote_port, uint16_t local_port);
+void tcp_event(struct machine *m, const struct connection *connection, enum network_opcode opcode,
+	       uint32_t size);
+void tcp_failure(struct machine *m, uint16_t code);
+void udp_event(struct machine *m, const struct connection *connection, enum network_opcode opcode,
+	       uint32_t size);
+uint16_t ephemeral_port(struct machine *m);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who plays in the sample recording, and what they have open.
+ */
+#ifndef SUPPORT_SAMPLE_SCENARIO_H
+#define SUPPORT_SAMPLE_SCENARIO_H
+
+#include "tests/support/sample_machine.h"
+
+enum {
+	CONNECTIONS = 256, /* of the web site, used in turn */
+	PAGES = 6,
+	LIBRARIES = 8,
+	COPIES = 8, /* files that the nightly job copies */
+};
+
+struct scenario {
+	struct process *system;
+	struct process *scheduler; /* the svchost that starts tasks */
+	struct process *names;	   /* the svchost that asks name servers */
+	struct process *logon;
+	struct process *scanner;
+	struct process *database;
+	struct process *web; /* the one that runs, or the last one that did */
+	struct file *pages[PAGES];
+	struct file *libraries[LIBRARIES];
+	struct file *web_log;
+	struct file *directory;
+	struct file *shares[COPIES];
+	struct file *temporaries[COPIES];
+	struct file *copies[COPIES];
+	struct file *dump;
+	struct file *database_data;
+	struct file *database_log;
+	uint64_t database_object; /* the log; the data file's is the next one */
+	uint64_t web_log_object;
+	uint16_t database_port;
+	struct connection connections[CONNECTIONS];
+	uint64_t next_connection;
+	uint64_t orders;
+};
+
+/* sample_cast.c: who is there and what is open, with the rundown that tells; the same at the end. */
+void cast_enter(struct machine *m);
+void cast_leave(struct machine *m);
+struct process *cast_start_web(struct machine *m, struct process *parent);
+
+/* sample_scenario.c: everything begins. */
+void scenario_begin(struct machine *m);
+
+/* sample_jobs.c: processes that come and go, started by parent. */
+void jobs_begin(struct machine *m, struct process *parent);
+void jobs_report_crash(struct machine *m, struct process *parent);
+
+#endif
