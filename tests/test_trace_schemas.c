@@ -234,7 +234,7 @@ static void the_last_manifest_of_a_provider_wins(void **state)
 	look_at_manifest(schemas, &beta, MANIFEST("Other"));
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "New");
 	assert_string_equal(trace_schemas_provider_name(schemas, &beta), "Other");
-	assert_counts(schemas, 2, 0, 0);
+	assert_counts(schemas, 3, 0, 0);
 	trace_schemas_free(schemas);
 }
 
@@ -268,6 +268,7 @@ static void a_gap_starts_over_at_the_next_first_chunk(void **state)
 	look_at_chunk(schemas, &alpha, 1, 0, 2, xml, half);
 	look_at_chunk(schemas, &alpha, 1, 1, 3, xml + half, rest); /* of another total */
 	assert_counts(schemas, 0, 0, 0);
+	assert_null(trace_schemas_provider_name(schemas, &alpha));
 	look_at_chunk(schemas, &alpha, 1, 0, 2, "garbage", 7);
 	look_at_chunk(schemas, &alpha, 1, 0, 2, xml, half); /* again from the start */
 	look_at_chunk(schemas, &alpha, 1, 1, 2, xml + half, rest);

@@ -35,7 +35,6 @@ enum name_origin {
 struct provider {
 	struct guid guid;
 	char *names[ORIGINS]; /* owned; NULL: none */
-	bool has_manifest;
 	uint32_t next; /* index + 1 of the next provider with the same hash; 0: none */
 };
 
@@ -190,18 +189,13 @@ static void look_at_manifest(struct trace_schemas *schemas, const struct event_r
 {
 	struct text xml = { 0 }, name = { 0 };
 	struct manifest_chunk chunk;
-	struct provider *provider;
 
 	if (!manifest_chunk_read(record, &chunk) ||
 	    !manifest_assembly_add(&schemas->assembly, record, &chunk, &xml)) {
 		return;
 	}
+	schemas->manifests++;
 	if (xml.size > 0 && manifest_read(xml.data, xml.size, &name, NULL)) {
-		provider = need_provider(schemas, record->provider);
-		if (provider && !provider->has_manifest) {
-			provider->has_manifest = true;
-			schemas->manifests++;
-		}
 		name_provider(schemas, record->provider, FROM_MANIFEST, &name);
 	}
 	text_free(&xml);

@@ -20,7 +20,7 @@
 struct trace_schemas; /* opaque */
 
 struct trace_schemas_counts {
-	uint64_t manifests;   /* assembled, distinct by provider */
+	uint64_t manifests;   /* put together; one that arrives again counts again */
 	uint64_t event_infos; /* distinct descriptions */
 	uint64_t maps;	      /* distinct maps */
 };
