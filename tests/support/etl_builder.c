@@ -429,6 +429,11 @@ fail:
 	return NULL;
 }
 
+bool etl_builder_failed(const struct etl_builder *builder)
+{
+	return failed(builder);
+}
+
 bool etl_builder_finish(struct etl_builder *builder, struct error *err)
 {
 	etl_builder_flush(builder);

@@ -138,6 +138,9 @@ void etl_builder_set_losses(struct etl_builder *builder, uint32_t events, uint32
 /* Bytes of the recording so far, open buffers left out. */
 uint64_t etl_builder_written(const struct etl_builder *builder);
 
+/* Whether something failed; a long run need not go on then. */
+bool etl_builder_failed(const struct etl_builder *builder);
+
 /* Flushes and completes the header. False when that or anything before it failed. Once. */
 bool etl_builder_finish(struct etl_builder *builder, struct error *err);
 

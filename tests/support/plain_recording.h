@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording of any size for benchmarks: the record mix of a busy file and web server, plain buffers, eight processors interleaved.
+ */
+#ifndef SUPPORT_PLAIN_RECORDING_H
+#define SUPPORT_PLAIN_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct plain_totals {
+	uint64_t records; /* the logfile header included */
+	uint64_t file_read_bytes, file_written_bytes, paging_read_bytes;
+	uint64_t disk_read_bytes, disk_written_bytes;
+	uint64_t tcp_sent_bytes, tcp_received_bytes;
+	uint64_t hard_faults, process_starts, thread_starts;
+};
+
+/*
+ * Writes about size_bytes (a MiB at least) to path; the same size gives the same bytes. Memory does not grow with the size. switches: every tenth record
+ * is a context switch. totals may be NULL.
+ */
+bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
+			   struct plain_totals *totals, struct error *err);
+
+#endif
