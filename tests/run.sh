@@ -41,7 +41,7 @@ run_preset() {
 	passed=$((passed + total - bad - without)) skipped=$((skipped + without))
 	if [ "$bad" -gt 0 ]; then
 		failed=$((failed + bad))
-		failures+=("$1: $bad tests")
+		failures+=("$1: $(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$junit" | paste -sd ' ')")
 	elif [ "$status" -ne 0 ]; then
 		fail "$1: ctest ended with status $status"
 	fi
