@@ -41,13 +41,19 @@ bool tool_pointer_size(const char *command, const char *value, uint8_t *pointer_
 
 int tool_complain(int status, const char *command, const char *format, ...)
 {
+	char sentence[1024];
 	va_list arguments;
 
-	fprintf(stderr, "etwtool %s: ", command);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	/* Paths can hold anything, and a complaint is one line. */
+	for (char *at = sentence; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f) {
+			*at = '?';
+		}
+	}
+	fprintf(stderr, "etwtool %s: %s\n", command, sentence);
 	return status;
 }
 

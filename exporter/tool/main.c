@@ -40,9 +40,11 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return TOOL_BAD_USAGE;
 	}
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-		fputs(usage, stdout);
-		return TOOL_DONE;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			fputs(usage, stdout);
+			return TOOL_DONE;
+		}
 	}
 	if (strcmp(name, "--version") == 0) {
 		printf("etwtool %s (revision %s, %s, %s)\n", version_number(), version_revision(),
