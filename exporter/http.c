@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The web server: listening, starting, stopping. What it answers stands in http_pages.c; together
+ * they are all that knows civetweb.
+ */
+#include "http.h"
+
+#include <civetweb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "http_server.h"
+
+enum { ADDRESS_SPEC_SIZE = 64 };
+
+static int on_message(const struct mg_connection *connection, const char *message)
+{
+	struct http_server *server = mg_get_user_data(mg_get_context(connection));
+
+	if (server && !atomic_load_explicit(&server->started, memory_order_relaxed)) {
+		if (server->start_message[0] == '\0') {
+			snprintf(server->start_message, sizeof server->start_message, "%s",
+				 message);
+		}
+	} else {
+		log_debug("Web server", log_text("message", message));
+	}
+	return 1; /* not to standard error */
+}
+
+static bool check_telemetry_path(const char *path, struct error *err)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+		"/-._~!$&'()*+,;=:@";
+
+	if (path[0] != '/' || strspn(path, allowed) != strlen(path)) {
+		return error_set(
+			err, ERROR_CONFIG,
+			"\"%s\" is no telemetry path: a slash and what a URL may hold as it is",
+			path);
+	}
+	if (strlen(path) >= HTTP_PATH_SIZE_MAX) {
+		return error_set(err, ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
+				 strlen(path));
+	}
+	if (strcmp(path, HTTP_HEALTHY_PATH) == 0 || strcmp(path, HTTP_READY_PATH) == 0) {
+		return error_set(err, ERROR_CONFIG, "the telemetry path %s has another use", path);
+	}
+	return true;
+}
+
+/* An address in civetweb's words. */
+static void format_address(const struct http_address *address, bool ipv6,
+			   char spec[ADDRESS_SPEC_SIZE])
+{
+	switch (address->kind) {
+	case HTTP_ADDRESS_ANY:
+		/* "+": IPv6 and, through it, IPv4 */
+		snprintf(spec, ADDRESS_SPEC_SIZE, "%s%u", ipv6 ? "+" : "", address->port);
+		break;
+	case HTTP_ADDRESS_IPV4:
+		snprintf(spec, ADDRESS_SPEC_SIZE, "%s:%u", address->host, address->port);
+		break;
+	case HTTP_ADDRESS_IPV6:
+		snprintf(spec, ADDRESS_SPEC_SIZE, "[%s]:%u", address->host, address->port);
+		break;
+	}
+}
+
+static bool start_civetweb(struct http_server *server, bool ipv6)
+{
+	const struct mg_callbacks callbacks = {
+		.begin_request = http_on_request,
+		.http_error = http_on_error,
+		.log_message = on_message,
+	};
+	char ports[HTTP_ADDRESSES_MAX * ADDRESS_SPEC_SIZE] = "";
+	/* clang-format off */
+	const char *options[] = {
+		"listening_ports", ports,
+		"num_threads", "8",
+		"request_timeout_ms", "2000",
+		"max_request_size", "16384",
+		"enable_keep_alive", "no",
+		"decode_url", "no",
+		"enable_auth_domain_check", "no",
+		"tcp_nodelay", "1",
+		NULL,
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < server->address_count; i++) {
+		char spec[ADDRESS_SPEC_SIZE];
+
+		format_address(&server->addresses[i], ipv6, spec);
+		if (i > 0) {
+			strcat(ports, ",");
+		}
+		strcat(ports, spec);
+	}
+	server->start_message[0] = '\0';
+	server->context = mg_start(&callbacks, server, options);
+	return server->context != NULL;
+}
+
+/* What civetweb said, such as "cannot bind to IPv6 +9189: 98 (Address already in use)". */
+static bool start_failed(const struct http_server *server, struct error *err)
+{
+	const char *address = server->address_texts[0], *message = server->start_message;
+	const char *reason = strrchr(message, '('), *end = reason ? strchr(reason, ')') : NULL;
+
+	for (size_t i = 0; i < server->address_count; i++) {
+		for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+			char spec[ADDRESS_SPEC_SIZE + 2] = " ";
+
+			format_address(&server->addresses[i], ipv6 != 0, spec + 1);
+			strcat(spec, ":");
+			if (strstr(message, spec) ||
+			    strncmp(message, spec + 1, strlen(spec + 1)) == 0) {
+				address = server->address_texts[i];
+			}
+		}
+	}
+	if (strstr(message, "invalid port spec")) {
+		return error_set(err, ERROR_CONFIG, "\"%s\" is no listen address", address);
+	}
+	if (strncmp(message, "cannot bind", 11) == 0 && end) {
+		return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %.*s", address,
+				 (int)(end - reason - 1), reason + 1);
+	}
+	return error_set(err, ERROR_SYSTEM, "cannot start the web server: %s",
+			 message[0] ? message : "no memory or no threads");
+}
+
+static bool read_ports(struct http_server *server, struct error *err)
+{
+	struct mg_server_port ports[HTTP_ADDRESSES_MAX];
+	int count = mg_get_server_ports(server->context, HTTP_ADDRESSES_MAX, ports);
+
+	if (count != (int)server->address_count) {
+		return error_set(err, ERROR_SYSTEM, "listening on %d addresses instead of %zu",
+				 count, server->address_count);
+	}
+	for (size_t i = 0; i < server->address_count; i++) {
+		server->ports[i] = (unsigned)ports[i].port;
+	}
+	return true;
+}
+
+struct http_server *http_start(const struct http_options *options, struct registry *registry,
+			       struct error *err)
+{
+	struct http_server *server = calloc(1, sizeof *server);
+
+	if (!server) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		return NULL;
+	}
+	server->registry = registry;
+	server->ready = options->ready;
+	server->ready_context = options->ready_context;
+	if (options->listen_address_count == 0 ||
+	    options->listen_address_count > HTTP_ADDRESSES_MAX) {
+		error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
+			  options->listen_address_count, HTTP_ADDRESSES_MAX);
+		goto fail;
+	}
+	server->address_texts = options->listen_addresses;
+	server->address_count = options->listen_address_count;
+	for (size_t i = 0; i < server->address_count; i++) {
+		if (!http_address_parse(options->listen_addresses[i], &server->addresses[i], err)) {
+			goto fail;
+		}
+	}
+	if (!check_telemetry_path(options->telemetry_path, err) ||
+	    !http_add_families(server, err)) {
+		goto fail;
+	}
+	strcpy(server->telemetry_path, options->telemetry_path);
+	mg_init_library(0);
+	server->library_started = true;
+	/* Without IPv6 in the system, civetweb says "cannot create socket (entry 1)". */
+	if (!start_civetweb(server, true) &&
+	    (!strstr(server->start_message, "cannot create socket") ||
+	     !start_civetweb(server, false))) {
+		start_failed(server, err);
+		goto fail;
+	}
+	server->address_texts = NULL;
+	atomic_store_explicit(&server->started, true, memory_order_relaxed);
+	if (!read_ports(server, err)) {
+		goto fail;
+	}
+	return server;
+
+fail:
+	http_stop(server);
+	return NULL;
+}
+
+unsigned http_port(const struct http_server *server, size_t index)
+{
+	return index < server->address_count ? server->ports[index] : 0;
+}
+
+void http_stop(struct http_server *server)
+{
+	if (!server) {
+		return;
+	}
+	if (server->context) {
+		mg_stop(server->context);
+	}
+	if (server->library_started) {
+		mg_exit_library();
+	}
+	free(server);
+}
