@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Holds a collector against what the kernel's events look like: fields and their types, units,
+ * comparisons.
+ *
+ * A field is known when some version of the event's layout has it, or when it is a derived one that
+ * such events can have. What events of other providers look like is only known when they arrive, so
+ * their fields pass with TYPE_UNKNOWN.
+ */
+#include <string.h>
+
+#include "config/nearest.h"
+#include "decode/schema.h"
+#include "rules/collector.h"
+
+struct checker {
+	const struct collector *collector;
+	struct error *err;
+};
+
+/* Visits the layouts that events of a kernel pattern can have. */
+struct layouts {
+	const struct event_pattern *pattern;
+	unsigned opcode, index;
+};
+
+static const struct schema *next_layout(struct layouts *layouts)
+{
+	const struct event_pattern *pattern = layouts->pattern;
+
+	if (!pattern->every) {
+		layouts->opcode = pattern->opcode;
+	}
+	while (layouts->opcode <= UINT8_MAX) {
+		uint8_t version;
+		const struct schema *schema = kernel_schema_at(
+			&pattern->guid, (uint8_t)layouts->opcode, layouts->index, &version);
+
+		if (schema) {
+			layouts->index++;
+			return schema;
+		}
+		if (!pattern->every) {
+			break;
+		}
+		layouts->opcode++;
+		layouts->index = 0;
+	}
+	return NULL;
+}
+
+static bool unknown_field(struct checker *checker, const struct rule *rule,
+			  const struct field_ref *field)
+{
+	struct nearest nearest = { .word = field->name, .size = strlen(field->name) };
+	struct layouts layouts = { .pattern = &rule->event };
+	const struct schema *schema;
+
+	while (rule->event.scope == EVENTS_KERNEL && (schema = next_layout(&layouts)) != NULL) {
+		for (unsigned i = 0; i < schema->field_count; i++) {
+			nearest_offer(&nearest, schema->fields[i].name);
+		}
+	}
+	for (unsigned i = DERIVED_NONE + 1; i < DERIVED_COUNT; i++) {
+		if (derived_fits((enum derived)i, &rule->event)) {
+			nearest_offer(&nearest, derived_field((enum derived)i)->name);
+		}
+	}
+	if (nearest.best) {
+		return yaml_error(checker->collector->tree, field->at, checker->err,
+				  "event '%s' has no field '%s'; did you mean '%s'?",
+				  rule->event_at->text, field->name, nearest.best);
+	}
+	return yaml_error(checker->collector->tree, field->at, checker->err,
+			  "event '%s' has no field '%s'", rule->event_at->text, field->name);
+}
+
+/* Finds out what a field is for the events of a rule. */
+static bool check_field(struct checker *checker, const struct rule *rule, struct field_ref *field)
+{
+	const struct derived_field *derived =
+		field->derived != DERIVED_NONE && derived_fits(field->derived, &rule->event) ?
+			derived_field(field->derived) :
+			NULL;
+	struct layouts layouts = { .pattern = &rule->event };
+	const struct schema *schema;
+
+	if (!derived) {
+		field->derived = DERIVED_NONE;
+	}
+	if (derived && derived->before_layout) {
+		field->type = derived->type;
+		return true;
+	}
+	while (rule->event.scope == EVENTS_KERNEL && (schema = next_layout(&layouts)) != NULL) {
+		int index = schema_find_field(schema, field->name);
+
+		if (index >= 0) {
+			field->layout = true;
+			field->type = field_is_integer(&schema->fields[index]) ? TYPE_INTEGER :
+										 TYPE_TEXT;
+			return true;
+		}
+	}
+	if (derived) {
+		field->type = derived->type;
+		return true;
+	}
+	if (rule->event.scope == EVENTS_PROVIDER) {
+		field->layout = true;
+		field->type = TYPE_UNKNOWN;
+		return true;
+	}
+	return unknown_field(checker, rule, field);
+}
+
+static bool is_number(enum value_type type)
+{
+	return type == TYPE_INTEGER || type == TYPE_DURATION;
+}
+
+static const char *type_name(enum value_type type)
+{
+	return is_number(type) ? "a number" : "text";
+}
+
+static bool check_value(struct checker *checker, const struct rule *rule, struct field_ref *field)
+{
+	if (!check_field(checker, rule, field)) {
+		return false;
+	}
+	if (field->type == TYPE_TEXT) {
+		return yaml_error(checker->collector->tree, field->at, checker->err,
+				  "field '%s' is text, not a number", field->name);
+	}
+	return true;
+}
+
+static bool check_unit(struct checker *checker, const struct rule *rule)
+{
+	const struct metric *metric = rule->metric;
+	const struct yaml_tree *tree = checker->collector->tree;
+	bool derived = rule->value.name && rule->value.type == TYPE_DURATION;
+	bool duration = rule->since.name || derived || rule->unit >= UNIT_TICKS;
+
+	if (derived && rule->unit != UNIT_NONE) {
+		return yaml_error(tree, rule->unit_at, checker->err,
+				  "field '%s' has its unit already", rule->value.name);
+	}
+	if (metric->seconds && !duration) {
+		return yaml_error(tree, rule->at, checker->err,
+				  "'%s' needs a duration: 'since', or a 'value' with its 'unit'",
+				  metric->name);
+	}
+	if (!metric->seconds && duration) {
+		return yaml_error(tree, rule->at, checker->err,
+				  "'%s' is not in seconds, so it takes no duration", metric->name);
+	}
+	if (metric->bytes && !rule->value.name) {
+		return yaml_error(tree, rule->at, checker->err, "'%s' needs a 'value' in bytes",
+				  metric->name);
+	}
+	if (!metric->bytes && rule->unit == UNIT_KB) {
+		return yaml_error(tree, rule->unit_at, checker->err, "'%s' is not in bytes",
+				  metric->name);
+	}
+	return true;
+}
+
+static bool compares_numbers(enum comparison comparison)
+{
+	return comparison >= COMPARE_LT && comparison <= COMPARE_GE;
+}
+
+static bool check_condition(struct checker *checker, const struct rule *rule,
+			    struct condition *condition)
+{
+	const struct yaml_tree *tree = checker->collector->tree;
+	enum comparison comparison = condition->comparison;
+	const struct yaml_node *at = comparison == COMPARE_IN ? condition->at->first :
+								condition->at;
+	bool numbers = compares_numbers(comparison) || comparison == COMPARE_HAS ||
+		       comparison == COMPARE_LACKS;
+	bool texts = comparison >= COMPARE_STARTS;
+	enum value_type type;
+
+	if (!check_field(checker, rule, &condition->field)) {
+		return false;
+	}
+	type = condition->field.type;
+	if ((numbers && type == TYPE_TEXT) || (texts && is_number(type))) {
+		return yaml_error(tree, condition->at->key, checker->err,
+				  "'%s' is not for field '%s', which is %s",
+				  comparison_name(comparison), condition->field.name,
+				  type_name(type));
+	}
+	for (size_t i = 0; i < condition->literal_count; i++, at = at->next) {
+		if ((numbers || is_number(type)) && !condition->literals[i].integer) {
+			return yaml_error(tree, at, checker->err,
+					  "'%s' is not a number, as field '%s' is", at->text,
+					  condition->field.name);
+		}
+	}
+	return true;
+}
+
+static bool check_map(struct checker *checker, const struct label *label)
+{
+	for (size_t i = 0; i < label->entry_count && is_number(label->field.type); i++) {
+		if (!label->entries[i].from.integer) {
+			return yaml_error(checker->collector->tree, label->entries[i].at,
+					  checker->err, "'%s' is not a number, as field '%s' is",
+					  label->entries[i].from.text, label->field.name);
+		}
+	}
+	return true;
+}
+
+static bool decodes_numbers(enum decoder decoder)
+{
+	return decoder == DECODE_HEX || decoder == DECODE_NTSTATUS || decoder == DECODE_WIN32_ERROR;
+}
+
+static bool check_steps(struct checker *checker, const struct label *label)
+{
+	enum value_type type = label->field.type;
+
+	for (size_t i = 0; i < label->step_count; i++) {
+		const struct decode_step *step = &label->steps[i];
+
+		if (type != TYPE_UNKNOWN && decodes_numbers(step->decoder) != is_number(type)) {
+			return yaml_error(checker->collector->tree, step->at, checker->err,
+					  "decoder '%s' is not for %s", decoder_name(step->decoder),
+					  type_name(type));
+		}
+		type = TYPE_TEXT;
+	}
+	return true;
+}
+
+static bool check_label(struct checker *checker, const struct rule *rule, struct label *label)
+{
+	if (label->source == LABEL_TEXT) {
+		return true;
+	}
+	if (!check_field(checker, rule, &label->field)) {
+		return false;
+	}
+	if (label->field.type == TYPE_DURATION) {
+		return yaml_error(checker->collector->tree, label->field.at, checker->err,
+				  "field '%s' is a duration, not a label", label->field.name);
+	}
+	return check_map(checker, label) && check_steps(checker, label);
+}
+
+static bool check_rule(struct checker *checker, struct rule *rule)
+{
+	if ((rule->value.name && !check_value(checker, rule, &rule->value)) ||
+	    (rule->since.name && !check_value(checker, rule, &rule->since)) ||
+	    !check_unit(checker, rule)) {
+		return false;
+	}
+	if (rule->since.name && rule->since.type == TYPE_DURATION) {
+		return yaml_error(checker->collector->tree, rule->since.at, checker->err,
+				  "field '%s' is a duration, not a time", rule->since.name);
+	}
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		if (!check_condition(checker, rule, &rule->conditions[i])) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < rule->label_count; i++) {
+		if (!check_label(checker, rule, &rule->labels[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool collector_check(struct collector *collector, struct error *err)
+{
+	struct checker checker = { .collector = collector, .err = err };
+
+	for (size_t i = 0; i < collector->metric_count; i++) {
+		struct metric *metric = &collector->metrics[i];
+
+		for (size_t j = 0; j < metric->rule_count; j++) {
+			if (!check_rule(&checker, &metric->rules[j])) {
+				return false;
+			}
+		}
+	}
+	return true;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A collector as it is written: load.c makes it of YAML, check.c holds it against the kernel's
+ * layouts, plan.c turns its rules into what is done for a kind of event.
+ *
+ * Everything here lives in the memory of the collector's YAML tree, texts included; regular
+ * expressions are the collector's.
+ */
+#ifndef RULES_COLLECTOR_H
+#define RULES_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "config/yaml.h"
+#include "metrics/registry.h"
+#include "rules/derived.h"
+#include "rules/event_pattern.h"
+#include "rules/regex.h"
+
+/* A field as a rule names it. */
+struct field_ref {
+	const char *name; /* NULL: none */
+	const struct yaml_node *at;
+	enum derived derived; /* the derived field of this name, if there is one */
+	enum value_type type; /* by check.c, for this event */
+	bool layout;          /* some layout of the event has it, by check.c */
+};
+
+/* What a value is compared with or mapped from. */
+struct literal {
+	const char *text;
+	size_t size;
+	bool integer;  /* text reads as one */
+	bool negative; /* then number is in two's complement */
+	uint64_t number;
+};
+
+enum comparison {
+	COMPARE_EQ,
+	COMPARE_NE,
+	COMPARE_LT,
+	COMPARE_LE,
+	COMPARE_GT,
+	COMPARE_GE,
+	COMPARE_IN,
+	COMPARE_HAS,
+	COMPARE_LACKS,
+	COMPARE_STARTS,
+	COMPARE_ENDS,
+	COMPARE_MATCHES,
+};
+
+struct condition {
+	struct field_ref field;
+	enum comparison comparison;
+	const struct yaml_node *at; /* of the literal */
+	struct literal *literals;   /* more than one for COMPARE_IN only */
+	size_t literal_count;
+	const struct regex *regex; /* COMPARE_MATCHES */
+};
+
+enum decoder {
+	DECODE_HEX,
+	DECODE_LOWER,
+	DECODE_BASENAME,
+	DECODE_DIRECTORY,
+	DECODE_EXTENSION,
+	DECODE_DRIVE,
+	DECODE_NTSTATUS,
+	DECODE_WIN32_ERROR,
+	DECODE_REGEX,
+};
+
+struct decode_step {
+	enum decoder decoder;
+	const struct yaml_node *at;
+	const struct regex *regex; /* DECODE_REGEX */
+	const char *replacement;
+};
+
+struct map_entry {
+	struct literal from;
+	const struct yaml_node *at;
+	const char *to;
+};
+
+enum label_source {
+	LABEL_FIELD,
+	LABEL_TEXT,
+	LABEL_MAP,
+	LABEL_DECODE,
+};
+
+struct label {
+	const char *name;
+	const struct yaml_node *at;
+	enum label_source source;
+	struct field_ref field; /* but for LABEL_TEXT */
+	const char *text;       /* LABEL_TEXT; LABEL_MAP: for what is not in the map */
+	struct map_entry *entries;
+	size_t entry_count;
+	struct decode_step *steps;
+	size_t step_count;
+};
+
+enum value_unit {
+	UNIT_NONE,
+	UNIT_KB,
+	UNIT_TICKS,
+	UNIT_100NS,
+	UNIT_US,
+	UNIT_MS,
+	UNIT_S,
+};
+
+enum gauge_op { GAUGE_NONE, GAUGE_SET, GAUGE_INC, GAUGE_DEC };
+
+struct metric;
+
+/* One event of a metric. */
+struct rule {
+	const struct collector *collector;
+	const struct metric *metric;
+	const struct yaml_node *at;
+	struct event_pattern event;
+	const struct yaml_node *event_at;
+	bool every_version;
+	uint64_t versions[4];   /* bit v % 64 of word v / 64: version v */
+	struct field_ref value; /* name NULL: 1 */
+	struct field_ref since;
+	enum value_unit unit;
+	const struct yaml_node *unit_at;
+	enum gauge_op op;
+	struct condition *conditions;
+	size_t condition_count;
+	struct label labels[FAMILY_LABELS_MAX]; /* the metric's and the event's own */
+	size_t label_count;
+};
+
+struct metric {
+	const char *name;
+	const struct yaml_node *at, *name_at;
+	const char *help;
+	enum family_type type;
+	bool seconds, bytes; /* by the name */
+	uint64_t *buckets;   /* in nanoseconds, or as written */
+	size_t bucket_count;
+	uint32_t max_series;
+	struct rule *rules;
+	size_t rule_count;
+};
+
+struct collector {
+	struct yaml_tree *tree; /* owned */
+	const char *name;
+	const struct yaml_node *at; /* of the name */
+	const char *help;
+	bool default_on;
+	struct metric *metrics;
+	size_t metric_count;
+	struct regex **regexes; /* owned */
+	size_t regex_count;
+};
+
+/*
+ * Reads the text of NAME.yaml. file: what stands in front of errors; name: what the file is called
+ * without folder and ".yaml". Takes the tree, also on failure.
+ */
+struct collector *collector_load(struct yaml_tree *tree, const char *name, struct error *err);
+void collector_free(struct collector *collector);
+
+/* What can be said about one collector alone: events, fields, types, units. Fills the types of its
+ * fields. */
+bool collector_check(struct collector *collector, struct error *err);
+
+/* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
+bool metric_name_is_in(const char *name, const char *unit);
+
+/* "eq", …; for sentences. */
+const char *comparison_name(enum comparison comparison);
+const char *decoder_name(enum decoder decoder);
+
+/* A text that reads as an integer, or not. */
+struct literal literal_of(const char *text, size_t size);
+
+#endif

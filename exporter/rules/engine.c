@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Applies the plan of a kind to its events: the inner loop of the program. Nothing here allocates
+ * or works on text unless a value is new.
+ */
+#include "rules/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/os.h"
+#include "rules/filters.h"
+
+static const char *const problem_names[PROBLEM_COUNT] = {
+	[PROBLEM_TRUNCATED] = "truncated",
+	[PROBLEM_NO_SCHEMA] = "no_schema",
+	[PROBLEM_BAD_TYPE] = "bad_type",
+	[PROBLEM_RULE] = "rule",
+};
+
+const char *record_outcome_name(enum record_outcome outcome)
+{
+	static const char *const names[OUTCOME_COUNT] = {
+		[OUTCOME_COUNTED] = "counted",     [OUTCOME_NO_RULE] = "no_rule",
+		[OUTCOME_NO_SCHEMA] = "no_schema", [OUTCOME_UNDECODABLE] = "undecodable",
+		[OUTCOME_FILTERED] = "filtered",
+	};
+
+	return names[outcome];
+}
+
+void engine_count_problem(struct rule_engine *engine, struct plan *plan,
+			  enum decode_problem problem)
+{
+	cell *at = plan->problems[problem];
+
+	if (!at) {
+		uint32_t ids[] = { plan->provider,
+				   intern_string(engine->strings, problem_names[problem]) };
+		bool folded;
+
+		at = family_cells(engine->set->decode_errors, engine->writer, ids, &folded);
+		if (!folded) {
+			plan->problems[problem] = at;
+		}
+	}
+	if (at) {
+		cell_add(at, 1);
+	}
+}
+
+/* ---- filters ---- */
+
+static bool asks_filter(struct rule_engine *engine, uint32_t process)
+{
+	const char *name = "_other";
+	size_t size = 6;
+
+	if (process != INTERN_FULL) {
+		name = intern_text(engine->strings, process, &size);
+	}
+	return filters_keep_process(engine->set, engine->matcher, name, size);
+}
+
+/* The verdict about a process, asked once for each name. */
+static bool keeps_process(struct rule_engine *engine)
+{
+	uint32_t process = tracker_process(engine->tracker, NULL);
+
+	if (process == INTERN_FULL) {
+		return asks_filter(engine, process);
+	}
+	if (process >= engine->kept_size) {
+		size_t size = ((size_t)process + 1) * 2;
+		uint8_t *kept = realloc(engine->kept, size);
+
+		if (!kept) {
+			return asks_filter(engine, process);
+		}
+		memset(kept + engine->kept_size, 0, size - engine->kept_size);
+		engine->kept = kept;
+		engine->kept_size = size;
+	}
+	if (engine->kept[process] == 0) {
+		engine->kept[process] = asks_filter(engine, process) ? 1 : 2;
+	}
+	return engine->kept[process] == 1;
+}
+
+/* ---- one rule ---- */
+
+enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
+
+static uint64_t times(uint64_t value, uint64_t factor)
+{
+	return value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
+}
+
+/* The amount to add. False when it cannot be told for this record. */
+static bool find_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
+			const struct event_record *record, uint64_t *amount)
+{
+	const struct slot *slot;
+	int64_t ticks;
+
+	if (rule->value_kind == VALUE_ONE) {
+		*amount = 1;
+		return true;
+	}
+	slot = &plan->slots[rule->value_slot];
+	if (rule->value_kind == VALUE_SINCE) {
+		if (record->raw_time == RECORD_NO_TIME) {
+			return false;
+		}
+		/* A start after the end, as clocks of two processors can have it, took no time. */
+		ticks = (int64_t)((uint64_t)record->raw_time - slot->value);
+		*amount = ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0, rule->frequency);
+		return true;
+	}
+	if (slot->is_signed && (int64_t)slot->value < 0) {
+		if (rule->op == GAUGE_NONE) {
+			engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+			return false;
+		}
+		*amount = 0 - times(0 - slot->value, rule->factor ? rule->factor : 1);
+		return true;
+	}
+	*amount = rule->factor ? times(slot->value, rule->factor) :
+				 ticks_to_ns(slot->value, rule->frequency);
+	return true;
+}
+
+static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *cells,
+		uint64_t amount)
+{
+	if (rule->histogram) {
+		cells_observe(rule->family, engine->writer, cells, amount);
+		return;
+	}
+	switch ((enum gauge_op)rule->op) {
+	case GAUGE_NONE:
+	case GAUGE_INC:
+		cell_add(cells, amount);
+		break;
+	case GAUGE_DEC:
+		cell_add(cells, 0 - amount);
+		break;
+	case GAUGE_SET:
+		gauges_set(engine->gauges, tracker_instance(engine->tracker), cells, amount);
+		break;
+	}
+}
+
+/* The cells of the sample, remembered by the labels that vary. */
+static cell *find_cells(struct rule_engine *engine, struct plan_rule *rule, uint64_t key)
+{
+	unsigned place = (unsigned)(hash_u64(key) % CELLS_SIZE);
+	bool folded;
+	cell *cells;
+
+	if (rule->label_count == 0) {
+		if (rule->cells) {
+			return rule->cells;
+		}
+	} else if (rule->two_labels && rule->recent[place].cells &&
+		   rule->recent[place].key == key) {
+		return rule->recent[place].cells;
+	}
+	cells = family_cells(rule->family, engine->writer, rule->ids, &folded);
+	if (!cells || folded) {
+		return cells;
+	}
+	if (rule->label_count == 0) {
+		rule->cells = cells;
+	} else if (rule->two_labels) {
+		rule->recent[place].key = key;
+		rule->recent[place].cells = cells;
+	}
+	return cells;
+}
+
+/* What a label reads when nothing tells its value. */
+static uint32_t unknown_label(const struct rule_engine *engine, const struct slot *slot)
+{
+	return slot->kind == SLOT_PROCESS_ID || slot->kind == SLOT_THREAD_ID ? engine->none :
+									       engine->unknown;
+}
+
+static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
+			       struct plan_rule *rule, const struct event_record *record)
+{
+	uint64_t key = 0, amount;
+	cell *cells;
+
+	for (unsigned i = 0; i < rule->condition_count; i++) {
+		const struct plan_condition *condition = &rule->conditions[i];
+		struct slot *slot = &plan->slots[condition->slot];
+		enum slot_state state = slot_get(engine, plan, record, slot);
+
+		if (state != SLOT_HAS) {
+			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
+		}
+		if (!condition_holds(engine, condition, slot)) {
+			return NOT_APPLIED;
+		}
+	}
+	if (rule->value_kind != VALUE_ONE) {
+		enum slot_state state =
+			slot_get(engine, plan, record, &plan->slots[rule->value_slot]);
+
+		if (state != SLOT_HAS) {
+			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
+		}
+	}
+	for (unsigned i = 0; i < rule->label_count; i++) {
+		const struct plan_label *label = &rule->labels[i];
+		struct slot *slot = &plan->slots[label->slot];
+		enum slot_state state = slot_get(engine, plan, record, slot);
+		uint32_t id;
+
+		if (state == SLOT_CUT) {
+			return CUT_SHORT;
+		}
+		id = state == SLOT_HAS ? label_resolve(engine, label, slot) :
+					 unknown_label(engine, slot);
+		rule->ids[label->position] = id;
+		key = key << 32 | id;
+	}
+	if (!find_amount(engine, plan, rule, record, &amount)) {
+		return NOT_APPLIED;
+	}
+	cells = find_cells(engine, rule, key);
+	if (cells) {
+		add(engine, rule, cells, amount);
+	}
+	return APPLIED;
+}
+
+/* ---- one record ---- */
+
+static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *plan,
+				       const struct event_record *record)
+{
+	bool counted = false, cut = false;
+
+	if (plan->dropped || (engine->filters_processes && !keeps_process(engine))) {
+		return OUTCOME_FILTERED;
+	}
+	plan->generation++;
+	for (size_t i = 0; i < plan->rule_count; i++) {
+		switch (apply_rule(engine, plan, &plan->rules[i], record)) {
+		case APPLIED:
+			counted |= plan->rules[i].named;
+			break;
+		case NOT_APPLIED:
+			break;
+		case CUT_SHORT:
+			cut = true;
+			break;
+		}
+	}
+	if (plan->undecodable || cut) {
+		engine_count_problem(engine, plan, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
+		return OUTCOME_UNDECODABLE;
+	}
+	if (plan->lacks_schema) {
+		engine_count_problem(engine, plan, PROBLEM_NO_SCHEMA);
+	}
+	if (counted) {
+		return OUTCOME_COUNTED;
+	}
+	return plan->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
+}
+
+enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
+				      const struct event_kind *kind)
+{
+	struct plan *plan = kind->plan;
+	enum record_outcome outcome;
+	uint64_t instance;
+
+	if (!plan) {
+		return OUTCOME_UNDECODABLE;
+	}
+	outcome = apply_rules(engine, plan, record);
+	if (plan->ends_instance) {
+		instance = tracker_instance(engine->tracker);
+		if (instance != 0) {
+			gauges_end_instance(engine->gauges, instance);
+		}
+	}
+	return outcome;
+}
+
+/* ---- making ---- */
+
+/* Every label of the rule is a literal or a map's result: its samples are known now and exist at 0
+ * from the start. */
+static bool has_fixed_labels(const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->label_count; i++) {
+		if (rule->labels[i].source != LABEL_TEXT && rule->labels[i].source != LABEL_MAP) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The text of a label's n-th possible value; NULL behind the last. */
+static const char *fixed_text(const struct label *label, size_t n)
+{
+	if (label->source == LABEL_TEXT) {
+		return n == 0 ? label->text : NULL;
+	}
+	return n < label->entry_count  ? label->entries[n].to :
+	       n == label->entry_count ? label->text :
+					 NULL;
+}
+
+enum { FIXED_SERIES_MAX = 1024 };
+
+/* Goes through all combinations like a counter with one digit a label. */
+static void make_fixed(struct rule_engine *engine, const struct active_rule *active)
+{
+	const struct rule *rule = active->rule;
+	size_t digits[FAMILY_LABELS_MAX] = { 0 };
+
+	for (unsigned made = 0; made < FIXED_SERIES_MAX; made++) {
+		uint32_t ids[FAMILY_LABELS_MAX];
+		size_t i = 0;
+
+		for (size_t j = 0; j < rule->label_count; j++) {
+			ids[j] = intern_string(engine->strings,
+					       fixed_text(&rule->labels[j], digits[j]));
+		}
+		family_cells(active->plan->family, engine->writer, ids, NULL);
+		while (i < rule->label_count && !fixed_text(&rule->labels[i], ++digits[i])) {
+			digits[i++] = 0;
+		}
+		if (i == rule->label_count) {
+			return;
+		}
+	}
+}
+
+struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err)
+{
+	struct rule_engine *engine = calloc(1, sizeof *engine);
+
+	if (!engine) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		return NULL;
+	}
+	engine->set = options->set;
+	engine->registry = options->registry;
+	engine->strings = registry_strings(options->registry);
+	engine->writer = options->writer;
+	engine->tracker = options->tracker;
+	engine->clock = *options->clock;
+	engine->seed = os_monotonic_ns();
+	engine->session = intern_string(engine->strings, options->session);
+	engine->unknown = registry_unknown(options->registry);
+	engine->none = registry_none(options->registry);
+	engine->filters_processes = filters_look_at_processes(options->set);
+	for (unsigned i = 0; i < EXIT_RESULTS; i++) {
+		engine->exit_results[i] =
+			intern_string(engine->strings, exit_result_name((enum exit_result)i));
+	}
+	engine->texts = calloc(TEXTS_SIZE, sizeof *engine->texts);
+	if (!engine->texts) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		goto fail;
+	}
+	engine->matcher = regex_matcher_new(err);
+	engine->gauges = engine->matcher ? gauges_new(err) : NULL;
+	if (!engine->gauges) {
+		goto fail;
+	}
+	for (size_t i = 0; i < options->set->rule_count; i++) {
+		if (has_fixed_labels(options->set->rules[i].rule)) {
+			make_fixed(engine, &options->set->rules[i]);
+		}
+	}
+	return engine;
+
+fail:
+	rule_engine_free(engine);
+	return NULL;
+}
+
+void rule_engine_free(struct rule_engine *engine)
+{
+	if (!engine) {
+		return;
+	}
+	for (size_t i = 0; engine->texts && i < TEXTS_SIZE; i++) {
+		free(engine->texts[i].bytes);
+	}
+	regex_matcher_free(engine->matcher);
+	gauges_free(engine->gauges);
+	text_free(&engine->text);
+	text_free(&engine->scratch);
+	free(engine->texts);
+	free(engine->slices);
+	free(engine->kept);
+	free(engine);
+}
+
+void rule_engine_reset(struct rule_engine *engine)
+{
+	gauges_reset(engine->gauges);
+}

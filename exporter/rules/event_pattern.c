@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules/event_pattern.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "config/nearest.h"
+
+/* What stands before a slash is a kernel class or a provider; a near miss of a class is one
+ * misspelt. */
+static bool refuse_near_class(const char *name, size_t size, struct error *err)
+{
+	struct nearest nearest = { .word = name, .size = size };
+	struct guid guid;
+	const char *class;
+
+	for (unsigned i = 0; (class = kernel_class_at(i, &guid)) != NULL; i++) {
+		nearest_offer(&nearest, class);
+	}
+	if (!nearest.best || nearest.distance > 2) {
+		return true;
+	}
+	return error_set(err, ERROR_CONFIG, "unknown event class '%.*s'; did you mean '%s'?",
+			 (int)size, name, nearest.best);
+}
+
+static bool unknown_kernel_event(const char *text, size_t size, const char *class,
+				 const char *event, size_t event_size, const struct guid *guid,
+				 struct error *err)
+{
+	struct nearest nearest = { .word = event, .size = event_size };
+
+	for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++) {
+		const char *name = kernel_event_name(guid, (uint8_t)opcode);
+
+		if (name) {
+			nearest_offer(&nearest, name);
+		}
+	}
+	if (nearest.best) {
+		return error_set(err, ERROR_CONFIG, "unknown event '%.*s'; did you mean '%s/%s'?",
+				 (int)size, text, class, nearest.best);
+	}
+	return error_set(err, ERROR_CONFIG, "unknown event '%.*s'", (int)size, text);
+}
+
+static bool parse_kernel(const char *text, size_t size, const char *event, size_t event_size,
+			 struct event_pattern *pattern, struct error *err)
+{
+	uint64_t opcode;
+
+	pattern->scope = EVENTS_KERNEL;
+	if (pattern->every ||
+	    kernel_event_find(&pattern->guid, event, event_size, &pattern->opcode)) {
+		return true;
+	}
+	if (!parse_u64(event, event_size, &opcode)) {
+		return unknown_kernel_event(text, size, kernel_class_name(&pattern->guid), event,
+					    event_size, &pattern->guid, err);
+	}
+	if (opcode > UINT8_MAX) {
+		return error_set(err, ERROR_CONFIG,
+				 "unknown event '%.*s': an opcode is at most 255", (int)size, text);
+	}
+	pattern->opcode = (uint8_t)opcode;
+	return true;
+}
+
+static bool parse_guid(const char *text, size_t size, struct guid *guid)
+{
+	char copy[64];
+
+	if (size >= sizeof copy) {
+		return false;
+	}
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	return guid_parse(copy, guid);
+}
+
+bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pattern,
+			 struct error *err)
+{
+	struct event_pattern found = { .scope = EVENTS_PROVIDER };
+	size_t slash = size;
+	uint64_t id;
+
+	if (size == 1 && text[0] == '*') {
+		*pattern = (struct event_pattern){ .scope = EVENTS_ALL, .every = true };
+		return true;
+	}
+	while (slash > 0 && text[slash - 1] != '/') {
+		slash--;
+	}
+	/* Provider names may hold a slash; event names do not. */
+	if (slash < 2 || slash == size) {
+		return error_set(err, ERROR_CONFIG,
+				 "'%.*s' is not an event such as DiskIo/Read or Provider/12",
+				 (int)size, text);
+	}
+	found.provider = text;
+	found.provider_size = slash - 1;
+	found.event = text + slash;
+	found.event_size = size - slash;
+	found.every = found.event_size == 1 && found.event[0] == '*';
+	if (text[0] == '{') {
+		if (!parse_guid(text, found.provider_size, &found.guid)) {
+			return error_set(err, ERROR_CONFIG, "'%.*s' is not a GUID",
+					 (int)found.provider_size, text);
+		}
+		found.by_guid = true;
+	}
+	if (found.by_guid ? kernel_class_name(&found.guid) != NULL :
+			    kernel_class_find(text, found.provider_size, &found.guid)) {
+		if (!parse_kernel(text, size, found.event, found.event_size, &found, err)) {
+			return false;
+		}
+		*pattern = found;
+		return true;
+	}
+	if (!found.by_guid && !refuse_near_class(text, found.provider_size, err)) {
+		return false;
+	}
+	if (!found.every && parse_u64(found.event, found.event_size, &id)) {
+		if (id > UINT16_MAX) {
+			return error_set(err, ERROR_CONFIG,
+					 "unknown event '%.*s': an id is at most 65535", (int)size,
+					 text);
+		}
+		found.by_id = true;
+		found.id = (uint16_t)id;
+	}
+	*pattern = found;
+	return true;
+}
+
+static bool is_text(const char *a, size_t a_size, const char *b)
+{
+	return text_equal_nocase(a, a_size, b, strlen(b));
+}
+
+static bool provider_matches(const struct event_pattern *pattern, const struct event_kind *kind)
+{
+	if (pattern->by_guid) {
+		return guid_equal(&pattern->guid, &kind->provider);
+	}
+	return is_text(pattern->provider, pattern->provider_size, kind->provider_name);
+}
+
+bool event_pattern_matches(const struct event_pattern *pattern, const struct event_kind *kind)
+{
+	switch (pattern->scope) {
+	case EVENTS_ALL:
+		return true;
+	case EVENTS_KERNEL:
+		return kind->class != KERNEL_NONE && guid_equal(&pattern->guid, &kind->provider) &&
+		       (pattern->every || pattern->opcode == kind->opcode);
+	case EVENTS_PROVIDER:
+		break;
+	}
+	if (!provider_matches(pattern, kind)) {
+		return false;
+	}
+	if (pattern->by_id) {
+		return pattern->id == (kind->classic ? kind->opcode : kind->id);
+	}
+	return pattern->every || is_text(pattern->event, pattern->event_size, kind->event_name);
+}
+
+bool event_pattern_same_source(const struct event_pattern *a, const struct event_pattern *b)
+{
+	if (a->scope != b->scope || a->scope == EVENTS_ALL) {
+		return false;
+	}
+	if (a->scope == EVENTS_KERNEL) {
+		/* All classes are "Windows Kernel", but for MetaData. */
+		return kernel_class_is_kernel(&a->guid) == kernel_class_is_kernel(&b->guid);
+	}
+	if (a->by_guid != b->by_guid) {
+		return false; /* they may be one, but nothing here knows */
+	}
+	return a->by_guid ? guid_equal(&a->guid, &b->guid) :
+			    text_equal_nocase(a->provider, a->provider_size, b->provider,
+					      b->provider_size);
+}
+
+bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class class)
+{
+	return pattern->scope == EVENTS_KERNEL && kernel_class_of(&pattern->guid) == class;
+}
+
+bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,
+			       const struct guid *guid)
+{
+	if (pattern->scope != EVENTS_PROVIDER) {
+		return false;
+	}
+	return pattern->by_guid ? guid_equal(&pattern->guid, guid) :
+				  is_text(pattern->provider, pattern->provider_size, name);
+}

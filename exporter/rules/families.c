@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One family can be fed by several collectors; here they are made to agree.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules/rule_set.h"
+
+const struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->family_count; i++) {
+		if (strcmp(set->families[i].metric->name, name) == 0) {
+			return &set->families[i];
+		}
+	}
+	return NULL;
+}
+
+/* An error at a metric's name that also tells where the family was declared first. */
+static bool differs(const struct collector *collector, const struct metric *metric,
+		    const struct family_plan *plan, const char *what, struct error *err)
+{
+	return yaml_error(collector->tree, metric->name_at, err,
+			  "'%s' has another %s than in %s:%u", metric->name, what,
+			  yaml_name(plan->collector->tree), (unsigned)plan->metric->name_at->line);
+}
+
+static bool same_buckets(const struct metric *a, const struct metric *b)
+{
+	return a->bucket_count == b->bucket_count &&
+	       (a->bucket_count == 0 ||
+		memcmp(a->buckets, b->buckets, a->bucket_count * sizeof a->buckets[0]) == 0);
+}
+
+static bool agrees(const struct collector *collector, const struct metric *metric,
+		   const struct family_plan *plan, struct error *err)
+{
+	if (metric->type != plan->metric->type) {
+		return differs(collector, metric, plan, "type", err);
+	}
+	if (strcmp(metric->help, plan->metric->help) != 0) {
+		return differs(collector, metric, plan, "help", err);
+	}
+	if (!same_buckets(metric, plan->metric)) {
+		return differs(collector, metric, plan, "set of buckets", err);
+	}
+	if (metric->max_series != plan->metric->max_series) {
+		return differs(collector, metric, plan, "max_series", err);
+	}
+	return true;
+}
+
+static size_t label_index(const struct family_plan *plan, const char *name)
+{
+	size_t index = 0;
+
+	while (index < plan->label_count && strcmp(plan->labels[index], name) != 0) {
+		index++;
+	}
+	return index;
+}
+
+/* Values that events decide; they give way to "_other" at a limit. */
+static bool is_open(const struct label *label)
+{
+	switch (label->source) {
+	case LABEL_TEXT:
+	case LABEL_MAP:
+		return false;
+	case LABEL_FIELD:
+		return label->field.derived != DERIVED_PROVIDER;
+	case LABEL_DECODE:
+		break;
+	}
+	return true;
+}
+
+/* Brings the labels into the family's order. */
+static bool order_labels(const struct collector *collector, struct rule *rule,
+			 struct family_plan *plan, struct error *err)
+{
+	struct label ordered[FAMILY_LABELS_MAX];
+
+	if (rule->label_count != plan->label_count) {
+		return yaml_error(collector->tree, rule->at, err,
+				  "'%s' has %zu labels here, %zu in %s:%u", plan->metric->name,
+				  rule->label_count, plan->label_count,
+				  yaml_name(plan->collector->tree),
+				  (unsigned)plan->metric->rules[0].at->line);
+	}
+	for (size_t i = 0; i < rule->label_count; i++) {
+		size_t index = label_index(plan, rule->labels[i].name);
+
+		if (index == plan->label_count) {
+			return yaml_error(collector->tree, rule->labels[i].at, err,
+					  "'%s' has no label '%s' in %s:%u", plan->metric->name,
+					  rule->labels[i].name, yaml_name(plan->collector->tree),
+					  (unsigned)plan->metric->rules[0].at->line);
+		}
+		ordered[index] = rule->labels[i];
+		if (is_open(&rule->labels[i])) {
+			plan->open_labels |= UINT32_C(1) << index;
+		}
+		if (strcmp(rule->labels[i].name, "provider") == 0 ||
+		    rule->labels[i].field.derived == DERIVED_PROVIDER) {
+			plan->has_provider = true;
+		}
+	}
+	memcpy(rule->labels, ordered, rule->label_count * sizeof ordered[0]);
+	return true;
+}
+
+static bool check_source(const struct collector *collector, const struct rule *rule,
+			 const struct family_plan *plan, struct error *err)
+{
+	const struct rule *first = &plan->metric->rules[0];
+
+	if (plan->has_provider) {
+		return true;
+	}
+	if (rule->event.scope == EVENTS_ALL) {
+		return yaml_error(collector->tree, rule->event_at, err,
+				  "'%s' of every provider needs the label 'provider'",
+				  plan->metric->name);
+	}
+	if (!event_pattern_same_source(&first->event, &rule->event)) {
+		return yaml_error(
+			collector->tree, rule->event_at, err,
+			"a second source of '%s', whose first is %s in %s:%u: it needs the label 'provider'",
+			plan->metric->name, first->event_at->text, yaml_name(plan->collector->tree),
+			(unsigned)first->event_at->line);
+	}
+	return true;
+}
+
+static bool check_ops(const struct collector *collector, const struct rule *rule,
+		      const struct family_plan *plan, struct error *err)
+{
+	const struct rule *first = &plan->metric->rules[0];
+
+	if ((rule->op == GAUGE_SET) != (first->op == GAUGE_SET)) {
+		return yaml_error(collector->tree, rule->at, err,
+				  "'%s' is either set or counted up and down", plan->metric->name);
+	}
+	return true;
+}
+
+static bool plan_metric(struct rule_set *set, const struct collector *collector,
+			struct metric *metric, struct error *err)
+{
+	struct family_plan *plan = NULL;
+
+	for (size_t i = 0; i < set->family_count && !plan; i++) {
+		if (strcmp(set->families[i].metric->name, metric->name) == 0) {
+			plan = &set->families[i];
+		}
+	}
+	if (plan && !agrees(collector, metric, plan, err)) {
+		return false;
+	}
+	if (!plan) {
+		plan = &set->families[set->family_count++];
+		plan->collector = collector;
+		plan->metric = metric;
+		plan->label_count = metric->rules[0].label_count;
+		for (size_t i = 0; i < plan->label_count; i++) {
+			plan->labels[i] = metric->rules[0].labels[i].name;
+		}
+	}
+	for (size_t i = 0; i < metric->rule_count; i++) {
+		if (!order_labels(collector, &metric->rules[i], plan, err)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < metric->rule_count; i++) {
+		if (!check_source(collector, &metric->rules[i], plan, err) ||
+		    !check_ops(collector, &metric->rules[i], plan, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool rule_set_plan_families(struct rule_set *set, struct error *err)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		most += set->collectors[i]->metric_count;
+	}
+	set->families = calloc(most + 1, sizeof *set->families);
+	if (!set->families) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the families of collectors");
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		struct collector *collector = set->collectors[i];
+
+		for (size_t j = 0; j < collector->metric_count; j++) {
+			if (!plan_metric(set, collector, &collector->metrics[j], err)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+static bool register_family(struct family_plan *plan, struct registry *registry, struct error *err)
+{
+	struct family_options options = {
+		.name = plan->metric->name,
+		.help = plan->metric->help,
+		.type = plan->metric->type,
+		.decimals = plan->metric->seconds ? 9 : 0,
+		.label_count = plan->label_count,
+		.open_labels = plan->open_labels,
+		.max_series = plan->metric->max_series,
+		.buckets = plan->metric->buckets,
+		.bucket_count = plan->metric->bucket_count,
+	};
+	struct error why;
+
+	memcpy(options.labels, plan->labels, sizeof options.labels);
+	plan->family = registry_family(registry, &options, &why);
+	if (!plan->family) {
+		return yaml_error(plan->collector->tree, plan->metric->name_at, err, "%s",
+				  why.text);
+	}
+	return true;
+}
+
+static struct family_plan *plan_of(struct rule_set *set, const struct metric *metric)
+{
+	struct family_plan *plan = set->families;
+
+	while (strcmp(plan->metric->name, metric->name) != 0) {
+		plan++;
+	}
+	return plan;
+}
+
+static void add_need(struct rule_needs *needs, const struct field_ref *field)
+{
+	if (!field->name) {
+		return;
+	}
+	switch (field->derived) {
+	case DERIVED_PATH:
+	case DERIVED_VOLUME:
+		needs->files = true;
+		break;
+	case DERIVED_DURATION:
+	case DERIVED_STARTED:
+		needs->requests = true;
+		break;
+	case DERIVED_DRIVER:
+		needs->drivers = true;
+		break;
+	case DERIVED_ON_CPU:
+	case DERIVED_READY:
+	case DERIVED_OLD_PROCESS:
+		needs->scheduler = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void add_needs(struct rule_needs *needs, const struct rule *rule)
+{
+	add_need(needs, &rule->value);
+	add_need(needs, &rule->since);
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		add_need(needs, &rule->conditions[i].field);
+	}
+	for (size_t i = 0; i < rule->label_count; i++) {
+		add_need(needs, &rule->labels[i].field);
+	}
+}
+
+bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		for (size_t j = 0; set->infos[i].on && j < set->collectors[i]->metric_count; j++) {
+			most += set->collectors[i]->metrics[j].rule_count;
+		}
+	}
+	set->rules = calloc(most + 1, sizeof *set->rules);
+	if (!set->rules) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		for (size_t j = 0; set->infos[i].on && j < set->collectors[i]->metric_count; j++) {
+			const struct metric *metric = &set->collectors[i]->metrics[j];
+			struct family_plan *plan = plan_of(set, metric);
+
+			if (!plan->family && !register_family(plan, registry, err)) {
+				return false;
+			}
+			for (size_t k = 0; k < metric->rule_count; k++) {
+				set->rules[set->rule_count++] =
+					(struct active_rule){ .rule = &metric->rules[k],
+							      .plan = plan };
+				add_needs(&set->needs, &metric->rules[k]);
+			}
+		}
+	}
+	return true;
+}

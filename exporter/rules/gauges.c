@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries stand in a ring in the order of their making. One map finds the entry of an instance and
+ * a sample, another the first of the instance's entries, which are a list.
+ */
+#include "rules/gauges.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+
+enum { NO_ENTRY = UINT32_MAX };
+
+struct entry {
+	uint64_t instance;
+	cell *cells; /* NULL: free */
+	uint64_t value;
+	uint32_t next, previous; /* of the same instance */
+};
+
+struct gauges {
+	struct map places;     /* hash of instance and sample -> index of its entry */
+	struct map first;      /* instance -> index of its first entry */
+	struct entry *entries; /* owned; GAUGES_MAX once the first is set */
+	uint32_t at;           /* the next to be given away */
+};
+
+struct gauges *gauges_new(struct error *err)
+{
+	struct gauges *gauges = calloc(1, sizeof *gauges);
+
+	if (!gauges) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for gauges");
+	}
+	return gauges;
+}
+
+void gauges_free(struct gauges *gauges)
+{
+	if (gauges) {
+		map_done(&gauges->places);
+		map_done(&gauges->first);
+		free(gauges->entries);
+		free(gauges);
+	}
+}
+
+static uint64_t place_of(uint64_t instance, const cell *cells)
+{
+	return hash_u64(instance) * UINT64_C(0xd6e8feb86659fd93) ^ (uint64_t)(uintptr_t)cells;
+}
+
+static void take_out(struct gauges *gauges, uint32_t index)
+{
+	struct entry *entry = &gauges->entries[index];
+
+	cell_add(entry->cells, 0 - entry->value);
+	if (entry->next != NO_ENTRY) {
+		gauges->entries[entry->next].previous = entry->previous;
+	}
+	if (entry->previous != NO_ENTRY) {
+		gauges->entries[entry->previous].next = entry->next;
+	} else if (entry->next != NO_ENTRY) {
+		*map_find(&gauges->first, entry->instance) = entry->next;
+	} else {
+		map_remove(&gauges->first, entry->instance);
+	}
+	map_remove(&gauges->places, place_of(entry->instance, entry->cells));
+	entry->cells = NULL;
+}
+
+static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cell *cells,
+		   uint64_t value)
+{
+	struct entry *entry = &gauges->entries[index];
+	uint64_t *place = map_put(&gauges->places, place_of(instance, cells), NULL);
+	uint64_t *first;
+	bool added;
+
+	if (!place) {
+		return;
+	}
+	*place = index;
+	first = map_put(&gauges->first, instance, &added);
+	if (!first) {
+		map_remove(&gauges->places, place_of(instance, cells));
+		return;
+	}
+	*entry = (struct entry){ .instance = instance,
+				 .cells = cells,
+				 .value = value,
+				 .next = added ? NO_ENTRY : (uint32_t)*first,
+				 .previous = NO_ENTRY };
+	if (!added) {
+		gauges->entries[*first].previous = index;
+	}
+	*first = index;
+	cell_add(cells, value);
+}
+
+void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value)
+{
+	uint64_t *place;
+	struct entry *entry;
+
+	if (!gauges->entries) {
+		gauges->entries = calloc(GAUGES_MAX, sizeof *gauges->entries);
+		if (!gauges->entries) {
+			return;
+		}
+	}
+	place = map_find(&gauges->places, place_of(instance, cells));
+	if (place) {
+		entry = &gauges->entries[*place];
+		if (entry->instance == instance && entry->cells == cells) {
+			cell_add(cells, value - entry->value);
+			entry->value = value;
+			return;
+		}
+		/* Two of one hash: they cannot both be here. */
+		take_out(gauges, (uint32_t)*place);
+	}
+	if (gauges->entries[gauges->at].cells) {
+		take_out(gauges, gauges->at);
+	}
+	put_in(gauges, gauges->at, instance, cells, value);
+	gauges->at = (gauges->at + 1) % GAUGES_MAX;
+}
+
+void gauges_end_instance(struct gauges *gauges, uint64_t instance)
+{
+	uint64_t *first;
+
+	while ((first = map_find(&gauges->first, instance)) != NULL) {
+		take_out(gauges, (uint32_t)*first);
+	}
+}
+
+void gauges_reset(struct gauges *gauges)
+{
+	for (uint32_t i = 0; gauges->entries && i < GAUGES_MAX; i++) {
+		if (gauges->entries[i].cells) {
+			take_out(gauges, i);
+		}
+	}
+	gauges->at = 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gauges that are set: one value for each running process, their sum in the sample.
+ *
+ * Bounded: beyond GAUGES_MAX values the one that was set longest ago gives its place up. One
+ * consumer's.
+ */
+#ifndef RULES_GAUGES_H
+#define RULES_GAUGES_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "metrics/registry.h"
+
+struct gauges; /* opaque */
+
+enum { GAUGES_MAX = 65536 };
+
+struct gauges *gauges_new(struct error *err);
+void gauges_free(struct gauges *gauges);
+
+/* The value of an instance in a sample; cells: the sample's. */
+void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value);
+
+/* A process has ended: its values leave their samples. */
+void gauges_end_instance(struct gauges *gauges, uint64_t instance);
+
+/* All processes at once. */
+void gauges_reset(struct gauges *gauges);
+
+#endif

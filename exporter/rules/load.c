@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads a collector: everything that can be said without knowing what events look like.
+ */
+#include "rules/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Names of kernel flags in `needs`. */
+static const char *const kernel_flags[] = {
+	"PROCESS",
+	"THREAD",
+	"IMAGE_LOAD",
+	"DISK_IO",
+	"DISK_FILE_IO",
+	"FILE_IO",
+	"FILE_IO_INIT",
+	"NETWORK_TCPIP",
+	"MEMORY_HARD_FAULTS",
+	"MEMORY_PAGE_FAULTS",
+	"VIRTUAL_ALLOC",
+	"PROFILE",
+	"CSWITCH",
+	"DISPATCHER",
+	"DPC",
+	"INTERRUPT",
+	"REGISTRY",
+	NULL,
+};
+
+/* Families that C code declares (metrics.md); a collector that declared one would fight it. */
+static const char *const own_prefixes[] = { "etw_session_", "etw_consumer_", "etw_exporter_",
+					    "etw_replay_",  "etw_state_",    "etw_schema_",
+					    "etw_decode_",  "process_",      NULL };
+static const char *const own_names[] = { "etw_process_instances",  "etw_process_threads",
+					 "etw_process_image_info", "etw_disk_info",
+					 "etw_disk_volume_info",   NULL };
+
+static bool missing(struct loader *loader, const struct yaml_node *at, const char *what,
+		    const char *key)
+{
+	return yaml_error(loader->tree, at, loader->err, "%s: '%s' is missing", what, key);
+}
+
+/* ---- needs ---- */
+
+/* "Name|{guid}[:level[:ids[:any[:all]]]]" */
+static bool check_provider(struct loader *loader, const struct yaml_node *node)
+{
+	static const struct {
+		const char *name;
+		uint64_t most;
+		bool list;
+	} parts[] = { { "level", UINT8_MAX, false },
+		      { "ids", UINT16_MAX, true },
+		      { "any", UINT64_MAX, false },
+		      { "all", UINT64_MAX, false } };
+	const char *at = node->text, *end = node->text + node->size;
+	size_t size = strcspn(at, ":");
+
+	if (size == 0 || (at[0] == '{' && at[size - 1] != '}')) {
+		return yaml_error(loader->tree, node, loader->err,
+				  "providers: '%s' names no provider", node->text);
+	}
+	at += size;
+	for (size_t i = 0; at < end; i++) {
+		at++; /* the colon */
+		if (i == sizeof parts / sizeof parts[0]) {
+			return yaml_error(loader->tree, node, loader->err,
+					  "providers: '%s' has too many parts", node->text);
+		}
+		do {
+			uint64_t value;
+
+			size = strcspn(at, parts[i].list ? ":," : ":");
+			if (size > 0 && (!parse_u64(at, size, &value) || value > parts[i].most)) {
+				return yaml_error(loader->tree, node, loader->err,
+						  "providers: %s of '%s' is not a number",
+						  parts[i].name, node->text);
+			}
+			at += size;
+		} while (*at == ',' && at++ != end);
+	}
+	return true;
+}
+
+static bool load_needs(struct loader *loader, const struct yaml_node *node)
+{
+	static const char *const keys[] = { "kernel", "providers", NULL };
+	const struct yaml_node *kernel, *providers;
+
+	if (!yaml_is_map(loader->tree, node, "needs", loader->err) ||
+	    !yaml_keys_are(loader->tree, node, keys, loader->err)) {
+		return false;
+	}
+	kernel = yaml_find(node, "kernel");
+	providers = yaml_find(node, "providers");
+	if (kernel && !yaml_is_list(loader->tree, kernel, "kernel", loader->err)) {
+		return false;
+	}
+	for (const struct yaml_node *entry = kernel ? kernel->first : NULL; entry;
+	     entry = entry->next) {
+		unsigned flag;
+
+		if (!yaml_word(loader->tree, entry, "kernel flag", kernel_flags, &flag,
+			       loader->err)) {
+			return false;
+		}
+	}
+	if (providers && !yaml_is_list(loader->tree, providers, "providers", loader->err)) {
+		return false;
+	}
+	for (const struct yaml_node *entry = providers ? providers->first : NULL; entry;
+	     entry = entry->next) {
+		if (!yaml_is_text(loader->tree, entry, "providers", loader->err) ||
+		    !check_provider(loader, entry)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- events ---- */
+
+static bool load_versions(struct loader *loader, const struct yaml_node *node, struct rule *rule)
+{
+	uint64_t version = 0;
+
+	if (node->kind == YAML_TEXT && strncmp(node->text, ">=", 2) == 0) {
+		const char *text = node->text + 2 + strspn(node->text + 2, " ");
+
+		if (!parse_u64(text, strlen(text), &version) || version > UINT8_MAX) {
+			return yaml_error(loader->tree, node, loader->err,
+					  "version: '%s' is not a version", node->text);
+		}
+		for (; version <= UINT8_MAX; version++) {
+			rule->versions[version / 64] |= UINT64_C(1) << version % 64;
+		}
+		return true;
+	}
+	if (node->kind != YAML_LIST || node->size == 0) {
+		return yaml_error(loader->tree, node, loader->err,
+				  "version: a list such as [2, 3], or '>=2'");
+	}
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		if (!yaml_number(loader->tree, entry, "version", 0, UINT8_MAX, &version,
+				 loader->err)) {
+			return false;
+		}
+		rule->versions[version / 64] |= UINT64_C(1) << version % 64;
+	}
+	return true;
+}
+
+static bool load_unit(struct loader *loader, const struct yaml_node *node, struct rule *rule)
+{
+	static const char *const units[] = { "KB", "ticks", "100ns", "us", "ms", "s", NULL };
+	unsigned unit;
+
+	if (!yaml_word(loader->tree, node, "unit", units, &unit, loader->err)) {
+		return false;
+	}
+	rule->unit = (enum value_unit)(UNIT_KB + unit);
+	rule->unit_at = node;
+	return true;
+}
+
+static bool load_op(struct loader *loader, const struct yaml_node *node, enum gauge_op *op)
+{
+	static const char *const ops[] = { "set", "inc", "dec", NULL };
+	unsigned word;
+
+	if (!yaml_word(loader->tree, node, "op", ops, &word, loader->err)) {
+		return false;
+	}
+	*op = (enum gauge_op)(GAUGE_SET + word);
+	return true;
+}
+
+static bool load_event_pattern(struct loader *loader, const struct yaml_node *node,
+			       struct rule *rule)
+{
+	struct error why;
+
+	if (!yaml_is_text(loader->tree, node, "event", loader->err)) {
+		return false;
+	}
+	rule->event_at = node;
+	if (!event_pattern_parse(node->text, node->size, &rule->event, &why)) {
+		return yaml_error(loader->tree, node, loader->err, "%s", why.text);
+	}
+	return true;
+}
+
+static bool load_value(struct loader *loader, const struct yaml_node *node, struct rule *rule)
+{
+	const struct yaml_node *value = yaml_find(node, "value"), *since = yaml_find(node, "since");
+	const struct yaml_node *unit = yaml_find(node, "unit");
+
+	if (value && since) {
+		return yaml_error(loader->tree, since->key, loader->err,
+				  "'value' or 'since', not both");
+	}
+	if (unit && !value) {
+		return yaml_error(loader->tree, unit->key, loader->err,
+				  "'unit' is that of a 'value'");
+	}
+	return (!value || load_field(loader, value, "value", &rule->value)) &&
+	       (!since || load_field(loader, since, "since", &rule->since)) &&
+	       (!unit || load_unit(loader, unit, rule));
+}
+
+static bool load_rule(struct loader *loader, const struct yaml_node *node,
+		      const struct yaml_node *metric_labels, const struct metric *metric,
+		      enum gauge_op metric_op, struct rule *rule)
+{
+	static const char *const keys[] = { "event", "version", "value",  "since", "unit",
+					    "op",    "where",   "labels", "pair",  NULL };
+	const struct yaml_node *event, *version, *op, *where, *labels, *pair;
+
+	if (!yaml_is_map(loader->tree, node, "events", loader->err) ||
+	    !yaml_keys_are(loader->tree, node, keys, loader->err)) {
+		return false;
+	}
+	event = yaml_find(node, "event");
+	version = yaml_find(node, "version");
+	op = yaml_find(node, "op");
+	where = yaml_find(node, "where");
+	labels = yaml_find(node, "labels");
+	pair = yaml_find(node, "pair");
+	if (pair) {
+		return yaml_error(loader->tree, pair->key, loader->err,
+				  "'pair' is not supported yet");
+	}
+	if (!event) {
+		return missing(loader, node, "events", "event");
+	}
+	rule->collector = loader->collector;
+	rule->metric = metric;
+	rule->at = node;
+	rule->every_version = !version;
+	rule->op = metric_op;
+	if (op && metric->type != FAMILY_GAUGE) {
+		return yaml_error(loader->tree, op->key, loader->err, "'op' is for gauges");
+	}
+	if (!load_event_pattern(loader, event, rule) ||
+	    (version && !load_versions(loader, version, rule)) || !load_value(loader, node, rule) ||
+	    (op && !load_op(loader, op, &rule->op)) ||
+	    (where && !load_conditions(loader, where, rule)) ||
+	    (metric_labels && !load_labels(loader, metric_labels, rule)) ||
+	    (labels && !load_labels(loader, labels, rule))) {
+		return false;
+	}
+	if (metric->type == FAMILY_GAUGE && rule->op == GAUGE_NONE) {
+		return missing(loader, node, "gauge", "op");
+	}
+	return true;
+}
+
+/* ---- metrics ---- */
+
+bool metric_name_is_in(const char *name, const char *unit)
+{
+	size_t size = strlen(name);
+
+	if (text_ends_nocase(name, size, "_total", 6)) {
+		size -= 6;
+	}
+	return size > strlen(unit) && name[size - strlen(unit) - 1] == '_' &&
+	       text_ends_nocase(name, size, unit, strlen(unit));
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	return text_ends_nocase(name, strlen(name), end, strlen(end));
+}
+
+static bool is_own_name(const char *name)
+{
+	for (const char *const *prefix = own_prefixes; *prefix; prefix++) {
+		if (strncmp(name, *prefix, strlen(*prefix)) == 0) {
+			return true;
+		}
+	}
+	for (const char *const *own = own_names; *own; own++) {
+		if (strcmp(name, *own) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool load_name(struct loader *loader, const struct yaml_node *node, struct metric *metric)
+{
+	bool counter = metric->type == FAMILY_COUNTER;
+
+	if (!yaml_is_text(loader->tree, node, "name", loader->err)) {
+		return false;
+	}
+	metric->name = node->text;
+	metric->name_at = node;
+	if (!load_is_name(node->text, false)) {
+		return yaml_error(loader->tree, node, loader->err,
+				  "'%s' is not the name of a metric: lower case with underscores",
+				  node->text);
+	}
+	if (counter != ends_in(node->text, "_total")) {
+		return yaml_error(loader->tree, node, loader->err,
+				  "'%s': counters end in _total, and nothing else does",
+				  node->text);
+	}
+	if (ends_in(node->text, "_count") || ends_in(node->text, "_sum") ||
+	    ends_in(node->text, "_bucket")) {
+		return yaml_error(loader->tree, node, loader->err,
+				  "'%s': the lines of histograms end so", node->text);
+	}
+	if (is_own_name(node->text)) {
+		return yaml_error(loader->tree, node, loader->err,
+				  "'%s' is a name of the program's own", node->text);
+	}
+	metric->seconds = metric_name_is_in(node->text, "seconds");
+	metric->bytes = metric_name_is_in(node->text, "bytes");
+	return true;
+}
+
+static bool load_type(struct loader *loader, const struct yaml_node *node, struct metric *metric)
+{
+	static const char *const types[] = { "counter", "gauge", "histogram", NULL };
+	static const enum family_type values[] = { FAMILY_COUNTER, FAMILY_GAUGE, FAMILY_HISTOGRAM };
+	unsigned type;
+
+	if (!yaml_word(loader->tree, node, "type", types, &type, loader->err)) {
+		return false;
+	}
+	metric->type = values[type];
+	return true;
+}
+
+static bool load_help(struct loader *loader, const struct yaml_node *node, const char **help)
+{
+	if (!yaml_is_text(loader->tree, node, "help", loader->err)) {
+		return false;
+	}
+	if (node->size == 0) {
+		return yaml_error(loader->tree, node, loader->err, "help: it says nothing");
+	}
+	*help = node->text;
+	return true;
+}
+
+static bool load_events(struct loader *loader, const struct yaml_node *node,
+			const struct yaml_node *labels, enum gauge_op op, struct metric *metric)
+{
+	if (!yaml_is_list(loader->tree, node, "events", loader->err)) {
+		return false;
+	}
+	if (node->size == 0) {
+		return yaml_error(loader->tree, node, loader->err, "events: an empty list");
+	}
+	metric->rules = yaml_alloc(loader->tree, node->size, sizeof *metric->rules, loader->err);
+	if (!metric->rules) {
+		return false;
+	}
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		if (!load_rule(loader, entry, labels, metric, op,
+			       &metric->rules[metric->rule_count])) {
+			return false;
+		}
+		metric->rule_count++;
+	}
+	return true;
+}
+
+static bool load_metric(struct loader *loader, const struct yaml_node *node, struct metric *metric)
+{
+	static const char *const keys[] = { "name",       "type",   "help", "labels", "buckets",
+					    "max_series", "events", "op",   NULL };
+	const struct yaml_node *name, *type, *help, *buckets, *max_series, *events, *op;
+	enum gauge_op metric_op = GAUGE_NONE;
+	uint64_t series = 0;
+
+	if (!yaml_is_map(loader->tree, node, "metrics", loader->err) ||
+	    !yaml_keys_are(loader->tree, node, keys, loader->err)) {
+		return false;
+	}
+	metric->at = node;
+	name = yaml_find(node, "name");
+	type = yaml_find(node, "type");
+	help = yaml_find(node, "help");
+	buckets = yaml_find(node, "buckets");
+	max_series = yaml_find(node, "max_series");
+	events = yaml_find(node, "events");
+	op = yaml_find(node, "op");
+	if (!name || !type || !help || !events) {
+		return missing(loader, node, "metrics",
+			       !name ? "name" :
+			       !type ? "type" :
+			       !help ? "help" :
+				       "events");
+	}
+	if (!load_type(loader, type, metric) || !load_name(loader, name, metric) ||
+	    !load_help(loader, help, &metric->help)) {
+		return false;
+	}
+	if ((buckets != NULL) != (metric->type == FAMILY_HISTOGRAM)) {
+		return buckets ? yaml_error(loader->tree, buckets->key, loader->err,
+					    "'buckets' are for histograms") :
+				 missing(loader, node, "histogram", "buckets");
+	}
+	if (op && metric->type != FAMILY_GAUGE) {
+		return yaml_error(loader->tree, op->key, loader->err, "'op' is for gauges");
+	}
+	if ((buckets && !load_buckets(loader, buckets, metric)) ||
+	    (op && !load_op(loader, op, &metric_op)) ||
+	    (max_series && !yaml_number(loader->tree, max_series, "max_series", 1, UINT32_MAX / 2,
+					&series, loader->err))) {
+		return false;
+	}
+	metric->max_series = (uint32_t)series;
+	return load_events(loader, events, yaml_find(node, "labels"), metric_op, metric);
+}
+
+/* ---- the file ---- */
+
+static bool load_head(struct loader *loader, const struct yaml_node *root, const char *file_name)
+{
+	static const char *const keys[] = {
+		"collector", "help", "default", "needs", "metrics", NULL
+	};
+	struct collector *collector = loader->collector;
+	const struct yaml_node *name, *help, *on, *needs;
+
+	if (!yaml_is_map(loader->tree, root, "a collector", loader->err) ||
+	    !yaml_keys_are(loader->tree, root, keys, loader->err)) {
+		return false;
+	}
+	name = yaml_find(root, "collector");
+	help = yaml_find(root, "help");
+	on = yaml_find(root, "default");
+	needs = yaml_find(root, "needs");
+	if (!name || !help || !on) {
+		return missing(loader, root, "collector",
+			       !name ? "collector" :
+			       !help ? "help" :
+				       "default");
+	}
+	if (!yaml_is_text(loader->tree, name, "collector", loader->err)) {
+		return false;
+	}
+	if (!load_is_name(name->text, false)) {
+		return yaml_error(
+			loader->tree, name, loader->err,
+			"'%s' is not the name of a collector: lower case with underscores",
+			name->text);
+	}
+	if (strcmp(name->text, file_name) != 0) {
+		return yaml_error(loader->tree, name, loader->err,
+				  "collector '%s' in a file called '%s'", name->text, file_name);
+	}
+	collector->name = name->text;
+	collector->at = name;
+	return load_help(loader, help, &collector->help) &&
+	       yaml_switch(loader->tree, on, "default", &collector->default_on, loader->err) &&
+	       (!needs || load_needs(loader, needs));
+}
+
+static bool load_metrics(struct loader *loader, const struct yaml_node *node)
+{
+	struct collector *collector = loader->collector;
+
+	if (!yaml_is_list(loader->tree, node, "metrics", loader->err)) {
+		return false;
+	}
+	collector->metrics =
+		yaml_alloc(loader->tree, node->size, sizeof *collector->metrics, loader->err);
+	if (!collector->metrics) {
+		return false;
+	}
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		if (!load_metric(loader, entry, &collector->metrics[collector->metric_count])) {
+			return false;
+		}
+		collector->metric_count++;
+	}
+	return true;
+}
+
+struct collector *collector_load(struct yaml_tree *tree, const char *name, struct error *err)
+{
+	struct collector *collector = calloc(1, sizeof *collector);
+	struct loader loader = { .tree = tree, .collector = collector, .err = err };
+	const struct yaml_node *metrics;
+
+	if (!collector) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
+		yaml_close(tree);
+		return NULL;
+	}
+	collector->tree = tree;
+	if (!load_head(&loader, yaml_root(tree), name)) {
+		goto fail;
+	}
+	metrics = yaml_find(yaml_root(tree), "metrics");
+	if (metrics && !load_metrics(&loader, metrics)) {
+		goto fail;
+	}
+	return collector;
+
+fail:
+	collector_free(collector);
+	return NULL;
+}
+
+void collector_free(struct collector *collector)
+{
+	if (!collector) {
+		return;
+	}
+	for (size_t i = 0; i < collector->regex_count; i++) {
+		regex_free(collector->regexes[i]);
+	}
+	free(collector->regexes);
+	yaml_close(collector->tree);
+	free(collector);
+}

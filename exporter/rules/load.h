@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of reading a collector, of which load.c is the top: conditions and labels in
+ * load_parts.c, buckets in load_buckets.c.
+ */
+#ifndef RULES_LOAD_H
+#define RULES_LOAD_H
+
+#include "rules/collector.h"
+
+struct loader {
+	struct yaml_tree *tree;
+	struct collector *collector;
+	struct error *err;
+};
+
+bool load_field(struct loader *loader, const struct yaml_node *node, const char *what,
+		struct field_ref *field);
+bool load_conditions(struct loader *loader, const struct yaml_node *node, struct rule *rule);
+
+/* Adds the labels of a map to a rule; one of the same name that is there already is an error. */
+bool load_labels(struct loader *loader, const struct yaml_node *node, struct rule *rule);
+
+/* Upper bounds in nanoseconds for a family in seconds, else as written. */
+bool load_buckets(struct loader *loader, const struct yaml_node *node, struct metric *metric);
+
+/* A regular expression that the collector owns from then on; NULL with err set. */
+const struct regex *load_regex(struct loader *loader, const struct yaml_node *node);
+
+/* [a-z][a-z0-9_]* and the like. */
+bool load_is_name(const char *text, bool upper_case);
+
+#endif

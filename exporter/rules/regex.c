@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules/regex.h"
+
+#ifndef PCRE2_CODE_UNIT_WIDTH
+#define PCRE2_CODE_UNIT_WIDTH 8
+#endif
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A match that needs more than this has gone wrong: a millisecond or so. */
+enum {
+	MATCH_LIMIT = 100000,
+	DEPTH_LIMIT = 1000,
+	HEAP_LIMIT_KIB = 256,
+	GROUPS_MAX = 32,
+	REPLACED_SIZE_MAX = 4096
+};
+
+struct regex {
+	pcre2_code *code;
+};
+
+struct regex_matcher {
+	pcre2_match_context *context;
+	pcre2_match_data *data;
+};
+
+struct regex *regex_new(const char *pattern, size_t size, struct error *err)
+{
+	struct regex *regex;
+	PCRE2_SIZE offset = 0;
+	int code = 0;
+
+	if (size > REGEX_SIZE_MAX) {
+		error_set(err, ERROR_CONFIG, "a regular expression of %zu bytes; %d are allowed",
+			  size, REGEX_SIZE_MAX);
+		return NULL;
+	}
+	regex = calloc(1, sizeof *regex);
+	if (!regex) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a regular expression");
+		return NULL;
+	}
+	/* No lookbehind by bytes, no way to switch UTF or the limits off from within the pattern.
+	 */
+	regex->code = pcre2_compile((PCRE2_SPTR)pattern, size,
+				    PCRE2_UTF | PCRE2_CASELESS | PCRE2_NEVER_BACKSLASH_C |
+					    PCRE2_DOLLAR_ENDONLY,
+				    &code, &offset, NULL);
+	if (!regex->code) {
+		PCRE2_UCHAR message[160] = { 0 };
+
+		pcre2_get_error_message(code, message, sizeof message);
+		error_set(err, ERROR_CONFIG, "regular expression '%.*s': %s at character %zu",
+			  (int)size, pattern, (const char *)message, (size_t)offset + 1);
+		free(regex);
+		return NULL;
+	}
+	/* Without a just-in-time compiler the interpreter serves. */
+	(void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
+	return regex;
+}
+
+void regex_free(struct regex *regex)
+{
+	if (regex) {
+		pcre2_code_free(regex->code);
+		free(regex);
+	}
+}
+
+/* The highest group number that a replacement names; names of groups count as none. */
+static unsigned highest_group(const char *replacement)
+{
+	unsigned highest = 0;
+
+	for (const char *at = replacement; *at != '\0'; at++) {
+		unsigned group = 0;
+
+		if (*at != '$') {
+			continue;
+		}
+		at++;
+		if (*at == '{') {
+			at++;
+		}
+		while (*at >= '0' && *at <= '9' && group < 10000) {
+			group = group * 10 + (unsigned)(*at++ - '0');
+		}
+		highest = group > highest ? group : highest;
+		if (*at == '\0') {
+			break;
+		}
+		/* The loop steps over one more: the character after `$$`, or a brace. */
+		if (*at != '$' && *at != '}') {
+			at--;
+		}
+	}
+	return highest;
+}
+
+bool regex_check_replacement(const struct regex *regex, const char *replacement, struct error *err)
+{
+	PCRE2_UCHAR out[REPLACED_SIZE_MAX];
+	PCRE2_SIZE size = sizeof out;
+	uint32_t groups = 0;
+	pcre2_code *empty;
+	PCRE2_SIZE offset;
+	int result;
+
+	pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+	if (highest_group(replacement) > groups) {
+		return error_set(err, ERROR_CONFIG,
+				 "replacement '%s': the expression has %u groups", replacement,
+				 (unsigned)groups);
+	}
+	/* An expression that matches anything shows whether the replacement can be read at all. */
+	empty = pcre2_compile((PCRE2_SPTR) "", 0, PCRE2_UTF, &result, &offset, NULL);
+	if (!empty) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for a regular expression");
+	}
+	result = pcre2_substitute(empty, (PCRE2_SPTR) "", 0, 0,
+				  PCRE2_SUBSTITUTE_UNKNOWN_UNSET | PCRE2_SUBSTITUTE_UNSET_EMPTY,
+				  NULL, NULL, (PCRE2_SPTR)replacement, strlen(replacement), out,
+				  &size);
+	pcre2_code_free(empty);
+	if (result < 0) {
+		return error_set(err, ERROR_CONFIG, "replacement '%s' cannot be read", replacement);
+	}
+	return true;
+}
+
+struct regex_matcher *regex_matcher_new(struct error *err)
+{
+	struct regex_matcher *matcher = calloc(1, sizeof *matcher);
+
+	if (matcher) {
+		matcher->context = pcre2_match_context_create(NULL);
+		matcher->data = pcre2_match_data_create(GROUPS_MAX, NULL);
+	}
+	if (!matcher || !matcher->context || !matcher->data) {
+		regex_matcher_free(matcher);
+		error_set(err, ERROR_NO_MEMORY, "no memory for regular expressions");
+		return NULL;
+	}
+	pcre2_set_match_limit(matcher->context, MATCH_LIMIT);
+	pcre2_set_depth_limit(matcher->context, DEPTH_LIMIT);
+	pcre2_set_heap_limit(matcher->context, HEAP_LIMIT_KIB);
+	return matcher;
+}
+
+void regex_matcher_free(struct regex_matcher *matcher)
+{
+	if (matcher) {
+		pcre2_match_data_free(matcher->data);
+		pcre2_match_context_free(matcher->context);
+		free(matcher);
+	}
+}
+
+bool regex_matches(struct regex_matcher *matcher, const struct regex *regex, const char *text,
+		   size_t size)
+{
+	return pcre2_match(regex->code, (PCRE2_SPTR)text, size, 0, 0, matcher->data,
+			   matcher->context) >= 0;
+}
+
+void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
+		   const char *replacement, const char *text, size_t size, struct text *out)
+{
+	PCRE2_UCHAR replaced[REPLACED_SIZE_MAX];
+	PCRE2_SIZE replaced_size = sizeof replaced;
+	int count = pcre2_substitute(regex->code, (PCRE2_SPTR)text, size, 0,
+				     PCRE2_SUBSTITUTE_GLOBAL | PCRE2_SUBSTITUTE_UNKNOWN_UNSET |
+					     PCRE2_SUBSTITUTE_UNSET_EMPTY,
+				     matcher->data, matcher->context, (PCRE2_SPTR)replacement,
+				     strlen(replacement), replaced, &replaced_size);
+
+	if (count > 0) {
+		text_add(out, (const char *)replaced, replaced_size);
+	} else {
+		text_add(out, text, size);
+	}
+}

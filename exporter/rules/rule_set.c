@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All collectors: the built-in ones, those of the configuration in their place, and which of them
+ * are on.
+ */
+#include "rules/rule_set.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "config/builtin.h"
+#include "config/nearest.h"
+
+static struct collector **find_collector(struct rule_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->collector_count; i++) {
+		if (strcmp(set->collectors[i]->name, name) == 0) {
+			return &set->collectors[i];
+		}
+	}
+	return NULL;
+}
+
+bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool replace,
+		  struct error *err)
+{
+	struct collector *collector = collector_load(tree, name, err);
+	struct collector **collectors, **place;
+
+	if (!collector) {
+		return false;
+	}
+	place = find_collector(set, collector->name);
+	if (place && !replace) {
+		yaml_error(collector->tree, collector->at, err,
+			   "collector '%s' stands in %s already", collector->name,
+			   yaml_name((*place)->tree));
+		collector_free(collector);
+		return false;
+	}
+	if (place) {
+		collector_free(*place);
+		*place = collector;
+		return true;
+	}
+	collectors = realloc(set->collectors, (set->collector_count + 1) * sizeof *collectors);
+	if (!collectors) {
+		collector_free(collector);
+		return error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
+	}
+	set->collectors = collectors;
+	set->collectors[set->collector_count++] = collector;
+	return true;
+}
+
+static bool add_builtin(struct rule_set *set, struct error *err)
+{
+	for (size_t i = 0; i < builtin_collector_count; i++) {
+		const struct builtin_file *file = &builtin_collectors[i];
+		char name[128];
+		struct yaml_tree *tree;
+
+		snprintf(name, sizeof name, "%s.yaml", file->name);
+		tree = yaml_open_text(name, file->text, file->size, err);
+		if (!tree || !rule_set_add(set, tree, file->name, false, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The name that a collector in this file must have. False: the file is no ".yaml". */
+static bool file_collector(const char *path, char *name, size_t size)
+{
+	const char *base = path;
+	size_t base_size;
+
+	for (const char *at = path; *at != '\0'; at++) {
+		if (*at == '/' || *at == '\\') {
+			base = at + 1;
+		}
+	}
+	base_size = strlen(base);
+	if (!text_ends_nocase(base, base_size, ".yaml", 5) || base_size - 5 >= size) {
+		return false;
+	}
+	memcpy(name, base, base_size - 5);
+	name[base_size - 5] = '\0';
+	return true;
+}
+
+static bool add_files(struct rule_set *set, const struct config *config, struct error *err)
+{
+	struct rule_set files = { 0 };
+	bool good = true;
+
+	/* First by themselves: two files of one name are an error, one of a built-in name is not.
+	 */
+	for (size_t i = 0; good && i < config->collector_file_count; i++) {
+		const char *path = config->collector_files[i];
+		char name[128];
+		struct yaml_tree *tree;
+
+		if (!file_collector(path, name, sizeof name)) {
+			good = error_set(err, ERROR_CONFIG,
+					 "%s: a collector file is called NAME.yaml", path);
+			break;
+		}
+		tree = yaml_open_file(path, path, err);
+		good = tree && rule_set_add(&files, tree, name, false, err);
+	}
+	for (size_t i = 0; good && i < files.collector_count; i++) {
+		struct collector *collector = files.collectors[i];
+		struct collector **place = find_collector(set, collector->name);
+		struct collector **collectors;
+
+		if (!place) {
+			collectors = realloc(set->collectors,
+					     (set->collector_count + 1) * sizeof *collectors);
+			if (!collectors) {
+				good = error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
+				break;
+			}
+			set->collectors = collectors;
+			place = &set->collectors[set->collector_count++];
+			*place = NULL;
+		}
+		collector_free(*place);
+		*place = collector;
+		files.collectors[i] = NULL;
+	}
+	for (size_t i = 0; i < files.collector_count; i++) {
+		collector_free(files.collectors[i]);
+	}
+	free(files.collectors);
+	return good;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct collector *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static bool unknown_collector(const struct rule_set *set, const char *path,
+			      const struct config_switch *at, struct error *err)
+{
+	struct text known = { 0 };
+	struct nearest nearest = { .word = at->collector, .size = strlen(at->collector) };
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		text_add_string(&known, i > 0 ? ", " : "");
+		text_add_string(&known, set->collectors[i]->name);
+		nearest_offer(&nearest, set->collectors[i]->name);
+	}
+	error_set(err, ERROR_CONFIG, "unknown collector '%s'%s%s%s known: %s", at->collector,
+		  nearest.best ? "; did you mean '" : ";", nearest.best ? nearest.best : "",
+		  nearest.best ? "'?" : "", known.data ? known.data : "");
+	text_free(&known);
+	if (at->line > 0) {
+		char place[32];
+		struct error sentence = *err;
+
+		snprintf(place, sizeof place, "%u:%u", at->line, at->column);
+		error_set(err, ERROR_CONFIG, "%s:%s: %s", path, place, sentence.text);
+	}
+	return false;
+}
+
+static bool switch_all(struct rule_set *set, const char *path, const struct config_switch *switches,
+		       size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool found = false;
+
+		for (size_t j = 0; j < set->collector_count && !found; j++) {
+			found = strcmp(set->infos[j].name, switches[i].collector) == 0;
+			if (found) {
+				set->infos[j].on = switches[i].on;
+			}
+		}
+		if (!found) {
+			return unknown_collector(set, path, &switches[i], err);
+		}
+	}
+	return true;
+}
+
+static bool register_own(struct rule_set *set, struct registry *registry, struct error *err)
+{
+	static const struct family_options errors = {
+		.name = "etw_decode_errors_total",
+		.help = "Events that a rule could not read, by reason. rule: counted once for each kind of event.",
+		.type = FAMILY_COUNTER,
+		.labels = { "provider", "reason" },
+		.label_count = 2,
+	};
+
+	set->decode_errors = registry_family(registry, &errors, err);
+	return set->decode_errors != NULL;
+}
+
+bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
+		     struct registry *registry, struct error *err)
+{
+	if (set->collector_count > 0) {
+		qsort(set->collectors, set->collector_count, sizeof *set->collectors,
+		      compare_names);
+	}
+	set->infos = calloc(set->collector_count + 1, sizeof *set->infos);
+	if (!set->infos) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for collectors");
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		struct collector *collector = set->collectors[i];
+
+		if (!collector_check(collector, err)) {
+			return false;
+		}
+		set->infos[i] = (struct collector_info){
+			.name = collector->name,
+			.help = collector->help,
+			.default_on = collector->default_on,
+			.on = collector->default_on && !options->disable_defaults,
+		};
+	}
+	return rule_set_plan_families(set, err) &&
+	       switch_all(set, options->config->path, options->config->switches,
+			  options->config->switch_count, err) &&
+	       switch_all(set, "", options->switches, options->switch_count, err) &&
+	       rule_set_load_filters(set, options->config, err) &&
+	       rule_set_register(set, registry, err) && register_own(set, registry, err);
+}
+
+struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
+			      struct error *err)
+{
+	struct rule_set *set = calloc(1, sizeof *set);
+
+	if (!set) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		return NULL;
+	}
+	if (!add_builtin(set, err) || !add_files(set, options->config, err) ||
+	    !rule_set_finish(set, options, registry, err)) {
+		rule_set_free(set);
+		return NULL;
+	}
+	return set;
+}
+
+void rule_set_free(struct rule_set *set)
+{
+	if (!set) {
+		return;
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		collector_free(set->collectors[i]);
+	}
+	rule_set_free_filters(set);
+	free(set->collectors);
+	free(set->infos);
+	free(set->families);
+	free(set->rules);
+	free(set);
+}
+
+const struct collector_info *rule_set_collector(const struct rule_set *set, size_t index)
+{
+	return index < set->collector_count ? &set->infos[index] : NULL;
+}
+
+bool rule_set_on(const struct rule_set *set, const char *collector)
+{
+	for (size_t i = 0; i < set->collector_count; i++) {
+		if (strcmp(set->infos[i].name, collector) == 0) {
+			return set->infos[i].on;
+		}
+	}
+	return false;
+}
+
+void rule_set_needs(const struct rule_set *set, struct rule_needs *needs)
+{
+	*needs = set->needs;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a rule_set: collectors, families, what is switched on. Immutable once made.
+ */
+#ifndef RULES_RULE_SET_H
+#define RULES_RULE_SET_H
+
+#include "rules/collector.h"
+#include "rules/rules.h"
+
+/* A family, as the collectors together declare it. */
+struct family_plan {
+	const struct collector *collector; /* that declared it first */
+	const struct metric *metric;
+	const char *labels[FAMILY_LABELS_MAX]; /* the order of every rule's labels */
+	size_t label_count;
+	uint32_t open_labels;
+	bool has_provider;     /* a label tells the source */
+	struct family *family; /* NULL: no collector that is on has it */
+};
+
+struct active_rule {
+	const struct rule *rule;
+	const struct family_plan *plan;
+};
+
+/* A name that the command line or the configuration turns on or off. */
+struct rule_set {
+	struct collector **collectors; /* owned; in the order of their names */
+	struct collector_info *infos;  /* owned; one for each */
+	size_t collector_count;
+	struct family_plan *families; /* owned */
+	size_t family_count;
+	struct active_rule *rules; /* owned; of the collectors that are on */
+	size_t rule_count;
+	struct regex **include, **exclude; /* owned; of process names */
+	size_t include_count, exclude_count;
+	struct event_pattern *dropped; /* owned */
+	size_t dropped_count;
+	char **dropped_texts; /* owned; what the patterns point into */
+	struct family *decode_errors;
+	struct rule_needs needs;
+};
+
+/* Takes the tree; name as for collector_load(). A collector of that name is replaced when replace,
+ * else an error. */
+bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool replace,
+		  struct error *err);
+
+/* Once all are added: checks them together, switches, registers families. */
+bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
+		     struct registry *registry, struct error *err);
+
+/* Checks families over all collectors and brings every rule's labels into the family's order
+ * (families.c). */
+bool rule_set_plan_families(struct rule_set *set, struct error *err);
+
+/* Registers the families of the collectors that are on (families.c). */
+bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err);
+
+/* Compiles the configuration's filters (filters.c). */
+bool rule_set_load_filters(struct rule_set *set, const struct config *config, struct error *err);
+void rule_set_free_filters(struct rule_set *set);
+
+const struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name);
+
+#endif

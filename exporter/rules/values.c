@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a slot's value is turned into: the id of a label's text, or whether a condition holds.
+ *
+ * Text is only worked on when a value is new: numbers and ids are remembered in the label's memo,
+ * text of payloads in the engine's table by its bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "rules/engine.h"
+
+struct memo *memo_new(void)
+{
+	return calloc(1, sizeof(struct memo));
+}
+
+/* The place of a key: its result when there is one, else where it goes. */
+static bool memo_find(const struct memo *memo, uint64_t key, unsigned *place)
+{
+	*place = (unsigned)(hash_u64(key) % MEMO_SIZE);
+	return (memo->used & UINT32_C(1) << *place) != 0 && memo->keys[*place] == key;
+}
+
+static void memo_put(struct memo *memo, unsigned place, uint64_t key, uint32_t result)
+{
+	memo->keys[place] = key;
+	memo->results[place] = result;
+	memo->used |= UINT32_C(1) << place;
+}
+
+/* ---- text of payloads ---- */
+
+/* The entry for these bytes; *hit: it holds their result. NULL: they are not remembered. */
+static struct text_entry *find_text(struct rule_engine *engine, uint64_t owner,
+				    const struct slot *slot, bool *hit)
+{
+	const uint8_t *bytes = slot->slice.at;
+	uint32_t size = slot->slice.size;
+	struct text_entry *entry;
+	uint64_t hash;
+
+	*hit = false;
+	if (size > TEXT_SIZE_MAX) {
+		return NULL;
+	}
+	hash = text_hash_seeded((const char *)bytes, size, engine->seed ^ owner);
+	entry = &engine->texts[hash % TEXTS_SIZE];
+	*hit = entry->owner == owner && entry->size == size &&
+	       (size == 0 || memcmp(entry->bytes, bytes, size) == 0);
+	return entry;
+}
+
+static void remember_text(struct text_entry *entry, uint64_t owner, const struct slot *slot,
+			  uint32_t result)
+{
+	uint32_t size = slot->slice.size;
+
+	if (entry->capacity < size) {
+		uint8_t *bytes = realloc(entry->bytes, size);
+
+		if (!bytes) {
+			return;
+		}
+		entry->bytes = bytes;
+		entry->capacity = size;
+	}
+	if (size > 0) {
+		memcpy(entry->bytes, slot->slice.at, size);
+	}
+	entry->owner = owner;
+	entry->size = size;
+	entry->result = result;
+}
+
+/* What the slot holds, as decoders take it. Text lies in engine->scratch or is the engine's
+ * strings'. */
+static struct decoded decoded_of(struct rule_engine *engine, const struct slot *slot)
+{
+	struct decoded from = { 0 };
+
+	switch ((enum slot_form)slot->form) {
+	case FORM_NUMBER:
+		from.is_number = true;
+		from.is_signed = slot->is_signed;
+		from.number = slot->value;
+		return from;
+	case FORM_ID:
+		from.text = intern_text(engine->strings, (uint32_t)slot->value, &from.size);
+		return from;
+	case FORM_TEXT:
+		break;
+	}
+	if (slot->kind == SLOT_PATH) {
+		from.text = (const char *)slot->slice.at;
+		from.size = slot->slice.size;
+		return from;
+	}
+	text_clear(&engine->scratch);
+	field_text(slot->field, &slot->slice, &engine->scratch);
+	from.text = engine->scratch.data ? engine->scratch.data : "";
+	from.size = engine->scratch.size;
+	return from;
+}
+
+/* ---- comparisons ---- */
+
+struct number_literal literal_for(const struct literal *literal, const struct slot *slot)
+{
+	struct number_literal number = { .number = literal->number, .negative = literal->negative };
+	unsigned bits;
+
+	if (!slot->is_signed || literal->negative || !slot->field) {
+		return number;
+	}
+	bits = 8U * (slot->field->size[0] != 0 ? slot->field->size[0] : 8U);
+	if (bits < 64 && literal->number >> bits == 0 && (literal->number >> (bits - 1)) == 1) {
+		number.number |= UINT64_MAX << bits;
+		number.negative = true;
+	} else if (bits == 64 && literal->number >> 63 == 1) {
+		number.negative = true;
+	}
+	return number;
+}
+
+/* Below 0, 0 or above 0, whichever of the two are signed. */
+static int compare_numbers(const struct slot *slot, const struct number_literal *literal)
+{
+	bool negative = slot->is_signed && (int64_t)slot->value < 0;
+
+	if (negative != literal->negative) {
+		return negative ? -1 : 1;
+	}
+	/* In two's complement negative numbers are in order among themselves. */
+	return slot->value < literal->number ? -1 : slot->value > literal->number;
+}
+
+static bool number_holds(const struct plan_condition *condition, const struct slot *slot)
+{
+	const struct number_literal *numbers = condition->numbers;
+
+	switch (condition->condition->comparison) {
+	case COMPARE_EQ:
+		return compare_numbers(slot, numbers) == 0;
+	case COMPARE_NE:
+		return compare_numbers(slot, numbers) != 0;
+	case COMPARE_LT:
+		return compare_numbers(slot, numbers) < 0;
+	case COMPARE_LE:
+		return compare_numbers(slot, numbers) <= 0;
+	case COMPARE_GT:
+		return compare_numbers(slot, numbers) > 0;
+	case COMPARE_GE:
+		return compare_numbers(slot, numbers) >= 0;
+	case COMPARE_IN:
+		for (size_t i = 0; i < condition->condition->literal_count; i++) {
+			if (compare_numbers(slot, &numbers[i]) == 0) {
+				return true;
+			}
+		}
+		return false;
+	case COMPARE_HAS:
+		return (slot->value & numbers->number) == numbers->number;
+	case COMPARE_LACKS:
+		return (slot->value & numbers->number) == 0;
+	case COMPARE_STARTS:
+	case COMPARE_ENDS:
+	case COMPARE_MATCHES:
+		break;
+	}
+	return false;
+}
+
+static bool text_holds(struct rule_engine *engine, const struct condition *condition,
+		       const char *text, size_t size)
+{
+	const struct literal *literals = condition->literals;
+
+	switch (condition->comparison) {
+	case COMPARE_EQ:
+		return text_equal_nocase(text, size, literals->text, literals->size);
+	case COMPARE_NE:
+		return !text_equal_nocase(text, size, literals->text, literals->size);
+	case COMPARE_IN:
+		for (size_t i = 0; i < condition->literal_count; i++) {
+			if (text_equal_nocase(text, size, literals[i].text, literals[i].size)) {
+				return true;
+			}
+		}
+		return false;
+	case COMPARE_STARTS:
+		return text_starts_nocase(text, size, literals->text, literals->size);
+	case COMPARE_ENDS:
+		return text_ends_nocase(text, size, literals->text, literals->size);
+	case COMPARE_MATCHES:
+		return regex_matches(engine->matcher, condition->regex, text, size);
+	case COMPARE_LT:
+	case COMPARE_LE:
+	case COMPARE_GT:
+	case COMPARE_GE:
+	case COMPARE_HAS:
+	case COMPARE_LACKS:
+		break;
+	}
+	return false;
+}
+
+bool condition_compute(struct rule_engine *engine, const struct plan_condition *condition,
+		       const struct slot *slot)
+{
+	struct decoded from;
+
+	if (slot->form == FORM_NUMBER) {
+		return number_holds(condition, slot);
+	}
+	if (slot->form == FORM_ID && slot->value == INTERN_FULL) {
+		return false;
+	}
+	from = decoded_of(engine, slot);
+	return text_holds(engine, condition->condition, from.text, from.size);
+}
+
+bool condition_holds(struct rule_engine *engine, const struct plan_condition *condition,
+		     const struct slot *slot)
+{
+	struct text_entry *entry;
+	bool hit, holds;
+	unsigned place;
+
+	switch ((enum slot_form)slot->form) {
+	case FORM_NUMBER:
+		return number_holds(condition, slot);
+	case FORM_ID:
+		if (memo_find(condition->memo, slot->value, &place)) {
+			return condition->memo->results[place] != 0;
+		}
+		holds = condition_compute(engine, condition, slot);
+		memo_put(condition->memo, place, slot->value, holds);
+		return holds;
+	case FORM_TEXT:
+		break;
+	}
+	entry = find_text(engine, condition->owner, slot, &hit);
+	if (hit) {
+		return entry->result != 0;
+	}
+	holds = condition_compute(engine, condition, slot);
+	if (entry) {
+		remember_text(entry, condition->owner, slot, holds);
+	}
+	return holds;
+}
+
+/* ---- labels ---- */
+
+static const char *map_text(const struct plan_label *plan, const struct slot *slot,
+			    const struct decoded *from)
+{
+	const struct label *label = plan->label;
+
+	for (size_t i = 0; i < label->entry_count; i++) {
+		if (slot->form == FORM_NUMBER ?
+			    compare_numbers(slot, &plan->numbers[i]) == 0 :
+			    text_equal_nocase(from->text, from->size, label->entries[i].from.text,
+					      label->entries[i].from.size)) {
+			return label->entries[i].to;
+		}
+	}
+	return label->text;
+}
+
+uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan,
+		       const struct slot *slot)
+{
+	const struct label *label = plan->label;
+	struct decoded from;
+
+	if (slot->form == FORM_ID && slot->value == INTERN_FULL) {
+		return INTERN_FULL;
+	}
+	from = decoded_of(engine, slot);
+	if (label->source == LABEL_MAP) {
+		return intern_string(engine->strings, map_text(plan, slot, &from));
+	}
+	decode_chain(label->steps, label->step_count, engine->matcher, &from, &engine->scratch,
+		     &engine->text);
+	if (engine->text.failed || engine->scratch.failed) {
+		return INTERN_FULL;
+	}
+	return intern_add(engine->strings, engine->text.data ? engine->text.data : "",
+			  engine->text.size);
+}
+
+uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *plan,
+		       const struct slot *slot)
+{
+	struct text_entry *entry;
+	unsigned place;
+	uint32_t id;
+	bool hit;
+
+	if (plan->plain) {
+		return (uint32_t)slot->value;
+	}
+	if (slot->form != FORM_TEXT) {
+		if (memo_find(plan->memo, slot->value, &place)) {
+			return plan->memo->results[place];
+		}
+		id = label_compute(engine, plan, slot);
+		if (id != INTERN_FULL) {
+			memo_put(plan->memo, place, slot->value, id);
+		}
+		return id;
+	}
+	entry = find_text(engine, plan->owner, slot, &hit);
+	if (hit) {
+		return entry->result;
+	}
+	id = label_compute(engine, plan, slot);
+	if (entry && id != INTERN_FULL) {
+		remember_text(entry, plan->owner, slot, id);
+	}
+	return id;
+}
