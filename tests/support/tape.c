@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays records to a tracker.
+ */
+#include "tests/support/tape.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/exact_copy.h"
+
+void tape_init(struct tape *tape, uint8_t pointer_size)
+{
+	*tape = (struct tape){ .events = calloc(TAPE_EVENTS, sizeof *tape->events) };
+	assert_non_null(tape->events);
+	payload_init(&tape->payload, pointer_size);
+}
+
+void tape_rewind(struct tape *tape)
+{
+	for (size_t i = 0; i < tape->count; i++) {
+		free(tape->events[i].payload);
+	}
+	tape->count = 0;
+	payload_clear(&tape->payload);
+}
+
+void tape_done(struct tape *tape)
+{
+	tape_rewind(tape);
+	payload_done(&tape->payload);
+	free(tape->events);
+}
+
+struct tape_event *tape_add(struct tape *tape, const char *class_name, uint8_t opcode,
+			    uint8_t version, int64_t time)
+{
+	struct tape_event *event;
+
+	assert_true(tape->count < TAPE_EVENTS && !tape->payload.failed);
+	event = &tape->events[tape->count];
+	*event = (struct tape_event){
+		.duration = NOT_ASKED, .on_cpu = NOT_ASKED, .ready = NOT_ASKED, .started = -1
+	};
+	assert_true(kernel_class_find(class_name, strlen(class_name), &event->provider));
+	event->payload = exact_copy(tape->payload.bytes, tape->payload.size);
+	event->record = (struct event_record){
+		.provider = &event->provider,
+		.payload = event->payload,
+		.payload_size = (uint32_t)tape->payload.size,
+		.process_id = RECORD_NO_ID,
+		.thread_id = RECORD_NO_ID,
+		.version = version,
+		.opcode = opcode,
+		.pointer_size = tape->payload.pointer_size,
+		.kind = RECORD_SYSTEM,
+		.classic = true,
+		.raw_time = time,
+		.time = time,
+		.index = tape->count++,
+	};
+	payload_clear(&tape->payload);
+	return event;
+}
+
+struct tape_event *tape_zeros(struct tape *tape, const char *class_name, uint8_t opcode,
+			      uint8_t version, int64_t time)
+{
+	payload_zeros(&tape->payload, 800);
+	return tape_add(tape, class_name, opcode, version, time);
+}
+
+void tape_poke(struct tape_event *event, const char *field, uint64_t value)
+{
+	const struct schema *schema =
+		kernel_schema(&event->provider, event->record.opcode, event->record.version);
+	int index = schema ? schema_find_field(schema, field) : -1;
+	struct field_slice slice;
+
+	assert_true(index >= 0);
+	assert_true(field_locate(schema, (unsigned)index, &event->record, &slice));
+	for (uint32_t i = 0; i < slice.size; i++) {
+		event->payload[(slice.at - event->payload) + (ptrdiff_t)i] =
+			(uint8_t)(value >> (8 * i));
+	}
+}
+
+struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
+				const char *image)
+{
+	payload_pointer(&tape->payload, 0);
+	payload_u32(&tape->payload, id);
+	payload_u32(&tape->payload, 4);
+	payload_zeros(&tape->payload, 8);
+	payload_pointer(&tape->payload, 0);
+	payload_u32(&tape->payload, 0);
+	payload_user_sid(&tape->payload, "S-1-5-18");
+	payload_astring(&tape->payload, image);
+	payload_wstring(&tape->payload, "command line");
+	payload_wstring(&tape->payload, "");
+	payload_wstring(&tape->payload, "");
+	return tape_add(tape, "Process", opcode, 4, time);
+}
+
+struct tape_event *tape_thread(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
+			       uint32_t process_id)
+{
+	struct tape_event *event = tape_zeros(tape, "Thread", opcode, 3, time);
+
+	tape_poke(event, "ProcessId", process_id);
+	tape_poke(event, "TThreadId", id);
+	return event;
+}
+
+struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process_id,
+			       uint32_t thread_id)
+{
+	struct tape_event *event = tape_add(tape, "Registry", 10, 2, time);
+
+	event->record.process_id = process_id;
+	event->record.thread_id = thread_id;
+	return event;
+}
+
+/* ---- playing ---- */
+
+void player_init(struct player *player, const struct tracker_options *wanted)
+{
+	static const struct registry_limits limits;
+	struct tracker_options options = *wanted;
+	struct error err;
+
+	*player = (struct player){ .clock = { CLOCK_QPC, 10000000, 10000000, 0, 0 } };
+	player->registry = registry_new(&limits, &err);
+	assert_non_null(player->registry);
+	player->writer = registry_writer(player->registry, false, &err);
+	assert_non_null(player->writer);
+	options.registry = player->registry;
+	options.writer = player->writer;
+	options.clock = &player->clock;
+	player->tracker = tracker_new(&options, &err);
+	assert_non_null(player->tracker);
+}
+
+void player_done(struct player *player)
+{
+	tracker_free(player->tracker);
+	registry_free(player->registry);
+}
+
+static const char *label(struct player *player, uint32_t id)
+{
+	return intern_text(registry_strings(player->registry), id, NULL);
+}
+
+static void check_ns(bool known, uint64_t ns, uint64_t wanted)
+{
+	if (wanted == NOT_ASKED) {
+		return;
+	}
+	assert_int_equal(known, wanted != NOT_KNOWN);
+	if (known) {
+		assert_int_equal(ns, wanted);
+	}
+}
+
+static void check_times(struct player *player, const struct tape_event *event)
+{
+	uint64_t ns = 0;
+	uint8_t opcode = 0;
+	bool known;
+
+	known = tracker_duration(player->tracker, &ns);
+	check_ns(known, ns, event->duration);
+	known = tracker_on_cpu(player->tracker, &ns);
+	check_ns(known, ns, event->on_cpu);
+	known = tracker_ready(player->tracker, &ns);
+	check_ns(known, ns, event->ready);
+	known = tracker_started(player->tracker, &opcode);
+	if (event->started != -1) {
+		assert_int_equal(known ? opcode : -2, event->started);
+	}
+}
+
+static void check(struct player *player, const struct tape_event *event)
+{
+	struct tracker *tracker = player->tracker;
+	const char *path;
+	size_t size;
+
+	if (event->process) {
+		assert_string_equal(label(player, tracker_process(tracker, NULL)), event->process);
+	}
+	if (event->of_process) {
+		assert_string_equal(label(player, tracker_of_process(tracker)), event->of_process);
+	}
+	if (event->old_process) {
+		assert_string_equal(label(player, tracker_old_process(tracker)),
+				    event->old_process);
+	}
+	if (event->volume) {
+		assert_string_equal(label(player, tracker_volume(tracker)), event->volume);
+	}
+	if (event->path) {
+		path = tracker_path(tracker, &size);
+		assert_string_equal(path ? path : "", event->path);
+	}
+	if (event->driver) {
+		assert_string_equal(label(player, tracker_driver(tracker)), event->driver);
+	}
+	check_times(player, event);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct tape_event *const *a = left, *const *b = right;
+
+	if ((*a)->record.raw_time != (*b)->record.raw_time) {
+		return (*a)->record.raw_time < (*b)->record.raw_time ? -1 : 1;
+	}
+	return (*a)->record.index < (*b)->record.index ? -1 : 1;
+}
+
+static struct event_kind *kind_of(struct player *player, struct kinds *kinds,
+				  const struct event_record *record)
+{
+	bool added;
+	struct event_kind *kind = kinds_find(kinds, record, &added);
+
+	assert_non_null(kind);
+	if (added) {
+		assert_true(tracker_prepare(player->tracker, kind));
+	}
+	return kind;
+}
+
+static void release(void *context, struct event_kind *kind)
+{
+	(void)context;
+	tracker_release(kind);
+}
+
+void player_play(struct player *player, struct tape *tape, enum passes passes)
+{
+	struct tape_event **sorted = calloc(tape->count + 1, sizeof(struct tape_event *));
+	struct kinds *kinds = kinds_new(1000, NULL, NULL);
+
+	assert_true(sorted && kinds);
+	for (size_t i = 0; i < tape->count; i++) {
+		struct tape_event *event = &tape->events[i];
+
+		sorted[i] = event;
+		if (passes == TWO_PASSES) {
+			tracker_look_ahead(player->tracker, &event->record,
+					   kind_of(player, kinds, &event->record));
+		}
+	}
+	if (passes == TWO_PASSES) {
+		tracker_look_ahead_end(player->tracker);
+	}
+	if (tape->count > 1) {
+		qsort(sorted, tape->count, sizeof(struct tape_event *), by_time);
+	}
+	for (size_t i = 0; i < tape->count; i++) {
+		tracker_observe(player->tracker, &sorted[i]->record,
+				kind_of(player, kinds, &sorted[i]->record));
+		check(player, sorted[i]);
+	}
+	kinds_each(kinds, release, NULL);
+	kinds_free(kinds);
+	free(sorted);
+}
+
+static bool find_value(struct player *player, const char *name, const char *const *labels,
+		       int64_t *value)
+{
+	struct family *family = registry_find_family(player->registry, name);
+	uint32_t ids[FAMILY_LABELS_MAX] = { 0 };
+
+	assert_non_null(family);
+	for (size_t i = 0; labels[i]; i++) {
+		ids[i] = intern_string(registry_strings(player->registry), labels[i]);
+	}
+	return family_value(family, ids, value);
+}
+
+int64_t player_gauge(struct player *player, const char *family, const char *const *labels)
+{
+	int64_t value;
+
+	return find_value(player, family, labels, &value) ? value : 0;
+}
+
+bool player_shows(struct player *player, const char *family, const char *const *labels)
+{
+	int64_t value;
+
+	return find_value(player, family, labels, &value);
+}

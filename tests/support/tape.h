@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records for a tracker, in memory: put on a tape in file order, played in both passes or in one,
+ * with what must be known about each.
+ */
+#ifndef SUPPORT_TAPE_H
+#define SUPPORT_TAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "decode/kernel_class.h"
+#include "decode/kinds.h"
+#include "metrics/registry.h"
+#include "source/event_record.h"
+#include "source/source.h"
+#include "tests/support/payload.h"
+#include "track/tracker.h"
+
+enum { TAPE_EVENTS = 2048 };
+
+/* A time in ns that is not asked for, and one that must not be known. */
+#define NOT_ASKED UINT64_MAX
+#define NOT_KNOWN (UINT64_MAX - 1)
+
+struct tape_event {
+	struct event_record record;
+	struct guid provider;
+	uint8_t *payload; /* owned */
+
+	/* What the tracker must say; NULL: not asked. */
+	const char *process;
+	const char *of_process;
+	const char *old_process;
+	const char *volume;
+	const char *path; /* "": none */
+	const char *driver;
+	uint64_t duration;
+	uint64_t on_cpu;
+	uint64_t ready;
+	int started; /* opcode; -1: not asked, -2: must not be known */
+};
+
+struct tape {
+	struct tape_event *events; /* owned; TAPE_EVENTS */
+	size_t count;
+	struct payload payload; /* of the next event */
+};
+
+void tape_init(struct tape *tape, uint8_t pointer_size);
+void tape_done(struct tape *tape);
+void tape_rewind(struct tape *tape); /* empties it */
+
+/*
+ * Puts a record on the tape with the payload built so far, as a SYSTEM record of a kernel class
+ * that has neither process nor thread id; alter what it returns. class_name: "DiskIo".
+ */
+struct tape_event *tape_add(struct tape *tape, const char *class_name, uint8_t opcode,
+			    uint8_t version, int64_t time);
+
+/* The same with a payload of zeros; tape_poke() then sets fields of the layout by name. */
+struct tape_event *tape_zeros(struct tape *tape, const char *class_name, uint8_t opcode,
+			      uint8_t version, int64_t time);
+void tape_poke(struct tape_event *event, const char *field, uint64_t value);
+
+/* The usual ones. */
+struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
+				const char *image);
+struct tape_event *tape_thread(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
+			       uint32_t process_id);
+struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process_id,
+			       uint32_t thread_id);
+
+/* A tracker and what it needs. Zero-initialised options but for what a test wants. */
+struct player {
+	struct registry *registry;
+	struct writer *writer;
+	struct source_clock clock;
+	struct tracker *tracker;
+};
+
+void player_init(struct player *player, const struct tracker_options *wanted);
+void player_done(struct player *player);
+
+enum passes { ONE_PASS, TWO_PASSES };
+
+/* Plays and checks. Fails the test where the tracker says something else than the tape. */
+void player_play(struct player *player, struct tape *tape, enum passes passes);
+
+/* The value of a gauge with these labels (NULL ends them); 0 when there is no such sample. */
+int64_t player_gauge(struct player *player, const char *family, const char *const *labels);
+bool player_shows(struct player *player, const char *family, const char *const *labels);
+
+#endif

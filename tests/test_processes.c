@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of processes and owners of threads: etl-format.md section 16.2 and the rules of metrics.md,
+ * told as little stories.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/tape.h"
+
+enum { LINES = 24 };
+
+/*
+ * A line is "TIME WHAT ID NAME": what is + start, = rundown at start, e rundown at end, - stop of a
+ * process, ? an event of that process (which must read NAME). For threads T+ T= Te T-, where NAME
+ * is the owner's id, and T? an event that has a thread id only. A name of "." is empty. Lines stand
+ * in file order.
+ */
+struct story {
+	const char *name;
+	const char *lines[LINES];
+	enum passes passes;
+};
+
+static uint8_t opcode_of(char what)
+{
+	switch (what) {
+	case '+':
+		return 1;
+	case '-':
+		return 2;
+	case '=':
+		return 3;
+	default:
+		return 4;
+	}
+}
+
+static void put_line(struct tape *tape, const char *line)
+{
+	char what[4];
+	static char names[LINES][64];
+	char *name = names[tape->count % LINES];
+	long time;
+	unsigned id;
+
+	assert_int_equal(sscanf(line, "%ld %3s %u %63s", &time, what, &id, name), 4);
+	if (strcmp(name, ".") == 0) {
+		name[0] = 0;
+	}
+	if (what[0] == 'T' && what[1] == '?') {
+		tape_header(tape, time, RECORD_NO_ID, id)->process = name;
+	} else if (what[0] == 'T') {
+		tape_thread(tape, opcode_of(what[1]), time, id, (uint32_t)strtoul(name, NULL, 10));
+	} else if (what[0] == '?') {
+		tape_header(tape, time, id, 1)->process = name;
+	} else {
+		tape_process(tape, opcode_of(what[0]), time, id, name);
+	}
+}
+
+static void play_stories(const struct story *stories, size_t count,
+			 const struct tracker_options *options)
+{
+	struct tape tape;
+
+	tape_init(&tape, 8);
+	for (size_t i = 0; i < count; i++) {
+		struct player player;
+
+		print_message("  %s\n", stories[i].name);
+		player_init(&player, options);
+		tape_rewind(&tape);
+		for (unsigned line = 0; line < LINES && stories[i].lines[line]; line++) {
+			put_line(&tape, stories[i].lines[line]);
+		}
+		player_play(&player, &tape, stories[i].passes);
+		/* Another pass of the same recording: the same again. */
+		tracker_reset(player.tracker);
+		player_play(&player, &tape, stories[i].passes);
+		player_done(&player);
+	}
+	tape_done(&tape);
+}
+
+static const struct tracker_options defaults;
+
+#define PLAY(stories, options) play_stories(stories, sizeof stories / sizeof stories[0], options)
+
+static void a_process_id_has_the_name_of_its_instance(void **state)
+{
+	static const struct story stories[] = {
+		{ "named by its start", { "10 + 7 a.exe", "11 ? 7 a" }, TWO_PASSES },
+		{ "before its start too", { "5 ? 7 a", "10 + 7 a.exe" }, TWO_PASSES },
+		{ "by the rundown at the start", { "1 = 7 a.exe", "11 ? 7 a" }, TWO_PASSES },
+		{ "by the rundown at the end", { "5 ? 7 a", "90 e 7 a.exe" }, TWO_PASSES },
+		{ "by its stop", { "5 ? 7 a", "20 - 7 a.exe", "21 ? 7 a" }, TWO_PASSES },
+		{ "after its stop still",
+		  { "10 + 7 a.exe", "20 - 7 a.exe", "99 ? 7 a" },
+		  TWO_PASSES },
+		{ "not by its stop when it had a name",
+		  { "10 + 7 a.exe", "20 - 7 b.exe", "15 ? 7 a" },
+		  TWO_PASSES },
+		{ "an id used again",
+		  { "10 + 7 a.exe", "20 - 7 a.exe", "30 + 7 b.exe", "5 ? 7 a", "25 ? 7 a",
+		    "30 ? 7 b", "31 ? 7 b" },
+		  TWO_PASSES },
+		{ "used again, and only the rundown tells",
+		  { "10 + 7 a.exe", "20 - 7 a.exe", "90 e 7 b.exe", "15 ? 7 a", "20 ? 7 b",
+		    "40 ? 7 b" },
+		  TWO_PASSES },
+		{ "file order is not time order",
+		  { "30 + 7 b.exe", "15 ? 7 a", "35 ? 7 b", "20 - 7 a.exe", "10 + 7 a.exe" },
+		  TWO_PASSES },
+		{ "a rundown fills what the start left out",
+		  { "10 + 7 .", "12 ? 7 a", "90 e 7 a.exe" },
+		  TWO_PASSES },
+		{ "a rundown does not rename",
+		  { "10 + 7 a.exe", "12 ? 7 a", "90 e 7 b.exe" },
+		  TWO_PASSES },
+		{ "nobody knows it", { "10 ? 7 _unknown" }, TWO_PASSES },
+		{ "read once: known from the start on",
+		  { "5 ? 7 _unknown", "10 + 7 a.exe", "11 ? 7 a" },
+		  ONE_PASS },
+		{ "read once: the end comes too late",
+		  { "5 ? 7 _unknown", "90 e 7 a.exe", "91 ? 7 a" },
+		  ONE_PASS },
+	};
+
+	(void)state;
+	PLAY(stories, &defaults);
+}
+
+static void names_follow_the_rules_of_the_label(void **state)
+{
+	static const struct story stories[] = {
+		{ "without .exe in any case",
+		  { "1 + 7 a.exe", "2 + 8 b.EXE", "3 + 9 c.ExE", "4 ? 7 a", "4 ? 8 b", "4 ? 9 c" },
+		  TWO_PASSES },
+		{ "only at the end, and once",
+		  { "1 + 7 a.exe.txt", "2 + 8 b.exe.exe", "4 ? 7 a.exe.txt", "4 ? 8 b.exe" },
+		  TWO_PASSES },
+		{ "nothing left", { "1 + 7 .exe", "4 ? 7 _unknown" }, TWO_PASSES },
+		{ "nothing left is a name: a rundown does not fill it",
+		  { "1 + 4 .exe", "2 = 4 x.exe", "4 ? 4 _unknown" },
+		  TWO_PASSES },
+		{ "the spelling of first sight stays",
+		  { "1 + 7 Foo.exe", "2 + 8 FOO.EXE", "3 + 9 foo", "4 ? 7 Foo", "4 ? 8 Foo",
+		    "4 ? 9 Foo" },
+		  TWO_PASSES },
+		{ "first sight in time, not in the file",
+		  { "9 + 8 FOO.exe", "1 + 7 foo.exe", "10 ? 7 foo", "10 ? 8 foo" },
+		  TWO_PASSES },
+		{ "a stop does not decide the spelling",
+		  { "1 - 7 FOO.exe", "2 + 8 foo.exe", "10 ? 7 foo", "10 ? 8 foo" },
+		  TWO_PASSES },
+		{ "unless nothing else does", { "1 - 7 FOO.exe", "10 ? 7 FOO" }, TWO_PASSES },
+		{ "a backslash, a quote: as it stands",
+		  { "1 + 7 a\\b\"c.exe", "4 ? 7 a\\b\"c" },
+		  TWO_PASSES },
+		{ "Latin-1 when it is not UTF-8",
+		  { "1 + 7 caf\xe9.exe", "4 ? 7 caf\xc3\xa9" },
+		  TWO_PASSES },
+		{ "control characters", { "1 + 7 a\x01\x7f", "4 ? 7 a\x01\x7f" }, TWO_PASSES },
+		{ "the kernel's own ids", { "4 ? 0 Idle", "4 ? 4 System" }, TWO_PASSES },
+		{ "named, they have that name",
+		  { "1 = 0 idle.exe", "1 = 4 Secure", "4 ? 0 Idle", "4 ? 4 Secure" },
+		  TWO_PASSES },
+		{ "named without a name",
+		  { "1 = 0 .", "1 = 4 .", "4 ? 0 Idle", "4 ? 4 System" },
+		  TWO_PASSES },
+	};
+
+	(void)state;
+	PLAY(stories, &defaults);
+}
+
+static void process_case_lower_folds_ascii_only(void **state)
+{
+	static const struct tracker_options lower = { .lower_case = true };
+	static const struct story stories[] = {
+		{ "lower",
+		  { "1 + 7 Foo.EXE", "2 + 8 \xc3\x84.exe", "4 ? 7 foo", "4 ? 8 \xc3\x84",
+		    "4 ? 4 system" },
+		  TWO_PASSES },
+	};
+
+	(void)state;
+	PLAY(stories, &lower);
+}
+
+static void past_the_limit_a_new_name_reads_other(void **state)
+{
+	static const struct tracker_options few = { .processes = 4 }; /* Idle and System are two */
+	static const struct story stories[] = {
+		{ "two names fit",
+		  { "1 + 7 a.exe", "2 + 8 b.exe", "3 + 9 c.exe", "4 ? 7 a", "4 ? 8 b",
+		    "4 ? 9 _other" },
+		  TWO_PASSES },
+		{ "a name that is known needs no room",
+		  { "1 + 7 a.exe", "2 + 8 b.exe", "3 + 9 A.EXE", "4 ? 9 a" },
+		  TWO_PASSES },
+	};
+
+	(void)state;
+	PLAY(stories, &few);
+}
+
+static void a_thread_id_leads_to_its_owner(void **state)
+{
+	static const struct story stories[] = {
+		{ "started", { "1 + 7 a.exe", "2 T+ 70 7", "3 T? 70 a" }, TWO_PASSES },
+		{ "the rundown at the end tells the owner",
+		  { "3 T? 70 a", "90 Te 70 7", "91 e 7 a.exe" },
+		  TWO_PASSES },
+		{ "used again by another process",
+		  { "1 + 7 a.exe", "1 + 8 b.exe", "2 T+ 70 7", "5 T- 70 7", "9 T+ 70 8",
+		    "7 T? 70 a", "9 T? 70 b" },
+		  TWO_PASSES },
+		{ "thread 0 is the idle thread", { "3 T? 0 Idle" }, TWO_PASSES },
+		{ "told otherwise, it is still",
+		  { "1 + 7 a.exe", "2 T+ 0 7", "3 T? 0 Idle" },
+		  TWO_PASSES },
+		{ "an unknown thread belongs to no process", { "3 T? 70 _none" }, TWO_PASSES },
+		{ "an owner without a name", { "2 T+ 70 7", "3 T? 70 _unknown" }, TWO_PASSES },
+		{ "no id at all", { "3 T? 4294967295 _none" }, TWO_PASSES },
+		{ "the owner's id was used again: the name of the time",
+		  { "1 + 7 a.exe", "2 T+ 70 7", "5 - 7 a.exe", "9 + 7 b.exe", "3 T? 70 a",
+		    "10 T? 70 b" },
+		  TWO_PASSES },
+	};
+
+	(void)state;
+	PLAY(stories, &defaults);
+}
+
+static void names_keep_their_spelling_in_the_next_pass(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &defaults);
+	tape_init(&tape, 8);
+	put_line(&tape, "1 + 7 Foo.exe");
+	player_play(&player, &tape, TWO_PASSES);
+	tracker_reset(player.tracker);
+	tape_rewind(&tape);
+	put_line(&tape, "1 + 7 FOO.exe");
+	put_line(&tape, "2 ? 7 Foo");
+	put_line(&tape, "2 ? 8 _unknown");
+	player_play(&player, &tape, TWO_PASSES);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void payloads_that_end_early_tell_what_they_hold(void **state)
+{
+	enum { NAME_AT = 64 };
+	struct tape tape;
+	char name[8];
+
+	(void)state;
+	tape_init(&tape, 8);
+	for (uint32_t size = 0; size <= 70; size++) {
+		struct player player;
+		struct tape_event *event;
+
+		tape_rewind(&tape);
+		player_init(&player, &defaults);
+		event = tape_process(&tape, 1, 10, 7, "abcdef.exe");
+		if (size < event->record.payload_size) {
+			uint8_t *bytes = event->payload;
+
+			/* The sanitizers see a read behind its end. */
+			event->payload = malloc(size ? size : 1);
+			memcpy(event->payload, bytes, size);
+			free(bytes);
+			event->record.payload = event->payload;
+			event->record.payload_size = size;
+		}
+		snprintf(name, sizeof name, "%.*s", size > NAME_AT ? (int)(size - NAME_AT) : 0,
+			 "abcdef");
+		tape_header(&tape, 20, 7, 1)->process = size > NAME_AT ? name : "_unknown";
+		player_play(&player, &tape, TWO_PASSES);
+		player_done(&player);
+	}
+	tape_done(&tape);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_id_has_the_name_of_its_instance),
+		cmocka_unit_test(names_follow_the_rules_of_the_label),
+		cmocka_unit_test(process_case_lower_folds_ascii_only),
+		cmocka_unit_test(past_the_limit_a_new_name_reads_other),
+		cmocka_unit_test(a_thread_id_leads_to_its_owner),
+		cmocka_unit_test(names_keep_their_spelling_in_the_next_pass),
+		cmocka_unit_test(payloads_that_end_early_tell_what_they_hold),
+	};
+
+	return cmocka_run_group_tests_name("processes", tests, NULL, NULL);
+}
