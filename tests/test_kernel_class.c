@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/guid.h"
+#include "base/text.h"
 #include "decode/kernel_class.h"
 #include "decode/schema.h"
 
@@ -161,27 +162,27 @@ static void offsets_are_those_of_both_pointer_sizes(void **state)
 {
 	static const struct {
 		const char *class;
+		const char *field;
 		uint8_t opcode;
 		uint8_t version;
-		const char *field;
 		uint16_t offset32;
 		uint16_t offset64;
 	} cases[] = {
-		{ "DiskIo", 10, 3, "DiskNumber", 0, 0 },
-		{ "DiskIo", 10, 3, "TransferSize", 8, 8 },
-		{ "DiskIo", 10, 3, "HighResResponseTime", 32, 40 },
-		{ "DiskIo", 10, 3, "IssuingThreadId", 40, 48 },
-		{ "DiskIo", 14, 3, "HighResResponseTime", 8, 8 },
-		{ "DiskIo", 14, 3, "IssuingThreadId", 20, 24 },
-		{ "Process", 1, 4, "Flags", 24, 32 },
-		{ "Process", 1, 4, "UserSID", 28, 36 },
-		{ "Process", 1, 4, "ImageFileName", FIELD_OFFSET_VARIES, FIELD_OFFSET_VARIES },
-		{ "Process", 32, 2, "PrivatePageCount", 56, 96 },
-		{ "Thread", 1, 3, "ThreadName", 44, 72 },
-		{ "EventTrace", 0, 2, "BootTime", 240, 248 },
-		{ "FileIo", 67, 3, "IoFlags", 28, 40 },
-		{ "StackWalk", 32, 2, "Stack", 16, 16 },
-		{ "SystemConfig", 10, 3, "HighestUserAddress", 804, 808 },
+		{ "DiskIo", "DiskNumber", 10, 3, 0, 0 },
+		{ "DiskIo", "TransferSize", 10, 3, 8, 8 },
+		{ "DiskIo", "HighResResponseTime", 10, 3, 32, 40 },
+		{ "DiskIo", "IssuingThreadId", 10, 3, 40, 48 },
+		{ "DiskIo", "HighResResponseTime", 14, 3, 8, 8 },
+		{ "DiskIo", "IssuingThreadId", 14, 3, 20, 24 },
+		{ "Process", "Flags", 1, 4, 24, 32 },
+		{ "Process", "UserSID", 1, 4, 28, 36 },
+		{ "Process", "ImageFileName", 1, 4, FIELD_OFFSET_VARIES, FIELD_OFFSET_VARIES },
+		{ "Process", "PrivatePageCount", 32, 2, 56, 96 },
+		{ "Thread", "ThreadName", 1, 3, 44, 72 },
+		{ "EventTrace", "BootTime", 0, 2, 240, 248 },
+		{ "FileIo", "IoFlags", 67, 3, 28, 40 },
+		{ "StackWalk", "Stack", 32, 2, 16, 16 },
+		{ "SystemConfig", "HighestUserAddress", 10, 3, 804, 808 },
 	};
 
 	(void)state;
@@ -230,6 +231,15 @@ static void split(char *line, char **cells, size_t count)
 	}
 }
 
+static unsigned number(const char *text)
+{
+	uint64_t value = 0;
+
+	assert_true(parse_u64(text, strlen(text), &value));
+	assert_true(value <= UINT16_MAX);
+	return (unsigned)value;
+}
+
 static int field_type_of(const char *word)
 {
 	static const struct {
@@ -261,16 +271,16 @@ static void assert_count(const struct field *field, const char *count)
 		assert_int_equal(field->count_kind, FIELD_COUNT_REST);
 	} else if (strncmp(count, "field", 5) == 0) {
 		assert_int_equal(field->count_kind, FIELD_COUNT_FIELD);
-		assert_int_equal(field->count + 1, atoi(count + 5));
+		assert_int_equal(field->count + 1, number(count + 5));
 	} else {
 		assert_int_equal(field->count_kind, FIELD_COUNT_FIXED);
-		assert_int_equal(field->count, atoi(count));
+		assert_int_equal(field->count, number(count));
 	}
 }
 
 static void assert_offset(uint16_t offset, const char *text)
 {
-	assert_int_equal(offset, *text ? atoi(text) : FIELD_OFFSET_VARIES);
+	assert_int_equal(offset, *text ? number(text) : FIELD_OFFSET_VARIES);
 }
 
 static void every_layout_is_that_of_the_reference(void **state)
@@ -299,14 +309,14 @@ static void every_layout_is_that_of_the_reference(void **state)
 		const struct field *field;
 		struct guid guid;
 		uint8_t version, found = 0;
-		int index;
+		unsigned index;
 
 		split(line, cells, CELLS);
 		assert_true(guid_parse(cells[CLASS_GUID], &guid));
-		version = (uint8_t)atoi(cells[VERSION]);
-		schema = kernel_schema(&guid, (uint8_t)atoi(cells[OPCODE]), version);
+		version = (uint8_t)number(cells[VERSION]);
+		schema = kernel_schema(&guid, (uint8_t)number(cells[OPCODE]), version);
 		for (unsigned i = 0;
-		     kernel_schema_at(&guid, (uint8_t)atoi(cells[OPCODE]), i, &found); i++) {
+		     kernel_schema_at(&guid, (uint8_t)number(cells[OPCODE]), i, &found); i++) {
 			if (found == version) {
 				break;
 			}
@@ -314,14 +324,14 @@ static void every_layout_is_that_of_the_reference(void **state)
 		assert_int_equal(found, version);
 		assert_non_null(schema);
 		assert_string_equal(schema->event, cells[EVENT]);
-		index = atoi(cells[INDEX]) - 1;
+		index = number(cells[INDEX]);
 		rows++;
-		if (index < 0) {
+		if (index == 0) {
 			assert_int_equal(schema->field_count, 0);
 			continue;
 		}
-		assert_true(index < schema->field_count);
-		field = &schema->fields[index];
+		assert_true(index <= schema->field_count);
+		field = &schema->fields[index - 1];
 		assert_string_equal(field->name, cells[FIELD]);
 		assert_int_equal(field->type, field_type_of(cells[TYPE]));
 		assert_count(field, cells[NUMBER]);
@@ -358,11 +368,11 @@ static void every_event_has_the_name_of_the_reference(void **state)
 		if (*cells[OPCODE] == '\0') {
 			continue;
 		}
-		assert_non_null(kernel_event_name(&guid, (uint8_t)atoi(cells[OPCODE])));
-		assert_string_equal(kernel_event_name(&guid, (uint8_t)atoi(cells[OPCODE])),
+		assert_non_null(kernel_event_name(&guid, (uint8_t)number(cells[OPCODE])));
+		assert_string_equal(kernel_event_name(&guid, (uint8_t)number(cells[OPCODE])),
 				    cells[NAME]);
 		assert_true(kernel_event_find(&guid, cells[NAME], strlen(cells[NAME]), &opcode));
-		assert_int_equal(opcode, atoi(cells[OPCODE]));
+		assert_int_equal(opcode, number(cells[OPCODE]));
 	}
 	fclose(file);
 }

@@ -257,12 +257,7 @@ bool field_locate_by_walk(const struct schema *schema, unsigned index,
 	if (offset > record->payload_size || index - first >= SCHEMA_FIELDS_MOST) {
 		return false;
 	}
-	if (first == index) {
-		uint32_t count = told_count(schema, &schema->fields[index], first, record, NULL);
-
-		take(&schema->fields[index], record->payload + offset,
-		     record->payload_size - offset, wide, count, slice);
-	} else if (walk(schema, first, index, record, slices, &offset) >= index - first) {
+	if (walk(schema, first, index, record, slices, &offset) >= index - first) {
 		*slice = slices[index - first];
 	}
 	return is_whole(slice);
