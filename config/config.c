@@ -81,13 +81,13 @@ static bool read_collector_files(struct reader *reader, const struct yaml_node *
 
 	for (const struct yaml_node *entry = node->first; good && entry; entry = entry->next) {
 		good = yaml_is_text(reader->tree, entry, "collector_files", err);
-		if (good && !files_find(&files, reader->path, entry->text, err)) {
+		if (good && !file_list_add(&files, reader->path, entry->text, err)) {
 			good = error_prefix(err, "%s:%u:%u", reader->path, (unsigned)entry->line,
 					    (unsigned)entry->column);
 		}
 	}
 	if (!good) {
-		files_free(&files);
+		file_list_free(&files);
 		return false;
 	}
 	reader->config->collector_files = files.paths;

@@ -118,7 +118,7 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 	return good;
 }
 
-bool files_find(struct file_list *list, const char *beside, const char *pattern, struct error *err)
+bool file_list_add(struct file_list *list, const char *beside, const char *pattern, struct error *err)
 {
 	struct text path = { 0 };
 	size_t folder;
@@ -143,7 +143,7 @@ bool files_find(struct file_list *list, const char *beside, const char *pattern,
 	return good;
 }
 
-void files_free(struct file_list *list)
+void file_list_free(struct file_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		free(list->paths[i]);

@@ -117,7 +117,7 @@ bool load_buckets(struct loader *loader, const struct yaml_node *node, struct me
 		return false;
 	}
 	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		double bound;
+		double bound = 0;
 
 		if (!read_real(loader, entry, "buckets", &bound) ||
 		    !add_bound(loader, entry, metric, bound)) {

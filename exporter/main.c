@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etw_exporter: reads the command line, wires configuration, rules, replay and web server, and
+ * waits to be stopped.
+ *
+ * Exit status: 0 done, 1 could not run, 2 bad usage or configuration.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/config.h"
+#include "health.h"
+#include "http.h"
+#include "metrics/exposition.h"
+#include "metrics/registry.h"
+#include "options.h"
+#include "replay.h"
+#include "rules/rules.h"
+#include "version.h"
+
+enum exit_status { EXIT_DONE = 0, EXIT_COULD_NOT_RUN = 1, EXIT_BAD_USAGE = 2 };
+
+/* Everything that a run is made of, owned; freed in reverse by app_done(). */
+struct app {
+	struct options options;
+	struct config *config;
+	struct registry *registry;
+	struct rule_set *rules;
+	struct replay *replay;
+	struct health *health;
+	struct http_server *server;
+};
+
+static enum exit_status status_of(const struct error *err)
+{
+	return err->code == ERROR_CONFIG ? EXIT_BAD_USAGE : EXIT_COULD_NOT_RUN;
+}
+
+static bool load_config(struct app *app, struct error *err)
+{
+	app->config = app->options.config_file ? config_load(app->options.config_file, err) :
+						 config_default(err);
+	if (!app->config) {
+		return false;
+	}
+	log_configure(app->options.log_level_set ? app->options.log_level : app->config->log_level,
+		      app->options.log_format_set ? app->options.log_format :
+						    app->config->log_format);
+	return true;
+}
+
+static bool load_rules(struct app *app, struct error *err)
+{
+	const struct registry_limits limits = {
+		.series_per_family = app->config->limits.series_per_family,
+		.series = app->config->limits.series,
+		.strings_bytes = app->config->limits.strings_bytes,
+	};
+	const struct rule_set_options options = {
+		.config = app->config,
+		.switches = app->options.switches,
+		.switch_count = app->options.switch_count,
+		.disable_defaults = app->options.disable_defaults,
+	};
+
+	app->registry = registry_new(&limits, err);
+	if (!app->registry) {
+		return false;
+	}
+	app->rules = rule_set_new(&options, app->registry, err);
+	return app->rules != NULL;
+}
+
+static bool open_replay(struct app *app, struct error *err)
+{
+	const struct replay_options options = {
+		.paths = app->options.replay_files,
+		.path_count = app->options.replay_file_count,
+		.file = { .pointer_size = app->options.replay_pointer_size,
+			  .single_pass = app->options.replay_single_pass },
+		.speed = app->options.replay_speed,
+		.loop = app->options.replay_loop,
+		.registry = app->registry,
+		.rules = app->rules,
+		.config = app->config,
+	};
+
+	if (app->options.replay_file_count == 0) {
+		return error_set(
+			err, ERROR_UNSUPPORTED,
+			"live sessions need Windows and are not built yet; name a recording with --replay.file");
+	}
+	app->replay = replay_new(&options, err);
+	if (!app->replay) {
+		return false;
+	}
+	app->health = health_new(app->registry, app->replay, app->rules, err);
+	return app->health != NULL;
+}
+
+/* ---- --once: replay, print, end ---- */
+
+static bool print_chunk(void *context, const char *bytes, size_t size)
+{
+	return fwrite(bytes, 1, size, context) == size;
+}
+
+static bool run_once(struct app *app, struct error *err)
+{
+	if (app->options.replay_loop) {
+		return error_set(err, ERROR_CONFIG, "--once and --replay.loop exclude each other");
+	}
+	if (!replay_run(app->replay, err)) {
+		return false;
+	}
+	if (exposition_write(app->registry, print_chunk, stdout) == 0 || fflush(stdout) != 0) {
+		return error_set(err, ERROR_SYSTEM, "standard output: %s", strerror(errno));
+	}
+	return true;
+}
+
+/* ---- serving ---- */
+
+static bool is_ready(void *context)
+{
+	return replay_ready(context);
+}
+
+static bool start_server(struct app *app, struct error *err)
+{
+	const struct options *options = &app->options;
+	const char *const *configured = (const char *const *)app->config->listen_addresses;
+	const struct http_options http = {
+		.listen_addresses = options->listen_address_count ? options->listen_addresses :
+								    configured,
+		.listen_address_count = options->listen_address_count ?
+						options->listen_address_count :
+						app->config->listen_address_count,
+		.telemetry_path = options->telemetry_path ? options->telemetry_path :
+							    app->config->telemetry_path,
+		.ready = is_ready,
+		.ready_context = app->replay,
+	};
+
+	app->server = http_start(&http, app->registry, err);
+	if (!app->server) {
+		return false;
+	}
+	for (size_t i = 0; i < http.listen_address_count; i++) {
+		log_info("Listening", log_text("address", http.listen_addresses[i]),
+			 log_u64("port", http_port(app->server, i)),
+			 log_text("path", http.telemetry_path));
+	}
+	return true;
+}
+
+/*
+ * Serves until a signal says stop. The signals are blocked before any thread starts, so that only
+ * this sigwait() takes them.
+ */
+static bool serve(struct app *app, struct error *err)
+{
+	sigset_t stop_signals;
+	int signal_number = 0;
+
+	sigemptyset(&stop_signals);
+	sigaddset(&stop_signals, SIGINT);
+	sigaddset(&stop_signals, SIGTERM);
+	sigaddset(&stop_signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &stop_signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (!start_server(app, err) || !replay_start(app->replay, err)) {
+		return false;
+	}
+	while (sigwait(&stop_signals, &signal_number) != 0) {
+	}
+	log_info("Stopping", log_u64("signal", (uint64_t)signal_number));
+	replay_stop(app->replay);
+	replay_join(app->replay);
+	return true;
+}
+
+/* ---- the program ---- */
+
+static bool run(struct app *app, struct error *err)
+{
+	if (!load_config(app, err) || !load_rules(app, err)) {
+		return false;
+	}
+	if (app->options.check_config) {
+		puts("The configuration is fine.");
+		return true;
+	}
+	if (!open_replay(app, err)) {
+		return false;
+	}
+	return app->options.once ? run_once(app, err) : serve(app, err);
+}
+
+static void app_done(struct app *app)
+{
+	/* The server goes first: its threads scrape what the others own. */
+	http_stop(app->server);
+	health_free(app->health);
+	replay_free(app->replay);
+	rule_set_free(app->rules);
+	registry_free(app->registry);
+	config_free(app->config);
+	options_done(&app->options);
+}
+
+int main(int argc, char **argv)
+{
+	struct app app = { 0 };
+	struct error err = { 0 };
+	enum exit_status status = EXIT_DONE;
+
+	if (!options_parse(&app.options, argc, argv, &err)) {
+		fprintf(stderr, "etw_exporter: %s\n", err.text);
+		status = EXIT_BAD_USAGE;
+	} else if (app.options.help) {
+		options_help(stdout);
+	} else if (app.options.version) {
+		printf("etw_exporter %s (revision %s, %s, %s)\n", version_number(),
+		       version_revision(), version_compiler(), version_arch());
+	} else if (!run(&app, &err)) {
+		fprintf(stderr, "etw_exporter: %s\n", err.text);
+		status = status_of(&err);
+	}
+	app_done(&app);
+	return status;
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Measures the release build and prints one line a figure: name, value, unit. Each value is the median of several runs.
+# Machines are noisy: compare figures of one run with each other, not with those of another day.
+# usage: bash tests/bench/run.sh [RUNS]
+set -euo pipefail
+
+runs=${1:-5}
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+bash .ci/deps-debian.sh
+cmake --preset release >/dev/null
+cmake --build --preset release >/dev/null
+bin=$PWD/build/release
+traces=$PWD/../shared/traces
+plain=build/bench/plain.etl
+mkdir -p build/bench
+
+line() { printf '%-46s %14s %s\n' "$1" "$2" "$3"; }
+
+# Median of the seconds that a command takes, the first run (which warms the file cache) left out.
+seconds() {
+	local i start end
+	for ((i = 0; i <= runs; i++)); do
+		start=$(date +%s%N)
+		"$@" >/dev/null
+		end=$(date +%s%N)
+		[ "$i" = 0 ] || echo $((end - start))
+	done | sort -n | awk '{ v[NR] = $1 } END { printf "%.6f\n", v[int((NR + 1) / 2)] / 1e9 }'
+}
+
+records_of() {
+	"$bin/etwtool" summary "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["records"])'
+}
+
+replay() { # name, recording
+	local records time
+	records=$(records_of "$2")
+	time=$(seconds "$bin/etw_exporter" --once --replay.file="$2")
+	line "replay.$1.seconds" "$time" s
+	line "replay.$1.rate" "$(awk -v n="$records" -v s="$time" 'BEGIN { printf "%.3f", n / s / 1e6 }')" Mrecords/s
+}
+
+[ -s "$plain" ] || "$bin/make_sample" --plain-size=1GiB "$plain" >/dev/null
+"$bin/make_sample" build/bench/sample.etl >/dev/null
+
+line startup.check_config "$(seconds "$bin/etw_exporter" --check-config | awk '{ printf "%.3f", $1 * 1e3 }')" ms
+replay sample build/bench/sample.etl
+replay plain_1GiB "$plain"
+if [ -f "$traces/net.4.5.2.x64.etl" ]; then
+	replay net.4.5.2.x64 "$traces/net.4.5.2.x64.etl"
+fi
+"$bin/etw_bench" counter
+for series in 10000 100000 1000000; do
+	"$bin/etw_bench" render "$series" "$runs"
+done
+"$bin/etw_bench" hist 100000 "$runs"
+"$bin/etw_bench" mem 1000000

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recordings through the whole flow: what is counted, under which names, and what several files and
+ * loops make of it.
+ */
+#include "replay.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/small_recording.h"
+#include "tests/support/wiring.h"
+
+enum { ROUNDS = 1000 };
+
+#define KERNEL ",provider=\"Windows Kernel\""
+
+static char path[64];
+static uint64_t records;
+
+static int make_recording(void **state)
+{
+	int file;
+
+	(void)state;
+	strcpy(path, "/tmp/etw_exporter_test_XXXXXX");
+	file = mkstemp(path);
+	if (file < 0) {
+		return -1;
+	}
+	close(file);
+	records = small_recording(path, ROUNDS);
+	return 0;
+}
+
+static int remove_recording(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static void run(struct wiring *wiring)
+{
+	struct error err = { 0 };
+
+	assert_true(replay_run(wiring->replay, &err));
+	assert_string_equal(err.text, "");
+}
+
+static void each_record_is_counted_once_and_has_one_outcome(void **state)
+{
+	const char *const paths[] = { path };
+	struct wiring wiring;
+	struct text page;
+
+	(void)state;
+	wiring_open(&wiring, paths, 1, false);
+	run(&wiring);
+	page = wiring_page(&wiring);
+	assert_int_equal(page_value(&page, "etw_events_total"), records);
+	assert_int_equal(page_value(&page, "etw_provider_events_total"), records);
+	assert_int_equal(page_value(&page, "etw_consumer_events_total"), records);
+	assert_int_equal(page_value(&page, "etw_consumer_records_total"), records);
+	text_free(&page);
+	wiring_close(&wiring);
+}
+
+static void bytes_stand_under_the_process_that_caused_them(void **state)
+{
+	const char *const paths[] = { path };
+	struct wiring wiring;
+	struct text page;
+
+	(void)state;
+	wiring_open(&wiring, paths, 1, false);
+	run(&wiring);
+	page = wiring_page(&wiring);
+	assert_int_equal(page_value(&page, "etw_file_written_bytes_total{process=\"alpha\"" KERNEL
+					   ",volume=\"HarddiskVolume3\"}"),
+			 ROUNDS * SMALL_WRITE_BYTES);
+	/* Only the rundown at the end names beta: the look-ahead has read it. */
+	assert_int_equal(page_value(&page,
+				    "etw_disk_process_read_bytes_total{process=\"beta\"" KERNEL
+				    ",disk=\"0\"}"),
+			 ROUNDS * SMALL_READ_BYTES);
+	assert_int_equal(page_value(&page, "etw_process_exits_total{process=\"gamma\"" KERNEL
+					   ",result=\"success\"}"),
+			 1);
+	assert_int_equal(page_value(&page, "etw_process_instances{process=\"alpha\"" KERNEL "}"),
+			 1);
+	assert_int_equal(page_value(&page, "etw_process_instances{process=\"beta\"" KERNEL "}"), 1);
+	assert_int_equal(page_value(&page, "etw_process_instances{process=\"gamma\"" KERNEL "}"),
+			 0);
+	text_free(&page);
+	wiring_close(&wiring);
+}
+
+static void a_second_recording_of_the_same_name_is_told_apart(void **state)
+{
+	const char *const paths[] = { path, path };
+	const char *name = strrchr(path, '/') + 1;
+	char line[256];
+	struct wiring wiring;
+	struct text page;
+
+	(void)state;
+	wiring_open(&wiring, paths, 2, false);
+	run(&wiring);
+	page = wiring_page(&wiring);
+	snprintf(line, sizeof line, "etw_session_events_lost_total{session=\"%s\"}", name);
+	assert_int_equal(page_value(&page, line), SMALL_LOST_EVENTS);
+	snprintf(line, sizeof line, "etw_session_events_lost_total{session=\"%s#2\"}", name);
+	assert_int_equal(page_value(&page, line), SMALL_LOST_EVENTS);
+	assert_int_equal(page_value(&page, "etw_events_total"), 2 * records);
+	/* The second recording is a machine of its own: its processes do not stand beside those of
+	 * the first. */
+	assert_int_equal(page_value(&page, "etw_process_instances"), 2);
+	assert_int_equal(page_value(&page, "etw_replay_finished"), 1);
+	assert_int_equal(page_value(&page, "etw_replay_progress_ratio"), 1);
+	text_free(&page);
+	wiring_close(&wiring);
+}
+
+static void without_a_pass_nothing_is_counted_or_lost_yet(void **state)
+{
+	const char *const paths[] = { path };
+	struct wiring wiring;
+	struct text page;
+
+	(void)state;
+	wiring_open(&wiring, paths, 1, false);
+	page = wiring_page(&wiring);
+	assert_false(replay_ready(wiring.replay));
+	assert_int_equal(page_value(&page, "etw_session_events_lost_total"), 0);
+	assert_int_equal(page_value(&page, "etw_session_up"), 0);
+	assert_int_equal(page_value(&page, "etw_replay_finished"), 0);
+	text_free(&page);
+	wiring_close(&wiring);
+}
+
+/* Waits on the books, not on the clock, until the recording has been passed over so many times. */
+static uint64_t wait_for_passes(struct wiring *wiring, unsigned passes)
+{
+	for (;;) {
+		struct text page = wiring_page(wiring);
+		uint64_t events = page_value(&page, "etw_events_total");
+
+		text_free(&page);
+		if (events != UINT64_MAX && events >= passes * records) {
+			return events;
+		}
+	}
+}
+
+static void a_loop_goes_on_counting_and_adds_losses_once(void **state)
+{
+	const char *const paths[] = { path };
+	struct wiring wiring;
+	struct text page;
+
+	(void)state;
+	wiring_open(&wiring, paths, 1, true);
+	assert_true(replay_start(wiring.replay, NULL));
+	assert_true(wait_for_passes(&wiring, 3) >= 3 * records);
+	assert_true(replay_ready(wiring.replay));
+	replay_stop(wiring.replay);
+	replay_join(wiring.replay);
+	page = wiring_page(&wiring);
+	assert_int_equal(page_value(&page, "etw_session_events_lost_total"), SMALL_LOST_EVENTS);
+	assert_int_equal(page_value(&page, "etw_consumer_records_total"),
+			 page_value(&page, "etw_events_total"));
+	assert_int_equal(page_value(&page, "etw_replay_finished"), 0);
+	text_free(&page);
+	wiring_close(&wiring);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_record_is_counted_once_and_has_one_outcome),
+		cmocka_unit_test(bytes_stand_under_the_process_that_caused_them),
+		cmocka_unit_test(a_second_recording_of_the_same_name_is_told_apart),
+		cmocka_unit_test(without_a_pass_nothing_is_counted_or_lost_yet),
+		cmocka_unit_test(a_loop_goes_on_counting_and_adds_losses_once),
+	};
+
+	return cmocka_run_group_tests(tests, make_recording, remove_recording);
+}
