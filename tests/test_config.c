@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+
+/* A folder for the files of one test. */
+static char folder[64];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/test_config_XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	rmdir(folder);
+	return 0;
+}
+
+static void path_in(char path[128], const char *name)
+{
+	snprintf(path, 128, "%s/%s", folder, name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	path_in(path, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void remove_file(const char *name)
+{
+	char path[128];
+
+	path_in(path, name);
+	remove(path);
+}
+
+static struct config *load(const char *text, struct error *err)
+{
+	struct config *config;
+	char path[128];
+
+	*err = (struct error){ 0 };
+	write_file("etw.yaml", text);
+	path_in(path, "etw.yaml");
+	config = config_load(path, err);
+	remove(path);
+	return config;
+}
+
+static struct config *load_good(const char *text)
+{
+	struct error err;
+	struct config *config = load(text, &err);
+
+	if (!config) {
+		fail_msg("%s", err.text);
+	}
+	return config;
+}
+
+/* What is behind "folder/etw.yaml:" in the error. */
+static void assert_refused(const char *text, const char *sentence)
+{
+	struct error err;
+	char start[128];
+
+	assert_null(load(text, &err));
+	snprintf(start, sizeof start, "%s/etw.yaml:", folder);
+	assert_memory_equal(err.text, start, strlen(start));
+	assert_string_equal(err.text + strlen(start), sentence);
+	assert_int_equal(err.code, ERROR_CONFIG);
+}
+
+static void assert_equal(const struct config *a, const struct config *b)
+{
+	assert_int_equal(a->switch_count, b->switch_count);
+	assert_int_equal(a->collector_file_count, b->collector_file_count);
+	assert_int_equal(a->include_process_count, b->include_process_count);
+	assert_int_equal(a->exclude_process_count, b->exclude_process_count);
+	assert_int_equal(a->dropped_event_count, b->dropped_event_count);
+	assert_memory_equal(&a->limits, &b->limits, sizeof a->limits);
+	assert_int_equal(a->lower_case_processes, b->lower_case_processes);
+	assert_int_equal(a->log_level, b->log_level);
+	assert_int_equal(a->log_format, b->log_format);
+	assert_int_equal(a->listen_address_count, b->listen_address_count);
+	for (size_t i = 0; i < a->listen_address_count; i++) {
+		assert_string_equal(a->listen_addresses[i], b->listen_addresses[i]);
+	}
+	assert_string_equal(a->telemetry_path, b->telemetry_path);
+}
+
+static void the_defaults_are_those_of_the_page(void **state)
+{
+	struct error err;
+	struct config *config = config_default(&err);
+
+	(void)state;
+	assert_non_null(config);
+	assert_string_equal(config->path, "");
+	assert_int_equal(config->switch_count, 0);
+	assert_int_equal(config->collector_file_count, 0);
+	assert_int_equal(config->include_process_count, 0);
+	assert_int_equal(config->exclude_process_count, 0);
+	assert_int_equal(config->dropped_event_count, 0);
+	assert_int_equal(config->limits.series_per_family, 2000);
+	assert_int_equal(config->limits.series, 200000);
+	assert_int_equal(config->limits.processes, 20000);
+	assert_int_equal(config->limits.threads, 200000);
+	assert_int_equal(config->limits.files, 200000);
+	assert_int_equal(config->limits.strings_bytes, 64 << 20);
+	assert_false(config->lower_case_processes);
+	assert_int_equal(config->log_level, LOG_INFO);
+	assert_int_equal(config->log_format, LOG_LOGFMT);
+	assert_int_equal(config->listen_address_count, 1);
+	assert_string_equal(config->listen_addresses[0], ":9189");
+	assert_string_equal(config->telemetry_path, "/metrics");
+	config_free(config);
+}
+
+static void the_shipped_file_says_the_defaults(void **state)
+{
+	struct error err;
+	struct config *shipped = config_load(SOURCE_DIR "/config/etw_exporter.yaml", &err);
+	struct config *built_in = config_default(&err);
+
+	(void)state;
+	assert_non_null(shipped);
+	assert_equal(shipped, built_in);
+	config_free(shipped);
+	config_free(built_in);
+}
+
+/* Every key of rules.md that is not (later) is a word of the shipped file. */
+static void the_shipped_file_has_every_key(void **state)
+{
+	static const char *const keys[] = {
+		"\ncollectors:",
+		"\ncollector_files:",
+		"\nfilters:",
+		"\n  processes:",
+		"\n    include:",
+		"\n    exclude:",
+		"\n  events:",
+		"\nlimits:",
+		"\n  series_per_family:",
+		"\n  series:",
+		"\n  threads:",
+		"\n  files:",
+		"\n  strings:",
+		"\nprocess_case:",
+		"\nsessions:",
+		"\nlog:",
+		"\n  level:",
+		"\n  format:",
+		"\nweb:",
+		"\n  listen_addresses:",
+		"\n  telemetry_path:",
+	};
+	static char text[16384];
+	FILE *file = fopen(SOURCE_DIR "/config/etw_exporter.yaml", "r");
+	size_t size;
+
+	(void)state;
+	assert_non_null(file);
+	size = fread(text, 1, sizeof text - 1, file);
+	text[size] = '\0';
+	fclose(file);
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		if (!strstr(text, keys[i])) {
+			fail_msg("no key %s", keys[i] + 1);
+		}
+	}
+}
+
+static void collectors_are_switched(void **state)
+{
+	struct config *config =
+		load_good("collectors: { disk: off, cpu: on, mine: true, file: false }\n");
+	static const bool on[] = { false, true, true, false };
+	static const char *const names[] = { "disk", "cpu", "mine", "file" };
+
+	(void)state;
+	assert_int_equal(config->switch_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(config->switches[i].collector, names[i]);
+		assert_int_equal(config->switches[i].on, on[i]);
+		assert_int_equal(config->switches[i].line, 1);
+	}
+	assert_int_equal(config->switches[1].column, 26);
+	config_free(config);
+}
+
+static void collector_files_are_found_beside_the_configuration(void **state)
+{
+	struct config *config;
+	char path[128];
+
+	(void)state;
+	write_file("b.yaml", "");
+	write_file("a.yaml", "");
+	write_file("c.txt", "");
+	write_file(".d.yaml", "");
+	config = load_good(
+		"collector_files: ['[ab].yaml', '*.none', '?.yaml', c.txt, /etc/mine.yaml]\n");
+	/* Brackets are no pattern; the file without one is taken as it is. */
+	assert_int_equal(config->collector_file_count, 5);
+	path_in(path, "[ab].yaml");
+	assert_string_equal(config->collector_files[0], path);
+	path_in(path, "a.yaml");
+	assert_string_equal(config->collector_files[1], path);
+	path_in(path, "b.yaml");
+	assert_string_equal(config->collector_files[2], path);
+	path_in(path, "c.txt");
+	assert_string_equal(config->collector_files[3], path);
+	assert_string_equal(config->collector_files[4], "/etc/mine.yaml");
+	config_free(config);
+	remove_file("a.yaml");
+	remove_file("b.yaml");
+	remove_file("c.txt");
+	remove_file(".d.yaml");
+}
+
+static void filters_keep_their_place(void **state)
+{
+	struct config *config =
+		load_good("filters:\n"
+			  "  processes: { include: ['.*', svc], exclude: ['^etw_exporter$'] }\n"
+			  "  events: [ { event: FileIo/QueryInfo }, { event: '*' } ]\n");
+
+	(void)state;
+	assert_int_equal(config->include_process_count, 2);
+	assert_string_equal(config->include_processes[1].text, "svc");
+	assert_int_equal(config->include_processes[1].line, 2);
+	assert_int_equal(config->include_processes[1].column, 32);
+	assert_int_equal(config->exclude_process_count, 1);
+	assert_string_equal(config->exclude_processes[0].text, "^etw_exporter$");
+	assert_int_equal(config->dropped_event_count, 2);
+	assert_string_equal(config->dropped_events[0].event, "FileIo/QueryInfo");
+	assert_int_equal(config->dropped_events[0].line, 3);
+	assert_int_equal(config->dropped_events[0].column, 22);
+	config_free(config);
+}
+
+static void limits_case_log_and_web_are_read(void **state)
+{
+	struct config *config = load_good("limits:\n"
+					  "  series_per_family: 1\n"
+					  "  series: 2\n"
+					  "  processes: 3\n"
+					  "  threads: 4\n"
+					  "  files: 5\n"
+					  "  strings: 1GiB\n"
+					  "process_case: lower\n"
+					  "sessions: {}\n"
+					  "log: { level: debug, format: json }\n"
+					  "web:\n"
+					  "  listen_addresses: ['127.0.0.1:0', '[::1]:9190']\n"
+					  "  telemetry_path: /m\n");
+
+	(void)state;
+	assert_int_equal(config->limits.series_per_family, 1);
+	assert_int_equal(config->limits.series, 2);
+	assert_int_equal(config->limits.processes, 3);
+	assert_int_equal(config->limits.threads, 4);
+	assert_int_equal(config->limits.files, 5);
+	assert_int_equal(config->limits.strings_bytes, 1 << 30);
+	assert_true(config->lower_case_processes);
+	assert_int_equal(config->log_level, LOG_DEBUG);
+	assert_int_equal(config->log_format, LOG_JSON);
+	assert_int_equal(config->listen_address_count, 2);
+	assert_string_equal(config->listen_addresses[0], "127.0.0.1:0");
+	assert_string_equal(config->listen_addresses[1], "[::1]:9190");
+	assert_string_equal(config->telemetry_path, "/m");
+	config_free(config);
+}
+
+static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *sentence;
+	} cases[] = {
+		{ "collector: {}\n", "1:1: unknown key 'collector'; did you mean 'collectors'?" },
+		{ "- a\n", "1:1: the configuration: expected a map, found a list" },
+		{ "collectors: [disk]\n", "1:13: collectors: expected a map, found a list" },
+		{ "collectors: { disk: maybe }\n",
+		  "1:21: disk: expected on or off, found 'maybe'" },
+		{ "collectors: { disk: on, disk: off }\n",
+		  "1:25: 'disk' stands twice, first in line 1" },
+		{ "collector_files: a.yaml\n",
+		  "1:18: collector_files: expected a list, found text" },
+		{ "schemas: [a.man]\n", "1:1: 'schemas' is not supported yet" },
+		{ "path_groups: []\n", "1:1: 'path_groups' is not supported yet" },
+		{ "sessions: { a: {} }\n", "1:1: 'sessions' is not supported yet" },
+		{ "sessions: [a]\n", "1:11: sessions: expected a map, found a list" },
+		{ "filters: { process: {} }\n",
+		  "1:12: unknown key 'process'; did you mean 'processes'?" },
+		{ "filters: { processes: { only: [] } }\n",
+		  "1:25: unknown key 'only'; known: include, exclude" },
+		{ "filters: { processes: { include: a } }\n",
+		  "1:34: include: expected a list, found text" },
+		{ "filters: { processes: { exclude: [[a]] } }\n",
+		  "1:35: exclude: expected text, found a list" },
+		{ "filters: { events: [FileIo/Read] }\n",
+		  "1:21: events: expected a map, found text" },
+		{ "filters: { events: [{}] }\n", "1:21: events: 'event' is missing" },
+		{ "filters: { events: [{ event: a, x: 1 }] }\n",
+		  "1:33: unknown key 'x'; known: event" },
+		{ "limits: { series_per_famly: 1 }\n",
+		  "1:11: unknown key 'series_per_famly'; did you mean 'series_per_family'?" },
+		{ "limits: { series: 0 }\n", "1:19: series: 0 is not from 1 to 100000000" },
+		{ "limits: { threads: many }\n", "1:20: threads: 'many' is not a number" },
+		{ "limits: { strings: 1KiB }\n",
+		  "1:20: strings: 1KiB is not from 65536 to 68719476736" },
+		{ "limits: { strings: 64MB }\n",
+		  "1:20: strings: '64MB' is not a size such as 64MiB" },
+		{ "process_case: upper\n",
+		  "1:15: unknown process_case 'upper'; known: keep, lower" },
+		{ "log: { level: loud }\n", "1:15: level: expected debug, info, warning or error" },
+		{ "log: { format: xml }\n", "1:16: format: expected logfmt or json" },
+		{ "log: { colour: on }\n", "1:8: unknown key 'colour'; known: level, format" },
+		{ "web: { listen_addresses: [] }\n",
+		  "1:26: listen_addresses: at least one is needed" },
+		{ "web: { listen_addresses: ['9189'] }\n",
+		  "1:27: '9189' is not an address such as :9189 or [::1]:9189" },
+		{ "web: { listen_addresses: [':65536'] }\n",
+		  "1:27: ':65536' is not an address such as :9189 or [::1]:9189" },
+		{ "web: { listen_addresses: ['::1:9189'] }\n",
+		  "1:27: '::1:9189' is not an address such as :9189 or [::1]:9189" },
+		{ "web: { telemetry_path: metrics }\n",
+		  "1:24: 'metrics' is not a path such as /metrics" },
+		{ "web: { telemetry_path: / }\n", "1:24: '/' is not a path such as /metrics" },
+		{ "web: { telemetry_path: /-/ready }\n",
+		  "1:24: '/-/ready' is not a path such as /metrics" },
+		{ "web: { tls: on }\n",
+		  "1:8: unknown key 'tls'; known: listen_addresses, telemetry_path" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_refused(cases[i].text, cases[i].sentence);
+	}
+}
+
+static void a_missing_file_is_named(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	assert_null(config_load("/nowhere/etw.yaml", &err));
+	assert_memory_equal(err.text, "/nowhere/etw.yaml: ", 19);
+	config_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_defaults_are_those_of_the_page),
+		cmocka_unit_test(the_shipped_file_says_the_defaults),
+		cmocka_unit_test(the_shipped_file_has_every_key),
+		cmocka_unit_test(collectors_are_switched),
+		cmocka_unit_test(collector_files_are_found_beside_the_configuration),
+		cmocka_unit_test(filters_keep_their_place),
+		cmocka_unit_test(limits_case_log_and_web_are_read),
+		cmocka_unit_test(what_is_not_on_the_page_is_refused_at_its_place),
+		cmocka_unit_test(a_missing_file_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
