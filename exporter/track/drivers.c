@@ -83,10 +83,10 @@ static uint32_t base_name_label(struct drivers *drivers, const char *path, size_
 	for (size_t i = 0; i < size; i++) {
 		text_add_char(&name, ascii_lower(path[i]));
 	}
-	label = name.failed ? INTERN_NONE :
+	label = name.failed ? INTERN_FULL :
 			      intern_add(registry_strings(drivers->registry), name.data, name.size);
 	text_free(&name);
-	return label;
+	return label == INTERN_FULL ? registry_other(drivers->registry) : label;
 }
 
 /* Makes room for one more in an array that doubles. */
@@ -185,26 +185,32 @@ void drivers_tell(struct drivers *drivers, enum lifetime_change change, uint64_t
 	timeline_tell(&drivers->timeline, change, base, time, number + 1);
 }
 
+/* Images may follow one another in one place: the one that was there at the time, else one that was
+ * there before, else one that came later. */
+static unsigned rank_of(const struct lifetime *instance, int64_t time)
+{
+	if (instance->start > time) {
+		return 1;
+	}
+	return instance->end < time ? 2 : 3;
+}
+
 uint32_t drivers_label(struct drivers *drivers, uint64_t address, int64_t time)
 {
+	uint32_t at = bases_up_to(drivers, address);
 	uint32_t label = INTERN_NONE;
-	uint32_t at;
+	unsigned best = 0;
 
-	at = bases_up_to(drivers, address);
 	for (unsigned back = 0; at > 0 && back < BACK; back++) {
 		uint64_t base = drivers->bases[--at];
 		const struct lifetime *instance =
 			lifetimes_at(&drivers->timeline.table, base, time);
+		const struct driver_image *image =
+			instance && instance->value ? &drivers->images[instance->value - 1] : NULL;
 
-		if (!instance || instance->value == 0 ||
-		    address - base >= drivers->images[instance->value - 1].size) {
-			continue;
-		}
-		if (instance->end >= time) {
-			return drivers->images[instance->value - 1].label;
-		}
-		if (label == INTERN_NONE) {
-			label = drivers->images[instance->value - 1].label;
+		if (image && address - base < image->size && rank_of(instance, time) > best) {
+			best = rank_of(instance, time);
+			label = image->label;
 		}
 	}
 	return label;

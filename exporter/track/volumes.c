@@ -82,11 +82,18 @@ void volumes_done(struct volumes *volumes)
 	volumes->count = 0;
 }
 
+static uint32_t label_of(const struct volumes *volumes, const char *text, size_t size)
+{
+	uint32_t label = intern_add(registry_strings(volumes->registry), text, size);
+
+	return label == INTERN_FULL ? registry_other(volumes->registry) : label;
+}
+
 static uint32_t drive_label(const struct volumes *volumes, char drive)
 {
 	const char text[2] = { drive, ':' };
 
-	return intern_add(registry_strings(volumes->registry), text, sizeof text);
+	return label_of(volumes, text, sizeof text);
 }
 
 uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size)
@@ -105,7 +112,7 @@ uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t s
 		size_t name_size = end ? (size_t)(end - name) : size - DEVICE_SIZE;
 
 		if (name_size > 0) {
-			return intern_add(registry_strings(volumes->registry), name, name_size);
+			return label_of(volumes, name, name_size);
 		}
 	} else {
 		if (text_starts_nocase(path, size, dos_devices, DOS_DEVICES_SIZE)) {

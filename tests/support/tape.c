@@ -215,6 +215,28 @@ static void check(struct player *player, const struct tape_event *event)
 	check_times(player, event);
 }
 
+static void ask_all(struct player *player)
+{
+	struct tracker *tracker = player->tracker;
+	uint64_t ns;
+	uint8_t opcode;
+	uint32_t id;
+	size_t size;
+
+	assert_non_null(label(player, tracker_process(tracker, &id)));
+	assert_non_null(label(player, tracker_of_process(tracker)));
+	assert_non_null(label(player, tracker_old_process(tracker)));
+	assert_non_null(label(player, tracker_volume(tracker)));
+	assert_non_null(label(player, tracker_driver(tracker)));
+	tracker_path(tracker, &size);
+	tracker_duration(tracker, &ns);
+	tracker_on_cpu(tracker, &ns);
+	tracker_ready(tracker, &ns);
+	tracker_started(tracker, &opcode);
+	tracker_instance(tracker);
+	tracker_ended_instance(tracker);
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct tape_event *const *a = left, *const *b = right;
@@ -269,6 +291,9 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 		tracker_observe(player->tracker, &sorted[i]->record,
 				kind_of(player, kinds, &sorted[i]->record));
 		check(player, sorted[i]);
+		if (player->ask_all) {
+			ask_all(player);
+		}
 	}
 	kinds_each(kinds, release, NULL);
 	kinds_free(kinds);

@@ -78,6 +78,7 @@ struct player {
 	struct writer *writer;
 	struct source_clock clock;
 	struct tracker *tracker;
+	bool ask_all; /* everything about every record, whatever the answer */
 };
 
 void player_init(struct player *player, const struct tracker_options *wanted);

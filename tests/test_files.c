@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names and volumes of files: etl-format.md section 16.3, sentence by sentence.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/tape.h"
+#include "track/files.h"
+#include "track/volumes.h"
+
+static const struct tracker_options files_only = { .files_wanted = true };
+
+enum { LINES = 16 };
+
+/*
+ * A line is "TIME OPCODE KEY OBJECT PATH". Opcodes 0, 32, 35, 36 name KEY, 64 names OBJECT, the
+ * others ask for the path of KEY and OBJECT ("." for none). Lines stand in file order.
+ */
+struct story {
+	const char *name;
+	const char *lines[LINES];
+	enum passes passes;
+};
+
+static void put_line(struct tape *tape, const char *line)
+{
+	static char paths[LINES][128];
+	char *path = paths[tape->count % LINES];
+	struct tape_event *event;
+	long time;
+	unsigned opcode, key, object;
+
+	assert_int_equal(sscanf(line, "%ld %u %u %u %127s", &time, &opcode, &key, &object, path),
+			 5);
+	if (strcmp(path, ".") == 0) {
+		path[0] = 0;
+	}
+	if (opcode < 64) {
+		payload_pointer(&tape->payload, key);
+		payload_wstring(&tape->payload, path);
+		tape_add(tape, "FileIo", (uint8_t)opcode, 2, time);
+	} else if (opcode == 64) {
+		payload_pointer(&tape->payload, 0x9999);
+		payload_pointer(&tape->payload, object);
+		payload_zeros(&tape->payload, 16);
+		payload_wstring(&tape->payload, path);
+		event = tape_add(tape, "FileIo", 64, 3, time);
+		event->path = path; /* a create is about the file it names */
+	} else {
+		event = tape_zeros(tape, "FileIo", (uint8_t)opcode, 3, time);
+		tape_poke(event, "FileKey", key);
+		tape_poke(event, "FileObject", object);
+		event->path = path;
+	}
+}
+
+static void a_read_finds_its_file(void **state)
+{
+	static const struct story stories[] = {
+		{ "by key: named", { "1 0 7 0 a", "2 67 7 9 a" }, TWO_PASSES },
+		{ "by key: created", { "1 32 7 0 a", "2 67 7 9 a" }, TWO_PASSES },
+		{ "by key: rundown at the end", { "2 67 7 9 a", "90 36 7 0 a" }, TWO_PASSES },
+		{ "by key: delete without a create",
+		  { "2 68 7 9 a", "5 35 7 0 a", "6 68 7 9 a" },
+		  TWO_PASSES },
+		{ "a key used again",
+		  { "1 32 7 0 a", "5 35 7 0 a", "9 32 7 0 b", "2 67 7 0 a", "5 67 7 0 a",
+		    "8 67 7 0 a", "9 67 7 0 b" },
+		  TWO_PASSES },
+		{ "a key used again without a delete",
+		  { "1 32 7 0 a", "9 32 7 0 b", "8 67 7 0 a", "9 67 7 0 b" },
+		  TWO_PASSES },
+		{ "a name record leaves an open instance",
+		  { "1 32 7 0 a", "5 0 7 0 b", "6 67 7 0 a" },
+		  TWO_PASSES },
+		{ "after a delete it begins a new one at the end of the old",
+		  { "1 32 7 0 a", "5 35 7 0 a", "9 36 7 0 b", "4 67 7 0 a", "5 67 7 0 b",
+		    "7 67 7 0 b" },
+		  TWO_PASSES },
+		{ "by object, when no key is named", { "1 64 0 9 a", "2 67 7 9 a" }, TWO_PASSES },
+		{ "each create opens anew",
+		  { "1 64 0 9 a", "5 64 0 9 b", "2 67 7 9 a", "5 67 7 9 b", "6 67 7 9 b" },
+		  TWO_PASSES },
+		{ "cleanup and close end nothing",
+		  { "1 64 0 9 a", "2 65 7 9 a", "3 66 7 9 a", "4 67 7 9 a" },
+		  TWO_PASSES },
+		{ "the key is right when both are named",
+		  { "1 64 0 9 a", "1 32 7 0 b", "2 67 7 9 b" },
+		  TWO_PASSES },
+		{ "even when the key is named last",
+		  { "1 64 0 9 a", "2 67 7 9 b", "90 36 7 0 b" },
+		  TWO_PASSES },
+		{ "a key named with nothing names nothing",
+		  { "1 32 7 0 .", "1 64 0 9 a", "2 67 7 9 a" },
+		  TWO_PASSES },
+		{ "keys and objects are two worlds",
+		  { "1 64 0 7 a", "2 67 7 9 .", "3 67 9 7 a" },
+		  TWO_PASSES },
+		{ "key 0 and object 0 are keys as others",
+		  { "1 32 0 0 a", "2 67 0 0 a" },
+		  TWO_PASSES },
+		{ "nobody names it", { "2 67 7 9 ." }, TWO_PASSES },
+		{ "other operations too",
+		  { "1 32 7 0 a", "2 70 7 9 a", "2 71 7 9 a", "2 73 7 9 a" },
+		  TWO_PASSES },
+		{ "before its create an object has the first name",
+		  { "1 67 7 9 a", "5 64 0 9 a" },
+		  TWO_PASSES },
+		{ "read once: what came before counts",
+		  { "1 67 7 9 .", "2 36 7 0 a", "3 67 7 9 a" },
+		  ONE_PASS },
+	};
+	struct tape tape;
+
+	(void)state;
+	tape_init(&tape, 8);
+	for (size_t i = 0; i < sizeof stories / sizeof stories[0]; i++) {
+		struct player player;
+
+		print_message("  %s\n", stories[i].name);
+		player_init(&player, &files_only);
+		tape_rewind(&tape);
+		for (unsigned line = 0; line < LINES && stories[i].lines[line]; line++) {
+			put_line(&tape, stories[i].lines[line]);
+		}
+		player_play(&player, &tape, stories[i].passes);
+		tracker_reset(player.tracker);
+		player_play(&player, &tape, stories[i].passes);
+		player_done(&player);
+	}
+	tape_done(&tape);
+}
+
+struct mapping {
+	const char *nt;
+	const char *dos;
+};
+
+static void a_path_has_the_volume_of_section_16_3(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *path;
+		const char *volume;
+		struct mapping mappings[5];
+	} cases[] = {
+		{ "mapped",
+		  "\\Device\\HarddiskVolume2\\x\\y",
+		  "C:",
+		  { { "\\Device\\HarddiskVolume2\\", "C:\\" } } },
+		{ "mapped without backslashes",
+		  "\\Device\\HarddiskVolume2\\x",
+		  "C:",
+		  { { "\\Device\\HarddiskVolume2", "C:" } } },
+		{ "the volume itself",
+		  "\\Device\\HarddiskVolume2",
+		  "C:",
+		  { { "\\Device\\HarddiskVolume2\\", "C:\\" } } },
+		{ "only up to a backslash",
+		  "\\Device\\HarddiskVolume25\\x",
+		  "HarddiskVolume25",
+		  { { "\\Device\\HarddiskVolume2\\", "C:\\" } } },
+		{ "letters without case, the drive in upper case",
+		  "\\DEVICE\\harddiskvolume2\\x",
+		  "D:",
+		  { { "\\Device\\HarddiskVolume2\\", "d:\\" } } },
+		{ "the longest one, whatever their order",
+		  "\\Device\\HarddiskVolume2\\mount\\x",
+		  "E:",
+		  { { "\\Device\\HarddiskVolume2\\", "C:\\" },
+		    { "\\Device\\HarddiskVolume2\\mount\\", "E:\\" } } },
+		{ "the longest one, told first",
+		  "\\Device\\HarddiskVolume2\\mount\\x",
+		  "E:",
+		  { { "\\Device\\HarddiskVolume2\\mount\\", "E:\\" },
+		    { "\\Device\\HarddiskVolume2\\", "C:\\" } } },
+		{ "beside the longest one",
+		  "\\Device\\HarddiskVolume2\\mounted\\x",
+		  "C:",
+		  { { "\\Device\\HarddiskVolume2\\mount\\", "E:\\" },
+		    { "\\Device\\HarddiskVolume2\\", "C:\\" } } },
+		{ "mappings to no drive do not count",
+		  "\\Device\\Mup\\server\\share",
+		  "Mup",
+		  { { "\\Device\\Mup\\", "\\\\" },
+		    { "\\??\\", "" },
+		    { "\\Device\\Mup\\server\\", "1:\\" } } },
+		{ "SystemRoot can be mapped",
+		  "\\SystemRoot\\x",
+		  "C:",
+		  { { "\\SystemRoot\\", "C:\\Windows\\" } } },
+		{ "an empty native path maps nothing",
+		  "\\x",
+		  "_unknown",
+		  { { "\\", "C:\\" }, { "", "D:\\" } } },
+		{ "told twice, the later one holds",
+		  "\\Device\\A\\x",
+		  "D:",
+		  { { "\\Device\\A\\", "C:" }, { "\\device\\a", "D:" } } },
+		{ "a device", "\\Device\\HarddiskVolume3\\x", "HarddiskVolume3", { { 0 } } },
+		{ "a device alone", "\\Device\\HarddiskVolume3", "HarddiskVolume3", { { 0 } } },
+		{ "a device in another case", "\\dEVICE\\Abc\\x", "Abc", { { 0 } } },
+		{ "a device without a name", "\\Device\\", "_unknown", { { 0 } } },
+		{ "a device with an empty name", "\\Device\\\\x", "_unknown", { { 0 } } },
+		{ "a drive", "c:\\x", "C:", { { 0 } } },
+		{ "a drive alone", "C:", "C:", { { 0 } } },
+		{ "a drive of the DOS devices", "\\??\\d:\\x", "D:", { { 0 } } },
+		{ "mapped before the drive", "C:\\mount\\x", "E:", { { "C:\\mount", "E:" } } },
+		{ "no letter", "1:\\x", "_unknown", { { 0 } } },
+		{ "the DOS devices without a drive", "\\??\\Volume{1}\\x", "_unknown", { { 0 } } },
+		{ "something else", "\\SystemRoot\\x", "_unknown", { { 0 } } },
+		{ "no backslash in front", "Device\\HarddiskVolume3\\x", "_unknown", { { 0 } } },
+		{ "empty", "", "_unknown", { { 0 } } },
+		{ "other letters keep their case",
+		  "\\Device\\\xc3\x84\\x",
+		  "\xc3\x84",
+		  { { "\\Device\\\xc3\xa4\\", "C:" } } },
+	};
+	static const struct registry_limits limits;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct registry *registry = registry_new(&limits, NULL);
+		struct volumes volumes;
+		uint32_t label;
+
+		print_message("  %s\n", cases[i].name);
+		volumes_init(&volumes, registry);
+		for (const struct mapping *mapping = cases[i].mappings; mapping->nt; mapping++) {
+			volumes_map(&volumes, mapping->nt, strlen(mapping->nt), mapping->dos,
+				    strlen(mapping->dos));
+		}
+		label = volumes_label(&volumes, cases[i].path, strlen(cases[i].path));
+		assert_string_equal(intern_text(registry_strings(registry), label, NULL),
+				    cases[i].volume);
+		volumes_done(&volumes);
+		registry_free(registry);
+	}
+}
+
+static void put_mapping(struct tape *tape, int64_t time, const char *nt, const char *dos)
+{
+	payload_wstring(&tape->payload, nt);
+	payload_wstring(&tape->payload, dos);
+	tape_add(tape, "SysConfig", 35, 0, time);
+}
+
+static void put_file(struct tape *tape, int64_t time, uint64_t key, const char *path)
+{
+	payload_pointer(&tape->payload, key);
+	payload_wstring(&tape->payload, path);
+	tape_add(tape, "FileIo", 32, 2, time);
+}
+
+static struct tape_event *ask_volume(struct tape *tape, int64_t time, uint64_t key,
+				     const char *volume)
+{
+	struct tape_event *event = tape_zeros(tape, "FileIo", 68, 3, time);
+
+	tape_poke(event, "FileKey", key);
+	event->volume = volume;
+	return event;
+}
+
+static void mappings_hold_for_the_whole_trace_wherever_they_stand(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &files_only);
+	tape_init(&tape, 4);
+	put_file(&tape, 1, 7, "\\Device\\HarddiskVolume2\\x");
+	ask_volume(&tape, 2, 7, "C:");
+	put_mapping(&tape, 900, "\\Device\\HarddiskVolume2\\", "C:\\");
+	ask_volume(&tape, 950, 7, "C:");
+	player_play(&player, &tape, TWO_PASSES);
+	/* Without a look-ahead they hold from then on. */
+	tracker_reset(player.tracker);
+	tape.events[1].volume = "HarddiskVolume2";
+	player_play(&player, &tape, ONE_PASS);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void a_file_without_a_name_has_an_unknown_volume_and_no_path(void **state)
+{
+	struct player player;
+	struct tape tape;
+	struct tape_event *event;
+
+	(void)state;
+	player_init(&player, &files_only);
+	tape_init(&tape, 8);
+	ask_volume(&tape, 1, 7, "_unknown")->path = "";
+	event = tape_header(&tape, 2, 1, 1); /* nor has an event that is about no file */
+	event->volume = "_unknown";
+	event->path = "";
+	event = ask_volume(&tape, 3, 7, "_unknown"); /* nor one that ends before its key */
+	event->record.payload_size = 8;
+	player_play(&player, &tape, TWO_PASSES);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void disk_transfers_name_the_file_by_its_key(void **state)
+{
+	struct player player;
+	struct tape tape;
+	struct tape_event *event;
+
+	(void)state;
+	player_init(&player, &files_only);
+	tape_init(&tape, 8);
+	put_file(&tape, 1, 7, "\\Device\\HarddiskVolume2\\x");
+	event = tape_zeros(&tape, "DiskIo", 10, 3, 5);
+	tape_poke(event, "FileObject", 7);
+	event->path = "\\Device\\HarddiskVolume2\\x";
+	player_play(&player, &tape, TWO_PASSES);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void lone_surrogates_in_a_path_become_replacement_characters(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &files_only);
+	tape_init(&tape, 8);
+	payload_pointer(&tape.payload, 7);
+	payload_u16(&tape.payload, 'C');
+	payload_u16(&tape.payload, ':');
+	payload_u16(&tape.payload, 0xd800);
+	tape_add(&tape, "FileIo", 32, 2, 1);
+	ask_volume(&tape, 2, 7, "C:")->path = "C:\xef\xbf\xbd";
+	player_play(&player, &tape, TWO_PASSES);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void when_paths_no_longer_fit_volumes_are_still_known(void **state)
+{
+	enum { FILES = 500 };
+	static const struct tracker_options little = { .files_wanted = true,
+						       .strings_bytes = 4096 };
+
+	(void)state;
+	for (unsigned passes = ONE_PASS; passes <= TWO_PASSES; passes++) {
+		struct player player;
+		struct tape tape;
+		char path[64];
+
+		player_init(&player, &little);
+		tape_init(&tape, 8);
+		put_mapping(&tape, 1, "\\Device\\HarddiskVolume2\\", "C:\\");
+		for (uint64_t i = 1; i <= FILES; i++) {
+			snprintf(path, sizeof path, "\\Device\\HarddiskVolume%u\\%u",
+				 (unsigned)(i % 4), (unsigned)i);
+			put_file(&tape, (int64_t)i, i, path);
+			ask_volume(&tape, (int64_t)i, i,
+				   i % 4 == 2 ? "C:" :
+				   i % 4 == 3 ? "HarddiskVolume3" :
+				   i % 4 == 1 ? "HarddiskVolume1" :
+						"HarddiskVolume0");
+		}
+		ask_volume(&tape, FILES + 1, FILES, "HarddiskVolume0")->path = "";
+		player_play(&player, &tape, (enum passes)passes);
+		tape_done(&tape);
+		player_done(&player);
+	}
+}
+
+static void what_decides_the_volume_is_the_start_of_the_path(void **state)
+{
+	static const struct {
+		const char *path;
+		const char *prefix;
+	} cases[] = {
+		{ "\\Device\\HarddiskVolume3\\a\\b", "\\Device\\HarddiskVolume3" },
+		{ "\\Device\\HarddiskVolume3", "\\Device\\HarddiskVolume3" },
+		{ "\\??\\C:\\a\\b", "\\??\\C:" },
+		{ "C:\\a\\b", "C:" },
+		{ "C:", "C:" },
+		{ "\\", "\\" },
+		{ "", "" },
+		{ "a", "a" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(volumes_prefix(cases[i].path, strlen(cases[i].path)),
+				 strlen(cases[i].prefix));
+	}
+}
+
+static void a_file_that_nobody_wants_is_not_tracked(void **state)
+{
+	static const struct tracker_options none;
+	struct player player;
+	struct tape tape;
+	struct tracker_statistics statistics;
+
+	(void)state;
+	player_init(&player, &none);
+	tape_init(&tape, 8);
+	put_file(&tape, 1, 7, "\\Device\\HarddiskVolume2\\x");
+	ask_volume(&tape, 2, 7, "_unknown");
+	player_play(&player, &tape, TWO_PASSES);
+	tracker_statistics(player.tracker, &statistics);
+	assert_int_equal(statistics.entries[TABLE_FILE], 0);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_read_finds_its_file),
+		cmocka_unit_test(a_path_has_the_volume_of_section_16_3),
+		cmocka_unit_test(mappings_hold_for_the_whole_trace_wherever_they_stand),
+		cmocka_unit_test(a_file_without_a_name_has_an_unknown_volume_and_no_path),
+		cmocka_unit_test(disk_transfers_name_the_file_by_its_key),
+		cmocka_unit_test(lone_surrogates_in_a_path_become_replacement_characters),
+		cmocka_unit_test(when_paths_no_longer_fit_volumes_are_still_known),
+		cmocka_unit_test(what_decides_the_volume_is_the_start_of_the_path),
+		cmocka_unit_test(a_file_that_nobody_wants_is_not_tracked),
+	};
+
+	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * State gauges: processes and threads alive, disks, program files.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/support/tape.h"
+
+static const struct tracker_options gauges = { .process_gauges = true,
+					       .disk_info = true,
+					       .image_info = true };
+
+#define LABELS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static int64_t instances(struct player *player, const char *process)
+{
+	return player_gauge(player, "etw_process_instances", LABELS(process, "Windows Kernel"));
+}
+
+static int64_t threads(struct player *player, const char *process)
+{
+	return player_gauge(player, "etw_process_threads", LABELS(process, "Windows Kernel"));
+}
+
+/* A step: one record, then what the gauges of one process must read. */
+struct step {
+	char what; /* + = - of a process, s r e (start, rundown, end) of a thread */
+	uint32_t id;
+	const char *name; /* of the process; threads: NULL */
+	uint32_t owner;   /* threads */
+	const char *process;
+	int64_t instances;
+	int64_t threads;
+};
+
+enum { STEPS = 12 };
+
+static void put_step(struct tape *tape, const struct step *step, int64_t time)
+{
+	static const struct {
+		char what;
+		uint8_t opcode;
+	} opcodes[] = { { '+', 1 }, { '=', 3 }, { '-', 2 }, { 's', 1 }, { 'r', 3 }, { 'e', 2 } };
+
+	for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++) {
+		if (opcodes[i].what != step->what) {
+			continue;
+		}
+		if (step->name) {
+			tape_process(tape, opcodes[i].opcode, time, step->id, step->name);
+		} else {
+			tape_thread(tape, opcodes[i].opcode, time, step->id, step->owner);
+		}
+	}
+}
+
+static void alive_is_what_was_started_or_known_and_not_stopped(void **state)
+{
+	static const struct {
+		const char *name;
+		struct step steps[STEPS];
+	} stories[] = {
+		{ "start and stop",
+		  { { '+', 7, "a.exe", 0, "a", 1, 0 }, { '-', 7, "a.exe", 0, "a", 0, 0 } } },
+		{ "rundown, twice",
+		  { { '=', 7, "a.exe", 0, "a", 1, 0 }, { '=', 7, "a.exe", 0, "a", 1, 0 } } },
+		{ "several of one name",
+		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
+		    { '+', 8, "A.EXE", 0, "a", 2, 0 },
+		    { '-', 7, "a.exe", 0, "a", 1, 0 } } },
+		{ "a stop of nobody takes nothing away",
+		  { { '-', 7, "a.exe", 0, "a", 0, 0 }, { '+', 8, "a.exe", 0, "a", 1, 0 } } },
+		{ "the id begins anew although the stop was lost",
+		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
+		    { '+', 7, "b.exe", 0, "a", 0, 0 },
+		    { '-', 7, "b.exe", 0, "b", 0, 0 } } },
+		{ "a rundown of another name does not rename who is alive",
+		  { { '+', 7, "a.exe", 0, "a", 1, 0 }, { '=', 7, "b.exe", 0, "a", 1, 0 } } },
+		{ "threads",
+		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
+		    { 's', 70, NULL, 7, "a", 1, 1 },
+		    { 's', 71, NULL, 7, "a", 1, 2 },
+		    { 'r', 71, NULL, 7, "a", 1, 2 },
+		    { 'e', 70, NULL, 7, "a", 1, 1 },
+		    { 'e', 70, NULL, 7, "a", 1, 1 } } },
+		{ "a thread id begins anew in another process",
+		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
+		    { '+', 8, "b.exe", 0, "b", 1, 0 },
+		    { 's', 70, NULL, 7, "a", 1, 1 },
+		    { 's', 70, NULL, 8, "a", 1, 0 },
+		    { 'r', 70, NULL, 7, "b", 1, 1 } } },
+		{ "threads stand under whoever has the owner's id",
+		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
+		    { 's', 70, NULL, 7, "a", 1, 1 },
+		    { '-', 7, "a.exe", 0, "a", 0, 1 },
+		    { '+', 7, "b.exe", 0, "a", 0, 0 },
+		    { 'r', 70, NULL, 7, "b", 1, 1 },
+		    { 'e', 70, NULL, 7, "b", 1, 0 } } },
+		{ "thread 0 counts once, under Idle",
+		  { { 'r', 0, NULL, 0, "Idle", 0, 1 }, { 'r', 0, NULL, 0, "Idle", 0, 1 } } },
+		{ "an owner that nobody named", { { 's', 70, NULL, 9, "_unknown", 0, 1 } } },
+	};
+	struct tape tape;
+
+	(void)state;
+	tape_init(&tape, 8);
+	for (size_t i = 0; i < sizeof stories / sizeof stories[0]; i++) {
+		print_message("  %s\n", stories[i].name);
+		for (unsigned steps = 1; steps <= STEPS && stories[i].steps[steps - 1].what;
+		     steps++) {
+			const struct step *last = &stories[i].steps[steps - 1];
+
+			/* The future, which a look-ahead knows, changes nothing: both must agree.
+			 */
+			for (unsigned passes = ONE_PASS; passes <= TWO_PASSES; passes++) {
+				struct player player;
+
+				player_init(&player, &gauges);
+				tape_rewind(&tape);
+				for (unsigned step = 0; step < steps; step++) {
+					put_step(&tape, &stories[i].steps[step], step + 1);
+				}
+				player_play(&player, &tape, (enum passes)passes);
+				assert_int_equal(instances(&player, last->process),
+						 last->instances);
+				assert_int_equal(threads(&player, last->process), last->threads);
+				tracker_reset(player.tracker);
+				assert_int_equal(instances(&player, last->process), 0);
+				assert_int_equal(threads(&player, last->process), 0);
+				player_done(&player);
+			}
+		}
+	}
+	tape_done(&tape);
+}
+
+static void a_name_that_comes_late_moves_what_was_counted(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &gauges);
+	tape_init(&tape, 8);
+	tape_process(&tape, 1, 1, 7, "");
+	tape_thread(&tape, 1, 2, 70, 7);
+	player_play(&player, &tape, ONE_PASS);
+	assert_int_equal(instances(&player, "_unknown"), 1);
+	assert_int_equal(threads(&player, "_unknown"), 1);
+	tape_rewind(&tape);
+	tape_process(&tape, 4, 9, 7, "a.exe");
+	player_play(&player, &tape, ONE_PASS);
+	assert_int_equal(instances(&player, "_unknown"), 0);
+	assert_int_equal(threads(&player, "_unknown"), 0);
+	assert_int_equal(instances(&player, "a"), 1);
+	assert_int_equal(threads(&player, "a"), 1);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void gauges_that_nobody_asked_for_do_not_exist(void **state)
+{
+	static const struct tracker_options none;
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &none);
+	tape_init(&tape, 8);
+	tape_process(&tape, 1, 1, 7, "a.exe");
+	tape_thread(&tape, 1, 2, 70, 7);
+	tape_poke(tape_zeros(&tape, "SystemConfig", 11, 2, 3), "DiskNumber", 0);
+	player_play(&player, &tape, TWO_PASSES);
+	tracker_reset(player.tracker);
+	assert_null(registry_find_family(player.registry, "etw_process_instances"));
+	assert_null(registry_find_family(player.registry, "etw_process_threads"));
+	assert_null(registry_find_family(player.registry, "etw_disk_info"));
+	assert_null(registry_find_family(player.registry, "etw_process_image_info"));
+	tape_done(&tape);
+	player_done(&player);
+}
+
+/* ---- disks ---- */
+
+static void put_disk(struct tape *tape, int64_t time, uint32_t disk, uint32_t bytes_per_sector,
+		     const char *model)
+{
+	payload_u32(&tape->payload, disk);
+	payload_u32(&tape->payload, bytes_per_sector);
+	payload_zeros(&tape->payload, 32);
+	payload_wchars(&tape->payload, model, 256);
+	payload_zeros(&tape->payload, 18);
+	tape_add(tape, "SystemConfig", 11, 2, time);
+}
+
+static void put_partition(struct tape *tape, int64_t time, uint32_t disk, uint32_t partition,
+			  const char *drive, const char *file_system)
+{
+	payload_zeros(&tape->payload, 16);
+	payload_u32(&tape->payload, disk);
+	payload_zeros(&tape->payload, 8);
+	payload_wchars(&tape->payload, drive, 4);
+	payload_zeros(&tape->payload, 4);
+	payload_u32(&tape->payload, partition);
+	payload_zeros(&tape->payload, 28);
+	payload_wchars(&tape->payload, file_system, 16);
+	payload_zeros(&tape->payload, 8);
+	tape_add(tape, "SystemConfig", 12, 2, time);
+}
+
+static void disks_and_their_volumes_are_described(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &gauges);
+	tape_init(&tape, 8);
+	put_disk(&tape, 1, 0, 512, "  Virtual HD  ");
+	put_disk(&tape, 1, 1, 4096, "");
+	put_disk(&tape, 1, 4000000000, 512, "too many");
+	put_partition(&tape, 2, 0, 2, "C:", "NTFS");
+	put_partition(&tape, 2, 0, 1, "", "");
+	player_play(&player, &tape, TWO_PASSES);
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("0", "Virtual HD", "512")));
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("1", "_unknown", "4096")));
+	assert_true(player_shows(&player, "etw_disk_volume_info", LABELS("0", "2", "C:", "NTFS")));
+	assert_true(player_shows(&player, "etw_disk_volume_info",
+				 LABELS("0", "1", "_unknown", "_unknown")));
+	assert_int_equal(player_gauge(&player, "etw_disk_info", LABELS("0", "Virtual HD", "512")),
+			 1);
+	/* Described anew: the old description goes. */
+	tape_rewind(&tape);
+	put_disk(&tape, 3, 0, 512, "Another");
+	put_partition(&tape, 3, 0, 2, "D:", "NTFS");
+	player_play(&player, &tape, ONE_PASS);
+	assert_false(player_shows(&player, "etw_disk_info", LABELS("0", "Virtual HD", "512")));
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("0", "Another", "512")));
+	assert_false(player_shows(&player, "etw_disk_volume_info", LABELS("0", "2", "C:", "NTFS")));
+	assert_true(player_shows(&player, "etw_disk_volume_info", LABELS("0", "2", "D:", "NTFS")));
+	tracker_reset(player.tracker);
+	assert_false(player_shows(&player, "etw_disk_info", LABELS("0", "Another", "512")));
+	assert_false(player_shows(&player, "etw_disk_volume_info", LABELS("0", "2", "D:", "NTFS")));
+	tape_done(&tape);
+	player_done(&player);
+}
+
+/* ---- program files ---- */
+
+static void put_image(struct tape *tape, uint8_t opcode, int64_t time, uint32_t process_id,
+		      uint32_t checksum, const char *path)
+{
+	payload_pointer(&tape->payload, 0x400000);
+	payload_pointer(&tape->payload, 0x1000);
+	payload_u32(&tape->payload, process_id);
+	payload_u32(&tape->payload, checksum);
+	payload_zeros(&tape->payload, 8);
+	payload_pointer(&tape->payload, 0x400000);
+	payload_zeros(&tape->payload, 16);
+	payload_wstring(&tape->payload, path);
+	tape_add(tape, "Image", opcode, 3, time);
+}
+
+static bool shows_image(struct player *player, const char *process, const char *path,
+			const char *checksum)
+{
+	return player_shows(player, "etw_process_image_info",
+			    LABELS(process, "Windows Kernel", path, checksum));
+}
+
+static void a_process_shows_the_image_it_is_named_after_while_it_runs(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &gauges);
+	tape_init(&tape, 8);
+	tape_process(&tape, 1, 1, 7, "App.exe");
+	tape_process(&tape, 1, 1, 8, "app.exe");
+	tape_process(&tape, 3, 1, 9, "averylongnameo"); /* as older systems cut it */
+	put_image(&tape, 10, 2, 7, 0xabc, "\\dir\\ntdll.dll");
+	put_image(&tape, 10, 2, 7, 0x1234abcd, "\\dir\\APP.EXE");
+	put_image(&tape, 3, 2, 8, 0x1234abcd, "\\dir\\APP.EXE");
+	put_image(&tape, 3, 2, 9, 1, "averylongnameofaprogram.exe");
+	player_play(&player, &tape, ONE_PASS);
+	assert_true(shows_image(&player, "App", "\\dir\\APP.EXE", "0x1234abcd"));
+	assert_false(shows_image(&player, "App", "\\dir\\ntdll.dll", "0x00000abc"));
+	assert_true(shows_image(&player, "averylongnameo", "averylongnameofaprogram.exe",
+				"0x00000001"));
+	tape_rewind(&tape);
+	tape_process(&tape, 2, 5, 7, "App.exe");
+	player_play(&player, &tape, ONE_PASS);
+	assert_true(
+		shows_image(&player, "App", "\\dir\\APP.EXE", "0x1234abcd")); /* another one runs */
+	tape_rewind(&tape);
+	tape_process(&tape, 2, 6, 8, "App.exe");
+	player_play(&player, &tape, ONE_PASS);
+	assert_false(shows_image(&player, "App", "\\dir\\APP.EXE", "0x1234abcd"));
+	tape_rewind(&tape);
+	tape_process(&tape, 1, 7, 8, "App.exe");
+	put_image(&tape, 10, 8, 8, 0x1234abcd, "\\dir\\APP.EXE");
+	player_play(&player, &tape, ONE_PASS);
+	assert_true(shows_image(&player, "App", "\\dir\\APP.EXE", "0x1234abcd"));
+	tracker_reset(player.tracker);
+	assert_false(shows_image(&player, "App", "\\dir\\APP.EXE", "0x1234abcd"));
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void gauges_are_bounded_like_the_tables(void **state)
+{
+	static const struct tracker_options few = {
+		.process_gauges = true, .image_info = true, .processes = 5, .threads = 5
+	};
+	struct player player;
+	struct tape tape;
+	struct tracker_statistics statistics;
+
+	(void)state;
+	player_init(&player, &few);
+	tape_init(&tape, 8);
+	for (uint32_t i = 1; i <= 50; i++) {
+		tape_process(&tape, 1, i, i, "a.exe");
+		tape_thread(&tape, 1, i, i, 1);
+		put_image(&tape, 10, i, i, i, "a.exe");
+	}
+	player_play(&player, &tape, ONE_PASS);
+	assert_int_equal(instances(&player, "a"), 5);
+	assert_int_equal(threads(&player, "a"), 5);
+	tracker_statistics(player.tracker, &statistics);
+	assert_true(statistics.evictions[TABLE_PROCESS] >= 45);
+	assert_true(statistics.evictions[TABLE_THREAD] >= 45);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alive_is_what_was_started_or_known_and_not_stopped),
+		cmocka_unit_test(a_name_that_comes_late_moves_what_was_counted),
+		cmocka_unit_test(gauges_that_nobody_asked_for_do_not_exist),
+		cmocka_unit_test(disks_and_their_volumes_are_described),
+		cmocka_unit_test(a_process_shows_the_image_it_is_named_after_while_it_runs),
+		cmocka_unit_test(gauges_are_bounded_like_the_tables),
+	};
+
+	return cmocka_run_group_tests_name("tracker gauges", tests, NULL, NULL);
+}
