@@ -4,7 +4,8 @@
  * family of header).
  *
  * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and
- * a kind is only touched when the hash agrees.
+ * a kind is only touched when the hash agrees. Most records are the kernel's and carry a group and
+ * an opcode instead of a GUID: those two lead to the kind of the last such record at once.
  */
 #include "decode/kinds.h"
 
@@ -21,9 +22,13 @@ struct slot {
 	struct event_kind *kind; /* owned; NULL: free */
 };
 
+enum { GROUPS = 32, OPCODES = 256 };
+
 struct kinds {
 	struct slot *slots; /* owned */
-	size_t mask;        /* slots - 1 */
+	/* By kernel group and opcode: the kind met last, never the spare one; owned. */
+	struct event_kind *(*recent)[OPCODES];
+	size_t mask; /* slots - 1 */
 	size_t count;
 	size_t most;
 	const struct trace_schemas *schemas;
@@ -208,7 +213,14 @@ static struct event_kind *add(struct kinds *kinds, const struct event_record *re
 	return kind;
 }
 
-struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)
+static void count_hit(struct kinds *kinds)
+{
+	if (++kinds->hits % PUBLISH_EVERY == 0) {
+		publish(kinds);
+	}
+}
+
+static struct event_kind *find(struct kinds *kinds, const struct event_record *record, bool *added)
 {
 	uint64_t hash = hash_u64(guid_hash(record->provider) ^
 				 kind_word(record) * UINT64_C(0xd6e8feb86659fd93));
@@ -217,14 +229,36 @@ struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *re
 	for (; kinds->slots[at].kind; at = (at + 1) & kinds->mask) {
 		if (kinds->slots[at].hash == hash && kind_is(kinds->slots[at].kind, record)) {
 			*added = false;
-			if (++kinds->hits % PUBLISH_EVERY == 0) {
-				publish(kinds);
-			}
+			count_hit(kinds);
 			return kinds->slots[at].kind;
 		}
 	}
 	*added = true;
 	return add(kinds, record, hash, at);
+}
+
+struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)
+{
+	struct event_kind **recent;
+	struct event_kind *kind;
+
+	if (record->kernel_group >= GROUPS) {
+		return find(kinds, record, added);
+	}
+	recent = &kinds->recent[record->kernel_group][record->opcode];
+	kind = *recent;
+	/* Group and opcode stand for the provider. */
+	if (kind && kind->version == record->version &&
+	    kind->pointer_size == record->pointer_size) {
+		*added = false;
+		count_hit(kinds);
+		return kind;
+	}
+	kind = find(kinds, record, added);
+	if (kind != kinds->spare) {
+		*recent = kind;
+	}
+	return kind;
 }
 
 struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct error *err)
@@ -233,8 +267,13 @@ struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct
 
 	if (kinds) {
 		kinds->slots = calloc(FIRST_SLOTS, sizeof *kinds->slots);
+		kinds->recent = calloc(GROUPS, sizeof *kinds->recent);
 	}
-	if (!kinds || !kinds->slots) {
+	if (!kinds || !kinds->slots || !kinds->recent) {
+		if (kinds) {
+			free(kinds->slots);
+			free(kinds->recent);
+		}
 		free(kinds);
 		error_set(err, ERROR_NO_MEMORY, "no memory for the table of event kinds");
 		return NULL;
@@ -272,6 +311,7 @@ void kinds_free(struct kinds *kinds)
 	}
 	kinds_each(kinds, free_kind, NULL);
 	free(kinds->slots);
+	free(kinds->recent);
 	free(kinds);
 }
 
