@@ -21,9 +21,7 @@ static const struct guid provider =
 static const struct guid other =
 	GUID_INIT(0xa1a2a3a4, 0xa5a6, 0xa7a8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf, 0xb0);
 
-enum {
-	BUFFER_SIZE = 1024
-};
+enum { BUFFER_SIZE = 1024 };
 
 static const struct etl_builder_options plain_options = { .processors = 4,
 							  .buffer_size = BUFFER_SIZE };
@@ -138,7 +136,7 @@ static void every_header_is_laid_out_as_documented(void **state)
 static void a_record_is_copied_as_it_stands(void **state)
 {
 	static const uint8_t raw[] = { 0x13, 0x00, 0x11, 0xc0, 0x13, 0x00, 0x2e, 0x0f, 0x08, 7,
-				       6,    5,	   4,	 3,    2,    1,	   'x',	 'y',  'z' };
+				       6,    5,    4,    3,    2,    1,    'x',  'y',  'z' };
 	struct etl_builder *builder = open_in_memory(&plain_options);
 	size_t size;
 	const uint8_t *b;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writer of recordings writes, byte by byte, checked by hand against etl-format.md: tests of the reader build on it.
+ * What the writer of recordings writes, byte by byte, checked by hand against etl-format.md: tests
+ * of the reader build on it.
  */
 #include "tests/support/etl_builder.h"
 
@@ -19,7 +20,7 @@
 #include "tests/support/assert_hex.h"
 #include "tests/support/in_memory.h"
 
-/* --- the first buffer ---------------------------------------------------------------------------------------------- */
+/* --- the first buffer ------------------------------------------------------------------------- */
 
 static const struct etl_builder_options plain_options = {
 	.pointer_size = 8,
@@ -59,8 +60,8 @@ static void the_first_buffer_stands_as_documented(void **state)
 
 	assert_int_equal(load_u32(b + 0x00), 1024);  /* BufferSize */
 	assert_int_equal(load_u32(b + 0x04), 0x1a0); /* SavedOffset */
-	assert_true(load_u64(b + 0x10) == 0);	     /* TimeStamp */
-	assert_true(load_u64(b + 0x18) == 0);	     /* SequenceNumber */
+	assert_true(load_u64(b + 0x10) == 0);        /* TimeStamp */
+	assert_true(load_u64(b + 0x18) == 0);        /* SequenceNumber */
 	assert_int_equal(load_u16(b + 0x28), 0);     /* processor */
 	assert_int_equal(load_u16(b + 0x2a), 0x1c);  /* LoggerId */
 	assert_int_equal(load_u32(b + 0x2c), 3);     /* State */
@@ -173,7 +174,7 @@ static void a_short_first_buffer_grows_to_its_header(void **state)
 	etl_builder_close(builder);
 }
 
-/* --- buffers ------------------------------------------------------------------------------------------------------- */
+/* --- buffers ---------------------------------------------------------------------------------- */
 
 static void buffers_go_out_when_they_are_full(void **state)
 {
@@ -330,7 +331,7 @@ static void a_file_holds_what_memory_does(void **state)
 	etl_builder_close(in_memory);
 }
 
-/* --- failures ------------------------------------------------------------------------------------------------------ */
+/* --- failures --------------------------------------------------------------------------------- */
 
 static void the_first_failure_is_told_at_the_end(void **state)
 {
@@ -387,7 +388,7 @@ static void options_that_make_no_recording_are_refused(void **state)
 	etl_builder_close(NULL);
 }
 
-/* --- time --------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void raw_times_follow_the_clock(void **state)
 {

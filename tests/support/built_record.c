@@ -27,11 +27,7 @@ enum message_option {
 	MESSAGE_IDS = 0x20,
 };
 
-enum {
-	VERSION_HAS_PEBS = 0x8000,
-	VERSION_COUNTER_SHIFT = 8,
-	EVENT_HAS_ITEMS = 0x0001
-};
+enum { VERSION_HAS_PEBS = 0x8000, VERSION_COUNTER_SHIFT = 8, EVENT_HAS_ITEMS = 0x0001 };
 
 static size_t extras_size(const struct built_record *record)
 {
@@ -92,7 +88,7 @@ static uint8_t header_type(enum record_kind kind, uint8_t pointer_size)
 	static const uint8_t types[RECORD_KIND_COUNT][2] = {
 		[RECORD_SYSTEM] = { 0x01, 0x02 },   [RECORD_COMPACT] = { 0x03, 0x04 },
 		[RECORD_PERFINFO] = { 0x10, 0x11 }, [RECORD_EVENT] = { 0x12, 0x13 },
-		[RECORD_FULL] = { 0x0a, 0x14 },	    [RECORD_INSTANCE] = { 0x0b, 0x15 },
+		[RECORD_FULL] = { 0x0a, 0x14 },     [RECORD_INSTANCE] = { 0x0b, 0x15 },
 		[RECORD_TIMED] = { 0x0c, 0x0c },    [RECORD_ERROR] = { 0x0d, 0x0d },
 		[RECORD_WNODE] = { 0x0e, 0x0e },    [RECORD_MESSAGE_TYPED] = { 0x0f, 0x0f },
 	};
@@ -109,7 +105,8 @@ static void store_guid(uint8_t *at, const struct guid *guid)
 	}
 }
 
-/* SYSTEM, COMPACT and PERFINFO: the version word comes first, the size second; extras follow the header. */
+/* SYSTEM, COMPACT and PERFINFO: the version word comes first, the size second; extras follow the
+ * header. */
 static void store_kernel(const struct built_record *record, uint16_t size, uint8_t *at)
 {
 	unsigned word = record->version;

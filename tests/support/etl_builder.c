@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buffers of a recording, their headers and the logfile header; the records in them are written by built_record.c.
+ * Buffers of a recording, their headers and the logfile header; the records in them are written by
+ * built_record.c.
  *
- * A buffer's place in the file is decided when it is full, so a recording is one sequence of buffers with the processors interleaved, as ETW
- * writes it. The first buffer stays in memory to the end, because its header record tells when the session ended and how many buffers it wrote.
+ * A buffer's place in the file is decided when it is full, so a recording is one sequence of
+ * buffers with the processors interleaved, as ETW writes it. The first buffer stays in memory to
+ * the end, because its header record tells when the session ended and how many buffers it wrote.
  */
 #include "tests/support/etl_builder.h"
 
@@ -28,28 +30,22 @@ enum buffer_flag {
 	FLAG_COMPRESSED = 0x40,
 };
 
-enum buffer_type {
-	BUFFER_GENERIC = 0,
-	BUFFER_LOGFILE_HEADER = 4
-};
+enum buffer_type { BUFFER_GENERIC = 0, BUFFER_LOGFILE_HEADER = 4 };
 
-enum {
-	MODE_SEQUENTIAL = 0x1,
-	MODE_COMPRESSED = 0x04000000
-};
+enum { MODE_SEQUENTIAL = 0x1, MODE_COMPRESSED = 0x04000000 };
 
 struct buffer {
 	uint8_t *bytes; /* owned; NULL until the processor's first record */
-	uint32_t used;	/* end of the last record, from the start of the buffer, rounded up to 8 */
+	uint32_t used;  /* end of the last record, from the start of the buffer, rounded up to 8 */
 	int64_t last_raw;
 };
 
 struct etl_builder {
 	struct etl_builder_options options; /* with the defaults, without the names */
 	struct output output;
-	struct buffer header;	/* the first buffer */
+	struct buffer header;   /* the first buffer */
 	struct buffer *buffers; /* one a processor */
-	uint8_t *packed;	/* owned; a whole packed buffer */
+	uint8_t *packed;        /* owned; a whole packed buffer */
 	uint32_t buffers_written;
 	uint64_t sequence;
 	int64_t latest_raw;
@@ -73,7 +69,7 @@ static void write_bytes(struct etl_builder *builder, const uint8_t *bytes, size_
 	}
 }
 
-/* --- buffers ------------------------------------------------------------------------------------------------------- */
+/* --- buffers ---------------------------------------------------------------------------------- */
 
 static void store_buffer_header(const struct etl_builder *builder, uint8_t *at,
 				const struct buffer *buffer, uint32_t size, uint16_t flags,
@@ -129,8 +125,8 @@ static void write_buffer(struct etl_builder *builder, struct buffer *buffer, uin
 }
 
 /*
- * Room for a record of size bytes in a buffer of limit bytes, zeroed up to the next multiple of 8. NULL (and a failure) when no buffer is large
- * enough for it.
+ * Room for a record of size bytes in a buffer of limit bytes, zeroed up to the next multiple of 8.
+ * NULL (and a failure) when no buffer is large enough for it.
  */
 static uint8_t *place(struct etl_builder *builder, struct buffer *buffer, uint32_t limit,
 		      size_t size, int64_t raw_time)
@@ -253,7 +249,7 @@ uint64_t etl_builder_written(const struct etl_builder *builder)
 	return builder->output.size;
 }
 
-/* --- the first buffer ---------------------------------------------------------------------------------------------- */
+/* --- the first buffer ------------------------------------------------------------------------- */
 
 static void store_first_record(struct etl_builder *builder, const struct payload *payload)
 {
@@ -354,7 +350,7 @@ static void finish_first_buffer(struct etl_builder *builder)
 	}
 }
 
-/* --- a recording --------------------------------------------------------------------------------------------------- */
+/* --- a recording ------------------------------------------------------------------------------ */
 
 static struct etl_builder_options with_defaults(const struct etl_builder_options *given)
 {

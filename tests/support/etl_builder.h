@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes .etl recordings: records go in, buffers with their headers come out, in a file or in memory.
+ * Writes .etl recordings: records go in, buffers with their headers come out, in a file or in
+ * memory.
  *
- * Each processor has one open buffer, which goes out when it is full, as in a session; the first buffer, with the logfile header, is completed last.
- * Memory is bounded by the processors' buffers. Records stand in a buffer in the order in which they are added: giving them in time
- * order per processor is the caller's part, as is what their payloads mean.
+ * Each processor has one open buffer, which goes out when it is full, as in a session; the first
+ * buffer, with the logfile header, is completed last. Memory is bounded by the processors' buffers.
+ * Records stand in a buffer in the order in which they are added: giving them in time order per
+ * processor is the caller's part, as is what their payloads mean.
  *
- * The functions that add return nothing: the first failure is kept, the rest does nothing, and etl_builder_finish() tells.
- * One thread. The bytes are those of etl-format.md sections 1 to 5 and 9.
+ * The functions that add return nothing: the first failure is kept, the rest does nothing, and
+ * etl_builder_finish() tells. One thread. The bytes are those of etl-format.md sections 1 to 5
+ * and 9.
  */
 #ifndef SUPPORT_ETL_BUILDER_H
 #define SUPPORT_ETL_BUILDER_H
@@ -24,35 +27,36 @@
 
 /* What a recording says about itself. Zero-initialised fields take the value behind the colon. */
 struct etl_builder_options {
-	uint8_t pointer_size;	     /* of the traced kernel and of records that do not say: 8 */
-	uint16_t processors;	     /* 1 */
-	uint32_t buffer_size;	     /* bytes, a multiple of 8: 65536 */
+	uint8_t pointer_size;        /* of the traced kernel and of records that do not say: 8 */
+	uint16_t processors;         /* 1 */
+	uint32_t buffer_size;        /* bytes, a multiple of 8: 65536 */
 	uint32_t header_buffer_size; /* of the first buffer, raised to what is in it: buffer_size */
-	bool compressed;	     /* buffers are packed, where that makes them smaller */
-	bool processor_index;	     /* buffers say that their processor is a 16-bit index */
-	bool unclosed; /* leave end time and number of buffers as a session that was not stopped does */
+	bool compressed;             /* buffers are packed, where that makes them smaller */
+	bool processor_index;        /* buffers say that their processor is a 16-bit index */
+	bool unclosed; /* leave end time and number of buffers as a session that was not stopped
+			  does */
 
-	enum clock_kind clock;	 /* CLOCK_QPC */
+	enum clock_kind clock;   /* CLOCK_QPC */
 	uint64_t perf_frequency; /* ticks per second of the performance counter: 10,000,000 */
-	uint32_t cpu_mhz;	 /* 2400 */
-	int64_t start_raw;	 /* T0, the raw time of the header record: 0 */
-	int64_t start_time;	 /* the same moment, 100 ns since 1601 UTC: 2024-05-14 09:00:00 */
-	int64_t end_time;	 /* likewise: that of the latest record */
-	int64_t boot_time;	 /* likewise: an hour before the start */
-	int32_t bias_minutes;	 /* UTC = local time + bias: 0 */
+	uint32_t cpu_mhz;        /* 2400 */
+	int64_t start_raw;       /* T0, the raw time of the header record: 0 */
+	int64_t start_time;      /* the same moment, 100 ns since 1601 UTC: 2024-05-14 07:00 */
+	int64_t end_time;        /* likewise: that of the latest record */
+	int64_t boot_time;       /* likewise: an hour before the start */
+	int32_t bias_minutes;    /* UTC = local time + bias: 0 */
 
 	const char *session_name; /* UTF-8: empty; borrowed until etl_builder_open() returns */
-	const char *file_name;	  /* likewise */
-	uint32_t log_file_mode;	  /* 1, sequential; the bit for compression is added */
+	const char *file_name;    /* likewise */
+	uint32_t log_file_mode;   /* 1, sequential; the bit for compression is added */
 	uint32_t maximum_file_mb; /* 0 */
-	uint32_t os_build;	  /* 17763 */
-	uint8_t os_major;	  /* 10 */
-	uint8_t os_minor;	  /* 0 */
-	uint16_t logger_id;	  /* 0 */
-	uint32_t events_lost;	  /* 0 */
-	uint32_t buffers_lost;	  /* 0 */
-	uint32_t process_id;	  /* of who started the session: 0 */
-	uint32_t thread_id;	  /* likewise */
+	uint32_t os_build;        /* 17763 */
+	uint8_t os_major;         /* 10 */
+	uint8_t os_minor;         /* 0 */
+	uint16_t logger_id;       /* 0 */
+	uint32_t events_lost;     /* 0 */
+	uint32_t buffers_lost;    /* 0 */
+	uint32_t process_id;      /* of who started the session: 0 */
+	uint32_t thread_id;       /* likewise */
 };
 
 /* One extended item of an event (EVENT_HEADER records). */
@@ -63,11 +67,13 @@ struct built_item {
 };
 
 /*
- * One record. Everything is borrowed for the length of the call. Fields that the header of its kind does not have are ignored.
+ * One record. Everything is borrowed for the length of the call. Fields that the header of its kind
+ * does not have are ignored.
  *
- * SYSTEM, COMPACT and PERFINFO records take group, opcode and version; EVENT records take provider, id, version, opcode and the
- * rest of the descriptor; FULL and INSTANCE records take provider, opcode, level and version. Of TIMED, ERROR, WNODE and MESSAGE_TYPED
- * records nothing is known but the header type and the size: the payload follows these four bytes.
+ * SYSTEM, COMPACT and PERFINFO records take group, opcode and version; EVENT records take provider,
+ * id, version, opcode and the rest of the descriptor; FULL and INSTANCE records take provider,
+ * opcode, level and version. Of TIMED, ERROR, WNODE and MESSAGE_TYPED records nothing is known but
+ * the header type and the size: the payload follows these four bytes.
  */
 struct built_record {
 	enum record_kind kind;
@@ -88,7 +94,7 @@ struct built_record {
 	uint16_t task;
 	uint64_t keyword;
 	uint16_t flags; /* of an EVENT header (0x0001 is set as needed), or a message's options */
-	uint16_t property;	     /* EventProperty */
+	uint16_t property;           /* EventProperty */
 	const struct guid *provider; /* NULL: all zero */
 	const struct guid *activity; /* likewise; of an INSTANCE record the parent's GUID */
 	uint32_t instance_id;
@@ -109,7 +115,8 @@ struct built_record {
 
 struct etl_builder; /* opaque */
 
-/* A recording in a file, which is overwritten, or in memory (path NULL). Nothing can be read before etl_builder_finish(). */
+/* A recording in a file, which is overwritten, or in memory (path NULL). Nothing can be read before
+ * etl_builder_finish(). */
 struct etl_builder *etl_builder_open(const char *path, const struct etl_builder_options *options,
 				     struct error *err);
 
@@ -119,10 +126,12 @@ void etl_builder_add(struct etl_builder *builder, const struct built_record *rec
 void etl_builder_add_payload(struct etl_builder *builder, const struct built_record *record,
 			     const struct payload *payload);
 
-/* Into the first buffer, behind the header: the extension and partition records that sessions write there. */
+/* Into the first buffer, behind the header: the extension and partition records that sessions write
+ * there. */
 void etl_builder_add_to_header(struct etl_builder *builder, const struct built_record *record);
 
-/* A whole record as it stands in another recording, header included, without padding; raw_time is the one in its header. */
+/* A whole record as it stands in another recording, header included, without padding; raw_time is
+ * the one in its header. */
 void etl_builder_add_raw(struct etl_builder *builder, uint16_t processor, int64_t raw_time,
 			 const void *bytes, size_t size);
 

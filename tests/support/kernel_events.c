@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Payloads of kernel events: processes, threads, images, files, disks, memory. The network, the scheduler and the system's
- * configuration are in kernel_events_system.c.
+ * Payloads of kernel events: processes, threads, images, files, disks, memory. The network, the
+ * scheduler and the system's configuration are in kernel_events_system.c.
  */
 #include "tests/support/kernel_events.h"
 
@@ -25,8 +25,8 @@ void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_t
 	k->thread_id = thread_id;
 }
 
-void kernel_add(struct kernel_events *k, enum record_kind kind, uint8_t group, uint8_t opcode,
-		uint8_t version)
+void event_add(struct kernel_events *k, enum record_kind kind, uint8_t group, uint8_t opcode,
+	       uint8_t version)
 {
 	struct built_record record = { .kind = kind,
 				       .pointer_size = k->payload.pointer_size,
@@ -44,8 +44,8 @@ void kernel_add(struct kernel_events *k, enum record_kind kind, uint8_t group, u
 	k->records++;
 }
 
-void kernel_process(struct kernel_events *k, enum lifetime_opcode opcode,
-		    const struct kernel_process *process)
+void event_process(struct kernel_events *k, enum lifetime_opcode opcode,
+		   const struct kernel_process *process)
 {
 	struct payload *p = &k->payload;
 	bool rundown = opcode == OP_DC_START || opcode == OP_DC_STOP;
@@ -56,23 +56,23 @@ void kernel_process(struct kernel_events *k, enum lifetime_opcode opcode,
 	payload_u32(p, process->session_id);
 	payload_u32(p, process->exit_status);
 	payload_pointer(p, process->key >> 8 & 0x3ffff000); /* DirectoryTableBase */
-	payload_u32(p, 0);				    /* Flags */
+	payload_u32(p, 0);                                  /* Flags */
 	payload_user_sid(p, process->sid);
 	payload_astring(p, process->image);
 	payload_wstring(p, process->command_line);
 	payload_wstring(p, ""); /* PackageFullName */
 	payload_wstring(p, ""); /* ApplicationId */
-	kernel_add(k, rundown ? RECORD_PERFINFO : RECORD_SYSTEM, GROUP_PROCESS, (uint8_t)opcode, 4);
+	event_add(k, rundown ? RECORD_PERFINFO : RECORD_SYSTEM, GROUP_PROCESS, (uint8_t)opcode, 4);
 }
 
-void kernel_process_terminate(struct kernel_events *k, uint32_t process_id)
+void event_process_terminate(struct kernel_events *k, uint32_t process_id)
 {
 	payload_u32(&k->payload, process_id);
-	kernel_add(k, RECORD_SYSTEM, GROUP_PROCESS, 11, 2);
+	event_add(k, RECORD_SYSTEM, GROUP_PROCESS, 11, 2);
 }
 
-void kernel_thread(struct kernel_events *k, enum lifetime_opcode opcode,
-		   const struct kernel_thread *thread)
+void event_thread(struct kernel_events *k, enum lifetime_opcode opcode,
+		  const struct kernel_thread *thread)
 {
 	struct payload *p = &k->payload;
 
@@ -99,11 +99,11 @@ void kernel_thread(struct kernel_events *k, enum lifetime_opcode opcode,
 	if (thread->name) {
 		payload_wstring(p, thread->name);
 	}
-	kernel_add(k, RECORD_SYSTEM, GROUP_THREAD, (uint8_t)opcode, 3);
+	event_add(k, RECORD_SYSTEM, GROUP_THREAD, (uint8_t)opcode, 3);
 }
 
-void kernel_image(struct kernel_events *k, enum lifetime_opcode opcode,
-		  const struct kernel_image *image)
+void event_image(struct kernel_events *k, enum lifetime_opcode opcode,
+		 const struct kernel_image *image)
 {
 	struct payload *p = &k->payload;
 
@@ -119,26 +119,26 @@ void kernel_image(struct kernel_events *k, enum lifetime_opcode opcode,
 	payload_zeros(p, 16);
 	payload_wstring(p, image->file_name);
 	/* The kernel counts a load to the Process group (etl-format.md section 8). */
-	kernel_add(k, RECORD_SYSTEM, opcode == OP_IMAGE_LOAD ? GROUP_PROCESS : GROUP_IMAGE,
-		   (uint8_t)opcode, 3);
+	event_add(k, RECORD_SYSTEM, opcode == OP_IMAGE_LOAD ? GROUP_PROCESS : GROUP_IMAGE,
+		  (uint8_t)opcode, 3);
 }
 
 /* FileIo records have no ids in their header: the thread stands in the payload. */
 static void add_file(struct kernel_events *k, enum file_opcode opcode)
 {
-	kernel_add(k, RECORD_PERFINFO, GROUP_FILE_IO, (uint8_t)opcode, 3);
+	event_add(k, RECORD_PERFINFO, GROUP_FILE_IO, (uint8_t)opcode, 3);
 }
 
-void kernel_file_name(struct kernel_events *k, enum file_opcode opcode, uint64_t key,
-		      const char *name)
+void event_file_name(struct kernel_events *k, enum file_opcode opcode, uint64_t key,
+		     const char *name)
 {
 	payload_pointer(&k->payload, key);
 	payload_wstring(&k->payload, name);
 	add_file(k, opcode);
 }
 
-void kernel_file_create(struct kernel_events *k, const struct kernel_file *file, const char *path,
-			uint32_t options, uint32_t share)
+void event_file_create(struct kernel_events *k, const struct kernel_file *file, const char *path,
+		       uint32_t options, uint32_t share)
 {
 	struct payload *p = &k->payload;
 
@@ -152,9 +152,9 @@ void kernel_file_create(struct kernel_events *k, const struct kernel_file *file,
 	add_file(k, OP_FILE_CREATE);
 }
 
-void kernel_file_transfer(struct kernel_events *k, enum file_opcode opcode,
-			  const struct kernel_file *file, uint64_t offset, uint32_t size,
-			  uint32_t flags)
+void event_file_transfer(struct kernel_events *k, enum file_opcode opcode,
+			 const struct kernel_file *file, uint64_t offset, uint32_t size,
+			 uint32_t flags)
 {
 	struct payload *p = &k->payload;
 
@@ -175,16 +175,16 @@ static void add_file_identifiers(struct payload *p, const struct kernel_file *fi
 	payload_pointer(p, file->key);
 }
 
-void kernel_file_simple(struct kernel_events *k, enum file_opcode opcode,
-			const struct kernel_file *file)
+void event_file_simple(struct kernel_events *k, enum file_opcode opcode,
+		       const struct kernel_file *file)
 {
 	add_file_identifiers(&k->payload, file);
 	payload_u32(&k->payload, file->thread_id);
 	add_file(k, opcode);
 }
 
-void kernel_file_info(struct kernel_events *k, enum file_opcode opcode,
-		      const struct kernel_file *file, uint64_t extra, uint32_t info_class)
+void event_file_info(struct kernel_events *k, enum file_opcode opcode,
+		     const struct kernel_file *file, uint64_t extra, uint32_t info_class)
 {
 	add_file_identifiers(&k->payload, file);
 	payload_pointer(&k->payload, extra);
@@ -193,8 +193,8 @@ void kernel_file_info(struct kernel_events *k, enum file_opcode opcode,
 	add_file(k, opcode);
 }
 
-void kernel_file_path(struct kernel_events *k, enum file_opcode opcode,
-		      const struct kernel_file *file, uint32_t info_class, const char *path)
+void event_file_path(struct kernel_events *k, enum file_opcode opcode,
+		     const struct kernel_file *file, uint32_t info_class, const char *path)
 {
 	add_file_identifiers(&k->payload, file);
 	payload_pointer(&k->payload, 0);
@@ -204,9 +204,9 @@ void kernel_file_path(struct kernel_events *k, enum file_opcode opcode,
 	add_file(k, opcode);
 }
 
-void kernel_file_dir_enum(struct kernel_events *k, enum file_opcode opcode,
-			  const struct kernel_file *file, uint32_t length, uint32_t info_class,
-			  const char *pattern)
+void event_file_dir_enum(struct kernel_events *k, enum file_opcode opcode,
+			 const struct kernel_file *file, uint32_t length, uint32_t info_class,
+			 const char *pattern)
 {
 	add_file_identifiers(&k->payload, file);
 	payload_u32(&k->payload, file->thread_id);
@@ -217,7 +217,7 @@ void kernel_file_dir_enum(struct kernel_events *k, enum file_opcode opcode,
 	add_file(k, opcode);
 }
 
-void kernel_file_end(struct kernel_events *k, uint64_t irp, uint64_t extra, uint32_t status)
+void event_file_end(struct kernel_events *k, uint64_t irp, uint64_t extra, uint32_t status)
 {
 	payload_pointer(&k->payload, irp);
 	payload_pointer(&k->payload, extra);
@@ -225,7 +225,7 @@ void kernel_file_end(struct kernel_events *k, uint64_t irp, uint64_t extra, uint
 	add_file(k, OP_FILE_OPERATION_END);
 }
 
-void kernel_disk(struct kernel_events *k, enum disk_opcode opcode, const struct kernel_disk *disk)
+void event_disk(struct kernel_events *k, enum disk_opcode opcode, const struct kernel_disk *disk)
 {
 	struct payload *p = &k->payload;
 
@@ -254,13 +254,13 @@ void kernel_disk(struct kernel_events *k, enum disk_opcode opcode, const struct 
 	case OP_DISK_FLUSH_INIT:
 		payload_pointer(p, disk->irp);
 		payload_u32(p, disk->thread_id);
-		kernel_add(k, RECORD_SYSTEM, GROUP_DISK_IO, (uint8_t)opcode, 3);
+		event_add(k, RECORD_SYSTEM, GROUP_DISK_IO, (uint8_t)opcode, 3);
 		return;
 	}
-	kernel_add(k, RECORD_PERFINFO, GROUP_DISK_IO, (uint8_t)opcode, 3);
+	event_add(k, RECORD_PERFINFO, GROUP_DISK_IO, (uint8_t)opcode, 3);
 }
 
-void kernel_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *fault)
+void event_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *fault)
 {
 	struct payload *p = &k->payload;
 
@@ -270,5 +270,5 @@ void kernel_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *
 	payload_pointer(p, fault->file_key);
 	payload_u32(p, fault->thread_id);
 	payload_u32(p, fault->size);
-	kernel_add(k, RECORD_PERFINFO, GROUP_PAGE_FAULT, 32, 2);
+	event_add(k, RECORD_PERFINFO, GROUP_PAGE_FAULT, 32, 2);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's events, typed: a struct goes in, a record as Windows 10 and Server 2019 write it comes out.
+ * The kernel's events, typed: a struct goes in, a record as Windows 10 and Server 2019 write it
+ * comes out.
  *
- * Versions and header kinds are those seen in recordings of these systems: Process 4, Thread 3, Image 3, FileIo 3, DiskIo 3, TcpIp and
- * UdpIp 2, PageFault 2, SystemConfig 2 and 3. Layouts: etl-format.md section 15, kernel-events.csv.
+ * Versions and header kinds are those seen in recordings of these systems: Process 4, Thread 3,
+ * Image 3, FileIo 3, DiskIo 3, TcpIp and UdpIp 2, PageFault 2, SystemConfig 2 and 3. Layouts:
+ * etl-format.md section 15, kernel-events.csv.
  */
 #ifndef SUPPORT_KERNEL_EVENTS_H
 #define SUPPORT_KERNEL_EVENTS_H
@@ -23,21 +25,21 @@ struct kernel_events {
 	uint32_t process_id; /* header of the records that have one: who ran */
 	uint32_t thread_id;
 	uint32_t counts[32][128]; /* records added so far, by group and opcode */
-	uint32_t records;	  /* likewise, those without a group too */
+	uint32_t records;         /* likewise, those without a group too */
 };
 
 enum kernel_group { /* etl-format.md section 8 */
-	GROUP_EVENT_TRACE = 0x00,
-	GROUP_DISK_IO = 0x01,
-	GROUP_PAGE_FAULT = 0x02,
-	GROUP_PROCESS = 0x03,
-	GROUP_FILE_IO = 0x04,
-	GROUP_THREAD = 0x05,
-	GROUP_TCP_IP = 0x06,
-	GROUP_UDP_IP = 0x08,
-	GROUP_SYSTEM_CONFIG = 0x0b,
-	GROUP_PERF_INFO = 0x0f,
-	GROUP_IMAGE = 0x14,
+		    GROUP_EVENT_TRACE = 0x00,
+		    GROUP_DISK_IO = 0x01,
+		    GROUP_PAGE_FAULT = 0x02,
+		    GROUP_PROCESS = 0x03,
+		    GROUP_FILE_IO = 0x04,
+		    GROUP_THREAD = 0x05,
+		    GROUP_TCP_IP = 0x06,
+		    GROUP_UDP_IP = 0x08,
+		    GROUP_SYSTEM_CONFIG = 0x0b,
+		    GROUP_PERF_INFO = 0x0f,
+		    GROUP_IMAGE = 0x14,
 };
 
 void kernel_events_init(struct kernel_events *k, struct etl_builder *builder, uint8_t pointer_size);
@@ -45,9 +47,10 @@ void kernel_events_done(struct kernel_events *k);
 void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_time,
 		      uint32_t process_id, uint32_t thread_id);
 
-/* For events without a function below: the payload built so far becomes a record, and is empty again. */
-void kernel_add(struct kernel_events *k, enum record_kind kind, uint8_t group, uint8_t opcode,
-		uint8_t version);
+/* For events without a function below: the payload built so far becomes a record, and is empty
+ * again. */
+void event_add(struct kernel_events *k, enum record_kind kind, uint8_t group, uint8_t opcode,
+	       uint8_t version);
 
 /* Opcodes of Process, Thread and Image. */
 enum lifetime_opcode {
@@ -64,15 +67,15 @@ struct kernel_process {
 	uint32_t parent_id;
 	uint32_t session_id;
 	uint32_t exit_status; /* NTSTATUS or exit code; 259 while it runs */
-	uint64_t key;	      /* UniqueProcessKey */
+	uint64_t key;         /* UniqueProcessKey */
 	const char *sid;      /* S-1-…; NULL: none */
 	const char *image;    /* ImageFileName */
 	const char *command_line;
 };
 
-void kernel_process(struct kernel_events *k, enum lifetime_opcode opcode,
-		    const struct kernel_process *process);
-void kernel_process_terminate(struct kernel_events *k, uint32_t process_id);
+void event_process(struct kernel_events *k, enum lifetime_opcode opcode,
+		   const struct kernel_process *process);
+void event_process_terminate(struct kernel_events *k, uint32_t process_id);
 
 struct kernel_thread {
 	uint32_t process_id;
@@ -85,8 +88,8 @@ struct kernel_thread {
 	const char *name; /* NULL: the form without a name field (Windows 8) */
 };
 
-void kernel_thread(struct kernel_events *k, enum lifetime_opcode opcode,
-		   const struct kernel_thread *thread);
+void event_thread(struct kernel_events *k, enum lifetime_opcode opcode,
+		  const struct kernel_thread *thread);
 
 struct kernel_image {
 	uint64_t base;
@@ -97,8 +100,8 @@ struct kernel_image {
 	const char *file_name;
 };
 
-void kernel_image(struct kernel_events *k, enum lifetime_opcode opcode,
-		  const struct kernel_image *image);
+void event_image(struct kernel_events *k, enum lifetime_opcode opcode,
+		 const struct kernel_image *image);
 
 enum file_opcode {
 	OP_FILE_NAME = 0,
@@ -134,27 +137,27 @@ enum file_io_flags {
 struct kernel_file {
 	uint64_t irp;
 	uint64_t object; /* one per open */
-	uint64_t key;	 /* one per file */
+	uint64_t key;    /* one per file */
 	uint32_t thread_id;
 };
 
-void kernel_file_name(struct kernel_events *k, enum file_opcode opcode, uint64_t key,
-		      const char *name);
-void kernel_file_create(struct kernel_events *k, const struct kernel_file *file, const char *path,
-			uint32_t options, uint32_t share);
-void kernel_file_transfer(struct kernel_events *k, enum file_opcode opcode,
-			  const struct kernel_file *file, uint64_t offset, uint32_t size,
-			  uint32_t flags);
-void kernel_file_simple(struct kernel_events *k, enum file_opcode opcode,
-			const struct kernel_file *file); /* cleanup, close, flush */
-void kernel_file_info(struct kernel_events *k, enum file_opcode opcode,
-		      const struct kernel_file *file, uint64_t extra, uint32_t info_class);
-void kernel_file_path(struct kernel_events *k, enum file_opcode opcode,
-		      const struct kernel_file *file, uint32_t info_class, const char *path);
-void kernel_file_dir_enum(struct kernel_events *k, enum file_opcode opcode,
-			  const struct kernel_file *file, uint32_t length, uint32_t info_class,
-			  const char *pattern);
-void kernel_file_end(struct kernel_events *k, uint64_t irp, uint64_t extra, uint32_t status);
+void event_file_name(struct kernel_events *k, enum file_opcode opcode, uint64_t key,
+		     const char *name);
+void event_file_create(struct kernel_events *k, const struct kernel_file *file, const char *path,
+		       uint32_t options, uint32_t share);
+void event_file_transfer(struct kernel_events *k, enum file_opcode opcode,
+			 const struct kernel_file *file, uint64_t offset, uint32_t size,
+			 uint32_t flags);
+void event_file_simple(struct kernel_events *k, enum file_opcode opcode,
+		       const struct kernel_file *file); /* cleanup, close, flush */
+void event_file_info(struct kernel_events *k, enum file_opcode opcode,
+		     const struct kernel_file *file, uint64_t extra, uint32_t info_class);
+void event_file_path(struct kernel_events *k, enum file_opcode opcode,
+		     const struct kernel_file *file, uint32_t info_class, const char *path);
+void event_file_dir_enum(struct kernel_events *k, enum file_opcode opcode,
+			 const struct kernel_file *file, uint32_t length, uint32_t info_class,
+			 const char *pattern);
+void event_file_end(struct kernel_events *k, uint64_t irp, uint64_t extra, uint32_t status);
 
 enum disk_opcode {
 	OP_DISK_READ = 10,
@@ -176,7 +179,7 @@ struct kernel_disk {
 	uint32_t thread_id;
 };
 
-void kernel_disk(struct kernel_events *k, enum disk_opcode opcode, const struct kernel_disk *disk);
+void event_disk(struct kernel_events *k, enum disk_opcode opcode, const struct kernel_disk *disk);
 
 /* Opcodes of TcpIp and UdpIp for IPv4; struct kernel_network tells which they are. */
 enum network_opcode {
@@ -203,9 +206,9 @@ struct kernel_network {
 	uint64_t connection; /* connid */
 };
 
-void kernel_network(struct kernel_events *k, enum network_opcode opcode,
-		    const struct kernel_network *network);
-void kernel_network_fail(struct kernel_events *k, bool udp, uint16_t protocol, uint16_t code);
+void event_network(struct kernel_events *k, enum network_opcode opcode,
+		   const struct kernel_network *network);
+void event_network_fail(struct kernel_events *k, bool udp, uint16_t protocol, uint16_t code);
 
 struct kernel_hard_fault {
 	int64_t initial_raw; /* when the fault began */
@@ -216,7 +219,7 @@ struct kernel_hard_fault {
 	uint32_t size;
 };
 
-void kernel_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *fault);
+void event_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *fault);
 
 struct kernel_switch {
 	uint32_t new_thread_id;
@@ -228,13 +231,13 @@ struct kernel_switch {
 	uint32_t new_wait_time;
 };
 
-void kernel_context_switch(struct kernel_events *k, const struct kernel_switch *change);
-void kernel_ready_thread(struct kernel_events *k, uint32_t thread_id);
-void kernel_sample(struct kernel_events *k, uint64_t instruction, uint32_t thread_id);
-void kernel_dpc(struct kernel_events *k, uint8_t opcode, int64_t initial_raw,
-		uint64_t routine); /* 66 threaded, 68 DPC, 69 timer */
-void kernel_isr(struct kernel_events *k, int64_t initial_raw, uint64_t routine, uint16_t vector,
-		bool handled);
+void event_context_switch(struct kernel_events *k, const struct kernel_switch *change);
+void event_ready_thread(struct kernel_events *k, uint32_t thread_id);
+void event_sample(struct kernel_events *k, uint64_t instruction, uint32_t thread_id);
+void event_dpc(struct kernel_events *k, uint8_t opcode, int64_t initial_raw,
+	       uint64_t routine); /* 66 threaded, 68 DPC, 69 timer */
+void event_isr(struct kernel_events *k, int64_t initial_raw, uint64_t routine, uint16_t vector,
+	       bool handled);
 
 struct kernel_cpu {
 	uint32_t mhz;
@@ -272,18 +275,19 @@ struct kernel_nic {
 	const char *dns_servers;
 };
 
-void kernel_system_cpu(struct kernel_events *k, const struct kernel_cpu *cpu);
-void kernel_system_physical_disk(struct kernel_events *k, const struct kernel_physical_disk *disk);
-void kernel_system_logical_disk(struct kernel_events *k, const struct kernel_logical_disk *disk);
-void kernel_system_nic(struct kernel_events *k, const struct kernel_nic *nic);
+void event_system_cpu(struct kernel_events *k, const struct kernel_cpu *cpu);
+void event_system_physical_disk(struct kernel_events *k, const struct kernel_physical_disk *disk);
+void event_system_logical_disk(struct kernel_events *k, const struct kernel_logical_disk *disk);
+void event_system_nic(struct kernel_events *k, const struct kernel_nic *nic);
 
 /* SysConfig records, as a merge of recordings adds them. */
-void kernel_volume_mapping(struct kernel_events *k, const char *nt_path, const char *dos_path);
-void kernel_build_info(struct kernel_events *k, const char *build_lab, const char *product);
+void event_volume_mapping(struct kernel_events *k, const char *nt_path, const char *dos_path);
+void event_build_info(struct kernel_events *k, const char *build_lab, const char *product);
 
-/* EventTrace: opcode 5 (groups begin) or 32 (end) with the enabled groups, 8 end of a rundown. Extension of the first buffer: in_header. */
-void kernel_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mask1, uint32_t mask2,
-			    bool in_header);
-void kernel_trace_rundown_complete(struct kernel_events *k);
+/* EventTrace: opcode 5 (groups begin) or 32 (end) with the enabled groups, 8 end of a rundown.
+ * Extension of the first buffer: in_header. */
+void event_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mask1, uint32_t mask2,
+			   bool in_header);
+void event_trace_rundown_complete(struct kernel_events *k);
 
 #endif

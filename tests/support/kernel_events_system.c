@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Payloads of kernel events: the network, the scheduler, interrupts, the configuration of the system and of the recording.
+ * Payloads of kernel events: the network, the scheduler, interrupts, the configuration of the
+ * system and of the recording.
  */
 #include "tests/support/kernel_events.h"
 
@@ -11,12 +12,12 @@ static const struct guid sys_config =
 static void add_network(struct kernel_events *k, const struct kernel_network *network,
 			enum network_opcode opcode)
 {
-	kernel_add(k, RECORD_PERFINFO, network->udp ? GROUP_UDP_IP : GROUP_TCP_IP,
-		   (uint8_t)(network->ipv6 ? opcode + 16 : opcode), 2);
+	event_add(k, RECORD_PERFINFO, network->udp ? GROUP_UDP_IP : GROUP_TCP_IP,
+		  (uint8_t)(network->ipv6 ? opcode + 16 : opcode), 2);
 }
 
-void kernel_network(struct kernel_events *k, enum network_opcode opcode,
-		    const struct kernel_network *network)
+void event_network(struct kernel_events *k, enum network_opcode opcode,
+		   const struct kernel_network *network)
 {
 	struct payload *p = &k->payload;
 	size_t address_size = network->ipv6 ? 16 : 4;
@@ -35,26 +36,26 @@ void kernel_network(struct kernel_events *k, enum network_opcode opcode,
 	}
 	if (opcode == OP_NET_CONNECT || opcode == OP_NET_ACCEPT) {
 		payload_u16(p, network->ipv6 ? 1440 : 1460); /* mss */
-		payload_u16(p, 1);			     /* sackopt */
-		payload_u16(p, 0);			     /* tsopt */
-		payload_u16(p, 1);			     /* wsopt */
-		payload_u32(p, 65535);			     /* rcvwin */
-		payload_u16(p, 8);			     /* rcvwinscale */
-		payload_u16(p, 8);			     /* sndwinscale */
+		payload_u16(p, 1);                           /* sackopt */
+		payload_u16(p, 0);                           /* tsopt */
+		payload_u16(p, 1);                           /* wsopt */
+		payload_u32(p, 65535);                       /* rcvwin */
+		payload_u16(p, 8);                           /* rcvwinscale */
+		payload_u16(p, 8);                           /* sndwinscale */
 	}
 	payload_u32(p, 0); /* seqnum */
 	payload_pointer(p, network->connection);
 	add_network(k, network, opcode);
 }
 
-void kernel_network_fail(struct kernel_events *k, bool udp, uint16_t protocol, uint16_t code)
+void event_network_fail(struct kernel_events *k, bool udp, uint16_t protocol, uint16_t code)
 {
 	payload_u16(&k->payload, protocol);
 	payload_u16(&k->payload, code);
-	kernel_add(k, RECORD_PERFINFO, udp ? GROUP_UDP_IP : GROUP_TCP_IP, OP_NET_FAIL, 2);
+	event_add(k, RECORD_PERFINFO, udp ? GROUP_UDP_IP : GROUP_TCP_IP, OP_NET_FAIL, 2);
 }
 
-void kernel_context_switch(struct kernel_events *k, const struct kernel_switch *change)
+void event_context_switch(struct kernel_events *k, const struct kernel_switch *change)
 {
 	struct payload *p = &k->payload;
 
@@ -70,47 +71,47 @@ void kernel_context_switch(struct kernel_events *k, const struct kernel_switch *
 	payload_u8(p, (uint8_t)k->processor);
 	payload_u32(p, change->new_wait_time);
 	payload_u32(p, 0);
-	kernel_add(k, RECORD_PERFINFO, GROUP_THREAD, 36, 4);
+	event_add(k, RECORD_PERFINFO, GROUP_THREAD, 36, 4);
 }
 
-void kernel_ready_thread(struct kernel_events *k, uint32_t thread_id)
+void event_ready_thread(struct kernel_events *k, uint32_t thread_id)
 {
 	payload_u32(&k->payload, thread_id);
 	payload_u8(&k->payload, 1); /* AdjustReason: unwait */
 	payload_u8(&k->payload, 1);
 	payload_u8(&k->payload, 0);
 	payload_u8(&k->payload, 0);
-	kernel_add(k, RECORD_PERFINFO, GROUP_THREAD, 50, 2);
+	event_add(k, RECORD_PERFINFO, GROUP_THREAD, 50, 2);
 }
 
-void kernel_sample(struct kernel_events *k, uint64_t instruction, uint32_t thread_id)
+void event_sample(struct kernel_events *k, uint64_t instruction, uint32_t thread_id)
 {
 	payload_pointer(&k->payload, instruction);
 	payload_u32(&k->payload, thread_id);
 	payload_u16(&k->payload, 1); /* Count */
 	payload_u16(&k->payload, 0);
-	kernel_add(k, RECORD_PERFINFO, GROUP_PERF_INFO, 46, 2);
+	event_add(k, RECORD_PERFINFO, GROUP_PERF_INFO, 46, 2);
 }
 
-void kernel_dpc(struct kernel_events *k, uint8_t opcode, int64_t initial_raw, uint64_t routine)
+void event_dpc(struct kernel_events *k, uint8_t opcode, int64_t initial_raw, uint64_t routine)
 {
 	payload_u64(&k->payload, (uint64_t)initial_raw);
 	payload_pointer(&k->payload, routine);
-	kernel_add(k, RECORD_PERFINFO, GROUP_PERF_INFO, opcode, 2);
+	event_add(k, RECORD_PERFINFO, GROUP_PERF_INFO, opcode, 2);
 }
 
-void kernel_isr(struct kernel_events *k, int64_t initial_raw, uint64_t routine, uint16_t vector,
-		bool handled)
+void event_isr(struct kernel_events *k, int64_t initial_raw, uint64_t routine, uint16_t vector,
+	       bool handled)
 {
 	payload_u64(&k->payload, (uint64_t)initial_raw);
 	payload_pointer(&k->payload, routine);
 	payload_u8(&k->payload, handled);
 	payload_u16(&k->payload, vector);
 	payload_u8(&k->payload, 0);
-	kernel_add(k, RECORD_PERFINFO, GROUP_PERF_INFO, 67, 2);
+	event_add(k, RECORD_PERFINFO, GROUP_PERF_INFO, 67, 2);
 }
 
-void kernel_system_cpu(struct kernel_events *k, const struct kernel_cpu *cpu)
+void event_system_cpu(struct kernel_events *k, const struct kernel_cpu *cpu)
 {
 	struct payload *p = &k->payload;
 
@@ -129,10 +130,10 @@ void kernel_system_cpu(struct kernel_events *k, const struct kernel_cpu *cpu)
 	payload_u8(p, 1); /* PaeEnabled */
 	payload_u8(p, 1); /* NxEnabled */
 	payload_u32(p, 2666);
-	kernel_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 10, 3);
+	event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 10, 3);
 }
 
-void kernel_system_physical_disk(struct kernel_events *k, const struct kernel_physical_disk *disk)
+void event_system_physical_disk(struct kernel_events *k, const struct kernel_physical_disk *disk)
 {
 	struct payload *p = &k->payload;
 
@@ -151,10 +152,10 @@ void kernel_system_physical_disk(struct kernel_events *k, const struct kernel_ph
 	payload_u8(p, 0);
 	payload_wchars(p, disk->boot_drive, 3);
 	payload_wchars(p, "", 2);
-	kernel_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 11, 2);
+	event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 11, 2);
 }
 
-void kernel_system_logical_disk(struct kernel_events *k, const struct kernel_logical_disk *disk)
+void event_system_logical_disk(struct kernel_events *k, const struct kernel_logical_disk *disk)
 {
 	struct payload *p = &k->payload;
 
@@ -174,10 +175,10 @@ void kernel_system_logical_disk(struct kernel_events *k, const struct kernel_log
 	payload_wchars(p, disk->file_system, 16);
 	payload_u32(p, 0); /* VolumeExt */
 	payload_u32(p, 0);
-	kernel_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 12, 2);
+	event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 12, 2);
 }
 
-void kernel_system_nic(struct kernel_events *k, const struct kernel_nic *nic)
+void event_system_nic(struct kernel_events *k, const struct kernel_nic *nic)
 {
 	struct payload *p = &k->payload;
 
@@ -191,7 +192,7 @@ void kernel_system_nic(struct kernel_events *k, const struct kernel_nic *nic)
 	payload_wstring(p, nic->description);
 	payload_wstring(p, nic->addresses);
 	payload_wstring(p, nic->dns_servers);
-	kernel_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 13, 2);
+	event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 13, 2);
 }
 
 static void add_sys_config(struct kernel_events *k, uint8_t opcode)
@@ -208,14 +209,14 @@ static void add_sys_config(struct kernel_events *k, uint8_t opcode)
 	k->records++;
 }
 
-void kernel_volume_mapping(struct kernel_events *k, const char *nt_path, const char *dos_path)
+void event_volume_mapping(struct kernel_events *k, const char *nt_path, const char *dos_path)
 {
 	payload_wstring(&k->payload, nt_path);
 	payload_wstring(&k->payload, dos_path);
 	add_sys_config(k, 35);
 }
 
-void kernel_build_info(struct kernel_events *k, const char *build_lab, const char *product)
+void event_build_info(struct kernel_events *k, const char *build_lab, const char *product)
 {
 	payload_u64(&k->payload, UINT64_C(132166080000000000)); /* InstallDate */
 	payload_wstring(&k->payload, build_lab);
@@ -223,8 +224,8 @@ void kernel_build_info(struct kernel_events *k, const char *build_lab, const cha
 	add_sys_config(k, 32);
 }
 
-void kernel_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mask1, uint32_t mask2,
-			    bool in_header)
+void event_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mask1, uint32_t mask2,
+			   bool in_header)
 {
 	struct payload *p = &k->payload;
 
@@ -249,10 +250,10 @@ void kernel_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t ma
 		k->records++;
 		return;
 	}
-	kernel_add(k, RECORD_PERFINFO, GROUP_EVENT_TRACE, opcode, 2);
+	event_add(k, RECORD_PERFINFO, GROUP_EVENT_TRACE, opcode, 2);
 }
 
-void kernel_trace_rundown_complete(struct kernel_events *k)
+void event_trace_rundown_complete(struct kernel_events *k)
 {
-	kernel_add(k, RECORD_PERFINFO, GROUP_EVENT_TRACE, 8, 2);
+	event_add(k, RECORD_PERFINFO, GROUP_EVENT_TRACE, 8, 2);
 }

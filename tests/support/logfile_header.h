@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The payload of a recording's first record, and the clock that it describes (etl-format.md sections 5 and 6).
+ * The payload of a recording's first record, and the clock that it describes (etl-format.md
+ * sections 5 and 6).
  */
 #ifndef SUPPORT_LOGFILE_HEADER_H
 #define SUPPORT_LOGFILE_HEADER_H
@@ -17,8 +18,8 @@ struct logfile_ending {
 };
 
 /*
- * Adds the header. ending NULL: as long as the session runs. The names are UTF-8; both NULL leaves them out: what stands before them has the same
- * size at the beginning and at the end.
+ * Adds the header. ending NULL: as long as the session runs. The names are UTF-8; both NULL leaves
+ * them out: what stands before them has the same size at the beginning and at the end.
  */
 void logfile_header_build(struct payload *payload, const struct etl_builder_options *options,
 			  const struct logfile_ending *ending, const char *session_name,

@@ -2,8 +2,9 @@
 /*
  * Greedy plain-LZ77.
  *
- * Three things are written to one stream, interleaved: flag words, items, and half-bytes of long lengths. A flag word and a
- * half-byte are reserved where the decoder will first need them and filled in later, which is the whole trick of the format.
+ * Three things are written to one stream, interleaved: flag words, items, and half-bytes of long
+ * lengths. A flag word and a half-byte are reserved where the decoder will first need them and
+ * filled in later, which is the whole trick of the format.
  */
 #include "tests/support/lz77_compress.h"
 
@@ -11,8 +12,8 @@
 
 enum {
 	MATCH_LEAST = 3,
-	MATCH_MOST =
-		0xffff, /* longer ones would need the 32-bit form; a match just ends and the next begins */
+	MATCH_MOST = 0xffff, /* longer ones would need the 32-bit form; a match just ends and the
+				next begins */
 	DISTANCE_MOST = 8192,
 	HASH_BITS = 13,
 };
@@ -44,7 +45,8 @@ static void store_flags(struct stream *s)
 	}
 }
 
-/* The decoder reads a flag word when it needs a flag and has none, that is right before the item. */
+/* The decoder reads a flag word when it needs a flag and has none, that is right before the item.
+ */
 static void put_flag(struct stream *s, uint32_t flag)
 {
 	if (s->flag_count == 32) {

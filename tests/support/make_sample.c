@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * make_sample OUT.etl                                  writes the sample recording
- * make_sample --plain-size=1GiB [--switches] OUT.etl   writes a plain recording of about this size, for the benchmark
+ * make_sample --plain-size=1GiB [--switches] OUT.etl   writes a plain recording of about this size,
+ * for the benchmark
  *
  * With --plain-size, one line on standard output tells how many records it has.
  */

@@ -14,7 +14,7 @@
 
 /* Zero-initialise it. */
 struct output {
-	FILE *file;	 /* NULL: in memory */
+	FILE *file;      /* NULL: in memory */
 	uint8_t *memory; /* owned */
 	size_t memory_capacity;
 	uint64_t size; /* bytes written */
@@ -24,7 +24,8 @@ bool output_open(struct output *output, const char *path,
 		 struct error *err); /* path NULL: memory */
 bool output_write(struct output *output, const uint8_t *bytes, size_t size, struct error *err);
 
-/* Replaces what stands at the start, of which at least size bytes were written; the last call before output_close(). */
+/* Replaces what stands at the start, of which at least size bytes were written; the last call
+ * before output_close(). */
 bool output_rewrite_start(struct output *output, const uint8_t *bytes, size_t size,
 			  struct error *err);
 

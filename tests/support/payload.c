@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds the payload of an event. Integers are taken apart into bytes, so byte order and alignment of this machine play no part.
+ * Builds the payload of an event. Integers are taken apart into bytes, so byte order and alignment
+ * of this machine play no part.
  */
 #include "tests/support/payload.h"
 

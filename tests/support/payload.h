@@ -2,8 +2,8 @@
 /*
  * Builds the payload of an event, field after field, packed as ETW packs them.
  *
- * The primitive encodings are those of etl-format.md section 14. When memory runs out `failed` is set and later additions do
- * nothing; whoever writes the record looks at it.
+ * The primitive encodings are those of etl-format.md section 14. When memory runs out `failed` is
+ * set and later additions do nothing; whoever writes the record looks at it.
  */
 #ifndef SUPPORT_PAYLOAD_H
 #define SUPPORT_PAYLOAD_H
@@ -24,9 +24,8 @@ struct payload {
 };
 
 void payload_init(struct payload *payload, uint8_t pointer_size);
-void payload_clear(
-	struct payload *
-		payload); /* empties it for the next event, keeps the memory; an earlier failure is forgotten */
+void payload_clear(struct payload *payload); /* empties it for the next event, keeps the memory; an
+						earlier failure is forgotten */
 void payload_done(struct payload *payload);
 
 void payload_u8(struct payload *payload, uint8_t value);
@@ -40,7 +39,8 @@ void payload_zeros(struct payload *payload, size_t size);
 void payload_guid(struct payload *payload, const struct guid *guid);
 void payload_port(struct payload *payload, uint16_t port); /* big-endian */
 
-/* Text is UTF-8 here. What is not UTF-8 becomes U+FFFD; lone surrogates are written with payload_u16(). */
+/* Text is UTF-8 here. What is not UTF-8 becomes U+FFFD; lone surrogates are written with
+ * payload_u16(). */
 void payload_wstring(struct payload *payload, const char *text); /* UTF-16, NUL-terminated */
 void payload_wchars(
 	struct payload *payload, const char *text,
@@ -51,8 +51,9 @@ void payload_astring(struct payload *payload, const char *text); /* the bytes an
 /*
  * A SID written S-1-authority-sub-…, at most 15 sub-authorities; text that is none sets `failed`.
  *
- * payload_user_sid() writes the form of the kernel's Process class: two pointer-sized words (a user pointer that is not zero,
- * attributes), then the SID; NULL writes the four zero bytes that say "no SID".
+ * payload_user_sid() writes the form of the kernel's Process class: two pointer-sized words (a user
+ * pointer that is not zero, attributes), then the SID; NULL writes the four zero bytes that say "no
+ * SID".
  */
 void payload_sid(struct payload *payload, const char *text);
 void payload_user_sid(struct payload *payload, const char *text);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Draws one act after the other from a fixed mix. An act is one to four records on one processor, a microsecond or so apart; time goes on
- * for all processors, so that each one's records are in order and the buffers overlap as those of a session do.
+ * Draws one act after the other from a fixed mix. An act is one to four records on one processor, a
+ * microsecond or so apart; time goes on for all processors, so that each one's records are in order
+ * and the buffers overlap as those of a session do.
  */
 #include "tests/support/plain_recording.h"
 
@@ -88,25 +89,25 @@ static struct kernel_file operation(struct plain *p)
 	};
 }
 
-/* --- acts ---------------------------------------------------------------------------------------------------------- */
+/* --- acts ------------------------------------------------------------------------------------- */
 
 static void act_transfer(struct plain *p, bool read)
 {
 	struct kernel_file op = operation(p);
 	uint32_t size = 512u << draw(p, 8);
 	bool paging = draw(p, 10) == 0;
-	uint64_t *bytes = !read	 ? &p->totals.file_written_bytes :
+	uint64_t *bytes = !read  ? &p->totals.file_written_bytes :
 			  paging ? &p->totals.paging_read_bytes :
 				   &p->totals.file_read_bytes;
-	uint32_t flags = !read	? FILE_IO_CACHED_WRITE :
+	uint32_t flags = !read  ? FILE_IO_CACHED_WRITE :
 			 paging ? FILE_IO_PAGING :
 				  FILE_IO_CACHED_READ;
 
-	kernel_file_transfer(&p->events, read ? OP_FILE_READ : OP_FILE_WRITE, &op,
-			     (uint64_t)draw(p, 65536) * 4096, size, flags);
+	event_file_transfer(&p->events, read ? OP_FILE_READ : OP_FILE_WRITE, &op,
+			    (uint64_t)draw(p, 65536) * 4096, size, flags);
 	*bytes += size;
 	step(p);
-	kernel_file_end(&p->events, op.irp, size, 0);
+	event_file_end(&p->events, op.irp, size, 0);
 }
 
 static void act_open(struct plain *p)
@@ -114,15 +115,15 @@ static void act_open(struct plain *p)
 	struct kernel_file op = operation(p);
 	char path[96];
 
-	kernel_file_create(&p->events, &op,
-			   file_path((uint32_t)((op.key - file_key(0)) / 0x290), path), 0x01000060,
-			   7);
+	event_file_create(&p->events, &op,
+			  file_path((uint32_t)((op.key - file_key(0)) / 0x290), path), 0x01000060,
+			  7);
 	step(p);
-	kernel_file_end(&p->events, op.irp, 1, 0);
+	event_file_end(&p->events, op.irp, 1, 0);
 	step(p);
-	kernel_file_simple(&p->events, OP_FILE_CLEANUP, &op);
+	event_file_simple(&p->events, OP_FILE_CLEANUP, &op);
 	step(p);
-	kernel_file_simple(&p->events, OP_FILE_CLOSE, &op);
+	event_file_simple(&p->events, OP_FILE_CLOSE, &op);
 }
 
 static void act_disk(struct plain *p, bool read)
@@ -137,7 +138,7 @@ static void act_disk(struct plain *p, bool read)
 				    .thread_id = op.thread_id };
 
 	disk.offset = (uint64_t)draw(p, 1 << 28) * 512;
-	kernel_disk(&p->events, read ? OP_DISK_READ : OP_DISK_WRITE, &disk);
+	event_disk(&p->events, read ? OP_DISK_READ : OP_DISK_WRITE, &disk);
 	*(read ? &p->totals.disk_read_bytes : &p->totals.disk_written_bytes) += disk.size;
 }
 
@@ -156,7 +157,7 @@ static void act_network(struct plain *p, uint32_t process)
 	bool send = draw(p, 2);
 
 	network.connection = UINT64_C(0xffffc88b60b31260) + remote * UINT64_C(0x1a0);
-	kernel_network(&p->events, send ? OP_NET_SEND : OP_NET_RECEIVE, &network);
+	event_network(&p->events, send ? OP_NET_SEND : OP_NET_RECEIVE, &network);
 	if (!network.udp) {
 		*(send ? &p->totals.tcp_sent_bytes : &p->totals.tcp_received_bytes) += network.size;
 	}
@@ -171,7 +172,7 @@ static void act_hard_fault(struct plain *p)
 					   .thread_id = op.thread_id,
 					   .size = 4096u << draw(p, 4) };
 
-	kernel_hard_fault(&p->events, &fault);
+	event_hard_fault(&p->events, &fault);
 	p->totals.hard_faults++;
 }
 
@@ -185,7 +186,7 @@ static void act_switch(struct plain *p, uint32_t process)
 					.old_wait_reason = 15,
 					.old_state = 5 };
 
-	kernel_context_switch(&p->events, &change);
+	event_context_switch(&p->events, &change);
 }
 
 static void add_process(struct plain *p, enum lifetime_opcode opcode, uint32_t id,
@@ -200,7 +201,7 @@ static void add_process(struct plain *p, enum lifetime_opcode opcode, uint32_t i
 					  .image = image,
 					  .command_line = image };
 
-	kernel_process(&p->events, opcode, &process);
+	event_process(&p->events, opcode, &process);
 }
 
 static void add_thread(struct plain *p, enum lifetime_opcode opcode, uint32_t process, uint32_t id)
@@ -214,7 +215,7 @@ static void add_thread(struct plain *p, enum lifetime_opcode opcode, uint32_t pr
 					.base_priority = 8,
 					.name = "" };
 
-	kernel_thread(&p->events, opcode, &thread);
+	event_thread(&p->events, opcode, &thread);
 }
 
 /* A short process: ids are used again after a while, as Windows does. */
@@ -265,13 +266,13 @@ static void act(struct plain *p)
 	step(p);
 }
 
-/* --- the recording ------------------------------------------------------------------------------------------------- */
+/* --- the recording ---------------------------------------------------------------------------- */
 
 static void begin(struct plain *p)
 {
 	kernel_events_at(&p->events, 0, p->raw, 400, 404);
-	kernel_volume_mapping(&p->events, "\\Device\\HarddiskVolume3\\", "C:\\");
-	kernel_volume_mapping(&p->events, "\\Device\\HarddiskVolume5\\", "D:\\");
+	event_volume_mapping(&p->events, "\\Device\\HarddiskVolume3\\", "C:\\");
+	event_volume_mapping(&p->events, "\\Device\\HarddiskVolume5\\", "D:\\");
 	for (uint32_t i = 0; i < PROCESSES; i++) {
 		add_process(p, OP_DC_START, process_id(i), image_of(i), 259);
 		step(p);
@@ -280,7 +281,7 @@ static void begin(struct plain *p)
 			step(p);
 		}
 	}
-	kernel_trace_rundown_complete(&p->events);
+	event_trace_rundown_complete(&p->events);
 }
 
 static void end(struct plain *p)
@@ -289,10 +290,10 @@ static void end(struct plain *p)
 
 	kernel_events_at(&p->events, 0, p->raw, 400, 404);
 	for (uint32_t i = 0; i < FILES; i++) {
-		kernel_file_name(&p->events, OP_FILE_NAME_RUNDOWN, file_key(i), file_path(i, path));
+		event_file_name(&p->events, OP_FILE_NAME_RUNDOWN, file_key(i), file_path(i, path));
 		step(p);
 	}
-	kernel_trace_rundown_complete(&p->events);
+	event_trace_rundown_complete(&p->events);
 }
 
 bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,

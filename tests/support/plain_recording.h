@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording of any size for benchmarks: the record mix of a busy file and web server, plain buffers, eight processors interleaved.
+ * A recording of any size for benchmarks: the record mix of a busy file and web server, plain
+ * buffers, eight processors interleaved.
  */
 #ifndef SUPPORT_PLAIN_RECORDING_H
 #define SUPPORT_PLAIN_RECORDING_H
@@ -19,8 +20,8 @@ struct plain_totals {
 };
 
 /*
- * Writes about size_bytes (a MiB at least) to path; the same size gives the same bytes. Memory does not grow with the size. switches: every tenth record
- * is a context switch. totals may be NULL.
+ * Writes about size_bytes (a MiB at least) to path; the same size gives the same bytes. Memory does
+ * not grow with the size. switches: every tenth record is a context switch. totals may be NULL.
  */
 bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
 			   struct plain_totals *totals, struct error *err);

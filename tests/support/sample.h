@@ -2,8 +2,9 @@
 /*
  * The sample recording: a minute of an invented Windows server, the same bytes every time.
  *
- * A database, a web server, a virus scanner, a backup and the usual services share eight processors and two disks. Everything is played
- * by a small simulation (sample_machine.h), which keeps books of its own: what a replay counts can be compared with them.
+ * A database, a web server, a virus scanner, a backup and the usual services share eight processors
+ * and two disks. Everything is played by a small simulation (sample_machine.h), which keeps books
+ * of its own: what a replay counts can be compared with them.
  */
 #ifndef SUPPORT_SAMPLE_H
 #define SUPPORT_SAMPLE_H
@@ -21,7 +22,8 @@ enum {
 	SAMPLE_NAMES_MOST = 32,
 };
 
-/* What one process name did, over all its instances. Rundown counts nowhere but in kernel_counts. */
+/* What one process name did, over all its instances. Rundown counts nowhere but in kernel_counts.
+ */
 struct sample_process_totals {
 	const char *name; /* as metrics have it: without .exe */
 	uint64_t starts, exits, exits_error, exits_crash, threads_started;
@@ -38,7 +40,7 @@ struct sample_process_totals {
 };
 
 struct sample_totals {
-	uint64_t records;		 /* all, the logfile header included */
+	uint64_t records;                /* all, the logfile header included */
 	uint32_t kernel_counts[32][128]; /* by group and opcode (kernel_events.h) */
 	uint64_t sys_config_records;
 	uint64_t application_records; /* of the TraceLogging provider Contoso.Shop */

@@ -4,21 +4,21 @@
  */
 #include "tests/support/sample_scenario.h"
 
-#define SERVICE_SID	 "S-1-5-20"
+#define SERVICE_SID      "S-1-5-20"
 #define LOCAL_SYSTEM_SID "S-1-5-18"
-#define POOL_SID	 "S-1-5-82-3006700770-424185619-1745488364-794895919-4004696415"
-#define SQL_SID		 "S-1-5-80-3880718306-3832830129-1677859214-2598158968-1052248003"
-#define SYSTEM32	 "\\Device\\HarddiskVolume3\\Windows\\System32"
+#define POOL_SID         "S-1-5-82-3006700770-424185619-1745488364-794895919-4004696415"
+#define SQL_SID          "S-1-5-80-3880718306-3832830129-1677859214-2598158968-1052248003"
+#define SYSTEM32         "\\Device\\HarddiskVolume3\\Windows\\System32"
 
 #define NO_SESSION UINT32_MAX
 
-static const struct process_kind idle = { "Idle", "",	      LOCAL_SYSTEM_SID,
-					  "",	  NO_SESSION, SAMPLE_PROCESSORS,
-					  0,	  0 };
+static const struct process_kind idle = { "Idle", "",         LOCAL_SYSTEM_SID,
+					  "",     NO_SESSION, SAMPLE_PROCESSORS,
+					  0,      0 };
 static const struct process_kind system_kind = { "System", "", LOCAL_SYSTEM_SID, "", NO_SESSION, 12,
-						 0,	   0 };
+						 0,        0 };
 static const struct process_kind registry = { "Registry", "", LOCAL_SYSTEM_SID, "", NO_SESSION, 3,
-					      0,	  0 };
+					      0,          0 };
 static const struct process_kind smss = { "smss.exe",
 					  "\\SystemRoot\\System32\\smss.exe",
 					  LOCAL_SYSTEM_SID,
@@ -105,8 +105,8 @@ static const struct process_kind w3wp = {
 static void open_files(struct machine *m, struct scenario *s)
 {
 	static const char *const pages[PAGES] = {
-		"\\inetpub\\shop\\default.aspx",	"\\inetpub\\shop\\basket.aspx",
-		"\\inetpub\\shop\\web.config",		"\\inetpub\\shop\\bin\\Contoso.Shop.dll",
+		"\\inetpub\\shop\\default.aspx",        "\\inetpub\\shop\\basket.aspx",
+		"\\inetpub\\shop\\web.config",          "\\inetpub\\shop\\bin\\Contoso.Shop.dll",
 		"\\inetpub\\shop\\images\\sprites.png", "\\inetpub\\shop\\scripts\\app.js"
 	};
 	static const char *const libraries[LIBRARIES] = {
@@ -170,15 +170,15 @@ static void configuration(struct machine *m)
 					"2001:db8:14:4::17;10.20.4.17",
 					"10.20.0.10;2001:db8:14:4::53" };
 
-	kernel_system_cpu(&m->events, &cpu);
+	event_system_cpu(&m->events, &cpu);
 	pass(m, 4000);
 	for (size_t i = 0; i < SAMPLE_DISKS; i++) {
-		kernel_system_physical_disk(&m->events, &disks[i]);
+		event_system_physical_disk(&m->events, &disks[i]);
 		pass(m, 4000);
-		kernel_system_logical_disk(&m->events, &volumes[i]);
+		event_system_logical_disk(&m->events, &volumes[i]);
 		pass(m, 4000);
 	}
-	kernel_system_nic(&m->events, &nic);
+	event_system_nic(&m->events, &nic);
 	pass(m, 4000);
 }
 
@@ -191,16 +191,17 @@ static void volume_mappings(struct machine *m)
 						   { "\\Device\\HarddiskVolume5\\", "D:\\" } };
 
 	for (size_t i = 0; i < sizeof mappings / sizeof mappings[0]; i++) {
-		kernel_volume_mapping(&m->events, mappings[i][0], mappings[i][1]);
+		event_volume_mapping(&m->events, mappings[i][0], mappings[i][1]);
 		pass(m, 500);
 		m->totals->sys_config_records++;
 	}
-	kernel_build_info(&m->events, "17763.1.amd64fre.rs5_release.180914-1434",
-			  "Windows Server 2019 Standard");
+	event_build_info(&m->events, "17763.1.amd64fre.rs5_release.180914-1434",
+			 "Windows Server 2019 Standard");
 	m->totals->sys_config_records++;
 }
 
-/* Flags of the session: PROCESS THREAD IMAGE CSWITCH DPC INTERRUPT DISPATCHER DISK_IO DISK_FILE_IO HARD_FAULTS NETWORK PROFILE FILE_IO(_INIT) */
+/* Flags of the session: PROCESS THREAD IMAGE CSWITCH DPC INTERRUPT DISPATCHER DISK_IO DISK_FILE_IO
+ * HARD_FAULTS NETWORK PROFILE FILE_IO(_INIT) */
 #define GROUPS_1 UINT32_C(0x07012b77)
 
 void cast_enter(struct machine *m)
@@ -211,13 +212,13 @@ void cast_enter(struct machine *m)
 	open_files(m, s);
 	m->now_ns = 2 * MS;
 	enter(m, s->scheduler, s->scheduler->threads[1]);
-	kernel_trace_extension(&m->events, 5, GROUPS_1, 2, false);
+	event_trace_extension(&m->events, 5, GROUPS_1, 2, false);
 	pass(m, 9000);
 	configuration(m);
 	volume_mappings(m);
 	processes_rundown(m, OP_DC_START);
 	drivers_rundown(m, OP_DC_START);
-	kernel_trace_rundown_complete(&m->events);
+	event_trace_rundown_complete(&m->events);
 	leave(m, MS);
 }
 
@@ -231,12 +232,12 @@ void cast_leave(struct machine *m)
 	struct scenario *s = m->scenario;
 
 	enter(m, s->scheduler, s->scheduler->threads[1]);
-	kernel_trace_extension(&m->events, 32, GROUPS_1, 2, false);
+	event_trace_extension(&m->events, 32, GROUPS_1, 2, false);
 	pass(m, 5000);
 	files_rundown(m);
 	processes_rundown(m, OP_DC_STOP);
 	drivers_rundown(m, OP_DC_STOP);
-	kernel_trace_extension(&m->events, 5, 0, 0, false);
+	event_trace_extension(&m->events, 5, 0, 0, false);
 	pass(m, 1000);
-	kernel_trace_rundown_complete(&m->events);
+	event_trace_rundown_complete(&m->events);
 }

@@ -11,9 +11,7 @@ enum {
 	INFO_CLASS_NAMES = 37
 };
 
-enum {
-	STATUS_SUCCESS = 0
-};
+enum { STATUS_SUCCESS = 0 };
 #define STATUS_OBJECT_NAME_NOT_FOUND UINT32_C(0xc0000034)
 
 static const char *const devices[SAMPLE_DISKS] = { "\\Device\\HarddiskVolume3",
@@ -52,7 +50,7 @@ struct file *file_absent(struct machine *m, unsigned disk, const char *path)
 	return new_file(m, disk, path);
 }
 
-/* --- disks --------------------------------------------------------------------------------------------------------- */
+/* --- disks ------------------------------------------------------------------------------------ */
 
 static void disk_done(struct machine *m, void *subject, uint64_t unused)
 {
@@ -69,9 +67,9 @@ static void disk_done(struct machine *m, void *subject, uint64_t unused)
 	(void)unused;
 	interrupt(m, driver_routine(ROUTINE_STORAGE_ISR), driver_routine(ROUTINE_STORAGE_DPC));
 	event.response_ticks = (m->now_ns - t->begun_ns) / 100;
-	kernel_disk(&m->events, t->opcode, &event);
+	event_disk(&m->events, t->opcode, &event);
 	pass(m, between(m, 500, 2000));
-	kernel_file_end(&m->events, t->irp, t->size, STATUS_SUCCESS);
+	event_file_end(&m->events, t->irp, t->size, STATUS_SUCCESS);
 	pass(m, 300);
 	switch (t->opcode) {
 	case OP_DISK_READ:
@@ -96,7 +94,7 @@ static void disk_done(struct machine *m, void *subject, uint64_t unused)
 						   .size = t->size };
 
 		pass(m, between(m, 2000, 9000));
-		kernel_hard_fault(&m->events, &fault);
+		event_hard_fault(&m->events, &fault);
 		totals->hard_faults++;
 		totals->hard_fault_bytes += t->size;
 	}
@@ -117,7 +115,7 @@ static void disk_begin(struct machine *m, const struct transfer *transfer)
 	machine_plan(m, start - m->now_ns + service, disk_done, t, 0);
 }
 
-/* --- operations ---------------------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static struct kernel_file operation(struct machine *m, const struct open_file *open)
 {
@@ -130,7 +128,7 @@ static struct kernel_file operation(struct machine *m, const struct open_file *o
 static void end_at_once(struct machine *m, uint64_t irp, uint64_t extra, uint32_t status)
 {
 	pass(m, mostly_low(m, 1500, 60000));
-	kernel_file_end(&m->events, irp, extra, status);
+	event_file_end(&m->events, irp, extra, status);
 	pass(m, between(m, 500, 3000));
 }
 
@@ -148,11 +146,11 @@ struct open_file file_open(struct machine *m, const struct process *process, str
 		file->dirty_bytes = 0;
 	}
 	op = operation(m, &open);
-	kernel_file_create(&m->events, &op, file->path, fresh ? 0x05000060 : 0x01000060, 7);
+	event_file_create(&m->events, &op, file->path, fresh ? 0x05000060 : 0x01000060, 7);
 	process->totals->file_creates++;
 	if (fresh) {
 		pass(m, between(m, 4000, 9000));
-		kernel_file_name(&m->events, OP_FILE_NAME_CREATE, file->key, file->path);
+		event_file_name(&m->events, OP_FILE_NAME_CREATE, file->key, file->path);
 	}
 	end_at_once(m, op.irp, fresh ? 2 : 1, STATUS_SUCCESS);
 	return open;
@@ -164,7 +162,7 @@ void file_not_found(struct machine *m, const struct process *process, const char
 				  .object = m->next_object += 0x150,
 				  .thread_id = m->events.thread_id };
 
-	kernel_file_create(&m->events, &op, path, 0x01000060, 7);
+	event_file_create(&m->events, &op, path, 0x01000060, 7);
 	process->totals->file_creates++;
 	end_at_once(m, op.irp, 0, STATUS_OBJECT_NAME_NOT_FOUND);
 }
@@ -177,11 +175,11 @@ static struct kernel_file transfer_event(struct machine *m, enum file_opcode opc
 	struct sample_process_totals *totals = open->process->totals;
 	bool paging = flags & 2;
 	bool read = opcode == OP_FILE_READ;
-	uint64_t *bytes = read	 ? paging ? totals->paging_read_bytes : totals->file_read_bytes :
+	uint64_t *bytes = read   ? paging ? totals->paging_read_bytes : totals->file_read_bytes :
 			  paging ? totals->paging_written_bytes :
 				   totals->file_written_bytes;
 
-	kernel_file_transfer(&m->events, opcode, &op, offset, size, flags);
+	event_file_transfer(&m->events, opcode, &op, offset, size, flags);
 	bytes[open->file->disk] += size;
 	totals->file_reads += read;
 	totals->file_writes += !read;
@@ -243,7 +241,7 @@ void file_flush(struct machine *m, const struct open_file *open)
 {
 	struct kernel_file op = operation(m, open);
 
-	kernel_file_simple(&m->events, OP_FILE_FLUSH, &op);
+	event_file_simple(&m->events, OP_FILE_FLUSH, &op);
 	open->process->totals->file_flushes++;
 	disk_transfer(m, open, OP_DISK_FLUSH, op.irp, 0, 0, false);
 }
@@ -252,7 +250,7 @@ void file_query(struct machine *m, const struct open_file *open)
 {
 	struct kernel_file op = operation(m, open);
 
-	kernel_file_info(&m->events, OP_FILE_QUERY_INFO, &op, 0, INFO_CLASS_STANDARD);
+	event_file_info(&m->events, OP_FILE_QUERY_INFO, &op, 0, INFO_CLASS_STANDARD);
 	end_at_once(m, op.irp, 24, STATUS_SUCCESS);
 }
 
@@ -260,7 +258,7 @@ void file_list(struct machine *m, const struct open_file *open, const char *patt
 {
 	struct kernel_file op = operation(m, open);
 
-	kernel_file_dir_enum(&m->events, OP_FILE_DIR_ENUM, &op, 4096, INFO_CLASS_NAMES, pattern);
+	event_file_dir_enum(&m->events, OP_FILE_DIR_ENUM, &op, 4096, INFO_CLASS_NAMES, pattern);
 	end_at_once(m, op.irp, 3120, STATUS_SUCCESS);
 }
 
@@ -268,10 +266,10 @@ void file_close(struct machine *m, const struct open_file *open)
 {
 	struct kernel_file op = operation(m, open);
 
-	kernel_file_simple(&m->events, OP_FILE_CLEANUP, &op);
+	event_file_simple(&m->events, OP_FILE_CLEANUP, &op);
 	end_at_once(m, op.irp, 0, STATUS_SUCCESS);
 	op = operation(m, open);
-	kernel_file_simple(&m->events, OP_FILE_CLOSE, &op);
+	event_file_simple(&m->events, OP_FILE_CLOSE, &op);
 	end_at_once(m, op.irp, 0, STATUS_SUCCESS);
 }
 
@@ -279,14 +277,14 @@ void file_delete(struct machine *m, const struct open_file *open)
 {
 	struct kernel_file op = operation(m, open);
 
-	kernel_file_info(&m->events, OP_FILE_DELETE, &op, 1, INFO_CLASS_DISPOSITION);
+	event_file_info(&m->events, OP_FILE_DELETE, &op, 1, INFO_CLASS_DISPOSITION);
 	pass(m, 900);
-	kernel_file_path(&m->events, OP_FILE_DELETE_PATH, &op, INFO_CLASS_DISPOSITION,
-			 open->file->path);
+	event_file_path(&m->events, OP_FILE_DELETE_PATH, &op, INFO_CLASS_DISPOSITION,
+			open->file->path);
 	open->process->totals->file_deletes++;
 	end_at_once(m, op.irp, 0, STATUS_SUCCESS);
 	file_close(m, open);
-	kernel_file_name(&m->events, OP_FILE_NAME_DELETE, open->file->key, open->file->path);
+	event_file_name(&m->events, OP_FILE_NAME_DELETE, open->file->key, open->file->path);
 	open->file->key = 0;
 	open->file->dirty_bytes = 0;
 }
@@ -296,14 +294,14 @@ void file_rename(struct machine *m, const struct open_file *open, struct file *t
 	struct kernel_file op = operation(m, open);
 	struct file *file = open->file;
 
-	kernel_file_info(&m->events, OP_FILE_RENAME, &op, 0, INFO_CLASS_RENAME);
+	event_file_info(&m->events, OP_FILE_RENAME, &op, 0, INFO_CLASS_RENAME);
 	pass(m, 900);
-	kernel_file_path(&m->events, OP_FILE_RENAME_PATH, &op, INFO_CLASS_RENAME, target->path);
+	event_file_path(&m->events, OP_FILE_RENAME_PATH, &op, INFO_CLASS_RENAME, target->path);
 	open->process->totals->file_renames++;
 	end_at_once(m, op.irp, 0, STATUS_SUCCESS);
-	kernel_file_name(&m->events, OP_FILE_NAME_DELETE, file->key, file->path);
+	event_file_name(&m->events, OP_FILE_NAME_DELETE, file->key, file->path);
 	pass(m, 400);
-	kernel_file_name(&m->events, OP_FILE_NAME_CREATE, file->key, target->path);
+	event_file_name(&m->events, OP_FILE_NAME_CREATE, file->key, target->path);
 	target->key = file->key;
 	target->size = file->size;
 	target->lbn = file->lbn;
@@ -349,8 +347,8 @@ void files_rundown(struct machine *m)
 {
 	for (size_t i = 0; i < m->file_count; i++) {
 		if (m->files[i].key != 0) {
-			kernel_file_name(&m->events, OP_FILE_NAME_RUNDOWN, m->files[i].key,
-					 m->files[i].path);
+			event_file_name(&m->events, OP_FILE_NAME_RUNDOWN, m->files[i].key,
+					m->files[i].path);
 			pass(m, 300);
 		}
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs of the sample's server that come and go: scheduled scripts, a nightly copy, the report of a crash.
+ * Jobs of the sample's server that come and go: scheduled scripts, a nightly copy, the report of a
+ * crash.
  */
 #include "tests/support/sample_scenario.h"
 
@@ -9,9 +10,7 @@
 #define SYSTEM32  "\\Device\\HarddiskVolume3\\Windows\\System32"
 #define ADMIN_SID "S-1-5-21-3623811015-3361044348-30300820-1013"
 
-enum {
-	SCRIPTS = 6
-};
+enum { SCRIPTS = 6 };
 
 static const struct process_kind conhost = {
 	"conhost.exe", "\\??\\C:\\Windows\\system32\\conhost.exe 0x4", ADMIN_SID, SYSTEM32, 0, 3, 6,
@@ -30,8 +29,8 @@ static const struct process_kind powershell = {
 static const struct process_kind cmd = {
 	"cmd.exe", "C:\\Windows\\system32\\cmd.exe /c C:\\Scripts\\nightly.cmd",
 	ADMIN_SID, SYSTEM32,
-	0,	   1,
-	5,	   0x5e000
+	0,         1,
+	5,         0x5e000
 };
 static const struct process_kind robocopy = {
 	"Robocopy.exe", "robocopy D:\\Shares C:\\Backup /MIR /R:1", ADMIN_SID, SYSTEM32, 0, 3, 7,
@@ -59,7 +58,7 @@ static const struct process_kind taskhostw = {
 	"taskhostw.exe", "taskhostw.exe", ADMIN_SID, SYSTEM32, 0, 3, 7, 0x15000
 };
 
-/* --- a script every nine seconds ----------------------------------------------------------------------------------- */
+/* --- a script every nine seconds -------------------------------------------------------------- */
 
 static void script_end(struct machine *m, void *subject, uint64_t status)
 {
@@ -111,7 +110,7 @@ static void script(struct machine *m, void *subject, uint64_t number)
 	}
 }
 
-/* --- the nightly copy from the second disk to the first ------------------------------------------------------------ */
+/* --- the nightly copy from the second disk to the first --------------------------------------- */
 
 static void copy_finish(struct machine *m, struct process *process, struct file *temporary,
 			struct file *target)
@@ -187,7 +186,7 @@ static void nightly(struct machine *m, void *subject, uint64_t unused)
 	machine_plan(m, 16 * SECOND, nightly_end, shell, 0);
 }
 
-/* --- others -------------------------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
 static void dump_memory(struct machine *m, void *subject, uint64_t left)
 {

@@ -26,7 +26,7 @@ void machine_done(struct machine *m)
 	m->scenario = NULL;
 }
 
-/* --- the plan ------------------------------------------------------------------------------------------------------ */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static bool before(const struct action *a, const struct action *b)
 {
@@ -103,7 +103,7 @@ void machine_run(struct machine *m, uint64_t until_ns)
 	m->now_ns = until_ns;
 }
 
-/* --- chance -------------------------------------------------------------------------------------------------------- */
+/* --- chance ----------------------------------------------------------------------------------- */
 
 /* splitmix64, public domain (Sebastiano Vigna, prng.di.unimi.it) */
 static uint64_t next_random(struct machine *m)
@@ -140,7 +140,7 @@ uint64_t wave(const struct machine *m, uint64_t period_s, uint64_t phase_s)
 	return at < 1000 ? at : 2000 - at;
 }
 
-/* --- processors ---------------------------------------------------------------------------------------------------- */
+/* --- processors ------------------------------------------------------------------------------- */
 
 /* Sets the place of the records that follow; time on a processor never stands still. */
 static void stand_at(struct machine *m, size_t processor)
@@ -173,11 +173,11 @@ static void switch_to(struct machine *m, uint32_t thread_id, bool old_waits, uin
 					.old_wait_reason =
 						old_waits ? 15 : 30, /* WrQueue, WrPreempted */
 					.old_state = p->thread_id == 0 ? 2 :
-						     old_waits	       ? 5 :
+						     old_waits         ? 5 :
 									 1,
 					.new_wait_time = waited_ticks };
 
-	kernel_context_switch(&m->events, &change);
+	event_context_switch(&m->events, &change);
 	p->thread_id = thread_id;
 	p->stint++;
 }
@@ -210,7 +210,7 @@ void enter(struct machine *m, const struct process *process, uint32_t thread_id)
 	m->events.thread_id = thread_id;
 	stand_at(m, processor);
 	if (m->processors[processor].thread_id != thread_id) {
-		kernel_ready_thread(&m->events, thread_id);
+		event_ready_thread(&m->events, thread_id);
 		pass(m, mostly_low(m, 1500, 40000));
 		switch_to(m, thread_id, false, (uint32_t)chance(m, 3));
 		pass(m, between(m, 800, 3000));
@@ -241,11 +241,11 @@ void interrupt(struct machine *m, uint64_t isr_routine, uint64_t dpc_routine)
 	stand_at(m, chance(m, 4)); /* devices interrupt the first processors only */
 	initial = m->events.raw_time;
 	pass(m, mostly_low(m, 900, 9000));
-	kernel_isr(&m->events, initial, isr_routine, 0x61, true);
+	event_isr(&m->events, initial, isr_routine, 0x61, true);
 	pass(m, between(m, 300, 900));
 	initial = m->events.raw_time;
 	pass(m, mostly_low(m, 1500, 60000));
-	kernel_dpc(&m->events, 68, initial, dpc_routine);
+	event_dpc(&m->events, 68, initial, dpc_routine);
 	pass(m, between(m, 100, 400));
 }
 
@@ -260,7 +260,7 @@ void sample_processors(struct machine *m)
 			instruction = UINT64_C(0x7ff6a3b01000) + chance(m, 0x100000);
 		}
 		stand_at(m, i);
-		kernel_sample(&m->events, instruction, thread_id);
+		event_sample(&m->events, instruction, thread_id);
 		if (process && thread_id != 0) {
 			process->totals->cpu_samples++;
 		}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine behind the sample recording: a clock, eight processors, processes, files, disks and a network, and a list of what is to happen.
+ * The machine behind the sample recording: a clock, eight processors, processes, files, disks and a
+ * network, and a list of what is to happen.
  *
- * An action is a function that is called at its time. It runs a thread on a processor, lets it do things (each is a record or a few,
- * microseconds apart) and plans what follows. Things that other hardware finishes (disks) come back as actions. Records of one
- * processor are in time order; between processors the order of the buffers is that in which they fill, as in a real session.
+ * An action is a function that is called at its time. It runs a thread on a processor, lets it do
+ * things (each is a record or a few, microseconds apart) and plans what follows. Things that other
+ * hardware finishes (disks) come back as actions. Records of one processor are in time order;
+ * between processors the order of the buffers is that in which they fill, as in a real session.
  */
 #ifndef SUPPORT_SAMPLE_MACHINE_H
 #define SUPPORT_SAMPLE_MACHINE_H
@@ -44,11 +46,11 @@ struct process {
 
 struct file {
 	char path[PATH_MOST]; /* \Device\HarddiskVolume… */
-	unsigned disk;	      /* 0: C:, 1: D: */
-	uint64_t key;	      /* 0: the file does not exist (yet) */
+	unsigned disk;        /* 0: C:, 1: D: */
+	uint64_t key;         /* 0: the file does not exist (yet) */
 	uint64_t size;
 	uint64_t dirty_bytes; /* written to the cache, not yet to disk */
-	uint64_t lbn;	      /* where it lies on its disk, bytes */
+	uint64_t lbn;         /* where it lies on its disk, bytes */
 };
 
 struct machine;
@@ -66,7 +68,7 @@ struct action {
 struct processor {
 	int64_t last_raw;   /* of its latest record */
 	uint32_t thread_id; /* who runs; 0: idle */
-	uint64_t stint;	    /* counts the threads that ran here, to know a late switch-out */
+	uint64_t stint;     /* counts the threads that ran here, to know a late switch-out */
 };
 
 /* What a disk is doing. */
@@ -105,7 +107,7 @@ struct machine {
 	struct scenario *scenario; /* owned */
 };
 
-/* --- sample_machine.c: time, chance, processors -------------------------------------------------------------------- */
+/* --- sample_machine.c: time, chance, processors ----------------------------------------------- */
 
 void machine_init(struct machine *m, struct etl_builder *builder, struct sample_totals *totals);
 void machine_done(struct machine *m);
@@ -115,7 +117,7 @@ void machine_run(struct machine *m, uint64_t until_ns);
 void machine_plan(struct machine *m, uint64_t delay_ns, action_fn *run, void *subject,
 		  uint64_t argument);
 
-uint64_t chance(struct machine *m, uint64_t below);		  /* 0 … below - 1 */
+uint64_t chance(struct machine *m, uint64_t below);               /* 0 … below - 1 */
 uint64_t between(struct machine *m, uint64_t low, uint64_t high); /* evenly */
 uint64_t mostly_low(struct machine *m, uint64_t low,
 		    uint64_t high); /* latencies: many short, few long */
@@ -123,18 +125,20 @@ uint64_t wave(const struct machine *m, uint64_t period_s,
 	      uint64_t phase_s); /* 0 … 1000 … 0 over a period */
 
 /*
- * A thread gets a processor (and the others see it woken and switched in): records that follow are its. pass() lets it work for a while. It leaves the
- * processor `busy_ns` after leave(), without further records until then.
+ * A thread gets a processor (and the others see it woken and switched in): records that follow are
+ * its. pass() lets it work for a while. It leaves the processor `busy_ns` after leave(), without
+ * further records until then.
  */
 void enter(struct machine *m, const struct process *process, uint32_t thread_id);
 void pass(struct machine *m, uint64_t ns);
 void leave(struct machine *m, uint64_t busy_ns);
 
-/* An interrupt and its DPC on some processor: records that follow stand in whatever thread it interrupts. */
+/* An interrupt and its DPC on some processor: records that follow stand in whatever thread it
+ * interrupts. */
 void interrupt(struct machine *m, uint64_t isr_routine, uint64_t dpc_routine);
 void sample_processors(struct machine *m);
 
-/* --- sample_processes.c -------------------------------------------------------------------------------------------- */
+/* --- sample_processes.c ----------------------------------------------------------------------- */
 
 struct process_kind {
 	const char *image;
@@ -143,7 +147,7 @@ struct process_kind {
 	const char *directory; /* of the image, \Device\… */
 	uint32_t session_id;
 	size_t threads; /* at the start */
-	size_t images;	/* loaded at the start */
+	size_t images;  /* loaded at the start */
 	uint64_t image_size;
 };
 
@@ -173,7 +177,7 @@ enum driver_routine {
 uint64_t driver_routine(enum driver_routine routine);
 void driver_load(struct machine *m, const char *file_name);
 
-/* --- sample_files.c ------------------------------------------------------------------------------------------------ */
+/* --- sample_files.c --------------------------------------------------------------------------- */
 
 /* A file that is there when the recording begins. */
 struct file *file_existing(struct machine *m, unsigned disk, const char *path, uint64_t size);
@@ -186,7 +190,8 @@ struct open_file {
 	const struct process *process;
 };
 
-/* The following need a thread of the process that was entered. Cached I/O ends at once, the other when the disk is done. */
+/* The following need a thread of the process that was entered. Cached I/O ends at once, the other
+ * when the disk is done. */
 struct open_file file_open(struct machine *m, const struct process *process, struct file *file);
 void file_read(struct machine *m, const struct open_file *open, uint64_t offset, uint32_t size);
 void file_write(struct machine *m, const struct open_file *open, uint64_t offset, uint32_t size);
@@ -202,13 +207,14 @@ void file_list(struct machine *m, const struct open_file *open, const char *patt
 void file_close(struct machine *m, const struct open_file *open);
 void file_not_found(struct machine *m, const struct process *process, const char *path);
 
-/* A page of a file is missing in memory: paging read, disk read, hard fault, when the disk is done. */
+/* A page of a file is missing in memory: paging read, disk read, hard fault, when the disk is done.
+ */
 void page_in(struct machine *m, const struct process *process, struct file *file, uint32_t size);
 /* The lazy writer brings dirty pages to disk. */
 void write_back(struct machine *m, const struct process *system, struct file *file, uint64_t most);
 void files_rundown(struct machine *m);
 
-/* --- sample_network.c ---------------------------------------------------------------------------------------------- */
+/* --- sample_network.c ------------------------------------------------------------------------- */
 
 struct connection {
 	struct kernel_network network;

@@ -56,7 +56,7 @@ void tcp_event(struct machine *m, const struct connection *connection, enum netw
 	struct sample_process_totals *totals = connection->process->totals;
 
 	event.size = size;
-	kernel_network(&m->events, opcode, &event);
+	event_network(&m->events, opcode, &event);
 	pass(m, between(m, 2000, 15000));
 	switch (opcode) {
 	case OP_NET_SEND:
@@ -84,7 +84,7 @@ void tcp_event(struct machine *m, const struct connection *connection, enum netw
 
 void tcp_failure(struct machine *m, uint16_t code)
 {
-	kernel_network_fail(&m->events, false, 2 /* AF_INET */, code);
+	event_network_fail(&m->events, false, 2 /* AF_INET */, code);
 	pass(m, 2000);
 	m->totals->connect_failures++;
 }
@@ -96,7 +96,7 @@ void udp_event(struct machine *m, const struct connection *connection, enum netw
 
 	event.udp = true;
 	event.size = size;
-	kernel_network(&m->events, opcode, &event);
+	event_network(&m->events, opcode, &event);
 	pass(m, between(m, 2000, 9000));
 	if (opcode == OP_NET_SEND) {
 		connection->process->totals->udp_sent_bytes += size;

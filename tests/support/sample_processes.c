@@ -42,12 +42,7 @@ static const struct known_image drivers[] = {
 	  0x62b1f },
 };
 
-enum {
-	DRIVER_KERNEL = 0,
-	DRIVER_STORPORT = 2,
-	DRIVER_STORAHCI = 3,
-	DRIVER_NDIS = 4
-};
+enum { DRIVER_KERNEL = 0, DRIVER_STORPORT = 2, DRIVER_STORAHCI = 3, DRIVER_NDIS = 4 };
 
 uint64_t driver_routine(enum driver_routine routine)
 {
@@ -78,7 +73,7 @@ static void add_image(struct machine *m, enum lifetime_opcode opcode,
 				      .time_stamp = 0x5c8f3a21 ^ image->checksum,
 				      .file_name = image->file_name };
 
-	kernel_image(&m->events, opcode, &event);
+	event_image(&m->events, opcode, &event);
 }
 
 void drivers_rundown(struct machine *m, enum lifetime_opcode opcode)
@@ -96,7 +91,7 @@ void driver_load(struct machine *m, const char *file_name)
 	add_image(m, OP_IMAGE_LOAD, &image, 0);
 }
 
-/* --- books --------------------------------------------------------------------------------------------------------- */
+/* --- books ------------------------------------------------------------------------------------ */
 
 static bool is_named(const char *name, const char *image)
 {
@@ -109,11 +104,11 @@ static bool is_named(const char *name, const char *image)
 /* The totals of an image's name; names are those of the scenario, a few. */
 static struct sample_process_totals *totals_of(struct machine *m, const char *image)
 {
-	static const char *const names[] = { "Idle",	 "System",     "Registry", "smss",
-					     "csrss",	 "wininit",    "services", "lsass",
-					     "svchost",	 "sqlservr",   "w3wp",	   "MsMpEng",
+	static const char *const names[] = { "Idle",     "System",     "Registry", "smss",
+					     "csrss",    "wininit",    "services", "lsass",
+					     "svchost",  "sqlservr",   "w3wp",     "MsMpEng",
 					     "WmiPrvSE", "powershell", "conhost",  "Robocopy",
-					     "WerFault", "cmd",	       "spoolsv",  "taskhostw" };
+					     "WerFault", "cmd",        "spoolsv",  "taskhostw" };
 	struct sample_totals *totals = m->totals;
 
 	for (size_t i = 0; i < totals->process_count; i++) {
@@ -131,7 +126,7 @@ static struct sample_process_totals *totals_of(struct machine *m, const char *im
 	return &totals->processes[0];
 }
 
-/* --- processes ----------------------------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 const char *kind_image_path(const struct process_kind *kind, char path[PATH_MOST])
 {
@@ -193,7 +188,7 @@ static void add_process(struct machine *m, enum lifetime_opcode opcode,
 					.image = process->image,
 					.command_line = process->command_line };
 
-	kernel_process(&m->events, opcode, &event);
+	event_process(&m->events, opcode, &event);
 }
 
 static void add_thread(struct machine *m, enum lifetime_opcode opcode,
@@ -209,7 +204,7 @@ static void add_thread(struct machine *m, enum lifetime_opcode opcode,
 		.name = ""
 	};
 
-	kernel_thread(&m->events, opcode, &event);
+	event_thread(&m->events, opcode, &event);
 }
 
 void process_add_thread(struct machine *m, struct process *process)
@@ -266,7 +261,7 @@ struct process *process_start(struct machine *m, const struct process_kind *kind
 void process_exit(struct machine *m, struct process *process, uint32_t status)
 {
 	enter(m, process, process->threads[0]);
-	kernel_process_terminate(&m->events, process->id);
+	event_process_terminate(&m->events, process->id);
 	pass(m, between(m, 20000, 60000));
 	for (size_t i = process->thread_count; i > 0; i--) {
 		add_thread(m, OP_STOP, process, process->threads[i - 1]);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What goes on all the time on the sample's server: the web site and its database, services, the virus scanner, the system itself. Jobs
- * that come and go are in sample_jobs.c.
+ * What goes on all the time on the sample's server: the web site and its database, services, the
+ * virus scanner, the system itself. Jobs that come and go are in sample_jobs.c.
  *
- * Each activity is an action that does one thing and plans itself again; load changes over the minute by slow waves, so that
- * a graph of any rate has a shape.
+ * Each activity is an action that does one thing and plans itself again; load changes over the
+ * minute by slow waves, so that a graph of any rate has a shape.
  */
 #include "tests/support/sample_scenario.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the web site -------------------------------------------------------------------------------------------------- */
+/* --- the web site ----------------------------------------------------------------------------- */
 
 static const struct guid shop_provider =
 	GUID_INIT(0x4b3c1f0e, 0x7a52, 0x5d91, 0x8e, 0x20, 0x1f, 0x66, 0xb0, 0x4a, 0x93, 0xd7);
@@ -131,7 +131,7 @@ static void web_request(struct machine *m, void *subject, uint64_t unused)
 	machine_plan(m, between(m, 30000, 400000), web_answer, s, slot);
 }
 
-/* --- the database -------------------------------------------------------------------------------------------------- */
+/* --- the database ----------------------------------------------------------------------------- */
 
 static void database_work(struct machine *m, void *subject, uint64_t count)
 {
@@ -153,7 +153,8 @@ static void database_work(struct machine *m, void *subject, uint64_t count)
 		     count + 1);
 }
 
-/* Every 20 s all changed pages are written: two seconds of large writes to the second disk, then a flush. */
+/* Every 20 s all changed pages are written: two seconds of large writes to the second disk, then a
+ * flush. */
 static void database_checkpoint(struct machine *m, void *subject, uint64_t left)
 {
 	struct scenario *s = subject;
@@ -173,7 +174,7 @@ static void database_checkpoint(struct machine *m, void *subject, uint64_t left)
 		     left ? left - 1 : 60);
 }
 
-/* --- services ------------------------------------------------------------------------------------------------------ */
+/* --- services --------------------------------------------------------------------------------- */
 
 static void name_service(struct machine *m, void *subject, uint64_t count)
 {
@@ -265,7 +266,7 @@ static void memory_pressure(struct machine *m, void *subject, uint64_t unused)
 	}
 }
 
-/* --- the system itself --------------------------------------------------------------------------------------------- */
+/* --- the system itself ------------------------------------------------------------------------ */
 
 static void lazy_writer(struct machine *m, void *subject, uint64_t unused)
 {
@@ -284,7 +285,7 @@ static void timer(struct machine *m, void *subject, uint64_t unused)
 {
 	(void)unused;
 	interrupt(m, driver_routine(ROUTINE_NIC_ISR), driver_routine(ROUTINE_NIC_DPC));
-	kernel_dpc(&m->events, 69, m->events.raw_time - 12, driver_routine(ROUTINE_TIMER_DPC));
+	event_dpc(&m->events, 69, m->events.raw_time - 12, driver_routine(ROUTINE_TIMER_DPC));
 	machine_plan(m, 62500000, timer, subject, 0);
 }
 
@@ -305,7 +306,7 @@ static void load_driver(struct machine *m, void *subject, uint64_t unused)
 	leave(m, 2 * MS);
 }
 
-/* --- crash and restart of the web site ----------------------------------------------------------------------------- */
+/* --- crash and restart of the web site -------------------------------------------------------- */
 
 static void web_restart(struct machine *m, void *subject, uint64_t unused)
 {

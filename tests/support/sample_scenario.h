@@ -17,7 +17,7 @@ enum {
 struct scenario {
 	struct process *system;
 	struct process *scheduler; /* the svchost that starts tasks */
-	struct process *names;	   /* the svchost that asks name servers */
+	struct process *names;     /* the svchost that asks name servers */
 	struct process *logon;
 	struct process *scanner;
 	struct process *database;
@@ -40,7 +40,8 @@ struct scenario {
 	uint64_t orders;
 };
 
-/* sample_cast.c: who is there and what is open, with the rundown that tells; the same at the end. */
+/* sample_cast.c: who is there and what is open, with the rundown that tells; the same at the end.
+ */
 void cast_enter(struct machine *m);
 void cast_leave(struct machine *m);
 struct process *cast_start_web(struct machine *m, struct process *parent);

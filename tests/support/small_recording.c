@@ -20,14 +20,14 @@ static void process(struct kernel_events *k, enum lifetime_opcode opcode, uint32
 		.command_line = image,
 	};
 
-	kernel_process(k, opcode, &process);
+	event_process(k, opcode, &process);
 }
 
 static void thread(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t process_id)
 {
 	const struct kernel_thread thread = { .process_id = process_id, .id = process_id + 1 };
 
-	kernel_thread(k, opcode, &thread);
+	event_thread(k, opcode, &thread);
 }
 
 static void write_by_alpha(struct kernel_events *k)
@@ -36,7 +36,7 @@ static void write_by_alpha(struct kernel_events *k)
 		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = ALPHA + 1
 	};
 
-	kernel_file_transfer(k, OP_FILE_WRITE, &file, 0, SMALL_WRITE_BYTES, FILE_IO_CACHED_WRITE);
+	event_file_transfer(k, OP_FILE_WRITE, &file, 0, SMALL_WRITE_BYTES, FILE_IO_CACHED_WRITE);
 }
 
 static void disk_read_of_beta(struct kernel_events *k)
@@ -45,7 +45,7 @@ static void disk_read_of_beta(struct kernel_events *k)
 					  .response_ticks = 100,
 					  .thread_id = BETA + 1 };
 
-	kernel_disk(k, OP_DISK_READ, &disk);
+	event_disk(k, OP_DISK_READ, &disk);
 }
 
 static uint64_t add_records(struct kernel_events *k, unsigned rounds)
@@ -56,7 +56,7 @@ static uint64_t add_records(struct kernel_events *k, unsigned rounds)
 	kernel_events_at(k, 0, time, 4, 8);
 	process(k, OP_DC_START, ALPHA, "alpha.exe");
 	thread(k, OP_DC_START, ALPHA);
-	kernel_file_name(k, OP_FILE_NAME, 0xbee, "\\Device\\HarddiskVolume3\\data\\log.txt");
+	event_file_name(k, OP_FILE_NAME, 0xbee, "\\Device\\HarddiskVolume3\\data\\log.txt");
 	process(k, OP_START, GAMMA, "gamma.exe");
 	records += 4;
 	for (unsigned i = 0; i < rounds; i++) {
