@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A rule set of one collector, from text: what tests of the rules' language need.
+ */
+#ifndef SUPPORT_ONE_COLLECTOR_H
+#define SUPPORT_ONE_COLLECTOR_H
+
+#include "metrics/registry.h"
+#include "rules/rule_set.h"
+
+/* The collector is called x and stands in x.yaml; it is on whatever it says. */
+struct rule_set *one_collector(const char *text, const struct config *config,
+			       struct registry *registry, struct error *err);
+
+/* The same of several, x, y, z in this order; NULL texts are left out. */
+struct rule_set *three_collectors(const char *const texts[3], const struct config *config,
+				  struct registry *registry, struct error *err);
+
+#endif
