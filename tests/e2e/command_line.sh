@@ -7,7 +7,7 @@
 echo "This is a letter, not a recording." >"$work/text.etl"
 mkdir "$work/folder"
 
-expect_exit 1 'no-such\.etl: No such file' "$ETW_EXPORTER" --once --replay.file="$work/no-such.etl"
+expect_exit 1 'no-such\.etl: .*No such file' "$ETW_EXPORTER" --once --replay.file="$work/no-such.etl"
 expect_exit 1 'folder: .*directory' "$ETW_EXPORTER" --once --replay.file="$work/folder"
 expect_exit 1 'empty\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/empty.etl"
 expect_exit 1 'text\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/text.etl"
@@ -19,10 +19,10 @@ expect_exit 1 'no-such\.yaml' "$ETW_EXPORTER" --config.file="$work/no-such.yaml"
 printf 'limits: { series: many }\n' >"$work/bad.yaml"
 expect_exit 2 'bad\.yaml:1:' "$ETW_EXPORTER" --config.file="$work/bad.yaml" --check-config
 expect_exit 2 'exclude each other' "$ETW_EXPORTER" --once --replay.loop --replay.file="$work/sample.etl"
-expect_exit 1 'port|address' "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:99999
+expect_exit 2 'listen address' "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:99999
 
 for tool in summary dump; do
-	expect_exit 1 'no-such\.etl: No such file' "$ETWTOOL" $tool "$work/no-such.etl"
+	expect_exit 1 'no-such\.etl: .*No such file' "$ETWTOOL" $tool "$work/no-such.etl"
 	expect_exit 1 'folder: .*directory' "$ETWTOOL" $tool "$work/folder"
 	expect_exit 1 'empty\.etl: ' "$ETWTOOL" $tool "$work/empty.etl"
 	expect_exit 1 'text\.etl: ' "$ETWTOOL" $tool "$work/text.etl"

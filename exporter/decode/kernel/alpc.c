@@ -35,7 +35,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, unwait, "ALPC_Unwait", OPCODES(37)),
 };
 
-const struct kernel_table kernel_alpc = {
+const struct kernel_table kernel_table_alpc = {
 	.guid = GUID_INIT(0x45d8cccd, 0x539f, 0x4b72,
 			  0xa8, 0xb7, 0x5c, 0x68, 0x31, 0x42, 0x60, 0x9a),
 	.name = "ALPC",

@@ -20,7 +20,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, debug_print_event, "DebugPrint_Event", OPCODES(32)),
 };
 
-const struct kernel_table kernel_debug_print = {
+const struct kernel_table kernel_table_debug_print = {
 	.guid = GUID_INIT(0x13976d09, 0xa327, 0x438c,
 			  0x95, 0x0b, 0x7f, 0x03, 0x19, 0x28, 0x15, 0xc7),
 	.name = "DbgPrint",

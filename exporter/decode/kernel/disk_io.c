@@ -155,7 +155,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, driver_major_function_return, "DriverCompleteRequestReturn", OPCODES(53)),
 };
 
-const struct kernel_table kernel_disk_io = {
+const struct kernel_table kernel_table_disk_io = {
 	.guid = GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0,
 			  0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c),
 	.name = "DiskIo",

@@ -131,7 +131,7 @@ static struct kernel_layout layouts[] = {
 		OPCODES(82)),
 };
 
-const struct kernel_table kernel_event_trace = {
+const struct kernel_table kernel_table_event_trace = {
 	.guid = GUID_INIT(0x68fdd900, 0x4a3e, 0x11d1,
 			  0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3),
 	.name = "EventTrace",

@@ -219,7 +219,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(3, flt_io_failure, "FltIoFailure", OPCODES(100, 101)),
 };
 
-const struct kernel_table kernel_file_io = {
+const struct kernel_table kernel_table_file_io = {
 	.guid = GUID_INIT(0x90cbdc39, 0x4a3e, 0x11d1,
 			  0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3),
 	.name = "FileIo",

@@ -169,7 +169,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(3, loader_path_search_results, "LoaderPathSearchResults", OPCODES(213)),
 };
 
-const struct kernel_table kernel_image = {
+const struct kernel_table kernel_table_image = {
 	.guid = GUID_INIT(0x2cb15d1d, 0x5fc1, 0x11d2,
 			  0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18),
 	.name = "Image",

@@ -69,7 +69,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(0, image_id_file_version, "ImageID_FileVersion", OPCODES(64)),
 };
 
-const struct kernel_table kernel_image_id = {
+const struct kernel_table kernel_table_image_id = {
 	.guid = GUID_INIT(0xb3e675d7, 0x2554, 0x4f18,
 			  0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde),
 	.name = "ImageID",

@@ -32,7 +32,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(0, mmcss_wakeup, "MMCSSWakeup", OPCODES(35)),
 };
 
-const struct kernel_table kernel_mmcss = {
+const struct kernel_table kernel_table_mmcss = {
 	.guid = GUID_INIT(0xf8f10121, 0xb617, 0x4a56,
 			  0x86, 0x8b, 0x9d, 0xf1, 0xb2, 0x7f, 0xe3, 0x2c),
 	.name = "MMCSS",

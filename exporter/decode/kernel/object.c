@@ -69,7 +69,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, ob_reference_event, "ObReferenceEvent", OPCODES(50, 51)),
 };
 
-const struct kernel_table kernel_object = {
+const struct kernel_table kernel_table_object = {
 	.guid = GUID_INIT(0x89497f50, 0xeffe, 0x4440,
 			  0x8c, 0xf2, 0xce, 0x6b, 0x1c, 0xdc, 0xac, 0xa7),
 	.name = "Object",

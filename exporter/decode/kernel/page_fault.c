@@ -152,7 +152,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, page_fault_mem_reset, "PageFault_MemReset", OPCODES(134)),
 };
 
-const struct kernel_table kernel_page_fault = {
+const struct kernel_table kernel_table_page_fault = {
 	.guid = GUID_INIT(0x3d6fa8d3, 0xfe05, 0x11d0,
 			  0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c),
 	.name = "PageFault",

@@ -220,7 +220,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, hv_hypercall, "HV_Hypercall", OPCODES(114)),
 };
 
-const struct kernel_table kernel_perf_info = {
+const struct kernel_table kernel_table_perf_info = {
 	.guid = GUID_INIT(0xce1dbfb4, 0x137e, 0x4da6,
 			  0x87, 0xb0, 0x3f, 0x59, 0xaa, 0x10, 0x2c, 0xbc),
 	.name = "PerfInfo",

@@ -42,7 +42,7 @@ static struct kernel_layout layouts[] = {
 	EMPTY_LAYOUT(2, "PoolSnapshot", OPCODES(40, 41, 42, 43, 44, 45, 46, 47)),
 };
 
-const struct kernel_table kernel_pool = {
+const struct kernel_table kernel_table_pool = {
 	.guid = GUID_INIT(0x0268a8b6, 0x74fd, 0x4302,
 			  0x9d, 0xd0, 0x6e, 0x8f, 0x17, 0x95, 0xc0, 0xcf),
 	.name = "Pool",

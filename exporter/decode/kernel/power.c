@@ -21,7 +21,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, idle_exit_latency, "IdleExitLatency", OPCODES(60)),
 };
 
-const struct kernel_table kernel_power = {
+const struct kernel_table kernel_table_power = {
 	.guid = GUID_INIT(0xe43445e0, 0x0903, 0x48c3,
 			  0xb8, 0x78, 0xff, 0x0f, 0xcc, 0xeb, 0xdd, 0x04),
 	.name = "Power",

@@ -165,7 +165,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, process_v2_type_group5, "Process_V2_TypeGroup5", OPCODES(96, 97, 98, 99)),
 };
 
-const struct kernel_table kernel_process = {
+const struct kernel_table kernel_table_process = {
 	.guid = GUID_INIT(0x3d6fa8d0, 0xfe05, 0x11d0,
 			  0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c),
 	.name = "Process",

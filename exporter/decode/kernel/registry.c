@@ -148,7 +148,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, registry_change_notification, "Registry_ChangeNotification", OPCODES(48)),
 };
 
-const struct kernel_table kernel_registry = {
+const struct kernel_table kernel_table_registry = {
 	.guid = GUID_INIT(0xae53722e, 0xc863, 0x11d2,
 			  0x86, 0x59, 0x00, 0xc0, 0x4f, 0xa3, 0x21, 0xa1),
 	.name = "Registry",

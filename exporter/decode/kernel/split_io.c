@@ -19,7 +19,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, split_io_info, "SplitIo_Info", OPCODES(32)),
 };
 
-const struct kernel_table kernel_split_io = {
+const struct kernel_table kernel_table_split_io = {
 	.guid = GUID_INIT(0xd837ca92, 0x12b9, 0x44a5,
 			  0xad, 0x6a, 0x3a, 0x65, 0xb3, 0x57, 0x8a, 0xa8),
 	.name = "SplitIo",

@@ -42,7 +42,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, stack_walk_key, "StackWalk_Key", OPCODES(37, 38)),
 };
 
-const struct kernel_table kernel_stack_walk = {
+const struct kernel_table kernel_table_stack_walk = {
 	.guid = GUID_INIT(0xdef2fe46, 0x7bd6, 0x4b80,
 			  0xbd, 0x94, 0xf5, 0x7f, 0xe2, 0x0d, 0x0c, 0xe3),
 	.name = "StackWalk",

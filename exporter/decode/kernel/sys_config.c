@@ -41,7 +41,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(0, sys_config_volume_mapping, "SysConfig_VolumeMapping", OPCODES(35)),
 };
 
-const struct kernel_table kernel_sys_config = {
+const struct kernel_table kernel_table_sys_config = {
 	.guid = GUID_INIT(0x9b79ee91, 0xb5fd, 0x41c0,
 			  0xa2, 0x43, 0x42, 0x48, 0xe2, 0x66, 0xe9, 0xd0),
 	.name = "SysConfig",

@@ -270,7 +270,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, system_config_v2_optical_media, "SystemConfig_V2_OpticalMedia", OPCODES(18)),
 };
 
-const struct kernel_table kernel_system_config = {
+const struct kernel_table kernel_table_system_config = {
 	.guid = GUID_INIT(0x01853a65, 0x418f, 0x4f36,
 			  0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35),
 	.name = "SystemConfig",
@@ -279,5 +279,5 @@ const struct kernel_table kernel_system_config = {
 	.event_count = ROWS(events),
 	.layouts = layouts,
 	.layout_count = ROWS(layouts),
-	.more = &kernel_system_config_devices,
+	.more = &kernel_table_system_config_devices,
 };

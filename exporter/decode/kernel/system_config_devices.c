@@ -263,7 +263,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, system_config_boot, "SystemConfig_Boot", OPCODES(37)),
 };
 
-const struct kernel_table kernel_system_config_devices = {
+const struct kernel_table kernel_table_system_config_devices = {
 	.guid = GUID_INIT(0x01853a65, 0x418f, 0x4f36,
 			  0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35),
 	.name = "SystemConfig",

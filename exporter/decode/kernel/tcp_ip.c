@@ -191,7 +191,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, tcp_ip_type_group4, "TcpIp_TypeGroup4", OPCODES(28, 31)),
 };
 
-const struct kernel_table kernel_tcp_ip = {
+const struct kernel_table kernel_table_tcp_ip = {
 	.guid = GUID_INIT(0x9a280ac0, 0xc8e0, 0x11d1,
 			  0x84, 0xe2, 0x00, 0xc0, 0x4f, 0xb9, 0x98, 0xa2),
 	.name = "TcpIp",

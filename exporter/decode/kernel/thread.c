@@ -269,7 +269,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, thread_set_name, "ThreadSetName", OPCODES(72)),
 };
 
-const struct kernel_table kernel_thread = {
+const struct kernel_table kernel_table_thread = {
 	.guid = GUID_INIT(0x3d6fa8d1, 0xfe05, 0x11d0,
 			  0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c),
 	.name = "Thread",

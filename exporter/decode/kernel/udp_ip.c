@@ -68,7 +68,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, udp_ip_type_group2, "UdpIp_TypeGroup2", OPCODES(26, 27)),
 };
 
-const struct kernel_table kernel_udp_ip = {
+const struct kernel_table kernel_table_udp_ip = {
 	.guid = GUID_INIT(0xbf3a50c5, 0xa9c9, 0x4988,
 			  0xa0, 0x05, 0x2d, 0xf0, 0xb7, 0xc8, 0x0f, 0x80),
 	.name = "UdpIp",

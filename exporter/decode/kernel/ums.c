@@ -51,7 +51,7 @@ static struct kernel_layout layouts[] = {
 	LAYOUT(2, ums_context_switch, "UmsContextSwitch", OPCODES(36)),
 };
 
-const struct kernel_table kernel_ums = {
+const struct kernel_table kernel_table_ums = {
 	.guid = GUID_INIT(0x9aec974b, 0x5b8e, 0x4118,
 			  0x9b, 0x92, 0x31, 0x86, 0xd8, 0x00, 0x2c, 0xe5),
 	.name = "Ums",
