@@ -29,19 +29,26 @@ struct story {
 	enum passes passes;
 };
 
+static uint32_t next_number(const char **at)
+{
+	char *end;
+	unsigned long number = strtoul(*at, &end, 10);
+
+	assert_true(end != *at && *end == ' ');
+	*at = end + 1;
+	return (uint32_t)number;
+}
+
 static void put_line(struct tape *tape, const char *line)
 {
-	static char paths[LINES][128];
-	char *path = paths[tape->count % LINES];
+	const char *path = line;
+	int64_t time = next_number(&path);
+	uint32_t opcode = next_number(&path);
+	uint32_t key = next_number(&path);
+	uint32_t object = next_number(&path);
 	struct tape_event *event;
-	long time;
-	unsigned opcode, key, object;
 
-	assert_int_equal(sscanf(line, "%ld %u %u %u %127s", &time, &opcode, &key, &object, path),
-			 5);
-	if (strcmp(path, ".") == 0) {
-		path[0] = 0;
-	}
+	path = strcmp(path, ".") == 0 ? "" : path;
 	if (opcode < 64) {
 		payload_pointer(&tape->payload, key);
 		payload_wstring(&tape->payload, path);

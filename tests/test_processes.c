@@ -42,18 +42,27 @@ static uint8_t opcode_of(char what)
 	}
 }
 
+static uint32_t next_number(const char **at)
+{
+	char *end;
+	unsigned long number = strtoul(*at, &end, 10);
+
+	assert_true(end != *at && *end == ' ');
+	*at = end + 1;
+	return (uint32_t)number;
+}
+
 static void put_line(struct tape *tape, const char *line)
 {
-	char what[4];
-	static char names[LINES][64];
-	char *name = names[tape->count % LINES];
-	long time;
-	unsigned id;
+	const char *at = line;
+	int64_t time = next_number(&at);
+	const char *what = at;
+	const char *name;
+	uint32_t id;
 
-	assert_int_equal(sscanf(line, "%ld %3s %u %63s", &time, what, &id, name), 4);
-	if (strcmp(name, ".") == 0) {
-		name[0] = 0;
-	}
+	at = strchr(at, ' ') + 1;
+	id = next_number(&at);
+	name = strcmp(at, ".") == 0 ? "" : at;
 	if (what[0] == 'T' && what[1] == '?') {
 		tape_header(tape, time, RECORD_NO_ID, id)->process = name;
 	} else if (what[0] == 'T') {

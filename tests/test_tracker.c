@@ -38,8 +38,8 @@ enum { NONE = -1, NO_PROCESS = 999, NO_THREAD = 9999 };
 struct owner_case {
 	const char *name;
 	const char *class_name;
-	uint8_t opcode;
-	uint8_t version;
+	uint32_t opcode;
+	uint32_t version;
 	const char *field; /* NULL: none is set */
 	uint32_t value;
 	int process_id; /* of the header */
@@ -147,7 +147,7 @@ static void play_owner_case(const struct owner_case *row, uint8_t pointer_size, 
 	player_init(&player, &everything);
 	tape_init(&tape, pointer_size);
 	put_two_processes(&tape);
-	event = tape_zeros(&tape, row->class_name, row->opcode, row->version, 50);
+	event = tape_zeros(&tape, row->class_name, (uint8_t)row->opcode, (uint8_t)row->version, 50);
 	if (row->field) {
 		tape_poke(event, row->field, row->value);
 	}

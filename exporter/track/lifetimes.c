@@ -142,7 +142,7 @@ static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 /* The instance that ended longest ago. False: none has ended before now. */
 static bool evict_ended(struct lifetimes *table, int64_t now)
 {
-	while (table->end_count > 0) {
+	while (table->end_count > 0 && table->keys) {
 		struct lifetimes_end end = table->ends[table->end_first];
 		struct lifetimes_key *slot = &table->keys[end.slot];
 
@@ -168,7 +168,7 @@ static bool evict_ended(struct lifetimes *table, int64_t now)
 /* A key that nobody asked for since the hand came by last. */
 static bool evict_unused(struct lifetimes *table)
 {
-	for (uint64_t steps = 2 * (uint64_t)table->key_count; steps > 0; steps--) {
+	for (uint64_t steps = 2 * (uint64_t)table->key_count; steps > 0 && table->keys; steps--) {
 		struct lifetimes_key *slot;
 
 		if (table->hand >= table->key_count) {
@@ -319,11 +319,11 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 	if (!slot) {
 		slot = new_key(table, key);
 	}
+	if (slot && slot->count > 0 && last_item(slot)->end == LIFETIME_OPEN) {
+		end_item(table, slot, last_item(slot), start);
+	}
 	if (!slot || !grow(slot)) {
 		return NULL;
-	}
-	if (slot->count > 0 && last_item(slot)->end == LIFETIME_OPEN) {
-		end_item(table, slot, last_item(slot), start);
 	}
 	table->serial += table->serial == UINT32_MAX ? 2 : 1;
 	slot->count++;

@@ -114,7 +114,7 @@ static uint32_t take_slot(struct process_gauges *gauges)
 {
 	uint32_t slot = gauges->free;
 
-	if (slot != NO_SLOT) {
+	if (slot != NO_SLOT && gauges->processes) {
 		gauges->free = gauges->processes[slot].next;
 		return slot;
 	}

@@ -11,7 +11,7 @@ static void read_text(const struct attribution *attribution, int16_t field,
 	struct field_slice slice = { 0 };
 
 	text_clear(out);
-	if (field < 0) {
+	if (field < 0 || !attribution->schema) {
 		return;
 	}
 	field_locate(attribution->schema, (unsigned)field, record, &slice);
