@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/support/tape.h"
+#include "track/names.h"
 
 enum { LINES = 24 };
 
@@ -269,6 +270,23 @@ static void names_keep_their_spelling_in_the_next_pass(void **state)
 	player_done(&player);
 }
 
+static void recordings_that_share_names_share_their_spelling(void **state)
+{
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 100, false, NULL);
+	uint32_t foo = names_label(names, "Foo.exe", 7);
+
+	(void)state;
+	assert_int_equal(names_label(names, "FOO.EXE", 7), foo);
+	assert_int_equal(names_label(names, "", 0), INTERN_NONE);
+	assert_int_equal(names_label(names, ".exe", 4), registry_unknown(registry));
+	assert_int_not_equal(names_label(names, "fo", 2), foo);
+	names_free(names);
+	names_free(NULL);
+	registry_free(registry);
+}
+
 static void payloads_that_end_early_tell_what_they_hold(void **state)
 {
 	enum { NAME_AT = 64 };
@@ -312,6 +330,7 @@ int main(void)
 		cmocka_unit_test(past_the_limit_a_new_name_reads_other),
 		cmocka_unit_test(a_thread_id_leads_to_its_owner),
 		cmocka_unit_test(names_keep_their_spelling_in_the_next_pass),
+		cmocka_unit_test(recordings_that_share_names_share_their_spelling),
 		cmocka_unit_test(payloads_that_end_early_tell_what_they_hold),
 	};
 

@@ -4,18 +4,41 @@
  */
 #include "track/names.h"
 
+#include <stdlib.h>
+
+#include "base/map.h"
 #include "base/text.h"
 
 enum { PROBES = 32 }; /* names of one hash; more only when somebody made them so */
 
-void names_init(struct names *names, struct registry *registry, size_t most, bool lower_case)
+struct names {
+	struct registry *registry; /* borrowed */
+	struct map
+		by_hash; /* hash of the folded text, or one of the numbers after it -> label id */
+	size_t most;
+	bool lower_case;
+};
+
+struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err)
 {
-	*names = (struct names){ .registry = registry, .most = most, .lower_case = lower_case };
+	struct names *names = calloc(1, sizeof *names);
+
+	if (!names) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the names of processes");
+		return NULL;
+	}
+	names->registry = registry;
+	names->most = most;
+	names->lower_case = lower_case;
+	return names;
 }
 
-void names_done(struct names *names)
+void names_free(struct names *names)
 {
-	map_done(&names->by_hash);
+	if (names) {
+		map_done(&names->by_hash);
+		free(names);
+	}
 }
 
 static uint32_t add_label(struct names *names, const char *name, size_t size)
@@ -76,6 +99,5 @@ uint32_t names_label(struct names *names, const char *image, size_t size)
 			return label;
 		}
 	}
-	names->refused++;
 	return registry_other(names->registry);
 }

@@ -13,21 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
+#include "base/error.h"
 #include "metrics/registry.h"
 
-struct names {
-	struct registry *registry; /* borrowed */
-	struct map
-		by_hash; /* hash of the folded text, or one of the numbers after it -> label id */
-	size_t most;
-	bool lower_case;
-	uint64_t refused; /* names that read "_other" */
-};
+struct names; /* opaque; one consumer's */
 
 /* most: names. */
-void names_init(struct names *names, struct registry *registry, size_t most, bool lower_case);
-void names_done(struct names *names);
+struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err);
+void names_free(struct names *names);
 
 /*
  * The label value of an image name in UTF-8 as events write it: without a trailing ".exe" of either

@@ -8,14 +8,13 @@
 
 enum { TEXTS_BYTES = 16 << 20 };
 
-void processes_init(struct processes *processes, struct registry *registry, uint32_t limit,
-		    bool lower_case)
+void processes_init(struct processes *processes, struct registry *registry, struct names *names,
+		    uint32_t limit)
 {
-	*processes = (struct processes){ 0 };
+	*processes = (struct processes){ .registry = registry, .names = names };
 	timeline_init(&processes->timeline, limit);
-	names_init(&processes->names, registry, limit, lower_case);
-	processes->idle = names_label(&processes->names, "Idle", 4);
-	processes->system = names_label(&processes->names, "System", 6);
+	processes->idle = names_label(names, "Idle", 4);
+	processes->system = names_label(names, "System", 6);
 }
 
 static void forget_texts(struct processes *processes)
@@ -27,7 +26,6 @@ static void forget_texts(struct processes *processes)
 void processes_done(struct processes *processes)
 {
 	timeline_done(&processes->timeline);
-	names_done(&processes->names);
 	forget_texts(processes);
 }
 
@@ -54,7 +52,7 @@ void processes_tell(struct processes *processes, enum lifetime_change change, ui
 	if (processes->timeline.looking_ahead) {
 		value = intern_add(processes->texts, name, name_size);
 	} else {
-		value = names_label(&processes->names, name, name_size);
+		value = names_label(processes->names, name, name_size);
 	}
 	timeline_tell(&processes->timeline, change, process_id, time, value);
 }
@@ -67,11 +65,11 @@ static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t
 	size_t size;
 
 	if (text == INTERN_FULL) {
-		return registry_other(processes->names.registry);
+		return registry_other(processes->registry);
 	}
 	if (labels[text] == INTERN_NONE) {
 		name = intern_text(processes->texts, text, &size);
-		labels[text] = names_label(&processes->names, name, size);
+		labels[text] = names_label(processes->names, name, size);
 	}
 	return labels[text];
 }
@@ -98,7 +96,7 @@ void processes_build(struct processes *processes)
 		}
 	}
 	for (size_t i = 0; !labels && i < timeline->count; i++) {
-		timeline->changes[i].value = registry_other(processes->names.registry);
+		timeline->changes[i].value = registry_other(processes->registry);
 	}
 	free(labels);
 	forget_texts(processes);

@@ -20,19 +20,20 @@
 enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
 
 struct processes {
-	struct timeline timeline; /* process id -> label id; while looking ahead: text id */
-	struct names names;
-	struct intern *texts; /* owned: image names as recorded, while looking ahead */
-	uint32_t idle;        /* label ids */
+	struct timeline timeline;  /* process id -> label id; while looking ahead: text id */
+	struct registry *registry; /* borrowed */
+	struct names *names;       /* borrowed */
+	struct intern *texts;      /* owned: image names as recorded, while looking ahead */
+	uint32_t idle;             /* label ids */
 	uint32_t system;
 };
 
-/* limit: instances, and names. */
-void processes_init(struct processes *processes, struct registry *registry, uint32_t limit,
-		    bool lower_case);
+/* limit: instances. */
+void processes_init(struct processes *processes, struct registry *registry, struct names *names,
+		    uint32_t limit);
 void processes_done(struct processes *processes);
 
-/* Forgets the instances; names keep their spelling, as the series that carry them do. */
+/* Forgets the instances. */
 void processes_clear(struct processes *processes);
 
 /* The changes to come are told in any order, until processes_build(). False without memory. */

@@ -149,8 +149,16 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 	struct registry *registry = options->registry;
+	struct names *names = options->names;
 
-	processes_init(&tracker->processes, registry, options->processes, options->lower_case);
+	if (!names) {
+		names = names_new(registry, options->processes, options->lower_case, err);
+		tracker->own_names = names;
+	}
+	if (!names) {
+		return false;
+	}
+	processes_init(&tracker->processes, registry, names, options->processes);
 	threads_init(&tracker->threads, options->threads);
 	drivers_init(&tracker->drivers, registry);
 	recent_init(&tracker->requests, REQUEST_SETS);
@@ -225,6 +233,7 @@ void tracker_free(struct tracker *tracker)
 	process_gauges_done(&tracker->gauges);
 	image_info_done(&tracker->image_info);
 	disks_done(&tracker->disks);
+	names_free(tracker->own_names);
 	intern_free(tracker->texts);
 	text_free(&tracker->scratch);
 	text_free(&tracker->scratch_too);

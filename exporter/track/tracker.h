@@ -25,6 +25,7 @@
 #include "metrics/registry.h"
 #include "source/source.h"
 
+struct names;   /* track/names.h */
 struct tracker; /* opaque */
 
 struct tracker_options {
@@ -35,7 +36,10 @@ struct tracker_options {
 	uint32_t threads;
 	uint32_t files;
 	size_t strings_bytes; /* budget of path text; 0: 64 MiB */
-	bool lower_case;      /* process_case: lower */
+	/* The spelling of process names, where several passes or recordings count into the same
+	 * series; NULL: its own. */
+	struct names *names;
+	bool lower_case; /* of its own names: process_case: lower */
 	/* State gauges belong to collectors (metrics.md); families are made only when asked for. */
 	bool process_gauges; /* etw_process_instances, etw_process_threads */
 	bool disk_info;      /* etw_disk_info, etw_disk_volume_info */

@@ -51,6 +51,7 @@ struct tracker {
 	struct text scratch_too;
 	bool looking_ahead;
 
+	struct names *own_names; /* owned; NULL: they are shared */
 	struct processes processes;
 	struct threads threads;
 	struct files files;
