@@ -68,6 +68,13 @@ enum {
 				  hardware foresees */
 };
 
+/* Kinds that hardly occur stay out of the way of those that always do. */
+#if defined(__GNUC__)
+#define RARE __attribute__((noinline, cold))
+#else
+#define RARE
+#endif
+
 static const struct guid no_provider;
 
 static const char *const size_below_header = "its size is below that of its header";
@@ -144,7 +151,7 @@ void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, cons
 	walk->record.processor = processor;
 }
 
-static bool stop(struct etl_walk *walk, const char *why)
+static RARE bool stop(struct etl_walk *walk, const char *why)
 {
 	walk->stopped = why;
 	walk->stopped_at = walk->at;
@@ -198,8 +205,8 @@ static inline void clear(struct event_record *record, enum record_kind kind, uin
 }
 
 /* SYSTEM, COMPACT and PERFINFO differ in what stands between the group and the payload. */
-static bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_t size,
-			enum record_kind kind, uint32_t header_size, uint8_t pointer_size)
+static inline bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_t size,
+			       enum record_kind kind, uint32_t header_size, uint8_t pointer_size)
 {
 	struct event_record *record = &walk->record;
 	uint16_t version = load_u16(at);
@@ -335,7 +342,7 @@ static bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 }
 
 /* WPP: each part is there only if its flag is set, in this order and without alignment. */
-static bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	struct event_record *record = &walk->record;
 	struct cursor c = cursor_over(at, size);
@@ -388,8 +395,8 @@ static bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t size
 }
 
 /* Kinds of which nothing is read but the size: counted, never decoded. */
-static bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t size,
-			enum record_kind kind)
+static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t size,
+			     enum record_kind kind)
 {
 	struct event_record *record = &walk->record;
 
