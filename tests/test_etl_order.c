@@ -53,7 +53,7 @@ static struct etl_builder *build(enum shape shape, unsigned records, bool compre
 	uint16_t processors = (uint16_t)(1 + chance(12));
 	struct etl_builder_options options = {
 		.processors = processors,
-		.buffer_size = 512 << chance(4),
+		.buffer_size = UINT32_C(512) << chance(4),
 		.compressed = compressed,
 		.processor_index = true,
 	};

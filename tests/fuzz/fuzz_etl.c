@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes at all as a recording: both passes, the single pass, with limits small enough to be
+ * reached.
+ *
+ * Every pass must deliver the same records; the sink reads all that a record points to.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "source/etl_file.h"
+#include "source/etl_index.h"
+#include "source/etl_order.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct touched {
+	uint64_t records;
+	uint64_t sum;
+};
+
+static void touch(void *context, const struct event_record *record)
+{
+	struct touched *touched = context;
+	struct extended_item item;
+	uint32_t offset = 0;
+	uint64_t sum = record->index ^ (uint64_t)record->time ^ record->keyword;
+
+	for (size_t i = 0; i < sizeof record->provider->bytes; i++) {
+		sum += record->provider->bytes[i];
+		sum += record->activity ? record->activity->bytes[i] : 0;
+	}
+	for (uint32_t i = 0; i < record->payload_size; i++) {
+		sum += record->payload[i];
+	}
+	while (record_next_extended(record, &offset, &item)) {
+		for (uint16_t i = 0; i < item.size; i++) {
+			sum += item.data[i];
+		}
+	}
+	if (record->pointer_size != 4 && record->pointer_size != 8) {
+		abort();
+	}
+	touched->records++;
+	touched->sum += sum;
+}
+
+static void must(bool condition)
+{
+	if (!condition) {
+		abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct touched looked = { 0 };
+	struct touched delivered = { 0 };
+	struct touched streamed = { 0 };
+	struct etl_visitor look = { .record_context = &looked, .on_record = touch };
+	struct etl_visitor deliver = { .record_context = &delivered, .on_record = touch };
+	struct etl_visitor stream = { .record_context = &streamed, .on_record = touch };
+	/* The last byte varies the limits. */
+	unsigned limits = size ? data[size - 1] : 0;
+	struct etl_index index = {
+		.entries_max = limits & 1 ? 3 : ETL_INDEX_MAX,
+		.keep_bytes = limits & 2 ? 2000 : ETL_KEEP_MAX,
+	};
+	struct etl_problems problems = { 0 };
+	struct etl_damage damage = { .problems = &problems };
+	struct etl_progress progress = { 0 };
+	struct error err = { 0 };
+	struct etl_file *file = etl_file_over(data, size, limits & 4 ? 8 : 0, &err);
+
+	if (!file) {
+		must(err.code != ERROR_NONE);
+		return 0;
+	}
+	must(etl_index_build(&index, file, &damage, &look, &err));
+	must(etl_order_run(file, &index, limits & 8 ? 5000 : ETL_OPEN_MAX, &progress, &deliver,
+			   &err));
+	must(limits & 8 || index.entries_max == 3 || progress.late_records == 0);
+	must(etl_order_stream(file, 10000, &damage, &progress, &stream, &err));
+	must(looked.records == delivered.records && looked.sum == delivered.sum);
+	must(looked.records == streamed.records && looked.sum == streamed.sum);
+	etl_index_done(&index);
+	etl_problems_done(&problems);
+	etl_file_close(file);
+	return 0;
+}
