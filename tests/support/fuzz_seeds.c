@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_seeds OUTDIR: inputs for the fuzz targets to start from, in a folder for each target.
+ *
+ * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
+ * target takes. fuzz_yaml: collectors, with every word of the language somewhere.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/builtin.h"
+#include "decode/event_source.h"
+#include "decode/kernel_class.h"
+#include "source/source.h"
+#include "tests/support/every_kind.h"
+#include "tests/support/fuzz_seeds_yaml.h"
+#include "tests/support/payload.h"
+
+enum { PATH_SIZE = 1024 };
+
+static const char *out;
+
+static void stop(const char *path, const char *why)
+{
+	fprintf(stderr, "fuzz_seeds: %s: %s\n", path, why);
+	exit(1);
+}
+
+static void make_folder(const char *folder)
+{
+	char path[PATH_SIZE];
+
+	snprintf(path, sizeof path, "%s/%s", out, folder);
+	if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+		stop(path, strerror(errno));
+	}
+}
+
+static void write_seed(const char *folder, const char *name, const void *bytes, size_t size)
+{
+	char path[PATH_SIZE];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s/%s", out, folder, name);
+	file = fopen(path, "wb");
+	if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
+		stop(path, strerror(errno));
+	}
+}
+
+/* --- recordings ------------------------------------------------------------------------------- */
+
+typedef void add_fn(struct etl_builder *builder, uint8_t pointer_size);
+
+static void write_recording(const char *name, const struct etl_builder_options *options,
+			    add_fn *add, size_t cut, size_t zeros)
+{
+	static const uint8_t nothing[4096];
+	struct error err = { 0 };
+	struct etl_builder *builder = etl_builder_open(NULL, options, &err);
+	const uint8_t *bytes;
+	struct payload whole;
+	size_t size;
+
+	if (!builder) {
+		stop(name, err.text);
+	}
+	if (add) {
+		add(builder, options->pointer_size);
+	}
+	if (!etl_builder_finish(builder, &err)) {
+		stop(name, err.text);
+	}
+	bytes = etl_builder_bytes(builder, &size);
+	payload_init(&whole, 8);
+	payload_bytes(&whole, bytes, size - cut);
+	payload_bytes(&whole, nothing, zeros);
+	if (whole.failed) {
+		stop(name, "no memory");
+	}
+	write_seed("fuzz_etl", name, whole.bytes, whole.size);
+	payload_done(&whole);
+	etl_builder_close(builder);
+}
+
+static void write_recordings(void)
+{
+	static const struct {
+		const char *name;
+		add_fn *add;
+	} parts[] = { { "kernel", every_kind_add_kernel },
+		      { "programs", every_kind_add_programs },
+		      { "rare", every_kind_add_rare },
+		      { "all", every_kind_add } };
+	static const struct {
+		const char *name;
+		uint8_t pointer_size;
+		enum clock_kind clock;
+		bool compressed;
+	} forms[] = { { "64", 8, CLOCK_QPC, false },
+		      { "32", 4, CLOCK_SYSTEM_TIME, false },
+		      { "64-packed", 8, CLOCK_CPU_CYCLE, true },
+		      { "32-packed", 4, CLOCK_QPC, true } };
+	struct etl_builder_options options;
+	char name[64];
+
+	make_folder("fuzz_etl");
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		for (size_t j = 0; j < sizeof forms / sizeof forms[0]; j++) {
+			options = every_kind_options(forms[j].pointer_size, forms[j].clock,
+						     forms[j].compressed);
+			snprintf(name, sizeof name, "%s-%s.etl", parts[i].name, forms[j].name);
+			write_recording(name, &options, parts[i].add, 0, 0);
+		}
+	}
+	options = every_kind_options(8, CLOCK_QPC, false);
+	write_recording("header.etl", &options, NULL, 0, 0);
+	write_recording("cut.etl", &options, every_kind_add_kernel, 700, 0);
+	options.unclosed = true;
+	options.log_file_mode = 0x22; /* circular, and as large as it will be from the start */
+	write_recording("unclosed.etl", &options, every_kind_add_rare, 0, 4096);
+	options = every_kind_options(8, CLOCK_QPC, false);
+	options.processor_index = false;
+	options.session_name = "";
+	write_recording("processor-byte.etl", &options, every_kind_add_rare, 0, 0);
+}
+
+/* --- payloads --------------------------------------------------------------------------------- */
+
+/* The number of a layout as the target counts them; -1: none. */
+static int layout_number(const struct schema *wanted)
+{
+	const struct schema *schema;
+	struct guid guid;
+	int number = 0;
+
+	for (unsigned class = 0; wanted && kernel_class_at(class, &guid); class ++) {
+		for (unsigned opcode = 0; opcode < 256; opcode++) {
+			for (unsigned i = 0;
+			     (schema = kernel_schema_at(&guid, (uint8_t)opcode, i, NULL));
+			     i++, number++) {
+				if (schema == wanted) {
+					return number;
+				}
+			}
+		}
+	}
+	return -1;
+}
+
+struct payloads {
+	const char *form;
+	unsigned count;
+	struct payload descriptions; /* all of a recording, one after the other */
+};
+
+/* What the target takes for a payload of a kernel event: 2, pointer size, layout, payload. */
+static void write_layout(struct payloads *payloads, const struct event_record *record, int layout)
+{
+	struct payload seed;
+	char name[64];
+
+	payload_init(&seed, 8);
+	payload_u8(&seed, 2);
+	payload_u8(&seed, record->pointer_size == 8);
+	payload_u16(&seed, (uint16_t)layout);
+	payload_bytes(&seed, record->payload, record->payload_size);
+	snprintf(name, sizeof name, "%s-%u.payload", payloads->form, payloads->count++);
+	write_seed("fuzz_decode", name, seed.bytes, seed.size);
+	payload_done(&seed);
+}
+
+/* What it takes for a record that describes: what it is, sizes of an item and the payload, both. */
+static void add_description(struct payloads *payloads, const struct event_record *record,
+			    bool meta_data)
+{
+	struct payload *p = &payloads->descriptions;
+	struct extended_item traits = { 0 };
+	bool has_traits = record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &traits);
+	unsigned what = 1 | (record->id == MANIFEST_EVENT_ID ? 32 : 0);
+
+	if (meta_data) {
+		what = record->opcode == 32 ? 8 : 0;
+	} else if (what == 1 && !has_traits) {
+		return;
+	}
+	payload_u8(p, (uint8_t)what);
+	payload_u8(p, (uint8_t)traits.size);
+	payload_u16(p, (uint16_t)record->payload_size);
+	payload_bytes(p, traits.data, has_traits ? traits.size : 0);
+	payload_bytes(p, record->payload, record->payload_size);
+	if (record->id == MANIFEST_EVENT_ID && record->payload_size > 8) {
+		char name[64];
+		struct payload seed;
+
+		payload_init(&seed, 8);
+		payload_u8(&seed, 0);
+		payload_bytes(&seed, record->payload + 8, record->payload_size - 8);
+		snprintf(name, sizeof name, "%s-%u.xml", payloads->form, payloads->count++);
+		write_seed("fuzz_decode", name, seed.bytes, seed.size);
+		payload_done(&seed);
+	}
+}
+
+static void take_payload(void *context, const struct event_record *record)
+{
+	struct payloads *payloads = context;
+	enum kernel_class class = kernel_class_of(record->provider);
+	int layout = -1;
+
+	if (record->classic) {
+		layout = layout_number(
+			kernel_schema(record->provider, record->opcode, record->version));
+	}
+	if (layout >= 0) {
+		write_layout(payloads, record, layout);
+	} else {
+		add_description(payloads, record, class == KERNEL_META_DATA);
+	}
+}
+
+static void write_payloads(const char *form)
+{
+	struct payloads payloads = { .form = form };
+	const struct event_sink sink = { .context = &payloads, .on_event = take_payload };
+	const struct source_file_options options = { 0 };
+	struct error err = { 0 };
+	struct source *source;
+	char path[PATH_SIZE];
+	char name[64];
+
+	make_folder("fuzz_decode");
+	payload_init(&payloads.descriptions, 8);
+	payload_u8(&payloads.descriptions, 1);
+	snprintf(path, sizeof path, "%s/fuzz_etl/all-%s.etl", out, form);
+	source = source_open_file(path, &options, &err);
+	if (!source || !source_run(source, &sink, &err)) {
+		stop(path, err.text);
+	}
+	snprintf(name, sizeof name, "%s.descriptions", form);
+	write_seed("fuzz_decode", name, payloads.descriptions.bytes, payloads.descriptions.size);
+	payload_done(&payloads.descriptions);
+	source_close(source);
+}
+
+/* --- collectors ------------------------------------------------------------------------------- */
+
+static void write_collectors(void)
+{
+	char name[128];
+
+	make_folder("fuzz_yaml");
+	for (size_t i = 0; i < fuzz_yaml_snippet_count; i++) {
+		snprintf(name, sizeof name, "%s.yaml", fuzz_yaml_snippets[i].name);
+		write_seed("fuzz_yaml", name, fuzz_yaml_snippets[i].text,
+			   strlen(fuzz_yaml_snippets[i].text));
+	}
+	for (size_t i = 0; i < builtin_collector_count; i++) {
+		snprintf(name, sizeof name, "shipped-%s.yaml", builtin_collectors[i].name);
+		write_seed("fuzz_yaml", name, builtin_collectors[i].text,
+			   builtin_collectors[i].size);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: fuzz_seeds OUTDIR\n");
+		return 2;
+	}
+	out = argv[1];
+	if (mkdir(out, 0777) != 0 && errno != EEXIST) {
+		stop(out, strerror(errno));
+	}
+	write_recordings();
+	write_payloads("64");
+	write_payloads("32");
+	write_collectors();
+	return 0;
+}
