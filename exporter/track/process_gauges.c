@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "track/key_mix.h"
 
 /* A process id that is alive or owns threads. */
 struct gauge_process {
@@ -48,6 +49,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 	*gauges = (struct process_gauges){
 		.writer = writer,
 		.free = NO_SLOT,
+		.seed = key_seed(),
 		.process_limit = process_limit,
 		.thread_limit = thread_limit,
 	};
@@ -105,7 +107,7 @@ static void set_alive(struct process_gauges *gauges, struct gauge_process *proce
 
 static struct gauge_process *find(const struct process_gauges *gauges, uint32_t process_id)
 {
-	const uint64_t *number = map_find(&gauges->by_id, process_id);
+	const uint64_t *number = map_find(&gauges->by_id, key_mix(process_id, gauges->seed));
 
 	return number ? &gauges->processes[*number] : NULL;
 }
@@ -152,7 +154,7 @@ static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t
 	if (slot == NO_SLOT) {
 		return NULL;
 	}
-	number = map_put(&gauges->by_id, process_id, NULL);
+	number = map_put(&gauges->by_id, key_mix(process_id, gauges->seed), NULL);
 	if (!number) {
 		give_back(gauges, slot);
 		return NULL;
@@ -166,7 +168,7 @@ static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t
 static void forget_if_gone(struct process_gauges *gauges, struct gauge_process *process)
 {
 	if (!process->alive && process->threads == 0) {
-		map_remove(&gauges->by_id, process->process_id);
+		map_remove(&gauges->by_id, key_mix(process->process_id, gauges->seed));
 		give_back(gauges, (uint32_t)(process - gauges->processes));
 	}
 }
@@ -196,13 +198,13 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 
 static void forget_thread(struct process_gauges *gauges, uint32_t thread_id)
 {
-	const uint64_t *owner = map_find(&gauges->owners, thread_id);
+	const uint64_t *owner = map_find(&gauges->owners, key_mix(thread_id, gauges->seed));
 	struct gauge_process *process = owner ? find(gauges, (uint32_t)*owner) : NULL;
 
 	if (!owner) {
 		return;
 	}
-	map_remove(&gauges->owners, thread_id);
+	map_remove(&gauges->owners, key_mix(thread_id, gauges->seed));
 	if (process) {
 		process->threads--;
 		add(process->thread_cell, -1);
@@ -219,11 +221,11 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 	if (gauges->owners.count >= gauges->thread_limit) {
 		return false;
 	}
-	owner = map_put(&gauges->owners, thread_id, NULL);
+	owner = map_put(&gauges->owners, key_mix(thread_id, gauges->seed), NULL);
 	process = owner ? find_or_add(gauges, process_id, label) : NULL;
 	if (!process) {
 		if (owner) {
-			map_remove(&gauges->owners, thread_id);
+			map_remove(&gauges->owners, key_mix(thread_id, gauges->seed));
 		}
 		return false;
 	}
@@ -239,7 +241,8 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change change,
 			   uint32_t thread_id, uint32_t process_id, uint32_t label)
 {
-	if (change == LIFETIME_EXISTS && map_find(&gauges->owners, thread_id)) {
+	if (change == LIFETIME_EXISTS &&
+	    map_find(&gauges->owners, key_mix(thread_id, gauges->seed))) {
 		return;
 	}
 	forget_thread(gauges, thread_id);
