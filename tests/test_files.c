@@ -29,13 +29,16 @@ struct story {
 	enum passes passes;
 };
 
+/* The number at *at, which then points behind the space after it. */
 static uint32_t next_number(const char **at)
 {
-	char *end;
-	unsigned long number = strtoul(*at, &end, 10);
+	uint64_t number = 0;
 
-	assert_true(end != *at && *end == ' ');
-	*at = end + 1;
+	assert_true(**at >= '0' && **at <= '9');
+	for (; **at != ' '; (*at)++) {
+		number = number * 10 + (uint64_t)(**at - '0');
+	}
+	(*at)++;
 	return (uint32_t)number;
 }
 
