@@ -92,7 +92,7 @@ static inline char *copy(char *to, const char *from, size_t size)
 
 static inline const char *next_prefix(struct prefix_walk *walk, size_t *size)
 {
-	uint32_t stored;
+	uint16_t stored;
 	const char *prefix;
 
 	memcpy(&stored, walk->at, sizeof stored);
@@ -240,11 +240,11 @@ static void histogram_lines(struct page *page, const struct family *family,
 static void family_write(struct page *page, const struct family *family)
 {
 	/* Pairs with the release in add_sample(). */
-	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_acquire);
+	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
 	struct prefix_walk walk;
 	bool headed = false;
 
-	if (count == 0) {
+	if (left == 0) {
 		return;
 	}
 	walk.chunk = family->prefixes;
@@ -252,11 +252,11 @@ static void family_write(struct page *page, const struct family *family)
 	if (family->type != FAMILY_GAUGE) {
 		page_add(page, family->head, family->head_size);
 	}
-	for (unsigned segment = 0; segment_start(segment) < count && !page->refused; segment++) {
+	for (unsigned segment = SEGMENT_FIRST; left > 0 && !page->refused; segment++) {
 		struct columns columns = columns_of(family, segment);
-		uint32_t left = count - segment_start(segment);
-		uint32_t here = left < segment_size(segment) ? left : segment_size(segment);
+		uint32_t here = left < 1u << segment ? left : 1u << segment;
 
+		left -= here;
 		if (family->type == FAMILY_HISTOGRAM) {
 			histogram_lines(page, family, &walk, &columns, here);
 		} else if (family->type == FAMILY_GAUGE) {

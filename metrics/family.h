@@ -2,10 +2,10 @@
 /*
  * What a registry is made of; for registry.c, samples.c and exposition.c only.
  *
- * Samples of a family are numbered from 0 in the order in which they are made, and everything about
- * them lies in arrays by that number: label ids, cells, rendered prefixes. The arrays grow by
- * segments (16 samples, 32, 64, …) that never move, so readers need no lock; only the order of
- * stores counts:
+ * Samples of a family are numbered in the order in which they are made, and everything about them
+ * lies in arrays by that number: label ids, cells, rendered prefixes. Numbers begin at 16; the
+ * arrays grow by segments that never move: segment 4 holds the numbers 16 to 31, segment 5 those
+ * from 32 to 63, and so on. So readers need no lock; only the order of stores counts:
  *
  *   ids, then the slot of the table that names the sample      slot: release / acquire
  *   all slots of a grown table, then the pointer to it         table: release / acquire
@@ -23,11 +23,12 @@
 #include "metrics/registry.h"
 
 enum {
-	SEGMENT_FIRST_BITS = 4, /* segment 0 holds 16 samples */
-	SEGMENT_COUNT = 20,
-	SAMPLE_BITS = 24, /* of a slot: the number of a sample plus one */
-	SAMPLES_MAX = (1 << SAMPLE_BITS) - (1 << SEGMENT_FIRST_BITS), /* what the segments hold */
-	NO_SAMPLE = UINT32_MAX,
+	SEGMENT_FIRST = 4,
+	SEGMENT_COUNT = 24,
+	SAMPLE_BITS = 24, /* of a slot: the number of a sample */
+	SAMPLE_FIRST = 1 << SEGMENT_FIRST,
+	SAMPLE_END = 1 << SEGMENT_COUNT,
+	NO_SAMPLE = 0,
 
 	NAME_SIZE_MAX = 200,
 	PREFIX_SIZE_MAX = 4096,        /* a label set with more text than that is folded */
@@ -40,15 +41,17 @@ enum {
 /* A gauge whose cell holds this is hidden. */
 #define CELL_HIDDEN ((uint64_t)INT64_MIN)
 
-/* A slot holds 8 bits of the hash and, in SAMPLE_BITS, the number of the sample plus one; 0 is a
- * free one. */
+/*
+ * A bucket has two slots, the first in its low half, filled first. A slot holds 8 bits of the hash
+ * above the number of the sample; 0 is a free one.
+ */
 struct sample_table {
-	uint32_t mask;
-	_Atomic(uint32_t) slots[];
+	size_t mask; /* buckets - 1; buckets are a power of two */
+	_Atomic(uint64_t) buckets[];
 };
 
 /*
- * Rendered prefixes, one behind the other in the order of samples: a uint32_t with the size, then
+ * Rendered prefixes, one behind the other in the order of samples: a uint16_t with the size, then
  * the text. Size 0 says that the next one stands in the next chunk.
  *
  * Counter and gauge: `name{a="x",b="y"} `. Histogram: what stands between the name and the `le`
@@ -61,7 +64,7 @@ struct prefix_chunk {
 
 struct writer {
 	struct registry *registry;
-	unsigned index;
+	size_t index;
 	bool shared;
 };
 
@@ -69,6 +72,9 @@ struct writer {
 struct family_writer {
 	_Atomic(cell *) segments[SEGMENT_COUNT];
 };
+
+/* Stands for a writer that has not touched a family yet. */
+extern struct family_writer family_no_cells;
 
 struct bucket_text {
 	const char *text; /* `le="0.005"} ` */
@@ -80,7 +86,7 @@ struct family {
 	_Atomic(struct sample_table *) table;
 	uint32_t label_count;
 	uint32_t cells_per_sample;
-	_Atomic(struct family_writer *) writers[WRITER_SLOTS];
+	_Atomic(struct family_writer *) writers[WRITER_SLOTS]; /* never NULL, see family_no_cells */
 	uint32_t *ids[SEGMENT_COUNT]; /* rows of label_count; published by the slots that name their
 					 samples */
 	struct registry *registry;
@@ -145,36 +151,23 @@ struct registry {
 	struct family *evicted_family;
 };
 
-/* Where a sample lies: numbers are shifted by the size of segment 0, so that the top bit tells the
- * segment. */
+/* Where a sample lies. */
 static inline unsigned segment_of(uint32_t sample, uint32_t *index)
 {
-	uint32_t shifted = sample + (1u << SEGMENT_FIRST_BITS);
-	unsigned top = 31u - (unsigned)__builtin_clz(shifted);
+	unsigned segment = 31u ^ (unsigned)__builtin_clz(sample);
 
-	*index = shifted - (1u << top);
-	return top - SEGMENT_FIRST_BITS;
-}
-
-static inline uint32_t segment_size(unsigned segment)
-{
-	return 1u << (segment + SEGMENT_FIRST_BITS);
-}
-
-/* The number of the first sample of a segment. */
-static inline uint32_t segment_start(unsigned segment)
-{
-	return segment_size(segment) - (1u << SEGMENT_FIRST_BITS);
+	*index = sample ^ (1u << segment);
+	return segment;
 }
 
 /* The cells that a writer has for a segment; NULL when it never touched it. */
-static inline cell *family_segment(const struct family *family, unsigned writer, unsigned segment)
+static inline cell *family_segment(const struct family *family, size_t writer, unsigned segment)
 {
 	/* Both pair with the releases in family_make_cells(). */
 	struct family_writer *cells =
 		atomic_load_explicit(&family->writers[writer], memory_order_acquire);
 
-	return cells ? atomic_load_explicit(&cells->segments[segment], memory_order_acquire) : NULL;
+	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
 /*

@@ -223,6 +223,9 @@ static struct family *add_family(struct registry *registry, const struct family_
 	family->max_series = options->max_series ? options->max_series :
 						   registry->limits.series_per_family;
 	family->cells_per_sample = 1;
+	for (size_t w = 0; w < WRITER_SLOTS; w++) {
+		atomic_init(&family->writers[w], &family_no_cells);
+	}
 	text_add_family_head(&head, options);
 	family->head = keep_text(registry, &head, &family->head_size);
 	if (!family->name || !family->head || !family_make_table(family)) {

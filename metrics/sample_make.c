@@ -16,7 +16,8 @@
 #include "metrics/sample_table.h"
 
 enum {
-	TABLE_SLOTS_MIN = 16,
+	SLOTS_MIN = 16,
+	SLOTS_SPARSE = 65536, /* up to here at most half full, for speed; then four fifths */
 	PREFIX_CHUNK_MIN = 512,
 	PREFIX_CHUNK_MAX = 64 * 1024,
 	CELLS_ALIGN = 64, /* cells of two writers never share a cache line */
@@ -25,27 +26,31 @@ enum {
 /* How much of a label set gives way. */
 enum fold { FOLD_NOTHING, FOLD_OPEN, FOLD_ALL };
 
-/* With the mutex: makes sure that one more slot leaves some of the table free. The table before
- * stays for who walks it. */
+/*
+ * With the mutex: makes sure that one more slot leaves some of the table free. The table before
+ * stays for who walks it.
+ */
 static bool reserve_slot(struct family *family, uint32_t sample_count)
 {
 	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_relaxed);
-	size_t slot_count = table ? (size_t)table->mask + 1 : 0;
+	size_t slots = table ? 2 * (table->mask + 1) : 0;
+	size_t most = slots <= SLOTS_SPARSE ? slots / 2 : slots / 5 * 4;
+	size_t buckets = table ? 2 * (table->mask + 1) : SLOTS_MIN / 2;
 	struct sample_table *grown;
 
-	if (sample_count < slot_count / 4 * 3) {
+	if (sample_count < most) {
 		return true;
 	}
-	slot_count = slot_count ? 2 * slot_count : TABLE_SLOTS_MIN;
 	grown = arena_alloc(&family->registry->arena,
-			    sizeof *grown + slot_count * sizeof grown->slots[0], CELLS_ALIGN);
+			    sizeof *grown + buckets * sizeof grown->buckets[0], CELLS_ALIGN);
 	if (!grown) {
 		return false;
 	}
-	grown->mask = (uint32_t)(slot_count - 1);
-	for (uint32_t sample = 0; sample < sample_count; sample++) {
-		sample_put(grown, sample_hash(sample_ids(family, sample), family->label_count),
-			   sample);
+	grown->mask = buckets - 1;
+	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + sample_count; sample++) {
+		const uint32_t *ids = sample_ids(family, sample, family->label_count);
+
+		sample_put(grown, sample_hash(ids, family->label_count), sample);
 	}
 	/* Pairs with the acquire in sample_find(). */
 	atomic_store_explicit(&family->table, grown, memory_order_release);
@@ -65,9 +70,9 @@ static uint32_t *reserve_ids(struct family *family, uint32_t sample)
 	size_t row_size = family->label_count * sizeof(uint32_t);
 	uint32_t *rows;
 
-	if (index == 0) {
+	if (!family->ids[segment]) {
 		/* At least one byte, so that a family without labels has rows as well. */
-		rows = arena_alloc(&family->registry->arena, segment_size(segment) * row_size + 1,
+		rows = arena_alloc(&family->registry->arena, ((size_t)1 << segment) * row_size + 1,
 				   sizeof(uint64_t));
 		if (!rows) {
 			return NULL;
@@ -105,12 +110,12 @@ static void render_prefix(const struct family *family, const uint32_t *ids, stru
 /* With the mutex: room for a prefix in the newest chunk, or in a new one. */
 static char *reserve_prefix(struct family *family, size_t size)
 {
-	size_t needed = sizeof(uint32_t) + size;
+	size_t needed = sizeof(uint16_t) + size;
 	struct prefix_chunk *chunk;
 	size_t chunk_size = family->prefix_chunk_size;
 
 	/* A size of 0 behind it must fit as well. */
-	if (needed + sizeof(uint32_t) <= family->prefix_left) {
+	if (needed + sizeof(uint16_t) <= family->prefix_left) {
 		return family->prefix_at;
 	}
 	if (family->label_count == 0) {
@@ -122,8 +127,8 @@ static char *reserve_prefix(struct family *family, size_t size)
 	}
 	family->prefix_chunk_size = chunk_size;
 	chunk_size = chunk_size > sizeof *chunk ? chunk_size - sizeof *chunk : 0;
-	if (chunk_size < needed + sizeof(uint32_t)) {
-		chunk_size = needed + sizeof(uint32_t);
+	if (chunk_size < needed + sizeof(uint16_t)) {
+		chunk_size = needed + sizeof(uint16_t);
 	}
 	chunk = arena_alloc(&family->registry->arena, sizeof *chunk + chunk_size, sizeof(void *));
 	if (!chunk) {
@@ -145,22 +150,23 @@ static char *reserve_prefix(struct family *family, size_t size)
  * With the mutex: makes the sample. NO_SAMPLE without memory, or when its text is too long or
  * (limited) over the budget.
  */
-static uint32_t add_sample(struct family *family, const uint32_t *ids, uint64_t hash, bool limited)
+static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limited)
 {
 	struct registry *registry = family->registry;
-	uint32_t sample = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
-	uint32_t size, *row;
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+	uint32_t sample = SAMPLE_FIRST + count, *row;
+	uint16_t size;
 	struct text prefix = { 0 };
 	char *at;
 
-	if (sample >= SAMPLES_MAX) {
+	if (sample >= SAMPLE_END) {
 		return NO_SAMPLE;
 	}
 	render_prefix(family, ids, &prefix);
-	size = (uint32_t)prefix.size;
+	size = (uint16_t)prefix.size;
 	if (prefix.failed || prefix.size > PREFIX_SIZE_MAX ||
 	    (limited && prefix.size > registry->prefix_bytes_left) ||
-	    !reserve_slot(family, sample)) {
+	    !reserve_slot(family, count)) {
 		goto fail;
 	}
 	row = reserve_ids(family, sample);
@@ -179,9 +185,10 @@ static uint32_t add_sample(struct family *family, const uint32_t *ids, uint64_t 
 	if (family->label_count > 0) {
 		memcpy(row, ids, family->label_count * sizeof *ids);
 	}
-	sample_put(atomic_load_explicit(&family->table, memory_order_relaxed), hash, sample);
+	sample_put(atomic_load_explicit(&family->table, memory_order_relaxed),
+		   sample_hash(ids, family->label_count), sample);
 	/* Pairs with the acquire in exposition.c and family_series(): ids and prefix are there. */
-	atomic_store_explicit(&family->sample_count, sample + 1, memory_order_release);
+	atomic_store_explicit(&family->sample_count, count + 1, memory_order_release);
 	return sample;
 
 fail:
@@ -214,18 +221,17 @@ static void count_up(_Atomic(uint32_t) *count)
 static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum fold fold)
 {
 	struct registry *registry = family->registry;
-	uint64_t hash = sample_hash(ids, family->label_count);
 	bool limited = fold == FOLD_NOTHING && family->open_labels != 0;
-	uint32_t sample = sample_find(family, ids, hash);
+	uint32_t sample = sample_find(family, ids, family->label_count);
 
 	/* At a limit a flood of new label sets does not queue for the mutex. */
 	if (sample != NO_SAMPLE || at_limit(family, fold)) {
 		return sample;
 	}
 	os_mutex_lock(&registry->mutex);
-	sample = sample_find(family, ids, hash);
+	sample = sample_find(family, ids, family->label_count);
 	if (sample == NO_SAMPLE && !at_limit(family, fold)) {
-		sample = add_sample(family, ids, hash, limited);
+		sample = add_sample(family, ids, limited);
 		if (sample != NO_SAMPLE && limited) {
 			count_up(&family->limited_count);
 			count_up(&registry->series);
@@ -295,6 +301,8 @@ uint32_t family_make_sample(struct family *family, const uint32_t *ids, bool *fo
 	return sample;
 }
 
+struct family_writer family_no_cells;
+
 cell *family_make_cells(struct family *family, const struct writer *writer, unsigned segment)
 {
 	struct registry *registry = family->registry;
@@ -303,7 +311,7 @@ cell *family_make_cells(struct family *family, const struct writer *writer, unsi
 
 	os_mutex_lock(&registry->mutex);
 	cells = atomic_load_explicit(&family->writers[writer->index], memory_order_relaxed);
-	if (!cells) {
+	if (cells == &family_no_cells) {
 		cells = arena_alloc(&registry->arena, sizeof *cells, CELLS_ALIGN);
 		if (!cells) {
 			goto done;
@@ -313,7 +321,7 @@ cell *family_make_cells(struct family *family, const struct writer *writer, unsi
 	}
 	made = atomic_load_explicit(&cells->segments[segment], memory_order_relaxed);
 	if (!made) {
-		size_t samples = family->label_count > 0 ? segment_size(segment) : 1;
+		size_t samples = family->label_count > 0 ? (size_t)1 << segment : 1;
 
 		made = arena_alloc(&registry->arena,
 				   samples * family->cells_per_sample * sizeof *made, CELLS_ALIGN);

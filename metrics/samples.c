@@ -6,34 +6,73 @@
 
 #include "metrics/sample_table.h"
 
-static inline cell *cells_of(struct family *family, const struct writer *writer, uint32_t sample)
+/* The cells of a sample; NULL when the writer touches its segment for the first time. */
+static inline cell *cells_of(const struct family *family, const struct writer *writer,
+			     uint32_t sample)
 {
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 	cell *cells = family_segment(family, writer->index, segment);
 
-	if (!cells) {
-		cells = family_make_cells(family, writer, segment);
-		if (!cells) {
-			return NULL;
+	return cells ? cells + (size_t)index * family->cells_per_sample : NULL;
+}
+
+static inline cell *find_cells(const struct family *family, const struct writer *writer,
+			       const uint32_t *ids, uint32_t count)
+{
+	uint32_t sample = sample_find(family, ids, count);
+
+	assert(writer->registry == family->registry);
+	return sample == NO_SAMPLE ? NULL : cells_of(family, writer, sample);
+}
+
+/* The sample is new, folded, or new to the writer. */
+static cell *make_cells(struct family *family, const struct writer *writer, const uint32_t *ids,
+			bool *folded)
+{
+	uint32_t sample = sample_find(family, ids, family->label_count), index;
+	cell *cells = NULL;
+
+	*folded = false;
+	if (sample == NO_SAMPLE) {
+		sample = family_make_sample(family, ids, folded);
+	}
+	if (sample != NO_SAMPLE) {
+		cells = cells_of(family, writer, sample);
+		if (!cells && family_make_cells(family, writer, segment_of(sample, &index))) {
+			cells = cells_of(family, writer, sample);
 		}
 	}
-	return cells + (size_t)index * family->cells_per_sample;
+	if (*folded || !cells) {
+		atomic_fetch_add_explicit(&family->overflow, 1, memory_order_relaxed);
+	}
+	return cells;
+}
+
+static inline cell *find_cells_any(const struct family *family, const struct writer *writer,
+				   const uint32_t *ids)
+{
+	switch (family->label_count) {
+	case 1:
+		return find_cells(family, writer, ids, 1);
+	case 2:
+		return find_cells(family, writer, ids, 2);
+	case 3:
+		return find_cells(family, writer, ids, 3);
+	case 4:
+		return find_cells(family, writer, ids, 4);
+	default:
+		return find_cells(family, writer, ids, family->label_count);
+	}
 }
 
 cell *family_cells(struct family *family, struct writer *writer, const uint32_t *ids, bool *folded)
 {
-	uint32_t sample = sample_find(family, ids, sample_hash(ids, family->label_count));
+	cell *cells = find_cells_any(family, writer, ids);
 	bool is_folded = false;
-	cell *cells;
 
-	assert(writer->registry == family->registry);
-	if (sample == NO_SAMPLE) {
-		sample = family_make_sample(family, ids, &is_folded);
-	}
-	cells = sample == NO_SAMPLE ? NULL : cells_of(family, writer, sample);
-	if (is_folded || !cells) {
-		atomic_fetch_add_explicit(&family->overflow, 1, memory_order_relaxed);
+	if (!cells) {
+		cells = make_cells(family, writer, ids, &is_folded);
 	}
 	if (folded) {
 		*folded = is_folded;
@@ -50,14 +89,29 @@ static inline void add(const struct writer *writer, cell *at, uint64_t amount)
 	}
 }
 
-void family_add(struct family *family, struct writer *writer, const uint32_t *ids, uint64_t amount)
+static __attribute__((noinline)) void add_any(struct family *family, struct writer *writer,
+					      const uint32_t *ids, uint64_t amount)
 {
 	cell *cells = family_cells(family, writer, ids, NULL);
 
-	assert(family->type != FAMILY_HISTOGRAM);
 	if (cells) {
 		add(writer, cells, amount);
 	}
+}
+
+void family_add(struct family *family, struct writer *writer, const uint32_t *ids, uint64_t amount)
+{
+	assert(family->type != FAMILY_HISTOGRAM);
+	/* Two labels are so frequent that they get by without a stack and a call. */
+	if (family->label_count == 2) {
+		cell *cells = find_cells(family, writer, ids, 2);
+
+		if (cells) {
+			add(writer, cells, amount);
+			return;
+		}
+	}
+	add_any(family, writer, ids, amount);
 }
 
 void cells_observe(const struct family *family, struct writer *writer, cell *cells, uint64_t value)
@@ -113,7 +167,7 @@ void family_hide(struct family *family, struct writer *writer, const uint32_t *i
 
 bool family_value(struct family *family, const uint32_t *ids, int64_t *value)
 {
-	uint32_t sample = sample_find(family, ids, sample_hash(ids, family->label_count)), index;
+	uint32_t sample = sample_find(family, ids, family->label_count), index;
 	size_t offset = family->type == FAMILY_HISTOGRAM ? family->bucket_count + 1 : 0;
 	uint64_t sum = 0;
 	unsigned segment;
