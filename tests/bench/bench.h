@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etw_bench: figures of the exporter's parts, one line each: name, value, unit, smallest and
+ * greatest.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Prints the median of values. Sorts them.
+ */
+void bench_print(const char *name, double *values, size_t count, const char *unit);
+void bench_print_one(const char *name, double value, const char *unit);
+
+long bench_resident_kib(void);
+
+/* A well-mixed number, the same for the same x: the finaliser of splitmix64. Inline, as it is timed
+ * along. */
+static inline uint64_t bench_mix(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/*
+ * The data set: count counter series in ten families etw_events_f0_total to f9; series i is in
+ * family i / (count / 10) and has the labels of pair i % (count / 10). Processes are names seen on
+ * a Windows machine, then the same with "#k"; one in thirty needs escaping. Values have 1 to 12
+ * digits, mostly few.
+ */
+enum { BENCH_FAMILIES = 10, BENCH_PROVIDERS = 50, BENCH_TEXT_SIZE = 160 };
+void bench_process(char text[BENCH_TEXT_SIZE], uint64_t number);  /* pair / BENCH_PROVIDERS */
+void bench_provider(char text[BENCH_TEXT_SIZE], uint64_t number); /* pair % BENCH_PROVIDERS */
+uint64_t bench_value(uint64_t series);
+
+/* Each takes what stands behind the program's name and returns the exit code; 2 for bad usage. */
+int bench_render(int argc, char **argv);  /* render SERIES RUNS */
+int bench_hist(int argc, char **argv);    /* hist LINES RUNS */
+int bench_counter(int argc, char **argv); /* counter */
+int bench_mem(int argc, char **argv);     /* mem SERIES */
+int bench_serve(int argc, char **argv);   /* serve SERIES ADDRESS: until standard input ends */
+int bench_etl(int argc, char **argv);     /* etl FILE RUNS */
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rendering, counting and the memory of series.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "http.h"
+#include "metrics/exposition.h"
+#include "tests/bench/bench.h"
+
+enum { RUNS_MAX = 64, COUNTER_SERIES = 10000 };
+
+struct stand {
+	struct registry *registry;
+	struct writer *writer;
+};
+
+static struct stand make_stand(void)
+{
+	/* Room for every series that is asked for. */
+	struct registry_limits limits = { .series_per_family = 16000000,
+					  .series = 100000000,
+					  .strings_bytes = (size_t)1 << 30 };
+	struct error err = { 0 };
+	struct stand stand = { .registry = registry_new(&limits, &err) };
+
+	if (stand.registry) {
+		stand.writer = registry_writer(stand.registry, false, &err);
+	}
+	if (!stand.writer) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(1);
+	}
+	return stand;
+}
+
+static struct family *add_family(struct stand *stand, const struct family_options *options)
+{
+	struct error err = { 0 };
+	struct family *family = registry_family(stand->registry, options, &err);
+
+	if (!family) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(1);
+	}
+	return family;
+}
+
+static struct family *add_counter(struct stand *stand, const char *name)
+{
+	return add_family(stand, &(struct family_options){ .name = name,
+							   .help = "ETW events seen.",
+							   .type = FAMILY_COUNTER,
+							   .labels = { "process", "provider" },
+							   .label_count = 2,
+							   .open_labels = 1 });
+}
+
+static void ids_of_pair(struct stand *stand, uint64_t pair, uint32_t ids[2])
+{
+	struct intern *strings = registry_strings(stand->registry);
+	char text[BENCH_TEXT_SIZE];
+
+	bench_process(text, pair / BENCH_PROVIDERS);
+	ids[0] = intern_string(strings, text);
+	bench_provider(text, pair % BENCH_PROVIDERS);
+	ids[1] = intern_string(strings, text);
+}
+
+static void add_counters(struct stand *stand, uint64_t count)
+{
+	uint64_t per_family = count / BENCH_FAMILIES;
+
+	for (unsigned f = 0; f < BENCH_FAMILIES; f++) {
+		char name[32];
+		struct family *family;
+
+		snprintf(name, sizeof name, "etw_events_f%u_total", f);
+		family = add_counter(stand, name);
+		for (uint64_t pair = 0; pair < per_family; pair++) {
+			uint32_t ids[2];
+
+			ids_of_pair(stand, pair, ids);
+			family_add(family, stand->writer, ids, bench_value(f * per_family + pair));
+		}
+	}
+}
+
+static bool take(void *context, const char *bytes, size_t size)
+{
+	(void)bytes;
+	*(size_t *)context += size;
+	return true;
+}
+
+/* Times the rendering of all there is; lines is what a run is divided by. */
+static void time_rendering(const struct stand *stand, const char *what, uint64_t lines,
+			   const char *unit, unsigned runs)
+{
+	uint64_t inner = lines < 2000000 ? 2000000 / lines : 1;
+	double times[RUNS_MAX];
+	char name[96];
+	size_t size = 0;
+
+	inner = inner > 200 ? 200 : inner;
+	exposition_write(stand->registry, take, &size);
+	for (unsigned run = 0; run < runs; run++) {
+		uint64_t start_ns = os_monotonic_ns();
+
+		for (uint64_t i = 0; i < inner; i++) {
+			size = 0;
+			exposition_write(stand->registry, take, &size);
+		}
+		times[run] = (double)(os_monotonic_ns() - start_ns) / (double)inner / (double)lines;
+	}
+	snprintf(name, sizeof name, "render.ours.%s.%llu", what, (unsigned long long)lines);
+	bench_print(name, times, runs, unit);
+	snprintf(name, sizeof name, "render.ours.%s.%llu.page_us", what, (unsigned long long)lines);
+	bench_print_one(name, times[runs / 2] * (double)lines / 1e3, "us");
+	snprintf(name, sizeof name, "render.ours.%s.%llu.rate", what, (unsigned long long)lines);
+	bench_print_one(name, (double)size / (double)lines / times[runs / 2] * 1e3, "MB/s");
+}
+
+static bool read_arguments(int argc, char **argv, uint64_t *count, unsigned *runs)
+{
+	*count = argc > 0 ? strtoull(argv[0], NULL, 10) : 0;
+	*runs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 5;
+	*runs = *runs > RUNS_MAX ? RUNS_MAX : *runs;
+	return *count >= BENCH_FAMILIES && *runs > 0;
+}
+
+int bench_render(int argc, char **argv)
+{
+	struct stand stand;
+	uint64_t count;
+	unsigned runs;
+
+	if (!read_arguments(argc, argv, &count, &runs)) {
+		return 2;
+	}
+	count -= count % BENCH_FAMILIES;
+	stand = make_stand();
+	add_counters(&stand, count);
+	time_rendering(&stand, "counters", count, "ns/series", runs);
+	registry_free(stand.registry);
+	return 0;
+}
+
+int bench_hist(int argc, char **argv)
+{
+	enum { LINES_EACH = 14 }; /* 11 buckets, +Inf, sum, count */
+	static const uint64_t bounds_ms[] = {
+		5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000
+	};
+	uint64_t bounds_ns[11], count;
+	struct stand stand;
+	struct family *family;
+	unsigned runs;
+
+	if (!read_arguments(argc, argv, &count, &runs)) {
+		return 2;
+	}
+	for (size_t i = 0; i < 11; i++) {
+		bounds_ns[i] = bounds_ms[i] * 1000000;
+	}
+	stand = make_stand();
+	family = add_family(&stand, &(struct family_options){ .name = "etw_latency_seconds",
+							      .help = "Latency.",
+							      .type = FAMILY_HISTOGRAM,
+							      .decimals = 9,
+							      .labels = { "process", "provider" },
+							      .label_count = 2,
+							      .open_labels = 1,
+							      .buckets = bounds_ns,
+							      .bucket_count = 11 });
+	for (uint64_t pair = 0; pair < count / LINES_EACH; pair++) {
+		uint32_t ids[2];
+
+		ids_of_pair(&stand, pair, ids);
+		for (uint64_t i = 0; i < 5; i++) {
+			family_observe(family, stand.writer, ids,
+				       bench_mix(pair * 5 + i) % 12000 * 1000000);
+		}
+	}
+	time_rendering(&stand, "hist_lines", count / LINES_EACH * LINES_EACH, "ns/line", runs);
+	registry_free(stand.registry);
+	return 0;
+}
+
+/* ---- counting ---- */
+
+struct counting {
+	struct os_thread thread;
+	struct family *family;
+	struct writer *writer;
+	cell *cells;                      /* of one sample */
+	uint32_t process_id, provider_id; /* ids of the first names; the others follow */
+	unsigned number;
+	uint64_t additions;
+};
+
+static void count_cached(void *context)
+{
+	struct counting *counting = context;
+	cell *cells = counting->cells;
+
+	for (uint64_t i = 0; i < counting->additions; i++) {
+		cell_add(cells, 1);
+	}
+}
+
+/* The ids come without touching memory, as a decoder has them in hand. */
+static void count_by_ids(void *context)
+{
+	struct counting *counting = context;
+
+	for (uint64_t i = 0; i < counting->additions; i++) {
+		uint64_t pair = bench_mix(i + counting->number * UINT64_C(7777)) % COUNTER_SERIES;
+		uint32_t ids[2] = {
+			counting->process_id + (uint32_t)(pair / BENCH_PROVIDERS),
+			counting->provider_id + (uint32_t)(pair % BENCH_PROVIDERS),
+		};
+
+		family_add(counting->family, counting->writer, ids, 1);
+	}
+}
+
+static void time_counting(const char *name, struct counting *countings, unsigned threads,
+			  uint64_t additions, void (*run)(void *context))
+{
+	enum { RUNS = 7 };
+	double times[RUNS];
+
+	for (unsigned r = 0; r < RUNS; r++) {
+		uint64_t start_ns = os_monotonic_ns();
+
+		for (unsigned t = 0; t < threads; t++) {
+			countings[t].additions = additions;
+			if (!os_thread_start(&countings[t].thread, run, &countings[t], NULL)) {
+				exit(1);
+			}
+		}
+		for (unsigned t = 0; t < threads; t++) {
+			os_thread_join(&countings[t].thread);
+		}
+		times[r] = (double)(os_monotonic_ns() - start_ns) / (double)additions;
+	}
+	bench_print(name, times, RUNS, "ns/op");
+}
+
+int bench_counter(int argc, char **argv)
+{
+	struct stand stand = make_stand();
+	struct family *family = add_counter(&stand, "etw_events_total");
+	struct intern *strings = registry_strings(stand.registry);
+	struct counting countings[2] = { 0 };
+	char text[BENCH_TEXT_SIZE];
+	uint32_t process_id = 0, provider_id = 0;
+
+	(void)argv;
+	if (argc != 0) {
+		return 2;
+	}
+	for (uint32_t i = COUNTER_SERIES / BENCH_PROVIDERS; i-- > 0;) {
+		bench_process(text, COUNTER_SERIES / BENCH_PROVIDERS - 1 - i);
+		process_id =
+			intern_string(strings, text) - (COUNTER_SERIES / BENCH_PROVIDERS - 1 - i);
+	}
+	for (uint32_t i = 0; i < BENCH_PROVIDERS; i++) {
+		bench_provider(text, i);
+		provider_id = intern_string(strings, text) - i;
+	}
+	for (unsigned t = 0; t < 2; t++) {
+		countings[t] = (struct counting){ .family = family,
+						  .writer = t == 0 ? stand.writer :
+								     registry_writer(stand.registry,
+										     false, NULL),
+						  .process_id = process_id,
+						  .provider_id = provider_id,
+						  .number = t };
+		for (uint32_t pair = 0; pair < COUNTER_SERIES; pair++) {
+			uint32_t ids[2] = { process_id + pair / BENCH_PROVIDERS,
+					    provider_id + pair % BENCH_PROVIDERS };
+
+			countings[t].cells = family_cells(family, countings[t].writer, ids, NULL);
+		}
+	}
+	if (family_series(family) != COUNTER_SERIES) {
+		fprintf(stderr, "ids do not follow each other\n");
+		return 1;
+	}
+	time_counting("counter.ours.cached.1t", countings, 1, 20000000, count_cached);
+	time_counting("counter.ours.cached.2t", countings, 2, 20000000, count_cached);
+	time_counting("counter.ours.intkey.10000.1t", countings, 1, 2000000, count_by_ids);
+	time_counting("counter.ours.intkey.10000.2t", countings, 2, 2000000, count_by_ids);
+	registry_free(stand.registry);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+int bench_mem(int argc, char **argv)
+{
+	char name[64];
+	struct stand stand;
+	uint64_t count;
+	unsigned runs;
+	long before_kib;
+
+	if (!read_arguments(argc, argv, &count, &runs)) {
+		return 2;
+	}
+	count -= count % BENCH_FAMILIES;
+	before_kib = bench_resident_kib();
+	stand = make_stand();
+	add_counters(&stand, count);
+	snprintf(name, sizeof name, "mem.ours.%llu", (unsigned long long)count);
+	bench_print_one(name, (double)(bench_resident_kib() - before_kib) * 1024 / (double)count,
+			"B/series");
+	registry_free(stand.registry);
+	return 0;
+}
+
+int bench_serve(int argc, char **argv)
+{
+	struct http_options options = { .listen_address_count = 1, .telemetry_path = "/metrics" };
+	struct error err = { 0 };
+	struct http_server *server;
+	struct stand stand;
+	uint64_t count = argc > 0 ? strtoull(argv[0], NULL, 10) : 0;
+	const char *address = argc > 1 ? argv[1] : NULL;
+
+	if (!address) {
+		return 2;
+	}
+	options.listen_addresses = &address;
+	stand = make_stand();
+	add_counters(&stand, count - count % BENCH_FAMILIES);
+	server = http_start(&options, stand.registry, &err);
+	if (!server) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	fprintf(stderr, "port %u, %ld KiB resident\n", http_port(server, 0), bench_resident_kib());
+	while (getchar() != EOF) {
+	}
+	http_stop(server);
+	registry_free(stand.registry);
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etw_bench: figures of the exporter's parts. Which to compare them with, tests/bench/run.sh tells.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/bench/bench.h"
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void bench_print(const char *name, double *values, size_t count, const char *unit)
+{
+	double median;
+
+	qsort(values, count, sizeof *values, compare);
+	median = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+	printf("%-46s %14.4g %-10s min %.4g max %.4g\n", name, median, unit, values[0],
+	       values[count - 1]);
+	fflush(stdout);
+}
+
+void bench_print_one(const char *name, double value, const char *unit)
+{
+	printf("%-46s %14.4g %-10s\n", name, value, unit);
+	fflush(stdout);
+}
+
+long bench_resident_kib(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long total, resident = 0;
+
+	if (file) {
+		if (fscanf(file, "%ld %ld", &total, &resident) != 2) {
+			resident = 0;
+		}
+		fclose(file);
+	}
+	return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Until bench_etl.c brings it. */
+__attribute__((weak)) int bench_etl(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	fprintf(stderr, "etl is not part of this build\n");
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} parts[] = {
+		{ "render", bench_render }, { "hist", bench_hist },   { "counter", bench_counter },
+		{ "mem", bench_mem },       { "serve", bench_serve }, { "etl", bench_etl },
+	};
+	int status = 2;
+
+	for (size_t i = 0; argc > 1 && i < sizeof parts / sizeof parts[0]; i++) {
+		if (strcmp(argv[1], parts[i].name) == 0) {
+			status = parts[i].run(argc - 2, argv + 2);
+		}
+	}
+	if (status == 2) {
+		fprintf(stderr,
+			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | mem SERIES |"
+			" serve SERIES ADDRESS | etl FILE RUNS\n",
+			argv[0]);
+	}
+	return status;
+}
