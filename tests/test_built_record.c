@@ -102,6 +102,7 @@ static void every_header_is_laid_out_as_documented(void **state)
 		  "0f00 0090 7700 0400 66000000" },
 		{ "timed", { .kind = RECORD_TIMED }, "0700 0cc0" },
 		{ "error", { .kind = RECORD_ERROR }, "0700 0dc0" },
+		{ "of a type that nobody knows", { .kind = RECORD_UNKNOWN }, "0700 7fc0" },
 	};
 
 	(void)state;

@@ -7,7 +7,6 @@
  * and decoded, so that the sanitizers see every access. Records never vanish silently: either as
  * many come out as without the damage, or there is a message or a counter.
  */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -332,26 +331,12 @@ static void find_lengths(const struct recording *r, struct lengths *lengths)
 	add_length(lengths, BUFFER_HEADER_SIZE + 32 + 0x2c, 4, "pointer size", false);
 }
 
-/* Writes a number into the file that stands at path. */
-static void patch(const char *path, size_t offset, uint64_t value, unsigned size)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	uint8_t bytes[8];
-
-	for (unsigned i = 0; i < size; i++) {
-		bytes[i] = (uint8_t)(value >> (8 * i));
-	}
-	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, bytes, size, (off_t)offset), size);
-	close(fd);
-}
-
 static void damage(const struct recording *r, const struct length *length, uint64_t value,
 		   bool extreme, const char *path)
 {
 	struct outcome outcome;
 
-	patch(path, length->offset, value, length->size);
+	temporary_patch(path, length->offset, value, length->size);
 	consume(path, 0, &outcome);
 	if (!outcome.opened) {
 		assert_told(&outcome, path);
@@ -392,7 +377,7 @@ static void a_length_that_is_wrong_is_noticed_or_harmless(void **state)
 			for (size_t k = 0; k < sizeof near_misses / sizeof near_misses[0]; k++) {
 				damage(r, length, near_misses[k] & most, false, path);
 			}
-			patch(path, length->offset, right, length->size);
+			temporary_patch(path, length->offset, right, length->size);
 		}
 	}
 	remove(path);
@@ -409,13 +394,13 @@ static void any_byte_of_a_packed_recording_may_be_wrong(void **state)
 	temporary_write(path, r->bytes, r->size);
 	for (size_t i = 0; i < r->size; i++) {
 		for (unsigned bit = 0; bit < 8; bit += 7) {
-			patch(path, i, r->bytes[i] ^ 1u << bit, 1);
+			temporary_patch(path, i, r->bytes[i] ^ 1u << bit, 1);
 			consume(path, 0, &outcome);
 			if (!outcome.opened) {
 				assert_told(&outcome, path);
 			}
 		}
-		patch(path, i, r->bytes[i], 1);
+		temporary_patch(path, i, r->bytes[i], 1);
 	}
 	remove(path);
 }

@@ -91,6 +91,7 @@ static uint8_t header_type(enum record_kind kind, uint8_t pointer_size)
 		[RECORD_FULL] = { 0x0a, 0x14 },     [RECORD_INSTANCE] = { 0x0b, 0x15 },
 		[RECORD_TIMED] = { 0x0c, 0x0c },    [RECORD_ERROR] = { 0x0d, 0x0d },
 		[RECORD_WNODE] = { 0x0e, 0x0e },    [RECORD_MESSAGE_TYPED] = { 0x0f, 0x0f },
+		[RECORD_UNKNOWN] = { 0x7f, 0x7f },
 	};
 
 	return types[kind][pointer_size == 8];

@@ -72,8 +72,8 @@ struct built_item {
  *
  * SYSTEM, COMPACT and PERFINFO records take group, opcode and version; EVENT records take provider,
  * id, version, opcode and the rest of the descriptor; FULL and INSTANCE records take provider,
- * opcode, level and version. Of TIMED, ERROR, WNODE and MESSAGE_TYPED records nothing is known but
- * the header type and the size: the payload follows these four bytes.
+ * opcode, level and version. Of TIMED, ERROR, WNODE, MESSAGE_TYPED and UNKNOWN records nothing is
+ * known but the header type and the size: the payload follows these four bytes.
  */
 struct built_record {
 	enum record_kind kind;

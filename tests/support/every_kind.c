@@ -406,7 +406,7 @@ void every_kind_add_rare(struct etl_builder *builder, uint8_t pointer_size)
 	static const uint64_t counters[] = { 6, 7 };
 	static const uint8_t process_stop[] = { 100, 0, 0, 0 };
 	static const enum record_kind skipped[] = { RECORD_TIMED, RECORD_ERROR, RECORD_WNODE,
-						    RECORD_MESSAGE_TYPED };
+						    RECORD_MESSAGE_TYPED, RECORD_UNKNOWN };
 	struct built_record record = { .kind = RECORD_COMPACT,
 				       .pointer_size = pointer_size,
 				       .raw_time = 5200000,
