@@ -121,7 +121,7 @@ static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *
 static bool take_key(struct builder *builder, struct level *level, const struct yaml_node *key,
 		     struct error *err)
 {
-	uint64_t hash = text_hash(key->text, key->size);
+	uint64_t hash = text_hash(key->text, key->size, hash_seed());
 
 	/* Two keys of one hash take the next number; equal texts meet on the way. */
 	for (;; hash++) {

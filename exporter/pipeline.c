@@ -266,7 +266,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.threads = options->config->limits.threads,
 		.files = options->config->limits.files,
 		.strings_bytes = options->config->limits.strings_bytes,
-		.lower_case = options->config->lower_case_processes,
+		.names = options->names,
 		.process_gauges = rule_set_on(options->rules, "process"),
 		.disk_info = rule_set_on(options->rules, "disk"),
 		.image_info = rule_set_on(options->rules, "image"),

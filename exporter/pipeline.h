@@ -18,6 +18,7 @@
 #include "pace.h"
 #include "rules/rules.h"
 #include "source/source.h"
+#include "track/names.h"
 #include "track/tracker.h"
 
 /* The families that every pipeline counts into, made once by pipeline_families(). */
@@ -39,6 +40,7 @@ struct pipeline_options {
 	const struct pipeline_families *families;
 	const struct rule_set *rules;
 	const struct config *config;
+	struct names *names; /* spelling of process names, of the pipeline's thread */
 	struct pace *pace;               /* NULL: as fast as possible */
 	void (*on_ready)(void *context); /* the look-ahead is done: names are known; NULL: nobody
 					    asks. The pipeline's thread */

@@ -33,6 +33,7 @@ struct replay {
 	struct replay_options options;
 	struct pipeline_families families;
 	struct writer *writer;
+	struct names *names; /* owned; one spelling for all recordings */
 	struct entry *entries; /* owned */
 	size_t entry_count;
 	struct pace *pace; /* owned; NULL at full speed */
@@ -149,6 +150,11 @@ struct replay *replay_new(const struct replay_options *options, struct error *er
 	if (!replay->writer) {
 		goto fail;
 	}
+	replay->names = names_new(options->registry, options->config->limits.processes,
+				  options->config->lower_case_processes, err);
+	if (!replay->names) {
+		goto fail;
+	}
 	if (options->speed > 0) {
 		replay->pace = pace_new(options->speed, err);
 		if (!replay->pace) {
@@ -177,6 +183,7 @@ void replay_free(struct replay *replay)
 		free(entry->texts[1]);
 	}
 	free(replay->entries);
+	names_free(replay->names);
 	pace_free(replay->pace);
 	os_mutex_done(&replay->lock);
 	free(replay);
@@ -265,6 +272,7 @@ static bool run_entry(struct replay *replay, struct entry *entry, bool last, str
 		.families = &replay->families,
 		.rules = replay->options.rules,
 		.config = replay->options.config,
+		.names = replay->names,
 		.pace = replay->pace,
 		.on_ready = set_ready,
 		.ready_context = replay,

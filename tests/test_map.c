@@ -190,7 +190,8 @@ static void keys_of_the_program_stay_near_their_homes(void **state)
 		}
 		for (size_t i = 0; i <= map.mask; i++) {
 			if (map.slots[i].key != 0) {
-				distance += (i - (size_t)hash_u64(map.slots[i].key)) & map.mask;
+				distance += (i - (size_t)hash_seeded(map.slots[i].key, map.seed)) &
+					    map.mask;
 			}
 		}
 		print_message("  %s: %zu probes too many for 10000\n", shapes[shape].name,
@@ -198,6 +199,37 @@ static void keys_of_the_program_stay_near_their_homes(void **state)
 		assert_in_range(distance, 0, 10000);
 		map_done(&map);
 	}
+}
+
+/* The key whose hash_u64() is this: what somebody computes who wants keys to collide. */
+static uint64_t key_of_hash(uint64_t hash)
+{
+	hash ^= hash >> 29 ^ hash >> 58;
+	hash *= UINT64_C(0xf1de83e19937733d);
+	return hash ^ hash >> 32;
+}
+
+static void keys_made_to_collide_do_not(void **state)
+{
+	struct map map = { 0 };
+	size_t distance = 0;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 10000; i++) {
+		uint64_t key = key_of_hash(i << 32);
+
+		assert_int_equal(hash_u64(key), i << 32);
+		assert_non_null(map_put(&map, key, NULL));
+	}
+	for (size_t i = 0; i <= map.mask; i++) {
+		if (map.slots[i].key != 0) {
+			distance += (i - (size_t)hash_seeded(map.slots[i].key, map.seed)) &
+				    map.mask;
+		}
+	}
+	/* In a table without a seed they would all have one home: 50 million probes. */
+	assert_in_range(distance, 0, 20000);
+	map_done(&map);
 }
 
 int main(void)
@@ -209,6 +241,7 @@ int main(void)
 		cmocka_unit_test(a_map_is_usable_after_done),
 		cmocka_unit_test(the_map_agrees_with_an_array),
 		cmocka_unit_test(keys_of_the_program_stay_near_their_homes),
+		cmocka_unit_test(keys_made_to_collide_do_not),
 	};
 
 	return cmocka_run_group_tests_name("map", tests, NULL, NULL);

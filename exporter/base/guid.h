@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 struct guid {
 	uint8_t bytes[16];
 };
@@ -30,31 +32,29 @@ static inline bool guid_equal(const struct guid *a, const struct guid *b)
 	return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-/* For tables: a well-mixed 64-bit hash, the same in every run. */
-static inline uint64_t guid_hash(const struct guid *guid)
+/* For tables; seed: see base/hash.h. */
+static inline uint64_t guid_hash(const struct guid *guid, uint64_t seed)
 {
 	uint64_t low, high;
 
 	memcpy(&low, guid->bytes, 8);
 	memcpy(&high, guid->bytes + 8, 8);
-	low ^= high * UINT64_C(0x9e3779b97f4a7c15);
-	low *= UINT64_C(0xbf58476d1ce4e5b9);
-	return low ^ (low >> 32);
+	return hash_seeded(low ^ hash_seeded(high, seed), seed);
 }
 
 /*
  * The GUID written 3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c is
  * GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c).
  */
-#define GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                         \
-	{                                                                                          \
-		{                                                                                  \
-			(uint8_t)((a) & 0xff), (uint8_t)(((a) >> 8) & 0xff),                       \
-				(uint8_t)(((a) >> 16) & 0xff), (uint8_t)(((a) >> 24) & 0xff),      \
-				(uint8_t)((b) & 0xff), (uint8_t)(((b) >> 8) & 0xff),               \
-				(uint8_t)((c) & 0xff), (uint8_t)(((c) >> 8) & 0xff), (d0), (d1),   \
-				(d2), (d3), (d4), (d5), (d6), (d7)                                 \
-		}                                                                                  \
+#define GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                     \
+	{                                                                                      \
+		{                                                                              \
+			(uint8_t)((a)&0xff), (uint8_t)(((a) >> 8) & 0xff),                     \
+				(uint8_t)(((a) >> 16) & 0xff), (uint8_t)(((a) >> 24) & 0xff),  \
+				(uint8_t)((b)&0xff), (uint8_t)(((b) >> 8) & 0xff),             \
+				(uint8_t)((c)&0xff), (uint8_t)(((c) >> 8) & 0xff), (d0), (d1), \
+				(d2), (d3), (d4), (d5), (d6), (d7)                             \
+		}                                                                              \
 	}
 
 #endif

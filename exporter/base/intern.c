@@ -92,7 +92,7 @@ static const struct entry *entry_of(const struct intern *intern, uint32_t id)
 
 static uint32_t hash_of(const struct intern *intern, const char *text, size_t size)
 {
-	return (uint32_t)(text_hash_seeded(text, size, intern->seed) >> 32);
+	return (uint32_t)(text_hash(text, size, intern->seed) >> 32);
 }
 
 /* The id of a text that is not empty; INTERN_NONE when it is not there (yet). */
@@ -281,7 +281,7 @@ struct intern *intern_new(size_t budget_bytes, struct error *err)
 	os_mutex_init(&intern->mutex);
 	atomic_init(&intern->table, table);
 	/* Texts come from recordings: whoever made one must not know which of them collide. */
-	intern->seed = hash_u64(os_unix_time_ns() ^ os_monotonic_ns() << 32) ^ (uintptr_t)intern;
+	intern->seed = hash_seed();
 	intern->budget_bytes = budget_bytes;
 	empty = reserve_entry(intern, INTERN_NONE);
 	if (!empty) {

@@ -10,7 +10,7 @@ enum { MAP_SLOTS_MIN = 16 };
 
 static size_t home_of(const struct map *map, uint64_t key)
 {
-	return (size_t)hash_u64(key) & map->mask;
+	return (size_t)hash_seeded(key, map->seed) & map->mask;
 }
 
 /* The slot of key, or the free one where it belongs. */
@@ -34,6 +34,7 @@ static bool grow(struct map *map)
 		return false;
 	}
 	grown.mask = slot_count - 1;
+	grown.seed = hash_seed();
 	for (size_t i = 0; map->slots && i <= map->mask; i++) {
 		if (map->slots[i].key != 0) {
 			*slot_for(&grown, map->slots[i].key) = map->slots[i];

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 struct map_slot {
 	uint64_t key; /* among the slots, 0 marks a free one */
 	uint64_t value;
@@ -22,17 +24,11 @@ struct map_slot {
 struct map {
 	struct map_slot *slots; /* owned; NULL until the first key other than 0 */
 	size_t mask;            /* slots - 1; slots are a power of two */
+	uint64_t seed;          /* keys come from outside: see hash.h */
 	size_t count;           /* entries, that of key 0 included */
 	struct map_slot zero;   /* the entry of key 0, which cannot be among the slots */
 	bool has_zero;
 };
-
-static inline uint64_t hash_u64(uint64_t key)
-{
-	key ^= key >> 32;
-	key *= UINT64_C(0x9e3779b97f4a7c15);
-	return key ^ (key >> 29);
-}
 
 /*
  * A pointer to the value of key, valid until the next map_put or map_remove; NULL when there is
@@ -49,7 +45,7 @@ static inline uint64_t *map_find(const struct map *map, uint64_t key)
 	if (!slots) {
 		return NULL;
 	}
-	for (size_t i = (size_t)hash_u64(key) & map->mask;; i = (i + 1) & map->mask) {
+	for (size_t i = (size_t)hash_seeded(key, map->seed) & map->mask;; i = (i + 1) & map->mask) {
 		if (slots[i].key == key) {
 			return &slots[i].value;
 		}

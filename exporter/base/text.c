@@ -220,19 +220,14 @@ static inline uint64_t hash_bytes(const char *text, size_t size, uint64_t seed, 
 	return hash ^ hash >> 32;
 }
 
-uint64_t text_hash(const char *text, size_t size)
-{
-	return hash_bytes(text, size, 0, false);
-}
-
-uint64_t text_hash_seeded(const char *text, size_t size, uint64_t seed)
+uint64_t text_hash(const char *text, size_t size, uint64_t seed)
 {
 	return hash_bytes(text, size, seed, false);
 }
 
-uint64_t text_hash_nocase(const char *text, size_t size)
+uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed)
 {
-	return hash_bytes(text, size, 0, true);
+	return hash_bytes(text, size, seed, true);
 }
 
 static size_t decimal_digits(uint64_t value)

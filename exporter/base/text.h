@@ -43,12 +43,12 @@ bool text_equal_nocase(const char *a, size_t a_size, const char *b, size_t b_siz
 bool text_starts_nocase(const char *text, size_t size, const char *start, size_t start_size);
 bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end_size);
 
-/* A well-mixed 64-bit hash of bytes; _nocase gives ASCII letters of either case the same hash. */
-uint64_t text_hash(const char *text, size_t size);
-uint64_t text_hash_nocase(const char *text, size_t size);
-
-/* Differs with the seed: for tables that outsiders fill, who must not know which texts collide. */
-uint64_t text_hash_seeded(const char *text, size_t size, uint64_t seed);
+/*
+ * A well-mixed 64-bit hash of bytes; _nocase gives ASCII letters of either case the same hash.
+ * seed: see base/hash.h.
+ */
+uint64_t text_hash(const char *text, size_t size, uint64_t seed);
+uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed);
 
 /* Writes value in decimal at out (at least 20 bytes; no NUL) and returns the number of digits. */
 size_t decimal_u64(char *out, uint64_t value);

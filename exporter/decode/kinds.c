@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 struct slot {
@@ -31,6 +31,7 @@ struct kinds {
 	size_t mask; /* slots - 1 */
 	size_t count;
 	size_t most;
+	uint64_t seed;
 	const struct trace_schemas *schemas;
 	struct event_kind *spare; /* for what no longer fits; owned, NULL until needed */
 	uint64_t hits;            /* the consumer's own; published now and then */
@@ -222,8 +223,8 @@ static void count_hit(struct kinds *kinds)
 
 static struct event_kind *find(struct kinds *kinds, const struct event_record *record, bool *added)
 {
-	uint64_t hash = hash_u64(guid_hash(record->provider) ^
-				 kind_word(record) * UINT64_C(0xd6e8feb86659fd93));
+	uint64_t hash = hash_seeded(guid_hash(record->provider, kinds->seed) ^ kind_word(record),
+				    kinds->seed);
 	size_t at = hash & kinds->mask;
 
 	for (; kinds->slots[at].kind; at = (at + 1) & kinds->mask) {
@@ -279,6 +280,7 @@ struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct
 		return NULL;
 	}
 	kinds->mask = FIRST_SLOTS - 1;
+	kinds->seed = hash_seed();
 	kinds->most = most;
 	kinds->schemas = schemas;
 	return kinds;

@@ -79,7 +79,7 @@ void trace_schemas_free(struct trace_schemas *schemas)
 
 static struct provider *find_provider(const struct trace_schemas *schemas, const struct guid *guid)
 {
-	const uint64_t *first = map_find(&schemas->by_guid, guid_hash(guid));
+	const uint64_t *first = map_find(&schemas->by_guid, guid_hash(guid, hash_seed()));
 
 	for (uint64_t at = first ? *first : 0; at != 0;) {
 		struct provider *provider = &schemas->providers[at - 1];
@@ -115,7 +115,7 @@ static struct provider *need_provider(struct trace_schemas *schemas, const struc
 		schemas->providers = grown;
 		schemas->provider_capacity = capacity;
 	}
-	first = map_put(&schemas->by_guid, guid_hash(guid), NULL);
+	first = map_put(&schemas->by_guid, guid_hash(guid, hash_seed()), NULL);
 	if (!first) {
 		return NULL;
 	}
@@ -146,7 +146,7 @@ static void name_provider(struct trace_schemas *schemas, const struct guid *guid
 static void count_distinct(struct map *map, const struct text *key)
 {
 	if (!key->failed && map->count < DESCRIPTIONS_MOST) {
-		(void)map_put(map, text_hash(key->data, key->size), NULL);
+		(void)map_put(map, text_hash(key->data, key->size, hash_seed()), NULL);
 	}
 }
 

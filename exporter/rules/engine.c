@@ -285,7 +285,7 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 	}
 	outcome = apply_rules(engine, plan, record);
 	if (plan->ends_instance) {
-		instance = tracker_instance(engine->tracker);
+		instance = tracker_ended_instance(engine->tracker);
 		if (instance != 0) {
 			gauges_end_instance(engine->gauges, instance);
 		}

@@ -45,7 +45,7 @@ static struct text_entry *find_text(struct rule_engine *engine, uint64_t owner,
 	if (size > TEXT_SIZE_MAX) {
 		return NULL;
 	}
-	hash = text_hash_seeded((const char *)bytes, size, engine->seed ^ owner);
+	hash = text_hash((const char *)bytes, size, engine->seed ^ owner);
 	entry = &engine->texts[hash % TEXTS_SIZE];
 	*hit = entry->owner == owner && entry->size == size &&
 	       (size == 0 || memcmp(entry->bytes, bytes, size) == 0);

@@ -9,7 +9,7 @@ static uint64_t hash(const struct event_record *record)
 	uint64_t rest = (uint64_t)record->id << 24 | (uint64_t)record->version << 16 |
 			(uint64_t)record->opcode << 8 | record->level;
 
-	return guid_hash(record->provider) ^ hash_u64(rest + 1);
+	return guid_hash(record->provider, hash_seed()) ^ hash_u64(rest + 1);
 }
 
 static bool same_event(const struct event_count *row, const struct event_record *record)

@@ -55,7 +55,7 @@ static bool is_wanted(struct dump *dump, const struct event_record *record)
 	kind[20] = (char)record->id;
 	kind[21] = (char)(record->id >> 8);
 	kind[22] = 0;
-	key = text_hash(kind, sizeof kind);
+	key = text_hash(kind, sizeof kind, hash_seed());
 	shown = dump->shown.count < KINDS_MOST ? map_put(&dump->shown, key, NULL) :
 						 map_find(&dump->shown, key);
 	if (!shown) {

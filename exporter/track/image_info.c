@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "track/key_mix.h"
 
 enum {
 	LABELS = 4,
@@ -34,11 +33,9 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 		.open_labels = 0xd, /* all but the provider */
 	};
 
-	*info = (struct image_info){ .registry = registry,
-				     .writer = writer,
-				     .limit = limit,
-				     .free = NO_SLOT,
-				     .seed = key_seed() };
+	*info = (struct image_info){
+		.registry = registry, .writer = writer, .limit = limit, .free = NO_SLOT
+	};
 	info->family = registry_family(registry, &options, err);
 	info->provider = intern_string(registry_strings(registry), "Windows Kernel");
 	return info->family != NULL;
@@ -61,8 +58,7 @@ static uint64_t hash_of(const uint32_t *ids)
 
 void image_info_forget(struct image_info *info, uint32_t process_id)
 {
-	const uint64_t *number =
-		info->family ? map_find(&info->by_process, key_mix(process_id, info->seed)) : NULL;
+	const uint64_t *number = info->family ? map_find(&info->by_process, process_id) : NULL;
 	struct shown_image *shown;
 	uint64_t *users;
 
@@ -72,7 +68,7 @@ void image_info_forget(struct image_info *info, uint32_t process_id)
 	shown = &info->shown[*number];
 	shown->next = info->free;
 	info->free = (uint32_t)*number;
-	map_remove(&info->by_process, key_mix(process_id, info->seed));
+	map_remove(&info->by_process, process_id);
 	users = map_find(&info->users, hash_of(shown->ids));
 	if (users && --*users == 0) {
 		map_remove(&info->users, hash_of(shown->ids));
@@ -134,11 +130,11 @@ static void show(struct image_info *info, uint32_t process_id, const struct show
 		return;
 	}
 	info->shown[slot] = *image;
-	number = map_put(&info->by_process, key_mix(process_id, info->seed), NULL);
+	number = map_put(&info->by_process, process_id, NULL);
 	users = number ? map_put(&info->users, hash_of(image->ids), NULL) : NULL;
 	if (!users) {
 		if (number) {
-			map_remove(&info->by_process, key_mix(process_id, info->seed));
+			map_remove(&info->by_process, process_id);
 		}
 		info->shown[slot].next = info->free;
 		info->free = slot;
@@ -162,7 +158,7 @@ void image_info_tell(struct image_info *info, uint32_t process_id, uint32_t labe
 	while (name > 0 && path[name - 1] != '\\') {
 		name--;
 	}
-	if (size == 0 || map_find(&info->by_process, key_mix(process_id, info->seed)) ||
+	if (size == 0 || map_find(&info->by_process, process_id) ||
 	    !names_process(info, label, path + name, size - name)) {
 		return;
 	}

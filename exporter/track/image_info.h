@@ -24,8 +24,7 @@ struct image_info {
 	struct writer *writer;     /* borrowed */
 	struct family *family;     /* NULL: not asked for */
 	uint32_t provider;         /* label id */
-	uint64_t seed;
-	struct map by_process;     /* key_mix() of a process id -> number in shown */
+	struct map by_process;     /* process id -> number in shown */
 	struct map users;          /* hash of what is shown -> processes that share it */
 	struct shown_image *shown; /* owned */
 	uint32_t count;            /* slots in use or on the free list */

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "track/key_mix.h"
-
 /* 64 bytes: a look-up that finds one instance touches one line of the cache. */
 struct lifetimes_key {
 	uint64_t key;
@@ -53,7 +51,7 @@ static struct lifetimes_key *find(struct lifetimes *table, uint64_t key)
 	if (table->last_key == key && table->last != UINT32_MAX) {
 		return &table->keys[table->last];
 	}
-	number = map_find(&table->index, key_mix(key, table->seed));
+	number = map_find(&table->index, key);
 	if (!number) {
 		return NULL;
 	}
@@ -120,7 +118,7 @@ static void remove_key(struct lifetimes *table, struct lifetimes_key *slot)
 {
 	uint32_t number = (uint32_t)(slot - table->keys);
 
-	map_remove(&table->index, key_mix(slot->key, table->seed));
+	map_remove(&table->index, slot->key);
 	free(slot->many);
 	*slot = (struct lifetimes_key){ .hint = table->free & NO_SLOT };
 	table->free = number;
@@ -233,7 +231,7 @@ static struct lifetimes_key *new_key(struct lifetimes *table, uint64_t key)
 		}
 		free_slot = table->key_count;
 	}
-	number = map_put(&table->index, key_mix(key, table->seed), NULL);
+	number = map_put(&table->index, key, NULL);
 	if (!number) {
 		return NULL;
 	}
@@ -428,11 +426,9 @@ const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key,
 
 void lifetimes_init(struct lifetimes *table, uint32_t limit, bool evict)
 {
-	*table = (struct lifetimes){ .limit = limit > 0 ? limit : 1,
-				     .evict = evict,
-				     .free = NO_SLOT,
-				     .seed = key_seed(),
-				     .last = UINT32_MAX };
+	*table = (struct lifetimes){
+		.limit = limit > 0 ? limit : 1, .evict = evict, .free = NO_SLOT, .last = UINT32_MAX
+	};
 }
 
 void lifetimes_clear(struct lifetimes *table)

@@ -47,7 +47,6 @@ struct lifetimes_key; /* private */
 
 /* Zero-initialise through lifetimes_init(). */
 struct lifetimes {
-	uint64_t seed;
 	struct map index;           /* key_mix() -> number in keys */
 	struct lifetimes_key *keys; /* owned */
 	uint32_t key_count;         /* slots in use or on the free list */

@@ -8,7 +8,6 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "track/key_mix.h"
 
 enum { PROBES = 32 }; /* names of one hash; more only when somebody made them so */
 
@@ -16,7 +15,6 @@ struct names {
 	struct registry *registry; /* borrowed */
 	struct map
 		by_hash; /* hash of the folded text, or one of the numbers after it -> label id */
-	uint64_t seed;
 	size_t most;
 	bool lower_case;
 };
@@ -30,7 +28,6 @@ struct names *names_new(struct registry *registry, size_t most, bool lower_case,
 		return NULL;
 	}
 	names->registry = registry;
-	names->seed = key_seed();
 	names->most = most;
 	names->lower_case = lower_case;
 	return names;
@@ -78,7 +75,7 @@ uint32_t names_label(struct names *names, const char *image, size_t size)
 	if (size == 0) {
 		return registry_unknown(names->registry);
 	}
-	hash = key_mix(text_hash_nocase(image, size), names->seed);
+	hash = text_hash_nocase(image, size, hash_seed());
 	for (unsigned probe = 0; probe < PROBES; probe++, hash++) {
 		size_t known_size;
 		const char *known;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
-#include "track/key_mix.h"
 
 /* A process id that is alive or owns threads. */
 struct gauge_process {
@@ -49,7 +48,6 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 	*gauges = (struct process_gauges){
 		.writer = writer,
 		.free = NO_SLOT,
-		.seed = key_seed(),
 		.process_limit = process_limit,
 		.thread_limit = thread_limit,
 	};
@@ -107,7 +105,7 @@ static void set_alive(struct process_gauges *gauges, struct gauge_process *proce
 
 static struct gauge_process *find(const struct process_gauges *gauges, uint32_t process_id)
 {
-	const uint64_t *number = map_find(&gauges->by_id, key_mix(process_id, gauges->seed));
+	const uint64_t *number = map_find(&gauges->by_id, process_id);
 
 	return number ? &gauges->processes[*number] : NULL;
 }
@@ -154,7 +152,7 @@ static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t
 	if (slot == NO_SLOT) {
 		return NULL;
 	}
-	number = map_put(&gauges->by_id, key_mix(process_id, gauges->seed), NULL);
+	number = map_put(&gauges->by_id, process_id, NULL);
 	if (!number) {
 		give_back(gauges, slot);
 		return NULL;
@@ -168,7 +166,7 @@ static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t
 static void forget_if_gone(struct process_gauges *gauges, struct gauge_process *process)
 {
 	if (!process->alive && process->threads == 0) {
-		map_remove(&gauges->by_id, key_mix(process->process_id, gauges->seed));
+		map_remove(&gauges->by_id, process->process_id);
 		give_back(gauges, (uint32_t)(process - gauges->processes));
 	}
 }
@@ -198,13 +196,13 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 
 static void forget_thread(struct process_gauges *gauges, uint32_t thread_id)
 {
-	const uint64_t *owner = map_find(&gauges->owners, key_mix(thread_id, gauges->seed));
+	const uint64_t *owner = map_find(&gauges->owners, thread_id);
 	struct gauge_process *process = owner ? find(gauges, (uint32_t)*owner) : NULL;
 
 	if (!owner) {
 		return;
 	}
-	map_remove(&gauges->owners, key_mix(thread_id, gauges->seed));
+	map_remove(&gauges->owners, thread_id);
 	if (process) {
 		process->threads--;
 		add(process->thread_cell, -1);
@@ -221,11 +219,11 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 	if (gauges->owners.count >= gauges->thread_limit) {
 		return false;
 	}
-	owner = map_put(&gauges->owners, key_mix(thread_id, gauges->seed), NULL);
+	owner = map_put(&gauges->owners, thread_id, NULL);
 	process = owner ? find_or_add(gauges, process_id, label) : NULL;
 	if (!process) {
 		if (owner) {
-			map_remove(&gauges->owners, key_mix(thread_id, gauges->seed));
+			map_remove(&gauges->owners, thread_id);
 		}
 		return false;
 	}
@@ -241,8 +239,7 @@ static bool add_thread(struct process_gauges *gauges, uint32_t thread_id, uint32
 void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change change,
 			   uint32_t thread_id, uint32_t process_id, uint32_t label)
 {
-	if (change == LIFETIME_EXISTS &&
-	    map_find(&gauges->owners, key_mix(thread_id, gauges->seed))) {
+	if (change == LIFETIME_EXISTS && map_find(&gauges->owners, thread_id)) {
 		return;
 	}
 	forget_thread(gauges, thread_id);

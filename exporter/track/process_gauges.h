@@ -25,9 +25,8 @@ struct process_gauges {
 	struct family *threads;
 	struct writer *writer; /* borrowed */
 	uint32_t provider;     /* label id */
-	uint64_t seed;
-	struct map by_id;  /* key_mix() of a process id -> number in processes */
-	struct map owners; /* key_mix() of a thread id -> process id, of threads that are alive */
+	struct map by_id;  /* process id -> number in processes */
+	struct map owners; /* thread id -> process id, of threads that are alive */
 	struct gauge_process *processes; /* owned */
 	uint32_t count;                  /* slots in use or on the free list */
 	uint32_t capacity;
