@@ -16,13 +16,13 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
-#include "config/builtin.h"
 #include "config/config.h"
 #include "metrics/exposition.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
 #include "rules/rules.h"
 #include "source/source.h"
+#include "tests/support/every_collector.h"
 #include "tests/support/every_kind.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"
@@ -41,32 +41,17 @@ static struct {
 
 static int wire_everything(void **state)
 {
-	struct config_switch *switches = calloc(builtin_collector_count, sizeof *switches);
-	struct rule_set_options options = { .switches = switches,
-					    .switch_count = builtin_collector_count };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_non_null(switches);
-	for (size_t i = 0; i < builtin_collector_count; i++) {
-		switches[i].collector = text_duplicate(builtin_collectors[i].name,
-						       strlen(builtin_collectors[i].name));
-		switches[i].on = true;
-	}
 	all.config = config_default(&err);
 	all.registry = registry_new(&(struct registry_limits){ 0 }, &err);
 	assert_non_null(all.config);
 	assert_non_null(all.registry);
-	options.config = all.config;
-	all.rules = rule_set_new(&options, all.registry, &err);
-	assert_string_equal(err.text, "");
+	all.rules = every_collector(all.config, all.registry);
 	all.writer = registry_writer(all.registry, false, &err);
 	assert_non_null(all.writer);
 	assert_true(pipeline_families(all.registry, &all.families, &err));
-	for (size_t i = 0; i < builtin_collector_count; i++) {
-		free(switches[i].collector);
-	}
-	free(switches);
 	return 0;
 }
 

@@ -16,6 +16,9 @@
 
 #include <cmocka.h>
 
+#include "metrics/exposition.h"
+#include "replay.h"
+#include "tests/support/every_collector.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
@@ -24,21 +27,42 @@
 static struct sample_totals totals;
 static struct text page;
 
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* All collectors are on: the opt-in ones find their events in the sample too. */
 static int replay_sample(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
 	const char *paths[] = { path };
-	struct wiring wiring;
+	struct replay_options options = { .paths = paths, .path_count = 1 };
 	struct error err = { 0 };
+	struct config *config = config_default(&err);
+	struct registry *registry = registry_new(&(struct registry_limits){ 0 }, &err);
+	struct rule_set *rules;
+	struct replay *replay;
 
 	(void)state;
+	assert_non_null(config);
+	assert_non_null(registry);
+	rules = every_collector(config, registry);
 	temporary_path(path, "etl");
 	assert_true(sample_write(path, &totals, &err));
-	wiring_open(&wiring, paths, 1, false);
-	assert_true(replay_run(wiring.replay, &err));
-	page = wiring_page(&wiring);
-	wiring_close(&wiring);
+	options.registry = registry;
+	options.rules = rules;
+	options.config = config;
+	replay = replay_new(&options, &err);
+	assert_non_null(replay);
+	assert_true(replay_run(replay, &err));
+	assert_true(exposition_write(registry, add_chunk, &page) > 0);
 	remove(path);
+	replay_free(replay);
+	rule_set_free(rules);
+	registry_free(registry);
+	config_free(config);
 	return 0;
 }
 
@@ -253,6 +277,26 @@ static void every_record_is_counted_once(void **state)
 	assert_null(strstr(page.data, "process=\"_unknown\""));
 }
 
+static void opt_in_collectors_find_their_events(void **state)
+{
+	uint32_t(*counts)[128] = totals.kernel_counts;
+
+	(void)state;
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		expect(p->cpu_samples, "etw_process_cpu_samples_total{process=\"%s\"," KERNEL "}",
+		       p->name);
+	}
+	expect(counts[GROUP_THREAD][36], "etw_thread_context_switches_total");
+	expect(counts[GROUP_PERF_INFO][68] + counts[GROUP_PERF_INFO][69],
+	       "etw_dpc_duration_seconds_count");
+	expect(counts[GROUP_PERF_INFO][67], "etw_isr_duration_seconds_count");
+	expect(counts[GROUP_PROCESS][10], "etw_image_loads_total");
+	expect(1, "etw_driver_loads_total{driver=\"bowser.sys\"}");
+	expect(0, "etw_dpc_duration_seconds_count{driver=\"_unknown\"}");
+}
+
 /* No family of a default collector stays without a sample above 0. */
 static void every_default_family_moves(void **state)
 {
@@ -311,6 +355,7 @@ int main(void)
 		cmocka_unit_test(network_traffic_is_that_of_the_books),
 		cmocka_unit_test(hard_faults_are_those_of_the_books),
 		cmocka_unit_test(every_record_is_counted_once),
+		cmocka_unit_test(opt_in_collectors_find_their_events),
 		cmocka_unit_test(every_default_family_moves),
 	};
 
