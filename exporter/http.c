@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "http_server.h"
-
-enum { ADDRESS_SPEC_SIZE = 64 };
 
 static int on_message(const struct mg_connection *connection, const char *message)
 {
@@ -53,19 +52,18 @@ static bool check_telemetry_path(const char *path, struct error *err)
 }
 
 /* An address in civetweb's words. */
-static void format_address(const struct http_address *address, bool ipv6,
-			   char spec[ADDRESS_SPEC_SIZE])
+static void add_address(struct text *out, const struct http_address *address, bool ipv6)
 {
 	switch (address->kind) {
 	case HTTP_ADDRESS_ANY:
 		/* "+": IPv6 and, through it, IPv4 */
-		snprintf(spec, ADDRESS_SPEC_SIZE, "%s%u", ipv6 ? "+" : "", address->port);
+		text_add_format(out, "%s%u", ipv6 ? "+" : "", address->port);
 		break;
 	case HTTP_ADDRESS_IPV4:
-		snprintf(spec, ADDRESS_SPEC_SIZE, "%s:%u", address->host, address->port);
+		text_add_format(out, "%s:%u", address->host, address->port);
 		break;
 	case HTTP_ADDRESS_IPV6:
-		snprintf(spec, ADDRESS_SPEC_SIZE, "[%s]:%u", address->host, address->port);
+		text_add_format(out, "[%s]:%u", address->host, address->port);
 		break;
 	}
 }
@@ -77,10 +75,9 @@ static bool start_civetweb(struct http_server *server, bool ipv6)
 		.http_error = http_on_error,
 		.log_message = on_message,
 	};
-	char ports[HTTP_ADDRESSES_MAX * ADDRESS_SPEC_SIZE] = "";
 	/* clang-format off */
 	const char *options[] = {
-		"listening_ports", ports,
+		"listening_ports", NULL, /* below */
 		"num_threads", "8",
 		"request_timeout_ms", "2000",
 		"max_request_size", "16384",
@@ -91,19 +88,36 @@ static bool start_civetweb(struct http_server *server, bool ipv6)
 		NULL,
 	};
 	/* clang-format on */
+	struct text ports = { 0 };
 
 	for (size_t i = 0; i < server->address_count; i++) {
-		char spec[ADDRESS_SPEC_SIZE];
-
-		format_address(&server->addresses[i], ipv6, spec);
-		if (i > 0) {
-			strcat(ports, ",");
-		}
-		strcat(ports, spec);
+		text_add_string(&ports, i > 0 ? "," : "");
+		add_address(&ports, &server->addresses[i], ipv6);
 	}
+	if (ports.failed) {
+		text_free(&ports);
+		return false;
+	}
+	options[1] = ports.data;
 	server->start_message[0] = '\0';
 	server->context = mg_start(&callbacks, server, options);
+	text_free(&ports);
 	return server->context != NULL;
+}
+
+/* Whether a message of civetweb is about an address: names it between blanks and a colon. */
+static bool message_names(const char *message, const struct http_address *address, bool ipv6)
+{
+	struct text spec = { 0 };
+	bool names;
+
+	text_add_char(&spec, ' ');
+	add_address(&spec, address, ipv6);
+	text_add_char(&spec, ':');
+	names = !spec.failed &&
+		(strstr(message, spec.data) || strncmp(message, spec.data + 1, spec.size - 1) == 0);
+	text_free(&spec);
+	return names;
 }
 
 /* What civetweb said, such as "cannot bind to IPv6 +9189: 98 (Address already in use)". */
@@ -113,15 +127,9 @@ static bool start_failed(const struct http_server *server, struct error *err)
 	const char *reason = strrchr(message, '('), *end = reason ? strchr(reason, ')') : NULL;
 
 	for (size_t i = 0; i < server->address_count; i++) {
-		for (int ipv6 = 0; ipv6 < 2; ipv6++) {
-			char spec[ADDRESS_SPEC_SIZE + 2] = " ";
-
-			format_address(&server->addresses[i], ipv6 != 0, spec + 1);
-			strcat(spec, ":");
-			if (strstr(message, spec) ||
-			    strncmp(message, spec + 1, strlen(spec + 1)) == 0) {
-				address = server->address_texts[i];
-			}
+		if (message_names(message, &server->addresses[i], true) ||
+		    message_names(message, &server->addresses[i], false)) {
+			address = server->address_texts[i];
 		}
 	}
 	if (strstr(message, "invalid port spec")) {
@@ -179,7 +187,8 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	    !http_add_families(server, err)) {
 		goto fail;
 	}
-	strcpy(server->telemetry_path, options->telemetry_path);
+	snprintf(server->telemetry_path, sizeof server->telemetry_path, "%s",
+		 options->telemetry_path);
 	mg_init_library(0);
 	server->library_started = true;
 	/* Without IPv6 in the system, civetweb says "cannot create socket (entry 1)". */

@@ -282,7 +282,7 @@ static uint32_t clean_id(const struct registry *registry, uint32_t id)
 uint32_t family_make_sample(struct family *family, const uint32_t *ids, bool *folded)
 {
 	const struct registry *registry = family->registry;
-	uint32_t clean[FAMILY_LABELS_MAX], sample = NO_SAMPLE;
+	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample = NO_SAMPLE;
 
 	*folded = false;
 	for (uint32_t i = 0; i < family->label_count; i++) {

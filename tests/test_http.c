@@ -39,7 +39,7 @@ static bool is_ready(void *context)
 	return atomic_load((atomic_bool *)context);
 }
 
-static int start(void **state)
+static int start_server(void **state)
 {
 	static const char *const addresses[] = { "127.0.0.1:0" };
 	struct registry_limits limits = { .series_per_family = 100000 };
@@ -62,7 +62,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int stop_server(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -134,12 +134,14 @@ static struct text get(const struct fixture *fixture, const char *method, const 
 	return exchange(fixture, request, strlen(request));
 }
 
+/* 0: no answer */
 static int status_of(const struct text *reply)
 {
-	int status = 0;
+	static const char start[] = "HTTP/1.1 ";
 
-	sscanf(reply->data, "HTTP/1.1 %d ", &status);
-	return status;
+	return strncmp(reply->data, start, sizeof start - 1) == 0 ?
+		       (int)strtol(reply->data + sizeof start - 1, NULL, 10) :
+		       0;
 }
 
 static const char *body_of(const struct text *reply)
@@ -755,7 +757,7 @@ static void ipv6_is_served_where_there_is_any(void **state)
 	}
 }
 
-#define with_server(test) cmocka_unit_test_setup_teardown(test, start, stop)
+#define with_server(test) cmocka_unit_test_setup_teardown(test, start_server, stop_server)
 
 int main(void)
 {
