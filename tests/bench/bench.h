@@ -42,6 +42,7 @@ uint64_t bench_value(uint64_t series);
 int bench_render(int argc, char **argv);  /* render SERIES RUNS */
 int bench_hist(int argc, char **argv);    /* hist LINES RUNS */
 int bench_counter(int argc, char **argv); /* counter */
+int bench_beside(int argc, char **argv);  /* beside SERIES: counting during scrapes */
 int bench_mem(int argc, char **argv);     /* mem SERIES */
 int bench_serve(int argc, char **argv);   /* serve SERIES ADDRESS: until standard input ends */
 int bench_etl(int argc, char **argv);     /* etl FILE RUNS */

@@ -2,6 +2,7 @@
 /*
  * Rendering, counting and the memory of series.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,51 +252,154 @@ static void time_counting(const char *name, struct counting *countings, unsigned
 	bench_print(name, times, RUNS, "ns/op");
 }
 
+static void ids_of_counter(const struct counting *counting, uint32_t pair, uint32_t ids[2])
+{
+	ids[0] = counting->process_id + pair / BENCH_PROVIDERS;
+	ids[1] = counting->provider_id + pair % BENCH_PROVIDERS;
+}
+
+/* Makes COUNTER_SERIES samples of a family whose labels' ids follow each other. */
+static void prepare_counting(struct stand *stand, struct family *family, struct writer *writer,
+			     struct counting *counting)
+{
+	enum { PROCESSES = COUNTER_SERIES / BENCH_PROVIDERS };
+	struct intern *strings = registry_strings(stand->registry);
+	char text[BENCH_TEXT_SIZE];
+
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		bench_process(text, i);
+		counting->process_id = intern_string(strings, text) - i;
+	}
+	for (uint32_t i = 0; i < BENCH_PROVIDERS; i++) {
+		bench_provider(text, i);
+		counting->provider_id = intern_string(strings, text) - i;
+	}
+	counting->family = family;
+	counting->writer = writer;
+	for (uint32_t pair = 0; pair < COUNTER_SERIES; pair++) {
+		uint32_t ids[2];
+
+		ids_of_counter(counting, pair, ids);
+		counting->cells = family_cells(family, writer, ids, NULL);
+	}
+	if (family_series(family) != COUNTER_SERIES || !counting->cells) {
+		fprintf(stderr, "ids do not follow each other\n");
+		exit(1);
+	}
+}
+
 int bench_counter(int argc, char **argv)
 {
-	struct stand stand = make_stand();
-	struct family *family = add_counter(&stand, "etw_events_total");
-	struct intern *strings = registry_strings(stand.registry);
-	struct counting countings[2] = { 0 };
-	char text[BENCH_TEXT_SIZE];
-	uint32_t process_id = 0, provider_id = 0;
+	struct stand stand;
+	struct family *family;
+	struct counting countings[2] = { { .number = 0 }, { .number = 1 } };
 
 	(void)argv;
 	if (argc != 0) {
 		return 2;
 	}
-	for (uint32_t i = COUNTER_SERIES / BENCH_PROVIDERS; i-- > 0;) {
-		bench_process(text, COUNTER_SERIES / BENCH_PROVIDERS - 1 - i);
-		process_id =
-			intern_string(strings, text) - (COUNTER_SERIES / BENCH_PROVIDERS - 1 - i);
-	}
-	for (uint32_t i = 0; i < BENCH_PROVIDERS; i++) {
-		bench_provider(text, i);
-		provider_id = intern_string(strings, text) - i;
-	}
-	for (unsigned t = 0; t < 2; t++) {
-		countings[t] = (struct counting){ .family = family,
-						  .writer = t == 0 ? stand.writer :
-								     registry_writer(stand.registry,
-										     false, NULL),
-						  .process_id = process_id,
-						  .provider_id = provider_id,
-						  .number = t };
-		for (uint32_t pair = 0; pair < COUNTER_SERIES; pair++) {
-			uint32_t ids[2] = { process_id + pair / BENCH_PROVIDERS,
-					    provider_id + pair % BENCH_PROVIDERS };
-
-			countings[t].cells = family_cells(family, countings[t].writer, ids, NULL);
-		}
-	}
-	if (family_series(family) != COUNTER_SERIES) {
-		fprintf(stderr, "ids do not follow each other\n");
-		return 1;
-	}
+	stand = make_stand();
+	family = add_counter(&stand, "etw_events_total");
+	prepare_counting(&stand, family, stand.writer, &countings[0]);
+	prepare_counting(&stand, family, registry_writer(stand.registry, false, NULL),
+			 &countings[1]);
 	time_counting("counter.ours.cached.1t", countings, 1, 20000000, count_cached);
 	time_counting("counter.ours.cached.2t", countings, 2, 20000000, count_cached);
 	time_counting("counter.ours.intkey.10000.1t", countings, 1, 2000000, count_by_ids);
 	time_counting("counter.ours.intkey.10000.2t", countings, 2, 2000000, count_by_ids);
+	registry_free(stand.registry);
+	return 0;
+}
+
+/* ---- counting while others scrape ---- */
+
+struct beside {
+	struct os_thread thread;
+	struct registry *registry;
+	atomic_bool done;
+	unsigned pages;
+};
+
+static void scrape_on(void *context)
+{
+	struct beside *beside = context;
+
+	while (!atomic_load_explicit(&beside->done, memory_order_relaxed)) {
+		size_t size = 0;
+
+		exposition_write(beside->registry, take, &size);
+		beside->pages++;
+	}
+}
+
+/* Counts in small steps; returns ns an addition, and the longest step. */
+static double count_in_steps(struct counting *counting, uint64_t *longest_ns)
+{
+	enum { STEPS = 20000, STEP_ADDITIONS = 250 };
+	uint64_t start_ns = os_monotonic_ns(), before_ns = start_ns, now_ns = start_ns;
+
+	counting->additions = STEP_ADDITIONS;
+	*longest_ns = 0;
+	for (unsigned i = 0; i < STEPS; i++) {
+		count_by_ids(counting);
+		now_ns = os_monotonic_ns();
+		*longest_ns = now_ns - before_ns > *longest_ns ? now_ns - before_ns : *longest_ns;
+		before_ns = now_ns;
+	}
+	return (double)(now_ns - start_ns) / STEPS / STEP_ADDITIONS;
+}
+
+static bool same_sum(struct family *family, const struct counting *counting, int64_t expected)
+{
+	int64_t sum = 0, value;
+
+	for (uint32_t pair = 0; pair < COUNTER_SERIES; pair++) {
+		uint32_t ids[2];
+
+		ids_of_counter(counting, pair, ids);
+		sum += family_value(family, ids, &value) ? value : 0;
+	}
+	return sum == expected;
+}
+
+int bench_beside(int argc, char **argv)
+{
+	enum { RUNS = 7, ADDITIONS = 5000000 };
+	double alone[RUNS], scraped[RUNS], stalls_us[RUNS], alone_stalls_us[RUNS];
+	struct counting counting = { 0 };
+	struct stand stand;
+	struct family *family;
+	uint64_t count, longest_ns;
+	unsigned runs, pages = 0;
+
+	if (!read_arguments(argc, argv, &count, &runs)) {
+		return 2;
+	}
+	stand = make_stand();
+	family = add_counter(&stand, "etw_beside_total");
+	prepare_counting(&stand, family, stand.writer, &counting);
+	add_counters(&stand, count - count % BENCH_FAMILIES);
+	for (unsigned r = 0; r < RUNS; r++) {
+		struct beside beside = { .registry = stand.registry };
+
+		alone[r] = count_in_steps(&counting, &longest_ns);
+		alone_stalls_us[r] = (double)longest_ns / 1e3;
+		if (!os_thread_start(&beside.thread, scrape_on, &beside, NULL)) {
+			return 1;
+		}
+		scraped[r] = count_in_steps(&counting, &longest_ns);
+		stalls_us[r] = (double)longest_ns / 1e3;
+		atomic_store_explicit(&beside.done, true, memory_order_relaxed);
+		os_thread_join(&beside.thread);
+		pages += beside.pages;
+	}
+	bench_print("beside.alone", alone, RUNS, "ns/op");
+	bench_print("beside.scraped", scraped, RUNS, "ns/op");
+	bench_print("beside.alone.longest", alone_stalls_us, RUNS, "us");
+	bench_print("beside.scraped.longest", stalls_us, RUNS, "us");
+	bench_print_one("beside.pages", pages, "pages");
+	bench_print_one("beside.lost",
+			same_sum(family, &counting, 2 * (int64_t)RUNS * ADDITIONS) ? 0 : 1, "");
 	registry_free(stand.registry);
 	return 0;
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os.h"
 #include "tests/bench/bench.h"
 
 static int compare(const void *a, const void *b)
@@ -35,16 +35,10 @@ void bench_print_one(const char *name, double value, const char *unit)
 
 long bench_resident_kib(void)
 {
-	FILE *file = fopen("/proc/self/statm", "r");
-	long total, resident = 0;
+	struct os_process_stats stats;
 
-	if (file) {
-		if (fscanf(file, "%ld %ld", &total, &resident) != 2) {
-			resident = 0;
-		}
-		fclose(file);
-	}
-	return resident * (sysconf(_SC_PAGESIZE) / 1024);
+	os_process_stats(&stats);
+	return (long)(stats.resident_bytes / 1024);
 }
 
 /* Until bench_etl.c brings it. */
@@ -62,8 +56,9 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} parts[] = {
-		{ "render", bench_render }, { "hist", bench_hist },   { "counter", bench_counter },
-		{ "mem", bench_mem },       { "serve", bench_serve }, { "etl", bench_etl },
+		{ "render", bench_render }, { "hist", bench_hist }, { "counter", bench_counter },
+		{ "beside", bench_beside }, { "mem", bench_mem },   { "serve", bench_serve },
+		{ "etl", bench_etl },
 	};
 	int status = 2;
 
@@ -74,7 +69,7 @@ int main(int argc, char **argv)
 	}
 	if (status == 2) {
 		fprintf(stderr,
-			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | mem SERIES |"
+			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | beside SERIES | mem SERIES |"
 			" serve SERIES ADDRESS | etl FILE RUNS\n",
 			argv[0]);
 	}
