@@ -137,7 +137,8 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 		index->buffers++;
 		index->empty_buffers += index->complete && survey.records == 0;
 		if (visitor->on_buffer) {
-			visitor->on_buffer(visitor->buffer_context, scan.offset);
+			visitor->on_buffer(visitor->buffer_context,
+					   buffer.place.offset + buffer.place.disk_size);
 		}
 	}
 	if (step == ETL_STEP_FAILED) {

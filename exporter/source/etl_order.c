@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "source/etl_heap.h"
+#include "source/etl_load.h"
 
 /* A record of a buffer whose times go backwards. */
 struct position {
@@ -45,6 +46,7 @@ struct pass {
 
 	struct etl_index *index; /* NULL: none */
 	size_t next_entry;
+	struct etl_loader loader;
 
 	bool streaming;
 	size_t window_bytes;
@@ -181,12 +183,12 @@ fail:
 /* Opens the buffers of the index that are due. */
 static bool open_due(struct pass *pass, struct error *err)
 {
-	struct etl_index *index = pass->index;
+	const struct etl_index *index = pass->index;
 	const struct etl_heap *heap = &pass->heap;
 
 	pass->blocked = false;
 	while (pass->next_entry < index->count) {
-		struct etl_entry *entry = &index->entries[pass->next_entry];
+		const struct etl_entry *entry = &index->entries[pass->next_entry];
 		struct etl_key key = { entry->first_time, entry->offset };
 		struct etl_place place = {
 			.offset = entry->offset,
@@ -195,7 +197,7 @@ static bool open_due(struct pass *pass, struct error *err)
 			.processor = entry->processor,
 			.compressed = entry->compressed,
 		};
-		struct etl_block *block = entry->unpacked;
+		struct etl_block *block;
 
 		if (heap->count > 0 && !etl_key_before(&key, &heap->entries[0].key)) {
 			break;
@@ -204,13 +206,7 @@ static bool open_due(struct pass *pass, struct error *err)
 			pass->blocked = true;
 			break;
 		}
-		if (block) {
-			entry->unpacked = NULL;
-			index->kept_bytes -= block->capacity;
-		} else {
-			block = etl_load(&pass->file->input, &pass->file->blocks, &place,
-					 &place.end, err);
-		}
+		block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
 		if (!block ||
 		    !open_buffer(pass, &place, block, entry->first_record, entry->unordered, err)) {
 			return false;
@@ -415,10 +411,12 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		       index->rest_offset, index->rest_sequence);
 	pass.next_record = index->rest_record;
 	pass.streaming = !index->complete;
+	etl_loader_start(&pass.loader, &file->input, &file->blocks, index);
 	good = run(&pass, err);
 	if (good && !etl_visitor_stopping(visitor)) {
 		progress->buffers += index->empty_buffers;
 	}
+	etl_loader_done(&pass.loader);
 	etl_scan_done(&pass.scan);
 	pass_done(&pass);
 	return good;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/etl_decompress.h"
 #include "source/etl_header.h"
 
 enum {
@@ -21,6 +20,8 @@ enum {
 	/* The worst that the compressor makes of ETL_BUFFER_MAX bytes: 4 bytes of flags for 32
 	   literals. */
 	PACKED_MAX = ETL_BUFFER_MAX / 8 * 9 + ETL_BUFFER_HEADER_SIZE + 4,
+	HELPER_FROM = 4, /* compressed buffers; for fewer a thread does not pay */
+	AHEAD_SIZE_MAX = 1 << 20,
 };
 
 void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_blocks *blocks,
@@ -33,11 +34,34 @@ void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_b
 		.mode = mode,
 		.offset = offset,
 		.sequence = sequence,
+		.end = ETL_STEP_BUFFER,
 	};
+}
+
+static struct etl_ahead *ahead_at(struct etl_scan *scan, unsigned i)
+{
+	return &scan->ahead[(scan->ahead_first + i) % ETL_SCAN_AHEAD];
+}
+
+static void release_job(struct etl_scan *scan, struct etl_unpack_job *job)
+{
+	if (job->submitted) {
+		etl_unpacker_wait(scan->unpacker, job);
+	}
+	etl_block_put(scan->blocks, job->packed);
+	job->packed = NULL;
 }
 
 void etl_scan_done(struct etl_scan *scan)
 {
+	for (; scan->ahead_count > 0; scan->ahead_count--) {
+		struct etl_unpack_job *job = &ahead_at(scan, scan->ahead_count - 1)->job;
+
+		release_job(scan, job);
+		etl_block_put(scan->blocks, job->out);
+	}
+	etl_unpacker_stop(scan->unpacker);
+	scan->unpacker = NULL;
 	free(scan->window);
 	scan->window = NULL;
 	etl_block_put(scan->blocks, scan->unpacked);
@@ -89,24 +113,6 @@ static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, 
 	return scan->window;
 }
 
-/*
- * Unpacks a compressed buffer of which packed_size bytes, header included, are there. The block
- * holds the header and behind it what was unpacked, up to *end.
- */
-static bool unpack(struct etl_block *block, const uint8_t *packed, size_t packed_size,
-		   uint32_t *end)
-{
-	size_t made;
-	bool good = etl_decompress(packed + ETL_BUFFER_HEADER_SIZE,
-				   packed_size - ETL_BUFFER_HEADER_SIZE,
-				   block->bytes + ETL_BUFFER_HEADER_SIZE,
-				   *end - ETL_BUFFER_HEADER_SIZE, &made);
-
-	memcpy(block->bytes, packed, ETL_BUFFER_HEADER_SIZE);
-	*end = ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
-	return good;
-}
-
 /* Says what is wrong with a buffer: "buffer 3 at 196608: …". */
 #define buffer_problem(damage, buffer, format, ...)                                   \
 	etl_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
@@ -156,48 +162,66 @@ static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 	return true;
 }
 
-/* Sets buffer->bytes. False: no memory, or the input cannot be read. */
-static bool fetch(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err)
+/* Gets the bytes of a compressed buffer unpacked, at once or by a job. */
+static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, struct error *err)
 {
-	struct etl_place *place = &buffer->place;
-	uint32_t whole = place->end;
-	const uint8_t *bytes;
+	const struct etl_place *place = &ahead->buffer.place;
+	struct etl_unpack_job *job = &ahead->job;
+	const uint8_t *bytes = view(scan, place->offset, place->disk_size, err);
 
-	if (!place->compressed) {
-		buffer->bytes = view(scan, place->offset, place->end, err);
-		return buffer->bytes != NULL;
-	}
-	bytes = view(scan, place->offset, place->disk_size, err);
 	if (!bytes) {
 		return false;
 	}
-	if (scan->unpacked && scan->unpacked->capacity < place->end) {
-		etl_block_put(scan->blocks, scan->unpacked);
-		scan->unpacked = NULL;
-	}
-	if (!scan->unpacked) {
-		scan->unpacked = etl_block_get(scan->blocks, place->end);
-	}
-	if (!scan->unpacked) {
+	job->out = etl_block_get(scan->blocks, place->end);
+	if (!job->out) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory to unpack a buffer");
 	}
-	if (!unpack(scan->unpacked, bytes, place->disk_size, &place->end) &&
-	    place->disk_size == buffer->header.size_bytes) {
-		buffer_problem(scan->damage, buffer,
-			       "its compressed data make no sense after %" PRIu32 " bytes: dropped",
-			       place->end - ETL_BUFFER_HEADER_SIZE);
-		drop_buffer(scan);
+	ahead->unpacking = true;
+	job->end = place->end;
+	if (scan->compressed < HELPER_FROM && ++scan->compressed == HELPER_FROM) {
+		scan->unpacker = etl_unpacker_start();
+	}
+	/* Few are so large, and read ahead they would take much memory. */
+	if (scan->unpacker && place->end <= AHEAD_SIZE_MAX) {
+		job->packed = etl_block_get(scan->blocks, place->disk_size);
+	}
+	if (!job->packed) {
+		job->end = etl_unpack(bytes, place->disk_size, job->out, job->end, &job->good);
 		return true;
 	}
-	/* A buffer that the file's end cuts short is told already. */
-	if (place->end < whole && place->disk_size == buffer->header.size_bytes) {
+	memcpy(job->packed->bytes, bytes, place->disk_size);
+	job->packed_size = place->disk_size;
+	etl_unpacker_submit(scan->unpacker, job);
+	return true;
+}
+
+/* The other end: sets buffer->bytes and tells what was wrong with the compressed data. */
+static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
+{
+	struct etl_buffer *buffer = &ahead->buffer;
+	struct etl_unpack_job *job = &ahead->job;
+	uint32_t whole = buffer->place.end;
+	/* A buffer that the file's end cuts short is told already, and keeps what is there. */
+	bool cut = buffer->place.disk_size < buffer->header.size_bytes;
+
+	release_job(scan, job);
+	scan->unpacked = job->out;
+	job->out = NULL;
+	buffer->place.end = job->end;
+	if (!job->good && !cut) {
+		buffer_problem(scan->damage, buffer,
+			       "its compressed data make no sense after %" PRIu32 " bytes: dropped",
+			       job->end - ETL_BUFFER_HEADER_SIZE);
+		drop_buffer(scan);
+		return;
+	}
+	if (job->end < whole && !cut) {
 		buffer_problem(scan->damage, buffer,
 			       "its compressed data end after %" PRIu32 " of %" PRIu32 " bytes",
-			       place->end - ETL_BUFFER_HEADER_SIZE, whole - ETL_BUFFER_HEADER_SIZE);
+			       job->end - ETL_BUFFER_HEADER_SIZE, whole - ETL_BUFFER_HEADER_SIZE);
 		scan->damage->bad_records++;
 	}
 	buffer->bytes = scan->unpacked->bytes;
-	return true;
 }
 
 /* Reads the next header. ETL_STEP_END: the recording ends here. */
@@ -246,11 +270,15 @@ static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffe
 	return ETL_STEP_BUFFER;
 }
 
-enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err)
+/* Reads one more buffer. */
+static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead, struct error *err)
 {
+	struct etl_buffer *buffer = &ahead->buffer;
 	enum etl_step step;
 
-	*buffer = (struct etl_buffer){ .sequence = scan->sequence, .place.offset = scan->offset };
+	*ahead = (struct etl_ahead){
+		.buffer = { .sequence = scan->sequence, .place.offset = scan->offset },
+	};
 	if (scan->offset > scan->input->size_bytes) {
 		return ETL_STEP_END;
 	}
@@ -260,49 +288,52 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 	}
 	scan->sequence++;
 	scan->offset += buffer->place.disk_size;
-	if (etl_buffer_has_records(&buffer->header) && check_end(scan, buffer) &&
-	    !fetch(scan, buffer, err)) {
-		return ETL_STEP_FAILED;
+	if (!etl_buffer_has_records(&buffer->header) || !check_end(scan, buffer)) {
+		return ETL_STEP_BUFFER;
 	}
-	return ETL_STEP_BUFFER;
+	if (buffer->place.compressed) {
+		return start_unpacking(scan, ahead, err) ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
+	}
+	buffer->bytes = view(scan, buffer->place.offset, buffer->place.end, err);
+	return buffer->bytes ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
 }
 
-struct etl_block *etl_load(struct etl_input *input, struct etl_blocks *blocks,
-			   const struct etl_place *place, uint32_t *end, struct error *err)
+/* Whether another buffer can be read: the bytes of a plain one lie in the window, which must not
+ * move until they are used. */
+static bool may_read_ahead(struct etl_scan *scan)
 {
-	struct etl_block *block = etl_block_get(blocks, place->end);
-	struct etl_block *packed = NULL;
-	size_t size = place->compressed ? place->disk_size : place->end;
-	uint8_t *bytes;
-	size_t got;
+	if (scan->end != ETL_STEP_BUFFER || scan->ahead_count == ETL_SCAN_AHEAD) {
+		return false;
+	}
+	return scan->ahead_count == 0 ||
+	       (scan->unpacker && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
+}
 
-	if (place->compressed && block) {
-		packed = etl_block_get(blocks, size);
-	}
-	if (!block || (place->compressed && !packed)) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a buffer of %zu bytes", size);
-		goto fail;
-	}
-	bytes = packed ? packed->bytes : block->bytes;
-	if (!etl_input_read(input, place->offset, bytes, size, &got, err)) {
-		goto fail;
-	}
-	if (got < size) {
-		error_set(err, ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
-			  place->offset);
-		goto fail;
-	}
-	*end = place->end;
-	if (packed) {
-		(void)unpack(block, packed->bytes, size, end);
-		etl_block_put(blocks, packed);
-	}
-	return block;
+enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err)
+{
+	struct etl_ahead *ahead;
 
-fail:
-	etl_block_put(blocks, packed);
-	etl_block_put(blocks, block);
-	return NULL;
+	etl_block_put(scan->blocks, scan->unpacked);
+	scan->unpacked = NULL;
+	while (may_read_ahead(scan)) {
+		scan->end = read_buffer(scan, ahead_at(scan, scan->ahead_count), &scan->error);
+		scan->ahead_count += scan->end == ETL_STEP_BUFFER;
+	}
+	if (scan->ahead_count == 0) {
+		*buffer = (struct etl_buffer){ .place.offset = scan->offset };
+		if (scan->end == ETL_STEP_FAILED) {
+			error_set(err, scan->error.code, "%s", scan->error.text);
+		}
+		return scan->end;
+	}
+	ahead = ahead_at(scan, 0);
+	if (ahead->unpacking) {
+		finish_unpacking(scan, ahead);
+	}
+	*buffer = ahead->buffer;
+	scan->ahead_first = (scan->ahead_first + 1) % ETL_SCAN_AHEAD;
+	scan->ahead_count--;
+	return ETL_STEP_BUFFER;
 }
 
 void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Goes through the buffers of a recording in file order, and brings single ones back later.
+ * Goes through the buffers of a recording in file order.
  *
  * Reads through a window, so that a recording of any size needs little memory. What makes no sense is skipped, counted and told:
  * only input that cannot be read, or no memory, ends a scan early.
@@ -18,6 +18,7 @@
 #include "source/etl_input.h"
 #include "source/etl_problems.h"
 #include "source/etl_record.h"
+#include "source/etl_unpack.h"
 
 /* What was found wrong, in numbers; the same as in struct source_statistics. */
 struct etl_damage {
@@ -43,21 +44,37 @@ struct etl_buffer {
 	const uint8_t *bytes; /* place.end of them, the header included; valid until the next step. NULL: no records to be had */
 };
 
+enum etl_step { ETL_STEP_BUFFER, ETL_STEP_END, ETL_STEP_FAILED };
+
+enum { ETL_SCAN_AHEAD = 8 };
+
+/* A buffer that was read ahead, and is being unpacked if it is compressed. */
+struct etl_ahead {
+	struct etl_buffer buffer;
+	struct etl_unpack_job job; /* its blocks are owned */
+	bool unpacking;            /* there is something in job.out, or will be */
+};
+
 struct etl_scan {
 	struct etl_input *input;    /* borrowed */
 	struct etl_blocks *blocks;  /* borrowed */
 	struct etl_damage *damage;  /* borrowed */
 	uint32_t mode;              /* enum etl_mode bits of the recording; 0 when not known yet */
-	uint64_t offset;            /* of the next buffer */
-	uint64_t sequence;
+	uint64_t offset;            /* of the next buffer to be read */
+	uint64_t sequence;          /* likewise; in the end, the number of buffers */
 	uint8_t *window;            /* owned */
 	size_t window_capacity;
 	uint64_t window_offset;
 	size_t window_size;
 	struct etl_block *unpacked; /* owned; of the buffer that the scan is at, if it is compressed */
+	struct etl_ahead ahead[ETL_SCAN_AHEAD]; /* a ring */
+	unsigned ahead_first;
+	unsigned ahead_count;
+	struct etl_unpacker *unpacker; /* owned; NULL until a recording has enough to unpack */
+	unsigned compressed;           /* buffers so far, up to what it takes to start one */
+	enum etl_step end;             /* what comes behind the buffers read ahead */
+	struct error error;
 };
-
-enum etl_step { ETL_STEP_BUFFER, ETL_STEP_END, ETL_STEP_FAILED };
 
 /* Starts at a buffer's offset. Nothing to free before the first step. */
 void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_blocks *blocks,
@@ -66,13 +83,6 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 /* Takes the block with the unpacked bytes of a compressed buffer; the buffer's bytes stay valid as long as the block. */
 struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
 void etl_scan_done(struct etl_scan *scan);
-
-/*
- * Brings a buffer back, unpacked, into a block that becomes the caller's. *end is place->end, or less when the file was changed
- * meanwhile. NULL when it cannot be read.
- */
-struct etl_block *etl_load(struct etl_input *input, struct etl_blocks *blocks,
-			   const struct etl_place *place, uint32_t *end, struct error *err);
 
 /* Counts and tells what a walk that has ended found wrong in the buffer. */
 void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
