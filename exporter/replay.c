@@ -451,6 +451,7 @@ void replay_session(struct replay *replay, size_t index, struct replay_session *
 	os_mutex_unlock(&replay->lock);
 }
 
+/* The lock is held: a pass that ends writes what is summed here. */
 static uint64_t bytes_total(const struct replay *replay)
 {
 	uint64_t total = 0;
@@ -495,8 +496,8 @@ void replay_totals(struct replay *replay, struct replay_totals *totals)
 		}
 	}
 	totals->lag_ns = replay->pace && replay->current ? pace_lag_ns(replay->pace) : 0;
-	os_mutex_unlock(&replay->lock);
 	all = bytes_total(replay);
+	os_mutex_unlock(&replay->lock);
 	totals->progress = all ? (double)bytes / (double)all : 1;
 	if (totals->progress > 1) {
 		totals->progress = 1;
