@@ -45,6 +45,7 @@ int bench_counter(int argc, char **argv); /* counter */
 int bench_beside(int argc, char **argv);  /* beside SERIES: counting during scrapes */
 int bench_mem(int argc, char **argv);     /* mem SERIES */
 int bench_serve(int argc, char **argv);   /* serve SERIES ADDRESS: until standard input ends */
-int bench_etl(int argc, char **argv);     /* etl FILE RUNS */
+int bench_etl(int argc, char **argv);     /* etl FILE RUNS: the reader … */
+int bench_replay(int argc, char **argv);  /* … and from the file to the samples */
 
 #endif

@@ -41,13 +41,12 @@ long bench_resident_kib(void)
 	return (long)(stats.resident_bytes / 1024);
 }
 
-/* Until bench_etl.c brings it. */
-__attribute__((weak)) int bench_etl(int argc, char **argv)
+/* The reader alone, then all of the flow. */
+static int bench_recording(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	fprintf(stderr, "etl is not part of this build\n");
-	return 1;
+	int status = bench_etl(argc, argv);
+
+	return status ? status : bench_replay(argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -58,7 +57,7 @@ int main(int argc, char **argv)
 	} parts[] = {
 		{ "render", bench_render }, { "hist", bench_hist }, { "counter", bench_counter },
 		{ "beside", bench_beside }, { "mem", bench_mem },   { "serve", bench_serve },
-		{ "etl", bench_etl },
+		{ "etl", bench_recording },
 	};
 	int status = 2;
 
