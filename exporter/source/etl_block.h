@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of memory for the bytes of buffers. Buffers come and go by the thousand and are mostly of one size, so a few used blocks
- * are kept for the next ones. One thread.
+ * Blocks of memory for the bytes of buffers. Buffers come and go by the thousand and are mostly of
+ * one size, so a few used blocks are kept for the next ones. One thread.
  */
 #ifndef SOURCE_ETL_BLOCK_H
 #define SOURCE_ETL_BLOCK_H
@@ -21,7 +21,10 @@ struct etl_blocks {
 	size_t unused_bytes;
 };
 
-/* A block of at least size bytes, their content undefined; NULL without memory. To be given back, or freed with free(). */
+/*
+ * A block of at least size bytes, their content undefined; NULL without memory. To be given back,
+ * or freed with free().
+ */
 struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size);
 void etl_block_put(struct etl_blocks *blocks, struct etl_block *block); /* NULL is fine */
 void etl_blocks_done(struct etl_blocks *blocks);

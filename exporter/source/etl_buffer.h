@@ -2,7 +2,8 @@
 /*
  * The header of a buffer: 72 bytes in front of the records that one processor wrote in one go.
  *
- * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; etl-format.md section 1.1. Which of the fields to trust was found out from recordings.
+ * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; etl-format.md section 1.1. Which of the fields to
+ * trust was found out from recordings.
  */
 #ifndef SOURCE_ETL_BUFFER_H
 #define SOURCE_ETL_BUFFER_H
@@ -28,8 +29,10 @@ enum etl_buffer_type {
 };
 
 struct etl_buffer_header {
-	uint32_t size_bytes; /* to the next header on disk; for a compressed buffer its packed size. Not checked */
-	uint32_t end;        /* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
+	/* to the next header on disk; for a compressed buffer its packed size. Not checked */
+	uint32_t size_bytes;
+	/* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
+	uint32_t end;
 	uint16_t flags;
 	uint16_t type; /* enum etl_buffer_type, or what a corrupt header says */
 	uint16_t processor;
@@ -40,7 +43,10 @@ struct etl_buffer_header {
 /* bytes: ETL_BUFFER_HEADER_SIZE of them. */
 void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *bytes);
 
-/* Whether the buffer's type says that it holds records. Types that nobody documents are given the benefit of the doubt. */
+/*
+ * Whether the buffer's type says that it holds records. Types that nobody documents are given the
+ * benefit of the doubt.
+ */
 bool etl_buffer_has_records(const struct etl_buffer_header *header);
 
 #endif

@@ -175,7 +175,7 @@ static bool fast_group(struct unpacker *u, uint32_t *flags, unsigned *left)
 			if (*left == 0) {
 				return true;
 			}
-			*flags <<= literals;
+			*flags <<= literals & 31;
 		}
 		*flags <<= 1;
 		*left -= 1;

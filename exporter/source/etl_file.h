@@ -26,7 +26,8 @@ struct etl_file {
 };
 
 /*
- * Opens a recording and reads its header. A file whose first record is not a logfile header is none.
+ * Opens a recording and reads its header. A file whose first record is not a logfile header is
+ * none.
  *
  * @pointer_size: 4 or 8 is taken for classic payloads; 0: as recorded.
  */

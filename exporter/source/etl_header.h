@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The logfile header: the first record of every recording, which says what session wrote it and how its clock runs.
+ * The logfile header: the first record of every recording, which says what session wrote it and how
+ * its clock runs.
  *
- * Source: "TRACE_LOGFILE_HEADER structure", Microsoft Learn; Geoff Chappell, "TRACE_LOGFILE_HEADER"; etl-format.md section 5.
+ * Source: "TRACE_LOGFILE_HEADER structure", Microsoft Learn; Geoff Chappell,
+ * "TRACE_LOGFILE_HEADER"; etl-format.md section 5.
  */
 #ifndef SOURCE_ETL_HEADER_H
 #define SOURCE_ETL_HEADER_H
@@ -32,7 +34,8 @@ struct etl_header {
 	uint8_t version_minor;
 	uint32_t os_build;
 	uint32_t processors;
-	int64_t end_time; /* 100 ns since 1601 UTC, as are the others; 0: the session was not closed */
+	/* 100 ns since 1601 UTC, as are the others; 0: the session was not closed */
+	int64_t end_time;
 	uint32_t timer_resolution_100ns;
 	uint32_t mode; /* enum etl_mode bits */
 	uint32_t buffers_written;
@@ -45,7 +48,8 @@ struct etl_header {
 	int64_t start_time;
 	uint32_t clock_type; /* ReservedFlags; enum clock_kind, or nonsense */
 	uint32_t buffers_lost;
-	int64_t raw_time; /* of the header record: the moment of start_time by the session's clock */
+	/* of the header record: the moment of start_time by the session's clock */
+	int64_t raw_time;
 	char *logger_name; /* UTF-8, owned; never NULL after etl_header_read() */
 	char *log_file_name;
 };
@@ -54,16 +58,17 @@ struct etl_header {
 bool etl_header_is(const struct event_record *record);
 
 /*
- * Reads the header record. Its layout follows the record's own header type, not the pointer size inside it: pointer_size must be as
- * recorded. To be freed with etl_header_done(), also on failure.
+ * Reads the header record. Its layout follows the record's own header type, not the pointer size
+ * inside it: pointer_size must be as recorded. To be freed with etl_header_done(), also on failure.
  */
 bool etl_header_read(struct etl_header *header, const struct event_record *record,
 		     struct error *err);
 void etl_header_done(struct etl_header *header);
 
 /*
- * The clock that the header describes. Frequencies that make no sense are taken as 10 MHz, an unknown clock type as the performance
- * counter; *doubt, if not NULL, then says so in a sentence, else it is NULL.
+ * The clock that the header describes. Frequencies that make no sense are taken as 10 MHz, an
+ * unknown clock type as the performance counter; *doubt, if not NULL, then says so in a sentence,
+ * else it is NULL.
  */
 struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt);
 

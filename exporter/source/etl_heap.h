@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A heap of open buffers by the time of their next record, ties by their place in the file; the earliest is entries[0].
+ * A heap of open buffers by the time of their next record, ties by their place in the file; the
+ * earliest is entries[0].
  */
 #ifndef SOURCE_ETL_HEAP_H
 #define SOURCE_ETL_HEAP_H
@@ -33,7 +34,8 @@ static inline bool etl_key_before(const struct etl_key *a, const struct etl_key 
 	return a->time < b->time || (a->time == b->time && a->offset < b->offset);
 }
 
-bool etl_heap_push(struct etl_heap *heap, struct etl_key key, struct etl_open *open); /* false: no memory */
+/* false: no memory */
+bool etl_heap_push(struct etl_heap *heap, struct etl_key key, struct etl_open *open);
 void etl_heap_pop(struct etl_heap *heap);
 void etl_heap_top_changed(struct etl_heap *heap); /* after entries[0].key grew */
 /* The key that comes after the top's; NULL when the top is alone. */

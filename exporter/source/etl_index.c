@@ -163,8 +163,11 @@ void etl_index_done(struct etl_index *index)
 		free(index->entries[i].unpacked);
 	}
 	free(index->entries);
-	*index = (struct etl_index){
-		.entries_max = index->entries_max,
-		.keep_bytes = index->keep_bytes,
-	};
+	index->entries = NULL;
+	index->count = 0;
+	index->capacity = 0;
+	index->kept_bytes = 0;
+	index->complete = false;
+	index->buffers = 0;
+	index->empty_buffers = 0;
 }

@@ -2,8 +2,9 @@
 /*
  * The first pass over a recording: which buffers it has, and from which time on each one is needed.
  *
- * The index is what makes a time-ordered second pass possible in little memory: a buffer is read when the merge reaches its first
- * time, not earlier. 48 bytes a buffer; of a recording with more than ETL_INDEX_MAX buffers the rest stays unindexed.
+ * The index is what makes a time-ordered second pass possible in little memory: a buffer is read
+ * when the merge reaches its first time, not earlier. 48 bytes a buffer; of a recording with more
+ * than ETL_INDEX_MAX buffers the rest stays unindexed.
  */
 #ifndef SOURCE_ETL_INDEX_H
 #define SOURCE_ETL_INDEX_H
@@ -21,7 +22,8 @@ struct etl_entry {
 	uint64_t offset;
 	uint64_t first_record; /* index in the file of the buffer's first record */
 	int64_t first_time;    /* raw; the lowest in the buffer */
-	struct etl_block *unpacked; /* owned; the buffer's unpacked bytes, kept from the first pass. NULL: to be read */
+	/* owned; the buffer's unpacked bytes, kept from the first pass. NULL: to be read */
+	struct etl_block *unpacked;
 	uint32_t disk_size;
 	uint32_t end;
 	uint16_t processor;
@@ -34,11 +36,13 @@ struct etl_index {
 	size_t entries_max;
 	size_t keep_bytes; /* of unpacked buffers, together */
 
-	struct etl_entry *entries; /* owned; by first time, then by place in the file. Buffers without records have none */
+	/* owned; by first time, then by place in the file. Buffers without records have none */
+	struct etl_entry *entries;
 	size_t count;
 	size_t capacity;
 	size_t kept_bytes;
-	bool complete;            /* false: entries_max was reached; the rest of the file starts at these: */
+	/* false: entries_max was reached; the rest of the file starts at these: */
+	bool complete;
 	uint64_t rest_offset;
 	uint64_t rest_sequence;
 	uint64_t rest_record;
@@ -70,17 +74,24 @@ struct etl_survey {
 	bool unordered;     /* times go backwards */
 };
 
-/* Walks a buffer whose first record has this index, shows the records to the visitor, counts and tells damage. */
+/*
+ * Walks a buffer whose first record has this index, shows the records to the visitor, counts and
+ * tells damage.
+ */
 struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
 				    uint64_t first_record, struct etl_damage *damage,
 				    const struct etl_visitor *visitor);
 
-/* Tells when a closed recording has fewer buffers than its header says were written: cut off just between two. */
+/*
+ * Tells when a closed recording has fewer buffers than its header says were written: cut off just
+ * between two.
+ */
 void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_damage *damage);
 
 /*
- * Builds the index, replacing what it had, and shows every record to the visitor, in file order. Damage is counted and told.
- * True, with an index of what was seen, also when the visitor stopped it.
+ * Builds the index, replacing what it had, and shows every record to the visitor, in file order.
+ * Damage is counted and told. True, with an index of what was seen, also when the visitor stopped
+ * it.
  */
 bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
 		     const struct etl_visitor *visitor, struct error *err);

@@ -2,8 +2,8 @@
 /*
  * Where the bytes of a recording come from: a file, or a block of memory (tests, fuzzing).
  *
- * Reads are by position and copy: a recording is never held whole, and a file that another program cuts short meanwhile is an
- * error, not a fault. One thread at a time.
+ * Reads are by position and copy: a recording is never held whole, and a file that another program
+ * cuts short meanwhile is an error, not a fault. One thread at a time.
  */
 #ifndef SOURCE_ETL_INPUT_H
 #define SOURCE_ETL_INPUT_H

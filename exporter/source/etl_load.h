@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings the buffers of an index back for the second pass, in the index's order; compressed ones are unpacked ahead.
+ * Brings the buffers of an index back for the second pass, in the index's order; compressed ones
+ * are unpacked ahead.
  */
 #ifndef SOURCE_ETL_LOAD_H
 #define SOURCE_ETL_LOAD_H
@@ -30,8 +31,9 @@ void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct
 		      struct etl_index *index);
 
 /*
- * The bytes of an entry, unpacked, in a block that becomes the caller's; *end is where they end, less than the entry's when the file
- * was changed meanwhile. NULL when they cannot be read. Entries are asked for in order, each once.
+ * The bytes of an entry, unpacked, in a block that becomes the caller's; *end is where they end,
+ * less than the entry's when the file was changed meanwhile. NULL when they cannot be read. Entries
+ * are asked for in order, each once.
  */
 struct etl_block *etl_loader_take(struct etl_loader *loader, size_t entry, uint32_t *end,
 				  struct error *err);

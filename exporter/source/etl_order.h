@@ -2,10 +2,11 @@
 /*
  * Puts the records of a recording into time order.
  *
- * ETW gives every processor its own buffer and writes each to the file as it fills, so a file holds many ordered runs, interleaved.
- * Attributing an event to a process needs one order: that of a stable sort of all records by time (ties stay in file order,
- * records without time come first). A heap over the open buffers gives it, with each buffer opened when the merge reaches its
- * first time.
+ * ETW gives every processor its own buffer and writes each to the file as it fills, so a file holds
+ * many ordered runs, interleaved. Attributing an event to a process needs one order: that of a
+ * stable sort of all records by time (ties stay in file order, records without time come first). A
+ * heap over the open buffers gives it, with each buffer opened when the merge reaches its first
+ * time.
  */
 #ifndef SOURCE_ETL_ORDER_H
 #define SOURCE_ETL_ORDER_H
@@ -29,9 +30,10 @@ struct etl_progress {
 };
 
 /*
- * Shows every record of an indexed recording to the visitor, in time order, and frees the unpacked buffers of the index as they are
- * used up. While more than open_bytes_max of buffers would have to be open at once, the order is best effort and late records are
- * counted. What the index does not cover comes last, ordered within a window as by etl_order_stream().
+ * Shows every record of an indexed recording to the visitor, in time order, and frees the unpacked
+ * buffers of the index as they are used up. While more than open_bytes_max of buffers would have to
+ * be open at once, the order is best effort and late records are counted. What the index does not
+ * cover comes last, ordered within a window as by etl_order_stream().
  *
  * True also when the visitor stopped it; false when the file cannot be read or memory is out.
  */
@@ -40,8 +42,8 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		   struct error *err);
 
 /*
- * The same in one pass without an index: a window of window_bytes is read ahead and ordered. Damage is counted and told, as
- * nobody has looked at the recording before; so is the number of buffers.
+ * The same in one pass without an index: a window of window_bytes is read ahead and ordered. Damage
+ * is counted and told, as nobody has looked at the recording before; so is the number of buffers.
  */
 bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,
 		      struct etl_progress *progress, const struct etl_visitor *visitor,

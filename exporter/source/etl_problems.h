@@ -2,7 +2,8 @@
 /*
  * What is wrong inside a recording, as sentences for people; the statistics have the counts.
  *
- * Bounded: past ETL_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill memory with complaints.
+ * Bounded: past ETL_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot
+ * fill memory with complaints.
  */
 #ifndef SOURCE_ETL_PROBLEMS_H
 #define SOURCE_ETL_PROBLEMS_H

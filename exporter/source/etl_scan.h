@@ -2,8 +2,8 @@
 /*
  * Goes through the buffers of a recording in file order.
  *
- * Reads through a window, so that a recording of any size needs little memory. What makes no sense is skipped, counted and told:
- * only input that cannot be read, or no memory, ends a scan early.
+ * Reads through a window, so that a recording of any size needs little memory. What makes no sense
+ * is skipped, counted and told: only input that cannot be read, or no memory, ends a scan early.
  */
 #ifndef SOURCE_ETL_SCAN_H
 #define SOURCE_ETL_SCAN_H
@@ -31,7 +31,11 @@ struct etl_damage {
 /* Where a buffer lies and what is good of it: enough to bring it back. */
 struct etl_place {
 	uint64_t offset;
-	uint32_t disk_size; /* of its bytes in the file, the header included; less than it says when the file is cut short */
+	/*
+	 * of its bytes in the file, the header included; less than it says when the file is cut
+	 * short
+	 */
+	uint32_t disk_size;
 	uint32_t end;       /* of the good bytes, unpacked */
 	uint16_t processor;
 	bool compressed;
@@ -41,7 +45,11 @@ struct etl_buffer {
 	struct etl_buffer_header header;
 	struct etl_place place;
 	uint64_t sequence;    /* of the buffer in its file, from 0 */
-	const uint8_t *bytes; /* place.end of them, the header included; valid until the next step. NULL: no records to be had */
+	/*
+	 * place.end of them, the header included; valid until the next step. NULL: no records to be
+	 * had
+	 */
+	const uint8_t *bytes;
 };
 
 enum etl_step { ETL_STEP_BUFFER, ETL_STEP_END, ETL_STEP_FAILED };
@@ -66,7 +74,8 @@ struct etl_scan {
 	size_t window_capacity;
 	uint64_t window_offset;
 	size_t window_size;
-	struct etl_block *unpacked; /* owned; of the buffer that the scan is at, if it is compressed */
+	/* owned; of the buffer that the scan is at, if it is compressed */
+	struct etl_block *unpacked;
 	struct etl_ahead ahead[ETL_SCAN_AHEAD]; /* a ring */
 	unsigned ahead_first;
 	unsigned ahead_count;
@@ -80,7 +89,10 @@ struct etl_scan {
 void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_blocks *blocks,
 		    struct etl_damage *damage, uint32_t mode, uint64_t offset, uint64_t sequence);
 enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err);
-/* Takes the block with the unpacked bytes of a compressed buffer; the buffer's bytes stay valid as long as the block. */
+/*
+ * Takes the block with the unpacked bytes of a compressed buffer; the buffer's bytes stay valid as
+ * long as the block.
+ */
 struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
 void etl_scan_done(struct etl_scan *scan);
 

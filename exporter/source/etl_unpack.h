@@ -2,9 +2,10 @@
 /*
  * Unpacks compressed buffers, on the caller's thread or ahead of it on a helper's.
  *
- * Unpacking is most of the work of reading a compressed recording and needs nothing but the bytes, so it is the one part that a second
- * core can take over; reading, order and delivery stay with the source's thread. A caller that waits for a job does
- * jobs itself meanwhile, so both cores are busy and a slow helper holds nobody up.
+ * Unpacking is most of the work of reading a compressed recording and needs nothing but the bytes,
+ * so it is the one part that a second core can take over; reading, order and delivery stay with the
+ * source's thread. A caller that waits for a job does jobs itself meanwhile, so both cores are busy
+ * and a slow helper holds nobody up.
  */
 #ifndef SOURCE_ETL_UNPACK_H
 #define SOURCE_ETL_UNPACK_H
@@ -17,13 +18,17 @@
 #include "source/etl_block.h"
 
 /*
- * Unpacks a buffer of which packed_size bytes, header included, are there, to at most `end` bytes of out, header included. Returns where the
- * unpacked bytes end; *good is false when the stream made no sense from there on.
+ * Unpacks a buffer of which packed_size bytes, header included, are there, to at most `end` bytes
+ * of out, header included. Returns where the unpacked bytes end; *good is false when the stream
+ * made no sense from there on.
  */
 uint32_t etl_unpack(const uint8_t *packed, size_t packed_size, struct etl_block *out, uint32_t end,
 		    bool *good);
 
-/* One buffer to unpack. The submitter's; between submission and the end of the wait it may look at `submitted` only. */
+/*
+ * One buffer to unpack. The submitter's; between submission and the end of the wait it may look at
+ * `submitted` only.
+ */
 struct etl_unpack_job {
 	struct etl_block *packed;
 	size_t packed_size;

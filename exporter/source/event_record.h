@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One event, whichever source it came from: what a recording's record header says and what EVENT_RECORD says live.
+ * One event, whichever source it came from: what a recording's record header says and what
+ * EVENT_RECORD says live.
  *
- * A source fills one and lends it to the sink for the length of a call: the record, its payload and its extended items are
- * the source's. Copy what must stay.
+ * A source fills one and lends it to the sink for the length of a call: the record, its payload and
+ * its extended items are the source's. Copy what must stay.
  */
 #ifndef SOURCE_EVENT_RECORD_H
 #define SOURCE_EVENT_RECORD_H
@@ -14,7 +15,10 @@
 
 #include "base/guid.h"
 
-/* Families of record headers (etl-format.md section 3). Live events are RECORD_EVENT, classic ones RECORD_FULL. */
+/*
+ * Families of record headers (etl-format.md section 3). Live events are RECORD_EVENT, classic ones
+ * RECORD_FULL.
+ */
 enum record_kind {
 	RECORD_SYSTEM,
 	RECORD_COMPACT,
@@ -41,13 +45,17 @@ const char *record_kind_name(enum record_kind kind);
 #define RECORD_NO_TIME INT64_MIN
 
 struct event_record {
-	/* Who: provider or event class. Points into a table of the program or into the record; never NULL. */
+	/*
+	 * Who: provider or event class. Points into a table of the program or into the record;
+	 * never NULL.
+	 */
 	const struct guid *provider;
 	const uint8_t *payload; /* borrowed; never NULL, even when payload_size is 0 */
 	uint32_t payload_size;
 	uint32_t process_id; /* of the header; RECORD_NO_ID when it has none */
 	uint32_t thread_id;  /* likewise */
-	uint16_t id;         /* event id; 0 for classic and kernel events, the number of a message */
+	/* event id; 0 for classic and kernel events, the number of a message */
+	uint16_t id;
 	uint16_t task;
 	uint16_t processor;
 	uint8_t version;
@@ -56,15 +64,19 @@ struct event_record {
 	uint8_t channel;
 	uint8_t pointer_size; /* 4 or 8: of this record's payload */
 	uint8_t kind;         /* enum record_kind */
-	bool classic;         /* the provider GUID names an event class and the opcode tells the events apart (MOF) */
-	uint8_t kernel_group; /* SYSTEM, COMPACT and PERFINFO records: the group (etl-format.md section 8); else 0xff */
+	/* the provider GUID names an event class and the opcode tells the events apart (MOF) */
+	bool classic;
+	/* SYSTEM, COMPACT and PERFINFO records: the group (etl-format.md section 8); else 0xff */
+	uint8_t kernel_group;
 	int64_t raw_time;     /* ticks of the source's clock, or RECORD_NO_TIME */
 	int64_t time;         /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME when raw_time is */
 	uint64_t keyword;
 	const struct guid *activity;  /* 16 bytes in the record, NULL when its header has none */
-	const uint8_t *extended;      /* first extended item as it stands on disk (section 9), checked; NULL: none */
+	/* first extended item as it stands on disk (section 9), checked; NULL: none */
+	const uint8_t *extended;
 	uint32_t extended_size;       /* bytes of all items */
-	uint64_t index;               /* of the record in its file, from 0, in file order; live: running number */
+	/* of the record in its file, from 0, in file order; live: running number */
+	uint64_t index;
 };
 
 /* Extended item types (EVENT_HEADER_EXT_TYPE_*). */
@@ -86,12 +98,14 @@ struct extended_item {
 };
 
 /*
- * Walks the extended items: start with *offset = 0; returns false behind the last one. Items were checked when the record was
- * read, so there is nothing to fail.
+ * Walks the extended items: start with *offset = 0; returns false behind the last one. Items were
+ * checked when the record was read, so there is nothing to fail.
  */
-bool record_next_extended(const struct event_record *record, uint32_t *offset, struct extended_item *item);
+bool record_next_extended(const struct event_record *record, uint32_t *offset,
+			  struct extended_item *item);
 
 /* The first item of a type; false when there is none. */
-bool record_find_extended(const struct event_record *record, enum extended_type type, struct extended_item *item);
+bool record_find_extended(const struct event_record *record, enum extended_type type,
+			  struct extended_item *item);
 
 #endif

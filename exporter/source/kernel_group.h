@@ -21,7 +21,8 @@ enum {
 const struct guid *kernel_group_guid(uint8_t group);
 
 /*
- * The same for one record: image loads are logged as opcode 10 of the process group (etl-format.md section 8).
+ * The same for one record: image loads are logged as opcode 10 of the process group (etl-format.md
+ * section 8).
  */
 const struct guid *kernel_record_guid(uint8_t group, uint8_t opcode);
 

@@ -2,8 +2,9 @@
 /*
  * Where event records come from: a recording or (later) a live session.
  *
- * A source delivers records in time order to a sink, on the thread that calls source_run(), until it ends or is stopped. It knows
- * its clock and its losses. One source has one consumer; other threads may only call source_stop() and source_statistics().
+ * A source delivers records in time order to a sink, on the thread that calls source_run(), until
+ * it ends or is stopped. It knows its clock and its losses. One source has one consumer; other
+ * threads may only call source_stop() and source_statistics().
  */
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
@@ -21,31 +22,40 @@ enum clock_kind { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
 /* "qpc", "systemtime", "cputick" as in the summaries; "unknown" else. */
 const char *clock_kind_name(enum clock_kind kind);
 
-/* The clock of a source: how raw times become wall time and durations. Immutable once the source is open. */
+/*
+ * The clock of a source: how raw times become wall time and durations. Immutable once the source is
+ * open.
+ */
 struct source_clock {
 	enum clock_kind kind;
 	uint64_t frequency;        /* ticks per second of raw times; never 0 */
-	uint64_t perf_frequency;   /* ticks per second of the performance counter (DiskIo response times); never 0 */
+	/* ticks per second of the performance counter (DiskIo response times); never 0 */
+	uint64_t perf_frequency;
 	int64_t anchor_raw;        /* a raw time … */
 	int64_t anchor_time;       /* … and the same moment in 100 ns since 1601 UTC */
 };
 
 /*
- * 100 ns since 1601 UTC of a raw time, by etl-format.md section 6: rounded down, saturating at the ends of int64_t (below at
- * INT64_MIN + 1: RECORD_NO_TIME stays itself and comes from nothing else).
+ * 100 ns since 1601 UTC of a raw time, by etl-format.md section 6: rounded down, saturating at the
+ * ends of int64_t (below at INT64_MIN + 1: RECORD_NO_TIME stays itself and comes from nothing
+ * else).
  */
 int64_t clock_time(const struct source_clock *clock, int64_t raw);
 
-/* ticks of frequency per second in nanoseconds, rounded down, saturating; exact for every 64-bit input. */
+/*
+ * ticks of frequency per second in nanoseconds, rounded down, saturating; exact for every 64-bit
+ * input.
+ */
 uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
 
 /*
- * What a sink does with records. on_look_ahead and on_look_ahead_end may be NULL; a source that can only be read once never calls
- * them.
+ * What a sink does with records. on_look_ahead and on_look_ahead_end may be NULL; a source that can
+ * only be read once never calls them.
  *
- * A recording is passed over twice: first every record in *file* order to on_look_ahead (a recording often names a process only in the rundown at its end),
- * then on_look_ahead_end once, then every record again in *time* order to on_event. on_buffer is called between records at least once a buffer, in both
- * passes: the place for epochs and pacing.
+ * A recording is passed over twice: first every record in *file* order to on_look_ahead (a
+ * recording often names a process only in the rundown at its end), then on_look_ahead_end once,
+ * then every record again in *time* order to on_event. on_buffer is called between records at least
+ * once a buffer, in both passes: the place for epochs and pacing.
  */
 struct event_sink {
 	void *context;
@@ -55,7 +65,10 @@ struct event_sink {
 	void (*on_buffer)(void *context);
 };
 
-/* Counters that a session or a recording keeps about itself. Written by the source's thread, read by any. */
+/*
+ * Counters that a session or a recording keeps about itself. Written by the source's thread, read
+ * by any.
+ */
 struct source_statistics {
 	uint64_t events_lost;
 	uint64_t buffers_lost;       /* log buffers of a recording */
@@ -64,12 +77,15 @@ struct source_statistics {
 	uint64_t buffers;            /* delivered so far */
 	uint64_t records;            /* delivered so far */
 	uint64_t bad_buffers;        /* dropped: header or compressed data that make no sense */
-	uint64_t bad_records;        /* places where a buffer's rest, or a record's payload, was dropped */
-	uint64_t late_records;       /* delivered out of time order, because too many buffers were open at once */
+	/* places where a buffer's rest, or a record's payload, was dropped */
+	uint64_t bad_records;
+	/* delivered out of time order, because too many buffers were open at once */
+	uint64_t late_records;
 	uint64_t buffer_size_bytes;
 	uint64_t bytes_read;         /* of this pass of the file */
 	uint64_t bytes_total;
-	int64_t last_time;           /* 100 ns since 1601 UTC of the last record delivered; RECORD_NO_TIME before the first */
+	/* 100 ns since 1601 UTC of the last record delivered; RECORD_NO_TIME before the first */
+	int64_t last_time;
 	bool truncated;              /* the last buffer is cut short */
 };
 
@@ -87,17 +103,23 @@ struct source_facts {
 struct source; /* opaque */
 
 struct source_file_options {
-	uint8_t pointer_size; /* 0: as recorded; 4 or 8: taken for classic payloads (etl-format.md section 17, 7) */
+	/* 0: as recorded; 4 or 8: taken for classic payloads (etl-format.md section 17, 7) */
+	uint8_t pointer_size;
 	bool single_pass;     /* no look-ahead; also for pipes */
 };
 
-/* Opens a recording: reads and checks its first buffer. One line says what is wrong with a file that is none. */
-struct source *source_open_file(const char *path, const struct source_file_options *options, struct error *err);
+/*
+ * Opens a recording: reads and checks its first buffer. One line says what is wrong with a file
+ * that is none.
+ */
+struct source *source_open_file(const char *path, const struct source_file_options *options,
+				struct error *err);
 
 /*
- * Delivers everything to sink and returns; true at the end of the recording or after source_stop(). May be called again: each
- * call is a pass from the start (a replay in a loop). Damage inside is weather, counted in the statistics; false is for what makes
- * going on impossible (the file cannot be read any more, no memory).
+ * Delivers everything to sink and returns; true at the end of the recording or after source_stop().
+ * May be called again: each call is a pass from the start (a replay in a loop). Damage inside is
+ * weather, counted in the statistics; false is for what makes going on impossible (the file cannot
+ * be read any more, no memory).
  */
 bool source_run(struct source *source, const struct event_sink *sink, struct error *err);
 

@@ -26,7 +26,10 @@ struct source {
 void source_init(struct source *source, const struct source_operations *operations);
 void source_done(struct source *source);
 
-/* Makes new statistics visible to other threads. For the source's thread; once a buffer, not per record. */
+/*
+ * Makes new statistics visible to other threads. For the source's thread; once a buffer, not per
+ * record.
+ */
 void source_publish(struct source *source, const struct source_statistics *statistics);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many records of each kind of event a recording has: per (provider, id, version, opcode, level).
+ * How many records of each kind of event a recording has: per (provider, id, version, opcode,
+ * level).
  */
 #ifndef TOOL_EVENT_COUNTS_H
 #define TOOL_EVENT_COUNTS_H
@@ -35,7 +36,10 @@ struct event_counts {
 };
 
 void event_counts_add(struct event_counts *counts, const struct event_record *record);
-/* Sorts the rows by provider (as text), id, version, opcode and level. Nothing can be added afterwards. */
+/*
+ * Sorts the rows by provider (as text), id, version, opcode and level. Nothing can be added
+ * afterwards.
+ */
 void event_counts_sort(struct event_counts *counts);
 void event_counts_done(struct event_counts *counts);
 

@@ -7,7 +7,10 @@
 
 #include "base/text.h"
 
-/* Adds compact JSON with a newline and one blank a level before every member, as Python's json.dumps(indent=1) does. */
+/*
+ * Adds compact JSON with a newline and one blank a level before every member, as Python's
+ * json.dumps(indent=1) does.
+ */
 void json_indent(struct text *out, const struct text *compact);
 
 #endif

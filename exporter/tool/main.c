@@ -26,8 +26,8 @@ static const char usage[] =
 	"  dump           its events, one JSON object a line, in file order\n"
 	"  check config   whether a configuration and its collectors are well-formed\n"
 	"\n"
-	"  --pointer-size 4|8  the pointer size of classic payloads, where a recording holds other\n"
-	"                      ones than its records say\n"
+	"  --pointer-size 4|8  the pointer size of classic payloads, where it is not the one that\n"
+	"                      the records tell\n"
 	"  --per-kind N        only the first N events of each kind\n"
 	"  --version           which etwtool this is\n"
 	"  --help              this text\n";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a pass over a recording delivered, in the order in which it did; for tests of order and completeness.
+ * What a pass over a recording delivered, in the order in which it did; for tests of order and
+ * completeness.
  */
 #ifndef SUPPORT_COLLECTED_H
 #define SUPPORT_COLLECTED_H
