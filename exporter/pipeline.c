@@ -20,9 +20,7 @@ static const struct guid lost_event_class =
 static const struct {
 	uint8_t opcode;
 	const char *type;
-} lost_types[] = { { 32, "event" }, { 33, "buffer" }, { 34, "file" } };
-
-enum { LOST_TYPES = sizeof lost_types / sizeof lost_types[0] };
+} lost_types[PIPELINE_LOST_TYPES] = { { 32, "event" }, { 33, "buffer" }, { 34, "file" } };
 
 struct pipeline {
 	struct pipeline_options options;
@@ -37,8 +35,7 @@ struct pipeline {
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	uint32_t session; /* label id */
-	cell *outcomes[OUTCOME_COUNT];
-	cell *lost[LOST_TYPES];
+	struct pipeline_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
 	bool failed;        /* no memory for a kind: the pass is stopped and reported */
 };
@@ -109,10 +106,10 @@ static void on_look_ahead_end(void *context)
 static bool prepare_kind(struct pipeline *pipeline, struct event_kind *kind)
 {
 	release_kind(NULL, kind);
-	for (unsigned i = 0; i < LOST_TYPES; i++) {
+	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
 		if (kind->classic && kind->opcode == lost_types[i].opcode &&
 		    guid_equal(&kind->provider, &lost_event_class)) {
-			kind->lost = pipeline->lost[i];
+			kind->lost = pipeline->cells.lost[i];
 		}
 	}
 	return tracker_prepare(pipeline->tracker, kind) &&
@@ -160,7 +157,7 @@ static void on_event(void *context, const struct event_record *record)
 	}
 	tracker_observe(pipeline->tracker, record, kind);
 	outcome = rule_engine_apply(pipeline->engine, record, kind);
-	cell_add(pipeline->outcomes[outcome], 1);
+	cell_add(pipeline->cells.outcomes[outcome], 1);
 }
 
 bool pipeline_run(struct pipeline *pipeline, struct error *err)
@@ -225,33 +222,26 @@ bool pipeline_families(struct registry *registry, struct pipeline_families *fami
 	return families->events && families->records && families->lost;
 }
 
-/* Families with fixed labels exist at 0 from the start. */
-static bool make_cells(struct pipeline *pipeline)
+bool pipeline_cells(const struct pipeline_families *families, struct registry *registry,
+		    struct writer *writer, const char *session, struct pipeline_cells *cells,
+		    struct error *err)
 {
-	struct intern *strings = registry_strings(pipeline->options.registry);
+	struct intern *strings = registry_strings(registry);
+	uint32_t labels[] = { intern_string(strings, session), 0 };
+	bool good = true;
 
-	pipeline->session = intern_string(strings, pipeline->options.session);
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
-		uint32_t labels[] = { pipeline->session,
-				      intern_string(strings, record_outcome_name(i)) };
-
-		pipeline->outcomes[i] = family_cells(pipeline->families.records,
-						     pipeline->options.writer, labels, NULL);
-		if (!pipeline->outcomes[i]) {
-			return false;
-		}
+		labels[1] = intern_string(strings, record_outcome_name(i));
+		cells->outcomes[i] = family_cells(families->records, writer, labels, NULL);
+		good = good && cells->outcomes[i];
 	}
-	for (unsigned i = 0; i < LOST_TYPES; i++) {
-		uint32_t labels[] = { pipeline->session,
-				      intern_string(strings, lost_types[i].type) };
-
-		pipeline->lost[i] = family_cells(pipeline->families.lost, pipeline->options.writer,
-						 labels, NULL);
-		if (!pipeline->lost[i]) {
-			return false;
-		}
+	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
+		labels[1] = intern_string(strings, lost_types[i].type);
+		cells->lost[i] = family_cells(families->lost, writer, labels, NULL);
+		good = good && cells->lost[i];
 	}
-	return true;
+	return good ||
+	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s", session);
 }
 
 static bool make_parts(struct pipeline *pipeline, struct error *err)
@@ -307,12 +297,10 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 	}
 	pipeline->options = *options;
 	pipeline->families = *options->families;
-	if (!make_parts(pipeline, err)) {
-		goto fail;
-	}
-	if (!make_cells(pipeline)) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s",
-			  options->session);
+	pipeline->session = intern_string(registry_strings(options->registry), options->session);
+	if (!pipeline_cells(options->families, options->registry, options->writer, options->session,
+			    &pipeline->cells, err) ||
+	    !make_parts(pipeline, err)) {
 		goto fail;
 	}
 	return pipeline;

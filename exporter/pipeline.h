@@ -21,6 +21,9 @@
 #include "track/names.h"
 #include "track/tracker.h"
 
+/* Kinds of records that tell of loss. */
+enum { PIPELINE_LOST_TYPES = 3 };
+
 /* The families that every pipeline counts into, made once by pipeline_families(). */
 struct pipeline_families {
 	struct family *events;  /* etw_consumer_events_total{session,provider} */
@@ -31,6 +34,18 @@ struct pipeline_families {
 bool pipeline_families(struct registry *registry, struct pipeline_families *families,
 		       struct error *err);
 
+/*
+ * The cells of a session's fixed counters, which so exist at 0 before its first pass. The thread of
+ * writer, or before it runs.
+ */
+struct pipeline_cells {
+	cell *outcomes[OUTCOME_COUNT];
+	cell *lost[PIPELINE_LOST_TYPES];
+};
+bool pipeline_cells(const struct pipeline_families *families, struct registry *registry,
+		    struct writer *writer, const char *session, struct pipeline_cells *cells,
+		    struct error *err);
+
 struct pipeline_options {
 	/* All borrowed until pipeline_free(). */
 	struct source *source;
@@ -40,7 +55,7 @@ struct pipeline_options {
 	const struct pipeline_families *families;
 	const struct rule_set *rules;
 	const struct config *config;
-	struct names *names; /* spelling of process names, of the pipeline's thread */
+	struct names *names;             /* spelling of process names, of the pipeline's thread */
 	struct pace *pace;               /* NULL: as fast as possible */
 	void (*on_ready)(void *context); /* the look-ahead is done: names are known; NULL: nobody
 					    asks. The pipeline's thread */

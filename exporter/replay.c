@@ -33,7 +33,7 @@ struct replay {
 	struct replay_options options;
 	struct pipeline_families families;
 	struct writer *writer;
-	struct names *names; /* owned; one spelling for all recordings */
+	struct names *names;   /* owned; one spelling for all recordings */
 	struct entry *entries; /* owned */
 	size_t entry_count;
 	struct pace *pace; /* owned; NULL at full speed */
@@ -120,6 +120,22 @@ static bool open_entry(struct replay *replay, size_t index, const char *path, st
 	return true;
 }
 
+/* What is known before the first event exists at 0 from the start. */
+static bool make_samples(struct replay *replay, struct error *err)
+{
+	struct registry *registry = replay->options.registry;
+	struct pipeline_cells cells;
+
+	rule_set_make_samples(replay->options.rules, registry, replay->writer);
+	for (size_t i = 0; i < replay->entry_count; i++) {
+		if (!pipeline_cells(&replay->families, registry, replay->writer,
+				    replay->entries[i].name, &cells, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 struct replay *replay_new(const struct replay_options *options, struct error *err)
 {
 	struct replay *replay = calloc(1, sizeof *replay);
@@ -148,6 +164,9 @@ struct replay *replay_new(const struct replay_options *options, struct error *er
 	}
 	replay->writer = registry_writer(options->registry, false, err);
 	if (!replay->writer) {
+		goto fail;
+	}
+	if (!make_samples(replay, err)) {
 		goto fail;
 	}
 	replay->names = names_new(options->registry, options->config->limits.processes,

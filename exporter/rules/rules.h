@@ -64,6 +64,13 @@ const struct collector_info *rule_set_collector(const struct rule_set *set,
 bool rule_set_on(const struct rule_set *set, const char *collector);
 void rule_set_needs(const struct rule_set *set, struct rule_needs *needs);
 
+/*
+ * Makes the samples whose labels are all fixed by their rules, at 0, with the cells of writer.
+ * Before the first event.
+ */
+void rule_set_make_samples(const struct rule_set *set, struct registry *registry,
+			   struct writer *writer);
+
 struct rule_engine; /* opaque; one consumer's */
 
 struct rule_engine_options {
