@@ -364,6 +364,7 @@ bool replay_run(struct replay *replay, struct error *err)
 	replay->finished = !stopping(replay);
 	os_mutex_unlock(&replay->lock);
 	set_ready(replay);
+	os_release_memory(); /* the recording's buffers: idle, the program is small */
 	return done;
 }
 

@@ -64,6 +64,9 @@ struct os_process_stats {
 
 void os_process_stats(struct os_process_stats *stats);
 
+/* Gives memory that was freed back to the system, where the C library keeps it. Slow: after large work. */
+void os_release_memory(void);
+
 /*
  * A file that is read by position, into the caller's memory. Its size is that at opening; what is
  * appended later is not seen. Nothing is mapped: a mapping of a file that another program cuts

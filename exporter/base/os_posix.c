@@ -21,6 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 struct thread_start {
@@ -254,6 +258,13 @@ static uint64_t count_open_fds(void)
 	}
 	closedir(directory);
 	return count - 1; /* the directory's own */
+}
+
+void os_release_memory(void)
+{
+#if defined(__GLIBC__)
+	malloc_trim(0);
+#endif
 }
 
 void os_process_stats(struct os_process_stats *stats)
