@@ -251,7 +251,7 @@ static int field_type_of(const char *word)
 		{ "i64", FIELD_I64 },	   { "u64", FIELD_U64 },	{ "bool32", FIELD_BOOL32 },
 		{ "ptr", FIELD_POINTER },  { "sizet", FIELD_SIZE },	{ "port", FIELD_PORT },
 		{ "ip4", FIELD_IP4 },	   { "ip6", FIELD_IP6 },	{ "guid", FIELD_GUID },
-		{ "wstr", FIELD_WSTRING }, { "astr", FIELD_ASTRING },	{ "wchar", FIELD_WCHARS },
+		{ "wstr", FIELD_WSTRING }, { "astr", FIELD_ASTRING },	{ "wchar", FIELD_WSTRING },
 		{ "bin", FIELD_BINARY },   { "sid", FIELD_KERNEL_SID },
 	};
 
@@ -272,6 +272,9 @@ static void assert_count(const struct field *field, const char *count)
 	} else if (strncmp(count, "field", 5) == 0) {
 		assert_int_equal(field->count_kind, FIELD_COUNT_FIELD);
 		assert_int_equal(field->count + 1, number(count + 5));
+	} else if (field->type == FIELD_WSTRING || field->type == FIELD_BINARY) {
+		assert_int_equal(field->length_kind, FIELD_LENGTH_FIXED);
+		assert_int_equal(field->length, number(count));
 	} else {
 		assert_int_equal(field->count_kind, FIELD_COUNT_FIXED);
 		assert_int_equal(field->count, number(count));

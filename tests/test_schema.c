@@ -50,7 +50,10 @@ static void offsets_are_constant_up_to_the_first_variable_field(void **state)
 	struct field fields[] = {
 		{ .name = "a", .type = FIELD_U8 },
 		{ .name = "b", .type = FIELD_POINTER },
-		{ .name = "c", .type = FIELD_WCHARS, .count_kind = FIELD_COUNT_FIXED, .count = 3 },
+		{ .name = "c",
+		  .type = FIELD_WSTRING,
+		  .length_kind = FIELD_LENGTH_FIXED,
+		  .length = 3 },
 		{ .name = "d", .type = FIELD_ASTRING },
 		{ .name = "e", .type = FIELD_U16 },
 	};
@@ -314,8 +317,8 @@ static void a_counter_behind_a_string_counts_too(void **state)
 		{ .name = "n", .type = FIELD_I8 },
 		{ .name = "bytes",
 		  .type = FIELD_BINARY,
-		  .count_kind = FIELD_COUNT_FIELD,
-		  .count = 1 },
+		  .length_kind = FIELD_LENGTH_FIELD,
+		  .length = 1 },
 		{ .name = "last", .type = FIELD_U8 },
 	};
 	struct schema schema = place(fields, COUNT(fields));
@@ -371,7 +374,7 @@ static void values_become_text(void **state)
 		{ FIELD_GUID, FIELD_SCALAR, "12345678-0201-0403-0506-0708090a0b0c" },
 		{ FIELD_IP4, FIELD_SCALAR, "120.86.52.18" },
 		{ FIELD_IP6, FIELD_SCALAR, "7856:3412:102:304:506:708:90a:b0c" },
-		{ FIELD_BINARY, FIELD_COUNT_REST, "785634120102030405060708090a0b0c" },
+		{ FIELD_BINARY, FIELD_SCALAR, "785634120102030405060708090a0b0c" },
 		{ FIELD_U64, FIELD_COUNT_REST, "289077004705486456,867798387104613893" },
 		{ FIELD_IP4, FIELD_COUNT_REST, "120.86.52.18,1.2.3.4,5.6.7.8,9.10.11.12" },
 	};
@@ -394,17 +397,17 @@ static void a_large_payload_needs_no_constant_offset(void **state)
 {
 	struct field fields[] = {
 		{ .name = "a",
-		  .type = FIELD_WCHARS,
-		  .count_kind = FIELD_COUNT_FIXED,
-		  .count = 30000 },
+		  .type = FIELD_WSTRING,
+		  .length_kind = FIELD_LENGTH_FIXED,
+		  .length = 30000 },
 		{ .name = "b",
-		  .type = FIELD_WCHARS,
-		  .count_kind = FIELD_COUNT_FIXED,
-		  .count = 2000 },
+		  .type = FIELD_WSTRING,
+		  .length_kind = FIELD_LENGTH_FIXED,
+		  .length = 2000 },
 		{ .name = "c",
-		  .type = FIELD_WCHARS,
-		  .count_kind = FIELD_COUNT_FIXED,
-		  .count = 40000 },
+		  .type = FIELD_WSTRING,
+		  .length_kind = FIELD_LENGTH_FIXED,
+		  .length = 40000 },
 		{ .name = "d", .type = FIELD_U8 },
 	};
 	struct schema schema = place(fields, COUNT(fields));

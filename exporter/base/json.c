@@ -15,12 +15,12 @@
 
 #include "base/utf8.h"
 
-enum { JSON_DEPTH_MAX = 32 };
+enum { JSON_DEPTH_MAX = 64 };
 
 /* What has to stand in front of the next key or value. */
 static void separate(struct json *json)
 {
-	uint32_t bit;
+	uint64_t bit;
 
 	if (json->after_key) {
 		json->after_key = false;
@@ -29,7 +29,7 @@ static void separate(struct json *json)
 	if (json->depth == 0) {
 		return;
 	}
-	bit = UINT32_C(1) << (json->depth - 1);
+	bit = UINT64_C(1) << (json->depth - 1);
 	if (json->filled & bit) {
 		text_add(json->out, ", ", json->spaced ? 2 : 1);
 	}
@@ -41,7 +41,7 @@ static void begin(struct json *json, char bracket)
 	separate(json);
 	text_add_char(json->out, bracket);
 	assert(json->depth < JSON_DEPTH_MAX);
-	json->filled &= ~(UINT32_C(1) << json->depth);
+	json->filled &= ~(UINT64_C(1) << json->depth);
 	json->depth++;
 }
 

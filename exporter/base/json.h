@@ -3,7 +3,7 @@
  * Writes JSON: the one place that escapes. Commas and colons take care of themselves.
  *
  * Text must be UTF-8; bytes that are not become U+FFFD, so the output is always valid. Nesting is
- * at most 32 deep.
+ * at most 64 deep.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -17,7 +17,7 @@
 struct json {
 	struct text *out; /* borrowed */
 	unsigned depth;
-	uint32_t filled; /* bit d: the object or array at depth d has a member */
+	uint64_t filled; /* bit d: the object or array at depth d has a member */
 	bool after_key;
 	bool spaced; /* ", " and ": " as separators; else "," and ":" */
 };

@@ -4,6 +4,8 @@
  */
 #include "decode/schema.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/guid.h"
@@ -12,15 +14,47 @@
 #include "decode/sid.h"
 #include "decode/utf16.h"
 
-/* Bytes to the first NUL: as they are when they are UTF-8, else each is a Latin-1 character. */
-static void add_narrow(const uint8_t *at, size_t size, struct text *out)
+double field_double(const struct field *field, const struct field_slice *slice)
 {
-	size_t length = 0;
+	if (field->type == FIELD_FLOAT && slice->size == 4) {
+		uint32_t bits = load_u32(slice->at);
+		float value;
+
+		memcpy(&value, &bits, sizeof value);
+		return (double)value;
+	}
+	if (field->type == FIELD_DOUBLE && slice->size == 8) {
+		uint64_t bits = load_u64(slice->at);
+		double value;
+
+		memcpy(&value, &bits, sizeof value);
+		return value;
+	}
+	return 0;
+}
+
+/* The shortest text that reads back the same: "0.1" of a float too. */
+static void add_floating(const struct field *field, const struct field_slice *slice,
+			 struct text *out)
+{
+	double value = field_double(field, slice);
+	char number[40];
+
+	for (int precision = 6; precision <= 17; precision++) {
+		snprintf(number, sizeof number, "%.*g", precision, value);
+		if (field->type == FIELD_FLOAT ? strtof(number, NULL) == (float)value :
+						 strtod(number, NULL) == value) {
+			break;
+		}
+	}
+	text_add_string(out, number);
+}
+
+/* As they are when they are UTF-8, else each byte is a Latin-1 character. */
+static void add_narrow(const uint8_t *at, size_t length, struct text *out)
+{
 	bool utf8 = true;
 
-	while (length < size && at[length] != 0) {
-		length++;
-	}
 	for (size_t i = 0, taken; i < length && utf8; i += taken) {
 		uint32_t codepoint;
 
@@ -39,9 +73,87 @@ static void add_narrow(const uint8_t *at, size_t size, struct text *out)
 	}
 }
 
+static size_t narrow_length(const uint8_t *at, size_t size)
+{
+	const uint8_t *nul = size > 0 ? memchr(at, 0, size) : NULL;
+
+	return nul ? (size_t)(nul - at) : size;
+}
+
+/* Counted text is taken as it is, but for NULs at its end, which are in the count at times. */
+static void add_counted(const struct field_slice *slice, bool wide, struct text *out)
+{
+	size_t length = slice->size;
+
+	if (wide) {
+		length /= 2;
+		while (length > 0 && load_u16(slice->at + 2 * (length - 1)) == 0) {
+			length--;
+		}
+		text_add_utf16(out, slice->at, length);
+		return;
+	}
+	while (length > 0 && slice->at[length - 1] == 0) {
+		length--;
+	}
+	add_narrow(slice->at, length, out);
+}
+
+static void add_system_time(const uint8_t *at, struct text *out)
+{
+	/* year, month, day of the week, day, hour, minute, second, millisecond */
+	text_add_format(out, "%04u-%02u-%02uT%02u:%02u:%02u.%03u", load_u16(at), load_u16(at + 2),
+			load_u16(at + 6), load_u16(at + 8), load_u16(at + 10), load_u16(at + 12),
+			load_u16(at + 14));
+}
+
+static void add_port(unsigned port, struct text *out)
+{
+	if (port != 0) {
+		text_add_char(out, ':');
+		text_add_u64(out, port);
+	}
+}
+
+/* SOCKADDR_IN and SOCKADDR_IN6 of ws2def.h: family little-endian, port and address in order. */
+static bool add_socket_address(const uint8_t *at, size_t size, struct text *out)
+{
+	enum { INET = 2, INET6 = 23, INET_SIZE = 8, INET6_SIZE = 24 };
+	unsigned family = size >= 4 ? load_u16(at) : 0;
+	unsigned port = size >= 4 ? (unsigned)at[2] << 8 | at[3] : 0;
+
+	if (family == INET && size >= INET_SIZE) {
+		text_add_ip4(out, at + 4);
+		add_port(port, out);
+		return true;
+	}
+	if (family == INET6 && size >= INET6_SIZE) {
+		text_add_string(out, port != 0 ? "[" : "");
+		text_add_ip6(out, at + 8);
+		text_add_string(out, port != 0 ? "]" : "");
+		add_port(port, out);
+		return true;
+	}
+	return false;
+}
+
+static void add_binary(const struct field *field, const struct field_slice *slice, struct text *out)
+{
+	if (field->form == FIELD_FORM_IP6 && slice->size == 16) {
+		text_add_ip6(out, slice->at);
+	} else if (field->form != FIELD_FORM_SOCKADDR ||
+		   !add_socket_address(slice->at, slice->size, out)) {
+		text_add_hex(out, slice->at, slice->size);
+	}
+}
+
 static void add_one(const struct field *field, const struct field_slice *slice, struct text *out)
 {
 	switch (field->type) {
+	case FIELD_FLOAT:
+	case FIELD_DOUBLE:
+		add_floating(field, slice, out);
+		break;
 	case FIELD_IP4:
 		if (slice->size == 4) {
 			text_add_ip4(out, slice->at);
@@ -62,20 +174,40 @@ static void add_one(const struct field *field, const struct field_slice *slice, 
 			text_add_string(out, text);
 		}
 		break;
+	case FIELD_SYSTEMTIME:
+		if (slice->size == 16) {
+			add_system_time(slice->at, out);
+		}
+		break;
 	case FIELD_WSTRING:
-	case FIELD_WCHARS:
 		text_add_utf16(out, slice->at, utf16_length(slice->at, slice->size / 2));
 		break;
 	case FIELD_ASTRING:
-		add_narrow(slice->at, slice->size, out);
+		add_narrow(slice->at, narrow_length(slice->at, slice->size), out);
+		break;
+	case FIELD_WCHAR:
+	case FIELD_WCOUNTED:
+	case FIELD_WCOUNTED_BE:
+		add_counted(slice, true, out);
+		break;
+	case FIELD_ACHAR:
+	case FIELD_ACOUNTED:
+	case FIELD_ACOUNTED_BE:
+		add_counted(slice, false, out);
 		break;
 	case FIELD_BINARY:
-		text_add_hex(out, slice->at, slice->size);
+	case FIELD_BINARY16:
+	case FIELD_BINARY32:
+		add_binary(field, slice, out);
 		break;
+	case FIELD_SID:
 	case FIELD_KERNEL_SID:
 		if (sid_size(slice->at, slice->size) != 0) {
 			text_add_sid(out, slice->at);
 		}
+		break;
+	case FIELD_NULL:
+	case FIELD_STRUCT:
 		break;
 	default:
 		if (field_is_signed(field)) {
@@ -92,8 +224,8 @@ void field_text(const struct field *field, const struct field_slice *slice, stru
 	struct field_slice element;
 	uint32_t offset = 0;
 
-	if (slice->cut && field->count_kind == FIELD_SCALAR && field_is_integer(field)) {
-		return;
+	if (slice->cut && field->count_kind == FIELD_SCALAR && field->type <= FIELD_DOUBLE) {
+		return; /* part of a number is none */
 	}
 	for (bool first = true; field_next_element(field, slice, &offset, &element);
 	     first = false) {

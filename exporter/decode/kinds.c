@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of event kinds: open addressing over (provider, id, version, opcode, pointer size,
- * family of header).
+ * family of header, metadata of TraceLogging events, which often share an id).
  *
  * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and
  * a kind is only touched when the hash agrees. Most records are the kernel's and carry a group and
@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "decode/event_schema.h"
 
 struct slot {
 	uint64_t hash;
@@ -33,6 +34,7 @@ struct kinds {
 	size_t most;
 	uint64_t seed;
 	const struct trace_schemas *schemas;
+	struct tracelogging_cache *tracelogging; /* owned */
 	struct event_kind *spare; /* for what no longer fits; owned, NULL until needed */
 	uint64_t hits;            /* the consumer's own; published now and then */
 	_Atomic(uint64_t) shown_entries;
@@ -51,11 +53,12 @@ static uint64_t kind_word(const struct event_record *record)
 	       (uint64_t)(record->kind >= RECORD_TIMED) << 42;
 }
 
-static bool kind_is(const struct event_kind *kind, const struct event_record *record)
+static bool kind_is(const struct event_kind *kind, const struct event_record *record,
+		    uint64_t metadata)
 {
-	return kind->id == record->id && kind->opcode == record->opcode &&
-	       kind->version == record->version && kind->pointer_size == record->pointer_size &&
-	       kind->classic == record->classic &&
+	return kind->metadata == metadata && kind->id == record->id &&
+	       kind->opcode == record->opcode && kind->version == record->version &&
+	       kind->pointer_size == record->pointer_size && kind->classic == record->classic &&
 	       (kind->record_kind == RECORD_MESSAGE) == (record->kind == RECORD_MESSAGE) &&
 	       (kind->record_kind >= RECORD_TIMED) == (record->kind >= RECORD_TIMED) &&
 	       guid_equal(&kind->provider, record->provider);
@@ -78,12 +81,21 @@ static char *provider_name(const struct kinds *kinds, const struct guid *provide
 	return text_duplicate(name, strlen(name));
 }
 
-static char *event_name(const struct event_record *record)
+static char *event_name(const struct event_record *record, const struct schema *schema)
 {
 	const char *class = record->classic ? kernel_class_name(record->provider) : NULL;
 	const char *event = class ? kernel_event_name(record->provider, record->opcode) : NULL;
 	char text[160];
 
+	if (schema && schema->origin != SCHEMA_KERNEL && schema->event[0]) {
+		struct text name = { 0 };
+
+		event_schema_name(schema, &name);
+		if (name.failed) {
+			text_free(&name);
+		}
+		return name.data;
+	}
 	if (event) {
 		snprintf(text, sizeof text, "%s/%s", class, event);
 	} else if (class) {
@@ -97,10 +109,11 @@ static char *event_name(const struct event_record *record)
 }
 
 static bool describe(const struct kinds *kinds, const struct event_record *record,
-		     struct event_kind *kind)
+		     uint64_t metadata, struct event_kind *kind)
 {
+	const struct schema *schema = event_schema(kinds->schemas, kinds->tracelogging, record);
 	char *provider = provider_name(kinds, record->provider);
-	char *event = event_name(record);
+	char *event = event_name(record, schema);
 
 	if (!provider || !event) {
 		free(provider);
@@ -115,11 +128,11 @@ static bool describe(const struct kinds *kinds, const struct event_record *recor
 	kind->classic = record->classic;
 	kind->record_kind = record->kind;
 	kind->class = KERNEL_NONE;
-	kind->schema = NULL;
 	if (record->classic && record->kind < RECORD_MESSAGE) {
 		kind->class = (uint8_t)kernel_class_of(record->provider);
-		kind->schema = kernel_schema(record->provider, record->opcode, record->version);
 	}
+	kind->metadata = metadata;
+	kind->schema = schema;
 	kind->provider_name = provider;
 	kind->event_name = event;
 	kind->records = NULL;
@@ -136,14 +149,15 @@ static void forget_names(struct event_kind *kind)
 	kind->event_name = NULL;
 }
 
-static struct event_kind *refill_spare(struct kinds *kinds, const struct event_record *record)
+static struct event_kind *refill_spare(struct kinds *kinds, const struct event_record *record,
+				       uint64_t metadata)
 {
 	struct event_kind fresh = { 0 };
 
 	if (!kinds->spare) {
 		kinds->spare = calloc(1, sizeof *kinds->spare);
 	}
-	if (!kinds->spare || !describe(kinds, record, &fresh)) {
+	if (!kinds->spare || !describe(kinds, record, metadata, &fresh)) {
 		return NULL;
 	}
 	fresh.attribution = kinds->spare->attribution;
@@ -184,15 +198,15 @@ static void publish(struct kinds *kinds)
 	atomic_store_explicit(&kinds->shown_hits, kinds->hits, memory_order_relaxed);
 }
 
-static struct event_kind *add(struct kinds *kinds, const struct event_record *record, uint64_t hash,
-			      size_t at)
+static struct event_kind *add(struct kinds *kinds, const struct event_record *record,
+			      uint64_t metadata, uint64_t hash, size_t at)
 {
 	struct event_kind *kind;
 
 	atomic_fetch_add_explicit(&kinds->shown_misses, 1, memory_order_relaxed);
 	publish(kinds);
 	if (kinds->count >= kinds->most) {
-		return refill_spare(kinds, record);
+		return refill_spare(kinds, record, metadata);
 	}
 	if ((kinds->count + 1) * 2 > kinds->mask + 1) {
 		if (!grow(kinds)) {
@@ -204,7 +218,7 @@ static struct event_kind *add(struct kinds *kinds, const struct event_record *re
 		}
 	}
 	kind = calloc(1, sizeof *kind);
-	if (!kind || !describe(kinds, record, kind)) {
+	if (!kind || !describe(kinds, record, metadata, kind)) {
 		free(kind);
 		return NULL;
 	}
@@ -223,19 +237,22 @@ static void count_hit(struct kinds *kinds)
 
 static struct event_kind *find(struct kinds *kinds, const struct event_record *record, bool *added)
 {
-	uint64_t hash = hash_seeded(guid_hash(record->provider, kinds->seed) ^ kind_word(record),
-				    kinds->seed);
+	uint64_t metadata = record->extended ? tracelogging_hash(record, kinds->seed) : 0;
+	uint64_t hash =
+		hash_seeded(guid_hash(record->provider, kinds->seed) ^ kind_word(record) ^ metadata,
+			    kinds->seed);
 	size_t at = hash & kinds->mask;
 
 	for (; kinds->slots[at].kind; at = (at + 1) & kinds->mask) {
-		if (kinds->slots[at].hash == hash && kind_is(kinds->slots[at].kind, record)) {
+		if (kinds->slots[at].hash == hash &&
+		    kind_is(kinds->slots[at].kind, record, metadata)) {
 			*added = false;
 			count_hit(kinds);
 			return kinds->slots[at].kind;
 		}
 	}
 	*added = true;
-	return add(kinds, record, hash, at);
+	return add(kinds, record, metadata, hash, at);
 }
 
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)
@@ -269,9 +286,11 @@ struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct
 	if (kinds) {
 		kinds->slots = calloc(FIRST_SLOTS, sizeof *kinds->slots);
 		kinds->recent = calloc(GROUPS, sizeof *kinds->recent);
+		kinds->tracelogging = tracelogging_cache_new(NULL);
 	}
-	if (!kinds || !kinds->slots || !kinds->recent) {
+	if (!kinds || !kinds->slots || !kinds->recent || !kinds->tracelogging) {
 		if (kinds) {
+			tracelogging_cache_free(kinds->tracelogging);
 			free(kinds->slots);
 			free(kinds->recent);
 		}
@@ -312,6 +331,7 @@ void kinds_free(struct kinds *kinds)
 		return;
 	}
 	kinds_each(kinds, free_kind, NULL);
+	tracelogging_cache_free(kinds->tracelogging);
 	free(kinds->slots);
 	free(kinds->recent);
 	free(kinds);

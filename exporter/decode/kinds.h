@@ -35,11 +35,12 @@ struct event_kind {
 	uint8_t record_kind; /* enum record_kind of the first record; RECORD_TIMED and above are
 				never decoded */
 	uint8_t class;       /* enum kernel_class; KERNEL_NONE for others */
+	uint64_t metadata;   /* hash of a TraceLogging event's; 0 for others */
 	const struct schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
 				      owned */
-	const char *event_name;    /* label value: "DiskIo/Read", "DiskIo/99", or the id in decimal;
-				      owned */
+	const char *event_name; /* label value: "DiskIo/Read", "DiskIo/99", the name that the schema
+				   knows, or the id in decimal; owned */
 
 	/* Filled by the layers above when the kind is new; freed by them through kinds_each(). */
 	struct attribution *attribution;
@@ -51,8 +52,8 @@ struct event_kind {
 
 struct kinds; /* one consumer's */
 
-/* schemas: where provider names of the recording come from; NULL for none; borrowed until
- * kinds_free(). */
+/* schemas: where provider names and schemas of the recording come from, complete before the first
+ * kind is made; NULL for none; borrowed until kinds_free(). */
 struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct error *err);
 void kinds_free(struct kinds *kinds);
 

@@ -13,48 +13,132 @@
 #include "decode/sid.h"
 #include "decode/utf16.h"
 
-/* Bytes of one element; 0: varies. */
-static uint32_t element_size(unsigned type, unsigned wide)
+enum {
+	/*
+	 * Fields visited inside arrays of structures, in one walk. An honest payload has at most as
+	 * many as bytes, and a few that take none; a hostile schema could make it a thousand times
+	 * that.
+	 */
+	VISITS_MOST = 1 << 18,
+	NOT_WHOLE = UINT32_MAX,
+};
+
+static bool has_length(const struct field *field)
 {
-	switch (type) {
+	return field->type == FIELD_WSTRING || field->type == FIELD_ASTRING ||
+	       field->type == FIELD_BINARY;
+}
+
+static uint32_t unit_size(unsigned type)
+{
+	return type == FIELD_WSTRING ? 2 : 1;
+}
+
+/* Bytes of one element; 0: varies, or nothing. */
+static uint32_t element_size(const struct field *field, unsigned wide)
+{
+	switch (field->type) {
 	case FIELD_I8:
 	case FIELD_U8:
-	case FIELD_BINARY:
+	case FIELD_BOOL8:
+	case FIELD_ACHAR:
 		return 1;
 	case FIELD_I16:
 	case FIELD_U16:
+	case FIELD_BOOL16:
 	case FIELD_PORT:
-	case FIELD_WCHARS:
+	case FIELD_WCHAR:
 		return 2;
 	case FIELD_I32:
 	case FIELD_U32:
 	case FIELD_BOOL32:
+	case FIELD_FLOAT:
 	case FIELD_IP4:
 		return 4;
 	case FIELD_I64:
 	case FIELD_U64:
+	case FIELD_FILETIME:
+	case FIELD_DOUBLE:
 		return 8;
 	case FIELD_POINTER:
 	case FIELD_SIZE:
 		return wide ? 8 : 4;
 	case FIELD_IP6:
 	case FIELD_GUID:
+	case FIELD_SYSTEMTIME:
 		return 16;
+	case FIELD_WSTRING:
+	case FIELD_ASTRING:
+	case FIELD_BINARY:
+		return field->length_kind == FIELD_LENGTH_FIXED ?
+			       unit_size(field->type) * field->length :
+			       0;
 	default:
 		return 0;
 	}
 }
 
-static uint16_t fixed_size(const struct field *field, unsigned wide)
+/* A field that takes the same number of bytes in every payload. */
+static bool is_constant(const struct field *field)
 {
-	uint32_t size = element_size(field->type, wide);
-
-	if (field->count_kind == FIELD_COUNT_FIXED) {
-		size *= field->count;
-	} else if (field->count_kind != FIELD_SCALAR) {
-		size = 0;
+	if (field->count_kind != FIELD_SCALAR && field->count_kind != FIELD_COUNT_FIXED) {
+		return false;
 	}
-	return size < FIELD_OFFSET_VARIES ? (uint16_t)size : 0;
+	switch (field->type) {
+	case FIELD_STRUCT:
+		return field->count_kind == FIELD_SCALAR;
+	case FIELD_NULL:
+		return true;
+	case FIELD_WSTRING:
+	case FIELD_ASTRING:
+	case FIELD_BINARY:
+		return field->length_kind == FIELD_LENGTH_FIXED;
+	default:
+		return element_size(field, 0) != 0;
+	}
+}
+
+/* Bytes of a constant field; FIELD_OFFSET_VARIES: too many to be told. */
+static uint16_t constant_size(const struct field *field, unsigned wide)
+{
+	uint32_t size = element_size(field, wide);
+	uint32_t count = field->count_kind == FIELD_COUNT_FIXED ? field->count : 1;
+
+	if (size != 0 && count > FIELD_OFFSET_VARIES / size) {
+		return FIELD_OFFSET_VARIES;
+	}
+	return (uint16_t)(size * count);
+}
+
+/* Whether field number `index` is told by the integer in field number `teller`. */
+static bool can_tell(const struct field *fields, uint16_t teller, uint16_t index)
+{
+	if (teller >= index || !field_is_integer(&fields[teller])) {
+		return false;
+	}
+	for (uint16_t i = 0; i < teller; i++) {
+		/* One inside an array tells its own element's only. */
+		if (field_is_struct_array(&fields[i]) && teller <= i + fields[i].span &&
+		    index > i + fields[i].span) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void check_tellers(struct field *fields, uint16_t index)
+{
+	struct field *field = &fields[index];
+
+	if (field->count_kind == FIELD_COUNT_FIELD && !can_tell(fields, field->count, index)) {
+		field->count_kind = FIELD_SCALAR;
+	}
+	if (!has_length(field)) {
+		field->length_kind = FIELD_LENGTH_TYPE;
+	}
+	if (field->length_kind == FIELD_LENGTH_FIELD && !can_tell(fields, field->length, index)) {
+		field->length_kind = FIELD_LENGTH_TYPE;
+	}
 }
 
 uint16_t fields_place(struct field *fields, uint16_t count)
@@ -64,36 +148,64 @@ uint16_t fields_place(struct field *fields, uint16_t count)
 
 	for (uint16_t i = 0; i < count; i++) {
 		struct field *field = &fields[i];
+		bool constant;
 
-		if (field->count_kind == FIELD_COUNT_FIELD &&
-		    (field->count >= i || !field_is_integer(&fields[field->count]))) {
-			field->count_kind = FIELD_SCALAR;
-		}
+		check_tellers(fields, i);
+		constant = is_constant(field);
 		for (unsigned wide = 0; wide < 2; wide++) {
-			field->size[wide] = fixed_size(field, wide);
+			uint16_t size = constant ? constant_size(field, wide) : 0;
+
+			if (size == FIELD_OFFSET_VARIES) {
+				constant = false;
+				size = 0;
+			}
+			field->size[wide] = size;
 			field->offset[wide] = FIELD_OFFSET_VARIES;
 			if (first_variable == count && offset[wide] < FIELD_OFFSET_VARIES) {
 				field->offset[wide] = (uint16_t)offset[wide];
-				offset[wide] += field->size[wide];
+				offset[wide] += size;
 			}
 		}
 		if (first_variable == count &&
-		    (field->size[0] == 0 || field->offset[1] == FIELD_OFFSET_VARIES)) {
+		    (!constant || field->offset[1] == FIELD_OFFSET_VARIES)) {
 			first_variable = i;
 		}
 	}
 	return first_variable;
 }
 
-int schema_find_field(const struct schema *schema, const char *name)
+static int find_field(const struct field *fields, unsigned first, unsigned end, const char *name)
 {
-	for (unsigned i = 0; i < schema->field_count; i++) {
-		if (strcmp(schema->fields[i].name, name) == 0) {
-			return (int)i;
+	for (unsigned i = first; i < end; i += 1U + fields[i].span) {
+		const struct field *field = &fields[i];
+		size_t length;
+		int found;
+
+		if (field->type != FIELD_STRUCT) {
+			if (strcmp(field->name, name) == 0) {
+				return (int)i;
+			}
+			continue;
+		}
+		length = strlen(field->name);
+		if (field->count_kind != FIELD_SCALAR || strncmp(field->name, name, length) != 0 ||
+		    name[length] != '.') {
+			continue;
+		}
+		found = find_field(fields, i + 1, i + 1 + field->span, name + length + 1);
+		if (found >= 0) {
+			return found;
 		}
 	}
 	return -1;
 }
+
+int schema_find_field(const struct schema *schema, const char *name)
+{
+	return find_field(schema->fields, 0, schema->field_count, name);
+}
+
+/* ---- one field ---- */
 
 /* Bytes of the string at `at`, terminator included. What has no terminator runs to the end. */
 static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
@@ -109,11 +221,66 @@ static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
 	}
 }
 
+/* Bytes that a count in front of data takes; 0: this type has none. */
+static uint32_t prefix_size(unsigned type)
+{
+	switch (type) {
+	case FIELD_WCOUNTED:
+	case FIELD_ACOUNTED:
+	case FIELD_BINARY16:
+	case FIELD_WCOUNTED_BE:
+	case FIELD_ACOUNTED_BE:
+		return 2;
+	case FIELD_BINARY32:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Bytes of one element that tells its own end, `prefix` bytes of count included; NOT_WHOLE when it
+ * does not fit.
+ */
+static uint32_t own_size(unsigned type, const uint8_t *at, uint32_t left)
+{
+	uint32_t prefix = prefix_size(type);
+	uint32_t size;
+
+	if (type == FIELD_SID) {
+		size = (uint32_t)sid_size(at, left);
+		return size != 0 ? size : NOT_WHOLE;
+	}
+	if (prefix == 0) {
+		return left > 0 ? string_size(type, at, left) : NOT_WHOLE;
+	}
+	if (left < prefix) {
+		return NOT_WHOLE;
+	}
+	if (prefix == 4) {
+		size = load_u32(at);
+	} else if (type == FIELD_WCOUNTED_BE || type == FIELD_ACOUNTED_BE) {
+		size = (uint32_t)at[0] << 8 | at[1];
+	} else {
+		size = load_u16(at);
+	}
+	return size <= left - prefix ? prefix + size : NOT_WHOLE;
+}
+
+/* Nothing, or what there is of a field that does not fit. Returns 0: nothing to step over. */
+static uint32_t not_whole(const uint8_t *at, uint32_t left, struct field_slice *slice)
+{
+	if (left > 0) {
+		*slice = (struct field_slice){ .at = at, .size = left, .cut = true };
+	}
+	return 0;
+}
+
 /* A run of `count` elements of the same size. Returns the bytes to step over. */
 static uint32_t take_fixed(const uint8_t *at, uint32_t left, uint32_t size, uint32_t count,
 			   bool array, struct field_slice *slice)
 {
-	uint32_t fits = left / size;
+	uint32_t fits = size != 0 ? left / size : UINT32_MAX;
 
 	if (count <= fits) {
 		*slice = (struct field_slice){ .at = at, .size = count * size, .count = count };
@@ -125,21 +292,44 @@ static uint32_t take_fixed(const uint8_t *at, uint32_t left, uint32_t size, uint
 	return slice->size;
 }
 
-/* A run of `count` strings (UINT32_MAX: as many as there are). Returns the bytes to step over. */
-static uint32_t take_strings(unsigned type, const uint8_t *at, uint32_t left, uint32_t count,
-			     struct field_slice *slice)
+/*
+ * A run of `count` elements that tell their own ends (UINT32_MAX: as many as there are). Returns
+ * the bytes to step over.
+ */
+static uint32_t take_own(unsigned type, const uint8_t *at, uint32_t left, uint32_t count,
+			 struct field_slice *slice)
 {
 	struct field_slice taken = { .at = at };
 
 	while (taken.count < count && taken.size < left) {
-		taken.size += string_size(type, at + taken.size, left - taken.size);
+		uint32_t size = own_size(type, at + taken.size, left - taken.size);
+
+		if (size == NOT_WHOLE) {
+			taken.cut = true;
+			break;
+		}
+		taken.size += size;
 		taken.count++;
 	}
-	taken.cut = taken.count < count && count != UINT32_MAX;
-	if (!taken.cut || taken.count > 0) {
+	taken.cut |= taken.count < count && count != UINT32_MAX;
+	if (!taken.cut || taken.count > 0 || left > 0) {
 		*slice = taken;
 	}
 	return taken.size;
+}
+
+static uint32_t take_one_own(unsigned type, const uint8_t *at, uint32_t left,
+			     struct field_slice *slice)
+{
+	uint32_t size = own_size(type, at, left);
+	uint32_t prefix = prefix_size(type);
+
+	if (size == NOT_WHOLE) {
+		return left > prefix ? not_whole(at + prefix, left - prefix, slice) :
+				       not_whole(at, left, slice);
+	}
+	*slice = (struct field_slice){ .at = at + prefix, .size = size - prefix, .count = 1 };
+	return size;
 }
 
 static uint32_t take_kernel_sid(const uint8_t *at, uint32_t left, unsigned wide,
@@ -149,10 +339,9 @@ static uint32_t take_kernel_sid(const uint8_t *at, uint32_t left, unsigned wide,
 	uint32_t size = (uint32_t)kernel_sid_size(at, left, wide ? 8 : 4, &sid);
 
 	if (size == 0) {
-		if (left > 0) {
-			*slice = (struct field_slice){ .at = at, .size = left, .cut = true };
-		}
-	} else if (sid) {
+		return not_whole(at, left, slice);
+	}
+	if (sid) {
 		*slice = (struct field_slice){ .at = sid,
 					       .size = (uint32_t)(at + size - sid),
 					       .count = 1 };
@@ -162,87 +351,231 @@ static uint32_t take_kernel_sid(const uint8_t *at, uint32_t left, unsigned wide,
 	return size;
 }
 
-/*
- * Fills the slice of the field that starts at `at`. count: of a field with FIELD_COUNT_FIELD.
- * Returns the bytes to step over; whole fields only.
- */
-static uint32_t take(const struct field *field, const uint8_t *at, uint32_t left, unsigned wide,
-		     uint32_t count, struct field_slice *slice)
-{
-	uint32_t size = element_size(field->type, wide);
-	bool array = field->count_kind != FIELD_SCALAR;
+/* A walk over the fields of one payload. */
+struct walk {
+	const struct schema *schema;
+	const struct event_record *record;
+	struct field_slice *slices; /* by index of the field */
+	unsigned first;             /* slices before it are not set: fields of constant offset */
+	unsigned visits;            /* inside arrays of structures */
+};
 
-	*slice = (struct field_slice){ .at = NULL };
-	switch (field->count_kind) {
-	case FIELD_SCALAR:
-		count = 1;
-		break;
-	case FIELD_COUNT_FIXED:
-		count = field->count;
-		break;
-	case FIELD_COUNT_REST:
-		count = size != 0 ? left / size : UINT32_MAX;
-		break;
-	default:
-		break;
+/* What another field tells. */
+static uint32_t told(const struct walk *walk, unsigned teller)
+{
+	struct field_slice slice;
+	uint64_t number;
+
+	if (teller >= walk->first) {
+		slice = walk->slices[teller];
+	} else if (!field_locate(walk->schema, teller, walk->record, &slice)) {
+		return 0;
 	}
-	if (field->type == FIELD_KERNEL_SID) {
-		return take_kernel_sid(at, left, wide, slice);
-	}
-	if (size == 0) {
-		return take_strings(field->type, at, left, count, slice);
-	}
-	return take_fixed(at, left, size, count, array, slice);
+	number = field_u64(&walk->schema->fields[teller], &slice);
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX - 1;
 }
 
-static bool is_whole(const struct field_slice *slice)
+/* The number of elements, UINT32_MAX: as many as there are; the prefix is stepped over. */
+static bool take_count(const struct walk *walk, const struct field *field, const uint8_t **at,
+		       uint32_t *left, uint32_t *count)
 {
+	switch ((enum field_count_kind)field->count_kind) {
+	case FIELD_SCALAR:
+		*count = 1;
+		return true;
+	case FIELD_COUNT_FIXED:
+		*count = field->count;
+		return true;
+	case FIELD_COUNT_REST:
+		*count = UINT32_MAX;
+		return true;
+	case FIELD_COUNT_FIELD:
+		*count = told(walk, field->count);
+		return true;
+	case FIELD_COUNT_PREFIX:
+		break;
+	}
+	if (*left < 2) {
+		return false;
+	}
+	*count = load_u16(*at);
+	*at += 2;
+	*left -= 2;
+	return true;
+}
+
+/* Strings and binary that end where `length_kind` says, or as their type does. */
+static uint32_t take_with_length(const struct walk *walk, const struct field *field,
+				 const uint8_t *at, uint32_t left, uint32_t count,
+				 struct field_slice *slice)
+{
+	bool array = field->count_kind != FIELD_SCALAR;
+	uint32_t length;
+
+	switch ((enum field_length_kind)field->length_kind) {
+	case FIELD_LENGTH_FIELD:
+		length = told(walk, field->length);
+		if (length > left) {
+			length = left + 1; /* too much is too much; no overflow below */
+		}
+		length *= unit_size(field->type);
+		if (count == UINT32_MAX) {
+			count = length != 0 ? left / length : 0;
+		}
+		return take_fixed(at, left, length, count, array, slice);
+	case FIELD_LENGTH_TYPE:
+		if (field->type != FIELD_BINARY) {
+			return array ? take_own(field->type, at, left, count, slice) :
+				       take_one_own(field->type, at, left, slice);
+		}
+		break;
+	case FIELD_LENGTH_REST:
+	case FIELD_LENGTH_FIXED: /* those have a size */
+		break;
+	}
+	/* To the end of the payload, in one piece. */
+	*slice = (struct field_slice){ .at = at, .size = left, .count = 1 };
+	if (left == 0) {
+		*slice = (struct field_slice){ .at = NULL };
+	}
+	return left;
+}
+
+/*
+ * Fills the slice of the field that starts at *offset, which moves behind it. False when the
+ * payload does not hold all of it.
+ */
+static bool take(const struct walk *walk, const struct field *field, uint32_t *offset,
+		 struct field_slice *slice)
+{
+	const uint8_t *start = walk->record->payload + *offset;
+	const uint8_t *at = start;
+	uint32_t left = walk->record->payload_size - *offset;
+	unsigned wide = walk->record->pointer_size == 8;
+	uint32_t size = element_size(field, wide);
+	bool array = field->count_kind != FIELD_SCALAR;
+	uint32_t count;
+
+	*slice = (struct field_slice){ .at = NULL };
+	if (!take_count(walk, field, &at, &left, &count)) {
+		not_whole(at, left, slice);
+		return false;
+	}
+	if (size != 0) {
+		if (count == UINT32_MAX) {
+			count = left / size;
+		}
+		size = take_fixed(at, left, size, count, array, slice);
+	} else if (has_length(field) && field->length_kind != FIELD_LENGTH_FIXED) {
+		size = take_with_length(walk, field, at, left, count, slice);
+	} else if (field->type == FIELD_KERNEL_SID) {
+		size = take_kernel_sid(at, left, wide, slice);
+	} else if (field->type == FIELD_NULL || has_length(field)) {
+		*slice = (struct field_slice){ .at = at, .count = count != UINT32_MAX ? count : 0 };
+	} else if (array) {
+		size = take_own(field->type, at, left, count, slice);
+	} else {
+		size = take_one_own(field->type, at, left, slice);
+	}
+	*offset += (uint32_t)(at - start) + size;
 	return slice->at && !slice->cut;
 }
 
-/* The number of elements that another field tells; slices: of the fields from `first` on. */
-static uint32_t told_count(const struct schema *schema, const struct field *field, unsigned first,
-			   const struct event_record *record, const struct field_slice *slices)
-{
-	const struct field *counter = &schema->fields[field->count];
-	struct field_slice slice;
-	uint64_t count;
+/* ---- all fields ---- */
 
-	if (field->count_kind != FIELD_COUNT_FIELD) {
-		return 0;
+static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset);
+
+/* One element of an array of structures; false when it is not whole. */
+static bool walk_struct(struct walk *walk, unsigned index, uint32_t *offset)
+{
+	unsigned end = index + 1 + walk->schema->fields[index].span;
+
+	if (walk->visits > VISITS_MOST) {
+		return false;
 	}
-	if (field->count >= first) {
-		slice = slices[field->count - first];
-	} else if (!field_locate(schema, field->count, record, &slice)) {
-		return 0;
+	walk->visits += end - index;
+	return walk_fields(walk, index + 1, end, offset) == end;
+}
+
+static bool take_structs(struct walk *walk, unsigned index, uint32_t *offset)
+{
+	const struct field *field = &walk->schema->fields[index];
+	struct field_slice *slice = &walk->slices[index];
+	const uint8_t *start = walk->record->payload + *offset;
+	const uint8_t *at = start;
+	uint32_t left = walk->record->payload_size - *offset;
+	struct field_slice taken;
+	uint32_t count;
+
+	*slice = (struct field_slice){ .at = NULL };
+	if (!take_count(walk, field, &at, &left, &count)) {
+		not_whole(at, left, slice);
+		return false;
 	}
-	count = field_u64(counter, &slice);
-	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX - 1;
+	*offset += (uint32_t)(at - start);
+	taken = (struct field_slice){ .at = at };
+	while (taken.count < count && (taken.size < left || count != UINT32_MAX)) {
+		uint32_t next = *offset;
+
+		if (!walk_struct(walk, index, &next)) {
+			taken.cut = true;
+			break;
+		}
+		if (next == *offset) {
+			taken.count = count != UINT32_MAX ? count : 0; /* all of them are empty */
+			break;
+		}
+		taken.size += next - *offset;
+		taken.count++;
+		*offset = next;
+	}
+	if (!taken.cut || left > 0) {
+		*slice = taken;
+	}
+	return slice->at && !slice->cut;
 }
 
 /*
- * Finds fields first … last, the first of which starts at *offset; slices are theirs. Returns how
- * many are whole and leaves *offset behind the last of these.
+ * Finds fields first … end - 1, the first of which starts at *offset. Returns the index of the
+ * first that is not whole and leaves *offset behind the last that is.
  */
-static unsigned walk(const struct schema *schema, unsigned first, unsigned last,
-		     const struct event_record *record, struct field_slice *slices,
-		     uint32_t *offset)
+static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset)
 {
-	unsigned wide = record->pointer_size == 8;
+	unsigned i = first;
 
-	for (unsigned i = first; i <= last; i++) {
-		const struct field *field = &schema->fields[i];
-		struct field_slice *slice = &slices[i - first];
-		uint32_t count = told_count(schema, field, first, record, slices);
-		uint32_t size = take(field, record->payload + *offset,
-				     record->payload_size - *offset, wide, count, slice);
+	while (i < end) {
+		const struct field *field = &walk->schema->fields[i];
 
-		if (!is_whole(slice)) {
-			return i - first;
+		if (field->type != FIELD_STRUCT) {
+			if (!take(walk, field, offset, &walk->slices[i])) {
+				return i;
+			}
+			i++;
+		} else if (field->count_kind == FIELD_SCALAR) {
+			walk->slices[i] =
+				(struct field_slice){ .at = walk->record->payload + *offset,
+						      .count = 1 };
+			i++;
+		} else {
+			if (!take_structs(walk, i, offset)) {
+				return i;
+			}
+			i += 1U + field->span;
 		}
-		*offset += size;
 	}
-	return last - first + 1;
+	return i;
+}
+
+/* Whether a field stands in an array of structures, among those from `first` on. */
+static bool is_in_array(const struct schema *schema, unsigned first, unsigned index)
+{
+	for (unsigned i = first; i < index; i++) {
+		if (field_is_struct_array(&schema->fields[i]) &&
+		    index <= i + schema->fields[i].span) {
+			return true;
+		}
+	}
+	return false;
 }
 
 bool field_locate_by_walk(const struct schema *schema, unsigned index,
@@ -251,23 +584,26 @@ bool field_locate_by_walk(const struct schema *schema, unsigned index,
 	struct field_slice slices[SCHEMA_FIELDS_MOST];
 	unsigned wide = record->pointer_size == 8;
 	unsigned first = schema->first_variable < index ? schema->first_variable : index;
+	struct walk walk = { .schema = schema, .record = record, .slices = slices, .first = first };
 	uint32_t offset = schema->fields[first].offset[wide];
 
 	*slice = (struct field_slice){ .at = NULL };
-	if (offset > record->payload_size || index - first >= SCHEMA_FIELDS_MOST) {
+	if (offset > record->payload_size || schema->field_count > SCHEMA_FIELDS_MOST ||
+	    is_in_array(schema, first, index)) {
 		return false;
 	}
-	if (walk(schema, first, index, record, slices, &offset) >= index - first) {
-		*slice = slices[index - first];
+	if (walk_fields(&walk, first, index + 1, &offset) >= index) {
+		*slice = slices[index];
 	}
-	return is_whole(slice);
+	return slice->at && !slice->cut;
 }
 
 unsigned fields_walk(const struct schema *schema, unsigned last, const struct event_record *record,
 		     struct field_slice *slices, uint32_t *rest)
 {
+	struct walk walk = { .schema = schema, .record = record, .slices = slices };
 	uint32_t offset = 0;
-	unsigned whole = walk(schema, 0, last, record, slices, &offset);
+	unsigned whole = walk_fields(&walk, 0, last + 1, &offset);
 
 	for (unsigned i = whole + 1; i <= last; i++) {
 		slices[i] = (struct field_slice){ .at = NULL };
@@ -278,23 +614,49 @@ unsigned fields_walk(const struct schema *schema, unsigned last, const struct ev
 	return whole;
 }
 
+bool field_next_struct(const struct schema *schema, unsigned index,
+		       const struct event_record *record, struct field_slice *slices,
+		       uint32_t *offset)
+{
+	const struct field_slice *array = &slices[index];
+	struct walk walk = { .schema = schema, .record = record, .slices = slices };
+	uint32_t start, next;
+
+	if (!array->at || *offset >= array->size) {
+		return false;
+	}
+	start = (uint32_t)(array->at - record->payload);
+	next = start + *offset;
+	if (!walk_struct(&walk, index, &next) || next == start + *offset) {
+		return false;
+	}
+	*offset = next - start;
+	return true;
+}
+
 bool field_next_element(const struct field *field, const struct field_slice *array,
 			uint32_t *offset, struct field_slice *element)
 {
-	uint32_t size = array->size;
+	uint32_t size = array->size, prefix = 0;
 
 	if (!array->at || *offset >= size || (array->cut && array->count == 0)) {
 		return false;
 	}
-	if (field->count_kind == FIELD_SCALAR || field->type == FIELD_WCHARS ||
-	    field->type == FIELD_BINARY) {
+	if (field->count_kind == FIELD_SCALAR || field_is_text_of_chars(field)) {
 		size -= *offset;
-	} else if (element_size(field->type, 0) == 0) {
-		size = string_size(field->type, array->at + *offset, size - *offset);
+	} else if (element_size(field, 0) != 0 ||
+		   (has_length(field) && field->length_kind != FIELD_LENGTH_TYPE) ||
+		   field->type == FIELD_BINARY || field->type == FIELD_KERNEL_SID) {
+		size /= array->count; /* all of them have the same */
+	} else if (field->type != FIELD_STRUCT) {
+		prefix = prefix_size(field->type);
+		size = own_size(field->type, array->at + *offset, size - *offset);
 	} else {
-		size /= array->count;
+		return false;
 	}
-	*element = (struct field_slice){ .at = array->at + *offset, .size = size, .count = 1 };
+	*element = (struct field_slice){ .at = array->at + *offset + prefix,
+					 .size = size - prefix,
+					 .count = 1 };
 	*offset += size;
 	return true;
 }

@@ -18,12 +18,9 @@
 #include "base/text.h"
 #include "source/event_record.h"
 
-/*
- * What stands in the payload (etl-format.md sections 14 and 15). More kinds come with TraceLogging
- * and manifests.
- */
+/* What stands in the payload (etl-format.md sections 10, 12, 14 and 15). */
 enum field_type {
-	FIELD_I8, /* integers first, signed ones even: field_is_integer(), field_is_signed() */
+	FIELD_I8, /* integers first, the signed ones even: field_is_integer(), field_is_signed() */
 	FIELD_U8,
 	FIELD_I16,
 	FIELD_U16,
@@ -31,62 +28,118 @@ enum field_type {
 	FIELD_U32,
 	FIELD_I64,
 	FIELD_U64,
+	FIELD_BOOL8,
+	FIELD_BOOL16,
 	FIELD_BOOL32,
-	FIELD_POINTER, /* 4 or 8 bytes, of the record */
-	FIELD_SIZE,    /* likewise */
-	FIELD_PORT,    /* u16, big-endian */
-	FIELD_IP4,     /* 4 bytes in order */
-	FIELD_IP6,     /* 16 bytes in order */
+	FIELD_POINTER,  /* 4 or 8 bytes, of the record */
+	FIELD_SIZE,     /* likewise */
+	FIELD_FILETIME, /* u64: 100 ns since 1601-01-01 UTC */
+	FIELD_PORT,     /* u16, big-endian; the last of the integers */
+	FIELD_FLOAT,
+	FIELD_DOUBLE,
+	FIELD_IP4, /* 4 bytes in order */
+	FIELD_IP6, /* 16 bytes in order */
 	FIELD_GUID,
-	FIELD_WSTRING,	  /* UTF-16LE to a NUL or the end of the payload */
-	FIELD_ASTRING,	  /* bytes to a NUL or the end of the payload, Latin-1 unless it is UTF-8 */
-	FIELD_WCHARS,	  /* count UTF-16 units, text to the first NUL */
-	FIELD_BINARY,	  /* count bytes */
+	FIELD_SYSTEMTIME, /* 8 u16: a calendar's date and time */
+	FIELD_WCHAR,      /* a UTF-16 unit; an array of them is one text */
+	FIELD_ACHAR,      /* a byte of text; likewise */
+	FIELD_WSTRING,    /* UTF-16LE; see enum field_length_kind */
+	FIELD_ASTRING,    /* bytes, Latin-1 unless they are UTF-8; likewise */
+	FIELD_BINARY,     /* likewise */
+	FIELD_WCOUNTED,   /* UTF-16LE; u16 in front: bytes, as in the next three */
+	FIELD_ACOUNTED,
+	FIELD_BINARY16,
+	FIELD_WCOUNTED_BE, /* the count is big-endian */
+	FIELD_ACOUNTED_BE,
+	FIELD_BINARY32, /* u32 in front: bytes */
+	FIELD_SID,
 	/* "WBEM SID" of the Process class, section 14. Its slice is the SID alone; size 0: none. */
 	FIELD_KERNEL_SID,
+	FIELD_NULL,   /* nothing at all */
+	FIELD_STRUCT, /* the next `span` fields are in it */
 };
 
 enum field_count_kind {
 	FIELD_SCALAR,
-	FIELD_COUNT_FIXED, /* count elements */
-	FIELD_COUNT_REST,  /* as many as the payload holds */
-	FIELD_COUNT_FIELD, /* as many as the integer in field number `count` says */
+	FIELD_COUNT_FIXED,  /* count elements */
+	FIELD_COUNT_REST,   /* as many as the payload holds */
+	FIELD_COUNT_FIELD,  /* as many as the integer in field number `count` says */
+	FIELD_COUNT_PREFIX, /* as many as the u16 in front of them says */
+};
+
+/* Where a FIELD_WSTRING, FIELD_ASTRING or FIELD_BINARY ends. Lengths are in units of its type. */
+enum field_length_kind {
+	FIELD_LENGTH_TYPE,  /* strings at a NUL or the end of the payload, binary at that end */
+	FIELD_LENGTH_FIXED, /* after `length` units; text ends at the first NUL */
+	FIELD_LENGTH_FIELD, /* likewise, with the integer in field number `length` */
+	FIELD_LENGTH_REST,  /* at the end of the payload; text ends at the first NUL */
+};
+
+/* What binary data is, where its length does not tell. */
+enum field_form {
+	FIELD_FORM_PLAIN,
+	FIELD_FORM_IP6,      /* an IPv6 address when it has 16 bytes */
+	FIELD_FORM_SOCKADDR, /* SOCKADDR_IN or SOCKADDR_IN6 */
 };
 
 enum {
 	FIELD_OFFSET_VARIES = UINT16_MAX,
 	SCHEMA_FIELDS_MOST = 1024, /* etl-format.md section 18 */
+	SCHEMA_DEPTH_MOST = 16,    /* structures in structures; likewise */
 };
 
-/* Origins fill in the first four members; fields_place() the others. */
+/* Origins fill in the first eight members; fields_place() the others. */
 struct field {
-	const char *name;
-	uint8_t type;	    /* enum field_type */
-	uint8_t count_kind; /* enum field_count_kind */
-	uint16_t count;	    /* elements; FIELD_COUNT_FIELD: index of an earlier integer field */
+	const char *name;    /* its own, without that of the structure it is in */
+	uint8_t type;        /* enum field_type */
+	uint8_t count_kind;  /* enum field_count_kind */
+	uint8_t length_kind; /* enum field_length_kind */
+	uint8_t form;        /* enum field_form */
+	uint16_t count;      /* elements; FIELD_COUNT_FIELD: index of an earlier integer field */
+	uint16_t length;     /* units; FIELD_LENGTH_FIELD: index likewise */
+	uint16_t span;       /* FIELD_STRUCT: fields in it, those in structures in it included */
 	/* Each for pointer size 4 and 8. */
 	uint16_t offset[2]; /* in the payload; FIELD_OFFSET_VARIES behind a variable field */
-	uint16_t size[2];   /* of the whole field; 0: varies */
+	uint16_t size[2];   /* of the whole field; 0: varies, or nothing */
 };
 
+/* Where a schema comes from. */
+enum schema_origin {
+	SCHEMA_KERNEL,
+	SCHEMA_TRACELOGGING,
+	SCHEMA_MANIFEST,
+	SCHEMA_EVENT_INFO,
+};
+
+/*
+ * Fields stand in payload order, a structure in front of its members. A single structure adds
+ * nothing to the payload, so that its members are located like any field. The members of an array
+ * of structures are there once for each element: field_next_struct().
+ */
 struct schema {
-	const char *event; /* layout name, as `event` in dumps: "Process_V4_TypeGroup1" */
+	const char *event;  /* as `event` in dumps: "Process_V4_TypeGroup1", "Work/Start" */
+	const char *symbol; /* another name by which a manifest knows the event; NULL: none */
 	const struct field *fields;
 	uint16_t field_count;
 	uint16_t first_variable; /* first field whose own length varies; field_count: none */
+	uint8_t origin;          /* enum schema_origin */
 };
 
 /*
  * Works out sizes and offsets. Returns schema.first_variable. A field whose count stands in no
- * earlier integer field is taken for a single value, so that a schema from outside cannot lead
- * anywhere else.
+ * integer field before it is taken for a single value, one whose length does for one that ends as
+ * its type does, so that a schema from outside cannot lead anywhere else. Spans must be right.
  */
 uint16_t fields_place(struct field *fields, uint16_t count);
 
-/* Index of the field with this name (exact case), -1 when there is none. */
+/*
+ * Index of the field with this name (exact case), of a member as "structure.member"; -1 when there
+ * is none. Structures have no value of their own and members of arrays one for each element: both
+ * are not found.
+ */
 int schema_find_field(const struct schema *schema, const char *name);
 
-/* One scalar integer (of any width, bool, pointer, port). */
+/* One scalar integer (of any width, bool, pointer, FILETIME, port). */
 static inline bool field_is_integer(const struct field *field)
 {
 	return field->count_kind == FIELD_SCALAR && field->type <= FIELD_PORT;
@@ -97,12 +150,23 @@ static inline bool field_is_signed(const struct field *field)
 	return field->type < FIELD_U64 && (field->type & 1) == 0;
 }
 
+/* Characters in a row are one text, not a list. */
+static inline bool field_is_text_of_chars(const struct field *field)
+{
+	return field->type == FIELD_WCHAR || field->type == FIELD_ACHAR;
+}
+
+static inline bool field_is_struct_array(const struct field *field)
+{
+	return field->type == FIELD_STRUCT && field->count_kind != FIELD_SCALAR;
+}
+
 /* Where a field's bytes are in one payload. */
 struct field_slice {
 	const uint8_t *at; /* into the payload; NULL: absent, the payload ended before it */
-	uint32_t size;	   /* bytes, the terminator included where there is one */
-	uint32_t count;	   /* elements; 1 for scalars and strings */
-	bool cut;	   /* the payload ended inside: what there is, of arrays whole elements */
+	uint32_t size;     /* bytes: a terminator is in them, a count in front is not */
+	uint32_t count;    /* elements; 1 for scalars and strings */
+	bool cut;          /* the payload ended inside: what there is, of arrays whole elements */
 };
 
 /* field_locate() without constant offset, or of a field that is not whole. */
@@ -134,12 +198,22 @@ static inline bool field_locate(const struct schema *schema, unsigned index,
 }
 
 /*
- * Finds all fields 0 … last in one walk; slices has room for last + 1. Returns the number of whole
- * fields; the rest is absent (at NULL) or, the first of them, cut. *rest, if not NULL, is the
- * number of payload bytes after field `last`.
+ * Finds all fields 0 … last in one walk; slices has room for schema->field_count. Returns the index
+ * of the first field that is not whole (above last: none); from there on all are absent (at NULL)
+ * but that one, which may be cut. *rest, if not NULL, is the number of payload bytes after field
+ * `last`. The slices of members of arrays of structures hold nothing of use.
  */
 unsigned fields_walk(const struct schema *schema, unsigned last, const struct event_record *record,
 		     struct field_slice *slices, uint32_t *rest);
+
+/*
+ * The elements of an array of structures one by one, after fields_walk(): start with *offset = 0;
+ * false behind the last. The slices of the members are then those of this element, so inner arrays
+ * can be gone through in turn; slices[index] stays.
+ */
+bool field_next_struct(const struct schema *schema, unsigned index,
+		       const struct event_record *record, struct field_slice *slices,
+		       uint32_t *offset);
 
 /*
  * The integer of a located scalar integer field: sign-extended when signed (cast to int64_t), 0 or
@@ -166,14 +240,23 @@ static inline uint64_t field_u64(const struct field *field, const struct field_s
 		if (field->type == FIELD_PORT) {
 			return (uint16_t)(value << 8 | value >> 8);
 		}
+		if (field->type == FIELD_BOOL16) {
+			return value != 0;
+		}
 		return is_signed ? (uint64_t)(int64_t)(int16_t)value : value;
 	}
 	case 1:
+		if (field->type == FIELD_BOOL8) {
+			return *slice->at != 0;
+		}
 		return is_signed ? (uint64_t)(int64_t)(int8_t)*slice->at : *slice->at;
 	default:
 		return 0;
 	}
 }
+
+/* Of a located FIELD_FLOAT or FIELD_DOUBLE; 0 when it is cut. */
+double field_double(const struct field *field, const struct field_slice *slice);
 
 /*
  * The elements of a located array one by one: start with *offset = 0; false behind the last. Each
@@ -183,9 +266,11 @@ bool field_next_element(const struct field *field, const struct field_slice *arr
 			uint32_t *offset, struct field_slice *element);
 
 /*
- * Adds the value as text: decimal for integers, dotted or colon form for addresses, UTF-8 for
- * strings (unpaired surrogates U+FFFD), S-1-… for SIDs (nothing when there is none), lower-case
- * hexadecimal for binary. Arrays as a comma-separated list.
+ * Adds the value as text: decimal for numbers, dotted or colon form for addresses ("10.0.0.1:80",
+ * "[::1]:80" for those of sockets, without a port of 0), UTF-8 for strings (unpaired surrogates
+ * U+FFFD), S-1-… for SIDs (nothing when there is none), "2021-09-09T14:59:35.799" for a
+ * SYSTEMTIME, lower-case hexadecimal for binary. Arrays as a comma-separated list, of structures
+ * nothing.
  */
 void field_text(const struct field *field, const struct field_slice *slice, struct text *out);
 

@@ -9,9 +9,9 @@
 
 #include "base/json.h"
 #include "decode/event_info.h"
+#include "decode/event_schema.h"
 #include "decode/event_source.h"
 #include "decode/kernel_class.h"
-#include "decode/schema.h"
 
 static void member_u64(struct json *json, const char *key, uint64_t value)
 {
@@ -104,33 +104,53 @@ static void add_header(struct json *json, const struct event_record *record,
 
 /* ---- fields of a layout ---- */
 
-static bool is_number(const struct field *field)
-{
-	return field->type <= FIELD_PORT;
-}
+/* A payload, its schema and where its fields are. */
+struct decoded {
+	const struct schema *schema;
+	const struct event_record *record;
+	struct field_slice slices[SCHEMA_FIELDS_MOST];
+	struct text scratch;
+};
 
 static void add_number(struct json *json, const struct field *field,
 		       const struct field_slice *slice)
 {
-	if (field->type == FIELD_BOOL32) {
+	switch (field->type) {
+	case FIELD_BOOL8:
+	case FIELD_BOOL16:
+	case FIELD_BOOL32:
 		json_bool(json, field_u64(field, slice) != 0);
-	} else if (field_is_signed(field)) {
-		json_i64(json, (int64_t)field_u64(field, slice));
-	} else {
-		json_u64(json, field_u64(field, slice));
+		break;
+	case FIELD_FLOAT:
+	case FIELD_DOUBLE:
+		json_double(json, field_double(field, slice));
+		break;
+	default:
+		if (field_is_signed(field)) {
+			json_i64(json, (int64_t)field_u64(field, slice));
+		} else {
+			json_u64(json, field_u64(field, slice));
+		}
+		break;
 	}
 }
 
 static void add_one(struct json *json, const struct field *field, const struct field_slice *slice,
 		    struct text *scratch)
 {
-	if (is_number(field)) {
+	struct field plain = *field;
+
+	if (field->type <= FIELD_DOUBLE) {
 		add_number(json, field, slice);
-	} else if (field->type == FIELD_KERNEL_SID && slice->size == 0) {
+	} else if (field->type == FIELD_NULL ||
+		   (field->type == FIELD_KERNEL_SID && slice->size == 0)) {
 		json_null(json);
 	} else {
+		if (field->form == FIELD_FORM_SOCKADDR) {
+			plain.form = FIELD_FORM_PLAIN; /* binary is binary in dumps */
+		}
 		text_clear(scratch);
-		field_text(field, slice, scratch);
+		field_text(&plain, slice, scratch);
 		json_text(json, scratch->data ? scratch->data : "", scratch->size);
 	}
 }
@@ -142,8 +162,7 @@ static void add_value(struct json *json, const struct field *field, const struct
 	struct field_slice element;
 	uint32_t offset = 0;
 
-	if (field->count_kind == FIELD_SCALAR || field->type == FIELD_WCHARS ||
-	    field->type == FIELD_BINARY) {
+	if (field->count_kind == FIELD_SCALAR || field_is_text_of_chars(field)) {
 		add_one(json, field, slice, scratch);
 		return;
 	}
@@ -155,32 +174,84 @@ static void add_value(struct json *json, const struct field *field, const struct
 	json_array_end(json);
 }
 
+static void add_members(struct json *json, struct decoded *decoded, unsigned first, unsigned end);
+
+static void add_struct(struct json *json, struct decoded *decoded, unsigned index)
+{
+	const struct field *field = &decoded->schema->fields[index];
+	unsigned end = index + 1 + field->span;
+	uint32_t offset = 0;
+
+	if (field->count_kind == FIELD_SCALAR) {
+		json_object_begin(json);
+		add_members(json, decoded, index + 1, end);
+		json_object_end(json);
+		return;
+	}
+	json_array_begin(json);
+	while (field_next_struct(decoded->schema, index, decoded->record, decoded->slices,
+				 &offset)) {
+		json_object_begin(json);
+		add_members(json, decoded, index + 1, end);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void add_members(struct json *json, struct decoded *decoded, unsigned first, unsigned end)
+{
+	for (unsigned i = first; i < end; i += 1U + decoded->schema->fields[i].span) {
+		const struct field *field = &decoded->schema->fields[i];
+
+		json_key(json, field->name);
+		if (field->type == FIELD_STRUCT) {
+			add_struct(json, decoded, i);
+		} else {
+			add_value(json, field, &decoded->slices[i], &decoded->scratch);
+		}
+	}
+}
+
+/* The end of the top-level fields that are whole; `whole` is the first field that is not. */
+static unsigned end_of_whole(const struct schema *schema, unsigned whole)
+{
+	unsigned end = 0;
+
+	while (end < schema->field_count && end + schema->fields[end].span < whole) {
+		end += 1U + schema->fields[end].span;
+	}
+	return end;
+}
+
 static void add_fields(struct json *json, const struct schema *schema,
 		       const struct event_record *record)
 {
-	struct field_slice slices[SCHEMA_FIELDS_MOST];
-	struct text scratch = { 0 };
+	struct decoded decoded;
 	uint32_t rest = record->payload_size;
-	unsigned count = schema->field_count, whole = 0;
+	unsigned count = schema->field_count, whole = 0, end;
 
+	decoded.schema = schema;
+	decoded.record = record;
+	decoded.scratch = (struct text){ 0 };
 	if (count > 0) {
-		whole = fields_walk(schema, count - 1, record, slices, &rest);
+		whole = fields_walk(schema, count - 1, record, decoded.slices, &rest);
 	}
+	end = end_of_whole(schema, whole);
 	json_key(json, "fields");
 	json_object_begin(json);
-	for (unsigned i = 0; i < whole; i++) {
-		json_key(json, schema->fields[i].name);
-		add_value(json, &schema->fields[i], &slices[i], &scratch);
-	}
+	add_members(json, &decoded, 0, end);
 	if (rest > 0) {
 		member_u64(json, "_rest", rest);
 	}
-	if (whole < count && slices[whole].cut) {
+	/* The payload ended inside a field, a structure among them. */
+	if (end < count &&
+	    (decoded.slices[end].cut || decoded.slices[whole].cut ||
+	     (end < whole && decoded.slices[end].at < record->payload + record->payload_size))) {
 		json_key(json, "_truncated");
 		json_bool(json, true);
 	}
 	json_object_end(json);
-	text_free(&scratch);
+	text_free(&decoded.scratch);
 }
 
 /* ---- records that describe others ---- */
@@ -271,9 +342,25 @@ static void add_manifest_chunk(struct json *json, const struct manifest_chunk *c
 	json_object_end(json);
 }
 
-/* Adds decoded_by, event and fields; false when nothing here can decode the payload. */
-static bool add_decoded(struct json *json, const struct event_record *record)
+/* As `decoded_by` in dumps. */
+static const char *origin_name(const struct schema *schema)
 {
+	static const char *const names[] = {
+		[SCHEMA_KERNEL] = "kernel",
+		[SCHEMA_TRACELOGGING] = "tracelogging",
+		[SCHEMA_MANIFEST] = "manifest",
+		[SCHEMA_EVENT_INFO] = "eventinfo",
+	};
+
+	return names[schema->origin];
+}
+
+/* Adds decoded_by, event and fields; false when nothing here can decode the payload. */
+static bool add_decoded(struct json *json, const struct event_record *record,
+			const struct trace_schemas *schemas,
+			struct tracelogging_cache *tracelogging)
+{
+	const struct schema *schema;
 	struct manifest_chunk chunk;
 	struct event_info info;
 	struct event_map map;
@@ -293,18 +380,14 @@ static bool add_decoded(struct json *json, const struct event_record *record)
 		add_manifest_chunk(json, &chunk);
 		return true;
 	}
-	if (record->classic) {
-		const struct schema *schema =
-			kernel_schema(record->provider, record->opcode, record->version);
-
-		if (schema) {
-			member_string(json, "decoded_by", "kernel");
-			member_string(json, "event", schema->event);
-			add_fields(json, schema, record);
-			return true;
-		}
+	schema = event_schema(schemas, tracelogging, record);
+	if (!schema) {
+		return false;
 	}
-	return false;
+	member_string(json, "decoded_by", origin_name(schema));
+	member_string(json, "event", schema->event);
+	add_fields(json, schema, record);
+	return true;
 }
 
 static void add_extended(struct json *json, const struct event_record *record)
@@ -327,7 +410,7 @@ static void add_extended(struct json *json, const struct event_record *record)
 }
 
 void event_json_add(struct text *out, const struct event_record *record,
-		    const struct trace_schemas *schemas)
+		    const struct trace_schemas *schemas, struct tracelogging_cache *tracelogging)
 {
 	struct json json;
 	bool decoded;
@@ -335,7 +418,7 @@ void event_json_add(struct text *out, const struct event_record *record,
 	json_init(&json, out, true);
 	json_object_begin(&json);
 	add_header(&json, record, schemas);
-	decoded = add_decoded(&json, record);
+	decoded = add_decoded(&json, record, schemas, tracelogging);
 	add_extended(&json, record);
 	if (!decoded && record->payload_size > 0) {
 		struct text hex = { 0 };

@@ -8,10 +8,11 @@
 
 #include "base/text.h"
 #include "decode/trace_schemas.h"
+#include "decode/tracelogging.h"
 #include "source/event_record.h"
 
 /* Adds the line, newline included. schemas: of the whole recording. */
 void event_json_add(struct text *out, const struct event_record *record,
-		    const struct trace_schemas *schemas);
+		    const struct trace_schemas *schemas, struct tracelogging_cache *tracelogging);
 
 #endif

@@ -24,6 +24,7 @@ enum {
 struct dump {
 	struct etl_file *file;
 	struct trace_schemas *schemas;
+	struct tracelogging_cache *tracelogging;
 	struct etl_problems problems;
 	uint64_t per_kind; /* 0: all */
 	struct map shown;  /* hash of a kind -> events shown of it */
@@ -80,7 +81,10 @@ static void show(void *context, const struct event_record *record)
 	if (!is_wanted(dump, record)) {
 		return;
 	}
-	event_json_add(&dump->out, record, dump->schemas);
+	if (tracelogging_cache_full(dump->tracelogging)) {
+		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
+	}
+	event_json_add(&dump->out, record, dump->schemas, dump->tracelogging);
 	if (dump->out.size >= OUTPUT_SIZE || dump->out.failed) {
 		flush(dump);
 	}
@@ -124,7 +128,8 @@ static int dump_recording(const char *path, uint64_t per_kind, uint8_t pointer_s
 	atomic_init(&dump.stopping, false);
 	dump.file = etl_file_open(path, pointer_size, &err);
 	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
-	if (dump.schemas && pass(&dump, look, &dump.problems, &err)) {
+	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
+	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);
 		if (pass(&dump, show, NULL, &err)) {
 			flush(&dump);
@@ -140,6 +145,7 @@ static int dump_recording(const char *path, uint64_t per_kind, uint8_t pointer_s
 	text_free(&dump.out);
 	map_done(&dump.shown);
 	etl_problems_done(&dump.problems);
+	tracelogging_cache_free(dump.tracelogging);
 	trace_schemas_free(dump.schemas);
 	etl_file_close(dump.file);
 	return status;

@@ -22,7 +22,7 @@ python3 - "$ETWTOOL" "$SOURCE_DIR/../shared/traces" <<'END' || fail "events diff
 import glob, json, os, subprocess, sys
 
 tool, folder = sys.argv[1:3]
-later = {"manifest", "eventinfo", "tracelogging"}  # schemas that the program cannot decode by yet
+later = {"manifest", "eventinfo"}  # schemas that the program cannot decode by yet
 bad = same = 0
 
 def lines(text):

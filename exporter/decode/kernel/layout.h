@@ -41,12 +41,17 @@ struct kernel_table {
 	const struct kernel_table *more; /* further layouts of a large class; NULL: none */
 };
 
-/* Fields: NAME("Field") of one value, ARRAY of several. */
+/* Fields: NAME("Field") of one value, ARRAY of several, LONG of a length. */
 #define FIELD(field_name, field_type) { .name = (field_name), .type = (field_type) }
 #define ARRAY(field_name, field_type, kind, number)                                                \
 	{                                                                                          \
 		.name = (field_name), .type = (field_type), .count_kind = (kind),                  \
 		.count = (number),                                                                 \
+	}
+#define LONG(field_name, field_type, units)                                                        \
+	{                                                                                          \
+		.name = (field_name), .type = (field_type), .length_kind = FIELD_LENGTH_FIXED,     \
+		.length = (units),                                                                 \
 	}
 #define I8(name)             FIELD(name, FIELD_I8)
 #define U8(name)             FIELD(name, FIELD_U8)
@@ -66,8 +71,8 @@ struct kernel_table {
 #define WSTRING(name)        FIELD(name, FIELD_WSTRING)
 #define ASTRING(name)        FIELD(name, FIELD_ASTRING)
 #define KERNEL_SID(name)     FIELD(name, FIELD_KERNEL_SID)
-#define WCHARS(name, units)  ARRAY(name, FIELD_WCHARS, FIELD_COUNT_FIXED, units)
-#define BINARY(name, bytes)  ARRAY(name, FIELD_BINARY, FIELD_COUNT_FIXED, bytes)
+#define WCHARS(name, units)  LONG(name, FIELD_WSTRING, units)
+#define BINARY(name, bytes)  LONG(name, FIELD_BINARY, bytes)
 #define FIXED(name, type, n) ARRAY(name, type, FIELD_COUNT_FIXED, n)
 #define REST(name, type)     ARRAY(name, type, FIELD_COUNT_REST, 0)
 /* by: index of the field that holds the count, from 0. */

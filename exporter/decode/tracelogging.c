@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metadata of TraceLogging events into schemas.
+ */
+#include "decode/tracelogging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "decode/schema_build.h"
+
+enum {
+	SCHEMAS_MOST = 1 << 14,
+	BYTES_MOST = 64 << 20,
+};
+
+/* TlgIn_t and TlgOut_t of TraceLoggingProvider.h. */
+enum {
+	IN_TYPE_MASK = 0x1f,
+	IN_ARRAY_MASK = 0x60,
+	IN_ARRAY_FIXED = 0x20,
+	IN_ARRAY_COUNTED = 0x40,
+	CHAINED = 0x80, /* another byte follows */
+
+	IN_STRUCT = 24,
+
+	OUT_STRING = 2,
+	OUT_BOOLEAN = 3,
+	OUT_PORT = 7,
+	OUT_IP4 = 8,
+	OUT_IP6 = 9,
+	OUT_SOCKADDR = 10,
+	OUT_XML = 11,
+	OUT_JSON = 12,
+	OUT_FILETIME = 16,
+	OUT_SIGNED = 17,
+	OUT_UNSIGNED = 18,
+	OUT_UTF8 = 35,
+};
+
+struct entry {
+	struct schema schema;
+	struct built_fields fields; /* owned */
+	char *event;                /* owned; NULL: the metadata makes no sense */
+	uint8_t *metadata;          /* owned */
+	uint32_t size;
+	uint32_t next; /* index + 1 of the next entry with the same hash; 0: none */
+};
+
+struct tracelogging_cache {
+	struct entry **entries; /* owned, as are they */
+	size_t count, capacity;
+	size_t bytes;       /* of memory, about */
+	struct map by_hash; /* hash of metadata -> index + 1 of the latest entry */
+	uint64_t seed;      /* whoever writes events does not know which ones collide */
+};
+
+bool tracelogging_metadata(const struct event_record *record, struct extended_item *metadata)
+{
+	return record->extended && !record->classic && record->kind == RECORD_EVENT &&
+	       record_find_extended(record, EXTENDED_TRACELOGGING, metadata);
+}
+
+uint64_t tracelogging_hash(const struct event_record *record, uint64_t seed)
+{
+	struct extended_item metadata;
+
+	if (!tracelogging_metadata(record, &metadata)) {
+		return 0;
+	}
+	return text_hash((const char *)metadata.data, metadata.size, seed) | 1;
+}
+
+/* ---- types ---- */
+
+static enum field_type type_of_in(unsigned in_type)
+{
+	static const uint8_t types[] = {
+		FIELD_NULL,     FIELD_WSTRING, FIELD_ASTRING,  FIELD_I8,         FIELD_U8,
+		FIELD_I16,      FIELD_U16,     FIELD_I32,      FIELD_U32,        FIELD_I64,
+		FIELD_U64,      FIELD_FLOAT,   FIELD_DOUBLE,   FIELD_BOOL32,     FIELD_BINARY16,
+		FIELD_GUID,     FIELD_POINTER, FIELD_FILETIME, FIELD_SYSTEMTIME, FIELD_SID,
+		FIELD_U32,      FIELD_U64,     FIELD_WCOUNTED, FIELD_ACOUNTED,   FIELD_STRUCT,
+		FIELD_BINARY16,
+	};
+
+	return in_type < sizeof types ? (enum field_type)types[in_type] : FIELD_NULL;
+}
+
+static bool is_known_in(unsigned in_type)
+{
+	return in_type <= 25;
+}
+
+/* What an out-type makes of the type of the bytes; mostly nothing. */
+static void apply_out(struct field *field, unsigned out)
+{
+	static const struct {
+		uint8_t out, from, to;
+	} changes[] = {
+		{ OUT_STRING, FIELD_I8, FIELD_ACHAR },
+		{ OUT_STRING, FIELD_U8, FIELD_ACHAR },
+		{ OUT_STRING, FIELD_I16, FIELD_WCHAR },
+		{ OUT_STRING, FIELD_U16, FIELD_WCHAR },
+		{ OUT_UTF8, FIELD_I8, FIELD_ACHAR },
+		{ OUT_UTF8, FIELD_U8, FIELD_ACHAR },
+		{ OUT_JSON, FIELD_I8, FIELD_ACHAR },
+		{ OUT_JSON, FIELD_U8, FIELD_ACHAR },
+		{ OUT_JSON, FIELD_U16, FIELD_WCHAR },
+		{ OUT_XML, FIELD_U16, FIELD_WCHAR },
+		{ OUT_XML, FIELD_I8, FIELD_ACHAR },
+		{ OUT_XML, FIELD_U8, FIELD_ACHAR },
+		{ OUT_BOOLEAN, FIELD_I8, FIELD_BOOL8 },
+		{ OUT_BOOLEAN, FIELD_U8, FIELD_BOOL8 },
+		{ OUT_BOOLEAN, FIELD_I16, FIELD_BOOL16 },
+		{ OUT_BOOLEAN, FIELD_U16, FIELD_BOOL16 },
+		{ OUT_BOOLEAN, FIELD_I32, FIELD_BOOL32 },
+		{ OUT_BOOLEAN, FIELD_U32, FIELD_BOOL32 },
+		{ OUT_PORT, FIELD_I16, FIELD_PORT },
+		{ OUT_PORT, FIELD_U16, FIELD_PORT },
+		{ OUT_IP4, FIELD_I32, FIELD_IP4 },
+		{ OUT_IP4, FIELD_U32, FIELD_IP4 },
+		{ OUT_FILETIME, FIELD_I64, FIELD_FILETIME },
+		{ OUT_FILETIME, FIELD_U64, FIELD_FILETIME },
+		{ OUT_SIGNED, FIELD_U8, FIELD_I8 },
+		{ OUT_SIGNED, FIELD_U16, FIELD_I16 },
+		{ OUT_SIGNED, FIELD_U32, FIELD_I32 },
+		{ OUT_SIGNED, FIELD_U64, FIELD_I64 },
+		{ OUT_UNSIGNED, FIELD_I8, FIELD_U8 },
+		{ OUT_UNSIGNED, FIELD_I16, FIELD_U16 },
+		{ OUT_UNSIGNED, FIELD_I32, FIELD_U32 },
+		{ OUT_UNSIGNED, FIELD_I64, FIELD_U64 },
+	};
+
+	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+		if (changes[i].out == out && changes[i].from == field->type) {
+			field->type = changes[i].to;
+			return;
+		}
+	}
+	if (field->type == FIELD_BINARY16) {
+		field->form = out == OUT_IP6      ? FIELD_FORM_IP6 :
+			      out == OUT_SOCKADDR ? FIELD_FORM_SOCKADDR :
+						    FIELD_FORM_PLAIN;
+	}
+}
+
+/* ---- metadata ---- */
+
+/* A string and its NUL; NULL, and overrun, when there is no NUL. */
+static const char *take_string(struct cursor *c, size_t *size)
+{
+	size_t left = cursor_left(c);
+	const uint8_t *at = c->at;
+	const uint8_t *nul = left > 0 ? memchr(at, 0, left) : NULL;
+
+	if (!nul) {
+		cursor_skip(c, left + 1);
+		return NULL;
+	}
+	*size = (size_t)(nul - at);
+	cursor_skip(c, *size + 1);
+	return (const char *)at;
+}
+
+/* Bytes of which each but the last says that another follows. */
+static void skip_chain(struct cursor *c)
+{
+	while ((cursor_u8(c) & CHAINED) != 0) {
+	}
+}
+
+/* Adds the fields up to `most`; members of structures do not count. */
+static void add_fields(struct cursor *c, struct schema_builder *builder, unsigned most)
+{
+	for (unsigned i = 0; i < most && cursor_left(c) > 0; i++) {
+		struct field field = { .count_kind = FIELD_SCALAR };
+		size_t name_size = 0;
+		const char *name = take_string(c, &name_size);
+		unsigned in = cursor_u8(c), out = 0;
+		bool known = is_known_in(in & IN_TYPE_MASK);
+
+		if ((in & CHAINED) != 0) {
+			out = cursor_u8(c);
+			if ((out & CHAINED) != 0) {
+				skip_chain(c);
+			}
+		}
+		out &= (unsigned)CHAINED - 1;
+		switch (in & IN_ARRAY_MASK) {
+		case 0:
+			break;
+		case IN_ARRAY_FIXED:
+			field.count_kind = FIELD_COUNT_FIXED;
+			field.count = cursor_u16(c);
+			break;
+		case IN_ARRAY_COUNTED:
+			field.count_kind = FIELD_COUNT_PREFIX;
+			break;
+		default:
+			known = false; /* encoded in a way of its own */
+			break;
+		}
+		if (c->overrun || !known) {
+			schema_build_stop(builder);
+			return;
+		}
+		field.type = (uint8_t)type_of_in(in & IN_TYPE_MASK);
+		if (field.type != FIELD_STRUCT) {
+			apply_out(&field, out);
+		}
+		if (schema_build_add(builder, &field, name, name_size) < 0) {
+			return;
+		}
+		if (field.type == FIELD_STRUCT) {
+			add_fields(c, builder, out);
+			schema_build_close(builder);
+		}
+		if (builder->stopped || builder->failed) {
+			return;
+		}
+	}
+}
+
+/* False without memory. Metadata that makes no sense gives an entry without event. */
+static bool read_metadata(struct entry *entry)
+{
+	struct cursor c = cursor_over(entry->metadata, entry->size);
+	size_t total = cursor_u16(&c), name_size = 0;
+	struct schema_builder builder = { .count = 0 };
+	struct text event = { 0 };
+	const char *name;
+
+	if (c.overrun) {
+		return true;
+	}
+	if (total < entry->size) {
+		c.end = entry->metadata + (total > 2 ? total : 2);
+	}
+	skip_chain(&c);
+	name = take_string(&c, &name_size);
+	if (!name) {
+		return true;
+	}
+	add_fields(&c, &builder, SCHEMA_FIELDS_MOST + 1);
+	text_add_utf8_clean(&event, name, name_size);
+	text_add_char(&event, '\0');
+	if (!schema_build_finish(&builder, &entry->fields) || event.failed) {
+		text_free(&event);
+		return false;
+	}
+	entry->event = event.data;
+	entry->schema = (struct schema){ .event = entry->event,
+					 .fields = entry->fields.fields,
+					 .field_count = entry->fields.count,
+					 .first_variable = entry->fields.first_variable,
+					 .origin = SCHEMA_TRACELOGGING };
+	return true;
+}
+
+/* ---- the cache ---- */
+
+static void free_entry(struct entry *entry)
+{
+	if (entry) {
+		free(entry->fields.fields);
+		free(entry->event);
+		free(entry->metadata);
+		free(entry);
+	}
+}
+
+static struct entry *new_entry(const struct extended_item *metadata)
+{
+	struct entry *entry = calloc(1, sizeof *entry);
+
+	if (!entry) {
+		return NULL;
+	}
+	entry->size = metadata->size;
+	entry->metadata = malloc(metadata->size > 0 ? metadata->size : 1);
+	if (!entry->metadata) {
+		free_entry(entry);
+		return NULL;
+	}
+	memcpy(entry->metadata, metadata->data, metadata->size);
+	if (!read_metadata(entry)) {
+		free_entry(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+static bool make_room(struct tracelogging_cache *cache)
+{
+	size_t capacity = cache->capacity ? 2 * cache->capacity : 64;
+	struct entry **entries;
+
+	if (cache->count < cache->capacity) {
+		return true;
+	}
+	entries = realloc(cache->entries, capacity * sizeof(struct entry *));
+	if (!entries) {
+		return false;
+	}
+	cache->entries = entries;
+	cache->capacity = capacity;
+	return true;
+}
+
+static const struct schema *schema_of(const struct entry *entry)
+{
+	return entry->event ? &entry->schema : NULL;
+}
+
+struct tracelogging_cache *tracelogging_cache_new(struct error *err)
+{
+	struct tracelogging_cache *cache = calloc(1, sizeof *cache);
+
+	if (!cache) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the schemas of events");
+		return NULL;
+	}
+	cache->seed = hash_seed();
+	return cache;
+}
+
+void tracelogging_cache_clear(struct tracelogging_cache *cache)
+{
+	for (size_t i = 0; i < cache->count; i++) {
+		free_entry(cache->entries[i]);
+	}
+	map_done(&cache->by_hash);
+	cache->count = 0;
+	cache->bytes = 0;
+}
+
+void tracelogging_cache_free(struct tracelogging_cache *cache)
+{
+	if (cache) {
+		tracelogging_cache_clear(cache);
+		free(cache->entries);
+		free(cache);
+	}
+}
+
+bool tracelogging_cache_full(const struct tracelogging_cache *cache)
+{
+	return cache->count >= SCHEMAS_MOST || cache->bytes >= BYTES_MOST;
+}
+
+const struct schema *tracelogging_schema(struct tracelogging_cache *cache,
+					 const struct extended_item *metadata)
+{
+	uint64_t hash = text_hash((const char *)metadata->data, metadata->size, cache->seed);
+	const uint64_t *known = map_find(&cache->by_hash, hash);
+	struct entry *entry;
+	uint64_t *first;
+
+	for (uint64_t at = known ? *known : 0; at != 0; at = entry->next) {
+		entry = cache->entries[at - 1];
+		if (entry->size == metadata->size &&
+		    memcmp(entry->metadata, metadata->data, metadata->size) == 0) {
+			return schema_of(entry);
+		}
+	}
+	if (tracelogging_cache_full(cache) || !make_room(cache)) {
+		return NULL;
+	}
+	entry = new_entry(metadata);
+	first = entry ? map_put(&cache->by_hash, hash, NULL) : NULL;
+	if (!first) {
+		free_entry(entry);
+		return NULL;
+	}
+	entry->next = (uint32_t)*first;
+	cache->entries[cache->count++] = entry;
+	*first = cache->count;
+	cache->bytes += sizeof *entry + metadata->size + entry->fields.bytes;
+	return schema_of(entry);
+}
