@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/files.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "base/text.h"
 
 enum { FILES_MAX = 1024 };
@@ -90,27 +90,34 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
+/* What is being expanded, for add_match(). */
+struct expansion {
+	struct file_list *list;
+	const char *path; /* folder and pattern */
+	size_t folder;    /* bytes of it */
+	struct error *err;
+};
+
+static bool add_match(void *context, const char *name)
+{
+	const struct expansion *e = context;
+
+	return name[0] == '.' || !matches(e->path + e->folder, name) ||
+	       add_path(e->list, e->path, e->folder, name, e->err);
+}
+
 static bool expand(struct file_list *list, const char *path, size_t folder, struct error *err)
 {
+	struct expansion expansion = { .list = list, .path = path, .folder = folder, .err = err };
 	char *directory = folder > 0 ? text_duplicate(path, folder) : text_duplicate(".", 1);
 	size_t first = list->count;
-	bool good = true;
-	struct dirent *entry;
-	DIR *opened;
+	bool good;
 
 	if (!directory) {
 		return error_set(err, ERROR_NO_MEMORY,
 				 "no memory for the names of collector files");
 	}
-	opened = opendir(directory);
-	while (good && opened && (entry = readdir(opened)) != NULL) {
-		if (entry->d_name[0] != '.' && matches(path + folder, entry->d_name)) {
-			good = add_path(list, path, folder, entry->d_name, err);
-		}
-	}
-	if (opened) {
-		closedir(opened);
-	}
+	good = os_folder_list(directory, add_match, &expansion);
 	free(directory);
 	if (list->count > first) {
 		qsort(list->paths + first, list->count - first, sizeof *list->paths, compare_paths);

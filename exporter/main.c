@@ -6,13 +6,12 @@
  * Exit status: 0 done, 1 could not run, 2 bad usage or configuration.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "config/config.h"
 #include "health.h"
 #include "http.h"
@@ -159,27 +158,13 @@ static bool start_server(struct app *app, struct error *err)
 	return true;
 }
 
-/*
- * Serves until a signal says stop. The signals are blocked before any thread starts, so that only
- * this sigwait() takes them.
- */
+/* Serves until somebody says stop. */
 static bool serve(struct app *app, struct error *err)
 {
-	sigset_t stop_signals;
-	int signal_number = 0;
-
-	sigemptyset(&stop_signals);
-	sigaddset(&stop_signals, SIGINT);
-	sigaddset(&stop_signals, SIGTERM);
-	sigaddset(&stop_signals, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &stop_signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	if (!start_server(app, err) || !replay_start(app->replay, err)) {
+	if (!os_stop_catch(err) || !start_server(app, err) || !replay_start(app->replay, err)) {
 		return false;
 	}
-	while (sigwait(&stop_signals, &signal_number) != 0) {
-	}
-	log_info("Stopping", log_u64("signal", (uint64_t)signal_number));
+	log_info("Stopping", log_text("reason", os_stop_wait()));
 	replay_stop(app->replay);
 	replay_join(app->replay);
 	return true;
@@ -220,6 +205,10 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 	enum exit_status status = EXIT_DONE;
 
+	if (!os_program_start(&argc, &argv, &err)) {
+		fprintf(stderr, "etw_exporter: %s\n", err.text);
+		return EXIT_COULD_NOT_RUN;
+	}
 	if (!options_parse(&app.options, argc, argv, &err)) {
 		fprintf(stderr, "etw_exporter: %s\n", err.text);
 		status = EXIT_BAD_USAGE;

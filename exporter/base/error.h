@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #if defined(__MINGW32__)
-#define PRINTF_LIKE(format_index, first) \
-	__attribute__((format(__MINGW_PRINTF_FORMAT, format_index, first)))
+/* Its printf, not that of Microsoft's library, which knows no %zu. */
+#define PRINTF_LIKE(format_index, first) __attribute__((format(gnu_printf, format_index, first)))
 #else
 #define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
 #endif

@@ -2,15 +2,14 @@
 /*
  * The program's log: one line on standard error per call.
  *
- * A line is put together in memory and written with one write(2), so lines of several threads, or
- * of several programs on one pipe, stay whole.
+ * A line is put together in memory and written with one call, so lines of several threads, or of
+ * several programs on one pipe, stay whole.
  */
 #include "base/log.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/os.h"
@@ -35,10 +34,10 @@ static void format_time(char out[TIMESTAMP_SIZE], uint64_t unix_ns)
 {
 	time_t seconds = (time_t)(unix_ns / 1000000000);
 	unsigned ms = (unsigned)(unix_ns / 1000000 % 1000);
-	struct tm utc = { 0 };
+	struct tm utc;
 	size_t size;
 
-	gmtime_r(&seconds, &utc);
+	os_utc(seconds, &utc);
 	size = strftime(out, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%S", &utc);
 	out[size++] = '.';
 	out[size++] = (char)('0' + ms / 100);
@@ -160,23 +159,6 @@ static void add_json(struct text *line, const char *timestamp, enum log_level le
 	json_object_end(&json);
 }
 
-/* A log that cannot be written has nowhere to say so. */
-static void write_all(const char *bytes, size_t size)
-{
-	while (size > 0) {
-		ssize_t written = write(STDERR_FILENO, bytes, size);
-
-		if (written < 0 && errno == EINTR) {
-			continue;
-		}
-		if (written <= 0) {
-			return;
-		}
-		bytes += written;
-		size -= (size_t)written;
-	}
-}
-
 void log_configure(enum log_level level, enum log_format format)
 {
 	lowest_level = level;
@@ -229,9 +211,9 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	}
 	text_add_char(&line, '\n');
 	if (line.failed) {
-		write_all(no_memory, sizeof no_memory - 1);
+		os_stderr_write(no_memory, sizeof no_memory - 1);
 	} else {
-		write_all(line.data, line.size);
+		os_stderr_write(line.data, line.size);
 	}
 	text_free(&line);
 	errno = saved_errno;

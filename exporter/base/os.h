@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What differs between operating systems: threads, clocks, files, facts about our own process.
+ * What differs between operating systems: threads, clocks, files, being stopped, facts about our
+ * own process. os_posix.c serves Linux, os_win32.c Windows. Atomics are C11's, everywhere.
  *
- * os_posix.c serves Linux (os_win32.c comes with live sessions). Atomics are C11's, everywhere.
+ * Text is UTF-8 on both: arguments, paths, names of files.
  */
 #ifndef BASE_OS_H
 #define BASE_OS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 
 #include "base/error.h"
 
+#ifdef _WIN32
+struct os_thread {
+	void *handle;
+};
+struct os_mutex {
+	void *lock; /* SRWLOCK */
+};
+struct os_condition {
+	void *variable; /* CONDITION_VARIABLE */
+};
+struct os_once {
+	void *state; /* INIT_ONCE */
+};
+#define OS_ONCE_INIT NULL
+#else
 struct os_thread {
 	pthread_t handle;
 };
@@ -23,6 +42,27 @@ struct os_mutex {
 struct os_condition {
 	pthread_cond_t handle; /* measured against the monotonic clock */
 };
+struct os_once {
+	pthread_once_t state;
+};
+#define OS_ONCE_INIT PTHREAD_ONCE_INIT
+#endif
+
+/*
+ * The first thing a program's main() does: its arguments become UTF-8, and what it writes to
+ * standard output and error arrives byte by byte. The arguments live as long as the program.
+ */
+bool os_program_start(int *argc, char ***argv, struct error *err);
+
+/*
+ * From here on, what asks the program to end no longer ends it but is kept for os_stop_wait():
+ * SIGINT, SIGTERM and SIGHUP; on Windows, Ctrl-C, Ctrl-Break and the closing of the console,
+ * log-off and shutdown, which leave a few seconds. Nor does a connection end it whose other side
+ * has gone. Main thread, once, before any other thread starts.
+ */
+bool os_stop_catch(struct error *err);
+/* Waits until the program is asked to end; returns what asked ("SIGTERM"). Main thread. */
+const char *os_stop_wait(void);
 
 /* The thread starts with signals blocked (but for those of faults): they are the main thread's. */
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
@@ -43,6 +83,9 @@ void os_condition_done(struct os_condition *condition);
 bool os_condition_wait(struct os_condition *condition, struct os_mutex *mutex, uint64_t timeout_ns);
 void os_condition_wake_all(struct os_condition *condition);
 
+/* Runs it if no call with this once, static and { OS_ONCE_INIT }, did; returns when it has run. */
+void os_once(struct os_once *once, void (*run)(void));
+
 uint64_t os_monotonic_ns(void);
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
 /*
@@ -51,6 +94,7 @@ uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
  */
 uint64_t os_thread_cpu_ns_of(const struct os_thread *thread);
 uint64_t os_unix_time_ns(void);
+void os_utc(time_t unix_seconds, struct tm *utc);
 
 /* Facts for the process_* metrics; a value that the system does not tell is UINT64_MAX. */
 struct os_process_stats {
@@ -66,6 +110,21 @@ void os_process_stats(struct os_process_stats *stats);
 
 /* Gives memory that was freed back to the system, where the C library keeps it. Slow: after large work. */
 void os_release_memory(void);
+
+/*
+ * Writes to standard error, unbuffered and with one call as far as the system lets us. Errors have
+ * nowhere to go. Any thread.
+ */
+void os_stderr_write(const char *bytes, size_t size);
+
+/* The system's sentence for an error number of its own (errno; on Windows GetLastError()). */
+void os_error_text(int number, char *text, size_t text_size);
+
+/*
+ * Calls each with the name of each entry of a folder, in no order, until it returns false. A folder
+ * that cannot be read has none. Returns what each returned last, else true.
+ */
+bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context);
 
 /*
  * A file that is read by position, into the caller's memory. Its size is that at opening; what is

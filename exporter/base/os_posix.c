@@ -57,6 +57,55 @@ static uint64_t clock_ns(clockid_t clock)
 	return clock_gettime(clock, &now) == 0 ? timespec_ns(&now) : 0;
 }
 
+bool os_program_start(int *argc, char ***argv, struct error *err)
+{
+	(void)argc;
+	(void)argv;
+	(void)err;
+	return true;
+}
+
+static const struct {
+	int number;
+	const char *name;
+} stop_signals[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
+
+static void stop_signal_set(sigset_t *set)
+{
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof stop_signals / sizeof stop_signals[0]; i++) {
+		sigaddset(set, stop_signals[i].number);
+	}
+}
+
+/* Blocked before any thread starts, they are taken by the sigwait() of os_stop_wait() alone. */
+bool os_stop_catch(struct error *err)
+{
+	sigset_t signals;
+
+	(void)err;
+	stop_signal_set(&signals);
+	must_succeed(pthread_sigmask(SIG_BLOCK, &signals, NULL));
+	signal(SIGPIPE, SIG_IGN);
+	return true;
+}
+
+const char *os_stop_wait(void)
+{
+	sigset_t signals;
+	int number = 0;
+
+	stop_signal_set(&signals);
+	while (sigwait(&signals, &number) != 0) {
+	}
+	for (size_t i = 0; i < sizeof stop_signals / sizeof stop_signals[0]; i++) {
+		if (stop_signals[i].number == number) {
+			return stop_signals[i].name;
+		}
+	}
+	return "signal";
+}
+
 static void *thread_main(void *argument)
 {
 	struct thread_start *argument_start = argument;
@@ -160,6 +209,11 @@ void os_condition_wake_all(struct os_condition *condition)
 	must_succeed(pthread_cond_broadcast(&condition->handle));
 }
 
+void os_once(struct os_once *once, void (*run)(void))
+{
+	must_succeed(pthread_once(&once->state, run));
+}
+
 uint64_t os_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
@@ -184,6 +238,12 @@ uint64_t os_thread_cpu_ns_of(const struct os_thread *thread)
 uint64_t os_unix_time_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);
+}
+
+void os_utc(time_t unix_seconds, struct tm *utc)
+{
+	*utc = (struct tm){ 0 };
+	gmtime_r(&unix_seconds, utc);
 }
 
 /* Reads a small file of /proc as a string; false when it is not there. */
@@ -269,14 +329,14 @@ void os_release_memory(void)
 
 void os_process_stats(struct os_process_stats *stats)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static struct os_once once = { OS_ONCE_INIT };
 	long page_size = sysconf(_SC_PAGESIZE);
 	uint64_t virtual_pages, resident_pages;
 	struct rlimit limit;
 	char statm[256];
 
 	/* Once: it is taken from the clock, and whoever sees it move believes in a restart. */
-	must_succeed(pthread_once(&once, read_start_time_once));
+	os_once(&once, read_start_time_once);
 	*stats = (struct os_process_stats){
 		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
 		.resident_bytes = UINT64_MAX,
@@ -294,6 +354,45 @@ void os_process_stats(struct os_process_stats *stats)
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
 		stats->max_fds = limit.rlim_cur;
 	}
+}
+
+void os_stderr_write(const char *bytes, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = write(STDERR_FILENO, bytes, size);
+
+		if (written < 0 && errno == EINTR) {
+			continue;
+		}
+		if (written <= 0) {
+			return;
+		}
+		bytes += written;
+		size -= (size_t)written;
+	}
+}
+
+void os_error_text(int number, char *text, size_t text_size)
+{
+	if (strerror_r(number, text, text_size) != 0) {
+		snprintf(text, text_size, "error %d", number);
+	}
+}
+
+bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
+{
+	DIR *folder = opendir(path);
+	const struct dirent *entry;
+	bool more = true;
+
+	if (!folder) {
+		return true;
+	}
+	while (more && (entry = readdir(folder))) {
+		more = each(context, entry->d_name);
+	}
+	closedir(folder);
+	return more;
 }
 
 struct os_file *os_file_open(const char *path, struct error *err)

@@ -6,9 +6,9 @@
  */
 #include "decode/kernel_class.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/kernel/layout.h"
@@ -63,7 +63,7 @@ static const struct kernel_table meta_data = {
 	.class = KERNEL_META_DATA,
 };
 
-static pthread_once_t placed = PTHREAD_ONCE_INIT;
+static struct os_once placed = { OS_ONCE_INIT };
 
 static void place_layouts(void)
 {
@@ -169,7 +169,7 @@ const char *kernel_class_at(unsigned index, struct guid *guid)
 const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, unsigned index,
 				      uint8_t *version)
 {
-	pthread_once(&placed, place_layouts);
+	os_once(&placed, place_layouts);
 	for (const struct kernel_table *table = find_class(guid); table; table = table->more) {
 		for (unsigned i = 0; i < table->layout_count; i++) {
 			const struct kernel_layout *layout = &table->layouts[i];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "tool/tool.h"
 #include "version.h"
 
@@ -34,8 +35,14 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : NULL;
+	struct error err = { 0 };
+	const char *name;
 
+	if (!os_program_start(&argc, &argv, &err)) {
+		fprintf(stderr, "etwtool: %s\n", err.text);
+		return TOOL_FAILED;
+	}
+	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
 		fputs(usage, stderr);
 		return TOOL_BAD_USAGE;
