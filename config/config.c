@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "config/files.h"
+#include "config/sessions.h"
 #include "config/yaml.h"
 
 enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, PORT_MOST = 65535 };
@@ -362,11 +363,9 @@ static bool refuse_later(struct reader *reader, const struct yaml_node *node, st
 			  node->key->text);
 }
 
-/* Absent and empty mean the same: the session that the collectors need. */
 static bool read_sessions(struct reader *reader, const struct yaml_node *node, struct error *err)
 {
-	return yaml_is_map(reader->tree, node, "sessions", err) &&
-	       (node->size == 0 || refuse_later(reader, node, err));
+	return sessions_read(reader->tree, node, reader->config, err);
 }
 
 static bool read_all(struct reader *reader, struct error *err)
@@ -435,6 +434,9 @@ struct config *config_default(struct error *err)
 		goto fail;
 	}
 	config->listen_address_count = 1;
+	if (!sessions_default(config, err)) {
+		goto fail;
+	}
 	return config;
 
 fail:
@@ -476,6 +478,7 @@ void config_free(struct config *config)
 	for (size_t i = 0; i < config->dropped_event_count; i++) {
 		free(config->dropped_events[i].event);
 	}
+	sessions_free(config);
 	free(config->switches);
 	free(config->dropped_events);
 	free_strings(config->collector_files, config->collector_file_count);

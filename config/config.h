@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/provider_spec.h"
 
 struct config_switch {
 	char *collector;
@@ -41,6 +42,29 @@ struct config_limits {
 	uint64_t strings_bytes;
 };
 
+/* Which kind of session, "Sessions" in config/README.md. */
+enum config_logger {
+	LOGGER_AUTO,    /* private, where Windows has it */
+	LOGGER_PRIVATE, /* a system logger of our own: kernel events and providers */
+	LOGGER_NT_KERNEL,
+	LOGGER_USER, /* providers only */
+};
+
+/* Zero where Windows or the number of processors decides. */
+struct config_session {
+	char *name;
+	enum config_logger logger;
+	bool takeover; /* of the NT Kernel Logger, when another program owns it */
+	uint64_t buffer_size_bytes;
+	uint32_t buffers_min;
+	uint32_t buffers_max;
+	uint64_t flush_ms;
+	bool rundown; /* of file names */
+	struct provider_spec *providers;
+	size_t provider_count;
+	unsigned line, column;
+};
+
 struct config {
 	char *path; /* "" for the built-in defaults; in front of errors */
 	struct config_switch *switches;
@@ -55,6 +79,12 @@ struct config {
 	size_t dropped_event_count;
 	struct config_limits limits;
 	bool lower_case_processes;
+	/*
+	 * Live sessions. The first of them that is no user session, at index 0, takes what the
+	 * collectors need; config_default() and config_load() see to it that there is one.
+	 */
+	struct config_session *sessions;
+	size_t session_count;
 	enum log_level log_level;
 	enum log_format log_format;
 	char **listen_addresses;

@@ -80,6 +80,10 @@ bool yaml_number(const struct yaml_tree *tree, const struct yaml_node *node, con
 bool yaml_size(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
 	       uint64_t least, uint64_t most, uint64_t *value, struct error *err);
 
+/* A number with ms, s, m or h behind it, in milliseconds. */
+bool yaml_duration(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
+		   uint64_t least_ms, uint64_t most_ms, uint64_t *ms, struct error *err);
+
 /* on, off, true, false. */
 bool yaml_switch(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
 		 bool *value, struct error *err);

@@ -312,7 +312,6 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		  "1:18: collector_files: expected a list, found text" },
 		{ "schemas: [a.man]\n", "1:1: 'schemas' is not supported yet" },
 		{ "path_groups: []\n", "1:1: 'path_groups' is not supported yet" },
-		{ "sessions: { a: {} }\n", "1:1: 'sessions' is not supported yet" },
 		{ "sessions: [a]\n", "1:11: sessions: expected a map, found a list" },
 		{ "filters: { process: {} }\n",
 		  "1:12: unknown key 'process'; did you mean 'processes'?" },
@@ -373,6 +372,189 @@ static void a_missing_file_is_named(void **state)
 	config_free(NULL);
 }
 
+static void without_sessions_there_is_a_private_one(void **state)
+{
+	struct config *config = load_good("sessions: {}\n");
+
+	(void)state;
+	assert_int_equal(config->session_count, 1);
+	assert_string_equal(config->sessions[0].name, "etw_exporter");
+	assert_int_equal(config->sessions[0].logger, LOGGER_AUTO);
+	assert_int_equal(config->sessions[0].buffer_size_bytes, 262144);
+	assert_int_equal(config->sessions[0].buffers_min, 0);
+	assert_int_equal(config->sessions[0].buffers_max, 0);
+	assert_int_equal(config->sessions[0].flush_ms, 1000);
+	assert_true(config->sessions[0].rundown);
+	assert_int_equal(config->sessions[0].provider_count, 0);
+	config_free(config);
+}
+
+static void every_key_of_a_session_is_read(void **state)
+{
+	struct config *config =
+		load_good("sessions:\n"
+			  "  noise:\n"
+			  "    logger: user\n"
+			  "    flush: 3s\n"
+			  "    providers:\n"
+			  "      - Some-Provider:4:1,2:0x10:0x20\n"
+			  "      - provider: '{2f07e2ee-15db-40f1-90ef-9d7ba282188a}'\n"
+			  "        level: 3\n"
+			  "        any: 0x8\n"
+			  "        all: 0x4\n"
+			  "        ids: { exclude: [7] }\n"
+			  "        process_ids: [4, 8]\n"
+			  "        executables: [a.exe, b.exe]\n"
+			  "        properties: [sid, stack]\n"
+			  "        capture_state: { at_start: 2, at_stop: 4, every: 5m }\n"
+			  "  NT kernel logger:\n"
+			  "    logger: nt_kernel_logger\n"
+			  "    on_conflict: takeover\n"
+			  "    buffers: { size: 64KiB, min: 8, max: 9 }\n"
+			  "    rundown: off\n");
+	const struct config_session *kernel = &config->sessions[0];
+	const struct config_session *user = &config->sessions[1];
+	const struct provider_spec *provider = user->providers;
+
+	(void)state;
+	assert_int_equal(config->session_count, 2);
+	assert_string_equal(kernel->name, "NT kernel logger"); /* at index 0 wherever it stands */
+	assert_int_equal(kernel->logger, LOGGER_NT_KERNEL);
+	assert_true(kernel->takeover);
+	assert_int_equal(kernel->buffer_size_bytes, 65536);
+	assert_int_equal(kernel->buffers_min, 8);
+	assert_int_equal(kernel->buffers_max, 9);
+	assert_false(kernel->rundown);
+	assert_int_equal(kernel->line, 16);
+	assert_string_equal(user->name, "noise");
+	assert_int_equal(user->logger, LOGGER_USER);
+	assert_false(user->takeover);
+	assert_int_equal(user->flush_ms, 3000);
+	assert_int_equal(user->provider_count, 2);
+	assert_string_equal(provider->name, "Some-Provider");
+	assert_int_equal(provider->level, 4);
+	assert_int_equal(provider->id_count, 2);
+	assert_int_equal(provider->ids[1], 2);
+	assert_false(provider->ids_out);
+	assert_int_equal(provider->any, 0x10);
+	assert_int_equal(provider->all, 0x20);
+	provider++;
+	assert_null(provider->name);
+	assert_int_equal(provider->guid.bytes[0], 0xee);
+	assert_int_equal(provider->level, 3);
+	assert_int_equal(provider->any, 8);
+	assert_int_equal(provider->all, 4);
+	assert_int_equal(provider->id_count, 1);
+	assert_true(provider->ids_out);
+	assert_int_equal(provider->process_id_count, 2);
+	assert_int_equal(provider->process_ids[1], 8);
+	assert_string_equal(provider->executables, "a.exe;b.exe");
+	assert_int_equal(provider->properties, PROVIDER_SID | PROVIDER_STACK);
+	assert_int_equal(provider->capture_at_start, 2);
+	assert_int_equal(provider->capture_at_stop, 4);
+	assert_int_equal(provider->capture_every_ms, 300000);
+	config_free(config);
+}
+
+static void user_sessions_stand_beside_the_default_one(void **state)
+{
+	struct config *config = load_good("sessions: { b: { logger: user, providers: [P] } }\n");
+
+	(void)state;
+	assert_int_equal(config->session_count, 2);
+	assert_string_equal(config->sessions[0].name, "etw_exporter");
+	assert_string_equal(config->sessions[1].name, "b");
+	config_free(config);
+}
+
+static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *sentence;
+	} cases[] = {
+		{ "sessions: { '': {} }\n", "1:13: sessions: a session needs a name" },
+		{ "sessions: { a: { logger: user } }\n",
+		  "1:13: session 'a' has no provider: it would never see an event" },
+		{ "sessions: { a: { logger: mine } }\n",
+		  "1:26: unknown logger 'mine'; known: auto, private, nt_kernel_logger, user" },
+		{ "sessions: { a: { logger: nt_kernel_logger } }\n",
+		  "1:26: a session is called 'NT Kernel Logger' just when its logger is "
+		  "nt_kernel_logger" },
+		{ "sessions: { nt kernel logger: {} }\n",
+		  "1:13: a session is called 'NT Kernel Logger' just when its logger is "
+		  "nt_kernel_logger" },
+		{ "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, providers: [P] } }\n",
+		  "1:70: providers: the NT Kernel Logger takes kernel events only; give providers "
+		  "a session of their own" },
+		{ "sessions: { a: { on_conflict: takeover } }\n",
+		  "1:31: on_conflict: only for the nt_kernel_logger, which other programs may "
+		  "own" },
+		{ "sessions: { a: {}, b: {} }\n",
+		  "1:20: session 'b' would count kernel events again, which 'a' counts; only one "
+		  "session may have them, others are `logger: user`" },
+		{ "sessions: { a: {}, A: { logger: user, providers: [P] } }\n",
+		  "1:20: session 'A' stands in line 1 already" },
+		{ "sessions: { Etw_Exporter: { logger: user, providers: [P] } }\n",
+		  "1:13: 'etw_exporter' is the session of the kernel events; a user session needs "
+		  "another name" },
+		{ "sessions: { a: { buffers: { size: 8KiB } } }\n",
+		  "1:35: size: 8KiB is not from 16384 to 1048576" },
+		{ "sessions: { a: { buffers: { size: 16385 } } }\n",
+		  "1:35: size: 16385 is no multiple of 1KiB" },
+		{ "sessions: { a: { buffers: { min: 9, max: 8 } } }\n",
+		  "1:34: min: 9 is more than max, 8" },
+		{ "sessions: { a: { buffers: { min: 1 } } }\n",
+		  "1:34: min: 1 is not from 2 to 65536" },
+		{ "sessions: { a: { flush: 1 } }\n",
+		  "1:25: flush: '1' is not a duration such as 1s" },
+		{ "sessions: { a: { flush: 1500ms } }\n",
+		  "1:25: flush: 1500ms is not in whole seconds" },
+		{ "sessions: { a: { flush: 500ms } }\n",
+		  "1:25: flush: 500ms is not from 1000ms to 3600000ms" },
+		{ "sessions: { a: { providers: [':4'] } }\n",
+		  "1:30: providers: ':4' names no provider" },
+		{ "sessions: { a: { providers: ['{12}'] } }\n",
+		  "1:30: providers: '{12}' names no provider" },
+		{ "sessions: { a: { providers: [{ level: 4 }] } }\n",
+		  "1:30: providers: 'provider' is missing" },
+		{ "sessions: { a: { providers: [{ provider: '' }] } }\n",
+		  "1:42: '' names no provider" },
+		{ "sessions: { a: { providers: [{ provider: P, level: 256 }] } }\n",
+		  "1:52: level: 256 is not from 0 to 255" },
+		{ "sessions: { a: { providers: [{ provider: P, ids: {} }] } }\n",
+		  "1:50: ids: expected either include or exclude" },
+		{ "sessions: { a: { providers: [{ provider: P, process_ids: [1, 2, 3, 4, 5, 6, 7, "
+		  "8, 9] }] } }\n",
+		  "1:58: process_ids: Windows takes at most 8" },
+		{ "sessions: { a: { providers: [{ provider: P, executables: ['a;b'] }] } }\n",
+		  "1:59: 'a;b' is not the name of an executable" },
+		{ "sessions: { a: { providers: [{ provider: P, properties: [all] }] } }\n",
+		  "1:58: unknown property 'all'; known: sid, session_id, stack, "
+		  "process_start_key, no_keyword_0" },
+		{ "sessions: { a: { providers: [{ provider: P, capture_state: { every: 5m } }] } "
+		  "}\n",
+		  "1:69: every: repeats at_start, which is missing" },
+	};
+	char text[2300], sentence[160];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_refused(cases[i].text, cases[i].sentence);
+	}
+	/* Two bytes, one character each: 1023 of them are fine. */
+	strcpy(text, "sessions:\n  ? ");
+	for (size_t i = 0; i < 1023; i++) {
+		strcat(text, "\xc3\xa4");
+	}
+	strcat(text, "\n  : {}\n");
+	config_free(load_good(text));
+	strcpy(strstr(text, "\n  : {}"), "x\n  : {}\n");
+	snprintf(sentence, sizeof sentence,
+		 "2:5: sessions: the name of a session has 1024 characters, more than 1023");
+	assert_refused(text, sentence);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +566,10 @@ int main(void)
 		cmocka_unit_test(filters_keep_their_place),
 		cmocka_unit_test(limits_case_log_and_web_are_read),
 		cmocka_unit_test(what_is_not_on_the_page_is_refused_at_its_place),
+		cmocka_unit_test(without_sessions_there_is_a_private_one),
+		cmocka_unit_test(every_key_of_a_session_is_read),
+		cmocka_unit_test(user_sessions_stand_beside_the_default_one),
+		cmocka_unit_test(a_session_that_windows_would_refuse_is_refused_at_its_place),
 		cmocka_unit_test(a_missing_file_is_named),
 	};
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/provider_spec.h"
 #include "config/yaml.h"
 #include "metrics/registry.h"
 #include "rules/derived.h"
@@ -159,6 +160,9 @@ struct collector {
 	const struct yaml_node *at; /* of the name */
 	const char *help;
 	bool default_on;
+	uint32_t kernel_flags; /* needs: EVENT_TRACE_FLAG_* */
+	struct provider_spec *providers; /* needs; their texts are owned */
+	size_t provider_count;
 	struct metric *metrics;
 	size_t metric_count;
 	struct regex **regexes; /* owned */

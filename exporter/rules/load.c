@@ -8,28 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-
-/* Names of kernel flags in `needs`. */
-static const char *const kernel_flags[] = {
-	"PROCESS",
-	"THREAD",
-	"IMAGE_LOAD",
-	"DISK_IO",
-	"DISK_FILE_IO",
-	"FILE_IO",
-	"FILE_IO_INIT",
-	"NETWORK_TCPIP",
-	"MEMORY_HARD_FAULTS",
-	"MEMORY_PAGE_FAULTS",
-	"VIRTUAL_ALLOC",
-	"PROFILE",
-	"CSWITCH",
-	"DISPATCHER",
-	"DPC",
-	"INTERRUPT",
-	"REGISTRY",
-	NULL,
-};
+#include "source/kernel_flags.h"
 
 /* Families that C code declares (metrics.md); a collector that declared one would fight it. */
 static const char *const own_prefixes[] = { "etw_session_", "etw_consumer_", "etw_exporter_",
@@ -47,42 +26,15 @@ static bool missing(struct loader *loader, const struct yaml_node *at, const cha
 
 /* ---- needs ---- */
 
-/* "Name|{guid}[:level[:ids[:any[:all]]]]" */
-static bool check_provider(struct loader *loader, const struct yaml_node *node)
+static bool load_provider(struct loader *loader, const struct yaml_node *node)
 {
-	static const struct {
-		const char *name;
-		uint64_t most;
-		bool list;
-	} parts[] = { { "level", UINT8_MAX, false },
-		      { "ids", UINT16_MAX, true },
-		      { "any", UINT64_MAX, false },
-		      { "all", UINT64_MAX, false } };
-	const char *at = node->text, *end = node->text + node->size;
-	size_t size = strcspn(at, ":");
+	struct collector *collector = loader->collector;
+	struct error why;
 
-	if (size == 0 || (at[0] == '{' && at[size - 1] != '}')) {
-		return yaml_error(loader->tree, node, loader->err,
-				  "providers: '%s' names no provider", node->text);
-	}
-	at += size;
-	for (size_t i = 0; at < end; i++) {
-		at++; /* the colon */
-		if (i == sizeof parts / sizeof parts[0]) {
-			return yaml_error(loader->tree, node, loader->err,
-					  "providers: '%s' has too many parts", node->text);
-		}
-		do {
-			uint64_t value;
-
-			size = strcspn(at, parts[i].list ? ":," : ":");
-			if (size > 0 && (!parse_u64(at, size, &value) || value > parts[i].most)) {
-				return yaml_error(loader->tree, node, loader->err,
-						  "providers: %s of '%s' is not a number",
-						  parts[i].name, node->text);
-			}
-			at += size;
-		} while (*at == ',' && at++ != end);
+	/* Counted first: what is half read is freed as well. */
+	if (!provider_spec_parse(&collector->providers[collector->provider_count++], node->text,
+				 &why)) {
+		return yaml_error(loader->tree, node, loader->err, "providers: %s", why.text);
 	}
 	return true;
 }
@@ -105,18 +57,26 @@ static bool load_needs(struct loader *loader, const struct yaml_node *node)
 	     entry = entry->next) {
 		unsigned flag;
 
-		if (!yaml_word(loader->tree, entry, "kernel flag", kernel_flags, &flag,
+		if (!yaml_word(loader->tree, entry, "kernel flag", kernel_flag_names, &flag,
 			       loader->err)) {
 			return false;
 		}
+		loader->collector->kernel_flags |= kernel_flag_values[flag];
 	}
 	if (providers && !yaml_is_list(loader->tree, providers, "providers", loader->err)) {
 		return false;
 	}
-	for (const struct yaml_node *entry = providers ? providers->first : NULL; entry;
-	     entry = entry->next) {
+	if (!providers) {
+		return true;
+	}
+	loader->collector->providers = yaml_alloc(
+		loader->tree, providers->size, sizeof *loader->collector->providers, loader->err);
+	if (!loader->collector->providers) {
+		return false;
+	}
+	for (const struct yaml_node *entry = providers->first; entry; entry = entry->next) {
 		if (!yaml_is_text(loader->tree, entry, "providers", loader->err) ||
-		    !check_provider(loader, entry)) {
+		    !load_provider(loader, entry)) {
 			return false;
 		}
 	}
@@ -523,6 +483,9 @@ void collector_free(struct collector *collector)
 		regex_free(collector->regexes[i]);
 	}
 	free(collector->regexes);
+	for (size_t i = 0; i < collector->provider_count; i++) {
+		provider_spec_done(&collector->providers[i]);
+	}
 	yaml_close(collector->tree);
 	free(collector);
 }

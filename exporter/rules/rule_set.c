@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "config/builtin.h"
 #include "config/nearest.h"
+#include "source/kernel_flags.h"
 
 static struct collector **find_collector(struct rule_set *set, const char *name)
 {
@@ -286,4 +287,47 @@ bool rule_set_on(const struct rule_set *set, const char *collector)
 void rule_set_needs(const struct rule_set *set, struct rule_needs *needs)
 {
 	*needs = set->needs;
+}
+
+uint32_t rule_set_kernel_flags(const struct rule_set *set)
+{
+	uint32_t flags = 0;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		if (set->infos[i].on) {
+			flags |= set->collectors[i]->kernel_flags;
+		}
+	}
+	if (set->rule_count > 0) { /* events are told apart by process */
+		flags |= KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
+	}
+	if (set->needs.files) {
+		flags |= KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
+	}
+	if (set->needs.requests) {
+		flags |= KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
+	}
+	if (set->needs.drivers) {
+		flags |= KERNEL_FLAG_IMAGE_LOAD;
+	}
+	if (set->needs.scheduler) {
+		flags |= KERNEL_FLAG_CSWITCH | KERNEL_FLAG_DISPATCHER;
+	}
+	return flags;
+}
+
+const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index)
+{
+	for (size_t i = 0; i < set->collector_count; i++) {
+		const struct collector *collector = set->collectors[i];
+
+		if (!set->infos[i].on) {
+			continue;
+		}
+		if (index < collector->provider_count) {
+			return &collector->providers[index];
+		}
+		index -= collector->provider_count;
+	}
+	return NULL;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/provider_spec.h"
 #include "config/config.h"
 #include "decode/kinds.h"
 #include "metrics/registry.h"
@@ -70,6 +71,13 @@ void rule_set_needs(const struct rule_set *set, struct rule_needs *needs);
  */
 void rule_set_make_samples(const struct rule_set *set, struct registry *registry,
 			   struct writer *writer);
+
+/* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
+ * what they say themselves, and what their derived fields bring (rules.md). */
+uint32_t rule_set_kernel_flags(const struct rule_set *set);
+
+/* Providers that the collectors which are on need of a live session; NULL behind the last. */
+const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index);
 
 struct rule_engine; /* opaque; one consumer's */
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flags that turn groups of kernel events on, by the names that `needs: kernel` uses.
+ *
+ * Source: EVENT_TRACE_FLAG_* of evntrace.h; which events each brings: "EVENT_TRACE_PROPERTIES
+ * structure", Microsoft Learn, EnableFlags.
+ */
+#ifndef SOURCE_KERNEL_FLAGS_H
+#define SOURCE_KERNEL_FLAGS_H
+
+#define KERNEL_FLAG_PROCESS            0x00000001U
+#define KERNEL_FLAG_THREAD             0x00000002U
+#define KERNEL_FLAG_IMAGE_LOAD         0x00000004U
+#define KERNEL_FLAG_CSWITCH            0x00000010U
+#define KERNEL_FLAG_DPC                0x00000020U
+#define KERNEL_FLAG_INTERRUPT          0x00000040U
+#define KERNEL_FLAG_DISK_IO            0x00000100U
+#define KERNEL_FLAG_DISK_FILE_IO       0x00000200U
+#define KERNEL_FLAG_DISPATCHER         0x00000800U
+#define KERNEL_FLAG_MEMORY_PAGE_FAULTS 0x00001000U
+#define KERNEL_FLAG_MEMORY_HARD_FAULTS 0x00002000U
+#define KERNEL_FLAG_VIRTUAL_ALLOC      0x00004000U
+#define KERNEL_FLAG_NETWORK_TCPIP      0x00010000U
+#define KERNEL_FLAG_REGISTRY           0x00020000U
+#define KERNEL_FLAG_PROFILE            0x01000000U
+#define KERNEL_FLAG_FILE_IO            0x02000000U
+#define KERNEL_FLAG_FILE_IO_INIT       0x04000000U
+
+/* The name at an index and its flag; the last name is NULL. */
+extern const char *const kernel_flag_names[];
+extern const unsigned kernel_flag_values[];
+
+#endif
