@@ -339,20 +339,18 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "line 1: unknown encoding" },
 	};
 	struct text deep = { 0 };
-	struct text name = { 0 };
 	struct error err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		print_message("  %s\n", cases[i].xml);
-		assert_false(manifest_read(cases[i].xml, strlen(cases[i].xml), &name, &err));
+		assert_null(manifest_read(cases[i].xml, strlen(cases[i].xml), &err));
 		assert_string_equal(err.text, cases[i].why);
-		assert_null(name.data);
 	}
 	for (unsigned i = 0; i < 10000; i++) {
 		text_add_string(&deep, "<a>");
 	}
-	assert_false(manifest_read(deep.data, deep.size, &name, &err));
+	assert_null(manifest_read(deep.data, deep.size, &err));
 	assert_string_equal(err.text, "line 1: elements are nested too deep");
 	text_free(&deep);
 }
@@ -369,11 +367,11 @@ static void manifest_xml_names_the_first_provider(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char *xml = exact_copy(cases[i], strlen(cases[i]));
-		struct text name = { 0 };
+		struct manifest *manifest = manifest_read(xml, strlen(cases[i]), &err);
 
-		assert_true(manifest_read(xml, strlen(cases[i]), &name, &err));
-		assert_string_equal(name.data, "A-B");
-		text_free(&name);
+		assert_non_null(manifest);
+		assert_string_equal(manifest_provider_name(manifest, 0), "A-B");
+		manifest_free(manifest);
 		free(xml);
 	}
 }

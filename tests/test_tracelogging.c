@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "tests/support/decoded_text.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/payload.h"
 
@@ -55,59 +56,10 @@ static const struct schema *schema_of(struct tracelogging_cache *cache, const ch
 	return schema;
 }
 
-/* Values as "name=text" one after the other, structures in braces, elements of theirs too. */
-static void add_values(const struct schema *schema, const struct event_record *record,
-		       struct field_slice *slices, unsigned first, unsigned end, unsigned whole,
-		       struct text *out)
-{
-	for (unsigned i = first; i < end && i < whole; i += 1U + schema->fields[i].span) {
-		const struct field *field = &schema->fields[i];
-		uint32_t offset = 0;
-
-		if (out->size > 0 && out->data[out->size - 1] != '{') {
-			text_add_char(out, ' ');
-		}
-		text_add_string(out, field->name);
-		text_add_char(out, '=');
-		if (field->type != FIELD_STRUCT) {
-			field_text(field, &slices[i], out);
-		} else if (field->count_kind == FIELD_SCALAR) {
-			text_add_char(out, '{');
-			add_values(schema, record, slices, i + 1, i + 1 + field->span, whole, out);
-			text_add_char(out, '}');
-		}
-		while (field_is_struct_array(field) &&
-		       field_next_struct(schema, i, record, slices, &offset)) {
-			text_add_char(out, '{');
-			add_values(schema, record, slices, i + 1, i + 1 + field->span, UINT16_MAX,
-				   out);
-			text_add_char(out, '}');
-		}
-	}
-}
-
 static void assert_values(const struct schema *schema, const void *bytes, size_t size,
 			  const char *expected, uint32_t expected_rest)
 {
-	struct field_slice slices[SCHEMA_FIELDS_MOST];
-	uint8_t *copy = exact_copy(bytes, size);
-	struct event_record record = { .payload = copy,
-				       .payload_size = (uint32_t)size,
-				       .pointer_size = 8 };
-	struct text out = { 0 };
-	uint32_t rest = 0;
-	unsigned whole = 0;
-
-	assert_non_null(schema);
-	if (schema->field_count > 0) {
-		whole = fields_walk(schema, schema->field_count - 1U, &record, slices, &rest);
-	}
-	text_add_string(&out, "");
-	add_values(schema, &record, slices, 0, schema->field_count, whole, &out);
-	assert_string_equal(out.data ? out.data : "", expected);
-	assert_int_equal(rest, expected_rest);
-	text_free(&out);
-	free(copy);
+	assert_decoded(schema, bytes, size, 8, expected, expected_rest);
 }
 
 static void a_nested_structure_as_one_was_recorded(void **state)

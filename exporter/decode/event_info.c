@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "decode/tdh_types.h"
 #include "decode/utf16.h"
 
 enum {
@@ -14,6 +15,17 @@ enum {
 	PROPERTY_SIZE = 24,
 	MAP_HEADER_SIZE = 16,
 	MAP_ENTRY_SIZE = 8,
+
+	/* Whatever a record can hold. */
+	PROPERTIES_MOST = UINT16_MAX / PROPERTY_SIZE,
+};
+
+/* EVENT_PROPERTY_INFO.Flags of tdh.h. */
+enum {
+	PROPERTY_STRUCT = 0x1,
+	PROPERTY_LENGTH_FIELD = 0x2,
+	PROPERTY_COUNT_FIELD = 0x4,
+	PROPERTY_FIXED_COUNT = 0x20,
 };
 
 bool record_is_meta_data(const struct event_record *record)
@@ -125,4 +137,136 @@ bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, str
 	}
 	text_add_utf16(out, bytes, units);
 	return true;
+}
+
+/* ---- schemas ---- */
+
+/* Properties on their way into fields. */
+struct expansion {
+	const struct event_info *info;
+	struct schema_builder builder;
+	struct text name;
+	int16_t fields[PROPERTIES_MOST]; /* index of the field made of each; -1: not yet */
+};
+
+/* The field made of a property that another one refers to; -1 when there is none before it. */
+static int field_of(const struct expansion *expansion, unsigned property)
+{
+	return property < expansion->info->property_count ? expansion->fields[property] : -1;
+}
+
+static void set_count(const struct expansion *expansion, const struct event_property *property,
+		      struct field *field)
+{
+	int counter;
+
+	if ((property->flags & PROPERTY_COUNT_FIELD) != 0) {
+		counter = field_of(expansion, property->count);
+		if (counter >= 0) {
+			field->count_kind = FIELD_COUNT_FIELD;
+			field->count = (uint16_t)counter;
+		}
+	} else if ((property->flags & PROPERTY_FIXED_COUNT) != 0 || property->count > 1) {
+		field->count_kind = FIELD_COUNT_FIXED;
+		field->count = property->count;
+	}
+}
+
+static void set_length(const struct expansion *expansion, const struct event_property *property,
+		       struct field *field)
+{
+	int teller;
+
+	if ((property->flags & PROPERTY_LENGTH_FIELD) != 0) {
+		teller = field_of(expansion, property->length);
+		if (teller >= 0) {
+			field->length_kind = FIELD_LENGTH_FIELD;
+			field->length = (uint16_t)teller;
+		}
+	} else if (property->length != 0 && field->length_kind == FIELD_LENGTH_TYPE) {
+		/* Types of one size repeat it here; fields_place() knows better. */
+		field->length_kind = FIELD_LENGTH_FIXED;
+		field->length = property->length;
+	}
+	tdh_field_finish(field, property->out_type);
+}
+
+/* False: here the fields end. */
+static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t count)
+{
+	const struct event_info *info = expansion->info;
+	struct schema_builder *builder = &expansion->builder;
+
+	for (uint32_t i = first; i - first < count; i++) {
+		struct event_property property;
+		struct field field = { .count_kind = FIELD_SCALAR };
+		int index;
+
+		/* Each property once: overlapping ranges would make exponentially many fields. */
+		if (i >= info->property_count || expansion->fields[i] >= 0) {
+			return false;
+		}
+		event_info_property(info, i, &property);
+		set_count(expansion, &property, &field);
+		if ((property.flags & PROPERTY_STRUCT) != 0) {
+			field.type = FIELD_STRUCT;
+		} else if (tdh_field_type(&field, property.in_type, property.out_type)) {
+			set_length(expansion, &property, &field);
+		} else {
+			return false;
+		}
+		text_clear(&expansion->name);
+		event_info_string(info->bytes, info->size, property.name, &expansion->name);
+		builder->failed |= expansion->name.failed;
+		index = schema_build_add(builder, &field, expansion->name.data,
+					 expansion->name.size);
+		if (index < 0) {
+			return false;
+		}
+		expansion->fields[i] = (int16_t)index;
+		if (field.type == FIELD_STRUCT) {
+			/* in_type: first member; out_type: how many. */
+			if (!add_properties(expansion, property.in_type, property.out_type)) {
+				return false;
+			}
+			schema_build_close(builder);
+		}
+	}
+	return true;
+}
+
+bool event_info_fields(const struct event_info *info, struct built_fields *fields)
+{
+	struct expansion expansion = { .info = info };
+	bool built;
+
+	for (size_t i = 0; i < PROPERTIES_MOST; i++) {
+		expansion.fields[i] = -1;
+	}
+	if (info->property_count <= PROPERTIES_MOST &&
+	    !add_properties(&expansion, 0, info->top_level_count)) {
+		schema_build_stop(&expansion.builder);
+	}
+	built = schema_build_finish(&expansion.builder, fields);
+	text_free(&expansion.name);
+	return built;
+}
+
+void event_info_name(const struct event_info *info, struct text *out)
+{
+	size_t before = out->size, slash;
+
+	event_info_string(info->bytes, info->size, info->task_name, out);
+	slash = out->size;
+	if (slash > before) {
+		text_add_char(out, '/');
+	}
+	if (!event_info_string(info->bytes, info->size, info->opcode_name, out) &&
+	    slash > before && !out->failed) {
+		out->size = slash; /* no opcode: no slash */
+		out->data[slash] = '\0';
+	}
+	if (out->size == before) {
+		text_add_u64(out, info->source == EVENT_INFO_MOF ? info->opcode : info->id);
+	}
 }

@@ -18,15 +18,13 @@
 
 #include "base/guid.h"
 #include "base/text.h"
+#include "decode/schema_build.h"
 #include "source/event_record.h"
 
 /* The class of such records, and its opcodes. */
 #define META_DATA_CLASS \
 	GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71)
-enum {
-	META_DATA_EVENT_INFO = 32,
-	META_DATA_EVENT_MAP_INFO = 33
-};
+enum { META_DATA_EVENT_INFO = 32, META_DATA_EVENT_MAP_INFO = 33 };
 
 enum event_info_source {
 	EVENT_INFO_MANIFEST,
@@ -67,7 +65,7 @@ struct event_map {
 	uint32_t size;
 	struct guid provider;
 	uint32_t name;
-	uint32_t flag;	      /* 1 values, 2 bits; others are not understood */
+	uint32_t flag;        /* 1 values, 2 bits; others are not understood */
 	uint32_t entry_count; /* each is there */
 };
 
@@ -86,6 +84,16 @@ bool event_map_read(const struct event_record *record, struct event_map *map);
 void event_info_property(const struct event_info *info, uint32_t index,
 			 struct event_property *property);
 void event_map_entry(const struct event_map *map, uint32_t index, struct event_map_entry *entry);
+
+/*
+ * Makes the fields that a description tells, in payload order: members of structures are ranges of
+ * its properties. They stop where a property is not understood, or one that was seen before comes
+ * again. False without memory.
+ */
+bool event_info_fields(const struct event_info *info, struct built_fields *fields);
+
+/* Adds "Task/Opcode", or what there is of it; failing both the id (of MOF events the opcode). */
+void event_info_name(const struct event_info *info, struct text *out);
 
 /*
  * Adds the string at an offset of the bytes as UTF-8, trailing blanks left off. False: offset 0 or

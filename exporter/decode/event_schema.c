@@ -15,16 +15,15 @@ const struct schema *event_schema(const struct trace_schemas *trace,
 	const struct schema *schema = NULL;
 	struct extended_item metadata;
 
-	(void)trace;
 	if (record->kind >= RECORD_MESSAGE) {
 		return NULL;
 	}
 	if (record->classic) {
 		schema = kernel_schema(record->provider, record->opcode, record->version);
 	} else if (tracelogging_metadata(record, &metadata)) {
-		schema = tracelogging_schema(tracelogging, &metadata);
+		return tracelogging_schema(tracelogging, &metadata);
 	}
-	return schema;
+	return schema || !trace ? schema : trace_schemas_find(trace, record);
 }
 
 void event_schema_name(const struct schema *schema, struct text *out)

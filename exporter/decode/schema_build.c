@@ -69,6 +69,19 @@ void schema_build_close(struct schema_builder *builder)
 	}
 }
 
+int schema_build_find(const struct schema_builder *builder, const char *name)
+{
+	if (builder->names.failed) {
+		return -1;
+	}
+	for (size_t i = builder->count; i > 0; i--) {
+		if (strcmp(builder->names.data + builder->name_offsets[i - 1], name) == 0) {
+			return (int)(i - 1);
+		}
+	}
+	return -1;
+}
+
 void schema_build_stop(struct schema_builder *builder)
 {
 	builder->stopped = true;

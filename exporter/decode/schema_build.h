@@ -42,6 +42,9 @@ int schema_build_add(struct schema_builder *builder, const struct field *field, 
 		     size_t name_size);
 void schema_build_close(struct schema_builder *builder);
 
+/* The latest field with this name, the ones of structures included; -1 when there is none. */
+int schema_build_find(const struct schema_builder *builder, const char *name);
+
 /*
  * What comes next in the payload is not understood, so nothing behind it can be located: neither
  * later fields, nor an array of structures that is open, whose second element would be such.

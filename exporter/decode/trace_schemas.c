@@ -20,22 +20,31 @@
 
 enum {
 	PROVIDERS_MOST = 1 << 13,
-	DESCRIPTIONS_MOST = 1 << 20,
-	NAME_SIZE_MOST = 1024, /* longer names are no names */
+	DESCRIPTIONS_MOST = 1 << 20, /* counted … */
+	SCHEMAS_MOST = 1 << 16,      /* … and understood */
+	BYTES_MOST = 256 << 20,      /* of memory for schemas */
+	NAME_SIZE_MOST = 1024,       /* longer names are no names */
 };
 
 /* Where a name comes from, the best first. */
-enum name_origin {
-	FROM_MANIFEST,
-	FROM_EVENT_INFO,
-	FROM_TRAITS,
-	ORIGINS
-};
+enum name_origin { FROM_MANIFEST, FROM_EVENT_INFO, FROM_TRAITS, ORIGINS };
 
 struct provider {
 	struct guid guid;
-	char *names[ORIGINS]; /* owned; NULL: none */
-	uint32_t next; /* index + 1 of the next provider with the same hash; 0: none */
+	char *names[ORIGINS];      /* owned; NULL: none */
+	struct manifest *manifest; /* owned; NULL: none; its first provider is this one */
+	uint32_t next;             /* index + 1 of the next provider with the same hash; 0: none */
+};
+
+/* An EventInfo description. */
+struct description {
+	struct guid guid; /* of the provider; MOF: of the event class */
+	uint16_t number;  /* id; MOF: opcode */
+	uint8_t version;
+	bool mof;
+	struct schema schema;
+	struct built_fields fields; /* owned */
+	char *event;                /* owned */
 };
 
 struct trace_schemas {
@@ -43,8 +52,13 @@ struct trace_schemas {
 	size_t provider_count;
 	size_t provider_capacity;
 	struct map by_guid; /* hash of a GUID -> index + 1 of the latest provider with that hash */
-	struct map event_infos; /* hashes of what tells descriptions apart */
-	struct map maps;
+	/* Hash of what tells descriptions apart -> index + 1; 0: counted only. */
+	struct map event_infos;
+	struct description **descriptions; /* owned, as are they */
+	size_t description_count;
+	size_t description_capacity;
+	size_t bytes;    /* of manifests and descriptions, about */
+	struct map maps; /* hashes of what tells maps apart */
 	struct manifest_assembly assembly;
 	uint64_t manifests;
 };
@@ -59,6 +73,13 @@ struct trace_schemas *trace_schemas_new(struct error *err)
 	return schemas;
 }
 
+static void free_description(struct description *description)
+{
+	free(description->fields.fields);
+	free(description->event);
+	free(description);
+}
+
 void trace_schemas_free(struct trace_schemas *schemas)
 {
 	if (!schemas) {
@@ -68,7 +89,12 @@ void trace_schemas_free(struct trace_schemas *schemas)
 		for (unsigned origin = 0; origin < ORIGINS; origin++) {
 			free(schemas->providers[i].names[origin]);
 		}
+		manifest_free(schemas->providers[i].manifest);
 	}
+	for (size_t i = 0; i < schemas->description_count; i++) {
+		free_description(schemas->descriptions[i]);
+	}
+	free(schemas->descriptions);
 	free(schemas->providers);
 	map_done(&schemas->by_guid);
 	map_done(&schemas->event_infos);
@@ -142,31 +168,100 @@ static void name_provider(struct trace_schemas *schemas, const struct guid *guid
 	text_free(name);
 }
 
-/* Remembers a description by the hash of what tells it from others. */
-static void count_distinct(struct map *map, const struct text *key)
+/*
+ * Remembers a description or map by the hash of what tells it from others; what is kept for it, 0
+ * at first. NULL past the bound and without memory.
+ */
+static uint64_t *count_distinct(struct map *map, uint64_t key, bool *added)
 {
-	if (!key->failed && map->count < DESCRIPTIONS_MOST) {
-		(void)map_put(map, text_hash(key->data, key->size, hash_seed()), NULL);
+	*added = false;
+	return map->count < DESCRIPTIONS_MOST ? map_put(map, key, added) : NULL;
+}
+
+static uint64_t description_key(const struct guid *guid, bool mof, uint16_t number, uint8_t version)
+{
+	return hash_seeded(guid_hash(guid, hash_seed()) ^ (uint64_t)mof << 32 ^
+				   (uint64_t)number << 8 ^ version,
+			   hash_seed());
+}
+
+static struct description *new_description(const struct event_info *info)
+{
+	bool mof = info->source == EVENT_INFO_MOF;
+	struct description *description = calloc(1, sizeof *description);
+	struct text event = { 0 };
+
+	if (!description) {
+		return NULL;
 	}
+	event_info_name(info, &event);
+	if (event.failed || !event_info_fields(info, &description->fields)) {
+		text_free(&event);
+		free(description);
+		return NULL;
+	}
+	description->guid = mof ? info->event_class : info->provider;
+	description->number = mof ? info->opcode : info->id;
+	description->version = info->version;
+	description->mof = mof;
+	description->event = event.data;
+	description->schema = (struct schema){
+		.event = event.data,
+		.fields = description->fields.fields,
+		.field_count = description->fields.count,
+		.first_variable = description->fields.first_variable,
+		.origin = SCHEMA_EVENT_INFO,
+	};
+	return description;
+}
+
+/* Returns its index + 1; 0: past the bounds or without memory. */
+static uint64_t keep_description(struct trace_schemas *schemas, const struct event_info *info)
+{
+	struct description *description;
+
+	if (schemas->description_count == SCHEMAS_MOST || schemas->bytes > BYTES_MOST) {
+		return 0;
+	}
+	if (schemas->description_count == schemas->description_capacity) {
+		size_t capacity =
+			schemas->description_capacity ? 2 * schemas->description_capacity : 64;
+		struct description **grown =
+			realloc(schemas->descriptions, capacity * sizeof(struct description *));
+
+		if (!grown) {
+			return 0;
+		}
+		schemas->descriptions = grown;
+		schemas->description_capacity = capacity;
+	}
+	description = new_description(info);
+	if (!description) {
+		return 0;
+	}
+	schemas->bytes += sizeof *description + description->fields.bytes;
+	schemas->descriptions[schemas->description_count++] = description;
+	return schemas->description_count;
 }
 
 static void look_at_event_info(struct trace_schemas *schemas, const struct event_record *record)
 {
-	struct text key = { 0 }, name = { 0 };
+	struct text name = { 0 };
 	struct event_info info;
-	bool by_opcode;
+	uint64_t *known;
+	bool mof, added;
 
 	if (!event_info_read(record, &info)) {
 		return;
 	}
-	by_opcode = info.source == EVENT_INFO_MOF;
-	text_add(&key, (const char *)(by_opcode ? &info.event_class : &info.provider),
-		 sizeof info.provider);
-	text_add_format(&key, "%d %u %u", by_opcode, by_opcode ? info.opcode : info.id,
-			info.version);
-	count_distinct(&schemas->event_infos, &key);
-	text_free(&key);
-
+	mof = info.source == EVENT_INFO_MOF;
+	known = count_distinct(&schemas->event_infos,
+			       description_key(mof ? &info.event_class : &info.provider, mof,
+					       mof ? info.opcode : info.id, info.version),
+			       &added);
+	if (known && added) {
+		*known = keep_description(schemas, &info);
+	}
 	event_info_string(info.bytes, info.size, info.provider_name, &name);
 	name_provider(schemas, &info.provider, FROM_EVENT_INFO, &name);
 }
@@ -175,28 +270,55 @@ static void look_at_event_map(struct trace_schemas *schemas, const struct event_
 {
 	struct text key = { 0 };
 	struct event_map map;
+	bool added;
 
 	if (!event_map_read(record, &map)) {
 		return;
 	}
 	text_add(&key, (const char *)&map.provider, sizeof map.provider);
 	event_info_string(map.bytes, map.size, map.name, &key);
-	count_distinct(&schemas->maps, &key);
+	if (!key.failed) {
+		count_distinct(&schemas->maps, text_hash(key.data, key.size, hash_seed()), &added);
+	}
 	text_free(&key);
+}
+
+/* The last manifest of a provider wins. Past the bound its name is all that is kept. */
+static void keep_manifest(struct trace_schemas *schemas, const struct guid *guid,
+			  struct manifest *manifest)
+{
+	struct provider *provider = need_provider(schemas, guid);
+	size_t bytes = manifest_bytes(manifest);
+
+	if (provider && provider->manifest) {
+		schemas->bytes -= manifest_bytes(provider->manifest);
+		manifest_free(provider->manifest);
+		provider->manifest = NULL;
+	}
+	if (!provider || bytes > BYTES_MOST || schemas->bytes > BYTES_MOST - bytes) {
+		manifest_free(manifest);
+		return;
+	}
+	schemas->bytes += bytes;
+	provider->manifest = manifest;
 }
 
 static void look_at_manifest(struct trace_schemas *schemas, const struct event_record *record)
 {
 	struct text xml = { 0 }, name = { 0 };
 	struct manifest_chunk chunk;
+	struct manifest *manifest;
 
 	if (!manifest_chunk_read(record, &chunk) ||
 	    !manifest_assembly_add(&schemas->assembly, record, &chunk, &xml)) {
 		return;
 	}
 	schemas->manifests++;
-	if (xml.size > 0 && manifest_read(xml.data, xml.size, &name, NULL)) {
+	manifest = xml.size > 0 ? manifest_read(xml.data, xml.size, NULL) : NULL;
+	if (manifest) {
+		text_add_string(&name, manifest_provider_name(manifest, 0));
 		name_provider(schemas, record->provider, FROM_MANIFEST, &name);
+		keep_manifest(schemas, record->provider, manifest);
 	}
 	text_free(&xml);
 }
@@ -259,6 +381,44 @@ const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
 		}
 	}
 	return NULL;
+}
+
+static const struct schema *find_description(const struct trace_schemas *schemas,
+					     const struct event_record *record)
+{
+	bool mof = record->classic;
+	uint16_t number = mof ? record->opcode : record->id;
+	const uint64_t *known =
+		map_find(&schemas->event_infos,
+			 description_key(record->provider, mof, number, record->version));
+	const struct description *description;
+
+	if (!known || *known == 0) {
+		return NULL;
+	}
+	description = schemas->descriptions[*known - 1];
+	if (description->mof != mof || description->number != number ||
+	    description->version != record->version ||
+	    !guid_equal(&description->guid, record->provider)) {
+		return NULL; /* another one with the same hash */
+	}
+	return &description->schema;
+}
+
+const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
+					const struct event_record *record)
+{
+	const struct schema *schema = NULL;
+
+	if (!record->classic) {
+		const struct provider *provider = find_provider(schemas, record->provider);
+
+		if (provider && provider->manifest) {
+			schema =
+				manifest_schema(provider->manifest, 0, record->id, record->version);
+		}
+	}
+	return schema ? schema : find_description(schemas, record);
 }
 
 void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schemas_counts *counts)

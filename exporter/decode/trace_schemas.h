@@ -4,8 +4,7 @@
  * EventMapInfo blobs, provider traits.
  *
  * Fed with every record in any order before anything is decoded, because such records often come
- * last. For now it keeps names and counts; decoding by these schemas comes later. Owned by one
- * consumer; bounded against hostile recordings (etl-format.md section 18).
+ * last. Owned by one consumer; bounded against hostile recordings (etl-format.md section 18).
  */
 #ifndef DECODE_TRACE_SCHEMAS_H
 #define DECODE_TRACE_SCHEMAS_H
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/guid.h"
+#include "decode/schema.h"
 #include "source/event_record.h"
 
 struct trace_schemas; /* opaque */
@@ -22,7 +22,7 @@ struct trace_schemas; /* opaque */
 struct trace_schemas_counts {
 	uint64_t manifests;   /* put together; one that arrives again counts again */
 	uint64_t event_infos; /* distinct descriptions */
-	uint64_t maps;	      /* distinct maps */
+	uint64_t maps;        /* distinct maps */
 };
 
 struct trace_schemas *trace_schemas_new(struct error *err);
@@ -30,7 +30,7 @@ void trace_schemas_free(struct trace_schemas *schemas);
 
 void trace_schemas_look(struct trace_schemas *schemas, const struct event_record *record);
 
-/* After the last record: parses what was assembled. */
+/* After the last record. */
 void trace_schemas_finish(struct trace_schemas *schemas);
 
 /*
@@ -39,6 +39,14 @@ void trace_schemas_finish(struct trace_schemas *schemas);
  */
 const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
 					const struct guid *provider);
+
+/*
+ * The schema of an event by the manifest of its provider, else by a description; of a classic event
+ * by the description of its class. NULL: the trace tells none. To be asked after
+ * trace_schemas_finish(), when no schema goes away any more.
+ */
+const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
+					const struct event_record *record);
 
 void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schemas_counts *counts);
 

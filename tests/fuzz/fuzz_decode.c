@@ -188,11 +188,7 @@ static void fuzz_trace_schemas(struct cursor *c)
 
 static void fuzz_manifest(struct cursor *c)
 {
-	struct text name = { 0 };
-
-	if (manifest_read((const char *)c->at, cursor_left(c), &name, NULL)) {
-		text_free(&name);
-	}
+	manifest_free(manifest_read((const char *)c->at, cursor_left(c), NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In- and out-types of manifests.
+ */
+#include "decode/tdh_types.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum {
+	OUT_STRING = 1,
+	OUT_BOOLEAN = 13,
+	OUT_GUID = 14,
+	OUT_PORT = 22,
+	OUT_IP4 = 23,
+	OUT_IP6 = 24,
+	OUT_SOCKADDR = 25,
+};
+
+struct in_type {
+	const char *name;
+	uint16_t number;
+	uint8_t type; /* enum field_type */
+	uint8_t length_kind;
+};
+
+/* Binary has no count in front here, and structures are written otherwise. */
+static const struct in_type in_types[] = {
+	{ "Null", 0, FIELD_NULL, 0 },
+	{ "UnicodeString", 1, FIELD_WSTRING, 0 },
+	{ "AnsiString", 2, FIELD_ASTRING, 0 },
+	{ "Int8", 3, FIELD_I8, 0 },
+	{ "UInt8", 4, FIELD_U8, 0 },
+	{ "Int16", 5, FIELD_I16, 0 },
+	{ "UInt16", 6, FIELD_U16, 0 },
+	{ "Int32", 7, FIELD_I32, 0 },
+	{ "UInt32", 8, FIELD_U32, 0 },
+	{ "Int64", 9, FIELD_I64, 0 },
+	{ "UInt64", 10, FIELD_U64, 0 },
+	{ "Float", 11, FIELD_FLOAT, 0 },
+	{ "Double", 12, FIELD_DOUBLE, 0 },
+	{ "Boolean", 13, FIELD_BOOL32, 0 },
+	{ "Binary", 14, FIELD_BINARY, 0 },
+	{ "GUID", 15, FIELD_GUID, 0 },
+	{ "Pointer", 16, FIELD_POINTER, 0 },
+	{ "FILETIME", 17, FIELD_FILETIME, 0 },
+	{ "SYSTEMTIME", 18, FIELD_SYSTEMTIME, 0 },
+	{ "SID", 19, FIELD_SID, 0 },
+	{ "HexInt32", 20, FIELD_U32, 0 },
+	{ "HexInt64", 21, FIELD_U64, 0 },
+	{ "CountedUnicodeString", 22, FIELD_WCOUNTED, 0 },
+	{ "CountedAnsiString", 23, FIELD_ACOUNTED, 0 },
+	{ "CountedBinary", 25, FIELD_BINARY16, 0 },
+	{ "CountedString", 300, FIELD_WCOUNTED, 0 },
+	{ "", 301, FIELD_ACOUNTED, 0 },
+	{ "ReversedCountedString", 302, FIELD_WCOUNTED_BE, 0 },
+	{ "ReversedCountedAnsiString", 303, FIELD_ACOUNTED_BE, 0 },
+	{ "NonNullTerminatedString", 304, FIELD_WSTRING, FIELD_LENGTH_REST },
+	{ "NonNullTerminatedAnsiString", 305, FIELD_ASTRING, FIELD_LENGTH_REST },
+	{ "UnicodeChar", 306, FIELD_WCHAR, 0 },
+	{ "AnsiChar", 307, FIELD_ACHAR, 0 },
+	{ "SizeT", 308, FIELD_SIZE, 0 },
+	{ "HexDump", 309, FIELD_BINARY32, 0 },
+	{ "WBEMSID", 310, FIELD_KERNEL_SID, 0 },
+};
+
+enum { IN_TYPES = sizeof in_types / sizeof in_types[0] };
+
+static void apply_out(struct field *field, unsigned out)
+{
+	static const struct {
+		uint8_t out, from, to;
+	} changes[] = {
+		{ OUT_STRING, FIELD_I8, FIELD_ACHAR },    { OUT_STRING, FIELD_U8, FIELD_ACHAR },
+		{ OUT_STRING, FIELD_I16, FIELD_WCHAR },   { OUT_STRING, FIELD_U16, FIELD_WCHAR },
+		{ OUT_BOOLEAN, FIELD_I8, FIELD_BOOL8 },   { OUT_BOOLEAN, FIELD_U8, FIELD_BOOL8 },
+		{ OUT_BOOLEAN, FIELD_I16, FIELD_BOOL16 }, { OUT_BOOLEAN, FIELD_U16, FIELD_BOOL16 },
+		{ OUT_BOOLEAN, FIELD_I32, FIELD_BOOL32 }, { OUT_BOOLEAN, FIELD_U32, FIELD_BOOL32 },
+		{ OUT_PORT, FIELD_I16, FIELD_PORT },      { OUT_PORT, FIELD_U16, FIELD_PORT },
+		{ OUT_IP4, FIELD_I32, FIELD_IP4 },        { OUT_IP4, FIELD_U32, FIELD_IP4 },
+	};
+
+	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+		if (changes[i].out == out && changes[i].from == field->type) {
+			field->type = changes[i].to;
+			return;
+		}
+	}
+	if (field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
+	    field->type == FIELD_BINARY32) {
+		field->form = out == OUT_IP6      ? FIELD_FORM_IP6 :
+			      out == OUT_SOCKADDR ? FIELD_FORM_SOCKADDR :
+						    FIELD_FORM_PLAIN;
+	}
+}
+
+bool tdh_field_type(struct field *field, unsigned in_type, unsigned out_type)
+{
+	for (size_t i = 0; i < IN_TYPES; i++) {
+		if (in_types[i].number == in_type) {
+			field->type = in_types[i].type;
+			field->length_kind = in_types[i].length_kind;
+			apply_out(field, out_type);
+			return true;
+		}
+	}
+	return false;
+}
+
+void tdh_field_finish(struct field *field, unsigned out_type)
+{
+	if (field->type == FIELD_BINARY && field->length_kind == FIELD_LENGTH_FIXED &&
+	    field->length == 16 && (out_type == OUT_IP6 || out_type == OUT_GUID)) {
+		field->type = out_type == OUT_IP6 ? FIELD_IP6 : FIELD_GUID;
+		field->length_kind = FIELD_LENGTH_TYPE;
+	}
+}
+
+/* Prefixes of names in manifests stand for namespaces, and vary. */
+static bool is_name(const char *known, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	name = colon ? colon + 1 : name;
+	return text_equal_nocase(known, strlen(known), name, strlen(name));
+}
+
+int tdh_in_type(const char *name)
+{
+	for (size_t i = 0; i < IN_TYPES; i++) {
+		if (in_types[i].name[0] && is_name(in_types[i].name, name)) {
+			return in_types[i].number;
+		}
+	}
+	return -1;
+}
+
+int tdh_out_type(const char *name)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} out_types[] = {
+		{ "string", OUT_STRING },
+		{ "boolean", OUT_BOOLEAN },
+		{ "GUID", OUT_GUID },
+		{ "Port", OUT_PORT },
+		{ "IPv4", OUT_IP4 },
+		{ "IPv6", OUT_IP6 },
+		{ "SocketAddress", OUT_SOCKADDR },
+	};
+
+	for (size_t i = 0; i < sizeof out_types / sizeof out_types[0]; i++) {
+		if (is_name(out_types[i].name, name)) {
+			return out_types[i].number;
+		}
+	}
+	return TDH_OUT_DEFAULT;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/event_info_blob.h"
+
+#include <string.h>
+
+enum { HEADER_SIZE = 112, PROPERTY_SIZE = 24 };
+
+/* Bytes that a string takes; 0: absent. Names here are ASCII. */
+static size_t string_size(const char *string)
+{
+	return string ? 2 * (strlen(string) + 1) : 0;
+}
+
+/* The offset of a string, which moves behind it. */
+static void add_offset(struct payload *payload, const char *string, size_t *at)
+{
+	payload_u32(payload, string ? (uint32_t)*at : 0);
+	*at += string_size(string);
+}
+
+void payload_event_info(struct payload *payload, const struct event_info_blob *blob)
+{
+	static const struct guid no_class;
+	size_t at = HEADER_SIZE + PROPERTY_SIZE * blob->property_count;
+	const char *const strings[] = { blob->provider_name, blob->task, blob->opcode_name };
+
+	payload_guid(payload, blob->provider);
+	payload_guid(payload, blob->event_class ? blob->event_class : &no_class);
+	payload_u16(payload, blob->id);
+	payload_u8(payload, blob->version);
+	payload_u8(payload, 0); /* channel */
+	payload_u8(payload, 4); /* level */
+	payload_u8(payload, blob->opcode);
+	payload_u16(payload, 0); /* task */
+	payload_u64(payload, 0); /* keyword */
+	payload_u32(payload, blob->source);
+	add_offset(payload, blob->provider_name, &at);
+	payload_zeros(payload, 4 + 4 + 4); /* names of level, channel, keywords */
+	add_offset(payload, blob->task, &at);
+	add_offset(payload, blob->opcode_name, &at);
+	payload_zeros(payload, 4 + 4 + 4 + 4 + 4 + 4); /* messages, XML, names of activity ids */
+	payload_u32(payload, (uint32_t)blob->property_count);
+	payload_u32(payload, (uint32_t)blob->top_level_count);
+	payload_u32(payload, 0); /* flags */
+	for (size_t i = 0; i < blob->property_count; i++) {
+		const struct blob_property *property = &blob->properties[i];
+
+		payload_u32(payload, property->flags);
+		add_offset(payload, property->name, &at);
+		payload_u16(payload, property->in);
+		payload_u16(payload, property->out);
+		payload_u32(payload, 0); /* map */
+		payload_u16(payload, property->count);
+		payload_u16(payload, property->length);
+		payload_u32(payload, 0);
+	}
+	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
+		if (strings[i]) {
+			payload_wstring(payload, strings[i]);
+		}
+	}
+	for (size_t i = 0; i < blob->property_count; i++) {
+		if (blob->properties[i].name) {
+			payload_wstring(payload, blob->properties[i].name);
+		}
+	}
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which schema decodes an event when several are at hand, and what its kind is called.
+ */
+#include "decode/event_schema.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decode/event_info.h"
+#include "decode/event_source.h"
+#include "decode/kinds.h"
+#include "tests/support/event_info_blob.h"
+#include "tests/support/exact_copy.h"
+
+static const struct guid alpha = { { 0xa1 } };
+static const struct guid beta = { { 0xbe } };
+static const struct guid meta_data = META_DATA_CLASS;
+static const struct guid disk_io =
+	GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
+
+struct fixture {
+	struct trace_schemas *trace;
+	struct tracelogging_cache *tracelogging;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof *fixture);
+
+	assert_non_null(fixture);
+	fixture->trace = trace_schemas_new(NULL);
+	fixture->tracelogging = tracelogging_cache_new(NULL);
+	assert_non_null(fixture->trace);
+	assert_non_null(fixture->tracelogging);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	trace_schemas_free(fixture->trace);
+	tracelogging_cache_free(fixture->tracelogging);
+	free(fixture);
+	return 0;
+}
+
+static void tell_event_info(struct trace_schemas *trace, const struct event_info_blob *blob)
+{
+	struct event_record record = { .provider = &meta_data,
+				       .kind = RECORD_FULL,
+				       .classic = true,
+				       .opcode = META_DATA_EVENT_INFO };
+	struct payload payload;
+	uint8_t *copy;
+
+	payload_init(&payload, 8);
+	payload_event_info(&payload, blob);
+	copy = exact_copy(payload.bytes, payload.size);
+	record.payload = copy;
+	record.payload_size = (uint32_t)payload.size;
+	trace_schemas_look(trace, &record);
+	free(copy);
+	payload_done(&payload);
+}
+
+/* A manifest in two chunks: the events of provider alpha. */
+static void tell_manifest(struct trace_schemas *trace, const char *events)
+{
+	struct text xml = { 0 };
+
+	text_add_format(&xml,
+			"<instrumentationManifest><instrumentation><events><provider name='Alpha'>"
+			"<events>%s</events></provider></events></instrumentation>"
+			"</instrumentationManifest>",
+			events);
+	for (uint16_t chunk = 0; chunk < 2; chunk++) {
+		size_t from = chunk * (xml.size / 2), to = chunk ? xml.size : xml.size / 2;
+		struct event_record record = { .provider = &alpha,
+					       .kind = RECORD_EVENT,
+					       .id = MANIFEST_EVENT_ID,
+					       .process_id = 4 };
+		struct payload payload;
+
+		payload_init(&payload, 8);
+		payload_bytes(&payload, "\1\1\0\x5b\2\0", 6);
+		payload_u16(&payload, chunk);
+		payload_bytes(&payload, xml.data + from, to - from);
+		record.payload = payload.bytes;
+		record.payload_size = (uint32_t)payload.size;
+		trace_schemas_look(trace, &record);
+		payload_done(&payload);
+	}
+	text_free(&xml);
+}
+
+static struct event_record event(const struct guid *provider, uint16_t id, uint8_t version)
+{
+	return (struct event_record){ .provider = provider,
+				      .kind = RECORD_EVENT,
+				      .id = id,
+				      .version = version,
+				      .payload = (const uint8_t *)"",
+				      .pointer_size = 8,
+				      .kernel_group = 0xff };
+}
+
+/* One extended item with TraceLogging metadata: an event without fields. */
+static void give_metadata(struct event_record *record, uint8_t item[32], const char *name)
+{
+	size_t size = 3 + strlen(name) + 1;
+
+	assert_true(8 + size <= 32);
+	memset(item, 0, 32);
+	item[0] = 32;
+	item[2] = EXTENDED_TRACELOGGING;
+	item[6] = (uint8_t)size;
+	item[8] = (uint8_t)size;
+	memcpy(item + 11, name, strlen(name));
+	record->extended = item;
+	record->extended_size = 32;
+}
+
+static void assert_schema(struct fixture *fixture, const struct event_record *record,
+			  const char *event_name, enum schema_origin origin)
+{
+	const struct schema *schema = event_schema(fixture->trace, fixture->tracelogging, record);
+
+	if (!event_name) {
+		assert_null(schema);
+		return;
+	}
+	assert_non_null(schema);
+	assert_string_equal(schema->event, event_name);
+	assert_int_equal(schema->origin, origin);
+}
+
+static void the_event_itself_before_the_manifest_before_the_description(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_info_blob blob = { .provider = &alpha, .id = 1, .task = "Described" };
+	struct event_record record = event(&alpha, 1, 0);
+	uint8_t item[32];
+
+	assert_schema(fixture, &record, NULL, 0);
+	tell_event_info(fixture->trace, &blob);
+	assert_schema(fixture, &record, "Described", SCHEMA_EVENT_INFO);
+	tell_manifest(fixture->trace, "<event value='1' symbol='Manifested'/>");
+	assert_schema(fixture, &record, "Manifested", SCHEMA_MANIFEST);
+	give_metadata(&record, item, "Self");
+	assert_schema(fixture, &record, "Self", SCHEMA_TRACELOGGING);
+	assert_schema(&(struct fixture){ .tracelogging = fixture->tracelogging }, &record, "Self",
+		      SCHEMA_TRACELOGGING);
+}
+
+static void metadata_that_makes_no_sense_leaves_the_event_undecoded(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_record record = event(&alpha, 1, 0);
+	uint8_t item[32];
+
+	tell_manifest(fixture->trace, "<event value='1' symbol='Manifested'/>");
+	give_metadata(&record, item, "Self");
+	item[6] = 5; /* no end of the name */
+	assert_schema(fixture, &record, NULL, 0);
+}
+
+static void manifests_fall_back_to_version_0_descriptions_do_not(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_info_blob blob = { .provider = &beta, .id = 1, .task = "Described" };
+	struct event_record manifest = event(&alpha, 1, 3), description = event(&beta, 1, 3);
+
+	tell_manifest(fixture->trace, "<event value='1' symbol='Zero'/>");
+	tell_event_info(fixture->trace, &blob);
+	assert_schema(fixture, &manifest, "Zero", SCHEMA_MANIFEST);
+	assert_schema(fixture, &description, NULL, 0);
+	blob.version = 3;
+	blob.task = "Three";
+	tell_event_info(fixture->trace, &blob);
+	assert_schema(fixture, &description, "Three", SCHEMA_EVENT_INFO);
+}
+
+static void the_last_manifest_wins_one_that_is_broken_does_not(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_record one = event(&alpha, 1, 0), two = event(&alpha, 2, 0);
+
+	tell_manifest(fixture->trace, "<event value='1' symbol='Old'/>"
+				      "<event value='2' symbol='Gone'/>");
+	tell_manifest(fixture->trace, "<event value='1' symbol='New'/>");
+	tell_manifest(fixture->trace, "<event value='1' symbol='Broken'>");
+	assert_schema(fixture, &one, "New", SCHEMA_MANIFEST);
+	assert_schema(fixture, &two, NULL, 0);
+}
+
+static void classic_events_by_the_kernels_tables_then_by_their_class(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_info_blob blob = { .provider = &alpha,
+					.event_class = &beta,
+					.opcode = 7,
+					.source = EVENT_INFO_MOF,
+					.task = "Mof" };
+	struct event_record record = event(&beta, 0, 0);
+
+	record.classic = true;
+	record.kind = RECORD_FULL;
+	record.opcode = 7;
+	assert_schema(fixture, &record, NULL, 0);
+	tell_event_info(fixture->trace, &blob);
+	assert_schema(fixture, &record, "Mof", SCHEMA_EVENT_INFO);
+	record.opcode = 8;
+	assert_schema(fixture, &record, NULL, 0);
+
+	blob.event_class = &disk_io;
+	blob.opcode = 10;
+	blob.version = 3;
+	tell_event_info(fixture->trace, &blob);
+	record.provider = &disk_io;
+	record.opcode = 10;
+	record.version = 3;
+	assert_schema(fixture, &record, "DiskIo_TypeGroup1", SCHEMA_KERNEL);
+	record.kind = RECORD_MESSAGE;
+	assert_schema(fixture, &record, NULL, 0);
+}
+
+static void assert_kind(struct kinds *kinds, const struct event_record *record, const char *name,
+			bool is_new)
+{
+	bool added;
+	struct event_kind *kind = kinds_find(kinds, record, &added);
+
+	assert_non_null(kind);
+	assert_string_equal(kind->event_name, name);
+	assert_int_equal(added, is_new);
+}
+
+static void kinds_are_called_as_their_events_are(void **state)
+{
+	struct fixture *fixture = *state;
+	static const struct {
+		const char *task, *opcode, *name;
+	} described[] = {
+		{ "GC", "win:Start", "GC/Start" },
+		{ "GC", "win:Info", "GC" },
+		{ "GC", "Trigger", "GC/Trigger" },
+		{ NULL, NULL, "3" },
+	};
+	struct event_record manifest = event(&alpha, 1, 0), unknown = event(&alpha, 9, 0);
+	struct kinds *kinds = kinds_new(100, fixture->trace, NULL);
+
+	assert_non_null(kinds);
+	tell_manifest(fixture->trace, "<event value='1' task='Work' opcode='win:Stop'/>");
+	for (uint16_t i = 0; i < sizeof described / sizeof described[0]; i++) {
+		struct event_info_blob blob = { .provider = &beta,
+						.id = i,
+						.task = described[i].task,
+						.opcode_name = described[i].opcode };
+
+		tell_event_info(fixture->trace, &blob);
+	}
+	trace_schemas_finish(fixture->trace);
+	assert_kind(kinds, &manifest, "Work/Stop", true);
+	assert_kind(kinds, &unknown, "9", true);
+	for (uint16_t i = 0; i < sizeof described / sizeof described[0]; i++) {
+		struct event_record record = event(&beta, i, 0);
+
+		assert_kind(kinds, &record, described[i].name, true);
+	}
+	kinds_free(kinds);
+}
+
+static void tracelogging_events_of_one_id_are_kinds_apart(void **state)
+{
+	struct kinds *kinds = kinds_new(3, NULL, NULL);
+	struct event_record one = event(&alpha, 0, 0), two = one, three = one, four = one;
+	uint8_t items[4][32];
+
+	(void)state;
+	assert_non_null(kinds);
+	give_metadata(&one, items[0], "One");
+	give_metadata(&two, items[1], "Two");
+	give_metadata(&three, items[2], "");
+	give_metadata(&four, items[3], "Four");
+	assert_kind(kinds, &one, "One", true);
+	assert_kind(kinds, &two, "Two", true);
+	assert_kind(kinds, &one, "One", false);
+	assert_kind(kinds, &three, "0", true); /* a name that is empty is none */
+	/* No room: made anew each time. */
+	assert_kind(kinds, &four, "Four", true);
+	assert_kind(kinds, &four, "Four", true);
+	assert_kind(kinds, &two, "Two", false);
+	kinds_free(kinds);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_event_itself_before_the_manifest_before_the_description),
+		TEST(metadata_that_makes_no_sense_leaves_the_event_undecoded),
+		TEST(manifests_fall_back_to_version_0_descriptions_do_not),
+		TEST(the_last_manifest_wins_one_that_is_broken_does_not),
+		TEST(classic_events_by_the_kernels_tables_then_by_their_class),
+		TEST(kinds_are_called_as_their_events_are),
+		TEST(tracelogging_events_of_one_id_are_kinds_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
