@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "http_server.h"
 
@@ -120,11 +121,15 @@ static bool message_names(const char *message, const struct http_address *addres
 	return names;
 }
 
-/* What civetweb said, such as "cannot bind to IPv6 +9189: 98 (Address already in use)". */
+/*
+ * What civetweb said, such as "cannot bind to IPv6 +9189: 98 (Address already in use)". The sentence
+ * is right on POSIX only, the number everywhere.
+ */
 static bool start_failed(const struct http_server *server, struct error *err)
 {
 	const char *address = server->address_texts[0], *message = server->start_message;
-	const char *reason = strrchr(message, '('), *end = reason ? strchr(reason, ')') : NULL;
+	const char *number = strrchr(message, ':');
+	char reason[128];
 
 	for (size_t i = 0; i < server->address_count; i++) {
 		if (message_names(message, &server->addresses[i], true) ||
@@ -135,9 +140,9 @@ static bool start_failed(const struct http_server *server, struct error *err)
 	if (strstr(message, "invalid port spec")) {
 		return error_set(err, ERROR_CONFIG, "\"%s\" is no listen address", address);
 	}
-	if (strncmp(message, "cannot bind", 11) == 0 && end) {
-		return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %.*s", address,
-				 (int)(end - reason - 1), reason + 1);
+	if (strncmp(message, "cannot bind", 11) == 0 && number) {
+		os_error_text((int)strtol(number + 1, NULL, 10), reason, sizeof reason);
+		return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %s", address, reason);
 	}
 	return error_set(err, ERROR_SYSTEM, "cannot start the web server: %s",
 			 message[0] ? message : "no memory or no threads");

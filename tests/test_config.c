@@ -6,28 +6,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "tests/support/system.h"
+#include "tests/support/temporary.h"
 
 /* A folder for the files of one test. */
-static char folder[64];
+static char folder[TEMPORARY_PATH_SIZE];
 
 static int make_folder(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/test_config_XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
+	temporary_path(folder, "folder");
+	return system_make_folder(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
 	(void)state;
-	rmdir(folder);
-	return 0;
+	return system_remove_folder(folder) ? 0 : -1;
 }
 
 static void path_in(char path[128], const char *name)

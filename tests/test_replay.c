@@ -12,31 +12,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "tests/support/small_recording.h"
+#include "tests/support/temporary.h"
 #include "tests/support/wiring.h"
 
 enum { ROUNDS = 1000 };
 
 #define KERNEL ",provider=\"Windows Kernel\""
 
-static char path[64];
+static char path[TEMPORARY_PATH_SIZE];
 static uint64_t records;
 
 static int make_recording(void **state)
 {
-	int file;
-
 	(void)state;
-	strcpy(path, "/tmp/etw_exporter_test_XXXXXX");
-	file = mkstemp(path);
-	if (file < 0) {
-		return -1;
-	}
-	close(file);
+	temporary_path(path, "etl");
 	records = small_recording(path, ROUNDS);
 	return 0;
 }
@@ -44,7 +37,7 @@ static int make_recording(void **state)
 static int remove_recording(void **state)
 {
 	(void)state;
-	return unlink(path);
+	return remove(path);
 }
 
 static void run(struct wiring *wiring)

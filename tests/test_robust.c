@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -27,6 +26,7 @@
 #include "tests/support/every_kind.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"
+#include "tests/support/system.h"
 #include "tests/support/temporary.h"
 
 enum {
@@ -465,9 +465,9 @@ static void what_is_no_recording_is_told_in_one_line(void **state)
 		assert_false(outcome.opened);
 		assert_told(&outcome, path);
 	}
-	assert_int_equal(mkdir(path, 0700), 0);
+	assert_true(system_make_folder(path));
 	consume(path, 0, &outcome);
-	assert_int_equal(rmdir(path), 0);
+	assert_true(system_remove_folder(path));
 	assert_false(outcome.opened);
 	assert_told(&outcome, path);
 	assert_non_null(strstr(outcome.err.text, "directory"));

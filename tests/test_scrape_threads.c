@@ -5,8 +5,6 @@
  */
 #include "http.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -23,6 +19,8 @@
 #include "base/text.h"
 #include "replay.h"
 #include "tests/support/small_recording.h"
+#include "tests/support/system.h"
+#include "tests/support/temporary.h"
 #include "tests/support/wiring.h"
 
 enum { CLIENTS = 4, SCRAPES = 25, ROUNDS = 2000 };
@@ -40,22 +38,17 @@ static struct text get_metrics(uint16_t port)
 {
 	static const char request[] =
 		"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port) };
+	connection c = connection_open(port);
 	struct text answer = { 0 };
 	char chunk[16384];
-	ssize_t got;
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	size_t got;
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
-	    write(fd, request, sizeof request - 1) == (ssize_t)sizeof request - 1) {
-		while ((got = read(fd, chunk, sizeof chunk)) > 0) {
-			text_add(&answer, chunk, (size_t)got);
+	if (c >= 0 && connection_send(c, request, sizeof request - 1) == sizeof request - 1) {
+		while ((got = connection_receive(c, chunk, sizeof chunk)) > 0) {
+			text_add(&answer, chunk, got);
 		}
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	connection_close(c);
 	return answer;
 }
 
@@ -82,7 +75,7 @@ static void scrape_again_and_again(void *context)
 
 static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 {
-	char path[] = "/tmp/etw_exporter_test_XXXXXX";
+	char path[TEMPORARY_PATH_SIZE];
 	const char *const paths[] = { path };
 	const char *const addresses[] = { "127.0.0.1:0" };
 	const struct http_options options = {
@@ -95,11 +88,9 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 	struct error err = { 0 };
 	struct wiring wiring;
 	struct text page;
-	int file = mkstemp(path);
 
 	(void)state;
-	assert_true(file >= 0);
-	close(file);
+	temporary_path(path, "etl");
 	small_recording(path, ROUNDS);
 	wiring_open(&wiring, paths, 1, true);
 	server = http_start(&options, wiring.registry, &err);
@@ -131,7 +122,7 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 	text_free(&page);
 	http_stop(server);
 	wiring_close(&wiring);
-	unlink(path);
+	remove(path);
 }
 
 int main(void)

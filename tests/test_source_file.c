@@ -19,17 +19,18 @@
 #include "tests/support/collected.h"
 #include "tests/support/etl_builder.h"
 #include "tests/support/exact_copy.h"
+#include "tests/support/temporary.h"
 
 enum { RECORDS = 2000, PROCESSORS = 3 };
 
-static char path[] = "/tmp/test_source_file_XXXXXX";
+static char path[TEMPORARY_PATH_SIZE];
 
 static int make_path(void **state)
 {
-	int fd = mkstemp(path);
-
 	(void)state;
-	return fd < 0 || close(fd) != 0;
+	temporary_path(path, "etl");
+	temporary_write(path, "", 0);
+	return 0;
 }
 
 static int remove_path(void **state)

@@ -8,30 +8,27 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/os.h"
 #include "source/source.h"
 #include "tests/support/etl_builder.h"
+#include "tests/support/temporary.h"
 
 enum { RECORDS = 5000, RUNS = 20 };
 
-static char path[] = "/tmp/test_source_threads_XXXXXX";
+static char path[TEMPORARY_PATH_SIZE];
 
 static int make_recording(void **state)
 {
 	struct etl_builder_options options = { .buffer_size = 4096, .compressed = true };
 	struct etl_builder *builder;
 	struct error err;
-	int fd = mkstemp(path);
 	bool good;
 
 	(void)state;
-	if (fd < 0 || close(fd) != 0) {
-		return -1;
-	}
+	temporary_path(path, "etl");
 	builder = etl_builder_open(path, &options, &err);
 	for (unsigned i = 0; builder && i < RECORDS; i++) {
 		etl_builder_add(builder, &(struct built_record){ .kind = RECORD_PERFINFO,

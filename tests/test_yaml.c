@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "config/nearest.h"
+#include "tests/support/temporary.h"
 
 static struct yaml_tree *open_text(const char *text, struct error *err)
 {
@@ -165,13 +166,12 @@ static void many_keys_are_still_told_apart(void **state)
 static void files_are_read_and_named_in_errors(void **state)
 {
 	struct error err = { 0 };
-	char path[] = "/tmp/test_yaml_XXXXXX";
-	int handle = mkstemp(path);
+	char path[TEMPORARY_PATH_SIZE];
 	struct yaml_tree *tree;
 
 	(void)state;
-	assert_true(handle >= 0);
-	assert_true(dprintf(handle, "a: on\n") > 0);
+	temporary_path(path, "yaml");
+	temporary_write(path, "a: on\n", 6);
 	tree = yaml_open_file(path, "short", &err);
 	assert_non_null(tree);
 	assert_string_equal(yaml_name(tree), "short");

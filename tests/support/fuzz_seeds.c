@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "config/builtin.h"
 #include "decode/event_source.h"
@@ -18,6 +17,7 @@
 #include "tests/support/every_kind.h"
 #include "tests/support/fuzz_seeds_yaml.h"
 #include "tests/support/payload.h"
+#include "tests/support/system.h"
 
 enum { PATH_SIZE = 1024 };
 
@@ -34,7 +34,7 @@ static void make_folder(const char *folder)
 	char path[PATH_SIZE];
 
 	snprintf(path, sizeof path, "%s/%s", out, folder);
-	if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+	if (!system_make_folder(path)) {
 		stop(path, strerror(errno));
 	}
 }
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	out = argv[1];
-	if (mkdir(out, 0777) != 0 && errno != EEXIST) {
+	if (!system_make_folder(out)) {
 		stop(out, strerror(errno));
 	}
 	write_recordings();

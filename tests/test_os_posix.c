@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What base/os.h promises of POSIX alone: signals, descriptors, pipes.
+ */
+#include "base/os.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/temporary.h"
+
+static void read_signal_mask(void *context)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, context);
+}
+
+static void signals_are_left_to_the_main_thread(void **state)
+{
+	struct os_thread thread;
+	sigset_t of_thread, ours;
+
+	(void)state;
+	assert_true(os_thread_start(&thread, read_signal_mask, &of_thread, NULL));
+	os_thread_join(&thread);
+	assert_int_equal(sigismember(&of_thread, SIGTERM), 1);
+	assert_int_equal(sigismember(&of_thread, SIGINT), 1);
+	assert_int_equal(sigismember(&of_thread, SIGHUP), 1);
+	assert_int_equal(sigismember(&of_thread, SIGSEGV), 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &ours);
+	assert_int_equal(sigismember(&ours, SIGTERM), 0);
+}
+
+static void a_signal_is_kept_until_somebody_waits_for_it(void **state)
+{
+	static const struct {
+		int number;
+		const char *name;
+	} cases[] = { { SIGTERM, "SIGTERM" }, { SIGINT, "SIGINT" }, { SIGHUP, "SIGHUP" } };
+
+	(void)state;
+	assert_true(os_stop_catch(NULL));
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		kill(getpid(), cases[i].number);
+		assert_string_equal(os_stop_wait(), cases[i].name);
+	}
+}
+
+static void descriptors_and_memory_are_counted(void **state)
+{
+	struct os_process_stats stats, later;
+	struct rlimit limit;
+	int fd;
+
+	(void)state;
+	os_process_stats(&stats);
+	assert_true(stats.cpu_ns > 0);
+	assert_true(stats.resident_bytes < stats.virtual_bytes);
+	assert_in_range(stats.open_fds, 1, 1000);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true(stats.max_fds ==
+		    (limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur));
+	fd = dup(STDOUT_FILENO);
+	os_process_stats(&later);
+	close(fd);
+	assert_true(later.open_fds == stats.open_fds + 1);
+}
+
+static void pipes_and_devices_are_no_files(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+	struct error err = { 0 };
+
+	(void)state;
+	temporary_path(path, "pipe");
+	assert_null(os_file_open(path, &err));
+	assert_string_equal(err.text, "cannot be opened: No such file or directory");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_null(os_file_open(path, &err)); /* and does not wait for a writer */
+	remove(path);
+	assert_string_equal(err.text, "is a device, pipe or socket, not a regular file");
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_null(os_file_open("/dev/null", NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(signals_are_left_to_the_main_thread),
+		cmocka_unit_test(descriptors_and_memory_are_counted),
+		cmocka_unit_test(pipes_and_devices_are_no_files),
+		cmocka_unit_test(a_signal_is_kept_until_somebody_waits_for_it),
+	};
+
+	return cmocka_run_group_tests_name("os_posix", tests, NULL, NULL);
+}
