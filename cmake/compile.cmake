@@ -13,7 +13,16 @@ else()
   endif()
 endif()
 
-if(NOT WIN32)
+if(WIN32)
+  # Windows 10's interface, in UTF-16; printf as C11 has it, not as Microsoft's old library does.
+  add_compile_definitions(_WIN32_WINNT=0x0A00 WINVER=0x0A00 UNICODE _UNICODE WIN32_LEAN_AND_MEAN NOMINMAX
+    __USE_MINGW_ANSI_STDIO=1)
+  if(MINGW)
+    set(CMAKE_C_FLAGS_RELEASE "-O2 -g -DNDEBUG")
+    add_compile_options(-Wno-float-conversion) # isfinite() of its math.h is a macro with casts
+    add_link_options(-static)                  # no DLL beside those of Windows
+  endif()
+else()
   # POSIX.1-2008 is visible everywhere; what needs more (os_posix.c) says so in its first line.
   add_compile_definitions(_POSIX_C_SOURCE=200809L _FILE_OFFSET_BITS=64)
   set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")

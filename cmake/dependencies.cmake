@@ -1,18 +1,25 @@
-# Third-party libraries, as imported targets. On Debian and Ubuntu .ci/deps-debian.sh provides them all.
-set(etwx_hint "on Debian and Ubuntu: bash .ci/deps-debian.sh")
-
-if(NOT CMAKE_CROSSCOMPILING)
-  # What the set-up script built for this host.
-  if(DEFINED ENV{XDG_CACHE_HOME} AND NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
-    set(etwx_host_prefix "$ENV{XDG_CACHE_HOME}/etw_exporter/${CMAKE_HOST_SYSTEM_PROCESSOR}")
-  else()
-    set(etwx_host_prefix "$ENV{HOME}/.cache/etw_exporter/${CMAKE_HOST_SYSTEM_PROCESSOR}")
-  endif()
+# Third-party libraries, as imported targets. On Debian and Ubuntu .ci/deps-debian.sh provides them all, and
+# .ci/deps-mingw.sh those of the Windows build.
+if(DEFINED ENV{XDG_CACHE_HOME} AND NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
+  set(etwx_cache "$ENV{XDG_CACHE_HOME}/etw_exporter")
+else()
+  set(etwx_cache "$ENV{HOME}/.cache/etw_exporter")
+endif()
+# What the set-up scripts built.
+set(etwx_host_prefix "${etwx_cache}/${CMAKE_HOST_SYSTEM_PROCESSOR}")
+if(CMAKE_CROSSCOMPILING)
+  set(etwx_hint "on Debian and Ubuntu: bash .ci/deps-mingw.sh")
+  list(PREPEND CMAKE_FIND_ROOT_PATH "${etwx_cache}/x86_64-w64-mingw32")
+else()
+  set(etwx_hint "on Debian and Ubuntu: bash .ci/deps-debian.sh")
   list(PREPEND CMAKE_PREFIX_PATH ${etwx_host_prefix})
 endif()
 
 find_package(Threads REQUIRED)
 find_package(EXPAT REQUIRED)
+if(WIN32)
+  set_property(TARGET EXPAT::EXPAT APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS XML_STATIC)
+endif()
 
 # etwx_find(name HEADER header LIBRARY names...) makes the imported target etwx::name.
 function(etwx_find name)

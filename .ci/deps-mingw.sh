@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs what the preset windows-mingw needs on Debian 12 or newer (or Ubuntu 24.04 or newer), besides what
+# .ci/deps-debian.sh does: the cross compiler and Wine through apt, and below
+# ${XDG_CACHE_HOME:-~/.cache}/etw_exporter/x86_64-w64-mingw32 the libraries, static, from the distribution's source
+# packages. civetweb is built without TLS. Does nothing, without network or root, when all is there.
+. "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
+
+target=x86_64-w64-mingw32
+prefix=$cache/$target # cmake/dependencies.cmake looks here
+packages=(
+	build-essential ca-certificates cmake curl dpkg-dev ninja-build
+	gcc-mingw-w64-x86-64-posix libz-mingw-w64-dev wine64
+)
+
+build() { # library, source folder, CMake options...
+	local library=$1 source=$2 build=$work/build-$1
+
+	shift 2
+	cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=OFF \
+		-DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=AMD64 \
+		-DCMAKE_C_COMPILER=$target-gcc-posix -DCMAKE_RC_COMPILER=$target-windres \
+		"-DCMAKE_FIND_ROOT_PATH=$prefix;/usr/$target" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
+		-DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
+		-DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY "$@"
+	cmake --build "$build"
+	cmake --install "$build"
+}
+
+# What a library is made from: a library whose stamp says the same is there already.
+stamp_of() { # library
+	sed -n "/^build_$1()/,/^}/p;/^build()/,/^}/p" "$here/deps-mingw.sh" | cat - "$here/civetweb/CMakeLists.txt" | cksum
+}
+
+build_civetweb() { # its own CMake insists on a C++ compiler
+	build civetweb "$here/civetweb" -DCIVETWEB_SOURCE_DIR="$1"
+}
+
+# Its messages are formatted by MinGW's printf as ours are (%zu), and checked accordingly.
+build_cmocka() {
+	build cmocka "$1" -DWITH_STATIC_LIB=ON -DWITH_EXAMPLES=OFF -DUNIT_TESTING=OFF \
+		-DCMAKE_C_FLAGS=-D__USE_MINGW_ANSI_STDIO=1
+	sed -i 's/__format__ (__printf__,/__format__ (gnu_printf,/' "$prefix/include/cmocka.h"
+}
+
+build_libyaml() {
+	build libyaml "$1" -DBUILD_TESTING=OFF
+}
+
+# Debian's fixes need XML_DTD to be the number 1; expat's CMake defines it empty.
+build_expat() {
+	build expat "$1/expat" -DEXPAT_SHARED_LIBS=OFF -DEXPAT_BUILD_TOOLS=OFF -DEXPAT_BUILD_EXAMPLES=OFF \
+		-DEXPAT_BUILD_TESTS=OFF -DEXPAT_BUILD_DOCS=OFF -DEXPAT_DTD=OFF -DCMAKE_C_FLAGS=-DXML_DTD=1
+}
+
+build_pcre2() {
+	build pcre2 "$1" -DPCRE2_BUILD_PCRE2GREP=OFF -DPCRE2_BUILD_TESTS=OFF -DPCRE2_SUPPORT_JIT=ON
+}
+
+install_packages "${packages[@]}"
+lock_cache
+mkdir -p "$prefix"
+for library in civetweb cmocka libyaml expat pcre2; do
+	stamp=$(stamp_of $library)
+	[ "$(cat "$prefix/$library.stamp" 2>/dev/null)" != "$stamp" ] || continue
+	say "building $library in $prefix"
+	build_$library "$(fetch_source $library)"
+	printf '%s\n' "$stamp" >"$prefix/$library.stamp"
+done

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Runs a Windows program under Wine, for ctest. Wine's background processes inherit its standard output and outlive it by
+# seconds: with a file in between, ctest does not wait for them.
+out=$(mktemp) || exit 125
+trap 'rm -f "$out"' EXIT
+"${WINE64:-/usr/lib/wine/wine64}" "$@" </dev/null >"$out" 2>&1
+status=$?
+cat "$out"
+exit $status

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What differs between operating systems, for Windows 8 and newer.
+ *
+ * Text comes and goes as UTF-16 here and as UTF-8 everywhere else, so no call that ends in A and no
+ * C library function that takes a path is used: they speak the ANSI code page.
+ */
+#include "base/os.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <io.h>
+#include <malloc.h>
+#include <process.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+/* after windows.h */
+#include <psapi.h>
+#include <shellapi.h>
+
+#define NS_PER_SECOND    UINT64_C(1000000000)
+#define NS_PER_MS        UINT64_C(1000000)
+#define UNIX_EPOCH_100NS UINT64_C(116444736000000000) /* 1970 in FILETIME, counted from 1601 */
+#define HANDLES_MAX      UINT64_C(16777216)           /* "Pushing the Limits of Windows: Handles" */
+#define ERROR_TEXT_SIZE  256
+
+static_assert(sizeof(struct os_mutex) == sizeof(SRWLOCK), "os.h knows an SRWLOCK as one pointer");
+static_assert(sizeof(struct os_condition) == sizeof(CONDITION_VARIABLE),
+	      "os.h knows a CONDITION_VARIABLE as one pointer");
+static_assert(sizeof(struct os_once) == sizeof(INIT_ONCE),
+	      "os.h knows an INIT_ONCE as one pointer");
+
+struct thread_start {
+	void (*run)(void *context);
+	void *context;
+};
+
+struct os_file {
+	HANDLE handle;
+	uint64_t size;
+};
+
+/* ---- text ---- */
+
+/* To be freed; NULL without memory, or when it is not UTF-8. */
+static wchar_t *utf16_from(const char *text)
+{
+	int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
+	wchar_t *wide = size > 0 ? calloc((size_t)size, sizeof *wide) : NULL;
+
+	if (wide && MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, size) == 0) {
+		free(wide);
+		return NULL;
+	}
+	return wide;
+}
+
+/* To be freed; NULL without memory. A lone surrogate becomes U+FFFD. */
+static char *utf8_from(const wchar_t *wide)
+{
+	int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
+	char *text = size > 0 ? calloc((size_t)size, 1) : NULL;
+
+	if (text && WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, size, NULL, NULL) == 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+void os_error_text(int number, char *text, size_t text_size)
+{
+	wchar_t wide[ERROR_TEXT_SIZE];
+	DWORD size = FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |
+					    FORMAT_MESSAGE_MAX_WIDTH_MASK,
+				    NULL, (DWORD)number, 0, wide, ERROR_TEXT_SIZE, NULL);
+	char *utf8;
+
+	while (size > 0 && (wide[size - 1] <= L' ' || wide[size - 1] == L'.')) {
+		size--;
+	}
+	wide[size] = L'\0';
+	utf8 = size > 0 ? utf8_from(wide) : NULL;
+	if (utf8) {
+		snprintf(text, text_size, "%s", utf8);
+	} else {
+		snprintf(text, text_size, "error %d", number);
+	}
+	free(utf8);
+}
+
+/* Sets "<what>: <the system's sentence>" for GetLastError(). Returns false. */
+static bool fail_last_error(struct error *err, const char *what)
+{
+	char text[ERROR_TEXT_SIZE];
+
+	os_error_text((int)GetLastError(), text, sizeof text);
+	return error_set(err, ERROR_SYSTEM, "%s: %s", what, text);
+}
+
+/* ---- the program ---- */
+
+/* Never freed: arguments live as long as the program. */
+bool os_program_start(int *argc, char ***argv, struct error *err)
+{
+	int count = 0;
+	wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &count);
+	char **arguments;
+
+	if (!wide) {
+		return fail_last_error(err, "the command line cannot be read");
+	}
+	arguments = calloc((size_t)count + 1, sizeof *arguments);
+	for (int i = 0; arguments && i < count; i++) {
+		arguments[i] = utf8_from(wide[i]);
+		if (!arguments[i]) {
+			arguments = NULL;
+		}
+	}
+	LocalFree(wide);
+	if (!arguments) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the command line");
+	}
+	_setmode(_fileno(stdout), _O_BINARY);
+	_setmode(_fileno(stderr), _O_BINARY);
+	*argc = count;
+	*argv = arguments;
+	return true;
+}
+
+static HANDLE stop_event;
+static const char *volatile stop_reason = "stop";
+
+/*
+ * Runs on a thread of its own that the system makes. When it returns from anything but Ctrl-C and
+ * Ctrl-Break, the process is ended at once ("HandlerRoutine callback function", Microsoft Learn):
+ * it waits until main() has put all in order and ends the process itself.
+ */
+static BOOL WINAPI on_console_control(DWORD type)
+{
+	static const char *const names[] = {
+		[CTRL_C_EVENT] = "Ctrl-C",          [CTRL_BREAK_EVENT] = "Ctrl-Break",
+		[CTRL_CLOSE_EVENT] = "close",       [CTRL_LOGOFF_EVENT] = "log-off",
+		[CTRL_SHUTDOWN_EVENT] = "shutdown",
+	};
+
+	if (type >= sizeof names / sizeof names[0] || !names[type]) {
+		return FALSE;
+	}
+	stop_reason = names[type];
+	SetEvent(stop_event);
+	if (type != CTRL_C_EVENT && type != CTRL_BREAK_EVENT) {
+		Sleep(INFINITE);
+	}
+	return TRUE;
+}
+
+bool os_stop_catch(struct error *err)
+{
+	stop_event = CreateEventW(NULL, TRUE, FALSE, NULL);
+	if (!stop_event || !SetConsoleCtrlHandler(on_console_control, TRUE)) {
+		return fail_last_error(err, "Ctrl-C cannot be caught");
+	}
+	return true;
+}
+
+const char *os_stop_wait(void)
+{
+	WaitForSingleObject(stop_event, INFINITE);
+	return stop_reason;
+}
+
+/* ---- threads ---- */
+
+static unsigned __stdcall thread_main(void *argument)
+{
+	struct thread_start *argument_start = argument;
+	struct thread_start start = *argument_start;
+
+	free(argument_start);
+	start.run(start.context);
+	return 0;
+}
+
+bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
+		     struct error *err)
+{
+	struct thread_start *start = calloc(1, sizeof *start);
+	uintptr_t handle;
+
+	if (!start) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory to start a thread");
+	}
+	start->run = run;
+	start->context = context;
+	handle = _beginthreadex(NULL, 0, thread_main, start, 0, NULL);
+	if (handle == 0) {
+		free(start);
+		return fail_last_error(err, "a thread cannot be started");
+	}
+	thread->handle = (HANDLE)handle;
+	return true;
+}
+
+void os_thread_join(struct os_thread *thread)
+{
+	WaitForSingleObject(thread->handle, INFINITE);
+	CloseHandle(thread->handle);
+	thread->handle = NULL;
+}
+
+static SRWLOCK *lock_of(struct os_mutex *mutex)
+{
+	return (SRWLOCK *)&mutex->lock;
+}
+
+void os_mutex_init(struct os_mutex *mutex)
+{
+	InitializeSRWLock(lock_of(mutex));
+}
+
+void os_mutex_done(struct os_mutex *mutex)
+{
+	(void)mutex;
+}
+
+void os_mutex_lock(struct os_mutex *mutex)
+{
+	AcquireSRWLockExclusive(lock_of(mutex));
+}
+
+void os_mutex_unlock(struct os_mutex *mutex)
+{
+	ReleaseSRWLockExclusive(lock_of(mutex));
+}
+
+static CONDITION_VARIABLE *variable_of(struct os_condition *condition)
+{
+	return (CONDITION_VARIABLE *)&condition->variable;
+}
+
+void os_condition_init(struct os_condition *condition)
+{
+	InitializeConditionVariable(variable_of(condition));
+}
+
+void os_condition_done(struct os_condition *condition)
+{
+	(void)condition;
+}
+
+bool os_condition_wait(struct os_condition *condition, struct os_mutex *mutex, uint64_t timeout_ns)
+{
+	uint64_t start = os_monotonic_ns();
+	uint64_t timeout_ms = timeout_ns / NS_PER_MS + (timeout_ns % NS_PER_MS > 0);
+	/* A wait of weeks that ends before its time ended without reason. */
+	DWORD wait_ms = timeout_ms < INFINITE ? (DWORD)timeout_ms : INFINITE - 1;
+
+	if (SleepConditionVariableSRW(variable_of(condition), lock_of(mutex), wait_ms, 0)) {
+		return true;
+	}
+	/* The system counts in clock interrupts and may be one early. */
+	return os_monotonic_ns() - start < timeout_ns;
+}
+
+void os_condition_wake_all(struct os_condition *condition)
+{
+	WakeAllConditionVariable(variable_of(condition));
+}
+
+static BOOL CALLBACK run_once(INIT_ONCE *once, void *run, void **context)
+{
+	(void)once;
+	(void)context;
+	(*(void (**)(void))run)();
+	return TRUE;
+}
+
+void os_once(struct os_once *once, void (*run)(void))
+{
+	InitOnceExecuteOnce((INIT_ONCE *)&once->state, run_once, &run, NULL);
+}
+
+/* ---- clocks ---- */
+
+static uint64_t filetime_100ns(const FILETIME *time)
+{
+	return (uint64_t)time->dwHighDateTime << 32 | time->dwLowDateTime;
+}
+
+uint64_t os_monotonic_ns(void)
+{
+	LARGE_INTEGER frequency, now;
+	uint64_t per_second, ticks;
+
+	/* Neither fails on Windows XP or later ("QueryPerformanceCounter", Microsoft Learn). */
+	QueryPerformanceFrequency(&frequency);
+	QueryPerformanceCounter(&now);
+	per_second = (uint64_t)frequency.QuadPart;
+	ticks = (uint64_t)now.QuadPart;
+	return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
+}
+
+static uint64_t cpu_ns_of(HANDLE thread)
+{
+	FILETIME created, ended, kernel, user;
+
+	if (!GetThreadTimes(thread, &created, &ended, &kernel, &user)) {
+		return 0;
+	}
+	return (filetime_100ns(&kernel) + filetime_100ns(&user)) * 100;
+}
+
+uint64_t os_thread_cpu_ns(void)
+{
+	return cpu_ns_of(GetCurrentThread());
+}
+
+uint64_t os_thread_cpu_ns_of(const struct os_thread *thread)
+{
+	return WaitForSingleObject(thread->handle, 0) == WAIT_TIMEOUT ? cpu_ns_of(thread->handle) :
+									0;
+}
+
+static uint64_t unix_ns(const FILETIME *time)
+{
+	return (filetime_100ns(time) - UNIX_EPOCH_100NS) * 100;
+}
+
+uint64_t os_unix_time_ns(void)
+{
+	FILETIME now;
+
+	GetSystemTimePreciseAsFileTime(&now);
+	return unix_ns(&now);
+}
+
+void os_utc(time_t unix_seconds, struct tm *utc)
+{
+	*utc = (struct tm){ 0 };
+	gmtime_s(utc, &unix_seconds);
+}
+
+/* ---- ourselves ---- */
+
+/* The K32 names stand in kernel32: no other DLL is needed. */
+void os_process_stats(struct os_process_stats *stats)
+{
+	HANDLE self = GetCurrentProcess();
+	FILETIME created, ended, kernel, user;
+	PROCESS_MEMORY_COUNTERS_EX memory = { .cb = sizeof memory };
+	DWORD handles;
+
+	*stats = (struct os_process_stats){
+		.cpu_ns = UINT64_MAX,
+		.resident_bytes = UINT64_MAX,
+		.virtual_bytes = UINT64_MAX,
+		.start_time_unix_ns = UINT64_MAX,
+		.open_fds = UINT64_MAX,
+		.max_fds = HANDLES_MAX,
+	};
+	if (GetProcessTimes(self, &created, &ended, &kernel, &user)) {
+		stats->cpu_ns = (filetime_100ns(&kernel) + filetime_100ns(&user)) * 100;
+		stats->start_time_unix_ns = unix_ns(&created);
+	}
+	if (K32GetProcessMemoryInfo(self, (PROCESS_MEMORY_COUNTERS *)&memory, sizeof memory)) {
+		stats->resident_bytes = memory.WorkingSetSize;
+		stats->virtual_bytes = memory.PrivateUsage;
+	}
+	if (GetProcessHandleCount(self, &handles)) {
+		stats->open_fds = handles;
+	}
+}
+
+void os_release_memory(void)
+{
+	_heapmin();
+}
+
+void os_stderr_write(const char *bytes, size_t size)
+{
+	HANDLE handle = GetStdHandle(STD_ERROR_HANDLE);
+
+	while (size > 0) {
+		DWORD part = size < UINT32_MAX ? (DWORD)size : UINT32_MAX;
+		DWORD written = 0;
+
+		if (!WriteFile(handle, bytes, part, &written, NULL) || written == 0) {
+			return;
+		}
+		bytes += written;
+		size -= written;
+	}
+}
+
+/* ---- files ---- */
+
+bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
+{
+	size_t size = strlen(path) + sizeof "\\*";
+	char *pattern = calloc(size, 1);
+	wchar_t *wide;
+	WIN32_FIND_DATAW entry;
+	HANDLE search;
+	bool more = true;
+
+	if (!pattern) {
+		return true;
+	}
+	snprintf(pattern, size, "%s\\*", path);
+	wide = utf16_from(pattern);
+	free(pattern);
+	search = wide ? FindFirstFileW(wide, &entry) : INVALID_HANDLE_VALUE;
+	free(wide);
+	if (search == INVALID_HANDLE_VALUE) {
+		return true;
+	}
+	do {
+		char *name = utf8_from(entry.cFileName);
+
+		more = !name || each(context, name);
+		free(name);
+	} while (more && FindNextFileW(search, &entry));
+	FindClose(search);
+	return more;
+}
+
+struct os_file *os_file_open(const char *path, struct error *err)
+{
+	struct os_file *file = calloc(1, sizeof *file);
+	wchar_t *wide = NULL;
+	BY_HANDLE_FILE_INFORMATION facts;
+	LARGE_INTEGER size;
+
+	if (!file) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to open a file");
+		return NULL;
+	}
+	file->handle = INVALID_HANDLE_VALUE;
+	wide = utf16_from(path);
+	if (!wide) {
+		error_set(err, ERROR_SYSTEM, "cannot be opened: its name is not UTF-8");
+		goto fail;
+	}
+	/* Others may go on writing, renaming and deleting it: a recording is often still being
+	 * written. Without backup semantics a folder is "access denied" instead of a folder. */
+	file->handle = CreateFileW(wide, GENERIC_READ,
+				   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+				   OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+	free(wide);
+	if (file->handle == INVALID_HANDLE_VALUE) {
+		fail_last_error(err, "cannot be opened");
+		goto fail;
+	}
+	if (GetFileType(file->handle) != FILE_TYPE_DISK) {
+		error_set(err, ERROR_UNSUPPORTED,
+			  "is a device, pipe or socket, not a regular file");
+		goto fail;
+	}
+	if (!GetFileInformationByHandle(file->handle, &facts) ||
+	    !GetFileSizeEx(file->handle, &size)) {
+		fail_last_error(err, "cannot be examined");
+		goto fail;
+	}
+	if (facts.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) {
+		error_set(err, ERROR_UNSUPPORTED, "is a directory, not a regular file");
+		goto fail;
+	}
+	file->size = (uint64_t)size.QuadPart;
+	return file;
+
+fail:
+	os_file_close(file);
+	return NULL;
+}
+
+void os_file_close(struct os_file *file)
+{
+	if (!file) {
+		return;
+	}
+	if (file->handle != INVALID_HANDLE_VALUE) {
+		CloseHandle(file->handle);
+	}
+	free(file);
+}
+
+uint64_t os_file_size(const struct os_file *file)
+{
+	return file->size;
+}
+
+bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
+		  struct error *err)
+{
+	size_t done = 0;
+
+	if (offset >= file->size) {
+		*got = 0;
+		return true;
+	}
+	if (size > file->size - offset) {
+		size = (size_t)(file->size - offset);
+	}
+	while (done < size) {
+		uint64_t at = offset + done;
+		/* How ReadFile of a handle opened for synchronous reading takes a position. */
+		OVERLAPPED position = {
+			.Offset = (DWORD)at,
+			.OffsetHigh = (DWORD)(at >> 32),
+		};
+		DWORD part = size - done < 1 << 30 ? (DWORD)(size - done) : 1 << 30;
+		DWORD step = 0;
+
+		if (!ReadFile(file->handle, (char *)bytes + done, part, &step, &position) &&
+		    GetLastError() != ERROR_HANDLE_EOF) {
+			fail_last_error(err, "cannot be read");
+			return error_prefix(err, "%zu bytes at %" PRIu64, size - done, at);
+		}
+		if (step == 0) {
+			return error_set(err, ERROR_SYSTEM,
+					 "ends at %" PRIu64 ", but had %" PRIu64
+					 " bytes when it was opened: cut short meanwhile",
+					 at, file->size);
+		}
+		done += step;
+	}
+	*got = done;
+	return true;
+}
