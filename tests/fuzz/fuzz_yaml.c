@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A collector of anything at all: read, checked, registered and, when it is well-formed, planned
+ * for every kernel event. Whatever it says, the answer is rules or one sentence.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/yaml.h"
+#include "decode/kinds.h"
+#include "metrics/registry.h"
+#include "rules/rule_set.h"
+#include "rules/rules.h"
+#include "track/tracker.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct config *config;
+
+static const struct source_clock ticking = {
+	.kind = CLOCK_QPC,
+	.frequency = 10000000,
+	.perf_frequency = 10000000,
+};
+
+/* The collector's name as its file would have to be called; an empty one is refused later. */
+static const char *name_of(const struct yaml_tree *tree)
+{
+	const struct yaml_node *root = yaml_root(tree);
+	const struct yaml_node *name =
+		root && root->kind == YAML_MAP ? yaml_find(root, "collector") : NULL;
+
+	return name && name->kind == YAML_TEXT ? name->text : "fuzz";
+}
+
+static void release(void *context, struct event_kind *kind)
+{
+	(void)context;
+	tracker_release(kind);
+	rule_engine_release(kind);
+}
+
+/* Plans and applies the rules to one empty event of every kernel kind. */
+static void plan_all(const struct rule_set *set, struct registry *registry)
+{
+	struct writer *writer = registry_writer(registry, false, NULL);
+	struct tracker_options tracker_options = { .registry = registry,
+						   .writer = writer,
+						   .clock = &ticking };
+	struct tracker *tracker = tracker_new(&tracker_options, NULL);
+	struct rule_engine_options options = { .set = set,
+					       .registry = registry,
+					       .writer = writer,
+					       .tracker = tracker,
+					       .clock = &ticking,
+					       .session = "fuzz" };
+	struct rule_engine *engine = rule_engine_new(&options, NULL);
+	struct kinds *kinds = kinds_new(4096, NULL, NULL);
+	struct guid guid;
+
+	rule_set_make_samples(set, registry, writer);
+	for (unsigned class = 0; kernel_class_at(class, &guid); class ++) {
+		for (unsigned opcode = 0; opcode < 128; opcode++) {
+			const struct event_record record = {
+				.provider = &guid,
+				.payload = (const uint8_t *)"",
+				.opcode = (uint8_t)opcode,
+				.version = 3,
+				.pointer_size = 8,
+				.kind = RECORD_FULL,
+				.classic = true,
+				.kernel_group = 0xff,
+				.process_id = 4,
+				.thread_id = 8,
+			};
+			bool added;
+			struct event_kind *kind = kinds_find(kinds, &record, &added);
+
+			if (added) {
+				tracker_prepare(tracker, kind);
+				rule_engine_prepare(engine, kind);
+			}
+			tracker_observe(tracker, &record, kind);
+			rule_engine_apply(engine, &record, kind);
+		}
+	}
+	kinds_each(kinds, release, NULL);
+	kinds_free(kinds);
+	rule_engine_free(engine);
+	tracker_free(tracker);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct registry_limits limits = { .strings_bytes = 1 << 20 };
+	struct rule_set_options options = { 0 };
+	struct error err = { 0 };
+	struct yaml_tree *tree;
+	struct registry *registry;
+	struct rule_set *set;
+
+	if (!config) {
+		config = config_default(NULL); /* lives as long as the program */
+		if (!config) {
+			abort();
+		}
+	}
+	options.config = config;
+	tree = yaml_open_text("fuzz.yaml", (const char *)data, size, &err);
+	if (!tree) {
+		assert(err.text[0] != '\0');
+		return 0;
+	}
+	registry = registry_new(&limits, NULL);
+	set = calloc(1, sizeof *set);
+	if (!registry || !set) {
+		abort();
+	}
+	if (rule_set_add(set, tree, name_of(tree), false, &err) &&
+	    rule_set_finish(set, &options, registry, &err)) {
+		plan_all(set, registry);
+	} else {
+		/* A refusal says why, in one line. */
+		assert(err.text[0] != '\0' && !strchr(err.text, '\n'));
+	}
+	rule_set_free(set);
+	registry_free(registry);
+	return 0;
+}
