@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clocks of the machine: a performance counter whose frequency and reading a test can choose,
+ * and a system time that can jump.
+ *
+ * Both go on by the real monotonic clock, so that waiting works; what a test sets is an offset.
+ * Atomics, because the functions are called with and without the lock of the fake.
+ */
+#define _KERNEL32_
+#include "tests/fake_etw/internal.h"
+
+#include <stdatomic.h>
+
+enum { CPU_MHZ = 2400 };
+
+static _Atomic int64_t frequency;
+static _Atomic int64_t counter_base; /* at base_ns */
+static _Atomic int64_t time_base;    /* likewise, 100 ns since 1601 UTC */
+static _Atomic int64_t base_ns;
+
+#ifdef _WIN32
+/* The real functions by address: their names are ours here, and the C library's clocks call them
+ * too. */
+static void *real(const char *name)
+{
+	return (void *)(uintptr_t)GetProcAddress(GetModuleHandleA("kernel32.dll"), name);
+}
+
+uint64_t fake_clock_monotonic_ns(void)
+{
+	BOOL(WINAPI * count_of)
+	(LARGE_INTEGER *) = (BOOL(WINAPI *)(LARGE_INTEGER *))real("QueryPerformanceCounter");
+	BOOL(WINAPI * frequency_of)
+	(LARGE_INTEGER *) = (BOOL(WINAPI *)(LARGE_INTEGER *))real("QueryPerformanceFrequency");
+	LARGE_INTEGER now;
+	LARGE_INTEGER ticks;
+
+	count_of(&now);
+	frequency_of(&ticks);
+	return (uint64_t)(now.QuadPart / ticks.QuadPart * 1000000000 +
+			  now.QuadPart % ticks.QuadPart * 1000000000 / ticks.QuadPart);
+}
+
+static int64_t real_system_time(void)
+{
+	void(WINAPI * time_of)(LPFILETIME) =
+		(void(WINAPI *)(LPFILETIME))real("GetSystemTimePreciseAsFileTime");
+	FILETIME now;
+
+	time_of(&now);
+	return (int64_t)((uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime);
+}
+#else
+uint64_t fake_clock_monotonic_ns(void)
+{
+	return os_monotonic_ns();
+}
+
+static int64_t real_system_time(void)
+{
+	return (int64_t)(os_unix_time_ns() / 100) + 116444736000000000;
+}
+#endif
+
+static int64_t monotonic_ns(void)
+{
+	return (int64_t)fake_clock_monotonic_ns();
+}
+
+static int64_t since_base_ns(void)
+{
+	return monotonic_ns() - atomic_load(&base_ns);
+}
+
+int64_t fake_clock_frequency(void)
+{
+	return atomic_load(&frequency);
+}
+
+int64_t fake_clock_qpc(void)
+{
+	int64_t ns = since_base_ns();
+	int64_t ticks = atomic_load(&frequency);
+
+	return atomic_load(&counter_base) + ns / 1000000000 * ticks +
+	       ns % 1000000000 * ticks / 1000000000;
+}
+
+int64_t fake_clock_system_time(void)
+{
+	return atomic_load(&time_base) + since_base_ns() / 100;
+}
+
+int64_t fake_clock_boot_time(void)
+{
+	int64_t ticks = atomic_load(&frequency);
+	int64_t counter = fake_clock_qpc();
+
+	return fake_clock_system_time() -
+	       (counter / ticks * 10000000 + counter % ticks * 10000000 / ticks);
+}
+
+int64_t fake_clock_raw(uint32_t clock)
+{
+	switch (clock) {
+	case 2:
+		return fake_clock_system_time();
+	case 3:
+		return monotonic_ns() / 1000 * CPU_MHZ;
+	default:
+		return fake_clock_qpc();
+	}
+}
+
+int64_t fake_clock_to_time(const struct fake_session *session, int64_t raw)
+{
+	int64_t ticks = session->clock == 3 ? (int64_t)CPU_MHZ * 1000000 : atomic_load(&frequency);
+	int64_t since = raw - session->start_raw;
+
+	if (session->clock == 2) {
+		return raw;
+	}
+	return session->start_time + since / ticks * 10000000 + since % ticks * 10000000 / ticks;
+}
+
+void fake_etw_set_clock(uint64_t new_frequency, int64_t counter, int64_t system_time)
+{
+	atomic_store(&frequency, (int64_t)new_frequency);
+	atomic_store(&counter_base, counter);
+	atomic_store(&time_base, system_time);
+	atomic_store(&base_ns, monotonic_ns());
+}
+
+void fake_etw_jump_system_time(int64_t delta_100ns)
+{
+	atomic_fetch_add(&time_base, delta_100ns);
+}
+
+void fake_clock_reset(void)
+{
+	fake_etw_set_clock(10000000, monotonic_ns() / 100, real_system_time());
+}
+
+BOOL WINAPI QueryPerformanceCounter(LARGE_INTEGER *count)
+{
+	count->QuadPart = fake_clock_qpc();
+	return TRUE;
+}
+
+BOOL WINAPI QueryPerformanceFrequency(LARGE_INTEGER *result)
+{
+	result->QuadPart = fake_clock_frequency();
+	return TRUE;
+}
+
+static void to_file_time(LPFILETIME result)
+{
+	uint64_t now = (uint64_t)fake_clock_system_time();
+
+	result->dwLowDateTime = (DWORD)now;
+	result->dwHighDateTime = (DWORD)(now >> 32);
+}
+
+void WINAPI GetSystemTimePreciseAsFileTime(LPFILETIME result)
+{
+	to_file_time(result);
+}
+
+void WINAPI GetSystemTimeAsFileTime(LPFILETIME result)
+{
+	to_file_time(result);
+}
+
+IMPORTED(QueryPerformanceCounter);
+IMPORTED(QueryPerformanceFrequency);
+IMPORTED(GetSystemTimePreciseAsFileTime);
+IMPORTED(GetSystemTimeAsFileTime);

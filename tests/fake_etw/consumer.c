@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * OpenTraceW, ProcessTrace, CloseTrace.
+ *
+ * ProcessTrace merges the buffers it has by time, but holds an event back while an open buffer of
+ * another processor still has an older one: that is how ETW keeps the order, and why an event can
+ * wait for a flush that other processors need. Each record, its items and its payload are copies of
+ * their own that are freed behind the callback, so that a sanitizer sees who keeps or overruns
+ * them.
+ */
+#define _WMI_SOURCE_
+#include "tests/fake_etw/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* RT_LostEvent ("RT_LostEvent class", Microsoft Learn). */
+static const GUID lost_event_guid = {
+	0x6a399ae0, 0x4bc6, 0x4de9, { 0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e }
+};
+enum { LOST_EVENT = 32, LOST_BUFFER = 33 };
+
+/* A buffer that is being delivered, and how far. */
+struct open_buffer {
+	struct fake_buffer *buffer;
+	size_t offset;
+};
+
+struct delivery {
+	struct fake_trace *trace;
+	struct open_buffer *open;
+	size_t count;
+	size_t capacity;
+};
+
+static struct fake_trace *trace_of(TRACEHANDLE handle)
+{
+	for (size_t i = 0; i < FAKE_TRACES; i++) {
+		if (handle != 0 && fake.traces[i].handle == handle) {
+			return &fake.traces[i];
+		}
+	}
+	return NULL;
+}
+
+void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffer)
+{
+	for (size_t i = 0; i < FAKE_TRACES; i++) {
+		struct fake_trace *trace = &fake.traces[i];
+
+		if (trace->processing && trace->session == session->handle && !trace->closing) {
+			fake_queue_add(&trace->queue, buffer);
+		}
+	}
+}
+
+void fake_consumer_session_gone(uint64_t session)
+{
+	for (size_t i = 0; i < FAKE_TRACES; i++) {
+		if (fake.traces[i].processing && fake.traces[i].session == session) {
+			fake.traces[i].session_gone = true;
+		}
+	}
+	os_condition_wake_all(&fake.changed);
+}
+
+unsigned fake_consumer_count(const struct fake_session *session)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < FAKE_TRACES; i++) {
+		count += fake.traces[i].processing && fake.traces[i].session == session->handle &&
+			 !fake.traces[i].closing;
+	}
+	return count;
+}
+
+/* --- one record
+ * ----------------------------------------------------------------------------------------------------------------
+ */
+
+static void *copy_of(const void *bytes, size_t size)
+{
+	void *copy = malloc(size > 0 ? size : 1);
+
+	if (!copy) {
+		abort();
+	}
+	if (size > 0) {
+		memcpy(copy, bytes, size);
+	}
+	return copy;
+}
+
+static void forget(void *bytes, size_t size)
+{
+	if (bytes) {
+		memset(bytes, 0xdd, size);
+		free(bytes);
+	}
+}
+
+static void deliver(const struct fake_trace *trace, const struct fake_stored *stored)
+{
+	EVENT_HEADER_EXTENDED_DATA_ITEM *items = NULL;
+	const uint8_t *at = (const uint8_t *)(stored + 1);
+	EVENT_RECORD *record = calloc(1, sizeof(*record));
+	void *payload = copy_of(at + stored->items_size, stored->payload_size);
+
+	if (!record) {
+		abort();
+	}
+	record->EventHeader = stored->header;
+	record->BufferContext = stored->context;
+	record->UserContext = trace->log.Context;
+	record->UserData = payload;
+	record->UserDataLength = stored->payload_size;
+	if (stored->item_count > 0) {
+		items = calloc(stored->item_count, sizeof(*items));
+		if (!items) {
+			abort();
+		}
+	}
+	for (unsigned i = 0; i < stored->item_count; i++) {
+		struct fake_item item;
+
+		memcpy(&item, at, sizeof(item));
+		items[i].ExtType = item.type;
+		items[i].Linkage = i + 1u < stored->item_count;
+		items[i].DataSize = item.size;
+		items[i].DataPtr = (ULONGLONG)(ULONG_PTR)copy_of(at + sizeof(item), item.size);
+		at += sizeof(item) + item.padded;
+	}
+	record->ExtendedData = items;
+	record->ExtendedDataCount = stored->item_count;
+	if (trace->log.EventRecordCallback) {
+		trace->log.EventRecordCallback(record);
+	}
+	for (unsigned i = 0; i < stored->item_count; i++) {
+		forget((void *)(ULONG_PTR)items[i].DataPtr, items[i].DataSize);
+	}
+	forget(items, stored->item_count * sizeof(*items));
+	forget(payload, stored->payload_size);
+	forget(record, sizeof(*record));
+}
+
+static void deliver_loss(const struct fake_trace *trace, const struct fake_stored *next,
+			 UCHAR opcode)
+{
+	struct fake_stored stored = { .size = sizeof(stored), .context = next->context };
+
+	stored.header.Size = FAKE_EVENT_HEADER;
+	stored.header.Flags = EVENT_HEADER_FLAG_CLASSIC_HEADER | EVENT_HEADER_FLAG_64_BIT_HEADER;
+	stored.header.ProviderId = lost_event_guid;
+	stored.header.EventDescriptor.Opcode = opcode;
+	stored.header.TimeStamp = next->header.TimeStamp;
+	deliver(trace, &stored);
+}
+
+/* --- a batch of buffers
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+/* The open buffer with the oldest event; NULL when there is none. */
+static struct open_buffer *oldest(struct delivery *delivery)
+{
+	struct open_buffer *best = NULL;
+	const struct fake_stored *first = NULL;
+
+	for (size_t i = 0; i < delivery->count; i++) {
+		struct open_buffer *open = &delivery->open[i];
+		const struct fake_stored *stored = fake_buffer_at(open->buffer, open->offset);
+
+		if (!best || stored->header.TimeStamp.QuadPart < first->header.TimeStamp.QuadPart ||
+		    (stored->header.TimeStamp.QuadPart == first->header.TimeStamp.QuadPart &&
+		     stored->order < first->order)) {
+			best = open;
+			first = stored;
+		}
+	}
+	return best;
+}
+
+/* What the lock protects, for one round outside it. */
+struct round {
+	int64_t watermark;
+	int64_t start_raw; /* to convert times without the session */
+	bool loss;
+	bool buffer_loss;
+};
+
+/* With the lock: takes what is queued, and what is known about it. */
+static void take_round(struct delivery *delivery, struct round *round)
+{
+	struct fake_trace *trace = delivery->trace;
+	struct fake_session *session = fake_session_by_handle(trace->session);
+
+	for (size_t i = 0; i < trace->queue.count; i++) {
+		if (delivery->count == delivery->capacity) {
+			size_t capacity = delivery->capacity ? delivery->capacity * 2 : 64;
+			struct open_buffer *open =
+				realloc(delivery->open, capacity * sizeof(*open));
+
+			if (!open) {
+				abort();
+			}
+			delivery->open = open;
+			delivery->capacity = capacity;
+		}
+		delivery->open[delivery->count++] =
+			(struct open_buffer){ trace->queue.buffers[i], 0 };
+	}
+	trace->queue.count = 0; /* the references are the delivery's now */
+	round->watermark = INT64_MAX;
+	round->loss = false;
+	round->buffer_loss = false;
+	if (session) {
+		if (!trace->closing && !trace->session_gone) {
+			round->watermark = fake_buffer_watermark(session);
+		}
+		round->loss = session->lost > trace->lost_told;
+		round->buffer_loss = session->realtime_lost > trace->buffers_lost_told;
+	}
+}
+
+static void told(struct fake_trace *trace)
+{
+	const struct fake_session *session = fake_session_by_handle(trace->session);
+
+	if (session) {
+		trace->lost_told = session->lost;
+		trace->buffers_lost_told = session->realtime_lost;
+	}
+}
+
+/* Behind the last event of a buffer. False: the consumer wants no more. */
+static bool buffer_end(struct delivery *delivery, struct open_buffer *open)
+{
+	struct fake_trace *trace = delivery->trace;
+	struct fake_buffer *buffer = open->buffer;
+	struct fake_session *session;
+
+	trace->log.BuffersRead++;
+	trace->log.Filled = buffer->used;
+	fake_lock();
+	session = fake_session_by_handle(buffer->session);
+	if (session && buffer->references == 1) {
+		session->delivered += buffer->events;
+	}
+	fake_buffer_release(buffer);
+	os_condition_wake_all(&fake.changed);
+	fake_unlock();
+	*open = delivery->open[--delivery->count];
+	return !trace->log.BufferCallback || trace->log.BufferCallback(&trace->log);
+}
+
+static uint32_t deliver_round(struct delivery *delivery, struct round *round,
+			      const struct fake_session *clock)
+{
+	struct fake_trace *trace = delivery->trace;
+	struct open_buffer *open;
+
+	while ((open = oldest(delivery)) != NULL) {
+		const struct fake_stored *stored = fake_buffer_at(open->buffer, open->offset);
+		int64_t raw = stored->header.TimeStamp.QuadPart;
+		struct fake_stored *own;
+
+		if (raw > round->watermark) {
+			return 0;
+		}
+		/* The stored time stays raw: a second consumer of the buffer may be reading it. */
+		own = copy_of(stored, stored->size);
+		own->header.TimeStamp.QuadPart = trace->raw ? raw : fake_clock_to_time(clock, raw);
+		trace->log.CurrentTime = fake_clock_to_time(clock, raw);
+		if (round->loss || round->buffer_loss) {
+			if (round->loss) {
+				deliver_loss(trace, own, LOST_EVENT);
+			}
+			if (round->buffer_loss) {
+				deliver_loss(trace, own, LOST_BUFFER);
+			}
+			round->loss = round->buffer_loss = false;
+			fake_lock();
+			told(trace);
+			fake_unlock();
+		}
+		deliver(trace, own);
+		open->offset += own->size;
+		free(own);
+		if (open->offset >= open->buffer->stored_size && !buffer_end(delivery, open)) {
+			return ERROR_CANCELLED;
+		}
+		fake_lock();
+		if (trace->end_with != 0) {
+			uint32_t error = trace->end_with;
+
+			fake_unlock();
+			return error;
+		}
+		fake_unlock();
+	}
+	return 0;
+}
+
+/* --- the calls
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+/* With the lock. Blocks until there is something to do; false: the end. */
+static bool wait_for_buffers(struct delivery *delivery)
+{
+	struct fake_trace *trace = delivery->trace;
+
+	for (;;) {
+		struct fake_session *session = fake_session_by_handle(trace->session);
+		uint64_t now = fake_clock_monotonic_ns();
+		uint64_t due = UINT64_MAX;
+
+		if (trace->end_with != 0) {
+			return false;
+		}
+		if (session && !trace->session_gone && !trace->closing) {
+			fake_buffer_tick(session);
+			due = fake_buffer_due_ns(session);
+		}
+		if (trace->queue.count > 0) {
+			return true;
+		}
+		if (delivery->count > 0) { /* held back: may they go now? */
+			struct open_buffer *open = oldest(delivery);
+			const struct fake_stored *stored =
+				fake_buffer_at(open->buffer, open->offset);
+
+			if (!session || trace->session_gone || trace->closing ||
+			    stored->header.TimeStamp.QuadPart <= fake_buffer_watermark(session)) {
+				return true;
+			}
+		} else if (!session || trace->session_gone || trace->closing) {
+			return false;
+		}
+		os_condition_wait(&fake.changed, &fake.lock,
+				  due > now ? (due - now < 100000000 ? due - now : 100000000) :
+					      1000000);
+	}
+}
+
+/* With the lock, which is let go of while callbacks run. */
+static uint32_t process(struct fake_trace *trace, struct fake_session *session)
+{
+	struct delivery delivery = { .trace = trace };
+	struct fake_session clock = { .clock = session->clock,
+				      .start_raw = session->start_raw,
+				      .start_time = session->start_time };
+	struct round round;
+	uint32_t error = 0;
+
+	trace->processing = true;
+	trace->session_gone = false;
+	trace->end_with = 0;
+	trace->session = session->handle;
+	trace->lost_told = 0;
+	trace->buffers_lost_told = 0;
+	trace->log.BufferSize = session->buffer_size_kb * 1024;
+	for (size_t i = 0; i < session->playback.count; i++) {
+		fake_queue_add(&trace->queue, session->playback.buffers[i]);
+	}
+	fake_queue_done(&session->playback);
+	os_condition_wake_all(&fake.changed);
+	while (error == 0 && wait_for_buffers(&delivery)) {
+		take_round(&delivery, &round);
+		fake_unlock();
+		error = deliver_round(&delivery, &round, &clock);
+		fake_lock();
+	}
+	if (trace->end_with != 0) {
+		error = trace->end_with;
+	}
+	for (size_t i = 0; i < delivery.count; i++) {
+		fake_buffer_release(delivery.open[i].buffer);
+	}
+	free(delivery.open);
+	fake_queue_done(&trace->queue);
+	trace->processing = false;
+	if (trace->closing) {
+		*trace = (struct fake_trace){ 0 };
+	}
+	os_condition_wake_all(&fake.changed);
+	return error;
+}
+
+static void fill_header(const struct fake_session *session, EVENT_TRACE_LOGFILEW *log)
+{
+	TRACE_LOGFILE_HEADER *header = &log->LogfileHeader;
+
+	memset(header, 0, sizeof(*header));
+	header->BufferSize = session->buffer_size_kb * 1024;
+	header->VersionDetail.MajorVersion = 10;
+	header->ProviderVersion = fake.options.os_build;
+	header->NumberOfProcessors = fake.options.processors;
+	header->LogFileMode = session->mode;
+	header->PointerSize = 8;
+	header->ReservedFlags = session->clock;
+	if (fake.options.bare_log_header) {
+		return;
+	}
+	header->TimerResolution = 156250;
+	header->CpuSpeedInMHz = 2400;
+	header->StartBuffers = 1;
+	header->BuffersWritten = session->written;
+	header->EventsLost = (ULONG)session->lost;
+	header->PerfFreq.QuadPart = fake_clock_frequency();
+	header->BootTime.QuadPart = fake_clock_boot_time();
+	header->StartTime.QuadPart = session->start_time;
+}
+
+static uint32_t open_trace(PEVENT_TRACE_LOGFILEW log, TRACEHANDLE *handle)
+{
+	struct fake_session *session;
+	struct fake_trace *trace = NULL;
+
+	if (!log) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	if (!log->LoggerName) {
+		return ERROR_BAD_PATHNAME; /* recordings are for our own reader */
+	}
+	if (log->LogFileName || (log->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME) == 0) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	if ((log->ProcessTraceMode & PROCESS_TRACE_MODE_EVENT_RECORD) == 0) {
+		fake_refuse("OpenTraceW", "consumers without PROCESS_TRACE_MODE_EVENT_RECORD");
+		return ERROR_NOT_SUPPORTED;
+	}
+	if (fake.options.rights == FAKE_ETW_NOBODY) {
+		return ERROR_ACCESS_DENIED;
+	}
+	session = fake_session_by_name(log->LoggerName);
+	if (!session) {
+		return ERROR_WMI_INSTANCE_NOT_FOUND;
+	}
+	for (size_t i = 0; i < FAKE_TRACES && !trace; i++) {
+		trace = fake.traces[i].handle == 0 ? &fake.traces[i] : NULL;
+	}
+	if (!trace) {
+		return ERROR_NO_SYSTEM_RESOURCES;
+	}
+	fill_header(session, log);
+	log->BuffersRead = 0;
+	log->CurrentTime = 0;
+	*trace = (struct fake_trace){ .log = *log };
+	trace->handle = ++fake.next_handle << 16 | 0x8000u;
+	trace->raw = (log->ProcessTraceMode & PROCESS_TRACE_MODE_RAW_TIMESTAMP) != 0;
+	memcpy(trace->name, session->name, sizeof(trace->name));
+	trace->log.LoggerName = trace->name;
+	*handle = trace->handle;
+	return 0;
+}
+
+TRACEHANDLE WMIAPI OpenTraceW(PEVENT_TRACE_LOGFILEW log)
+{
+	TRACEHANDLE handle = INVALID_PROCESSTRACE_HANDLE;
+	uint32_t error = fake_enter(CALL_OpenTraceW);
+
+	if (error == 0) {
+		error = open_trace(log, &handle);
+	}
+	fake_unlock();
+	if (error != 0) {
+		SetLastError(error);
+	}
+	return handle;
+}
+
+static uint64_t of_file_time(const FILETIME *time)
+{
+	return (uint64_t)time->dwHighDateTime << 32 | time->dwLowDateTime;
+}
+
+static uint32_t process_trace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETIME end)
+{
+	struct fake_trace *trace;
+	struct fake_session *session;
+
+	if (!handles) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	if (count == 0 || count > 64) {
+		return ERROR_BAD_LENGTH;
+	}
+	if (start && end && of_file_time(end) < of_file_time(start)) {
+		return ERROR_INVALID_TIME;
+	}
+	for (ULONG i = 0; i < count; i++) {
+		trace = trace_of(handles[i]);
+		if (!trace || trace->closing || trace->processing) {
+			return ERROR_INVALID_HANDLE;
+		}
+	}
+	if (count > 1) {
+		return ERROR_WMI_ALREADY_ENABLED;
+	}
+	if (start || end) {
+		fake_refuse("ProcessTrace", "start and end times");
+		return ERROR_NOT_SUPPORTED;
+	}
+	trace = trace_of(handles[0]);
+	session = fake_session_by_name(trace->name);
+	if (!session || (session->mode & EVENT_TRACE_REAL_TIME_MODE) == 0) {
+		return ERROR_WMI_INSTANCE_NOT_FOUND;
+	}
+	return process(trace, session);
+}
+
+ULONG WMIAPI ProcessTrace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETIME end)
+{
+	uint32_t error = fake_enter(CALL_ProcessTrace);
+
+	if (error == 0) {
+		error = process_trace(handles, count, start, end);
+	}
+	fake_unlock();
+	return error;
+}
+
+ULONG WMIAPI CloseTrace(TRACEHANDLE handle)
+{
+	uint32_t error = fake_enter(CALL_CloseTrace);
+	struct fake_trace *trace;
+
+	if (error != 0) {
+		fake_unlock();
+		return error;
+	}
+	trace = handle == INVALID_PROCESSTRACE_HANDLE ? NULL : trace_of(handle);
+	if (!trace || trace->closing) {
+		error = ERROR_INVALID_HANDLE;
+	} else if (trace->processing) {
+		trace->closing = true;
+		error = ERROR_CTX_CLOSE_PENDING;
+		os_condition_wake_all(&fake.changed);
+	} else {
+		*trace = (struct fake_trace){ 0 };
+	}
+	fake_unlock();
+	return error;
+}
+
+IMPORTED(OpenTraceW);
+IMPORTED(ProcessTrace);
+IMPORTED(CloseTrace);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* From an event to the sessions that want it. */
+#include "tests/fake_etw/internal.h"
+
+#include <string.h>
+
+enum { MAX_ITEMS = 32 };
+
+/* S-1-5-18, the account of the fake's processes. */
+static const uint8_t system_sid[] = { 1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0 };
+
+static void add_item(struct fake_write *write, struct fake_piece *pieces, uint16_t *types,
+		     uint16_t type, const void *data, size_t size)
+{
+	if (write->item_count < MAX_ITEMS) {
+		types[write->item_count] = type;
+		pieces[write->item_count] = (struct fake_piece){ data, size };
+		write->item_count++;
+	}
+}
+
+static bool id_listed(const uint16_t *ids, unsigned count, uint16_t id)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (ids[i] == id) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event *event,
+		      const struct fake_enable *enable)
+{
+	struct fake_piece pieces[MAX_ITEMS];
+	uint16_t types[MAX_ITEMS];
+	struct fake_piece payload = { event->payload, event->payload_size };
+	struct fake_write write = { .processor = event->processor,
+				    .payload = &payload,
+				    .payload_count = 1,
+				    .items = pieces,
+				    .item_types = types };
+	uint64_t start_key = 0x1000000000000u | event->process_id;
+	uint32_t terminal_session = 1;
+	uint64_t stack[3] = { 0, 0x7ff600001000, 0x7ff600002000 };
+	uint32_t properties = enable ? enable->properties : 0;
+
+	if ((properties & EVENT_ENABLE_PROPERTY_SID) != 0) {
+		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_SID, system_sid,
+			 sizeof(system_sid));
+	}
+	if ((properties & EVENT_ENABLE_PROPERTY_TS_ID) != 0) {
+		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_TS_ID, &terminal_session,
+			 sizeof(terminal_session));
+	}
+	if ((properties & EVENT_ENABLE_PROPERTY_PROCESS_START_KEY) != 0) {
+		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_PROCESS_START_KEY, &start_key,
+			 sizeof(start_key));
+	}
+	for (size_t i = 0; i < event->item_count; i++) {
+		add_item(&write, pieces, types, event->items[i].type, event->items[i].data,
+			 event->items[i].size);
+	}
+	if ((properties & EVENT_ENABLE_PROPERTY_STACK_TRACE) != 0 &&
+	    (!enable->stack_ids_set || id_listed(enable->stack_ids, enable->stack_id_count,
+						 event->descriptor.Id) == enable->stack_ids_in)) {
+		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_STACK_TRACE64, stack,
+			 sizeof(stack));
+	}
+
+	write.header.Flags = event->flags;
+	write.header.Flags |= event->pointer_size == 4 ? EVENT_HEADER_FLAG_32_BIT_HEADER :
+							 EVENT_HEADER_FLAG_64_BIT_HEADER;
+	write.header.Flags |= EVENT_HEADER_FLAG_PROCESSOR_INDEX;
+	if (event->classic) {
+		write.header.Flags |= EVENT_HEADER_FLAG_CLASSIC_HEADER;
+	}
+	write.header.EventProperty = event->property;
+	write.header.ThreadId = event->thread_id;
+	write.header.ProcessId = event->process_id;
+	write.header.TimeStamp.QuadPart = event->timed ? event->raw_time :
+							 fake_clock_raw(session->clock);
+	write.header.ProviderId = event->provider;
+	write.header.EventDescriptor = event->descriptor;
+	write.header.ActivityId = event->activity;
+	return fake_buffer_write(session, &write);
+}
+
+/* Names in a filter stand between semicolons. */
+static bool name_listed(const WCHAR *list, const WCHAR *name)
+{
+	WCHAR one[MAX_PATH];
+	size_t length = 0;
+
+	for (;; list++) {
+		if (*list != ';' && *list != 0) {
+			if (length + 1 < MAX_PATH) {
+				one[length++] = *list;
+			}
+			continue;
+		}
+		one[length] = 0;
+		if (fake_wide_equal(one, name)) {
+			return true;
+		}
+		length = 0;
+		if (*list == 0) {
+			return false;
+		}
+	}
+}
+
+static bool enable_wants(const struct fake_enable *enable, const struct fake_etw_event *event)
+{
+	const EVENT_DESCRIPTOR *descriptor = &event->descriptor;
+
+	if (!fake_enable_passes(enable->level, enable->match_any, enable->match_all,
+				descriptor->Level, descriptor->Keyword)) {
+		return false;
+	}
+	if ((enable->properties & EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0) != 0 &&
+	    descriptor->Keyword == 0) {
+		return false;
+	}
+	if (enable->ids_set &&
+	    id_listed(enable->ids, enable->id_count, descriptor->Id) != enable->ids_in) {
+		return false;
+	}
+	if (enable->pids_set) {
+		bool listed = false;
+
+		for (unsigned i = 0; i < enable->pid_count; i++) {
+			listed |= enable->pids[i] == event->process_id;
+		}
+		if (!listed) {
+			return false;
+		}
+	}
+	if (enable->executables) {
+		WCHAR name[MAX_PATH];
+
+		return fake_machine_process_name(event->process_id, name, MAX_PATH) &&
+		       name_listed(enable->executables, name);
+	}
+	return true;
+}
+
+uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
+{
+	bool kernel = event->classic && fake_kernel_class(&event->provider);
+	uint32_t error = 0;
+
+	*sessions = 0;
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		struct fake_session *session = &fake.sessions[i];
+		const struct fake_enable *enable = NULL;
+		uint32_t lost;
+
+		if (!session->used) {
+			continue;
+		}
+		if (kernel) {
+			uint32_t masks[8];
+
+			for (unsigned m = 0; m < 8; m++) {
+				masks[m] = session->masks[m] | session->provider_masks[m];
+			}
+			if (!fake_kernel_wanted(session, masks, &event->provider,
+						event->descriptor.Opcode)) {
+				continue;
+			}
+		} else {
+			enable = fake_enable_of(session, &event->provider);
+			if (!enable || !enable_wants(enable, event)) {
+				continue;
+			}
+		}
+		lost = fake_emit_to(session, event, enable);
+		error = lost != 0 ? lost : error;
+		++*sessions;
+	}
+	return error;
+}
+
+unsigned fake_etw_emit(const struct fake_etw_event *event)
+{
+	unsigned sessions;
+
+	fake_lock();
+	(void)fake_emit(event, &sessions);
+	fake_unlock();
+	return sessions;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An in-memory ETW: the Win32 functions of sessions, consumers and providers, and controls for
+ * tests.
+ *
+ * Live code is linked against this library in front of advapi32 and tdh, or compiled natively with
+ * the headers in compat/. What each function imitates, and where that is written down, stands in
+ * BEHAVIOUR.md, row by row. What the fake cannot imitate it refuses loudly, with
+ * ERROR_NOT_SUPPORTED and a line on stderr.
+ *
+ * All functions may be called from any thread, unless they say otherwise. Names of sessions are
+ * UTF-8 here. Callbacks run without a lock of the fake held. Link with fake_etw; the Win32 headers
+ * come with it.
+ */
+#ifndef FAKE_ETW_H
+#define FAKE_ETW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "tests/fake_etw/sdk.h"
+
+/* Whose rights the program runs with. */
+enum fake_etw_rights {
+	FAKE_ETW_ADMINISTRATOR,
+	FAKE_ETW_PERFORMANCE_LOG_USER, /* may control sessions, but no system logger */
+	FAKE_ETW_NOBODY,
+};
+
+/* The machine. Zero-initialised fields take the value behind the colon. */
+struct fake_etw_options {
+	unsigned processors;         /* 4 */
+	uint32_t os_build;           /* 22621; from 20348 on there are system providers */
+	enum fake_etw_rights rights; /* administrator */
+	bool no_profile_privilege;   /* the account does not hold SeSystemProfilePrivilege */
+	bool manual_flush;           /* the flush timer fires by fake_etw_flush() only */
+	bool bare_log_header;      /* OpenTraceW leaves LogfileHeader zero, as real-time sessions of
+				      older systems do */
+	unsigned playback_buffers; /* that a session keeps while nobody consumes it: its maximum of
+				      buffers */
+	unsigned foreign_sessions; /* of other programs that run already; they count towards the 64:
+				      0 */
+	unsigned foreign_system_loggers; /* likewise, of the eight: 0 */
+};
+
+/*
+ * Forgets everything (sessions, traces, registrations, scripts) and sets the machine up; NULL: all
+ * defaults. A test's first and last call. No other thread may be inside a function of the fake.
+ */
+void fake_etw_reset(const struct fake_etw_options *options);
+
+/* Changes rights and flags of the machine while it runs. */
+void fake_etw_set_rights(enum fake_etw_rights rights);
+
+/* What live code opened and has not closed; all zero at the end of a test. */
+struct fake_etw_open {
+	unsigned sessions;      /* started through StartTraceW */
+	unsigned traces;        /* OpenTraceW */
+	unsigned registrations; /* EventRegister */
+	unsigned handles;       /* snapshots and tokens; natively only */
+};
+
+struct fake_etw_open fake_etw_open_things(void);
+
+/*
+ * The call fails with error after that many more calls that are let through: once, or each time
+ * until fake_etw_fail_never(). The name is that of the function ("StartTraceW"); an unknown one
+ * ends the program. Error 0 takes an earlier failure back.
+ */
+void fake_etw_fail(const char *call, uint32_t error, unsigned after);
+void fake_etw_fail_always(const char *call, uint32_t error);
+void fake_etw_fail_never(const char *call);
+
+/* How often live code called the function so far, failed calls included. */
+unsigned fake_etw_calls(const char *call);
+
+/* --- sessions
+ * ------------------------------------------------------------------------------------------------------------------
+ */
+
+struct fake_etw_session {
+	TRACEHANDLE handle;
+	GUID guid;
+	uint32_t mode;     /* EVENT_TRACE_*_MODE */
+	uint32_t masks[8]; /* kernel groups; masks[0] is EnableFlags */
+	uint32_t buffer_size_kb;
+	uint32_t minimum_buffers;
+	uint32_t maximum_buffers;
+	uint32_t flush_timer; /* as given: seconds or ms */
+	uint32_t clock;       /* Wnode.ClientContext: 1 QPC, 2 system time, 3 cycles */
+	uint32_t buffers;     /* allocated */
+	uint32_t free_buffers;
+	uint32_t buffers_written;
+	uint32_t realtime_buffers_lost;
+	uint64_t emitted; /* events that its filters let in: written = delivered + waiting + lost */
+	uint64_t events_lost;
+	uint64_t events_in_lost_buffers;
+	uint64_t delivered; /* to a consumer's callback, those of the fake's own loss records left
+			       out */
+	uint32_t consumers; /* inside ProcessTrace */
+	uint32_t providers; /* enabled */
+	uint32_t stack_events; /* TraceStackTracingInfo */
+};
+
+/* False when no session of that name runs. */
+bool fake_etw_session(const char *name, struct fake_etw_session *session);
+
+/* Names of the sessions that run, in the order of their ids; returns how many there are. */
+unsigned fake_etw_sessions(char names[][64], unsigned size);
+
+/* Fires the flush timer of a session now; NULL: of all. */
+void fake_etw_flush(const char *name);
+
+/*
+ * Flushes, then waits until a session has no event left that its consumer has not got. False when
+ * that takes longer, or there is no such session or no consumer.
+ */
+bool fake_etw_drain(const char *name, unsigned timeout_ms);
+
+/* Waits until somebody consumes the session. */
+bool fake_etw_wait_consumer(const char *name, unsigned timeout_ms);
+
+/* As if that many events had found no buffer. */
+void fake_etw_lose_events(const char *name, unsigned count);
+
+/* The next buffers that would go to a consumer are lost. */
+void fake_etw_lose_buffers(const char *name, unsigned count);
+
+/* ProcessTrace of that session returns with this error as soon as the callback under way has
+ * returned. */
+void fake_etw_end_consumer(const char *name, uint32_t error);
+
+/* --- another program
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+/* Failures and rights do not count for it. True when it worked. */
+bool fake_etw_other_start(const char *name, uint32_t mode, uint32_t flags);
+bool fake_etw_other_stop(const char *name);
+bool fake_etw_other_set_flags(const char *name, uint32_t flags);
+bool fake_etw_other_set_realtime(const char *name, bool realtime);
+bool fake_etw_other_enable(const char *name, const GUID *provider, uint8_t level, uint64_t any);
+bool fake_etw_other_disable(const char *name, const GUID *provider);
+/* Stops the session and starts one of the same name and mode that is the other program's. */
+bool fake_etw_other_steal(const char *name);
+
+/* --- clocks
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * From now on the performance counter counts from counter at frequency per second, and the system
+ * time (100 ns since 1601 UTC) goes on from system_time. Under Windows this changes what the whole
+ * program reads.
+ */
+void fake_etw_set_clock(uint64_t frequency, int64_t counter, int64_t system_time);
+
+/* Somebody sets the clock: the system time jumps, the performance counter does not. */
+void fake_etw_jump_system_time(int64_t delta_100ns);
+
+/* --- events and providers
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+struct fake_etw_item {
+	uint16_t type; /* EVENT_HEADER_EXT_TYPE_* */
+	uint16_t size;
+	const void *data;
+};
+
+/* One event. Everything is borrowed for the length of the call. */
+struct fake_etw_event {
+	GUID provider; /* or event class */
+	EVENT_DESCRIPTOR descriptor;
+	bool classic; /* a MOF event; of a kernel class: goes to system loggers by their flags */
+	bool timed;   /* raw_time is given; else it is now, by each session's clock */
+	int64_t raw_time;
+	uint32_t process_id;
+	uint32_t thread_id;
+	uint16_t processor;
+	uint8_t pointer_size; /* 4 or 8; 0: 8 */
+	uint16_t flags;       /* EVENT_HEADER_FLAG_* to add */
+	uint16_t property;    /* EventProperty */
+	GUID activity;
+	const struct fake_etw_item *items;
+	size_t item_count;
+	const void *payload;
+	size_t payload_size;
+};
+
+/* Emits as a provider or the kernel would: to every session that wants it. Returns how many did;
+ * lost events count. */
+unsigned fake_etw_emit(const struct fake_etw_event *event);
+
+/*
+ * An event of what exists already (a DCStart, a file name): a session gets it when it turns on what
+ * the event belongs to. Of a kernel class with provider NULL: when its flag is turned on. Else when
+ * that provider is enabled with a keyword that the descriptor has: the kernel's rundown provider,
+ * whose events are of kernel classes. Copied.
+ */
+void fake_etw_add_rundown(const struct fake_etw_event *event, const GUID *provider);
+
+/* One call of an enable callback. */
+struct fake_etw_callback {
+	GUID source;
+	uint32_t is_enabled;
+	uint8_t level;
+	uint64_t match_any;
+	uint64_t match_all;
+};
+
+struct fake_etw_provider; /* opaque */
+
+/* What a scripted provider does in its callback: emits its state, for instance. May be NULL. */
+typedef void (*fake_etw_on_callback)(void *context, const struct fake_etw_callback *callback);
+
+/* A provider in some other process, which registers now; unregisters by fake_etw_provider_close()
+ * or fake_etw_reset(). */
+struct fake_etw_provider *fake_etw_provider_open(const GUID *guid, fake_etw_on_callback on_callback,
+						 void *context);
+void fake_etw_provider_close(struct fake_etw_provider *provider);
+
+/* Its callbacks so far: copies at most size, returns how many there were. */
+size_t fake_etw_provider_callbacks(struct fake_etw_provider *provider,
+				   struct fake_etw_callback *callbacks, size_t size);
+void fake_etw_provider_forget(struct fake_etw_provider *provider);
+
+/* While true its callback does not return: whoever enables it with a timeout gets ERROR_TIMEOUT. */
+void fake_etw_provider_block(struct fake_etw_provider *provider, bool block);
+
+/* Waits until every callback that is due has returned; false: not within that time. */
+bool fake_etw_settle(unsigned timeout_ms);
+
+/* --- the machine
+ * ---------------------------------------------------------------------------------------------------------------
+ */
+
+void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image); /* "svchost.exe" */
+void fake_etw_add_volume(const char *drive,
+			 const char *target); /* "C:", "\\Device\\HarddiskVolume3" */
+
+/* --- schemas
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * What TdhGetEventInformation answers for events of this provider, id and version; classic: of this
+ * class, opcode and version. The bytes are a TRACE_EVENT_INFO with what it points to. Copied.
+ */
+void fake_etw_tdh_event(const GUID *provider, const EVENT_DESCRIPTOR *descriptor, bool classic,
+			const void *information, size_t size);
+void fake_etw_tdh_map(const GUID *provider, const char *name, const void *map,
+		      size_t size); /* an EVENT_MAP_INFO */
+void fake_etw_tdh_provider(const GUID *provider, const char *name, bool manifest);
+
+#endif

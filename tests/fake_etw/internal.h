@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the fake share: one state behind one lock.
+ *
+ * Functions named fake_… that take a session, a trace or a registration want the lock held, unless
+ * they say otherwise.
+ */
+#ifndef FAKE_ETW_INTERNAL_H
+#define FAKE_ETW_INTERNAL_H
+
+#include "tests/fake_etw/fake_etw.h"
+
+#include "base/os.h"
+
+enum {
+	FAKE_SESSIONS = 64,
+	FAKE_SYSTEM_LOGGERS = 8,
+	FAKE_RESERVED_LOGGERS = 2, /* NT Kernel Logger, Circular Kernel Context Logger */
+	FAKE_NAME = 1024,          /* characters of a session's name */
+	FAKE_PROCESSORS = 64,
+	FAKE_TRACES = 128,
+	FAKE_ENABLES = 256, /* providers of a session */
+	FAKE_PROVIDER_SESSIONS = 8,
+	FAKE_STACK_EVENTS = 256,
+	FAKE_BUFFER_HEADER = 0x48,
+	FAKE_EVENT_HEADER = 80,
+};
+
+/* Every function of the API, for failures and counts. */
+#define FAKE_CALLS(call)                                                                         \
+	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(   \
+		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)     \
+		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(   \
+			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)      \
+			call(TdhGetEventInformation) call(TdhGetEventMapInformation) call(       \
+				TdhEnumerateProviders) call(CreateToolhelp32Snapshot)            \
+				call(Process32FirstW) call(Process32NextW) call(QueryDosDeviceW) \
+					call(GetLogicalDrives) call(OpenProcessToken)            \
+						call(LookupPrivilegeValueW)                      \
+							call(AdjustTokenPrivileges)
+
+enum fake_call {
+#define FAKE_CALL(name) CALL_##name,
+	FAKE_CALLS(FAKE_CALL)
+#undef FAKE_CALL
+		CALL_COUNT
+};
+
+struct fake_buffer {
+	struct fake_buffer *next; /* in a session's list of spare ones */
+	uint64_t session;         /* handle of the session that owns it */
+	uint16_t processor;
+	uint32_t used; /* bytes as ETW counts them, header included */
+	uint32_t events;
+	uint32_t references; /* queues that hold it */
+	bool pooled; /* counts towards the session's buffers; a buffer of the playback file does not
+		      */
+	int64_t first_time;
+	uint8_t *stored; /* struct fake_stored and what follows each, aligned to 8 */
+	size_t stored_size;
+	size_t capacity;
+};
+
+/* One event in a buffer: followed by its items (struct fake_item, data padded to 8) and its
+ * payload. */
+struct fake_stored {
+	uint32_t size; /* to the next one */
+	uint16_t item_count;
+	uint16_t payload_size;
+	uint32_t items_size;
+	uint32_t unused;
+	uint64_t order; /* running number: equal times keep it */
+	EVENT_HEADER header;
+	ETW_BUFFER_CONTEXT context;
+	uint32_t unused2;
+};
+
+struct fake_item {
+	uint16_t type;
+	uint16_t size;
+	uint32_t padded;
+};
+
+struct fake_queue {
+	struct fake_buffer **buffers;
+	size_t count;
+	size_t capacity;
+};
+
+/* A provider that a session has enabled. */
+struct fake_enable {
+	GUID provider;
+	uint8_t level;
+	uint64_t match_any;
+	uint64_t match_all;
+	uint32_t properties;
+	GUID source;
+	bool pids_set;
+	unsigned pid_count;
+	uint32_t pids[FAKE_MAX_FILTER_PIDS];
+	bool ids_set;
+	bool ids_in;
+	unsigned id_count;
+	uint16_t ids[FAKE_MAX_FILTER_IDS];
+	bool stack_ids_set;
+	bool stack_ids_in;
+	unsigned stack_id_count;
+	uint16_t stack_ids[FAKE_MAX_FILTER_IDS];
+	WCHAR *executables; /* owned: names with semicolons between; NULL: all */
+};
+
+struct fake_session {
+	bool used;
+	bool foreign; /* another program's */
+	uint16_t id;
+	TRACEHANDLE handle;
+	WCHAR name[FAKE_NAME + 1];
+	GUID guid;
+	bool system_logger;
+	uint32_t masks[8];          /* EnableFlags and TraceSetInformation */
+	uint32_t provider_masks[8]; /* of the system providers that are enabled */
+	uint32_t mode;
+	uint32_t buffer_size_kb;
+	uint32_t minimum_buffers;
+	uint32_t maximum_buffers;
+	uint32_t flush_timer;
+	uint32_t clock;
+	int64_t start_raw; /* the session's clock, and the same moment as system time */
+	int64_t start_time;
+	uint64_t next_flush_ns;
+
+	uint32_t allocated;
+	uint32_t free;
+	uint32_t written;
+	uint32_t realtime_lost;
+	uint32_t lose_buffers; /* still to lose */
+	uint64_t emitted;
+	uint64_t lost;
+	uint64_t lost_in_buffers;
+	uint64_t delivered;
+	struct fake_buffer *active[FAKE_PROCESSORS];
+	struct fake_buffer *spare;
+	struct fake_queue playback;
+
+	struct fake_enable *enables; /* FAKE_ENABLES of them, owned */
+	unsigned enable_count;
+	CLASSIC_EVENT_ID *stack_events; /* owned */
+	unsigned stack_event_count;
+};
+
+struct fake_trace {
+	TRACEHANDLE handle; /* 0: free */
+	EVENT_TRACE_LOGFILEW log;
+	WCHAR name[FAKE_NAME + 1];
+	bool processing;
+	bool closing;
+	bool session_gone;
+	bool raw;
+	uint32_t end_with; /* fake_etw_end_consumer(); 0: not asked */
+	uint64_t session;  /* handle while processing */
+	struct fake_queue queue;
+	uint64_t lost_told;
+	uint32_t buffers_lost_told;
+};
+
+struct fake_failure {
+	uint32_t error;
+	unsigned after;
+	bool always;
+	unsigned calls;
+};
+
+struct fake_etw {
+	struct os_mutex lock;
+	struct os_condition changed; /* anything that somebody may wait for */
+	struct fake_etw_options options;
+	struct fake_failure failures[CALL_COUNT];
+	struct fake_session sessions[FAKE_SESSIONS];
+	struct fake_trace traces[FAKE_TRACES];
+	uint64_t next_handle;
+	uint64_t next_order;
+	unsigned handles;          /* snapshots and tokens */
+	uint32_t profile_interval; /* 100 ns */
+};
+
+extern struct fake_etw fake;
+
+/* state.c: takes the lock and counts the call. Returns the error to fail with, or 0. */
+void fake_lock(void);
+void fake_unlock(void);
+uint32_t fake_enter(enum fake_call call);
+void fake_refuse(const char *call,
+		 const char *what); /* says on stderr what the fake cannot imitate */
+
+/* wide.c */
+size_t fake_wide_length(const WCHAR *text);
+bool fake_wide_equal(const WCHAR *a, const WCHAR *b);                /* without case, ASCII */
+bool fake_wide_from_utf8(const char *text, WCHAR *out, size_t size); /* false: does not fit */
+void fake_wide_to_utf8(const WCHAR *text, char *out, size_t size);
+bool fake_guid_equal(const GUID *a, const GUID *b);
+extern const GUID fake_no_guid;
+extern const GUID fake_system_trace_control_guid;
+
+/* clock.c: no lock needed */
+uint64_t fake_clock_monotonic_ns(void); /* the real one, whatever a test set */
+int64_t fake_clock_qpc(void);
+int64_t fake_clock_frequency(void);
+int64_t fake_clock_system_time(void);
+int64_t fake_clock_boot_time(void);
+int64_t fake_clock_raw(uint32_t clock);
+int64_t fake_clock_to_time(const struct fake_session *session, int64_t raw);
+void fake_clock_reset(void);
+
+/* sessions.c */
+struct fake_session *fake_session_by_name(const WCHAR *name);
+struct fake_session *fake_session_by_handle(TRACEHANDLE handle);
+struct fake_session *fake_session_by_utf8(const char *name);
+uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
+			    EVENT_TRACE_PROPERTIES *properties, bool foreign);
+void fake_session_stop(struct fake_session *session);
+void fake_session_set_mask(struct fake_session *session, unsigned index, uint32_t mask);
+bool fake_session_kernel(const struct fake_session *session); /* "NT Kernel Logger" */
+bool fake_rights_for(bool system_logger);
+
+/* control.c */
+void fake_properties_fill(const struct fake_session *session, EVENT_TRACE_PROPERTIES *properties);
+
+void fake_session_set_realtime(struct fake_session *session, bool realtime);
+
+/* buffers.c */
+struct fake_piece {
+	const void *at;
+	size_t size;
+};
+
+/* What goes into a buffer. Pieces of the payload follow each other. */
+struct fake_write {
+	EVENT_HEADER
+	header; /* Size and the flag for extended items are filled in; TimeStamp is final */
+	uint16_t processor;
+	const struct fake_piece *payload;
+	size_t payload_count;
+	const struct fake_piece *items; /* of type item_types[] */
+	const uint16_t *item_types;
+	size_t item_count;
+};
+
+/* Returns 0, or why the event was lost: ERROR_MORE_DATA, ERROR_NOT_ENOUGH_MEMORY,
+ * ERROR_LOG_FILE_FULL. */
+uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write);
+void fake_buffer_flush(struct fake_session *session);
+void fake_buffer_tick(struct fake_session *session); /* fires the flush timer when it is due */
+uint64_t fake_buffer_due_ns(const struct fake_session *session); /* UINT64_MAX: never */
+void fake_buffer_release(struct fake_buffer *buffer);
+int64_t fake_buffer_watermark(const struct fake_session *session);
+void fake_buffer_done(struct fake_session *session);
+void fake_queue_add(struct fake_queue *queue, struct fake_buffer *buffer);
+void fake_queue_done(struct fake_queue *queue);
+const struct fake_stored *fake_buffer_at(const struct fake_buffer *buffer, size_t offset);
+
+/* consumer.c */
+void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffer);
+void fake_consumer_session_gone(uint64_t session);
+unsigned fake_consumer_count(const struct fake_session *session);
+uint64_t fake_consumer_waiting(const struct fake_session *session); /* events in queues */
+
+/* events.c */
+uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions);
+/* To this session, whatever it has enabled. */
+uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event *event,
+		      const struct fake_enable *enable);
+
+/* enable.c */
+const struct fake_enable *fake_enable_of(const struct fake_session *session, const GUID *provider);
+void fake_enable_session_gone(struct fake_session *session);
+uint32_t fake_enable_set(struct fake_session *session, const struct fake_enable *enable);
+bool fake_enable_clear(struct fake_session *session, const GUID *provider);
+
+/* What all sessions together want of a provider: is_enabled is 0 or 1. */
+struct fake_union {
+	ULONG is_enabled;
+	uint8_t level;
+	uint64_t match_any;
+	uint64_t match_all;
+};
+
+struct fake_union fake_enable_union(const GUID *provider);
+bool fake_enable_passes(uint8_t level, uint64_t match_any, uint64_t match_all, uint8_t event_level,
+			uint64_t keyword);
+
+/* providers.c */
+void fake_providers_reset(void);          /* without the lock */
+unsigned fake_providers_registered(void); /* without the lock */
+/* Queues a callback for all registrations of a provider; returns what to wait for, 0: nothing. */
+uint64_t fake_providers_notify(const GUID *provider, const GUID *source, ULONG is_enabled,
+			       uint8_t level, uint64_t match_any, uint64_t match_all);
+/* Waits until it has been done; false: not within that time. */
+bool fake_providers_wait(uint64_t ticket, uint32_t timeout_ms);
+
+/* kernel.c */
+bool fake_kernel_class(const GUID *guid);
+/* Whether a system logger with these flags gets an event of a kernel class. */
+bool fake_kernel_wanted(const struct fake_session *session, const uint32_t masks[8],
+			const GUID *guid, uint8_t opcode);
+/* Emits what exists already for what is newly on. */
+void fake_kernel_rundown(struct fake_session *session, const uint32_t before[8]);
+void fake_kernel_provider_rundown(struct fake_session *session, const struct fake_enable *enable);
+/* Groups that a system provider stands for; false: no system provider of this machine. */
+bool fake_kernel_system_provider(const GUID *guid, uint64_t keywords, uint32_t masks[8]);
+void fake_kernel_update(struct fake_session *session); /* after a change of what is enabled */
+void fake_kernel_reset(void);
+
+/* machine.c */
+bool fake_machine_profile_privilege(void); /* held and enabled */
+bool fake_machine_process_name(uint32_t pid, WCHAR *name, size_t size);
+void fake_machine_reset(void);
+
+/* tdh.c */
+void fake_tdh_reset(void);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* What the machine around ETW is like: its processes, volumes, processors, and the privileges of
+ * our account. */
+#define _KERNEL32_
+#define _ADVAPI32_
+#include "tests/fake_etw/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESSES = 1024, VOLUMES = 26, HANDLES = 256, SE_PROFILE = 11, SE_DEBUG = 20 };
+
+struct process {
+	uint32_t pid;
+	uint32_t parent;
+	WCHAR image[MAX_PATH];
+};
+
+struct volume {
+	WCHAR drive[8];
+	WCHAR target[MAX_PATH];
+};
+
+struct handle {
+	HANDLE handle; /* NULL: free */
+	DWORD token_access;
+	struct process *snapshot; /* owned; NULL: a token */
+	size_t count;
+	size_t at;
+};
+
+static struct process processes[PROCESSES];
+static size_t process_count;
+static struct volume volumes[VOLUMES];
+static size_t volume_count;
+static struct handle handles[HANDLES];
+static bool profile_enabled;
+
+static void add_process(uint32_t pid, uint32_t parent, const char *image)
+{
+	struct process *process = &processes[process_count];
+
+	if (process_count == PROCESSES || !fake_wide_from_utf8(image, process->image, MAX_PATH)) {
+		abort();
+	}
+	process->pid = pid;
+	process->parent = parent;
+	process_count++;
+}
+
+void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image)
+{
+	fake_lock();
+	add_process(pid, parent, image);
+	fake_unlock();
+}
+
+void fake_etw_add_volume(const char *drive, const char *target)
+{
+	struct volume *volume = &volumes[volume_count];
+
+	fake_lock();
+	if (volume_count == VOLUMES || !fake_wide_from_utf8(drive, volume->drive, 8) ||
+	    !fake_wide_from_utf8(target, volume->target, MAX_PATH)) {
+		abort();
+	}
+	volume_count++;
+	fake_unlock();
+}
+
+bool fake_machine_profile_privilege(void)
+{
+	return profile_enabled;
+}
+
+bool fake_machine_process_name(uint32_t pid, WCHAR *name, size_t size)
+{
+	for (size_t i = 0; i < process_count; i++) {
+		if (processes[i].pid == pid && fake_wide_length(processes[i].image) < size) {
+			memcpy(name, processes[i].image,
+			       (fake_wide_length(processes[i].image) + 1) * sizeof(WCHAR));
+			return true;
+		}
+	}
+	return false;
+}
+
+void fake_machine_reset(void)
+{
+	fake_lock();
+	for (size_t i = 0; i < HANDLES; i++) {
+		free(handles[i].snapshot);
+		handles[i] = (struct handle){ 0 };
+	}
+	process_count = 0;
+	volume_count = 0;
+	profile_enabled = false;
+	add_process(0, 0, "[System Process]");
+	add_process(4, 0, "System");
+	fake_unlock();
+}
+
+/* --- handles
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+
+static struct handle *handle_of(HANDLE value)
+{
+	for (size_t i = 0; i < HANDLES; i++) {
+		if (value && handles[i].handle == value) {
+			return &handles[i];
+		}
+	}
+	return NULL;
+}
+
+static struct handle *new_handle(void)
+{
+#ifdef _WIN32
+	HANDLE value = CreateEventW(NULL, TRUE, FALSE, NULL); /* CloseHandle is the real one */
+#else
+	static ULONG_PTR next = 0x100;
+	HANDLE value = (HANDLE)(next += 4);
+#endif
+	struct handle *stale = handle_of(value);
+
+	if (stale) {
+		free(stale->snapshot);
+		*stale = (struct handle){ 0 };
+	}
+	for (size_t i = 0; i < HANDLES; i++) {
+		if (!handles[i].handle) {
+			handles[i] = (struct handle){ .handle = value };
+#ifndef _WIN32
+			fake.handles++;
+#endif
+			return &handles[i];
+		}
+	}
+	abort();
+}
+
+#ifndef _WIN32
+BOOL WINAPI CloseHandle(HANDLE value)
+{
+	struct handle *handle;
+	bool found;
+
+	fake_lock();
+	handle = handle_of(value);
+	found = handle != NULL;
+	if (found) {
+		free(handle->snapshot);
+		*handle = (struct handle){ 0 };
+		fake.handles--;
+	}
+	fake_unlock();
+	if (!found) {
+		SetLastError(ERROR_INVALID_HANDLE);
+	}
+	return found;
+}
+#endif
+
+/* Ends a call that returns BOOL and sets the last error. */
+static BOOL leave(uint32_t error)
+{
+	fake_unlock();
+	if (error != 0) {
+		SetLastError(error);
+	}
+	return error == 0;
+}
+
+/* --- snapshots
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+HANDLE WINAPI CreateToolhelp32Snapshot(DWORD flags, DWORD process)
+{
+	uint32_t error = fake_enter(CALL_CreateToolhelp32Snapshot);
+	HANDLE value = INVALID_HANDLE_VALUE;
+
+	(void)process;
+	if (error == 0 && flags != TH32CS_SNAPPROCESS) {
+		fake_refuse("CreateToolhelp32Snapshot", "anything but processes");
+		error = ERROR_NOT_SUPPORTED;
+	}
+	if (error == 0) {
+		struct handle *handle = new_handle();
+
+		handle->snapshot = malloc(sizeof(processes));
+		if (!handle->snapshot) {
+			abort();
+		}
+		memcpy(handle->snapshot, processes, sizeof(processes));
+		handle->count = process_count;
+		value = handle->handle;
+	}
+	leave(error);
+	return value;
+}
+
+static uint32_t next_process(HANDLE snapshot, LPPROCESSENTRY32W entry, bool first)
+{
+	struct handle *handle = handle_of(snapshot);
+	const struct process *process;
+
+	if (!handle || !handle->snapshot) {
+		return ERROR_INVALID_HANDLE;
+	}
+	if (entry->dwSize < sizeof(*entry)) {
+		return ERROR_BAD_LENGTH;
+	}
+	if (first) {
+		handle->at = 0;
+	}
+	if (handle->at == handle->count) {
+		return ERROR_NO_MORE_FILES;
+	}
+	process = &handle->snapshot[handle->at++];
+	entry->cntUsage = 0;
+	entry->th32ProcessID = process->pid;
+	entry->th32DefaultHeapID = 0;
+	entry->th32ModuleID = 0;
+	entry->cntThreads = 1;
+	entry->th32ParentProcessID = process->parent;
+	entry->pcPriClassBase = 8;
+	entry->dwFlags = 0;
+	memcpy(entry->szExeFile, process->image, sizeof(process->image));
+	return 0;
+}
+
+BOOL WINAPI Process32FirstW(HANDLE snapshot, LPPROCESSENTRY32W entry)
+{
+	uint32_t error = fake_enter(CALL_Process32FirstW);
+
+	return leave(error != 0 ? error : next_process(snapshot, entry, true));
+}
+
+BOOL WINAPI Process32NextW(HANDLE snapshot, LPPROCESSENTRY32W entry)
+{
+	uint32_t error = fake_enter(CALL_Process32NextW);
+
+	return leave(error != 0 ? error : next_process(snapshot, entry, false));
+}
+
+/* --- volumes
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+
+DWORD WINAPI GetLogicalDrives(void)
+{
+	uint32_t error = fake_enter(CALL_GetLogicalDrives);
+	DWORD drives = 0;
+
+	for (size_t i = 0; error == 0 && i < volume_count; i++) {
+		WCHAR letter = (WCHAR)(volumes[i].drive[0] & ~0x20);
+
+		if (letter >= 'A' && letter <= 'Z' && volumes[i].drive[1] == ':') {
+			drives |= 1u << (letter - 'A');
+		}
+	}
+	leave(error);
+	return drives;
+}
+
+/* Adds a string and its NUL; false: no room. */
+static bool add_string(LPWSTR out, DWORD size, DWORD *used, const WCHAR *text)
+{
+	DWORD length = (DWORD)fake_wide_length(text) + 1;
+
+	if (size - *used < length) {
+		return false;
+	}
+	memcpy(out + *used, text, length * sizeof(WCHAR));
+	*used += length;
+	return true;
+}
+
+DWORD WINAPI QueryDosDeviceW(LPCWSTR device, LPWSTR target, DWORD size)
+{
+	static const WCHAR nothing[] = { 0 };
+	uint32_t error = fake_enter(CALL_QueryDosDeviceW);
+	DWORD used = 0;
+	bool found = !device;
+	bool fits = true;
+
+	for (size_t i = 0; error == 0 && i < volume_count; i++) {
+		if (!device) {
+			fits = fits && add_string(target, size, &used, volumes[i].drive);
+		} else if (!found && fake_wide_equal(device, volumes[i].drive)) {
+			found = true;
+			fits = add_string(target, size, &used, volumes[i].target);
+		}
+	}
+	fits = fits &&
+	       add_string(target, size, &used, nothing); /* the list ends with an empty string */
+	if (error == 0 && !found) {
+		error = ERROR_FILE_NOT_FOUND;
+	} else if (error == 0 && !fits) {
+		error = ERROR_INSUFFICIENT_BUFFER;
+	}
+	return leave(error) ? used : 0;
+}
+
+/* --- privileges
+ * ----------------------------------------------------------------------------------------------------------------
+ */
+
+BOOL WINAPI OpenProcessToken(HANDLE process, DWORD access, PHANDLE token)
+{
+	uint32_t error = fake_enter(CALL_OpenProcessToken);
+
+	if (error == 0 && process != GetCurrentProcess()) {
+		error = ERROR_INVALID_HANDLE;
+	}
+	if (error == 0) {
+		struct handle *handle = new_handle();
+
+		handle->token_access = access;
+		*token = handle->handle;
+	}
+	return leave(error);
+}
+
+BOOL WINAPI LookupPrivilegeValueW(LPCWSTR system, LPCWSTR name, PLUID luid)
+{
+	uint32_t error = fake_enter(CALL_LookupPrivilegeValueW);
+	LUID value = { 0 };
+
+	(void)system;
+	if (fake_wide_equal(name, u"SeSystemProfilePrivilege")) {
+		value.LowPart = SE_PROFILE;
+	} else if (fake_wide_equal(name, u"SeDebugPrivilege")) {
+		value.LowPart = SE_DEBUG;
+	} else if (error == 0) {
+		error = ERROR_NO_SUCH_PRIVILEGE;
+	}
+	if (error == 0) {
+		*luid = value;
+	}
+	return leave(error);
+}
+
+BOOL WINAPI AdjustTokenPrivileges(HANDLE token, BOOL disable_all, PTOKEN_PRIVILEGES wanted,
+				  DWORD size, PTOKEN_PRIVILEGES previous, PDWORD returned)
+{
+	uint32_t error = fake_enter(CALL_AdjustTokenPrivileges);
+	const struct handle *handle = handle_of(token);
+	bool held = fake.options.rights == FAKE_ETW_ADMINISTRATOR &&
+		    !fake.options.no_profile_privilege;
+	bool all = true;
+
+	(void)size;
+	(void)previous;
+	(void)returned;
+	if (error == 0 && (!handle || handle->snapshot)) {
+		error = ERROR_INVALID_HANDLE;
+	} else if (error == 0 && (handle->token_access & TOKEN_ADJUST_PRIVILEGES) == 0) {
+		error = ERROR_ACCESS_DENIED;
+	} else if (error == 0 && (disable_all || !wanted)) {
+		profile_enabled = false;
+	} else if (error == 0) {
+		for (DWORD i = 0; i < wanted->PrivilegeCount; i++) {
+			bool on = (wanted->Privileges[i].Attributes & SE_PRIVILEGE_ENABLED) != 0;
+
+			if (wanted->Privileges[i].Luid.LowPart != SE_PROFILE || !held) {
+				all = false;
+			} else {
+				profile_enabled = on;
+			}
+		}
+	}
+	if (!leave(error)) {
+		return FALSE;
+	}
+	SetLastError(all ? ERROR_SUCCESS : ERROR_NOT_ALL_ASSIGNED); /* success all the same */
+	return TRUE;
+}
+
+#ifndef _WIN32
+static void system_info(LPSYSTEM_INFO info)
+{
+	memset(info, 0, sizeof(*info));
+	info->wProcessorArchitecture = 9; /* AMD64 */
+	info->dwPageSize = 4096;
+	fake_lock();
+	info->dwNumberOfProcessors = fake.options.processors;
+	fake_unlock();
+	info->dwAllocationGranularity = 65536;
+}
+
+void WINAPI GetSystemInfo(LPSYSTEM_INFO info)
+{
+	system_info(info);
+}
+
+void WINAPI GetNativeSystemInfo(LPSYSTEM_INFO info)
+{
+	system_info(info);
+}
+
+DWORD WINAPI GetActiveProcessorCount(WORD group)
+{
+	SYSTEM_INFO info;
+
+	(void)group;
+	system_info(&info);
+	return info.dwNumberOfProcessors;
+}
+
+NTSTATUS NTAPI RtlGetVersion(PRTL_OSVERSIONINFOW version)
+{
+	version->dwMajorVersion = 10;
+	version->dwMinorVersion = 0;
+	fake_lock();
+	version->dwBuildNumber = fake.options.os_build;
+	fake_unlock();
+	version->dwPlatformId = 2;
+	version->szCSDVersion[0] = 0;
+	return 0;
+}
+#endif
+
+IMPORTED(CreateToolhelp32Snapshot);
+IMPORTED(Process32FirstW);
+IMPORTED(Process32NextW);
+IMPORTED(GetLogicalDrives);
+IMPORTED(QueryDosDeviceW);
+IMPORTED(OpenProcessToken);
+IMPORTED(LookupPrivilegeValueW);
+IMPORTED(AdjustTokenPrivileges);

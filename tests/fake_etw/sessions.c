@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* StartTraceW, and what starting and stopping a session does. */
+#define _WMI_SOURCE_
+#include "tests/fake_etw/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOWN_MODES                                                                      \
+	(EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE |                   \
+	 EVENT_TRACE_INDEPENDENT_SESSION_MODE | EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING | \
+	 EVENT_TRACE_USE_MS_FLUSH_TIMER | EVENT_TRACE_USE_PAGED_MEMORY |                 \
+	 EVENT_TRACE_STOP_ON_HYBRID_SHUTDOWN | EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN |  \
+	 EVENT_TRACE_BUFFERING_MODE)
+
+static const WCHAR kernel_logger_name[] = u"NT Kernel Logger";
+
+struct fake_session *fake_session_by_name(const WCHAR *name)
+{
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		if (fake.sessions[i].used && fake_wide_equal(fake.sessions[i].name, name)) {
+			return &fake.sessions[i];
+		}
+	}
+	return NULL;
+}
+
+struct fake_session *fake_session_by_utf8(const char *name)
+{
+	WCHAR wide[FAKE_NAME + 1];
+
+	return fake_wide_from_utf8(name, wide, FAKE_NAME + 1) ? fake_session_by_name(wide) : NULL;
+}
+
+struct fake_session *fake_session_by_handle(TRACEHANDLE handle)
+{
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		if (fake.sessions[i].used && fake.sessions[i].handle == handle) {
+			return &fake.sessions[i];
+		}
+	}
+	return NULL;
+}
+
+bool fake_session_kernel(const struct fake_session *session)
+{
+	return fake_wide_equal(session->name, kernel_logger_name);
+}
+
+bool fake_rights_for(bool system_logger)
+{
+	return fake.options.rights == FAKE_ETW_ADMINISTRATOR ||
+	       (fake.options.rights == FAKE_ETW_PERFORMANCE_LOG_USER && !system_logger);
+}
+
+static uint32_t check_offsets(const EVENT_TRACE_PROPERTIES *properties, const WCHAR *name)
+{
+	ULONG size = properties->Wnode.BufferSize;
+	ULONG at = properties->LoggerNameOffset;
+	ULONG file = properties->LogFileNameOffset;
+	size_t room;
+
+	if (at < sizeof(*properties) || at >= size) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	if (file != 0 && (file <= at || file >= size)) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	room = (file != 0 ? file : size) - at;
+	return (fake_wide_length(name) + 1) * sizeof(WCHAR) <= room ? 0 : ERROR_BAD_LENGTH;
+}
+
+static bool has_file(const EVENT_TRACE_PROPERTIES *properties)
+{
+	const WCHAR *file =
+		(const WCHAR *)((const char *)properties + properties->LogFileNameOffset);
+
+	return properties->LogFileNameOffset != 0 && *file != 0;
+}
+
+static uint32_t check_modes(const EVENT_TRACE_PROPERTIES *properties, bool system_logger)
+{
+	ULONG mode = properties->LogFileMode;
+
+	if (has_file(properties) || (mode & ~(ULONG)KNOWN_MODES) != 0) {
+		fake_refuse("StartTraceW", "log files and this LogFileMode");
+		return ERROR_NOT_SUPPORTED;
+	}
+	if ((mode & (EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE)) == 0) {
+		return ERROR_BAD_PATHNAME;
+	}
+	if ((mode & EVENT_TRACE_REAL_TIME_MODE) != 0 && (mode & EVENT_TRACE_BUFFERING_MODE) != 0) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	if (system_logger && (mode & EVENT_TRACE_USE_PAGED_MEMORY) != 0) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	if (properties->Wnode.ClientContext > 3) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	return 0;
+}
+
+static uint32_t check_duplicates(const WCHAR *name, const GUID *guid)
+{
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		const struct fake_session *session = &fake.sessions[i];
+
+		if (session->used && (fake_wide_equal(session->name, name) ||
+				      (fake_guid_equal(&session->guid, guid) &&
+				       !fake_guid_equal(guid, &fake_no_guid)))) {
+			return ERROR_ALREADY_EXISTS;
+		}
+	}
+	return 0;
+}
+
+/* A free place; NULL when the machine has no more sessions, or no more system loggers, to give. */
+static struct fake_session *place(bool system_logger, bool kernel)
+{
+	struct fake_session *found = NULL;
+	unsigned used = fake.options.foreign_sessions + fake.options.foreign_system_loggers;
+	unsigned loggers = fake.options.foreign_system_loggers;
+
+	for (size_t i = FAKE_SESSIONS; i > 0; i--) {
+		struct fake_session *session = &fake.sessions[i - 1];
+
+		if (session->used) {
+			used++;
+			loggers += session->system_logger && !fake_session_kernel(session);
+		} else {
+			found = session;
+		}
+	}
+	if (used >= FAKE_SESSIONS ||
+	    (system_logger && !kernel && loggers >= FAKE_SYSTEM_LOGGERS - FAKE_RESERVED_LOGGERS)) {
+		return NULL;
+	}
+	return found;
+}
+
+static void set_buffers(struct fake_session *session, const EVENT_TRACE_PROPERTIES *properties)
+{
+	bool shared = (properties->LogFileMode & EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING) != 0;
+	uint32_t least = 2 * (shared ? 1 : fake.options.processors);
+
+	session->buffer_size_kb = properties->BufferSize;
+	if (session->buffer_size_kb == 0) {
+		session->buffer_size_kb = 64;
+	} else if (session->buffer_size_kb < 4) {
+		session->buffer_size_kb = 4;
+	} else if (session->buffer_size_kb > 16384) {
+		session->buffer_size_kb = 16384;
+	}
+	session->minimum_buffers = properties->MinimumBuffers > least ? properties->MinimumBuffers :
+									least;
+	session->maximum_buffers = properties->MaximumBuffers;
+	if (session->maximum_buffers == 0) {
+		session->maximum_buffers = session->minimum_buffers + 20;
+	} else if (session->maximum_buffers < session->minimum_buffers) {
+		session->maximum_buffers = session->minimum_buffers;
+	}
+	session->allocated = session->minimum_buffers;
+	session->free = session->minimum_buffers;
+}
+
+static GUID new_guid(void)
+{
+	GUID guid = { .Data1 = (ULONG)fake.next_handle,
+		      .Data2 = 0xfa4e,
+		      .Data3 = 0x4e77,
+		      .Data4 = { 0x80 } };
+
+	return guid;
+}
+
+uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
+			    EVENT_TRACE_PROPERTIES *properties, bool foreign)
+{
+	struct fake_session *session;
+	GUID guid = properties->Wnode.Guid;
+	bool kernel = fake_wide_equal(name, kernel_logger_name);
+	bool system_logger = kernel ||
+			     (properties->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0;
+	uint32_t error;
+
+	if (kernel) {
+		guid = fake_system_trace_control_guid;
+	} else if (fake_guid_equal(&guid, &fake_system_trace_control_guid)) {
+		return ERROR_INVALID_PARAMETER;
+	} else if (system_logger && fake_guid_equal(&guid, &fake_no_guid)) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	error = check_modes(properties, system_logger);
+	if (error != 0) {
+		return error;
+	}
+	if (properties->EnableFlags != 0 && !system_logger) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	if (!foreign) {
+		if (!fake_rights_for(system_logger)) {
+			return ERROR_ACCESS_DENIED;
+		}
+		if ((properties->EnableFlags & EVENT_TRACE_FLAG_PROFILE) != 0 &&
+		    !fake_machine_profile_privilege()) {
+			return ERROR_PRIVILEGE_NOT_HELD;
+		}
+	}
+	error = check_duplicates(name, &guid);
+	if (error != 0) {
+		return error;
+	}
+	session = place(system_logger, kernel);
+	if (!session) {
+		return ERROR_NO_SYSTEM_RESOURCES;
+	}
+
+	memset(session, 0, sizeof(*session));
+	session->enables = calloc(FAKE_ENABLES, sizeof(*session->enables));
+	session->stack_events = calloc(FAKE_STACK_EVENTS, sizeof(*session->stack_events));
+	if (!session->enables || !session->stack_events) {
+		abort();
+	}
+	session->used = true;
+	session->foreign = foreign;
+	session->id = (uint16_t)(session - fake.sessions + 1);
+	session->handle = ++fake.next_handle << 16 | session->id;
+	memcpy(session->name, name, (fake_wide_length(name) + 1) * sizeof(WCHAR));
+	session->guid = fake_guid_equal(&guid, &fake_no_guid) ? new_guid() : guid;
+	session->system_logger = system_logger;
+	session->mode = properties->LogFileMode | (kernel ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
+	session->clock = properties->Wnode.ClientContext ? properties->Wnode.ClientContext : 1;
+	session->start_raw = fake_clock_raw(session->clock);
+	session->start_time = fake_clock_system_time();
+	session->flush_timer = properties->FlushTimer;
+	if (session->flush_timer == 0 && (session->mode & EVENT_TRACE_REAL_TIME_MODE) != 0) {
+		session->flush_timer =
+			(session->mode & EVENT_TRACE_USE_MS_FLUSH_TIMER) != 0 ? 1000 : 1;
+	}
+	set_buffers(session, properties);
+	session->next_flush_ns = fake_clock_monotonic_ns();
+	fake_buffer_tick(session); /* the timer starts now */
+	fake_session_set_mask(session, 0, properties->EnableFlags);
+	*handle = session->handle;
+	os_condition_wake_all(&fake.changed);
+	return 0;
+}
+
+void fake_session_set_mask(struct fake_session *session, unsigned index, uint32_t mask)
+{
+	uint32_t before[8];
+
+	memcpy(before, session->masks, sizeof(before));
+	session->masks[index] = mask;
+	fake_kernel_rundown(session, before);
+}
+
+void fake_session_stop(struct fake_session *session)
+{
+	fake_enable_session_gone(
+		session); /* providers may still emit when told that they are off */
+	fake_buffer_flush(session);
+	session->used = false;
+	fake_consumer_session_gone(session->handle);
+	fake_buffer_done(session);
+	for (unsigned i = 0; i < session->enable_count; i++) {
+		free(session->enables[i].executables);
+	}
+	free(session->enables);
+	free(session->stack_events);
+	session->enables = NULL;
+	session->stack_events = NULL;
+	os_condition_wake_all(&fake.changed);
+}
+
+static uint32_t start(PTRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIES properties)
+{
+	uint32_t error;
+
+	if (!handle || !name || !properties || *name == 0) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	*handle = 0;
+	if (properties->Wnode.BufferSize < sizeof(*properties) ||
+	    fake_wide_length(name) > FAKE_NAME) {
+		return ERROR_BAD_LENGTH;
+	}
+	if ((properties->Wnode.Flags & WNODE_FLAG_TRACED_GUID) == 0) {
+		return ERROR_INVALID_PARAMETER;
+	}
+	error = check_offsets(properties, name);
+	if (error == 0) {
+		error = fake_session_start(handle, name, properties, false);
+	}
+	if (error == 0) {
+		memcpy((char *)properties + properties->LoggerNameOffset, name,
+		       (fake_wide_length(name) + 1) * sizeof(WCHAR));
+		fake_properties_fill(fake_session_by_handle(*handle), properties);
+	}
+	return error;
+}
+
+ULONG WMIAPI StartTraceW(PTRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIES properties)
+{
+	uint32_t error = fake_enter(CALL_StartTraceW);
+
+	if (error == 0) {
+		error = start(handle, name, properties);
+	}
+	fake_unlock();
+	return error;
+}
+
+IMPORTED(StartTraceW);

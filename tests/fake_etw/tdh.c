@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* The TDH calls that live code uses, answered from a script. */
+#include "tests/fake_etw/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRIES = 256 };
+
+struct event {
+	GUID provider;
+	EVENT_DESCRIPTOR descriptor;
+	bool classic;
+	void *bytes; /* owned */
+	ULONG size;
+};
+
+struct map {
+	GUID provider;
+	WCHAR name[256];
+	void *bytes; /* owned */
+	ULONG size;
+};
+
+struct provider {
+	GUID guid;
+	WCHAR name[256];
+	bool manifest;
+};
+
+static struct event events[ENTRIES];
+static size_t event_count;
+static struct map maps[ENTRIES];
+static size_t map_count;
+static struct provider providers[ENTRIES];
+static size_t provider_count;
+
+static void *copy_of(const void *bytes, size_t size)
+{
+	void *copy = malloc(size + 1);
+
+	if (!copy) {
+		abort();
+	}
+	memcpy(copy, bytes, size);
+	return copy;
+}
+
+void fake_tdh_reset(void)
+{
+	fake_lock();
+	while (event_count > 0) {
+		free(events[--event_count].bytes);
+	}
+	while (map_count > 0) {
+		free(maps[--map_count].bytes);
+	}
+	provider_count = 0;
+	fake_unlock();
+}
+
+void fake_etw_tdh_event(const GUID *provider, const EVENT_DESCRIPTOR *descriptor, bool classic,
+			const void *information, size_t size)
+{
+	fake_lock();
+	if (event_count == ENTRIES) {
+		abort();
+	}
+	events[event_count++] = (struct event){ *provider, *descriptor, classic,
+						copy_of(information, size), (ULONG)size };
+	fake_unlock();
+}
+
+void fake_etw_tdh_map(const GUID *provider, const char *name, const void *map, size_t size)
+{
+	fake_lock();
+	if (map_count == ENTRIES || !fake_wide_from_utf8(name, maps[map_count].name, 256)) {
+		abort();
+	}
+	maps[map_count].provider = *provider;
+	maps[map_count].bytes = copy_of(map, size);
+	maps[map_count].size = (ULONG)size;
+	map_count++;
+	fake_unlock();
+}
+
+void fake_etw_tdh_provider(const GUID *provider, const char *name, bool manifest)
+{
+	fake_lock();
+	if (provider_count == ENTRIES ||
+	    !fake_wide_from_utf8(name, providers[provider_count].name, 256)) {
+		abort();
+	}
+	providers[provider_count].guid = *provider;
+	providers[provider_count].manifest = manifest;
+	provider_count++;
+	fake_unlock();
+}
+
+/* The usual protocol: *size is what there is room for, and becomes what is needed. */
+static uint32_t answer(const void *bytes, ULONG needed, void *buffer, ULONG *size)
+{
+	ULONG room = *size;
+
+	*size = needed;
+	if (!buffer || room < needed) {
+		return ERROR_INSUFFICIENT_BUFFER;
+	}
+	memcpy(buffer, bytes, needed);
+	return 0;
+}
+
+static bool same_event(const struct event *event, const EVENT_RECORD *record)
+{
+	const EVENT_DESCRIPTOR *asked = &record->EventHeader.EventDescriptor;
+	bool classic = (record->EventHeader.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER) != 0;
+
+	if (!fake_guid_equal(&event->provider, &record->EventHeader.ProviderId) ||
+	    event->classic != classic || event->descriptor.Version != asked->Version) {
+		return false;
+	}
+	return classic ? event->descriptor.Opcode == asked->Opcode :
+			 event->descriptor.Id == asked->Id;
+}
+
+ULONG WINAPI TdhGetEventInformation(PEVENT_RECORD record, ULONG context_count,
+				    PTDH_CONTEXT contexts, PTRACE_EVENT_INFO buffer, ULONG *size)
+{
+	uint32_t error = fake_enter(CALL_TdhGetEventInformation);
+
+	if (error == 0 && (!record || !size || (context_count > 0 && !contexts))) {
+		error = ERROR_INVALID_PARAMETER;
+	}
+	if (error == 0) {
+		error = ERROR_NOT_FOUND;
+		for (size_t i = 0; i < event_count; i++) {
+			if (same_event(&events[i], record)) {
+				error = answer(events[i].bytes, events[i].size, buffer, size);
+				break;
+			}
+		}
+	}
+	fake_unlock();
+	return error;
+}
+
+ULONG WINAPI TdhGetEventMapInformation(PEVENT_RECORD record, LPWSTR name, PEVENT_MAP_INFO buffer,
+				       ULONG *size)
+{
+	uint32_t error = fake_enter(CALL_TdhGetEventMapInformation);
+
+	if (error == 0 && (!record || !name || !size)) {
+		error = ERROR_INVALID_PARAMETER;
+	}
+	if (error == 0) {
+		error = ERROR_NOT_FOUND;
+		for (size_t i = 0; i < map_count; i++) {
+			if (fake_guid_equal(&maps[i].provider, &record->EventHeader.ProviderId) &&
+			    fake_wide_equal(maps[i].name, name)) {
+				error = answer(maps[i].bytes, maps[i].size, buffer, size);
+				break;
+			}
+		}
+	}
+	fake_unlock();
+	return error;
+}
+
+static uint32_t enumerate(PPROVIDER_ENUMERATION_INFO buffer, ULONG *size)
+{
+	size_t header = offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray);
+	size_t names = header + provider_count * sizeof(TRACE_PROVIDER_INFO);
+	size_t total = names;
+	uint8_t *bytes;
+	uint32_t error;
+	PROVIDER_ENUMERATION_INFO *information;
+
+	for (size_t i = 0; i < provider_count; i++) {
+		total += (fake_wide_length(providers[i].name) + 1) * sizeof(WCHAR);
+	}
+	bytes = calloc(1, total < sizeof(*information) ? sizeof(*information) : total);
+	if (!bytes) {
+		abort();
+	}
+	information = (PROVIDER_ENUMERATION_INFO *)(void *)bytes;
+	information->NumberOfProviders = (ULONG)provider_count;
+	for (size_t i = 0; i < provider_count; i++) {
+		TRACE_PROVIDER_INFO one = { providers[i].guid, providers[i].manifest ? 0 : 1,
+					    (ULONG)names };
+		size_t length = (fake_wide_length(providers[i].name) + 1) * sizeof(WCHAR);
+
+		memcpy(bytes + header + i * sizeof(one), &one, sizeof(one));
+		memcpy(bytes + names, providers[i].name, length);
+		names += length;
+	}
+	error = answer(bytes, (ULONG)total, buffer, size);
+	free(bytes);
+	return error;
+}
+
+ULONG WINAPI TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, ULONG *size)
+{
+	uint32_t error = fake_enter(CALL_TdhEnumerateProviders);
+
+	if (error == 0 && !size) {
+		error = ERROR_INVALID_PARAMETER;
+	}
+	if (error == 0) {
+		error = enumerate(buffer, size);
+	}
+	fake_unlock();
+	return error;
+}
+
+ULONG WINAPI TdhEnumerateProviderFieldInformation(LPGUID provider, EVENT_FIELD_TYPE field_type,
+						  PPROVIDER_FIELD_INFOARRAY buffer, ULONG *size)
+{
+	(void)field_type;
+	(void)buffer;
+	return provider && size ? ERROR_NOT_FOUND : ERROR_INVALID_PARAMETER;
+}
+
+IMPORTED(TdhGetEventInformation);
+IMPORTED(TdhGetEventMapInformation);
+IMPORTED(TdhEnumerateProviders);
+IMPORTED(TdhEnumerateProviderFieldInformation);

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Consumers of the fake ETW: rows C of tests/fake_etw/BEHAVIOUR.md, one test a row.
+ */
+#define INITGUID
+#include "tests/fake_etw/recorder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const GUID process_class = {
+	0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+};
+static const GUID lost_class = {
+	0x6a399ae0, 0x4bc6, 0x4de9, { 0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e }
+};
+
+static int reset(void **state)
+{
+	static const struct fake_etw_options manual = { .manual_flush = true };
+
+	(void)state;
+	fake_etw_reset(&manual);
+	return 0;
+}
+
+static int all_is_closed(void **state)
+{
+	struct fake_etw_open open = fake_etw_open_things();
+
+	(void)state;
+	return open.traces == 0 && open.registrations == 0 && open.handles == 0 ? 0 : -1;
+}
+
+static unsigned emit_process(uint32_t pid, int64_t raw_time, uint16_t processor)
+{
+	struct fake_etw_event event = { .provider = process_class,
+					.descriptor = { .Opcode = 1, .Version = 4 },
+					.classic = true,
+					.timed = raw_time != 0,
+					.raw_time = raw_time,
+					.process_id = pid,
+					.thread_id = pid + 1,
+					.processor = processor,
+					.payload = &pid,
+					.payload_size = sizeof(pid) };
+
+	return fake_etw_emit(&event);
+}
+
+static void start(void)
+{
+	assert_int_equal(recorder_start(u"test", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+}
+
+/* Opens, runs, and waits until ProcessTrace is inside. */
+static void consume(struct recorder *recorder, ULONG mode)
+{
+	assert_int_equal(recorder_open(recorder, u"test", mode), 0);
+	recorder_run(recorder);
+	assert_true(fake_etw_wait_consumer("test", 5000));
+}
+
+static void open_trace_needs_a_session_that_runs(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	assert_int_equal(recorder_open(&recorder, u"nobody", 0), ERROR_WMI_INSTANCE_NOT_FOUND);
+	recorder_close(&recorder);
+	assert_true(OpenTraceW(NULL) == INVALID_PROCESSTRACE_HANDLE);
+	assert_int_equal(GetLastError(), ERROR_INVALID_PARAMETER);
+	recorder.log.LoggerName = NULL;
+	assert_true(OpenTraceW(&recorder.log) == INVALID_PROCESSTRACE_HANDLE);
+	assert_int_equal(GetLastError(), ERROR_BAD_PATHNAME);
+}
+
+static void open_trace_needs_rights(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	fake_etw_set_rights(FAKE_ETW_NOBODY);
+	assert_int_equal(recorder_open(&recorder, u"test", 0), ERROR_ACCESS_DENIED);
+	recorder_close(&recorder);
+}
+
+static void open_trace_fills_the_log_file_header(void **state)
+{
+	static const struct fake_etw_options bare = { .manual_flush = true,
+						      .bare_log_header = true };
+	struct recorder recorder = { 0 };
+	LARGE_INTEGER frequency;
+
+	(void)state;
+	start();
+	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
+	QueryPerformanceFrequency(&frequency);
+	assert_true(recorder.log.LogfileHeader.PerfFreq.QuadPart == frequency.QuadPart);
+	assert_true(recorder.log.LogfileHeader.BootTime.QuadPart > 0);
+	assert_int_equal(recorder.log.LogfileHeader.TimerResolution, 156250);
+	assert_int_equal(recorder.log.LogfileHeader.PointerSize, 8);
+	assert_int_equal(recorder.log.LogfileHeader.NumberOfProcessors, 4);
+	assert_int_equal(recorder.log.LogfileHeader.ReservedFlags, 1);
+	recorder_close(&recorder);
+
+	fake_etw_reset(&bare);
+	start();
+	recorder = (struct recorder){ 0 };
+	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
+	assert_true(recorder.log.LogfileHeader.PerfFreq.QuadPart == 0);
+	recorder_close(&recorder);
+}
+
+static void process_trace_checks_its_handles(void **state)
+{
+	struct recorder recorder = { 0 };
+	TRACEHANDLE handles[65] = { 42 };
+	FILETIME early = { 0, 1 };
+	FILETIME late = { 0, 2 };
+
+	(void)state;
+	start();
+	assert_int_equal(ProcessTrace(NULL, 1, NULL, NULL), ERROR_INVALID_PARAMETER);
+	assert_int_equal(ProcessTrace(handles, 0, NULL, NULL), ERROR_BAD_LENGTH);
+	assert_int_equal(ProcessTrace(handles, 65, NULL, NULL), ERROR_BAD_LENGTH);
+	assert_int_equal(ProcessTrace(handles, 1, NULL, NULL), ERROR_INVALID_HANDLE);
+	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
+	handles[0] = handles[1] = recorder.trace;
+	assert_int_equal(ProcessTrace(handles, 1, &late, &early), ERROR_INVALID_TIME);
+	assert_int_equal(ProcessTrace(handles, 2, NULL, NULL), ERROR_WMI_ALREADY_ENABLED);
+	recorder_close(&recorder);
+}
+
+static void process_trace_wants_a_session_in_real_time_mode(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
+	assert_true(fake_etw_other_set_realtime("test", false));
+	assert_int_equal(ProcessTrace(&recorder.trace, 1, NULL, NULL),
+			 ERROR_WMI_INSTANCE_NOT_FOUND);
+	assert_int_equal(recorder_stop(u"test"), 0);
+	assert_int_equal(ProcessTrace(&recorder.trace, 1, NULL, NULL),
+			 ERROR_WMI_INSTANCE_NOT_FOUND);
+	recorder_close(&recorder);
+}
+
+static void process_trace_blocks_until_the_trace_is_closed(void **state)
+{
+	struct recorder recorder = { 0 };
+	struct fake_etw_session session;
+
+	(void)state;
+	start();
+	consume(&recorder, 0);
+	assert_int_equal(emit_process(7, 0, 0), 1);
+	Sleep(30);
+	assert_int_equal(recorder_count(&recorder), 0); /* nothing flushed it */
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 1));
+	assert_true(fake_etw_session("test", &session));
+	assert_int_equal(session.consumers, 1);
+	assert_int_equal(CloseTrace(recorder.trace), ERROR_CTX_CLOSE_PENDING);
+	assert_int_equal(recorder_join(&recorder), 0);
+	assert_int_equal(CloseTrace(recorder.trace), ERROR_INVALID_HANDLE);
+	recorder_close(&recorder);
+}
+
+static void close_trace_delivers_what_was_flushed_and_nothing_newer(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
+	emit_process(1, 0, 0);
+	fake_etw_flush("test");
+	emit_process(2, 0, 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("test", 5000));
+	assert_int_equal(CloseTrace(recorder.trace), ERROR_CTX_CLOSE_PENDING);
+	fake_etw_flush("test");
+	assert_int_equal(recorder_join(&recorder), 0);
+	assert_int_equal(recorder.count, 1);
+	recorder_close(&recorder);
+}
+
+static void close_trace_knows_its_handles(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	assert_int_equal(CloseTrace(0), ERROR_INVALID_HANDLE);
+	assert_int_equal(CloseTrace(INVALID_PROCESSTRACE_HANDLE), ERROR_INVALID_HANDLE);
+	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
+	assert_int_equal(CloseTrace(recorder.trace), 0);
+	assert_int_equal(CloseTrace(recorder.trace), ERROR_INVALID_HANDLE);
+	assert_int_equal(ProcessTrace(&recorder.trace, 1, NULL, NULL), ERROR_INVALID_HANDLE);
+	recorder_close(&recorder);
+}
+
+static void process_trace_returns_when_the_session_stops(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	consume(&recorder, 0);
+	emit_process(1, 0, 0);
+	emit_process(2, 0, 1);
+	assert_true(fake_etw_other_stop("test")); /* flushes */
+	assert_int_equal(recorder_join(&recorder), 0);
+	assert_int_equal(recorder.count, 2);
+	recorder_close(&recorder);
+}
+
+static void buffer_callback_cancels(void **state)
+{
+	struct recorder recorder = { .cancel_at = 2 };
+
+	(void)state;
+	start();
+	consume(&recorder, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		emit_process(i, 0, 0);
+		fake_etw_flush("test");
+	}
+	assert_int_equal(recorder_join(&recorder), ERROR_CANCELLED);
+	assert_int_equal(recorder.buffers, 2);
+	assert_int_equal(recorder.count, 2);
+	recorder_close(&recorder);
+}
+
+static void process_trace_ends_with_what_a_test_asks_for(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	consume(&recorder, 0);
+	fake_etw_end_consumer("test", ERROR_NOACCESS);
+	assert_int_equal(recorder_join(&recorder), ERROR_NOACCESS);
+	recorder_close(&recorder);
+}
+
+static void records_carry_what_was_emitted(void **state)
+{
+	struct recorder recorder = { 0 };
+	const struct recorded *event;
+
+	(void)state;
+	start();
+	consume(&recorder, PROCESS_TRACE_MODE_RAW_TIMESTAMP);
+	assert_int_equal(emit_process(77, 123456789, 3), 1);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 1));
+	event = &recorder.events[0];
+	assert_true(IsEqualGUID(&event->header.ProviderId, &process_class));
+	assert_int_equal(event->header.EventDescriptor.Opcode, 1);
+	assert_int_equal(event->header.EventDescriptor.Version, 4);
+	assert_true(event->header.TimeStamp.QuadPart == 123456789);
+	assert_int_equal(event->header.ProcessId, 77);
+	assert_int_equal(event->header.ThreadId, 78);
+	assert_int_equal(event->header.Flags, EVENT_HEADER_FLAG_CLASSIC_HEADER |
+						      EVENT_HEADER_FLAG_64_BIT_HEADER |
+						      EVENT_HEADER_FLAG_PROCESSOR_INDEX);
+	assert_int_equal(event->context.ProcessorIndex, 3);
+	assert_int_equal(event->payload_size, 4);
+	assert_int_equal(event->payload[0], 77);
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void times_are_system_time_unless_raw(void **state)
+{
+	struct recorder recorder = { 0 };
+	FILETIME now;
+	LARGE_INTEGER counter;
+	int64_t system;
+	int64_t off;
+
+	(void)state;
+	fake_etw_set_clock(2337949, 1000000, 133600000000000000);
+	start();
+	consume(&recorder, 0);
+	GetSystemTimePreciseAsFileTime(&now);
+	QueryPerformanceCounter(&counter);
+	system = (int64_t)((uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime);
+	emit_process(1, counter.QuadPart + 2337949, 0); /* in a second */
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 1));
+	off = recorder.events[0].header.TimeStamp.QuadPart - system - 10000000;
+	assert_true(off > -10000000 && off < 10000000);
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void events_of_all_processors_come_in_time_order(void **state)
+{
+	struct recorder recorder = { 0 };
+	int64_t last = 0;
+
+	(void)state;
+	start();
+	consume(&recorder, PROCESS_TRACE_MODE_RAW_TIMESTAMP);
+	for (unsigned i = 0; i < 400; i++) {
+		emit_process(i, 1000 + i, (uint16_t)(i * 7 % 4));
+	}
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 400));
+	for (size_t i = 0; i < 400; i++) {
+		assert_true(recorder.events[i].header.TimeStamp.QuadPart > last);
+		last = recorder.events[i].header.TimeStamp.QuadPart;
+	}
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void a_full_buffer_waits_for_older_events_of_other_processors(void **state)
+{
+	struct recorder recorder = { 0 };
+	struct fake_etw_session session;
+	unsigned emitted = 1;
+
+	(void)state;
+	start();
+	consume(&recorder, PROCESS_TRACE_MODE_RAW_TIMESTAMP);
+	emit_process(1, 1000, 1); /* stays in the buffer of processor 1 */
+	do {
+		emit_process(2, 2000 + emitted++, 0);
+		assert_true(fake_etw_session("test", &session));
+	} while (session.buffers_written == 0);
+	Sleep(50);
+	assert_int_equal(recorder_count(&recorder), 0);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, emitted));
+	assert_int_equal(recorder.events[0].header.ProcessId, 1);
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void losses_are_told_by_a_record(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	consume(&recorder, 0);
+	fake_etw_lose_events("test", 5);
+	emit_process(1, 0, 0);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 2));
+	assert_true(IsEqualGUID(&recorder.events[0].header.ProviderId, &lost_class));
+	assert_int_equal(recorder.events[0].header.EventDescriptor.Opcode, 32);
+	fake_etw_lose_buffers("test", 1);
+	emit_process(2, 0, 0);
+	fake_etw_flush("test");
+	emit_process(3, 0, 0);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 4));
+	assert_int_equal(recorder.events[2].header.EventDescriptor.Opcode, 33);
+	assert_int_equal(recorder.events[3].header.ProcessId, 3);
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void the_flush_timer_delivers(void **state)
+{
+	struct recorder recorder = { 0 };
+	struct recorder_properties properties;
+	TRACEHANDLE handle;
+
+	(void)state;
+	fake_etw_reset(NULL);
+	recorder_properties(&properties, true);
+	properties.base.LogFileMode |= EVENT_TRACE_USE_MS_FLUSH_TIMER;
+	properties.base.FlushTimer = 20;
+	properties.base.EnableFlags = EVENT_TRACE_FLAG_PROCESS;
+	assert_int_equal(StartTraceW(&handle, u"test", &properties.base), 0);
+	consume(&recorder, 0);
+	emit_process(1, 0, 0);
+	assert_true(recorder_wait(&recorder, 1));
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void what_is_written_before_somebody_consumes_comes_first(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start();
+	emit_process(1, 0, 0);
+	fake_etw_flush("test");
+	emit_process(2, 0, 0);
+	consume(&recorder, 0);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 2));
+	assert_int_equal(recorder.events[0].header.ProcessId, 1);
+	assert_int_equal(recorder.events[1].header.ProcessId, 2);
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void two_consumers_get_every_event(void **state)
+{
+	struct recorder first = { 0 };
+	struct recorder second = { 0 };
+	struct fake_etw_session session;
+
+	(void)state;
+	start();
+	consume(&first, 0);
+	assert_int_equal(recorder_open(&second, u"test", 0), 0);
+	recorder_run(&second);
+	do {
+		assert_true(fake_etw_session("test", &session));
+	} while (session.consumers < 2);
+	emit_process(1, 0, 0);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&first, 1));
+	assert_true(recorder_wait(&second, 1));
+	assert_true(fake_etw_drain("test", 5000));
+	recorder_stop(u"test");
+	assert_int_equal(recorder_join(&first), 0);
+	assert_int_equal(recorder_join(&second), 0);
+	recorder_close(&first);
+	recorder_close(&second);
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_setup_teardown(test, reset, all_is_closed)
+	const struct CMUnitTest tests[] = {
+		ROW(open_trace_needs_a_session_that_runs),
+		ROW(open_trace_needs_rights),
+		ROW(open_trace_fills_the_log_file_header),
+		ROW(process_trace_checks_its_handles),
+		ROW(process_trace_wants_a_session_in_real_time_mode),
+		ROW(process_trace_blocks_until_the_trace_is_closed),
+		ROW(close_trace_delivers_what_was_flushed_and_nothing_newer),
+		ROW(close_trace_knows_its_handles),
+		ROW(process_trace_returns_when_the_session_stops),
+		ROW(buffer_callback_cancels),
+		ROW(process_trace_ends_with_what_a_test_asks_for),
+		ROW(records_carry_what_was_emitted),
+		ROW(times_are_system_time_unless_raw),
+		ROW(events_of_all_processors_come_in_time_order),
+		ROW(a_full_buffer_waits_for_older_events_of_other_processors),
+		ROW(losses_are_told_by_a_record),
+		ROW(the_flush_timer_delivers),
+		ROW(what_is_written_before_somebody_consumes_comes_first),
+		ROW(two_consumers_get_every_event),
+	};
+	int failed = cmocka_run_group_tests_name("fake_etw_consumer", tests, NULL, NULL);
+
+	fake_etw_reset(NULL);
+	return failed;
+}
