@@ -93,7 +93,11 @@ bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pa
 	while (slash > 0 && text[slash - 1] != '/') {
 		slash--;
 	}
-	/* Provider names may hold a slash; event names do not. */
+	if (text[0] == '{') {
+		const char *end = memchr(text, '/', size);
+
+		slash = end ? (size_t)(end - text) + 1 : 0;
+	}
 	if (slash < 2 || slash == size) {
 		return error_set(err, ERROR_CONFIG,
 				 "'%.*s' is not an event such as DiskIo/Read or Provider/12",
@@ -148,8 +152,35 @@ static bool provider_matches(const struct event_pattern *pattern, const struct e
 	return is_text(pattern->provider, pattern->provider_size, kind->provider_name);
 }
 
+/* Whether the pattern's text is "provider/event". */
+static bool is_both(const struct event_pattern *pattern, const char *provider, const char *event)
+{
+	const char *text = pattern->provider;
+	size_t size = pattern->provider_size + 1 + pattern->event_size;
+	size_t provider_size = strlen(provider);
+
+	return text_starts_nocase(text, size, provider, provider_size) && provider_size < size &&
+	       text[provider_size] == '/' &&
+	       is_text(text + provider_size + 1, size - provider_size - 1, event);
+}
+
+static bool event_matches(const struct event_pattern *pattern, const struct event_kind *kind,
+			  const char *event)
+{
+	if (!event) {
+		return false;
+	}
+	if (pattern->by_guid) {
+		return guid_equal(&pattern->guid, &kind->provider) &&
+		       is_text(pattern->event, pattern->event_size, event);
+	}
+	return is_both(pattern, kind->provider_name, event);
+}
+
 bool event_pattern_matches(const struct event_pattern *pattern, const struct event_kind *kind)
 {
+	const struct schema *schema = kind->schema;
+
 	switch (pattern->scope) {
 	case EVENTS_ALL:
 		return true;
@@ -159,13 +190,32 @@ bool event_pattern_matches(const struct event_pattern *pattern, const struct eve
 	case EVENTS_PROVIDER:
 		break;
 	}
-	if (!provider_matches(pattern, kind)) {
-		return false;
+	if (pattern->every) {
+		return provider_matches(pattern, kind);
 	}
 	if (pattern->by_id) {
-		return pattern->id == (kind->classic ? kind->opcode : kind->id);
+		return provider_matches(pattern, kind) &&
+		       pattern->id == (kind->classic ? kind->opcode : kind->id);
 	}
-	return pattern->every || is_text(pattern->event, pattern->event_size, kind->event_name);
+	if (event_matches(pattern, kind, kind->event_name)) {
+		return true;
+	}
+	/* As its description spells it ("Task/win:Start"), or by its symbol. */
+	return schema && schema->origin != SCHEMA_KERNEL &&
+	       (event_matches(pattern, kind, schema->event) ||
+		event_matches(pattern, kind, schema->symbol));
+}
+
+/* The provider of a pattern by name, as far as its text tells: an event by name may have slashes. */
+static size_t sure_provider_size(const struct event_pattern *pattern)
+{
+	const char *slash;
+
+	if (pattern->by_id || pattern->every) {
+		return pattern->provider_size;
+	}
+	slash = memchr(pattern->provider, '/', pattern->provider_size);
+	return slash ? (size_t)(slash - pattern->provider) : pattern->provider_size;
 }
 
 bool event_pattern_same_source(const struct event_pattern *a, const struct event_pattern *b)
@@ -181,8 +231,8 @@ bool event_pattern_same_source(const struct event_pattern *a, const struct event
 		return false; /* they may be one, but nothing here knows */
 	}
 	return a->by_guid ? guid_equal(&a->guid, &b->guid) :
-			    text_equal_nocase(a->provider, a->provider_size, b->provider,
-					      b->provider_size);
+			    text_equal_nocase(a->provider, sure_provider_size(a), b->provider,
+					      sure_provider_size(b));
 }
 
 bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class class)
@@ -197,5 +247,5 @@ bool event_pattern_is_provider(const struct event_pattern *pattern, const char *
 		return false;
 	}
 	return pattern->by_guid ? guid_equal(&pattern->guid, guid) :
-				  is_text(pattern->provider, pattern->provider_size, name);
+				  is_text(pattern->provider, sure_provider_size(pattern), name);
 }

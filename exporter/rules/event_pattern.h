@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which events a rule is about, as written in a collector: "DiskIo/Read", "DiskIo/10",
- * "Provider/12",
- * "{guid}/Name", a star in place of the event for all of a class or provider, a star alone for all.
+ * "Provider/12", "Provider/Name", "Provider/Task/Opcode", "{guid}/Name", a star in place of the
+ * event for all of a class or provider, a star alone for all.
  */
 #ifndef RULES_EVENT_PATTERN_H
 #define RULES_EVENT_PATTERN_H
@@ -29,9 +29,13 @@ struct event_pattern {
 	uint8_t opcode;
 	uint16_t id;
 	struct guid guid;
-	const char *provider; /* into the text that was parsed */
+	/*
+	 * Into the text that was parsed, cut at its last slash (behind a GUID at the first). Names
+	 * of providers and events may both have slashes, so by name the whole text is compared.
+	 */
+	const char *provider;
 	size_t provider_size;
-	const char *event; /* likewise */
+	const char *event;
 	size_t event_size;
 };
 

@@ -549,7 +549,8 @@ bool rule_engine_prepare(struct rule_engine *engine, struct event_kind *kind)
 	plan->provider = intern_string(engine->strings, kind->provider_name);
 	plan->dropped = filters_drop_event(engine->set, kind);
 	plan->ends_instance = ends_process(kind);
-	if (!plan_rules(&builder) || !make_slices(engine, (size_t)plan->last_walked + 1)) {
+	if (!plan_rules(&builder) ||
+	    !make_slices(engine, plan->schema ? plan->schema->field_count : 0U)) {
 		free_plan(plan);
 		return false;
 	}

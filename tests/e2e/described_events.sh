@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Collectors for events that describe themselves: by name, with their fields, members of structures among them.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+# value NAME_AND_LABELS PAGE: the value of one sample, or nothing.
+value() {
+	awk -v sample="$1" 'substr($0, 1, length(sample) + 1) == sample " " { print $NF }' "$2"
+}
+
+expect() { # NAME_AND_LABELS VALUE
+	local found
+	found=$(value "$1" "$work/page")
+	[ "$found" = "$2" ] || fail "$1 is ${found:-absent}, not $2"
+}
+
+# page COLLECTOR RECORDING: its exposition; the collector stands in $work/NAME.yaml.
+page() {
+	cat >"$work/config.yaml" <<-END
+		collector_files: [$1.yaml]
+	END
+	"$ETW_EXPORTER" --once --config.file="$work/config.yaml" --replay.file="$2" >"$work/page" 2>"$work/log" ||
+		fail "$1: $(cat "$work/log")"
+}
+
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+cat >"$work/shop.yaml" <<'END'
+collector: shop
+help: Orders of the sample's shop.
+default: on
+metrics:
+  - name: shop_orders_total
+    type: counter
+    help: Orders by customer.
+    labels: { customer: Customer }
+    events:
+      - { event: Contoso.Shop/OrderPlaced }
+  - name: shop_items_total
+    type: counter
+    help: Items of all orders but the small ones.
+    events:
+      - { event: contoso.shop/orderplaced, value: Items, where: [{ field: Items, ge: 2 }] }
+END
+page shop "$work/sample.etl"
+"$ETWTOOL" dump "$work/sample.etl" | python3 -c '
+import collections, json, sys
+orders, items = collections.Counter(), 0
+for line in sys.stdin:
+    event = json.loads(line)
+    if event.get("event") == "OrderPlaced":
+        orders[event["fields"]["Customer"]] += 1
+        items += event["fields"]["Items"] if event["fields"]["Items"] >= 2 else 0
+for customer, count in orders.items():
+    print(f"shop_orders_total{{customer=\"{customer}\"}}\t{count}")
+print(f"shop_items_total\t{items}")
+' >"$work/expected"
+[ "$(wc -l <"$work/expected")" -gt 2 ] || fail "the sample has no orders"
+while IFS=$'\t' read -r sample count; do
+	expect "$sample" "$count"
+done <"$work/expected"
+
+traces=$SOURCE_DIR/../shared/traces
+[ -d "$traces" ] || skip "the reference recordings are not here"
+
+# Two orders of names: as a manifest writes them, as a description spells them; an event in a structure.
+cat >"$work/dotnet_test.yaml" <<'END'
+collector: dotnet_test
+help: What .NET and an EventSource tell.
+default: on
+metrics:
+  - name: test_allocated_bytes_total
+    type: counter
+    help: Bytes that allocation ticks tell, by type.
+    labels: { type: TypeName }
+    events:
+      - event: Microsoft-Windows-DotNETRuntime/GarbageCollection/GCAllocationTick
+        value: AllocationAmount64
+        where: [{ field: TypeName, eq: System.Object }]
+  - name: test_collections_total
+    type: counter
+    help: Garbage collections by generation, under either spelling of the event.
+    labels: { depth: Depth, provider: Provider }
+    events:
+      - { event: Microsoft-Windows-DotNETRuntime/GarbageCollection/Start, labels: { spelling: { text: short } } }
+      - { event: '{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4}/GarbageCollection/win:Start', labels: { spelling: { text: long } } }
+  - name: test_perfview_messages_total
+    type: counter
+    help: Log messages of an EventSource.
+    events:
+      - { event: PerfView/PerfViewLog, where: [{ field: message, matches: '^Turning on' }] }
+END
+page dotnet_test "$traces/net.4.5.2.x64.etl"
+"$ETWTOOL" dump "$traces/net.4.5.2.x64.etl" | python3 -c '
+import collections, json, sys
+allocated, messages, depths = 0, 0, collections.Counter()
+for line in sys.stdin:
+    event = json.loads(line)
+    name, fields = event.get("event"), event.get("fields", {})
+    if name == "GarbageCollection/GCAllocationTick" and fields["TypeName"] == "System.Object":
+        allocated += fields["AllocationAmount64"]
+    elif name == "GarbageCollection/win:Start" and "Runtime" in event["provider_name"]:
+        depths[fields["Depth"]] += 1
+    elif name == "PerfViewLog":
+        messages += fields["message"].startswith("Turning on")
+print(f"test_allocated_bytes_total{{type=\"System.Object\"}}\t{allocated}")
+print(f"test_perfview_messages_total\t{messages}")
+for depth, count in depths.items():
+    for spelling in "short", "long":
+        print(f"test_collections_total{{depth=\"{depth}\",provider=\"Microsoft-Windows-DotNETRuntime\",spelling=\"{spelling}\"}}\t{count}")
+' >"$work/expected"
+[ "$(wc -l <"$work/expected")" -gt 3 ] || fail "the recording lacks what is looked for"
+while IFS=$'\t' read -r sample count; do
+	expect "$sample" "$count"
+done <"$work/expected"
+
+cat >"$work/nested.yaml" <<'END'
+collector: nested
+help: Members of a structure.
+default: on
+metrics:
+  - name: test_nested_total
+    type: counter
+    help: Events by a member of their structure.
+    labels: { first: a.b, second: { field: a.c, decode: [lower] } }
+    events:
+      - { event: MySource/TestEvent }
+END
+page nested "$traces/SelfDescribingSingleEvent.etl"
+expect 'test_nested_total{first="Hello",second="world!"}' 1
