@@ -8,8 +8,10 @@
 
 #include <stdlib.h>
 
+#include "late_records.h"
+
 /* Kinds of events that one consumer remembers; real machines have a few thousand. */
-enum { KINDS_MAX = 32768 };
+enum { KINDS_MAX = 32768, LATE_KINDS_MAX = 64 };
 
 /*
  * "RT_LostEvent class", Microsoft Learn: what a session writes in place of events that a real-time
@@ -32,6 +34,7 @@ struct pipeline {
 	 */
 	struct kinds *ahead;
 	struct kinds *kinds;
+	struct late_records late; /* of the look-ahead that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	uint32_t session; /* label id */
@@ -84,7 +87,35 @@ static void on_look_ahead(void *context, const struct event_record *record)
 			return;
 		}
 	}
-	tracker_look_ahead(pipeline->tracker, record, kind);
+	if (tracker_look_ahead(pipeline->tracker, record, kind)) {
+		late_records_keep(&pipeline->late, record);
+	}
+}
+
+/* Records whose schema may have come after them, now that all schemas are known. */
+static void show_late_records(struct pipeline *pipeline)
+{
+	struct kinds *kinds = NULL;
+
+	if (pipeline->late.count > 0) {
+		kinds = kinds_new(LATE_KINDS_MAX, pipeline->schemas, NULL);
+		if (!kinds) {
+			stop_without_memory(pipeline);
+		}
+	}
+	for (size_t i = 0; kinds && i < pipeline->late.count; i++) {
+		struct event_record record = late_records_at(&pipeline->late, i);
+		bool added;
+		struct event_kind *kind = kinds_find(kinds, &record, &added);
+
+		if (!kind || (added && !tracker_prepare(pipeline->tracker, kind))) {
+			stop_without_memory(pipeline);
+			break;
+		}
+		tracker_look_ahead(pipeline->tracker, &record, kind);
+	}
+	free_kinds(kinds);
+	late_records_done(&pipeline->late);
 }
 
 static void on_look_ahead_end(void *context)
@@ -95,6 +126,7 @@ static void on_look_ahead_end(void *context)
 		trace_schemas_finish(pipeline->schemas);
 		pipeline->schemas_known = true;
 	}
+	show_late_records(pipeline);
 	tracker_look_ahead_end(pipeline->tracker);
 	if (pipeline->options.on_ready) {
 		pipeline->options.on_ready(pipeline->options.ready_context);
@@ -183,6 +215,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 
 void pipeline_reset(struct pipeline *pipeline)
 {
+	late_records_done(&pipeline->late); /* of a look-ahead that did not come to its end */
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
 }
@@ -317,6 +350,7 @@ void pipeline_free(struct pipeline *pipeline)
 	}
 	free_kinds(pipeline->ahead);
 	free_kinds(pipeline->kinds);
+	late_records_done(&pipeline->late);
 	trace_schemas_free(pipeline->schemas);
 	rule_engine_free(pipeline->engine);
 	tracker_free(pipeline->tracker);

@@ -198,6 +198,32 @@ static void fill_system_config(struct attribution *attribution, const struct eve
 	}
 }
 
+static const struct guid kernel_process_provider =
+	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
+
+/* Microsoft-Windows-Kernel-Process: ProcessStart, ProcessStop, ProcessRundown. */
+enum { PROCESS_START = 1, PROCESS_STOP = 2, PROCESS_RUNDOWN = 15 };
+
+static bool tells_image(const struct guid *provider, uint16_t id)
+{
+	return (id == PROCESS_START || id == PROCESS_STOP || id == PROCESS_RUNDOWN) &&
+	       guid_equal(provider, &kernel_process_provider);
+}
+
+static void fill_process_image(struct attribution *attribution, const struct event_kind *kind)
+{
+	if (!kind->schema) {
+		attribution->tells = TELLS_LATER;
+		return;
+	}
+	attribution->about = reader_of(kind, "ProcessID");
+	attribution->name = name_of(kind, "ImageName");
+	attribution->change = kind->id == PROCESS_START ? LIFETIME_START :
+			      kind->id == PROCESS_STOP	? LIFETIME_STOP :
+							  LIFETIME_EXISTS;
+	attribution->tells = TELLS_PROCESS_IMAGE;
+}
+
 void attribution_fill(struct attribution *attribution, const struct event_kind *kind,
 		      uint32_t asked)
 {
@@ -205,7 +231,14 @@ void attribution_fill(struct attribution *attribution, const struct event_kind *
 	attribution->schema = kind->schema;
 	attribution->name = -1;
 	attribution->name_too = -1;
-	if (!kind->classic || !kind->schema) {
+	if (!kind->classic) {
+		if (kind->record_kind == RECORD_EVENT && tells_image(&kind->provider, kind->id)) {
+			fill_process_image(attribution, kind);
+			attribution->tells &= asked;
+		}
+		return;
+	}
+	if (!kind->schema) {
 		return;
 	}
 	switch ((enum kernel_class)kind->class) {

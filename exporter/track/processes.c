@@ -13,6 +13,7 @@ void processes_init(struct processes *processes, struct registry *registry, stru
 {
 	*processes = (struct processes){ .registry = registry, .names = names };
 	timeline_init(&processes->timeline, limit);
+	timeline_init(&processes->images, limit);
 	processes->idle = names_label(names, "Idle", 4);
 	processes->system = names_label(names, "System", 6);
 }
@@ -26,12 +27,14 @@ static void forget_texts(struct processes *processes)
 void processes_done(struct processes *processes)
 {
 	timeline_done(&processes->timeline);
+	timeline_done(&processes->images);
 	forget_texts(processes);
 }
 
 void processes_clear(struct processes *processes)
 {
 	timeline_clear(&processes->timeline);
+	timeline_clear(&processes->images);
 	forget_texts(processes);
 }
 
@@ -40,21 +43,38 @@ bool processes_look_ahead(struct processes *processes)
 	processes->texts = intern_new(TEXTS_BYTES, NULL);
 	if (processes->texts) {
 		timeline_look_ahead(&processes->timeline);
+		timeline_look_ahead(&processes->images);
 	}
 	return processes->texts != NULL;
+}
+
+/* A label; while looking ahead a text. */
+static uint32_t value_of(struct processes *processes, const char *name, size_t name_size)
+{
+	return processes->timeline.looking_ahead ? intern_add(processes->texts, name, name_size) :
+						   names_label(processes->names, name, name_size);
 }
 
 void processes_tell(struct processes *processes, enum lifetime_change change, uint32_t process_id,
 		    int64_t time, const char *name, size_t name_size)
 {
-	uint32_t value;
+	timeline_tell(&processes->timeline, change, process_id, time,
+		      value_of(processes, name, name_size));
+}
 
-	if (processes->timeline.looking_ahead) {
-		value = intern_add(processes->texts, name, name_size);
-	} else {
-		value = names_label(processes->names, name, name_size);
+void processes_tell_image(struct processes *processes, enum lifetime_change change,
+			  uint32_t process_id, int64_t time, const char *path, size_t path_size)
+{
+	size_t name = path_size;
+
+	while (name > 0 && path[name - 1] != '\\') {
+		name--;
 	}
-	timeline_tell(&processes->timeline, change, process_id, time, value);
+	if (name > 0) {
+		path += name;
+	}
+	timeline_tell(&processes->images, change, process_id, time,
+		      value_of(processes, path, path_size - name));
 }
 
 /* The label of a recorded name, looked up once for each name: labels[] is by text id, INTERN_NONE
@@ -74,46 +94,48 @@ static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t
 	return labels[text];
 }
 
+/* Turns texts into labels, of stop records or of the others. */
+static void label_changes(struct processes *processes, struct timeline *timeline, uint32_t *labels,
+			  bool stops)
+{
+	for (size_t i = 0; i < timeline->count; i++) {
+		struct timeline_change *change = &timeline->changes[i];
+
+		if ((timeline_change_of(change) == LIFETIME_STOP) == stops) {
+			change->value = labels ? label_of(processes, labels, change->value) :
+						 registry_other(processes->registry);
+		}
+	}
+}
+
 void processes_build(struct processes *processes)
 {
-	struct timeline *timeline = &processes->timeline;
 	uint32_t *labels;
 
-	if (!timeline->looking_ahead) {
+	if (!processes->timeline.looking_ahead) {
 		return;
 	}
 	labels = calloc(intern_count(processes->texts), sizeof *labels);
-	timeline_sort(timeline);
+	timeline_sort(&processes->timeline);
+	timeline_sort(&processes->images);
 	/* The spelling that a start or rundown record has first, then that of stop records for the
-	 * names left. */
-	for (unsigned stops = 0; labels && stops < 2; stops++) {
-		for (size_t i = 0; i < timeline->count; i++) {
-			struct timeline_change *change = &timeline->changes[i];
-
-			if ((timeline_change_of(change) == LIFETIME_STOP) == (stops == 1)) {
-				change->value = label_of(processes, labels, change->value);
-			}
-		}
-	}
-	for (size_t i = 0; !labels && i < timeline->count; i++) {
-		timeline->changes[i].value = registry_other(processes->registry);
-	}
+	 * names left, then that of images. */
+	label_changes(processes, &processes->timeline, labels, false);
+	label_changes(processes, &processes->timeline, labels, true);
+	label_changes(processes, &processes->images, labels, false);
+	label_changes(processes, &processes->images, labels, true);
 	free(labels);
 	forget_texts(processes);
-	timeline_build(timeline);
+	timeline_build(&processes->timeline);
+	timeline_build(&processes->images);
 }
 
-uint32_t processes_label(struct processes *processes, uint32_t process_id, int64_t time,
-			 uint32_t *serial)
+uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time)
 {
-	const struct lifetime *instance =
-		lifetimes_at(&processes->timeline.table, process_id, time);
+	const struct lifetime *image = lifetimes_at(&processes->images.table, process_id, time);
 
-	if (serial) {
-		*serial = instance ? instance->serial : 0;
-	}
-	if (instance && instance->value != INTERN_NONE) {
-		return instance->value;
+	if (image && image->value != INTERN_NONE) {
+		return image->value;
 	}
 	if (process_id == PROCESS_IDLE) {
 		return processes->idle;

@@ -21,6 +21,7 @@ enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
 
 struct processes {
 	struct timeline timeline;  /* process id -> label id; while looking ahead: text id */
+	struct timeline images;    /* the same, as another provider tells: for those without name */
 	struct registry *registry; /* borrowed */
 	struct names *names;       /* borrowed */
 	struct intern *texts;      /* owned: image names as recorded, while looking ahead */
@@ -43,14 +44,36 @@ bool processes_look_ahead(struct processes *processes);
 void processes_tell(struct processes *processes, enum lifetime_change change, uint32_t process_id,
 		    int64_t time, const char *name, size_t name_size);
 
+/*
+ * What Microsoft-Windows-Kernel-Process says of a process: path is that of its image. Makes no
+ * instances, only names for those that the kernel's events leave without one.
+ */
+void processes_tell_image(struct processes *processes, enum lifetime_change change,
+			  uint32_t process_id, int64_t time, const char *path, size_t path_size);
+
 /* The end of the look-ahead: the spelling of names is decided, instances get their labels. */
 void processes_build(struct processes *processes);
 
+/* Of a process that its instance, if there is one, does not name. */
+uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time);
+
 /*
- * The label of a process id at a time: of the instance, else that of the kernel's own ids, else
- * INTERN_NONE. *serial, if not NULL: the number of the instance, 0 when there is none.
+ * The label of a process id at a time: of the instance, else by its image, else that of the
+ * kernel's own ids, else INTERN_NONE. *serial, if not NULL: the number of the instance, 0 when
+ * there is none.
  */
-uint32_t processes_label(struct processes *processes, uint32_t process_id, int64_t time,
-			 uint32_t *serial);
+static inline uint32_t processes_label(struct processes *processes, uint32_t process_id,
+				       int64_t time, uint32_t *serial)
+{
+	const struct lifetime *instance =
+		lifetimes_at(&processes->timeline.table, process_id, time);
+
+	if (serial) {
+		*serial = instance ? instance->serial : 0;
+	}
+	return instance && instance->value != INTERN_NONE ?
+		       instance->value :
+		       processes_label_otherwise(processes, process_id, time);
+}
 
 #endif

@@ -39,6 +39,22 @@ static void tell_process(struct tracker *tracker, const struct event_record *rec
 		       tracker->scratch.data, tracker->scratch.size);
 }
 
+static void tell_process_image(struct tracker *tracker, const struct event_record *record,
+			       const struct attribution *attribution)
+{
+	enum lifetime_change change = (enum lifetime_change)attribution->change;
+	uint32_t process_id;
+
+	if (tracker->processes.images.complete ||
+	    !reader_u32(&attribution->about, attribution->schema, record, &process_id) ||
+	    process_id == RECORD_NO_ID) {
+		return;
+	}
+	read_text(attribution, attribution->name, record, &tracker->scratch);
+	processes_tell_image(&tracker->processes, change, process_id, record->raw_time,
+			     tracker->scratch.data, tracker->scratch.size);
+}
+
 static void tell_thread(struct tracker *tracker, const struct event_record *record,
 			const struct attribution *attribution)
 {
@@ -121,6 +137,9 @@ static void tell_tables(struct tracker *tracker, const struct event_record *reco
 	if (tells & TELLS_PROCESS) {
 		tell_process(tracker, record, attribution);
 	}
+	if (tells & TELLS_PROCESS_IMAGE) {
+		tell_process_image(tracker, record, attribution);
+	}
 	if (tells & TELLS_THREAD) {
 		tell_thread(tracker, record, attribution);
 	}
@@ -144,6 +163,7 @@ static void tell_tables(struct tracker *tracker, const struct event_record *reco
 
 /* ---- the look-ahead ---- */
 
+
 static void begin_look_ahead(struct tracker *tracker)
 {
 	tracker->looking_ahead = true;
@@ -153,15 +173,17 @@ static void begin_look_ahead(struct tracker *tracker)
 	drivers_look_ahead(&tracker->drivers);
 }
 
-void tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
+bool tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
 			const struct event_kind *kind)
 {
 	if (!tracker->looking_ahead) {
 		begin_look_ahead(tracker);
 	}
-	if (kind->attribution->tells & TELLS_AHEAD) {
-		tell_tables(tracker, record, kind->attribution);
+	if (!(kind->attribution->tells & TELLS_AHEAD)) {
+		return false;
 	}
+	tell_tables(tracker, record, kind->attribution);
+	return (kind->attribution->tells & TELLS_LATER) != 0;
 }
 
 void tracker_look_ahead_end(struct tracker *tracker)

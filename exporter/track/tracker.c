@@ -68,13 +68,15 @@ void tracker_publish_requests(struct tracker *tracker)
 void tracker_publish(struct tracker *tracker)
 {
 	const struct lifetimes *processes = &tracker->processes.timeline.table;
+	const struct lifetimes *process_images = &tracker->processes.images.table;
 	const struct lifetimes *threads = &tracker->threads.timeline.table;
 	const struct lifetimes *keys = &tracker->files.keys.table;
 	const struct lifetimes *objects = &tracker->files.objects.table;
 	const struct lifetimes *images = &tracker->drivers.timeline.table;
 
-	publish_table(tracker, TABLE_PROCESS, processes->count,
-		      processes->evictions + tracker->gauges.refused_processes +
+	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
+		      processes->evictions + process_images->evictions +
+			      tracker->gauges.refused_processes +
 			      tracker->image_info.refused);
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
@@ -119,7 +121,7 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 
 static uint32_t asked_of(const struct tracker_options *options)
 {
-	uint32_t asked = TELLS_PROCESS | TELLS_THREAD;
+	uint32_t asked = TELLS_PROCESS | TELLS_PROCESS_IMAGE | TELLS_LATER | TELLS_THREAD;
 
 	if (options->files_wanted) {
 		asked |= TELLS_FILE_KEY | TELLS_FILE_OBJECT | TELLS_VOLUME;

@@ -64,7 +64,11 @@ bool tracker_prepare(struct tracker *tracker, struct event_kind *kind);
 /* Frees kind->attribution. */
 void tracker_release(struct event_kind *kind);
 
-void tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
+/*
+ * Returns true when the record is to be shown once more before tracker_look_ahead_end(), with a kind
+ * whose schema the recording has told by then.
+ */
+bool tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
 			const struct event_kind *kind);
 void tracker_look_ahead_end(struct tracker *tracker);
 
