@@ -53,12 +53,12 @@ static uint64_t kind_word(const struct event_record *record)
 	       (uint64_t)(record->kind >= RECORD_TIMED) << 42;
 }
 
-static bool kind_is(const struct event_kind *kind, const struct event_record *record,
-		    uint64_t metadata)
+/* The hash of the slot has agreed, so a hash of metadata needs no look. */
+static bool kind_is(const struct event_kind *kind, const struct event_record *record)
 {
-	return kind->metadata == metadata && kind->id == record->id &&
-	       kind->opcode == record->opcode && kind->version == record->version &&
-	       kind->pointer_size == record->pointer_size && kind->classic == record->classic &&
+	return kind->id == record->id && kind->opcode == record->opcode &&
+	       kind->version == record->version && kind->pointer_size == record->pointer_size &&
+	       kind->classic == record->classic &&
 	       (kind->record_kind == RECORD_MESSAGE) == (record->kind == RECORD_MESSAGE) &&
 	       (kind->record_kind >= RECORD_TIMED) == (record->kind >= RECORD_TIMED) &&
 	       guid_equal(&kind->provider, record->provider);
@@ -109,7 +109,7 @@ static char *event_name(const struct event_record *record, const struct schema *
 }
 
 static bool describe(const struct kinds *kinds, const struct event_record *record,
-		     uint64_t metadata, struct event_kind *kind)
+		     struct event_kind *kind)
 {
 	const struct schema *schema = event_schema(kinds->schemas, kinds->tracelogging, record);
 	char *provider = provider_name(kinds, record->provider);
@@ -131,7 +131,6 @@ static bool describe(const struct kinds *kinds, const struct event_record *recor
 	if (record->classic && record->kind < RECORD_MESSAGE) {
 		kind->class = (uint8_t)kernel_class_of(record->provider);
 	}
-	kind->metadata = metadata;
 	kind->schema = schema;
 	kind->provider_name = provider;
 	kind->event_name = event;
@@ -149,15 +148,14 @@ static void forget_names(struct event_kind *kind)
 	kind->event_name = NULL;
 }
 
-static struct event_kind *refill_spare(struct kinds *kinds, const struct event_record *record,
-				       uint64_t metadata)
+static struct event_kind *refill_spare(struct kinds *kinds, const struct event_record *record)
 {
 	struct event_kind fresh = { 0 };
 
 	if (!kinds->spare) {
 		kinds->spare = calloc(1, sizeof *kinds->spare);
 	}
-	if (!kinds->spare || !describe(kinds, record, metadata, &fresh)) {
+	if (!kinds->spare || !describe(kinds, record, &fresh)) {
 		return NULL;
 	}
 	fresh.attribution = kinds->spare->attribution;
@@ -198,15 +196,15 @@ static void publish(struct kinds *kinds)
 	atomic_store_explicit(&kinds->shown_hits, kinds->hits, memory_order_relaxed);
 }
 
-static struct event_kind *add(struct kinds *kinds, const struct event_record *record,
-			      uint64_t metadata, uint64_t hash, size_t at)
+static __attribute__((noinline, cold)) struct event_kind *
+add(struct kinds *kinds, const struct event_record *record, uint64_t hash, size_t at)
 {
 	struct event_kind *kind;
 
 	atomic_fetch_add_explicit(&kinds->shown_misses, 1, memory_order_relaxed);
 	publish(kinds);
 	if (kinds->count >= kinds->most) {
-		return refill_spare(kinds, record, metadata);
+		return refill_spare(kinds, record);
 	}
 	if ((kinds->count + 1) * 2 > kinds->mask + 1) {
 		if (!grow(kinds)) {
@@ -218,7 +216,7 @@ static struct event_kind *add(struct kinds *kinds, const struct event_record *re
 		}
 	}
 	kind = calloc(1, sizeof *kind);
-	if (!kind || !describe(kinds, record, metadata, kind)) {
+	if (!kind || !describe(kinds, record, kind)) {
 		free(kind);
 		return NULL;
 	}
@@ -237,22 +235,23 @@ static void count_hit(struct kinds *kinds)
 
 static struct event_kind *find(struct kinds *kinds, const struct event_record *record, bool *added)
 {
-	uint64_t metadata = record->extended ? tracelogging_hash(record, kinds->seed) : 0;
-	uint64_t hash =
-		hash_seeded(guid_hash(record->provider, kinds->seed) ^ kind_word(record) ^ metadata,
-			    kinds->seed);
-	size_t at = hash & kinds->mask;
+	uint64_t hash = hash_seeded(guid_hash(record->provider, kinds->seed) ^ kind_word(record),
+				    kinds->seed);
+	size_t at;
 
+	if (record->extended) {
+		hash ^= tracelogging_hash(record, kinds->seed);
+	}
+	at = hash & kinds->mask;
 	for (; kinds->slots[at].kind; at = (at + 1) & kinds->mask) {
-		if (kinds->slots[at].hash == hash &&
-		    kind_is(kinds->slots[at].kind, record, metadata)) {
+		if (kinds->slots[at].hash == hash && kind_is(kinds->slots[at].kind, record)) {
 			*added = false;
 			count_hit(kinds);
 			return kinds->slots[at].kind;
 		}
 	}
 	*added = true;
-	return add(kinds, record, metadata, hash, at);
+	return add(kinds, record, hash, at);
 }
 
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)

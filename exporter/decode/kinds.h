@@ -35,7 +35,6 @@ struct event_kind {
 	uint8_t record_kind; /* enum record_kind of the first record; RECORD_TIMED and above are
 				never decoded */
 	uint8_t class;       /* enum kernel_class; KERNEL_NONE for others */
-	uint64_t metadata;   /* hash of a TraceLogging event's; 0 for others */
 	const struct schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
 				      owned */

@@ -10,6 +10,7 @@
 
 #include <expat.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,14 @@ struct reader {
 	const char *refused; /* why we stopped */
 };
 
+/* What an element may say; NULL: it does not. */
+struct attributes {
+	const char *name, *guid;
+	const char *value, *version, *symbol, *task, *opcode, *template;
+	const char *tid;
+	const char *in_type, *out_type, *count, *length;
+};
+
 static const char *local_name(const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -117,15 +126,40 @@ static const char *local_name(const char *name)
 	return colon ? colon + 1 : name;
 }
 
-/* NULL: the element has no such attribute. */
-static const char *find_attribute(const char **attributes, const char *name)
+static struct attributes find_attributes(const char **pairs)
 {
-	for (; *attributes; attributes += 2) {
-		if (strcmp(local_name(attributes[0]), name) == 0) {
-			return attributes[1];
+	static const struct {
+		const char *name;
+		size_t offset;
+	} known[] = {
+		{ "name", offsetof(struct attributes, name) },
+		{ "guid", offsetof(struct attributes, guid) },
+		{ "value", offsetof(struct attributes, value) },
+		{ "version", offsetof(struct attributes, version) },
+		{ "symbol", offsetof(struct attributes, symbol) },
+		{ "task", offsetof(struct attributes, task) },
+		{ "opcode", offsetof(struct attributes, opcode) },
+		{ "template", offsetof(struct attributes, template) },
+		{ "tid", offsetof(struct attributes, tid) },
+		{ "inType", offsetof(struct attributes, in_type) },
+		{ "outType", offsetof(struct attributes, out_type) },
+		{ "count", offsetof(struct attributes, count) },
+		{ "length", offsetof(struct attributes, length) },
+	};
+	struct attributes found = { NULL };
+
+	for (; *pairs; pairs += 2) {
+		const char *name = local_name(pairs[0]);
+
+		for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+			if (known[i].name[0] == name[0] && strcmp(known[i].name, name) == 0) {
+				memcpy((char *)&found + known[i].offset, &pairs[1],
+				       sizeof pairs[1]);
+				break;
+			}
 		}
 	}
-	return NULL;
+	return found;
 }
 
 static bool read_number(const char *text, uint64_t most, uint64_t *number)
@@ -186,11 +220,11 @@ static bool make_room(struct reader *reader, void *array, size_t *capacity, size
 
 /* ---- what is in them ---- */
 
-static void read_provider(struct reader *reader, const char **attributes)
+static void read_provider(struct reader *reader, const struct attributes *attributes)
 {
 	struct manifest *manifest = reader->manifest;
-	const char *name = find_attribute(attributes, "name");
-	const char *guid = find_attribute(attributes, "guid");
+	const char *name = attributes->name;
+	const char *guid = attributes->guid;
 	struct provider *provider;
 
 	if (!make_room(reader, &manifest->providers, &manifest->provider_capacity,
@@ -209,12 +243,12 @@ static void read_provider(struct reader *reader, const char **attributes)
 }
 
 /* "Task/Opcode"; where there is no task the symbol, else the opcode, else the id. */
-static uint32_t event_name(struct reader *reader, const char **attributes, uint16_t id)
+static uint32_t event_name(struct reader *reader, const struct attributes *attributes, uint16_t id)
 {
 	static const char prefix[] = "win:";
-	const char *task = find_attribute(attributes, "task");
-	const char *opcode = find_attribute(attributes, "opcode");
-	const char *symbol = find_attribute(attributes, "symbol");
+	const char *task = attributes->task;
+	const char *opcode = attributes->opcode;
+	const char *symbol = attributes->symbol;
 	struct text name = { 0 };
 	uint32_t kept;
 
@@ -240,14 +274,14 @@ static uint32_t event_name(struct reader *reader, const char **attributes, uint1
 	return kept;
 }
 
-static void read_event(struct reader *reader, const char **attributes)
+static void read_event(struct reader *reader, const struct attributes *attributes)
 {
 	struct manifest *manifest = reader->manifest;
-	const char *version_text = find_attribute(attributes, "version");
+	const char *version_text = attributes->version;
 	uint64_t id, version = 0;
 	struct event event;
 
-	if (!read_number(find_attribute(attributes, "value"), UINT16_MAX, &id) ||
+	if (!read_number(attributes->value, UINT16_MAX, &id) ||
 	    (version_text && !read_number(version_text, UINT8_MAX, &version)) ||
 	    !make_room(reader, &manifest->events, &manifest->event_capacity, manifest->event_count,
 		       EVENTS_MOST, sizeof *manifest->events)) {
@@ -259,8 +293,8 @@ static void read_event(struct reader *reader, const char **attributes)
 		.version = (uint8_t)version,
 		.order = (uint32_t)manifest->event_count,
 		.name = event_name(reader, attributes, (uint16_t)id),
-		.symbol = keep_text(reader, find_attribute(attributes, "symbol")),
-		.template = keep_text(reader, find_attribute(attributes, "template")),
+		.symbol = keep_text(reader, attributes->symbol),
+		.template = keep_text(reader, attributes->template),
 	};
 	if (event.name != NO_TEXT) {
 		manifest->events[manifest->event_count++] = event;
@@ -289,17 +323,18 @@ static void read_told(const struct reader *reader, const char *text, uint8_t fix
 	}
 }
 
-static void read_count(const struct reader *reader, const char **attributes, struct field *field)
+static void read_count(const struct reader *reader, const struct attributes *attributes,
+		       struct field *field)
 {
-	read_told(reader, find_attribute(attributes, "count"), FIELD_COUNT_FIXED, FIELD_COUNT_FIELD,
+	read_told(reader, attributes->count, FIELD_COUNT_FIXED, FIELD_COUNT_FIELD,
 		  &field->count_kind, &field->count);
 }
 
-static void read_data(struct reader *reader, const char **attributes)
+static void read_data(struct reader *reader, const struct attributes *attributes)
 {
-	const char *name = find_attribute(attributes, "name");
-	const char *in_name = find_attribute(attributes, "inType");
-	const char *out_name = find_attribute(attributes, "outType");
+	const char *name = attributes->name;
+	const char *in_name = attributes->in_type;
+	const char *out_name = attributes->out_type;
 	int in_type = in_name ? tdh_in_type(in_name) : -1;
 	unsigned out_type = out_name ? (unsigned)tdh_out_type(out_name) : TDH_OUT_DEFAULT;
 	struct field field = { .count_kind = FIELD_SCALAR };
@@ -309,15 +344,15 @@ static void read_data(struct reader *reader, const char **attributes)
 		return;
 	}
 	read_count(reader, attributes, &field);
-	read_told(reader, find_attribute(attributes, "length"), FIELD_LENGTH_FIXED,
-		  FIELD_LENGTH_FIELD, &field.length_kind, &field.length);
+	read_told(reader, attributes->length, FIELD_LENGTH_FIXED, FIELD_LENGTH_FIELD,
+		  &field.length_kind, &field.length);
 	tdh_field_finish(&field, out_type);
 	schema_build_add(&reader->builder, &field, name ? name : "", name ? strlen(name) : 0);
 }
 
-static void open_struct(struct reader *reader, const char **attributes)
+static void open_struct(struct reader *reader, const struct attributes *attributes)
 {
-	const char *name = find_attribute(attributes, "name");
+	const char *name = attributes->name;
 	struct field field = { .type = FIELD_STRUCT };
 
 	read_count(reader, attributes, &field);
@@ -378,9 +413,11 @@ static enum place place_of(enum place in, const char *name)
 	return ELSEWHERE;
 }
 
-static void on_start(void *context, const char *name, const char **attributes)
+static void on_start(void *context, const char *name, const char **pairs)
 {
 	struct reader *reader = context;
+	const char *none = NULL;
+	struct attributes attributes;
 	unsigned depth = reader->depth;
 	enum place in, place;
 
@@ -391,21 +428,22 @@ static void on_start(void *context, const char *name, const char **attributes)
 	in = depth > 0 ? (enum place)reader->places[depth - 1] : AT_TOP;
 	place = place_of(in, local_name(name));
 	reader->places[reader->depth++] = (uint8_t)place;
+	attributes = find_attributes(place != ELSEWHERE ? pairs : &none);
 	switch (place) {
 	case IN_PROVIDER:
-		read_provider(reader, attributes);
+		read_provider(reader, &attributes);
 		break;
 	case IN_EVENT:
-		read_event(reader, attributes);
+		read_event(reader, &attributes);
 		break;
 	case IN_TEMPLATE:
-		reader->template_id = keep_text(reader, find_attribute(attributes, "tid"));
+		reader->template_id = keep_text(reader, attributes.tid);
 		break;
 	case IN_DATA:
-		read_data(reader, attributes);
+		read_data(reader, &attributes);
 		break;
 	case IN_STRUCT:
-		open_struct(reader, attributes);
+		open_struct(reader, &attributes);
 		break;
 	default:
 		break;
