@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/rule_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/exact_copy.h"
+#include "tests/support/one_collector.h"
+#include "tests/support/page.h"
+
+static void stop_on(const void *made, const struct error *err)
+{
+	if (!made) {
+		fail_msg("%s", err->text);
+	}
+}
+
+static struct config *load_config(const char *text)
+{
+	char path[] = "/tmp/rule_run_XXXXXX";
+	struct error err = { 0 };
+	struct config *config;
+	int handle;
+
+	if (!text) {
+		config = config_default(&err);
+		stop_on(config, &err);
+		return config;
+	}
+	handle = mkstemp(path);
+	assert_true(handle >= 0);
+	assert_true(dprintf(handle, "%s", text) >= 0);
+	config = config_load(path, &err);
+	remove(path);
+	stop_on(config, &err);
+	return config;
+}
+
+void rule_run_open(struct rule_run *run, const char *collector, const char *configuration)
+{
+	struct error err = { 0 };
+	struct registry_limits limits = { 0 };
+	struct tracker_options tracker = { 0 };
+	struct rule_engine_options engine = { 0 };
+	struct rule_needs needs;
+
+	*run = (struct rule_run){ 0 };
+	run->clock = (struct source_clock){ .kind = CLOCK_QPC,
+					    .frequency = RUN_FREQUENCY,
+					    .perf_frequency = RUN_PERF_FREQUENCY,
+					    .anchor_time = INT64_C(133000000000000000) };
+	run->config = load_config(configuration);
+	limits.series_per_family = run->config->limits.series_per_family;
+	limits.series = run->config->limits.series;
+	limits.strings_bytes = run->config->limits.strings_bytes;
+	run->registry = registry_new(&limits, &err);
+	stop_on(run->registry, &err);
+	run->set = one_collector(collector, run->config, run->registry, &err);
+	stop_on(run->set, &err);
+	run->writer = registry_writer(run->registry, false, &err);
+	stop_on(run->writer, &err);
+	rule_set_needs(run->set, &needs);
+	tracker = (struct tracker_options){ .registry = run->registry,
+					    .writer = run->writer,
+					    .clock = &run->clock,
+					    .files_wanted = needs.files,
+					    .requests_wanted = needs.requests,
+					    .drivers_wanted = needs.drivers,
+					    .scheduler_wanted = needs.scheduler };
+	run->tracker = tracker_new(&tracker, &err);
+	stop_on(run->tracker, &err);
+	engine = (struct rule_engine_options){ .set = run->set,
+					       .registry = run->registry,
+					       .writer = run->writer,
+					       .tracker = run->tracker,
+					       .clock = &run->clock,
+					       .session = "test.etl" };
+	rule_set_make_samples(run->set, run->registry, run->writer);
+	run->engine = rule_engine_new(&engine, &err);
+	stop_on(run->engine, &err);
+	run->kinds = kinds_new(1024, NULL, &err);
+	stop_on(run->kinds, &err);
+	payload_init(&run->payload, 8);
+	run->record = (struct event_record){
+		.process_id = 4, .thread_id = 40, .pointer_size = 8, .kernel_group = 0xff
+	};
+}
+
+static void release(void *context, struct event_kind *kind)
+{
+	(void)context;
+	tracker_release(kind);
+	rule_engine_release(kind);
+}
+
+void rule_run_close(struct rule_run *run)
+{
+	kinds_each(run->kinds, release, NULL);
+	kinds_free(run->kinds);
+	rule_engine_free(run->engine);
+	tracker_free(run->tracker);
+	rule_set_free(run->set);
+	registry_free(run->registry);
+	config_free(run->config);
+	payload_done(&run->payload);
+}
+
+void rule_run_version(struct rule_run *run, const char *event, uint8_t version)
+{
+	const char *slash = strchr(event, '/');
+	uint8_t opcode;
+
+	assert_true(kernel_class_find(event, (size_t)(slash - event), &run->provider));
+	assert_true(kernel_event_find(&run->provider, slash + 1, strlen(slash + 1), &opcode));
+	run->record.provider = &run->provider;
+	run->record.id = 0;
+	run->record.opcode = opcode;
+	run->record.version = version;
+	run->record.kind = RECORD_SYSTEM;
+	run->record.classic = true;
+	payload_clear(&run->payload);
+}
+
+void rule_run_event(struct rule_run *run, const char *event)
+{
+	uint8_t version = 0, latest = 0;
+
+	rule_run_version(run, event, 0);
+	for (unsigned i = 0; kernel_schema_at(&run->provider, run->record.opcode, i, &version);
+	     i++) {
+		latest = version > latest ? version : latest;
+	}
+	run->record.version = latest;
+}
+
+void rule_run_other(struct rule_run *run, const char *guid, uint16_t id)
+{
+	assert_true(guid_parse(guid, &run->provider));
+	run->record.provider = &run->provider;
+	run->record.id = id;
+	run->record.opcode = 0;
+	run->record.version = 0;
+	run->record.kind = RECORD_EVENT;
+	run->record.classic = false;
+	payload_clear(&run->payload);
+}
+
+enum record_outcome rule_run_feed(struct rule_run *run)
+{
+	uint8_t *payload = exact_copy(run->payload.bytes, run->payload.size);
+	enum record_outcome outcome;
+	struct event_kind *kind;
+	bool added;
+
+	run->record.payload = payload;
+	run->record.payload_size = (uint32_t)run->payload.size;
+	if (run->record.raw_time != RECORD_NO_TIME) {
+		run->record.time = clock_time(&run->clock, run->record.raw_time);
+	}
+	kind = kinds_find(run->kinds, &run->record, &added);
+	assert_non_null(kind);
+	if (added) {
+		assert_true(tracker_prepare(run->tracker, kind));
+		assert_true(rule_engine_prepare(run->engine, kind));
+	}
+	tracker_observe(run->tracker, &run->record, kind);
+	outcome = rule_engine_apply(run->engine, &run->record, kind);
+	run->record.index++;
+	run->record.raw_time++;
+	free(payload);
+	payload_clear(&run->payload);
+	return outcome;
+}
+
+void rule_run_process(struct rule_run *run, const char *event, uint32_t id, const char *image,
+		      uint32_t exit_status)
+{
+	rule_run_event(run, event);
+	payload_pointer(&run->payload, 0x1000 + id);
+	payload_u32(&run->payload, id);
+	payload_u32(&run->payload, 4);
+	payload_u32(&run->payload, 0);
+	payload_u32(&run->payload, exit_status);
+	payload_pointer(&run->payload, 0);
+	payload_u32(&run->payload, 0);
+	payload_user_sid(&run->payload, NULL);
+	payload_astring(&run->payload, image);
+	payload_wstring(&run->payload, "");
+	payload_wstring(&run->payload, "");
+	payload_wstring(&run->payload, "");
+	run->record.process_id = id;
+	run->record.thread_id = 10 * id;
+	rule_run_feed(run);
+}
+
+void rule_run_expect(struct rule_run *run, const char *line)
+{
+	char text[2048];
+
+	snprintf(text, sizeof text, "\n%s\n", line);
+	page_expect(run->registry, text);
+}
+
+void rule_run_expect_none(struct rule_run *run, const char *start)
+{
+	struct text page = page_of(run->registry);
+	char text[2048];
+
+	snprintf(text, sizeof text, "\n%s", start);
+	if (strstr(page.data, text)) {
+		print_message("%s\n", page.data);
+		text_free(&page);
+		fail_msg("there is a line %s", start);
+	}
+	text_free(&page);
+}

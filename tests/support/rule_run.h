@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One collector, from text, at work on records that a test builds by hand.
+ */
+#ifndef SUPPORT_RULE_RUN_H
+#define SUPPORT_RULE_RUN_H
+
+#include "decode/kinds.h"
+#include "metrics/registry.h"
+#include "rules/rule_set.h"
+#include "tests/support/payload.h"
+#include "track/tracker.h"
+
+enum {
+	RUN_FREQUENCY = 10000000,     /* ticks per second of raw times */
+	RUN_PERF_FREQUENCY = 2000000, /* of the performance counter */
+};
+
+struct rule_run {
+	struct config *config;
+	struct registry *registry;
+	struct rule_set *set;
+	struct writer *writer;
+	struct tracker *tracker;
+	struct rule_engine *engine;
+	struct kinds *kinds;
+	struct source_clock clock;
+	struct payload payload;     /* of the next record; emptied by rule_run_feed() */
+	struct event_record record; /* header of the next record; rule_run_event() fills it */
+	struct guid provider;
+};
+
+/* configuration: the text of an etw_exporter.yaml; NULL: the defaults. Ends the test when something
+ * is refused. */
+void rule_run_open(struct rule_run *run, const char *collector, const char *configuration);
+void rule_run_close(struct rule_run *run);
+
+/* Begins a record of a kernel event ("DiskIo/Read") of the latest version known, or of that
+ * version. */
+void rule_run_event(struct rule_run *run, const char *event);
+void rule_run_version(struct rule_run *run, const char *event, uint8_t version);
+/* Begins a record of another provider. */
+void rule_run_other(struct rule_run *run, const char *guid, uint16_t id);
+
+/* Shows the record to tracker and rules; the next begins with its header. */
+enum record_outcome rule_run_feed(struct rule_run *run);
+
+/* A whole record of Process/Start or Stop, thread 10 * id of it. */
+void rule_run_process(struct rule_run *run, const char *event, uint32_t id, const char *image,
+		      uint32_t exit_status);
+
+/* Fails the test unless the exposition has this line, or has none that begins so. */
+void rule_run_expect(struct rule_run *run, const char *line);
+void rule_run_expect_none(struct rule_run *run, const char *start);
+
+#endif
