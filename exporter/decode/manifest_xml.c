@@ -146,7 +146,7 @@ static struct attributes find_attributes(const char **pairs)
 		{ "count", offsetof(struct attributes, count) },
 		{ "length", offsetof(struct attributes, length) },
 	};
-	struct attributes found = { NULL };
+	struct attributes found = { .name = NULL };
 
 	for (; *pairs; pairs += 2) {
 		const char *name = local_name(pairs[0]);
