@@ -9,6 +9,7 @@ prefix=$cache/$(uname -m) # CMakeLists.txt looks here
 packages=(
 	build-essential ca-certificates cmake curl dpkg-dev git ninja-build pkg-config python3
 	clang libclang-rt-dev llvm # fuzzing
+	python3-jsonschema python3-yaml # tests
 	libcmocka-dev libexpat1-dev libpcre2-dev libssl-dev libyaml-dev zlib1g-dev
 )
 
