@@ -12,6 +12,7 @@
 #include "tests/support/exact_copy.h"
 #include "tests/support/one_collector.h"
 #include "tests/support/page.h"
+#include "tests/support/temporary.h"
 
 static void stop_on(const void *made, const struct error *err)
 {
@@ -22,19 +23,17 @@ static void stop_on(const void *made, const struct error *err)
 
 static struct config *load_config(const char *text)
 {
-	char path[] = "/tmp/rule_run_XXXXXX";
+	char path[TEMPORARY_PATH_SIZE];
 	struct error err = { 0 };
 	struct config *config;
-	int handle;
 
 	if (!text) {
 		config = config_default(&err);
 		stop_on(config, &err);
 		return config;
 	}
-	handle = mkstemp(path);
-	assert_true(handle >= 0);
-	assert_true(dprintf(handle, "%s", text) >= 0);
+	temporary_path(path, "yaml");
+	temporary_write(path, text, strlen(text));
 	config = config_load(path, &err);
 	remove(path);
 	stop_on(config, &err);
