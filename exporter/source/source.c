@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/source_operations.h"
 
+const char *restart_reason_name(enum restart_reason reason)
+{
+	static const char *const names[RESTART_COUNT] = { "stopped", "stolen", "flags_changed",
+							  "error", "reload" };
+
+	return names[reason];
+}
+
 void source_init(struct source *source, const struct source_operations *operations)
 {
 	source->operations = operations;
@@ -32,6 +40,9 @@ void source_stop(struct source *source)
 	/* Pairs with the acquire in source_stopping() and etl_visitor_stopping(): what the stopping
 	 * thread wrote before this call is visible to the consumer when it leaves its loop. */
 	atomic_store_explicit(&source->stopping, true, memory_order_release);
+	if (source->operations->stop) {
+		source->operations->stop(source);
+	}
 }
 
 bool source_stopping(const struct source *source)

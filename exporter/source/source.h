@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where event records come from: a recording or (later) a live session.
+ * Where event records come from: a recording or a live session.
  *
  * A source delivers records in time order to a sink, on the thread that calls source_run(), until
  * it ends or is stopped. It knows its clock and its losses. One source has one consumer; other
@@ -28,11 +28,11 @@ const char *clock_kind_name(enum clock_kind kind);
  */
 struct source_clock {
 	enum clock_kind kind;
-	uint64_t frequency;        /* ticks per second of raw times; never 0 */
+	uint64_t frequency; /* ticks per second of raw times; never 0 */
 	/* ticks per second of the performance counter (DiskIo response times); never 0 */
 	uint64_t perf_frequency;
-	int64_t anchor_raw;        /* a raw time … */
-	int64_t anchor_time;       /* … and the same moment in 100 ns since 1601 UTC */
+	int64_t anchor_raw;  /* a raw time … */
+	int64_t anchor_time; /* … and the same moment in 100 ns since 1601 UTC */
 };
 
 /*
@@ -63,7 +63,29 @@ struct event_sink {
 	void (*on_look_ahead_end)(void *context);
 	void (*on_event)(void *context, const struct event_record *record);
 	void (*on_buffer)(void *context);
+	/*
+	 * Of live sessions, NULL for whoever does not care; between records, like on_buffer.
+	 * on_restart: the session was started again, and what happened meanwhile nobody knows.
+	 * Then, as at the first start, what was found to exist already: processes, drives, and the
+	 * end of the list.
+	 */
+	void (*on_restart)(void *context);
+	void (*on_process)(void *context, uint32_t process_id, const char *name, size_t size);
+	void (*on_volume)(void *context, const char *nt_path, const char *dos_path);
+	void (*on_snapshot_end)(void *context);
 };
+
+/* Why a live session was started again (etw_session_restarts_total). */
+enum restart_reason {
+	RESTART_STOPPED,       /* somebody stopped it */
+	RESTART_STOLEN,        /* somebody stopped it and started one of the same name */
+	RESTART_FLAGS_CHANGED, /* somebody changed it: put back, without a new start */
+	RESTART_ERROR,         /* Windows ended the consumer */
+	RESTART_RELOAD,
+	RESTART_COUNT
+};
+
+const char *restart_reason_name(enum restart_reason reason);
 
 /*
  * Counters that a session or a recording keeps about itself. Written by the source's thread, read
@@ -71,32 +93,41 @@ struct event_sink {
  */
 struct source_statistics {
 	uint64_t events_lost;
-	uint64_t buffers_lost;       /* log buffers of a recording */
+	uint64_t buffers_lost; /* log buffers of a recording */
 	uint64_t realtime_buffers_lost;
-	uint64_t buffers_written;    /* as the header tells */
-	uint64_t buffers;            /* delivered so far */
-	uint64_t records;            /* delivered so far */
-	uint64_t bad_buffers;        /* dropped: header or compressed data that make no sense */
+	uint64_t buffers_written; /* as the header tells */
+	uint64_t buffers;         /* delivered so far */
+	uint64_t records;         /* delivered so far */
+	uint64_t bad_buffers;     /* dropped: header or compressed data that make no sense */
 	/* places where a buffer's rest, or a record's payload, was dropped */
 	uint64_t bad_records;
 	/* delivered out of time order, because too many buffers were open at once */
 	uint64_t late_records;
 	uint64_t buffer_size_bytes;
-	uint64_t bytes_read;         /* of this pass of the file */
+	uint64_t bytes_read; /* of this pass of the file */
 	uint64_t bytes_total;
 	/* 100 ns since 1601 UTC of the last record delivered; RECORD_NO_TIME before the first */
 	int64_t last_time;
-	bool truncated;              /* the last buffer is cut short */
+	bool truncated; /* the last buffer is cut short */
+
+	/* Of live sessions; all zero for a recording. The losses above go on counting when the
+	 * session is started again. */
+	bool up; /* the session runs and is consumed */
+	uint64_t buffers_allocated;
+	uint64_t buffers_free;
+	uint64_t buffers_max;
+	uint64_t lag_ns; /* delivery after event time, at the last buffer */
+	uint64_t restarts[RESTART_COUNT];
 };
 
 /* What a source is, fixed when it is open. Strings are the source's, valid until source_close(). */
 struct source_facts {
-	const char *name;      /* session label: a recording's base file name */
-	const char *kind;      /* replay, … (etw_session_info) */
-	const char *mode;      /* file, circular, … a word for etw_session_info */
+	const char *name; /* session label: a recording's base file name */
+	const char *kind; /* replay, system_logger, … (etw_session_info) */
+	const char *mode; /* file, circular, real_time, … a word for etw_session_info */
 	uint32_t os_build;
 	uint32_t processors;
-	uint32_t buffers_max;  /* 0: not told */
+	uint32_t buffers_max; /* 0: not told */
 	struct source_clock clock;
 };
 
@@ -105,7 +136,7 @@ struct source; /* opaque */
 struct source_file_options {
 	/* 0: as recorded; 4 or 8: taken for classic payloads (etl-format.md section 17, 7) */
 	uint8_t pointer_size;
-	bool single_pass;     /* no look-ahead; also for pipes */
+	bool single_pass; /* no look-ahead; also for pipes */
 };
 
 /*
@@ -123,7 +154,10 @@ struct source *source_open_file(const char *path, const struct source_file_optio
  */
 bool source_run(struct source *source, const struct event_sink *sink, struct error *err);
 
-/* Any thread: source_run() returns soon, at the next record. Sticky. */
+/*
+ * Any thread: source_run() returns soon, a recording's at the next record, a live session's when
+ * the session is stopped and what it still held is delivered. Sticky.
+ */
 void source_stop(struct source *source);
 bool source_stopping(const struct source *source);
 

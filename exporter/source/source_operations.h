@@ -10,6 +10,7 @@
 
 struct source_operations {
 	bool (*run)(struct source *source, const struct event_sink *sink, struct error *err);
+	void (*stop)(struct source *source);  /* wakes what waits; any thread; NULL: nothing does */
 	void (*close)(struct source *source); /* frees what the kind added, and the source itself */
 };
 

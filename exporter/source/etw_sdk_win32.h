@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tracing API, and what mingw-w64 10 lacks of it. Nothing is added when the Windows SDK is
+ * used.
+ *
+ * Source of the values: evntprov.h, evntcons.h, evntrace.h of the Windows SDK.
+ */
+#ifndef SOURCE_ETW_SDK_WIN32_H
+#define SOURCE_ETW_SDK_WIN32_H
+
+#include <windows.h>
+
+#include <evntcons.h>
+#include <evntrace.h>
+#include <stddef.h>
+
+#ifndef EVENT_FILTER_TYPE_PID
+#define EVENT_FILTER_TYPE_PID 0x80000004
+#endif
+#ifndef EVENT_FILTER_TYPE_EXECUTABLE_NAME
+#define EVENT_FILTER_TYPE_EXECUTABLE_NAME 0x80000008
+#endif
+#ifndef EVENT_FILTER_TYPE_EVENT_ID
+#define EVENT_FILTER_TYPE_EVENT_ID 0x80000200
+#endif
+#ifndef EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0
+#define EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 0x010
+#endif
+#ifndef EVENT_ENABLE_PROPERTY_PROCESS_START_KEY
+#define EVENT_ENABLE_PROPERTY_PROCESS_START_KEY 0x080
+#endif
+
+_Static_assert(sizeof(EVENT_RECORD) == 112, "EVENT_RECORD");
+_Static_assert(offsetof(EVENT_RECORD, UserData) == 96, "EVENT_RECORD.UserData");
+_Static_assert(sizeof(EVENT_HEADER) == 80, "EVENT_HEADER");
+_Static_assert(offsetof(EVENT_HEADER, TimeStamp) == 16, "EVENT_HEADER.TimeStamp");
+_Static_assert(sizeof(EVENT_TRACE_PROPERTIES) == 120, "EVENT_TRACE_PROPERTIES");
+_Static_assert(sizeof(EVENT_TRACE_LOGFILEW) == 448, "EVENT_TRACE_LOGFILEW");
+_Static_assert(sizeof(TRACE_LOGFILE_HEADER) == 280, "TRACE_LOGFILE_HEADER");
+_Static_assert(sizeof(ENABLE_TRACE_PARAMETERS) == 48, "ENABLE_TRACE_PARAMETERS");
+_Static_assert(sizeof(EVENT_FILTER_DESCRIPTOR) == 16, "EVENT_FILTER_DESCRIPTOR");
+_Static_assert(sizeof(EVENT_HEADER_EXTENDED_DATA_ITEM) == 16, "EVENT_HEADER_EXTENDED_DATA_ITEM");
+
+#endif

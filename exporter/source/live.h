@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The source that is a live session: it starts the session, consumes it, watches over it and stops
+ * it. Windows only; elsewhere opening one is an error that names --replay.file.
+ *
+ * source_run() consumes on the calling thread and has a watcher thread beside it. It returns when
+ * source_stop() was called and what the session still held is delivered: a session that ends by
+ * itself, or that somebody stops, is started again.
+ */
+#ifndef SOURCE_LIVE_H
+#define SOURCE_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/provider_spec.h"
+#include "source/source.h"
+
+enum live_logger {
+	LIVE_PRIVATE,   /* a system logger of our own: kernel events and providers (Windows 8) */
+	LIVE_NT_KERNEL, /* the session "NT Kernel Logger": kernel events, one owner at a time */
+	LIVE_USER,      /* providers only */
+};
+
+/* What happens to a session that whoever runs the program should read; the sentence says the rest.
+ */
+enum live_news {
+	NEWS_STARTED,   /* for the first time, or again */
+	NEWS_STALE,     /* one of our name was there, left by a crash: it was stopped */
+	NEWS_CONFLICT,  /* another program owns the NT Kernel Logger: waiting for it */
+	NEWS_LOST,      /* the session or its consumer ended without us: starting it again */
+	NEWS_PUT_BACK,  /* somebody changed its flags: as they were */
+	NEWS_NOT_AGAIN, /* starting it again failed; tried on */
+	NEWS_PROVIDER,  /* a provider could not be enabled */
+	NEWS_STOPPED,
+};
+
+struct live_options {
+	const char *name; /* UTF-8; borrowed during source_open_live(), as is all below */
+	enum live_logger logger;
+	bool takeover;              /* of the NT Kernel Logger, when another program owns it */
+	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for LIVE_USER */
+	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
+	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
+	uint32_t buffers_max;       /* 0: twice as many */
+	uint64_t flush_ms;          /* whole seconds; 0: 1 s */
+	bool rundown;               /* of the names of open files */
+	const struct provider_spec *providers;
+	size_t provider_count;
+	/* Any thread of the source, one at a time; may be NULL. */
+	void (*on_news)(void *context, enum live_news news, const char *sentence);
+	void *news_context;
+	/* For tests; 0: the value behind the colon. */
+	uint32_t watch_ms;      /* between two looks at the session: 1000 */
+	uint32_t retry_ms;      /* before the first new start; doubles up to 30 s: 250 */
+	uint32_t stop_grace_ms; /* for what a stopped session still holds: 5000 */
+};
+
+/*
+ * Starts the session, so that a program without the right to do so learns it at once. A session of
+ * the same name is taken for one that a crash left behind: stopped, and started again. Only the NT
+ * Kernel Logger that somebody else owns is no error: source_run() waits for it.
+ */
+struct source *source_open_live(const struct live_options *options, struct error *err);
+
+#endif

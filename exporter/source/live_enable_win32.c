@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Providers of a session: found by name, enabled with their filters, asked for their state.
+ *
+ * To capture state, the keywords that are asked for are enabled too, the state is asked for, and
+ * then the keywords alone are enabled again: a provider emits only what its keywords allow, the
+ * answer included.
+ *
+ * Source: "EnableTraceEx2 function", "EVENT_FILTER_DESCRIPTOR structure", "TdhEnumerateProviders
+ * function", Microsoft Learn.
+ */
+#include "source/live_parts_win32.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <tdh.h>
+
+#include "base/text.h"
+#include "source/provider_names.h"
+
+enum {
+	FILTERS_MAX = 3,
+	EXECUTABLES_MAX = 1024, /* characters; MAX_EVENT_FILTER_DATA_SIZE allows half of it */
+	NO_WAIT = 0,            /* callbacks of providers run when they run */
+	CAPTURE_WAIT_MS = 1000, /* what is captured at the stop must be written before it */
+	RUNDOWN_KEYWORD = 0x10, /* names of files */
+	ENUMERATE_TRIES = 8,    /* the list may grow between two calls */
+};
+
+/* Microsoft-Windows-Kernel rundown: the names of files that are open (observed in System Informer,
+ * plugins/ExtendedTools/etwmon.c). */
+static const GUID rundown_provider = {
+	0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
+};
+
+/* ---- names ---- */
+
+static bool find_registered(const PROVIDER_ENUMERATION_INFO *list, const char *name,
+			    struct guid *guid)
+{
+	for (ULONG i = 0; i < list->NumberOfProviders; i++) {
+		const TRACE_PROVIDER_INFO *info = &list->TraceProviderInfoArray[i];
+		char text[1024];
+
+		if (info->ProviderNameOffset != 0 &&
+		    live_narrow((const WCHAR *)(const void *)((const uint8_t *)list +
+							      info->ProviderNameOffset),
+				text, sizeof text) &&
+		    text_equal_nocase(text, strlen(text), name, strlen(name))) {
+			*guid = live_guid(&info->ProviderGuid);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool registered_guid(const char *name, struct guid *guid)
+{
+	PROVIDER_ENUMERATION_INFO *list = NULL;
+	ULONG size = 0;
+	ULONG status = ERROR_INSUFFICIENT_BUFFER;
+	bool found;
+
+	for (unsigned i = 0; i < ENUMERATE_TRIES && status == ERROR_INSUFFICIENT_BUFFER; i++) {
+		PROVIDER_ENUMERATION_INFO *larger;
+
+		if (size > 0) {
+			larger = realloc(list, size);
+			if (!larger) {
+				break;
+			}
+			list = larger;
+		}
+		status = TdhEnumerateProviders(list, &size);
+	}
+	found = status == ERROR_SUCCESS && list && find_registered(list, name, guid);
+	free(list);
+	return found;
+}
+
+bool enable_resolve(struct live *live, struct error *err)
+{
+	for (size_t i = 0; i < live->provider_count; i++) {
+		struct provider_spec *provider = &live->providers[i];
+
+		if (provider_spec_nameless(provider) &&
+		    !provider_guid(provider->name, &provider->guid) &&
+		    !registered_guid(provider->name, &provider->guid)) {
+			return error_set(
+				err, ERROR_CONFIG,
+				"session %s: no provider called '%s' is registered; give its "
+				"GUID",
+				live->name, provider->name);
+		}
+	}
+	return true;
+}
+
+/* ---- enabling ---- */
+
+struct filters {
+	EVENT_FILTER_DESCRIPTOR descriptors[FILTERS_MAX];
+	ULONG count;
+	struct { /* EVENT_FILTER_EVENT_ID, with all its ids */
+		BOOLEAN filter_in;
+		UCHAR reserved;
+		USHORT count;
+		USHORT ids[PROVIDER_IDS_MAX];
+	} ids;
+	ULONG process_ids[PROVIDER_PROCESSES_MAX];
+	WCHAR executables[EXECUTABLES_MAX];
+};
+
+static void add_filter(struct filters *filters, ULONG type, const void *data, size_t size)
+{
+	filters->descriptors[filters->count++] = (EVENT_FILTER_DESCRIPTOR){
+		.Ptr = (ULONGLONG)(uintptr_t)data, .Size = (ULONG)size, .Type = type
+	};
+}
+
+static void fill_filters(struct filters *filters, const struct provider_spec *provider)
+{
+	filters->count = 0;
+	if (provider->id_count > 0) {
+		filters->ids.filter_in = !provider->ids_out;
+		filters->ids.reserved = 0;
+		filters->ids.count = (USHORT)provider->id_count;
+		for (size_t i = 0; i < provider->id_count; i++) {
+			filters->ids.ids[i] = provider->ids[i];
+		}
+		add_filter(filters, EVENT_FILTER_TYPE_EVENT_ID, &filters->ids,
+			   4 + 2 * provider->id_count);
+	}
+	if (provider->process_id_count > 0) {
+		for (size_t i = 0; i < provider->process_id_count; i++) {
+			filters->process_ids[i] = provider->process_ids[i];
+		}
+		add_filter(filters, EVENT_FILTER_TYPE_PID, filters->process_ids,
+			   provider->process_id_count * sizeof filters->process_ids[0]);
+	}
+	if (provider->executables &&
+	    live_wide(provider->executables, filters->executables, EXECUTABLES_MAX)) {
+		size_t length = 0;
+
+		while (filters->executables[length] != 0) {
+			length++;
+		}
+		add_filter(filters, EVENT_FILTER_TYPE_EXECUTABLE_NAME, filters->executables,
+			   (length + 1) * sizeof filters->executables[0]);
+	}
+}
+
+static ULONG enable_property(uint32_t properties)
+{
+	static const struct {
+		uint32_t ours;
+		ULONG theirs;
+	} pairs[] = {
+		{ PROVIDER_SID, EVENT_ENABLE_PROPERTY_SID },
+		{ PROVIDER_SESSION_ID, EVENT_ENABLE_PROPERTY_TS_ID },
+		{ PROVIDER_STACK, EVENT_ENABLE_PROPERTY_STACK_TRACE },
+		{ PROVIDER_PROCESS_START_KEY, EVENT_ENABLE_PROPERTY_PROCESS_START_KEY },
+		{ PROVIDER_NO_KEYWORD_0, EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 },
+	};
+	ULONG property = 0;
+
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		if (properties & pairs[i].ours) {
+			property |= pairs[i].theirs;
+		}
+	}
+	return property;
+}
+
+static ULONG control(TRACEHANDLE session, const struct provider_spec *provider, ULONG code,
+		     uint64_t any, ULONG timeout_ms)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+	struct filters filters;
+
+	parameters.EnableProperty = enable_property(provider->properties);
+	fill_filters(&filters, provider);
+	if (filters.count > 0) {
+		parameters.EnableFilterDesc = filters.descriptors;
+		parameters.FilterDescCount = filters.count;
+	}
+	return EnableTraceEx2(session, &guid, code, provider->level, any, provider->all, timeout_ms,
+			      &parameters);
+}
+
+/* A provider that nobody has registered yet is enabled all the same, for when it appears. */
+static void complain(const struct live *live, const struct provider_spec *provider,
+		     const char *what, ULONG status)
+{
+	char label[GUID_TEXT_SIZE + 2];
+	char text[160];
+
+	if (status != ERROR_SUCCESS) {
+		live_news(live, NEWS_PROVIDER, "provider %s: %s: %s",
+			  provider_spec_label(provider, label), what,
+			  live_error_text(status, text));
+	}
+}
+
+void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		    uint64_t keywords)
+{
+	ULONG status = control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+			       provider->any | keywords, CAPTURE_WAIT_MS);
+
+	if (status == ERROR_SUCCESS) {
+		status = control(session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE,
+				 provider->any | keywords, CAPTURE_WAIT_MS);
+		complain(live, provider, "its state could not be captured", status);
+		status = control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+				 provider->any, NO_WAIT);
+	}
+	complain(live, provider, "it could not be enabled", status);
+}
+
+void enable_providers(struct live *live, TRACEHANDLE session)
+{
+	for (size_t i = 0; i < live->provider_count; i++) {
+		const struct provider_spec *provider = &live->providers[i];
+
+		if (provider->capture_at_start != 0) {
+			enable_capture(live, session, provider, provider->capture_at_start);
+		} else {
+			complain(live, provider, "it could not be enabled",
+				 control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+					 provider->any, NO_WAIT));
+		}
+	}
+}
+
+void enable_rundown(struct live *live, TRACEHANDLE session)
+{
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+	char text[160];
+	ULONG status = EnableTraceEx2(session, &rundown_provider,
+				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, TRACE_LEVEL_NONE,
+				      RUNDOWN_KEYWORD, 0, NO_WAIT, &parameters);
+
+	if (status != ERROR_SUCCESS) {
+		live_news(live, NEWS_PROVIDER, "names of open files are not told: %s",
+			  live_error_text(status, text));
+	}
+}
+
+void disable_providers(struct live *live, TRACEHANDLE session)
+{
+	for (size_t i = 0; i < live->provider_count; i++) {
+		const struct provider_spec *provider = &live->providers[i];
+
+		if (provider->capture_at_stop != 0 &&
+		    control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+			    provider->any | provider->capture_at_stop,
+			    CAPTURE_WAIT_MS) == ERROR_SUCCESS) {
+			control(session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE,
+				provider->any | provider->capture_at_stop, CAPTURE_WAIT_MS);
+			control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+				provider->any, NO_WAIT);
+		}
+		control(session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
+	}
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A live session from inside: the parts that its files share.
+ *
+ *   live_win32.c          opening, the run, stopping, closing: who calls what, when
+ *   live_session_win32.c  the session: start, stale ones, stop, what others did to it
+ *   live_counters_win32.c its figures, in 64 bits over restarts
+ *   live_enable_win32.c   providers: enabling, filters, capturing state
+ *   live_consume_win32.c  EVENT_RECORD to struct event_record
+ *   live_snapshot_win32.c what exists already: processes, drives
+ *   live_words_win32.c    error codes as sentences, UTF-16
+ *
+ * Two threads: the consumer, which runs source_run(), and the watcher. What both touch is guarded
+ * by `lock`, which is never held while Windows delivers events.
+ */
+#ifndef SOURCE_LIVE_PARTS_WIN32_H
+#define SOURCE_LIVE_PARTS_WIN32_H
+
+#include "base/os.h"
+#include "source/etw_sdk_win32.h"
+#include "source/live.h"
+#include "source/source_operations.h"
+
+enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW function") */
+
+/* EVENT_TRACE_PROPERTIES and room for both names behind it: too little room is ERROR_MORE_DATA. */
+struct session_properties {
+	EVENT_TRACE_PROPERTIES base;
+	WCHAR logger_name[SESSION_NAME_MAX];
+	WCHAR log_file_name[SESSION_NAME_MAX];
+};
+
+/* 32-bit counters of Windows and what was added of them to the statistics. */
+struct session_counters {
+	uint32_t events_lost;
+	uint32_t log_buffers_lost;
+	uint32_t realtime_buffers_lost;
+	uint32_t buffers_written;
+};
+
+/* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
+enum { LIVE_ITEMS_BYTES = 128 * 1024 };
+
+enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
+
+struct live {
+	struct source source; /* first */
+
+	/* Fixed once open. */
+	struct live_options options; /* texts and providers are those below */
+	char *name;
+	WCHAR wide_name[SESSION_NAME_MAX];
+	struct provider_spec *providers; /* with GUIDs; owned */
+	size_t provider_count;
+	GUID guid;         /* Wnode.Guid; all zero: Windows makes one */
+	ULONG buffers_min; /* as asked of Windows */
+	ULONG buffers_max;
+
+	struct os_mutex lock;
+	struct os_condition changed; /* stopping, consuming */
+	/* Guarded by lock. */
+	TRACEHANDLE session; /* 0: none runs */
+	GUID started_guid;   /* of the running session, as Windows told */
+	ULONG masks[KERNEL_MASKS];
+	bool masks_known;
+	bool consuming; /* a consumer is about to be inside ProcessTrace, or is */
+	bool closed;    /* its handle is closed already */
+	bool ended;     /* source_run() is over: the watcher may go */
+	TRACEHANDLE trace;
+
+	/* Guarded by source.mutex, as the statistics are. */
+	struct session_counters seen;
+	unsigned generation; /* of sessions: tells figures of the one before */
+
+	/* The consumer's own. */
+	const struct event_sink *sink;
+	uint64_t records;
+	uint64_t buffers;
+	uint64_t bad_records;
+	int64_t last_time;
+	uint8_t *items; /* extended items as on disk; owned */
+	ULONG last_failure;
+	bool conflict_told;
+
+	struct os_thread watcher;
+};
+
+/* ---- words ---- */
+
+/* "access is denied (error 5)" and the like. */
+const char *live_error_text(ULONG status, char text[160]);
+bool live_wide(const char *text, WCHAR *wide, size_t size);
+/* UTF-8 of NUL-terminated UTF-16; false when it does not fit. */
+bool live_narrow(const WCHAR *wide, char *text, size_t size);
+void live_news(const struct live *live, enum live_news news, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+struct guid live_guid(const GUID *guid);
+GUID live_windows_guid(const struct guid *guid);
+
+/* ---- the session; lock is taken inside ---- */
+
+void session_fill(const struct live *live, struct session_properties *properties);
+/* ERROR_ALREADY_EXISTS: the NT Kernel Logger is another program's. */
+ULONG session_start(struct live *live);
+/* Providers disabled, flushed, stopped, final figures counted. Nothing when none runs. */
+void session_stop(struct live *live);
+TRACEHANDLE session_running(struct live *live); /* 0: none */
+/* Takes note that the session is gone. */
+void session_forget(struct live *live);
+/* What became of the session, if anything; RESTART_ERROR: it is still ours. *status: what Windows
+ * said. */
+enum restart_reason session_judge(struct live *live, ULONG *status);
+/* Figures, and changes of others that are put back. ERROR_WMI_INSTANCE_NOT_FOUND: it is gone. */
+ULONG session_watch(struct live *live);
+/* One sentence for a session that cannot be started. */
+bool session_error(const struct live *live, ULONG status, struct error *err);
+
+/* ---- figures ---- */
+
+/* A session starts: Windows counts from 0 again. */
+void counters_begin(struct live *live);
+/* To be asked for before Windows is. */
+unsigned counters_generation(struct live *live);
+/* Adds what came since the last look; nothing when another session has started since. */
+void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
+void counters_restart(struct live *live, enum restart_reason reason);
+void counters_up(struct live *live, bool up);
+/* What the consumer has delivered so far. */
+void counters_delivered(struct live *live);
+
+/* ---- providers ---- */
+
+/* Finds GUIDs by name, with the built-in names and those that Windows knows. */
+bool enable_resolve(struct live *live, struct error *err);
+void enable_providers(struct live *live, TRACEHANDLE session);
+void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		    uint64_t keywords);
+void enable_rundown(struct live *live, TRACEHANDLE session);
+void disable_providers(struct live *live, TRACEHANDLE session);
+
+/* ---- consuming ---- */
+
+/* Opens the trace of the running session. */
+ULONG consume_open(struct live *live);
+ULONG consume_run(struct live *live); /* ProcessTrace */
+void consume_close(struct live *live);
+/* A thread of its own may call it while consume_run() runs: that returns soon. */
+void consume_abandon(struct live *live);
+/* The clock of a session that starts now: frequency of the counter, and an anchor. */
+void consume_clock(struct source_clock *clock);
+
+/* ---- what exists ---- */
+
+void snapshot_tell(const struct event_sink *sink);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What exists when a session starts: running processes, for those that no event names, and drives.
+ *
+ * Source: "CreateToolhelp32Snapshot function", "QueryDosDeviceW function", Microsoft Learn.
+ */
+#include "source/live_parts_win32.h"
+
+#include <string.h>
+#include <tlhelp32.h>
+
+enum { DRIVES = 26, DEVICE_MAX = 1024 };
+
+static void tell_processes(const struct event_sink *sink)
+{
+	/* Three bytes of UTF-8 for each unit of UTF-16 at most. */
+	char name[3 * MAX_PATH + 1];
+	PROCESSENTRY32W entry = { .dwSize = sizeof entry };
+	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+
+	if (snapshot == INVALID_HANDLE_VALUE) {
+		return; /* names come with the events all the same */
+	}
+	for (BOOL more = Process32FirstW(snapshot, &entry); more;
+	     more = Process32NextW(snapshot, &entry)) {
+		/* Process 0 is called "[System Process]" here, and Idle in events. */
+		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
+			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
+		}
+	}
+	CloseHandle(snapshot);
+}
+
+static void tell_drives(const struct event_sink *sink)
+{
+	DWORD drives = GetLogicalDrives();
+
+	for (unsigned i = 0; i < DRIVES; i++) {
+		WCHAR drive[] = { (WCHAR)('A' + i), ':', 0 };
+		const char dos_path[] = { (char)('A' + i), ':', '\0' };
+		WCHAR device[DEVICE_MAX];
+		char nt_path[3 * DEVICE_MAX];
+
+		/* A drive made with SUBST maps to "\??\C:\folder": no device. */
+		if ((drives >> i & 1) && QueryDosDeviceW(drive, device, DEVICE_MAX) > 0 &&
+		    live_narrow(device, nt_path, sizeof nt_path) &&
+		    strncmp(nt_path, "\\Device\\", 8) == 0) {
+			sink->on_volume(sink->context, nt_path, dos_path);
+		}
+	}
+}
+
+void snapshot_tell(const struct event_sink *sink)
+{
+	if (sink->on_process) {
+		tell_processes(sink);
+	}
+	if (sink->on_volume) {
+		tell_drives(sink);
+	}
+	if (sink->on_snapshot_end) {
+		sink->on_snapshot_end(sink->context);
+	}
+}
