@@ -164,16 +164,14 @@ static const struct family_options figures[FIGURE_COUNT] = {
 };
 /* clang-format on */
 
-static const char *const restart_reasons[] = { "stopped", "stolen", "flags_changed", "error",
-					       "reload" };
-
 /* 100 ns units between 1601-01-01 and 1970-01-01. */
 static const int64_t unix_epoch_100ns = INT64_C(116444736000000000);
 
 struct health {
 	struct registry *registry;
-	struct replay *replay;
-	struct writer *writer; /* used by the hook alone */
+	struct replay *replay;    /* NULL: live */
+	struct live_runner *live; /* NULL: replay */
+	struct writer *writer;    /* used by the hook alone */
 	struct family *families[FIGURE_COUNT];
 };
 
@@ -189,6 +187,54 @@ static void set(struct health *health, enum figure figure, const uint32_t *label
 
 /* ---- what changes: set before each scrape ---- */
 
+/* What recordings and live sessions have in common. */
+static void show_statistics(struct health *health, uint32_t name,
+			    const struct source_statistics *statistics)
+{
+	set(health, SESSION_REALTIME_BUFFERS_LOST, &name, statistics->realtime_buffers_lost);
+	set(health, SESSION_BUFFERS_WRITTEN, &name, statistics->buffers_written);
+	set(health, SESSION_BUFFERS, &name, statistics->buffers_allocated);
+	set(health, SESSION_BUFFERS_FREE, &name, statistics->buffers_free);
+	set(health, SESSION_BUFFER_SIZE, &name, statistics->buffer_size_bytes);
+	set(health, CONSUMER_LATE_RECORDS, &name, statistics->late_records);
+	set(health, CONSUMER_BAD_BUFFERS, &name, statistics->bad_buffers);
+	set(health, CONSUMER_BAD_RECORDS, &name, statistics->bad_records);
+	for (unsigned i = 0; i < RESTART_COUNT; i++) {
+		uint32_t labels[] = { name,
+				      word(health, restart_reason_name((enum restart_reason)i)) };
+
+		set(health, SESSION_RESTARTS, labels, statistics->restarts[i]);
+	}
+}
+
+static void show_unattributed(struct health *health, uint32_t name,
+			      const uint64_t unattributed[MISS_COUNT])
+{
+	for (unsigned i = 0; i < MISS_COUNT; i++) {
+		uint32_t labels[] = { name, word(health, tracker_miss_name(i)) };
+
+		set(health, CONSUMER_UNATTRIBUTED, labels, unattributed[i]);
+	}
+}
+
+static void show_live_session(struct health *health, size_t index)
+{
+	struct live_session session;
+	uint32_t name;
+
+	live_session(health->live, index, &session);
+	name = word(health, session.name);
+	show_statistics(health, name, &session.statistics);
+	show_unattributed(health, name, session.unattributed);
+	set(health, SESSION_UP, &name, session.statistics.up);
+	set(health, SESSION_EVENTS_LOST, &name, session.statistics.events_lost);
+	set(health, SESSION_LOG_BUFFERS_LOST, &name, session.statistics.buffers_lost);
+	set(health, SESSION_BUFFERS_MAX, &name, session.statistics.buffers_max);
+	set(health, CONSUMER_BUFFERS, &name, session.statistics.buffers);
+	set(health, CONSUMER_LAG, &name, session.statistics.lag_ns);
+	set(health, CONSUMER_BUSY, &name, session.busy_ns);
+}
+
 static void show_session(struct health *health, size_t index)
 {
 	struct replay_session session;
@@ -198,45 +244,41 @@ static void show_session(struct health *health, size_t index)
 	replay_session(health->replay, index, &session);
 	replay_totals(health->replay, &totals);
 	name = word(health, session.name);
+	show_statistics(health, name, &session.statistics);
+	show_unattributed(health, name, session.unattributed);
 	set(health, SESSION_UP, &name, session.running);
 	set(health, SESSION_EVENTS_LOST, &name, session.lost_events);
-	set(health, SESSION_REALTIME_BUFFERS_LOST, &name, session.statistics.realtime_buffers_lost);
 	set(health, SESSION_LOG_BUFFERS_LOST, &name, session.lost_buffers);
-	set(health, SESSION_BUFFERS_WRITTEN, &name, session.statistics.buffers_written);
-	set(health, SESSION_BUFFERS, &name, 0);
-	set(health, SESSION_BUFFERS_FREE, &name, 0);
 	set(health, SESSION_BUFFERS_MAX, &name, session.facts->buffers_max);
-	set(health, SESSION_BUFFER_SIZE, &name, session.statistics.buffer_size_bytes);
 	set(health, CONSUMER_BUFFERS, &name, session.buffers);
 	set(health, CONSUMER_LAG, &name, session.running ? totals.lag_ns : 0);
 	set(health, CONSUMER_BUSY, &name, session.busy_ns);
-	set(health, CONSUMER_LATE_RECORDS, &name, session.statistics.late_records);
-	set(health, CONSUMER_BAD_BUFFERS, &name, session.statistics.bad_buffers);
-	set(health, CONSUMER_BAD_RECORDS, &name, session.statistics.bad_records);
-	for (unsigned i = 0; i < MISS_COUNT; i++) {
-		uint32_t labels[] = { name, word(health, tracker_miss_name(i)) };
+}
 
-		set(health, CONSUMER_UNATTRIBUTED, labels, session.unattributed[i]);
+static void show_tables(struct health *health, const struct kinds_statistics *kinds,
+			const struct tracker_statistics *tracker)
+{
+	uint32_t result;
+
+	set(health, SCHEMA_CACHE_ENTRIES, NULL, kinds->entries);
+	result = word(health, "hit");
+	set(health, SCHEMA_CACHE_LOOKUPS, &result, kinds->hits);
+	result = word(health, "miss");
+	set(health, SCHEMA_CACHE_LOOKUPS, &result, kinds->misses);
+	for (unsigned i = 0; i < TABLE_COUNT; i++) {
+		uint32_t table = word(health, tracker_table_name(i));
+
+		set(health, STATE_ENTRIES, &table, tracker->entries[i]);
+		set(health, STATE_EVICTIONS, &table, tracker->evictions[i]);
 	}
 }
 
 static void show_totals(struct health *health)
 {
 	struct replay_totals totals;
-	uint32_t result;
 
 	replay_totals(health->replay, &totals);
-	set(health, SCHEMA_CACHE_ENTRIES, NULL, totals.kinds.entries);
-	result = word(health, "hit");
-	set(health, SCHEMA_CACHE_LOOKUPS, &result, totals.kinds.hits);
-	result = word(health, "miss");
-	set(health, SCHEMA_CACHE_LOOKUPS, &result, totals.kinds.misses);
-	for (unsigned i = 0; i < TABLE_COUNT; i++) {
-		uint32_t table = word(health, tracker_table_name(i));
-
-		set(health, STATE_ENTRIES, &table, totals.tracker.entries[i]);
-		set(health, STATE_EVICTIONS, &table, totals.tracker.evictions[i]);
-	}
+	show_tables(health, &totals.kinds, &totals.tracker);
 	set(health, REPLAY_PROGRESS, NULL, (uint64_t)(totals.progress * 1e6));
 	set(health, REPLAY_FINISHED, NULL, totals.finished);
 	set(health, REPLAY_POSITION, NULL,
@@ -269,14 +311,51 @@ static void on_scrape(void *context)
 {
 	struct health *health = context;
 
-	for (size_t i = 0; i < replay_session_count(health->replay); i++) {
-		show_session(health, i);
+	if (health->live) {
+		struct pipeline_statistics totals;
+
+		for (size_t i = 0; i < live_session_count(health->live); i++) {
+			show_live_session(health, i);
+		}
+		live_totals(health->live, &totals);
+		show_tables(health, &totals.kinds, &totals.tracker);
+	} else {
+		for (size_t i = 0; i < replay_session_count(health->replay); i++) {
+			show_session(health, i);
+		}
+		show_totals(health);
 	}
-	show_totals(health);
 	show_process(health);
 }
 
 /* ---- what stays: set once ---- */
+
+static void show_session_info(struct health *health, const char *name,
+			      const struct source_facts *facts)
+{
+	uint32_t labels[] = { word(health, name), word(health, facts->kind),
+			      word(health, clock_kind_name(facts->clock.kind)),
+			      word(health, facts->mode) };
+
+	set(health, SESSION_INFO, labels, 1);
+}
+
+static void show_replay_info(struct health *health, const char *name,
+			     const struct source_facts *facts)
+{
+	const uint32_t numbers[] = { facts->os_build, facts->processors };
+	uint32_t labels[3] = { word(health, name) };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct text number = { 0 };
+
+		text_add_u64(&number, numbers[i]);
+		labels[i + 1] = number.failed ? registry_unknown(health->registry) :
+						word(health, number.data);
+		text_free(&number);
+	}
+	set(health, REPLAY_INFO, labels, 1);
+}
 
 static void show_info(struct health *health, const struct rule_set *rules)
 {
@@ -290,36 +369,31 @@ static void show_info(struct health *health, const struct rule_set *rules)
 
 		set(health, COLLECTOR_ENABLED, &name, collector->on);
 	}
-	for (size_t i = 0; i < replay_session_count(health->replay); i++) {
+	for (size_t i = 0; health->replay && i < replay_session_count(health->replay); i++) {
 		struct replay_session session;
-		struct text number = { 0 };
-		uint32_t labels[4];
 
 		replay_session(health->replay, i, &session);
-		labels[0] = word(health, session.name);
-		for (size_t j = 0; j < sizeof restart_reasons / sizeof restart_reasons[0]; j++) {
-			labels[1] = word(health, restart_reasons[j]);
-			set(health, SESSION_RESTARTS, labels, 0);
-		}
-		labels[1] = word(health, session.facts->kind);
-		labels[2] = word(health, clock_kind_name(session.facts->clock.kind));
-		labels[3] = word(health, session.facts->mode);
-		set(health, SESSION_INFO, labels, 1);
+		show_session_info(health, session.name, session.facts);
+		show_replay_info(health, session.name, session.facts);
+	}
+	for (size_t i = 0; health->live && i < live_session_count(health->live); i++) {
+		struct live_session session;
 
-		text_add_u64(&number, session.facts->os_build);
-		labels[1] = number.failed ? registry_unknown(health->registry) :
-					    word(health, number.data);
-		text_clear(&number);
-		text_add_u64(&number, session.facts->processors);
-		labels[2] = number.failed ? registry_unknown(health->registry) :
-					    word(health, number.data);
-		text_free(&number);
-		set(health, REPLAY_INFO, labels, 1);
+		live_session(health->live, i, &session);
+		show_session_info(health, session.name, session.facts);
 	}
 }
 
-struct health *health_new(struct registry *registry, struct replay *replay,
-			  const struct rule_set *rules, struct error *err)
+/* Families that only a replay has. */
+static bool is_of_replay(enum figure figure)
+{
+	return figure == REPLAY_PROGRESS || figure == REPLAY_POSITION ||
+	       figure == REPLAY_FINISHED || figure == REPLAY_INFO;
+}
+
+static struct health *make(struct registry *registry, struct replay *replay,
+			   struct live_runner *live, const struct rule_set *rules,
+			   struct error *err)
 {
 	struct health *health = calloc(1, sizeof *health);
 
@@ -329,11 +403,15 @@ struct health *health_new(struct registry *registry, struct replay *replay,
 	}
 	health->registry = registry;
 	health->replay = replay;
+	health->live = live;
 	health->writer = registry_writer(registry, false, err);
 	if (!health->writer) {
 		goto fail;
 	}
 	for (unsigned i = 0; i < FIGURE_COUNT; i++) {
+		if (!replay && is_of_replay((enum figure)i)) {
+			continue;
+		}
 		health->families[i] = registry_family(registry, &figures[i], err);
 		if (!health->families[i]) {
 			goto fail;
@@ -348,6 +426,18 @@ struct health *health_new(struct registry *registry, struct replay *replay,
 fail:
 	health_free(health);
 	return NULL;
+}
+
+struct health *health_new(struct registry *registry, struct replay *replay,
+			  const struct rule_set *rules, struct error *err)
+{
+	return make(registry, replay, NULL, rules, err);
+}
+
+struct health *health_new_live(struct registry *registry, struct live_runner *live,
+			       const struct rule_set *rules, struct error *err)
+{
+	return make(registry, NULL, live, rules, err);
 }
 
 void health_free(struct health *health)

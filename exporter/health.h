@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "live.h"
 #include "metrics/registry.h"
 #include "replay.h"
 #include "rules/rules.h"
@@ -22,6 +23,10 @@ struct health; /* opaque */
  * after the last scrape. */
 struct health *health_new(struct registry *registry, struct replay *replay,
 			  const struct rule_set *rules, struct error *err);
+
+/* The same for live sessions. */
+struct health *health_new_live(struct registry *registry, struct live_runner *live,
+			       const struct rule_set *rules, struct error *err);
 void health_free(struct health *health);
 
 #endif

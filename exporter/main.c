@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "health.h"
 #include "http.h"
+#include "live.h"
 #include "metrics/exposition.h"
 #include "metrics/registry.h"
 #include "options.h"
@@ -30,7 +31,8 @@ struct app {
 	struct config *config;
 	struct registry *registry;
 	struct rule_set *rules;
-	struct replay *replay;
+	struct replay *replay;    /* either this … */
+	struct live_runner *live; /* … or that */
 	struct health *health;
 	struct http_server *server;
 };
@@ -89,17 +91,37 @@ static bool open_replay(struct app *app, struct error *err)
 		.config = app->config,
 	};
 
-	if (app->options.replay_file_count == 0) {
-		return error_set(
-			err, ERROR_UNSUPPORTED,
-			"live sessions need Windows and are not built yet; name a recording with --replay.file");
-	}
 	app->replay = replay_new(&options, err);
 	if (!app->replay) {
 		return false;
 	}
 	app->health = health_new(app->registry, app->replay, app->rules, err);
 	return app->health != NULL;
+}
+
+static bool open_live(struct app *app, struct error *err)
+{
+	const struct live_runner_options options = {
+		.registry = app->registry,
+		.rules = app->rules,
+		.config = app->config,
+	};
+
+	if (app->options.once) {
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "--once prints a recording; name it with --replay.file");
+	}
+	app->live = live_new(&options, err);
+	if (!app->live) {
+		return false;
+	}
+	app->health = health_new_live(app->registry, app->live, app->rules, err);
+	return app->health != NULL;
+}
+
+static bool open_sources(struct app *app, struct error *err)
+{
+	return app->options.replay_file_count > 0 ? open_replay(app, err) : open_live(app, err);
 }
 
 /* ---- --once: replay, print, end ---- */
@@ -114,7 +136,7 @@ static bool run_once(struct app *app, struct error *err)
 	if (app->options.replay_loop) {
 		return error_set(err, ERROR_CONFIG, "--once and --replay.loop exclude each other");
 	}
-	if (!replay_run(app->replay, err)) {
+	if (!open_sources(app, err) || !replay_run(app->replay, err)) {
 		return false;
 	}
 	if (exposition_write(app->registry, print_chunk, stdout) == 0 || fflush(stdout) != 0) {
@@ -127,7 +149,9 @@ static bool run_once(struct app *app, struct error *err)
 
 static bool is_ready(void *context)
 {
-	return replay_ready(context);
+	const struct app *app = context;
+
+	return app->live ? live_ready(app->live) : replay_ready(app->replay);
 }
 
 static bool start_server(struct app *app, struct error *err)
@@ -143,7 +167,7 @@ static bool start_server(struct app *app, struct error *err)
 		.telemetry_path = options->telemetry_path ? options->telemetry_path :
 							    app->config->telemetry_path,
 		.ready = is_ready,
-		.ready_context = app->replay,
+		.ready_context = app,
 	};
 
 	app->server = http_start(&http, app->registry, err);
@@ -161,12 +185,21 @@ static bool start_server(struct app *app, struct error *err)
 /* Serves until somebody says stop. */
 static bool serve(struct app *app, struct error *err)
 {
-	if (!os_stop_catch(err) || !start_server(app, err) || !replay_start(app->replay, err)) {
+	/* Caught before sessions start: from then on every end of the program must stop them. */
+	if (!os_stop_catch(err) || !open_sources(app, err) || !start_server(app, err)) {
+		return false;
+	}
+	if (app->live ? !live_start(app->live, err) : !replay_start(app->replay, err)) {
 		return false;
 	}
 	log_info("Stopping", log_text("reason", os_stop_wait()));
-	replay_stop(app->replay);
-	replay_join(app->replay);
+	if (app->live) {
+		live_stop(app->live);
+		live_join(app->live);
+	} else {
+		replay_stop(app->replay);
+		replay_join(app->replay);
+	}
 	return true;
 }
 
@@ -181,9 +214,6 @@ static bool run(struct app *app, struct error *err)
 		puts("The configuration is fine.");
 		return true;
 	}
-	if (!open_replay(app, err)) {
-		return false;
-	}
 	return app->options.once ? run_once(app, err) : serve(app, err);
 }
 
@@ -193,6 +223,7 @@ static void app_done(struct app *app)
 	http_stop(app->server);
 	health_free(app->health);
 	replay_free(app->replay);
+	live_free(app->live);
 	rule_set_free(app->rules);
 	registry_free(app->registry);
 	config_free(app->config);

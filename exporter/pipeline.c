@@ -40,6 +40,7 @@ struct pipeline {
 	uint32_t session; /* label id */
 	struct pipeline_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
+	bool awaits_names;  /* of processes that a live session found */
 	bool failed;        /* no memory for a kind: the pass is stopped and reported */
 };
 
@@ -192,6 +193,49 @@ static void on_event(void *context, const struct event_record *record)
 	cell_add(pipeline->cells.outcomes[outcome], 1);
 }
 
+/* ---- what only live sessions tell ---- */
+
+static void on_restart(void *context)
+{
+	pipeline_reset(context);
+}
+
+static void on_process(void *context, uint32_t process_id, const char *name, size_t size)
+{
+	struct pipeline *pipeline = context;
+
+	tracker_name_process(pipeline->tracker, process_id, name, size);
+}
+
+static void on_volume(void *context, const char *nt_path, const char *dos_path)
+{
+	struct pipeline *pipeline = context;
+
+	tracker_map_volume(pipeline->tracker, nt_path, dos_path);
+}
+
+static void on_snapshot_end(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	pipeline->awaits_names = true;
+	if (pipeline->options.on_snapshot) {
+		pipeline->options.on_snapshot(pipeline->options.snapshot_context);
+	}
+}
+
+static void on_buffer(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	if (pipeline->awaits_names && tracker_unseen_processes(pipeline->tracker) == 0) {
+		pipeline->awaits_names = false;
+		if (pipeline->options.on_ready) {
+			pipeline->options.on_ready(pipeline->options.ready_context);
+		}
+	}
+}
+
 bool pipeline_run(struct pipeline *pipeline, struct error *err)
 {
 	const struct event_sink sink = {
@@ -199,6 +243,11 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.on_look_ahead = on_look_ahead,
 		.on_look_ahead_end = on_look_ahead_end,
 		.on_event = on_event,
+		.on_buffer = on_buffer,
+		.on_restart = on_restart,
+		.on_process = on_process,
+		.on_volume = on_volume,
+		.on_snapshot_end = on_snapshot_end,
 	};
 	bool done;
 

@@ -55,11 +55,15 @@ struct pipeline_options {
 	const struct pipeline_families *families;
 	const struct rule_set *rules;
 	const struct config *config;
-	struct names *names;             /* spelling of process names, of the pipeline's thread */
-	struct pace *pace;               /* NULL: as fast as possible */
-	void (*on_ready)(void *context); /* the look-ahead is done: names are known; NULL: nobody
-					    asks. The pipeline's thread */
+	struct names *names; /* spelling of process names, of the pipeline's thread */
+	struct pace *pace;   /* NULL: as fast as possible */
+	/* Names are known: the look-ahead is done, or events have told about every process that a
+	 * live session found; NULL: nobody asks. The pipeline's thread; perhaps more than once. */
+	void (*on_ready)(void *context);
 	void *ready_context;
+	/* A live session has told what exists: only events can tell more. NULL: nobody asks. */
+	void (*on_snapshot)(void *context);
+	void *snapshot_context;
 };
 
 struct pipeline; /* opaque */

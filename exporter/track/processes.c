@@ -24,11 +24,19 @@ static void forget_texts(struct processes *processes)
 	processes->texts = NULL;
 }
 
+static void forget_found(struct processes *processes)
+{
+	map_done(&processes->found);
+	intern_free(processes->found_texts);
+	processes->found_texts = NULL;
+}
+
 void processes_done(struct processes *processes)
 {
 	timeline_done(&processes->timeline);
 	timeline_done(&processes->images);
 	forget_texts(processes);
+	forget_found(processes);
 }
 
 void processes_clear(struct processes *processes)
@@ -36,6 +44,7 @@ void processes_clear(struct processes *processes)
 	timeline_clear(&processes->timeline);
 	timeline_clear(&processes->images);
 	forget_texts(processes);
+	forget_found(processes);
 }
 
 bool processes_look_ahead(struct processes *processes)
@@ -130,6 +139,54 @@ void processes_build(struct processes *processes)
 	timeline_build(&processes->images);
 }
 
+void processes_found(struct processes *processes, uint32_t process_id, const char *name,
+		     size_t name_size)
+{
+	uint32_t text;
+	uint64_t *value;
+
+	if (!processes->found_texts) {
+		processes->found_texts = intern_new(TEXTS_BYTES, NULL);
+	}
+	if (!processes->found_texts) {
+		return;
+	}
+	text = intern_add(processes->found_texts, name, name_size);
+	value = text != INTERN_FULL ? map_put(&processes->found, process_id, NULL) : NULL;
+	if (value) {
+		*value = text;
+	}
+}
+
+size_t processes_unseen(struct processes *processes)
+{
+	const struct map_slot *slot;
+	size_t unseen = 0;
+	size_t at = 0;
+
+	while ((slot = map_next(&processes->found, &at)) != NULL) {
+		unseen += !lifetimes_at(&processes->timeline.table, slot->key, INT64_MAX);
+	}
+	return unseen;
+}
+
+/* The spelling is decided when the name is first asked for: one that events bring before wins. */
+static uint32_t found_label(struct processes *processes, uint32_t process_id)
+{
+	uint64_t *value = map_find(&processes->found, process_id);
+	const char *name;
+	size_t size;
+
+	if (!value) {
+		return INTERN_NONE;
+	}
+	if (*value >> 32 == INTERN_NONE) {
+		name = intern_text(processes->found_texts, (uint32_t)*value, &size);
+		*value |= (uint64_t)names_label(processes->names, name, size) << 32;
+	}
+	return (uint32_t)(*value >> 32);
+}
+
 uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time)
 {
 	const struct lifetime *image = lifetimes_at(&processes->images.table, process_id, time);
@@ -140,5 +197,8 @@ uint32_t processes_label_otherwise(struct processes *processes, uint32_t process
 	if (process_id == PROCESS_IDLE) {
 		return processes->idle;
 	}
-	return process_id == PROCESS_SYSTEM ? processes->system : INTERN_NONE;
+	if (process_id == PROCESS_SYSTEM) {
+		return processes->system;
+	}
+	return processes->found.count > 0 ? found_label(processes, process_id) : INTERN_NONE;
 }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "metrics/registry.h"
 #include "track/names.h"
 #include "track/timeline.h"
@@ -25,7 +26,10 @@ struct processes {
 	struct registry *registry; /* borrowed */
 	struct names *names;       /* borrowed */
 	struct intern *texts;      /* owned: image names as recorded, while looking ahead */
-	uint32_t idle;             /* label ids */
+	/* Processes that a live session found running, for those that no event names. */
+	struct map found;           /* process id -> text id in found_texts | label id << 32 */
+	struct intern *found_texts; /* owned; NULL until needed */
+	uint32_t idle;              /* label ids */
 	uint32_t system;
 };
 
@@ -50,6 +54,14 @@ void processes_tell(struct processes *processes, enum lifetime_change change, ui
  */
 void processes_tell_image(struct processes *processes, enum lifetime_change change,
 			  uint32_t process_id, int64_t time, const char *path, size_t path_size);
+
+/* A process that was found running, told by no event: its name serves where no instance has one.
+ * name: UTF-8, as a file name. */
+void processes_found(struct processes *processes, uint32_t process_id, const char *name,
+		     size_t name_size);
+
+/* How many of those no event has told about. */
+size_t processes_unseen(struct processes *processes);
 
 /* The end of the look-ahead: the spelling of names is decided, instances get their labels. */
 void processes_build(struct processes *processes);

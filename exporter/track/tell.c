@@ -2,6 +2,8 @@
 /*
  * What records tell the tracker, in the look-ahead and in order.
  */
+#include <string.h>
+
 #include "track/tracker_parts.h"
 
 /* The text of a field, UTF-8; empty when the payload does not hold it. */
@@ -394,4 +396,25 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 		now->switched = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
 		tell(tracker, record, attribution);
 	}
+}
+
+/* ---- what a live session found ---- */
+
+void tracker_name_process(struct tracker *tracker, uint32_t process_id, const char *name,
+			  size_t size)
+{
+	processes_found(&tracker->processes, process_id, name, size);
+}
+
+void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path)
+{
+	if (tracker->options.files_wanted) {
+		files_map_volume(&tracker->files, nt_path, strlen(nt_path), dos_path,
+				 strlen(dos_path));
+	}
+}
+
+size_t tracker_unseen_processes(struct tracker *tracker)
+{
+	return processes_unseen(&tracker->processes);
 }

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One consumer a session. A consumer's writer, names and pipeline are its own; only the books are
+ * read by others.
+ */
+#include "live.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "source/live.h"
+
+#define NEVER UINT64_MAX
+
+struct consumer {
+	struct source *source;     /* owned */
+	struct pipeline *pipeline; /* owned */
+	struct writer *writer;     /* the registry's */
+	struct names *names;       /* owned */
+	const char *session;       /* the configuration's */
+	uint64_t flush_ns;
+	_Atomic(bool) named;           /* events have told about every process found */
+	_Atomic(uint64_t) snapshot_ns; /* when what exists was told, or NEVER; monotonic */
+	struct os_thread thread;
+	/* Guarded by the runner's lock. */
+	bool threaded;
+	uint64_t busy_ns; /* once the thread has ended */
+};
+
+struct live_runner {
+	struct live_runner_options options;
+	struct pipeline_families families;
+	struct consumer *consumers; /* owned */
+	size_t count;
+	struct os_mutex lock;
+};
+
+/* ---- what sessions tell ---- */
+
+static void on_news(void *context, enum live_news news, const char *sentence)
+{
+	const struct consumer *consumer = context;
+	static const struct {
+		enum log_level level;
+		const char *message;
+	} lines[] = {
+		[NEWS_STARTED] = { LOG_INFO, "Session started" },
+		[NEWS_STALE] = { LOG_WARNING, "Session was there already" },
+		[NEWS_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
+		[NEWS_LOST] = { LOG_WARNING, "Session ended; starting it again" },
+		[NEWS_PUT_BACK] = { LOG_WARNING, "Session was changed" },
+		[NEWS_NOT_AGAIN] = { LOG_ERROR, "Session cannot be started again; trying on" },
+		[NEWS_PROVIDER] = { LOG_WARNING, "Session does without" },
+		[NEWS_STOPPED] = { LOG_INFO, "Session stopped" },
+	};
+
+	log_line(lines[news].level, lines[news].message, log_text("session", consumer->session),
+		 log_text("what", sentence));
+}
+
+static void on_named(void *context)
+{
+	struct consumer *consumer = context;
+
+	atomic_store_explicit(&consumer->named, true, memory_order_release);
+}
+
+static void on_snapshot(void *context)
+{
+	struct consumer *consumer = context;
+
+	atomic_store_explicit(&consumer->snapshot_ns, os_monotonic_ns(), memory_order_release);
+}
+
+/* ---- making ---- */
+
+/* What a session is to enable: its own providers and, in the first one, those that the collectors
+ * need. The texts stay their owners'. */
+static struct provider_spec *wanted_providers(const struct live_runner *live,
+					      const struct config_session *session, bool first,
+					      size_t *count, struct error *err)
+{
+	const struct provider_spec *need;
+	struct provider_spec *list;
+	size_t needed = 0;
+
+	while (first && rule_set_provider(live->options.rules, needed)) {
+		needed++;
+	}
+	list = calloc(session->provider_count + needed + 1, sizeof *list);
+	if (!list) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the providers of a session");
+		return NULL;
+	}
+	*count = 0;
+	for (size_t i = 0; i < needed; i++) {
+		need = rule_set_provider(live->options.rules, i);
+		list[(*count)++] = *need;
+	}
+	for (size_t i = 0; i < session->provider_count; i++) {
+		list[(*count)++] = session->providers[i];
+	}
+	return list;
+}
+
+static struct source *open_session(struct live_runner *live, const struct config_session *session,
+				   struct consumer *consumer, bool first, struct error *err)
+{
+	static const enum live_logger loggers[] = { [LOGGER_AUTO] = LIVE_PRIVATE,
+						    [LOGGER_PRIVATE] = LIVE_PRIVATE,
+						    [LOGGER_NT_KERNEL] = LIVE_NT_KERNEL,
+						    [LOGGER_USER] = LIVE_USER };
+	struct live_options options = {
+		.name = session->name,
+		.logger = loggers[session->logger],
+		.takeover = session->takeover,
+		.kernel_flags = first ? rule_set_kernel_flags(live->options.rules) : 0,
+		.buffer_size_bytes = session->buffer_size_bytes,
+		.buffers_min = session->buffers_min,
+		.buffers_max = session->buffers_max,
+		.flush_ms = session->flush_ms,
+		.rundown = session->rundown,
+		.on_news = on_news,
+		.news_context = consumer,
+		.watch_ms = live->options.watch_ms,
+		.retry_ms = live->options.retry_ms,
+		.stop_grace_ms = live->options.stop_grace_ms,
+	};
+	struct provider_spec *providers =
+		wanted_providers(live, session, first, &options.provider_count, err);
+	struct source *source = NULL;
+
+	if (providers && options.logger == LIVE_NT_KERNEL && options.provider_count > 0) {
+		error_set(err, ERROR_CONFIG,
+			  "session %s: the collectors that are on need providers, which the NT "
+			  "Kernel Logger does not take",
+			  session->name);
+	} else if (providers) {
+		options.providers = providers;
+		source = source_open_live(&options, err);
+	}
+	free(providers);
+	return source;
+}
+
+static bool open_consumer(struct live_runner *live, size_t index, struct error *err)
+{
+	const struct config *config = live->options.config;
+	const struct config_session *session = &config->sessions[index];
+	struct consumer *consumer = &live->consumers[index];
+	struct pipeline_options pipeline = {
+		.session = session->name,
+		.registry = live->options.registry,
+		.families = &live->families,
+		.rules = live->options.rules,
+		.config = config,
+		.on_ready = on_named,
+		.ready_context = consumer,
+		.on_snapshot = on_snapshot,
+		.snapshot_context = consumer,
+	};
+
+	consumer->session = session->name;
+	consumer->flush_ns = session->flush_ms * 1000000;
+	atomic_init(&consumer->named, false);
+	atomic_init(&consumer->snapshot_ns, NEVER);
+	consumer->writer = registry_writer(live->options.registry, false, err);
+	consumer->names = consumer->writer ?
+				  names_new(live->options.registry, config->limits.processes,
+					    config->lower_case_processes, err) :
+				  NULL;
+	if (!consumer->names) {
+		return false;
+	}
+	if (index == 0) {
+		rule_set_make_samples(live->options.rules, live->options.registry,
+				      consumer->writer);
+	}
+	consumer->source = open_session(live, session, consumer, index == 0, err);
+	if (!consumer->source) {
+		return false;
+	}
+	pipeline.source = consumer->source;
+	pipeline.writer = consumer->writer;
+	pipeline.names = consumer->names;
+	consumer->pipeline = pipeline_new(&pipeline, err);
+	return consumer->pipeline != NULL;
+}
+
+struct live_runner *live_new(const struct live_runner_options *options, struct error *err)
+{
+	struct live_runner *live = calloc(1, sizeof *live);
+
+	if (!live) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for live sessions");
+		return NULL;
+	}
+	live->options = *options;
+	os_mutex_init(&live->lock);
+	live->consumers = calloc(options->config->session_count, sizeof *live->consumers);
+	if (!live->consumers) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for live sessions");
+		goto fail;
+	}
+	if (!pipeline_families(options->registry, &live->families, err)) {
+		goto fail;
+	}
+	for (size_t i = 0; i < options->config->session_count; i++) {
+		live->count = i + 1;
+		if (!open_consumer(live, i, err)) {
+			goto fail;
+		}
+	}
+	return live;
+
+fail:
+	live_free(live);
+	return NULL;
+}
+
+void live_free(struct live_runner *live)
+{
+	if (!live) {
+		return;
+	}
+	for (size_t i = 0; i < live->count; i++) {
+		pipeline_free(live->consumers[i].pipeline);
+		source_close(live->consumers[i].source);
+		names_free(live->consumers[i].names);
+	}
+	free(live->consumers);
+	os_mutex_done(&live->lock);
+	free(live);
+}
+
+/* ---- running ---- */
+
+static void run_consumer(void *context)
+{
+	struct consumer *consumer = context;
+	struct error err = { 0 };
+
+	if (!pipeline_run(consumer->pipeline, &err)) {
+		log_error("Session is no longer consumed", log_text("session", consumer->session),
+			  log_text("error", err.text));
+	}
+}
+
+bool live_start(struct live_runner *live, struct error *err)
+{
+	bool started = true;
+
+	/* Under the lock, because scrapes ask for a thread's CPU time as soon as it is known. */
+	os_mutex_lock(&live->lock);
+	for (size_t i = 0; i < live->count && started; i++) {
+		struct consumer *consumer = &live->consumers[i];
+
+		started = os_thread_start(&consumer->thread, run_consumer, consumer, err);
+		consumer->threaded = started;
+	}
+	os_mutex_unlock(&live->lock);
+	if (!started) {
+		live_stop(live);
+		live_join(live);
+	}
+	return started;
+}
+
+void live_stop(struct live_runner *live)
+{
+	for (size_t i = 0; i < live->count; i++) {
+		source_stop(live->consumers[i].source);
+	}
+}
+
+void live_join(struct live_runner *live)
+{
+	for (size_t i = 0; i < live->count; i++) {
+		struct consumer *consumer = &live->consumers[i];
+		bool threaded;
+
+		os_mutex_lock(&live->lock);
+		threaded = consumer->threaded;
+		if (threaded) {
+			consumer->busy_ns = os_thread_cpu_ns_of(&consumer->thread);
+			consumer->threaded = false;
+		}
+		os_mutex_unlock(&live->lock);
+		if (threaded) {
+			os_thread_join(&consumer->thread);
+		}
+	}
+}
+
+bool live_ready(const struct live_runner *live)
+{
+	uint64_t now = os_monotonic_ns();
+
+	for (size_t i = 0; i < live->count; i++) {
+		const struct consumer *consumer = &live->consumers[i];
+		uint64_t since = atomic_load_explicit(&consumer->snapshot_ns, memory_order_acquire);
+
+		if (!atomic_load_explicit(&consumer->named, memory_order_acquire) &&
+		    (since == NEVER || now < since || now - since < consumer->flush_ns)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- the books ---- */
+
+size_t live_session_count(const struct live_runner *live)
+{
+	return live->count;
+}
+
+void live_session(struct live_runner *live, size_t index, struct live_session *session)
+{
+	struct consumer *consumer = &live->consumers[index];
+	struct pipeline_statistics pipeline;
+
+	memset(session, 0, sizeof *session);
+	session->name = consumer->session;
+	session->facts = source_facts(consumer->source);
+	source_statistics(consumer->source, &session->statistics);
+	pipeline_statistics(consumer->pipeline, &pipeline);
+	memcpy(session->unattributed, pipeline.tracker.unattributed, sizeof session->unattributed);
+	os_mutex_lock(&live->lock);
+	session->busy_ns = consumer->threaded ? os_thread_cpu_ns_of(&consumer->thread) :
+						consumer->busy_ns;
+	os_mutex_unlock(&live->lock);
+}
+
+void live_totals(struct live_runner *live, struct pipeline_statistics *totals)
+{
+	memset(totals, 0, sizeof *totals);
+	for (size_t i = 0; i < live->count; i++) {
+		struct pipeline_statistics now;
+
+		pipeline_statistics(live->consumers[i].pipeline, &now);
+		totals->kinds.entries += now.kinds.entries;
+		totals->kinds.hits += now.kinds.hits;
+		totals->kinds.misses += now.kinds.misses;
+		for (unsigned j = 0; j < TABLE_COUNT; j++) {
+			totals->tracker.entries[j] += now.tracker.entries[j];
+			totals->tracker.evictions[j] += now.tracker.evictions[j];
+		}
+	}
+}
