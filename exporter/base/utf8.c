@@ -79,7 +79,7 @@ void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
 	size_t at = 0;
 
 	if (size == 0) {
-		return; /* bytes may be NULL, to which nothing may be added, not even 0 */
+		bytes = ""; /* NULL is allowed then, and to it nothing may be added, not even 0 */
 	}
 	while (at < size) {
 		uint32_t codepoint;
