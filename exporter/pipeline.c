@@ -176,6 +176,9 @@ static void on_event(void *context, const struct event_record *record)
 	if (pipeline->options.pace && !pace_wait(pipeline->options.pace, record->time)) {
 		return; /* stopped: the record is not counted, nor is it delivered */
 	}
+	if (record->extended && !pipeline->schemas_known) { /* nothing was looked at ahead */
+		trace_schemas_look_at_name(pipeline->schemas, record);
+	}
 	kind = kinds_find(pipeline->kinds, record, &added);
 	if (!kind || (added && !prepare_kind(pipeline, kind))) {
 		stop_without_memory(pipeline);

@@ -365,6 +365,13 @@ void trace_schemas_look(struct trace_schemas *schemas, const struct event_record
 	}
 }
 
+void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record)
+{
+	if (record->extended) {
+		look_at_traits(schemas, record);
+	}
+}
+
 void trace_schemas_finish(struct trace_schemas *schemas)
 {
 	manifest_assembly_done(&schemas->assembly); /* what is still incomplete stays so */

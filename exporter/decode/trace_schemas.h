@@ -30,6 +30,12 @@ void trace_schemas_free(struct trace_schemas *schemas);
 
 void trace_schemas_look(struct trace_schemas *schemas, const struct event_record *record);
 
+/*
+ * The part of it for records that come only once, before anything of them is asked for: the name of
+ * the provider in its traits, the first one told. No schema comes or goes by it.
+ */
+void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record);
+
 /* After the last record. */
 void trace_schemas_finish(struct trace_schemas *schemas);
 
