@@ -9,29 +9,10 @@
 
 enum { FILES_MAX = 1024 };
 
-static bool is_separator(char c)
-{
-#ifdef _WIN32
-	return c == '/' || c == '\\';
-#else
-	return c == '/';
-#endif
-}
-
 /* Bytes of path up to and with its last separator. */
 static size_t folder_size(const char *path)
 {
-	size_t size = strlen(path);
-
-	while (size > 0 && !is_separator(path[size - 1])) {
-		size--;
-	}
-	return size;
-}
-
-static bool is_absolute(const char *path)
-{
-	return is_separator(path[0]) || (path[0] != '\0' && path[1] == ':');
+	return (size_t)(os_path_name(path) - path);
 }
 
 /* `*` any bytes, `?` one. Goes back to the last `*` only, so the work is at most the product of the
@@ -131,7 +112,7 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 	size_t folder;
 	bool good;
 
-	if (!is_absolute(pattern)) {
+	if (!os_path_is_absolute(pattern)) {
 		text_add(&path, beside, folder_size(beside));
 	}
 	text_add_string(&path, pattern);

@@ -58,13 +58,6 @@ struct replay {
 
 /* ---- opening ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The file's base name; "#2", "#3" … behind it when an earlier recording has that name. */
 static char *session_name(const struct replay *replay, size_t index, const char *path)
 {
@@ -75,7 +68,7 @@ static char *session_name(const struct replay *replay, size_t index, const char 
 		bool taken = false;
 
 		text_clear(&name);
-		text_add_string(&name, base_name(path));
+		text_add_string(&name, os_path_name(path));
 		if (number > 1) {
 			text_add_format(&name, "#%u", number);
 		}

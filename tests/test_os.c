@@ -341,6 +341,41 @@ static void the_names_in_a_folder_are_listed(void **state)
 	assert_int_equal(first.a, 1);
 }
 
+static void a_path_has_a_name(void **state)
+{
+	static const struct {
+		const char *path, *name, *name_on_windows;
+		bool absolute, absolute_on_windows;
+	} cases[] = {
+		{ "a.etl", "a.etl", "a.etl", false, false },
+		{ "", "", "", false, false },
+		{ "/", "", "", true, true },
+		{ "/x/y/a.etl", "a.etl", "a.etl", true, true },
+		{ "x/a.etl", "a.etl", "a.etl", false, false },
+		{ "x/", "", "", false, false },
+		{ "x\\a.etl", "x\\a.etl", "a.etl", false, false },
+		{ "\\\\host\\x\\a.etl", "\\\\host\\x\\a.etl", "a.etl", false, true },
+		{ "C:a.etl", "C:a.etl", "a.etl", false, true },
+		{ "c:\\x/a.etl", "a.etl", "a.etl", false, true },
+		{ "1:a.etl", "1:a.etl", "1:a.etl", false, false },
+	};
+#ifdef _WIN32
+	bool windows = true;
+#else
+	bool windows = false;
+#endif
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *path = cases[i].path;
+
+		assert_string_equal(os_path_name(path),
+				    windows ? cases[i].name_on_windows : cases[i].name);
+		assert_int_equal(os_path_is_absolute(path),
+				 windows ? cases[i].absolute_on_windows : cases[i].absolute);
+	}
+}
+
 static unsigned once_runs; /* written by the only run, read after the threads */
 
 static void count_run(void)
@@ -388,6 +423,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_not_a_file_is_refused, make_place,
 						remove_place),
 		cmocka_unit_test_setup_teardown(the_names_in_a_folder_are_listed, make_place, NULL),
+		cmocka_unit_test(a_path_has_a_name),
 		cmocka_unit_test(once_is_once_whoever_comes_first),
 	};
 

@@ -120,6 +120,10 @@ void os_stderr_write(const char *bytes, size_t size);
 /* The system's sentence for an error number of its own (errno; on Windows GetLastError()). */
 void os_error_text(int number, char *text, size_t text_size);
 
+/* The part of a path after its last separator: `/`, on Windows `\` and the `:` of a drive, too. */
+const char *os_path_name(const char *path);
+bool os_path_is_absolute(const char *path);
+
 /*
  * Calls each with the name of each entry of a folder, in no order, until it returns false. A folder
  * that cannot be read has none. Returns what each returned last, else true.

@@ -379,6 +379,18 @@ void os_error_text(int number, char *text, size_t text_size)
 	}
 }
 
+const char *os_path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool os_path_is_absolute(const char *path)
+{
+	return path[0] == '/';
+}
+
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
 {
 	DIR *folder = opendir(path);

@@ -398,6 +398,36 @@ void os_stderr_write(const char *bytes, size_t size)
 
 /* ---- files ---- */
 
+static bool is_separator(char c)
+{
+	return c == '/' || c == '\\';
+}
+
+static bool has_drive(const char *path)
+{
+	return ((path[0] >= 'A' && path[0] <= 'Z') || (path[0] >= 'a' && path[0] <= 'z')) &&
+	       path[1] == ':';
+}
+
+const char *os_path_name(const char *path)
+{
+	const char *name = has_drive(path) ? path + 2 : path;
+
+	for (const char *at = name; *at; at++) {
+		if (is_separator(*at)) {
+			name = at + 1;
+		}
+	}
+	return name;
+}
+
+/* One that starts at the root of the current drive, or in the current folder of a drive, is: what
+ * is put in front of it would only spoil it. */
+bool os_path_is_absolute(const char *path)
+{
+	return is_separator(path[0]) || has_drive(path);
+}
+
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
 {
 	size_t size = strlen(path) + sizeof "\\*";

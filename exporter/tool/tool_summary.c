@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/os.h"
 #include "decode/kernel_class.h"
 #include "decode/trace_schemas.h"
 #include "source/etl_file.h"
@@ -360,11 +361,10 @@ static void write_summary(struct text *out, const struct summary *summary, const
 {
 	struct text compact = { 0 };
 	struct json json;
-	const char *slash = strrchr(path, '/');
 
 	json_init(&json, &compact, false);
 	json_object_begin(&json);
-	member_string(&json, "file", slash ? slash + 1 : path);
+	member_string(&json, "file", os_path_name(path));
 	write_header(&json, &summary->file->header);
 	write_buffers(&json, summary);
 	member_u64(&json, "records", summary->records);
