@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, every
-# fuzz target for 15 s (--long: 10 minutes), and the recordings in ../shared/traces against their expected results.
+# Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, the
+# Windows build's under Wine, every fuzz target for 15 s (--long: 10 minutes), and the recordings in ../shared/traces against
+# their expected results.
 # A failure does not stop the rest. The last line is the sum; the exit status is 0 when nothing failed and something ran.
 set -uo pipefail
 
@@ -113,6 +114,17 @@ run_fuzzers() {
 	done
 }
 
+# After release, whose output it is compared with.
+run_windows() {
+	if [ "$(uname -m)" != x86_64 ]; then
+		skip "the Windows build: its programs run on x86_64 only"
+	elif bash .ci/deps-mingw.sh; then
+		run_preset windows-mingw
+	else
+		fail "set-up (.ci/deps-mingw.sh)"
+	fi
+}
+
 check_recordings() {
 	heading "recordings"
 	if [ ! -e ../shared/traces/check.py ]; then
@@ -128,6 +140,7 @@ if bash .ci/deps-debian.sh; then
 	for preset in release asan tsan; do
 		run_preset "$preset"
 	done
+	run_windows
 	run_fuzzers
 	check_recordings
 else

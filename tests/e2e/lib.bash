@@ -3,11 +3,13 @@ set -euo pipefail
 
 work=$(mktemp -d)
 pids=()
+runner=()      # what programs are run by, such as Wine
+end_signal=TERM
 
 finish() {
 	local status=$?
 	for pid in "${pids[@]}"; do
-		kill "$pid" 2>/dev/null || true
+		kill -"$end_signal" "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
 	rm -rf "$work"
@@ -48,7 +50,7 @@ expect_exit() {
 # start_exporter ARGUMENTS...: starts it on a free port; sets exporter_pid and url.
 start_exporter() {
 	: >"$work/log"
-	"$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 "$@" </dev/null >"$work/stdout" 2>"$work/log" &
+	"${runner[@]}" "$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 "$@" </dev/null >"$work/stdout" 2>"$work/log" &
 	exporter_pid=$!
 	pids+=("$exporter_pid")
 	until_true 30 grep -q 'msg="*Listening' "$work/log" || fail "the exporter does not listen: $(cat "$work/log")"

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# The Windows programs under Wine: the same text as the Linux build (preset release) for every recording, names and
+# arguments outside ASCII, HTTP, an orderly stop, and no DLL beside those of Windows.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+runner=("${WINE64:-/usr/lib/wine/wine64}")
+end_signal=KILL # SIGTERM ends only the main thread under Wine
+linux=$SOURCE_DIR/build/release
+MAKE_SAMPLE=$linux/make_sample # for recordings()
+
+# Its output goes to a file: Wine's background processes would keep a pipe open.
+windows() { "${runner[@]}" "$@" </dev/null; }
+exporter() { windows "$ETW_EXPORTER" "$@"; }
+tool() { windows "$ETWTOOL" "$@"; }
+
+for program in "$ETW_EXPORTER" "$ETWTOOL"; do
+	x86_64-w64-mingw32-objdump -p "$program" | sed -n 's/.*DLL Name: //p' |
+		grep -viE '^(advapi32|kernel32|msvcrt|shell32|tdh|ws2_32)\.dll$' >"$work/dlls" || true
+	[ ! -s "$work/dlls" ] || fail "$program needs $(paste -sd ' ' "$work/dlls")"
+done
+
+# ---- arguments, exit status, lines ----
+exporter --version >"$work/version" || fail "--version"
+grep -q '^etw_exporter .*AMD64' "$work/version" || fail "--version: $(cat "$work/version")"
+exporter --help >"$work/help" || fail "--help"
+"$linux/etw_exporter" --help | cmp - "$work/help" || fail "--help differs from the one on Linux"
+expect_exit 2 'unknown flag --replay\.fiel' exporter --replay.fiel=x
+expect_exit 2 '\-\-größe' exporter --größe
+expect_exit 1 'no-such\.etl: cannot be opened: ' exporter --once --replay.file="$work/no-such.etl"
+expect_exit 1 'is a directory' exporter --once --replay.file="$work"
+expect_exit 1 'no-such\.etl: cannot be opened: ' tool summary "$work/no-such.etl"
+grep -q $'\r' "$work/version" "$work/help" "$work/err" && fail "lines end in CR LF"
+exporter --config.file="$SOURCE_DIR/config/etw_exporter.yaml" --check-config >"$work/out" || fail "--check-config"
+
+# ---- replay: the same text ----
+same() { # what, as on Linux, as on Windows
+	cmp -s "$2" "$3" || fail "$1 differs: $(diff "$2" "$3" | head -5)"
+}
+# Without what is of the machine and the moment.
+metrics() {
+	grep -vE '^(process_|etw_consumer_busy_seconds_total|etw_exporter_build_info)' "$1" >"$1.metrics"
+}
+revision() { sed -n 's/.*(revision \([^,]*\),.*/\1/p'; }
+
+[ -x "$linux/etw_exporter" ] && [ -x "$linux/make_sample" ] || skip "no Linux build to compare with: preset release"
+[ "$("$linux/etw_exporter" --version | revision)" = "$(revision <"$work/version")" ] ||
+	skip "the Linux build is of another revision: cmake --workflow --preset release first"
+mkdir "$work/größe" "$work/collectors"
+for file in $(recordings); do
+	name=$(basename "$file")
+	"$linux/etw_exporter" --once --replay.file="$file" "${all_collectors[@]}" >"$work/linux" 2>"$work/err" ||
+		fail "$name: $(cat "$work/err")"
+	exporter --once --replay.file="$file" "${all_collectors[@]}" >"$work/windows" 2>"$work/err" ||
+		fail "$name under Wine: $(cat "$work/err")"
+	metrics "$work/linux"
+	metrics "$work/windows"
+	[ "$(wc -l <"$work/linux.metrics")" -gt 100 ] || fail "$name: nothing to compare"
+	same "$name: exposition" "$work/linux.metrics" "$work/windows.metrics"
+	for command in "summary" "dump --per-kind 3"; do
+		# shellcheck disable=SC2086
+		"$linux/etwtool" $command "$file" >"$work/linux" 2>/dev/null || fail "$name: $command"
+		# shellcheck disable=SC2086
+		tool $command "$file" >"$work/windows" 2>"$work/err" || fail "$name: $command under Wine: $(cat "$work/err")"
+		same "$name: $command" "$work/linux" "$work/windows"
+	done
+	echo "ok: $name"
+done
+
+# A path that the ANSI code page cannot say, collectors found by a pattern there, separators of both kinds.
+strange="$work/größe/測定 📈.etl"
+cp "$work/sample.etl" "$strange"
+cp "$SOURCE_DIR"/config/collectors/process.yaml "$work/größe/process.yaml"
+printf 'collector_files: [ "größe/*.yaml" ]\n' >"$work/strange.yaml"
+for file in "$strange" "Z:${strange//\//\\}"; do
+	exporter --once --config.file="$work/strange.yaml" --replay.file="$file" >"$work/windows" 2>"$work/err" ||
+		fail "$file: $(cat "$work/err")"
+	grep -q '{session="測定 📈.etl"' "$work/windows" || fail "the session's name: $(grep '^etw_session_up' "$work/windows")"
+done
+exporter --once --replay.file="$strange" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed"
+
+# ---- serving ----
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=5
+until_true 30 curl -fsS "$url/-/ready" || fail "never ready"
+curl -fsS "$url/metrics" >"$work/page" || fail "no page"
+grep -q '^etw_session_up{session="sample.etl"} 1$' "$work/page" || fail "the session is not up"
+for metric in process_cpu_seconds_total process_resident_memory_bytes process_start_time_seconds; do
+	grep -q "^$metric [0-9.]*$" "$work/page" || fail "no $metric"
+done
+if command -v promtool >/dev/null; then
+	promtool check metrics <"$work/page" >"$work/promtool" 2>&1 || fail "$(head -5 "$work/promtool")"
+fi
+expect_exit 1 "cannot listen on 127.0.0.1:${url##*:}: " exporter --replay.file="$work/sample.etl" \
+	--web.listen-address="127.0.0.1:${url##*:}"
+grep -qE ': (Success|No error)' "$work/err" && fail "a port in use: $(cat "$work/err")"
+kill -INT "$exporter_pid"
+wait "$exporter_pid" || fail "exit $? after SIGINT: $(tail -3 "$work/log")"
+grep -q 'Stopping.*reason=Ctrl-C' "$work/log" || fail "no word at the end: $(tail -3 "$work/log")"
+grep -q $'\r' "$work/log" && fail "log lines end in CR LF"
+echo "ok: served and stopped"
