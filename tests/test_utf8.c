@@ -125,9 +125,21 @@ static void clean_text_stays_as_it_is(void **state)
 	text_free(&twice);
 }
 
+static void no_text_at_all_adds_nothing(void **state)
+{
+	struct text text = { 0 };
+
+	(void)state;
+	text_add_utf8_clean(&text, NULL, 0);
+	assert_int_equal(text.size, 0);
+	assert_false(text.failed);
+	text_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_text_at_all_adds_nothing),
 		cmocka_unit_test(every_code_point_survives_encoding),
 		cmocka_unit_test(encodings_have_the_standard_bytes),
 		cmocka_unit_test(what_is_not_utf8_is_replaced),

@@ -78,6 +78,9 @@ void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
 	size_t clean = 0; /* start of what is valid and not yet added */
 	size_t at = 0;
 
+	if (size == 0) {
+		bytes = ""; /* NULL is allowed then, and to it nothing may be added, not even 0 */
+	}
 	while (at < size) {
 		uint32_t codepoint;
 		size_t taken;

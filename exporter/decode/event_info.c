@@ -218,7 +218,8 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 		text_clear(&expansion->name);
 		event_info_string(info->bytes, info->size, property.name, &expansion->name);
 		builder->failed |= expansion->name.failed;
-		index = schema_build_add(builder, &field, expansion->name.data,
+		index = schema_build_add(builder, &field,
+					 expansion->name.data ? expansion->name.data : "",
 					 expansion->name.size);
 		if (index < 0) {
 			return false;

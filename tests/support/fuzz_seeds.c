@@ -3,7 +3,8 @@
  * fuzz_seeds OUTDIR: inputs for the fuzz targets to start from, in a folder for each target.
  *
  * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
- * target takes. fuzz_yaml: collectors, with every word of the language somewhere.
+ * target takes. fuzz_schema: schemas from outside, with payloads. fuzz_yaml: collectors, with every
+ * word of the language somewhere.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "decode/kernel_class.h"
 #include "source/source.h"
 #include "tests/support/every_kind.h"
+#include "tests/support/fuzz_seeds_schema.h"
 #include "tests/support/fuzz_seeds_yaml.h"
 #include "tests/support/payload.h"
 #include "tests/support/system.h"
@@ -246,6 +248,22 @@ static void write_payloads(const char *form)
 	source_close(source);
 }
 
+/* --- schemas ---------------------------------------------------------------------------------- */
+
+static void write_schemas(void)
+{
+	struct payload seed;
+	const char *name;
+
+	make_folder("fuzz_schema");
+	payload_init(&seed, 8);
+	for (unsigned i = 0; fuzz_schema_seed(i, &seed, &name); i++) {
+		write_seed("fuzz_schema", name, seed.bytes, seed.size);
+		payload_clear(&seed);
+	}
+	payload_done(&seed);
+}
+
 /* --- collectors ------------------------------------------------------------------------------- */
 
 static void write_collectors(void)
@@ -278,6 +296,7 @@ int main(int argc, char **argv)
 	write_recordings();
 	write_payloads("64");
 	write_payloads("32");
+	write_schemas();
 	write_collectors();
 	return 0;
 }
