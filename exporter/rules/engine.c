@@ -94,21 +94,22 @@ enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
 
 static uint64_t times(uint64_t value, uint64_t factor)
 {
-	return value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
+	uint64_t product;
+
+	return __builtin_mul_overflow(value, factor, &product) ? UINT64_MAX : product;
 }
 
 /* The amount to add. False when it cannot be told for this record. */
 static bool find_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
 			const struct event_record *record, uint64_t *amount)
 {
-	const struct slot *slot;
+	const struct slot *slot = rule->value;
 	int64_t ticks;
 
-	if (rule->value_kind == VALUE_ONE) {
+	if (!slot) {
 		*amount = 1;
 		return true;
 	}
-	slot = &plan->slots[rule->value_slot];
 	if (rule->value_kind == VALUE_SINCE) {
 		if (record->raw_time == RECORD_NO_TIME) {
 			return false;
@@ -152,34 +153,6 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 	}
 }
 
-/* The cells of the sample, remembered by the labels that vary. */
-static cell *find_cells(struct rule_engine *engine, struct plan_rule *rule, uint64_t key)
-{
-	unsigned place = (unsigned)(hash_u64(key) % CELLS_SIZE);
-	bool folded;
-	cell *cells;
-
-	if (rule->label_count == 0) {
-		if (rule->cells) {
-			return rule->cells;
-		}
-	} else if (rule->two_labels && rule->recent[place].cells &&
-		   rule->recent[place].key == key) {
-		return rule->recent[place].cells;
-	}
-	cells = family_cells(rule->family, engine->writer, rule->ids, &folded);
-	if (!cells || folded) {
-		return cells;
-	}
-	if (rule->label_count == 0) {
-		rule->cells = cells;
-	} else if (rule->two_labels) {
-		rule->recent[place].key = key;
-		rule->recent[place].cells = cells;
-	}
-	return cells;
-}
-
 /* What a label reads when nothing tells its value. */
 static uint32_t unknown_label(const struct rule_engine *engine, const struct slot *slot)
 {
@@ -187,52 +160,142 @@ static uint32_t unknown_label(const struct rule_engine *engine, const struct slo
 									       engine->unknown;
 }
 
-static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
-			       struct plan_rule *rule, const struct event_record *record)
+static void read_label(struct rule_engine *engine, struct plan *plan,
+		       const struct event_record *record, struct plan_label *label)
 {
-	uint64_t key = 0, amount;
+	enum slot_state state = slot_get(engine, plan, record, label->slot);
+
+	label->generation = plan->generation;
+	label->state = SLOT_HAS;
+	if (state == SLOT_HAS) {
+		label->id = label->plain ? (uint32_t)label->slot->value :
+					   label_resolve(engine, label, label->slot);
+	} else if (state == SLOT_UNKNOWN) {
+		label->id = unknown_label(engine, label->slot);
+	} else {
+		label->state = SLOT_CUT;
+	}
+}
+
+/* Reads the labels of a group and finds the row of their cells, once for an event. */
+static void read_group(struct rule_engine *engine, struct plan *plan,
+		       const struct event_record *record, struct plan_group *group)
+{
+	uint64_t key = 0;
+	unsigned place;
+
+	group->generation = plan->generation;
+	group->state = SLOT_HAS;
+	for (unsigned i = 0; i < group->label_count; i++) {
+		struct plan_label *label = group->labels[i];
+
+		if (label->generation != plan->generation) {
+			read_label(engine, plan, record, label);
+		}
+		if (label->state == SLOT_CUT) {
+			group->state = SLOT_CUT;
+			return;
+		}
+		key = key << 32 | label->id;
+	}
+	if (group->label_count == 0) {
+		return; /* one label set, one row */
+	}
+	if (!group->keyed) {
+		memset(group->row, 0, group->rule_count * sizeof(cell *));
+		return;
+	}
+	place = (unsigned)(hash_u64(key) % GROUP_ROWS);
+	group->row = &group->rows[(size_t)place * group->rule_count];
+	if ((group->used >> place & 1) == 0 || group->keys[place] != key) {
+		memset(group->row, 0, group->rule_count * sizeof(cell *));
+		group->keys[place] = key;
+		group->used |= UINT32_C(1) << place;
+	}
+}
+
+/* The cells of a rule's sample that are not remembered, or not yet. */
+static cell *find_cells(struct rule_engine *engine, const struct plan *plan, struct plan_rule *rule)
+{
+	bool folded;
 	cell *cells;
 
+	for (unsigned i = 0; i < rule->varying_count; i++) {
+		rule->ids[rule->varying[i].position] = plan->labels[rule->varying[i].label].id;
+	}
+	cells = family_cells(rule->family, engine->writer, rule->ids, &folded);
+	if (!folded) {
+		rule->group->row[rule->index] = cells;
+	}
+	return cells;
+}
+
+/* APPLIED: all conditions hold. */
+static enum applied check_conditions(struct rule_engine *engine, struct plan *plan,
+				     const struct plan_rule *rule,
+				     const struct event_record *record)
+{
 	for (unsigned i = 0; i < rule->condition_count; i++) {
 		const struct plan_condition *condition = &rule->conditions[i];
-		struct slot *slot = &plan->slots[condition->slot];
-		enum slot_state state = slot_get(engine, plan, record, slot);
+		enum slot_state state = slot_get(engine, plan, record, condition->slot);
 
 		if (state != SLOT_HAS) {
 			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
-		if (!condition_holds(engine, condition, slot)) {
+		if (!condition_holds(engine, condition, condition->slot)) {
 			return NOT_APPLIED;
 		}
 	}
-	if (rule->value_kind != VALUE_ONE) {
-		enum slot_state state =
-			slot_get(engine, plan, record, &plan->slots[rule->value_slot]);
+	return APPLIED;
+}
+
+static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
+			       struct plan_rule *rule, const struct event_record *record)
+{
+	struct plan_group *group = rule->group;
+	uint64_t amount = 1;
+	cell *cells;
+
+	if (rule->condition_count > 0) {
+		enum applied held = check_conditions(engine, plan, rule, record);
+
+		if (held != APPLIED) {
+			return held;
+		}
+	}
+	if (rule->value) {
+		enum slot_state state = slot_get(engine, plan, record, rule->value);
 
 		if (state != SLOT_HAS) {
 			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
 	}
-	for (unsigned i = 0; i < rule->label_count; i++) {
-		const struct plan_label *label = &rule->labels[i];
-		struct slot *slot = &plan->slots[label->slot];
-		enum slot_state state = slot_get(engine, plan, record, slot);
-		uint32_t id;
-
-		if (state == SLOT_CUT) {
-			return CUT_SHORT;
-		}
-		id = state == SLOT_HAS ? label_resolve(engine, label, slot) :
-					 unknown_label(engine, slot);
-		rule->ids[label->position] = id;
-		key = key << 32 | id;
+	if (group->generation != plan->generation) {
+		read_group(engine, plan, record, group);
 	}
-	if (!find_amount(engine, plan, rule, record, &amount)) {
+	if (group->state == SLOT_CUT) {
+		return CUT_SHORT;
+	}
+	if (rule->action == ACTION_OTHER && !find_amount(engine, plan, rule, record, &amount)) {
 		return NOT_APPLIED;
 	}
-	cells = find_cells(engine, rule, key);
-	if (cells) {
+	cells = group->row[rule->index];
+	if (!cells) {
+		cells = find_cells(engine, plan, rule);
+		if (!cells) {
+			return APPLIED; /* no memory: counted as overflow */
+		}
+	}
+	switch ((enum rule_action)rule->action) {
+	case ACTION_COUNT:
+		cell_add(cells, 1);
+		break;
+	case ACTION_ADD:
+		cell_add(cells, rule->value->value);
+		break;
+	case ACTION_OTHER:
 		add(engine, rule, cells, amount);
+		break;
 	}
 	return APPLIED;
 }

@@ -10,6 +10,7 @@
 #ifndef RULES_ENGINE_H
 #define RULES_ENGINE_H
 
+#include "base/cursor.h"
 #include "rules/decoders.h"
 #include "rules/gauges.h"
 #include "rules/rule_set.h"
@@ -17,6 +18,7 @@
 enum slot_kind {
 	SLOT_CONSTANT, /* a number, or a label id, that all events of the kind share */
 	SLOT_FIXED,    /* payload: a number at a constant offset */
+	SLOT_U32,      /* the same, of 4 bytes without sign: most of them */
 	SLOT_WALKED,   /* payload: a number behind fields that vary */
 	SLOT_TEXT,     /* payload: anything else, read as text */
 	SLOT_PATH,     /* the tracker's, text */
@@ -49,7 +51,7 @@ struct slot {
 	uint64_t generation;       /* of the event that state and value are about */
 	uint64_t value;            /* FORM_NUMBER, FORM_ID */
 	struct field_slice slice;  /* FORM_TEXT; of a path without count */
-	uint32_t end;              /* SLOT_FIXED: payload bytes needed */
+	uint32_t offset, end;      /* SLOT_FIXED, SLOT_U32: payload bytes from, needed to */
 	uint16_t index;            /* of the field in the layout, or the slot it is worked out of */
 	uint8_t state, kind, form; /* enum slot_state, slot_kind, slot_form */
 	bool is_signed;
@@ -58,7 +60,7 @@ struct slot {
 };
 
 /* A direct-mapped memory: the last results of a few keys. */
-enum { MEMO_SIZE = 32, CELLS_SIZE = 16 };
+enum { MEMO_SIZE = 32, GROUP_ROWS = 32, GROUP_LABELS_MAX = 2 };
 
 struct memo {
 	uint64_t keys[MEMO_SIZE];
@@ -73,44 +75,72 @@ struct number_literal {
 
 struct plan_condition {
 	const struct condition *condition;
-	uint64_t owner; /* tells it apart among all of the engine, for text_entry */
-	uint16_t slot;
+	uint64_t owner;    /* tells it apart among all of the engine, for text_entry */
+	struct slot *slot; /* of plan.slots, as are all pointers to parts of a plan */
+	uint16_t slot_index;
 	struct number_literal *numbers; /* owned; of the literals, FORM_NUMBER */
 	struct memo *memo;              /* owned; verdicts by label id, FORM_ID */
 };
 
+/* What one value becomes as a label; rules that show the same value share it. */
 struct plan_label {
-	const struct label *label; /* NULL: constant, its id stands in plan_rule.ids */
-	uint64_t owner;
-	uint16_t slot;
-	uint8_t position;               /* in ids */
-	bool plain;                     /* the slot's value is the id */
+	uint64_t generation; /* of the event that state and id are about */
+	struct slot *slot;
+	uint32_t id;   /* label value */
+	uint8_t state; /* enum slot_state: SLOT_HAS or SLOT_CUT */
+	bool plain;    /* the slot's value is the id */
+	uint16_t slot_index;
+	const struct label *label;
+	uint64_t owner;                 /* as in plan_condition */
 	struct number_literal *numbers; /* owned; of a map, FORM_NUMBER */
 	struct memo *memo;              /* owned; ids by value, FORM_NUMBER and FORM_ID */
 };
 
+/*
+ * Rules whose samples differ by the same labels. The cells of the last few label sets are
+ * remembered for all of them at once: a row for each label set, in it the cells of each rule.
+ */
+struct plan_group {
+	uint64_t generation; /* of the event that row and state are about */
+	cell **row;    /* of this label set: a cell * for each rule, NULL until it is asked for */
+	uint8_t state; /* enum slot_state: SLOT_HAS or SLOT_CUT */
+	bool keyed;    /* few enough labels for a key; else nothing is remembered */
+	uint16_t label_count;
+	uint16_t rule_count;
+	uint32_t used; /* bit i: row i is taken */
+	struct plan_label *labels[FAMILY_LABELS_MAX];
+	uint16_t label_indexes[FAMILY_LABELS_MAX]; /* rising */
+	cell **rows;                               /* owned; rule_count each */
+	uint64_t keys[GROUP_ROWS];
+};
+
 enum value_kind { VALUE_ONE, VALUE_SLOT, VALUE_SINCE };
 
+/* What most rules do, in few steps; the rest takes the long way. */
+enum rule_action { ACTION_COUNT, ACTION_ADD, ACTION_OTHER };
+
 struct plan_rule {
-	struct family *family;
-	const struct rule *rule;
 	struct plan_condition *conditions; /* owned */
-	struct plan_label *labels;         /* owned; the ones that are not constant */
-	uint16_t condition_count, label_count;
-	uint16_t value_slot;
-	uint8_t value_kind;
-	bool named; /* not for every event */
-	bool histogram;
-	bool two_labels; /* at most two labels vary, so that a word tells them apart */
-	uint8_t op;      /* enum gauge_op */
+	struct slot *value;                /* NULL: 1 */
+	struct plan_group *group;
+	struct family *family;
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
-	uint32_t ids[FAMILY_LABELS_MAX];
-	cell *cells; /* without labels that vary, once they are made */
+	uint16_t condition_count;
+	uint16_t index;     /* in the group's rows */
+	uint8_t action;     /* enum rule_action */
+	uint8_t value_kind; /* enum value_kind */
+	uint8_t op;         /* enum gauge_op */
+	bool histogram;
+	bool named; /* not for every event */
+	/* From here on for samples that are not remembered. */
+	uint8_t varying_count;
+	uint16_t value_index, group_index;
 	struct {
-		uint64_t key;
-		cell *cells; /* NULL: free */
-	} recent[CELLS_SIZE];
+		uint8_t position; /* in ids */
+		uint16_t label;   /* in plan.labels */
+	} varying[FAMILY_LABELS_MAX];
+	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
 };
 
 enum decode_problem {
@@ -124,6 +154,10 @@ enum decode_problem {
 struct plan {
 	struct slot *slots; /* owned */
 	size_t slot_count;
+	struct plan_label *labels; /* owned */
+	size_t label_count;
+	struct plan_group *groups; /* owned */
+	size_t group_count;
 	struct plan_rule *rules; /* owned */
 	size_t rule_count;
 	uint64_t generation;
@@ -182,6 +216,12 @@ static inline enum slot_state slot_get(struct rule_engine *engine, struct plan *
 {
 	if (slot->generation == plan->generation) {
 		return (enum slot_state)slot->state;
+	}
+	if (slot->kind == SLOT_U32 && record->payload_size >= slot->end) {
+		slot->value = load_u32(record->payload + slot->offset);
+		slot->generation = plan->generation;
+		slot->state = SLOT_HAS;
+		return SLOT_HAS;
 	}
 	return slot_read(engine, plan, record, slot);
 }

@@ -104,6 +104,7 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 	case SLOT_CONSTANT:
 		return SLOT_HAS;
 	case SLOT_FIXED:
+	case SLOT_U32:
 		return read_fixed(record, slot);
 	case SLOT_WALKED:
 		return read_walked(engine, plan, record, slot);

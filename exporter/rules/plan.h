@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The making of a plan, in parts: slots in plan_slots.c, labels in plan_labels.c, conditions,
+ * values and the whole in plan.c.
+ */
+#ifndef RULES_PLAN_H
+#define RULES_PLAN_H
+
+#include "rules/engine.h"
+
+enum { NO_SLOT = UINT16_MAX, SLOTS_MAX = 4096, LABELS_MAX = 4096 };
+
+/* A plan under construction. */
+struct builder {
+	struct rule_engine *engine;
+	const struct event_kind *kind;
+	struct plan *plan;
+	bool failed;       /* no memory */
+	bool kernel;       /* its rules were held against its layouts when they were read */
+	bool problem_rule; /* a rule asks for what the layout lacks */
+	bool problem_type; /* a rule asks for another type */
+};
+
+/* What became of a rule for this kind. */
+enum fate { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
+
+/* The slot of a field. NO_SLOT: this kind has no such field, or builder->failed. */
+uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field);
+
+/* Label values that are constant go into rule->ids, the others into plan.labels; the rule joins its
+ * group. */
+enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule);
+void plan_free_label(struct plan_label *label);
+
+/* A rule asks for a type that its field is not of. */
+static inline enum fate plan_wrong_type(struct builder *builder)
+{
+	builder->problem_type = true;
+	return RULE_NEVER;
+}
+
+#endif

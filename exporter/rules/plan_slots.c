@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the values of a plan come from: fields of the kind's layout, derived ones.
+ */
+#include <stdlib.h>
+
+#include "rules/plan.h"
+
+static uint16_t add_slot(struct builder *builder, const struct slot *slot)
+{
+	struct plan *plan = builder->plan;
+	struct slot *slots;
+
+	for (size_t i = 0; i < plan->slot_count; i++) {
+		if (plan->slots[i].kind == slot->kind && plan->slots[i].derived == slot->derived &&
+		    plan->slots[i].field == slot->field) {
+			return (uint16_t)i;
+		}
+	}
+	slots = plan->slot_count < SLOTS_MAX ?
+			realloc(plan->slots, (plan->slot_count + 1) * sizeof *slots) :
+			NULL;
+	if (!slots) {
+		builder->failed = true;
+		return NO_SLOT;
+	}
+	plan->slots = slots;
+	slots[plan->slot_count] = *slot;
+	return (uint16_t)plan->slot_count++;
+}
+
+static int layout_index(const struct builder *builder, const char *name)
+{
+	return builder->plan->schema ? schema_find_field(builder->plan->schema, name) : -1;
+}
+
+static uint16_t add_layout_slot(struct builder *builder, int index)
+{
+	const struct schema *schema = builder->plan->schema;
+	const struct field *field = &schema->fields[index];
+	unsigned wide = builder->kind->pointer_size == 8;
+	struct slot slot = { .index = (uint16_t)index, .field = field, .state = SLOT_CUT };
+
+	if (!field_is_integer(field)) {
+		slot.kind = SLOT_TEXT;
+		slot.form = FORM_TEXT;
+		return add_slot(builder, &slot);
+	}
+	slot.form = FORM_NUMBER;
+	slot.is_signed = field_is_signed(field);
+	if (field->offset[wide] != FIELD_OFFSET_VARIES && field->size[wide] != 0) {
+		slot.kind = field->size[wide] == 4 && !slot.is_signed &&
+					    field->type != FIELD_BOOL32 ?
+				    SLOT_U32 :
+				    SLOT_FIXED;
+		slot.offset = field->offset[wide];
+		slot.end = slot.offset + field->size[wide];
+		return add_slot(builder, &slot);
+	}
+	slot.kind = SLOT_WALKED;
+	if (index > builder->plan->last_walked) {
+		builder->plan->last_walked = (uint16_t)index;
+	}
+	return add_slot(builder, &slot);
+}
+
+/* A derived field that is worked out of one of the layout. */
+static uint16_t add_origin_slot(struct builder *builder, struct slot *slot)
+{
+	int index = layout_index(builder, derived_origin(slot->derived));
+
+	if (index < 0 || !field_is_integer(&builder->plan->schema->fields[index])) {
+		return NO_SLOT;
+	}
+	if (slot->kind != SLOT_DRIVER) {
+		slot->index = add_layout_slot(builder, index);
+		if (slot->index == NO_SLOT) {
+			return NO_SLOT;
+		}
+	}
+	return add_slot(builder, slot);
+}
+
+static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
+{
+	static const struct {
+		uint8_t kind, form;
+	} slots[DERIVED_COUNT] = {
+		[DERIVED_PROCESS] = { SLOT_PROCESS, FORM_ID },
+		[DERIVED_PROCESS_ID] = { SLOT_PROCESS_ID, FORM_NUMBER },
+		[DERIVED_OF_PROCESS] = { SLOT_OF_PROCESS, FORM_ID },
+		[DERIVED_OLD_PROCESS] = { SLOT_OLD_PROCESS, FORM_ID },
+		[DERIVED_THREAD_ID] = { SLOT_THREAD_ID, FORM_NUMBER },
+		[DERIVED_CPU] = { SLOT_CPU, FORM_NUMBER },
+		[DERIVED_LEVEL] = { SLOT_LEVEL, FORM_NUMBER },
+		[DERIVED_OPCODE] = { SLOT_CONSTANT, FORM_NUMBER },
+		[DERIVED_SESSION] = { SLOT_CONSTANT, FORM_ID },
+		[DERIVED_PROVIDER] = { SLOT_CONSTANT, FORM_ID },
+		[DERIVED_EVENT] = { SLOT_CONSTANT, FORM_ID },
+		[DERIVED_PATH] = { SLOT_PATH, FORM_TEXT },
+		[DERIVED_VOLUME] = { SLOT_VOLUME, FORM_ID },
+		[DERIVED_PAGING] = { SLOT_PAGING, FORM_NUMBER },
+		[DERIVED_EXIT_RESULT] = { SLOT_EXIT_RESULT, FORM_ID },
+		[DERIVED_DRIVER] = { SLOT_DRIVER, FORM_ID },
+		[DERIVED_DURATION] = { SLOT_DURATION, FORM_NUMBER },
+		[DERIVED_STARTED] = { SLOT_STARTED, FORM_ID },
+		[DERIVED_ON_CPU] = { SLOT_ON_CPU, FORM_NUMBER },
+		[DERIVED_READY] = { SLOT_READY, FORM_NUMBER },
+	};
+	struct slot slot = { .kind = slots[derived].kind,
+			     .form = slots[derived].form,
+			     .derived = derived };
+
+	slot.state = slot.kind == SLOT_CONSTANT ? SLOT_HAS : SLOT_UNKNOWN;
+	switch (derived) {
+	case DERIVED_OPCODE:
+		slot.value = builder->kind->opcode;
+		break;
+	case DERIVED_SESSION:
+		slot.value = builder->engine->session;
+		break;
+	case DERIVED_PROVIDER:
+		slot.value = builder->plan->provider;
+		break;
+	case DERIVED_EVENT:
+		slot.value = intern_string(builder->engine->strings, builder->kind->event_name);
+		break;
+	default:
+		break;
+	}
+	return derived_origin(derived) ? add_origin_slot(builder, &slot) : add_slot(builder, &slot);
+}
+
+/* NO_SLOT: this kind has no such field. */
+uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
+{
+	int index;
+
+	if (field->derived != DERIVED_NONE && derived_field(field->derived)->before_layout) {
+		return add_derived_slot(builder, field->derived);
+	}
+	index = layout_index(builder, field->name);
+	if (index >= 0) {
+		return add_layout_slot(builder, index);
+	}
+	return field->derived != DERIVED_NONE ? add_derived_slot(builder, field->derived) :
+						(uint16_t)NO_SLOT;
+}
