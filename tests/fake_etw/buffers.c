@@ -275,10 +275,31 @@ static void store(struct fake_session *session, struct fake_buffer *buffer,
 	buffer->used += (uint32_t)aligned(FAKE_EVENT_HEADER + items + payload);
 }
 
+static unsigned slot_of(const struct fake_session *session, uint16_t processor)
+{
+	return (session->mode & EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING) != 0 ?
+		       0 :
+		       processor % FAKE_PROCESSORS;
+}
+
+bool fake_buffer_room(const struct fake_session *session, uint16_t processor, size_t size)
+{
+	const struct fake_buffer *active = session->active[slot_of(session, processor)];
+
+	if (active && active->used + aligned(size) <= (size_t)session->buffer_size_kb * 1024) {
+		return true;
+	}
+	if (active && playback_full(session)) {
+		return false;
+	}
+	/* A flush to the playback file gives the buffer back, one to a consumer does not. */
+	return session->free > 0 || session->allocated < session->maximum_buffers ||
+	       (active && fake_consumer_count(session) == 0);
+}
+
 uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write)
 {
-	bool shared = (session->mode & EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING) != 0;
-	unsigned processor = shared ? 0 : write->processor % FAKE_PROCESSORS;
+	unsigned processor = slot_of(session, write->processor);
 	size_t items = items_size(write);
 	size_t payload = payload_size(write);
 	size_t size = aligned(FAKE_EVENT_HEADER + items + payload);

@@ -136,6 +136,18 @@ void fake_etw_jump_system_time(int64_t delta_100ns)
 	atomic_fetch_add(&time_base, delta_100ns);
 }
 
+void fake_clock_advance_to(int64_t counter)
+{
+	int64_t ahead = counter - fake_clock_qpc();
+	int64_t ticks = atomic_load(&frequency);
+
+	if (ahead > 0) {
+		atomic_fetch_add(&counter_base, ahead);
+		atomic_fetch_add(&time_base,
+				 ahead / ticks * 10000000 + ahead % ticks * 10000000 / ticks);
+	}
+}
+
 void fake_clock_reset(void)
 {
 	fake_etw_set_clock(10000000, monotonic_ns() / 100, real_system_time());

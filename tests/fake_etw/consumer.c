@@ -75,9 +75,7 @@ unsigned fake_consumer_count(const struct fake_session *session)
 	return count;
 }
 
-/* --- one record
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* --- one record --- */
 
 static void *copy_of(const void *bytes, size_t size)
 {
@@ -157,9 +155,7 @@ static void deliver_loss(const struct fake_trace *trace, const struct fake_store
 	deliver(trace, &stored);
 }
 
-/* --- a batch of buffers
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- a batch of buffers --- */
 
 /* The open buffer with the oldest event; NULL when there is none. */
 static struct open_buffer *oldest(struct delivery *delivery)
@@ -302,9 +298,7 @@ static uint32_t deliver_round(struct delivery *delivery, struct round *round,
 	return 0;
 }
 
-/* --- the calls
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- the calls --- */
 
 /* With the lock. Blocks until there is something to do; false: the end. */
 static bool wait_for_buffers(struct delivery *delivery)

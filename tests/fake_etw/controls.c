@@ -177,9 +177,7 @@ void fake_etw_end_consumer(const char *name, uint32_t error)
 	fake_unlock();
 }
 
-/* --- another program
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- another program --- */
 
 static bool other_start(const char *name, uint32_t mode, uint32_t flags)
 {

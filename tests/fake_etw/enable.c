@@ -115,9 +115,7 @@ void fake_enable_session_gone(struct fake_session *session)
 	}
 }
 
-/* --- filters
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- filters --- */
 
 static const void *filter_data(const EVENT_FILTER_DESCRIPTOR *filter)
 {
@@ -244,9 +242,7 @@ static uint32_t read_parameters(const ENABLE_TRACE_PARAMETERS *parameters,
 	return 0;
 }
 
-/* --- the call
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- the call --- */
 
 static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 			     struct fake_enable *enable, const ENABLE_TRACE_PARAMETERS *parameters,

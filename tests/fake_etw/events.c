@@ -29,6 +29,15 @@ static bool id_listed(const uint16_t *ids, unsigned count, uint16_t id)
 	return false;
 }
 
+static int64_t time_of(const struct fake_session *session, const struct fake_etw_event *event)
+{
+	if (!event->timed) {
+		return fake_clock_raw(session->clock);
+	}
+	return session->clock == 2 && event->system_time != 0 ? event->system_time :
+								event->raw_time;
+}
+
 uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event *event,
 		      const struct fake_enable *enable)
 {
@@ -78,8 +87,7 @@ uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event 
 	write.header.EventProperty = event->property;
 	write.header.ThreadId = event->thread_id;
 	write.header.ProcessId = event->process_id;
-	write.header.TimeStamp.QuadPart = event->timed ? event->raw_time :
-							 fake_clock_raw(session->clock);
+	write.header.TimeStamp.QuadPart = time_of(session, event);
 	write.header.ProviderId = event->provider;
 	write.header.EventDescriptor = event->descriptor;
 	write.header.ActivityId = event->activity;

@@ -76,9 +76,7 @@ void fake_etw_fail_never(const char *call);
 /* How often live code called the function so far, failed calls included. */
 unsigned fake_etw_calls(const char *call);
 
-/* --- sessions
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- sessions --- */
 
 struct fake_etw_session {
 	TRACEHANDLE handle;
@@ -132,9 +130,7 @@ void fake_etw_lose_buffers(const char *name, unsigned count);
  * returned. */
 void fake_etw_end_consumer(const char *name, uint32_t error);
 
-/* --- another program
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- another program --- */
 
 /* Failures and rights do not count for it. True when it worked. */
 bool fake_etw_other_start(const char *name, uint32_t mode, uint32_t flags);
@@ -146,9 +142,7 @@ bool fake_etw_other_disable(const char *name, const GUID *provider);
 /* Stops the session and starts one of the same name and mode that is the other program's. */
 bool fake_etw_other_steal(const char *name);
 
-/* --- clocks
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- clocks --- */
 
 /*
  * From now on the performance counter counts from counter at frequency per second, and the system
@@ -160,9 +154,7 @@ void fake_etw_set_clock(uint64_t frequency, int64_t counter, int64_t system_time
 /* Somebody sets the clock: the system time jumps, the performance counter does not. */
 void fake_etw_jump_system_time(int64_t delta_100ns);
 
-/* --- events and providers
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- events and providers --- */
 
 struct fake_etw_item {
 	uint16_t type; /* EVENT_HEADER_EXT_TYPE_* */
@@ -177,6 +169,7 @@ struct fake_etw_event {
 	bool classic; /* a MOF event; of a kernel class: goes to system loggers by their flags */
 	bool timed;   /* raw_time is given; else it is now, by each session's clock */
 	int64_t raw_time;
+	int64_t system_time; /* the same for sessions that stamp by system time; 0: raw_time */
 	uint32_t process_id;
 	uint32_t thread_id;
 	uint16_t processor;
@@ -233,17 +226,51 @@ void fake_etw_provider_block(struct fake_etw_provider *provider, bool block);
 /* Waits until every callback that is due has returned; false: not within that time. */
 bool fake_etw_settle(unsigned timeout_ms);
 
-/* --- the machine
- * ---------------------------------------------------------------------------------------------------------------
+/* --- recordings --- */
+
+struct event_record;
+
+struct fake_etw_play_options {
+	const char *only; /* this session gets everything, whatever it has enabled; NULL: who wants
+			     what */
+	uint8_t pointer_size; /* as in struct source_file_options */
+	bool lossy;           /* never waits for a buffer: what finds none is lost and counted */
+	bool advance_clock;   /* the clocks jump ahead with the events; else these may be of the
+				 future */
+	bool (*skip)(void *context,
+		     const struct event_record *record); /* true: leave it out; may be NULL */
+	void *context;
+};
+
+struct fake_etw_played {
+	uint64_t emitted;  /* to one session at least */
+	uint64_t unwanted; /* no session has it enabled */
+	uint64_t left_out; /* what no live session delivers, and what was skipped */
+};
+
+/*
+ * Plays a recording, in time order, to the sessions that run now: kernel events to system loggers
+ * by their flags, others by what is enabled. Returns when the last event is in a buffer (flush to
+ * have it delivered). False when the recording cannot be read, or nobody makes room for a long
+ * time.
  */
+bool fake_etw_play(const char *path, const struct fake_etw_play_options *options,
+		   struct fake_etw_played *played, struct error *err);
+
+/*
+ * Sets the clocks to those of a recording at its start, so that whoever takes an anchor from now on
+ * converts times as a replay of the recording does. Call before sessions start. A recording by
+ * system time or cycles is played in ticks of its performance counter.
+ */
+bool fake_etw_clock_like(const char *path, struct error *err);
+
+/* --- the machine --- */
 
 void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image); /* "svchost.exe" */
 void fake_etw_add_volume(const char *drive,
 			 const char *target); /* "C:", "\\Device\\HarddiskVolume3" */
 
-/* --- schemas
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- schemas --- */
 
 /*
  * What TdhGetEventInformation answers for events of this provider, id and version; classic: of this

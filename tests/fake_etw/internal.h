@@ -209,6 +209,8 @@ int64_t fake_clock_system_time(void);
 int64_t fake_clock_boot_time(void);
 int64_t fake_clock_raw(uint32_t clock);
 int64_t fake_clock_to_time(const struct fake_session *session, int64_t raw);
+/* Both clocks go ahead to this reading of the counter, unless it is past already. */
+void fake_clock_advance_to(int64_t counter);
 void fake_clock_reset(void);
 
 /* sessions.c */
@@ -248,6 +250,8 @@ struct fake_write {
 /* Returns 0, or why the event was lost: ERROR_MORE_DATA, ERROR_NOT_ENOUGH_MEMORY,
  * ERROR_LOG_FILE_FULL. */
 uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write);
+/* Whether an event of at most that many bytes would find a place now. */
+bool fake_buffer_room(const struct fake_session *session, uint16_t processor, size_t size);
 void fake_buffer_flush(struct fake_session *session);
 void fake_buffer_tick(struct fake_session *session); /* fires the flush timer when it is due */
 uint64_t fake_buffer_due_ns(const struct fake_session *session); /* UINT64_MAX: never */
@@ -289,6 +293,9 @@ bool fake_enable_passes(uint8_t level, uint64_t match_any, uint64_t match_all, u
 			uint64_t keyword);
 
 /* providers.c */
+/* The index-th registration that exists, and the process it is in (pid may be NULL); false: no
+ * more. */
+bool fake_providers_at(size_t index, GUID *guid, uint32_t *pid);
 void fake_providers_reset(void);          /* without the lock */
 unsigned fake_providers_registered(void); /* without the lock */
 /* Queues a callback for all registrations of a provider; returns what to wait for, 0: nothing. */

@@ -100,9 +100,7 @@ void fake_machine_reset(void)
 	fake_unlock();
 }
 
-/* --- handles
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- handles --- */
 
 static struct handle *handle_of(HANDLE value)
 {
@@ -172,9 +170,7 @@ static BOOL leave(uint32_t error)
 	return error == 0;
 }
 
-/* --- snapshots
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- snapshots --- */
 
 HANDLE WINAPI CreateToolhelp32Snapshot(DWORD flags, DWORD process)
 {
@@ -245,9 +241,7 @@ BOOL WINAPI Process32NextW(HANDLE snapshot, LPPROCESSENTRY32W entry)
 	return leave(error != 0 ? error : next_process(snapshot, entry, false));
 }
 
-/* --- volumes
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- volumes --- */
 
 DWORD WINAPI GetLogicalDrives(void)
 {
@@ -304,9 +298,7 @@ DWORD WINAPI QueryDosDeviceW(LPCWSTR device, LPWSTR target, DWORD size)
 	return leave(error) ? used : 0;
 }
 
-/* --- privileges
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* --- privileges --- */
 
 BOOL WINAPI OpenProcessToken(HANDLE process, DWORD access, PHANDLE token)
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTRATIONS = 64, NOTIFICATIONS = 1024, CALLBACKS = 4096 };
+enum { REGISTRATIONS = 64, NOTIFICATIONS = 1024, CALLBACKS = 4096, FIRST_PID = 4000 };
 
 struct fake_etw_provider {
 	bool used;
@@ -167,6 +167,22 @@ bool fake_etw_settle(unsigned timeout_ms)
 	return done;
 }
 
+bool fake_providers_at(size_t index, GUID *guid, uint32_t *pid)
+{
+	for (size_t i = 0; i < REGISTRATIONS; i++) {
+		if (registrations[i].handle == 0 || index-- > 0) {
+			continue;
+		}
+		*guid = registrations[i].provider;
+		if (pid) {
+			*pid = registrations[i].scripted ? FIRST_PID + (uint32_t)i * 4 :
+							   GetCurrentProcessId();
+		}
+		return true;
+	}
+	return false;
+}
+
 void fake_providers_reset(void)
 {
 	bool join;
@@ -240,9 +256,7 @@ static void remove_registration(struct registration *registration)
 	*registration = (struct registration){ 0 };
 }
 
-/* --- the calls of a provider
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- the calls of a provider --- */
 
 ULONG EVNTAPI EventRegister(LPCGUID provider, PENABLECALLBACK callback, PVOID context,
 			    PREGHANDLE handle)
@@ -433,9 +447,7 @@ ULONG EVNTAPI EventWrite(REGHANDLE handle, PCEVENT_DESCRIPTOR descriptor, ULONG 
 	return EventWriteTransfer(handle, descriptor, NULL, NULL, count, data);
 }
 
-/* --- scripted providers
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- scripted providers --- */
 
 static VOID NTAPI on_callback(LPCGUID source, ULONG is_enabled, UCHAR level, ULONGLONG match_any,
 			      ULONGLONG match_all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)

@@ -74,6 +74,8 @@
 #define ERROR_LOG_FILE_FULL 1502u
 #endif
 
+#include "tests/fake_etw/layout.h"
+
 /* Values of the SDK's enums, which mingw's lack or stop short of. */
 enum {
 	FAKE_INFORMATION_TRAITS = 2,          /* EventProviderSetTraits */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays a recording through our own reader into the sessions that run.
+ *
+ * What no live session delivers is left out: the header of the recording, what a trace merge adds,
+ * and records of kinds that the consumer's API does not have. Times are ticks of the performance
+ * counter; see fake_etw_clock_like().
+ */
+#include "tests/fake_etw/internal.h"
+
+#include <string.h>
+
+#include "source/source.h"
+
+enum { MAX_ITEMS = 32, GIVE_UP_MS = 20000 };
+
+/* EventTrace, MetaData (EventInfo, EventMapInfo), ImageID: etl-format.md sections 8, 12 and 15. */
+static const GUID left_out[] = {
+	{ 0x68fdd900, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 } },
+	{ 0xbbccf6c1, 0x6cd1, 0x48c4, { 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71 } },
+	{ 0xb3e675d7, 0x2554, 0x4f18, { 0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde } },
+};
+
+struct play {
+	const struct fake_etw_play_options *options;
+	const struct source_clock *clock;
+	struct fake_etw_played *played;
+	struct source *source;
+	bool stuck; /* nobody made room */
+};
+
+static bool is_left_out(const struct event_record *record, const GUID *guid)
+{
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
+		if (fake_guid_equal(guid, &left_out[i])) {
+			return true;
+		}
+	}
+	return record->kind > RECORD_MESSAGE;
+}
+
+/* The performance counter at the moment of a record. */
+static int64_t counter_of(const struct source_clock *clock, const struct event_record *record)
+{
+	int64_t since = record->time - clock->anchor_time;
+	int64_t frequency = (int64_t)clock->perf_frequency;
+
+	if (clock->kind == CLOCK_QPC) {
+		return record->raw_time;
+	}
+	return clock->anchor_raw + since / 10000000 * frequency +
+	       since % 10000000 * frequency / 10000000;
+}
+
+static size_t read_items(const struct event_record *record, struct fake_etw_item *items,
+			 size_t *bytes)
+{
+	struct extended_item item;
+	uint32_t offset = 0;
+	size_t count = 0;
+
+	while (count < MAX_ITEMS && record_next_extended(record, &offset, &item)) {
+		items[count++] = (struct fake_etw_item){ item.type, item.size, item.data };
+		*bytes += 16u + item.size;
+	}
+	return count;
+}
+
+/* With the lock: the session that has no buffer for that many bytes, so that the event would be
+ * lost; NULL: none. */
+static struct fake_session *full_session(uint16_t processor, size_t size)
+{
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		struct fake_session *session = &fake.sessions[i];
+
+		if (session->used && !fake_buffer_room(session, processor, size)) {
+			return session;
+		}
+	}
+	return NULL;
+}
+
+static bool wait_for_room(uint16_t processor, size_t size)
+{
+	uint64_t end = fake_clock_monotonic_ns() + (uint64_t)GIVE_UP_MS * 1000000;
+	struct fake_session *session;
+
+	while ((session = full_session(processor, size)) != NULL) {
+		if (fake_clock_monotonic_ns() > end) {
+			return false;
+		}
+		fake_buffer_flush(session); /* a consumer may hold events back until other
+					       processors are heard of */
+		os_condition_wait(&fake.changed, &fake.lock, 5000000);
+	}
+	return true;
+}
+
+static void on_event(void *context, const struct event_record *record)
+{
+	struct play *play = context;
+	const struct fake_etw_play_options *options = play->options;
+	struct fake_etw_item items[MAX_ITEMS];
+	struct fake_etw_event event = { .classic = record->classic,
+					.timed = true,
+					.process_id = record->process_id,
+					.thread_id = record->thread_id,
+					.processor = record->processor,
+					.pointer_size = record->pointer_size,
+					.items = items,
+					.payload = record->payload,
+					.payload_size = record->payload_size };
+	size_t size = FAKE_EVENT_HEADER + 8u + record->payload_size;
+	unsigned sessions = 0;
+
+	memcpy(&event.provider, record->provider->bytes, sizeof(event.provider));
+	if (play->stuck || is_left_out(record, &event.provider) ||
+	    (options->skip && options->skip(options->context, record))) {
+		play->played->left_out++;
+		return;
+	}
+	event.descriptor.Id = record->id;
+	event.descriptor.Version = record->version;
+	event.descriptor.Channel = record->channel;
+	event.descriptor.Level = record->level;
+	event.descriptor.Opcode = record->opcode;
+	event.descriptor.Task = record->task;
+	event.descriptor.Keyword = record->keyword;
+	if (record->kind == RECORD_MESSAGE) {
+		event.flags = EVENT_HEADER_FLAG_TRACE_MESSAGE;
+	}
+	if (record->activity) {
+		memcpy(&event.activity, record->activity->bytes, sizeof(event.activity));
+	}
+	event.raw_time = record->raw_time == RECORD_NO_TIME ? fake_clock_qpc() :
+							      counter_of(play->clock, record);
+	event.system_time = record->time == RECORD_NO_TIME ? fake_clock_system_time() :
+							     record->time;
+	event.item_count = read_items(record, items, &size);
+	if (options->advance_clock) {
+		fake_clock_advance_to(event.raw_time);
+	}
+
+	fake_lock();
+	if (!options->lossy && !wait_for_room(record->processor, size)) {
+		play->stuck = true;
+		source_stop(play->source);
+	} else if (options->only) {
+		struct fake_session *session = fake_session_by_utf8(options->only);
+
+		if (session) {
+			(void)fake_emit_to(session, &event, NULL);
+			sessions = 1;
+		}
+	} else {
+		(void)fake_emit(&event, &sessions);
+	}
+	fake_unlock();
+	if (sessions > 0) {
+		play->played->emitted++;
+	} else {
+		play->played->unwanted++;
+	}
+}
+
+static struct source *open_recording(const char *path, uint8_t pointer_size, struct error *err)
+{
+	struct source_file_options options = { .pointer_size = pointer_size };
+
+	return source_open_file(path, &options, err);
+}
+
+bool fake_etw_clock_like(const char *path, struct error *err)
+{
+	struct source *source = open_recording(path, 0, err);
+	const struct source_clock *clock;
+
+	if (!source) {
+		return false;
+	}
+	clock = &source_facts(source)->clock;
+	fake_etw_set_clock(clock->perf_frequency, clock->anchor_raw, clock->anchor_time);
+	source_close(source);
+	return true;
+}
+
+bool fake_etw_play(const char *path, const struct fake_etw_play_options *options,
+		   struct fake_etw_played *played, struct error *err)
+{
+	static const struct fake_etw_play_options defaults;
+	struct play play = { .options = options ? options : &defaults, .played = played };
+	struct event_sink sink = { .context = &play, .on_event = on_event };
+	bool good;
+
+	*played = (struct fake_etw_played){ 0 };
+	play.source = open_recording(path, play.options->pointer_size, err);
+	if (!play.source) {
+		return false;
+	}
+	play.clock = &source_facts(play.source)->clock;
+	good = source_run(play.source, &sink, err);
+	source_close(play.source);
+	if (play.stuck) {
+		return error_set(err, ERROR_LIMIT, "no consumer made room for an event within %d s",
+				 GIVE_UP_MS / 1000);
+	}
+	return good;
+}

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting, controlling and listing sessions of the fake ETW: rows S of
+ * tests/fake_etw/BEHAVIOUR.md, one test a row.
+ */
+#define INITGUID
+#include "tests/fake_etw/recorder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const WCHAR kernel_logger[] = u"NT Kernel Logger";
+
+static int reset(void **state)
+{
+	(void)state;
+	fake_etw_reset(NULL);
+	return 0;
+}
+
+static ULONG start_with(const struct recorder_properties *wanted, const WCHAR *name)
+{
+	struct recorder_properties properties = *wanted;
+	TRACEHANDLE handle;
+
+	return StartTraceW(&handle, name, &properties.base);
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+	struct recorder_properties good;
+	struct recorder_properties bad;
+	TRACEHANDLE handle = 1;
+
+	(void)state;
+	recorder_properties(&good, false);
+	assert_int_equal(StartTraceW(NULL, u"test", &good.base), ERROR_INVALID_PARAMETER);
+	assert_int_equal(StartTraceW(&handle, u"test", NULL), ERROR_INVALID_PARAMETER);
+	assert_int_equal(StartTraceW(&handle, NULL, &good.base), ERROR_INVALID_PARAMETER);
+	assert_int_equal(StartTraceW(&handle, u"", &good.base), ERROR_INVALID_PARAMETER);
+	bad = good;
+	bad.base.Wnode.Flags = 0;
+	assert_int_equal(start_with(&bad, u"test"), ERROR_INVALID_PARAMETER);
+	bad = good;
+	bad.base.LoggerNameOffset = 8;
+	assert_int_equal(start_with(&bad, u"test"), ERROR_INVALID_PARAMETER);
+	bad = good;
+	bad.base.LoggerNameOffset = sizeof(bad);
+	assert_int_equal(start_with(&bad, u"test"), ERROR_INVALID_PARAMETER);
+	bad = good;
+	bad.base.LogFileNameOffset = bad.base.LoggerNameOffset; /* must follow the session's name */
+	assert_int_equal(start_with(&bad, u"test"), ERROR_INVALID_PARAMETER);
+	bad = good;
+	bad.base.Wnode.ClientContext = 9;
+	assert_int_equal(start_with(&bad, u"test"), ERROR_INVALID_PARAMETER);
+	assert_false(fake_etw_session("test", &(struct fake_etw_session){ 0 }));
+}
+
+static void lengths_must_be_right(void **state)
+{
+	struct recorder_properties properties;
+	static WCHAR name[1027];
+	TRACEHANDLE handle;
+
+	(void)state;
+	for (size_t i = 0; i < 1026; i++) {
+		name[i] = 'n';
+	}
+	recorder_properties(&properties, false);
+	properties.base.Wnode.BufferSize = sizeof(EVENT_TRACE_PROPERTIES) - 1;
+	assert_int_equal(StartTraceW(&handle, u"test", &properties.base), ERROR_BAD_LENGTH);
+	recorder_properties(&properties, false);
+	properties.base.Wnode.BufferSize =
+		offsetof(struct recorder_properties, name) + 4 * sizeof(WCHAR);
+	assert_int_equal(StartTraceW(&handle, u"test", &properties.base),
+			 ERROR_BAD_LENGTH); /* no room for the NUL */
+	recorder_properties(&properties, false);
+	assert_int_equal(StartTraceW(&handle, name, &properties.base), ERROR_BAD_LENGTH);
+	name[1024] = 0;
+	assert_int_equal(StartTraceW(&handle, name, &properties.base), 0);
+}
+
+static void starting_tells_what_the_session_is_like(void **state)
+{
+	struct recorder_properties properties;
+	TRACEHANDLE handle = 0;
+
+	(void)state;
+	recorder_properties(&properties, false);
+	properties.base.MinimumBuffers = 3; /* less than two a processor */
+	assert_int_equal(StartTraceW(&handle, u"t\u00e4st", &properties.base), 0);
+	assert_true(handle != 0);
+	assert_true(properties.base.Wnode.HistoricalContext == handle);
+	assert_int_equal(properties.base.MinimumBuffers, 8);
+	assert_int_equal(properties.base.MaximumBuffers, 28);
+	assert_int_equal(properties.base.NumberOfBuffers, 8);
+	assert_int_equal(properties.base.FreeBuffers, 8);
+	assert_true(properties.base.BufferSize > 0);
+	assert_int_equal(properties.base.FlushTimer, 1); /* real time: 0 means 1 s */
+	assert_non_null(properties.base.LoggerThreadId);
+	assert_memory_equal(properties.name, u"t\u00e4st", 5 * sizeof(WCHAR));
+	assert_true(fake_etw_session("t\xc3\xa4st", &(struct fake_etw_session){ 0 }));
+}
+
+static void numbers_that_make_no_sense_are_overwritten(void **state)
+{
+	struct recorder_properties properties;
+	struct fake_etw_session session;
+
+	(void)state;
+	recorder_properties(&properties, false);
+	properties.base.BufferSize = 1 << 20;
+	properties.base.MinimumBuffers = 100;
+	properties.base.MaximumBuffers = 50;
+	assert_int_equal(start_with(&properties, u"test"), 0);
+	assert_true(fake_etw_session("test", &session));
+	assert_int_equal(session.buffer_size_kb, 16384);
+	assert_int_equal(session.minimum_buffers, 100);
+	assert_int_equal(session.maximum_buffers, 100);
+	recorder_properties(&properties, false);
+	properties.base.LogFileMode |= EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING;
+	assert_int_equal(start_with(&properties, u"one"), 0);
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.minimum_buffers, 2);
+}
+
+static void a_session_needs_somewhere_to_write(void **state)
+{
+	struct recorder_properties properties;
+
+	(void)state;
+	recorder_properties(&properties, false);
+	properties.base.LogFileMode = 0;
+	assert_int_equal(start_with(&properties, u"test"), ERROR_BAD_PATHNAME);
+	properties.base.LogFileMode = EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE;
+	assert_int_equal(start_with(&properties, u"test"), ERROR_INVALID_PARAMETER);
+}
+
+static void names_and_guids_are_unique(void **state)
+{
+	struct recorder_properties properties;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"Test", false, 0, NULL), 0);
+	assert_int_equal(recorder_start(u"tEST", false, 0, NULL), ERROR_ALREADY_EXISTS);
+	recorder_properties(&properties, true);
+	assert_int_equal(start_with(&properties, u"one"), 0);
+	assert_int_equal(start_with(&properties, u"two"), ERROR_ALREADY_EXISTS);
+	assert_int_equal(recorder_stop(u"one"), 0);
+	assert_int_equal(start_with(&properties, u"two"), 0);
+}
+
+static void rights_decide(void **state)
+{
+	(void)state;
+	fake_etw_set_rights(FAKE_ETW_NOBODY);
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), ERROR_ACCESS_DENIED);
+	fake_etw_set_rights(FAKE_ETW_PERFORMANCE_LOG_USER);
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	assert_int_equal(recorder_start(u"system", true, EVENT_TRACE_FLAG_PROCESS, NULL),
+			 ERROR_ACCESS_DENIED);
+	assert_int_equal(recorder_start(kernel_logger, false, EVENT_TRACE_FLAG_PROCESS, NULL),
+			 ERROR_ACCESS_DENIED);
+	fake_etw_set_rights(FAKE_ETW_NOBODY);
+	assert_int_equal(recorder_stop(u"test"), ERROR_ACCESS_DENIED);
+}
+
+static void there_are_64_sessions(void **state)
+{
+	static const struct fake_etw_options others = { .foreign_sessions = 60 };
+	WCHAR name[3] = u"a0";
+
+	(void)state;
+	fake_etw_reset(&others);
+	for (unsigned i = 0; i < 4; i++) {
+		name[1] = (WCHAR)('0' + i);
+		assert_int_equal(recorder_start(name, false, 0, NULL), 0);
+	}
+	assert_int_equal(recorder_start(u"more", false, 0, NULL), ERROR_NO_SYSTEM_RESOURCES);
+	assert_int_equal(recorder_stop(u"a2"), 0);
+	assert_int_equal(recorder_start(u"more", false, 0, NULL), 0);
+}
+
+static void there_are_eight_system_loggers_of_which_two_are_reserved(void **state)
+{
+	static const struct fake_etw_options others = { .foreign_system_loggers = 4 };
+
+	(void)state;
+	fake_etw_reset(&others);
+	assert_int_equal(recorder_start(u"one", true, 0, NULL), 0);
+	assert_int_equal(recorder_start(u"two", true, 0, NULL), 0);
+	assert_int_equal(recorder_start(u"three", true, 0, NULL), ERROR_NO_SYSTEM_RESOURCES);
+	assert_int_equal(recorder_start(kernel_logger, false, EVENT_TRACE_FLAG_PROCESS, NULL),
+			 0); /* has a place of its own */
+	assert_int_equal(recorder_start(u"user", false, 0, NULL), 0);
+}
+
+static void a_system_logger_has_a_guid_of_its_own(void **state)
+{
+	struct recorder_properties properties;
+
+	(void)state;
+	recorder_properties(&properties, true);
+	memset(&properties.base.Wnode.Guid, 0, sizeof(properties.base.Wnode.Guid));
+	assert_int_equal(start_with(&properties, u"test"), ERROR_INVALID_PARAMETER);
+	properties.base.Wnode.Guid = SystemTraceControlGuid;
+	assert_int_equal(start_with(&properties, u"test"), ERROR_INVALID_PARAMETER);
+	recorder_properties(&properties, true);
+	properties.base.LogFileMode |= EVENT_TRACE_USE_PAGED_MEMORY;
+	assert_int_equal(start_with(&properties, u"test"), ERROR_INVALID_PARAMETER);
+}
+
+static void there_is_one_kernel_logger_of_that_name(void **state)
+{
+	struct fake_etw_session session;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"nt KERNEL logger", false, EVENT_TRACE_FLAG_PROCESS, NULL),
+			 0);
+	assert_true(fake_etw_session("NT Kernel Logger", &session));
+	assert_true(
+		IsEqualGUID(&session.guid, &SystemTraceControlGuid)); /* whatever was asked for */
+	assert_true((session.mode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0);
+	assert_int_equal(recorder_start(kernel_logger, false, EVENT_TRACE_FLAG_PROCESS, NULL),
+			 ERROR_ALREADY_EXISTS);
+}
+
+static void flags_are_for_system_loggers(void **state)
+{
+	(void)state;
+	assert_int_equal(recorder_start(u"test", false, EVENT_TRACE_FLAG_PROCESS, NULL),
+			 ERROR_INVALID_PARAMETER);
+}
+
+/* Enables SeSystemProfilePrivilege as a program does; returns the last error. */
+static DWORD enable_profile_privilege(void)
+{
+	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
+	HANDLE token;
+	DWORD error;
+
+	assert_true(OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY,
+				     &token));
+	assert_true(LookupPrivilegeValueW(NULL, u"SeSystemProfilePrivilege",
+					  &privileges.Privileges[0].Luid));
+	privileges.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
+	assert_true(
+		AdjustTokenPrivileges(token, FALSE, &privileges, sizeof(privileges), NULL, NULL));
+	error = GetLastError();
+	assert_true(CloseHandle(token));
+	return error;
+}
+
+static void samples_need_a_privilege(void **state)
+{
+	static const struct fake_etw_options without = { .no_profile_privilege = true };
+	ULONG flags = EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_PROFILE;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", true, flags, NULL), ERROR_PRIVILEGE_NOT_HELD);
+	assert_int_equal(enable_profile_privilege(), ERROR_SUCCESS);
+	assert_int_equal(recorder_start(u"test", true, flags, NULL), 0);
+	fake_etw_reset(&without);
+	assert_int_equal(enable_profile_privilege(), ERROR_NOT_ALL_ASSIGNED);
+	assert_int_equal(recorder_start(u"test", true, flags, NULL), ERROR_PRIVILEGE_NOT_HELD);
+	assert_int_equal(fake_etw_open_things().handles, 0);
+}
+
+static void control_by_name_and_by_handle(void **state)
+{
+	struct recorder_properties properties;
+	TRACEHANDLE handle;
+	TRACEHANDLE other;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", false, 0, &handle), 0);
+	assert_int_equal(recorder_start(u"other", false, 0, &other), 0);
+	recorder_properties(&properties, false);
+	assert_int_equal(ControlTraceW(handle, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 0);
+	assert_memory_equal(properties.name, u"test", 10);
+	recorder_properties(&properties, false);
+	assert_int_equal(
+		ControlTraceW(handle, u"OTHER", &properties.base, EVENT_TRACE_CONTROL_QUERY), 0);
+	assert_true(properties.base.Wnode.HistoricalContext == other); /* the name wins */
+	assert_int_equal(ControlTraceW(0, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_INVALID_PARAMETER);
+	assert_int_equal(ControlTraceW(handle, NULL, NULL, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_INVALID_PARAMETER);
+	assert_int_equal(ControlTraceW(0, u"nobody", &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_WMI_INSTANCE_NOT_FOUND);
+	properties.base.Wnode.BufferSize = 100;
+	assert_int_equal(ControlTraceW(handle, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_BAD_LENGTH);
+	recorder_properties(&properties, false);
+	properties.base.LoggerNameOffset = 4;
+	assert_int_equal(ControlTraceW(handle, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_INVALID_PARAMETER);
+	recorder_properties(&properties, false);
+	properties.base.Wnode.Guid = SystemTraceControlGuid;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_INVALID_PARAMETER);
+}
+
+static void a_handle_ends_with_its_session(void **state)
+{
+	struct recorder_properties properties;
+	TRACEHANDLE handle;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", false, 0, &handle), 0);
+	recorder_properties(&properties, false);
+	assert_int_equal(ControlTraceW(handle, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP),
+			 0);
+	assert_int_equal(ControlTraceW(handle, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP),
+			 ERROR_WMI_INSTANCE_NOT_FOUND);
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	recorder_properties(&properties, false);
+	assert_int_equal(ControlTraceW(handle, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_WMI_INSTANCE_NOT_FOUND);
+}
+
+static void names_need_room(void **state)
+{
+	struct recorder_properties properties;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	recorder_properties(&properties, false);
+	properties.base.LoggerNameOffset = 0;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_MORE_DATA);
+	recorder_properties(&properties, false);
+	properties.base.LogFileNameOffset = properties.base.LoggerNameOffset + 4;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 ERROR_MORE_DATA);
+	assert_int_equal(properties.base.NumberOfBuffers, 8); /* all the same */
+	recorder_properties(&properties, false);
+	properties.base.LoggerNameOffset = 0;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_STOP),
+			 ERROR_MORE_DATA);
+	assert_int_equal(recorder_stop(u"test"), ERROR_WMI_INSTANCE_NOT_FOUND); /* it has stopped */
+}
+
+static void queries_and_stops_tell_the_losses(void **state)
+{
+	struct recorder_properties properties;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	fake_etw_lose_events("test", 7);
+	assert_int_equal(recorder_query(u"test", &properties), 0);
+	assert_int_equal(properties.base.EventsLost, 7);
+	fake_etw_lose_events("test", 1);
+	recorder_properties(&properties, false);
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_STOP), 0);
+	assert_int_equal(properties.base.EventsLost, 8);
+}
+
+/* The least that an update needs. */
+static void update_properties(struct recorder_properties *properties)
+{
+	memset(properties, 0, sizeof(*properties));
+	properties->base.Wnode.BufferSize = sizeof(*properties);
+	properties->base.Wnode.Flags = WNODE_FLAG_TRACED_GUID;
+	properties->base.LogFileMode = EVENT_TRACE_REAL_TIME_MODE;
+}
+
+static void an_update_sets_what_it_names(void **state)
+{
+	struct recorder_properties properties;
+	struct fake_etw_session session;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	update_properties(&properties);
+	properties.base.EnableFlags = EVENT_TRACE_FLAG_THREAD;
+	properties.base.FlushTimer = 5;
+	properties.base.MaximumBuffers = 200;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_UPDATE),
+			 0);
+	assert_true(fake_etw_session("test", &session));
+	assert_int_equal(session.masks[0], EVENT_TRACE_FLAG_THREAD);
+	assert_int_equal(session.flush_timer, 5);
+	assert_int_equal(session.maximum_buffers, 200);
+	update_properties(&properties);
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_UPDATE),
+			 0);
+	assert_true(fake_etw_session("test", &session));
+	assert_int_equal(session.masks[0], 0);    /* 0 disables all */
+	assert_int_equal(session.flush_timer, 5); /* 0 leaves alone */
+	assert_int_equal(session.maximum_buffers, 200);
+	update_properties(&properties);
+	properties.base.LogFileMode = 0;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_UPDATE),
+			 0);
+	assert_true(fake_etw_session("test", &session));
+	assert_int_equal(session.mode & EVENT_TRACE_REAL_TIME_MODE, 0); /* 0 turns real time off */
+}
+
+static void an_update_refuses_what_cannot_be(void **state)
+{
+	struct recorder_properties properties;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	update_properties(&properties);
+	properties.base.EnableFlags = EVENT_TRACE_FLAG_THREAD;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_UPDATE),
+			 ERROR_INVALID_PARAMETER);
+	update_properties(&properties);
+	properties.base.Wnode.Flags = 0;
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_UPDATE),
+			 ERROR_INVALID_PARAMETER);
+	update_properties(&properties);
+	properties.base.LogFileNameOffset = offsetof(struct recorder_properties, file);
+	assert_int_equal(ControlTraceW(0, u"test", &properties.base, EVENT_TRACE_CONTROL_UPDATE),
+			 ERROR_BAD_PATHNAME);
+}
+
+static void the_shorthands_do_the_same(void **state)
+{
+	struct recorder_properties properties;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	recorder_properties(&properties, false);
+	assert_int_equal(QueryTraceW(0, u"test", &properties.base), 0);
+	assert_int_equal(FlushTraceW(0, u"test", &properties.base), 0);
+	update_properties(&properties);
+	assert_int_equal(UpdateTraceW(0, u"test", &properties.base), 0);
+	recorder_properties(&properties, false);
+	assert_int_equal(StopTraceW(0, u"test", &properties.base), 0);
+	assert_int_equal(StopTraceW(0, u"test", &properties.base), ERROR_WMI_INSTANCE_NOT_FOUND);
+}
+
+static void all_sessions_are_listed(void **state)
+{
+	static struct recorder_properties properties[3];
+	PEVENT_TRACE_PROPERTIES array[3];
+	ULONG count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		recorder_properties(&properties[i], false);
+		array[i] = &properties[i].base;
+	}
+	assert_int_equal(recorder_start(u"mine", false, 0, NULL), 0);
+	assert_true(fake_etw_other_start("theirs", EVENT_TRACE_REAL_TIME_MODE, 0));
+	assert_int_equal(QueryAllTracesW(array, 3, &count), 0);
+	assert_int_equal(count, 2);
+	assert_memory_equal(properties[0].name, u"mine", 10);
+	assert_memory_equal(properties[1].name, u"theirs", 14);
+	assert_int_equal(QueryAllTracesW(array, 1, &count), ERROR_MORE_DATA);
+	assert_int_equal(count, 2);
+	assert_int_equal(QueryAllTracesW(NULL, 1, &count), ERROR_INVALID_PARAMETER);
+	assert_int_equal(QueryAllTracesW(array, 0, &count), ERROR_INVALID_PARAMETER);
+	assert_int_equal(QueryAllTracesW(array, 65, &count), ERROR_INVALID_PARAMETER);
+	assert_int_equal(QueryAllTracesW(array, 3, NULL), ERROR_INVALID_PARAMETER);
+}
+
+static void other_programs_interfere(void **state)
+{
+	struct recorder_properties properties;
+	struct fake_etw_session session;
+	TRACEHANDLE handle;
+
+	(void)state;
+	assert_int_equal(recorder_start(kernel_logger, false, EVENT_TRACE_FLAG_THREAD, &handle), 0);
+	assert_true(fake_etw_other_set_flags("NT Kernel Logger", EVENT_TRACE_FLAG_DISK_IO));
+	assert_int_equal(recorder_query(kernel_logger, &properties), 0);
+	assert_int_equal(properties.base.EnableFlags, EVENT_TRACE_FLAG_DISK_IO);
+	assert_true(fake_etw_other_steal("NT Kernel Logger"));
+	assert_true(fake_etw_session("NT Kernel Logger", &session));
+	assert_true(session.handle != handle);
+	assert_int_equal(session.masks[0], EVENT_TRACE_FLAG_PROCESS);
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+	assert_true(fake_etw_other_stop("NT Kernel Logger"));
+	assert_false(fake_etw_other_stop("NT Kernel Logger"));
+}
+
+static void each_call_fails_when_asked(void **state)
+{
+	(void)state;
+	fake_etw_fail("StartTraceW", ERROR_NO_SYSTEM_RESOURCES, 1);
+	assert_int_equal(recorder_start(u"one", false, 0, NULL), 0);
+	assert_int_equal(recorder_start(u"two", false, 0, NULL), ERROR_NO_SYSTEM_RESOURCES);
+	assert_int_equal(recorder_start(u"two", false, 0, NULL), 0);
+	fake_etw_fail_always("ControlTraceW", ERROR_ACCESS_DENIED);
+	assert_int_equal(recorder_stop(u"one"), ERROR_ACCESS_DENIED);
+	assert_int_equal(recorder_stop(u"one"), ERROR_ACCESS_DENIED);
+	fake_etw_fail_never("ControlTraceW");
+	assert_int_equal(recorder_stop(u"one"), 0);
+	assert_int_equal(fake_etw_calls("StartTraceW"), 3);
+	assert_int_equal(fake_etw_calls("ControlTraceW"), 3);
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_setup(test, reset)
+	const struct CMUnitTest tests[] = {
+		ROW(bad_arguments_are_refused),
+		ROW(lengths_must_be_right),
+		ROW(starting_tells_what_the_session_is_like),
+		ROW(numbers_that_make_no_sense_are_overwritten),
+		ROW(a_session_needs_somewhere_to_write),
+		ROW(names_and_guids_are_unique),
+		ROW(rights_decide),
+		ROW(there_are_64_sessions),
+		ROW(there_are_eight_system_loggers_of_which_two_are_reserved),
+		ROW(a_system_logger_has_a_guid_of_its_own),
+		ROW(there_is_one_kernel_logger_of_that_name),
+		ROW(flags_are_for_system_loggers),
+		ROW(samples_need_a_privilege),
+		ROW(control_by_name_and_by_handle),
+		ROW(a_handle_ends_with_its_session),
+		ROW(names_need_room),
+		ROW(queries_and_stops_tell_the_losses),
+		ROW(an_update_sets_what_it_names),
+		ROW(an_update_refuses_what_cannot_be),
+		ROW(the_shorthands_do_the_same),
+		ROW(all_sessions_are_listed),
+		ROW(other_programs_interfere),
+		ROW(each_call_fails_when_asked),
+	};
+	int failed = cmocka_run_group_tests_name("fake_etw_sessions", tests, NULL, NULL);
+
+	fake_etw_reset(NULL);
+	return failed;
+}
