@@ -185,6 +185,9 @@ ULONG consume_open(struct live *live)
 	EVENT_TRACE_LOGFILEW log_file = { 0 };
 	TRACEHANDLE trace;
 
+	if (live->consuming) { /* only this thread changes it */
+		return ERROR_SUCCESS;
+	}
 	log_file.LoggerName = live->wide_name;
 	/* Raw times: payloads hold them too, and the clocks of both must be one. */
 	log_file.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD |

@@ -112,8 +112,10 @@ void session_forget(struct live *live);
 enum restart_reason session_judge(struct live *live, ULONG *status);
 /* Figures, and changes of others that are put back. ERROR_WMI_INSTANCE_NOT_FOUND: it is gone. */
 ULONG session_watch(struct live *live);
-/* One sentence for a session that cannot be started. */
-bool session_error(const struct live *live, ULONG status, struct error *err);
+/* One sentence for a session that cannot be started; what: "started", "consumed". */
+bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
+/* Remembers which kernel groups are on: what session_watch() puts back. */
+void session_know_masks(struct live *live);
 
 /* ---- figures ---- */
 
@@ -140,7 +142,7 @@ void disable_providers(struct live *live, TRACEHANDLE session);
 
 /* ---- consuming ---- */
 
-/* Opens the trace of the running session. */
+/* Opens the trace of the running session, unless it is open. */
 ULONG consume_open(struct live *live);
 ULONG consume_run(struct live *live); /* ProcessTrace */
 void consume_close(struct live *live);

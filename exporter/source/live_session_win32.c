@@ -123,7 +123,6 @@ static bool waits_for_owner(const struct live *live)
 ULONG session_start(struct live *live)
 {
 	struct session_properties properties;
-	ULONG masks[KERNEL_MASKS];
 	TRACEHANDLE session = 0;
 	ULONG status;
 
@@ -156,10 +155,7 @@ ULONG session_start(struct live *live)
 	counters_begin(live);
 	counters_add(live, counters_generation(live), &properties.base);
 	os_mutex_lock(&live->lock);
-	live->masks_known = is_kernel(live) && ask_masks(session, masks);
-	if (live->masks_known) {
-		memcpy(live->masks, masks, sizeof masks);
-	}
+	live->masks_known = false;
 	live->started_guid = properties.base.Wnode.Guid;
 	live->session = session;
 	os_mutex_unlock(&live->lock);
@@ -167,7 +163,21 @@ ULONG session_start(struct live *live)
 	return ERROR_SUCCESS;
 }
 
-bool session_error(const struct live *live, ULONG status, struct error *err)
+void session_know_masks(struct live *live)
+{
+	ULONG masks[KERNEL_MASKS];
+	TRACEHANDLE session = session_running(live);
+	bool known = is_kernel(live) && session != 0 && ask_masks(session, masks);
+
+	os_mutex_lock(&live->lock);
+	if (known && !live->masks_known) {
+		memcpy(live->masks, masks, sizeof masks);
+		live->masks_known = true;
+	}
+	os_mutex_unlock(&live->lock);
+}
+
+bool session_error(const struct live *live, const char *what, ULONG status, struct error *err)
 {
 	char text[160];
 
@@ -191,8 +201,8 @@ bool session_error(const struct live *live, ULONG status, struct error *err)
 			"in use, or its buffers are too large",
 			live->name, text);
 	default:
-		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be started: %s",
-				 live->name, text);
+		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s", live->name,
+				 what, text);
 	}
 }
 

@@ -151,7 +151,7 @@ static bool try_start(struct live *live)
 		}
 		live->conflict_told = true;
 	} else if (status != live->last_failure) {
-		session_error(live, status, &err);
+		session_error(live, "started", status, &err);
 		live_news(live, NEWS_NOT_AGAIN, "%s", err.text);
 	}
 	live->last_failure = status;
@@ -175,6 +175,7 @@ static ULONG consume(struct live *live)
 	if (status != ERROR_SUCCESS) {
 		return status;
 	}
+	session_know_masks(live);
 	/* Not before the trace is open: what nobody consumes fills the buffers. */
 	if (wants_rundown(live) && session_running(live) != 0) {
 		enable_rundown(live, session_running(live));
@@ -260,6 +261,8 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 		return error_prefix(err, "session %s", live->name);
 	}
 	consume_until_stopped(live, sink);
+	consume_close(
+		live); /* still open when the stop came before there was anything to consume */
 	os_mutex_lock(&live->lock);
 	live->ended = true;
 	os_condition_wake_all(&live->changed);
@@ -283,7 +286,8 @@ static void live_close(struct source *base)
 {
 	struct live *live = (struct live *)base;
 
-	session_stop(live); /* opened, and never run */
+	consume_close(live); /* opened, and never run */
+	session_stop(live);
 	for (size_t i = 0; i < live->provider_count; i++) {
 		provider_spec_done(&live->providers[i]);
 	}
@@ -383,16 +387,18 @@ static bool start_at_open(struct live *live, struct error *err)
 {
 	ULONG status = session_start(live);
 
-	if (status == ERROR_SUCCESS) {
-		live_news(live, NEWS_STARTED, "started");
-		return true;
-	}
 	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
 		live_news(live, NEWS_CONFLICT, "another program owns it; waiting");
 		live->conflict_told = true;
 		return true;
 	}
-	return session_error(live, status, err);
+	if (status != ERROR_SUCCESS) {
+		return session_error(live, "started", status, err);
+	}
+	live_news(live, NEWS_STARTED, "started");
+	/* Opened here, to learn now whether it may be consumed. */
+	status = consume_open(live);
+	return status == ERROR_SUCCESS || session_error(live, "consumed", status, err);
 }
 
 struct source *source_open_live(const struct live_options *options, struct error *err)
