@@ -106,7 +106,8 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 	return good;
 }
 
-bool file_list_add(struct file_list *list, const char *beside, const char *pattern, struct error *err)
+bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
+		   struct error *err)
 {
 	struct text path = { 0 };
 	size_t folder;

@@ -20,7 +20,8 @@ struct file_list {
  * `?` (no dot files then). A relative one is taken from the folder of the file beside. A pattern
  * without a match is fine, a path without a file an error of whoever opens it.
  */
-bool file_list_add(struct file_list *list, const char *beside, const char *pattern, struct error *err);
+bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
+		   struct error *err);
 void file_list_free(struct file_list *list);
 
 #endif

@@ -390,6 +390,45 @@ static void many_values_of_a_label_keep_apart(void **state)
 	rule_run_close(&run);
 }
 
+static void rules_of_one_event_keep_their_labels_apart(void **state)
+{
+	struct rule_run run;
+	char text[128];
+
+	(void)state;
+	/* Labels in different orders, twice the same field, more than a key can hold, none. */
+	rule_run_open(
+		&run,
+		X
+		"- { name: a_total, type: counter, help: h, labels: { d: DiskNumber, f: IrpFlags }, events: [{ event: DiskIo/Read }] }\n"
+		"- { name: b_total, type: counter, help: h, labels: { f: IrpFlags, d: DiskNumber }, events: [{ event: DiskIo/Read }] }\n"
+		"- { name: c_total, type: counter, help: h, labels: { x: DiskNumber, y: DiskNumber }, events: [{ event: DiskIo/Read }] }\n"
+		"- { name: d_total, type: counter, help: h, labels: { d: DiskNumber, f: IrpFlags, s: TransferSize }, events: [{ event: DiskIo/Read }] }\n"
+		"- { name: e_total, type: counter, help: h, events: [{ event: DiskIo/Read, where: [{ field: DiskNumber, eq: 3 }] }] }\n"
+		"- { name: f_total, type: counter, help: h, labels: { d: { field: DiskNumber, decode: [hex] } }, events: [{ event: DiskIo/Read, value: TransferSize }] }\n",
+		NULL);
+	for (uint32_t i = 0; i < 800; i++) {
+		disk(&run, "DiskIo/Read", i % 40, 1000 + i % 8, i % 5, 0);
+		assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+	}
+	for (uint32_t i = 0; i < 40; i++) {
+		unsigned d = i, f = 1000 + i % 8, s = i % 5;
+
+		snprintf(text, sizeof text, "a_total{d=\"%u\",f=\"%u\"} 20", d, f);
+		rule_run_expect(&run, text);
+		snprintf(text, sizeof text, "b_total{f=\"%u\",d=\"%u\"} 20", f, d);
+		rule_run_expect(&run, text);
+		snprintf(text, sizeof text, "c_total{x=\"%u\",y=\"%u\"} 20", d, d);
+		rule_run_expect(&run, text);
+		snprintf(text, sizeof text, "d_total{d=\"%u\",f=\"%u\",s=\"%u\"} 20", d, f, s);
+		rule_run_expect(&run, text);
+		snprintf(text, sizeof text, "f_total{d=\"0x%x\"} %u", d, 20 * s);
+		rule_run_expect(&run, text);
+	}
+	rule_run_expect(&run, "e_total 20");
+	rule_run_close(&run);
+}
+
 static void exit_statuses_fall_into_classes(void **state)
 {
 	static const struct {
@@ -728,6 +767,7 @@ int main(void)
 		cmocka_unit_test(a_signed_field_meets_its_code_in_hex),
 		cmocka_unit_test(labels_are_made_of_numbers_and_text),
 		cmocka_unit_test(many_values_of_a_label_keep_apart),
+		cmocka_unit_test(rules_of_one_event_keep_their_labels_apart),
 		cmocka_unit_test(exit_statuses_fall_into_classes),
 		cmocka_unit_test(what_an_old_layout_lacks_is_settled_once),
 		cmocka_unit_test(a_payload_that_ends_early_is_undecodable_for_its_rules_only),

@@ -160,7 +160,7 @@ struct collector {
 	const struct yaml_node *at; /* of the name */
 	const char *help;
 	bool default_on;
-	uint32_t kernel_flags; /* needs: EVENT_TRACE_FLAG_* */
+	uint32_t kernel_flags;           /* needs: EVENT_TRACE_FLAG_* */
 	struct provider_spec *providers; /* needs; their texts are owned */
 	size_t provider_count;
 	struct metric *metrics;

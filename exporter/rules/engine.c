@@ -94,9 +94,7 @@ enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
 
 static uint64_t times(uint64_t value, uint64_t factor)
 {
-	uint64_t product;
-
-	return __builtin_mul_overflow(value, factor, &product) ? UINT64_MAX : product;
+	return factor > 1 && value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
 }
 
 /* The amount to add. False when it cannot be told for this record. */
@@ -269,6 +267,7 @@ static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
 		if (state != SLOT_HAS) {
 			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
+		amount = rule->value->value;
 	}
 	if (group->generation != plan->generation) {
 		read_group(engine, plan, record, group);
@@ -276,7 +275,7 @@ static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
 	if (group->state == SLOT_CUT) {
 		return CUT_SHORT;
 	}
-	if (rule->action == ACTION_OTHER && !find_amount(engine, plan, rule, record, &amount)) {
+	if (!rule->plain && !find_amount(engine, plan, rule, record, &amount)) {
 		return NOT_APPLIED;
 	}
 	cells = group->row[rule->index];
@@ -286,16 +285,10 @@ static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
 			return APPLIED; /* no memory: counted as overflow */
 		}
 	}
-	switch ((enum rule_action)rule->action) {
-	case ACTION_COUNT:
-		cell_add(cells, 1);
-		break;
-	case ACTION_ADD:
-		cell_add(cells, rule->value->value);
-		break;
-	case ACTION_OTHER:
+	if (rule->plain) {
+		cell_add(cells, amount);
+	} else {
 		add(engine, rule, cells, amount);
-		break;
 	}
 	return APPLIED;
 }

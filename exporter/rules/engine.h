@@ -116,9 +116,6 @@ struct plan_group {
 
 enum value_kind { VALUE_ONE, VALUE_SLOT, VALUE_SINCE };
 
-/* What most rules do, in few steps; the rest takes the long way. */
-enum rule_action { ACTION_COUNT, ACTION_ADD, ACTION_OTHER };
-
 struct plan_rule {
 	struct plan_condition *conditions; /* owned */
 	struct slot *value;                /* NULL: 1 */
@@ -128,10 +125,10 @@ struct plan_rule {
 	uint64_t frequency;
 	uint16_t condition_count;
 	uint16_t index;     /* in the group's rows */
-	uint8_t action;     /* enum rule_action */
 	uint8_t value_kind; /* enum value_kind */
 	uint8_t op;         /* enum gauge_op */
 	bool histogram;
+	bool plain; /* a counter of events, or of a field as it is */
 	bool named; /* not for every event */
 	/* From here on for samples that are not remembered. */
 	uint8_t varying_count;

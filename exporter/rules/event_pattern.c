@@ -206,7 +206,8 @@ bool event_pattern_matches(const struct event_pattern *pattern, const struct eve
 		event_matches(pattern, kind, schema->symbol));
 }
 
-/* The provider of a pattern by name, as far as its text tells: an event by name may have slashes. */
+/* The provider of a pattern by name, as far as its text tells: an event by name may have slashes.
+ */
 static size_t sure_provider_size(const struct event_pattern *pattern)
 {
 	const char *slash;

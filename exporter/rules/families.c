@@ -2,6 +2,7 @@
 /*
  * One family can be fed by several collectors; here they are made to agree.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,7 @@ static bool plan_metric(struct rule_set *set, const struct collector *collector,
 	struct family_plan *plan = NULL;
 
 	for (size_t i = 0; i < set->family_count && !plan; i++) {
+		assert(set->families[i].metric);
 		if (strcmp(set->families[i].metric->name, metric->name) == 0) {
 			plan = &set->families[i];
 		}

@@ -9,7 +9,7 @@
 static bool load_patterns(const struct config *config, const struct config_pattern *patterns,
 			  size_t count, struct regex ***regexes, size_t *loaded, struct error *err)
 {
-	*regexes = calloc(count + 1, sizeof **regexes);
+	*regexes = calloc(count + 1, sizeof(struct regex *));
 	if (!*regexes) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for filters");
 	}

@@ -60,7 +60,7 @@ static bool load_series(struct loader *loader, const struct yaml_node *node, str
 {
 	static const char *const keys[] = { "start", "factor", "width", "count", NULL };
 	const struct yaml_node *start, *factor, *width, *count;
-	double bound, step;
+	double bound = 0, step = 0;
 	uint64_t bounds;
 
 	if (!yaml_keys_are(loader->tree, node, keys, loader->err)) {

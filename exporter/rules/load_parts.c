@@ -111,7 +111,8 @@ const struct regex *load_regex(struct loader *loader, const struct yaml_node *no
 		yaml_error(loader->tree, node, loader->err, "%s", why.text);
 		return NULL;
 	}
-	regexes = realloc(collector->regexes, (collector->regex_count + 1) * sizeof *regexes);
+	regexes =
+		realloc(collector->regexes, (collector->regex_count + 1) * sizeof(struct regex *));
 	if (!regexes) {
 		regex_free(regex);
 		error_set(loader->err, ERROR_NO_MEMORY, "no memory for a regular expression");

@@ -254,13 +254,8 @@ static void link_rule(struct plan *plan, struct plan_rule *rule)
 	for (unsigned i = 0; i < rule->condition_count; i++) {
 		rule->conditions[i].slot = &plan->slots[rule->conditions[i].slot_index];
 	}
-	rule->action = ACTION_OTHER;
-	if (counter && rule->value_kind == VALUE_ONE) {
-		rule->action = ACTION_COUNT;
-	} else if (counter && rule->value_kind == VALUE_SLOT && rule->factor == 1 &&
-		   !rule->value->is_signed) {
-		rule->action = ACTION_ADD;
-	}
+	rule->plain = counter && rule->value_kind != VALUE_SINCE &&
+		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
 }
 
 static bool link_plan(struct plan *plan)

@@ -46,7 +46,8 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 		*place = collector;
 		return true;
 	}
-	collectors = realloc(set->collectors, (set->collector_count + 1) * sizeof *collectors);
+	collectors =
+		realloc(set->collectors, (set->collector_count + 1) * sizeof(struct collector *));
 	if (!collectors) {
 		collector_free(collector);
 		return error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
@@ -118,8 +119,8 @@ static bool add_files(struct rule_set *set, const struct config *config, struct 
 		struct collector **collectors;
 
 		if (!place) {
-			collectors = realloc(set->collectors,
-					     (set->collector_count + 1) * sizeof *collectors);
+			collectors = realloc(set->collectors, (set->collector_count + 1) *
+								      sizeof(struct collector *));
 			if (!collectors) {
 				good = error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
 				break;
@@ -208,7 +209,7 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 		     struct registry *registry, struct error *err)
 {
 	if (set->collector_count > 0) {
-		qsort(set->collectors, set->collector_count, sizeof *set->collectors,
+		qsort(set->collectors, set->collector_count, sizeof(struct collector *),
 		      compare_names);
 	}
 	set->infos = calloc(set->collector_count + 1, sizeof *set->infos);
