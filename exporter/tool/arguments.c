@@ -1,74 +1,150 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the subcommands share: options, complaints, output.
+ * Arguments of subcommands: each has a table of its options, from which they are read and --help is
+ * written.
  */
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "config/nearest.h"
 #include "tool/tool.h"
 
-bool tool_option(int argc, char **argv, int *at, const char *name, const char **value)
+/* The row of an option's name; -1: none. */
+static int find_flag(const struct tool_command *command, const char *name, size_t size)
 {
-	const char *argument = argv[*at];
-	size_t size = strlen(name);
+	for (int i = 0; command->flags[i].name; i++) {
+		if (strlen(command->flags[i].name) == size &&
+		    memcmp(command->flags[i].name, name, size) == 0) {
+			return i;
+		}
+	}
+	return -1;
+}
 
-	if (strncmp(argument, name, size) != 0) {
+static int stop(struct tool_arguments *arguments, int status)
+{
+	arguments->status = status;
+	return TOOL_STOP;
+}
+
+static int unknown_option(struct tool_arguments *arguments, const char *name, size_t size)
+{
+	const struct tool_command *command = arguments->command;
+	struct nearest nearest = { .word = name, .size = size };
+
+	for (int i = 0; command->flags[i].name; i++) {
+		nearest_offer(&nearest, command->flags[i].name);
+	}
+	nearest_offer(&nearest, "--help");
+	return stop(arguments, nearest.best ?
+				       tool_complain(TOOL_BAD_USAGE, command->name,
+						     "unknown option %.*s; did you mean %s?",
+						     (int)size, name, nearest.best) :
+				       tool_complain(TOOL_BAD_USAGE, command->name,
+						     "unknown option %.*s: try etwtool %s --help",
+						     (int)size, name, command->name));
+}
+
+static int print_help(struct tool_arguments *arguments)
+{
+	struct text out = { 0 };
+	int status;
+
+	tool_help(arguments->command, &out);
+	status = tool_write(arguments->command->name, &out) ? TOOL_DONE : TOOL_FAILED;
+	text_free(&out);
+	return stop(arguments, status);
+}
+
+int tool_next(struct tool_arguments *arguments, const char **value)
+{
+	const char *argument, *equals;
+	const struct tool_flag *flag;
+	size_t size;
+	int row;
+
+	if (!arguments->plain && arguments->at < arguments->argc &&
+	    strcmp(arguments->argv[arguments->at], "--") == 0) {
+		arguments->plain = true;
+		arguments->at++;
+	}
+	if (arguments->at >= arguments->argc) {
+		return TOOL_END;
+	}
+	argument = arguments->argv[arguments->at++];
+	*value = argument;
+	if (arguments->plain || argument[0] != '-' || argument[1] == '\0') {
+		return TOOL_WORD;
+	}
+	if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+		return print_help(arguments);
+	}
+	equals = strchr(argument, '=');
+	size = equals ? (size_t)(equals - argument) : strlen(argument);
+	row = find_flag(arguments->command, argument, size);
+	if (row < 0) {
+		return unknown_option(arguments, argument, size);
+	}
+	flag = &arguments->command->flags[row];
+	if (!flag->value) {
+		*value = NULL;
+		return !equals ? row :
+				 stop(arguments,
+				      tool_complain(TOOL_BAD_USAGE, arguments->command->name,
+						    "%s takes no value", flag->name));
+	}
+	if (!equals && arguments->at >= arguments->argc) {
+		return stop(arguments, tool_complain(TOOL_BAD_USAGE, arguments->command->name,
+						     "%s: wants %s", flag->name, flag->value));
+	}
+	*value = equals ? equals + 1 : arguments->argv[arguments->at++];
+	return row;
+}
+
+bool tool_take_file(struct tool_arguments *arguments, const char *word, const char **path)
+{
+	if (*path) {
+		arguments->status = tool_complain(TOOL_BAD_USAGE, arguments->command->name,
+						  "one recording at a time, not also \"%s\"", word);
 		return false;
 	}
-	if (argument[size] == '=') {
-		*value = argument + size + 1;
-		return true;
-	}
-	if (argument[size] != '\0') {
-		return false;
-	}
-	*value = *at + 1 < argc ? argv[++*at] : NULL;
+	*path = word;
 	return true;
 }
 
 bool tool_pointer_size(const char *command, const char *value, uint8_t *pointer_size)
 {
-	if (value && (strcmp(value, "4") == 0 || strcmp(value, "8") == 0)) {
+	if (strcmp(value, "4") == 0 || strcmp(value, "8") == 0) {
 		*pointer_size = (uint8_t)(value[0] - '0');
 		return true;
 	}
-	tool_complain(TOOL_BAD_USAGE, command, "--pointer-size: wants 4 or 8, not \"%s\"",
-		      value ? value : "");
+	tool_complain(TOOL_BAD_USAGE, command, "--pointer-size: wants 4 or 8, not \"%s\"", value);
 	return false;
 }
 
-int tool_complain(int status, const char *command, const char *format, ...)
+static void add_flag(struct text *out, const struct tool_flag *flag)
 {
-	char sentence[1024];
-	va_list arguments;
+	enum { HELP_COLUMN = 22 };
+	size_t start = out->size;
 
-	va_start(arguments, format);
-	vsnprintf(sentence, sizeof sentence, format, arguments);
-	va_end(arguments);
-	/* Paths can hold anything, and a complaint is one line. */
-	for (char *at = sentence; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f) {
-			*at = '?';
-		}
-	}
-	fprintf(stderr, "etwtool %s: %s\n", command, sentence);
-	return status;
+	text_add_format(out, "  %s%s%s", flag->name, flag->value ? " " : "",
+			flag->value ? flag->value : "");
+	do {
+		text_add_char(out, ' ');
+	} while (!out->failed && out->size - start < HELP_COLUMN);
+	text_add_string(out, flag->help);
+	text_add_char(out, '\n');
 }
 
-bool tool_write(const char *command, const struct text *text)
+void tool_help(const struct tool_command *command, struct text *out)
 {
-	if (text->failed) {
-		tool_complain(TOOL_FAILED, command, "no memory for the output");
-		return false;
+	text_add_format(out, "usage: etwtool %s %s\n\n%s.\n\n", command->name, command->synopsis,
+			command->about);
+	for (const struct tool_flag *flag = command->flags; flag->name; flag++) {
+		add_flag(out, flag);
 	}
-	errno = 0;
-	if ((text->size > 0 && fwrite(text->data, 1, text->size, stdout) != text->size) ||
-	    fflush(stdout) != 0) {
-		tool_complain(TOOL_FAILED, command, "standard output cannot be written: %s",
-			      strerror(errno));
-		return false;
+	add_flag(out, &(struct tool_flag){ "--help", NULL, "this text" });
+	if (command->more) {
+		text_add_format(out, "\n%s", command->more);
 	}
-	return true;
 }

@@ -6,32 +6,60 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "config/nearest.h"
 #include "tool/tool.h"
 #include "version.h"
 
-static const struct subcommand {
-	const char *name;
-	int (*run)(int argc, char **argv);
-} subcommands[] = {
-	{ "summary", tool_summary },
-	{ "dump", tool_dump },
-	{ "check", tool_check },
-};
+static const struct tool_command *const commands[] = { &tool_summary, &tool_dump, &tool_check };
 
-static const char usage[] =
-	"usage: etwtool summary FILE [--pointer-size 4|8]\n"
-	"       etwtool dump FILE [--per-kind N] [--pointer-size 4|8]\n"
-	"       etwtool check config FILE\n"
-	"\n"
-	"  summary        what is in a recording (.etl), as JSON\n"
-	"  dump           its events, one JSON object a line, in file order\n"
-	"  check config   whether a configuration and its collectors are well-formed\n"
-	"\n"
-	"  --pointer-size 4|8  the pointer size of classic payloads, where it is not the one that\n"
-	"                      the records tell\n"
-	"  --per-kind N        only the first N events of each kind\n"
-	"  --version           which etwtool this is\n"
-	"  --help              this text\n";
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void add_usage(struct text *out)
+{
+	text_add_string(out, "usage: etwtool COMMAND …\n\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		text_add_format(out, "  %-10s %s\n", commands[i]->name, commands[i]->about);
+	}
+	text_add_string(out,
+			"\n  --version  which etwtool this is\n"
+			"  --help     this text; etwtool COMMAND --help: about one of them\n"
+			"\n"
+			"Exit status: 0 done (a recording cut short is a warning), 1 could not "
+			"run, 2 bad usage.\n");
+}
+
+static int print(void (*add)(struct text *out))
+{
+	struct text out = { 0 };
+	int status;
+
+	add(&out);
+	status = tool_write("", &out) ? TOOL_DONE : TOOL_FAILED;
+	text_free(&out);
+	return status;
+}
+
+static void add_version(struct text *out)
+{
+	text_add_format(out, "etwtool %s (revision %s, %s, %s)\n", version_number(),
+			version_revision(), version_compiler(), version_arch());
+}
+
+static int unknown_command(const char *name)
+{
+	struct nearest nearest = { .word = name, .size = strlen(name) };
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		nearest_offer(&nearest, commands[i]->name);
+	}
+	if (nearest.best) {
+		fprintf(stderr, "etwtool: unknown command \"%s\"; did you mean %s?\n", name,
+			nearest.best);
+	} else {
+		fprintf(stderr, "etwtool: unknown command \"%s\": try etwtool --help\n", name);
+	}
+	return TOOL_BAD_USAGE;
+}
 
 int main(int argc, char **argv)
 {
@@ -44,25 +72,23 @@ int main(int argc, char **argv)
 	}
 	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
-		fputs(usage, stderr);
+		fprintf(stderr, "etwtool: which command? try etwtool --help\n");
 		return TOOL_BAD_USAGE;
 	}
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			fputs(usage, stdout);
-			return TOOL_DONE;
-		}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		return print(add_usage);
 	}
 	if (strcmp(name, "--version") == 0) {
-		printf("etwtool %s (revision %s, %s, %s)\n", version_number(), version_revision(),
-		       version_compiler(), version_arch());
-		return TOOL_DONE;
+		return print(add_version);
 	}
-	for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
-		if (strcmp(name, subcommands[i].name) == 0) {
-			return subcommands[i].run(argc - 1, argv + 1);
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(name, commands[i]->name) == 0) {
+			struct tool_arguments arguments = {
+				.command = commands[i], .argc = argc - 1, .argv = argv + 1, .at = 1
+			};
+
+			return commands[i]->run(&arguments);
 		}
 	}
-	fprintf(stderr, "etwtool: unknown subcommand \"%s\": try etwtool --help\n", name);
-	return TOOL_BAD_USAGE;
+	return unknown_command(name);
 }

@@ -7,39 +7,85 @@
 #define TOOL_TOOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/text.h"
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
-/*
- * A subcommand gets the arguments from its own name on (argv[0] is "summary") and returns an exit
- * status. It writes its result on standard output and one line on standard error for what is wrong.
- */
-int tool_summary(int argc, char **argv);
-int tool_dump(int argc, char **argv);
-int tool_check(int argc, char **argv);
+/* ---- subcommands and their arguments (arguments.c) ---- */
+
+/* An option, written `--name value` or `--name=value` anywhere behind the subcommand. */
+struct tool_flag {
+	const char *name;  /* "--per-kind" */
+	const char *value; /* what --help calls its value; NULL: it takes none */
+	const char *help;  /* one line */
+};
+
+struct tool_arguments {
+	const struct tool_command *command;
+	int argc;
+	char **argv; /* argv[0] is the subcommand's name */
+	int at;      /* of the next argument */
+	bool plain;  /* "--" has come: what follows are words */
+	int status;  /* after TOOL_STOP: what to return */
+};
+
+struct tool_command {
+	const char *name;
+	const char *synopsis;          /* what stands behind the name: "FILE" */
+	const char *about;             /* one line */
+	const char *more;              /* what --help says below the options; NULL: nothing */
+	const struct tool_flag *flags; /* the last row has no name */
+	/*
+	 * Returns an exit status. Writes its result on standard output and one line on standard
+	 * error for what is wrong.
+	 */
+	int (*run)(struct tool_arguments *arguments);
+};
+
+extern const struct tool_command tool_summary, tool_dump, tool_check;
+
+/* Of tool_next(), besides the rows of options. */
+enum { TOOL_WORD = -1, TOOL_END = -2, TOOL_STOP = -3 };
 
 /*
- * Options, for subcommands. If argv[*at] is `name` ("--pointer-size"), written `--pointer-size 8`
- * or `--pointer-size=8`, steps *at to the last argument it takes, sets *value and returns true.
- * *value is NULL when the option stands last, without a value.
+ * Steps to the next argument. Of an option: its row among the command's flags, and its value (NULL
+ * when it takes none). TOOL_WORD: *value is something else. TOOL_END: there are no more.
+ * TOOL_STOP: what is wrong was told, or the help that was asked for was printed.
  */
-bool tool_option(int argc, char **argv, int *at, const char *name, const char **value);
+int tool_next(struct tool_arguments *arguments, const char **value);
 
 /*
- * "4" or "8"; else prints a line that names command and value, and returns false. NULL is a missing
- * value.
+ * Takes a word as the recording of a command that reads one. False, and the arguments' status set
+ * after a complaint, when there is one already.
+ */
+bool tool_take_file(struct tool_arguments *arguments, const char *word, const char **path);
+
+/*
+ * "4" or "8"; else prints a line that names command and value, and returns false.
  */
 bool tool_pointer_size(const char *command, const char *value, uint8_t *pointer_size);
+
+#define TOOL_POINTER_SIZE_FLAG                                             \
+	{                                                                  \
+		"--pointer-size", "4|8",                                   \
+			"pointer size of classic payloads, where records " \
+			"tell a wrong one"                                 \
+	}
+
+/* The text of --help. */
+void tool_help(const struct tool_command *command, struct text *out);
+
+/* ---- output (output.c) ---- */
 
 /* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. */
 int tool_complain(int status, const char *command, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /*
- * Writes text to standard output and flushes; false, and a line on standard error, when that fails
- * or the text is incomplete.
+ * Writes text to standard output and flushes; false when that fails or the text is incomplete, with
+ * a line on standard error, but for a reader that has gone: it has seen enough.
  */
 bool tool_write(const char *command, const struct text *text);
 

@@ -67,22 +67,51 @@ static bool describe(const char *path, struct text *out, struct error *err)
 	return set != NULL;
 }
 
-int tool_check(int argc, char **argv)
+static int check(const char *path)
 {
 	struct text out = { 0 };
 	struct error err;
 	int status = TOOL_DONE;
 
-	if (argc != 3 || strcmp(argv[1], "config") != 0) {
-		return tool_complain(TOOL_BAD_USAGE, argv[0], "wants \"config\" and one file");
-	}
-	if (!describe(argv[2], &out, &err)) {
+	if (!describe(path, &out, &err)) {
 		/* "file:line:column: sentence" and nothing before it, as editors read it. */
 		fprintf(stderr, "%s\n", err.text);
 		status = TOOL_BAD_USAGE;
-	} else if (!tool_write(argv[0], &out)) {
+	} else if (!tool_write("check", &out)) {
 		status = TOOL_FAILED;
 	}
 	text_free(&out);
 	return status;
 }
+
+static const struct tool_flag flags[] = { { NULL, NULL, NULL } };
+
+static int run(struct tool_arguments *arguments)
+{
+	const char *words[2];
+	const char *value;
+	size_t count = 0;
+	int next;
+
+	while ((next = tool_next(arguments, &value)) != TOOL_END) {
+		if (next == TOOL_STOP) {
+			return arguments->status;
+		}
+		if (count < 2) {
+			words[count] = value;
+		}
+		count++;
+	}
+	if (count != 2 || strcmp(words[0], "config") != 0) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "wants \"config\" and one file");
+	}
+	return check(words[1]);
+}
+
+const struct tool_command tool_check = {
+	.name = "check",
+	.synopsis = "config FILE",
+	.about = "Whether a configuration and its collectors are well-formed",
+	.flags = flags,
+	.run = run,
+};

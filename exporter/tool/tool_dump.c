@@ -151,33 +151,43 @@ static int dump_recording(const char *path, uint64_t per_kind, uint8_t pointer_s
 	return status;
 }
 
-int tool_dump(int argc, char **argv)
+enum { DUMP_PER_KIND, DUMP_POINTER_SIZE };
+
+static const struct tool_flag flags[] = {
+	[DUMP_PER_KIND] = { "--per-kind", "N", "only the first N events of each kind" },
+	[DUMP_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
+	{ NULL, NULL, NULL },
+};
+
+static int run(struct tool_arguments *arguments)
 {
 	const char *path = NULL;
 	const char *value;
 	uint64_t per_kind = 0;
 	uint8_t pointer_size = 0;
+	int flag;
 
-	for (int i = 1; i < argc; i++) {
-		if (tool_option(argc, argv, &i, "--pointer-size", &value)) {
+	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
+		switch (flag) {
+		case DUMP_PER_KIND:
+			if (!parse_u64(value, strlen(value), &per_kind) || per_kind == 0) {
+				return tool_complain(
+					TOOL_BAD_USAGE, "dump",
+					"--per-kind: wants a number above 0, not \"%s\"", value);
+			}
+			break;
+		case DUMP_POINTER_SIZE:
 			if (!tool_pointer_size("dump", value, &pointer_size)) {
 				return TOOL_BAD_USAGE;
 			}
-		} else if (tool_option(argc, argv, &i, "--per-kind", &value)) {
-			if (!value || !parse_u64(value, strlen(value), &per_kind) ||
-			    per_kind == 0) {
-				return tool_complain(
-					TOOL_BAD_USAGE, "dump",
-					"--per-kind: wants a number above 0, not \"%s\"",
-					value ? value : "");
+			break;
+		case TOOL_WORD:
+			if (!tool_take_file(arguments, value, &path)) {
+				return arguments->status;
 			}
-		} else if (argv[i][0] == '-' && argv[i][1]) {
-			return tool_complain(TOOL_BAD_USAGE, "dump", "unknown option %s", argv[i]);
-		} else if (path) {
-			return tool_complain(TOOL_BAD_USAGE, "dump",
-					     "one recording at a time, not also \"%s\"", argv[i]);
-		} else {
-			path = argv[i];
+			break;
+		default:
+			return arguments->status;
 		}
 	}
 	if (!path) {
@@ -185,3 +195,11 @@ int tool_dump(int argc, char **argv)
 	}
 	return dump_recording(path, per_kind, pointer_size);
 }
+
+const struct tool_command tool_dump = {
+	.name = "dump",
+	.synopsis = "FILE [OPTIONS]",
+	.about = "The events of a recording, one JSON object a line, in file order",
+	.flags = flags,
+	.run = run,
+};

@@ -408,25 +408,31 @@ static int summarize(const char *path)
 	return status;
 }
 
-int tool_summary(int argc, char **argv)
+enum { SUMMARY_POINTER_SIZE };
+
+static const struct tool_flag flags[] = { TOOL_POINTER_SIZE_FLAG, { NULL, NULL, NULL } };
+
+static int run(struct tool_arguments *arguments)
 {
 	const char *path = NULL;
 	const char *value;
 	uint8_t pointer_size;
+	int flag;
 
-	for (int i = 1; i < argc; i++) {
-		if (tool_option(argc, argv, &i, "--pointer-size", &value)) {
+	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
+		switch (flag) {
+		case SUMMARY_POINTER_SIZE:
 			if (!tool_pointer_size("summary", value, &pointer_size)) {
 				return TOOL_BAD_USAGE;
 			}
-		} else if (argv[i][0] == '-' && argv[i][1]) {
-			return tool_complain(TOOL_BAD_USAGE, "summary", "unknown option %s",
-					     argv[i]);
-		} else if (path) {
-			return tool_complain(TOOL_BAD_USAGE, "summary",
-					     "one recording at a time, not also \"%s\"", argv[i]);
-		} else {
-			path = argv[i];
+			break;
+		case TOOL_WORD:
+			if (!tool_take_file(arguments, value, &path)) {
+				return arguments->status;
+			}
+			break;
+		default:
+			return arguments->status;
 		}
 	}
 	if (!path) {
@@ -434,3 +440,11 @@ int tool_summary(int argc, char **argv)
 	}
 	return summarize(path);
 }
+
+const struct tool_command tool_summary = {
+	.name = "summary",
+	.synopsis = "FILE",
+	.about = "What is in a recording (.etl), as JSON",
+	.flags = flags,
+	.run = run,
+};

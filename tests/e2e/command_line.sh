@@ -29,7 +29,21 @@ for tool in summary dump; do
 	expect_exit 2 '.' "$ETWTOOL" $tool --bogus "$work/sample.etl"
 	expect_exit 2 '.' "$ETWTOOL" $tool
 done
-expect_exit 2 'sumary' "$ETWTOOL" sumary "$work/sample.etl"
+expect_exit 2 'sumary.*did you mean summary' "$ETWTOOL" sumary "$work/sample.etl"
+expect_exit 2 'unknown option --per-kin; did you mean --per-kind' "$ETWTOOL" dump --per-kin=3 "$work/sample.etl"
+expect_exit 2 '\-\-per-kind: wants' "$ETWTOOL" dump "$work/sample.etl" --per-kind
+expect_exit 2 'one recording at a time' "$ETWTOOL" dump "$work/sample.etl" "$work/empty.etl"
+expect_exit 1 '^etwtool dump: --per-kind: ' "$ETWTOOL" dump -- --per-kind
+expect_exit 2 'which command' "$ETWTOOL"
+for tool in $("$ETWTOOL" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+	"$ETWTOOL" "$tool" --help >"$work/out" || fail "etwtool $tool --help"
+	grep -q "^usage: etwtool $tool " "$work/out" || fail "etwtool $tool --help: $(cat "$work/out")"
+done
+"$ETWTOOL" dump "$work/sample.etl" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed by etwtool"
+grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
+# A reader that has seen enough is no trouble, though the pipe's signal does not end the program.
+(trap '' PIPE; "$ETWTOOL" dump "$work/sample.etl" 2>"$work/err" || true) | head -n 1 >/dev/null
+[ ! -s "$work/err" ] || fail "a reader that has gone: $(cat "$work/err")"
 
 "$ETW_EXPORTER" --help | grep -q -- --replay.file || fail "--help does not name --replay.file"
 "$ETW_EXPORTER" --version | grep -q '^etw_exporter ' || fail "--version"
