@@ -145,6 +145,9 @@ static bool prepare_kind(struct pipeline *pipeline, struct event_kind *kind)
 			kind->lost = pipeline->cells.lost[i];
 		}
 	}
+	if (pipeline->options.observer) {
+		pipeline->options.observer->on_kind(pipeline->options.observer->context, kind);
+	}
 	return tracker_prepare(pipeline->tracker, kind) &&
 	       rule_engine_prepare(pipeline->engine, kind);
 }
@@ -163,6 +166,16 @@ static cell *provider_cell(struct pipeline *pipeline, struct event_kind *kind)
 		kind->records = at;
 	}
 	return at;
+}
+
+static void show(struct pipeline *pipeline, const struct event_record *record,
+		 const struct event_kind *kind)
+{
+	const struct pipeline_observer *observer = pipeline->options.observer;
+
+	if (!observer->probe || rule_engine_probe(pipeline->engine, record, kind)) {
+		observer->on_record(observer->context, record, kind, pipeline->tracker);
+	}
 }
 
 static void on_event(void *context, const struct event_record *record)
@@ -194,6 +207,9 @@ static void on_event(void *context, const struct event_record *record)
 	tracker_observe(pipeline->tracker, record, kind);
 	outcome = rule_engine_apply(pipeline->engine, record, kind);
 	cell_add(pipeline->cells.outcomes[outcome], 1);
+	if (pipeline->options.observer) {
+		show(pipeline, record, kind);
+	}
 }
 
 /* ---- what only live sessions tell ---- */
@@ -231,6 +247,9 @@ static void on_buffer(void *context)
 {
 	struct pipeline *pipeline = context;
 
+	if (pipeline->options.observer) {
+		pipeline->options.observer->on_buffer(pipeline->options.observer->context);
+	}
 	if (pipeline->awaits_names && tracker_unseen_processes(pipeline->tracker) == 0) {
 		pipeline->awaits_names = false;
 		if (pipeline->options.on_ready) {
@@ -352,10 +371,14 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.writer = options->writer,
 		.clock = clock,
 		.session = options->session,
+		.probe = options->observer ? options->observer->probe : NULL,
 	};
 	struct rule_needs needs;
 
 	rule_set_needs(options->rules, &needs);
+	if (engine.probe) {
+		probe_needs(engine.probe, &needs);
+	}
 	tracker.files_wanted = needs.files;
 	tracker.requests_wanted = needs.requests;
 	tracker.drivers_wanted = needs.drivers;

@@ -16,6 +16,7 @@
 #include "decode/kinds.h"
 #include "metrics/registry.h"
 #include "pace.h"
+#include "rules/probe.h"
 #include "rules/rules.h"
 #include "source/source.h"
 #include "track/names.h"
@@ -46,6 +47,18 @@ bool pipeline_cells(const struct pipeline_families *families, struct registry *r
 		    struct writer *writer, const char *session, struct pipeline_cells *cells,
 		    struct error *err);
 
+/* Somebody who looks on, as tools do: on the pipeline's thread, between its records. */
+struct pipeline_observer {
+	void *context;
+	/* A kind is new, or its struct serves another kind from now on. */
+	void (*on_kind)(void *context, const struct event_kind *kind);
+	/* Behind the rules; the tracker still tells of the record. */
+	void (*on_record)(void *context, const struct event_record *record,
+			  const struct event_kind *kind, struct tracker *tracker);
+	void (*on_buffer)(void *context); /* in both passes */
+	const struct probe *probe; /* records that do not fulfil it are not shown; NULL: all are */
+};
+
 struct pipeline_options {
 	/* All borrowed until pipeline_free(). */
 	struct source *source;
@@ -64,6 +77,7 @@ struct pipeline_options {
 	/* A live session has told what exists: only events can tell more. NULL: nobody asks. */
 	void (*on_snapshot)(void *context);
 	void *snapshot_context;
+	const struct pipeline_observer *observer; /* NULL: nobody */
 };
 
 struct pipeline; /* opaque */

@@ -349,6 +349,18 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 	return outcome;
 }
 
+bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
+		       const struct event_kind *kind)
+{
+	struct plan *plan = kind->plan;
+
+	if (!plan || !plan->probed) {
+		return false;
+	}
+	plan->generation++; /* filtered events were not given one of their own */
+	return check_conditions(engine, plan, &plan->probe, record) == APPLIED;
+}
+
 /* ---- making ---- */
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err)
@@ -360,6 +372,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 		return NULL;
 	}
 	engine->set = options->set;
+	engine->probe = options->probe;
 	engine->registry = options->registry;
 	engine->strings = registry_strings(options->registry);
 	engine->writer = options->writer;

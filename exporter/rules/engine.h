@@ -157,6 +157,8 @@ struct plan {
 	size_t group_count;
 	struct plan_rule *rules; /* owned */
 	size_t rule_count;
+	struct plan_rule probe; /* its conditions are all it has */
+	bool probed;            /* events of the kind can fulfil them */
 	uint64_t generation;
 	const struct schema *schema;
 	uint16_t last_walked;          /* the walk for SLOT_WALKED ends here */
@@ -182,6 +184,7 @@ struct text_entry {
 
 struct rule_engine {
 	const struct rule_set *set;
+	const struct probe *probe; /* NULL: none */
 	struct registry *registry;
 	struct intern *strings;
 	struct writer *writer;
@@ -240,6 +243,9 @@ bool condition_compute(struct rule_engine *engine, const struct plan_condition *
 /* Brings a literal into the range of a signed field: 0xC0000005 is the number that an i32 of these
  * bits reads. */
 struct number_literal literal_for(const struct literal *literal, const struct slot *slot);
+
+/* The probe as a rule on every event, of which only the conditions count (probe.c). */
+const struct rule *probe_rule(const struct probe *probe);
 
 struct memo *memo_new(void);
 

@@ -268,7 +268,7 @@ static void add_need(struct rule_needs *needs, const struct field_ref *field)
 	}
 }
 
-static void add_needs(struct rule_needs *needs, const struct rule *rule)
+void rule_needs_add(struct rule_needs *needs, const struct rule *rule)
 {
 	add_need(needs, &rule->value);
 	add_need(needs, &rule->since);
@@ -305,7 +305,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 				set->rules[set->rule_count++] =
 					(struct active_rule){ .rule = &metric->rules[k],
 							      .plan = plan };
-				add_needs(&set->needs, &metric->rules[k]);
+				rule_needs_add(&set->needs, &metric->rules[k]);
 			}
 		}
 	}

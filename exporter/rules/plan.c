@@ -242,7 +242,23 @@ static bool plan_rules(struct builder *builder)
 	return true;
 }
 
+static bool plan_probe(struct builder *builder)
+{
+	struct plan *plan = builder->plan;
+	enum fate fate = plan_conditions(builder, probe_rule(builder->engine->probe), &plan->probe);
+
+	plan->probed = fate == RULE_APPLIES;
+	return fate != RULE_FAILED && !builder->failed;
+}
+
 /* Once nothing moves any more: parts point to parts. */
+static void link_conditions(struct plan *plan, struct plan_rule *rule)
+{
+	for (unsigned i = 0; i < rule->condition_count; i++) {
+		rule->conditions[i].slot = &plan->slots[rule->conditions[i].slot_index];
+	}
+}
+
 static void link_rule(struct plan *plan, struct plan_rule *rule)
 {
 	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
@@ -251,9 +267,7 @@ static void link_rule(struct plan *plan, struct plan_rule *rule)
 	if (rule->value_kind != VALUE_ONE) {
 		rule->value = &plan->slots[rule->value_index];
 	}
-	for (unsigned i = 0; i < rule->condition_count; i++) {
-		rule->conditions[i].slot = &plan->slots[rule->conditions[i].slot_index];
-	}
+	link_conditions(plan, rule);
 	rule->plain = counter && rule->value_kind != VALUE_SINCE &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
 }
@@ -280,6 +294,7 @@ static bool link_plan(struct plan *plan)
 	for (size_t i = 0; i < plan->rule_count; i++) {
 		link_rule(plan, &plan->rules[i]);
 	}
+	link_conditions(plan, &plan->probe);
 	return true;
 }
 
@@ -313,6 +328,7 @@ static void free_plan(struct plan *plan)
 	for (size_t i = 0; i < plan->rule_count; i++) {
 		free_rule(&plan->rules[i]);
 	}
+	free_rule(&plan->probe);
 	for (size_t i = 0; i < plan->label_count; i++) {
 		plan_free_label(&plan->labels[i]);
 	}
@@ -349,7 +365,7 @@ bool rule_engine_prepare(struct rule_engine *engine, struct event_kind *kind)
 	plan->provider = intern_string(engine->strings, kind->provider_name);
 	plan->dropped = filters_drop_event(engine->set, kind);
 	plan->ends_instance = ends_process(kind);
-	if (!plan_rules(&builder) || !link_plan(plan) ||
+	if (!plan_rules(&builder) || (engine->probe && !plan_probe(&builder)) || !link_plan(plan) ||
 	    !make_slices(engine, plan->schema ? plan->schema->field_count : 0U)) {
 		free_plan(plan);
 		return false;

@@ -55,6 +55,9 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
  * (families.c). */
 bool rule_set_plan_families(struct rule_set *set, struct error *err);
 
+/* Adds what the fields of a rule ask a tracker for (families.c). */
+void rule_needs_add(struct rule_needs *needs, const struct rule *rule);
+
 /* Registers the families of the collectors that are on (families.c). */
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err);
 

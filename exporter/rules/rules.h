@@ -24,6 +24,7 @@
 #include "track/tracker.h"
 
 struct rule_set; /* opaque */
+struct probe;    /* rules/probe.h */
 
 struct collector_info {
 	const char *name;
@@ -88,6 +89,7 @@ struct rule_engine_options {
 	struct tracker *tracker;
 	const struct source_clock *clock;
 	const char *session; /* the Session field */
+	const struct probe *probe; /* NULL: none */
 };
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err);
@@ -115,6 +117,11 @@ const char *record_outcome_name(enum record_outcome outcome); /* "counted", "no_
  */
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
 				      const struct event_kind *kind);
+
+/* Whether the record fulfils the probe's conditions; after rule_engine_apply() of the same record.
+ */
+bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
+		       const struct event_kind *kind);
 
 /* When a pass begins anew: `set` gauges forget their instances. */
 void rule_engine_reset(struct rule_engine *engine);

@@ -42,6 +42,12 @@ static struct config *load_config(const char *text)
 
 void rule_run_open(struct rule_run *run, const char *collector, const char *configuration)
 {
+	rule_run_open_probe(run, collector, configuration, NULL);
+}
+
+void rule_run_open_probe(struct rule_run *run, const char *collector, const char *configuration,
+			 const struct probe *probe)
+{
 	struct error err = { 0 };
 	struct registry_limits limits = { 0 };
 	struct tracker_options tracker = { 0 };
@@ -64,6 +70,9 @@ void rule_run_open(struct rule_run *run, const char *collector, const char *conf
 	run->writer = registry_writer(run->registry, false, &err);
 	stop_on(run->writer, &err);
 	rule_set_needs(run->set, &needs);
+	if (probe) {
+		probe_needs(probe, &needs);
+	}
 	tracker = (struct tracker_options){ .registry = run->registry,
 					    .writer = run->writer,
 					    .clock = &run->clock,
@@ -74,6 +83,7 @@ void rule_run_open(struct rule_run *run, const char *collector, const char *conf
 	run->tracker = tracker_new(&tracker, &err);
 	stop_on(run->tracker, &err);
 	engine = (struct rule_engine_options){ .set = run->set,
+					       .probe = probe,
 					       .registry = run->registry,
 					       .writer = run->writer,
 					       .tracker = run->tracker,
@@ -169,6 +179,7 @@ enum record_outcome rule_run_feed(struct rule_run *run)
 	}
 	tracker_observe(run->tracker, &run->record, kind);
 	outcome = rule_engine_apply(run->engine, &run->record, kind);
+	run->fulfils = rule_engine_probe(run->engine, &run->record, kind);
 	run->record.index++;
 	run->record.raw_time++;
 	free(payload);

@@ -7,6 +7,7 @@
 
 #include "decode/kinds.h"
 #include "metrics/registry.h"
+#include "rules/probe.h"
 #include "rules/rule_set.h"
 #include "tests/support/payload.h"
 #include "track/tracker.h"
@@ -28,11 +29,15 @@ struct rule_run {
 	struct payload payload;     /* of the next record; emptied by rule_run_feed() */
 	struct event_record record; /* header of the next record; rule_run_event() fills it */
 	struct guid provider;
+	bool fulfils; /* the last record, the probe */
 };
 
 /* configuration: the text of an etw_exporter.yaml; NULL: the defaults. Ends the test when something
  * is refused. */
 void rule_run_open(struct rule_run *run, const char *collector, const char *configuration);
+/* The same with a probe, borrowed until rule_run_close(). */
+void rule_run_open_probe(struct rule_run *run, const char *collector, const char *configuration,
+			 const struct probe *probe);
 void rule_run_close(struct rule_run *run);
 
 /* Begins a record of a kernel event ("DiskIo/Read") of the latest version known, or of that

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "config/nearest.h"
+#include "rules/engine.h"
+
+/* A condition with what it points to. */
+struct owned_condition {
+	char *text;               /* cut into words by NULs */
+	struct literal *literals; /* into text */
+	struct regex *regex;
+};
+
+struct probe {
+	struct rule rule; /* on every event; its conditions are owned */
+	struct owned_condition *owned;
+};
+
+struct probe *probe_new(struct error *err)
+{
+	struct probe *probe = calloc(1, sizeof *probe);
+
+	if (!probe) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for conditions");
+		return NULL;
+	}
+	probe->rule.event.scope = EVENTS_ALL;
+	return probe;
+}
+
+static void free_condition(struct owned_condition *owned)
+{
+	free(owned->text);
+	free(owned->literals);
+	regex_free(owned->regex);
+}
+
+void probe_free(struct probe *probe)
+{
+	if (!probe) {
+		return;
+	}
+	for (size_t i = 0; i < probe->rule.condition_count; i++) {
+		free_condition(&probe->owned[i]);
+	}
+	free(probe->owned);
+	free(probe->rule.conditions);
+	free(probe);
+}
+
+/* Cuts the next word off, at the blanks behind it; NULL when there is none. */
+static char *next_word(char **at)
+{
+	char *word = *at + strspn(*at, " \t");
+	size_t size = strcspn(word, " \t");
+
+	*at = word + size;
+	if (size > 0 && **at != '\0') {
+		*(*at)++ = '\0';
+	}
+	return size > 0 ? word : NULL;
+}
+
+static bool find_comparison(const char *word, enum comparison *comparison, struct error *err)
+{
+	struct nearest nearest = { .word = word, .size = strlen(word) };
+
+	for (unsigned i = 0; i <= COMPARE_MATCHES; i++) {
+		if (strcmp(comparison_name((enum comparison)i), word) == 0) {
+			*comparison = (enum comparison)i;
+			return true;
+		}
+		nearest_offer(&nearest, comparison_name((enum comparison)i));
+	}
+	return error_set(err, ERROR_CONFIG, "unknown comparison '%s'; %s%s%s", word,
+			 nearest.best ? "did you mean '" : "there are eq ne lt le gt ge in has ",
+			 nearest.best ? nearest.best : "lacks starts ends matches",
+			 nearest.best ? "'?" : "");
+}
+
+/* One literal, or those of a list; their texts end in NULs. */
+static bool read_literals(char *text, struct condition *condition, struct owned_condition *owned,
+			  struct error *err)
+{
+	bool list = condition->comparison == COMPARE_IN;
+	size_t count = 1;
+
+	for (const char *at = text; list && *at; at++) {
+		count += *at == ',';
+	}
+	owned->literals = calloc(count, sizeof *owned->literals);
+	if (!owned->literals) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for a condition");
+	}
+	for (size_t i = 0; i < count; i++) {
+		char *end = list ? strchr(text, ',') : NULL;
+
+		if (end) {
+			*end = '\0';
+		}
+		owned->literals[i] = literal_of(text, strlen(text));
+		text += owned->literals[i].size + 1;
+		text += list && end ? strspn(text, " \t") : 0;
+	}
+	condition->literals = owned->literals;
+	condition->literal_count = count;
+	return true;
+}
+
+/* A comparison of numbers only wants numbers. */
+static bool check_literals(const struct condition *condition, struct error *err)
+{
+	enum comparison comparison = condition->comparison;
+	bool numbers = (comparison >= COMPARE_LT && comparison <= COMPARE_GE) ||
+		       comparison == COMPARE_HAS || comparison == COMPARE_LACKS;
+
+	if (numbers && !condition->literals->integer) {
+		return error_set(err, ERROR_CONFIG, "'%s' wants a number, not '%s'",
+				 comparison_name(comparison), condition->literals->text);
+	}
+	return true;
+}
+
+static bool read_condition(struct condition *condition, struct owned_condition *owned,
+			   struct error *err)
+{
+	char *at = owned->text;
+	char *field = next_word(&at);
+	char *comparison = next_word(&at);
+
+	at += strspn(at, " \t");
+	if (!comparison || *at == '\0') {
+		return error_set(err, ERROR_CONFIG,
+				 "wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096");
+	}
+	if (derived_is_later(field)) {
+		return error_set(err, ERROR_CONFIG, "field '%s' is not supported yet", field);
+	}
+	condition->field = (struct field_ref){ .name = field, .derived = derived_find(field) };
+	if (!find_comparison(comparison, &condition->comparison, err) ||
+	    !read_literals(at, condition, owned, err) || !check_literals(condition, err)) {
+		return false;
+	}
+	if (condition->comparison == COMPARE_MATCHES) {
+		owned->regex = regex_new(at, strlen(at), err);
+		condition->regex = owned->regex;
+		return owned->regex != NULL;
+	}
+	return true;
+}
+
+bool probe_add(struct probe *probe, const char *text, struct error *err)
+{
+	size_t count = probe->rule.condition_count;
+	struct condition *conditions =
+		realloc(probe->rule.conditions, (count + 1) * sizeof *conditions);
+	struct owned_condition *owned = NULL;
+
+	if (conditions) {
+		probe->rule.conditions = conditions;
+		owned = realloc(probe->owned, (count + 1) * sizeof *owned);
+	}
+	if (!owned) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for a condition");
+	}
+	probe->owned = owned;
+	conditions[count] = (struct condition){ .comparison = COMPARE_EQ };
+	owned[count] = (struct owned_condition){ .text = text_duplicate(text, strlen(text)) };
+	if (!owned[count].text) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for a condition");
+	}
+	if (!read_condition(&conditions[count], &owned[count], err)) {
+		free_condition(&owned[count]);
+		return error_prefix(err, "'%s'", text);
+	}
+	probe->rule.condition_count++;
+	return true;
+}
+
+const char *probe_field(const struct probe *probe, size_t index)
+{
+	return index < probe->rule.condition_count ? probe->rule.conditions[index].field.name :
+						     NULL;
+}
+
+void probe_needs(const struct probe *probe, struct rule_needs *needs)
+{
+	rule_needs_add(needs, &probe->rule);
+}
+
+const struct rule *probe_rule(const struct probe *probe)
+{
+	return &probe->rule;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Conditions on events of any kind, for tools that pick events: those of a rule's `where`, each
+ * written as one text, "FIELD OPERATOR LITERAL".
+ *
+ * FIELD and OPERATOR are the words of rules.md. The literal is the rest of the text, blanks and
+ * all; that of `in` is a list with commas between its literals. A field is looked for in the layout
+ * of each kind of event, as a rule of another provider's events looks for it: a kind that lacks it,
+ * or whose field is of another type, does not fulfil the condition.
+ */
+#ifndef RULES_PROBE_H
+#define RULES_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct rule_needs; /* rules/rules.h */
+struct probe;      /* opaque; immutable once all conditions are added */
+
+struct probe *probe_new(struct error *err);
+void probe_free(struct probe *probe);
+
+/* All conditions must hold. The sentence of err names the text. */
+bool probe_add(struct probe *probe, const char *text, struct error *err);
+
+/* What a tracker must know for its conditions; added to *needs. */
+void probe_needs(const struct probe *probe, struct rule_needs *needs);
+
+/* The field of a condition; NULL behind the last. */
+const char *probe_field(const struct probe *probe, size_t index);
+
+#endif
