@@ -64,7 +64,7 @@ static struct schema schema_of(const struct blob_property *properties, size_t co
 	struct described described;
 
 	assert_true(describe(&described, &blob, 0));
-	assert_true(event_info_fields(&described.info, fields));
+	assert_true(event_info_fields(&described.info, fields, NULL));
 	free(described.bytes);
 	return (struct schema){ .fields = fields->fields,
 				.field_count = fields->count,
@@ -347,7 +347,7 @@ static void a_description_may_be_cut_anywhere(void **state)
 		assert_true(whole || !is_one);
 		whole = is_one;
 		if (is_one) {
-			assert_true(event_info_fields(&described.info, &fields));
+			assert_true(event_info_fields(&described.info, &fields, NULL));
 			assert_int_equal(fields.count, COUNT(bulk_type));
 			free(fields.fields);
 		}

@@ -18,6 +18,8 @@
 #include "decode/event_info.h"
 #include "decode/event_source.h"
 #include "decode/manifest_xml.h"
+#include "tests/support/decoded_text.h"
+#include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/payload.h"
 
@@ -210,6 +212,77 @@ static void descriptions_count_once_each(void **state)
 	trace_schemas_free(schemas);
 }
 
+static void look_at_meta_data(struct trace_schemas *schemas, uint8_t opcode,
+			      const struct payload *payload)
+{
+	struct event_record record = {
+		.provider = &meta_data, .kind = RECORD_FULL, .classic = true, .opcode = opcode
+	};
+
+	look(schemas, record, payload, NULL);
+}
+
+/* Before the description and after it, of another provider, and one that nobody brings. */
+static void values_have_the_names_of_their_maps(void **state)
+{
+	static const struct blob_property properties[] = {
+		{ "Colour", 0, 8, 0, 1, 4 },     { "Rights", 0, 4, 0, 1, 1 },
+		{ "Shape", 0, 8, 0, 1, 4 },      { "Text", 0, 1, 0, 1, 0 },
+		{ "Colours", 0x20, 4, 0, 2, 1 },
+	};
+	static const char *const maps[] = { "Colours ", "Rights", "Shapes", "Colours", "Colours" };
+	static const struct blob_map_entry colours[] = {
+		{ 7, "blue " }, { 1, "red" }, { 7, "again" }, { 2, "" }
+	};
+	static const struct blob_map_entry rights[] = { { 4, "Run" },
+							{ 1, "Read" },
+							{ 2, "Write" } };
+	static const struct event_info_blob description = {
+		.provider = &alpha,
+		.id = 7,
+		.task = "Paint",
+		.properties = properties,
+		.property_count = 5,
+		.top_level_count = 5,
+		.maps = maps,
+	};
+	const struct event_map_blob blobs[] = {
+		{ .provider = &alpha, .name = "Colours", .entries = colours, .entry_count = 4 },
+		{ .provider = &beta, .name = "Shapes", .entries = rights, .entry_count = 3 },
+		{ .provider = &alpha,
+		  .name = "Rights",
+		  .bits = true,
+		  .entries = rights,
+		  .entry_count = 3 },
+	};
+	struct trace_schemas *schemas = schemas_new();
+	struct event_record record = { .provider = &alpha, .kind = RECORD_EVENT, .id = 7 };
+	const struct schema *schema;
+
+	(void)state;
+	for (size_t i = 0; i <= sizeof blobs / sizeof blobs[0]; i++) {
+		struct payload payload;
+
+		payload_init(&payload, 8);
+		if (i == 2) {
+			payload_event_info(&payload, &description);
+			look_at_meta_data(schemas, META_DATA_EVENT_INFO, &payload);
+		} else {
+			payload_event_map(&payload, &blobs[i < 2 ? i : i - 1]);
+			look_at_meta_data(schemas, META_DATA_EVENT_MAP_INFO, &payload);
+		}
+		payload_done(&payload);
+	}
+	trace_schemas_finish(schemas);
+	assert_counts(schemas, 0, 1, 3);
+	schema = trace_schemas_find(schemas, &record);
+	assert_decoded(schema, "\7\0\0\0\x45\4\0\0\0A\0\0\0\1\3", 15, 8,
+		       "Colour=blue Rights=Read|Run|0x40 Shape=4 Text=A Colours=red,3", 0);
+	assert_decoded(schema, "\2\0\0\0\0\1\0\0\0\0\0\0\0", 13, 8,
+		       "Colour=2 Rights=0 Shape=1 Text= Colours=0,0", 0);
+	trace_schemas_free(schemas);
+}
+
 static void descriptions_that_are_not_whole_do_not_count(void **state)
 {
 	struct trace_schemas *schemas = schemas_new();
@@ -383,7 +456,7 @@ static void traits_end_where_they_say_and_inside_their_item(void **state)
 		const char *name;
 	} cases[] = {
 		{ 2 + 3, "Syn" },    { 2 + 7, "Synth.T" }, { 2 + 8, "Synth.T" },
-		{ 1000, "Synth.T" }, { 2, NULL },	   { 1, NULL },
+		{ 1000, "Synth.T" }, { 2, NULL },          { 1, NULL },
 	};
 
 	(void)state;
@@ -422,6 +495,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_manifest_names_its_provider_before_event_info_before_traits),
 		cmocka_unit_test(descriptions_count_once_each),
+		cmocka_unit_test(values_have_the_names_of_their_maps),
 		cmocka_unit_test(descriptions_that_are_not_whole_do_not_count),
 		cmocka_unit_test(the_last_manifest_of_a_provider_wins),
 		cmocka_unit_test(chunks_come_together_by_provider_and_process),

@@ -4,6 +4,7 @@
  */
 #include "decode/event_info.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -139,6 +140,58 @@ bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, str
 	return true;
 }
 
+/* ---- maps ---- */
+
+enum {
+	MAP_VALUES = 1, /* EVENT_MAP_INFO.Flag of tdh.h */
+	MAP_BITS = 2,
+	MAP_TEXT_MOST = 1 << 18, /* many entries may share one long name; beyond there are none */
+};
+
+struct value_map *event_map_make(const struct event_map *map)
+{
+	size_t names_size = map->entry_count * sizeof(struct value_name);
+	struct value_map *made = NULL;
+	struct text text = { 0 };
+
+	if (map->flag != MAP_VALUES && map->flag != MAP_BITS) {
+		return NULL;
+	}
+	for (uint32_t i = 0; i < map->entry_count; i++) {
+		struct event_map_entry entry;
+
+		event_map_entry(map, i, &entry);
+		if (text.size < MAP_TEXT_MOST) {
+			event_info_string(map->bytes, map->size, entry.name, &text);
+		}
+		text_add_char(&text, '\0');
+	}
+	if (!text.failed) {
+		made = malloc(sizeof *made + names_size + text.size);
+	}
+	if (made) {
+		char *at = (char *)(made + 1) + names_size;
+
+		*made = (struct value_map){ .names = (struct value_name *)(made + 1),
+					    .bits = map->flag == MAP_BITS };
+		if (text.size > 0) {
+			memcpy(at, text.data, text.size);
+		}
+		for (uint32_t i = 0; i < map->entry_count; i++, at += strlen(at) + 1) {
+			struct event_map_entry entry;
+
+			event_map_entry(map, i, &entry);
+			if (*at) {
+				made->names[made->count++] =
+					(struct value_name){ .value = entry.value, .name = at };
+			}
+		}
+		value_map_settle(made);
+	}
+	text_free(&text);
+	return made;
+}
+
 /* ---- schemas ---- */
 
 /* Properties on their way into fields. */
@@ -146,6 +199,7 @@ struct expansion {
 	const struct event_info *info;
 	struct schema_builder builder;
 	struct text name;
+	uint32_t *map_names;             /* by field; NULL: not wanted */
 	int16_t fields[PROPERTIES_MOST]; /* index of the field made of each; -1: not yet */
 };
 
@@ -191,6 +245,12 @@ static void set_length(const struct expansion *expansion, const struct event_pro
 	tdh_field_finish(field, property->out_type);
 }
 
+/* Only integers have maps; structures use the member for something else. */
+static uint32_t map_name(const struct event_property *property, const struct field *field)
+{
+	return field->type <= FIELD_PORT ? property->map_name : 0;
+}
+
 /* False: here the fields end. */
 static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t count)
 {
@@ -225,6 +285,9 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 			return false;
 		}
 		expansion->fields[i] = (int16_t)index;
+		if (expansion->map_names) {
+			expansion->map_names[index] = map_name(&property, &field);
+		}
 		if (field.type == FIELD_STRUCT) {
 			/* in_type: first member; out_type: how many. */
 			if (!add_properties(expansion, property.in_type, property.out_type)) {
@@ -236,9 +299,10 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 	return true;
 }
 
-bool event_info_fields(const struct event_info *info, struct built_fields *fields)
+bool event_info_fields(const struct event_info *info, struct built_fields *fields,
+		       uint32_t *map_names)
 {
-	struct expansion expansion = { .info = info };
+	struct expansion expansion = { .info = info, .map_names = map_names };
 	bool built;
 
 	for (size_t i = 0; i < PROPERTIES_MOST; i++) {
@@ -262,8 +326,8 @@ void event_info_name(const struct event_info *info, struct text *out)
 	if (slash > before) {
 		text_add_char(out, '/');
 	}
-	if (!event_info_string(info->bytes, info->size, info->opcode_name, out) &&
-	    slash > before && !out->failed) {
+	if (!event_info_string(info->bytes, info->size, info->opcode_name, out) && slash > before &&
+	    !out->failed) {
 		out->size = slash; /* no opcode: no slash */
 		out->data[slash] = '\0';
 	}

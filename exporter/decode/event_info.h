@@ -19,6 +19,7 @@
 #include "base/guid.h"
 #include "base/text.h"
 #include "decode/schema_build.h"
+#include "decode/value_map.h"
 #include "source/event_record.h"
 
 /* The class of such records, and its opcodes. */
@@ -89,8 +90,18 @@ void event_map_entry(const struct event_map *map, uint32_t index, struct event_m
  * Makes the fields that a description tells, in payload order: members of structures are ranges of
  * its properties. They stop where a property is not understood, or one that was seen before comes
  * again. False without memory.
+ *
+ * map_names, if not NULL, has room for SCHEMA_FIELDS_MOST and gets the offset of the name of each
+ * field's map, 0 for none; the fields' own map is the caller's to set.
  */
-bool event_info_fields(const struct event_info *info, struct built_fields *fields);
+bool event_info_fields(const struct event_info *info, struct built_fields *fields,
+		       uint32_t *map_names);
+
+/*
+ * The names that a map gives, in one block with them: free(). NULL without memory, and for a kind
+ * of map that is not understood.
+ */
+struct value_map *event_map_make(const struct event_map *map);
 
 /* Adds "Task/Opcode", or what there is of it; failing both the id (of MOF events the opcode). */
 void event_info_name(const struct event_info *info, struct text *out);

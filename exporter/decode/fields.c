@@ -14,6 +14,22 @@
 #include "decode/sid.h"
 #include "decode/utf16.h"
 
+void field_number_text(const struct field *field, uint64_t value, struct text *out)
+{
+	bool is_signed = field_is_signed(field);
+	bool short_signed = is_signed && field->type != FIELD_I64;
+
+	/* Names are given to bits as they stand. */
+	if (field->map && value_map_text(field->map, short_signed ? (uint32_t)value : value, out)) {
+		return;
+	}
+	if (is_signed) {
+		text_add_i64(out, (int64_t)value);
+	} else {
+		text_add_u64(out, value);
+	}
+}
+
 double field_double(const struct field *field, const struct field_slice *slice)
 {
 	if (field->type == FIELD_FLOAT && slice->size == 4) {
@@ -210,11 +226,7 @@ static void add_one(const struct field *field, const struct field_slice *slice, 
 	case FIELD_STRUCT:
 		break;
 	default:
-		if (field_is_signed(field)) {
-			text_add_i64(out, (int64_t)field_u64(field, slice));
-		} else {
-			text_add_u64(out, field_u64(field, slice));
-		}
+		field_number_text(field, field_u64(field, slice), out);
 		break;
 	}
 }

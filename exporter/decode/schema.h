@@ -16,6 +16,7 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
+#include "decode/value_map.h"
 #include "source/event_record.h"
 
 /* What stands in the payload (etl-format.md sections 10, 12, 14 and 15). */
@@ -88,7 +89,7 @@ enum {
 	SCHEMA_DEPTH_MOST = 16,    /* structures in structures; likewise */
 };
 
-/* Origins fill in the first eight members; fields_place() the others. */
+/* Origins fill in the first eight members and the map; fields_place() the others. */
 struct field {
 	const char *name;    /* its own, without that of the structure it is in */
 	uint8_t type;        /* enum field_type */
@@ -101,6 +102,7 @@ struct field {
 	/* Each for pointer size 4 and 8. */
 	uint16_t offset[2]; /* in the payload; FIELD_OFFSET_VARIES behind a variable field */
 	uint16_t size[2];   /* of the whole field; 0: varies, or nothing */
+	const struct value_map *map; /* names of an integer's values; borrowed, NULL: none */
 };
 
 /* Where a schema comes from. */
@@ -255,6 +257,9 @@ static inline uint64_t field_u64(const struct field *field, const struct field_s
 	}
 }
 
+/* Adds what field_u64() gave: the field's name for it, else in decimal. */
+void field_number_text(const struct field *field, uint64_t value, struct text *out);
+
 /* Of a located FIELD_FLOAT or FIELD_DOUBLE; 0 when it is cut. */
 double field_double(const struct field *field, const struct field_slice *slice);
 
@@ -266,7 +271,8 @@ bool field_next_element(const struct field *field, const struct field_slice *arr
 			uint32_t *offset, struct field_slice *element);
 
 /*
- * Adds the value as text: decimal for numbers, dotted or colon form for addresses ("10.0.0.1:80",
+ * Adds the value as text: the names that the field has for it, else decimal for numbers, dotted or
+ * colon form for addresses ("10.0.0.1:80",
  * "[::1]:80" for those of sockets, without a port of 0), UTF-8 for strings (unpaired surrogates
  * U+FFFD), S-1-… for SIDs (nothing when there is none), "2021-09-09T14:59:35.799" for a
  * SYSTEMTIME, lower-case hexadecimal for binary. Arrays as a comma-separated list, of structures

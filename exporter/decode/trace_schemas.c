@@ -36,6 +36,12 @@ struct provider {
 	uint32_t next;             /* index + 1 of the next provider with the same hash; 0: none */
 };
 
+/* A field whose values have names, and the hash of what tells the map apart that gives them. */
+struct map_use {
+	uint64_t map;
+	uint16_t field; /* index */
+};
+
 /* An EventInfo description. */
 struct description {
 	struct guid guid; /* of the provider; MOF: of the event class */
@@ -45,6 +51,8 @@ struct description {
 	struct schema schema;
 	struct built_fields fields; /* owned */
 	char *event;                /* owned */
+	struct map_use *uses;       /* owned; NULL: none, or settled */
+	size_t use_count;
 };
 
 struct trace_schemas {
@@ -57,8 +65,11 @@ struct trace_schemas {
 	struct description **descriptions; /* owned, as are they */
 	size_t description_count;
 	size_t description_capacity;
-	size_t bytes;    /* of manifests and descriptions, about */
-	struct map maps; /* hashes of what tells maps apart */
+	size_t bytes;    /* of manifests, descriptions and maps, about */
+	struct map maps; /* hash of what tells maps apart -> index + 1; 0: counted only */
+	struct value_map **value_maps; /* owned, as are they */
+	size_t value_map_count;
+	size_t value_map_capacity;
 	struct manifest_assembly assembly;
 	uint64_t manifests;
 };
@@ -77,6 +88,7 @@ static void free_description(struct description *description)
 {
 	free(description->fields.fields);
 	free(description->event);
+	free(description->uses);
 	free(description);
 }
 
@@ -94,6 +106,10 @@ void trace_schemas_free(struct trace_schemas *schemas)
 	for (size_t i = 0; i < schemas->description_count; i++) {
 		free_description(schemas->descriptions[i]);
 	}
+	for (size_t i = 0; i < schemas->value_map_count; i++) {
+		free(schemas->value_maps[i]);
+	}
+	free(schemas->value_maps);
 	free(schemas->descriptions);
 	free(schemas->providers);
 	map_done(&schemas->by_guid);
@@ -185,19 +201,61 @@ static uint64_t description_key(const struct guid *guid, bool mof, uint16_t numb
 			   hash_seed());
 }
 
+/* What tells a map from others; false without memory. */
+static bool map_key(const struct guid *provider, const uint8_t *bytes, uint32_t size, uint32_t name,
+		    uint64_t *hash)
+{
+	struct text key = { 0 };
+	bool made;
+
+	text_add(&key, (const char *)provider->bytes, sizeof provider->bytes);
+	event_info_string(bytes, size, name, &key);
+	made = !key.failed;
+	if (made) {
+		*hash = text_hash(key.data, key.size, hash_seed());
+	}
+	text_free(&key);
+	return made;
+}
+
+/* Remembers which fields have maps, which may come later. False without memory. */
+static bool note_uses(struct description *description, const struct event_info *info,
+		      const uint32_t *map_names)
+{
+	for (uint16_t i = 0; i < description->fields.count; i++) {
+		struct map_use use = { .field = i };
+
+		if (map_names[i] == 0 ||
+		    !map_key(&info->provider, info->bytes, info->size, map_names[i], &use.map)) {
+			continue;
+		}
+		if (!description->uses) {
+			description->uses =
+				calloc(description->fields.count, sizeof *description->uses);
+			if (!description->uses) {
+				return false;
+			}
+		}
+		description->uses[description->use_count++] = use;
+	}
+	return true;
+}
+
 static struct description *new_description(const struct event_info *info)
 {
 	bool mof = info->source == EVENT_INFO_MOF;
 	struct description *description = calloc(1, sizeof *description);
+	uint32_t map_names[SCHEMA_FIELDS_MOST];
 	struct text event = { 0 };
 
 	if (!description) {
 		return NULL;
 	}
 	event_info_name(info, &event);
-	if (event.failed || !event_info_fields(info, &description->fields)) {
+	if (event.failed || !event_info_fields(info, &description->fields, map_names) ||
+	    !note_uses(description, info, map_names)) {
 		text_free(&event);
-		free(description);
+		free_description(description);
 		return NULL;
 	}
 	description->guid = mof ? info->event_class : info->provider;
@@ -266,21 +324,50 @@ static void look_at_event_info(struct trace_schemas *schemas, const struct event
 	name_provider(schemas, &info.provider, FROM_EVENT_INFO, &name);
 }
 
+/* Returns its index + 1; 0: past the bounds, without memory, or of a kind that is not understood.
+ */
+static uint64_t keep_value_map(struct trace_schemas *schemas, const struct event_map *map)
+{
+	struct value_map *made;
+
+	if (schemas->value_map_count == SCHEMAS_MOST || schemas->bytes > BYTES_MOST) {
+		return 0;
+	}
+	if (schemas->value_map_count == schemas->value_map_capacity) {
+		size_t capacity = schemas->value_map_capacity ? 2 * schemas->value_map_capacity :
+								64;
+		struct value_map **grown =
+			realloc(schemas->value_maps, capacity * sizeof(struct value_map *));
+
+		if (!grown) {
+			return 0;
+		}
+		schemas->value_maps = grown;
+		schemas->value_map_capacity = capacity;
+	}
+	made = event_map_make(map);
+	if (!made) {
+		return 0;
+	}
+	schemas->bytes += sizeof *made + 2 * (size_t)map->size;
+	schemas->value_maps[schemas->value_map_count++] = made;
+	return schemas->value_map_count;
+}
+
 static void look_at_event_map(struct trace_schemas *schemas, const struct event_record *record)
 {
-	struct text key = { 0 };
 	struct event_map map;
+	uint64_t key, *known;
 	bool added;
 
-	if (!event_map_read(record, &map)) {
+	if (!event_map_read(record, &map) ||
+	    !map_key(&map.provider, map.bytes, map.size, map.name, &key)) {
 		return;
 	}
-	text_add(&key, (const char *)&map.provider, sizeof map.provider);
-	event_info_string(map.bytes, map.size, map.name, &key);
-	if (!key.failed) {
-		count_distinct(&schemas->maps, text_hash(key.data, key.size, hash_seed()), &added);
+	known = count_distinct(&schemas->maps, key, &added);
+	if (known && added) {
+		*known = keep_value_map(schemas, &map);
 	}
-	text_free(&key);
 }
 
 /* The last manifest of a provider wins. Past the bound its name is all that is kept. */
@@ -372,8 +459,27 @@ void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct even
 	}
 }
 
+static void settle_maps(struct trace_schemas *schemas, struct description *description)
+{
+	for (size_t i = 0; i < description->use_count; i++) {
+		const struct map_use *use = &description->uses[i];
+		const uint64_t *known = map_find(&schemas->maps, use->map);
+
+		if (known && *known != 0) {
+			description->fields.fields[use->field].map =
+				schemas->value_maps[*known - 1];
+		}
+	}
+	free(description->uses);
+	description->uses = NULL;
+	description->use_count = 0;
+}
+
 void trace_schemas_finish(struct trace_schemas *schemas)
 {
+	for (size_t i = 0; i < schemas->description_count; i++) {
+		settle_maps(schemas, schemas->descriptions[i]);
+	}
 	manifest_assembly_done(&schemas->assembly); /* what is still incomplete stays so */
 }
 

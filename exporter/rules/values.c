@@ -270,6 +270,19 @@ static const char *map_text(const struct plan_label *plan, const struct slot *sl
 	return label->text;
 }
 
+/* A number that its layout has a name for is that name, where nothing else is done with it. */
+static void name_number(struct rule_engine *engine, const struct slot *slot, struct decoded *from)
+{
+	if (slot->form != FORM_NUMBER || !slot->field || !slot->field->map) {
+		return;
+	}
+	text_clear(&engine->scratch);
+	field_number_text(slot->field, slot->value, &engine->scratch);
+	from->is_number = false;
+	from->text = engine->scratch.data ? engine->scratch.data : "";
+	from->size = engine->scratch.size;
+}
+
 uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan,
 		       const struct slot *slot)
 {
@@ -282,6 +295,9 @@ uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan
 	from = decoded_of(engine, slot);
 	if (label->source == LABEL_MAP) {
 		return intern_string(engine->strings, map_text(plan, slot, &from));
+	}
+	if (label->step_count == 0) {
+		name_number(engine, slot, &from);
 	}
 	decode_chain(label->steps, label->step_count, engine->matcher, &from, &engine->scratch,
 		     &engine->text);

@@ -82,6 +82,12 @@ metrics:
     events:
       - { event: Microsoft-Windows-DotNETRuntime/GarbageCollection/Start, labels: { spelling: { text: short } } }
       - { event: '{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4}/GarbageCollection/win:Start', labels: { spelling: { text: long } } }
+  - name: test_allocations_total
+    type: counter
+    help: Allocation ticks by kind, under the name that the recording has for it; the number where that is asked for.
+    labels: { kind: AllocationKind, number: { field: AllocationKind, decode: [hex] } }
+    events:
+      - { event: Microsoft-Windows-DotNETRuntime/GarbageCollection/GCAllocationTick }
   - name: test_perfview_messages_total
     type: counter
     help: Log messages of an EventSource.
@@ -91,10 +97,14 @@ END
 page dotnet_test "$traces/net.4.5.2.x64.etl"
 "$ETWTOOL" dump "$traces/net.4.5.2.x64.etl" | python3 -c '
 import collections, json, sys
-allocated, messages, depths = 0, 0, collections.Counter()
+allocated, messages, depths, kinds, names = 0, 0, collections.Counter(), collections.Counter(), {}
 for line in sys.stdin:
     event = json.loads(line)
     name, fields = event.get("event"), event.get("fields", {})
+    if name == "EventMapInfo" and fields["map"] == "GCAllocationKindMap":
+        names = fields["entries"]
+    elif name == "GarbageCollection/GCAllocationTick":
+        kinds[fields["AllocationKind"]] += 1
     if name == "GarbageCollection/GCAllocationTick" and fields["TypeName"] == "System.Object":
         allocated += fields["AllocationAmount64"]
     elif name == "GarbageCollection/win:Start" and "Runtime" in event["provider_name"]:
@@ -103,11 +113,13 @@ for line in sys.stdin:
         messages += fields["message"].startswith("Turning on")
 print(f"test_allocated_bytes_total{{type=\"System.Object\"}}\t{allocated}")
 print(f"test_perfview_messages_total\t{messages}")
+for kind, count in kinds.items():
+    print(f"test_allocations_total{{kind=\"{names[str(kind)]}\",number=\"{kind:#x}\"}}\t{count}")
 for depth, count in depths.items():
     for spelling in "short", "long":
         print(f"test_collections_total{{depth=\"{depth}\",provider=\"Microsoft-Windows-DotNETRuntime\",spelling=\"{spelling}\"}}\t{count}")
 ' >"$work/expected"
-[ "$(wc -l <"$work/expected")" -gt 3 ] || fail "the recording lacks what is looked for"
+[ "$(wc -l <"$work/expected")" -gt 4 ] || fail "the recording lacks what is looked for"
 while IFS=$'\t' read -r sample count; do
 	expect "$sample" "$count"
 done <"$work/expected"

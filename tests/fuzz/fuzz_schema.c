@@ -200,7 +200,7 @@ static void try_event_info(struct cursor *c, const struct event_record *record)
 	}
 	event_info_name(&info, &name);
 	check(name.size > 0);
-	if (event_info_fields(&info, &fields)) {
+	if (event_info_fields(&info, &fields, NULL)) {
 		const struct schema schema = { .event = name.data,
 					       .fields = fields.fields,
 					       .field_count = fields.count,

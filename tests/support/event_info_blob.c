@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { HEADER_SIZE = 112, PROPERTY_SIZE = 24 };
+enum { HEADER_SIZE = 112, PROPERTY_SIZE = 24, MAP_HEADER_SIZE = 16, MAP_ENTRY_SIZE = 8 };
 
 /* Bytes that a string takes; 0: absent. Names here are ASCII. */
 static size_t string_size(const char *string)
@@ -16,6 +16,25 @@ static void add_offset(struct payload *payload, const char *string, size_t *at)
 {
 	payload_u32(payload, string ? (uint32_t)*at : 0);
 	*at += string_size(string);
+}
+
+/* Names of maps stand behind all other strings. */
+static uint32_t map_offset(const struct event_info_blob *blob, size_t property)
+{
+	size_t at = HEADER_SIZE + PROPERTY_SIZE * blob->property_count +
+		    string_size(blob->provider_name) + string_size(blob->task) +
+		    string_size(blob->opcode_name);
+
+	if (!blob->maps || !blob->maps[property]) {
+		return 0;
+	}
+	for (size_t i = 0; i < blob->property_count; i++) {
+		at += string_size(blob->properties[i].name);
+	}
+	for (size_t i = 0; i < property; i++) {
+		at += string_size(blob->maps[i]);
+	}
+	return (uint32_t)at;
 }
 
 void payload_event_info(struct payload *payload, const struct event_info_blob *blob)
@@ -49,7 +68,7 @@ void payload_event_info(struct payload *payload, const struct event_info_blob *b
 		add_offset(payload, property->name, &at);
 		payload_u16(payload, property->in);
 		payload_u16(payload, property->out);
-		payload_u32(payload, 0); /* map */
+		payload_u32(payload, map_offset(blob, i));
 		payload_u16(payload, property->count);
 		payload_u16(payload, property->length);
 		payload_u32(payload, 0);
@@ -63,5 +82,29 @@ void payload_event_info(struct payload *payload, const struct event_info_blob *b
 		if (blob->properties[i].name) {
 			payload_wstring(payload, blob->properties[i].name);
 		}
+	}
+	for (size_t i = 0; blob->maps && i < blob->property_count; i++) {
+		if (blob->maps[i]) {
+			payload_wstring(payload, blob->maps[i]);
+		}
+	}
+}
+
+void payload_event_map(struct payload *payload, const struct event_map_blob *blob)
+{
+	size_t at = MAP_HEADER_SIZE + MAP_ENTRY_SIZE * blob->entry_count;
+
+	payload_guid(payload, blob->provider);
+	add_offset(payload, blob->name, &at);
+	payload_u32(payload, blob->bits ? 2 : 1);
+	payload_u32(payload, (uint32_t)blob->entry_count);
+	payload_u32(payload, 0); /* values are u32 */
+	for (size_t i = 0; i < blob->entry_count; i++) {
+		add_offset(payload, blob->entries[i].name, &at);
+		payload_u32(payload, blob->entries[i].value);
+	}
+	payload_wstring(payload, blob->name);
+	for (size_t i = 0; i < blob->entry_count; i++) {
+		payload_wstring(payload, blob->entries[i].name);
 	}
 }

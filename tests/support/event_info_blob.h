@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes descriptions of events (TRACE_EVENT_INFO) as a merge adds them to a recording.
+ * Writes descriptions of events (TRACE_EVENT_INFO) and of the names of values (EVENT_MAP_INFO) as a
+ * merge adds them to a recording.
  */
 #ifndef SUPPORT_EVENT_INFO_BLOB_H
 #define SUPPORT_EVENT_INFO_BLOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,8 +39,23 @@ struct event_info_blob {
 	const struct blob_property *properties;
 	size_t property_count;
 	size_t top_level_count;
+	const char *const *maps; /* by property: the name of its map or NULL; NULL: none has one */
 };
 
 void payload_event_info(struct payload *payload, const struct event_info_blob *blob);
+
+/* The names that a map gives to values (EVENT_MAP_INFO). */
+struct event_map_blob {
+	const struct guid *provider;
+	const char *name;
+	bool bits;
+	const struct blob_map_entry {
+		uint32_t value;
+		const char *name;
+	} * entries;
+	size_t entry_count;
+};
+
+void payload_event_map(struct payload *payload, const struct event_map_blob *blob);
 
 #endif
