@@ -177,6 +177,8 @@ RIGHT_COLLECTORS = [
     ("[lower]", "[hex, lower, basename, directory, extension, drive, { regex: '^(a)', replace: '$1' }, { regex: b, replace: }]"),
     ("[lower]", "[ntstatus]"),
     ("[lower]", "[win32_error]"),
+    *(("[lower]", f"[{decoder}]") for decoder in ("bits", "ip", "port", "guid", "sid", "hresult")),
+    ("[lower]", "[{ bits: { 1: read, 0x8000: write } }, lower]"),
     ("help: Of the test.\n    labels", "help: Of the test.\n    max_series: 10\n    labels"),
     ("{ field: IrpFlags, has: 0x1 }", ""),
     ("has: 0x1", "lacks: 1"),
@@ -287,7 +289,11 @@ WRONG_COLLECTORS = [
     ("[lower]", "[{ regex: a }]"),
     ("[lower]", "[{ regex: a, with: b }]"),
     ("[lower]", "[" + ", ".join(["lower"] * 17) + "]"),
-    *(("[lower]", f"[{later}]") for later in ("bits", "ip", "port", "guid", "sid", "hresult")),
+    ("[lower]", "[{ bits: {} }]"),
+    ("[lower]", "[{ bits: { 0: none } }]"),
+    ("[lower]", "[{ bits: { read: 1 } }]"),
+    ("[lower]", "[{ bits: [1] }]"),
+    ("[lower]", "[{ bits: { 1: read }, replace: x }]"),
 ]
 
 # ---- YAML as editors read it ----

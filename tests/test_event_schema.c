@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "decode/event_info.h"
-#include "decode/event_source.h"
 #include "decode/kinds.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"
+#include "tests/support/told_manifest.h"
 
 static const struct guid alpha = { { 0xa1 } };
 static const struct guid beta = { { 0xbe } };
@@ -72,34 +72,14 @@ static void tell_event_info(struct trace_schemas *trace, const struct event_info
 	payload_done(&payload);
 }
 
-/* A manifest in two chunks: the events of provider alpha. */
-static void tell_manifest(struct trace_schemas *trace, const char *events)
+/* The events of provider alpha. */
+static void tell_events(struct trace_schemas *trace, const char *events)
 {
-	struct text xml = { 0 };
+	struct text inside = { 0 };
 
-	text_add_format(&xml,
-			"<instrumentationManifest><instrumentation><events><provider name='Alpha'>"
-			"<events>%s</events></provider></events></instrumentation>"
-			"</instrumentationManifest>",
-			events);
-	for (uint16_t chunk = 0; chunk < 2; chunk++) {
-		size_t from = chunk * (xml.size / 2), to = chunk ? xml.size : xml.size / 2;
-		struct event_record record = { .provider = &alpha,
-					       .kind = RECORD_EVENT,
-					       .id = MANIFEST_EVENT_ID,
-					       .process_id = 4 };
-		struct payload payload;
-
-		payload_init(&payload, 8);
-		payload_bytes(&payload, "\1\1\0\x5b\2\0", 6);
-		payload_u16(&payload, chunk);
-		payload_bytes(&payload, xml.data + from, to - from);
-		record.payload = payload.bytes;
-		record.payload_size = (uint32_t)payload.size;
-		trace_schemas_look(trace, &record);
-		payload_done(&payload);
-	}
-	text_free(&xml);
+	text_add_format(&inside, "<events>%s</events>", events);
+	tell_manifest(trace, &alpha, "Alpha", inside.data);
+	text_free(&inside);
 }
 
 static struct event_record event(const struct guid *provider, uint16_t id, uint8_t version)
@@ -153,7 +133,7 @@ static void the_event_itself_before_the_manifest_before_the_description(void **s
 	assert_schema(fixture, &record, NULL, 0);
 	tell_event_info(fixture->trace, &blob);
 	assert_schema(fixture, &record, "Described", SCHEMA_EVENT_INFO);
-	tell_manifest(fixture->trace, "<event value='1' symbol='Manifested'/>");
+	tell_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
 	assert_schema(fixture, &record, "Manifested", SCHEMA_MANIFEST);
 	give_metadata(&record, item, "Self");
 	assert_schema(fixture, &record, "Self", SCHEMA_TRACELOGGING);
@@ -167,7 +147,7 @@ static void metadata_that_makes_no_sense_leaves_the_event_undecoded(void **state
 	struct event_record record = event(&alpha, 1, 0);
 	uint8_t item[32];
 
-	tell_manifest(fixture->trace, "<event value='1' symbol='Manifested'/>");
+	tell_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
 	give_metadata(&record, item, "Self");
 	item[6] = 5; /* no end of the name */
 	assert_schema(fixture, &record, NULL, 0);
@@ -179,7 +159,7 @@ static void manifests_fall_back_to_version_0_descriptions_do_not(void **state)
 	struct event_info_blob blob = { .provider = &beta, .id = 1, .task = "Described" };
 	struct event_record manifest = event(&alpha, 1, 3), description = event(&beta, 1, 3);
 
-	tell_manifest(fixture->trace, "<event value='1' symbol='Zero'/>");
+	tell_events(fixture->trace, "<event value='1' symbol='Zero'/>");
 	tell_event_info(fixture->trace, &blob);
 	assert_schema(fixture, &manifest, "Zero", SCHEMA_MANIFEST);
 	assert_schema(fixture, &description, NULL, 0);
@@ -194,10 +174,10 @@ static void the_last_manifest_wins_one_that_is_broken_does_not(void **state)
 	struct fixture *fixture = *state;
 	struct event_record one = event(&alpha, 1, 0), two = event(&alpha, 2, 0);
 
-	tell_manifest(fixture->trace, "<event value='1' symbol='Old'/>"
-				      "<event value='2' symbol='Gone'/>");
-	tell_manifest(fixture->trace, "<event value='1' symbol='New'/>");
-	tell_manifest(fixture->trace, "<event value='1' symbol='Broken'>");
+	tell_events(fixture->trace, "<event value='1' symbol='Old'/>"
+				    "<event value='2' symbol='Gone'/>");
+	tell_events(fixture->trace, "<event value='1' symbol='New'/>");
+	tell_events(fixture->trace, "<event value='1' symbol='Broken'>");
 	assert_schema(fixture, &one, "New", SCHEMA_MANIFEST);
 	assert_schema(fixture, &two, NULL, 0);
 }
@@ -259,7 +239,7 @@ static void kinds_are_called_as_their_events_are(void **state)
 	struct kinds *kinds = kinds_new(100, fixture->trace, NULL);
 
 	assert_non_null(kinds);
-	tell_manifest(fixture->trace, "<event value='1' task='Work' opcode='win:Stop'/>");
+	tell_events(fixture->trace, "<event value='1' task='Work' opcode='win:Stop'/>");
 	for (uint16_t i = 0; i < sizeof described / sizeof described[0]; i++) {
 		struct event_info_blob blob = { .provider = &beta,
 						.id = i,

@@ -216,9 +216,22 @@ static bool check_map(struct checker *checker, const struct label *label)
 	return true;
 }
 
-static bool decodes_numbers(enum decoder decoder)
+/* Whether a decoder reads values of the type. */
+static bool decodes(enum decoder decoder, enum value_type type)
 {
-	return decoder == DECODE_HEX || decoder == DECODE_NTSTATUS || decoder == DECODE_WIN32_ERROR;
+	switch (decoder) {
+	case DECODE_IP:
+	case DECODE_PORT:
+		return true;
+	case DECODE_HEX:
+	case DECODE_NTSTATUS:
+	case DECODE_WIN32_ERROR:
+	case DECODE_BITS:
+	case DECODE_HRESULT:
+		return is_number(type);
+	default:
+		return !is_number(type);
+	}
 }
 
 static bool check_steps(struct checker *checker, const struct label *label)
@@ -228,7 +241,7 @@ static bool check_steps(struct checker *checker, const struct label *label)
 	for (size_t i = 0; i < label->step_count; i++) {
 		const struct decode_step *step = &label->steps[i];
 
-		if (type != TYPE_UNKNOWN && decodes_numbers(step->decoder) != is_number(type)) {
+		if (type != TYPE_UNKNOWN && !decodes(step->decoder, type)) {
 			return yaml_error(checker->collector->tree, step->at, checker->err,
 					  "decoder '%s' is not for %s", decoder_name(step->decoder),
 					  type_name(type));

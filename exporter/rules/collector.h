@@ -72,7 +72,19 @@ enum decoder {
 	DECODE_DRIVE,
 	DECODE_NTSTATUS,
 	DECODE_WIN32_ERROR,
+	DECODE_BITS,
+	DECODE_IP,
+	DECODE_PORT,
+	DECODE_GUID,
+	DECODE_SID,
+	DECODE_HRESULT,
 	DECODE_REGEX,
+};
+
+struct map_entry {
+	struct literal from;
+	const struct yaml_node *at;
+	const char *to;
 };
 
 struct decode_step {
@@ -80,12 +92,8 @@ struct decode_step {
 	const struct yaml_node *at;
 	const struct regex *regex; /* DECODE_REGEX */
 	const char *replacement;
-};
-
-struct map_entry {
-	struct literal from;
-	const struct yaml_node *at;
-	const char *to;
+	struct map_entry *bits; /* DECODE_BITS; NULL: their numbers serve */
+	size_t bit_count;
 };
 
 enum label_source {

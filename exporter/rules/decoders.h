@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "rules/collector.h"
 
+struct field; /* decode/schema.h */
+
 /* What the first step of a chain starts from. */
 struct decoded {
 	bool is_number;
@@ -19,6 +21,9 @@ struct decoded {
 	uint64_t number;
 	const char *text; /* UTF-8 */
 	size_t size;
+	const struct field *field; /* NULL: a derived one */
+	const uint8_t *bytes;      /* of binary data, as it is; NULL: there is none */
+	size_t byte_count;
 };
 
 /* Text of a label is cut here, at a character. */

@@ -9,7 +9,7 @@
 #include "config/nearest.h"
 #include "rules/load.h"
 
-enum { FIELD_NAME_MAX = 256, MAP_ENTRIES_MAX = 4096, STEPS_MAX = 16 };
+enum { FIELD_NAME_MAX = 256, MAP_ENTRIES_MAX = 4096, STEPS_MAX = 16, BITS_MAX = 64 };
 
 static const char *const comparison_words[] = {
 	[COMPARE_EQ] = "eq",          [COMPARE_NE] = "ne",     [COMPARE_LT] = "lt",
@@ -28,13 +28,14 @@ static const char *const decoder_words[] = {
 	[DECODE_DRIVE] = "drive",
 	[DECODE_NTSTATUS] = "ntstatus",
 	[DECODE_WIN32_ERROR] = "win32_error",
+	[DECODE_BITS] = "bits",
+	[DECODE_IP] = "ip",
+	[DECODE_PORT] = "port",
+	[DECODE_GUID] = "guid",
+	[DECODE_SID] = "sid",
+	[DECODE_HRESULT] = "hresult",
 	[DECODE_REGEX] = "regex",
 	[DECODE_REGEX + 1] = NULL,
-};
-
-/* Words of rules.md that come with later issues. */
-static const char *const later_decoders[] = {
-	"bits", "ip", "port", "guid", "sid", "hresult", NULL
 };
 
 const char *comparison_name(enum comparison comparison)
@@ -221,15 +222,45 @@ bool load_conditions(struct loader *loader, const struct yaml_node *node, struct
 	return true;
 }
 
+static bool is_map(struct loader *loader, const struct yaml_node *node, const char *what,
+		   size_t most)
+{
+	if (!yaml_is_map(loader->tree, node, what, loader->err)) {
+		return false;
+	}
+	if (node->size == 0 || node->size > most) {
+		return yaml_error(loader->tree, node, loader->err, "%s: from 1 to %zu entries",
+				  what, most);
+	}
+	return true;
+}
+
+/* Of "literal: text". */
+static bool load_entries(struct loader *loader, const struct yaml_node *node, const char *what,
+			 struct map_entry **entries, size_t *count)
+{
+	*entries = yaml_alloc(loader->tree, node->size, sizeof **entries, loader->err);
+	if (!*entries) {
+		return false;
+	}
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		if (!yaml_is_text(loader->tree, entry, what, loader->err)) {
+			return false;
+		}
+		(*entries)[(*count)++] = (struct map_entry){
+			.from = literal_of(entry->key->text, entry->key->size),
+			.at = entry->key,
+			.to = entry->text,
+		};
+	}
+	return true;
+}
+
 static bool load_map(struct loader *loader, const struct yaml_node *node,
 		     const struct yaml_node *other, struct label *label)
 {
-	if (!yaml_is_map(loader->tree, node, "map", loader->err)) {
+	if (!is_map(loader, node, "map", MAP_ENTRIES_MAX)) {
 		return false;
-	}
-	if (node->size == 0 || node->size > MAP_ENTRIES_MAX) {
-		return yaml_error(loader->tree, node, loader->err, "map: from 1 to %d entries",
-				  MAP_ENTRIES_MAX);
 	}
 	if (!other) {
 		return yaml_error(loader->tree, node, loader->err, "map: 'default' is missing");
@@ -239,21 +270,7 @@ static bool load_map(struct loader *loader, const struct yaml_node *node,
 	}
 	label->source = LABEL_MAP;
 	label->text = other->text;
-	label->entries = yaml_alloc(loader->tree, node->size, sizeof *label->entries, loader->err);
-	if (!label->entries) {
-		return false;
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!yaml_is_text(loader->tree, entry, "map", loader->err)) {
-			return false;
-		}
-		label->entries[label->entry_count++] = (struct map_entry){
-			.from = literal_of(entry->key->text, entry->key->size),
-			.at = entry->key,
-			.to = entry->text,
-		};
-	}
-	return true;
+	return load_entries(loader, node, "map", &label->entries, &label->entry_count);
 }
 
 static bool load_regex_step(struct loader *loader, const struct yaml_node *node,
@@ -287,6 +304,30 @@ static bool load_regex_step(struct loader *loader, const struct yaml_node *node,
 	return true;
 }
 
+/* { bits: { 0x1: read, 0x2: write } } */
+static bool load_bits_step(struct loader *loader, const struct yaml_node *node,
+			   struct decode_step *step)
+{
+	static const char *const keys[] = { "bits", NULL };
+	const struct yaml_node *bits = yaml_find(node, "bits");
+
+	step->decoder = DECODE_BITS;
+	if (!yaml_keys_are(loader->tree, node, keys, loader->err) ||
+	    !is_map(loader, bits, "bits", BITS_MAX) ||
+	    !load_entries(loader, bits, "bits", &step->bits, &step->bit_count)) {
+		return false;
+	}
+	for (size_t i = 0; i < step->bit_count; i++) {
+		const struct literal *mask = &step->bits[i].from;
+
+		if (!mask->integer || mask->negative || mask->number == 0) {
+			return yaml_error(loader->tree, step->bits[i].at, loader->err,
+					  "bits: '%s' is not a number with bits set", mask->text);
+		}
+	}
+	return true;
+}
+
 static bool load_step(struct loader *loader, const struct yaml_node *node, struct decode_step *step)
 {
 	/* Without "regex", which is never written as a word of its own. */
@@ -295,15 +336,10 @@ static bool load_step(struct loader *loader, const struct yaml_node *node, struc
 
 	step->at = node;
 	if (node->kind == YAML_MAP) {
-		return load_regex_step(loader, node, step);
+		return yaml_find(node, "bits") ? load_bits_step(loader, node, step) :
+						 load_regex_step(loader, node, step);
 	}
 	memcpy(words, decoder_words, DECODE_REGEX * sizeof words[0]);
-	for (unsigned i = 0; later_decoders[i]; i++) {
-		if (node->kind == YAML_TEXT && strcmp(node->text, later_decoders[i]) == 0) {
-			return yaml_error(loader->tree, node, loader->err,
-					  "decoder '%s' is not supported yet", node->text);
-		}
-	}
 	if (!yaml_word(loader->tree, node, "decoder", words, &word, loader->err)) {
 		return false;
 	}

@@ -74,11 +74,20 @@ static void remember_text(struct text_entry *entry, uint64_t owner, const struct
 	entry->result = result;
 }
 
+/* Data that no layout makes text of. */
+static bool holds_bytes(const struct field *field)
+{
+	return field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
+	       field->type == FIELD_BINARY32 ||
+	       (field->count_kind != FIELD_SCALAR &&
+		(field->type == FIELD_U8 || field->type == FIELD_I8));
+}
+
 /* What the slot holds, as decoders take it. Text lies in engine->scratch or is the engine's
  * strings'. */
 static struct decoded decoded_of(struct rule_engine *engine, const struct slot *slot)
 {
-	struct decoded from = { 0 };
+	struct decoded from = { .field = slot->field };
 
 	switch ((enum slot_form)slot->form) {
 	case FORM_NUMBER:
@@ -101,6 +110,10 @@ static struct decoded decoded_of(struct rule_engine *engine, const struct slot *
 	field_text(slot->field, &slot->slice, &engine->scratch);
 	from.text = engine->scratch.data ? engine->scratch.data : "";
 	from.size = engine->scratch.size;
+	if (holds_bytes(slot->field)) {
+		from.bytes = slot->slice.at;
+		from.byte_count = slot->slice.size;
+	}
 	return from;
 }
 

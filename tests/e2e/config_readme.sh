@@ -36,3 +36,12 @@ for ((i = 1; ; i++)); do
 	esac
 done
 [ "$commands" -ge 3 ] || fail "$commands blocks of commands"
+
+# Every collector of the page is one that the program takes, as the page has it.
+for block in blocks/*.yaml; do
+	path=$(sed -n '1s/^# //p' "$block")
+	[[ $path == my-collectors/* ]] || continue
+	cp "$block" "$path"
+	printf 'collector_files: [%s]\n' "$path" >one.yaml
+	"$ETWTOOL" check config one.yaml >/dev/null || fail "$path"
+done

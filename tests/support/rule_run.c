@@ -13,6 +13,7 @@
 #include "tests/support/one_collector.h"
 #include "tests/support/page.h"
 #include "tests/support/temporary.h"
+#include "tests/support/told_manifest.h"
 
 static void stop_on(const void *made, const struct error *err)
 {
@@ -92,7 +93,9 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	rule_set_make_samples(run->set, run->registry, run->writer);
 	run->engine = rule_engine_new(&engine, &err);
 	stop_on(run->engine, &err);
-	run->kinds = kinds_new(1024, NULL, &err);
+	run->schemas = trace_schemas_new(&err);
+	stop_on(run->schemas, &err);
+	run->kinds = kinds_new(1024, run->schemas, &err);
 	stop_on(run->kinds, &err);
 	payload_init(&run->payload, 8);
 	run->record = (struct event_record){
@@ -111,6 +114,7 @@ void rule_run_close(struct rule_run *run)
 {
 	kinds_each(run->kinds, release, NULL);
 	kinds_free(run->kinds);
+	trace_schemas_free(run->schemas);
 	rule_engine_free(run->engine);
 	tracker_free(run->tracker);
 	rule_set_free(run->set);
@@ -145,6 +149,15 @@ void rule_run_event(struct rule_run *run, const char *event)
 		latest = version > latest ? version : latest;
 	}
 	run->record.version = latest;
+}
+
+void rule_run_tell(struct rule_run *run, const char *guid, const char *name, const char *inside)
+{
+	struct guid provider;
+
+	assert_true(guid_parse(guid, &provider));
+	tell_manifest(run->schemas, &provider, name, inside);
+	trace_schemas_finish(run->schemas);
 }
 
 void rule_run_other(struct rule_run *run, const char *guid, uint16_t id)

@@ -24,6 +24,7 @@ struct rule_run {
 	struct writer *writer;
 	struct tracker *tracker;
 	struct rule_engine *engine;
+	struct trace_schemas *schemas;
 	struct kinds *kinds;
 	struct source_clock clock;
 	struct payload payload;     /* of the next record; emptied by rule_run_feed() */
@@ -44,6 +45,12 @@ void rule_run_close(struct rule_run *run);
  * version. */
 void rule_run_event(struct rule_run *run, const char *event);
 void rule_run_version(struct rule_run *run, const char *event, uint8_t version);
+/*
+ * What a manifest tells about a provider's events (tests/support/told_manifest.h); before their
+ * first record.
+ */
+void rule_run_tell(struct rule_run *run, const char *guid, const char *name, const char *inside);
+
 /* Begins a record of another provider. */
 void rule_run_other(struct rule_run *run, const char *guid, uint16_t id);
 

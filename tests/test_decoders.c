@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decoders of labels alone: what each makes of numbers, bytes and text.
+ */
+#include "rules/decoders.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decode/schema.h"
+#include "rules/decode_values.h"
+#include "tests/support/exact_copy.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const struct field plain_u16 = { .name = "a", .type = FIELD_U16, .size = { 2, 2 } };
+static const struct field port = { .name = "a", .type = FIELD_PORT, .size = { 2, 2 } };
+static const struct field i32 = { .name = "a", .type = FIELD_I32, .size = { 4, 4 } };
+static const struct field u64 = { .name = "a", .type = FIELD_U64, .size = { 8, 8 } };
+static const struct field binary = { .name = "a", .type = FIELD_BINARY };
+static const struct field ip6 = { .name = "a", .type = FIELD_BINARY, .form = FIELD_FORM_IP6 };
+
+static void assert_decodes(const struct decode_step *step, const struct decoded *from,
+			   const char *expected)
+{
+	struct text out = { 0 }, scratch = { 0 };
+	struct error err = { 0 };
+	struct regex_matcher *matcher = regex_matcher_new(&err);
+
+	assert_non_null(matcher);
+	decode_chain(step, 1, matcher, from, &scratch, &out);
+	assert_string_equal(out.data ? out.data : "", expected);
+	text_free(&out);
+	text_free(&scratch);
+	regex_matcher_free(matcher);
+}
+
+static void numbers_are_read(void **state)
+{
+	static const struct {
+		enum decoder decoder;
+		const struct field *field;
+		uint64_t number;
+		const char *text;
+	} cases[] = {
+		{ DECODE_BITS, &u64, 0, "none" },
+		{ DECODE_BITS, &u64, 0x21, "0|5" },
+		{ DECODE_BITS, &u64, UINT64_C(1) << 63, "63" },
+		/* Of a signed number the sign is one bit, that of its field. */
+		{ DECODE_BITS, &i32, (uint64_t)INT32_MIN, "31" },
+		{ DECODE_BITS, NULL, 6, "1|2" },
+		/* 10.0.0.1 in network order, read by a little-endian machine. */
+		{ DECODE_IP, &u64, 0x0100000a, "10.0.0.1" },
+		{ DECODE_IP, &i32, (uint64_t)(int64_t)(int32_t)0xffffffff, "255.255.255.255" },
+		{ DECODE_IP, &u64, 0, "0.0.0.0" },
+		{ DECODE_IP, &u64, UINT64_C(1) << 32, "_unknown" },
+		{ DECODE_PORT, &plain_u16, 0x5000, "80" },
+		{ DECODE_PORT, &port, 80, "80" },
+		{ DECODE_PORT, &u64, 0xbb01, "443" },
+		{ DECODE_PORT, &u64, 0x10000, "_unknown" },
+		{ DECODE_HRESULT, &i32, 0, "success" },
+		{ DECODE_HRESULT, &i32, 1, "false" },
+		{ DECODE_HRESULT, &i32, 0x00040000, "success" },
+		{ DECODE_HRESULT, &i32, (uint64_t)(int64_t)(int32_t)0x80004005, "unspecified" },
+		{ DECODE_HRESULT, &u64, 0x80070005, "access_denied" },
+		{ DECODE_HRESULT, &u64, 0x800702e4, "0x800702e4" },
+		{ DECODE_HRESULT, &u64, 0xd0000022, "access_denied" },
+		{ DECODE_HRESULT, &u64, 0x80131522, "0x80131522" },
+		{ DECODE_HRESULT, &u64, UINT64_C(0x100000000), "0x100000000" },
+		/* Decoders of text get the number in decimal. */
+		{ DECODE_LOWER, &u64, 12, "12" },
+		{ DECODE_GUID, &u64, 12, "_unknown" },
+		{ DECODE_SID, &u64, 12, "_unknown" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct decode_step step = { .decoder = cases[i].decoder };
+		struct decoded from = { .is_number = true,
+					.is_signed = cases[i].field == &i32,
+					.number = cases[i].number,
+					.field = cases[i].field };
+
+		assert_decodes(&step, &from, cases[i].text);
+	}
+}
+
+static void bytes_are_read(void **state)
+{
+	static const uint8_t socket4[16] = { 2, 0, 0x1f, 0x90, 192, 168, 1, 20 };
+	static const uint8_t socket6[28] = { 23, 0, 0, 53, 0, 0, 0, 0, 0xfe, 0x80, [23] = 7 };
+	static const uint8_t address6[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
+	static const uint8_t like_socket[16] = { 2, 0, 0, 80, 10, 0, 0, 1 };
+	static const uint8_t storage[128] = { 2, 0, 0, 80, 10, 0, 0, 1 };
+	static const uint8_t guid[16] = { 0x78, 0x56, 0x34, 0x12, 0xbc, 0x9a, 0xf0, 0xde,
+					  1,    2,    3,    4,    5,    6,    7,    8 };
+	static const uint8_t sid[12] = { 1, 1, 0, 0, 0, 0, 0, 5, 18 };
+	static const struct {
+		enum decoder decoder;
+		const struct field *field;
+		const uint8_t *bytes;
+		size_t size;
+		const char *text;
+	} cases[] = {
+		{ DECODE_IP, &binary, socket4, 16, "192.168.1.20" },
+		{ DECODE_PORT, &binary, socket4, 16, "8080" },
+		{ DECODE_IP, &binary, socket6, 28, "fe80::7" },
+		{ DECODE_PORT, &binary, socket6, 28, "53" },
+		{ DECODE_IP, &binary, storage, 128, "10.0.0.1" },
+		{ DECODE_PORT, &binary, storage, 128, "80" },
+		{ DECODE_IP, &binary, socket4 + 4, 4, "192.168.1.20" },
+		{ DECODE_PORT, &binary, socket4 + 4, 4, "_unknown" },
+		{ DECODE_IP, &binary, address6, 16, "2001:db8::1" },
+		{ DECODE_IP, &ip6, like_socket, 16, "200:50:a00:1::" },
+		{ DECODE_PORT, &binary, address6, 16, "_unknown" },
+		{ DECODE_IP, &binary, socket6, 20, "_unknown" },
+		{ DECODE_IP, &binary, socket4, 15, "_unknown" },
+		{ DECODE_IP, &binary, socket4, 0, "_unknown" },
+		{ DECODE_GUID, &binary, guid, 16, "12345678-9abc-def0-0102-030405060708" },
+		{ DECODE_GUID, &binary, guid, 15, "_unknown" },
+		{ DECODE_SID, &binary, sid, 12, "S-1-5-18" },
+		{ DECODE_SID, &binary, sid, 11, "_unknown" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct decode_step step = { .decoder = cases[i].decoder };
+		uint8_t *bytes = exact_copy(cases[i].bytes, cases[i].size);
+		struct decoded from = { .text = "in hexadecimal",
+					.size = 14,
+					.field = cases[i].field,
+					.bytes = bytes,
+					.byte_count = cases[i].size };
+
+		assert_decodes(&step, &from, cases[i].text);
+		free(bytes);
+	}
+}
+
+static void text_is_read(void **state)
+{
+	static const struct {
+		enum decoder decoder;
+		const char *from;
+		const char *text;
+	} cases[] = {
+		{ DECODE_IP, "10.0.0.1", "10.0.0.1" },
+		{ DECODE_IP, "10.0.0.1:80", "10.0.0.1" },
+		{ DECODE_IP, "::1", "::1" },
+		{ DECODE_IP, "fe80::7", "fe80::7" },
+		{ DECODE_IP, "[fe80::7]:80", "fe80::7" },
+		{ DECODE_IP, "[::1]", "::1" },
+		{ DECODE_IP, "::ffff:10.0.0.1", "::ffff:10.0.0.1" },
+		{ DECODE_IP, "10.0.0.256", "_unknown" },
+		{ DECODE_IP, "10.0.0", "_unknown" },
+		{ DECODE_IP, "10.0.0.1/24", "_unknown" },
+		{ DECODE_IP, "[::1", "_unknown" },
+		{ DECODE_IP, "[host]:80", "_unknown" },
+		{ DECODE_IP, "localhost", "_unknown" },
+		{ DECODE_IP, "", "_unknown" },
+		{ DECODE_PORT, "10.0.0.1:80", "80" },
+		{ DECODE_PORT, "[::1]:443", "443" },
+		{ DECODE_PORT, "8080", "8080" },
+		{ DECODE_PORT, "10.0.0.1", "_unknown" },
+		{ DECODE_PORT, "::1", "_unknown" },
+		{ DECODE_PORT, "10.0.0.1:65536", "_unknown" },
+		{ DECODE_PORT, "10.0.0.1:", "_unknown" },
+		{ DECODE_PORT, "", "_unknown" },
+		{ DECODE_GUID, "{12345678-9ABC-DEF0-0102-030405060708}",
+		  "12345678-9abc-def0-0102-030405060708" },
+		{ DECODE_GUID, "12345678-9abc", "_unknown" },
+		{ DECODE_GUID, "", "_unknown" },
+		{ DECODE_SID, "S-1-5-18", "S-1-5-18" },
+		{ DECODE_SID, "S-1-5-18 x", "_unknown" },
+		{ DECODE_SID, "S-1-", "_unknown" },
+		{ DECODE_SID, "", "_unknown" },
+		/* Decoders of numbers leave text as it is. */
+		{ DECODE_BITS, "0x5", "0x5" },
+		{ DECODE_HRESULT, "abc", "abc" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct decode_step step = { .decoder = cases[i].decoder };
+		uint8_t *text = exact_copy(cases[i].from, strlen(cases[i].from));
+		struct decoded from = { .text = (const char *)text, .size = strlen(cases[i].from) };
+
+		print_message("  %s\n", cases[i].from);
+		assert_decodes(&step, &from, cases[i].text);
+		free(text);
+	}
+}
+
+static void bits_have_names(void **state)
+{
+	static struct map_entry names[] = {
+		{ .from = { .number = 1 }, .to = "read" },
+		{ .from = { .number = 6 }, .to = "write" },
+		{ .from = { .number = 4 }, .to = "append" },
+	};
+	static const struct {
+		uint64_t number;
+		const char *text;
+	} cases[] = {
+		{ 0, "none" },
+		{ 1, "read" },
+		{ 2, "0x2" },
+		{ 4, "append" },
+		{ 7, "read|write|append" },
+		{ 0x81, "read|0x80" },
+	};
+	static const struct decode_step step = { .decoder = DECODE_BITS,
+						 .bits = names,
+						 .bit_count = COUNT(names) };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct decoded from = { .is_number = true, .number = cases[i].number };
+
+		assert_decodes(&step, &from, cases[i].text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_read),
+		cmocka_unit_test(bytes_are_read),
+		cmocka_unit_test(text_is_read),
+		cmocka_unit_test(bits_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
