@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/os.h"
 #include "base/text.h"
 
@@ -13,32 +14,6 @@ enum { FILES_MAX = 1024 };
 static size_t folder_size(const char *path)
 {
 	return (size_t)(os_path_name(path) - path);
-}
-
-/* `*` any bytes, `?` one. Goes back to the last `*` only, so the work is at most the product of the
- * lengths. */
-static bool matches(const char *pattern, const char *name)
-{
-	const char *star = NULL, *retry = NULL;
-
-	while (*name != '\0') {
-		if (*pattern == '*') {
-			star = pattern++;
-			retry = name;
-		} else if (*pattern == '?' || *pattern == *name) {
-			pattern++;
-			name++;
-		} else if (star) {
-			pattern = star + 1;
-			name = ++retry;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*') {
-		pattern++;
-	}
-	return *pattern == '\0';
 }
 
 static bool add_path(struct file_list *list, const char *folder, size_t size, const char *name,
@@ -83,7 +58,7 @@ static bool add_match(void *context, const char *name)
 {
 	const struct expansion *e = context;
 
-	return name[0] == '.' || !matches(e->path + e->folder, name) ||
+	return name[0] == '.' || !glob_matches(e->path + e->folder, name) ||
 	       add_path(e->list, e->path, e->folder, name, e->err);
 }
 
