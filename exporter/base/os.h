@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 #ifndef _WIN32
 #include <pthread.h>
@@ -116,6 +117,12 @@ void os_release_memory(void);
  * nowhere to go. Any thread.
  */
 void os_stderr_write(const char *bytes, size_t size);
+
+/* Whether somebody watches the stream: stdout or stderr of this program is a terminal. */
+bool os_is_terminal(FILE *stream);
+
+/* Whether a terminal behind the stream understands the escape sequences of ECMA-48 for colours. */
+bool os_has_colours(FILE *stream);
 
 /* The system's sentence for an error number of its own (errno; on Windows GetLastError()). */
 void os_error_text(int number, char *text, size_t text_size);

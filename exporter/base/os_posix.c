@@ -372,6 +372,18 @@ void os_stderr_write(const char *bytes, size_t size)
 	}
 }
 
+bool os_is_terminal(FILE *stream)
+{
+	return isatty(fileno(stream)) == 1;
+}
+
+bool os_has_colours(FILE *stream)
+{
+	const char *terminal = getenv("TERM");
+
+	return os_is_terminal(stream) && terminal && terminal[0] && strcmp(terminal, "dumb") != 0;
+}
+
 void os_error_text(int number, char *text, size_t text_size)
 {
 	if (strerror_r(number, text, text_size) != 0) {

@@ -71,6 +71,24 @@ static char *utf8_from(const wchar_t *wide)
 	return text;
 }
 
+bool os_is_terminal(FILE *stream)
+{
+	DWORD mode;
+
+	return GetConsoleMode((HANDLE)_get_osfhandle(_fileno(stream)), &mode) != 0;
+}
+
+/* Consoles have them since Windows 10, when a program asks ("Console Virtual Terminal Sequences",
+ * Microsoft Learn). */
+bool os_has_colours(FILE *stream)
+{
+	HANDLE console = (HANDLE)_get_osfhandle(_fileno(stream));
+	DWORD mode;
+
+	return GetConsoleMode(console, &mode) &&
+	       SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+}
+
 void os_error_text(int number, char *text, size_t text_size)
 {
 	wchar_t wide[ERROR_TEXT_SIZE];

@@ -122,6 +122,40 @@ bool tool_pointer_size(const char *command, const char *value, uint8_t *pointer_
 	return false;
 }
 
+bool tool_count(const char *command, const char *flag, const char *value, uint64_t *count)
+{
+	if (parse_u64(value, strlen(value), count) && *count > 0) {
+		return true;
+	}
+	tool_complain(TOOL_BAD_USAGE, command, "%s: wants a number above 0, not \"%s\"", flag,
+		      value);
+	return false;
+}
+
+int tool_choice(const char *command, const char *flag, const char *value, const char *const *words)
+{
+	struct nearest nearest = { .word = value, .size = strlen(value) };
+	struct text known = { 0 };
+
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(words[i], value) == 0) {
+			text_free(&known);
+			return i;
+		}
+		nearest_offer(&nearest, words[i]);
+		text_add_format(&known, "%s%s", i > 0 ? ", " : "", words[i]);
+	}
+	if (nearest.best) {
+		tool_complain(TOOL_BAD_USAGE, command, "%s: unknown word \"%s\"; did you mean %s?",
+			      flag, value, nearest.best);
+	} else {
+		tool_complain(TOOL_BAD_USAGE, command, "%s: wants one of %s, not \"%s\"", flag,
+			      known.data ? known.data : "", value);
+	}
+	text_free(&known);
+	return -1;
+}
+
 static void add_flag(struct text *out, const struct tool_flag *flag)
 {
 	enum { HELP_COLUMN = 22 };

@@ -12,6 +12,7 @@
 #include "decode/event_schema.h"
 #include "decode/event_source.h"
 #include "decode/kernel_class.h"
+#include "tool/event_fields.h"
 
 static void member_u64(struct json *json, const char *key, uint64_t value)
 {
@@ -102,156 +103,27 @@ static void add_header(struct json *json, const struct event_record *record,
 	member_u64(json, "len", record->payload_size);
 }
 
-/* ---- fields of a layout ---- */
-
-/* A payload, its schema and where its fields are. */
-struct decoded {
-	const struct schema *schema;
-	const struct event_record *record;
-	struct field_slice slices[SCHEMA_FIELDS_MOST];
-	struct text scratch;
-};
-
-static void add_number(struct json *json, const struct field *field,
-		       const struct field_slice *slice)
-{
-	switch (field->type) {
-	case FIELD_BOOL8:
-	case FIELD_BOOL16:
-	case FIELD_BOOL32:
-		json_bool(json, field_u64(field, slice) != 0);
-		break;
-	case FIELD_FLOAT:
-	case FIELD_DOUBLE:
-		json_double(json, field_double(field, slice));
-		break;
-	default:
-		if (field_is_signed(field)) {
-			json_i64(json, (int64_t)field_u64(field, slice));
-		} else {
-			json_u64(json, field_u64(field, slice));
-		}
-		break;
-	}
-}
-
-static void add_one(struct json *json, const struct field *field, const struct field_slice *slice,
-		    struct text *scratch)
-{
-	struct field plain = *field;
-
-	if (field->type <= FIELD_DOUBLE) {
-		add_number(json, field, slice);
-	} else if (field->type == FIELD_NULL ||
-		   (field->type == FIELD_KERNEL_SID && slice->size == 0)) {
-		json_null(json);
-	} else {
-		if (field->form == FIELD_FORM_SOCKADDR) {
-			plain.form = FIELD_FORM_PLAIN; /* binary is binary in dumps */
-		}
-		text_clear(scratch);
-		field_text(&plain, slice, scratch);
-		json_text(json, scratch->data ? scratch->data : "", scratch->size);
-	}
-}
-
-static void add_value(struct json *json, const struct field *field, const struct field_slice *slice,
-		      struct text *scratch)
-{
-	struct field element_field = *field;
-	struct field_slice element;
-	uint32_t offset = 0;
-
-	if (field->count_kind == FIELD_SCALAR || field_is_text_of_chars(field)) {
-		add_one(json, field, slice, scratch);
-		return;
-	}
-	element_field.count_kind = FIELD_SCALAR;
-	json_array_begin(json);
-	while (field_next_element(field, slice, &offset, &element)) {
-		add_one(json, &element_field, &element, scratch);
-	}
-	json_array_end(json);
-}
-
-static void add_members(struct json *json, struct decoded *decoded, unsigned first, unsigned end);
-
-static void add_struct(struct json *json, struct decoded *decoded, unsigned index)
-{
-	const struct field *field = &decoded->schema->fields[index];
-	unsigned end = index + 1 + field->span;
-	uint32_t offset = 0;
-
-	if (field->count_kind == FIELD_SCALAR) {
-		json_object_begin(json);
-		add_members(json, decoded, index + 1, end);
-		json_object_end(json);
-		return;
-	}
-	json_array_begin(json);
-	while (field_next_struct(decoded->schema, index, decoded->record, decoded->slices,
-				 &offset)) {
-		json_object_begin(json);
-		add_members(json, decoded, index + 1, end);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-static void add_members(struct json *json, struct decoded *decoded, unsigned first, unsigned end)
-{
-	for (unsigned i = first; i < end; i += 1U + decoded->schema->fields[i].span) {
-		const struct field *field = &decoded->schema->fields[i];
-
-		json_key(json, field->name);
-		if (field->type == FIELD_STRUCT) {
-			add_struct(json, decoded, i);
-		} else {
-			add_value(json, field, &decoded->slices[i], &decoded->scratch);
-		}
-	}
-}
-
-/* The end of the top-level fields that are whole; `whole` is the first field that is not. */
-static unsigned end_of_whole(const struct schema *schema, unsigned whole)
-{
-	unsigned end = 0;
-
-	while (end < schema->field_count && end + schema->fields[end].span < whole) {
-		end += 1U + schema->fields[end].span;
-	}
-	return end;
-}
-
 static void add_fields(struct json *json, const struct schema *schema,
 		       const struct event_record *record)
 {
-	struct decoded decoded;
-	uint32_t rest = record->payload_size;
-	unsigned count = schema->field_count, whole = 0, end;
+	struct event_fields fields;
 
-	decoded.schema = schema;
-	decoded.record = record;
-	decoded.scratch = (struct text){ 0 };
-	if (count > 0) {
-		whole = fields_walk(schema, count - 1, record, decoded.slices, &rest);
-	}
-	end = end_of_whole(schema, whole);
+	event_fields_locate(&fields, schema, record);
 	json_key(json, "fields");
 	json_object_begin(json);
-	add_members(json, &decoded, 0, end);
-	if (rest > 0) {
-		member_u64(json, "_rest", rest);
+	for (unsigned i = 0; i < fields.end; i += 1U + schema->fields[i].span) {
+		json_key(json, schema->fields[i].name);
+		event_fields_json(&fields, i, json);
 	}
-	/* The payload ended inside a field, a structure among them. */
-	if (end < count &&
-	    (decoded.slices[end].cut || decoded.slices[whole].cut ||
-	     (end < whole && decoded.slices[end].at < record->payload + record->payload_size))) {
+	if (fields.rest > 0) {
+		member_u64(json, "_rest", fields.rest);
+	}
+	if (fields.truncated) {
 		json_key(json, "_truncated");
 		json_bool(json, true);
 	}
 	json_object_end(json);
-	text_free(&decoded.scratch);
+	event_fields_done(&fields);
 }
 
 /* ---- records that describe others ---- */

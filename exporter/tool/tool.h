@@ -68,6 +68,12 @@ bool tool_take_file(struct tool_arguments *arguments, const char *word, const ch
  */
 bool tool_pointer_size(const char *command, const char *value, uint8_t *pointer_size);
 
+/* A number above 0; likewise. */
+bool tool_count(const char *command, const char *flag, const char *value, uint64_t *count);
+
+/* The index of value among words, the last of which is NULL; -1 after a complaint. */
+int tool_choice(const char *command, const char *flag, const char *value, const char *const *words);
+
 #define TOOL_POINTER_SIZE_FLAG                                             \
 	{                                                                  \
 		"--pointer-size", "4|8",                                   \

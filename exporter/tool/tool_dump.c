@@ -1,205 +1,206 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump: the events of a recording, one JSON object a line, in file order.
- *
- * Goes over the recording twice: what it tells about its providers often comes last. Memory does
- * not grow with the recording.
+ * etwtool dump: which events, in which format.
  */
-#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "decode/trace_schemas.h"
+#include "base/os.h"
+#include "config/nearest.h"
 #include "source/etl_file.h"
-#include "source/etl_index.h"
-#include "source/etl_scan.h"
-#include "tool/event_json.h"
+#include "tool/dump.h"
 #include "tool/tool.h"
 
 enum {
-	OUTPUT_SIZE = 1 << 16,
-	KINDS_MOST = 1 << 20, /* events of further kinds are all shown */
+	FLAG_PROVIDER,
+	FLAG_EVENT,
+	FLAG_PROCESS,
+	FLAG_WHERE,
+	FLAG_FROM,
+	FLAG_TO,
+	FLAG_PER_KIND,
+	FLAG_FORMAT,
+	FLAG_COLOR,
+	FLAG_POINTER_SIZE,
 };
-
-struct dump {
-	struct etl_file *file;
-	struct trace_schemas *schemas;
-	struct tracelogging_cache *tracelogging;
-	struct etl_problems problems;
-	uint64_t per_kind; /* 0: all */
-	struct map shown;  /* hash of a kind -> events shown of it */
-	struct text out;
-	bool failed;
-	atomic_bool stopping; /* what a visitor looks at; one thread only */
-};
-
-static void look(void *context, const struct event_record *record)
-{
-	struct dump *dump = context;
-
-	trace_schemas_look(dump->schemas, record);
-}
-
-static bool is_wanted(struct dump *dump, const struct event_record *record)
-{
-	char kind[sizeof(struct guid) + 7];
-	uint64_t key, *shown;
-
-	if (dump->per_kind == 0) {
-		return true;
-	}
-	memcpy(kind, record->provider->bytes, sizeof(struct guid));
-	kind[16] = (char)record->kind;
-	kind[17] = (char)record->pointer_size;
-	kind[18] = (char)record->version;
-	kind[19] = (char)record->opcode;
-	kind[20] = (char)record->id;
-	kind[21] = (char)(record->id >> 8);
-	kind[22] = 0;
-	key = text_hash(kind, sizeof kind, hash_seed());
-	shown = dump->shown.count < KINDS_MOST ? map_put(&dump->shown, key, NULL) :
-						 map_find(&dump->shown, key);
-	if (!shown) {
-		return true;
-	}
-	return ++*shown <= dump->per_kind;
-}
-
-static void flush(struct dump *dump)
-{
-	if (!dump->failed && !tool_write("dump", &dump->out)) {
-		dump->failed = true;
-		atomic_store_explicit(&dump->stopping, true, memory_order_relaxed);
-	}
-	text_clear(&dump->out);
-}
-
-static void show(void *context, const struct event_record *record)
-{
-	struct dump *dump = context;
-
-	if (!is_wanted(dump, record)) {
-		return;
-	}
-	if (tracelogging_cache_full(dump->tracelogging)) {
-		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
-	}
-	event_json_add(&dump->out, record, dump->schemas, dump->tracelogging);
-	if (dump->out.size >= OUTPUT_SIZE || dump->out.failed) {
-		flush(dump);
-	}
-}
-
-/* Shows every record to visit, in file order. */
-static bool pass(struct dump *dump, void (*visit)(void *context, const struct event_record *record),
-		 struct etl_problems *problems, struct error *err)
-{
-	struct etl_damage damage = { .problems = problems };
-	struct etl_visitor visitor = { .record_context = dump,
-				       .on_record = visit,
-				       .stopping = &dump->stopping };
-	struct etl_file *file = dump->file;
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	enum etl_step step = ETL_STEP_END;
-	uint64_t records = 0, buffers = 0;
-
-	etl_scan_start(&scan, &file->input, &file->blocks, &damage, file->header.mode, 0, 0);
-	while (!dump->failed && (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
-		buffers++;
-		if (buffer.bytes) {
-			records += etl_survey_buffer(file, &buffer, records, &damage, &visitor)
-					   .records;
-		}
-	}
-	etl_scan_done(&scan);
-	if (step == ETL_STEP_END && !dump->failed) {
-		etl_check_count(file, buffers, &damage);
-	}
-	return step != ETL_STEP_FAILED;
-}
-
-static int dump_recording(const char *path, uint64_t per_kind, uint8_t pointer_size)
-{
-	struct dump dump = { .per_kind = per_kind };
-	struct error err = { 0 };
-	int status = TOOL_FAILED;
-
-	atomic_init(&dump.stopping, false);
-	dump.file = etl_file_open(path, pointer_size, &err);
-	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
-	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
-	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
-		trace_schemas_finish(dump.schemas);
-		if (pass(&dump, show, NULL, &err)) {
-			flush(&dump);
-			status = dump.failed ? TOOL_FAILED : TOOL_DONE;
-		}
-	}
-	if (err.code != ERROR_NONE) {
-		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
-	}
-	for (size_t i = 0; i < dump.problems.count; i++) {
-		tool_complain(TOOL_DONE, "dump", "warning: %s", dump.problems.sentences[i]);
-	}
-	text_free(&dump.out);
-	map_done(&dump.shown);
-	etl_problems_done(&dump.problems);
-	tracelogging_cache_free(dump.tracelogging);
-	trace_schemas_free(dump.schemas);
-	etl_file_close(dump.file);
-	return status;
-}
-
-enum { DUMP_PER_KIND, DUMP_POINTER_SIZE };
 
 static const struct tool_flag flags[] = {
-	[DUMP_PER_KIND] = { "--per-kind", "N", "only the first N events of each kind" },
-	[DUMP_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
+	[FLAG_PROVIDER] = { "--provider", "NAME", "name or GUID; * and ? stand for others" },
+	[FLAG_EVENT] = { "--event", "NAME", "name, likewise, or id; Provider/Name as in a rule" },
+	[FLAG_PROCESS] = { "--process", "NAME", "name, likewise, or id" },
+	[FLAG_WHERE] = { "--where", "CONDITION",
+			 "\"FIELD OPERATOR LITERAL\"; all that are given must hold" },
+	[FLAG_FROM] = { "--from", "TIME", "first moment: 2020-07-29T00:07:00Z or seconds" },
+	[FLAG_TO] = { "--to", "TIME", "the first moment that is left out, likewise" },
+	[FLAG_PER_KIND] = { "--per-kind", "N", "only the first N events of each kind" },
+	[FLAG_FORMAT] = { "--format", "FORMAT", "jsonl (default), csv or text" },
+	[FLAG_COLOR] = { "--color", "WHEN", "colours of text: auto (default), always or never" },
+	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
 	{ NULL, NULL, NULL },
 };
 
-static int run(struct tool_arguments *arguments)
-{
-	const char *path = NULL;
-	const char *value;
-	uint64_t per_kind = 0;
-	uint8_t pointer_size = 0;
-	int flag;
+static const char more[] =
+	"Conditions are those of a collector's `where`, written in one text:\n"
+	"  --where 'TransferSize gt 4096'  --where 'Process in chrome, msedge'\n"
+	"  --where 'Path matches \\.log$'\n"
+	"  eq ne in (numbers and texts), lt le gt ge has lacks (numbers), starts ends matches (texts).\n"
+	"  Fields are those of the events, as etwtool fields shows them, and those that rules have\n"
+	"  besides: Process, Path, Volume, Level, Cpu, ThreadId, Duration and so on.\n"
+	"Seconds count from the start of the recording.\n"
+	"\n"
+	"jsonl: each record as it stands in the file, in file order, names as the layout has them.\n"
+	"csv: a column for each field of the events shown; text: a line an event. Both in time order,\n"
+	"with the process that an event belongs to and the names that rules take.\n"
+	"\n"
+	"A name that is nowhere in the recording ends it with status 1.\n";
 
-	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
-		switch (flag) {
-		case DUMP_PER_KIND:
-			if (!parse_u64(value, strlen(value), &per_kind) || per_kind == 0) {
-				return tool_complain(
-					TOOL_BAD_USAGE, "dump",
-					"--per-kind: wants a number above 0, not \"%s\"", value);
-			}
-			break;
-		case DUMP_POINTER_SIZE:
-			if (!tool_pointer_size("dump", value, &pointer_size)) {
-				return TOOL_BAD_USAGE;
-			}
-			break;
-		case TOOL_WORD:
-			if (!tool_take_file(arguments, value, &path)) {
-				return arguments->status;
-			}
-			break;
-		default:
-			return arguments->status;
-		}
+/* Everything that the command line says. */
+struct request {
+	struct dump_options options;
+	struct event_filter filter;
+	enum dump_format format;
+};
+
+static const char *const formats[] = { "jsonl", "csv", "text", NULL };
+static const char *const colours[] = { "auto", "always", "never", NULL };
+
+static bool take_time(const char *flag, const char *value, struct filter_time *time)
+{
+	if (!filter_time_parse(value, time)) {
+		tool_complain(
+			TOOL_BAD_USAGE, "dump",
+			"%s: wants a time such as 2020-07-29T00:07:00Z, or seconds, not \"%s\"",
+			flag, value);
+		return false;
 	}
-	if (!path) {
+	return true;
+}
+
+static bool take_where(struct event_filter *filter, const char *value)
+{
+	struct error err;
+
+	if (!event_filter_where(filter, value, &err)) {
+		tool_complain(TOOL_BAD_USAGE, "dump", "--where: %s", err.text);
+		return false;
+	}
+	return true;
+}
+
+static bool take(struct request *request, int flag, const char *value)
+{
+	struct event_filter *filter = &request->filter;
+	int word;
+
+	switch (flag) {
+	case FLAG_PROVIDER:
+		filter->provider.name = value;
+		return true;
+	case FLAG_EVENT:
+		filter->event.name = value;
+		return true;
+	case FLAG_PROCESS:
+		filter->process.name = value;
+		return true;
+	case FLAG_WHERE:
+		return take_where(filter, value);
+	case FLAG_FROM:
+		return take_time("--from", value, &filter->from);
+	case FLAG_TO:
+		return take_time("--to", value, &filter->to);
+	case FLAG_PER_KIND:
+		return tool_count("dump", "--per-kind", value, &request->options.per_kind);
+	case FLAG_FORMAT:
+		word = tool_choice("dump", "--format", value, formats);
+		request->format = (enum dump_format)word;
+		return word >= 0;
+	case FLAG_COLOR:
+		word = tool_choice("dump", "--color", value, colours);
+		request->options.colour = word == 0 ? request->options.colour : word == 1;
+		return word >= 0;
+	default:
+		return tool_pointer_size("dump", value, &request->options.pointer_size);
+	}
+}
+
+/* NO_COLOR: "NO_COLOR: disabling ANSI color output by default", no-color.org. */
+static bool wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return (!no || !no[0]) && os_has_colours(stdout);
+}
+
+/* Times in seconds count from the start that the recording's header tells. */
+static bool find_start(struct request *request)
+{
+	struct event_filter *filter = &request->filter;
+	struct etl_file *file;
+	struct error err;
+
+	if (!filter->from.relative && !filter->to.relative) {
+		return true;
+	}
+	file = etl_file_open(request->options.path, 0, &err);
+	if (!file) {
+		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
+		return false;
+	}
+	filter->start = file->header.start_time;
+	etl_file_close(file);
+	return true;
+}
+
+static int dump(struct request *request)
+{
+	if (!request->options.path) {
 		return tool_complain(TOOL_BAD_USAGE, "dump", "which recording?");
 	}
-	return dump_recording(path, per_kind, pointer_size);
+	if (!find_start(request)) {
+		return TOOL_FAILED;
+	}
+	request->options.filter = &request->filter;
+	switch (request->format) {
+	case DUMP_CSV:
+		return dump_csv(&request->options);
+	case DUMP_TEXT:
+		return dump_text(&request->options);
+	case DUMP_JSONL:
+		break;
+	}
+	return dump_jsonl(&request->options);
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct request request = { .options.colour = wants_colour() };
+	const char *value;
+	int status = TOOL_DONE;
+	int flag;
+
+	while (status == TOOL_DONE && (flag = tool_next(arguments, &value)) != TOOL_END) {
+		if (flag == TOOL_STOP) {
+			event_filter_done(&request.filter);
+			return arguments->status;
+		}
+		if (flag == TOOL_WORD ? !tool_take_file(arguments, value, &request.options.path) :
+					!take(&request, flag, value)) {
+			status = TOOL_BAD_USAGE;
+		}
+	}
+	if (status == TOOL_DONE) {
+		status = dump(&request);
+	}
+	event_filter_done(&request.filter);
+	return status;
 }
 
 const struct tool_command tool_dump = {
 	.name = "dump",
 	.synopsis = "FILE [OPTIONS]",
-	.about = "The events of a recording, one JSON object a line, in file order",
+	.about = "The events of a recording, one JSON object a line, as a table or as text",
+	.more = more,
 	.flags = flags,
 	.run = run,
 };

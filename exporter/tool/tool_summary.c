@@ -20,6 +20,7 @@
 #include "tool/event_counts.h"
 #include "tool/json_indent.h"
 #include "tool/tool.h"
+#include "tool/utc.h"
 
 enum { POINTER_SIZES = 2, BUFFER_TYPES = 1 << 16 };
 
@@ -88,43 +89,12 @@ static bool read_recording(struct summary *summary, struct error *err)
 	return true;
 }
 
-/* "2020-07-29T00:07:00.6236167Z"; null for no time, and beyond the year 9999. */
+/* null for no time, and beyond the year 9999 */
 static void write_time(struct json *json, int64_t time_100ns)
 {
-	static const uint8_t month_days[12] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	const int64_t second = 10000000;
-	const int64_t day = 86400 * second;
-	int64_t days = time_100ns / day;
-	int64_t rest = time_100ns % day;
-	int64_t year = 1601;
-	int64_t month = 0;
-	char text[96];
+	char text[UTC_TEXT_SIZE];
 
-	if (time_100ns <= 0 || days >= 146097 * 21) {
-		json_null(json);
-		return;
-	}
-	year += days / 146097 * 400; /* 400 years have that many days */
-	days %= 146097;
-	for (;;) {
-		bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-		int64_t month_size = month_days[month] + (leap && month == 1);
-
-		if (days < month_size) {
-			break;
-		}
-		days -= month_size;
-		if (++month == 12) {
-			month = 0;
-			year++;
-		}
-	}
-	snprintf(text, sizeof text,
-		 "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64 ":%02" PRId64
-		 ".%07" PRId64 "Z",
-		 year, month + 1, days + 1, rest / (3600 * second), rest / (60 * second) % 60,
-		 rest / second % 60, rest % second);
-	json_string(json, text);
+	json_string(json, utc_format(time_100ns, text) ? text : NULL);
 }
 
 static void member_u64(struct json *json, const char *key, uint64_t value)

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool dump --format csv: a row an event (RFC 4180, but for lines that end in LF).
+ *
+ * A column for each field that the events shown have, found by a pass of its own, so that all rows
+ * have the same; an event without the field leaves it empty.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "tool/dump.h"
+#include "tool/event_fields.h"
+#include "tool/field_path.h"
+#include "tool/tool.h"
+#include "tool/utc.h"
+
+enum { COLUMNS_MOST = 4096 };
+
+struct csv {
+	struct text names;  /* of the fields' columns, each with its NUL */
+	struct map by_name; /* hash of a name -> column + 1 */
+	size_t column_count;
+	/*
+	 * First pass: struct event_kind * -> 1, its columns are known. Second pass: -> the field in
+	 * each column + 1, 0 for none; owned.
+	 */
+	struct map kinds;
+	struct text out, cell;
+	bool failed;
+};
+
+static bool fail(struct csv *csv, const char *sentence)
+{
+	if (!csv->failed) {
+		tool_complain(TOOL_FAILED, "dump", "%s", sentence);
+	}
+	csv->failed = true;
+	return false;
+}
+
+/* ---- columns ---- */
+
+/* The place of a field's column in by_name, made when new; NULL without memory. */
+static uint64_t *column_of(struct csv *csv, const struct schema *schema, unsigned index)
+{
+	text_clear(&csv->cell);
+	field_path(schema, index, &csv->cell);
+	if (csv->cell.failed || !csv->cell.data) {
+		return NULL;
+	}
+	return map_put(&csv->by_name, text_hash(csv->cell.data, csv->cell.size, hash_seed()), NULL);
+}
+
+static bool add_columns(struct csv *csv, const struct schema *schema)
+{
+	for (unsigned i = field_next(schema, 0); i < schema->field_count;
+	     i = field_next(schema, field_behind(schema, i))) {
+		uint64_t *column = column_of(csv, schema, i);
+
+		if (!column) {
+			return fail(csv, "no memory for columns");
+		}
+		if (*column == 0) {
+			if (csv->column_count == COLUMNS_MOST) {
+				return fail(csv, "too many different fields for one table: pick "
+						 "events with --event");
+			}
+			*column = ++csv->column_count;
+			text_add(&csv->names, csv->cell.data, csv->cell.size + 1);
+		}
+	}
+	return true;
+}
+
+static bool collect(void *context, const struct event_record *record, const struct event_kind *kind,
+		    const char *process, uint32_t process_id)
+{
+	struct csv *csv = context;
+	bool added;
+
+	(void)record;
+	(void)process;
+	(void)process_id;
+	if (!map_put(&csv->kinds, (uintptr_t)kind, &added)) {
+		return fail(csv, "no memory for columns");
+	}
+	return !added || !kind->schema || add_columns(csv, kind->schema);
+}
+
+static void forget_seen(void *context, const struct event_kind *kind)
+{
+	struct csv *csv = context;
+
+	map_remove(&csv->kinds, (uintptr_t)kind);
+}
+
+/* ---- rows ---- */
+
+static void add_quoted(struct text *out, const char *text, size_t size)
+{
+	bool plain = true;
+
+	for (size_t i = 0; i < size && plain; i++) {
+		plain = !strchr("\",\r\n", text[i]) || text[i] == '\0';
+	}
+	if (plain) {
+		text_add(out, text, size);
+		return;
+	}
+	text_add_char(out, '"');
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '"') {
+			text_add_char(out, '"');
+		}
+		text_add_char(out, text[i]);
+	}
+	text_add_char(out, '"');
+}
+
+static void add_string(struct csv *csv, const char *string)
+{
+	add_quoted(&csv->out, string, strlen(string));
+	text_add_char(&csv->out, ',');
+}
+
+static void add_id(struct csv *csv, uint32_t id)
+{
+	if (id != RECORD_NO_ID) {
+		text_add_u64(&csv->out, id);
+	}
+	text_add_char(&csv->out, ',');
+}
+
+static void add_value(struct csv *csv, struct event_fields *fields, unsigned index)
+{
+	const struct field *field = &fields->schema->fields[index];
+	struct json json;
+
+	text_clear(&csv->cell);
+	if (field->type == FIELD_STRUCT) {
+		json_init(&json, &csv->cell, false);
+		event_fields_json(fields, index, &json);
+	} else {
+		field_text(field, &fields->slices[index], &csv->cell);
+	}
+	add_quoted(&csv->out, csv->cell.data ? csv->cell.data : "", csv->cell.size);
+}
+
+/* The field in each column, made when the kind is first shown; NULL without memory. */
+static const uint16_t *fields_of(struct csv *csv, const struct event_kind *kind)
+{
+	const struct schema *schema = kind->schema;
+	uint64_t *known = map_put(&csv->kinds, (uintptr_t)kind, NULL);
+	uint16_t *fields;
+
+	if (!known || *known != 0) {
+		return known ? (const uint16_t *)(uintptr_t)*known : NULL;
+	}
+	fields = calloc(csv->column_count + 1, sizeof *fields);
+	if (!fields) {
+		return NULL;
+	}
+	*known = (uintptr_t)fields;
+	for (unsigned i = schema ? field_next(schema, 0) : 0; schema && i < schema->field_count;
+	     i = field_next(schema, field_behind(schema, i))) {
+		const uint64_t *column = column_of(csv, schema, i);
+
+		if (column && *column > 0 && fields[*column - 1] == 0) {
+			fields[*column - 1] = (uint16_t)(i + 1);
+		}
+	}
+	return fields;
+}
+
+static bool add_cells(struct csv *csv, const struct event_record *record,
+		      const struct event_kind *kind)
+{
+	const uint16_t *columns = fields_of(csv, kind);
+	struct event_fields fields;
+
+	if (!columns) {
+		return false;
+	}
+	if (kind->schema) {
+		event_fields_locate(&fields, kind->schema, record);
+	}
+	for (size_t i = 0; i < csv->column_count; i++) {
+		text_add_char(&csv->out, ',');
+		if (columns[i] > 0 && columns[i] - 1U < fields.end) {
+			add_value(csv, &fields, columns[i] - 1U);
+		}
+	}
+	if (kind->schema) {
+		event_fields_done(&fields);
+	}
+	return true;
+}
+
+static bool show(void *context, const struct event_record *record, const struct event_kind *kind,
+		 const char *process, uint32_t process_id)
+{
+	struct csv *csv = context;
+	char time[UTC_TEXT_SIZE];
+
+	add_string(csv, utc_format(record->time, time) ? time : "");
+	add_string(csv, process);
+	add_id(csv, process_id);
+	add_id(csv, record->thread_id);
+	add_id(csv, record->processor);
+	add_string(csv, kind->provider_name);
+	add_string(csv, kind->event_name);
+	text_add_u64(&csv->out, record->level);
+	if (!add_cells(csv, record, kind)) {
+		return fail(csv, "no memory for a row");
+	}
+	text_add_char(&csv->out, '\n');
+	if (csv->out.size >= DUMP_OUTPUT_SIZE || csv->out.failed) {
+		csv->failed = !tool_write("dump", &csv->out);
+		text_clear(&csv->out);
+	}
+	return !csv->failed;
+}
+
+static void forget_fields(void *context, const struct event_kind *kind)
+{
+	struct csv *csv = context;
+	const uint64_t *known = map_find(&csv->kinds, (uintptr_t)kind);
+
+	if (known) {
+		free((void *)(uintptr_t)*known);
+		map_remove(&csv->kinds, (uintptr_t)kind);
+	}
+}
+
+static void add_header(struct csv *csv)
+{
+	const char *name = csv->names.data;
+
+	text_add_string(&csv->out, "time,process,pid,tid,cpu,provider,event,level");
+	for (size_t i = 0; i < csv->column_count && !csv->names.failed; i++) {
+		size_t size = strlen(name);
+
+		text_add_char(&csv->out, ',');
+		add_quoted(&csv->out, name, size);
+		name += size + 1;
+	}
+	text_add_char(&csv->out, '\n');
+}
+
+static void done(struct csv *csv)
+{
+	struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&csv->kinds, &at)) != NULL) {
+		free((void *)(uintptr_t)slot->value);
+	}
+	map_done(&csv->kinds);
+	map_done(&csv->by_name);
+	text_free(&csv->names);
+	text_free(&csv->out);
+	text_free(&csv->cell);
+}
+
+int dump_csv(const struct dump_options *options)
+{
+	struct csv csv = { .column_count = 0 };
+	struct dump_pass pass = { .options = options,
+				  .context = &csv,
+				  .show = collect,
+				  .on_kind = forget_seen,
+				  .limit.per_kind = options->per_kind };
+	int status = TOOL_FAILED;
+
+	if (dump_pass_run(&pass)) {
+		map_done(&csv.kinds);
+		csv.failed |= csv.names.failed;
+		add_header(&csv);
+		pass.show = show;
+		pass.on_kind = forget_fields;
+		if (dump_pass_run(&pass) && tool_write("dump", &csv.out)) {
+			status = TOOL_DONE;
+		}
+	}
+	dump_pass_done(&pass);
+	done(&csv);
+	return status;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/event_fields.h"
+
+static void add_number(struct json *json, const struct field *field,
+		       const struct field_slice *slice)
+{
+	switch (field->type) {
+	case FIELD_BOOL8:
+	case FIELD_BOOL16:
+	case FIELD_BOOL32:
+		json_bool(json, field_u64(field, slice) != 0);
+		break;
+	case FIELD_FLOAT:
+	case FIELD_DOUBLE:
+		json_double(json, field_double(field, slice));
+		break;
+	default:
+		if (field_is_signed(field)) {
+			json_i64(json, (int64_t)field_u64(field, slice));
+		} else {
+			json_u64(json, field_u64(field, slice));
+		}
+		break;
+	}
+}
+
+static void add_one(struct json *json, const struct field *field, const struct field_slice *slice,
+		    struct text *scratch)
+{
+	struct field plain = *field;
+
+	if (field->type <= FIELD_DOUBLE) {
+		add_number(json, field, slice);
+	} else if (field->type == FIELD_NULL ||
+		   (field->type == FIELD_KERNEL_SID && slice->size == 0)) {
+		json_null(json);
+	} else {
+		if (field->form == FIELD_FORM_SOCKADDR) {
+			plain.form = FIELD_FORM_PLAIN; /* binary is binary in dumps */
+		}
+		text_clear(scratch);
+		field_text(&plain, slice, scratch);
+		json_text(json, scratch->data ? scratch->data : "", scratch->size);
+	}
+}
+
+static void add_value(struct json *json, const struct field *field, const struct field_slice *slice,
+		      struct text *scratch)
+{
+	struct field element_field = *field;
+	struct field_slice element;
+	uint32_t offset = 0;
+
+	if (field->count_kind == FIELD_SCALAR || field_is_text_of_chars(field)) {
+		add_one(json, field, slice, scratch);
+		return;
+	}
+	element_field.count_kind = FIELD_SCALAR;
+	json_array_begin(json);
+	while (field_next_element(field, slice, &offset, &element)) {
+		add_one(json, &element_field, &element, scratch);
+	}
+	json_array_end(json);
+}
+
+static void add_members(struct json *json, struct event_fields *fields, unsigned first,
+			unsigned end)
+{
+	for (unsigned i = first; i < end; i += 1U + fields->schema->fields[i].span) {
+		json_key(json, fields->schema->fields[i].name);
+		event_fields_json(fields, i, json);
+	}
+}
+
+static void add_struct(struct json *json, struct event_fields *fields, unsigned index)
+{
+	const struct field *field = &fields->schema->fields[index];
+	unsigned end = index + 1 + field->span;
+	uint32_t offset = 0;
+
+	if (field->count_kind == FIELD_SCALAR) {
+		json_object_begin(json);
+		add_members(json, fields, index + 1, end);
+		json_object_end(json);
+		return;
+	}
+	json_array_begin(json);
+	while (field_next_struct(fields->schema, index, fields->record, fields->slices, &offset)) {
+		json_object_begin(json);
+		add_members(json, fields, index + 1, end);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+void event_fields_json(struct event_fields *fields, unsigned index, struct json *json)
+{
+	const struct field *field = &fields->schema->fields[index];
+
+	if (field->type == FIELD_STRUCT) {
+		add_struct(json, fields, index);
+	} else {
+		add_value(json, field, &fields->slices[index], &fields->scratch);
+	}
+}
+
+/* The end of the top-level fields that are whole; `whole` is the first field that is not. */
+static unsigned end_of_whole(const struct schema *schema, unsigned whole)
+{
+	unsigned end = 0;
+
+	while (end < schema->field_count && end + schema->fields[end].span < whole) {
+		end += 1U + schema->fields[end].span;
+	}
+	return end;
+}
+
+void event_fields_locate(struct event_fields *fields, const struct schema *schema,
+			 const struct event_record *record)
+{
+	unsigned count = schema->field_count, whole = 0, end;
+
+	fields->schema = schema;
+	fields->record = record;
+	fields->rest = record->payload_size;
+	fields->scratch = (struct text){ 0 };
+	if (count > 0) {
+		whole = fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
+	}
+	end = end_of_whole(schema, whole);
+	fields->end = end;
+	/* The payload ended inside a field, a structure among them. */
+	fields->truncated =
+		end < count &&
+		(fields->slices[end].cut || fields->slices[whole].cut ||
+		 (end < whole && fields->slices[end].at < record->payload + record->payload_size));
+}
+
+void event_fields_done(struct event_fields *fields)
+{
+	text_free(&fields->scratch);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which events of a recording somebody asked for: by provider, event, process, conditions on
+ * fields, time.
+ */
+#ifndef TOOL_EVENT_FILTER_H
+#define TOOL_EVENT_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "config/nearest.h"
+#include "tool/recording.h"
+
+enum {
+	SUGGESTION_SIZE = 65, /* longer words are near none */
+	FILTER_CONDITIONS_MOST = 64,
+};
+
+/* A name that was asked for: whether it was met, and the nearest one that was. */
+struct wanted_name {
+	const char *name; /* borrowed; NULL: any */
+	bool met;
+	struct nearest nearest;
+	char suggestion[SUGGESTION_SIZE];
+};
+
+struct filter_time {
+	bool set;
+	bool relative; /* to the start of the recording */
+	int64_t time_100ns;
+};
+
+/* Zero-initialise it and set what is wanted. */
+struct event_filter {
+	struct wanted_name provider; /* name or GUID, maybe with `*` and `?` */
+	struct wanted_name event;    /* likewise, or an id; with a slash also as in a rule */
+	struct wanted_name process;  /* name, likewise, or an id */
+	struct filter_time from;     /* the first moment … */
+	struct filter_time to;       /* … and the first one behind */
+	struct probe *probe;         /* owned; NULL: no conditions */
+	int64_t start;               /* of the recording; 100 ns since 1601 */
+
+	struct map kinds;     /* of struct event_kind * -> 1: wanted, 0: not */
+	struct map processes; /* label ids of processes that were offered as near */
+	struct wanted_name fields[FILTER_CONDITIONS_MOST]; /* of the probe */
+};
+
+/* "2020-07-29T00:07:00Z" or seconds from the start. */
+bool filter_time_parse(const char *text, struct filter_time *time);
+
+/* One more condition, as probe_add() takes it. */
+bool event_filter_where(struct event_filter *filter, const char *text, struct error *err);
+
+/* Whether anything is asked for. */
+bool event_filter_active(const struct event_filter *filter);
+
+/* For on_kind and on_record of a recording that has the filter's probe. */
+void event_filter_kind(struct event_filter *filter, const struct event_kind *kind);
+bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
+			const struct event_record *record, const struct event_kind *kind,
+			struct tracker *tracker);
+
+/*
+ * After a run: false, and a line that names what is nearest, when a name that was asked for was
+ * nowhere in the recording.
+ */
+bool event_filter_found(const struct event_filter *filter, const char *command);
+
+void event_filter_done(struct event_filter *filter);
+
+/* ---- names of kinds, for other commands ---- */
+
+/* Whether the kind is of this provider, by name, GUID or pattern; every name is offered. */
+bool wanted_provider(struct wanted_name *wanted, const struct event_kind *kind);
+bool wanted_event(struct wanted_name *wanted, const struct event_kind *kind);
+
+/* Complains that there is no `what` of this name; returns TOOL_FAILED. */
+int wanted_missing(const struct wanted_name *wanted, const char *command, const char *what);
+
+#endif

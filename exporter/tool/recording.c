@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/recording.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "config/config.h"
+#include "pipeline.h"
+#include "tool/tool.h"
+#include "track/names.h"
+
+struct recording {
+	struct recording_options options;
+	struct source *source;
+	struct config *config;
+	struct registry *registry;
+	struct rule_set *rules;
+	struct writer *writer; /* the registry's */
+	struct names *names;
+	struct pipeline_families families;
+	struct pipeline *pipeline; /* of the last run */
+	struct pipeline_observer observer;
+	struct progress progress;
+	uint64_t bytes_before; /* at the last buffer; fewer now: the second pass */
+	bool second_pass;
+};
+
+static void on_kind(void *context, const struct event_kind *kind)
+{
+	struct recording *recording = context;
+
+	if (recording->options.on_kind) {
+		recording->options.on_kind(recording->options.context, kind);
+	}
+}
+
+static void on_record(void *context, const struct event_record *record,
+		      const struct event_kind *kind, struct tracker *tracker)
+{
+	struct recording *recording = context;
+
+	recording->options.on_record(recording->options.context, record, kind, tracker);
+}
+
+/* Two passes over the same bytes. */
+static void on_buffer(void *context)
+{
+	struct recording *recording = context;
+	struct source_statistics statistics;
+	double share;
+
+	if (!recording->progress.watched) {
+		return;
+	}
+	source_statistics(recording->source, &statistics);
+	recording->second_pass |= statistics.bytes_read < recording->bytes_before;
+	recording->bytes_before = statistics.bytes_read;
+	share = statistics.bytes_total ?
+			(double)statistics.bytes_read / (double)statistics.bytes_total :
+			1;
+	progress_tell(&recording->progress, (share + (recording->second_pass ? 1 : 0)) / 2);
+}
+
+struct recording *recording_open(const struct recording_options *options, struct error *err)
+{
+	const struct registry_limits limits = { 0 };
+	const struct source_file_options file = { .pointer_size = options->pointer_size };
+	struct recording *recording = calloc(1, sizeof *recording);
+	struct rule_set_options rules = { .disable_defaults = true };
+
+	if (!recording) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
+		return NULL;
+	}
+	recording->options = *options;
+	recording->observer = (struct pipeline_observer){ .context = recording,
+							  .on_kind = on_kind,
+							  .on_record = on_record,
+							  .on_buffer = on_buffer,
+							  .probe = options->probe };
+	recording->source = source_open_file(options->path, &file, err);
+	recording->config = recording->source ? config_default(err) : NULL;
+	recording->registry = recording->config ? registry_new(&limits, err) : NULL;
+	rules.config = recording->config;
+	recording->rules = recording->registry ? rule_set_new(&rules, recording->registry, err) :
+						 NULL;
+	if (!recording->rules ||
+	    !pipeline_families(recording->registry, &recording->families, err)) {
+		goto fail;
+	}
+	recording->writer = registry_writer(recording->registry, false, err);
+	recording->names = recording->writer ?
+				   names_new(recording->registry,
+					     recording->config->limits.processes, false, err) :
+				   NULL;
+	if (!recording->names) {
+		goto fail;
+	}
+	return recording;
+
+fail:
+	recording_close(recording);
+	return NULL;
+}
+
+void recording_close(struct recording *recording)
+{
+	if (!recording) {
+		return;
+	}
+	pipeline_free(recording->pipeline);
+	names_free(recording->names);
+	rule_set_free(recording->rules);
+	registry_free(recording->registry);
+	config_free(recording->config);
+	source_close(recording->source);
+	free(recording);
+}
+
+bool recording_run(struct recording *recording, struct error *err)
+{
+	const struct pipeline_options options = {
+		.source = recording->source,
+		.session = source_facts(recording->source)->name,
+		.registry = recording->registry,
+		.writer = recording->writer,
+		.families = &recording->families,
+		.rules = recording->rules,
+		.config = recording->config,
+		.names = recording->names,
+		.observer = &recording->observer,
+	};
+	bool done;
+
+	pipeline_free(recording->pipeline);
+	recording->pipeline = pipeline_new(&options, err);
+	if (!recording->pipeline) {
+		return false;
+	}
+	recording->bytes_before = 0;
+	recording->second_pass = false;
+	progress_start(&recording->progress, recording->options.command);
+	done = pipeline_run(recording->pipeline, err);
+	progress_end(&recording->progress);
+	return done;
+}
+
+void recording_stop(struct recording *recording)
+{
+	source_stop(recording->source);
+}
+
+const char *recording_text(const struct recording *recording, uint32_t id)
+{
+	return id == INTERN_FULL ? "_other" :
+				   intern_text(registry_strings(recording->registry), id, NULL);
+}
+
+const char *recording_process(const struct recording *recording, struct tracker *tracker,
+			      uint32_t *process_id)
+{
+	*process_id = RECORD_NO_ID;
+	return recording_text(recording, tracker_process(tracker, process_id));
+}
+
+void recording_warn(const struct recording *recording)
+{
+	const char *command = recording->options.command;
+	struct source_statistics statistics;
+
+	source_statistics(recording->source, &statistics);
+	if (statistics.truncated) {
+		tool_complain(
+			TOOL_DONE, command,
+			"warning: the recording is cut short; everything up to there is read");
+	}
+	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
+		tool_complain(TOOL_DONE, command,
+			      "warning: the recording is damaged: %" PRIu64 " buffers and %" PRIu64
+			      " records are left out",
+			      statistics.bad_buffers, statistics.bad_records);
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording as the exporter replays it: names looked ahead for, records in time order, each with
+ * its kind and the process that it belongs to. No collector is on.
+ */
+#ifndef TOOL_RECORDING_H
+#define TOOL_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "decode/kinds.h"
+#include "rules/probe.h"
+#include "source/event_record.h"
+#include "tool/progress.h"
+#include "track/tracker.h"
+
+struct recording; /* opaque */
+
+struct recording_options {
+	const char *command; /* for complaints */
+	const char *path;
+	uint8_t pointer_size;      /* 0: as recorded */
+	const struct probe *probe; /* borrowed; NULL: every record is shown */
+	void *context;
+	/* A kind is new, or its struct serves another kind from now on. NULL: nobody asks. */
+	void (*on_kind)(void *context, const struct event_kind *kind);
+	void (*on_record)(void *context, const struct event_record *record,
+			  const struct event_kind *kind, struct tracker *tracker);
+};
+
+struct recording *recording_open(const struct recording_options *options, struct error *err);
+void recording_close(struct recording *recording);
+
+/* One pass over all records; may be called again. Kinds live until the next call. */
+bool recording_run(struct recording *recording, struct error *err);
+
+/* Ends recording_run() soon. */
+void recording_stop(struct recording *recording);
+
+/* The process that the tracker tells of a record; *process_id as tracker_process() has it. */
+const char *recording_process(const struct recording *recording, struct tracker *tracker,
+			      uint32_t *process_id);
+
+/* Text of a label id of the tracker. */
+const char *recording_text(const struct recording *recording, uint32_t id);
+
+/* Complains of what is damaged; once, after the first run. */
+void recording_warn(const struct recording *recording);
+
+#endif

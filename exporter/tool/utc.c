@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/utc.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define SECOND INT64_C(10000000)
+#define DAY    (86400 * SECOND)
+
+enum { FIRST_YEAR = 1601, ERA_YEARS = 400, ERA_DAYS = 146097 };
+
+static bool is_leap(int64_t year)
+{
+	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* month from 0 */
+static int64_t days_of_month(int64_t year, int64_t month)
+{
+	static const uint8_t days[12] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+
+	return days[month] + (is_leap(year) && month == 1);
+}
+
+bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE])
+{
+	int64_t days = time_100ns / DAY;
+	int64_t rest = time_100ns % DAY;
+	int64_t year = FIRST_YEAR;
+	int64_t month = 0;
+
+	if (time_100ns <= 0 || days >= (int64_t)ERA_DAYS * 21) {
+		return false;
+	}
+	year += days / ERA_DAYS * ERA_YEARS; /* 400 years have that many days */
+	days %= ERA_DAYS;
+	for (;;) {
+		int64_t month_size = days_of_month(year, month);
+
+		if (days < month_size) {
+			break;
+		}
+		days -= month_size;
+		if (++month == 12) {
+			month = 0;
+			year++;
+		}
+	}
+	snprintf(text, UTC_TEXT_SIZE,
+		 "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64 ":%02" PRId64
+		 ".%07" PRId64 "Z",
+		 year, month + 1, days + 1, rest / (3600 * SECOND), rest / (60 * SECOND) % 60,
+		 rest / SECOND % 60, rest % SECOND);
+	return true;
+}
+
+/* Takes size digits and the character behind them, if one is wanted; -1 when they are not there. */
+static int64_t take(const char **at, size_t size, char behind)
+{
+	uint64_t number;
+
+	for (size_t i = 0; i < size; i++) {
+		if ((*at)[i] < '0' || (*at)[i] > '9') {
+			return -1;
+		}
+	}
+	if ((behind && (*at)[size] != behind) || !parse_u64(*at, size, &number)) {
+		return -1;
+	}
+	*at += size + (behind != '\0');
+	return (int64_t)number;
+}
+
+/* ".5": the rest of a second, in 100 ns; -1 when no digit follows. */
+static int64_t take_fraction(const char **at)
+{
+	int64_t rest = 0, unit = SECOND / 10;
+	const char *start;
+
+	if (**at != '.') {
+		return 0;
+	}
+	start = ++*at;
+	for (; **at >= '0' && **at <= '9'; ++*at) {
+		rest += (**at - '0') * unit;
+		unit /= 10;
+	}
+	return *at > start ? rest : -1;
+}
+
+bool utc_parse(const char *text, int64_t *time_100ns)
+{
+	const char *at = text;
+	int64_t year = take(&at, 4, '-');
+	int64_t month = year < 0 ? -1 : take(&at, 2, '-') - 1;
+	int64_t day = month < 0 ? -1 : take(&at, 2, 'T') - 1;
+	int64_t hour = day < 0 ? -1 : take(&at, 2, ':');
+	int64_t minute = hour < 0 ? -1 : take(&at, 2, ':');
+	int64_t second = minute < 0 ? -1 : take(&at, 2, '\0');
+	int64_t fraction = second < 0 ? -1 : take_fraction(&at);
+	int64_t days = 0;
+
+	if (fraction < 0 || strcmp(at, "Z") != 0 || year < FIRST_YEAR || month > 11 ||
+	    day >= days_of_month(year, month) || hour > 23 || minute > 59 || second > 59) {
+		return false;
+	}
+	for (int64_t i = FIRST_YEAR; i < year; i++) {
+		days += is_leap(i) ? 366 : 365;
+	}
+	for (int64_t i = 0; i < month; i++) {
+		days += days_of_month(year, i);
+	}
+	*time_100ns = (days + day) * DAY + ((hour * 60 + minute) * 60 + second) * SECOND + fraction;
+	return true;
+}
+
+bool utc_parse_seconds(const char *text, int64_t *time_100ns)
+{
+	const int64_t most = 100 * 366 * DAY;
+	const char *at = text;
+	size_t digits = strspn(text, "0123456789");
+	int64_t seconds = digits > 0 && digits < 11 ? take(&at, digits, '\0') : -1;
+	int64_t fraction = seconds < 0 ? -1 : take_fraction(&at);
+
+	if (fraction < 0 || *at != '\0' || seconds > most / SECOND) {
+		return false;
+	}
+	*time_100ns = seconds * SECOND + fraction;
+	return true;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Times as people write them: RFC 3339 in UTC.
+ */
+#ifndef TOOL_UTC_H
+#define TOOL_UTC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { UTC_TEXT_SIZE = 96 };
+
+/* "2020-07-29T00:07:00.6236167Z" of 100 ns since 1601; false for no time, and beyond year 9999. */
+bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE]);
+
+/* The other way round, with any number of digits behind the seconds, of which seven count. */
+bool utc_parse(const char *text, int64_t *time_100ns);
+
+/* "12", "0.5": seconds, from 0 to a hundred years. */
+bool utc_parse_seconds(const char *text, int64_t *time_100ns);
+
+#endif

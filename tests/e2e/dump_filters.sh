@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# etwtool dump: what filters keep against a filter in Python over all events; the table and the text against them, too.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+for file in $(recordings); do
+	[ "$(stat -c %s "$file")" -lt 4000000 ] || continue # Python would take minutes
+	python3 - "$ETWTOOL" "$ETW_EXPORTER" "$file" <<'END' || fail "$file"
+import collections, csv, datetime, io, json, re, subprocess, sys
+
+tool, exporter, path = sys.argv[1:4]
+
+def run(*options):
+    done = subprocess.run([tool, "dump", path, *options], capture_output=True)
+    if done.returncode:
+        sys.exit(f"{options}: exit {done.returncode}: {done.stderr.decode()}")
+    return [line for line in done.stdout.decode("utf-8").split("\n") if line]
+
+def same(title, found, wanted):
+    if found != wanted:
+        sys.exit(f"{title}: {len(found)} lines, wanted {len(wanted)}: {[x for x in found if x not in wanted][:2]}"
+                 f" {[x for x in wanted if x not in found][:2]}")
+
+lines = run()
+events = [json.loads(line) for line in lines]
+pick = lambda keeps: [line for line, event in zip(lines, events) if keeps(event)]
+
+def field(event, name):
+    """The number of this name, of events that a layout decodes."""
+    if event.get("decoded_by") in ("kernel", "tracelogging", "manifest", "eventinfo"):
+        value = event["fields"].get(name)
+        return value if type(value) is int else None
+
+# Derived fields of the same name mean something else where a layout lacks them.
+derived = ("ProcessId", "ThreadId", "Cpu", "Level", "Opcode", "_rest")
+fields = collections.Counter(name for e in events for name in e.get("fields", {}) if field(e, name) is not None and name not in derived)
+for name, _ in fields.most_common(3):
+    values = sorted(field(e, name) for e in events if field(e, name) is not None)
+    least, middle = values[0], values[len(values) // 2]
+    has = lambda e: field(e, name) is not None
+    same(f"{name} gt", run("--where", f"{name} gt {middle}"), pick(lambda e: has(e) and field(e, name) > middle))
+    same(f"{name} in", run("--where", f"{name} in {middle}, {least}"), pick(lambda e: field(e, name) in (middle, least)))
+    same(f"{name} twice", run("--where", f"{name} ge {least}", "--where", f"{name} ne {middle}"),
+         pick(lambda e: has(e) and field(e, name) != middle))
+
+for guid, _ in collections.Counter(e["provider"] for e in events).most_common(3):
+    same(guid, run("--provider", guid.upper()), pick(lambda e: e["provider"] == guid))
+    same(f"{{{guid}}}", run("--provider", f"{{{guid}}}"), pick(lambda e: e["provider"] == guid))
+names = collections.Counter((e["provider"], e["event"]) for e in events if e.get("decoded_by") in ("tracelogging", "manifest"))
+for (guid, name), _ in names.most_common(2):
+    same(name, run("--provider", guid, "--event", name), pick(lambda e: e["provider"] == guid and e.get("event") == name))
+for number, _ in collections.Counter(e["id"] for e in events if e["id"]).most_common(2):
+    found = [json.loads(line)["i"] for line in run("--event", str(number)) if json.loads(line)["id"]]
+    same(f"id {number}", found, [e["i"] for e in events if e["id"] == number])
+
+# Times, as text and in seconds from the start.
+times = sorted(e["filetime"] for e in events if e["filetime"] is not None)
+middle = times[len(times) // 2] // 10 * 10
+text = (datetime.datetime(1601, 1, 1) + datetime.timedelta(microseconds=middle // 10)).isoformat(timespec="microseconds") + "Z"
+same("--to", run("--to", text), pick(lambda e: e["filetime"] is not None and e["filetime"] < middle))
+same("--from", run("--from", text), pick(lambda e: e["filetime"] is not None and e["filetime"] >= middle))
+start = json.loads(subprocess.run([tool, "summary", path], capture_output=True).stdout)["header"]["start_filetime"]
+same("--from 0.5", run("--from", "0.5"), pick(lambda e: e["filetime"] is not None and e["filetime"] >= start + 5000000))
+
+# Whom an event belongs to, as the exporter counts it.
+page = subprocess.run([exporter, "--once", "--replay.file=" + path], capture_output=True).stdout.decode()
+processes = collections.Counter()
+for label, count in re.findall(r'^etw_events_total\{process="((?:[^"\\]|\\.)*)",[^}]*\} (\d+)$', page, re.M):
+    processes[re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], label)] += int(count)
+for name, count in processes.most_common(4):
+    for options in (["--process", name.upper()], ["--where", f"Process eq {name}"]):
+        if len(run(*options)) != count:
+            sys.exit(f"{options}: {len(run(*options))}, the exporter has {count}")
+    if name[0] != "_" and len(run("--process", name + ".exe")) != count:
+        sys.exit(f"--process {name}.exe")
+
+# The table: in time order, each row as wide as the first, the same values.
+def table(*options):
+    return list(csv.reader(io.StringIO("\n".join(run("--format", "csv", *options)))))
+
+rows = table()
+if len(rows) != len(events) + 1 or any(len(row) != len(rows[0]) for row in rows):
+    sys.exit(f"csv: {len(rows)} rows of {len(events)} events, or not all of {len(rows[0])} columns")
+stamps = [row[0] for row in rows[1:] if row[0]]
+if stamps != sorted(stamps):
+    sys.exit("csv: not in time order")
+if collections.Counter(row[1] for row in rows[1:]) != processes:
+    sys.exit(f"csv: processes are not those of the exporter")
+for name, _ in fields.most_common(5):
+    column = rows[0].index(name)
+    wanted = collections.Counter(str(field(e, name)) for e in events if field(e, name) is not None)
+    found = collections.Counter(row[column] for row in rows[1:] if row[column])
+    if wanted - found:
+        sys.exit(f"csv: {name}: {list((wanted - found).items())[:3]} are missing")
+if len(table("--per-kind", "1")) > len(rows) or len(table("--event", "EventTrace/Header")[0]) > 40:
+    sys.exit("csv: columns of events that are not shown")
+
+# The text: a line each, nothing that a terminal obeys, colours only when asked for.
+text = run("--format", "text")
+if len(text) != len(events) or any(re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", line) for line in text):
+    sys.exit(f"text: {len(text)} lines of {len(events)} events, or control characters")
+coloured = run("--format", "text", "--color", "always", "--per-kind", "1")
+if not all("\x1b[" in line for line in coloured):
+    sys.exit("text: no colours")
+same("colours", [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured], run("--format", "text", "--per-kind", "1", "--color=never"))
+END
+	echo "ok: $(basename "$file")"
+done
+
+# Names that are nowhere: the nearest one.
+sample=$work/sample.etl
+expect_exit 1 "no provider 'Contoso.Shpo'; did you mean 'Contoso.Shop'" "$ETWTOOL" dump "$sample" --provider Contoso.Shpo
+expect_exit 1 "no event 'FileIo/Wriet'; did you mean 'FileIo/Write'" "$ETWTOOL" dump "$sample" --event FileIo/Wriet
+expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" dump "$sample" --process sqlserv
+expect_exit 1 "no field 'TransferSiz'; did you mean 'TransferSize'" "$ETWTOOL" dump "$sample" --where 'TransferSiz gt 1'
+expect_exit 2 "unknown comparison 'gtt'; did you mean 'gt'" "$ETWTOOL" dump "$sample" --where 'TransferSize gtt 1'
+expect_exit 2 'not "yesterday"' "$ETWTOOL" dump "$sample" --from yesterday
+expect_exit 2 'unknown word "jsonn"; did you mean jsonl' "$ETWTOOL" dump "$sample" --format jsonn
+expect_exit 1 'No such file' "$ETWTOOL" dump "$sample.none" --format text
+expect_exit 1 'No such file' "$ETWTOOL" dump "$sample.none" --where 'Level eq 1'
+
+# Rules' own patterns of events, and both spellings of a kernel event.
+count() { "$ETWTOOL" dump "$sample" "$@" | wc -l; }
+writes=$(count --event FileIo/Write)
+[ "$writes" -gt 100 ] || fail "$writes writes"
+[ "$(count --event FileIo/68)" = "$writes" ] || fail "FileIo/68"
+[ "$(count --event write --provider fileio)" = "$writes" ] || fail "write of fileio"
+[ "$(count --event 'FileIo/Writ?')" = "$writes" ] || fail "FileIo/Writ?"
+[ "$(count --event 'Contoso.Shop/OrderPlaced')" = "$(count --provider 'contoso.*' --event orderplaced)" ] || fail "OrderPlaced"
+
+# Colours on a terminal only, and not where NO_COLOR says so.
+if command -v script >/dev/null; then
+	dump="$ETWTOOL dump $sample --format text --per-kind 1 --event DiskIo/Read"
+	on_terminal() { env -u NO_COLOR "$@" script -qec "$dump" /dev/null </dev/null; }
+	on_terminal TERM=xterm >"$work/out"
+	grep -q $'\033\[' "$work/out" || fail "no colours on a terminal"
+	on_terminal TERM=xterm NO_COLOR=1 >"$work/out"
+	grep -q $'\033' "$work/out" && fail "colours in spite of NO_COLOR"
+	on_terminal TERM=dumb >"$work/out"
+	grep -q $'\033' "$work/out" && fail "colours on a dumb terminal"
+fi
+"$ETWTOOL" dump "$sample" --format text --per-kind 1 >"$work/out"
+grep -q $'\033' "$work/out" && fail "colours in a file"
+exit 0
