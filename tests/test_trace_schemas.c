@@ -398,18 +398,18 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		const char *xml;
 		const char *why;
 	} cases[] = {
-		{ "", "line 1: no element found" },
-		{ "<a>", "line 1: no element found" },
-		{ "<a></b>", "line 1: mismatched tag" },
-		{ "<a/>", "the manifest has no provider" },
-		{ "<provider name='x'/>", "the manifest has no provider" },
+		{ "", "1:1: no element found" },
+		{ "<a>", "1:4: no element found" },
+		{ "<a></b>", "1:6: mismatched tag" },
+		{ "<a/>", "1:1: the manifest has no provider" },
+		{ "<provider name='x'/>", "1:1: the manifest has no provider" },
 		{ XML_BEFORE "<other><provider name='x'/></other>" XML_AFTER,
-		  "the manifest has no provider" },
+		  "1:1: the manifest has no provider" },
 		{ "<!DOCTYPE a [<!ENTITY e 'x'>]>\n<a>&e;</a>",
-		  "line 1: a document type is not accepted" },
+		  "1:1: a document type is not accepted" },
 		{ "<!DOCTYPE a SYSTEM 'file:///etc/passwd'>\n<a/>",
-		  "line 1: a document type is not accepted" },
-		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "line 1: unknown encoding" },
+		  "1:1: a document type is not accepted" },
+		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "1:31: unknown encoding" },
 	};
 	struct text deep = { 0 };
 	struct error err;
@@ -424,7 +424,7 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		text_add_string(&deep, "<a>");
 	}
 	assert_null(manifest_read(deep.data, deep.size, &err));
-	assert_string_equal(err.text, "line 1: elements are nested too deep");
+	assert_string_equal(err.text, "1:193: elements are nested too deep");
 	text_free(&deep);
 }
 

@@ -2,9 +2,10 @@
 /*
  * Instrumentation manifests: the XML that describes a provider's events.
  *
- * Understood: providers with their name and GUID; events with task, opcode, symbol and template;
- * templates with data and structures, counts and lengths by number or by an earlier field. Not yet:
- * maps, keywords and the string table.
+ * Understood of every provider: name and GUID; events with task, opcode, level, keywords, symbol
+ * and template; templates with data and structures in structures, counts and lengths by number or
+ * by an earlier field; value maps and bit maps with their strings. Channels, messages of events
+ * and filters say nothing about a payload and are passed over.
  *
  * Sources: "Writing an Instrumentation Manifest", "EventManifest Schema", Microsoft Learn;
  * etl-format.md section 11.
@@ -20,15 +21,22 @@
 #include "base/guid.h"
 #include "decode/schema.h"
 
-struct manifest; /* opaque */
+struct manifest; /* opaque; immutable, so that any thread may read it */
 
 /*
- * Reads a manifest; NULL when it cannot be read or has no provider.
+ * Reads a manifest that came with events, taken as found: fields end where one is not understood,
+ * what makes no sense is left out. NULL when it is no XML or has no provider; errors read
+ * "line:column: sentence". In UTF-8 or UTF-16.
  *
  * The XML may be anybody's: a document type is refused, and with it entities; nesting, events,
  * templates and fields are bounded, what is beyond is left out. Size is the caller's.
  */
 struct manifest *manifest_read(const char *xml, size_t size, struct error *err);
+
+/*
+ * The same for a manifest that somebody gives us: whatever would be left out is an error.
+ */
+struct manifest *manifest_read_checked(const char *xml, size_t size, struct error *err);
 void manifest_free(struct manifest *manifest);
 
 size_t manifest_provider_count(const struct manifest *manifest);
@@ -45,6 +53,24 @@ bool manifest_provider_guid(const struct manifest *manifest, size_t index, struc
  */
 const struct schema *manifest_schema(const struct manifest *manifest, size_t index, uint16_t id,
 				     uint8_t version);
+
+struct manifest_event {
+	const struct schema *schema; /* the manifest's */
+	uint64_t keywords;
+	uint16_t id;
+	uint16_t task; /* numbers of names that the manifest does not explain are 0 */
+	uint8_t version;
+	uint8_t opcode;
+	uint8_t level;
+};
+
+/* The events of a provider by number from 0, ordered by id and version; false behind the last. */
+bool manifest_event(const struct manifest *manifest, size_t index, size_t number,
+		    struct manifest_event *event);
+
+/* The keywords of a provider one by one, as written: start with *at = 0; false behind the last. */
+bool manifest_keyword(const struct manifest *manifest, size_t index, size_t *at, const char **name,
+		      uint64_t *mask);
 
 /* Memory that it takes, about. */
 size_t manifest_bytes(const struct manifest *manifest);
