@@ -44,8 +44,9 @@ struct config_limits {
 
 /* Which kind of session, "Sessions" in config/README.md. */
 enum config_logger {
-	LOGGER_AUTO,    /* private, where Windows has it */
-	LOGGER_PRIVATE, /* a system logger of our own: kernel events and providers */
+	LOGGER_AUTO,             /* system_providers where Windows has them, else private */
+	LOGGER_PRIVATE,          /* a system logger of our own: kernel events and providers */
+	LOGGER_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
 	LOGGER_NT_KERNEL,
 	LOGGER_USER, /* providers only */
 };

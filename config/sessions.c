@@ -335,8 +335,9 @@ static bool read_buffers(const struct yaml_tree *tree, const struct yaml_node *n
 static bool read_kind(const struct yaml_tree *tree, const struct yaml_node *node,
 		      struct config_session *session, struct error *err)
 {
-	static const char *const loggers[] = { "auto", "private", "nt_kernel_logger", "user",
-					       NULL };
+	static const char *const loggers[] = {
+		"auto", "private", "system_providers", "nt_kernel_logger", "user", NULL
+	};
 	static const char *const conflicts[] = { "wait", "takeover", NULL };
 	const struct yaml_node *logger = yaml_find(node, "logger");
 	const struct yaml_node *conflict = yaml_find(node, "on_conflict");

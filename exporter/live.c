@@ -110,8 +110,10 @@ static struct provider_spec *wanted_providers(const struct live_runner *live,
 static struct source *open_session(struct live_runner *live, const struct config_session *session,
 				   struct consumer *consumer, bool first, struct error *err)
 {
-	static const enum live_logger loggers[] = { [LOGGER_AUTO] = LIVE_PRIVATE,
+	static const enum live_logger loggers[] = { [LOGGER_AUTO] = LIVE_AUTO,
 						    [LOGGER_PRIVATE] = LIVE_PRIVATE,
+						    [LOGGER_SYSTEM_PROVIDERS] =
+							    LIVE_SYSTEM_PROVIDERS,
 						    [LOGGER_NT_KERNEL] = LIVE_NT_KERNEL,
 						    [LOGGER_USER] = LIVE_USER };
 	struct live_options options = {

@@ -455,6 +455,32 @@ static void every_key_of_a_session_is_read(void **state)
 	config_free(config);
 }
 
+static void every_logger_has_its_word(void **state)
+{
+	static const struct {
+		const char *session;
+		enum config_logger logger;
+	} cases[] = {
+		{ "a: {}", LOGGER_AUTO },
+		{ "a: { logger: auto }", LOGGER_AUTO },
+		{ "a: { logger: private }", LOGGER_PRIVATE },
+		{ "a: { logger: system_providers }", LOGGER_SYSTEM_PROVIDERS },
+		{ "NT Kernel Logger: { logger: nt_kernel_logger }", LOGGER_NT_KERNEL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[100];
+		struct config *config;
+
+		snprintf(text, sizeof text, "sessions: { %s }\n", cases[i].session);
+		config = load_good(text);
+		assert_int_equal(config->session_count, 1);
+		assert_int_equal(config->sessions[0].logger, cases[i].logger);
+		config_free(config);
+	}
+}
+
 static void user_sessions_stand_beside_the_default_one(void **state)
 {
 	struct config *config = load_good("sessions: { b: { logger: user, providers: [P] } }\n");
@@ -476,7 +502,8 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		{ "sessions: { a: { logger: user } }\n",
 		  "1:13: session 'a' has no provider: it would never see an event" },
 		{ "sessions: { a: { logger: mine } }\n",
-		  "1:26: unknown logger 'mine'; known: auto, private, nt_kernel_logger, user" },
+		  "1:26: unknown logger 'mine'; known: auto, private, system_providers, "
+		  "nt_kernel_logger, user" },
 		{ "sessions: { a: { logger: nt_kernel_logger } }\n",
 		  "1:26: a session is called 'NT Kernel Logger' just when its logger is "
 		  "nt_kernel_logger" },
@@ -567,6 +594,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_on_the_page_is_refused_at_its_place),
 		cmocka_unit_test(without_sessions_there_is_a_private_one),
 		cmocka_unit_test(every_key_of_a_session_is_read),
+		cmocka_unit_test(every_logger_has_its_word),
 		cmocka_unit_test(user_sessions_stand_beside_the_default_one),
 		cmocka_unit_test(a_session_that_windows_would_refuse_is_refused_at_its_place),
 		cmocka_unit_test(a_missing_file_is_named),

@@ -38,6 +38,7 @@ RIGHT_CONFIGS = [
     "web: { listen_addresses: ['[::1]:9189', localhost:0, '127.0.0.1:65535'], telemetry_path: /etw/metrics }",
     "sessions: {}",
     "sessions: { mine: { logger: private, buffers: { size: 1MiB, min: 2, max: 65536 }, flush: 5000ms, rundown: off } }",
+    "sessions: { mine: { logger: system_providers } }",
     "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, on_conflict: takeover, providers: [] } }",
     "sessions: { mine: { logger: user, providers: [Microsoft-Windows-DNS-Client, 'A:4:1,0x2:0xff:0', 'B::::1'] } }",
     "sessions: { mine: { providers: [{ provider: A, level: 5, any: 0xffffffffffffffff, all: 0, ids: { exclude: [65535] },"

@@ -656,6 +656,24 @@ static void system_providers_are_for_system_loggers_of_new_builds(void **state)
 	assert_int_equal(fake_etw_emit(&start), 0);
 }
 
+static void samples_by_system_provider_need_the_privilege(void **state)
+{
+	static const GUID system_profile = {
+		0xbfeb0324, 0x1cee, 0x496f, { 0xa4, 0x09, 0x2a, 0xc2, 0xb4, 0x8a, 0x63, 0x22 }
+	};
+	uint32_t masks[8] = { 0xff };
+	TRACEHANDLE one;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", true, 0, &one), 0);
+	assert_int_equal(enable(one, &system_profile, 0, 0x1), ERROR_PRIVILEGE_NOT_HELD);
+	assert_int_equal(enable(one, &system_process, 0, 0x1), 0);
+	assert_int_equal(TraceQueryInformation(one, TraceSystemTraceEnableFlagsInfo, masks,
+					       sizeof(masks), NULL),
+			 0);
+	assert_int_equal(masks[0], 0);
+}
+
 static void what_exists_is_told_when_its_flag_comes_on(void **state)
 {
 	struct fake_etw_event running = kernel_event(&process_class, 3);
@@ -705,6 +723,7 @@ int main(void)
 		ROW(writing_has_limits),
 		ROW(flags_choose_kernel_events),
 		ROW(system_providers_are_for_system_loggers_of_new_builds),
+		ROW(samples_by_system_provider_need_the_privilege),
 		ROW(what_exists_is_told_when_its_flag_comes_on),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_providers", tests, NULL, NULL);

@@ -77,20 +77,35 @@ static void a_stale_session_is_stopped_and_started_again(void **state)
 
 static void changed_flags_are_put_back(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
-	struct fake_etw_session session;
+	static const struct {
+		enum live_logger logger;
+		uint32_t flags; /* what is left to flags */
+	} cases[] = {
+		{ LIVE_PRIVATE,
+		  KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD | KERNEL_FLAG_FILE_IO_INIT },
+		{ LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_FILE_IO_INIT },
+	};
 
 	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
-	assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
-	WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == 1);
-	WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
-		   session.masks[0] == (KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD));
-	run_stop(&run);
-	assert_int_equal(run.restarts, 0); /* the session went on */
-	run_end(&run);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct run run;
+		struct live_options options = run_private_session(&run);
+		struct fake_etw_session session;
+
+		run_begin(&run);
+		options.logger = cases[i].logger;
+		options.kernel_flags |= KERNEL_FLAG_FILE_IO_INIT;
+		run_start_and_wait(&run, &options);
+		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
+		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == 1);
+		WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
+			   session.masks[0] == cases[i].flags);
+		emit_process_start(8);
+		assert_true(run_wait(&run, &run.events, 1));
+		run_stop(&run);
+		assert_int_equal(run.restarts, 0); /* the session went on */
+		run_end(&run);
+	}
 }
 
 static void a_lost_real_time_mode_is_put_back(void **state)

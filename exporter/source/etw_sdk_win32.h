@@ -30,6 +30,9 @@
 #define EVENT_ENABLE_PROPERTY_PROCESS_START_KEY 0x080
 #endif
 
+/* ntdll; the WDK's wdm.h declares it. */
+LONG WINAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
+
 _Static_assert(sizeof(EVENT_RECORD) == 112, "EVENT_RECORD");
 _Static_assert(offsetof(EVENT_RECORD, UserData) == 96, "EVENT_RECORD.UserData");
 _Static_assert(sizeof(EVENT_HEADER) == 80, "EVENT_HEADER");

@@ -19,7 +19,9 @@
 #include "source/source.h"
 
 enum live_logger {
-	LIVE_PRIVATE,   /* a system logger of our own: kernel events and providers (Windows 8) */
+	LIVE_PRIVATE, /* a system logger of our own: kernel events and providers (Windows 8) */
+	LIVE_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
+	LIVE_AUTO,             /* LIVE_SYSTEM_PROVIDERS where Windows has them, else LIVE_PRIVATE */
 	LIVE_NT_KERNEL, /* the session "NT Kernel Logger": kernel events, one owner at a time */
 	LIVE_USER,      /* providers only */
 };

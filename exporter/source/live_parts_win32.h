@@ -5,6 +5,7 @@
  *   live_win32.c          opening, the run, stopping, closing: who calls what, when
  *   live_session_win32.c  the session: start, stale ones, stop, what others did to it
  *   live_counters_win32.c its figures, in 64 bits over restarts
+ *   live_system_win32.c   kernel events by system provider, from Windows 11
  *   live_enable_win32.c   providers: enabling, filters, capturing state
  *   live_consume_win32.c  EVENT_RECORD to struct event_record
  *   live_snapshot_win32.c what exists already: processes, drives
@@ -48,6 +49,7 @@ struct live {
 
 	/* Fixed once open. */
 	struct live_options options; /* texts and providers are those below */
+	bool system_providers;       /* kernel events by them, as far as they go */
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
 	struct provider_spec *providers; /* with GUIDs; owned */
@@ -116,6 +118,16 @@ ULONG session_watch(struct live *live);
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
 /* Remembers which kernel groups are on: what session_watch() puts back. */
 void session_know_masks(struct live *live);
+bool session_ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS]);
+
+/* ---- kernel events by system provider ---- */
+
+/* Settles the logger: private, with system providers or without. */
+bool system_choose(struct live *live, struct error *err);
+/* The flags that system providers stand for in this session; 0: none. */
+uint32_t system_flags(const struct live *live);
+/* Enables them, again perhaps. Fails only when neither they nor their flags can be had. */
+ULONG system_enable(const struct live *live, TRACEHANDLE session);
 
 /* ---- figures ---- */
 

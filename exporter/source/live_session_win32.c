@@ -37,6 +37,8 @@ static ULONG logging_mode(const struct live *live)
 {
 	switch (live->options.logger) {
 	case LIVE_PRIVATE:
+	case LIVE_SYSTEM_PROVIDERS:
+	case LIVE_AUTO:
 		return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE;
 	case LIVE_NT_KERNEL:
 		return EVENT_TRACE_REAL_TIME_MODE;
@@ -59,7 +61,7 @@ void session_fill(const struct live *live, struct session_properties *properties
 	properties->base.LogFileMode = logging_mode(live);
 	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
 	if (live->options.logger != LIVE_USER) {
-		properties->base.EnableFlags = live->options.kernel_flags;
+		properties->base.EnableFlags = live->options.kernel_flags & ~system_flags(live);
 	}
 }
 
@@ -96,7 +98,7 @@ static ULONG stop_by_name(struct live *live)
 	return ControlTraceW(0, live->wide_name, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 
-static bool ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
+bool session_ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
 {
 	ULONG returned = 0;
 
@@ -159,6 +161,11 @@ ULONG session_start(struct live *live)
 	live->started_guid = properties.base.Wnode.Guid;
 	live->session = session;
 	os_mutex_unlock(&live->lock);
+	status = system_enable(live, session);
+	if (status != ERROR_SUCCESS) {
+		session_stop(live);
+		return status;
+	}
 	enable_providers(live, session);
 	return ERROR_SUCCESS;
 }
@@ -167,7 +174,7 @@ void session_know_masks(struct live *live)
 {
 	ULONG masks[KERNEL_MASKS];
 	TRACEHANDLE session = session_running(live);
-	bool known = is_kernel(live) && session != 0 && ask_masks(session, masks);
+	bool known = is_kernel(live) && session != 0 && session_ask_masks(session, masks);
 
 	os_mutex_lock(&live->lock);
 	if (known && !live->masks_known) {
@@ -261,9 +268,13 @@ static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
 	if (session == 0) {
 		return;
 	}
-	if (known && ask_masks(session, masks) && memcmp(masks, wanted, sizeof masks) != 0) {
+	if (known && session_ask_masks(session, masks) &&
+	    memcmp(masks, wanted, sizeof masks) != 0) {
 		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, wanted,
 					     sizeof wanted);
+		if (status == ERROR_SUCCESS) {
+			status = system_enable(live, session);
+		}
 		counters_restart(live, RESTART_FLAGS_CHANGED);
 		live_news(live, NEWS_PUT_BACK, "another program changed its kernel flags: %s",
 			  status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));

@@ -133,6 +133,12 @@ static bool wait_ms(struct live *live, uint64_t ms)
 	return !source_stopping(&live->source);
 }
 
+static void tell_started(const struct live *live)
+{
+	live_news(live, NEWS_STARTED, "%s",
+		  system_flags(live) != 0 ? "started, with system providers" : "started");
+}
+
 /* Starts the session; failures are told once each. */
 static bool try_start(struct live *live)
 {
@@ -142,7 +148,7 @@ static bool try_start(struct live *live)
 	if (status == ERROR_SUCCESS) {
 		live->last_failure = ERROR_SUCCESS;
 		live->conflict_told = false;
-		live_news(live, NEWS_STARTED, "started");
+		tell_started(live);
 		return true;
 	}
 	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
@@ -395,7 +401,7 @@ static bool start_at_open(struct live *live, struct error *err)
 	if (status != ERROR_SUCCESS) {
 		return session_error(live, "started", status, err);
 	}
-	live_news(live, NEWS_STARTED, "started");
+	tell_started(live);
 	/* Opened here, to learn now whether it may be consumed. */
 	status = consume_open(live);
 	return status == ERROR_SUCCESS || session_error(live, "consumed", status, err);
@@ -428,10 +434,13 @@ struct source *source_open_live(const struct live_options *options, struct error
 			  live->name);
 		goto fail;
 	}
+	if (!system_choose(live, err)) {
+		goto fail;
+	}
 	set_defaults(live, processors);
-	if (options->logger == LIVE_PRIVATE) {
+	if (live->options.logger == LIVE_PRIVATE) {
 		live->guid = private_guid(live->name);
-	} else if (options->logger == LIVE_NT_KERNEL) {
+	} else if (live->options.logger == LIVE_NT_KERNEL) {
 		live->guid = nt_kernel_guid;
 	}
 	set_facts(live, processors);

@@ -276,6 +276,11 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 		    fake_kernel_system_provider(provider, enable->match_any, masks)) {
 			return ERROR_INVALID_PARAMETER;
 		}
+		if (fake_kernel_system_provider(provider, enable->match_any, masks) &&
+		    (masks[0] & EVENT_TRACE_FLAG_PROFILE) != 0 &&
+		    !fake_machine_profile_privilege()) {
+			return ERROR_PRIVILEGE_NOT_HELD;
+		}
 		error = fake_enable_set(session, enable);
 		if (error == 0) {
 			enable->executables = NULL; /* the session's now */

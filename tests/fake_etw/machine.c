@@ -401,8 +401,9 @@ DWORD WINAPI GetActiveProcessorCount(WORD group)
 	system_info(&info);
 	return info.dwNumberOfProcessors;
 }
+#endif
 
-NTSTATUS NTAPI RtlGetVersion(PRTL_OSVERSIONINFOW version)
+LONG WINAPI RtlGetVersion(PRTL_OSVERSIONINFOW version)
 {
 	version->dwMajorVersion = 10;
 	version->dwMinorVersion = 0;
@@ -413,7 +414,6 @@ NTSTATUS NTAPI RtlGetVersion(PRTL_OSVERSIONINFOW version)
 	version->szCSDVersion[0] = 0;
 	return 0;
 }
-#endif
 
 IMPORTED(CreateToolhelp32Snapshot);
 IMPORTED(Process32FirstW);
@@ -423,3 +423,4 @@ IMPORTED(QueryDosDeviceW);
 IMPORTED(OpenProcessToken);
 IMPORTED(LookupPrivilegeValueW);
 IMPORTED(AdjustTokenPrivileges);
+IMPORTED(RtlGetVersion);

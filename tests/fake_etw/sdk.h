@@ -74,6 +74,10 @@
 #define ERROR_LOG_FILE_FULL 1502u
 #endif
 
+#ifdef __MINGW32__
+LONG WINAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
+#endif
+
 #include "tests/fake_etw/layout.h"
 
 /* Values of the SDK's enums, which mingw's lack or stop short of. */
