@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "config/nearest.h"
-#include "decode/schema.h"
+#include "decode/field_path.h"
 #include "rules/collector.h"
 
 struct checker {
@@ -93,12 +93,11 @@ static bool check_field(struct checker *checker, const struct rule *rule, struct
 		return true;
 	}
 	while (rule->event.scope == EVENTS_KERNEL && (schema = next_layout(&layouts)) != NULL) {
-		int index = schema_find_field(schema, field->name);
+		struct field_path path;
 
-		if (index >= 0) {
+		if (field_path_find(schema, field->name, &path)) {
 			field->layout = true;
-			field->type = field_is_integer(&schema->fields[index]) ? TYPE_INTEGER :
-										 TYPE_TEXT;
+			field->type = field_is_integer(&path.value) ? TYPE_INTEGER : TYPE_TEXT;
 			return true;
 		}
 	}

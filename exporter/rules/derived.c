@@ -24,6 +24,15 @@ static const struct derived_field fields[DERIVED_COUNT] = {
 	[DERIVED_STARTED] = { "Started", TYPE_TEXT, false },
 	[DERIVED_ON_CPU] = { "OnCpu", TYPE_DURATION, false },
 	[DERIVED_READY] = { "Ready", TYPE_DURATION, false },
+	[DERIVED_ACTIVITY] = { "Event.ActivityId", TYPE_TEXT, true },
+	[DERIVED_RELATED_ACTIVITY] = { "Event.RelatedActivityId", TYPE_TEXT, true },
+	[DERIVED_SID] = { "Event.Sid", TYPE_TEXT, true },
+	[DERIVED_TERMINAL_SESSION] = { "Event.TerminalSession", TYPE_INTEGER, true },
+	[DERIVED_STACK_DEPTH] = { "Event.StackDepth", TYPE_INTEGER, true },
+	[DERIVED_STACK_MATCH_ID] = { "Event.StackMatchId", TYPE_INTEGER, true },
+	[DERIVED_EVENT_KEY] = { "Event.EventKey", TYPE_INTEGER, true },
+	[DERIVED_PROCESS_START_KEY] = { "Event.ProcessStartKey", TYPE_INTEGER, true },
+	[DERIVED_CONTAINER_ID] = { "Event.ContainerId", TYPE_TEXT, true },
 };
 
 /* "Microsoft-Windows-Kernel-File" and "-Kernel-Process": Windows SDK, logman query providers. */

@@ -154,8 +154,10 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 /* What a label reads when nothing tells its value. */
 static uint32_t unknown_label(const struct rule_engine *engine, const struct slot *slot)
 {
-	return slot->kind == SLOT_PROCESS_ID || slot->kind == SLOT_THREAD_ID ? engine->none :
-									       engine->unknown;
+	return slot->kind == SLOT_PROCESS_ID || slot->kind == SLOT_THREAD_ID ||
+			       slot->kind == SLOT_ITEM ?
+		       engine->none :
+		       engine->unknown;
 }
 
 static void read_label(struct rule_engine *engine, struct plan *plan,

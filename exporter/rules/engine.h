@@ -11,6 +11,7 @@
 #define RULES_ENGINE_H
 
 #include "base/cursor.h"
+#include "decode/field_path.h"
 #include "rules/decoders.h"
 #include "rules/gauges.h"
 #include "rules/rule_set.h"
@@ -21,6 +22,8 @@ enum slot_kind {
 	SLOT_U32,      /* the same, of 4 bytes without sign: most of them */
 	SLOT_WALKED,   /* payload: a number behind fields that vary */
 	SLOT_TEXT,     /* payload: anything else, read as text */
+	SLOT_PART,     /* payload: an element, a member, a count; plan.parts[index] */
+	SLOT_ITEM,     /* beside the payload (event_items.h) */
 	SLOT_PATH,     /* the tracker's, text */
 	SLOT_PROCESS,  /* label ids of the tracker … */
 	SLOT_OF_PROCESS,
@@ -48,14 +51,14 @@ enum slot_state {
 };
 
 struct slot {
-	uint64_t generation;       /* of the event that state and value are about */
-	uint64_t value;            /* FORM_NUMBER, FORM_ID */
-	struct field_slice slice;  /* FORM_TEXT; of a path without count */
-	uint32_t offset, end;      /* SLOT_FIXED, SLOT_U32: payload bytes from, needed to */
-	uint16_t index;            /* of the field in the layout, or the slot it is worked out of */
+	uint64_t generation;      /* of the event that state and value are about */
+	uint64_t value;           /* FORM_NUMBER, FORM_ID */
+	struct field_slice slice; /* FORM_TEXT; of a path without count */
+	uint32_t offset, end;     /* SLOT_FIXED, SLOT_U32: payload bytes from, needed to */
+	uint16_t index; /* of the field in the layout, the part, or the slot it is worked out of */
 	uint8_t state, kind, form; /* enum slot_state, slot_kind, slot_form */
 	bool is_signed;
-	const struct field *field; /* of the payload */
+	const struct field *field; /* of the payload or the item */
 	enum derived derived;
 };
 
@@ -151,6 +154,8 @@ enum decode_problem {
 struct plan {
 	struct slot *slots; /* owned */
 	size_t slot_count;
+	struct field_path **parts; /* owned, as are they */
+	size_t part_count;
 	struct plan_label *labels; /* owned */
 	size_t label_count;
 	struct plan_group *groups; /* owned */
@@ -161,7 +166,7 @@ struct plan {
 	bool probed;            /* events of the kind can fulfil them */
 	uint64_t generation;
 	const struct schema *schema;
-	uint16_t last_walked;          /* the walk for SLOT_WALKED ends here */
+	uint16_t last_walked;          /* the walk for SLOT_WALKED and SLOT_PART ends here */
 	uint64_t walk;                 /* the generation that the engine's slices are of */
 	bool dropped;                  /* by the configuration */
 	bool ends_instance;            /* a process has ended */

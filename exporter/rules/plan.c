@@ -336,6 +336,10 @@ static void free_plan(struct plan *plan)
 		free(plan->groups[i].rows);
 	}
 	free(plan->rules);
+	for (size_t i = 0; i < plan->part_count; i++) {
+		free(plan->parts[i]);
+	}
+	free(plan->parts);
 	free(plan->labels);
 	free(plan->groups);
 	free(plan->slots);

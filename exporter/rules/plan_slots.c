@@ -2,9 +2,9 @@
 /*
  * Where the values of a plan come from: fields of the kind's layout, derived ones.
  */
-#include <stdlib.h>
-
+#include "rules/event_items.h"
 #include "rules/plan.h"
+#include <stdlib.h>
 
 static uint16_t add_slot(struct builder *builder, const struct slot *slot)
 {
@@ -64,6 +64,83 @@ static uint16_t add_layout_slot(struct builder *builder, int index)
 	return add_slot(builder, &slot);
 }
 
+static bool is_same_part(const struct field_path *a, const struct field_path *b)
+{
+	if (a->field != b->field || a->is_count != b->is_count || a->step_count != b->step_count) {
+		return false;
+	}
+	for (unsigned i = 0; i < a->step_count; i++) {
+		if (a->steps[i].array != b->steps[i].array ||
+		    a->steps[i].element != b->steps[i].element) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static struct field_path *add_part(struct plan *plan, const struct field_path *path,
+				   uint16_t *index)
+{
+	struct field_path **parts;
+	struct field_path *copy;
+
+	for (size_t i = 0; i < plan->part_count; i++) {
+		if (is_same_part(plan->parts[i], path)) {
+			*index = (uint16_t)i;
+			return plan->parts[i];
+		}
+	}
+	parts = plan->part_count < SLOTS_MAX ?
+			realloc(plan->parts, (plan->part_count + 1) * sizeof(struct field_path *)) :
+			NULL;
+	if (!parts) {
+		return NULL;
+	}
+	plan->parts = parts;
+	copy = malloc(sizeof *copy);
+	if (copy) {
+		*copy = *path;
+		*index = (uint16_t)plan->part_count;
+		parts[plan->part_count++] = copy;
+	}
+	return copy;
+}
+
+/* An element, a member of one, a count. NO_SLOT: the layout has none, or builder->failed. */
+static uint16_t add_part_slot(struct builder *builder, const char *name)
+{
+	struct plan *plan = builder->plan;
+	struct slot slot = { .kind = SLOT_PART };
+	struct field_path path, *part;
+
+	if (!plan->schema || !field_path_find(plan->schema, name, &path)) {
+		return NO_SLOT;
+	}
+	part = add_part(plan, &path, &slot.index);
+	if (!part) {
+		builder->failed = true;
+		return NO_SLOT;
+	}
+	slot.field = &part->value;
+	slot.form = field_is_integer(slot.field) ? FORM_NUMBER : FORM_TEXT;
+	slot.is_signed = slot.form == FORM_NUMBER && field_is_signed(slot.field);
+	if (part->top > plan->last_walked) {
+		plan->last_walked = part->top;
+	}
+	return add_slot(builder, &slot);
+}
+
+/* What stands beside the payload. */
+static uint16_t add_item_slot(struct builder *builder, enum derived derived)
+{
+	struct slot slot = { .kind = SLOT_ITEM,
+			     .derived = derived,
+			     .field = event_item_field(derived) };
+
+	slot.form = field_is_integer(slot.field) ? FORM_NUMBER : FORM_TEXT;
+	return add_slot(builder, &slot);
+}
+
 /* A derived field that is worked out of one of the layout. */
 static uint16_t add_origin_slot(struct builder *builder, struct slot *slot)
 {
@@ -111,6 +188,9 @@ static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 			     .form = slots[derived].form,
 			     .derived = derived };
 
+	if (event_item_field(derived)) {
+		return add_item_slot(builder, derived);
+	}
 	slot.state = slot.kind == SLOT_CONSTANT ? SLOT_HAS : SLOT_UNKNOWN;
 	switch (derived) {
 	case DERIVED_OPCODE:
@@ -144,5 +224,5 @@ uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
 		return add_layout_slot(builder, index);
 	}
 	return field->derived != DERIVED_NONE ? add_derived_slot(builder, field->derived) :
-						(uint16_t)NO_SLOT;
+						add_part_slot(builder, field->name);
 }

@@ -195,7 +195,7 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 {
 	static const struct family_options errors = {
 		.name = "etw_decode_errors_total",
-		.help = "Events that a rule could not read, by reason. rule: counted once for each kind of event.",
+		.help = "Events that a rule could not read, by reason. rule: once for each kind of event that lacks a field, each time an array is too short.",
 		.type = FAMILY_COUNTER,
 		.labels = { "provider", "reason" },
 		.label_count = 2,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rules/engine.h"
+#include "rules/event_items.h"
 
 static enum slot_state read_fixed(const struct event_record *record, struct slot *slot)
 {
@@ -21,18 +22,74 @@ static enum slot_state read_fixed(const struct event_record *record, struct slot
 	return SLOT_HAS;
 }
 
-static enum slot_state read_walked(struct rule_engine *engine, struct plan *plan,
-				   const struct event_record *record, struct slot *slot)
+static void walk_once(struct rule_engine *engine, struct plan *plan,
+		      const struct event_record *record)
 {
 	if (plan->walk != plan->generation) {
 		plan->walk = plan->generation;
 		plan->whole_fields =
 			fields_walk(plan->schema, plan->last_walked, record, engine->slices, NULL);
 	}
+}
+
+static enum slot_state read_walked(struct rule_engine *engine, struct plan *plan,
+				   const struct event_record *record, struct slot *slot)
+{
+	walk_once(engine, plan, record);
 	if (slot->index >= plan->whole_fields) {
 		return SLOT_CUT;
 	}
 	slot->value = field_u64(slot->field, &engine->slices[slot->index]);
+	return SLOT_HAS;
+}
+
+/* An array without the element that a rule asks for is counted: it is no 0. */
+static enum slot_state read_part(struct rule_engine *engine, struct plan *plan,
+				 const struct event_record *record, struct slot *slot)
+{
+	const struct field_path *path = plan->parts[slot->index];
+	struct field_slice slice;
+	uint32_t count;
+
+	walk_once(engine, plan, record);
+	switch (field_path_locate(plan->schema, path, record, engine->slices, &slice, &count)) {
+	case FIELD_PATH_FOUND:
+		break;
+	case FIELD_PATH_CUT:
+		return SLOT_CUT;
+	case FIELD_PATH_MISSING:
+		engine_count_problem(engine, plan, PROBLEM_RULE);
+		return SLOT_UNKNOWN;
+	}
+	if (path->is_count) {
+		slot->value = count;
+	} else if (slot->form == FORM_NUMBER) {
+		slot->value = field_u64(slot->field, &slice);
+	} else {
+		slot->slice = slice;
+	}
+	return SLOT_HAS;
+}
+
+static enum slot_state read_item(struct rule_engine *engine, struct plan *plan,
+				 const struct event_record *record, struct slot *slot)
+{
+	struct field_slice slice;
+
+	switch (event_item_read(slot->derived, record, &slice, &slot->value)) {
+	case EVENT_ITEM_FOUND:
+		break;
+	case EVENT_ITEM_NONE:
+		return SLOT_UNKNOWN;
+	case EVENT_ITEM_MALFORMED:
+		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+		return SLOT_UNKNOWN;
+	}
+	if (slot->form == FORM_TEXT) {
+		slot->slice = slice;
+	} else if (slot->derived != DERIVED_STACK_DEPTH) {
+		slot->value = field_u64(slot->field, &slice);
+	}
 	return SLOT_HAS;
 }
 
@@ -111,6 +168,10 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 	case SLOT_TEXT:
 		return field_locate(plan->schema, slot->index, record, &slot->slice) ? SLOT_HAS :
 										       SLOT_CUT;
+	case SLOT_PART:
+		return read_part(engine, plan, record, slot);
+	case SLOT_ITEM:
+		return read_item(engine, plan, record, slot);
 	case SLOT_PATH:
 		return read_path(engine, slot);
 	case SLOT_PROCESS:
