@@ -54,6 +54,16 @@ static void a_signal_is_kept_until_somebody_waits_for_it(void **state)
 	}
 }
 
+static void who_asked_for_the_end_is_told(void **state)
+{
+	(void)state;
+	assert_null(os_stop_wait_for(1000000));
+	os_stop_ask("service stop");
+	assert_string_equal(os_stop_wait_for(UINT64_C(60000000000)), "service stop");
+	os_stop_ask("shutdown");
+	assert_string_equal(os_stop_wait(), "shutdown");
+}
+
 static void descriptors_and_memory_are_counted(void **state)
 {
 	struct os_process_stats stats, later;
@@ -98,6 +108,7 @@ int main(void)
 		cmocka_unit_test(descriptors_and_memory_are_counted),
 		cmocka_unit_test(pipes_and_devices_are_no_files),
 		cmocka_unit_test(a_signal_is_kept_until_somebody_waits_for_it),
+		cmocka_unit_test(who_asked_for_the_end_is_told),
 	};
 
 	return cmocka_run_group_tests_name("os_posix", tests, NULL, NULL);

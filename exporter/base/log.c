@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's log: one line on standard error per call.
+ * The program's log: one line on standard error, or in the sink of whoever wants it, per call.
  *
  * A line is put together in memory and written with one call, so lines of several threads, or of
  * several programs on one pipe, stay whole.
@@ -21,6 +21,8 @@ enum { TIMESTAMP_SIZE = 32 };
 /* Written before other threads start, read by all. */
 static enum log_level lowest_level = LOG_INFO;
 static enum log_format line_format = LOG_LOGFMT;
+static log_sink *line_sink;
+static void *sink_context;
 
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "debug",
@@ -165,6 +167,12 @@ void log_configure(enum log_level level, enum log_format format)
 	line_format = format;
 }
 
+void log_to(log_sink *sink, void *context)
+{
+	line_sink = sink;
+	sink_context = context;
+}
+
 bool log_level_parse(const char *text, enum log_level *level)
 {
 	if (strcmp(text, "warn") == 0) {
@@ -212,6 +220,8 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	text_add_char(&line, '\n');
 	if (line.failed) {
 		os_stderr_write(no_memory, sizeof no_memory - 1);
+	} else if (line_sink) {
+		line_sink(sink_context, level, line.data, line.size - 1);
 	} else {
 		os_stderr_write(line.data, line.size);
 	}

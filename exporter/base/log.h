@@ -58,6 +58,14 @@ static inline struct log_field log_i64(const char *name, int64_t value)
 /* Before other threads start. Defaults: info, logfmt. */
 void log_configure(enum log_level level, enum log_format format);
 
+/*
+ * Takes a line of size bytes, without its end, valid during the call. Several threads may call it
+ * at once; it must not log.
+ */
+typedef void log_sink(void *context, enum log_level level, const char *line, size_t size);
+/* Where lines go instead of standard error; NULL: there again. While no other thread logs. */
+void log_to(log_sink *sink, void *context);
+
 /* debug, info, warn|warning, error; logfmt, json. */
 bool log_level_parse(const char *text, enum log_level *level);
 bool log_format_parse(const char *text, enum log_format *format);

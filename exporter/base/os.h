@@ -62,8 +62,20 @@ bool os_program_start(int *argc, char ***argv, struct error *err);
  * has gone. Main thread, once, before any other thread starts.
  */
 bool os_stop_catch(struct error *err);
-/* Waits until the program is asked to end; returns what asked ("SIGTERM"). Main thread. */
+/*
+ * The same for a service, which os_stop_ask() alone ends: Windows tells every service of each
+ * user's log-off, which is none of its business.
+ */
+bool os_stop_catch_service(struct error *err);
+/* Asks the program to end, for a reason that stays valid. Any thread, after one of the two above.
+ */
+void os_stop_ask(const char *reason);
+/*
+ * Waits until the program is asked to end, and returns what asked ("SIGTERM"). On Linux the main
+ * thread's; on Windows any thread's. os_stop_wait_for() returns NULL when the time runs out first.
+ */
 const char *os_stop_wait(void);
+const char *os_stop_wait_for(uint64_t timeout_ns);
 
 /* The thread starts with signals blocked (but for those of faults): they are the main thread's. */
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
@@ -109,7 +121,8 @@ struct os_process_stats {
 
 void os_process_stats(struct os_process_stats *stats);
 
-/* Gives memory that was freed back to the system, where the C library keeps it. Slow: after large work. */
+/* Gives memory that was freed back to the system, where the C library keeps it. Slow: after large
+ * work. */
 void os_release_memory(void);
 
 /*

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,35 @@ bool os_stop_catch(struct error *err)
 	return true;
 }
 
+bool os_stop_catch_service(struct error *err)
+{
+	return os_stop_catch(err);
+}
+
+/* Kept for os_stop_wait(): SIGTERM says that somebody asked, this who. */
+static _Atomic(const char *) asked_reason;
+
+void os_stop_ask(const char *reason)
+{
+	atomic_store_explicit(&asked_reason, reason, memory_order_release);
+	kill(getpid(), SIGTERM);
+}
+
+static const char *reason_of(int number)
+{
+	const char *asked = atomic_load_explicit(&asked_reason, memory_order_acquire);
+
+	if (asked) {
+		return asked;
+	}
+	for (size_t i = 0; i < sizeof stop_signals / sizeof stop_signals[0]; i++) {
+		if (stop_signals[i].number == number) {
+			return stop_signals[i].name;
+		}
+	}
+	return "signal";
+}
+
 const char *os_stop_wait(void)
 {
 	sigset_t signals;
@@ -98,12 +128,19 @@ const char *os_stop_wait(void)
 	stop_signal_set(&signals);
 	while (sigwait(&signals, &number) != 0) {
 	}
-	for (size_t i = 0; i < sizeof stop_signals / sizeof stop_signals[0]; i++) {
-		if (stop_signals[i].number == number) {
-			return stop_signals[i].name;
-		}
-	}
-	return "signal";
+	return reason_of(number);
+}
+
+const char *os_stop_wait_for(uint64_t timeout_ns)
+{
+	const struct timespec timeout = { .tv_sec = (time_t)(timeout_ns / 1000000000),
+					  .tv_nsec = (long)(timeout_ns % 1000000000) };
+	sigset_t signals;
+	int number;
+
+	stop_signal_set(&signals);
+	number = sigtimedwait(&signals, NULL, &timeout);
+	return number > 0 ? reason_of(number) : NULL;
 }
 
 static void *thread_main(void *argument)

@@ -21,6 +21,8 @@
 #include <psapi.h>
 #include <shellapi.h>
 
+#include "base/wide_win32.h"
+
 #define NS_PER_SECOND    UINT64_C(1000000000)
 #define NS_PER_MS        UINT64_C(1000000)
 #define UNIX_EPOCH_100NS UINT64_C(116444736000000000) /* 1970 in FILETIME, counted from 1601 */
@@ -43,33 +45,7 @@ struct os_file {
 	uint64_t size;
 };
 
-/* ---- text ---- */
-
-/* To be freed; NULL without memory, or when it is not UTF-8. */
-static wchar_t *utf16_from(const char *text)
-{
-	int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
-	wchar_t *wide = size > 0 ? calloc((size_t)size, sizeof *wide) : NULL;
-
-	if (wide && MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, size) == 0) {
-		free(wide);
-		return NULL;
-	}
-	return wide;
-}
-
-/* To be freed; NULL without memory. A lone surrogate becomes U+FFFD. */
-static char *utf8_from(const wchar_t *wide)
-{
-	int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
-	char *text = size > 0 ? calloc((size_t)size, 1) : NULL;
-
-	if (text && WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, size, NULL, NULL) == 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
+/* ---- errors ---- */
 
 bool os_is_terminal(FILE *stream)
 {
@@ -101,22 +77,13 @@ void os_error_text(int number, char *text, size_t text_size)
 		size--;
 	}
 	wide[size] = L'\0';
-	utf8 = size > 0 ? utf8_from(wide) : NULL;
+	utf8 = size > 0 ? narrow_from(wide) : NULL;
 	if (utf8) {
 		snprintf(text, text_size, "%s", utf8);
 	} else {
 		snprintf(text, text_size, "error %d", number);
 	}
 	free(utf8);
-}
-
-/* Sets "<what>: <the system's sentence>" for GetLastError(). Returns false. */
-static bool fail_last_error(struct error *err, const char *what)
-{
-	char text[ERROR_TEXT_SIZE];
-
-	os_error_text((int)GetLastError(), text, sizeof text);
-	return error_set(err, ERROR_SYSTEM, "%s: %s", what, text);
 }
 
 /* ---- the program ---- */
@@ -129,11 +96,11 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 	char **arguments;
 
 	if (!wide) {
-		return fail_last_error(err, "the command line cannot be read");
+		return error_set_last(err, "the command line cannot be read");
 	}
 	arguments = calloc((size_t)count + 1, sizeof *arguments);
 	for (int i = 0; arguments && i < count; i++) {
-		arguments[i] = utf8_from(wide[i]);
+		arguments[i] = narrow_from(wide[i]);
 		if (!arguments[i]) {
 			arguments = NULL;
 		}
@@ -150,7 +117,7 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 }
 
 static HANDLE stop_event;
-static const char *volatile stop_reason = "stop";
+static const char *volatile stop_reason;
 
 /*
  * Runs on a thread of its own that the system makes. When it returns from anything but Ctrl-C and
@@ -168,21 +135,49 @@ static BOOL WINAPI on_console_control(DWORD type)
 	if (type >= sizeof names / sizeof names[0] || !names[type]) {
 		return FALSE;
 	}
-	stop_reason = names[type];
-	SetEvent(stop_event);
+	os_stop_ask(names[type]);
 	if (type != CTRL_C_EVENT && type != CTRL_BREAK_EVENT) {
 		Sleep(INFINITE);
 	}
 	return TRUE;
 }
 
-bool os_stop_catch(struct error *err)
+bool os_stop_catch_service(struct error *err)
 {
 	stop_event = CreateEventW(NULL, TRUE, FALSE, NULL);
-	if (!stop_event || !SetConsoleCtrlHandler(on_console_control, TRUE)) {
-		return fail_last_error(err, "Ctrl-C cannot be caught");
+	return stop_event || error_set_last(err, "a stop cannot be waited for");
+}
+
+bool os_stop_catch(struct error *err)
+{
+	if (!os_stop_catch_service(err)) {
+		return false;
+	}
+	if (!SetConsoleCtrlHandler(on_console_control, TRUE)) {
+		return error_set_last(err, "Ctrl-C cannot be caught");
 	}
 	return true;
+}
+
+/* SetEvent() makes the reason visible to whoever waits. */
+void os_stop_ask(const char *reason)
+{
+	stop_reason = reason;
+	SetEvent(stop_event);
+}
+
+static DWORD whole_ms(uint64_t timeout_ns)
+{
+	uint64_t ms = timeout_ns / NS_PER_MS + (timeout_ns % NS_PER_MS > 0);
+
+	return ms < INFINITE ? (DWORD)ms : INFINITE - 1;
+}
+
+const char *os_stop_wait_for(uint64_t timeout_ns)
+{
+	return WaitForSingleObject(stop_event, whole_ms(timeout_ns)) == WAIT_OBJECT_0 ?
+		       stop_reason :
+		       NULL;
 }
 
 const char *os_stop_wait(void)
@@ -217,7 +212,7 @@ bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void 
 	handle = _beginthreadex(NULL, 0, thread_main, start, 0, NULL);
 	if (handle == 0) {
 		free(start);
-		return fail_last_error(err, "a thread cannot be started");
+		return error_set_last(err, "a thread cannot be started");
 	}
 	thread->handle = (HANDLE)handle;
 	return true;
@@ -273,11 +268,10 @@ void os_condition_done(struct os_condition *condition)
 bool os_condition_wait(struct os_condition *condition, struct os_mutex *mutex, uint64_t timeout_ns)
 {
 	uint64_t start = os_monotonic_ns();
-	uint64_t timeout_ms = timeout_ns / NS_PER_MS + (timeout_ns % NS_PER_MS > 0);
-	/* A wait of weeks that ends before its time ended without reason. */
-	DWORD wait_ms = timeout_ms < INFINITE ? (DWORD)timeout_ms : INFINITE - 1;
 
-	if (SleepConditionVariableSRW(variable_of(condition), lock_of(mutex), wait_ms, 0)) {
+	/* A wait of weeks that ends before its time ended without reason. */
+	if (SleepConditionVariableSRW(variable_of(condition), lock_of(mutex), whole_ms(timeout_ns),
+				      0)) {
 		return true;
 	}
 	/* The system counts in clock interrupts and may be one early. */
@@ -459,7 +453,7 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 		return true;
 	}
 	snprintf(pattern, size, "%s\\*", path);
-	wide = utf16_from(pattern);
+	wide = wide_from(pattern);
 	free(pattern);
 	search = wide ? FindFirstFileW(wide, &entry) : INVALID_HANDLE_VALUE;
 	free(wide);
@@ -467,7 +461,7 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 		return true;
 	}
 	do {
-		char *name = utf8_from(entry.cFileName);
+		char *name = narrow_from(entry.cFileName);
 
 		more = !name || each(context, name);
 		free(name);
@@ -488,7 +482,7 @@ struct os_file *os_file_open(const char *path, struct error *err)
 		return NULL;
 	}
 	file->handle = INVALID_HANDLE_VALUE;
-	wide = utf16_from(path);
+	wide = wide_from(path);
 	if (!wide) {
 		error_set(err, ERROR_SYSTEM, "cannot be opened: its name is not UTF-8");
 		goto fail;
@@ -500,7 +494,7 @@ struct os_file *os_file_open(const char *path, struct error *err)
 				   OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
 	free(wide);
 	if (file->handle == INVALID_HANDLE_VALUE) {
-		fail_last_error(err, "cannot be opened");
+		error_set_last(err, "cannot be opened");
 		goto fail;
 	}
 	if (GetFileType(file->handle) != FILE_TYPE_DISK) {
@@ -510,7 +504,7 @@ struct os_file *os_file_open(const char *path, struct error *err)
 	}
 	if (!GetFileInformationByHandle(file->handle, &facts) ||
 	    !GetFileSizeEx(file->handle, &size)) {
-		fail_last_error(err, "cannot be examined");
+		error_set_last(err, "cannot be examined");
 		goto fail;
 	}
 	if (facts.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) {
@@ -565,7 +559,7 @@ bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t siz
 
 		if (!ReadFile(file->handle, (char *)bytes + done, part, &step, &position) &&
 		    GetLastError() != ERROR_HANDLE_EOF) {
-			fail_last_error(err, "cannot be read");
+			error_set_last(err, "cannot be read");
 			return error_prefix(err, "%zu bytes at %" PRIu64, size - done, at);
 		}
 		if (step == 0) {
