@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "config/config.h"
+#include "event_log.h"
 #include "health.h"
 #include "http.h"
 #include "live.h"
@@ -21,12 +22,15 @@
 #include "options.h"
 #include "replay.h"
 #include "rules/rules.h"
+#include "service.h"
 #include "version.h"
 
 enum exit_status { EXIT_DONE = 0, EXIT_COULD_NOT_RUN = 1, EXIT_BAD_USAGE = 2 };
 
 /* Everything that a run is made of, owned; freed in reverse by app_done(). */
 struct app {
+	int argc;
+	char **argv; /* borrowed */
 	struct options options;
 	struct config *config;
 	struct registry *registry;
@@ -186,13 +190,19 @@ static bool start_server(struct app *app, struct error *err)
 static bool serve(struct app *app, struct error *err)
 {
 	/* Caught before sessions start: from then on every end of the program must stop them. */
-	if (!os_stop_catch(err) || !open_sources(app, err) || !start_server(app, err)) {
+	if (app->options.service != SERVICE_RUN && !os_stop_catch(err)) {
+		return false;
+	}
+	service_starting();
+	if (!open_sources(app, err) || !start_server(app, err)) {
 		return false;
 	}
 	if (app->live ? !live_start(app->live, err) : !replay_start(app->replay, err)) {
 		return false;
 	}
+	service_serving();
 	log_info("Stopping", log_text("reason", os_stop_wait()));
+	service_stopping();
 	if (app->live) {
 		live_stop(app->live);
 		live_join(app->live);
@@ -203,16 +213,43 @@ static bool serve(struct app *app, struct error *err)
 	return true;
 }
 
+/* ---- the service ---- */
+
+/* With a configuration that is known to be fine. */
+static bool install(struct app *app, struct error *err)
+{
+	if (!service_install(app->argc, app->argv, err)) {
+		return false;
+	}
+	puts("The service is installed. Start it with: sc start " SERVICE_KEY_NAME);
+	return true;
+}
+
+static bool uninstall(struct error *err)
+{
+	if (!service_uninstall(err)) {
+		return false;
+	}
+	puts("The service is removed.");
+	return true;
+}
+
 /* ---- the program ---- */
 
 static bool run(struct app *app, struct error *err)
 {
+	if (app->options.service == SERVICE_UNINSTALL) {
+		return uninstall(err);
+	}
 	if (!load_config(app, err) || !load_rules(app, err)) {
 		return false;
 	}
 	if (app->options.check_config) {
 		puts("The configuration is fine.");
 		return true;
+	}
+	if (app->options.service == SERVICE_INSTALL) {
+		return install(app, err);
 	}
 	return app->options.once ? run_once(app, err) : serve(app, err);
 }
@@ -230,6 +267,51 @@ static void app_done(struct app *app)
 	options_done(&app->options);
 }
 
+static enum exit_status run_and_free(struct app *app, struct error *err)
+{
+	enum exit_status status = run(app, err) ? EXIT_DONE : status_of(err);
+
+	app_done(app);
+	return status;
+}
+
+/* What a service writes on standard error, nobody sees. */
+static int run_as_service(void *context)
+{
+	struct error err = { 0 };
+	struct error no_log = { 0 };
+	bool logged = event_log_open(&no_log);
+	int status;
+
+	log_info("Service started", log_text("version", version_number()));
+	status = run_and_free(context, &err);
+	if (status != EXIT_DONE) {
+		log_error("Service cannot run", log_text("error", err.text));
+	}
+	if (logged) {
+		event_log_close();
+	}
+	return status;
+}
+
+static enum exit_status start(struct app *app)
+{
+	struct error err = { 0 };
+	int status = EXIT_COULD_NOT_RUN;
+
+	if (app->options.service != SERVICE_RUN) {
+		status = (int)run_and_free(app, &err);
+	} else if (!os_stop_catch_service(&err) ||
+		   !service_run(run_as_service, app, &status, &err)) {
+		status = (int)status_of(&err);
+		app_done(app);
+	}
+	if (err.code != ERROR_NONE) {
+		fprintf(stderr, "etw_exporter: %s\n", err.text);
+	}
+	return (enum exit_status)status;
+}
+
 int main(int argc, char **argv)
 {
 	struct app app = { 0 };
@@ -240,6 +322,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "etw_exporter: %s\n", err.text);
 		return EXIT_COULD_NOT_RUN;
 	}
+	app.argc = argc;
+	app.argv = argv;
 	if (!options_parse(&app.options, argc, argv, &err)) {
 		fprintf(stderr, "etw_exporter: %s\n", err.text);
 		status = EXIT_BAD_USAGE;
@@ -248,9 +332,8 @@ int main(int argc, char **argv)
 	} else if (app.options.version) {
 		printf("etw_exporter %s (revision %s, %s, %s)\n", version_number(),
 		       version_revision(), version_compiler(), version_arch());
-	} else if (!run(&app, &err)) {
-		fprintf(stderr, "etw_exporter: %s\n", err.text);
-		status = status_of(&err);
+	} else {
+		return start(&app);
 	}
 	app_done(&app);
 	return status;

@@ -23,6 +23,7 @@ enum flag {
 	FLAG_TELEMETRY_PATH,
 	FLAG_DISABLE_DEFAULTS,
 	FLAG_CHECK_CONFIG,
+	FLAG_SERVICE,
 	FLAG_LOG_LEVEL,
 	FLAG_LOG_FORMAT,
 	FLAG_VERSION,
@@ -55,6 +56,9 @@ static const struct {
 				    "Switch every collector off that is not asked for." },
 	[FLAG_CHECK_CONFIG] = { "check-config", NULL,
 				"Check the configuration and the collectors, exit." },
+	[FLAG_SERVICE] = { "service", "ACTION",
+			   "Windows service: install (with the other flags given), uninstall; run is the "
+			   "service manager's." },
 	[FLAG_LOG_LEVEL] = { "log.level", "LEVEL",
 			     "debug, info, warning or error. Default: info." },
 	[FLAG_LOG_FORMAT] = { "log.format", "FORMAT", "logfmt or json. Default: logfmt." },
@@ -109,6 +113,23 @@ static bool parse_speed(const char *value, double *speed)
 	return true;
 }
 
+static bool parse_service(const char *value, enum service_action *action)
+{
+	static const char *const actions[] = {
+		[SERVICE_INSTALL] = "install",
+		[SERVICE_UNINSTALL] = "uninstall",
+		[SERVICE_RUN] = "run",
+	};
+
+	for (unsigned i = SERVICE_INSTALL; i <= SERVICE_RUN; i++) {
+		if (strcmp(value, actions[i]) == 0) {
+			*action = (enum service_action)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool store(struct options *options, enum flag flag, const char *value, struct error *err)
 {
 	switch (flag) {
@@ -150,6 +171,9 @@ static bool store(struct options *options, enum flag flag, const char *value, st
 	case FLAG_CHECK_CONFIG:
 		options->check_config = true;
 		return true;
+	case FLAG_SERVICE:
+		return parse_service(value, &options->service) ||
+		       bad_value(flag, value, "install, uninstall or run", err);
 	case FLAG_LOG_LEVEL:
 		options->log_level_set = true;
 		return log_level_parse(value, &options->log_level) ||

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "service.h"
 
 /* Texts are borrowed from argv, except the names in switches. */
 struct options {
@@ -32,6 +33,7 @@ struct options {
 	size_t switch_count;
 	bool disable_defaults;
 	bool check_config;
+	enum service_action service;
 	bool log_level_set, log_format_set;
 	enum log_level log_level;
 	enum log_format log_format;

@@ -135,6 +135,7 @@ static void what_is_wrong_is_named(void **state)
 		{ "a.etl",
 		  "unexpected argument \"a.etl\" (a recording is given with --replay.file)" },
 		{ "--once=yes", "--once takes no value" },
+		{ "--service=start", "--service takes install, uninstall or run, not \"start\"" },
 		{ "--config.file", "--config.file needs a value: FILE" },
 		{ "--replay.speed=fast", "--replay.speed takes a number from 0, not \"fast\"" },
 		{ "--replay.speed=-1", "--replay.speed takes a number from 0, not \"-1\"" },
