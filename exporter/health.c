@@ -273,6 +273,15 @@ static void show_tables(struct health *health, const struct kinds_statistics *ki
 	}
 }
 
+/* A recording that is looked at ahead knows its manifests all at once, and keeps no such table. */
+static void show_manifests(struct health *health, const struct told_statistics *told)
+{
+	uint32_t table = word(health, "manifest");
+
+	set(health, STATE_ENTRIES, &table, told->entries);
+	set(health, STATE_EVICTIONS, &table, told->dropped);
+}
+
 static void show_totals(struct health *health)
 {
 	struct replay_totals totals;
@@ -319,6 +328,7 @@ static void on_scrape(void *context)
 		}
 		live_totals(health->live, &totals);
 		show_tables(health, &totals.kinds, &totals.tracker);
+		show_manifests(health, &totals.told);
 	} else {
 		for (size_t i = 0; i < replay_session_count(health->replay); i++) {
 			show_session(health, i);

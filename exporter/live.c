@@ -160,6 +160,7 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 		.families = &live->families,
 		.rules = live->options.rules,
 		.config = config,
+		.live = true,
 		.on_ready = on_named,
 		.ready_context = consumer,
 		.on_snapshot = on_snapshot,
@@ -348,6 +349,8 @@ void live_totals(struct live_runner *live, struct pipeline_statistics *totals)
 		totals->kinds.entries += now.kinds.entries;
 		totals->kinds.hits += now.kinds.hits;
 		totals->kinds.misses += now.kinds.misses;
+		totals->told.entries += now.told.entries;
+		totals->told.dropped += now.told.dropped;
 		for (unsigned j = 0; j < TABLE_COUNT; j++) {
 			totals->tracker.entries[j] += now.tracker.entries[j];
 			totals->tracker.evictions[j] += now.tracker.evictions[j];

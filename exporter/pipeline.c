@@ -28,6 +28,8 @@ struct pipeline {
 	struct pipeline_options options;
 	struct pipeline_families families;
 	struct trace_schemas *schemas;
+	struct told_schemas *told; /* in a pass that nothing was looked at ahead of */
+	struct schema_origins origins;
 	/*
 	 * Two tables of kinds, one a pass: what a kind is called can depend on records that only
 	 * the look-ahead finds. The statistics show the second one, whose kinds have plans.
@@ -99,7 +101,7 @@ static void show_late_records(struct pipeline *pipeline)
 	struct kinds *kinds = NULL;
 
 	if (pipeline->late.count > 0) {
-		kinds = kinds_new(LATE_KINDS_MAX, pipeline->schemas, NULL);
+		kinds = kinds_new(LATE_KINDS_MAX, &pipeline->origins, NULL);
 		if (!kinds) {
 			stop_without_memory(pipeline);
 		}
@@ -135,6 +137,27 @@ static void on_look_ahead_end(void *context)
 }
 
 /* ---- second pass: everything, in time order ---- */
+
+static void on_forget(void *context, uint32_t teller)
+{
+	struct pipeline *pipeline = context;
+
+	kinds_forget(pipeline->kinds, teller, release_kind, NULL);
+}
+
+/* What the record tells about its provider. It comes only once: nothing was looked at ahead. */
+static void learn(struct pipeline *pipeline, const struct event_record *record)
+{
+	const char *name;
+
+	if (record->extended) {
+		trace_schemas_look_at_name(pipeline->schemas, record);
+	}
+	name = told_schemas_look(pipeline->told, record);
+	if (name) {
+		trace_schemas_claim_name(pipeline->schemas, record->provider, name);
+	}
+}
 
 static bool prepare_kind(struct pipeline *pipeline, struct event_kind *kind)
 {
@@ -189,8 +212,8 @@ static void on_event(void *context, const struct event_record *record)
 	if (pipeline->options.pace && !pace_wait(pipeline->options.pace, record->time)) {
 		return; /* stopped: the record is not counted, nor is it delivered */
 	}
-	if (record->extended && !pipeline->schemas_known) { /* nothing was looked at ahead */
-		trace_schemas_look_at_name(pipeline->schemas, record);
+	if (!pipeline->schemas_known) {
+		learn(pipeline, record);
 	}
 	kind = kinds_find(pipeline->kinds, record, &added);
 	if (!kind || (added && !prepare_kind(pipeline, kind))) {
@@ -390,8 +413,18 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	engine.tracker = pipeline->tracker;
 	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;
-	pipeline->ahead = pipeline->schemas ? kinds_new(KINDS_MAX, NULL, err) : NULL;
-	pipeline->kinds = pipeline->ahead ? kinds_new(KINDS_MAX, pipeline->schemas, err) : NULL;
+	pipeline->told = pipeline->schemas ? told_schemas_new(on_forget, pipeline, err) : NULL;
+	pipeline->origins = (struct schema_origins){
+		.live = options->live,
+		.trace = pipeline->schemas,
+		.told = pipeline->told,
+		.configured = options->configured,
+		.builtin = options->builtin,
+		.builtin_names = true,
+		.system = options->system,
+	};
+	pipeline->ahead = pipeline->told ? kinds_new(KINDS_MAX, NULL, err) : NULL;
+	pipeline->kinds = pipeline->ahead ? kinds_new(KINDS_MAX, &pipeline->origins, err) : NULL;
 	return pipeline->kinds != NULL;
 }
 
@@ -426,6 +459,7 @@ void pipeline_free(struct pipeline *pipeline)
 	free_kinds(pipeline->ahead);
 	free_kinds(pipeline->kinds);
 	late_records_done(&pipeline->late);
+	told_schemas_free(pipeline->told);
 	trace_schemas_free(pipeline->schemas);
 	rule_engine_free(pipeline->engine);
 	tracker_free(pipeline->tracker);
@@ -435,5 +469,6 @@ void pipeline_free(struct pipeline *pipeline)
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics)
 {
 	kinds_statistics(pipeline->kinds, &statistics->kinds);
+	told_schemas_statistics(pipeline->told, &statistics->told);
 	tracker_statistics(pipeline->tracker, &statistics->tracker);
 }

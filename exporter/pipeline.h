@@ -70,6 +70,11 @@ struct pipeline_options {
 	const struct config *config;
 	struct names *names; /* spelling of process names, of the pipeline's thread */
 	struct pace *pace;   /* NULL: as fast as possible */
+	bool live;           /* the source is a live session, whose events are not to be trusted */
+	/* What schemas there are besides those that the source tells; NULL: none of this origin. */
+	const struct manifest_set *configured;
+	const struct manifest_set *builtin;
+	struct schema_system system; /* live only */
 	/* Names are known: the look-ahead is done, or events have told about every process that a
 	 * live session found; NULL: nobody asks. The pipeline's thread; perhaps more than once. */
 	void (*on_ready)(void *context);
@@ -94,6 +99,7 @@ void pipeline_reset(struct pipeline *pipeline);
 /* Any thread. */
 struct pipeline_statistics {
 	struct kinds_statistics kinds;
+	struct told_statistics told;
 	struct tracker_statistics tracker;
 };
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);

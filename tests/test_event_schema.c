@@ -112,7 +112,8 @@ static void give_metadata(struct event_record *record, uint8_t item[32], const c
 static void assert_schema(struct fixture *fixture, const struct event_record *record,
 			  const char *event_name, enum schema_origin origin)
 {
-	const struct schema *schema = event_schema(fixture->trace, fixture->tracelogging, record);
+	const struct schema_origins origins = { .trace = fixture->trace };
+	const struct schema *schema = event_schema(&origins, fixture->tracelogging, record, NULL);
 
 	if (!event_name) {
 		assert_null(schema);
@@ -236,7 +237,8 @@ static void kinds_are_called_as_their_events_are(void **state)
 		{ NULL, NULL, "3" },
 	};
 	struct event_record manifest = event(&alpha, 1, 0), unknown = event(&alpha, 9, 0);
-	struct kinds *kinds = kinds_new(100, fixture->trace, NULL);
+	const struct schema_origins origins = { .trace = fixture->trace };
+	struct kinds *kinds = kinds_new(100, &origins, NULL);
 
 	assert_non_null(kinds);
 	tell_events(fixture->trace, "<event value='1' task='Work' opcode='win:Stop'/>");

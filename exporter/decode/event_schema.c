@@ -1,20 +1,91 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which schema an event is decoded by.
+ * Which schema an event is decoded by: the chain of schema_origins.h, link by link.
  */
 #include "decode/event_schema.h"
 
 #include <string.h>
 
+#include "decode/event_source.h"
 #include "decode/kernel_class.h"
+#include "source/provider_names.h"
 
-const struct schema *event_schema(const struct trace_schemas *trace,
-				  struct tracelogging_cache *tracelogging,
+static const struct schema *given(const struct schema_origins *origins,
 				  const struct event_record *record)
+{
+	const struct schema *schema;
+
+	if (record->classic) {
+		return NULL; /* manifests have no classic events */
+	}
+	schema = manifest_set_schema(origins->configured, record->provider, record->id,
+				     record->version);
+	return schema ? schema :
+			manifest_set_schema(origins->builtin, record->provider, record->id,
+					    record->version);
+}
+
+static const struct schema *ask_system(const struct schema_origins *origins,
+				       const struct event_record *record)
+{
+	struct manifest_chunk chunk;
+
+	if (!origins->system.schema || kernel_class_name(record->provider) ||
+	    (record->id == MANIFEST_EVENT_ID && manifest_chunk_read(record, &chunk))) {
+		return NULL;
+	}
+	return origins->system.schema(origins->system.context, record);
+}
+
+static const struct schema *ask_teller(const struct schema_origins *origins,
+				       const struct event_record *record, uint32_t *teller)
+{
+	const struct schema *schema;
+	uint32_t found;
+
+	if (!origins->told || record->classic || !teller) {
+		return NULL;
+	}
+	schema = told_schemas_find(origins->told, record, &found);
+	if (schema) {
+		*teller = found;
+	}
+	return schema;
+}
+
+static const struct schema *live_schema(const struct schema_origins *origins,
+					const struct event_record *record, uint32_t *teller)
+{
+	const struct schema *schema = given(origins, record);
+
+	if (!schema) {
+		schema = ask_system(origins, record);
+	}
+	return schema ? schema : ask_teller(origins, record, teller);
+}
+
+static const struct schema *recorded_schema(const struct schema_origins *origins,
+					    const struct event_record *record, uint32_t *teller)
+{
+	const struct schema *schema = origins->trace ? trace_schemas_find(origins->trace, record) :
+						       NULL;
+
+	if (!schema) {
+		schema = ask_teller(origins, record, teller);
+	}
+	return schema ? schema : given(origins, record);
+}
+
+const struct schema *event_schema(const struct schema_origins *origins,
+				  struct tracelogging_cache *tracelogging,
+				  const struct event_record *record, uint32_t *teller)
 {
 	const struct schema *schema = NULL;
 	struct extended_item metadata;
 
+	if (teller) {
+		*teller = 0;
+	}
 	if (record->kind >= RECORD_MESSAGE) {
 		return NULL;
 	}
@@ -23,7 +94,53 @@ const struct schema *event_schema(const struct trace_schemas *trace,
 	} else if (tracelogging_metadata(record, &metadata)) {
 		return tracelogging_schema(tracelogging, &metadata);
 	}
-	return schema || !trace ? schema : trace_schemas_find(trace, record);
+	if (schema || !origins) {
+		return schema;
+	}
+	return origins->live ? live_schema(origins, record, teller) :
+			       recorded_schema(origins, record, teller);
+}
+
+bool event_schema_open(const struct schema_origins *origins, const struct event_record *record,
+		       const struct schema *schema)
+{
+	struct extended_item metadata;
+
+	return origins && origins->told && !record->classic && record->kind < RECORD_MESSAGE &&
+	       !(origins->live && schema) && !tracelogging_metadata(record, &metadata);
+}
+
+static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
+{
+	const char *name = manifest_set_provider_name(origins->configured, provider);
+
+	if (!name) {
+		name = manifest_set_provider_name(origins->builtin, provider);
+	}
+	if (!name && origins->builtin_names) {
+		name = provider_name(provider);
+	}
+	if (!name && origins->live && origins->system.provider_name) {
+		name = origins->system.provider_name(origins->system.context, provider);
+	}
+	return name;
+}
+
+const char *event_provider_name(const struct schema_origins *origins, const struct guid *provider)
+{
+	const char *told = NULL, *known;
+
+	if (!origins) {
+		return NULL;
+	}
+	if (origins->trace) {
+		told = trace_schemas_provider_name(origins->trace, provider);
+	}
+	if (told && !origins->live) {
+		return told;
+	}
+	known = known_name(origins, provider);
+	return known ? known : told;
 }
 
 void event_schema_name(const struct schema *schema, struct text *out)

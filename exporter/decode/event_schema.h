@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which schema an event is decoded by, of all that are at hand.
- *
- * Source: etl-format.md section 13.
+ * Which schema an event is decoded by, of all that are at hand; schema_origins.h tells who wins.
  */
 #ifndef DECODE_EVENT_SCHEMA_H
 #define DECODE_EVENT_SCHEMA_H
 
 #include "base/text.h"
 #include "decode/schema.h"
-#include "decode/trace_schemas.h"
+#include "decode/schema_origins.h"
 #include "decode/tracelogging.h"
 #include "source/event_record.h"
 
 /*
- * trace: what the recording tells; NULL for none. NULL: no layout known. The schema stays as long
- * as where it comes from.
+ * origins: NULL for none. NULL: no layout known. The schema stays as long as where it comes from:
+ * when *teller becomes other than 0, that is as told_schemas_find() says. teller may be NULL when
+ * no events tell schemas.
  */
-const struct schema *event_schema(const struct trace_schemas *trace,
+const struct schema *event_schema(const struct schema_origins *origins,
 				  struct tracelogging_cache *tracelogging,
-				  const struct event_record *record);
+				  const struct event_record *record, uint32_t *teller);
+
+/* Whether some process may have told a schema that is better than this one, which nobody told. */
+bool event_schema_open(const struct schema_origins *origins, const struct event_record *record,
+		       const struct schema *schema);
+
+/*
+ * What a provider is called, kernel classes aside; NULL: nobody says. After event_schema() for an
+ * event of it, which may have told.
+ */
+const char *event_provider_name(const struct schema_origins *origins, const struct guid *provider);
 
 /*
  * Adds the name by which rules and labels know events of a schema from outside: that of a

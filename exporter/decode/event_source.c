@@ -16,6 +16,7 @@ enum {
 	CHUNK_FORMAT = 1,
 	CHUNK_MAGIC = 0x5b,
 	STREAMS_MOST = 256,
+	STREAMS_MOST_OF_PROCESS = 32,
 	MANIFEST_SIZE_MOST = 16 << 20, /* etl-format.md section 18 */
 	ASSEMBLY_SIZE_MOST = 64 << 20,
 };
@@ -81,8 +82,26 @@ static void give_up_oldest(struct manifest_assembly *assembly)
 	assembly->oldest = (assembly->oldest + 1) % assembly->count;
 }
 
+/* A stream of a process that has too many; NULL: it has not. */
+static struct manifest_stream *stream_too_many(struct manifest_assembly *assembly,
+					       uint32_t process_id)
+{
+	struct manifest_stream *own = NULL;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < assembly->count; i++) {
+		struct manifest_stream *stream = &assembly->streams[i];
+
+		if (stream->total != 0 && stream->process_id == process_id) {
+			own = stream;
+			count++;
+		}
+	}
+	return count < STREAMS_MOST_OF_PROCESS ? NULL : own;
+}
+
 /* A stream that is free, or made free. NULL without memory. */
-static struct manifest_stream *new_stream(struct manifest_assembly *assembly)
+static struct manifest_stream *new_stream(struct manifest_assembly *assembly, uint32_t process_id)
 {
 	struct manifest_stream *stream;
 
@@ -91,6 +110,11 @@ static struct manifest_stream *new_stream(struct manifest_assembly *assembly)
 		if (!assembly->streams) {
 			return NULL;
 		}
+	}
+	stream = stream_too_many(assembly, process_id);
+	if (stream) {
+		give_up(assembly, stream);
+		return stream;
 	}
 	for (size_t i = 0; i < assembly->count; i++) {
 		if (assembly->streams[i].total == 0) {
@@ -109,17 +133,18 @@ bool manifest_assembly_add(struct manifest_assembly *assembly, const struct even
 			   const struct manifest_chunk *chunk, struct text *xml)
 {
 	struct manifest_stream *stream = find_stream(assembly, record);
+	size_t most = assembly->size_most ? assembly->size_most : MANIFEST_SIZE_MOST;
 
 	if (stream && (chunk->number != stream->next || chunk->total != stream->total ||
-		       chunk->xml_size > MANIFEST_SIZE_MOST - stream->xml.size)) {
+		       chunk->xml_size > most - stream->xml.size)) {
 		give_up(assembly, stream);
 		stream = NULL;
 	}
 	if (!stream) {
-		if (chunk->number != 0) {
+		if (chunk->number != 0 || chunk->xml_size > most) {
 			return false;
 		}
-		stream = new_stream(assembly);
+		stream = new_stream(assembly, record->process_id);
 		if (!stream) {
 			return false;
 		}
@@ -153,5 +178,5 @@ void manifest_assembly_done(struct manifest_assembly *assembly)
 		text_free(&assembly->streams[i].xml);
 	}
 	free(assembly->streams);
-	*assembly = (struct manifest_assembly){ .streams = NULL };
+	*assembly = (struct manifest_assembly){ .size_most = assembly->size_most };
 }

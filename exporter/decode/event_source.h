@@ -14,9 +14,7 @@
 #include "base/text.h"
 #include "source/event_record.h"
 
-enum {
-	MANIFEST_EVENT_ID = 0xfffe
-};
+enum { MANIFEST_EVENT_ID = 0xfffe };
 
 /* One chunk, as it stands in a record. */
 struct manifest_chunk {
@@ -24,7 +22,7 @@ struct manifest_chunk {
 	uint8_t major;
 	uint8_t minor;
 	uint8_t magic;
-	uint16_t total;	    /* chunks of the manifest, at least 1 */
+	uint16_t total;     /* chunks of the manifest, at least 1 */
 	uint16_t number;    /* below total */
 	const uint8_t *xml; /* borrowed */
 	uint32_t xml_size;
@@ -35,9 +33,12 @@ bool manifest_chunk_read(const struct event_record *record, struct manifest_chun
 
 /*
  * Puts chunks together, one manifest at a time for each provider and process. Chunks must come in
- * order; after a gap the manifest is given up until its next chunk 0. Zero-initialise it.
+ * order; after a gap the manifest is given up until its next chunk 0. What is incomplete is
+ * bounded: a process with too many gives up its own, all with too many the oldest. Zero-initialise
+ * it.
  */
 struct manifest_assembly {
+	size_t size_most;                /* of one manifest; 0: etl-format.md section 18 */
 	struct manifest_stream *streams; /* owned */
 	size_t count;
 	size_t oldest; /* the one to give up when there are too many */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of event kinds: open addressing over (provider, id, version, opcode, pointer size,
- * family of header, metadata of TraceLogging events, which often share an id).
+ * family of header, metadata of TraceLogging events, which often share an id, and who told the
+ * schema).
  *
  * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and
  * a kind is only touched when the hash agrees. Most records are the kernel's and carry a group and
@@ -33,7 +34,7 @@ struct kinds {
 	size_t count;
 	size_t most;
 	uint64_t seed;
-	const struct trace_schemas *schemas;
+	struct schema_origins origins;
 	struct tracelogging_cache *tracelogging; /* owned */
 	struct event_kind *spare; /* for what no longer fits; owned, NULL until needed */
 	uint64_t hits;            /* the consumer's own; published now and then */
@@ -71,8 +72,8 @@ static char *provider_name(const struct kinds *kinds, const struct guid *provide
 
 	if (kernel_class_is_kernel(provider)) {
 		name = "Windows Kernel";
-	} else if (kinds->schemas) {
-		name = trace_schemas_provider_name(kinds->schemas, provider);
+	} else {
+		name = event_provider_name(&kinds->origins, provider);
 	}
 	if (!name) {
 		guid_format(provider, text);
@@ -111,7 +112,9 @@ static char *event_name(const struct event_record *record, const struct schema *
 static bool describe(const struct kinds *kinds, const struct event_record *record,
 		     struct event_kind *kind)
 {
-	const struct schema *schema = event_schema(kinds->schemas, kinds->tracelogging, record);
+	uint32_t teller;
+	const struct schema *schema =
+		event_schema(&kinds->origins, kinds->tracelogging, record, &teller);
 	char *provider = provider_name(kinds, record->provider);
 	char *event = event_name(record, schema);
 
@@ -131,6 +134,8 @@ static bool describe(const struct kinds *kinds, const struct event_record *recor
 	if (record->classic && record->kind < RECORD_MESSAGE) {
 		kind->class = (uint8_t)kernel_class_of(record->provider);
 	}
+	kind->open = teller == 0 && event_schema_open(&kinds->origins, record, schema);
+	kind->teller = teller;
 	kind->schema = schema;
 	kind->provider_name = provider;
 	kind->event_name = event;
@@ -165,6 +170,22 @@ static struct event_kind *refill_spare(struct kinds *kinds, const struct event_r
 	return kinds->spare;
 }
 
+/* Kinds by who told their schema have places of their own. */
+static uint64_t told_hash(uint64_t hash, uint32_t teller)
+{
+	return teller != 0 ? hash ^ hash_u64(teller) : hash;
+}
+
+static void place(struct slot *slots, size_t mask, const struct slot *slot)
+{
+	size_t at = slot->hash & mask;
+
+	while (slots[at].kind) {
+		at = (at + 1) & mask;
+	}
+	slots[at] = *slot;
+}
+
 static bool grow(struct kinds *kinds)
 {
 	size_t size = (kinds->mask + 1) * 2;
@@ -174,15 +195,9 @@ static bool grow(struct kinds *kinds)
 		return false;
 	}
 	for (size_t i = 0; i <= kinds->mask; i++) {
-		size_t at = kinds->slots[i].hash & (size - 1);
-
-		if (!kinds->slots[i].kind) {
-			continue;
+		if (kinds->slots[i].kind) {
+			place(slots, size - 1, &kinds->slots[i]);
 		}
-		while (slots[at].kind) {
-			at = (at + 1) & (size - 1);
-		}
-		slots[at] = kinds->slots[i];
 	}
 	free(kinds->slots);
 	kinds->slots = slots;
@@ -197,7 +212,7 @@ static void publish(struct kinds *kinds)
 }
 
 static __attribute__((noinline, cold)) struct event_kind *
-add(struct kinds *kinds, const struct event_record *record, uint64_t hash, size_t at)
+add(struct kinds *kinds, const struct event_record *record, uint64_t hash)
 {
 	struct event_kind *kind;
 
@@ -206,21 +221,16 @@ add(struct kinds *kinds, const struct event_record *record, uint64_t hash, size_
 	if (kinds->count >= kinds->most) {
 		return refill_spare(kinds, record);
 	}
-	if ((kinds->count + 1) * 2 > kinds->mask + 1) {
-		if (!grow(kinds)) {
-			return NULL;
-		}
-		at = hash & kinds->mask;
-		while (kinds->slots[at].kind) {
-			at = (at + 1) & kinds->mask;
-		}
+	if ((kinds->count + 1) * 2 > kinds->mask + 1 && !grow(kinds)) {
+		return NULL;
 	}
 	kind = calloc(1, sizeof *kind);
 	if (!kind || !describe(kinds, record, kind)) {
 		free(kind);
 		return NULL;
 	}
-	kinds->slots[at] = (struct slot){ .hash = hash, .kind = kind };
+	place(kinds->slots, kinds->mask,
+	      &(struct slot){ .hash = told_hash(hash, kind->teller), .kind = kind });
 	kinds->count++;
 	publish(kinds);
 	return kind;
@@ -233,25 +243,55 @@ static void count_hit(struct kinds *kinds)
 	}
 }
 
+static inline struct event_kind *probe(const struct kinds *kinds, const struct event_record *record,
+				       uint64_t hash, uint32_t teller)
+{
+	for (size_t at = hash & kinds->mask; kinds->slots[at].kind; at = (at + 1) & kinds->mask) {
+		struct event_kind *kind = kinds->slots[at].kind;
+
+		if (kinds->slots[at].hash == hash && kind->teller == teller &&
+		    kind_is(kind, record)) {
+			return kind;
+		}
+	}
+	return NULL;
+}
+
+/* The teller of the schema that the event's process told; 0: it did not. */
+static uint32_t teller_of(const struct kinds *kinds, const struct event_record *record)
+{
+	uint32_t teller = 0;
+
+	if (!kinds->origins.told || !event_schema_open(&kinds->origins, record, NULL) ||
+	    !told_schemas_find(kinds->origins.told, record, &teller)) {
+		return 0;
+	}
+	return teller;
+}
+
 static struct event_kind *find(struct kinds *kinds, const struct event_record *record, bool *added)
 {
 	uint64_t hash = hash_seeded(guid_hash(record->provider, kinds->seed) ^ kind_word(record),
 				    kinds->seed);
-	size_t at;
+	struct event_kind *kind;
 
 	if (record->extended) {
 		hash ^= tracelogging_hash(record, kinds->seed);
 	}
-	at = hash & kinds->mask;
-	for (; kinds->slots[at].kind; at = (at + 1) & kinds->mask) {
-		if (kinds->slots[at].hash == hash && kind_is(kinds->slots[at].kind, record)) {
-			*added = false;
-			count_hit(kinds);
-			return kinds->slots[at].kind;
+	kind = probe(kinds, record, hash, 0);
+	if (!kind || kind->open) {
+		uint32_t teller = teller_of(kinds, record);
+
+		if (teller != 0) {
+			kind = probe(kinds, record, told_hash(hash, teller), teller);
 		}
 	}
-	*added = true;
-	return add(kinds, record, hash, at);
+	*added = !kind;
+	if (kind) {
+		count_hit(kinds);
+		return kind;
+	}
+	return add(kinds, record, hash);
 }
 
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)
@@ -278,7 +318,7 @@ struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *re
 	return kind;
 }
 
-struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct error *err)
+struct kinds *kinds_new(size_t most, const struct schema_origins *origins, struct error *err)
 {
 	struct kinds *kinds = calloc(1, sizeof *kinds);
 
@@ -300,7 +340,9 @@ struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct
 	kinds->mask = FIRST_SLOTS - 1;
 	kinds->seed = hash_seed();
 	kinds->most = most;
-	kinds->schemas = schemas;
+	if (origins) {
+		kinds->origins = *origins;
+	}
 	return kinds;
 }
 
@@ -322,6 +364,51 @@ static void free_kind(void *context, struct event_kind *kind)
 	(void)context;
 	forget_names(kind);
 	free(kind);
+}
+
+static void forget_spare(struct kinds *kinds, uint32_t teller,
+			 void (*release)(void *context, struct event_kind *kind), void *context)
+{
+	if (kinds->spare && kinds->spare->teller == teller) {
+		release(context, kinds->spare);
+		free_kind(NULL, kinds->spare);
+		kinds->spare = NULL;
+	}
+}
+
+/* Later entries move back, so that no search ends too soon. */
+static void remove_slot(struct kinds *kinds, size_t hole)
+{
+	size_t mask = kinds->mask;
+
+	for (size_t at = (hole + 1) & mask; kinds->slots[at].kind; at = (at + 1) & mask) {
+		size_t home = kinds->slots[at].hash & mask;
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			kinds->slots[hole] = kinds->slots[at];
+			hole = at;
+		}
+	}
+	kinds->slots[hole].kind = NULL;
+	kinds->count--;
+}
+
+void kinds_forget(struct kinds *kinds, uint32_t teller,
+		  void (*release)(void *context, struct event_kind *kind), void *context)
+{
+	forget_spare(kinds, teller, release, context);
+	for (size_t i = 0; i <= kinds->mask;) {
+		struct event_kind *kind = kinds->slots[i].kind;
+
+		if (!kind || kind->teller != teller) {
+			i++;
+			continue;
+		}
+		release(context, kind);
+		free_kind(NULL, kind);
+		remove_slot(kinds, i); /* and look at what has moved here */
+	}
+	publish(kinds);
 }
 
 void kinds_free(struct kinds *kinds)

@@ -6,6 +6,8 @@
  * One look-up per event leads to everything: the layout, the labels, how to attribute, which rules
  * apply. Bounded: hostile recordings can carry any number of kinds; beyond the bound a kind is
  * worked out anew each time (kinds_find() refills one spare entry).
+ *
+ * Events that are decoded by what their process tells are a kind apart for each text that is told.
  */
 #ifndef DECODE_KINDS_H
 #define DECODE_KINDS_H
@@ -18,7 +20,7 @@
 #include "base/guid.h"
 #include "decode/kernel_class.h"
 #include "decode/schema.h"
-#include "decode/trace_schemas.h"
+#include "decode/schema_origins.h"
 #include "metrics/registry.h"
 #include "source/event_record.h"
 
@@ -35,6 +37,8 @@ struct event_kind {
 	uint8_t record_kind; /* enum record_kind of the first record; RECORD_TIMED and above are
 				never decoded */
 	uint8_t class;       /* enum kernel_class; KERNEL_NONE for others */
+	bool open;           /* what a process tells may be better: a kind of its own */
+	uint32_t teller;     /* of the schema, as in told_schemas.h; 0: nobody */
 	const struct schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
 				      owned */
@@ -51,9 +55,11 @@ struct event_kind {
 
 struct kinds; /* one consumer's */
 
-/* schemas: where provider names and schemas of the recording come from, complete before the first
- * kind is made; NULL for none; borrowed until kinds_free(). */
-struct kinds *kinds_new(size_t most, const struct trace_schemas *schemas, struct error *err);
+/*
+ * origins: where provider names and schemas come from, NULL for none; copied, what it points to is
+ * borrowed until kinds_free(). The trace's are complete before the first kind is made.
+ */
+struct kinds *kinds_new(size_t most, const struct schema_origins *origins, struct error *err);
 void kinds_free(struct kinds *kinds);
 
 /*
@@ -62,6 +68,13 @@ void kinds_free(struct kinds *kinds);
  * refilled. NULL without memory.
  */
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added);
+
+/*
+ * Lets go of the kinds whose schemas somebody told who is about to be forgotten; release frees what
+ * the layers above filled in.
+ */
+void kinds_forget(struct kinds *kinds, uint32_t teller,
+		  void (*release)(void *context, struct event_kind *kind), void *context);
 
 /* Every kind, the spare one included. */
 void kinds_each(struct kinds *kinds, void (*visit)(void *context, struct event_kind *kind),

@@ -27,7 +27,7 @@ enum {
 };
 
 /* Where a name comes from, the best first. */
-enum name_origin { FROM_MANIFEST, FROM_EVENT_INFO, FROM_TRAITS, ORIGINS };
+enum name_origin { FROM_MANIFEST, FROM_EVENT_INFO, CLAIMED, ORIGINS };
 
 struct provider {
 	struct guid guid;
@@ -410,18 +410,21 @@ static void look_at_manifest(struct trace_schemas *schemas, const struct event_r
 	text_free(&xml);
 }
 
+static bool is_claimed(const struct trace_schemas *schemas, const struct guid *guid)
+{
+	const struct provider *provider = find_provider(schemas, guid);
+
+	return provider && provider->names[CLAIMED];
+}
+
 static void look_at_traits(struct trace_schemas *schemas, const struct event_record *record)
 {
-	const struct provider *provider;
 	struct extended_item item;
 	struct text name = { 0 };
 	size_t size;
 
-	if (!record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &item) || item.size < 2) {
-		return;
-	}
-	provider = find_provider(schemas, record->provider);
-	if (provider && provider->names[FROM_TRAITS]) {
+	if (!record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &item) || item.size < 2 ||
+	    is_claimed(schemas, record->provider)) {
 		return;
 	}
 	size = load_u16(item.data);
@@ -431,7 +434,7 @@ static void look_at_traits(struct trace_schemas *schemas, const struct event_rec
 		const char *nul = memchr(at, 0, size);
 
 		text_add_utf8_clean(&name, at, nul ? (size_t)(nul - at) : size);
-		name_provider(schemas, record->provider, FROM_TRAITS, &name);
+		name_provider(schemas, record->provider, CLAIMED, &name);
 	}
 }
 
@@ -456,6 +459,17 @@ void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct even
 {
 	if (record->extended) {
 		look_at_traits(schemas, record);
+	}
+}
+
+void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *provider,
+			      const char *name)
+{
+	struct text copy = { 0 };
+
+	if (!is_claimed(schemas, provider)) {
+		text_add_string(&copy, name);
+		name_provider(schemas, provider, CLAIMED, &copy);
 	}
 }
 

@@ -36,6 +36,13 @@ void trace_schemas_look(struct trace_schemas *schemas, const struct event_record
  */
 void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record);
 
+/*
+ * A name that somebody claims for a provider: the first one is kept, and told when there is none
+ * from a manifest or EventInfo.
+ */
+void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *provider,
+			      const char *name);
+
 /* After the last record. */
 void trace_schemas_finish(struct trace_schemas *schemas);
 

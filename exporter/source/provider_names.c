@@ -39,3 +39,13 @@ bool provider_guid(const char *name, struct guid *guid)
 	}
 	return false;
 }
+
+const char *provider_name(const struct guid *guid)
+{
+	for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++) {
+		if (guid_equal(guid, &providers[i].guid)) {
+			return providers[i].name;
+		}
+	}
+	return NULL;
+}

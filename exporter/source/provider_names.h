@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GUIDs of well-known providers by name, for sessions that are configured by name.
+ * GUIDs and names of well-known providers, where nobody else knows the one by the other.
  */
 #ifndef SOURCE_PROVIDER_NAMES_H
 #define SOURCE_PROVIDER_NAMES_H
@@ -11,5 +11,8 @@
 
 /* Upper or lower case, as Windows does. False: not among them. */
 bool provider_guid(const char *name, struct guid *guid);
+
+/* NULL: not among them. */
+const char *provider_name(const struct guid *guid);
 
 #endif

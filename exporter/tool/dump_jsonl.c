@@ -71,6 +71,7 @@ static bool choose(const struct dump_options *options, struct chosen *chosen)
 struct dump {
 	struct etl_file *file;
 	struct trace_schemas *schemas;
+	struct schema_origins origins; /* what the recording tells */
 	struct tracelogging_cache *tracelogging;
 	struct etl_problems problems;
 	const struct chosen *chosen; /* NULL: all */
@@ -109,7 +110,7 @@ static void show(void *context, const struct event_record *record)
 	if (tracelogging_cache_full(dump->tracelogging)) {
 		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
 	}
-	event_json_add(&dump->out, record, dump->schemas, dump->tracelogging);
+	event_json_add(&dump->out, record, &dump->origins, dump->tracelogging);
 	if (dump->out.size >= DUMP_OUTPUT_SIZE || dump->out.failed) {
 		flush(dump);
 	}
@@ -157,6 +158,7 @@ static int dump_recording(const struct dump_options *options, const struct chose
 	progress_start(&dump.progress, "dump");
 	dump.file = etl_file_open(options->path, options->pointer_size, &err);
 	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
+	dump.origins.trace = dump.schemas;
 	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);

@@ -73,7 +73,7 @@ static void member_id(struct json *json, const char *key, const struct event_rec
 }
 
 static void add_header(struct json *json, const struct event_record *record,
-		       const struct trace_schemas *schemas)
+		       const struct schema_origins *origins)
 {
 	const char *name = kernel_class_name(record->provider);
 	char keyword[24];
@@ -88,7 +88,7 @@ static void add_header(struct json *json, const struct event_record *record,
 	member_id(json, "tid", record, record->thread_id);
 	member_guid(json, "provider", record->provider);
 	if (!name) {
-		name = trace_schemas_provider_name(schemas, record->provider);
+		name = event_provider_name(origins, record->provider);
 	}
 	if (name) {
 		member_string(json, "provider_name", name);
@@ -229,7 +229,7 @@ static const char *origin_name(const struct schema *schema)
 
 /* Adds decoded_by, event and fields; false when nothing here can decode the payload. */
 static bool add_decoded(struct json *json, const struct event_record *record,
-			const struct trace_schemas *schemas,
+			const struct schema_origins *origins,
 			struct tracelogging_cache *tracelogging)
 {
 	const struct schema *schema;
@@ -252,7 +252,7 @@ static bool add_decoded(struct json *json, const struct event_record *record,
 		add_manifest_chunk(json, &chunk);
 		return true;
 	}
-	schema = event_schema(schemas, tracelogging, record);
+	schema = event_schema(origins, tracelogging, record, NULL);
 	if (!schema) {
 		return false;
 	}
@@ -282,15 +282,15 @@ static void add_extended(struct json *json, const struct event_record *record)
 }
 
 void event_json_add(struct text *out, const struct event_record *record,
-		    const struct trace_schemas *schemas, struct tracelogging_cache *tracelogging)
+		    const struct schema_origins *origins, struct tracelogging_cache *tracelogging)
 {
 	struct json json;
 	bool decoded;
 
 	json_init(&json, out, true);
 	json_object_begin(&json);
-	add_header(&json, record, schemas);
-	decoded = add_decoded(&json, record, schemas, tracelogging);
+	add_header(&json, record, origins);
+	decoded = add_decoded(&json, record, origins, tracelogging);
 	add_extended(&json, record);
 	if (!decoded && record->payload_size > 0) {
 		struct text hex = { 0 };

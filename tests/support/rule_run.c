@@ -95,7 +95,7 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	stop_on(run->engine, &err);
 	run->schemas = trace_schemas_new(&err);
 	stop_on(run->schemas, &err);
-	run->kinds = kinds_new(1024, run->schemas, &err);
+	run->kinds = kinds_new(1024, &(struct schema_origins){ .trace = run->schemas }, &err);
 	stop_on(run->kinds, &err);
 	payload_init(&run->payload, 8);
 	run->record = (struct event_record){

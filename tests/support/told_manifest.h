@@ -1,14 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A manifest as an EventSource writes it into the trace.
+ * EventSource manifests as events bring them: in chunks.
  */
 #ifndef SUPPORT_TOLD_MANIFEST_H
 #define SUPPORT_TOLD_MANIFEST_H
 
-#include "base/guid.h"
-#include "decode/trace_schemas.h"
+#include <stdint.h>
 
-/* inside: what stands in the element `provider`, events and templates. In two chunks. */
+#include "base/guid.h"
+#include "base/text.h"
+#include "decode/trace_schemas.h"
+#include "source/event_record.h"
+
+struct told_manifest {
+	const struct guid *provider;
+	uint32_t process_id;
+	int64_t time;
+	const char *name;   /* of the provider, as the XML says */
+	const char *inside; /* XML in the element `provider`: events and templates */
+};
+
+/* Adds the XML. */
+void told_manifest_xml(struct text *xml, const struct told_manifest *manifest);
+
+/* Shows one chunk: that part of the text. Its payload ends where its heap block does. */
+void tell_chunk(const struct told_manifest *manifest, uint16_t number, uint16_t total,
+		const char *part, size_t size,
+		void (*look)(void *context, const struct event_record *record), void *context);
+
+/* Shows the whole of it, in two chunks. */
+void tell_chunks(const struct told_manifest *manifest,
+		 void (*look)(void *context, const struct event_record *record), void *context);
+
+/* Shows it to the schemas of a recording. */
 void tell_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
 		   const char *inside);
 
