@@ -1,0 +1,15 @@
+// The dashboards and what the checks share.
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const here = path.dirname(fileURLToPath(import.meta.url));
+const folder = path.join(here, '../grafana');
+
+export const dashboards = () => fs.readdirSync(folder).filter(name => name.endsWith('.json')).sort()
+	.map(file => ({ file, json: JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')) }));
+
+export function report(problem) {
+	console.error(problem);
+	process.exitCode = 1;
+}

@@ -1,0 +1,135 @@
+// Layer 1b and 2: what types cannot say. usage: lint.mjs METRICS.md RULES.yml OUT.yml
+//
+// Writes every query of every panel, filled in, as a recording rule to OUT.yml for `promtool check rules`.
+import { parser } from '@prometheus-io/lezer-promql';
+import fs from 'node:fs';
+
+import { dashboards, report } from './dashboards.mjs';
+import { expand, leftOver, panelsOf } from './queries.mjs';
+
+// The units in use, as Grafana spells them (valueFormats/categories.ts); a word it does not know is printed behind the number.
+const units = new Set(['short', 'bytes', 'binBps', 's', 'percentunit', 'ops', 'iops', 'cps', 'pps', 'reqps']);
+const transformations = new Set(['merge', 'organize']);
+const builtins = { __interval: '30s', __interval_ms: '30000', __rate_interval: '1m', __range: '1h', __range_s: '3600', __range_ms: '3600000' };
+const everywhere = ['job', 'instance'];
+
+// Families and their labels: "| `name` | type | labels | …", and the series that a histogram brings.
+function catalogue(markdown) {
+	const families = new Map();
+	for (const [, name, type, labels] of markdown.matchAll(/^\| `(\w+)` \| (\w+)[^|]*\| ([^|]*) \|/gm)) {
+		const list = [...everywhere, ...labels.split(',').map(label => label.trim()).filter(label => /^\w+$/.test(label))];
+		families.set(name, list);
+		if (type === 'histogram') {
+			families.set(`${name}_bucket`, [...list, 'le']).set(`${name}_sum`, list).set(`${name}_count`, list);
+		}
+	}
+	return families.set('up', everywhere);
+}
+// Series that recording rules make: name -> labels of its `sum by (…)`.
+function recorded(yaml) {
+	const rules = new Map();
+	for (const [, name, body] of yaml.matchAll(/- record: (\S+)\n([\s\S]*?)(?=\n\s*- |\n\s*$|$)/g)) {
+		rules.set(name, body.match(/by \(([^)]*)\)/)[1].split(',').map(label => label.trim()));
+	}
+	return rules;
+}
+
+// What a query names: metrics with the labels asked of them, and the labels that results are grouped by.
+function names(expr) {
+	const selectors = [], groups = [];
+	parser.parse(expr).iterate({
+		enter(node) {
+			const text = at => expr.slice(at.from, at.to);
+			if (node.type.isError) throw new Error(`syntax error at ${node.from}`);
+			if (node.name === 'GroupingLabels') {
+				node.node.cursor().iterate(at => { if (at.name === 'LabelName') groups.push(text(at)); });
+			} else if (node.name === 'VectorSelector') {
+				const labels = [];
+				node.node.getChild('LabelMatchers')?.cursor().iterate(at => { if (at.name === 'LabelName') labels.push(text(at)); });
+				selectors.push({ name: text(node.node.getChild('Identifier')), labels });
+			}
+		},
+	});
+	return { selectors, groups };
+}
+
+const [, , metricsFile, rulesFile, outFile] = process.argv;
+const known = new Map([...catalogue(fs.readFileSync(metricsFile, 'utf8')), ...recorded(fs.readFileSync(rulesFile, 'utf8'))]);
+const seen = new Set(), rules = [], uids = new Set();
+
+function lintQuery(where, expr, variables) {
+	const filled = expand(expr, variables, builtins);
+	if (leftOver(filled)) report(`${where}: a variable that is not there: ${filled}`);
+	for (const [, operator, name] of expr.matchAll(/(=~|!~|!=|=)\s*"\$(\w+)"/g)) {
+		if (variables[name]?.variable.multi && operator.length === 2 && operator[1] !== '~') report(`${where}: $${name} takes many values and stands behind ${operator}`);
+		if (variables[name]?.variable.multi && operator === '=') report(`${where}: $${name} takes many values and stands behind =`);
+	}
+	let found;
+	try {
+		found = names(filled);
+	} catch (error) {
+		return report(`${where}: ${error.message}: ${filled}`);
+	}
+	const labels = new Set(found.selectors.flatMap(({ name }) => known.get(name) ?? []));
+	for (const { name, labels: asked } of found.selectors) {
+		seen.add(name);
+		if (!known.has(name)) report(`${where}: no metric ${name}`);
+		else for (const label of asked) if (!known.get(name).includes(label)) report(`${where}: ${name} has no label ${label}`);
+	}
+	for (const label of found.groups) if (!labels.has(label)) report(`${where}: grouped by ${label}, which none of its metrics has`);
+	rules.push({ where, expr: filled });
+}
+
+function lintPlaces(file, panels) {
+	for (const [i, a] of panels.entries()) {
+		const { x, y, w, h } = a.gridPos;
+		if (x < 0 || x + w > 24 || h < 1) report(`${file} panel ${a.id}: outside the grid`);
+		for (const b of panels.slice(i + 1)) {
+			const o = b.gridPos;
+			if (x < o.x + o.w && o.x < x + w && y < o.y + o.h && o.y < y + h) report(`${file}: panels ${a.id} and ${b.id} overlap`);
+		}
+	}
+}
+
+function lintPanel(where, panel, variables) {
+	const refIds = (panel.targets ?? []).map(target => target.refId);
+	const { defaults, overrides } = panel.fieldConfig;
+	const used = [defaults.unit, panel.options.yAxis?.unit, ...overrides.flatMap(o => o.properties.filter(p => p.id === 'unit').map(p => p.value))];
+
+	if (new Set(refIds).size !== refIds.length) report(`${where}: a refId twice`);
+	for (const source of [panel.datasource, ...(panel.targets ?? []).map(target => target.datasource)]) {
+		if (source.uid !== '${datasource}') report(`${where}: the data source is not the variable`);
+	}
+	for (const unit of used) {
+		if (unit !== undefined && !units.has(unit) && !unit.startsWith('suffix:')) report(`${where}: unit "${unit}"`);
+	}
+	for (const { id } of panel.transformations ?? []) if (!transformations.has(id)) report(`${where}: transformation ${id}`);
+	if (panel.type !== 'text' && (!panel.title || !panel.description)) report(`${where}: no title or no description`);
+	for (const target of panel.targets ?? []) lintQuery(`${where} ${target.refId}`, target.expr, variables);
+}
+
+for (const { file, json } of dashboards()) {
+	const variables = Object.fromEntries(json.templating.list.map(variable => [variable.name,
+		{ variable, value: variable.includeAll ? '$__all' : variable.current.value, options: [] }]));
+	const all = panelsOf(json), ids = all.map(panel => panel.id), text = JSON.stringify({ ...json, templating: {} }) + json.templating.list.map(v => v.definition ?? '').join(' ');
+
+	if (new Set(ids).size !== ids.length) report(`${file}: a panel id twice`);
+	if (uids.has(json.uid) || !/^[\w-]{1,40}$/.test(json.uid)) report(`${file}: uid "${json.uid}"`);
+	uids.add(json.uid);
+	if (json.id !== null || json.schemaVersion !== 39 || json.__inputs || json.__requires) report(`${file}: id, schemaVersion or inputs`);
+	for (const name of Object.keys(variables)) {
+		if (!new RegExp(`\\$\\{?${name}\\b`).test(text)) report(`${file}: the variable ${name} is not used`);
+	}
+	lintPlaces(file, json.panels);
+	for (const row of json.panels.filter(panel => panel.collapsed)) lintPlaces(file, row.panels);
+	for (const panel of all.filter(panel => panel.type !== 'row')) lintPanel(`${file} panel ${panel.id} "${panel.title}"`, panel, variables);
+	for (const annotation of json.annotations.list) if (annotation.expr) lintQuery(`${file} annotation "${annotation.name}"`, annotation.expr, variables);
+	for (const [, uid] of text.matchAll(/\/d\/([\w-]+)/g)) if (!dashboards().some(other => other.json.uid === uid)) report(`${file}: a link to ${uid}, which is not there`);
+}
+for (const name of known.keys()) {
+	const family = name.replace(/_(bucket|sum|count)$/, '');
+	const shown = [name, family, `${family}_bucket`, `${family}_sum`, `${family}_count`].some(one => seen.has(one));
+	if (name.startsWith('etw_') && !shown) report(`${name} is on no panel`);
+}
+fs.writeFileSync(outFile, `groups:\n  - name: panels\n    rules:\n${rules.map(({ where, expr }, i) => `      # ${where.replace(/\n/g, ' ')}\n      - { record: "panel:${i}", expr: ${JSON.stringify(expr)} }\n`).join('')}`);
+console.log(`${dashboards().length} dashboards, ${rules.length} queries`);

@@ -1,0 +1,104 @@
+// Asks Prometheus what Grafana would ask for a dashboard: variables filled in, the step chosen, the range aligned.
+//
+// Grafana's rules, from its documentation ("Template variables", "Prometheus query editor"):
+//   $__interval       time range / points of the panel, rounded up to a round step; not below the scrape interval
+//   $__rate_interval  max($__interval + scrape interval, 4 x scrape interval)
+//   a variable of many values is escaped for a regex and becomes (a|b); "All" becomes its allValue
+//
+// Runs in node and in the browser.
+
+// Rows and panels, those in closed rows included.
+export const panelsOf = json => json.panels.flatMap(panel => [panel, ...(panel.panels ?? [])]);
+
+const unitMs = { ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 };
+const roundSteps = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600].map(seconds => seconds * 1e3);
+
+export const toMs = text => [...text.matchAll(/(\d+)(ms|[smhdw])/g)].reduce((sum, [, n, unit]) => sum + n * unitMs[unit], 0);
+const toText = ms => (ms % 1e3 ? `${ms}ms` : `${ms / 1e3}s`);
+const quoted = value => value.replace(/\\/g, '\\\\').replace(/"/g, '\\"');
+const inRegex = value => quoted(value.replace(/[\\^$*+?.()|[\]{}]/g, '\\$&'));
+
+export async function ask(base, path, parameters) {
+	const response = await fetch(`${base}/api/v1/${path}?${new URLSearchParams(parameters)}`);
+	const reply = await response.json();
+	if (reply.status !== 'success') throw new Error(reply.error);
+	return reply.data;
+}
+
+function valueOf({ variable, value, options }) {
+	const all = [].concat(value)[0] === '$__all';
+	if (all && variable.allValue) return variable.allValue;
+	const values = all ? options : [].concat(value);
+	if (!variable.multi && !variable.includeAll) return quoted(values[0] ?? '');
+	return values.length === 1 ? inRegex(values[0]) : `(${values.map(inRegex).join('|')})`;
+}
+
+// Leaves alone what it does not know, so that a caller can find it.
+export const expand = (text, variables, builtins) => text.replace(/\$\{(\w+)(?::\w+)?\}|\$(\w+)/g, (whole, braced, bare) => {
+	const name = braced ?? bare;
+	return builtins[name] ?? (variables[name] ? valueOf(variables[name]) : whole);
+});
+export const leftOver = expr => /\$[A-Za-z_{]|\[\[/.test(expr);
+
+async function fillIn(base, dashboard, { from, to }, chosen) {
+	const variables = {};
+	for (const variable of dashboard.templating.list) {
+		if (variable.type === 'datasource') {
+			variables[variable.name] = { variable, value: 'prometheus', options: [] };
+		} else if (variable.type === 'custom') {
+			const options = variable.options.map(option => option.value);
+			variables[variable.name] = { variable, options, value: chosen[variable.name] ?? variable.current.value };
+		} else {
+			const query = expand(variable.query.query, variables, {});
+			const [, selector, label] = query.match(/^label_values\((?:(.+),)?\s*(\w+)\s*\)$/s);
+			const options = await ask(base, `label/${label}/values`, { start: from / 1e3, end: to / 1e3, ...(selector && { 'match[]': selector.trim() }) });
+			variables[variable.name] = { variable, options, value: chosen[variable.name] ?? (variable.includeAll ? '$__all' : options[0]) };
+		}
+	}
+	return variables;
+}
+
+function intervals({ from, to }, scrapeMs, points) {
+	const step = Math.max(roundSteps.find(ms => ms >= (to - from) / points) ?? 36e5, scrapeMs);
+	const range = Math.round((to - from) / 1e3);
+	return {
+		step,
+		builtins: {
+			__interval: toText(step), __interval_ms: `${step}`, __rate_interval: toText(Math.max(step + scrapeMs, 4 * scrapeMs)),
+			__range: `${range}s`, __range_s: `${range}`, __range_ms: `${range * 1e3}`,
+		},
+	};
+}
+
+// Runs every query of a dashboard. Times in ms since 1970; width: of the page, in pixels. What comes back:
+//   results   panel id -> [{ target, step, series }]
+//   fields    [{ name, label, options, shown }] of the variables, for the line above the panels
+//   problems  [{ panel, what, expr }]: errors, variables left over, and queries without data
+export async function runDashboard(base, dashboard, { from, to, scrapeMs = 15000, width = 1600, chosen = {} }) {
+	const variables = await fillIn(base, dashboard, { from, to }, chosen);
+	const results = {}, problems = [];
+	const run = async (panel, target) => {
+		const points = panel.maxDataPoints ?? Math.round(width * panel.gridPos.w / 24);
+		const { step, builtins } = intervals({ from, to }, scrapeMs, points);
+		const expr = expand(target.expr, variables, builtins);
+		const problem = what => problems.push({ panel, what, expr });
+		if (leftOver(expr)) problem('a variable is left over');
+		try {
+			const { result } = target.instant
+				? await ask(base, 'query', { query: expr, time: to / 1e3 })
+				: await ask(base, 'query_range', { query: expr, step: step / 1e3, start: Math.floor(from / step) * step / 1e3, end: Math.floor(to / step) * step / 1e3 });
+			if (!result.length) problem('no data');
+			(results[panel.id] ??= []).push({ target, step, series: result });
+		} catch (error) {
+			problem(error.message);
+		}
+	};
+	for (const panel of panelsOf(dashboard)) {
+		for (const target of panel.targets ?? []) await run(panel, target);
+	}
+	const fields = Object.entries(variables).filter(([, { variable }]) => variable.type !== 'datasource').map(([name, { variable, value, options }]) => {
+		const values = [].concat(value);
+		return { name, label: variable.label, options, all: variable.includeAll, shown: values[0] === '$__all' ? 'All' : values.join(' + ') };
+	});
+	return { from, to, results, fields, problems };
+}
