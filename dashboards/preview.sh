@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Shows the dashboards on a recording, without Grafana: exporter (replaying in a loop) <- Prometheus <- one page drawn with Grafana's own
+# components. usage: dashboards/preview.sh [--once] [FILE.etl]
+#
+# Writes build/preview/index.html and a PNG of each dashboard at 1600 and at 900 pixels. Then serves the page, in which a process can be
+# chosen, until Ctrl-C; with --once it chooses one itself, checks that the figures follow, and ends: 0 when nothing was wrong.
+set -euo pipefail
+
+once=false
+seconds=75 # of data before the pictures; the sample lasts a minute
+while [[ ${1:-} == -* ]]; do
+	case $1 in
+	--once) once=true ;;
+	-h | --help) echo "usage: bash dashboards/preview.sh [--once] [FILE.etl]"; exit 0 ;;
+	*) echo "preview.sh: unknown option $1" >&2; exit 2 ;;
+	esac
+	shift
+done
+if [[ $# -gt 0 ]]; then
+	[ -f "$1" ] || { echo "preview.sh: $1: no such file" >&2; exit 1; }
+	recording=$(realpath "$1")
+fi
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bash .ci/deps-debian.sh
+bash .ci/deps-dashboards.sh preview
+export PATH=${XDG_CACHE_HOME:-$HOME/.cache}/etw_exporter/$(uname -m)/bin:$PATH
+cmake --preset release
+cmake --build --preset release
+
+out=$PWD/build/preview
+rm -rf "$out"
+mkdir -p "$out"
+pids=()
+finish() {
+	for pid in "${pids[@]}"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	rm -rf "$out/tsdb"
+}
+trap finish EXIT
+die() { echo "preview.sh: $*" >&2; exit 1; }
+until_true() { # SECONDS COMMAND...
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}
+port_in() { sed -n "$1" "$2" | head -1; }
+
+if [ -z "${recording:-}" ]; then
+	recording=$out/sample.etl
+	build/release/make_sample "$recording"
+fi
+all_on=()
+for file in config/collectors/*.yaml; do
+	all_on+=("--collector.$(basename "$file" .yaml)")
+done
+build/release/etw_exporter --replay.file="$recording" --replay.loop --replay.speed=1 --web.listen-address=127.0.0.1:0 "${all_on[@]}" \
+	</dev/null 2>"$out/exporter.log" &
+pids+=("$!")
+until_true 30 grep -q 'msg="*Listening' "$out/exporter.log" || die "the exporter does not listen: $(tail -3 "$out/exporter.log")"
+exporter=127.0.0.1:$(port_in 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$out/exporter.log")
+sed 's/interval: 1m/interval: 1s/' dashboards/prometheus/rules.yml >"$out/rules.yml"
+cat >"$out/prometheus.yml" <<-YAML
+	global: { scrape_interval: 1s, scrape_timeout: 900ms, evaluation_interval: 1s }
+	rule_files: [ "$out/rules.yml" ]
+	scrape_configs:
+	  - job_name: etw
+	    static_configs: [ { targets: [ "$exporter" ] } ]
+YAML
+prometheus --config.file="$out/prometheus.yml" --storage.tsdb.path="$out/tsdb" --web.listen-address=127.0.0.1:0 \
+	</dev/null 2>"$out/prometheus.log" &
+pids+=("$!")
+until_true 30 grep -q 'Listening on" address=' "$out/prometheus.log" || die "Prometheus does not listen: $(tail -3 "$out/prometheus.log")"
+prometheus=http://127.0.0.1:$(port_in 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$out/prometheus.log")
+echo "Collecting $seconds s of data from $recording."
+enough() { curl -fsS --get --data-urlencode "query=count_over_time(up[5m]) >= $seconds" "$prometheus/api/v1/query" | grep -q '"value":\['; }
+until_true $((seconds + 60)) enough || die "Prometheus cannot scrape: $(tail -3 "$out/prometheus.log")"
+
+cd dashboards/preview
+node bundle.mjs
+status=0
+node render.mjs "$prometheus" "$out" 1.2 1000 || status=1
+echo "Pictures and index.html are in $out."
+if $once; then
+	busiest=$(curl -fsS --get --data-urlencode 'query=topk(1, sum by (process) (increase(etw_file_written_bytes_total[1m])))' \
+		"$prometheus/api/v1/query" | sed -n 's/.*"process":"\([^"]*\)".*/\1/p')
+	node select.mjs "$prometheus" "$out" "$busiest" || status=1
+	exit $status
+fi
+node serve_page.mjs "$out"
