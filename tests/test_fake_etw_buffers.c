@@ -333,6 +333,70 @@ static void starting_and_stopping_leaves_nothing_behind(void **state)
 	assert_int_equal(fake_etw_open_things().traces, 0);
 }
 
+static void a_consumer_can_be_held_up(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	start(u"one", EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING, 2, 2);
+	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	fake_etw_hold_consumer("one", true);
+	for (unsigned i = 0; i < 3 * A_BUFFER; i++) {
+		emit(0);
+	}
+	assert_int_equal(look("one").events_lost, A_BUFFER);
+	assert_int_equal(recorder_count(&recorder), 0);
+	fake_etw_hold_consumer("one", false);
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	assert_int_equal(look("one").delivered, 2 * A_BUFFER);
+	recorder_stop(u"one");
+	assert_int_equal(recorder_join(&recorder), 0);
+	recorder_close(&recorder);
+}
+
+static void who_waits_for_a_buffer_loses_nothing(void **state)
+{
+	static const struct fake_etw_options by_timer = { .processors = 2 };
+	static const struct fake_etw_event event = {
+		.provider = { 0x12345678, 0x1234, 0x1234, { 1, 2, 3, 4, 5, 6, 7, 8 } }
+	};
+	enum { EVENTS = 200 * A_BUFFER };
+	struct recorder recorder = { 0 };
+	struct recorder_properties properties;
+	struct fake_etw_session session;
+	TRACEHANDLE handle;
+
+	(void)state;
+	fake_etw_reset(&by_timer);
+	recorder_properties(&properties, false);
+	properties.base.LogFileMode |= EVENT_TRACE_USE_MS_FLUSH_TIMER;
+	properties.base.FlushTimer = 1;
+	properties.base.BufferSize = 4;
+	properties.base.MaximumBuffers = 4;
+	assert_int_equal(StartTraceW(&handle, u"one", &properties.base), 0);
+	assert_int_equal(EnableTraceEx2(handle, &event.provider, 1, 0, 0, 0, 0, NULL), 0);
+	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	for (unsigned i = 0; i < EVENTS; i++) {
+		assert_true(fake_etw_emit_waiting(&event, WAIT_MS));
+	}
+	fake_etw_hold_consumer("one", true);
+	while (fake_etw_emit_waiting(&event, 1)) {
+	}
+	fake_etw_hold_consumer("one", false);
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	session = look("one");
+	assert_true(session.emitted >= EVENTS);
+	assert_int_equal(session.events_lost, 0);
+	assert_int_equal(session.delivered, session.emitted);
+	recorder_stop(u"one");
+	assert_int_equal(recorder_join(&recorder), 0);
+	recorder_close(&recorder);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -346,6 +410,8 @@ int main(void)
 		ROW(lost_buffers_are_counted_with_their_events),
 		ROW(what_was_emitted_was_delivered_or_lost),
 		ROW(starting_and_stopping_leaves_nothing_behind),
+		ROW(a_consumer_can_be_held_up),
+		ROW(who_waits_for_a_buffer_loses_nothing),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_buffers", tests, NULL, NULL);
 

@@ -351,6 +351,35 @@ static void a_test_may_skip_records(void **state)
 	assert_int_equal(remove(path), 0);
 }
 
+static void records_can_happen_when_they_are_played(void **state)
+{
+	const struct built_record records[] = {
+		{ .kind = RECORD_SYSTEM, .group = 3, .opcode = 1 }
+	};
+	struct recorder recorder = { 0 };
+	struct fake_etw_played played;
+	LARGE_INTEGER before, after;
+
+	(void)state;
+	build(records, 1);
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	assert_int_equal(recorder_open(&recorder, u"one", PROCESS_TRACE_MODE_RAW_TIMESTAMP), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	fake_etw_set_clock(2337949, START_RAW + INT64_C(2337949) * 3600, 133600000000000000);
+	QueryPerformanceCounter(&before);
+	play(&(struct fake_etw_play_options){ .now = true }, &played);
+	QueryPerformanceCounter(&after);
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	assert_int_equal(recorder_count(&recorder), 1);
+	assert_in_range(recorder.events[0].header.TimeStamp.QuadPart, before.QuadPart,
+			after.QuadPart);
+	recorder_stop(u"one");
+	assert_int_equal(recorder_join(&recorder), 0);
+	recorder_close(&recorder);
+	assert_int_equal(remove(path), 0);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -362,6 +391,7 @@ int main(void)
 		ROW(a_lossy_play_loses_what_finds_no_buffer),
 		ROW(the_clocks_can_be_those_of_the_recording),
 		ROW(a_test_may_skip_records),
+		ROW(records_can_happen_when_they_are_played),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_play", tests, NULL, NULL);
 

@@ -167,13 +167,11 @@ uint64_t fake_buffer_due_ns(const struct fake_session *session)
 	return session->next_flush_ns;
 }
 
-void fake_buffer_tick(struct fake_session *session)
+void fake_buffer_tick(struct fake_session *session, uint64_t now_ns)
 {
-	uint64_t now = fake_clock_monotonic_ns();
-
-	if (now >= fake_buffer_due_ns(session)) {
+	if (now_ns >= fake_buffer_due_ns(session)) {
 		fake_buffer_flush(session);
-		session->next_flush_ns = now + flush_interval_ns(session);
+		session->next_flush_ns = now_ns + flush_interval_ns(session);
 	}
 }
 
@@ -282,11 +280,13 @@ static unsigned slot_of(const struct fake_session *session, uint16_t processor)
 		       processor % FAKE_PROCESSORS;
 }
 
-bool fake_buffer_room(const struct fake_session *session, uint16_t processor, size_t size)
+static bool has_room(const struct fake_session *session, uint16_t processor, size_t size)
 {
 	const struct fake_buffer *active = session->active[slot_of(session, processor)];
 
-	if (active && active->used + aligned(size) <= (size_t)session->buffer_size_kb * 1024) {
+	/* Where a timer runs it may take the open buffer away before the event is in it. */
+	if (active && fake_buffer_due_ns(session) == UINT64_MAX &&
+	    active->used + aligned(size) <= (size_t)session->buffer_size_kb * 1024) {
 		return true;
 	}
 	if (active && playback_full(session)) {
@@ -295,6 +295,41 @@ bool fake_buffer_room(const struct fake_session *session, uint16_t processor, si
 	/* A flush to the playback file gives the buffer back, one to a consumer does not. */
 	return session->free > 0 || session->allocated < session->maximum_buffers ||
 	       (active && fake_consumer_count(session) == 0);
+}
+
+/* The session that has no buffer for that many bytes, so that the event would be lost; NULL: none.
+ */
+static struct fake_session *full_session(uint16_t processor, size_t size)
+{
+	for (size_t i = 0; i < fake.session_end; i++) {
+		struct fake_session *session = &fake.sessions[i];
+
+		if (session->used && !has_room(session, processor, size)) {
+			return session;
+		}
+	}
+	return NULL;
+}
+
+bool fake_buffer_wait_for_room(uint16_t processor, size_t size, unsigned timeout_ms)
+{
+	struct fake_session *session = full_session(processor, size);
+	uint64_t end;
+
+	if (!session) {
+		return true;
+	}
+	end = fake_clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	while (session) {
+		if (fake_clock_monotonic_ns() > end) {
+			return false;
+		}
+		/* A consumer may hold events back until other processors are heard of. */
+		fake_buffer_flush(session);
+		os_condition_wait(&fake.changed, &fake.lock, 5000000);
+		session = full_session(processor, size);
+	}
+	return true;
 }
 
 uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write)
@@ -311,7 +346,7 @@ uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write
 		session->lost++;
 		return ERROR_MORE_DATA;
 	}
-	fake_buffer_tick(session);
+	fake_buffer_tick(session, write->now_ns);
 	if (session->active[processor] && session->active[processor]->used + size > capacity) {
 		if (playback_full(session)) {
 			session->lost++;

@@ -19,35 +19,52 @@ static _Atomic int64_t time_base;    /* likewise, 100 ns since 1601 UTC */
 static _Atomic int64_t base_ns;
 
 #ifdef _WIN32
+typedef BOOL(WINAPI *read_counter)(LARGE_INTEGER *);
+typedef void(WINAPI *read_time)(LPFILETIME);
+
 /* The real functions by address: their names are ours here, and the C library's clocks call them
- * too. */
-static void *real(const char *name)
+ * too. Looked up once: that takes longer than all else that is done for an event. */
+static void *real(_Atomic(uintptr_t) *known, const char *name)
 {
-	return (void *)(uintptr_t)GetProcAddress(GetModuleHandleA("kernel32.dll"), name);
+	uintptr_t address = atomic_load(known);
+
+	if (address == 0) {
+		address = (uintptr_t)GetProcAddress(GetModuleHandleA("kernel32.dll"), name);
+		atomic_store(known, address);
+	}
+	return (void *)address;
+}
+
+static int64_t real_frequency(void)
+{
+	static _Atomic(uintptr_t) function;
+	static _Atomic int64_t known; /* the same until the machine starts again */
+	LARGE_INTEGER ticks = { .QuadPart = atomic_load(&known) };
+
+	if (ticks.QuadPart == 0) {
+		((read_counter)real(&function, "QueryPerformanceFrequency"))(&ticks);
+		atomic_store(&known, ticks.QuadPart);
+	}
+	return ticks.QuadPart;
 }
 
 uint64_t fake_clock_monotonic_ns(void)
 {
-	BOOL(WINAPI * count_of)
-	(LARGE_INTEGER *) = (BOOL(WINAPI *)(LARGE_INTEGER *))real("QueryPerformanceCounter");
-	BOOL(WINAPI * frequency_of)
-	(LARGE_INTEGER *) = (BOOL(WINAPI *)(LARGE_INTEGER *))real("QueryPerformanceFrequency");
+	static _Atomic(uintptr_t) function;
+	int64_t ticks = real_frequency();
 	LARGE_INTEGER now;
-	LARGE_INTEGER ticks;
 
-	count_of(&now);
-	frequency_of(&ticks);
-	return (uint64_t)(now.QuadPart / ticks.QuadPart * 1000000000 +
-			  now.QuadPart % ticks.QuadPart * 1000000000 / ticks.QuadPart);
+	((read_counter)real(&function, "QueryPerformanceCounter"))(&now);
+	return (uint64_t)(now.QuadPart / ticks * 1000000000 +
+			  now.QuadPart % ticks * 1000000000 / ticks);
 }
 
 static int64_t real_system_time(void)
 {
-	void(WINAPI * time_of)(LPFILETIME) =
-		(void(WINAPI *)(LPFILETIME))real("GetSystemTimePreciseAsFileTime");
+	static _Atomic(uintptr_t) function;
 	FILETIME now;
 
-	time_of(&now);
+	((read_time)real(&function, "GetSystemTimePreciseAsFileTime"))(&now);
 	return (int64_t)((uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime);
 }
 #else
@@ -67,9 +84,18 @@ static int64_t monotonic_ns(void)
 	return (int64_t)fake_clock_monotonic_ns();
 }
 
-static int64_t since_base_ns(void)
+static int64_t counter_at(int64_t now_ns)
 {
-	return monotonic_ns() - atomic_load(&base_ns);
+	int64_t ns = now_ns - atomic_load(&base_ns);
+	int64_t ticks = atomic_load(&frequency);
+
+	return atomic_load(&counter_base) + ns / 1000000000 * ticks +
+	       ns % 1000000000 * ticks / 1000000000;
+}
+
+static int64_t system_time_at(int64_t now_ns)
+{
+	return atomic_load(&time_base) + (now_ns - atomic_load(&base_ns)) / 100;
 }
 
 int64_t fake_clock_frequency(void)
@@ -79,16 +105,12 @@ int64_t fake_clock_frequency(void)
 
 int64_t fake_clock_qpc(void)
 {
-	int64_t ns = since_base_ns();
-	int64_t ticks = atomic_load(&frequency);
-
-	return atomic_load(&counter_base) + ns / 1000000000 * ticks +
-	       ns % 1000000000 * ticks / 1000000000;
+	return counter_at(monotonic_ns());
 }
 
 int64_t fake_clock_system_time(void)
 {
-	return atomic_load(&time_base) + since_base_ns() / 100;
+	return system_time_at(monotonic_ns());
 }
 
 int64_t fake_clock_boot_time(void)
@@ -100,16 +122,21 @@ int64_t fake_clock_boot_time(void)
 	       (counter / ticks * 10000000 + counter % ticks * 10000000 / ticks);
 }
 
-int64_t fake_clock_raw(uint32_t clock)
+int64_t fake_clock_raw_at(uint32_t clock, uint64_t now_ns)
 {
 	switch (clock) {
 	case 2:
-		return fake_clock_system_time();
+		return system_time_at((int64_t)now_ns);
 	case 3:
-		return monotonic_ns() / 1000 * CPU_MHZ;
+		return (int64_t)now_ns / 1000 * CPU_MHZ;
 	default:
-		return fake_clock_qpc();
+		return counter_at((int64_t)now_ns);
 	}
+}
+
+int64_t fake_clock_raw(uint32_t clock)
+{
+	return fake_clock_raw_at(clock, fake_clock_monotonic_ns());
 }
 
 int64_t fake_clock_to_time(const struct fake_session *session, int64_t raw)

@@ -98,7 +98,7 @@ static void forget(void *bytes, size_t size)
 	}
 }
 
-static void deliver(const struct fake_trace *trace, const struct fake_stored *stored)
+static void deliver(const struct fake_trace *trace, const struct fake_stored *stored, int64_t time)
 {
 	EVENT_HEADER_EXTENDED_DATA_ITEM *items = NULL;
 	const uint8_t *at = (const uint8_t *)(stored + 1);
@@ -109,6 +109,7 @@ static void deliver(const struct fake_trace *trace, const struct fake_stored *st
 		abort();
 	}
 	record->EventHeader = stored->header;
+	record->EventHeader.TimeStamp.QuadPart = time;
 	record->BufferContext = stored->context;
 	record->UserContext = trace->log.Context;
 	record->UserData = payload;
@@ -143,7 +144,7 @@ static void deliver(const struct fake_trace *trace, const struct fake_stored *st
 }
 
 static void deliver_loss(const struct fake_trace *trace, const struct fake_stored *next,
-			 UCHAR opcode)
+			 int64_t time, UCHAR opcode)
 {
 	struct fake_stored stored = { .size = sizeof(stored), .context = next->context };
 
@@ -151,8 +152,7 @@ static void deliver_loss(const struct fake_trace *trace, const struct fake_store
 	stored.header.Flags = EVENT_HEADER_FLAG_CLASSIC_HEADER | EVENT_HEADER_FLAG_64_BIT_HEADER;
 	stored.header.ProviderId = lost_event_guid;
 	stored.header.EventDescriptor.Opcode = opcode;
-	stored.header.TimeStamp = next->header.TimeStamp;
-	deliver(trace, &stored);
+	deliver(trace, &stored, time);
 }
 
 /* --- a batch of buffers --- */
@@ -259,41 +259,33 @@ static uint32_t deliver_round(struct delivery *delivery, struct round *round,
 	while ((open = oldest(delivery)) != NULL) {
 		const struct fake_stored *stored = fake_buffer_at(open->buffer, open->offset);
 		int64_t raw = stored->header.TimeStamp.QuadPart;
-		struct fake_stored *own;
+		int64_t time = fake_clock_to_time(clock, raw);
+		int64_t told_time = trace->raw ? raw : time;
 
-		if (raw > round->watermark) {
+		if (raw > round->watermark || trace->held) {
 			return 0;
 		}
-		/* The stored time stays raw: a second consumer of the buffer may be reading it. */
-		own = copy_of(stored, stored->size);
-		own->header.TimeStamp.QuadPart = trace->raw ? raw : fake_clock_to_time(clock, raw);
-		trace->log.CurrentTime = fake_clock_to_time(clock, raw);
+		trace->log.CurrentTime = time;
 		if (round->loss || round->buffer_loss) {
 			if (round->loss) {
-				deliver_loss(trace, own, LOST_EVENT);
+				deliver_loss(trace, stored, told_time, LOST_EVENT);
 			}
 			if (round->buffer_loss) {
-				deliver_loss(trace, own, LOST_BUFFER);
+				deliver_loss(trace, stored, told_time, LOST_BUFFER);
 			}
 			round->loss = round->buffer_loss = false;
 			fake_lock();
 			told(trace);
 			fake_unlock();
 		}
-		deliver(trace, own);
-		open->offset += own->size;
-		free(own);
+		deliver(trace, stored, told_time);
+		open->offset += stored->size;
 		if (open->offset >= open->buffer->stored_size && !buffer_end(delivery, open)) {
 			return ERROR_CANCELLED;
 		}
-		fake_lock();
 		if (trace->end_with != 0) {
-			uint32_t error = trace->end_with;
-
-			fake_unlock();
-			return error;
+			return trace->end_with;
 		}
-		fake_unlock();
 	}
 	return 0;
 }
@@ -314,8 +306,12 @@ static bool wait_for_buffers(struct delivery *delivery)
 			return false;
 		}
 		if (session && !trace->session_gone && !trace->closing) {
-			fake_buffer_tick(session);
+			fake_buffer_tick(session, now);
 			due = fake_buffer_due_ns(session);
+		}
+		if (trace->held) {
+			os_condition_wait(&fake.changed, &fake.lock, 100000000);
+			continue;
 		}
 		if (trace->queue.count > 0) {
 			return true;
@@ -351,6 +347,7 @@ static uint32_t process(struct fake_trace *trace, struct fake_session *session)
 	trace->processing = true;
 	trace->session_gone = false;
 	trace->end_with = 0;
+	trace->held = false;
 	trace->session = session->handle;
 	trace->lost_told = 0;
 	trace->buffers_lost_told = 0;

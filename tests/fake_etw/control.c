@@ -73,7 +73,7 @@ static uint32_t update(struct fake_session *session, const EVENT_TRACE_PROPERTIE
 	if (properties->FlushTimer != 0) {
 		session->flush_timer = properties->FlushTimer;
 		session->next_flush_ns = fake_clock_monotonic_ns();
-		fake_buffer_tick(session);
+		fake_buffer_tick(session, session->next_flush_ns);
 	}
 	if (properties->MaximumBuffers != 0) {
 		session->maximum_buffers = properties->MaximumBuffers > session->allocated ?
@@ -141,7 +141,7 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 	if (!fake_rights_for(session->system_logger)) {
 		return ERROR_ACCESS_DENIED;
 	}
-	fake_buffer_tick(session);
+	fake_buffer_tick(session, fake_clock_monotonic_ns());
 	if (code == EVENT_TRACE_CONTROL_UPDATE) {
 		error = update(session, properties);
 		if (error != 0) {

@@ -177,6 +177,21 @@ void fake_etw_end_consumer(const char *name, uint32_t error)
 	fake_unlock();
 }
 
+void fake_etw_hold_consumer(const char *name, bool hold)
+{
+	const struct fake_session *session;
+
+	fake_lock();
+	session = fake_session_by_utf8(name);
+	for (size_t i = 0; session && i < FAKE_TRACES; i++) {
+		if (fake.traces[i].processing && fake.traces[i].session == session->handle) {
+			fake.traces[i].held = hold;
+		}
+	}
+	os_condition_wake_all(&fake.changed);
+	fake_unlock();
+}
+
 /* --- another program --- */
 
 static bool other_start(const char *name, uint32_t mode, uint32_t flags)

@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-enum { MAX_ITEMS = 32 };
+enum {
+	MAX_ITEMS = 32,
+	ITEM_BYTES = 16,      /* of one item beside its data, at most */
+	PROPERTY_BYTES = 128, /* of the items that a session adds, at most */
+};
 
 /* S-1-5-18, the account of the fake's processes. */
 static const uint8_t system_sid[] = { 1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0 };
@@ -29,10 +33,11 @@ static bool id_listed(const uint16_t *ids, unsigned count, uint16_t id)
 	return false;
 }
 
-static int64_t time_of(const struct fake_session *session, const struct fake_etw_event *event)
+static int64_t time_of(const struct fake_session *session, const struct fake_etw_event *event,
+		       uint64_t now_ns)
 {
 	if (!event->timed) {
-		return fake_clock_raw(session->clock);
+		return fake_clock_raw_at(session->clock, now_ns);
 	}
 	return session->clock == 2 && event->system_time != 0 ? event->system_time :
 								event->raw_time;
@@ -45,6 +50,7 @@ uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event 
 	uint16_t types[MAX_ITEMS];
 	struct fake_piece payload = { event->payload, event->payload_size };
 	struct fake_write write = { .processor = event->processor,
+				    .now_ns = fake_clock_monotonic_ns(),
 				    .payload = &payload,
 				    .payload_count = 1,
 				    .items = pieces,
@@ -87,7 +93,7 @@ uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event 
 	write.header.EventProperty = event->property;
 	write.header.ThreadId = event->thread_id;
 	write.header.ProcessId = event->process_id;
-	write.header.TimeStamp.QuadPart = time_of(session, event);
+	write.header.TimeStamp.QuadPart = time_of(session, event, write.now_ns);
 	write.header.ProviderId = event->provider;
 	write.header.EventDescriptor = event->descriptor;
 	write.header.ActivityId = event->activity;
@@ -159,7 +165,7 @@ uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 	uint32_t error = 0;
 
 	*sessions = 0;
-	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+	for (size_t i = 0; i < fake.session_end; i++) {
 		struct fake_session *session = &fake.sessions[i];
 		const struct fake_enable *enable = NULL;
 		uint32_t lost;
@@ -198,4 +204,22 @@ unsigned fake_etw_emit(const struct fake_etw_event *event)
 	(void)fake_emit(event, &sessions);
 	fake_unlock();
 	return sessions;
+}
+
+bool fake_etw_emit_waiting(const struct fake_etw_event *event, unsigned timeout_ms)
+{
+	size_t size = FAKE_EVENT_HEADER + event->payload_size;
+	unsigned sessions;
+	bool room;
+
+	for (size_t i = 0; i < event->item_count; i++) {
+		size += ITEM_BYTES + event->items[i].size;
+	}
+	fake_lock();
+	room = fake_buffer_wait_for_room(event->processor, size + PROPERTY_BYTES, timeout_ms);
+	if (room) {
+		(void)fake_emit(event, &sessions);
+	}
+	fake_unlock();
+	return room;
 }

@@ -126,6 +126,10 @@ void fake_etw_lose_events(const char *name, unsigned count);
 /* The next buffers that would go to a consumer are lost. */
 void fake_etw_lose_buffers(const char *name, unsigned count);
 
+/* While held, ProcessTrace of that session calls nobody, as if the consumer got no processor time.
+ * A session that is stopped, or a trace that is closed, ends when hold is taken back. */
+void fake_etw_hold_consumer(const char *name, bool hold);
+
 /* ProcessTrace of that session returns with this error as soon as the callback under way has
  * returned. */
 void fake_etw_end_consumer(const char *name, uint32_t error);
@@ -187,6 +191,10 @@ struct fake_etw_event {
  * lost events count. */
 unsigned fake_etw_emit(const struct fake_etw_event *event);
 
+/* The same, but waits until every session has a buffer for it: nothing is lost, and consumers set
+ * the pace. False when nobody makes room within that time; then nothing was emitted. */
+bool fake_etw_emit_waiting(const struct fake_etw_event *event, unsigned timeout_ms);
+
 /*
  * An event of what exists already (a DCStart, a file name): a session gets it when it turns on what
  * the event belongs to. Of a kernel class with provider NULL: when its flag is turned on. Else when
@@ -237,6 +245,7 @@ struct fake_etw_play_options {
 	bool lossy;           /* never waits for a buffer: what finds none is lost and counted */
 	bool advance_clock;   /* the clocks jump ahead with the events; else these may be of the
 				 future */
+	bool now;             /* events happen when they are played, not when they were recorded */
 	bool (*skip)(void *context,
 		     const struct event_record *record); /* true: leave it out; may be NULL */
 	void *context;

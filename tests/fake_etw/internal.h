@@ -10,6 +10,8 @@
 
 #include "tests/fake_etw/fake_etw.h"
 
+#include <stdatomic.h>
+
 #include "base/os.h"
 
 enum {
@@ -156,8 +158,10 @@ struct fake_trace {
 	bool closing;
 	bool session_gone;
 	bool raw;
-	uint32_t end_with; /* fake_etw_end_consumer(); 0: not asked */
-	uint64_t session;  /* handle while processing */
+	/* Read between events without the lock. */
+	_Atomic(uint32_t) end_with; /* fake_etw_end_consumer(); 0: not asked */
+	_Atomic(bool) held;         /* fake_etw_hold_consumer() */
+	uint64_t session;           /* handle while processing */
 	struct fake_queue queue;
 	uint64_t lost_told;
 	uint32_t buffers_lost_told;
@@ -176,6 +180,7 @@ struct fake_etw {
 	struct fake_etw_options options;
 	struct fake_failure failures[CALL_COUNT];
 	struct fake_session sessions[FAKE_SESSIONS];
+	size_t session_end; /* the used ones stand before this index */
 	struct fake_trace traces[FAKE_TRACES];
 	uint64_t next_handle;
 	uint64_t next_order;
@@ -208,6 +213,7 @@ int64_t fake_clock_frequency(void);
 int64_t fake_clock_system_time(void);
 int64_t fake_clock_boot_time(void);
 int64_t fake_clock_raw(uint32_t clock);
+int64_t fake_clock_raw_at(uint32_t clock, uint64_t now_ns); /* by fake_clock_monotonic_ns() */
 int64_t fake_clock_to_time(const struct fake_session *session, int64_t raw);
 /* Both clocks go ahead to this reading of the counter, unless it is past already. */
 void fake_clock_advance_to(int64_t counter);
@@ -240,6 +246,7 @@ struct fake_write {
 	EVENT_HEADER
 	header; /* Size and the flag for extended items are filled in; TimeStamp is final */
 	uint16_t processor;
+	uint64_t now_ns; /* fake_clock_monotonic_ns() */
 	const struct fake_piece *payload;
 	size_t payload_count;
 	const struct fake_piece *items; /* of type item_types[] */
@@ -250,10 +257,12 @@ struct fake_write {
 /* Returns 0, or why the event was lost: ERROR_MORE_DATA, ERROR_NOT_ENOUGH_MEMORY,
  * ERROR_LOG_FILE_FULL. */
 uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write);
-/* Whether an event of at most that many bytes would find a place now. */
-bool fake_buffer_room(const struct fake_session *session, uint16_t processor, size_t size);
+/* Waits until an event of at most that many bytes would find a place in every session. False:
+ * nobody made room within that time. */
+bool fake_buffer_wait_for_room(uint16_t processor, size_t size, unsigned timeout_ms);
 void fake_buffer_flush(struct fake_session *session);
-void fake_buffer_tick(struct fake_session *session); /* fires the flush timer when it is due */
+/* Fires the flush timer when it is due. */
+void fake_buffer_tick(struct fake_session *session, uint64_t now_ns);
 uint64_t fake_buffer_due_ns(const struct fake_session *session); /* UINT64_MAX: never */
 void fake_buffer_release(struct fake_buffer *buffer);
 int64_t fake_buffer_watermark(const struct fake_session *session);

@@ -66,43 +66,13 @@ static size_t read_items(const struct event_record *record, struct fake_etw_item
 	return count;
 }
 
-/* With the lock: the session that has no buffer for that many bytes, so that the event would be
- * lost; NULL: none. */
-static struct fake_session *full_session(uint16_t processor, size_t size)
-{
-	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
-		struct fake_session *session = &fake.sessions[i];
-
-		if (session->used && !fake_buffer_room(session, processor, size)) {
-			return session;
-		}
-	}
-	return NULL;
-}
-
-static bool wait_for_room(uint16_t processor, size_t size)
-{
-	uint64_t end = fake_clock_monotonic_ns() + (uint64_t)GIVE_UP_MS * 1000000;
-	struct fake_session *session;
-
-	while ((session = full_session(processor, size)) != NULL) {
-		if (fake_clock_monotonic_ns() > end) {
-			return false;
-		}
-		fake_buffer_flush(session); /* a consumer may hold events back until other
-					       processors are heard of */
-		os_condition_wait(&fake.changed, &fake.lock, 5000000);
-	}
-	return true;
-}
-
 static void on_event(void *context, const struct event_record *record)
 {
 	struct play *play = context;
 	const struct fake_etw_play_options *options = play->options;
 	struct fake_etw_item items[MAX_ITEMS];
 	struct fake_etw_event event = { .classic = record->classic,
-					.timed = true,
+					.timed = !options->now,
 					.process_id = record->process_id,
 					.thread_id = record->thread_id,
 					.processor = record->processor,
@@ -137,12 +107,12 @@ static void on_event(void *context, const struct event_record *record)
 	event.system_time = record->time == RECORD_NO_TIME ? fake_clock_system_time() :
 							     record->time;
 	event.item_count = read_items(record, items, &size);
-	if (options->advance_clock) {
+	if (options->advance_clock && event.timed) {
 		fake_clock_advance_to(event.raw_time);
 	}
 
 	fake_lock();
-	if (!options->lossy && !wait_for_room(record->processor, size)) {
+	if (!options->lossy && !fake_buffer_wait_for_room(record->processor, size, GIVE_UP_MS)) {
 		play->stuck = true;
 		source_stop(play->source);
 	} else if (options->only) {

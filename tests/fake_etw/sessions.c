@@ -223,6 +223,9 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 		abort();
 	}
 	session->used = true;
+	if (fake.session_end <= (size_t)(session - fake.sessions)) {
+		fake.session_end = (size_t)(session - fake.sessions) + 1;
+	}
 	session->foreign = foreign;
 	session->id = (uint16_t)(session - fake.sessions + 1);
 	session->handle = ++fake.next_handle << 16 | session->id;
@@ -240,7 +243,7 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	}
 	set_buffers(session, properties);
 	session->next_flush_ns = fake_clock_monotonic_ns();
-	fake_buffer_tick(session); /* the timer starts now */
+	fake_buffer_tick(session, session->next_flush_ns); /* the timer starts now */
 	fake_session_set_mask(session, 0, properties->EnableFlags);
 	*handle = session->handle;
 	os_condition_wake_all(&fake.changed);
