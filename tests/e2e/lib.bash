@@ -5,6 +5,7 @@ work=$(mktemp -d)
 pids=()
 runner=()      # what programs are run by, such as Wine
 end_signal=TERM
+exporter_input=/dev/null
 
 finish() {
 	local status=$?
@@ -50,12 +51,38 @@ expect_exit() {
 # start_exporter ARGUMENTS...: starts it on a free port; sets exporter_pid and url.
 start_exporter() {
 	: >"$work/log"
-	"${runner[@]}" "$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 "$@" </dev/null >"$work/stdout" 2>"$work/log" &
+	"${runner[@]}" "$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 "$@" <"$exporter_input" >"$work/stdout" 2>"$work/log" &
 	exporter_pid=$!
 	pids+=("$exporter_pid")
 	until_true 30 grep -q 'msg="*Listening' "$work/log" || fail "the exporter does not listen: $(cat "$work/log")"
 	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
 }
+
+# start_prometheus: starts a Prometheus on a free port that scrapes the exporter each second; sets prometheus_pid and
+# prometheus.
+start_prometheus() {
+	local attempt
+
+	cat >"$work/prometheus.yml" <<-YAML
+		global: { scrape_interval: 1s }
+		scrape_configs:
+		  - job_name: etw
+		    static_configs: [ { targets: [ "${url#http://}" ] } ]
+	YAML
+	for attempt in 1 2 3; do
+		prometheus=http://127.0.0.1:$((20000 + RANDOM % 20000))
+		prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb$attempt" \
+			--web.listen-address="${prometheus#http://}" </dev/null >"$work/prometheus.log" 2>&1 &
+		prometheus_pid=$!
+		pids+=("$prometheus_pid")
+		until_true 30 curl -fsS "$prometheus/-/ready" && return
+		kill "$prometheus_pid" 2>/dev/null || true
+	done
+	fail "Prometheus does not start: $(tail -3 "$work/prometheus.log")"
+}
+
+# query PROMQL: what the Prometheus answers.
+query() { curl -fsS --get --data-urlencode "query=$1" "$prometheus/api/v1/query"; }
 
 # Recordings to try everything on: the sample, and the real ones where they are at hand.
 recordings() {

@@ -21,22 +21,7 @@ curl -fsS "$url/metrics" >"$work/page"
 grep -q '^etw_session_up{session="sample.etl"} 1$' "$work/page" || fail "the session is not up"
 
 if command -v prometheus >/dev/null; then
-	cat >"$work/prometheus.yml" <<-YAML
-		global: { scrape_interval: 1s }
-		scrape_configs:
-		  - job_name: etw
-		    static_configs: [ { targets: [ "${url#http://}" ] } ]
-	YAML
-	for attempt in 1 2 3; do
-		port=$((20000 + RANDOM % 20000))
-		prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb$attempt" \
-			--web.listen-address="127.0.0.1:$port" </dev/null >"$work/prometheus.log" 2>&1 &
-		prometheus_pid=$!
-		pids+=("$prometheus_pid")
-		until_true 30 curl -fsS "http://127.0.0.1:$port/-/ready" && break
-		kill "$prometheus_pid" 2>/dev/null || true
-	done
-	query() { curl -fsS --get --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query"; }
+	start_prometheus
 	has() { query "$1" | grep -q '"value":\['; }
 	until_true 30 has 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(tail -3 "$work/prometheus.log")"
 	until_true 60 has 'sum by (process) (rate(etw_file_written_bytes_total[10s])) > 0' || fail "no rate by process"

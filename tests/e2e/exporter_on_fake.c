@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The exporter, whole (main.c with its HTTP server), on a machine that is the fake: what it would
+ * ask of Windows it asks of tests/fake_etw. Arguments are the exporter's.
+ *
+ * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
+ * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
+ * sessions take them: whoever writes waits for a buffer. "overflow FILE COUNT" does the same
+ * without waiting, while the consumers are held up until every session has lost that many events;
+ * then they go on, beside the writers.
+ *
+ * Behind each, when everything has been delivered or lost, one line of JSON a session says on
+ * standard output what it was given and what it lost since it started. The line "quit", or the end
+ * of the input, ends the thread, which the end of the program waits for.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "tests/fake_etw/fake_etw.h"
+
+enum { SESSIONS = 64, WAIT_MS = 60000, LINE = 4096 };
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* main() of main.c. */
+int exporter_main(int argc, char **argv);
+
+/* What both writers are to do. */
+struct work {
+	const char *recording;
+	bool waiting;            /* for a buffer */
+	_Atomic(uint64_t) until; /* os_monotonic_ns() */
+	atomic_bool failed;
+};
+
+static bool over(const struct work *work)
+{
+	return os_monotonic_ns() >= atomic_load(&work->until);
+}
+
+static void fail(struct work *work, const char *what)
+{
+	fprintf(stderr, "exporter_on_fake: %s\n", what);
+	atomic_store(&work->failed, true);
+	atomic_store(&work->until, 0);
+}
+
+/* ---- writers ---- */
+
+static bool leave_out(void *context, const struct event_record *record)
+{
+	(void)record;
+	return over(context);
+}
+
+static void play(void *context)
+{
+	struct work *work = context;
+	const struct fake_etw_play_options options = {
+		.now = true, .lossy = !work->waiting, .skip = leave_out, .context = work
+	};
+	struct fake_etw_played played;
+	struct error err = { 0 };
+
+	while (!over(work)) {
+		if (!fake_etw_play(work->recording, &options, &played, &err)) {
+			fail(work, err.text);
+		}
+	}
+}
+
+/* A TraceLogging provider "Contoso-Load" and its event Work { UInt32 value; }. */
+static void write_events(void *context)
+{
+	static const char traits[] = "\x0f\0Contoso-Load";
+	static const char metadata[] = "\x0f\0\0Work\0value\0\x08";
+	const struct fake_etw_item items[] = {
+		{ EVENT_HEADER_EXT_TYPE_PROV_TRAITS, sizeof traits, traits },
+		{ EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL, sizeof metadata - 1, metadata },
+	};
+	struct work *work = context;
+	uint32_t value = 0;
+	const struct fake_etw_event event = {
+		.provider = { 0x10adf00d, 0x10ad, 0x10ad, { 1, 2, 3, 4, 5, 6, 7, 8 } },
+		.descriptor = { .Channel = 11, .Level = 4, .Keyword = 1 },
+		.process_id = 4712,
+		.thread_id = 4716,
+		.processor = 3,
+		.items = items,
+		.item_count = 2,
+		.payload = &value,
+		.payload_size = sizeof value,
+	};
+
+	while (!over(work)) {
+		value++;
+		if (!work->waiting) {
+			fake_etw_emit(&event);
+		} else if (!fake_etw_emit_waiting(&event, WAIT_MS)) {
+			fail(work, "nobody makes room for an event");
+		}
+	}
+}
+
+/* ---- phases ---- */
+
+static bool each_session(bool (*done)(void *context, const char *name), void *context)
+{
+	char names[SESSIONS][64];
+	unsigned count = fake_etw_sessions(names, SESSIONS);
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!done(context, names[i])) {
+			return false;
+		}
+	}
+	return count > 0;
+}
+
+static bool wait_consumer(void *context, const char *name)
+{
+	(void)context;
+	return fake_etw_wait_consumer(name, WAIT_MS);
+}
+
+static bool hold(void *context, const char *name)
+{
+	fake_etw_hold_consumer(name, *(const bool *)context);
+	return true;
+}
+
+static bool has_lost(void *context, const char *name)
+{
+	struct fake_etw_session session;
+
+	return fake_etw_session(name, &session) &&
+	       session.events_lost >= *(const uint64_t *)context;
+}
+
+static bool drain(void *context, const char *name)
+{
+	(void)context;
+	return fake_etw_drain(name, WAIT_MS);
+}
+
+struct phase {
+	const char *name;
+	uint64_t ns;
+};
+
+static bool print_totals(void *context, const char *name)
+{
+	const struct phase *phase = context;
+	struct fake_etw_session session;
+
+	if (fake_etw_session(name, &session)) {
+		printf("{\"phase\":\"%s\",\"session\":\"%s\",\"seconds\":%.3f,\"emitted\":%llu,"
+		       "\"lost\":%llu}\n",
+		       phase->name, name, (double)phase->ns / 1e9,
+		       (unsigned long long)session.emitted,
+		       (unsigned long long)session.events_lost);
+	}
+	return true;
+}
+
+/* Holds the consumers up until enough is lost in every session; then all go on for a second. */
+static void lose(struct work *work, uint64_t count)
+{
+	uint64_t give_up = os_monotonic_ns() + WAIT_MS / 1000 * NS_PER_S;
+	bool held = true;
+
+	each_session(hold, &held);
+	while (!each_session(has_lost, &count) && !over(work)) {
+		if (os_monotonic_ns() > give_up) {
+			fail(work, "too few events are lost");
+		}
+		Sleep(1);
+	}
+	held = false;
+	each_session(hold, &held);
+	if (!over(work)) {
+		atomic_store(&work->until, os_monotonic_ns() + NS_PER_S);
+	}
+}
+
+/* False when something went wrong, which was said. */
+static bool run_phase(const char *name, struct work *work, uint64_t lost)
+{
+	struct phase phase = { .name = name };
+	struct os_thread machine, provider;
+	uint64_t began = os_monotonic_ns();
+
+	if (!each_session(wait_consumer, NULL)) {
+		fail(work, "nobody consumes the sessions");
+		return false;
+	}
+	if (!os_thread_start(&machine, play, work, NULL)) {
+		fail(work, "no thread");
+		return false;
+	}
+	if (os_thread_start(&provider, write_events, work, NULL)) {
+		if (!work->waiting) {
+			lose(work, lost);
+		}
+		os_thread_join(&provider);
+	} else {
+		fail(work, "no thread");
+	}
+	os_thread_join(&machine);
+	if (!each_session(drain, NULL)) {
+		fail(work, "the sessions are not drained");
+	}
+	phase.ns = os_monotonic_ns() - began;
+	each_session(print_totals, &phase);
+	fflush(stdout);
+	return !atomic_load(&work->failed);
+}
+
+static void control(void *context)
+{
+	char line[LINE], name[16], recording[LINE];
+	unsigned number;
+	bool good = true;
+
+	while (good && fgets(line, sizeof line, stdin) && strcmp(line, "quit\n") != 0) {
+		struct work work = { .recording = recording };
+
+		if (sscanf(line, "%15s %4095s %u", name, recording, &number) != 3) {
+			fail(&work, "a command is a word, a file and a number");
+		} else if (strcmp(name, "flood") == 0) {
+			work.waiting = true;
+			atomic_store(&work.until, os_monotonic_ns() + number * NS_PER_S);
+			run_phase(name, &work, 0);
+		} else if (strcmp(name, "overflow") == 0) {
+			atomic_store(&work.until, UINT64_MAX);
+			run_phase(name, &work, number);
+		} else {
+			fail(&work, "what is to be done: flood or overflow");
+		}
+		good = !atomic_load(&work.failed);
+	}
+	*(bool *)context = good;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fake_etw_options machine = { .processors = 8 };
+	struct os_thread thread;
+	struct error err = { 0 };
+	bool good = false;
+	int status;
+
+	fake_etw_reset(&machine);
+	if (!os_thread_start(&thread, control, &good, &err)) {
+		fprintf(stderr, "exporter_on_fake: %s\n", err.text);
+		return EXIT_FAILURE;
+	}
+	status = exporter_main(argc, argv);
+	os_thread_join(&thread);
+	if (fake_etw_open_things().sessions + fake_etw_open_things().traces > 0) {
+		fprintf(stderr, "exporter_on_fake: sessions are left behind\n");
+		good = false;
+	}
+	fake_etw_reset(NULL);
+	return status == EXIT_SUCCESS && !good ? EXIT_FAILURE : status;
+}

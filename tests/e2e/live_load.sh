@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Live sessions under load, scraped by a real Prometheus: the exporter on the fake ETW, under Wine when it is the Windows
+# build's. Two sessions are given events as fast as they take them for 20 s, then more than they have buffers for. Once
+# they are drained, what they were given is what was counted and what was reported lost, exactly, at every scrape. Rate
+# and lag are printed; nothing fails on them.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+command -v prometheus >/dev/null || skip "prometheus is not installed"
+if [[ $ETW_EXPORTER == *.exe ]]; then
+	runner=("${WINE64:-/usr/lib/wine/wine64}")
+fi
+ETW_EXPORTER=$EXPORTER_ON_FAKE
+end_signal=KILL # asked to end, it waits for the end of its input
+flood_s=20
+lost_least=100000
+sessions=(etw_exporter providers)
+
+"${runner[@]}" "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+cat >"$work/config.yaml" <<-'YAML'
+	sessions:
+	  etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
+	  providers: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
+YAML
+mkfifo "$work/commands"
+exec 3<>"$work/commands"
+exporter_input=$work/commands
+start_exporter --config.file="$work/config.yaml"
+
+start_prometheus
+
+# What a session was given by what it tells, in PromQL: what was counted, but for the records that tell of loss, and what
+# was lost.
+given() { # session
+	echo "sum(etw_consumer_events_total{session=\"$1\"}) - sum(etw_consumer_lost_notifications_total{session=\"$1\"})" \
+		"+ sum(etw_session_events_lost_total{session=\"$1\"})"
+}
+value() { query "$1" | sed -n 's/.*"value":\[[^,]*,"\([^"]*\)"\].*/\1/p'; } # PromQL: one number
+is() { [ "$(value "$1")" = "$2" ]; }
+field() { # phase, session, field: a number that the machine told
+	sed -n "s/^{\"phase\":\"$1\",\"session\":\"$2\".*\"$3\":\([0-9.]*\)[,}].*/\1/p" "$work/stdout"
+}
+told() { [ -n "$(field "$1" "${sessions[-1]}" lost)" ] || ! kill -0 "$exporter_pid"; }
+# The page's own sums: given, lost, of all events by process.
+sums() { # session
+	awk -v session="$1" '{ name = $1; sub(/\{.*/, "", name) }
+		index($1, "{session=\"" session "\"") {
+			if (name == "etw_consumer_events_total") given += $NF
+			if (name == "etw_consumer_lost_notifications_total") given -= $NF
+			if (name == "etw_session_events_lost_total") { given += $NF; lost += $NF }
+		}
+		END { printf "%d %d\n", given, lost }' "$work/page"
+}
+all_sums() { # each event has one session, one process, one outcome
+	awk '{ name = $1; sub(/\{.*/, "", name); sum[name] += $NF }
+		END { printf "%d %d %d\n", sum["etw_consumer_events_total"], sum["etw_events_total"], sum["etw_consumer_records_total"] }' \
+		"$work/page"
+}
+
+# Three more scrapes, all of which say the same.
+check_phase() { # phase
+	local session emitted lost from to counted by_process by_outcome
+
+	until_true 120 told "$1" || fail "$1: no end"
+	for session in "${sessions[@]}"; do
+		emitted=$(field "$1" "$session" emitted)
+		[ "${emitted:-0}" -gt 100000 ] || fail "$1: $session was given ${emitted:-nothing}: $(cat "$work/log")"
+		until_true 30 is "$(given "$session")" "$emitted" ||
+			fail "$1: $session was given $emitted, Prometheus says $(value "$(given "$session")")"
+	done
+	from=$(value 'max(timestamp(up))')
+	until_true 30 is "max(timestamp(up)) >= bool $from + 3" 1 || fail "$1: Prometheus does not go on"
+	to=$(value 'max(timestamp(up))')
+	curl -fsS "$url/metrics" >"$work/page" || fail "$1: no page"
+	for session in "${sessions[@]}"; do
+		emitted=$(field "$1" "$session" emitted) lost=$(field "$1" "$session" lost)
+		curl -fsS --get --data-urlencode "query=$(given "$session")" --data "start=$from&end=$to&step=1" \
+			"$prometheus/api/v1/query_range" | grep -o '\[[0-9.]*,"[^"]*"\]' | sort -u >"$work/values"
+		[ "$(wc -l <"$work/values")" -ge 3 ] || fail "$1: Prometheus has no values of $session"
+		grep -v ",\"$emitted\"\\]$" "$work/values" && fail "$1: $session was given $emitted, but see above"
+		[ "$(sums "$session")" = "$emitted $lost" ] || fail "$1: $session was given $emitted and lost $lost: $(sums "$session")"
+	done
+	read -r counted by_process by_outcome <<<"$(all_sums)"
+	[ "$counted" = "$by_process" ] && [ "$counted" = "$by_outcome" ] ||
+		fail "$1: $counted events, $by_process by process, $by_outcome by outcome"
+	report "$1"
+}
+
+report() { # phase
+	local session emitted seconds lag
+
+	for session in "${sessions[@]}"; do
+		emitted=$(field "$1" "$session" emitted) seconds=$(field "$1" "$session" seconds)
+		lag=$(value "max_over_time(etw_consumer_lag_seconds{session=\"$session\"}[1h])")
+		echo "live load: $1: $session: given $emitted, lost $(field "$1" "$session" lost), in $seconds s; most lag $lag s"
+	done
+	echo "live load: together $(value "max_over_time(sum(rate(etw_consumer_events_total[5s]))[1h:1s])") events/s at best over 5 s"
+}
+
+for session in "${sessions[@]}"; do
+	until_true 30 is "etw_session_up{session=\"$session\"}" 1 || fail "$session is not up: $(cat "$work/log")"
+done
+echo "flood $work/sample.etl $flood_s" >&3
+check_phase flood
+for session in "${sessions[@]}"; do
+	[ "$(field flood "$session" lost)" = 0 ] || fail "$session lost events although who writes waits"
+done
+echo "overflow $work/sample.etl $lost_least" >&3
+check_phase overflow
+for session in "${sessions[@]}"; do
+	[ "$(field overflow "$session" lost)" -ge "$lost_least" ] || fail "$session lost too little"
+done
+is 'min(min_over_time(up[1h]))' 1 || fail "Prometheus missed a scrape"
+
+echo quit >&3
+kill -INT "$exporter_pid"
+wait "$exporter_pid" || fail "exit $? after SIGINT: $(tail -3 "$work/log")"
