@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "tool/dump.h"
 #include "tool/event_fields.h"
-#include "tool/field_path.h"
+#include "tool/field_names.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
 
@@ -45,7 +45,7 @@ static bool fail(struct csv *csv, const char *sentence)
 static uint64_t *column_of(struct csv *csv, const struct schema *schema, unsigned index)
 {
 	text_clear(&csv->cell);
-	field_path(schema, index, &csv->cell);
+	field_name_add(schema, index, &csv->cell);
 	if (csv->cell.failed || !csv->cell.data) {
 		return NULL;
 	}

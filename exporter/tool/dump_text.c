@@ -44,21 +44,6 @@ static void end(struct text_dump *dump)
 	}
 }
 
-/* As in JSON, without the quotes around it. */
-static void add_name(struct text *out, const char *name)
-{
-	struct text quoted = { 0 };
-	struct json json;
-
-	json_init(&json, &quoted, false);
-	json_string(&json, name);
-	if (!quoted.failed && quoted.size >= 2) {
-		text_add(out, quoted.data + 1, quoted.size - 2);
-	}
-	out->failed |= quoted.failed;
-	text_free(&quoted);
-}
-
 static void add_id(struct text *out, uint32_t id)
 {
 	if (id == RECORD_NO_ID) {
@@ -90,7 +75,7 @@ static void add_fields(struct text_dump *dump, const struct schema *schema,
 	for (unsigned i = 0; i < fields.end; i += 1U + schema->fields[i].span) {
 		text_add_string(&dump->out, "  ");
 		begin(dump, PART_FIELD);
-		add_name(&dump->out, schema->fields[i].name);
+		text_add_shown(&dump->out, schema->fields[i].name);
 		end(dump);
 		text_add_char(&dump->out, '=');
 		json_init(&json, &dump->out, false);
@@ -115,7 +100,7 @@ static bool show(void *context, const struct event_record *record, const struct 
 	end(dump);
 	text_add_string(out, "  ");
 	begin(dump, PART_PROCESS);
-	add_name(out, process);
+	text_add_shown(out, process);
 	end(dump);
 	text_add_char(out, ' ');
 	add_id(out, process_id);
@@ -123,11 +108,11 @@ static bool show(void *context, const struct event_record *record, const struct 
 	add_id(out, record->thread_id);
 	text_add_string(out, "  ");
 	if (kind->class == KERNEL_NONE) {
-		add_name(out, kind->provider_name);
+		text_add_shown(out, kind->provider_name);
 		text_add_char(out, '/');
 	}
 	begin(dump, PART_EVENT);
-	add_name(out, kind->event_name);
+	text_add_shown(out, kind->event_name);
 	end(dump);
 	if (kind->schema) {
 		add_fields(dump, kind->schema, record);

@@ -6,6 +6,7 @@
 
 #include "base/glob.h"
 #include "base/text.h"
+#include "decode/field_path.h"
 #include "rules/derived.h"
 #include "rules/event_pattern.h"
 #include "tool/tool.h"
@@ -114,6 +115,7 @@ bool wanted_event(struct wanted_name *wanted, const struct event_kind *kind)
 static void look_for_fields(struct event_filter *filter, const struct event_kind *kind)
 {
 	const struct schema *schema = kind->schema;
+	struct field_path path;
 	const char *name;
 
 	for (size_t i = 0; (name = probe_field(filter->probe, i)) != NULL; i++) {
@@ -121,7 +123,7 @@ static void look_for_fields(struct event_filter *filter, const struct event_kind
 
 		field->name = name;
 		field->met |= derived_find(name) != DERIVED_NONE ||
-			      (schema && schema_find_field(schema, name) >= 0);
+			      (schema && field_path_find(schema, name, &path));
 		for (unsigned j = 0; !field->met && schema && j < schema->field_count; j++) {
 			offer(field, schema->fields[j].name);
 		}

@@ -214,8 +214,7 @@ static void add_manifest_chunk(struct json *json, const struct manifest_chunk *c
 	json_object_end(json);
 }
 
-/* As `decoded_by` in dumps. */
-static const char *origin_name(const struct schema *schema)
+const char *event_json_origin(const struct schema *schema)
 {
 	static const char *const names[] = {
 		[SCHEMA_KERNEL] = "kernel",
@@ -256,7 +255,7 @@ static bool add_decoded(struct json *json, const struct event_record *record,
 	if (!schema) {
 		return false;
 	}
-	member_string(json, "decoded_by", origin_name(schema));
+	member_string(json, "decoded_by", event_json_origin(schema));
 	member_string(json, "event", schema->event);
 	add_fields(json, schema, record);
 	return true;

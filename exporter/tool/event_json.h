@@ -15,4 +15,7 @@
 void event_json_add(struct text *out, const struct event_record *record,
 		    const struct schema_origins *origins, struct tracelogging_cache *tracelogging);
 
+/* Where its layout comes from, as `decoded_by` says it. */
+const char *event_json_origin(const struct schema *schema);
+
 #endif

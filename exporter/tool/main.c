@@ -10,7 +10,8 @@
 #include "tool/tool.h"
 #include "version.h"
 
-static const struct tool_command *const commands[] = { &tool_summary, &tool_dump, &tool_check };
+static const struct tool_command *const commands[] = { &tool_summary, &tool_stats, &tool_providers,
+						       &tool_fields,  &tool_dump,  &tool_check };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

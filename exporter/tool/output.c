@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "tool/tool.h"
 
 int tool_complain(int status, const char *command, const char *format, ...)
@@ -25,6 +26,20 @@ int tool_complain(int status, const char *command, const char *format, ...)
 	}
 	fprintf(stderr, "etwtool %s: %s\n", command, sentence);
 	return status;
+}
+
+void text_add_shown(struct text *out, const char *name)
+{
+	struct text quoted = { 0 };
+	struct json json;
+
+	json_init(&json, &quoted, false);
+	json_string(&json, name);
+	if (!quoted.failed && quoted.size >= 2) {
+		text_add(out, quoted.data + 1, quoted.size - 2);
+	}
+	out->failed |= quoted.failed;
+	text_free(&quoted);
 }
 
 bool tool_write(const char *command, const struct text *text)

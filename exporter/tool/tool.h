@@ -45,7 +45,8 @@ struct tool_command {
 	int (*run)(struct tool_arguments *arguments);
 };
 
-extern const struct tool_command tool_summary, tool_dump, tool_check;
+extern const struct tool_command tool_summary, tool_stats, tool_providers, tool_fields, tool_dump,
+	tool_check;
 
 /* Of tool_next(), besides the rows of options. */
 enum { TOOL_WORD = -1, TOOL_END = -2, TOOL_STOP = -3 };
@@ -88,6 +89,9 @@ void tool_help(const struct tool_command *command, struct text *out);
 
 /* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. */
 int tool_complain(int status, const char *command, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* Adds a name from outside so that no terminal obeys it: escaped as in JSON, without quotes. */
+void text_add_shown(struct text *out, const char *name);
 
 /*
  * Writes text to standard output and flushes; false when that fails or the text is incomplete, with

@@ -2,8 +2,8 @@
 /*
  * Fields by the names that rules take: members of structures as "structure.member".
  */
-#ifndef TOOL_FIELD_PATH_H
-#define TOOL_FIELD_PATH_H
+#ifndef TOOL_FIELD_NAMES_H
+#define TOOL_FIELD_NAMES_H
 
 #include "base/text.h"
 #include "decode/schema.h"
@@ -20,7 +20,10 @@ static inline unsigned field_behind(const struct schema *schema, unsigned index)
 	return index + 1U + schema->fields[index].span;
 }
 
-/* Adds the whole name. */
-void field_path(const struct schema *schema, unsigned index, struct text *out);
+/* Adds the whole name, of a member of an array of structures that of the first element's. */
+void field_name_add(const struct schema *schema, unsigned index, struct text *out);
+
+/* Adds what its values are: "u32", "text", "list of guid". */
+void field_type_add(const struct field *field, struct text *out);
 
 #endif

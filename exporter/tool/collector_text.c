@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/collector_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "rules/event_pattern.h"
+#include "tool/tool.h"
+
+enum { COMMENT_COLUMN = 48 };
+
+/* Plain where no reader of YAML can take it for anything else, else in quotes: JSON's are YAML's.
+ */
+static void add_scalar(struct text *out, const char *text)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+	struct json json;
+
+	if (text[0] != '\0' && strspn(text, plain) == strlen(text) &&
+	    strspn(text, "0123456789.-/") == 0) {
+		text_add_string(out, text);
+		return;
+	}
+	json_init(&json, out, false);
+	json_string(&json, text);
+}
+
+/* "TransferSize" becomes transfer_size, "st[0].x" st_0_x. */
+static void add_label_name(struct text *out, const char *field)
+{
+	bool small = false, gap = false;
+
+	for (const char *at = field; *at; at++) {
+		bool digit = *at >= '0' && *at <= '9';
+		bool upper = *at >= 'A' && *at <= 'Z';
+
+		if (!digit && !upper && !(*at >= 'a' && *at <= 'z')) {
+			gap = true;
+			continue;
+		}
+		if (at == field && digit) {
+			text_add_string(out, "field_");
+		} else if (at > field && (gap || (upper && small))) {
+			text_add_char(out, '_');
+		}
+		text_add_char(out, ascii_lower(*at));
+		gap = false;
+		small = !upper;
+	}
+	if (field[0] == '\0') {
+		text_add_string(out, "field");
+	}
+}
+
+/* What a rule says behind `event:`. */
+static void add_event(struct text *out, const struct kind_row *row)
+{
+	struct text name = { 0 };
+	struct event_pattern pattern;
+	char guid[GUID_TEXT_SIZE];
+
+	kind_row_name(row, &name);
+	/* A name that reads as something else in a rule is replaced by GUID and number. */
+	if (name.failed || !name.data ||
+	    !event_pattern_parse(name.data, name.size, &pattern, NULL) ||
+	    (pattern.scope == EVENTS_KERNEL) != (row->class != KERNEL_NONE)) {
+		text_clear(&name);
+		guid_format(&row->guid, guid);
+		text_add_format(&name, "{%s}/%u", guid, row->number);
+	}
+	add_scalar(out, name.data ? name.data : "");
+	text_free(&name);
+}
+
+/*
+ * The kernel flag that brings events of a class, by their opcodes ("EVENT_TRACE_PROPERTIES
+ * structure", Microsoft Learn; etl-format.md section 15).
+ */
+static const char *kernel_flag(const struct kind_row *row)
+{
+	static const struct {
+		uint8_t class, first, last;
+		const char *flag;
+	} flags[] = {
+		{ KERNEL_PROCESS, 0, 255, "PROCESS" },
+		{ KERNEL_THREAD, 36, 36, "CSWITCH" },
+		{ KERNEL_THREAD, 50, 50, "DISPATCHER" },
+		{ KERNEL_THREAD, 0, 255, "THREAD" },
+		{ KERNEL_IMAGE, 0, 255, "IMAGE_LOAD" },
+		{ KERNEL_DISK_IO, 0, 255, "DISK_IO" },
+		{ KERNEL_FILE_IO, 64, 75, "FILE_IO_INIT" },
+		{ KERNEL_FILE_IO, 77, 77, "FILE_IO_INIT" },
+		{ KERNEL_FILE_IO, 76, 76, "FILE_IO" },
+		{ KERNEL_FILE_IO, 0, 36, "DISK_FILE_IO" },
+		{ KERNEL_TCP_IP, 0, 255, "NETWORK_TCPIP" },
+		{ KERNEL_UDP_IP, 0, 255, "NETWORK_TCPIP" },
+		{ KERNEL_PAGE_FAULT, 10, 14, "MEMORY_PAGE_FAULTS" },
+		{ KERNEL_PAGE_FAULT, 32, 32, "MEMORY_HARD_FAULTS" },
+		{ KERNEL_PAGE_FAULT, 98, 99, "VIRTUAL_ALLOC" },
+		{ KERNEL_PERF_INFO, 46, 46, "PROFILE" },
+		{ KERNEL_PERF_INFO, 67, 67, "INTERRUPT" },
+		{ KERNEL_PERF_INFO, 66, 69, "DPC" },
+		{ KERNEL_REGISTRY, 0, 255, "REGISTRY" },
+	};
+
+	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+		if (flags[i].class == row->class && row->number >= flags[i].first &&
+		    row->number <= flags[i].last) {
+			return flags[i].flag;
+		}
+	}
+	return NULL;
+}
+
+static void add_needs(struct text *out, const struct kind_row *row)
+{
+	const char *flag = kernel_flag(row);
+	char guid[GUID_TEXT_SIZE];
+
+	if (flag) {
+		text_add_format(out, "needs: { kernel: [%s] }", flag);
+	} else if (row->class == KERNEL_NONE && !row->classic) {
+		guid_format(&row->guid, guid);
+		text_add_format(out, "needs: { providers: ['{%s}'] }", guid);
+	} else {
+		return;
+	}
+	text_add_string(out, "    # of a live session; a replay takes what is in the recording\n");
+}
+
+static void pad(struct text *out, size_t line_start)
+{
+	do {
+		text_add_char(out, ' ');
+	} while (!out->failed && out->size - line_start < COMMENT_COLUMN);
+}
+
+static void add_samples(struct text *out, const struct sampled_field *field)
+{
+	for (size_t i = 0; i < field->sample_count; i++) {
+		text_add_string(out, i > 0 ? ", " : ": ");
+		text_add_shown(out, field->samples[i].data);
+	}
+}
+
+static void add_label(struct text *out, const struct sampled_field *field)
+{
+	size_t start = out->size;
+	const char *name = field->name.data ? field->name.data : "";
+
+	text_add_string(out, "      # ");
+	if (field->structures) {
+		text_add_shown(out, name);
+		text_add_string(out, ".count: how many; [0] below is the first of them\n");
+		return;
+	}
+	add_label_name(out, name);
+	text_add_string(out, ": ");
+	add_scalar(out, name);
+	pad(out, start);
+	text_add_string(out, "# ");
+	text_add_string(out, field->type.data ? field->type.data : "");
+	add_samples(out, field);
+	if (field->list) {
+		text_add_string(out, "; one of them: ");
+		text_add_shown(out, name);
+		text_add_string(out, "[0], how many: ");
+		text_add_shown(out, name);
+		text_add_string(out, ".count");
+	}
+	text_add_char(out, '\n');
+}
+
+/* A number that looks like an amount; else the first number; NULL: there is none. */
+static const struct sampled_field *amount_of(const struct field_samples *samples)
+{
+	static const char *const words[] = { "Size", "Bytes", "Amount", "Length" };
+	const struct sampled_field *first = NULL;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct sampled_field *field = &samples->fields[i];
+
+		if (!field->number || !field->name.data) {
+			continue;
+		}
+		first = first ? first : field;
+		for (size_t j = 0; j < sizeof words / sizeof words[0]; j++) {
+			if (strstr(field->name.data, words[j])) {
+				return field;
+			}
+		}
+	}
+	return first;
+}
+
+/* A condition on the first field that has a value; of numbers one that a rule can be given. */
+static void add_condition(struct text *out, const struct field_samples *samples)
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct sampled_field *field = &samples->fields[i];
+		const struct text *value = &field->samples[0];
+		int64_t number;
+
+		if (field->sample_count == 0 || field->list || !field->name.data ||
+		    (field->number && !parse_i64(value->data, value->size, &number))) {
+			continue;
+		}
+		text_add_string(out, "        # where: [{ field: ");
+		add_scalar(out, field->name.data);
+		text_add_string(out, ", eq: ");
+		if (field->number) {
+			text_add_string(out, value->data);
+		} else {
+			add_scalar(out, value->data);
+		}
+		text_add_string(out, " }]\n");
+		return;
+	}
+}
+
+static void add_rule(struct text *out, const struct kind_row *row,
+		     const struct field_samples *samples)
+{
+	const struct sampled_field *amount = amount_of(samples);
+	size_t start;
+
+	text_add_string(out, "    events:\n      - event: ");
+	add_event(out, row);
+	text_add_char(out, '\n');
+	if (amount) {
+		start = out->size;
+		text_add_string(out, "        # value: ");
+		add_scalar(out, amount->name.data);
+		pad(out, start);
+		text_add_string(out, "# adds the number; without it each event counts 1\n");
+	}
+	add_condition(out, samples);
+}
+
+static void add_head(struct text *out, const char *file, const struct kind_row *row)
+{
+	struct text name = { 0 };
+
+	kind_row_name(row, &name);
+	text_add_string(out, "# ");
+	text_add_shown(out, name.data ? name.data : "");
+	text_add_format(out, ": %" PRIu64 " events in ", row->records);
+	text_add_shown(out, file);
+	text_add_format(out, ", %s %u, version ", row->classic ? "opcode" : "id", row->number);
+	kind_row_versions(row, out);
+	text_add_string(out, ".\n# Counts them. Take the # away where you want a field as a label: "
+			     "one of few different values.\n");
+	text_add_string(out, "collector: my_collector    # as the file is called: "
+			     "my_collector.yaml\nhelp: ");
+	text_clear(&name);
+	text_add_string(&name, "Events ");
+	kind_row_name(row, &name);
+	text_add_char(&name, '.');
+	add_scalar(out, name.data ? name.data : "");
+	text_add_string(out, "\ndefault: on\n");
+	add_needs(out, row);
+	text_add_string(out,
+			"metrics:\n  - name: etw_my_events_total\n    type: counter\n    help: ");
+	add_scalar(out, name.data ? name.data : "");
+	text_add_string(out, "\n    labels:\n      process: Process\n");
+	text_free(&name);
+}
+
+void collector_text(struct text *out, const char *file, const struct kind_row *row,
+		    const struct field_samples *samples)
+{
+	add_head(out, file, row);
+	for (size_t i = 0; i < samples->count; i++) {
+		add_label(out, &samples->fields[i]);
+	}
+	if (!row->schema) {
+		text_add_string(out,
+				"      # no layout is known: of its payload nothing can be told\n");
+	}
+	add_rule(out, row, samples);
+	out->failed |= samples->failed;
+}
