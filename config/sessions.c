@@ -281,6 +281,14 @@ static bool read_provider(const struct yaml_tree *tree, const struct yaml_node *
 
 /* ---- one session ---- */
 
+static bool same_provider(const struct provider_spec *a, const struct provider_spec *b)
+{
+	if (a->name && b->name) {
+		return text_equal_nocase(a->name, strlen(a->name), b->name, strlen(b->name));
+	}
+	return !a->name && !b->name && guid_equal(&a->guid, &b->guid);
+}
+
 static bool read_providers(const struct yaml_tree *tree, const struct yaml_node *node,
 			   struct config_session *session, struct error *err)
 {
@@ -292,9 +300,18 @@ static bool read_providers(const struct yaml_tree *tree, const struct yaml_node 
 		return no_memory(err);
 	}
 	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!read_provider(tree, entry, &session->providers[session->provider_count++],
-				   err)) {
+		struct provider_spec *provider = &session->providers[session->provider_count++];
+
+		if (!read_provider(tree, entry, provider, err)) {
 			return false;
+		}
+		for (const struct provider_spec *other = session->providers; other < provider;
+		     other++) {
+			if (same_provider(other, provider)) {
+				return yaml_error(tree, entry, err,
+						  "providers: one provider stands here twice; "
+						  "Windows would keep the last only");
+			}
 		}
 	}
 	return true;

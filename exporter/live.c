@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "live_providers.h"
 #include "source/live.h"
 
 #define NEVER UINT64_MAX
@@ -78,37 +79,10 @@ static void on_snapshot(void *context)
 
 /* ---- making ---- */
 
-/* What a session is to enable: its own providers and, in the first one, those that the collectors
- * need. The texts stay their owners'. */
-static struct provider_spec *wanted_providers(const struct live_runner *live,
-					      const struct config_session *session, bool first,
-					      size_t *count, struct error *err)
-{
-	const struct provider_spec *need;
-	struct provider_spec *list;
-	size_t needed = 0;
-
-	while (first && rule_set_provider(live->options.rules, needed)) {
-		needed++;
-	}
-	list = calloc(session->provider_count + needed + 1, sizeof *list);
-	if (!list) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the providers of a session");
-		return NULL;
-	}
-	*count = 0;
-	for (size_t i = 0; i < needed; i++) {
-		need = rule_set_provider(live->options.rules, i);
-		list[(*count)++] = *need;
-	}
-	for (size_t i = 0; i < session->provider_count; i++) {
-		list[(*count)++] = session->providers[i];
-	}
-	return list;
-}
-
 static struct source *open_session(struct live_runner *live, const struct config_session *session,
-				   struct consumer *consumer, bool first, struct error *err)
+				   struct consumer *consumer,
+				   const struct live_providers *providers, bool first,
+				   struct error *err)
 {
 	static const enum live_logger loggers[] = { [LOGGER_AUTO] = LIVE_AUTO,
 						    [LOGGER_PRIVATE] = LIVE_PRIVATE,
@@ -126,27 +100,23 @@ static struct source *open_session(struct live_runner *live, const struct config
 		.buffers_max = session->buffers_max,
 		.flush_ms = session->flush_ms,
 		.rundown = session->rundown,
+		.providers = providers->list,
+		.provider_count = providers->count,
 		.on_news = on_news,
 		.news_context = consumer,
 		.watch_ms = live->options.watch_ms,
 		.retry_ms = live->options.retry_ms,
 		.stop_grace_ms = live->options.stop_grace_ms,
 	};
-	struct provider_spec *providers =
-		wanted_providers(live, session, first, &options.provider_count, err);
-	struct source *source = NULL;
 
-	if (providers && options.logger == LIVE_NT_KERNEL && options.provider_count > 0) {
+	if (options.logger == LIVE_NT_KERNEL && options.provider_count > 0) {
 		error_set(err, ERROR_CONFIG,
 			  "session %s: the collectors that are on need providers, which the NT "
-			  "Kernel Logger does not take",
+			  "Kernel Logger does not take; give them a user session",
 			  session->name);
-	} else if (providers) {
-		options.providers = providers;
-		source = source_open_live(&options, err);
+		return NULL;
 	}
-	free(providers);
-	return source;
+	return source_open_live(&options, err);
 }
 
 static bool open_consumer(struct live_runner *live, size_t index, struct error *err)
@@ -166,6 +136,7 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 		.on_snapshot = on_snapshot,
 		.snapshot_context = consumer,
 	};
+	struct live_providers providers;
 
 	consumer->session = session->name;
 	consumer->flush_ns = session->flush_ms * 1000000;
@@ -183,7 +154,12 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 		rule_set_make_samples(live->options.rules, live->options.registry,
 				      consumer->writer);
 	}
-	consumer->source = open_session(live, session, consumer, index == 0, err);
+	if (!live_providers_init(&providers, config, live->options.rules, index, err)) {
+		return false;
+	}
+	consumer->source = open_session(live, session, consumer, &providers, index == 0, err);
+	pipeline.names_only = providers.names_only;
+	live_providers_done(&providers);
 	if (!consumer->source) {
 		return false;
 	}

@@ -394,6 +394,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.writer = options->writer,
 		.clock = clock,
 		.session = options->session,
+		.names_only = options->names_only,
 		.probe = options->observer ? options->observer->probe : NULL,
 	};
 	struct rule_needs needs;

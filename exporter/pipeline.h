@@ -75,6 +75,7 @@ struct pipeline_options {
 	const struct manifest_set *configured;
 	const struct manifest_set *builtin;
 	struct schema_system system; /* live only */
+	bool names_only;     /* see struct rule_engine_options */
 	/* Names are known: the look-ahead is done, or events have told about every process that a
 	 * live session found; NULL: nobody asks. The pipeline's thread; perhaps more than once. */
 	void (*on_ready)(void *context);

@@ -542,6 +542,9 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "1:30: providers: ':4' names no provider" },
 		{ "sessions: { a: { providers: ['{12}'] } }\n",
 		  "1:30: providers: '{12}' names no provider" },
+		{ "sessions: { a: { providers: [P, 'p:4'] } }\n",
+		  "1:33: providers: one provider stands here twice; Windows would keep the last "
+		  "only" },
 		{ "sessions: { a: { providers: [{ level: 4 }] } }\n",
 		  "1:30: providers: 'provider' is missing" },
 		{ "sessions: { a: { providers: [{ provider: '' }] } }\n",

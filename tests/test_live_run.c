@@ -547,6 +547,78 @@ static void user_sessions_run_beside_the_kernel_session(void **state)
 	end_live(&side);
 }
 
+static const GUID kernel_process = {
+	0x22fb2cd6, 0x0e7b, 0x422b, { 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16 }
+};
+
+/* Microsoft-Windows-Kernel-Process tells of a process: 1 starts, 15 runs. */
+static unsigned tell_process(uint16_t id)
+{
+	const struct fake_etw_event event = {
+		.provider = kernel_process, .descriptor = { .Id = id, .Level = 4, .Keyword = 0x10 }
+	};
+
+	return fake_etw_emit(&event);
+}
+
+static void on_callback(void *context, const struct fake_etw_callback *callback)
+{
+	(void)context;
+	if (callback->is_enabled == EVENT_CONTROL_CODE_CAPTURE_STATE) {
+		tell_process(15);
+	}
+}
+
+/* Whoever needs its events for names does not count them; who needs them to count them does. */
+static void a_start_counts_once_however_many_sessions_need_names(void **state)
+{
+	static const char collector[] =
+		"collector: kernel_process\nhelp: Test.\ndefault: on\n"
+		"needs: { providers: ['{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:4::0x10'] }\n"
+		"metrics:\n"
+		"  - name: etw_test_starts_total\n"
+		"    type: counter\n    help: Starts.\n    labels: { session: Session }\n"
+		"    events: [ { event: '{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}/1' } ]\n";
+	static const char *const sessions[] = { "a", "b", "etw_exporter" };
+	const char *path = "./kernel_process.yaml";
+	struct fake_etw_provider *provider;
+	struct fake_etw_session session;
+	struct side side;
+
+	(void)state;
+	temporary_write(path, collector, strlen(collector));
+	begin_live(&side, "collector_files: ['./kernel_process.yaml']\n"
+			  "sessions:\n"
+			  "  a: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] }\n"
+			  "  b: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] }\n");
+	remove(path);
+	provider = fake_etw_provider_open(&kernel_process, on_callback, NULL);
+	open_live(&side);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(fake_etw_wait_consumer(sessions[i], WAIT_MS));
+	}
+	assert_int_equal(tell_process(1), 3);
+	emit_process(1, 8);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(fake_etw_drain(sessions[i], WAIT_MS));
+	}
+	assert_true(fake_etw_session("b", &session));
+	assert_int_equal(session.delivered, 2); /* what ran already, and the start */
+	assert_int_equal(value_of(&side, "\netw_test_starts_total{session=\"etw_exporter\"} "), 1);
+	assert_null(strstr(side.page.data, "etw_test_starts_total{session=\"a\"}"));
+	assert_null(strstr(side.page.data, "etw_test_starts_total{session=\"b\"}"));
+	assert_int_equal(value_of(&side, "\netw_consumer_records_total{session=\"b\",outcome="
+					 "\"counted\"} "),
+			 0);
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	fake_etw_provider_close(provider);
+	end_live(&side);
+}
+
 static void a_second_session_that_cannot_start_stops_the_first(void **state)
 {
 	struct side side;
@@ -578,6 +650,7 @@ int main(void)
 		cmocka_unit_test(ready_after_one_flush_interval),
 		cmocka_unit_test(a_restart_forgets_what_ran_and_keeps_what_was_counted),
 		cmocka_unit_test(user_sessions_run_beside_the_kernel_session),
+		cmocka_unit_test(a_start_counts_once_however_many_sessions_need_names),
 		cmocka_unit_test(a_second_session_that_cannot_start_stops_the_first),
 	};
 

@@ -205,6 +205,7 @@ struct rule_engine {
 	size_t kept_size;
 	bool filters_processes;
 	uint64_t seed, owners;
+	bool names_only;
 	uint32_t session; /* label ids … */
 	uint32_t unknown, none;
 	uint32_t exit_results[EXIT_RESULTS];

@@ -203,11 +203,19 @@ static bool has_version(const struct rule *rule, uint8_t version)
 	return rule->every_version || (rule->versions[version / 64] >> version % 64 & 1) != 0;
 }
 
+static bool is_for_names(const struct builder *builder)
+{
+	return builder->engine->names_only && !builder->kind->classic &&
+	       guid_equal(&builder->kind->provider, &kernel_process);
+}
+
 static bool plan_rules(struct builder *builder)
 {
 	const struct rule_set *set = builder->engine->set;
 	const struct event_kind *kind = builder->kind;
 	struct plan *plan = builder->plan;
+	/* Beyond the header nothing is known of an undecodable record, its process included. */
+	bool only_every = plan->undecodable || is_for_names(builder);
 	size_t most = 0;
 
 	for (size_t i = 0; i < set->rule_count; i++) {
@@ -225,8 +233,7 @@ static bool plan_rules(struct builder *builder)
 		    !has_version(rule, kind->version)) {
 			continue;
 		}
-		/* Beyond the header nothing is known of such a record, its process included. */
-		if (plan->undecodable && rule->event.scope != EVENTS_ALL) {
+		if (only_every && rule->event.scope != EVENTS_ALL) {
 			continue;
 		}
 		switch (plan_rule(builder, &set->rules[i], &plan->rules[plan->rule_count])) {

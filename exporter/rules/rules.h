@@ -89,6 +89,11 @@ struct rule_engine_options {
 	struct tracker *tracker;
 	const struct source_clock *clock;
 	const char *session; /* the Session field */
+	/*
+	 * Microsoft-Windows-Kernel-Process is enabled for the names of processes alone, as other
+	 * sessions may have it too: of its events only rules for every event (`*`) count.
+	 */
+	bool names_only;
 	const struct probe *probe; /* NULL: none */
 };
 

@@ -165,7 +165,8 @@ size_t processes_unseen(struct processes *processes)
 	size_t at = 0;
 
 	while ((slot = map_next(&processes->found, &at)) != NULL) {
-		unseen += !lifetimes_at(&processes->timeline.table, slot->key, INT64_MAX);
+		unseen += !lifetimes_at(&processes->timeline.table, slot->key, INT64_MAX) &&
+			  !lifetimes_at(&processes->images.table, slot->key, INT64_MAX);
 	}
 	return unseen;
 }

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which providers each live session enables: each once, where the configuration has it, and one for
+ * the names of processes in user sessions.
+ */
+#include "live_providers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "metrics/registry.h"
+#include "tests/support/one_collector.h"
+#include "tests/support/temporary.h"
+
+#define NAMES    "Microsoft-Windows-Kernel-Process"
+#define DNS      "Microsoft-Windows-DNS-Client"
+#define DNS_GUID "'{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}'"
+#define COLLECTOR \
+	"collector: %c\nhelp: Test.\ndefault: on\nneeds: { providers: ['%s'] }\nmetrics: []\n"
+
+struct wanted {
+	struct config *config;
+	struct registry *registry;
+	struct rule_set *rules;
+};
+
+/* Two collectors that need something, NULL: none, and sessions. */
+static void open_wanted(struct wanted *wanted, const char *need_x, const char *need_y,
+			const char *sessions)
+{
+	char x[200], y[200], path[TEMPORARY_PATH_SIZE];
+	const char *const texts[3] = { need_x ? x : NULL, need_y ? y : NULL, NULL };
+	struct error err = { 0 };
+
+	snprintf(x, sizeof x, COLLECTOR, 'x', need_x ? need_x : "");
+	snprintf(y, sizeof y, COLLECTOR, 'y', need_y ? need_y : "");
+	temporary_path(path, "yaml");
+	temporary_write(path, sessions, strlen(sessions));
+	wanted->config = config_load(path, &err);
+	assert_string_equal(err.text, "");
+	remove(path);
+	wanted->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+	wanted->rules = three_collectors(texts, wanted->config, wanted->registry, &err);
+	assert_string_equal(err.text, "");
+}
+
+static void close_wanted(struct wanted *wanted)
+{
+	rule_set_free(wanted->rules);
+	registry_free(wanted->registry);
+	config_free(wanted->config);
+}
+
+/* A session's providers as "name:level:any", with a space between. */
+static void assert_session(const struct wanted *wanted, size_t index, const char *expected,
+			   bool names_only)
+{
+	struct live_providers providers;
+	struct text text = { 0 };
+
+	assert_true(live_providers_init(&providers, wanted->config, wanted->rules, index, NULL));
+	text_add_string(&text, "");
+	for (size_t i = 0; i < providers.count; i++) {
+		char label[GUID_TEXT_SIZE + 2];
+
+		text_add_format(&text, "%s%s:%u:%llx", i > 0 ? " " : "",
+				provider_spec_label(&providers.list[i], label),
+				providers.list[i].level, (unsigned long long)providers.list[i].any);
+	}
+	assert_string_equal(text.data ? text.data : "", expected);
+	assert_int_equal(providers.names_only, names_only);
+	text_free(&text);
+	live_providers_done(&providers);
+}
+
+static void what_collectors_need_goes_into_the_first_session(void **state)
+{
+	struct wanted wanted;
+
+	(void)state;
+	open_wanted(&wanted, DNS ":4::2", "Other:3::1",
+		    "sessions: { noise: { logger: user, providers: ['Third:5::8'] } }\n");
+	assert_session(&wanted, 0, DNS ":4:2 Other:3:1", false);
+	assert_session(&wanted, 1, "Third:5:8 " NAMES ":4:10", true);
+	close_wanted(&wanted);
+}
+
+static void one_provider_that_two_collectors_need_is_enabled_for_both(void **state)
+{
+	struct wanted wanted;
+	struct live_providers providers;
+
+	(void)state;
+	open_wanted(&wanted, DNS ":2:7:1:3", "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:4:8:2:6",
+		    "sessions: {}\n");
+	assert_session(&wanted, 0, DNS ":4:3", false);
+	assert_true(live_providers_init(&providers, wanted.config, wanted.rules, 0, NULL));
+	assert_int_equal(providers.list[0].all, 2);
+	assert_int_equal(providers.list[0].id_count, 2);
+	assert_int_equal(providers.list[0].ids[0], 7);
+	assert_int_equal(providers.list[0].ids[1], 8);
+	live_providers_done(&providers);
+	close_wanted(&wanted);
+}
+
+static void who_needs_every_event_of_a_provider_gets_them(void **state)
+{
+	struct wanted wanted;
+	struct live_providers providers;
+
+	(void)state;
+	open_wanted(&wanted, DNS ":4:7", DNS ":4", "sessions: {}\n");
+	assert_true(live_providers_init(&providers, wanted.config, wanted.rules, 0, NULL));
+	assert_int_equal(providers.count, 1);
+	assert_int_equal(providers.list[0].id_count, 0);
+	live_providers_done(&providers);
+	close_wanted(&wanted);
+}
+
+static void a_provider_is_enabled_where_the_configuration_has_it(void **state)
+{
+	static const char *const sessions[] = {
+		"sessions: { noise: { logger: user, providers: [" DNS ":5::8] } }\n",
+		"sessions: { noise: { logger: user, providers: [{ provider: " DNS_GUID
+		", any: 8 }] } }\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct wanted wanted;
+
+		open_wanted(&wanted, DNS ":4::2", NULL, sessions[i]);
+		assert_session(&wanted, 0, "", false); /* or its events would count twice */
+		assert_session(&wanted, 1,
+			       i == 0 ? DNS ":5:8 " NAMES ":4:10" :
+					"{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:5:8 " NAMES ":4:10",
+			       true);
+		close_wanted(&wanted);
+	}
+}
+
+static void the_configuration_says_how_the_first_session_has_a_provider(void **state)
+{
+	struct wanted wanted;
+
+	(void)state;
+	open_wanted(&wanted, DNS ":4::2", NULL,
+		    "sessions: { etw_exporter: { providers: [" DNS ":3::8] } }\n");
+	assert_session(&wanted, 0, DNS ":3:8", false);
+	close_wanted(&wanted);
+}
+
+static void names_of_processes_are_asked_for_unless_they_are_configured(void **state)
+{
+	struct wanted wanted;
+
+	(void)state;
+	open_wanted(&wanted, NULL, NULL,
+		    "sessions: { a: { logger: user, providers: "
+		    "['{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5::0x50'] } }\n");
+	assert_session(&wanted, 1, "{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5:50", false);
+	close_wanted(&wanted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_collectors_need_goes_into_the_first_session),
+		cmocka_unit_test(one_provider_that_two_collectors_need_is_enabled_for_both),
+		cmocka_unit_test(who_needs_every_event_of_a_provider_gets_them),
+		cmocka_unit_test(a_provider_is_enabled_where_the_configuration_has_it),
+		cmocka_unit_test(the_configuration_says_how_the_first_session_has_a_provider),
+		cmocka_unit_test(names_of_processes_are_asked_for_unless_they_are_configured),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
