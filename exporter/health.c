@@ -401,6 +401,16 @@ static bool is_of_replay(enum figure figure)
 	       figure == REPLAY_FINISHED || figure == REPLAY_INFO;
 }
 
+bool health_declare(struct registry *registry, struct error *err)
+{
+	bool good = true;
+
+	for (unsigned i = 0; good && i < FIGURE_COUNT; i++) {
+		good = registry_family(registry, &figures[i], err) != NULL;
+	}
+	return good;
+}
+
 static struct health *make(struct registry *registry, struct replay *replay,
 			   struct live_runner *live, const struct rule_set *rules,
 			   struct error *err)

@@ -29,4 +29,7 @@ struct health *health_new_live(struct registry *registry, struct live_runner *li
 			       const struct rule_set *rules, struct error *err);
 void health_free(struct health *health);
 
+/* Only registers the families, those of replays and of live sessions: for a list of them. */
+bool health_declare(struct registry *registry, struct error *err);
+
 #endif

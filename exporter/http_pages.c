@@ -217,10 +217,11 @@ static int answer_metrics(struct http_server *server, struct mg_connection *conn
 		outcome = SCRAPE_ABORTED;
 		log_debug("Client left in the middle of a scrape");
 	}
-	family_add(server->scrapes, server->writer, &server->outcome_ids[outcome], 1);
-	family_observe(server->duration, server->writer, NULL, os_monotonic_ns() - start_ns);
+	family_add(server->families.scrapes, server->writer, &server->outcome_ids[outcome], 1);
+	family_observe(server->families.duration, server->writer, NULL,
+		       os_monotonic_ns() - start_ns);
 	if (outcome == SCRAPE_DONE) {
-		family_set(server->size, server->writer, NULL, (int64_t)size);
+		family_set(server->families.size, server->writer, NULL, (int64_t)size);
 	}
 	return status;
 }
@@ -287,44 +288,17 @@ bool http_add_families(struct http_server *server, struct error *err)
 	static const char *const codes[OUTCOME_COUNT] = {
 		[SCRAPE_DONE] = "200", [SCRAPE_ABORTED] = "499", [SCRAPE_FAILED] = "500"
 	};
-	static const uint64_t bounds_ns[] = { 1000000,    2500000,    5000000,    10000000,
-					      25000000,   50000000,   100000000,  250000000,
-					      500000000,  1000000000, 2500000000, 5000000000,
-					      10000000000 };
-	const struct family_options scrapes = {
-		.name = "etw_exporter_scrapes_total",
-		.help = "Scrapes answered, by HTTP status; 499: the client left before the end.",
-		.type = FAMILY_COUNTER,
-		.labels = { "code" },
-		.label_count = 1,
-	};
-	const struct family_options duration = {
-		.name = "etw_exporter_scrape_duration_seconds",
-		.help = "Time to render and send a page of metrics.",
-		.type = FAMILY_HISTOGRAM,
-		.decimals = 9,
-		.buckets = bounds_ns,
-		.bucket_count = sizeof bounds_ns / sizeof bounds_ns[0],
-	};
-	const struct family_options size = {
-		.name = "etw_exporter_scrape_size_bytes",
-		.help = "Size of the last page of metrics.",
-		.type = FAMILY_GAUGE,
-	};
 	struct intern *strings = registry_strings(server->registry);
 
 	server->writer = registry_writer(server->registry, true, err);
-	server->scrapes = registry_family(server->registry, &scrapes, err);
-	server->duration = registry_family(server->registry, &duration, err);
-	server->size = registry_family(server->registry, &size, err);
-	if (!server->writer || !server->scrapes || !server->duration || !server->size) {
+	if (!server->writer || !scrape_families(server->registry, &server->families, err)) {
 		return false;
 	}
 	for (int i = 0; i < OUTCOME_COUNT; i++) {
 		server->outcome_ids[i] = intern_string(strings, codes[i]);
-		family_add(server->scrapes, server->writer, &server->outcome_ids[i], 0);
+		family_add(server->families.scrapes, server->writer, &server->outcome_ids[i], 0);
 	}
-	family_cells(server->duration, server->writer, NULL, NULL);
-	family_add(server->size, server->writer, NULL, 0);
+	family_cells(server->families.duration, server->writer, NULL, NULL);
+	family_add(server->families.size, server->writer, NULL, 0);
 	return true;
 }

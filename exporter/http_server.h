@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "health_scrapes.h"
 #include "http.h"
 #include "http_address.h"
 
@@ -28,7 +29,7 @@ struct http_server {
 	struct mg_context *context; /* owned */
 	struct registry *registry;
 	struct writer *writer; /* shared by civetweb's threads */
-	struct family *scrapes, *duration, *size;
+	struct scrape_families families;
 	uint32_t outcome_ids[OUTCOME_COUNT];
 
 	char telemetry_path[HTTP_PATH_SIZE_MAX];

@@ -33,6 +33,26 @@ struct family *registry_find_family(struct registry *registry, const char *name)
 	return family;
 }
 
+struct family *registry_next_family(struct registry *registry, struct family *family)
+{
+	/* Pairs with the release in link_family(). */
+	return atomic_load_explicit(family ? &family->next : &registry->families,
+				    memory_order_acquire);
+}
+
+const char *family_help(const struct family *family, size_t *size)
+{
+	const char *help = family->head + sizeof "# HELP " + family->name_size;
+
+	*size = (size_t)((const char *)memchr(help, '\n', family->head_size) - help);
+	return help;
+}
+
+const char *family_label(const struct family *family, size_t index)
+{
+	return index < family->label_count ? family->label_names[index] : NULL;
+}
+
 static void link_family(struct registry *registry, struct family *family)
 {
 	_Atomic(struct family *) *at = &registry->families;

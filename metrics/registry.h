@@ -71,7 +71,11 @@ void registry_free(struct registry *registry);
 struct family *registry_family(struct registry *registry, const struct family_options *options,
 			       struct error *err);
 struct family *registry_find_family(struct registry *registry, const char *name); /* or NULL */
+/* Families in the order of their names; NULL: the first. NULL behind the last. */
+struct family *registry_next_family(struct registry *registry, struct family *family);
 const char *family_name(const struct family *family);
+const char *family_help(const struct family *family, size_t *size); /* as shown: escaped, no NUL */
+const char *family_label(const struct family *family, size_t index); /* NULL behind the last */
 enum family_type family_type(const struct family *family);
 
 /* The table of label values: ids in keys below are ids of this table. INTERN_FULL in a key reads

@@ -20,7 +20,7 @@ BELOW["track"] = BELOW["decode"] | {"decode"}
 BELOW["rules"] = BELOW["track"] | {"track"}
 EVERYTHING = BELOW["rules"] | {"rules"}
 HTTP = {"base", "metrics"}
-HTTP_HEADERS = {"http.h", "health.h", "version.h"}
+HTTP_HEADERS = {"http.h", "health.h", "health_scrapes.h", "version.h"}
 
 HOMES = {
     "civetweb.h": r"exporter/http[^/]*\.c",

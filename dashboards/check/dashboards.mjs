@@ -9,7 +9,11 @@ const folder = path.join(here, '../grafana');
 export const dashboards = () => fs.readdirSync(folder).filter(name => name.endsWith('.json')).sort()
 	.map(file => ({ file, json: JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')) }));
 
+const reported = new Set();
+
+// Says it once; the program ends with 1.
 export function report(problem) {
-	console.error(problem);
+	if (!reported.has(problem)) console.error(problem);
+	reported.add(problem);
 	process.exitCode = 1;
 }

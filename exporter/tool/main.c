@@ -11,7 +11,8 @@
 #include "version.h"
 
 static const struct tool_command *const commands[] = { &tool_summary, &tool_stats, &tool_providers,
-						       &tool_fields,  &tool_dump,  &tool_check };
+						       &tool_fields,  &tool_dump,  &tool_check,
+						       &tool_metrics };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

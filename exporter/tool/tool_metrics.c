@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool metrics: every family that the exporter can show, as a page of Markdown: what
+ * config/METRICS.md is made by.
+ *
+ * Nothing is listed twice: the families are registered as the exporter does it, with every
+ * collector on, and read back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "health.h"
+#include "health_scrapes.h"
+#include "metrics/registry.h"
+#include "pipeline.h"
+#include "rules/rule_set.h"
+#include "tool/tool.h"
+#include "track/tracker.h"
+
+static const char *const type_names[] = {
+	[FAMILY_COUNTER] = "counter",
+	[FAMILY_GAUGE] = "gauge",
+	[FAMILY_HISTOGRAM] = "histogram",
+};
+
+/* State gauges are declared by trackers, and belong to collectors all the same (metrics.md). */
+static const struct state_gauge {
+	const char *family, *collector, *events;
+} state_gauges[] = {
+	{ "etw_process_instances", "process", "Process/*, Microsoft-Windows-Kernel-Process" },
+	{ "etw_process_threads", "process",
+	  "Thread/Start, Thread/End, Thread/DCStart, Thread/DCEnd" },
+	{ "etw_process_image_info", "image",
+	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart" },
+	{ "etw_disk_info", "disk", "SystemConfig/PhyDisk" },
+	{ "etw_disk_volume_info", "disk", "SystemConfig/LogDisk" },
+};
+
+enum { STATE_GAUGE_COUNT = sizeof state_gauges / sizeof state_gauges[0] };
+
+static const struct state_gauge *find_state_gauge(const char *family)
+{
+	for (size_t i = 0; i < STATE_GAUGE_COUNT; i++) {
+		if (strcmp(state_gauges[i].family, family) == 0) {
+			return &state_gauges[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- registering ---- */
+
+static void free_switches(struct config_switch *switches, size_t count)
+{
+	for (size_t i = 0; switches && i < count; i++) {
+		free(switches[i].collector);
+	}
+	free(switches);
+}
+
+/* A switch "on" for each collector of the set. NULL without memory. */
+static struct config_switch *switch_on(const struct rule_set *set, size_t *count)
+{
+	struct config_switch *switches;
+
+	*count = 0;
+	while (rule_set_collector(set, *count)) {
+		(*count)++;
+	}
+	switches = calloc(*count + 1, sizeof *switches);
+	for (size_t i = 0; switches && i < *count; i++) {
+		const char *name = rule_set_collector(set, i)->name;
+
+		switches[i].on = true;
+		switches[i].collector = text_duplicate(name, strlen(name));
+		if (!switches[i].collector) {
+			free_switches(switches, *count);
+			return NULL;
+		}
+	}
+	return switches;
+}
+
+/* All collectors on: the names come from a set with the defaults. */
+static struct rule_set *every_collector(const struct config *config, struct registry *registry,
+					struct error *err)
+{
+	static const struct registry_limits limits = { 0 };
+	struct rule_set_options options = { .config = config };
+	struct registry *scratch = registry_new(&limits, err);
+	struct rule_set *defaults = scratch ? rule_set_new(&options, scratch, err) : NULL;
+	struct rule_set *every = NULL;
+
+	if (defaults) {
+		struct config_switch *switches = switch_on(defaults, &options.switch_count);
+
+		options.switches = switches;
+		if (switches) {
+			every = rule_set_new(&options, registry, err);
+		} else {
+			error_set(err, ERROR_NO_MEMORY, "no memory for a list of collectors");
+		}
+		free_switches(switches, options.switch_count);
+	}
+	rule_set_free(defaults);
+	registry_free(scratch);
+	return every;
+}
+
+static bool declare_state_gauges(struct registry *registry, struct error *err)
+{
+	static const struct source_clock clock = { .frequency = 1 };
+	const struct tracker_options options = { .registry = registry,
+						 .writer = registry_writer(registry, false, err),
+						 .clock = &clock,
+						 .process_gauges = true,
+						 .disk_info = true,
+						 .image_info = true };
+	struct tracker *tracker = options.writer ? tracker_new(&options, err) : NULL;
+
+	tracker_free(tracker);
+	return tracker != NULL;
+}
+
+static bool declare_program(struct registry *registry, struct error *err)
+{
+	struct pipeline_families pipeline;
+	struct scrape_families scrapes;
+
+	return declare_state_gauges(registry, err) && health_declare(registry, err) &&
+	       pipeline_families(registry, &pipeline, err) &&
+	       scrape_families(registry, &scrapes, err);
+}
+
+/* ---- writing ---- */
+
+static const char *unit_of(const char *name)
+{
+	return metric_name_is_in(name, "bytes")   ? "bytes" :
+	       metric_name_is_in(name, "seconds") ? "seconds" :
+	       metric_name_is_in(name, "ratio")   ? "ratio" :
+						    "";
+}
+
+/* Each event of a family once. */
+static void add_events(struct text *out, const struct rule_set *set, const char *family)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < set->rule_count; i++) {
+		const char *event = set->rules[i].rule->event_at->text;
+		bool seen = strcmp(set->rules[i].rule->metric->name, family) != 0;
+
+		for (size_t j = 0; !seen && j < i; j++) {
+			const struct rule *before = set->rules[j].rule;
+
+			seen = strcmp(before->metric->name, family) == 0 &&
+			       strcmp(before->event_at->text, event) == 0;
+		}
+		if (!seen) {
+			text_add_format(out, "%s%s", between, event);
+			between = ", ";
+		}
+	}
+}
+
+static void add_row(struct text *out, const struct rule_set *set, const struct family *family)
+{
+	const char *name = family_name(family), *label, *help;
+	const struct state_gauge *gauge = find_state_gauge(name);
+	size_t help_size;
+
+	text_add_format(out, "| `%s` | %s | ", name, type_names[family_type(family)]);
+	for (size_t i = 0; (label = family_label(family, i)) != NULL; i++) {
+		text_add_format(out, "%s%s", i > 0 ? ", " : "", label);
+	}
+	text_add_format(out, " | %s | ", unit_of(name));
+	if (gauge) {
+		text_add_string(out, gauge->events);
+	} else {
+		add_events(out, set, name);
+	}
+	help = family_help(family, &help_size);
+	text_add_format(out, " | %.*s |\n", (int)help_size, help);
+}
+
+/* The collector that a family belongs to; NULL: it is always there. */
+static const char *collector_of(const struct rule_set *set, const char *name)
+{
+	const struct family_plan *plan = rule_set_find_family(set, name);
+	const struct state_gauge *gauge = find_state_gauge(name);
+
+	return plan ? plan->collector->name : gauge ? gauge->collector : NULL;
+}
+
+static bool same_collector(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static void add_table(struct text *out, const struct rule_set *set, struct registry *registry,
+		      const char *collector)
+{
+	struct family *family = NULL;
+
+	text_add_string(out, "| metric | type | labels | unit | from | what it says |\n"
+			     "| --- | --- | --- | --- | --- | --- |\n");
+	while ((family = registry_next_family(registry, family)) != NULL) {
+		if (same_collector(collector_of(set, family_name(family)), collector)) {
+			add_row(out, set, family);
+		}
+	}
+}
+
+static void add_page(struct text *out, const struct rule_set *set, struct registry *registry)
+{
+	const struct collector_info *info;
+
+	text_add_string(out, "# Metrics\n\n"
+			     "Every family, by the collector that switches it; written by `etwtool "
+			     "metrics`, not by hand. Events are named as rules\nname them "
+			     "([README](README.md)); `*` is every event.\n");
+	for (size_t i = 0; (info = rule_set_collector(set, i)) != NULL; i++) {
+		text_add_format(out, "\n## `%s`, %s by default\n%s\n\n", info->name,
+				info->default_on ? "on" : "off", info->help);
+		add_table(out, set, registry, info->name);
+	}
+	text_add_string(out, "\n## Always\nThe exporter about its sessions, its consumers and "
+			     "itself.\n\n");
+	add_table(out, set, registry, NULL);
+}
+
+static bool describe(struct text *out, struct error *err)
+{
+	static const struct registry_limits limits = { 0 };
+	struct config *config = config_default(err);
+	struct registry *registry = config ? registry_new(&limits, err) : NULL;
+	struct rule_set *set = registry ? every_collector(config, registry, err) : NULL;
+	bool good = set && declare_program(registry, err);
+
+	if (good) {
+		add_page(out, set, registry);
+	}
+	rule_set_free(set);
+	registry_free(registry);
+	config_free(config);
+	return good;
+}
+
+/* ---- the command ---- */
+
+static const struct tool_flag flags[] = { { NULL, NULL, NULL } };
+
+static int run(struct tool_arguments *arguments)
+{
+	struct text out = { 0 };
+	struct error err = { 0 };
+	const char *value;
+	int next = tool_next(arguments, &value), status;
+
+	if (next == TOOL_STOP) {
+		return arguments->status;
+	}
+	if (next != TOOL_END) {
+		return tool_complain(TOOL_BAD_USAGE, "metrics", "takes no words, not \"%s\"",
+				     value);
+	}
+	status = !describe(&out, &err) ? tool_complain(TOOL_FAILED, "metrics", "%s", err.text) :
+		 !tool_write("metrics", &out) ? TOOL_FAILED :
+						TOOL_DONE;
+	text_free(&out);
+	return status;
+}
+
+const struct tool_command tool_metrics = {
+	.name = "metrics",
+	.synopsis = "",
+	.about = "Every metric that the exporter can show, as Markdown",
+	.flags = flags,
+	.run = run,
+};

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# config/METRICS.md is what `etwtool metrics` says, and nothing stands on a page that is not in it.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+"$ETWTOOL" metrics >"$work/METRICS.md" || fail "etwtool metrics: exit $?"
+cmp -s "$work/METRICS.md" "$SOURCE_DIR/config/METRICS.md" ||
+	fail "config/METRICS.md is out of date: build/release/etwtool metrics >config/METRICS.md: $(diff "$SOURCE_DIR/config/METRICS.md" "$work/METRICS.md" | head -8)"
+
+every_collector=()
+for file in "$SOURCE_DIR"/config/collectors/*.yaml; do
+	every_collector+=("--collector.$(basename "$file" .yaml)")
+done
+for recording in $(recordings); do
+	"$ETW_EXPORTER" --replay.file="$recording" --once "${every_collector[@]}" 2>/dev/null |
+		awk '/^# TYPE/ { print $3, $4 }' >"$work/shown"
+	[ "$(wc -l <"$work/shown")" -ge 40 ] || fail "$recording: few families"
+	while read -r name type; do
+		grep -Eq "^\| \`$name\` \| $type \|" "$work/METRICS.md" || fail "$recording: $type $name is not in METRICS.md"
+	done <"$work/shown"
+done
+expect_exit 2 'takes no words' "$ETWTOOL" metrics cpu
