@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "activity.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "config/config.h"
@@ -22,6 +23,7 @@
 #include "options.h"
 #include "replay.h"
 #include "rules/rules.h"
+#include "self_test.h"
 #include "service.h"
 #include "version.h"
 
@@ -213,6 +215,43 @@ static bool serve(struct app *app, struct error *err)
 	return true;
 }
 
+/* ---- the self-test ---- */
+
+static bool wait_unless_stopped(void *context, uint64_t ms)
+{
+	(void)context;
+	return os_stop_wait_for(ms * 1000000) == NULL;
+}
+
+/* Prints the table; a row that fails fails the program. */
+static bool self_test(const struct app *app, struct error *err)
+{
+	char *process = activity_process();
+	const struct self_test_options options = {
+		.act = activity_run,
+		.process = process,
+		.wait = wait_unless_stopped,
+		.settle_ms = 3000,
+		.duration_ms = 7000,
+	};
+	struct text report = { 0 };
+	bool passed = false;
+	bool done;
+
+	log_configure(app->options.log_level_set ? app->options.log_level : LOG_WARNING,
+		      app->options.log_format);
+	if (!process) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the self-test");
+	}
+	done = os_stop_catch(err) && self_test_run(&options, &report, &passed, err);
+	if (done) {
+		fwrite(report.data, 1, report.size, stdout);
+	}
+	text_free(&report);
+	free(process);
+	return done && (passed || error_set(err, ERROR_SYSTEM, "the self-test failed"));
+}
+
 /* ---- the service ---- */
 
 /* With a configuration that is known to be fine. */
@@ -240,6 +279,9 @@ static bool run(struct app *app, struct error *err)
 {
 	if (app->options.service == SERVICE_UNINSTALL) {
 		return uninstall(err);
+	}
+	if (app->options.self_test) {
+		return self_test(app, err);
 	}
 	if (!load_config(app, err) || !load_rules(app, err)) {
 		return false;

@@ -23,6 +23,7 @@ enum flag {
 	FLAG_TELEMETRY_PATH,
 	FLAG_DISABLE_DEFAULTS,
 	FLAG_CHECK_CONFIG,
+	FLAG_SELF_TEST,
 	FLAG_SERVICE,
 	FLAG_LOG_LEVEL,
 	FLAG_LOG_FORMAT,
@@ -56,6 +57,9 @@ static const struct {
 				    "Switch every collector off that is not asked for." },
 	[FLAG_CHECK_CONFIG] = { "check-config", NULL,
 				"Check the configuration and the collectors, exit." },
+	[FLAG_SELF_TEST] = { "self-test", NULL,
+			     "On Windows: do what is known for ten seconds, compare with what is "
+			     "counted, exit." },
 	[FLAG_SERVICE] = { "service", "ACTION",
 			   "Windows service: install (with the other flags given), uninstall; run is the "
 			   "service manager's." },
@@ -170,6 +174,9 @@ static bool store(struct options *options, enum flag flag, const char *value, st
 		return true;
 	case FLAG_CHECK_CONFIG:
 		options->check_config = true;
+		return true;
+	case FLAG_SELF_TEST:
+		options->self_test = true;
 		return true;
 	case FLAG_SERVICE:
 		return parse_service(value, &options->service) ||

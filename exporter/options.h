@@ -33,6 +33,7 @@ struct options {
 	size_t switch_count;
 	bool disable_defaults;
 	bool check_config;
+	bool self_test;
 	enum service_action service;
 	bool log_level_set, log_format_set;
 	enum log_level log_level;

@@ -78,6 +78,7 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 						 "--replay.single-pass",
 						 "--collector.disable-defaults",
 						 "--check-config",
+						 "--self-test",
 						 "--version",
 						 "--help",
 						 NULL };
@@ -86,7 +87,7 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 	(void)state;
 	assert_true(parse(&options, arguments, NULL));
 	assert_true(options.once && options.replay_loop && options.replay_single_pass);
-	assert_true(options.disable_defaults && options.check_config);
+	assert_true(options.disable_defaults && options.check_config && options.self_test);
 	assert_true(options.version && options.help);
 	options_done(&options);
 }

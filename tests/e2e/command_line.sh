@@ -21,6 +21,7 @@ expect_exit 2 'bad\.yaml:1:' "$ETW_EXPORTER" --config.file="$work/bad.yaml" --ch
 for action in install uninstall run; do
 	expect_exit 2 '--service is for Windows' "$ETW_EXPORTER" --service=$action
 done
+expect_exit 1 'live sessions need Windows' "$ETW_EXPORTER" --self-test
 expect_exit 2 'exclude each other' "$ETW_EXPORTER" --once --replay.loop --replay.file="$work/sample.etl"
 expect_exit 2 'listen address' "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:99999
 
