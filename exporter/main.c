@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "activity.h"
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "config/config.h"
@@ -25,6 +26,7 @@
 #include "rules/rules.h"
 #include "self_test.h"
 #include "service.h"
+#include "source/live.h"
 #include "version.h"
 
 enum exit_status { EXIT_DONE = 0, EXIT_COULD_NOT_RUN = 1, EXIT_BAD_USAGE = 2 };
@@ -117,7 +119,7 @@ static bool open_live(struct app *app, struct error *err)
 		return error_set(err, ERROR_UNSUPPORTED,
 				 "--once prints a recording; name it with --replay.file");
 	}
-	app->live = live_new(&options, err);
+	app->live = crash_catch(live_rescue, err) ? live_new(&options, err) : NULL;
 	if (!app->live) {
 		return false;
 	}
@@ -243,7 +245,8 @@ static bool self_test(const struct app *app, struct error *err)
 	if (!process) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for the self-test");
 	}
-	done = os_stop_catch(err) && self_test_run(&options, &report, &passed, err);
+	done = os_stop_catch(err) && crash_catch(live_rescue, err) &&
+	       self_test_run(&options, &report, &passed, err);
 	if (done) {
 		fwrite(report.data, 1, report.size, stdout);
 	}

@@ -338,6 +338,36 @@ static void the_kernel_logger_is_taken_over_when_configured(void **state)
 
 /* ---- many times ---- */
 
+/* ---- a process that dies ---- */
+
+static void a_dying_process_stops_its_sessions_and_no_others(void **state)
+{
+	struct run run;
+	struct live_options options = run_private_session(&run);
+	struct source *ours, *stolen;
+	struct fake_etw_session session;
+
+	(void)state;
+	run_begin(&run);
+	options.on_news = NULL;
+	ours = source_open_live(&options, NULL);
+	options.name = "stolen";
+	stolen = source_open_live(&options, NULL);
+	assert_true(ours && stolen);
+	assert_true(fake_etw_other_steal("stolen"));
+	assert_true(fake_etw_other_start("others", EVENT_TRACE_REAL_TIME_MODE, 0));
+	live_rescue();
+	assert_false(fake_etw_session("etw_test", &session));
+	assert_true(fake_etw_session("stolen", &session));
+	assert_true(fake_etw_session("others", &session));
+	source_close(ours);
+	source_close(stolen);
+	/* What is closed is forgotten: nothing is asked about it. */
+	fake_etw_reset(NULL);
+	live_rescue();
+	assert_int_equal(fake_etw_calls("ControlTraceW"), 0);
+}
+
 static void a_thousand_starts_and_stops_leave_nothing(void **state)
 {
 	struct run run;
@@ -371,6 +401,7 @@ int main(void)
 		cmocka_unit_test_setup(waiting_for_the_kernel_logger_can_be_stopped, run_reset),
 		cmocka_unit_test_setup(a_stolen_kernel_logger_is_not_stolen_back, run_reset),
 		cmocka_unit_test_setup(the_kernel_logger_is_taken_over_when_configured, run_reset),
+		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others, run_reset),
 		cmocka_unit_test_setup(a_thousand_starts_and_stops_leave_nothing, run_reset_manual),
 	};
 

@@ -67,4 +67,11 @@ struct live_options {
  */
 struct source *source_open_live(const struct live_options *options, struct error *err);
 
+/*
+ * Stops the sessions that this process runs, and nothing else: a last act before it dies. Takes no
+ * lock of ours and no memory; what the system does for it is the system's. Providers stay enabled
+ * for a session that is gone, which costs them nothing. Elsewhere than on Windows: does nothing.
+ */
+void live_rescue(void);
+
 #endif

@@ -9,6 +9,7 @@
  *   live_enable_win32.c   providers: enabling, filters, capturing state
  *   live_consume_win32.c  EVENT_RECORD to struct event_record
  *   live_snapshot_win32.c what exists already: processes, drives
+ *   live_rescue_win32.c   the sessions, for a process that dies
  *   live_words_win32.c    error codes as sentences, UTF-16
  *
  * Two threads: the consumer, which runs source_run(), and the watcher. What both touch is guarded
@@ -63,6 +64,7 @@ struct live {
 	/* Guarded by lock. */
 	TRACEHANDLE session; /* 0: none runs */
 	GUID started_guid;   /* of the running session, as Windows told */
+	unsigned rescue;     /* its number for rescue_remove(), or 0 */
 	ULONG masks[KERNEL_MASKS];
 	bool masks_known;
 	bool consuming; /* a consumer is about to be inside ProcessTrace, or is */
@@ -99,7 +101,16 @@ void live_news(const struct live *live, enum live_news news, const char *format,
 struct guid live_guid(const GUID *guid);
 GUID live_windows_guid(const struct guid *guid);
 
+/* ---- sessions of a process that dies ---- */
+
+/* Remembers a running session, under a number for rescue_remove(); 0: there is no room. Any thread.
+ */
+unsigned rescue_add(const WCHAR name[SESSION_NAME_MAX], const GUID *guid);
+void rescue_remove(unsigned number); /* 0 is fine */
+
 /* ---- the session; lock is taken inside ---- */
+
+void session_init_properties(struct session_properties *properties);
 
 void session_fill(const struct live *live, struct session_properties *properties);
 /* ERROR_ALREADY_EXISTS: the NT Kernel Logger is another program's. */

@@ -23,7 +23,7 @@ static const GUID no_guid;
 
 /* ---- properties ---- */
 
-static void init_properties(struct session_properties *properties)
+void session_init_properties(struct session_properties *properties)
 {
 	memset(properties, 0, sizeof *properties);
 	properties->base.Wnode.BufferSize = (ULONG)sizeof *properties;
@@ -51,7 +51,7 @@ static ULONG logging_mode(const struct live *live)
 
 void session_fill(const struct live *live, struct session_properties *properties)
 {
-	init_properties(properties);
+	session_init_properties(properties);
 	properties->base.LogFileNameOffset = 0; /* no file */
 	properties->base.Wnode.ClientContext = QPC_CLOCK;
 	properties->base.Wnode.Guid = live->guid;
@@ -94,7 +94,7 @@ static ULONG stop_by_name(struct live *live)
 {
 	struct session_properties properties;
 
-	init_properties(&properties);
+	session_init_properties(&properties);
 	return ControlTraceW(0, live->wide_name, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 
@@ -160,6 +160,7 @@ ULONG session_start(struct live *live)
 	live->masks_known = false;
 	live->started_guid = properties.base.Wnode.Guid;
 	live->session = session;
+	live->rescue = rescue_add(live->wide_name, &live->started_guid);
 	os_mutex_unlock(&live->lock);
 	status = system_enable(live, session);
 	if (status != ERROR_SUCCESS) {
@@ -228,7 +229,7 @@ static ULONG query(struct live *live, struct session_properties *properties, boo
 	guid = live->started_guid;
 	os_mutex_unlock(&live->lock);
 	*other = false;
-	init_properties(properties);
+	session_init_properties(properties);
 	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
 	if (status == ERROR_MORE_DATA) {
 		status = ERROR_SUCCESS;
@@ -330,10 +331,18 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 
 /* ---- ending ---- */
 
+/* With the lock held: no session is ours any more. */
+static void let_go(struct live *live)
+{
+	live->session = 0;
+	rescue_remove(live->rescue);
+	live->rescue = 0;
+}
+
 void session_forget(struct live *live)
 {
 	os_mutex_lock(&live->lock);
-	live->session = 0;
+	let_go(live);
 	os_mutex_unlock(&live->lock);
 }
 
@@ -346,15 +355,15 @@ void session_stop(struct live *live)
 
 	os_mutex_lock(&live->lock);
 	session = live->session;
-	live->session = 0;
+	let_go(live);
 	os_mutex_unlock(&live->lock);
 	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
 		return;
 	}
 	disable_providers(live, session);
-	init_properties(&properties);
+	session_init_properties(&properties);
 	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
-	init_properties(&properties);
+	session_init_properties(&properties);
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		counters_add(live, counters_generation(live), &properties.base);
