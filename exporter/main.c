@@ -263,7 +263,7 @@ static bool install(struct app *app, struct error *err)
 	if (!service_install(app->argc, app->argv, err)) {
 		return false;
 	}
-	puts("The service is installed. Start it with: sc start " SERVICE_KEY_NAME);
+	puts("The service is installed. Start it with: net start " SERVICE_KEY_NAME);
 	return true;
 }
 

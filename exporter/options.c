@@ -324,7 +324,7 @@ void options_done(struct options *options)
 
 void options_help(FILE *out)
 {
-	fputs("usage: etw_exporter --replay.file=FILE [flags]\n\n"
+	fputs("usage: etw_exporter [--replay.file=FILE] [flags]\n\n"
 	      "Turns Event Tracing for Windows into Prometheus metrics.\n\nflags:\n",
 	      out);
 	for (unsigned i = 0; i < FLAG_COUNT; i++) {

@@ -94,7 +94,7 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 	return ERROR_CALL_NOT_IMPLEMENTED;
 }
 
-/* The program has its arguments already; those of "sc start" are not taken. */
+/* The program has its arguments already; those of a start by hand are not taken. */
 static void WINAPI service_main(DWORD argc, wchar_t **argv)
 {
 	(void)argc;
@@ -134,7 +134,7 @@ bool service_run(int (*run)(void *context), void *context, int *status, struct e
 		if (GetLastError() == ERROR_FAILED_SERVICE_CONTROLLER_CONNECT) {
 			return error_set(err, ERROR_CONFIG,
 					 "--service=run is for the service manager; start the "
-					 "service with: sc start " SERVICE_KEY_NAME);
+					 "service with: net start " SERVICE_KEY_NAME);
 		}
 		return error_set_last(err, "the service manager does not answer");
 	}

@@ -365,7 +365,7 @@ static void what_cannot_be_done_is_said_in_one_line(void **state)
 			    "etw_exporter: the service cannot be removed: it is not installed\n");
 	assert_int_equal(run("--service=run", said), 2);
 	assert_string_equal(said, "etw_exporter: --service=run is for the service manager; start "
-				  "the service with: sc start etw_exporter\n");
+				  "the service with: net start etw_exporter\n");
 }
 
 static int find_program(void **state)
