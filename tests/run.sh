@@ -49,23 +49,37 @@ run_preset() {
 	fi
 }
 
-# Prints the share of edges reached, by folder, from libFuzzer's -print_coverage.
-edges() {
-	awk '/COVERED_FUNC:/ {
+# Counts edges, from libFuzzer's -print_coverage of one or more targets, by folder. What several targets reach counts once:
+# of each function the most that one of them reached.
+edges() { # [folder]: this one alone, by file
+	awk -v only="${1:-}" '/COVERED_FUNC:/ {
 		for (i = 1; i < NF; i++) {
-			if ($i == "edges:") { split($(i + 1), n, "/"); file = $(i + 3) }
+			if ($i == "edges:") { split($(i + 1), n, "/"); name = $(i + 2); file = $(i + 3) }
 		}
 		if (!match(file, /\/(exporter\/[a-z]+|metrics|config)\//)) next
-		folder = substr(file, RSTART + 1, RLENGTH - 1)
-		gsub(/^exporter\/|\/$/, "", folder)
+		folder = substr(file, RSTART + 1, RLENGTH - 2)
+		sub(/^exporter\//, "", folder)
+		if (only != "" && folder != only) next
+		sub(/:[0-9]+$/, "", file)
+		sub(/.*\//, "", file)
+		key = (only != "" ? file : folder) " " file ":" name
 		if (/UNCOVERED_FUNC:/) n[1] = 0
-		hit[folder] += n[1]; all[folder] += n[2]
+		if (n[2] > all[key]) all[key] = n[2]
+		if (n[1] > hit[key]) hit[key] = n[1]
+	}
+	function line(name, reached, edges) {
+		return sprintf("  %-20s %6d of %6d edges, %5.1f %%", name, reached, edges, edges ? 100 * reached / edges : 0)
 	}
 	END {
-		for (folder in all) {
-			printf "  %-10s %6d of %6d edges, %5.1f %%\n", folder, hit[folder], all[folder], 100 * hit[folder] / all[folder]
+		for (key in all) {
+			split(key, part, " ")
+			reached[part[1]] += hit[key]; edges[part[1]] += all[key]
+			sum += hit[key]; total += all[key]
 		}
-	}' | sort
+		for (name in edges) print line(name, reached[name], edges[name]) | "sort"
+		close("sort")
+		if (only != "") print line(only " in all", sum, total)
+	}'
 }
 
 fuzz_one() { # program
@@ -85,7 +99,8 @@ fuzz_one() { # program
 		-artifact_prefix="build/fuzz/findings/$name-" "$corpus" "${seeds[@]}" >"build/fuzz/$name.log" 2>&1; then
 		pass
 		grep -E '^(stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)|Done )' "build/fuzz/$name.log"
-		"$1" -runs=0 -print_coverage=1 "$corpus" "${seeds[@]}" 2>&1 | edges
+		"build/fuzz-coverage/$name" -runs=0 -print_coverage=1 "$corpus" "${seeds[@]}" >"build/fuzz/$name.coverage" 2>&1
+		edges <"build/fuzz/$name.coverage"
 	else
 		tail -n 40 "build/fuzz/$name.log"
 		fail "$name: see build/fuzz/$name.log; the input is in build/fuzz/findings"
@@ -100,7 +115,8 @@ run_fuzzers() {
 		return
 	fi
 	heading "fuzz"
-	if ! { cmake --preset fuzz && cmake --build --preset fuzz; }; then
+	if ! { cmake --preset fuzz && cmake --build --preset fuzz &&
+		cmake --preset fuzz-coverage && cmake --build --preset fuzz-coverage; }; then
 		fail "fuzz: does not build"
 		return
 	fi
@@ -113,6 +129,8 @@ run_fuzzers() {
 		program=build/fuzz/$(basename "$program" .c)
 		fuzz_one "$program"
 	done
+	heading "edges of exporter/decode that the fuzz targets reach together"
+	cat build/fuzz/fuzz_*.coverage | edges decode
 }
 
 # After release, whose output it is compared with.

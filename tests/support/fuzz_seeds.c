@@ -3,8 +3,8 @@
  * fuzz_seeds OUTDIR: inputs for the fuzz targets to start from, in a folder for each target.
  *
  * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
- * target takes. fuzz_schema: schemas from outside, with payloads. fuzz_yaml: collectors, with every
- * word of the language somewhere.
+ * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
+ * payloads. fuzz_yaml: collectors, with every word of the language somewhere.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@
 #include "decode/kernel_class.h"
 #include "source/source.h"
 #include "tests/support/every_kind.h"
+#include "tests/support/fuzz_seeds_events.h"
 #include "tests/support/fuzz_seeds_schema.h"
 #include "tests/support/fuzz_seeds_yaml.h"
 #include "tests/support/payload.h"
@@ -156,6 +157,8 @@ static int layout_number(const struct schema *wanted)
 struct payloads {
 	const char *form;
 	unsigned count;
+	struct payload events; /* some records, one after the other */
+	unsigned event_count;
 	struct payload descriptions; /* all of a recording, one after the other */
 };
 
@@ -207,12 +210,30 @@ static void add_description(struct payloads *payloads, const struct event_record
 	}
 }
 
+enum { EVENTS_OF_SEED = 24 };
+
+/* Records as the target for whole records takes them, a few in each seed. */
+static void take_event(struct payloads *payloads, const struct event_record *record)
+{
+	char name[64];
+
+	if (payloads->event_count % EVENTS_OF_SEED == 0) {
+		payload_clear(&payloads->events);
+		payload_u8(&payloads->events, 0);
+	}
+	fuzz_events_add(&payloads->events, record);
+	snprintf(name, sizeof name, "%s-%u", payloads->form,
+		 payloads->event_count++ / EVENTS_OF_SEED);
+	write_seed("fuzz_events", name, payloads->events.bytes, payloads->events.size);
+}
+
 static void take_payload(void *context, const struct event_record *record)
 {
 	struct payloads *payloads = context;
 	enum kernel_class class = kernel_class_of(record->provider);
 	int layout = -1;
 
+	take_event(payloads, record);
 	if (record->classic) {
 		layout = layout_number(
 			kernel_schema(record->provider, record->opcode, record->version));
@@ -235,6 +256,8 @@ static void write_payloads(const char *form)
 	char name[64];
 
 	make_folder("fuzz_decode");
+	make_folder("fuzz_events");
+	payload_init(&payloads.events, 8);
 	payload_init(&payloads.descriptions, 8);
 	payload_u8(&payloads.descriptions, 1);
 	snprintf(path, sizeof path, "%s/fuzz_etl/all-%s.etl", out, form);
@@ -245,20 +268,22 @@ static void write_payloads(const char *form)
 	snprintf(name, sizeof name, "%s.descriptions", form);
 	write_seed("fuzz_decode", name, payloads.descriptions.bytes, payloads.descriptions.size);
 	payload_done(&payloads.descriptions);
+	payload_done(&payloads.events);
 	source_close(source);
 }
 
 /* --- schemas ---------------------------------------------------------------------------------- */
 
-static void write_schemas(void)
+static void write_all(const char *folder,
+		      bool (*next)(unsigned index, struct payload *seed, const char **name))
 {
 	struct payload seed;
 	const char *name;
 
-	make_folder("fuzz_schema");
+	make_folder(folder);
 	payload_init(&seed, 8);
-	for (unsigned i = 0; fuzz_schema_seed(i, &seed, &name); i++) {
-		write_seed("fuzz_schema", name, seed.bytes, seed.size);
+	for (unsigned i = 0; next(i, &seed, &name); i++) {
+		write_seed(folder, name, seed.bytes, seed.size);
 		payload_clear(&seed);
 	}
 	payload_done(&seed);
@@ -296,7 +321,8 @@ int main(int argc, char **argv)
 	write_recordings();
 	write_payloads("64");
 	write_payloads("32");
-	write_schemas();
+	write_all("fuzz_schema", fuzz_schema_seed);
+	write_all("fuzz_events", fuzz_events_seed);
 	write_collectors();
 	return 0;
 }

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Some records of anything at all, decoded as a consumer does it: what they tell about providers
+ * first or meanwhile, then the kind of each, its names, its fields by every name that rules have.
+ *
+ * The first byte says how they are decoded. A record is: flags, family of header, number of an
+ * event class or provider, id (2), version, opcode, process, then up to three extended items, each
+ * with type and size (2) in front, then the size of the payload (2) and the payload.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/text.h"
+#include "decode/event_info.h"
+#include "decode/event_schema.h"
+#include "decode/field_path.h"
+#include "decode/kernel_class.h"
+#include "decode/kinds.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { RECORDS_MOST = 64, ITEMS_MOST = 3, KINDS_MOST = 6 };
+
+enum record_flags {
+	IS_CLASSIC = 1,
+	POINTERS_OF_4 = 2,
+	IS_META_DATA = 4,
+	OF_CLASS = 8, /* the number is that of a kernel class */
+	ITEM_COUNT_SHIFT = 4,
+	HAS_GROUP = 64,
+};
+
+struct records {
+	struct event_record all[RECORDS_MOST];
+	uint8_t *bytes[2 * RECORDS_MOST]; /* owned: payload and items of each */
+	size_t count;
+};
+
+static void check(bool holds)
+{
+	if (!holds) {
+		abort();
+	}
+}
+
+/* A heap block of its own, so that the sanitizer watches its end. */
+static uint8_t *take(struct cursor *c, size_t size)
+{
+	size_t left = cursor_left(c);
+	size_t taken = size < left ? size : left;
+	uint8_t *copy = calloc(1, size > 0 ? size : 1);
+
+	check(copy != NULL);
+	memcpy(copy, cursor_take(c, taken), taken);
+	return copy;
+}
+
+static const struct guid *provider_of(unsigned flags, uint8_t number)
+{
+	static const struct guid meta_data = META_DATA_CLASS;
+	static struct guid classes[256];
+	static const struct guid others[4] = {
+		{ { 0xaa } }, { { 0xbb } }, { { 0xcc } }, { { 0 } }
+	};
+
+	if (flags & IS_META_DATA) {
+		return &meta_data;
+	}
+	if ((flags & OF_CLASS) && kernel_class_at(number, &classes[number])) {
+		return &classes[number];
+	}
+	return &others[number & 3];
+}
+
+/* Items as they stand on disk: etl-format.md section 9. */
+static void take_items(struct cursor *c, unsigned count, struct event_record *record,
+		       uint8_t **bytes)
+{
+	struct text items = { 0 };
+
+	for (unsigned i = 0; i < count; i++) {
+		uint8_t type = cursor_u8(c);
+		uint16_t size = cursor_u16(c) & 0xfff;
+		size_t whole = (8U + size + 7U) / 8 * 8;
+		uint8_t *data = take(c, size);
+		char header[8] = { (char)whole, (char)(whole >> 8), (char)type,       0, 0,
+				   0,           (char)size,         (char)(size >> 8) };
+
+		text_add(&items, header, sizeof header);
+		text_add(&items, (const char *)data, size);
+		while (items.size % 8 != 0) {
+			text_add_char(&items, 0);
+		}
+		free(data);
+	}
+	check(!items.failed);
+	if (items.size > 0) {
+		*bytes = malloc(items.size);
+		check(*bytes != NULL);
+		memcpy(*bytes, items.data, items.size);
+		record->extended = *bytes;
+		record->extended_size = (uint32_t)items.size;
+	}
+	text_free(&items);
+}
+
+static void take_record(struct records *records, struct cursor *c)
+{
+	struct event_record *record = &records->all[records->count];
+	unsigned flags = cursor_u8(c);
+	uint8_t family = cursor_u8(c) % RECORD_KIND_COUNT;
+	uint8_t number = cursor_u8(c);
+	uint16_t size;
+
+	*record = (struct event_record){
+		.provider = provider_of(flags, number),
+		.kind = family,
+		.classic = (flags & IS_CLASSIC) != 0,
+		.pointer_size = flags & POINTERS_OF_4 ? 4 : 8,
+		.kernel_group = flags & HAS_GROUP ? number : 0xff,
+		.time = (int64_t)records->count * 100000000,
+		.index = records->count,
+	};
+	record->id = cursor_u16(c);
+	record->version = cursor_u8(c);
+	record->opcode = cursor_u8(c);
+	record->process_id = cursor_u8(c);
+	take_items(c, flags >> ITEM_COUNT_SHIFT & ITEMS_MOST, record,
+		   &records->bytes[2 * records->count]);
+	size = cursor_u16(c);
+	size = size < cursor_left(c) ? size : (uint16_t)cursor_left(c);
+	records->bytes[2 * records->count + 1] = take(c, size);
+	record->payload = records->bytes[2 * records->count + 1];
+	record->payload_size = size;
+	records->count++;
+}
+
+static void free_records(struct records *records)
+{
+	for (size_t i = 0; i < 2 * records->count; i++) {
+		free(records->bytes[i]);
+	}
+}
+
+/* ---- decoding ---- */
+
+static void look_by_path(const struct schema *schema, const char *name,
+			 const struct event_record *record)
+{
+	struct field_slice slices[SCHEMA_FIELDS_MOST], slice = { .at = NULL };
+	struct field_path path;
+	struct text text = { 0 };
+	uint32_t count = 0;
+
+	if (!field_path_find(schema, name, &path)) {
+		return;
+	}
+	fields_walk(schema, path.top, record, slices, NULL);
+	if (field_path_locate(schema, &path, record, slices, &slice, &count) == FIELD_PATH_FOUND &&
+	    !path.is_count) {
+		check(slice.at >= record->payload &&
+		      slice.size <= (size_t)(record->payload + record->payload_size - slice.at));
+		field_text(&path.value, &slice, &text);
+	}
+	text_free(&text);
+}
+
+/* Fields by name, elements, counts, places. */
+static void look_at_fields(const struct schema *schema, const struct event_record *record)
+{
+	static const char *const behind[] = { "", "[0]", "[1].b", ".count", "[2]x", "." };
+	struct text name = { 0 };
+
+	for (unsigned i = 0; i < schema->field_count && i < 24; i++) {
+		for (size_t j = 0; j < sizeof behind / sizeof behind[0]; j++) {
+			text_clear(&name);
+			text_add_string(&name, schema->fields[i].name);
+			text_add_string(&name, behind[j]);
+			look_by_path(schema, name.data, record);
+		}
+		for (unsigned j = 0; j < 4 && i + j < schema->field_count; j++) {
+			text_clear(&name);
+			text_add_format(&name, "%s[%u].%s", schema->fields[i].name, j & 1,
+					schema->fields[i + j].name);
+			look_by_path(schema, name.data, record);
+			text_clear(&name);
+			text_add_format(&name, "[%u]", i + j);
+			look_by_path(schema, name.data, record);
+		}
+	}
+	text_free(&name);
+}
+
+/* The names of a class's events lead back to their opcodes. */
+static void look_at_class(const struct event_kind *kind)
+{
+	const char *class = kernel_class_name(&kind->provider);
+	const char *event = kernel_event_name(&kind->provider, kind->opcode);
+	struct guid guid;
+	uint8_t opcode;
+
+	(void)kernel_class_is_kernel(&kind->provider);
+	if (class) {
+		check(kernel_class_find(class, strlen(class), &guid));
+		check(guid_equal(&guid, &kind->provider));
+	}
+	if (event) {
+		check(kernel_event_find(&kind->provider, event, strlen(event), &opcode));
+	}
+	check(!kernel_class_find(kind->event_name, strlen(kind->event_name), &guid) ||
+	      strchr(kind->event_name, '/') == NULL);
+}
+
+struct consumer {
+	struct kinds *kinds;
+	struct told_schemas *told;
+};
+
+static void release(void *context, struct event_kind *kind)
+{
+	(void)context;
+	(void)kind;
+}
+
+static void on_forget(void *context, uint32_t teller)
+{
+	struct consumer *consumer = context;
+
+	kinds_forget(consumer->kinds, teller, release, NULL);
+}
+
+static void visit(void *context, struct event_kind *kind)
+{
+	size_t *count = context;
+
+	check(kind->provider_name && kind->event_name);
+	++*count;
+}
+
+static void decode(struct consumer *consumer, const struct records *records)
+{
+	struct kinds_statistics statistics;
+	size_t count = 0;
+
+	for (size_t i = 0; i < records->count; i++) {
+		const struct event_record *record = &records->all[i];
+		struct event_kind *kind;
+		bool added;
+
+		kind = kinds_find(consumer->kinds, record, &added);
+		check(kind != NULL);
+		if (kind->schema) {
+			look_at_fields(kind->schema, record);
+		}
+		look_at_class(kind);
+	}
+	kinds_settle(consumer->kinds);
+	kinds_statistics(consumer->kinds, &statistics);
+	kinds_each(consumer->kinds, visit, &count);
+	check(count >= statistics.entries && statistics.entries <= KINDS_MOST);
+}
+
+/* ---- what else there is to ask ---- */
+
+static const struct schema *system_schema(void *context, const struct event_record *record)
+{
+	static const struct field fields[] = {
+		{ .name = "first", .type = FIELD_U8, .offset = { 0, 0 }, .size = { 1, 1 } }
+	};
+	static const struct schema schema = { .event = "System/win:Info",
+					      .fields = fields,
+					      .field_count = 1,
+					      .first_variable = 1,
+					      .origin = SCHEMA_EVENT_INFO };
+
+	(void)context;
+	return record->id & 1 ? &schema : NULL;
+}
+
+static const char *system_name(void *context, const struct guid *provider)
+{
+	(void)context;
+	return provider->bytes[0] == 0xcc ? "System" : NULL;
+}
+
+/* The first record's payload, behind what may be the head of a chunk, as a configured manifest. */
+static struct manifest_set *configured(const struct records *records)
+{
+	struct manifest_set *set = manifest_set_new(NULL);
+	struct manifest *manifest = NULL;
+
+	check(set != NULL);
+	if (records->count > 0 && records->all[0].payload_size > 8) {
+		manifest = manifest_read((const char *)records->all[0].payload + 8,
+					 records->all[0].payload_size - 8U, NULL);
+	}
+	if (manifest) {
+		(void)manifest_set_add(set, manifest, NULL);
+	}
+	return set;
+}
+
+static void try_records(unsigned how, const struct records *records)
+{
+	struct consumer consumer = { .kinds = NULL };
+	struct trace_schemas *trace = trace_schemas_new(NULL);
+	struct schema_origins origins = { .live = (how & 1) != 0, .builtin_names = (how & 2) != 0 };
+	struct manifest_set *set = how & 8 ? configured(records) : NULL;
+	struct told_statistics told;
+	struct trace_schemas_counts counts;
+
+	consumer.told = told_schemas_new(on_forget, &consumer, NULL);
+	check(trace && consumer.told);
+	for (size_t i = 0; i < records->count; i++) {
+		if (how & 4) {
+			trace_schemas_look_at_name(trace, &records->all[i]);
+		} else {
+			trace_schemas_look(trace, &records->all[i]);
+		}
+	}
+	trace_schemas_finish(trace);
+	trace_schemas_count(trace, &counts);
+	origins.trace = trace;
+	origins.told = how & 4 ? consumer.told : NULL;
+	origins.configured = set;
+	if (how & 16) {
+		origins.system.schema = system_schema;
+		origins.system.provider_name = system_name;
+	}
+	consumer.kinds = kinds_new(KINDS_MOST, &origins, NULL);
+	check(consumer.kinds != NULL);
+	for (size_t i = 0; (how & 4) && i < records->count; i++) {
+		(void)told_schemas_look(consumer.told, &records->all[i]);
+	}
+	decode(&consumer, records);
+	for (uint32_t teller = 1; teller < 4; teller++) {
+		on_forget(&consumer, teller);
+	}
+	decode(&consumer, records);
+	told_schemas_statistics(consumer.told, &told);
+	kinds_free(consumer.kinds);
+	manifest_set_free(set);
+	told_schemas_free(consumer.told);
+	trace_schemas_free(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cursor c = cursor_over(data, size);
+	unsigned how = cursor_u8(&c);
+	struct records *records = calloc(1, sizeof *records);
+
+	check(records != NULL);
+	while (cursor_left(&c) > 0 && records->count < RECORDS_MOST) {
+		take_record(records, &c);
+	}
+	try_records(how, records);
+	free_records(records);
+	free(records);
+	return 0;
+}
