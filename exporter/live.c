@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "decode/tdh.h"
 #include "live_providers.h"
 #include "source/live.h"
 
@@ -22,6 +23,7 @@ struct consumer {
 	struct pipeline *pipeline; /* owned */
 	struct writer *writer;     /* the registry's */
 	struct names *names;       /* owned */
+	struct tdh *tdh;           /* owned */
 	const char *session;       /* the configuration's */
 	uint64_t flush_ns;
 	_Atomic(bool) named;           /* events have told about every process found */
@@ -166,6 +168,11 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 	pipeline.source = consumer->source;
 	pipeline.writer = consumer->writer;
 	pipeline.names = consumer->names;
+	consumer->tdh = tdh_new(err);
+	if (!consumer->tdh) {
+		return false;
+	}
+	pipeline.system = tdh_system(consumer->tdh);
 	consumer->pipeline = pipeline_new(&pipeline, err);
 	return consumer->pipeline != NULL;
 }
@@ -208,6 +215,7 @@ void live_free(struct live_runner *live)
 	}
 	for (size_t i = 0; i < live->count; i++) {
 		pipeline_free(live->consumers[i].pipeline);
+		tdh_free(live->consumers[i].tdh);
 		source_close(live->consumers[i].source);
 		names_free(live->consumers[i].names);
 	}

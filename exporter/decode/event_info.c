@@ -47,14 +47,11 @@ static struct guid take_guid(struct cursor *c)
 	return guid;
 }
 
-bool event_info_read(const struct event_record *record, struct event_info *info)
+bool event_info_view(const uint8_t *bytes, uint32_t size, struct event_info *info)
 {
-	struct cursor c = cursor_over(record->payload, record->payload_size);
-	struct event_info read = { .bytes = record->payload, .size = record->payload_size };
+	struct cursor c = cursor_over(bytes, size);
+	struct event_info read = { .bytes = bytes, .size = size };
 
-	if (!record_is_meta_data(record) || record->opcode != META_DATA_EVENT_INFO) {
-		return false;
-	}
 	read.provider = take_guid(&c);
 	read.event_class = take_guid(&c);
 	read.id = cursor_u16(&c);
@@ -78,17 +75,18 @@ bool event_info_read(const struct event_record *record, struct event_info *info)
 	return true;
 }
 
-bool event_map_read(const struct event_record *record, struct event_map *map)
+bool event_info_read(const struct event_record *record, struct event_info *info)
 {
-	struct cursor c = cursor_over(record->payload, record->payload_size);
-	struct event_map read = { 0 };
+	return record_is_meta_data(record) && record->opcode == META_DATA_EVENT_INFO &&
+	       event_info_view(record->payload, record->payload_size, info);
+}
 
-	if (!record_is_meta_data(record) || record->opcode != META_DATA_EVENT_MAP_INFO) {
-		return false;
-	}
-	read.provider = take_guid(&c);
-	read.bytes = c.at;
-	read.size = (uint32_t)cursor_left(&c);
+bool event_map_view(const struct guid *provider, const uint8_t *bytes, uint32_t size,
+		    struct event_map *map)
+{
+	struct cursor c = cursor_over(bytes, size);
+	struct event_map read = { .provider = *provider, .bytes = bytes, .size = size };
+
 	read.name = cursor_u32(&c);
 	read.flag = cursor_u32(&c);
 	read.entry_count = cursor_u32(&c);
@@ -98,6 +96,18 @@ bool event_map_read(const struct event_record *record, struct event_map *map)
 	}
 	*map = read;
 	return true;
+}
+
+bool event_map_read(const struct event_record *record, struct event_map *map)
+{
+	struct cursor c = cursor_over(record->payload, record->payload_size);
+	struct guid provider;
+
+	if (!record_is_meta_data(record) || record->opcode != META_DATA_EVENT_MAP_INFO) {
+		return false;
+	}
+	provider = take_guid(&c);
+	return !c.overrun && event_map_view(&provider, c.at, (uint32_t)cursor_left(&c), map);
 }
 
 void event_info_property(const struct event_info *info, uint32_t index,
@@ -334,4 +344,34 @@ void event_info_name(const struct event_info *info, struct text *out)
 	if (out->size == before) {
 		text_add_u64(out, info->source == EVENT_INFO_MOF ? info->opcode : info->id);
 	}
+}
+
+bool event_info_schema(const struct event_info *info, struct described_schema *made,
+		       uint32_t *map_names)
+{
+	struct described_schema schema = { .event = NULL };
+	struct text event = { 0 };
+
+	event_info_name(info, &event);
+	if (event.failed || !event_info_fields(info, &schema.fields, map_names)) {
+		text_free(&event);
+		return false;
+	}
+	schema.event = event.data;
+	schema.schema = (struct schema){
+		.event = event.data,
+		.fields = schema.fields.fields,
+		.field_count = schema.fields.count,
+		.first_variable = schema.fields.first_variable,
+		.origin = SCHEMA_EVENT_INFO,
+	};
+	*made = schema;
+	return true;
+}
+
+void described_schema_done(struct described_schema *made)
+{
+	free(made->fields.fields);
+	free(made->event);
+	*made = (struct described_schema){ .event = NULL };
 }

@@ -77,6 +77,11 @@ struct event_map_entry {
 
 bool record_is_meta_data(const struct event_record *record);
 
+/* Views of a TRACE_EVENT_INFO and an EVENT_MAP_INFO; false: not whole. */
+bool event_info_view(const uint8_t *bytes, uint32_t size, struct event_info *info);
+bool event_map_view(const struct guid *provider, const uint8_t *bytes, uint32_t size,
+		    struct event_map *map);
+
 /* Whether a record is one, and whole. */
 bool event_info_read(const struct event_record *record, struct event_info *info);
 bool event_map_read(const struct event_record *record, struct event_map *map);
@@ -102,6 +107,18 @@ bool event_info_fields(const struct event_info *info, struct built_fields *field
  * of map that is not understood.
  */
 struct value_map *event_map_make(const struct event_map *map);
+
+/* A schema made of a description. */
+struct described_schema {
+	struct schema schema;
+	struct built_fields fields; /* owned */
+	char *event;                /* owned */
+};
+
+/* As event_info_fields(); false without memory, then nothing is owned. */
+bool event_info_schema(const struct event_info *info, struct described_schema *made,
+		       uint32_t *map_names);
+void described_schema_done(struct described_schema *made);
 
 /* Adds "Task/Opcode", or what there is of it; failing both the id (of MOF events the opcode). */
 void event_info_name(const struct event_info *info, struct text *out);

@@ -48,10 +48,8 @@ struct description {
 	uint16_t number;  /* id; MOF: opcode */
 	uint8_t version;
 	bool mof;
-	struct schema schema;
-	struct built_fields fields; /* owned */
-	char *event;                /* owned */
-	struct map_use *uses;       /* owned; NULL: none, or settled */
+	struct described_schema made; /* owned */
+	struct map_use *uses;         /* owned; NULL: none, or settled */
 	size_t use_count;
 };
 
@@ -86,8 +84,7 @@ struct trace_schemas *trace_schemas_new(struct error *err)
 
 static void free_description(struct description *description)
 {
-	free(description->fields.fields);
-	free(description->event);
+	described_schema_done(&description->made);
 	free(description->uses);
 	free(description);
 }
@@ -222,7 +219,7 @@ static bool map_key(const struct guid *provider, const uint8_t *bytes, uint32_t 
 static bool note_uses(struct description *description, const struct event_info *info,
 		      const uint32_t *map_names)
 {
-	for (uint16_t i = 0; i < description->fields.count; i++) {
+	for (uint16_t i = 0; i < description->made.fields.count; i++) {
 		struct map_use use = { .field = i };
 
 		if (map_names[i] == 0 ||
@@ -231,7 +228,7 @@ static bool note_uses(struct description *description, const struct event_info *
 		}
 		if (!description->uses) {
 			description->uses =
-				calloc(description->fields.count, sizeof *description->uses);
+				calloc(description->made.fields.count, sizeof *description->uses);
 			if (!description->uses) {
 				return false;
 			}
@@ -246,15 +243,12 @@ static struct description *new_description(const struct event_info *info)
 	bool mof = info->source == EVENT_INFO_MOF;
 	struct description *description = calloc(1, sizeof *description);
 	uint32_t map_names[SCHEMA_FIELDS_MOST];
-	struct text event = { 0 };
 
 	if (!description) {
 		return NULL;
 	}
-	event_info_name(info, &event);
-	if (event.failed || !event_info_fields(info, &description->fields, map_names) ||
+	if (!event_info_schema(info, &description->made, map_names) ||
 	    !note_uses(description, info, map_names)) {
-		text_free(&event);
 		free_description(description);
 		return NULL;
 	}
@@ -262,14 +256,6 @@ static struct description *new_description(const struct event_info *info)
 	description->number = mof ? info->opcode : info->id;
 	description->version = info->version;
 	description->mof = mof;
-	description->event = event.data;
-	description->schema = (struct schema){
-		.event = event.data,
-		.fields = description->fields.fields,
-		.field_count = description->fields.count,
-		.first_variable = description->fields.first_variable,
-		.origin = SCHEMA_EVENT_INFO,
-	};
 	return description;
 }
 
@@ -297,7 +283,7 @@ static uint64_t keep_description(struct trace_schemas *schemas, const struct eve
 	if (!description) {
 		return 0;
 	}
-	schemas->bytes += sizeof *description + description->fields.bytes;
+	schemas->bytes += sizeof *description + description->made.fields.bytes;
 	schemas->descriptions[schemas->description_count++] = description;
 	return schemas->description_count;
 }
@@ -480,7 +466,7 @@ static void settle_maps(struct trace_schemas *schemas, struct description *descr
 		const uint64_t *known = map_find(&schemas->maps, use->map);
 
 		if (known && *known != 0) {
-			description->fields.fields[use->field].map =
+			description->made.fields.fields[use->field].map =
 				schemas->value_maps[*known - 1];
 		}
 	}
@@ -529,7 +515,7 @@ static const struct schema *find_description(const struct trace_schemas *schemas
 	    !guid_equal(&description->guid, record->provider)) {
 		return NULL; /* another one with the same hash */
 	}
-	return &description->schema;
+	return &description->made.schema;
 }
 
 const struct schema *trace_schemas_find(const struct trace_schemas *schemas,

@@ -6,17 +6,16 @@
  * then the keywords alone are enabled again: a provider emits only what its keywords allow, the
  * answer included.
  *
- * Source: "EnableTraceEx2 function", "EVENT_FILTER_DESCRIPTOR structure", "TdhEnumerateProviders
- * function", Microsoft Learn.
+ * Source: "EnableTraceEx2 function", "EVENT_FILTER_DESCRIPTOR structure", Microsoft Learn.
  */
 #include "source/live_parts_win32.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <tdh.h>
 
 #include "base/text.h"
 #include "source/provider_names.h"
+#include "source/registered.h"
 
 enum {
 	FILTERS_MAX = 3,
@@ -24,7 +23,6 @@ enum {
 	NO_WAIT = 0,            /* callbacks of providers run when they run */
 	CAPTURE_WAIT_MS = 1000, /* what is captured at the stop must be written before it */
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
-	ENUMERATE_TRIES = 8,    /* the list may grow between two calls */
 };
 
 /* Microsoft-Windows-Kernel rundown: the names of files that are open (observed in System Informer,
@@ -35,46 +33,24 @@ static const GUID rundown_provider = {
 
 /* ---- names ---- */
 
-static bool find_registered(const PROVIDER_ENUMERATION_INFO *list, const char *name,
-			    struct guid *guid)
-{
-	for (ULONG i = 0; i < list->NumberOfProviders; i++) {
-		const TRACE_PROVIDER_INFO *info = &list->TraceProviderInfoArray[i];
-		char text[1024];
-
-		if (info->ProviderNameOffset != 0 &&
-		    live_narrow((const WCHAR *)(const void *)((const uint8_t *)list +
-							      info->ProviderNameOffset),
-				text, sizeof text) &&
-		    text_equal_nocase(text, strlen(text), name, strlen(name))) {
-			*guid = live_guid(&info->ProviderGuid);
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool registered_guid(const char *name, struct guid *guid)
 {
-	PROVIDER_ENUMERATION_INFO *list = NULL;
-	ULONG size = 0;
-	ULONG status = ERROR_INSUFFICIENT_BUFFER;
-	bool found;
+	struct registered_providers providers;
+	bool found = false;
 
-	for (unsigned i = 0; i < ENUMERATE_TRIES && status == ERROR_INSUFFICIENT_BUFFER; i++) {
-		PROVIDER_ENUMERATION_INFO *larger;
-
-		if (size > 0) {
-			larger = realloc(list, size);
-			if (!larger) {
-				break;
-			}
-			list = larger;
-		}
-		status = TdhEnumerateProviders(list, &size);
+	if (!registered_read(&providers, NULL)) {
+		return false;
 	}
-	found = status == ERROR_SUCCESS && list && find_registered(list, name, guid);
-	free(list);
+	for (size_t i = 0; i < providers.count && !found; i++) {
+		const struct registered_provider *provider = &providers.list[i];
+
+		found = text_equal_nocase(provider->name, strlen(provider->name), name,
+					  strlen(name));
+		if (found) {
+			*guid = provider->guid;
+		}
+	}
+	registered_done(&providers);
 	return found;
 }
 

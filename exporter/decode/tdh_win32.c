@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asks TDH about an event, once for each answer, and makes a schema of the answer.
+ *
+ * A TRACE_EVENT_INFO is what a merged recording carries as EventInfo, so event_info.c reads both.
+ */
+#include "decode/tdh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "decode/event_info.h"
+#include "source/etw_sdk_win32.h"
+#include "source/registered.h"
+
+#include <tdh.h>
+
+enum {
+	TRIES = 4,         /* what is needed may grow between two calls */
+	VAIN_PLACES = 256, /* processes that are watched at once */
+	UNKNOWN_PLACES = 1 << 14,
+	ANSWER_SIZE_MOST = 4 << 20,
+};
+
+/* What TDH said about a kind of event. */
+struct answer {
+	struct guid provider; /* or event class */
+	uint16_t number;      /* id; of classic events the opcode */
+	uint8_t version;
+	bool classic;
+	struct described_schema made;
+	struct value_map **maps; /* owned, as are they; one for each field, NULL: none */
+};
+
+/* Questions in vain for the events of a process. */
+struct vain {
+	uint32_t process_id;
+	uint32_t count;
+	int64_t second;
+};
+
+struct tdh {
+	struct answer **answers; /* owned, as are they */
+	size_t count, capacity;
+	size_t bytes;                     /* of answers, about */
+	struct map known;                 /* hash of what tells answers apart -> index + 1 */
+	uint64_t unknown[UNKNOWN_PLACES]; /* such hashes, of events that TDH does not know */
+	struct vain vain[VAIN_PLACES];
+	uint64_t seed;
+	uint8_t *buffer; /* for what TDH says; owned */
+	ULONG buffer_size;
+	struct registered_providers providers;
+	bool providers_read;
+};
+
+struct tdh *tdh_new(struct error *err)
+{
+	struct tdh *tdh = calloc(1, sizeof *tdh);
+
+	if (!tdh) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for schemas that Windows knows");
+		return NULL;
+	}
+	tdh->seed = hash_seed();
+	return tdh;
+}
+
+static void free_answer(struct answer *answer)
+{
+	for (size_t i = 0; answer->maps && i < answer->made.fields.count; i++) {
+		free(answer->maps[i]);
+	}
+	free(answer->maps);
+	described_schema_done(&answer->made);
+	free(answer);
+}
+
+void tdh_free(struct tdh *tdh)
+{
+	if (!tdh) {
+		return;
+	}
+	for (size_t i = 0; i < tdh->count; i++) {
+		free_answer(tdh->answers[i]);
+	}
+	registered_done(&tdh->providers);
+	map_done(&tdh->known);
+	free(tdh->answers);
+	free(tdh->buffer);
+	free(tdh);
+}
+
+/* ---- asking ---- */
+
+/* As much of the event as TDH looks at. */
+static EVENT_RECORD record_for_tdh(const struct event_record *record)
+{
+	EVENT_RECORD asked = { .EventHeader = { .ThreadId = record->thread_id,
+						.ProcessId = record->process_id } };
+	EVENT_HEADER *header = &asked.EventHeader;
+
+	header->Size = sizeof *header;
+	header->Flags = record->pointer_size == 8 ? EVENT_HEADER_FLAG_64_BIT_HEADER :
+						    EVENT_HEADER_FLAG_32_BIT_HEADER;
+	if (record->classic) {
+		header->Flags |= EVENT_HEADER_FLAG_CLASSIC_HEADER;
+	}
+	memcpy(&header->ProviderId, record->provider, sizeof header->ProviderId);
+	header->EventDescriptor = (EVENT_DESCRIPTOR){ .Id = record->id,
+						      .Version = record->version,
+						      .Channel = record->channel,
+						      .Level = record->level,
+						      .Opcode = record->opcode,
+						      .Task = record->task,
+						      .Keyword = record->keyword };
+	asked.UserData = (void *)(uintptr_t)record->payload;
+	asked.UserDataLength = (USHORT)record->payload_size;
+	return asked;
+}
+
+/* Room for what TDH wants to say. */
+static bool make_room(struct tdh *tdh, ULONG size)
+{
+	uint8_t *larger;
+
+	if (size <= tdh->buffer_size) {
+		return true;
+	}
+	larger = size <= ANSWER_SIZE_MOST ? realloc(tdh->buffer, size) : NULL;
+	if (!larger) {
+		return false;
+	}
+	tdh->buffer = larger;
+	tdh->buffer_size = size;
+	return true;
+}
+
+/* The answer is in tdh->buffer, of the size that is returned; 0: none. */
+static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *asked)
+{
+	ULONG status = ERROR_INSUFFICIENT_BUFFER, size = tdh->buffer_size;
+
+	for (unsigned i = 0; i < TRIES && status == ERROR_INSUFFICIENT_BUFFER; i++) {
+		size = tdh->buffer_size;
+		status = TdhGetEventInformation(asked, 0, NULL,
+						(TRACE_EVENT_INFO *)(void *)tdh->buffer, &size);
+		if (status == ERROR_INSUFFICIENT_BUFFER && !make_room(tdh, size)) {
+			break;
+		}
+	}
+	return status == ERROR_SUCCESS && tdh->buffer && size <= tdh->buffer_size ? size : 0;
+}
+
+/* The map of that name, whose text ends inside the answer; owned by the caller. NULL: none. */
+static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *asked, uint8_t *name)
+{
+	WCHAR *wide = (WCHAR *)(void *)name;
+	ULONG status = ERROR_INSUFFICIENT_BUFFER, room = 0, size = 0;
+	EVENT_MAP_INFO *information = NULL;
+	struct value_map *made = NULL;
+	struct event_map map;
+
+	for (unsigned i = 0; i < TRIES && status == ERROR_INSUFFICIENT_BUFFER; i++) {
+		EVENT_MAP_INFO *larger;
+
+		if (size > ANSWER_SIZE_MOST) {
+			break;
+		}
+		larger = size > 0 ? realloc(information, size) : information;
+		if (size > 0 && !larger) {
+			break;
+		}
+		information = larger;
+		room = size;
+		status = TdhGetEventMapInformation(asked, wide, information, &size);
+	}
+	if (status == ERROR_SUCCESS && information && size <= room &&
+	    event_map_view(provider, (const uint8_t *)information, size, &map)) {
+		made = event_map_make(&map);
+	}
+	free(information);
+	return made;
+}
+
+/* ---- answers ---- */
+
+static bool ends_inside(const uint8_t *bytes, ULONG size, uint32_t offset)
+{
+	for (size_t at = offset; offset % 2 == 0 && at + 2 <= size; at += 2) {
+		if (load_u16(bytes + at) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *asked,
+		     const uint32_t *names, ULONG size)
+{
+	for (uint16_t i = 0; i < answer->made.fields.count; i++) {
+		if (names[i] == 0 || !ends_inside(tdh->buffer, size, names[i])) {
+			continue;
+		}
+		if (!answer->maps) {
+			answer->maps = calloc(answer->made.fields.count, sizeof answer->maps[0]);
+			if (!answer->maps) {
+				return false;
+			}
+		}
+		answer->maps[i] = ask_map(&answer->provider, asked, tdh->buffer + names[i]);
+		answer->made.fields.fields[i].map = answer->maps[i];
+		if (answer->maps[i]) {
+			tdh->bytes += answer->maps[i]->count * sizeof(struct value_name);
+		}
+	}
+	return true;
+}
+
+/* What tells answers apart. */
+static struct answer answer_for(const struct event_record *record)
+{
+	return (struct answer){ .provider = *record->provider,
+				.number = record->classic ? record->opcode : record->id,
+				.version = record->version,
+				.classic = record->classic };
+}
+
+static uint64_t hash_of(const struct tdh *tdh, const struct answer *answer)
+{
+	uint64_t word = (uint64_t)answer->number | (uint64_t)answer->version << 16 |
+			(uint64_t)answer->classic << 24;
+	uint64_t hash = hash_seeded(guid_hash(&answer->provider, tdh->seed) ^ word, tdh->seed);
+
+	return hash != 0 ? hash : 1; /* 0 marks a free place of `unknown` */
+}
+
+static bool is_answer(const struct answer *a, const struct answer *b)
+{
+	return a->number == b->number && a->version == b->version && a->classic == b->classic &&
+	       guid_equal(&a->provider, &b->provider);
+}
+
+static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *asked, const struct answer *key)
+{
+	uint32_t names[SCHEMA_FIELDS_MOST];
+	ULONG size = ask_event(tdh, asked);
+	struct answer *answer;
+	struct event_info info;
+
+	if (size == 0 || !event_info_view(tdh->buffer, size, &info) ||
+	    info.source > EVENT_INFO_MOF) {
+		return NULL;
+	}
+	answer = malloc(sizeof *answer);
+	if (!answer) {
+		return NULL;
+	}
+	*answer = *key;
+	if (!event_info_schema(&info, &answer->made, names) ||
+	    !add_maps(tdh, answer, asked, names, size)) {
+		free_answer(answer);
+		return NULL;
+	}
+	tdh->bytes += sizeof *answer + answer->made.fields.bytes;
+	return answer;
+}
+
+static bool has_room(struct tdh *tdh)
+{
+	struct answer **grown;
+	size_t capacity = tdh->capacity ? 2 * tdh->capacity : 64;
+
+	if (tdh->count == TDH_SCHEMAS_MOST || tdh->bytes > TDH_BYTES_MOST) {
+		return false;
+	}
+	if (tdh->count < tdh->capacity) {
+		return true;
+	}
+	grown = realloc(tdh->answers, capacity * sizeof(struct answer *));
+	if (!grown) {
+		return false;
+	}
+	tdh->answers = grown;
+	tdh->capacity = capacity;
+	return true;
+}
+
+/* ---- questions in vain ---- */
+
+static struct vain *vain_of(struct tdh *tdh, const struct event_record *record)
+{
+	struct vain *vain = &tdh->vain[hash_seeded(record->process_id, tdh->seed) % VAIN_PLACES];
+	int64_t second = record->time / 10000000;
+
+	if (vain->process_id != record->process_id || vain->second != second) {
+		*vain = (struct vain){ .process_id = record->process_id, .second = second };
+	}
+	return vain;
+}
+
+/* ---- the origin ---- */
+
+static const struct schema *find_schema(void *context, const struct event_record *record)
+{
+	struct tdh *tdh = context;
+	const struct answer key = answer_for(record);
+	uint64_t hash = hash_of(tdh, &key);
+	uint64_t *unknown = &tdh->unknown[hash % UNKNOWN_PLACES];
+	const uint64_t *known = map_find(&tdh->known, hash);
+	struct vain *vain = vain_of(tdh, record);
+	struct answer *answer;
+	EVENT_RECORD asked;
+	uint64_t *place;
+
+	if (known) {
+		answer = tdh->answers[*known - 1];
+		return is_answer(answer, &key) ? &answer->made.schema : NULL;
+	}
+	if (*unknown == hash || vain->count >= TDH_VAIN_MOST || !has_room(tdh)) {
+		return NULL;
+	}
+	asked = record_for_tdh(record);
+	answer = make_answer(tdh, &asked, &key);
+	if (!answer) {
+		vain->count++;
+		*unknown = hash;
+		return NULL;
+	}
+	place = map_put(&tdh->known, hash, NULL);
+	if (!place) {
+		free_answer(answer);
+		return NULL;
+	}
+	tdh->answers[tdh->count++] = answer;
+	*place = tdh->count;
+	return &answer->made.schema;
+}
+
+static const char *find_name(void *context, const struct guid *provider)
+{
+	struct tdh *tdh = context;
+
+	if (!tdh->providers_read) {
+		tdh->providers_read = true; /* once: a failure would be one again */
+		registered_read(&tdh->providers, NULL);
+	}
+	return registered_name(&tdh->providers, provider);
+}
+
+struct schema_system tdh_system(struct tdh *tdh)
+{
+	return (struct schema_system){ tdh, find_schema, find_name };
+}
