@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "late_records.h"
 
 /* Kinds of events that one consumer remembers; real machines have a few thousand. */
@@ -371,6 +372,12 @@ bool pipeline_cells(const struct pipeline_families *families, struct registry *r
 	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s", session);
 }
 
+static void on_misfit(void *context, const char *sentence)
+{
+	(void)context;
+	log_warning("Rule does not apply to an event", log_text("rule", sentence));
+}
+
 static bool make_parts(struct pipeline *pipeline, struct error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
@@ -396,6 +403,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.session = options->session,
 		.names_only = options->names_only,
 		.probe = options->observer ? options->observer->probe : NULL,
+		.on_misfit = on_misfit,
 	};
 	struct rule_needs needs;
 

@@ -386,12 +386,15 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->unknown = registry_unknown(options->registry);
 	engine->none = registry_none(options->registry);
 	engine->filters_processes = filters_look_at_processes(options->set);
+	engine->on_misfit = options->on_misfit;
+	engine->misfit_context = options->misfit_context;
 	for (unsigned i = 0; i < EXIT_RESULTS; i++) {
 		engine->exit_results[i] =
 			intern_string(engine->strings, exit_result_name((enum exit_result)i));
 	}
 	engine->texts = calloc(TEXTS_SIZE, sizeof *engine->texts);
-	if (!engine->texts) {
+	engine->misfits = calloc(options->set->rule_count + 1, sizeof *engine->misfits);
+	if (!engine->texts || !engine->misfits) {
 		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
 		goto fail;
 	}
@@ -422,6 +425,7 @@ void rule_engine_free(struct rule_engine *engine)
 	free(engine->texts);
 	free(engine->slices);
 	free(engine->kept);
+	free(engine->misfits);
 	free(engine);
 }
 

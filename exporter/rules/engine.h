@@ -204,6 +204,9 @@ struct rule_engine {
 			  drop */
 	size_t kept_size;
 	bool filters_processes;
+	void (*on_misfit)(void *context, const char *sentence); /* NULL: nobody asks */
+	void *misfit_context;
+	bool *misfits; /* owned; by rule of the set: it was told */
 	uint64_t seed, owners;
 	bool names_only;
 	uint32_t session; /* label ids … */

@@ -209,6 +209,46 @@ static bool is_for_names(const struct builder *builder)
 	       guid_equal(&builder->kind->provider, &kernel_process);
 }
 
+/* Once for each rule: every process may bring an event that fits none. */
+static void tell_misfit(const struct builder *builder, size_t index)
+{
+	struct rule_engine *engine = builder->engine;
+	const struct rule *rule = engine->set->rules[index].rule;
+	const struct event_kind *kind = builder->kind;
+	struct error err;
+
+	if (engine->misfits[index]) {
+		return;
+	}
+	engine->misfits[index] = true;
+	if (engine->on_misfit) {
+		yaml_error(rule->collector->tree, rule->at, &err, "%s: event %s of %s %s",
+			   rule->metric->name, kind->event_name, kind->provider_name,
+			   builder->problem_type ?
+				   "has a field of another type than the rule needs" :
+				   "lacks a field that the rule asks for");
+		engine->on_misfit(engine->misfit_context, err.text);
+	}
+}
+
+/* As plan_rule() by its index in the set; what does not fit is told. */
+static enum fate try_rule(struct builder *builder, size_t index)
+{
+	struct plan *plan = builder->plan;
+	bool lacks = builder->problem_rule, differs = builder->problem_type;
+	enum fate fate;
+
+	builder->problem_rule = builder->problem_type = false;
+	fate = plan_rule(builder, &builder->engine->set->rules[index],
+			 &plan->rules[plan->rule_count]);
+	if (builder->problem_rule || builder->problem_type) {
+		tell_misfit(builder, index);
+	}
+	builder->problem_rule |= lacks;
+	builder->problem_type |= differs;
+	return fate;
+}
+
 static bool plan_rules(struct builder *builder)
 {
 	const struct rule_set *set = builder->engine->set;
@@ -236,7 +276,7 @@ static bool plan_rules(struct builder *builder)
 		if (only_every && rule->event.scope != EVENTS_ALL) {
 			continue;
 		}
-		switch (plan_rule(builder, &set->rules[i], &plan->rules[plan->rule_count])) {
+		switch (try_rule(builder, i)) {
 		case RULE_APPLIES:
 			plan->rule_count++;
 			break;

@@ -95,6 +95,12 @@ struct rule_engine_options {
 	 */
 	bool names_only;
 	const struct probe *probe; /* NULL: none */
+	/*
+	 * A rule names an event whose schema lacks a field that it asks for, or has it of another
+	 * type: one sentence, with the place of the rule, once for each rule. NULL: nobody asks.
+	 */
+	void (*on_misfit)(void *context, const char *sentence);
+	void *misfit_context;
 };
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err);
