@@ -6,8 +6,11 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/error.h"
 
 /*
  * Prints the median of values. Sorts them.
@@ -47,5 +50,18 @@ int bench_mem(int argc, char **argv);     /* mem SERIES */
 int bench_serve(int argc, char **argv);   /* serve SERIES ADDRESS: until standard input ends */
 int bench_etl(int argc, char **argv);     /* etl FILE RUNS: the reader … */
 int bench_replay(int argc, char **argv);  /* … and from the file to the samples */
+int bench_decode(int argc, char **argv);  /* decode FILE RUNS: all fields of all events */
+int bench_rules(int argc, char **argv);   /* rules CONFIG FILE RUNS: of a recording it builds */
+
+struct config; /* config/config.h */
+struct config_switch;
+
+/*
+ * One replay of a recording, as --once does it; records and time of it. only: the one collector
+ * that is switched, all others off; NULL: the defaults.
+ */
+bool bench_replay_once(const char *path, const struct config *config,
+		       const struct config_switch *only, uint64_t *records, uint64_t *ns,
+		       struct error *err);
 
 #endif

@@ -16,13 +16,16 @@
 
 enum { RUNS_MOST = 64 };
 
-/* One replay; records and time of it. */
-static bool replay_once(const char *path, uint64_t *records, uint64_t *ns, struct error *err)
+bool bench_replay_once(const char *path, const struct config *config,
+		       const struct config_switch *only, uint64_t *records, uint64_t *ns,
+		       struct error *err)
 {
 	const struct registry_limits limits = { 0 };
-	struct config *config = config_default(err);
-	struct registry *registry = config ? registry_new(&limits, err) : NULL;
-	struct rule_set_options rules_options = { .config = config };
+	struct registry *registry = registry_new(&limits, err);
+	struct rule_set_options rules_options = { .config = config,
+						  .switches = only,
+						  .switch_count = only != NULL,
+						  .disable_defaults = only != NULL };
 	struct rule_set *rules = registry ? rule_set_new(&rules_options, registry, err) : NULL;
 	const struct replay_options options = {
 		.paths = &path,
@@ -45,7 +48,6 @@ static bool replay_once(const char *path, uint64_t *records, uint64_t *ns, struc
 	replay_free(replay);
 	rule_set_free(rules);
 	registry_free(registry);
-	config_free(config);
 	return done;
 }
 
@@ -56,20 +58,24 @@ int bench_replay(int argc, char **argv)
 	const char *slash;
 	char name[160];
 	struct error err = { 0 };
+	struct config *config;
 
 	if (runs == 0 || runs > RUNS_MOST) {
 		fprintf(stderr, "etw_bench: wants FILE RUNS, RUNS at most %d\n", RUNS_MOST);
 		return 2;
 	}
+	config = config_default(&err);
 	for (unsigned long run = 0; run < runs; run++) {
 		uint64_t records, ns;
 
-		if (!replay_once(argv[0], &records, &ns, &err)) {
+		if (!config || !bench_replay_once(argv[0], config, NULL, &records, &ns, &err)) {
 			fprintf(stderr, "etw_bench: %s\n", err.text);
+			config_free(config);
 			return 1;
 		}
 		rates[run] = (double)records * 1e3 / (double)(ns ? ns : 1);
 	}
+	config_free(config);
 	slash = strrchr(argv[0], '/');
 	snprintf(name, sizeof name, "etl.ours.%s", slash ? slash + 1 : argv[0]);
 	if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".etl") == 0) {

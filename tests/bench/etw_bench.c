@@ -55,9 +55,11 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} parts[] = {
-		{ "render", bench_render }, { "hist", bench_hist }, { "counter", bench_counter },
-		{ "beside", bench_beside }, { "mem", bench_mem },   { "serve", bench_serve },
-		{ "etl", bench_recording },
+		{ "render", bench_render },   { "hist", bench_hist },
+		{ "counter", bench_counter }, { "beside", bench_beside },
+		{ "mem", bench_mem },         { "serve", bench_serve },
+		{ "etl", bench_recording },   { "decode", bench_decode },
+		{ "rules", bench_rules },
 	};
 	int status = 2;
 
@@ -69,7 +71,7 @@ int main(int argc, char **argv)
 	if (status == 2) {
 		fprintf(stderr,
 			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | beside SERIES | mem SERIES |"
-			" serve SERIES ADDRESS | etl FILE RUNS\n",
+			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG FILE RUNS\n",
 			argv[0]);
 	}
 	return status;

@@ -47,7 +47,9 @@ replay sample build/bench/sample.etl
 replay plain_1GiB "$plain"
 if [ -f "$traces/net.4.5.2.x64.etl" ]; then
 	replay net.4.5.2.x64 "$traces/net.4.5.2.x64.etl"
+	"$bin/etw_bench" decode "$traces/net.4.5.2.x64.etl" "$runs"
 fi
+"$bin/etw_bench" rules tests/bench/ten_fields_config.yaml build/bench/ten_fields.etl "$runs"
 "$bin/etw_bench" counter
 for series in 10000 100000 1000000; do
 	"$bin/etw_bench" render "$series" "$runs"

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How fast rules on ten fields of TraceLogging events are applied, and what such an event costs
+ * when nobody asks for it: a built recording, replayed with the collector of ten_fields.yaml and
+ * without.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "tests/bench/bench.h"
+#include "tests/support/etl_builder.h"
+#include "tests/support/payload.h"
+
+enum { RUNS_MOST = 64, EVENTS = 500000 };
+
+/* In-types of TraceLoggingProvider.h: 1 and 2 text, 4 u8, 6 u16, 7 i32, 8 u32, 10 u64. */
+static const char metadata[] = "\0\0\0Request\0Kind\0\1User\0\2Status\0\x08Size\0\x08"
+			       "Duration\0\x0a"
+			       "Flags\0\x08"
+			       "Code\0\x07Node\0\x06Items\0\x06Priority\0\4";
+static const char traits[] = "\0\0Contoso.Bench\0";
+
+static void add_payload(struct payload *payload, uint64_t number)
+{
+	static const char *const kinds[] = { "read", "write", "list", "watch" };
+	static const char *const users[] = { "Alice", "Bob", "Carol", "Dave", "Eve" };
+	static const uint32_t statuses[] = { 200, 200, 200, 404, 500, 302 };
+	uint64_t random = bench_mix(number);
+
+	payload_clear(payload);
+	payload_wstring(payload, kinds[random % 4]);
+	payload_astring(payload, users[random / 4 % 5]);
+	payload_u32(payload, statuses[random / 20 % 6]);
+	payload_u32(payload, (uint32_t)(random >> 40 & 0xffff));
+	payload_u64(payload, random >> 44);
+	payload_u32(payload, (uint32_t)(random >> 20 & 7));
+	payload_u32(payload, (uint32_t)(random >> 24 & 1) - (uint32_t)(random >> 25 & 1));
+	payload_u16(payload, (uint16_t)(random >> 28 & 7));
+	payload_u16(payload, (uint16_t)(random >> 32 & 15));
+	payload_u8(payload, (uint8_t)(random >> 36 & 7));
+}
+
+static bool build(const char *path, struct error *err)
+{
+	const struct etl_builder_options options = { .pointer_size = 8,
+						     .clock = CLOCK_QPC,
+						     .buffer_size = 65536 };
+	struct etl_builder *builder = etl_builder_open(path, &options, err);
+	static const struct guid provider = { { 0xbe, 0xbe } };
+	char sized_metadata[sizeof metadata], sized_traits[sizeof traits];
+	const struct built_item items[] = {
+		{ EXTENDED_PROVIDER_TRAITS, sizeof traits - 1, sized_traits },
+		{ EXTENDED_TRACELOGGING, sizeof metadata - 1, sized_metadata }
+	};
+	struct payload payload;
+	bool done;
+
+	if (!builder) {
+		return false;
+	}
+	memcpy(sized_metadata, metadata, sizeof metadata);
+	memcpy(sized_traits, traits, sizeof traits);
+	sized_metadata[0] = sizeof metadata - 1;
+	sized_traits[0] = sizeof traits - 1;
+	payload_init(&payload, 8);
+	for (uint64_t i = 0; i < EVENTS; i++) {
+		const struct built_record record = {
+			.kind = RECORD_EVENT,
+			.pointer_size = 8,
+			.raw_time = etl_builder_raw_time(builder, 1000 * i),
+			.process_id = (uint32_t)(100 + i % 8 * 4),
+			.thread_id = 200,
+			.provider = &provider,
+			.level = 4,
+			.items = items,
+			.item_count = 2,
+		};
+
+		add_payload(&payload, i);
+		etl_builder_add_payload(builder, &record, &payload);
+	}
+	payload_done(&payload);
+	done = etl_builder_finish(builder, err);
+	etl_builder_close(builder);
+	return done;
+}
+
+/* One line of figures: replays with the collector, or with none. */
+static bool measure(const char *path, const char *config_path, bool on, size_t runs,
+		    struct error *err)
+{
+	struct config *config = config_load(config_path, err);
+	char name[] = "ten_fields";
+	const struct config_switch collector = { .collector = name, .on = on };
+	double rates[RUNS_MOST];
+
+	for (size_t run = 0; config && run < runs; run++) {
+		uint64_t records, ns;
+
+		if (!bench_replay_once(path, config, &collector, &records, &ns, err)) {
+			config_free(config);
+			return false;
+		}
+		rates[run] = (double)records * 1e3 / (double)(ns ? ns : 1);
+	}
+	if (config) {
+		bench_print(on ? "rules.tracelogging.ten_fields" : "rules.tracelogging.none", rates,
+			    runs, "Mev/s");
+	}
+	config_free(config);
+	return config != NULL;
+}
+
+int bench_rules(int argc, char **argv)
+{
+	unsigned long runs = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	struct error err = { 0 };
+
+	if (runs == 0 || runs > RUNS_MOST) {
+		fprintf(stderr, "etw_bench: wants rules CONFIG FILE RUNS, RUNS at most %d\n",
+			RUNS_MOST);
+		return 2;
+	}
+	if (!build(argv[1], &err) || !measure(argv[1], argv[0], true, runs, &err) ||
+	    !measure(argv[1], argv[0], false, runs, &err)) {
+		fprintf(stderr, "etw_bench: %s\n", err.text);
+		return 1;
+	}
+	return 0;
+}
