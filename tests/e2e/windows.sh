@@ -58,7 +58,7 @@ for file in $(recordings); do
 	metrics "$work/windows"
 	[ "$(wc -l <"$work/linux.metrics")" -gt 100 ] || fail "$name: nothing to compare"
 	same "$name: exposition" "$work/linux.metrics" "$work/windows.metrics"
-	for command in "summary" "dump --per-kind 3"; do
+	for command in "summary" "dump --per-kind 3" "dump --per-kind 1 --format csv" "dump --per-kind 1 --format text" providers stats; do
 		# shellcheck disable=SC2086
 		"$linux/etwtool" $command "$file" >"$work/linux" 2>/dev/null || fail "$name: $command"
 		# shellcheck disable=SC2086
