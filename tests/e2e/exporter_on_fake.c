@@ -254,6 +254,8 @@ int main(int argc, char **argv)
 	int status;
 
 	fake_etw_reset(&machine);
+	/* Events of the exporter's own would go on when all else stands still. */
+	fake_etw_fail_always("EventWriteTransfer", ERROR_NOT_ENOUGH_MEMORY);
 	if (!os_thread_start(&thread, control, &good, &err)) {
 		fprintf(stderr, "exporter_on_fake: %s\n", err.text);
 		return EXIT_FAILURE;

@@ -102,9 +102,10 @@ static void on_event(void *context, const struct event_record *record)
 	if (record->activity) {
 		memcpy(&event.activity, record->activity->bytes, sizeof(event.activity));
 	}
-	event.raw_time = record->raw_time == RECORD_NO_TIME ? fake_clock_qpc() :
+	/* What has no time comes first (etl-format.md section 4): it happens at the start. */
+	event.raw_time = record->raw_time == RECORD_NO_TIME ? play->clock->anchor_raw :
 							      counter_of(play->clock, record);
-	event.system_time = record->time == RECORD_NO_TIME ? fake_clock_system_time() :
+	event.system_time = record->time == RECORD_NO_TIME ? play->clock->anchor_time :
 							     record->time;
 	event.item_count = read_items(record, items, &size);
 	if (options->advance_clock && event.timed) {
