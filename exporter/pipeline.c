@@ -477,7 +477,18 @@ void pipeline_free(struct pipeline *pipeline)
 
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics)
 {
+	static const enum tracker_table tables[ENGINE_TABLES] = {
+		[ENGINE_PAIRS] = TABLE_PAIR,
+		[ENGINE_GAUGES] = TABLE_GAUGE,
+	};
+	struct rule_engine_statistics engine;
+
 	kinds_statistics(pipeline->kinds, &statistics->kinds);
 	told_schemas_statistics(pipeline->told, &statistics->told);
 	tracker_statistics(pipeline->tracker, &statistics->tracker);
+	rule_engine_statistics(pipeline->engine, &engine);
+	for (unsigned i = 0; i < ENGINE_TABLES; i++) {
+		statistics->tracker.entries[tables[i]] = engine.entries[i];
+		statistics->tracker.evictions[tables[i]] = engine.evictions[i];
+	}
 }

@@ -644,6 +644,7 @@ static void a_set_gauge_forgets_who_exits(void **state)
 		uint32_t process;
 		uint32_t value;
 	} sets[] = { { 100, 5 }, { 101, 7 }, { 100, 6 }, { 102, 1 } };
+	struct rule_engine_statistics statistics;
 	struct rule_run run;
 
 	(void)state;
@@ -671,6 +672,12 @@ static void a_set_gauge_forgets_who_exits(void **state)
 	rule_run_expect(&run, "a{process=\"a\"} 7");
 	rule_run_process(&run, "Process/Stop", 100, "a.exe", 0);
 	rule_run_expect(&run, "a{process=\"a\"} 7");
+	/* Its stop was lost, but a start with its id tells as much. */
+	rule_run_process(&run, "Process/Start", 102, "b.exe", 259);
+	rule_run_expect(&run, "a{process=\"b\"} 0");
+	rule_engine_statistics(run.engine, &statistics);
+	assert_int_equal(statistics.entries[ENGINE_GAUGES], 1);
+	assert_int_equal(statistics.evictions[ENGINE_GAUGES], 0);
 	rule_engine_reset(run.engine);
 	rule_run_expect(&run, "a{process=\"a\"} 0");
 	rule_run_expect(&run, "a{process=\"b\"} 0");

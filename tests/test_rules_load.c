@@ -171,6 +171,60 @@ static void a_metric_has_name_type_help_and_events(void **state)
 	REFUSED(cases);
 }
 
+#define PAIR(pair) SECONDS "  - { event: Process/Stop, value: Duration, pair: " pair " }\n"
+
+static void a_pair_has_start_stop_and_key(void **state)
+{
+	static const struct refusal cases[] = {
+		{ PAIR("[]"), "x.yaml:9:51: pair: expected a map, found a list" },
+		{ PAIR("{}"), "x.yaml:9:51: pair: 'start' is missing" },
+		{ PAIR("{ start: Process/Start }"), "x.yaml:9:51: pair: 'stop' is missing" },
+		{ PAIR("{ start: Process/Start, stop: Process/Stop }"),
+		  "x.yaml:9:51: pair: 'key' is missing" },
+		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: ProcessId }"),
+		  "x.yaml:9:100: key: expected a list, found text" },
+		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [] }"),
+		  "x.yaml:9:100: key: from 1 to 8 fields" },
+		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [Disk] }"),
+		  "x.yaml:9:101: event 'Process/Start' has no field 'Disk'" },
+		{ PAIR("{ start: DiskIo/Read, stop: Process/Stop, key: [ImageFileName] }"),
+		  "x.yaml:9:99: event 'DiskIo/Read' has no field 'ImageFileName'" },
+		{ PAIR("{ start: Process/Begin, stop: Process/Stop, key: [ProcessId] }"),
+		  "x.yaml:9:60: unknown event 'Process/Begin'" },
+		{ PAIR("{ start: '*', stop: Process/Stop, key: [ProcessId] }"),
+		  "x.yaml:9:60: pair: '*' is no event of its own" },
+		{ PAIR("{ start: Process/Start, stop: Process/DCStop, key: [ProcessId] }"),
+		  "x.yaml:9:81: pair: 'stop' is not the event 'Process/Stop'" },
+		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 0s }"),
+		  "x.yaml:9:122: timeout: 0s is not from 1ms to 86400000ms" },
+		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 30 }"),
+		  "x.yaml:9:122: timeout: '30' is not a duration such as 1s" },
+		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], end: x }"),
+		  "x.yaml:9:113: unknown key 'end'; known: start, stop, key, timeout" },
+		{ SECONDS
+		  "  - { event: Process/Stop, value: Duration }\n  pair: { start: Process/Start, stop: Process/End, key: [ProcessId] }\n",
+		  "x.yaml:10:39: unknown event 'Process/End'" },
+		{ SECONDS
+		  "  - { event: Process/DCStop, value: Duration }\n  pair: { start: Process/Start, stop: Process/Stop, key: [ProcessId] }\n",
+		  "x.yaml:10:39: pair: 'stop' is no event of 'a_seconds_total'" },
+		/* Duration is a time, in seconds, and no label. */
+		{ EVENTS
+		  "  - { event: Process/Stop, value: Duration, pair: { start: Process/Start, stop: Process/Stop, key: [ProcessId] } }\n",
+		  "x.yaml:9:5: 'a_total' is not in seconds, so it takes no duration" },
+		{ EVENTS
+		  "  - { event: Process/Stop, labels: { d: Duration }, pair: { start: Process/Start, stop: Process/Stop, key: [ProcessId] } }\n",
+		  "x.yaml:9:41: field 'Duration' is a duration, not a label" },
+		{ SECONDS "  - { event: Process/Stop, value: Duration }\n",
+		  "x.yaml:9:35: event 'Process/Stop' has no field 'Duration'" },
+	};
+
+	(void)state;
+	assert_good(PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId] }"));
+	assert_good(PAIR(
+		"{ start: Process/Start, stop: Process/Stop, key: [ProcessId, OfProcess], timeout: 24h }"));
+	REFUSED(cases);
+}
+
 static void an_event_is_one_that_exists(void **state)
 {
 	static const struct refusal cases[] = {
@@ -197,7 +251,7 @@ static void an_event_is_one_that_exists(void **state)
 		{ EVENTS "  - { evnt: DiskIo/Read }\n",
 		  "x.yaml:9:7: unknown key 'evnt'; did you mean 'event'?" },
 		{ EVENTS "  - { event: DiskIo/Read, pair: {} }\n",
-		  "x.yaml:9:27: 'pair' is not supported yet" },
+		  "x.yaml:9:33: pair: 'start' is missing" },
 	};
 	static const char *const good[] = {
 		"DiskIo/Read",
@@ -735,6 +789,7 @@ int main(void)
 		cmocka_unit_test(a_collector_has_name_help_and_default),
 		cmocka_unit_test(needs_are_flags_and_providers),
 		cmocka_unit_test(a_metric_has_name_type_help_and_events),
+		cmocka_unit_test(a_pair_has_start_stop_and_key),
 		cmocka_unit_test(an_event_is_one_that_exists),
 		cmocka_unit_test(a_version_is_a_list_or_a_least_one),
 		cmocka_unit_test(a_value_is_a_number_in_a_unit_that_the_name_tells),

@@ -85,6 +85,10 @@ static bool check_field(struct checker *checker, const struct rule *rule, struct
 	struct layouts layouts = { .pattern = &rule->event };
 	const struct schema *schema;
 
+	if (rule->pair && field->derived == DERIVED_DURATION) {
+		field->type = TYPE_DURATION;
+		return true;
+	}
 	if (!derived) {
 		field->derived = DERIVED_NONE;
 	}
@@ -265,8 +269,50 @@ static bool check_label(struct checker *checker, const struct rule *rule, struct
 	return check_map(checker, label) && check_steps(checker, label);
 }
 
+/* The fields of a key are those of an event like any other. */
+static bool check_end(struct checker *checker, const struct rule *rule, struct pair_end *end)
+{
+	struct rule other = { .collector = rule->collector,
+			      .metric = rule->metric,
+			      .event = end->event,
+			      .event_at = end->event_at };
+
+	for (size_t i = 0; i < rule->pair->key_count; i++) {
+		if (!check_field(checker, &other, &end->keys[i])) {
+			return false;
+		}
+		if (end->keys[i].type == TYPE_DURATION) {
+			return yaml_error(checker->collector->tree, end->keys[i].at, checker->err,
+					  "field '%s' is a duration, not a key", end->keys[i].name);
+		}
+	}
+	return true;
+}
+
+static bool check_pair(struct checker *checker, const struct rule *rule)
+{
+	struct pair_end start = rule->pair->start, stop = rule->pair->stop;
+
+	if (!check_end(checker, rule, &start) || !check_end(checker, rule, &stop)) {
+		return false;
+	}
+	for (size_t i = 0; i < rule->pair->key_count; i++) {
+		enum value_type a = start.keys[i].type, b = stop.keys[i].type;
+
+		if (a != TYPE_UNKNOWN && b != TYPE_UNKNOWN && is_number(a) != is_number(b)) {
+			return yaml_error(checker->collector->tree, start.keys[i].at, checker->err,
+					  "key '%s' is %s at the start, %s at the stop",
+					  start.keys[i].name, type_name(a), type_name(b));
+		}
+	}
+	return true;
+}
+
 static bool check_rule(struct checker *checker, struct rule *rule)
 {
+	if (rule->pair && !check_pair(checker, rule)) {
+		return false;
+	}
 	if ((rule->value.name && !check_value(checker, rule, &rule->value)) ||
 	    (rule->since.name && !check_value(checker, rule, &rule->since)) ||
 	    !check_unit(checker, rule)) {

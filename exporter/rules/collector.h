@@ -129,6 +129,23 @@ enum gauge_op { GAUGE_NONE, GAUGE_SET, GAUGE_INC, GAUGE_DEC };
 
 struct metric;
 
+enum { PAIR_KEYS_MAX = 8 };
+
+/* An event that begins or ends something, and the fields that say what. */
+struct pair_end {
+	struct event_pattern event;
+	const struct yaml_node *event_at;
+	struct field_ref *keys; /* key_count of the pair */
+};
+
+/* Two events that belong together; the time between is the Duration of the second. */
+struct pair {
+	const struct yaml_node *at;
+	struct pair_end start, stop;
+	size_t key_count;
+	uint64_t timeout_ms;
+};
+
 /* One event of a metric. */
 struct rule {
 	const struct collector *collector;
@@ -143,6 +160,7 @@ struct rule {
 	enum value_unit unit;
 	const struct yaml_node *unit_at;
 	enum gauge_op op;
+	const struct pair *pair; /* NULL: none */
 	struct condition *conditions;
 	size_t condition_count;
 	struct label labels[FAMILY_LABELS_MAX]; /* the metric's and the event's own */

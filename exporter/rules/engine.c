@@ -147,6 +147,7 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 		break;
 	case GAUGE_SET:
 		gauges_set(engine->gauges, tracker_instance(engine->tracker), cells, amount);
+		engine_publish(engine);
 		break;
 	}
 }
@@ -306,6 +307,9 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *
 		return OUTCOME_FILTERED;
 	}
 	plan->generation++;
+	if (plan->stop_count > 0) {
+		engine_end_pairs(engine, plan, record);
+	}
 	for (size_t i = 0; i < plan->rule_count; i++) {
 		switch (apply_rule(engine, plan, &plan->rules[i], record)) {
 		case APPLIED:
@@ -317,6 +321,9 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *
 			cut = true;
 			break;
 		}
+	}
+	if (plan->start_count > 0 && engine_begin_pairs(engine, plan, record)) {
+		cut = true;
 	}
 	if (plan->undecodable || cut) {
 		engine_count_problem(engine, plan, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
@@ -346,6 +353,7 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 		instance = tracker_ended_instance(engine->tracker);
 		if (instance != 0) {
 			gauges_end_instance(engine->gauges, instance);
+			engine_publish(engine);
 		}
 	}
 	return outcome;
@@ -364,6 +372,30 @@ bool rule_engine_probe(struct rule_engine *engine, const struct event_record *re
 }
 
 /* ---- making ---- */
+
+static bool make_pairs(struct rule_engine *engine, struct error *err)
+{
+	static const char *const sides[] = { "start", "stop" };
+	const struct rule_set *set = engine->set;
+	uint64_t *timeouts = calloc(set->pair_count + 1, sizeof *timeouts);
+
+	if (!timeouts) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
+	}
+	for (size_t i = 0; i < set->pair_count; i++) {
+		timeouts[i] = (uint64_t)((double)set->pairs[i]->timeout_ms / 1000 *
+					 (double)engine->clock.frequency);
+	}
+	engine->pairs = pairs_new(timeouts, set->pair_count, err);
+	free(timeouts);
+	for (unsigned i = 0; engine->pairs && i < 2; i++) {
+		uint32_t ids[] = { intern_string(engine->strings, "pair"),
+				   intern_string(engine->strings, sides[i]) };
+
+		engine->unmatched[i] = family_cells(set->unmatched, engine->writer, ids, NULL);
+	}
+	return engine->pairs != NULL;
+}
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err)
 {
@@ -400,7 +432,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	}
 	engine->matcher = regex_matcher_new(err);
 	engine->gauges = engine->matcher ? gauges_new(err) : NULL;
-	if (!engine->gauges) {
+	if (!engine->gauges || !make_pairs(engine, err)) {
 		goto fail;
 	}
 	return engine;
@@ -420,6 +452,7 @@ void rule_engine_free(struct rule_engine *engine)
 	}
 	regex_matcher_free(engine->matcher);
 	gauges_free(engine->gauges);
+	pairs_free(engine->pairs);
 	text_free(&engine->text);
 	text_free(&engine->scratch);
 	free(engine->texts);
@@ -432,4 +465,6 @@ void rule_engine_free(struct rule_engine *engine)
 void rule_engine_reset(struct rule_engine *engine)
 {
 	gauges_reset(engine->gauges);
+	pairs_reset(engine->pairs);
+	engine_publish(engine);
 }

@@ -10,10 +10,13 @@
 #ifndef RULES_ENGINE_H
 #define RULES_ENGINE_H
 
+#include <stdatomic.h>
+
 #include "base/cursor.h"
 #include "decode/field_path.h"
 #include "rules/decoders.h"
 #include "rules/gauges.h"
+#include "rules/pairs.h"
 #include "rules/rule_set.h"
 
 enum slot_kind {
@@ -37,6 +40,7 @@ enum slot_kind {
 	SLOT_THREAD_ID,
 	SLOT_CPU,
 	SLOT_LEVEL,
+	SLOT_PAIR,     /* nanoseconds; plan.stops[index] */
 	SLOT_DURATION, /* nanoseconds of the tracker … */
 	SLOT_ON_CPU,
 	SLOT_READY,
@@ -143,6 +147,15 @@ struct plan_rule {
 	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
 };
 
+/* A pair that the events of the kind begin, or one that they end. */
+struct plan_pair {
+	uint64_t duration_ns; /* of the event at hand, when it ends one */
+	uint16_t pair;        /* number in the set's */
+	uint16_t key_count;
+	uint16_t keys[PAIR_KEYS_MAX]; /* slots */
+	uint8_t state;                /* enum slot_state, of duration_ns */
+};
+
 enum decode_problem {
 	PROBLEM_TRUNCATED,
 	PROBLEM_NO_SCHEMA,
@@ -162,8 +175,10 @@ struct plan {
 	size_t group_count;
 	struct plan_rule *rules; /* owned */
 	size_t rule_count;
-	struct plan_rule probe; /* its conditions are all it has */
-	bool probed;            /* events of the kind can fulfil them */
+	struct plan_rule probe;           /* its conditions are all it has */
+	bool probed;                      /* events of the kind can fulfil them */
+	struct plan_pair *starts, *stops; /* owned */
+	size_t start_count, stop_count;
 	uint64_t generation;
 	const struct schema *schema;
 	uint16_t last_walked;          /* the walk for SLOT_WALKED and SLOT_PART ends here */
@@ -197,8 +212,13 @@ struct rule_engine {
 	struct source_clock clock;
 	struct regex_matcher *matcher; /* owned */
 	struct gauges *gauges;         /* owned */
-	struct text_entry *texts;      /* owned, TEXTS_SIZE */
-	struct field_slice *slices;    /* owned; of the last walk */
+	struct pairs *pairs;           /* owned */
+	/* Written by the consumer, read by any thread: rule_engine_statistics(). */
+	_Atomic(uint64_t) tables[ENGINE_TABLES], evictions[ENGINE_TABLES];
+	cell *unmatched[2];         /* starts, stops; NULL without memory */
+	uint64_t told_unmatched[2]; /* of what pairs has counted */
+	struct text_entry *texts;   /* owned, TEXTS_SIZE */
+	struct field_slice *slices; /* owned; of the last walk */
 	size_t slice_count;
 	uint8_t *kept; /* owned; verdicts of the process filter by label id: 0 not asked, 1 keep, 2
 			  drop */
@@ -257,6 +277,16 @@ struct number_literal literal_for(const struct literal *literal, const struct sl
 const struct rule *probe_rule(const struct probe *probe);
 
 struct memo *memo_new(void);
+
+/* Ends and begins pairs (plan_pairs.c): before and after the rules. True: the payload ends within a
+ * key. */
+void engine_end_pairs(struct rule_engine *engine, struct plan *plan,
+		      const struct event_record *record);
+bool engine_begin_pairs(struct rule_engine *engine, struct plan *plan,
+			const struct event_record *record);
+
+/* Shows what the tables of gauges and pairs have come to. */
+void engine_publish(struct rule_engine *engine);
 
 /* Counts a problem in etw_decode_errors_total. */
 void engine_count_problem(struct rule_engine *engine, struct plan *plan,

@@ -241,9 +241,10 @@ static struct family_plan *plan_of(struct rule_set *set, const struct metric *me
 	return plan;
 }
 
-static void add_need(struct rule_needs *needs, const struct field_ref *field)
+static void add_need(struct rule_needs *needs, const struct rule *rule,
+		     const struct field_ref *field)
 {
-	if (!field->name) {
+	if (!field->name || (rule->pair && field->derived == DERIVED_DURATION)) {
 		return;
 	}
 	switch (field->derived) {
@@ -270,14 +271,52 @@ static void add_need(struct rule_needs *needs, const struct field_ref *field)
 
 void rule_needs_add(struct rule_needs *needs, const struct rule *rule)
 {
-	add_need(needs, &rule->value);
-	add_need(needs, &rule->since);
+	add_need(needs, rule, &rule->value);
+	add_need(needs, rule, &rule->since);
 	for (size_t i = 0; i < rule->condition_count; i++) {
-		add_need(needs, &rule->conditions[i].field);
+		add_need(needs, rule, &rule->conditions[i].field);
 	}
 	for (size_t i = 0; i < rule->label_count; i++) {
-		add_need(needs, &rule->labels[i].field);
+		add_need(needs, rule, &rule->labels[i].field);
 	}
+	for (size_t i = 0; rule->pair && i < rule->pair->key_count; i++) {
+		add_need(needs, rule, &rule->pair->start.keys[i]);
+		add_need(needs, rule, &rule->pair->stop.keys[i]);
+	}
+}
+
+static bool is_same_pair(const struct pair *a, const struct pair *b)
+{
+	if (strcmp(a->start.event_at->text, b->start.event_at->text) != 0 ||
+	    a->key_count != b->key_count || a->timeout_ms != b->timeout_ms) {
+		return false;
+	}
+	for (size_t i = 0; i < a->key_count; i++) {
+		if (strcmp(a->start.keys[i].name, b->start.keys[i].name) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The number of the rule's pair among those of the set; there is room. */
+static uint16_t add_pair(struct rule_set *set, const struct pair *pair)
+{
+	size_t i = 0;
+
+	if (!pair) {
+		return NO_PAIR;
+	}
+	while (i < set->pair_count && !is_same_pair(set->pairs[i], pair)) {
+		i++;
+	}
+	if (i == NO_PAIR) {
+		return NO_PAIR;
+	}
+	if (i == set->pair_count) {
+		set->pairs[set->pair_count++] = pair;
+	}
+	return (uint16_t)i;
 }
 
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err)
@@ -290,7 +329,8 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 		}
 	}
 	set->rules = calloc(most + 1, sizeof *set->rules);
-	if (!set->rules) {
+	set->pairs = calloc(most + 1, sizeof(const struct pair *));
+	if (!set->rules || !set->pairs) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for rules");
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
@@ -302,9 +342,11 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 				return false;
 			}
 			for (size_t k = 0; k < metric->rule_count; k++) {
-				set->rules[set->rule_count++] =
-					(struct active_rule){ .rule = &metric->rules[k],
-							      .plan = plan };
+				set->rules[set->rule_count++] = (struct active_rule){
+					.rule = &metric->rules[k],
+					.plan = plan,
+					.pair = add_pair(set, metric->rules[k].pair),
+				};
 				rule_needs_add(&set->needs, &metric->rules[k]);
 			}
 		}

@@ -23,6 +23,7 @@ struct gauges {
 	struct map first;      /* instance -> index of its first entry */
 	struct entry *entries; /* owned; GAUGES_MAX once the first is set */
 	uint32_t at;           /* the next to be given away */
+	uint64_t count, evictions;
 };
 
 struct gauges *gauges_new(struct error *err)
@@ -67,6 +68,7 @@ static void take_out(struct gauges *gauges, uint32_t index)
 	}
 	map_remove(&gauges->places, place_of(entry->instance, entry->cells));
 	entry->cells = NULL;
+	gauges->count--;
 }
 
 static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cell *cells,
@@ -95,6 +97,7 @@ static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cel
 		gauges->entries[*first].previous = index;
 	}
 	*first = index;
+	gauges->count++;
 	cell_add(cells, value);
 }
 
@@ -122,6 +125,7 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 	}
 	if (gauges->entries[gauges->at].cells) {
 		take_out(gauges, gauges->at);
+		gauges->evictions++;
 	}
 	put_in(gauges, gauges->at, instance, cells, value);
 	gauges->at = (gauges->at + 1) % GAUGES_MAX;
@@ -144,4 +148,14 @@ void gauges_reset(struct gauges *gauges)
 		}
 	}
 	gauges->at = 0;
+}
+
+uint64_t gauges_count(const struct gauges *gauges)
+{
+	return gauges->count;
+}
+
+uint64_t gauges_evictions(const struct gauges *gauges)
+{
+	return gauges->evictions;
 }

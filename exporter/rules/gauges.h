@@ -29,4 +29,8 @@ void gauges_end_instance(struct gauges *gauges, uint64_t instance);
 /* All processes at once. */
 void gauges_reset(struct gauges *gauges);
 
+/* Values that are kept; those that gave their place up. */
+uint64_t gauges_count(const struct gauges *gauges);
+uint64_t gauges_evictions(const struct gauges *gauges);
+
 #endif

@@ -140,21 +140,6 @@ static bool load_op(struct loader *loader, const struct yaml_node *node, enum ga
 	return true;
 }
 
-static bool load_event_pattern(struct loader *loader, const struct yaml_node *node,
-			       struct rule *rule)
-{
-	struct error why;
-
-	if (!yaml_is_text(loader->tree, node, "event", loader->err)) {
-		return false;
-	}
-	rule->event_at = node;
-	if (!event_pattern_parse(node->text, node->size, &rule->event, &why)) {
-		return yaml_error(loader->tree, node, loader->err, "%s", why.text);
-	}
-	return true;
-}
-
 static bool load_value(struct loader *loader, const struct yaml_node *node, struct rule *rule)
 {
 	const struct yaml_node *value = yaml_find(node, "value"), *since = yaml_find(node, "since");
@@ -173,9 +158,37 @@ static bool load_value(struct loader *loader, const struct yaml_node *node, stru
 	       (!unit || load_unit(loader, unit, rule));
 }
 
+/* What a metric says for all its events. */
+struct for_all {
+	const struct yaml_node *labels;
+	const struct pair *pair;
+	enum gauge_op op;
+	bool pair_used;
+};
+
+/* The pair of an event is its own, or that of the metric whose stop it is. */
+static bool set_pair(struct loader *loader, const struct yaml_node *own, struct for_all *all,
+		     struct rule *rule)
+{
+	const char *event = rule->event_at->text;
+
+	if (own) {
+		if (!load_pair(loader, own, &rule->pair)) {
+			return false;
+		}
+		if (strcmp(rule->pair->stop.event_at->text, event) != 0) {
+			return yaml_error(loader->tree, rule->pair->stop.event_at, loader->err,
+					  "pair: 'stop' is not the event '%s'", event);
+		}
+	} else if (all->pair && strcmp(all->pair->stop.event_at->text, event) == 0) {
+		rule->pair = all->pair;
+		all->pair_used = true;
+	}
+	return true;
+}
+
 static bool load_rule(struct loader *loader, const struct yaml_node *node,
-		      const struct yaml_node *metric_labels, const struct metric *metric,
-		      enum gauge_op metric_op, struct rule *rule)
+		      const struct metric *metric, struct for_all *all, struct rule *rule)
 {
 	static const char *const keys[] = { "event", "version", "value",  "since", "unit",
 					    "op",    "where",   "labels", "pair",  NULL };
@@ -191,10 +204,6 @@ static bool load_rule(struct loader *loader, const struct yaml_node *node,
 	where = yaml_find(node, "where");
 	labels = yaml_find(node, "labels");
 	pair = yaml_find(node, "pair");
-	if (pair) {
-		return yaml_error(loader->tree, pair->key, loader->err,
-				  "'pair' is not supported yet");
-	}
 	if (!event) {
 		return missing(loader, node, "events", "event");
 	}
@@ -202,15 +211,17 @@ static bool load_rule(struct loader *loader, const struct yaml_node *node,
 	rule->metric = metric;
 	rule->at = node;
 	rule->every_version = !version;
-	rule->op = metric_op;
+	rule->op = all->op;
+	rule->event_at = event;
 	if (op && metric->type != FAMILY_GAUGE) {
 		return yaml_error(loader->tree, op->key, loader->err, "'op' is for gauges");
 	}
-	if (!load_event_pattern(loader, event, rule) ||
+	if (!load_event_pattern(loader, event, &rule->event) ||
+	    !set_pair(loader, pair, all, rule) ||
 	    (version && !load_versions(loader, version, rule)) || !load_value(loader, node, rule) ||
 	    (op && !load_op(loader, op, &rule->op)) ||
 	    (where && !load_conditions(loader, where, rule)) ||
-	    (metric_labels && !load_labels(loader, metric_labels, rule)) ||
+	    (all->labels && !load_labels(loader, all->labels, rule)) ||
 	    (labels && !load_labels(loader, labels, rule))) {
 		return false;
 	}
@@ -311,8 +322,8 @@ static bool load_help(struct loader *loader, const struct yaml_node *node, const
 	return true;
 }
 
-static bool load_events(struct loader *loader, const struct yaml_node *node,
-			const struct yaml_node *labels, enum gauge_op op, struct metric *metric)
+static bool load_events(struct loader *loader, const struct yaml_node *node, struct for_all *all,
+			struct metric *metric)
 {
 	if (!yaml_is_list(loader->tree, node, "events", loader->err)) {
 		return false;
@@ -325,8 +336,7 @@ static bool load_events(struct loader *loader, const struct yaml_node *node,
 		return false;
 	}
 	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!load_rule(loader, entry, labels, metric, op,
-			       &metric->rules[metric->rule_count])) {
+		if (!load_rule(loader, entry, metric, all, &metric->rules[metric->rule_count])) {
 			return false;
 		}
 		metric->rule_count++;
@@ -337,9 +347,9 @@ static bool load_events(struct loader *loader, const struct yaml_node *node,
 static bool load_metric(struct loader *loader, const struct yaml_node *node, struct metric *metric)
 {
 	static const char *const keys[] = { "name",       "type",   "help", "labels", "buckets",
-					    "max_series", "events", "op",   NULL };
-	const struct yaml_node *name, *type, *help, *buckets, *max_series, *events, *op;
-	enum gauge_op metric_op = GAUGE_NONE;
+					    "max_series", "events", "op",   "pair",   NULL };
+	const struct yaml_node *name, *type, *help, *buckets, *max_series, *events, *op, *pair;
+	struct for_all all = { .labels = yaml_find(node, "labels") };
 	uint64_t series = 0;
 
 	if (!yaml_is_map(loader->tree, node, "metrics", loader->err) ||
@@ -354,6 +364,7 @@ static bool load_metric(struct loader *loader, const struct yaml_node *node, str
 	max_series = yaml_find(node, "max_series");
 	events = yaml_find(node, "events");
 	op = yaml_find(node, "op");
+	pair = yaml_find(node, "pair");
 	if (!name || !type || !help || !events) {
 		return missing(loader, node, "metrics",
 			       !name ? "name" :
@@ -374,13 +385,19 @@ static bool load_metric(struct loader *loader, const struct yaml_node *node, str
 		return yaml_error(loader->tree, op->key, loader->err, "'op' is for gauges");
 	}
 	if ((buckets && !load_buckets(loader, buckets, metric)) ||
-	    (op && !load_op(loader, op, &metric_op)) ||
+	    (op && !load_op(loader, op, &all.op)) ||
+	    (pair && !load_pair(loader, pair, &all.pair)) ||
 	    (max_series && !yaml_number(loader->tree, max_series, "max_series", 1, UINT32_MAX / 2,
 					&series, loader->err))) {
 		return false;
 	}
 	metric->max_series = (uint32_t)series;
-	return load_events(loader, events, yaml_find(node, "labels"), metric_op, metric);
+	if (!load_events(loader, events, &all, metric)) {
+		return false;
+	}
+	return !all.pair || all.pair_used ||
+	       yaml_error(loader->tree, all.pair->stop.event_at, loader->err,
+			  "pair: 'stop' is no event of '%s'", metric->name);
 }
 
 /* ---- the file ---- */

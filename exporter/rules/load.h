@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of reading a collector, of which load.c is the top: conditions and labels in
- * load_parts.c, buckets in load_buckets.c.
+ * load_parts.c, buckets in load_buckets.c, pairs in load_pair.c.
  */
 #ifndef RULES_LOAD_H
 #define RULES_LOAD_H
@@ -20,6 +20,10 @@ bool load_conditions(struct loader *loader, const struct yaml_node *node, struct
 
 /* Adds the labels of a map to a rule; one of the same name that is there already is an error. */
 bool load_labels(struct loader *loader, const struct yaml_node *node, struct rule *rule);
+
+bool load_event_pattern(struct loader *loader, const struct yaml_node *node,
+			struct event_pattern *pattern);
+bool load_pair(struct loader *loader, const struct yaml_node *node, const struct pair **pair);
 
 /* Upper bounds in nanoseconds for a family in seconds, else as written. */
 bool load_buckets(struct loader *loader, const struct yaml_node *node, struct metric *metric);

@@ -16,10 +16,10 @@
 static const struct guid kernel_process =
 	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
 
-enum { PROCESS_STOP = 2 };
+enum { PROCESS_START = 1, PROCESS_STOP = 2 }; /* opcodes and event ids */
 
 /* A rule cannot apply, because its value or a condition asks for a field that is not there. */
-static enum fate lacks_field(struct builder *builder)
+enum fate plan_lacks_field(struct builder *builder)
 {
 	if (builder->failed) {
 		return RULE_FAILED;
@@ -64,7 +64,7 @@ static enum fate plan_condition(struct builder *builder, const struct condition 
 	bool holds;
 
 	if (planned.slot_index == NO_SLOT) {
-		return lacks_field(builder);
+		return plan_lacks_field(builder);
 	}
 	slot = &builder->plan->slots[planned.slot_index];
 	if (!fits_form(condition, slot)) {
@@ -144,7 +144,7 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 	rule->value_kind = from->since.name ? VALUE_SINCE : VALUE_SLOT;
 	rule->value_index = plan_find_slot(builder, field);
 	if (rule->value_index == NO_SLOT) {
-		return lacks_field(builder);
+		return plan_lacks_field(builder);
 	}
 	if (builder->plan->slots[rule->value_index].form != FORM_NUMBER) {
 		return plan_wrong_type(builder);
@@ -182,6 +182,7 @@ static enum fate plan_rule(struct builder *builder, const struct active_rule *ac
 		.op = (uint8_t)from->op,
 	};
 	builder->kernel = from->event.scope != EVENTS_PROVIDER;
+	builder->rule = active;
 	fate = plan_conditions(builder, from, rule);
 	if (fate == RULE_APPLIES) {
 		fate = plan_value(builder, from, rule);
@@ -292,7 +293,10 @@ static bool plan_rules(struct builder *builder)
 static bool plan_probe(struct builder *builder)
 {
 	struct plan *plan = builder->plan;
-	enum fate fate = plan_conditions(builder, probe_rule(builder->engine->probe), &plan->probe);
+	enum fate fate;
+
+	builder->rule = NULL;
+	fate = plan_conditions(builder, probe_rule(builder->engine->probe), &plan->probe);
 
 	plan->probed = fate == RULE_APPLIES;
 	return fate != RULE_FAILED && !builder->failed;
@@ -364,9 +368,9 @@ static bool make_slices(struct rule_engine *engine, size_t count)
 static bool ends_process(const struct event_kind *kind)
 {
 	if (kind->class == KERNEL_PROCESS) {
-		return kind->opcode == PROCESS_STOP;
+		return kind->opcode == PROCESS_START || kind->opcode == PROCESS_STOP;
 	}
-	return !kind->classic && kind->id == PROCESS_STOP &&
+	return !kind->classic && (kind->id == PROCESS_START || kind->id == PROCESS_STOP) &&
 	       guid_equal(&kind->provider, &kernel_process);
 }
 
@@ -387,6 +391,8 @@ static void free_plan(struct plan *plan)
 		free(plan->parts[i]);
 	}
 	free(plan->parts);
+	free(plan->starts);
+	free(plan->stops);
 	free(plan->labels);
 	free(plan->groups);
 	free(plan->slots);
@@ -416,7 +422,8 @@ bool rule_engine_prepare(struct rule_engine *engine, struct event_kind *kind)
 	plan->provider = intern_string(engine->strings, kind->provider_name);
 	plan->dropped = filters_drop_event(engine->set, kind);
 	plan->ends_instance = ends_process(kind);
-	if (!plan_rules(&builder) || (engine->probe && !plan_probe(&builder)) || !link_plan(plan) ||
+	if (!plan_pairs(&builder) || !plan_rules(&builder) ||
+	    (engine->probe && !plan_probe(&builder)) || !link_plan(plan) ||
 	    !make_slices(engine, plan->schema ? plan->schema->field_count : 0U)) {
 		free_plan(plan);
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The making of a plan, in parts: slots in plan_slots.c, labels in plan_labels.c, conditions,
- * values and the whole in plan.c.
+ * The making of a plan, in parts: slots in plan_slots.c, labels in plan_labels.c, pairs in
+ * plan_pairs.c, conditions, values and the whole in plan.c.
  */
 #ifndef RULES_PLAN_H
 #define RULES_PLAN_H
@@ -15,7 +15,8 @@ struct builder {
 	struct rule_engine *engine;
 	const struct event_kind *kind;
 	struct plan *plan;
-	bool failed;       /* no memory */
+	const struct active_rule *rule; /* NULL: none of the set's */
+	bool failed;                    /* no memory */
 	bool kernel;       /* its rules were held against its layouts when they were read */
 	bool problem_rule; /* a rule asks for what the layout lacks */
 	bool problem_type; /* a rule asks for another type */
@@ -23,6 +24,15 @@ struct builder {
 
 /* What became of a rule for this kind. */
 enum fate { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
+
+/* A rule cannot apply, because a field that it asks for is not there. */
+enum fate plan_lacks_field(struct builder *builder);
+
+/* Finds out which pairs the kind begins and ends; before the rules. False without memory. */
+bool plan_pairs(struct builder *builder);
+
+/* Index in plan.stops; NO_SLOT: the kind does not end the pair. */
+uint16_t plan_find_stop(const struct plan *plan, size_t pair);
 
 /* The slot of a field. NO_SLOT: this kind has no such field, or builder->failed. */
 uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field);

@@ -2,9 +2,10 @@
 /*
  * Where the values of a plan come from: fields of the kind's layout, derived ones.
  */
+#include <stdlib.h>
+
 #include "rules/event_items.h"
 #include "rules/plan.h"
-#include <stdlib.h>
 
 static uint16_t add_slot(struct builder *builder, const struct slot *slot)
 {
@@ -13,7 +14,8 @@ static uint16_t add_slot(struct builder *builder, const struct slot *slot)
 
 	for (size_t i = 0; i < plan->slot_count; i++) {
 		if (plan->slots[i].kind == slot->kind && plan->slots[i].derived == slot->derived &&
-		    plan->slots[i].field == slot->field) {
+		    plan->slots[i].field == slot->field &&
+		    (slot->kind != SLOT_PAIR || plan->slots[i].index == slot->index)) {
 			return (uint16_t)i;
 		}
 	}
@@ -211,11 +213,22 @@ static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 	return derived_origin(derived) ? add_origin_slot(builder, &slot) : add_slot(builder, &slot);
 }
 
+static uint16_t add_pair_slot(struct builder *builder)
+{
+	struct slot slot = { .kind = SLOT_PAIR, .form = FORM_NUMBER, .derived = DERIVED_DURATION };
+
+	slot.index = plan_find_stop(builder->plan, builder->rule->pair);
+	return slot.index != NO_SLOT ? add_slot(builder, &slot) : (uint16_t)NO_SLOT;
+}
+
 /* NO_SLOT: this kind has no such field. */
 uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
 {
 	int index;
 
+	if (field->derived == DERIVED_DURATION && builder->rule && builder->rule->pair != NO_PAIR) {
+		return add_pair_slot(builder);
+	}
 	if (field->derived != DERIVED_NONE && derived_field(field->derived)->before_layout) {
 		return add_derived_slot(builder, field->derived);
 	}

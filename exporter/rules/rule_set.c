@@ -201,8 +201,17 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 		.label_count = 2,
 	};
 
+	static const struct family_options unmatched = {
+		.name = "etw_state_unmatched_total",
+		.help = "Beginnings that no end met in time (start), ends without a beginning (stop), by table.",
+		.type = FAMILY_COUNTER,
+		.labels = { "table", "side" },
+		.label_count = 2,
+	};
+
 	set->decode_errors = registry_family(registry, &errors, err);
-	return set->decode_errors != NULL;
+	set->unmatched = registry_family(registry, &unmatched, err);
+	return set->decode_errors && set->unmatched;
 }
 
 bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
@@ -267,6 +276,7 @@ void rule_set_free(struct rule_set *set)
 	free(set->infos);
 	free(set->families);
 	free(set->rules);
+	free(set->pairs);
 	free(set);
 }
 

@@ -19,9 +19,12 @@ struct family_plan {
 	struct family *family; /* NULL: no collector that is on has it */
 };
 
+enum { NO_PAIR = UINT16_MAX };
+
 struct active_rule {
 	const struct rule *rule;
 	const struct family_plan *plan;
+	uint16_t pair; /* of the set's pairs, or NO_PAIR */
 };
 
 /* A name that the command line or the configuration turns on or off. */
@@ -33,12 +36,17 @@ struct rule_set {
 	size_t family_count;
 	struct active_rule *rules; /* owned; of the collectors that are on */
 	size_t rule_count;
+	/* Those of the rules, each once: what begins alike, with the same key and time-out, is one.
+	 */
+	const struct pair **pairs; /* owned, not what they point to */
+	size_t pair_count;
 	struct regex **include, **exclude; /* owned; of process names */
 	size_t include_count, exclude_count;
 	struct event_pattern *dropped; /* owned */
 	size_t dropped_count;
 	char **dropped_texts; /* owned; what the patterns point into */
 	struct family *decode_errors;
+	struct family *unmatched;
 	struct rule_needs needs;
 };
 

@@ -207,6 +207,9 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 	case SLOT_LEVEL:
 		slot->value = record->level;
 		return SLOT_HAS;
+	case SLOT_PAIR:
+		slot->value = plan->stops[slot->index].duration_ns;
+		return (enum slot_state)plan->stops[slot->index].state;
 	case SLOT_DURATION:
 		return known(tracker_duration(engine->tracker, &slot->value));
 	case SLOT_ON_CPU:

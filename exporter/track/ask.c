@@ -96,7 +96,7 @@ uint64_t tracker_ended_instance(struct tracker *tracker)
 	const struct lifetime *instance = NULL;
 	uint32_t id;
 
-	if ((attribution->tells & TELLS_PROCESS) && attribution->change == LIFETIME_STOP &&
+	if ((attribution->tells & TELLS_PROCESS) && attribution->change != LIFETIME_EXISTS &&
 	    reader_u32(&attribution->about, attribution->schema, record, &id)) {
 		instance = lifetimes_ended_at(&tracker->processes.timeline.table, id,
 					      record->raw_time);

@@ -76,8 +76,7 @@ void tracker_publish(struct tracker *tracker)
 
 	publish_table(tracker, TABLE_PROCESS, (uint64_t)processes->count + process_images->count,
 		      processes->evictions + process_images->evictions +
-			      tracker->gauges.refused_processes +
-			      tracker->image_info.refused);
+			      tracker->gauges.refused_processes + tracker->image_info.refused);
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
 			      tracker->scheduler.ready.evictions);
@@ -91,7 +90,7 @@ void tracker_publish(struct tracker *tracker)
 const char *tracker_table_name(enum tracker_table table)
 {
 	static const char *const names[TABLE_COUNT] = { "process", "thread", "file", "irp",
-							"image" };
+							"image",   "pair",   "gauge" };
 
 	return names[table];
 }

@@ -65,8 +65,8 @@ bool tracker_prepare(struct tracker *tracker, struct event_kind *kind);
 void tracker_release(struct event_kind *kind);
 
 /*
- * Returns true when the record is to be shown once more before tracker_look_ahead_end(), with a kind
- * whose schema the recording has told by then.
+ * Returns true when the record is to be shown once more before tracker_look_ahead_end(), with a
+ * kind whose schema the recording has told by then.
  */
 bool tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
 			const struct event_kind *kind);
@@ -129,11 +129,22 @@ bool tracker_started(struct tracker *tracker, uint8_t *opcode);
  * the same pid; 0: none known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
-/* Process/End: the id of the instance that ended here; 0 for other records. */
+/* The id of the instance that the record ends: the stop of a process, or the start of another one
+ * with its id, when the stop was lost. 0 for other records. */
 uint64_t tracker_ended_instance(struct tracker *tracker);
 
 /* ---- health; any thread ---- */
-enum tracker_table { TABLE_PROCESS, TABLE_THREAD, TABLE_FILE, TABLE_IRP, TABLE_IMAGE, TABLE_COUNT };
+/* The last two are those of the rules, which the pipeline fills in. */
+enum tracker_table {
+	TABLE_PROCESS,
+	TABLE_THREAD,
+	TABLE_FILE,
+	TABLE_IRP,
+	TABLE_IMAGE,
+	TABLE_PAIR,
+	TABLE_GAUGE,
+	TABLE_COUNT
+};
 enum tracker_miss { MISS_THREAD, MISS_PROCESS, MISS_FILE, MISS_DISK, MISS_COUNT };
 
 struct tracker_statistics {
@@ -143,9 +154,9 @@ struct tracker_statistics {
 					      had named */
 };
 
-const char *
-tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp", "image" */
-const char *tracker_miss_name(enum tracker_miss miss); /* "thread", "process", "file", "disk" */
+const char *tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp",
+							     "image", "pair", "gauge" */
+const char *tracker_miss_name(enum tracker_miss miss);    /* "thread", "process", "file", "disk" */
 void tracker_statistics(const struct tracker *tracker, struct tracker_statistics *statistics);
 
 #endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Beginnings that wait for their end, of all pairs of the rules (rules.md, `pair`).
+ *
+ * Bounded: beyond PAIRS_MAX beginnings the oldest goes. One that no end meets within its pair's
+ * time-out goes as well, when the pair's next event comes. One consumer's; times rise, but for what
+ * two processors' clocks differ.
+ */
+#ifndef RULES_PAIRS_H
+#define RULES_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct pairs; /* opaque */
+
+enum { PAIRS_MAX = 65536 };
+
+/* timeouts: for each pair, in the ticks of the times; copied. */
+struct pairs *pairs_new(const uint64_t *timeouts, size_t count, struct error *err);
+void pairs_free(struct pairs *pairs);
+
+/* key: a hash of what both events share, seeded. An earlier beginning of it had no end. */
+void pairs_begin(struct pairs *pairs, size_t pair, uint64_t key, int64_t time);
+
+/* Takes the beginning out: *ticks since then, 0 when it seems to be later. False: there is none. */
+bool pairs_end(struct pairs *pairs, size_t pair, uint64_t key, int64_t time, uint64_t *ticks);
+
+/* An event whose key cannot be told. */
+void pairs_miss(struct pairs *pairs, bool start);
+
+/* Forgets all of them. */
+void pairs_reset(struct pairs *pairs);
+
+struct pairs_statistics {
+	uint64_t entries;
+	uint64_t evictions;        /* to make room */
+	uint64_t unmatched_starts; /* timed out, begun anew, evicted or forgotten */
+	uint64_t unmatched_stops;
+};
+const struct pairs_statistics *pairs_statistics(const struct pairs *pairs);
+
+#endif
