@@ -404,6 +404,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.names_only = options->names_only,
 		.probe = options->observer ? options->observer->probe : NULL,
 		.on_misfit = on_misfit,
+		.trial = options->observer ? options->observer->trial : NULL,
 	};
 	struct rule_needs needs;
 

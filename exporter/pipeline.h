@@ -56,6 +56,7 @@ struct pipeline_observer {
 	void (*on_record)(void *context, const struct event_record *record,
 			  const struct event_kind *kind, struct tracker *tracker);
 	void (*on_buffer)(void *context); /* in both passes */
+	struct rule_trial *trial;  /* what the rules do is noted there; NULL: nowhere */
 	const struct probe *probe; /* records that do not fulfil it are not shown; NULL: all are */
 };
 

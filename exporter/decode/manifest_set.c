@@ -132,3 +132,15 @@ const char *manifest_set_provider_name(const struct manifest_set *set, const str
 	name = manifest_provider_name(set->entries[at].manifest, set->entries[at].index);
 	return name[0] ? name : NULL;
 }
+
+bool manifest_set_provider(const struct manifest_set *set, size_t number,
+			   struct manifest_set_provider *provider)
+{
+	if (!set || number >= set->entry_count) {
+		return false;
+	}
+	*provider = (struct manifest_set_provider){ &set->entries[number].guid,
+						    set->entries[number].manifest,
+						    set->entries[number].index };
+	return true;
+}

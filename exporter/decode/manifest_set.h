@@ -32,6 +32,17 @@ bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struc
 const struct schema *manifest_set_schema(const struct manifest_set *set,
 					 const struct guid *provider, uint16_t id, uint8_t version);
 
+/* The providers that the set knows, those of several manifests more than once. */
+struct manifest_set_provider {
+	const struct guid *guid;
+	const struct manifest *manifest;
+	size_t index; /* in the manifest */
+};
+
+/* By number from 0; false behind the last. set: NULL for none. */
+bool manifest_set_provider(const struct manifest_set *set, size_t number,
+			   struct manifest_set_provider *provider);
+
 /* The name that the first manifest of the provider gives it; NULL: none. */
 const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider);
 

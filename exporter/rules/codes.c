@@ -37,6 +37,7 @@ static const struct code_name statuses[] = {
 	{ 0xc0000056, "delete_pending" },
 	{ 0xc000007f, "disk_full" },
 	{ 0xc000009a, "insufficient_resources" },
+	{ 0xc00000b5, "io_timeout" },
 	{ 0xc00000ba, "file_is_a_directory" },
 	{ 0xc00000bb, "not_supported" },
 	{ 0xc0000101, "directory_not_empty" },
@@ -44,7 +45,12 @@ static const struct code_name statuses[] = {
 	{ 0xc0000120, "cancelled" },
 	{ 0xc0000121, "cannot_delete" },
 	{ 0xc0000128, "file_closed" },
+	{ 0xc000020d, "connection_reset" },
 	{ 0xc0000225, "not_found" },
+	{ 0xc0000236, "connection_refused" },
+	{ 0xc000023c, "network_unreachable" },
+	{ 0xc000023d, "host_unreachable" },
+	{ 0xc0000241, "connection_aborted" },
 	{ 0xc0000275, "not_a_reparse_point" },
 };
 

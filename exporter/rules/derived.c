@@ -35,11 +35,15 @@ static const struct derived_field fields[DERIVED_COUNT] = {
 	[DERIVED_CONTAINER_ID] = { "Event.ContainerId", TYPE_TEXT, true },
 };
 
-/* "Microsoft-Windows-Kernel-File" and "-Kernel-Process": Windows SDK, logman query providers. */
+/* "Microsoft-Windows-Kernel-File", "-Kernel-Process" and "-TCPIP": Windows SDK, logman query
+ * providers. */
 static const struct guid kernel_file =
 	GUID_INIT(0xedd08927, 0x9cc4, 0x4e65, 0xb9, 0x70, 0xc2, 0x56, 0x0f, 0xb5, 0xc2, 0x89);
 static const struct guid kernel_process =
 	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
+
+static const struct guid tcpip =
+	GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
 
 /* Opcodes of the kernel classes that one derived field is about. */
 enum { OPCODE_CSWITCH = 36, OPCODE_OPERATION_END = 76 };
@@ -121,7 +125,8 @@ bool derived_fits(enum derived derived, const struct event_pattern *pattern)
 		       event_pattern_is_class(pattern, KERNEL_THREAD) ||
 		       event_pattern_is_class(pattern, KERNEL_IMAGE) ||
 		       event_pattern_is_provider(pattern, "Microsoft-Windows-Kernel-Process",
-						 &kernel_process);
+						 &kernel_process) ||
+		       event_pattern_is_provider(pattern, "Microsoft-Windows-TCPIP", &tcpip);
 	case DERIVED_PATH:
 	case DERIVED_VOLUME:
 		return is_file(pattern);

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "rules/filters.h"
+#include "rules/trial_parts.h"
 
 static const char *const problem_names[PROBLEM_COUNT] = {
 	[PROBLEM_TRUNCATED] = "truncated",
@@ -89,8 +90,6 @@ static bool keeps_process(struct rule_engine *engine)
 }
 
 /* ---- one rule ---- */
-
-enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
 
 static uint64_t times(uint64_t value, uint64_t factor)
 {
@@ -307,11 +306,19 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *
 		return OUTCOME_FILTERED;
 	}
 	plan->generation++;
+	if (engine->trial) {
+		trial_event(engine->trial, plan);
+	}
 	if (plan->stop_count > 0) {
 		engine_end_pairs(engine, plan, record);
 	}
 	for (size_t i = 0; i < plan->rule_count; i++) {
-		switch (apply_rule(engine, plan, &plan->rules[i], record)) {
+		enum applied applied = apply_rule(engine, plan, &plan->rules[i], record);
+
+		if (engine->trial) {
+			trial_applied(engine->trial, plan, &plan->rules[i], applied);
+		}
+		switch (applied) {
 		case APPLIED:
 			counted |= plan->rules[i].named;
 			break;
@@ -408,6 +415,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->set = options->set;
 	engine->probe = options->probe;
 	engine->names_only = options->names_only;
+	engine->trial = options->trial;
 	engine->registry = options->registry;
 	engine->strings = registry_strings(options->registry);
 	engine->writer = options->writer;

@@ -135,8 +135,9 @@ struct plan_rule {
 	uint8_t value_kind; /* enum value_kind */
 	uint8_t op;         /* enum gauge_op */
 	bool histogram;
-	bool plain; /* a counter of events, or of a field as it is */
-	bool named; /* not for every event */
+	bool plain;      /* a counter of events, or of a field as it is */
+	bool named;      /* not for every event */
+	uint32_t number; /* in the set's rules */
 	/* From here on for samples that are not remembered. */
 	uint8_t varying_count;
 	uint16_t value_index, group_index;
@@ -145,6 +146,17 @@ struct plan_rule {
 		uint16_t label;   /* in plan.labels */
 	} varying[FAMILY_LABELS_MAX];
 	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
+};
+
+/* What became of a rule for one event. */
+enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
+
+/* For a trial: a rule that is about the kind, or a field that it lacks. */
+struct plan_tried {
+	const char *missing; /* NULL: it is about the rule */
+	uint32_t number;     /* of the rule in the set's */
+	bool left_out;       /* a condition is the same for all events, and does not hold */
+	bool wrong_type;
 };
 
 /* A pair that the events of the kind begin, or one that they end. */
@@ -179,6 +191,8 @@ struct plan {
 	bool probed;                      /* events of the kind can fulfil them */
 	struct plan_pair *starts, *stops; /* owned */
 	size_t start_count, stop_count;
+	struct plan_tried *tried; /* owned; empty without a trial */
+	size_t tried_count;
 	uint64_t generation;
 	const struct schema *schema;
 	uint16_t last_walked;          /* the walk for SLOT_WALKED and SLOT_PART ends here */
@@ -205,6 +219,7 @@ struct text_entry {
 struct rule_engine {
 	const struct rule_set *set;
 	const struct probe *probe; /* NULL: none */
+	struct rule_trial *trial;  /* NULL: none */
 	struct registry *registry;
 	struct intern *strings;
 	struct writer *writer;

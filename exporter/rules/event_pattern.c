@@ -177,6 +177,21 @@ static bool event_matches(const struct event_pattern *pattern, const struct even
 	return is_both(pattern, kind->provider_name, event);
 }
 
+bool event_pattern_names(const struct event_pattern *pattern, const struct event_kind *kind)
+{
+	size_t size = kind->provider_name ? strlen(kind->provider_name) : 0;
+	size_t text_size = pattern->provider_size + 1 + pattern->event_size;
+
+	if (pattern->scope != EVENTS_PROVIDER) {
+		return false;
+	}
+	if (pattern->by_guid) {
+		return guid_equal(&pattern->guid, &kind->provider);
+	}
+	return size > 0 && size < text_size && pattern->provider[size] == '/' &&
+	       is_text(pattern->provider, size, kind->provider_name);
+}
+
 bool event_pattern_matches(const struct event_pattern *pattern, const struct event_kind *kind)
 {
 	const struct schema *schema = kind->schema;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rules/filters.h"
+#include "rules/trial_parts.h"
 
 static const struct guid kernel_process =
 	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
@@ -19,11 +20,13 @@ static const struct guid kernel_process =
 enum { PROCESS_START = 1, PROCESS_STOP = 2 }; /* opcodes and event ids */
 
 /* A rule cannot apply, because its value or a condition asks for a field that is not there. */
-enum fate plan_lacks_field(struct builder *builder)
+enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field)
 {
 	if (builder->failed) {
 		return RULE_FAILED;
 	}
+	trial_plan_missing(builder, field);
+	builder->lacks = true;
 	if (builder->plan->schema) {
 		builder->problem_rule = true;
 	} else {
@@ -64,7 +67,7 @@ static enum fate plan_condition(struct builder *builder, const struct condition 
 	bool holds;
 
 	if (planned.slot_index == NO_SLOT) {
-		return plan_lacks_field(builder);
+		return plan_lacks_field(builder, &condition->field);
 	}
 	slot = &builder->plan->slots[planned.slot_index];
 	if (!fits_form(condition, slot)) {
@@ -144,7 +147,7 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 	rule->value_kind = from->since.name ? VALUE_SINCE : VALUE_SLOT;
 	rule->value_index = plan_find_slot(builder, field);
 	if (rule->value_index == NO_SLOT) {
-		return plan_lacks_field(builder);
+		return plan_lacks_field(builder, field);
 	}
 	if (builder->plan->slots[rule->value_index].form != FORM_NUMBER) {
 		return plan_wrong_type(builder);
@@ -183,6 +186,7 @@ static enum fate plan_rule(struct builder *builder, const struct active_rule *ac
 	};
 	builder->kernel = from->event.scope != EVENTS_PROVIDER;
 	builder->rule = active;
+	builder->lacks = builder->wrong_type = false;
 	fate = plan_conditions(builder, from, rule);
 	if (fate == RULE_APPLIES) {
 		fate = plan_value(builder, from, rule);
@@ -242,6 +246,7 @@ static enum fate try_rule(struct builder *builder, size_t index)
 	builder->problem_rule = builder->problem_type = false;
 	fate = plan_rule(builder, &builder->engine->set->rules[index],
 			 &plan->rules[plan->rule_count]);
+	trial_plan_rule(builder, index, fate);
 	if (builder->problem_rule || builder->problem_type) {
 		tell_misfit(builder, index);
 	}
@@ -279,6 +284,7 @@ static bool plan_rules(struct builder *builder)
 		}
 		switch (try_rule(builder, i)) {
 		case RULE_APPLIES:
+			plan->rules[plan->rule_count].number = (uint32_t)i;
 			plan->rule_count++;
 			break;
 		case RULE_NEVER:
@@ -391,6 +397,7 @@ static void free_plan(struct plan *plan)
 		free(plan->parts[i]);
 	}
 	free(plan->parts);
+	free(plan->tried);
 	free(plan->starts);
 	free(plan->stops);
 	free(plan->labels);

@@ -18,6 +18,8 @@ struct builder {
 	const struct active_rule *rule; /* NULL: none of the set's */
 	bool failed;                    /* no memory */
 	bool kernel;       /* its rules were held against its layouts when they were read */
+	bool lacks;        /* the rule at hand cannot apply for want of a field */
+	bool wrong_type;   /* … of a field of the right type */
 	bool problem_rule; /* a rule asks for what the layout lacks */
 	bool problem_type; /* a rule asks for another type */
 };
@@ -26,7 +28,7 @@ struct builder {
 enum fate { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
 
 /* A rule cannot apply, because a field that it asks for is not there. */
-enum fate plan_lacks_field(struct builder *builder);
+enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field);
 
 /* Finds out which pairs the kind begins and ends; before the rules. False without memory. */
 bool plan_pairs(struct builder *builder);
@@ -46,6 +48,7 @@ void plan_free_label(struct plan_label *label);
 static inline enum fate plan_wrong_type(struct builder *builder)
 {
 	builder->problem_type = true;
+	builder->wrong_type = true;
 	return RULE_NEVER;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rules/plan.h"
+#include "rules/trial_parts.h"
 
 void plan_free_label(struct plan_label *label)
 {
@@ -98,6 +99,7 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 		}
 		/* An old layout without the field is no mistake; a new one without it may be, of
 		 * the rule. */
+		trial_plan_missing(builder, &label->field);
 		builder->problem_rule |= builder->plan->schema && !builder->kernel;
 		builder->plan->lacks_schema |= !builder->plan->schema;
 		rule->ids[position] = builder->engine->unknown;

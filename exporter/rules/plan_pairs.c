@@ -23,7 +23,7 @@ static enum fate plan_end(struct builder *builder, size_t pair, const struct pai
 		uint16_t slot = plan_find_slot(builder, &end->keys[i]);
 
 		if (slot == NO_SLOT) {
-			return plan_lacks_field(builder);
+			return plan_lacks_field(builder, &end->keys[i]);
 		}
 		added.keys[added.key_count++] = slot;
 	}

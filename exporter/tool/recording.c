@@ -15,6 +15,7 @@ struct recording {
 	struct config *config;
 	struct registry *registry;
 	struct rule_set *rules;
+	struct rule_trial *trial;
 	struct writer *writer; /* the registry's */
 	struct names *names;
 	struct pipeline_families families;
@@ -39,7 +40,9 @@ static void on_record(void *context, const struct event_record *record,
 {
 	struct recording *recording = context;
 
-	recording->options.on_record(recording->options.context, record, kind, tracker);
+	if (recording->options.on_record) {
+		recording->options.on_record(recording->options.context, record, kind, tracker);
+	}
 }
 
 /* Two passes over the same bytes. */
@@ -61,12 +64,38 @@ static void on_buffer(void *context)
 	progress_tell(&recording->progress, (share + (recording->second_pass ? 1 : 0)) / 2);
 }
 
+/* Those of the configuration that is tried, or none. */
+static bool make_rules(struct recording *recording, struct error *err)
+{
+	const char *path = recording->options.config_path;
+	struct rule_set_options options = { .disable_defaults = !path };
+	struct registry_limits limits = { 0 };
+
+	recording->config = path ? config_load(path, err) : config_default(err);
+	if (!recording->config) {
+		return false;
+	}
+	if (path) {
+		limits.series_per_family = recording->config->limits.series_per_family;
+		limits.series = recording->config->limits.series;
+		limits.strings_bytes = recording->config->limits.strings_bytes;
+	}
+	options.config = recording->config;
+	recording->registry = registry_new(&limits, err);
+	recording->rules = recording->registry ? rule_set_new(&options, recording->registry, err) :
+						 NULL;
+	if (path && recording->rules) {
+		recording->trial = rule_trial_new(recording->rules, err);
+		recording->observer.trial = recording->trial;
+		return recording->trial != NULL;
+	}
+	return recording->rules != NULL;
+}
+
 struct recording *recording_open(const struct recording_options *options, struct error *err)
 {
-	const struct registry_limits limits = { 0 };
 	const struct source_file_options file = { .pointer_size = options->pointer_size };
 	struct recording *recording = calloc(1, sizeof *recording);
-	struct rule_set_options rules = { .disable_defaults = true };
 
 	if (!recording) {
 		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
@@ -79,23 +108,20 @@ struct recording *recording_open(const struct recording_options *options, struct
 							  .on_buffer = on_buffer,
 							  .probe = options->probe };
 	recording->source = source_open_file(options->path, &file, err);
-	recording->config = recording->source ? config_default(err) : NULL;
-	recording->registry = recording->config ? registry_new(&limits, err) : NULL;
-	rules.config = recording->config;
-	recording->rules = recording->registry ? rule_set_new(&rules, recording->registry, err) :
-						 NULL;
-	if (!recording->rules ||
+	if (!recording->source || !make_rules(recording, err) ||
 	    !pipeline_families(recording->registry, &recording->families, err)) {
 		goto fail;
 	}
 	recording->writer = registry_writer(recording->registry, false, err);
 	recording->names = recording->writer ?
 				   names_new(recording->registry,
-					     recording->config->limits.processes, false, err) :
+					     recording->config->limits.processes,
+					     recording->config->lower_case_processes, err) :
 				   NULL;
 	if (!recording->names) {
 		goto fail;
 	}
+	rule_set_make_samples(recording->rules, recording->registry, recording->writer);
 	return recording;
 
 fail:
@@ -110,6 +136,7 @@ void recording_close(struct recording *recording)
 	}
 	pipeline_free(recording->pipeline);
 	names_free(recording->names);
+	rule_trial_free(recording->trial);
 	rule_set_free(recording->rules);
 	registry_free(recording->registry);
 	config_free(recording->config);
@@ -148,6 +175,21 @@ bool recording_run(struct recording *recording, struct error *err)
 void recording_stop(struct recording *recording)
 {
 	source_stop(recording->source);
+}
+
+struct rule_trial *recording_trial(const struct recording *recording)
+{
+	return recording->trial;
+}
+
+const struct rule_set *recording_rules(const struct recording *recording)
+{
+	return recording->rules;
+}
+
+struct registry *recording_registry(const struct recording *recording)
+{
+	return recording->registry;
 }
 
 const char *recording_text(const struct recording *recording, uint32_t id)

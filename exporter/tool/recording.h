@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A recording as the exporter replays it: names looked ahead for, records in time order, each with
- * its kind and the process that it belongs to. No collector is on.
+ * its kind and the process that it belongs to. No collector is on, or those of a configuration.
  */
 #ifndef TOOL_RECORDING_H
 #define TOOL_RECORDING_H
@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "decode/kinds.h"
 #include "rules/probe.h"
+#include "rules/trial.h"
 #include "source/event_record.h"
 #include "tool/progress.h"
 #include "track/tracker.h"
@@ -23,9 +24,12 @@ struct recording_options {
 	const char *path;
 	uint8_t pointer_size;      /* 0: as recorded */
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
+	/* A configuration whose collectors are on and tried; NULL: none is on. */
+	const char *config_path;
 	void *context;
 	/* A kind is new, or its struct serves another kind from now on. NULL: nobody asks. */
 	void (*on_kind)(void *context, const struct event_kind *kind);
+	/* NULL: nobody asks. */
 	void (*on_record)(void *context, const struct event_record *record,
 			  const struct event_kind *kind, struct tracker *tracker);
 };
@@ -42,6 +46,11 @@ void recording_stop(struct recording *recording);
 /* The process that the tracker tells of a record; *process_id as tracker_process() has it. */
 const char *recording_process(const struct recording *recording, struct tracker *tracker,
 			      uint32_t *process_id);
+
+/* What the configuration's rules did, in the last run. NULL: there is none. */
+struct rule_trial *recording_trial(const struct recording *recording);
+const struct rule_set *recording_rules(const struct recording *recording);
+struct registry *recording_registry(const struct recording *recording);
 
 /* Text of a label id of the tracker. */
 const char *recording_text(const struct recording *recording, uint32_t id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool check config FILE: whether the exporter would start with it, and what it would count.
+ * etwtool check config FILE: whether the exporter would start with it, and what it would count;
+ * with a recording, what it does count.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "metrics/registry.h"
 #include "rules/rule_set.h"
 #include "tool/tool.h"
+#include "tool/try_config.h"
 
 static const char *const type_names[] = {
 	[FAMILY_COUNTER] = "counter",
@@ -67,35 +69,81 @@ static bool describe(const char *path, struct text *out, struct error *err)
 	return set != NULL;
 }
 
-static int check(const char *path)
+static int check(const char *path, struct text *out)
 {
-	struct text out = { 0 };
 	struct error err;
-	int status = TOOL_DONE;
 
-	if (!describe(path, &out, &err)) {
+	if (!describe(path, out, &err)) {
 		/* "file:line:column: sentence" and nothing before it, as editors read it. */
 		fprintf(stderr, "%s\n", err.text);
-		status = TOOL_BAD_USAGE;
-	} else if (!tool_write("check", &out)) {
-		status = TOOL_FAILED;
+		return TOOL_BAD_USAGE;
 	}
-	text_free(&out);
-	return status;
+	return tool_write("check", out) ? TOOL_DONE : TOOL_FAILED;
 }
 
-static const struct tool_flag flags[] = { { NULL, NULL, NULL } };
+/* A rule that can never count is as wrong as a word that nobody knows. */
+static int check_with(const struct try_options *options, struct text *out)
+{
+	unsigned never = 0;
+	struct error err;
+
+	if (!try_config(options, out, &never, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		return err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+	}
+	if (!tool_write("check", out)) {
+		return TOOL_FAILED;
+	}
+	return never > 0 ? tool_complain(TOOL_BAD_USAGE, "check",
+					 "%u of the rules can never count anything", never) :
+			   TOOL_DONE;
+}
+
+enum { FLAG_WITH, FLAG_FORMAT, FLAG_POINTER_SIZE };
+
+static const struct tool_flag flags[] = {
+	{ "--with", "FILE", "try the configuration on a recording" },
+	{ "--format", "text|json", "how to print what that came to" },
+	TOOL_POINTER_SIZE_FLAG,
+	{ NULL, NULL, NULL },
+};
+
+static bool take_flag(int flag, const char *value, struct try_options *options)
+{
+	static const char *const formats[] = { "text", "json", NULL };
+	int format;
+
+	switch (flag) {
+	case FLAG_WITH:
+		options->recording = value;
+		return true;
+	case FLAG_FORMAT:
+		format = tool_choice("check", "--format", value, formats);
+		options->json = format == 1;
+		return format >= 0;
+	default:
+		return tool_pointer_size("check", value, &options->pointer_size);
+	}
+}
 
 static int run(struct tool_arguments *arguments)
 {
+	struct try_options options = { 0 };
+	struct text out = { 0 };
 	const char *words[2];
 	const char *value;
 	size_t count = 0;
-	int next;
+	int next, status;
 
 	while ((next = tool_next(arguments, &value)) != TOOL_END) {
 		if (next == TOOL_STOP) {
 			return arguments->status;
+		}
+		if (next != TOOL_WORD) {
+			if (!take_flag(next, value, &options)) {
+				return TOOL_BAD_USAGE;
+			}
+			continue;
 		}
 		if (count < 2) {
 			words[count] = value;
@@ -105,13 +153,22 @@ static int run(struct tool_arguments *arguments)
 	if (count != 2 || strcmp(words[0], "config") != 0) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "wants \"config\" and one file");
 	}
-	return check(words[1]);
+	if (options.json && !options.recording) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
+	}
+	options.config = words[1];
+	status = options.recording ? check_with(&options, &out) : check(words[1], &out);
+	text_free(&out);
+	return status;
 }
 
 const struct tool_command tool_check = {
 	.name = "check",
 	.synopsis = "config FILE",
 	.about = "Whether a configuration and its collectors are well-formed",
+	.more = "With a recording each rule tells how many events it is about and how many of them it\n"
+		"counted. Exit status 2 when a rule can never count anything: its conditions contradict\n"
+		"each other, or the manifest of its provider lacks the event or a field.\n",
 	.flags = flags,
 	.run = run,
 };

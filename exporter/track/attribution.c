@@ -201,6 +201,12 @@ static void fill_system_config(struct attribution *attribution, const struct eve
 static const struct guid kernel_process_provider =
 	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
 
+/* Microsoft-Windows-TCPIP: connections are worked on in any thread, their events name their
+ * process.
+ */
+static const struct guid tcpip_provider =
+	GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
+
 /* Microsoft-Windows-Kernel-Process: ProcessStart, ProcessStop, ProcessRundown. */
 enum { PROCESS_START = 1, PROCESS_STOP = 2, PROCESS_RUNDOWN = 15 };
 
@@ -219,7 +225,7 @@ static void fill_process_image(struct attribution *attribution, const struct eve
 	attribution->about = reader_of(kind, "ProcessID");
 	attribution->name = name_of(kind, "ImageName");
 	attribution->change = kind->id == PROCESS_START ? LIFETIME_START :
-			      kind->id == PROCESS_STOP	? LIFETIME_STOP :
+			      kind->id == PROCESS_STOP  ? LIFETIME_STOP :
 							  LIFETIME_EXISTS;
 	attribution->tells = TELLS_PROCESS_IMAGE;
 }
@@ -235,6 +241,8 @@ void attribution_fill(struct attribution *attribution, const struct event_kind *
 		if (kind->record_kind == RECORD_EVENT && tells_image(&kind->provider, kind->id)) {
 			fill_process_image(attribution, kind);
 			attribution->tells &= asked;
+		} else if (kind->schema && guid_equal(&kind->provider, &tcpip_provider)) {
+			attribution->about = reader_of(kind, "ProcessId");
 		}
 		return;
 	}

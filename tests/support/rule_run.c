@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "rules/engine.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/one_collector.h"
 #include "tests/support/page.h"
@@ -121,6 +122,11 @@ void rule_run_close(struct rule_run *run)
 	registry_free(run->registry);
 	config_free(run->config);
 	payload_done(&run->payload);
+}
+
+void rule_run_try(struct rule_run *run, struct rule_trial *trial)
+{
+	run->engine->trial = trial;
 }
 
 void rule_run_version(struct rule_run *run, const char *event, uint8_t version)

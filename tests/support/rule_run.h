@@ -41,6 +41,9 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 			 const struct probe *probe);
 void rule_run_close(struct rule_run *run);
 
+/* What the rules do is noted in the trial, which ends after the run; before the first record. */
+void rule_run_try(struct rule_run *run, struct rule_trial *trial);
+
 /* Begins a record of a kernel event ("DiskIo/Read") of the latest version known, or of that
  * version. */
 void rule_run_event(struct rule_run *run, const char *event);

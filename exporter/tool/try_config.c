@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/try_config.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "metrics/exposition.h"
+#include "rules/collector.h"
+#include "rules/trial.h"
+#include "tool/recording.h"
+
+/* A rule and what was found out about it. */
+struct verdict {
+	const struct trial_rule *tried;
+	bool never;
+	struct text why;
+};
+
+struct report {
+	const struct try_options *options;
+	struct text *out;
+	struct json json; /* of options->json */
+	unsigned rules, never;
+};
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* ---- text ---- */
+
+static void add_count(struct text *out, const char *between, uint64_t count, const char *what)
+{
+	if (count > 0) {
+		text_add_format(out, "%s%llu %s", between, (unsigned long long)count, what);
+	}
+}
+
+static void add_text(struct text *out, const struct verdict *verdict)
+{
+	const struct trial_rule *tried = verdict->tried;
+	const struct rule *rule = tried->rule;
+
+	text_add_format(out, "  %s.%s <- %s (line %u): ", rule->collector->name, rule->metric->name,
+			rule->event_at->text, rule->event_at->line);
+	if (verdict->never) {
+		text_add_string(out, "can never count: ");
+		text_add(out, verdict->why.data, verdict->why.size);
+		text_add_char(out, '\n');
+		return;
+	}
+	if (tried->events == 0) {
+		text_add_string(out, "no such event in the recording\n");
+		return;
+	}
+	text_add_format(out, "%llu events, %llu counted", (unsigned long long)tried->events,
+			(unsigned long long)tried->counted);
+	add_count(out, ", ", tried->left_out, "left out by a condition");
+	add_count(out, ", ", tried->cut, "cut short");
+	add_count(out, ", ", tried->wrong_type, "with a field of another type");
+	for (size_t i = 0; i < tried->missing_count; i++) {
+		text_add_format(out, "; '%s' missing in %llu", tried->missing[i].field,
+				(unsigned long long)tried->missing[i].events);
+	}
+	text_add_char(out, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void add_member(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+static void add_json(struct json *json, const struct verdict *verdict)
+{
+	const struct trial_rule *tried = verdict->tried;
+	const struct rule *rule = tried->rule;
+
+	json_object_begin(json);
+	json_key(json, "collector");
+	json_string(json, rule->collector->name);
+	json_key(json, "metric");
+	json_string(json, rule->metric->name);
+	json_key(json, "event");
+	json_string(json, rule->event_at->text);
+	add_member(json, "line", rule->event_at->line);
+	add_member(json, "events", tried->events);
+	add_member(json, "counted", tried->counted);
+	add_member(json, "left_out", tried->left_out);
+	add_member(json, "cut_short", tried->cut);
+	add_member(json, "wrong_type", tried->wrong_type);
+	json_key(json, "missing");
+	json_object_begin(json);
+	for (size_t i = 0; i < tried->missing_count; i++) {
+		add_member(json, tried->missing[i].field, tried->missing[i].events);
+	}
+	json_object_end(json);
+	json_key(json, "never");
+	json_string(json, verdict->never ? verdict->why.data : NULL);
+	json_object_end(json);
+}
+
+/* ---- the whole ---- */
+
+static void add_rules(struct report *report, const struct rule_trial *trial)
+{
+	const struct trial_rule *tried;
+
+	for (size_t i = 0; (tried = rule_trial_at(trial, i)) != NULL; i++) {
+		struct verdict verdict = { .tried = tried };
+
+		verdict.never = rule_trial_never(tried, NULL, 0, &verdict.why);
+		report->rules++;
+		report->never += verdict.never;
+		if (report->options->json) {
+			add_json(&report->json, &verdict);
+		} else {
+			add_text(report->out, &verdict);
+		}
+		text_free(&verdict.why);
+	}
+}
+
+static void add_report(struct report *report, const struct recording *recording)
+{
+	const struct try_options *options = report->options;
+	struct json *json = &report->json;
+	struct text page = { 0 };
+
+	exposition_write(recording_registry(recording), add_chunk, &page);
+	if (!options->json) {
+		text_add_format(report->out, "%s: tried on %s\nrules:\n", options->config,
+				options->recording);
+		add_rules(report, recording_trial(recording));
+		text_add_string(report->out, "exposition:\n");
+		text_add(report->out, page.data ? page.data : "", page.size);
+	} else {
+		json_init(json, report->out, false);
+		json_object_begin(json);
+		json_key(json, "config");
+		json_string(json, options->config);
+		json_key(json, "recording");
+		json_string(json, options->recording);
+		json_key(json, "rules");
+		json_array_begin(json);
+		add_rules(report, recording_trial(recording));
+		json_array_end(json);
+		json_key(json, "exposition");
+		json_text(json, page.data ? page.data : "", page.size);
+		json_object_end(json);
+		text_add_char(report->out, '\n');
+	}
+	report->out->failed |= page.failed;
+	text_free(&page);
+}
+
+bool try_config(const struct try_options *options, struct text *out, unsigned *never,
+		struct error *err)
+{
+	const struct recording_options opened = { .command = "check",
+						  .path = options->recording,
+						  .pointer_size = options->pointer_size,
+						  .config_path = options->config };
+	struct recording *recording = recording_open(&opened, err);
+	struct report report = { .options = options, .out = out };
+	bool done = recording && recording_run(recording, err);
+
+	if (done) {
+		recording_warn(recording);
+		add_report(&report, recording);
+		*never = report.never;
+	}
+	recording_close(recording);
+	return done;
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# etwtool check config --with: what each rule found in a recording, and which can never count.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+cd "$work"
+"$MAKE_SAMPLE" sample.etl >/dev/null
+cat >my.yaml <<'END'
+collectors: { disk: off, events: off, file: off, memory: off, network: off, process: off }
+collector_files: [x.yaml]
+END
+cat >x.yaml <<'END'
+collector: x
+help: For the test.
+default: on
+metrics:
+  - name: x_writes_total
+    type: counter
+    help: For the test.
+    labels: { volume: Volume }
+    events:
+      - { event: FileIo/Write, where: [{ field: IoSize, gt: 65536 }] }
+  - name: x_other_total
+    type: counter
+    help: For the test.
+    events:
+      - { event: Nobody/3 }
+END
+
+check() { # expected exit status, arguments
+	local expected=$1 status=0
+	shift
+	"$ETWTOOL" check config "$@" >out 2>err || status=$?
+	[ "$status" = "$expected" ] || fail "$*: exit $status: $(cat err)"
+}
+
+# Every write is counted or left out, and the exposition is that of the exporter.
+check 0 my.yaml --with sample.etl
+writes=$("$ETW_EXPORTER" --once --replay.file=sample.etl | sed -n 's/^etw_provider_events_total{.*event="FileIo\/Write"} //p')
+grep -q "x.x_writes_total <- FileIo/Write (line 10): $writes events, [1-9][0-9]* counted, [1-9][0-9]* left out by a condition$" out ||
+	fail "$(grep x_writes out)"
+grep -q 'x.x_other_total <- Nobody/3 (line 15): no such event in the recording$' out || fail "$(grep Nobody out)"
+"$ETW_EXPORTER" --config.file=my.yaml --once --replay.file=sample.etl | grep ^x_ >expected
+grep ^x_ out | diff expected - || fail "the exposition is not the exporter's"
+
+check 0 --format json --with=sample.etl my.yaml
+python3 - "$writes" <<'END' || fail "$(cut -c1-2000 out)"
+import json, sys
+report = json.load(open("out"))
+rule = report["rules"][0]
+assert (rule["collector"], rule["metric"], rule["event"], rule["line"]) == ("x", "x_writes_total", "FileIo/Write", 10)
+assert rule["events"] == int(sys.argv[1]) == rule["counted"] + rule["left_out"]
+assert all(rule["never"] is None for rule in report["rules"])
+assert open("expected").read() == "".join(line + "\n" for line in report["exposition"].splitlines() if line.startswith("x_"))
+END
+
+# A rule that can never count anything is an error.
+sed -i 's/gt: 65536 }/gt: 65536 }, { field: IoSize, le: 512 }/' x.yaml
+check 2 my.yaml --with sample.etl
+grep -q "(line 10): can never count: its conditions on 'IoSize' contradict each other$" out || fail "$(cat out)"
+grep -qx 'etwtool check: 1 of the rules can never count anything' err || fail "$(cat err)"
+check 2 my.yaml --with sample.etl --format json
+grep -q "\"never\":\"its conditions on 'IoSize' contradict each other\"" out || fail "$(cut -c1-2000 out)"
+
+# What is refused without a recording is refused with one; a recording that is none is an error of its own.
+sed -i 's/IoSize/Size/' x.yaml
+check 2 my.yaml --with sample.etl
+grep -qx "x.yaml:10:49: event 'FileIo/Write' has no field 'Size'; did you mean 'IoSize'?" err || fail "$(cat err)"
+sed -i 's/\<Size/IoSize/' x.yaml
+check 1 my.yaml --with nobody.etl
+check 1 my.yaml --with my.yaml
+check 2 my.yaml --format json
+check 2 my.yaml --with sample.etl --format xml
