@@ -153,7 +153,7 @@ static void emit_size(uint32_t process_id)
 	emit(process_id, 5, 0, payload, sizeof payload);
 }
 
-enum { SIZE = 0x01000002 };
+enum { SENT_SIZE = 0x01000002 };
 
 static void emit_record(void *context, const struct event_record *record)
 {
@@ -214,7 +214,7 @@ static void events_count_in_full_from_when_their_manifest_arrives(void **state)
 	tell(HONEST, "My-Provider", honest_layout);
 	emit_size(HONEST);
 	emit_size(HONEST);
-	assert_int_equal(value_of(fixture, "size_total{provider=\"My-Provider\"}"), 2 * SIZE);
+	assert_int_equal(value_of(fixture, "size_total{provider=\"My-Provider\"}"), 2 * SENT_SIZE);
 	assert_int_equal(value_of(fixture,
 				  "etw_consumer_records_total{session=\"s\",outcome=\"counted\"}"),
 			 2);
@@ -237,7 +237,7 @@ static void a_hostile_manifest_changes_nothing_for_others(void **state)
 	tell(HOSTILE, "Mine", layout_without_size);
 	emit_size(HONEST);
 	emit_size(HOSTILE);
-	assert_int_equal(value_of(fixture, "size_total{provider=\"Mine\"}"), 2 * SIZE);
+	assert_int_equal(value_of(fixture, "size_total{provider=\"Mine\"}"), 2 * SENT_SIZE);
 	assert_int_equal(value_of(fixture, "hostile_size_total{provider=\"Mine\"}"), 0);
 }
 
@@ -264,8 +264,9 @@ static void what_windows_knows_no_process_can_tell(void **state)
 	tell(HOSTILE, "Mine", hostile_layout);
 	emit_size(HOSTILE);
 	emit_size(HONEST);
-	assert_int_equal(value_of(fixture, "size_total{provider=\"Registered\"}"), SIZE);
-	assert_int_equal(value_of(fixture, "hostile_size_total{provider=\"Registered\"}"), SIZE);
+	assert_int_equal(value_of(fixture, "size_total{provider=\"Registered\"}"), SENT_SIZE);
+	assert_int_equal(value_of(fixture, "hostile_size_total{provider=\"Registered\"}"),
+			 SENT_SIZE);
 	assert_null(strstr(fixture->page.data, "Mine"));
 }
 
@@ -301,7 +302,7 @@ static void a_process_that_tells_too_much_is_bounded_and_counted(void **state)
 		tell(HOSTILE, "Mine", inside);
 	}
 	emit_size(HONEST);
-	assert_int_equal(value_of(fixture, "size_total{provider=\"My-Provider\"}"), SIZE);
+	assert_int_equal(value_of(fixture, "size_total{provider=\"My-Provider\"}"), SENT_SIZE);
 	assert_int_equal(value_of(fixture, "etw_state_entries{table=\"manifest\"}"),
 			 1 + TOLD_MOST_OF_PROCESS);
 	assert_int_equal(value_of(fixture, "etw_state_evictions_total{table=\"manifest\"}"),
