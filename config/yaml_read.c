@@ -193,36 +193,22 @@ bool yaml_size(const struct yaml_tree *tree, const struct yaml_node *node, const
 bool yaml_duration(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
 		   uint64_t least_ms, uint64_t most_ms, uint64_t *ms, struct error *err)
 {
-	static const struct {
-		const char *suffix; /* "ms" before its end "s" */
-		uint64_t ms;
-	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
+	uint64_t number;
 
 	if (!yaml_is_text(tree, node, what, err)) {
 		return false;
 	}
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-		size_t suffix = strlen(units[i].suffix);
-		uint64_t number;
-
-		if (node->size <= suffix ||
-		    strcmp(node->text + node->size - suffix, units[i].suffix) != 0) {
-			continue;
-		}
-		if (!parse_u64(node->text, node->size - suffix, &number)) {
-			break;
-		}
-		number = number > UINT64_MAX / units[i].ms ? UINT64_MAX : number * units[i].ms;
-		if (number < least_ms || number > most_ms) {
-			return yaml_error(tree, node, err, "%s: %s is not from %llums to %llums",
-					  what, node->text, (unsigned long long)least_ms,
-					  (unsigned long long)most_ms);
-		}
-		*ms = number;
-		return true;
+	if (!parse_duration(node->text, node->size, &number)) {
+		return yaml_error(tree, node, err, "%s: '%s' is not a duration such as 1s", what,
+				  node->text);
 	}
-	return yaml_error(tree, node, err, "%s: '%s' is not a duration such as 1s", what,
-			  node->text);
+	if (number < least_ms || number > most_ms) {
+		return yaml_error(tree, node, err, "%s: %s is not from %llums to %llums", what,
+				  node->text, (unsigned long long)least_ms,
+				  (unsigned long long)most_ms);
+	}
+	*ms = number;
+	return true;
 }
 
 bool yaml_switch(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,

@@ -213,6 +213,9 @@ static void on_event(void *context, const struct event_record *record)
 	if (pipeline->options.pace && !pace_wait(pipeline->options.pace, record->time)) {
 		return; /* stopped: the record is not counted, nor is it delivered */
 	}
+	if (pipeline->options.on_time) {
+		pipeline->options.on_time(pipeline->options.time_context, record->time);
+	}
 	if (!pipeline->schemas_known) {
 		learn(pipeline, record);
 	}

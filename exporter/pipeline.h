@@ -71,6 +71,10 @@ struct pipeline_options {
 	const struct config *config;
 	struct names *names; /* spelling of process names, of the pipeline's thread */
 	struct pace *pace;   /* NULL: as fast as possible */
+	/* Asked before each record is counted: its time, 100 ns since 1601 UTC or RECORD_NO_TIME.
+	 * NULL: nobody asks. */
+	void (*on_time)(void *context, int64_t time);
+	void *time_context;
 	bool live;           /* the source is a live session, whose events are not to be trusted */
 	/* What schemas there are besides those that the source tells; NULL: none of this origin. */
 	const struct manifest_set *configured;

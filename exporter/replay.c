@@ -286,6 +286,8 @@ static bool run_entry(struct replay *replay, struct entry *entry, bool last, str
 		.config = replay->options.config,
 		.names = replay->names,
 		.pace = replay->pace,
+		.on_time = replay->options.on_time,
+		.time_context = replay->options.time_context,
 		.on_ready = set_ready,
 		.ready_context = replay,
 	};

@@ -23,6 +23,9 @@ struct replay_options {
 	struct source_file_options file;
 	double speed; /* 0: as fast as possible */
 	bool loop;
+	/* See struct pipeline_options; NULL: nobody asks. */
+	void (*on_time)(void *context, int64_t time);
+	void *time_context;
 	/* Borrowed until replay_free(). */
 	struct registry *registry;
 	const struct rule_set *rules;

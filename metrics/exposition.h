@@ -26,4 +26,9 @@ typedef bool exposition_sink(void *context, const char *bytes, size_t size);
  */
 size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context);
 
+struct text;
+
+/* Adds what stands between the quotes of a label value: escaped, and clean UTF-8. */
+void text_add_label_value(struct text *text, const char *value, size_t size);
+
 #endif

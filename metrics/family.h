@@ -185,7 +185,6 @@ void registry_refresh(struct registry *registry);
 
 /* registry_text.c: the texts of a family and its samples. */
 struct text;
-void text_add_label_value(struct text *text, const char *value, size_t size);
 void text_add_family_head(struct text *text, const struct family_options *options);
 void text_add_bucket(struct text *text, const uint64_t *bound,
 		     unsigned decimals); /* bound NULL: +Inf */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "metrics/decimal.h"
+#include "metrics/exposition.h"
 #include "metrics/family.h"
 
 /* HELP escapes backslash and line feed; a label value the double quote as well. */

@@ -7,6 +7,7 @@
  * labels read "_other", and should there be too many of those label sets as well, all labels do:
  * the last one always fits, so the events of a family are complete whatever its labels are.
  */
+#include "metrics/exposition.h"
 #include "metrics/family.h"
 
 #include <string.h>

@@ -357,3 +357,25 @@ bool parse_i64(const char *text, size_t size, int64_t *value)
 	*value = (int64_t)magnitude;
 	return true;
 }
+
+bool parse_duration(const char *text, size_t size, uint64_t *ms)
+{
+	static const struct {
+		const char *suffix; /* "ms" before its end "s" */
+		uint64_t ms;
+	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
+
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		size_t suffix = strlen(units[i].suffix);
+		uint64_t number;
+
+		if (size > suffix && memcmp(text + size - suffix, units[i].suffix, suffix) == 0) {
+			if (!parse_u64(text, size - suffix, &number)) {
+				return false;
+			}
+			*ms = number > UINT64_MAX / units[i].ms ? UINT64_MAX : number * units[i].ms;
+			return true;
+		}
+	}
+	return false;
+}

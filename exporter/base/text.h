@@ -62,5 +62,7 @@ char *text_duplicate(const char *text, size_t size);
  */
 bool parse_u64(const char *text, size_t size, uint64_t *value);
 bool parse_i64(const char *text, size_t size, int64_t *value);
+/* "500ms", "1s", "5m", "2h"; UINT64_MAX for what is longer than that can hold. */
+bool parse_duration(const char *text, size_t size, uint64_t *ms);
 
 #endif

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# A recording as samples at its own date: promtool takes every one, and a Prometheus on them says what another decoder found.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+command -v promtool >/dev/null && command -v prometheus >/dev/null || skip "Prometheus is not installed"
+
+# blocks_of FILE STEP: samples of FILE in $work/data, counted.
+blocks_of() {
+	local lines samples
+
+	rm -rf "$work/data"
+	"$ETWTOOL" backfill "$1" --step "$2" >"$work/samples.om" 2>"$work/err" || fail "$1: exit $?: $(cat "$work/err")"
+	[ "$(tail -1 "$work/samples.om")" = '# EOF' ] || fail "$1: no end"
+	promtool tsdb create-blocks-from openmetrics "$work/samples.om" "$work/data" >"$work/promtool" 2>&1 || fail "$1: $(tail -3 "$work/promtool")"
+	# It drops samples that go back in time without a word.
+	lines=$(grep -vc '^#' "$work/samples.om")
+	samples=$(promtool tsdb list "$work/data" | awk 'NR > 1 { s += $5 } END { print s + 0 }')
+	[ "$samples" = "$lines" ] || fail "$1: $lines samples written, $samples taken"
+	! grep -Eq '^(process_|etw_replay_|etw_exporter_series)' "$work/samples.om" || fail "$1: tells of this run"
+}
+
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+blocks_of "$work/sample.etl" 1s
+# A minute, a page a second: and each counter has a 0 before it begins.
+pages=$(grep -c '^up{' "$work/samples.om")
+[ "$pages" -ge 60 ] && [ "$pages" -le 63 ] || fail "$pages pages of the sample"
+grep -q '^etw_file_written_bytes_total{job="etw",instance="sample.etl",process="WerFault",.*} 0 ' "$work/samples.om" || fail "WerFault does not begin at 0"
+
+expect_exit 2 'wants a duration' "$ETWTOOL" backfill "$work/sample.etl" --step 0s
+expect_exit 2 'wants a duration' "$ETWTOOL" backfill "$work/sample.etl" --step 5
+expect_exit 2 'which recording' "$ETWTOOL" backfill
+expect_exit 1 'nothing.etl' "$ETWTOOL" backfill "$work/nothing.etl"
+expect_exit 1 'none.yaml' "$ETWTOOL" backfill "$work/sample.etl" --config "$work/none.yaml"
+
+# Two hosts in one Prometheus, and labels that need escaping.
+"$ETWTOOL" backfill "$work/sample.etl" --instance 'a "b"' --job x >"$work/labels.om"
+grep -qF 'up{job="x",instance="a \"b\""} 1 ' "$work/labels.om" || fail "labels: $(grep -m 1 ^up "$work/labels.om")"
+
+trace=$SOURCE_DIR/../shared/traces/net.4.5.2.x64
+[ -e "$trace.etl" ] || { echo "the reference recordings are absent: their part is left out"; exit 0; }
+blocks_of "$trace.etl" 1s
+echo 'scrape_configs: []' >"$work/none.yml"
+prometheus --config.file="$work/none.yml" --storage.tsdb.path="$work/data" --storage.tsdb.retention.time=100y \
+	--web.listen-address=127.0.0.1:0 </dev/null >"$work/prometheus.log" 2>&1 &
+pids+=("$!")
+listens() { grep -q 'Listening on" address=127.0.0.1:[0-9]' "$work/prometheus.log"; }
+until_true 30 listens || fail "Prometheus does not listen: $(tail -3 "$work/prometheus.log")"
+url=http://127.0.0.1:$(sed -n 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$work/prometheus.log" | head -1)
+until_true 30 curl -fsS "$url/-/ready" || fail "Prometheus is not ready"
+python3 - "$url" "$trace.metrics.json" "$work/samples.om" <<'PYTHON' || fail "PromQL disagrees with another decoder"
+import json, re, sys, urllib.parse, urllib.request
+
+url, expected, samples = sys.argv[1:]
+wanted = json.load(open(expected))
+times = sorted({float(line.rsplit(" ", 1)[1]) for line in open(samples) if line.startswith("up{")})
+
+
+def ask(query):
+    parameters = urllib.parse.urlencode({"query": query, "time": times[-1]})
+    with urllib.request.urlopen(f"{url}/api/v1/query?{parameters}") as reply:
+        return {s["metric"].get("process", ""): float(s["value"][1]) for s in json.load(reply)["data"]["result"]}
+
+
+def process(name):
+    name = {"(none)": "_none", "(unknown)": "_unknown"}.get(name, name)
+    return re.sub(r"\.exe$", "", name, flags=re.I) or "_unknown"
+
+
+def compare(what, query, expect):
+    found = {name.lower(): value for name, value in ask(query).items() if value}
+    summed = {}
+    for name, value in expect:
+        summed[process(name).lower()] = summed.get(process(name).lower(), 0) + value
+    summed = {name: value for name, value in summed.items() if value}
+    if found != summed or not found:
+        print(f"{what}: {found} instead of {summed}")
+        sys.exit(1)
+    print(f"{what}: {len(found)} processes agree")
+
+
+events = [(name, sum(by.values())) for name, by in wanted["events_by_process_provider"].items()]
+compare("events", "sum by (process) (etw_events_total)", events)
+# What grew within the recording is all there is, first values included: every series begins at 0. The sum of differences, since
+# increase() extrapolates.
+span = int(times[-1] - times[0])
+compare("growth", f"sum by (process) (etw_events_total - (etw_events_total offset {span}s or etw_events_total * 0))", events)
+compare("bytes read from disk", "sum by (process) (etw_disk_process_read_bytes_total)",
+        [(name, sum(disk["read_bytes"] for disk in disks.values())) for name, disks in wanted["disk"].items()])
+if abs(times[0] - 1595981220) > 1:
+    print(f"the first sample is at {times[0]}, the recording begins at 2020-07-29T00:07:00Z")
+    sys.exit(1)
+PYTHON
+echo "ok: a Prometheus on the samples says what another decoder found"
