@@ -253,6 +253,13 @@ static void on_process(void *context, uint32_t process_id, const char *name, siz
 	tracker_name_process(pipeline->tracker, process_id, name, size);
 }
 
+static void on_thread(void *context, uint32_t thread_id, uint32_t process_id)
+{
+	struct pipeline *pipeline = context;
+
+	tracker_own_thread(pipeline->tracker, thread_id, process_id);
+}
+
 static void on_volume(void *context, const char *nt_path, const char *dos_path)
 {
 	struct pipeline *pipeline = context;
@@ -295,6 +302,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.on_buffer = on_buffer,
 		.on_restart = on_restart,
 		.on_process = on_process,
+		.on_thread = on_thread,
 		.on_volume = on_volume,
 		.on_snapshot_end = on_snapshot_end,
 	};

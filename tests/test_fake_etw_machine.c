@@ -190,6 +190,37 @@ static void snapshots_list_processes(void **state)
 	assert_true(CloseHandle(snapshot));
 }
 
+static void snapshots_list_threads(void **state)
+{
+	PROCESSENTRY32W process = { .dwSize = sizeof(process) };
+	THREADENTRY32 entry = { 0 };
+	HANDLE snapshot;
+
+	(void)state;
+	fake_etw_add_thread(20, 8);
+	fake_etw_add_thread(24, 4);
+	snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0);
+	fake_etw_add_thread(28, 4); /* not in the snapshot */
+	assert_false(Thread32First(snapshot, &entry));
+	assert_int_equal(GetLastError(), ERROR_BAD_LENGTH);
+	entry.dwSize = sizeof(entry);
+	assert_true(Thread32First(snapshot, &entry));
+	assert_int_equal(entry.th32ThreadID, 20);
+	assert_int_equal(entry.th32OwnerProcessID, 8);
+	assert_true(Thread32Next(snapshot, &entry));
+	assert_int_equal(entry.th32ThreadID, 24);
+	assert_int_equal(entry.th32OwnerProcessID, 4);
+	assert_false(Thread32Next(snapshot, &entry));
+	assert_int_equal(GetLastError(), ERROR_NO_MORE_FILES);
+	assert_false(Process32FirstW(snapshot, &process));
+	assert_int_equal(GetLastError(), ERROR_NO_MORE_FILES);
+	assert_true(CloseHandle(snapshot));
+	snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
+	assert_true(Process32FirstW(snapshot, &process));
+	assert_true(Thread32First(snapshot, &entry));
+	assert_true(CloseHandle(snapshot));
+}
+
 static void drives_have_targets(void **state)
 {
 	WCHAR target[64];
@@ -318,6 +349,7 @@ int main(void)
 		ROW(the_machine_has_limits_and_intervals),
 		ROW(who_registered_and_who_enabled_is_told),
 		ROW(snapshots_list_processes),
+		ROW(snapshots_list_threads),
 		ROW(drives_have_targets),
 		ROW(privileges_have_names),
 		ROW(clocks_can_be_set_and_jump),

@@ -91,6 +91,37 @@ static void processes_that_no_event_names_are_named_by_the_snapshot(void **state
 	end_live(&side);
 }
 
+/* DiskIo/Write, version 3: its header names no process, its payload the thread that issued it. */
+static void disk_events_have_their_process_from_the_first_one(void **state)
+{
+	static const GUID disk_class = {
+		0x3d6fa8d4, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+	};
+	uint8_t payload[52] = { [9] = 0x10, [48] = 20 }; /* TransferSize 4096, IssuingThreadId 20 */
+	const struct fake_etw_event event = { .provider = disk_class,
+					      .descriptor = { .Opcode = 11, .Version = 3 },
+					      .classic = true,
+					      .process_id = UINT32_MAX,
+					      .thread_id = UINT32_MAX,
+					      .payload = payload,
+					      .payload_size = sizeof payload };
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	fake_etw_add_process(8, 4, "notepad.exe");
+	fake_etw_add_thread(20, 8);
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side,
+				  "\netw_disk_process_written_bytes_total{process=\"notepad\","
+				  "provider=\"Windows Kernel\",disk=\"0\"} "),
+			 4096);
+	end_live(&side);
+}
+
 static void ready_when_every_process_found_was_seen(void **state)
 {
 	struct side side;
@@ -282,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_tells_of_the_session),
 		cmocka_unit_test(processes_that_no_event_names_are_named_by_the_snapshot),
+		cmocka_unit_test(disk_events_have_their_process_from_the_first_one),
 		cmocka_unit_test(ready_when_every_process_found_was_seen),
 		cmocka_unit_test(ready_after_one_flush_interval),
 		cmocka_unit_test(a_restart_forgets_what_ran_and_keeps_what_was_counted),

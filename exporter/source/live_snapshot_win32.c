@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What exists when a session starts: running processes, for those that no event names, and drives.
+ * What exists when a session starts: running processes and their threads, for those that no event
+ * tells of, and drives.
  *
- * Source: "CreateToolhelp32Snapshot function", "QueryDosDeviceW function", Microsoft Learn.
+ * Source: "CreateToolhelp32Snapshot function", "THREADENTRY32 structure", "QueryDosDeviceW
+ * function", Microsoft Learn.
  */
 #include "source/live_parts_win32.h"
 
@@ -11,22 +13,43 @@
 
 enum { DRIVES = 26, DEVICE_MAX = 1024 };
 
-static void tell_processes(const struct event_sink *sink)
+static void tell_processes(const struct event_sink *sink, HANDLE snapshot)
 {
 	/* Three bytes of UTF-8 for each unit of UTF-16 at most. */
 	char name[3 * MAX_PATH + 1];
 	PROCESSENTRY32W entry = { .dwSize = sizeof entry };
-	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
 
-	if (snapshot == INVALID_HANDLE_VALUE) {
-		return; /* names come with the events all the same */
-	}
 	for (BOOL more = Process32FirstW(snapshot, &entry); more;
 	     more = Process32NextW(snapshot, &entry)) {
 		/* Process 0 is called "[System Process]" here, and Idle in events. */
 		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
 			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
 		}
+	}
+}
+
+static void tell_threads(const struct event_sink *sink, HANDLE snapshot)
+{
+	THREADENTRY32 entry = { .dwSize = sizeof entry };
+
+	for (BOOL more = Thread32First(snapshot, &entry); more;
+	     more = Thread32Next(snapshot, &entry)) {
+		sink->on_thread(sink->context, entry.th32ThreadID, entry.th32OwnerProcessID);
+	}
+}
+
+static void tell_what_runs(const struct event_sink *sink)
+{
+	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
+
+	if (snapshot == INVALID_HANDLE_VALUE) {
+		return; /* names come with the events all the same */
+	}
+	if (sink->on_process) {
+		tell_processes(sink, snapshot);
+	}
+	if (sink->on_thread) {
+		tell_threads(sink, snapshot);
 	}
 	CloseHandle(snapshot);
 }
@@ -52,9 +75,7 @@ static void tell_drives(const struct event_sink *sink)
 
 void snapshot_tell(const struct event_sink *sink)
 {
-	if (sink->on_process) {
-		tell_processes(sink);
-	}
+	tell_what_runs(sink);
 	if (sink->on_volume) {
 		tell_drives(sink);
 	}

@@ -66,11 +66,12 @@ struct event_sink {
 	/*
 	 * Of live sessions, NULL for whoever does not care; between records, like on_buffer.
 	 * on_restart: the session was started again, and what happened meanwhile nobody knows.
-	 * Then, as at the first start, what was found to exist already: processes, drives, and the
-	 * end of the list.
+	 * Then, as at the first start, what was found to exist already: processes, threads, drives,
+	 * and the end of the list.
 	 */
 	void (*on_restart)(void *context);
 	void (*on_process)(void *context, uint32_t process_id, const char *name, size_t size);
+	void (*on_thread)(void *context, uint32_t thread_id, uint32_t process_id);
 	void (*on_volume)(void *context, const char *nt_path, const char *dos_path);
 	void (*on_snapshot_end)(void *context);
 };

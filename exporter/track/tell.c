@@ -165,7 +165,6 @@ static void tell_tables(struct tracker *tracker, const struct event_record *reco
 
 /* ---- the look-ahead ---- */
 
-
 static void begin_look_ahead(struct tracker *tracker)
 {
 	tracker->looking_ahead = true;
@@ -404,6 +403,11 @@ void tracker_name_process(struct tracker *tracker, uint32_t process_id, const ch
 			  size_t size)
 {
 	processes_found(&tracker->processes, process_id, name, size);
+}
+
+void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t process_id)
+{
+	threads_found(&tracker->threads, thread_id, process_id);
 }
 
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path)

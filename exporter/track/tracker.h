@@ -78,12 +78,13 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 		     const struct event_kind *kind);
 
 /*
- * What a live session found when it started, between two records: a process that was running, and
- * the device behind a drive ("C:"). Such a name serves where no event tells one; state gauges count
- * what events tell. tracker_reset() forgets it.
+ * What a live session found when it started, between two records: a process that was running, a
+ * thread and its process, and the device behind a drive ("C:"). It serves where no event tells;
+ * state gauges count what events tell. tracker_reset() forgets it.
  */
 void tracker_name_process(struct tracker *tracker, uint32_t process_id, const char *name,
 			  size_t size);
+void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t process_id);
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path);
 
 /* How many of those processes no event has told about yet. */

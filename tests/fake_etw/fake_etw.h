@@ -276,6 +276,7 @@ bool fake_etw_clock_like(const char *path, struct error *err);
 /* --- the machine --- */
 
 void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image); /* "svchost.exe" */
+void fake_etw_add_thread(uint32_t tid, uint32_t pid);
 void fake_etw_add_volume(const char *drive,
 			 const char *target); /* "C:", "\\Device\\HarddiskVolume3" */
 

@@ -29,17 +29,18 @@ enum {
 };
 
 /* Every function of the API, for failures and counts. */
-#define FAKE_CALLS(call)                                                                         \
-	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(   \
-		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)     \
-		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(   \
-			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)      \
-			call(TdhGetEventInformation) call(TdhGetEventMapInformation) call(       \
-				TdhEnumerateProviders) call(CreateToolhelp32Snapshot)            \
-				call(Process32FirstW) call(Process32NextW) call(QueryDosDeviceW) \
-					call(GetLogicalDrives) call(OpenProcessToken)            \
-						call(LookupPrivilegeValueW)                      \
-							call(AdjustTokenPrivileges)
+#define FAKE_CALLS(call)                                                                          \
+	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(    \
+		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)      \
+		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(    \
+			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)       \
+			call(TdhGetEventInformation) call(TdhGetEventMapInformation)              \
+				call(TdhEnumerateProviders) call(CreateToolhelp32Snapshot) call(  \
+					Process32FirstW) call(Process32NextW) call(Thread32First) \
+					call(Thread32Next) call(QueryDosDeviceW)                  \
+						call(GetLogicalDrives) call(OpenProcessToken)     \
+							call(LookupPrivilegeValueW)               \
+								call(AdjustTokenPrivileges)
 
 enum fake_call {
 #define FAKE_CALL(name) CALL_##name,

@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESSES = 1024, VOLUMES = 26, HANDLES = 256, SE_PROFILE = 11, SE_DEBUG = 20 };
+enum {
+	PROCESSES = 1024,
+	THREADS = 1024,
+	VOLUMES = 26,
+	HANDLES = 256,
+	SE_PROFILE = 11,
+	SE_DEBUG = 20
+};
 
 struct process {
 	uint32_t pid;
@@ -16,21 +23,35 @@ struct process {
 	WCHAR image[MAX_PATH];
 };
 
+struct thread {
+	uint32_t tid;
+	uint32_t pid;
+};
+
 struct volume {
 	WCHAR drive[8];
 	WCHAR target[MAX_PATH];
 };
 
+struct snapshot {
+	struct process processes[PROCESSES];
+	size_t process_count;
+	size_t process_at;
+	struct thread threads[THREADS];
+	size_t thread_count;
+	size_t thread_at;
+};
+
 struct handle {
 	HANDLE handle; /* NULL: free */
 	DWORD token_access;
-	struct process *snapshot; /* owned; NULL: a token */
-	size_t count;
-	size_t at;
+	struct snapshot *snapshot; /* owned; NULL: a token */
 };
 
 static struct process processes[PROCESSES];
 static size_t process_count;
+static struct thread threads[THREADS];
+static size_t thread_count;
 static struct volume volumes[VOLUMES];
 static size_t volume_count;
 static struct handle handles[HANDLES];
@@ -52,6 +73,16 @@ void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image)
 {
 	fake_lock();
 	add_process(pid, parent, image);
+	fake_unlock();
+}
+
+void fake_etw_add_thread(uint32_t tid, uint32_t pid)
+{
+	fake_lock();
+	if (thread_count == THREADS) {
+		abort();
+	}
+	threads[thread_count++] = (struct thread){ .tid = tid, .pid = pid };
 	fake_unlock();
 }
 
@@ -93,6 +124,7 @@ void fake_machine_reset(void)
 		handles[i] = (struct handle){ 0 };
 	}
 	process_count = 0;
+	thread_count = 0;
 	volume_count = 0;
 	profile_enabled = false;
 	add_process(0, 0, "[System Process]");
@@ -172,49 +204,64 @@ static BOOL leave(uint32_t error)
 
 /* --- snapshots --- */
 
+static struct snapshot *take_snapshot(DWORD flags)
+{
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+	if (!snapshot) {
+		abort();
+	}
+	if (flags & TH32CS_SNAPPROCESS) {
+		memcpy(snapshot->processes, processes, sizeof(processes));
+		snapshot->process_count = process_count;
+	}
+	if (flags & TH32CS_SNAPTHREAD) {
+		memcpy(snapshot->threads, threads, sizeof(threads));
+		snapshot->thread_count = thread_count;
+	}
+	return snapshot;
+}
+
 HANDLE WINAPI CreateToolhelp32Snapshot(DWORD flags, DWORD process)
 {
 	uint32_t error = fake_enter(CALL_CreateToolhelp32Snapshot);
 	HANDLE value = INVALID_HANDLE_VALUE;
 
 	(void)process;
-	if (error == 0 && flags != TH32CS_SNAPPROCESS) {
-		fake_refuse("CreateToolhelp32Snapshot", "anything but processes");
+	if (error == 0 &&
+	    (flags == 0 || (flags & ~(DWORD)(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD)) != 0)) {
+		fake_refuse("CreateToolhelp32Snapshot", "anything but processes and threads");
 		error = ERROR_NOT_SUPPORTED;
 	}
 	if (error == 0) {
 		struct handle *handle = new_handle();
 
-		handle->snapshot = malloc(sizeof(processes));
-		if (!handle->snapshot) {
-			abort();
-		}
-		memcpy(handle->snapshot, processes, sizeof(processes));
-		handle->count = process_count;
+		handle->snapshot = take_snapshot(flags);
 		value = handle->handle;
 	}
 	leave(error);
 	return value;
 }
 
-static uint32_t next_process(HANDLE snapshot, LPPROCESSENTRY32W entry, bool first)
+static uint32_t next_process(HANDLE value, LPPROCESSENTRY32W entry, bool first)
 {
-	struct handle *handle = handle_of(snapshot);
+	struct handle *handle = handle_of(value);
+	struct snapshot *snapshot = handle ? handle->snapshot : NULL;
 	const struct process *process;
 
-	if (!handle || !handle->snapshot) {
+	if (!snapshot) {
 		return ERROR_INVALID_HANDLE;
 	}
 	if (entry->dwSize < sizeof(*entry)) {
 		return ERROR_BAD_LENGTH;
 	}
 	if (first) {
-		handle->at = 0;
+		snapshot->process_at = 0;
 	}
-	if (handle->at == handle->count) {
+	if (snapshot->process_at == snapshot->process_count) {
 		return ERROR_NO_MORE_FILES;
 	}
-	process = &handle->snapshot[handle->at++];
+	process = &snapshot->processes[snapshot->process_at++];
 	entry->cntUsage = 0;
 	entry->th32ProcessID = process->pid;
 	entry->th32DefaultHeapID = 0;
@@ -239,6 +286,46 @@ BOOL WINAPI Process32NextW(HANDLE snapshot, LPPROCESSENTRY32W entry)
 	uint32_t error = fake_enter(CALL_Process32NextW);
 
 	return leave(error != 0 ? error : next_process(snapshot, entry, false));
+}
+
+static uint32_t next_thread(HANDLE value, LPTHREADENTRY32 entry, bool first)
+{
+	struct handle *handle = handle_of(value);
+	struct snapshot *snapshot = handle ? handle->snapshot : NULL;
+	const struct thread *thread;
+
+	if (!snapshot) {
+		return ERROR_INVALID_HANDLE;
+	}
+	if (entry->dwSize < sizeof(*entry)) {
+		return ERROR_BAD_LENGTH;
+	}
+	if (first) {
+		snapshot->thread_at = 0;
+	}
+	if (snapshot->thread_at == snapshot->thread_count) {
+		return ERROR_NO_MORE_FILES;
+	}
+	thread = &snapshot->threads[snapshot->thread_at++];
+	*entry = (THREADENTRY32){ .dwSize = entry->dwSize,
+				  .th32ThreadID = thread->tid,
+				  .th32OwnerProcessID = thread->pid,
+				  .tpBasePri = 8 };
+	return 0;
+}
+
+BOOL WINAPI Thread32First(HANDLE snapshot, LPTHREADENTRY32 entry)
+{
+	uint32_t error = fake_enter(CALL_Thread32First);
+
+	return leave(error != 0 ? error : next_thread(snapshot, entry, true));
+}
+
+BOOL WINAPI Thread32Next(HANDLE snapshot, LPTHREADENTRY32 entry)
+{
+	uint32_t error = fake_enter(CALL_Thread32Next);
+
+	return leave(error != 0 ? error : next_thread(snapshot, entry, false));
 }
 
 /* --- volumes --- */
@@ -418,6 +505,8 @@ LONG WINAPI RtlGetVersion(PRTL_OSVERSIONINFOW version)
 IMPORTED(CreateToolhelp32Snapshot);
 IMPORTED(Process32FirstW);
 IMPORTED(Process32NextW);
+IMPORTED(Thread32First);
+IMPORTED(Thread32Next);
 IMPORTED(GetLogicalDrives);
 IMPORTED(QueryDosDeviceW);
 IMPORTED(OpenProcessToken);
