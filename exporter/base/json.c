@@ -205,3 +205,15 @@ void json_null(struct json *json)
 	separate(json);
 	text_add_string(json->out, "null");
 }
+
+void json_member_string(struct json *json, const char *key, const char *value)
+{
+	json_key(json, key);
+	json_string(json, value);
+}
+
+void json_member_u64(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}

@@ -36,5 +36,8 @@ void json_i64(struct json *json, int64_t value);
 void json_double(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
+/* A key and its value. */
+void json_member_string(struct json *json, const char *key, const char *value);
+void json_member_u64(struct json *json, const char *key, uint64_t value);
 
 #endif

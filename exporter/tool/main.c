@@ -10,10 +10,10 @@
 #include "tool/tool.h"
 #include "version.h"
 
-static const struct tool_command *const commands[] = { &tool_summary,   &tool_stats,
-						       &tool_providers, &tool_fields,
-						       &tool_dump,      &tool_check,
-						       &tool_metrics,   &tool_backfill };
+static const struct tool_command *const commands[] = {
+	&tool_sessions, &tool_summary, &tool_stats,   &tool_providers, &tool_fields,
+	&tool_dump,     &tool_check,   &tool_metrics, &tool_backfill
+};
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -45,8 +45,8 @@ struct tool_command {
 	int (*run)(struct tool_arguments *arguments);
 };
 
-extern const struct tool_command tool_summary, tool_stats, tool_providers, tool_fields, tool_dump,
-	tool_check, tool_metrics, tool_backfill;
+extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
+	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill;
 
 /* Of tool_next(), besides the rows of options. */
 enum { TOOL_WORD = -1, TOOL_END = -2, TOOL_STOP = -3 };

@@ -12,11 +12,14 @@
 #include "tool/kind_rows.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
+#include "tool/tool_installed.h"
 
-enum { FLAG_FORMAT, FLAG_POINTER_SIZE };
+enum { FLAG_FORMAT, FLAG_INSTALLED, FLAG_POINTER_SIZE };
 
 static const struct tool_flag flags[] = {
 	[FLAG_FORMAT] = { "--format", "FORMAT", "text (default) or json" },
+	[FLAG_INSTALLED] = { "--installed", NULL,
+			     "those registered on this Windows; a word instead of FILE filters" },
 	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
 	{ NULL, NULL, NULL },
 };
@@ -105,18 +108,6 @@ static void add_text(struct text *out, const struct kind_rows *rows)
 	}
 }
 
-static void member_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	json_string(json, value);
-}
-
-static void member_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
 static void add_field_json(void *context, const char *name, bool first)
 {
 	(void)first;
@@ -131,10 +122,10 @@ static void add_event_json(struct json *json, const struct kind_row *row)
 	kind_row_name(row, &name);
 	guid_format(&row->guid, guid);
 	json_object_begin(json);
-	member_string(json, "event", name.data);
+	json_member_string(json, "event", name.data);
 	text_free(&name);
-	member_string(json, "guid", guid);
-	member_u64(json, row->classic ? "opcode" : "id", row->number);
+	json_member_string(json, "guid", guid);
+	json_member_u64(json, row->classic ? "opcode" : "id", row->number);
 	json_key(json, "versions");
 	json_array_begin(json);
 	for (unsigned version = 0; version < 256; version++) {
@@ -143,8 +134,8 @@ static void add_event_json(struct json *json, const struct kind_row *row)
 		}
 	}
 	json_array_end(json);
-	member_u64(json, "records", row->records);
-	member_string(json, "decoded_by", kind_row_origin(row));
+	json_member_u64(json, "records", row->records);
+	json_member_string(json, "decoded_by", kind_row_origin(row));
 	json_key(json, "fields");
 	json_array_begin(json);
 	each_field(row->schema, add_field_json, json);
@@ -166,8 +157,8 @@ static void add_json(struct text *out, const struct kind_rows *rows)
 		size_t end = provider_end(rows, i, &records);
 
 		json_object_begin(&json);
-		member_string(&json, "name", rows->rows[i].provider);
-		member_u64(&json, "records", records);
+		json_member_string(&json, "name", rows->rows[i].provider);
+		json_member_u64(&json, "records", records);
 		json_key(&json, "events");
 		json_array_begin(&json);
 		for (; i < end; i++) {
@@ -177,7 +168,7 @@ static void add_json(struct text *out, const struct kind_rows *rows)
 		json_object_end(&json);
 	}
 	json_array_end(&json);
-	member_u64(&json, "refused", rows->refused);
+	json_member_u64(&json, "refused", rows->refused);
 	json_object_end(&json);
 	json_indent(out, &compact);
 	text_free(&compact);
@@ -219,6 +210,7 @@ static int run(struct tool_arguments *arguments)
 	const char *path = NULL, *value;
 	uint8_t pointer_size = 0;
 	int format = 0, flag;
+	bool installed = false;
 
 	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
 		bool good = true;
@@ -227,6 +219,9 @@ static int run(struct tool_arguments *arguments)
 		case FLAG_FORMAT:
 			format = tool_choice("providers", "--format", value, formats);
 			good = format >= 0;
+			break;
+		case FLAG_INSTALLED:
+			installed = true;
 			break;
 		case FLAG_POINTER_SIZE:
 			good = tool_pointer_size("providers", value, &pointer_size);
@@ -240,6 +235,9 @@ static int run(struct tool_arguments *arguments)
 		if (!good) {
 			return TOOL_BAD_USAGE;
 		}
+	}
+	if (installed) {
+		return tool_installed(path, format == 1);
 	}
 	if (!path) {
 		return tool_complain(TOOL_BAD_USAGE, "providers", "which recording?");

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/session_rows.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "source/kernel_flags.h"
+#include "source/provider_names.h"
+#include "tool/json_indent.h"
+#include "tool/tool.h"
+
+/* "Logging Mode Constants", Microsoft Learn. */
+static const struct {
+	uint32_t bit;
+	const char *word;
+} modes[] = {
+	{ 0x00000001, "sequential" },    { 0x00000002, "circular" },
+	{ 0x00000004, "append" },        { 0x00000008, "new_file" },
+	{ 0x00000040, "nonstoppable" },  { 0x00000080, "secure" },
+	{ 0x00000100, "real_time" },     { 0x00000400, "buffering" },
+	{ 0x00000800, "private" },       { 0x00020000, "private_in_process" },
+	{ 0x02000000, "system_logger" }, { 0x04000000, "compressed" },
+	{ 0x08000000, "independent" },   { 0x10000000, "no_per_processor_buffers" },
+};
+
+/* Calls add for each word, and for the bits that have none in hexadecimal. */
+static void each_mode(uint32_t mode, void (*add)(void *context, const char *word), void *context)
+{
+	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+		if ((mode & modes[i].bit) != 0) {
+			add(context, modes[i].word);
+			mode &= ~modes[i].bit;
+		}
+	}
+	if (mode != 0) {
+		struct text rest = { 0 };
+
+		text_add_format(&rest, "0x%" PRIx32, mode);
+		add(context, rest.data ? rest.data : "");
+		text_free(&rest);
+	}
+}
+
+static void each_flag(uint32_t flags, void (*add)(void *context, const char *word), void *context)
+{
+	for (size_t i = 0; kernel_flag_names[i]; i++) {
+		if ((flags & kernel_flag_values[i]) != 0) {
+			add(context, kernel_flag_names[i]);
+			flags &= ~kernel_flag_values[i];
+		}
+	}
+	if (flags != 0) {
+		struct text rest = { 0 };
+
+		text_add_format(&rest, "0x%" PRIx32, flags);
+		add(context, rest.data ? rest.data : "");
+		text_free(&rest);
+	}
+}
+
+static const char *name_of(const struct guid *guid, const struct registered_providers *names)
+{
+	const char *name = registered_name(names, guid);
+
+	return name ? name : provider_name(guid);
+}
+
+/* ---- sessions as text ---- */
+
+static void add_word(void *context, const char *word)
+{
+	text_add_char(context, ' ');
+	text_add_string(context, word);
+}
+
+static void add_provider(struct text *out, const struct running_provider *provider,
+			 const struct registered_providers *names)
+{
+	const char *name = name_of(&provider->guid, names);
+	char guid[GUID_TEXT_SIZE];
+
+	guid_format(&provider->guid, guid);
+	text_add_string(out, "  provider ");
+	text_add_shown(out, name ? name : guid);
+	text_add_format(out, "  level %u  any 0x%" PRIx64 "  all 0x%" PRIx64 "\n", provider->level,
+			provider->any, provider->all);
+}
+
+void session_rows_text(struct text *out, const struct running_sessions *sessions,
+		       const struct registered_providers *names)
+{
+	text_add_string(out, "    KB   used   free    min    max    written  events lost  buffers "
+			     "lost  session\n");
+	for (size_t i = 0; i < sessions->count; i++) {
+		const struct running_session *session = &sessions->list[i];
+
+		text_add_format(out,
+				"%6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32
+				" %10" PRIu32 " %12" PRIu32 " %13" PRIu64 "  ",
+				session->buffer_size_bytes / 1024, session->buffers,
+				session->buffers_free, session->buffers_min, session->buffers_max,
+				session->buffers_written, session->events_lost,
+				(uint64_t)session->log_buffers_lost +
+					session->realtime_buffers_lost);
+		text_add_shown(out, session->name);
+		text_add_string(out, "\n  mode");
+		each_mode(session->mode, add_word, out);
+		if (session->file[0]) {
+			text_add_string(out, "\n  file ");
+			text_add_shown(out, session->file);
+		}
+		if (session->kernel_flags != 0) {
+			text_add_string(out, "\n  kernel");
+			each_flag(session->kernel_flags, add_word, out);
+		}
+		text_add_char(out, '\n');
+		for (size_t j = 0; j < session->provider_count; j++) {
+			add_provider(out, &session->providers[j], names);
+		}
+	}
+}
+
+/* ---- sessions as JSON ---- */
+
+static void add_json_word(void *context, const char *word)
+{
+	json_string(context, word);
+}
+
+static void add_session_json(struct json *json, const struct running_session *session,
+			     const struct registered_providers *names)
+{
+	json_object_begin(json);
+	json_member_string(json, "name", session->name);
+	json_member_u64(json, "id", session->id);
+	json_member_string(json, "file", session->file[0] ? session->file : NULL);
+	json_key(json, "mode");
+	json_array_begin(json);
+	each_mode(session->mode, add_json_word, json);
+	json_array_end(json);
+	json_key(json, "kernel_flags");
+	json_array_begin(json);
+	each_flag(session->kernel_flags, add_json_word, json);
+	json_array_end(json);
+	json_member_u64(json, "buffer_size_bytes", session->buffer_size_bytes);
+	json_member_u64(json, "buffers_min", session->buffers_min);
+	json_member_u64(json, "buffers_max", session->buffers_max);
+	json_member_u64(json, "buffers", session->buffers);
+	json_member_u64(json, "buffers_free", session->buffers_free);
+	json_member_u64(json, "buffers_written", session->buffers_written);
+	json_member_u64(json, "events_lost", session->events_lost);
+	json_member_u64(json, "log_buffers_lost", session->log_buffers_lost);
+	json_member_u64(json, "realtime_buffers_lost", session->realtime_buffers_lost);
+	json_key(json, "providers");
+	json_array_begin(json);
+	for (size_t i = 0; i < session->provider_count; i++) {
+		const struct running_provider *provider = &session->providers[i];
+		char guid[GUID_TEXT_SIZE];
+
+		guid_format(&provider->guid, guid);
+		json_object_begin(json);
+		json_member_string(json, "name", name_of(&provider->guid, names));
+		json_member_string(json, "guid", guid);
+		json_member_u64(json, "level", provider->level);
+		json_member_u64(json, "any", provider->any);
+		json_member_u64(json, "all", provider->all);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+void session_rows_json(struct text *out, const struct running_sessions *sessions,
+		       const struct registered_providers *names)
+{
+	struct text compact = { 0 };
+	struct json json;
+
+	json_init(&json, &compact, false);
+	json_object_begin(&json);
+	json_key(&json, "sessions");
+	json_array_begin(&json);
+	for (size_t i = 0; i < sessions->count; i++) {
+		add_session_json(&json, &sessions->list[i], names);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	json_indent(out, &compact);
+	text_free(&compact);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool sessions, and providers --installed: what this machine runs and has registered.
+ */
+#include "tool/session_rows.h"
+#include "tool/tool.h"
+#include "tool/tool_installed.h"
+
+enum { FLAG_FORMAT };
+
+static const struct tool_flag flags[] = {
+	[FLAG_FORMAT] = { "--format", "FORMAT", "text (default) or json" },
+	{ NULL, NULL, NULL },
+};
+
+/* Writes what was made, or tells what went wrong. */
+static int finish(const char *command, bool good, const struct error *err, struct text *out)
+{
+	int status;
+
+	if (good) {
+		status = tool_write(command, out) ? TOOL_DONE : TOOL_FAILED;
+	} else {
+		status = tool_complain(TOOL_FAILED, command, "%s", err->text);
+	}
+	text_free(out);
+	return status;
+}
+
+static int list(bool as_json)
+{
+	struct registered_providers names = { .list = NULL };
+	struct running_sessions sessions = { .list = NULL };
+	struct error err = { 0 };
+	struct text out = { 0 };
+	bool good = etw_here(&err) && running_read(&sessions, &err);
+
+	if (good) {
+		registered_read(&names, NULL); /* without names GUIDs do */
+		(as_json ? session_rows_json : session_rows_text)(&out, &sessions, &names);
+	}
+	registered_done(&names);
+	running_done(&sessions);
+	return finish("sessions", good, &err, &out);
+}
+
+int tool_installed(const char *word, bool as_json)
+{
+	struct registered_providers providers = { .list = NULL };
+	struct error err = { 0 };
+	struct text out = { 0 };
+	bool good = etw_here(&err) && registered_read(&providers, &err);
+
+	if (good) {
+		(as_json ? installed_rows_json : installed_rows_text)(&out, &providers, word);
+	}
+	registered_done(&providers);
+	return finish("providers", good, &err, &out);
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	static const char *const formats[] = { "text", "json", NULL };
+	const char *value;
+	int format = 0, flag;
+
+	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
+		switch (flag) {
+		case FLAG_FORMAT:
+			format = tool_choice("sessions", "--format", value, formats);
+			break;
+		case TOOL_WORD:
+			return tool_complain(TOOL_BAD_USAGE, "sessions", "takes no \"%s\"", value);
+		default:
+			return arguments->status;
+		}
+		if (format < 0) {
+			return TOOL_BAD_USAGE;
+		}
+	}
+	return list(format == 1);
+}
+
+const struct tool_command tool_sessions = {
+	.name = "sessions",
+	.synopsis = "[OPTIONS]",
+	.about = "Trace sessions that run on this Windows: buffers, losses, what they have enabled",
+	.more = "Windows shows an account no more than it has the rights for.\n",
+	.flags = flags,
+	.run = run,
+};
