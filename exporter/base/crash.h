@@ -16,6 +16,8 @@
  * and may hold any lock. It gets two seconds; a last act that waits for such a lock is left alone.
  * Then Windows goes on as without us (error reporting, exit code).
  *
+ * A full stack leaves room for this on the calling thread; on others it may not.
+ *
  * What ends a process at once gets no last act: TerminateProcess(), a fast fail (a smashed stack,
  * a corrupt heap), the loss of power. Once, by main().
  *
