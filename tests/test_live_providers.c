@@ -126,6 +126,89 @@ static void a_provider_that_cannot_be_enabled_is_told(void **state)
 	provider_spec_done(&spec);
 }
 
+static ULONG property_of(uint32_t properties)
+{
+	struct {
+		TRACE_GUID_INFO head;
+		TRACE_PROVIDER_INSTANCE_INFO instance;
+		TRACE_ENABLE_INFO enabled;
+	} answer;
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct provider_spec spec;
+	struct run run;
+	struct live_options options = run_private_session(&run);
+	GUID guid = some_provider;
+	ULONG size = 0;
+
+	run_begin(&run);
+	assert_true(provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	spec.properties = properties;
+	options.providers = &spec;
+	options.provider_count = 1;
+	run_open(&run, &options);
+	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &guid, sizeof guid, &answer,
+					       sizeof answer, &size),
+			 ERROR_SUCCESS);
+	run_end(&run);
+	fake_etw_provider_close(provider);
+	provider_spec_done(&spec);
+	return answer.enabled.EnableProperty;
+}
+
+/* EVENT_ENABLE_PROPERTY_* of evntcons.h, Windows SDK. */
+static void properties_reach_windows(void **state)
+{
+	(void)state;
+	assert_int_equal(property_of(0), 0);
+	assert_int_equal(property_of(PROVIDER_SID), 0x1);
+	assert_int_equal(property_of(PROVIDER_SESSION_ID), 0x2);
+	assert_int_equal(property_of(PROVIDER_STACK), 0x4);
+	assert_int_equal(property_of(PROVIDER_NO_KEYWORD_0), 0x10);
+	assert_int_equal(property_of(PROVIDER_PROCESS_START_KEY), 0x80);
+}
+
+/* Ids that are left out, and executables: what the long form of a provider says besides. */
+static void filters_that_leave_out_reach_windows(void **state)
+{
+	static const struct {
+		uint16_t id;
+		uint32_t process_id;
+		unsigned sessions;
+	} cases[] = {
+		{ 1, 50, 1 }, /* a.exe */
+		{ 2, 50, 0 }, /* an id that is left out */
+		{ 1, 60, 0 }, /* another program */
+		{ 3, 70, 1 }, /* b.exe */
+	};
+	static char executables[] = "a.exe;b.exe";
+	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
+	struct provider_spec spec;
+	struct run run;
+	struct live_options options = run_private_session(&run);
+
+	(void)state;
+	fake_etw_add_process(50, 4, "a.exe");
+	fake_etw_add_process(60, 4, "other.exe");
+	fake_etw_add_process(70, 4, "b.exe");
+	run_begin(&run);
+	assert_true(provider_spec_parse(&spec, SOME_PROVIDER "::2", NULL));
+	spec.ids_out = true;
+	spec.executables = executables;
+	options.providers = &spec;
+	options.provider_count = 1;
+	run_start_and_wait(&run, &options);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		event.descriptor.Id = cases[i].id;
+		event.process_id = cases[i].process_id;
+		assert_int_equal(fake_etw_emit(&event), cases[i].sessions);
+	}
+	run_stop(&run);
+	assert_int_equal(run.events, 2);
+	run_end(&run);
+	spec.executables = NULL;
+	provider_spec_done(&spec);
+}
+
 static void filters_reach_windows(void **state)
 {
 	static const uint16_t ids[] = { 1, 2, 3 };
@@ -191,6 +274,8 @@ int main(void)
 		cmocka_unit_test_setup(state_is_captured_again_and_again, run_reset),
 		cmocka_unit_test_setup(a_provider_is_found_by_name, run_reset),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_told, run_reset),
+		cmocka_unit_test_setup(properties_reach_windows, run_reset),
+		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_reset),
 		cmocka_unit_test_setup(filters_reach_windows, run_reset),
 		cmocka_unit_test_setup(names_of_open_files_are_asked_for_once_the_trace_is_open,
 				       run_reset),
