@@ -79,6 +79,19 @@ static void values_have_the_strings_of_their_map(void **state)
 	manifest_free(manifest);
 }
 
+/* Alone in its manifest, such a map has no entry to stand on. */
+static void maps_without_values_name_nothing(void **state)
+{
+	struct manifest *manifest = read_text(
+		BEFORE "<maps><valueMap name='M'/></maps>"
+		       "<events><event value='1' template='T'/></events><templates><template tid='T'>"
+		       "<data name='v' inType='win:UInt8' map='M'/></template></templates>" AFTER);
+
+	(void)state;
+	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1", 1, 8, "v=1", 0);
+	manifest_free(manifest);
+}
+
 /* Two providers may each have a map of one name. */
 static void maps_are_their_providers_own(void **state)
 {
@@ -346,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_have_the_strings_of_their_map),
+		cmocka_unit_test(maps_without_values_name_nothing),
 		cmocka_unit_test(maps_are_their_providers_own),
 		cmocka_unit_test(names_stand_for_numbers),
 		cmocka_unit_test(utf_16_reads_like_utf_8),

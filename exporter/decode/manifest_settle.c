@@ -70,18 +70,18 @@ static void settle_maps(struct manifest_reader *reader)
 	manifest->value_name_count = reader->map_entries_count;
 	for (size_t i = 0; i < manifest->maps_count; i++) {
 		struct manifest_map *map = &manifest->maps[i];
-		const struct manifest_map_entry *entries = reader->map_entries + map->first;
 		uint32_t count = map->map.count;
 
 		map->map.names = manifest->value_names + map->first;
 		map->map.count = 0;
-		for (uint32_t entry = 0; entry < count; entry++) {
-			const char *name = message_text(reader, entries[entry].message);
+		for (uint32_t j = 0; j < count; j++) {
+			const struct manifest_map_entry *entry =
+				&reader->map_entries[map->first + j];
+			const char *name = message_text(reader, entry->message);
 
 			if (name) {
 				map->map.names[map->map.count++] =
-					(struct value_name){ .value = entries[entry].value,
-							     .name = name };
+					(struct value_name){ .value = entry->value, .name = name };
 			}
 		}
 		value_map_settle(&map->map);
