@@ -115,6 +115,7 @@ run_fuzzers() {
 		return
 	fi
 	heading "fuzz"
+	rm -f build/fuzz/*.coverage # of targets that there may not be any more
 	if ! { cmake --preset fuzz && cmake --build --preset fuzz &&
 		cmake --preset fuzz-coverage && cmake --build --preset fuzz-coverage; }; then
 		fail "fuzz: does not build"

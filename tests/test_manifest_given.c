@@ -83,9 +83,10 @@ static void values_have_the_strings_of_their_map(void **state)
 static void maps_without_values_name_nothing(void **state)
 {
 	struct manifest *manifest = read_text(
-		BEFORE "<maps><valueMap name='M'/></maps>"
-		       "<events><event value='1' template='T'/></events><templates><template tid='T'>"
-		       "<data name='v' inType='win:UInt8' map='M'/></template></templates>" AFTER);
+		BEFORE
+		"<maps><valueMap name='M'/></maps>"
+		"<events><event value='1' template='T'/></events><templates><template tid='T'>"
+		"<data name='v' inType='win:UInt8' map='M'/></template></templates>" AFTER);
 
 	(void)state;
 	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1", 1, 8, "v=1", 0);
