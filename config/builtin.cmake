@@ -1,4 +1,5 @@
-# cmake -DFILES=a.yaml;b.yaml -DOUT=builtin.c -P builtin.cmake: writes the texts of FILES as C, see builtin.h.
+# cmake -DFILES=a.yaml;b.yaml -DWHAT=collector -DOUT=builtin_collectors.c -P builtin.cmake: writes the texts of FILES as C,
+# see builtin.h.
 # Bytes, not string literals: C11 compilers need not take literals over 4095 bytes.
 set(texts "")
 set(rows "")
@@ -20,7 +21,7 @@ file(WRITE ${OUT} "/* Made by config/builtin.cmake. */
 #include \"config/builtin.h\"
 
 ${texts}
-const struct builtin_file builtin_collectors[] = {
+const struct builtin_file builtin_${WHAT}s[] = {
 ${rows}};
-const size_t builtin_collector_count = ${count};
+const size_t builtin_${WHAT}_count = ${count};
 ")

@@ -74,14 +74,15 @@ static bool read_switches(struct reader *reader, const struct yaml_node *node, s
 	return true;
 }
 
-static bool read_collector_files(struct reader *reader, const struct yaml_node *node,
-				 struct error *err)
+static bool read_paths(struct reader *reader, const struct yaml_node *node, char ***paths,
+		       size_t *count, struct error *err)
 {
+	const char *key = node->key->text;
 	struct file_list files = { 0 };
-	bool good = yaml_is_list(reader->tree, node, "collector_files", err);
+	bool good = yaml_is_list(reader->tree, node, key, err);
 
 	for (const struct yaml_node *entry = node->first; good && entry; entry = entry->next) {
-		good = yaml_is_text(reader->tree, entry, "collector_files", err);
+		good = yaml_is_text(reader->tree, entry, key, err);
 		if (good && !file_list_add(&files, reader->path, entry->text, err)) {
 			good = error_prefix(err, "%s:%u:%u", reader->path, (unsigned)entry->line,
 					    (unsigned)entry->column);
@@ -91,9 +92,22 @@ static bool read_collector_files(struct reader *reader, const struct yaml_node *
 		file_list_free(&files);
 		return false;
 	}
-	reader->config->collector_files = files.paths;
-	reader->config->collector_file_count = files.count;
+	*paths = files.paths;
+	*count = files.count;
 	return true;
+}
+
+static bool read_collector_files(struct reader *reader, const struct yaml_node *node,
+				 struct error *err)
+{
+	return read_paths(reader, node, &reader->config->collector_files,
+			  &reader->config->collector_file_count, err);
+}
+
+static bool read_schemas(struct reader *reader, const struct yaml_node *node, struct error *err)
+{
+	return read_paths(reader, node, &reader->config->schemas, &reader->config->schema_count,
+			  err);
 }
 
 static bool read_patterns(struct reader *reader, const struct yaml_node *node, const char *what,
@@ -377,7 +391,7 @@ static bool read_all(struct reader *reader, struct error *err)
 	} sections[] = {
 		{ "collectors", read_switches },
 		{ "collector_files", read_collector_files },
-		{ "schemas", refuse_later },
+		{ "schemas", read_schemas },
 		{ "filters", read_filters },
 		{ "path_groups", refuse_later },
 		{ "limits", read_limits },
@@ -482,6 +496,7 @@ void config_free(struct config *config)
 	free(config->switches);
 	free(config->dropped_events);
 	free_strings(config->collector_files, config->collector_file_count);
+	free_strings(config->schemas, config->schema_count);
 	free_patterns(config->include_processes, config->include_process_count);
 	free_patterns(config->exclude_processes, config->exclude_process_count);
 	free_strings(config->listen_addresses, config->listen_address_count);

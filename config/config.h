@@ -72,6 +72,8 @@ struct config {
 	size_t switch_count;
 	char **collector_files; /* paths: globs expanded, taken from the configuration's folder */
 	size_t collector_file_count;
+	char **schemas; /* manifests and folders of them: paths likewise */
+	size_t schema_count;
 	struct config_pattern *include_processes; /* none: every process */
 	size_t include_process_count;
 	struct config_pattern *exclude_processes;

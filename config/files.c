@@ -23,7 +23,7 @@ static bool add_path(struct file_list *list, const char *folder, size_t size, co
 	char **paths;
 
 	if (list->count == FILES_MAX) {
-		return error_set(err, ERROR_LIMIT, "more than %d collector files", FILES_MAX);
+		return error_set(err, ERROR_LIMIT, "more than %d files", FILES_MAX);
 	}
 	text_add(&path, folder, size);
 	text_add_string(&path, name);
@@ -32,7 +32,7 @@ static bool add_path(struct file_list *list, const char *folder, size_t size, co
 		list->paths = paths ? paths : list->paths;
 		text_free(&path);
 		return error_set(err, ERROR_NO_MEMORY,
-				 "no memory for the names of collector files");
+				 "no memory for the names of files");
 	}
 	list->paths = paths;
 	list->paths[list->count++] = path.data;
@@ -71,7 +71,7 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 
 	if (!directory) {
 		return error_set(err, ERROR_NO_MEMORY,
-				 "no memory for the names of collector files");
+				 "no memory for the names of files");
 	}
 	good = os_folder_list(directory, add_match, &expansion);
 	free(directory);
@@ -95,7 +95,7 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 	if (path.failed || !path.data) {
 		text_free(&path);
 		return error_set(err, ERROR_NO_MEMORY,
-				 "no memory for the names of collector files");
+				 "no memory for the names of files");
 	}
 	folder = folder_size(path.data);
 	if (strpbrk(path.data + folder, "*?")) {

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/file.h"
 #include "base/map.h"
-#include "base/os.h"
 #include "base/text.h"
 
 /* Memory that is freed all at once. */
@@ -347,36 +347,16 @@ fail:
 
 struct yaml_tree *yaml_open_file(const char *path, const char *name, struct error *err)
 {
-	struct os_file *file = os_file_open(path, err);
-	struct yaml_tree *tree = NULL;
-	char *text = NULL;
-	uint64_t size;
-	size_t got = 0;
+	struct yaml_tree *tree;
+	char *text;
+	size_t size;
 
-	if (!file) {
+	if (!file_read_whole(path, YAML_FILE_SIZE_MAX, &text, &size, err)) {
 		error_prefix(err, "%s", name);
 		return NULL;
 	}
-	size = os_file_size(file);
-	if (size > YAML_FILE_SIZE_MAX) {
-		error_set(err, ERROR_CONFIG, "%s: %llu bytes; a file may have 1 MiB", name,
-			  (unsigned long long)size);
-		goto done;
-	}
-	text = malloc((size_t)size + 1);
-	if (!text) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to read %s", name);
-		goto done;
-	}
-	if (!os_file_read(file, 0, text, (size_t)size, &got, err)) {
-		error_prefix(err, "%s", name);
-		goto done;
-	}
-	tree = yaml_open_text(name, text, got, err);
-
-done:
+	tree = yaml_open_text(name, text, size, err);
 	free(text);
-	os_file_close(file);
 	return tree;
 }
 

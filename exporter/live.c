@@ -132,6 +132,7 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 		.families = &live->families,
 		.rules = live->options.rules,
 		.config = config,
+		.manifests = live->options.manifests,
 		.live = true,
 		.on_ready = on_named,
 		.ready_context = consumer,

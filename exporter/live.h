@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
+#include "decode/manifest_load.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
 #include "rules/rules.h"
@@ -27,6 +28,7 @@ struct live_runner_options {
 	struct registry *registry;
 	const struct rule_set *rules;
 	const struct config *config;
+	struct given_manifests manifests;
 	/* For tests; see source/live.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;

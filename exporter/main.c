@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "config/config.h"
+#include "decode/manifest_load.h"
 #include "event_log.h"
 #include "health.h"
 #include "http.h"
@@ -37,6 +38,7 @@ struct app {
 	char **argv; /* borrowed */
 	struct options options;
 	struct config *config;
+	struct given_manifests manifests;
 	struct registry *registry;
 	struct rule_set *rules;
 	struct replay *replay;    /* either this … */
@@ -72,6 +74,7 @@ static bool load_rules(struct app *app, struct error *err)
 	};
 	const struct rule_set_options options = {
 		.config = app->config,
+		.manifests = app->manifests,
 		.switches = app->options.switches,
 		.switch_count = app->options.switch_count,
 		.disable_defaults = app->options.disable_defaults,
@@ -97,6 +100,7 @@ static bool open_replay(struct app *app, struct error *err)
 		.registry = app->registry,
 		.rules = app->rules,
 		.config = app->config,
+		.manifests = app->manifests,
 	};
 
 	app->replay = replay_new(&options, err);
@@ -113,6 +117,7 @@ static bool open_live(struct app *app, struct error *err)
 		.registry = app->registry,
 		.rules = app->rules,
 		.config = app->config,
+		.manifests = app->manifests,
 	};
 
 	if (app->options.once) {
@@ -286,7 +291,8 @@ static bool run(struct app *app, struct error *err)
 	if (app->options.self_test) {
 		return self_test(app, err);
 	}
-	if (!load_config(app, err) || !load_rules(app, err)) {
+	if (!load_config(app, err) || !given_manifests_load(&app->manifests, app->config, err) ||
+	    !load_rules(app, err)) {
 		return false;
 	}
 	if (app->options.check_config) {
@@ -307,6 +313,7 @@ static void app_done(struct app *app)
 	replay_free(app->replay);
 	live_free(app->live);
 	rule_set_free(app->rules);
+	given_manifests_done(&app->manifests);
 	registry_free(app->registry);
 	config_free(app->config);
 	options_done(&app->options);

@@ -439,8 +439,8 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.live = options->live,
 		.trace = pipeline->schemas,
 		.told = pipeline->told,
-		.configured = options->configured,
-		.builtin = options->builtin,
+		.configured = options->manifests.configured,
+		.builtin = options->manifests.builtin,
 		.builtin_names = true,
 		.system = options->system,
 	};

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "decode/kinds.h"
+#include "decode/manifest_load.h"
 #include "metrics/registry.h"
 #include "pace.h"
 #include "rules/probe.h"
@@ -76,9 +77,7 @@ struct pipeline_options {
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
 	bool live;           /* the source is a live session, whose events are not to be trusted */
-	/* What schemas there are besides those that the source tells; NULL: none of this origin. */
-	const struct manifest_set *configured;
-	const struct manifest_set *builtin;
+	struct given_manifests manifests;
 	struct schema_system system; /* live only */
 	bool names_only;     /* see struct rule_engine_options */
 	/* Names are known: the look-ahead is done, or events have told about every process that a

@@ -284,6 +284,7 @@ static bool run_entry(struct replay *replay, struct entry *entry, bool last, str
 		.families = &replay->families,
 		.rules = replay->options.rules,
 		.config = replay->options.config,
+		.manifests = replay->options.manifests,
 		.names = replay->names,
 		.pace = replay->pace,
 		.on_time = replay->options.on_time,

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
+#include "decode/manifest_load.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
 #include "rules/rules.h"
@@ -30,6 +31,7 @@ struct replay_options {
 	struct registry *registry;
 	const struct rule_set *rules;
 	const struct config *config;
+	struct given_manifests manifests;
 };
 
 struct replay; /* opaque */

@@ -156,6 +156,7 @@ static void the_shipped_file_has_every_key(void **state)
 	static const char *const keys[] = {
 		"\ncollectors:",
 		"\ncollector_files:",
+		"\nschemas:",
 		"\nfilters:",
 		"\n  processes:",
 		"\n    include:",
@@ -240,6 +241,27 @@ static void collector_files_are_found_beside_the_configuration(void **state)
 	remove_file(".d.yaml");
 }
 
+static void schemas_are_found_beside_the_configuration(void **state)
+{
+	struct config *config;
+	char path[128];
+
+	(void)state;
+	write_file("b.man", "");
+	write_file("a.man", "");
+	config = load_good("schemas: ['?.man', manifests]\n");
+	assert_int_equal(config->schema_count, 3);
+	path_in(path, "a.man");
+	assert_string_equal(config->schemas[0], path);
+	path_in(path, "b.man");
+	assert_string_equal(config->schemas[1], path);
+	path_in(path, "manifests");
+	assert_string_equal(config->schemas[2], path);
+	config_free(config);
+	remove_file("a.man");
+	remove_file("b.man");
+}
+
 static void filters_keep_their_place(void **state)
 {
 	struct config *config =
@@ -309,7 +331,8 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		  "1:25: 'disk' stands twice, first in line 1" },
 		{ "collector_files: a.yaml\n",
 		  "1:18: collector_files: expected a list, found text" },
-		{ "schemas: [a.man]\n", "1:1: 'schemas' is not supported yet" },
+		{ "schemas: a.man\n", "1:10: schemas: expected a list, found text" },
+		{ "schemas: [{ file: a.man }]\n", "1:11: schemas: expected text, found a map" },
 		{ "path_groups: []\n", "1:1: 'path_groups' is not supported yet" },
 		{ "sessions: [a]\n", "1:11: sessions: expected a map, found a list" },
 		{ "filters: { process: {} }\n",
@@ -592,6 +615,7 @@ int main(void)
 		cmocka_unit_test(the_shipped_file_has_every_key),
 		cmocka_unit_test(collectors_are_switched),
 		cmocka_unit_test(collector_files_are_found_beside_the_configuration),
+		cmocka_unit_test(schemas_are_found_beside_the_configuration),
 		cmocka_unit_test(filters_keep_their_place),
 		cmocka_unit_test(limits_case_log_and_web_are_read),
 		cmocka_unit_test(what_is_not_on_the_page_is_refused_at_its_place),

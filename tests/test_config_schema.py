@@ -44,6 +44,8 @@ RIGHT_CONFIGS = [
     "sessions: { mine: { providers: [{ provider: A, level: 5, any: 0xffffffffffffffff, all: 0, ids: { exclude: [65535] },"
     " process_ids: [4], executables: [svchost.exe], properties: [sid, session_id, stack, process_start_key, no_keyword_0],"
     " capture_state: { at_start: 1, at_stop: 0, every: 24h } }] } }",
+    "schemas: []",
+    "schemas: ['*.none', 'none/?.xml']",
 ]
 
 WRONG_CONFIGS = [
@@ -55,7 +57,9 @@ WRONG_CONFIGS = [
     "collectors: { Disk: on }",
     "collector_files: mine.yaml",
     "collector_files: [mine.txt]",
-    "schemas: [a.man]",
+    "schemas: a.man",
+    "schemas: [{ file: a.man }]",
+    "schemas: ['']",
     "path_groups: []",
     "filters: { process: {} }",
     "filters: { processes: { include: x } }",
@@ -164,7 +168,7 @@ metrics:
     help: Of the test.
     labels: { name: { field: QueryName, decode: [lower] } }
     events:
-      - { event: Microsoft-Windows-DNS-Client/3008 }
+      - { event: Contoso-DNS-Client/3008 }
 """
 
 # What stands in COLLECTOR, and what in its place is as right.

@@ -25,6 +25,22 @@ static const struct schema *given(const struct schema_origins *origins,
 					    record->version);
 }
 
+/* An older version of the event, where nobody knows its own. */
+static const struct schema *given_older(const struct schema_origins *origins,
+					const struct event_record *record)
+{
+	const struct schema *schema;
+
+	if (record->classic) {
+		return NULL;
+	}
+	schema = manifest_set_schema_older(origins->configured, record->provider, record->id,
+					   record->version);
+	return schema ? schema :
+			manifest_set_schema_older(origins->builtin, record->provider, record->id,
+						  record->version);
+}
+
 static const struct schema *ask_system(const struct schema_origins *origins,
 				       const struct event_record *record)
 {
@@ -61,7 +77,10 @@ static const struct schema *live_schema(const struct schema_origins *origins,
 	if (!schema) {
 		schema = ask_system(origins, record);
 	}
-	return schema ? schema : ask_teller(origins, record, teller);
+	if (!schema) {
+		schema = ask_teller(origins, record, teller);
+	}
+	return schema ? schema : given_older(origins, record);
 }
 
 static const struct schema *recorded_schema(const struct schema_origins *origins,
@@ -73,7 +92,10 @@ static const struct schema *recorded_schema(const struct schema_origins *origins
 	if (!schema) {
 		schema = ask_teller(origins, record, teller);
 	}
-	return schema ? schema : given(origins, record);
+	if (!schema) {
+		schema = given(origins, record);
+	}
+	return schema ? schema : given_older(origins, record);
 }
 
 const struct schema *event_schema(const struct schema_origins *origins,
@@ -146,20 +168,21 @@ const char *event_provider_name(const struct schema_origins *origins, const stru
 void event_schema_name(const struct schema *schema, struct text *out)
 {
 	static const char standard[] = "/win:";
+	const char *event = schema->event;
+	size_t size = strlen(event);
 	const char *opcode;
 
-	if (schema->origin != SCHEMA_EVENT_INFO) {
-		text_add_string(out, schema->event);
+	if (schema->origin == SCHEMA_MANIFEST) {
+		/* Its name is made without "win:". */
+		bool ends = text_ends_nocase(event, size, "/Info", 5);
+
+		text_add(out, event, ends ? size - 5 : size);
 		return;
 	}
 	/* Descriptions of events say opcodes as their manifest's writer does not need to. */
-	opcode = strstr(schema->event, standard);
-	if (!opcode) {
-		text_add_string(out, schema->event);
-		return;
-	}
-	text_add(out, schema->event, (size_t)(opcode - schema->event));
-	if (strcmp(opcode, "/win:Info") != 0) {
+	opcode = schema->origin == SCHEMA_EVENT_INFO ? strstr(event, standard) : NULL;
+	text_add(out, event, opcode ? (size_t)(opcode - event) : size);
+	if (opcode && strcmp(opcode, "/win:Info") != 0) {
 		text_add_char(out, '/');
 		text_add_string(out, opcode + sizeof standard - 1);
 	}

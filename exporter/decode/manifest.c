@@ -86,7 +86,22 @@ const struct schema *manifest_schema(const struct manifest *manifest, size_t ind
 	const struct manifest_provider *provider = &manifest->providers[index];
 	const struct schema *schema = find_event(manifest, provider, id, version);
 
-	return schema || version == 0 ? schema : find_event(manifest, provider, id, 0);
+	return schema || version == 0 || manifest->checked ? schema :
+							     find_event(manifest, provider, id, 0);
+}
+
+const struct schema *manifest_schema_older(const struct manifest *manifest, size_t index,
+					   uint16_t id, uint8_t version)
+{
+	const struct manifest_provider *provider = &manifest->providers[index];
+	size_t at = lower_bound(manifest, provider, id, version);
+	const struct manifest_event_row *event;
+
+	if (at == provider->first_event) {
+		return NULL;
+	}
+	event = &manifest->events[at - 1];
+	return event->id == id ? &event->schema : NULL;
 }
 
 bool manifest_event(const struct manifest *manifest, size_t index, size_t number,

@@ -88,6 +88,7 @@ struct manifest {
 	size_t value_name_count;
 	struct text texts;
 	size_t field_bytes;
+	bool checked; /* what it says was held to be right */
 };
 
 /* A field whose values a map names. */

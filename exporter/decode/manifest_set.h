@@ -32,6 +32,11 @@ bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struc
 const struct schema *manifest_set_schema(const struct manifest_set *set,
 					 const struct guid *provider, uint16_t id, uint8_t version);
 
+/* That of the latest version before this one, likewise. */
+const struct schema *manifest_set_schema_older(const struct manifest_set *set,
+					       const struct guid *provider, uint16_t id,
+					       uint8_t version);
+
 /* The providers that the set knows, those of several manifests more than once. */
 struct manifest_set_provider {
 	const struct guid *guid;

@@ -344,6 +344,7 @@ static struct manifest *read_manifest(const char *xml, size_t size, bool checked
 		error_set(err, ERROR_NO_MEMORY, "no memory to read a manifest");
 		return NULL;
 	}
+	reader->manifest->checked = checked;
 	XML_SetUserData(document.parser, &document);
 	XML_SetElementHandler(document.parser, on_start, on_end);
 	XML_SetStartDoctypeDeclHandler(document.parser, on_doctype);

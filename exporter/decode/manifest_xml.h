@@ -48,11 +48,18 @@ const char *manifest_provider_name(const struct manifest *manifest, size_t index
 bool manifest_provider_guid(const struct manifest *manifest, size_t index, struct guid *guid);
 
 /*
- * The layout of an event by id and version, failing that of version 0; NULL when the manifest has
- * neither. The manifest's.
+ * The layout of an event by id and version; of a manifest taken as found failing that of version 0.
+ * NULL: there is none. The manifest's.
  */
 const struct schema *manifest_schema(const struct manifest *manifest, size_t index, uint16_t id,
 				     uint8_t version);
+
+/*
+ * That of the latest version before this one, NULL: none. Versions mostly append fields, so where
+ * nobody knows the right one it is better than nothing.
+ */
+const struct schema *manifest_schema_older(const struct manifest *manifest, size_t index,
+					   uint16_t id, uint8_t version);
 
 struct manifest_event {
 	const struct schema *schema; /* the manifest's */

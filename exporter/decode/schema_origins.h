@@ -12,6 +12,9 @@
  * configuration's          the operating system (TDH)
  * built-in ones            the manifest that the process of the event told for the provider
  *
+ * Failing all of them, an older version of the event in the manifests of the configuration or the
+ * built-in ones.
+ *
  * In a recording that can be read only once, a manifest is known from where it stands, and is its
  * process's as in a live session.
  *

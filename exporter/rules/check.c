@@ -1,64 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds a collector against what the kernel's events look like: fields and their types, units,
- * comparisons.
+ * Holds a collector against what events look like, as far as the kernel's layouts and manifests
+ * tell: fields and their types, units, comparisons.
  *
  * A field is known when some version of the event's layout has it, or when it is a derived one that
- * such events can have. What events of other providers look like is only known when they arrive, so
- * their fields pass with TYPE_UNKNOWN.
+ * such events can have. What other events look like is only known when they arrive, so their fields
+ * pass with TYPE_UNKNOWN.
  */
 #include <string.h>
 
 #include "config/nearest.h"
 #include "decode/field_path.h"
 #include "rules/collector.h"
+#include "rules/known_events.h"
 
 struct checker {
 	const struct collector *collector;
+	const struct given_manifests *manifests;
 	struct error *err;
 };
 
-/* Visits the layouts that events of a kernel pattern can have. */
-struct layouts {
-	const struct event_pattern *pattern;
-	unsigned opcode, index;
-};
-
-static const struct schema *next_layout(struct layouts *layouts)
+static bool no_memory(struct checker *checker)
 {
-	const struct event_pattern *pattern = layouts->pattern;
-
-	if (!pattern->every) {
-		layouts->opcode = pattern->opcode;
-	}
-	while (layouts->opcode <= UINT8_MAX) {
-		uint8_t version;
-		const struct schema *schema = kernel_schema_at(
-			&pattern->guid, (uint8_t)layouts->opcode, layouts->index, &version);
-
-		if (schema) {
-			layouts->index++;
-			return schema;
-		}
-		if (!pattern->every) {
-			break;
-		}
-		layouts->opcode++;
-		layouts->index = 0;
-	}
-	return NULL;
+	return error_set(checker->err, ERROR_NO_MEMORY, "no memory to check a rule");
 }
 
 static bool unknown_field(struct checker *checker, const struct rule *rule,
-			  const struct field_ref *field)
+			  const struct field_ref *field, const struct known_events *known)
 {
 	struct nearest nearest = { .word = field->name, .size = strlen(field->name) };
-	struct layouts layouts = { .pattern = &rule->event };
-	const struct schema *schema;
 
-	while (rule->event.scope == EVENTS_KERNEL && (schema = next_layout(&layouts)) != NULL) {
-		for (unsigned i = 0; i < schema->field_count; i++) {
-			nearest_offer(&nearest, schema->fields[i].name);
+	for (size_t i = 0; i < known->count; i++) {
+		for (unsigned k = 0; k < known->schemas[i]->field_count; k++) {
+			nearest_offer(&nearest, known->schemas[i]->fields[k].name);
 		}
 	}
 	for (unsigned i = DERIVED_NONE + 1; i < DERIVED_COUNT; i++) {
@@ -75,6 +49,56 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 			  "event '%s' has no field '%s'", rule->event_at->text, field->name);
 }
 
+/* TYPE_UNKNOWN where versions of the event differ. */
+static bool find_in_layouts(const struct known_events *known, const char *name,
+			    enum value_type *type)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < known->count; i++) {
+		struct field_path path;
+		enum value_type own;
+
+		if (!field_path_find(known->schemas[i], name, &path)) {
+			continue;
+		}
+		own = field_is_integer(&path.value) ? TYPE_INTEGER : TYPE_TEXT;
+		*type = found && *type != own ? TYPE_UNKNOWN : own;
+		found = true;
+	}
+	return found;
+}
+
+/* Whether a field that no known layout has can still be one. */
+static bool may_arrive(const struct rule *rule, const struct known_events *known)
+{
+	return rule->event.scope == EVENTS_PROVIDER &&
+	       (known->count == 0 || (rule->event.every && !known->complete));
+}
+
+static bool check_in_layouts(struct checker *checker, const struct rule *rule,
+			     struct field_ref *field, const struct derived_field *derived)
+{
+	struct known_events known;
+	bool good = true;
+
+	known_events_find(&known, &rule->event, checker->manifests);
+	if (known.failed) {
+		good = no_memory(checker);
+	} else if (find_in_layouts(&known, field->name, &field->type)) {
+		field->layout = true;
+	} else if (derived) {
+		field->type = derived->type;
+	} else if (may_arrive(rule, &known)) {
+		field->layout = true;
+		field->type = TYPE_UNKNOWN;
+	} else {
+		good = unknown_field(checker, rule, field, &known);
+	}
+	known_events_done(&known);
+	return good;
+}
+
 /* Finds out what a field is for the events of a rule. */
 static bool check_field(struct checker *checker, const struct rule *rule, struct field_ref *field)
 {
@@ -82,8 +106,6 @@ static bool check_field(struct checker *checker, const struct rule *rule, struct
 		field->derived != DERIVED_NONE && derived_fits(field->derived, &rule->event) ?
 			derived_field(field->derived) :
 			NULL;
-	struct layouts layouts = { .pattern = &rule->event };
-	const struct schema *schema;
 
 	if (rule->pair && field->derived == DERIVED_DURATION) {
 		field->type = TYPE_DURATION;
@@ -96,25 +118,42 @@ static bool check_field(struct checker *checker, const struct rule *rule, struct
 		field->type = derived->type;
 		return true;
 	}
-	while (rule->event.scope == EVENTS_KERNEL && (schema = next_layout(&layouts)) != NULL) {
-		struct field_path path;
+	return check_in_layouts(checker, rule, field, derived);
+}
 
-		if (field_path_find(schema, field->name, &path)) {
-			field->layout = true;
-			field->type = field_is_integer(&path.value) ? TYPE_INTEGER : TYPE_TEXT;
-			return true;
+/*
+ * An event that no manifest has is none where a manifest of the configuration describes its
+ * provider. The built-in manifests leave events out, so there it must be a near miss.
+ */
+static bool check_event(struct checker *checker, const struct rule *rule)
+{
+	enum { NEAR_MISS = 2 };
+	const struct event_pattern *pattern = &rule->event;
+	struct known_events known;
+	struct text nearest = { 0 };
+	unsigned distance = 0;
+	bool good = true;
+
+	if (pattern->scope != EVENTS_PROVIDER || pattern->every) {
+		return true;
+	}
+	known_events_find(&known, pattern, checker->manifests);
+	if (known.failed) {
+		good = no_memory(checker);
+	} else if (known.count == 0 && (known.complete || !pattern->by_id)) {
+		known_events_nearest(pattern, checker->manifests, &nearest, &distance);
+		if (nearest.size > 0 && (known.complete || distance <= NEAR_MISS)) {
+			good = yaml_error(checker->collector->tree, rule->event_at, checker->err,
+					  "unknown event '%s'; did you mean '%s'?",
+					  rule->event_at->text, nearest.data);
+		} else if (known.complete) {
+			good = yaml_error(checker->collector->tree, rule->event_at, checker->err,
+					  "unknown event '%s'", rule->event_at->text);
 		}
 	}
-	if (derived) {
-		field->type = derived->type;
-		return true;
-	}
-	if (rule->event.scope == EVENTS_PROVIDER) {
-		field->layout = true;
-		field->type = TYPE_UNKNOWN;
-		return true;
-	}
-	return unknown_field(checker, rule, field);
+	text_free(&nearest);
+	known_events_done(&known);
+	return good;
 }
 
 static bool is_number(enum value_type type)
@@ -277,6 +316,9 @@ static bool check_end(struct checker *checker, const struct rule *rule, struct p
 			      .event = end->event,
 			      .event_at = end->event_at };
 
+	if (!check_event(checker, &other)) {
+		return false;
+	}
 	for (size_t i = 0; i < rule->pair->key_count; i++) {
 		if (!check_field(checker, &other, &end->keys[i])) {
 			return false;
@@ -310,7 +352,7 @@ static bool check_pair(struct checker *checker, const struct rule *rule)
 
 static bool check_rule(struct checker *checker, struct rule *rule)
 {
-	if (rule->pair && !check_pair(checker, rule)) {
+	if (!check_event(checker, rule) || (rule->pair && !check_pair(checker, rule))) {
 		return false;
 	}
 	if ((rule->value.name && !check_value(checker, rule, &rule->value)) ||
@@ -335,9 +377,10 @@ static bool check_rule(struct checker *checker, struct rule *rule)
 	return true;
 }
 
-bool collector_check(struct collector *collector, struct error *err)
+bool collector_check(struct collector *collector, const struct given_manifests *manifests,
+		     struct error *err)
 {
-	struct checker checker = { .collector = collector, .err = err };
+	struct checker checker = { .collector = collector, .manifests = manifests, .err = err };
 
 	for (size_t i = 0; i < collector->metric_count; i++) {
 		struct metric *metric = &collector->metrics[i];

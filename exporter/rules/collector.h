@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/provider_spec.h"
 #include "config/yaml.h"
+#include "decode/manifest_load.h"
 #include "metrics/registry.h"
 #include "rules/derived.h"
 #include "rules/event_pattern.h"
@@ -204,7 +205,8 @@ void collector_free(struct collector *collector);
 
 /* What can be said about one collector alone: events, fields, types, units. Fills the types of its
  * fields. */
-bool collector_check(struct collector *collector, struct error *err);
+bool collector_check(struct collector *collector, const struct given_manifests *manifests,
+		     struct error *err);
 
 /* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
 bool metric_name_is_in(const char *name, const char *unit);

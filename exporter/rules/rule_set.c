@@ -228,7 +228,7 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 	for (size_t i = 0; i < set->collector_count; i++) {
 		struct collector *collector = set->collectors[i];
 
-		if (!collector_check(collector, err)) {
+		if (!collector_check(collector, &options->manifests, err)) {
 			return false;
 		}
 		set->infos[i] = (struct collector_info){

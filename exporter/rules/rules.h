@@ -19,6 +19,7 @@
 #include "base/provider_spec.h"
 #include "config/config.h"
 #include "decode/kinds.h"
+#include "decode/manifest_load.h"
 #include "metrics/registry.h"
 #include "source/source.h"
 #include "track/tracker.h"
@@ -44,6 +45,8 @@ struct rule_needs {
 
 struct rule_set_options {
 	const struct config *config; /* borrowed during the call */
+	/* What events look like, as far as it is known before they arrive; likewise. */
+	struct given_manifests manifests;
 	/* The command line's switches, in order; they win over the configuration. */
 	const struct config_switch *switches;
 	size_t switch_count;

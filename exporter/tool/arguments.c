@@ -132,6 +132,28 @@ bool tool_count(const char *command, const char *flag, const char *value, uint64
 	return false;
 }
 
+bool tool_schema(const char *command, const char *path, struct given_manifests *manifests)
+{
+	struct error err;
+
+	if (!given_manifests_add(manifests, path, &err)) {
+		tool_complain(TOOL_BAD_USAGE, command, "%s", err.text);
+		return false;
+	}
+	return true;
+}
+
+bool tool_builtin(const char *command, struct given_manifests *manifests)
+{
+	struct error err;
+
+	if (!given_manifests_add_builtin(manifests, &err)) {
+		tool_complain(TOOL_FAILED, command, "%s", err.text);
+		return false;
+	}
+	return true;
+}
+
 int tool_choice(const char *command, const char *flag, const char *value, const char *const *words)
 {
 	struct nearest nearest = { .word = value, .size = strlen(value) };

@@ -68,6 +68,7 @@ bool dump_pass_run(struct dump_pass *pass)
 		.command = "dump",
 		.path = pass->options->path,
 		.pointer_size = pass->options->pointer_size,
+		.manifests = pass->options->manifests,
 		.probe = pass->options->filter->probe,
 		.context = pass,
 		.on_kind = on_kind,

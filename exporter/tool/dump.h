@@ -18,7 +18,8 @@ enum dump_format { DUMP_JSONL, DUMP_CSV, DUMP_TEXT };
 struct dump_options {
 	const char *path;
 	uint8_t pointer_size; /* 0: as recorded */
-	uint64_t per_kind;    /* events of each kind; 0: all */
+	struct given_manifests *manifests;
+	uint64_t per_kind; /* events of each kind; 0: all */
 	struct event_filter *filter;
 	bool colour; /* DUMP_TEXT */
 };

@@ -71,7 +71,7 @@ static bool choose(const struct dump_options *options, struct chosen *chosen)
 struct dump {
 	struct etl_file *file;
 	struct trace_schemas *schemas;
-	struct schema_origins origins; /* what the recording tells */
+	struct schema_origins origins;
 	struct tracelogging_cache *tracelogging;
 	struct etl_problems problems;
 	const struct chosen *chosen; /* NULL: all */
@@ -158,7 +158,9 @@ static int dump_recording(const struct dump_options *options, const struct chose
 	progress_start(&dump.progress, "dump");
 	dump.file = etl_file_open(options->path, options->pointer_size, &err);
 	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
-	dump.origins.trace = dump.schemas;
+	dump.origins = (struct schema_origins){ .trace = dump.schemas,
+						.configured = options->manifests->configured,
+						.builtin = options->manifests->builtin };
 	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);

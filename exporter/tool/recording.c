@@ -80,6 +80,12 @@ static bool make_rules(struct recording *recording, struct error *err)
 		limits.series = recording->config->limits.series;
 		limits.strings_bytes = recording->config->limits.strings_bytes;
 	}
+	if (path && recording->options.manifests) {
+		if (!given_manifests_load(recording->options.manifests, recording->config, err)) {
+			return false;
+		}
+		options.manifests = *recording->options.manifests;
+	}
 	options.config = recording->config;
 	recording->registry = registry_new(&limits, err);
 	recording->rules = recording->registry ? rule_set_new(&options, recording->registry, err) :
@@ -146,7 +152,7 @@ void recording_close(struct recording *recording)
 
 bool recording_run(struct recording *recording, struct error *err)
 {
-	const struct pipeline_options options = {
+	struct pipeline_options options = {
 		.source = recording->source,
 		.session = source_facts(recording->source)->name,
 		.registry = recording->registry,
@@ -159,6 +165,9 @@ bool recording_run(struct recording *recording, struct error *err)
 	};
 	bool done;
 
+	if (recording->options.manifests) {
+		options.manifests = *recording->options.manifests;
+	}
 	pipeline_free(recording->pipeline);
 	recording->pipeline = pipeline_new(&options, err);
 	if (!recording->pipeline) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "decode/kinds.h"
+#include "decode/manifest_load.h"
 #include "rules/probe.h"
 #include "rules/trial.h"
 #include "source/event_record.h"
@@ -22,7 +23,9 @@ struct recording; /* opaque */
 struct recording_options {
 	const char *command; /* for complaints */
 	const char *path;
-	uint8_t pointer_size;      /* 0: as recorded */
+	uint8_t pointer_size; /* 0: as recorded */
+	/* Borrowed; those of the configuration are added. NULL: what the recording tells. */
+	struct given_manifests *manifests;
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
 	/* A configuration whose collectors are on and tried; NULL: none is on. */
 	const char *config_path;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "decode/manifest_load.h"
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
@@ -80,6 +81,23 @@ int tool_choice(const char *command, const char *flag, const char *value, const 
 		"--pointer-size", "4|8",                                   \
 			"pointer size of classic payloads, where records " \
 			"tell a wrong one"                                 \
+	}
+
+/* --schema: adds to the manifests; false after a complaint. */
+bool tool_schema(const char *command, const char *path, struct given_manifests *manifests);
+
+/* --builtin; likewise. */
+bool tool_builtin(const char *command, struct given_manifests *manifests);
+
+#define TOOL_SCHEMA_FLAG                                                               \
+	{                                                                              \
+		"--schema", "FILE|DIR",                                                \
+			"an instrumentation manifest (.man, .xml) or a folder of them" \
+	}
+
+#define TOOL_BUILTIN_FLAG                                                            \
+	{                                                                            \
+		"--builtin", NULL, "use the manifests that the program brings along" \
 	}
 
 /* The text of --help. */

@@ -44,14 +44,19 @@ static void add_family(struct text *out, const struct family_plan *family)
 	text_add_string(out, family->label_count > 0 ? "}\n" : "\n");
 }
 
-static bool describe(const char *path, struct text *out, struct error *err)
+static bool describe(const char *path, struct given_manifests *manifests, struct text *out,
+		     struct error *err)
 {
 	static const struct registry_limits limits = { 0 };
 	struct config *config = config_load(path, err);
 	struct registry *registry = config ? registry_new(&limits, err) : NULL;
 	struct rule_set_options options = { .config = config };
-	struct rule_set *set = registry ? rule_set_new(&options, registry, err) : NULL;
+	struct rule_set *set = NULL;
 
+	if (registry && given_manifests_load(manifests, config, err)) {
+		options.manifests = *manifests;
+		set = rule_set_new(&options, registry, err);
+	}
 	if (set) {
 		text_add_format(out, "%s: good\n", path);
 		add_collectors(out, set, true);
@@ -69,11 +74,11 @@ static bool describe(const char *path, struct text *out, struct error *err)
 	return set != NULL;
 }
 
-static int check(const char *path, struct text *out)
+static int check(const char *path, struct given_manifests *manifests, struct text *out)
 {
 	struct error err;
 
-	if (!describe(path, out, &err)) {
+	if (!describe(path, manifests, out, &err)) {
 		/* "file:line:column: sentence" and nothing before it, as editors read it. */
 		fprintf(stderr, "%s\n", err.text);
 		return TOOL_BAD_USAGE;
@@ -99,11 +104,12 @@ static int check_with(const struct try_options *options, struct text *out)
 			   TOOL_DONE;
 }
 
-enum { FLAG_WITH, FLAG_FORMAT, FLAG_POINTER_SIZE };
+enum { FLAG_WITH, FLAG_FORMAT, FLAG_SCHEMA, FLAG_POINTER_SIZE };
 
 static const struct tool_flag flags[] = {
 	{ "--with", "FILE", "try the configuration on a recording" },
 	{ "--format", "text|json", "how to print what that came to" },
+	TOOL_SCHEMA_FLAG,
 	TOOL_POINTER_SIZE_FLAG,
 	{ NULL, NULL, NULL },
 };
@@ -121,14 +127,16 @@ static bool take_flag(int flag, const char *value, struct try_options *options)
 		format = tool_choice("check", "--format", value, formats);
 		options->json = format == 1;
 		return format >= 0;
+	case FLAG_SCHEMA:
+		return tool_schema("check", value, options->manifests);
 	default:
 		return tool_pointer_size("check", value, &options->pointer_size);
 	}
 }
 
-static int run(struct tool_arguments *arguments)
+static int run_with(struct tool_arguments *arguments, struct given_manifests *manifests)
 {
-	struct try_options options = { 0 };
+	struct try_options options = { .manifests = manifests };
 	struct text out = { 0 };
 	const char *words[2];
 	const char *value;
@@ -157,8 +165,17 @@ static int run(struct tool_arguments *arguments)
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
 	}
 	options.config = words[1];
-	status = options.recording ? check_with(&options, &out) : check(words[1], &out);
+	status = options.recording ? check_with(&options, &out) : check(words[1], manifests, &out);
 	text_free(&out);
+	return status;
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct given_manifests manifests = { .configured = NULL };
+	int status = run_with(arguments, &manifests);
+
+	given_manifests_done(&manifests);
 	return status;
 }
 

@@ -23,6 +23,8 @@ enum {
 	FLAG_FORMAT,
 	FLAG_COLOR,
 	FLAG_POINTER_SIZE,
+	FLAG_SCHEMA,
+	FLAG_BUILTIN,
 };
 
 static const struct tool_flag flags[] = {
@@ -37,6 +39,8 @@ static const struct tool_flag flags[] = {
 	[FLAG_FORMAT] = { "--format", "FORMAT", "jsonl (default), csv or text" },
 	[FLAG_COLOR] = { "--color", "WHEN", "colours of text: auto (default), always or never" },
 	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
+	[FLAG_SCHEMA] = TOOL_SCHEMA_FLAG,
+	[FLAG_BUILTIN] = TOOL_BUILTIN_FLAG,
 	{ NULL, NULL, NULL },
 };
 
@@ -59,6 +63,7 @@ static const char more[] =
 struct request {
 	struct dump_options options;
 	struct event_filter filter;
+	struct given_manifests manifests;
 	enum dump_format format;
 };
 
@@ -119,6 +124,10 @@ static bool take(struct request *request, int flag, const char *value)
 		word = tool_choice("dump", "--color", value, colours);
 		request->options.colour = word == 0 ? request->options.colour : word == 1;
 		return word >= 0;
+	case FLAG_SCHEMA:
+		return tool_schema("dump", value, &request->manifests);
+	case FLAG_BUILTIN:
+		return tool_builtin("dump", &request->manifests);
 	default:
 		return tool_pointer_size("dump", value, &request->options.pointer_size);
 	}
@@ -161,6 +170,7 @@ static int dump(struct request *request)
 		return TOOL_FAILED;
 	}
 	request->options.filter = &request->filter;
+	request->options.manifests = &request->manifests;
 	switch (request->format) {
 	case DUMP_CSV:
 		return dump_csv(&request->options);
@@ -172,6 +182,12 @@ static int dump(struct request *request)
 	return dump_jsonl(&request->options);
 }
 
+static void request_done(struct request *request)
+{
+	event_filter_done(&request->filter);
+	given_manifests_done(&request->manifests);
+}
+
 static int run(struct tool_arguments *arguments)
 {
 	struct request request = { .options.colour = wants_colour() };
@@ -181,7 +197,7 @@ static int run(struct tool_arguments *arguments)
 
 	while (status == TOOL_DONE && (flag = tool_next(arguments, &value)) != TOOL_END) {
 		if (flag == TOOL_STOP) {
-			event_filter_done(&request.filter);
+			request_done(&request);
 			return arguments->status;
 		}
 		if (flag == TOOL_WORD ? !tool_take_file(arguments, value, &request.options.path) :
@@ -192,7 +208,7 @@ static int run(struct tool_arguments *arguments)
 	if (status == TOOL_DONE) {
 		status = dump(&request);
 	}
-	event_filter_done(&request.filter);
+	request_done(&request);
 	return status;
 }
 

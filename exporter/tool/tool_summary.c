@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/os.h"
+#include "decode/event_schema.h"
 #include "decode/kernel_class.h"
 #include "decode/trace_schemas.h"
 #include "source/etl_file.h"
@@ -25,6 +26,7 @@
 enum { POINTER_SIZES = 2, BUFFER_TYPES = 1 << 16 };
 
 struct summary {
+	struct given_manifests manifests; /* borrowed */
 	struct etl_file *file;
 	struct trace_schemas *schemas;
 	struct etl_problems problems;
@@ -239,12 +241,19 @@ static void write_times(struct json *json, const struct summary *summary)
 	}
 }
 
-/* The name the trace itself tells; a class has the name of the class. */
+/*
+ * The name the trace itself tells, else one that a manifest gives; a class has the name of the
+ * class.
+ */
 static const char *provider_name(const struct summary *summary, const struct guid *provider)
 {
 	const char *name = kernel_class_name(provider);
 
-	return name ? name : trace_schemas_provider_name(summary->schemas, provider);
+	const struct schema_origins origins = { .trace = summary->schemas,
+						.configured = summary->manifests.configured,
+						.builtin = summary->manifests.builtin };
+
+	return name ? name : event_provider_name(&origins, provider);
 }
 
 static void write_providers(struct json *json, const struct summary *summary)
@@ -349,9 +358,9 @@ static void write_summary(struct text *out, const struct summary *summary, const
 	text_free(&compact);
 }
 
-static int summarize(const char *path)
+static int summarize(const char *path, const struct given_manifests *manifests)
 {
-	struct summary summary = { 0 };
+	struct summary summary = { .manifests = *manifests };
 	struct error err = { 0 };
 	struct text out = { 0 };
 	int status = TOOL_FAILED;
@@ -378,37 +387,56 @@ static int summarize(const char *path)
 	return status;
 }
 
-enum { SUMMARY_POINTER_SIZE };
+enum { SUMMARY_POINTER_SIZE, SUMMARY_SCHEMA, SUMMARY_BUILTIN };
 
-static const struct tool_flag flags[] = { TOOL_POINTER_SIZE_FLAG, { NULL, NULL, NULL } };
+static const struct tool_flag flags[] = {
+	[SUMMARY_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
+	[SUMMARY_SCHEMA] = TOOL_SCHEMA_FLAG,
+	[SUMMARY_BUILTIN] = TOOL_BUILTIN_FLAG,
+	{ NULL, NULL, NULL },
+};
+
+/* Takes one argument; false when it is wrong, which was told. */
+static bool take(struct tool_arguments *arguments, int flag, const char *value, const char **path,
+		 struct given_manifests *manifests)
+{
+	uint8_t pointer_size;
+
+	switch (flag) {
+	case SUMMARY_POINTER_SIZE:
+		return tool_pointer_size("summary", value, &pointer_size);
+	case SUMMARY_SCHEMA:
+		return tool_schema("summary", value, manifests);
+	case SUMMARY_BUILTIN:
+		return tool_builtin("summary", manifests);
+	default:
+		return tool_take_file(arguments, value, path);
+	}
+}
 
 static int run(struct tool_arguments *arguments)
 {
+	struct given_manifests manifests = { .configured = NULL };
 	const char *path = NULL;
 	const char *value;
-	uint8_t pointer_size;
+	int status = TOOL_DONE;
 	int flag;
 
-	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
-		switch (flag) {
-		case SUMMARY_POINTER_SIZE:
-			if (!tool_pointer_size("summary", value, &pointer_size)) {
-				return TOOL_BAD_USAGE;
-			}
-			break;
-		case TOOL_WORD:
-			if (!tool_take_file(arguments, value, &path)) {
-				return arguments->status;
-			}
-			break;
-		default:
+	while (status == TOOL_DONE && (flag = tool_next(arguments, &value)) != TOOL_END) {
+		if (flag == TOOL_STOP) {
+			given_manifests_done(&manifests);
 			return arguments->status;
 		}
+		if (!take(arguments, flag, value, &path, &manifests)) {
+			status = TOOL_BAD_USAGE;
+		}
 	}
-	if (!path) {
-		return tool_complain(TOOL_BAD_USAGE, "summary", "which recording?");
+	if (status == TOOL_DONE) {
+		status = path ? summarize(path, &manifests) :
+				tool_complain(TOOL_BAD_USAGE, "summary", "which recording?");
 	}
-	return summarize(path);
+	given_manifests_done(&manifests);
+	return status;
 }
 
 const struct tool_command tool_summary = {

@@ -4,7 +4,8 @@
  *
  * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
- * payloads. fuzz_yaml: collectors, with every word of the language somewhere.
+ * payloads. fuzz_manifest: manifests, with every element somewhere. fuzz_yaml: collectors, with
+ * every word of the language somewhere.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "source/source.h"
 #include "tests/support/every_kind.h"
 #include "tests/support/fuzz_seeds_events.h"
+#include "tests/support/fuzz_seeds_manifest.h"
 #include "tests/support/fuzz_seeds_schema.h"
 #include "tests/support/fuzz_seeds_yaml.h"
 #include "tests/support/payload.h"
@@ -289,6 +291,33 @@ static void write_all(const char *folder,
 	payload_done(&seed);
 }
 
+/* --- manifests -------------------------------------------------------------------------------- */
+
+static void write_manifests(void)
+{
+	char name[128];
+
+	make_folder("fuzz_manifest");
+	for (size_t i = 0; i < fuzz_manifest_count; i++) {
+		struct payload wide;
+
+		snprintf(name, sizeof name, "%s.man", fuzz_manifests[i].name);
+		write_seed("fuzz_manifest", name, fuzz_manifests[i].text,
+			   strlen(fuzz_manifests[i].text));
+		payload_init(&wide, 8);
+		payload_u16(&wide, 0xfeff);
+		payload_wstring(&wide, fuzz_manifests[i].text);
+		snprintf(name, sizeof name, "%s-utf16.man", fuzz_manifests[i].name);
+		write_seed("fuzz_manifest", name, wide.bytes, wide.size - 2);
+		payload_done(&wide);
+	}
+	for (size_t i = 0; i < builtin_manifest_count; i++) {
+		snprintf(name, sizeof name, "%s.man", builtin_manifests[i].name);
+		write_seed("fuzz_manifest", name, builtin_manifests[i].text,
+			   builtin_manifests[i].size);
+	}
+}
+
 /* --- collectors ------------------------------------------------------------------------------- */
 
 static void write_collectors(void)
@@ -323,6 +352,7 @@ int main(int argc, char **argv)
 	write_payloads("32");
 	write_all("fuzz_schema", fuzz_schema_seed);
 	write_all("fuzz_events", fuzz_events_seed);
+	write_manifests();
 	write_collectors();
 	return 0;
 }

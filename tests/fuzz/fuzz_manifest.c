@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Manifests of anything at all, as somebody gives them and as events bring them, and a payload
+ * decoded by every event of theirs. The input is the XML.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "decode/event_schema.h"
+#include "decode/manifest_xml.h"
+#include "decode/schema.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PAYLOAD_SIZE = 96, FIELDS_SHOWN = 64, EVENTS_SHOWN = 256 };
+
+static void check(bool holds)
+{
+	if (!holds) {
+		abort();
+	}
+}
+
+/* Small numbers, so that counts and lengths by field lead somewhere. */
+static uint8_t *make_payload(void)
+{
+	uint8_t *payload = malloc(PAYLOAD_SIZE);
+
+	check(payload != NULL);
+	for (unsigned i = 0; i < PAYLOAD_SIZE; i++) {
+		payload[i] = (uint8_t)(i % 4 == 0 ? 1 + i % 7 : 0);
+	}
+	return payload;
+}
+
+static void check_fields(const struct schema *schema, const struct event_record *record)
+{
+	struct text text = { 0 };
+
+	for (unsigned i = 0; i < schema->field_count && i < FIELDS_SHOWN; i++) {
+		const struct field *field = &schema->fields[i];
+		struct field_slice slice;
+
+		check(i + 1U + field->span <= schema->field_count);
+		check(!field->map || field->type <= FIELD_PORT);
+		if (field_locate(schema, i, record, &slice)) {
+			check(slice.at >= record->payload &&
+			      slice.size <=
+				      (size_t)(record->payload + record->payload_size - slice.at));
+		}
+		if (slice.at && field->type != FIELD_STRUCT) {
+			text_clear(&text);
+			field_text(field, &slice, &text);
+		}
+	}
+	text_clear(&text);
+	event_schema_name(schema, &text);
+	check(text.size > 0 || schema->event[0] == '\0');
+	text_free(&text);
+}
+
+static void check_manifest(const struct manifest *manifest, const struct event_record *record)
+{
+	for (size_t i = 0; i < manifest_provider_count(manifest) && i < 8; i++) {
+		struct manifest_event event, before = { 0 };
+		size_t number = 0, at = 0;
+		const char *name;
+		uint64_t mask;
+
+		check(manifest_provider_name(manifest, i) != NULL);
+		for (; number < EVENTS_SHOWN && manifest_event(manifest, i, number, &event);
+		     number++) {
+			check(number == 0 || before.id < event.id ||
+			      (before.id == event.id && before.version <= event.version));
+			check(manifest_schema(manifest, i, event.id, event.version) != NULL);
+			check_fields(event.schema, record);
+			before = event;
+		}
+		while (manifest_keyword(manifest, i, &at, &name, &mask)) {
+			check(name != NULL);
+		}
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *xml = malloc(size > 0 ? size : 1);
+	uint8_t *payload = make_payload();
+	struct event_record record = { .payload = payload,
+				       .payload_size = PAYLOAD_SIZE,
+				       .pointer_size = size % 2 ? 4 : 8 };
+	struct error err = { 0 };
+	struct manifest *given, *found;
+
+	check(xml != NULL);
+	memcpy(xml, data, size);
+	given = manifest_read_checked(xml, size, &err);
+	found = manifest_read(xml, size, NULL);
+	check((given == NULL) == (err.text[0] != '\0'));
+	check(!given || found); /* what is right can be taken as found */
+	if (given) {
+		check(manifest_bytes(given) == manifest_bytes(found));
+		check_manifest(given, &record);
+	}
+	if (found) {
+		check_manifest(found, &record);
+	}
+	manifest_free(given);
+	manifest_free(found);
+	free(payload);
+	free(xml);
+	return 0;
+}
