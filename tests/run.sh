@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, the
-# Windows build's under Wine, every fuzz target for 15 s (--long: 10 minutes), and the recordings in ../shared/traces against
-# their expected results.
+# Windows build's under Wine, a hostile provider and every fuzz target for 15 s (--long: 10 minutes), and the recordings in
+# ../shared/traces against their expected results.
 # A failure does not stop the rest. The last line is the sum; the exit status is 0 when nothing failed and something ran.
 set -uo pipefail
 
@@ -134,6 +134,16 @@ run_fuzzers() {
 	cat build/fuzz/fuzz_*.coverage | edges decode
 }
 
+# What ctest tries for some seconds, for longer.
+run_hostile() {
+	heading "hostile provider, $fuzz_seconds s"
+	if HOSTILE_SECONDS=$fuzz_seconds build/asan/tests/test_live_hostile; then
+		pass
+	else
+		fail "test_live_hostile: its seed stands above"
+	fi
+}
+
 # After release, whose output it is compared with.
 run_windows() {
 	if [ "$(uname -m)" != x86_64 ]; then
@@ -160,6 +170,7 @@ if bash .ci/deps-debian.sh; then
 	for preset in release asan tsan; do
 		run_preset "$preset"
 	done
+	run_hostile
 	run_windows
 	run_fuzzers
 	check_recordings
