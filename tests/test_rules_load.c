@@ -676,6 +676,8 @@ static void a_derived_field_stands_where_it_makes_sense(void **state)
 		{ "Driver", "PerfInfo/SampleProf", false },
 		{ "Started", "FileIo/OperationEnd", true },
 		{ "Started", "FileIo/Read", false },
+		{ "StartedBy", "FileIo/OperationEnd", true },
+		{ "StartedBy", "FileIo/Read", false },
 		{ "OldProcess", "Thread/CSwitch", true },
 		{ "OldProcess", "Thread/Start", false },
 	};

@@ -22,6 +22,7 @@ static const struct derived_field fields[DERIVED_COUNT] = {
 	[DERIVED_DRIVER] = { "Driver", TYPE_TEXT, false },
 	[DERIVED_DURATION] = { "Duration", TYPE_DURATION, false },
 	[DERIVED_STARTED] = { "Started", TYPE_TEXT, false },
+	[DERIVED_STARTED_BY] = { "StartedBy", TYPE_TEXT, false },
 	[DERIVED_ON_CPU] = { "OnCpu", TYPE_DURATION, false },
 	[DERIVED_READY] = { "Ready", TYPE_DURATION, false },
 	[DERIVED_ACTIVITY] = { "Event.ActivityId", TYPE_TEXT, true },
@@ -139,6 +140,7 @@ bool derived_fits(enum derived derived, const struct event_pattern *pattern)
 		       layout_has(pattern, derived_origin(derived));
 	case DERIVED_DURATION:
 	case DERIVED_STARTED:
+	case DERIVED_STARTED_BY:
 		return is_kernel_event(pattern, KERNEL_FILE_IO, OPCODE_OPERATION_END);
 	case DERIVED_OLD_PROCESS:
 	case DERIVED_ON_CPU:

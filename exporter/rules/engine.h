@@ -34,6 +34,7 @@ enum slot_kind {
 	SLOT_VOLUME,
 	SLOT_DRIVER,
 	SLOT_STARTED,
+	SLOT_STARTED_BY,
 	SLOT_EXIT_RESULT, /* label id, of the slot `of` */
 	SLOT_PAGING,      /* number, of the slot `of` */
 	SLOT_PROCESS_ID,  /* numbers of the record … */

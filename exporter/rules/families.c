@@ -254,6 +254,7 @@ static void add_need(struct rule_needs *needs, const struct rule *rule,
 		break;
 	case DERIVED_DURATION:
 	case DERIVED_STARTED:
+	case DERIVED_STARTED_BY:
 		needs->requests = true;
 		break;
 	case DERIVED_DRIVER:

@@ -183,6 +183,7 @@ static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 		[DERIVED_DRIVER] = { SLOT_DRIVER, FORM_ID },
 		[DERIVED_DURATION] = { SLOT_DURATION, FORM_NUMBER },
 		[DERIVED_STARTED] = { SLOT_STARTED, FORM_ID },
+		[DERIVED_STARTED_BY] = { SLOT_STARTED_BY, FORM_ID },
 		[DERIVED_ON_CPU] = { SLOT_ON_CPU, FORM_NUMBER },
 		[DERIVED_READY] = { SLOT_READY, FORM_NUMBER },
 	};

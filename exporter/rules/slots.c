@@ -191,6 +191,9 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 		return SLOT_HAS;
 	case SLOT_STARTED:
 		return read_started(engine, record, slot);
+	case SLOT_STARTED_BY:
+		slot->value = tracker_started_by(engine->tracker);
+		return SLOT_HAS;
 	case SLOT_EXIT_RESULT:
 	case SLOT_PAGING:
 		return read_origin(engine, plan, record, slot);

@@ -209,6 +209,14 @@ bool tracker_started(struct tracker *tracker, uint8_t *opcode)
 	return true;
 }
 
+uint32_t tracker_started_by(struct tracker *tracker)
+{
+	uint8_t opcode;
+
+	return tracker_started(tracker, &opcode) ? tracker->now.start_process :
+						   registry_unknown(tracker->options.registry);
+}
+
 bool tracker_on_cpu(struct tracker *tracker, uint64_t *ns)
 {
 	return (tracker->now.attribution->tells & TELLS_SWITCH) &&

@@ -23,10 +23,10 @@ struct gauge_process; /* private */
 struct process_gauges {
 	struct family *instances; /* NULL: not asked for */
 	struct family *threads;
-	struct writer *writer; /* borrowed */
-	uint32_t provider;     /* label id */
-	struct map by_id;  /* process id -> number in processes */
-	struct map owners; /* thread id -> process id, of threads that are alive */
+	struct writer *writer;           /* borrowed */
+	uint32_t provider;               /* label id */
+	struct map by_id;                /* process id -> number in processes */
+	struct map owners;               /* thread id -> process id, of threads that are alive */
 	struct gauge_process *processes; /* owned */
 	uint32_t count;                  /* slots in use or on the free list */
 	uint32_t capacity;

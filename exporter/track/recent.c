@@ -36,7 +36,7 @@ static struct recent_entry *set_of(const struct recent *recent, uint64_t key)
 	return recent->entries + (hash_u64(key) & (recent->sets - 1)) * WAYS;
 }
 
-void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint32_t tag)
+void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag, uint32_t owner)
 {
 	struct recent_entry *set, *place;
 
@@ -65,7 +65,7 @@ void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint32_t ta
 	} else if (place->key != key) {
 		recent->evictions++;
 	}
-	*place = (struct recent_entry){ key, time, tag, true };
+	*place = (struct recent_entry){ key, time, owner, tag, true };
 }
 
 bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin)

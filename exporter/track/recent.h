@@ -15,7 +15,8 @@
 struct recent_entry {
 	uint64_t key;
 	int64_t time;
-	uint32_t tag;
+	uint32_t owner; /* what the caller gave, as is tag */
+	uint8_t tag;
 	bool taken;
 };
 
@@ -32,7 +33,7 @@ void recent_done(struct recent *recent);
 void recent_clear(struct recent *recent);
 
 /* Something began; a beginning of the same key that had no end is forgotten. */
-void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint32_t tag);
+void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag, uint32_t owner);
 
 /* It ended: takes the beginning out. False when there is none; *begin is left alone then. */
 bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin);

@@ -39,7 +39,7 @@ void scheduler_clear(struct scheduler *scheduler)
 
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time)
 {
-	recent_begin(&scheduler->ready, thread_id, time, 0);
+	recent_begin(&scheduler->ready, thread_id, time, 0, 0);
 }
 
 static struct scheduler_processor *processor_at(struct scheduler *scheduler, uint16_t number)

@@ -315,10 +315,12 @@ static void tell_request(struct tracker *tracker, const struct event_record *rec
 		return;
 	}
 	if (attribution->tells & TELLS_REQUEST) {
-		recent_begin(&tracker->requests, irp, record->raw_time, record->opcode);
+		recent_begin(&tracker->requests, irp, record->raw_time, record->opcode,
+			     tracker_process(tracker, NULL));
 	} else if (recent_end(&tracker->requests, irp, &begin)) {
 		tracker->now.started = true;
-		tracker->now.start_opcode = (uint8_t)begin.tag;
+		tracker->now.start_opcode = begin.tag;
+		tracker->now.start_process = begin.owner;
 		tracker->now.duration_ticks =
 			record->raw_time >= begin.time ?
 				(uint64_t)record->raw_time - (uint64_t)begin.time :

@@ -46,7 +46,7 @@ struct tracker_options {
 	bool image_info;     /* etw_process_image_info */
 	/* What the rules ask for; what nobody asks for is not tracked. */
 	bool files_wanted;     /* Path, Volume */
-	bool requests_wanted;  /* Duration of FileIo/OperationEnd, Started */
+	bool requests_wanted;  /* Duration of FileIo/OperationEnd, Started, StartedBy */
 	bool drivers_wanted;   /* Driver */
 	bool scheduler_wanted; /* OnCpu, Ready */
 };
@@ -125,6 +125,9 @@ uint32_t tracker_old_process(struct tracker *tracker);
 /* Opcode of the FileIo event that started the operation which the record ends (`Started`); false
  * when not known. */
 bool tracker_started(struct tracker *tracker, uint8_t *opcode);
+/* The process that started it (`StartedBy`): the end itself carries none. `_unknown` when its start
+ * was not seen. */
+uint32_t tracker_started_by(struct tracker *tracker);
 
 /* An id for the running instance of the record's process, different after an exit and a start with
  * the same pid; 0: none known. For `set` gauges. */

@@ -38,6 +38,7 @@ struct tracker_record {
 
 	bool started; /* FileIo/OperationEnd: its start was found */
 	uint8_t start_opcode;
+	uint32_t start_process; /* label id */
 	uint64_t duration_ticks;
 
 	struct scheduler_switch switched; /* CSwitch */
@@ -56,7 +57,7 @@ struct tracker {
 	struct threads threads;
 	struct files files;
 	struct drivers drivers;
-	struct recent requests; /* IRP -> when, opcode */
+	struct recent requests; /* IRP -> when, opcode, label id of the process */
 	struct scheduler scheduler;
 	struct process_gauges gauges;
 	struct disks disks;

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "config/builtin.h"
 #include "rules/engine.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/one_collector.h"
@@ -45,6 +46,27 @@ static struct config *load_config(const char *text)
 void rule_run_open(struct rule_run *run, const char *collector, const char *configuration)
 {
 	rule_run_open_probe(run, collector, configuration, NULL);
+}
+
+void rule_run_open_shipped(struct rule_run *run, const char *name)
+{
+	for (size_t i = 0; i < builtin_collector_count; i++) {
+		const struct builtin_file *file = &builtin_collectors[i];
+		const char *at = strstr(file->text, "\ncollector: ");
+		char text[16 * 1024];
+
+		if (strcmp(file->name, name) == 0) {
+			/* one_collector() calls it x */
+			assert_non_null(at);
+			at += strlen("\ncollector: ");
+			assert_true(file->size < sizeof text);
+			snprintf(text, sizeof text, "%.*sx%s", (int)(at - file->text), file->text,
+				 at + strlen(name));
+			rule_run_open(run, text, NULL);
+			return;
+		}
+	}
+	fail_msg("no collector %s", name);
 }
 
 void rule_run_open_probe(struct rule_run *run, const char *collector, const char *configuration,

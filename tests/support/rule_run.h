@@ -39,6 +39,8 @@ void rule_run_open(struct rule_run *run, const char *collector, const char *conf
 /* The same with a probe, borrowed until rule_run_close(). */
 void rule_run_open_probe(struct rule_run *run, const char *collector, const char *configuration,
 			 const struct probe *probe);
+/* A collector that ships ("file_latency"). */
+void rule_run_open_shipped(struct rule_run *run, const char *name);
 void rule_run_close(struct rule_run *run);
 
 /* What the rules do is noted in the trial, which ends after the run; before the first record. */

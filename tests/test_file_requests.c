@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collectors file_latency and file_errors as they ship: ends of file operations carry neither
+ * process nor kind, and count for the process that made the request.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/rule_run.h"
+
+enum {
+	STARTS = 100,
+	MICROSECONDS = RUN_FREQUENCY / 1000000,
+	READER = 8,
+	OTHER = 12,
+	NO_PROCESS = -1,
+};
+
+static const uint64_t irp = 0xffffc00012345678;
+
+/* FileIo/Read version 3: Offset, IrpPtr, FileObject, FileKey, TTID, IOSize, IoFlags. */
+static void request(struct rule_run *run, int64_t time, uint32_t process)
+{
+	rule_run_event(run, "FileIo/Read");
+	run->record.raw_time = time;
+	run->record.process_id = process;
+	payload_u64(&run->payload, 0);
+	payload_u64(&run->payload, irp);
+	payload_u64(&run->payload, 1);
+	payload_u64(&run->payload, 2);
+	payload_u32(&run->payload, 10 * process);
+	payload_u32(&run->payload, 4096);
+	payload_u32(&run->payload, 0);
+	payload_u32(&run->payload, 0);
+	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
+}
+
+/* FileIo/OperationEnd: IrpPtr, ExtraInfo, NtStatus; its header has no process. */
+static void end(struct rule_run *run, int64_t time, uint32_t status)
+{
+	rule_run_event(run, "FileIo/OperationEnd");
+	run->record.raw_time = time;
+	run->record.process_id = (uint32_t)NO_PROCESS;
+	run->record.thread_id = (uint32_t)NO_PROCESS;
+	payload_u64(&run->payload, irp);
+	payload_u64(&run->payload, 0);
+	payload_u32(&run->payload, status);
+	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
+}
+
+static void start_processes(struct rule_run *run)
+{
+	run->record.raw_time = STARTS;
+	rule_run_process(run, "Process/Start", READER, "reader.exe", 0);
+	rule_run_process(run, "Process/Start", OTHER, "other.exe", 0);
+}
+
+static void durations_count_for_the_process_that_asked(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open_shipped(&run, "file_latency");
+	start_processes(&run);
+	request(&run, STARTS + 1000, READER);
+	end(&run, STARTS + 1000 + 100 * MICROSECONDS, 0);
+	rule_run_expect(&run, "etw_file_operation_duration_seconds_sum{operation=\"read\"} 0.0001");
+	rule_run_expect(&run, "etw_file_process_operation_duration_seconds_sum{process=\"reader\","
+			      "provider=\"Windows Kernel\",operation=\"read\"} 0.0001");
+	rule_run_expect(&run,
+			"etw_file_process_operation_duration_seconds_bucket{process=\"reader\","
+			"provider=\"Windows Kernel\",operation=\"read\",le=\"0.000064\"} 0");
+	rule_run_expect(&run,
+			"etw_file_process_operation_duration_seconds_bucket{process=\"reader\","
+			"provider=\"Windows Kernel\",operation=\"read\",le=\"0.000512\"} 1");
+	/* Its request was not seen: there is no duration. */
+	end(&run, STARTS + 5000, 0);
+	rule_run_expect(&run, "etw_file_operation_duration_seconds_count{operation=\"read\"} 1");
+	rule_run_expect_none(&run, "etw_file_process_operation_duration_seconds_sum{process=\"_");
+	rule_run_close(&run);
+}
+
+static void failures_count_for_the_process_that_asked(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open_shipped(&run, "file_errors");
+	start_processes(&run);
+	request(&run, STARTS + 1000, OTHER);
+	end(&run, STARTS + 2000, 0xC0000034);
+	request(&run, STARTS + 3000, OTHER);
+	end(&run, STARTS + 4000, 0); /* went well */
+	rule_run_expect(&run,
+			"etw_file_operation_errors_total{process=\"other\",provider=\"Windows "
+			"Kernel\",operation=\"read\",status=\"object_name_not_found\"} 1");
+	/* A failure whose request was lost counts as well. */
+	end(&run, STARTS + 5000, 0xC0000034);
+	rule_run_expect(&run,
+			"etw_file_operation_errors_total{process=\"_unknown\",provider=\"Windows "
+			"Kernel\",operation=\"_unknown\",status=\"object_name_not_found\"} 1");
+	rule_run_close(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(durations_count_for_the_process_that_asked),
+		cmocka_unit_test(failures_count_for_the_process_that_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
