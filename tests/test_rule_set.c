@@ -89,6 +89,27 @@ static const struct {
 	  "registry" },
 	{ "etw_image_loads_total", FAMILY_COUNTER, false, "process provider", "image" },
 	{ "etw_driver_loads_total", FAMILY_COUNTER, false, "driver", "image" },
+	{ "etw_dns_queries_total", FAMILY_COUNTER, false, "process provider type", "dns" },
+	{ "etw_dns_failures_total", FAMILY_COUNTER, false, "process provider status", "dns" },
+	{ "etw_dns_query_duration_seconds", FAMILY_HISTOGRAM, false, "", "dns" },
+	{ "etw_dotnet_gc_collections_total", FAMILY_COUNTER, false, "process provider generation",
+	  "dotnet" },
+	{ "etw_dotnet_gc_pause_seconds", FAMILY_HISTOGRAM, false, "process provider", "dotnet" },
+	{ "etw_dotnet_gc_heap_bytes", FAMILY_GAUGE, false, "process provider generation",
+	  "dotnet" },
+	{ "etw_dotnet_allocated_bytes_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_exceptions_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_contentions_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_contention_seconds_total", FAMILY_COUNTER, false, "process provider",
+	  "dotnet" },
+	{ "etw_dotnet_methods_jitted_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_threadpool_threads", FAMILY_GAUGE, false, "process provider", "dotnet" },
+	{ "etw_http_requests_total", FAMILY_COUNTER, false, "site method code", "http" },
+	{ "etw_http_request_duration_seconds", FAMILY_HISTOGRAM, false, "site", "http" },
+	{ "etw_http_connections_total", FAMILY_COUNTER, false, "", "http" },
+	{ "etw_tcp_process_connect_failures_total", FAMILY_COUNTER, false,
+	  "process provider reason", "tcp" },
+	{ "etw_tcp_connect_duration_seconds", FAMILY_HISTOGRAM, false, "", "tcp" },
 };
 
 enum { CATALOGUE_SIZE = sizeof catalogue / sizeof catalogue[0] };
@@ -303,9 +324,9 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 	assert_null(make(typo, false, &err));
 	assert_string_equal(
 		err.text,
-		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, events, file, file_errors, "
-		"file_latency, file_other, image, interrupt, memory, network, page_faults, process, registry, "
-		"sched, virtual_alloc");
+		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, dns, dotnet, events, file, "
+		"file_errors, file_latency, file_other, http, image, interrupt, memory, network, page_faults, "
+		"process, registry, sched, tcp, virtual_alloc");
 	assert_int_equal(err.code, ERROR_CONFIG);
 	config->path = path;
 	config->switches = &at;
