@@ -22,6 +22,8 @@ enum figure {
 	SESSION_BUFFERS_FREE,
 	SESSION_BUFFERS_MAX,
 	SESSION_BUFFER_SIZE,
+	SESSION_CANARY_SENT,
+	SESSION_CANARY_RECEIVED,
 	CONSUMER_BUFFERS,
 	CONSUMER_LAG,
 	CONSUMER_BUSY,
@@ -85,6 +87,12 @@ static const struct family_options figures[FIGURE_COUNT] = {
 		BY_SESSION),
 	[SESSION_BUFFER_SIZE] = GAUGE("etw_session_buffer_size_bytes",
 		"Size of one buffer of the session.",
+		BY_SESSION),
+	[SESSION_CANARY_SENT] = COUNTER("etw_session_canary_sent_total",
+		"Events that the exporter's own provider wrote into the session.",
+		BY_SESSION),
+	[SESSION_CANARY_RECEIVED] = COUNTER("etw_session_canary_received_total",
+		"Events that the exporter's own provider wrote into the session and that came back.",
 		BY_SESSION),
 	[CONSUMER_BUFFERS] = COUNTER("etw_consumer_buffers_total",
 		"Buffers whose events were delivered to the consumer.",
@@ -230,6 +238,8 @@ static void show_live_session(struct health *health, size_t index)
 	set(health, SESSION_EVENTS_LOST, &name, session.statistics.events_lost);
 	set(health, SESSION_LOG_BUFFERS_LOST, &name, session.statistics.buffers_lost);
 	set(health, SESSION_BUFFERS_MAX, &name, session.statistics.buffers_max);
+	set(health, SESSION_CANARY_SENT, &name, session.statistics.canary_sent);
+	set(health, SESSION_CANARY_RECEIVED, &name, session.statistics.canary_received);
 	set(health, CONSUMER_BUFFERS, &name, session.statistics.buffers);
 	set(health, CONSUMER_LAG, &name, session.statistics.lag_ns);
 	set(health, CONSUMER_BUSY, &name, session.busy_ns);
@@ -411,6 +421,12 @@ bool health_declare(struct registry *registry, struct error *err)
 	return good;
 }
 
+/* Families that only live sessions have. */
+static bool is_of_live(enum figure figure)
+{
+	return figure == SESSION_CANARY_SENT || figure == SESSION_CANARY_RECEIVED;
+}
+
 static struct health *make(struct registry *registry, struct replay *replay,
 			   struct live_runner *live, const struct rule_set *rules,
 			   struct error *err)
@@ -429,7 +445,7 @@ static struct health *make(struct registry *registry, struct replay *replay,
 		goto fail;
 	}
 	for (unsigned i = 0; i < FIGURE_COUNT; i++) {
-		if (!replay && is_of_replay((enum figure)i)) {
+		if (replay ? is_of_live((enum figure)i) : is_of_replay((enum figure)i)) {
 			continue;
 		}
 		health->families[i] = registry_family(registry, &figures[i], err);

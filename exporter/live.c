@@ -15,6 +15,7 @@
 #include "decode/tdh.h"
 #include "live_providers.h"
 #include "source/live.h"
+#include "version.h"
 
 #define NEVER UINT64_MAX
 
@@ -25,6 +26,8 @@ struct consumer {
 	struct names *names;       /* owned */
 	struct tdh *tdh;           /* owned */
 	const char *session;       /* the configuration's */
+	const struct family *delay;
+	cell *delay_cells; /* of its canaries */
 	uint64_t flush_ns;
 	_Atomic(bool) named;           /* events have told about every process found */
 	_Atomic(uint64_t) snapshot_ns; /* when what exists was told, or NEVER; monotonic */
@@ -37,6 +40,8 @@ struct consumer {
 struct live_runner {
 	struct live_runner_options options;
 	struct pipeline_families families;
+	struct canary *canary; /* owned; NULL: it could not be registered */
+	struct family *delay;
 	struct consumer *consumers; /* owned */
 	size_t count;
 	struct os_mutex lock;
@@ -63,6 +68,13 @@ static void on_news(void *context, enum live_news news, const char *sentence)
 
 	log_line(lines[news].level, lines[news].message, log_text("session", consumer->session),
 		 log_text("what", sentence));
+}
+
+static void on_canary(void *context, uint64_t delay_ns)
+{
+	const struct consumer *consumer = context;
+
+	cells_observe(consumer->delay, consumer->writer, consumer->delay_cells, delay_ns);
 }
 
 static void on_named(void *context)
@@ -104,6 +116,9 @@ static struct source *open_session(struct live_runner *live, const struct config
 		.rundown = session->rundown,
 		.providers = providers->list,
 		.provider_count = providers->count,
+		.canary = live->canary,
+		.on_canary = on_canary,
+		.canary_context = consumer,
 		.on_news = on_news,
 		.news_context = consumer,
 		.watch_ms = live->options.watch_ms,
@@ -119,6 +134,19 @@ static struct source *open_session(struct live_runner *live, const struct config
 		return NULL;
 	}
 	return source_open_live(&options, err);
+}
+
+/* Its histogram stands at 0 from the start. */
+static bool make_delay(struct live_runner *live, struct consumer *consumer, struct error *err)
+{
+	uint32_t session =
+		intern_string(registry_strings(live->options.registry), consumer->session);
+
+	consumer->delay = live->delay;
+	consumer->delay_cells = family_cells(live->delay, consumer->writer, &session, NULL);
+	return consumer->delay_cells ||
+	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s",
+			 consumer->session);
 }
 
 static bool open_consumer(struct live_runner *live, size_t index, struct error *err)
@@ -150,7 +178,7 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 				  names_new(live->options.registry, config->limits.processes,
 					    config->lower_case_processes, err) :
 				  NULL;
-	if (!consumer->names) {
+	if (!consumer->names || !make_delay(live, consumer, err)) {
 		return false;
 	}
 	if (index == 0) {
@@ -178,9 +206,31 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 	return consumer->pipeline != NULL;
 }
 
+/* Delivery waits for a flush, so one second is usual. */
+static const uint64_t delay_bounds_ns[] = { 1000000,     10000000,    100000000,  250000000,
+					    500000000,   1000000000,  2000000000, 5000000000,
+					    10000000000, 30000000000, 60000000000 };
+
+static const struct family_options delay_family = {
+	.name = "etw_session_canary_delay_seconds",
+	.help = "Time from writing a canary to its delivery.",
+	.type = FAMILY_HISTOGRAM,
+	.decimals = 9,
+	.labels = { "session" },
+	.label_count = 1,
+	.buckets = delay_bounds_ns,
+	.bucket_count = sizeof delay_bounds_ns / sizeof delay_bounds_ns[0],
+};
+
+struct family *live_delay_family(struct registry *registry, struct error *err)
+{
+	return registry_family(registry, &delay_family, err);
+}
+
 struct live_runner *live_new(const struct live_runner_options *options, struct error *err)
 {
 	struct live_runner *live = calloc(1, sizeof *live);
+	struct error canary_err = { 0 };
 
 	if (!live) {
 		error_set(err, ERROR_NO_MEMORY, "no memory for live sessions");
@@ -193,14 +243,20 @@ struct live_runner *live_new(const struct live_runner_options *options, struct e
 		error_set(err, ERROR_NO_MEMORY, "no memory for live sessions");
 		goto fail;
 	}
-	if (!pipeline_families(options->registry, &live->families, err)) {
+	live->delay = live_delay_family(options->registry, err);
+	if (!live->delay || !pipeline_families(options->registry, &live->families, err)) {
 		goto fail;
 	}
+	live->canary = canary_open(version_number(), &canary_err);
 	for (size_t i = 0; i < options->config->session_count; i++) {
 		live->count = i + 1;
 		if (!open_consumer(live, i, err)) {
 			goto fail;
 		}
+	}
+	if (!live->canary) { /* the sessions do without */
+		log_warning("No canaries are written into sessions",
+			    log_text("error", canary_err.text));
 	}
 	return live;
 
@@ -220,6 +276,7 @@ void live_free(struct live_runner *live)
 		source_close(live->consumers[i].source);
 		names_free(live->consumers[i].names);
 	}
+	canary_close(live->canary);
 	free(live->consumers);
 	os_mutex_done(&live->lock);
 	free(live);

@@ -23,6 +23,9 @@
 
 struct live_runner; /* opaque */
 
+/* The histogram of canaries, by session (source/canary.h). NULL on failure. */
+struct family *live_delay_family(struct registry *registry, struct error *err);
+
 struct live_runner_options {
 	/* Borrowed until live_free(). */
 	struct registry *registry;

@@ -126,6 +126,44 @@ static void a_provider_that_cannot_be_enabled_is_told(void **state)
 	provider_spec_done(&spec);
 }
 
+static void a_provider_that_another_program_disables_is_enabled_again(void **state)
+{
+	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct provider_spec specs[2];
+	struct run run;
+	struct live_options options = run_private_session(&run);
+	unsigned looks;
+
+	(void)state;
+	run_begin(&run);
+	/* Nobody has registered the first: who disables it cannot be seen. */
+	assert_true(provider_spec_parse(&specs[0], "Microsoft-Windows-DNS-Client", NULL));
+	assert_true(provider_spec_parse(&specs[1], SOME_PROVIDER, NULL));
+	options.providers = specs;
+	options.provider_count = 2;
+	run_start_and_wait(&run, &options);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	for (uint64_t i = 1; i <= 2; i++) {
+		assert_true(fake_etw_other_disable("etw_test", &some_provider));
+		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == i);
+		assert_int_equal(fake_etw_emit(&event), 1);
+		/* Until it has been seen enabled, disabling it again is taken for a false answer.
+		 */
+		looks = fake_etw_calls("EnumerateTraceGuidsEx");
+		WAIT_UNTIL(fake_etw_calls("EnumerateTraceGuidsEx") >= looks + 4);
+	}
+	run_stop(&run);
+	assert_int_equal(run.events, 3);
+	assert_int_equal(run.restarts, 0);
+	assert_string_equal(run_sentence(&run, NEWS_PUT_BACK),
+			    "another program disabled provider " SOME_PROVIDER ": enabled again");
+	run_end(&run);
+	fake_etw_provider_close(provider);
+	provider_spec_done(&specs[0]);
+	provider_spec_done(&specs[1]);
+}
+
 static ULONG property_of(uint32_t properties)
 {
 	struct {
@@ -273,6 +311,8 @@ int main(void)
 		cmocka_unit_test_setup(providers_are_told_to_capture_their_state, run_reset),
 		cmocka_unit_test_setup(state_is_captured_again_and_again, run_reset),
 		cmocka_unit_test_setup(a_provider_is_found_by_name, run_reset),
+		cmocka_unit_test_setup(a_provider_that_another_program_disables_is_enabled_again,
+				       run_reset),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_told, run_reset),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_reset),

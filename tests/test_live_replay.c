@@ -331,7 +331,7 @@ static void live_of(struct side *side, const char *path, bool two_sessions)
 	fake_etw_reset(&machine);
 	assert_true(fake_etw_clock_like(path, NULL));
 	open_side(side, two_sessions ? two : one);
-	open_live(side);
+	open_live_unwatched(side);
 	play(path, "one", two_sessions ? KERNEL : EVERYTHING);
 	if (two_sessions) {
 		play(path, "two", PROVIDERS);

@@ -74,6 +74,46 @@ static void health_tells_of_the_session(void **state)
 	end_live(&side);
 }
 
+static void canaries_stand_beside_the_other_figures(void **state)
+{
+	struct side side;
+	uint64_t received;
+
+	(void)state;
+	begin_live(&side, "sessions: { noise: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
+	fake_etw_add_process(GetCurrentProcessId(), 4, "etw_exporter.exe");
+	open_live(&side);
+	/* At 0 before anything was flushed. */
+	assert_int_equal(value_of(&side, "\netw_session_canary_delay_seconds_count"
+					 "{session=\"noise\"} "),
+			 0);
+	assert_int_equal(value_of(&side, "\netw_session_canary_received_total{session=\"noise\"} "),
+			 0);
+	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+	while (value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} ") < 3) {
+		Sleep(2);
+	}
+	live_stop(side.live);
+	live_join(side.live);
+	received = value_of(&side, "\netw_session_canary_received_total{session=\"noise\"} ");
+	assert_true(received >= 3);
+	assert_int_equal(value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} "),
+			 received);
+	assert_int_equal(value_of(&side, "\netw_session_canary_delay_seconds_count"
+					 "{session=\"noise\"} "),
+			 received);
+	/* Events like any other. */
+	assert_int_equal(value_of(&side, "\netw_consumer_events_total{session=\"noise\",provider="
+					 "\"etw_exporter\"} "),
+			 received);
+	assert_int_equal(value_of(&side, "\netw_events_total{process=\"etw_exporter\",provider="
+					 "\"etw_exporter\"} "),
+			 received + value_of(&side, "\netw_session_canary_received_total{session="
+						    "\"etw_exporter\"} "));
+	end_live(&side);
+}
+
 static void processes_that_no_event_names_are_named_by_the_snapshot(void **state)
 {
 	struct side side;
@@ -265,7 +305,7 @@ static void a_start_counts_once_however_many_sessions_need_names(void **state)
 			  "['{11111111-2222-3333-4444-555555555555}'] }\n");
 	remove(path);
 	provider = fake_etw_provider_open(&kernel_process, on_callback, NULL);
-	open_live(&side);
+	open_live_unwatched(&side);
 	for (size_t i = 0; i < 3; i++) {
 		assert_true(fake_etw_wait_consumer(sessions[i], WAIT_MS));
 	}
@@ -312,6 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_tells_of_the_session),
+		cmocka_unit_test(canaries_stand_beside_the_other_figures),
 		cmocka_unit_test(processes_that_no_event_names_are_named_by_the_snapshot),
 		cmocka_unit_test(disk_events_have_their_process_from_the_first_one),
 		cmocka_unit_test(ready_when_every_process_found_was_seen),

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/provider_spec.h"
+#include "source/canary.h"
 #include "source/source.h"
 
 enum live_logger {
@@ -33,7 +34,7 @@ enum live_news {
 	NEWS_STALE,     /* one of our name was there, left by a crash: it was stopped */
 	NEWS_CONFLICT,  /* another program owns the NT Kernel Logger: waiting for it */
 	NEWS_LOST,      /* the session or its consumer ended without us: starting it again */
-	NEWS_PUT_BACK,  /* somebody changed its flags: as they were */
+	NEWS_PUT_BACK,  /* somebody changed its flags or providers: as they were */
 	NEWS_NOT_AGAIN, /* starting it again failed; tried on */
 	NEWS_PROVIDER,  /* a provider could not be enabled */
 	NEWS_STOPPED,
@@ -51,6 +52,14 @@ struct live_options {
 	bool rundown;               /* of the names of open files */
 	const struct provider_spec *providers;
 	size_t provider_count;
+	/*
+	 * Whose canaries the session gets; borrowed until source_close(). NULL: none. The NT Kernel
+	 * Logger takes no providers, so it gets none, nor does a ninth session.
+	 */
+	struct canary *canary;
+	/* Consumer thread; after event time, by the counter. May be NULL. */
+	void (*on_canary)(void *context, uint64_t delay_ns);
+	void *canary_context;
 	/* Any thread of the source, one at a time; may be NULL. */
 	void (*on_news)(void *context, enum live_news news, const char *sentence);
 	void *news_context;

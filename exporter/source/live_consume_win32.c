@@ -23,7 +23,7 @@ static const uint8_t no_payload[8];
 
 /* ---- clock ---- */
 
-static int64_t counter_now(void)
+int64_t consume_counter(void)
 {
 	LARGE_INTEGER counter;
 
@@ -55,9 +55,9 @@ void consume_clock(struct source_clock *clock)
 	clock->perf_frequency = clock->frequency;
 	/* Both clocks cannot be read at once: of several tries the one that took least time. */
 	for (unsigned i = 0; i < ANCHOR_TRIES; i++) {
-		int64_t before = counter_now();
+		int64_t before = consume_counter();
 		int64_t time = system_now();
-		int64_t after = counter_now();
+		int64_t after = consume_counter();
 
 		if (after - before < closest) {
 			closest = after - before;
@@ -160,6 +160,9 @@ static VOID WINAPI on_record(PEVENT_RECORD from)
 	record.time = clock_time(&live->source.facts.clock, record.raw_time);
 	if (from->ExtendedDataCount > 0 && from->ExtendedData) {
 		read_items(live, from, &record);
+	}
+	if (live->canary) {
+		book_arrival(live, &record);
 	}
 	live->records++;
 	live->last_time = record.time;

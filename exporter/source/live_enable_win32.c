@@ -179,34 +179,53 @@ static void complain(const struct live *live, const struct provider_spec *provid
 	}
 }
 
+/* Enables it with more keywords, asks for its state, and enables it without them. */
+static ULONG capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		     uint64_t keywords)
+{
+	uint64_t any = provider->any | keywords;
+	ULONG enabled = control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, any,
+				CAPTURE_WAIT_MS);
+	ULONG captured;
+
+	if (enabled != ERROR_SUCCESS && enabled != ERROR_TIMEOUT) {
+		return enabled;
+	}
+	/* Who did not answer in time is enabled all the same, and gets the request when he does. */
+	captured = control(session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
+			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
+	complain(live, provider, "its state could not be captured",
+		 captured != ERROR_SUCCESS ? captured : enabled);
+	return control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, provider->any,
+		       NO_WAIT);
+}
+
 void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		    uint64_t keywords)
 {
-	ULONG status = control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-			       provider->any | keywords, CAPTURE_WAIT_MS);
+	complain(live, provider, "it could not be enabled",
+		 capture(live, session, provider, keywords));
+}
 
-	if (status == ERROR_SUCCESS) {
-		status = control(session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE,
-				 provider->any | keywords, CAPTURE_WAIT_MS);
-		complain(live, provider, "its state could not be captured", status);
-		status = control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-				 provider->any, NO_WAIT);
-	}
+ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
+{
+	const struct provider_spec *provider = &live->providers[index];
+	ULONG status = provider->capture_at_start != 0 ?
+			       capture(live, session, provider, provider->capture_at_start) :
+			       control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+				       provider->any, NO_WAIT);
+
 	complain(live, provider, "it could not be enabled", status);
+	if (status == ERROR_SUCCESS && live->canary && index == live->canary_index) {
+		book_begin(live);
+	}
+	return status;
 }
 
 void enable_providers(struct live *live, TRACEHANDLE session)
 {
 	for (size_t i = 0; i < live->provider_count; i++) {
-		const struct provider_spec *provider = &live->providers[i];
-
-		if (provider->capture_at_start != 0) {
-			enable_capture(live, session, provider, provider->capture_at_start);
-		} else {
-			complain(live, provider, "it could not be enabled",
-				 control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-					 provider->any, NO_WAIT));
-		}
+		enable_provider(live, session, i);
 	}
 }
 
@@ -229,14 +248,8 @@ void disable_providers(struct live *live, TRACEHANDLE session)
 	for (size_t i = 0; i < live->provider_count; i++) {
 		const struct provider_spec *provider = &live->providers[i];
 
-		if (provider->capture_at_stop != 0 &&
-		    control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-			    provider->any | provider->capture_at_stop,
-			    CAPTURE_WAIT_MS) == ERROR_SUCCESS) {
-			control(session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE,
-				provider->any | provider->capture_at_stop, CAPTURE_WAIT_MS);
-			control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-				provider->any, NO_WAIT);
+		if (provider->capture_at_stop != 0) {
+			enable_capture(live, session, provider, provider->capture_at_stop);
 		}
 		control(session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
 	}

@@ -2,6 +2,26 @@
 /* Where there is no ETW. */
 #include "source/live.h"
 
+struct canary *canary_open(const char *version, struct error *err)
+{
+	(void)version;
+	error_set(err, ERROR_UNSUPPORTED, "there is no ETW here");
+	return NULL;
+}
+
+void canary_close(struct canary *canary)
+{
+	(void)canary;
+}
+
+bool canary_wanted(struct canary *canary, uint8_t *level, uint64_t *keywords)
+{
+	(void)canary;
+	(void)level;
+	(void)keywords;
+	return false;
+}
+
 struct source *source_open_live(const struct live_options *options, struct error *err)
 {
 	(void)options;

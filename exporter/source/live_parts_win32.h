@@ -7,7 +7,10 @@
  *   live_counters_win32.c its figures, in 64 bits over restarts
  *   live_system_win32.c   kernel events by system provider, from Windows 11
  *   live_enable_win32.c   providers: enabling, filters, capturing state
+ *   live_guard_win32.c    providers that somebody disabled
  *   live_consume_win32.c  EVENT_RECORD to struct event_record
+ *   live_provider_win32.c the exporter's own provider, one for all sessions
+ *   live_canary_win32.c   what a session sent and received of it
  *   live_snapshot_win32.c what exists already: processes, drives
  *   live_rescue_win32.c   the sessions, for a process that dies
  *   live_words_win32.c    error codes as sentences, UTF-16
@@ -19,6 +22,7 @@
 #define SOURCE_LIVE_PARTS_WIN32_H
 
 #include "base/os.h"
+#include "source/canary_parts_win32.h"
 #include "source/etw_sdk_win32.h"
 #include "source/live.h"
 #include "source/source_operations.h"
@@ -40,6 +44,28 @@ struct session_counters {
 	uint32_t buffers_written;
 };
 
+/* Canaries of one stretch of time in which the provider was enabled without a break. */
+struct canary_epoch {
+	uint32_t epoch;
+	uint64_t written;
+	uint64_t confirmed; /* the session is known to have taken all up to this number */
+	uint64_t highest;   /* came back; the session took all up to this one, too */
+};
+
+struct canary_book {
+	bool on; /* the provider is enabled in the session */
+	struct canary_epoch now;
+	struct canary_epoch before; /* whose last canaries may still come back */
+	uint64_t sent_before;       /* in all epochs before that one */
+};
+
+/* What is known of a provider that may be disabled by others. */
+enum guard {
+	GUARD_FINE,
+	GUARD_DOUBT,    /* was enabled again at the last look */
+	GUARD_GIVEN_UP, /* Windows does not tell that it is enabled when it is */
+};
+
 /* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
 enum { LIVE_ITEMS_BYTES = 128 * 1024 };
 
@@ -58,6 +84,9 @@ struct live {
 	GUID guid;         /* Wnode.Guid; all zero: Windows makes one */
 	ULONG buffers_min; /* as asked of Windows */
 	ULONG buffers_max;
+	struct canary *canary; /* borrowed; NULL: none */
+	uint32_t canary_slot;
+	size_t canary_index; /* in providers */
 
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, consuming */
@@ -67,14 +96,20 @@ struct live {
 	unsigned rescue;     /* its number for rescue_remove(), or 0 */
 	ULONG masks[KERNEL_MASKS];
 	bool masks_known;
-	bool consuming; /* a consumer is about to be inside ProcessTrace, or is */
-	bool closed;    /* its handle is closed already */
-	bool ended;     /* source_run() is over: the watcher may go */
+	bool providers_enabled; /* in the running session */
+	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
+	bool closed;            /* its handle is closed already */
+	bool ended;             /* source_run() is over: the watcher may go */
 	TRACEHANDLE trace;
 
 	/* Guarded by source.mutex, as the statistics are. */
 	struct session_counters seen;
 	unsigned generation; /* of sessions: tells figures of the one before */
+	struct canary_book book;
+
+	/* The watcher's own. */
+	enum guard *guards; /* owned, one a provider */
+	size_t guard_next;
 
 	/* The consumer's own. */
 	const struct event_sink *sink;
@@ -158,10 +193,35 @@ void counters_delivered(struct live *live);
 /* Finds GUIDs by name, with the built-in names and those that Windows knows. */
 bool enable_resolve(struct live *live, struct error *err);
 void enable_providers(struct live *live, TRACEHANDLE session);
+/* One of them; what goes wrong is told, and returned. */
+ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		    uint64_t keywords);
 void enable_rundown(struct live *live, TRACEHANDLE session);
 void disable_providers(struct live *live, TRACEHANDLE session);
+
+/*
+ * Enables again what somebody disabled: the exporter's own provider is looked at each time, the
+ * others in turn, one a call. For a session that is known to run. False when canaries may not have
+ * come into the session since the last look.
+ */
+bool guard_providers(struct live *live, TRACEHANDLE session);
+
+/* ---- canaries ---- */
+
+/* Takes a slot and adds the provider to those of the session. False without memory. */
+bool book_open(struct live *live);
+void book_close(struct live *live);
+/* The provider was enabled in the session, maybe again: a new epoch. */
+void book_begin(struct live *live);
+void book_end(struct live *live); /* nothing is written from now on */
+void book_write(struct live *live);
+/* To be asked for before Windows is asked whether the session runs … */
+struct canary_epoch book_written(struct live *live);
+/* … and to be handed in when it does, and the provider is enabled. */
+void book_confirm(struct live *live, const struct canary_epoch *written);
+/* Consumer thread, every record. */
+void book_arrival(struct live *live, const struct event_record *record);
 
 /* ---- consuming ---- */
 
@@ -173,6 +233,7 @@ void consume_close(struct live *live);
 void consume_abandon(struct live *live);
 /* The clock of a session that starts now: frequency of the counter, and an anchor. */
 void consume_clock(struct source_clock *clock);
+int64_t consume_counter(void); /* the performance counter now */
 
 /* ---- what exists ---- */
 

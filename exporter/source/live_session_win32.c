@@ -168,6 +168,9 @@ ULONG session_start(struct live *live)
 		return status;
 	}
 	enable_providers(live, session);
+	os_mutex_lock(&live->lock);
+	live->providers_enabled = true;
+	os_mutex_unlock(&live->lock);
 	return ERROR_SUCCESS;
 }
 
@@ -335,6 +338,7 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 static void let_go(struct live *live)
 {
 	live->session = 0;
+	live->providers_enabled = false;
 	rescue_remove(live->rescue);
 	live->rescue = 0;
 }
@@ -344,21 +348,29 @@ void session_forget(struct live *live)
 	os_mutex_lock(&live->lock);
 	let_go(live);
 	os_mutex_unlock(&live->lock);
+	book_end(live);
 }
 
 void session_stop(struct live *live)
 {
 	struct session_properties properties;
+	struct canary_epoch written;
 	TRACEHANDLE session;
 	bool other;
-	ULONG status = query(live, &properties, &other);
+	ULONG status;
 
+	book_end(live);
+	written = book_written(live);
+	status = query(live, &properties, &other);
 	os_mutex_lock(&live->lock);
 	session = live->session;
 	let_go(live);
 	os_mutex_unlock(&live->lock);
 	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
 		return;
+	}
+	if (status == ERROR_SUCCESS) {
+		book_confirm(live, &written);
 	}
 	disable_providers(live, session);
 	session_init_properties(&properties);

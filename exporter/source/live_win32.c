@@ -23,6 +23,7 @@ enum {
 	RETRY_MS = 250,
 	RETRY_MOST_MS = 30000,
 	STOP_GRACE_MS = 5000,
+	CANARIES_PER_LOOK = 4,
 };
 
 #define NS_PER_MS  UINT64_C(1000000)
@@ -51,16 +52,23 @@ static void capture_when_due(struct live *live, uint64_t *due)
 /* One look at the session; *missing counts how often it was gone though somebody consumes it. */
 static void look(struct live *live, unsigned *missing)
 {
-	bool running, consuming;
+	struct canary_epoch written = book_written(live);
+	TRACEHANDLE session;
+	bool consuming;
+	ULONG status;
 
 	os_mutex_lock(&live->lock);
-	running = live->session != 0;
+	session = live->session;
 	consuming = live->consuming;
 	os_mutex_unlock(&live->lock);
-	if (!running) {
+	if (session == 0) {
 		return;
 	}
-	if (session_watch(live) != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
+	status = session_watch(live);
+	if (status == ERROR_SUCCESS && guard_providers(live, session)) {
+		book_confirm(live, &written);
+	}
+	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
 		*missing = 0;
 		return;
 	}
@@ -86,34 +94,43 @@ static void stop_and_wait(struct live *live)
 	consume_abandon(live);
 }
 
+/* Until the watcher has something to do; false when it is time to end. */
+static bool wait_for_tick(struct live *live, uint64_t tick_ns)
+{
+	uint64_t next = os_monotonic_ns() + tick_ns;
+	bool goes_on;
+
+	os_mutex_lock(&live->lock);
+	while (!live->ended && !source_stopping(&live->source) && os_monotonic_ns() < next) {
+		os_condition_wait(&live->changed, &live->lock, next - os_monotonic_ns());
+	}
+	goes_on = !live->ended && !source_stopping(&live->source);
+	os_mutex_unlock(&live->lock);
+	return goes_on;
+}
+
 static void watch(void *context)
 {
 	struct live *live = context;
 	uint64_t *due = calloc(live->provider_count + 1, sizeof *due);
+	unsigned ticks_per_look = live->canary ? CANARIES_PER_LOOK : 1;
+	uint64_t tick_ns = live->options.watch_ms * NS_PER_MS / ticks_per_look;
 	unsigned missing = 0;
-	bool stopping = false;
 
-	for (;;) {
-		uint64_t next = os_monotonic_ns() + live->options.watch_ms * NS_PER_MS;
-
-		os_mutex_lock(&live->lock);
-		while (!live->ended && !source_stopping(&live->source) &&
-		       os_monotonic_ns() < next) {
-			os_condition_wait(&live->changed, &live->lock, next - os_monotonic_ns());
+	for (unsigned tick = 1; wait_for_tick(live, tick_ns); tick++) {
+		if (live->canary) {
+			book_write(live);
 		}
-		stopping = source_stopping(&live->source);
-		if (live->ended || stopping) {
-			os_mutex_unlock(&live->lock);
-			break;
+		if (tick % ticks_per_look != 0) {
+			continue;
 		}
-		os_mutex_unlock(&live->lock);
 		look(live, &missing);
 		if (due) {
 			capture_when_due(live, due);
 		}
 	}
 	free(due);
-	if (stopping) {
+	if (source_stopping(&live->source)) {
 		stop_and_wait(live);
 	}
 }
@@ -294,6 +311,8 @@ static void live_close(struct source *base)
 
 	consume_close(live); /* opened, and never run */
 	session_stop(live);
+	book_close(live);
+	free(live->guards);
 	for (size_t i = 0; i < live->provider_count; i++) {
 		provider_spec_done(&live->providers[i]);
 	}
@@ -325,6 +344,12 @@ static bool copy_providers(struct live *live, const struct live_options *options
 		}
 	}
 	return true;
+}
+
+static bool make_guards(struct live *live)
+{
+	live->guards = calloc(live->provider_count + 1, sizeof *live->guards);
+	return live->guards != NULL;
 }
 
 static uint32_t most(uint32_t a, uint32_t b)
@@ -444,7 +469,14 @@ struct source *source_open_live(const struct live_options *options, struct error
 		live->guid = nt_kernel_guid;
 	}
 	set_facts(live, processors);
-	if (!enable_resolve(live, err) || !start_at_open(live, err)) {
+	if (!enable_resolve(live, err)) {
+		goto fail;
+	}
+	if (!book_open(live) || !make_guards(live)) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
+		goto fail;
+	}
+	if (!start_at_open(live, err)) {
 		goto fail;
 	}
 	return &live->source;

@@ -119,6 +119,8 @@ struct source_statistics {
 	uint64_t buffers_max;
 	uint64_t lag_ns; /* delivery after event time, at the last buffer */
 	uint64_t restarts[RESTART_COUNT];
+	uint64_t canary_sent; /* source/canary.h says what counts */
+	uint64_t canary_received;
 };
 
 /* What a source is, fixed when it is open. Strings are the source's, valid until source_close(). */

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "health.h"
 #include "health_scrapes.h"
+#include "live.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
 #include "rules/rule_set.h"
@@ -130,7 +131,7 @@ static bool declare_program(struct registry *registry, struct error *err)
 
 	return declare_state_gauges(registry, err) && health_declare(registry, err) &&
 	       pipeline_families(registry, &pipeline, err) &&
-	       scrape_families(registry, &scrapes, err);
+	       live_delay_family(registry, err) != NULL && scrape_families(registry, &scrapes, err);
 }
 
 /* ---- writing ---- */

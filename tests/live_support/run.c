@@ -44,6 +44,9 @@ static void on_event(void *context, const struct event_record *record)
 		memcpy(run->items, record->extended, record->extended_size);
 		run->record.extended = run->items;
 	}
+	if (run->on_record) {
+		run->on_record(run->context, record);
+	}
 	run->events++;
 	os_condition_wake_all(&run->changed);
 	os_mutex_unlock(&run->lock);

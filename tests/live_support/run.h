@@ -41,6 +41,9 @@ struct run {
 	enum live_news news[RUN_NEWS_MAX];
 	char sentences[RUN_NEWS_MAX][200];
 	size_t news_count;
+	/* Every record, with the lock held; NULL: nobody looks. Set it before the session runs. */
+	void (*on_record)(void *context, const struct event_record *record);
+	void *context;
 	/* the last record */
 	struct event_record record;
 	struct guid provider, activity;

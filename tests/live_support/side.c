@@ -61,12 +61,12 @@ void close_side(struct side *side)
 	text_free(&side->page);
 }
 
-void open_live(struct side *side)
+static void open_watched(struct side *side, uint32_t watch_ms)
 {
 	const struct live_runner_options options = { .registry = side->registry,
 						     .rules = side->rules,
 						     .config = side->config,
-						     .watch_ms = 20,
+						     .watch_ms = watch_ms,
 						     .retry_ms = 10 };
 	struct error err = { 0 };
 
@@ -75,6 +75,16 @@ void open_live(struct side *side)
 	side->health = health_new_live(side->registry, side->live, side->rules, &err);
 	assert_non_null(side->health);
 	assert_true(live_start(side->live, &err));
+}
+
+void open_live(struct side *side)
+{
+	open_watched(side, 20);
+}
+
+void open_live_unwatched(struct side *side)
+{
+	open_watched(side, 3600000);
 }
 
 void run_replay(struct side *side, const char *path, bool single_pass)
@@ -120,4 +130,5 @@ void end_live(struct side *side)
 	close_side(side);
 	assert_int_equal(fake_etw_open_things().sessions, 0);
 	assert_int_equal(fake_etw_open_things().traces, 0);
+	assert_int_equal(fake_etw_open_things().registrations, 0);
 }

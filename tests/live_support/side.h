@@ -38,6 +38,11 @@ void close_side(struct side *side);
 
 /* Starts the sessions, quick to look and to try again. */
 void open_live(struct side *side);
+/*
+ * Likewise, but nobody looks: no canary is written. Its time is not that of a recording that is
+ * played, and it would stand out of order between its events.
+ */
+void open_live_unwatched(struct side *side);
 /* The recording to its end, and the page behind it. */
 void run_replay(struct side *side, const char *path, bool single_pass);
 
