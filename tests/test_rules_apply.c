@@ -684,6 +684,31 @@ static void a_set_gauge_forgets_who_exits(void **state)
 	rule_run_close(&run);
 }
 
+static void processes_that_nobody_named_are_instances_by_their_id(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run,
+		      GAUGE("process: Process",
+			    "{ event: DiskIo/Read, op: set, value: TransferSize }"),
+		      NULL);
+	for (uint32_t process = 100; process < 103; process++) {
+		run.record.process_id = process;
+		run.record.thread_id = RECORD_NO_ID;
+		rule_run_version(&run, "DiskIo/Read", 2); /* it names no thread */
+		payload_zeros(&run.payload, 8);
+		payload_u32(&run.payload, process);
+		payload_zeros(&run.payload, 36);
+		rule_run_feed(&run);
+	}
+	rule_run_expect(&run, "a{process=\"_unknown\"} 303");
+	/* One of them goes. */
+	rule_run_process(&run, "Process/Stop", 101, "a.exe", 0);
+	rule_run_expect(&run, "a{process=\"_unknown\"} 202");
+	rule_run_close(&run);
+}
+
 static void filters_take_events_out_before_any_counter(void **state)
 {
 	static const char collector[] = COUNTER("process: Process, provider: Provider",
@@ -784,6 +809,7 @@ int main(void)
 		cmocka_unit_test(open_labels_fold_at_the_limit_and_closed_ones_stay),
 		cmocka_unit_test(gauges_go_up_and_down),
 		cmocka_unit_test(a_set_gauge_forgets_who_exits),
+		cmocka_unit_test(processes_that_nobody_named_are_instances_by_their_id),
 		cmocka_unit_test(filters_take_events_out_before_any_counter),
 		cmocka_unit_test(an_expression_that_would_try_forever_matches_nothing),
 		cmocka_unit_test(label_text_is_cut_and_bounded),

@@ -129,6 +129,28 @@ static bool find_amount(struct rule_engine *engine, struct plan *plan, const str
 	return true;
 }
 
+/* A process that no event has told about yet is an instance by its id alone. */
+static uint64_t untold_instance(struct rule_engine *engine)
+{
+	uint32_t process_id;
+
+	tracker_process(engine->tracker, &process_id);
+	return UINT64_C(1) << 32 | process_id;
+}
+
+/* Whose value it is; what the process set before it was told about is no more. */
+static uint64_t gauge_instance(struct rule_engine *engine)
+{
+	uint64_t untold = untold_instance(engine);
+	uint64_t instance = tracker_instance(engine->tracker);
+
+	if (instance == 0) {
+		return untold;
+	}
+	gauges_end_instance(engine->gauges, untold);
+	return instance;
+}
+
 static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *cells,
 		uint64_t amount)
 {
@@ -145,7 +167,7 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 		cell_add(cells, 0 - amount);
 		break;
 	case GAUGE_SET:
-		gauges_set(engine->gauges, tracker_instance(engine->tracker), cells, amount);
+		gauges_set(engine->gauges, gauge_instance(engine), cells, amount);
 		engine_publish(engine);
 		break;
 	}
@@ -357,6 +379,7 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 	}
 	outcome = apply_rules(engine, plan, record);
 	if (plan->ends_instance) {
+		gauges_end_instance(engine->gauges, untold_instance(engine));
 		instance = tracker_ended_instance(engine->tracker);
 		if (instance != 0) {
 			gauges_end_instance(engine->gauges, instance);

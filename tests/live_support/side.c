@@ -43,7 +43,10 @@ struct config *config_of(const char *text)
 
 void open_side(struct side *side, const char *config)
 {
+	struct error err = { 0 };
+
 	memset(side, 0, sizeof *side);
+	assert_true(given_manifests_add_builtin(&side->manifests, &err));
 	side->config = config_of(config);
 	side->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
 	assert_non_null(side->registry);
@@ -56,6 +59,7 @@ void close_side(struct side *side)
 	replay_free(side->replay);
 	live_free(side->live);
 	rule_set_free(side->rules);
+	given_manifests_done(&side->manifests);
 	registry_free(side->registry);
 	config_free(side->config);
 	text_free(&side->page);
@@ -66,6 +70,7 @@ static void open_watched(struct side *side, uint32_t watch_ms)
 	const struct live_runner_options options = { .registry = side->registry,
 						     .rules = side->rules,
 						     .config = side->config,
+						     .manifests = side->manifests,
 						     .watch_ms = watch_ms,
 						     .retry_ms = 10 };
 	struct error err = { 0 };
@@ -94,7 +99,8 @@ void run_replay(struct side *side, const char *path, bool single_pass)
 						.file = { .single_pass = single_pass },
 						.registry = side->registry,
 						.rules = side->rules,
-						.config = side->config };
+						.config = side->config,
+						.manifests = side->manifests };
 	struct error err = { 0 };
 
 	side->replay = replay_new(&options, &err);

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "config/config.h"
+#include "decode/manifest_load.h"
 #include "health.h"
 #include "live.h"
 #include "metrics/registry.h"
@@ -23,6 +24,7 @@ struct side {
 	struct config *config;
 	struct registry *registry;
 	struct rule_set *rules;
+	struct given_manifests manifests;
 	struct health *health;
 	struct replay *replay;
 	struct live_runner *live;
