@@ -126,6 +126,78 @@ static void a_provider_that_cannot_be_enabled_is_told(void **state)
 	provider_spec_done(&spec);
 }
 
+/* Enabled all the same, for when it appears. */
+static void a_provider_that_is_not_registered_delivers_when_it_appears(void **state)
+{
+	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
+	struct fake_etw_callback callback;
+	struct fake_etw_provider *provider;
+	struct provider_spec spec;
+	struct run run;
+	struct live_options options = run_private_session(&run);
+
+	(void)state;
+	run_begin(&run);
+	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	options.providers = &spec;
+	options.provider_count = 1;
+	run_start_and_wait(&run, &options);
+	assert_string_equal(run_sentence(&run, NEWS_PROVIDER), "");
+	provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	assert_int_equal(fake_etw_provider_callbacks(provider, &callback, 1), 1);
+	assert_int_equal(callback.is_enabled, 1);
+	assert_int_equal(callback.level, 5);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(run_wait(&run, &run.events, 1));
+	run_stop(&run);
+	run_end(&run);
+	fake_etw_provider_close(provider);
+	provider_spec_done(&spec);
+}
+
+/* What it did not do in time it does when it wakes: it is enabled as configured, and asked. */
+static void a_provider_that_does_not_answer_in_time_is_enabled(void **state)
+{
+	static const struct {
+		uint32_t is_enabled;
+		uint64_t any;
+	} expected[] = { { 1, 3 }, { 2, 3 }, { 1, 1 } };
+	struct fake_etw_event event = { .provider = some_provider,
+					.descriptor = { .Level = 4, .Keyword = 1 } };
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct fake_etw_callback callbacks[8];
+	struct provider_spec spec;
+	struct run run;
+	struct live_options options = run_private_session(&run);
+
+	(void)state;
+	run_begin(&run);
+	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5::1", NULL));
+	spec.capture_at_start = 2;
+	options.providers = &spec;
+	options.provider_count = 1;
+	fake_etw_provider_block(provider, true);
+	run_start_and_wait(&run, &options);
+	assert_string_equal(run_sentence(&run, NEWS_PROVIDER),
+			    "provider " SOME_PROVIDER ": its state could not be captured: it took "
+			    "too long (error 1460)");
+	assert_int_equal(fake_etw_emit(&event), 1);
+	event.descriptor.Keyword = 2; /* asked for with the state only */
+	assert_int_equal(fake_etw_emit(&event), 0);
+	assert_true(run_wait(&run, &run.events, 1));
+	fake_etw_provider_block(provider, false);
+	assert_true(fake_etw_settle(WAIT_MS));
+	assert_int_equal(fake_etw_provider_callbacks(provider, callbacks, 8), 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(callbacks[i].is_enabled, expected[i].is_enabled);
+		assert_int_equal(callbacks[i].match_any, expected[i].any);
+	}
+	run_stop(&run);
+	run_end(&run);
+	fake_etw_provider_close(provider);
+	provider_spec_done(&spec);
+}
+
 static void a_provider_that_another_program_disables_is_enabled_again(void **state)
 {
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
@@ -311,6 +383,10 @@ int main(void)
 		cmocka_unit_test_setup(providers_are_told_to_capture_their_state, run_reset),
 		cmocka_unit_test_setup(state_is_captured_again_and_again, run_reset),
 		cmocka_unit_test_setup(a_provider_is_found_by_name, run_reset),
+		cmocka_unit_test_setup(a_provider_that_is_not_registered_delivers_when_it_appears,
+				       run_reset),
+		cmocka_unit_test_setup(a_provider_that_does_not_answer_in_time_is_enabled,
+				       run_reset),
 		cmocka_unit_test_setup(a_provider_that_another_program_disables_is_enabled_again,
 				       run_reset),
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_told, run_reset),

@@ -77,25 +77,19 @@ void counters_up(struct live *live, bool up)
 	os_mutex_unlock(live->source.mutex);
 }
 
-/* Event time is by the anchor taken at open; the system time may have been set since, either way.
- */
-static uint64_t lag_ns(int64_t last_time)
+/* By the counter and the anchor that event times come from: the system time may have been set
+ * since. */
+static uint64_t lag_ns(const struct live *live)
 {
-	ULARGE_INTEGER now;
-	FILETIME time;
+	int64_t now = clock_time(&live->source.facts.clock, consume_counter());
 
-	GetSystemTimePreciseAsFileTime(&time);
-	now.u.LowPart = time.dwLowDateTime;
-	now.u.HighPart = time.dwHighDateTime;
-	return (int64_t)now.QuadPart > last_time ?
-		       ((uint64_t)now.QuadPart - (uint64_t)last_time) * 100 :
-		       0;
+	return now > live->last_time ? ((uint64_t)now - (uint64_t)live->last_time) * 100 : 0;
 }
 
 void counters_delivered(struct live *live)
 {
 	struct source_statistics *statistics = &live->source.statistics;
-	uint64_t lag = live->last_time == RECORD_NO_TIME ? 0 : lag_ns(live->last_time);
+	uint64_t lag = live->last_time == RECORD_NO_TIME ? 0 : lag_ns(live);
 
 	os_mutex_lock(live->source.mutex);
 	statistics->records = live->records;
