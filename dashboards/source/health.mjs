@@ -54,6 +54,7 @@ export default dashboard({
 				query(`sum by (metric) (rate(etw_exporter_series_evicted_total${at()}[$__rate_interval])) or vector(0)`, '{{metric}} evicted')]),
 			lines('Tables', 'Entries of what the exporter remembers.', 'short', [query(gauge('etw_state_entries', 'table'), '{{table}}')], { width: 8 }),
 			lines('Evicted from tables', 'A table was full: attribution suffers.', 'ops', [query(rate('etw_state_evictions_total', 'table'), '{{table}}')], { width: 8 }),
+			lines('Pairs without their other half', 'Starts whose stop never came within the time-out, and stops without a start.', 'ops', [query(rate('etw_state_unmatched_total', 'table, side'), '{{table}} {{side}}')]),
 			lines('Schemas', 'Known layouts, and look-ups by result.', 'short', [
 				query(`sum(etw_schema_cache_entries${at()})`, 'known'), query(rate('etw_schema_cache_lookups_total', 'result'), '{{result}} a second')], { width: 8 })),
 		row('The exporter itself',
