@@ -89,8 +89,10 @@ int main(int argc, char **argv)
 			struct tool_arguments arguments = {
 				.command = commands[i], .argc = argc - 1, .argv = argv + 1, .at = 1
 			};
+			int status = commands[i]->run(&arguments);
 
-			return commands[i]->run(&arguments);
+			given_manifests_done(&arguments.manifests);
+			return status;
 		}
 	}
 	return unknown_command(name);

@@ -24,6 +24,15 @@ struct tool_flag {
 	const char *help;  /* one line */
 };
 
+/* Options that several commands have: tool_next() reads them itself. */
+enum tool_shared {
+	TOOL_POINTER_SIZE = 1,
+	TOOL_SCHEMA = 2, /* repeatable: an instrumentation manifest, or a folder of them */
+	TOOL_BUILTIN = 4,
+	TOOL_TEXT_OR_JSON = 8, /* --format */
+	TOOL_FILE = 16,        /* no option: a word is the recording, of which there is one */
+};
+
 struct tool_arguments {
 	const struct tool_command *command;
 	int argc;
@@ -31,6 +40,11 @@ struct tool_arguments {
 	int at;      /* of the next argument */
 	bool plain;  /* "--" has come: what follows are words */
 	int status;  /* after TOOL_STOP: what to return */
+	/* What the shared ones said. */
+	const char *path;     /* NULL: no recording */
+	uint8_t pointer_size; /* 0: as recorded */
+	bool as_json;
+	struct given_manifests manifests; /* owned; lives until run() has returned */
 };
 
 struct tool_command {
@@ -38,7 +52,8 @@ struct tool_command {
 	const char *synopsis;          /* what stands behind the name: "FILE" */
 	const char *about;             /* one line */
 	const char *more;              /* what --help says below the options; NULL: nothing */
-	const struct tool_flag *flags; /* the last row has no name */
+	const struct tool_flag *flags; /* its own; the last row has no name. NULL: none */
+	unsigned shared;               /* of enum tool_shared */
 	/*
 	 * Returns an exit status. Writes its result on standard output and one line on standard
 	 * error for what is wrong.
@@ -53,52 +68,21 @@ extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_p
 enum { TOOL_WORD = -1, TOOL_END = -2, TOOL_STOP = -3 };
 
 /*
- * Steps to the next argument. Of an option: its row among the command's flags, and its value (NULL
- * when it takes none). TOOL_WORD: *value is something else. TOOL_END: there are no more.
- * TOOL_STOP: what is wrong was told, or the help that was asked for was printed.
+ * Steps to the next argument that is none of the shared ones. Of an option: its row among the
+ * command's flags, and its value (NULL when it takes none). TOOL_WORD: *value is something else.
+ * TOOL_END: there are no more. TOOL_STOP: what is wrong was told, or the help that was asked for
+ * was printed.
  */
 int tool_next(struct tool_arguments *arguments, const char **value);
 
-/*
- * Takes a word as the recording of a command that reads one. False, and the arguments' status set
- * after a complaint, when there is one already.
- */
-bool tool_take_file(struct tool_arguments *arguments, const char *word, const char **path);
-
-/*
- * "4" or "8"; else prints a line that names command and value, and returns false.
- */
-bool tool_pointer_size(const char *command, const char *value, uint8_t *pointer_size);
-
-/* A number above 0; likewise. */
+/* A number above 0; else prints a line that names command and value, and returns false. */
 bool tool_count(const char *command, const char *flag, const char *value, uint64_t *count);
 
 /* The index of value among words, the last of which is NULL; -1 after a complaint. */
 int tool_choice(const char *command, const char *flag, const char *value, const char *const *words);
 
-#define TOOL_POINTER_SIZE_FLAG                                             \
-	{                                                                  \
-		"--pointer-size", "4|8",                                   \
-			"pointer size of classic payloads, where records " \
-			"tell a wrong one"                                 \
-	}
-
-/* --schema: adds to the manifests; false after a complaint. */
-bool tool_schema(const char *command, const char *path, struct given_manifests *manifests);
-
-/* --builtin; likewise. */
-bool tool_builtin(const char *command, struct given_manifests *manifests);
-
-#define TOOL_SCHEMA_FLAG                                                               \
-	{                                                                              \
-		"--schema", "FILE|DIR",                                                \
-			"an instrumentation manifest (.man, .xml) or a folder of them" \
-	}
-
-#define TOOL_BUILTIN_FLAG                                                            \
-	{                                                                            \
-		"--builtin", NULL, "use the manifests that the program brings along" \
-	}
+/* What counting knows besides: the built-in manifests; false after a complaint. */
+bool tool_add_builtin(struct tool_arguments *arguments);
 
 /* The text of --help. */
 void tool_help(const struct tool_command *command, struct text *out);

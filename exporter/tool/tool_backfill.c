@@ -20,7 +20,6 @@ enum {
 	FLAG_CONFIG,
 	FLAG_JOB,
 	FLAG_INSTANCE,
-	FLAG_POINTER_SIZE,
 	STEP_DEFAULT_MS = 15000,
 	STEP_MOST_MS = 3600000,
 	STEPS_MOST = 100000, /* without a record between them: then a clock was set */
@@ -34,7 +33,6 @@ static const struct tool_flag flags[] = {
 	[FLAG_JOB] = { "--job", "NAME", "label of every series; etw without it" },
 	[FLAG_INSTANCE] = { "--instance", "NAME",
 			    "label of every series; the file's name without it" },
-	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
 	{ NULL, NULL, NULL },
 };
 
@@ -42,6 +40,7 @@ struct backfill_options {
 	const char *path, *config, *job, *instance;
 	uint64_t step_ms;
 	uint8_t pointer_size;
+	struct given_manifests *manifests; /* borrowed; those of the configuration are added */
 };
 
 struct backfill {
@@ -107,6 +106,7 @@ static bool replay_all(struct backfill *backfill, const struct backfill_options 
 		.registry = backfill->registry,
 		.rules = rules,
 		.config = config,
+		.manifests = *options->manifests,
 	};
 	struct replay *replay = replay_new(&replaying, err);
 	struct health *health = replay ? health_new(backfill->registry, replay, rules, err) : NULL;
@@ -138,7 +138,8 @@ static bool set_up_and_replay(struct backfill *backfill, const struct backfill_o
 		};
 		backfill->registry = registry_new(&limits, err);
 	}
-	if (backfill->registry) {
+	if (backfill->registry && given_manifests_load(options->manifests, config, err)) {
+		rule_options.manifests = *options->manifests;
 		rules = rule_set_new(&rule_options, backfill->registry, err);
 	}
 	if (rules) {
@@ -199,7 +200,9 @@ static bool take_step(const char *value, uint64_t *step_ms)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct backfill_options options = { .job = "etw", .step_ms = STEP_DEFAULT_MS };
+	struct backfill_options options = { .job = "etw",
+					    .step_ms = STEP_DEFAULT_MS,
+					    .manifests = &arguments->manifests };
 	const char *value;
 	int flag;
 
@@ -219,12 +222,6 @@ static int run(struct tool_arguments *arguments)
 		case FLAG_INSTANCE:
 			options.instance = value;
 			break;
-		case FLAG_POINTER_SIZE:
-			good = tool_pointer_size("backfill", value, &options.pointer_size);
-			break;
-		case TOOL_WORD:
-			good = tool_take_file(arguments, value, &options.path);
-			break;
 		default:
 			return arguments->status;
 		}
@@ -232,9 +229,11 @@ static int run(struct tool_arguments *arguments)
 			return TOOL_BAD_USAGE;
 		}
 	}
-	if (!options.path) {
+	if (!arguments->path) {
 		return tool_complain(TOOL_BAD_USAGE, "backfill", "which recording?");
 	}
+	options.path = arguments->path;
+	options.pointer_size = arguments->pointer_size;
 	return backfill(&options);
 }
 
@@ -245,5 +244,6 @@ const struct tool_command tool_backfill = {
 	.more = "Then: promtool tsdb create-blocks-from openmetrics samples.om DATA, and a Prometheus with\n"
 		"--storage.tsdb.path=DATA --storage.tsdb.retention.time=100y.\n",
 	.flags = flags,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.run = run,
 };

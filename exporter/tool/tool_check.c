@@ -104,39 +104,14 @@ static int check_with(const struct try_options *options, struct text *out)
 			   TOOL_DONE;
 }
 
-enum { FLAG_WITH, FLAG_FORMAT, FLAG_SCHEMA, FLAG_POINTER_SIZE };
-
 static const struct tool_flag flags[] = {
 	{ "--with", "FILE", "try the configuration on a recording" },
-	{ "--format", "text|json", "how to print what that came to" },
-	TOOL_SCHEMA_FLAG,
-	TOOL_POINTER_SIZE_FLAG,
 	{ NULL, NULL, NULL },
 };
 
-static bool take_flag(int flag, const char *value, struct try_options *options)
+static int run(struct tool_arguments *arguments)
 {
-	static const char *const formats[] = { "text", "json", NULL };
-	int format;
-
-	switch (flag) {
-	case FLAG_WITH:
-		options->recording = value;
-		return true;
-	case FLAG_FORMAT:
-		format = tool_choice("check", "--format", value, formats);
-		options->json = format == 1;
-		return format >= 0;
-	case FLAG_SCHEMA:
-		return tool_schema("check", value, options->manifests);
-	default:
-		return tool_pointer_size("check", value, &options->pointer_size);
-	}
-}
-
-static int run_with(struct tool_arguments *arguments, struct given_manifests *manifests)
-{
-	struct try_options options = { .manifests = manifests };
+	struct try_options options = { .manifests = &arguments->manifests };
 	struct text out = { 0 };
 	const char *words[2];
 	const char *value;
@@ -148,9 +123,7 @@ static int run_with(struct tool_arguments *arguments, struct given_manifests *ma
 			return arguments->status;
 		}
 		if (next != TOOL_WORD) {
-			if (!take_flag(next, value, &options)) {
-				return TOOL_BAD_USAGE;
-			}
+			options.recording = value;
 			continue;
 		}
 		if (count < 2) {
@@ -161,21 +134,15 @@ static int run_with(struct tool_arguments *arguments, struct given_manifests *ma
 	if (count != 2 || strcmp(words[0], "config") != 0) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "wants \"config\" and one file");
 	}
-	if (options.json && !options.recording) {
+	if (arguments->as_json && !options.recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
 	}
 	options.config = words[1];
-	status = options.recording ? check_with(&options, &out) : check(words[1], manifests, &out);
+	options.pointer_size = arguments->pointer_size;
+	options.json = arguments->as_json;
+	status = options.recording ? check_with(&options, &out) :
+				     check(words[1], options.manifests, &out);
 	text_free(&out);
-	return status;
-}
-
-static int run(struct tool_arguments *arguments)
-{
-	struct given_manifests manifests = { .configured = NULL };
-	int status = run_with(arguments, &manifests);
-
-	given_manifests_done(&manifests);
 	return status;
 }
 
@@ -187,5 +154,6 @@ const struct tool_command tool_check = {
 		"counted. Exit status 2 when a rule can never count anything: its conditions contradict\n"
 		"each other, or the manifest of its provider lacks the event or a field.\n",
 	.flags = flags,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.run = run,
 };

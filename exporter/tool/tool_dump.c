@@ -22,9 +22,6 @@ enum {
 	FLAG_PER_KIND,
 	FLAG_FORMAT,
 	FLAG_COLOR,
-	FLAG_POINTER_SIZE,
-	FLAG_SCHEMA,
-	FLAG_BUILTIN,
 };
 
 static const struct tool_flag flags[] = {
@@ -38,9 +35,6 @@ static const struct tool_flag flags[] = {
 	[FLAG_PER_KIND] = { "--per-kind", "N", "only the first N events of each kind" },
 	[FLAG_FORMAT] = { "--format", "FORMAT", "jsonl (default), csv or text" },
 	[FLAG_COLOR] = { "--color", "WHEN", "colours of text: auto (default), always or never" },
-	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
-	[FLAG_SCHEMA] = TOOL_SCHEMA_FLAG,
-	[FLAG_BUILTIN] = TOOL_BUILTIN_FLAG,
 	{ NULL, NULL, NULL },
 };
 
@@ -63,7 +57,6 @@ static const char more[] =
 struct request {
 	struct dump_options options;
 	struct event_filter filter;
-	struct given_manifests manifests;
 	enum dump_format format;
 };
 
@@ -120,16 +113,10 @@ static bool take(struct request *request, int flag, const char *value)
 		word = tool_choice("dump", "--format", value, formats);
 		request->format = (enum dump_format)word;
 		return word >= 0;
-	case FLAG_COLOR:
+	default:
 		word = tool_choice("dump", "--color", value, colours);
 		request->options.colour = word == 0 ? request->options.colour : word == 1;
 		return word >= 0;
-	case FLAG_SCHEMA:
-		return tool_schema("dump", value, &request->manifests);
-	case FLAG_BUILTIN:
-		return tool_builtin("dump", &request->manifests);
-	default:
-		return tool_pointer_size("dump", value, &request->options.pointer_size);
 	}
 }
 
@@ -170,7 +157,6 @@ static int dump(struct request *request)
 		return TOOL_FAILED;
 	}
 	request->options.filter = &request->filter;
-	request->options.manifests = &request->manifests;
 	switch (request->format) {
 	case DUMP_CSV:
 		return dump_csv(&request->options);
@@ -182,33 +168,29 @@ static int dump(struct request *request)
 	return dump_jsonl(&request->options);
 }
 
-static void request_done(struct request *request)
-{
-	event_filter_done(&request->filter);
-	given_manifests_done(&request->manifests);
-}
-
 static int run(struct tool_arguments *arguments)
 {
 	struct request request = { .options.colour = wants_colour() };
 	const char *value;
 	int status = TOOL_DONE;
-	int flag;
+	int next;
 
-	while (status == TOOL_DONE && (flag = tool_next(arguments, &value)) != TOOL_END) {
-		if (flag == TOOL_STOP) {
-			request_done(&request);
+	while (status == TOOL_DONE && (next = tool_next(arguments, &value)) != TOOL_END) {
+		if (next == TOOL_STOP) {
+			event_filter_done(&request.filter);
 			return arguments->status;
 		}
-		if (flag == TOOL_WORD ? !tool_take_file(arguments, value, &request.options.path) :
-					!take(&request, flag, value)) {
+		if (!take(&request, next, value)) {
 			status = TOOL_BAD_USAGE;
 		}
 	}
 	if (status == TOOL_DONE) {
+		request.options.path = arguments->path;
+		request.options.pointer_size = arguments->pointer_size;
+		request.options.manifests = &arguments->manifests;
 		status = dump(&request);
 	}
-	request_done(&request);
+	event_filter_done(&request.filter);
 	return status;
 }
 
@@ -218,5 +200,6 @@ const struct tool_command tool_dump = {
 	.about = "The events of a recording, one JSON object a line, as a table or as text",
 	.more = more,
 	.flags = flags,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
 	.run = run,
 };

@@ -9,12 +9,7 @@
 #include "tool/event_filter.h"
 #include "tool/tool.h"
 
-enum { FLAG_POINTER_SIZE, WORDS_MOST = 3 };
-
-static const struct tool_flag flags[] = {
-	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
-	{ NULL, NULL, NULL },
-};
+enum { WORDS_MOST = 3 };
 
 struct search {
 	struct wanted_name provider; /* no name: any, the event says it */
@@ -82,36 +77,32 @@ static int print(struct search *search, const char *path)
 	return status;
 }
 
-static int show_fields(const char *const *words, size_t count, uint8_t pointer_size)
+static int show_fields(struct tool_arguments *arguments, const char *const *words, size_t count)
 {
 	struct search search = { .provider.name = count == 3 ? words[1] : NULL,
 				 .event.name = words[count - 1] };
-	/* Rules know events by the built-in manifests, too, and names are what this is for. */
-	struct given_manifests manifests = { 0 };
 	const struct recording_options options = {
 		.command = "fields",
-		.manifests = &manifests,
+		.manifests = &arguments->manifests,
 		.path = words[0],
-		.pointer_size = pointer_size,
+		.pointer_size = arguments->pointer_size,
 		.context = &search,
 		.on_kind = on_kind,
 		.on_record = on_record,
 	};
 	struct error err = { 0 };
-	struct recording *recording =
-		tool_builtin("fields", &manifests) ? recording_open(&options, &err) : NULL;
-	int status = TOOL_FAILED;
+	struct recording *recording = recording_open(&options, &err);
+	int status;
 
 	if (recording && recording_run(recording, &err)) {
 		recording_warn(recording);
 		status = print(&search, words[0]);
-	} else if (err.code != ERROR_NONE) {
+	} else {
 		status = tool_complain(TOOL_FAILED, "fields", "%s", err.text);
 	}
 	kind_rows_done(&search.rows);
 	field_samples_done(&search.samples);
 	recording_close(recording);
-	given_manifests_done(&manifests);
 	return status;
 }
 
@@ -119,31 +110,26 @@ static int run(struct tool_arguments *arguments)
 {
 	const char *words[WORDS_MOST];
 	const char *value;
-	uint8_t pointer_size = 0;
 	size_t count = 0;
-	int flag;
+	int next;
 
-	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
-		if (flag == TOOL_STOP) {
+	while ((next = tool_next(arguments, &value)) != TOOL_END) {
+		if (next == TOOL_STOP) {
 			return arguments->status;
 		}
-		if (flag == FLAG_POINTER_SIZE) {
-			if (!tool_pointer_size("fields", value, &pointer_size)) {
-				return TOOL_BAD_USAGE;
-			}
-		} else if (count == WORDS_MOST) {
+		if (count == WORDS_MOST) {
 			return tool_complain(TOOL_BAD_USAGE, "fields",
 					     "one event at a time, not also \"%s\"", value);
-		} else {
-			words[count++] = value;
 		}
+		words[count++] = value;
 	}
 	if (count < 2) {
 		return tool_complain(TOOL_BAD_USAGE, "fields",
 				     count == 0 ? "which recording?" :
 						  "which event? etwtool providers lists them");
 	}
-	return show_fields(words, count, pointer_size);
+	/* Rules know events by the built-in manifests, too, and names are what this is for. */
+	return tool_add_builtin(arguments) ? show_fields(arguments, words, count) : TOOL_FAILED;
 }
 
 const struct tool_command tool_fields = {
@@ -152,6 +138,6 @@ const struct tool_command tool_fields = {
 	.about = "The fields of an event, with values, as a collector to begin with",
 	.more = "PROVIDER: name or GUID; EVENT: name or id, or as a rule has it, without a provider in\n"
 		"front: DiskIo/Read. In both * and ? stand for others.\n",
-	.flags = flags,
+	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.run = run,
 };

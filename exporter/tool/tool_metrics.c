@@ -251,8 +251,6 @@ static bool describe(struct text *out, struct error *err)
 
 /* ---- the command ---- */
 
-static const struct tool_flag flags[] = { { NULL, NULL, NULL } };
-
 static int run(struct tool_arguments *arguments)
 {
 	struct text out = { 0 };
@@ -278,6 +276,5 @@ const struct tool_command tool_metrics = {
 	.name = "metrics",
 	.synopsis = "",
 	.about = "Every metric that the exporter can show, as Markdown",
-	.flags = flags,
 	.run = run,
 };

@@ -14,13 +14,8 @@
 #include "tool/tool.h"
 #include "tool/tool_installed.h"
 
-enum { FLAG_FORMAT, FLAG_INSTALLED, FLAG_POINTER_SIZE };
-
 static const struct tool_flag flags[] = {
-	[FLAG_FORMAT] = { "--format", "FORMAT", "text (default) or json" },
-	[FLAG_INSTALLED] = { "--installed", NULL,
-			     "those registered on this Windows; a word instead of FILE filters" },
-	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
+	{ "--installed", NULL, "those registered on this Windows; a word instead of FILE filters" },
 	{ NULL, NULL, NULL },
 };
 
@@ -174,80 +169,57 @@ static void add_json(struct text *out, const struct kind_rows *rows)
 	text_free(&compact);
 }
 
-static int list(const char *path, uint8_t pointer_size, bool as_json)
+static int list(struct tool_arguments *arguments)
 {
 	struct kind_rows rows = { .count = 0 };
-	/* Rules know events by the built-in manifests, too. */
-	struct given_manifests manifests = { 0 };
 	const struct recording_options options = {
 		.command = "providers",
-		.manifests = &manifests,
-		.path = path,
-		.pointer_size = pointer_size,
+		.manifests = &arguments->manifests,
+		.path = arguments->path,
+		.pointer_size = arguments->pointer_size,
 		.context = &rows,
 		.on_kind = on_kind,
 		.on_record = on_record,
 	};
 	struct error err = { 0 };
-	struct recording *recording =
-		tool_builtin("providers", &manifests) ? recording_open(&options, &err) : NULL;
+	struct recording *recording = recording_open(&options, &err);
 	struct text out = { 0 };
-	int status = TOOL_FAILED;
+	int status;
 
 	if (recording && recording_run(recording, &err)) {
 		recording_warn(recording);
 		kind_rows_sort(&rows);
-		(as_json ? add_json : add_text)(&out, &rows);
+		(arguments->as_json ? add_json : add_text)(&out, &rows);
 		status = tool_write("providers", &out) ? TOOL_DONE : TOOL_FAILED;
-	} else if (err.code != ERROR_NONE) {
-		tool_complain(TOOL_FAILED, "providers", "%s", err.text);
+	} else {
+		status = tool_complain(TOOL_FAILED, "providers", "%s", err.text);
 	}
 	text_free(&out);
 	kind_rows_done(&rows);
 	recording_close(recording);
-	given_manifests_done(&manifests);
 	return status;
 }
 
 static int run(struct tool_arguments *arguments)
 {
-	static const char *const formats[] = { "text", "json", NULL };
-	const char *path = NULL, *value;
-	uint8_t pointer_size = 0;
-	int format = 0, flag;
+	const char *value;
 	bool installed = false;
+	int next;
 
-	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
-		bool good = true;
-
-		switch (flag) {
-		case FLAG_FORMAT:
-			format = tool_choice("providers", "--format", value, formats);
-			good = format >= 0;
-			break;
-		case FLAG_INSTALLED:
-			installed = true;
-			break;
-		case FLAG_POINTER_SIZE:
-			good = tool_pointer_size("providers", value, &pointer_size);
-			break;
-		case TOOL_WORD:
-			good = tool_take_file(arguments, value, &path);
-			break;
-		default:
+	while ((next = tool_next(arguments, &value)) != TOOL_END) {
+		if (next == TOOL_STOP) {
 			return arguments->status;
 		}
-		if (!good) {
-			return TOOL_BAD_USAGE;
-		}
+		installed = true;
 	}
 	if (installed) {
-		return tool_installed(path, format == 1);
+		return tool_installed(arguments->path, arguments->as_json);
 	}
-	if (!path) {
+	if (!arguments->path) {
 		return tool_complain(TOOL_BAD_USAGE, "providers", "which recording?");
 	}
-	return list(path, pointer_size, format == 1);
+	/* Rules know events by the built-in manifests, too. */
+	return tool_add_builtin(arguments) ? list(arguments) : TOOL_FAILED;
 }
 
 const struct tool_command tool_providers = {
@@ -257,5 +229,6 @@ const struct tool_command tool_providers = {
 	.more = "Names are those that a collector's rules take: kernel events as they stand, the others\n"
 		"behind their provider, as Provider/Name.\n",
 	.flags = flags,
+	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.run = run,
 };

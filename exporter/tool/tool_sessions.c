@@ -6,13 +6,6 @@
 #include "tool/tool.h"
 #include "tool/tool_installed.h"
 
-enum { FLAG_FORMAT };
-
-static const struct tool_flag flags[] = {
-	[FLAG_FORMAT] = { "--format", "FORMAT", "text (default) or json" },
-	{ NULL, NULL, NULL },
-};
-
 /* Writes what was made, or tells what went wrong. */
 static int finish(const char *command, bool good, const struct error *err, struct text *out)
 {
@@ -60,25 +53,16 @@ int tool_installed(const char *word, bool as_json)
 
 static int run(struct tool_arguments *arguments)
 {
-	static const char *const formats[] = { "text", "json", NULL };
 	const char *value;
-	int format = 0, flag;
 
-	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
-		switch (flag) {
-		case FLAG_FORMAT:
-			format = tool_choice("sessions", "--format", value, formats);
-			break;
-		case TOOL_WORD:
-			return tool_complain(TOOL_BAD_USAGE, "sessions", "takes no \"%s\"", value);
-		default:
-			return arguments->status;
-		}
-		if (format < 0) {
-			return TOOL_BAD_USAGE;
-		}
+	switch (tool_next(arguments, &value)) {
+	case TOOL_WORD:
+		return tool_complain(TOOL_BAD_USAGE, "sessions", "takes no \"%s\"", value);
+	case TOOL_STOP:
+		return arguments->status;
+	default:
+		return list(arguments->as_json);
 	}
-	return list(format == 1);
 }
 
 const struct tool_command tool_sessions = {
@@ -86,6 +70,6 @@ const struct tool_command tool_sessions = {
 	.synopsis = "[OPTIONS]",
 	.about = "Trace sessions that run on this Windows: buffers, losses, what they have enabled",
 	.more = "Windows shows an account no more than it has the rights for.\n",
-	.flags = flags,
+	.shared = TOOL_TEXT_OR_JSON,
 	.run = run,
 };

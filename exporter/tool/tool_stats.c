@@ -15,12 +15,10 @@
 #include "tool/tool.h"
 #include "tool/utc.h"
 
-enum { FLAG_TOP, FLAG_FORMAT, FLAG_POINTER_SIZE, TOP_DEFAULT = 10 };
+enum { TOP_DEFAULT = 10 };
 
 static const struct tool_flag flags[] = {
-	[FLAG_TOP] = { "--top", "N", "rows of each table; 10 without it" },
-	[FLAG_FORMAT] = { "--format", "FORMAT", "text (default) or json" },
-	[FLAG_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
+	{ "--top", "N", "rows of each table; 10 without it" },
 	{ NULL, NULL, NULL },
 };
 
@@ -319,13 +317,14 @@ static int print(struct stats *stats, const char *path, uint64_t top, bool as_js
 	return status;
 }
 
-static int count(const char *path, uint8_t pointer_size, uint64_t top, bool as_json)
+static int count(struct tool_arguments *arguments, uint64_t top)
 {
 	struct stats stats = { .first = RECORD_NO_TIME, .last = RECORD_NO_TIME };
 	const struct recording_options options = {
 		.command = "stats",
-		.path = path,
-		.pointer_size = pointer_size,
+		.path = arguments->path,
+		.pointer_size = arguments->pointer_size,
+		.manifests = &arguments->manifests,
 		.context = &stats,
 		.on_kind = on_kind,
 		.on_record = on_record,
@@ -337,7 +336,7 @@ static int count(const char *path, uint8_t pointer_size, uint64_t top, bool as_j
 	if (stats.recording && recording_run(stats.recording, &err)) {
 		recording_warn(stats.recording);
 		kind_rows_sort(&stats.kinds);
-		status = print(&stats, path, top, as_json);
+		status = print(&stats, arguments->path, top, arguments->as_json);
 	} else {
 		status = tool_complain(TOOL_FAILED, "stats", "%s", err.text);
 	}
@@ -349,40 +348,22 @@ static int count(const char *path, uint8_t pointer_size, uint64_t top, bool as_j
 
 static int run(struct tool_arguments *arguments)
 {
-	static const char *const formats[] = { "text", "json", NULL };
-	const char *path = NULL, *value;
+	const char *value;
 	uint64_t top = TOP_DEFAULT;
-	uint8_t pointer_size = 0;
-	int format = 0, flag;
+	int next;
 
-	while ((flag = tool_next(arguments, &value)) != TOOL_END) {
-		bool good = true;
-
-		switch (flag) {
-		case FLAG_TOP:
-			good = tool_count("stats", "--top", value, &top);
-			break;
-		case FLAG_FORMAT:
-			format = tool_choice("stats", "--format", value, formats);
-			good = format >= 0;
-			break;
-		case FLAG_POINTER_SIZE:
-			good = tool_pointer_size("stats", value, &pointer_size);
-			break;
-		case TOOL_WORD:
-			good = tool_take_file(arguments, value, &path);
-			break;
-		default:
+	while ((next = tool_next(arguments, &value)) != TOOL_END) {
+		if (next == TOOL_STOP) {
 			return arguments->status;
 		}
-		if (!good) {
+		if (!tool_count("stats", "--top", value, &top)) {
 			return TOOL_BAD_USAGE;
 		}
 	}
-	if (!path) {
+	if (!arguments->path) {
 		return tool_complain(TOOL_BAD_USAGE, "stats", "which recording?");
 	}
-	return count(path, pointer_size, top, format == 1);
+	return tool_add_builtin(arguments) ? count(arguments, top) : TOOL_FAILED;
 }
 
 const struct tool_command tool_stats = {
@@ -390,5 +371,6 @@ const struct tool_command tool_stats = {
 	.synopsis = "FILE [OPTIONS]",
 	.about = "What a recording is full of: processes, providers and events with most records",
 	.flags = flags,
+	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.run = run,
 };

@@ -358,21 +358,21 @@ static void write_summary(struct text *out, const struct summary *summary, const
 	text_free(&compact);
 }
 
-static int summarize(const char *path, const struct given_manifests *manifests)
+static int summarize(const struct tool_arguments *arguments)
 {
-	struct summary summary = { .manifests = *manifests };
+	struct summary summary = { .manifests = arguments->manifests };
 	struct error err = { 0 };
 	struct text out = { 0 };
 	int status = TOOL_FAILED;
 
 	/* Kinds are told as recorded, and nothing else here depends on pointers: no override. */
-	summary.file = etl_file_open(path, 0, &err);
+	summary.file = etl_file_open(arguments->path, 0, &err);
 	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
 	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);
 	if (summary.schemas && !summary.buffer_types) {
 		error_set(&err, ERROR_NO_MEMORY, "no memory to sum up a recording");
 	} else if (summary.schemas && read_recording(&summary, &err)) {
-		write_summary(&out, &summary, path);
+		write_summary(&out, &summary, arguments->path);
 		status = tool_write("summary", &out) ? TOOL_DONE : TOOL_FAILED;
 	}
 	if (err.code != ERROR_NONE) {
@@ -387,62 +387,21 @@ static int summarize(const char *path, const struct given_manifests *manifests)
 	return status;
 }
 
-enum { SUMMARY_POINTER_SIZE, SUMMARY_SCHEMA, SUMMARY_BUILTIN };
-
-static const struct tool_flag flags[] = {
-	[SUMMARY_POINTER_SIZE] = TOOL_POINTER_SIZE_FLAG,
-	[SUMMARY_SCHEMA] = TOOL_SCHEMA_FLAG,
-	[SUMMARY_BUILTIN] = TOOL_BUILTIN_FLAG,
-	{ NULL, NULL, NULL },
-};
-
-/* Takes one argument; false when it is wrong, which was told. */
-static bool take(struct tool_arguments *arguments, int flag, const char *value, const char **path,
-		 struct given_manifests *manifests)
-{
-	uint8_t pointer_size;
-
-	switch (flag) {
-	case SUMMARY_POINTER_SIZE:
-		return tool_pointer_size("summary", value, &pointer_size);
-	case SUMMARY_SCHEMA:
-		return tool_schema("summary", value, manifests);
-	case SUMMARY_BUILTIN:
-		return tool_builtin("summary", manifests);
-	default:
-		return tool_take_file(arguments, value, path);
-	}
-}
-
 static int run(struct tool_arguments *arguments)
 {
-	struct given_manifests manifests = { .configured = NULL };
-	const char *path = NULL;
 	const char *value;
-	int status = TOOL_DONE;
-	int flag;
 
-	while (status == TOOL_DONE && (flag = tool_next(arguments, &value)) != TOOL_END) {
-		if (flag == TOOL_STOP) {
-			given_manifests_done(&manifests);
-			return arguments->status;
-		}
-		if (!take(arguments, flag, value, &path, &manifests)) {
-			status = TOOL_BAD_USAGE;
-		}
+	if (tool_next(arguments, &value) == TOOL_STOP) {
+		return arguments->status;
 	}
-	if (status == TOOL_DONE) {
-		status = path ? summarize(path, &manifests) :
-				tool_complain(TOOL_BAD_USAGE, "summary", "which recording?");
-	}
-	given_manifests_done(&manifests);
-	return status;
+	return arguments->path ? summarize(arguments) :
+				 tool_complain(TOOL_BAD_USAGE, "summary", "which recording?");
 }
 
 const struct tool_command tool_summary = {
 	.name = "summary",
 	.synopsis = "FILE",
 	.about = "What is in a recording (.etl), as JSON",
-	.flags = flags,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
 	.run = run,
 };

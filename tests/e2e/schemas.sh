@@ -88,8 +88,10 @@ for given in "$work/manifests" "$work/manifests/b.xml"; do
 	grep -q "has no field 'Gallons'" "$work/why" || fail "it says: $(cat "$work/why")"
 done
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-for command in dump summary; do
-	if "$ETWTOOL" "$command" "$work/sample.etl" --schema "$work/none.man" 2>"$work/why"; then fail "$command: no such manifest, and no word"; fi
+for command in dump summary stats providers fields backfill; do
+	words=("$work/sample.etl")
+	[ "$command" != fields ] || words+=(FileIo/Write)
+	if "$ETWTOOL" "$command" "${words[@]}" --schema "$work/none.man" 2>"$work/why"; then fail "$command: no such manifest, and no word"; fi
 	grep -q "etwtool $command: .*none.man: cannot be opened" "$work/why" || fail "it says: $(cat "$work/why")"
 done
 
@@ -125,6 +127,17 @@ grep -q '"Microsoft-Windows-DotNETRuntime"' "$work/summary" || fail "summary --b
 "$ETWTOOL" summary "$traces/gcevents.etl" >"$work/summary"
 if grep -q DotNETRuntime "$work/summary"; then fail "summary knows what the recording does not tell"; fi
 
+# Another manifest of the same provider comes before the built-in one, for all that look at events as rules do.
+manifest Litres | sed 's/aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0001/e13c0d23-ccbc-4e12-931b-d9cc2eee27e4/; s/value="7"/value="10" version="4"/' >"$work/clr.man"
+"$ETWTOOL" stats "$traces/gcevents.etl" >"$work/stats"
+grep -q 'Microsoft-Windows-DotNETRuntime/GarbageCollection/GCAllocationTick$' "$work/stats" || fail "stats does not use what is built in: $(cat "$work/stats")"
+"$ETWTOOL" stats "$traces/gcevents.etl" --schema "$work/clr.man" >"$work/stats"
+grep -q ' 12 .*/Valve/Start$' "$work/stats" || fail "stats: $(cat "$work/stats")"
+"$ETWTOOL" providers "$traces/gcevents.etl" --schema "$work/clr.man" >"$work/providers"
+grep -q '12  Valve/Start (id 10)  Litres, Name$' "$work/providers" || fail "providers: $(cat "$work/providers")"
+"$ETWTOOL" fields "$traces/gcevents.etl" Valve/Start --schema "$work/clr.man" >"$work/fields"
+grep -q 'value: Litres' "$work/fields" || fail "fields: $(cat "$work/fields")"
+
 # Counting uses the built-in manifests without a word, names of values included.
 cat >"$work/gc.yaml" <<'END'
 collector: gc
@@ -141,3 +154,8 @@ END
 printf 'collector_files: [gc.yaml]\n' >"$work/config.yaml"
 "$ETW_EXPORTER" --once --config.file="$work/config.yaml" --replay.file="$traces/gcevents.etl" >"$work/page" || fail "replay"
 grep -qx 'gc_total{reason="Induced"} 2' "$work/page" || fail "no collection was induced: $(grep ^gc_total "$work/page")"
+"$ETWTOOL" backfill "$traces/gcevents.etl" --config "$work/config.yaml" >"$work/page" || fail "backfill"
+grep -q '^gc_total{.*reason="Induced".*} 2 ' "$work/page" || fail "backfill knows no reason: $(grep ^gc_total "$work/page")"
+sed -i 's|Microsoft-Windows-DotNETRuntime/GarbageCollection/Start|"{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4}/Valve/Start"|; s/Reason/Litres/' "$work/gc.yaml"
+"$ETWTOOL" backfill "$traces/gcevents.etl" --config "$work/config.yaml" --schema "$work/clr.man" >"$work/page" || fail "backfill --schema"
+grep -q '^gc_total{.*reason="109440".*} ' "$work/page" || fail "backfill --schema: $(grep ^gc_total "$work/page")"
