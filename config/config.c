@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads etw_exporter.yaml: one function for each section, each key with its bounds. What rules.md
- * marks (later) is refused by name, so that nobody believes it is in force.
+ * Reads etw_exporter.yaml: one function for each section, each key with its bounds.
  */
 #include "config/config.h"
 
@@ -10,6 +9,7 @@
 
 #include "base/text.h"
 #include "config/files.h"
+#include "config/path_groups.h"
 #include "config/sessions.h"
 #include "config/yaml.h"
 
@@ -371,10 +371,9 @@ static bool read_web(struct reader *reader, const struct yaml_node *node, struct
 	return copy_string(&reader->config->telemetry_path, path->text, err);
 }
 
-static bool refuse_later(struct reader *reader, const struct yaml_node *node, struct error *err)
+static bool read_path_groups(struct reader *reader, const struct yaml_node *node, struct error *err)
 {
-	return yaml_error(reader->tree, node->key, err, "'%s' is not supported yet",
-			  node->key->text);
+	return path_groups_read(reader->tree, node, reader->config, err);
 }
 
 static bool read_sessions(struct reader *reader, const struct yaml_node *node, struct error *err)
@@ -393,7 +392,7 @@ static bool read_all(struct reader *reader, struct error *err)
 		{ "collector_files", read_collector_files },
 		{ "schemas", read_schemas },
 		{ "filters", read_filters },
-		{ "path_groups", refuse_later },
+		{ "path_groups", read_path_groups },
 		{ "limits", read_limits },
 		{ "process_case", read_process_case },
 		{ "sessions", read_sessions },
@@ -493,6 +492,7 @@ void config_free(struct config *config)
 		free(config->dropped_events[i].event);
 	}
 	sessions_free(config);
+	path_groups_free(config);
 	free(config->switches);
 	free(config->dropped_events);
 	free_strings(config->collector_files, config->collector_file_count);

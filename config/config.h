@@ -33,6 +33,14 @@ struct config_pattern {
 	unsigned line, column;
 };
 
+/* Files by their paths (base/path_glob.h); the first group with a pattern that matches has them. */
+struct config_path_group {
+	char *name;
+	char **globs;
+	size_t glob_count;
+	unsigned line, column;
+};
+
 struct config_limits {
 	uint32_t series_per_family;
 	uint32_t series;
@@ -80,6 +88,8 @@ struct config {
 	size_t exclude_process_count;
 	struct config_event_filter *dropped_events;
 	size_t dropped_event_count;
+	struct config_path_group *path_groups;
+	size_t path_group_count;
 	struct config_limits limits;
 	bool lower_case_processes;
 	/*

@@ -401,6 +401,8 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.threads = options->config->limits.threads,
 		.files = options->config->limits.files,
 		.strings_bytes = options->config->limits.strings_bytes,
+		.path_groups = options->config->path_groups,
+		.path_group_count = options->config->path_group_count,
 		.names = options->names,
 		.process_gauges = rule_set_on(options->rules, "process"),
 		.disk_info = rule_set_on(options->rules, "disk"),

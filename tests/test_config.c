@@ -333,7 +333,6 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		  "1:18: collector_files: expected a list, found text" },
 		{ "schemas: a.man\n", "1:10: schemas: expected a list, found text" },
 		{ "schemas: [{ file: a.man }]\n", "1:11: schemas: expected text, found a map" },
-		{ "path_groups: []\n", "1:1: 'path_groups' is not supported yet" },
 		{ "sessions: [a]\n", "1:11: sessions: expected a map, found a list" },
 		{ "filters: { process: {} }\n",
 		  "1:12: unknown key 'process'; did you mean 'processes'?" },

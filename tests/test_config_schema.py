@@ -45,6 +45,9 @@ RIGHT_CONFIGS = [
     " process_ids: [4], executables: [svchost.exe], properties: [sid, session_id, stack, process_start_key, no_keyword_0],"
     " capture_state: { at_start: 1, at_stop: 0, every: 24h } }] } }",
     "schemas: []",
+    "path_groups: []",
+    "path_groups: [{ name: logs, match: ['C:\\ProgramData\\**\\*.log', 'd:/logs/**'] },"
+    " { name: rest, match: ['**', '\\Device\\Mup\\**', '?:\\a', 'c*'] }]",
     "schemas: ['*.none', 'none/?.xml']",
 ]
 
@@ -60,7 +63,14 @@ WRONG_CONFIGS = [
     "schemas: a.man",
     "schemas: [{ file: a.man }]",
     "schemas: ['']",
-    "path_groups: []",
+    "path_groups: logs",
+    "path_groups: [{ name: logs }]",
+    "path_groups: [{ name: logs, match: [] }]",
+    "path_groups: [{ name: logs, match: 'D:\\logs\\**' }]",
+    "path_groups: [{ name: logs, match: [logs] }]",
+    "path_groups: [{ name: _logs, match: ['D:\\logs\\**'] }]",
+    "path_groups: [{ name: '', match: ['D:\\logs\\**'] }]",
+    "path_groups: [{ name: logs, match: ['D:\\logs\\**'], x: 1 }]",
     "filters: { process: {} }",
     "filters: { processes: { include: x } }",
     "filters: { processes: { only: [x] } }",

@@ -280,6 +280,7 @@ static bool is_of_events(const char *line)
 					      "etw_state_",
 					      "etw_decode_errors_total",
 					      "etw_provider_events_total",
+					      "etw_event_payload_bytes_total",
 					      "process_",
 					      "etw_events_total{process=\"evil\"" };
 

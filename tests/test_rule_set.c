@@ -89,6 +89,13 @@ static const struct {
 	  "registry" },
 	{ "etw_image_loads_total", FAMILY_COUNTER, false, "process provider", "image" },
 	{ "etw_driver_loads_total", FAMILY_COUNTER, false, "driver", "image" },
+	{ "etw_file_group_operations_total", FAMILY_COUNTER, false,
+	  "group process provider operation", "file_groups" },
+	{ "etw_file_group_read_bytes_total", FAMILY_COUNTER, false, "group process provider",
+	  "file_groups" },
+	{ "etw_file_group_written_bytes_total", FAMILY_COUNTER, false, "group process provider",
+	  "file_groups" },
+	{ "etw_event_payload_bytes_total", FAMILY_COUNTER, false, "provider", "payload" },
 	{ "etw_dns_queries_total", FAMILY_COUNTER, false, "process provider type", "dns" },
 	{ "etw_dns_failures_total", FAMILY_COUNTER, false, "process provider status", "dns" },
 	{ "etw_dns_query_duration_seconds", FAMILY_HISTOGRAM, false, "", "dns" },
@@ -325,8 +332,8 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 	assert_string_equal(
 		err.text,
 		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, dns, dotnet, events, file, "
-		"file_errors, file_latency, file_other, http, image, interrupt, memory, network, page_faults, "
-		"process, registry, sched, tcp, virtual_alloc");
+		"file_errors, file_groups, file_latency, file_other, http, image, interrupt, memory, network, "
+		"page_faults, payload, process, registry, sched, tcp, virtual_alloc");
 	assert_int_equal(err.code, ERROR_CONFIG);
 	config->path = path;
 	config->switches = &at;

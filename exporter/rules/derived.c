@@ -12,10 +12,12 @@ static const struct derived_field fields[DERIVED_COUNT] = {
 	[DERIVED_CPU] = { "Cpu", TYPE_INTEGER, false },
 	[DERIVED_LEVEL] = { "Level", TYPE_INTEGER, false },
 	[DERIVED_OPCODE] = { "Opcode", TYPE_INTEGER, false },
+	[DERIVED_PAYLOAD_SIZE] = { "PayloadSize", TYPE_INTEGER, false },
 	[DERIVED_SESSION] = { "Session", TYPE_TEXT, true },
 	[DERIVED_PROVIDER] = { "Provider", TYPE_TEXT, true },
 	[DERIVED_EVENT] = { "Event", TYPE_TEXT, true },
 	[DERIVED_PATH] = { "Path", TYPE_TEXT, false },
+	[DERIVED_PATH_GROUP] = { "PathGroup", TYPE_TEXT, false },
 	[DERIVED_VOLUME] = { "Volume", TYPE_TEXT, false },
 	[DERIVED_PAGING] = { "Paging", TYPE_INTEGER, false },
 	[DERIVED_EXIT_RESULT] = { "ExitResult", TYPE_TEXT, false },
@@ -129,6 +131,7 @@ bool derived_fits(enum derived derived, const struct event_pattern *pattern)
 						 &kernel_process) ||
 		       event_pattern_is_provider(pattern, "Microsoft-Windows-TCPIP", &tcpip);
 	case DERIVED_PATH:
+	case DERIVED_PATH_GROUP:
 	case DERIVED_VOLUME:
 		return is_file(pattern);
 	case DERIVED_PAGING:

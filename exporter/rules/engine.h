@@ -32,6 +32,7 @@ enum slot_kind {
 	SLOT_OF_PROCESS,
 	SLOT_OLD_PROCESS,
 	SLOT_VOLUME,
+	SLOT_PATH_GROUP,
 	SLOT_DRIVER,
 	SLOT_STARTED,
 	SLOT_STARTED_BY,
@@ -41,6 +42,7 @@ enum slot_kind {
 	SLOT_THREAD_ID,
 	SLOT_CPU,
 	SLOT_LEVEL,
+	SLOT_PAYLOAD_SIZE,
 	SLOT_PAIR,     /* nanoseconds; plan.stops[index] */
 	SLOT_DURATION, /* nanoseconds of the tracker … */
 	SLOT_ON_CPU,

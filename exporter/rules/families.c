@@ -249,6 +249,7 @@ static void add_need(struct rule_needs *needs, const struct rule *rule,
 	}
 	switch (field->derived) {
 	case DERIVED_PATH:
+	case DERIVED_PATH_GROUP:
 	case DERIVED_VOLUME:
 		needs->files = true;
 		break;

@@ -186,6 +186,9 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 	case SLOT_VOLUME:
 		slot->value = tracker_volume(engine->tracker);
 		return SLOT_HAS;
+	case SLOT_PATH_GROUP:
+		slot->value = tracker_path_group(engine->tracker);
+		return SLOT_HAS;
 	case SLOT_DRIVER:
 		slot->value = tracker_driver(engine->tracker);
 		return SLOT_HAS;
@@ -209,6 +212,9 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 		return SLOT_HAS;
 	case SLOT_LEVEL:
 		slot->value = record->level;
+		return SLOT_HAS;
+	case SLOT_PAYLOAD_SIZE:
+		slot->value = record->payload_size;
 		return SLOT_HAS;
 	case SLOT_PAIR:
 		slot->value = plan->stops[slot->index].duration_ns;

@@ -166,6 +166,11 @@ uint32_t tracker_volume(struct tracker *tracker)
 	return files_volume(&tracker->files, find_file(tracker));
 }
 
+uint32_t tracker_path_group(struct tracker *tracker)
+{
+	return files_group(&tracker->files, find_file(tracker));
+}
+
 const char *tracker_path(struct tracker *tracker, size_t *size)
 {
 	return files_path(&tracker->files, find_file(tracker), size);

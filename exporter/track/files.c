@@ -31,17 +31,24 @@ void files_done(struct files *files)
 	timeline_done(&files->objects);
 	volumes_done(&files->volumes);
 	intern_free(files->prefixes);
-	free(files->labels);
+	free(files->volume_labels.ids);
+	free(files->group_labels.ids);
+	text_free(&files->scratch);
 	files->prefixes = NULL;
-	files->labels = NULL;
-	files->label_count = 0;
+	files->volume_labels = files->group_labels = (struct path_labels){ 0 };
+}
+
+static void forget(struct path_labels *labels)
+{
+	if (labels->ids) {
+		memset(labels->ids, 0, labels->count * sizeof *labels->ids);
+	}
 }
 
 static void forget_labels(struct files *files)
 {
-	if (files->labels) {
-		memset(files->labels, 0, files->label_count * sizeof *files->labels);
-	}
+	forget(&files->volume_labels);
+	forget(&files->group_labels);
 }
 
 void files_clear(struct files *files)
@@ -119,40 +126,72 @@ const char *files_path(const struct files *files, uint32_t file, size_t *size)
 	return intern_text(files->texts, file, size);
 }
 
-static bool reserve_label(struct files *files, uint32_t file)
+/* The place for what is worked out about a path; NULL without memory. */
+static uint32_t *label_place(const struct files *files, struct path_labels *labels, uint32_t file)
 {
 	size_t count = intern_count(files->texts);
-	uint32_t *labels;
+	uint32_t *ids;
 
-	if (file < files->label_count) {
-		return true;
+	if (file < labels->count) {
+		return &labels->ids[file];
 	}
 	count += count / 2;
-	labels = realloc(files->labels, count * sizeof *labels);
-	if (!labels) {
-		return false;
+	ids = realloc(labels->ids, count * sizeof *ids);
+	if (!ids) {
+		return NULL;
 	}
-	memset(labels + files->label_count, 0, (count - files->label_count) * sizeof *labels);
-	files->labels = labels;
-	files->label_count = count;
-	return true;
+	memset(ids + labels->count, 0, (count - labels->count) * sizeof *ids);
+	labels->ids = ids;
+	labels->count = count;
+	return &ids[file];
 }
 
 uint32_t files_volume(struct files *files, uint32_t file)
 {
 	const char *path;
+	uint32_t *label;
 	size_t size;
 
 	if (file & PREFIX) {
 		path = intern_text(files->prefixes, file & ~PREFIX, &size);
 		return volumes_label(&files->volumes, path, size);
 	}
-	if (file == FILE_UNKNOWN || !reserve_label(files, file)) {
+	label = file != FILE_UNKNOWN ? label_place(files, &files->volume_labels, file) : NULL;
+	if (!label) {
 		return registry_unknown(files->volumes.registry);
 	}
-	if (files->labels[file] == INTERN_NONE) {
+	if (*label == INTERN_NONE) {
 		path = intern_text(files->texts, file, &size);
-		files->labels[file] = volumes_label(&files->volumes, path, size);
+		*label = volumes_label(&files->volumes, path, size);
 	}
-	return files->labels[file];
+	return *label;
+}
+
+void files_dos_path(const struct files *files, uint32_t file, struct text *out)
+{
+	size_t size;
+	const char *path = intern_text(files->texts, file, &size);
+
+	volumes_dos_path(&files->volumes, path, size, out);
+}
+
+uint32_t files_group(struct files *files, uint32_t file)
+{
+	uint32_t *label = NULL;
+
+	if (!files->groups) {
+		return registry_none(files->volumes.registry);
+	}
+	if (file != FILE_UNKNOWN && !(file & PREFIX)) {
+		label = label_place(files, &files->group_labels, file);
+	}
+	if (!label) {
+		return registry_unknown(files->volumes.registry);
+	}
+	if (*label == INTERN_NONE) {
+		text_clear(&files->scratch);
+		files_dos_path(files, file, &files->scratch);
+		*label = file_groups_label(files->groups, files->scratch.data, files->scratch.size);
+	}
+	return *label;
 }

@@ -15,10 +15,18 @@
 #include <stdint.h>
 
 #include "base/intern.h"
+#include "base/text.h"
+#include "track/file_groups.h"
 #include "track/timeline.h"
 #include "track/volumes.h"
 
 enum { FILE_UNKNOWN = 0 }; /* no instance names it */
+
+/* What was worked out about paths, by text id; INTERN_NONE where nobody has asked yet. */
+struct path_labels {
+	uint32_t *ids; /* owned */
+	size_t count;
+};
 
 struct files {
 	struct timeline keys;    /* file key -> path */
@@ -27,8 +35,10 @@ struct files {
 	bool mapped;             /* a look-ahead has found all mappings */
 	struct intern *texts;    /* paths; borrowed */
 	struct intern *prefixes; /* of paths for which texts has no room; owned */
-	uint32_t *labels; /* owned; text id -> volume label, INTERN_NONE where not asked yet */
-	size_t label_count;
+	struct path_labels volume_labels;
+	struct path_labels group_labels;
+	const struct file_groups *groups; /* borrowed; NULL: there are none */
+	struct text scratch;              /* owned */
 };
 
 /* limit: instances of keys, and of objects. */
@@ -53,5 +63,13 @@ uint32_t files_find(struct files *files, const uint64_t *key, const uint64_t *ob
 /* NULL: not known, or there was no room to keep it. */
 const char *files_path(const struct files *files, uint32_t file, size_t *size);
 uint32_t files_volume(struct files *files, uint32_t file);
+
+/* The path as users write it, with the drive; appended to out. Of a file that files_path() knows.
+ */
+void files_dos_path(const struct files *files, uint32_t file, struct text *out);
+
+/* The label of the path group, worked out once for each path; `_none`: of no group, `_unknown`:
+ * there are groups, but the path is not known. */
+uint32_t files_group(struct files *files, uint32_t file);
 
 #endif

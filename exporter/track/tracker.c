@@ -169,6 +169,14 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 	    !files_init(&tracker->files, registry, tracker->texts, options->files, err)) {
 		return false;
 	}
+	if (options->path_group_count > 0) {
+		tracker->file_groups = file_groups_new(registry, options->path_groups,
+						       options->path_group_count, err);
+		tracker->files.groups = tracker->file_groups;
+		if (!tracker->file_groups) {
+			return false;
+		}
+	}
 	if (options->process_gauges &&
 	    !process_gauges_init(&tracker->gauges, registry, options->writer, options->processes,
 				 options->threads, err)) {
@@ -228,6 +236,7 @@ void tracker_free(struct tracker *tracker)
 	processes_done(&tracker->processes);
 	threads_done(&tracker->threads);
 	files_done(&tracker->files);
+	file_groups_free(tracker->file_groups);
 	drivers_done(&tracker->drivers);
 	recent_done(&tracker->requests);
 	scheduler_done(&tracker->scheduler);

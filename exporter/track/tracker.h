@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "config/config.h"
 #include "decode/kinds.h"
 #include "metrics/registry.h"
 #include "source/source.h"
@@ -39,13 +40,15 @@ struct tracker_options {
 	/* The spelling of process names, where several passes or recordings count into the same
 	 * series; NULL: its own. */
 	struct names *names;
-	bool lower_case; /* of its own names: process_case: lower */
+	bool lower_case;                             /* of its own names: process_case: lower */
+	const struct config_path_group *path_groups; /* of PathGroup; copied */
+	size_t path_group_count;
 	/* State gauges belong to collectors (metrics.md); families are made only when asked for. */
 	bool process_gauges; /* etw_process_instances, etw_process_threads */
 	bool disk_info;      /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;     /* etw_process_image_info */
 	/* What the rules ask for; what nobody asks for is not tracked. */
-	bool files_wanted;     /* Path, Volume */
+	bool files_wanted;     /* Path, Volume, PathGroup */
 	bool requests_wanted;  /* Duration of FileIo/OperationEnd, Started, StartedBy */
 	bool drivers_wanted;   /* Driver */
 	bool scheduler_wanted; /* OnCpu, Ready */
@@ -103,6 +106,9 @@ uint32_t tracker_of_process(struct tracker *tracker);
 
 /* Volume label of the event's file: "C:", "HarddiskVolume3", or `_unknown`. */
 uint32_t tracker_volume(struct tracker *tracker);
+
+/* Path group of the event's file; `_none`: of no group, `_unknown`: no event names the file. */
+uint32_t tracker_path_group(struct tracker *tracker);
 
 /* Path of the event's file as recorded (native path), NULL when no instance names it. Valid until
  * the next observe. */

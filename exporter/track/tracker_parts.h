@@ -56,6 +56,7 @@ struct tracker {
 	struct processes processes;
 	struct threads threads;
 	struct files files;
+	struct file_groups *file_groups; /* owned */
 	struct drivers drivers;
 	struct recent requests; /* IRP -> when, opcode, label id of the process */
 	struct scheduler scheduler;

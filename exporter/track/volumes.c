@@ -96,15 +96,26 @@ static uint32_t drive_label(const struct volumes *volumes, char drive)
 	return label_of(volumes, text, sizeof text);
 }
 
-uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size)
+static const struct volume_mapping *find_mapping(const struct volumes *volumes, const char *path,
+						 size_t size)
 {
 	for (size_t i = 0; i < volumes->count; i++) {
 		const struct volume_mapping *mapping = &volumes->mappings[i];
 
 		if (text_starts_nocase(path, size, mapping->nt_path, mapping->nt_size) &&
 		    (size == mapping->nt_size || path[mapping->nt_size] == '\\')) {
-			return drive_label(volumes, mapping->drive);
+			return mapping;
 		}
+	}
+	return NULL;
+}
+
+uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size)
+{
+	const struct volume_mapping *mapping = find_mapping(volumes, path, size);
+
+	if (mapping) {
+		return drive_label(volumes, mapping->drive);
 	}
 	if (text_starts_nocase(path, size, device, DEVICE_SIZE)) {
 		const char *name = path + DEVICE_SIZE;
@@ -124,6 +135,24 @@ uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t s
 		}
 	}
 	return registry_unknown(volumes->registry);
+}
+
+void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
+		      struct text *out)
+{
+	const struct volume_mapping *mapping = find_mapping(volumes, path, size);
+
+	if (mapping) {
+		text_add_char(out, mapping->drive);
+		text_add_char(out, ':');
+		path += mapping->nt_size;
+		size -= mapping->nt_size;
+	} else if (text_starts_nocase(path, size, dos_devices, DOS_DEVICES_SIZE) &&
+		   drive_of(path + DOS_DEVICES_SIZE, size - DOS_DEVICES_SIZE)) {
+		path += DOS_DEVICES_SIZE;
+		size -= DOS_DEVICES_SIZE;
+	}
+	text_add(out, path, size);
 }
 
 size_t volumes_prefix(const char *path, size_t size)

@@ -13,6 +13,7 @@
 
 #include "metrics/registry.h"
 
+struct text;           /* base/text.h */
 struct volume_mapping; /* private */
 
 struct volumes {
@@ -38,6 +39,13 @@ bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, c
 
 /* The label value of a path's volume: "C:", "HarddiskVolume3", "_unknown". */
 uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size);
+
+/*
+ * The path as users write it: with the drive in place of the device ("D:\logs\a"). A path on a
+ * volume without one is left as it is. Appended to out.
+ */
+void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
+		      struct text *out);
 
 /* How much of a path decides its volume, when no mapping reaches deeper: without what follows the
  * device or drive. */

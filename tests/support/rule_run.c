@@ -14,8 +14,11 @@
 #include "tests/support/exact_copy.h"
 #include "tests/support/one_collector.h"
 #include "tests/support/page.h"
+#include "tests/support/poke.h"
 #include "tests/support/temporary.h"
 #include "tests/support/told_manifest.h"
+
+enum { BLANK_SIZE = 800 };
 
 static void stop_on(const void *made, const struct error *err)
 {
@@ -50,6 +53,11 @@ void rule_run_open(struct rule_run *run, const char *collector, const char *conf
 
 void rule_run_open_shipped(struct rule_run *run, const char *name)
 {
+	rule_run_open_shipped_with(run, name, NULL);
+}
+
+void rule_run_open_shipped_with(struct rule_run *run, const char *name, const char *configuration)
+{
 	for (size_t i = 0; i < builtin_collector_count; i++) {
 		const struct builtin_file *file = &builtin_collectors[i];
 		const char *at = strstr(file->text, "\ncollector: ");
@@ -62,7 +70,7 @@ void rule_run_open_shipped(struct rule_run *run, const char *name)
 			assert_true(file->size < sizeof text);
 			snprintf(text, sizeof text, "%.*sx%s", (int)(at - file->text), file->text,
 				 at + strlen(name));
-			rule_run_open(run, text, NULL);
+			rule_run_open(run, text, configuration);
 			return;
 		}
 	}
@@ -100,6 +108,8 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	tracker = (struct tracker_options){ .registry = run->registry,
 					    .writer = run->writer,
 					    .clock = &run->clock,
+					    .path_groups = run->config->path_groups,
+					    .path_group_count = run->config->path_group_count,
 					    .files_wanted = needs.files,
 					    .requests_wanted = needs.requests,
 					    .drivers_wanted = needs.drivers,
@@ -177,6 +187,19 @@ void rule_run_event(struct rule_run *run, const char *event)
 		latest = version > latest ? version : latest;
 	}
 	run->record.version = latest;
+}
+
+void rule_run_blank(struct rule_run *run, const char *event)
+{
+	rule_run_event(run, event);
+	payload_zeros(&run->payload, BLANK_SIZE);
+}
+
+void rule_run_set(struct rule_run *run, const char *field, uint64_t value)
+{
+	run->record.payload = run->payload.bytes;
+	run->record.payload_size = (uint32_t)run->payload.size;
+	poke_field(&run->record, run->payload.bytes, field, value);
 }
 
 void rule_run_tell(struct rule_run *run, const char *guid, const char *name, const char *inside)

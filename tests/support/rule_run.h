@@ -41,6 +41,7 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 			 const struct probe *probe);
 /* A collector that ships ("file_latency"). */
 void rule_run_open_shipped(struct rule_run *run, const char *name);
+void rule_run_open_shipped_with(struct rule_run *run, const char *name, const char *configuration);
 void rule_run_close(struct rule_run *run);
 
 /* What the rules do is noted in the trial, which ends after the run; before the first record. */
@@ -50,6 +51,9 @@ void rule_run_try(struct rule_run *run, struct rule_trial *trial);
  * version. */
 void rule_run_event(struct rule_run *run, const char *event);
 void rule_run_version(struct rule_run *run, const char *event, uint8_t version);
+/* The same, with zeros enough for any fields, and a field of them set. */
+void rule_run_blank(struct rule_run *run, const char *event);
+void rule_run_set(struct rule_run *run, const char *field, uint64_t value);
 /*
  * What a manifest tells about a provider's events (tests/support/told_manifest.h); before their
  * first record.

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/support/exact_copy.h"
+#include "tests/support/poke.h"
 
 void tape_init(struct tape *tape, uint8_t pointer_size)
 {
@@ -76,17 +77,7 @@ struct tape_event *tape_zeros(struct tape *tape, const char *class_name, uint8_t
 
 void tape_poke(struct tape_event *event, const char *field, uint64_t value)
 {
-	const struct schema *schema =
-		kernel_schema(&event->provider, event->record.opcode, event->record.version);
-	int index = schema ? schema_find_field(schema, field) : -1;
-	struct field_slice slice;
-
-	assert_true(index >= 0);
-	assert_true(field_locate(schema, (unsigned)index, &event->record, &slice));
-	for (uint32_t i = 0; i < slice.size; i++) {
-		event->payload[(slice.at - event->payload) + (ptrdiff_t)i] =
-			(uint8_t)(value >> (8 * i));
-	}
+	poke_field(&event->record, event->payload, field, value);
 }
 
 struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SUPPORT_POKE_H
+#define SUPPORT_POKE_H
+
+#include "source/event_record.h"
+
+/* Writes an integer over a field of a kernel event, found by its name in the layout. payload: that
+ * of the record. Fails the test where there is no such field. */
+void poke_field(const struct event_record *record, uint8_t *payload, const char *field,
+		uint64_t value);
+
+#endif
