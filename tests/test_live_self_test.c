@@ -183,6 +183,7 @@ static void what_is_counted_as_done_passes(void **state)
 	assert_true(passed);
 	assert_null(strstr(report.data, "FAILED"));
 	assert_non_null(strstr(report.data, "bytes written to a file"));
+	assert_non_null(strstr(report.data, "own test events that came back"));
 	assert_non_null(strstr(report.data, "\nAll is counted as it should be.\n"));
 	text_free(&report);
 }

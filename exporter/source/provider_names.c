@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source: the providers' manifests as registered in Windows 10 (`logman query providers`).
+ * Source: the providers' manifests as registered in Windows 10 (`logman query providers`); the first
+ * is our own.
  */
 #include "source/provider_names.h"
 
 #include <string.h>
 
 #include "base/text.h"
+#include "source/canary.h"
 
 static const struct {
 	const char *name;
 	struct guid guid;
 } providers[] = {
+	{ "etw_exporter", CANARY_PROVIDER_GUID },
 	{ "Microsoft-Windows-DNS-Client",
 	  GUID_INIT(0x1c95126e, 0x7eea, 0x49a9, 0xa3, 0xfe, 0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d) },
 	{ "Microsoft-Windows-DotNETRuntime",
