@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "config/session_payload.h"
 
 enum {
 	NAME_MOST = 1024, /* characters of a session's name, its end included */
@@ -217,10 +218,10 @@ static bool read_capture_state(const struct yaml_tree *tree, const struct yaml_n
 static bool read_long_form(const struct yaml_tree *tree, const struct yaml_node *node,
 			   struct provider_spec *spec, struct error *err)
 {
-	static const char *const keys[] = { "provider",    "level",      "any",
-					    "all",         "ids",        "process_ids",
-					    "executables", "properties", "capture_state",
-					    NULL };
+	static const char *const keys[] = { "provider",      "level",      "any",
+					    "all",           "ids",        "process_ids",
+					    "executables",   "properties", "payload",
+					    "capture_state", NULL };
 	static const struct {
 		const char *key;
 		bool (*read)(const struct yaml_tree *tree, const struct yaml_node *node,
@@ -229,6 +230,7 @@ static bool read_long_form(const struct yaml_tree *tree, const struct yaml_node 
 		      { "process_ids", read_process_ids },
 		      { "executables", read_executables },
 		      { "properties", read_properties },
+		      { "payload", session_payload_read },
 		      { "capture_state", read_capture_state } };
 	const struct yaml_node *name, *level;
 	uint64_t number = PROVIDER_LEVEL_DEFAULT;

@@ -383,6 +383,51 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 	}
 }
 
+/* Line and column are those of the block behind `payload:`, in line 5. */
+static void conditions_on_payloads_that_make_no_sense_are_refused_at_their_place(void **state)
+{
+	static const struct {
+		const char *payload, *sentence;
+	} cases[] = {
+		{ "7", "5:18: payload: expected a list, found text" },
+		{ "[7]", "5:19: payload: expected a map, found text" },
+		{ "[{ event: 7 }]",
+		  "5:19: payload: expected event, and either all or any with conditions" },
+		{ "[{ event: 7, all: [], any: [] }]",
+		  "5:19: payload: expected event, and either all or any with conditions" },
+		{ "[{ event: 7, al: [] }]", "5:31: unknown key 'al'; did you mean 'all'?" },
+		{ "[{ event: 65536, all: [] }]", "5:28: event: 65536 is not from 0 to 65535" },
+		{ "[{ event: 7, all: [] }]", "5:36: all: expected 1 to 8 conditions" },
+		{ "[{ event: 7, any: [{ field: A }] }]",
+		  "5:37: condition: expected a field and one operator, such as "
+		  "{ field: Status, ne: 0 }" },
+		{ "[{ event: 7, any: [{ eq: 1, ne: 2 }] }]",
+		  "5:37: condition: expected a field and one operator, such as "
+		  "{ field: Status, ne: 0 }" },
+		{ "[{ event: 7, any: [{ field: '', eq: 2 }] }]", "5:46: field: expected a name" },
+		{ "[{ event: 7, any: [{ field: A, eq: x }] }]", "5:53: eq: 'x' is not a number" },
+		{ "[{ event: 7, any: [{ field: A, lt: -9223372036854775809 }] }]",
+		  "5:53: lt: '-9223372036854775809' is not a number" },
+		{ "[{ event: 7, any: [{ field: A, between: [1] }] }]",
+		  "5:58: between: expected two numbers" },
+		{ "[{ event: 7, any: [{ field: A, is: '' }] }]", "5:53: is: expected a text" },
+		{ "[{ event: 7, any: [{ field: A, is: a }] }, { event: 7, all: [{ field: B, eq: 1 "
+		  "}] }]",
+		  "5:61: payload: event 7 stands here twice; put its conditions together" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[400];
+
+		snprintf(text, sizeof text,
+			 "sessions:\n  a:\n    providers:\n      - provider: P\n        payload: "
+			 "%s\n",
+			 cases[i].payload);
+		assert_refused(text, cases[i].sentence);
+	}
+}
+
 static void a_missing_file_is_named(void **state)
 {
 	struct error err = { 0 };
@@ -427,6 +472,10 @@ static void every_key_of_a_session_is_read(void **state)
 			  "        process_ids: [4, 8]\n"
 			  "        executables: [a.exe, b.exe]\n"
 			  "        properties: [sid, stack]\n"
+			  "        payload:\n"
+			  "          - { event: 7, all: [{ field: Size, between: [-1, 0x10] }, "
+			  "{ ne: 5, field: Status }] }\n"
+			  "          - { event: 8, any: [{ field: Name, is_not: Idle }] }\n"
 			  "        capture_state: { at_start: 2, at_stop: 4, every: 5m }\n"
 			  "  NT kernel logger:\n"
 			  "    logger: nt_kernel_logger\n"
@@ -446,7 +495,7 @@ static void every_key_of_a_session_is_read(void **state)
 	assert_int_equal(kernel->buffers_min, 8);
 	assert_int_equal(kernel->buffers_max, 9);
 	assert_false(kernel->rundown);
-	assert_int_equal(kernel->line, 16);
+	assert_int_equal(kernel->line, 19);
 	assert_string_equal(user->name, "noise");
 	assert_int_equal(user->logger, LOGGER_USER);
 	assert_false(user->takeover);
@@ -471,6 +520,19 @@ static void every_key_of_a_session_is_read(void **state)
 	assert_int_equal(provider->process_ids[1], 8);
 	assert_string_equal(provider->executables, "a.exe;b.exe");
 	assert_int_equal(provider->properties, PROVIDER_SID | PROVIDER_STACK);
+	assert_int_equal(provider->payload_count, 2);
+	assert_int_equal(provider->payload[0].event, 7);
+	assert_false(provider->payload[0].any);
+	assert_int_equal(provider->payload[0].condition_count, 2);
+	assert_string_equal(provider->payload[0].conditions[0].field, "Size");
+	assert_int_equal(provider->payload[0].conditions[0].op, PAYLOAD_BETWEEN);
+	assert_string_equal(provider->payload[0].conditions[0].value, "-1,16");
+	assert_int_equal(provider->payload[0].conditions[1].op, PAYLOAD_NE);
+	assert_string_equal(provider->payload[0].conditions[1].value, "5");
+	assert_int_equal(provider->payload[1].event, 8);
+	assert_true(provider->payload[1].any);
+	assert_int_equal(provider->payload[1].conditions[0].op, PAYLOAD_IS_NOT);
+	assert_string_equal(provider->payload[1].conditions[0].value, "Idle");
 	assert_int_equal(provider->capture_at_start, 2);
 	assert_int_equal(provider->capture_at_stop, 4);
 	assert_int_equal(provider->capture_every_ms, 300000);
@@ -623,6 +685,8 @@ int main(void)
 		cmocka_unit_test(every_logger_has_its_word),
 		cmocka_unit_test(user_sessions_stand_beside_the_default_one),
 		cmocka_unit_test(a_session_that_windows_would_refuse_is_refused_at_its_place),
+		cmocka_unit_test(
+			conditions_on_payloads_that_make_no_sense_are_refused_at_their_place),
 		cmocka_unit_test(a_missing_file_is_named),
 	};
 

@@ -44,6 +44,11 @@ RIGHT_CONFIGS = [
     "sessions: { mine: { providers: [{ provider: A, level: 5, any: 0xffffffffffffffff, all: 0, ids: { exclude: [65535] },"
     " process_ids: [4], executables: [svchost.exe], properties: [sid, session_id, stack, process_start_key, no_keyword_0],"
     " capture_state: { at_start: 1, at_stop: 0, every: 24h } }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 65535, all: [{ field: B, eq: -1 }, { field: B, ne: 0x10 },"
+    " { field: B, lt: 1 }, { field: B, le: 1 }, { field: B, gt: 1 }, { field: B, ge: 18446744073709551615 }, { field: B, modulo: 2 },"
+    " { field: B, between: [-9223372036854775808, 5] }] }, { any: [{ is: c, field: B }, { field: B, is_not: '1' },"
+    " { field: B, contains: x }, { field: B, not_contains: y }, { field: B, not_between: [1, 2] }], event: 1 }] }] } }",
     "schemas: []",
     "path_groups: []",
     "path_groups: [{ name: logs, match: ['C:\\ProgramData\\**\\*.log', 'd:/logs/**'] },"
@@ -137,6 +142,20 @@ WRONG_CONFIGS = [
     "sessions: { mine: { providers: [{ provider: A, process_ids: [1, 2, 3, 4, 5, 6, 7, 8, 9] }] } }",
     "sessions: { mine: { providers: [{ provider: A, executables: ['a.exe;b.exe'] }] } }",
     "sessions: { mine: { providers: [{ provider: A, properties: [stacks] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: { event: 1 } }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1 }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 65536, all: [{ field: B, eq: 1 }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: B, eq: 1 }], any: [{ field: B, eq: 1 }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ all: [{ field: B, eq: 1 }], any: [{ field: B, eq: 1 }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: B }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ eq: 1, ne: 2 }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: B, eq: 1, ne: 2 }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: B, has: 1 }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: B, eq: x }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: B, between: [1] }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: B, is: '' }] }] }] } }",
+    "sessions: { mine: { providers: [{ provider: A, payload: [{ event: 1, all: [{ field: '', is: a }] }] }] } }",
     "sessions: { mine: { providers: [{ provider: A, capture_state: { every: 5m } }] } }",
     "sessions: { mine: { providers: [{ provider: A, capture_state: { at_start: 1, every: 10ms } }] } }",
 ]

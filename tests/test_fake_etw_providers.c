@@ -402,6 +402,62 @@ static void filters_that_make_no_sense_are_refused(void **state)
 	assert_int_equal(enable_with(one, &parameters), ERROR_INVALID_PARAMETER);
 }
 
+static const GUID an_event_class = { 0xc1a55e5, 1, 2, { 3 } };
+
+static unsigned try_classic(UCHAR level)
+{
+	const struct fake_etw_event event = { .provider = an_event_class,
+					      .descriptor = { .Opcode = 10, .Level = level },
+					      .classic = true };
+
+	return fake_etw_emit(&event);
+}
+
+static void a_classic_provider_is_enabled_by_its_control_guid(void **state)
+{
+	struct recorder recorder = { 0 };
+	TRACEHANDLE one;
+
+	(void)state;
+	fake_etw_add_classic(&some_provider, &an_event_class);
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	assert_int_equal(enable(one, &an_event_class, 5, 0), 0);
+	assert_int_equal(try_classic(4), 0);
+	assert_int_equal(enable(one, &some_provider, 4, 0), 0);
+	assert_int_equal(try_classic(5), 0);
+	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+	recorder_run(&recorder);
+	assert_int_equal(try_classic(4), 1);
+	fake_etw_flush("one");
+	assert_true(recorder_wait(&recorder, 1));
+	assert_memory_equal(&recorder.events[0].header.ProviderId, &an_event_class, sizeof(GUID));
+	assert_true(recorder.events[0].header.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER);
+	assert_int_equal(recorder.events[0].header.EventDescriptor.Opcode, 10);
+	assert_int_equal(disable(one, &some_provider), 0);
+	assert_int_equal(try_classic(4), 0);
+	assert_int_equal(recorder_stop(u"one"), 0);
+	assert_int_equal(recorder_join(&recorder), 0);
+	recorder_close(&recorder);
+}
+
+static void the_last_session_has_a_classic_provider(void **state)
+{
+	struct fake_etw_session session;
+	TRACEHANDLE one, two;
+
+	(void)state;
+	fake_etw_add_classic(&some_provider, &an_event_class);
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	assert_int_equal(recorder_start(u"two", false, 0, &two), 0);
+	assert_int_equal(enable(one, &some_provider, 5, 0), 0);
+	assert_int_equal(enable(two, &some_provider, 5, 0), 0);
+	assert_int_equal(try_classic(4), 1);
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.providers, 0);
+	assert_true(fake_etw_session("two", &session));
+	assert_int_equal(session.emitted, 1);
+}
+
 static void properties_add_items(void **state)
 {
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2,
@@ -717,6 +773,8 @@ int main(void)
 		ROW(levels_and_keywords_choose_events),
 		ROW(filters_choose_events),
 		ROW(filters_that_make_no_sense_are_refused),
+		ROW(a_classic_provider_is_enabled_by_its_control_guid),
+		ROW(the_last_session_has_a_classic_provider),
 		ROW(properties_add_items),
 		ROW(a_registered_provider_writes_events),
 		ROW(a_trace_logging_event_carries_its_description),

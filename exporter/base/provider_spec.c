@@ -21,8 +21,14 @@ void provider_spec_done(struct provider_spec *spec)
 {
 	free(spec->name);
 	free(spec->executables);
+	for (size_t i = 0; i < spec->payload_count; i++) {
+		payload_filter_done(&spec->payload[i]);
+	}
+	free(spec->payload);
 	spec->name = NULL;
 	spec->executables = NULL;
+	spec->payload = NULL;
+	spec->payload_count = 0;
 }
 
 bool provider_spec_nameless(const struct provider_spec *spec)
@@ -133,12 +139,33 @@ static char *copy_of(const char *text)
 	return text ? text_duplicate(text, strlen(text)) : NULL;
 }
 
+static bool copy_payload(struct provider_spec *to, const struct provider_spec *from)
+{
+	to->payload = NULL;
+	to->payload_count = 0;
+	if (from->payload_count == 0) {
+		return true;
+	}
+	to->payload = calloc(from->payload_count, sizeof *to->payload);
+	while (to->payload && to->payload_count < from->payload_count) {
+		size_t i = to->payload_count++;
+
+		if (!payload_filter_copy(&to->payload[i], &from->payload[i])) {
+			return false;
+		}
+	}
+	return to->payload != NULL;
+}
+
 bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *from)
 {
+	bool copied;
+
 	*to = *from;
 	to->name = copy_of(from->name);
 	to->executables = copy_of(from->executables);
-	return !to->name == !from->name && !to->executables == !from->executables;
+	copied = copy_payload(to, from);
+	return copied && !to->name == !from->name && !to->executables == !from->executables;
 }
 
 const char *provider_spec_label(const struct provider_spec *spec, char *text)

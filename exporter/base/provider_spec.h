@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/guid.h"
+#include "base/payload_filter.h"
 
 /* MAX_EVENT_FILTER_EVENT_ID_COUNT and MAX_EVENT_FILTER_PID_COUNT (evntprov.h). */
 enum { PROVIDER_IDS_MAX = 64, PROVIDER_PROCESSES_MAX = 8, PROVIDER_LEVEL_DEFAULT = 5 };
@@ -36,8 +37,10 @@ struct provider_spec {
 	bool ids_out;    /* the ids are left out instead of let in */
 	uint32_t process_ids[PROVIDER_PROCESSES_MAX];
 	size_t process_id_count;
-	char *executables;   /* owned; "a.exe;b.exe", NULL: every one */
-	uint32_t properties; /* enum provider_property */
+	char *executables;              /* owned; "a.exe;b.exe", NULL: every one */
+	uint32_t properties;            /* enum provider_property */
+	struct payload_filter *payload; /* owned, as are they; each of another event */
+	size_t payload_count;
 	/* Keywords that are asked for when state is captured; 0: not. */
 	uint64_t capture_at_start;
 	uint64_t capture_at_stop;
@@ -58,6 +61,7 @@ bool provider_spec_parse(struct provider_spec *spec, const char *text, struct er
 bool provider_spec_name(struct provider_spec *spec, const char *text, size_t size,
 			struct error *err);
 
+/* On failure (no memory) *to is to be freed all the same. */
 bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *from);
 
 /* Name, or the GUID in braces; text: at least GUID_TEXT_SIZE + 2 bytes, used for the latter. */

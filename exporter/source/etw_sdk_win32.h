@@ -13,12 +13,16 @@
 #include <evntcons.h>
 #include <evntrace.h>
 #include <stddef.h>
+#include <tdh.h>
 
 #ifndef EVENT_FILTER_TYPE_PID
 #define EVENT_FILTER_TYPE_PID 0x80000004
 #endif
 #ifndef EVENT_FILTER_TYPE_EXECUTABLE_NAME
 #define EVENT_FILTER_TYPE_EXECUTABLE_NAME 0x80000008
+#endif
+#ifndef EVENT_FILTER_TYPE_PAYLOAD
+#define EVENT_FILTER_TYPE_PAYLOAD 0x80000100
 #endif
 #ifndef EVENT_FILTER_TYPE_EVENT_ID
 #define EVENT_FILTER_TYPE_EVENT_ID 0x80000200
@@ -35,6 +39,33 @@
 #define EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA 2
 #endif
 
+/* tdh.h of the Windows SDK, from Windows 8.1 on. */
+#ifndef MAX_PAYLOAD_PREDICATES
+#define MAX_PAYLOAD_PREDICATES 8
+
+typedef struct _PAYLOAD_FILTER_PREDICATE {
+	LPWSTR FieldName;
+	USHORT CompareOp; /* PAYLOAD_OPERATOR */
+	LPWSTR Value;
+} PAYLOAD_FILTER_PREDICATE, *PPAYLOAD_FILTER_PREDICATE;
+
+typedef struct _PROVIDER_EVENT_INFO {
+	ULONG NumberOfEvents;
+	ULONG Reserved;
+	EVENT_DESCRIPTOR EventDescriptorsArray[1];
+} PROVIDER_EVENT_INFO, *PPROVIDER_EVENT_INFO;
+
+ULONG WINAPI TdhEnumerateManifestProviderEvents(LPGUID provider, PPROVIDER_EVENT_INFO buffer,
+						ULONG *size);
+ULONG WINAPI TdhCreatePayloadFilter(LPCGUID provider, const EVENT_DESCRIPTOR *event, BOOLEAN any,
+				    ULONG count, PPAYLOAD_FILTER_PREDICATE predicates,
+				    PVOID *filter);
+ULONG WINAPI TdhDeletePayloadFilter(PVOID *filter);
+ULONG WINAPI TdhAggregatePayloadFilters(ULONG count, PVOID *filters, PBOOLEAN match_all,
+					PEVENT_FILTER_DESCRIPTOR descriptor);
+ULONG WINAPI TdhCleanupPayloadEventFilterDescriptor(PEVENT_FILTER_DESCRIPTOR descriptor);
+#endif
+
 /* ntdll; the WDK's wdm.h declares it. */
 LONG WINAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
 
@@ -47,6 +78,8 @@ _Static_assert(sizeof(EVENT_TRACE_LOGFILEW) == 448, "EVENT_TRACE_LOGFILEW");
 _Static_assert(sizeof(TRACE_LOGFILE_HEADER) == 280, "TRACE_LOGFILE_HEADER");
 _Static_assert(sizeof(ENABLE_TRACE_PARAMETERS) == 48, "ENABLE_TRACE_PARAMETERS");
 _Static_assert(sizeof(EVENT_FILTER_DESCRIPTOR) == 16, "EVENT_FILTER_DESCRIPTOR");
+_Static_assert(sizeof(PAYLOAD_FILTER_PREDICATE) == 24, "PAYLOAD_FILTER_PREDICATE");
+_Static_assert(offsetof(PROVIDER_EVENT_INFO, EventDescriptorsArray) == 8, "PROVIDER_EVENT_INFO");
 _Static_assert(sizeof(EVENT_HEADER_EXTENDED_DATA_ITEM) == 16, "EVENT_HEADER_EXTENDED_DATA_ITEM");
 _Static_assert(sizeof(EVENT_DATA_DESCRIPTOR) == 16, "EVENT_DATA_DESCRIPTOR");
 _Static_assert(sizeof(TRACE_GUID_INFO) == 8, "TRACE_GUID_INFO");

@@ -18,7 +18,7 @@
 #include "source/registered.h"
 
 enum {
-	FILTERS_MAX = 3,
+	FILTERS_MAX = 4,
 	EXECUTABLES_MAX = 1024, /* characters; MAX_EVENT_FILTER_DATA_SIZE allows half of it */
 	NO_WAIT = 0,            /* callbacks of providers run when they run */
 	CAPTURE_WAIT_MS = 1000, /* what is captured at the stop must be written before it */
@@ -148,8 +148,8 @@ static ULONG enable_property(uint32_t properties)
 	return property;
 }
 
-static ULONG control(TRACEHANDLE session, const struct provider_spec *provider, ULONG code,
-		     uint64_t any, ULONG timeout_ms)
+static ULONG control_with(TRACEHANDLE session, const struct provider_spec *provider, ULONG code,
+			  uint64_t any, ULONG timeout_ms, const EVENT_FILTER_DESCRIPTOR *payload)
 {
 	GUID guid = live_windows_guid(&provider->guid);
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
@@ -157,6 +157,9 @@ static ULONG control(TRACEHANDLE session, const struct provider_spec *provider, 
 
 	parameters.EnableProperty = enable_property(provider->properties);
 	fill_filters(&filters, provider);
+	if (payload) {
+		filters.descriptors[filters.count++] = *payload;
+	}
 	if (filters.count > 0) {
 		parameters.EnableFilterDesc = filters.descriptors;
 		parameters.FilterDescCount = filters.count;
@@ -166,7 +169,7 @@ static ULONG control(TRACEHANDLE session, const struct provider_spec *provider, 
 }
 
 /* A provider that nobody has registered yet is enabled all the same, for when it appears. */
-static void complain(const struct live *live, const struct provider_spec *provider,
+void enable_complain(const struct live *live, const struct provider_spec *provider,
 		     const char *what, ULONG status)
 {
 	char label[GUID_TEXT_SIZE + 2];
@@ -179,12 +182,34 @@ static void complain(const struct live *live, const struct provider_spec *provid
 	}
 }
 
+/* A filter by payload that Windows does not take is left out: better too many events than none. */
+static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		     ULONG code, uint64_t any, ULONG timeout_ms)
+{
+	EVENT_FILTER_DESCRIPTOR payload;
+	ULONG status, without;
+
+	if (!filter_of(live, provider, &payload)) {
+		return control_with(session, provider, code, any, timeout_ms, NULL);
+	}
+	status = control_with(session, provider, code, any, timeout_ms, &payload);
+	if (status == ERROR_SUCCESS || status == ERROR_TIMEOUT) {
+		return status;
+	}
+	without = control_with(session, provider, code, any, timeout_ms, NULL);
+	if (without == ERROR_SUCCESS && filter_give_up(live, provider)) {
+		enable_complain(live, provider, "its events are not filtered by their payload",
+				status);
+	}
+	return without;
+}
+
 /* Enables it with more keywords, asks for its state, and enables it without them. */
 static ULONG capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		     uint64_t keywords)
 {
 	uint64_t any = provider->any | keywords;
-	ULONG enabled = control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, any,
+	ULONG enabled = control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, any,
 				CAPTURE_WAIT_MS);
 	ULONG captured;
 
@@ -192,19 +217,19 @@ static ULONG capture(struct live *live, TRACEHANDLE session, const struct provid
 		return enabled;
 	}
 	/* Who did not answer in time is enabled all the same, and gets the request when he does. */
-	captured = control(session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
+	captured = control(live, session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
 			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
-	complain(live, provider, "its state could not be captured",
-		 captured != ERROR_SUCCESS ? captured : enabled);
-	return control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, provider->any,
+	enable_complain(live, provider, "its state could not be captured",
+			captured != ERROR_SUCCESS ? captured : enabled);
+	return control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, provider->any,
 		       NO_WAIT);
 }
 
 void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		    uint64_t keywords)
 {
-	complain(live, provider, "it could not be enabled",
-		 capture(live, session, provider, keywords));
+	enable_complain(live, provider, "it could not be enabled",
+			capture(live, session, provider, keywords));
 }
 
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
@@ -212,10 +237,10 @@ ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 	const struct provider_spec *provider = &live->providers[index];
 	ULONG status = provider->capture_at_start != 0 ?
 			       capture(live, session, provider, provider->capture_at_start) :
-			       control(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+			       control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
 				       provider->any, NO_WAIT);
 
-	complain(live, provider, "it could not be enabled", status);
+	enable_complain(live, provider, "it could not be enabled", status);
 	if (status == ERROR_SUCCESS && live->canary && index == live->canary_index) {
 		book_begin(live);
 	}
@@ -251,6 +276,6 @@ void disable_providers(struct live *live, TRACEHANDLE session)
 		if (provider->capture_at_stop != 0) {
 			enable_capture(live, session, provider, provider->capture_at_stop);
 		}
-		control(session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
+		control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
 	}
 }

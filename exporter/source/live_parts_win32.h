@@ -8,6 +8,7 @@
  *   live_system_win32.c   kernel events by system provider, from Windows 11
  *   live_enable_win32.c   providers: enabling, filters, capturing state
  *   live_guard_win32.c    providers that somebody disabled
+ *   live_payload_win32.c  their filters by fields of the payload
  *   live_consume_win32.c  EVENT_RECORD to struct event_record
  *   live_provider_win32.c the exporter's own provider, one for all sessions
  *   live_canary_win32.c   what a session sent and received of it
@@ -69,6 +70,12 @@ enum guard {
 /* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
 enum { LIVE_ITEMS_BYTES = 128 * 1024 };
 
+/* The filter of a provider by fields of the payload. */
+struct live_payload {
+	EVENT_FILTER_DESCRIPTOR filter; /* of TDH; Ptr 0: none. Fixed once open */
+	bool refused;                   /* Windows does not take it; guarded by lock */
+};
+
 enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
 
 struct live {
@@ -81,8 +88,9 @@ struct live {
 	WCHAR wide_name[SESSION_NAME_MAX];
 	struct provider_spec *providers; /* with GUIDs; owned */
 	size_t provider_count;
-	GUID guid;         /* Wnode.Guid; all zero: Windows makes one */
-	ULONG buffers_min; /* as asked of Windows */
+	struct live_payload *payloads; /* one for each provider; owned */
+	GUID guid;                     /* Wnode.Guid; all zero: Windows makes one */
+	ULONG buffers_min;             /* as asked of Windows */
 	ULONG buffers_max;
 	struct canary *canary; /* borrowed; NULL: none */
 	uint32_t canary_slot;
@@ -207,6 +215,10 @@ void disable_providers(struct live *live, TRACEHANDLE session);
  */
 bool guard_providers(struct live *live, TRACEHANDLE session);
 
+/* What could not be done for a provider is told, unless status is ERROR_SUCCESS. */
+void enable_complain(const struct live *live, const struct provider_spec *provider,
+		     const char *what, ULONG status);
+
 /* ---- canaries ---- */
 
 /* Takes a slot and adds the provider to those of the session. False without memory. */
@@ -222,6 +234,18 @@ struct canary_epoch book_written(struct live *live);
 void book_confirm(struct live *live, const struct canary_epoch *written);
 /* Consumer thread, every record. */
 void book_arrival(struct live *live, const struct event_record *record);
+
+/* ---- filters by payload ---- */
+
+/* Makes those of all providers that have a GUID; what Windows refuses is told, once a provider.
+ * False without memory. */
+bool filter_prepare(struct live *live);
+void filter_done(struct live *live);
+/* The filter of a provider, while Windows takes it. */
+bool filter_of(struct live *live, const struct provider_spec *provider,
+	       EVENT_FILTER_DESCRIPTOR *filter);
+/* From now on the provider does without; true the first time. */
+bool filter_give_up(struct live *live, const struct provider_spec *provider);
 
 /* ---- consuming ---- */
 

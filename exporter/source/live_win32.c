@@ -313,6 +313,7 @@ static void live_close(struct source *base)
 	session_stop(live);
 	book_close(live);
 	free(live->guards);
+	filter_done(live);
 	for (size_t i = 0; i < live->provider_count; i++) {
 		provider_spec_done(&live->providers[i]);
 	}
@@ -472,7 +473,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	if (!enable_resolve(live, err)) {
 		goto fail;
 	}
-	if (!book_open(live) || !make_guards(live)) {
+	if (!book_open(live) || !make_guards(live) || !filter_prepare(live)) {
 		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
 		goto fail;
 	}

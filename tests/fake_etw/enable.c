@@ -62,6 +62,24 @@ static uint64_t notify_union(const GUID *provider, const GUID *source)
 				     sum.match_all);
 }
 
+static void free_filters(struct fake_enable *enable)
+{
+	free(enable->executables);
+	free(enable->payload);
+	enable->executables = NULL;
+	enable->payload = NULL;
+}
+
+/* One session has a classic provider: the last that enabled it. */
+static void clear_elsewhere(const struct fake_session *session, const GUID *provider)
+{
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		if (fake.sessions[i].used && &fake.sessions[i] != session) {
+			(void)fake_enable_clear(&fake.sessions[i], provider);
+		}
+	}
+}
+
 uint32_t fake_enable_set(struct fake_session *session, const struct fake_enable *enable)
 {
 	struct fake_enable *place = NULL;
@@ -83,7 +101,10 @@ uint32_t fake_enable_set(struct fake_session *session, const struct fake_enable 
 		place = &session->enables[session->enable_count++];
 		memset(place, 0, sizeof(*place));
 	}
-	free(place->executables);
+	if (fake_classic_provider(&enable->provider)) {
+		clear_elsewhere(session, &enable->provider);
+	}
+	free_filters(place);
 	*place = *enable;
 	fake_kernel_update(session);
 	fake_kernel_provider_rundown(session, place);
@@ -94,7 +115,7 @@ bool fake_enable_clear(struct fake_session *session, const GUID *provider)
 {
 	for (unsigned i = 0; i < session->enable_count; i++) {
 		if (fake_guid_equal(&session->enables[i].provider, provider)) {
-			free(session->enables[i].executables);
+			free_filters(&session->enables[i]);
 			session->enables[i] = session->enables[--session->enable_count];
 			memset(&session->enables[session->enable_count], 0,
 			       sizeof(*session->enables));
@@ -174,6 +195,19 @@ static bool read_executables(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_
 	return true;
 }
 
+static bool read_payload(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enable *enable)
+{
+	if (!fake_payload_good(filter_data(filter), filter->Size)) {
+		return false;
+	}
+	enable->payload = malloc(filter->Size);
+	if (!enable->payload) {
+		abort();
+	}
+	memcpy(enable->payload, filter_data(filter), filter->Size);
+	return true;
+}
+
 static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enable *enable)
 {
 	if (filter->Ptr == 0 || filter->Size == 0) {
@@ -196,7 +230,7 @@ static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enabl
 	case EVENT_FILTER_TYPE_STACKWALK_LEVEL_KW:
 		return filter->Size == 24; /* sizeof(EVENT_FILTER_LEVEL_KW); taken, not imitated */
 	case EVENT_FILTER_TYPE_PAYLOAD:
-		return filter->Size <= FAKE_MAX_FILTER_PAYLOAD; /* likewise */
+		return read_payload(filter, enable);
 	default:
 		fake_refuse("EnableTraceEx2", "this type of filter");
 		return false;
@@ -284,6 +318,7 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 		error = fake_enable_set(session, enable);
 		if (error == 0) {
 			enable->executables = NULL; /* the session's now */
+			enable->payload = NULL;
 			*ticket = notify_union(provider, &enable->source);
 		}
 		return error;
@@ -315,7 +350,7 @@ ULONG WMIAPI EnableTraceEx2(TRACEHANDLE handle, LPCGUID provider, ULONG code, UC
 	if (error == 0) {
 		error = enable_trace(handle, provider, code, &enable, parameters, &ticket);
 	}
-	free(enable.executables);
+	free_filters(&enable);
 	if (error == 0 && ticket != 0 && timeout != 0 && !fake_providers_wait(ticket, timeout)) {
 		error = ERROR_TIMEOUT;
 	}

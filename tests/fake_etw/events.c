@@ -150,6 +150,9 @@ static bool enable_wants(const struct fake_enable *enable, const struct fake_etw
 			return false;
 		}
 	}
+	if (enable->payload && !fake_payload_wants(enable->payload, event)) {
+		return false;
+	}
 	if (enable->executables) {
 		WCHAR name[MAX_PATH];
 
@@ -162,6 +165,8 @@ static bool enable_wants(const struct fake_enable *enable, const struct fake_etw
 uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 {
 	bool kernel = event->classic && fake_kernel_class(&event->provider);
+	const GUID *control = event->classic ? fake_classic_control(&event->provider) : NULL;
+	const GUID *provider = control ? control : &event->provider;
 	uint32_t error = 0;
 
 	*sessions = 0;
@@ -184,7 +189,7 @@ uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 				continue;
 			}
 		} else {
-			enable = fake_enable_of(session, &event->provider);
+			enable = fake_enable_of(session, provider);
 			if (!enable || !enable_wants(enable, event)) {
 				continue;
 			}

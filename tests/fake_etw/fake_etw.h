@@ -203,6 +203,13 @@ bool fake_etw_emit_waiting(const struct fake_etw_event *event, unsigned timeout_
  */
 void fake_etw_add_rundown(const struct fake_etw_event *event, const GUID *provider);
 
+/*
+ * A classic (MOF) provider: it is enabled by its control GUID, in one session at a time, and emits
+ * classic events under its event classes. An event class that belongs to none is enabled by its own
+ * GUID.
+ */
+void fake_etw_add_classic(const GUID *control, const GUID *event_class);
+
 /* One call of an enable callback. */
 struct fake_etw_callback {
 	GUID source;

@@ -29,18 +29,20 @@ enum {
 };
 
 /* Every function of the API, for failures and counts. */
-#define FAKE_CALLS(call)                                                                          \
-	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(    \
-		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)      \
-		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(    \
-			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)       \
-			call(TdhGetEventInformation) call(TdhGetEventMapInformation)              \
-				call(TdhEnumerateProviders) call(CreateToolhelp32Snapshot) call(  \
-					Process32FirstW) call(Process32NextW) call(Thread32First) \
-					call(Thread32Next) call(QueryDosDeviceW)                  \
-						call(GetLogicalDrives) call(OpenProcessToken)     \
-							call(LookupPrivilegeValueW)               \
-								call(AdjustTokenPrivileges)
+#define FAKE_CALLS(call)                                                                           \
+	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(     \
+		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)       \
+		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(     \
+			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)        \
+			call(TdhGetEventInformation) call(TdhGetEventMapInformation) call(         \
+				TdhEnumerateProviders) call(CreateToolhelp32Snapshot)              \
+				call(Process32FirstW) call(Process32NextW) call(                   \
+					Thread32First) call(Thread32Next) call(QueryDosDeviceW)    \
+					call(GetLogicalDrives) call(OpenProcessToken) call(        \
+						LookupPrivilegeValueW) call(AdjustTokenPrivileges) \
+						call(TdhEnumerateManifestProviderEvents)           \
+							call(TdhCreatePayloadFilter)               \
+								call(TdhAggregatePayloadFilters)
 
 enum fake_call {
 #define FAKE_CALL(name) CALL_##name,
@@ -110,6 +112,7 @@ struct fake_enable {
 	unsigned stack_id_count;
 	uint16_t stack_ids[FAKE_MAX_FILTER_IDS];
 	WCHAR *executables; /* owned: names with semicolons between; NULL: all */
+	void *payload;      /* owned: what TdhAggregatePayloadFilters made; NULL: none */
 };
 
 struct fake_session {
@@ -332,7 +335,20 @@ bool fake_machine_profile_privilege(void); /* held and enabled */
 bool fake_machine_process_name(uint32_t pid, WCHAR *name, size_t size);
 void fake_machine_reset(void);
 
+/* classic.c */
+/* The control GUID that an event class belongs to; NULL: no test said. */
+const GUID *fake_classic_control(const GUID *event_class);
+bool fake_classic_provider(const GUID *guid); /* a control GUID */
+void fake_classic_reset(void);
+
+/* payload.c */
+/* Whether TdhAggregatePayloadFilters made these bytes. */
+bool fake_payload_good(const void *bytes, size_t size);
+bool fake_payload_wants(const void *bytes, const struct fake_etw_event *event);
+
 /* tdh.c */
+/* What a test said of this event of a manifest; NULL: nothing. */
+const TRACE_EVENT_INFO *fake_tdh_information(const GUID *provider, uint16_t id, uint8_t version);
 void fake_tdh_reset(void);
 
 #endif

@@ -74,6 +74,32 @@
 #define ERROR_LOG_FILE_FULL 1502u
 #endif
 
+#ifndef MAX_PAYLOAD_PREDICATES
+#define MAX_PAYLOAD_PREDICATES 8
+
+typedef struct _PAYLOAD_FILTER_PREDICATE {
+	LPWSTR FieldName;
+	USHORT CompareOp;
+	LPWSTR Value;
+} PAYLOAD_FILTER_PREDICATE, *PPAYLOAD_FILTER_PREDICATE;
+
+typedef struct _PROVIDER_EVENT_INFO {
+	ULONG NumberOfEvents;
+	ULONG Reserved;
+	EVENT_DESCRIPTOR EventDescriptorsArray[1];
+} PROVIDER_EVENT_INFO, *PPROVIDER_EVENT_INFO;
+
+ULONG WINAPI TdhEnumerateManifestProviderEvents(LPGUID provider, PPROVIDER_EVENT_INFO buffer,
+						ULONG *size);
+ULONG WINAPI TdhCreatePayloadFilter(LPCGUID provider, const EVENT_DESCRIPTOR *event, BOOLEAN any,
+				    ULONG count, PPAYLOAD_FILTER_PREDICATE predicates,
+				    PVOID *filter);
+ULONG WINAPI TdhDeletePayloadFilter(PVOID *filter);
+ULONG WINAPI TdhAggregatePayloadFilters(ULONG count, PVOID *filters, PBOOLEAN match_all,
+					PEVENT_FILTER_DESCRIPTOR descriptor);
+ULONG WINAPI TdhCleanupPayloadEventFilterDescriptor(PEVENT_FILTER_DESCRIPTOR descriptor);
+#endif
+
 #ifdef __MINGW32__
 LONG WINAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
 #endif

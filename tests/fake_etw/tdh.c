@@ -166,6 +166,56 @@ ULONG WINAPI TdhGetEventMapInformation(PEVENT_RECORD record, LPWSTR name, PEVENT
 	return error;
 }
 
+const TRACE_EVENT_INFO *fake_tdh_information(const GUID *provider, uint16_t id, uint8_t version)
+{
+	for (size_t i = 0; i < event_count; i++) {
+		if (!events[i].classic && fake_guid_equal(&events[i].provider, provider) &&
+		    events[i].descriptor.Id == id && events[i].descriptor.Version == version) {
+			return events[i].bytes;
+		}
+	}
+	return NULL;
+}
+
+/* The descriptors of all events that a test described. */
+static uint32_t enumerate_events(const GUID *provider, PPROVIDER_EVENT_INFO buffer, ULONG *size)
+{
+	PROVIDER_EVENT_INFO *list = calloc(1, sizeof *list + sizeof events);
+	size_t header = offsetof(PROVIDER_EVENT_INFO, EventDescriptorsArray);
+	uint32_t error = ERROR_NOT_FOUND;
+
+	if (!list) {
+		abort();
+	}
+	for (size_t i = 0; i < event_count; i++) {
+		if (!events[i].classic && fake_guid_equal(&events[i].provider, provider)) {
+			list->EventDescriptorsArray[list->NumberOfEvents++] = events[i].descriptor;
+		}
+	}
+	if (list->NumberOfEvents > 0) {
+		error = answer(list,
+			       (ULONG)(header + list->NumberOfEvents * sizeof(EVENT_DESCRIPTOR)),
+			       buffer, size);
+	}
+	free(list);
+	return error;
+}
+
+ULONG WINAPI TdhEnumerateManifestProviderEvents(LPGUID provider, PPROVIDER_EVENT_INFO buffer,
+						ULONG *size)
+{
+	uint32_t error = fake_enter(CALL_TdhEnumerateManifestProviderEvents);
+
+	if (error == 0 && (!provider || !size)) {
+		error = ERROR_INVALID_PARAMETER;
+	}
+	if (error == 0) {
+		error = enumerate_events(provider, buffer, size);
+	}
+	fake_unlock();
+	return error;
+}
+
 static uint32_t enumerate(PPROVIDER_ENUMERATION_INFO buffer, ULONG *size)
 {
 	size_t header = offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray);
@@ -222,5 +272,6 @@ ULONG WINAPI TdhEnumerateProviderFieldInformation(LPGUID provider, EVENT_FIELD_T
 
 IMPORTED(TdhGetEventInformation);
 IMPORTED(TdhGetEventMapInformation);
+IMPORTED(TdhEnumerateManifestProviderEvents);
 IMPORTED(TdhEnumerateProviders);
 IMPORTED(TdhEnumerateProviderFieldInformation);

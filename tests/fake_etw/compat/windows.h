@@ -29,6 +29,7 @@
 
 typedef char CHAR;
 typedef unsigned char UCHAR, BYTE, BOOLEAN;
+typedef BOOLEAN *PBOOLEAN;
 typedef int16_t SHORT;
 typedef uint16_t USHORT, WORD, WCHAR;
 typedef int INT, BOOL, WINBOOL;
