@@ -3,7 +3,8 @@
  * Some records of anything at all, decoded as a consumer does it: what they tell about providers
  * first or meanwhile, then the kind of each, its names, its fields by every name that rules have.
  *
- * The first byte says how they are decoded. A record is: flags, family of header, number of an
+ * The first byte says how they are decoded, and whether the next one is there: the number of an
+ * allocation that fails. A record is: flags, family of header, number of an
  * event class or provider, id (2), version, opcode, process, then up to three extended items, each
  * with type and size (2) in front, then the size of the payload (2) and the payload.
  */
@@ -19,10 +20,20 @@
 #include "decode/field_path.h"
 #include "decode/kernel_class.h"
 #include "decode/kinds.h"
+#include "tests/fuzz/failing_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { RECORDS_MOST = 64, ITEMS_MOST = 3, KINDS_MOST = 6 };
+
+enum how {
+	IS_LIVE = 1,
+	BUILTIN_NAMES = 2,
+	TOLD_MEANWHILE = 4,
+	WITH_CONFIGURED = 8,
+	WITH_SYSTEM = 16,
+	MEMORY_FAILS = 32,
+};
 
 enum record_flags {
 	IS_CLASSIC = 1,
@@ -155,7 +166,7 @@ static void look_by_path(const struct schema *schema, const char *name,
 	struct text text = { 0 };
 	uint32_t count = 0;
 
-	if (!field_path_find(schema, name, &path)) {
+	if (!name || !field_path_find(schema, name, &path)) {
 		return;
 	}
 	fields_walk(schema, path.top, record, slices, NULL);
@@ -217,6 +228,7 @@ static void look_at_class(const struct event_kind *kind)
 struct consumer {
 	struct kinds *kinds;
 	struct told_schemas *told;
+	uint32_t teller; /* of the last kind that has one */
 };
 
 static void release(void *context, struct event_kind *kind)
@@ -251,7 +263,11 @@ static void decode(struct consumer *consumer, const struct records *records)
 		bool added;
 
 		kind = kinds_find(consumer->kinds, record, &added);
-		check(kind != NULL);
+		if (!kind) {
+			check(failing_memory_stop());
+			continue;
+		}
+		consumer->teller = kind->teller ? kind->teller : consumer->teller;
 		if (kind->schema) {
 			look_at_fields(kind->schema, record);
 		}
@@ -292,8 +308,7 @@ static struct manifest_set *configured(const struct records *records)
 	struct manifest_set *set = manifest_set_new(NULL);
 	struct manifest *manifest = NULL;
 
-	check(set != NULL);
-	if (records->count > 0 && records->all[0].payload_size > 8) {
+	if (set && records->count > 0 && records->all[0].payload_size > 8) {
 		manifest = manifest_read((const char *)records->all[0].payload + 8,
 					 records->all[0].payload_size - 8U, NULL);
 	}
@@ -303,19 +318,12 @@ static struct manifest_set *configured(const struct records *records)
 	return set;
 }
 
-static void try_records(unsigned how, const struct records *records)
+static void look_ahead(struct trace_schemas *trace, unsigned how, const struct records *records)
 {
-	struct consumer consumer = { .kinds = NULL };
-	struct trace_schemas *trace = trace_schemas_new(NULL);
-	struct schema_origins origins = { .live = (how & 1) != 0, .builtin_names = (how & 2) != 0 };
-	struct manifest_set *set = how & 8 ? configured(records) : NULL;
-	struct told_statistics told;
 	struct trace_schemas_counts counts;
 
-	consumer.told = told_schemas_new(on_forget, &consumer, NULL);
-	check(trace && consumer.told);
 	for (size_t i = 0; i < records->count; i++) {
-		if (how & 4) {
+		if (how & TOLD_MEANWHILE) {
 			trace_schemas_look_at_name(trace, &records->all[i]);
 		} else {
 			trace_schemas_look(trace, &records->all[i]);
@@ -323,24 +331,44 @@ static void try_records(unsigned how, const struct records *records)
 	}
 	trace_schemas_finish(trace);
 	trace_schemas_count(trace, &counts);
-	origins.trace = trace;
-	origins.told = how & 4 ? consumer.told : NULL;
+}
+
+static void consume(struct consumer *consumer, unsigned how, const struct records *records)
+{
+	struct told_statistics told;
+
+	for (size_t i = 0; (how & TOLD_MEANWHILE) && i < records->count; i++) {
+		(void)told_schemas_look(consumer->told, &records->all[i]);
+	}
+	decode(consumer, records);
+	on_forget(consumer, consumer->teller ? consumer->teller : 1);
+	decode(consumer, records);
+	told_schemas_statistics(consumer->told, &told);
+}
+
+static void try_records(unsigned how, const struct records *records)
+{
+	struct consumer consumer = { .kinds = NULL };
+	struct trace_schemas *trace = trace_schemas_new(NULL);
+	struct schema_origins origins = { .trace = trace,
+					  .live = (how & IS_LIVE) != 0,
+					  .builtin_names = (how & BUILTIN_NAMES) != 0 };
+	struct manifest_set *set = how & WITH_CONFIGURED ? configured(records) : NULL;
+
+	consumer.told = told_schemas_new(on_forget, &consumer, NULL);
+	origins.told = how & TOLD_MEANWHILE ? consumer.told : NULL;
 	origins.configured = set;
-	if (how & 16) {
+	if (how & WITH_SYSTEM) {
 		origins.system.schema = system_schema;
 		origins.system.provider_name = system_name;
 	}
 	consumer.kinds = kinds_new(KINDS_MOST, &origins, NULL);
-	check(consumer.kinds != NULL);
-	for (size_t i = 0; (how & 4) && i < records->count; i++) {
-		(void)told_schemas_look(consumer.told, &records->all[i]);
+	if (trace && consumer.told && consumer.kinds) {
+		look_ahead(trace, how, records);
+		consume(&consumer, how, records);
+	} else {
+		check(failing_memory_stop());
 	}
-	decode(&consumer, records);
-	for (uint32_t teller = 1; teller < 4; teller++) {
-		on_forget(&consumer, teller);
-	}
-	decode(&consumer, records);
-	told_schemas_statistics(consumer.told, &told);
 	kinds_free(consumer.kinds);
 	manifest_set_free(set);
 	told_schemas_free(consumer.told);
@@ -351,13 +379,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cursor c = cursor_over(data, size);
 	unsigned how = cursor_u8(&c);
+	unsigned fails = how & MEMORY_FAILS ? cursor_u8(&c) : 0;
 	struct records *records = calloc(1, sizeof *records);
 
 	check(records != NULL);
 	while (cursor_left(&c) > 0 && records->count < RECORDS_MOST) {
 		take_record(records, &c);
 	}
+	failing_memory_start(fails);
 	try_records(how, records);
+	(void)failing_memory_stop();
 	free_records(records);
 	free(records);
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Manifests of anything at all, as somebody gives them and as events bring them, and a payload
- * decoded by every event of theirs. The input is the XML.
+ * decoded by every event of theirs. The input is the XML, and its size says which allocation fails
+ * when it is read once more.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -12,10 +13,11 @@
 #include "decode/event_schema.h"
 #include "decode/manifest_xml.h"
 #include "decode/schema.h"
+#include "tests/fuzz/failing_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { PAYLOAD_SIZE = 96, FIELDS_SHOWN = 64, EVENTS_SHOWN = 256 };
+enum { PAYLOAD_SIZE = 96, FIELDS_SHOWN = 64, EVENTS_SHOWN = 256, FAILS_MOST = 256 };
 
 static void check(bool holds)
 {
@@ -110,6 +112,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	manifest_free(given);
 	manifest_free(found);
+	failing_memory_start((unsigned)(size % FAILS_MOST));
+	manifest_free(manifest_read_checked(xml, size, NULL));
+	(void)failing_memory_stop();
 	free(payload);
 	free(xml);
 	return 0;

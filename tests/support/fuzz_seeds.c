@@ -274,6 +274,31 @@ static void write_payloads(const char *form)
 	source_close(source);
 }
 
+/* Records with the number of an allocation that fails: see fuzz_events. */
+static void write_failing(void)
+{
+	enum { MEMORY_FAILS = 32, FAILS_MOST = 64 };
+	struct payload seed, failing;
+	const char *name;
+	char path[64];
+
+	payload_init(&seed, 8);
+	payload_init(&failing, 8);
+	for (unsigned i = 0; fuzz_events_seed(i, &seed, &name); i++) {
+		for (unsigned fails = 1; fails <= FAILS_MOST; fails++) {
+			payload_u8(&failing, seed.bytes[0] | MEMORY_FAILS);
+			payload_u8(&failing, (uint8_t)fails);
+			payload_bytes(&failing, seed.bytes + 1, seed.size - 1);
+			snprintf(path, sizeof path, "%s-fails-%u", name, fails);
+			write_seed("fuzz_events", path, failing.bytes, failing.size);
+			payload_clear(&failing);
+		}
+		payload_clear(&seed);
+	}
+	payload_done(&failing);
+	payload_done(&seed);
+}
+
 /* --- schemas ---------------------------------------------------------------------------------- */
 
 static void write_all(const char *folder,
@@ -293,6 +318,22 @@ static void write_all(const char *folder,
 
 /* --- manifests -------------------------------------------------------------------------------- */
 
+/* The size says which allocation fails: see fuzz_manifest. */
+static void write_longer_and_longer(const char *text)
+{
+	struct payload xml;
+	char name[32];
+
+	payload_init(&xml, 8);
+	payload_bytes(&xml, text, strlen(text));
+	for (unsigned i = 0; i < 256; i++) {
+		payload_u8(&xml, '\n');
+		snprintf(name, sizeof name, "fails-%u.man", i);
+		write_seed("fuzz_manifest", name, xml.bytes, xml.size);
+	}
+	payload_done(&xml);
+}
+
 static void write_manifests(void)
 {
 	char name[128];
@@ -311,6 +352,7 @@ static void write_manifests(void)
 		write_seed("fuzz_manifest", name, wide.bytes, wide.size - 2);
 		payload_done(&wide);
 	}
+	write_longer_and_longer(fuzz_manifests[0].text);
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
 		snprintf(name, sizeof name, "%s.man", builtin_manifests[i].name);
 		write_seed("fuzz_manifest", name, builtin_manifests[i].text,
@@ -352,6 +394,7 @@ int main(int argc, char **argv)
 	write_payloads("32");
 	write_all("fuzz_schema", fuzz_schema_seed);
 	write_all("fuzz_events", fuzz_events_seed);
+	write_failing();
 	write_manifests();
 	write_collectors();
 	return 0;

@@ -12,7 +12,18 @@
 
 /* What the target reads: how to decode, flags of a record. */
 enum how { LOOK_AHEAD, LIVE = 1, NAMES = 2, MEANWHILE = 4, CONFIGURED = 8, SYSTEM = 16 };
-enum flags { CLASSIC = 1, POINTERS_OF_4 = 2, META_DATA = 4, OF_CLASS = 8, ONE_ITEM = 16 };
+enum flags {
+	CLASSIC = 1,
+	POINTERS_OF_4 = 2,
+	META_DATA = 4,
+	OF_CLASS = 8,
+	ONE_ITEM = 16,
+	GROUPED = 64
+};
+
+/* Around the provider of a manifest. */
+#define BEGIN "<instrumentationManifest><instrumentation><events>"
+#define END   "</events></instrumentation></instrumentationManifest>"
 
 static const struct guid a = { { 0xaa } }, b = { { 0xbb } };
 
@@ -97,6 +108,10 @@ static void add_described(struct payload *seed)
 	payload_clear(&blob);
 	payload_event_map(&blob, &map);
 	add_meta_data(seed, META_DATA_EVENT_MAP_INFO, &blob);
+	add_meta_data(seed, META_DATA_EVENT_MAP_INFO, &blob); /* once more */
+	payload_clear(&blob);
+	payload_event_info(&blob, &info);
+	add_meta_data(seed, META_DATA_EVENT_INFO, &blob);
 	/* Of a class: by opcode. */
 	info.source = EVENT_INFO_MOF;
 	info.event_class = &b;
@@ -148,9 +163,9 @@ static void add_told(struct payload *seed, unsigned how)
 		"</template></templates></provider></events></instrumentation><localization><resources "
 		"culture='en-US'><stringTable><string id='one' value='One'/></stringTable></resources>"
 		"</localization></instrumentationManifest>";
-	static const char other[] =
-		"<instrumentationManifest><provider name='Told' guid='{000000bb-0000-0000-0000-000000000000}'>"
-		"<events><event value='1' symbol='Other'/></events></provider></instrumentationManifest>";
+	static const char other[] = BEGIN
+		"<provider name='Told' guid='{000000bb-0000-0000-0000-000000000000}'>"
+		"<events><event value='1' symbol='Other'/></events></provider>" END;
 	static const char event[] = "\1\0\0\0x\0y\0\0\0\1\0\0\0";
 	const size_t half = sizeof xml / 2;
 
@@ -190,9 +205,8 @@ static void add_told_live(struct payload *seed)
 /* One process tells more than it may. */
 static void add_told_often(struct payload *seed)
 {
-	char xml[] = "<instrumentationManifest><provider name='T' guid='{000000bb-0000-0000-0000-"
-		     "000000000000}'><events><event value='1' symbol='Aa'/></events></provider>"
-		     "</instrumentationManifest>";
+	char xml[] = BEGIN "<provider name='T' guid='{000000bb-0000-0000-0000-000000000000}'>"
+			   "<events><event value='1' symbol='Aa'/></events></provider>" END;
 	char *symbol = strstr(xml, "Aa");
 
 	payload_u8(seed, LIVE | MEANWHILE | SYSTEM);
@@ -208,10 +222,10 @@ static void add_told_often(struct payload *seed)
 static void add_configured(struct payload *seed)
 {
 	static const char xml[] =
-		"12345678<instrumentationManifest><provider name='C' guid='{000000aa-0000-0000-"
-		"0000-000000000000}'><events><event value='1' symbol='One' template='t'/></events>"
+		"12345678" BEGIN "<provider name='C' guid='{000000aa-0000-0000-0000-000000000000}'>"
+		"<events><event value='1' version='1' symbol='One' template='t'/></events>"
 		"<templates><template tid='t'><data name='n' inType='win:UInt8'/></template>"
-		"</templates></provider></instrumentationManifest>";
+		"</templates></provider>" END;
 
 	payload_u8(seed, CONFIGURED | SYSTEM | LIVE);
 	header(seed, 0, RECORD_EVENT, 2, 9);
@@ -223,6 +237,17 @@ static void add_configured(struct payload *seed)
 			rest(seed, 0, 0, 1);
 			body(seed, "abcd", 4);
 		}
+	}
+}
+
+/* The kernel's, which say their group: two versions of a kind, each met twice. */
+static void add_grouped(struct payload *seed)
+{
+	payload_u8(seed, LIVE);
+	for (unsigned i = 0; i < 6; i++) {
+		header(seed, CLASSIC | OF_CLASS | GROUPED, RECORD_FULL, 3, 0);
+		rest(seed, (uint8_t)(i / 2 % 2), 10, 1);
+		body(seed, "abcdabcdabcdabcd", 16);
 	}
 }
 
@@ -291,6 +316,7 @@ bool fuzz_events_seed(unsigned index, struct payload *seed, const char **name)
 		{ "configured", add_configured },
 		{ "self-describing", add_self_describing },
 		{ "types", add_types },
+		{ "grouped", add_grouped },
 	};
 
 	if (index >= COUNT(seeds)) {
