@@ -1,4 +1,4 @@
-import { at, dashboard, heatmap, instant, query, rate, row, stat, table, timeseries, topRates, quantiles, closed } from './lib.mjs';
+import { at, dashboard, heatmap, instant, query, rate, row, stat, table, timeseries, topRates, quantiles, closed, optIn } from './lib.mjs';
 
 const bySession = (metric, ...matchers) => rate(metric, 'instance, session', ...matchers);
 // By host and session: too long for a legend with columns.
@@ -70,6 +70,8 @@ export default dashboard({
 				['There', `max by (instance, session, kind, clock, mode) (etw_session_info${at()})`, 'short', { width: 70 }]], { height: 7 }),
 			table('Collectors', 'Hosts on which each is on.', { collector: 'Collector' }, [['Hosts', `sum by (collector) (etw_exporter_collector_enabled${at()})`, 'short', { width: 90 }]], { width: 12, height: 9 }),
 			lines('Since the start', 'Age of the process.', 's', [query(`time() - max by (instance) (process_start_time_seconds${at()})`, '{{instance}}')])),
+		optIn('Size of events', ['payload'], 'Which provider fills the buffers.',
+			timeseries('Payload by provider', 'Bytes of payload a second, headers left out.', 'binBps', topRates('etw_event_payload_bytes_total', 'provider', '{{provider}}'), { width: 24 })),
 		closed('Replay', 'Empty for live sessions.',
 			table('Recordings', 'What is replayed.', { instance: 'Host', file: 'File', os_build: 'Build', cpus: 'Processors' }, [
 				['There', `max by (instance, file, os_build, cpus) (etw_replay_info${at()})`, 'short', { width: 70 }]], { height: 7 }),

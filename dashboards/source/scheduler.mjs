@@ -1,7 +1,9 @@
-import { at, byProcess, dashboard, grown, heatmap, optIn, query, quantile, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, byProcess, dashboard, grown, heatmap, linkTo, optIn, query, quantile, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const share = metric => `sum by (driver) (rate(${metric}_sum${at()}[$__rate_interval]))`;
 const topDrivers = metric => `${share(metric)} and on (driver) topk($topn, sum by (driver) (increase(${metric}_sum${at()}[$__range] @ end())))`;
+
+const processIo = linkTo('Process I/O of ${__data.fields.process}', 'etw-process-io', 'process', 'process');
 
 export default dashboard({
 	uid: 'etw-scheduler', title: 'ETW / Scheduler and drivers',
@@ -19,7 +21,7 @@ export default dashboard({
 				['Crashes', grown('etw_process_exits_total', 'process', byProcess, 'result="crash"'), 'short', { steps: [[1, 'red']] }],
 				['Errors', grown('etw_process_exits_total', 'process', byProcess, 'result="error"'), 'short', { steps: [[1, 'orange']] }],
 				['Threads started', grown('etw_thread_starts_total', 'process', byProcess), 'short', { width: 135 }],
-			])),
+			], { links: { process: processIo } })),
 		optIn('CPU by samples', ['cpu'], 'Cheap: one event for each millisecond and processor.',
 			timeseries('Share of samples', 'Idle left out.', 'percentunit', [query(`${rate('etw_process_cpu_samples_total', 'process', byProcess)} / on () group_left sum(rate(etw_process_cpu_samples_total${at()}[$__rate_interval]))`, '{{process}}')], { stack: true, width: 24 })),
 		optIn('Scheduler', ['sched'], 'Exact, and tens of thousands of events a second.',
