@@ -49,6 +49,9 @@ void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error
 /* The entry of a map with this key; NULL: none. Exact case. */
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key);
 
+/* Whether both say the same, entries in the same order; NULL is only equal to NULL. */
+bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b);
+
 /* Sets "name:line:column: sentence" (ERROR_CONFIG) and returns false. */
 bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
 		const char *format, ...) PRINTF_LIKE(4, 5);

@@ -63,6 +63,27 @@ const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)
 	return NULL;
 }
 
+bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b)
+{
+	const struct yaml_node *x, *y;
+
+	if (!a || !b) {
+		return a == b;
+	}
+	if (a->kind != b->kind || a->size != b->size) {
+		return false;
+	}
+	if (a->kind == YAML_TEXT) {
+		return memcmp(a->text, b->text, a->size) == 0;
+	}
+	for (x = a->first, y = b->first; x && y; x = x->next, y = y->next) {
+		if (!yaml_equal(x->key, y->key) || !yaml_equal(x, y)) {
+			return false;
+		}
+	}
+	return x == y;
+}
+
 static bool unknown_word(const struct yaml_tree *tree, const struct yaml_node *node,
 			 const char *what, const char *const *words, struct error *err)
 {

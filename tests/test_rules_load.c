@@ -173,6 +173,9 @@ static void a_metric_has_name_type_help_and_events(void **state)
 
 #define PAIR(pair) SECONDS "  - { event: Process/Stop, value: Duration, pair: " pair " }\n"
 
+#define CARRY(carry) \
+	PAIR("{ start: Process/Start, stop: Process/Stop, key: [ParentId], " carry " }")
+
 static void a_pair_has_start_stop_and_key(void **state)
 {
 	static const struct refusal cases[] = {
@@ -200,7 +203,31 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 30 }"),
 		  "x.yaml:9:122: timeout: '30' is not a duration such as 1s" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], end: x }"),
-		  "x.yaml:9:113: unknown key 'end'; known: start, stop, key, timeout" },
+		  "x.yaml:9:113: unknown key 'end'; known: start, stop, key, timeout, carry, carried_by" },
+		{ CARRY("carry: []"), "x.yaml:9:119: carry: expected a map, found a list" },
+		{ CARRY("carry: {}"), "x.yaml:9:119: carry: from 1 to 4 labels" },
+		{ CARRY("carry: { a: Cpu, b: Cpu, c: Cpu, d: Cpu, e: Cpu }"),
+		  "x.yaml:9:119: carry: from 1 to 4 labels" },
+		{ CARRY("carry: { a: TransferSize }"),
+		  "x.yaml:9:124: event 'Process/Start' has no field 'TransferSize'" },
+		{ CARRY("carry: { a: { field: ImageFileName, decode: [hex] } }"),
+		  "x.yaml:9:157: decoder 'hex' is not for text" },
+		{ CARRY("carry: { a: Cpu }, carried_by: Process/DCEnd2"),
+		  "x.yaml:9:143: unknown event 'Process/DCEnd2'" },
+		{ CARRY("carry: { a: Cpu }, carried_by: DiskIo/Read"),
+		  "x.yaml:9:101: event 'DiskIo/Read' has no field 'ParentId'" },
+		{ CARRY("carried_by: Process/DCEnd"),
+		  "x.yaml:9:112: pair: 'carried_by' is for 'carry'" },
+		{ EVENTS
+		  "  - { event: Process/Stop, labels: { l: Pair.b }, pair: { start: "
+		  "Process/Start, stop: Process/Stop, key: [ProcessId], carry: { a: Cpu } } }\n",
+		  "x.yaml:9:41: event 'Process/Stop' has no field 'Pair.b'" },
+		{ EVENTS "  - { event: Process/Stop, labels: { l: Pair.a } }\n",
+		  "x.yaml:9:41: event 'Process/Stop' has no field 'Pair.a'" },
+		{ EVENTS
+		  "  - { event: Process/Stop, value: Pair.a, pair: { start: "
+		  "Process/Start, stop: Process/Stop, key: [ProcessId], carry: { a: Cpu } } }\n",
+		  "x.yaml:9:35: field 'Pair.a' is text, not a number" },
 		{ SECONDS
 		  "  - { event: Process/Stop, value: Duration }\n  pair: { start: Process/Start, stop: Process/End, key: [ProcessId] }\n",
 		  "x.yaml:10:39: unknown event 'Process/End'" },

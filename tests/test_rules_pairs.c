@@ -16,8 +16,13 @@
 #define STOP     "'{" PROVIDER "}/2'"
 #define FAILED   "'{" PROVIDER "}/3'"
 #define PAIR     "pair: { start: " START ", stop: " STOP ", key: [ProcessId, name, id], timeout: 2s }"
-#define X        "collector: x\nhelp: h\ndefault: on\nmetrics:\n"
-#define SECONDS  X "- { name: a_seconds_total, type: counter, help: h, "
+#define CARRY(more)                                                                               \
+	"pair: { start: " START ", stop: " STOP                                                   \
+	", key: [id], timeout: 2s, carry: { who: { field: "                                       \
+	"name, decode: [lower, { regex: '/.*', replace: '' }] }, by: Process, fixed: { text: f }" \
+	" }" more " }"
+#define X       "collector: x\nhelp: h\ndefault: on\nmetrics:\n"
+#define SECONDS X "- { name: a_seconds_total, type: counter, help: h, "
 
 enum { SECOND = RUN_FREQUENCY };
 
@@ -241,6 +246,114 @@ static void tables_of_the_rules_tell_their_size(void **state)
 	rule_run_close(&run);
 }
 
+/* What the stop does not say it has of the start, decoded there. */
+static void a_start_carries_texts_to_its_stop(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run,
+	     X "- { name: a_total, type: counter, help: h, labels: { who: Pair.who, by: "
+	       "Pair.by, last: { field: Pair.who, map: { one: '1' }, default: more }, f: "
+	       "Pair.fixed }, events: [{ event: " STOP
+	       ", " CARRY("") " }] }\n"
+			      "- { name: b_total, type: counter, help: h, events: [{ event: " STOP
+			      ", where: [{ field: Pair.who, starts: T }], " CARRY("") " }] }\n");
+	rule_run_process(&run, "Process/Start", 100, "a.exe", 259);
+	run.record.process_id = 4;
+	ask(&run, 1, 0, "ONE/first", 1);
+	run.record.process_id = 100;
+	ask(&run, 1, 0, "one/second", 2);
+	ask(&run, 1, 0, "two", 3);
+	run.record.process_id = 4;
+	for (uint64_t id = 1; id <= 3; id++) {
+		assert_int_equal(answer(&run, SECOND, "three", id), OUTCOME_COUNTED);
+	}
+	rule_run_expect(&run, "a_total{who=\"one\",by=\"System\",last=\"1\",f=\"f\"} 1");
+	rule_run_expect(&run, "a_total{who=\"one\",by=\"a\",last=\"1\",f=\"f\"} 1");
+	rule_run_expect(&run, "a_total{who=\"two\",by=\"a\",last=\"more\",f=\"f\"} 1");
+	rule_run_expect(&run, "b_total 1");
+	expect_unmatched(&run, 0, 0);
+	/* Without its start a stop counts as well, but for a condition on what nobody knows. */
+	assert_int_equal(answer(&run, SECOND, "three", 3), OUTCOME_COUNTED);
+	rule_run_expect(
+		&run,
+		"a_total{who=\"_unknown\",by=\"_unknown\",last=\"_unknown\",f=\"_unknown\"} 1");
+	rule_run_expect(&run, "b_total 1");
+	expect_unmatched(&run, 0, 1);
+	rule_run_close(&run);
+}
+
+static void an_event_in_between_carries_too(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, SECONDS "labels: { who: Pair.who }, events: [{ event: " STOP
+			   ", value: Duration, " CARRY(", carried_by: " FAILED) " }] }\n");
+	ask(&run, 3, 0, "early", 1); /* nothing waits for it */
+	ask(&run, 1, 0, "start", 1);
+	ask(&run, 1, 0, "start", 2);
+	ask(&run, 3, 1, "first", 1);
+	ask(&run, 3, 1, "middle", 1);
+	answer(&run, SECOND, "stop", 1);
+	answer(&run, SECOND, "stop", 2);
+	rule_run_expect(&run, "a_seconds_total{who=\"middle\"} 1");
+	rule_run_expect(&run, "a_seconds_total{who=\"_unknown\"} 1");
+	expect_unmatched(&run, 0, 0);
+	rule_run_close(&run);
+}
+
+static void what_is_cut_short_or_empty_carries_nothing(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, X "- { name: a_total, type: counter, help: h, labels: { who: Pair.who }, "
+		     "events: [{ event: " FAILED ", pair: { start: " STOP ", stop: " FAILED
+		     ", key: [id], carry: { who: name } } }] }\n");
+	/* The payload ends before the text. */
+	rule_run_other(&run, PROVIDER, 2);
+	payload_u64(&run.payload, 1);
+	payload_u16(&run.payload, 0);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
+	answer(&run, 0, "", 2);
+	answer(&run, 0, "x", 3);
+	for (uint32_t id = 1; id <= 3; id++) {
+		assert_int_equal(ask(&run, 3, SECOND, "", id), OUTCOME_COUNTED);
+	}
+	rule_run_expect(&run, "a_total{who=\"_unknown\"} 2");
+	rule_run_expect(&run, "a_total{who=\"x\"} 1");
+	expect_unmatched(&run, 0, 0);
+	rule_run_close(&run);
+}
+
+/* What is carried makes pairs of the same beginning two. */
+static void pairs_that_carry_differently_are_two(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, X "- { name: a_total, type: counter, help: h, labels: { w: Pair.w }, events: [{ "
+		     "event: " STOP ", pair: { start: " START ", stop: " STOP
+		     ", key: [id], carry: { w: name } } }] }\n"
+		     "- { name: b_total, type: counter, help: h, labels: { w: Pair.w }, events: [{ "
+		     "event: " STOP ", pair: { start: " START ", stop: " STOP
+		     ", key: [id], carry: { w: { text: fixed } } } }] }\n"
+		     "- { name: c_total, type: counter, help: h, labels: { w: Pair.w }, events: [{ "
+		     "event: " FAILED ", pair: { start: " START ", stop: " FAILED
+		     ", key: [id], carry: { w: name } } }] }\n");
+	ask(&run, 1, 0, "one", 1);
+	answer(&run, 1, "stop", 1);
+	rule_run_expect(&run, "a_total{w=\"one\"} 1");
+	rule_run_expect(&run, "b_total{w=\"fixed\"} 1");
+	/* The third is the first: its beginning has ended. */
+	ask(&run, 3, 2, "end", 1);
+	rule_run_expect(&run, "c_total{w=\"_unknown\"} 1");
+	expect_unmatched(&run, 0, 1);
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +364,10 @@ int main(void)
 		cmocka_unit_test(one_event_can_end_and_begin),
 		cmocka_unit_test(events_of_the_kernel_pair_too),
 		cmocka_unit_test(a_key_that_cannot_be_told_is_counted),
+		cmocka_unit_test(a_start_carries_texts_to_its_stop),
+		cmocka_unit_test(an_event_in_between_carries_too),
+		cmocka_unit_test(what_is_cut_short_or_empty_carries_nothing),
+		cmocka_unit_test(pairs_that_carry_differently_are_two),
 		cmocka_unit_test(tables_of_the_rules_tell_their_size),
 	};
 

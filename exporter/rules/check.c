@@ -111,6 +111,10 @@ static bool check_field(struct checker *checker, const struct rule *rule, struct
 		field->type = TYPE_DURATION;
 		return true;
 	}
+	if (rule->pair && pair_find_carried(rule->pair, field->name) < rule->pair->carry_count) {
+		field->type = TYPE_TEXT;
+		return true;
+	}
 	if (!derived) {
 		field->derived = DERIVED_NONE;
 	}
@@ -308,13 +312,18 @@ static bool check_label(struct checker *checker, const struct rule *rule, struct
 	return check_map(checker, label) && check_steps(checker, label);
 }
 
-/* The fields of a key are those of an event like any other. */
-static bool check_end(struct checker *checker, const struct rule *rule, struct pair_end *end)
+/* An event of a pair as if a rule were about it: its fields are like any other. */
+static struct rule rule_on(const struct rule *rule, const struct pair_end *end)
 {
-	struct rule other = { .collector = rule->collector,
+	return (struct rule){ .collector = rule->collector,
 			      .metric = rule->metric,
 			      .event = end->event,
 			      .event_at = end->event_at };
+}
+
+static bool check_end(struct checker *checker, const struct rule *rule, const struct pair_end *end)
+{
+	struct rule other = rule_on(rule, end);
 
 	if (!check_event(checker, &other)) {
 		return false;
@@ -331,20 +340,39 @@ static bool check_end(struct checker *checker, const struct rule *rule, struct p
 	return true;
 }
 
-static bool check_pair(struct checker *checker, const struct rule *rule)
+/* Keys of another type than at the start meet none. */
+static bool check_keys(struct checker *checker, const struct pair *pair, const struct pair_end *end,
+		       const char *where)
 {
-	struct pair_end start = rule->pair->start, stop = rule->pair->stop;
-
-	if (!check_end(checker, rule, &start) || !check_end(checker, rule, &stop)) {
-		return false;
-	}
-	for (size_t i = 0; i < rule->pair->key_count; i++) {
-		enum value_type a = start.keys[i].type, b = stop.keys[i].type;
+	for (size_t i = 0; i < pair->key_count; i++) {
+		enum value_type a = pair->start.keys[i].type, b = end->keys[i].type;
 
 		if (a != TYPE_UNKNOWN && b != TYPE_UNKNOWN && is_number(a) != is_number(b)) {
-			return yaml_error(checker->collector->tree, start.keys[i].at, checker->err,
-					  "key '%s' is %s at the start, %s at the stop",
-					  start.keys[i].name, type_name(a), type_name(b));
+			return yaml_error(checker->collector->tree, end->keys[i].at, checker->err,
+					  "key '%s' is %s at the start, %s %s", end->keys[i].name,
+					  type_name(a), type_name(b), where);
+		}
+	}
+	return true;
+}
+
+static bool check_pair(struct checker *checker, const struct rule *rule)
+{
+	const struct pair *pair = rule->pair;
+	const struct pair_end *carrier = pair->middle.keys ? &pair->middle : &pair->start;
+	struct rule other = rule_on(rule, carrier);
+
+	if (!check_end(checker, rule, &pair->start) || !check_end(checker, rule, &pair->stop) ||
+	    !check_keys(checker, pair, &pair->stop, "at the stop")) {
+		return false;
+	}
+	if (pair->middle.keys && (!check_end(checker, rule, &pair->middle) ||
+				  !check_keys(checker, pair, &pair->middle, "in between"))) {
+		return false;
+	}
+	for (size_t i = 0; i < pair->carry_count; i++) {
+		if (!check_label(checker, &other, &pair->carry[i])) {
+			return false;
 		}
 	}
 	return true;

@@ -132,19 +132,26 @@ struct metric;
 
 enum { PAIR_KEYS_MAX = 8 };
 
-/* An event that begins or ends something, and the fields that say what. */
+/* An event of a pair, and the fields that tell which one. */
 struct pair_end {
 	struct event_pattern event;
 	const struct yaml_node *event_at;
 	struct field_ref *keys; /* key_count of the pair */
 };
 
-/* Two events that belong together; the time between is the Duration of the second. */
+/*
+ * Two events that belong together; the time between is the Duration of the second. What it carries
+ * are labels of the start, or of an event in between, which the second has as Pair.NAME.
+ */
 struct pair {
-	const struct yaml_node *at;
+	const struct yaml_node *at, *key_at;
 	struct pair_end start, stop;
+	struct pair_end middle; /* keys NULL: none */
 	size_t key_count;
 	uint64_t timeout_ms;
+	const struct yaml_node *carry_at; /* NULL: nothing */
+	struct label *carry;
+	size_t carry_count;
 };
 
 /* One event of a metric. */
@@ -210,6 +217,9 @@ bool collector_check(struct collector *collector, const struct given_manifests *
 
 /* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
 bool metric_name_is_in(const char *name, const char *unit);
+
+/* The number of the carried label that a field is ("Pair.NAME"); carry_count: it is none. */
+size_t pair_find_carried(const struct pair *pair, const char *field);
 
 /* "eq", …; for sentences. */
 const char *comparison_name(enum comparison comparison);

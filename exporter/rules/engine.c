@@ -182,8 +182,8 @@ static uint32_t unknown_label(const struct rule_engine *engine, const struct slo
 		       engine->unknown;
 }
 
-static void read_label(struct rule_engine *engine, struct plan *plan,
-		       const struct event_record *record, struct plan_label *label)
+void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
+		struct plan_label *label)
 {
 	enum slot_state state = slot_get(engine, plan, record, label->slot);
 
@@ -211,10 +211,7 @@ static void read_group(struct rule_engine *engine, struct plan *plan,
 	for (unsigned i = 0; i < group->label_count; i++) {
 		struct plan_label *label = group->labels[i];
 
-		if (label->generation != plan->generation) {
-			read_label(engine, plan, record, label);
-		}
-		if (label->state == SLOT_CUT) {
+		if (label_get(engine, plan, record, label) == SLOT_CUT) {
 			group->state = SLOT_CUT;
 			return;
 		}
@@ -239,13 +236,10 @@ static void read_group(struct rule_engine *engine, struct plan *plan,
 /* The cells of a rule's sample that are not remembered, or not yet. */
 static cell *find_cells(struct rule_engine *engine, const struct plan *plan, struct plan_rule *rule)
 {
+	uint32_t *ids = label_set_ids(plan, &rule->labels);
 	bool folded;
-	cell *cells;
+	cell *cells = family_cells(rule->family, engine->writer, ids, &folded);
 
-	for (unsigned i = 0; i < rule->varying_count; i++) {
-		rule->ids[rule->varying[i].position] = plan->labels[rule->varying[i].label].id;
-	}
-	cells = family_cells(rule->family, engine->writer, rule->ids, &folded);
 	if (!folded) {
 		rule->group->row[rule->index] = cells;
 	}

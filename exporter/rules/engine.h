@@ -44,6 +44,7 @@ enum slot_kind {
 	SLOT_LEVEL,
 	SLOT_PAYLOAD_SIZE,
 	SLOT_PAIR,     /* nanoseconds; plan.stops[index] */
+	SLOT_CARRIED,  /* label id; plan.stops[index / PAIR_CARRIED_MAX].carried */
 	SLOT_DURATION, /* nanoseconds of the tracker … */
 	SLOT_ON_CPU,
 	SLOT_READY,
@@ -124,6 +125,16 @@ struct plan_group {
 	uint64_t keys[GROUP_ROWS];
 };
 
+/* Labels in their order: ids that are the same for all events, and what the others are made of. */
+struct plan_label_set {
+	uint8_t varying_count;
+	struct {
+		uint8_t position; /* in ids */
+		uint16_t label;   /* in plan.labels */
+	} varying[FAMILY_LABELS_MAX];
+	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
+};
+
 enum value_kind { VALUE_ONE, VALUE_SLOT, VALUE_SINCE };
 
 struct plan_rule {
@@ -142,13 +153,8 @@ struct plan_rule {
 	bool named;      /* not for every event */
 	uint32_t number; /* in the set's rules */
 	/* From here on for samples that are not remembered. */
-	uint8_t varying_count;
 	uint16_t value_index, group_index;
-	struct {
-		uint8_t position; /* in ids */
-		uint16_t label;   /* in plan.labels */
-	} varying[FAMILY_LABELS_MAX];
-	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
+	struct plan_label_set labels;
 };
 
 /* What became of a rule for one event. */
@@ -162,13 +168,20 @@ struct plan_tried {
 	bool wrong_type;
 };
 
-/* A pair that the events of the kind begin, or one that they end. */
+enum pair_side { PAIR_START, PAIR_MIDDLE, PAIR_STOP };
+
+/* A pair that the events of the kind begin, carry something for, or end. */
 struct plan_pair {
-	uint64_t duration_ns; /* of the event at hand, when it ends one */
-	uint16_t pair;        /* number in the set's */
+	uint16_t pair; /* number in the set's */
 	uint16_t key_count;
 	uint16_t keys[PAIR_KEYS_MAX]; /* slots */
-	uint8_t state;                /* enum slot_state, of duration_ns */
+	uint8_t side;                 /* enum pair_side */
+	uint8_t carry_count;
+	struct plan_label_set carry; /* but for PAIR_STOP */
+	/* Of the event at hand, PAIR_STOP: */
+	uint8_t state; /* enum slot_state, of the rest */
+	uint64_t duration_ns;
+	uint32_t carried[PAIR_CARRIED_MAX];
 };
 
 enum decode_problem {
@@ -271,6 +284,28 @@ static inline enum slot_state slot_get(struct rule_engine *engine, struct plan *
 		return SLOT_HAS;
 	}
 	return slot_read(engine, plan, record, slot);
+}
+
+/* Makes a label's id of its slot, once for an event. */
+void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
+		struct plan_label *label);
+
+static inline enum slot_state label_get(struct rule_engine *engine, struct plan *plan,
+					const struct event_record *record, struct plan_label *label)
+{
+	if (label->generation != plan->generation) {
+		label_read(engine, plan, record, label);
+	}
+	return (enum slot_state)label->state;
+}
+
+/* The ids of a set, whose labels were read. */
+static inline uint32_t *label_set_ids(const struct plan *plan, struct plan_label_set *set)
+{
+	for (unsigned i = 0; i < set->varying_count; i++) {
+		set->ids[set->varying[i].position] = plan->labels[set->varying[i].label].id;
+	}
+	return set->ids;
 }
 
 /* The label id of what the slot holds (slots.c has read it). */

@@ -241,10 +241,10 @@ static struct family_plan *plan_of(struct rule_set *set, const struct metric *me
 	return plan;
 }
 
-static void add_need(struct rule_needs *needs, const struct rule *rule,
+static void add_need(struct rule_needs *needs, const struct pair *pair,
 		     const struct field_ref *field)
 {
-	if (!field->name || (rule->pair && field->derived == DERIVED_DURATION)) {
+	if (!field->name || (pair && field->derived == DERIVED_DURATION)) {
 		return;
 	}
 	switch (field->derived) {
@@ -271,34 +271,40 @@ static void add_need(struct rule_needs *needs, const struct rule *rule,
 	}
 }
 
+static void add_pair_needs(struct rule_needs *needs, const struct pair *pair)
+{
+	for (size_t i = 0; i < pair->key_count; i++) {
+		add_need(needs, NULL, &pair->start.keys[i]);
+		add_need(needs, NULL, &pair->stop.keys[i]);
+		if (pair->middle.keys) {
+			add_need(needs, NULL, &pair->middle.keys[i]);
+		}
+	}
+	for (size_t i = 0; i < pair->carry_count; i++) {
+		add_need(needs, NULL, &pair->carry[i].field);
+	}
+}
+
 void rule_needs_add(struct rule_needs *needs, const struct rule *rule)
 {
-	add_need(needs, rule, &rule->value);
-	add_need(needs, rule, &rule->since);
+	add_need(needs, rule->pair, &rule->value);
+	add_need(needs, rule->pair, &rule->since);
 	for (size_t i = 0; i < rule->condition_count; i++) {
-		add_need(needs, rule, &rule->conditions[i].field);
+		add_need(needs, rule->pair, &rule->conditions[i].field);
 	}
 	for (size_t i = 0; i < rule->label_count; i++) {
-		add_need(needs, rule, &rule->labels[i].field);
+		add_need(needs, rule->pair, &rule->labels[i].field);
 	}
-	for (size_t i = 0; rule->pair && i < rule->pair->key_count; i++) {
-		add_need(needs, rule, &rule->pair->start.keys[i]);
-		add_need(needs, rule, &rule->pair->stop.keys[i]);
+	if (rule->pair) {
+		add_pair_needs(needs, rule->pair);
 	}
 }
 
 static bool is_same_pair(const struct pair *a, const struct pair *b)
 {
-	if (strcmp(a->start.event_at->text, b->start.event_at->text) != 0 ||
-	    a->key_count != b->key_count || a->timeout_ms != b->timeout_ms) {
-		return false;
-	}
-	for (size_t i = 0; i < a->key_count; i++) {
-		if (strcmp(a->start.keys[i].name, b->start.keys[i].name) != 0) {
-			return false;
-		}
-	}
-	return true;
+	return a->timeout_ms == b->timeout_ms && yaml_equal(a->start.event_at, b->start.event_at) &&
+	       yaml_equal(a->key_at, b->key_at) && yaml_equal(a->carry_at, b->carry_at) &&
+	       yaml_equal(a->middle.event_at, b->middle.event_at);
 }
 
 /* The number of the rule's pair among those of the set; there is room. */

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair: { start: EVENT, stop: EVENT, key: [FIELD, …], timeout: 30s }
+ * pair: { start: EVENT, stop: EVENT, key: [FIELD, …], timeout: 30s, carry: { NAME: LABEL, … },
+ *         carried_by: EVENT }
  */
+#include <string.h>
+
 #include "rules/load.h"
+#include "rules/pairs.h"
+
+static const char carried_prefix[] = "Pair.";
 
 enum { TIMEOUT_DEFAULT_MS = 30000, TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 
@@ -37,10 +43,48 @@ static bool load_end(struct loader *loader, const struct yaml_node *node, struct
 	       yaml_error(loader->tree, node, loader->err, "pair: '*' is no event of its own");
 }
 
+static bool load_carry(struct loader *loader, const struct yaml_node *node,
+		       const struct yaml_node *by, struct pair *pair)
+{
+	struct rule carrier = { .collector = loader->collector };
+
+	if (!yaml_is_map(loader->tree, node, "carry", loader->err) ||
+	    !load_labels(loader, node, &carrier)) {
+		return false;
+	}
+	if (carrier.label_count == 0 || carrier.label_count > PAIR_CARRIED_MAX) {
+		return yaml_error(loader->tree, node, loader->err, "carry: from 1 to %d labels",
+				  PAIR_CARRIED_MAX);
+	}
+	pair->carry_at = node;
+	pair->carry_count = carrier.label_count;
+	pair->carry = yaml_alloc(loader->tree, pair->carry_count, sizeof *pair->carry, loader->err);
+	if (!pair->carry) {
+		return false;
+	}
+	memcpy(pair->carry, carrier.labels, pair->carry_count * sizeof *pair->carry);
+	return !by || load_end(loader, by, &pair->middle, pair->key_at, pair->key_count);
+}
+
+size_t pair_find_carried(const struct pair *pair, const char *field)
+{
+	const size_t prefix_size = sizeof carried_prefix - 1;
+	size_t i = 0;
+
+	if (strncmp(field, carried_prefix, prefix_size) != 0) {
+		return pair->carry_count;
+	}
+	while (i < pair->carry_count && strcmp(pair->carry[i].name, field + prefix_size) != 0) {
+		i++;
+	}
+	return i;
+}
+
 bool load_pair(struct loader *loader, const struct yaml_node *node, const struct pair **loaded)
 {
-	static const char *const keys[] = { "start", "stop", "key", "timeout", NULL };
-	const struct yaml_node *start, *stop, *key, *timeout;
+	static const char *const keys[] = { "start", "stop",       "key", "timeout",
+					    "carry", "carried_by", NULL };
+	const struct yaml_node *start, *stop, *key, *timeout, *carry, *carried_by;
 	struct pair *pair = yaml_alloc(loader->tree, 1, sizeof *pair, loader->err);
 
 	if (!pair || !yaml_is_map(loader->tree, node, "pair", loader->err) ||
@@ -51,6 +95,8 @@ bool load_pair(struct loader *loader, const struct yaml_node *node, const struct
 	stop = yaml_find(node, "stop");
 	key = yaml_find(node, "key");
 	timeout = yaml_find(node, "timeout");
+	carry = yaml_find(node, "carry");
+	carried_by = yaml_find(node, "carried_by");
 	if (!start || !stop || !key) {
 		return yaml_error(loader->tree, node, loader->err, "pair: '%s' is missing",
 				  !start ? "start" :
@@ -64,12 +110,18 @@ bool load_pair(struct loader *loader, const struct yaml_node *node, const struct
 		return yaml_error(loader->tree, key, loader->err, "key: from 1 to %d fields",
 				  PAIR_KEYS_MAX);
 	}
+	if (carried_by && !carry) {
+		return yaml_error(loader->tree, carried_by->key, loader->err,
+				  "pair: 'carried_by' is for 'carry'");
+	}
 	pair->at = node;
+	pair->key_at = key;
 	pair->key_count = key->size;
 	pair->timeout_ms = TIMEOUT_DEFAULT_MS;
 	*loaded = pair;
 	return load_end(loader, start, &pair->start, key, key->size) &&
 	       load_end(loader, stop, &pair->stop, key, key->size) &&
+	       (!carry || load_carry(loader, carry, carried_by, pair)) &&
 	       (!timeout || yaml_duration(loader->tree, timeout, "timeout", TIMEOUT_LEAST_MS,
 					  TIMEOUT_MOST_MS, &pair->timeout_ms, loader->err));
 }

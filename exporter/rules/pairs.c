@@ -6,6 +6,7 @@
 #include "rules/pairs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 
@@ -14,7 +15,8 @@ enum { NO_ENTRY = UINT32_MAX };
 struct entry {
 	uint64_t key; /* in the map */
 	int64_t time;
-	uint32_t next, previous; /* of the pair; next also of the free ones */
+	uint32_t next, previous;            /* of the pair; next also of the free ones */
+	uint32_t carried[PAIR_CARRIED_MAX]; /* label ids */
 };
 
 struct pair_list {
@@ -153,7 +155,7 @@ static uint64_t place_of(size_t pair, uint64_t key)
 	return key ^ hash_u64(pair + 1);
 }
 
-void pairs_begin(struct pairs *pairs, size_t pair, uint64_t key, int64_t time)
+uint32_t *pairs_begin(struct pairs *pairs, size_t pair, uint64_t key, int64_t time)
 {
 	struct pair_list *list = &pairs->lists[pair];
 	uint64_t place = place_of(pair, key);
@@ -174,7 +176,7 @@ void pairs_begin(struct pairs *pairs, size_t pair, uint64_t key, int64_t time)
 			pairs->free = index;
 		}
 		pairs->statistics.unmatched_starts++;
-		return;
+		return NULL;
 	}
 	*found = index;
 	pairs->entries[index] = (struct entry){
@@ -187,9 +189,20 @@ void pairs_begin(struct pairs *pairs, size_t pair, uint64_t key, int64_t time)
 	}
 	list->last = index;
 	pairs->statistics.entries++;
+	return pairs->entries[index].carried;
 }
 
-bool pairs_end(struct pairs *pairs, size_t pair, uint64_t key, int64_t time, uint64_t *ticks)
+uint32_t *pairs_carried(struct pairs *pairs, size_t pair, uint64_t key, int64_t time)
+{
+	uint64_t *found;
+
+	time_out(pairs, &pairs->lists[pair], time);
+	found = map_find(&pairs->places, place_of(pair, key));
+	return found ? pairs->entries[*found].carried : NULL;
+}
+
+bool pairs_end(struct pairs *pairs, size_t pair, uint64_t key, int64_t time, uint64_t *ticks,
+	       uint32_t *carried)
 {
 	struct pair_list *list = &pairs->lists[pair];
 	uint64_t *found;
@@ -201,6 +214,7 @@ bool pairs_end(struct pairs *pairs, size_t pair, uint64_t key, int64_t time, uin
 		return false;
 	}
 	*ticks = ticks_between(pairs->entries[*found].time, time);
+	memcpy(carried, pairs->entries[*found].carried, sizeof pairs->entries->carried);
 	take_out(pairs, list, (uint32_t)*found);
 	return true;
 }

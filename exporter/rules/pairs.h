@@ -17,17 +17,27 @@
 
 struct pairs; /* opaque */
 
-enum { PAIRS_MAX = 65536 };
+enum { PAIRS_MAX = 65536, PAIR_CARRIED_MAX = 4 };
 
 /* timeouts: for each pair, in the ticks of the times; copied. */
 struct pairs *pairs_new(const uint64_t *timeouts, size_t count, struct error *err);
 void pairs_free(struct pairs *pairs);
 
-/* key: a hash of what both events share, seeded. An earlier beginning of it had no end. */
-void pairs_begin(struct pairs *pairs, size_t pair, uint64_t key, int64_t time);
+/*
+ * key: a hash of what both events share, seeded. An earlier beginning of it had no end.
+ *
+ * Returns where the ids of the texts that it carries go, PAIR_CARRIED_MAX of them, INTERN_NONE for
+ * now; until the next call. NULL without memory.
+ */
+uint32_t *pairs_begin(struct pairs *pairs, size_t pair, uint64_t key, int64_t time);
 
-/* Takes the beginning out: *ticks since then, 0 when it seems to be later. False: there is none. */
-bool pairs_end(struct pairs *pairs, size_t pair, uint64_t key, int64_t time, uint64_t *ticks);
+/* The same of a beginning that waits; NULL: there is none. */
+uint32_t *pairs_carried(struct pairs *pairs, size_t pair, uint64_t key, int64_t time);
+
+/* Takes the beginning out: *ticks since then, 0 when it seems to be later, and the PAIR_CARRIED_MAX
+ * ids that it carries. False: there is none. */
+bool pairs_end(struct pairs *pairs, size_t pair, uint64_t key, int64_t time, uint64_t *ticks,
+	       uint32_t *carried);
 
 /* An event whose key cannot be told. */
 void pairs_miss(struct pairs *pairs, bool start);

@@ -39,9 +39,13 @@ uint16_t plan_find_stop(const struct plan *plan, size_t pair);
 /* The slot of a field. NO_SLOT: this kind has no such field, or builder->failed. */
 uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field);
 
-/* Label values that are constant go into rule->ids, the others into plan.labels; the rule joins its
- * group. */
+/* Label values that are constant go into the rule's ids, the others into plan.labels; the rule
+ * joins its group. */
 enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule);
+
+/* The same of labels that belong to no rule. */
+enum fate plan_label_set(struct builder *builder, const struct label *labels, size_t count,
+			 struct plan_label_set *set);
 void plan_free_label(struct plan_label *label);
 
 /* A rule asks for a type that its field is not of. */

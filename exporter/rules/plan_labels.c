@@ -32,7 +32,7 @@ static bool find_label(const struct plan *plan, const struct plan_label *label, 
 
 /* Takes what the label owns. */
 static enum fate add_label(struct builder *builder, struct plan_label *label, uint8_t position,
-			   struct plan_rule *rule)
+			   struct plan_label_set *set)
 {
 	struct plan *plan = builder->plan;
 	struct plan_label *labels;
@@ -53,9 +53,9 @@ static enum fate add_label(struct builder *builder, struct plan_label *label, ui
 		index = (uint16_t)plan->label_count++;
 		labels[index] = *label;
 	}
-	rule->varying[rule->varying_count].position = position;
-	rule->varying[rule->varying_count].label = index;
-	rule->varying_count++;
+	set->varying[set->varying_count].position = position;
+	set->varying[set->varying_count].label = index;
+	set->varying_count++;
 	return RULE_APPLIES;
 }
 
@@ -82,14 +82,14 @@ static enum fate map_numbers(struct builder *builder, const struct slot *slot,
 }
 
 static enum fate plan_label(struct builder *builder, const struct label *label, uint8_t position,
-			    struct plan_rule *rule)
+			    struct plan_label_set *set)
 {
 	struct plan_label planned = { .label = label };
 	const struct slot *slot;
 	enum fate fate;
 
 	if (label->source == LABEL_TEXT) {
-		rule->ids[position] = intern_string(builder->engine->strings, label->text);
+		set->ids[position] = intern_string(builder->engine->strings, label->text);
 		return RULE_APPLIES;
 	}
 	planned.slot_index = plan_find_slot(builder, &label->field);
@@ -102,16 +102,15 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 		trial_plan_missing(builder, &label->field);
 		builder->problem_rule |= builder->plan->schema && !builder->kernel;
 		builder->plan->lacks_schema |= !builder->plan->schema;
-		rule->ids[position] = builder->engine->unknown;
+		set->ids[position] = builder->engine->unknown;
 		return RULE_APPLIES;
 	}
 	slot = &builder->plan->slots[planned.slot_index];
 	planned.plain = slot->form == FORM_ID && label->source == LABEL_FIELD;
 	fate = map_numbers(builder, slot, &planned);
 	if (fate == RULE_APPLIES && slot->kind == SLOT_CONSTANT) {
-		rule->ids[position] = planned.plain ?
-					      (uint32_t)slot->value :
-					      label_compute(builder->engine, &planned, slot);
+		set->ids[position] = planned.plain ? (uint32_t)slot->value :
+						     label_compute(builder->engine, &planned, slot);
 	} else if (fate == RULE_APPLIES) {
 		if (!planned.plain && slot->form != FORM_TEXT) {
 			planned.memo = memo_new();
@@ -120,7 +119,7 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 				return RULE_FAILED;
 			}
 		}
-		return add_label(builder, &planned, position, rule);
+		return add_label(builder, &planned, position, set);
 	}
 	plan_free_label(&planned);
 	return fate;
@@ -135,8 +134,8 @@ static enum fate join_group(struct builder *builder, struct plan_rule *rule)
 	size_t index;
 
 	for (unsigned label = 0; label < plan->label_count; label++) {
-		for (unsigned i = 0; i < rule->varying_count; i++) {
-			if (rule->varying[i].label == label) {
+		for (unsigned i = 0; i < rule->labels.varying_count; i++) {
+			if (rule->labels.varying[i].label == label) {
 				group.label_indexes[group.label_count++] = (uint16_t)label;
 				break;
 			}
@@ -162,14 +161,22 @@ static enum fate join_group(struct builder *builder, struct plan_rule *rule)
 	return RULE_APPLIES;
 }
 
-enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule)
+enum fate plan_label_set(struct builder *builder, const struct label *labels, size_t count,
+			 struct plan_label_set *set)
 {
-	for (size_t i = 0; i < from->label_count; i++) {
-		enum fate fate = plan_label(builder, &from->labels[i], (uint8_t)i, rule);
+	for (size_t i = 0; i < count; i++) {
+		enum fate fate = plan_label(builder, &labels[i], (uint8_t)i, set);
 
 		if (fate != RULE_APPLIES) {
 			return fate;
 		}
 	}
-	return builder->failed ? RULE_FAILED : join_group(builder, rule);
+	return builder->failed ? RULE_FAILED : RULE_APPLIES;
+}
+
+enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule)
+{
+	enum fate fate = plan_label_set(builder, from->labels, from->label_count, &rule->labels);
+
+	return fate == RULE_APPLIES ? join_group(builder, rule) : fate;
 }

@@ -1,31 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which pairs the events of a kind begin and end, and what is done when one comes.
+ * Which pairs the events of a kind begin, carry something for and end, and what is done when one
+ * comes.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "rules/plan.h"
 
 /* ---- the plan ---- */
 
-static enum fate plan_end(struct builder *builder, size_t pair, const struct pair_end *end,
-			  struct plan_pair **planned, size_t *count)
+/* The labels that the events carry to their stop. */
+static enum fate plan_carry(struct builder *builder, const struct pair *pair,
+			    struct plan_pair *planned)
 {
-	struct plan_pair added = { .pair = (uint16_t)pair, .state = SLOT_UNKNOWN };
+	bool carries = planned->side == PAIR_MIDDLE ||
+		       (planned->side == PAIR_START && !pair->middle.keys);
+
+	if (!carries) {
+		return RULE_APPLIES;
+	}
+	planned->carry_count = (uint8_t)pair->carry_count;
+	return plan_label_set(builder, pair->carry, pair->carry_count, &planned->carry);
+}
+
+static enum fate plan_end(struct builder *builder, size_t number, enum pair_side side,
+			  const struct pair_end *end)
+{
+	const struct pair *pair = builder->engine->set->pairs[number];
+	struct plan_pair added = { .pair = (uint16_t)number,
+				   .side = (uint8_t)side,
+				   .state = SLOT_UNKNOWN };
+	struct plan *plan = builder->plan;
+	struct plan_pair **planned = side == PAIR_STOP ? &plan->stops : &plan->starts;
+	size_t *count = side == PAIR_STOP ? &plan->stop_count : &plan->start_count;
 	struct plan_pair *grown;
-	size_t key_count = builder->engine->set->pairs[pair]->key_count;
+	enum fate fate;
 
 	if (!event_pattern_matches(&end->event, builder->kind)) {
 		return RULE_NEVER;
 	}
-	for (size_t i = 0; i < key_count; i++) {
+	for (size_t i = 0; i < pair->key_count; i++) {
 		uint16_t slot = plan_find_slot(builder, &end->keys[i]);
 
 		if (slot == NO_SLOT) {
 			return plan_lacks_field(builder, &end->keys[i]);
 		}
 		added.keys[added.key_count++] = slot;
+	}
+	fate = plan_carry(builder, pair, &added);
+	if (fate != RULE_APPLIES) {
+		return fate;
 	}
 	grown = realloc(*planned, (*count + 1) * sizeof *grown);
 	if (!grown) {
@@ -49,16 +75,19 @@ bool plan_pairs(struct builder *builder)
 
 	builder->kernel = builder->kind->class != KERNEL_NONE;
 	for (size_t i = 0; i < set->pair_count && !plan->undecodable; i++) {
-		if (plan_end(builder, i, &set->pairs[i]->start, &plan->starts,
-			     &plan->start_count) == RULE_FAILED) {
+		const struct pair *pair = set->pairs[i];
+
+		if (plan_end(builder, i, PAIR_START, &pair->start) == RULE_FAILED ||
+		    (pair->middle.keys &&
+		     plan_end(builder, i, PAIR_MIDDLE, &pair->middle) == RULE_FAILED)) {
 			return false;
 		}
 		for (size_t j = 0; j < set->rule_count; j++) {
 			const struct active_rule *rule = &set->rules[j];
 
 			if (rule->pair == i && !ends_pair(plan, i) &&
-			    plan_end(builder, i, &rule->rule->pair->stop, &plan->stops,
-				     &plan->stop_count) == RULE_FAILED) {
+			    plan_end(builder, i, PAIR_STOP, &rule->rule->pair->stop) ==
+				    RULE_FAILED) {
 				return false;
 			}
 		}
@@ -131,7 +160,8 @@ void engine_end_pairs(struct rule_engine *engine, struct plan *plan,
 		stop->state = (uint8_t)read_key(engine, plan, record, stop, &key);
 		if (stop->state != SLOT_HAS) {
 			pairs_miss(engine->pairs, false);
-		} else if (pairs_end(engine->pairs, stop->pair, key, record->raw_time, &ticks)) {
+		} else if (pairs_end(engine->pairs, stop->pair, key, record->raw_time, &ticks,
+				     stop->carried)) {
 			stop->duration_ns = ticks_to_ns(ticks, engine->clock.frequency);
 		} else {
 			stop->state = SLOT_UNKNOWN;
@@ -140,22 +170,49 @@ void engine_end_pairs(struct rule_engine *engine, struct plan *plan,
 	engine_publish(engine);
 }
 
+/* Makes the labels that the event carries. False: the payload ends before one. */
+static bool carry(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
+		  struct plan_pair *pair, uint32_t *carried)
+{
+	for (unsigned i = 0; i < pair->carry.varying_count; i++) {
+		struct plan_label *label = &plan->labels[pair->carry.varying[i].label];
+
+		if (label_get(engine, plan, record, label) == SLOT_CUT) {
+			return false;
+		}
+	}
+	memcpy(carried, label_set_ids(plan, &pair->carry), pair->carry_count * sizeof *carried);
+	return true;
+}
+
+/* An event that carries something for a pair that did not begin, or whose key cannot be told, is
+ * no loss of its own: the stop will miss its start. */
+static bool begin_pair(struct rule_engine *engine, struct plan *plan,
+		       const struct event_record *record, struct plan_pair *pair)
+{
+	bool start = pair->side == PAIR_START;
+	uint32_t *carried;
+	uint64_t key;
+	enum slot_state state = read_key(engine, plan, record, pair, &key);
+
+	if (state != SLOT_HAS) {
+		if (start) {
+			pairs_miss(engine->pairs, true);
+		}
+		return state == SLOT_UNKNOWN;
+	}
+	carried = start ? pairs_begin(engine->pairs, pair->pair, key, record->raw_time) :
+			  pairs_carried(engine->pairs, pair->pair, key, record->raw_time);
+	return !carried || pair->carry_count == 0 || carry(engine, plan, record, pair, carried);
+}
+
 bool engine_begin_pairs(struct rule_engine *engine, struct plan *plan,
 			const struct event_record *record)
 {
 	bool cut = false;
 
 	for (size_t i = 0; i < plan->start_count; i++) {
-		struct plan_pair *start = &plan->starts[i];
-		uint64_t key;
-
-		start->state = (uint8_t)read_key(engine, plan, record, start, &key);
-		cut |= start->state == SLOT_CUT;
-		if (start->state == SLOT_HAS) {
-			pairs_begin(engine->pairs, start->pair, key, record->raw_time);
-		} else {
-			pairs_miss(engine->pairs, true);
-		}
+		cut |= !begin_pair(engine, plan, record, &plan->starts[i]);
 	}
 	engine_publish(engine);
 	return cut;

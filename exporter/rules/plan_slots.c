@@ -7,6 +7,8 @@
 #include "rules/event_items.h"
 #include "rules/plan.h"
 
+enum { NOT_CARRIED = PAIR_CARRIED_MAX };
+
 static uint16_t add_slot(struct builder *builder, const struct slot *slot)
 {
 	struct plan *plan = builder->plan;
@@ -15,7 +17,8 @@ static uint16_t add_slot(struct builder *builder, const struct slot *slot)
 	for (size_t i = 0; i < plan->slot_count; i++) {
 		if (plan->slots[i].kind == slot->kind && plan->slots[i].derived == slot->derived &&
 		    plan->slots[i].field == slot->field &&
-		    (slot->kind != SLOT_PAIR || plan->slots[i].index == slot->index)) {
+		    ((slot->kind != SLOT_PAIR && slot->kind != SLOT_CARRIED) ||
+		     plan->slots[i].index == slot->index)) {
 			return (uint16_t)i;
 		}
 	}
@@ -216,12 +219,29 @@ static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 	return derived_origin(derived) ? add_origin_slot(builder, &slot) : add_slot(builder, &slot);
 }
 
-static uint16_t add_pair_slot(struct builder *builder)
+/* What a pair gives its stop: Duration, or what it carries. */
+static uint16_t add_pair_slot(struct builder *builder, size_t carried)
 {
 	struct slot slot = { .kind = SLOT_PAIR, .form = FORM_NUMBER, .derived = DERIVED_DURATION };
+	uint16_t stop = plan_find_stop(builder->plan, builder->rule->pair);
 
-	slot.index = plan_find_stop(builder->plan, builder->rule->pair);
-	return slot.index != NO_SLOT ? add_slot(builder, &slot) : (uint16_t)NO_SLOT;
+	if (stop == NO_SLOT) {
+		return NO_SLOT;
+	}
+	slot.index = stop;
+	if (carried != NOT_CARRIED) {
+		slot = (struct slot){ .kind = SLOT_CARRIED, .form = FORM_ID };
+		slot.index = (uint16_t)(stop * PAIR_CARRIED_MAX + carried);
+	}
+	return add_slot(builder, &slot);
+}
+
+static size_t find_carried(const struct builder *builder, const struct field_ref *field)
+{
+	const struct pair *pair = builder->rule->rule->pair;
+	size_t carried = pair_find_carried(pair, field->name);
+
+	return carried < pair->carry_count ? carried : NOT_CARRIED;
 }
 
 /* NO_SLOT: this kind has no such field. */
@@ -229,8 +249,12 @@ uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
 {
 	int index;
 
-	if (field->derived == DERIVED_DURATION && builder->rule && builder->rule->pair != NO_PAIR) {
-		return add_pair_slot(builder);
+	if (builder->rule && builder->rule->pair != NO_PAIR) {
+		size_t carried = find_carried(builder, field);
+
+		if (field->derived == DERIVED_DURATION || carried != NOT_CARRIED) {
+			return add_pair_slot(builder, carried);
+		}
 	}
 	if (field->derived != DERIVED_NONE && derived_field(field->derived)->before_layout) {
 		return add_derived_slot(builder, field->derived);

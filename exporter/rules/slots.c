@@ -152,6 +152,17 @@ static enum slot_state known(bool is_known)
 	return is_known ? SLOT_HAS : SLOT_UNKNOWN;
 }
 
+static enum slot_state read_carried(const struct plan *plan, struct slot *slot)
+{
+	const struct plan_pair *stop = &plan->stops[slot->index / PAIR_CARRIED_MAX];
+
+	if (stop->state != SLOT_HAS) {
+		return (enum slot_state)stop->state;
+	}
+	slot->value = stop->carried[slot->index % PAIR_CARRIED_MAX];
+	return known(slot->value != INTERN_NONE);
+}
+
 static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 				  const struct event_record *record, struct slot *slot)
 {
@@ -219,6 +230,8 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 	case SLOT_PAIR:
 		slot->value = plan->stops[slot->index].duration_ns;
 		return (enum slot_state)plan->stops[slot->index].state;
+	case SLOT_CARRIED:
+		return read_carried(plan, slot);
 	case SLOT_DURATION:
 		return known(tracker_duration(engine->tracker, &slot->value));
 	case SLOT_ON_CPU:

@@ -145,8 +145,8 @@ void trial_applied(struct rule_trial *trial, const struct plan *plan, const stru
 		return;
 	}
 	tried->counted++;
-	for (unsigned i = 0; i < rule->varying_count; i++) {
-		const struct plan_label *label = &plan->labels[rule->varying[i].label];
+	for (unsigned i = 0; i < rule->labels.varying_count; i++) {
+		const struct plan_label *label = &plan->labels[rule->labels.varying[i].label];
 
 		if (lacks(plan, label->slot)) {
 			miss(tried, label->label->field.name);
