@@ -421,6 +421,17 @@ static void sent(struct scene *scene, double ms, uint16_t event_id, uint64_t id,
 	event(scene, ms, 4, event_id, 0);
 }
 
+static void delivered(struct scene *scene, double ms, uint64_t id, const char *url)
+{
+	payload_pointer(&scene->payload, 0x77);
+	payload_u64(&scene->payload, id);
+	payload_u32(&scene->payload, 1);
+	payload_wstring(&scene->payload, "DefaultAppPool");
+	payload_wstring(&scene->payload, url);
+	payload_u32(&scene->payload, 0);
+	event(scene, ms, ALPHA, 3, 0);
+}
+
 static void requests_are_counted_and_timed_by_their_id(void **state)
 {
 	struct scene scene;
@@ -434,36 +445,130 @@ static void requests_are_counted_and_timed_by_their_id(void **state)
 	request(&scene, 10, 1);
 	request(&scene, 11, 2);
 	request(&scene, 12, 3);
+	delivered(&scene, 12.1, 3, "http://Shop.Example:80/cart?user=7");
+	delivered(&scene, 12.2, 1, "https://shop.example:8443/");
 	response(&scene, 12.5, 8, 3, 304, "GET");
-	sent(&scene, 13, 12, 3, 304); /* 1 ms */
-	response(&scene, 20, 4, 2, 200, "get");
-	sent(&scene, 21, 10, 2, 200); /* 10 ms */
+	sent(&scene, 13, 12, 3, 304);           /* 1 ms */
+	response(&scene, 20, 4, 2, 200, "get"); /* its delivery was lost */
+	sent(&scene, 21, 10, 2, 200);           /* 10 ms */
 	response(&scene, 110, 4, 1, 500, "PROPFIND");
 	sent(&scene, 110, 10, 1, 500); /* 100 ms */
+	/* All but the response was lost: no start, no time. */
+	response(&scene, 120, 4, 9, 200, "PUT");
+	sent(&scene, 121, 10, 9, 200);
 	expect(&scene, "http",
 	       "etw_http_connections_total 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.0005\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.001\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.002\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.004\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.008\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.016\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.032\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.064\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.128\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.256\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.512\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"1.024\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"2.048\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"4.096\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"8.192\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"16.384\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"+Inf\"} 1\n"
+	       "etw_http_request_duration_seconds_sum{site=\"shop.example\"} 0.001\n"
+	       "etw_http_request_duration_seconds_count{site=\"shop.example\"} 1\n"
 	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.0005\"} 0\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.001\"} 1\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.002\"} 1\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.004\"} 1\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.008\"} 1\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.016\"} 2\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.032\"} 2\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.064\"} 2\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.128\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.256\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.512\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"1.024\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"2.048\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"4.096\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"8.192\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"16.384\"} 3\n"
-	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"+Inf\"} 3\n"
-	       "etw_http_request_duration_seconds_sum{site=\"_unknown\"} 0.111\n"
-	       "etw_http_request_duration_seconds_count{site=\"_unknown\"} 3\n"
-	       "etw_http_requests_total{site=\"_unknown\",method=\"GET\",code=\"304\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.001\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.002\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.004\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.008\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.016\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.032\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.064\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.128\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.256\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.512\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"1.024\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"2.048\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"4.096\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"8.192\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"16.384\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"+Inf\"} 1\n"
+	       "etw_http_request_duration_seconds_sum{site=\"_unknown\"} 0.01\n"
+	       "etw_http_request_duration_seconds_count{site=\"_unknown\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.0005\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.001\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.002\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.004\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.008\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.016\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.032\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.064\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.128\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.256\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.512\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"1.024\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"2.048\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"4.096\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"8.192\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"16.384\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"+Inf\"} 1\n"
+	       "etw_http_request_duration_seconds_sum{site=\"shop.example:8443\"} 0.1\n"
+	       "etw_http_request_duration_seconds_count{site=\"shop.example:8443\"} 1\n"
+	       "etw_http_requests_total{site=\"shop.example\",method=\"GET\",code=\"304\"} 1\n"
 	       "etw_http_requests_total{site=\"_unknown\",method=\"GET\",code=\"200\"} 1\n"
-	       "etw_http_requests_total{site=\"_unknown\",method=\"other\",code=\"500\"} 1\n");
+	       "etw_http_requests_total{site=\"shop.example:8443\",method=\"other\",code=\"500\"} 1\n"
+	       "etw_http_requests_total{site=\"_unknown\",method=\"PUT\",code=\"200\"} 1\n");
+}
+
+/* Path, query, user and password may hold secrets, and are without bound. */
+static void nothing_of_a_url_but_its_host_is_shown(void **state)
+{
+	static const struct {
+		const char *url, *site;
+	} cases[] = {
+		{ "http://a.example:80/x", "a.example" },
+		{ "HTTP://A.Example:80/X", "a.example" },
+		{ "http://a.example:80", "a.example" },
+		{ "http://a.example/x:80/", "a.example" },
+		{ "https://a.example:443/", "a.example" },
+		{ "http://a.example?q=http://secret:80/", "a.example" },
+		{ "http://a.example#/@", "a.example" },
+		{ "http://a.example:443/", "a.example:443" },
+		{ "https://a.example:80/", "a.example:80" },
+		{ "http://[::1]:80/", "[::1]" },
+		{ "http://[FE80::1]:8080/x", "[fe80::1]:8080" },
+		{ "http://b\xc3\xbc"
+		  "cher.example/",
+		  "b\xc3\xbc"
+		  "cher.example" },
+		{ "http://a.example/two\nlines\n", "a.example" },
+		{ "", "_unknown" },
+		{ "/path?secret", "_unknown" },
+		{ "http:///path", "_unknown" },
+		{ "http://user:secret@a.example/", "_unknown" },
+		{ "http://a.example\\secret/", "_unknown" },
+		{ "http://a.example secret/", "_unknown" },
+		{ "ftp://a.example/secret", "_unknown" },
+		{ "secret http://a.example/", "_unknown" },
+		{ NULL, "_unknown" }, /* a host of 20000 characters */
+	};
+	char lines[4096] = "etw_http_connections_total 0\n", url[20016] = "http://";
+	struct scene scene;
+
+	(void)state;
+	memset(url + 7, 'a', 20000);
+	begin(&scene, &http);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		size_t used = strlen(lines);
+
+		delivered(&scene, 2 + (double)i, i, cases[i].url ? cases[i].url : url);
+		response(&scene, 2.5 + (double)i, 8, i, (uint16_t)(200 + i), "GET");
+		snprintf(lines + used, sizeof lines - used,
+			 "etw_http_requests_total{site=\"%s\",method=\"GET\",code=\"%zu\"} 1\n",
+			 cases[i].site, 200 + i);
+	}
+	expect(&scene, "http", lines);
 }
 
 /* ---- tcp ---- */
@@ -545,6 +650,7 @@ int main(void)
 		cmocka_unit_test(dns_queries_are_counted_and_timed),
 		cmocka_unit_test(the_runtime_tells_of_collections_heaps_locks_and_threads),
 		cmocka_unit_test(requests_are_counted_and_timed_by_their_id),
+		cmocka_unit_test(nothing_of_a_url_but_its_host_is_shown),
 		cmocka_unit_test(connections_are_timed_and_their_failures_counted),
 	};
 
