@@ -161,6 +161,90 @@ static void values_and_conditions_read_them_too(void **state)
 	rule_run_close(&run);
 }
 
+/* ---- names of values ---- */
+
+static const char mapped[] =
+	"<maps><valueMap name='m'><map value='1' message='Small'/><map value='2' message='Large'/>"
+	"<map value='3' message='Twice'/><map value='4' message='Twice'/>"
+	"<map value='0xffffffff' message='Lost'/></valueMap></maps>"
+	"<events><event value='1' symbol='Work' template='t'/></events><templates>"
+	"<template tid='t'><data name='why' inType='win:UInt32' map='m'/>"
+	"<data name='how' inType='win:Int32' map='m'/><data name='plain' inType='win:UInt32'/>"
+	"</template></templates>";
+
+/* why and how are 1, 2 and so on; plain is 7. */
+static void feed_mapped(struct rule_run *run)
+{
+	for (uint32_t value = 1; value < 6; value++) {
+		rule_run_other(run, PROVIDER, 1);
+		payload_u32(&run->payload, value);
+		payload_u32(&run->payload, value == 5 ? UINT32_MAX : value);
+		payload_u32(&run->payload, 7);
+		rule_run_feed(run);
+	}
+}
+
+static void conditions_know_values_by_name(void **state)
+{
+	static const struct {
+		const char *where;
+		unsigned events;
+	} cases[] = {
+		{ "{ field: why, eq: Large }", 1 },
+		{ "{ field: why, eq: lARGE }", 1 },
+		{ "{ field: why, eq: 2 }", 1 },
+		{ "{ field: why, ne: Large }", 4 },
+		{ "{ field: why, in: [Small, Large, 5] }", 3 },
+		{ "{ field: how, eq: Lost }", 1 },
+		{ "{ field: how, eq: -1 }", 1 },
+		{ "{ field: why, eq: Small }, { field: why, eq: 1 }", 1 },
+		/* Of these nobody knows the number: the rule does not apply. */
+		{ "{ field: why, eq: Twice }", 0 },
+		{ "{ field: why, ne: Nothing }", 0 },
+		{ "{ field: plain, eq: Large }", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct rule_run run;
+		char text[512];
+
+		print_message("  %s\n", cases[i].where);
+		snprintf(text, sizeof text,
+			 X "- { name: a_total, type: counter, help: h, events: [{ " EVENT
+			   ", where: [%s] }] }\n",
+			 cases[i].where);
+		rule_run_open(&run, text, NULL);
+		rule_run_tell(&run, PROVIDER, "Alpha", mapped);
+		feed_mapped(&run);
+		snprintf(text, sizeof text, "a_total %u", cases[i].events);
+		rule_run_expect(&run, text);
+		if (cases[i].events == 0) {
+			rule_run_expect(
+				&run,
+				"etw_decode_errors_total{provider=\"Alpha\",reason=\"bad_type\"} 1");
+		}
+		rule_run_close(&run);
+	}
+}
+
+static void maps_know_values_by_name(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run,
+		      LABEL("{ field: why, map: { small: s, Large: l, 5: five }, default: d }"),
+		      NULL);
+	rule_run_tell(&run, PROVIDER, "Alpha", mapped);
+	feed_mapped(&run);
+	rule_run_expect(&run, "a_total{l=\"s\"} 1");
+	rule_run_expect(&run, "a_total{l=\"l\"} 1");
+	rule_run_expect(&run, "a_total{l=\"five\"} 1");
+	rule_run_expect(&run, "a_total{l=\"d\"} 2");
+	rule_run_close(&run);
+}
+
 static void a_missing_element_is_counted_and_no_zero(void **state)
 {
 	struct rule_run run;
@@ -357,6 +441,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels_read_elements_members_and_counts),
 		cmocka_unit_test(values_and_conditions_read_them_too),
+		cmocka_unit_test(conditions_know_values_by_name),
+		cmocka_unit_test(maps_know_values_by_name),
 		cmocka_unit_test(a_missing_element_is_counted_and_no_zero),
 		cmocka_unit_test(a_payload_that_ends_before_the_element_is_truncated),
 		cmocka_unit_test(extended_items_are_fields),

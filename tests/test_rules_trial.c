@@ -74,6 +74,10 @@ static void conditions_can_contradict_each_other(void **state)
 		{ "{ field: a, in: [1, 2] }, { field: a, in: [2, 3] }", false },
 		{ "{ field: a, in: [1, 2] }, { field: a, in: [3, 4] }", true },
 		{ "{ field: a, in: [1, 2] }, { field: a, gt: 2 }", true },
+		/* The name of a value may be any number. */
+		{ "{ field: a, eq: x }, { field: a, in: [1, 2] }", false },
+		{ "{ field: a, in: [1, 2] }, { field: a, ne: x }", false },
+		{ "{ field: a, eq: x }, { field: a, ne: X }", true },
 		{ "{ field: a, in: [1, 2] }, { field: a, ne: 1 }, { field: a, lt: 2 }", true },
 		{ "{ field: a, gt: 4 }, { field: a, lt: 6 }", false },
 		{ "{ field: a, gt: 4 }, { field: a, lt: 5 }", true },

@@ -78,6 +78,29 @@ static void a_map_without_names_names_nothing(void **state)
 	assert_named(&bits, 5, "0x5");
 }
 
+static void a_name_leads_to_its_value(void **state)
+{
+	struct value_name names[] = {
+		{ .value = 3, .name = "three" },
+		{ .value = 1, .name = "one" },
+		{ .value = 8, .name = "both" },
+		{ .value = 9, .name = "Both" },
+	};
+	struct value_map map = { .names = names, .count = COUNT(names) };
+	uint32_t value = 0;
+
+	(void)state;
+	value_map_settle(&map);
+	assert_true(value_map_value(&map, "ONE", 3, &value));
+	assert_int_equal(value, 1);
+	assert_true(value_map_value(&map, "three", 5, &value));
+	assert_int_equal(value, 3);
+	assert_false(value_map_value(&map, "thre", 4, &value));
+	assert_false(value_map_value(&map, "", 0, &value));
+	assert_false(value_map_value(&map, "both", 4, &value));
+	assert_int_equal(value, 3);
+}
+
 /* A signed field is named by its bits, and is a signed number where it has no name. */
 static void fields_read_as_their_name_or_as_a_number(void **state)
 {
@@ -121,6 +144,7 @@ int main(void)
 		cmocka_unit_test(a_value_has_the_first_name_given_to_it),
 		cmocka_unit_test(bits_are_named_one_by_one),
 		cmocka_unit_test(a_map_without_names_names_nothing),
+		cmocka_unit_test(a_name_leads_to_its_value),
 		cmocka_unit_test(fields_read_as_their_name_or_as_a_number),
 	};
 

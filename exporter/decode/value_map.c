@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_values(const void *left, const void *right)
 {
@@ -85,4 +86,25 @@ bool value_map_text(const struct value_map *map, uint64_t value, struct text *ou
 		text_add_string(out, name);
 	}
 	return name != NULL;
+}
+
+bool value_map_value(const struct value_map *map, const char *name, size_t size, uint32_t *value)
+{
+	const struct value_name *found = NULL;
+
+	for (uint32_t i = 0; i < map->count; i++) {
+		const struct value_name *other = &map->names[i];
+
+		if (!text_equal_nocase(other->name, strlen(other->name), name, size)) {
+			continue;
+		}
+		if (found) {
+			return false;
+		}
+		found = other;
+	}
+	if (found) {
+		*value = found->value;
+	}
+	return found != NULL;
 }

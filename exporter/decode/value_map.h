@@ -39,4 +39,10 @@ void value_map_settle(struct value_map *map);
  */
 bool value_map_text(const struct value_map *map, uint64_t value, struct text *out);
 
+/*
+ * The value that a name is for, without regard to the case of ASCII letters; *value is left alone
+ * on failure. False: no value has this name, or several have it.
+ */
+bool value_map_value(const struct value_map *map, const char *name, size_t size, uint32_t *value);
+
 #endif

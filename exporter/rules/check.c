@@ -218,6 +218,32 @@ static bool compares_numbers(enum comparison comparison)
 	return comparison >= COMPARE_LT && comparison <= COMPARE_GE;
 }
 
+/* Whether the literal is a number, or else the name of a value of the field in some layout. */
+static bool is_value(struct checker *checker, const struct rule *rule,
+		     const struct field_ref *field, const struct literal *literal)
+{
+	struct known_events known;
+	bool found = literal->integer;
+
+	known_events_find(&known, &rule->event, checker->manifests);
+	for (size_t i = 0; i < known.count && !found; i++) {
+		struct field_path path;
+		uint32_t value;
+
+		found = field_path_find(known.schemas[i], field->name, &path) && path.value.map &&
+			value_map_value(path.value.map, literal->text, literal->size, &value);
+	}
+	known_events_done(&known);
+	return found;
+}
+
+static bool not_a_number(struct checker *checker, const struct yaml_node *at,
+			 const struct field_ref *field)
+{
+	return yaml_error(checker->collector->tree, at, checker->err,
+			  "'%s' is not a number, as field '%s' is", at->text, field->name);
+}
+
 static bool check_condition(struct checker *checker, const struct rule *rule,
 			    struct condition *condition)
 {
@@ -241,22 +267,24 @@ static bool check_condition(struct checker *checker, const struct rule *rule,
 				  type_name(type));
 	}
 	for (size_t i = 0; i < condition->literal_count; i++, at = at->next) {
-		if ((numbers || is_number(type)) && !condition->literals[i].integer) {
-			return yaml_error(tree, at, checker->err,
-					  "'%s' is not a number, as field '%s' is", at->text,
-					  condition->field.name);
+		const struct literal *literal = &condition->literals[i];
+
+		if (numbers ? !literal->integer :
+			      is_number(type) &&
+				      !is_value(checker, rule, &condition->field, literal)) {
+			return not_a_number(checker, at, &condition->field);
 		}
 	}
 	return true;
 }
 
-static bool check_map(struct checker *checker, const struct label *label)
+static bool check_map(struct checker *checker, const struct rule *rule, const struct label *label)
 {
 	for (size_t i = 0; i < label->entry_count && is_number(label->field.type); i++) {
-		if (!label->entries[i].from.integer) {
-			return yaml_error(checker->collector->tree, label->entries[i].at,
-					  checker->err, "'%s' is not a number, as field '%s' is",
-					  label->entries[i].from.text, label->field.name);
+		const struct map_entry *entry = &label->entries[i];
+
+		if (!is_value(checker, rule, &label->field, &entry->from)) {
+			return not_a_number(checker, entry->at, &label->field);
 		}
 	}
 	return true;
@@ -309,7 +337,7 @@ static bool check_label(struct checker *checker, const struct rule *rule, struct
 		return yaml_error(checker->collector->tree, label->field.at, checker->err,
 				  "field '%s' is a duration, not a label", label->field.name);
 	}
-	return check_map(checker, label) && check_steps(checker, label);
+	return check_map(checker, rule, label) && check_steps(checker, label);
 }
 
 /* An event of a pair as if a rule were about it: its fields are like any other. */

@@ -322,9 +322,12 @@ uint32_t label_compute(struct rule_engine *engine, const struct plan_label *labe
 bool condition_compute(struct rule_engine *engine, const struct plan_condition *condition,
 		       const struct slot *slot);
 
-/* Brings a literal into the range of a signed field: 0xC0000005 is the number that an i32 of these
- * bits reads. */
-struct number_literal literal_for(const struct literal *literal, const struct slot *slot);
+/*
+ * A literal as a number of the slot, in the range of a signed field: 0xC0000005 is the number that
+ * an i32 of these bits reads. False: it is neither a number nor the name of a value.
+ */
+bool literal_for(const struct literal *literal, const struct slot *slot,
+		 struct number_literal *number);
 
 /* The probe as a rule on every event, of which only the conditions count (probe.c). */
 const struct rule *probe_rule(const struct probe *probe);

@@ -44,6 +44,12 @@ static bool equal(const struct literal *a, const struct literal *b)
 					  text_equal_nocase(a->text, a->size, b->text, b->size);
 }
 
+/* A number and the name of a value, which may be the same, or not. */
+static bool differ_in_kind(const struct literal *a, const struct literal *b)
+{
+	return a->integer != b->integer;
+}
+
 /* Whether a value that is this literal can fulfil the condition. */
 static bool can_be(const struct literal *value, const struct condition *condition)
 {
@@ -60,12 +66,13 @@ static bool can_be(const struct literal *value, const struct condition *conditio
 	}
 	switch (condition->comparison) {
 	case COMPARE_EQ:
-		return equal(value, literal);
+		return differ_in_kind(value, literal) || equal(value, literal);
 	case COMPARE_NE:
-		return !equal(value, literal);
+		return differ_in_kind(value, literal) || !equal(value, literal);
 	case COMPARE_IN:
 		for (size_t i = 0; i < condition->literal_count; i++) {
-			if (equal(value, &condition->literals[i])) {
+			if (differ_in_kind(value, &condition->literals[i]) ||
+			    equal(value, &condition->literals[i])) {
 				return true;
 			}
 		}

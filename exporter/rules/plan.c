@@ -46,15 +46,26 @@ static bool fits_form(const struct condition *condition, const struct slot *slot
 	if (slot->form != FORM_NUMBER) {
 		return !numbers;
 	}
-	if (comparison >= COMPARE_STARTS) {
-		return false;
+	return comparison < COMPARE_STARTS;
+}
+
+/* The literals as numbers of the slot: their own, or those that the names of its values are for. */
+static enum fate condition_numbers(struct builder *builder, const struct slot *slot,
+				   struct plan_condition *planned)
+{
+	const struct condition *condition = planned->condition;
+
+	planned->numbers = calloc(condition->literal_count, sizeof *planned->numbers);
+	if (!planned->numbers) {
+		return RULE_FAILED;
 	}
 	for (size_t i = 0; i < condition->literal_count; i++) {
-		if (!condition->literals[i].integer) {
-			return false;
+		if (!literal_for(&condition->literals[i], slot, &planned->numbers[i])) {
+			free(planned->numbers);
+			return plan_wrong_type(builder);
 		}
 	}
-	return true;
+	return RULE_APPLIES;
 }
 
 static enum fate plan_condition(struct builder *builder, const struct condition *condition,
@@ -74,12 +85,10 @@ static enum fate plan_condition(struct builder *builder, const struct condition 
 		return plan_wrong_type(builder);
 	}
 	if (slot->form == FORM_NUMBER) {
-		planned.numbers = calloc(condition->literal_count, sizeof *planned.numbers);
-		if (!planned.numbers) {
-			return RULE_FAILED;
-		}
-		for (size_t i = 0; i < condition->literal_count; i++) {
-			planned.numbers[i] = literal_for(&condition->literals[i], slot);
+		enum fate fate = condition_numbers(builder, slot, &planned);
+
+		if (fate != RULE_APPLIES) {
+			return fate;
 		}
 	}
 	if (slot->kind == SLOT_CONSTANT) {

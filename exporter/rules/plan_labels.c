@@ -73,10 +73,9 @@ static enum fate map_numbers(struct builder *builder, const struct slot *slot,
 		return RULE_FAILED;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!label->label->entries[i].from.integer) {
+		if (!literal_for(&label->label->entries[i].from, slot, &label->numbers[i])) {
 			return plan_wrong_type(builder);
 		}
-		label->numbers[i] = literal_for(&label->label->entries[i].from, slot);
 	}
 	return RULE_APPLIES;
 }

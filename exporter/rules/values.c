@@ -119,22 +119,38 @@ static struct decoded decoded_of(struct rule_engine *engine, const struct slot *
 
 /* ---- comparisons ---- */
 
-struct number_literal literal_for(const struct literal *literal, const struct slot *slot)
+static struct number_literal sign(struct number_literal number, const struct slot *slot)
 {
-	struct number_literal number = { .number = literal->number, .negative = literal->negative };
 	unsigned bits;
 
-	if (!slot->is_signed || literal->negative || !slot->field) {
+	if (!slot->is_signed || number.negative || !slot->field) {
 		return number;
 	}
 	bits = 8U * (slot->field->size[0] != 0 ? slot->field->size[0] : 8U);
-	if (bits < 64 && literal->number >> bits == 0 && (literal->number >> (bits - 1)) == 1) {
+	if (bits < 64 && number.number >> bits == 0 && (number.number >> (bits - 1)) == 1) {
 		number.number |= UINT64_MAX << bits;
 		number.negative = true;
-	} else if (bits == 64 && literal->number >> 63 == 1) {
+	} else if (bits == 64 && number.number >> 63 == 1) {
 		number.negative = true;
 	}
 	return number;
+}
+
+bool literal_for(const struct literal *literal, const struct slot *slot,
+		 struct number_literal *number)
+{
+	struct number_literal found = { .number = literal->number, .negative = literal->negative };
+	uint32_t value;
+
+	if (!literal->integer) {
+		if (!slot->field || !slot->field->map ||
+		    !value_map_value(slot->field->map, literal->text, literal->size, &value)) {
+			return false;
+		}
+		found.number = value;
+	}
+	*number = sign(found, slot);
+	return true;
 }
 
 /* Below 0, 0 or above 0, whichever of the two are signed. */

@@ -154,6 +154,15 @@ END
 printf 'collector_files: [gc.yaml]\n' >"$work/config.yaml"
 "$ETW_EXPORTER" --once --config.file="$work/config.yaml" --replay.file="$traces/gcevents.etl" >"$work/page" || fail "replay"
 grep -qx 'gc_total{reason="Induced"} 2' "$work/page" || fail "no collection was induced: $(grep ^gc_total "$work/page")"
+sed 's|Collection/Start|&, where: [{ field: Reason, eq: Induced }, { field: Type, ne: BackgroundGC }]|; s/: Reason }$/: { field: Reason, map: { Induced: on demand }, default: other } }/' \
+	"$work/gc.yaml" >"$work/named.yaml"
+printf 'collector_files: [named.yaml]\n' >"$work/named_config.yaml"
+sed -i 's/collector: gc/collector: named/' "$work/named.yaml"
+"$ETW_EXPORTER" --once --config.file="$work/named_config.yaml" --replay.file="$traces/gcevents.etl" >"$work/page" || fail "names of values are refused"
+grep -qx 'gc_total{reason="on demand"} 2' "$work/page" || fail "no collection was induced: $(grep ^gc_total "$work/page")"
+sed -i 's/eq: Induced/eq: Inducd/' "$work/named.yaml"
+if "$ETWTOOL" check config "$work/named_config.yaml" >/dev/null 2>"$work/why"; then fail "a name that no value has is fine"; fi
+grep -q "'Inducd' is not a number, as field 'Reason' is" "$work/why" || fail "it says: $(cat "$work/why")"
 "$ETWTOOL" backfill "$traces/gcevents.etl" --config "$work/config.yaml" >"$work/page" || fail "backfill"
 grep -q '^gc_total{.*reason="Induced".*} 2 ' "$work/page" || fail "backfill knows no reason: $(grep ^gc_total "$work/page")"
 sed -i 's|Microsoft-Windows-DotNETRuntime/GarbageCollection/Start|"{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4}/Valve/Start"|; s/Reason/Litres/' "$work/gc.yaml"
