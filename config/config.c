@@ -13,7 +13,7 @@
 #include "config/sessions.h"
 #include "config/yaml.h"
 
-enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, PORT_MOST = 65535 };
+enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000, PORT_MOST = 65535 };
 #define STRINGS_LEAST (UINT64_C(64) << 10)
 #define STRINGS_MOST  (UINT64_C(64) << 30)
 
@@ -221,9 +221,9 @@ static bool read_count(struct reader *reader, const struct yaml_node *limits, co
 
 static bool read_limits(struct reader *reader, const struct yaml_node *node, struct error *err)
 {
-	static const char *const keys[] = {
-		"series_per_family", "series", "processes", "threads", "files", "strings", NULL
-	};
+	static const char *const keys[] = { "series_per_family", "series", "processes",
+					    "threads",           "files",  "top_paths",
+					    "strings",           NULL };
 	struct config_limits *limits = &reader->config->limits;
 	const struct yaml_node *strings;
 
@@ -238,6 +238,7 @@ static bool read_limits(struct reader *reader, const struct yaml_node *node, str
 	       read_count(reader, node, "processes", TABLE_MOST, &limits->processes, err) &&
 	       read_count(reader, node, "threads", TABLE_MOST, &limits->threads, err) &&
 	       read_count(reader, node, "files", TABLE_MOST, &limits->files, err) &&
+	       read_count(reader, node, "top_paths", TOP_PATHS_MOST, &limits->top_paths, err) &&
 	       (!strings || yaml_size(reader->tree, strings, "strings", STRINGS_LEAST, STRINGS_MOST,
 				      &limits->strings_bytes, err));
 }
@@ -433,6 +434,7 @@ struct config *config_default(struct error *err)
 						 .processes = 20000,
 						 .threads = 200000,
 						 .files = 200000,
+						 .top_paths = 20,
 						 .strings_bytes = UINT64_C(64) << 20 };
 	config->log_level = LOG_INFO;
 	config->log_format = LOG_LOGFMT;

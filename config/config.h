@@ -47,6 +47,7 @@ struct config_limits {
 	uint32_t processes;
 	uint32_t threads;
 	uint32_t files;
+	uint32_t top_paths; /* places of etw_file_top_written_bytes */
 	uint64_t strings_bytes;
 };
 

@@ -43,6 +43,7 @@ struct pipeline {
 	uint32_t session; /* label id */
 	struct pipeline_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
+	bool top_paths;     /* somebody asks for them */
 	bool awaits_names;  /* of processes that a live session found */
 	bool failed;        /* no memory for a kind: the pass is stopped and reported */
 };
@@ -234,6 +235,9 @@ static void on_event(void *context, const struct event_record *record)
 	tracker_observe(pipeline->tracker, record, kind);
 	outcome = rule_engine_apply(pipeline->engine, record, kind);
 	cell_add(pipeline->cells.outcomes[outcome], 1);
+	if (pipeline->top_paths && outcome != OUTCOME_FILTERED) {
+		tracker_count(pipeline->tracker);
+	}
 	if (pipeline->options.observer) {
 		show(pipeline, record, kind);
 	}
@@ -313,6 +317,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 	}
 	done = source_run(pipeline->options.source, &sink, err);
 	kinds_settle(pipeline->kinds);
+	tracker_end(pipeline->tracker);
 	if (pipeline->failed) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for another kind of event");
 	}
@@ -407,6 +412,8 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.process_gauges = rule_set_on(options->rules, "process"),
 		.disk_info = rule_set_on(options->rules, "disk"),
 		.image_info = rule_set_on(options->rules, "image"),
+		.top_paths = rule_set_on(options->rules, "file_top"),
+		.top_path_count = options->config->limits.top_paths,
 	};
 	struct rule_engine_options engine = {
 		.set = options->rules,
@@ -434,6 +441,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		return false;
 	}
 	engine.tracker = pipeline->tracker;
+	pipeline->top_paths = tracker.top_paths;
 	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;
 	pipeline->told = pipeline->schemas ? told_schemas_new(on_forget, pipeline, err) : NULL;

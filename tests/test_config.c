@@ -127,6 +127,7 @@ static void the_defaults_are_those_of_the_page(void **state)
 	assert_int_equal(config->limits.processes, 20000);
 	assert_int_equal(config->limits.threads, 200000);
 	assert_int_equal(config->limits.files, 200000);
+	assert_int_equal(config->limits.top_paths, 20);
 	assert_int_equal(config->limits.strings_bytes, 64 << 20);
 	assert_false(config->lower_case_processes);
 	assert_int_equal(config->log_level, LOG_INFO);
@@ -291,6 +292,7 @@ static void limits_case_log_and_web_are_read(void **state)
 					  "  processes: 3\n"
 					  "  threads: 4\n"
 					  "  files: 5\n"
+					  "  top_paths: 6\n"
 					  "  strings: 1GiB\n"
 					  "process_case: lower\n"
 					  "sessions: {}\n"
@@ -305,6 +307,7 @@ static void limits_case_log_and_web_are_read(void **state)
 	assert_int_equal(config->limits.processes, 3);
 	assert_int_equal(config->limits.threads, 4);
 	assert_int_equal(config->limits.files, 5);
+	assert_int_equal(config->limits.top_paths, 6);
 	assert_int_equal(config->limits.strings_bytes, 1 << 30);
 	assert_true(config->lower_case_processes);
 	assert_int_equal(config->log_level, LOG_DEBUG);
@@ -350,6 +353,7 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		{ "limits: { series_per_famly: 1 }\n",
 		  "1:11: unknown key 'series_per_famly'; did you mean 'series_per_family'?" },
 		{ "limits: { series: 0 }\n", "1:19: series: 0 is not from 1 to 100000000" },
+		{ "limits: { top_paths: 1001 }\n", "1:22: top_paths: 1001 is not from 1 to 1000" },
 		{ "limits: { threads: many }\n", "1:20: threads: 'many' is not a number" },
 		{ "limits: { strings: 1KiB }\n",
 		  "1:20: strings: 1KiB is not from 65536 to 68719476736" },

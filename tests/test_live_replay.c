@@ -232,12 +232,27 @@ static bool is_together(const struct line *a, const struct line *b, enum likenes
 	return strcmp(a->key, b->key) == 0;
 }
 
-/* Samples of idle processors are left out, and which threads idle may be told at the end. */
+/*
+ * Samples of idle processors are left out, and which threads idle may be told at the end. Of the
+ * most written paths, which are by process, those that do not fit the list are left out.
+ */
 static bool may_differ(const struct line *line, enum likeness likeness)
 {
-	static const char name[] = "etw_process_cpu_samples_total{";
+	static const struct {
+		const char *name;
+		enum likeness from;
+	} families[] = {
+		{ "etw_process_cpu_samples_total{", OTHER_NAMES },
+		{ "etw_file_top_written_bytes{", OTHER_PROCESSES },
+	};
 
-	return likeness == OTHER_NAMES && strncmp(line->key, name, strlen(name)) == 0;
+	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+		if (likeness >= families[i].from &&
+		    strncmp(line->key, families[i].name, strlen(families[i].name)) == 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static size_t count_differences(const struct lines *replay, const struct lines *live,

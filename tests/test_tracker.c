@@ -27,6 +27,7 @@ static const struct tracker_options everything = {
 	.process_gauges = true,
 	.disk_info = true,
 	.image_info = true,
+	.top_paths = true,
 	.files_wanted = true,
 	.requests_wanted = true,
 	.drivers_wanted = true,

@@ -14,9 +14,13 @@
 static const char *const own_prefixes[] = { "etw_session_", "etw_consumer_", "etw_exporter_",
 					    "etw_replay_",  "etw_state_",    "etw_schema_",
 					    "etw_decode_",  "process_",      NULL };
-static const char *const own_names[] = { "etw_process_instances",  "etw_process_threads",
-					 "etw_process_image_info", "etw_disk_info",
-					 "etw_disk_volume_info",   NULL };
+static const char *const own_names[] = { "etw_process_instances",
+					 "etw_process_threads",
+					 "etw_process_image_info",
+					 "etw_disk_info",
+					 "etw_disk_volume_info",
+					 "etw_file_top_written_bytes",
+					 NULL };
 
 static bool missing(struct loader *loader, const struct yaml_node *at, const char *what,
 		    const char *key)

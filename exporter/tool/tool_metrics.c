@@ -34,6 +34,7 @@ static const struct state_gauge {
 	  "Thread/Start, Thread/End, Thread/DCStart, Thread/DCEnd" },
 	{ "etw_process_image_info", "image",
 	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart" },
+	{ "etw_file_top_written_bytes", "file_top", "FileIo/Write" },
 	{ "etw_disk_info", "disk", "SystemConfig/PhyDisk" },
 	{ "etw_disk_volume_info", "disk", "SystemConfig/LogDisk" },
 };
@@ -117,7 +118,8 @@ static bool declare_state_gauges(struct registry *registry, struct error *err)
 						 .clock = &clock,
 						 .process_gauges = true,
 						 .disk_info = true,
-						 .image_info = true };
+						 .image_info = true,
+						 .top_paths = true };
 	struct tracker *tracker = options.writer ? tracker_new(&options, err) : NULL;
 
 	tracker_free(tracker);

@@ -9,6 +9,8 @@
  */
 #include "track/tracker_parts.h"
 
+enum { IO_PAGING = 2 }; /* in IoFlags: what memory-mapped files and the cache transfer */
+
 /* The process that an id in the payload leads to; RECORD_NO_ID: none. */
 static uint32_t payload_process(struct tracker *tracker)
 {
@@ -174,6 +176,30 @@ uint32_t tracker_path_group(struct tracker *tracker)
 const char *tracker_path(struct tracker *tracker, size_t *size)
 {
 	return files_path(&tracker->files, find_file(tracker), size);
+}
+
+void tracker_count(struct tracker *tracker)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+	const struct event_record *record = tracker->now.record;
+	uint32_t bytes, flags;
+
+	if (!tracker->options.top_paths) {
+		return;
+	}
+	top_paths_time(&tracker->top_paths, record->time);
+	if ((attribution->tells & TELLS_WRITE) &&
+	    reader_u32(&attribution->size, attribution->schema, record, &bytes) &&
+	    reader_u32(&attribution->number, attribution->schema, record, &flags) &&
+	    (flags & IO_PAGING) == 0) {
+		top_paths_add(&tracker->top_paths, find_file(tracker),
+			      tracker_process(tracker, NULL), bytes);
+	}
+}
+
+void tracker_end(struct tracker *tracker)
+{
+	top_paths_end(&tracker->top_paths);
 }
 
 /* ---- drivers, requests, the scheduler ---- */

@@ -156,7 +156,11 @@ static void fill_file(struct attribution *attribution, const struct event_kind *
 		} else if (kind->opcode == 76) {
 			attribution->tells = TELLS_REQUEST_END;
 		}
-		if (kind->opcode == 64) {
+		if (kind->opcode == 68) {
+			attribution->size = reader_of(kind, "IoSize");
+			attribution->number = reader_of(kind, "IoFlags");
+			attribution->tells |= TELLS_WRITE;
+		} else if (kind->opcode == 64) {
 			attribution->change = LIFETIME_START;
 			attribution->name = name_of(kind, "OpenPath");
 			attribution->tells |= TELLS_FILE_OBJECT;

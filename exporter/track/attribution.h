@@ -46,6 +46,7 @@ enum tells {
 	TELLS_PARTITION = 1 << 11,
 	TELLS_TRANSFER = 1 << 12,
 	TELLS_PROCESS_IMAGE = 1 << 13,
+	TELLS_WRITE = 1 << 15, /* bytes that a program writes to a file */
 	TELLS_LATER = 1 << 14, /* something, once its schema is known */
 
 	/* What a look-ahead collects. */
@@ -67,10 +68,11 @@ struct attribution {
 	struct reader file_object;
 	struct reader irp;
 	struct reader address;  /* Image: base; PerfInfo: Routine */
-	struct reader size;     /* Image */
+	struct reader size;     /* Image; FileIo/Write: bytes */
 	struct reader checksum; /* Image */
 	struct reader disk;
-	struct reader number; /* PhyDisk: bytes per sector; LogDisk: partition */
+	struct reader number; /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Write:
+				 flags */
 	int16_t name;         /* index of the field that names: -1 none */
 	int16_t name_too;     /* DosPath, FileSystem */
 };

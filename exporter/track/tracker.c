@@ -122,8 +122,11 @@ static uint32_t asked_of(const struct tracker_options *options)
 {
 	uint32_t asked = TELLS_PROCESS | TELLS_PROCESS_IMAGE | TELLS_LATER | TELLS_THREAD;
 
-	if (options->files_wanted) {
+	if (options->files_wanted || options->top_paths) {
 		asked |= TELLS_FILE_KEY | TELLS_FILE_OBJECT | TELLS_VOLUME;
+	}
+	if (options->top_paths) {
+		asked |= TELLS_WRITE;
 	}
 	if (options->requests_wanted) {
 		asked |= TELLS_REQUEST | TELLS_REQUEST_END;
@@ -186,6 +189,11 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 						    options->processes, err)) {
 		return false;
 	}
+	if (options->top_paths &&
+	    !top_paths_init(&tracker->top_paths, registry, options->writer, &tracker->files,
+			    options->top_path_count ? options->top_path_count : TOP_PATHS, err)) {
+		return false;
+	}
 	return disks_init(&tracker->disks, registry, options->writer, options->disk_info, err);
 }
 
@@ -225,6 +233,7 @@ void tracker_reset(struct tracker *tracker)
 	process_gauges_clear(&tracker->gauges);
 	image_info_clear(&tracker->image_info);
 	disks_clear(&tracker->disks);
+	top_paths_clear(&tracker->top_paths);
 	tracker_publish(tracker);
 }
 
@@ -243,6 +252,7 @@ void tracker_free(struct tracker *tracker)
 	process_gauges_done(&tracker->gauges);
 	image_info_done(&tracker->image_info);
 	disks_done(&tracker->disks);
+	top_paths_done(&tracker->top_paths);
 	names_free(tracker->own_names);
 	intern_free(tracker->texts);
 	text_free(&tracker->scratch);

@@ -44,9 +44,11 @@ struct tracker_options {
 	const struct config_path_group *path_groups; /* of PathGroup; copied */
 	size_t path_group_count;
 	/* State gauges belong to collectors (metrics.md); families are made only when asked for. */
-	bool process_gauges; /* etw_process_instances, etw_process_threads */
-	bool disk_info;      /* etw_disk_info, etw_disk_volume_info */
-	bool image_info;     /* etw_process_image_info */
+	bool process_gauges;     /* etw_process_instances, etw_process_threads */
+	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
+	bool image_info;         /* etw_process_image_info */
+	bool top_paths;          /* etw_file_top_written_bytes */
+	uint32_t top_path_count; /* places of that list; 0: 20 */
 	/* What the rules ask for; what nobody asks for is not tracked. */
 	bool files_wanted;     /* Path, Volume, PathGroup */
 	bool requests_wanted;  /* Duration of FileIo/OperationEnd, Started, StartedBy */
@@ -79,6 +81,13 @@ void tracker_look_ahead_end(struct tracker *tracker);
  * record can then be asked for. */
 void tracker_observe(struct tracker *tracker, const struct event_record *record,
 		     const struct event_kind *kind);
+
+/* After tracker_observe() of a record that no filter takes out: adds what it writes to the list of
+ * the most written paths. */
+void tracker_count(struct tracker *tracker);
+
+/* No record follows, but for tracker_reset(): shows what has not been shown yet. */
+void tracker_end(struct tracker *tracker);
 
 /*
  * What a live session found when it started, between two records: a process that was running, a

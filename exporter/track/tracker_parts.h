@@ -20,6 +20,7 @@
 #include "track/recent.h"
 #include "track/scheduler.h"
 #include "track/threads.h"
+#include "track/top_paths.h"
 #include "track/tracker.h"
 
 /* The record last observed: what was worked out about it when it was observed, and when it was
@@ -63,6 +64,7 @@ struct tracker {
 	struct process_gauges gauges;
 	struct disks disks;
 	struct image_info image_info;
+	struct top_paths top_paths;
 
 	struct tracker_record now;
 

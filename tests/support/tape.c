@@ -282,6 +282,7 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 		tracker_observe(player->tracker, &sorted[i]->record,
 				kind_of(player, kinds, &sorted[i]->record));
 		check(player, sorted[i]);
+		tracker_count(player->tracker);
 		if (player->ask_all) {
 			ask_all(player);
 		}

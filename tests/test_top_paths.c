@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etw_file_top_written_bytes: the list of the most written paths, window by window.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/page.h"
+#include "tests/support/tape.h"
+#include "track/top_paths.h"
+
+#define SECOND INT64_C(10000000)
+#define BEGIN  (INT64_C(133000000000000000))
+
+enum { WRITER = 8, OTHER = 12, PAGING = 2, PLACES = 3 };
+
+static struct tape tape;
+static struct player player;
+
+static int set_up(void **state)
+{
+	static const struct tracker_options options = { .top_paths = true,
+							.top_path_count = PLACES };
+
+	(void)state;
+	tape_init(&tape, 8);
+	player_init(&player, &options);
+	tape_process(&tape, 1, BEGIN, WRITER, "writer.exe");
+	tape_process(&tape, 1, BEGIN, OTHER, "other.exe");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	player_done(&player);
+	tape_done(&tape);
+	return 0;
+}
+
+/* What the tape has so far; the next events follow it. */
+static void play(void)
+{
+	player_play(&player, &tape, ONE_PASS);
+	tape_rewind(&tape);
+}
+
+static void name(uint64_t key, const char *path)
+{
+	payload_pointer(&tape.payload, key);
+	payload_wstring(&tape.payload, path);
+	tape_add(&tape, "FileIo", 0, 2, BEGIN);
+}
+
+static void write_at(int64_t second, uint32_t process, uint64_t key, uint32_t bytes, uint32_t flags)
+{
+	struct tape_event *event = tape_zeros(&tape, "FileIo", 68, 3, BEGIN + second * SECOND);
+
+	tape_poke(event, "FileKey", key);
+	tape_poke(event, "IoSize", bytes);
+	tape_poke(event, "IoFlags", flags);
+	event->record.process_id = process;
+	event->record.thread_id = 10 * process;
+}
+
+/* Any event ends a window. */
+static void pass_to(int64_t second)
+{
+	tape_header(&tape, BEGIN + second * SECOND, WRITER, 10 * WRITER);
+	play();
+}
+
+static int64_t shown(const char *path, const char *process)
+{
+	const char *const labels[] = { path, process, "Windows Kernel", NULL };
+
+	return player_shows(&player, "etw_file_top_written_bytes", labels) ?
+		       player_gauge(&player, "etw_file_top_written_bytes", labels) :
+		       -1;
+}
+
+static unsigned lines_shown(void)
+{
+	struct text page = page_of(player.registry);
+	unsigned lines = 0;
+
+	for (const char *at = page.data; (at = strstr(at, "\netw_file_top_written_bytes{")) != NULL;
+	     at++) {
+		lines++;
+	}
+	text_free(&page);
+	return lines;
+}
+
+static void a_window_shows_what_was_written_in_it(void **state)
+{
+	(void)state;
+	payload_wstring(&tape.payload, "\\Device\\HarddiskVolume3\\");
+	payload_wstring(&tape.payload, "C:\\");
+	tape_add(&tape, "SysConfig", 35, 2, BEGIN);
+	name(1, "\\Device\\HarddiskVolume3\\a.log");
+	name(2, "\\Device\\HarddiskVolume9\\b.log");
+	write_at(0, WRITER, 1, 100, 0);
+	write_at(10, WRITER, 1, 200, 0);
+	write_at(20, OTHER, 1, 50, 0);
+	write_at(30, WRITER, 2, 40, 0);
+	write_at(30, WRITER, 2, 5000, PAGING);
+	write_at(59, WRITER, 2, 2, 0);
+	play();
+	assert_int_equal(lines_shown(), 0); /* the window has not ended */
+	write_at(60, WRITER, 2, 7, 0);
+	play();
+	assert_int_equal(shown("C:\\a.log", "writer"), 300);
+	assert_int_equal(shown("C:\\a.log", "other"), 50);
+	assert_int_equal(shown("\\Device\\HarddiskVolume9\\b.log", "writer"), 42);
+	assert_int_equal(lines_shown(), 3);
+	pass_to(120);
+	assert_int_equal(shown("\\Device\\HarddiskVolume9\\b.log", "writer"), 7);
+	assert_int_equal(lines_shown(), 1);
+	pass_to(180);
+	assert_int_equal(lines_shown(), 0);
+}
+
+static void a_pause_empties_the_list(void **state)
+{
+	(void)state;
+	name(1, "a");
+	write_at(0, WRITER, 1, 100, 0);
+	pass_to(119); /* the window before the present one had it */
+	assert_int_equal(lines_shown(), 1);
+	write_at(119, WRITER, 1, 100, 0);
+	pass_to(500);
+	assert_int_equal(lines_shown(), 0);
+	write_at(535, WRITER, 1, 3, 0); /* windows begin at 0, 60, … 480, 540 */
+	pass_to(541);
+	assert_int_equal(shown("a", "writer"), 3);
+}
+
+static void the_list_has_so_many_places(void **state)
+{
+	char path[8];
+
+	(void)state;
+	for (uint32_t key = 1; key <= 3 * PLACES; key++) {
+		snprintf(path, sizeof path, "%u", (unsigned)key);
+		name(key, path);
+		write_at(0, WRITER, key, 100 * key, 0);
+	}
+	pass_to(60);
+	assert_int_equal(lines_shown(), PLACES);
+	assert_int_equal(shown("9", "writer"), 900);
+	assert_int_equal(shown("8", "writer"), 800);
+	assert_int_equal(shown("7", "writer"), 700);
+}
+
+static void a_listed_path_yields_to_one_with_twice_its_bytes_only(void **state)
+{
+	(void)state;
+	for (uint32_t key = 1; key <= 5; key++) {
+		name(key, (const char *[]){ "a", "b", "c", "d", "e" }[key - 1]);
+	}
+	write_at(0, WRITER, 1, 1000, 0);
+	write_at(0, WRITER, 2, 1000, 0);
+	write_at(0, WRITER, 3, 100, 0);
+	write_at(0, WRITER, 4, 90, 0);
+	pass_to(60);
+	assert_int_equal(shown("c", "writer"), 100);
+	assert_int_equal(shown("d", "writer"), -1);
+	write_at(61, WRITER, 1, 1000, 0);
+	write_at(61, WRITER, 2, 1000, 0);
+	write_at(61, WRITER, 3, 100, 0);
+	write_at(61, WRITER, 4, 199, 0); /* more, but not twice as much */
+	pass_to(120);
+	assert_int_equal(shown("c", "writer"), 100);
+	assert_int_equal(shown("d", "writer"), -1);
+	write_at(121, WRITER, 1, 1000, 0);
+	write_at(121, WRITER, 2, 1000, 0);
+	write_at(121, WRITER, 3, 100, 0);
+	write_at(121, WRITER, 4, 201, 0);
+	pass_to(180);
+	assert_int_equal(shown("c", "writer"), -1);
+	assert_int_equal(shown("d", "writer"), 201);
+	assert_int_equal(lines_shown(), PLACES);
+}
+
+static void the_end_shows_the_window_under_way(void **state)
+{
+	(void)state;
+	name(1, "a");
+	write_at(0, WRITER, 1, 100, 0);
+	play();
+	tracker_end(player.tracker);
+	assert_int_equal(shown("a", "writer"), 100);
+	tracker_end(player.tracker); /* nothing has come since */
+	assert_int_equal(shown("a", "writer"), 100);
+	tracker_reset(player.tracker);
+	assert_int_equal(lines_shown(), 0);
+}
+
+static void files_without_a_name_are_one_unknown_path(void **state)
+{
+	(void)state;
+	write_at(0, WRITER, 1, 100, 0);
+	write_at(0, WRITER, 2, 10, 0);
+	write_at(0, 999, 3, 1, 0);
+	pass_to(60);
+	assert_int_equal(shown("_unknown", "writer"), 110);
+	assert_int_equal(shown("_unknown", "_unknown"), 1);
+}
+
+/* Whatever a file is called, the page stays one that can be read, and a path of bounded size. */
+static void hostile_paths_are_labels_like_others(void **state)
+{
+	enum { LONG = 5000 };
+	char path[LONG + 1], cut[TOP_PATH_SIZE_MAX + 1];
+
+	(void)state;
+	memset(path, 'p', LONG);
+	path[LONG] = '\0';
+	memset(cut, 'p', TOP_PATH_SIZE_MAX);
+	cut[TOP_PATH_SIZE_MAX] = '\0';
+	name(1, path);
+	path[LONG - 1] = 'q';
+	name(2, path); /* the same as far as it is shown */
+	name(3, "a\n\"b\\");
+	/* A surrogate without its other half. */
+	payload_pointer(&tape.payload, 4);
+	payload_bytes(&tape.payload, "x\0\x00\xd8y\0\0\0", 8);
+	tape_add(&tape, "FileIo", 0, 2, BEGIN);
+	for (uint64_t key = 1; key <= 4; key++) {
+		write_at(0, WRITER, key, 100, 0);
+	}
+	tape_header(&tape, BEGIN + 60 * SECOND, WRITER, 10 * WRITER);
+	play();
+	assert_int_equal(shown(cut, "writer"), 200);
+	page_expect(player.registry, "\netw_file_top_written_bytes{path=\"a\\n\\\"b\\\\\","
+				     "process=\"writer\",provider=\"Windows Kernel\"} 100\n");
+}
+
+/* A clock that is set back, or a damaged time, does not stop the windows. */
+static void a_time_that_jumps_back_begins_a_window(void **state)
+{
+	(void)state;
+	name(1, "a");
+	write_at(100000, WRITER, 1, 5, 0);
+	play();
+	write_at(0, WRITER, 1, 100, 0);
+	pass_to(60);
+	assert_int_equal(shown("a", "writer"), 105);
+}
+
+/* Past the limit on series what is listed is one sample, with the sum of all. */
+static void past_the_limit_the_list_is_one_sum(void **state)
+{
+	enum { SERIES = 2000 };
+	char path[16];
+
+	(void)state;
+	for (uint32_t window = 0; window <= SERIES / PLACES; window++) {
+		for (uint32_t i = 1; i <= PLACES; i++) {
+			snprintf(path, sizeof path, "%u", (unsigned)(window * PLACES + i));
+			name(window * PLACES + i, path);
+			write_at(60 * window, WRITER, window * PLACES + i, i, 0);
+		}
+		pass_to(60 * (window + 1));
+	}
+	assert_int_equal(lines_shown(), 3); /* two of the last three were within it */
+	name(1000000, "a");
+	name(1000001, "b");
+	write_at(60 * (SERIES / PLACES + 1), WRITER, 1000000, 10, 0);
+	write_at(60 * (SERIES / PLACES + 1), OTHER, 1000001, 20, 0);
+	pass_to(60 * (SERIES / PLACES + 2));
+	assert_int_equal(lines_shown(), 1);
+	page_expect(player.registry,
+		    "\netw_file_top_written_bytes{path=\"_other\",process=\"_other\","
+		    "provider=\"Windows Kernel\"} 30\n");
+}
+
+int main(void)
+{
+#define TEST(behaviour) cmocka_unit_test_setup_teardown(behaviour, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_window_shows_what_was_written_in_it),
+		TEST(a_pause_empties_the_list),
+		TEST(the_list_has_so_many_places),
+		TEST(a_listed_path_yields_to_one_with_twice_its_bytes_only),
+		TEST(the_end_shows_the_window_under_way),
+		TEST(files_without_a_name_are_one_unknown_path),
+		TEST(hostile_paths_are_labels_like_others),
+		TEST(past_the_limit_the_list_is_one_sum),
+		TEST(a_time_that_jumps_back_begins_a_window),
+	};
+#undef TEST
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
