@@ -109,6 +109,7 @@ static struct source *open_session(struct live_runner *live, const struct config
 		.logger = loggers[session->logger],
 		.takeover = session->takeover,
 		.kernel_flags = first ? rule_set_kernel_flags(live->options.rules) : 0,
+		.kernel_groups = first ? rule_set_kernel_groups(live->options.rules) : 0,
 		.buffer_size_bytes = session->buffer_size_bytes,
 		.buffers_min = session->buffers_min,
 		.buffers_max = session->buffers_max,

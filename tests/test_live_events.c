@@ -31,23 +31,30 @@ static const GUID process_class = {
 	0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
 };
 
-/* As begin_live(), with a collector that counts etw_test_total with these labels for the event. */
-static void begin_counting(struct side *side, const char *event, const char *labels,
-			   const char *sessions)
+/* As begin_live(), with a collector that needs these kernel events and counts etw_test_total with
+ * these labels for the event. */
+static void begin_needing(struct side *side, const char *kernel, const char *event,
+			  const char *labels, const char *sessions)
 {
 	static const char path[] = "./live_events.yaml";
 	char collector[512], config[512];
 
 	snprintf(collector, sizeof collector,
-		 "collector: live_events\nhelp: Test.\ndefault: on\n"
+		 "collector: live_events\nhelp: Test.\ndefault: on\nneeds: { kernel: [%s] }\n"
 		 "metrics:\n  - name: etw_test_total\n    type: counter\n    help: Events.\n"
 		 "    labels: { %s }\n    events: [ { event: '%s' } ]\n",
-		 labels, event);
+		 kernel, labels, event);
 	snprintf(config, sizeof config, "collector_files: ['%s']\nsessions: { %s }\n", path,
 		 sessions);
 	temporary_write(path, collector, strlen(collector));
 	begin_live(side, config);
 	remove(path);
+}
+
+static void begin_counting(struct side *side, const char *event, const char *labels,
+			   const char *sessions)
+{
+	begin_needing(side, "", event, labels, sessions);
 }
 
 /* EVENT_ENABLE_PROPERTY_*: the fake adds S-1-5-18, terminal session 1, a start key with the process
@@ -229,6 +236,23 @@ static void a_user_session_names_processes_by_itself(void **state)
 	end_live(&side);
 }
 
+/* PERF_POOL and PERF_OB_HANDLE: bits of the second and the fifth word. */
+static void kernel_events_beyond_the_flags_are_those_of_collectors(void **state)
+{
+	struct fake_etw_session session;
+	struct side side;
+
+	(void)state;
+	begin_needing(&side, "POOL, DPC, OB_HANDLE", WANTED "/7", "session: Session",
+		      "etw_exporter: { logger: private }");
+	open_live(&side);
+	assert_true(fake_etw_session("etw_exporter", &session));
+	assert_true(session.masks[0] & EVENT_TRACE_FLAG_DPC);
+	assert_int_equal(session.masks[1], 0x40);
+	assert_int_equal(session.masks[4], 0x40);
+	end_live(&side);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +260,7 @@ int main(void)
 		cmocka_unit_test(without_being_asked_windows_adds_nothing),
 		cmocka_unit_test(a_classic_provider_is_counted_by_event_class),
 		cmocka_unit_test(a_user_session_names_processes_by_itself),
+		cmocka_unit_test(kernel_events_beyond_the_flags_are_those_of_collectors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,37 @@ static void canaries_stand_beside_the_other_figures(void **state)
 	end_live(&side);
 }
 
+/* An event of a minute ago, by the clock of the session. */
+static void lag_and_busy_time_are_told(void **state)
+{
+	struct fake_etw_event event = { .provider = { 0x3d6fa8d0,
+						      0xfe05,
+						      0x11d0,
+						      { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba,
+							0x7c } },
+					.descriptor = { .Opcode = 1, .Version = 4 },
+					.classic = true,
+					.timed = true };
+	LARGE_INTEGER now, frequency;
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	QueryPerformanceCounter(&now);
+	QueryPerformanceFrequency(&frequency);
+	event.raw_time = now.QuadPart - 60 * frequency.QuadPart;
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	while (value_of(&side, "\netw_consumer_lag_seconds{session=\"etw_exporter\"} ") < 60) {
+		Sleep(2);
+	}
+	assert_non_null(strstr(side.page.data,
+			       "\netw_consumer_busy_seconds_total{session=\"etw_exporter\"} "));
+	end_live(&side);
+}
+
 static void processes_that_no_event_names_are_named_by_the_snapshot(void **state)
 {
 	struct side side;
@@ -353,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_tells_of_the_session),
 		cmocka_unit_test(canaries_stand_beside_the_other_figures),
+		cmocka_unit_test(lag_and_busy_time_are_told),
 		cmocka_unit_test(processes_that_no_event_names_are_named_by_the_snapshot),
 		cmocka_unit_test(disk_events_have_their_process_from_the_first_one),
 		cmocka_unit_test(ready_when_every_process_found_was_seen),

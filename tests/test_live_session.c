@@ -107,6 +107,83 @@ static void samples_need_a_privilege_that_is_switched_on(void **state)
 	run_end(&run);
 }
 
+/* PERF_POOL is 0x20000040 and PERF_OB_HANDLE 0x80000040: their top three bits are the word. */
+static void groups_beyond_the_flags_are_switched_on(void **state)
+{
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_AUTO, LIVE_NT_KERNEL };
+	static const GUID pool_class = {
+		0x0268a8b6, 0x74fd, 0x4302, { 0x9d, 0xd0, 0x6e, 0x8f, 0x17, 0x95, 0xc0, 0xcf }
+	};
+	const struct fake_etw_event pool = { .provider = pool_class,
+					     .descriptor = { .Opcode = 32, .Version = 2 },
+					     .classic = true };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct run run;
+		struct live_options options = run_private_session(&run);
+		struct fake_etw_session session;
+
+		fake_etw_reset(NULL);
+		run_begin(&run);
+		options.logger = loggers[i];
+		options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" : options.name;
+		for (uint32_t j = 0; j < KERNEL_GROUP_COUNT; j++) {
+			if (strcmp(kernel_groups[j].name, "POOL") == 0 ||
+			    strcmp(kernel_groups[j].name, "OB_HANDLE") == 0) {
+				options.kernel_groups |= 1U << j;
+			}
+		}
+		run_open(&run, &options);
+		assert_true(fake_etw_session(options.name, &session));
+		assert_int_equal(session.masks[1], 0x40);
+		assert_int_equal(session.masks[4], 0x40);
+		assert_int_equal(fake_etw_emit(&pool), 1);
+		run_end(&run);
+	}
+}
+
+static void a_session_does_without_groups_that_windows_refuses(void **state)
+{
+	struct run run;
+	struct live_options options = run_private_session(&run);
+
+	(void)state;
+	run_begin(&run);
+	options.kernel_groups = 1;
+	fake_etw_fail("TraceSetInformation", ERROR_NOT_SUPPORTED, 0);
+	run_start_and_wait(&run, &options);
+	assert_string_equal(run_sentence(&run, NEWS_PROVIDER),
+			    "kernel events beyond the flags could not be switched on: this Windows "
+			    "does not support it (error 50)");
+	emit_process_start(8);
+	assert_true(run_wait(&run, &run.events, 1));
+	run_stop(&run);
+	run_end(&run);
+}
+
+/* Two are Windows' own, six are other programs'. */
+static void all_eight_system_loggers_in_use_are_told(void **state)
+{
+	static const struct fake_etw_options machine = { .foreign_system_loggers = 6 };
+	struct run run;
+	struct live_options options = run_private_session(&run);
+	struct error err = { 0 };
+
+	(void)state;
+	fake_etw_reset(&machine);
+	run_begin(&run);
+	assert_null(source_open_live(&options, &err));
+	assert_string_equal(err.text,
+			    "session etw_test: Windows has no room for it (error 1450): of "
+			    "64 sessions, 8 of them with kernel events, all are in use, or "
+			    "its buffers are too large");
+	options.logger = LIVE_USER;
+	options.kernel_flags = 0;
+	run_open(&run, &options); /* which is none of them */
+	run_end(&run);
+}
+
 /* ---- events ---- */
 
 static void an_event_arrives_as_it_was_written(void **state)
@@ -320,6 +397,10 @@ int main(void)
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_reset),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_reset),
 		cmocka_unit_test_setup(samples_need_a_privilege_that_is_switched_on, run_reset),
+		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
+		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
+				       run_reset),
+		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_told, run_reset),
 		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_reset),
 		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_reset),
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,

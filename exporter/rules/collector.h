@@ -195,6 +195,7 @@ struct collector {
 	const char *help;
 	bool default_on;
 	uint32_t kernel_flags;           /* needs: EVENT_TRACE_FLAG_* */
+	uint32_t kernel_groups;          /* needs: a set of the kernel_groups[] */
 	struct provider_spec *providers; /* needs; their texts are owned */
 	size_t provider_count;
 	struct metric *metrics;

@@ -43,6 +43,32 @@ static bool load_provider(struct loader *loader, const struct yaml_node *node)
 	return true;
 }
 
+static bool load_kernel_needs(struct loader *loader, const struct yaml_node *kernel)
+{
+	const char *words[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1] = { NULL };
+
+	memcpy(words, kernel_flag_names, KERNEL_FLAG_COUNT * sizeof words[0]);
+	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+		words[KERNEL_FLAG_COUNT + i] = kernel_groups[i].name;
+	}
+	if (!yaml_is_list(loader->tree, kernel, "kernel", loader->err)) {
+		return false;
+	}
+	for (const struct yaml_node *entry = kernel->first; entry; entry = entry->next) {
+		unsigned word;
+
+		if (!yaml_word(loader->tree, entry, "kernel flag", words, &word, loader->err)) {
+			return false;
+		}
+		if (word < KERNEL_FLAG_COUNT) {
+			loader->collector->kernel_flags |= kernel_flag_values[word];
+		} else {
+			loader->collector->kernel_groups |= 1U << (word - KERNEL_FLAG_COUNT);
+		}
+	}
+	return true;
+}
+
 static bool load_needs(struct loader *loader, const struct yaml_node *node)
 {
 	static const char *const keys[] = { "kernel", "providers", NULL };
@@ -54,18 +80,8 @@ static bool load_needs(struct loader *loader, const struct yaml_node *node)
 	}
 	kernel = yaml_find(node, "kernel");
 	providers = yaml_find(node, "providers");
-	if (kernel && !yaml_is_list(loader->tree, kernel, "kernel", loader->err)) {
+	if (kernel && !load_kernel_needs(loader, kernel)) {
 		return false;
-	}
-	for (const struct yaml_node *entry = kernel ? kernel->first : NULL; entry;
-	     entry = entry->next) {
-		unsigned flag;
-
-		if (!yaml_word(loader->tree, entry, "kernel flag", kernel_flag_names, &flag,
-			       loader->err)) {
-			return false;
-		}
-		loader->collector->kernel_flags |= kernel_flag_values[flag];
 	}
 	if (providers && !yaml_is_list(loader->tree, providers, "providers", loader->err)) {
 		return false;

@@ -300,6 +300,18 @@ void rule_set_needs(const struct rule_set *set, struct rule_needs *needs)
 	*needs = set->needs;
 }
 
+uint32_t rule_set_kernel_groups(const struct rule_set *set)
+{
+	uint32_t groups = 0;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		if (set->infos[i].on) {
+			groups |= set->collectors[i]->kernel_groups;
+		}
+	}
+	return groups;
+}
+
 uint32_t rule_set_kernel_flags(const struct rule_set *set)
 {
 	uint32_t flags = 0;

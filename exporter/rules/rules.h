@@ -80,6 +80,8 @@ void rule_set_make_samples(const struct rule_set *set, struct registry *registry
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
  * what they say themselves, and what their derived fields bring (rules.md). */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
+/* Likewise the groups beyond the flags: a set of the kernel_groups[] (source/kernel_flags.h). */
+uint32_t rule_set_kernel_groups(const struct rule_set *set);
 
 /* Providers that the collectors which are on need of a live session; NULL behind the last. */
 const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index);

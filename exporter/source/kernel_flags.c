@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-const char *const kernel_flag_names[] = {
+const char *const kernel_flag_names[KERNEL_FLAG_COUNT + 1] = {
 	"PROCESS",
 	"THREAD",
 	"IMAGE_LOAD",
@@ -24,7 +24,7 @@ const char *const kernel_flag_names[] = {
 	NULL,
 };
 
-const unsigned kernel_flag_values[] = {
+const unsigned kernel_flag_values[KERNEL_FLAG_COUNT] = {
 	KERNEL_FLAG_PROCESS,
 	KERNEL_FLAG_THREAD,
 	KERNEL_FLAG_IMAGE_LOAD,
@@ -42,4 +42,9 @@ const unsigned kernel_flag_values[] = {
 	KERNEL_FLAG_DPC,
 	KERNEL_FLAG_INTERRUPT,
 	KERNEL_FLAG_REGISTRY,
+};
+
+const struct kernel_group kernel_groups[KERNEL_GROUP_COUNT] = {
+	{ "PRIORITY", 1, 0x2000 }, { "POOL", 1, 0x40 },    { "OB_HANDLE", 4, 0x40 },
+	{ "OB_OBJECT", 4, 0x80 },  { "POWER", 4, 0x8000 },
 };

@@ -8,6 +8,8 @@
 #ifndef SOURCE_KERNEL_FLAGS_H
 #define SOURCE_KERNEL_FLAGS_H
 
+#include <stdint.h>
+
 #define KERNEL_FLAG_PROCESS            0x00000001U
 #define KERNEL_FLAG_THREAD             0x00000002U
 #define KERNEL_FLAG_IMAGE_LOAD         0x00000004U
@@ -26,8 +28,24 @@
 #define KERNEL_FLAG_FILE_IO            0x02000000U
 #define KERNEL_FLAG_FILE_IO_INIT       0x04000000U
 
+enum { KERNEL_FLAG_COUNT = 17, KERNEL_GROUP_COUNT = 5 };
+
 /* The name at an index and its flag; the last name is NULL. */
-extern const char *const kernel_flag_names[];
-extern const unsigned kernel_flag_values[];
+extern const char *const kernel_flag_names[KERNEL_FLAG_COUNT + 1];
+extern const unsigned kernel_flag_values[KERNEL_FLAG_COUNT];
+
+/*
+ * Groups beyond the 32 flags, by the names of `needs: kernel`. A set of them has the bit
+ * 1 << index for each; Windows has a bit in one of eight words (PERFINFO_GROUPMASK), of which the
+ * first is the flags.
+ *
+ * Source: winsiderss/phnt, ntwmi.h (PERF_*); not documented by Microsoft.
+ */
+struct kernel_group {
+	const char *name;
+	unsigned word;
+	uint32_t bit;
+};
+extern const struct kernel_group kernel_groups[KERNEL_GROUP_COUNT];
 
 #endif

@@ -43,8 +43,9 @@ enum live_news {
 struct live_options {
 	const char *name; /* UTF-8; borrowed during source_open_live(), as is all below */
 	enum live_logger logger;
-	bool takeover;              /* of the NT Kernel Logger, when another program owns it */
-	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for LIVE_USER */
+	bool takeover;          /* of the NT Kernel Logger, when another program owns it */
+	uint32_t kernel_flags;  /* EVENT_TRACE_FLAG_*; not for LIVE_USER */
+	uint32_t kernel_groups; /* beyond them: a set of the kernel_groups[] of kernel_flags.h */
 	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
 	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
 	uint32_t buffers_max;       /* 0: twice as many */

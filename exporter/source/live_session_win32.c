@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "source/kernel_flags.h"
 #include "source/live_parts_win32.h"
 
 enum {
@@ -117,6 +118,32 @@ TRACEHANDLE session_running(struct live *live)
 	return session;
 }
 
+/* EnableFlags has 32 bits; kernel events beyond them are switched on while the session runs. */
+static void add_groups(const struct live *live, TRACEHANDLE session)
+{
+	ULONG masks[KERNEL_MASKS];
+	ULONG status = ERROR_NOT_SUPPORTED;
+	char text[160];
+
+	if (!is_kernel(live) || live->options.kernel_groups == 0) {
+		return;
+	}
+	if (session_ask_masks(session, masks)) {
+		for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+			if (live->options.kernel_groups & (1U << i)) {
+				masks[kernel_groups[i].word] |= kernel_groups[i].bit;
+			}
+		}
+		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
+					     sizeof masks);
+	}
+	if (status != ERROR_SUCCESS) {
+		live_news(live, NEWS_PROVIDER,
+			  "kernel events beyond the flags could not be switched on: %s",
+			  live_error_text(status, text));
+	}
+}
+
 static bool waits_for_owner(const struct live *live)
 {
 	return live->options.logger == LIVE_NT_KERNEL && !live->options.takeover;
@@ -162,6 +189,7 @@ ULONG session_start(struct live *live)
 	live->session = session;
 	live->rescue = rescue_add(live->wide_name, &live->started_guid);
 	os_mutex_unlock(&live->lock);
+	add_groups(live, session);
 	status = system_enable(live, session);
 	if (status != ERROR_SUCCESS) {
 		session_stop(live);
