@@ -169,14 +169,20 @@ static void emit_by(uint32_t process_id)
 	assert_int_equal(fake_etw_emit(&event), 1);
 }
 
-/* The kernel tells of the same start, to the session of the kernel events. */
-static void tell_kernel_start(uint32_t process_id)
+/* The kernel tells of the same start, to the session of the kernel events; so many seconds ago. */
+static void tell_kernel_start(uint32_t process_id, unsigned seconds)
 {
 	struct fake_etw_event event = { .provider = process_class,
 					.descriptor = { .Opcode = 1, .Version = 4 },
 					.classic = true,
+					.timed = true,
 					.process_id = process_id };
 	struct payload payload;
+	LARGE_INTEGER now, frequency;
+
+	QueryPerformanceCounter(&now);
+	QueryPerformanceFrequency(&frequency);
+	event.raw_time = now.QuadPart - seconds * frequency.QuadPart;
 
 	payload_init(&payload, 8);
 	payload_pointer(&payload, 0xffff); /* UniqueProcessKey */
@@ -212,7 +218,7 @@ static void a_user_session_names_processes_by_itself(void **state)
 	emit_by(8);  /* nobody has told of it yet */
 	emit_by(12); /* it ran when the session asked */
 	assert_int_equal(tell_process(1, 8, "\\Device\\HarddiskVolume3\\Windows\\notepad.exe"), 1);
-	tell_kernel_start(8);
+	tell_kernel_start(8, 0);
 	emit_by(8);
 	emit_by(8);
 	assert_true(fake_etw_drain("noise", WAIT_MS));
@@ -233,6 +239,61 @@ static void a_user_session_names_processes_by_itself(void **state)
 					 "\"Windows Kernel\"} "),
 			 1);
 	fake_etw_provider_close(provider);
+	end_live(&side);
+}
+
+/* It is older than an event that was delivered already. */
+static void a_start_that_comes_late_names_what_follows(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_counting(&side, WANTED "/7", "process: Process",
+		       "etw_exporter: { providers: ['" WANTED "'] }");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	emit_by(8);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	tell_kernel_start(8, 1);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	emit_by(8);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_test_total{process=\"_unknown\"} "), 1);
+	assert_int_equal(value_of(&side, "\netw_test_total{process=\"notepad\"} "), 1);
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"notepad\",provider="
+					 "\"Windows Kernel\"} "),
+			 1);
+	end_live(&side);
+}
+
+/* What Windows has registered of them can be broken; known ones, unknown versions and opcodes. */
+static void kernel_classes_are_never_asked_for(void **state)
+{
+	static const uint8_t opcodes[] = { 1, 2, 200 };
+	static const uint8_t versions[] = { 0, 4, 99 };
+	static const uint8_t payload[16];
+	struct side side;
+
+	(void)state;
+	begin_counting(&side, WANTED "/7", "process: Process",
+		       "etw_exporter: { logger: private, providers: ['" WANTED "'] }");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	for (size_t i = 0; i < 9; i++) {
+		const struct fake_etw_event event = { .provider = process_class,
+						      .descriptor = { .Opcode = opcodes[i / 3],
+								      .Version = versions[i % 3] },
+						      .classic = true,
+						      .payload = payload,
+						      .payload_size = sizeof payload };
+
+		fake_etw_emit(&event);
+	}
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(fake_etw_calls("TdhGetEventInformation"), 0);
+	emit_by(8); /* of others it is asked */
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_true(fake_etw_calls("TdhGetEventInformation") > 0);
 	end_live(&side);
 }
 
@@ -260,6 +321,8 @@ int main(void)
 		cmocka_unit_test(without_being_asked_windows_adds_nothing),
 		cmocka_unit_test(a_classic_provider_is_counted_by_event_class),
 		cmocka_unit_test(a_user_session_names_processes_by_itself),
+		cmocka_unit_test(a_start_that_comes_late_names_what_follows),
+		cmocka_unit_test(kernel_classes_are_never_asked_for),
 		cmocka_unit_test(kernel_events_beyond_the_flags_are_those_of_collectors),
 	};
 
