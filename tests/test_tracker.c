@@ -205,6 +205,7 @@ static void instances_have_numbers_of_their_own(void **state)
 	struct tape tape;
 	struct kinds *kinds = kinds_new(100, NULL, NULL);
 	uint64_t first = 0, second, ended;
+	uint32_t id;
 
 	(void)state;
 	player_init(&player, &everything);
@@ -224,7 +225,11 @@ static void instances_have_numbers_of_their_own(void **state)
 			assert_true(!added || tracker_prepare(player.tracker, kind));
 			tracker_observe(player.tracker, record, kind);
 			second = tracker_instance(player.tracker);
-			ended = tracker_ended_instance(player.tracker);
+			ended = 0;
+			id = 0;
+			assert_int_equal(tracker_ended_process(player.tracker, &id, &ended),
+					 kind->class == KERNEL_PROCESS);
+			assert_int_equal(id, kind->class == KERNEL_PROCESS ? 7 : 0);
 			switch (i) {
 			case 0:
 			case 1:

@@ -130,19 +130,20 @@ static bool find_amount(struct rule_engine *engine, struct plan *plan, const str
 }
 
 /* A process that no event has told about yet is an instance by its id alone. */
-static uint64_t untold_instance(struct rule_engine *engine)
+static uint64_t untold_instance(uint32_t process_id)
 {
-	uint32_t process_id;
-
-	tracker_process(engine->tracker, &process_id);
 	return UINT64_C(1) << 32 | process_id;
 }
 
 /* Whose value it is; what the process set before it was told about is no more. */
 static uint64_t gauge_instance(struct rule_engine *engine)
 {
-	uint64_t untold = untold_instance(engine);
 	uint64_t instance = tracker_instance(engine->tracker);
+	uint64_t untold;
+	uint32_t process_id;
+
+	tracker_process(engine->tracker, &process_id);
+	untold = untold_instance(process_id);
 
 	if (instance == 0) {
 		return untold;
@@ -361,24 +362,34 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *
 	return plan->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
 }
 
+/* What a process has set goes with it. */
+static void end_instance(struct rule_engine *engine)
+{
+	uint64_t instance;
+	uint32_t process_id;
+
+	if (!tracker_ended_process(engine->tracker, &process_id, &instance)) {
+		return;
+	}
+	gauges_end_instance(engine->gauges, untold_instance(process_id));
+	if (instance != 0) {
+		gauges_end_instance(engine->gauges, instance);
+	}
+	engine_publish(engine);
+}
+
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
 				      const struct event_kind *kind)
 {
 	struct plan *plan = kind->plan;
 	enum record_outcome outcome;
-	uint64_t instance;
 
 	if (!plan) {
 		return OUTCOME_UNDECODABLE;
 	}
 	outcome = apply_rules(engine, plan, record);
 	if (plan->ends_instance) {
-		gauges_end_instance(engine->gauges, untold_instance(engine));
-		instance = tracker_ended_instance(engine->tracker);
-		if (instance != 0) {
-			gauges_end_instance(engine->gauges, instance);
-			engine_publish(engine);
-		}
+		end_instance(engine);
 	}
 	return outcome;
 }

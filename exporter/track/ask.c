@@ -91,19 +91,25 @@ uint64_t tracker_instance(struct tracker *tracker)
 	return tracker->now.instance;
 }
 
-uint64_t tracker_ended_instance(struct tracker *tracker)
+bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance)
 {
 	const struct attribution *attribution = tracker->now.attribution;
 	const struct event_record *record = tracker->now.record;
-	const struct lifetime *instance = NULL;
+	const struct lifetime *ended = NULL;
 	uint32_t id;
 
-	if ((attribution->tells & TELLS_PROCESS) && attribution->change != LIFETIME_EXISTS &&
-	    reader_u32(&attribution->about, attribution->schema, record, &id)) {
-		instance = lifetimes_ended_at(&tracker->processes.timeline.table, id,
-					      record->raw_time);
+	if (!(attribution->tells & (TELLS_PROCESS | TELLS_PROCESS_IMAGE)) ||
+	    attribution->change == LIFETIME_EXISTS ||
+	    !reader_u32(&attribution->about, attribution->schema, record, &id)) {
+		return false;
 	}
-	return instance ? instance->serial : 0;
+	if (attribution->tells & TELLS_PROCESS) {
+		ended = lifetimes_ended_at(&tracker->processes.timeline.table, id,
+					   record->raw_time);
+	}
+	*process_id = id;
+	*instance = ended ? ended->serial : 0;
+	return true;
 }
 
 static uint32_t label_of(struct tracker *tracker, uint32_t process_id)

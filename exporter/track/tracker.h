@@ -148,9 +148,13 @@ uint32_t tracker_started_by(struct tracker *tracker);
  * the same pid; 0: none known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
-/* The id of the instance that the record ends: the stop of a process, or the start of another one
- * with its id, when the stop was lost. 0 for other records. */
-uint64_t tracker_ended_instance(struct tracker *tracker);
+/*
+ * The process id that the record ends: by the stop of a process, or by the start of another one
+ * with its id, when the stop was lost. False for other records. *instance: the instance that ends,
+ * 0 for none: only the kernel's own events end instances, those of Microsoft-Windows-Kernel-Process
+ * tell of the same lives a moment apart.
+ */
+bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance);
 
 /* ---- health; any thread ---- */
 /* The last two are those of the rules, which the pipeline fills in. */

@@ -209,7 +209,7 @@ static void check(struct player *player, const struct tape_event *event)
 static void ask_all(struct player *player)
 {
 	struct tracker *tracker = player->tracker;
-	uint64_t ns;
+	uint64_t ns, instance;
 	uint8_t opcode;
 	uint32_t id;
 	size_t size;
@@ -225,7 +225,7 @@ static void ask_all(struct player *player)
 	tracker_ready(tracker, &ns);
 	tracker_started(tracker, &opcode);
 	tracker_instance(tracker);
-	tracker_ended_instance(tracker);
+	tracker_ended_process(tracker, &id, &instance);
 }
 
 static int by_time(const void *left, const void *right)
