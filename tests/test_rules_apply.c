@@ -3,6 +3,7 @@
  * What rules make of records: values, conditions, labels, gauges, filters, outcomes. Records are
  * built by hand.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -116,6 +117,8 @@ static void values_become_bytes_and_nanoseconds(void **state)
 		/* Any other tick is the session's, of which there are ten million. */
 		{ SECONDS("{ event: DiskIo/Read, value: TransferSize, unit: ticks }"), 5, 0,
 		  "a_seconds_total 0.0000005" },
+		{ SECONDS("{ event: DiskIo/Read, value: TransferSize, unit: ns }"), 15, 0,
+		  "a_seconds_total 0.000000015" },
 		{ SECONDS("{ event: DiskIo/Read, value: TransferSize, unit: 100ns }"), 15, 0,
 		  "a_seconds_total 0.0000015" },
 		{ SECONDS("{ event: DiskIo/Read, value: TransferSize, unit: us }"), 15, 0,
@@ -137,6 +140,72 @@ static void values_become_bytes_and_nanoseconds(void **state)
 		rule_run_expect(&run, cases[i].line);
 		rule_run_close(&run);
 	}
+}
+
+#define REAL_GUID "a1a1a1a1-0000-0000-0000-000000000001"
+#define REAL      "'{" REAL_GUID "}/1'"
+
+static void real(struct rule_run *run, double d, float f, enum record_outcome outcome)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	memcpy(&wide, &d, sizeof wide);
+	memcpy(&narrow, &f, sizeof narrow);
+	rule_run_other(run, REAL_GUID, 1);
+	payload_u64(&run->payload, wide);
+	payload_u32(&run->payload, narrow);
+	assert_int_equal(rule_run_feed(run), outcome);
+}
+
+static void fractions_are_dropped_in_the_unit_that_is_counted(void **state)
+{
+	static const double bad[] = {
+		(double)NAN, (double)INFINITY, -(double)INFINITY, -1e-9, -1, 9.3e18, 1e300
+	};
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run,
+		      X "- { name: a_total, type: counter, help: h, events: [{ event: " REAL
+			", value: d }] }\n"
+			"- { name: b_bytes_total, type: counter, help: h, events: [{ event: " REAL
+			", value: f, unit: KB }] }\n"
+			"- { name: c_seconds_total, type: counter, help: h, events: [{ event: " REAL
+			", value: d, unit: ns }] }\n"
+			"- { name: d_seconds_total, type: counter, help: h, events: [{ event: " REAL
+			", value: d, unit: ms }] }\n"
+			"- { name: e_seconds_total, type: counter, help: h, events: [{ event: " REAL
+			", value: d, unit: ticks }] }\n"
+			"- { name: f_total, type: counter, help: h, labels: { d: d }, events: [{ "
+			"event: " REAL ", where: [{ field: d, eq: '2.75' }] }] }\n",
+		      NULL);
+	rule_run_tell(&run, REAL_GUID, "Alpha",
+		      "<events><event value='1' symbol='Real' template='t'/></events><templates>"
+		      "<template tid='t'><data name='d' inType='win:Double'/>"
+		      "<data name='f' inType='win:Float'/></template></templates>");
+	real(&run, 2.75, 0.5F, OUTCOME_COUNTED);
+	real(&run, 0.5, 0, OUTCOME_COUNTED);
+	rule_run_expect(&run, "a_total 2");
+	rule_run_expect(&run, "b_bytes_total 512");
+	rule_run_expect(&run, "c_seconds_total 0.000000002");
+	rule_run_expect(&run, "d_seconds_total 0.00325");
+	/* Of 100 ns. */
+	rule_run_expect(&run, "e_seconds_total 0.000000325");
+	rule_run_expect(&run, "f_total{d=\"2.75\"} 1");
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		real(&run, bad[i], -1, OUTCOME_NO_RULE);
+	}
+	rule_run_expect(&run, "a_total 2");
+	rule_run_expect(&run, "b_bytes_total 512");
+	rule_run_expect(&run, "d_seconds_total 0.00325");
+	/* Five rules for each of them. */
+	rule_run_expect(&run, "etw_decode_errors_total{provider=\"Alpha\",reason=\"bad_type\"} 35");
+	/* The payload ends within it. */
+	rule_run_other(&run, REAL_GUID, 1);
+	payload_u32(&run.payload, 0);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
+	rule_run_close(&run);
 }
 
 static void hard_fault(struct rule_run *run, int64_t initial)
@@ -792,6 +861,7 @@ int main(void)
 		cmocka_unit_test(a_rule_counts_its_events_and_no_others),
 		cmocka_unit_test(versions_are_listed_or_at_least),
 		cmocka_unit_test(values_become_bytes_and_nanoseconds),
+		cmocka_unit_test(fractions_are_dropped_in_the_unit_that_is_counted),
 		cmocka_unit_test(since_is_the_time_that_has_passed),
 		cmocka_unit_test(histograms_take_durations),
 		cmocka_unit_test(conditions_hold_or_not),

@@ -147,6 +147,13 @@ static inline bool field_is_integer(const struct field *field)
 	return field->count_kind == FIELD_SCALAR && field->type <= FIELD_PORT;
 }
 
+/* One floating-point number; field_double(). */
+static inline bool field_is_real(const struct field *field)
+{
+	return field->count_kind == FIELD_SCALAR &&
+	       (field->type == FIELD_FLOAT || field->type == FIELD_DOUBLE);
+}
+
 static inline bool field_is_signed(const struct field *field)
 {
 	return field->type < FIELD_U64 && (field->type & 1) == 0;

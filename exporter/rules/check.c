@@ -49,6 +49,14 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 			  "event '%s' has no field '%s'", rule->event_at->text, field->name);
 }
 
+static enum value_type type_of(const struct field *field)
+{
+	if (field_is_integer(field)) {
+		return TYPE_INTEGER;
+	}
+	return field_is_real(field) ? TYPE_REAL : TYPE_TEXT;
+}
+
 /* TYPE_UNKNOWN where versions of the event differ. */
 static bool find_in_layouts(const struct known_events *known, const char *name,
 			    enum value_type *type)
@@ -62,7 +70,7 @@ static bool find_in_layouts(const struct known_events *known, const char *name,
 		if (!field_path_find(known->schemas[i], name, &path)) {
 			continue;
 		}
-		own = field_is_integer(&path.value) ? TYPE_INTEGER : TYPE_TEXT;
+		own = type_of(&path.value);
 		*type = found && *type != own ? TYPE_UNKNOWN : own;
 		found = true;
 	}
@@ -260,7 +268,7 @@ static bool check_condition(struct checker *checker, const struct rule *rule,
 		return false;
 	}
 	type = condition->field.type;
-	if ((numbers && type == TYPE_TEXT) || (texts && is_number(type))) {
+	if ((numbers && (type == TYPE_TEXT || type == TYPE_REAL)) || (texts && is_number(type))) {
 		return yaml_error(tree, condition->at->key, checker->err,
 				  "'%s' is not for field '%s', which is %s",
 				  comparison_name(comparison), condition->field.name,
@@ -416,9 +424,11 @@ static bool check_rule(struct checker *checker, struct rule *rule)
 	    !check_unit(checker, rule)) {
 		return false;
 	}
-	if (rule->since.name && rule->since.type == TYPE_DURATION) {
+	if (rule->since.name &&
+	    (rule->since.type == TYPE_DURATION || rule->since.type == TYPE_REAL)) {
 		return yaml_error(checker->collector->tree, rule->since.at, checker->err,
-				  "field '%s' is a duration, not a time", rule->since.name);
+				  "field '%s' is a %s, not a time", rule->since.name,
+				  rule->since.type == TYPE_REAL ? "fraction" : "duration");
 	}
 	for (size_t i = 0; i < rule->condition_count; i++) {
 		if (!check_condition(checker, rule, &rule->conditions[i])) {

@@ -120,6 +120,7 @@ enum value_unit {
 	UNIT_NONE,
 	UNIT_KB,
 	UNIT_TICKS,
+	UNIT_NS,
 	UNIT_100NS,
 	UNIT_US,
 	UNIT_MS,

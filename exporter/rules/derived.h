@@ -54,6 +54,7 @@ enum value_type {
 	TYPE_UNKNOWN, /* of a provider whose layouts only the events tell */
 	TYPE_INTEGER,
 	TYPE_TEXT,
+	TYPE_REAL,     /* a number as a value, else text */
 	TYPE_DURATION, /* nanoseconds */
 };
 

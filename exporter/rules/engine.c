@@ -96,6 +96,22 @@ static uint64_t times(uint64_t value, uint64_t factor)
 	return factor > 1 && value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
 }
 
+/* Without its fraction, once it is in the unit that is counted. */
+static bool real_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
+			uint64_t *amount)
+{
+	static const double too_much = 9223372036854775808.0; /* 2^63 */
+	double value = field_double(rule->value->field, &rule->value->slice);
+
+	value *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
+	if (!(value >= 0 && value < too_much)) { /* NaN is neither */
+		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+		return false;
+	}
+	*amount = (uint64_t)value;
+	return true;
+}
+
 /* The amount to add. False when it cannot be told for this record. */
 static bool find_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
 			const struct event_record *record, uint64_t *amount)
@@ -106,6 +122,9 @@ static bool find_amount(struct rule_engine *engine, struct plan *plan, const str
 	if (!slot) {
 		*amount = 1;
 		return true;
+	}
+	if (rule->value_kind == VALUE_REAL) {
+		return real_amount(engine, plan, rule, amount);
 	}
 	if (rule->value_kind == VALUE_SINCE) {
 		if (record->raw_time == RECORD_NO_TIME) {

@@ -135,7 +135,7 @@ struct plan_label_set {
 	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
 };
 
-enum value_kind { VALUE_ONE, VALUE_SLOT, VALUE_SINCE };
+enum value_kind { VALUE_ONE, VALUE_SLOT, VALUE_REAL, VALUE_SINCE };
 
 struct plan_rule {
 	struct plan_condition *conditions; /* owned */

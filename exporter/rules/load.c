@@ -137,7 +137,7 @@ static bool load_versions(struct loader *loader, const struct yaml_node *node, s
 
 static bool load_unit(struct loader *loader, const struct yaml_node *node, struct rule *rule)
 {
-	static const char *const units[] = { "KB", "ticks", "100ns", "us", "ms", "s", NULL };
+	static const char *const units[] = { "KB", "ticks", "ns", "100ns", "us", "ms", "s", NULL };
 	unsigned unit;
 
 	if (!yaml_word(loader->tree, node, "unit", units, &unit, loader->err)) {

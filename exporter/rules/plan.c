@@ -143,10 +143,11 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 			    struct plan_rule *rule)
 {
 	static const uint64_t factors[] = {
-		[UNIT_NONE] = 1,  [UNIT_KB] = 1024,    [UNIT_TICKS] = 0,      [UNIT_100NS] = 100,
-		[UNIT_US] = 1000, [UNIT_MS] = 1000000, [UNIT_S] = 1000000000,
+		[UNIT_NONE] = 1,    [UNIT_KB] = 1024, [UNIT_TICKS] = 0,    [UNIT_NS] = 1,
+		[UNIT_100NS] = 100, [UNIT_US] = 1000, [UNIT_MS] = 1000000, [UNIT_S] = 1000000000,
 	};
 	const struct field_ref *field = from->since.name ? &from->since : &from->value;
+	const struct slot *slot;
 
 	rule->factor = factors[from->unit];
 	if (!field->name) {
@@ -158,7 +159,11 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 	if (rule->value_index == NO_SLOT) {
 		return plan_lacks_field(builder, field);
 	}
-	if (builder->plan->slots[rule->value_index].form != FORM_NUMBER) {
+	slot = &builder->plan->slots[rule->value_index];
+	if (slot->form == FORM_TEXT && slot->field && field_is_real(slot->field) &&
+	    !from->since.name) {
+		rule->value_kind = VALUE_REAL;
+	} else if (slot->form != FORM_NUMBER) {
 		return plan_wrong_type(builder);
 	}
 	if (from->since.name) {
@@ -334,7 +339,7 @@ static void link_rule(struct plan *plan, struct plan_rule *rule)
 		rule->value = &plan->slots[rule->value_index];
 	}
 	link_conditions(plan, rule);
-	rule->plain = counter && rule->value_kind != VALUE_SINCE &&
+	rule->plain = counter && rule->value_kind < VALUE_REAL &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
 }
 
