@@ -166,7 +166,17 @@ check_recordings() {
 	fi
 }
 
-if bash .ci/deps-debian.sh; then
+# Pictures in build/preview, to be looked at.
+preview_dashboards() {
+	heading "dashboards"
+	if bash dashboards/preview.sh --once; then
+		pass
+	else
+		fail "dashboards/preview.sh"
+	fi
+}
+
+if bash .ci/deps-debian.sh && bash .ci/deps-dashboards.sh; then
 	for preset in release asan tsan; do
 		run_preset "$preset"
 	done
@@ -174,8 +184,9 @@ if bash .ci/deps-debian.sh; then
 	run_windows
 	run_fuzzers
 	check_recordings
+	[ "$fuzz_seconds" -eq 15 ] || preview_dashboards
 else
-	fail "set-up (.ci/deps-debian.sh)"
+	fail "set-up (.ci/deps-debian.sh, .ci/deps-dashboards.sh)"
 fi
 
 if [ ${#failures[@]} -gt 0 ]; then

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Dashboards and Prometheus rules without Grafana: types and lint, promtool on every query, then all of them against a real Prometheus
+# that scrapes a replay, through a restart of the exporter.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+dashboards=$SOURCE_DIR/dashboards
+check=$dashboards/check
+for tool in node promtool prometheus curl; do
+	command -v "$tool" >/dev/null || skip "$tool is not installed"
+done
+[ -d "$check/node_modules" ] || skip "npm's packages are not installed: bash .ci/deps-dashboards.sh"
+
+# ---- files ----
+
+quiet() { # command...: ends with 0 and prints nothing but what promtool says when all is well
+	"$@" >"$work/out" 2>&1 || fail "$*: $(head -40 "$work/out")"
+}
+quiet node "$dashboards/source/build.mjs" --check
+quiet node "$check/schema.mjs" "$work"
+quiet node "$check/lint.mjs" "$SOURCE_DIR/config/METRICS.md" "$dashboards/prometheus/rules.yml" "$work/panels.yml"
+cat "$work/out"
+quiet promtool check rules "$work/panels.yml"
+quiet promtool check rules --lint=all --lint-fatal "$dashboards"/prometheus/{rules,alerts}.yml
+quiet promtool test rules "$dashboards"/prometheus/*_test.yml
+for config in "$dashboards"/prometheus/scrape/*.yml; do
+	quiet promtool check config --lint=all "$config"
+done
+echo "ok: files"
+
+# ---- against a real Prometheus ----
+
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+start_exporter --replay.file="$work/sample.etl" # as fast as possible: it stands still soon
+still_url=$url
+finished() { curl -fsS "$still_url/metrics" | grep -q '^etw_replay_finished 1$'; }
+until_true 60 finished || fail "the replay does not finish"
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1
+cat >"$work/prometheus.yml" <<-YAML
+	global: { scrape_interval: 1s, scrape_timeout: 900ms, evaluation_interval: 1s }
+	rule_files: [ "$work/rules.yml", "$work/alerts.yml" ]
+	scrape_configs:
+	  - job_name: etw
+	    static_configs: [ { targets: [ "${url#http://}" ] } ]
+	  - job_name: still
+	    static_configs: [ { targets: [ "${still_url#http://}" ] } ]
+YAML
+sed 's/interval: 1m/interval: 1s/' "$dashboards/prometheus/rules.yml" >"$work/rules.yml"
+cp "$dashboards/prometheus/alerts.yml" "$work/alerts.yml"
+prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
+	</dev/null >"$work/prometheus.log" 2>&1 &
+pids+=("$!")
+listens() { grep -q 'Listening on" address=127.0.0.1:[0-9]' "$work/prometheus.log"; }
+until_true 30 listens || fail "Prometheus does not listen: $(tail -5 "$work/prometheus.log")"
+prometheus_url=http://127.0.0.1:$(sed -n 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$work/prometheus.log" | head -1)
+holds() { # query: has a result
+	curl -fsS --get --data-urlencode "query=$1" "$prometheus_url/api/v1/query" | grep -q '"value":\['
+}
+# The sample lasts a minute: once around, and into the next.
+until_true 30 holds 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(tail -3 "$work/prometheus.log")"
+until_true 150 holds 'count_over_time(up{job="etw"}[5m]) >= 75' || fail "too few scrapes"
+quiet node "$check/live.mjs" panels "$prometheus_url" 1 1000
+quiet node "$check/live.mjs" rules "$prometheus_url"
+echo "ok: every query of every panel and rule answers, every default panel has data"
+curl -fsS "$still_url/metrics" >"$work/page"
+quiet node "$check/live.mjs" sums "$prometheus_url" still "$work/page"
+echo "ok: sums from PromQL equal the page's"
+quiet node "$check/live.mjs" counters "$prometheus_url" etw 3m 0
+echo "ok: no counter went back, through the end of the recording and its start"
+
+# The same address again: Prometheus sees one target restart.
+kill -TERM "$exporter_pid"
+wait "$exporter_pid" || fail "exit $? after SIGTERM"
+"$ETW_EXPORTER" --web.listen-address="${url#http://}" --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 \
+	</dev/null >"$work/stdout" 2>"$work/log" &
+pids+=("$!")
+until_true 60 holds 'changes(process_start_time_seconds{job="etw"}[3m]) == 1 and on (job, instance) count_over_time(etw_consumer_events_total{job="etw"}[8s]) >= 7' ||
+	fail "Prometheus did not see the restart: $(tail -3 "$work/log")"
+quiet node "$check/live.mjs" counters "$prometheus_url" etw 4m 1
+holds 'min(instance_process:etw_file_written_bytes:increase5m) >= 0' || fail "a restart made a negative increase"
+echo "ok: a restart is one reset, and no rate is negative"
