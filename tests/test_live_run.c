@@ -114,6 +114,37 @@ static void canaries_stand_beside_the_other_figures(void **state)
 	end_live(&side);
 }
 
+/* Nobody looks at the session before its end: the figures are those that the stop returns. */
+static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	open_live_unwatched(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	fake_etw_lose_buffers("etw_exporter", 1);
+	emit_process(1, 8);
+	fake_etw_flush("etw_exporter");
+	emit_process(1, 9);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_consumer_lost_notifications_total{session="
+					 "\"etw_exporter\",type=\"buffer\"} "),
+			 1);
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	live_stop(side.live);
+	live_join(side.live);
+	assert_int_equal(value_of(&side, "\netw_session_realtime_buffers_lost_total{session="
+					 "\"etw_exporter\"} "),
+			 1);
+	assert_true(
+		value_of(&side, "\netw_session_buffers_written_total{session=\"etw_exporter\"} ") >=
+		1);
+	end_live(&side);
+}
+
 /* An event of a minute ago, by the clock of the session. */
 static void lag_and_busy_time_are_told(void **state)
 {
@@ -384,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_tells_of_the_session),
 		cmocka_unit_test(canaries_stand_beside_the_other_figures),
+		cmocka_unit_test(lost_buffers_are_counted_and_so_are_their_notices),
 		cmocka_unit_test(lag_and_busy_time_are_told),
 		cmocka_unit_test(processes_that_no_event_names_are_named_by_the_snapshot),
 		cmocka_unit_test(disk_events_have_their_process_from_the_first_one),
