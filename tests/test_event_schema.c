@@ -277,10 +277,10 @@ static void tracelogging_events_of_one_id_are_kinds_apart(void **state)
 	assert_kind(kinds, &two, "Two", true);
 	assert_kind(kinds, &one, "One", false);
 	assert_kind(kinds, &three, "0", true); /* a name that is empty is none */
-	/* No room: made anew each time. */
+	/* In place of one that had no event since it was made. */
 	assert_kind(kinds, &four, "Four", true);
-	assert_kind(kinds, &four, "Four", true);
-	assert_kind(kinds, &two, "Two", false);
+	assert_kind(kinds, &four, "Four", false);
+	assert_kind(kinds, &one, "One", false);
 	kinds_free(kinds);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
+#include "decode/tdh.h"
 #include "health.h"
 #include "metrics/exposition.h"
 #include "tests/fake_etw/fake_etw.h"
@@ -241,16 +242,17 @@ static void a_hostile_manifest_changes_nothing_for_others(void **state)
 	assert_int_equal(value_of(fixture, "hostile_size_total{provider=\"Mine\"}"), 0);
 }
 
-static void what_windows_knows_no_process_can_tell(void **state)
+/* Windows knows event 5 of the provider, and has a name for it. */
+static void install(const char *name)
 {
 	static const struct blob_property size = { "Size", 0, 8, 0, 1, 4 };
 	const struct event_info_blob blob = { .provider = &some_guid,
 					      .id = 5,
+					      .provider_name = name,
 					      .task = "Sized",
 					      .properties = &size,
 					      .property_count = 1,
 					      .top_level_count = 1 };
-	struct fixture *fixture = *state;
 	EVENT_DESCRIPTOR descriptor = { .Id = 5 };
 	struct payload payload;
 	GUID guid;
@@ -259,8 +261,15 @@ static void what_windows_knows_no_process_can_tell(void **state)
 	payload_init(&payload, 8);
 	payload_event_info(&payload, &blob);
 	fake_etw_tdh_event(&guid, &descriptor, false, payload.bytes, payload.size);
-	fake_etw_tdh_provider(&guid, "Registered", true);
+	fake_etw_tdh_provider(&guid, name, true);
 	payload_done(&payload);
+}
+
+static void what_windows_knows_no_process_can_tell(void **state)
+{
+	struct fixture *fixture = *state;
+
+	install("Registered");
 	tell(HOSTILE, "Mine", hostile_layout);
 	emit_size(HOSTILE);
 	emit_size(HONEST);
@@ -268,6 +277,65 @@ static void what_windows_knows_no_process_can_tell(void **state)
 	assert_int_equal(value_of(fixture, "hostile_size_total{provider=\"Registered\"}"),
 			 SENT_SIZE);
 	assert_null(strstr(fixture->page.data, "Mine"));
+}
+
+static void a_process_that_makes_up_events_blanks_none_of_others(void **state)
+{
+	struct fixture *fixture = *state;
+
+	install("Registered");
+	for (uint16_t id = 0; id < 2 * TDH_VAIN_MOST; id++) {
+		emit(HOSTILE, (uint16_t)(1000 + id), 0, "", 0);
+	}
+	emit_size(HOSTILE); /* Windows is not asked about it */
+	emit_size(HONEST);
+	emit_size(HONEST);
+	assert_int_equal(value_of(fixture, "size_total{provider=\"Registered\"}"), 2 * SENT_SIZE);
+	emit_size(HOSTILE);
+	assert_int_equal(value_of(fixture, "hostile_size_total{provider=\"Registered\"}"),
+			 SENT_SIZE);
+}
+
+/* How many events were counted for a provider. */
+static uint64_t events_of(struct fixture *fixture, const char *provider)
+{
+	char sample[200];
+
+	snprintf(sample, sizeof sample, "etw_consumer_events_total{session=\"s\",provider=\"%s\"}",
+		 provider);
+	return value_of(fixture, sample);
+}
+
+static void a_provider_that_is_installed_later_has_its_name_from_its_first_event(void **state)
+{
+	struct fixture *fixture = *state;
+
+	emit(HONEST, 4, 0, "", 0);
+	assert_int_equal(events_of(fixture, PROVIDER), 1);
+	install("Registered");
+	emit_size(HONEST);
+	emit(HONEST, 4, 0, "", 0); /* known by its GUID so far */
+	assert_int_equal(events_of(fixture, "Registered"), 2);
+	assert_int_equal(events_of(fixture, PROVIDER), 1);
+}
+
+static void a_name_that_is_told_late_is_that_of_all_later_events(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t nameless, named;
+
+	emit(HONEST, 4, 0, "", 0);
+	tell(HONEST, "My-Provider", honest_layout);
+	nameless = events_of(fixture, PROVIDER); /* the first chunks among them */
+	named = events_of(fixture, "My-Provider");
+	for (uint32_t process = HONEST; process < HONEST + 3; process++) {
+		emit(process, 4, 0, "", 0);
+	}
+	tell(HOSTILE, "Mine", hostile_layout);
+	emit(HOSTILE, 4, 0, "", 0);
+	assert_int_equal(events_of(fixture, PROVIDER), nameless);
+	assert_true(events_of(fixture, "My-Provider") > named + 3);
+	assert_int_equal(events_of(fixture, "Mine"), UINT64_MAX);
 }
 
 static void a_rule_that_misses_its_field_is_told_once(void **state)
@@ -317,6 +385,9 @@ int main(void)
 		TEST(events_count_in_full_from_when_their_manifest_arrives),
 		TEST(a_hostile_manifest_changes_nothing_for_others),
 		TEST(what_windows_knows_no_process_can_tell),
+		TEST(a_process_that_makes_up_events_blanks_none_of_others),
+		TEST(a_provider_that_is_installed_later_has_its_name_from_its_first_event),
+		TEST(a_name_that_is_told_late_is_that_of_all_later_events),
 		TEST(a_rule_that_misses_its_field_is_told_once),
 		TEST(a_process_that_tells_too_much_is_bounded_and_counted),
 	};

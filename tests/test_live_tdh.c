@@ -248,6 +248,27 @@ static void a_process_that_makes_up_events_does_not_keep_us_asking(void **state)
 	assert_int_equal(fake_etw_calls("TdhGetEventInformation"), calls + 1);
 }
 
+static void many_processes_that_make_up_events_cost_no_more_than_a_few(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_record hostile = event(&alpha, 0, 0);
+	struct event_record honest = event(&alpha, 7, 2);
+	struct schema_system windows = tdh_system(fixture->tdh);
+	struct system_answer answer = { .later = false };
+
+	register_event(&described, false, 0);
+	for (unsigned i = 0; i < 60000; i++) {
+		hostile.process_id = 1000 + i % 500;
+		hostile.id = (uint16_t)(1000 + i);
+		assert_null(windows.schema(windows.context, &hostile, &answer));
+	}
+	assert_true(answer.later);
+	assert_in_range(fake_etw_calls("TdhGetEventInformation"), TDH_VAIN_MOST_OF_ALL,
+			TDH_VAIN_MOST_OF_ALL + 256 * TDH_VAIN_ALWAYS);
+	honest.time += SECOND;
+	assert_non_null(live_schema(fixture, &honest));
+}
+
 static void answers_that_are_not_whole_are_none_or_lack_what_is_cut(void **state)
 {
 	struct payload whole;
@@ -337,6 +358,7 @@ int main(void)
 		TEST(classic_events_go_by_class_and_opcode),
 		TEST(each_answer_is_asked_for_once),
 		TEST(a_process_that_makes_up_events_does_not_keep_us_asking),
+		TEST(many_processes_that_make_up_events_cost_no_more_than_a_few),
 		TEST(answers_that_are_not_whole_are_none_or_lack_what_is_cut),
 		TEST(a_map_that_is_not_to_be_had_leaves_the_number),
 		TEST(a_failure_is_no_answer),

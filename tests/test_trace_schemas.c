@@ -172,7 +172,7 @@ static void look_at_traits(struct trace_schemas *schemas, const struct guid *pro
 	payload_done(&items);
 }
 
-static void a_manifest_names_its_provider_before_event_info_before_traits(void **state)
+static void a_manifest_names_its_provider_before_event_info_and_traits_claim_once(void **state)
 {
 	struct trace_schemas *schemas = schemas_new();
 
@@ -180,7 +180,8 @@ static void a_manifest_names_its_provider_before_event_info_before_traits(void *
 	assert_null(trace_schemas_provider_name(schemas, &alpha));
 	look_at_traits(schemas, &alpha, "first traits", 0);
 	look_at_traits(schemas, &alpha, "second traits", 0);
-	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "first traits");
+	assert_null(trace_schemas_provider_name(schemas, &alpha));
+	assert_string_equal(trace_schemas_claimed_name(schemas, &alpha), "first traits");
 	look_at_event_info(schemas, &alpha, &beta, 7, EVENT_INFO_MANIFEST, "Event-Info ", 0);
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "Event-Info");
 	look_at_manifest(schemas, &alpha, MANIFEST("Manifest"));
@@ -188,6 +189,7 @@ static void a_manifest_names_its_provider_before_event_info_before_traits(void *
 	look_at_traits(schemas, &alpha, "third traits", 0);
 	trace_schemas_finish(schemas);
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "Manifest");
+	assert_string_equal(trace_schemas_claimed_name(schemas, &alpha), "first traits");
 	assert_null(trace_schemas_provider_name(schemas, &beta));
 	assert_counts(schemas, 1, 1, 0);
 	trace_schemas_free(schemas);
@@ -465,10 +467,10 @@ static void traits_end_where_they_say_and_inside_their_item(void **state)
 
 		look_at_traits(schemas, &alpha, "Synth.T", cases[i].claimed);
 		if (cases[i].name) {
-			assert_string_equal(trace_schemas_provider_name(schemas, &alpha),
+			assert_string_equal(trace_schemas_claimed_name(schemas, &alpha),
 					    cases[i].name);
 		} else {
-			assert_null(trace_schemas_provider_name(schemas, &alpha));
+			assert_null(trace_schemas_claimed_name(schemas, &alpha));
 		}
 		trace_schemas_free(schemas);
 	}
@@ -484,16 +486,17 @@ static void providers_are_bounded(void **state)
 		memcpy(guid.bytes + 4, &i, sizeof i);
 		look_at_traits(schemas, &guid, "Many", 0);
 	}
-	assert_null(trace_schemas_provider_name(schemas, &guid));
+	assert_null(trace_schemas_claimed_name(schemas, &guid));
 	memset(guid.bytes + 4, 0, 4);
-	assert_string_equal(trace_schemas_provider_name(schemas, &guid), "Many");
+	assert_string_equal(trace_schemas_claimed_name(schemas, &guid), "Many");
 	trace_schemas_free(schemas);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_manifest_names_its_provider_before_event_info_before_traits),
+		cmocka_unit_test(
+			a_manifest_names_its_provider_before_event_info_and_traits_claim_once),
 		cmocka_unit_test(descriptions_count_once_each),
 		cmocka_unit_test(values_have_the_names_of_their_maps),
 		cmocka_unit_test(descriptions_that_are_not_whole_do_not_count),

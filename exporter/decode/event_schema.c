@@ -42,55 +42,68 @@ static const struct schema *given_older(const struct schema_origins *origins,
 }
 
 static const struct schema *ask_system(const struct schema_origins *origins,
-				       const struct event_record *record)
+				       const struct event_record *record,
+				       struct schema_terms *terms)
 {
+	struct system_answer answer = { .later = false };
+	const struct schema *schema;
 	struct manifest_chunk chunk;
 
 	if (!origins->system.schema || kernel_class_name(record->provider) ||
 	    (record->id == MANIFEST_EVENT_ID && manifest_chunk_read(record, &chunk))) {
 		return NULL;
 	}
-	return origins->system.schema(origins->system.context, record);
+	schema = origins->system.schema(origins->system.context, record, &answer);
+	if (answer.provider_name && origins->trace) {
+		trace_schemas_claim_name(origins->trace, record->provider, answer.provider_name);
+	}
+	if (terms) {
+		terms->later = answer.later;
+	}
+	return schema;
 }
 
 static const struct schema *ask_teller(const struct schema_origins *origins,
-				       const struct event_record *record, uint32_t *teller)
+				       const struct event_record *record,
+				       struct schema_terms *terms)
 {
 	const struct schema *schema;
 	uint32_t found;
 
-	if (!origins->told || record->classic || !teller) {
+	if (!origins->told || record->classic || !terms) {
 		return NULL;
 	}
 	schema = told_schemas_find(origins->told, record, &found);
 	if (schema) {
-		*teller = found;
+		terms->teller = found;
 	}
 	return schema;
 }
 
 static const struct schema *live_schema(const struct schema_origins *origins,
-					const struct event_record *record, uint32_t *teller)
+					const struct event_record *record,
+					struct schema_terms *terms)
 {
 	const struct schema *schema = given(origins, record);
 
 	if (!schema) {
-		schema = ask_system(origins, record);
+		schema = ask_system(origins, record, terms);
 	}
 	if (!schema) {
-		schema = ask_teller(origins, record, teller);
+		schema = ask_teller(origins, record, terms);
 	}
 	return schema ? schema : given_older(origins, record);
 }
 
 static const struct schema *recorded_schema(const struct schema_origins *origins,
-					    const struct event_record *record, uint32_t *teller)
+					    const struct event_record *record,
+					    struct schema_terms *terms)
 {
 	const struct schema *schema = origins->trace ? trace_schemas_find(origins->trace, record) :
 						       NULL;
 
 	if (!schema) {
-		schema = ask_teller(origins, record, teller);
+		schema = ask_teller(origins, record, terms);
 	}
 	if (!schema) {
 		schema = given(origins, record);
@@ -100,13 +113,13 @@ static const struct schema *recorded_schema(const struct schema_origins *origins
 
 const struct schema *event_schema(const struct schema_origins *origins,
 				  struct tracelogging_cache *tracelogging,
-				  const struct event_record *record, uint32_t *teller)
+				  const struct event_record *record, struct schema_terms *terms)
 {
 	const struct schema *schema = NULL;
 	struct extended_item metadata;
 
-	if (teller) {
-		*teller = 0;
+	if (terms) {
+		*terms = (struct schema_terms){ .teller = 0 };
 	}
 	if (record->kind >= RECORD_MESSAGE) {
 		return NULL;
@@ -119,8 +132,8 @@ const struct schema *event_schema(const struct schema_origins *origins,
 	if (schema || !origins) {
 		return schema;
 	}
-	return origins->live ? live_schema(origins, record, teller) :
-			       recorded_schema(origins, record, teller);
+	return origins->live ? live_schema(origins, record, terms) :
+			       recorded_schema(origins, record, terms);
 }
 
 bool event_schema_open(const struct schema_origins *origins, const struct event_record *record,
@@ -150,19 +163,21 @@ static const char *known_name(const struct schema_origins *origins, const struct
 
 const char *event_provider_name(const struct schema_origins *origins, const struct guid *provider)
 {
-	const char *told = NULL, *known;
+	const char *name = NULL;
 
 	if (!origins) {
 		return NULL;
 	}
-	if (origins->trace) {
-		told = trace_schemas_provider_name(origins->trace, provider);
+	if (origins->trace && !origins->live) {
+		name = trace_schemas_provider_name(origins->trace, provider);
 	}
-	if (told && !origins->live) {
-		return told;
+	if (!name) {
+		name = known_name(origins, provider);
 	}
-	known = known_name(origins, provider);
-	return known ? known : told;
+	if (!name && origins->trace) {
+		name = trace_schemas_claimed_name(origins->trace, provider);
+	}
+	return name;
 }
 
 void event_schema_name(const struct schema *schema, struct text *out)

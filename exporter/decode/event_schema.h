@@ -11,14 +11,18 @@
 #include "decode/tracelogging.h"
 #include "source/event_record.h"
 
+struct schema_terms {
+	uint32_t teller; /* other than 0: it stays as told_schemas_find() says */
+	bool later;      /* the system was not asked: for another event it may know better */
+};
+
 /*
- * origins: NULL for none. NULL: no layout known. The schema stays as long as where it comes from:
- * when *teller becomes other than 0, that is as told_schemas_find() says. teller may be NULL when
- * no events tell schemas.
+ * origins: NULL for none. NULL: no layout known. The schema stays as long as where it comes from.
+ * terms may be NULL when no events tell schemas and no system is asked.
  */
 const struct schema *event_schema(const struct schema_origins *origins,
 				  struct tracelogging_cache *tracelogging,
-				  const struct event_record *record, uint32_t *teller);
+				  const struct event_record *record, struct schema_terms *terms);
 
 /* Whether some process may have told a schema that is better than this one, which nobody told. */
 bool event_schema_open(const struct schema_origins *origins, const struct event_record *record,
@@ -26,7 +30,8 @@ bool event_schema_open(const struct schema_origins *origins, const struct event_
 
 /*
  * What a provider is called, kernel classes aside; NULL: nobody says. After event_schema() for an
- * event of it, which may have told.
+ * event of it, which may have told. Once there is a name it stays, as long as trace_schemas_look()
+ * tells none.
  */
 const char *event_provider_name(const struct schema_origins *origins, const struct guid *provider);
 

@@ -11,13 +11,12 @@
 #include "decode/kinds.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/text.h"
 #include "decode/event_schema.h"
+#include "decode/kind_describe.h"
 
 struct slot {
 	uint64_t hash;
@@ -28,7 +27,7 @@ enum { GROUPS = 32, OPCODES = 256 };
 
 struct kinds {
 	struct slot *slots; /* owned */
-	/* By kernel group and opcode: the kind met last, never the spare one; owned. */
+	/* By kernel group and opcode: the kind met last; owned. */
 	struct event_kind *(*recent)[OPCODES];
 	size_t mask; /* slots - 1 */
 	size_t count;
@@ -36,14 +35,19 @@ struct kinds {
 	uint64_t seed;
 	struct schema_origins origins;
 	struct tracelogging_cache *tracelogging; /* owned */
-	struct event_kind *spare; /* for what no longer fits; owned, NULL until needed */
-	uint64_t hits;            /* the consumer's own; published now and then */
+	size_t hand;   /* the slot that was last looked at for a kind to give up */
+	uint64_t hits; /* the consumer's own; published now and then */
 	_Atomic(uint64_t) shown_entries;
 	_Atomic(uint64_t) shown_hits;
 	_Atomic(uint64_t) shown_misses;
+	_Atomic(uint64_t) shown_evictions;
 };
 
-enum { FIRST_SLOTS = 256, PUBLISH_EVERY = 4096 };
+enum {
+	FIRST_SLOTS = 256,
+	PUBLISH_EVERY = 4096,
+	LOOKED_AT_MOST = 64, /* kinds in use, for one to give up */
+};
 
 /* What tells kinds of one provider apart, in one word. */
 static uint64_t kind_word(const struct event_record *record)
@@ -63,111 +67,6 @@ static bool kind_is(const struct event_kind *kind, const struct event_record *re
 	       (kind->record_kind == RECORD_MESSAGE) == (record->kind == RECORD_MESSAGE) &&
 	       (kind->record_kind >= RECORD_TIMED) == (record->kind >= RECORD_TIMED) &&
 	       guid_equal(&kind->provider, record->provider);
-}
-
-static char *provider_name(const struct kinds *kinds, const struct guid *provider)
-{
-	char text[GUID_TEXT_SIZE];
-	const char *name = NULL;
-
-	if (kernel_class_is_kernel(provider)) {
-		name = "Windows Kernel";
-	} else {
-		name = event_provider_name(&kinds->origins, provider);
-	}
-	if (!name) {
-		guid_format(provider, text);
-		name = text;
-	}
-	return text_duplicate(name, strlen(name));
-}
-
-static char *event_name(const struct event_record *record, const struct schema *schema)
-{
-	const char *class = record->classic ? kernel_class_name(record->provider) : NULL;
-	const char *event = class ? kernel_event_name(record->provider, record->opcode) : NULL;
-	char text[160];
-
-	if (schema && schema->origin != SCHEMA_KERNEL && schema->event[0]) {
-		struct text name = { 0 };
-
-		event_schema_name(schema, &name);
-		if (name.failed) {
-			text_free(&name);
-		}
-		return name.data;
-	}
-	if (event) {
-		snprintf(text, sizeof text, "%s/%s", class, event);
-	} else if (class) {
-		snprintf(text, sizeof text, "%s/%u", class, record->opcode);
-	} else {
-		/* Classic events have no id: their opcode is what the class's documentation numbers
-		 * them by. */
-		snprintf(text, sizeof text, "%u", record->classic ? record->opcode : record->id);
-	}
-	return text_duplicate(text, strlen(text));
-}
-
-static bool describe(const struct kinds *kinds, const struct event_record *record,
-		     struct event_kind *kind)
-{
-	uint32_t teller;
-	const struct schema *schema =
-		event_schema(&kinds->origins, kinds->tracelogging, record, &teller);
-	char *provider = provider_name(kinds, record->provider);
-	char *event = event_name(record, schema);
-
-	if (!provider || !event) {
-		free(provider);
-		free(event);
-		return false;
-	}
-	kind->provider = *record->provider;
-	kind->id = record->id;
-	kind->version = record->version;
-	kind->opcode = record->opcode;
-	kind->pointer_size = record->pointer_size;
-	kind->classic = record->classic;
-	kind->record_kind = record->kind;
-	kind->class = KERNEL_NONE;
-	if (record->classic && record->kind < RECORD_MESSAGE) {
-		kind->class = (uint8_t)kernel_class_of(record->provider);
-	}
-	kind->open = teller == 0 && event_schema_open(&kinds->origins, record, schema);
-	kind->teller = teller;
-	kind->schema = schema;
-	kind->provider_name = provider;
-	kind->event_name = event;
-	kind->records = NULL;
-	kind->lost = NULL;
-	return true;
-}
-
-static void forget_names(struct event_kind *kind)
-{
-	/* Owned by us; const only for the readers of the struct. */
-	free((void *)(uintptr_t)kind->provider_name);
-	free((void *)(uintptr_t)kind->event_name);
-	kind->provider_name = NULL;
-	kind->event_name = NULL;
-}
-
-static struct event_kind *refill_spare(struct kinds *kinds, const struct event_record *record)
-{
-	struct event_kind fresh = { 0 };
-
-	if (!kinds->spare) {
-		kinds->spare = calloc(1, sizeof *kinds->spare);
-	}
-	if (!kinds->spare || !describe(kinds, record, &fresh)) {
-		return NULL;
-	}
-	fresh.attribution = kinds->spare->attribution;
-	fresh.plan = kinds->spare->plan;
-	forget_names(kinds->spare);
-	*kinds->spare = fresh;
-	return kinds->spare;
 }
 
 /* Kinds by who told their schema have places of their own. */
@@ -211,33 +110,9 @@ static void publish(struct kinds *kinds)
 	atomic_store_explicit(&kinds->shown_hits, kinds->hits, memory_order_relaxed);
 }
 
-static __attribute__((noinline, cold)) struct event_kind *
-add(struct kinds *kinds, const struct event_record *record, uint64_t hash)
+static void count_hit(struct kinds *kinds, struct event_kind *kind)
 {
-	struct event_kind *kind;
-
-	atomic_fetch_add_explicit(&kinds->shown_misses, 1, memory_order_relaxed);
-	publish(kinds);
-	if (kinds->count >= kinds->most) {
-		return refill_spare(kinds, record);
-	}
-	if ((kinds->count + 1) * 2 > kinds->mask + 1 && !grow(kinds)) {
-		return NULL;
-	}
-	kind = calloc(1, sizeof *kind);
-	if (!kind || !describe(kinds, record, kind)) {
-		free(kind);
-		return NULL;
-	}
-	place(kinds->slots, kinds->mask,
-	      &(struct slot){ .hash = told_hash(hash, kind->teller), .kind = kind });
-	kinds->count++;
-	publish(kinds);
-	return kind;
-}
-
-static void count_hit(struct kinds *kinds)
-{
+	kind->used = true;
 	if (++kinds->hits % PUBLISH_EVERY == 0) {
 		publish(kinds);
 	}
@@ -256,6 +131,135 @@ static inline struct event_kind *probe(const struct kinds *kinds, const struct e
 	}
 	return NULL;
 }
+
+/* ---- kinds that are new, or no longer what they were ---- */
+
+/* Later entries move back, so that no search ends too soon. */
+static void remove_slot(struct kinds *kinds, size_t hole)
+{
+	size_t mask = kinds->mask;
+
+	for (size_t at = (hole + 1) & mask; kinds->slots[at].kind; at = (at + 1) & mask) {
+		size_t home = kinds->slots[at].hash & mask;
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			kinds->slots[hole] = kinds->slots[at];
+			hole = at;
+		}
+	}
+	kinds->slots[hole].kind = NULL;
+	kinds->count--;
+}
+
+/*
+ * A place whose kind may serve another: one that no event has had since the hand came by last. What
+ * one process makes up and does not use goes before what others use, whoever came first.
+ */
+static size_t pick(struct kinds *kinds)
+{
+	for (unsigned looked = 0;;) {
+		struct event_kind *kind;
+
+		kinds->hand = (kinds->hand + 1) & kinds->mask;
+		kind = kinds->slots[kinds->hand].kind;
+		if (!kind) {
+			continue;
+		}
+		if (!kind->used || ++looked == LOOKED_AT_MOST) {
+			return kinds->hand;
+		}
+		kind->used = false;
+	}
+}
+
+static void take_out(struct kinds *kinds, size_t at)
+{
+	const struct event_kind *kind = kinds->slots[at].kind;
+
+	for (unsigned group = 0; group < GROUPS; group++) {
+		if (kinds->recent[group][kind->opcode] == kind) {
+			kinds->recent[group][kind->opcode] = NULL;
+		}
+	}
+	remove_slot(kinds, at);
+}
+
+/* A kind to describe, with a place in the table; NULL without memory. */
+static struct event_kind *place_kind(struct kinds *kinds, uint64_t hash)
+{
+	struct slot slot = { .hash = hash };
+
+	if (kinds->count >= kinds->most) {
+		size_t at = pick(kinds);
+
+		slot.kind = kinds->slots[at].kind;
+		take_out(kinds, at);
+		atomic_fetch_add_explicit(&kinds->shown_evictions, 1, memory_order_relaxed);
+	} else if ((kinds->count + 1) * 2 <= kinds->mask + 1 || grow(kinds)) {
+		slot.kind = calloc(1, sizeof *slot.kind);
+	}
+	if (slot.kind) {
+		place(kinds->slots, kinds->mask, &slot);
+		kinds->count++;
+	}
+	return slot.kind;
+}
+
+/*
+ * Room for more metadata: that of TraceLogging events all goes, and comes again with its events. In
+ * a recording it stays: tools look at schemas to the end.
+ */
+static void make_room_for_metadata(struct kinds *kinds)
+{
+	uint64_t gone = 0;
+
+	if (!kinds->origins.live || !tracelogging_cache_full(kinds->tracelogging)) {
+		return;
+	}
+	for (size_t i = 0; i <= kinds->mask; i++) {
+		struct event_kind *kind = kinds->slots[i].kind;
+
+		if (kind && kind->schema && kind->schema->origin == SCHEMA_TRACELOGGING) {
+			kind->schema = NULL;
+			kind->again |= AGAIN_SCHEMA;
+			gone++;
+		}
+	}
+	tracelogging_cache_clear(kinds->tracelogging);
+	atomic_fetch_add_explicit(&kinds->shown_evictions, gone, memory_order_relaxed);
+}
+
+/* The kind of the record as it is to be from now on: a new one, or the one that there is. */
+static __attribute__((noinline, cold)) struct event_kind *
+work_out(struct kinds *kinds, const struct event_record *record, uint64_t hash)
+{
+	struct event_kind fresh, *kind;
+
+	if (record->extended) {
+		make_room_for_metadata(kinds);
+	}
+	if (!kind_describe(&kinds->origins, kinds->tracelogging, record, &fresh)) {
+		return NULL;
+	}
+	hash = told_hash(hash, fresh.teller);
+	kind = probe(kinds, record, hash, fresh.teller);
+	if (!kind) {
+		kind = place_kind(kinds, hash);
+	}
+	if (!kind) {
+		kind_forget_names(&fresh);
+		return NULL;
+	}
+	fresh.attribution = kind->attribution;
+	fresh.plan = kind->plan;
+	kind_forget_names(kind);
+	*kind = fresh;
+	atomic_fetch_add_explicit(&kinds->shown_misses, 1, memory_order_relaxed);
+	publish(kinds);
+	return kind;
+}
+
+/* ---- finding ---- */
 
 /* The teller of the schema that the event's process told; 0: it did not. */
 static uint32_t teller_of(const struct kinds *kinds, const struct event_record *record)
@@ -286,12 +290,14 @@ static struct event_kind *find(struct kinds *kinds, const struct event_record *r
 			kind = probe(kinds, record, told_hash(hash, teller), teller);
 		}
 	}
-	*added = !kind;
-	if (kind) {
-		count_hit(kinds);
+	if (kind && (kind->again == 0 ||
+		     !kind_has_news(&kinds->origins, kinds->tracelogging, record, kind))) {
+		*added = false;
+		count_hit(kinds, kind);
 		return kind;
 	}
-	return add(kinds, record, hash);
+	*added = true;
+	return work_out(kinds, record, hash);
 }
 
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)
@@ -306,15 +312,13 @@ struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *re
 	kind = *recent;
 	/* Group and opcode stand for the provider. */
 	if (kind && kind->version == record->version &&
-	    kind->pointer_size == record->pointer_size) {
+	    kind->pointer_size == record->pointer_size && kind->again == 0) {
 		*added = false;
-		count_hit(kinds);
+		count_hit(kinds, kind);
 		return kind;
 	}
 	kind = find(kinds, record, added);
-	if (kind != kinds->spare) {
-		*recent = kind;
-	}
+	*recent = kind;
 	return kind;
 }
 
@@ -339,7 +343,7 @@ struct kinds *kinds_new(size_t most, const struct schema_origins *origins, struc
 	}
 	kinds->mask = FIRST_SLOTS - 1;
 	kinds->seed = hash_seed();
-	kinds->most = most;
+	kinds->most = most > 0 ? most : 1;
 	if (origins) {
 		kinds->origins = *origins;
 	}
@@ -354,49 +358,18 @@ void kinds_each(struct kinds *kinds, void (*visit)(void *context, struct event_k
 			visit(context, kinds->slots[i].kind);
 		}
 	}
-	if (kinds->spare) {
-		visit(context, kinds->spare);
-	}
 }
 
 static void free_kind(void *context, struct event_kind *kind)
 {
 	(void)context;
-	forget_names(kind);
+	kind_forget_names(kind);
 	free(kind);
-}
-
-static void forget_spare(struct kinds *kinds, uint32_t teller,
-			 void (*release)(void *context, struct event_kind *kind), void *context)
-{
-	if (kinds->spare && kinds->spare->teller == teller) {
-		release(context, kinds->spare);
-		free_kind(NULL, kinds->spare);
-		kinds->spare = NULL;
-	}
-}
-
-/* Later entries move back, so that no search ends too soon. */
-static void remove_slot(struct kinds *kinds, size_t hole)
-{
-	size_t mask = kinds->mask;
-
-	for (size_t at = (hole + 1) & mask; kinds->slots[at].kind; at = (at + 1) & mask) {
-		size_t home = kinds->slots[at].hash & mask;
-
-		if (((at - home) & mask) >= ((at - hole) & mask)) {
-			kinds->slots[hole] = kinds->slots[at];
-			hole = at;
-		}
-	}
-	kinds->slots[hole].kind = NULL;
-	kinds->count--;
 }
 
 void kinds_forget(struct kinds *kinds, uint32_t teller,
 		  void (*release)(void *context, struct event_kind *kind), void *context)
 {
-	forget_spare(kinds, teller, release, context);
 	for (size_t i = 0; i <= kinds->mask;) {
 		struct event_kind *kind = kinds->slots[i].kind;
 
@@ -404,9 +377,9 @@ void kinds_forget(struct kinds *kinds, uint32_t teller,
 			i++;
 			continue;
 		}
+		take_out(kinds, i); /* and look at what has moved here */
 		release(context, kind);
 		free_kind(NULL, kind);
-		remove_slot(kinds, i); /* and look at what has moved here */
 	}
 	publish(kinds);
 }
@@ -433,4 +406,5 @@ void kinds_statistics(const struct kinds *kinds, struct kinds_statistics *statis
 	statistics->entries = atomic_load_explicit(&kinds->shown_entries, memory_order_relaxed);
 	statistics->hits = atomic_load_explicit(&kinds->shown_hits, memory_order_relaxed);
 	statistics->misses = atomic_load_explicit(&kinds->shown_misses, memory_order_relaxed);
+	statistics->evictions = atomic_load_explicit(&kinds->shown_evictions, memory_order_relaxed);
 }

@@ -4,8 +4,12 @@
  * used for every event of it.
  *
  * One look-up per event leads to everything: the layout, the labels, how to attribute, which rules
- * apply. Bounded: hostile recordings can carry any number of kinds; beyond the bound a kind is
- * worked out anew each time (kinds_find() refills one spare entry).
+ * apply. Bounded: a hostile process can make up any number of kinds; beyond the bound a new one
+ * takes the place of one that had no event for some time, which is worked out anew when its events
+ * come again. What is in use stays.
+ *
+ * A kind is worked out again as well when there is news: somebody tells the name of its provider,
+ * or the operating system, which is asked only so often, has said what it knows.
  *
  * Events that are decoded by what their process tells are a kind apart for each text that is told.
  */
@@ -38,6 +42,9 @@ struct event_kind {
 				never decoded */
 	uint8_t class;       /* enum kernel_class; KERNEL_NONE for others */
 	bool open;           /* what a process tells may be better: a kind of its own */
+	bool used;           /* by an event, of late; the table's own */
+	uint8_t again;       /* enum kind_again: what may come to be worked out again */
+	uint64_t names;      /* how many names of providers were known when it was */
 	uint32_t teller;     /* of the schema, as in told_schemas.h; 0: nobody */
 	const struct schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
@@ -63,9 +70,9 @@ struct kinds *kinds_new(size_t most, const struct schema_origins *origins, struc
 void kinds_free(struct kinds *kinds);
 
 /*
- * The kind of a record, made when new: then *added is true and the layers above must fill their
- * parts. For the spare entry beyond the bound too: its old parts stay in place and must be freed or
- * refilled. NULL without memory.
+ * The kind of a record. When it was worked out, *added is true and the layers above must fill their
+ * parts; parts of before, or of another kind whose struct it is now, stay in place and must be
+ * freed or refilled. Good until the next call. NULL without memory.
  */
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added);
 
@@ -76,7 +83,6 @@ struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *re
 void kinds_forget(struct kinds *kinds, uint32_t teller,
 		  void (*release)(void *context, struct event_kind *kind), void *context);
 
-/* Every kind, the spare one included. */
 void kinds_each(struct kinds *kinds, void (*visit)(void *context, struct event_kind *kind),
 		void *context);
 
@@ -85,6 +91,7 @@ struct kinds_statistics {
 	uint64_t entries;
 	uint64_t hits;
 	uint64_t misses;
+	uint64_t evictions; /* kinds that made room for others */
 };
 void kinds_statistics(const struct kinds *kinds, struct kinds_statistics *statistics);
 

@@ -35,15 +35,23 @@
 #include "decode/trace_schemas.h"
 #include "source/event_record.h"
 
+/* What the operating system said beside a schema. */
+struct system_answer {
+	bool later;                /* nothing yet: it is asked only so often; ask again */
+	const char *provider_name; /* NULL: none */
+};
+
 /* What the operating system knows; all NULL where there is none to ask. */
 struct schema_system {
 	void *context;
 	/*
-	 * The schema of an event, neither TraceLogging nor a kernel class; NULL: not known. Stays
-	 * as long as the context. The consumer's thread; once for each kind of event.
+	 * The schema of an event, neither TraceLogging nor a kernel class; NULL: not known. It and
+	 * what *answer points to stay as long as the context. The consumer's thread; once for each
+	 * kind of event, and for each event of a kind for which *answer says `later`.
 	 */
-	const struct schema *(*schema)(void *context, const struct event_record *record);
-	/* The name that a provider is registered with; NULL: none. Stays likewise. */
+	const struct schema *(*schema)(void *context, const struct event_record *record,
+				       struct system_answer *answer);
+	/* The name that a provider was registered with at the start; NULL: none. Stays likewise. */
 	const char *(*provider_name)(void *context, const struct guid *provider);
 };
 
@@ -51,9 +59,9 @@ struct schema_system {
  * carry themselves and the kernel's classes. */
 struct schema_origins {
 	bool live;
-	const struct trace_schemas *trace; /* what records told before anything is decoded; live:
-					      names only */
-	struct told_schemas *told;         /* what events tell while others are decoded */
+	struct trace_schemas *trace; /* what records told before anything is decoded; live: names
+					only, those in answers of the system among them */
+	struct told_schemas *told;   /* what events tell while others are decoded */
 	const struct manifest_set *configured;
 	const struct manifest_set *builtin;
 	bool builtin_names;          /* of well-known providers; not for who shows a recording */

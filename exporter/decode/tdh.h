@@ -6,6 +6,9 @@
  * The last of the origins that events cannot change (schema_origins.h). Its answers become schemas
  * of ours, which our own decoder reads. One consumer's; elsewhere than on Windows it knows nothing.
  *
+ * Registered providers are listed once. The name of one that is registered later comes with the
+ * first answer about an event of it.
+ *
  * Sources: "TdhGetEventInformation function", "TdhGetEventMapInformation function", Microsoft
  * Learn.
  */
@@ -19,11 +22,14 @@ enum {
 	TDH_SCHEMAS_MOST = 1 << 14,
 	TDH_BYTES_MOST = 64 << 20,
 	/*
-	 * Questions that TDH has no answer to, for the events of one process in a second: each
-	 * costs some 100 µs (not measured), and a process can make up as many ids as it likes.
-	 * Beyond that its new kinds of events are not asked about.
+	 * Questions that TDH has no answer to, in a second: each costs some 100 µs (not measured),
+	 * and a process can make up as many ids as it likes. Beyond what the events of one process
+	 * may cost, or those of all, new kinds are asked about later; a few for each process always
+	 * are at once, so that nobody waits for others' sake.
 	 */
 	TDH_VAIN_MOST = 256,
+	TDH_VAIN_MOST_OF_ALL = 1024,
+	TDH_VAIN_ALWAYS = 4,
 };
 
 struct tdh; /* opaque */

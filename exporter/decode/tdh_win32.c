@@ -12,6 +12,7 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "decode/event_info.h"
 #include "source/etw_sdk_win32.h"
 #include "source/registered.h"
@@ -19,10 +20,11 @@
 #include <tdh.h>
 
 enum {
-	TRIES = 4,         /* what is needed may grow between two calls */
-	VAIN_PLACES = 256, /* processes that are watched at once */
+	TRIES = 4, /* what is needed may grow between two calls */
+	VAIN_PLACES = 256,
 	UNKNOWN_PLACES = 1 << 14,
 	ANSWER_SIZE_MOST = 4 << 20,
+	NAME_SIZE_MOST = 1024,
 };
 
 /* What TDH said about a kind of event. */
@@ -33,13 +35,13 @@ struct answer {
 	bool classic;
 	struct described_schema made;
 	struct value_map **maps; /* owned, as are they; one for each field, NULL: none */
+	char *provider_name;     /* owned; NULL: it tells none */
 };
 
-/* Questions in vain for the events of a process. */
+/* Questions in vain within a second of event time. */
 struct vain {
-	uint32_t process_id;
-	uint32_t count;
 	int64_t second;
+	uint32_t count;
 };
 
 struct tdh {
@@ -48,7 +50,8 @@ struct tdh {
 	size_t bytes;                     /* of answers, about */
 	struct map known;                 /* hash of what tells answers apart -> index + 1 */
 	uint64_t unknown[UNKNOWN_PLACES]; /* such hashes, of events that TDH does not know */
-	struct vain vain[VAIN_PLACES];
+	struct vain vain_of_all;
+	struct vain vain[VAIN_PLACES]; /* by the hash of process and second */
 	uint64_t seed;
 	uint8_t *buffer; /* for what TDH says; owned */
 	ULONG buffer_size;
@@ -74,6 +77,7 @@ static void free_answer(struct answer *answer)
 		free(answer->maps[i]);
 	}
 	free(answer->maps);
+	free(answer->provider_name);
 	described_schema_done(&answer->made);
 	free(answer);
 }
@@ -243,6 +247,18 @@ static bool is_answer(const struct answer *a, const struct answer *b)
 	       guid_equal(&a->provider, &b->provider);
 }
 
+/* NULL: it tells none, or there is no memory. */
+static char *provider_name(const struct event_info *info)
+{
+	struct text name = { 0 };
+
+	if (!event_info_string(info->bytes, info->size, info->provider_name, &name) ||
+	    name.failed || name.size == 0 || name.size > NAME_SIZE_MOST) {
+		text_free(&name);
+	}
+	return name.data;
+}
+
 static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *asked, const struct answer *key)
 {
 	uint32_t names[SCHEMA_FIELDS_MOST];
@@ -264,6 +280,7 @@ static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *asked, const st
 		free_answer(answer);
 		return NULL;
 	}
+	answer->provider_name = provider_name(&info);
 	tdh->bytes += sizeof *answer + answer->made.fields.bytes;
 	return answer;
 }
@@ -290,52 +307,81 @@ static bool has_room(struct tdh *tdh)
 
 /* ---- questions in vain ---- */
 
-static struct vain *vain_of(struct tdh *tdh, const struct event_record *record)
+static struct vain *vain_in(struct vain *vain, int64_t second)
 {
-	struct vain *vain = &tdh->vain[hash_seeded(record->process_id, tdh->seed) % VAIN_PLACES];
-	int64_t second = record->time / 10000000;
-
-	if (vain->process_id != record->process_id || vain->second != second) {
-		*vain = (struct vain){ .process_id = record->process_id, .second = second };
+	if (vain->second != second) {
+		*vain = (struct vain){ .second = second };
 	}
 	return vain;
 }
 
+/* Which processes share a place changes every second, so that none is in another's way for long. */
+static struct vain *vain_of(struct tdh *tdh, const struct event_record *record, int64_t second)
+{
+	uint64_t key = record->process_id ^ (uint64_t)second << 32;
+
+	return vain_in(&tdh->vain[hash_seeded(key, tdh->seed) % VAIN_PLACES], second);
+}
+
 /* ---- the origin ---- */
 
-static const struct schema *find_schema(void *context, const struct event_record *record)
+static struct answer *keep_answer(struct tdh *tdh, struct answer *answer, uint64_t hash)
 {
-	struct tdh *tdh = context;
-	const struct answer key = answer_for(record);
-	uint64_t hash = hash_of(tdh, &key);
-	uint64_t *unknown = &tdh->unknown[hash % UNKNOWN_PLACES];
-	const uint64_t *known = map_find(&tdh->known, hash);
-	struct vain *vain = vain_of(tdh, record);
-	struct answer *answer;
-	EVENT_RECORD asked;
-	uint64_t *place;
+	uint64_t *place = map_put(&tdh->known, hash, NULL);
 
-	if (known) {
-		answer = tdh->answers[*known - 1];
-		return is_answer(answer, &key) ? &answer->made.schema : NULL;
-	}
-	if (*unknown == hash || vain->count >= TDH_VAIN_MOST || !has_room(tdh)) {
-		return NULL;
-	}
-	asked = record_for_tdh(record);
-	answer = make_answer(tdh, &asked, &key);
-	if (!answer) {
-		vain->count++;
-		*unknown = hash;
-		return NULL;
-	}
-	place = map_put(&tdh->known, hash, NULL);
 	if (!place) {
 		free_answer(answer);
 		return NULL;
 	}
 	tdh->answers[tdh->count++] = answer;
 	*place = tdh->count;
+	return answer;
+}
+
+/* NULL: TDH has no answer, or is not asked; then *later says whether it will be. */
+static struct answer *ask(struct tdh *tdh, const struct event_record *record,
+			  const struct answer *key, uint64_t hash, bool *later)
+{
+	uint64_t *unknown = &tdh->unknown[hash % UNKNOWN_PLACES];
+	int64_t second = record->time / 10000000;
+	struct vain *of_all = vain_in(&tdh->vain_of_all, second);
+	struct vain *vain = vain_of(tdh, record, second);
+	struct answer *answer;
+	EVENT_RECORD asked;
+
+	if (*unknown == hash || !has_room(tdh)) {
+		return NULL;
+	}
+	if (vain->count >= TDH_VAIN_ALWAYS &&
+	    (vain->count >= TDH_VAIN_MOST || of_all->count >= TDH_VAIN_MOST_OF_ALL)) {
+		*later = true;
+		return NULL;
+	}
+	asked = record_for_tdh(record);
+	answer = make_answer(tdh, &asked, key);
+	if (!answer) {
+		vain->count++;
+		of_all->count++;
+		*unknown = hash;
+		return NULL;
+	}
+	return keep_answer(tdh, answer, hash);
+}
+
+static const struct schema *find_schema(void *context, const struct event_record *record,
+					struct system_answer *said)
+{
+	struct tdh *tdh = context;
+	const struct answer key = answer_for(record);
+	uint64_t hash = hash_of(tdh, &key);
+	const uint64_t *known = map_find(&tdh->known, hash);
+	struct answer *answer = known ? tdh->answers[*known - 1] :
+					ask(tdh, record, &key, hash, &said->later);
+
+	if (!answer || !is_answer(answer, &key)) {
+		return NULL;
+	}
+	said->provider_name = answer->provider_name;
 	return &answer->made.schema;
 }
 

@@ -70,6 +70,7 @@ struct trace_schemas {
 	size_t value_map_capacity;
 	struct manifest_assembly assembly;
 	uint64_t manifests;
+	uint64_t name_count; /* told, those that replace others included */
 };
 
 struct trace_schemas *trace_schemas_new(struct error *err)
@@ -175,6 +176,7 @@ static void name_provider(struct trace_schemas *schemas, const struct guid *guid
 		if (provider) {
 			free(provider->names[origin]);
 			provider->names[origin] = name->data;
+			schemas->name_count++;
 			return;
 		}
 	}
@@ -396,13 +398,6 @@ static void look_at_manifest(struct trace_schemas *schemas, const struct event_r
 	text_free(&xml);
 }
 
-static bool is_claimed(const struct trace_schemas *schemas, const struct guid *guid)
-{
-	const struct provider *provider = find_provider(schemas, guid);
-
-	return provider && provider->names[CLAIMED];
-}
-
 static void look_at_traits(struct trace_schemas *schemas, const struct event_record *record)
 {
 	struct extended_item item;
@@ -410,7 +405,7 @@ static void look_at_traits(struct trace_schemas *schemas, const struct event_rec
 	size_t size;
 
 	if (!record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &item) || item.size < 2 ||
-	    is_claimed(schemas, record->provider)) {
+	    trace_schemas_claimed_name(schemas, record->provider)) {
 		return;
 	}
 	size = load_u16(item.data);
@@ -453,7 +448,7 @@ void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *
 {
 	struct text copy = { 0 };
 
-	if (!is_claimed(schemas, provider)) {
+	if (!trace_schemas_claimed_name(schemas, provider)) {
 		text_add_string(&copy, name);
 		name_provider(schemas, provider, CLAIMED, &copy);
 	}
@@ -488,12 +483,24 @@ const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
 {
 	const struct provider *provider = find_provider(schemas, guid);
 
-	for (unsigned origin = 0; provider && origin < ORIGINS; origin++) {
+	for (unsigned origin = 0; provider && origin < CLAIMED; origin++) {
 		if (provider->names[origin]) {
 			return provider->names[origin];
 		}
 	}
 	return NULL;
+}
+
+const char *trace_schemas_claimed_name(const struct trace_schemas *schemas, const struct guid *guid)
+{
+	const struct provider *provider = find_provider(schemas, guid);
+
+	return provider ? provider->names[CLAIMED] : NULL;
+}
+
+uint64_t trace_schemas_name_count(const struct trace_schemas *schemas)
+{
+	return schemas->name_count;
 }
 
 static const struct schema *find_description(const struct trace_schemas *schemas,

@@ -36,22 +36,23 @@ void trace_schemas_look(struct trace_schemas *schemas, const struct event_record
  */
 void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record);
 
-/*
- * A name that somebody claims for a provider: the first one is kept, and told when there is none
- * from a manifest or EventInfo.
- */
+/* A name that somebody claims for a provider: the first one is kept. */
 void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *provider,
 			      const char *name);
 
 /* After the last record. */
 void trace_schemas_finish(struct trace_schemas *schemas);
 
-/*
- * The name the trace itself tells: manifest, else EventInfo, else the first traits; NULL when it
- * tells none.
- */
+/* The name that a manifest of the trace tells, else EventInfo; NULL: none does. */
 const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
 					const struct guid *provider);
+
+/* The name that was claimed first; NULL: none was. */
+const char *trace_schemas_claimed_name(const struct trace_schemas *schemas,
+				       const struct guid *provider);
+
+/* How many names have become known: who found none asks again when it has changed. */
+uint64_t trace_schemas_name_count(const struct trace_schemas *schemas);
 
 /*
  * The schema of an event by the manifest of its provider, else by a description; of a classic event

@@ -281,7 +281,8 @@ static void decode(struct consumer *consumer, const struct records *records)
 
 /* ---- what else there is to ask ---- */
 
-static const struct schema *system_schema(void *context, const struct event_record *record)
+static const struct schema *system_schema(void *context, const struct event_record *record,
+					  struct system_answer *answer)
 {
 	static const struct field fields[] = {
 		{ .name = "first", .type = FIELD_U8, .offset = { 0, 0 }, .size = { 1, 1 } }
@@ -293,6 +294,8 @@ static const struct schema *system_schema(void *context, const struct event_reco
 					      .origin = SCHEMA_EVENT_INFO };
 
 	(void)context;
+	answer->later = (record->id & 3) == 2 && (record->time & 1) != 0;
+	answer->provider_name = (record->id & 7) == 7 ? "Answered" : NULL;
 	return record->id & 1 ? &schema : NULL;
 }
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "decode/kind_describe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "decode/event_schema.h"
+
+/* "Windows Kernel", or what somebody calls the provider; NULL: nobody does. */
+static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
+{
+	return kernel_class_is_kernel(provider) ? "Windows Kernel" :
+						  event_provider_name(origins, provider);
+}
+
+/* Changes when a provider gets a name. */
+static uint64_t name_count(const struct schema_origins *origins)
+{
+	return origins->trace ? trace_schemas_name_count(origins->trace) : 0;
+}
+
+static char *event_name(const struct event_record *record, const struct schema *schema)
+{
+	const char *class = record->classic ? kernel_class_name(record->provider) : NULL;
+	const char *event = class ? kernel_event_name(record->provider, record->opcode) : NULL;
+	char text[160];
+
+	if (schema && schema->origin != SCHEMA_KERNEL && schema->event[0]) {
+		struct text name = { 0 };
+
+		event_schema_name(schema, &name);
+		if (name.failed) {
+			text_free(&name);
+		}
+		return name.data;
+	}
+	if (event) {
+		snprintf(text, sizeof text, "%s/%s", class, event);
+	} else if (class) {
+		snprintf(text, sizeof text, "%s/%u", class, record->opcode);
+	} else {
+		/* Classic events have no id: their opcode is what the class's documentation numbers
+		 * them by. */
+		snprintf(text, sizeof text, "%u", record->classic ? record->opcode : record->id);
+	}
+	return text_duplicate(text, strlen(text));
+}
+
+bool kind_describe(const struct schema_origins *origins, struct tracelogging_cache *tracelogging,
+		   const struct event_record *record, struct event_kind *kind)
+{
+	struct schema_terms terms;
+	const struct schema *schema = event_schema(origins, tracelogging, record, &terms);
+	const char *known = known_name(origins, record->provider);
+	char guid[GUID_TEXT_SIZE], *provider, *event;
+
+	guid_format(record->provider, guid);
+	provider = text_duplicate(known ? known : guid, strlen(known ? known : guid));
+	event = event_name(record, schema);
+	if (!provider || !event) {
+		free(provider);
+		free(event);
+		return false;
+	}
+	*kind = (struct event_kind){
+		.provider = *record->provider,
+		.id = record->id,
+		.version = record->version,
+		.opcode = record->opcode,
+		.pointer_size = record->pointer_size,
+		.classic = record->classic,
+		.record_kind = record->kind,
+		.class = KERNEL_NONE,
+		.open = terms.teller == 0 && event_schema_open(origins, record, schema),
+		.again = (uint8_t)((known ? 0 : AGAIN_NAME) | (terms.later ? AGAIN_SYSTEM : 0)),
+		.names = name_count(origins),
+		.teller = terms.teller,
+		.schema = schema,
+		.provider_name = provider,
+		.event_name = event,
+	};
+	if (record->classic && record->kind < RECORD_MESSAGE) {
+		kind->class = (uint8_t)kernel_class_of(record->provider);
+	}
+	return true;
+}
+
+bool kind_has_news(const struct schema_origins *origins, struct tracelogging_cache *tracelogging,
+		   const struct event_record *record, struct event_kind *kind)
+{
+	struct schema_terms terms;
+
+	if (kind->again & AGAIN_SCHEMA) {
+		return true;
+	}
+	if (kind->again & AGAIN_SYSTEM) {
+		event_schema(origins, tracelogging, record, &terms);
+		if (!terms.later) {
+			return true;
+		}
+	}
+	if ((kind->again & AGAIN_NAME) == 0 || kind->names == name_count(origins)) {
+		return false;
+	}
+	kind->names = name_count(origins);
+	return known_name(origins, &kind->provider) != NULL;
+}
+
+void kind_forget_names(struct event_kind *kind)
+{
+	/* Owned by us; const only for the readers of the struct. */
+	free((void *)(uintptr_t)kind->provider_name);
+	free((void *)(uintptr_t)kind->event_name);
+	kind->provider_name = NULL;
+	kind->event_name = NULL;
+}
