@@ -265,9 +265,19 @@ static void show_session(struct health *health, size_t index)
 	set(health, CONSUMER_BUSY, &name, session.busy_ns);
 }
 
-static void show_tables(struct health *health, const struct kinds_statistics *kinds,
-			const struct tracker_statistics *tracker)
+static void show_table(struct health *health, const char *name, uint64_t entries,
+		       uint64_t evictions)
 {
+	uint32_t table = word(health, name);
+
+	set(health, STATE_ENTRIES, &table, entries);
+	set(health, STATE_EVICTIONS, &table, evictions);
+}
+
+static void show_tables(struct health *health, const struct pipeline_statistics *statistics)
+{
+	const struct kinds_statistics *kinds = &statistics->kinds;
+	const struct tracker_statistics *tracker = &statistics->tracker;
 	uint32_t result;
 
 	set(health, SCHEMA_CACHE_ENTRIES, NULL, kinds->entries);
@@ -276,20 +286,10 @@ static void show_tables(struct health *health, const struct kinds_statistics *ki
 	result = word(health, "miss");
 	set(health, SCHEMA_CACHE_LOOKUPS, &result, kinds->misses);
 	for (unsigned i = 0; i < TABLE_COUNT; i++) {
-		uint32_t table = word(health, tracker_table_name(i));
-
-		set(health, STATE_ENTRIES, &table, tracker->entries[i]);
-		set(health, STATE_EVICTIONS, &table, tracker->evictions[i]);
+		show_table(health, tracker_table_name(i), tracker->entries[i],
+			   tracker->evictions[i]);
 	}
-}
-
-/* A recording that is looked at ahead knows its manifests all at once, and keeps no such table. */
-static void show_manifests(struct health *health, const struct told_statistics *told)
-{
-	uint32_t table = word(health, "manifest");
-
-	set(health, STATE_ENTRIES, &table, told->entries);
-	set(health, STATE_EVICTIONS, &table, told->dropped);
+	show_table(health, "kind", kinds->entries, kinds->evictions);
 }
 
 static void show_totals(struct health *health)
@@ -297,7 +297,7 @@ static void show_totals(struct health *health)
 	struct replay_totals totals;
 
 	replay_totals(health->replay, &totals);
-	show_tables(health, &totals.kinds, &totals.tracker);
+	show_tables(health, &totals.pipeline);
 	set(health, REPLAY_PROGRESS, NULL, (uint64_t)(totals.progress * 1e6));
 	set(health, REPLAY_FINISHED, NULL, totals.finished);
 	set(health, REPLAY_POSITION, NULL,
@@ -337,8 +337,10 @@ static void on_scrape(void *context)
 			show_live_session(health, i);
 		}
 		live_totals(health->live, &totals);
-		show_tables(health, &totals.kinds, &totals.tracker);
-		show_manifests(health, &totals.told);
+		show_tables(health, &totals);
+		/* A recording that is looked at ahead knows its manifests all at once, and keeps no
+		 * such table. */
+		show_table(health, "manifest", totals.told.entries, totals.told.dropped);
 	} else {
 		for (size_t i = 0; i < replay_session_count(health->replay); i++) {
 			show_session(health, i);

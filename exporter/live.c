@@ -389,14 +389,6 @@ void live_totals(struct live_runner *live, struct pipeline_statistics *totals)
 		struct pipeline_statistics now;
 
 		pipeline_statistics(live->consumers[i].pipeline, &now);
-		totals->kinds.entries += now.kinds.entries;
-		totals->kinds.hits += now.kinds.hits;
-		totals->kinds.misses += now.kinds.misses;
-		totals->told.entries += now.told.entries;
-		totals->told.dropped += now.told.dropped;
-		for (unsigned j = 0; j < TABLE_COUNT; j++) {
-			totals->tracker.entries[j] += now.tracker.entries[j];
-			totals->tracker.evictions[j] += now.tracker.evictions[j];
-		}
+		pipeline_statistics_add(totals, &now);
 	}
 }

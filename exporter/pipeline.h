@@ -48,6 +48,9 @@ bool pipeline_cells(const struct pipeline_families *families, struct registry *r
 		    struct writer *writer, const char *session, struct pipeline_cells *cells,
 		    struct error *err);
 
+/* That of the kind's events, when they tell of loss; else NULL. */
+cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_kind *kind);
+
 /* Somebody who looks on, as tools do: on the pipeline's thread, between its records. */
 struct pipeline_observer {
 	void *context;
@@ -57,7 +60,7 @@ struct pipeline_observer {
 	void (*on_record)(void *context, const struct event_record *record,
 			  const struct event_kind *kind, struct tracker *tracker);
 	void (*on_buffer)(void *context); /* in both passes */
-	struct rule_trial *trial;  /* what the rules do is noted there; NULL: nowhere */
+	struct rule_trial *trial;         /* what the rules do is noted there; NULL: nowhere */
 	const struct probe *probe; /* records that do not fulfil it are not shown; NULL: all are */
 };
 
@@ -76,10 +79,10 @@ struct pipeline_options {
 	 * NULL: nobody asks. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
-	bool live;           /* the source is a live session, whose events are not to be trusted */
+	bool live; /* the source is a live session, whose events are not to be trusted */
 	struct given_manifests manifests;
 	struct schema_system system; /* live only */
-	bool names_only;     /* see struct rule_engine_options */
+	bool names_only;             /* see struct rule_engine_options */
 	/* Names are known: the look-ahead is done, or events have told about every process that a
 	 * live session found; NULL: nobody asks. The pipeline's thread; perhaps more than once. */
 	void (*on_ready)(void *context);
@@ -108,5 +111,11 @@ struct pipeline_statistics {
 	struct tracker_statistics tracker;
 };
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);
+
+/* Adds another pipeline's, or another pass's. */
+void pipeline_statistics_add(struct pipeline_statistics *sum,
+			     const struct pipeline_statistics *statistics);
+/* What is left of them when the pipeline has ended: counts, and no entries. */
+void pipeline_statistics_end(struct pipeline_statistics *statistics);
 
 #endif

@@ -48,10 +48,9 @@ struct replay {
 	struct os_mutex lock;
 	struct pipeline *pipeline; /* the running one, NULL between two */
 	struct entry *current;
-	uint64_t cpu_at_start;                /* of the consumer's thread, when the pass began */
-	struct kinds_statistics kinds_before; /* sums over pipelines that ended */
-	struct tracker_statistics tracker_before;
-	uint64_t bytes_before; /* of recordings that ended in this pass */
+	uint64_t cpu_at_start;             /* of the consumer's thread, when the pass began */
+	struct pipeline_statistics before; /* sums over pipelines that ended */
+	uint64_t bytes_before;             /* of recordings that ended in this pass */
 	int64_t position;
 	bool finished;
 };
@@ -261,11 +260,8 @@ static void end_pass(struct replay *replay, struct entry *entry)
 	if (source.last_time != RECORD_NO_TIME) {
 		replay->position = source.last_time;
 	}
-	replay->kinds_before.hits += pipeline.kinds.hits;
-	replay->kinds_before.misses += pipeline.kinds.misses;
-	for (unsigned i = 0; i < TABLE_COUNT; i++) {
-		replay->tracker_before.evictions[i] += pipeline.tracker.evictions[i];
-	}
+	pipeline_statistics_end(&pipeline);
+	pipeline_statistics_add(&replay->before, &pipeline);
 	for (unsigned i = 0; i < MISS_COUNT; i++) {
 		entry->unattributed[i] += pipeline.tracker.unattributed[i];
 	}
@@ -485,8 +481,7 @@ void replay_totals(struct replay *replay, struct replay_totals *totals)
 
 	memset(totals, 0, sizeof *totals);
 	os_mutex_lock(&replay->lock);
-	totals->kinds = replay->kinds_before;
-	totals->tracker = replay->tracker_before;
+	totals->pipeline = replay->before;
 	totals->position = replay->position;
 	totals->finished = replay->finished;
 	bytes = replay->bytes_before;
@@ -494,13 +489,7 @@ void replay_totals(struct replay *replay, struct replay_totals *totals)
 		struct pipeline_statistics now;
 
 		pipeline_statistics(replay->pipeline, &now);
-		totals->kinds.entries = now.kinds.entries;
-		totals->kinds.hits += now.kinds.hits;
-		totals->kinds.misses += now.kinds.misses;
-		for (unsigned i = 0; i < TABLE_COUNT; i++) {
-			totals->tracker.entries[i] = now.tracker.entries[i];
-			totals->tracker.evictions[i] += now.tracker.evictions[i];
-		}
+		pipeline_statistics_add(&totals->pipeline, &now);
 	}
 	if (replay->current) {
 		struct source_statistics now;

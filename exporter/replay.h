@@ -69,8 +69,7 @@ struct replay_session {
 };
 
 struct replay_totals {
-	struct kinds_statistics kinds;     /* entries: of the running pipeline; look-ups: of all */
-	struct tracker_statistics tracker; /* likewise */
+	struct pipeline_statistics pipeline; /* entries: of the running one; counts: of all */
 	uint64_t lag_ns;
 	double progress;  /* 0 to 1 of all bytes, of this pass */
 	int64_t position; /* 100 ns since 1601 UTC of the last event delivered; RECORD_NO_TIME

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* What every pipeline counts, whatever the rules say, and what pipelines come to together. */
+#include "pipeline.h"
+
+#include <string.h>
+
+/*
+ * "RT_LostEvent class", Microsoft Learn: what a session writes in place of events that a real-time
+ * consumer was too slow for.
+ */
+static const struct guid lost_event_class =
+	GUID_INIT(0x6a399ae0, 0x4bc6, 0x4de9, 0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e);
+static const struct {
+	uint8_t opcode;
+	const char *type;
+} lost_types[PIPELINE_LOST_TYPES] = { { 32, "event" }, { 33, "buffer" }, { 34, "file" } };
+
+bool pipeline_families(struct registry *registry, struct pipeline_families *families,
+		       struct error *err)
+{
+	static const struct family_options events = {
+		.name = "etw_consumer_events_total",
+		.help = "Event records delivered to a consumer, by provider.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "provider" },
+		.label_count = 2,
+		.open_labels = 1U << 1,
+	};
+	static const struct family_options records = {
+		.name = "etw_consumer_records_total",
+		.help = "Event records by what became of them: each has exactly one outcome.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "outcome" },
+		.label_count = 2,
+	};
+	static const struct family_options lost = {
+		.name = "etw_consumer_lost_notifications_total",
+		.help = "Records by which a session tells that it lost events, a buffer or its file.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "type" },
+		.label_count = 2,
+	};
+
+	families->events = registry_family(registry, &events, err);
+	families->records = registry_family(registry, &records, err);
+	families->lost = registry_family(registry, &lost, err);
+	return families->events && families->records && families->lost;
+}
+
+bool pipeline_cells(const struct pipeline_families *families, struct registry *registry,
+		    struct writer *writer, const char *session, struct pipeline_cells *cells,
+		    struct error *err)
+{
+	struct intern *strings = registry_strings(registry);
+	uint32_t labels[] = { intern_string(strings, session), 0 };
+	bool good = true;
+
+	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
+		labels[1] = intern_string(strings, record_outcome_name(i));
+		cells->outcomes[i] = family_cells(families->records, writer, labels, NULL);
+		good = good && cells->outcomes[i];
+	}
+	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
+		labels[1] = intern_string(strings, lost_types[i].type);
+		cells->lost[i] = family_cells(families->lost, writer, labels, NULL);
+		good = good && cells->lost[i];
+	}
+	return good ||
+	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s", session);
+}
+
+cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_kind *kind)
+{
+	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
+		if (kind->classic && kind->opcode == lost_types[i].opcode &&
+		    guid_equal(&kind->provider, &lost_event_class)) {
+			return cells->lost[i];
+		}
+	}
+	return NULL;
+}
+
+void pipeline_statistics_add(struct pipeline_statistics *sum,
+			     const struct pipeline_statistics *statistics)
+{
+	sum->kinds.entries += statistics->kinds.entries;
+	sum->kinds.hits += statistics->kinds.hits;
+	sum->kinds.misses += statistics->kinds.misses;
+	sum->kinds.evictions += statistics->kinds.evictions;
+	sum->told.entries += statistics->told.entries;
+	sum->told.dropped += statistics->told.dropped;
+	for (unsigned i = 0; i < TABLE_COUNT; i++) {
+		sum->tracker.entries[i] += statistics->tracker.entries[i];
+		sum->tracker.evictions[i] += statistics->tracker.evictions[i];
+	}
+	for (unsigned i = 0; i < MISS_COUNT; i++) {
+		sum->tracker.unattributed[i] += statistics->tracker.unattributed[i];
+	}
+}
+
+void pipeline_statistics_end(struct pipeline_statistics *statistics)
+{
+	statistics->kinds.entries = 0;
+	statistics->told.entries = 0;
+	memset(statistics->tracker.entries, 0, sizeof statistics->tracker.entries);
+}
