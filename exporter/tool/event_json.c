@@ -14,24 +14,12 @@
 #include "decode/kernel_class.h"
 #include "tool/event_fields.h"
 
-static void member_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
-static void member_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	json_string(json, value);
-}
-
 static void member_guid(struct json *json, const char *key, const struct guid *guid)
 {
 	char text[GUID_TEXT_SIZE];
 
 	guid_format(guid, text);
-	member_string(json, key, text);
+	json_member_string(json, key, text);
 }
 
 static void member_time(struct json *json, const char *key, int64_t time)
@@ -78,12 +66,12 @@ static void add_header(struct json *json, const struct event_record *record,
 	const char *name = kernel_class_name(record->provider);
 	char keyword[24];
 
-	member_u64(json, "i", record->index);
-	member_string(json, "kind", record_kind_name((enum record_kind)record->kind));
-	member_u64(json, "ptr", record->pointer_size);
+	json_member_u64(json, "i", record->index);
+	json_member_string(json, "kind", record_kind_name((enum record_kind)record->kind));
+	json_member_u64(json, "ptr", record->pointer_size);
 	member_time(json, "ts", record->raw_time);
 	member_time(json, "filetime", record->time);
-	member_u64(json, "cpu", record->processor);
+	json_member_u64(json, "cpu", record->processor);
 	member_id(json, "pid", record, record->process_id);
 	member_id(json, "tid", record, record->thread_id);
 	member_guid(json, "provider", record->provider);
@@ -91,16 +79,16 @@ static void add_header(struct json *json, const struct event_record *record,
 		name = event_provider_name(origins, record->provider);
 	}
 	if (name) {
-		member_string(json, "provider_name", name);
+		json_member_string(json, "provider_name", name);
 	}
-	member_u64(json, "id", record->id);
-	member_u64(json, "version", record->version);
-	member_u64(json, "opcode", record->opcode);
-	member_u64(json, "level", record->level);
-	member_u64(json, "task", record->task);
+	json_member_u64(json, "id", record->id);
+	json_member_u64(json, "version", record->version);
+	json_member_u64(json, "opcode", record->opcode);
+	json_member_u64(json, "level", record->level);
+	json_member_u64(json, "task", record->task);
 	snprintf(keyword, sizeof keyword, "0x%" PRIx64, record->keyword);
-	member_string(json, "keyword", keyword);
-	member_u64(json, "len", record->payload_size);
+	json_member_string(json, "keyword", keyword);
+	json_member_u64(json, "len", record->payload_size);
 }
 
 static void add_fields(struct json *json, const struct schema *schema,
@@ -116,7 +104,7 @@ static void add_fields(struct json *json, const struct schema *schema,
 		event_fields_json(&fields, i, json);
 	}
 	if (fields.rest > 0) {
-		member_u64(json, "_rest", fields.rest);
+		json_member_u64(json, "_rest", fields.rest);
 	}
 	if (fields.truncated) {
 		json_key(json, "_truncated");
@@ -142,14 +130,14 @@ static void add_string_at(struct json *json, const uint8_t *bytes, uint32_t size
 
 static void add_event_info(struct json *json, const struct event_info *info)
 {
-	member_string(json, "event", "EventInfo");
+	json_member_string(json, "event", "EventInfo");
 	json_key(json, "fields");
 	json_object_begin(json);
 	member_guid(json, "provider", &info->provider);
 	member_guid(json, "event", &info->event_class);
-	member_u64(json, "id", info->id);
-	member_u64(json, "version", info->version);
-	member_u64(json, "opcode", info->opcode);
+	json_member_u64(json, "id", info->id);
+	json_member_u64(json, "version", info->version);
+	json_member_u64(json, "opcode", info->opcode);
 	json_key(json, "task");
 	add_string_at(json, info->bytes, info->size, info->task_name);
 	json_key(json, "opcode_name");
@@ -178,13 +166,13 @@ static void add_event_info(struct json *json, const struct event_info *info)
 
 static void add_event_map(struct json *json, const struct event_map *map)
 {
-	member_string(json, "event", "EventMapInfo");
+	json_member_string(json, "event", "EventMapInfo");
 	json_key(json, "fields");
 	json_object_begin(json);
 	member_guid(json, "provider", &map->provider);
 	json_key(json, "map");
 	add_string_at(json, map->bytes, map->size, map->name);
-	member_u64(json, "flag", map->flag);
+	json_member_u64(json, "flag", map->flag);
 	json_key(json, "entries");
 	json_object_begin(json);
 	for (uint32_t i = 0; i < map->entry_count; i++) {
@@ -202,15 +190,15 @@ static void add_event_map(struct json *json, const struct event_map *map)
 
 static void add_manifest_chunk(struct json *json, const struct manifest_chunk *chunk)
 {
-	member_string(json, "event", "ManifestData");
+	json_member_string(json, "event", "ManifestData");
 	json_key(json, "fields");
 	json_object_begin(json);
-	member_u64(json, "Format", chunk->format);
-	member_u64(json, "Major", chunk->major);
-	member_u64(json, "Minor", chunk->minor);
-	member_u64(json, "Magic", chunk->magic);
-	member_u64(json, "TotalChunks", chunk->total);
-	member_u64(json, "ChunkNumber", chunk->number);
+	json_member_u64(json, "Format", chunk->format);
+	json_member_u64(json, "Major", chunk->major);
+	json_member_u64(json, "Minor", chunk->minor);
+	json_member_u64(json, "Magic", chunk->magic);
+	json_member_u64(json, "TotalChunks", chunk->total);
+	json_member_u64(json, "ChunkNumber", chunk->number);
 	json_object_end(json);
 }
 
@@ -237,17 +225,17 @@ static bool add_decoded(struct json *json, const struct event_record *record,
 	struct event_map map;
 
 	if (event_info_read(record, &info)) {
-		member_string(json, "decoded_by", "metadata");
+		json_member_string(json, "decoded_by", "metadata");
 		add_event_info(json, &info);
 		return true;
 	}
 	if (event_map_read(record, &map)) {
-		member_string(json, "decoded_by", "metadata");
+		json_member_string(json, "decoded_by", "metadata");
 		add_event_map(json, &map);
 		return true;
 	}
 	if (manifest_chunk_read(record, &chunk)) {
-		member_string(json, "decoded_by", "manifestdata");
+		json_member_string(json, "decoded_by", "manifestdata");
 		add_manifest_chunk(json, &chunk);
 		return true;
 	}
@@ -255,8 +243,8 @@ static bool add_decoded(struct json *json, const struct event_record *record,
 	if (!schema) {
 		return false;
 	}
-	member_string(json, "decoded_by", event_json_origin(schema));
-	member_string(json, "event", schema->event);
+	json_member_string(json, "decoded_by", event_json_origin(schema));
+	json_member_string(json, "event", schema->event);
 	add_fields(json, schema, record);
 	return true;
 }

@@ -228,12 +228,6 @@ static void add_text(struct text *out, const struct stats *stats, const char *pa
 	}
 }
 
-static void member_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
 static void member_double(struct json *json, const char *key, double value)
 {
 	json_key(json, key);
@@ -244,8 +238,7 @@ static void member_time(struct json *json, const char *key, int64_t time)
 {
 	char text[UTC_TEXT_SIZE];
 
-	json_key(json, key);
-	json_string(json, utc_format(time, text) ? text : NULL);
+	json_member_string(json, key, utc_format(time, text) ? text : NULL);
 }
 
 static void add_json_table(struct json *json, const struct stats *stats, const struct table *table,
@@ -257,9 +250,8 @@ static void add_json_table(struct json *json, const struct stats *stats, const s
 		const struct tally_row *row = &table->tally.rows[i];
 
 		json_object_begin(json);
-		json_key(json, "name");
-		json_string(json, row->name.data ? row->name.data : "");
-		member_u64(json, "records", row->records);
+		json_member_string(json, "name", row->name.data ? row->name.data : "");
+		json_member_u64(json, "records", row->records);
 		member_double(json, "per_second", rate(stats, row->records));
 		json_object_end(json);
 	}
@@ -274,9 +266,8 @@ static void add_json(struct text *out, const struct stats *stats, const char *pa
 
 	json_init(&json, &compact, false);
 	json_object_begin(&json);
-	json_key(&json, "file");
-	json_string(&json, os_path_name(path));
-	member_u64(&json, "records", stats->records);
+	json_member_string(&json, "file", os_path_name(path));
+	json_member_u64(&json, "records", stats->records);
 	member_time(&json, "first", stats->first);
 	member_time(&json, "last", stats->last);
 	member_double(&json, "seconds", seconds_of(stats));

@@ -99,22 +99,10 @@ static void write_time(struct json *json, int64_t time_100ns)
 	json_string(json, utc_format(time_100ns, text) ? text : NULL);
 }
 
-static void member_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
 static void member_i64(struct json *json, const char *key, int64_t value)
 {
 	json_key(json, key);
 	json_i64(json, value);
-}
-
-static void member_string(struct json *json, const char *key, const char *value)
-{
-	json_key(json, key);
-	json_string(json, value);
 }
 
 static void write_header(struct json *json, const struct etl_header *header)
@@ -125,14 +113,14 @@ static void write_header(struct json *json, const struct etl_header *header)
 		 (unsigned)header->version_minor, header->os_build);
 	json_key(json, "header");
 	json_object_begin(json);
-	member_u64(json, "buffer_size", header->buffer_size_bytes);
-	member_string(json, "os_version", version);
-	member_u64(json, "ncpu", header->processors);
-	member_u64(json, "pointer_size", header->pointer_size);
+	json_member_u64(json, "buffer_size", header->buffer_size_bytes);
+	json_member_string(json, "os_version", version);
+	json_member_u64(json, "ncpu", header->processors);
+	json_member_u64(json, "pointer_size", header->pointer_size);
 	member_i64(json, "perf_freq", header->perf_frequency);
-	member_u64(json, "cpu_mhz", header->cpu_mhz);
-	member_u64(json, "clock_type", header->clock_type);
-	member_string(json, "clock", clock_kind_name((enum clock_kind)header->clock_type));
+	json_member_u64(json, "cpu_mhz", header->cpu_mhz);
+	json_member_u64(json, "clock_type", header->clock_type);
+	json_member_string(json, "clock", clock_kind_name((enum clock_kind)header->clock_type));
 	member_i64(json, "start_filetime", header->start_time);
 	member_i64(json, "end_filetime", header->end_time);
 	member_i64(json, "boot_filetime", header->boot_time);
@@ -141,34 +129,34 @@ static void write_header(struct json *json, const struct etl_header *header)
 	json_key(json, "end");
 	write_time(json, header->end_time);
 	member_i64(json, "header_raw_timestamp", header->raw_time);
-	member_u64(json, "log_file_mode", header->mode);
-	member_u64(json, "buffers_written", header->buffers_written);
-	member_u64(json, "events_lost", header->events_lost);
-	member_u64(json, "buffers_lost", header->buffers_lost);
+	json_member_u64(json, "log_file_mode", header->mode);
+	json_member_u64(json, "buffers_written", header->buffers_written);
+	json_member_u64(json, "events_lost", header->events_lost);
+	json_member_u64(json, "buffers_lost", header->buffers_lost);
 	member_i64(json, "timezone_bias_minutes", header->timezone_bias_minutes);
-	member_u64(json, "timer_resolution", header->timer_resolution_100ns);
-	member_string(json, "logger_name", header->logger_name);
-	member_string(json, "log_file_name", header->log_file_name);
+	json_member_u64(json, "timer_resolution", header->timer_resolution_100ns);
+	json_member_string(json, "logger_name", header->logger_name);
+	json_member_string(json, "log_file_name", header->log_file_name);
 	json_object_end(json);
 }
 
 static void write_buffers(struct json *json, const struct summary *summary)
 {
-	member_u64(json, "buffers", summary->buffers);
+	json_member_u64(json, "buffers", summary->buffers);
 	json_key(json, "buffer_stats");
 	json_object_begin(json);
 	if (summary->compressed > 0) {
-		member_u64(json, "compressed", summary->compressed);
+		json_member_u64(json, "compressed", summary->compressed);
 	}
 	if (summary->buffers > summary->compressed) {
-		member_u64(json, "plain", summary->buffers - summary->compressed);
+		json_member_u64(json, "plain", summary->buffers - summary->compressed);
 	}
 	for (unsigned type = 0; type < BUFFER_TYPES; type++) {
 		char name[16];
 
 		if (summary->buffer_types[type] > 0) {
 			snprintf(name, sizeof name, "type%u", type);
-			member_u64(json, name, summary->buffer_types[type]);
+			json_member_u64(json, name, summary->buffer_types[type]);
 		}
 	}
 	json_object_end(json);
@@ -213,7 +201,7 @@ static void write_kinds(struct json *json, const struct summary *summary)
 	json_object_begin(json);
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].count > 0) {
-			member_u64(json, rows[i].name, rows[i].count);
+			json_member_u64(json, rows[i].name, rows[i].count);
 		}
 	}
 	json_object_end(json);
@@ -273,8 +261,8 @@ static void write_providers(struct json *json, const struct summary *summary)
 		guid_format(provider, text);
 		json_key(json, text);
 		json_object_begin(json);
-		member_string(json, "name", provider_name(summary, provider));
-		member_u64(json, "events", records);
+		json_member_string(json, "name", provider_name(summary, provider));
+		json_member_u64(json, "events", records);
 		json_object_end(json);
 	}
 	json_object_end(json);
@@ -287,9 +275,9 @@ static void write_schemas(struct json *json, const struct summary *summary)
 	trace_schemas_count(summary->schemas, &counts);
 	json_key(json, "schemas");
 	json_object_begin(json);
-	member_u64(json, "eventsource_manifests", counts.manifests);
-	member_u64(json, "eventinfo", counts.event_infos);
-	member_u64(json, "maps", counts.maps);
+	json_member_u64(json, "eventsource_manifests", counts.manifests);
+	json_member_u64(json, "eventinfo", counts.event_infos);
+	json_member_u64(json, "maps", counts.maps);
 	json_object_end(json);
 }
 
@@ -303,12 +291,12 @@ static void write_counts(struct json *json, const struct summary *summary)
 
 		guid_format(&row->provider, text);
 		json_object_begin(json);
-		member_string(json, "provider", text);
-		member_u64(json, "id", row->id);
-		member_u64(json, "version", row->version);
-		member_u64(json, "opcode", row->opcode);
-		member_u64(json, "level", row->level);
-		member_u64(json, "count", row->records);
+		json_member_string(json, "provider", text);
+		json_member_u64(json, "id", row->id);
+		json_member_u64(json, "version", row->version);
+		json_member_u64(json, "opcode", row->opcode);
+		json_member_u64(json, "level", row->level);
+		json_member_u64(json, "count", row->records);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -343,10 +331,10 @@ static void write_summary(struct text *out, const struct summary *summary, const
 
 	json_init(&json, &compact, false);
 	json_object_begin(&json);
-	member_string(&json, "file", os_path_name(path));
+	json_member_string(&json, "file", os_path_name(path));
 	write_header(&json, &summary->file->header);
 	write_buffers(&json, summary);
-	member_u64(&json, "records", summary->records);
+	json_member_u64(&json, "records", summary->records);
 	write_kinds(&json, summary);
 	write_times(&json, summary);
 	write_providers(&json, summary);

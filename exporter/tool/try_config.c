@@ -69,38 +69,28 @@ static void add_text(struct text *out, const struct verdict *verdict)
 
 /* ---- JSON ---- */
 
-static void add_member(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
 static void add_json(struct json *json, const struct verdict *verdict)
 {
 	const struct trial_rule *tried = verdict->tried;
 	const struct rule *rule = tried->rule;
 
 	json_object_begin(json);
-	json_key(json, "collector");
-	json_string(json, rule->collector->name);
-	json_key(json, "metric");
-	json_string(json, rule->metric->name);
-	json_key(json, "event");
-	json_string(json, rule->event_at->text);
-	add_member(json, "line", rule->event_at->line);
-	add_member(json, "events", tried->events);
-	add_member(json, "counted", tried->counted);
-	add_member(json, "left_out", tried->left_out);
-	add_member(json, "cut_short", tried->cut);
-	add_member(json, "wrong_type", tried->wrong_type);
+	json_member_string(json, "collector", rule->collector->name);
+	json_member_string(json, "metric", rule->metric->name);
+	json_member_string(json, "event", rule->event_at->text);
+	json_member_u64(json, "line", rule->event_at->line);
+	json_member_u64(json, "events", tried->events);
+	json_member_u64(json, "counted", tried->counted);
+	json_member_u64(json, "left_out", tried->left_out);
+	json_member_u64(json, "cut_short", tried->cut);
+	json_member_u64(json, "wrong_type", tried->wrong_type);
 	json_key(json, "missing");
 	json_object_begin(json);
 	for (size_t i = 0; i < tried->missing_count; i++) {
-		add_member(json, tried->missing[i].field, tried->missing[i].events);
+		json_member_u64(json, tried->missing[i].field, tried->missing[i].events);
 	}
 	json_object_end(json);
-	json_key(json, "never");
-	json_string(json, verdict->never ? verdict->why.data : NULL);
+	json_member_string(json, "never", verdict->never ? verdict->why.data : NULL);
 	json_object_end(json);
 }
 
@@ -143,10 +133,8 @@ static void add_report(struct report *report, const struct recording *recording)
 	} else {
 		json_init(json, report->out, false);
 		json_object_begin(json);
-		json_key(json, "config");
-		json_string(json, options->config);
-		json_key(json, "recording");
-		json_string(json, options->recording);
+		json_member_string(json, "config", options->config);
+		json_member_string(json, "recording", options->recording);
 		json_key(json, "rules");
 		json_array_begin(json);
 		add_rules(report, recording_trial(recording));
