@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	if (status == 2) {
 		fprintf(stderr,
 			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | beside SERIES | mem SERIES |"
-			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG FILE RUNS\n",
+			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG NEW_FILE RUNS\n",
 			argv[0]);
 	}
 	return status;

@@ -49,6 +49,7 @@ if [ -f "$traces/net.4.5.2.x64.etl" ]; then
 	replay net.4.5.2.x64 "$traces/net.4.5.2.x64.etl"
 	"$bin/etw_bench" decode "$traces/net.4.5.2.x64.etl" "$runs"
 fi
+rm -f build/bench/ten_fields.etl
 "$bin/etw_bench" rules tests/bench/ten_fields_config.yaml build/bench/ten_fields.etl "$runs"
 "$bin/etw_bench" counter
 for series in 10000 100000 1000000; do
