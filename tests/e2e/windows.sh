@@ -38,7 +38,8 @@ exporter --config.file="$SOURCE_DIR/config/etw_exporter.yaml" --check-config >"$
 
 # ---- replay: the same text ----
 same() { # what, as on Linux, as on Windows
-	cmp -s "$2" "$3" || fail "$1 differs: $(diff "$2" "$3" | head -5)"
+	cmp "$2" "$3" >"$work/cmp" 2>&1 ||
+		fail "$1 differs: $(cat "$work/cmp"), $(wc -c <"$2") and $(wc -c <"$3") bytes: $(diff "$2" "$3" | head -5)"
 }
 # Without what is of the machine and the moment.
 metrics() {
@@ -49,22 +50,34 @@ revision() { sed -n 's/.*(revision \([^,]*\),.*/\1/p'; }
 [ -x "$linux/etw_exporter" ] && [ -x "$linux/make_sample" ] || skip "no Linux build to compare with: preset release"
 [ "$("$linux/etw_exporter" --version | revision)" = "$(revision <"$work/version")" ] ||
 	skip "the Linux build is of another revision: cmake --workflow --preset release first"
-mkdir "$work/größe" "$work/collectors"
+# Copies: a build under way beside the test takes nothing away from it.
+mkdir "$work/größe" "$work/collectors" "$work/built"
+cp "$linux"/{etw_exporter,etwtool,make_sample} "$work/built"
+linux=$work/built
+MAKE_SAMPLE=$linux/make_sample
+
+# Runs a program, its output into a file; a failure tells all there is to tell.
+good() { # what, output, command...
+	local what=$1 out=$2 status=0
+	shift 2
+	"$@" >"$out" 2>"$work/err" || status=$?
+	[ "$status" = 0 ] ||
+		fail "$what: exit $status after $(wc -c <"$out") bytes, standard error: \"$(head -c 400 "$work/err")\""
+}
+
 for file in $(recordings); do
 	name=$(basename "$file")
-	"$linux/etw_exporter" --once --replay.file="$file" "${all_collectors[@]}" >"$work/linux" 2>"$work/err" ||
-		fail "$name: $(cat "$work/err")"
-	exporter --once --replay.file="$file" "${all_collectors[@]}" >"$work/windows" 2>"$work/err" ||
-		fail "$name under Wine: $(cat "$work/err")"
+	good "$name" "$work/linux" "$linux/etw_exporter" --once --replay.file="$file" "${all_collectors[@]}"
+	good "$name under Wine" "$work/windows" exporter --once --replay.file="$file" "${all_collectors[@]}"
 	metrics "$work/linux"
 	metrics "$work/windows"
 	[ "$(wc -l <"$work/linux.metrics")" -gt 100 ] || fail "$name: nothing to compare"
 	same "$name: exposition" "$work/linux.metrics" "$work/windows.metrics"
 	for command in "summary" "dump --per-kind 3" "dump --per-kind 1 --format csv" "dump --per-kind 1 --format text" providers stats; do
 		# shellcheck disable=SC2086
-		"$linux/etwtool" $command "$file" >"$work/linux" 2>/dev/null || fail "$name: $command"
+		good "$name: $command" "$work/linux" "$linux/etwtool" $command "$file"
 		# shellcheck disable=SC2086
-		tool $command "$file" >"$work/windows" 2>"$work/err" || fail "$name: $command under Wine: $(cat "$work/err")"
+		good "$name: $command under Wine" "$work/windows" tool $command "$file"
 		same "$name: $command" "$work/linux" "$work/windows"
 	done
 	echo "ok: $name"
