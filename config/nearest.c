@@ -44,15 +44,19 @@ static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size
 
 void nearest_offer(struct nearest *nearest, const char *known)
 {
+	size_t size = nearest->size;
 	size_t known_size = strlen(known);
+	size_t longer = size > known_size ? size - known_size : known_size - size;
 	unsigned distance;
 
-	if (nearest->size > WORD_SIZE_MAX || known_size > WORD_SIZE_MAX || nearest->size == 0) {
+	/* No fewer letters differ than one word has more than the other, and that many are told
+	 * without a look at them: every event of every collector is offered all classes. */
+	if (size > WORD_SIZE_MAX || known_size > WORD_SIZE_MAX || size == 0 ||
+	    longer > (size + 2) / 3) {
 		return;
 	}
-	distance = edits(nearest->word, nearest->size, known, known_size);
-	if (distance > (nearest->size + 2) / 3 ||
-	    (nearest->best && distance >= nearest->distance)) {
+	distance = edits(nearest->word, size, known, known_size);
+	if (distance > (size + 2) / 3 || (nearest->best && distance >= nearest->distance)) {
 		return;
 	}
 	nearest->best = known;
