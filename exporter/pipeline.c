@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "late_records.h"
+#include "source/kernel_group.h"
 
 /* Kinds of events that one consumer remembers; real machines have a few thousand. */
 enum { KINDS_MAX = 32768, LATE_KINDS_MAX = 64 };
@@ -26,7 +27,8 @@ struct pipeline {
 	 */
 	struct kinds *ahead;
 	struct kinds *kinds;
-	struct late_records late; /* of the look-ahead that is under way */
+	struct kernel_choice ahead_at; /* the kernel records that a look-ahead is about */
+	struct late_records late;      /* of the look-ahead that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	uint32_t session; /* label id */
@@ -68,6 +70,9 @@ static void on_look_ahead(void *context, const struct event_record *record)
 
 	if (!pipeline->schemas_known) {
 		trace_schemas_look(pipeline->schemas, record);
+	}
+	if (tracker_skips_ahead(record)) {
+		return;
 	}
 	kind = kinds_find(pipeline->ahead, record, &added);
 	if (!kind) {
@@ -285,6 +290,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 	const struct event_sink sink = {
 		.context = pipeline,
 		.on_look_ahead = on_look_ahead,
+		.look_ahead_at = &pipeline->ahead_at,
 		.on_look_ahead_end = on_look_ahead_end,
 		.on_event = on_event,
 		.on_buffer = on_buffer,
@@ -369,6 +375,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	if (!pipeline->tracker) {
 		return false;
 	}
+	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
 	engine.tracker = pipeline->tracker;
 	pipeline->top_paths = tracker.top_paths;
 	pipeline->engine = rule_engine_new(&engine, err);

@@ -16,6 +16,7 @@
 
 #include "source/etl_file.h"
 #include "source/etl_order.h"
+#include "source/kernel_group.h"
 #include "tests/support/collected.h"
 #include "tests/support/etl_builder.h"
 #include "tests/support/exact_copy.h"
@@ -435,11 +436,62 @@ static void every_field_at_its_ends_is_survived(void **state)
 	}
 }
 
+/* How many of the first records (add_records) are kernel records, which have opcode 46. */
+static unsigned kernel_records(unsigned count)
+{
+	unsigned kernel = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		kernel += i % RECORD_UNKNOWN <= RECORD_PERFINFO;
+	}
+	return kernel;
+}
+
+static void kernel_records_that_nobody_chose_are_left_out_of_the_look_ahead(void **state)
+{
+	static const struct kernel_choice nothing;
+	struct kernel_choice opcode_46 = nothing;
+	const struct {
+		const char *name;
+		const struct kernel_choice *choice;
+		size_t left_out;
+	} cases[] = {
+		{ "all are wanted", NULL, 0 },
+		{ "they are chosen", &opcode_46, 1 },
+		{ "none is", &nothing, 1 + kernel_records(RECORDS) },
+	};
+
+	(void)state;
+	kernel_choose(&opcode_46, 0x0f, 46);
+	etl_builder_close(build(path, RECORDS, false));
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct sink sink = { 0 };
+		struct event_sink to = sink_to(&sink);
+		struct source_statistics statistics;
+		struct error err;
+		struct source *source = source_open_file(path, NULL, &err);
+
+		print_message("  %s\n", cases[i].name);
+		assert_non_null(source);
+		to.look_ahead_at = cases[i].choice;
+		assert_true(source_run(source, &to, &err));
+		/* The record that heads the recording is one of the kernel's too. */
+		assert_int_equal(sink.looked.count, RECORDS + 1 - cases[i].left_out);
+		assert_int_equal(sink.delivered.count, RECORDS + 1);
+		source_statistics(source, &statistics);
+		assert_int_equal(statistics.bad_buffers + statistics.bad_records, 0);
+		assert_int_equal(statistics.late_records, 0);
+		source_close(source);
+		sink_done(&sink);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_recording_is_looked_at_in_file_order_and_delivered_in_time_order),
+		cmocka_unit_test(kernel_records_that_nobody_chose_are_left_out_of_the_look_ahead),
 		cmocka_unit_test(facts_are_those_of_the_header),
 		cmocka_unit_test(a_second_run_delivers_the_same),
 		cmocka_unit_test(a_file_that_another_program_cuts_short_meanwhile_is_an_error),

@@ -31,13 +31,14 @@ struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct et
 
 	etl_walk_start(&walk, &file->format, buffer->bytes, buffer->place.end,
 		       buffer->place.processor, first_record);
+	walk.only = visitor->only;
 	while (!etl_visitor_stopping(visitor) && etl_walk_next(&walk)) {
 		int64_t time = walk.record.raw_time;
 
 		survey.unordered |= time < last;
 		survey.first_time = time < survey.first_time ? time : survey.first_time;
 		last = time;
-		if (visitor->on_record) {
+		if (visitor->on_record && !walk.left_out) {
 			visitor->on_record(visitor->record_context, &walk.record);
 		}
 	}

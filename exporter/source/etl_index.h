@@ -56,6 +56,8 @@ enum { ETL_INDEX_MAX = 4 << 20, ETL_KEEP_MAX = 256 << 20 };
 struct etl_visitor {
 	void *record_context;
 	void (*on_record)(void *context, const struct event_record *record);
+	/* In a pass in file order: kernel records that are not among them are not shown. */
+	const struct kernel_choice *only;
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
 	const atomic_bool *stopping; /* looked at before every record: true ends the pass */

@@ -180,6 +180,21 @@ fail:
 	return false;
 }
 
+static bool open_entry(struct pass *pass, const struct etl_entry *entry, struct error *err)
+{
+	struct etl_place place = {
+		.offset = entry->offset,
+		.disk_size = entry->disk_size,
+		.end = entry->end,
+		.processor = entry->processor,
+		.compressed = entry->compressed,
+	};
+	struct etl_block *block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
+
+	return block &&
+	       open_buffer(pass, &place, block, entry->first_record, entry->unordered, err);
+}
+
 /* Opens the buffers of the index that are due. */
 static bool open_due(struct pass *pass, struct error *err)
 {
@@ -190,14 +205,6 @@ static bool open_due(struct pass *pass, struct error *err)
 	while (pass->next_entry < index->count) {
 		const struct etl_entry *entry = &index->entries[pass->next_entry];
 		struct etl_key key = { entry->first_time, entry->offset };
-		struct etl_place place = {
-			.offset = entry->offset,
-			.disk_size = entry->disk_size,
-			.end = entry->end,
-			.processor = entry->processor,
-			.compressed = entry->compressed,
-		};
-		struct etl_block *block;
 
 		if (heap->count > 0 && !etl_key_before(&key, &heap->entries[0].key)) {
 			break;
@@ -206,9 +213,7 @@ static bool open_due(struct pass *pass, struct error *err)
 			pass->blocked = true;
 			break;
 		}
-		block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
-		if (!block ||
-		    !open_buffer(pass, &place, block, entry->first_record, entry->unordered, err)) {
+		if (!open_entry(pass, entry, err)) {
 			return false;
 		}
 		pass->next_entry++;

@@ -70,9 +70,11 @@ enum {
 
 /* Kinds that hardly occur stay out of the way of those that always do. */
 #if defined(__GNUC__)
-#define RARE __attribute__((noinline, cold))
+#define RARE     __attribute__((noinline, cold))
+#define NOINLINE __attribute__((noinline))
 #else
 #define RARE
+#define NOINLINE
 #endif
 
 static const struct guid no_provider;
@@ -204,19 +206,47 @@ static inline void clear(struct event_record *record, enum record_kind kind, uin
 	record->extended_size = 0;
 }
 
+static inline int64_t kernel_raw_time(const uint8_t *at, enum record_kind kind)
+{
+	return (int64_t)load_u64(at + (kind == RECORD_PERFINFO ? 0x08 : 0x10));
+}
+
+/* With what the version word tells to stand behind the fixed part. */
+static inline uint32_t whole_header_size(uint32_t fixed_size, uint16_t version)
+{
+	return fixed_size + (version & VERSION_PEBS_INDEX ? 8 : 0) +
+	       8 * ((uint32_t)(version & VERSION_COUNTERS) >> VERSION_COUNTERS_SHIFT);
+}
+
+/* A kernel record that nobody wants. */
+static NOINLINE bool leave_out(struct etl_walk *walk, const uint8_t *at, uint32_t size,
+			       enum record_kind kind, uint32_t header_size)
+{
+	if (size < whole_header_size(header_size, load_u16(at))) {
+		return stop(walk, size_below_header);
+	}
+	walk->record.raw_time = kernel_raw_time(at, kind);
+	walk->left_out = true;
+	return true;
+}
+
 /* SYSTEM, COMPACT and PERFINFO differ in what stands between the group and the payload. */
 static inline bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 			       enum record_kind kind, uint32_t header_size, uint8_t pointer_size)
 {
 	struct event_record *record = &walk->record;
-	uint16_t version = load_u16(at);
+	uint16_t version;
 	uint8_t group;
 
 	if (size < header_size) {
 		return stop(walk, size_below_header);
 	}
+	if (walk->only && !kernel_chosen(walk->only, at[7], at[6])) {
+		return leave_out(walk, at, size, kind, header_size);
+	}
 	clear(record, kind, pointer_size);
 	set_classic(walk, pointer_size);
+	version = load_u16(at);
 	group = at[7];
 	record->kernel_group = group;
 	record->version = (uint8_t)version;
@@ -225,17 +255,12 @@ static inline bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_
 	if (kind == RECORD_PERFINFO) {
 		record->thread_id = RECORD_NO_ID;
 		record->process_id = RECORD_NO_ID;
-		set_raw_time(walk, (int64_t)load_u64(at + 0x08));
 	} else {
 		record->thread_id = load_u32(at + 0x08);
 		record->process_id = load_u32(at + 0x0c);
-		set_raw_time(walk, (int64_t)load_u64(at + 0x10));
 	}
-	if (version & VERSION_PEBS_INDEX) {
-		header_size += 8;
-	}
-	header_size += 8 * ((uint32_t)(version & VERSION_COUNTERS) >> VERSION_COUNTERS_SHIFT);
-	if (!payload_after(record, at, size, header_size)) {
+	set_raw_time(walk, kernel_raw_time(at, kind));
+	if (!payload_after(record, at, size, whole_header_size(header_size, version))) {
 		return stop(walk, size_below_header);
 	}
 	return true;
@@ -455,8 +480,11 @@ static bool read_typed(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 /* Kernel headers start with their version and have the size behind the marker. */
 static inline bool size_stands_at_4(uint8_t type)
 {
-	return (type >= TYPE_SYSTEM32 && type <= TYPE_COMPACT64) || type == TYPE_PERFINFO32 ||
-	       type == TYPE_PERFINFO64;
+	const uint32_t kernel = 1U << TYPE_SYSTEM32 | 1U << TYPE_SYSTEM64 | 1U << TYPE_COMPACT32 |
+				1U << TYPE_COMPACT64 | 1U << TYPE_PERFINFO32 |
+				1U << TYPE_PERFINFO64;
+
+	return type < 32 && (kernel >> type & 1);
 }
 
 bool etl_walk_next(struct etl_walk *walk)
@@ -469,6 +497,7 @@ bool etl_walk_next(struct etl_walk *walk)
 		return false;
 	}
 	prefetch(at);
+	walk->left_out = false;
 	marker = load_u32(at);
 	if (marker >> 24 == MARKER_TYPED) {
 		size = load_u16(size_stands_at_4(at[2]) ? at + 4 : at);

@@ -40,14 +40,18 @@ int64_t etl_format_time(const struct etl_format *format, int64_t raw);
 
 struct etl_walk {
 	struct event_record record; /* the one that the last step reached */
+	/* Of kernel records that are not among them only raw_time and index are read; borrowed, set
+	 * after the start. NULL: all are read. */
+	const struct kernel_choice *only;
+	bool left_out; /* the last step reached such a record */
 	const struct etl_format *format;
 	const uint8_t *bytes; /* of the buffer, its header included; borrowed */
 	uint32_t at;          /* offset of the next record in bytes */
 	uint32_t end;         /* offset where the valid bytes end */
 	uint64_t next_index;
-	const char *stopped; /* why the rest of the buffer was dropped; NULL: it was not */
-	uint32_t stopped_at; /* offset of the record that stopped the walk */
-	uint32_t bad_items;  /* records whose payload was dropped with bad extended items */
+	const char *stopped;   /* why the rest of the buffer was dropped; NULL: it was not */
+	uint32_t stopped_at;   /* offset of the record that stopped the walk */
+	uint32_t bad_items;    /* records whose payload was dropped with bad extended items */
 	uint32_t bad_items_at; /* offset of the last such record */
 	struct guid component; /* provider of the record, when it has but a component number */
 };

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/kernel_group.h"
 
-#include <stddef.h>
-
-/* Indexed by group. */
-static const struct guid groups[] = {
+const struct guid kernel_group_guids[KERNEL_GROUPS + 1] = {
 	/* 0x00 EventTrace */
 	GUID_INIT(0x68fdd900, 0x4a3e, 0x11d1, 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3),
 	/* 0x01 DiskIo */
@@ -68,18 +65,3 @@ static const struct guid groups[] = {
 	/* 0x1e hypervisor extension */
 	GUID_INIT(0x2ce9a149, 0xeffe, 0x42f0, 0xa6, 0x35, 0xa1, 0xd3, 0x9e, 0x26, 0xc8, 0xf2),
 };
-
-static const struct guid unknown_group;
-
-const struct guid *kernel_group_guid(uint8_t group)
-{
-	return group < sizeof groups / sizeof groups[0] ? &groups[group] : &unknown_group;
-}
-
-const struct guid *kernel_record_guid(uint8_t group, uint8_t opcode)
-{
-	if (group == KERNEL_GROUP_PROCESS && opcode == 10) {
-		return &groups[KERNEL_GROUP_IMAGE];
-	}
-	return kernel_group_guid(group);
-}

@@ -60,6 +60,9 @@ uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
 struct event_sink {
 	void *context;
 	void (*on_look_ahead)(void *context, const struct event_record *record);
+	/* The kernel records that on_look_ahead wants to see, which saves reading the others, the
+	 * most by far; borrowed. NULL: all. */
+	const struct kernel_choice *look_ahead_at;
 	void (*on_look_ahead_end)(void *context);
 	void (*on_event)(void *context, const struct event_record *record);
 	void (*on_buffer)(void *context);
@@ -134,7 +137,8 @@ struct source_facts {
 	struct source_clock clock;
 };
 
-struct source; /* opaque */
+struct kernel_choice; /* source/kernel_group.h */
+struct source;        /* opaque */
 
 struct source_file_options {
 	/* 0: as recorded; 4 or 8: taken for classic payloads (etl-format.md section 17, 7) */

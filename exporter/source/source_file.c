@@ -61,6 +61,7 @@ static bool look_ahead(struct file_source *source, const struct event_sink *sink
 	struct etl_visitor visitor = {
 		.record_context = sink->context,
 		.on_record = sink->on_look_ahead,
+		.only = sink->look_ahead_at,
 		.buffer_context = source,
 		.on_buffer = on_buffer,
 		.stopping = &source->source.stopping,

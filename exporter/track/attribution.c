@@ -307,3 +307,39 @@ void attribution_fill(struct attribution *attribution, const struct event_kind *
 	}
 	attribution->tells &= asked;
 }
+
+void attribution_choose_ahead(uint32_t asked, struct kernel_choice *choice)
+{
+	static const struct schema some_version; /* what is told does not depend on its fields */
+	struct event_kind kind = { .pointer_size = 8, .classic = true, .schema = &some_version };
+	struct attribution attribution;
+
+	*choice = (struct kernel_choice){ 0 };
+	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
+		const struct guid *class = NULL;
+
+		for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++) {
+			const struct guid *provider =
+				kernel_record_guid((uint8_t)group, (uint8_t)opcode);
+
+			if (provider != class) {
+				class = provider;
+				kind.class = (uint8_t)kernel_class_of(provider);
+			}
+			if (kind.class == KERNEL_NONE || kind.class == KERNEL_OTHER) {
+				continue;
+			}
+			kind.provider = *provider;
+			kind.opcode = (uint8_t)opcode;
+			attribution_fill(&attribution, &kind, asked);
+			if (attribution.tells & TELLS_AHEAD) {
+				kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
+			}
+		}
+	}
+}
+
+bool attribution_may_tell_ahead(const struct event_record *record)
+{
+	return record->classic || tells_image(record->provider, record->id);
+}

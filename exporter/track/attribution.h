@@ -13,6 +13,7 @@
 
 #include "base/cursor.h"
 #include "decode/kinds.h"
+#include "source/kernel_group.h"
 #include "track/lifetimes.h"
 
 /* An integer field of a kind's payload. */
@@ -80,6 +81,13 @@ struct attribution {
 /* Fills attribution for kind. `asked`: bits of enum tells that anybody is interested in. */
 void attribution_fill(struct attribution *attribution, const struct event_kind *kind,
 		      uint32_t asked);
+
+/*
+ * Before a look-ahead asks for the kind of a record: the kernel records that tell something in any
+ * version; and whether another record may.
+ */
+void attribution_choose_ahead(uint32_t asked, struct kernel_choice *choice);
+bool attribution_may_tell_ahead(const struct event_record *record);
 
 /* reader_u64() for a field behind one of variable length. */
 bool reader_walk(const struct reader *reader, const struct schema *schema,

@@ -174,6 +174,16 @@ static void begin_look_ahead(struct tracker *tracker)
 	drivers_look_ahead(&tracker->drivers);
 }
 
+void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice)
+{
+	attribution_choose_ahead(tracker->asked, choice);
+}
+
+bool tracker_skips_ahead(const struct event_record *record)
+{
+	return !attribution_may_tell_ahead(record);
+}
+
 bool tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
 			const struct event_kind *kind)
 {

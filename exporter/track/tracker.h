@@ -26,8 +26,9 @@
 #include "metrics/registry.h"
 #include "source/source.h"
 
-struct names;   /* track/names.h */
-struct tracker; /* opaque */
+struct kernel_choice; /* source/kernel_group.h */
+struct names;         /* track/names.h */
+struct tracker;       /* opaque */
 
 struct tracker_options {
 	struct registry *registry; /* where names are interned and state gauges shown; borrowed */
@@ -68,6 +69,13 @@ void tracker_reset(struct tracker *tracker);
 bool tracker_prepare(struct tracker *tracker, struct event_kind *kind);
 /* Frees kind->attribution. */
 void tracker_release(struct event_kind *kind);
+
+/*
+ * What need not be shown to tracker_look_ahead(), for it tells nothing there: the kernel records
+ * that are not among *choice, and records that tracker_skips_ahead() is true for.
+ */
+void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice);
+bool tracker_skips_ahead(const struct event_record *record);
 
 /*
  * Returns true when the record is to be shown once more before tracker_look_ahead_end(), with a
