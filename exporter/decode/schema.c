@@ -535,18 +535,32 @@ static bool take_structs(struct walk *walk, unsigned index, uint32_t *offset)
 	return slice->at && !slice->cut;
 }
 
+/* A number or another single value of constant size: most fields are. */
+static bool is_plain(const struct field *field, unsigned wide)
+{
+	return field_is_integer(field) && field->size[wide] != 0;
+}
+
 /*
  * Finds fields first … end - 1, the first of which starts at *offset. Returns the index of the
  * first that is not whole and leaves *offset behind the last that is.
  */
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset)
 {
+	const struct event_record *record = walk->record;
+	const unsigned wide = record->pointer_size == 8;
 	unsigned i = first;
 
 	while (i < end) {
 		const struct field *field = &walk->schema->fields[i];
 
-		if (field->type != FIELD_STRUCT) {
+		if (is_plain(field, wide) && record->payload_size - *offset >= field->size[wide]) {
+			walk->slices[i] = (struct field_slice){ .at = record->payload + *offset,
+								.size = field->size[wide],
+								.count = 1 };
+			*offset += field->size[wide];
+			i++;
+		} else if (field->type != FIELD_STRUCT) {
 			if (!take(walk, field, offset, &walk->slices[i])) {
 				return i;
 			}
