@@ -31,7 +31,7 @@ static const struct state_gauge {
 } state_gauges[] = {
 	{ "etw_process_instances", "process", "Process/*, Microsoft-Windows-Kernel-Process" },
 	{ "etw_process_threads", "process",
-	  "Thread/Start, Thread/End, Thread/DCStart, Thread/DCEnd" },
+	  "Thread/Start, Thread/Stop, Thread/DCStart, Thread/DCStop" },
 	{ "etw_process_image_info", "image",
 	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart" },
 	{ "etw_file_top_written_bytes", "file_top", "FileIo/Write" },

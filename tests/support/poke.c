@@ -9,19 +9,44 @@
 
 #include "decode/kernel_class.h"
 
-void poke_field(const struct event_record *record, uint8_t *payload, const char *field,
-		uint64_t value)
+/* Where the field lies. */
+static struct field_slice find(const struct event_record *record, const char *name,
+			       const struct field **field)
 {
 	const struct schema *schema =
 		kernel_schema(record->provider, record->opcode, record->version);
-	int index = schema ? schema_find_field(schema, field) : -1;
+	int index = schema ? schema_find_field(schema, name) : -1;
 	struct field_slice slice;
 
 	if (index < 0) {
-		fail_msg("there is no field %s", field);
+		fail_msg("there is no field %s", name);
 	}
+	*field = &schema->fields[index];
 	assert_true(field_locate(schema, (unsigned)index, record, &slice));
+	return slice;
+}
+
+void poke_field(const struct event_record *record, uint8_t *payload, const char *name,
+		uint64_t value)
+{
+	const struct field *field;
+	struct field_slice slice = find(record, name, &field);
+
 	for (uint32_t i = 0; i < slice.size; i++) {
 		payload[(slice.at - payload) + (ptrdiff_t)i] = (uint8_t)(value >> (8 * i));
+	}
+}
+
+void poke_text(const struct event_record *record, uint8_t *payload, const char *name,
+	       const char *text)
+{
+	const struct field *field;
+	struct field_slice slice = find(record, name, &field);
+	ptrdiff_t at = slice.at - payload;
+	int width = field->type == FIELD_ASTRING ? 1 : 2;
+
+	for (; *text; text++, at += width) {
+		assert_true(at + width < (ptrdiff_t)record->payload_size);
+		payload[at] = (uint8_t)*text;
 	}
 }

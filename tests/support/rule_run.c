@@ -108,6 +108,9 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	tracker = (struct tracker_options){ .registry = run->registry,
 					    .writer = run->writer,
 					    .clock = &run->clock,
+					    .processes = run->config->limits.processes,
+					    .threads = run->config->limits.threads,
+					    .files = run->config->limits.files,
 					    .path_groups = run->config->path_groups,
 					    .path_group_count = run->config->path_group_count,
 					    .files_wanted = needs.files,
@@ -192,14 +195,24 @@ void rule_run_event(struct rule_run *run, const char *event)
 void rule_run_blank(struct rule_run *run, const char *event)
 {
 	rule_run_event(run, event);
+	rule_run_zeros(run);
+}
+
+void rule_run_zeros(struct rule_run *run)
+{
 	payload_zeros(&run->payload, BLANK_SIZE);
+	run->record.payload = run->payload.bytes;
+	run->record.payload_size = (uint32_t)run->payload.size;
 }
 
 void rule_run_set(struct rule_run *run, const char *field, uint64_t value)
 {
-	run->record.payload = run->payload.bytes;
-	run->record.payload_size = (uint32_t)run->payload.size;
 	poke_field(&run->record, run->payload.bytes, field, value);
+}
+
+void rule_run_set_text(struct rule_run *run, const char *field, const char *text)
+{
+	poke_text(&run->record, run->payload.bytes, field, text);
 }
 
 void rule_run_tell(struct rule_run *run, const char *guid, const char *name, const char *inside)

@@ -53,7 +53,9 @@ void rule_run_event(struct rule_run *run, const char *event);
 void rule_run_version(struct rule_run *run, const char *event, uint8_t version);
 /* The same, with zeros enough for any fields, and a field of them set. */
 void rule_run_blank(struct rule_run *run, const char *event);
+void rule_run_zeros(struct rule_run *run); /* those zeros, for rule_run_version() */
 void rule_run_set(struct rule_run *run, const char *field, uint64_t value);
+void rule_run_set_text(struct rule_run *run, const char *field, const char *text); /* ASCII */
 /*
  * What a manifest tells about a provider's events (tests/support/told_manifest.h); before their
  * first record.
