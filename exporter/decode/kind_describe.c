@@ -43,7 +43,8 @@ static char *event_name(const struct event_record *record, const struct schema *
 	} else {
 		/* Classic events have no id: their opcode is what the class's documentation numbers
 		 * them by. */
-		snprintf(text, sizeof text, "%u", record->classic ? record->opcode : record->id);
+		snprintf(text, sizeof text, "%u",
+			 (unsigned)(record->classic ? record->opcode : record->id));
 	}
 	return text_duplicate(text, strlen(text));
 }

@@ -4,8 +4,8 @@
  *
  * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
- * payloads. fuzz_manifest: manifests, with every element somewhere. fuzz_yaml: collectors, with
- * every word of the language somewhere.
+ * payloads. fuzz_told: what a session is told. fuzz_manifest: manifests, with every element
+ * somewhere. fuzz_yaml: collectors, with every word of the language somewhere.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #include "tests/support/fuzz_seeds_events.h"
 #include "tests/support/fuzz_seeds_manifest.h"
 #include "tests/support/fuzz_seeds_schema.h"
+#include "tests/support/fuzz_seeds_told.h"
 #include "tests/support/fuzz_seeds_yaml.h"
 #include "tests/support/payload.h"
 #include "tests/support/system.h"
@@ -394,6 +395,7 @@ int main(int argc, char **argv)
 	write_payloads("32");
 	write_all("fuzz_schema", fuzz_schema_seed);
 	write_all("fuzz_events", fuzz_events_seed);
+	write_all("fuzz_told", fuzz_told_seed);
 	write_failing();
 	write_manifests();
 	write_collectors();
