@@ -638,6 +638,35 @@ static void every_record_has_one_outcome(void **state)
 	rule_run_close(&run);
 }
 
+/* Messages of WPP have a GUID of their source file and a number, and nothing else tells them. */
+static void messages_count_by_guid_and_number(void **state)
+{
+	static const char guid[] = "11111111-2222-3333-4444-555555555555";
+	static const uint16_t numbers[] = { 10, 11, 10 };
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(
+		&run,
+		X
+		"- { name: a_total, type: counter, help: h, labels: { event: Event, provider: Provider }, events: [{ event: '*' }] }\n"
+		"- { name: b_total, type: counter, help: h, events: [{ event: '{11111111-2222-3333-4444-555555555555}/10' }] }\n",
+		NULL);
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		rule_run_other(&run, guid, numbers[i]);
+		run.record.kind = RECORD_MESSAGE;
+		payload_astring(&run.payload, "what the message says");
+		assert_int_equal(rule_run_feed(&run),
+				 numbers[i] == 10 ? OUTCOME_COUNTED : OUTCOME_NO_SCHEMA);
+	}
+	rule_run_expect(&run, "b_total 2");
+	rule_run_expect(
+		&run, "a_total{event=\"10\",provider=\"11111111-2222-3333-4444-555555555555\"} 2");
+	rule_run_expect(
+		&run, "a_total{event=\"11\",provider=\"11111111-2222-3333-4444-555555555555\"} 1");
+	rule_run_close(&run);
+}
+
 static void fixed_labels_stand_at_zero_from_the_start(void **state)
 {
 	struct rule_run run;
@@ -875,6 +904,7 @@ int main(void)
 		cmocka_unit_test(a_payload_that_ends_early_is_undecodable_for_its_rules_only),
 		cmocka_unit_test(text_behind_varying_fields_is_found),
 		cmocka_unit_test(every_record_has_one_outcome),
+		cmocka_unit_test(messages_count_by_guid_and_number),
 		cmocka_unit_test(fixed_labels_stand_at_zero_from_the_start),
 		cmocka_unit_test(open_labels_fold_at_the_limit_and_closed_ones_stay),
 		cmocka_unit_test(gauges_go_up_and_down),
