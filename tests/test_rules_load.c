@@ -219,9 +219,13 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ CARRY("carried_by: Process/DCEnd"),
 		  "x.yaml:9:112: pair: 'carried_by' is for 'carry'" },
 		{ EVENTS
-		  "  - { event: Process/Stop, labels: { l: Pair.b }, pair: { start: "
+		  "  - { event: Process/Stop, labels: { l: Pair.other }, pair: { start: "
 		  "Process/Start, stop: Process/Stop, key: [ProcessId], carry: { a: Cpu } } }\n",
-		  "x.yaml:9:41: event 'Process/Stop' has no field 'Pair.b'" },
+		  "x.yaml:9:41: the pair carries no 'other'" },
+		{ EVENTS
+		  "  - { event: Process/Stop, labels: { l: Pair.sit }, pair: { start: "
+		  "Process/Start, stop: Process/Stop, key: [ProcessId], carry: { site: Cpu } } }\n",
+		  "x.yaml:9:41: the pair carries no 'sit'; did you mean 'site'?" },
 		{ EVENTS "  - { event: Process/Stop, labels: { l: Pair.a } }\n",
 		  "x.yaml:9:41: event 'Process/Stop' has no field 'Pair.a'" },
 		{ EVENTS

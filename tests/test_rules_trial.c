@@ -136,6 +136,9 @@ static void a_manifest_knows_what_events_there_are(void **state)
 		  "event 'My-Alpha/Beta/1' has no field 'c'" },
 		{ "event: My-Alpha/Beta/1, value: Cpu, where: [{ field: Event.StackDepth, gt: 1 }]",
 		  NULL },
+		{ "event: My-Alpha/Beta/1, where: [{ field: Pair.x, eq: 1 }], pair: { start: "
+		  "My-Alpha/Beta/2, stop: My-Alpha/Beta/1, key: [Cpu], carry: { x: Cpu } }",
+		  NULL },
 		{ "event: My-Alpha/Beta/*, value: c", "event 'My-Alpha/Beta/*' has no field 'c'" },
 		{ "event: My-Alpha/Beta/1, labels: { l: c }", NULL },
 	};

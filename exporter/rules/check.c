@@ -25,10 +25,34 @@ static bool no_memory(struct checker *checker)
 	return error_set(checker->err, ERROR_NO_MEMORY, "no memory to check a rule");
 }
 
+/* A field of a pair that carries something, but not that. */
+static bool not_carried(struct checker *checker, const struct pair *pair,
+			const struct field_ref *field)
+{
+	const char *name = field->name + strlen(PAIR_PREFIX);
+	struct nearest nearest = { .word = name, .size = strlen(name) };
+
+	for (size_t i = 0; i < pair->carry_count; i++) {
+		nearest_offer(&nearest, pair->carry[i].name);
+	}
+	if (nearest.best) {
+		return yaml_error(checker->collector->tree, field->at, checker->err,
+				  "the pair carries no '%s'; did you mean '%s'?", name,
+				  nearest.best);
+	}
+	return yaml_error(checker->collector->tree, field->at, checker->err,
+			  "the pair carries no '%s'", name);
+}
+
 static bool unknown_field(struct checker *checker, const struct rule *rule,
 			  const struct field_ref *field, const struct known_events *known)
 {
 	struct nearest nearest = { .word = field->name, .size = strlen(field->name) };
+
+	if (rule->pair && rule->pair->carry_count > 0 &&
+	    strncmp(field->name, PAIR_PREFIX, strlen(PAIR_PREFIX)) == 0) {
+		return not_carried(checker, rule->pair, field);
+	}
 
 	for (size_t i = 0; i < known->count; i++) {
 		for (unsigned k = 0; k < known->schemas[i]->field_count; k++) {

@@ -220,6 +220,8 @@ bool collector_check(struct collector *collector, const struct given_manifests *
 /* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
 bool metric_name_is_in(const char *name, const char *unit);
 
+#define PAIR_PREFIX "Pair."
+
 /* The number of the carried label that a field is ("Pair.NAME"); carry_count: it is none. */
 size_t pair_find_carried(const struct pair *pair, const char *field);
 

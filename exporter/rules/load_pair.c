@@ -8,8 +8,6 @@
 #include "rules/load.h"
 #include "rules/pairs.h"
 
-static const char carried_prefix[] = "Pair.";
-
 enum { TIMEOUT_DEFAULT_MS = 30000, TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 
 bool load_event_pattern(struct loader *loader, const struct yaml_node *node,
@@ -68,10 +66,10 @@ static bool load_carry(struct loader *loader, const struct yaml_node *node,
 
 size_t pair_find_carried(const struct pair *pair, const char *field)
 {
-	const size_t prefix_size = sizeof carried_prefix - 1;
+	const size_t prefix_size = strlen(PAIR_PREFIX);
 	size_t i = 0;
 
-	if (strncmp(field, carried_prefix, prefix_size) != 0) {
+	if (strncmp(field, PAIR_PREFIX, prefix_size) != 0) {
 		return pair->carry_count;
 	}
 	while (i < pair->carry_count && strcmp(pair->carry[i].name, field + prefix_size) != 0) {

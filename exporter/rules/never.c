@@ -235,6 +235,12 @@ static const struct field_ref *needed_field(const struct rule *rule, size_t numb
 						     NULL;
 }
 
+/* What another event brings is in no layout of this one. */
+static bool is_carried(const struct rule *rule, const struct field_ref *field)
+{
+	return rule->pair && pair_find_carried(rule->pair, field->name) < rule->pair->carry_count;
+}
+
 bool rule_trial_never(const struct trial_rule *tried, const struct manifest_set *const *manifests,
 		      size_t manifest_count, struct text *why)
 {
@@ -262,7 +268,7 @@ bool rule_trial_never(const struct trial_rule *tried, const struct manifest_set 
 		return true;
 	}
 	for (size_t i = 0; (field = needed_field(rule, i)) != NULL; i++) {
-		if (field->name && field->derived == DERIVED_NONE &&
+		if (field->name && field->derived == DERIVED_NONE && !is_carried(rule, field) &&
 		    look(manifests, manifest_count, rule, field->name).having == 0) {
 			text_add_format(why, "event '%s' has no field '%s'", rule->event_at->text,
 					field->name);

@@ -55,8 +55,8 @@ static void add_text(struct text *out, const struct verdict *verdict)
 		text_add_string(out, "no such event in the recording\n");
 		return;
 	}
-	text_add_format(out, "%llu events, %llu counted", (unsigned long long)tried->events,
-			(unsigned long long)tried->counted);
+	text_add_format(out, "%llu event%s, %llu counted", (unsigned long long)tried->events,
+			tried->events == 1 ? "" : "s", (unsigned long long)tried->counted);
 	add_count(out, ", ", tried->left_out, "left out by a condition");
 	add_count(out, ", ", tried->cut, "cut short");
 	add_count(out, ", ", tried->wrong_type, "with a field of another type");
