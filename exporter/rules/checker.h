@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checking of a collector, in parts: events and fields in check_fields.c, the rest in check.c.
+ */
+#ifndef RULES_CHECKER_H
+#define RULES_CHECKER_H
+
+#include "rules/collector.h"
+
+struct checker {
+	const struct collector *collector;
+	const struct given_manifests *manifests;
+	struct error *err;
+};
+
+/* Finds out what a field is for the events of a rule: fills its type. An error when it is none. */
+bool check_field(struct checker *checker, const struct rule *rule, struct field_ref *field);
+
+/* Whether the event of a rule can be one. */
+bool check_event(struct checker *checker, const struct rule *rule);
+
+#endif
