@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of reading a collector, of which load.c is the top: conditions and labels in
- * load_parts.c, buckets in load_buckets.c, pairs in load_pair.c.
+ * load_parts.c, rules in load_rule.c, buckets in load_buckets.c, pairs in load_pair.c.
  */
 #ifndef RULES_LOAD_H
 #define RULES_LOAD_H
@@ -13,6 +13,24 @@ struct loader {
 	struct collector *collector;
 	struct error *err;
 };
+
+/* What a metric says for all its events. */
+struct for_all {
+	const struct yaml_node *labels;
+	const struct pair *pair;
+	enum gauge_op op;
+	bool pair_used;
+};
+
+/* A rule of the metric, whose event is one of those that `all` is for. */
+bool load_rule(struct loader *loader, const struct yaml_node *node, const struct metric *metric,
+	       struct for_all *all, struct rule *rule);
+
+bool load_op(struct loader *loader, const struct yaml_node *node, enum gauge_op *op);
+
+/* An error: what lacks a key. */
+bool load_missing(struct loader *loader, const struct yaml_node *at, const char *what,
+		  const char *key);
 
 bool load_field(struct loader *loader, const struct yaml_node *node, const char *what,
 		struct field_ref *field);
