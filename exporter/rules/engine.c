@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/os.h"
 #include "rules/filters.h"
 #include "rules/trial_parts.h"
 
@@ -423,103 +422,4 @@ bool rule_engine_probe(struct rule_engine *engine, const struct event_record *re
 	}
 	plan->generation++; /* filtered events were not given one of their own */
 	return check_conditions(engine, plan, &plan->probe, record) == APPLIED;
-}
-
-/* ---- making ---- */
-
-static bool make_pairs(struct rule_engine *engine, struct error *err)
-{
-	static const char *const sides[] = { "start", "stop" };
-	const struct rule_set *set = engine->set;
-	uint64_t *timeouts = calloc(set->pair_count + 1, sizeof *timeouts);
-
-	if (!timeouts) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
-	}
-	for (size_t i = 0; i < set->pair_count; i++) {
-		timeouts[i] = (uint64_t)((double)set->pairs[i]->timeout_ms / 1000 *
-					 (double)engine->clock.frequency);
-	}
-	engine->pairs = pairs_new(timeouts, set->pair_count, err);
-	free(timeouts);
-	for (unsigned i = 0; engine->pairs && i < 2; i++) {
-		uint32_t ids[] = { intern_string(engine->strings, "pair"),
-				   intern_string(engine->strings, sides[i]) };
-
-		engine->unmatched[i] = family_cells(set->unmatched, engine->writer, ids, NULL);
-	}
-	return engine->pairs != NULL;
-}
-
-struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err)
-{
-	struct rule_engine *engine = calloc(1, sizeof *engine);
-
-	if (!engine) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
-		return NULL;
-	}
-	engine->set = options->set;
-	engine->probe = options->probe;
-	engine->names_only = options->names_only;
-	engine->trial = options->trial;
-	engine->registry = options->registry;
-	engine->strings = registry_strings(options->registry);
-	engine->writer = options->writer;
-	engine->tracker = options->tracker;
-	engine->clock = *options->clock;
-	engine->seed = os_monotonic_ns();
-	engine->session = intern_string(engine->strings, options->session);
-	engine->unknown = registry_unknown(options->registry);
-	engine->none = registry_none(options->registry);
-	engine->filters_processes = filters_look_at_processes(options->set);
-	engine->on_misfit = options->on_misfit;
-	engine->misfit_context = options->misfit_context;
-	for (unsigned i = 0; i < EXIT_RESULTS; i++) {
-		engine->exit_results[i] =
-			intern_string(engine->strings, exit_result_name((enum exit_result)i));
-	}
-	engine->texts = calloc(TEXTS_SIZE, sizeof *engine->texts);
-	engine->misfits = calloc(options->set->rule_count + 1, sizeof *engine->misfits);
-	if (!engine->texts || !engine->misfits) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
-		goto fail;
-	}
-	engine->matcher = regex_matcher_new(err);
-	engine->gauges = engine->matcher ? gauges_new(err) : NULL;
-	if (!engine->gauges || !make_pairs(engine, err)) {
-		goto fail;
-	}
-	return engine;
-
-fail:
-	rule_engine_free(engine);
-	return NULL;
-}
-
-void rule_engine_free(struct rule_engine *engine)
-{
-	if (!engine) {
-		return;
-	}
-	for (size_t i = 0; engine->texts && i < TEXTS_SIZE; i++) {
-		free(engine->texts[i].bytes);
-	}
-	regex_matcher_free(engine->matcher);
-	gauges_free(engine->gauges);
-	pairs_free(engine->pairs);
-	text_free(&engine->text);
-	text_free(&engine->scratch);
-	free(engine->texts);
-	free(engine->slices);
-	free(engine->kept);
-	free(engine->misfits);
-	free(engine);
-}
-
-void rule_engine_reset(struct rule_engine *engine)
-{
-	gauges_reset(engine->gauges);
-	pairs_reset(engine->pairs);
-	engine_publish(engine);
 }
