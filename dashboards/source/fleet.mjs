@@ -11,9 +11,9 @@ export default dashboard({
 	rows: [
 		row('Now',
 			stat('Hosts', 'Hosts that answer.', 'short', instant(`sum(up{job=~"$job", instance=~"$instance"})`)),
-			stat('Silent', 'Hosts that do not answer.', 'short', instant(`count(up{job=~"$job", instance=~"$instance"} == 0) or vector(0)`), { steps: [[1, 'red']], mode: 'background' }),
+			stat('Silent', 'Hosts that do not answer.', 'short', instant(`count(up{job=~"$job", instance=~"$instance"} == 0) or on () vector(0)`), { steps: [[1, 'red']], mode: 'background' }),
 			stat('Down', 'Sessions that are not consumed; replays that have ended left out.', 'short',
-				instant(`count(etw_session_up${at()} == 0 unless on (job, instance, session) etw_session_info{kind="replay"}) or vector(0)`), { steps: [[1, 'red']], mode: 'background' }),
+				instant(`count(etw_session_up${at()} == 0 unless on (job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`), { steps: [[1, 'red']], mode: 'background' }),
 			stat('Events', 'A second, all hosts.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at()}[$__rate_interval]))`)),
 			stat('Lost', 'Events in the range that Windows says it lost.', 'short', instant(`sum(increase(etw_session_events_lost_total${at()}[$__range]))`), { steps: [[1, 'red']] }),
 			stat('Series', 'Of all hosts: what the fleet costs Prometheus.', 'short', instant(`sum(etw_exporter_series${at()})`))),

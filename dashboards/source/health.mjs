@@ -46,12 +46,12 @@ export default dashboard({
 			lines('Bad input', 'Buffers and records that make no sense, and records too late for their place.', 'ops', [
 				query(bySession('etw_consumer_bad_buffers_total'), '{{instance}} {{session}} bad buffers'), query(bySession('etw_consumer_bad_records_total'), '{{instance}} {{session}} bad records'),
 				query(bySession('etw_consumer_late_records_total'), '{{instance}} {{session}} late records')]),
-			lines('Decode errors', 'By provider and reason; nothing here is good.', 'ops', [query(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) or vector(0)`, '{{provider}} {{reason}}')])),
+			lines('Decode errors', 'By provider and reason; nothing here is good.', 'ops', [query(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) or on () vector(0)`, '{{provider}} {{reason}}')])),
 		row('Memory and series',
 			lines('Series', 'By family.', 'short', [query(`topk($topn, sum by (metric) (etw_exporter_series${at()}))`, '{{metric}}')]),
 			lines('Folded and evicted', 'Events counted under _other, and series that made room.', 'ops', [
-				query(`sum by (metric) (rate(etw_exporter_series_overflow_total${at()}[$__rate_interval])) or vector(0)`, '{{metric}} folded'),
-				query(`sum by (metric) (rate(etw_exporter_series_evicted_total${at()}[$__rate_interval])) or vector(0)`, '{{metric}} evicted')]),
+				query(`sum by (metric) (rate(etw_exporter_series_overflow_total${at()}[$__rate_interval])) or on () vector(0)`, '{{metric}} folded'),
+				query(`sum by (metric) (rate(etw_exporter_series_evicted_total${at()}[$__rate_interval])) or on () vector(0)`, '{{metric}} evicted')]),
 			lines('Tables', 'Entries of what the exporter remembers.', 'short', [query(gauge('etw_state_entries', 'table'), '{{table}}')], { width: 8 }),
 			lines('Evicted from tables', 'A table was full: attribution suffers.', 'ops', [query(rate('etw_state_evictions_total', 'table'), '{{table}}')], { width: 8 }),
 			lines('Pairs without their other half', 'Starts whose stop never came within the time-out, and stops without a start.', 'ops', [query(rate('etw_state_unmatched_total', 'table, side'), '{{table}} {{side}}')]),

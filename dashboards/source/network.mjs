@@ -23,7 +23,7 @@ export default dashboard({
 			timeseries('Connections', 'Outbound: connects; inbound: accepts.', 'cps', topRates('etw_tcp_connections_total', 'process, direction', '{{process}} {{direction}}', byProcess)),
 			timeseries('Disconnects', 'By process.', 'cps', topRates('etw_tcp_disconnects_total', 'process', '{{process}}', byProcess)),
 			timeseries('Retransmits', 'Segments sent again: loss on the way, or a peer that is too slow.', 'pps', topRates('etw_tcp_retransmits_total', 'process', '{{process}}', byProcess)),
-			timeseries('Failed connects', 'By reason; the event carries no process.', 'cps', [query(`sum by (reason) (rate(etw_tcp_connect_failures_total${at()}[$__rate_interval])) or vector(0)`, '{{reason}}')])),
+			timeseries('Failed connects', 'By reason; the event carries no process.', 'cps', [query(`sum by (reason) (rate(etw_tcp_connect_failures_total${at()}[$__rate_interval])) or on () vector(0)`, '{{reason}}')])),
 		optIn('TCP in detail', ['tcp'], 'From the provider Microsoft-Windows-TCPIP.',
 			heatmap('How long connects take', 'Until the handshake is done.', 'etw_tcp_connect_duration_seconds'),
 			timeseries('Failed connects by process', 'With the reason.', 'cps', topRates('etw_tcp_process_connect_failures_total', 'process, reason', '{{process}}: {{reason}}', byProcess))),
