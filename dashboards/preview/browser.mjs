@@ -22,9 +22,11 @@ export async function showsDashboard(page, uid, chosen = {}) {
 
 	await page.waitForFunction(text => [text, 'failed'].includes(window.previewShows), wanted, { timeout: 60000 });
 	if (await page.evaluate(() => window.previewShows) === 'failed') throw new Error(`${uid} was not drawn`);
-	// Tables measure themselves before they show a line.
+	// Tables draw only the lines that are in view, so all of the page must be.
+	const height = await page.evaluate(() => document.documentElement.scrollHeight);
+	await page.setViewportSize({ width: page.viewportSize().width, height });
 	await page.waitForFunction(() => [...document.querySelectorAll('[data-type="table"]')]
-		.every(panel => panel.querySelector('[data-empty]') || panel.querySelectorAll('[role="row"]').length > 1), null, { timeout: 60000 });
+		.every(panel => panel.querySelector('[data-empty]') || panel.querySelectorAll('[role="row"] [role="gridcell"]').length > 0), null, { timeout: 60000 });
 }
 
 // Text that is cut off, plots without a pixel, panels over one another.
