@@ -371,6 +371,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	tracker.requests_wanted = needs.requests;
 	tracker.drivers_wanted = needs.drivers;
 	tracker.scheduler_wanted = needs.scheduler;
+	tracker.services_wanted = needs.services;
 	pipeline->tracker = tracker_new(&tracker, err);
 	if (!pipeline->tracker) {
 		return false;

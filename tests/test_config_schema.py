@@ -335,7 +335,6 @@ WRONG_COLLECTORS = [
     ("{ disk: DiskNumber }", "{ disk: [DiskNumber] }"),
     ("{ disk: DiskNumber }", "{ disk: { text: a, field: DiskNumber } }"),
     ("{ disk: DiskNumber }", "{ disk: {} }"),
-    ("{ disk: DiskNumber }", "{ disk: Service }"),
     ("{ disk: DiskNumber }", "{ disk: { field: DiskNumber, map: { 0: a } } }"),
     ("{ disk: DiskNumber }", "{ disk: { field: DiskNumber, default: a } }"),
     ("{ disk: DiskNumber }", "{ disk: { field: DiskNumber, map: {}, default: a } }"),

@@ -28,6 +28,7 @@ static const struct tracker_options everything = {
 	.disk_info = true,
 	.image_info = true,
 	.top_paths = true,
+	.services_wanted = true,
 	.files_wanted = true,
 	.requests_wanted = true,
 	.drivers_wanted = true,

@@ -22,6 +22,7 @@ static const struct derived_field fields[DERIVED_COUNT] = {
 	[DERIVED_PAGING] = { "Paging", TYPE_INTEGER, false },
 	[DERIVED_EXIT_RESULT] = { "ExitResult", TYPE_TEXT, false },
 	[DERIVED_DRIVER] = { "Driver", TYPE_TEXT, false },
+	[DERIVED_SERVICE] = { "Service", TYPE_TEXT, false },
 	[DERIVED_DURATION] = { "Duration", TYPE_DURATION, false },
 	[DERIVED_STARTED] = { "Started", TYPE_TEXT, false },
 	[DERIVED_STARTED_BY] = { "StartedBy", TYPE_TEXT, false },
@@ -64,11 +65,6 @@ enum derived derived_find(const char *name)
 const struct derived_field *derived_field(enum derived derived)
 {
 	return &fields[derived];
-}
-
-bool derived_is_later(const char *name)
-{
-	return strcmp(name, "Service") == 0;
 }
 
 const char *derived_origin(enum derived derived)

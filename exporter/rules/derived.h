@@ -33,6 +33,7 @@ enum derived {
 	DERIVED_PAGING,
 	DERIVED_EXIT_RESULT,
 	DERIVED_DRIVER,
+	DERIVED_SERVICE,
 	DERIVED_DURATION,
 	DERIVED_STARTED,
 	DERIVED_STARTED_BY,
@@ -70,9 +71,6 @@ const struct derived_field *derived_field(enum derived derived);
 
 /* Whether events of the pattern can have it. */
 bool derived_fits(enum derived derived, const struct event_pattern *pattern);
-
-/* Rules.md has words that are not built yet. */
-bool derived_is_later(const char *name);
 
 /* The field of the layout that a derived one is worked out of ("IoFlags" of Paging); NULL: of none.
  */

@@ -34,6 +34,7 @@ enum slot_kind {
 	SLOT_VOLUME,
 	SLOT_PATH_GROUP,
 	SLOT_DRIVER,
+	SLOT_SERVICE,
 	SLOT_STARTED,
 	SLOT_STARTED_BY,
 	SLOT_EXIT_RESULT, /* label id, of the slot `of` */

@@ -261,6 +261,9 @@ static void add_need(struct rule_needs *needs, const struct pair *pair,
 	case DERIVED_DRIVER:
 		needs->drivers = true;
 		break;
+	case DERIVED_SERVICE:
+		needs->services = true;
+		break;
 	case DERIVED_ON_CPU:
 	case DERIVED_READY:
 	case DERIVED_OLD_PROCESS:

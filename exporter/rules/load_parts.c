@@ -87,10 +87,6 @@ bool load_field(struct loader *loader, const struct yaml_node *node, const char 
 		return yaml_error(loader->tree, node, loader->err, "%s: not the name of a field",
 				  what);
 	}
-	if (derived_is_later(node->text)) {
-		return yaml_error(loader->tree, node, loader->err,
-				  "field '%s' is not supported yet", node->text);
-	}
 	*field = (struct field_ref){ .name = node->text,
 				     .at = node,
 				     .derived = derived_find(node->text) };

@@ -137,9 +137,6 @@ static bool read_condition(struct condition *condition, struct owned_condition *
 		return error_set(err, ERROR_CONFIG,
 				 "wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096");
 	}
-	if (derived_is_later(field)) {
-		return error_set(err, ERROR_CONFIG, "field '%s' is not supported yet", field);
-	}
 	condition->field = (struct field_ref){ .name = field, .derived = derived_find(field) };
 	if (!find_comparison(comparison, &condition->comparison, err) ||
 	    !read_literals(at, condition, owned, err) || !check_literals(condition, err)) {

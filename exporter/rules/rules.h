@@ -41,6 +41,7 @@ struct rule_needs {
 	bool requests;
 	bool drivers;
 	bool scheduler;
+	bool services;
 };
 
 struct rule_set_options {

@@ -203,6 +203,9 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 	case SLOT_DRIVER:
 		slot->value = tracker_driver(engine->tracker);
 		return SLOT_HAS;
+	case SLOT_SERVICE:
+		slot->value = tracker_service(engine->tracker);
+		return SLOT_HAS;
 	case SLOT_STARTED:
 		return read_started(engine, record, slot);
 	case SLOT_STARTED_BY:

@@ -222,6 +222,38 @@ uint32_t tracker_driver(struct tracker *tracker)
 	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
 }
 
+/* The thread that leads to the event's process; the header's only when it is one of that process.
+ */
+static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+	const struct event_record *record = tracker->now.record;
+	uint32_t thread = record->thread_id;
+
+	if (attribution->owner == OWNER_THREAD_ID ||
+	    (attribution->owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
+		reader_u32(&attribution->owner_id, attribution->schema, record, &thread);
+	} else if (attribution->tells & TELLS_THREAD) {
+		reader_u32(&attribution->thread, attribution->schema, record, &thread);
+	}
+	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
+		       thread :
+		       RECORD_NO_ID;
+}
+
+uint32_t tracker_service(struct tracker *tracker)
+{
+	uint32_t process_id, thread;
+	uint32_t process = tracker_process(tracker, &process_id);
+
+	if (!services_is_host(&tracker->services, process)) {
+		return registry_none(tracker->options.registry);
+	}
+	thread = event_thread(tracker, process_id);
+	return services_label(&tracker->services, process_id, thread,
+			      tracker->now.record->raw_time);
+}
+
 static bool ticks_known(const struct tracker *tracker, uint64_t ticks, uint64_t *ns)
 {
 	if (ticks == UINT64_MAX) {

@@ -104,7 +104,8 @@ static void fill_thread(struct attribution *attribution, const struct event_kind
 	if (life(attribution, kind->opcode, 1)) {
 		owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
 		attribution->thread = reader_of(kind, "TThreadId");
-		attribution->tells = TELLS_THREAD;
+		attribution->tag = reader_of(kind, "SubProcessTag");
+		attribution->tells = TELLS_THREAD | (attribution->tag.size > 0 ? TELLS_TAG : 0U);
 	} else if (kind->opcode == 36) {
 		owned_by(attribution, OWNER_THREAD_ID, kind, "NewThreadId");
 		attribution->thread = attribution->owner_id;
@@ -114,6 +115,10 @@ static void fill_thread(struct attribution *attribution, const struct event_kind
 		owned_by(attribution, OWNER_THREAD_ID, kind, "TThreadId");
 		attribution->thread = attribution->owner_id;
 		attribution->tells = TELLS_READY;
+	} else if (kind->opcode == 69) { /* the thread that writes it goes to another service */
+		attribution->change = LIFETIME_START;
+		attribution->tag = reader_of(kind, "NewTag");
+		attribution->tells = TELLS_TAG;
 	}
 }
 
@@ -199,6 +204,11 @@ static void fill_system_config(struct attribution *attribution, const struct eve
 		attribution->name = name_of(kind, "DriveLetterString");
 		attribution->name_too = name_of(kind, "FileSystem");
 		attribution->tells = TELLS_PARTITION;
+	} else if (kind->opcode == 15) {
+		attribution->about = reader_of(kind, "ProcessId");
+		attribution->tag = reader_of(kind, "SubProcessTag");
+		attribution->name = name_of(kind, "ServiceName");
+		attribution->tells = TELLS_SERVICE;
 	}
 }
 

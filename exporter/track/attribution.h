@@ -47,12 +47,15 @@ enum tells {
 	TELLS_PARTITION = 1 << 11,
 	TELLS_TRANSFER = 1 << 12,
 	TELLS_PROCESS_IMAGE = 1 << 13,
-	TELLS_WRITE = 1 << 15, /* bytes that a program writes to a file */
-	TELLS_LATER = 1 << 14, /* something, once its schema is known */
+	TELLS_WRITE = 1 << 15,   /* bytes that a program writes to a file */
+	TELLS_TAG = 1 << 16,     /* sub-process tag of a thread */
+	TELLS_SERVICE = 1 << 17, /* service behind a tag */
+	TELLS_LATER = 1 << 14,   /* something, once its schema is known */
 
 	/* What a look-ahead collects. */
 	TELLS_AHEAD = TELLS_PROCESS | TELLS_PROCESS_IMAGE | TELLS_LATER | TELLS_THREAD |
-		      TELLS_FILE_KEY | TELLS_FILE_OBJECT | TELLS_VOLUME | TELLS_IMAGE | TELLS_DISK
+		      TELLS_FILE_KEY | TELLS_FILE_OBJECT | TELLS_VOLUME | TELLS_IMAGE | TELLS_DISK |
+		      TELLS_TAG | TELLS_SERVICE
 };
 
 struct attribution {
@@ -71,6 +74,7 @@ struct attribution {
 	struct reader address;  /* Image: base; PerfInfo: Routine */
 	struct reader size;     /* Image; FileIo/Write: bytes */
 	struct reader checksum; /* Image */
+	struct reader tag;      /* Thread: of the thread; SystemConfig/Services: of the service */
 	struct reader disk;
 	struct reader number; /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Write:
 				 flags */

@@ -129,6 +129,37 @@ static void tell_driver(struct tracker *tracker, const struct event_record *reco
 		     tracker->scratch.size, record->raw_time);
 }
 
+static void tell_tag(struct tracker *tracker, const struct event_record *record,
+		     const struct attribution *attribution)
+{
+	enum lifetime_change change = (enum lifetime_change)attribution->change;
+	uint32_t thread_id = record->thread_id, tag;
+
+	if (tracker->services.tags.complete ||
+	    !reader_u32(&attribution->tag, attribution->schema, record, &tag)) {
+		return;
+	}
+	if (attribution->tells & TELLS_THREAD) {
+		reader_u32(&attribution->thread, attribution->schema, record, &thread_id);
+	}
+	if (thread_id != RECORD_NO_ID) {
+		services_tag(&tracker->services, change, thread_id, record->raw_time, tag);
+	}
+}
+
+static void tell_service(struct tracker *tracker, const struct event_record *record,
+			 const struct attribution *attribution)
+{
+	uint32_t process_id, tag;
+
+	if (reader_u32(&attribution->about, attribution->schema, record, &process_id) &&
+	    reader_u32(&attribution->tag, attribution->schema, record, &tag)) {
+		read_text(attribution, attribution->name, record, &tracker->scratch);
+		services_name(&tracker->services, process_id, tag, tracker->scratch.data,
+			      tracker->scratch.size);
+	}
+}
+
 /* Tables of what holds for a time, which a look-ahead can fill. */
 static void tell_tables(struct tracker *tracker, const struct event_record *record,
 			const struct attribution *attribution)
@@ -144,6 +175,12 @@ static void tell_tables(struct tracker *tracker, const struct event_record *reco
 	}
 	if (tells & TELLS_THREAD) {
 		tell_thread(tracker, record, attribution);
+	}
+	if (tells & TELLS_TAG) {
+		tell_tag(tracker, record, attribution);
+	}
+	if (tells & TELLS_SERVICE) {
+		tell_service(tracker, record, attribution);
 	}
 	if (tells & TELLS_FILE_KEY) {
 		tell_file_key(tracker, record, attribution);
@@ -170,6 +207,7 @@ static void begin_look_ahead(struct tracker *tracker)
 	tracker->looking_ahead = true;
 	processes_look_ahead(&tracker->processes);
 	timeline_look_ahead(&tracker->threads.timeline);
+	timeline_look_ahead(&tracker->services.tags);
 	files_look_ahead(&tracker->files);
 	drivers_look_ahead(&tracker->drivers);
 }
@@ -205,6 +243,7 @@ void tracker_look_ahead_end(struct tracker *tracker)
 	tracker->looking_ahead = false;
 	processes_build(&tracker->processes);
 	threads_build(&tracker->threads);
+	services_build(&tracker->services);
 	files_build(&tracker->files);
 	drivers_build(&tracker->drivers);
 	tracker_publish(tracker);

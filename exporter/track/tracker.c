@@ -79,7 +79,8 @@ void tracker_publish(struct tracker *tracker)
 			      tracker->gauges.refused_processes + tracker->image_info.refused);
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
-			      tracker->scheduler.ready.evictions);
+			      tracker->scheduler.ready.evictions +
+			      tracker->services.tags.table.evictions + tracker->services.refused);
 	publish_table(tracker, TABLE_FILE, (uint64_t)keys->count + objects->count,
 		      keys->evictions + objects->evictions);
 	publish_table(tracker, TABLE_IMAGE, images->count,
@@ -137,6 +138,9 @@ static uint32_t asked_of(const struct tracker_options *options)
 	if (options->scheduler_wanted) {
 		asked |= TELLS_SWITCH | TELLS_READY;
 	}
+	if (options->services_wanted) {
+		asked |= TELLS_TAG | TELLS_SERVICE;
+	}
 	if (options->disk_info) {
 		asked |= TELLS_DISK | TELLS_PARTITION | TELLS_TRANSFER;
 	}
@@ -167,6 +171,7 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 	drivers_init(&tracker->drivers, registry);
 	recent_init(&tracker->requests, REQUEST_SETS);
 	scheduler_init(&tracker->scheduler);
+	services_init(&tracker->services, registry, options->threads);
 	tracker->texts = intern_new(options->strings_bytes, err);
 	if (!tracker->texts ||
 	    !files_init(&tracker->files, registry, tracker->texts, options->files, err)) {
@@ -230,6 +235,7 @@ void tracker_reset(struct tracker *tracker)
 	drivers_clear(&tracker->drivers);
 	recent_clear(&tracker->requests);
 	scheduler_clear(&tracker->scheduler);
+	services_clear(&tracker->services);
 	process_gauges_clear(&tracker->gauges);
 	image_info_clear(&tracker->image_info);
 	disks_clear(&tracker->disks);
@@ -249,6 +255,7 @@ void tracker_free(struct tracker *tracker)
 	drivers_done(&tracker->drivers);
 	recent_done(&tracker->requests);
 	scheduler_done(&tracker->scheduler);
+	services_done(&tracker->services);
 	process_gauges_done(&tracker->gauges);
 	image_info_done(&tracker->image_info);
 	disks_done(&tracker->disks);

@@ -55,6 +55,7 @@ struct tracker_options {
 	bool requests_wanted;  /* Duration of FileIo/OperationEnd, Started, StartedBy */
 	bool drivers_wanted;   /* Driver */
 	bool scheduler_wanted; /* OnCpu, Ready */
+	bool services_wanted;  /* Service */
 };
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
@@ -133,6 +134,10 @@ const char *tracker_path(struct tracker *tracker, size_t *size);
 
 /* Driver whose image holds the event's `Routine`: "ntfs.sys", or `_unknown`. */
 uint32_t tracker_driver(struct tracker *tracker);
+
+/* Service of the thread that the event belongs to: of threads of svchost; `_none` for others and
+ * for threads that work for none, `_unknown` when nothing tells. */
+uint32_t tracker_service(struct tracker *tracker);
 
 /* Nanoseconds; false when not known for this record. */
 bool tracker_duration(struct tracker *tracker,

@@ -19,6 +19,7 @@
 #include "track/processes.h"
 #include "track/recent.h"
 #include "track/scheduler.h"
+#include "track/services.h"
 #include "track/threads.h"
 #include "track/top_paths.h"
 #include "track/tracker.h"
@@ -61,6 +62,7 @@ struct tracker {
 	struct drivers drivers;
 	struct recent requests; /* IRP -> when, opcode, label id of the process */
 	struct scheduler scheduler;
+	struct services services;
 	struct process_gauges gauges;
 	struct disks disks;
 	struct image_info image_info;

@@ -116,7 +116,8 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 					    .files_wanted = needs.files,
 					    .requests_wanted = needs.requests,
 					    .drivers_wanted = needs.drivers,
-					    .scheduler_wanted = needs.scheduler };
+					    .scheduler_wanted = needs.scheduler,
+					    .services_wanted = needs.services };
 	run->tracker = tracker_new(&tracker, &err);
 	stop_on(run->tracker, &err);
 	engine = (struct rule_engine_options){ .set = run->set,

@@ -204,6 +204,9 @@ static void check(struct player *player, const struct tape_event *event)
 	if (event->driver) {
 		assert_string_equal(label(player, tracker_driver(tracker)), event->driver);
 	}
+	if (event->service) {
+		assert_string_equal(label(player, tracker_service(tracker)), event->service);
+	}
 	check_times(player, event);
 }
 
@@ -220,6 +223,7 @@ static void ask_all(struct player *player)
 	assert_non_null(label(player, tracker_old_process(tracker)));
 	assert_non_null(label(player, tracker_volume(tracker)));
 	assert_non_null(label(player, tracker_driver(tracker)));
+	assert_non_null(label(player, tracker_service(tracker)));
 	tracker_path(tracker, &size);
 	tracker_duration(tracker, &ns);
 	tracker_on_cpu(tracker, &ns);

@@ -36,6 +36,7 @@ struct tape_event {
 	const char *volume;
 	const char *path; /* "": none */
 	const char *driver;
+	const char *service;
 	uint64_t duration;
 	uint64_t on_cpu;
 	uint64_t ready;

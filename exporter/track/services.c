@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "track/services.h"
+
+#include "base/text.h"
+
+static const char host_name[] = "svchost";
+
+void services_init(struct services *services, struct registry *registry, uint32_t limit)
+{
+	*services = (struct services){ .registry = registry };
+	timeline_init(&services->tags, limit);
+}
+
+void services_done(struct services *services)
+{
+	timeline_done(&services->tags);
+	map_done(&services->names);
+}
+
+void services_clear(struct services *services)
+{
+	timeline_clear(&services->tags);
+	map_done(&services->names);
+}
+
+void services_build(struct services *services)
+{
+	timeline_sort(&services->tags);
+	timeline_build(&services->tags);
+}
+
+static uint64_t key_of(uint32_t process_id, uint32_t tag)
+{
+	return (uint64_t)process_id << 32 | tag;
+}
+
+void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
+		   size_t size)
+{
+	uint64_t *label = map_find(&services->names, key_of(process_id, tag));
+	uint32_t id;
+
+	if (tag == 0 || size == 0) {
+		return; /* a service that does not run */
+	}
+	if (!label && services->names.count < SERVICES_MAX) {
+		label = map_put(&services->names, key_of(process_id, tag), NULL);
+	}
+	if (!label) {
+		services->refused++;
+		return;
+	}
+	id = intern_add(registry_strings(services->registry), name, size);
+	*label = id == INTERN_FULL ? registry_other(services->registry) : id;
+}
+
+bool services_is_host(struct services *services, uint32_t process)
+{
+	const char *name;
+	size_t size;
+
+	if (process == INTERN_FULL || process == services->host) {
+		return process == services->host && process != INTERN_NONE;
+	}
+	name = intern_text(registry_strings(services->registry), process, &size);
+	if (!text_equal_nocase(name, size, host_name, sizeof host_name - 1)) {
+		return false;
+	}
+	services->host = process;
+	return true;
+}
+
+uint32_t services_label(struct services *services, uint32_t process_id, uint32_t thread_id,
+			int64_t time)
+{
+	const struct lifetime *thread = lifetimes_at(&services->tags.table, thread_id, time);
+	const uint64_t *label;
+
+	if (!thread || thread->value == 0) {
+		return registry_unknown(services->registry);
+	}
+	if (thread->value == 1) {
+		return registry_none(services->registry);
+	}
+	label = map_find(&services->names, key_of(process_id, thread->value - 1));
+	return label ? (uint32_t)*label : registry_unknown(services->registry);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Services: which one a thread of a service host works for.
+ *
+ * Threads carry a sub-process tag, which the service control manager gives out; SystemConfig
+ * records tell which service of a process has which tag. Both are bounded.
+ *
+ * Source: etl-format.md section 15, Thread 1 to 4 and 69, SystemConfig 15; TEB.SubProcessTag,
+ * System Informer, phnt/include/ntpebteb.h.
+ */
+#ifndef TRACK_SERVICES_H
+#define TRACK_SERVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "metrics/registry.h"
+#include "track/timeline.h"
+
+struct services {
+	struct registry *registry; /* borrowed */
+	struct timeline tags;      /* thread id -> tag + 1 */
+	struct map names;          /* process id and tag -> label id */
+	uint32_t host;             /* label id of the process svchost; INTERN_NONE: not met yet */
+	uint64_t refused;          /* services for which there was no room */
+};
+
+enum { SERVICES_MAX = 16384 };
+
+/* limit: threads. */
+void services_init(struct services *services, struct registry *registry, uint32_t limit);
+void services_done(struct services *services);
+void services_clear(struct services *services);
+void services_build(struct services *services); /* behind a look-ahead */
+
+static inline void services_tag(struct services *services, enum lifetime_change change,
+				uint32_t thread_id, int64_t time, uint32_t tag)
+{
+	timeline_tell(&services->tags, change, thread_id, time, tag + 1);
+}
+
+/* name: UTF-8. */
+void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
+		   size_t size);
+
+/* Whether the process label is that of service hosts. */
+bool services_is_host(struct services *services, uint32_t process);
+
+/* The label of a thread's service; `_none`: it works for none, `_unknown`: nothing tells. */
+uint32_t services_label(struct services *services, uint32_t process_id, uint32_t thread_id,
+			int64_t time);
+
+#endif
