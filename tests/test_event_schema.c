@@ -284,6 +284,37 @@ static void tracelogging_events_of_one_id_are_kinds_apart(void **state)
 	kinds_free(kinds);
 }
 
+/* More kinds than there are places for those met last, by turns. */
+static void kinds_that_differ_in_one_thing_stay_apart(void **state)
+{
+	enum { IDS = 600 };
+	struct kinds *kinds = kinds_new(4 * IDS, NULL, NULL);
+	struct event_kind *met[IDS][4];
+	bool added;
+
+	(void)state;
+	assert_non_null(kinds);
+	for (unsigned turn = 0; turn < 3; turn++) {
+		for (uint16_t id = 0; id < IDS; id++) {
+			struct event_record records[4] = { event(&alpha, id, 0),
+							   event(&alpha, id, 1),
+							   event(&beta, id, 0),
+							   event(&alpha, id, 0) };
+
+			records[3].pointer_size = 4;
+			for (size_t i = 0; i < 4; i++) {
+				struct event_kind *kind = kinds_find(kinds, &records[i], &added);
+
+				assert_non_null(kind);
+				assert_int_equal(added, turn == 0);
+				assert_true(turn == 0 || kind == met[id][i]);
+				met[id][i] = kind;
+			}
+		}
+	}
+	kinds_free(kinds);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -296,6 +327,7 @@ int main(void)
 		TEST(classic_events_by_the_kernels_tables_then_by_their_class),
 		TEST(kinds_are_called_as_their_events_are),
 		TEST(tracelogging_events_of_one_id_are_kinds_apart),
+		TEST(kinds_that_differ_in_one_thing_stay_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

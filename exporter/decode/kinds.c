@@ -6,7 +6,8 @@
  *
  * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and
  * a kind is only touched when the hash agrees. Most records are the kernel's and carry a group and
- * an opcode instead of a GUID: those two lead to the kind of the last such record at once.
+ * an opcode instead of a GUID: those two lead to the kind of the last such record at once. Others
+ * without extended items are first looked for where a cheap hash of the whole key leads.
  */
 #include "decode/kinds.h"
 
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "base/hash.h"
 #include "decode/event_schema.h"
 #include "decode/kind_describe.h"
@@ -23,12 +25,15 @@ struct slot {
 	struct event_kind *kind; /* owned; NULL: free */
 };
 
-enum { GROUPS = 32, OPCODES = 256 };
+enum { GROUPS = 32, OPCODES = 256, USUAL_BITS = 8, USUAL = 1 << USUAL_BITS };
 
 struct kinds {
 	struct slot *slots; /* owned */
 	/* By kernel group and opcode: the kind met last; owned. */
 	struct event_kind *(*recent)[OPCODES];
+	/* Of records without extended items: the kind met last at that place, never one that
+	 * somebody told. */
+	struct event_kind *usual[USUAL];
 	size_t mask; /* slots - 1 */
 	size_t count;
 	size_t most;
@@ -181,6 +186,11 @@ static void take_out(struct kinds *kinds, size_t at)
 			kinds->recent[group][kind->opcode] = NULL;
 		}
 	}
+	for (size_t i = 0; i < USUAL; i++) {
+		if (kinds->usual[i] == kind) {
+			kinds->usual[i] = NULL;
+		}
+	}
 	remove_slot(kinds, at);
 }
 
@@ -266,7 +276,8 @@ static uint32_t teller_of(const struct kinds *kinds, const struct event_record *
 {
 	uint32_t teller = 0;
 
-	if (!kinds->origins.told || !event_schema_open(&kinds->origins, record, NULL) ||
+	if (!kinds->origins.told || !told_schemas_any(kinds->origins.told) ||
+	    !event_schema_open(&kinds->origins, record, NULL) ||
 	    !told_schemas_find(kinds->origins.told, record, &teller)) {
 		return 0;
 	}
@@ -300,13 +311,44 @@ static struct event_kind *find(struct kinds *kinds, const struct event_record *r
 	return work_out(kinds, record, hash);
 }
 
+/* Without a seed: whoever makes keys collide makes the table above be asked, no more. */
+static inline struct event_kind **usual_place(struct kinds *kinds,
+					      const struct event_record *record)
+{
+	uint64_t low = load_u64(record->provider->bytes);
+	uint64_t high = load_u64(record->provider->bytes + 8);
+	uint64_t key = (low ^ high ^ kind_word(record)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &kinds->usual[key >> (64 - USUAL_BITS)];
+}
+
+static struct event_kind *find_usual(struct kinds *kinds, const struct event_record *record,
+				     bool *added)
+{
+	struct event_kind **usual = usual_place(kinds, record);
+	struct event_kind *kind = *usual;
+
+	if (kind && kind_is(kind, record) && kind->again == 0 &&
+	    (!kind->open || !told_schemas_any(kinds->origins.told))) {
+		*added = false;
+		count_hit(kinds, kind);
+		return kind;
+	}
+	kind = find(kinds, record, added);
+	if (kind && kind->teller == 0) {
+		*usual = kind;
+	}
+	return kind;
+}
+
 struct event_kind *kinds_find(struct kinds *kinds, const struct event_record *record, bool *added)
 {
 	struct event_kind **recent;
 	struct event_kind *kind;
 
 	if (record->kernel_group >= GROUPS) {
-		return find(kinds, record, added);
+		return record->extended ? find(kinds, record, added) :
+					  find_usual(kinds, record, added);
 	}
 	recent = &kinds->recent[record->kernel_group][record->opcode];
 	kind = *recent;

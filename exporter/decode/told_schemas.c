@@ -296,6 +296,11 @@ const char *told_schemas_look(struct told_schemas *told, const struct event_reco
 	return slot->manifest ? manifest_provider_name(slot->manifest, 0) : NULL;
 }
 
+bool told_schemas_any(const struct told_schemas *told)
+{
+	return told->sets != NULL;
+}
+
 const struct schema *told_schemas_find(struct told_schemas *told, const struct event_record *record,
 				       uint32_t *teller)
 {

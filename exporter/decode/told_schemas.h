@@ -16,6 +16,7 @@
 #ifndef DECODE_TOLD_SCHEMAS_H
 #define DECODE_TOLD_SCHEMAS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,9 @@ void told_schemas_free(struct told_schemas *told); /* without on_forget */
  * claims for the record's provider, valid until the next call; else NULL.
  */
 const char *told_schemas_look(struct told_schemas *told, const struct event_record *record);
+
+/* False while nobody has told anything: then no event has a schema here. */
+bool told_schemas_any(const struct told_schemas *told);
 
 /*
  * The schema of an event by the last manifest that its process told for its provider; NULL: none.
