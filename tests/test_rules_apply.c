@@ -437,6 +437,35 @@ static void labels_are_made_of_numbers_and_text(void **state)
 	}
 }
 
+/* Neither the whole text nor a wrong one: whoever wrote it chose what is too hard. */
+static void what_a_regular_expression_cannot_take_is_unknown(void **state)
+{
+	static const struct {
+		const char *regex, *replace;
+	} cases[] = {
+		{ "(a+)+$", "b" }, /* over the match limit */
+		{ "a", "0123456789012345678901234567890123456789012345678901234567890123456789"
+		       "0123456789012345678901234567890123456789012345678901234567890123456789" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct rule_run run;
+		char text[1024];
+
+		snprintf(text, sizeof text,
+			 COUNTER("l: { field: FileName, decode: [{ regex: '%s', replace: '%s' }] }",
+				 "{ event: Image/Load }"),
+			 cases[i].regex, cases[i].replace);
+		rule_run_open(&run, text, NULL);
+		image_load(&run, 4,
+			   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!");
+		assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+		rule_run_expect(&run, "a_total{l=\"_unknown\"} 1");
+		rule_run_close(&run);
+	}
+}
+
 static void many_values_of_a_label_keep_apart(void **state)
 {
 	struct rule_run run;
@@ -897,6 +926,7 @@ int main(void)
 		cmocka_unit_test(conditions_read_text_of_payloads),
 		cmocka_unit_test(a_signed_field_meets_its_code_in_hex),
 		cmocka_unit_test(labels_are_made_of_numbers_and_text),
+		cmocka_unit_test(what_a_regular_expression_cannot_take_is_unknown),
 		cmocka_unit_test(many_values_of_a_label_keep_apart),
 		cmocka_unit_test(rules_of_one_event_keep_their_labels_apart),
 		cmocka_unit_test(exit_statuses_fall_into_classes),

@@ -179,7 +179,9 @@ void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
 
 	if (count > 0) {
 		text_add(out, (const char *)replaced, replaced_size);
-	} else {
+	} else if (count == 0) {
 		text_add(out, text, size);
+	} else {
+		text_add_string(out, "_unknown");
 	}
 }
