@@ -45,7 +45,7 @@ export default dashboard({
 			timeseries('Image loads', 'By process.', 'ops', topRates('etw_image_loads_total', 'process', '{{process}}', byProcess)),
 			timeseries('Driver loads', 'By driver.', 'ops', topRates('etw_driver_loads_total', 'driver', '{{driver}}')),
 			table('Programs', 'Path and checksum of what runs under a name.', { process: 'Process', path: 'Path', checksum: 'Checksum' }, [
-				['There', `max by (process, path, checksum) (etw_process_image_info${at(byProcess)})`, 'short', { width: 60 }]], { widths: { path: 530, checksum: 100 } })),
+				['There', `max by (process, path, checksum) (label_replace(etw_process_image_info${at(byProcess)}, "path", "$1", "path", "\\\\\\\\Device\\\\\\\\(.*)"))`, 'short', { width: 60 }]], { widths: { path: 545, checksum: 100 } })),
 		optIn('Registry', ['registry'], 'Thousands of events a second on a busy host.',
 			timeseries('Operations by process', 'All kinds.', 'ops', topRates('etw_registry_operations_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('Operations by result', 'With the kind.', 'ops', topRates('etw_registry_operations_total', 'operation, result', '{{operation}}: {{result}}', byProcess), { width: 8 }),
