@@ -77,6 +77,7 @@ const char *family_name(const struct family *family);
 const char *family_help(const struct family *family, size_t *size); /* as shown: escaped, no NUL */
 const char *family_label(const struct family *family, size_t index); /* NULL behind the last */
 enum family_type family_type(const struct family *family);
+const char *family_type_name(enum family_type type); /* "counter", "gauge", "histogram" */
 
 /* The table of label values: ids in keys below are ids of this table. INTERN_FULL in a key reads
  * "_other". */

@@ -41,14 +41,19 @@ void text_add_label_value(struct text *text, const char *value, size_t size)
 	add_escaped(text, value, size, true);
 }
 
-void text_add_family_head(struct text *text, const struct family_options *options)
+const char *family_type_name(enum family_type type)
 {
-	static const char *const types[] = {
+	static const char *const names[] = {
 		[FAMILY_COUNTER] = "counter",
 		[FAMILY_GAUGE] = "gauge",
 		[FAMILY_HISTOGRAM] = "histogram",
 	};
 
+	return names[type];
+}
+
+void text_add_family_head(struct text *text, const struct family_options *options)
+{
 	text_add_string(text, "# HELP ");
 	text_add_string(text, options->name);
 	text_add_char(text, ' ');
@@ -56,7 +61,7 @@ void text_add_family_head(struct text *text, const struct family_options *option
 	text_add_string(text, "\n# TYPE ");
 	text_add_string(text, options->name);
 	text_add_char(text, ' ');
-	text_add_string(text, types[options->type]);
+	text_add_string(text, family_type_name(options->type));
 	text_add_char(text, '\n');
 }
 

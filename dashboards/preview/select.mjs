@@ -22,7 +22,7 @@ const one = (await legend()).filter(name => name !== 'all others'), after = awai
 if (one.join() !== process_) failed.push(`with ${process_} chosen the legend is ${one.join(', ')}`);
 if (after === before) failed.push('the panel did not change');
 
-// The mean that the legend tells is what Prometheus has for this process.
+// It is there to be seen: Prometheus has writes of this process.
 const answer = await (await fetch(`${base}/api/v1/query?${new URLSearchParams({ query: `sum(rate(etw_file_written_bytes_total{process="${process_}"}[1m])) > 0` })}`)).json();
 if (!answer.data.result.length) failed.push(`Prometheus has no writes of ${process_}`);
 await browser.close();

@@ -7,7 +7,7 @@
  * comes first. OpenMetrics asks for all samples of a family in one place, promtool does not, and a
  * text in that order would have to be held whole.
  *
- * Source: "OpenMetrics 1.0", prometheus.io; what promtool takes: shared reference on dashboards.
+ * Source: "OpenMetrics 1.0", prometheus.io; what promtool takes was tried with version 2.42.
  */
 #ifndef TOOL_OPENMETRICS_H
 #define TOOL_OPENMETRICS_H

@@ -12,12 +12,6 @@
 #include "tool/tool.h"
 #include "tool/try_config.h"
 
-static const char *const type_names[] = {
-	[FAMILY_COUNTER] = "counter",
-	[FAMILY_GAUGE] = "gauge",
-	[FAMILY_HISTOGRAM] = "histogram",
-};
-
 static void add_collectors(struct text *out, const struct rule_set *set, bool on)
 {
 	const struct collector_info *info;
@@ -36,7 +30,8 @@ static void add_collectors(struct text *out, const struct rule_set *set, bool on
 
 static void add_family(struct text *out, const struct family_plan *family)
 {
-	text_add_format(out, "  %s %s", type_names[family->metric->type], family->metric->name);
+	text_add_format(out, "  %s %s", family_type_name(family->metric->type),
+			family->metric->name);
 	for (size_t i = 0; i < family->label_count; i++) {
 		text_add_string(out, i == 0 ? "{" : ", ");
 		text_add_string(out, family->labels[i]);

@@ -19,12 +19,6 @@
 #include "tool/tool.h"
 #include "track/tracker.h"
 
-static const char *const type_names[] = {
-	[FAMILY_COUNTER] = "counter",
-	[FAMILY_GAUGE] = "gauge",
-	[FAMILY_HISTOGRAM] = "histogram",
-};
-
 /* State gauges are declared by trackers, and belong to collectors all the same (metrics.md). */
 static const struct state_gauge {
 	const char *family, *collector, *events;
@@ -174,7 +168,7 @@ static void add_row(struct text *out, const struct rule_set *set, const struct f
 	const struct state_gauge *gauge = find_state_gauge(name);
 	size_t help_size;
 
-	text_add_format(out, "| `%s` | %s | ", name, type_names[family_type(family)]);
+	text_add_format(out, "| `%s` | %s | ", name, family_type_name(family_type(family)));
 	for (size_t i = 0; (label = family_label(family, i)) != NULL; i++) {
 		text_add_format(out, "%s%s", i > 0 ? ", " : "", label);
 	}
