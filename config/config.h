@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/provider_spec.h"
+#include "source/provider_spec.h"
 
 struct config_switch {
 	char *collector;

@@ -31,8 +31,7 @@ static bool add_path(struct file_list *list, const char *folder, size_t size, co
 	if (!paths || path.failed || !path.data) {
 		list->paths = paths ? paths : list->paths;
 		text_free(&path);
-		return error_set(err, ERROR_NO_MEMORY,
-				 "no memory for the names of files");
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the names of files");
 	}
 	list->paths = paths;
 	list->paths[list->count++] = path.data;
@@ -70,8 +69,7 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 	bool good;
 
 	if (!directory) {
-		return error_set(err, ERROR_NO_MEMORY,
-				 "no memory for the names of files");
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the names of files");
 	}
 	good = os_folder_list(directory, add_match, &expansion);
 	free(directory);
@@ -94,8 +92,7 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 	text_add_string(&path, pattern);
 	if (path.failed || !path.data) {
 		text_free(&path);
-		return error_set(err, ERROR_NO_MEMORY,
-				 "no memory for the names of files");
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the names of files");
 	}
 	folder = folder_size(path.data);
 	if (strpbrk(path.data + folder, "*?")) {

@@ -15,13 +15,13 @@
 
 enum { FILTERS_MOST = 64 };
 
-enum value_kind { VALUE_NUMBER, VALUE_RANGE, VALUE_TEXT };
+enum value_type_ { VALUE_NUMBER, VALUE_RANGE, VALUE_TEXT };
 
 /* Behind "field"; the last has no key. */
 static const struct operator_word {
 	const char *key;
 	enum payload_operator op;
-	enum value_kind kind;
+	enum value_type_ type;
 } operators[] = {
 	{ "eq", PAYLOAD_EQ, VALUE_NUMBER },
 	{ "ne", PAYLOAD_NE, VALUE_NUMBER },
@@ -47,7 +47,7 @@ static bool add_number(const struct yaml_tree *tree, const struct yaml_node *nod
 	int64_t negative;
 	uint64_t number;
 
-	if (node->kind == YAML_TEXT && node->text[0] == '-' &&
+	if (node->type == YAML_TEXT && node->text[0] == '-' &&
 	    parse_i64(node->text, node->size, &negative)) {
 		text_add_i64(value, negative);
 		return true;
@@ -96,7 +96,7 @@ static bool read_value(const struct yaml_tree *tree, const struct yaml_node *nod
 		[VALUE_NUMBER] = add_number, [VALUE_RANGE] = add_range, [VALUE_TEXT] = add_text
 	};
 	struct text text = { 0 };
-	bool good = add[word->kind](tree, node, word->key, &text, err);
+	bool good = add[word->type](tree, node, word->key, &text, err);
 
 	if (good && text.failed) {
 		good = error_set(err, ERROR_NO_MEMORY, "no memory for payload filters");

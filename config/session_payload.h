@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/provider_spec.h"
 #include "config/yaml.h"
+#include "source/provider_spec.h"
 
 /* On failure what was read stays with the spec, to be freed with it. */
 bool session_payload_read(const struct yaml_tree *tree, const struct yaml_node *node,

@@ -271,7 +271,7 @@ static bool read_provider(const struct yaml_tree *tree, const struct yaml_node *
 	struct error why;
 
 	provider_spec_init(spec);
-	if (node->kind == YAML_MAP) {
+	if (node->type == YAML_MAP) {
 		return read_long_form(tree, node, spec, err);
 	}
 	if (!yaml_is_text(tree, node, "providers", err)) {
@@ -351,8 +351,8 @@ static bool read_buffers(const struct yaml_tree *tree, const struct yaml_node *n
 }
 
 /* The words of `logger` and `on_conflict`, and what they allow. */
-static bool read_kind(const struct yaml_tree *tree, const struct yaml_node *node,
-		      struct config_session *session, struct error *err)
+static bool read_class(const struct yaml_tree *tree, const struct yaml_node *node,
+		       struct config_session *session, struct error *err)
 {
 	static const char *const loggers[] = {
 		"auto", "private", "system_providers", "nt_kernel_logger", "user", NULL
@@ -421,7 +421,7 @@ static bool read_session(const struct yaml_tree *tree, const struct yaml_node *n
 	session->line = node->key->line;
 	session->column = node->key->column;
 	if (!check_name(tree, node->key, err) || !yaml_is_map(tree, node, node->key->text, err) ||
-	    !yaml_keys_are(tree, node, keys, err) || !read_kind(tree, node, session, err)) {
+	    !yaml_keys_are(tree, node, keys, err) || !read_class(tree, node, session, err)) {
 		return false;
 	}
 	session->name = text_duplicate(node->key->text, node->key->size);

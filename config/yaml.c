@@ -99,7 +99,7 @@ static bool event_error(const struct builder *builder, const yaml_event_t *event
 }
 
 static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *event,
-				   enum yaml_kind kind, struct error *err)
+				   enum yaml_type type, struct error *err)
 {
 	struct yaml_node *node;
 
@@ -110,7 +110,7 @@ static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *
 	node = yaml_alloc(builder->tree, 1, sizeof *node, err);
 	if (node) {
 		builder->tree->nodes++;
-		node->kind = kind;
+		node->type = type;
 		node->line = (uint32_t)event->start_mark.line + 1;
 		node->column = (uint32_t)event->start_mark.column + 1;
 	}
@@ -158,8 +158,8 @@ static bool place(struct builder *builder, struct yaml_node *node, struct error 
 		return true;
 	}
 	level = &builder->levels[builder->depth - 1];
-	if (level->node->kind == YAML_MAP && !level->key) {
-		if (node->kind != YAML_TEXT) {
+	if (level->node->type == YAML_MAP && !level->key) {
+		if (node->type != YAML_TEXT) {
 			return yaml_error(builder->tree, node, err, "a key must be text");
 		}
 		return take_key(builder, level, node, err);
@@ -199,7 +199,7 @@ static bool add_text(struct builder *builder, const yaml_event_t *event, struct 
 	return node->text && place(builder, node, err);
 }
 
-static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_kind kind,
+static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_type type,
 		  bool anchor, bool tag, struct error *err)
 {
 	struct yaml_node *node;
@@ -213,7 +213,7 @@ static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_
 	if (builder->depth == YAML_DEPTH_MAX) {
 		return event_error(builder, event, err, "more than 32 levels");
 	}
-	node = make_node(builder, event, kind, err);
+	node = make_node(builder, event, type, err);
 	if (!node || !place(builder, node, err)) {
 		return false;
 	}
@@ -331,12 +331,12 @@ struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size
 	}
 	/* An empty file, or one of comments, says nothing: a map without keys. */
 	if (!tree->root ||
-	    (tree->root->kind == YAML_TEXT && tree->root->size == 0 && !tree->root->quoted)) {
+	    (tree->root->type == YAML_TEXT && tree->root->size == 0 && !tree->root->quoted)) {
 		tree->root = yaml_alloc(tree, 1, sizeof *tree->root, err);
 		if (!tree->root) {
 			goto fail;
 		}
-		*tree->root = (struct yaml_node){ .kind = YAML_MAP, .line = 1, .column = 1 };
+		*tree->root = (struct yaml_node){ .type = YAML_MAP, .line = 1, .column = 1 };
 	}
 	return tree;
 

@@ -18,10 +18,10 @@
 
 enum { YAML_FILE_SIZE_MAX = 1024 * 1024, YAML_DEPTH_MAX = 32, YAML_NODES_MAX = 100000 };
 
-enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP };
+enum yaml_type { YAML_TEXT, YAML_LIST, YAML_MAP };
 
 struct yaml_node {
-	enum yaml_kind kind;
+	enum yaml_type type;
 	bool quoted;                 /* text in quotes or a block: never a number or a switch */
 	uint32_t line, column;       /* from 1 */
 	const char *text;            /* YAML_TEXT: NUL-terminated, no NUL inside */

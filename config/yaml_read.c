@@ -9,9 +9,9 @@
 #include "config/nearest.h"
 #include "config/yaml.h"
 
-static const char *kind_name(const struct yaml_node *node)
+static const char *class_name_of(const struct yaml_node *node)
 {
-	switch (node->kind) {
+	switch (node->type) {
 	case YAML_LIST:
 		return "a list";
 	case YAML_MAP:
@@ -22,35 +22,36 @@ static const char *kind_name(const struct yaml_node *node)
 	return node->size == 0 && !node->quoted ? "nothing" : "text";
 }
 
-static bool is_kind(const struct yaml_tree *tree, const struct yaml_node *node, enum yaml_kind kind,
-		    const char *kind_text, const char *what, struct error *err)
+static bool is_class(const struct yaml_tree *tree, const struct yaml_node *node,
+		     enum yaml_type type, const char *class_text, const char *what,
+		     struct error *err)
 {
-	if (node->kind == kind) {
+	if (node->type == type) {
 		return true;
 	}
-	return yaml_error(tree, node, err, "%s: expected %s, found %s", what, kind_text,
-			  kind_name(node));
+	return yaml_error(tree, node, err, "%s: expected %s, found %s", what, class_text,
+			  class_name_of(node));
 }
 
 bool yaml_is_map(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
 		 struct error *err)
 {
-	return is_kind(tree, node, YAML_MAP, "a map", what, err);
+	return is_class(tree, node, YAML_MAP, "a map", what, err);
 }
 
 bool yaml_is_list(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
 		  struct error *err)
 {
-	return is_kind(tree, node, YAML_LIST, "a list", what, err);
+	return is_class(tree, node, YAML_LIST, "a list", what, err);
 }
 
 bool yaml_is_text(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
 		  struct error *err)
 {
-	if (node->kind == YAML_TEXT && node->size == 0 && !node->quoted) {
+	if (node->type == YAML_TEXT && node->size == 0 && !node->quoted) {
 		return yaml_error(tree, node, err, "%s: expected text, found nothing", what);
 	}
-	return is_kind(tree, node, YAML_TEXT, "text", what, err);
+	return is_class(tree, node, YAML_TEXT, "text", what, err);
 }
 
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)
@@ -70,10 +71,10 @@ bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b)
 	if (!a || !b) {
 		return a == b;
 	}
-	if (a->kind != b->kind || a->size != b->size) {
+	if (a->type != b->type || a->size != b->size) {
 		return false;
 	}
-	if (a->kind == YAML_TEXT) {
+	if (a->type == YAML_TEXT) {
 		return memcmp(a->text, b->text, a->size) == 0;
 	}
 	for (x = a->first, y = b->first; x && y; x = x->next, y = y->next) {

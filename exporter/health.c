@@ -179,7 +179,7 @@ struct health {
 	struct registry *registry;
 	struct replay *replay;    /* NULL: live */
 	struct live_runner *live; /* NULL: replay */
-	struct writer *writer;    /* used by the hook alone */
+	struct shard *shard;      /* used by the hook alone */
 	struct family *families[FIGURE_COUNT];
 };
 
@@ -190,7 +190,7 @@ static uint32_t word(const struct health *health, const char *text)
 
 static void set(struct health *health, enum figure figure, const uint32_t *labels, uint64_t value)
 {
-	family_set(health->families[figure], health->writer, labels, (int64_t)value);
+	family_set(health->families[figure], health->shard, labels, (int64_t)value);
 }
 
 /* ---- what changes: set before each scrape ---- */
@@ -276,20 +276,20 @@ static void show_table(struct health *health, const char *name, uint64_t entries
 
 static void show_tables(struct health *health, const struct pipeline_statistics *statistics)
 {
-	const struct kinds_statistics *kinds = &statistics->kinds;
+	const struct event_table_statistics *event_table = &statistics->event_table;
 	const struct tracker_statistics *tracker = &statistics->tracker;
 	uint32_t result;
 
-	set(health, SCHEMA_CACHE_ENTRIES, NULL, kinds->entries);
+	set(health, SCHEMA_CACHE_ENTRIES, NULL, event_table->entries);
 	result = word(health, "hit");
-	set(health, SCHEMA_CACHE_LOOKUPS, &result, kinds->hits);
+	set(health, SCHEMA_CACHE_LOOKUPS, &result, event_table->hits);
 	result = word(health, "miss");
-	set(health, SCHEMA_CACHE_LOOKUPS, &result, kinds->misses);
+	set(health, SCHEMA_CACHE_LOOKUPS, &result, event_table->misses);
 	for (unsigned i = 0; i < TABLE_COUNT; i++) {
 		show_table(health, tracker_table_name(i), tracker->entries[i],
 			   tracker->evictions[i]);
 	}
-	show_table(health, "kind", kinds->entries, kinds->evictions);
+	show_table(health, "kind", event_table->entries, event_table->evictions);
 }
 
 static void show_totals(struct health *health)
@@ -340,7 +340,7 @@ static void on_scrape(void *context)
 		show_tables(health, &totals);
 		/* A recording that is looked at ahead knows its manifests all at once, and keeps no
 		 * such table. */
-		show_table(health, "manifest", totals.told.entries, totals.told.dropped);
+		show_table(health, "manifest", totals.inband.entries, totals.inband.dropped);
 	} else {
 		for (size_t i = 0; i < replay_session_count(health->replay); i++) {
 			show_session(health, i);
@@ -355,8 +355,8 @@ static void on_scrape(void *context)
 static void show_session_info(struct health *health, const char *name,
 			      const struct source_facts *facts)
 {
-	uint32_t labels[] = { word(health, name), word(health, facts->kind),
-			      word(health, clock_kind_name(facts->clock.kind)),
+	uint32_t labels[] = { word(health, name), word(health, facts->type),
+			      word(health, clock_type_name(facts->clock.type)),
 			      word(health, facts->mode) };
 
 	set(health, SESSION_INFO, labels, 1);
@@ -442,8 +442,8 @@ static struct health *make(struct registry *registry, struct replay *replay,
 	health->registry = registry;
 	health->replay = replay;
 	health->live = live;
-	health->writer = registry_writer(registry, false, err);
-	if (!health->writer) {
+	health->shard = registry_shard(registry, false, err);
+	if (!health->shard) {
 		goto fail;
 	}
 	for (unsigned i = 0; i < FIGURE_COUNT; i++) {

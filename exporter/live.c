@@ -13,8 +13,8 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "decode/tdh.h"
+#include "live/live_source.h"
 #include "live_providers.h"
-#include "source/live.h"
 #include "version.h"
 
 #define NEVER UINT64_MAX
@@ -22,7 +22,7 @@
 struct consumer {
 	struct source *source;     /* owned */
 	struct pipeline *pipeline; /* owned */
-	struct writer *writer;     /* the registry's */
+	struct shard *shard;       /* the registry's */
 	struct names *names;       /* owned */
 	struct tdh *tdh;           /* owned */
 	const char *session;       /* the configuration's */
@@ -74,7 +74,7 @@ static void on_canary(void *context, uint64_t delay_ns)
 {
 	const struct consumer *consumer = context;
 
-	cells_observe(consumer->delay, consumer->writer, consumer->delay_cells, delay_ns);
+	cells_observe(consumer->delay, consumer->shard, consumer->delay_cells, delay_ns);
 }
 
 static void on_named(void *context)
@@ -144,7 +144,7 @@ static bool make_delay(struct live_runner *live, struct consumer *consumer, stru
 		intern_string(registry_strings(live->options.registry), consumer->session);
 
 	consumer->delay = live->delay;
-	consumer->delay_cells = family_cells(live->delay, consumer->writer, &session, NULL);
+	consumer->delay_cells = family_cells(live->delay, consumer->shard, &session, NULL);
 	return consumer->delay_cells ||
 	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s",
 			 consumer->session);
@@ -174,8 +174,8 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 	consumer->flush_ns = session->flush_ms * 1000000;
 	atomic_init(&consumer->named, false);
 	atomic_init(&consumer->snapshot_ns, NEVER);
-	consumer->writer = registry_writer(live->options.registry, false, err);
-	consumer->names = consumer->writer ?
+	consumer->shard = registry_shard(live->options.registry, false, err);
+	consumer->names = consumer->shard ?
 				  names_new(live->options.registry, config->limits.processes,
 					    config->lower_case_processes, err) :
 				  NULL;
@@ -183,8 +183,7 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 		return false;
 	}
 	if (index == 0) {
-		rule_set_make_samples(live->options.rules, live->options.registry,
-				      consumer->writer);
+		rule_set_make_samples(live->options.rules, live->options.registry, consumer->shard);
 	}
 	if (!live_providers_init(&providers, config, live->options.rules, index, err)) {
 		return false;
@@ -196,7 +195,7 @@ static bool open_consumer(struct live_runner *live, size_t index, struct error *
 		return false;
 	}
 	pipeline.source = consumer->source;
-	pipeline.writer = consumer->writer;
+	pipeline.shard = consumer->shard;
 	pipeline.names = consumer->names;
 	consumer->tdh = tdh_new(err);
 	if (!consumer->tdh) {

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "decode/manifest_load.h"
+#include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
 #include "rules/rules.h"
@@ -31,8 +31,8 @@ struct live_runner_options {
 	struct registry *registry;
 	const struct rule_set *rules;
 	const struct config *config;
-	struct given_manifests manifests;
-	/* For tests; see source/live.h. */
+	struct configured_manifests manifests;
+	/* For tests; see source/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;

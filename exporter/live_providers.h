@@ -14,9 +14,9 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/provider_spec.h"
 #include "config/config.h"
 #include "rules/rules.h"
+#include "source/provider_spec.h"
 
 struct live_providers {
 	struct provider_spec *list; /* owned; the texts are those of config and rules */

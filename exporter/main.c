@@ -10,25 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "activity.h"
-#include "base/crash.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "config/config.h"
-#include "decode/manifest_load.h"
-#include "event_log.h"
+#include "decode/manifest/load.h"
 #include "health.h"
-#include "http.h"
+#include "http/server.h"
 #include "live.h"
+#include "live/live_source.h"
 #include "metrics/exposition.h"
 #include "metrics/registry.h"
 #include "options.h"
 #include "replay.h"
 #include "rules/rules.h"
-#include "self_test.h"
-#include "service.h"
-#include "source/live.h"
 #include "version.h"
+#include "windows/activity.h"
+#include "windows/crash.h"
+#include "windows/event_log.h"
+#include "windows/self_test.h"
+#include "windows/service.h"
 
 enum exit_status { EXIT_DONE = 0, EXIT_COULD_NOT_RUN = 1, EXIT_BAD_USAGE = 2 };
 
@@ -38,7 +38,7 @@ struct app {
 	char **argv; /* borrowed */
 	struct options options;
 	struct config *config;
-	struct given_manifests manifests;
+	struct configured_manifests manifests;
 	struct registry *registry;
 	struct rule_set *rules;
 	struct replay *replay;    /* either this … */
@@ -124,7 +124,7 @@ static bool open_live(struct app *app, struct error *err)
 		return error_set(err, ERROR_UNSUPPORTED,
 				 "--once prints a recording; name it with --replay.file");
 	}
-	app->live = crash_catch(live_rescue, err) ? live_new(&options, err) : NULL;
+	app->live = crash_catch(live_emergency_stop, err) ? live_new(&options, err) : NULL;
 	if (!app->live) {
 		return false;
 	}
@@ -238,7 +238,7 @@ static bool self_test(const struct app *app, struct error *err)
 		.act = activity_run,
 		.process = process,
 		.wait = wait_unless_stopped,
-		.settle_ms = 3000,
+		.idle_ms = 3000,
 		.duration_ms = 7000,
 	};
 	struct text report = { 0 };
@@ -250,7 +250,7 @@ static bool self_test(const struct app *app, struct error *err)
 	if (!process) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for the self-test");
 	}
-	done = os_stop_catch(err) && crash_catch(live_rescue, err) &&
+	done = os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
 	       self_test_run(&options, &report, &passed, err);
 	if (done) {
 		fwrite(report.data, 1, report.size, stdout);
@@ -291,7 +291,8 @@ static bool run(struct app *app, struct error *err)
 	if (app->options.self_test) {
 		return self_test(app, err);
 	}
-	if (!load_config(app, err) || !given_manifests_load(&app->manifests, app->config, err) ||
+	if (!load_config(app, err) ||
+	    !configured_manifests_load(&app->manifests, app->config, err) ||
 	    !load_rules(app, err)) {
 		return false;
 	}
@@ -313,7 +314,7 @@ static void app_done(struct app *app)
 	replay_free(app->replay);
 	live_free(app->live);
 	rule_set_free(app->rules);
-	given_manifests_done(&app->manifests);
+	configured_manifests_done(&app->manifests);
 	registry_free(app->registry);
 	config_free(app->config);
 	options_done(&app->options);

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "service.h"
+#include "windows/service.h"
 
 /* Texts are borrowed from argv, except the names in switches. */
 struct options {

@@ -9,26 +9,26 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "late_records.h"
+#include "deferred_records.h"
 #include "source/kernel_group.h"
 
 /* Kinds of events that one consumer remembers; real machines have a few thousand. */
-enum { KINDS_MAX = 32768, LATE_KINDS_MAX = 64 };
+enum { CLASSES_MAX = 32768, LATE_CLASSES_MAX = 64 };
 
 struct pipeline {
 	struct pipeline_options options;
 	struct pipeline_families families;
 	struct trace_schemas *schemas;
-	struct told_schemas *told; /* in a pass that nothing was looked at ahead of */
+	struct inband_manifests *inband; /* in a pass that nothing was looked at ahead of */
 	struct schema_origins origins;
 	/*
 	 * Two tables of kinds, one a pass: what a kind is called can depend on records that only
 	 * the look-ahead finds. The statistics show the second one, whose kinds have plans.
 	 */
-	struct kinds *ahead;
-	struct kinds *kinds;
+	struct event_table *ahead;
+	struct event_table *event_table;
 	struct kernel_choice ahead_at; /* the kernel records that a look-ahead is about */
-	struct late_records late;      /* of the look-ahead that is under way */
+	struct deferred_records late;  /* of the look-ahead that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	uint32_t session; /* label id */
@@ -39,18 +39,18 @@ struct pipeline {
 	bool failed;        /* no memory for a kind: the pass is stopped and reported */
 };
 
-static void release_kind(void *context, struct event_kind *kind)
+static void release_class(void *context, struct event_class *class)
 {
 	(void)context;
-	tracker_release(kind);
-	rule_engine_release(kind);
+	tracker_release(class);
+	rule_engine_release(class);
 }
 
-static void free_kinds(struct kinds *kinds)
+static void free_classes(struct event_table *event_table)
 {
-	if (kinds) {
-		kinds_each(kinds, release_kind, NULL);
-		kinds_free(kinds);
+	if (event_table) {
+		event_table_each(event_table, release_class, NULL);
+		event_table_free(event_table);
 	}
 }
 
@@ -62,10 +62,10 @@ static void stop_without_memory(struct pipeline *pipeline)
 
 /* ---- first pass: what the recording tells about itself, in file order ---- */
 
-static void on_look_ahead(void *context, const struct event_record *record)
+static void on_first_pass(void *context, const struct event_record *record)
 {
 	struct pipeline *pipeline = context;
-	struct event_kind *kind;
+	struct event_class *class;
 	bool added;
 
 	if (!pipeline->schemas_known) {
@@ -74,50 +74,50 @@ static void on_look_ahead(void *context, const struct event_record *record)
 	if (tracker_skips_ahead(record)) {
 		return;
 	}
-	kind = kinds_find(pipeline->ahead, record, &added);
-	if (!kind) {
+	class = event_table_find(pipeline->ahead, record, &added);
+	if (!class) {
 		stop_without_memory(pipeline);
 		return;
 	}
 	if (added) {
-		tracker_release(kind);
-		if (!tracker_prepare(pipeline->tracker, kind)) {
+		tracker_release(class);
+		if (!tracker_prepare(pipeline->tracker, class)) {
 			stop_without_memory(pipeline);
 			return;
 		}
 	}
-	if (tracker_look_ahead(pipeline->tracker, record, kind)) {
-		late_records_keep(&pipeline->late, record);
+	if (tracker_first_pass(pipeline->tracker, record, class)) {
+		deferred_records_keep(&pipeline->late, record);
 	}
 }
 
 /* Records whose schema may have come after them, now that all schemas are known. */
 static void show_late_records(struct pipeline *pipeline)
 {
-	struct kinds *kinds = NULL;
+	struct event_table *event_table = NULL;
 
 	if (pipeline->late.count > 0) {
-		kinds = kinds_new(LATE_KINDS_MAX, &pipeline->origins, NULL);
-		if (!kinds) {
+		event_table = event_table_new(LATE_CLASSES_MAX, &pipeline->origins, NULL);
+		if (!event_table) {
 			stop_without_memory(pipeline);
 		}
 	}
-	for (size_t i = 0; kinds && i < pipeline->late.count; i++) {
-		struct event_record record = late_records_at(&pipeline->late, i);
+	for (size_t i = 0; event_table && i < pipeline->late.count; i++) {
+		struct event_record record = deferred_records_at(&pipeline->late, i);
 		bool added;
-		struct event_kind *kind = kinds_find(kinds, &record, &added);
+		struct event_class *class = event_table_find(event_table, &record, &added);
 
-		if (!kind || (added && !tracker_prepare(pipeline->tracker, kind))) {
+		if (!class || (added && !tracker_prepare(pipeline->tracker, class))) {
 			stop_without_memory(pipeline);
 			break;
 		}
-		tracker_look_ahead(pipeline->tracker, &record, kind);
+		tracker_first_pass(pipeline->tracker, &record, class);
 	}
-	free_kinds(kinds);
-	late_records_done(&pipeline->late);
+	free_classes(event_table);
+	deferred_records_done(&pipeline->late);
 }
 
-static void on_look_ahead_end(void *context)
+static void on_first_pass_end(void *context)
 {
 	struct pipeline *pipeline = context;
 
@@ -126,7 +126,7 @@ static void on_look_ahead_end(void *context)
 		pipeline->schemas_known = true;
 	}
 	show_late_records(pipeline);
-	tracker_look_ahead_end(pipeline->tracker);
+	tracker_first_pass_end(pipeline->tracker);
 	if (pipeline->options.on_ready) {
 		pipeline->options.on_ready(pipeline->options.ready_context);
 	}
@@ -134,11 +134,11 @@ static void on_look_ahead_end(void *context)
 
 /* ---- second pass: everything, in time order ---- */
 
-static void on_forget(void *context, uint32_t teller)
+static void on_forget(void *context, uint32_t manifest_id)
 {
 	struct pipeline *pipeline = context;
 
-	kinds_forget(pipeline->kinds, teller, release_kind, NULL);
+	event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
 }
 
 /* What the record tells about its provider. It comes only once: nothing was looked at ahead. */
@@ -149,53 +149,53 @@ static void learn(struct pipeline *pipeline, const struct event_record *record)
 	if (record->extended) {
 		trace_schemas_look_at_name(pipeline->schemas, record);
 	}
-	name = told_schemas_look(pipeline->told, record);
+	name = inband_manifests_add(pipeline->inband, record);
 	if (name) {
 		trace_schemas_claim_name(pipeline->schemas, record->provider, name);
 	}
 }
 
-static bool prepare_kind(struct pipeline *pipeline, struct event_kind *kind)
+static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
 {
-	release_kind(NULL, kind);
-	kind->lost = pipeline_lost_cell(&pipeline->cells, kind);
+	release_class(NULL, class);
+	class->lost = pipeline_lost_cell(&pipeline->cells, class);
 	if (pipeline->options.observer) {
-		pipeline->options.observer->on_kind(pipeline->options.observer->context, kind);
+		pipeline->options.observer->on_class(pipeline->options.observer->context, class);
 	}
-	return tracker_prepare(pipeline->tracker, kind) &&
-	       rule_engine_prepare(pipeline->engine, kind);
+	return tracker_prepare(pipeline->tracker, class) &&
+	       rule_engine_prepare(pipeline->engine, class);
 }
 
 /* The cell of etw_consumer_events_total for the kind's provider. */
-static cell *provider_cell(struct pipeline *pipeline, struct event_kind *kind)
+static cell *provider_cell(struct pipeline *pipeline, struct event_class *class)
 {
 	uint32_t provider =
-		intern_string(registry_strings(pipeline->options.registry), kind->provider_name);
+		intern_string(registry_strings(pipeline->options.registry), class->provider_name);
 	uint32_t labels[] = { pipeline->session, provider };
-	bool folded;
-	cell *at =
-		family_cells(pipeline->families.events, pipeline->options.writer, labels, &folded);
+	bool overflowed;
+	cell *at = family_cells(pipeline->families.events, pipeline->options.shard, labels,
+				&overflowed);
 
-	if (!folded) {
-		kind->records = at;
+	if (!overflowed) {
+		class->records = at;
 	}
 	return at;
 }
 
 static void show(struct pipeline *pipeline, const struct event_record *record,
-		 const struct event_kind *kind)
+		 const struct event_class *class)
 {
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
-	if (!observer->probe || rule_engine_probe(pipeline->engine, record, kind)) {
-		observer->on_record(observer->context, record, kind, pipeline->tracker);
+	if (!observer->probe || rule_engine_probe(pipeline->engine, record, class)) {
+		observer->on_record(observer->context, record, class, pipeline->tracker);
 	}
 }
 
 static void on_event(void *context, const struct event_record *record)
 {
 	struct pipeline *pipeline = context;
-	struct event_kind *kind;
+	struct event_class *class;
 	enum record_outcome outcome;
 	cell *events;
 	bool added;
@@ -209,26 +209,26 @@ static void on_event(void *context, const struct event_record *record)
 	if (!pipeline->schemas_known) {
 		learn(pipeline, record);
 	}
-	kind = kinds_find(pipeline->kinds, record, &added);
-	if (!kind || (added && !prepare_kind(pipeline, kind))) {
+	class = event_table_find(pipeline->event_table, record, &added);
+	if (!class || (added && !prepare_class(pipeline, class))) {
 		stop_without_memory(pipeline);
 		return;
 	}
-	events = kind->records ? kind->records : provider_cell(pipeline, kind);
+	events = class->records ? class->records : provider_cell(pipeline, class);
 	if (events) {
 		cell_add(events, 1);
 	}
-	if (kind->lost) {
-		cell_add(kind->lost, 1);
+	if (class->lost) {
+		cell_add(class->lost, 1);
 	}
-	tracker_observe(pipeline->tracker, record, kind);
-	outcome = rule_engine_apply(pipeline->engine, record, kind);
+	tracker_observe(pipeline->tracker, record, class);
+	outcome = rule_engine_apply(pipeline->engine, record, class);
 	cell_add(pipeline->cells.outcomes[outcome], 1);
 	if (pipeline->top_paths && outcome != OUTCOME_FILTERED) {
 		tracker_count(pipeline->tracker);
 	}
 	if (pipeline->options.observer) {
-		show(pipeline, record, kind);
+		show(pipeline, record, class);
 	}
 }
 
@@ -289,9 +289,9 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 {
 	const struct event_sink sink = {
 		.context = pipeline,
-		.on_look_ahead = on_look_ahead,
-		.look_ahead_at = &pipeline->ahead_at,
-		.on_look_ahead_end = on_look_ahead_end,
+		.on_first_pass = on_first_pass,
+		.first_pass_choice = &pipeline->ahead_at,
+		.on_first_pass_end = on_first_pass_end,
 		.on_event = on_event,
 		.on_buffer = on_buffer,
 		.on_restart = on_restart,
@@ -306,7 +306,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		pace_start(pipeline->options.pace);
 	}
 	done = source_run(pipeline->options.source, &sink, err);
-	kinds_settle(pipeline->kinds);
+	event_table_publish(pipeline->event_table);
 	tracker_end(pipeline->tracker);
 	if (pipeline->failed) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for another kind of event");
@@ -316,14 +316,14 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 
 void pipeline_reset(struct pipeline *pipeline)
 {
-	late_records_done(&pipeline->late); /* of a look-ahead that did not come to its end */
+	deferred_records_done(&pipeline->late); /* of a look-ahead that did not come to its end */
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
 }
 
 /* ---- making and ending ---- */
 
-static void on_misfit(void *context, const char *sentence)
+static void on_schema_mismatch(void *context, const char *sentence)
 {
 	(void)context;
 	log_warning("Rule does not apply to an event", log_text("rule", sentence));
@@ -335,7 +335,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	const struct source_clock *clock = &source_facts(options->source)->clock;
 	struct tracker_options tracker = {
 		.registry = options->registry,
-		.writer = options->writer,
+		.shard = options->shard,
 		.clock = clock,
 		.processes = options->config->limits.processes,
 		.threads = options->config->limits.threads,
@@ -353,12 +353,12 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	struct rule_engine_options engine = {
 		.set = options->rules,
 		.registry = options->registry,
-		.writer = options->writer,
+		.shard = options->shard,
 		.clock = clock,
 		.session = options->session,
 		.names_only = options->names_only,
 		.probe = options->observer ? options->observer->probe : NULL,
-		.on_misfit = on_misfit,
+		.on_schema_mismatch = on_schema_mismatch,
 		.trial = options->observer ? options->observer->trial : NULL,
 	};
 	struct rule_needs needs;
@@ -381,19 +381,21 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	pipeline->top_paths = tracker.top_paths;
 	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;
-	pipeline->told = pipeline->schemas ? told_schemas_new(on_forget, pipeline, err) : NULL;
+	pipeline->inband = pipeline->schemas ? inband_manifests_new(on_forget, pipeline, err) :
+					       NULL;
 	pipeline->origins = (struct schema_origins){
 		.live = options->live,
 		.trace = pipeline->schemas,
-		.told = pipeline->told,
+		.inband = pipeline->inband,
 		.configured = options->manifests.configured,
 		.builtin = options->manifests.builtin,
 		.builtin_names = true,
 		.system = options->system,
 	};
-	pipeline->ahead = pipeline->told ? kinds_new(KINDS_MAX, NULL, err) : NULL;
-	pipeline->kinds = pipeline->ahead ? kinds_new(KINDS_MAX, &pipeline->origins, err) : NULL;
-	return pipeline->kinds != NULL;
+	pipeline->ahead = pipeline->inband ? event_table_new(CLASSES_MAX, NULL, err) : NULL;
+	pipeline->event_table =
+		pipeline->ahead ? event_table_new(CLASSES_MAX, &pipeline->origins, err) : NULL;
+	return pipeline->event_table != NULL;
 }
 
 struct pipeline *pipeline_new(const struct pipeline_options *options, struct error *err)
@@ -407,7 +409,7 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 	pipeline->options = *options;
 	pipeline->families = *options->families;
 	pipeline->session = intern_string(registry_strings(options->registry), options->session);
-	if (!pipeline_cells(options->families, options->registry, options->writer, options->session,
+	if (!pipeline_cells(options->families, options->registry, options->shard, options->session,
 			    &pipeline->cells, err) ||
 	    !make_parts(pipeline, err)) {
 		goto fail;
@@ -424,10 +426,10 @@ void pipeline_free(struct pipeline *pipeline)
 	if (!pipeline) {
 		return;
 	}
-	free_kinds(pipeline->ahead);
-	free_kinds(pipeline->kinds);
-	late_records_done(&pipeline->late);
-	told_schemas_free(pipeline->told);
+	free_classes(pipeline->ahead);
+	free_classes(pipeline->event_table);
+	deferred_records_done(&pipeline->late);
+	inband_manifests_free(pipeline->inband);
 	trace_schemas_free(pipeline->schemas);
 	rule_engine_free(pipeline->engine);
 	tracker_free(pipeline->tracker);
@@ -442,8 +444,8 @@ void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statis
 	};
 	struct rule_engine_statistics engine;
 
-	kinds_statistics(pipeline->kinds, &statistics->kinds);
-	told_schemas_statistics(pipeline->told, &statistics->told);
+	event_table_statistics(pipeline->event_table, &statistics->event_table);
+	inband_manifests_statistics(pipeline->inband, &statistics->inband);
 	tracker_statistics(pipeline->tracker, &statistics->tracker);
 	rule_engine_statistics(pipeline->engine, &engine);
 	for (unsigned i = 0; i < ENGINE_TABLES; i++) {

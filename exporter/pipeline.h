@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "decode/kinds.h"
-#include "decode/manifest_load.h"
+#include "decode/event_table.h"
+#include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "pace.h"
 #include "rules/probe.h"
@@ -45,20 +45,20 @@ struct pipeline_cells {
 	cell *lost[PIPELINE_LOST_TYPES];
 };
 bool pipeline_cells(const struct pipeline_families *families, struct registry *registry,
-		    struct writer *writer, const char *session, struct pipeline_cells *cells,
+		    struct shard *shard, const char *session, struct pipeline_cells *cells,
 		    struct error *err);
 
 /* That of the kind's events, when they tell of loss; else NULL. */
-cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_kind *kind);
+cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_class *class);
 
 /* Somebody who looks on, as tools do: on the pipeline's thread, between its records. */
 struct pipeline_observer {
 	void *context;
 	/* A kind is new, or its struct serves another kind from now on. */
-	void (*on_kind)(void *context, const struct event_kind *kind);
+	void (*on_class)(void *context, const struct event_class *class);
 	/* Behind the rules; the tracker still tells of the record. */
 	void (*on_record)(void *context, const struct event_record *record,
-			  const struct event_kind *kind, struct tracker *tracker);
+			  const struct event_class *class, struct tracker *tracker);
 	void (*on_buffer)(void *context); /* in both passes */
 	struct rule_trial *trial;         /* what the rules do is noted there; NULL: nowhere */
 	const struct probe *probe; /* records that do not fulfil it are not shown; NULL: all are */
@@ -69,7 +69,7 @@ struct pipeline_options {
 	struct source *source;
 	const char *session; /* label value */
 	struct registry *registry;
-	struct writer *writer; /* of the thread that runs the pipeline */
+	struct shard *shard; /* of the thread that runs the pipeline */
 	const struct pipeline_families *families;
 	const struct rule_set *rules;
 	const struct config *config;
@@ -80,7 +80,7 @@ struct pipeline_options {
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
 	bool live; /* the source is a live session, whose events are not to be trusted */
-	struct given_manifests manifests;
+	struct configured_manifests manifests;
 	struct schema_system system; /* live only */
 	bool names_only;             /* see struct rule_engine_options */
 	/* Names are known: the look-ahead is done, or events have told about every process that a
@@ -106,8 +106,8 @@ void pipeline_reset(struct pipeline *pipeline);
 
 /* Any thread. */
 struct pipeline_statistics {
-	struct kinds_statistics kinds;
-	struct told_statistics told;
+	struct event_table_statistics event_table;
+	struct inband_statistics inband;
 	struct tracker_statistics tracker;
 };
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);

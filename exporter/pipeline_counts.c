@@ -24,7 +24,7 @@ bool pipeline_families(struct registry *registry, struct pipeline_families *fami
 		.type = FAMILY_COUNTER,
 		.labels = { "session", "provider" },
 		.label_count = 2,
-		.open_labels = 1U << 1,
+		.dynamic_labels = 1U << 1,
 	};
 	static const struct family_options records = {
 		.name = "etw_consumer_records_total",
@@ -48,7 +48,7 @@ bool pipeline_families(struct registry *registry, struct pipeline_families *fami
 }
 
 bool pipeline_cells(const struct pipeline_families *families, struct registry *registry,
-		    struct writer *writer, const char *session, struct pipeline_cells *cells,
+		    struct shard *shard, const char *session, struct pipeline_cells *cells,
 		    struct error *err)
 {
 	struct intern *strings = registry_strings(registry);
@@ -57,23 +57,23 @@ bool pipeline_cells(const struct pipeline_families *families, struct registry *r
 
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
 		labels[1] = intern_string(strings, record_outcome_name(i));
-		cells->outcomes[i] = family_cells(families->records, writer, labels, NULL);
+		cells->outcomes[i] = family_cells(families->records, shard, labels, NULL);
 		good = good && cells->outcomes[i];
 	}
 	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
 		labels[1] = intern_string(strings, lost_types[i].type);
-		cells->lost[i] = family_cells(families->lost, writer, labels, NULL);
+		cells->lost[i] = family_cells(families->lost, shard, labels, NULL);
 		good = good && cells->lost[i];
 	}
 	return good ||
 	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s", session);
 }
 
-cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_kind *kind)
+cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_class *class)
 {
 	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
-		if (kind->classic && kind->opcode == lost_types[i].opcode &&
-		    guid_equal(&kind->provider, &lost_event_class)) {
+		if (class->classic && class->opcode == lost_types[i].opcode &&
+		    guid_equal(&class->provider, &lost_event_class)) {
 			return cells->lost[i];
 		}
 	}
@@ -83,12 +83,12 @@ cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_
 void pipeline_statistics_add(struct pipeline_statistics *sum,
 			     const struct pipeline_statistics *statistics)
 {
-	sum->kinds.entries += statistics->kinds.entries;
-	sum->kinds.hits += statistics->kinds.hits;
-	sum->kinds.misses += statistics->kinds.misses;
-	sum->kinds.evictions += statistics->kinds.evictions;
-	sum->told.entries += statistics->told.entries;
-	sum->told.dropped += statistics->told.dropped;
+	sum->event_table.entries += statistics->event_table.entries;
+	sum->event_table.hits += statistics->event_table.hits;
+	sum->event_table.misses += statistics->event_table.misses;
+	sum->event_table.evictions += statistics->event_table.evictions;
+	sum->inband.entries += statistics->inband.entries;
+	sum->inband.dropped += statistics->inband.dropped;
 	for (unsigned i = 0; i < TABLE_COUNT; i++) {
 		sum->tracker.entries[i] += statistics->tracker.entries[i];
 		sum->tracker.evictions[i] += statistics->tracker.evictions[i];
@@ -100,7 +100,7 @@ void pipeline_statistics_add(struct pipeline_statistics *sum,
 
 void pipeline_statistics_end(struct pipeline_statistics *statistics)
 {
-	statistics->kinds.entries = 0;
-	statistics->told.entries = 0;
+	statistics->event_table.entries = 0;
+	statistics->inband.entries = 0;
 	memset(statistics->tracker.entries, 0, sizeof statistics->tracker.entries);
 }

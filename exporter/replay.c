@@ -32,7 +32,7 @@ struct entry {
 struct replay {
 	struct replay_options options;
 	struct pipeline_families families;
-	struct writer *writer;
+	struct shard *shard;
 	struct names *names;   /* owned; one spelling for all recordings */
 	struct entry *entries; /* owned */
 	size_t entry_count;
@@ -100,13 +100,13 @@ static bool open_entry(struct replay *replay, size_t index, const char *path, st
 		return false;
 	}
 	entry->facts = *source_facts(entry->source);
-	entry->texts[0] = text_duplicate(entry->facts.kind, strlen(entry->facts.kind));
+	entry->texts[0] = text_duplicate(entry->facts.type, strlen(entry->facts.type));
 	entry->texts[1] = text_duplicate(entry->facts.mode, strlen(entry->facts.mode));
 	if (!entry->texts[0] || !entry->texts[1]) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory to open %s", path);
 	}
 	entry->facts.name = entry->name;
-	entry->facts.kind = entry->texts[0];
+	entry->facts.type = entry->texts[0];
 	entry->facts.mode = entry->texts[1];
 	source_statistics(entry->source, &entry->last);
 	return true;
@@ -118,9 +118,9 @@ static bool make_samples(struct replay *replay, struct error *err)
 	struct registry *registry = replay->options.registry;
 	struct pipeline_cells cells;
 
-	rule_set_make_samples(replay->options.rules, registry, replay->writer);
+	rule_set_make_samples(replay->options.rules, registry, replay->shard);
 	for (size_t i = 0; i < replay->entry_count; i++) {
-		if (!pipeline_cells(&replay->families, registry, replay->writer,
+		if (!pipeline_cells(&replay->families, registry, replay->shard,
 				    replay->entries[i].name, &cells, err)) {
 			return false;
 		}
@@ -154,8 +154,8 @@ struct replay *replay_new(const struct replay_options *options, struct error *er
 	if (!pipeline_families(options->registry, &replay->families, err)) {
 		goto fail;
 	}
-	replay->writer = registry_writer(options->registry, false, err);
-	if (!replay->writer) {
+	replay->shard = registry_shard(options->registry, false, err);
+	if (!replay->shard) {
 		goto fail;
 	}
 	if (!make_samples(replay, err)) {
@@ -276,7 +276,7 @@ static bool run_entry(struct replay *replay, struct entry *entry, bool last, str
 		.source = entry->source,
 		.session = entry->name,
 		.registry = replay->options.registry,
-		.writer = replay->writer,
+		.shard = replay->shard,
 		.families = &replay->families,
 		.rules = replay->options.rules,
 		.config = replay->options.config,

@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "decode/manifest_load.h"
+#include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
 #include "rules/rules.h"
-#include "source/source.h"
+#include "etl/source_file.h"
 
 struct replay_options {
 	const char *const *paths; /* borrowed during replay_new() */
@@ -31,7 +31,7 @@ struct replay_options {
 	struct registry *registry;
 	const struct rule_set *rules;
 	const struct config *config;
-	struct given_manifests manifests;
+	struct configured_manifests manifests;
 };
 
 struct replay; /* opaque */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "metrics/decimal.h"
-#include "metrics/family.h"
+#include "metrics/registry_internal.h"
 
 enum {
 	CHUNK_SIZE = 64 * 1024, /* what the sink gets, about */
@@ -36,7 +36,7 @@ struct prefix_walk {
 
 /* The cells of one segment, of the writers that have any. */
 struct columns {
-	cell *cells[WRITER_SLOTS];
+	cell *cells[SHARD_SLOTS];
 	unsigned count;
 };
 
@@ -111,7 +111,7 @@ static struct columns columns_of(const struct family *family, unsigned segment)
 {
 	struct columns columns = { .count = 0 };
 
-	for (unsigned w = 0; w < WRITER_SLOTS; w++) {
+	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
 		cell *cells = family_segment(family, w, segment);
 
 		if (cells) {

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "metrics/decimal.h"
-#include "metrics/family.h"
+#include "metrics/registry_internal.h"
 
 static bool no_memory(struct error *err)
 {
@@ -90,7 +90,7 @@ static bool check_labels(const struct family_options *options, struct error *err
 			}
 		}
 	}
-	if (options->open_labels >> options->label_count != 0) {
+	if (options->dynamic_labels >> options->label_count != 0) {
 		return error_set(err, ERROR_CONFIG, "an open label that does not exist");
 	}
 	return true;
@@ -127,7 +127,7 @@ static bool same_family(const struct family *family, const struct family_options
 {
 	if (family->type != options->type || family->decimals != options->decimals ||
 	    family->label_count != options->label_count ||
-	    family->open_labels != options->open_labels ||
+	    family->dynamic_labels != options->dynamic_labels ||
 	    family->bucket_count != options->bucket_count) {
 		return false;
 	}
@@ -239,12 +239,12 @@ static struct family *add_family(struct registry *registry, const struct family_
 	family->type = options->type;
 	family->decimals = options->decimals;
 	family->label_count = (uint32_t)options->label_count;
-	family->open_labels = options->open_labels;
+	family->dynamic_labels = options->dynamic_labels;
 	family->max_series = options->max_series ? options->max_series :
 						   registry->limits.series_per_family;
 	family->cells_per_sample = 1;
-	for (size_t w = 0; w < WRITER_SLOTS; w++) {
-		atomic_init(&family->writers[w], &family_no_cells);
+	for (size_t w = 0; w < SHARD_SLOTS; w++) {
+		atomic_init(&family->shards[w], &family_no_cells);
 	}
 	text_add_family_head(&head, options);
 	family->head = keep_text(registry, &head, &family->head_size);
@@ -272,7 +272,7 @@ static void announce(struct registry *registry, const struct family *family)
 	uint32_t id = intern_add(registry->strings, family->name, family->name_size);
 
 	family_set(registry->series_family, registry->self, &id, 0);
-	if (family->open_labels != 0) {
+	if (family->dynamic_labels != 0) {
 		family_add(registry->overflow_family, registry->self, &id, 0);
 		family_add(registry->evicted_family, registry->self, &id, 0);
 	}
@@ -402,7 +402,7 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 			  registry->limits.strings_bytes);
 		goto fail;
 	}
-	registry->self = registry_writer(registry, false, err);
+	registry->self = registry_shard(registry, false, err);
 	if (!registry->self || !add_self_families(registry, err)) {
 		goto fail;
 	}
@@ -445,25 +445,25 @@ uint32_t registry_none(const struct registry *registry)
 	return registry->none;
 }
 
-struct writer *registry_writer(struct registry *registry, bool shared, struct error *err)
+struct shard *registry_shard(struct registry *registry, bool shared, struct error *err)
 {
-	struct writer *writer = NULL;
+	struct shard *shard = NULL;
 
 	os_mutex_lock(&registry->mutex);
-	if (registry->writer_count == WRITER_SLOTS) {
-		error_set(err, ERROR_LIMIT, "more than %d threads that count", WRITERS_MAX);
+	if (registry->shard_count == SHARD_SLOTS) {
+		error_set(err, ERROR_LIMIT, "more than %d threads that count", SHARDS_MAX);
 	} else {
-		writer = arena_alloc(&registry->arena, sizeof *writer, sizeof(void *));
-		if (writer) {
-			writer->registry = registry;
-			writer->index = registry->writer_count++;
-			writer->shared = shared;
+		shard = arena_alloc(&registry->arena, sizeof *shard, sizeof(void *));
+		if (shard) {
+			shard->registry = registry;
+			shard->index = registry->shard_count++;
+			shard->shared = shared;
 		} else {
 			no_memory(err);
 		}
 	}
 	os_mutex_unlock(&registry->mutex);
-	return writer;
+	return shard;
 }
 
 /* ---- the scrape ---- */
@@ -497,7 +497,7 @@ void registry_refresh(struct registry *registry)
 
 		family_set(registry->series_family, registry->self, &id,
 			   (int64_t)family_series(family));
-		if (family->open_labels != 0) {
+		if (family->dynamic_labels != 0) {
 			uint64_t overflow =
 				atomic_load_explicit(&family->overflow, memory_order_relaxed);
 

@@ -24,14 +24,14 @@
 
 struct registry; /* opaque */
 struct family;   /* opaque, owned by its registry, valid until registry_free() */
-struct writer;   /* opaque, owned by its registry */
+struct shard;    /* opaque, owned by its registry */
 
 enum family_type { FAMILY_COUNTER, FAMILY_GAUGE, FAMILY_HISTOGRAM };
 
 enum {
 	FAMILY_LABELS_MAX = 8,
 	FAMILY_BUCKETS_MAX = 64,
-	WRITERS_MAX = 16,
+	SHARDS_MAX = 16,
 };
 
 struct registry_limits {
@@ -49,7 +49,7 @@ struct family_options {
 	size_t label_count;
 	/* Bit i: label i is open (its values come from events) and reads "_other" past a limit; the
 	 * others keep their value. */
-	uint32_t open_labels;
+	uint32_t dynamic_labels;
 	uint32_t max_series; /* 0: the registry's series_per_family */
 	/*
 	 * Histogram: rising upper bounds in the integers that are added (nanoseconds for seconds),
@@ -74,7 +74,7 @@ struct family *registry_find_family(struct registry *registry, const char *name)
 /* Families in the order of their names; NULL: the first. NULL behind the last. */
 struct family *registry_next_family(struct registry *registry, struct family *family);
 const char *family_name(const struct family *family);
-const char *family_help(const struct family *family, size_t *size); /* as shown: escaped, no NUL */
+const char *family_help(const struct family *family, size_t *size);  /* as shown: escaped, no NUL */
 const char *family_label(const struct family *family, size_t index); /* NULL behind the last */
 enum family_type family_type(const struct family *family);
 const char *family_type_name(enum family_type type); /* "counter", "gauge", "histogram" */
@@ -88,11 +88,11 @@ uint32_t registry_unknown(const struct registry *registry);
 uint32_t registry_none(const struct registry *registry);
 
 /*
- * The cells of one more thread; at most WRITERS_MAX. Freed with the registry: what it counted stays
+ * The cells of one more thread; at most SHARDS_MAX. Freed with the registry: what it counted stays
  * counted. shared: several threads use this writer (HTTP workers): additions become atomic
  * read-modify-writes.
  */
-struct writer *registry_writer(struct registry *registry, bool shared, struct error *err);
+struct shard *registry_shard(struct registry *registry, bool shared, struct error *err);
 
 /* ---- the per-event path: the thread that owns the writer ---- */
 
@@ -112,7 +112,8 @@ typedef _Atomic(uint64_t) cell;
  * for each series of the limit. Values that are not UTF-8 count under their text with U+FFFD, the
  * slow way: clean them before they are interned.
  */
-cell *family_cells(struct family *family, struct writer *writer, const uint32_t *ids, bool *folded);
+cell *family_cells(struct family *family, struct shard *shard, const uint32_t *ids,
+		   bool *overflowed);
 
 /* Adds to a cell that only the calling thread writes. */
 static inline void cell_add(cell *at, uint64_t amount)
@@ -122,25 +123,25 @@ static inline void cell_add(cell *at, uint64_t amount)
 }
 
 /* family_cells() and an addition in one: the usual call. Histograms: family_observe(). */
-void family_add(struct family *family, struct writer *writer, const uint32_t *ids, uint64_t amount);
+void family_add(struct family *family, struct shard *shard, const uint32_t *ids, uint64_t amount);
 
 /* Adds one observation to a histogram. */
-void family_observe(struct family *family, struct writer *writer, const uint32_t *ids,
+void family_observe(struct family *family, struct shard *shard, const uint32_t *ids,
 		    uint64_t value);
 /* The same with the cells in hand. */
-void cells_observe(const struct family *family, struct writer *writer, cell *cells, uint64_t value);
+void cells_observe(const struct family *family, struct shard *shard, cell *cells, uint64_t value);
 
 /*
  * Sets a gauge (two's complement: may be negative), or a counter that somebody else keeps, as the
  * only writer that ever touches this sample: statistics read at the scrape.
  */
-void family_set(struct family *family, struct writer *writer, const uint32_t *ids, int64_t value);
+void family_set(struct family *family, struct shard *shard, const uint32_t *ids, int64_t value);
 
 /*
  * Removes nothing, hides: a gauge sample that is hidden is left out of the exposition until it is
  * set again (an _info whose object is gone). For gauges only.
  */
-void family_hide(struct family *family, struct writer *writer, const uint32_t *ids);
+void family_hide(struct family *family, struct shard *shard, const uint32_t *ids);
 
 /* ---- the scrape: any thread ---- */
 

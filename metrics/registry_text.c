@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "metrics/decimal.h"
 #include "metrics/exposition.h"
-#include "metrics/family.h"
+#include "metrics/registry_internal.h"
 
 /* HELP escapes backslash and line feed; a label value the double quote as well. */
 static void add_escaped(struct text *text, const char *value, size_t size, bool quoted)

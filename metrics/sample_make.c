@@ -8,12 +8,11 @@
  * the last one always fits, so the events of a family are complete whatever its labels are.
  */
 #include "metrics/exposition.h"
-#include "metrics/family.h"
+#include "metrics/registry_internal.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "metrics/sample_table.h"
 
 enum {
@@ -25,7 +24,7 @@ enum {
 };
 
 /* How much of a label set gives way. */
-enum fold { FOLD_NOTHING, FOLD_OPEN, FOLD_ALL };
+enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
 
 /*
  * With the mutex: makes sure that one more slot leaves some of the table free. The table before
@@ -197,15 +196,15 @@ fail:
 	return NO_SAMPLE;
 }
 
-static bool at_limit(const struct family *family, enum fold fold)
+static bool at_limit(const struct family *family, enum overflow overflow)
 {
 	const struct registry *registry = family->registry;
 
-	if (family->open_labels == 0 || fold == FOLD_ALL) {
+	if (family->dynamic_labels == 0 || overflow == OVERFLOW_ALL) {
 		return false;
 	}
-	if (fold == FOLD_OPEN) {
-		return atomic_load_explicit(&family->folded_count, memory_order_relaxed) >=
+	if (overflow == OVERFLOW_DYNAMIC) {
+		return atomic_load_explicit(&family->overflow_count, memory_order_relaxed) >=
 		       family->max_series;
 	}
 	return atomic_load_explicit(&family->limited_count, memory_order_relaxed) >=
@@ -219,25 +218,25 @@ static void count_up(_Atomic(uint32_t) *count)
 	atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
-static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum fold fold)
+static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum overflow overflow)
 {
 	struct registry *registry = family->registry;
-	bool limited = fold == FOLD_NOTHING && family->open_labels != 0;
+	bool limited = overflow == OVERFLOW_NONE && family->dynamic_labels != 0;
 	uint32_t sample = sample_find(family, ids, family->label_count);
 
 	/* At a limit a flood of new label sets does not queue for the mutex. */
-	if (sample != NO_SAMPLE || at_limit(family, fold)) {
+	if (sample != NO_SAMPLE || at_limit(family, overflow)) {
 		return sample;
 	}
 	os_mutex_lock(&registry->mutex);
 	sample = sample_find(family, ids, family->label_count);
-	if (sample == NO_SAMPLE && !at_limit(family, fold)) {
+	if (sample == NO_SAMPLE && !at_limit(family, overflow)) {
 		sample = add_sample(family, ids, limited);
 		if (sample != NO_SAMPLE && limited) {
 			count_up(&family->limited_count);
 			count_up(&registry->series);
-		} else if (sample != NO_SAMPLE && family->open_labels != 0) {
-			count_up(&family->folded_count);
+		} else if (sample != NO_SAMPLE && family->dynamic_labels != 0) {
+			count_up(&family->overflow_count);
 		}
 	}
 	os_mutex_unlock(&registry->mutex);
@@ -280,45 +279,46 @@ static uint32_t clean_id(const struct registry *registry, uint32_t id)
 	return id;
 }
 
-uint32_t family_make_sample(struct family *family, const uint32_t *ids, bool *folded)
+uint32_t family_make_sample(struct family *family, const uint32_t *ids, bool *overflowed)
 {
 	const struct registry *registry = family->registry;
 	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample = NO_SAMPLE;
 
-	*folded = false;
+	*overflowed = false;
 	for (uint32_t i = 0; i < family->label_count; i++) {
 		clean[i] = clean_id(registry, ids[i]);
-		*folded |= clean[i] == registry->other && ids[i] != registry->other;
+		*overflowed |= clean[i] == registry->other && ids[i] != registry->other;
 	}
-	for (int fold = FOLD_NOTHING; fold <= FOLD_ALL && sample == NO_SAMPLE; fold++) {
-		for (uint32_t i = 0; i < family->label_count && fold != FOLD_NOTHING; i++) {
-			if (fold == FOLD_ALL || (family->open_labels >> i & 1) != 0) {
+	for (int overflow = OVERFLOW_NONE; overflow <= OVERFLOW_ALL && sample == NO_SAMPLE;
+	     overflow++) {
+		for (uint32_t i = 0; i < family->label_count && overflow != OVERFLOW_NONE; i++) {
+			if (overflow == OVERFLOW_ALL || (family->dynamic_labels >> i & 1) != 0) {
 				clean[i] = registry->other;
 			}
 		}
-		*folded |= fold != FOLD_NOTHING;
-		sample = find_or_add(family, clean, (enum fold)fold);
+		*overflowed |= overflow != OVERFLOW_NONE;
+		sample = find_or_add(family, clean, (enum overflow)overflow);
 	}
 	return sample;
 }
 
-struct family_writer family_no_cells;
+struct family_shard family_no_cells;
 
-cell *family_make_cells(struct family *family, const struct writer *writer, unsigned segment)
+cell *family_make_cells(struct family *family, const struct shard *shard, unsigned segment)
 {
 	struct registry *registry = family->registry;
-	struct family_writer *cells;
+	struct family_shard *cells;
 	cell *made = NULL;
 
 	os_mutex_lock(&registry->mutex);
-	cells = atomic_load_explicit(&family->writers[writer->index], memory_order_relaxed);
+	cells = atomic_load_explicit(&family->shards[shard->index], memory_order_relaxed);
 	if (cells == &family_no_cells) {
 		cells = arena_alloc(&registry->arena, sizeof *cells, CELLS_ALIGN);
 		if (!cells) {
 			goto done;
 		}
 		/* Pairs with the acquire in family_segment(). */
-		atomic_store_explicit(&family->writers[writer->index], cells, memory_order_release);
+		atomic_store_explicit(&family->shards[shard->index], cells, memory_order_release);
 	}
 	made = atomic_load_explicit(&cells->segments[segment], memory_order_relaxed);
 	if (!made) {

@@ -4,14 +4,14 @@
  * only ever added to.
  *
  * In a header so that the per-event path has it inline; for samples.c and sample_make.c only. The
- * order of stores is told in family.h.
+ * order of stores is told in registry_internal.h.
  */
 #ifndef METRICS_SAMPLE_TABLE_H
 #define METRICS_SAMPLE_TABLE_H
 
 #include <string.h>
 
-#include "metrics/family.h"
+#include "metrics/registry_internal.h"
 
 /*
  * Low bits choose the bucket, the highest eight stand in the slot.

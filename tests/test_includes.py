@@ -1,29 +1,39 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps the direction of includes: base <- {source, metrics, config} <- decode <- track <- rules <- the program.
+"""Keeps the structure of the product code.
 
-Every third-party header has one home; http sees metrics, health and version only; includes are written from the root.
-Prints each offending line as file:line and exits 1.
+- Folders include in one direction: LAYERS below, from the bottom to the top.
+- A third-party header has one home.
+- No function is longer than 80 lines.
+
+Prints each fault as file:line and exits 1.
 """
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PRODUCT = ("exporter", "metrics", "config")
+FUNCTION_LINES_MAX = 80
 
 # folder -> folders whose headers it may include, besides its own
-BELOW = {"base": set()}
-for name in ("source", "metrics", "config"):
-    BELOW[name] = {"base"}
-BELOW["decode"] = {"base", "source", "metrics", "config"}
-BELOW["track"] = BELOW["decode"] | {"decode"}
-BELOW["rules"] = BELOW["track"] | {"track"}
-EVERYTHING = BELOW["rules"] | {"rules"}
-HTTP = {"base", "metrics"}
-HTTP_HEADERS = {"http.h", "health.h", "health_scrapes.h", "version.h"}
+LAYERS = {"base": set()}
+LAYERS["source"] = {"base", "live"}
+LAYERS["metrics"] = {"base"}
+LAYERS["etl"] = LAYERS["live"] = LAYERS["config"] = {"base", "source"}
+LAYERS["decode"] = {"base", "source", "live", "metrics", "config"}
+LAYERS["track"] = LAYERS["decode"] | {"decode"}
+LAYERS["rules"] = LAYERS["track"] | {"track"}
+# "" is exporter/ itself: the program. windows/ and tool/ are programs, too.
+PROGRAM = LAYERS["rules"] | {"rules", "etl", "", "windows"}
+LAYERS[""] = PROGRAM | {"http"}  # main.c alone includes http, see below
+LAYERS["windows"] = PROGRAM
+LAYERS["tool"] = PROGRAM
+LAYERS["http"] = {"base", "metrics", ""}
+HTTP_HEADERS = {"health.h", "health_scrapes.h", "version.h"}  # what http/ may see of the program
 
 HOMES = {
-    "civetweb.h": r"exporter/http[^/]*\.c",
+    "civetweb.h": r"exporter/http/.*",
     "yaml.h": r"config/yaml\.c",
     "pcre2.h": r"exporter/rules/.*",
     "expat.h": r"exporter/decode/.*",
@@ -33,55 +43,60 @@ HOMES = {
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 
+def folder_of(path):
+    """The layer of a file (path from the root, with /) or of an included header (from exporter/ or the root)."""
+    parts = path.removeprefix("exporter/").split("/")
+    return parts[0] if len(parts) > 1 else ""
+
+
 def fault(path, kind, header):
-    """What is wrong with this include of the file at path (relative, with /), or None."""
-    home = HOMES.get(header.lower())
-    if home is not None and kind == "<":
-        return None if re.fullmatch(home, path) else f"<{header}> belongs into {home}"
+    """What is wrong with this include of the file at path, or None."""
     if kind == "<":
-        return None
+        home = HOMES.get(header.lower())
+        return f"<{header}> belongs into {home}" if home and not re.fullmatch(home, path) else None
     if header.startswith((".", "exporter/")):
         return f'"{header}": includes are written from the root, without exporter/'
-
-    folder, _, _ = header.partition("/")
-    if "/" not in header:  # a header of exporter/ itself
-        folder = ""
-    elif folder not in EVERYTHING and folder != "tool":
+    own, folder = folder_of(path), folder_of(header)
+    if folder not in LAYERS:
         return f'"{header}": unknown folder {folder}'
-    parts = path.split("/")
-    own = parts[1] if parts[0] == "exporter" and len(parts) > 2 else parts[0]
-
-    if own in BELOW:
-        if folder == own or folder in BELOW[own]:
-            return None
-        return f'"{header}": {own} may not see {folder or "the program"}'
-    if own == "tool":
-        return f'"{header}": only http and main see http.h' if header == "http.h" else None
-    if folder == "tool":
-        return f'"{header}": only the tool sees tool'
-    if re.fullmatch(r"http[^/]*\.[ch]", parts[-1]):
-        if folder in HTTP or (not folder and (header in HTTP_HEADERS or header.startswith("http"))):
-            return None
-        return f'"{header}": http sees metrics, health and version only'
-    if header == "http.h" and parts[-1] != "main.c":
-        return f'"{header}": only http and main see http.h'
+    if folder != own and folder not in LAYERS[own]:
+        return f'"{header}": {own or "the program"} may not see {folder or "the program"}'
+    if folder == "http" and own != "http" and path != "exporter/main.c":
+        return f'"{header}": only main.c sees http/'
+    if own == "http" and folder == "" and header not in HTTP_HEADERS:
+        return f'"{header}": http/ sees {", ".join(sorted(HTTP_HEADERS))} of the program'
     return None
 
 
+def long_functions(lines):
+    """(line, length) of each function body that is too long; functions open and close with a brace in the first column."""
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line == "{":
+            start = number
+        elif line == "}" and start is not None:
+            if number - start - 1 > FUNCTION_LINES_MAX:
+                yield start, number - start - 1
+            start = None
+
+
 def main():
-    files = 0
-    faults = 0
-    for folder in ("exporter", "metrics", "config"):
-        for file in sorted((ROOT / folder).rglob("*.[ch]")):
+    files, faults = 0, []
+    for top in PRODUCT:
+        for file in sorted((ROOT / top).rglob("*.[ch]")):
             files += 1
             path = file.relative_to(ROOT).as_posix()
-            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            lines = file.read_text(encoding="utf-8").splitlines()
+            for number, line in enumerate(lines, 1):
                 match = INCLUDE.match(line)
-                why = fault(path, *match.groups()) if match else None
+                if not match:
+                    continue
+                why = fault(path, *match.groups())
                 if why:
-                    faults += 1
-                    print(f"{path}:{number}: {why}")
-    print(f"{files} files, {faults} faults")
+                    faults.append(f"{path}:{number}: {why}")
+            for number, length in long_functions(lines):
+                faults.append(f"{path}:{number}: a function of {length} lines; at most {FUNCTION_LINES_MAX}")
+    print("\n".join(faults + [f"{files} files, {len(faults)} faults"]))
     return 1 if faults or not files else 0
 
 

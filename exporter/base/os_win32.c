@@ -21,7 +21,7 @@
 #include <psapi.h>
 #include <shellapi.h>
 
-#include "base/wide_win32.h"
+#include "base/os_win32.h"
 
 #define NS_PER_SECOND    UINT64_C(1000000000)
 #define NS_PER_MS        UINT64_C(1000000)
@@ -572,4 +572,38 @@ bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t siz
 	}
 	*got = done;
 	return true;
+}
+
+/* ---- UTF-16 ---- */
+
+wchar_t *wide_from(const char *text)
+{
+	int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
+	wchar_t *wide = size > 0 ? calloc((size_t)size, sizeof *wide) : NULL;
+
+	if (wide && MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, size) == 0) {
+		free(wide);
+		return NULL;
+	}
+	return wide;
+}
+
+char *narrow_from(const wchar_t *wide)
+{
+	int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
+	char *text = size > 0 ? calloc((size_t)size, 1) : NULL;
+
+	if (text && WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, size, NULL, NULL) == 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+bool error_set_last(struct error *err, const char *what)
+{
+	char text[ERROR_TEXT_SIZE];
+
+	os_error_text((int)GetLastError(), text, sizeof text);
+	return error_set(err, ERROR_SYSTEM, "%s: %s", what, text);
 }

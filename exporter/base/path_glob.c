@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-enum token_kind {
+enum token_type {
 	TOKEN_BYTE,
 	TOKEN_CHARACTER,  /* ? */
 	TOKEN_COMPONENT,  /* * */
@@ -21,7 +21,7 @@ enum token_kind {
 };
 
 struct token {
-	uint8_t kind; /* enum token_kind */
+	uint8_t type; /* enum token_type */
 	char byte;    /* lower case */
 };
 
@@ -41,9 +41,9 @@ static char plain(char c)
 	return c == '/' ? '\\' : ascii_lower(c);
 }
 
-static void add_token(struct path_glob *glob, enum token_kind kind, char byte)
+static void add_token(struct path_glob *glob, enum token_type type, char byte)
 {
-	glob->tokens[glob->count++] = (struct token){ (uint8_t)kind, byte };
+	glob->tokens[glob->count++] = (struct token){ (uint8_t)type, byte };
 }
 
 static void compile(struct path_glob *glob, const char *pattern, size_t size)
@@ -99,13 +99,13 @@ static void reach(struct places *places, unsigned place)
 static void skip(const struct path_glob *glob, struct places *places)
 {
 	for (unsigned i = places->low; i < places->high && i < glob->count; i++) {
-		enum token_kind kind = (enum token_kind)glob->tokens[i].kind;
+		enum token_type type = (enum token_type)glob->tokens[i].type;
 
-		if (!places->reached[i] || kind == TOKEN_BYTE || kind == TOKEN_CHARACTER) {
+		if (!places->reached[i] || type == TOKEN_BYTE || type == TOKEN_CHARACTER) {
 			continue;
 		}
 		reach(places, i + 1);
-		if (kind == TOKEN_COMPONENTS) {
+		if (type == TOKEN_COMPONENTS) {
 			reach(places, i + 3);
 		}
 	}
@@ -121,13 +121,13 @@ static void read_byte(const struct path_glob *glob, const struct places *from, s
 		if (!from->reached[i]) {
 			continue;
 		}
-		if (goes_on && i > 0 && glob->tokens[i - 1].kind == TOKEN_CHARACTER) {
+		if (goes_on && i > 0 && glob->tokens[i - 1].type == TOKEN_CHARACTER) {
 			reach(to, i);
 		}
 		if (i == glob->count) {
 			break;
 		}
-		switch ((enum token_kind)glob->tokens[i].kind) {
+		switch ((enum token_type)glob->tokens[i].type) {
 		case TOKEN_BYTE:
 			if (glob->tokens[i].byte == c) {
 				reach(to, i + 1);

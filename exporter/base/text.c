@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum { TEXT_CAPACITY_MIN = 64, DECIMAL_U64_SIZE = 20 };
 
 /* Room for size more bytes and a NUL. */
@@ -378,4 +380,31 @@ bool parse_duration(const char *text, size_t size, uint64_t *ms)
 		}
 	}
 	return false;
+}
+
+void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
+{
+	size_t clean = 0; /* start of what is valid and not yet added */
+	size_t at = 0;
+
+	if (size == 0) {
+		bytes = ""; /* NULL is allowed then, and to it nothing may be added, not even 0 */
+	}
+	while (at < size) {
+		uint32_t codepoint;
+		size_t taken;
+
+		if ((uint8_t)bytes[at] < 0x80) {
+			at++;
+			continue;
+		}
+		taken = utf8_decode(bytes + at, size - at, &codepoint);
+		if (codepoint == UTF8_REPLACEMENT) {
+			text_add(text, bytes + clean, at - clean);
+			text_add(text, "\xef\xbf\xbd", 3);
+			clean = at + taken;
+		}
+		at += taken;
+	}
+	text_add(text, bytes + clean, size - clean);
 }

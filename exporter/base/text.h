@@ -53,6 +53,9 @@ uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed);
 /* Writes value in decimal at out (at least 20 bytes; no NUL) and returns the number of digits. */
 size_t decimal_u64(char *out, uint64_t value);
 
+/* Adds bytes; what is not UTF-8 among them becomes U+FFFD. */
+void text_add_utf8_clean(struct text *text, const char *bytes, size_t size);
+
 /* A copy with a NUL behind it, to be freed; NULL without memory. */
 char *text_duplicate(const char *text, size_t size);
 

@@ -72,30 +72,3 @@ size_t utf8_encode(uint32_t codepoint, char out[4])
 	out[3] = (char)(0x80 | (codepoint & 0x3f));
 	return 4;
 }
-
-void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
-{
-	size_t clean = 0; /* start of what is valid and not yet added */
-	size_t at = 0;
-
-	if (size == 0) {
-		bytes = ""; /* NULL is allowed then, and to it nothing may be added, not even 0 */
-	}
-	while (at < size) {
-		uint32_t codepoint;
-		size_t taken;
-
-		if ((uint8_t)bytes[at] < 0x80) {
-			at++;
-			continue;
-		}
-		taken = utf8_decode(bytes + at, size - at, &codepoint);
-		if (codepoint == UTF8_REPLACEMENT) {
-			text_add(text, bytes + clean, at - clean);
-			text_add(text, "\xef\xbf\xbd", 3);
-			clean = at + taken;
-		}
-		at += taken;
-	}
-	text_add(text, bytes + clean, size - clean);
-}

@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
-
 enum { UTF8_REPLACEMENT = 0xfffd };
 
 /*
@@ -27,8 +25,5 @@ size_t utf8_decode(const char *at, size_t size, uint32_t *codepoint);
  * U+10FFFF give U+FFFD.
  */
 size_t utf8_encode(uint32_t codepoint, char out[4]);
-
-/* Adds bytes with everything replaced that is not UTF-8. */
-void text_add_utf8_clean(struct text *text, const char *bytes, size_t size);
 
 #endif

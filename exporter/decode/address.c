@@ -6,9 +6,7 @@
 
 #include <string.h>
 
-enum {
-	GROUPS = 8
-};
+enum { GROUPS = 8 };
 
 void text_add_ip4(struct text *text, const uint8_t bytes[4])
 {

@@ -196,7 +196,7 @@ struct value_map *event_map_make(const struct event_map *map)
 					(struct value_name){ .value = entry.value, .name = at };
 			}
 		}
-		value_map_settle(made);
+		value_map_sort(made);
 	}
 	text_free(&text);
 	return made;
@@ -227,11 +227,11 @@ static void set_count(const struct expansion *expansion, const struct event_prop
 	if ((property->flags & PROPERTY_COUNT_FIELD) != 0) {
 		counter = field_of(expansion, property->count);
 		if (counter >= 0) {
-			field->count_kind = FIELD_COUNT_FIELD;
+			field->count_type = FIELD_COUNT_FIELD;
 			field->count = (uint16_t)counter;
 		}
 	} else if ((property->flags & PROPERTY_FIXED_COUNT) != 0 || property->count > 1) {
-		field->count_kind = FIELD_COUNT_FIXED;
+		field->count_type = FIELD_COUNT_FIXED;
 		field->count = property->count;
 	}
 }
@@ -239,17 +239,17 @@ static void set_count(const struct expansion *expansion, const struct event_prop
 static void set_length(const struct expansion *expansion, const struct event_property *property,
 		       struct field *field)
 {
-	int teller;
+	int manifest_id;
 
 	if ((property->flags & PROPERTY_LENGTH_FIELD) != 0) {
-		teller = field_of(expansion, property->length);
-		if (teller >= 0) {
-			field->length_kind = FIELD_LENGTH_FIELD;
-			field->length = (uint16_t)teller;
+		manifest_id = field_of(expansion, property->length);
+		if (manifest_id >= 0) {
+			field->length_type = FIELD_LENGTH_FIELD;
+			field->length = (uint16_t)manifest_id;
 		}
-	} else if (property->length != 0 && field->length_kind == FIELD_LENGTH_TYPE) {
+	} else if (property->length != 0 && field->length_type == FIELD_LENGTH_TYPE) {
 		/* Types of one size repeat it here; fields_place() knows better. */
-		field->length_kind = FIELD_LENGTH_FIXED;
+		field->length_type = FIELD_LENGTH_FIXED;
 		field->length = property->length;
 	}
 	tdh_field_finish(field, property->out_type);
@@ -269,7 +269,7 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 
 	for (uint32_t i = first; i - first < count; i++) {
 		struct event_property property;
-		struct field field = { .count_kind = FIELD_SCALAR };
+		struct field field = { .count_type = FIELD_SCALAR };
 		int index;
 
 		/* Each property once: overlapping ranges would make exponentially many fields. */

@@ -63,19 +63,19 @@ static const struct schema *ask_system(const struct schema_origins *origins,
 	return schema;
 }
 
-static const struct schema *ask_teller(const struct schema_origins *origins,
-				       const struct event_record *record,
-				       struct schema_terms *terms)
+static const struct schema *ask_manifest_id(const struct schema_origins *origins,
+					    const struct event_record *record,
+					    struct schema_terms *terms)
 {
 	const struct schema *schema;
 	uint32_t found;
 
-	if (!origins->told || record->classic || !terms) {
+	if (!origins->inband || record->classic || !terms) {
 		return NULL;
 	}
-	schema = told_schemas_find(origins->told, record, &found);
+	schema = inband_manifests_find(origins->inband, record, &found);
 	if (schema) {
-		terms->teller = found;
+		terms->manifest_id = found;
 	}
 	return schema;
 }
@@ -90,7 +90,7 @@ static const struct schema *live_schema(const struct schema_origins *origins,
 		schema = ask_system(origins, record, terms);
 	}
 	if (!schema) {
-		schema = ask_teller(origins, record, terms);
+		schema = ask_manifest_id(origins, record, terms);
 	}
 	return schema ? schema : given_older(origins, record);
 }
@@ -103,7 +103,7 @@ static const struct schema *recorded_schema(const struct schema_origins *origins
 						       NULL;
 
 	if (!schema) {
-		schema = ask_teller(origins, record, terms);
+		schema = ask_manifest_id(origins, record, terms);
 	}
 	if (!schema) {
 		schema = given(origins, record);
@@ -119,9 +119,9 @@ const struct schema *event_schema(const struct schema_origins *origins,
 	struct extended_item metadata;
 
 	if (terms) {
-		*terms = (struct schema_terms){ .teller = 0 };
+		*terms = (struct schema_terms){ .manifest_id = 0 };
 	}
-	if (record->kind >= RECORD_MESSAGE) {
+	if (record->type >= RECORD_MESSAGE) {
 		return NULL;
 	}
 	if (record->classic) {
@@ -136,12 +136,12 @@ const struct schema *event_schema(const struct schema_origins *origins,
 			       recorded_schema(origins, record, terms);
 }
 
-bool event_schema_open(const struct schema_origins *origins, const struct event_record *record,
-		       const struct schema *schema)
+bool event_schema_overridable(const struct schema_origins *origins,
+			      const struct event_record *record, const struct schema *schema)
 {
 	struct extended_item metadata;
 
-	return origins && origins->told && !record->classic && record->kind < RECORD_MESSAGE &&
+	return origins && origins->inband && !record->classic && record->type < RECORD_MESSAGE &&
 	       !(origins->live && schema) && !tracelogging_metadata(record, &metadata);
 }
 

@@ -12,8 +12,8 @@
 #include "source/event_record.h"
 
 struct schema_terms {
-	uint32_t teller; /* other than 0: it stays as told_schemas_find() says */
-	bool later;      /* the system was not asked: for another event it may know better */
+	uint32_t manifest_id; /* other than 0: it stays as inband_manifests_find() says */
+	bool later;           /* the system was not asked: for another event it may know better */
 };
 
 /*
@@ -25,8 +25,8 @@ const struct schema *event_schema(const struct schema_origins *origins,
 				  const struct event_record *record, struct schema_terms *terms);
 
 /* Whether some process may have told a schema that is better than this one, which nobody told. */
-bool event_schema_open(const struct schema_origins *origins, const struct event_record *record,
-		       const struct schema *schema);
+bool event_schema_overridable(const struct schema_origins *origins,
+			      const struct event_record *record, const struct schema *schema);
 
 /*
  * What a provider is called, kernel classes aside; NULL: nobody says. After event_schema() for an

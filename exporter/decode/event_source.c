@@ -35,7 +35,7 @@ bool manifest_chunk_read(const struct event_record *record, struct manifest_chun
 	struct manifest_chunk read = { 0 };
 	struct extended_item item;
 
-	if (record->kind != RECORD_EVENT || record->classic || record->id != MANIFEST_EVENT_ID ||
+	if (record->type != RECORD_EVENT || record->classic || record->id != MANIFEST_EVENT_ID ||
 	    record_find_extended(record, EXTENDED_TRACELOGGING, &item)) {
 		return false;
 	}

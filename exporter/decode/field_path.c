@@ -42,18 +42,18 @@ static int field_at(const struct finder *finder, uint32_t place)
 	return -1;
 }
 
-enum value_kind { WHOLE, ELEMENT, ELEMENT_COUNT };
+enum value_type_ { WHOLE, ELEMENT, ELEMENT_COUNT };
 
-static bool finish(struct finder *finder, unsigned index, enum value_kind kind)
+static bool finish(struct finder *finder, unsigned index, enum value_type_ type)
 {
 	struct field_path *path = finder->path;
 
 	path->field = (uint16_t)index;
-	path->is_count = kind == ELEMENT_COUNT;
+	path->is_count = type == ELEMENT_COUNT;
 	path->value = path->is_count ? (struct field){ .name = "count", .type = FIELD_U32 } :
 				       finder->schema->fields[index];
-	if (kind != WHOLE) {
-		path->value.count_kind = FIELD_SCALAR;
+	if (type != WHOLE) {
+		path->value.count_type = FIELD_SCALAR;
 		fields_place(&path->value, 1);
 	}
 	if (!finder->in_array) {
@@ -85,7 +85,7 @@ static bool step(struct finder *finder, unsigned index, uint32_t element)
 static bool find_behind(struct finder *finder, unsigned index, const char *rest)
 {
 	const struct field *field = &finder->schema->fields[index];
-	bool array = field->count_kind != FIELD_SCALAR && !field_is_text_of_chars(field);
+	bool array = field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field);
 	struct finder inner = *finder;
 	uint32_t element;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/guid.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "decode/address.h"
 #include "decode/sid.h"
@@ -236,7 +237,7 @@ void field_text(const struct field *field, const struct field_slice *slice, stru
 	struct field_slice element;
 	uint32_t offset = 0;
 
-	if (slice->cut && field->count_kind == FIELD_SCALAR && field->type <= FIELD_DOUBLE) {
+	if (slice->cut && field->count_type == FIELD_SCALAR && field->type <= FIELD_DOUBLE) {
 		return; /* part of a number is none */
 	}
 	for (bool first = true; field_next_element(field, slice, &offset, &element);

@@ -70,7 +70,7 @@ static uint32_t element_size(const struct field *field, unsigned wide)
 	case FIELD_WSTRING:
 	case FIELD_ASTRING:
 	case FIELD_BINARY:
-		return field->length_kind == FIELD_LENGTH_FIXED ?
+		return field->length_type == FIELD_LENGTH_FIXED ?
 			       unit_size(field->type) * field->length :
 			       0;
 	default:
@@ -81,18 +81,18 @@ static uint32_t element_size(const struct field *field, unsigned wide)
 /* A field that takes the same number of bytes in every payload. */
 static bool is_constant(const struct field *field)
 {
-	if (field->count_kind != FIELD_SCALAR && field->count_kind != FIELD_COUNT_FIXED) {
+	if (field->count_type != FIELD_SCALAR && field->count_type != FIELD_COUNT_FIXED) {
 		return false;
 	}
 	switch (field->type) {
 	case FIELD_STRUCT:
-		return field->count_kind == FIELD_SCALAR;
+		return field->count_type == FIELD_SCALAR;
 	case FIELD_NULL:
 		return true;
 	case FIELD_WSTRING:
 	case FIELD_ASTRING:
 	case FIELD_BINARY:
-		return field->length_kind == FIELD_LENGTH_FIXED;
+		return field->length_type == FIELD_LENGTH_FIXED;
 	default:
 		return element_size(field, 0) != 0;
 	}
@@ -102,7 +102,7 @@ static bool is_constant(const struct field *field)
 static uint16_t constant_size(const struct field *field, unsigned wide)
 {
 	uint32_t size = element_size(field, wide);
-	uint32_t count = field->count_kind == FIELD_COUNT_FIXED ? field->count : 1;
+	uint32_t count = field->count_type == FIELD_COUNT_FIXED ? field->count : 1;
 
 	if (size != 0 && count > FIELD_OFFSET_VARIES / size) {
 		return FIELD_OFFSET_VARIES;
@@ -111,14 +111,14 @@ static uint16_t constant_size(const struct field *field, unsigned wide)
 }
 
 /* Whether field number `index` is told by the integer in field number `teller`. */
-static bool can_tell(const struct field *fields, uint16_t teller, uint16_t index)
+static bool can_announce(const struct field *fields, uint16_t manifest_id, uint16_t index)
 {
-	if (teller >= index || !field_is_integer(&fields[teller])) {
+	if (manifest_id >= index || !field_is_integer(&fields[manifest_id])) {
 		return false;
 	}
-	for (uint16_t i = 0; i < teller; i++) {
+	for (uint16_t i = 0; i < manifest_id; i++) {
 		/* One inside an array tells its own element's only. */
-		if (field_is_struct_array(&fields[i]) && teller <= i + fields[i].span &&
+		if (field_is_struct_array(&fields[i]) && manifest_id <= i + fields[i].span &&
 		    index > i + fields[i].span) {
 			return false;
 		}
@@ -126,18 +126,19 @@ static bool can_tell(const struct field *fields, uint16_t teller, uint16_t index
 	return true;
 }
 
-static void check_tellers(struct field *fields, uint16_t index)
+static void check_manifest_ids(struct field *fields, uint16_t index)
 {
 	struct field *field = &fields[index];
 
-	if (field->count_kind == FIELD_COUNT_FIELD && !can_tell(fields, field->count, index)) {
-		field->count_kind = FIELD_SCALAR;
+	if (field->count_type == FIELD_COUNT_FIELD && !can_announce(fields, field->count, index)) {
+		field->count_type = FIELD_SCALAR;
 	}
 	if (!has_length(field)) {
-		field->length_kind = FIELD_LENGTH_TYPE;
+		field->length_type = FIELD_LENGTH_TYPE;
 	}
-	if (field->length_kind == FIELD_LENGTH_FIELD && !can_tell(fields, field->length, index)) {
-		field->length_kind = FIELD_LENGTH_TYPE;
+	if (field->length_type == FIELD_LENGTH_FIELD &&
+	    !can_announce(fields, field->length, index)) {
+		field->length_type = FIELD_LENGTH_TYPE;
 	}
 }
 
@@ -150,7 +151,7 @@ uint16_t fields_place(struct field *fields, uint16_t count)
 		struct field *field = &fields[i];
 		bool constant;
 
-		check_tellers(fields, i);
+		check_manifest_ids(fields, i);
 		constant = is_constant(field);
 		for (unsigned wide = 0; wide < 2; wide++) {
 			uint16_t size = constant ? constant_size(field, wide) : 0;
@@ -188,7 +189,7 @@ static int find_field(const struct field *fields, unsigned first, unsigned end, 
 			continue;
 		}
 		length = strlen(field->name);
-		if (field->count_kind != FIELD_SCALAR || strncmp(field->name, name, length) != 0 ||
+		if (field->count_type != FIELD_SCALAR || strncmp(field->name, name, length) != 0 ||
 		    name[length] != '.') {
 			continue;
 		}
@@ -361,17 +362,17 @@ struct walk {
 };
 
 /* What another field tells. */
-static uint32_t told(const struct walk *walk, unsigned teller)
+static uint32_t told(const struct walk *walk, unsigned manifest_id)
 {
 	struct field_slice slice;
 	uint64_t number;
 
-	if (teller >= walk->first) {
-		slice = walk->slices[teller];
-	} else if (!field_locate(walk->schema, teller, walk->record, &slice)) {
+	if (manifest_id >= walk->first) {
+		slice = walk->slices[manifest_id];
+	} else if (!field_locate(walk->schema, manifest_id, walk->record, &slice)) {
 		return 0;
 	}
-	number = field_u64(&walk->schema->fields[teller], &slice);
+	number = field_u64(&walk->schema->fields[manifest_id], &slice);
 	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX - 1;
 }
 
@@ -379,7 +380,7 @@ static uint32_t told(const struct walk *walk, unsigned teller)
 static bool take_count(const struct walk *walk, const struct field *field, const uint8_t **at,
 		       uint32_t *left, uint32_t *count)
 {
-	switch ((enum field_count_kind)field->count_kind) {
+	switch ((enum field_count_type)field->count_type) {
 	case FIELD_SCALAR:
 		*count = 1;
 		return true;
@@ -404,15 +405,15 @@ static bool take_count(const struct walk *walk, const struct field *field, const
 	return true;
 }
 
-/* Strings and binary that end where `length_kind` says, or as their type does. */
+/* Strings and binary that end where `length_type` says, or as their type does. */
 static uint32_t take_with_length(const struct walk *walk, const struct field *field,
 				 const uint8_t *at, uint32_t left, uint32_t count,
 				 struct field_slice *slice)
 {
-	bool array = field->count_kind != FIELD_SCALAR;
+	bool array = field->count_type != FIELD_SCALAR;
 	uint32_t length;
 
-	switch ((enum field_length_kind)field->length_kind) {
+	switch ((enum field_length_type)field->length_type) {
 	case FIELD_LENGTH_FIELD:
 		length = told(walk, field->length);
 		if (length > left) {
@@ -453,7 +454,7 @@ static bool take(const struct walk *walk, const struct field *field, uint32_t *o
 	uint32_t left = walk->record->payload_size - *offset;
 	unsigned wide = walk->record->pointer_size == 8;
 	uint32_t size = element_size(field, wide);
-	bool array = field->count_kind != FIELD_SCALAR;
+	bool array = field->count_type != FIELD_SCALAR;
 	uint32_t count;
 
 	*slice = (struct field_slice){ .at = NULL };
@@ -466,7 +467,7 @@ static bool take(const struct walk *walk, const struct field *field, uint32_t *o
 			count = left / size;
 		}
 		size = take_fixed(at, left, size, count, array, slice);
-	} else if (has_length(field) && field->length_kind != FIELD_LENGTH_FIXED) {
+	} else if (has_length(field) && field->length_type != FIELD_LENGTH_FIXED) {
 		size = take_with_length(walk, field, at, left, count, slice);
 	} else if (field->type == FIELD_KERNEL_SID) {
 		size = take_kernel_sid(at, left, wide, slice);
@@ -565,7 +566,7 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 				return i;
 			}
 			i++;
-		} else if (field->count_kind == FIELD_SCALAR) {
+		} else if (field->count_type == FIELD_SCALAR) {
 			walk->slices[i] =
 				(struct field_slice){ .at = walk->record->payload + *offset,
 						      .count = 1 };
@@ -656,10 +657,10 @@ bool field_next_element(const struct field *field, const struct field_slice *arr
 	if (!array->at || *offset >= size || (array->cut && array->count == 0)) {
 		return false;
 	}
-	if (field->count_kind == FIELD_SCALAR || field_is_text_of_chars(field)) {
+	if (field->count_type == FIELD_SCALAR || field_is_text_of_chars(field)) {
 		size -= *offset;
 	} else if (element_size(field, 0) != 0 ||
-		   (has_length(field) && field->length_kind != FIELD_LENGTH_TYPE) ||
+		   (has_length(field) && field->length_type != FIELD_LENGTH_TYPE) ||
 		   field->type == FIELD_BINARY || field->type == FIELD_KERNEL_SID) {
 		size /= array->count; /* all of them have the same */
 	} else if (field->type != FIELD_STRUCT) {

@@ -44,7 +44,7 @@ enum field_type {
 	FIELD_SYSTEMTIME, /* 8 u16: a calendar's date and time */
 	FIELD_WCHAR,      /* a UTF-16 unit; an array of them is one text */
 	FIELD_ACHAR,      /* a byte of text; likewise */
-	FIELD_WSTRING,    /* UTF-16LE; see enum field_length_kind */
+	FIELD_WSTRING,    /* UTF-16LE; see enum field_length_type */
 	FIELD_ASTRING,    /* bytes, Latin-1 unless they are UTF-8; likewise */
 	FIELD_BINARY,     /* likewise */
 	FIELD_WCOUNTED,   /* UTF-16LE; u16 in front: bytes, as in the next three */
@@ -60,7 +60,7 @@ enum field_type {
 	FIELD_STRUCT, /* the next `span` fields are in it */
 };
 
-enum field_count_kind {
+enum field_count_type {
 	FIELD_SCALAR,
 	FIELD_COUNT_FIXED,  /* count elements */
 	FIELD_COUNT_REST,   /* as many as the payload holds */
@@ -69,7 +69,7 @@ enum field_count_kind {
 };
 
 /* Where a FIELD_WSTRING, FIELD_ASTRING or FIELD_BINARY ends. Lengths are in units of its type. */
-enum field_length_kind {
+enum field_length_type {
 	FIELD_LENGTH_TYPE,  /* strings at a NUL or the end of the payload, binary at that end */
 	FIELD_LENGTH_FIXED, /* after `length` units; text ends at the first NUL */
 	FIELD_LENGTH_FIELD, /* likewise, with the integer in field number `length` */
@@ -93,8 +93,8 @@ enum {
 struct field {
 	const char *name;    /* its own, without that of the structure it is in */
 	uint8_t type;        /* enum field_type */
-	uint8_t count_kind;  /* enum field_count_kind */
-	uint8_t length_kind; /* enum field_length_kind */
+	uint8_t count_type;  /* enum field_count_type */
+	uint8_t length_type; /* enum field_length_type */
 	uint8_t form;        /* enum field_form */
 	uint16_t count;      /* elements; FIELD_COUNT_FIELD: index of an earlier integer field */
 	uint16_t length;     /* units; FIELD_LENGTH_FIELD: index likewise */
@@ -144,13 +144,13 @@ int schema_find_field(const struct schema *schema, const char *name);
 /* One scalar integer (of any width, bool, pointer, FILETIME, port). */
 static inline bool field_is_integer(const struct field *field)
 {
-	return field->count_kind == FIELD_SCALAR && field->type <= FIELD_PORT;
+	return field->count_type == FIELD_SCALAR && field->type <= FIELD_PORT;
 }
 
 /* One floating-point number; field_double(). */
 static inline bool field_is_real(const struct field *field)
 {
-	return field->count_kind == FIELD_SCALAR &&
+	return field->count_type == FIELD_SCALAR &&
 	       (field->type == FIELD_FLOAT || field->type == FIELD_DOUBLE);
 }
 
@@ -167,7 +167,7 @@ static inline bool field_is_text_of_chars(const struct field *field)
 
 static inline bool field_is_struct_array(const struct field *field)
 {
-	return field->type == FIELD_STRUCT && field->count_kind != FIELD_SCALAR;
+	return field->type == FIELD_STRUCT && field->count_type != FIELD_SCALAR;
 }
 
 /* Where a field's bytes are in one payload. */
@@ -199,7 +199,7 @@ static inline bool field_locate(const struct schema *schema, unsigned index,
 		*slice = (struct field_slice){
 			.at = record->payload + offset,
 			.size = size,
-			.count = field->count_kind == FIELD_COUNT_FIXED ? field->count : 1,
+			.count = field->count_type == FIELD_COUNT_FIXED ? field->count : 1,
 		};
 		return true;
 	}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 enum { NAMES_SIZE_MOST = 1 << 18, FIRST_FIELDS = 16 };
 

@@ -29,9 +29,9 @@
 #include <stdbool.h>
 
 #include "base/guid.h"
-#include "decode/manifest_set.h"
+#include "decode/inband_manifests.h"
+#include "decode/manifest/set.h"
 #include "decode/schema.h"
-#include "decode/told_schemas.h"
 #include "decode/trace_schemas.h"
 #include "source/event_record.h"
 
@@ -61,7 +61,7 @@ struct schema_origins {
 	bool live;
 	struct trace_schemas *trace; /* what records told before anything is decoded; live: names
 					only, those in answers of the system among them */
-	struct told_schemas *told;   /* what events tell while others are decoded */
+	struct inband_manifests *inband; /* what events tell while others are decoded */
 	const struct manifest_set *configured;
 	const struct manifest_set *builtin;
 	bool builtin_names;          /* of well-known providers; not for who shows a recording */

@@ -6,9 +6,7 @@
 
 #include "base/cursor.h"
 
-enum {
-	SID_SUB_AUTHORITIES_MOST = 15
-};
+enum { SID_SUB_AUTHORITIES_MOST = 15 };
 
 size_t sid_size(const uint8_t *at, size_t size)
 {

@@ -11,9 +11,7 @@
 
 #include "base/text.h"
 
-enum {
-	SID_SIZE_MOST = 8 + 4 * 15
-};
+enum { SID_SIZE_MOST = 8 + 4 * 15 };
 
 /*
  * Bytes of the SID at `at`, of which size may be read; 0 when there is no whole, well-formed SID.

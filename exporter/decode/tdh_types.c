@@ -22,7 +22,7 @@ struct in_type {
 	const char *name;
 	uint16_t number;
 	uint8_t type; /* enum field_type */
-	uint8_t length_kind;
+	uint8_t length_type;
 };
 
 /* Binary has no count in front here, and structures are written otherwise. */
@@ -100,7 +100,7 @@ bool tdh_field_type(struct field *field, unsigned in_type, unsigned out_type)
 	for (size_t i = 0; i < IN_TYPES; i++) {
 		if (in_types[i].number == in_type) {
 			field->type = in_types[i].type;
-			field->length_kind = in_types[i].length_kind;
+			field->length_type = in_types[i].length_type;
 			apply_out(field, out_type);
 			return true;
 		}
@@ -110,10 +110,10 @@ bool tdh_field_type(struct field *field, unsigned in_type, unsigned out_type)
 
 void tdh_field_finish(struct field *field, unsigned out_type)
 {
-	if (field->type == FIELD_BINARY && field->length_kind == FIELD_LENGTH_FIXED &&
+	if (field->type == FIELD_BINARY && field->length_type == FIELD_LENGTH_FIXED &&
 	    field->length == 16 && (out_type == OUT_IP6 || out_type == OUT_GUID)) {
 		field->type = out_type == OUT_IP6 ? FIELD_IP6 : FIELD_GUID;
-		field->length_kind = FIELD_LENGTH_TYPE;
+		field->length_type = FIELD_LENGTH_TYPE;
 	}
 }
 

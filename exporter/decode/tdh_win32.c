@@ -14,8 +14,8 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "decode/event_info.h"
+#include "live/registered.h"
 #include "source/etw_sdk_win32.h"
-#include "source/registered.h"
 
 #include <tdh.h>
 

@@ -13,10 +13,9 @@
 #include "base/cursor.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "decode/event_info.h"
 #include "decode/event_source.h"
-#include "decode/manifest_xml.h"
+#include "decode/manifest/xml.h"
 
 enum {
 	PROVIDERS_MOST = 1 << 13,
@@ -454,7 +453,7 @@ void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *
 	}
 }
 
-static void settle_maps(struct trace_schemas *schemas, struct description *description)
+static void resolve_maps(struct trace_schemas *schemas, struct description *description)
 {
 	for (size_t i = 0; i < description->use_count; i++) {
 		const struct map_use *use = &description->uses[i];
@@ -473,7 +472,7 @@ static void settle_maps(struct trace_schemas *schemas, struct description *descr
 void trace_schemas_finish(struct trace_schemas *schemas)
 {
 	for (size_t i = 0; i < schemas->description_count; i++) {
-		settle_maps(schemas, schemas->descriptions[i]);
+		resolve_maps(schemas, schemas->descriptions[i]);
 	}
 	manifest_assembly_done(&schemas->assembly); /* what is still incomplete stays so */
 }

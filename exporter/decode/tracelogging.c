@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "decode/schema_build.h"
 
 enum {
@@ -62,7 +61,7 @@ struct tracelogging_cache {
 
 bool tracelogging_metadata(const struct event_record *record, struct extended_item *metadata)
 {
-	return record->extended && !record->classic && record->kind == RECORD_EVENT &&
+	return record->extended && !record->classic && record->type == RECORD_EVENT &&
 	       record_find_extended(record, EXTENDED_TRACELOGGING, metadata);
 }
 
@@ -179,7 +178,7 @@ static void skip_chain(struct cursor *c)
 static void add_fields(struct cursor *c, struct schema_builder *builder, unsigned most)
 {
 	for (unsigned i = 0; i < most && cursor_left(c) > 0; i++) {
-		struct field field = { .count_kind = FIELD_SCALAR };
+		struct field field = { .count_type = FIELD_SCALAR };
 		size_t name_size = 0;
 		const char *name = take_string(c, &name_size);
 		unsigned in = cursor_u8(c), out = 0;
@@ -196,11 +195,11 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 		case 0:
 			break;
 		case IN_ARRAY_FIXED:
-			field.count_kind = FIELD_COUNT_FIXED;
+			field.count_type = FIELD_COUNT_FIXED;
 			field.count = cursor_u16(c);
 			break;
 		case IN_ARRAY_COUNTED:
-			field.count_kind = FIELD_COUNT_PREFIX;
+			field.count_type = FIELD_COUNT_PREFIX;
 			break;
 		default:
 			known = false; /* encoded in a way of its own */

@@ -8,6 +8,7 @@
 #include "decode/utf16.h"
 
 #include "base/cursor.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 /* A word of four units: not 0 when one of them is (Bit Twiddling Hacks, "has a zero byte"). */

@@ -18,7 +18,7 @@ static int compare_values(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-void value_map_settle(struct value_map *map)
+void value_map_sort(struct value_map *map)
 {
 	struct value_name *names = map->names;
 	uint32_t kept = 0;

@@ -16,11 +16,11 @@
 
 struct value_name {
 	uint32_t value;   /* of a bit map: one or more bits */
-	uint32_t order;   /* value_map_settle()'s own */
+	uint32_t order;   /* value_map_sort()'s own */
 	const char *name; /* UTF-8; borrowed */
 };
 
-/* Immutable once value_map_settle() has run. */
+/* Immutable once value_map_sort() has run. */
 struct value_map {
 	struct value_name *names; /* whoever makes the map says who owns them */
 	uint32_t count;
@@ -31,7 +31,7 @@ struct value_map {
  * Sorts the names, as value_map_text() needs them: of two for one value the first serves, of bits
  * that have names of their own and in common both.
  */
-void value_map_settle(struct value_map *map);
+void value_map_sort(struct value_map *map);
 
 /*
  * Adds the name of a value; of a bit map "name|name", bits without a name in hexadecimal behind

@@ -283,7 +283,7 @@ static bool check_rule(struct checker *checker, struct rule *rule)
 	return true;
 }
 
-bool collector_check(struct collector *collector, const struct given_manifests *manifests,
+bool collector_check(struct collector *collector, const struct configured_manifests *manifests,
 		     struct error *err)
 {
 	struct checker checker = { .collector = collector, .manifests = manifests, .err = err };

@@ -9,7 +9,7 @@
 
 struct checker {
 	const struct collector *collector;
-	const struct given_manifests *manifests;
+	const struct configured_manifests *manifests;
 	struct error *err;
 };
 

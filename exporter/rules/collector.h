@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/provider_spec.h"
 #include "config/yaml.h"
-#include "decode/manifest_load.h"
+#include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "rules/derived.h"
 #include "rules/event_pattern.h"
 #include "rules/regex.h"
+#include "source/provider_spec.h"
 
 /* A field as a rule names it. */
 struct field_ref {
@@ -214,7 +214,7 @@ void collector_free(struct collector *collector);
 
 /* What can be said about one collector alone: events, fields, types, units. Fills the types of its
  * fields. */
-bool collector_check(struct collector *collector, const struct given_manifests *manifests,
+bool collector_check(struct collector *collector, const struct configured_manifests *manifests,
 		     struct error *err);
 
 /* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */

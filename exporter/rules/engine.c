@@ -38,10 +38,10 @@ void engine_count_problem(struct rule_engine *engine, struct plan *plan,
 	if (!at) {
 		uint32_t ids[] = { plan->provider,
 				   intern_string(engine->strings, problem_names[problem]) };
-		bool folded;
+		bool overflowed;
 
-		at = family_cells(engine->set->decode_errors, engine->writer, ids, &folded);
-		if (!folded) {
+		at = family_cells(engine->set->decode_errors, engine->shard, ids, &overflowed);
+		if (!overflowed) {
 			plan->problems[problem] = at;
 		}
 	}
@@ -122,10 +122,10 @@ static bool find_amount(struct rule_engine *engine, struct plan *plan, const str
 		*amount = 1;
 		return true;
 	}
-	if (rule->value_kind == VALUE_REAL) {
+	if (rule->value_type_ == VALUE_REAL) {
 		return real_amount(engine, plan, rule, amount);
 	}
-	if (rule->value_kind == VALUE_SINCE) {
+	if (rule->value_type_ == VALUE_SINCE) {
 		if (record->raw_time == RECORD_NO_TIME) {
 			return false;
 		}
@@ -174,7 +174,7 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 		uint64_t amount)
 {
 	if (rule->histogram) {
-		cells_observe(rule->family, engine->writer, cells, amount);
+		cells_observe(rule->family, engine->shard, cells, amount);
 		return;
 	}
 	switch ((enum gauge_op)rule->op) {
@@ -195,8 +195,8 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 /* What a label reads when nothing tells its value. */
 static uint32_t unknown_label(const struct rule_engine *engine, const struct slot *slot)
 {
-	return slot->kind == SLOT_PROCESS_ID || slot->kind == SLOT_THREAD_ID ||
-			       slot->kind == SLOT_ITEM ?
+	return slot->type == SLOT_PROCESS_ID || slot->type == SLOT_THREAD_ID ||
+			       slot->type == SLOT_ITEM ?
 		       engine->none :
 		       engine->unknown;
 }
@@ -256,10 +256,10 @@ static void read_group(struct rule_engine *engine, struct plan *plan,
 static cell *find_cells(struct rule_engine *engine, const struct plan *plan, struct plan_rule *rule)
 {
 	uint32_t *ids = label_set_ids(plan, &rule->labels);
-	bool folded;
-	cell *cells = family_cells(rule->family, engine->writer, ids, &folded);
+	bool overflowed;
+	cell *cells = family_cells(rule->family, engine->shard, ids, &overflowed);
 
-	if (!folded) {
+	if (!overflowed) {
 		rule->group->row[rule->index] = cells;
 	}
 	return cells;
@@ -397,9 +397,9 @@ static void end_instance(struct rule_engine *engine)
 }
 
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
-				      const struct event_kind *kind)
+				      const struct event_class *class)
 {
-	struct plan *plan = kind->plan;
+	struct plan *plan = class->plan;
 	enum record_outcome outcome;
 
 	if (!plan) {
@@ -413,9 +413,9 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 }
 
 bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
-		       const struct event_kind *kind)
+		       const struct event_class *class)
 {
-	struct plan *plan = kind->plan;
+	struct plan *plan = class->plan;
 
 	if (!plan || !plan->probed) {
 		return false;

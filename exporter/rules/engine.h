@@ -65,7 +65,7 @@ struct slot {
 	struct field_slice slice; /* FORM_TEXT; of a path without count */
 	uint32_t offset, end;     /* SLOT_FIXED, SLOT_U32: payload bytes from, needed to */
 	uint16_t index; /* of the field in the layout, the part, or the slot it is worked out of */
-	uint8_t state, kind, form; /* enum slot_state, slot_kind, slot_form */
+	uint8_t state, type, form; /* enum slot_state, slot_kind, slot_form */
 	bool is_signed;
 	const struct field *field; /* of the payload or the item */
 	enum derived derived;
@@ -136,7 +136,7 @@ struct plan_label_set {
 	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
 };
 
-enum value_kind { VALUE_ONE, VALUE_SLOT, VALUE_REAL, VALUE_SINCE };
+enum value_type_ { VALUE_ONE, VALUE_SLOT, VALUE_REAL, VALUE_SINCE };
 
 struct plan_rule {
 	struct plan_condition *conditions; /* owned */
@@ -146,9 +146,9 @@ struct plan_rule {
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
 	uint16_t condition_count;
-	uint16_t index;     /* in the group's rows */
-	uint8_t value_kind; /* enum value_kind */
-	uint8_t op;         /* enum gauge_op */
+	uint16_t index;      /* in the group's rows */
+	uint8_t value_type_; /* enum value_type_ */
+	uint8_t op;          /* enum gauge_op */
 	bool histogram;
 	bool plain;      /* a counter of events, or of a field as it is */
 	bool named;      /* not for every event */
@@ -239,7 +239,7 @@ struct rule_engine {
 	struct rule_trial *trial;  /* NULL: none */
 	struct registry *registry;
 	struct intern *strings;
-	struct writer *writer;
+	struct shard *shard;
 	struct tracker *tracker;
 	struct source_clock clock;
 	struct regex_matcher *matcher; /* owned */
@@ -256,9 +256,9 @@ struct rule_engine {
 			  drop */
 	size_t kept_size;
 	bool filters_processes;
-	void (*on_misfit)(void *context, const char *sentence); /* NULL: nobody asks */
-	void *misfit_context;
-	bool *misfits; /* owned; by rule of the set: it was told */
+	void (*on_schema_mismatch)(void *context, const char *sentence); /* NULL: nobody asks */
+	void *schema_mismatch_context;
+	bool *mismatches_reported; /* owned; by rule of the set: it was told */
 	uint64_t seed, owners;
 	bool names_only;
 	uint32_t session; /* label ids … */
@@ -278,7 +278,7 @@ static inline enum slot_state slot_get(struct rule_engine *engine, struct plan *
 	if (slot->generation == plan->generation) {
 		return (enum slot_state)slot->state;
 	}
-	if (slot->kind == SLOT_U32 && record->payload_size >= slot->end) {
+	if (slot->type == SLOT_U32 && record->payload_size >= slot->end) {
 		slot->value = load_u32(record->payload + slot->offset);
 		slot->generation = plan->generation;
 		slot->state = SLOT_HAS;

@@ -27,7 +27,7 @@ static bool make_pairs(struct rule_engine *engine, struct error *err)
 		uint32_t ids[] = { intern_string(engine->strings, "pair"),
 				   intern_string(engine->strings, sides[i]) };
 
-		engine->unmatched[i] = family_cells(set->unmatched, engine->writer, ids, NULL);
+		engine->unmatched[i] = family_cells(set->unmatched, engine->shard, ids, NULL);
 	}
 	return engine->pairs != NULL;
 }
@@ -46,7 +46,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->trial = options->trial;
 	engine->registry = options->registry;
 	engine->strings = registry_strings(options->registry);
-	engine->writer = options->writer;
+	engine->shard = options->shard;
 	engine->tracker = options->tracker;
 	engine->clock = *options->clock;
 	engine->seed = os_monotonic_ns();
@@ -54,15 +54,16 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->unknown = registry_unknown(options->registry);
 	engine->none = registry_none(options->registry);
 	engine->filters_processes = filters_look_at_processes(options->set);
-	engine->on_misfit = options->on_misfit;
-	engine->misfit_context = options->misfit_context;
+	engine->on_schema_mismatch = options->on_schema_mismatch;
+	engine->schema_mismatch_context = options->schema_mismatch_context;
 	for (unsigned i = 0; i < EXIT_RESULTS; i++) {
 		engine->exit_results[i] =
 			intern_string(engine->strings, exit_result_name((enum exit_result)i));
 	}
 	engine->texts = calloc(TEXTS_SIZE, sizeof *engine->texts);
-	engine->misfits = calloc(options->set->rule_count + 1, sizeof *engine->misfits);
-	if (!engine->texts || !engine->misfits) {
+	engine->mismatches_reported =
+		calloc(options->set->rule_count + 1, sizeof *engine->mismatches_reported);
+	if (!engine->texts || !engine->mismatches_reported) {
 		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
 		goto fail;
 	}
@@ -94,7 +95,7 @@ void rule_engine_free(struct rule_engine *engine)
 	free(engine->texts);
 	free(engine->slices);
 	free(engine->kept);
-	free(engine->misfits);
+	free(engine->mismatches_reported);
 	free(engine);
 }
 

@@ -13,10 +13,10 @@ static bool refuse_near_class(const char *name, size_t size, struct error *err)
 {
 	struct nearest nearest = { .word = name, .size = size };
 	struct guid guid;
-	const char *class;
+	const char *kernel_class;
 
-	for (unsigned i = 0; (class = kernel_class_at(i, &guid)) != NULL; i++) {
-		nearest_offer(&nearest, class);
+	for (unsigned i = 0; (kernel_class = kernel_class_at(i, &guid)) != NULL; i++) {
+		nearest_offer(&nearest, kernel_class);
 	}
 	if (!nearest.best || nearest.distance > 2) {
 		return true;
@@ -25,7 +25,7 @@ static bool refuse_near_class(const char *name, size_t size, struct error *err)
 			 (int)size, name, nearest.best);
 }
 
-static bool unknown_kernel_event(const char *text, size_t size, const char *class,
+static bool unknown_kernel_event(const char *text, size_t size, const char *kernel_class,
 				 const char *event, size_t event_size, const struct guid *guid,
 				 struct error *err)
 {
@@ -40,7 +40,7 @@ static bool unknown_kernel_event(const char *text, size_t size, const char *clas
 	}
 	if (nearest.best) {
 		return error_set(err, ERROR_CONFIG, "unknown event '%.*s'; did you mean '%s/%s'?",
-				 (int)size, text, class, nearest.best);
+				 (int)size, text, kernel_class, nearest.best);
 	}
 	return error_set(err, ERROR_CONFIG, "unknown event '%.*s'", (int)size, text);
 }
@@ -144,12 +144,12 @@ static bool is_text(const char *a, size_t a_size, const char *b)
 	return text_equal_nocase(a, a_size, b, strlen(b));
 }
 
-static bool provider_matches(const struct event_pattern *pattern, const struct event_kind *kind)
+static bool provider_matches(const struct event_pattern *pattern, const struct event_class *class)
 {
 	if (pattern->by_guid) {
-		return guid_equal(&pattern->guid, &kind->provider);
+		return guid_equal(&pattern->guid, &class->provider);
 	}
-	return is_text(pattern->provider, pattern->provider_size, kind->provider_name);
+	return is_text(pattern->provider, pattern->provider_size, class->provider_name);
 }
 
 /* Whether the pattern's text is "provider/event". */
@@ -164,61 +164,62 @@ static bool is_both(const struct event_pattern *pattern, const char *provider, c
 	       is_text(text + provider_size + 1, size - provider_size - 1, event);
 }
 
-static bool event_matches(const struct event_pattern *pattern, const struct event_kind *kind,
+static bool event_matches(const struct event_pattern *pattern, const struct event_class *class,
 			  const char *event)
 {
 	if (!event) {
 		return false;
 	}
 	if (pattern->by_guid) {
-		return guid_equal(&pattern->guid, &kind->provider) &&
+		return guid_equal(&pattern->guid, &class->provider) &&
 		       is_text(pattern->event, pattern->event_size, event);
 	}
-	return is_both(pattern, kind->provider_name, event);
+	return is_both(pattern, class->provider_name, event);
 }
 
-bool event_pattern_names(const struct event_pattern *pattern, const struct event_kind *kind)
+bool event_pattern_names(const struct event_pattern *pattern, const struct event_class *class)
 {
-	size_t size = kind->provider_name ? strlen(kind->provider_name) : 0;
+	size_t size = class->provider_name ? strlen(class->provider_name) : 0;
 	size_t text_size = pattern->provider_size + 1 + pattern->event_size;
 
 	if (pattern->scope != EVENTS_PROVIDER) {
 		return false;
 	}
 	if (pattern->by_guid) {
-		return guid_equal(&pattern->guid, &kind->provider);
+		return guid_equal(&pattern->guid, &class->provider);
 	}
 	return size > 0 && size < text_size && pattern->provider[size] == '/' &&
-	       is_text(pattern->provider, size, kind->provider_name);
+	       is_text(pattern->provider, size, class->provider_name);
 }
 
-bool event_pattern_matches(const struct event_pattern *pattern, const struct event_kind *kind)
+bool event_pattern_matches(const struct event_pattern *pattern, const struct event_class *class)
 {
-	const struct schema *schema = kind->schema;
+	const struct schema *schema = class->schema;
 
 	switch (pattern->scope) {
 	case EVENTS_ALL:
 		return true;
 	case EVENTS_KERNEL:
-		return kind->class != KERNEL_NONE && guid_equal(&pattern->guid, &kind->provider) &&
-		       (pattern->every || pattern->opcode == kind->opcode);
+		return class->kernel_class != KERNEL_NONE &&
+		       guid_equal(&pattern->guid, &class->provider) &&
+		       (pattern->every || pattern->opcode == class->opcode);
 	case EVENTS_PROVIDER:
 		break;
 	}
 	if (pattern->every) {
-		return provider_matches(pattern, kind);
+		return provider_matches(pattern, class);
 	}
 	if (pattern->by_id) {
-		return provider_matches(pattern, kind) &&
-		       pattern->id == (kind->classic ? kind->opcode : kind->id);
+		return provider_matches(pattern, class) &&
+		       pattern->id == (class->classic ? class->opcode : class->id);
 	}
-	if (event_matches(pattern, kind, kind->event_name)) {
+	if (event_matches(pattern, class, class->event_name)) {
 		return true;
 	}
 	/* As its description spells it ("Task/win:Start"), or by its symbol. */
 	return schema && schema->origin != SCHEMA_KERNEL &&
-	       (event_matches(pattern, kind, schema->event) ||
-		event_matches(pattern, kind, schema->symbol));
+	       (event_matches(pattern, class, schema->event) ||
+		event_matches(pattern, class, schema->symbol));
 }
 
 /* The provider of a pattern by name, as far as its text tells: an event by name may have slashes.
@@ -251,9 +252,9 @@ bool event_pattern_same_source(const struct event_pattern *a, const struct event
 					      sure_provider_size(b));
 }
 
-bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class class)
+bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class kernel_class)
 {
-	return pattern->scope == EVENTS_KERNEL && kernel_class_of(&pattern->guid) == class;
+	return pattern->scope == EVENTS_KERNEL && kernel_class_of(&pattern->guid) == kernel_class;
 }
 
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/guid.h"
-#include "decode/kinds.h"
+#include "decode/event_table.h"
 
 enum event_scope {
 	EVENTS_ALL,      /* "*" */
@@ -43,16 +43,16 @@ struct event_pattern {
 bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pattern,
 			 struct error *err);
 
-bool event_pattern_matches(const struct event_pattern *pattern, const struct event_kind *kind);
+bool event_pattern_matches(const struct event_pattern *pattern, const struct event_class *class);
 
 /* Whether the pattern names this provider. */
-bool event_pattern_names(const struct event_pattern *pattern, const struct event_kind *kind);
+bool event_pattern_names(const struct event_pattern *pattern, const struct event_class *class);
 
 /* Whether both can only match events with one and the same provider label. */
 bool event_pattern_same_source(const struct event_pattern *a, const struct event_pattern *b);
 
 /* Whether the pattern is about a kernel class (any of its events), or this manifest provider. */
-bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class class);
+bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class kernel_class);
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,
 			       const struct guid *guid);
 

@@ -101,7 +101,7 @@ static bool order_labels(const struct collector *collector, struct rule *rule,
 		}
 		ordered[index] = rule->labels[i];
 		if (is_open(&rule->labels[i])) {
-			plan->open_labels |= UINT32_C(1) << index;
+			plan->dynamic_labels |= UINT32_C(1) << index;
 		}
 		if (strcmp(rule->labels[i].name, "provider") == 0 ||
 		    rule->labels[i].field.derived == DERIVED_PROVIDER) {
@@ -215,7 +215,7 @@ static bool register_family(struct family_plan *plan, struct registry *registry,
 		.type = plan->metric->type,
 		.decimals = plan->metric->seconds ? 9 : 0,
 		.label_count = plan->label_count,
-		.open_labels = plan->open_labels,
+		.dynamic_labels = plan->dynamic_labels,
 		.max_series = plan->metric->max_series,
 		.buckets = plan->metric->buckets,
 		.bucket_count = plan->metric->bucket_count,

@@ -102,10 +102,10 @@ bool filters_keep_process(const struct rule_set *set, struct regex_matcher *matc
 	       !any_matches(set->exclude, set->exclude_count, matcher, name, size);
 }
 
-bool filters_drop_event(const struct rule_set *set, const struct event_kind *kind)
+bool filters_drop_event(const struct rule_set *set, const struct event_class *class)
 {
 	for (size_t i = 0; i < set->dropped_count; i++) {
-		if (event_pattern_matches(&set->dropped[i], kind)) {
+		if (event_pattern_matches(&set->dropped[i], class)) {
 			return true;
 		}
 	}

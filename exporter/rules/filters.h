@@ -13,6 +13,6 @@ bool filters_look_at_processes(const struct rule_set *set);
 bool filters_keep_process(const struct rule_set *set, struct regex_matcher *matcher,
 			  const char *name, size_t size);
 
-bool filters_drop_event(const struct rule_set *set, const struct event_kind *kind);
+bool filters_drop_event(const struct rule_set *set, const struct event_class *class);
 
 #endif

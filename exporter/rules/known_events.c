@@ -6,7 +6,7 @@
 
 #include "config/nearest.h"
 #include "decode/event_schema.h"
-#include "decode/manifest_xml.h"
+#include "decode/manifest/xml.h"
 
 static void add(struct known_events *known, const struct schema *schema)
 {
@@ -43,18 +43,18 @@ static void find_kernel(struct known_events *known, const struct event_pattern *
 }
 
 /* The kind that an event of a manifest will be, as far as patterns look at it. */
-static void make_kind(struct event_kind *kind, const struct manifest *manifest, size_t index,
-		      const struct manifest_event *event, struct text *name)
+static void make_class(struct event_class *class, const struct manifest *manifest, size_t index,
+		       const struct manifest_event *event, struct text *name)
 {
 	text_clear(name);
 	event_schema_name(event->schema, name);
-	*kind = (struct event_kind){ .id = event->id,
-				     .version = event->version,
-				     .opcode = event->opcode,
-				     .schema = event->schema,
-				     .provider_name = manifest_provider_name(manifest, index),
-				     .event_name = name->data ? name->data : "" };
-	manifest_provider_guid(manifest, index, &kind->provider);
+	*class = (struct event_class){ .id = event->id,
+				       .version = event->version,
+				       .opcode = event->opcode,
+				       .schema = event->schema,
+				       .provider_name = manifest_provider_name(manifest, index),
+				       .event_name = name->data ? name->data : "" };
+	manifest_provider_guid(manifest, index, &class->provider);
 }
 
 /* A provider of a set that a pattern is about. */
@@ -77,8 +77,8 @@ static bool next_provider(struct provider_walk *walk)
 	return false;
 }
 
-static bool find_given(struct known_events *known, const struct event_pattern *pattern,
-		       const struct manifest_set *set)
+static bool find_configured(struct known_events *known, const struct event_pattern *pattern,
+			    const struct manifest_set *set)
 {
 	struct provider_walk walk = { .set = set, .pattern = pattern };
 	struct text name = { 0 };
@@ -86,13 +86,13 @@ static bool find_given(struct known_events *known, const struct event_pattern *p
 
 	while (next_provider(&walk)) {
 		struct manifest_event event;
-		struct event_kind kind;
+		struct event_class class;
 
 		described = true;
 		for (size_t i = 0; manifest_event(walk.found.manifest, walk.found.index, i, &event);
 		     i++) {
-			make_kind(&kind, walk.found.manifest, walk.found.index, &event, &name);
-			if (event_pattern_matches(pattern, &kind)) {
+			make_class(&class, walk.found.manifest, walk.found.index, &event, &name);
+			if (event_pattern_matches(pattern, &class)) {
 				add(known, event.schema);
 			}
 		}
@@ -103,15 +103,15 @@ static bool find_given(struct known_events *known, const struct event_pattern *p
 }
 
 void known_events_find(struct known_events *known, const struct event_pattern *pattern,
-		       const struct given_manifests *manifests)
+		       const struct configured_manifests *manifests)
 {
 	*known = (struct known_events){ .schemas = NULL };
 	if (pattern->scope == EVENTS_KERNEL) {
 		find_kernel(known, pattern);
 		known->complete = true;
 	} else if (pattern->scope == EVENTS_PROVIDER) {
-		known->complete = find_given(known, pattern, manifests->configured);
-		find_given(known, pattern, manifests->builtin);
+		known->complete = find_configured(known, pattern, manifests->configured);
+		find_configured(known, pattern, manifests->builtin);
 	}
 }
 
@@ -122,7 +122,7 @@ void known_events_done(struct known_events *known)
 }
 
 void known_events_nearest(const struct event_pattern *pattern,
-			  const struct given_manifests *manifests, struct text *out,
+			  const struct configured_manifests *manifests, struct text *out,
 			  unsigned *distance)
 {
 	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
@@ -137,7 +137,7 @@ void known_events_nearest(const struct event_pattern *pattern,
 				manifest_provider_name(walk.found.manifest, walk.found.index);
 			size_t size = strlen(provider);
 			struct manifest_event event;
-			struct event_kind kind;
+			struct event_class class;
 
 			if (!pattern->by_guid) {
 				/* Events by name have slashes as well. */
@@ -149,12 +149,12 @@ void known_events_nearest(const struct event_pattern *pattern,
 			     k++) {
 				const char *before = nearest.best;
 
-				make_kind(&kind, walk.found.manifest, walk.found.index, &event,
-					  &name);
-				nearest_offer(&nearest, kind.event_name);
+				make_class(&class, walk.found.manifest, walk.found.index, &event,
+					   &name);
+				nearest_offer(&nearest, class.event_name);
 				if (nearest.best != before) {
 					text_clear(out);
-					text_add_format(out, "%s/%s", provider, kind.event_name);
+					text_add_format(out, "%s/%s", provider, class.event_name);
 					nearest.best = event.schema->event; /* stays */
 					*distance = nearest.distance;
 				}

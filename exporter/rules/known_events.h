@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
-#include "decode/manifest_load.h"
+#include "decode/manifest/load.h"
 #include "rules/event_pattern.h"
 
 struct known_events {
@@ -26,7 +26,7 @@ struct known_events {
 
 /* All versions of all events that the pattern is about. To be freed with known_events_done(). */
 void known_events_find(struct known_events *known, const struct event_pattern *pattern,
-		       const struct given_manifests *manifests);
+		       const struct configured_manifests *manifests);
 void known_events_done(struct known_events *known);
 
 /*
@@ -34,7 +34,7 @@ void known_events_done(struct known_events *known);
  * writes it ("Provider/Name"), and how many letters differ; nothing is added when there is none.
  */
 void known_events_nearest(const struct event_pattern *pattern,
-			  const struct given_manifests *manifests, struct text *out,
+			  const struct configured_manifests *manifests, struct text *out,
 			  unsigned *distance);
 
 #endif

@@ -101,7 +101,7 @@ static bool load_series(struct loader *loader, const struct yaml_node *node, str
 
 bool load_buckets(struct loader *loader, const struct yaml_node *node, struct metric *metric)
 {
-	if (node->kind == YAML_MAP) {
+	if (node->type == YAML_MAP) {
 		return load_series(loader, node, metric);
 	}
 	if (!yaml_is_list(loader->tree, node, "buckets", loader->err)) {

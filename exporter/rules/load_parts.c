@@ -285,7 +285,7 @@ static bool load_regex_step(struct loader *loader, const struct yaml_node *node,
 		return yaml_error(loader->tree, node, loader->err, "decode: '%s' is missing",
 				  regex ? "replace" : "regex");
 	}
-	if (replace->kind != YAML_TEXT) {
+	if (replace->type != YAML_TEXT) {
 		return yaml_is_text(loader->tree, replace, "replace", loader->err);
 	}
 	step->decoder = DECODE_REGEX;
@@ -331,7 +331,7 @@ static bool load_step(struct loader *loader, const struct yaml_node *node, struc
 	unsigned word;
 
 	step->at = node;
-	if (node->kind == YAML_MAP) {
+	if (node->type == YAML_MAP) {
 		return yaml_find(node, "bits") ? load_bits_step(loader, node, step) :
 						 load_regex_step(loader, node, step);
 	}
@@ -389,7 +389,7 @@ static bool load_label_map(struct loader *loader, const struct yaml_node *node, 
 	if (text) {
 		label->source = LABEL_TEXT;
 		label->text = text->text;
-		return text->kind == YAML_TEXT ||
+		return text->type == YAML_TEXT ||
 		       yaml_is_text(loader->tree, text, "text", loader->err);
 	}
 	if (!load_field(loader, field, "field", &label->field)) {
@@ -431,7 +431,7 @@ bool load_labels(struct loader *loader, const struct yaml_node *node, struct rul
 		}
 		*label = (struct label){ .name = key->text, .at = key };
 		rule->label_count++;
-		if (entry->kind == YAML_MAP ?
+		if (entry->type == YAML_MAP ?
 			    !load_label_map(loader, entry, label) :
 			    !load_field(loader, entry, key->text, &label->field)) {
 			return false;

@@ -16,7 +16,7 @@ static bool load_versions(struct loader *loader, const struct yaml_node *node, s
 {
 	uint64_t version = 0;
 
-	if (node->kind == YAML_TEXT && strncmp(node->text, ">=", 2) == 0) {
+	if (node->type == YAML_TEXT && strncmp(node->text, ">=", 2) == 0) {
 		const char *text = node->text + 2 + strspn(node->text + 2, " ");
 
 		if (!parse_u64(text, strlen(text), &version) || version > UINT8_MAX) {
@@ -28,7 +28,7 @@ static bool load_versions(struct loader *loader, const struct yaml_node *node, s
 		}
 		return true;
 	}
-	if (node->kind != YAML_LIST || node->size == 0) {
+	if (node->type != YAML_LIST || node->size == 0) {
 		return yaml_error(loader->tree, node, loader->err,
 				  "version: a list such as [2, 3], or '>=2'");
 	}

@@ -45,7 +45,7 @@ static bool equal(const struct literal *a, const struct literal *b)
 }
 
 /* A number and the name of a value, which may be the same, or not. */
-static bool differ_in_kind(const struct literal *a, const struct literal *b)
+static bool differ_in_type(const struct literal *a, const struct literal *b)
 {
 	return a->integer != b->integer;
 }
@@ -66,12 +66,12 @@ static bool can_be(const struct literal *value, const struct condition *conditio
 	}
 	switch (condition->comparison) {
 	case COMPARE_EQ:
-		return differ_in_kind(value, literal) || equal(value, literal);
+		return differ_in_type(value, literal) || equal(value, literal);
 	case COMPARE_NE:
-		return differ_in_kind(value, literal) || !equal(value, literal);
+		return differ_in_type(value, literal) || !equal(value, literal);
 	case COMPARE_IN:
 		for (size_t i = 0; i < condition->literal_count; i++) {
-			if (differ_in_kind(value, &condition->literals[i]) ||
+			if (differ_in_type(value, &condition->literals[i]) ||
 			    equal(value, &condition->literals[i])) {
 				return true;
 			}
@@ -184,24 +184,24 @@ static void look_at(const struct manifest_set_provider *provider, const struct r
 {
 	struct manifest_event event;
 	struct text name = { 0 };
-	struct event_kind kind = {
+	struct event_class class = {
 		.provider = *provider->guid,
 		.provider_name = manifest_provider_name(provider->manifest, provider->index),
 	};
 
-	if (!event_pattern_names(&rule->event, &kind)) {
+	if (!event_pattern_names(&rule->event, &class)) {
 		return;
 	}
 	known->provider = true;
 	for (size_t i = 0; manifest_event(provider->manifest, provider->index, i, &event); i++) {
 		text_clear(&name);
 		event_schema_name(event.schema, &name);
-		kind.schema = event.schema;
-		kind.event_name = name.data ? name.data : "";
-		kind.id = event.id;
-		kind.version = event.version;
-		kind.opcode = event.opcode;
-		if (event_pattern_matches(&rule->event, &kind) &&
+		class.schema = event.schema;
+		class.event_name = name.data ? name.data : "";
+		class.id = event.id;
+		class.version = event.version;
+		class.opcode = event.opcode;
+		if (event_pattern_matches(&rule->event, &class) &&
 		    has_version(rule, event.version)) {
 			known->events++;
 			known->having += has_field(event.schema, field);

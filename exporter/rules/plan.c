@@ -91,7 +91,7 @@ static enum fate plan_condition(struct builder *builder, const struct condition 
 			return fate;
 		}
 	}
-	if (slot->kind == SLOT_CONSTANT) {
+	if (slot->type == SLOT_CONSTANT) {
 		holds = condition_compute(builder->engine, &planned, slot);
 		free(planned.numbers);
 		return holds ? RULE_APPLIES : RULE_NEVER;
@@ -151,10 +151,10 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 
 	rule->factor = factors[from->unit];
 	if (!field->name) {
-		rule->value_kind = VALUE_ONE;
+		rule->value_type_ = VALUE_ONE;
 		return RULE_APPLIES;
 	}
-	rule->value_kind = from->since.name ? VALUE_SINCE : VALUE_SLOT;
+	rule->value_type_ = from->since.name ? VALUE_SINCE : VALUE_SLOT;
 	rule->value_index = plan_find_slot(builder, field);
 	if (rule->value_index == NO_SLOT) {
 		return plan_lacks_field(builder, field);
@@ -162,7 +162,7 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 	slot = &builder->plan->slots[rule->value_index];
 	if (slot->form == FORM_TEXT && slot->field && field_is_real(slot->field) &&
 	    !from->since.name) {
-		rule->value_kind = VALUE_REAL;
+		rule->value_type_ = VALUE_REAL;
 	} else if (slot->form != FORM_NUMBER) {
 		return plan_wrong_type(builder);
 	}
@@ -224,29 +224,29 @@ static bool has_version(const struct rule *rule, uint8_t version)
 
 static bool is_for_names(const struct builder *builder)
 {
-	return builder->engine->names_only && !builder->kind->classic &&
-	       guid_equal(&builder->kind->provider, &kernel_process);
+	return builder->engine->names_only && !builder->class->classic &&
+	       guid_equal(&builder->class->provider, &kernel_process);
 }
 
 /* Once for each rule: every process may bring an event that fits none. */
-static void tell_misfit(const struct builder *builder, size_t index)
+static void report_schema_mismatch(const struct builder *builder, size_t index)
 {
 	struct rule_engine *engine = builder->engine;
 	const struct rule *rule = engine->set->rules[index].rule;
-	const struct event_kind *kind = builder->kind;
+	const struct event_class *class = builder->class;
 	struct error err;
 
-	if (engine->misfits[index]) {
+	if (engine->mismatches_reported[index]) {
 		return;
 	}
-	engine->misfits[index] = true;
-	if (engine->on_misfit) {
+	engine->mismatches_reported[index] = true;
+	if (engine->on_schema_mismatch) {
 		yaml_error(rule->collector->tree, rule->at, &err, "%s: event %s of %s %s",
-			   rule->metric->name, kind->event_name, kind->provider_name,
+			   rule->metric->name, class->event_name, class->provider_name,
 			   builder->problem_type ?
 				   "has a field of another type than the rule needs" :
 				   "lacks a field that the rule asks for");
-		engine->on_misfit(engine->misfit_context, err.text);
+		engine->on_schema_mismatch(engine->schema_mismatch_context, err.text);
 	}
 }
 
@@ -262,7 +262,7 @@ static enum fate try_rule(struct builder *builder, size_t index)
 			 &plan->rules[plan->rule_count]);
 	trial_plan_rule(builder, index, fate);
 	if (builder->problem_rule || builder->problem_type) {
-		tell_misfit(builder, index);
+		report_schema_mismatch(builder, index);
 	}
 	builder->problem_rule |= lacks;
 	builder->problem_type |= differs;
@@ -272,15 +272,15 @@ static enum fate try_rule(struct builder *builder, size_t index)
 static bool plan_rules(struct builder *builder)
 {
 	const struct rule_set *set = builder->engine->set;
-	const struct event_kind *kind = builder->kind;
+	const struct event_class *class = builder->class;
 	struct plan *plan = builder->plan;
 	/* Beyond the header nothing is known of an undecodable record, its process included. */
 	bool only_every = plan->undecodable || is_for_names(builder);
 	size_t most = 0;
 
 	for (size_t i = 0; i < set->rule_count; i++) {
-		most += event_pattern_matches(&set->rules[i].rule->event, kind) &&
-			has_version(set->rules[i].rule, kind->version);
+		most += event_pattern_matches(&set->rules[i].rule->event, class) &&
+			has_version(set->rules[i].rule, class->version);
 	}
 	plan->rules = calloc(most + 1, sizeof *plan->rules);
 	if (!plan->rules) {
@@ -289,8 +289,8 @@ static bool plan_rules(struct builder *builder)
 	for (size_t i = 0; i < set->rule_count; i++) {
 		const struct rule *rule = set->rules[i].rule;
 
-		if (!event_pattern_matches(&rule->event, kind) ||
-		    !has_version(rule, kind->version)) {
+		if (!event_pattern_matches(&rule->event, class) ||
+		    !has_version(rule, class->version)) {
 			continue;
 		}
 		if (only_every && rule->event.scope != EVENTS_ALL) {
@@ -335,11 +335,11 @@ static void link_rule(struct plan *plan, struct plan_rule *rule)
 	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
 
 	rule->group = &plan->groups[rule->group_index];
-	if (rule->value_kind != VALUE_ONE) {
+	if (rule->value_type_ != VALUE_ONE) {
 		rule->value = &plan->slots[rule->value_index];
 	}
 	link_conditions(plan, rule);
-	rule->plain = counter && rule->value_kind < VALUE_REAL &&
+	rule->plain = counter && rule->value_type_ < VALUE_REAL &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
 }
 
@@ -385,13 +385,13 @@ static bool make_slices(struct rule_engine *engine, size_t count)
 	return true;
 }
 
-static bool ends_process(const struct event_kind *kind)
+static bool ends_process(const struct event_class *class)
 {
-	if (kind->class == KERNEL_PROCESS) {
-		return kind->opcode == PROCESS_START || kind->opcode == PROCESS_STOP;
+	if (class->kernel_class == KERNEL_PROCESS) {
+		return class->opcode == PROCESS_START || class->opcode == PROCESS_STOP;
 	}
-	return !kind->classic && (kind->id == PROCESS_START || kind->id == PROCESS_STOP) &&
-	       guid_equal(&kind->provider, &kernel_process);
+	return !class->classic && (class->id == PROCESS_START || class->id == PROCESS_STOP) &&
+	       guid_equal(&class->provider, &kernel_process);
 }
 
 static void free_plan(struct plan *plan)
@@ -420,29 +420,29 @@ static void free_plan(struct plan *plan)
 	free(plan);
 }
 
-void rule_engine_release(struct event_kind *kind)
+void rule_engine_release(struct event_class *class)
 {
-	if (kind->plan) {
-		free_plan(kind->plan);
-		kind->plan = NULL;
+	if (class->plan) {
+		free_plan(class->plan);
+		class->plan = NULL;
 	}
 }
 
-bool rule_engine_prepare(struct rule_engine *engine, struct event_kind *kind)
+bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
 {
-	struct builder builder = { .engine = engine, .kind = kind };
+	struct builder builder = { .engine = engine, .class = class };
 	struct plan *plan = calloc(1, sizeof *plan);
 
-	rule_engine_release(kind);
+	rule_engine_release(class);
 	if (!plan) {
 		return false;
 	}
 	builder.plan = plan;
-	plan->undecodable = kind->record_kind >= RECORD_TIMED;
-	plan->schema = plan->undecodable ? NULL : kind->schema;
-	plan->provider = intern_string(engine->strings, kind->provider_name);
-	plan->dropped = filters_drop_event(engine->set, kind);
-	plan->ends_instance = ends_process(kind);
+	plan->undecodable = class->record_type >= RECORD_TIMED;
+	plan->schema = plan->undecodable ? NULL : class->schema;
+	plan->provider = intern_string(engine->strings, class->provider_name);
+	plan->dropped = filters_drop_event(engine->set, class);
+	plan->ends_instance = ends_process(class);
 	if (!plan_pairs(&builder) || !plan_rules(&builder) ||
 	    (engine->probe && !plan_probe(&builder)) || !link_plan(plan) ||
 	    !make_slices(engine, plan->schema ? plan->schema->field_count : 0U)) {
@@ -455,6 +455,6 @@ bool rule_engine_prepare(struct rule_engine *engine, struct event_kind *kind)
 	if (builder.problem_type) {
 		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
 	}
-	kind->plan = plan;
+	class->plan = plan;
 	return true;
 }

@@ -13,7 +13,7 @@ enum { NO_SLOT = UINT16_MAX, SLOTS_MAX = 4096, LABELS_MAX = 4096 };
 /* A plan under construction. */
 struct builder {
 	struct rule_engine *engine;
-	const struct event_kind *kind;
+	const struct event_class *class;
 	struct plan *plan;
 	const struct active_rule *rule; /* NULL: none of the set's */
 	bool failed;                    /* no memory */

@@ -107,7 +107,7 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 	slot = &builder->plan->slots[planned.slot_index];
 	planned.plain = slot->form == FORM_ID && label->source == LABEL_FIELD;
 	fate = map_numbers(builder, slot, &planned);
-	if (fate == RULE_APPLIES && slot->kind == SLOT_CONSTANT) {
+	if (fate == RULE_APPLIES && slot->type == SLOT_CONSTANT) {
 		set->ids[position] = planned.plain ? (uint32_t)slot->value :
 						     label_compute(builder->engine, &planned, slot);
 	} else if (fate == RULE_APPLIES) {

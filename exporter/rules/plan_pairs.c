@@ -38,7 +38,7 @@ static enum fate plan_end(struct builder *builder, size_t number, enum pair_side
 	struct plan_pair *grown;
 	enum fate fate;
 
-	if (!event_pattern_matches(&end->event, builder->kind)) {
+	if (!event_pattern_matches(&end->event, builder->class)) {
 		return RULE_NEVER;
 	}
 	for (size_t i = 0; i < pair->key_count; i++) {
@@ -73,7 +73,7 @@ bool plan_pairs(struct builder *builder)
 	const struct rule_set *set = builder->engine->set;
 	struct plan *plan = builder->plan;
 
-	builder->kernel = builder->kind->class != KERNEL_NONE;
+	builder->kernel = builder->class->kernel_class != KERNEL_NONE;
 	for (size_t i = 0; i < set->pair_count && !plan->undecodable; i++) {
 		const struct pair *pair = set->pairs[i];
 

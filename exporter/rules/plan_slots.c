@@ -15,9 +15,9 @@ static uint16_t add_slot(struct builder *builder, const struct slot *slot)
 	struct slot *slots;
 
 	for (size_t i = 0; i < plan->slot_count; i++) {
-		if (plan->slots[i].kind == slot->kind && plan->slots[i].derived == slot->derived &&
+		if (plan->slots[i].type == slot->type && plan->slots[i].derived == slot->derived &&
 		    plan->slots[i].field == slot->field &&
-		    ((slot->kind != SLOT_PAIR && slot->kind != SLOT_CARRIED) ||
+		    ((slot->type != SLOT_PAIR && slot->type != SLOT_CARRIED) ||
 		     plan->slots[i].index == slot->index)) {
 			return (uint16_t)i;
 		}
@@ -43,18 +43,18 @@ static uint16_t add_layout_slot(struct builder *builder, int index)
 {
 	const struct schema *schema = builder->plan->schema;
 	const struct field *field = &schema->fields[index];
-	unsigned wide = builder->kind->pointer_size == 8;
+	unsigned wide = builder->class->pointer_size == 8;
 	struct slot slot = { .index = (uint16_t)index, .field = field, .state = SLOT_CUT };
 
 	if (!field_is_integer(field)) {
-		slot.kind = SLOT_TEXT;
+		slot.type = SLOT_TEXT;
 		slot.form = FORM_TEXT;
 		return add_slot(builder, &slot);
 	}
 	slot.form = FORM_NUMBER;
 	slot.is_signed = field_is_signed(field);
 	if (field->offset[wide] != FIELD_OFFSET_VARIES && field->size[wide] != 0) {
-		slot.kind = field->size[wide] == 4 && !slot.is_signed &&
+		slot.type = field->size[wide] == 4 && !slot.is_signed &&
 					    field->type != FIELD_BOOL32 ?
 				    SLOT_U32 :
 				    SLOT_FIXED;
@@ -62,7 +62,7 @@ static uint16_t add_layout_slot(struct builder *builder, int index)
 		slot.end = slot.offset + field->size[wide];
 		return add_slot(builder, &slot);
 	}
-	slot.kind = SLOT_WALKED;
+	slot.type = SLOT_WALKED;
 	if (index > builder->plan->last_walked) {
 		builder->plan->last_walked = (uint16_t)index;
 	}
@@ -115,7 +115,7 @@ static struct field_path *add_part(struct plan *plan, const struct field_path *p
 static uint16_t add_part_slot(struct builder *builder, const char *name)
 {
 	struct plan *plan = builder->plan;
-	struct slot slot = { .kind = SLOT_PART };
+	struct slot slot = { .type = SLOT_PART };
 	struct field_path path, *part;
 
 	if (!plan->schema || !field_path_find(plan->schema, name, &path)) {
@@ -138,7 +138,7 @@ static uint16_t add_part_slot(struct builder *builder, const char *name)
 /* What stands beside the payload. */
 static uint16_t add_item_slot(struct builder *builder, enum derived derived)
 {
-	struct slot slot = { .kind = SLOT_ITEM,
+	struct slot slot = { .type = SLOT_ITEM,
 			     .derived = derived,
 			     .field = event_item_field(derived) };
 
@@ -154,7 +154,7 @@ static uint16_t add_origin_slot(struct builder *builder, struct slot *slot)
 	if (index < 0 || !field_is_integer(&builder->plan->schema->fields[index])) {
 		return NO_SLOT;
 	}
-	if (slot->kind != SLOT_DRIVER) {
+	if (slot->type != SLOT_DRIVER) {
 		slot->index = add_layout_slot(builder, index);
 		if (slot->index == NO_SLOT) {
 			return NO_SLOT;
@@ -166,7 +166,7 @@ static uint16_t add_origin_slot(struct builder *builder, struct slot *slot)
 static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 {
 	static const struct {
-		uint8_t kind, form;
+		uint8_t type, form;
 	} slots[DERIVED_COUNT] = {
 		[DERIVED_PROCESS] = { SLOT_PROCESS, FORM_ID },
 		[DERIVED_PROCESS_ID] = { SLOT_PROCESS_ID, FORM_NUMBER },
@@ -193,17 +193,17 @@ static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 		[DERIVED_ON_CPU] = { SLOT_ON_CPU, FORM_NUMBER },
 		[DERIVED_READY] = { SLOT_READY, FORM_NUMBER },
 	};
-	struct slot slot = { .kind = slots[derived].kind,
+	struct slot slot = { .type = slots[derived].type,
 			     .form = slots[derived].form,
 			     .derived = derived };
 
 	if (event_item_field(derived)) {
 		return add_item_slot(builder, derived);
 	}
-	slot.state = slot.kind == SLOT_CONSTANT ? SLOT_HAS : SLOT_UNKNOWN;
+	slot.state = slot.type == SLOT_CONSTANT ? SLOT_HAS : SLOT_UNKNOWN;
 	switch (derived) {
 	case DERIVED_OPCODE:
-		slot.value = builder->kind->opcode;
+		slot.value = builder->class->opcode;
 		break;
 	case DERIVED_SESSION:
 		slot.value = builder->engine->session;
@@ -212,7 +212,7 @@ static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 		slot.value = builder->plan->provider;
 		break;
 	case DERIVED_EVENT:
-		slot.value = intern_string(builder->engine->strings, builder->kind->event_name);
+		slot.value = intern_string(builder->engine->strings, builder->class->event_name);
 		break;
 	default:
 		break;
@@ -223,7 +223,7 @@ static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
 /* What a pair gives its stop: Duration, or what it carries. */
 static uint16_t add_pair_slot(struct builder *builder, size_t carried)
 {
-	struct slot slot = { .kind = SLOT_PAIR, .form = FORM_NUMBER, .derived = DERIVED_DURATION };
+	struct slot slot = { .type = SLOT_PAIR, .form = FORM_NUMBER, .derived = DERIVED_DURATION };
 	uint16_t stop = plan_find_stop(builder->plan, builder->rule->pair);
 
 	if (stop == NO_SLOT) {
@@ -231,7 +231,7 @@ static uint16_t add_pair_slot(struct builder *builder, size_t carried)
 	}
 	slot.index = stop;
 	if (carried != NOT_CARRIED) {
-		slot = (struct slot){ .kind = SLOT_CARRIED, .form = FORM_ID };
+		slot = (struct slot){ .type = SLOT_CARRIED, .form = FORM_ID };
 		slot.index = (uint16_t)(stop * PAIR_CARRIED_MAX + carried);
 	}
 	return add_slot(builder, &slot);

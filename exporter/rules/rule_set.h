@@ -14,7 +14,7 @@ struct family_plan {
 	const struct metric *metric;
 	const char *labels[FAMILY_LABELS_MAX]; /* the order of every rule's labels */
 	size_t label_count;
-	uint32_t open_labels;
+	uint32_t dynamic_labels;
 	bool has_provider;     /* a label tells the source */
 	struct family *family; /* NULL: no collector that is on has it */
 };

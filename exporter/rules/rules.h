@@ -16,11 +16,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/provider_spec.h"
 #include "config/config.h"
-#include "decode/kinds.h"
-#include "decode/manifest_load.h"
+#include "decode/event_table.h"
+#include "decode/manifest/load.h"
 #include "metrics/registry.h"
+#include "source/provider_spec.h"
 #include "source/source.h"
 #include "track/tracker.h"
 
@@ -47,7 +47,7 @@ struct rule_needs {
 struct rule_set_options {
 	const struct config *config; /* borrowed during the call */
 	/* What events look like, as far as it is known before they arrive; likewise. */
-	struct given_manifests manifests;
+	struct configured_manifests manifests;
 	/* The command line's switches, in order; they win over the configuration. */
 	const struct config_switch *switches;
 	size_t switch_count;
@@ -76,7 +76,7 @@ void rule_set_needs(const struct rule_set *set, struct rule_needs *needs);
  * Before the first event.
  */
 void rule_set_make_samples(const struct rule_set *set, struct registry *registry,
-			   struct writer *writer);
+			   struct shard *shard);
 
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
  * what they say themselves, and what their derived fields bring (rules.md). */
@@ -92,7 +92,7 @@ struct rule_engine; /* opaque; one consumer's */
 struct rule_engine_options {
 	const struct rule_set *set; /* borrowed, as are all here */
 	struct registry *registry;
-	struct writer *writer;
+	struct shard *shard;
 	struct tracker *tracker;
 	const struct source_clock *clock;
 	const char *session; /* the Session field */
@@ -107,16 +107,16 @@ struct rule_engine_options {
 	 * A rule names an event whose schema lacks a field that it asks for, or has it of another
 	 * type: one sentence, with the place of the rule, once for each rule. NULL: nobody asks.
 	 */
-	void (*on_misfit)(void *context, const char *sentence);
-	void *misfit_context;
+	void (*on_schema_mismatch)(void *context, const char *sentence);
+	void *schema_mismatch_context;
 };
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err);
 void rule_engine_free(struct rule_engine *engine);
 
-/* Works out the plan of a new kind: kind->plan. False without memory. */
-bool rule_engine_prepare(struct rule_engine *engine, struct event_kind *kind);
-void rule_engine_release(struct event_kind *kind); /* frees kind->plan */
+/* Works out the plan of a new kind: class->plan. False without memory. */
+bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class);
+void rule_engine_release(struct event_class *class); /* frees class->plan */
 
 /* Every record has exactly one outcome (etw_consumer_records_total). */
 enum record_outcome {
@@ -135,12 +135,12 @@ const char *record_outcome_name(enum record_outcome outcome); /* "counted", "no_
  * is counted in etw_decode_errors_total{provider,reason} by the engine.
  */
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
-				      const struct event_kind *kind);
+				      const struct event_class *class);
 
 /* Whether the record fulfils the probe's conditions; after rule_engine_apply() of the same record.
  */
 bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
-		       const struct event_kind *kind);
+		       const struct event_class *class);
 
 /* When a pass begins anew: `set` gauges forget their instances, pairs their beginnings. */
 void rule_engine_reset(struct rule_engine *engine);

@@ -139,7 +139,7 @@ static enum slot_state read_origin(struct rule_engine *engine, struct plan *plan
 	if (state != SLOT_HAS) {
 		return state;
 	}
-	if (slot->kind == SLOT_PAGING) {
+	if (slot->type == SLOT_PAGING) {
 		slot->value = (origin->value & 2) != 0;
 	} else {
 		slot->value = engine->exit_results[exit_result_of((uint32_t)origin->value)];
@@ -168,7 +168,7 @@ static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
 {
 	uint32_t id = RECORD_NO_ID;
 
-	switch ((enum slot_kind)slot->kind) {
+	switch ((enum slot_kind)slot->type) {
 	case SLOT_CONSTANT:
 		return SLOT_HAS;
 	case SLOT_FIXED:

@@ -115,7 +115,7 @@ void trial_event(struct rule_trial *trial, const struct plan *plan)
 /* Whether the event at hand lacks what the slot holds for others. */
 static bool lacks(const struct plan *plan, const struct slot *slot)
 {
-	return slot->kind != SLOT_CONSTANT && slot->generation == plan->generation &&
+	return slot->type != SLOT_CONSTANT && slot->generation == plan->generation &&
 	       slot->state == SLOT_UNKNOWN;
 }
 

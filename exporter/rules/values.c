@@ -79,7 +79,7 @@ static bool holds_bytes(const struct field *field)
 {
 	return field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
 	       field->type == FIELD_BINARY32 ||
-	       (field->count_kind != FIELD_SCALAR &&
+	       (field->count_type != FIELD_SCALAR &&
 		(field->type == FIELD_U8 || field->type == FIELD_I8));
 }
 
@@ -101,7 +101,7 @@ static struct decoded decoded_of(struct rule_engine *engine, const struct slot *
 	case FORM_TEXT:
 		break;
 	}
-	if (slot->kind == SLOT_PATH) {
+	if (slot->type == SLOT_PATH) {
 		from.text = (const char *)slot->slice.at;
 		from.size = slot->slice.size;
 		return from;

@@ -14,9 +14,9 @@
 #define TICKS_100NS_PER_SECOND UINT64_C(10000000)
 #define NS_PER_SECOND          UINT64_C(1000000000)
 
-const char *clock_kind_name(enum clock_kind kind)
+const char *clock_type_name(enum clock_type type)
 {
-	switch (kind) {
+	switch (type) {
 	case CLOCK_QPC:
 		return "qpc";
 	case CLOCK_SYSTEM_TIME:

@@ -9,9 +9,9 @@
 
 enum { ITEM_HEADER_SIZE = 8 }; /* etl-format.md section 9 */
 
-const char *record_kind_name(enum record_kind kind)
+const char *record_type_name(enum record_type type)
 {
-	static const char *const names[RECORD_KIND_COUNT] = {
+	static const char *const names[RECORD_TYPE_COUNT] = {
 		[RECORD_SYSTEM] = "system",
 		[RECORD_COMPACT] = "compact",
 		[RECORD_PERFINFO] = "perfinfo",
@@ -26,7 +26,7 @@ const char *record_kind_name(enum record_kind kind)
 		[RECORD_UNKNOWN] = "unknown",
 	};
 
-	return (unsigned)kind < RECORD_KIND_COUNT ? names[kind] : "unknown";
+	return (unsigned)type < RECORD_TYPE_COUNT ? names[type] : "unknown";
 }
 
 bool record_next_extended(const struct event_record *record, uint32_t *offset,

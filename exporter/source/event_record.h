@@ -19,7 +19,7 @@
  * Families of record headers (etl-format.md section 3). Live events are RECORD_EVENT, classic ones
  * RECORD_FULL.
  */
-enum record_kind {
+enum record_type {
 	RECORD_SYSTEM,
 	RECORD_COMPACT,
 	RECORD_PERFINFO,
@@ -32,11 +32,11 @@ enum record_kind {
 	RECORD_WNODE,
 	RECORD_MESSAGE_TYPED,
 	RECORD_UNKNOWN, /* a header type that nobody documents; skipped by the size at 0 */
-	RECORD_KIND_COUNT
+	RECORD_TYPE_COUNT
 };
 
 /* Lower case name of a kind as in the summaries ("system"). */
-const char *record_kind_name(enum record_kind kind);
+const char *record_type_name(enum record_type type);
 
 /* Windows' marks for "no such id" in headers; also what a record without the field carries. */
 #define RECORD_NO_ID UINT32_MAX
@@ -63,18 +63,18 @@ struct event_record {
 	uint8_t level;
 	uint8_t channel;
 	uint8_t pointer_size; /* 4 or 8: of this record's payload */
-	uint8_t kind;         /* enum record_kind */
+	uint8_t type;         /* enum record_type */
 	/* the provider GUID names an event class and the opcode tells the events apart (MOF) */
 	bool classic;
 	/* SYSTEM, COMPACT and PERFINFO records: the group (etl-format.md section 8); else 0xff */
 	uint8_t kernel_group;
-	int64_t raw_time;     /* ticks of the source's clock, or RECORD_NO_TIME */
-	int64_t time;         /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME when raw_time is */
+	int64_t raw_time; /* ticks of the source's clock, or RECORD_NO_TIME */
+	int64_t time;     /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME when raw_time is */
 	uint64_t keyword;
-	const struct guid *activity;  /* 16 bytes in the record, NULL when its header has none */
+	const struct guid *activity; /* 16 bytes in the record, NULL when its header has none */
 	/* first extended item as it stands on disk (section 9), checked; NULL: none */
 	const uint8_t *extended;
-	uint32_t extended_size;       /* bytes of all items */
+	uint32_t extended_size; /* bytes of all items */
 	/* of the record in its file, from 0, in file order; live: running number */
 	uint64_t index;
 };

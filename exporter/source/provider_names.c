@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source: the providers' manifests as registered in Windows 10 (`logman query providers`); the first
- * is our own.
+ * Source: the providers' manifests as registered in Windows 10 (`logman query providers`); the
+ * first is our own.
  */
 #include "source/provider_names.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "source/canary.h"
+#include "live/canary.h"
 
 static const struct {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/source_operations.h"
+#include "source/source_internal.h"
 
 const char *restart_reason_name(enum restart_reason reason)
 {

@@ -17,17 +17,17 @@
 #include "base/error.h"
 #include "source/event_record.h"
 
-enum clock_kind { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
+enum clock_type { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
 
 /* "qpc", "systemtime", "cputick" as in the summaries; "unknown" else. */
-const char *clock_kind_name(enum clock_kind kind);
+const char *clock_type_name(enum clock_type type);
 
 /*
  * The clock of a source: how raw times become wall time and durations. Immutable once the source is
  * open.
  */
 struct source_clock {
-	enum clock_kind kind;
+	enum clock_type type;
 	uint64_t frequency; /* ticks per second of raw times; never 0 */
 	/* ticks per second of the performance counter (DiskIo response times); never 0 */
 	uint64_t perf_frequency;
@@ -49,21 +49,21 @@ int64_t clock_time(const struct source_clock *clock, int64_t raw);
 uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
 
 /*
- * What a sink does with records. on_look_ahead and on_look_ahead_end may be NULL; a source that can
+ * What a sink does with records. on_first_pass and on_first_pass_end may be NULL; a source that can
  * only be read once never calls them.
  *
- * A recording is passed over twice: first every record in *file* order to on_look_ahead (a
- * recording often names a process only in the rundown at its end), then on_look_ahead_end once,
+ * A recording is passed over twice: first every record in *file* order to on_first_pass (a
+ * recording often names a process only in the rundown at its end), then on_first_pass_end once,
  * then every record again in *time* order to on_event. on_buffer is called between records at least
  * once a buffer, in both passes: the place for epochs and pacing.
  */
 struct event_sink {
 	void *context;
-	void (*on_look_ahead)(void *context, const struct event_record *record);
-	/* The kernel records that on_look_ahead wants to see, which saves reading the others, the
+	void (*on_first_pass)(void *context, const struct event_record *record);
+	/* The kernel records that on_first_pass wants to see, which saves reading the others, the
 	 * most by far; borrowed. NULL: all. */
-	const struct kernel_choice *look_ahead_at;
-	void (*on_look_ahead_end)(void *context);
+	const struct kernel_choice *first_pass_choice;
+	void (*on_first_pass_end)(void *context);
 	void (*on_event)(void *context, const struct event_record *record);
 	void (*on_buffer)(void *context);
 	/*
@@ -129,7 +129,7 @@ struct source_statistics {
 /* What a source is, fixed when it is open. Strings are the source's, valid until source_close(). */
 struct source_facts {
 	const char *name; /* session label: a recording's base file name */
-	const char *kind; /* replay, system_logger, … (etw_session_info) */
+	const char *type; /* replay, system_logger, … (etw_session_info) */
 	const char *mode; /* file, circular, real_time, … a word for etw_session_info */
 	uint32_t os_build;
 	uint32_t processors;
@@ -139,19 +139,6 @@ struct source_facts {
 
 struct kernel_choice; /* source/kernel_group.h */
 struct source;        /* opaque */
-
-struct source_file_options {
-	/* 0: as recorded; 4 or 8: taken for classic payloads (etl-format.md section 17, 7) */
-	uint8_t pointer_size;
-	bool single_pass; /* no look-ahead; also for pipes */
-};
-
-/*
- * Opens a recording: reads and checks its first buffer. One line says what is wrong with a file
- * that is none.
- */
-struct source *source_open_file(const char *path, const struct source_file_options *options,
-				struct error *err);
 
 /*
  * Delivers everything to sink and returns; true at the end of the recording or after source_stop().

@@ -96,7 +96,7 @@ static bool add_schema(struct tool_arguments *arguments, const char *path)
 {
 	struct error err;
 
-	if (!given_manifests_add(&arguments->manifests, path, &err)) {
+	if (!configured_manifests_add(&arguments->manifests, path, &err)) {
 		tool_complain(TOOL_BAD_USAGE, arguments->command->name, "%s", err.text);
 		return false;
 	}
@@ -107,7 +107,7 @@ bool tool_add_builtin(struct tool_arguments *arguments)
 {
 	struct error err;
 
-	if (!given_manifests_add_builtin(&arguments->manifests, &err)) {
+	if (!configured_manifests_add_builtin(&arguments->manifests, &err)) {
 		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
 		return false;
 	}

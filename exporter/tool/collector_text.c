@@ -55,17 +55,17 @@ static void add_label_name(struct text *out, const char *field)
 }
 
 /* What a rule says behind `event:`. */
-static void add_event(struct text *out, const struct kind_row *row)
+static void add_event(struct text *out, const struct class_row *row)
 {
 	struct text name = { 0 };
 	struct event_pattern pattern;
 	char guid[GUID_TEXT_SIZE];
 
-	kind_row_name(row, &name);
+	class_row_name(row, &name);
 	/* A name that reads as something else in a rule is replaced by GUID and number. */
 	if (name.failed || !name.data ||
 	    !event_pattern_parse(name.data, name.size, &pattern, NULL) ||
-	    (pattern.scope == EVENTS_KERNEL) != (row->class != KERNEL_NONE)) {
+	    (pattern.scope == EVENTS_KERNEL) != (row->kernel_class != KERNEL_NONE)) {
 		text_clear(&name);
 		guid_format(&row->guid, guid);
 		text_add_format(&name, "{%s}/%u", guid, row->number);
@@ -78,10 +78,10 @@ static void add_event(struct text *out, const struct kind_row *row)
  * The kernel flag that brings events of a class, by their opcodes ("EVENT_TRACE_PROPERTIES
  * structure", Microsoft Learn; etl-format.md section 15).
  */
-static const char *kernel_flag(const struct kind_row *row)
+static const char *kernel_flag(const struct class_row *row)
 {
 	static const struct {
-		uint8_t class, first, last;
+		uint8_t kernel_class, first, last;
 		const char *flag;
 	} flags[] = {
 		{ KERNEL_PROCESS, 0, 255, "PROCESS" },
@@ -106,7 +106,7 @@ static const char *kernel_flag(const struct kind_row *row)
 	};
 
 	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-		if (flags[i].class == row->class && row->number >= flags[i].first &&
+		if (flags[i].kernel_class == row->kernel_class && row->number >= flags[i].first &&
 		    row->number <= flags[i].last) {
 			return flags[i].flag;
 		}
@@ -114,14 +114,14 @@ static const char *kernel_flag(const struct kind_row *row)
 	return NULL;
 }
 
-static void add_needs(struct text *out, const struct kind_row *row)
+static void add_needs(struct text *out, const struct class_row *row)
 {
 	const char *flag = kernel_flag(row);
 	char guid[GUID_TEXT_SIZE];
 
 	if (flag) {
 		text_add_format(out, "needs: { kernel: [%s] }", flag);
-	} else if (row->class == KERNEL_NONE && !row->classic) {
+	} else if (row->kernel_class == KERNEL_NONE && !row->classic) {
 		guid_format(&row->guid, guid);
 		text_add_format(out, "needs: { providers: ['{%s}'] }", guid);
 	} else {
@@ -220,7 +220,7 @@ static void add_condition(struct text *out, const struct field_samples *samples)
 	}
 }
 
-static void add_rule(struct text *out, const struct kind_row *row,
+static void add_rule(struct text *out, const struct class_row *row,
 		     const struct field_samples *samples)
 {
 	const struct sampled_field *amount = amount_of(samples);
@@ -239,24 +239,24 @@ static void add_rule(struct text *out, const struct kind_row *row,
 	add_condition(out, samples);
 }
 
-static void add_head(struct text *out, const char *file, const struct kind_row *row)
+static void add_head(struct text *out, const char *file, const struct class_row *row)
 {
 	struct text name = { 0 };
 
-	kind_row_name(row, &name);
+	class_row_name(row, &name);
 	text_add_string(out, "# ");
 	text_add_shown(out, name.data ? name.data : "");
 	text_add_format(out, ": %" PRIu64 " events in ", row->records);
 	text_add_shown(out, file);
 	text_add_format(out, ", %s %u, version ", row->classic ? "opcode" : "id", row->number);
-	kind_row_versions(row, out);
+	class_row_versions(row, out);
 	text_add_string(out, ".\n# Counts them. Take the # away where you want a field as a label: "
 			     "one of few different values.\n");
 	text_add_string(out, "collector: my_collector    # as the file is called: "
 			     "my_collector.yaml\nhelp: ");
 	text_clear(&name);
 	text_add_string(&name, "Events ");
-	kind_row_name(row, &name);
+	class_row_name(row, &name);
 	text_add_char(&name, '.');
 	add_scalar(out, name.data ? name.data : "");
 	text_add_string(out, "\ndefault: on\n");
@@ -268,7 +268,7 @@ static void add_head(struct text *out, const char *file, const struct kind_row *
 	text_free(&name);
 }
 
-void collector_text(struct text *out, const char *file, const struct kind_row *row,
+void collector_text(struct text *out, const char *file, const struct class_row *row,
 		    const struct field_samples *samples)
 {
 	add_head(out, file, row);

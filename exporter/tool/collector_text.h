@@ -7,11 +7,11 @@
 #define TOOL_COLLECTOR_TEXT_H
 
 #include "base/text.h"
+#include "tool/class_rows.h"
 #include "tool/field_samples.h"
-#include "tool/kind_rows.h"
 
 /* file: the recording's name, for the comment on top. */
-void collector_text(struct text *out, const char *file, const struct kind_row *row,
+void collector_text(struct text *out, const char *file, const struct class_row *row,
 		    const struct field_samples *samples);
 
 #endif

@@ -6,57 +6,57 @@
 #include "base/text.h"
 #include "tool/tool.h"
 
-enum { KINDS_MOST = 1 << 20 /* events of further kinds are all shown */ };
+enum { CLASSES_MOST = 1 << 20 /* events of further kinds are all shown */ };
 
 bool dump_limit_allows(struct dump_limit *limit, const struct event_record *record)
 {
-	char kind[sizeof(struct guid) + 7];
+	char class[sizeof(struct guid) + 7];
 	uint64_t key, *shown;
 
-	if (limit->per_kind == 0) {
+	if (limit->per_class == 0) {
 		return true;
 	}
-	memcpy(kind, record->provider->bytes, sizeof(struct guid));
-	kind[16] = (char)record->kind;
-	kind[17] = (char)record->pointer_size;
-	kind[18] = (char)record->version;
-	kind[19] = (char)record->opcode;
-	kind[20] = (char)record->id;
-	kind[21] = (char)(record->id >> 8);
-	kind[22] = 0;
-	key = text_hash(kind, sizeof kind, hash_seed());
-	shown = limit->shown.count < KINDS_MOST ? map_put(&limit->shown, key, NULL) :
-						  map_find(&limit->shown, key);
+	memcpy(class, record->provider->bytes, sizeof(struct guid));
+	class[16] = (char)record->type;
+	class[17] = (char)record->pointer_size;
+	class[18] = (char)record->version;
+	class[19] = (char)record->opcode;
+	class[20] = (char)record->id;
+	class[21] = (char)(record->id >> 8);
+	class[22] = 0;
+	key = text_hash(class, sizeof class, hash_seed());
+	shown = limit->shown.count < CLASSES_MOST ? map_put(&limit->shown, key, NULL) :
+						    map_find(&limit->shown, key);
 	if (!shown) {
 		return true;
 	}
-	return ++*shown <= limit->per_kind;
+	return ++*shown <= limit->per_class;
 }
 
-static void on_kind(void *context, const struct event_kind *kind)
+static void on_class(void *context, const struct event_class *class)
 {
 	struct dump_pass *pass = context;
 
-	event_filter_kind(pass->options->filter, kind);
-	if (pass->on_kind) {
-		pass->on_kind(pass->context, kind);
+	event_filter_class(pass->options->filter, class);
+	if (pass->on_class) {
+		pass->on_class(pass->context, class);
 	}
 }
 
 static void on_record(void *context, const struct event_record *record,
-		      const struct event_kind *kind, struct tracker *tracker)
+		      const struct event_class *class, struct tracker *tracker)
 {
 	struct dump_pass *pass = context;
 	const char *process;
 	uint32_t id;
 
 	if (pass->stopped ||
-	    !event_filter_keeps(pass->options->filter, pass->recording, record, kind, tracker) ||
+	    !event_filter_keeps(pass->options->filter, pass->recording, record, class, tracker) ||
 	    !dump_limit_allows(&pass->limit, record)) {
 		return;
 	}
 	process = recording_process(pass->recording, tracker, &id);
-	if (!pass->show(pass->context, record, kind, process, id)) {
+	if (!pass->show(pass->context, record, class, process, id)) {
 		pass->stopped = true;
 		recording_stop(pass->recording);
 	}
@@ -71,7 +71,7 @@ bool dump_pass_run(struct dump_pass *pass)
 		.manifests = pass->options->manifests,
 		.probe = pass->options->filter->probe,
 		.context = pass,
-		.on_kind = on_kind,
+		.on_class = on_class,
 		.on_record = on_record,
 	};
 	struct error err = { 0 };

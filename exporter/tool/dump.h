@@ -18,8 +18,8 @@ enum dump_format { DUMP_JSONL, DUMP_CSV, DUMP_TEXT };
 struct dump_options {
 	const char *path;
 	uint8_t pointer_size; /* 0: as recorded */
-	struct given_manifests *manifests;
-	uint64_t per_kind; /* events of each kind; 0: all */
+	struct configured_manifests *manifests;
+	uint64_t per_class; /* events of each kind; 0: all */
 	struct event_filter *filter;
 	bool colour; /* DUMP_TEXT */
 };
@@ -35,8 +35,8 @@ enum { DUMP_OUTPUT_SIZE = 1 << 16 };
 
 /* Counts the events shown of each kind. Zero-initialise it. */
 struct dump_limit {
-	uint64_t per_kind; /* 0: no limit */
-	struct map shown;  /* hash of a kind -> events shown of it */
+	uint64_t per_class; /* 0: no limit */
+	struct map shown;   /* hash of a kind -> events shown of it */
 };
 
 /* Whether the record is one of the first of its kind. */
@@ -50,9 +50,9 @@ struct dump_pass {
 	const struct dump_options *options;
 	void *context;
 	bool (*show)(void *context, const struct event_record *record,
-		     const struct event_kind *kind, const char *process, uint32_t process_id);
+		     const struct event_class *class, const char *process, uint32_t process_id);
 	/* NULL: nobody asks */
-	void (*on_kind)(void *context, const struct event_kind *kind);
+	void (*on_class)(void *context, const struct event_class *class);
 	struct recording *recording; /* of the caller; opened by the first run */
 	struct dump_limit limit;
 	bool stopped;

@@ -22,10 +22,10 @@ struct csv {
 	struct map by_name; /* hash of a name -> column + 1 */
 	size_t column_count;
 	/*
-	 * First pass: struct event_kind * -> 1, its columns are known. Second pass: -> the field in
-	 * each column + 1, 0 for none; owned.
+	 * First pass: struct event_class * -> 1, its columns are known. Second pass: -> the field
+	 * in each column + 1, 0 for none; owned.
 	 */
-	struct map kinds;
+	struct map classes;
 	struct text out, cell;
 	bool failed;
 };
@@ -73,8 +73,8 @@ static bool add_columns(struct csv *csv, const struct schema *schema)
 	return true;
 }
 
-static bool collect(void *context, const struct event_record *record, const struct event_kind *kind,
-		    const char *process, uint32_t process_id)
+static bool collect(void *context, const struct event_record *record,
+		    const struct event_class *class, const char *process, uint32_t process_id)
 {
 	struct csv *csv = context;
 	bool added;
@@ -82,17 +82,17 @@ static bool collect(void *context, const struct event_record *record, const stru
 	(void)record;
 	(void)process;
 	(void)process_id;
-	if (!map_put(&csv->kinds, (uintptr_t)kind, &added)) {
+	if (!map_put(&csv->classes, (uintptr_t) class, &added)) {
 		return fail(csv, "no memory for columns");
 	}
-	return !added || !kind->schema || add_columns(csv, kind->schema);
+	return !added || !class->schema || add_columns(csv, class->schema);
 }
 
-static void forget_seen(void *context, const struct event_kind *kind)
+static void forget_seen(void *context, const struct event_class *class)
 {
 	struct csv *csv = context;
 
-	map_remove(&csv->kinds, (uintptr_t)kind);
+	map_remove(&csv->classes, (uintptr_t) class);
 }
 
 /* ---- rows ---- */
@@ -148,10 +148,10 @@ static void add_value(struct csv *csv, struct event_fields *fields, unsigned ind
 }
 
 /* The field in each column, made when the kind is first shown; NULL without memory. */
-static const uint16_t *fields_of(struct csv *csv, const struct event_kind *kind)
+static const uint16_t *fields_of(struct csv *csv, const struct event_class *class)
 {
-	const struct schema *schema = kind->schema;
-	uint64_t *known = map_put(&csv->kinds, (uintptr_t)kind, NULL);
+	const struct schema *schema = class->schema;
+	uint64_t *known = map_put(&csv->classes, (uintptr_t) class, NULL);
 	uint16_t *fields;
 
 	if (!known || *known != 0) {
@@ -174,16 +174,16 @@ static const uint16_t *fields_of(struct csv *csv, const struct event_kind *kind)
 }
 
 static bool add_cells(struct csv *csv, const struct event_record *record,
-		      const struct event_kind *kind)
+		      const struct event_class *class)
 {
-	const uint16_t *columns = fields_of(csv, kind);
+	const uint16_t *columns = fields_of(csv, class);
 	struct event_fields fields;
 
 	if (!columns) {
 		return false;
 	}
-	if (kind->schema) {
-		event_fields_locate(&fields, kind->schema, record);
+	if (class->schema) {
+		event_fields_locate(&fields, class->schema, record);
 	}
 	for (size_t i = 0; i < csv->column_count; i++) {
 		text_add_char(&csv->out, ',');
@@ -191,13 +191,13 @@ static bool add_cells(struct csv *csv, const struct event_record *record,
 			add_value(csv, &fields, columns[i] - 1U);
 		}
 	}
-	if (kind->schema) {
+	if (class->schema) {
 		event_fields_done(&fields);
 	}
 	return true;
 }
 
-static bool show(void *context, const struct event_record *record, const struct event_kind *kind,
+static bool show(void *context, const struct event_record *record, const struct event_class *class,
 		 const char *process, uint32_t process_id)
 {
 	struct csv *csv = context;
@@ -208,10 +208,10 @@ static bool show(void *context, const struct event_record *record, const struct 
 	add_id(csv, process_id);
 	add_id(csv, record->thread_id);
 	add_id(csv, record->processor);
-	add_string(csv, kind->provider_name);
-	add_string(csv, kind->event_name);
+	add_string(csv, class->provider_name);
+	add_string(csv, class->event_name);
 	text_add_u64(&csv->out, record->level);
-	if (!add_cells(csv, record, kind)) {
+	if (!add_cells(csv, record, class)) {
 		return fail(csv, "no memory for a row");
 	}
 	text_add_char(&csv->out, '\n');
@@ -222,14 +222,14 @@ static bool show(void *context, const struct event_record *record, const struct 
 	return !csv->failed;
 }
 
-static void forget_fields(void *context, const struct event_kind *kind)
+static void forget_fields(void *context, const struct event_class *class)
 {
 	struct csv *csv = context;
-	const uint64_t *known = map_find(&csv->kinds, (uintptr_t)kind);
+	const uint64_t *known = map_find(&csv->classes, (uintptr_t) class);
 
 	if (known) {
 		free((void *)(uintptr_t)*known);
-		map_remove(&csv->kinds, (uintptr_t)kind);
+		map_remove(&csv->classes, (uintptr_t) class);
 	}
 }
 
@@ -253,10 +253,10 @@ static void done(struct csv *csv)
 	struct map_slot *slot;
 	size_t at = 0;
 
-	while ((slot = map_next(&csv->kinds, &at)) != NULL) {
+	while ((slot = map_next(&csv->classes, &at)) != NULL) {
 		free((void *)(uintptr_t)slot->value);
 	}
-	map_done(&csv->kinds);
+	map_done(&csv->classes);
 	map_done(&csv->by_name);
 	text_free(&csv->names);
 	text_free(&csv->out);
@@ -269,16 +269,16 @@ int dump_csv(const struct dump_options *options)
 	struct dump_pass pass = { .options = options,
 				  .context = &csv,
 				  .show = collect,
-				  .on_kind = forget_seen,
-				  .limit.per_kind = options->per_kind };
+				  .on_class = forget_seen,
+				  .limit.per_class = options->per_class };
 	int status = TOOL_FAILED;
 
 	if (dump_pass_run(&pass)) {
-		map_done(&csv.kinds);
+		map_done(&csv.classes);
 		csv.failed |= csv.names.failed;
 		add_header(&csv);
 		pass.show = show;
-		pass.on_kind = forget_fields;
+		pass.on_class = forget_fields;
 		if (dump_pass_run(&pass) && tool_write("dump", &csv.out)) {
 			status = TOOL_DONE;
 		}

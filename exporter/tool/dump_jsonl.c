@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "decode/trace_schemas.h"
-#include "source/etl_file.h"
-#include "source/etl_index.h"
-#include "source/etl_scan.h"
+#include "etl/file.h"
+#include "etl/index.h"
+#include "etl/scan.h"
 #include "tool/dump.h"
 #include "tool/event_json.h"
 #include "tool/progress.h"
@@ -32,13 +32,13 @@ static bool is_chosen(const struct chosen *chosen, uint64_t index)
 	return index / 8 < chosen->size && (chosen->bits[index / 8] >> index % 8 & 1) != 0;
 }
 
-static bool mark(void *context, const struct event_record *record, const struct event_kind *kind,
+static bool mark(void *context, const struct event_record *record, const struct event_class *class,
 		 const char *process, uint32_t process_id)
 {
 	struct chosen *chosen = context;
 	uint64_t at = record->index / 8;
 
-	(void)kind;
+	(void)class;
 	(void)process;
 	(void)process_id;
 	if (at >= chosen->size) {
@@ -133,7 +133,7 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 	etl_scan_start(&scan, &file->input, &file->blocks, &damage, file->header.mode, 0, 0);
 	while (!dump->failed && (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
 		buffers++;
-		progress_tell(&dump->progress,
+		progress_show(&dump->progress,
 			      dump->passed + (double)buffer.place.offset /
 						     (double)file->input.size_bytes / 2);
 		if (buffer.bytes) {
@@ -150,7 +150,7 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 
 static int dump_recording(const struct dump_options *options, const struct chosen *chosen)
 {
-	struct dump dump = { .chosen = chosen, .limit.per_kind = options->per_kind };
+	struct dump dump = { .chosen = chosen, .limit.per_class = options->per_class };
 	struct error err = { 0 };
 	int status = TOOL_FAILED;
 

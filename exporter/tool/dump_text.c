@@ -87,7 +87,7 @@ static void add_fields(struct text_dump *dump, const struct schema *schema,
 	event_fields_done(&fields);
 }
 
-static bool show(void *context, const struct event_record *record, const struct event_kind *kind,
+static bool show(void *context, const struct event_record *record, const struct event_class *class,
 		 const char *process, uint32_t process_id)
 {
 	struct text_dump *dump = context;
@@ -107,15 +107,15 @@ static bool show(void *context, const struct event_record *record, const struct 
 	text_add_char(out, '/');
 	add_id(out, record->thread_id);
 	text_add_string(out, "  ");
-	if (kind->class == KERNEL_NONE) {
-		text_add_shown(out, kind->provider_name);
+	if (class->kernel_class == KERNEL_NONE) {
+		text_add_shown(out, class->provider_name);
 		text_add_char(out, '/');
 	}
 	begin(dump, PART_EVENT);
-	text_add_shown(out, kind->event_name);
+	text_add_shown(out, class->event_name);
 	end(dump);
-	if (kind->schema) {
-		add_fields(dump, kind->schema, record);
+	if (class->schema) {
+		add_fields(dump, class->schema, record);
 	} else if (record->payload_size > 0) {
 		add_raw(out, record);
 	}
@@ -133,7 +133,7 @@ int dump_text(const struct dump_options *options)
 	struct dump_pass pass = { .options = options,
 				  .context = &dump,
 				  .show = show,
-				  .limit.per_kind = options->per_kind };
+				  .limit.per_class = options->per_class };
 	int status = dump_pass_run(&pass) ? TOOL_DONE : TOOL_FAILED;
 
 	if (!dump.failed && !tool_write("dump", &dump.out)) {

@@ -51,11 +51,11 @@ static void add_value(struct json *json, const struct field *field, const struct
 	struct field_slice element;
 	uint32_t offset = 0;
 
-	if (field->count_kind == FIELD_SCALAR || field_is_text_of_chars(field)) {
+	if (field->count_type == FIELD_SCALAR || field_is_text_of_chars(field)) {
 		add_one(json, field, slice, scratch);
 		return;
 	}
-	element_field.count_kind = FIELD_SCALAR;
+	element_field.count_type = FIELD_SCALAR;
 	json_array_begin(json);
 	while (field_next_element(field, slice, &offset, &element)) {
 		add_one(json, &element_field, &element, scratch);
@@ -78,7 +78,7 @@ static void add_struct(struct json *json, struct event_fields *fields, unsigned 
 	unsigned end = index + 1 + field->span;
 	uint32_t offset = 0;
 
-	if (field->count_kind == FIELD_SCALAR) {
+	if (field->count_type == FIELD_SCALAR) {
 		json_object_begin(json);
 		add_members(json, fields, index + 1, end);
 		json_object_end(json);

@@ -63,47 +63,48 @@ static bool is_wanted(struct wanted_name *wanted, const char *known)
 	return false;
 }
 
-bool wanted_provider(struct wanted_name *wanted, const struct event_kind *kind)
+bool wanted_provider(struct wanted_name *wanted, const struct event_class *class)
 {
-	const char *class = kernel_class_name(&kind->provider);
+	const char *kernel_class = kernel_class_name(&class->provider);
 	struct guid guid;
 
 	if (guid_parse(wanted->name, &guid)) {
-		bool same = guid_equal(&guid, &kind->provider);
+		bool same = guid_equal(&guid, &class->provider);
 
 		wanted->met |= same;
 		return same;
 	}
-	return is_wanted(wanted, kind->provider_name) || (class && is_wanted(wanted, class));
+	return is_wanted(wanted, class->provider_name) ||
+	       (kernel_class && is_wanted(wanted, kernel_class));
 }
 
 /* "DiskIo/Read", "Provider/12": as a rule has it. */
-static bool is_pattern_of(const char *text, const struct event_kind *kind)
+static bool is_pattern_of(const char *text, const struct event_class *class)
 {
 	struct event_pattern pattern;
 
 	return event_pattern_parse(text, strlen(text), &pattern, NULL) &&
-	       event_pattern_matches(&pattern, kind);
+	       event_pattern_matches(&pattern, class);
 }
 
-bool wanted_event(struct wanted_name *wanted, const struct event_kind *kind)
+bool wanted_event(struct wanted_name *wanted, const struct event_class *class)
 {
-	const char *slash = strrchr(kind->event_name, '/');
-	const struct schema *schema = kind->schema;
+	const char *slash = strrchr(class->event_name, '/');
+	const struct schema *schema = class->schema;
 	uint64_t number;
 
 	if (parse_u64(wanted->name, strlen(wanted->name), &number)) {
-		bool same = number == (kind->classic ? kind->opcode : kind->id);
+		bool same = number == (class->classic ? class->opcode : class->id);
 
 		wanted->met |= same;
 		return same;
 	}
-	if (is_wanted(wanted, kind->event_name) || (slash && is_wanted(wanted, slash + 1)) ||
+	if (is_wanted(wanted, class->event_name) || (slash && is_wanted(wanted, slash + 1)) ||
 	    (schema && is_wanted(wanted, schema->event)) ||
 	    (schema && schema->symbol && is_wanted(wanted, schema->symbol))) {
 		return true;
 	}
-	if (strchr(wanted->name, '/') && is_pattern_of(wanted->name, kind)) {
+	if (strchr(wanted->name, '/') && is_pattern_of(wanted->name, class)) {
 		wanted->met = true;
 		return true;
 	}
@@ -112,9 +113,9 @@ bool wanted_event(struct wanted_name *wanted, const struct event_kind *kind)
 
 /* ---- kinds ---- */
 
-static void look_for_fields(struct event_filter *filter, const struct event_kind *kind)
+static void look_for_fields(struct event_filter *filter, const struct event_class *class)
 {
-	const struct schema *schema = kind->schema;
+	const struct schema *schema = class->schema;
 	struct field_path path;
 	const char *name;
 
@@ -130,17 +131,17 @@ static void look_for_fields(struct event_filter *filter, const struct event_kind
 	}
 }
 
-void event_filter_kind(struct event_filter *filter, const struct event_kind *kind)
+void event_filter_class(struct event_filter *filter, const struct event_class *class)
 {
-	bool wanted = (!filter->provider.name || wanted_provider(&filter->provider, kind)) &&
-		      (!filter->event.name || wanted_event(&filter->event, kind));
-	uint64_t *verdict = map_put(&filter->kinds, (uintptr_t)kind, NULL);
+	bool wanted = (!filter->provider.name || wanted_provider(&filter->provider, class)) &&
+		      (!filter->event.name || wanted_event(&filter->event, class));
+	uint64_t *verdict = map_put(&filter->classes, (uintptr_t) class, NULL);
 
 	if (verdict) {
 		*verdict = wanted;
 	}
 	if (wanted && filter->probe) {
-		look_for_fields(filter, kind);
+		look_for_fields(filter, class);
 	}
 }
 
@@ -189,10 +190,10 @@ static bool keeps_time(const struct event_filter *filter, int64_t time)
 }
 
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
-			const struct event_record *record, const struct event_kind *kind,
+			const struct event_record *record, const struct event_class *class,
 			struct tracker *tracker)
 {
-	const uint64_t *verdict = map_find(&filter->kinds, (uintptr_t)kind);
+	const uint64_t *verdict = map_find(&filter->classes, (uintptr_t) class);
 
 	/* The process is asked for first: what names there are is wanted for all records. */
 	if (filter->process.name && !keeps_process(filter, recording, tracker)) {
@@ -244,6 +245,6 @@ bool event_filter_found(const struct event_filter *filter, const char *command)
 void event_filter_done(struct event_filter *filter)
 {
 	probe_free(filter->probe);
-	map_done(&filter->kinds);
+	map_done(&filter->classes);
 	map_done(&filter->processes);
 }

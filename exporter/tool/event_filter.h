@@ -42,7 +42,7 @@ struct event_filter {
 	struct probe *probe;         /* owned; NULL: no conditions */
 	int64_t start;               /* of the recording; 100 ns since 1601 */
 
-	struct map kinds;     /* of struct event_kind * -> 1: wanted, 0: not */
+	struct map classes;   /* of struct event_class * -> 1: wanted, 0: not */
 	struct map processes; /* label ids of processes that were offered as near */
 	struct wanted_name fields[FILTER_CONDITIONS_MOST]; /* of the probe */
 };
@@ -56,10 +56,10 @@ bool event_filter_where(struct event_filter *filter, const char *text, struct er
 /* Whether anything is asked for. */
 bool event_filter_active(const struct event_filter *filter);
 
-/* For on_kind and on_record of a recording that has the filter's probe. */
-void event_filter_kind(struct event_filter *filter, const struct event_kind *kind);
+/* For on_class and on_record of a recording that has the filter's probe. */
+void event_filter_class(struct event_filter *filter, const struct event_class *class);
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
-			const struct event_record *record, const struct event_kind *kind,
+			const struct event_record *record, const struct event_class *class,
 			struct tracker *tracker);
 
 /*
@@ -73,8 +73,8 @@ void event_filter_done(struct event_filter *filter);
 /* ---- names of kinds, for other commands ---- */
 
 /* Whether the kind is of this provider, by name, GUID or pattern; every name is offered. */
-bool wanted_provider(struct wanted_name *wanted, const struct event_kind *kind);
-bool wanted_event(struct wanted_name *wanted, const struct event_kind *kind);
+bool wanted_provider(struct wanted_name *wanted, const struct event_class *class);
+bool wanted_event(struct wanted_name *wanted, const struct event_class *class);
 
 /* Complains that there is no `what` of this name; returns TOOL_FAILED. */
 int wanted_missing(const struct wanted_name *wanted, const char *command, const char *what);

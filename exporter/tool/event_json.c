@@ -37,7 +37,7 @@ static void member_time(struct json *json, const char *key, int64_t time)
  */
 static bool has_ids(const struct event_record *record)
 {
-	switch (record->kind) {
+	switch (record->type) {
 	case RECORD_SYSTEM:
 	case RECORD_COMPACT:
 	case RECORD_EVENT:
@@ -67,7 +67,7 @@ static void add_header(struct json *json, const struct event_record *record,
 	char keyword[24];
 
 	json_member_u64(json, "i", record->index);
-	json_member_string(json, "kind", record_kind_name((enum record_kind)record->kind));
+	json_member_string(json, "kind", record_type_name((enum record_type)record->type));
 	json_member_u64(json, "ptr", record->pointer_size);
 	member_time(json, "ts", record->raw_time);
 	member_time(json, "filetime", record->time);

@@ -56,7 +56,7 @@ void field_type_add(const struct field *field, struct text *out)
 	};
 	const char *name = field->type < sizeof names / sizeof names[0] ? names[field->type] : NULL;
 
-	if (field->count_kind != FIELD_SCALAR && !field_is_text_of_chars(field)) {
+	if (field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field)) {
 		text_add_string(out, "list of ");
 	}
 	text_add_string(out, name ? name : "text");

@@ -46,7 +46,7 @@ static bool append(struct field_samples *samples, const struct field *field, str
 		.name = *name,
 		.type = *type,
 		.number = field_is_integer(field),
-		.list = field->count_kind != FIELD_SCALAR && !field_is_text_of_chars(field),
+		.list = field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field),
 		.structures = field->type == FIELD_STRUCT,
 	};
 	*name = (struct text){ 0 };

@@ -44,14 +44,14 @@ static void each(struct registered_providers *providers, const char *word,
 	}
 }
 
-static const char *kind_of(const struct registered_provider *provider)
+static const char *type_of(const struct registered_provider *provider)
 {
 	return provider->manifest ? "manifest" : "mof";
 }
 
 static void show_text(void *context, const struct registered_provider *provider, const char *guid)
 {
-	text_add_format(context, "{%s}  %-8s  ", guid, kind_of(provider));
+	text_add_format(context, "{%s}  %-8s  ", guid, type_of(provider));
 	text_add_shown(context, provider->name);
 	text_add_char(context, '\n');
 }
@@ -68,7 +68,7 @@ static void show_json(void *context, const struct registered_provider *provider,
 	json_object_begin(json);
 	json_member_string(json, "name", provider->name);
 	json_member_string(json, "guid", guid);
-	json_member_string(json, "kind", kind_of(provider));
+	json_member_string(json, "kind", type_of(provider));
 	json_object_end(json);
 }
 

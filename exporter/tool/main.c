@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 			};
 			int status = commands[i]->run(&arguments);
 
-			given_manifests_done(&arguments.manifests);
+			configured_manifests_done(&arguments.manifests);
 			return status;
 		}
 	}

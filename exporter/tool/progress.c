@@ -32,7 +32,7 @@ bool progress_line(struct progress *progress, double share, uint64_t now_ns,
 	return true;
 }
 
-void progress_tell(struct progress *progress, double share)
+void progress_show(struct progress *progress, double share)
 {
 	char line[PROGRESS_LINE_SIZE];
 

@@ -22,13 +22,13 @@ struct progress {
 void progress_start(struct progress *progress, const char *command);
 
 /* share: 0 to 1, of the whole run. */
-void progress_tell(struct progress *progress, double share);
+void progress_show(struct progress *progress, double share);
 
 /* Takes the line away again. */
 void progress_end(struct progress *progress);
 
 /*
- * What progress_tell() prints at a time (os_monotonic_ns()): false for nothing, in the first two
+ * What progress_show() prints at a time (os_monotonic_ns()): false for nothing, in the first two
  * seconds and between two changes.
  */
 bool progress_line(struct progress *progress, double share, uint64_t now_ns,

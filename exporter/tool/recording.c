@@ -8,6 +8,7 @@
 #include "pipeline.h"
 #include "tool/tool.h"
 #include "track/names.h"
+#include "etl/source_file.h"
 
 struct recording {
 	struct recording_options options;
@@ -16,7 +17,7 @@ struct recording {
 	struct registry *registry;
 	struct rule_set *rules;
 	struct rule_trial *trial;
-	struct writer *writer; /* the registry's */
+	struct shard *shard; /* the registry's */
 	struct names *names;
 	struct pipeline_families families;
 	struct pipeline *pipeline; /* of the last run */
@@ -26,22 +27,22 @@ struct recording {
 	bool second_pass;
 };
 
-static void on_kind(void *context, const struct event_kind *kind)
+static void on_class(void *context, const struct event_class *class)
 {
 	struct recording *recording = context;
 
-	if (recording->options.on_kind) {
-		recording->options.on_kind(recording->options.context, kind);
+	if (recording->options.on_class) {
+		recording->options.on_class(recording->options.context, class);
 	}
 }
 
 static void on_record(void *context, const struct event_record *record,
-		      const struct event_kind *kind, struct tracker *tracker)
+		      const struct event_class *class, struct tracker *tracker)
 {
 	struct recording *recording = context;
 
 	if (recording->options.on_record) {
-		recording->options.on_record(recording->options.context, record, kind, tracker);
+		recording->options.on_record(recording->options.context, record, class, tracker);
 	}
 }
 
@@ -61,7 +62,7 @@ static void on_buffer(void *context)
 	share = statistics.bytes_total ?
 			(double)statistics.bytes_read / (double)statistics.bytes_total :
 			1;
-	progress_tell(&recording->progress, (share + (recording->second_pass ? 1 : 0)) / 2);
+	progress_show(&recording->progress, (share + (recording->second_pass ? 1 : 0)) / 2);
 }
 
 /* Those of the configuration that is tried, or none. */
@@ -81,7 +82,8 @@ static bool make_rules(struct recording *recording, struct error *err)
 		limits.strings_bytes = recording->config->limits.strings_bytes;
 	}
 	if (path && recording->options.manifests) {
-		if (!given_manifests_load(recording->options.manifests, recording->config, err)) {
+		if (!configured_manifests_load(recording->options.manifests, recording->config,
+					       err)) {
 			return false;
 		}
 		options.manifests = *recording->options.manifests;
@@ -109,7 +111,7 @@ struct recording *recording_open(const struct recording_options *options, struct
 	}
 	recording->options = *options;
 	recording->observer = (struct pipeline_observer){ .context = recording,
-							  .on_kind = on_kind,
+							  .on_class = on_class,
 							  .on_record = on_record,
 							  .on_buffer = on_buffer,
 							  .probe = options->probe };
@@ -118,8 +120,8 @@ struct recording *recording_open(const struct recording_options *options, struct
 	    !pipeline_families(recording->registry, &recording->families, err)) {
 		goto fail;
 	}
-	recording->writer = registry_writer(recording->registry, false, err);
-	recording->names = recording->writer ?
+	recording->shard = registry_shard(recording->registry, false, err);
+	recording->names = recording->shard ?
 				   names_new(recording->registry,
 					     recording->config->limits.processes,
 					     recording->config->lower_case_processes, err) :
@@ -127,7 +129,7 @@ struct recording *recording_open(const struct recording_options *options, struct
 	if (!recording->names) {
 		goto fail;
 	}
-	rule_set_make_samples(recording->rules, recording->registry, recording->writer);
+	rule_set_make_samples(recording->rules, recording->registry, recording->shard);
 	return recording;
 
 fail:
@@ -156,7 +158,7 @@ bool recording_run(struct recording *recording, struct error *err)
 		.source = recording->source,
 		.session = source_facts(recording->source)->name,
 		.registry = recording->registry,
-		.writer = recording->writer,
+		.shard = recording->shard,
 		.families = &recording->families,
 		.rules = recording->rules,
 		.config = recording->config,

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "decode/kinds.h"
-#include "decode/manifest_load.h"
+#include "decode/event_table.h"
+#include "decode/manifest/load.h"
 #include "rules/probe.h"
 #include "rules/trial.h"
 #include "source/event_record.h"
@@ -25,16 +25,16 @@ struct recording_options {
 	const char *path;
 	uint8_t pointer_size; /* 0: as recorded */
 	/* Borrowed; those of the configuration are added. NULL: what the recording tells. */
-	struct given_manifests *manifests;
+	struct configured_manifests *manifests;
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
 	/* A configuration whose collectors are on and tried; NULL: none is on. */
 	const char *config_path;
 	void *context;
 	/* A kind is new, or its struct serves another kind from now on. NULL: nobody asks. */
-	void (*on_kind)(void *context, const struct event_kind *kind);
+	void (*on_class)(void *context, const struct event_class *class);
 	/* NULL: nobody asks. */
 	void (*on_record)(void *context, const struct event_record *record,
-			  const struct event_kind *kind, struct tracker *tracker);
+			  const struct event_class *class, struct tracker *tracker);
 };
 
 struct recording *recording_open(const struct recording_options *options, struct error *err);

@@ -6,8 +6,8 @@
 #define TOOL_SESSION_ROWS_H
 
 #include "base/text.h"
-#include "source/registered.h"
-#include "source/running.h"
+#include "live/registered.h"
+#include "live/running.h"
 
 /* names: of providers; those that it lacks show their GUID. */
 void session_rows_text(struct text *out, const struct running_sessions *sessions,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "decode/manifest_load.h"
+#include "decode/manifest/load.h"
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
@@ -44,7 +44,7 @@ struct tool_arguments {
 	const char *path;     /* NULL: no recording */
 	uint8_t pointer_size; /* 0: as recorded */
 	bool as_json;
-	struct given_manifests manifests; /* owned; lives until run() has returned */
+	struct configured_manifests manifests; /* owned; lives until run() has returned */
 };
 
 struct tool_command {

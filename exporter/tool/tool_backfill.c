@@ -40,7 +40,7 @@ struct backfill_options {
 	const char *path, *config, *job, *instance;
 	uint64_t step_ms;
 	uint8_t pointer_size;
-	struct given_manifests *manifests; /* borrowed; those of the configuration are added */
+	struct configured_manifests *manifests; /* borrowed; those of the configuration are added */
 };
 
 struct backfill {
@@ -138,7 +138,7 @@ static bool set_up_and_replay(struct backfill *backfill, const struct backfill_o
 		};
 		backfill->registry = registry_new(&limits, err);
 	}
-	if (backfill->registry && given_manifests_load(options->manifests, config, err)) {
+	if (backfill->registry && configured_manifests_load(options->manifests, config, err)) {
 		rule_options.manifests = *options->manifests;
 		rules = rule_set_new(&rule_options, backfill->registry, err);
 	}

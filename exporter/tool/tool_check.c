@@ -39,7 +39,7 @@ static void add_family(struct text *out, const struct family_plan *family)
 	text_add_string(out, family->label_count > 0 ? "}\n" : "\n");
 }
 
-static bool describe(const char *path, struct given_manifests *manifests, struct text *out,
+static bool describe(const char *path, struct configured_manifests *manifests, struct text *out,
 		     struct error *err)
 {
 	static const struct registry_limits limits = { 0 };
@@ -48,7 +48,7 @@ static bool describe(const char *path, struct given_manifests *manifests, struct
 	struct rule_set_options options = { .config = config };
 	struct rule_set *set = NULL;
 
-	if (registry && given_manifests_load(manifests, config, err)) {
+	if (registry && configured_manifests_load(manifests, config, err)) {
 		options.manifests = *manifests;
 		set = rule_set_new(&options, registry, err);
 	}
@@ -69,7 +69,7 @@ static bool describe(const char *path, struct given_manifests *manifests, struct
 	return set != NULL;
 }
 
-static int check(const char *path, struct given_manifests *manifests, struct text *out)
+static int check(const char *path, struct configured_manifests *manifests, struct text *out)
 {
 	struct error err;
 

@@ -8,7 +8,7 @@
 
 #include "base/os.h"
 #include "config/nearest.h"
-#include "source/etl_file.h"
+#include "etl/file.h"
 #include "tool/dump.h"
 #include "tool/tool.h"
 
@@ -19,7 +19,7 @@ enum {
 	FLAG_WHERE,
 	FLAG_FROM,
 	FLAG_TO,
-	FLAG_PER_KIND,
+	FLAG_PER_CLASS,
 	FLAG_FORMAT,
 	FLAG_COLOR,
 };
@@ -32,7 +32,7 @@ static const struct tool_flag flags[] = {
 			 "\"FIELD OPERATOR LITERAL\"; all that are given must hold" },
 	[FLAG_FROM] = { "--from", "TIME", "first moment: 2020-07-29T00:07:00Z or seconds" },
 	[FLAG_TO] = { "--to", "TIME", "the first moment that is left out, likewise" },
-	[FLAG_PER_KIND] = { "--per-kind", "N", "only the first N events of each kind" },
+	[FLAG_PER_CLASS] = { "--per-kind", "N", "only the first N events of each kind" },
 	[FLAG_FORMAT] = { "--format", "FORMAT", "jsonl (default), csv or text" },
 	[FLAG_COLOR] = { "--color", "WHEN", "colours of text: auto (default), always or never" },
 	{ NULL, NULL, NULL },
@@ -107,8 +107,8 @@ static bool take(struct request *request, int flag, const char *value)
 		return take_time("--from", value, &filter->from);
 	case FLAG_TO:
 		return take_time("--to", value, &filter->to);
-	case FLAG_PER_KIND:
-		return tool_count("dump", "--per-kind", value, &request->options.per_kind);
+	case FLAG_PER_CLASS:
+		return tool_count("dump", "--per-kind", value, &request->options.per_class);
 	case FLAG_FORMAT:
 		word = tool_choice("dump", "--format", value, formats);
 		request->format = (enum dump_format)word;

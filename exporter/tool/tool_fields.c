@@ -14,42 +14,42 @@ enum { WORDS_MOST = 3 };
 struct search {
 	struct wanted_name provider; /* no name: any, the event says it */
 	struct wanted_name event;
-	struct kind_rows rows; /* of the wanted kinds */
+	struct class_rows rows; /* of the wanted kinds */
 	struct field_samples samples;
 };
 
-static void on_kind(void *context, const struct event_kind *kind)
+static void on_class(void *context, const struct event_class *class)
 {
 	struct search *search = context;
 
-	if ((!search->provider.name || wanted_provider(&search->provider, kind)) &&
-	    wanted_event(&search->event, kind)) {
-		kind_rows_kind(&search->rows, kind);
+	if ((!search->provider.name || wanted_provider(&search->provider, class)) &&
+	    wanted_event(&search->event, class)) {
+		class_rows_class(&search->rows, class);
 	} else {
-		map_remove(&search->rows.by_kind, (uintptr_t)kind);
+		map_remove(&search->rows.by_class, (uintptr_t) class);
 	}
 }
 
 static void on_record(void *context, const struct event_record *record,
-		      const struct event_kind *kind, struct tracker *tracker)
+		      const struct event_class *class, struct tracker *tracker)
 {
 	struct search *search = context;
 
 	(void)tracker;
-	if (map_find(&search->rows.by_kind, (uintptr_t)kind) &&
-	    kind_rows_count(&search->rows, kind) && kind->schema) {
-		field_samples_add(&search->samples, kind->schema, record);
+	if (map_find(&search->rows.by_class, (uintptr_t) class) &&
+	    class_rows_count(&search->rows, class) && class->schema) {
+		field_samples_add(&search->samples, class->schema, record);
 	}
 }
 
 static int complain_of_several(const struct search *search)
 {
-	const struct kind_rows *rows = &search->rows;
+	const struct class_rows *rows = &search->rows;
 	struct text names = { 0 };
 
 	for (size_t i = 0; i < rows->count && i < 5; i++) {
 		text_add_string(&names, i > 0 ? ", " : "");
-		kind_row_name(&rows->rows[i], &names);
+		class_row_name(&rows->rows[i], &names);
 	}
 	tool_complain(TOOL_BAD_USAGE, "fields", "'%s' is several events: %s%s", search->event.name,
 		      names.data ? names.data : "", rows->count > 5 ? ", …" : "");
@@ -87,7 +87,7 @@ static int show_fields(struct tool_arguments *arguments, const char *const *word
 		.path = words[0],
 		.pointer_size = arguments->pointer_size,
 		.context = &search,
-		.on_kind = on_kind,
+		.on_class = on_class,
 		.on_record = on_record,
 	};
 	struct error err = { 0 };
@@ -100,7 +100,7 @@ static int show_fields(struct tool_arguments *arguments, const char *const *word
 	} else {
 		status = tool_complain(TOOL_FAILED, "fields", "%s", err.text);
 	}
-	kind_rows_done(&search.rows);
+	class_rows_done(&search.rows);
 	field_samples_done(&search.samples);
 	recording_close(recording);
 	return status;

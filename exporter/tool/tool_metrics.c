@@ -108,13 +108,13 @@ static bool declare_state_gauges(struct registry *registry, struct error *err)
 {
 	static const struct source_clock clock = { .frequency = 1 };
 	const struct tracker_options options = { .registry = registry,
-						 .writer = registry_writer(registry, false, err),
+						 .shard = registry_shard(registry, false, err),
 						 .clock = &clock,
 						 .process_gauges = true,
 						 .disk_info = true,
 						 .image_info = true,
 						 .top_paths = true };
-	struct tracker *tracker = options.writer ? tracker_new(&options, err) : NULL;
+	struct tracker *tracker = options.shard ? tracker_new(&options, err) : NULL;
 
 	tracker_free(tracker);
 	return tracker != NULL;

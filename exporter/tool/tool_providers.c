@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "tool/class_rows.h"
 #include "tool/field_names.h"
 #include "tool/json_indent.h"
-#include "tool/kind_rows.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
 #include "tool/tool_installed.h"
@@ -19,21 +19,21 @@ static const struct tool_flag flags[] = {
 	{ NULL, NULL, NULL },
 };
 
-static void on_kind(void *context, const struct event_kind *kind)
+static void on_class(void *context, const struct event_class *class)
 {
-	kind_rows_kind(context, kind);
+	class_rows_class(context, class);
 }
 
 static void on_record(void *context, const struct event_record *record,
-		      const struct event_kind *kind, struct tracker *tracker)
+		      const struct event_class *class, struct tracker *tracker)
 {
 	(void)record;
 	(void)tracker;
-	kind_rows_count(context, kind);
+	class_rows_count(context, class);
 }
 
 /* The end of the rows of one provider, and its records. */
-static size_t provider_end(const struct kind_rows *rows, size_t first, uint64_t *records)
+static size_t provider_end(const struct class_rows *rows, size_t first, uint64_t *records)
 {
 	size_t end = first;
 
@@ -69,7 +69,7 @@ static void add_field_text(void *context, const char *name, bool first)
 	text_add_shown(context, name);
 }
 
-static void add_event_text(struct text *out, const struct kind_row *row)
+static void add_event_text(struct text *out, const struct class_row *row)
 {
 	text_add_format(out, "  %10" PRIu64 "  ", row->records);
 	text_add_shown(out, row->event);
@@ -78,10 +78,10 @@ static void add_event_text(struct text *out, const struct kind_row *row)
 	text_add_string(out, row->schema ? "\n" : "  (no layout)\n");
 }
 
-static void add_text(struct text *out, const struct kind_rows *rows)
+static void add_text(struct text *out, const struct class_rows *rows)
 {
 	for (size_t i = 0; i < rows->count;) {
-		const struct kind_row *row = &rows->rows[i];
+		const struct class_row *row = &rows->rows[i];
 		char guid[GUID_TEXT_SIZE];
 		uint64_t records;
 		size_t end = provider_end(rows, i, &records);
@@ -89,7 +89,7 @@ static void add_text(struct text *out, const struct kind_rows *rows)
 		guid_format(&row->guid, guid);
 		text_add_string(out, i > 0 ? "\n" : "");
 		text_add_shown(out, row->provider);
-		if (row->class == KERNEL_NONE && strcmp(guid, row->provider) != 0) {
+		if (row->kernel_class == KERNEL_NONE && strcmp(guid, row->provider) != 0) {
 			text_add_format(out, " {%s}", guid);
 		}
 		text_add_format(out, ": %" PRIu64 " events\n", records);
@@ -109,12 +109,12 @@ static void add_field_json(void *context, const char *name, bool first)
 	json_string(context, name);
 }
 
-static void add_event_json(struct json *json, const struct kind_row *row)
+static void add_event_json(struct json *json, const struct class_row *row)
 {
 	struct text name = { 0 };
 	char guid[GUID_TEXT_SIZE];
 
-	kind_row_name(row, &name);
+	class_row_name(row, &name);
 	guid_format(&row->guid, guid);
 	json_object_begin(json);
 	json_member_string(json, "event", name.data);
@@ -130,7 +130,7 @@ static void add_event_json(struct json *json, const struct kind_row *row)
 	}
 	json_array_end(json);
 	json_member_u64(json, "records", row->records);
-	json_member_string(json, "decoded_by", kind_row_origin(row));
+	json_member_string(json, "decoded_by", class_row_origin(row));
 	json_key(json, "fields");
 	json_array_begin(json);
 	each_field(row->schema, add_field_json, json);
@@ -138,7 +138,7 @@ static void add_event_json(struct json *json, const struct kind_row *row)
 	json_object_end(json);
 }
 
-static void add_json(struct text *out, const struct kind_rows *rows)
+static void add_json(struct text *out, const struct class_rows *rows)
 {
 	struct text compact = { 0 };
 	struct json json;
@@ -171,14 +171,14 @@ static void add_json(struct text *out, const struct kind_rows *rows)
 
 static int list(struct tool_arguments *arguments)
 {
-	struct kind_rows rows = { .count = 0 };
+	struct class_rows rows = { .count = 0 };
 	const struct recording_options options = {
 		.command = "providers",
 		.manifests = &arguments->manifests,
 		.path = arguments->path,
 		.pointer_size = arguments->pointer_size,
 		.context = &rows,
-		.on_kind = on_kind,
+		.on_class = on_class,
 		.on_record = on_record,
 	};
 	struct error err = { 0 };
@@ -188,14 +188,14 @@ static int list(struct tool_arguments *arguments)
 
 	if (recording && recording_run(recording, &err)) {
 		recording_warn(recording);
-		kind_rows_sort(&rows);
+		class_rows_sort(&rows);
 		(arguments->as_json ? add_json : add_text)(&out, &rows);
 		status = tool_write("providers", &out) ? TOOL_DONE : TOOL_FAILED;
 	} else {
 		status = tool_complain(TOOL_FAILED, "providers", "%s", err.text);
 	}
 	text_free(&out);
-	kind_rows_done(&rows);
+	class_rows_done(&rows);
 	recording_close(recording);
 	return status;
 }

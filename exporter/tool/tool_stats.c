@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/os.h"
+#include "tool/class_rows.h"
 #include "tool/json_indent.h"
-#include "tool/kind_rows.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
@@ -35,21 +35,21 @@ struct tally {
 
 struct stats {
 	struct recording *recording;
-	struct kind_rows kinds;
+	struct class_rows classes;
 	struct map processes; /* name, a text of the recording -> records */
 	uint64_t records;
 	int64_t first, last; /* RECORD_NO_TIME: no record had a time */
 };
 
-static void on_kind(void *context, const struct event_kind *kind)
+static void on_class(void *context, const struct event_class *class)
 {
 	struct stats *stats = context;
 
-	kind_rows_kind(&stats->kinds, kind);
+	class_rows_class(&stats->classes, class);
 }
 
 static void on_record(void *context, const struct event_record *record,
-		      const struct event_kind *kind, struct tracker *tracker)
+		      const struct event_class *class, struct tracker *tracker)
 {
 	struct stats *stats = context;
 	uint32_t id;
@@ -61,7 +61,7 @@ static void on_record(void *context, const struct event_record *record,
 		++*process;
 	}
 	stats->records++;
-	kind_rows_count(&stats->kinds, kind);
+	class_rows_count(&stats->classes, class);
 	if (record->time == RECORD_NO_TIME) {
 		return;
 	}
@@ -137,9 +137,9 @@ static bool tally_processes(struct stats *stats, struct tally *tally)
 /* Rows of one provider stand together. */
 static bool tally_providers(struct stats *stats, struct tally *tally)
 {
-	const struct kind_row *rows = stats->kinds.rows;
+	const struct class_row *rows = stats->classes.rows;
 
-	for (size_t i = 0; i < stats->kinds.count; i++) {
+	for (size_t i = 0; i < stats->classes.count; i++) {
 		struct tally_row *row = tally->count > 0 ? &tally->rows[tally->count - 1] : NULL;
 
 		if (row && strcmp(rows[i - 1].provider, rows[i].provider) == 0) {
@@ -158,13 +158,13 @@ static bool tally_providers(struct stats *stats, struct tally *tally)
 
 static bool tally_events(struct stats *stats, struct tally *tally)
 {
-	for (size_t i = 0; i < stats->kinds.count; i++) {
-		struct tally_row *row = add_row(tally, stats->kinds.rows[i].records);
+	for (size_t i = 0; i < stats->classes.count; i++) {
+		struct tally_row *row = add_row(tally, stats->classes.rows[i].records);
 
 		if (!row) {
 			return false;
 		}
-		kind_row_name(&stats->kinds.rows[i], &row->name);
+		class_row_name(&stats->classes.rows[i], &row->name);
 	}
 	sort(tally);
 	return true;
@@ -317,7 +317,7 @@ static int count(struct tool_arguments *arguments, uint64_t top)
 		.pointer_size = arguments->pointer_size,
 		.manifests = &arguments->manifests,
 		.context = &stats,
-		.on_kind = on_kind,
+		.on_class = on_class,
 		.on_record = on_record,
 	};
 	struct error err = { 0 };
@@ -326,12 +326,12 @@ static int count(struct tool_arguments *arguments, uint64_t top)
 	stats.recording = recording_open(&options, &err);
 	if (stats.recording && recording_run(stats.recording, &err)) {
 		recording_warn(stats.recording);
-		kind_rows_sort(&stats.kinds);
+		class_rows_sort(&stats.classes);
 		status = print(&stats, arguments->path, top, arguments->as_json);
 	} else {
 		status = tool_complain(TOOL_FAILED, "stats", "%s", err.text);
 	}
-	kind_rows_done(&stats.kinds);
+	class_rows_done(&stats.classes);
 	map_done(&stats.processes);
 	recording_close(stats.recording);
 	return status;

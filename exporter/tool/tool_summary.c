@@ -15,9 +15,9 @@
 #include "decode/event_schema.h"
 #include "decode/kernel_class.h"
 #include "decode/trace_schemas.h"
-#include "source/etl_file.h"
-#include "source/etl_index.h"
-#include "source/etl_scan.h"
+#include "etl/file.h"
+#include "etl/index.h"
+#include "etl/scan.h"
 #include "tool/event_counts.h"
 #include "tool/json_indent.h"
 #include "tool/tool.h"
@@ -26,7 +26,7 @@
 enum { POINTER_SIZES = 2, BUFFER_TYPES = 1 << 16 };
 
 struct summary {
-	struct given_manifests manifests; /* borrowed */
+	struct configured_manifests manifests; /* borrowed */
 	struct etl_file *file;
 	struct trace_schemas *schemas;
 	struct etl_problems problems;
@@ -34,7 +34,7 @@ struct summary {
 	uint64_t compressed;
 	uint64_t *buffer_types; /* BUFFER_TYPES of them, owned */
 	uint64_t records;
-	uint64_t kinds[RECORD_KIND_COUNT][POINTER_SIZES];
+	uint64_t types[RECORD_TYPE_COUNT][POINTER_SIZES];
 	int64_t first_raw;
 	int64_t last_raw;
 	bool has_time;
@@ -46,7 +46,7 @@ static void look_at_record(void *context, const struct event_record *record)
 	struct summary *summary = context;
 
 	summary->records++;
-	summary->kinds[record->kind][record->pointer_size == 8]++;
+	summary->types[record->type][record->pointer_size == 8]++;
 	if (record->raw_time != RECORD_NO_TIME) {
 		if (!summary->has_time || record->raw_time < summary->first_raw) {
 			summary->first_raw = record->raw_time;
@@ -120,7 +120,7 @@ static void write_header(struct json *json, const struct etl_header *header)
 	member_i64(json, "perf_freq", header->perf_frequency);
 	json_member_u64(json, "cpu_mhz", header->cpu_mhz);
 	json_member_u64(json, "clock_type", header->clock_type);
-	json_member_string(json, "clock", clock_kind_name((enum clock_kind)header->clock_type));
+	json_member_string(json, "clock", clock_type_name((enum clock_type)header->clock_type));
 	member_i64(json, "start_filetime", header->start_time);
 	member_i64(json, "end_filetime", header->end_time);
 	member_i64(json, "boot_filetime", header->boot_time);
@@ -175,17 +175,17 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void write_kinds(struct json *json, const struct summary *summary)
+static void write_classes(struct json *json, const struct summary *summary)
 {
-	struct named_count rows[RECORD_KIND_COUNT * POINTER_SIZES];
+	struct named_count rows[RECORD_TYPE_COUNT * POINTER_SIZES];
 	size_t count = 0;
 
-	for (unsigned kind = 0; kind < RECORD_KIND_COUNT; kind++) {
-		const uint64_t *by_size = summary->kinds[kind];
-		const char *name = record_kind_name((enum record_kind)kind);
+	for (unsigned type = 0; type < RECORD_TYPE_COUNT; type++) {
+		const uint64_t *by_size = summary->types[type];
+		const char *name = record_type_name((enum record_type)type);
 
 		/* A message's own header says nothing of pointers. */
-		if (kind == RECORD_MESSAGE) {
+		if (type == RECORD_MESSAGE) {
 			snprintf(rows[count].name, sizeof rows[count].name, "%s", name);
 			rows[count++].count = by_size[0] + by_size[1];
 			continue;
@@ -335,7 +335,7 @@ static void write_summary(struct text *out, const struct summary *summary, const
 	write_header(&json, &summary->file->header);
 	write_buffers(&json, summary);
 	json_member_u64(&json, "records", summary->records);
-	write_kinds(&json, summary);
+	write_classes(&json, summary);
 	write_times(&json, summary);
 	write_providers(&json, summary);
 	write_schemas(&json, summary);

@@ -10,13 +10,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "decode/manifest_load.h"
+#include "decode/manifest/load.h"
 
 struct try_options {
 	const char *config; /* paths */
 	const char *recording;
-	uint8_t pointer_size;              /* 0: as recorded */
-	struct given_manifests *manifests; /* those of the configuration are added */
+	uint8_t pointer_size;                   /* 0: as recorded */
+	struct configured_manifests *manifests; /* those of the configuration are added */
 	bool json;
 };
 

@@ -7,7 +7,7 @@
  *
  * Source: etl-format.md sections 16.1 and 16.3, rules.md ("Derived fields").
  */
-#include "track/tracker_parts.h"
+#include "track/tracker_internal.h"
 
 enum { IO_PAGING = 2 }; /* in IoFlags: what memory-mapped files and the cache transfer */
 
@@ -98,12 +98,12 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 	const struct lifetime *ended = NULL;
 	uint32_t id;
 
-	if (!(attribution->tells & (TELLS_PROCESS | TELLS_PROCESS_IMAGE)) ||
+	if (!(attribution->announces & (ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE)) ||
 	    attribution->change == LIFETIME_EXISTS ||
 	    !reader_u32(&attribution->about, attribution->schema, record, &id)) {
 		return false;
 	}
-	if (attribution->tells & TELLS_PROCESS) {
+	if (attribution->announces & ANNOUNCES_PROCESS) {
 		ended = lifetimes_ended_at(&tracker->processes.timeline.table, id,
 					   record->raw_time);
 	}
@@ -194,7 +194,7 @@ void tracker_count(struct tracker *tracker)
 		return;
 	}
 	top_paths_time(&tracker->top_paths, record->time);
-	if ((attribution->tells & TELLS_WRITE) &&
+	if ((attribution->announces & ANNOUNCES_WRITE) &&
 	    reader_u32(&attribution->size, attribution->schema, record, &bytes) &&
 	    reader_u32(&attribution->number, attribution->schema, record, &flags) &&
 	    (flags & IO_PAGING) == 0) {
@@ -233,7 +233,7 @@ static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 	if (attribution->owner == OWNER_THREAD_ID ||
 	    (attribution->owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
 		reader_u32(&attribution->owner_id, attribution->schema, record, &thread);
-	} else if (attribution->tells & TELLS_THREAD) {
+	} else if (attribution->announces & ANNOUNCES_THREAD) {
 		reader_u32(&attribution->thread, attribution->schema, record, &thread);
 	}
 	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
@@ -265,13 +265,14 @@ static bool ticks_known(const struct tracker *tracker, uint64_t ticks, uint64_t 
 
 bool tracker_duration(struct tracker *tracker, uint64_t *ns)
 {
-	return (tracker->now.attribution->tells & TELLS_REQUEST_END) && tracker->now.started &&
-	       ticks_known(tracker, tracker->now.duration_ticks, ns);
+	return (tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) &&
+	       tracker->now.started && ticks_known(tracker, tracker->now.duration_ticks, ns);
 }
 
 bool tracker_started(struct tracker *tracker, uint8_t *opcode)
 {
-	if (!(tracker->now.attribution->tells & TELLS_REQUEST_END) || !tracker->now.started) {
+	if (!(tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) ||
+	    !tracker->now.started) {
 		return false;
 	}
 	*opcode = tracker->now.start_opcode;
@@ -288,12 +289,12 @@ uint32_t tracker_started_by(struct tracker *tracker)
 
 bool tracker_on_cpu(struct tracker *tracker, uint64_t *ns)
 {
-	return (tracker->now.attribution->tells & TELLS_SWITCH) &&
+	return (tracker->now.attribution->announces & ANNOUNCES_SWITCH) &&
 	       ticks_known(tracker, tracker->now.switched.on_cpu, ns);
 }
 
 bool tracker_ready(struct tracker *tracker, uint64_t *ns)
 {
-	return (tracker->now.attribution->tells & TELLS_SWITCH) &&
+	return (tracker->now.attribution->announces & ANNOUNCES_SWITCH) &&
 	       ticks_known(tracker, tracker->now.switched.ready, ns);
 }

@@ -43,32 +43,32 @@ static uint8_t integer_size(const struct field *field, uint8_t pointer_size)
 	}
 }
 
-static struct reader reader_of(const struct event_kind *kind, const char *name)
+static struct reader reader_of(const struct event_class *class, const char *name)
 {
-	int index = kind->schema ? schema_find_field(kind->schema, name) : -1;
+	int index = class->schema ? schema_find_field(class->schema, name) : -1;
 	struct reader reader = { 0 };
 
 	if (index >= 0) {
-		const struct field *field = &kind->schema->fields[index];
+		const struct field *field = &class->schema->fields[index];
 
 		reader.index = (uint16_t)index;
-		reader.offset = field->offset[kind->pointer_size == 8];
-		reader.size = field->count_kind == FIELD_SCALAR ?
-				      integer_size(field, kind->pointer_size) :
+		reader.offset = field->offset[class->pointer_size == 8];
+		reader.size = field->count_type == FIELD_SCALAR ?
+				      integer_size(field, class->pointer_size) :
 				      0;
 	}
 	return reader;
 }
 
-static int16_t name_of(const struct event_kind *kind, const char *name)
+static int16_t name_of(const struct event_class *class, const char *name)
 {
-	return kind->schema ? (int16_t)schema_find_field(kind->schema, name) : (int16_t)-1;
+	return class->schema ? (int16_t)schema_find_field(class->schema, name) : (int16_t)-1;
 }
 
 static void owned_by(struct attribution *attribution, enum owner owner,
-		     const struct event_kind *kind, const char *name)
+		     const struct event_class *class, const char *name)
 {
-	attribution->owner_id = reader_of(kind, name);
+	attribution->owner_id = reader_of(class, name);
 	attribution->owner = attribution->owner_id.size > 0 ? (uint8_t)owner : OWNER_HEADER;
 }
 
@@ -88,56 +88,57 @@ static bool life(struct attribution *attribution, uint8_t opcode, uint8_t start)
 	return true;
 }
 
-static void fill_process(struct attribution *attribution, const struct event_kind *kind)
+static void fill_process(struct attribution *attribution, const struct event_class *class)
 {
-	owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
+	owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
 	attribution->about = attribution->owner_id;
-	if (life(attribution, kind->opcode, 1)) {
-		attribution->tells = TELLS_PROCESS;
-		attribution->name = name_of(kind, "ImageFileName");
+	if (life(attribution, class->opcode, 1)) {
+		attribution->announces = ANNOUNCES_PROCESS;
+		attribution->name = name_of(class, "ImageFileName");
 	}
 }
 
-static void fill_thread(struct attribution *attribution, const struct event_kind *kind)
+static void fill_thread(struct attribution *attribution, const struct event_class *class)
 {
-	attribution->about = reader_of(kind, "ProcessId");
-	if (life(attribution, kind->opcode, 1)) {
-		owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
-		attribution->thread = reader_of(kind, "TThreadId");
-		attribution->tag = reader_of(kind, "SubProcessTag");
-		attribution->tells = TELLS_THREAD | (attribution->tag.size > 0 ? TELLS_TAG : 0U);
-	} else if (kind->opcode == 36) {
-		owned_by(attribution, OWNER_THREAD_ID, kind, "NewThreadId");
+	attribution->about = reader_of(class, "ProcessId");
+	if (life(attribution, class->opcode, 1)) {
+		owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
+		attribution->thread = reader_of(class, "TThreadId");
+		attribution->tag = reader_of(class, "SubProcessTag");
+		attribution->announces = ANNOUNCES_THREAD |
+					 (attribution->tag.size > 0 ? ANNOUNCES_TAG : 0U);
+	} else if (class->opcode == 36) {
+		owned_by(attribution, OWNER_THREAD_ID, class, "NewThreadId");
 		attribution->thread = attribution->owner_id;
-		attribution->old_thread = reader_of(kind, "OldThreadId");
-		attribution->tells = TELLS_SWITCH;
-	} else if (kind->opcode == 50) {
-		owned_by(attribution, OWNER_THREAD_ID, kind, "TThreadId");
+		attribution->old_thread = reader_of(class, "OldThreadId");
+		attribution->announces = ANNOUNCES_SWITCH;
+	} else if (class->opcode == 50) {
+		owned_by(attribution, OWNER_THREAD_ID, class, "TThreadId");
 		attribution->thread = attribution->owner_id;
-		attribution->tells = TELLS_READY;
-	} else if (kind->opcode == 69) { /* the thread that writes it goes to another service */
+		attribution->announces = ANNOUNCES_READY;
+	} else if (class->opcode == 69) { /* the thread that writes it goes to another service */
 		attribution->change = LIFETIME_START;
-		attribution->tag = reader_of(kind, "NewTag");
-		attribution->tells = TELLS_TAG;
+		attribution->tag = reader_of(class, "NewTag");
+		attribution->announces = ANNOUNCES_TAG;
 	}
 }
 
-static void fill_image(struct attribution *attribution, const struct event_kind *kind)
+static void fill_image(struct attribution *attribution, const struct event_class *class)
 {
-	attribution->about = reader_of(kind, "ProcessId");
-	if (life(attribution, kind->opcode, 10)) {
-		owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
-		attribution->address = reader_of(kind, "ImageBase");
-		attribution->size = reader_of(kind, "ImageSize");
-		attribution->checksum = reader_of(kind, "ImageChecksum");
-		attribution->name = name_of(kind, "FileName");
-		attribution->tells = TELLS_IMAGE;
+	attribution->about = reader_of(class, "ProcessId");
+	if (life(attribution, class->opcode, 10)) {
+		owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
+		attribution->address = reader_of(class, "ImageBase");
+		attribution->size = reader_of(class, "ImageSize");
+		attribution->checksum = reader_of(class, "ImageChecksum");
+		attribution->name = name_of(class, "FileName");
+		attribution->announces = ANNOUNCES_IMAGE;
 	}
 }
 
-static void fill_file(struct attribution *attribution, const struct event_kind *kind)
+static void fill_file(struct attribution *attribution, const struct event_class *class)
 {
-	switch (kind->opcode) {
+	switch (class->opcode) {
 	case 0:  /* name */
 	case 36: /* rundown */
 		attribution->change = LIFETIME_EXISTS;
@@ -149,66 +150,66 @@ static void fill_file(struct attribution *attribution, const struct event_kind *
 		attribution->change = LIFETIME_STOP;
 		break;
 	default:
-		if (kind->opcode < 64) {
+		if (class->opcode < 64) {
 			return;
 		}
-		owned_by(attribution, OWNER_THREAD_IF_ASKED, kind, "TTID");
-		attribution->file_key = reader_of(kind, "FileKey");
-		attribution->file_object = reader_of(kind, "FileObject");
-		attribution->irp = reader_of(kind, "IrpPtr");
-		if (kind->opcode <= 75) {
-			attribution->tells = TELLS_REQUEST;
-		} else if (kind->opcode == 76) {
-			attribution->tells = TELLS_REQUEST_END;
+		owned_by(attribution, OWNER_THREAD_IF_ASKED, class, "TTID");
+		attribution->file_key = reader_of(class, "FileKey");
+		attribution->file_object = reader_of(class, "FileObject");
+		attribution->irp = reader_of(class, "IrpPtr");
+		if (class->opcode <= 75) {
+			attribution->announces = ANNOUNCES_REQUEST;
+		} else if (class->opcode == 76) {
+			attribution->announces = ANNOUNCES_REQUEST_END;
 		}
-		if (kind->opcode == 68) {
-			attribution->size = reader_of(kind, "IoSize");
-			attribution->number = reader_of(kind, "IoFlags");
-			attribution->tells |= TELLS_WRITE;
-		} else if (kind->opcode == 64) {
+		if (class->opcode == 68) {
+			attribution->size = reader_of(class, "IoSize");
+			attribution->number = reader_of(class, "IoFlags");
+			attribution->announces |= ANNOUNCES_WRITE;
+		} else if (class->opcode == 64) {
 			attribution->change = LIFETIME_START;
-			attribution->name = name_of(kind, "OpenPath");
-			attribution->tells |= TELLS_FILE_OBJECT;
+			attribution->name = name_of(class, "OpenPath");
+			attribution->announces |= ANNOUNCES_FILE_OBJECT;
 		}
 		return;
 	}
-	attribution->file_key = reader_of(kind, "FileObject"); /* so it is called there */
-	attribution->name = name_of(kind, "FileName");
-	attribution->tells = TELLS_FILE_KEY;
+	attribution->file_key = reader_of(class, "FileObject"); /* so it is called there */
+	attribution->name = name_of(class, "FileName");
+	attribution->announces = ANNOUNCES_FILE_KEY;
 }
 
-static void fill_page_fault(struct attribution *attribution, const struct event_kind *kind)
+static void fill_page_fault(struct attribution *attribution, const struct event_class *class)
 {
-	switch (kind->opcode) {
+	switch (class->opcode) {
 	case 32: /* hard fault */
-		owned_by(attribution, OWNER_THREAD_ID, kind, "TThreadId");
+		owned_by(attribution, OWNER_THREAD_ID, class, "TThreadId");
 		break;
 	case 98: /* VirtualAlloc, VirtualFree, and their rundown */
 	case 99:
 	case 128:
 	case 129:
-		owned_by(attribution, OWNER_PROCESS_ID, kind, "ProcessId");
+		owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
 		break;
 	}
 }
 
-static void fill_system_config(struct attribution *attribution, const struct event_kind *kind)
+static void fill_system_config(struct attribution *attribution, const struct event_class *class)
 {
-	attribution->disk = reader_of(kind, "DiskNumber");
-	if (kind->opcode == 11) {
-		attribution->number = reader_of(kind, "BytesPerSector");
-		attribution->name = name_of(kind, "Manufacturer");
-		attribution->tells = TELLS_DISK;
-	} else if (kind->opcode == 12) {
-		attribution->number = reader_of(kind, "PartitionNumber");
-		attribution->name = name_of(kind, "DriveLetterString");
-		attribution->name_too = name_of(kind, "FileSystem");
-		attribution->tells = TELLS_PARTITION;
-	} else if (kind->opcode == 15) {
-		attribution->about = reader_of(kind, "ProcessId");
-		attribution->tag = reader_of(kind, "SubProcessTag");
-		attribution->name = name_of(kind, "ServiceName");
-		attribution->tells = TELLS_SERVICE;
+	attribution->disk = reader_of(class, "DiskNumber");
+	if (class->opcode == 11) {
+		attribution->number = reader_of(class, "BytesPerSector");
+		attribution->name = name_of(class, "Manufacturer");
+		attribution->announces = ANNOUNCES_DISK;
+	} else if (class->opcode == 12) {
+		attribution->number = reader_of(class, "PartitionNumber");
+		attribution->name = name_of(class, "DriveLetterString");
+		attribution->name_too = name_of(class, "FileSystem");
+		attribution->announces = ANNOUNCES_PARTITION;
+	} else if (class->opcode == 15) {
+		attribution->about = reader_of(class, "ProcessId");
+		attribution->tag = reader_of(class, "SubProcessTag");
+		attribution->name = name_of(class, "ServiceName");
+		attribution->announces = ANNOUNCES_SERVICE;
 	}
 }
 
@@ -224,132 +225,134 @@ static const struct guid tcpip_provider =
 /* Microsoft-Windows-Kernel-Process: ProcessStart, ProcessStop, ProcessRundown. */
 enum { PROCESS_START = 1, PROCESS_STOP = 2, PROCESS_RUNDOWN = 15 };
 
-static bool tells_image(const struct guid *provider, uint16_t id)
+static bool announces_image(const struct guid *provider, uint16_t id)
 {
 	return (id == PROCESS_START || id == PROCESS_STOP || id == PROCESS_RUNDOWN) &&
 	       guid_equal(provider, &kernel_process_provider);
 }
 
-static void fill_process_image(struct attribution *attribution, const struct event_kind *kind)
+static void fill_process_image(struct attribution *attribution, const struct event_class *class)
 {
-	if (!kind->schema) {
-		attribution->tells = TELLS_LATER;
+	if (!class->schema) {
+		attribution->announces = ANNOUNCES_LATER;
 		return;
 	}
-	attribution->about = reader_of(kind, "ProcessID");
-	attribution->name = name_of(kind, "ImageName");
-	attribution->change = kind->id == PROCESS_START ? LIFETIME_START :
-			      kind->id == PROCESS_STOP  ? LIFETIME_STOP :
-							  LIFETIME_EXISTS;
-	attribution->tells = TELLS_PROCESS_IMAGE;
+	attribution->about = reader_of(class, "ProcessID");
+	attribution->name = name_of(class, "ImageName");
+	attribution->change = class->id == PROCESS_START ? LIFETIME_START :
+			      class->id == PROCESS_STOP  ? LIFETIME_STOP :
+							   LIFETIME_EXISTS;
+	attribution->announces = ANNOUNCES_PROCESS_IMAGE;
 }
 
-void attribution_fill(struct attribution *attribution, const struct event_kind *kind,
+void attribution_fill(struct attribution *attribution, const struct event_class *class,
 		      uint32_t asked)
 {
 	memset(attribution, 0, sizeof *attribution);
-	attribution->schema = kind->schema;
+	attribution->schema = class->schema;
 	attribution->name = -1;
 	attribution->name_too = -1;
-	if (!kind->classic) {
-		if (kind->record_kind == RECORD_EVENT && tells_image(&kind->provider, kind->id)) {
-			fill_process_image(attribution, kind);
-			attribution->tells &= asked;
-		} else if (kind->schema && guid_equal(&kind->provider, &tcpip_provider)) {
-			attribution->about = reader_of(kind, "ProcessId");
+	if (!class->classic) {
+		if (class->record_type == RECORD_EVENT &&
+		    announces_image(&class->provider, class->id)) {
+			fill_process_image(attribution, class);
+			attribution->announces &= asked;
+		} else if (class->schema && guid_equal(&class->provider, &tcpip_provider)) {
+			attribution->about = reader_of(class, "ProcessId");
 		}
 		return;
 	}
-	if (!kind->schema) {
+	if (!class->schema) {
 		return;
 	}
-	switch ((enum kernel_class)kind->class) {
+	switch ((enum kernel_class) class->kernel_class) {
 	case KERNEL_PROCESS:
-		fill_process(attribution, kind);
+		fill_process(attribution, class);
 		break;
 	case KERNEL_THREAD:
-		fill_thread(attribution, kind);
+		fill_thread(attribution, class);
 		break;
 	case KERNEL_IMAGE:
-		fill_image(attribution, kind);
+		fill_image(attribution, class);
 		break;
 	case KERNEL_TCP_IP:
 	case KERNEL_UDP_IP:
-		owned_by(attribution, OWNER_PROCESS_ID, kind, "PID");
+		owned_by(attribution, OWNER_PROCESS_ID, class, "PID");
 		break;
 	case KERNEL_DISK_IO:
-		if (kind->version >= 3) {
-			owned_by(attribution, OWNER_THREAD_ID, kind, "IssuingThreadId");
+		if (class->version >= 3) {
+			owned_by(attribution, OWNER_THREAD_ID, class, "IssuingThreadId");
 		}
-		attribution->file_key = reader_of(kind, "FileObject");
-		attribution->disk = reader_of(kind, "DiskNumber");
-		attribution->tells = TELLS_TRANSFER;
+		attribution->file_key = reader_of(class, "FileObject");
+		attribution->disk = reader_of(class, "DiskNumber");
+		attribution->announces = ANNOUNCES_TRANSFER;
 		break;
 	case KERNEL_PAGE_FAULT:
-		fill_page_fault(attribution, kind);
+		fill_page_fault(attribution, class);
 		break;
 	case KERNEL_PERF_INFO:
-		if (kind->opcode == 46) {
-			owned_by(attribution, OWNER_THREAD_ID, kind, "ThreadId");
+		if (class->opcode == 46) {
+			owned_by(attribution, OWNER_THREAD_ID, class, "ThreadId");
 		}
-		attribution->address = reader_of(kind, "Routine");
+		attribution->address = reader_of(class, "Routine");
 		break;
 	case KERNEL_FILE_IO:
-		fill_file(attribution, kind);
+		fill_file(attribution, class);
 		break;
 	case KERNEL_STACK_WALK:
-		if (kind->opcode == 32) {
-			owned_by(attribution, OWNER_PROCESS_ID, kind, "StackProcess");
+		if (class->opcode == 32) {
+			owned_by(attribution, OWNER_PROCESS_ID, class, "StackProcess");
 		}
 		break;
 	case KERNEL_SYSTEM_CONFIG:
-		fill_system_config(attribution, kind);
+		fill_system_config(attribution, class);
 		break;
 	case KERNEL_SYS_CONFIG:
-		if (kind->opcode == 35) {
-			attribution->name = name_of(kind, "NtPath");
-			attribution->name_too = name_of(kind, "DosPath");
-			attribution->tells = TELLS_VOLUME;
+		if (class->opcode == 35) {
+			attribution->name = name_of(class, "NtPath");
+			attribution->name_too = name_of(class, "DosPath");
+			attribution->announces = ANNOUNCES_VOLUME;
 		}
 		break;
 	default:
 		break;
 	}
-	attribution->tells &= asked;
+	attribution->announces &= asked;
 }
 
-void attribution_choose_ahead(uint32_t asked, struct kernel_choice *choice)
+void attribution_choose_first_pass(uint32_t asked, struct kernel_choice *choice)
 {
 	static const struct schema some_version; /* what is told does not depend on its fields */
-	struct event_kind kind = { .pointer_size = 8, .classic = true, .schema = &some_version };
+	struct event_class class = { .pointer_size = 8, .classic = true, .schema = &some_version };
 	struct attribution attribution;
 
 	*choice = (struct kernel_choice){ 0 };
 	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
-		const struct guid *class = NULL;
+		const struct guid *kernel_class = NULL;
 
 		for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++) {
 			const struct guid *provider =
 				kernel_record_guid((uint8_t)group, (uint8_t)opcode);
 
-			if (provider != class) {
-				class = provider;
-				kind.class = (uint8_t)kernel_class_of(provider);
+			if (provider != kernel_class) {
+				kernel_class = provider;
+				class.kernel_class = (uint8_t)kernel_class_of(provider);
 			}
-			if (kind.class == KERNEL_NONE || kind.class == KERNEL_OTHER) {
+			if (class.kernel_class == KERNEL_NONE ||
+			    class.kernel_class == KERNEL_OTHER) {
 				continue;
 			}
-			kind.provider = *provider;
-			kind.opcode = (uint8_t)opcode;
-			attribution_fill(&attribution, &kind, asked);
-			if (attribution.tells & TELLS_AHEAD) {
+			class.provider = *provider;
+			class.opcode = (uint8_t)opcode;
+			attribution_fill(&attribution, &class, asked);
+			if (attribution.announces & ANNOUNCES_IN_FIRST_PASS) {
 				kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
 			}
 		}
 	}
 }
 
-bool attribution_may_tell_ahead(const struct event_record *record)
+bool attribution_may_announce(const struct event_record *record)
 {
-	return record->classic || tells_image(record->provider, record->id);
+	return record->classic || announces_image(record->provider, record->id);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/cursor.h"
-#include "decode/kinds.h"
+#include "decode/event_table.h"
 #include "source/kernel_group.h"
 #include "track/lifetimes.h"
 
@@ -32,35 +32,36 @@ enum owner {
 };
 
 /* What events of a kind tell; bits. */
-enum tells {
-	TELLS_PROCESS = 1 << 0,
-	TELLS_THREAD = 1 << 1,
-	TELLS_FILE_KEY = 1 << 2,
-	TELLS_FILE_OBJECT = 1 << 3,
-	TELLS_VOLUME = 1 << 4,
-	TELLS_REQUEST = 1 << 5,
-	TELLS_REQUEST_END = 1 << 6,
-	TELLS_IMAGE = 1 << 7,
-	TELLS_SWITCH = 1 << 8,
-	TELLS_READY = 1 << 9,
-	TELLS_DISK = 1 << 10,
-	TELLS_PARTITION = 1 << 11,
-	TELLS_TRANSFER = 1 << 12,
-	TELLS_PROCESS_IMAGE = 1 << 13,
-	TELLS_WRITE = 1 << 15,   /* bytes that a program writes to a file */
-	TELLS_TAG = 1 << 16,     /* sub-process tag of a thread */
-	TELLS_SERVICE = 1 << 17, /* service behind a tag */
-	TELLS_LATER = 1 << 14,   /* something, once its schema is known */
+enum announcement {
+	ANNOUNCES_PROCESS = 1 << 0,
+	ANNOUNCES_THREAD = 1 << 1,
+	ANNOUNCES_FILE_KEY = 1 << 2,
+	ANNOUNCES_FILE_OBJECT = 1 << 3,
+	ANNOUNCES_VOLUME = 1 << 4,
+	ANNOUNCES_REQUEST = 1 << 5,
+	ANNOUNCES_REQUEST_END = 1 << 6,
+	ANNOUNCES_IMAGE = 1 << 7,
+	ANNOUNCES_SWITCH = 1 << 8,
+	ANNOUNCES_READY = 1 << 9,
+	ANNOUNCES_DISK = 1 << 10,
+	ANNOUNCES_PARTITION = 1 << 11,
+	ANNOUNCES_TRANSFER = 1 << 12,
+	ANNOUNCES_PROCESS_IMAGE = 1 << 13,
+	ANNOUNCES_WRITE = 1 << 15,   /* bytes that a program writes to a file */
+	ANNOUNCES_TAG = 1 << 16,     /* sub-process tag of a thread */
+	ANNOUNCES_SERVICE = 1 << 17, /* service behind a tag */
+	ANNOUNCES_LATER = 1 << 14,   /* something, once its schema is known */
 
 	/* What a look-ahead collects. */
-	TELLS_AHEAD = TELLS_PROCESS | TELLS_PROCESS_IMAGE | TELLS_LATER | TELLS_THREAD |
-		      TELLS_FILE_KEY | TELLS_FILE_OBJECT | TELLS_VOLUME | TELLS_IMAGE | TELLS_DISK |
-		      TELLS_TAG | TELLS_SERVICE
+	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
+				  ANNOUNCES_THREAD | ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT |
+				  ANNOUNCES_VOLUME | ANNOUNCES_IMAGE | ANNOUNCES_DISK |
+				  ANNOUNCES_TAG | ANNOUNCES_SERVICE
 };
 
 struct attribution {
 	const struct schema *schema; /* of the kind; NULL: none, and then every reader is empty */
-	uint32_t tells;
+	uint32_t announces;
 	uint8_t change; /* enum lifetime_change, of what it tells */
 	uint8_t owner;  /* enum owner */
 	struct reader owner_id;
@@ -83,15 +84,15 @@ struct attribution {
 };
 
 /* Fills attribution for kind. `asked`: bits of enum tells that anybody is interested in. */
-void attribution_fill(struct attribution *attribution, const struct event_kind *kind,
+void attribution_fill(struct attribution *attribution, const struct event_class *class,
 		      uint32_t asked);
 
 /*
  * Before a look-ahead asks for the kind of a record: the kernel records that tell something in any
  * version; and whether another record may.
  */
-void attribution_choose_ahead(uint32_t asked, struct kernel_choice *choice);
-bool attribution_may_tell_ahead(const struct event_record *record);
+void attribution_choose_first_pass(uint32_t asked, struct kernel_choice *choice);
+bool attribution_may_announce(const struct event_record *record);
 
 /* reader_u64() for a field behind one of variable length. */
 bool reader_walk(const struct reader *reader, const struct schema *schema,

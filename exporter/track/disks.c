@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-bool disks_init(struct disks *disks, struct registry *registry, struct writer *writer, bool info,
+bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard, bool info,
 		struct error *err)
 {
 	static const struct family_options disk_info = {
@@ -18,7 +18,7 @@ bool disks_init(struct disks *disks, struct registry *registry, struct writer *w
 		.type = FAMILY_GAUGE,
 		.labels = { "disk", "model", "bytes_per_sector" },
 		.label_count = 3,
-		.open_labels = 0x7,
+		.dynamic_labels = 0x7,
 	};
 	static const struct family_options volume_info = {
 		.name = "etw_disk_volume_info",
@@ -26,10 +26,10 @@ bool disks_init(struct disks *disks, struct registry *registry, struct writer *w
 		.type = FAMILY_GAUGE,
 		.labels = { "disk", "partition", "volume", "file_system" },
 		.label_count = 4,
-		.open_labels = 0xf,
+		.dynamic_labels = 0xf,
 	};
 
-	*disks = (struct disks){ .registry = registry, .writer = writer };
+	*disks = (struct disks){ .registry = registry, .shard = shard };
 	if (!info) {
 		return true;
 	}
@@ -51,11 +51,11 @@ void disks_clear(struct disks *disks)
 {
 	for (unsigned i = 0; disks->shown_disks && i < DISKS; i++) {
 		if (disks->shown_disks[i][0] != INTERN_NONE) {
-			family_hide(disks->disk_info, disks->writer, disks->shown_disks[i]);
+			family_hide(disks->disk_info, disks->shard, disks->shown_disks[i]);
 		}
 	}
 	for (unsigned i = 0; i < disks->volume_count; i++) {
-		family_hide(disks->volume_info, disks->writer, disks->shown_volumes[i]);
+		family_hide(disks->volume_info, disks->shard, disks->shown_volumes[i]);
 	}
 	disks_done(disks);
 	disks->volume_count = 0;
@@ -95,10 +95,10 @@ static void show(struct disks *disks, struct family *family, uint32_t *shown, co
 		 size_t count)
 {
 	if (shown[0] != INTERN_NONE && memcmp(shown, ids, count * sizeof *ids) != 0) {
-		family_hide(family, disks->writer, shown);
+		family_hide(family, disks->shard, shown);
 	}
 	memcpy(shown, ids, count * sizeof *ids);
-	family_set(family, disks->writer, ids, 1);
+	family_set(family, disks->shard, ids, 1);
 }
 
 void disks_show(struct disks *disks, uint32_t disk, const char *model, size_t model_size,

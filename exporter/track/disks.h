@@ -19,7 +19,7 @@ enum { DISKS = 256, PARTITIONS = 1024 };
 
 struct disks {
 	struct registry *registry; /* borrowed */
-	struct writer *writer;     /* borrowed */
+	struct shard *shard;       /* borrowed */
 	struct family *disk_info;  /* NULL: not asked for */
 	struct family *volume_info;
 	uint64_t named[DISKS / 64]; /* bit n: some record described disk n */
@@ -29,7 +29,7 @@ struct disks {
 	uint32_t volume_count;
 };
 
-bool disks_init(struct disks *disks, struct registry *registry, struct writer *writer, bool info,
+bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard, bool info,
 		struct error *err);
 void disks_done(struct disks *disks);
 

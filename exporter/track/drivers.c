@@ -47,9 +47,9 @@ void drivers_clear(struct drivers *drivers)
 	drivers->base_count = 0;
 }
 
-void drivers_look_ahead(struct drivers *drivers)
+void drivers_begin_first_pass(struct drivers *drivers)
 {
-	timeline_look_ahead(&drivers->timeline);
+	timeline_begin_first_pass(&drivers->timeline);
 }
 
 static int by_value(const void *left, const void *right)
@@ -127,7 +127,7 @@ static uint32_t bases_up_to(const struct drivers *drivers, uint64_t address)
 /* Adds a new base. While looking ahead the bases are sorted once, at the end. */
 static void add_base(struct drivers *drivers, uint64_t base)
 {
-	uint32_t at = drivers->timeline.looking_ahead ? drivers->base_count :
+	uint32_t at = drivers->timeline.in_first_pass ? drivers->base_count :
 							bases_up_to(drivers, base);
 
 	memmove(drivers->bases + at + 1, drivers->bases + at,
@@ -171,8 +171,8 @@ static bool find_image(struct drivers *drivers, const struct driver_image *image
 	return true;
 }
 
-void drivers_tell(struct drivers *drivers, enum lifetime_change change, uint64_t base,
-		  uint64_t size, const char *path, size_t path_size, int64_t time)
+void drivers_announce(struct drivers *drivers, enum lifetime_change change, uint64_t base,
+		      uint64_t size, const char *path, size_t path_size, int64_t time)
 {
 	struct driver_image image = { base, size, 0 };
 	uint32_t number;
@@ -182,7 +182,7 @@ void drivers_tell(struct drivers *drivers, enum lifetime_change change, uint64_t
 		drivers->refused++;
 		return;
 	}
-	timeline_tell(&drivers->timeline, change, base, time, number + 1);
+	timeline_announce(&drivers->timeline, change, base, time, number + 1);
 }
 
 /* Images may follow one another in one place: the one that was there at the time, else one that was

@@ -34,12 +34,12 @@ struct drivers {
 void drivers_init(struct drivers *drivers, struct registry *registry);
 void drivers_done(struct drivers *drivers);
 void drivers_clear(struct drivers *drivers);
-void drivers_look_ahead(struct drivers *drivers);
+void drivers_begin_first_pass(struct drivers *drivers);
 void drivers_build(struct drivers *drivers);
 
 /* path: UTF-8, as recorded. */
-void drivers_tell(struct drivers *drivers, enum lifetime_change change, uint64_t base,
-		  uint64_t size, const char *path, size_t path_size, int64_t time);
+void drivers_announce(struct drivers *drivers, enum lifetime_change change, uint64_t base,
+		      uint64_t size, const char *path, size_t path_size, int64_t time);
 
 /* The label value of the image that holds address at a time: its base name in lower case;
  * INTERN_NONE when there is none. */

@@ -60,10 +60,10 @@ void files_clear(struct files *files)
 	forget_labels(files);
 }
 
-void files_look_ahead(struct files *files)
+void files_begin_first_pass(struct files *files)
 {
-	timeline_look_ahead(&files->keys);
-	timeline_look_ahead(&files->objects);
+	timeline_begin_first_pass(&files->keys);
+	timeline_begin_first_pass(&files->objects);
 }
 
 void files_build(struct files *files)
@@ -89,13 +89,14 @@ static uint32_t keep_path(struct files *files, const char *path, size_t size)
 void files_name_key(struct files *files, enum lifetime_change change, uint64_t key, int64_t time,
 		    const char *path, size_t size)
 {
-	timeline_tell(&files->keys, change, key, time, keep_path(files, path, size));
+	timeline_announce(&files->keys, change, key, time, keep_path(files, path, size));
 }
 
 void files_name_object(struct files *files, uint64_t object, int64_t time, const char *path,
 		       size_t size)
 {
-	timeline_tell(&files->objects, LIFETIME_START, object, time, keep_path(files, path, size));
+	timeline_announce(&files->objects, LIFETIME_START, object, time,
+			  keep_path(files, path, size));
 }
 
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,

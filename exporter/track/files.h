@@ -46,7 +46,7 @@ bool files_init(struct files *files, struct registry *registry, struct intern *t
 		uint32_t limit, struct error *err);
 void files_done(struct files *files);
 void files_clear(struct files *files);
-void files_look_ahead(struct files *files);
+void files_begin_first_pass(struct files *files);
 void files_build(struct files *files);
 
 /* path: UTF-8, as recorded. */

@@ -21,7 +21,7 @@ struct shown_image {
 	uint32_t next;        /* of the free list */
 };
 
-bool image_info_init(struct image_info *info, struct registry *registry, struct writer *writer,
+bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
 		     uint32_t limit, struct error *err)
 {
 	static const struct family_options options = {
@@ -30,11 +30,11 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider", "path", "checksum" },
 		.label_count = LABELS,
-		.open_labels = 0xd, /* all but the provider */
+		.dynamic_labels = 0xd, /* all but the provider */
 	};
 
 	*info = (struct image_info){
-		.registry = registry, .writer = writer, .limit = limit, .free = NO_SLOT
+		.registry = registry, .shard = shard, .limit = limit, .free = NO_SLOT
 	};
 	info->family = registry_family(registry, &options, err);
 	info->provider = intern_string(registry_strings(registry), "Windows Kernel");
@@ -72,7 +72,7 @@ void image_info_forget(struct image_info *info, uint32_t process_id)
 	users = map_find(&info->users, hash_of(shown->ids));
 	if (users && --*users == 0) {
 		map_remove(&info->users, hash_of(shown->ids));
-		family_hide(info->family, info->writer, shown->ids);
+		family_hide(info->family, info->shard, shown->ids);
 	}
 }
 
@@ -82,7 +82,7 @@ void image_info_clear(struct image_info *info)
 	const struct map_slot *entry;
 
 	while ((entry = map_next(&info->by_process, &at))) {
-		family_hide(info->family, info->writer, info->shown[entry->value].ids);
+		family_hide(info->family, info->shard, info->shown[entry->value].ids);
 	}
 	image_info_done(info);
 }
@@ -142,12 +142,12 @@ static void show(struct image_info *info, uint32_t process_id, const struct show
 	}
 	*number = slot;
 	if ((*users)++ == 0) {
-		family_set(info->family, info->writer, image->ids, 1);
+		family_set(info->family, info->shard, image->ids, 1);
 	}
 }
 
-void image_info_tell(struct image_info *info, uint32_t process_id, uint32_t label, const char *path,
-		     size_t size, uint32_t checksum)
+void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
+			 const char *path, size_t size, uint32_t checksum)
 {
 	struct intern *strings = registry_strings(info->registry);
 	struct shown_image image = { .ids = { label, info->provider, 0, 0 } };

@@ -21,7 +21,7 @@ struct shown_image; /* private */
 
 struct image_info {
 	struct registry *registry; /* borrowed */
-	struct writer *writer;     /* borrowed */
+	struct shard *shard;       /* borrowed */
 	struct family *family;     /* NULL: not asked for */
 	uint32_t provider;         /* label id */
 	struct map by_process;     /* process id -> number in shown */
@@ -34,14 +34,14 @@ struct image_info {
 	uint64_t refused; /* not shown: past the limit */
 };
 
-bool image_info_init(struct image_info *info, struct registry *registry, struct writer *writer,
+bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
 		     uint32_t limit, struct error *err);
 void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 
 /* A process, called `label` now, has loaded an image. path: UTF-8, as recorded. */
-void image_info_tell(struct image_info *info, uint32_t process_id, uint32_t label, const char *path,
-		     size_t size, uint32_t checksum);
+void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
+			 const char *path, size_t size, uint32_t checksum);
 
 /* The process has ended, or its id begins anew. */
 void image_info_forget(struct image_info *info, uint32_t process_id);

@@ -195,7 +195,7 @@ static bool make_room(struct lifetimes *table, int64_t now)
 	if (table->count < table->limit) {
 		return true;
 	}
-	if (!table->evict && !table->settled) {
+	if (!table->evict && !table->frozen) {
 		return false;
 	}
 	if (evict_ended(table, now)) {
@@ -334,7 +334,7 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 
 /* ---- telling ---- */
 
-/* After lifetimes_settle(): whether the instances of a key show the change already, or have gone
+/* After lifetimes_freeze(): whether the instances of a key show the change already, or have gone
  * past it. */
 static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64_t time,
 		  uint32_t value)
@@ -368,13 +368,13 @@ static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64
 	return true;
 }
 
-bool lifetimes_tell(struct lifetimes *table, enum lifetime_change change, uint64_t key,
-		    int64_t time, uint32_t value)
+bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, uint64_t key,
+			int64_t time, uint32_t value)
 {
 	struct lifetimes_key *slot = find(table, key);
 	struct lifetime *last = slot ? last_item(slot) : NULL;
 
-	if (slot && table->settled && shown(slot, change, time, value)) {
+	if (slot && table->frozen && shown(slot, change, time, value)) {
 		return true;
 	}
 	if (last && time < last->start) {
@@ -442,9 +442,9 @@ void lifetimes_clear(struct lifetimes *table)
 	*table = empty;
 }
 
-void lifetimes_settle(struct lifetimes *table)
+void lifetimes_freeze(struct lifetimes *table)
 {
-	table->settled = true;
+	table->frozen = true;
 }
 
 void lifetimes_done(struct lifetimes *table)

@@ -9,10 +9,10 @@
  * before it.
  *
  * Changes are told in time order. A recording that does not fit is told twice: what stood there
- * when lifetimes_settle() was called is recognised the second time and not told again. Times are
+ * when lifetimes_freeze() was called is recognised the second time and not told again. Times are
  * any clock, the same for all calls.
  *
- * Bounded by a number of instances. Before lifetimes_settle() or without it: `evict` decides
+ * Bounded by a number of instances. Before lifetimes_freeze() or without it: `evict` decides
  * whether a full table makes room, by the instance that ended longest ago or, when none has ended,
  * a key that was not asked for lately, or refuses what is new. Both are counted as evictions.
  *
@@ -64,7 +64,7 @@ struct lifetimes {
 	uint32_t limit;
 	uint32_t serial;
 	bool evict;
-	bool settled;
+	bool frozen;
 	uint64_t evictions; /* instances that went, or were refused */
 
 	uint64_t last_key; /* the key asked for last … */
@@ -80,14 +80,14 @@ void lifetimes_clear(struct lifetimes *table);
 
 /* What was told so far will be told again, in time order: from now on it is recognised. A full
  * table makes room from now on. */
-void lifetimes_settle(struct lifetimes *table);
+void lifetimes_freeze(struct lifetimes *table);
 
 /*
  * Tells one change. value: 0 when not known; an instance without a value takes the first that a
  * later change brings. False when the table is full and the change was refused, or without memory.
  */
-bool lifetimes_tell(struct lifetimes *table, enum lifetime_change change, uint64_t key,
-		    int64_t time, uint32_t value);
+bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, uint64_t key,
+			int64_t time, uint32_t value);
 
 /* The instance a key meant at a time; NULL when no change named the key. Valid until the next
  * change. */

@@ -47,13 +47,14 @@ static uint32_t add_label(struct names *names, const char *name, size_t size)
 	uint32_t label;
 
 	if (names->lower_case) {
-		struct text folded = { 0 };
+		struct text overflowed = { 0 };
 
 		for (size_t i = 0; i < size; i++) {
-			text_add_char(&folded, ascii_lower(name[i]));
+			text_add_char(&overflowed, ascii_lower(name[i]));
 		}
-		label = folded.failed ? INTERN_FULL : intern_add(strings, folded.data, folded.size);
-		text_free(&folded);
+		label = overflowed.failed ? INTERN_FULL :
+					    intern_add(strings, overflowed.data, overflowed.size);
+		text_free(&overflowed);
 	} else {
 		label = intern_add(strings, name, size);
 	}

@@ -25,7 +25,7 @@ struct gauge_process {
 enum { NO_SLOT = UINT32_MAX };
 
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
-			 struct writer *writer, uint32_t process_limit, uint32_t thread_limit,
+			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
 			 struct error *err)
 {
 	static const struct family_options instances = {
@@ -34,7 +34,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider" },
 		.label_count = 2,
-		.open_labels = 1U << 0,
+		.dynamic_labels = 1U << 0,
 	};
 	static const struct family_options threads = {
 		.name = "etw_process_threads",
@@ -42,11 +42,11 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider" },
 		.label_count = 2,
-		.open_labels = 1U << 0,
+		.dynamic_labels = 1U << 0,
 	};
 
 	*gauges = (struct process_gauges){
-		.writer = writer,
+		.shard = shard,
 		.free = NO_SLOT,
 		.process_limit = process_limit,
 		.thread_limit = thread_limit,
@@ -68,7 +68,7 @@ static cell *cell_of(struct process_gauges *gauges, struct family *family, uint3
 {
 	const uint32_t ids[] = { label, gauges->provider };
 
-	return family_cells(family, gauges->writer, ids, NULL);
+	return family_cells(family, gauges->shard, ids, NULL);
 }
 
 /* Puts what a process id stands for under another name. */

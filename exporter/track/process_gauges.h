@@ -23,7 +23,7 @@ struct gauge_process; /* private */
 struct process_gauges {
 	struct family *instances; /* NULL: not asked for */
 	struct family *threads;
-	struct writer *writer;           /* borrowed */
+	struct shard *shard;             /* borrowed */
 	uint32_t provider;               /* label id */
 	struct map by_id;                /* process id -> number in processes */
 	struct map owners;               /* thread id -> process id, of threads that are alive */
@@ -39,7 +39,7 @@ struct process_gauges {
 
 /* Registers the families. */
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
-			 struct writer *writer, uint32_t process_limit, uint32_t thread_limit,
+			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
 			 struct error *err);
 void process_gauges_done(struct process_gauges *gauges);
 

@@ -47,12 +47,12 @@ void processes_clear(struct processes *processes)
 	forget_found(processes);
 }
 
-bool processes_look_ahead(struct processes *processes)
+bool processes_begin_first_pass(struct processes *processes)
 {
 	processes->texts = intern_new(TEXTS_BYTES, NULL);
 	if (processes->texts) {
-		timeline_look_ahead(&processes->timeline);
-		timeline_look_ahead(&processes->images);
+		timeline_begin_first_pass(&processes->timeline);
+		timeline_begin_first_pass(&processes->images);
 	}
 	return processes->texts != NULL;
 }
@@ -60,19 +60,19 @@ bool processes_look_ahead(struct processes *processes)
 /* A label; while looking ahead a text. */
 static uint32_t value_of(struct processes *processes, const char *name, size_t name_size)
 {
-	return processes->timeline.looking_ahead ? intern_add(processes->texts, name, name_size) :
+	return processes->timeline.in_first_pass ? intern_add(processes->texts, name, name_size) :
 						   names_label(processes->names, name, name_size);
 }
 
-void processes_tell(struct processes *processes, enum lifetime_change change, uint32_t process_id,
-		    int64_t time, const char *name, size_t name_size)
+void processes_announce(struct processes *processes, enum lifetime_change change,
+			uint32_t process_id, int64_t time, const char *name, size_t name_size)
 {
-	timeline_tell(&processes->timeline, change, process_id, time,
-		      value_of(processes, name, name_size));
+	timeline_announce(&processes->timeline, change, process_id, time,
+			  value_of(processes, name, name_size));
 }
 
-void processes_tell_image(struct processes *processes, enum lifetime_change change,
-			  uint32_t process_id, int64_t time, const char *path, size_t path_size)
+void processes_announce_image(struct processes *processes, enum lifetime_change change,
+			      uint32_t process_id, int64_t time, const char *path, size_t path_size)
 {
 	size_t name = path_size;
 
@@ -82,8 +82,8 @@ void processes_tell_image(struct processes *processes, enum lifetime_change chan
 	if (name > 0) {
 		path += name;
 	}
-	timeline_tell(&processes->images, change, process_id, time,
-		      value_of(processes, path, path_size - name));
+	timeline_announce(&processes->images, change, process_id, time,
+			  value_of(processes, path, path_size - name));
 }
 
 /* The label of a recorded name, looked up once for each name: labels[] is by text id, INTERN_NONE
@@ -121,7 +121,7 @@ void processes_build(struct processes *processes)
 {
 	uint32_t *labels;
 
-	if (!processes->timeline.looking_ahead) {
+	if (!processes->timeline.in_first_pass) {
 		return;
 	}
 	labels = calloc(intern_count(processes->texts), sizeof *labels);

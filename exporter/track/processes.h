@@ -42,18 +42,19 @@ void processes_done(struct processes *processes);
 void processes_clear(struct processes *processes);
 
 /* The changes to come are told in any order, until processes_build(). False without memory. */
-bool processes_look_ahead(struct processes *processes);
+bool processes_begin_first_pass(struct processes *processes);
 
 /* name: UTF-8, as recorded; may be empty. */
-void processes_tell(struct processes *processes, enum lifetime_change change, uint32_t process_id,
-		    int64_t time, const char *name, size_t name_size);
+void processes_announce(struct processes *processes, enum lifetime_change change,
+			uint32_t process_id, int64_t time, const char *name, size_t name_size);
 
 /*
  * What Microsoft-Windows-Kernel-Process says of a process: path is that of its image. Makes no
  * instances, only names for those that the kernel's events leave without one.
  */
-void processes_tell_image(struct processes *processes, enum lifetime_change change,
-			  uint32_t process_id, int64_t time, const char *path, size_t path_size);
+void processes_announce_image(struct processes *processes, enum lifetime_change change,
+			      uint32_t process_id, int64_t time, const char *path,
+			      size_t path_size);
 
 /* A process that was found running, told by no event: its name serves where no instance has one.
  * name: UTF-8, as a file name. */

@@ -38,7 +38,7 @@ void services_build(struct services *services); /* behind a look-ahead */
 static inline void services_tag(struct services *services, enum lifetime_change change,
 				uint32_t thread_id, int64_t time, uint32_t tag)
 {
-	timeline_tell(&services->tags, change, thread_id, time, tag + 1);
+	timeline_announce(&services->tags, change, thread_id, time, tag + 1);
 }
 
 /* name: UTF-8. */

@@ -43,11 +43,11 @@ static inline void threads_clear(struct threads *threads)
 }
 
 /* process_id: RECORD_NO_ID when not known. */
-static inline void threads_tell(struct threads *threads, enum lifetime_change change,
-				uint32_t thread_id, int64_t time, uint32_t process_id)
+static inline void threads_announce(struct threads *threads, enum lifetime_change change,
+				    uint32_t thread_id, int64_t time, uint32_t process_id)
 {
 	if (thread_id != 0 && thread_id != RECORD_NO_ID) {
-		timeline_tell(&threads->timeline, change, thread_id, time, process_id + 1);
+		timeline_announce(&threads->timeline, change, thread_id, time, process_id + 1);
 	}
 }
 

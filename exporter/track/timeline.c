@@ -37,13 +37,13 @@ void timeline_clear(struct timeline *timeline)
 	lifetimes_clear(&timeline->table);
 	timeline->table.evict = true;
 	timeline->refused = 0;
-	timeline->looking_ahead = false;
+	timeline->in_first_pass = false;
 	timeline->complete = false;
 }
 
-void timeline_look_ahead(struct timeline *timeline)
+void timeline_begin_first_pass(struct timeline *timeline)
 {
-	timeline->looking_ahead = true;
+	timeline->in_first_pass = true;
 	timeline->table.evict = false;
 }
 
@@ -75,16 +75,16 @@ static bool keep(struct timeline *timeline, enum lifetime_change change, uint64_
 	return true;
 }
 
-bool timeline_tell(struct timeline *timeline, enum lifetime_change change, uint64_t key,
-		   int64_t time, uint32_t value)
+bool timeline_announce(struct timeline *timeline, enum lifetime_change change, uint64_t key,
+		       int64_t time, uint32_t value)
 {
 	if (timeline->complete) {
 		return true;
 	}
-	if (timeline->looking_ahead) {
+	if (timeline->in_first_pass) {
 		return keep(timeline, change, key, time, value);
 	}
-	return lifetimes_tell(&timeline->table, change, key, time, value);
+	return lifetimes_announce(&timeline->table, change, key, time, value);
 }
 
 static int by_time(const void *left, const void *right)
@@ -109,13 +109,13 @@ void timeline_build(struct timeline *timeline)
 	for (size_t i = 0; i < timeline->count; i++) {
 		const struct timeline_change *change = &timeline->changes[i];
 
-		if (!lifetimes_tell(&timeline->table, timeline_change_of(change), change->key,
-				    change->time, change->value)) {
+		if (!lifetimes_announce(&timeline->table, timeline_change_of(change), change->key,
+					change->time, change->value)) {
 			timeline->refused++;
 		}
 	}
 	forget_changes(timeline);
-	timeline->looking_ahead = false;
+	timeline->in_first_pass = false;
 	timeline->complete = timeline->refused == 0;
-	lifetimes_settle(&timeline->table);
+	lifetimes_freeze(&timeline->table);
 }

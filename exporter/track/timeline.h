@@ -30,7 +30,7 @@ struct timeline {
 	size_t capacity;
 	size_t most;    /* changes */
 	size_t refused; /* changes that did not get into the table the first time */
-	bool looking_ahead;
+	bool in_first_pass;
 	bool complete;
 };
 
@@ -41,11 +41,11 @@ void timeline_clear(struct timeline *timeline);
 
 /* From here to timeline_sort() changes are kept. The first call of a pass does it; later ones do
  * nothing. */
-void timeline_look_ahead(struct timeline *timeline);
+void timeline_begin_first_pass(struct timeline *timeline);
 
 /* False: refused, counted as an eviction. Complete timelines ignore it. */
-bool timeline_tell(struct timeline *timeline, enum lifetime_change change, uint64_t key,
-		   int64_t time, uint32_t value);
+bool timeline_announce(struct timeline *timeline, enum lifetime_change change, uint64_t key,
+		       int64_t time, uint32_t value);
 
 static inline enum lifetime_change timeline_change_of(const struct timeline_change *change)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "source/event_record.h"
 
 /* With so many counters the sketch knows every path with more than a thousandth of the bytes. */
@@ -22,7 +22,7 @@ struct top_ranked {
 	uint64_t claim; /* to a place */
 };
 
-bool top_paths_init(struct top_paths *top, struct registry *registry, struct writer *writer,
+bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
 		    const struct files *files, uint32_t places, struct error *err)
 {
 	static const struct family_options options = {
@@ -31,12 +31,12 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct wri
 		.type = FAMILY_GAUGE,
 		.labels = { "path", "process", "provider" },
 		.label_count = LABELS,
-		.open_labels = 0x3,
+		.dynamic_labels = 0x3,
 	};
 	uint32_t counters = COUNTERS_PER_PLACE * places;
 
 	*top = (struct top_paths){ .registry = registry,
-				   .writer = writer,
+				   .shard = shard,
 				   .files = files,
 				   .places = places,
 				   .start = RECORD_NO_TIME };
@@ -145,13 +145,13 @@ static uint32_t path_label(const struct top_paths *top, uint32_t file)
 /* Past a limit on series several paths are one sample, which has the sum of them. */
 static void find_labels(struct top_paths *top, struct top_path *path)
 {
-	bool folded = false;
+	bool overflowed = false;
 
 	path->ids[0] = path_label(top, (uint32_t)path->key);
 	path->ids[1] = (uint32_t)(path->key >> 32);
 	path->ids[2] = top->provider;
-	family_cells(top->family, top->writer, path->ids, &folded);
-	if (folded) {
+	family_cells(top->family, top->shard, path->ids, &overflowed);
+	if (overflowed) {
 		path->ids[0] = path->ids[1] = registry_other(top->registry);
 	}
 }
@@ -159,7 +159,7 @@ static void find_labels(struct top_paths *top, struct top_path *path)
 static void show(struct top_paths *top, const struct top_path *chosen, uint32_t count)
 {
 	for (uint32_t i = 0; i < top->count; i++) {
-		family_hide(top->family, top->writer, top->listed[i].ids);
+		family_hide(top->family, top->shard, top->listed[i].ids);
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t bytes = 0;
@@ -169,7 +169,7 @@ static void show(struct top_paths *top, const struct top_path *chosen, uint32_t 
 				bytes += chosen[j].bytes;
 			}
 		}
-		family_set(top->family, top->writer, chosen[i].ids, (int64_t)(bytes & INT64_MAX));
+		family_set(top->family, top->shard, chosen[i].ids, (int64_t)(bytes & INT64_MAX));
 	}
 }
 

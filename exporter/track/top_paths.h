@@ -28,7 +28,7 @@ struct top_ranked; /* private */
 
 struct top_paths {
 	struct registry *registry; /* borrowed, as are all here but where said */
-	struct writer *writer;
+	struct shard *shard;
 	const struct files *files;
 	struct family *family;    /* NULL: nobody asks */
 	uint32_t provider;        /* label id */
@@ -39,7 +39,7 @@ struct top_paths {
 	int64_t start; /* of the window; RECORD_NO_TIME: none has begun */
 };
 
-bool top_paths_init(struct top_paths *top, struct registry *registry, struct writer *writer,
+bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
 		    const struct files *files, uint32_t places, struct error *err);
 void top_paths_done(struct top_paths *top); /* zeros are fine */
 

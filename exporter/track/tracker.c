@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making and ending a tracker, its kinds and its statistics. What records tell is in tell.c, what
- * is asked about them in ask.c.
+ * Making and ending a tracker, its kinds and its statistics. What records tell is in announce.c,
+ * what is asked about them in ask.c.
  */
 #include "track/tracker.h"
 
 #include <stdlib.h>
 
-#include "track/tracker_parts.h"
+#include "track/tracker_internal.h"
 
 enum {
 	PROCESSES = 20000,
@@ -33,22 +33,22 @@ static const struct event_record no_record = {
 
 /* ---- kinds ---- */
 
-bool tracker_prepare(struct tracker *tracker, struct event_kind *kind)
+bool tracker_prepare(struct tracker *tracker, struct event_class *class)
 {
-	if (!kind->attribution) {
-		kind->attribution = malloc(sizeof *kind->attribution);
-		if (!kind->attribution) {
+	if (!class->attribution) {
+		class->attribution = malloc(sizeof *class->attribution);
+		if (!class->attribution) {
 			return false;
 		}
 	}
-	attribution_fill(kind->attribution, kind, tracker->asked);
+	attribution_fill(class->attribution, class, tracker->asked);
 	return true;
 }
 
-void tracker_release(struct event_kind *kind)
+void tracker_release(struct event_class *class)
 {
-	free(kind->attribution);
-	kind->attribution = NULL;
+	free(class->attribution);
+	class->attribution = NULL;
 }
 
 /* ---- statistics: written by the consumer, read by any thread ---- */
@@ -121,28 +121,29 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 
 static uint32_t asked_of(const struct tracker_options *options)
 {
-	uint32_t asked = TELLS_PROCESS | TELLS_PROCESS_IMAGE | TELLS_LATER | TELLS_THREAD;
+	uint32_t asked = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
+			 ANNOUNCES_THREAD;
 
 	if (options->files_wanted || options->top_paths) {
-		asked |= TELLS_FILE_KEY | TELLS_FILE_OBJECT | TELLS_VOLUME;
+		asked |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME;
 	}
 	if (options->top_paths) {
-		asked |= TELLS_WRITE;
+		asked |= ANNOUNCES_WRITE;
 	}
 	if (options->requests_wanted) {
-		asked |= TELLS_REQUEST | TELLS_REQUEST_END;
+		asked |= ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END;
 	}
 	if (options->drivers_wanted || options->image_info) {
-		asked |= TELLS_IMAGE;
+		asked |= ANNOUNCES_IMAGE;
 	}
 	if (options->scheduler_wanted) {
-		asked |= TELLS_SWITCH | TELLS_READY;
+		asked |= ANNOUNCES_SWITCH | ANNOUNCES_READY;
 	}
 	if (options->services_wanted) {
-		asked |= TELLS_TAG | TELLS_SERVICE;
+		asked |= ANNOUNCES_TAG | ANNOUNCES_SERVICE;
 	}
 	if (options->disk_info) {
-		asked |= TELLS_DISK | TELLS_PARTITION | TELLS_TRANSFER;
+		asked |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;
 	}
 	return asked;
 }
@@ -186,20 +187,20 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 		}
 	}
 	if (options->process_gauges &&
-	    !process_gauges_init(&tracker->gauges, registry, options->writer, options->processes,
+	    !process_gauges_init(&tracker->gauges, registry, options->shard, options->processes,
 				 options->threads, err)) {
 		return false;
 	}
-	if (options->image_info && !image_info_init(&tracker->image_info, registry, options->writer,
+	if (options->image_info && !image_info_init(&tracker->image_info, registry, options->shard,
 						    options->processes, err)) {
 		return false;
 	}
 	if (options->top_paths &&
-	    !top_paths_init(&tracker->top_paths, registry, options->writer, &tracker->files,
+	    !top_paths_init(&tracker->top_paths, registry, options->shard, &tracker->files,
 			    options->top_path_count ? options->top_path_count : TOP_PATHS, err)) {
 		return false;
 	}
-	return disks_init(&tracker->disks, registry, options->writer, options->disk_info, err);
+	return disks_init(&tracker->disks, registry, options->shard, options->disk_info, err);
 }
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err)
@@ -228,7 +229,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 void tracker_reset(struct tracker *tracker)
 {
 	forget_record(tracker);
-	tracker->looking_ahead = false;
+	tracker->in_first_pass = false;
 	processes_clear(&tracker->processes);
 	threads_clear(&tracker->threads);
 	files_clear(&tracker->files);

@@ -7,8 +7,8 @@
  * belong to one consumer: no lock, only tracker_statistics() may be called by other threads. Every
  * table is bounded and counts what it evicts.
  *
- * A recording is shown twice. tracker_look_ahead() collects lifetimes in file order;
- * tracker_look_ahead_end() sorts them by time and builds the tables, so that names which only the
+ * A recording is shown twice. tracker_first_pass() collects lifetimes in file order;
+ * tracker_first_pass_end() sorts them by time and builds the tables, so that names which only the
  * rundown at the end tells reach earlier events (etl-format.md section 16.2). Then
  * tracker_observe() is called for every record in time order, before the rules see it. Without
  * look-ahead (live, single pass) tracker_observe() alone builds the tables.
@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "decode/kinds.h"
+#include "decode/event_table.h"
 #include "metrics/registry.h"
 #include "source/source.h"
 
@@ -32,7 +32,7 @@ struct tracker;       /* opaque */
 
 struct tracker_options {
 	struct registry *registry; /* where names are interned and state gauges shown; borrowed */
-	struct writer *writer;     /* of the consumer; borrowed */
+	struct shard *shard;       /* of the consumer; borrowed */
 	const struct source_clock *clock; /* of the source; borrowed */
 	uint32_t processes;               /* limits in instances; 0: 20000, 200000, 200000 */
 	uint32_t threads;
@@ -65,31 +65,31 @@ void tracker_free(struct tracker *tracker);
  * on. */
 void tracker_reset(struct tracker *tracker);
 
-/* Works out how events of a new kind are attributed and what they tell; fills kind->attribution.
+/* Works out how events of a new kind are attributed and what they tell; fills class->attribution.
  * False without memory. */
-bool tracker_prepare(struct tracker *tracker, struct event_kind *kind);
-/* Frees kind->attribution. */
-void tracker_release(struct event_kind *kind);
+bool tracker_prepare(struct tracker *tracker, struct event_class *class);
+/* Frees class->attribution. */
+void tracker_release(struct event_class *class);
 
 /*
- * What need not be shown to tracker_look_ahead(), for it tells nothing there: the kernel records
+ * What need not be shown to tracker_first_pass(), for it tells nothing there: the kernel records
  * that are not among *choice, and records that tracker_skips_ahead() is true for.
  */
 void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice);
 bool tracker_skips_ahead(const struct event_record *record);
 
 /*
- * Returns true when the record is to be shown once more before tracker_look_ahead_end(), with a
+ * Returns true when the record is to be shown once more before tracker_first_pass_end(), with a
  * kind whose schema the recording has told by then.
  */
-bool tracker_look_ahead(struct tracker *tracker, const struct event_record *record,
-			const struct event_kind *kind);
-void tracker_look_ahead_end(struct tracker *tracker);
+bool tracker_first_pass(struct tracker *tracker, const struct event_record *record,
+			const struct event_class *class);
+void tracker_first_pass_end(struct tracker *tracker);
 
 /* Before the rules see the record. What the record says is remembered; derived fields of this
  * record can then be asked for. */
 void tracker_observe(struct tracker *tracker, const struct event_record *record,
-		     const struct event_kind *kind);
+		     const struct event_class *class);
 
 /* After tracker_observe() of a record that no filter takes out: adds what it writes to the list of
  * the most written paths. */

@@ -9,8 +9,8 @@
 
 #include "base/os.h"
 #include "base/text.h"
-#include "decode/kinds.h"
-#include "source/source.h"
+#include "decode/event_table.h"
+#include "etl/source_file.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64, HELD_MOST = 512 << 20 };
@@ -76,8 +76,8 @@ static void hold(void *context, const struct event_record *record)
 static bool hold_recording(struct held *held, const char *path, struct error *err)
 {
 	const struct event_sink sink = { .context = held,
-					 .on_look_ahead = look,
-					 .on_look_ahead_end = finish,
+					 .on_first_pass = look,
+					 .on_first_pass_end = finish,
 					 .on_event = hold };
 	struct source *source = source_open_file(path, NULL, err);
 	bool done;
@@ -135,23 +135,24 @@ static bool decode(const struct held *held, uint64_t *ns, uint64_t *fields, stru
 {
 	static struct field_slice slices[SCHEMA_FIELDS_MOST];
 	const struct schema_origins origins = { .trace = held->schemas };
-	struct kinds *kinds = kinds_new(32768, &origins, err);
+	struct event_table *event_table = event_table_new(32768, &origins, err);
 	struct text text = { 0 };
 	uint64_t start = os_monotonic_ns();
 
 	*fields = 0;
-	for (size_t i = 0; kinds && i < held->count; i++) {
+	for (size_t i = 0; event_table && i < held->count; i++) {
 		bool added;
-		const struct event_kind *kind = kinds_find(kinds, &held->records[i], &added);
+		const struct event_class *class =
+			event_table_find(event_table, &held->records[i], &added);
 
-		if (kind && kind->schema) {
-			*fields += decode_fields(kind->schema, &held->records[i], slices, &text);
+		if (class && class->schema) {
+			*fields += decode_fields(class->schema, &held->records[i], slices, &text);
 		}
 	}
 	*ns = os_monotonic_ns() - start;
 	text_free(&text);
-	kinds_free(kinds);
-	return kinds != NULL;
+	event_table_free(event_table);
+	return event_table != NULL;
 }
 
 int bench_decode(int argc, char **argv)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "source/source.h"
+#include "etl/source_file.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64 };
@@ -15,10 +15,10 @@ enum { RUNS_MOST = 64 };
 struct passes {
 	uint64_t looked;
 	uint64_t delivered;
-	uint64_t look_ahead_end_ns;
+	uint64_t first_pass_end_ns;
 };
 
-static void on_look_ahead(void *context, const struct event_record *record)
+static void on_first_pass(void *context, const struct event_record *record)
 {
 	struct passes *passes = context;
 
@@ -26,11 +26,11 @@ static void on_look_ahead(void *context, const struct event_record *record)
 	passes->looked++;
 }
 
-static void on_look_ahead_end(void *context)
+static void on_first_pass_end(void *context)
 {
 	struct passes *passes = context;
 
-	passes->look_ahead_end_ns = os_monotonic_ns();
+	passes->first_pass_end_ns = os_monotonic_ns();
 }
 
 static void on_event(void *context, const struct event_record *record)
@@ -79,8 +79,8 @@ int bench_etl(int argc, char **argv)
 		struct passes passes = { 0 };
 		struct event_sink sink = {
 			.context = &passes,
-			.on_look_ahead = on_look_ahead,
-			.on_look_ahead_end = on_look_ahead_end,
+			.on_first_pass = on_first_pass,
+			.on_first_pass_end = on_first_pass_end,
 			.on_event = on_event,
 		};
 		uint64_t start = os_monotonic_ns();
@@ -92,8 +92,8 @@ int bench_etl(int argc, char **argv)
 			return 1;
 		}
 		end = os_monotonic_ns();
-		first[run] = millions_per_second(passes.looked, passes.look_ahead_end_ns - start);
-		second[run] = millions_per_second(passes.delivered, end - passes.look_ahead_end_ns);
+		first[run] = millions_per_second(passes.looked, passes.first_pass_end_ns - start);
+		second[run] = millions_per_second(passes.delivered, end - passes.first_pass_end_ns);
 		both[run] = millions_per_second(passes.delivered, end - start);
 	}
 	print(name, "look_ahead", first, runs);

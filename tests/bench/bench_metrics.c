@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "http.h"
+#include "http/server.h"
 #include "metrics/exposition.h"
 #include "tests/bench/bench.h"
 
@@ -16,7 +16,7 @@ enum { RUNS_MAX = 64, COUNTER_SERIES = 10000 };
 
 struct stand {
 	struct registry *registry;
-	struct writer *writer;
+	struct shard *shard;
 };
 
 static struct stand make_stand(void)
@@ -29,9 +29,9 @@ static struct stand make_stand(void)
 	struct stand stand = { .registry = registry_new(&limits, &err) };
 
 	if (stand.registry) {
-		stand.writer = registry_writer(stand.registry, false, &err);
+		stand.shard = registry_shard(stand.registry, false, &err);
 	}
-	if (!stand.writer) {
+	if (!stand.shard) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
@@ -57,7 +57,7 @@ static struct family *add_counter(struct stand *stand, const char *name)
 							   .type = FAMILY_COUNTER,
 							   .labels = { "process", "provider" },
 							   .label_count = 2,
-							   .open_labels = 1 });
+							   .dynamic_labels = 1 });
 }
 
 static void ids_of_pair(struct stand *stand, uint64_t pair, uint32_t ids[2])
@@ -85,7 +85,7 @@ static void add_counters(struct stand *stand, uint64_t count)
 			uint32_t ids[2];
 
 			ids_of_pair(stand, pair, ids);
-			family_add(family, stand->writer, ids, bench_value(f * per_family + pair));
+			family_add(family, stand->shard, ids, bench_value(f * per_family + pair));
 		}
 	}
 }
@@ -174,7 +174,7 @@ int bench_hist(int argc, char **argv)
 							      .decimals = 9,
 							      .labels = { "process", "provider" },
 							      .label_count = 2,
-							      .open_labels = 1,
+							      .dynamic_labels = 1,
 							      .buckets = bounds_ns,
 							      .bucket_count = 11 });
 	for (uint64_t pair = 0; pair < count / LINES_EACH; pair++) {
@@ -182,7 +182,7 @@ int bench_hist(int argc, char **argv)
 
 		ids_of_pair(&stand, pair, ids);
 		for (uint64_t i = 0; i < 5; i++) {
-			family_observe(family, stand.writer, ids,
+			family_observe(family, stand.shard, ids,
 				       bench_mix(pair * 5 + i) % 12000 * 1000000);
 		}
 	}
@@ -196,7 +196,7 @@ int bench_hist(int argc, char **argv)
 struct counting {
 	struct os_thread thread;
 	struct family *family;
-	struct writer *writer;
+	struct shard *shard;
 	cell *cells;                      /* of one sample */
 	uint32_t process_id, provider_id; /* ids of the first names; the others follow */
 	unsigned number;
@@ -225,7 +225,7 @@ static void count_by_ids(void *context)
 			counting->provider_id + (uint32_t)(pair % BENCH_PROVIDERS),
 		};
 
-		family_add(counting->family, counting->writer, ids, 1);
+		family_add(counting->family, counting->shard, ids, 1);
 	}
 }
 
@@ -259,7 +259,7 @@ static void ids_of_counter(const struct counting *counting, uint32_t pair, uint3
 }
 
 /* Makes COUNTER_SERIES samples of a family whose labels' ids follow each other. */
-static void prepare_counting(struct stand *stand, struct family *family, struct writer *writer,
+static void prepare_counting(struct stand *stand, struct family *family, struct shard *shard,
 			     struct counting *counting)
 {
 	enum { PROCESSES = COUNTER_SERIES / BENCH_PROVIDERS };
@@ -275,12 +275,12 @@ static void prepare_counting(struct stand *stand, struct family *family, struct 
 		counting->provider_id = intern_string(strings, text) - i;
 	}
 	counting->family = family;
-	counting->writer = writer;
+	counting->shard = shard;
 	for (uint32_t pair = 0; pair < COUNTER_SERIES; pair++) {
 		uint32_t ids[2];
 
 		ids_of_counter(counting, pair, ids);
-		counting->cells = family_cells(family, writer, ids, NULL);
+		counting->cells = family_cells(family, shard, ids, NULL);
 	}
 	if (family_series(family) != COUNTER_SERIES || !counting->cells) {
 		fprintf(stderr, "ids do not follow each other\n");
@@ -300,8 +300,8 @@ int bench_counter(int argc, char **argv)
 	}
 	stand = make_stand();
 	family = add_counter(&stand, "etw_events_total");
-	prepare_counting(&stand, family, stand.writer, &countings[0]);
-	prepare_counting(&stand, family, registry_writer(stand.registry, false, NULL),
+	prepare_counting(&stand, family, stand.shard, &countings[0]);
+	prepare_counting(&stand, family, registry_shard(stand.registry, false, NULL),
 			 &countings[1]);
 	time_counting("counter.ours.cached.1t", countings, 1, 20000000, count_cached);
 	time_counting("counter.ours.cached.2t", countings, 2, 20000000, count_cached);
@@ -377,7 +377,7 @@ int bench_beside(int argc, char **argv)
 	}
 	stand = make_stand();
 	family = add_counter(&stand, "etw_beside_total");
-	prepare_counting(&stand, family, stand.writer, &counting);
+	prepare_counting(&stand, family, stand.shard, &counting);
 	add_counters(&stand, count - count % BENCH_FAMILIES);
 	for (unsigned r = 0; r < RUNS; r++) {
 		struct beside beside = { .registry = stand.registry };

@@ -24,13 +24,13 @@ static const char traits[] = "\0\0Contoso.Bench\0";
 
 static void add_payload(struct payload *payload, uint64_t number)
 {
-	static const char *const kinds[] = { "read", "write", "list", "watch" };
+	static const char *const types[] = { "read", "write", "list", "watch" };
 	static const char *const users[] = { "Alice", "Bob", "Carol", "Dave", "Eve" };
 	static const uint32_t statuses[] = { 200, 200, 200, 404, 500, 302 };
 	uint64_t random = bench_mix(number);
 
 	payload_clear(payload);
-	payload_wstring(payload, kinds[random % 4]);
+	payload_wstring(payload, types[random % 4]);
 	payload_astring(payload, users[random / 4 % 5]);
 	payload_u32(payload, statuses[random / 20 % 6]);
 	payload_u32(payload, (uint32_t)(random >> 40 & 0xffff));
@@ -77,7 +77,7 @@ static bool build(const char *path, struct error *err)
 	payload_init(&payload, 8);
 	for (uint64_t i = 0; i < EVENTS; i++) {
 		const struct built_record record = {
-			.kind = RECORD_EVENT,
+			.type = RECORD_EVENT,
 			.pointer_size = 8,
 			.raw_time = etl_builder_raw_time(builder, 1000 * i),
 			.process_id = (uint32_t)(100 + i % 8 * 4),

@@ -239,7 +239,7 @@ void fake_etw_provider_forget(struct fake_etw_provider *provider);
 void fake_etw_provider_block(struct fake_etw_provider *provider, bool block);
 
 /* Waits until every callback that is due has returned; false: not within that time. */
-bool fake_etw_settle(unsigned timeout_ms);
+bool fake_etw_wait_idle(unsigned timeout_ms);
 
 /* --- recordings --- */
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "source/source.h"
+#include "etl/source_file.h"
 
 enum { MAX_ITEMS = 32, GIVE_UP_MS = 20000 };
 
@@ -36,7 +36,7 @@ static bool is_left_out(const struct event_record *record, const GUID *guid)
 			return true;
 		}
 	}
-	return record->kind > RECORD_MESSAGE;
+	return record->type > RECORD_MESSAGE;
 }
 
 /* The performance counter at the moment of a record. */
@@ -45,7 +45,7 @@ static int64_t counter_of(const struct source_clock *clock, const struct event_r
 	int64_t since = record->time - clock->anchor_time;
 	int64_t frequency = (int64_t)clock->perf_frequency;
 
-	if (clock->kind == CLOCK_QPC) {
+	if (clock->type == CLOCK_QPC) {
 		return record->raw_time;
 	}
 	return clock->anchor_raw + since / 10000000 * frequency +
@@ -96,7 +96,7 @@ static void on_event(void *context, const struct event_record *record)
 	event.descriptor.Opcode = record->opcode;
 	event.descriptor.Task = record->task;
 	event.descriptor.Keyword = record->keyword;
-	if (record->kind == RECORD_MESSAGE) {
+	if (record->type == RECORD_MESSAGE) {
 		event.flags = EVENT_HEADER_FLAG_TRACE_MESSAGE;
 	}
 	if (record->activity) {

@@ -157,7 +157,7 @@ bool fake_providers_wait(uint64_t ticket, uint32_t timeout_ms)
 	return true;
 }
 
-bool fake_etw_settle(unsigned timeout_ms)
+bool fake_etw_wait_idle(unsigned timeout_ms)
 {
 	bool done;
 

@@ -15,15 +15,13 @@
 #include "decode/event_info.h"
 #include "decode/event_source.h"
 #include "decode/kernel_class.h"
-#include "decode/manifest_xml.h"
+#include "decode/manifest/xml.h"
 #include "decode/schema.h"
 #include "decode/trace_schemas.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum {
-	LAYOUTS_MOST = 1024
-};
+enum { LAYOUTS_MOST = 1024 };
 
 static const struct schema *layouts[LAYOUTS_MOST];
 static size_t layout_count;
@@ -140,7 +138,7 @@ static void look_at_one(struct trace_schemas *schemas, struct cursor *c)
 	uint8_t *payload, *extended;
 	struct event_record record = {
 		.provider = &providers[described ? 0 : what >> 2 & 1],
-		.kind = described ? RECORD_FULL : RECORD_EVENT,
+		.type = described ? RECORD_FULL : RECORD_EVENT,
 		.classic = described,
 		.opcode = what & 8 ? META_DATA_EVENT_INFO : META_DATA_EVENT_MAP_INFO,
 		.process_id = what >> 4 & 1,

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "source/etl_file.h"
-#include "source/etl_index.h"
-#include "source/etl_order.h"
+#include "etl/file.h"
+#include "etl/index.h"
+#include "etl/order.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

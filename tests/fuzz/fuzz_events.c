@@ -17,14 +17,14 @@
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/event_schema.h"
+#include "decode/event_table.h"
 #include "decode/field_path.h"
 #include "decode/kernel_class.h"
-#include "decode/kinds.h"
 #include "tests/fuzz/failing_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RECORDS_MOST = 64, ITEMS_MOST = 3, KINDS_MOST = 6 };
+enum { RECORDS_MOST = 64, ITEMS_MOST = 3, CLASSES_MOST = 6 };
 
 enum how {
 	IS_LIVE = 1,
@@ -122,13 +122,13 @@ static void take_record(struct records *records, struct cursor *c)
 {
 	struct event_record *record = &records->all[records->count];
 	unsigned flags = cursor_u8(c);
-	uint8_t family = cursor_u8(c) % RECORD_KIND_COUNT;
+	uint8_t family = cursor_u8(c) % RECORD_TYPE_COUNT;
 	uint8_t number = cursor_u8(c);
 	uint16_t size;
 
 	*record = (struct event_record){
 		.provider = provider_of(flags, number),
-		.kind = family,
+		.type = family,
 		.classic = (flags & IS_CLASSIC) != 0,
 		.pointer_size = flags & POINTERS_OF_4 ? 4 : 8,
 		.kernel_group = flags & HAS_GROUP ? number : 0xff,
@@ -206,77 +206,78 @@ static void look_at_fields(const struct schema *schema, const struct event_recor
 }
 
 /* The names of a class's events lead back to their opcodes. */
-static void look_at_class(const struct event_kind *kind)
+static void look_at_class(const struct event_class *class)
 {
-	const char *class = kernel_class_name(&kind->provider);
-	const char *event = kernel_event_name(&kind->provider, kind->opcode);
+	const char *kernel_class = kernel_class_name(&class->provider);
+	const char *event = kernel_event_name(&class->provider, class->opcode);
 	struct guid guid;
 	uint8_t opcode;
 
-	(void)kernel_class_is_kernel(&kind->provider);
-	if (class) {
-		check(kernel_class_find(class, strlen(class), &guid));
-		check(guid_equal(&guid, &kind->provider));
+	(void)kernel_class_is_kernel(&class->provider);
+	if (kernel_class) {
+		check(kernel_class_find(kernel_class, strlen(kernel_class), &guid));
+		check(guid_equal(&guid, &class->provider));
 	}
 	if (event) {
-		check(kernel_event_find(&kind->provider, event, strlen(event), &opcode));
+		check(kernel_event_find(&class->provider, event, strlen(event), &opcode));
 	}
-	check(!kernel_class_find(kind->event_name, strlen(kind->event_name), &guid) ||
-	      strchr(kind->event_name, '/') == NULL);
+	check(!kernel_class_find(class->event_name, strlen(class->event_name), &guid) ||
+	      strchr(class->event_name, '/') == NULL);
 }
 
 struct consumer {
-	struct kinds *kinds;
-	struct told_schemas *told;
-	uint32_t teller; /* of the last kind that has one */
+	struct event_table *event_table;
+	struct inband_manifests *inband;
+	uint32_t manifest_id; /* of the last kind that has one */
 };
 
-static void release(void *context, struct event_kind *kind)
+static void release(void *context, struct event_class *class)
 {
 	(void)context;
-	(void)kind;
+	(void)class;
 }
 
-static void on_forget(void *context, uint32_t teller)
+static void on_forget(void *context, uint32_t manifest_id)
 {
 	struct consumer *consumer = context;
 
-	kinds_forget(consumer->kinds, teller, release, NULL);
+	event_table_drop(consumer->event_table, manifest_id, release, NULL);
 }
 
-static void visit(void *context, struct event_kind *kind)
+static void visit(void *context, struct event_class *class)
 {
 	size_t *count = context;
 
-	check(kind->provider_name && kind->event_name);
+	check(class->provider_name && class->event_name);
 	++*count;
 }
 
 static void decode(struct consumer *consumer, const struct records *records)
 {
-	struct kinds_statistics statistics;
+	struct event_table_statistics statistics;
 	size_t count = 0;
 
 	for (size_t i = 0; i < records->count; i++) {
 		const struct event_record *record = &records->all[i];
-		struct event_kind *kind;
+		struct event_class *class;
 		bool added;
 
-		kind = kinds_find(consumer->kinds, record, &added);
-		if (!kind) {
+		class = event_table_find(consumer->event_table, record, &added);
+		if (!class) {
 			check(failing_memory_stop());
 			continue;
 		}
-		consumer->teller = kind->teller ? kind->teller : consumer->teller;
-		if (kind->schema) {
-			look_at_fields(kind->schema, record);
+		consumer->manifest_id = class->manifest_id ? class->manifest_id :
+							     consumer->manifest_id;
+		if (class->schema) {
+			look_at_fields(class->schema, record);
 		}
-		look_at_class(kind);
+		look_at_class(class);
 	}
-	kinds_settle(consumer->kinds);
-	kinds_statistics(consumer->kinds, &statistics);
-	kinds_each(consumer->kinds, visit, &count);
-	check(count >= statistics.entries && statistics.entries <= KINDS_MOST);
+	event_table_publish(consumer->event_table);
+	event_table_statistics(consumer->event_table, &statistics);
+	event_table_each(consumer->event_table, visit, &count);
+	check(count >= statistics.entries && statistics.entries <= CLASSES_MOST);
 }
 
 /* ---- what else there is to ask ---- */
@@ -321,7 +322,7 @@ static struct manifest_set *configured(const struct records *records)
 	return set;
 }
 
-static void look_ahead(struct trace_schemas *trace, unsigned how, const struct records *records)
+static void first_pass(struct trace_schemas *trace, unsigned how, const struct records *records)
 {
 	struct trace_schemas_counts counts;
 
@@ -338,43 +339,43 @@ static void look_ahead(struct trace_schemas *trace, unsigned how, const struct r
 
 static void consume(struct consumer *consumer, unsigned how, const struct records *records)
 {
-	struct told_statistics told;
+	struct inband_statistics inband;
 
 	for (size_t i = 0; (how & TOLD_MEANWHILE) && i < records->count; i++) {
-		(void)told_schemas_look(consumer->told, &records->all[i]);
+		(void)inband_manifests_add(consumer->inband, &records->all[i]);
 	}
 	decode(consumer, records);
-	on_forget(consumer, consumer->teller ? consumer->teller : 1);
+	on_forget(consumer, consumer->manifest_id ? consumer->manifest_id : 1);
 	decode(consumer, records);
-	told_schemas_statistics(consumer->told, &told);
+	inband_manifests_statistics(consumer->inband, &inband);
 }
 
 static void try_records(unsigned how, const struct records *records)
 {
-	struct consumer consumer = { .kinds = NULL };
+	struct consumer consumer = { .event_table = NULL };
 	struct trace_schemas *trace = trace_schemas_new(NULL);
 	struct schema_origins origins = { .trace = trace,
 					  .live = (how & IS_LIVE) != 0,
 					  .builtin_names = (how & BUILTIN_NAMES) != 0 };
 	struct manifest_set *set = how & WITH_CONFIGURED ? configured(records) : NULL;
 
-	consumer.told = told_schemas_new(on_forget, &consumer, NULL);
-	origins.told = how & TOLD_MEANWHILE ? consumer.told : NULL;
+	consumer.inband = inband_manifests_new(on_forget, &consumer, NULL);
+	origins.inband = how & TOLD_MEANWHILE ? consumer.inband : NULL;
 	origins.configured = set;
 	if (how & WITH_SYSTEM) {
 		origins.system.schema = system_schema;
 		origins.system.provider_name = system_name;
 	}
-	consumer.kinds = kinds_new(KINDS_MOST, &origins, NULL);
-	if (trace && consumer.told && consumer.kinds) {
-		look_ahead(trace, how, records);
+	consumer.event_table = event_table_new(CLASSES_MOST, &origins, NULL);
+	if (trace && consumer.inband && consumer.event_table) {
+		first_pass(trace, how, records);
 		consume(&consumer, how, records);
 	} else {
 		check(failing_memory_stop());
 	}
-	kinds_free(consumer.kinds);
+	event_table_free(consumer.event_table);
 	manifest_set_free(set);
-	told_schemas_free(consumer.told);
+	inband_manifests_free(consumer.inband);
 	trace_schemas_free(trace);
 }
 

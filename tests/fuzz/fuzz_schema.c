@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/event_schema.h"
-#include "decode/manifest_xml.h"
+#include "decode/manifest/xml.h"
 #include "decode/schema.h"
 #include "decode/schema_build.h"
 #include "decode/tracelogging.h"
@@ -184,7 +184,7 @@ static void try_event_info(struct cursor *c, const struct event_record *record)
 	static const struct guid meta_data = META_DATA_CLASS;
 	const struct event_record described = {
 		.provider = &meta_data,
-		.kind = RECORD_FULL,
+		.type = RECORD_FULL,
 		.classic = true,
 		.opcode = META_DATA_EVENT_INFO,
 		.payload = c->at,
@@ -222,7 +222,7 @@ static void try_fields(struct cursor *c, const struct event_record *record)
 
 	while (cursor_left(c) > 0) {
 		struct field field = { .type = cursor_u8(c) };
-		uint8_t kinds = cursor_u8(c);
+		uint8_t types = cursor_u8(c);
 		char name[2] = { (char)('a' + builder.count % 26), '\0' };
 
 		if (field.type == 0xff) {
@@ -230,12 +230,12 @@ static void try_fields(struct cursor *c, const struct event_record *record)
 			continue;
 		}
 		field.type %= FIELD_STRUCT + 1;
-		field.count_kind = (kinds & 15) % (FIELD_COUNT_PREFIX + 1);
-		field.length_kind = (kinds >> 4 & 3) % (FIELD_LENGTH_REST + 1);
-		field.form = (kinds >> 6) % (FIELD_FORM_SOCKADDR + 1);
+		field.count_type = (types & 15) % (FIELD_COUNT_PREFIX + 1);
+		field.length_type = (types >> 4 & 3) % (FIELD_LENGTH_REST + 1);
+		field.form = (types >> 6) % (FIELD_FORM_SOCKADDR + 1);
 		field.count = cursor_u16(c);
 		field.length = cursor_u16(c);
-		if (kinds & 8) {
+		if (types & 8) {
 			field.count &= 15; /* earlier fields are hit more often */
 			field.length &= 15;
 		}

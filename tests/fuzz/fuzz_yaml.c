@@ -11,7 +11,7 @@
 
 #include "config/config.h"
 #include "config/yaml.h"
-#include "decode/kinds.h"
+#include "decode/event_table.h"
 #include "metrics/registry.h"
 #include "rules/rule_set.h"
 #include "rules/rules.h"
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct config *config;
 
 static const struct source_clock ticking = {
-	.kind = CLOCK_QPC,
+	.type = CLOCK_QPC,
 	.frequency = 10000000,
 	.perf_frequency = 10000000,
 };
@@ -32,38 +32,38 @@ static const char *name_of(const struct yaml_tree *tree)
 {
 	const struct yaml_node *root = yaml_root(tree);
 	const struct yaml_node *name =
-		root && root->kind == YAML_MAP ? yaml_find(root, "collector") : NULL;
+		root && root->type == YAML_MAP ? yaml_find(root, "collector") : NULL;
 
-	return name && name->kind == YAML_TEXT ? name->text : "fuzz";
+	return name && name->type == YAML_TEXT ? name->text : "fuzz";
 }
 
-static void release(void *context, struct event_kind *kind)
+static void release(void *context, struct event_class *class)
 {
 	(void)context;
-	tracker_release(kind);
-	rule_engine_release(kind);
+	tracker_release(class);
+	rule_engine_release(class);
 }
 
 /* Plans and applies the rules to one empty event of every kernel kind. */
 static void plan_all(const struct rule_set *set, struct registry *registry)
 {
-	struct writer *writer = registry_writer(registry, false, NULL);
+	struct shard *shard = registry_shard(registry, false, NULL);
 	struct tracker_options tracker_options = { .registry = registry,
-						   .writer = writer,
+						   .shard = shard,
 						   .clock = &ticking };
 	struct tracker *tracker = tracker_new(&tracker_options, NULL);
 	struct rule_engine_options options = { .set = set,
 					       .registry = registry,
-					       .writer = writer,
+					       .shard = shard,
 					       .tracker = tracker,
 					       .clock = &ticking,
 					       .session = "fuzz" };
 	struct rule_engine *engine = rule_engine_new(&options, NULL);
-	struct kinds *kinds = kinds_new(4096, NULL, NULL);
+	struct event_table *event_table = event_table_new(4096, NULL, NULL);
 	struct guid guid;
 
-	rule_set_make_samples(set, registry, writer);
-	for (unsigned class = 0; kernel_class_at(class, &guid); class ++) {
+	rule_set_make_samples(set, registry, shard);
+	for (unsigned kernel_class = 0; kernel_class_at(kernel_class, &guid); kernel_class++) {
 		for (unsigned opcode = 0; opcode < 128; opcode++) {
 			const struct event_record record = {
 				.provider = &guid,
@@ -71,25 +71,25 @@ static void plan_all(const struct rule_set *set, struct registry *registry)
 				.opcode = (uint8_t)opcode,
 				.version = 3,
 				.pointer_size = 8,
-				.kind = RECORD_FULL,
+				.type = RECORD_FULL,
 				.classic = true,
 				.kernel_group = 0xff,
 				.process_id = 4,
 				.thread_id = 8,
 			};
 			bool added;
-			struct event_kind *kind = kinds_find(kinds, &record, &added);
+			struct event_class *class = event_table_find(event_table, &record, &added);
 
 			if (added) {
-				tracker_prepare(tracker, kind);
-				rule_engine_prepare(engine, kind);
+				tracker_prepare(tracker, class);
+				rule_engine_prepare(engine, class);
 			}
-			tracker_observe(tracker, &record, kind);
-			rule_engine_apply(engine, &record, kind);
+			tracker_observe(tracker, &record, class);
+			rule_engine_apply(engine, &record, class);
 		}
 	}
-	kinds_each(kinds, release, NULL);
-	kinds_free(kinds);
+	event_table_each(event_table, release, NULL);
+	event_table_free(event_table);
 	rule_engine_free(engine);
 	tracker_free(tracker);
 }

@@ -62,7 +62,7 @@ static size_t message_size(uint16_t options)
 
 static size_t header_size(const struct built_record *record)
 {
-	switch (record->kind) {
+	switch (record->type) {
 	case RECORD_SYSTEM:
 		return BUILT_SYSTEM_HEADER_SIZE + extras_size(record);
 	case RECORD_COMPACT:
@@ -83,9 +83,9 @@ static size_t header_size(const struct built_record *record)
 	return OTHER_HEADER_SIZE;
 }
 
-static uint8_t header_type(enum record_kind kind, uint8_t pointer_size)
+static uint8_t header_type(enum record_type type, uint8_t pointer_size)
 {
-	static const uint8_t types[RECORD_KIND_COUNT][2] = {
+	static const uint8_t types[RECORD_TYPE_COUNT][2] = {
 		[RECORD_SYSTEM] = { 0x01, 0x02 },   [RECORD_COMPACT] = { 0x03, 0x04 },
 		[RECORD_PERFINFO] = { 0x10, 0x11 }, [RECORD_EVENT] = { 0x12, 0x13 },
 		[RECORD_FULL] = { 0x0a, 0x14 },     [RECORD_INSTANCE] = { 0x0b, 0x15 },
@@ -94,7 +94,7 @@ static uint8_t header_type(enum record_kind kind, uint8_t pointer_size)
 		[RECORD_UNKNOWN] = { 0x7f, 0x7f },
 	};
 
-	return types[kind][pointer_size == 8];
+	return types[type][pointer_size == 8];
 }
 
 static void store_guid(uint8_t *at, const struct guid *guid)
@@ -118,7 +118,7 @@ static void store_kernel(const struct built_record *record, uint16_t size, uint8
 	store_u16(at + 4, size);
 	at[6] = record->opcode;
 	at[7] = record->group;
-	if (record->kind == RECORD_PERFINFO) {
+	if (record->type == RECORD_PERFINFO) {
 		store_u64(at + 8, (uint64_t)record->raw_time);
 		at += PERFINFO_HEADER_SIZE;
 	} else {
@@ -127,7 +127,7 @@ static void store_kernel(const struct built_record *record, uint16_t size, uint8
 		store_u64(at + 16, (uint64_t)record->raw_time);
 		at += COMPACT_HEADER_SIZE;
 	}
-	if (record->kind == RECORD_SYSTEM) {
+	if (record->type == RECORD_SYSTEM) {
 		store_u32(at, record->kernel_time);
 		store_u32(at + 4, record->user_time);
 		at += 8;
@@ -189,7 +189,7 @@ static void store_full(const struct built_record *record, uint8_t *at)
 	store_guid(at + 0x18, record->provider);
 	store_u32(at + 0x28, record->kernel_time);
 	store_u32(at + 0x2c, record->user_time);
-	if (record->kind == RECORD_INSTANCE) {
+	if (record->type == RECORD_INSTANCE) {
 		store_u32(at + 0x30, record->instance_id);
 		store_u32(at + 0x34, record->parent_instance_id);
 		store_guid(at + 0x38, record->activity);
@@ -235,10 +235,10 @@ void built_record_store(const struct built_record *record, uint8_t pointer_size,
 	uint16_t size = (uint16_t)built_record_size(record);
 
 	store_u16(at, size);
-	at[2] = header_type(record->kind,
+	at[2] = header_type(record->type,
 			    record->pointer_size ? record->pointer_size : pointer_size);
 	at[3] = 0xc0;
-	switch (record->kind) {
+	switch (record->type) {
 	case RECORD_SYSTEM:
 	case RECORD_COMPACT:
 	case RECORD_PERFINFO:

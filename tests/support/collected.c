@@ -34,7 +34,7 @@ static uint64_t record_hash(const struct event_record *record)
 				     (uint64_t)record->version << 8 | record->opcode);
 	hash = add_u64(hash, (uint64_t)record->level << 32 | (uint64_t)record->channel << 24 |
 				     (uint64_t)record->pointer_size << 16 |
-				     (uint64_t)record->kind << 8 | record->kernel_group);
+				     (uint64_t)record->type << 8 | record->kernel_group);
 	hash = add_u64(hash, record->classic);
 	hash = add_u64(hash, record->keyword);
 	hash = add_u64(hash, (uint64_t)record->raw_time);

@@ -23,7 +23,7 @@ struct collected {
 	struct collected_record *records; /* owned */
 	size_t count;
 	size_t capacity;
-	bool count_only; /* touch every byte, but remember nothing */
+	bool count_only;  /* touch every byte, but remember nothing */
 	uint64_t touched; /* sum of all hashes */
 };
 

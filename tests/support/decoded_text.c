@@ -34,7 +34,7 @@ static void add_fields(struct decoded *decoded, unsigned first, unsigned end, un
 		text_add_char(out, '=');
 		if (field->type != FIELD_STRUCT) {
 			field_text(field, &decoded->slices[i], out);
-		} else if (field->count_kind == FIELD_SCALAR) {
+		} else if (field->count_type == FIELD_SCALAR) {
 			text_add_char(out, '{');
 			add_fields(decoded, i + 1, behind, whole);
 			text_add_char(out, '}');

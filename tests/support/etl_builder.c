@@ -255,7 +255,7 @@ static void store_first_record(struct etl_builder *builder, const struct payload
 {
 	struct etl_builder_options *o = &builder->options;
 	struct buffer *buffer = &builder->header;
-	struct built_record record = { .kind = RECORD_SYSTEM,
+	struct built_record record = { .type = RECORD_SYSTEM,
 				       .version = 2,
 				       .raw_time = o->start_raw,
 				       .process_id = o->process_id,

@@ -36,7 +36,7 @@ struct etl_builder_options {
 	bool unclosed; /* leave end time and number of buffers as a session that was not stopped
 			  does */
 
-	enum clock_kind clock;   /* CLOCK_QPC */
+	enum clock_type clock;   /* CLOCK_QPC */
 	uint64_t perf_frequency; /* ticks per second of the performance counter: 10,000,000 */
 	uint32_t cpu_mhz;        /* 2400 */
 	int64_t start_raw;       /* T0, the raw time of the header record: 0 */
@@ -76,7 +76,7 @@ struct built_item {
  * known but the header type and the size: the payload follows these four bytes.
  */
 struct built_record {
-	enum record_kind kind;
+	enum record_type type;
 	uint8_t pointer_size; /* 4 or 8: picks the header type; 0: the recording's */
 	uint16_t processor;
 	int64_t raw_time; /* ticks of the recording's clock */

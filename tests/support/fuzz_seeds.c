@@ -4,7 +4,7 @@
  *
  * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
- * payloads. fuzz_told: what a session is told. fuzz_manifest: manifests, with every element
+ * payloads. fuzz_inband: what a session is told. fuzz_manifest: manifests, with every element
  * somewhere. fuzz_yaml: collectors, with every word of the language somewhere.
  */
 #include <errno.h>
@@ -15,12 +15,12 @@
 #include "config/builtin.h"
 #include "decode/event_source.h"
 #include "decode/kernel_class.h"
-#include "source/source.h"
-#include "tests/support/every_kind.h"
+#include "etl/source_file.h"
+#include "tests/support/every_class.h"
 #include "tests/support/fuzz_seeds_events.h"
+#include "tests/support/fuzz_seeds_inband.h"
 #include "tests/support/fuzz_seeds_manifest.h"
 #include "tests/support/fuzz_seeds_schema.h"
-#include "tests/support/fuzz_seeds_told.h"
 #include "tests/support/fuzz_seeds_yaml.h"
 #include "tests/support/payload.h"
 #include "tests/support/system.h"
@@ -97,14 +97,14 @@ static void write_recordings(void)
 	static const struct {
 		const char *name;
 		add_fn *add;
-	} parts[] = { { "kernel", every_kind_add_kernel },
-		      { "programs", every_kind_add_programs },
-		      { "rare", every_kind_add_rare },
-		      { "all", every_kind_add } };
+	} parts[] = { { "kernel", every_class_add_kernel },
+		      { "programs", every_class_add_programs },
+		      { "rare", every_class_add_rare },
+		      { "all", every_class_add } };
 	static const struct {
 		const char *name;
 		uint8_t pointer_size;
-		enum clock_kind clock;
+		enum clock_type clock;
 		bool compressed;
 	} forms[] = { { "64", 8, CLOCK_QPC, false },
 		      { "32", 4, CLOCK_SYSTEM_TIME, false },
@@ -116,22 +116,22 @@ static void write_recordings(void)
 	make_folder("fuzz_etl");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		for (size_t j = 0; j < sizeof forms / sizeof forms[0]; j++) {
-			options = every_kind_options(forms[j].pointer_size, forms[j].clock,
-						     forms[j].compressed);
+			options = every_class_options(forms[j].pointer_size, forms[j].clock,
+						      forms[j].compressed);
 			snprintf(name, sizeof name, "%s-%s.etl", parts[i].name, forms[j].name);
 			write_recording(name, &options, parts[i].add, 0, 0);
 		}
 	}
-	options = every_kind_options(8, CLOCK_QPC, false);
+	options = every_class_options(8, CLOCK_QPC, false);
 	write_recording("header.etl", &options, NULL, 0, 0);
-	write_recording("cut.etl", &options, every_kind_add_kernel, 700, 0);
+	write_recording("cut.etl", &options, every_class_add_kernel, 700, 0);
 	options.unclosed = true;
 	options.log_file_mode = 0x22; /* circular, and as large as it will be from the start */
-	write_recording("unclosed.etl", &options, every_kind_add_rare, 0, 4096);
-	options = every_kind_options(8, CLOCK_QPC, false);
+	write_recording("unclosed.etl", &options, every_class_add_rare, 0, 4096);
+	options = every_class_options(8, CLOCK_QPC, false);
 	options.processor_index = false;
 	options.session_name = "";
-	write_recording("processor-byte.etl", &options, every_kind_add_rare, 0, 0);
+	write_recording("processor-byte.etl", &options, every_class_add_rare, 0, 0);
 }
 
 /* --- payloads --------------------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ int main(int argc, char **argv)
 	write_payloads("32");
 	write_all("fuzz_schema", fuzz_schema_seed);
 	write_all("fuzz_events", fuzz_events_seed);
-	write_all("fuzz_told", fuzz_told_seed);
+	write_all("fuzz_told", fuzz_inband_seed);
 	write_failing();
 	write_manifests();
 	write_collectors();

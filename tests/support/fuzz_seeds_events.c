@@ -11,7 +11,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* What the target reads: how to decode, flags of a record. */
-enum how { LOOK_AHEAD, LIVE = 1, NAMES = 2, MEANWHILE = 4, CONFIGURED = 8, SYSTEM = 16 };
+enum how { FIRST_PASS, LIVE = 1, NAMES = 2, MEANWHILE = 4, CONFIGURED = 8, SYSTEM = 16 };
 enum flags {
 	CLASSIC = 1,
 	POINTERS_OF_4 = 2,
@@ -93,7 +93,7 @@ static void add_described(struct payload *seed)
 	};
 	struct payload blob;
 
-	payload_u8(seed, LOOK_AHEAD);
+	payload_u8(seed, FIRST_PASS);
 	payload_init(&blob, 8);
 	payload_event_map(&blob, &map);
 	add_meta_data(seed, META_DATA_EVENT_MAP_INFO, &blob);
@@ -189,7 +189,7 @@ static void add_told(struct payload *seed, unsigned how)
 
 static void add_told_ahead(struct payload *seed)
 {
-	add_told(seed, LOOK_AHEAD);
+	add_told(seed, FIRST_PASS);
 }
 
 static void add_told_meanwhile(struct payload *seed)
@@ -272,7 +272,7 @@ static void add_self_describing(struct payload *seed)
 /* Every in-type of TraceLogging with every out-type, as a value, and as arrays of both counts. */
 static void add_types(struct payload *seed)
 {
-	payload_u8(seed, LOOK_AHEAD);
+	payload_u8(seed, FIRST_PASS);
 	for (unsigned type = 0; type < 26; type++) {
 		char metadata[512];
 		size_t size = 5;
@@ -352,7 +352,7 @@ void fuzz_events_add(struct payload *seed, const struct event_record *record)
 	while (count < 3 && record_next_extended(record, &offset, &found)) {
 		count++;
 	}
-	header(seed, flags | count * ONE_ITEM, record->kind, number, record->id);
+	header(seed, flags | count * ONE_ITEM, record->type, number, record->id);
 	rest(seed, record->version, record->opcode, (uint8_t)record->process_id);
 	offset = 0;
 	for (uint32_t i = 0; i < count && record_next_extended(record, &offset, &found); i++) {

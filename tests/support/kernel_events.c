@@ -25,10 +25,10 @@ void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_t
 	k->thread_id = thread_id;
 }
 
-void event_add(struct kernel_events *k, enum record_kind kind, uint8_t group, uint8_t opcode,
+void event_add(struct kernel_events *k, enum record_type type, uint8_t group, uint8_t opcode,
 	       uint8_t version)
 {
-	struct built_record record = { .kind = kind,
+	struct built_record record = { .type = type,
 				       .pointer_size = k->payload.pointer_size,
 				       .processor = k->processor,
 				       .raw_time = k->raw_time,

@@ -49,7 +49,7 @@ void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_t
 
 /* For events without a function below: the payload built so far becomes a record, and is empty
  * again. */
-void event_add(struct kernel_events *k, enum record_kind kind, uint8_t group, uint8_t opcode,
+void event_add(struct kernel_events *k, enum record_type type, uint8_t group, uint8_t opcode,
 	       uint8_t version);
 
 /* Opcodes of Process, Thread and Image. */

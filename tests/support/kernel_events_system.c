@@ -197,7 +197,7 @@ void event_system_nic(struct kernel_events *k, const struct kernel_nic *nic)
 
 static void add_sys_config(struct kernel_events *k, uint8_t opcode)
 {
-	struct built_record record = { .kind = RECORD_FULL,
+	struct built_record record = { .type = RECORD_FULL,
 				       .pointer_size = k->payload.pointer_size,
 				       .processor = k->processor,
 				       .raw_time = k->raw_time,
@@ -234,7 +234,7 @@ void event_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mas
 	payload_zeros(p, 24); /* masks 3 to 8 */
 	payload_u32(p, 46);   /* KernelEventVersion */
 	if (in_header && !p->failed) {
-		struct built_record record = { .kind = RECORD_SYSTEM,
+		struct built_record record = { .type = RECORD_SYSTEM,
 					       .raw_time = k->raw_time,
 					       .process_id = k->process_id,
 					       .thread_id = k->thread_id,

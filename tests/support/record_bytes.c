@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/etl_buffer.h"
+#include "etl/buffer.h"
 #include "tests/support/exact_copy.h"
 
 const struct guid bytes_activity =

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/guid.h"
-#include "source/etl_record.h"
+#include "etl/record.h"
 
 enum { RECORD_BYTES_MAX = 70000 };
 
@@ -31,7 +31,7 @@ void bytes_put(struct record_bytes *b, uint64_t value, unsigned size);
 void bytes_guid(struct record_bytes *b, const struct guid *guid);
 void bytes_text(struct record_bytes *b, const char *text);
 
-void bytes_begin(struct record_bytes *b);               /* a record, at the next multiple of 8 */
+void bytes_begin(struct record_bytes *b);                 /* a record, at the next multiple of 8 */
 void bytes_end(struct record_bytes *b, unsigned size_at); /* completes its size field */
 
 /* Begin a record and write its header; the payload follows. */

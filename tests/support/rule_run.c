@@ -12,11 +12,11 @@
 #include "config/builtin.h"
 #include "rules/engine.h"
 #include "tests/support/exact_copy.h"
+#include "tests/support/inband_manifest.h"
 #include "tests/support/one_collector.h"
 #include "tests/support/page.h"
 #include "tests/support/poke.h"
 #include "tests/support/temporary.h"
-#include "tests/support/told_manifest.h"
 
 enum { BLANK_SIZE = 800 };
 
@@ -87,7 +87,7 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	struct rule_needs needs;
 
 	*run = (struct rule_run){ 0 };
-	run->clock = (struct source_clock){ .kind = CLOCK_QPC,
+	run->clock = (struct source_clock){ .type = CLOCK_QPC,
 					    .frequency = RUN_FREQUENCY,
 					    .perf_frequency = RUN_PERF_FREQUENCY,
 					    .anchor_time = INT64_C(133000000000000000) };
@@ -99,14 +99,14 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	stop_on(run->registry, &err);
 	run->set = one_collector(collector, run->config, run->registry, &err);
 	stop_on(run->set, &err);
-	run->writer = registry_writer(run->registry, false, &err);
-	stop_on(run->writer, &err);
+	run->shard = registry_shard(run->registry, false, &err);
+	stop_on(run->shard, &err);
 	rule_set_needs(run->set, &needs);
 	if (probe) {
 		probe_needs(probe, &needs);
 	}
 	tracker = (struct tracker_options){ .registry = run->registry,
-					    .writer = run->writer,
+					    .shard = run->shard,
 					    .clock = &run->clock,
 					    .processes = run->config->limits.processes,
 					    .threads = run->config->limits.threads,
@@ -123,34 +123,35 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	engine = (struct rule_engine_options){ .set = run->set,
 					       .probe = probe,
 					       .registry = run->registry,
-					       .writer = run->writer,
+					       .shard = run->shard,
 					       .tracker = run->tracker,
 					       .clock = &run->clock,
 					       .session = "test.etl" };
-	rule_set_make_samples(run->set, run->registry, run->writer);
+	rule_set_make_samples(run->set, run->registry, run->shard);
 	run->engine = rule_engine_new(&engine, &err);
 	stop_on(run->engine, &err);
 	run->schemas = trace_schemas_new(&err);
 	stop_on(run->schemas, &err);
-	run->kinds = kinds_new(1024, &(struct schema_origins){ .trace = run->schemas }, &err);
-	stop_on(run->kinds, &err);
+	run->event_table =
+		event_table_new(1024, &(struct schema_origins){ .trace = run->schemas }, &err);
+	stop_on(run->event_table, &err);
 	payload_init(&run->payload, 8);
 	run->record = (struct event_record){
 		.process_id = 4, .thread_id = 40, .pointer_size = 8, .kernel_group = 0xff
 	};
 }
 
-static void release(void *context, struct event_kind *kind)
+static void release(void *context, struct event_class *class)
 {
 	(void)context;
-	tracker_release(kind);
-	rule_engine_release(kind);
+	tracker_release(class);
+	rule_engine_release(class);
 }
 
 void rule_run_close(struct rule_run *run)
 {
-	kinds_each(run->kinds, release, NULL);
-	kinds_free(run->kinds);
+	event_table_each(run->event_table, release, NULL);
+	event_table_free(run->event_table);
 	trace_schemas_free(run->schemas);
 	rule_engine_free(run->engine);
 	tracker_free(run->tracker);
@@ -176,7 +177,7 @@ void rule_run_version(struct rule_run *run, const char *event, uint8_t version)
 	run->record.id = 0;
 	run->record.opcode = opcode;
 	run->record.version = version;
-	run->record.kind = RECORD_SYSTEM;
+	run->record.type = RECORD_SYSTEM;
 	run->record.classic = true;
 	payload_clear(&run->payload);
 }
@@ -216,7 +217,7 @@ void rule_run_set_text(struct rule_run *run, const char *field, const char *text
 	poke_text(&run->record, run->payload.bytes, field, text);
 }
 
-void rule_run_tell(struct rule_run *run, const char *guid, const char *name, const char *inside)
+void rule_run_announce(struct rule_run *run, const char *guid, const char *name, const char *inside)
 {
 	struct guid provider;
 
@@ -232,7 +233,7 @@ void rule_run_other(struct rule_run *run, const char *guid, uint16_t id)
 	run->record.id = id;
 	run->record.opcode = 0;
 	run->record.version = 0;
-	run->record.kind = RECORD_EVENT;
+	run->record.type = RECORD_EVENT;
 	run->record.classic = false;
 	payload_clear(&run->payload);
 }
@@ -241,7 +242,7 @@ enum record_outcome rule_run_feed(struct rule_run *run)
 {
 	uint8_t *payload = exact_copy(run->payload.bytes, run->payload.size);
 	enum record_outcome outcome;
-	struct event_kind *kind;
+	struct event_class *class;
 	bool added;
 
 	run->record.payload = payload;
@@ -249,15 +250,15 @@ enum record_outcome rule_run_feed(struct rule_run *run)
 	if (run->record.raw_time != RECORD_NO_TIME) {
 		run->record.time = clock_time(&run->clock, run->record.raw_time);
 	}
-	kind = kinds_find(run->kinds, &run->record, &added);
-	assert_non_null(kind);
+	class = event_table_find(run->event_table, &run->record, &added);
+	assert_non_null(class);
 	if (added) {
-		assert_true(tracker_prepare(run->tracker, kind));
-		assert_true(rule_engine_prepare(run->engine, kind));
+		assert_true(tracker_prepare(run->tracker, class));
+		assert_true(rule_engine_prepare(run->engine, class));
 	}
-	tracker_observe(run->tracker, &run->record, kind);
-	outcome = rule_engine_apply(run->engine, &run->record, kind);
-	run->fulfils = rule_engine_probe(run->engine, &run->record, kind);
+	tracker_observe(run->tracker, &run->record, class);
+	outcome = rule_engine_apply(run->engine, &run->record, class);
+	run->fulfils = rule_engine_probe(run->engine, &run->record, class);
 	run->record.index++;
 	run->record.raw_time++;
 	free(payload);

@@ -5,7 +5,7 @@
 #ifndef SUPPORT_RULE_RUN_H
 #define SUPPORT_RULE_RUN_H
 
-#include "decode/kinds.h"
+#include "decode/event_table.h"
 #include "metrics/registry.h"
 #include "rules/probe.h"
 #include "rules/rule_set.h"
@@ -21,11 +21,11 @@ struct rule_run {
 	struct config *config;
 	struct registry *registry;
 	struct rule_set *set;
-	struct writer *writer;
+	struct shard *shard;
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	struct trace_schemas *schemas;
-	struct kinds *kinds;
+	struct event_table *event_table;
 	struct source_clock clock;
 	struct payload payload;     /* of the next record; emptied by rule_run_feed() */
 	struct event_record record; /* header of the next record; rule_run_event() fills it */
@@ -57,10 +57,11 @@ void rule_run_zeros(struct rule_run *run); /* those zeros, for rule_run_version(
 void rule_run_set(struct rule_run *run, const char *field, uint64_t value);
 void rule_run_set_text(struct rule_run *run, const char *field, const char *text); /* ASCII */
 /*
- * What a manifest tells about a provider's events (tests/support/told_manifest.h); before their
+ * What a manifest tells about a provider's events (tests/support/inband_manifest.h); before their
  * first record.
  */
-void rule_run_tell(struct rule_run *run, const char *guid, const char *name, const char *inside);
+void rule_run_announce(struct rule_run *run, const char *guid, const char *name,
+		       const char *inside);
 
 /* Begins a record of another provider. */
 void rule_run_other(struct rule_run *run, const char *guid, uint16_t id);

@@ -12,14 +12,14 @@
 
 #define NO_SESSION UINT32_MAX
 
-static const struct process_kind idle = { "Idle", "",         LOCAL_SYSTEM_SID,
+static const struct process_type idle = { "Idle", "",         LOCAL_SYSTEM_SID,
 					  "",     NO_SESSION, SAMPLE_PROCESSORS,
 					  0,      0 };
-static const struct process_kind system_kind = { "System", "", LOCAL_SYSTEM_SID, "", NO_SESSION, 12,
+static const struct process_type system_type = { "System", "", LOCAL_SYSTEM_SID, "", NO_SESSION, 12,
 						 0,        0 };
-static const struct process_kind registry = { "Registry", "", LOCAL_SYSTEM_SID, "", NO_SESSION, 3,
+static const struct process_type registry = { "Registry", "", LOCAL_SYSTEM_SID, "", NO_SESSION, 3,
 					      0,          0 };
-static const struct process_kind smss = { "smss.exe",
+static const struct process_type smss = { "smss.exe",
 					  "\\SystemRoot\\System32\\smss.exe",
 					  LOCAL_SYSTEM_SID,
 					  SYSTEM32,
@@ -27,7 +27,7 @@ static const struct process_kind smss = { "smss.exe",
 					  2,
 					  0,
 					  0x28000 };
-static const struct process_kind csrss = {
+static const struct process_type csrss = {
 	"csrss.exe",
 	"%SystemRoot%\\system32\\csrss.exe ObjectDirectory=\\Windows SharedSection=1024,20480,768",
 	LOCAL_SYSTEM_SID,
@@ -37,17 +37,17 @@ static const struct process_kind csrss = {
 	0,
 	0x7000
 };
-static const struct process_kind wininit = {
+static const struct process_type wininit = {
 	"wininit.exe", "wininit.exe", LOCAL_SYSTEM_SID, SYSTEM32, 0, 2, 0, 0x63000
 };
-static const struct process_kind services = {
+static const struct process_type services = {
 	"services.exe", "C:\\Windows\\system32\\services.exe", LOCAL_SYSTEM_SID, SYSTEM32, 0, 6, 0,
 	0xa9000
 };
-static const struct process_kind lsass = {
+static const struct process_type lsass = {
 	"lsass.exe", "C:\\Windows\\system32\\lsass.exe", LOCAL_SYSTEM_SID, SYSTEM32, 0, 9, 0, 0xf000
 };
-static const struct process_kind svchost_system = {
+static const struct process_type svchost_system = {
 	"svchost.exe",
 	"C:\\Windows\\system32\\svchost.exe -k netsvcs -p -s Schedule",
 	LOCAL_SYSTEM_SID,
@@ -57,7 +57,7 @@ static const struct process_kind svchost_system = {
 	0,
 	0xe000
 };
-static const struct process_kind svchost_network = {
+static const struct process_type svchost_network = {
 	"svchost.exe",
 	"C:\\Windows\\system32\\svchost.exe -k NetworkService -p -s Dnscache",
 	SERVICE_SID,
@@ -67,11 +67,11 @@ static const struct process_kind svchost_network = {
 	0,
 	0xe000
 };
-static const struct process_kind spoolsv = {
+static const struct process_type spoolsv = {
 	"spoolsv.exe", "C:\\Windows\\System32\\spoolsv.exe", LOCAL_SYSTEM_SID, SYSTEM32, 0, 6, 0,
 	0xc2000
 };
-static const struct process_kind msmpeng = {
+static const struct process_type msmpeng = {
 	"MsMpEng.exe",
 	"\"C:\\ProgramData\\Microsoft\\Windows Defender\\platform\\4.18.24040.4-0\\MsMpEng.exe\"",
 	LOCAL_SYSTEM_SID,
@@ -81,7 +81,7 @@ static const struct process_kind msmpeng = {
 	0,
 	0x25000
 };
-static const struct process_kind sqlservr = {
+static const struct process_type sqlservr = {
 	"sqlservr.exe",
 	"\"C:\\Program Files\\Microsoft SQL Server\\MSSQL15.MSSQLSERVER\\MSSQL\\Binn\\sqlservr.exe\" -sMSSQLSERVER",
 	SQL_SID,
@@ -91,7 +91,7 @@ static const struct process_kind sqlservr = {
 	0,
 	0x9d000
 };
-static const struct process_kind w3wp = {
+static const struct process_type w3wp = {
 	"w3wp.exe",
 	"c:\\windows\\system32\\inetsrv\\w3wp.exe -ap \"shop\" -v \"v4.0\" -l \"webengine4.dll\"",
 	POOL_SID,
@@ -139,7 +139,7 @@ static void open_files(struct machine *m, struct scenario *s)
 static void start_processes(struct machine *m, struct scenario *s)
 {
 	process_existing(m, &idle, 0, 0);
-	s->system = process_existing(m, &system_kind, 4, 0);
+	s->system = process_existing(m, &system_type, 4, 0);
 	process_existing(m, &registry, 104, 4);
 	process_existing(m, &smss, 368, 4);
 	process_existing(m, &csrss, 492, 480);

@@ -12,11 +12,11 @@
 
 enum { SCRIPTS = 6 };
 
-static const struct process_kind conhost = {
+static const struct process_type conhost = {
 	"conhost.exe", "\\??\\C:\\Windows\\system32\\conhost.exe 0x4", ADMIN_SID, SYSTEM32, 0, 3, 6,
 	0xd3000
 };
-static const struct process_kind powershell = {
+static const struct process_type powershell = {
 	"powershell.exe",
 	"powershell.exe -NoProfile -File C:\\Scripts\\Collect-Inventory.ps1",
 	ADMIN_SID,
@@ -26,17 +26,17 @@ static const struct process_kind powershell = {
 	12,
 	0x72000
 };
-static const struct process_kind cmd = {
+static const struct process_type cmd = {
 	"cmd.exe", "C:\\Windows\\system32\\cmd.exe /c C:\\Scripts\\nightly.cmd",
 	ADMIN_SID, SYSTEM32,
 	0,         1,
 	5,         0x5e000
 };
-static const struct process_kind robocopy = {
+static const struct process_type robocopy = {
 	"Robocopy.exe", "robocopy D:\\Shares C:\\Backup /MIR /R:1", ADMIN_SID, SYSTEM32, 0, 3, 7,
 	0x23000
 };
-static const struct process_kind werfault = {
+static const struct process_type werfault = {
 	"WerFault.exe",
 	"C:\\Windows\\system32\\WerFault.exe -u -p 3920 -s 1412",
 	"S-1-5-18",
@@ -46,7 +46,7 @@ static const struct process_kind werfault = {
 	9,
 	0x69000
 };
-static const struct process_kind wmiprvse = { "WmiPrvSE.exe",
+static const struct process_type wmiprvse = { "WmiPrvSE.exe",
 					      "C:\\Windows\\system32\\wbem\\wmiprvse.exe",
 					      "S-1-5-20",
 					      SYSTEM32 "\\wbem",
@@ -54,7 +54,7 @@ static const struct process_kind wmiprvse = { "WmiPrvSE.exe",
 					      5,
 					      8,
 					      0x7f000 };
-static const struct process_kind taskhostw = {
+static const struct process_type taskhostw = {
 	"taskhostw.exe", "taskhostw.exe", ADMIN_SID, SYSTEM32, 0, 3, 7, 0x15000
 };
 

@@ -140,7 +140,7 @@ void sample_processors(struct machine *m);
 
 /* --- sample_processes.c ----------------------------------------------------------------------- */
 
-struct process_kind {
+struct process_type {
 	const char *image;
 	const char *command_line;
 	const char *sid;
@@ -151,14 +151,14 @@ struct process_kind {
 	uint64_t image_size;
 };
 
-struct process *process_existing(struct machine *m, const struct process_kind *kind, uint32_t id,
+struct process *process_existing(struct machine *m, const struct process_type *type, uint32_t id,
 				 uint32_t parent_id);
-struct process *process_start(struct machine *m, const struct process_kind *kind,
+struct process *process_start(struct machine *m, const struct process_type *type,
 			      struct process *parent);
 void process_exit(struct machine *m, struct process *process, uint32_t status);
 void process_add_thread(struct machine *m, struct process *process);
 uint32_t any_thread(struct machine *m, const struct process *process);
-const char *kind_image_path(const struct process_kind *kind, char path[PATH_MOST]);
+const char *process_type_image_path(const struct process_type *type, char path[PATH_MOST]);
 struct process *process_of_thread(struct machine *m, uint32_t thread_id);
 
 /* Rundown: 3 at the start, 4 at the end. */

@@ -128,9 +128,9 @@ static struct sample_process_totals *totals_of(struct machine *m, const char *im
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-const char *kind_image_path(const struct process_kind *kind, char path[PATH_MOST])
+const char *process_type_image_path(const struct process_type *type, char path[PATH_MOST])
 {
-	snprintf(path, PATH_MOST, "%s\\%s", kind->directory, kind->image);
+	snprintf(path, PATH_MOST, "%s\\%s", type->directory, type->image);
 	return path;
 }
 
@@ -140,7 +140,7 @@ static uint32_t next_id(struct machine *m)
 	return m->next_id;
 }
 
-static struct process *new_process(struct machine *m, const struct process_kind *kind, uint32_t id,
+static struct process *new_process(struct machine *m, const struct process_type *type, uint32_t id,
 				   uint32_t parent_id)
 {
 	struct process *process;
@@ -150,26 +150,26 @@ static struct process *new_process(struct machine *m, const struct process_kind 
 		return &m->processes[0];
 	}
 	process = &m->processes[m->process_count++];
-	*process = (struct process){ .image = kind->image,
-				     .command_line = kind->command_line,
-				     .sid = kind->sid,
+	*process = (struct process){ .image = type->image,
+				     .command_line = type->command_line,
+				     .sid = type->sid,
 				     .id = id,
 				     .parent_id = parent_id,
-				     .session_id = kind->session_id,
+				     .session_id = type->session_id,
 				     .key = UINT64_C(0xffffc88b5a200080) +
 					    m->process_count * UINT64_C(0x2b440),
 				     .alive = true,
-				     .totals = totals_of(m, kind->image) };
+				     .totals = totals_of(m, type->image) };
 	process->totals->alive++;
 	return process;
 }
 
-struct process *process_existing(struct machine *m, const struct process_kind *kind, uint32_t id,
+struct process *process_existing(struct machine *m, const struct process_type *type, uint32_t id,
 				 uint32_t parent_id)
 {
-	struct process *process = new_process(m, kind, id, parent_id);
+	struct process *process = new_process(m, type, id, parent_id);
 
-	for (size_t i = 0; i < kind->threads && i < THREADS_MOST; i++) {
+	for (size_t i = 0; i < type->threads && i < THREADS_MOST; i++) {
 		/* Every processor has an idle thread; all of them have the id 0. */
 		process->threads[process->thread_count++] = id == 0 ? 0 : id + 4 + 4 * (uint32_t)i;
 	}
@@ -222,20 +222,20 @@ void process_add_thread(struct machine *m, struct process *process)
 }
 
 /* What a process loads besides the libraries that all load: its own image, first. */
-static struct known_image own_image(const struct process_kind *kind, char path[PATH_MOST])
+static struct known_image own_image(const struct process_type *type, char path[PATH_MOST])
 {
-	return (struct known_image){ .file_name = kind_image_path(kind, path),
+	return (struct known_image){ .file_name = process_type_image_path(type, path),
 				     .base = 0x7ff6a3b00000,
-				     .size = kind->image_size,
-				     .checksum = (uint32_t)(kind->image_size >> 4 ^ 0x2f11) };
+				     .size = type->image_size,
+				     .checksum = (uint32_t)(type->image_size >> 4 ^ 0x2f11) };
 }
 
-struct process *process_start(struct machine *m, const struct process_kind *kind,
+struct process *process_start(struct machine *m, const struct process_type *type,
 			      struct process *parent)
 {
-	struct process *process = new_process(m, kind, next_id(m), parent->id);
+	struct process *process = new_process(m, type, next_id(m), parent->id);
 	char path[PATH_MOST];
-	struct known_image image = own_image(kind, path);
+	struct known_image image = own_image(type, path);
 
 	enter(m, parent, any_thread(m, parent));
 	add_process(m, OP_START, process, 259);
@@ -247,11 +247,11 @@ struct process *process_start(struct machine *m, const struct process_kind *kind
 	enter(m, process, process->threads[0]);
 	add_image(m, OP_IMAGE_LOAD, &image, process->id);
 	pass(m, between(m, 30000, 90000));
-	for (size_t i = 0; i < kind->images && i < sizeof libraries / sizeof libraries[0]; i++) {
+	for (size_t i = 0; i < type->images && i < sizeof libraries / sizeof libraries[0]; i++) {
 		add_image(m, OP_IMAGE_LOAD, &libraries[i], process->id);
 		pass(m, between(m, 40000, 200000));
 	}
-	for (size_t i = 1; i < kind->threads; i++) {
+	for (size_t i = 1; i < type->threads; i++) {
 		process_add_thread(m, process);
 	}
 	leave(m, between(m, 2 * MS, 15 * MS));

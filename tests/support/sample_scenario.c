@@ -29,7 +29,7 @@ static void order_placed(struct machine *m, uint64_t order)
 		{ EXTENDED_PROVIDER_TRAITS, sizeof traits_bytes, traits_bytes },
 		{ EXTENDED_TRACELOGGING, sizeof metadata_bytes, metadata_bytes }
 	};
-	struct built_record record = { .kind = RECORD_EVENT,
+	struct built_record record = { .type = RECORD_EVENT,
 				       .processor = m->events.processor,
 				       .raw_time = m->events.raw_time,
 				       .process_id = m->events.process_id,
@@ -268,7 +268,7 @@ static void memory_pressure(struct machine *m, void *subject, uint64_t unused)
 
 /* --- the system itself ------------------------------------------------------------------------ */
 
-static void lazy_writer(struct machine *m, void *subject, uint64_t unused)
+static void lazy_shard(struct machine *m, void *subject, uint64_t unused)
 {
 	struct scenario *s = subject;
 
@@ -278,7 +278,7 @@ static void lazy_writer(struct machine *m, void *subject, uint64_t unused)
 		write_back(m, s->system, &m->files[i], m->files[i].dirty_bytes / 2 + 65536);
 	}
 	leave(m, mostly_low(m, 300000, 4 * MS));
-	machine_plan(m, SECOND, lazy_writer, s, 0);
+	machine_plan(m, SECOND, lazy_shard, s, 0);
 }
 
 static void timer(struct machine *m, void *subject, uint64_t unused)
@@ -349,7 +349,7 @@ void scenario_begin(struct machine *m)
 	machine_plan(m, 1900 * MS, lost_host, s, 0);
 	machine_plan(m, 50 * MS, scan, s, 1);
 	machine_plan(m, 300 * MS, memory_pressure, s, 0);
-	machine_plan(m, 800 * MS, lazy_writer, s, 0);
+	machine_plan(m, 800 * MS, lazy_shard, s, 0);
 	machine_plan(m, 10 * MS, timer, s, 0);
 	machine_plan(m, 11 * MS, profile, s, 0);
 	machine_plan(m, 25500 * MS, load_driver, s, 0);

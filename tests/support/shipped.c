@@ -43,7 +43,7 @@ void check_shipped(const char *collector, const struct built_event *events,
 	struct rule_run run;
 
 	rule_run_open_shipped(&run, collector);
-	start(&run, SHIPPED_WRITER, "writer.exe");
+	start(&run, SHIPPED_SHARD, "writer.exe");
 	start(&run, SHIPPED_OTHER, "other.exe");
 	for (; events->event; events++) {
 		feed(&run, events);

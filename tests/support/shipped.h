@@ -10,7 +10,7 @@
 #include "tests/support/rule_run.h"
 
 enum {
-	SHIPPED_WRITER = 8, /* runs from the start: "writer", with a thread of ten times its id */
+	SHIPPED_SHARD = 8,  /* runs from the start: "writer", with a thread of ten times its id */
 	SHIPPED_OTHER = 12, /* "other" */
 	SHIPPED_NOBODY = -1,
 	SHIPPED_FIELDS = 8,

@@ -59,7 +59,7 @@ struct tape_event *tape_add(struct tape *tape, const char *class_name, uint8_t o
 		.version = version,
 		.opcode = opcode,
 		.pointer_size = tape->payload.pointer_size,
-		.kind = RECORD_SYSTEM,
+		.type = RECORD_SYSTEM,
 		.classic = true,
 		.raw_time = time,
 		.time = time,
@@ -129,10 +129,10 @@ void player_init(struct player *player, const struct tracker_options *wanted)
 	*player = (struct player){ .clock = { CLOCK_QPC, 10000000, 10000000, 0, 0 } };
 	player->registry = registry_new(&limits, &err);
 	assert_non_null(player->registry);
-	player->writer = registry_writer(player->registry, false, &err);
-	assert_non_null(player->writer);
+	player->shard = registry_shard(player->registry, false, &err);
+	assert_non_null(player->shard);
 	options.registry = player->registry;
-	options.writer = player->writer;
+	options.shard = player->shard;
 	options.clock = &player->clock;
 	player->tracker = tracker_new(&options, &err);
 	assert_non_null(player->tracker);
@@ -243,23 +243,23 @@ static int by_time(const void *left, const void *right)
 	return (*a)->record.index < (*b)->record.index ? -1 : 1;
 }
 
-static struct event_kind *kind_of(struct player *player, struct kinds *kinds,
-				  const struct event_record *record)
+static struct event_class *type_of(struct player *player, struct event_table *event_table,
+				   const struct event_record *record)
 {
 	bool added;
-	struct event_kind *kind = kinds_find(kinds, record, &added);
+	struct event_class *class = event_table_find(event_table, record, &added);
 
-	assert_non_null(kind);
+	assert_non_null(class);
 	if (added) {
-		assert_true(tracker_prepare(player->tracker, kind));
+		assert_true(tracker_prepare(player->tracker, class));
 	}
-	return kind;
+	return class;
 }
 
-static void release(void *context, struct event_kind *kind)
+static void release(void *context, struct event_class *class)
 {
 	(void)context;
-	tracker_release(kind);
+	tracker_release(class);
 }
 
 /* As a recording's source and the pipeline leave records out of the look-ahead. */
@@ -276,37 +276,37 @@ static bool is_left_out(const struct kernel_choice *choice, const struct event_r
 void player_play(struct player *player, struct tape *tape, enum passes passes)
 {
 	struct tape_event **sorted = calloc(tape->count + 1, sizeof(struct tape_event *));
-	struct kinds *kinds = kinds_new(1000, NULL, NULL);
+	struct event_table *event_table = event_table_new(1000, NULL, NULL);
 	struct kernel_choice choice;
 
-	assert_true(sorted && kinds);
+	assert_true(sorted && event_table);
 	tracker_choose_ahead(player->tracker, &choice);
 	for (size_t i = 0; i < tape->count; i++) {
 		struct tape_event *event = &tape->events[i];
 
 		sorted[i] = event;
 		if (passes == TWO_PASSES && !is_left_out(&choice, &event->record)) {
-			tracker_look_ahead(player->tracker, &event->record,
-					   kind_of(player, kinds, &event->record));
+			tracker_first_pass(player->tracker, &event->record,
+					   type_of(player, event_table, &event->record));
 		}
 	}
 	if (passes == TWO_PASSES) {
-		tracker_look_ahead_end(player->tracker);
+		tracker_first_pass_end(player->tracker);
 	}
 	if (tape->count > 1) {
 		qsort(sorted, tape->count, sizeof(struct tape_event *), by_time);
 	}
 	for (size_t i = 0; i < tape->count; i++) {
 		tracker_observe(player->tracker, &sorted[i]->record,
-				kind_of(player, kinds, &sorted[i]->record));
+				type_of(player, event_table, &sorted[i]->record));
 		check(player, sorted[i]);
 		tracker_count(player->tracker);
 		if (player->ask_all) {
 			ask_all(player);
 		}
 	}
-	kinds_each(kinds, release, NULL);
-	kinds_free(kinds);
+	event_table_each(event_table, release, NULL);
+	event_table_free(event_table);
 	free(sorted);
 }
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "decode/event_table.h"
 #include "decode/kernel_class.h"
-#include "decode/kinds.h"
 #include "metrics/registry.h"
 #include "source/event_record.h"
 #include "source/source.h"
@@ -76,7 +76,7 @@ struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process
 /* A tracker and what it needs. Zero-initialised options but for what a test wants. */
 struct player {
 	struct registry *registry;
-	struct writer *writer;
+	struct shard *shard;
 	struct source_clock clock;
 	struct tracker *tracker;
 	bool ask_all; /* everything about every record, whatever the answer */

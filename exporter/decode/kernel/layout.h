@@ -43,14 +43,14 @@ struct kernel_table {
 
 /* Fields: NAME("Field") of one value, ARRAY of several, LONG of a length. */
 #define FIELD(field_name, field_type) { .name = (field_name), .type = (field_type) }
-#define ARRAY(field_name, field_type, kind, number)                                                \
+#define ARRAY(field_name, field_type, how, number)                                                \
 	{                                                                                          \
-		.name = (field_name), .type = (field_type), .count_kind = (kind),                  \
+		.name = (field_name), .type = (field_type), .count_type = (how),                  \
 		.count = (number),                                                                 \
 	}
 #define LONG(field_name, field_type, units)                                                        \
 	{                                                                                          \
-		.name = (field_name), .type = (field_type), .length_kind = FIELD_LENGTH_FIXED,     \
+		.name = (field_name), .type = (field_type), .length_type = FIELD_LENGTH_FIXED,     \
 		.length = (units),                                                                 \
 	}
 #define I8(name)             FIELD(name, FIELD_I8)

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of event kinds: open addressing over (provider, id, version, opcode, pointer size,
+ * family of header, metadata of TraceLogging events, which often share an id, and who told the
+ * schema).
+ *
+ * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and
+ * a kind is only touched when the hash agrees. Most records are the kernel's and carry a group and
+ * an opcode instead of a GUID: those two lead to the kind of the last such record at once. Others
+ * without extended items are first looked for where a cheap hash of the whole key leads.
+ */
+#include "decode/event_table.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/hash.h"
+#include "decode/event_class.h"
+#include "decode/event_schema.h"
+
+struct slot {
+	uint64_t hash;
+	struct event_class *class; /* owned; NULL: free */
+};
+
+enum { GROUPS = 32, OPCODES = 256, USUAL_BITS = 8, USUAL = 1 << USUAL_BITS };
+
+struct event_table {
+	struct slot *slots; /* owned */
+	/* By kernel group and opcode: the kind met last; owned. */
+	struct event_class *(*recent)[OPCODES];
+	/* Of records without extended items: the kind met last at that place, never one that
+	 * somebody told. */
+	struct event_class *usual[USUAL];
+	size_t mask; /* slots - 1 */
+	size_t count;
+	size_t most;
+	uint64_t seed;
+	struct schema_origins origins;
+	struct tracelogging_cache *tracelogging; /* owned */
+	size_t hand;   /* the slot that was last looked at for a kind to give up */
+	uint64_t hits; /* the consumer's own; published now and then */
+	_Atomic(uint64_t) shown_entries;
+	_Atomic(uint64_t) shown_hits;
+	_Atomic(uint64_t) shown_misses;
+	_Atomic(uint64_t) shown_evictions;
+};
+
+enum {
+	FIRST_SLOTS = 256,
+	PUBLISH_EVERY = 4096,
+	LOOKED_AT_MOST = 64, /* kinds in use, for one to give up */
+};
+
+/* What tells kinds of one provider apart, in one word. */
+static uint64_t class_word(const struct event_record *record)
+{
+	return (uint64_t)record->id | (uint64_t)record->version << 16 |
+	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
+	       (uint64_t)record->classic << 40 | (uint64_t)(record->type == RECORD_MESSAGE) << 41 |
+	       (uint64_t)(record->type >= RECORD_TIMED) << 42;
+}
+
+/* The hash of the slot has agreed, so a hash of metadata needs no look. */
+static bool class_is(const struct event_class *class, const struct event_record *record)
+{
+	return class->id == record->id && class->opcode == record->opcode &&
+	       class->version == record->version && class->pointer_size == record->pointer_size &&
+	       class->classic == record->classic &&
+	       (class->record_type == RECORD_MESSAGE) == (record->type == RECORD_MESSAGE) &&
+	       (class->record_type >= RECORD_TIMED) == (record->type >= RECORD_TIMED) &&
+	       guid_equal(&class->provider, record->provider);
+}
+
+/* Kinds by who told their schema have places of their own. */
+static uint64_t inband_hash(uint64_t hash, uint32_t manifest_id)
+{
+	return manifest_id != 0 ? hash ^ hash_u64(manifest_id) : hash;
+}
+
+static void place(struct slot *slots, size_t mask, const struct slot *slot)
+{
+	size_t at = slot->hash & mask;
+
+	while (slots[at].class) {
+		at = (at + 1) & mask;
+	}
+	slots[at] = *slot;
+}
+
+static bool grow(struct event_table *table)
+{
+	size_t size = (table->mask + 1) * 2;
+	struct slot *slots = calloc(size, sizeof *slots);
+
+	if (!slots) {
+		return false;
+	}
+	for (size_t i = 0; i <= table->mask; i++) {
+		if (table->slots[i].class) {
+			place(slots, size - 1, &table->slots[i]);
+		}
+	}
+	free(table->slots);
+	table->slots = slots;
+	table->mask = size - 1;
+	return true;
+}
+
+static void publish(struct event_table *table)
+{
+	atomic_store_explicit(&table->shown_entries, table->count, memory_order_relaxed);
+	atomic_store_explicit(&table->shown_hits, table->hits, memory_order_relaxed);
+}
+
+static void count_hit(struct event_table *table, struct event_class *class)
+{
+	class->used = true;
+	if (++table->hits % PUBLISH_EVERY == 0) {
+		publish(table);
+	}
+}
+
+static inline struct event_class *probe(const struct event_table *table,
+					const struct event_record *record, uint64_t hash,
+					uint32_t manifest_id)
+{
+	for (size_t at = hash & table->mask; table->slots[at].class; at = (at + 1) & table->mask) {
+		struct event_class *class = table->slots[at].class;
+
+		if (table->slots[at].hash == hash && class->manifest_id == manifest_id &&
+		    class_is(class, record)) {
+			return class;
+		}
+	}
+	return NULL;
+}
+
+/* ---- kinds that are new, or no longer what they were ---- */
+
+/* Later entries move back, so that no search ends too soon. */
+static void remove_slot(struct event_table *table, size_t hole)
+{
+	size_t mask = table->mask;
+
+	for (size_t at = (hole + 1) & mask; table->slots[at].class; at = (at + 1) & mask) {
+		size_t home = table->slots[at].hash & mask;
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			table->slots[hole] = table->slots[at];
+			hole = at;
+		}
+	}
+	table->slots[hole].class = NULL;
+	table->count--;
+}
+
+/*
+ * A place whose kind may serve another: one that no event has had since the hand came by last. What
+ * one process makes up and does not use goes before what others use, whoever came first.
+ */
+static size_t pick(struct event_table *table)
+{
+	for (unsigned looked = 0;;) {
+		struct event_class *class;
+
+		table->hand = (table->hand + 1) & table->mask;
+		class = table->slots[table->hand].class;
+		if (!class) {
+			continue;
+		}
+		if (!class->used || ++looked == LOOKED_AT_MOST) {
+			return table->hand;
+		}
+		class->used = false;
+	}
+}
+
+static void take_out(struct event_table *table, size_t at)
+{
+	const struct event_class *class = table->slots[at].class;
+
+	for (unsigned group = 0; group < GROUPS; group++) {
+		if (table->recent[group][class->opcode] == class) {
+			table->recent[group][class->opcode] = NULL;
+		}
+	}
+	for (size_t i = 0; i < USUAL; i++) {
+		if (table->usual[i] == class) {
+			table->usual[i] = NULL;
+		}
+	}
+	remove_slot(table, at);
+}
+
+/* A kind to describe, with a place in the table; NULL without memory. */
+static struct event_class *place_class(struct event_table *table, uint64_t hash)
+{
+	struct slot slot = { .hash = hash };
+
+	if (table->count >= table->most) {
+		size_t at = pick(table);
+
+		slot.class = table->slots[at].class;
+		take_out(table, at);
+		atomic_fetch_add_explicit(&table->shown_evictions, 1, memory_order_relaxed);
+	} else if ((table->count + 1) * 2 <= table->mask + 1 || grow(table)) {
+		slot.class = calloc(1, sizeof *slot.class);
+	}
+	if (slot.class) {
+		place(table->slots, table->mask, &slot);
+		table->count++;
+	}
+	return slot.class;
+}
+
+/*
+ * Room for more metadata: that of TraceLogging events all goes, and comes again with its events. In
+ * a recording it stays: tools look at schemas to the end.
+ */
+static void make_room_for_metadata(struct event_table *table)
+{
+	uint64_t gone = 0;
+
+	if (!table->origins.live || !tracelogging_cache_full(table->tracelogging)) {
+		return;
+	}
+	for (size_t i = 0; i <= table->mask; i++) {
+		struct event_class *class = table->slots[i].class;
+
+		if (class && class->schema && class->schema->origin == SCHEMA_TRACELOGGING) {
+			class->schema = NULL;
+			class->stale |= STALE_SCHEMA;
+			gone++;
+		}
+	}
+	tracelogging_cache_clear(table->tracelogging);
+	atomic_fetch_add_explicit(&table->shown_evictions, gone, memory_order_relaxed);
+}
+
+/* The kind of the record as it is to be from now on: a new one, or the one that there is. */
+static __attribute__((noinline, cold)) struct event_class *
+resolve(struct event_table *table, const struct event_record *record, uint64_t hash)
+{
+	struct event_class fresh, *class;
+
+	if (record->extended) {
+		make_room_for_metadata(table);
+	}
+	if (!event_class_resolve(&table->origins, table->tracelogging, record, &fresh)) {
+		return NULL;
+	}
+	hash = inband_hash(hash, fresh.manifest_id);
+	class = probe(table, record, hash, fresh.manifest_id);
+	if (!class) {
+		class = place_class(table, hash);
+	}
+	if (!class) {
+		event_class_free_names(&fresh);
+		return NULL;
+	}
+	fresh.attribution = class->attribution;
+	fresh.plan = class->plan;
+	event_class_free_names(class);
+	*class = fresh;
+	atomic_fetch_add_explicit(&table->shown_misses, 1, memory_order_relaxed);
+	publish(table);
+	return class;
+}
+
+/* ---- finding ---- */
+
+/* The teller of the schema that the event's process told; 0: it did not. */
+static uint32_t manifest_id_of(const struct event_table *table, const struct event_record *record)
+{
+	uint32_t manifest_id = 0;
+
+	if (!table->origins.inband || !inband_manifests_any(table->origins.inband) ||
+	    !event_schema_overridable(&table->origins, record, NULL) ||
+	    !inband_manifests_find(table->origins.inband, record, &manifest_id)) {
+		return 0;
+	}
+	return manifest_id;
+}
+
+static struct event_class *find(struct event_table *table, const struct event_record *record,
+				bool *added)
+{
+	uint64_t hash = hash_seeded(guid_hash(record->provider, table->seed) ^ class_word(record),
+				    table->seed);
+	struct event_class *class;
+
+	if (record->extended) {
+		hash ^= tracelogging_hash(record, table->seed);
+	}
+	class = probe(table, record, hash, 0);
+	if (!class || class->overridable) {
+		uint32_t manifest_id = manifest_id_of(table, record);
+
+		if (manifest_id != 0) {
+			class = probe(table, record, inband_hash(hash, manifest_id), manifest_id);
+		}
+	}
+	if (class && (class->stale == 0 ||
+		      !event_class_changed(&table->origins, table->tracelogging, record, class))) {
+		*added = false;
+		count_hit(table, class);
+		return class;
+	}
+	*added = true;
+	return resolve(table, record, hash);
+}
+
+/* Without a seed: whoever makes keys collide makes the table above be asked, no more. */
+static inline struct event_class **usual_place(struct event_table *table,
+					       const struct event_record *record)
+{
+	uint64_t low = load_u64(record->provider->bytes);
+	uint64_t high = load_u64(record->provider->bytes + 8);
+	uint64_t key = (low ^ high ^ class_word(record)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &table->usual[key >> (64 - USUAL_BITS)];
+}
+
+static struct event_class *find_usual(struct event_table *table, const struct event_record *record,
+				      bool *added)
+{
+	struct event_class **usual = usual_place(table, record);
+	struct event_class *class = *usual;
+
+	if (class && class_is(class, record) && class->stale == 0 &&
+	    (!class->overridable || !inband_manifests_any(table->origins.inband))) {
+		*added = false;
+		count_hit(table, class);
+		return class;
+	}
+	class = find(table, record, added);
+	if (class && class->manifest_id == 0) {
+		*usual = class;
+	}
+	return class;
+}
+
+struct event_class *event_table_find(struct event_table *table, const struct event_record *record,
+				     bool *added)
+{
+	struct event_class **recent;
+	struct event_class *class;
+
+	if (record->kernel_group >= GROUPS) {
+		return record->extended ? find(table, record, added) :
+					  find_usual(table, record, added);
+	}
+	recent = &table->recent[record->kernel_group][record->opcode];
+	class = *recent;
+	/* Group and opcode stand for the provider. */
+	if (class && class->version == record->version &&
+	    class->pointer_size == record->pointer_size && class->stale == 0) {
+		*added = false;
+		count_hit(table, class);
+		return class;
+	}
+	class = find(table, record, added);
+	*recent = class;
+	return class;
+}
+
+struct event_table *event_table_new(size_t most, const struct schema_origins *origins,
+				    struct error *err)
+{
+	struct event_table *table = calloc(1, sizeof *table);
+
+	if (table) {
+		table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
+		table->recent = calloc(GROUPS, sizeof *table->recent);
+		table->tracelogging = tracelogging_cache_new(NULL);
+	}
+	if (!table || !table->slots || !table->recent || !table->tracelogging) {
+		if (table) {
+			tracelogging_cache_free(table->tracelogging);
+			free(table->slots);
+			free(table->recent);
+		}
+		free(table);
+		error_set(err, ERROR_NO_MEMORY, "no memory for the table of event kinds");
+		return NULL;
+	}
+	table->mask = FIRST_SLOTS - 1;
+	table->seed = hash_seed();
+	table->most = most > 0 ? most : 1;
+	if (origins) {
+		table->origins = *origins;
+	}
+	return table;
+}
+
+void event_table_each(struct event_table *table,
+		      void (*visit)(void *context, struct event_class *class), void *context)
+{
+	for (size_t i = 0; i <= table->mask; i++) {
+		if (table->slots[i].class) {
+			visit(context, table->slots[i].class);
+		}
+	}
+}
+
+static void free_class(void *context, struct event_class *class)
+{
+	(void)context;
+	event_class_free_names(class);
+	free(class);
+}
+
+void event_table_drop(struct event_table *table, uint32_t manifest_id,
+		      void (*release)(void *context, struct event_class *class), void *context)
+{
+	for (size_t i = 0; i <= table->mask;) {
+		struct event_class *class = table->slots[i].class;
+
+		if (!class || class->manifest_id != manifest_id) {
+			i++;
+			continue;
+		}
+		take_out(table, i); /* and look at what has moved here */
+		release(context, class);
+		free_class(NULL, class);
+	}
+	publish(table);
+}
+
+void event_table_free(struct event_table *table)
+{
+	if (!table) {
+		return;
+	}
+	event_table_each(table, free_class, NULL);
+	tracelogging_cache_free(table->tracelogging);
+	free(table->slots);
+	free(table->recent);
+	free(table);
+}
+
+void event_table_publish(struct event_table *table)
+{
+	publish(table);
+}
+
+void event_table_statistics(const struct event_table *table,
+			    struct event_table_statistics *statistics)
+{
+	statistics->entries = atomic_load_explicit(&table->shown_entries, memory_order_relaxed);
+	statistics->hits = atomic_load_explicit(&table->shown_hits, memory_order_relaxed);
+	statistics->misses = atomic_load_explicit(&table->shown_misses, memory_order_relaxed);
+	statistics->evictions = atomic_load_explicit(&table->shown_evictions, memory_order_relaxed);
+}

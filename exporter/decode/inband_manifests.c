@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two tables: the texts that were told, and who told which last.
+ *
+ * The second one is a cache of sets, like a processor's: a process that comes and goes needs no
+ * clearing up, its entry is what a set gives up first.
+ */
+#include "decode/inband_manifests.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "decode/event_source.h"
+#include "decode/manifest/xml.h"
+
+enum { SETS = 1024, WAYS = 4 };
+
+/* A text, and what was made of it. */
+struct slot {
+	uint32_t manifest_id; /* 0: free; its low bits are the index of the slot */
+	struct guid provider;
+	struct text xml;           /* owned */
+	struct manifest *manifest; /* owned; NULL: the text makes no sense */
+	size_t bytes;
+	uint32_t process_id; /* who told it first … */
+	int64_t time;        /* … and when, 100 ns since 1601 UTC */
+	bool shared;         /* others told it too: the first one cannot have it replaced */
+	uint64_t used;
+};
+
+/* Who told which text last. */
+struct telling {
+	struct guid provider;
+	uint32_t process_id;
+	uint32_t manifest_id; /* 0: free; its slot may be somebody else's by now */
+	uint64_t used;
+};
+
+struct inband_manifests {
+	void (*on_forget)(void *context, uint32_t manifest_id);
+	void *context;
+	struct manifest_assembly assembly;
+	struct slot slots[INBAND_MOST];
+	struct telling (*sets)[WAYS]; /* owned; NULL until somebody tells something */
+	size_t bytes;                 /* of all slots */
+	uint32_t serial;
+	uint64_t clock; /* of the `used` members: counts */
+	uint64_t seed;
+	_Atomic(uint64_t) entries;
+	_Atomic(uint64_t) dropped;
+};
+
+_Static_assert((INBAND_MOST & (INBAND_MOST - 1)) == 0, "tellers are slots and a serial number");
+
+struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
+								uint32_t manifest_id),
+					      void *context, struct error *err)
+{
+	struct inband_manifests *inband = calloc(1, sizeof *inband);
+
+	if (!inband) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for schemas that events tell");
+		return NULL;
+	}
+	inband->on_forget = on_forget;
+	inband->context = context;
+	inband->assembly.size_most = INBAND_SIZE_MOST;
+	inband->seed = hash_seed();
+	return inband;
+}
+
+static void empty(struct slot *slot)
+{
+	text_free(&slot->xml);
+	manifest_free(slot->manifest);
+	*slot = (struct slot){ .manifest_id = 0 };
+}
+
+void inband_manifests_free(struct inband_manifests *inband)
+{
+	if (!inband) {
+		return;
+	}
+	for (size_t i = 0; i < INBAND_MOST; i++) {
+		empty(&inband->slots[i]);
+	}
+	manifest_assembly_done(&inband->assembly);
+	free(inband->sets);
+	free(inband);
+}
+
+/* Written by the consumer alone. */
+static void count(_Atomic(uint64_t) *counter, uint64_t delta)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + delta,
+			      memory_order_relaxed);
+}
+
+static void forget(struct inband_manifests *inband, struct slot *slot)
+{
+	if (inband->on_forget) {
+		inband->on_forget(inband->context, slot->manifest_id);
+	}
+	inband->bytes -= slot->bytes;
+	empty(slot);
+	count(&inband->entries, (uint64_t)-1);
+	count(&inband->dropped, 1);
+}
+
+/* ---- who told which ---- */
+
+static struct telling *set_of(const struct inband_manifests *inband,
+			      const struct event_record *record)
+{
+	uint64_t hash = hash_seeded(guid_hash(record->provider, inband->seed) ^ record->process_id,
+				    inband->seed);
+
+	return inband->sets[hash % SETS];
+}
+
+static struct telling *find_announcing(const struct inband_manifests *inband,
+				       const struct event_record *record)
+{
+	struct telling *set;
+
+	if (!inband->sets) {
+		return NULL;
+	}
+	set = set_of(inband, record);
+	for (unsigned i = 0; i < WAYS; i++) {
+		if (set[i].manifest_id != 0 && set[i].process_id == record->process_id &&
+		    guid_equal(&set[i].provider, record->provider)) {
+			return &set[i];
+		}
+	}
+	return NULL;
+}
+
+/* The telling of the record's process, or a place for it. */
+static struct telling *need_announcing(struct inband_manifests *inband,
+				       const struct event_record *record)
+{
+	struct telling *telling = find_announcing(inband, record);
+	struct telling *set = set_of(inband, record);
+
+	for (unsigned i = 0; !telling && i < WAYS; i++) {
+		telling = set[i].manifest_id == 0 ? &set[i] : NULL;
+	}
+	if (!telling) {
+		telling = &set[0];
+		for (unsigned i = 1; i < WAYS; i++) {
+			telling = set[i].used < telling->used ? &set[i] : telling;
+		}
+	}
+	return telling;
+}
+
+/* ---- texts ---- */
+
+static struct slot *find_text(struct inband_manifests *inband, const struct guid *provider,
+			      const struct text *xml)
+{
+	for (size_t i = 0; i < INBAND_MOST; i++) {
+		struct slot *slot = &inband->slots[i];
+
+		if (slot->manifest_id != 0 && slot->xml.size == xml->size &&
+		    guid_equal(&slot->provider, provider) &&
+		    memcmp(slot->xml.data, xml->data, xml->size) == 0) {
+			return slot;
+		}
+	}
+	return NULL;
+}
+
+/* Makes room among what the process told itself. False: it has to wait. */
+static bool make_own_room(struct inband_manifests *inband, const struct event_record *record)
+{
+	struct slot *oldest = NULL;
+	unsigned own = 0;
+
+	for (size_t i = 0; i < INBAND_MOST; i++) {
+		struct slot *slot = &inband->slots[i];
+
+		if (slot->manifest_id == 0 || slot->process_id != record->process_id) {
+			continue;
+		}
+		own++;
+		if (!slot->shared && (!oldest || slot->used < oldest->used)) {
+			oldest = slot;
+		}
+	}
+	if (own < INBAND_MOST_OF_PROCESS) {
+		return true;
+	}
+	if (!oldest || record->time < oldest->time ||
+	    (uint64_t)record->time - (uint64_t)oldest->time < INBAND_KEPT_100NS) {
+		return false;
+	}
+	forget(inband, oldest);
+	return true;
+}
+
+/* A free slot, with room for that many bytes; what was used longest ago goes. */
+static struct slot *make_room(struct inband_manifests *inband, size_t bytes)
+{
+	struct slot *free_slot = NULL;
+
+	while (!free_slot || inband->bytes > INBAND_BYTES_MOST - bytes) {
+		struct slot *oldest = NULL;
+
+		for (size_t i = 0; i < INBAND_MOST; i++) {
+			struct slot *slot = &inband->slots[i];
+
+			if (slot->manifest_id == 0) {
+				free_slot = slot;
+			} else if (!oldest || slot->used < oldest->used) {
+				oldest = slot;
+			}
+		}
+		if (!free_slot || inband->bytes > INBAND_BYTES_MOST - bytes) {
+			forget(inband, oldest);
+		}
+	}
+	return free_slot;
+}
+
+/* A text that was not there. Takes over *xml when it returns a slot; NULL: no room. */
+static struct slot *keep_text(struct inband_manifests *inband, const struct event_record *record,
+			      struct text *xml)
+{
+	struct manifest *manifest;
+	struct slot *slot;
+	size_t bytes;
+
+	if (!make_own_room(inband, record)) {
+		return NULL;
+	}
+	manifest = manifest_read(xml->data, xml->size, NULL);
+	if (manifest && manifest_bytes(manifest) > INBAND_SIZE_MOST) {
+		manifest_free(manifest);
+		manifest = NULL;
+	}
+	bytes = xml->size + (manifest ? manifest_bytes(manifest) : 0);
+	slot = make_room(inband, bytes);
+	do {
+		inband->serial++;
+		slot->manifest_id = inband->serial * INBAND_MOST + (uint32_t)(slot - inband->slots);
+	} while (slot->manifest_id == 0);
+	slot->provider = *record->provider;
+	slot->xml = *xml;
+	slot->manifest = manifest;
+	slot->bytes = bytes;
+	slot->process_id = record->process_id;
+	slot->time = record->time;
+	inband->bytes += bytes;
+	count(&inband->entries, 1);
+	*xml = (struct text){ 0 };
+	return slot;
+}
+
+static bool make_sets(struct inband_manifests *inband)
+{
+	if (!inband->sets) {
+		inband->sets = calloc(SETS, sizeof *inband->sets);
+	}
+	return inband->sets != NULL;
+}
+
+const char *inband_manifests_add(struct inband_manifests *inband, const struct event_record *record)
+{
+	struct text xml = { 0 };
+	struct manifest_chunk chunk;
+	struct slot *slot;
+
+	if (record->id != MANIFEST_EVENT_ID || !manifest_chunk_read(record, &chunk) ||
+	    !manifest_assembly_add(&inband->assembly, record, &chunk, &xml)) {
+		return NULL;
+	}
+	slot = xml.size > 0 && make_sets(inband) ? find_text(inband, record->provider, &xml) : NULL;
+	if (!slot && xml.size > 0 && inband->sets) {
+		slot = keep_text(inband, record, &xml);
+		if (!slot) {
+			count(&inband->dropped, 1);
+		}
+	}
+	text_free(&xml);
+	if (!slot) {
+		return NULL;
+	}
+	slot->shared |= slot->process_id != record->process_id;
+	slot->used = ++inband->clock;
+	*need_announcing(inband, record) = (struct telling){ .provider = *record->provider,
+							     .process_id = record->process_id,
+							     .manifest_id = slot->manifest_id,
+							     .used = inband->clock };
+	return slot->manifest ? manifest_provider_name(slot->manifest, 0) : NULL;
+}
+
+bool inband_manifests_any(const struct inband_manifests *inband)
+{
+	return inband->sets != NULL;
+}
+
+const struct schema *inband_manifests_find(struct inband_manifests *inband,
+					   const struct event_record *record, uint32_t *manifest_id)
+{
+	struct telling *telling = find_announcing(inband, record);
+	struct slot *slot;
+
+	if (!telling) {
+		return NULL;
+	}
+	slot = &inband->slots[telling->manifest_id % INBAND_MOST];
+	if (slot->manifest_id != telling->manifest_id || !slot->manifest) {
+		return NULL;
+	}
+	telling->used = slot->used = ++inband->clock;
+	*manifest_id = slot->manifest_id;
+	return manifest_schema(slot->manifest, 0, record->id, record->version);
+}
+
+void inband_manifests_statistics(const struct inband_manifests *inband,
+				 struct inband_statistics *statistics)
+{
+	statistics->entries = atomic_load_explicit(&inband->entries, memory_order_relaxed);
+	statistics->dropped = atomic_load_explicit(&inband->dropped, memory_order_relaxed);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a manifest, and of one that is being read.
+ *
+ * xml.c drives expat and knows the elements' places, elements.c keeps what each
+ * element says, resolve.c brings together what names each other, manifest.c answers.
+ */
+#ifndef DECODE_MANIFEST_MANIFEST_INTERNAL_H
+#define DECODE_MANIFEST_MANIFEST_INTERNAL_H
+
+#include "base/map.h"
+#include "base/text.h"
+#include "decode/manifest/xml.h"
+#include "decode/schema_build.h"
+
+enum {
+	MANIFEST_DEPTH_MOST = 64,
+	MANIFEST_PROVIDERS_MOST = 1 << 10,
+	MANIFEST_ROWS_MOST = 1 << 16, /* of each other kind */
+	MANIFEST_TEXTS_SIZE_MOST = 64 << 20,
+	NO_TEXT = UINT32_MAX,
+};
+
+/* Where an element begins, both from 1. */
+struct manifest_at {
+	uint32_t line, column;
+};
+
+/* What has a name and a number in a provider. */
+enum manifest_word { WORD_TASK, WORD_OPCODE, WORD_LEVEL, WORD_KEYWORD };
+
+struct manifest_named {
+	uint64_t value; /* of a keyword its mask */
+	uint32_t provider;
+	uint32_t name; /* texts are offsets in manifest.texts; NO_TEXT: none */
+	uint32_t task; /* name of the task that an opcode is of; NO_TEXT: of any */
+	uint8_t word;  /* enum manifest_word */
+};
+
+struct manifest_template {
+	struct built_fields fields; /* owned */
+};
+
+struct manifest_event_row {
+	struct schema schema;
+	uint64_t keywords;
+	uint32_t provider; /* index */
+	uint32_t order;    /* in the manifest: of two descriptions of one event the first serves */
+	uint32_t name, symbol, template;
+	uint32_t task_name, opcode_name, level_name, keyword_names; /* as written */
+	struct manifest_at at;
+	uint16_t id;
+	uint16_t task;
+	uint8_t version;
+	uint8_t opcode;
+	uint8_t level;
+};
+
+struct manifest_provider {
+	uint32_t name;
+	struct guid guid;
+	bool has_guid;
+	size_t first_event; /* in events, once they are sorted */
+	size_t event_count;
+};
+
+struct manifest_map {
+	struct value_map map; /* its names are among value_names */
+	size_t first;
+};
+
+struct manifest_map_entry {
+	uint32_t value;
+	uint32_t message;
+};
+
+#define MANIFEST_ROWS(type, name)      \
+	struct type *name; /* owned */ \
+	size_t name##_count, name##_capacity
+
+struct manifest {
+	MANIFEST_ROWS(manifest_provider, providers);
+	MANIFEST_ROWS(manifest_event_row, events);
+	MANIFEST_ROWS(manifest_template, templates);
+	MANIFEST_ROWS(manifest_named, named);
+	MANIFEST_ROWS(manifest_map, maps);
+	struct value_name *value_names; /* owned; of all maps */
+	size_t value_name_count;
+	struct text texts;
+	size_t field_bytes;
+	bool checked; /* what it says was held to be right */
+};
+
+/* A field whose values a map names. */
+struct manifest_map_use {
+	uint32_t name;     /* of the map */
+	uint32_t template; /* index */
+	struct manifest_at at;
+	uint16_t provider;
+	uint16_t field; /* index */
+};
+
+struct manifest_reader {
+	struct manifest *manifest;
+	bool checked;                  /* else it is taken as found */
+	struct schema_builder builder; /* of the template that is open */
+	uint32_t template_id;
+	struct manifest_at template_at;
+	uint32_t task;          /* name of the task that is open */
+	bool preferred_strings; /* the strings that come now win over others */
+	/* Hashes of what a manifest calls something; what it stands for. */
+	struct map known_templates; /* -> index + 1 */
+	struct map known_maps;      /* likewise, in maps */
+	struct map known_strings;   /* -> offset in texts + 1 */
+	struct map known_named;     /* -> index + 1 */
+	MANIFEST_ROWS(manifest_map_entry, map_entries);
+	MANIFEST_ROWS(manifest_map_use, map_uses);
+	size_t template_uses; /* map_uses before the template that is open */
+	uint64_t seed;
+	struct manifest_at at; /* the element that is being looked at */
+	bool failed;           /* no memory */
+	bool refused;          /* why is set */
+	struct error why;
+};
+
+/* What an element may say; NULL: it does not. */
+struct manifest_attributes {
+	const char *name, *guid;
+	const char *value, *version, *symbol, *task, *opcode, *level, *keywords, *template;
+	const char *tid;
+	const char *in_type, *out_type, *count, *length, *map;
+	const char *message, *mask;
+	const char *id, *culture;
+};
+
+const char *manifest_text(const struct manifest *manifest, uint32_t offset); /* NULL for NO_TEXT */
+
+/* Ends the reading with "line:column: sentence". */
+void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *at,
+		     const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* manifest_refuse() of a manifest that is to be right; one taken as found goes on. */
+#define MANIFEST_FAULT(reader, at, ...)                               \
+	do {                                                          \
+		if ((reader)->checked) {                              \
+			manifest_refuse((reader), (at), __VA_ARGS__); \
+		}                                                     \
+	} while (0)
+
+/* The hash of a name in a provider; kind tells several sorts of names apart. */
+uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,
+		      const char *name);
+
+/* The offset of a copy; NO_TEXT for NULL, past the bound and without memory. */
+uint32_t manifest_keep_text(struct manifest_reader *reader, const char *text);
+
+/* ---- elements.c: elements as they begin and end ---- */
+
+void manifest_read_provider(struct manifest_reader *reader, const struct manifest_attributes *a);
+void manifest_read_event(struct manifest_reader *reader, const struct manifest_attributes *a);
+void manifest_read_named(struct manifest_reader *reader, const struct manifest_attributes *a,
+			 enum manifest_word word);
+void manifest_read_map(struct manifest_reader *reader, const struct manifest_attributes *a,
+		       bool bits);
+void manifest_read_map_entry(struct manifest_reader *reader, const struct manifest_attributes *a);
+void manifest_read_string(struct manifest_reader *reader, const struct manifest_attributes *a);
+void manifest_open_template(struct manifest_reader *reader, const struct manifest_attributes *a);
+void manifest_read_data(struct manifest_reader *reader, const struct manifest_attributes *a);
+void manifest_open_struct(struct manifest_reader *reader, const struct manifest_attributes *a);
+void manifest_close_template(struct manifest_reader *reader);
+
+/* ---- resolve.c ---- */
+
+/* Behind the last element. False when the reader failed or refused. */
+bool manifest_resolve(struct manifest_reader *reader);
+
+#endif

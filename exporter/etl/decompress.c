@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stream is groups of a 32-bit flag word and the 32 items that its bits describe, highest bit
+ * first: 0 is a literal byte, 1 is a copy of earlier output. Lengths above 9 spill into half bytes,
+ * two items sharing one byte.
+ *
+ * A group is unpacked by one of two loops. While both blocks have room for the worst group of short
+ * items, the fast one copies 8 or 16 bytes at a time and overshoots into what it will write next;
+ * near either end the careful one goes byte by byte. Recordings are unpacked at several times the
+ * speed that way, and neither block needs slack behind its end.
+ */
+#include "etl/decompress.h"
+
+#include <string.h>
+
+#include "base/cursor.h"
+
+enum {
+	GROUP_ITEMS = 32,
+	WIDE = 16, /* bytes that a wide copy may write or read beyond its item */
+	/* A group reads at most its flags and per item a code word, a length byte, a long length
+	   (u8, u16, u32). */
+	GROUP_INPUT_MAX = 4 + GROUP_ITEMS * (2 + 1 + 1 + 2 + 4) + 2 * WIDE,
+	LENGTH_BASE = 3,
+	LENGTH_SPILLS = 7,     /* in the code word's 3 bits: a half byte follows */
+	HALF_BYTE_SPILLS = 15, /* in the half byte: a byte follows */
+	BYTE_SPILLS = 255,     /* in the byte: a u16 follows, and if that is 0 a u32 */
+	LONG_LENGTH_MIN = 22,  /* 7 + 15: what the u16 or u32 counts again */
+};
+
+struct unpacker {
+	const uint8_t *in;
+	const uint8_t *in_end;
+	uint8_t *out;
+	uint8_t *out_start;
+	uint8_t *out_end;
+	const uint8_t *half_byte; /* holds the next length's upper half; NULL: read a new byte */
+};
+
+static inline bool input_has(const struct unpacker *u, size_t size)
+{
+	return (size_t)(u->in_end - u->in) >= size;
+}
+
+/* The rest of a length whose code word says 7. False when the input ends. */
+static bool long_length(struct unpacker *u, uint64_t *length)
+{
+	uint64_t value;
+
+	if (u->half_byte) {
+		value = *u->half_byte >> 4;
+		u->half_byte = NULL;
+	} else {
+		if (!input_has(u, 1)) {
+			return false;
+		}
+		u->half_byte = u->in;
+		value = *u->in++ & 15;
+	}
+	if (value < HALF_BYTE_SPILLS) {
+		*length = value + LENGTH_SPILLS + LENGTH_BASE;
+		return true;
+	}
+	if (!input_has(u, 1)) {
+		return false;
+	}
+	value = *u->in++;
+	if (value < BYTE_SPILLS) {
+		*length = value + HALF_BYTE_SPILLS + LENGTH_SPILLS + LENGTH_BASE;
+		return true;
+	}
+	if (!input_has(u, 2)) {
+		return false;
+	}
+	value = load_u16(u->in);
+	u->in += 2;
+	if (value == 0) {
+		if (!input_has(u, 4)) {
+			return false;
+		}
+		value = load_u32(u->in);
+		u->in += 4;
+	}
+	if (value < LONG_LENGTH_MIN) {
+		return false;
+	}
+	*length = value + LENGTH_BASE;
+	return true;
+}
+
+/* One copy item, whose 2 bytes of code are there. */
+static inline bool copy_item(struct unpacker *u)
+{
+	uint32_t code = load_u16(u->in);
+	size_t distance = (code >> 3) + 1;
+	uint64_t length = (code & 7) + LENGTH_BASE;
+	const uint8_t *from;
+	uint8_t *to = u->out;
+	uint8_t *end;
+
+	u->in += 2;
+	if ((code & 7) == LENGTH_SPILLS && !long_length(u, &length)) {
+		return false;
+	}
+	if (distance > (size_t)(u->out - u->out_start) || length > (size_t)(u->out_end - u->out)) {
+		return false;
+	}
+	from = u->out - distance;
+	u->out += length;
+	end = u->out;
+	if ((size_t)(u->out_end - end) < WIDE) {
+		while (to < end) {
+			*to++ = *from++;
+		}
+		return true;
+	}
+	if (distance >= 16) {
+		do {
+			memcpy(to, from, 16);
+			to += 16;
+			from += 16;
+		} while (to < end);
+	} else if (distance >= 8) {
+		do {
+			memcpy(to, from, 8);
+			to += 8;
+			from += 8;
+		} while (to < end);
+	} else if (distance == 1) {
+		memset(to, *from, (size_t)length);
+	} else {
+		while (to < end) {
+			*to++ = *from++;
+		}
+	}
+	return true;
+}
+
+static inline unsigned leading_zeros(uint32_t word)
+{
+#if defined(__GNUC__)
+	return word ? (unsigned)__builtin_clz(word) : 32;
+#else
+	unsigned count = 0;
+
+	for (; count < 32 && !(word >> 31); count++) {
+		word <<= 1;
+	}
+	return count;
+#endif
+}
+
+/*
+ * A group for which the input surely suffices. Stops early, with *flags and *left describing the
+ * items that are still to do, when the output gets short for wide copies.
+ */
+static bool fast_group(struct unpacker *u, uint32_t *flags, unsigned *left)
+{
+	while (*left > 0) {
+		unsigned literals = leading_zeros(*flags);
+
+		if ((size_t)(u->out_end - u->out) < GROUP_ITEMS + WIDE) {
+			return true;
+		}
+		if (literals > *left) {
+			literals = *left;
+		}
+		/* Always 32 bytes: the next items overwrite what is too much. */
+		if (literals > 0) {
+			memcpy(u->out, u->in, 16);
+			memcpy(u->out + 16, u->in + 16, 16);
+			u->out += literals;
+			u->in += literals;
+			*left -= literals;
+			if (*left == 0) {
+				return true;
+			}
+			*flags <<= literals & 31;
+		}
+		*flags <<= 1;
+		*left -= 1;
+		if (!copy_item(u)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool careful_group(struct unpacker *u, uint32_t flags, unsigned left)
+{
+	for (; left > 0; left--, flags <<= 1) {
+		if (u->out == u->out_end || u->in == u->in_end) {
+			return true; /* what flags are left is padding */
+		}
+		if (!(flags >> 31)) {
+			*u->out++ = *u->in++;
+			continue;
+		}
+		if (!input_has(u, 2) || !copy_item(u)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made)
+{
+	struct unpacker u = {
+		.in = in,
+		.in_end = in + in_size,
+		.out = out,
+		.out_start = out,
+		.out_end = out + out_size,
+	};
+	bool good = true;
+
+	while (good && u.out < u.out_end && u.in < u.in_end) {
+		unsigned left = GROUP_ITEMS;
+		uint32_t flags;
+		bool fast = input_has(&u, GROUP_INPUT_MAX);
+
+		if (!input_has(&u, 4)) {
+			good = false;
+			break;
+		}
+		flags = load_u32(u.in);
+		u.in += 4;
+		if (fast) {
+			good = fast_group(&u, &flags, &left);
+		}
+		if (good) {
+			good = careful_group(&u, flags, left);
+		}
+	}
+	*made = (size_t)(u.out - out);
+	return good;
+}

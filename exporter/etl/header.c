@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The header embeds two pointers of the session that wrote it, so everything behind them stands 8
+ * bytes later in the 64-bit layout, and a pad of 4 bytes brings the times after the time zone to
+ * their 8-byte alignment in both.
+ */
+#include "etl/header.h"
+
+#include <stdlib.h>
+
+#include "base/cursor.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "source/kernel_group.h"
+
+enum {
+	OPCODE_HEADER = 0,
+	TIME_ZONE_REST = 168, /* TIME_ZONE_INFORMATION without its Bias */
+	DEFAULT_FREQUENCY = 10000000,
+	NAME_CHARACTERS_MAX = 1024, /* ETW's own limit; longer ones are cut */
+};
+
+bool etl_header_is(const struct event_record *record)
+{
+	return record->type == RECORD_SYSTEM && record->kernel_group == KERNEL_GROUP_EVENT_TRACE &&
+	       record->opcode == OPCODE_HEADER;
+}
+
+/* The next NUL-terminated UTF-16 string as UTF-8; NULL without memory. What does not pair up
+ * becomes U+FFFD. */
+static char *read_name(struct cursor *c)
+{
+	struct text text = { 0 };
+	char *name;
+
+	for (unsigned i = 0; cursor_left(c) >= 2; i++) {
+		uint32_t unit = cursor_u16(c);
+		char encoded[4];
+
+		if (unit == 0) {
+			break;
+		}
+		if (i >= NAME_CHARACTERS_MAX) {
+			continue;
+		}
+		if (unit >= 0xd800 && unit < 0xdc00 && cursor_left(c) >= 2) {
+			uint32_t low = load_u16(c->at);
+
+			if (low >= 0xdc00 && low < 0xe000) {
+				cursor_skip(c, 2);
+				unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+			}
+		}
+		text_add(&text, encoded, utf8_encode(unit, encoded));
+	}
+	name = text.failed ? NULL : text_duplicate(text.data ? text.data : "", text.size);
+	text_free(&text);
+	return name;
+}
+
+bool etl_header_read(struct etl_header *header, const struct event_record *record,
+		     struct error *err)
+{
+	struct cursor c = cursor_over(record->payload, record->payload_size);
+
+	*header = (struct etl_header){ .raw_time = record->raw_time };
+	header->buffer_size_bytes = cursor_u32(&c);
+	header->version_major = cursor_u8(&c);
+	header->version_minor = cursor_u8(&c);
+	cursor_skip(&c, 2); /* SubVersion, SubMinorVersion */
+	header->os_build = cursor_u32(&c);
+	header->processors = cursor_u32(&c);
+	header->end_time = (int64_t)cursor_u64(&c);
+	header->timer_resolution_100ns = cursor_u32(&c);
+	cursor_skip(&c, 4); /* MaximumFileSize */
+	header->mode = cursor_u32(&c);
+	header->buffers_written = cursor_u32(&c);
+	cursor_skip(&c, 4); /* StartBuffers */
+	header->pointer_size = cursor_u32(&c);
+	header->events_lost = cursor_u32(&c);
+	header->cpu_mhz = cursor_u32(&c);
+	cursor_pointer(&c, record->pointer_size); /* LoggerName */
+	cursor_pointer(&c, record->pointer_size); /* LogFileName */
+	header->timezone_bias_minutes = (int32_t)cursor_u32(&c);
+	cursor_skip(&c, TIME_ZONE_REST + 4); /* and padding */
+	header->boot_time = (int64_t)cursor_u64(&c);
+	header->perf_frequency = (int64_t)cursor_u64(&c);
+	header->start_time = (int64_t)cursor_u64(&c);
+	header->clock_type = cursor_u32(&c);
+	header->buffers_lost = cursor_u32(&c);
+	if (c.overrun) {
+		return error_set(err, ERROR_FORMAT,
+				 "its logfile header has %u bytes, too few for its fields",
+				 (unsigned)record->payload_size);
+	}
+	header->logger_name = read_name(&c);
+	header->log_file_name = read_name(&c);
+	if (!header->logger_name || !header->log_file_name) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the names in its header");
+	}
+	return true;
+}
+
+void etl_header_done(struct etl_header *header)
+{
+	free(header->logger_name);
+	free(header->log_file_name);
+	*header = (struct etl_header){ 0 };
+}
+
+struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt)
+{
+	struct source_clock clock = {
+		.type = (enum clock_type)header->clock_type,
+		.perf_frequency = DEFAULT_FREQUENCY,
+		.anchor_raw = header->raw_time,
+		.anchor_time = header->start_time,
+	};
+	const char *why = NULL;
+
+	if (header->perf_frequency > 0) {
+		clock.perf_frequency = (uint64_t)header->perf_frequency;
+	} else {
+		why = "its header has no performance counter frequency: taken as 10 MHz";
+	}
+	switch (header->clock_type) {
+	case CLOCK_SYSTEM_TIME:
+		clock.frequency = 10000000;
+		break;
+	case CLOCK_CPU_CYCLE:
+		clock.frequency = (uint64_t)header->cpu_mhz * 1000000;
+		if (clock.frequency == 0) {
+			clock.frequency = DEFAULT_FREQUENCY;
+			why = "its clock counts processor cycles, but its header has no processor "
+			      "speed: taken as 10 MHz";
+		}
+		break;
+	case CLOCK_QPC:
+		clock.frequency = clock.perf_frequency;
+		break;
+	default:
+		clock.frequency = clock.perf_frequency;
+		why = "its header has an unknown clock type: taken as the performance counter";
+		break;
+	}
+	if (doubt) {
+		*doubt = why;
+	}
+	return clock;
+}
+
+const char *etl_header_mode_name(const struct etl_header *header)
+{
+	if (header->mode & ETL_MODE_CIRCULAR) {
+		return "circular";
+	}
+	if (header->mode & ETL_MODE_BUFFERING) {
+		return "buffering";
+	}
+	if (header->mode & ETL_MODE_NEW_FILE) {
+		return "new_file";
+	}
+	if (header->mode & ETL_MODE_SEQUENTIAL) {
+		return "sequential";
+	}
+	return "file";
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The logfile header: the first record of every recording, which says what session wrote it and how
+ * its clock runs.
+ *
+ * Source: "TRACE_LOGFILE_HEADER structure", Microsoft Learn; Geoff Chappell,
+ * "TRACE_LOGFILE_HEADER"; etl-format.md section 5.
+ */
+#ifndef ETL_HEADER_H
+#define ETL_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "source/event_record.h"
+#include "source/source.h"
+
+/* LogFileMode bits ("Logging Mode Constants", Microsoft Learn). */
+enum etl_mode {
+	ETL_MODE_SEQUENTIAL = 0x1,
+	ETL_MODE_CIRCULAR = 0x2,
+	ETL_MODE_NEW_FILE = 0x8,
+	ETL_MODE_PREALLOCATE = 0x20,
+	ETL_MODE_REAL_TIME = 0x100,
+	ETL_MODE_BUFFERING = 0x400,
+	ETL_MODE_RELOG = 0x10000,
+};
+
+struct etl_header {
+	uint32_t buffer_size_bytes;
+	uint8_t version_major;
+	uint8_t version_minor;
+	uint32_t os_build;
+	uint32_t processors;
+	/* 100 ns since 1601 UTC, as are the others; 0: the session was not closed */
+	int64_t end_time;
+	uint32_t timer_resolution_100ns;
+	uint32_t mode; /* enum etl_mode bits */
+	uint32_t buffers_written;
+	uint32_t pointer_size; /* of the recorded kernel, as it says */
+	uint32_t events_lost;
+	uint32_t cpu_mhz;
+	int32_t timezone_bias_minutes; /* UTC = local + bias */
+	int64_t boot_time;
+	int64_t perf_frequency; /* as it says: may be 0 or nonsense */
+	int64_t start_time;
+	uint32_t clock_type; /* ReservedFlags; enum clock_type, or nonsense */
+	uint32_t buffers_lost;
+	/* of the header record: the moment of start_time by the session's clock */
+	int64_t raw_time;
+	char *logger_name; /* UTF-8, owned; never NULL after etl_header_read() */
+	char *log_file_name;
+};
+
+/* Whether a record is a logfile header. */
+bool etl_header_is(const struct event_record *record);
+
+/*
+ * Reads the header record. Its layout follows the record's own header type, not the pointer size
+ * inside it: pointer_size must be as recorded. To be freed with etl_header_done(), also on failure.
+ */
+bool etl_header_read(struct etl_header *header, const struct event_record *record,
+		     struct error *err);
+void etl_header_done(struct etl_header *header);
+
+/*
+ * The clock that the header describes. Frequencies that make no sense are taken as 10 MHz, an
+ * unknown clock type as the performance counter; *doubt, if not NULL, then says so in a sentence,
+ * else it is NULL.
+ */
+struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt);
+
+/* A word for the mode: circular, sequential, … */
+const char *etl_header_mode_name(const struct etl_header *header);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "etl/index.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static struct etl_entry *add_entry(struct etl_index *index, struct error *err)
+{
+	if (index->count == index->capacity) {
+		size_t capacity = index->capacity ? index->capacity * 2 : 64;
+		struct etl_entry *entries =
+			realloc(index->entries, capacity * sizeof *index->entries);
+
+		if (!entries) {
+			error_set(err, ERROR_NO_MEMORY, "no memory to index %zu buffers", capacity);
+			return NULL;
+		}
+		index->entries = entries;
+		index->capacity = capacity;
+	}
+	return &index->entries[index->count++];
+}
+
+struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
+				    uint64_t first_record, struct etl_damage *damage,
+				    const struct etl_visitor *visitor)
+{
+	struct etl_survey survey = { .first_time = INT64_MAX };
+	struct etl_walk walk;
+	int64_t last = INT64_MIN;
+
+	etl_walk_start(&walk, &file->format, buffer->bytes, buffer->place.end,
+		       buffer->place.processor, first_record);
+	walk.only = visitor->only;
+	while (!etl_visitor_stopping(visitor) && etl_walk_next(&walk)) {
+		int64_t time = walk.record.raw_time;
+
+		survey.unordered |= time < last;
+		survey.first_time = time < survey.first_time ? time : survey.first_time;
+		last = time;
+		if (visitor->on_record && !walk.left_out) {
+			visitor->on_record(visitor->record_context, &walk.record);
+		}
+	}
+	etl_damage_walk(damage, buffer, &walk);
+	survey.records = walk.next_index - first_record;
+	return survey;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct etl_entry *x = a;
+	const struct etl_entry *y = b;
+
+	if (x->first_time != y->first_time) {
+		return x->first_time < y->first_time ? -1 : 1;
+	}
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_damage *damage)
+{
+	const struct etl_header *header = &file->header;
+
+	/* Circular files hold fewer than were written, and what one of several files says is not
+	 * known. */
+	if (header->end_time != 0 && !damage->truncated && buffers < header->buffers_written &&
+	    !(header->mode & (ETL_MODE_CIRCULAR | ETL_MODE_NEW_FILE))) {
+		etl_problem(damage->problems,
+			    "cut short: %" PRIu64 " of %" PRIu32 " buffers that were written",
+			    buffers, header->buffers_written);
+		damage->truncated = true;
+	}
+}
+
+/* Adds the buffer that the scan is at. */
+static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
+		       const struct etl_buffer *buffer, const struct etl_survey *survey,
+		       uint64_t first_record, struct error *err)
+{
+	const struct etl_place *place = &buffer->place;
+	struct etl_entry *entry = add_entry(index, err);
+
+	if (!entry) {
+		return false;
+	}
+	*entry = (struct etl_entry){
+		.offset = place->offset,
+		.first_record = first_record,
+		.first_time = survey->first_time,
+		.disk_size = place->disk_size,
+		.end = place->end,
+		.processor = place->processor,
+		.compressed = place->compressed,
+		.unordered = survey->unordered,
+	};
+	if (place->compressed &&
+	    scan->unpacked->capacity <= index->keep_bytes - index->kept_bytes) {
+		entry->unpacked = etl_scan_take_unpacked(scan);
+		index->kept_bytes += entry->unpacked->capacity;
+	}
+	return true;
+}
+
+bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
+		     const struct etl_visitor *visitor, struct error *err)
+{
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	enum etl_step step = ETL_STEP_BUFFER;
+	uint64_t record = 0;
+	bool good = false;
+
+	etl_index_done(index);
+	etl_scan_start(&scan, &file->input, &file->blocks, damage, file->header.mode, 0, 0);
+	index->complete = true;
+	while (!etl_visitor_stopping(visitor)) {
+		struct etl_survey survey = { 0 };
+
+		step = etl_scan_next(&scan, &buffer, err);
+		if (step != ETL_STEP_BUFFER) {
+			break;
+		}
+		if (index->complete && index->count == index->entries_max) {
+			index->complete = false;
+			index->rest_offset = buffer.place.offset;
+			index->rest_sequence = buffer.sequence;
+			index->rest_record = record;
+		}
+		if (buffer.bytes) {
+			survey = etl_survey_buffer(file, &buffer, record, damage, visitor);
+		}
+		if (survey.records > 0 && index->complete &&
+		    !add_buffer(index, &scan, &buffer, &survey, record, err)) {
+			goto done;
+		}
+		record += survey.records;
+		index->buffers++;
+		index->empty_buffers += index->complete && survey.records == 0;
+		if (visitor->on_buffer) {
+			visitor->on_buffer(visitor->buffer_context,
+					   buffer.place.offset + buffer.place.disk_size);
+		}
+	}
+	if (step == ETL_STEP_FAILED) {
+		goto done;
+	}
+	if (step == ETL_STEP_END) {
+		etl_check_count(file, index->buffers, damage);
+	}
+	if (index->count > 0) {
+		qsort(index->entries, index->count, sizeof *index->entries, compare_entries);
+	}
+	good = true;
+
+done:
+	etl_scan_done(&scan);
+	return good;
+}
+
+void etl_index_done(struct etl_index *index)
+{
+	for (size_t i = 0; i < index->count; i++) {
+		free(index->entries[i].unpacked);
+	}
+	free(index->entries);
+	index->entries = NULL;
+	index->count = 0;
+	index->capacity = 0;
+	index->kept_bytes = 0;
+	index->complete = false;
+	index->buffers = 0;
+	index->empty_buffers = 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first pass over a recording: which buffers it has, and from which time on each one is needed.
+ *
+ * The index is what makes a time-ordered second pass possible in little memory: a buffer is read
+ * when the merge reaches its first time, not earlier. 48 bytes a buffer; of a recording with more
+ * than ETL_INDEX_MAX buffers the rest stays unindexed.
+ */
+#ifndef ETL_INDEX_H
+#define ETL_INDEX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "etl/file.h"
+#include "etl/scan.h"
+
+struct etl_entry {
+	uint64_t offset;
+	uint64_t first_record; /* index in the file of the buffer's first record */
+	int64_t first_time;    /* raw; the lowest in the buffer */
+	/* owned; the buffer's unpacked bytes, kept from the first pass. NULL: to be read */
+	struct etl_block *unpacked;
+	uint32_t disk_size;
+	uint32_t end;
+	uint16_t processor;
+	bool compressed;
+	bool unordered; /* times go backwards inside the buffer */
+};
+
+/* Zero-initialise it, then set the limits. */
+struct etl_index {
+	size_t entries_max;
+	size_t keep_bytes; /* of unpacked buffers, together */
+
+	/* owned; by first time, then by place in the file. Buffers without records have none */
+	struct etl_entry *entries;
+	size_t count;
+	size_t capacity;
+	size_t kept_bytes;
+	/* false: entries_max was reached; the rest of the file starts at these: */
+	bool complete;
+	uint64_t rest_offset;
+	uint64_t rest_sequence;
+	uint64_t rest_record;
+	uint64_t buffers;       /* scanned */
+	uint64_t empty_buffers; /* of those before rest_offset: the ones without an entry */
+};
+
+enum { ETL_INDEX_MAX = 4 << 20, ETL_KEEP_MAX = 256 << 20 };
+
+/* Whoever passes over a recording. Everything may be NULL. */
+struct etl_visitor {
+	void *record_context;
+	void (*on_record)(void *context, const struct event_record *record);
+	/* In a pass in file order: kernel records that are not among them are not shown. */
+	const struct kernel_choice *only;
+	void *buffer_context;
+	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
+	const atomic_bool *stopping; /* looked at before every record: true ends the pass */
+};
+
+/* Pairs with the release in source_stop(). */
+static inline bool etl_visitor_stopping(const struct etl_visitor *visitor)
+{
+	return visitor->stopping && atomic_load_explicit(visitor->stopping, memory_order_acquire);
+}
+
+/* What a walk over one buffer found. */
+struct etl_survey {
+	uint64_t records;
+	int64_t first_time; /* raw; the lowest */
+	bool unordered;     /* times go backwards */
+};
+
+/*
+ * Walks a buffer whose first record has this index, shows the records to the visitor, counts and
+ * tells damage.
+ */
+struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
+				    uint64_t first_record, struct etl_damage *damage,
+				    const struct etl_visitor *visitor);
+
+/*
+ * Tells when a closed recording has fewer buffers than its header says were written: cut off just
+ * between two.
+ */
+void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_damage *damage);
+
+/*
+ * Builds the index, replacing what it had, and shows every record to the visitor, in file order.
+ * Damage is counted and told. True, with an index of what was seen, also when the visitor stopped
+ * it.
+ */
+bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
+		     const struct etl_visitor *visitor, struct error *err);
+void etl_index_done(struct etl_index *index);
+
+#endif

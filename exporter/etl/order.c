@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heap is touched only when another buffer comes next: until the top's time passes the next key
+ * (of the heap, or of the first buffer that is still closed) its records follow each other, and
+ * that is nearly always many.
+ */
+#include "etl/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "etl/heap.h"
+#include "etl/load.h"
+
+/* A record of a buffer whose times go backwards. */
+struct position {
+	int64_t time; /* raw */
+	uint32_t at;
+	uint32_t ordinal; /* of the record in its buffer */
+};
+
+struct etl_open {
+	struct etl_walk walk;
+	struct etl_block *block; /* owned */
+	uint64_t offset;
+	uint64_t first_record;
+	uint32_t disk_size;
+	struct position *positions; /* owned, sorted; NULL: the buffer is in order as it stands */
+	size_t position_count;
+	size_t next_position;
+	size_t cost_bytes;
+	struct etl_open *next_unused;
+};
+
+struct pass {
+	struct etl_file *file;
+	const struct etl_visitor *visitor;
+	struct etl_progress *progress;
+	struct etl_heap heap;
+	struct etl_open *unused; /* owned */
+	size_t open_bytes;
+	size_t open_bytes_max;
+	bool blocked;      /* the next buffer is due, but too many are open */
+	int64_t last_time; /* raw, of the latest record shown */
+	uint64_t bytes_read;
+
+	struct etl_index *index; /* NULL: none */
+	size_t next_entry;
+	struct etl_loader loader;
+
+	bool streaming;
+	size_t window_bytes;
+	struct etl_scan scan; /* of what the index does not cover */
+	struct etl_damage *damage;
+	uint64_t next_record;
+};
+
+static int compare_positions(const void *a, const void *b)
+{
+	const struct position *x = a;
+	const struct position *y = b;
+
+	if (x->time != y->time) {
+		return x->time < y->time ? -1 : 1;
+	}
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Lists the records of an open buffer by time. The walk is used up. */
+static bool sort_positions(struct etl_open *open, struct error *err)
+{
+	struct etl_walk *walk = &open->walk;
+	size_t capacity = 0;
+	uint32_t at = walk->at;
+
+	for (; etl_walk_next(walk); at = walk->at) {
+		if (open->position_count == capacity) {
+			struct position *positions;
+
+			capacity = capacity ? capacity * 2 : 1024;
+			positions = realloc(open->positions, capacity * sizeof *positions);
+			if (!positions) {
+				return error_set(err, ERROR_NO_MEMORY,
+						 "no memory to sort a buffer of %zu records",
+						 open->position_count);
+			}
+			open->positions = positions;
+		}
+		open->positions[open->position_count] = (struct position){
+			.time = walk->record.raw_time,
+			.at = at,
+			.ordinal = (uint32_t)open->position_count,
+		};
+		open->position_count++;
+	}
+	open->cost_bytes += capacity * sizeof *open->positions;
+	if (open->position_count > 0) {
+		qsort(open->positions, open->position_count, sizeof *open->positions,
+		      compare_positions);
+	}
+	return true;
+}
+
+static inline bool next_record(struct etl_open *open)
+{
+	const struct position *position;
+
+	if (!open->positions) {
+		return etl_walk_next(&open->walk);
+	}
+	if (open->next_position == open->position_count) {
+		return false;
+	}
+	position = &open->positions[open->next_position++];
+	return etl_walk_seek(&open->walk, position->at, open->first_record + position->ordinal);
+}
+
+static void close_buffer(struct pass *pass, struct etl_open *open)
+{
+	pass->open_bytes -= open->cost_bytes;
+	etl_block_put(&pass->file->blocks, open->block);
+	free(open->positions);
+	open->next_unused = pass->unused;
+	pass->unused = open;
+}
+
+static void buffer_done(struct pass *pass, uint32_t disk_size)
+{
+	pass->bytes_read += disk_size;
+	pass->progress->buffers++;
+	if (pass->visitor->on_buffer) {
+		pass->visitor->on_buffer(pass->visitor->buffer_context, pass->bytes_read);
+	}
+}
+
+/* Adds a buffer to the merge. The block becomes the pass's, also on failure. */
+static bool open_buffer(struct pass *pass, const struct etl_place *place, struct etl_block *block,
+			uint64_t first_record, bool unordered, struct error *err)
+{
+	struct etl_open *open = pass->unused;
+
+	if (open) {
+		pass->unused = open->next_unused;
+	} else {
+		open = malloc(sizeof *open);
+	}
+	if (!open) {
+		etl_block_put(&pass->file->blocks, block);
+		return error_set(err, ERROR_NO_MEMORY, "no memory for another open buffer");
+	}
+	open->block = block;
+	open->offset = place->offset;
+	open->first_record = first_record;
+	open->disk_size = place->disk_size;
+	open->positions = NULL;
+	open->position_count = 0;
+	open->next_position = 0;
+	open->cost_bytes = sizeof *open + sizeof *block + block->capacity;
+	etl_walk_start(&open->walk, &pass->file->format, block->bytes, place->end, place->processor,
+		       first_record);
+	if (unordered && !sort_positions(open, err)) {
+		goto fail;
+	}
+	pass->open_bytes += open->cost_bytes;
+	if (!next_record(open)) {
+		close_buffer(pass, open); /* the file was changed since the first pass */
+		return true;
+	}
+	if (!etl_heap_push(&pass->heap,
+			   (struct etl_key){ open->walk.record.raw_time, open->offset }, open)) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for another open buffer");
+		pass->open_bytes -= open->cost_bytes;
+		goto fail;
+	}
+	return true;
+
+fail:
+	pass->open_bytes += open->cost_bytes;
+	close_buffer(pass, open);
+	return false;
+}
+
+static bool open_entry(struct pass *pass, const struct etl_entry *entry, struct error *err)
+{
+	struct etl_place place = {
+		.offset = entry->offset,
+		.disk_size = entry->disk_size,
+		.end = entry->end,
+		.processor = entry->processor,
+		.compressed = entry->compressed,
+	};
+	struct etl_block *block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
+
+	return block &&
+	       open_buffer(pass, &place, block, entry->first_record, entry->unordered, err);
+}
+
+/* Opens the buffers of the index that are due. */
+static bool open_due(struct pass *pass, struct error *err)
+{
+	const struct etl_index *index = pass->index;
+	const struct etl_heap *heap = &pass->heap;
+
+	pass->blocked = false;
+	while (pass->next_entry < index->count) {
+		const struct etl_entry *entry = &index->entries[pass->next_entry];
+		struct etl_key key = { entry->first_time, entry->offset };
+
+		if (heap->count > 0 && !etl_key_before(&key, &heap->entries[0].key)) {
+			break;
+		}
+		if (heap->count > 0 && pass->open_bytes + entry->end > pass->open_bytes_max) {
+			pass->blocked = true;
+			break;
+		}
+		if (!open_entry(pass, entry, err)) {
+			return false;
+		}
+		pass->next_entry++;
+	}
+	return true;
+}
+
+static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, struct error *err)
+{
+	static const struct etl_visitor nobody;
+	struct etl_survey survey =
+		etl_survey_buffer(pass->file, buffer, pass->next_record, pass->damage, &nobody);
+	uint64_t first_record = pass->next_record;
+	struct etl_block *block;
+
+	pass->next_record += survey.records;
+	if (survey.records == 0) {
+		buffer_done(pass, buffer->place.disk_size);
+		return true;
+	}
+	if (buffer->place.compressed) {
+		block = etl_scan_take_unpacked(&pass->scan);
+	} else {
+		block = etl_block_get(&pass->file->blocks, buffer->place.end);
+		if (!block) {
+			return error_set(err, ERROR_NO_MEMORY, "no memory for another open buffer");
+		}
+		memcpy(block->bytes, buffer->bytes, buffer->place.end);
+	}
+	return open_buffer(pass, &buffer->place, block, first_record, survey.unordered, err);
+}
+
+/* Reads ahead, in file order, until the window is full. */
+static bool fill_window(struct pass *pass, struct error *err)
+{
+	while (pass->streaming && pass->open_bytes < pass->window_bytes &&
+	       !etl_visitor_stopping(pass->visitor)) {
+		struct etl_buffer buffer;
+
+		switch (etl_scan_next(&pass->scan, &buffer, err)) {
+		case ETL_STEP_FAILED:
+			return false;
+		case ETL_STEP_END:
+			pass->streaming = false;
+			break;
+		case ETL_STEP_BUFFER:
+			if (!buffer.bytes) {
+				buffer_done(pass, buffer.place.disk_size);
+			} else if (!open_scanned(pass, &buffer, err)) {
+				return false;
+			}
+			break;
+		}
+	}
+	return true;
+}
+
+/* Makes sure that the top of the heap is what comes next. */
+static bool fill(struct pass *pass, struct error *err)
+{
+	if (pass->index && !open_due(pass, err)) {
+		return false;
+	}
+	if (pass->index && pass->next_entry < pass->index->count) {
+		return true;
+	}
+	return fill_window(pass, err);
+}
+
+/* Lowers *last, the time up to which the top goes on, to what another key allows. */
+static void limit(int64_t *last, const struct etl_key *top, const struct etl_key *other)
+{
+	/* Behind the other in the file the top loses ties; then its time is lower, so there is
+	 * something to subtract from. */
+	int64_t until = top->offset < other->offset ? other->time : other->time - 1;
+
+	if (until < *last) {
+		*last = until;
+	}
+}
+
+/* The time up to which the top's records follow each other. */
+static int64_t top_until(const struct pass *pass)
+{
+	const struct etl_key *top = &pass->heap.entries[0].key;
+	const struct etl_key *second = etl_heap_second(&pass->heap);
+	int64_t last = INT64_MAX;
+
+	if (second) {
+		limit(&last, top, second);
+	}
+	if (pass->index && pass->next_entry < pass->index->count && !pass->blocked) {
+		const struct etl_entry *entry = &pass->index->entries[pass->next_entry];
+		struct etl_key key = { entry->first_time, entry->offset };
+
+		limit(&last, top, &key);
+	}
+	return last;
+}
+
+/* Shows the top's records until another buffer comes next. False: the buffer is used up, or the
+ * visitor stops. */
+static bool run_top(struct pass *pass)
+{
+	const struct etl_visitor *visitor = pass->visitor;
+	struct etl_progress *progress = pass->progress;
+	struct etl_heap_entry *top = &pass->heap.entries[0];
+	struct etl_open *open = top->open;
+	const struct event_record *record = &open->walk.record;
+	int64_t until = top_until(pass);
+	bool more;
+
+	do {
+		if (etl_visitor_stopping(visitor)) {
+			return false;
+		}
+		if (record->raw_time >= pass->last_time) {
+			pass->last_time = record->raw_time;
+		} else if (record->raw_time != RECORD_NO_TIME) {
+			progress->late_records++;
+		}
+		if (record->time != RECORD_NO_TIME) {
+			progress->last_time = record->time;
+		}
+		progress->records++;
+		if (visitor->on_record) {
+			visitor->on_record(visitor->record_context, record);
+		}
+		more = next_record(open);
+	} while (more && record->raw_time <= until);
+	if (more) {
+		top->key.time = record->raw_time;
+		etl_heap_top_changed(&pass->heap);
+	}
+	return more;
+}
+
+static bool run(struct pass *pass, struct error *err)
+{
+	for (;;) {
+		struct etl_open *open;
+		uint32_t disk_size;
+
+		if (!fill(pass, err)) {
+			return false;
+		}
+		if (pass->heap.count == 0 || etl_visitor_stopping(pass->visitor)) {
+			return true;
+		}
+		if (run_top(pass)) {
+			continue;
+		}
+		if (etl_visitor_stopping(pass->visitor)) {
+			return true;
+		}
+		open = pass->heap.entries[0].open;
+		disk_size = open->disk_size;
+		etl_heap_pop(&pass->heap);
+		close_buffer(pass, open);
+		buffer_done(pass, disk_size);
+	}
+}
+
+static void pass_done(struct pass *pass)
+{
+	while (pass->heap.count > 0) {
+		struct etl_open *open = pass->heap.entries[0].open;
+
+		etl_heap_pop(&pass->heap);
+		close_buffer(pass, open);
+	}
+	while (pass->unused) {
+		struct etl_open *next = pass->unused->next_unused;
+
+		free(pass->unused);
+		pass->unused = next;
+	}
+	etl_heap_done(&pass->heap);
+	etl_blocks_done(&pass->file->blocks);
+}
+
+bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
+		   struct etl_progress *progress, const struct etl_visitor *visitor,
+		   struct error *err)
+{
+	struct etl_damage told = { 0 }; /* by the first pass */
+	struct pass pass = {
+		.file = file,
+		.visitor = visitor,
+		.progress = progress,
+		.open_bytes_max = open_bytes_max,
+		.last_time = INT64_MIN,
+		.index = index,
+		.window_bytes = ETL_WINDOW_MAX < open_bytes_max ? ETL_WINDOW_MAX : open_bytes_max,
+		.damage = &told,
+	};
+	bool good;
+
+	etl_scan_start(&pass.scan, &file->input, &file->blocks, &told, file->header.mode,
+		       index->rest_offset, index->rest_sequence);
+	pass.next_record = index->rest_record;
+	pass.streaming = !index->complete;
+	etl_loader_start(&pass.loader, &file->input, &file->blocks, index);
+	good = run(&pass, err);
+	if (good && !etl_visitor_stopping(visitor)) {
+		progress->buffers += index->empty_buffers;
+	}
+	etl_loader_done(&pass.loader);
+	etl_scan_done(&pass.scan);
+	pass_done(&pass);
+	return good;
+}
+
+bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,
+		      struct etl_progress *progress, const struct etl_visitor *visitor,
+		      struct error *err)
+{
+	struct pass pass = {
+		.file = file,
+		.visitor = visitor,
+		.progress = progress,
+		.last_time = INT64_MIN,
+		.streaming = true,
+		.window_bytes = window_bytes,
+		.damage = damage,
+	};
+	bool good;
+
+	etl_scan_start(&pass.scan, &file->input, &file->blocks, damage, file->header.mode, 0, 0);
+	good = run(&pass, err);
+	if (good && !pass.streaming) {
+		etl_check_count(file, pass.scan.sequence, damage);
+	}
+	etl_scan_done(&pass.scan);
+	pass_done(&pass);
+	return good;
+}

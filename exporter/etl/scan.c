@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A buffer's own size is the way to the next one; the logfile header's is never it (compressed
+ * buffers differ in size, and so does the first). So one bad size ends the scan, and everything
+ * else that is bad costs one buffer.
+ */
+#include "etl/scan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "etl/header.h"
+
+enum {
+	WINDOW_SIZE = 256 << 10,
+	/* Against buffers that unpack without end (etl-format.md section 18). */
+	RATIO_CHECK_FROM = 1 << 20,
+	RATIO_MAX = 1000,
+	/* The worst that the compressor makes of ETL_BUFFER_MAX bytes: 4 bytes of flags for 32
+	   literals. */
+	PACKED_MAX = ETL_BUFFER_MAX / 8 * 9 + ETL_BUFFER_HEADER_SIZE + 4,
+	HELPER_FROM = 4, /* compressed buffers; for fewer a thread does not pay */
+	AHEAD_SIZE_MAX = 1 << 20,
+};
+
+void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_blocks *blocks,
+		    struct etl_damage *damage, uint32_t mode, uint64_t offset, uint64_t sequence)
+{
+	*scan = (struct etl_scan){
+		.input = input,
+		.blocks = blocks,
+		.damage = damage,
+		.mode = mode,
+		.offset = offset,
+		.sequence = sequence,
+		.end = ETL_STEP_BUFFER,
+	};
+}
+
+static struct etl_ahead *ahead_at(struct etl_scan *scan, unsigned i)
+{
+	return &scan->ahead[(scan->ahead_first + i) % ETL_SCAN_AHEAD];
+}
+
+static void release_job(struct etl_scan *scan, struct etl_unpack_job *job)
+{
+	if (job->submitted) {
+		etl_unpacker_wait(scan->unpacker, job);
+	}
+	etl_block_put(scan->blocks, job->packed);
+	job->packed = NULL;
+}
+
+void etl_scan_done(struct etl_scan *scan)
+{
+	for (; scan->ahead_count > 0; scan->ahead_count--) {
+		struct etl_unpack_job *job = &ahead_at(scan, scan->ahead_count - 1)->job;
+
+		release_job(scan, job);
+		etl_block_put(scan->blocks, job->out);
+	}
+	etl_unpacker_stop(scan->unpacker);
+	scan->unpacker = NULL;
+	free(scan->window);
+	scan->window = NULL;
+	etl_block_put(scan->blocks, scan->unpacked);
+	scan->unpacked = NULL;
+}
+
+struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan)
+{
+	struct etl_block *block = scan->unpacked;
+
+	scan->unpacked = NULL;
+	return block;
+}
+
+/* size bytes at offset, which the input has; NULL when they cannot be read. */
+static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, struct error *err)
+{
+	uint64_t skip = offset - scan->window_offset;
+	size_t got;
+
+	if (offset >= scan->window_offset && skip <= scan->window_size &&
+	    size <= scan->window_size - (size_t)skip) {
+		return scan->window + skip;
+	}
+	if (size > scan->window_capacity || !scan->window) {
+		size_t capacity = size > WINDOW_SIZE ? size : WINDOW_SIZE;
+
+		free(scan->window);
+		scan->window_size = 0;
+		scan->window_capacity = 0;
+		scan->window = malloc(capacity);
+		if (!scan->window) {
+			error_set(err, ERROR_NO_MEMORY, "no memory for a buffer of %zu bytes",
+				  size);
+			return NULL;
+		}
+		scan->window_capacity = capacity;
+	}
+	if (!etl_input_read(scan->input, offset, scan->window, scan->window_capacity, &got, err)) {
+		return NULL;
+	}
+	scan->window_offset = offset;
+	scan->window_size = got;
+	if (got < size) {
+		error_set(err, ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
+			  offset);
+		return NULL;
+	}
+	return scan->window;
+}
+
+/* Says what is wrong with a buffer: "buffer 3 at 196608: …". */
+#define buffer_problem(damage, buffer, format, ...)                                   \
+	etl_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
+		    (buffer)->sequence, (buffer)->place.offset, __VA_ARGS__)
+
+static void drop_buffer(struct etl_scan *scan)
+{
+	scan->damage->bad_buffers++;
+}
+
+/* Works out where the good bytes end. False: there are none to be had. */
+static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
+{
+	const struct etl_buffer_header *header = &buffer->header;
+	struct etl_place *place = &buffer->place;
+
+	if (header->end < ETL_BUFFER_HEADER_SIZE || header->end > ETL_BUFFER_MAX) {
+		buffer_problem(scan->damage, buffer, "its data end at %" PRIu32 ": dropped",
+			       header->end);
+		drop_buffer(scan);
+		return false;
+	}
+	place->end = header->end;
+	if (header->compressed) {
+		uint32_t packed = place->disk_size - ETL_BUFFER_HEADER_SIZE;
+
+		if (place->disk_size > PACKED_MAX ||
+		    (header->end > RATIO_CHECK_FROM && header->end / RATIO_MAX > packed)) {
+			buffer_problem(scan->damage, buffer,
+				       "%" PRIu32 " bytes cannot unpack to %" PRIu32 ": dropped",
+				       packed, header->end);
+			drop_buffer(scan);
+			return false;
+		}
+		return true;
+	}
+	if (place->end > header->size_bytes) {
+		buffer_problem(scan->damage, buffer,
+			       "its data end at %" PRIu32 ", beyond its size of %" PRIu32,
+			       place->end, header->size_bytes);
+		scan->damage->bad_records++;
+		place->end = header->size_bytes;
+	}
+	if (place->end > place->disk_size) {
+		place->end = place->disk_size;
+	}
+	return true;
+}
+
+/* Gets the bytes of a compressed buffer unpacked, at once or by a job. */
+static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, struct error *err)
+{
+	const struct etl_place *place = &ahead->buffer.place;
+	struct etl_unpack_job *job = &ahead->job;
+	const uint8_t *bytes = view(scan, place->offset, place->disk_size, err);
+
+	if (!bytes) {
+		return false;
+	}
+	job->out = etl_block_get(scan->blocks, place->end);
+	if (!job->out) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory to unpack a buffer");
+	}
+	ahead->unpacking = true;
+	job->end = place->end;
+	if (scan->compressed < HELPER_FROM && ++scan->compressed == HELPER_FROM) {
+		scan->unpacker = etl_unpacker_start();
+	}
+	/* Few are so large, and read ahead they would take much memory. */
+	if (scan->unpacker && place->end <= AHEAD_SIZE_MAX) {
+		job->packed = etl_block_get(scan->blocks, place->disk_size);
+	}
+	if (!job->packed) {
+		job->end = etl_unpack(bytes, place->disk_size, job->out, job->end, &job->good);
+		return true;
+	}
+	memcpy(job->packed->bytes, bytes, place->disk_size);
+	job->packed_size = place->disk_size;
+	etl_unpacker_submit(scan->unpacker, job);
+	return true;
+}
+
+/* The other end: sets buffer->bytes and tells what was wrong with the compressed data. */
+static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
+{
+	struct etl_buffer *buffer = &ahead->buffer;
+	struct etl_unpack_job *job = &ahead->job;
+	uint32_t whole = buffer->place.end;
+	/* A buffer that the file's end cuts short is told already, and keeps what is there. */
+	bool cut = buffer->place.disk_size < buffer->header.size_bytes;
+
+	release_job(scan, job);
+	scan->unpacked = job->out;
+	job->out = NULL;
+	buffer->place.end = job->end;
+	if (!job->good && !cut) {
+		buffer_problem(scan->damage, buffer,
+			       "its compressed data make no sense after %" PRIu32 " bytes: dropped",
+			       job->end - ETL_BUFFER_HEADER_SIZE);
+		drop_buffer(scan);
+		return;
+	}
+	if (job->end < whole && !cut) {
+		buffer_problem(scan->damage, buffer,
+			       "its compressed data end after %" PRIu32 " of %" PRIu32 " bytes",
+			       job->end - ETL_BUFFER_HEADER_SIZE, whole - ETL_BUFFER_HEADER_SIZE);
+		scan->damage->bad_records++;
+	}
+	buffer->bytes = scan->unpacked->bytes;
+}
+
+/* Reads the next header. ETL_STEP_END: the recording ends here. */
+static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffer,
+				 struct error *err)
+{
+	struct etl_buffer_header *header = &buffer->header;
+	uint64_t left = scan->input->size_bytes - scan->offset;
+	const uint8_t *bytes;
+
+	if (left == 0) {
+		return ETL_STEP_END;
+	}
+	if (left < ETL_BUFFER_HEADER_SIZE) {
+		buffer_problem(scan->damage, buffer,
+			       "cut short: %" PRIu64 " of %d bytes of its header", left,
+			       (int)ETL_BUFFER_HEADER_SIZE);
+		scan->damage->truncated = true;
+		return ETL_STEP_END;
+	}
+	bytes = view(scan, scan->offset, ETL_BUFFER_HEADER_SIZE, err);
+	if (!bytes) {
+		return ETL_STEP_FAILED;
+	}
+	etl_buffer_header_read(header, bytes);
+	if (header->size_bytes < ETL_BUFFER_HEADER_SIZE) {
+		/* A file that was reserved in advance ends in zeros. */
+		if (!header->all_zero || !(scan->mode & ETL_MODE_PREALLOCATE)) {
+			buffer_problem(scan->damage, buffer,
+				       "size %" PRIu32 " is below the %d-byte header; the "
+				       "recording cannot be followed beyond it",
+				       header->size_bytes, (int)ETL_BUFFER_HEADER_SIZE);
+			drop_buffer(scan);
+		}
+		return ETL_STEP_END;
+	}
+	buffer->place.disk_size = header->size_bytes;
+	if (header->size_bytes > left) {
+		buffer->place.disk_size = (uint32_t)left;
+		buffer_problem(scan->damage, buffer, "cut short: %" PRIu64 " of %" PRIu32 " bytes",
+			       left, header->size_bytes);
+		scan->damage->truncated = true;
+	}
+	buffer->place.processor = header->processor;
+	buffer->place.compressed = header->compressed;
+	return ETL_STEP_BUFFER;
+}
+
+/* Reads one more buffer. */
+static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead, struct error *err)
+{
+	struct etl_buffer *buffer = &ahead->buffer;
+	enum etl_step step;
+
+	*ahead = (struct etl_ahead){
+		.buffer = { .sequence = scan->sequence, .place.offset = scan->offset },
+	};
+	if (scan->offset > scan->input->size_bytes) {
+		return ETL_STEP_END;
+	}
+	step = next_header(scan, buffer, err);
+	if (step != ETL_STEP_BUFFER) {
+		return step;
+	}
+	scan->sequence++;
+	scan->offset += buffer->place.disk_size;
+	if (!etl_buffer_has_records(&buffer->header) || !check_end(scan, buffer)) {
+		return ETL_STEP_BUFFER;
+	}
+	if (buffer->place.compressed) {
+		return start_unpacking(scan, ahead, err) ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
+	}
+	buffer->bytes = view(scan, buffer->place.offset, buffer->place.end, err);
+	return buffer->bytes ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
+}
+
+/* Whether another buffer can be read: the bytes of a plain one lie in the window, which must not
+ * move until they are used. */
+static bool may_read_ahead(struct etl_scan *scan)
+{
+	if (scan->end != ETL_STEP_BUFFER || scan->ahead_count == ETL_SCAN_AHEAD) {
+		return false;
+	}
+	return scan->ahead_count == 0 ||
+	       (scan->unpacker && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
+}
+
+enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err)
+{
+	struct etl_ahead *ahead;
+
+	etl_block_put(scan->blocks, scan->unpacked);
+	scan->unpacked = NULL;
+	while (may_read_ahead(scan)) {
+		scan->end = read_buffer(scan, ahead_at(scan, scan->ahead_count), &scan->error);
+		scan->ahead_count += scan->end == ETL_STEP_BUFFER;
+	}
+	if (scan->ahead_count == 0) {
+		*buffer = (struct etl_buffer){ .place.offset = scan->offset };
+		if (scan->end == ETL_STEP_FAILED) {
+			error_set(err, scan->error.code, "%s", scan->error.text);
+		}
+		return scan->end;
+	}
+	ahead = ahead_at(scan, 0);
+	if (ahead->unpacking) {
+		finish_unpacking(scan, ahead);
+	}
+	*buffer = ahead->buffer;
+	scan->ahead_first = (scan->ahead_first + 1) % ETL_SCAN_AHEAD;
+	scan->ahead_count--;
+	return ETL_STEP_BUFFER;
+}
+
+void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
+		     const struct etl_walk *walk)
+{
+	if (walk->stopped) {
+		buffer_problem(damage, buffer, "record at %" PRIu32 " of %" PRIu32 ": %s",
+			       walk->stopped_at, walk->end, walk->stopped);
+		damage->bad_records++;
+	}
+	if (walk->bad_items > 0) {
+		buffer_problem(damage, buffer,
+			       "%" PRIu32 " records without payload because of bad extended "
+			       "items, the last at %" PRIu32,
+			       walk->bad_items, walk->bad_items_at);
+		damage->bad_records += walk->bad_items;
+	}
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The source that replays a recording: a first pass that indexes it and lets the sink look ahead, a
+ * second one in time order.
+ *
+ * Damage is counted in the first pass of the first run only: the same places are bad in every pass,
+ * and a replay in a loop shall not count them again. Records and buffers delivered go on counting.
+ */
+#include "etl/source_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "etl/file.h"
+#include "etl/index.h"
+#include "etl/order.h"
+#include "source/source_internal.h"
+
+struct file_source {
+	struct source source; /* first */
+	struct etl_file *file;
+	struct etl_index index;
+	bool indexed;
+	bool single_pass;
+	bool surveyed; /* damage is counted */
+	char *name;
+	struct etl_damage damage;
+	struct etl_progress progress;
+	struct source_statistics statistics; /* of the source's thread; published once a buffer */
+	const struct event_sink *sink;       /* of the run under way */
+};
+
+static void publish(struct file_source *source, uint64_t bytes_read)
+{
+	struct source_statistics *statistics = &source->statistics;
+
+	statistics->buffers = source->progress.buffers;
+	statistics->records = source->progress.records;
+	statistics->late_records = source->progress.late_records;
+	statistics->last_time = source->progress.last_time;
+	statistics->bytes_read = bytes_read;
+	statistics->bad_buffers = source->damage.bad_buffers;
+	statistics->bad_records = source->damage.bad_records;
+	statistics->truncated = source->damage.truncated;
+	source_publish(&source->source, statistics);
+}
+
+static void on_buffer(void *context, uint64_t bytes_read)
+{
+	struct file_source *source = context;
+
+	publish(source, bytes_read);
+	if (source->sink->on_buffer) {
+		source->sink->on_buffer(source->sink->context);
+	}
+}
+
+/* The first pass: index, and look ahead. */
+static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
+{
+	struct etl_damage again = { 0 };
+	struct etl_visitor visitor = {
+		.record_context = sink->context,
+		.on_record = sink->on_first_pass,
+		.only = sink->first_pass_choice,
+		.buffer_context = source,
+		.on_buffer = on_buffer,
+		.stopping = &source->source.stopping,
+	};
+	struct etl_damage *damage = source->surveyed ? &again : &source->damage;
+
+	source->surveyed = true;
+	source->indexed = false;
+	if (!etl_index_build(&source->index, source->file, damage, &visitor, err)) {
+		return false;
+	}
+	source->indexed = !source_stopping(&source->source);
+	if (source->indexed && sink->on_first_pass_end) {
+		sink->on_first_pass_end(sink->context);
+	}
+	return true;
+}
+
+static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
+{
+	struct file_source *source = (struct file_source *)base;
+	struct etl_damage again = { 0 };
+	struct etl_visitor visitor = {
+		.record_context = sink->context,
+		.on_record = sink->on_event,
+		.buffer_context = source,
+		.on_buffer = on_buffer,
+		.stopping = &base->stopping,
+	};
+	struct etl_damage *damage = source->surveyed ? &again : &source->damage;
+	uint64_t bytes_read;
+	bool good;
+
+	source->sink = sink;
+	if (source->single_pass) {
+		source->surveyed = true;
+		good = etl_order_stream(source->file, ETL_WINDOW_MAX, damage, &source->progress,
+					&visitor, err);
+	} else {
+		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
+		if (good && source->indexed) {
+			good = etl_order_run(source->file, &source->index, ETL_OPEN_MAX,
+					     &source->progress, &visitor, err);
+		}
+	}
+	bytes_read = source->statistics.bytes_read;
+	if (good && !source_stopping(base)) {
+		bytes_read = source->statistics.bytes_total;
+	}
+	publish(source, bytes_read);
+	source->sink = NULL;
+	if (!good) {
+		error_prefix(err, "%s", source->name);
+	}
+	return good;
+}
+
+static void file_close(struct source *base)
+{
+	struct file_source *source = (struct file_source *)base;
+
+	etl_index_done(&source->index);
+	etl_file_close(source->file);
+	free(source->name);
+	source_done(base);
+	free(source);
+}
+
+static const struct source_operations operations = { .run = file_run, .close = file_close };
+
+/* The last component of a path, of either system. */
+static const char *base_name(const char *path)
+{
+	const char *name = path;
+
+	for (const char *at = path; *at; at++) {
+		if ((*at == '/' || *at == '\\') && at[1]) {
+			name = at + 1;
+		}
+	}
+	return name;
+}
+
+struct source *source_open_file(const char *path, const struct source_file_options *options,
+				struct error *err)
+{
+	struct file_source *source = calloc(1, sizeof *source);
+	const char *name = base_name(path);
+	const struct etl_header *header;
+
+	if (!source) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
+		return NULL;
+	}
+	source_init(&source->source, &operations);
+	source->single_pass = options && options->single_pass;
+	source->index.entries_max = ETL_INDEX_MAX;
+	source->index.keep_bytes = ETL_KEEP_MAX;
+	source->progress.last_time = RECORD_NO_TIME;
+	source->name = text_duplicate(name, strlen(name));
+	if (!source->name) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
+		goto fail;
+	}
+	source->file = etl_file_open(path, options ? options->pointer_size : 0, err);
+	if (!source->file) {
+		goto fail;
+	}
+	header = &source->file->header;
+	source->statistics = (struct source_statistics){
+		.events_lost = header->events_lost,
+		.buffers_lost = header->buffers_lost,
+		.buffers_written = header->buffers_written,
+		.buffer_size_bytes = header->buffer_size_bytes,
+		.bytes_total = source->file->input.size_bytes,
+		.last_time = RECORD_NO_TIME,
+	};
+	source_publish(&source->source, &source->statistics);
+	source->source.facts = (struct source_facts){
+		.name = source->name,
+		.type = "replay",
+		.mode = etl_header_mode_name(header),
+		.os_build = header->os_build,
+		.processors = header->processors,
+		.clock = source->file->format.clock,
+	};
+	return &source->source;
+
+fail:
+	file_close(&source->source);
+	return NULL;
+}

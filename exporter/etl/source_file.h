@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The source that replays a recording.
+ */
+#ifndef ETL_SOURCE_FILE_H
+#define ETL_SOURCE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "source/source.h"
+
+struct source_file_options {
+	/* 0: as recorded; 4 or 8: assumed for classic payloads (etl-format.md section 17, 7) */
+	uint8_t pointer_size;
+	bool single_pass; /* no first pass; also for pipes */
+};
+
+/*
+ * Opens a recording: reads and checks its first buffer. When the file is no recording, the error is
+ * one line that says what is wrong with it.
+ */
+struct source *source_open_file(const char *path, const struct source_file_options *options,
+				struct error *err);
+
+#endif

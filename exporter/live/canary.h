@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The exporter's own provider: "etw_exporter", TraceLogging, {07f70771-7647-53cf-f7a8-a8c8660b66d7}
+ * (the GUID that TraceLogging makes of the name). One for the process. It writes two kinds of
+ * events, both at level 4 (information):
+ *
+ * *Canaries*, keyword 0x100 << slot. Every session that the exporter runs has a slot, enables the
+ * keyword of its slot and no other, and gets a few canaries a second: one write goes to one of our
+ * sessions, although it would go to every session of another program that asks for its keyword. A
+ * session counts
+ *
+ *   sent      canaries that were written into it: it is known to have run, with the provider
+ *             enabled, after the write, or a later one came back. What is written around the moment
+ *             at which somebody stops the session, so that nobody knows whether it took it, is not
+ *             sent unless it comes back; nor is what Windows refuses (the session loses it, and
+ *             tells).
+ *   received  those of them that came back to the consumer, each once.
+ *
+ * So sent - received is what is still under way, and what got lost without Windows telling.
+ *
+ * *State*, keyword 0x1, only when a session asks for it (EVENT_CONTROL_CODE_CAPTURE_STATE): one
+ * "Exporter", then a "Session" for each session; all is written when the asking call returns.
+ *
+ * What is written when is decided by the union of what all sessions have enabled, as the last
+ * callback with is_enabled 1 or 0 told it; a capture does not change it.
+ *
+ * Source: TraceLoggingProvider.h of the Windows SDK; etl-format.md sections 9 and 10;
+ * "EnableTraceEx2 function", "PENABLECALLBACK callback function", Microsoft Learn; how callbacks
+ * follow each other: measured on Windows.
+ */
+#ifndef LIVE_CANARY_H
+#define LIVE_CANARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/guid.h"
+
+#define CANARY_PROVIDER_NAME "etw_exporter"
+#define CANARY_PROVIDER_GUID \
+	GUID_INIT(0x07f70771, 0x7647, 0x53cf, 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7)
+
+enum {
+	CANARY_LEVEL = 4,
+	CANARY_STATE_KEYWORD = 0x1,
+	CANARY_SLOTS = 8, /* as many sessions may enable a provider ("EnableTraceEx2 function") */
+};
+
+struct canary; /* opaque; any thread */
+
+/* Registers the provider. version: of the exporter; copied. */
+struct canary *canary_open(const char *version, struct error *err);
+/* When no session uses it any more. NULL is fine. */
+void canary_close(struct canary *canary);
+
+/* What all sessions together ask for now; false: none does. */
+bool canary_wanted(struct canary *canary, uint8_t *level, uint64_t *keywords);
+
+#endif

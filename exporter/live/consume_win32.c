@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Consumes a session: every EVENT_RECORD becomes a struct event_record and goes to the sink.
+ *
+ * Windows gives extended items as an array of pointers; a struct event_record has them as they
+ * stand in recordings. They are copied into that form, into one buffer that is used again for each
+ * event, so that whatever reads items knows one form only. Events that have none, nearly all, cost
+ * nothing.
+ *
+ * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function", Microsoft
+ * Learn; etl-format.md section 9.
+ */
+#include <string.h>
+
+#include "live/live_internal_win32.h"
+
+enum {
+	ITEM_HEADER = 8,
+	ANCHOR_TRIES = 16,
+};
+
+static const uint8_t no_payload[8];
+
+/* ---- clock ---- */
+
+int64_t consume_counter(void)
+{
+	LARGE_INTEGER counter;
+
+	QueryPerformanceCounter(&counter);
+	return counter.QuadPart;
+}
+
+static int64_t system_now(void)
+{
+	ULARGE_INTEGER now;
+	FILETIME time;
+
+	GetSystemTimePreciseAsFileTime(&time);
+	now.u.LowPart = time.dwLowDateTime;
+	now.u.HighPart = time.dwHighDateTime;
+	return (int64_t)now.QuadPart;
+}
+
+void consume_clock(struct source_clock *clock)
+{
+	int64_t closest = INT64_MAX;
+	LARGE_INTEGER frequency;
+
+	QueryPerformanceFrequency(&frequency);
+	*clock = (struct source_clock){
+		.type = CLOCK_QPC,
+		.frequency = frequency.QuadPart > 0 ? (uint64_t)frequency.QuadPart : 10000000,
+	};
+	clock->perf_frequency = clock->frequency;
+	/* Both clocks cannot be read at once: of several tries the one that took least time. */
+	for (unsigned i = 0; i < ANCHOR_TRIES; i++) {
+		int64_t before = consume_counter();
+		int64_t time = system_now();
+		int64_t after = consume_counter();
+
+		if (after - before < closest) {
+			closest = after - before;
+			clock->anchor_raw = before + (after - before) / 2;
+			clock->anchor_time = time;
+		}
+	}
+}
+
+/* ---- one event ---- */
+
+static void store_u16(uint8_t *at, size_t value)
+{
+	at[0] = (uint8_t)(value & 0xff);
+	at[1] = (uint8_t)(value >> 8 & 0xff);
+}
+
+static void read_items(struct live *live, const EVENT_RECORD *from, struct event_record *record)
+{
+	size_t size = 0;
+	uint8_t *last = NULL;
+
+	for (unsigned i = 0; i < from->ExtendedDataCount; i++) {
+		const EVENT_HEADER_EXTENDED_DATA_ITEM *item = &from->ExtendedData[i];
+		size_t item_size = ITEM_HEADER + (((size_t)item->DataSize + 7) & ~(size_t)7);
+		uint8_t *to = live->items + size;
+
+		if (item_size > UINT16_MAX || item_size > LIVE_ITEMS_BYTES - size ||
+		    (item->DataPtr == 0 && item->DataSize > 0)) {
+			live->bad_records++;
+			continue;
+		}
+		store_u16(to, item_size);
+		store_u16(to + 2, item->ExtType);
+		store_u16(to + 4, 0);
+		store_u16(to + 6, item->DataSize);
+		if (item->DataSize > 0) {
+			memcpy(to + ITEM_HEADER, (const void *)(uintptr_t)item->DataPtr,
+			       item->DataSize);
+		}
+		if (last) {
+			store_u16(last + 4, 1); /* another one follows */
+		}
+		last = to;
+		size += item_size;
+	}
+	if (size > 0) {
+		record->extended = live->items;
+		record->extended_size = (uint32_t)size;
+	}
+}
+
+/* The pointer size of the event's program; a header that says nothing is the kernel's. */
+static uint8_t pointer_size(USHORT flags)
+{
+	if (flags & EVENT_HEADER_FLAG_32_BIT_HEADER) {
+		return 4;
+	}
+	return flags & EVENT_HEADER_FLAG_64_BIT_HEADER ? 8 : (uint8_t)sizeof(void *);
+}
+
+static VOID WINAPI on_record(PEVENT_RECORD from)
+{
+	struct live *live = from->UserContext;
+	const EVENT_HEADER *header = &from->EventHeader;
+	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
+	struct event_record record = {
+		/* A GUID is 16 bytes in the same order as ours; its alignment is the stricter one.
+		 */
+		.provider = (const struct guid *)(const void *)&header->ProviderId,
+		.payload = from->UserData && from->UserDataLength > 0 ? from->UserData : no_payload,
+		.payload_size = from->UserData ? from->UserDataLength : 0,
+		.process_id = header->ProcessId,
+		.thread_id = header->ThreadId,
+		.processor = header->Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX ?
+				     from->BufferContext.ProcessorIndex :
+				     from->BufferContext.ProcessorNumber,
+		.version = descriptor->Version,
+		.opcode = descriptor->Opcode,
+		.level = descriptor->Level,
+		.pointer_size = pointer_size(header->Flags),
+		.type = RECORD_EVENT,
+		.kernel_group = 0xff,
+		.raw_time = header->TimeStamp.QuadPart,
+		.index = live->records,
+	};
+
+	if (header->Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER) {
+		record.type = RECORD_FULL;
+		record.classic = true;
+	} else {
+		record.type = header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ? RECORD_MESSAGE :
+										RECORD_EVENT;
+		record.id = descriptor->Id;
+		record.task = descriptor->Task;
+		record.channel = descriptor->Channel;
+		record.keyword = descriptor->Keyword;
+		record.activity = (const struct guid *)(const void *)&header->ActivityId;
+	}
+	record.time = clock_time(&live->source.facts.clock, record.raw_time);
+	if (from->ExtendedDataCount > 0 && from->ExtendedData) {
+		read_items(live, from, &record);
+	}
+	if (live->canary) {
+		book_arrival(live, &record);
+	}
+	live->records++;
+	live->last_time = record.time;
+	live->sink->on_event(live->sink->context, &record);
+}
+
+static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
+{
+	struct live *live = log_file->Context;
+
+	live->buffers++;
+	counters_delivered(live);
+	if (live->sink->on_buffer) {
+		live->sink->on_buffer(live->sink->context);
+	}
+	return TRUE; /* FALSE would end ProcessTrace() */
+}
+
+/* ---- the trace ---- */
+
+ULONG consume_open(struct live *live)
+{
+	EVENT_TRACE_LOGFILEW log_file = { 0 };
+	TRACEHANDLE trace;
+
+	if (live->consuming) { /* only this thread changes it */
+		return ERROR_SUCCESS;
+	}
+	log_file.LoggerName = live->wide_name;
+	/* Raw times: payloads hold them too, and the clocks of both must be one. */
+	log_file.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD |
+				    PROCESS_TRACE_MODE_RAW_TIMESTAMP;
+	log_file.EventRecordCallback = on_record;
+	log_file.BufferCallback = on_buffer;
+	log_file.Context = live;
+	trace = OpenTraceW(&log_file);
+	if (trace == INVALID_PROCESSTRACE_HANDLE) {
+		ULONG status = GetLastError();
+
+		return status == ERROR_SUCCESS ? ERROR_INVALID_HANDLE : status;
+	}
+	os_mutex_lock(&live->lock);
+	live->trace = trace;
+	live->closed = false;
+	live->consuming = true;
+	os_mutex_unlock(&live->lock);
+	return ERROR_SUCCESS;
+}
+
+ULONG consume_run(struct live *live)
+{
+	TRACEHANDLE trace = live->trace;
+	ULONG status;
+
+	counters_up(live, true);
+	status = ProcessTrace(&trace, 1, NULL, NULL);
+	counters_up(live, false);
+	counters_delivered(live);
+	return status;
+}
+
+void consume_abandon(struct live *live)
+{
+	bool close;
+	TRACEHANDLE trace;
+
+	os_mutex_lock(&live->lock);
+	close = live->consuming && !live->closed;
+	trace = live->trace;
+	if (close) {
+		live->closed = true;
+	}
+	os_mutex_unlock(&live->lock);
+	if (close) {
+		CloseTrace(
+			trace); /* ERROR_CTX_CLOSE_PENDING: ProcessTrace() returns a little later */
+	}
+}
+
+void consume_close(struct live *live)
+{
+	consume_abandon(live);
+	os_mutex_lock(&live->lock);
+	live->consuming = false;
+	os_condition_wake_all(&live->changed);
+	os_mutex_unlock(&live->lock);
+}

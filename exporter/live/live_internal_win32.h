@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A live session from inside: the parts that its files share.
+ *
+ *   live_source_win32.c          opening, the run, stopping, closing: who calls what, when
+ *   session_win32.c  the session: start, stale ones, stop, what others did to it
+ *   counters_win32.c its figures, in 64 bits over restarts
+ *   system_win32.c   kernel events by system provider, from Windows 11
+ *   enable_win32.c   providers: enabling, filters, capturing state
+ *   watchdog_win32.c    providers that somebody disabled
+ *   payload_win32.c  their filters by fields of the payload
+ *   consume_win32.c  EVENT_RECORD to struct event_record
+ *   provider_win32.c the exporter's own provider, one for all sessions
+ *   canary_win32.c   what a session sent and received of it
+ *   snapshot_win32.c what exists already: processes, drives
+ *   emergency_stop_win32.c   the sessions, for a process that dies
+ *   error_text_win32.c    error codes as sentences, UTF-16
+ *
+ * Two threads: the consumer, which runs source_run(), and the watcher. What both touch is guarded
+ * by `lock`, which is never held while Windows delivers events.
+ */
+#ifndef LIVE_INTERNAL_WIN32_H
+#define LIVE_INTERNAL_WIN32_H
+
+#include "base/os.h"
+#include "live/canary_internal_win32.h"
+#include "live/live_source.h"
+#include "source/etw_sdk_win32.h"
+#include "source/source_internal.h"
+
+enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW function") */
+
+/* EVENT_TRACE_PROPERTIES and room for both names behind it: too little room is ERROR_MORE_DATA. */
+struct session_properties {
+	EVENT_TRACE_PROPERTIES base;
+	WCHAR logger_name[SESSION_NAME_MAX];
+	WCHAR log_file_name[SESSION_NAME_MAX];
+};
+
+/* 32-bit counters of Windows and what was added of them to the statistics. */
+struct session_counters {
+	uint32_t events_lost;
+	uint32_t log_buffers_lost;
+	uint32_t realtime_buffers_lost;
+	uint32_t buffers_written;
+};
+
+/* Canaries of one stretch of time in which the provider was enabled without a break. */
+struct canary_epoch {
+	uint32_t epoch;
+	uint64_t written;
+	uint64_t confirmed; /* the session is known to have taken all up to this number */
+	uint64_t highest;   /* came back; the session took all up to this one, too */
+};
+
+struct canary_book {
+	bool on; /* the provider is enabled in the session */
+	struct canary_epoch now;
+	struct canary_epoch before; /* whose last canaries may still come back */
+	uint64_t sent_before;       /* in all epochs before that one */
+};
+
+/* What is known of a provider that may be disabled by others. */
+enum guard {
+	GUARD_FINE,
+	GUARD_DOUBT,    /* was enabled again at the last look */
+	GUARD_GIVEN_UP, /* Windows does not tell that it is enabled when it is */
+};
+
+/* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
+enum { LIVE_ITEMS_BYTES = 128 * 1024 };
+
+/* The filter of a provider by fields of the payload. */
+struct live_payload {
+	EVENT_FILTER_DESCRIPTOR filter; /* of TDH; Ptr 0: none. Fixed once open */
+	bool refused;                   /* Windows does not take it; guarded by lock */
+};
+
+enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
+
+struct live {
+	struct source source; /* first */
+
+	/* Fixed once open. */
+	struct live_options options; /* texts and providers are those below */
+	bool system_providers;       /* kernel events by them, as far as they go */
+	char *name;
+	WCHAR wide_name[SESSION_NAME_MAX];
+	struct provider_spec *providers; /* with GUIDs; owned */
+	size_t provider_count;
+	struct live_payload *payloads; /* one for each provider; owned */
+	GUID guid;                     /* Wnode.Guid; all zero: Windows makes one */
+	ULONG buffers_min;             /* as asked of Windows */
+	ULONG buffers_max;
+	struct canary *canary; /* borrowed; NULL: none */
+	uint32_t canary_slot;
+	size_t canary_index; /* in providers */
+
+	struct os_mutex lock;
+	struct os_condition changed; /* stopping, consuming */
+	/* Guarded by lock. */
+	TRACEHANDLE session; /* 0: none runs */
+	GUID started_guid;   /* of the running session, as Windows told */
+	unsigned rescue;     /* its number for emergency_stop_remove(), or 0 */
+	ULONG masks[KERNEL_MASKS];
+	bool masks_known;
+	bool providers_enabled; /* in the running session */
+	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
+	bool closed;            /* its handle is closed already */
+	bool ended;             /* source_run() is over: the watcher may go */
+	TRACEHANDLE trace;
+
+	/* Guarded by source.mutex, as the statistics are. */
+	struct session_counters seen;
+	unsigned generation; /* of sessions: tells figures of the one before */
+	struct canary_book book;
+
+	/* The watcher's own. */
+	enum guard *guards; /* owned, one a provider */
+	size_t guard_next;
+
+	/* The consumer's own. */
+	const struct event_sink *sink;
+	uint64_t records;
+	uint64_t buffers;
+	uint64_t bad_records;
+	int64_t last_time;
+	uint8_t *items; /* extended items as on disk; owned */
+	ULONG last_failure;
+	bool conflict_told;
+
+	struct os_thread watcher;
+};
+
+/* ---- words ---- */
+
+/* "access is denied (error 5)" and the like. */
+const char *live_error_text(ULONG status, char text[160]);
+bool live_wide(const char *text, WCHAR *wide, size_t size);
+/* UTF-8 of NUL-terminated UTF-16; false when it does not fit. */
+bool live_narrow(const WCHAR *wide, char *text, size_t size);
+void live_news(const struct live *live, enum live_news news, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+struct guid live_guid(const GUID *guid);
+GUID live_windows_guid(const struct guid *guid);
+
+/* ---- sessions of a process that dies ---- */
+
+/* Remembers a running session, under a number for emergency_stop_remove(); 0: there is no room. Any
+ * thread.
+ */
+unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], const GUID *guid);
+void emergency_stop_remove(unsigned number); /* 0 is fine */
+
+/* ---- the session; lock is taken inside ---- */
+
+void session_init_properties(struct session_properties *properties);
+
+void session_fill(const struct live *live, struct session_properties *properties);
+/* ERROR_ALREADY_EXISTS: the NT Kernel Logger is another program's. */
+ULONG session_start(struct live *live);
+/* Providers disabled, flushed, stopped, final figures counted. Nothing when none runs. */
+void session_stop(struct live *live);
+TRACEHANDLE session_running(struct live *live); /* 0: none */
+/* Takes note that the session is gone. */
+void session_forget(struct live *live);
+/* What became of the session, if anything; RESTART_ERROR: it is still ours. *status: what Windows
+ * said. */
+enum restart_reason session_judge(struct live *live, ULONG *status);
+/* Figures, and changes of others that are put back. ERROR_WMI_INSTANCE_NOT_FOUND: it is gone. */
+ULONG session_watch(struct live *live);
+/* One sentence for a session that cannot be started; what: "started", "consumed". */
+bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
+/* Remembers which kernel groups are on: what session_watch() puts back. */
+void session_know_masks(struct live *live);
+bool session_ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS]);
+
+/* ---- kernel events by system provider ---- */
+
+/* Settles the logger: private, with system providers or without. */
+bool system_choose(struct live *live, struct error *err);
+/* The flags that system providers stand for in this session; 0: none. */
+uint32_t system_flags(const struct live *live);
+/* Enables them, again perhaps. Fails only when neither they nor their flags can be had. */
+ULONG system_enable(const struct live *live, TRACEHANDLE session);
+
+/* ---- figures ---- */
+
+/* A session starts: Windows counts from 0 again. */
+void counters_begin(struct live *live);
+/* To be asked for before Windows is. */
+unsigned counters_generation(struct live *live);
+/* Adds what came since the last look; nothing when another session has started since. */
+void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
+void counters_restart(struct live *live, enum restart_reason reason);
+void counters_up(struct live *live, bool up);
+/* What the consumer has delivered so far. */
+void counters_delivered(struct live *live);
+
+/* ---- providers ---- */
+
+/* Finds GUIDs by name, with the built-in names and those that Windows knows. */
+bool enable_resolve(struct live *live, struct error *err);
+void enable_providers(struct live *live, TRACEHANDLE session);
+/* One of them; what goes wrong is told, and returned. */
+ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
+void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		    uint64_t keywords);
+void enable_rundown(struct live *live, TRACEHANDLE session);
+void disable_providers(struct live *live, TRACEHANDLE session);
+
+/*
+ * Enables again what somebody disabled: the exporter's own provider is looked at each time, the
+ * others in turn, one a call. For a session that is known to run. False when canaries may not have
+ * come into the session since the last look.
+ */
+bool watchdog_check_providers(struct live *live, TRACEHANDLE session);
+
+/* What could not be done for a provider is told, unless status is ERROR_SUCCESS. */
+void enable_complain(const struct live *live, const struct provider_spec *provider,
+		     const char *what, ULONG status);
+
+/* ---- canaries ---- */
+
+/* Takes a slot and adds the provider to those of the session. False without memory. */
+bool book_open(struct live *live);
+void book_close(struct live *live);
+/* The provider was enabled in the session, maybe again: a new epoch. */
+void book_begin(struct live *live);
+void book_end(struct live *live); /* nothing is written from now on */
+void book_write(struct live *live);
+/* To be asked for before Windows is asked whether the session runs … */
+struct canary_epoch book_written(struct live *live);
+/* … and to be handed in when it does, and the provider is enabled. */
+void book_confirm(struct live *live, const struct canary_epoch *written);
+/* Consumer thread, every record. */
+void book_arrival(struct live *live, const struct event_record *record);
+
+/* ---- filters by payload ---- */
+
+/* Makes those of all providers that have a GUID; what Windows refuses is told, once a provider.
+ * False without memory. */
+bool filter_prepare(struct live *live);
+void filter_done(struct live *live);
+/* The filter of a provider, while Windows takes it. */
+bool filter_of(struct live *live, const struct provider_spec *provider,
+	       EVENT_FILTER_DESCRIPTOR *filter);
+/* From now on the provider does without; true the first time. */
+bool filter_give_up(struct live *live, const struct provider_spec *provider);
+
+/* ---- consuming ---- */
+
+/* Opens the trace of the running session, unless it is open. */
+ULONG consume_open(struct live *live);
+ULONG consume_run(struct live *live); /* ProcessTrace */
+void consume_close(struct live *live);
+/* A thread of its own may call it while consume_run() runs: that returns soon. */
+void consume_abandon(struct live *live);
+/* The clock of a session that starts now: frequency of the counter, and an anchor. */
+void consume_clock(struct source_clock *clock);
+int64_t consume_counter(void); /* the performance counter now */
+
+/* ---- what exists ---- */
+
+void snapshot_announce(const struct event_sink *sink);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Where there is no ETW. */
+#include "live/live_source.h"
+
+struct canary *canary_open(const char *version, struct error *err)
+{
+	(void)version;
+	error_set(err, ERROR_UNSUPPORTED, "there is no ETW here");
+	return NULL;
+}
+
+void canary_close(struct canary *canary)
+{
+	(void)canary;
+}
+
+bool canary_wanted(struct canary *canary, uint8_t *level, uint64_t *keywords)
+{
+	(void)canary;
+	(void)level;
+	(void)keywords;
+	return false;
+}
+
+struct source *source_open_live(const struct live_options *options, struct error *err)
+{
+	(void)options;
+	error_set(err, ERROR_UNSUPPORTED,
+		  "live sessions need Windows; name a recording with --replay.file");
+	return NULL;
+}
+
+void live_emergency_stop(void)
+{
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A live session as a source: opening starts the session, running consumes it.
+ *
+ * The run, seen from the consumer: take what exists, consume until ProcessTrace() returns, find out
+ * why it did, start again after a while. The watcher beside it looks at the session each second and
+ * is the one that stops it: ProcessTrace() then delivers what is left and returns.
+ *
+ * Source: "ProcessTrace function", Microsoft Learn; design.md, "Live".
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "live/live_internal_win32.h"
+
+enum {
+	BUFFER_SIZE = 256 * 1024,
+	BUFFERS_LEAST = 64,
+	BUFFERS_PER_PROCESSOR = 4,
+	FLUSH_MS = 1000,
+	WATCH_MS = 1000,
+	RETRY_MS = 250,
+	RETRY_MOST_MS = 30000,
+	STOP_GRACE_MS = 5000,
+	CANARIES_PER_LOOK = 4,
+};
+
+#define NS_PER_MS  UINT64_C(1000000)
+#define HEALTHY_NS (UINT64_C(60000) * NS_PER_MS) /* after that the next retry is soon again */
+
+/* ---- the watcher ---- */
+
+static void capture_when_due(struct live *live, uint64_t *due)
+{
+	uint64_t now = os_monotonic_ns();
+	TRACEHANDLE session = session_running(live);
+
+	for (size_t i = 0; i < live->provider_count; i++) {
+		const struct provider_spec *provider = &live->providers[i];
+
+		if (provider->capture_every_ms == 0 || session == 0 || now < due[i]) {
+			continue;
+		}
+		if (due[i] != 0) {
+			enable_capture(live, session, provider, provider->capture_at_start);
+		}
+		due[i] = now + provider->capture_every_ms * NS_PER_MS;
+	}
+}
+
+/* One look at the session; *missing counts how often it was gone though somebody consumes it. */
+static void look(struct live *live, unsigned *missing)
+{
+	struct canary_epoch written = book_written(live);
+	TRACEHANDLE session;
+	bool consuming;
+	ULONG status;
+
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	consuming = live->consuming;
+	os_mutex_unlock(&live->lock);
+	if (session == 0) {
+		return;
+	}
+	status = session_watch(live);
+	if (status == ERROR_SUCCESS && watchdog_check_providers(live, session)) {
+		book_confirm(live, &written);
+	}
+	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
+		*missing = 0;
+		return;
+	}
+	/* ProcessTrace() returns when its session ends. Should it not, it is made to. */
+	if (++*missing > 1) {
+		consume_abandon(live);
+		*missing = 0;
+	}
+}
+
+/* Stops the session; what it held is delivered meanwhile. */
+static void stop_and_wait(struct live *live)
+{
+	uint64_t deadline;
+
+	session_stop(live);
+	deadline = os_monotonic_ns() + live->options.stop_grace_ms * NS_PER_MS;
+	os_mutex_lock(&live->lock);
+	while (live->consuming && os_monotonic_ns() < deadline) {
+		os_condition_wait(&live->changed, &live->lock, deadline - os_monotonic_ns());
+	}
+	os_mutex_unlock(&live->lock);
+	consume_abandon(live);
+}
+
+/* Until the watcher has something to do; false when it is time to end. */
+static bool wait_for_tick(struct live *live, uint64_t tick_ns)
+{
+	uint64_t next = os_monotonic_ns() + tick_ns;
+	bool goes_on;
+
+	os_mutex_lock(&live->lock);
+	while (!live->ended && !source_stopping(&live->source) && os_monotonic_ns() < next) {
+		os_condition_wait(&live->changed, &live->lock, next - os_monotonic_ns());
+	}
+	goes_on = !live->ended && !source_stopping(&live->source);
+	os_mutex_unlock(&live->lock);
+	return goes_on;
+}
+
+static void watch(void *context)
+{
+	struct live *live = context;
+	uint64_t *due = calloc(live->provider_count + 1, sizeof *due);
+	unsigned ticks_per_look = live->canary ? CANARIES_PER_LOOK : 1;
+	uint64_t tick_ns = live->options.watch_ms * NS_PER_MS / ticks_per_look;
+	unsigned missing = 0;
+
+	for (unsigned tick = 1; wait_for_tick(live, tick_ns); tick++) {
+		if (live->canary) {
+			book_write(live);
+		}
+		if (tick % ticks_per_look != 0) {
+			continue;
+		}
+		look(live, &missing);
+		if (due) {
+			capture_when_due(live, due);
+		}
+	}
+	free(due);
+	if (source_stopping(&live->source)) {
+		stop_and_wait(live);
+	}
+}
+
+/* ---- the consumer ---- */
+
+/* False when it is time to stop. */
+static bool wait_ms(struct live *live, uint64_t ms)
+{
+	uint64_t deadline = os_monotonic_ns() + ms * NS_PER_MS;
+
+	os_mutex_lock(&live->lock);
+	while (!source_stopping(&live->source) && os_monotonic_ns() < deadline) {
+		os_condition_wait(&live->changed, &live->lock, deadline - os_monotonic_ns());
+	}
+	os_mutex_unlock(&live->lock);
+	return !source_stopping(&live->source);
+}
+
+static void announce_started(const struct live *live)
+{
+	live_news(live, NEWS_STARTED, "%s",
+		  system_flags(live) != 0 ? "started, with system providers" : "started");
+}
+
+/* Starts the session; failures are told once each. */
+static bool try_start(struct live *live)
+{
+	ULONG status = session_start(live);
+	struct error err;
+
+	if (status == ERROR_SUCCESS) {
+		live->last_failure = ERROR_SUCCESS;
+		live->conflict_told = false;
+		announce_started(live);
+		return true;
+	}
+	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
+		if (!live->conflict_told) {
+			live_news(live, NEWS_CONFLICT, "another program owns it; waiting");
+		}
+		live->conflict_told = true;
+	} else if (status != live->last_failure) {
+		session_error(live, "started", status, &err);
+		live_news(live, NEWS_NOT_AGAIN, "%s", err.text);
+	}
+	live->last_failure = status;
+	return false;
+}
+
+/* Whether paths of files are asked for at all. */
+static bool wants_rundown(const struct live *live)
+{
+	return live->options.rundown && live->options.logger == LIVE_PRIVATE &&
+	       (live->options.kernel_flags &
+		(EVENT_TRACE_FLAG_DISK_FILE_IO | EVENT_TRACE_FLAG_FILE_IO |
+		 EVENT_TRACE_FLAG_FILE_IO_INIT)) != 0;
+}
+
+/* Consumes until ProcessTrace() returns. What Windows said. */
+static ULONG consume(struct live *live)
+{
+	ULONG status = consume_open(live);
+
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	session_know_masks(live);
+	/* Not before the trace is open: what nobody consumes fills the buffers. */
+	if (wants_rundown(live) && session_running(live) != 0) {
+		enable_rundown(live, session_running(live));
+	}
+	status = consume_run(live);
+	consume_close(live);
+	return status;
+}
+
+/* The consumer ended although nobody wanted it to: counts why, and says whether the session is
+ * still ours. */
+static bool still_ours(struct live *live, ULONG status)
+{
+	enum restart_reason reason = session_judge(live, &status);
+	char text[160];
+
+	counters_restart(live, reason);
+	live_news(live, NEWS_LOST, "%s",
+		  reason == RESTART_STOPPED ? "another program stopped it" :
+		  reason == RESTART_STOLEN  ? "another program took it" :
+					      live_error_text(status, text));
+	if (reason == RESTART_ERROR) {
+		return true;
+	}
+	session_forget(live);
+	return false;
+}
+
+static void consume_until_stopped(struct live *live, const struct event_sink *sink)
+{
+	uint64_t wait = live->options.retry_ms;
+	bool known = false; /* what exists was told to the sink */
+	bool first = true;
+
+	while (!source_stopping(&live->source)) {
+		uint64_t began;
+		ULONG status;
+
+		if (session_running(live) == 0) {
+			known = false;
+			if (!try_start(live)) {
+				if (!wait_ms(live, wait)) {
+					break;
+				}
+				wait = wait * 2 < RETRY_MOST_MS ? wait * 2 : RETRY_MOST_MS;
+				continue;
+			}
+		}
+		if (!known) {
+			if (!first && sink->on_restart) {
+				sink->on_restart(sink->context);
+			}
+			snapshot_announce(sink);
+			first = false;
+			known = true;
+		}
+		if (source_stopping(&live->source)) {
+			break;
+		}
+		began = os_monotonic_ns();
+		status = consume(live);
+		if (source_stopping(&live->source)) {
+			break;
+		}
+		if (os_monotonic_ns() - began > HEALTHY_NS) {
+			wait = live->options.retry_ms;
+		}
+		still_ours(live, status);
+		if (!wait_ms(live, wait)) {
+			break;
+		}
+		wait = wait * 2 < RETRY_MOST_MS ? wait * 2 : RETRY_MOST_MS;
+	}
+}
+
+static bool live_run(struct source *base, const struct event_sink *sink, struct error *err)
+{
+	struct live *live = (struct live *)base;
+
+	live->sink = sink;
+	live->ended = false;
+	if (!os_thread_start(&live->watcher, watch, live, err)) {
+		return error_prefix(err, "session %s", live->name);
+	}
+	consume_until_stopped(live, sink);
+	consume_close(
+		live); /* still open when the stop came before there was anything to consume */
+	os_mutex_lock(&live->lock);
+	live->ended = true;
+	os_condition_wake_all(&live->changed);
+	os_mutex_unlock(&live->lock);
+	os_thread_join(&live->watcher);
+	session_stop(live); /* one that was started while the watcher stopped the one before */
+	live->sink = NULL;
+	return true;
+}
+
+static void live_stop(struct source *base)
+{
+	struct live *live = (struct live *)base;
+
+	os_mutex_lock(&live->lock);
+	os_condition_wake_all(&live->changed);
+	os_mutex_unlock(&live->lock);
+}
+
+static void live_close(struct source *base)
+{
+	struct live *live = (struct live *)base;
+
+	consume_close(live); /* opened, and never run */
+	session_stop(live);
+	book_close(live);
+	free(live->guards);
+	filter_done(live);
+	for (size_t i = 0; i < live->provider_count; i++) {
+		provider_spec_done(&live->providers[i]);
+	}
+	free(live->providers);
+	free(live->items);
+	free(live->name);
+	os_condition_done(&live->changed);
+	os_mutex_done(&live->lock);
+	source_done(base);
+	free(live);
+}
+
+static const struct source_operations operations = { .run = live_run,
+						     .stop = live_stop,
+						     .close = live_close };
+
+/* ---- opening ---- */
+
+static bool copy_providers(struct live *live, const struct live_options *options)
+{
+	live->providers = calloc(options->provider_count + 1, sizeof *live->providers);
+	if (!live->providers) {
+		return false;
+	}
+	for (size_t i = 0; i < options->provider_count; i++) {
+		live->provider_count++;
+		if (!provider_spec_copy(&live->providers[i], &options->providers[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool make_guards(struct live *live)
+{
+	live->guards = calloc(live->provider_count + 1, sizeof *live->guards);
+	return live->guards != NULL;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Zeros become what stands in live_source.h. */
+static void set_defaults(struct live *live, uint32_t processors)
+{
+	struct live_options *options = &live->options;
+
+	options->buffer_size_bytes = options->buffer_size_bytes ? options->buffer_size_bytes :
+								  BUFFER_SIZE;
+	options->flush_ms = options->flush_ms ? options->flush_ms : FLUSH_MS;
+	options->watch_ms = options->watch_ms ? options->watch_ms : WATCH_MS;
+	options->retry_ms = options->retry_ms ? options->retry_ms : RETRY_MS;
+	options->stop_grace_ms = options->stop_grace_ms ? options->stop_grace_ms : STOP_GRACE_MS;
+	live->buffers_min = options->buffers_min;
+	live->buffers_max = options->buffers_max;
+	if (live->buffers_min == 0) {
+		live->buffers_min = most(BUFFERS_LEAST, BUFFERS_PER_PROCESSOR * processors);
+		if (live->buffers_max != 0 && live->buffers_min > live->buffers_max) {
+			live->buffers_min = live->buffers_max;
+		}
+	}
+	if (live->buffers_max == 0) {
+		live->buffers_max = 2 * live->buffers_min;
+	}
+}
+
+/*
+ * A system logger needs a GUID of its own, and not that of the NT Kernel Logger ("Configuring and
+ * Starting a SystemTraceProvider Session"). One for each name, so that two exporters do not meet.
+ */
+static GUID private_guid(const char *name)
+{
+	GUID guid = { 0x6b1f3a5e, 0x0d52, 0x4c7b, { 0 } };
+	uint64_t hash = text_hash_nocase(name, strlen(name), 0);
+
+	memcpy(guid.Data4, &hash, sizeof guid.Data4);
+	return guid;
+}
+
+static const GUID nt_kernel_guid = {
+	0x9e814aad, 0x3204, 0x11d2, { 0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39 }
+};
+
+static void set_facts(struct live *live, uint32_t processors)
+{
+	static const char *const types[] = { [LIVE_PRIVATE] = "system_logger",
+					     [LIVE_NT_KERNEL] = "nt_kernel_logger",
+					     [LIVE_USER] = "user" };
+
+	live->source.facts = (struct source_facts){
+		.name = live->name,
+		.type = types[live->options.logger],
+		.mode = "real_time",
+		.processors = processors,
+		.buffers_max = (uint32_t)live->buffers_max,
+	};
+	consume_clock(&live->source.facts.clock);
+}
+
+static bool start_at_open(struct live *live, struct error *err)
+{
+	ULONG status = session_start(live);
+
+	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
+		live_news(live, NEWS_CONFLICT, "another program owns it; waiting");
+		live->conflict_told = true;
+		return true;
+	}
+	if (status != ERROR_SUCCESS) {
+		return session_error(live, "started", status, err);
+	}
+	announce_started(live);
+	/* Opened here, to learn now whether it may be consumed. */
+	status = consume_open(live);
+	return status == ERROR_SUCCESS || session_error(live, "consumed", status, err);
+}
+
+struct source *source_open_live(const struct live_options *options, struct error *err)
+{
+	struct live *live = calloc(1, sizeof *live);
+	uint32_t processors = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+
+	if (!live) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
+		return NULL;
+	}
+	source_init(&live->source, &operations);
+	os_mutex_init(&live->lock);
+	os_condition_init(&live->changed);
+	live->options = *options;
+	live->options.name = NULL;
+	live->options.providers = NULL;
+	live->last_time = RECORD_NO_TIME;
+	live->name = text_duplicate(options->name, strlen(options->name));
+	live->items = malloc(LIVE_ITEMS_BYTES);
+	if (!live->name || !live->items || !copy_providers(live, options)) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
+		goto fail;
+	}
+	if (!live_wide(live->name, live->wide_name, SESSION_NAME_MAX)) {
+		error_set(err, ERROR_CONFIG, "session %s: the name is not UTF-8 or too long",
+			  live->name);
+		goto fail;
+	}
+	if (!system_choose(live, err)) {
+		goto fail;
+	}
+	set_defaults(live, processors);
+	if (live->options.logger == LIVE_PRIVATE) {
+		live->guid = private_guid(live->name);
+	} else if (live->options.logger == LIVE_NT_KERNEL) {
+		live->guid = nt_kernel_guid;
+	}
+	set_facts(live, processors);
+	if (!enable_resolve(live, err)) {
+		goto fail;
+	}
+	if (!book_open(live) || !make_guards(live) || !filter_prepare(live)) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
+		goto fail;
+	}
+	if (!start_at_open(live, err)) {
+		goto fail;
+	}
+	return &live->source;
+
+fail:
+	live_close(&live->source);
+	return NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace sessions that run on this machine, whoever started them, with what they have enabled.
+ *
+ * Sources: "QueryAllTracesW function", "EVENT_TRACE_PROPERTIES structure", "EnumerateTraceGuidsEx
+ * function", "TRACE_ENABLE_INFO structure", Microsoft Learn.
+ */
+#ifndef LIVE_RUNNING_H
+#define LIVE_RUNNING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/guid.h"
+
+struct running_provider {
+	struct guid guid;
+	uint8_t level;
+	uint64_t any, all; /* keywords */
+};
+
+struct running_session {
+	char *name;            /* UTF-8; owned */
+	char *file;            /* that it writes; "" for none; owned */
+	uint32_t id;           /* of the logger */
+	uint32_t mode;         /* EVENT_TRACE_*_MODE */
+	uint32_t kernel_flags; /* EVENT_TRACE_FLAG_*; 0: none */
+	uint64_t buffer_size_bytes;
+	uint32_t buffers_min, buffers_max;
+	uint32_t buffers, buffers_free, buffers_written;
+	uint32_t events_lost, log_buffers_lost, realtime_buffers_lost;
+	struct running_provider *providers; /* owned */
+	size_t provider_count;
+};
+
+/* In the order in which Windows tells them: by id. */
+struct running_sessions {
+	struct running_session *list; /* owned */
+	size_t count;
+};
+
+/* Asks Windows, which tells an account no more than it has the rights for. */
+bool running_read(struct running_sessions *sessions, struct error *err);
+void running_done(struct running_sessions *sessions);
+
+/* Whether there is event tracing here at all: Windows, and not Wine, whose calls end the program.
+ */
+bool etw_here(struct error *err);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session itself: started, looked at, put right, stopped.
+ *
+ * A session is known by its name and its GUID, never by its handle alone: handles are numbers that
+ * Windows gives out again, so one that was ours may be another program's by now.
+ *
+ * Source: "StartTraceW function", "ControlTraceW function", "EVENT_TRACE_PROPERTIES structure",
+ * "Configuring and Starting a SystemTraceProvider Session", Microsoft Learn.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "live/live_internal_win32.h"
+#include "source/kernel_flags.h"
+
+enum {
+	STALE_TRIES = 5, /* a session that is stopped takes a moment to be gone */
+	STALE_WAIT_MS = 100,
+	QPC_CLOCK = 1, /* Wnode.ClientContext */
+};
+
+static const GUID no_guid;
+
+/* ---- properties ---- */
+
+void session_init_properties(struct session_properties *properties)
+{
+	memset(properties, 0, sizeof *properties);
+	properties->base.Wnode.BufferSize = (ULONG)sizeof *properties;
+	properties->base.Wnode.Flags = WNODE_FLAG_TRACED_GUID;
+	properties->base.LoggerNameOffset = (ULONG)offsetof(struct session_properties, logger_name);
+	properties->base.LogFileNameOffset =
+		(ULONG)offsetof(struct session_properties, log_file_name);
+}
+
+static ULONG logging_mode(const struct live *live)
+{
+	switch (live->options.logger) {
+	case LIVE_PRIVATE:
+	case LIVE_SYSTEM_PROVIDERS:
+	case LIVE_AUTO:
+		return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE;
+	case LIVE_NT_KERNEL:
+		return EVENT_TRACE_REAL_TIME_MODE;
+	case LIVE_USER:
+		break;
+	}
+	/* Without the second, providers of many events lose some that nobody counts. */
+	return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_INDEPENDENT_SESSION_MODE;
+}
+
+void session_fill(const struct live *live, struct session_properties *properties)
+{
+	session_init_properties(properties);
+	properties->base.LogFileNameOffset = 0; /* no file */
+	properties->base.Wnode.ClientContext = QPC_CLOCK;
+	properties->base.Wnode.Guid = live->guid;
+	properties->base.BufferSize = (ULONG)(live->options.buffer_size_bytes / 1024);
+	properties->base.MinimumBuffers = live->buffers_min;
+	properties->base.MaximumBuffers = live->buffers_max;
+	properties->base.LogFileMode = logging_mode(live);
+	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
+	if (live->options.logger != LIVE_USER) {
+		properties->base.EnableFlags = live->options.kernel_flags & ~system_flags(live);
+	}
+}
+
+static bool is_kernel(const struct live *live)
+{
+	return live->options.logger != LIVE_USER;
+}
+
+/* ---- starting ---- */
+
+/* PROFILE needs the privilege; administrators hold it, but not switched on. */
+static void enable_profile_privilege(void)
+{
+	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
+	HANDLE token;
+
+	if (!OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &token)) {
+		return;
+	}
+	privileges.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
+	if (LookupPrivilegeValueW(NULL, L"SeSystemProfilePrivilege",
+				  &privileges.Privileges[0].Luid)) {
+		/* When it fails StartTraceW() says which privilege is missing. */
+		AdjustTokenPrivileges(token, FALSE, &privileges, 0, NULL, NULL);
+	}
+	CloseHandle(token);
+}
+
+static ULONG stop_by_name(struct live *live)
+{
+	struct session_properties properties;
+
+	session_init_properties(&properties);
+	return ControlTraceW(0, live->wide_name, &properties.base, EVENT_TRACE_CONTROL_STOP);
+}
+
+bool session_ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
+{
+	ULONG returned = 0;
+
+	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
+	return TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
+				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
+}
+
+TRACEHANDLE session_running(struct live *live)
+{
+	TRACEHANDLE session;
+
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	os_mutex_unlock(&live->lock);
+	return session;
+}
+
+/* EnableFlags has 32 bits; kernel events beyond them are switched on while the session runs. */
+static void add_groups(const struct live *live, TRACEHANDLE session)
+{
+	ULONG masks[KERNEL_MASKS];
+	ULONG status = ERROR_NOT_SUPPORTED;
+	char text[160];
+
+	if (!is_kernel(live) || live->options.kernel_groups == 0) {
+		return;
+	}
+	if (session_ask_masks(session, masks)) {
+		for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+			if (live->options.kernel_groups & (1U << i)) {
+				masks[kernel_groups[i].word] |= kernel_groups[i].bit;
+			}
+		}
+		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
+					     sizeof masks);
+	}
+	if (status != ERROR_SUCCESS) {
+		live_news(live, NEWS_PROVIDER,
+			  "kernel events beyond the flags could not be switched on: %s",
+			  live_error_text(status, text));
+	}
+}
+
+static bool waits_for_owner(const struct live *live)
+{
+	return live->options.logger == LIVE_NT_KERNEL && !live->options.takeover;
+}
+
+ULONG session_start(struct live *live)
+{
+	struct session_properties properties;
+	TRACEHANDLE session = 0;
+	ULONG status;
+
+	if (is_kernel(live) && (live->options.kernel_flags & EVENT_TRACE_FLAG_PROFILE)) {
+		enable_profile_privilege();
+	}
+	for (unsigned tries = 0;; tries++) {
+		session_fill(live, &properties);
+		status = StartTraceW(&session, live->wide_name, &properties.base);
+		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
+		    waits_for_owner(live)) {
+			break;
+		}
+		status = stop_by_name(live);
+		if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
+			live_news(live, NEWS_STALE, "%s",
+				  live->options.logger == LIVE_NT_KERNEL ?
+					  "another program's session was stopped, as configured" :
+					  "a session of this name was left over and is stopped");
+		} else if (status != ERROR_WMI_INSTANCE_NOT_FOUND) {
+			return status;
+		}
+		if (tries > 0) {
+			Sleep(STALE_WAIT_MS);
+		}
+	}
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	counters_begin(live);
+	counters_add(live, counters_generation(live), &properties.base);
+	os_mutex_lock(&live->lock);
+	live->masks_known = false;
+	live->started_guid = properties.base.Wnode.Guid;
+	live->session = session;
+	live->rescue = emergency_stop_add(live->wide_name, &live->started_guid);
+	os_mutex_unlock(&live->lock);
+	add_groups(live, session);
+	status = system_enable(live, session);
+	if (status != ERROR_SUCCESS) {
+		session_stop(live);
+		return status;
+	}
+	enable_providers(live, session);
+	os_mutex_lock(&live->lock);
+	live->providers_enabled = true;
+	os_mutex_unlock(&live->lock);
+	return ERROR_SUCCESS;
+}
+
+void session_know_masks(struct live *live)
+{
+	ULONG masks[KERNEL_MASKS];
+	TRACEHANDLE session = session_running(live);
+	bool known = is_kernel(live) && session != 0 && session_ask_masks(session, masks);
+
+	os_mutex_lock(&live->lock);
+	if (known && !live->masks_known) {
+		memcpy(live->masks, masks, sizeof masks);
+		live->masks_known = true;
+	}
+	os_mutex_unlock(&live->lock);
+}
+
+bool session_error(const struct live *live, const char *what, ULONG status, struct error *err)
+{
+	char text[160];
+
+	live_error_text(status, text);
+	switch (status) {
+	case ERROR_ACCESS_DENIED:
+		return error_set(
+			err, ERROR_SYSTEM, "session %s: %s: run as administrator%s", live->name,
+			text, is_kernel(live) ? "" : ", or as a member of Performance Log Users");
+	case ERROR_NO_SUCH_PRIVILEGE:
+	case ERROR_PRIVILEGE_NOT_HELD:
+		return error_set(
+			err, ERROR_SYSTEM,
+			"session %s: %s: processor samples need \"Profile system "
+			"performance\"; switch the collector cpu off, or run as administrator",
+			live->name, text);
+	case ERROR_NO_SYSTEM_RESOURCES:
+		return error_set(
+			err, ERROR_SYSTEM,
+			"session %s: %s: of 64 sessions, 8 of them with kernel events, all are "
+			"in use, or its buffers are too large",
+			live->name, text);
+	default:
+		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s", live->name,
+				 what, text);
+	}
+}
+
+/* ---- looking ---- */
+
+/* Asks for the session by name. ERROR_WMI_INSTANCE_NOT_FOUND also when it is no longer ours; then
+ * *other tells that one of that name runs. */
+static ULONG query(struct live *live, struct session_properties *properties, bool *other)
+{
+	TRACEHANDLE handle;
+	GUID guid;
+	ULONG status;
+
+	os_mutex_lock(&live->lock);
+	handle = live->session;
+	guid = live->started_guid;
+	os_mutex_unlock(&live->lock);
+	*other = false;
+	session_init_properties(properties);
+	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
+	if (status == ERROR_MORE_DATA) {
+		status = ERROR_SUCCESS;
+	}
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	if (handle == 0 || (memcmp(&guid, &no_guid, sizeof guid) != 0 &&
+			    memcmp(&guid, &properties->base.Wnode.Guid, sizeof guid) != 0)) {
+		*other = true;
+		return ERROR_WMI_INSTANCE_NOT_FOUND;
+	}
+	/* "WNODE_HEADER structure", Microsoft Learn: the handle, on output. */
+	if (properties->base.Wnode.HistoricalContext != 0 &&
+	    properties->base.Wnode.HistoricalContext != handle) {
+		*other = true;
+		return ERROR_WMI_INSTANCE_NOT_FOUND;
+	}
+	return ERROR_SUCCESS;
+}
+
+/* What others changed becomes as it was. */
+static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
+{
+	struct session_properties properties;
+	ULONG masks[KERNEL_MASKS], wanted[KERNEL_MASKS];
+	TRACEHANDLE session;
+	bool known;
+	ULONG status;
+	char text[160];
+
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	known = live->masks_known;
+	memcpy(wanted, live->masks, sizeof wanted);
+	os_mutex_unlock(&live->lock);
+	if (session == 0) {
+		return;
+	}
+	if (known && session_ask_masks(session, masks) &&
+	    memcmp(masks, wanted, sizeof masks) != 0) {
+		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, wanted,
+					     sizeof wanted);
+		if (status == ERROR_SUCCESS) {
+			status = system_enable(live, session);
+		}
+		counters_restart(live, RESTART_FLAGS_CHANGED);
+		live_news(live, NEWS_PUT_BACK, "another program changed its kernel flags: %s",
+			  status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
+	}
+	if (!(now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE)) {
+		session_fill(live, &properties);
+		if (known) {
+			properties.base.EnableFlags = wanted[0];
+		}
+		status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
+		counters_restart(live, RESTART_FLAGS_CHANGED);
+		live_news(live, NEWS_PUT_BACK, "another program ended its real-time mode: %s",
+			  status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
+	}
+}
+
+ULONG session_watch(struct live *live)
+{
+	struct session_properties properties;
+	unsigned generation = counters_generation(live);
+	bool other;
+	ULONG status = query(live, &properties, &other);
+
+	if (status == ERROR_SUCCESS) {
+		counters_add(live, generation, &properties.base);
+		put_back(live, &properties.base);
+	}
+	return status;
+}
+
+enum restart_reason session_judge(struct live *live, ULONG *status)
+{
+	struct session_properties properties;
+	bool other;
+	ULONG said = query(live, &properties, &other);
+
+	if (said == ERROR_SUCCESS) {
+		/* There is one NT Kernel Logger, with one GUID: that the consumer was told the end
+		 * of its session is the only sign that this is another program's. */
+		if (live->options.logger == LIVE_NT_KERNEL &&
+		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
+			return RESTART_STOLEN;
+		}
+		counters_add(live, counters_generation(live), &properties.base);
+		return RESTART_ERROR;
+	}
+	if (said != ERROR_WMI_INSTANCE_NOT_FOUND) {
+		*status = said;
+		return RESTART_ERROR;
+	}
+	return other ? RESTART_STOLEN : RESTART_STOPPED;
+}
+
+/* ---- ending ---- */
+
+/* With the lock held: no session is ours any more. */
+static void let_go(struct live *live)
+{
+	live->session = 0;
+	live->providers_enabled = false;
+	emergency_stop_remove(live->rescue);
+	live->rescue = 0;
+}
+
+void session_forget(struct live *live)
+{
+	os_mutex_lock(&live->lock);
+	let_go(live);
+	os_mutex_unlock(&live->lock);
+	book_end(live);
+}
+
+void session_stop(struct live *live)
+{
+	struct session_properties properties;
+	struct canary_epoch written;
+	TRACEHANDLE session;
+	bool other;
+	ULONG status;
+
+	book_end(live);
+	written = book_written(live);
+	status = query(live, &properties, &other);
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	let_go(live);
+	os_mutex_unlock(&live->lock);
+	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
+		return;
+	}
+	if (status == ERROR_SUCCESS) {
+		book_confirm(live, &written);
+	}
+	disable_providers(live, session);
+	session_init_properties(&properties);
+	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
+	session_init_properties(&properties);
+	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
+	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
+		counters_add(live, counters_generation(live), &properties.base);
+		live_news(live, NEWS_STOPPED, "stopped");
+	}
+}

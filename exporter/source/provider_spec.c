@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Providers to be enabled, read from their short form.
+ */
+#include "source/provider_spec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const struct guid no_guid;
+
+void provider_spec_init(struct provider_spec *spec)
+{
+	*spec = (struct provider_spec){ .level = PROVIDER_LEVEL_DEFAULT, .any = UINT64_MAX };
+}
+
+void provider_spec_done(struct provider_spec *spec)
+{
+	free(spec->name);
+	free(spec->executables);
+	for (size_t i = 0; i < spec->payload_count; i++) {
+		payload_filter_done(&spec->payload[i]);
+	}
+	free(spec->payload);
+	spec->name = NULL;
+	spec->executables = NULL;
+	spec->payload = NULL;
+	spec->payload_count = 0;
+}
+
+bool provider_spec_nameless(const struct provider_spec *spec)
+{
+	return guid_equal(&spec->guid, &no_guid);
+}
+
+bool provider_spec_name(struct provider_spec *spec, const char *text, size_t size,
+			struct error *err)
+{
+	char *copy;
+
+	if (size == 0) {
+		return error_set(err, ERROR_CONFIG, "'%s' names no provider", text);
+	}
+	copy = text_duplicate(text, size);
+	if (!copy) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for a provider");
+	}
+	if (text[0] == '{') {
+		bool good = guid_parse(copy, &spec->guid) && !provider_spec_nameless(spec);
+
+		free(copy);
+		return good || error_set(err, ERROR_CONFIG, "'%s' names no provider", text);
+	}
+	free(spec->name);
+	spec->name = copy;
+	return true;
+}
+
+static bool not_a_number(const char *part, const char *text, struct error *err)
+{
+	return error_set(err, ERROR_CONFIG, "%s of '%s' is not a number", part, text);
+}
+
+/* The next part up to a colon; moves *at behind it. Empty: none. */
+static size_t next_part(const char **at, const char **part)
+{
+	size_t size;
+
+	if (**at == '\0') {
+		*part = *at;
+		return 0;
+	}
+	*part = *at + 1; /* behind the colon */
+	size = strcspn(*part, ":");
+	*at = *part + size;
+	return size;
+}
+
+static bool parse_ids(struct provider_spec *spec, const char *part, size_t size, const char *text,
+		      struct error *err)
+{
+	const char *end = part + size;
+
+	while (part < end) {
+		size_t digits = strcspn(part, ",:");
+		uint64_t id;
+
+		if (!parse_u64(part, digits, &id) || id > UINT16_MAX) {
+			return not_a_number("ids", text, err);
+		}
+		if (spec->id_count == PROVIDER_IDS_MAX) {
+			return error_set(err, ERROR_CONFIG, "'%s' has more than %d ids", text,
+					 PROVIDER_IDS_MAX);
+		}
+		spec->ids[spec->id_count++] = (uint16_t)id;
+		part += digits + 1;
+	}
+	return true;
+}
+
+bool provider_spec_parse(struct provider_spec *spec, const char *text, struct error *err)
+{
+	size_t size = strcspn(text, ":");
+	const char *at = text + size;
+	const char *part;
+	uint64_t level;
+
+	provider_spec_init(spec);
+	if (!provider_spec_name(spec, text, size, err)) {
+		return false;
+	}
+	size = next_part(&at, &part);
+	if (size > 0) {
+		if (!parse_u64(part, size, &level) || level > UINT8_MAX) {
+			return not_a_number("level", text, err);
+		}
+		spec->level = (uint8_t)level;
+	}
+	size = next_part(&at, &part);
+	if (!parse_ids(spec, part, size, text, err)) {
+		return false;
+	}
+	size = next_part(&at, &part);
+	if (size > 0 && !parse_u64(part, size, &spec->any)) {
+		return not_a_number("any", text, err);
+	}
+	size = next_part(&at, &part);
+	if (size > 0 && !parse_u64(part, size, &spec->all)) {
+		return not_a_number("all", text, err);
+	}
+	return *at == '\0' || error_set(err, ERROR_CONFIG, "'%s' has too many parts", text);
+}
+
+static char *copy_of(const char *text)
+{
+	return text ? text_duplicate(text, strlen(text)) : NULL;
+}
+
+static bool copy_payload(struct provider_spec *to, const struct provider_spec *from)
+{
+	to->payload = NULL;
+	to->payload_count = 0;
+	if (from->payload_count == 0) {
+		return true;
+	}
+	to->payload = calloc(from->payload_count, sizeof *to->payload);
+	while (to->payload && to->payload_count < from->payload_count) {
+		size_t i = to->payload_count++;
+
+		if (!payload_filter_copy(&to->payload[i], &from->payload[i])) {
+			return false;
+		}
+	}
+	return to->payload != NULL;
+}
+
+bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *from)
+{
+	bool copied;
+
+	*to = *from;
+	to->name = copy_of(from->name);
+	to->executables = copy_of(from->executables);
+	copied = copy_payload(to, from);
+	return copied && !to->name == !from->name && !to->executables == !from->executables;
+}
+
+const char *provider_spec_label(const struct provider_spec *spec, char *text)
+{
+	if (spec->name) {
+		return spec->name;
+	}
+	text[0] = '{';
+	guid_format(&spec->guid, text + 1);
+	strcat(text, "}");
+	return text;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A provider to be enabled in a session, as the configuration and the `needs` of collectors write
+ * it: which one, and what of it.
+ */
+#ifndef SOURCE_PROVIDER_SPEC_H
+#define SOURCE_PROVIDER_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/guid.h"
+#include "source/payload_filter.h"
+
+/* MAX_EVENT_FILTER_EVENT_ID_COUNT and MAX_EVENT_FILTER_PID_COUNT (evntprov.h). */
+enum { PROVIDER_IDS_MAX = 64, PROVIDER_PROCESSES_MAX = 8, PROVIDER_LEVEL_DEFAULT = 5 };
+
+/* What Windows adds to each event (EVENT_ENABLE_PROPERTY_*). */
+enum provider_property {
+	PROVIDER_SID = 1U << 0,
+	PROVIDER_SESSION_ID = 1U << 1,
+	PROVIDER_STACK = 1U << 2,
+	PROVIDER_PROCESS_START_KEY = 1U << 3,
+	PROVIDER_NO_KEYWORD_0 = 1U << 4, /* events without keyword are left out */
+};
+
+struct provider_spec {
+	char *name;       /* owned; NULL: by GUID alone */
+	struct guid guid; /* all zero: still to be found by name */
+	uint8_t level;
+	uint64_t any; /* keywords: 0 asks for what no keyword stands for, all ones for everything */
+	uint64_t all;
+	uint16_t ids[PROVIDER_IDS_MAX];
+	size_t id_count; /* 0: every event */
+	bool ids_out;    /* the ids are left out instead of let in */
+	uint32_t process_ids[PROVIDER_PROCESSES_MAX];
+	size_t process_id_count;
+	char *executables;              /* owned; "a.exe;b.exe", NULL: every one */
+	uint32_t properties;            /* enum provider_property */
+	struct payload_filter *payload; /* owned, as are they; each of another event */
+	size_t payload_count;
+	/* Keywords that are asked for when state is captured; 0: not. */
+	uint64_t capture_at_start;
+	uint64_t capture_at_stop;
+	uint64_t capture_every_ms; /* 0: not */
+};
+
+/* Every event of no provider yet. */
+void provider_spec_init(struct provider_spec *spec);
+void provider_spec_done(struct provider_spec *spec);
+
+/*
+ * "Name|{guid}[:level[:ids[:any[:all]]]]", ids with commas between them; what is left out takes its
+ * default. On failure *spec is to be freed all the same.
+ */
+bool provider_spec_parse(struct provider_spec *spec, const char *text, struct error *err);
+
+/* A name, or a GUID in braces. */
+bool provider_spec_name(struct provider_spec *spec, const char *text, size_t size,
+			struct error *err);
+
+/* On failure (no memory) *to is to be freed all the same. */
+bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *from);
+
+/* Name, or the GUID in braces; text: at least GUID_TEXT_SIZE + 2 bytes, used for the latter. */
+const char *provider_spec_label(const struct provider_spec *spec, char *text);
+
+/* No GUID yet. */
+bool provider_spec_nameless(const struct provider_spec *spec);
+
+#endif

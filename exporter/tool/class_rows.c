@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/class_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/event_json.h"
+
+static uint16_t number_of(const struct event_class *class)
+{
+	return class->classic ? class->opcode : class->id;
+}
+
+static uint64_t key_of(const struct event_class *class)
+{
+	return text_hash(class->event_name, strlen(class->event_name), hash_seed()) ^
+	       guid_hash(&class->provider, hash_seed()) ^
+	       hash_u64((uint64_t)number_of(class) << 1 | class->classic);
+}
+
+static bool grow(struct class_rows *rows)
+{
+	size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
+	struct class_row *grown;
+
+	if (rows->count < rows->capacity) {
+		return true;
+	}
+	grown = rows->count < CLASS_ROWS_MOST ? realloc(rows->rows, capacity * sizeof *grown) :
+						NULL;
+	if (!grown) {
+		return false;
+	}
+	rows->rows = grown;
+	rows->capacity = capacity;
+	return true;
+}
+
+static bool add_row(struct class_rows *rows, const struct event_class *class)
+{
+	struct class_row row = {
+		.provider = text_duplicate(class->provider_name, strlen(class->provider_name)),
+		.event = text_duplicate(class->event_name, strlen(class->event_name)),
+		.guid = class->provider,
+		.number = number_of(class),
+		.classic = class->classic,
+		.kernel_class = class->kernel_class,
+	};
+
+	if (!row.provider || !row.event || !grow(rows)) {
+		free(row.provider);
+		free(row.event);
+		return false;
+	}
+	rows->rows[rows->count++] = row;
+	return true;
+}
+
+void class_rows_class(struct class_rows *rows, const struct event_class *class)
+{
+	uint64_t *known = map_put(&rows->by_class, (uintptr_t) class, NULL);
+	uint64_t *index = known ? map_put(&rows->by_key, key_of(class), NULL) : NULL;
+	struct class_row *row;
+
+	if (!known) {
+		return;
+	}
+	*known = 0;
+	if (!index || (*index == 0 && !add_row(rows, class))) {
+		return;
+	}
+	if (*index == 0) {
+		*index = rows->count;
+	}
+	*known = *index;
+	row = &rows->rows[*index - 1];
+	row->versions[class->version / 64] |= UINT64_C(1) << class->version % 64;
+	if (class->schema &&
+	    (!row->schema || row->schema->field_count < class->schema->field_count)) {
+		row->schema = class->schema;
+	}
+}
+
+struct class_row *class_rows_count(struct class_rows *rows, const struct event_class *class)
+{
+	const uint64_t *known = map_find(&rows->by_class, (uintptr_t) class);
+
+	if (!known || *known == 0) {
+		rows->refused++;
+		return NULL;
+	}
+	rows->rows[*known - 1].records++;
+	return &rows->rows[*known - 1];
+}
+
+static int compare_counts(uint64_t a, uint64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct class_row *x = a, *y = b;
+
+	return strcmp(x->provider, y->provider);
+}
+
+/* By the records of the provider, which stand in front of the rows while they are sorted. */
+struct sorted_row {
+	uint64_t provider_records;
+	struct class_row row;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct sorted_row *x = a, *y = b;
+	int order = compare_counts(x->provider_records, y->provider_records);
+
+	if (order == 0) {
+		order = strcmp(x->row.provider, y->row.provider);
+	}
+	if (order == 0) {
+		order = compare_counts(x->row.records, y->row.records);
+	}
+	if (order == 0) {
+		order = strcmp(x->row.event, y->row.event);
+	}
+	return order != 0 ? order : x->row.number - y->row.number;
+}
+
+void class_rows_sort(struct class_rows *rows)
+{
+	struct sorted_row *sorted = calloc(rows->count + 1, sizeof *sorted);
+
+	if (!sorted || rows->count == 0) {
+		free(sorted);
+		return;
+	}
+	qsort(rows->rows, rows->count, sizeof *rows->rows, compare_names);
+	for (size_t i = 0; i < rows->count;) {
+		size_t first = i;
+		uint64_t records = 0;
+
+		for (; i < rows->count &&
+		       strcmp(rows->rows[first].provider, rows->rows[i].provider) == 0;
+		     i++) {
+			records += rows->rows[i].records;
+		}
+		for (size_t j = first; j < i; j++) {
+			sorted[j] = (struct sorted_row){ records, rows->rows[j] };
+		}
+	}
+	qsort(sorted, rows->count, sizeof *sorted, compare_rows);
+	for (size_t i = 0; i < rows->count; i++) {
+		rows->rows[i] = sorted[i].row;
+	}
+	free(sorted);
+	map_done(&rows->by_key);
+	map_done(&rows->by_class);
+}
+
+void class_rows_done(struct class_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		free(rows->rows[i].provider);
+		free(rows->rows[i].event);
+	}
+	free(rows->rows);
+	map_done(&rows->by_key);
+	map_done(&rows->by_class);
+}
+
+void class_row_name(const struct class_row *row, struct text *out)
+{
+	if (row->kernel_class == KERNEL_NONE) {
+		text_add_string(out, row->provider);
+		text_add_char(out, '/');
+	}
+	text_add_string(out, row->event);
+}
+
+void class_row_versions(const struct class_row *row, struct text *out)
+{
+	const char *between = "";
+
+	for (unsigned version = 0; version < 256; version++) {
+		if ((row->versions[version / 64] >> version % 64 & 1) != 0) {
+			text_add_format(out, "%s%u", between, version);
+			between = ", ";
+		}
+	}
+}
+
+const char *class_row_origin(const struct class_row *row)
+{
+	return row->schema ? event_json_origin(row->schema) : NULL;
+}

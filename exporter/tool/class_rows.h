@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kinds of events in a recording as people tell them apart: by provider and event, whatever
+ * version and pointer size.
+ */
+#ifndef TOOL_CLASS_ROWS_H
+#define TOOL_CLASS_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "decode/event_table.h"
+
+struct class_row {
+	char *provider; /* label value; owned */
+	char *event;    /* as rules take it behind the provider; owned */
+	struct guid guid;
+	uint16_t number; /* id; of classic events the opcode */
+	bool classic;
+	uint8_t kernel_class; /* enum kernel_class */
+	uint64_t records;
+	uint64_t versions[4]; /* bit v % 64 of word v / 64: version v */
+	const struct schema
+		*schema; /* the one with most fields; NULL: none; as long as the kinds */
+};
+
+enum { CLASS_ROWS_MOST = 1 << 16 };
+
+/* Zero-initialise it. */
+struct class_rows {
+	struct class_row *rows; /* owned */
+	size_t count, capacity;
+	struct map by_key;   /* hash of what tells rows apart -> index + 1 */
+	struct map by_class; /* struct event_class * -> index + 1; 0: no room */
+	uint64_t refused;    /* records of kinds for which there was none */
+};
+
+void class_rows_class(struct class_rows *rows, const struct event_class *class);
+/* The row that counted the record; NULL: there is no room for its kind. */
+struct class_row *class_rows_count(struct class_rows *rows, const struct event_class *class);
+
+/* Providers with most records first, then their events likewise. Nothing can be counted afterwards.
+ */
+void class_rows_sort(struct class_rows *rows);
+void class_rows_done(struct class_rows *rows);
+
+/* "event: " of a rule for such events: the kernel's own names, others' behind their provider. */
+void class_row_name(const struct class_row *row, struct text *out);
+
+/* "1, 2" */
+void class_row_versions(const struct class_row *row, struct text *out);
+
+/* As `decoded_by` in dumps; NULL: no layout is known. */
+const char *class_row_origin(const struct class_row *row);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a tracker, for tracker.c (making and ending, statistics), announce.c (what records
+ * tell) and ask.c (what is asked about them).
+ */
+#ifndef TRACK_TRACKER_INTERNAL_H
+#define TRACK_TRACKER_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "base/intern.h"
+#include "base/text.h"
+#include "track/attribution.h"
+#include "track/disks.h"
+#include "track/drivers.h"
+#include "track/files.h"
+#include "track/image_info.h"
+#include "track/process_gauges.h"
+#include "track/processes.h"
+#include "track/recent.h"
+#include "track/scheduler.h"
+#include "track/services.h"
+#include "track/threads.h"
+#include "track/top_paths.h"
+#include "track/tracker.h"
+
+/* The record last observed: what was worked out about it when it was observed, and when it was
+ * first asked. */
+struct tracker_record {
+	const struct event_record *record;
+	const struct attribution *attribution; /* never NULL */
+
+	bool process_known;
+	uint32_t process; /* label id */
+	uint32_t process_id;
+	uint32_t instance; /* number in processes; 0: none */
+
+	bool file_known;
+	uint32_t file;
+
+	bool started; /* FileIo/OperationEnd: its start was found */
+	uint8_t start_opcode;
+	uint32_t start_process; /* label id */
+	uint64_t duration_ticks;
+
+	struct scheduler_switch switched; /* CSwitch */
+};
+
+struct tracker {
+	struct tracker_options options;
+	uint32_t asked;       /* enum tells that somebody is interested in */
+	struct intern *texts; /* owned: paths */
+	struct text scratch;  /* owned: texts of the record at hand */
+	struct text scratch_too;
+	bool in_first_pass;
+
+	struct names *own_names; /* owned; NULL: they are shared */
+	struct processes processes;
+	struct threads threads;
+	struct files files;
+	struct file_groups *file_groups; /* owned */
+	struct drivers drivers;
+	struct recent requests; /* IRP -> when, opcode, label id of the process */
+	struct scheduler scheduler;
+	struct services services;
+	struct process_gauges gauges;
+	struct disks disks;
+	struct image_info image_info;
+	struct top_paths top_paths;
+
+	struct tracker_record now;
+
+	_Atomic(uint64_t) entries[TABLE_COUNT];
+	_Atomic(uint64_t) evictions[TABLE_COUNT];
+	_Atomic(uint64_t) unattributed[MISS_COUNT];
+};
+
+static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reason)
+{
+	_Atomic(uint64_t) *count = &tracker->unattributed[reason];
+
+	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+/* Brings the statistics up to date with the tables. */
+void tracker_publish(struct tracker *tracker);
+void tracker_publish_requests(struct tracker *tracker);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "windows/self_test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "health.h"
+#include "live.h"
+#include "metrics/exposition.h"
+#include "metrics/registry.h"
+#include "rules/rules.h"
+
+enum { LOOK_MS = 50 };
+
+/* What is run, owned. */
+struct self_test {
+	struct config *config;
+	struct registry *registry;
+	struct rule_set *rules;
+	struct live_runner *live;
+	struct health *health;
+};
+
+#define NONE SIZE_MAX       /* of no activity: 0 */
+#define SOME (SIZE_MAX - 1) /* of no activity: 1 */
+#define SENT (SIZE_MAX - 2) /* what the exporter says that it wrote itself */
+
+enum comparison { EXACTLY, AT_LEAST };
+
+/*
+ * A row sums the samples of a family that have this label; of_process: those of our process, and
+ * only what came since the activity began.
+ * expected: where in struct activity the figure stands, or NONE, SOME, SENT.
+ */
+struct row {
+	const char *what;
+	const char *family;
+	const char *label; /* NULL: any */
+	enum comparison comparison;
+	bool of_process;
+	size_t expected;
+	const char *look_at; /* when it does not hold */
+};
+
+#define DONE(member) offsetof(struct activity, member)
+
+static const struct row rows[] = {
+	{ "event records delivered", "etw_consumer_records_total", NULL, AT_LEAST, false, SOME,
+	  "nothing arrives: see the log, and whether another program stops the session" },
+	{ "processes started", "etw_process_starts_total", NULL, EXACTLY, true, DONE(processes),
+	  "kernel flag PROCESS, class Process opcode 1" },
+	{ "processes exited with status 0", "etw_process_exits_total", "result=\"success\"",
+	  EXACTLY, true, DONE(processes), "class Process opcode 2, its ExitStatus" },
+	{ "bytes written to a file", "etw_file_written_bytes_total", NULL, EXACTLY, true,
+	  DONE(written_bytes),
+	  "kernel flag FILE_IO_INIT, class FileIo opcode 68: IoSize, IoFlags" },
+	{ "bytes read from a file", "etw_file_read_bytes_total", NULL, AT_LEAST, true,
+	  DONE(read_bytes), "class FileIo opcode 67: IoSize, IoFlags" },
+	{ "files deleted", "etw_file_operations_total", "operation=\"delete\"", AT_LEAST, true,
+	  DONE(deletes), "class FileIo opcode 70" },
+	{ "TCP bytes sent", "etw_network_sent_bytes_total", "protocol=\"tcp\"", AT_LEAST, true,
+	  DONE(sent_bytes), "kernel flag NETWORK_TCPIP, class TcpIp opcode 10: PID, size" },
+	{ "TCP bytes received", "etw_network_received_bytes_total", "protocol=\"tcp\"", AT_LEAST,
+	  true, DONE(received_bytes), "class TcpIp opcode 11: PID, size" },
+	{ "TCP connections made", "etw_tcp_connections_total", "direction=\"outbound\"", AT_LEAST,
+	  true, DONE(connects), "class TcpIp opcode 12" },
+	{ "TCP connections accepted", "etw_tcp_connections_total", "direction=\"inbound\"",
+	  AT_LEAST, true, DONE(accepts), "class TcpIp opcode 15" },
+	{ "own test events that came back", "etw_session_canary_received_total", NULL, EXACTLY,
+	  false, SENT, "loss that Windows does not report, or a provider that is not enabled" },
+	{ "events that did not decode", "etw_consumer_records_total", "outcome=\"undecodable\"",
+	  EXACTLY, false, NONE, "etw_decode_errors_total of a run names them: a layout differs" },
+	{ "events that Windows lost", "etw_session_events_lost_total", NULL, EXACTLY, false, NONE,
+	  "a machine this busy needs more buffers: sessions in the configuration" },
+};
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+struct figures {
+	uint64_t counted[ROWS];
+	uint64_t sent; /* canaries */
+};
+
+/* ---- figures ---- */
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* Whether a line has this text among its labels. */
+static bool has_label(const char *line, const char *end, const char *label)
+{
+	const char *at = strstr(line, label);
+
+	return at && at < end;
+}
+
+/* The value at the end of a line of an exposition: those summed here are whole. */
+static uint64_t line_value(const char *line, const char *end)
+{
+	const char *at = end;
+
+	while (at > line && at[-1] != ' ') {
+		at--;
+	}
+	return strtoull(at, NULL, 10);
+}
+
+static uint64_t sum_of(const char *page, const struct row *row, const char *process)
+{
+	struct text label = { 0 };
+	size_t name_size = strlen(row->family);
+	uint64_t sum = 0;
+
+	text_add_format(&label, "process=\"%s\"", process);
+	for (const char *line = page; line && *line; line = strchr(line, '\n')) {
+		const char *end;
+
+		line += *line == '\n';
+		end = strchr(line, '\n');
+		if (end && strncmp(line, row->family, name_size) == 0 && line[name_size] == '{' &&
+		    (!row->label || has_label(line, end, row->label)) &&
+		    (!row->of_process || (label.data && has_label(line, end, label.data)))) {
+			sum += line_value(line, end);
+		}
+	}
+	text_free(&label);
+	return sum;
+}
+
+static bool take_figures(struct registry *registry, const char *process, struct figures *figures,
+			 struct error *err)
+{
+	static const struct row sent = { .family = "etw_session_canary_sent_total" };
+	struct text page = { 0 };
+	bool taken = exposition_write(registry, add_chunk, &page) > 0 && !page.failed;
+
+	for (size_t i = 0; taken && i < ROWS; i++) {
+		figures->counted[i] = sum_of(page.data, &rows[i], process);
+	}
+	if (taken) {
+		figures->sent = sum_of(page.data, &sent, process);
+	}
+	text_free(&page);
+	return taken || error_set(err, ERROR_NO_MEMORY, "no memory for the metrics");
+}
+
+/* ---- the session ---- */
+
+/* The built-in configuration, under a name of our own. */
+static struct config *make_config(struct error *err)
+{
+	struct config *config = config_default(err);
+	char *name = text_duplicate(SELF_TEST_SESSION, strlen(SELF_TEST_SESSION));
+
+	if (config && name) {
+		free(config->sessions[0].name);
+		config->sessions[0].name = name;
+		return config;
+	}
+	if (config) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the self-test");
+	}
+	free(name);
+	config_free(config);
+	return NULL;
+}
+
+static void self_test_close(struct self_test *test)
+{
+	health_free(test->health);
+	live_free(test->live);
+	rule_set_free(test->rules);
+	registry_free(test->registry);
+	config_free(test->config);
+}
+
+static bool self_test_open(struct self_test *test, struct error *err)
+{
+	struct rule_set_options rules = { 0 };
+	struct live_runner_options live = { 0 };
+
+	test->config = make_config(err);
+	test->registry = registry_new(&(struct registry_limits){ 0 }, err);
+	if (!test->config || !test->registry) {
+		return false;
+	}
+	rules.config = test->config;
+	test->rules = rule_set_new(&rules, test->registry, err);
+	if (!test->rules) {
+		return false;
+	}
+	live.registry = test->registry;
+	live.rules = test->rules;
+	live.config = test->config;
+	test->live = live_new(&live, err);
+	if (!test->live) {
+		return false;
+	}
+	test->health = health_new_live(test->registry, test->live, test->rules, err);
+	return test->health && live_start(test->live, err);
+}
+
+static bool stopped(struct error *err)
+{
+	return error_set(err, ERROR_SYSTEM, "the self-test was stopped");
+}
+
+/* Figures before and after the activity; the consumer has ended. */
+static bool measure(struct self_test *test, const struct self_test_options *options,
+		    struct activity *done, struct figures *before, struct figures *after,
+		    struct error *err)
+{
+	bool acted;
+
+	for (uint32_t ms = 0; ms < options->idle_ms && !live_ready(test->live); ms += LOOK_MS) {
+		if (!options->wait(options->context, LOOK_MS)) {
+			return stopped(err);
+		}
+	}
+	if (!take_figures(test->registry, options->process, before, err)) {
+		return false;
+	}
+	acted = options->act(options->context, done, err);
+	if (acted && !options->wait(options->context, options->duration_ms)) {
+		return stopped(err);
+	}
+	live_stop(test->live); /* what the session still holds is delivered */
+	live_join(test->live);
+	return acted && take_figures(test->registry, options->process, after, err);
+}
+
+/* ---- the table ---- */
+
+static uint64_t expected_of(const struct row *row, const struct activity *done, uint64_t sent)
+{
+	uint64_t expected = row->expected == SENT ? sent : row->expected == SOME;
+
+	if (row->expected < sizeof *done) {
+		memcpy(&expected, (const char *)done + row->expected, sizeof expected);
+	}
+	return expected;
+}
+
+static bool add_row(struct text *report, const struct row *row, uint64_t expected, uint64_t counted)
+{
+	bool holds = row->comparison == EXACTLY ? counted == expected : counted >= expected;
+
+	text_add_format(report, "  %-32s %s %10" PRIu64 " %10" PRIu64 "  %s%s\n", row->what,
+			row->comparison == EXACTLY ? "        " : "at least", expected, counted,
+			holds ? "ok" : "FAILED: look at ", holds ? "" : row->look_at);
+	return holds;
+}
+
+static bool add_table(struct text *report, const char *process, const struct activity *done,
+		      const struct figures *before, const struct figures *after)
+{
+	bool passed = true;
+
+	text_add_format(report, "Self-test of etw_exporter: what process \"%s\" did.\n\n", process);
+	text_add_format(report, "  %-32s          %10s %10s\n", "", "expected", "counted");
+	for (size_t i = 0; i < ROWS; i++) {
+		passed = add_row(report, &rows[i], expected_of(&rows[i], done, after->sent),
+				 after->counted[i] -
+					 (rows[i].of_process ? before->counted[i] : 0)) &&
+			 passed;
+	}
+	text_add_string(report, passed ? "\nAll is counted as it should be.\n" :
+					 "\nNot all is counted as it should be.\n");
+	return passed;
+}
+
+bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,
+		   struct error *err)
+{
+	struct self_test test = { 0 };
+	struct activity done = { 0 };
+	struct figures before, after;
+	bool measured = self_test_open(&test, err) &&
+			measure(&test, options, &done, &before, &after, err);
+
+	if (test.live) {
+		live_stop(test.live);
+		live_join(test.live);
+	}
+	self_test_close(&test);
+	if (!measured) {
+		return false;
+	}
+	*passed = add_table(report, options->process, &done, &before, &after);
+	return !report->failed || error_set(err, ERROR_NO_MEMORY, "no memory for the table");
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --self-test: whether this machine's events are counted as they should be.
+ *
+ * Starts a live session of its own, does something known, stops, and compares what was counted for
+ * this process with what was done. On a real Windows the activity is real (activity.h); tests hand
+ * in one of their own.
+ */
+#ifndef EXPORTER_SELF_TEST_H
+#define EXPORTER_SELF_TEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* Its session: a service that runs meanwhile keeps the one named etw_exporter. */
+#define SELF_TEST_SESSION "etw_exporter_self_test"
+
+/* What was done by one process and its children of the same name. */
+struct activity {
+	uint64_t processes; /* started, and exited with status 0 */
+	uint64_t written_bytes;
+	uint64_t read_bytes;
+	uint64_t deletes;
+	uint64_t sent_bytes; /* TCP, as received_bytes */
+	uint64_t received_bytes;
+	uint64_t connects;
+	uint64_t accepts;
+};
+
+struct self_test_options {
+	/* Does it, and fills in *done; false when it could not be done. */
+	bool (*act)(void *context, struct activity *done, struct error *err);
+	void *context;
+	const char *process; /* whose it is, as the label has it: without .exe */
+	/* Waits; false when the program was asked to end meanwhile. */
+	bool (*wait)(void *context, uint64_t ms);
+	uint32_t idle_ms;     /* at most, until the names of processes are known */
+	uint32_t duration_ms; /* from the activity until the session is stopped */
+};
+
+/*
+ * Writes a table of expected against counted to report; *passed tells whether all rows hold. False
+ * when there is nothing to compare: no session, no activity, asked to end.
+ */
+bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,
+		   struct error *err);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a registry is made of; for registry.c, samples.c and exposition.c only.
+ *
+ * Samples of a family are numbered in the order in which they are made, and everything about them
+ * lies in arrays by that number: label ids, cells, rendered prefixes. Numbers begin at 16; the
+ * arrays grow by segments that never move: segment 4 holds the numbers 16 to 31, segment 5 those
+ * from 32 to 63, and so on. So readers need no lock; only the order of stores counts:
+ *
+ *   ids, then the slot of the table that names the sample      slot: release / acquire
+ *   all slots of a grown table, then the pointer to it         table: release / acquire
+ *   ids, prefix and slot, then the number of samples           sample_count: release / acquire
+ *   a segment of cells, zeroed, then the pointer to it         segment: release / acquire
+ *
+ * Everything lives in the registry's arena until registry_free(). Whatever allocates holds the
+ * registry's mutex.
+ */
+#ifndef METRICS_REGISTRY_INTERNAL_H
+#define METRICS_REGISTRY_INTERNAL_H
+
+#include "base/os.h"
+#include "metrics/arena.h"
+#include "metrics/registry.h"
+
+enum {
+	SEGMENT_FIRST = 4,
+	SEGMENT_COUNT = 24,
+	SAMPLE_BITS = 24, /* of a slot: the number of a sample */
+	SAMPLE_FIRST = 1 << SEGMENT_FIRST,
+	SAMPLE_END = 1 << SEGMENT_COUNT,
+	NO_SAMPLE = 0,
+
+	NAME_SIZE_MAX = 200,
+	PREFIX_SIZE_MAX = 4096,        /* a label set with more text than that is folded */
+	PREFIX_BYTES_PER_SERIES = 512, /* of budget, over all series that the limits allow */
+	HOOKS_MAX = 16,
+	/* The registry has one writer more, for what it says about itself at a scrape. */
+	SHARD_SLOTS = SHARDS_MAX + 1,
+};
+
+/* A gauge whose cell holds this is hidden. */
+#define CELL_HIDDEN ((uint64_t)INT64_MIN)
+
+/*
+ * A bucket has two slots, the first in its low half, filled first. A slot holds 8 bits of the hash
+ * above the number of the sample; 0 is a free one.
+ */
+struct sample_table {
+	size_t mask; /* buckets - 1; buckets are a power of two */
+	_Atomic(uint64_t) buckets[];
+};
+
+/*
+ * Rendered prefixes, one behind the other in the order of samples: a uint16_t with the size, then
+ * the text. Size 0 says that the next one stands in the next chunk.
+ *
+ * Counter and gauge: `name{a="x",b="y"} `. Histogram: what stands between the name and the `le`
+ * label: `{a="x",b="y",`.
+ */
+struct prefix_chunk {
+	struct prefix_chunk *next; /* written before the sample that needs it is published */
+	char bytes[];
+};
+
+struct shard {
+	struct registry *registry;
+	size_t index;
+	bool shared;
+};
+
+/* The cells of one writer in one family. */
+struct family_shard {
+	_Atomic(cell *) segments[SEGMENT_COUNT];
+};
+
+/* Stands for a writer that has not touched a family yet. */
+extern struct family_shard family_no_cells;
+
+struct bucket_text {
+	const char *text; /* `le="0.005"} ` */
+	size_t size;
+};
+
+struct family {
+	/* The per-event path. */
+	_Atomic(struct sample_table *) table;
+	uint32_t label_count;
+	uint32_t cells_per_sample;
+	_Atomic(struct family_shard *) shards[SHARD_SLOTS]; /* never NULL, see family_no_cells */
+	uint32_t *ids[SEGMENT_COUNT]; /* rows of label_count; published by the slots that name their
+					 samples */
+	struct registry *registry;
+	const uint64_t *buckets; /* bucket_count bounds */
+	size_t bucket_count;
+
+	/* What it is; constant. */
+	_Atomic(struct family *) next; /* in the order of names */
+	const char *name;
+	size_t name_size;
+	const char *label_names[FAMILY_LABELS_MAX];
+	enum family_type type;
+	unsigned decimals;
+	uint32_t dynamic_labels;
+	uint32_t max_series;
+	const char *head; /* the HELP and TYPE lines */
+	size_t head_size;
+	const struct bucket_text *bucket_texts; /* bucket_count + 1, with +Inf */
+
+	/* Read by a scrape; written with the mutex. */
+	_Atomic(uint32_t) sample_count;
+	struct prefix_chunk *prefixes; /* the first chunk; published by sample_count */
+
+	/* Written with the mutex; the counts are read anywhere as hints, to spare the mutex at a
+	 * limit. */
+	_Atomic(uint32_t) limited_count;   /* samples that count against max_series */
+	_Atomic(uint32_t) overflow_count;  /* samples made because of a limit */
+	struct prefix_chunk *prefix_chunk; /* the newest */
+	char *prefix_at;                   /* in the newest chunk */
+	size_t prefix_left;
+	size_t prefix_chunk_size;
+
+	_Atomic(uint64_t) overflow; /* events folded */
+};
+
+struct scrape_hook {
+	void (*run)(void *context);
+	void *context;
+};
+
+struct registry {
+	struct registry_limits limits;
+	struct intern *strings; /* owned */
+	uint32_t other, unknown, none;
+
+	_Atomic(struct family *) families; /* the first by name */
+	_Atomic(uint32_t) series;          /* samples that count against limits.series */
+
+	struct os_mutex
+		mutex; /* guards adding families, samples, cells, writers; and what follows */
+	struct arena arena;
+	size_t prefix_bytes_left; /* of label sets that count against a limit */
+	struct shard *shards[SHARD_SLOTS];
+	unsigned shard_count;
+
+	struct os_mutex scrape_mutex; /* one run of the hooks at a time */
+	struct scrape_hook hooks[HOOKS_MAX];
+	size_t hook_count;
+	struct shard *self; /* used with scrape_mutex */
+	struct family *series_family;
+	struct family *overflow_family;
+	struct family *evicted_family;
+};
+
+/* Where a sample lies. */
+static inline unsigned segment_of(uint32_t sample, uint32_t *index)
+{
+	unsigned segment = 31u ^ (unsigned)__builtin_clz(sample);
+
+	*index = sample ^ (1u << segment);
+	return segment;
+}
+
+/* The cells that a writer has for a segment; NULL when it never touched it. */
+static inline cell *family_segment(const struct family *family, size_t shard, unsigned segment)
+{
+	/* Both pair with the releases in family_make_cells(). */
+	struct family_shard *cells =
+		atomic_load_explicit(&family->shards[shard], memory_order_acquire);
+
+	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
+}
+
+/*
+ * sample_make.c: the sample of a label set that is not in the table: new, folded, or worded
+ * otherwise. NO_SAMPLE without memory. folded: set.
+ */
+uint32_t family_make_sample(struct family *family, const uint32_t *ids, bool *overflowed);
+/* An empty table, with the mutex; false without memory. */
+bool family_make_table(struct family *family);
+/* The cells of a segment that the writer touches for the first time. NULL without memory. */
+cell *family_make_cells(struct family *family, const struct shard *shard, unsigned segment);
+
+/* Runs the hooks and brings the families about the registry itself up to date. */
+void registry_refresh(struct registry *registry);
+
+/* registry_text.c: the texts of a family and its samples. */
+struct text;
+void text_add_family_head(struct text *text, const struct family_options *options);
+void text_add_bucket(struct text *text, const uint64_t *bound,
+		     unsigned decimals); /* bound NULL: +Inf */
+bool valid_metric_name(const char *name);
+bool valid_label_name(const char *name);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kinds of events that a consumer remembers: what a process that makes up kinds costs others,
+ * and when a kind is worked out again.
+ */
+#include "decode/event_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 512, HONEST = 40, HOSTILE = 66, HONEST_CLASSES = 40, ROUNDS = 4000 };
+
+static const struct guid alpha = { { 0xa1 } };
+static const struct guid evil = { { 0xe0 } };
+
+static struct event_record event(const struct guid *provider, uint32_t process_id, uint16_t id)
+{
+	return (struct event_record){ .provider = provider,
+				      .type = RECORD_EVENT,
+				      .id = id,
+				      .process_id = process_id,
+				      .payload = (const uint8_t *)"",
+				      .pointer_size = 8,
+				      .kernel_group = 0xff };
+}
+
+static struct event_class *find(struct event_table *event_table, const struct event_record *record,
+				bool *added)
+{
+	struct event_class *class = event_table_find(event_table, record, added);
+
+	assert_non_null(class);
+	assert_int_equal(class->id, record->id);
+	assert_int_equal(class->version, record->version);
+	assert_int_equal(class->opcode, record->opcode);
+	assert_true(guid_equal(&class->provider, record->provider));
+	return class;
+}
+
+/* The well-behaved write all their kinds in turn, each between some made-up ones of another. */
+static void a_process_that_makes_up_kinds_pushes_nobody_out(void **state)
+{
+	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	struct event_table_statistics statistics;
+	unsigned worked_out = 0;
+	uint32_t made_up = 0;
+	bool added;
+
+	(void)state;
+	assert_non_null(event_table);
+	for (; made_up < 10 * MOST; made_up++) {
+		const struct event_record record = event(&evil, HOSTILE, (uint16_t)made_up);
+
+		find(event_table, &record, &added);
+	}
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		const struct event_record honest =
+			event(&alpha, HONEST, (uint16_t)(i % HONEST_CLASSES));
+
+		for (unsigned j = 0; j < 4; j++, made_up++) {
+			struct event_record record = event(&evil, HOSTILE, (uint16_t)made_up);
+
+			record.version = (uint8_t)(made_up >> 16);
+			find(event_table, &record, &added);
+		}
+		find(event_table, &honest, &added);
+		worked_out += added;
+	}
+	assert_in_range(worked_out, HONEST_CLASSES, 2 * HONEST_CLASSES);
+	event_table_publish(event_table);
+	event_table_statistics(event_table, &statistics);
+	assert_int_equal(statistics.entries, MOST);
+	assert_int_equal(statistics.hits, ROUNDS - worked_out);
+	assert_int_equal(statistics.misses, made_up + worked_out);
+	assert_int_equal(statistics.evictions, statistics.misses - MOST);
+	event_table_free(event_table);
+}
+
+/* Where everything is in use as well, something has to go. */
+static void more_kinds_in_use_than_there_is_room_for_are_all_found(void **state)
+{
+	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	bool added;
+
+	(void)state;
+	assert_non_null(event_table);
+	for (unsigned i = 0; i < 20 * MOST; i++) {
+		const struct event_record record =
+			event(&alpha, HONEST, (uint16_t)(i / 2 % (2 * MOST)));
+
+		find(event_table, &record, &added);
+		assert_false(added && i % 2 == 1);
+	}
+	event_table_free(event_table);
+}
+
+/* They are found by group and opcode, a way of their own. */
+static void kernel_kinds_make_room_like_others(void **state)
+{
+	struct event_table *event_table = event_table_new(3, NULL, NULL);
+	uint32_t random = 1;
+	bool added;
+
+	(void)state;
+	assert_non_null(event_table);
+	for (unsigned i = 0; i < 10000; i++) {
+		struct event_record record = event(&alpha, 0, 0);
+
+		random = random * 1664525 + 1013904223;
+		record.type = RECORD_PERFINFO;
+		record.classic = true;
+		record.kernel_group = random & 0x10000 ? 3 : 4;
+		record.provider = random & 0x10000 ? &alpha : &evil;
+		record.opcode = (uint8_t)(random >> 20 & 1);
+		record.version = (uint8_t)(random >> 24 & 1);
+		if (random >> 28 & 1) {
+			record.kernel_group = 0xff; /* the same with another header */
+		}
+		find(event_table, &record, &added);
+	}
+	event_table_free(event_table);
+}
+
+/* ---- kinds that there is news about ---- */
+
+struct windows {
+	bool busy;
+	bool knows;
+	unsigned asked;
+};
+
+static const struct schema known = { .event = "Known", .origin = SCHEMA_EVENT_INFO };
+
+static const struct schema *ask(void *context, const struct event_record *record,
+				struct system_answer *answer)
+{
+	struct windows *windows = context;
+
+	(void)record;
+	windows->asked++;
+	answer->later = windows->busy;
+	return windows->knows && !windows->busy ? &known : NULL;
+}
+
+static void a_kind_that_the_system_was_not_asked_about_is_asked_about_later(void **state)
+{
+	(void)state;
+	for (unsigned knows = 0; knows < 2; knows++) {
+		struct windows windows = { .busy = true, .knows = knows };
+		const struct schema_origins origins = { .live = true,
+							.system = { &windows, ask, NULL } };
+		struct event_table *event_table = event_table_new(MOST, &origins, NULL);
+		const struct event_record record = event(&alpha, HOSTILE, 5);
+		const struct event_class *class;
+		bool added;
+
+		assert_non_null(event_table);
+		find(event_table, &record, &added);
+		assert_true(added);
+		class = find(event_table, &record, &added);
+		assert_false(added);
+		assert_null(class->schema);
+		assert_int_equal(windows.asked, 2);
+		windows.busy = false;
+		class = find(event_table, &record, &added);
+		assert_true(added);
+		assert_ptr_equal(class->schema, knows ? &known : NULL);
+		assert_string_equal(class->event_name, knows ? "Known" : "5");
+		windows.asked = 0;
+		find(event_table, &record, &added);
+		assert_false(added);
+		assert_int_equal(windows.asked, 0); /* what it says once is said */
+		event_table_free(event_table);
+	}
+}
+
+static void a_kind_has_the_name_of_its_provider_from_when_it_is_told(void **state)
+{
+	struct trace_schemas *trace = trace_schemas_new(NULL);
+	const struct schema_origins origins = { .live = true, .trace = trace };
+	struct event_table *event_table = event_table_new(MOST, &origins, NULL);
+	const struct event_record record = event(&alpha, HONEST, 5);
+	bool added;
+
+	(void)state;
+	assert_true(trace && event_table);
+	find(event_table, &record, &added);
+	trace_schemas_claim_name(trace, &evil, "Evil");
+	assert_string_equal(find(event_table, &record, &added)->provider_name,
+			    "000000a1-0000-0000-0000-000000000000");
+	assert_false(added);
+	trace_schemas_claim_name(trace, &alpha, "Alpha");
+	assert_string_equal(find(event_table, &record, &added)->provider_name, "Alpha");
+	assert_true(added);
+	trace_schemas_claim_name(trace, &alpha, "Another");
+	assert_string_equal(find(event_table, &record, &added)->provider_name, "Alpha");
+	assert_false(added);
+	event_table_free(event_table);
+	trace_schemas_free(trace);
+}
+
+/* A TraceLogging event without fields; bytes has room for it. */
+static struct event_record self_describing(const struct guid *provider, uint8_t bytes[32],
+					   uint32_t number)
+{
+	struct event_record record = event(provider, HONEST, 0);
+
+	memset(bytes, 0, 32);
+	bytes[0] = 32;
+	bytes[2] = EXTENDED_TRACELOGGING;
+	bytes[6] = 14; /* of the item */
+	bytes[8] = 14;
+	snprintf((char *)bytes + 11, 11, "E%09u", (unsigned)number);
+	record.extended = bytes;
+	record.extended_size = 32;
+	return record;
+}
+
+static void made_up_metadata_blanks_no_event_of_others(void **state)
+{
+	const struct schema_origins origins = { .live = true };
+	struct event_table *event_table = event_table_new(MOST, &origins, NULL);
+	struct event_table_statistics statistics;
+	uint8_t bytes[32];
+	bool added;
+
+	(void)state;
+	assert_non_null(event_table);
+	for (uint32_t i = 1; i < 50000; i++) {
+		struct event_record record = self_describing(&evil, bytes, i);
+
+		assert_non_null(find(event_table, &record, &added)->schema);
+		assert_true(added);
+		record = self_describing(&alpha, bytes, i % 10 == 0 ? i : 0);
+		assert_non_null(find(event_table, &record, &added)->schema);
+	}
+	event_table_statistics(event_table, &statistics);
+	assert_true(statistics.evictions > 50000 - MOST);
+	event_table_free(event_table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_that_makes_up_kinds_pushes_nobody_out),
+		cmocka_unit_test(more_kinds_in_use_than_there_is_room_for_are_all_found),
+		cmocka_unit_test(kernel_kinds_make_room_like_others),
+		cmocka_unit_test(a_kind_that_the_system_was_not_asked_about_is_asked_about_later),
+		cmocka_unit_test(a_kind_has_the_name_of_its_provider_from_when_it_is_told),
+		cmocka_unit_test(made_up_metadata_blanks_no_event_of_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

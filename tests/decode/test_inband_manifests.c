@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Manifests that events tell while others are decoded: whose they are, how long they stay, and what
+ * a process that tells too much loses.
+ */
+#include "decode/inband_manifests.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decode/event_table.h"
+#include "tests/support/inband_manifest.h"
+
+enum { HONEST = 40, OTHER = 44, HOSTILE = 66, FORGOTTEN_MOST = 1000, SECOND = 10000000 };
+
+static const struct guid alpha = { { 0xa1 } };
+
+struct fixture {
+	struct inband_manifests *inband;
+	struct event_table *event_table;
+	uint32_t forgotten[FORGOTTEN_MOST]; /* tellers */
+	size_t forgotten_count;
+	size_t released; /* kinds */
+	int64_t now;
+};
+
+static void release(void *context, struct event_class *class)
+{
+	struct fixture *fixture = context;
+
+	assert_non_null(class->schema);
+	fixture->released++;
+}
+
+static void on_forget(void *context, uint32_t manifest_id)
+{
+	struct fixture *fixture = context;
+
+	assert_true(fixture->forgotten_count < FORGOTTEN_MOST);
+	fixture->forgotten[fixture->forgotten_count++] = manifest_id;
+	event_table_drop(fixture->event_table, manifest_id, release, fixture);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof *fixture);
+	struct schema_origins origins = { .live = true };
+
+	assert_non_null(fixture);
+	fixture->inband = inband_manifests_new(on_forget, fixture, NULL);
+	assert_non_null(fixture->inband);
+	origins.inband = fixture->inband;
+	fixture->event_table = event_table_new(4096, &origins, NULL);
+	assert_non_null(fixture->event_table);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	event_table_free(fixture->event_table);
+	inband_manifests_free(fixture->inband);
+	free(fixture);
+	return 0;
+}
+
+static void look(void *context, const struct event_record *record)
+{
+	struct fixture *fixture = context;
+
+	inband_manifests_add(fixture->inband, record);
+}
+
+/* A manifest in which event 1 is called by the symbol. */
+static void tell(struct fixture *fixture, uint32_t process_id, const char *symbol)
+{
+	char events[100];
+	const struct inband_manifest manifest = { .provider = &alpha,
+						  .process_id = process_id,
+						  .time = fixture->now,
+						  .name = "Alpha",
+						  .inside = events };
+
+	snprintf(events, sizeof events, "<events><event value='1' symbol='%s'/></events>", symbol);
+	tell_chunks(&manifest, look, fixture);
+}
+
+static void announce_number(struct fixture *fixture, uint32_t process_id, unsigned number)
+{
+	char symbol[20];
+
+	snprintf(symbol, sizeof symbol, "told%u", number);
+	tell(fixture, process_id, symbol);
+}
+
+static struct event_record event(uint32_t process_id)
+{
+	return (struct event_record){ .provider = &alpha,
+				      .type = RECORD_EVENT,
+				      .id = 1,
+				      .process_id = process_id,
+				      .payload = (const uint8_t *)"",
+				      .pointer_size = 8,
+				      .kernel_group = 0xff };
+}
+
+static const struct event_class *type_of(struct fixture *fixture, uint32_t process_id)
+{
+	const struct event_record record = event(process_id);
+	bool added;
+
+	return event_table_find(fixture->event_table, &record, &added);
+}
+
+static void assert_called(struct fixture *fixture, uint32_t process_id, const char *name)
+{
+	assert_string_equal(type_of(fixture, process_id)->event_name, name);
+}
+
+static struct inband_statistics statistics_of(const struct fixture *fixture)
+{
+	struct inband_statistics statistics;
+
+	inband_manifests_statistics(fixture->inband, &statistics);
+	return statistics;
+}
+
+static void events_decode_from_when_their_process_has_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_called(fixture, HONEST, "1");
+	assert_null(type_of(fixture, HONEST)->schema);
+	tell(fixture, HONEST, "Told");
+	assert_called(fixture, HONEST, "Told");
+	assert_called(fixture, OTHER, "1");
+	tell(fixture, HONEST, "Again");
+	assert_called(fixture, HONEST, "Again");
+	assert_int_equal(statistics_of(fixture).entries, 2);
+}
+
+static void processes_that_tell_the_same_share_it(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct event_class *class;
+
+	tell(fixture, HONEST, "Told");
+	class = type_of(fixture, HONEST);
+	for (uint32_t id = 1000; id < 1400; id++) {
+		tell(fixture, id, "Told");
+		assert_ptr_equal(type_of(fixture, id), class);
+	}
+	assert_int_equal(statistics_of(fixture).entries, 1);
+	assert_int_equal(statistics_of(fixture).dropped, 0);
+}
+
+static void a_process_that_tells_too_much_has_to_wait(void **state)
+{
+	struct fixture *fixture = *state;
+
+	tell(fixture, HONEST, "Honest");
+	assert_called(fixture, HONEST, "Honest");
+	for (unsigned i = 0; i < 1000; i++) {
+		announce_number(fixture, HOSTILE, i);
+	}
+	assert_int_equal(statistics_of(fixture).entries, 1 + INBAND_MOST_OF_PROCESS);
+	assert_int_equal(statistics_of(fixture).dropped, 1000 - INBAND_MOST_OF_PROCESS);
+	assert_called(fixture, HOSTILE, "told15"); /* the last one that was taken */
+	assert_called(fixture, HONEST, "Honest");
+	assert_int_equal(fixture->forgotten_count, 0);
+	fixture->now += 9 * SECOND;
+	announce_number(fixture, HOSTILE, 1000);
+	assert_called(fixture, HOSTILE, "told15");
+	fixture->now += SECOND;
+	announce_number(fixture, HOSTILE, 1000);
+	assert_called(fixture, HOSTILE, "told1000");
+	assert_int_equal(fixture->forgotten_count, 1);
+	assert_int_equal(statistics_of(fixture).entries, 1 + INBAND_MOST_OF_PROCESS);
+	assert_called(fixture, HONEST, "Honest");
+}
+
+static void what_others_told_too_is_not_the_first_ones_to_take_back(void **state)
+{
+	struct fixture *fixture = *state;
+
+	tell(fixture, HOSTILE, "Shared");
+	tell(fixture, HONEST, "Shared");
+	for (unsigned i = 0; i < 100; i++) {
+		fixture->now += 20 * SECOND;
+		announce_number(fixture, HOSTILE, i);
+	}
+	assert_called(fixture, HOSTILE, "told99");
+	assert_called(fixture, HONEST, "Shared");
+}
+
+static void garbage_counts_like_any_other_text(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct inband_manifest manifest = { .provider = &alpha, .process_id = HOSTILE };
+
+	for (unsigned i = 0; i < 100; i++) {
+		char text[20];
+		int size = snprintf(text, sizeof text, "<garbage %u", i);
+
+		tell_chunk(&manifest, 0, 1, text, (size_t)size, look, fixture);
+	}
+	assert_int_equal(statistics_of(fixture).entries, INBAND_MOST_OF_PROCESS);
+	tell(fixture, HOSTILE, "Late");
+	assert_called(fixture, HOSTILE, "1");
+}
+
+static void all_together_are_bounded_and_the_idle_go_first(void **state)
+{
+	struct fixture *fixture = *state;
+
+	tell(fixture, HONEST, "Honest");
+	for (unsigned i = 0; i < 700; i++) {
+		announce_number(fixture, 1000 + i, i);
+		assert_called(fixture, HONEST, "Honest"); /* it is in use */
+	}
+	assert_int_equal(statistics_of(fixture).entries, INBAND_MOST);
+	assert_int_equal(statistics_of(fixture).dropped, 701 - INBAND_MOST);
+	assert_called(fixture, 1699, "told699");
+	assert_called(fixture, 1000, "1");
+}
+
+static void bytes_are_bounded(void **state)
+{
+	static char large[INBAND_SIZE_MOST + 1];
+	struct fixture *fixture = *state;
+
+	memset(large, ' ', sizeof large);
+	for (uint32_t i = 0; i < 100; i++) {
+		const struct inband_manifest manifest = { .provider = &alpha,
+							  .process_id = 1000 + i };
+		size_t half = INBAND_SIZE_MOST / 2;
+
+		large[i] = 'x';
+		tell_chunk(&manifest, 0, 2, large, half, look, fixture);
+		tell_chunk(&manifest, 1, 2, large + half, INBAND_SIZE_MOST - half, look, fixture);
+	}
+	assert_int_equal(statistics_of(fixture).entries, INBAND_BYTES_MOST / INBAND_SIZE_MOST);
+	tell_chunk(&(struct inband_manifest){ .provider = &alpha, .process_id = HOSTILE }, 0, 1,
+		   large, sizeof large, look, fixture);
+	assert_int_equal(statistics_of(fixture).entries, INBAND_BYTES_MOST / INBAND_SIZE_MOST);
+}
+
+static void kinds_of_what_is_forgotten_are_let_go(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (unsigned i = 0; i < 600; i++) {
+		char name[20];
+
+		snprintf(name, sizeof name, "told%u", i);
+		announce_number(fixture, 1000 + i, i);
+		assert_called(fixture, 1000 + i, name);
+		assert_called(fixture, HONEST, "1"); /* others are found as before */
+	}
+	assert_int_equal(fixture->forgotten_count, 600 - INBAND_MOST);
+	assert_int_equal(fixture->released, 600 - INBAND_MOST);
+	for (unsigned i = 600 - INBAND_MOST; i < 600; i++) {
+		char name[20];
+
+		snprintf(name, sizeof name, "told%u", i);
+		assert_called(fixture, 1000 + i, name);
+	}
+}
+
+static void a_kind_without_room_beside_it_is_let_go_as_well(void **state)
+{
+	struct fixture *fixture = *state;
+	struct schema_origins origins = { .live = true, .inband = fixture->inband };
+
+	event_table_free(fixture->event_table);
+	fixture->event_table = event_table_new(1, &origins, NULL);
+	assert_non_null(fixture->event_table);
+	tell(fixture, HONEST, "Told");
+	assert_called(fixture, HONEST, "Told");
+	for (unsigned i = 0; i < INBAND_MOST; i++) {
+		announce_number(fixture, 1000 + i, i);
+	}
+	assert_int_equal(fixture->released, 1);
+	assert_called(fixture, HONEST, "1");
+}
+
+static void half_told_manifests_are_bounded_by_process(void **state)
+{
+	static const char xml[] = "<x/>";
+	struct fixture *fixture = *state;
+	const struct inband_manifest honest = {
+		.provider = &alpha,
+		.process_id = HONEST,
+		.name = "Alpha",
+		.inside = "<events><event value='1' symbol='Whole'/></events>"
+	};
+	struct text whole = { 0 };
+
+	inband_manifest_xml(&whole, &honest);
+	tell_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
+	for (unsigned i = 0; i < 1000; i++) {
+		struct guid guid = { { (uint8_t)i, (uint8_t)(i / 256), 1 } };
+		const struct inband_manifest manifest = { .provider = &guid,
+							  .process_id = HOSTILE };
+
+		tell_chunk(&manifest, 0, 2, xml, 2, look, fixture);
+	}
+	tell_chunk(&honest, 1, 2, whole.data + 20, whole.size - 20, look, fixture);
+	assert_called(fixture, HONEST, "Whole");
+	text_free(&whole);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(events_decode_from_when_their_process_has_told),
+		TEST(processes_that_tell_the_same_share_it),
+		TEST(a_process_that_tells_too_much_has_to_wait),
+		TEST(what_others_told_too_is_not_the_first_ones_to_take_back),
+		TEST(garbage_counts_like_any_other_text),
+		TEST(all_together_are_bounded_and_the_idle_go_first),
+		TEST(bytes_are_bounded),
+		TEST(kinds_of_what_is_forgotten_are_let_go),
+		TEST(a_kind_without_room_beside_it_is_let_go_as_well),
+		TEST(half_told_manifests_are_bounded_by_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

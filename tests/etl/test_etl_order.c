@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The order of delivery is that of a stable sort of all records by time, whatever the buffers look
+ * like: recordings of chance, read with limits large and small.
+ */
+#include "etl/order.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/collected.h"
+#include "tests/support/etl_builder.h"
+
+static uint64_t state_of_chance = 7;
+
+static uint64_t chance(uint64_t below)
+{
+	state_of_chance ^= state_of_chance << 13;
+	state_of_chance ^= state_of_chance >> 7;
+	state_of_chance ^= state_of_chance << 17;
+	return (state_of_chance >> 11) % below;
+}
+
+/* How the times of a processor's records run. */
+enum shape {
+	RISING,    /* as in life */
+	EQUAL,     /* many ties */
+	BACKWARDS, /* steps back now and then, inside and between buffers */
+	WILD,
+	SHAPES
+};
+
+static int64_t next_time(enum shape shape, int64_t last)
+{
+	switch (shape) {
+	case RISING:
+		return last + (int64_t)chance(100);
+	case EQUAL:
+		return last + (chance(20) == 0);
+	case BACKWARDS:
+		return chance(30) == 0 ? last - (int64_t)chance(500) : last + (int64_t)chance(50);
+	default:
+		return (int64_t)chance(1000000) - 500000;
+	}
+}
+
+static struct etl_builder *build(enum shape shape, unsigned records, bool compressed)
+{
+	uint16_t processors = (uint16_t)(1 + chance(12));
+	struct etl_builder_options options = {
+		.processors = processors,
+		.buffer_size = UINT32_C(512) << chance(4),
+		.compressed = compressed,
+		.processor_index = true,
+	};
+	struct error err;
+	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+	int64_t times[12];
+	uint8_t payload[200];
+
+	assert_non_null(builder);
+	for (size_t i = 0; i < 12; i++) {
+		times[i] = (int64_t)chance(1000);
+	}
+	memset(payload, 'x', sizeof payload);
+	for (unsigned i = 0; i < records; i++) {
+		/* Some processors are much busier than others. */
+		uint16_t processor = (uint16_t)(chance(1 + chance(processors)));
+		struct built_record record = {
+			.type = RECORD_PERFINFO,
+			.processor = processor,
+			.raw_time = next_time(shape, times[processor]),
+			.group = 0x0f,
+			.opcode = 46,
+			.payload = payload,
+			.payload_size = (size_t)chance(sizeof payload),
+		};
+
+		times[processor] = record.raw_time;
+		if (shape != RISING && chance(200) == 0) {
+			record.type = RECORD_MESSAGE; /* without flags: without time */
+		}
+		payload[chance(sizeof payload)] = (uint8_t)i;
+		etl_builder_add(builder, &record);
+		if (chance(500) == 0) {
+			etl_builder_flush(builder);
+		}
+	}
+	assert_true(etl_builder_finish(builder, &err));
+	return builder;
+}
+
+struct run {
+	struct etl_file *file;
+	struct etl_index index;
+	struct etl_damage damage;
+	struct etl_progress progress;
+	struct collected looked;
+	struct collected delivered;
+};
+
+static void open_run(struct run *run, const struct etl_builder *builder)
+{
+	struct error err;
+	size_t size;
+	const uint8_t *bytes = etl_builder_bytes(builder, &size);
+
+	*run = (struct run){ .index = { .entries_max = ETL_INDEX_MAX,
+					.keep_bytes = ETL_KEEP_MAX } };
+	run->file = etl_file_over(bytes, size, 0, &err);
+	assert_non_null(run->file);
+}
+
+static void close_run(struct run *run)
+{
+	collected_done(&run->looked);
+	collected_done(&run->delivered);
+	etl_index_done(&run->index);
+	etl_file_close(run->file);
+}
+
+static void look(struct run *run)
+{
+	struct etl_visitor visitor = { .record_context = &run->looked, .on_record = collect };
+	struct error err;
+
+	assert_true(etl_index_build(&run->index, run->file, &run->damage, &visitor, &err));
+}
+
+static void deliver(struct run *run, size_t open_bytes)
+{
+	struct etl_visitor visitor = { .record_context = &run->delivered, .on_record = collect };
+	struct error err;
+
+	assert_true(
+		etl_order_run(run->file, &run->index, open_bytes, &run->progress, &visitor, &err));
+	assert_int_equal(run->progress.records, run->delivered.count);
+	assert_int_equal(run->progress.buffers, run->index.buffers);
+}
+
+static void stream(struct run *run, size_t window_bytes)
+{
+	struct etl_visitor visitor = { .record_context = &run->delivered, .on_record = collect };
+	struct error err;
+
+	assert_true(etl_order_stream(run->file, window_bytes, &run->damage, &run->progress,
+				     &visitor, &err));
+	assert_int_equal(run->progress.records, run->delivered.count);
+}
+
+static void the_order_is_that_of_a_stable_sort(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 120; round++) {
+		enum shape shape = round % SHAPES;
+		struct etl_builder *builder =
+			build(shape, (unsigned)chance(4000), round / SHAPES % 2);
+		struct run run;
+
+		open_run(&run, builder);
+		run.index.keep_bytes = (size_t)chance(3) * 5000;
+		look(&run);
+		for (size_t i = 0; i < run.looked.count; i++) {
+			assert_int_equal(run.looked.records[i].index, i);
+		}
+		collected_sort(&run.looked);
+		deliver(&run, ETL_OPEN_MAX);
+		assert_true(collected_equal(&run.looked, &run.delivered));
+		assert_int_equal(run.progress.late_records, 0);
+		assert_int_equal(run.index.kept_bytes, 0);
+		/* Again, without what was kept. */
+		collected_done(&run.delivered);
+		run.progress = (struct etl_progress){ 0 };
+		deliver(&run, ETL_OPEN_MAX);
+		assert_true(collected_equal(&run.looked, &run.delivered));
+		close_run(&run);
+		etl_builder_close(builder);
+	}
+}
+
+static void a_window_that_holds_all_gives_the_same_order(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		struct etl_builder *builder =
+			build(round % SHAPES, (unsigned)chance(3000), round / SHAPES % 2);
+		struct run run;
+
+		open_run(&run, builder);
+		look(&run);
+		collected_sort(&run.looked);
+		stream(&run, SIZE_MAX);
+		assert_true(collected_equal(&run.looked, &run.delivered));
+		assert_int_equal(run.progress.late_records, 0);
+		assert_int_equal(run.progress.buffers, run.index.buffers);
+		close_run(&run);
+		etl_builder_close(builder);
+	}
+}
+
+/* Records that come after one with a later time. */
+static uint64_t count_late(const struct collected *collected)
+{
+	int64_t last = INT64_MIN;
+	uint64_t late = 0;
+
+	for (size_t i = 0; i < collected->count; i++) {
+		int64_t time = collected->records[i].raw_time;
+
+		if (time >= last) {
+			last = time;
+		} else if (time != RECORD_NO_TIME) {
+			late++;
+		}
+	}
+	return late;
+}
+
+/* Too little memory, too small an index, too small a window: late records are counted, and none is
+ * lost or comes twice. */
+static void beyond_a_limit_the_order_is_best_effort(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct etl_builder *builder =
+			build(round % SHAPES, (unsigned)chance(3000), round / SHAPES % 2);
+		struct run run;
+
+		open_run(&run, builder);
+		run.index.keep_bytes = (size_t)chance(20000);
+		if (round % 3 == 0) {
+			run.index.entries_max = (size_t)chance(50);
+		}
+		look(&run);
+		if (round % 3 == 1) {
+			stream(&run, 1 + (size_t)chance(50000));
+		} else {
+			deliver(&run, 1 + (size_t)chance(round % 3 == 0 ? 1000000 : 30000));
+		}
+		assert_int_equal(run.delivered.count, run.looked.count);
+		assert_true(run.delivered.touched == run.looked.touched);
+		assert_int_equal(run.progress.late_records, count_late(&run.delivered));
+		close_run(&run);
+		etl_builder_close(builder);
+	}
+}
+
+/* What processors really write needs only the buffers that overlap in time to be open. */
+static void a_recording_as_in_life_stays_in_order_with_few_buffers_open(void **state)
+{
+	struct etl_builder_options options = { .processors = 4, .buffer_size = 4096 };
+	struct error err;
+	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+	static const uint8_t payload[100];
+	struct run run;
+
+	(void)state;
+	assert_non_null(builder);
+	for (unsigned i = 0; i < 50000; i++) {
+		etl_builder_add(builder, &(struct built_record){
+						 .type = RECORD_PERFINFO,
+						 .processor = (uint16_t)(i % 4),
+						 .raw_time = i,
+						 .group = 0x0f,
+						 .payload = payload,
+						 .payload_size = sizeof payload,
+					 });
+	}
+	assert_true(etl_builder_finish(builder, &err));
+	open_run(&run, builder);
+	look(&run);
+	collected_sort(&run.looked);
+	deliver(&run, 16 * (4096 + 4096));
+	assert_true(collected_equal(&run.looked, &run.delivered));
+	assert_int_equal(run.progress.late_records, 0);
+	close_run(&run);
+	etl_builder_close(builder);
+}
+
+struct stop_after {
+	struct collected collected;
+	size_t count;
+	atomic_bool stopping;
+};
+
+static void collect_and_stop(void *context, const struct event_record *record)
+{
+	struct stop_after *stop = context;
+
+	collect(&stop->collected, record);
+	if (stop->collected.count == stop->count) {
+		atomic_store(&stop->stopping, true);
+	}
+}
+
+static void a_pass_that_is_stopped_ends_at_the_record(void **state)
+{
+	struct etl_builder *builder = build(RISING, 1000, true);
+
+	(void)state;
+	for (size_t count = 1; count < 1000; count += 37) {
+		struct stop_after stop = { .count = count };
+		struct etl_visitor visitor = { .record_context = &stop,
+					       .on_record = collect_and_stop,
+					       .stopping = &stop.stopping };
+		struct error err;
+		struct run run;
+
+		open_run(&run, builder);
+		assert_true(etl_index_build(&run.index, run.file, &run.damage, &visitor, &err));
+		assert_int_equal(stop.collected.count, count);
+		collected_done(&stop.collected);
+		atomic_store(&stop.stopping, false);
+		look(&run);
+		assert_true(etl_order_run(run.file, &run.index, ETL_OPEN_MAX, &run.progress,
+					  &visitor, &err));
+		assert_int_equal(stop.collected.count, count);
+		collected_done(&stop.collected);
+		atomic_store(&stop.stopping, false);
+		assert_true(etl_order_stream(run.file, 10000, &run.damage, &run.progress, &visitor,
+					     &err));
+		assert_int_equal(stop.collected.count, count);
+		collected_done(&stop.collected);
+		close_run(&run);
+	}
+	etl_builder_close(builder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_order_is_that_of_a_stable_sort),
+		cmocka_unit_test(a_window_that_holds_all_gives_the_same_order),
+		cmocka_unit_test(beyond_a_limit_the_order_is_best_effort),
+		cmocka_unit_test(a_recording_as_in_life_stays_in_order_with_few_buffers_open),
+		cmocka_unit_test(a_pass_that_is_stopped_ends_at_the_record),
+	};
+
+	return cmocka_run_group_tests_name("etl_order", tests, NULL, NULL);
+}

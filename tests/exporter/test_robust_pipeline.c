@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Damaged recordings through the whole flow, with every collector on: nothing crashes, and every
+ * record that the reader delivers is counted exactly once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cursor.h"
+#include "base/text.h"
+#include "config/config.h"
+#include "metrics/exposition.h"
+#include "metrics/registry.h"
+#include "pipeline.h"
+#include "rules/rules.h"
+#include "etl/source_file.h"
+#include "tests/support/every_class.h"
+#include "tests/support/every_collector.h"
+#include "tests/support/exact_copy.h"
+#include "tests/support/in_memory.h"
+#include "tests/support/temporary.h"
+#include "tests/support/wiring.h"
+
+static struct {
+	struct config *config;
+	struct registry *registry;
+	struct rule_set *rules;
+	struct shard *shard;
+	struct pipeline_families families;
+	uint64_t records; /* delivered by all recordings so far */
+	uint64_t runs;
+} all;
+
+static int wire_everything(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	all.config = config_default(&err);
+	all.registry = registry_new(&(struct registry_limits){ 0 }, &err);
+	assert_non_null(all.config);
+	assert_non_null(all.registry);
+	all.rules = every_collector(all.config, all.registry);
+	all.shard = registry_shard(all.registry, false, &err);
+	assert_non_null(all.shard);
+	assert_true(pipeline_families(all.registry, &all.families, &err));
+	return 0;
+}
+
+static int unwire(void **state)
+{
+	(void)state;
+	rule_set_free(all.rules);
+	registry_free(all.registry);
+	config_free(all.config);
+	return 0;
+}
+
+static void run(const char *path)
+{
+	const struct source_file_options file = { 0 };
+	struct pipeline_options options = { .session = "damaged",
+					    .registry = all.registry,
+					    .shard = all.shard,
+					    .families = &all.families,
+					    .rules = all.rules,
+					    .config = all.config };
+	struct source_statistics statistics;
+	struct error err = { 0 };
+	struct pipeline *pipeline;
+
+	options.source = source_open_file(path, &file, &err);
+	if (!options.source) {
+		return; /* test_robust looks at what is said then */
+	}
+	pipeline = pipeline_new(&options, &err);
+	assert_non_null(pipeline);
+	assert_true(pipeline_run(pipeline, &err));
+	source_statistics(options.source, &statistics);
+	all.records += statistics.records;
+	all.runs++;
+	pipeline_free(pipeline);
+	source_close(options.source);
+}
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* What all recordings so far delivered stands on the page, by whatever it is counted. */
+static void assert_all_counted(void)
+{
+	struct text page = { 0 };
+
+	assert_true(exposition_write(all.registry, add_chunk, &page) > 0);
+	assert_true(all.records > 0);
+	assert_true(page_value(&page, "etw_events_total") == all.records);
+	assert_true(page_value(&page, "etw_provider_events_total") == all.records);
+	assert_true(page_value(&page, "etw_consumer_records_total") == all.records);
+	print_message("  %llu recordings, %llu records\n", (unsigned long long)all.runs,
+		      (unsigned long long)all.records);
+	text_free(&page);
+}
+
+struct recording {
+	char path[TEMPORARY_PATH_SIZE];
+	uint8_t *bytes; /* owned */
+	size_t size;
+};
+
+static struct recording make_recording(uint8_t pointer_size, bool compressed)
+{
+	const struct etl_builder_options options =
+		every_class_options(pointer_size, CLOCK_QPC, compressed);
+	struct etl_builder *builder = open_in_memory(&options);
+	struct recording recording;
+	const uint8_t *bytes;
+
+	every_class_add(builder, pointer_size);
+	bytes = finish_in_memory(builder, &recording.size);
+	recording.bytes = exact_copy(bytes, recording.size);
+	etl_builder_close(builder);
+	temporary_path(recording.path, "etl");
+	temporary_write(recording.path, recording.bytes, recording.size);
+	return recording;
+}
+
+static void remove_recording(struct recording *recording)
+{
+	remove(recording->path);
+	free(recording->bytes);
+}
+
+static void a_cut_recording_is_counted_as_far_as_it_goes(void **state)
+{
+	(void)state;
+	for (unsigned form = 0; form < 3; form++) {
+		struct recording recording = make_recording(form == 1 ? 4 : 8, form == 2);
+
+		run(recording.path);
+		for (size_t size = recording.size; size-- > 0;) {
+			assert_int_equal(truncate(recording.path, (off_t)size), 0);
+			if (size % 3 == form) {
+				run(recording.path);
+			}
+		}
+		remove_recording(&recording);
+	}
+	assert_all_counted();
+}
+
+static void wrong_words_anywhere_are_harmless(void **state)
+{
+	static const uint16_t words[] = { 0, 0xffff, 0x7fff, 0x0101 };
+
+	(void)state;
+	for (unsigned form = 0; form < 3; form++) {
+		struct recording recording = make_recording(form == 1 ? 4 : 8, form == 2);
+
+		for (size_t at = 0; at + 2 <= recording.size; at += 2) {
+			uint16_t right = load_u16(recording.bytes + at);
+
+			if (load_u32(recording.bytes + (at & ~(size_t)3)) == UINT32_MAX) {
+				continue; /* filler between buffers */
+			}
+			temporary_patch(recording.path, at, words[(at / 2 + form) % 4], 2);
+			run(recording.path);
+			temporary_patch(recording.path, at, right, 2);
+		}
+		remove_recording(&recording);
+	}
+	assert_all_counted();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cut_recording_is_counted_as_far_as_it_goes),
+		cmocka_unit_test(wrong_words_anywhere_are_harmless),
+	};
+
+	return cmocka_run_group_tests_name("robust_pipeline", tests, wire_everything, unwire);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recordings played through the fake ETW: rows R of tests/fake_etw/BEHAVIOUR.md, one test a row.
+ */
+#include "tests/fake_etw/recorder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/etl_builder.h"
+#include "tests/support/temporary.h"
+
+static const struct guid some_provider =
+	GUID_INIT(0x12345678, 0x1234, 0x1234, 1, 2, 3, 4, 5, 6, 7, 8);
+static const struct guid image_id =
+	GUID_INIT(0xb3e675d7, 0x2554, 0x4f18, 0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde);
+static const struct guid event_info =
+	GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71);
+static const struct guid activity = GUID_INIT(0xac, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+
+enum { WAIT_MS = 20000, START_RAW = 5000, MANY = 3000 };
+
+static char path[TEMPORARY_PATH_SIZE];
+
+static int reset(void **state)
+{
+	static const struct fake_etw_options manual = { .manual_flush = true };
+
+	(void)state;
+	fake_etw_reset(&manual);
+	return 0;
+}
+
+/* Builds a recording with the records of a table; times go up by 10 ticks. */
+static void build(const struct built_record *records, size_t count)
+{
+	struct etl_builder_options options = { .processors = 4,
+					       .perf_frequency = 2337949,
+					       .start_raw = START_RAW };
+	struct error err;
+	struct etl_builder *builder;
+
+	temporary_path(path, "etl");
+	builder = etl_builder_open(path, &options, &err);
+	assert_non_null(builder);
+	for (size_t i = 0; i < count; i++) {
+		struct built_record record = records[i];
+
+		record.raw_time = START_RAW + 10 * ((int64_t)i + 1);
+		etl_builder_add(builder, &record);
+	}
+	assert_true(etl_builder_finish(builder, &err));
+	etl_builder_close(builder);
+}
+
+static void play(struct fake_etw_play_options *options, struct fake_etw_played *played)
+{
+	struct error err;
+
+	if (!fake_etw_play(path, options, played, &err)) {
+		fail_msg("%s", err.text);
+	}
+}
+
+static void consume(struct recorder *recorder, const WCHAR *name, const char *utf8)
+{
+	assert_int_equal(recorder_open(recorder, name, PROCESS_TRACE_MODE_RAW_TIMESTAMP), 0);
+	recorder_run(recorder);
+	assert_true(fake_etw_wait_consumer(utf8, WAIT_MS));
+}
+
+static void finish(struct recorder *recorder, const WCHAR *name, const char *utf8)
+{
+	assert_true(fake_etw_drain(utf8, WAIT_MS));
+	assert_int_equal(recorder_stop(name), 0);
+	assert_int_equal(recorder_join(recorder), 0);
+}
+
+static void records_become_event_records(void **state)
+{
+	static const char payload[] = "0123456";
+	static const uint64_t start_key = 42;
+	static const struct built_item items[] = { { EXTENDED_PROCESS_START_KEY, sizeof(start_key),
+						     &start_key } };
+	const struct built_record records[] = {
+		{ .type = RECORD_SYSTEM,
+		  .group = 3,
+		  .opcode = 1,
+		  .version = 4,
+		  .process_id = 8,
+		  .thread_id = 12,
+		  .processor = 2,
+		  .payload = payload,
+		  .payload_size = 7 },
+		{ .type = RECORD_PERFINFO,
+		  .group = 1,
+		  .opcode = 10,
+		  .version = 3,
+		  .pointer_size = 4 },
+		{ .type = RECORD_EVENT,
+		  .provider = &some_provider,
+		  .id = 7,
+		  .version = 1,
+		  .channel = 2,
+		  .level = 4,
+		  .opcode = 9,
+		  .task = 11,
+		  .keyword = 0x20,
+		  .activity = &activity,
+		  .process_id = 9,
+		  .thread_id = 13,
+		  .items = items,
+		  .item_count = 1,
+		  .payload = payload,
+		  .payload_size = 3 },
+	};
+	struct recorder recorder = { 0 };
+	struct fake_etw_played played;
+	const struct recorded *event;
+	TRACEHANDLE one;
+	GUID guid;
+
+	(void)state;
+	build(records, 3);
+	assert_int_equal(recorder_start(u"one", true,
+					EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_DISK_IO, &one),
+			 0);
+	memcpy(&guid, some_provider.bytes, sizeof(guid));
+	assert_int_equal(EnableTraceEx2(one, &guid, 1, 5, 0, 0, 0, NULL), 0);
+	consume(&recorder, u"one", "one");
+	play(NULL, &played);
+	assert_int_equal(played.emitted, 3);
+	assert_int_equal(played.left_out, 1); /* the header */
+	finish(&recorder, u"one", "one");
+	assert_int_equal(recorder.count, 3);
+
+	event = &recorder.events[0];
+	assert_int_equal(event->header.ProviderId.Data1, 0x3d6fa8d0);
+	assert_int_equal(event->header.EventDescriptor.Opcode, 1);
+	assert_int_equal(event->header.EventDescriptor.Version, 4);
+	assert_int_equal(event->header.ProcessId, 8);
+	assert_int_equal(event->header.ThreadId, 12);
+	assert_int_equal(event->header.TimeStamp.QuadPart, START_RAW + 10);
+	assert_int_equal(event->context.ProcessorIndex, 2);
+	assert_true((event->header.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER) != 0);
+	assert_true((event->header.Flags & EVENT_HEADER_FLAG_64_BIT_HEADER) != 0);
+	assert_int_equal(event->payload_size, 7);
+	assert_memory_equal(event->payload, payload, 7);
+
+	event = &recorder.events[1];
+	assert_int_equal(event->header.ProviderId.Data1, 0x3d6fa8d4);
+	assert_int_equal(event->header.ProcessId, UINT32_MAX); /* PERFINFO records have none */
+	assert_int_equal(event->header.ThreadId, UINT32_MAX);
+	assert_true((event->header.Flags & EVENT_HEADER_FLAG_32_BIT_HEADER) != 0);
+	assert_int_equal(event->header.Flags & EVENT_HEADER_FLAG_64_BIT_HEADER, 0);
+
+	event = &recorder.events[2];
+	assert_memory_equal(&event->header.ProviderId, some_provider.bytes, 16);
+	assert_int_equal(event->header.EventDescriptor.Id, 7);
+	assert_int_equal(event->header.EventDescriptor.Channel, 2);
+	assert_int_equal(event->header.EventDescriptor.Level, 4);
+	assert_int_equal(event->header.EventDescriptor.Opcode, 9);
+	assert_int_equal(event->header.EventDescriptor.Task, 11);
+	assert_int_equal(event->header.EventDescriptor.Keyword, 0x20);
+	assert_memory_equal(&event->header.ActivityId, activity.bytes, 16);
+	assert_int_equal(event->header.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER, 0);
+	assert_int_equal(event->item_count, 1);
+	assert_int_equal(event->item_types[0], EVENT_HEADER_EXT_TYPE_PROCESS_START_KEY);
+	assert_int_equal(event->item_starts[0], 42);
+	recorder_close(&recorder);
+	assert_int_equal(remove(path), 0);
+}
+
+static void what_no_session_delivers_is_left_out(void **state)
+{
+	const struct built_record records[] = {
+		{ .type = RECORD_FULL, .provider = &image_id, .opcode = 36 },
+		{ .type = RECORD_FULL, .provider = &event_info, .opcode = 32 },
+		{ .type = RECORD_SYSTEM, .group = 0, .opcode = 8 },
+		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
+	};
+	struct fake_etw_played played;
+
+	(void)state;
+	build(records, 4);
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	play(NULL, &played);
+	assert_int_equal(played.emitted, 1);
+	assert_int_equal(played.left_out, 4);
+	assert_int_equal(played.unwanted, 0);
+	assert_int_equal(remove(path), 0);
+}
+
+static void sessions_get_what_they_have_enabled(void **state)
+{
+	const struct built_record records[] = {
+		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
+		{ .type = RECORD_SYSTEM, .group = 5, .opcode = 1 },
+		{ .type = RECORD_EVENT, .provider = &some_provider, .level = 4, .keyword = 1 },
+		{ .type = RECORD_EVENT, .provider = &some_provider, .level = 4, .keyword = 2 },
+		{ .type = RECORD_EVENT, .provider = &some_provider, .level = 5, .keyword = 1 },
+	};
+	struct fake_etw_played played;
+	struct fake_etw_session session;
+	TRACEHANDLE user;
+	GUID guid;
+
+	(void)state;
+	build(records, 5);
+	memcpy(&guid, some_provider.bytes, sizeof(guid));
+	assert_int_equal(recorder_start(u"system", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	assert_int_equal(recorder_start(u"user", false, 0, &user), 0);
+	assert_int_equal(EnableTraceEx2(user, &guid, 1, 4, 0x1, 0, 0, NULL), 0);
+	play(NULL, &played);
+	assert_int_equal(played.emitted, 2);
+	assert_int_equal(played.unwanted, 3);
+	assert_true(fake_etw_session("system", &session));
+	assert_int_equal(session.emitted, 1);
+	assert_true(fake_etw_session("user", &session));
+	assert_int_equal(session.emitted, 1);
+	play(&(struct fake_etw_play_options){ .only = "user" }, &played);
+	assert_int_equal(played.emitted, 5);
+	assert_true(fake_etw_session("user", &session));
+	assert_int_equal(session.emitted, 6);
+	assert_int_equal(remove(path), 0);
+}
+
+static void build_many(void)
+{
+	static struct built_record records[MANY];
+	static const char payload[64];
+
+	for (size_t i = 0; i < MANY; i++) {
+		records[i] = (struct built_record){ .type = RECORD_SYSTEM,
+						    .group = 3,
+						    .opcode = 1,
+						    .processor = (uint16_t)(i % 4),
+						    .process_id = (uint32_t)i,
+						    .payload = payload,
+						    .payload_size = sizeof(payload) };
+	}
+	build(records, MANY);
+}
+
+static TRACEHANDLE start_small(void)
+{
+	struct recorder_properties properties;
+	TRACEHANDLE one;
+
+	recorder_properties(&properties, true);
+	properties.base.EnableFlags = EVENT_TRACE_FLAG_PROCESS;
+	properties.base.BufferSize = 4;
+	properties.base.MaximumBuffers = 8;
+	assert_int_equal(StartTraceW(&one, u"one", &properties.base), 0);
+	return one;
+}
+
+static void playing_waits_for_buffers(void **state)
+{
+	struct recorder recorder = { 0 };
+	struct fake_etw_played played;
+	struct fake_etw_session session;
+
+	(void)state;
+	build_many();
+	start_small();
+	consume(&recorder, u"one", "one");
+	play(NULL, &played);
+	assert_int_equal(played.emitted, MANY);
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.events_lost, 0);
+	assert_int_equal(session.delivered, MANY);
+	finish(&recorder, u"one", "one");
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(recorder.events[i].header.ProcessId,
+				 i); /* in time order, over four processors */
+	}
+	recorder_close(&recorder);
+	assert_int_equal(remove(path), 0);
+}
+
+static void a_lossy_play_loses_what_finds_no_buffer(void **state)
+{
+	struct fake_etw_played played;
+	struct fake_etw_session session;
+
+	(void)state;
+	build_many();
+	start_small();
+	play(&(struct fake_etw_play_options){ .lossy = true }, &played);
+	assert_int_equal(played.emitted, MANY);
+	assert_true(fake_etw_session("one", &session));
+	assert_true(session.events_lost > 0 && session.events_lost < MANY);
+	assert_int_equal(remove(path), 0);
+}
+
+static void the_clocks_can_be_those_of_the_recording(void **state)
+{
+	const struct built_record records[] = {
+		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 }
+	};
+	struct fake_etw_played played;
+	LARGE_INTEGER frequency;
+	LARGE_INTEGER counter;
+	struct error err;
+
+	(void)state;
+	build(records, 1);
+	assert_true(fake_etw_clock_like(path, &err));
+	QueryPerformanceFrequency(&frequency);
+	QueryPerformanceCounter(&counter);
+	assert_int_equal(frequency.QuadPart, 2337949);
+	assert_true(counter.QuadPart >= START_RAW && counter.QuadPart < START_RAW + 2337949 * 10);
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	fake_etw_set_clock(2337949, 0, 133600000000000000);
+	play(&(struct fake_etw_play_options){ .advance_clock = true }, &played);
+	QueryPerformanceCounter(&counter);
+	assert_true(counter.QuadPart >= START_RAW + 10);
+	assert_false(fake_etw_clock_like("no such file", &err));
+	assert_false(fake_etw_play("no such file", NULL, &played, &err));
+	assert_int_equal(remove(path), 0);
+}
+
+static bool skip_all(void *context, const struct event_record *record)
+{
+	(void)context;
+	return record->opcode == 1;
+}
+
+static void a_test_may_skip_records(void **state)
+{
+	const struct built_record records[] = {
+		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
+		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 2 }
+	};
+	struct fake_etw_played played;
+
+	(void)state;
+	build(records, 2);
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	play(&(struct fake_etw_play_options){ .skip = skip_all }, &played);
+	assert_int_equal(played.emitted, 1);
+	assert_int_equal(played.left_out, 2);
+	assert_int_equal(remove(path), 0);
+}
+
+static void records_can_happen_when_they_are_played(void **state)
+{
+	const struct built_record records[] = {
+		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 }
+	};
+	struct recorder recorder = { 0 };
+	struct fake_etw_played played;
+	LARGE_INTEGER before, after;
+
+	(void)state;
+	build(records, 1);
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	assert_int_equal(recorder_open(&recorder, u"one", PROCESS_TRACE_MODE_RAW_TIMESTAMP), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	fake_etw_set_clock(2337949, START_RAW + INT64_C(2337949) * 3600, 133600000000000000);
+	QueryPerformanceCounter(&before);
+	play(&(struct fake_etw_play_options){ .now = true }, &played);
+	QueryPerformanceCounter(&after);
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	assert_int_equal(recorder_count(&recorder), 1);
+	assert_in_range(recorder.events[0].header.TimeStamp.QuadPart, before.QuadPart,
+			after.QuadPart);
+	recorder_stop(u"one");
+	assert_int_equal(recorder_join(&recorder), 0);
+	recorder_close(&recorder);
+	assert_int_equal(remove(path), 0);
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_setup(test, reset)
+	const struct CMUnitTest tests[] = {
+		ROW(records_become_event_records),
+		ROW(what_no_session_delivers_is_left_out),
+		ROW(sessions_get_what_they_have_enabled),
+		ROW(playing_waits_for_buffers),
+		ROW(a_lossy_play_loses_what_finds_no_buffer),
+		ROW(the_clocks_can_be_those_of_the_recording),
+		ROW(a_test_may_skip_records),
+		ROW(records_can_happen_when_they_are_played),
+	};
+	int failed = cmocka_run_group_tests_name("fake_etw_play", tests, NULL, NULL);
+
+	fake_etw_reset(NULL);
+	return failed;
+}

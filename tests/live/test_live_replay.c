@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine that plays a recording through live sessions counts as the replay of that recording
+ * does, family by family.
+ *
+ * Left out are facts of sessions and of our own process, and the records that no live session
+ * delivers. A replay looks ahead and knows what is named at the end only; a live session then knows
+ * less: part of what the replay counts for a process stands under `_unknown`, and nothing else
+ * differs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "decode/kernel_class.h"
+#include "tests/fake_etw/fake_etw.h"
+#include "tests/live/support/side.h"
+#include "tests/support/kernel_events.h"
+#include "tests/support/sample.h"
+#include "tests/support/temporary.h"
+
+enum { WAIT_MS = 20000, LINES_MAX = 5000 };
+
+/* ---- a machine that plays a recording ---- */
+
+/* Which records a session gets. */
+enum part { EVERYTHING, KERNEL, PROVIDERS };
+
+static bool is_left_out(void *context, const struct event_record *record)
+{
+	enum part part = *(const enum part *)context;
+
+	return part != EVERYTHING && kernel_class_is_kernel(record->provider) != (part == KERNEL);
+}
+
+/* Whatever the session has enabled; what no live session delivers is left out. */
+static void play(const char *path, const char *session, enum part part)
+{
+	const struct fake_etw_play_options options = { .only = session,
+						       .skip = is_left_out,
+						       .context = &part };
+	struct fake_etw_played played;
+	struct error err = { 0 };
+
+	assert_true(fake_etw_wait_consumer(session, WAIT_MS));
+	assert_true(fake_etw_play(path, &options, &played, &err));
+	assert_true(played.emitted > 0 || part != EVERYTHING);
+	assert_int_equal(played.unwanted, 0);
+	assert_true(fake_etw_drain(session, WAIT_MS));
+}
+
+/* ---- comparing ---- */
+
+/* Facts of sessions, of our own process, of how tables were filled; and counts of the header
+ * record. */
+static const char *const left_out[] = {
+	"etw_session_",        "etw_replay_",         "process_",
+	"etw_exporter_scrape", "etw_exporter_series", "etw_consumer_",
+	"etw_schema_cache_",   "etw_state_",          NULL
+};
+
+/* Of a recording by another clock than the performance counter: it is played in ticks of that one,
+ * so that durations are rounded elsewhere. */
+static const char *const rounded[] = { "_seconds_bucket", "_seconds_sum", "_seconds_total", NULL };
+
+/* One sample: what it is of but for the process, and which process. */
+struct line {
+	char key[512];
+	char process[256];
+	int64_t whole;
+	int64_t nanos;
+};
+
+struct lines {
+	struct line *lines; /* owned */
+	size_t count;
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line *first = a, *second = b;
+	int order = strcmp(first->key, second->key);
+
+	return order != 0 ? order : strcmp(first->process, second->process);
+}
+
+static void read_value(struct line *line, const char *text)
+{
+	char *end;
+	int64_t unit = 100000000;
+
+	line->whole = strtoll(text, &end, 10);
+	line->nanos = 0;
+	if (*end == '.') {
+		for (end++; *end >= '0' && *end <= '9'; end++) {
+			line->nanos += unit * (*end - '0');
+			unit /= 10;
+		}
+	}
+	assert_int_equal(*end, '\0');
+}
+
+static void read_line(struct line *line, const char *text)
+{
+	static const char label[] = "process=\"";
+	const char *value = strrchr(text, ' ');
+	const char *process = strstr(text, label);
+	const char *behind;
+
+	assert_non_null(value);
+	memset(line, 0, sizeof *line);
+	read_value(line, value + 1);
+	if (process) {
+		process += strlen(label);
+		behind = strchr(process, '"');
+		assert_non_null(behind);
+		snprintf(line->process, sizeof line->process, "%.*s", (int)(behind - process),
+			 process);
+	} else {
+		process = behind = value;
+	}
+	assert_true((size_t)(value - text) < sizeof line->key);
+	snprintf(line->key, sizeof line->key, "%.*s%.*s", (int)(process - text), text,
+		 (int)(value - behind), behind);
+}
+
+static bool is_compared(const char *text, bool durations)
+{
+	size_t name = strcspn(text, "{ ");
+
+	if (*text == '#') {
+		return false;
+	}
+	for (size_t i = 0; rounded[i] && !durations; i++) {
+		size_t size = strlen(rounded[i]);
+
+		if (name > size && strncmp(text + name - size, rounded[i], size) == 0) {
+			return false;
+		}
+	}
+	for (size_t i = 0; left_out[i]; i++) {
+		if (strncmp(text, left_out[i], strlen(left_out[i])) == 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void read_page(struct lines *lines, const struct text *page, bool durations)
+{
+	char *at = page->data;
+
+	lines->count = 0;
+	lines->lines = calloc(LINES_MAX, sizeof *lines->lines);
+	assert_non_null(lines->lines);
+	while (at && *at) {
+		char *end = strchr(at, '\n');
+
+		assert_non_null(end);
+		*end = '\0';
+		if (is_compared(at, durations)) {
+			assert_true(lines->count < LINES_MAX);
+			read_line(&lines->lines[lines->count++], at);
+		}
+		at = end + 1;
+	}
+	qsort(lines->lines, lines->count, sizeof *lines->lines, compare_lines);
+}
+
+/* The live value less that of the replay, of one sample. */
+struct difference {
+	int64_t whole;
+	int64_t nanos;
+};
+
+static void add(struct difference *sum, const struct line *line, int sign)
+{
+	sum->whole += sign * line->whole;
+	sum->nanos += sign * line->nanos;
+	if (sum->nanos < 0) {
+		sum->nanos += 1000000000;
+		sum->whole--;
+	} else if (sum->nanos >= 1000000000) {
+		sum->nanos -= 1000000000;
+		sum->whole++;
+	}
+}
+
+/* Below, at or above zero. */
+static int sign_of(const struct difference *difference)
+{
+	return difference->whole < 0 ? -1 : difference->whole > 0 || difference->nanos > 0 ? 1 : 0;
+}
+
+enum likeness {
+	THE_SAME,
+	UNKNOWN_PROCESSES, /* part of the replay's processes is the live one's `_unknown` */
+	OTHER_PROCESSES,   /* the sums over processes are the same */
+	OTHER_NAMES,       /* the sums over all label sets of a family are */
+};
+
+/* Of one sample, both sides: returns whether they may differ like that. */
+static bool is_alike(const struct line *line, const struct difference *difference,
+		     enum likeness likeness)
+{
+	int sign = sign_of(difference);
+
+	if (sign == 0) {
+		return true;
+	}
+	if (likeness == UNKNOWN_PROCESSES) {
+		return line->process[0] != '\0' &&
+		       (strcmp(line->process, "_unknown") == 0 ? sign > 0 : sign < 0);
+	}
+	return likeness == OTHER_NAMES || (likeness == OTHER_PROCESSES && line->process[0] != '\0');
+}
+
+/* Whether both stand under one sum. */
+static bool is_together(const struct line *a, const struct line *b, enum likeness likeness)
+{
+	size_t size = strcspn(a->key, "{");
+
+	if (likeness == OTHER_NAMES) {
+		return size == strcspn(b->key, "{") && strncmp(a->key, b->key, size) == 0;
+	}
+	return strcmp(a->key, b->key) == 0;
+}
+
+/*
+ * Samples of idle processors are left out, and which threads idle may be told at the end. Of the
+ * most written paths, which are by process, those that do not fit the list are left out.
+ */
+static bool may_differ(const struct line *line, enum likeness likeness)
+{
+	static const struct {
+		const char *name;
+		enum likeness from;
+	} families[] = {
+		{ "etw_process_cpu_samples_total{", OTHER_NAMES },
+		{ "etw_file_top_written_bytes{", OTHER_PROCESSES },
+	};
+
+	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+		if (likeness >= families[i].from &&
+		    strncmp(line->key, families[i].name, strlen(families[i].name)) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t count_differences(const struct lines *replay, const struct lines *live,
+				enum likeness likeness)
+{
+	struct difference sum = { 0 };
+	size_t i = 0, j = 0, different = 0;
+	const struct line *last = NULL;
+
+	while (i < replay->count || j < live->count) {
+		int order = i == replay->count ? 1 :
+			    j == live->count   ? -1 :
+						 compare_lines(&replay->lines[i], &live->lines[j]);
+		const struct line *line = order <= 0 ? &replay->lines[i] : &live->lines[j];
+		struct difference difference = { 0 };
+
+		if (last && !is_together(last, line, likeness)) {
+			if (sign_of(&sum) != 0 && !may_differ(last, likeness)) {
+				print_message("  the sum: %s\n", last->key);
+				different++;
+			}
+			sum = (struct difference){ 0 };
+		}
+		if (order >= 0) {
+			add(&difference, &live->lines[j], 1);
+			add(&sum, &live->lines[j++], 1);
+		}
+		if (order <= 0) {
+			add(&difference, &replay->lines[i], -1);
+			add(&sum, &replay->lines[i++], -1);
+		}
+		/* That a sample is there at all counts too, where all must be the same. */
+		if (!is_alike(line, &difference, likeness) ||
+		    (likeness == THE_SAME && order != 0)) {
+			print_message("  %s %s %s: %lld\n",
+				      order == 0 ? "both" :
+				      order < 0  ? "replay" :
+						   "live",
+				      line->key, line->process, (long long)difference.whole);
+			different++;
+		}
+		last = line;
+	}
+	return different + (sign_of(&sum) != 0 && !may_differ(last, likeness));
+}
+
+static void assert_alike(const struct side *replay, const struct side *live, enum likeness likeness)
+{
+	struct lines ours, theirs;
+	struct replay_session session;
+	bool durations;
+	size_t different;
+
+	replay_session(replay->replay, 0, &session);
+	durations = session.facts->clock.type == CLOCK_QPC;
+	if (!durations && likeness < OTHER_PROCESSES) {
+		likeness = OTHER_PROCESSES; /* an event may now be in the tick in which one ends */
+	}
+	read_page(&theirs, &replay->page, durations);
+	read_page(&ours, &live->page, durations);
+	different = count_differences(&theirs, &ours, likeness);
+	print_message("    %zu samples, %zu of which differ\n", theirs.count, different);
+	assert_true(theirs.count > 50);
+	free(theirs.lines);
+	free(ours.lines);
+	assert_int_equal(different, 0);
+}
+
+/* Taken out before any counter: what no live session delivers (records of old kinds have no
+ * provider at all), and the exporter's own events, which no recording has. */
+#define FILTERS                                                                \
+	"filters: { events: [ { event: EventTrace/* }, { event: ImageID/* }, " \
+	"{ event: '{bbccf6c1-6cd1-48c4-80ff-839482e37671}/*' }, "              \
+	"{ event: '{00000000-0000-0000-0000-000000000000}/*' }, "              \
+	"{ event: '{07f70771-7647-53cf-f7a8-a8c8660b66d7}/*' } ] }\n"
+
+static void replay_of(struct side *side, const char *path, bool single_pass)
+{
+	open_side(side, FILTERS);
+	run_replay(side, path, single_pass);
+}
+
+/* The machine plays the recording; what it counted is on the page. */
+static void live_of(struct side *side, const char *path, bool two_sessions)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true };
+	static const char one[] = FILTERS "sessions: { one: {} }\n";
+	static const char two[] = FILTERS "sessions: { one: {}, two: { logger: user, providers: "
+					  "[ '{11111111-2222-3333-4444-555555555555}' ] } }\n";
+
+	fake_etw_reset(&machine);
+	assert_true(fake_etw_clock_like(path, NULL));
+	open_side(side, two_sessions ? two : one);
+	open_live_unwatched(side);
+	play(path, "one", two_sessions ? KERNEL : EVERYTHING);
+	if (two_sessions) {
+		play(path, "two", PROVIDERS);
+	}
+	live_stop(side->live);
+	live_join(side->live);
+	take_page(side);
+}
+
+static void assert_plays_as_it_replays(const char *path, bool single_pass, bool two_sessions,
+				       enum likeness likeness)
+{
+	struct side replay, live;
+
+	print_message("  %s: %s session%s, %s\n", os_path_name(path), two_sessions ? "two" : "one",
+		      two_sessions ? "s" : "",
+		      single_pass ? "without a look ahead" : "looked ahead");
+	live_of(&live, path, two_sessions);
+	replay_of(&replay, path, single_pass);
+	assert_alike(&replay, &live, likeness);
+	close_side(&live);
+	close_side(&replay);
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+	assert_int_equal(fake_etw_open_things().traces, 0);
+}
+
+/* ---- recordings ---- */
+
+static void told(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id,
+		 const char *image)
+{
+	const struct kernel_process process = {
+		.id = id, .parent_id = 4, .image = image, .command_line = image
+	};
+	const struct kernel_thread thread = { .process_id = id, .id = id + 1 };
+
+	event_process(k, opcode, &process);
+	event_thread(k, opcode, &thread);
+}
+
+/* A machine that tells at the start what exists, as a live session does. */
+static void write_told_at_the_start(const char *path)
+{
+	const struct etl_builder_options options = { .processors = 2 };
+	const struct kernel_file file = {
+		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = 101
+	};
+	const struct kernel_disk disk = { .size = 512, .response_ticks = 100, .thread_id = 201 };
+	const struct kernel_hard_fault fault = { .thread_id = 101, .size = 4096 };
+	struct etl_builder *builder = etl_builder_open(path, &options, NULL);
+	struct kernel_events k;
+	int64_t time = 1000;
+
+	assert_non_null(builder);
+	kernel_events_init(&k, builder, 8);
+	kernel_events_at(&k, 0, time, 4, 8);
+	event_volume_mapping(&k, "\\Device\\HarddiskVolume3\\", "C:\\");
+	told(&k, OP_DC_START, 100, "alpha.exe");
+	told(&k, OP_DC_START, 200, "Beta.EXE");
+	event_file_name(&k, OP_FILE_NAME, 0xbee, "\\Device\\HarddiskVolume3\\data\\log.txt");
+	for (unsigned i = 0; i < 2000; i++) {
+		time += 10;
+		kernel_events_at(&k, (uint16_t)(i % 2), time, i % 3 ? 100 : 200, i % 3 ? 101 : 201);
+		event_file_transfer(&k, OP_FILE_WRITE, &file, 0, 4096, FILE_IO_CACHED_WRITE);
+		event_disk(&k, OP_DISK_READ, &disk);
+		event_hard_fault(&k, &fault);
+		event_sample(&k, 0x1000, i % 2 ? 101 : 201);
+		if (i % 100 == 0) {
+			told(&k, OP_START, 300 + i, "gamma.exe");
+		} else if (i % 100 == 50) {
+			told(&k, OP_STOP, 300 + i - 50, "gamma.exe");
+		}
+	}
+	kernel_events_done(&k);
+	assert_true(etl_builder_finish(builder, NULL));
+	etl_builder_close(builder);
+}
+
+static void what_is_told_at_the_start_counts_as_in_a_replay(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	temporary_path(path, "etl");
+	write_told_at_the_start(path);
+	assert_plays_as_it_replays(path, false, false, THE_SAME);
+	assert_plays_as_it_replays(path, false, true, THE_SAME);
+	remove(path);
+}
+
+static void the_sample_counts_as_in_a_replay(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+	struct error err = { 0 };
+
+	(void)state;
+	temporary_path(path, "etl");
+	assert_true(sample_write(path, NULL, &err));
+	assert_plays_as_it_replays(path, true, false, THE_SAME);
+	assert_plays_as_it_replays(path, true, true, UNKNOWN_PROCESSES);
+	remove(path);
+}
+
+struct folder {
+	char path[512];
+	unsigned recordings;
+};
+
+/* Recordings whose end, or a merge, tells of more than processes: files, drives, schemas. */
+static bool is_named_at_the_end(const char *name)
+{
+	static const char *const names[] = { "net.4.5.2.x64.etl", "synthetic-cycles-cut.etl",
+					     "synthetic-qpc.etl", "synthetic-systime.etl" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(name, names[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool try_recording(void *context, const char *name)
+{
+	struct folder *folder = context;
+	const char *ending = strrchr(name, '.');
+	char path[1024];
+
+	if (!ending || strcmp(ending, ".etl") != 0) {
+		return true;
+	}
+	folder->recordings++;
+	snprintf(path, sizeof path, "%s/%s", folder->path, name);
+	assert_plays_as_it_replays(path, true, false, THE_SAME);
+	assert_plays_as_it_replays(path, false, false,
+				   is_named_at_the_end(name) ? OTHER_NAMES : UNKNOWN_PROCESSES);
+	assert_plays_as_it_replays(path, true, true, UNKNOWN_PROCESSES);
+	return true;
+}
+
+/* Where they are at hand. */
+static void every_recording_counts_as_in_a_replay(void **state)
+{
+	struct folder folder = { .recordings = 0 };
+
+	(void)state;
+	snprintf(folder.path, sizeof folder.path, "%s/../shared/traces", SOURCE_DIR);
+	assert_true(os_folder_list(folder.path, try_recording, &folder));
+	if (folder.recordings == 0) {
+		skip();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_told_at_the_start_counts_as_in_a_replay),
+		cmocka_unit_test(the_sample_counts_as_in_a_replay),
+		cmocka_unit_test(every_recording_counts_as_in_a_replay),
+	};
+	int failed = cmocka_run_group_tests_name("live_replay", tests, NULL, NULL);
+
+	fake_etw_reset(NULL);
+	return failed;
+}

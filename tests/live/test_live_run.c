@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live sessions through the whole program, against tests/fake_etw: what health tells of them, when
+ * names are known, restarts, refusals. What they count is compared with replays in
+ * test_live_replay.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "base/text.h"
+#include "tests/fake_etw/fake_etw.h"
+#include "tests/live/support/side.h"
+#include "tests/support/temporary.h"
+
+enum { WAIT_MS = 20000 };
+
+static void emit_process(uint8_t opcode, uint32_t pid)
+{
+	/* Process, version 4, of a 64-bit kernel: id at 8, the rest too short to name it. */
+	static const GUID process_class = {
+		0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+	};
+	uint8_t payload[12] = { [8] = (uint8_t)pid };
+	struct fake_etw_event event = { .provider = process_class,
+					.descriptor = { .Opcode = opcode, .Version = 4 },
+					.classic = true,
+					.process_id = pid,
+					.payload = payload,
+					.payload_size = sizeof payload };
+
+	fake_etw_emit(&event);
+}
+
+static void health_tells_of_the_session(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	fake_etw_lose_events("etw_exporter", 3);
+	for (int i = 0; i < 5; i++) {
+		emit_process(1, 8);
+	}
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	take_page(&side);
+	assert_non_null(strstr(side.page.data,
+			       "\netw_session_info{session=\"etw_exporter\",kind=\"system_logger\","
+			       "clock=\"qpc\",mode=\"real_time\"} 1\n"));
+	assert_null(strstr(side.page.data, "etw_replay_"));
+	while (value_of(&side, "\netw_session_events_lost_total{session=\"etw_exporter\"} ") != 3) {
+		Sleep(2);
+	}
+	assert_int_equal(value_of(&side, "\netw_session_up{session=\"etw_exporter\"} "), 1);
+	assert_int_equal(value_of(&side, "\netw_session_buffers_max{session=\"etw_exporter\"} "),
+			 128);
+	assert_int_equal(value_of(&side, "\netw_session_restarts_total{session=\"etw_exporter\","
+					 "reason=\"stopped\"} "),
+			 0);
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 5);
+	live_stop(side.live);
+	live_join(side.live);
+	assert_int_equal(value_of(&side, "\netw_session_up{session=\"etw_exporter\"} "), 0);
+	end_live(&side);
+}
+
+static void canaries_stand_beside_the_other_figures(void **state)
+{
+	struct side side;
+	uint64_t received;
+
+	(void)state;
+	begin_live(&side, "sessions: { noise: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
+	fake_etw_add_process(GetCurrentProcessId(), 4, "etw_exporter.exe");
+	open_live(&side);
+	/* At 0 before anything was flushed. */
+	assert_int_equal(value_of(&side, "\netw_session_canary_delay_seconds_count"
+					 "{session=\"noise\"} "),
+			 0);
+	assert_int_equal(value_of(&side, "\netw_session_canary_received_total{session=\"noise\"} "),
+			 0);
+	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+	while (value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} ") < 3) {
+		Sleep(2);
+	}
+	live_stop(side.live);
+	live_join(side.live);
+	received = value_of(&side, "\netw_session_canary_received_total{session=\"noise\"} ");
+	assert_true(received >= 3);
+	assert_int_equal(value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} "),
+			 received);
+	assert_int_equal(value_of(&side, "\netw_session_canary_delay_seconds_count"
+					 "{session=\"noise\"} "),
+			 received);
+	/* Events like any other. */
+	assert_int_equal(value_of(&side, "\netw_consumer_events_total{session=\"noise\",provider="
+					 "\"etw_exporter\"} "),
+			 received);
+	assert_int_equal(value_of(&side, "\netw_events_total{process=\"etw_exporter\",provider="
+					 "\"etw_exporter\"} "),
+			 received + value_of(&side, "\netw_session_canary_received_total{session="
+						    "\"etw_exporter\"} "));
+	end_live(&side);
+}
+
+/* Nobody looks at the session before its end: the figures are those that the stop returns. */
+static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	open_live_unwatched(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	fake_etw_lose_buffers("etw_exporter", 1);
+	emit_process(1, 8);
+	fake_etw_flush("etw_exporter");
+	emit_process(1, 9);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_consumer_lost_notifications_total{session="
+					 "\"etw_exporter\",type=\"buffer\"} "),
+			 1);
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	live_stop(side.live);
+	live_join(side.live);
+	assert_int_equal(value_of(&side, "\netw_session_realtime_buffers_lost_total{session="
+					 "\"etw_exporter\"} "),
+			 1);
+	assert_true(
+		value_of(&side, "\netw_session_buffers_written_total{session=\"etw_exporter\"} ") >=
+		1);
+	end_live(&side);
+}
+
+/* An event of a minute ago, by the clock of the session. */
+static void lag_and_busy_time_are_told(void **state)
+{
+	struct fake_etw_event event = { .provider = { 0x3d6fa8d0,
+						      0xfe05,
+						      0x11d0,
+						      { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba,
+							0x7c } },
+					.descriptor = { .Opcode = 1, .Version = 4 },
+					.classic = true,
+					.timed = true };
+	LARGE_INTEGER now, frequency;
+	uint64_t lag = 0;
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	open_live_unwatched(&side); /* so that no canary is newer than the event */
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	QueryPerformanceCounter(&now);
+	QueryPerformanceFrequency(&frequency);
+	event.raw_time = now.QuadPart - 60 * frequency.QuadPart;
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	/* Told once the consumer is through with the buffer. */
+	for (int i = 0; i < WAIT_MS / 2; i++) {
+		lag = value_of(&side, "\netw_consumer_lag_seconds{session=\"etw_exporter\"} ");
+		if (lag >= 60) {
+			break;
+		}
+		Sleep(2);
+	}
+	assert_true(lag >= 60);
+	assert_non_null(strstr(side.page.data,
+			       "\netw_consumer_busy_seconds_total{session=\"etw_exporter\"} "));
+	end_live(&side);
+}
+
+static void processes_that_no_event_names_are_named_by_the_snapshot(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	fake_etw_add_process(8, 4, "notepad.exe");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	emit_process(1, 8);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"notepad\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	end_live(&side);
+}
+
+/* DiskIo/Write, version 3: its header names no process, its payload the thread that issued it. */
+static void disk_events_have_their_process_from_the_first_one(void **state)
+{
+	static const GUID disk_class = {
+		0x3d6fa8d4, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+	};
+	uint8_t payload[52] = { [9] = 0x10, [48] = 20 }; /* TransferSize 4096, IssuingThreadId 20 */
+	const struct fake_etw_event event = { .provider = disk_class,
+					      .descriptor = { .Opcode = 11, .Version = 3 },
+					      .classic = true,
+					      .process_id = UINT32_MAX,
+					      .thread_id = UINT32_MAX,
+					      .payload = payload,
+					      .payload_size = sizeof payload };
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	fake_etw_add_process(8, 4, "notepad.exe");
+	fake_etw_add_thread(20, 8);
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side,
+				  "\netw_disk_process_written_bytes_total{process=\"notepad\","
+				  "provider=\"Windows Kernel\",disk=\"0\"} "),
+			 4096);
+	end_live(&side);
+}
+
+static void ready_when_every_process_found_was_seen(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "sessions: { etw_exporter: { flush: 1h } }\n");
+	fake_etw_add_process(8, 4, "notepad.exe");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_false(live_ready(side.live));
+	emit_process(3, 8);
+	emit_process(3, 4);
+	for (int i = 0; i < 500 && !live_ready(side.live); i++) {
+		emit_process(3, (uint32_t)(i & 0xff)); /* whoever else the machine runs */
+		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	}
+	assert_true(live_ready(side.live));
+	end_live(&side);
+}
+
+static void ready_after_one_flush_interval(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	fake_etw_add_process(8, 4, "notepad.exe");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_false(live_ready(side.live));
+	for (int i = 0; i < 3000 && !live_ready(side.live); i++) {
+		Sleep(1);
+	}
+	assert_true(live_ready(side.live));
+	end_live(&side);
+}
+
+static void a_restart_forgets_what_ran_and_keeps_what_was_counted(void **state)
+{
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	emit_process(1, 8);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_process_instances{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	assert_true(fake_etw_other_stop("etw_exporter"));
+	while (value_of(&side, "\netw_session_restarts_total{session=\"etw_exporter\","
+			       "reason=\"stopped\"} ") == 0) {
+		Sleep(2);
+	}
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	emit_process(1, 9);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_process_instances{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 2);
+	end_live(&side);
+}
+
+static void user_sessions_run_beside_the_kernel_session(void **state)
+{
+	static const GUID provider = {
+		0x11111111, 0x2222, 0x3333, { 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55 }
+	};
+	struct fake_etw_event event = { .provider = provider,
+					.descriptor = { .Id = 7, .Level = 4 } };
+	struct side side;
+
+	(void)state;
+	begin_live(&side, "sessions: { noise: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+	assert_int_equal(fake_etw_emit(&event), 1);
+	emit_process(1, 8);
+	assert_true(fake_etw_drain("noise", WAIT_MS));
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_consumer_events_total{session=\"noise\",provider="
+					 "\"11111111-2222-3333-4444-555555555555\"} "),
+			 1);
+	assert_int_equal(value_of(&side, "\netw_consumer_events_total{session=\"etw_exporter\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	end_live(&side);
+}
+
+static const GUID kernel_process = {
+	0x22fb2cd6, 0x0e7b, 0x422b, { 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16 }
+};
+
+/* Microsoft-Windows-Kernel-Process tells of a process: 1 starts, 15 runs. */
+static unsigned announce_process(uint16_t id)
+{
+	const struct fake_etw_event event = {
+		.provider = kernel_process, .descriptor = { .Id = id, .Level = 4, .Keyword = 0x10 }
+	};
+
+	return fake_etw_emit(&event);
+}
+
+static void on_callback(void *context, const struct fake_etw_callback *callback)
+{
+	(void)context;
+	if (callback->is_enabled == EVENT_CONTROL_CODE_CAPTURE_STATE) {
+		announce_process(15);
+	}
+}
+
+/* Whoever needs its events for names does not count them; who needs them to count them does. */
+static void a_start_counts_once_however_many_sessions_need_names(void **state)
+{
+	static const char collector[] =
+		"collector: kernel_process\nhelp: Test.\ndefault: on\n"
+		"needs: { providers: ['{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:4::0x10'] }\n"
+		"metrics:\n"
+		"  - name: etw_test_starts_total\n"
+		"    type: counter\n    help: Starts.\n    labels: { session: Session }\n"
+		"    events: [ { event: '{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}/1' } ]\n";
+	static const char *const sessions[] = { "a", "b", "etw_exporter" };
+	const char *path = "./kernel_process.yaml";
+	struct fake_etw_provider *provider;
+	struct fake_etw_session session;
+	struct side side;
+
+	(void)state;
+	temporary_write(path, collector, strlen(collector));
+	begin_live(&side, "collector_files: ['./kernel_process.yaml']\n"
+			  "sessions:\n"
+			  "  a: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] }\n"
+			  "  b: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] }\n");
+	remove(path);
+	provider = fake_etw_provider_open(&kernel_process, on_callback, NULL);
+	open_live_unwatched(&side);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(fake_etw_wait_consumer(sessions[i], WAIT_MS));
+	}
+	assert_int_equal(announce_process(1), 3);
+	emit_process(1, 8);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(fake_etw_drain(sessions[i], WAIT_MS));
+	}
+	assert_true(fake_etw_session("b", &session));
+	assert_int_equal(session.delivered, 2); /* what ran already, and the start */
+	assert_int_equal(value_of(&side, "\netw_test_starts_total{session=\"etw_exporter\"} "), 1);
+	assert_null(strstr(side.page.data, "etw_test_starts_total{session=\"a\"}"));
+	assert_null(strstr(side.page.data, "etw_test_starts_total{session=\"b\"}"));
+	assert_int_equal(value_of(&side, "\netw_consumer_records_total{session=\"b\",outcome="
+					 "\"counted\"} "),
+			 0);
+	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
+					 "provider=\"Windows Kernel\"} "),
+			 1);
+	fake_etw_provider_close(provider);
+	end_live(&side);
+}
+
+static void a_second_session_that_cannot_start_stops_the_first(void **state)
+{
+	struct side side;
+	struct live_runner_options options;
+	struct error err = { 0 };
+
+	(void)state;
+	begin_live(&side, "sessions: { noise: { logger: user, providers: "
+			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
+	options = (struct live_runner_options){ .registry = side.registry,
+						.rules = side.rules,
+						.config = side.config };
+	fake_etw_fail("StartTraceW", ERROR_NO_SYSTEM_RESOURCES, 1);
+	assert_null(live_new(&options, &err));
+	assert_memory_equal(err.text, "session noise: ", 15);
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+	close_side(&side);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(health_tells_of_the_session),
+		cmocka_unit_test(canaries_stand_beside_the_other_figures),
+		cmocka_unit_test(lost_buffers_are_counted_and_so_are_their_notices),
+		cmocka_unit_test(lag_and_busy_time_are_told),
+		cmocka_unit_test(processes_that_no_event_names_are_named_by_the_snapshot),
+		cmocka_unit_test(disk_events_have_their_process_from_the_first_one),
+		cmocka_unit_test(ready_when_every_process_found_was_seen),
+		cmocka_unit_test(ready_after_one_flush_interval),
+		cmocka_unit_test(a_restart_forgets_what_ran_and_keeps_what_was_counted),
+		cmocka_unit_test(user_sessions_run_beside_the_kernel_session),
+		cmocka_unit_test(a_start_counts_once_however_many_sessions_need_names),
+		cmocka_unit_test(a_second_session_that_cannot_start_stops_the_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

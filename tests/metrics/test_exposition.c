@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The text format: numbers, escaping, histograms, order, chunks.
+ */
+#include "metrics/exposition.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "metrics/decimal.h"
+#include "tests/support/page.h"
+
+struct fixture {
+	struct registry *registry;
+	struct shard *shard;
+};
+
+static int make(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof *fixture);
+	struct registry_limits limits = { .series_per_family = 100000 };
+
+	assert_non_null(fixture);
+	fixture->registry = registry_new(&limits, NULL);
+	assert_non_null(fixture->registry);
+	fixture->shard = registry_shard(fixture->registry, false, NULL);
+	assert_non_null(fixture->shard);
+	*state = fixture;
+	return 0;
+}
+
+static int done(void **state)
+{
+	struct fixture *fixture = *state;
+
+	registry_free(fixture->registry);
+	free(fixture);
+	return 0;
+}
+
+static struct family *declare(struct fixture *fixture, const struct family_options *options)
+{
+	struct error err = { 0 };
+	struct family *family = registry_family(fixture->registry, options, &err);
+
+	if (!family) {
+		fail_msg("%s", err.text);
+	}
+	return family;
+}
+
+static uint32_t id_of(struct fixture *fixture, const char *text)
+{
+	return intern_string(registry_strings(fixture->registry), text);
+}
+
+static void integers_are_printed_exactly(void **state)
+{
+	uint64_t value = 1;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		char expected[32], got[DECIMAL_ROOM];
+		uint64_t number = value >> (i % 64);
+
+		snprintf(expected, sizeof expected, "%" PRIu64, number);
+		*put_u64(got, number) = '\0';
+		assert_string_equal(got, expected);
+		value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	}
+	for (uint64_t power = 1;; power *= 10) {
+		for (uint64_t number = power - 1; number <= power + 1; number++) {
+			char expected[32], got[DECIMAL_ROOM];
+
+			snprintf(expected, sizeof expected, "%" PRIu64, number);
+			*put_u64(got, number) = '\0';
+			assert_string_equal(got, expected);
+		}
+		if (power == UINT64_C(10000000000000000000)) {
+			break;
+		}
+	}
+}
+
+static void scaled_values_are_exact_and_short(void **state)
+{
+	static const struct {
+		int64_t value;
+		unsigned decimals;
+		const char *text;
+	} cases[] = {
+		{ 0, 0, "0" },
+		{ 0, 9, "0" },
+		{ 1, 9, "0.000000001" },
+		{ 1000000000, 9, "1" },
+		{ 1500000000, 9, "1.5" },
+		{ 128000, 9, "0.000128" },
+		{ 123456789012345678, 9, "123456789.012345678" },
+		{ INT64_MAX, 9, "9223372036.854775807" },
+		{ INT64_MIN, 9, "-9223372036.854775808" },
+		{ INT64_MIN, 0, "-9223372036854775808" },
+		{ -1, 1, "-0.1" },
+		{ 10, 1, "1" },
+		{ 12, 1, "1.2" },
+		{ 1050, 3, "1.05" },
+		{ 99, 2, "0.99" },
+		{ INT64_MAX, 1, "922337203685477580.7" },
+		{ 123456789, 8, "1.23456789" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[DECIMAL_ROOM];
+
+		*put_scaled_i64(text, cases[i].value, cases[i].decimals) = '\0';
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+static void families_stand_by_name_and_samples_as_they_were_made(void **state)
+{
+	struct fixture *fixture = *state;
+	struct family_options options = {
+		.help = "Help.", .type = FAMILY_COUNTER, .labels = { "a" }, .label_count = 1
+	};
+	struct family *second, *first;
+
+	options.name = "zz_total";
+	second = declare(fixture, &options);
+	options.name = "aa_total";
+	first = declare(fixture, &options);
+	options.name = "empty_total";
+	declare(fixture, &options);
+	family_add(second, fixture->shard, (uint32_t[]){ id_of(fixture, "z") }, 1);
+	family_add(second, fixture->shard, (uint32_t[]){ id_of(fixture, "a") }, 12345678901);
+	family_add(first, fixture->shard, (uint32_t[]){ id_of(fixture, "") }, 0);
+	page_expect_exactly(fixture->registry, "# HELP aa_total Help.\n"
+					       "# TYPE aa_total counter\n"
+					       "aa_total{a=\"\"} 0\n"
+					       "# HELP zz_total Help.\n"
+					       "# TYPE zz_total counter\n"
+					       "zz_total{a=\"z\"} 1\n"
+					       "zz_total{a=\"a\"} 12345678901\n");
+}
+
+static void label_values_and_help_are_escaped(void **state)
+{
+	struct fixture *fixture = *state;
+	struct family *family = declare(
+		fixture, &(struct family_options){ .name = "x_total",
+						   .help = "A \"quoted\" back\\slash\nand \xff.",
+						   .type = FAMILY_COUNTER,
+						   .labels = { "a", "b" },
+						   .label_count = 2 });
+
+	family_add(family, fixture->shard,
+		   (uint32_t[]){ id_of(fixture, "C:\\Program Files\\\"x\"\n"),
+				 id_of(fixture, "\xed\xa0\x80\xc3\xa4\xf0\x9f\x98\x80}") },
+		   7);
+	page_expect_exactly(
+		fixture->registry,
+		"# HELP x_total A \"quoted\" back\\\\slash\\nand \xef\xbf\xbd.\n"
+		"# TYPE x_total counter\n"
+		"x_total{a=\"C:\\\\Program Files\\\\\\\"x\\\"\\n\","
+		"b=\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xc3\xa4\xf0\x9f\x98\x80}\"} 7\n");
+}
+
+static void gauges_are_signed_scaled_and_hidden(void **state)
+{
+	struct fixture *fixture = *state;
+	struct family_options options = { .name = "g_seconds",
+					  .help = "G.",
+					  .type = FAMILY_GAUGE,
+					  .decimals = 9,
+					  .labels = { "a" },
+					  .label_count = 1 };
+	struct family *family = declare(fixture, &options);
+	uint32_t x = id_of(fixture, "x"), y = id_of(fixture, "y");
+
+	family_set(family, fixture->shard, &x, -1500000000);
+	family_set(family, fixture->shard, &y, 3);
+	page_expect_exactly(fixture->registry, "# HELP g_seconds G.\n# TYPE g_seconds gauge\n"
+					       "g_seconds{a=\"x\"} -1.5\n"
+					       "g_seconds{a=\"y\"} 0.000000003\n");
+	family_hide(family, fixture->shard, &x);
+	page_expect_exactly(fixture->registry, "# HELP g_seconds G.\n# TYPE g_seconds gauge\n"
+					       "g_seconds{a=\"y\"} 0.000000003\n");
+	family_hide(family, fixture->shard, &y);
+	page_expect_exactly(fixture->registry, "");
+	family_set(family, fixture->shard, &x, 0);
+	page_expect_exactly(fixture->registry, "# HELP g_seconds G.\n# TYPE g_seconds gauge\n"
+					       "g_seconds{a=\"x\"} 0\n");
+}
+
+static void a_histogram_is_cumulative_and_scaled(void **state)
+{
+	static const uint64_t bounds[] = { 128000, 1000000000, 2500000000 };
+	static const uint64_t values[] = { 128000, 128001, 1000000000, 2000000000, 9000000000 };
+	struct fixture *fixture = *state;
+	struct shard *other = registry_shard(fixture->registry, true, NULL);
+	struct family_options options = { .name = "d_seconds",
+					  .help = "D.",
+					  .type = FAMILY_HISTOGRAM,
+					  .decimals = 9,
+					  .labels = { "disk", "operation" },
+					  .label_count = 2,
+					  .buckets = bounds,
+					  .bucket_count = 3 };
+	struct family *family = declare(fixture, &options);
+	uint32_t ids[2] = { id_of(fixture, "0"), id_of(fixture, "read") };
+
+	for (size_t i = 0; i < 5; i++) {
+		family_observe(family, i % 2 ? other : fixture->shard, ids, values[i]);
+	}
+	page_expect_exactly(fixture->registry,
+			    "# HELP d_seconds D.\n"
+			    "# TYPE d_seconds histogram\n"
+			    "d_seconds_bucket{disk=\"0\",operation=\"read\",le=\"0.000128\"} 1\n"
+			    "d_seconds_bucket{disk=\"0\",operation=\"read\",le=\"1\"} 3\n"
+			    "d_seconds_bucket{disk=\"0\",operation=\"read\",le=\"2.5\"} 4\n"
+			    "d_seconds_bucket{disk=\"0\",operation=\"read\",le=\"+Inf\"} 5\n"
+			    "d_seconds_sum{disk=\"0\",operation=\"read\"} 12.000256001\n"
+			    "d_seconds_count{disk=\"0\",operation=\"read\"} 5\n");
+}
+
+static void a_histogram_may_have_no_labels_and_no_buckets(void **state)
+{
+	struct fixture *fixture = *state;
+	struct family *family = declare(
+		fixture, &(struct family_options){
+				 .name = "d_bytes", .help = "D.", .type = FAMILY_HISTOGRAM });
+
+	family_observe(family, fixture->shard, NULL, 5);
+	page_expect_exactly(fixture->registry, "# HELP d_bytes D.\n"
+					       "# TYPE d_bytes histogram\n"
+					       "d_bytes_bucket{le=\"+Inf\"} 1\n"
+					       "d_bytes_sum 5\n"
+					       "d_bytes_count 1\n");
+}
+
+static void the_registry_tells_of_itself(void **state)
+{
+	struct fixture *fixture = *state;
+	struct text page;
+
+	declare(fixture,
+		&(struct family_options){
+			.name = "fixed_total", .help = "F.", .labels = { "a" }, .label_count = 1 });
+	declare(fixture, &(struct family_options){ .name = "open_total",
+						   .help = "O.",
+						   .labels = { "a" },
+						   .label_count = 1,
+						   .dynamic_labels = 1 });
+	page = page_of(fixture->registry);
+	assert_string_equal(
+		page.data,
+		"# HELP etw_exporter_series Label sets held, by metric family.\n"
+		"# TYPE etw_exporter_series gauge\n"
+		"etw_exporter_series{metric=\"etw_exporter_series\"} 5\n"
+		"etw_exporter_series{metric=\"etw_exporter_series_overflow_total\"} 1\n"
+		"etw_exporter_series{metric=\"etw_exporter_series_evicted_total\"} 1\n"
+		"etw_exporter_series{metric=\"fixed_total\"} 0\n"
+		"etw_exporter_series{metric=\"open_total\"} 0\n"
+		"# HELP etw_exporter_series_evicted_total "
+		"Label sets that made room for others at the limit on series, by metric family.\n"
+		"# TYPE etw_exporter_series_evicted_total counter\n"
+		"etw_exporter_series_evicted_total{metric=\"open_total\"} 0\n"
+		"# HELP etw_exporter_series_overflow_total "
+		"Events counted under _other because of a limit on series or text, by metric family.\n"
+		"# TYPE etw_exporter_series_overflow_total counter\n"
+		"etw_exporter_series_overflow_total{metric=\"open_total\"} 0\n");
+	text_free(&page);
+}
+
+struct chunks {
+	size_t count, smallest, largest, total, refuse_at;
+	struct text page;
+};
+
+static bool take_chunk(void *context, const char *bytes, size_t size)
+{
+	struct chunks *chunks = context;
+
+	chunks->count++;
+	chunks->total += size;
+	chunks->largest = size > chunks->largest ? size : chunks->largest;
+	text_add(&chunks->page, bytes, size);
+	return chunks->count != chunks->refuse_at;
+}
+
+/* Long values too: prefixes that cross chunks of every size. */
+static void fill(struct fixture *fixture, uint32_t count)
+{
+	struct family *family = declare(fixture, &(struct family_options){ .name = "many_total",
+									   .help = "M.",
+									   .labels = { "a" },
+									   .label_count = 1 });
+
+	for (uint32_t i = 0; i < count; i++) {
+		char value[4000];
+		uint32_t id;
+		size_t size = i % 97 == 0 ? 3900 : 20 + i % 31;
+
+		memset(value, 'v', sizeof value);
+		snprintf(value, sizeof value, "%u", i);
+		value[strlen(value)] = 'x';
+		id = intern_add(registry_strings(fixture->registry), value, size);
+		family_add(family, fixture->shard, &id, i);
+	}
+}
+
+static void a_big_page_goes_out_in_chunks(void **state)
+{
+	enum { COUNT = 20000 };
+	struct fixture *fixture = *state;
+	struct chunks chunks = { 0 };
+	const char *at;
+	size_t size;
+
+	fill(fixture, COUNT);
+	size = exposition_write(fixture->registry, take_chunk, &chunks);
+	assert_int_equal(size, chunks.total);
+	assert_true(chunks.count > 10);
+	assert_true(chunks.largest < 80 * 1024);
+	at = strstr(chunks.page.data, "\nmany_total{");
+	for (uint32_t i = 0; i < COUNT; i++) {
+		char expected[64];
+
+		assert_non_null(at);
+		snprintf(expected, sizeof expected, "\nmany_total{a=\"%ux", i);
+		assert_int_equal(strncmp(at, expected, strlen(expected)), 0);
+		at = strchr(at + 1, '\n');
+		snprintf(expected, sizeof expected, "\"} %u", i);
+		assert_int_equal(strncmp(at - strlen(expected), expected, strlen(expected)), 0);
+	}
+	assert_string_equal(at, "\n");
+	text_free(&chunks.page);
+}
+
+static void rendering_ends_when_the_client_is_gone(void **state)
+{
+	struct fixture *fixture = *state;
+	struct chunks chunks = { .refuse_at = 2 };
+
+	fill(fixture, 20000);
+	assert_int_equal(exposition_write(fixture->registry, take_chunk, &chunks), 0);
+	assert_int_equal(chunks.count, 2);
+	text_free(&chunks.page);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(integers_are_printed_exactly),
+		cmocka_unit_test(scaled_values_are_exact_and_short),
+		cmocka_unit_test_setup_teardown(
+			families_stand_by_name_and_samples_as_they_were_made, make, done),
+		cmocka_unit_test_setup_teardown(label_values_and_help_are_escaped, make, done),
+		cmocka_unit_test_setup_teardown(gauges_are_signed_scaled_and_hidden, make, done),
+		cmocka_unit_test_setup_teardown(a_histogram_is_cumulative_and_scaled, make, done),
+		cmocka_unit_test_setup_teardown(a_histogram_may_have_no_labels_and_no_buckets, make,
+						done),
+		cmocka_unit_test_setup_teardown(the_registry_tells_of_itself, make, done),
+		cmocka_unit_test_setup_teardown(a_big_page_goes_out_in_chunks, make, done),
+		cmocka_unit_test_setup_teardown(rendering_ends_when_the_client_is_gone, make, done),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

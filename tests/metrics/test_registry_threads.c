@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Consumers count on several threads while others scrape: nothing is lost, every page is whole.
+ * Also run by ThreadSanitizer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "metrics/exposition.h"
+#include "tests/support/page.h"
+
+enum { CONSUMERS = 4, SCRAPERS = 2, ROUNDS = 20000, PROCESSES = 700, LIMIT = 500 };
+
+struct shared {
+	struct registry *registry;
+	struct family *events, *bytes, *duration;
+	uint32_t processes[PROCESSES];
+	uint32_t providers[2];
+	atomic_bool done;
+	atomic_uint pages;
+};
+
+struct consumer {
+	struct shared *shared;
+	struct shard *shard;
+	struct os_thread thread;
+	unsigned number;
+};
+
+static void consume(void *context)
+{
+	struct consumer *consumer = context;
+	struct shared *shared = consumer->shared;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		unsigned process = i * (2 * consumer->number + 1) % PROCESSES;
+		uint32_t ids[2] = { shared->processes[process], shared->providers[i % 2] };
+
+		family_add(shared->events, consumer->shard, ids, 1);
+		family_add(shared->bytes, consumer->shard, ids, i);
+		family_observe(shared->duration, consumer->shard, ids, i % 30);
+	}
+}
+
+static bool append(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* The sum of a family's lines on a page, and how many there are. */
+static uint64_t sum_of(const char *page, const char *name, size_t *lines)
+{
+	uint64_t sum = 0;
+	size_t name_size = strlen(name);
+
+	*lines = 0;
+	for (const char *line = page; line && *line; line = strchr(line, '\n') + 1) {
+		if (strncmp(line, name, name_size) == 0 && line[name_size] == '{') {
+			sum += strtoull(strstr(line, "} ") + 2, NULL, 10);
+			++*lines;
+		}
+	}
+	return sum;
+}
+
+static void scrape(void *context)
+{
+	struct shared *shared = context;
+	uint64_t last = 0;
+
+	while (!atomic_load(&shared->done)) {
+		struct text page = { 0 };
+		size_t size = exposition_write(shared->registry, append, &page), lines;
+		uint64_t sum;
+
+		assert_int_equal(size, page.size);
+		text_add_char(&page, '\0');
+		sum = sum_of(page.data, "etw_events_total", &lines);
+		assert_true(sum >= last);
+		assert_true(lines <= LIMIT + 2);
+		last = sum;
+		text_free(&page);
+		atomic_fetch_add(&shared->pages, 1);
+	}
+}
+
+static void make_families(struct shared *shared)
+{
+	static const uint64_t bounds[] = { 0, 10, 20 };
+	struct family_options options = { .name = "etw_events_total",
+					  .help = "Events.",
+					  .type = FAMILY_COUNTER,
+					  .labels = { "process", "provider" },
+					  .label_count = 2,
+					  .dynamic_labels = 1 };
+
+	shared->events = registry_family(shared->registry, &options, NULL);
+	options.name = "etw_bytes_total";
+	options.max_series = 3 * PROCESSES; /* is never reached */
+	shared->bytes = registry_family(shared->registry, &options, NULL);
+	options.name = "etw_duration_seconds";
+	options.type = FAMILY_HISTOGRAM;
+	options.buckets = bounds;
+	options.bucket_count = 3;
+	shared->duration = registry_family(shared->registry, &options, NULL);
+	assert_non_null(shared->events);
+	assert_non_null(shared->bytes);
+	assert_non_null(shared->duration);
+	for (unsigned i = 0; i < PROCESSES; i++) {
+		char text[32];
+
+		snprintf(text, sizeof text, "process %u", i);
+		shared->processes[i] = intern_string(registry_strings(shared->registry), text);
+	}
+	shared->providers[0] = intern_string(registry_strings(shared->registry), "Windows Kernel");
+	shared->providers[1] = intern_string(registry_strings(shared->registry), "Other");
+}
+
+static void no_addition_is_lost(void **state)
+{
+	struct registry_limits limits = { .series_per_family = LIMIT };
+	struct shared shared = { .registry = registry_new(&limits, NULL) };
+	struct consumer consumers[CONSUMERS];
+	struct os_thread scrapers[SCRAPERS];
+	struct shard *common;
+	struct text page;
+	uint64_t sum;
+	size_t lines;
+
+	(void)state;
+	assert_non_null(shared.registry);
+	make_families(&shared);
+	common = registry_shard(shared.registry, true, NULL);
+	for (unsigned i = 0; i < SCRAPERS; i++) {
+		assert_true(os_thread_start(&scrapers[i], scrape, &shared, NULL));
+	}
+	for (unsigned i = 0; i < CONSUMERS; i++) {
+		/* Two threads have a writer each, two share one. */
+		consumers[i] = (struct consumer){
+			.shared = &shared,
+			.number = i,
+			.shard = i < 2 ? registry_shard(shared.registry, false, NULL) : common
+		};
+		assert_non_null(consumers[i].shard);
+		assert_true(os_thread_start(&consumers[i].thread, consume, &consumers[i], NULL));
+	}
+	for (unsigned i = 0; i < CONSUMERS; i++) {
+		os_thread_join(&consumers[i].thread);
+	}
+	atomic_store(&shared.done, true);
+	for (unsigned i = 0; i < SCRAPERS; i++) {
+		os_thread_join(&scrapers[i]);
+	}
+	print_message("  %u pages\n", atomic_load(&shared.pages));
+
+	page = page_of(shared.registry);
+	sum = sum_of(page.data, "etw_events_total", &lines);
+	assert_int_equal(sum, CONSUMERS * ROUNDS);
+	assert_int_equal(lines, LIMIT + 2);
+	sum = sum_of(page.data, "etw_bytes_total", &lines);
+	assert_int_equal(sum, CONSUMERS * (uint64_t)ROUNDS * (ROUNDS - 1) / 2);
+	sum = sum_of(page.data, "etw_duration_seconds_count", &lines);
+	assert_int_equal(sum, CONSUMERS * ROUNDS);
+	text_free(&page);
+	registry_free(shared.registry);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_addition_is_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All collectors together: what is shipped, what is on, what a file replaces. The families and
+ * labels below are copied from the catalogue by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rules/rule_set.h"
+#include "tests/support/every_collector.h"
+#include "tests/support/system.h"
+#include "tests/support/temporary.h"
+
+static const struct {
+	const char *name;
+	enum family_type type;
+	bool on;
+	const char *labels; /* in the order of the catalogue; the order does not matter */
+	const char *collector;
+} catalogue[] = {
+	{ "etw_events_total", FAMILY_COUNTER, true, "process provider", "events" },
+	{ "etw_provider_events_total", FAMILY_COUNTER, true, "provider event", "events" },
+	{ "etw_process_starts_total", FAMILY_COUNTER, true, "process provider", "process" },
+	{ "etw_process_exits_total", FAMILY_COUNTER, true, "process provider result", "process" },
+	{ "etw_thread_starts_total", FAMILY_COUNTER, true, "process provider", "process" },
+	{ "etw_file_operations_total", FAMILY_COUNTER, true, "process provider operation", "file" },
+	{ "etw_file_read_bytes_total", FAMILY_COUNTER, true, "process provider volume", "file" },
+	{ "etw_file_written_bytes_total", FAMILY_COUNTER, true, "process provider volume", "file" },
+	{ "etw_file_paging_read_bytes_total", FAMILY_COUNTER, true, "process provider volume",
+	  "file" },
+	{ "etw_file_paging_written_bytes_total", FAMILY_COUNTER, true, "process provider volume",
+	  "file" },
+	{ "etw_file_operation_duration_seconds", FAMILY_HISTOGRAM, false, "operation",
+	  "file_latency" },
+	{ "etw_file_process_operation_duration_seconds", FAMILY_HISTOGRAM, false,
+	  "process provider operation", "file_latency" },
+	{ "etw_file_operation_errors_total", FAMILY_COUNTER, false,
+	  "process provider operation status", "file_errors" },
+	{ "etw_disk_operations_total", FAMILY_COUNTER, true, "disk operation", "disk" },
+	{ "etw_disk_read_bytes_total", FAMILY_COUNTER, true, "disk", "disk" },
+	{ "etw_disk_written_bytes_total", FAMILY_COUNTER, true, "disk", "disk" },
+	{ "etw_disk_operation_duration_seconds", FAMILY_HISTOGRAM, true, "disk operation", "disk" },
+	{ "etw_disk_process_operations_total", FAMILY_COUNTER, true,
+	  "process provider disk operation", "disk" },
+	{ "etw_disk_process_read_bytes_total", FAMILY_COUNTER, true, "process provider disk",
+	  "disk" },
+	{ "etw_disk_process_written_bytes_total", FAMILY_COUNTER, true, "process provider disk",
+	  "disk" },
+	{ "etw_disk_process_io_seconds_total", FAMILY_COUNTER, true, "process provider operation",
+	  "disk" },
+	{ "etw_network_sent_bytes_total", FAMILY_COUNTER, true, "process provider protocol",
+	  "network" },
+	{ "etw_network_received_bytes_total", FAMILY_COUNTER, true, "process provider protocol",
+	  "network" },
+	{ "etw_network_operations_total", FAMILY_COUNTER, true,
+	  "process provider protocol operation", "network" },
+	{ "etw_tcp_connections_total", FAMILY_COUNTER, true, "process provider direction",
+	  "network" },
+	{ "etw_tcp_disconnects_total", FAMILY_COUNTER, true, "process provider", "network" },
+	{ "etw_tcp_retransmits_total", FAMILY_COUNTER, true, "process provider", "network" },
+	{ "etw_tcp_connect_failures_total", FAMILY_COUNTER, true, "reason", "network" },
+	{ "etw_memory_hard_faults_total", FAMILY_COUNTER, true, "process provider", "memory" },
+	{ "etw_memory_hard_fault_read_bytes_total", FAMILY_COUNTER, true, "process provider",
+	  "memory" },
+	{ "etw_memory_hard_fault_duration_seconds", FAMILY_HISTOGRAM, true, "", "memory" },
+	{ "etw_memory_page_faults_total", FAMILY_COUNTER, false, "process provider type",
+	  "page_faults" },
+	{ "etw_memory_virtual_allocated_bytes_total", FAMILY_COUNTER, false, "process provider",
+	  "virtual_alloc" },
+	{ "etw_memory_virtual_freed_bytes_total", FAMILY_COUNTER, false, "process provider",
+	  "virtual_alloc" },
+	{ "etw_process_cpu_samples_total", FAMILY_COUNTER, false, "process provider", "cpu" },
+	{ "etw_process_cpu_seconds_total", FAMILY_COUNTER, false, "process provider", "sched" },
+	{ "etw_thread_context_switches_total", FAMILY_COUNTER, false, "cpu", "sched" },
+	{ "etw_thread_process_context_switches_total", FAMILY_COUNTER, false, "process provider",
+	  "sched" },
+	{ "etw_thread_ready_duration_seconds", FAMILY_HISTOGRAM, false, "", "sched" },
+	{ "etw_thread_waits_total", FAMILY_COUNTER, false, "reason mode", "sched" },
+	{ "etw_dpc_duration_seconds", FAMILY_HISTOGRAM, false, "driver", "interrupt" },
+	{ "etw_isr_duration_seconds", FAMILY_HISTOGRAM, false, "driver", "interrupt" },
+	{ "etw_registry_operations_total", FAMILY_COUNTER, false,
+	  "process provider operation result", "registry" },
+	{ "etw_registry_operation_duration_seconds", FAMILY_HISTOGRAM, false, "operation",
+	  "registry" },
+	{ "etw_image_loads_total", FAMILY_COUNTER, false, "process provider", "image" },
+	{ "etw_driver_loads_total", FAMILY_COUNTER, false, "driver", "image" },
+	{ "etw_file_group_operations_total", FAMILY_COUNTER, false,
+	  "group process provider operation", "file_groups" },
+	{ "etw_file_group_read_bytes_total", FAMILY_COUNTER, false, "group process provider",
+	  "file_groups" },
+	{ "etw_file_group_written_bytes_total", FAMILY_COUNTER, false, "group process provider",
+	  "file_groups" },
+	{ "etw_event_payload_bytes_total", FAMILY_COUNTER, false, "provider", "payload" },
+	{ "etw_dns_queries_total", FAMILY_COUNTER, false, "process provider type", "dns" },
+	{ "etw_dns_failures_total", FAMILY_COUNTER, false, "process provider status", "dns" },
+	{ "etw_dns_query_duration_seconds", FAMILY_HISTOGRAM, false, "", "dns" },
+	{ "etw_dotnet_gc_collections_total", FAMILY_COUNTER, false, "process provider generation",
+	  "dotnet" },
+	{ "etw_dotnet_gc_pause_seconds", FAMILY_HISTOGRAM, false, "process provider", "dotnet" },
+	{ "etw_dotnet_gc_heap_bytes", FAMILY_GAUGE, false, "process provider generation",
+	  "dotnet" },
+	{ "etw_dotnet_allocated_bytes_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_exceptions_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_contentions_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_contention_seconds_total", FAMILY_COUNTER, false, "process provider",
+	  "dotnet" },
+	{ "etw_dotnet_methods_jitted_total", FAMILY_COUNTER, false, "process provider", "dotnet" },
+	{ "etw_dotnet_threadpool_threads", FAMILY_GAUGE, false, "process provider", "dotnet" },
+	{ "etw_http_requests_total", FAMILY_COUNTER, false, "site method code", "http" },
+	{ "etw_http_request_duration_seconds", FAMILY_HISTOGRAM, false, "site", "http" },
+	{ "etw_http_connections_total", FAMILY_COUNTER, false, "", "http" },
+	{ "etw_tcp_process_connect_failures_total", FAMILY_COUNTER, false,
+	  "process provider reason", "tcp" },
+	{ "etw_tcp_connect_duration_seconds", FAMILY_HISTOGRAM, false, "", "tcp" },
+};
+
+enum { CATALOGUE_SIZE = sizeof catalogue / sizeof catalogue[0] };
+
+static struct registry *registry;
+static struct config *config;
+
+static int set_up(void **state)
+{
+	struct error err;
+
+	(void)state;
+	registry = registry_new(&(struct registry_limits){ 0 }, &err);
+	config = config_default(&err);
+	return registry && config ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	config_free(config);
+	registry_free(registry);
+	return 0;
+}
+
+static bool has_label(const struct family_plan *family, const char *name, size_t size)
+{
+	for (size_t i = 0; i < family->label_count; i++) {
+		if (strlen(family->labels[i]) == size &&
+		    memcmp(family->labels[i], name, size) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void families_are_those_of_the_catalogue(void **state)
+{
+	struct rule_set *set = every_collector(config, registry);
+
+	(void)state;
+	assert_int_equal(set->family_count, CATALOGUE_SIZE);
+	for (size_t i = 0; i < CATALOGUE_SIZE; i++) {
+		const struct family_plan *family = rule_set_find_family(set, catalogue[i].name);
+		size_t count = 0;
+
+		if (!family) {
+			fail_msg("no family %s", catalogue[i].name);
+			return;
+		}
+		assert_int_equal(family->metric->type, catalogue[i].type);
+		assert_string_equal(family->collector->name, catalogue[i].collector);
+		assert_int_equal(family->collector->default_on, catalogue[i].on);
+		for (const char *at = catalogue[i].labels; *at != '\0'; count++) {
+			size_t size = strcspn(at, " ");
+
+			if (!has_label(family, at, size)) {
+				fail_msg("%s has no label %.*s", catalogue[i].name, (int)size, at);
+			}
+			at += size + (at[size] == ' ');
+		}
+		assert_int_equal(family->label_count, count);
+		assert_non_null(family->family);
+	}
+	rule_set_free(set);
+}
+
+/* `provider` stands beside `process` wherever that stands, and is the provider's. */
+static void process_never_stands_without_provider(void **state)
+{
+	struct rule_set *set = every_collector(config, registry);
+
+	(void)state;
+	for (size_t i = 0; i < set->rule_count; i++) {
+		const struct rule *rule = set->rules[i].rule;
+		bool process = false, provider = false;
+
+		for (size_t j = 0; j < rule->label_count; j++) {
+			process |= strcmp(rule->labels[j].name, "process") == 0;
+			provider |= strcmp(rule->labels[j].name, "provider") == 0 &&
+				    rule->labels[j].field.derived == DERIVED_PROVIDER;
+		}
+		assert_true(!process || provider);
+	}
+	rule_set_free(set);
+}
+
+/* Rundown describes what exists: only `*` counts it. */
+static void rundown_is_counted_by_no_rule_of_its_own(void **state)
+{
+	static const char *const rundown[] = { "DCStart", "DCStop", "Rundown" };
+	struct rule_set *set = every_collector(config, registry);
+
+	(void)state;
+	for (size_t i = 0; i < set->rule_count; i++) {
+		const struct rule *rule = set->rules[i].rule;
+
+		assert_false(rule->event.scope == EVENTS_KERNEL && rule->event.every);
+		for (size_t j = 0; j < sizeof rundown / sizeof rundown[0]; j++) {
+			assert_null(strstr(rule->event_at->text, rundown[j]));
+		}
+	}
+	rule_set_free(set);
+}
+
+static void labels_that_events_decide_are_open(void **state)
+{
+	static const struct {
+		const char *family;
+		const char *open;
+	} cases[] = {
+		{ "etw_events_total", "process" },
+		{ "etw_provider_events_total", "event" },
+		{ "etw_disk_process_operations_total", "process disk" },
+		{ "etw_tcp_connect_failures_total", "" },
+		{ "etw_registry_operations_total", "process" },
+		{ "etw_driver_loads_total", "driver" },
+		{ "etw_file_operation_errors_total", "process status" },
+	};
+	struct rule_set *set = every_collector(config, registry);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct family_plan *family = rule_set_find_family(set, cases[i].family);
+		char open[128] = "";
+
+		for (size_t j = 0; j < family->label_count; j++) {
+			if ((family->dynamic_labels >> j & 1) != 0) {
+				snprintf(open + strlen(open), sizeof open - strlen(open), "%s%s",
+					 *open ? " " : "", family->labels[j]);
+			}
+		}
+		assert_string_equal(open, cases[i].open);
+	}
+	rule_set_free(set);
+}
+
+static struct rule_set *make(const char *const *switches, bool disable_defaults, struct error *err)
+{
+	struct config_switch list[8];
+	struct rule_set_options options = { .config = config,
+					    .switches = list,
+					    .disable_defaults = disable_defaults };
+	static char names[8][64];
+
+	for (; switches && switches[options.switch_count]; options.switch_count++) {
+		const char *name = switches[options.switch_count];
+		char *copy = names[options.switch_count];
+
+		snprintf(copy, sizeof names[0], "%s", name + 1);
+		list[options.switch_count] =
+			(struct config_switch){ .collector = copy, .on = name[0] == '+' };
+	}
+	*err = (struct error){ 0 };
+	return rule_set_new(&options, registry, err);
+}
+
+/* The names of what is on, each followed by a blank. */
+static void assert_on(const char *const *switches, bool disable_defaults, const char *expected)
+{
+	struct error err;
+	struct rule_set *set = make(switches, disable_defaults, &err);
+	const struct collector_info *info;
+	char on[512] = "";
+
+	assert_non_null(set);
+	for (size_t i = 0; (info = rule_set_collector(set, i)) != NULL; i++) {
+		assert_int_equal(rule_set_on(set, info->name), info->on);
+		if (info->on) {
+			snprintf(on + strlen(on), sizeof on - strlen(on), "%s ", info->name);
+		}
+	}
+	assert_string_equal(on, expected);
+	assert_false(rule_set_on(set, "none"));
+	rule_set_free(set);
+}
+
+static void the_command_line_wins_over_the_configuration(void **state)
+{
+	static const char *const none[] = { NULL };
+	static const char *const some[] = { "+cpu", "-disk", NULL };
+	static const char *const last_wins[] = { "+disk", "-disk", "-cpu", "+cpu", NULL };
+	struct config_switch switches[2];
+	char cpu[] = "cpu", disk[] = "disk";
+
+	(void)state;
+	assert_on(none, false, "disk events file memory network process ");
+	assert_on(some, false, "cpu events file memory network process ");
+	assert_on(last_wins, false, "cpu events file memory network process ");
+	assert_on(none, true, "");
+	assert_on(some, true, "cpu ");
+	switches[0] = (struct config_switch){ .collector = cpu, .on = true, .line = 1 };
+	switches[1] = (struct config_switch){ .collector = disk, .on = false, .line = 1 };
+	config->switches = switches;
+	config->switch_count = 2;
+	assert_on(none, false, "cpu events file memory network process ");
+	assert_on(last_wins, false, "cpu events file memory network process ");
+	assert_on(none, true, "cpu ");
+	config->switches = NULL;
+	config->switch_count = 0;
+}
+
+static void an_unknown_collector_is_refused_and_the_known_are_named(void **state)
+{
+	static const char *const typo[] = { "+dsik", NULL };
+	char name[] = "zebra", path[] = "etc/etw.yaml";
+	char *no_path = config->path;
+	struct config_switch at = { .collector = name, .on = true, .line = 3, .column = 5 };
+	struct error err;
+
+	(void)state;
+	assert_null(make(typo, false, &err));
+	assert_string_equal(
+		err.text,
+		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, dns, dotnet, events, file, "
+		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, network, "
+		"page_faults, payload, process, registry, sched, tcp, virtual_alloc");
+	assert_int_equal(err.code, ERROR_CONFIG);
+	config->path = path;
+	config->switches = &at;
+	config->switch_count = 1;
+	assert_null(make(NULL, false, &err));
+	assert_memory_equal(err.text,
+			    "etc/etw.yaml:3:5: unknown collector 'zebra'; known: cpu, disk,", 62);
+	config->path = no_path;
+	config->switches = NULL;
+	config->switch_count = 0;
+}
+
+static void a_file_takes_the_place_of_the_shipped_collector(void **state)
+{
+	static const char mine[] =
+		"collector: disk\nhelp: mine\ndefault: on\nmetrics:\n"
+		"- { name: my_reads_total, type: counter, help: h, events: [{ event: DiskIo/Read }] }\n";
+	static const char bad[] = "collector: disk\nhelp: mine\ndefault: on\nmetric: []\n";
+	char folder[TEMPORARY_PATH_SIZE], path[TEMPORARY_PATH_SIZE + 16];
+	char *paths[] = { path };
+	struct rule_set *set;
+	struct error err;
+
+	(void)state;
+	temporary_path(folder, "folder");
+	assert_true(system_make_folder(folder));
+	snprintf(path, sizeof path, "%s/disk.yaml", folder);
+	temporary_write(path, mine, sizeof mine - 1);
+	config->collector_files = paths;
+	config->collector_file_count = 1;
+	set = make(NULL, false, &err);
+	assert_non_null(set);
+	assert_null(rule_set_find_family(set, "etw_disk_operations_total"));
+	assert_non_null(rule_set_find_family(set, "my_reads_total"));
+	assert_string_equal(rule_set_collector(set, 1)->name, "disk");
+	assert_string_equal(rule_set_collector(set, 1)->help, "mine");
+	rule_set_free(set);
+
+	temporary_write(path, bad, sizeof bad - 1);
+	assert_null(make(NULL, false, &err));
+	assert_memory_equal(err.text, path, strlen(path));
+	assert_string_equal(err.text + strlen(path),
+			    ":4:1: unknown key 'metric'; did you mean 'metrics'?");
+	remove(path);
+	assert_null(make(NULL, false, &err));
+	assert_memory_equal(err.text, path, strlen(path));
+	config->collector_files = NULL;
+	config->collector_file_count = 0;
+	assert_true(system_remove_folder(folder));
+}
+
+static void filters_that_cannot_be_read_are_refused_at_their_place(void **state)
+{
+	char bad[] = "(a", event[] = "FileIo/Raed", path[] = "etw.yaml";
+	char *no_path = config->path;
+	struct config_pattern pattern = { .text = bad, .line = 7, .column = 3 };
+	struct config_event_filter filter = { .event = event, .line = 8, .column = 4 };
+	struct error err;
+
+	(void)state;
+	config->path = path;
+	config->exclude_processes = &pattern;
+	config->exclude_process_count = 1;
+	assert_null(make(NULL, false, &err));
+	assert_string_equal(
+		err.text,
+		"etw.yaml:7:3: regular expression '(a': missing closing parenthesis at character 3");
+	config->exclude_processes = NULL;
+	config->exclude_process_count = 0;
+	config->dropped_events = &filter;
+	config->dropped_event_count = 1;
+	assert_null(make(NULL, false, &err));
+	assert_string_equal(
+		err.text, "etw.yaml:8:4: unknown event 'FileIo/Raed'; did you mean 'FileIo/Read'?");
+	config->dropped_events = NULL;
+	config->dropped_event_count = 0;
+	config->path = no_path;
+}
+
+static void what_rules_ask_for_is_tracked(void **state)
+{
+	static const struct {
+		const char *collector;
+		struct rule_needs needs;
+	} cases[] = {
+		{ "+events", { 0 } },
+		{ "+file", { .files = true } },
+		{ "+file_latency", { .requests = true } },
+		{ "+interrupt", { .drivers = true } },
+		{ "+sched", { .scheduler = true } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *const switches[] = { cases[i].collector, NULL };
+		struct rule_needs needs;
+		struct error err;
+		struct rule_set *set = make(switches, true, &err);
+
+		assert_non_null(set);
+		rule_set_needs(set, &needs);
+		assert_memory_equal(&needs, &cases[i].needs, sizeof needs);
+		rule_set_free(set);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(families_are_those_of_the_catalogue, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(process_never_stands_without_provider, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(rundown_is_counted_by_no_rule_of_its_own, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(labels_that_events_decide_are_open, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_command_line_wins_over_the_configuration,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			an_unknown_collector_is_refused_and_the_known_are_named, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_takes_the_place_of_the_shipped_collector,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			filters_that_cannot_be_read_are_refused_at_their_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_rules_ask_for_is_tracked, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests_name("rule_set", tests, NULL, NULL);
+}

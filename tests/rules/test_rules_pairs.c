@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pairs: two events with the same key, and the time between them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/rule_run.h"
+
+#define PROVIDER "a1a1a1a1-0000-0000-0000-000000000001"
+#define START    "'{" PROVIDER "}/1'"
+#define STOP     "'{" PROVIDER "}/2'"
+#define FAILED   "'{" PROVIDER "}/3'"
+#define PAIR     "pair: { start: " START ", stop: " STOP ", key: [ProcessId, name, id], timeout: 2s }"
+#define CARRY(more)                                                                               \
+	"pair: { start: " START ", stop: " STOP                                                   \
+	", key: [id], timeout: 2s, carry: { who: { field: "                                       \
+	"name, decode: [lower, { regex: '/.*', replace: '' }] }, by: Process, fixed: { text: f }" \
+	" }" more " }"
+#define X       "collector: x\nhelp: h\ndefault: on\nmetrics:\n"
+#define SECONDS X "- { name: a_seconds_total, type: counter, help: h, "
+
+enum { SECOND = RUN_FREQUENCY };
+
+static const char events[] =
+	"<events><event value='1' symbol='Ask' template='ask'/>"
+	"<event value='2' symbol='Answer' template='answer'/>"
+	"<event value='3' symbol='Fail' template='ask'/></events><templates>"
+	"<template tid='ask'><data name='name' inType='win:UnicodeString'/>"
+	"<data name='id' inType='win:UInt32'/></template>"
+	"<template tid='answer'><data name='id' inType='win:UInt64'/>"
+	"<data name='Duration' inType='win:UInt32'/>"
+	"<data name='name' inType='win:UnicodeString'/></template></templates>";
+
+static void open(struct rule_run *run, const char *collector)
+{
+	rule_run_open(run, collector, NULL);
+	rule_run_announce(run, PROVIDER, "Alpha", events);
+}
+
+static enum record_outcome ask(struct rule_run *run, uint16_t event, int64_t time, const char *name,
+			       uint32_t id)
+{
+	rule_run_other(run, PROVIDER, event);
+	payload_wstring(&run->payload, name);
+	payload_u32(&run->payload, id);
+	run->record.raw_time = time;
+	return rule_run_feed(run);
+}
+
+static enum record_outcome answer(struct rule_run *run, int64_t time, const char *name, uint64_t id)
+{
+	rule_run_other(run, PROVIDER, 2);
+	payload_u64(&run->payload, id);
+	payload_u32(&run->payload, 12345);
+	payload_wstring(&run->payload, name);
+	/* The text ends with the payload, without its NUL: it is the same text. */
+	run->payload.size -= 2;
+	run->record.raw_time = time;
+	return rule_run_feed(run);
+}
+
+static void expect_unmatched(struct rule_run *run, unsigned starts, unsigned stops)
+{
+	char line[128];
+
+	snprintf(line, sizeof line, "etw_state_unmatched_total{table=\"pair\",side=\"start\"} %u",
+		 starts);
+	rule_run_expect(run, line);
+	snprintf(line, sizeof line, "etw_state_unmatched_total{table=\"pair\",side=\"stop\"} %u",
+		 stops);
+	rule_run_expect(run, line);
+}
+
+static void the_second_event_has_the_time_since_the_first(void **state)
+{
+	/* At the event, and at the metric for all its events. */
+	static const char *const collectors[] = {
+		SECONDS "events: [{ event: " STOP ", value: Duration, " PAIR " }] }\n",
+		SECONDS PAIR ", events: [{ event: " STOP ", value: Duration }] }\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct rule_run run;
+
+		open(&run, collectors[i]);
+		expect_unmatched(&run, 0, 0);
+		assert_int_equal(ask(&run, 1, 0, "one", 7), OUTCOME_NO_RULE);
+		assert_int_equal(ask(&run, 1, SECOND, "two", 7), OUTCOME_NO_RULE);
+		assert_int_equal(answer(&run, SECOND + SECOND / 4, "two", 7), OUTCOME_COUNTED);
+		rule_run_expect(&run, "a_seconds_total 0.25");
+		assert_int_equal(answer(&run, SECOND + SECOND / 2, "one", 7), OUTCOME_COUNTED);
+		rule_run_expect(&run, "a_seconds_total 1.75");
+		expect_unmatched(&run, 0, 0);
+		rule_run_close(&run);
+	}
+}
+
+static void another_key_does_not_end_it(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, SECONDS "events: [{ event: " STOP ", value: Duration, " PAIR " }] }\n");
+	ask(&run, 1, 0, "one", 7);
+	assert_int_equal(answer(&run, 1, "One", 7), OUTCOME_NO_RULE);
+	assert_int_equal(answer(&run, 2, "one", 8), OUTCOME_NO_RULE);
+	run.record.process_id = 5;
+	assert_int_equal(answer(&run, 3, "one", 7), OUTCOME_NO_RULE);
+	rule_run_expect(&run, "a_seconds_total 0");
+	expect_unmatched(&run, 0, 3);
+	run.record.process_id = 4;
+	assert_int_equal(answer(&run, SECOND, "one", 7), OUTCOME_COUNTED);
+	assert_int_equal(answer(&run, SECOND, "one", 7), OUTCOME_NO_RULE);
+	rule_run_expect(&run, "a_seconds_total 1");
+	expect_unmatched(&run, 0, 4);
+	rule_run_close(&run);
+}
+
+static void an_answer_after_the_time_out_is_none(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, SECONDS "events: [{ event: " STOP ", value: Duration, " PAIR " }] }\n");
+	ask(&run, 1, 0, "one", 7);
+	assert_int_equal(answer(&run, 2 * SECOND + 1, "one", 7), OUTCOME_NO_RULE);
+	rule_run_expect(&run, "a_seconds_total 0");
+	expect_unmatched(&run, 1, 1);
+	rule_run_close(&run);
+}
+
+/* What begins alike is one pair, whichever event ends it, and is ended once however many rules
+ * ask. */
+static void several_ends_share_one_beginning(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, X
+	     "- { name: a_seconds, type: histogram, help: h, buckets: [1], events: [{ event: " STOP
+	     ", value: Duration, " PAIR " }] }\n"
+	     "- { name: b_seconds_total, type: counter, help: h, labels: { l: id }, events: [\n"
+	     "  { event: " STOP ", value: Duration, " PAIR " },\n"
+	     "  { event: " FAILED ", value: Duration, pair: { start: " START ", stop: " FAILED
+	     ", key: [ProcessId, name, id], timeout: 2000ms } }] }\n"
+	     "- { name: c_total, type: counter, help: h, events: [{ event: " STOP
+	     ", where: [{ field: Duration, gt: 1000000000 }], " PAIR " }] }\n"
+	     /* Without a pair the name is the payload's. */
+	     "- { name: d_total, type: counter, help: h, events: [{ event: " STOP
+	     ", value: Duration }] }\n");
+	ask(&run, 1, 0, "one", 1);
+	ask(&run, 1, 0, "one", 2);
+	answer(&run, SECOND, "one", 1);
+	ask(&run, 3, SECOND * 3 / 2, "one", 2);
+	ask(&run, 1, SECOND * 2, "one", 1);
+	answer(&run, SECOND * 4, "one", 1);
+	rule_run_expect(&run, "a_seconds_bucket{le=\"1\"} 1");
+	rule_run_expect(&run, "a_seconds_count 2");
+	rule_run_expect(&run, "b_seconds_total{l=\"1\"} 3");
+	rule_run_expect(&run, "b_seconds_total{l=\"2\"} 1.5");
+	rule_run_expect(&run, "c_total 1");
+	rule_run_expect(&run, "d_total 24690");
+	expect_unmatched(&run, 0, 0);
+	rule_run_close(&run);
+}
+
+static void one_event_can_end_and_begin(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, SECONDS "events: [{ event: " START ", value: Duration, pair: { start: " START
+			   ", stop: " START ", key: [name] } }] }\n");
+	for (int64_t i = 0; i < 4; i++) {
+		ask(&run, 1, i * SECOND, "tick", 1);
+	}
+	rule_run_expect(&run, "a_seconds_total 3");
+	expect_unmatched(&run, 0, 1);
+	rule_run_close(&run);
+}
+
+static void events_of_the_kernel_pair_too(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run,
+		      SECONDS "events: [{ event: Process/Stop, value: Duration, pair: { start: "
+			      "Process/Start, stop: Process/Stop, key: [UniqueProcessKey, "
+			      "OfProcess], timeout: 24h } }] }\n",
+		      NULL);
+	run.record.raw_time = 0;
+	rule_run_process(&run, "Process/Start", 100, "a.exe", 259);
+	run.record.raw_time = SECOND;
+	rule_run_process(&run, "Process/Start", 200, "b.exe", 259);
+	run.record.raw_time = 3 * SECOND;
+	rule_run_process(&run, "Process/Stop", 200, "b.exe", 0);
+	rule_run_expect(&run, "a_seconds_total 2");
+	run.record.raw_time = 4 * SECOND;
+	rule_run_process(&run, "Process/Stop", 100, "a.exe", 0);
+	rule_run_expect(&run, "a_seconds_total 6");
+	rule_run_close(&run);
+}
+
+static void a_key_that_cannot_be_told_is_counted(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, SECONDS "events: [{ event: " STOP ", value: Duration, " PAIR " }] }\n");
+	/* The payload ends inside the key. */
+	rule_run_other(&run, PROVIDER, 1);
+	payload_wstring(&run.payload, "one");
+	payload_u16(&run.payload, 7);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
+	rule_run_other(&run, PROVIDER, 2);
+	payload_u32(&run.payload, 7);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
+	expect_unmatched(&run, 1, 1);
+	rule_run_expect(&run, "etw_decode_errors_total{provider=\"Alpha\",reason=\"truncated\"} 2");
+	rule_run_close(&run);
+}
+
+static void tables_of_the_rules_tell_their_size(void **state)
+{
+	struct rule_engine_statistics statistics;
+	struct rule_run run;
+
+	(void)state;
+	open(&run, SECONDS "events: [{ event: " STOP ", value: Duration, " PAIR " }] }\n");
+	ask(&run, 1, 0, "one", 1);
+	ask(&run, 1, 0, "one", 2);
+	rule_engine_statistics(run.engine, &statistics);
+	assert_int_equal(statistics.entries[ENGINE_PAIRS], 2);
+	assert_int_equal(statistics.evictions[ENGINE_PAIRS], 0);
+	rule_engine_reset(run.engine);
+	rule_engine_statistics(run.engine, &statistics);
+	assert_int_equal(statistics.entries[ENGINE_PAIRS], 0);
+	expect_unmatched(&run, 2, 0);
+	rule_run_close(&run);
+}
+
+/* What the stop does not say it has of the start, decoded there. */
+static void a_start_carries_texts_to_its_stop(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run,
+	     X "- { name: a_total, type: counter, help: h, labels: { who: Pair.who, by: "
+	       "Pair.by, last: { field: Pair.who, map: { one: '1' }, default: more }, f: "
+	       "Pair.fixed }, events: [{ event: " STOP
+	       ", " CARRY("") " }] }\n"
+			      "- { name: b_total, type: counter, help: h, events: [{ event: " STOP
+			      ", where: [{ field: Pair.who, starts: T }], " CARRY("") " }] }\n");
+	rule_run_process(&run, "Process/Start", 100, "a.exe", 259);
+	run.record.process_id = 4;
+	ask(&run, 1, 0, "ONE/first", 1);
+	run.record.process_id = 100;
+	ask(&run, 1, 0, "one/second", 2);
+	ask(&run, 1, 0, "two", 3);
+	run.record.process_id = 4;
+	for (uint64_t id = 1; id <= 3; id++) {
+		assert_int_equal(answer(&run, SECOND, "three", id), OUTCOME_COUNTED);
+	}
+	rule_run_expect(&run, "a_total{who=\"one\",by=\"System\",last=\"1\",f=\"f\"} 1");
+	rule_run_expect(&run, "a_total{who=\"one\",by=\"a\",last=\"1\",f=\"f\"} 1");
+	rule_run_expect(&run, "a_total{who=\"two\",by=\"a\",last=\"more\",f=\"f\"} 1");
+	rule_run_expect(&run, "b_total 1");
+	expect_unmatched(&run, 0, 0);
+	/* Without its start a stop counts as well, but for a condition on what nobody knows. */
+	assert_int_equal(answer(&run, SECOND, "three", 3), OUTCOME_COUNTED);
+	rule_run_expect(
+		&run,
+		"a_total{who=\"_unknown\",by=\"_unknown\",last=\"_unknown\",f=\"_unknown\"} 1");
+	rule_run_expect(&run, "b_total 1");
+	expect_unmatched(&run, 0, 1);
+	rule_run_close(&run);
+}
+
+static void an_event_in_between_carries_too(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, SECONDS "labels: { who: Pair.who }, events: [{ event: " STOP
+			   ", value: Duration, " CARRY(", carried_by: " FAILED) " }] }\n");
+	ask(&run, 3, 0, "early", 1); /* nothing waits for it */
+	ask(&run, 1, 0, "start", 1);
+	ask(&run, 1, 0, "start", 2);
+	ask(&run, 3, 1, "first", 1);
+	ask(&run, 3, 1, "middle", 1);
+	answer(&run, SECOND, "stop", 1);
+	answer(&run, SECOND, "stop", 2);
+	rule_run_expect(&run, "a_seconds_total{who=\"middle\"} 1");
+	rule_run_expect(&run, "a_seconds_total{who=\"_unknown\"} 1");
+	expect_unmatched(&run, 0, 0);
+	rule_run_close(&run);
+}
+
+static void what_is_cut_short_or_empty_carries_nothing(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, X "- { name: a_total, type: counter, help: h, labels: { who: Pair.who }, "
+		     "events: [{ event: " FAILED ", pair: { start: " STOP ", stop: " FAILED
+		     ", key: [id], carry: { who: name } } }] }\n");
+	/* The payload ends before the text. */
+	rule_run_other(&run, PROVIDER, 2);
+	payload_u64(&run.payload, 1);
+	payload_u16(&run.payload, 0);
+	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
+	answer(&run, 0, "", 2);
+	answer(&run, 0, "x", 3);
+	for (uint32_t id = 1; id <= 3; id++) {
+		assert_int_equal(ask(&run, 3, SECOND, "", id), OUTCOME_COUNTED);
+	}
+	rule_run_expect(&run, "a_total{who=\"_unknown\"} 2");
+	rule_run_expect(&run, "a_total{who=\"x\"} 1");
+	expect_unmatched(&run, 0, 0);
+	rule_run_close(&run);
+}
+
+/* What is carried makes pairs of the same beginning two. */
+static void pairs_that_carry_differently_are_two(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	open(&run, X "- { name: a_total, type: counter, help: h, labels: { w: Pair.w }, events: [{ "
+		     "event: " STOP ", pair: { start: " START ", stop: " STOP
+		     ", key: [id], carry: { w: name } } }] }\n"
+		     "- { name: b_total, type: counter, help: h, labels: { w: Pair.w }, events: [{ "
+		     "event: " STOP ", pair: { start: " START ", stop: " STOP
+		     ", key: [id], carry: { w: { text: fixed } } } }] }\n"
+		     "- { name: c_total, type: counter, help: h, labels: { w: Pair.w }, events: [{ "
+		     "event: " FAILED ", pair: { start: " START ", stop: " FAILED
+		     ", key: [id], carry: { w: name } } }] }\n");
+	ask(&run, 1, 0, "one", 1);
+	answer(&run, 1, "stop", 1);
+	rule_run_expect(&run, "a_total{w=\"one\"} 1");
+	rule_run_expect(&run, "b_total{w=\"fixed\"} 1");
+	/* The third is the first: its beginning has ended. */
+	ask(&run, 3, 2, "end", 1);
+	rule_run_expect(&run, "c_total{w=\"_unknown\"} 1");
+	expect_unmatched(&run, 0, 1);
+	rule_run_close(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_second_event_has_the_time_since_the_first),
+		cmocka_unit_test(another_key_does_not_end_it),
+		cmocka_unit_test(an_answer_after_the_time_out_is_none),
+		cmocka_unit_test(several_ends_share_one_beginning),
+		cmocka_unit_test(one_event_can_end_and_begin),
+		cmocka_unit_test(events_of_the_kernel_pair_too),
+		cmocka_unit_test(a_key_that_cannot_be_told_is_counted),
+		cmocka_unit_test(a_start_carries_texts_to_its_stop),
+		cmocka_unit_test(an_event_in_between_carries_too),
+		cmocka_unit_test(what_is_cut_short_or_empty_carries_nothing),
+		cmocka_unit_test(pairs_that_carry_differently_are_two),
+		cmocka_unit_test(tables_of_the_rules_tell_their_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

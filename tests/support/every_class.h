@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One of everything, small: records of every header kind, kernel events of every class that
+ * something tracks, self-describing events and the descriptions that recordings carry. For tests
+ * that damage recordings, and as seeds for fuzzing.
+ */
+#ifndef SUPPORT_EVERY_CLASS_H
+#define SUPPORT_EVERY_CLASS_H
+
+#include <stdint.h>
+
+#include "tests/support/etl_builder.h"
+
+enum {
+	EVERY_CLASS_PROCESSORS = 2,
+	EVERY_CLASS_BUFFER_SIZE = 2048,
+	EVERY_CLASS_SIZE_MOST = 16384, /* of the recording that every_class_options() gives */
+};
+
+/* Options of a recording that takes them: small buffers, a short first one. */
+struct etl_builder_options every_class_options(uint8_t pointer_size, enum clock_type clock,
+					       bool compressed);
+
+/* Adds all of it. */
+void every_class_add(struct etl_builder *builder, uint8_t pointer_size);
+
+/* Or a part: what the kernel writes; what programs write; header kinds that are rare. */
+void every_class_add_kernel(struct etl_builder *builder, uint8_t pointer_size);
+void every_class_add_programs(struct etl_builder *builder, uint8_t pointer_size);
+void every_class_add_rare(struct etl_builder *builder, uint8_t pointer_size);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/fuzz_seeds_inband.h"
+
+#include "base/text.h"
+#include "tests/support/event_info_blob.h"
+#include "tests/support/inband_manifest.h"
+
+/* The steps of the target, and which processes and providers there are. */
+enum { TELL, EVENT, WAIT, ANSWER, MAP };
+enum { HONEST = 0, HOSTILE = 4, OTHER_PROVIDER = 1 };
+
+static const struct guid provider = { { 0, 0xfe } };
+
+static void step(struct payload *seed, uint8_t what, uint8_t number)
+{
+	payload_u8(seed, what);
+	payload_u8(seed, number);
+}
+
+static void event(struct payload *seed, uint8_t number, uint8_t id)
+{
+	step(seed, EVENT, number);
+	payload_u8(seed, id);
+}
+
+static void tell(struct payload *seed, uint8_t number, const char *inside)
+{
+	const struct inband_manifest manifest = { .provider = &provider,
+						  .name = "Told",
+						  .inside = inside };
+	struct text xml = { 0 };
+
+	inband_manifest_xml(&xml, &manifest);
+	step(seed, TELL, number);
+	payload_u16(seed, (uint16_t)xml.size);
+	payload_bytes(seed, xml.data, xml.size);
+	text_free(&xml);
+}
+
+static void add_manifest_ids(struct payload *seed)
+{
+	event(seed, HONEST, 2);
+	tell(seed, HONEST,
+	     "<events><event value='2' symbol='S' template='t'/></events><templates>"
+	     "<template tid='t'><data name='n' inType='win:UInt32'/></template></templates>");
+	event(seed, HONEST, 2);
+	tell(seed, HOSTILE, "<events><event value='2' symbol='X'/></events>");
+	event(seed, HOSTILE, 2);
+	step(seed, WAIT, 60);
+	event(seed, HONEST, 2);
+	for (uint8_t id = 10; id < 20; id++) {
+		event(seed, HOSTILE | OTHER_PROVIDER, id);
+	}
+	event(seed, HONEST, 2);
+}
+
+static void add_answers(struct payload *seed)
+{
+	static const struct blob_map_entry names[] = { { 1, "Up" }, { 2, "Down" } };
+	static const struct event_map_blob map = {
+		.provider = &provider, .name = "States", .entries = names, .entry_count = 2
+	};
+	static const struct blob_property property = { "State", 0, 8, 0, 1, 4 };
+	static const char *const maps[] = { "States" };
+	static const struct event_info_blob blob = { .provider = &provider,
+						     .id = 5,
+						     .provider_name = "Answered",
+						     .task = "Work",
+						     .properties = &property,
+						     .property_count = 1,
+						     .top_level_count = 1,
+						     .maps = maps };
+	struct payload answer;
+
+	step(seed, WAIT, 3); /* not asked yet */
+	event(seed, HONEST, 5);
+	payload_init(&answer, 8);
+	payload_event_info(&answer, &blob);
+	step(seed, ANSWER, 0);
+	payload_u16(seed, (uint16_t)answer.size);
+	payload_bytes(seed, answer.bytes, answer.size);
+	payload_clear(&answer);
+	payload_event_map(&answer, &map);
+	step(seed, MAP, 0);
+	payload_u16(seed, (uint16_t)(answer.size - 16)); /* without the provider */
+	payload_bytes(seed, answer.bytes + 16, answer.size - 16);
+	payload_done(&answer);
+	event(seed, HONEST, 5);
+	step(seed, WAIT, 1);
+	event(seed, HOSTILE, 5);
+	event(seed, HONEST, 5);
+}
+
+bool fuzz_inband_seed(unsigned index, struct payload *seed, const char **name)
+{
+	static const struct {
+		const char *name;
+		void (*add)(struct payload *seed);
+	} seeds[] = { { "tellers", add_manifest_ids }, { "answers", add_answers } };
+
+	if (index >= sizeof seeds / sizeof seeds[0]) {
+		return false;
+	}
+	*name = seeds[index].name;
+	seeds[index].add(seed);
+	return true;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a live session is told, to fuzz from, in the form that fuzz_inband takes.
+ */
+#ifndef SUPPORT_FUZZ_SEEDS_INBAND_H
+#define SUPPORT_FUZZ_SEEDS_INBAND_H
+
+#include <stdbool.h>
+
+#include "tests/support/payload.h"
+
+/*
+ * Writes seed number `index` into an initialised payload and sets *name; false: there are no more.
+ */
+bool fuzz_inband_seed(unsigned index, struct payload *seed, const char **name);
+
+#endif

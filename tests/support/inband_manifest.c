@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/inband_manifest.h"
+
+#include <stdlib.h>
+
+#include "decode/event_source.h"
+#include "tests/support/exact_copy.h"
+#include "tests/support/payload.h"
+
+void inband_manifest_xml(struct text *xml, const struct inband_manifest *manifest)
+{
+	text_add_format(xml,
+			"<instrumentationManifest><instrumentation><events><provider name='%s'>"
+			"%s</provider></events></instrumentation></instrumentationManifest>",
+			manifest->name, manifest->inside);
+}
+
+void tell_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_t total,
+		const char *part, size_t size,
+		void (*look)(void *context, const struct event_record *record), void *context)
+{
+	struct event_record record = { .provider = manifest->provider,
+				       .type = RECORD_EVENT,
+				       .id = MANIFEST_EVENT_ID,
+				       .process_id = manifest->process_id,
+				       .time = manifest->time,
+				       .pointer_size = 8,
+				       .kernel_group = 0xff };
+	struct payload payload;
+	uint8_t *copy;
+
+	payload_init(&payload, 8);
+	payload_bytes(&payload, "\1\1\0\x5b", 4);
+	payload_u16(&payload, total);
+	payload_u16(&payload, number);
+	payload_bytes(&payload, part, size);
+	copy = exact_copy(payload.bytes, payload.size);
+	record.payload = copy;
+	record.payload_size = (uint32_t)payload.size;
+	look(context, &record);
+	free(copy);
+	payload_done(&payload);
+}
+
+void tell_chunks(const struct inband_manifest *manifest,
+		 void (*look)(void *context, const struct event_record *record), void *context)
+{
+	struct text xml = { 0 };
+	size_t half;
+
+	inband_manifest_xml(&xml, manifest);
+	half = xml.size / 2;
+	tell_chunk(manifest, 0, 2, xml.data, half, look, context);
+	tell_chunk(manifest, 1, 2, xml.data + half, xml.size - half, look, context);
+	text_free(&xml);
+}
+
+static void show_trace(void *context, const struct event_record *record)
+{
+	trace_schemas_look(context, record);
+}
+
+void tell_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
+		   const char *inside)
+{
+	const struct inband_manifest manifest = {
+		.provider = provider, .process_id = 4, .name = name, .inside = inside
+	};
+
+	tell_chunks(&manifest, show_trace, trace);
+}

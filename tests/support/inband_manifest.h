@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * EventSource manifests as events bring them: in chunks.
+ */
+#ifndef SUPPORT_INBAND_MANIFEST_H
+#define SUPPORT_INBAND_MANIFEST_H
+
+#include <stdint.h>
+
+#include "base/guid.h"
+#include "base/text.h"
+#include "decode/trace_schemas.h"
+#include "source/event_record.h"
+
+struct inband_manifest {
+	const struct guid *provider;
+	uint32_t process_id;
+	int64_t time;
+	const char *name;   /* of the provider, as the XML says */
+	const char *inside; /* XML in the element `provider`: events and templates */
+};
+
+/* Adds the XML. */
+void inband_manifest_xml(struct text *xml, const struct inband_manifest *manifest);
+
+/* Shows one chunk: that part of the text. Its payload ends where its heap block does. */
+void tell_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_t total,
+		const char *part, size_t size,
+		void (*look)(void *context, const struct event_record *record), void *context);
+
+/* Shows the whole of it, in two chunks. */
+void tell_chunks(const struct inband_manifest *manifest,
+		 void (*look)(void *context, const struct event_record *record), void *context);
+
+/* Shows it to the schemas of a recording. */
+void tell_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
+		   const char *inside);
+
+#endif

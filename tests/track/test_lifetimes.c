@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lifetimes: the sentences of etl-format.md section 16.2, one row each, and what must hold for any
+ * sequence of changes.
+ */
+#include "track/lifetimes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "track/timeline.h"
+
+enum { PLENTY = 1000, KEY = 7 };
+
+struct change {
+	int64_t time;
+	char what; /* '+' start, '=' rundown, '-' stop; 0 ends a list */
+	uint32_t value;
+};
+
+struct look {
+	int64_t time;
+	uint32_t value; /* found; 0: nothing, and as a time of 0 the end of a list */
+};
+
+static bool tell(struct lifetimes *table, uint64_t key, const struct change *change)
+{
+	enum lifetime_change what = change->what == '+' ? LIFETIME_START :
+				    change->what == '=' ? LIFETIME_EXISTS :
+							  LIFETIME_STOP;
+
+	return lifetimes_announce(table, what, key, change->time, change->value);
+}
+
+static uint32_t value_at(struct lifetimes *table, uint64_t key, int64_t time)
+{
+	const struct lifetime *instance = lifetimes_at(table, key, time);
+
+	return instance ? instance->value : 0;
+}
+
+static void an_id_means_what_section_16_2_says(void **state)
+{
+	static const struct {
+		const char *name;
+		struct change changes[8];
+		struct look looks[8];
+	} cases[] = {
+		{ "never named", { { 0, 0, 0 } }, { { 5, 0 } } },
+		{ "started: before, at and after the start",
+		  { { 10, '+', 1 } },
+		  { { 5, 1 }, { 10, 1 }, { 99, 1 } } },
+		{ "shortly after a stop it is still the stopped one",
+		  { { 10, '+', 1 }, { 20, '-', 0 } },
+		  { { 20, 1 }, { 21, 1 }, { 99, 1 } } },
+		{ "an id used again",
+		  { { 10, '+', 1 }, { 20, '-', 0 }, { 30, '+', 2 } },
+		  { { 5, 1 }, { 20, 1 }, { 29, 1 }, { 30, 2 }, { 31, 2 } } },
+		{ "used again although the stop was lost",
+		  { { 10, '+', 1 }, { 30, '+', 2 }, { 40, '-', 0 } },
+		  { { 29, 1 }, { 30, 2 }, { 50, 2 } } },
+		{ "rundown at the end names what came before",
+		  { { 90, '=', 3 } },
+		  { { 1, 3 }, { 95, 3 } } },
+		{ "rundown of an open one leaves it",
+		  { { 10, '+', 1 }, { 50, '=', 9 } },
+		  { { 10, 1 }, { 50, 1 }, { 60, 1 } } },
+		{ "rundown fills a name that is missing",
+		  { { 10, '+', 0 }, { 50, '=', 9 } },
+		  { { 10, 9 }, { 60, 9 } } },
+		{ "rundown after a stop: an instance since the end of the one before",
+		  { { 10, '+', 1 }, { 20, '-', 0 }, { 50, '=', 2 } },
+		  { { 19, 1 }, { 20, 2 }, { 60, 2 } } },
+		{ "stop without a start: there before the trace",
+		  { { 20, '-', 4 }, { 30, '+', 5 } },
+		  { { 1, 4 }, { 20, 4 }, { 29, 4 }, { 30, 5 } } },
+		{ "a second stop: an instance since the end of the one before",
+		  { { 10, '+', 1 }, { 20, '-', 0 }, { 30, '-', 2 } },
+		  { { 19, 1 }, { 20, 2 }, { 40, 2 } } },
+		{ "the stop names what nobody named",
+		  { { 10, '+', 0 }, { 20, '-', 6 } },
+		  { { 10, 6 }, { 30, 6 } } },
+		{ "the stop does not rename",
+		  { { 10, '+', 1 }, { 20, '-', 6 } },
+		  { { 10, 1 }, { 30, 1 } } },
+		{ "all in one tick: the last is meant",
+		  { { 10, '+', 1 }, { 10, '-', 0 }, { 10, '+', 2 }, { 10, '+', 3 } },
+		  { { 9, 1 }, { 10, 3 }, { 11, 3 } } },
+		{ "a record without a time comes before everything",
+		  { { INT64_MIN, '+', 1 }, { 10, '+', 2 } },
+		  { { INT64_MIN, 1 }, { 9, 1 }, { 10, 2 } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct lifetimes table;
+
+		lifetimes_init(&table, PLENTY, true);
+		print_message("  %s\n", cases[i].name);
+		for (const struct change *change = cases[i].changes; change->what; change++) {
+			assert_true(tell(&table, KEY, change));
+		}
+		for (const struct look *look = cases[i].looks; look->time; look++) {
+			assert_int_equal(value_at(&table, KEY, look->time), look->value);
+		}
+		assert_null(lifetimes_at(&table, KEY + 1, 10));
+		lifetimes_done(&table);
+	}
+}
+
+static void a_late_change_does_not_touch_a_newer_instance(void **state)
+{
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, PLENTY, true);
+	tell(&table, KEY, &(struct change){ 10, '+', 1 });
+	tell(&table, KEY, &(struct change){ 30, '+', 2 });
+	tell(&table, KEY, &(struct change){ 20, '-', 0 });
+	assert_int_equal(lifetimes_at(&table, KEY, 40)->end, LIFETIME_OPEN);
+	tell(&table, KEY, &(struct change){ 25, '+', 3 });
+	assert_int_equal(value_at(&table, KEY, 40), 2);
+	lifetimes_done(&table);
+}
+
+static void the_instance_that_ended_at_a_time_is_found(void **state)
+{
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, PLENTY, true);
+	assert_null(lifetimes_ended_at(&table, KEY, 10));
+	tell(&table, KEY, &(struct change){ 10, '+', 1 });
+	tell(&table, KEY, &(struct change){ 20, '-', 0 });
+	tell(&table, KEY, &(struct change){ 20, '=', 2 });
+	assert_null(lifetimes_ended_at(&table, KEY, 10));
+	assert_null(lifetimes_ended_at(&table, KEY, 21));
+	assert_int_equal(lifetimes_ended_at(&table, KEY, 20)->value, 1);
+	lifetimes_done(&table);
+}
+
+/* A small generator of our own: the same numbers everywhere. */
+static uint32_t next_random(uint64_t *seed)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(*seed >> 33);
+}
+
+enum { CHANGES = 300, KEYS = 5, TIMES = 120 };
+
+static size_t random_changes(uint64_t *seed, struct change *changes, uint64_t *keys)
+{
+	size_t count = next_random(seed) % CHANGES;
+	int64_t time = 1;
+
+	for (size_t i = 0; i < count; i++) {
+		time += next_random(seed) % 3 == 0; /* many ties */
+		changes[i] = (struct change){ time, "+=-"[next_random(seed) % 3],
+					      next_random(seed) % 4 };
+		keys[i] = next_random(seed) % KEYS;
+	}
+	return count;
+}
+
+static void look_up_all(struct lifetimes *table, uint32_t *values)
+{
+	for (uint64_t key = 0; key < KEYS; key++) {
+		for (int64_t time = 0; time < TIMES; time++) {
+			values[key * TIMES + (uint64_t)time] = value_at(table, key, time);
+		}
+	}
+}
+
+/* The list of section 16.2 with nothing clever about it. */
+struct plain {
+	struct lifetime items[CHANGES];
+	size_t count;
+};
+
+static void announce_plain(struct plain *plain, const struct change *change)
+{
+	struct lifetime *last = plain->count ? &plain->items[plain->count - 1] : NULL;
+	bool open = last && last->end == LIFETIME_OPEN;
+
+	if (change->what == '+' || !open) {
+		int64_t start = change->what == '+' ? change->time :
+				last                ? last->end :
+						      LIFETIME_ALWAYS;
+
+		if (open) {
+			last->end = change->time;
+		}
+		plain->items[plain->count++] =
+			(struct lifetime){ start, LIFETIME_OPEN, change->value, 0 };
+		last = &plain->items[plain->count - 1];
+	} else if (last->value == 0) {
+		last->value = change->value;
+	}
+	if (change->what == '-') {
+		last->end = change->time;
+	}
+}
+
+static uint32_t plain_at(const struct plain *plain, int64_t time)
+{
+	for (size_t i = plain->count; i > 0; i--) {
+		if (plain->items[i - 1].start <= time) {
+			return plain->items[i - 1].value;
+		}
+	}
+	return plain->count ? plain->items[0].value : 0;
+}
+
+static void any_sequence_reads_as_the_plain_list_and_may_be_told_twice(void **state)
+{
+	static struct plain plain[KEYS];
+	static struct change changes[CHANGES];
+	static uint64_t keys[CHANGES];
+	static uint32_t once[KEYS * TIMES], twice[KEYS * TIMES];
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 500; round++) {
+		struct lifetimes table;
+		size_t count = random_changes(&seed, changes, keys);
+		uint32_t instances;
+
+		lifetimes_init(&table, PLENTY, true);
+		for (uint64_t key = 0; key < KEYS; key++) {
+			plain[key].count = 0;
+		}
+		for (size_t i = 0; i < count; i++) {
+			assert_true(tell(&table, keys[i], &changes[i]));
+			announce_plain(&plain[keys[i]], &changes[i]);
+		}
+		look_up_all(&table, once);
+		for (uint64_t key = 0; key < KEYS; key++) {
+			for (int64_t time = 0; time < TIMES; time++) {
+				assert_int_equal(once[key * TIMES + (uint64_t)time],
+						 plain_at(&plain[key], time));
+			}
+		}
+		instances = table.count;
+		lifetimes_freeze(&table);
+		for (size_t i = 0; i < count; i++) {
+			assert_true(tell(&table, keys[i], &changes[i]));
+			look_up_all(&table, twice);
+			assert_memory_equal(once, twice, sizeof once);
+		}
+		assert_int_equal(table.count, instances);
+		assert_int_equal(table.evictions, 0);
+		lifetimes_done(&table);
+	}
+}
+
+static void a_full_table_lets_the_instance_go_that_ended_longest_ago(void **state)
+{
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, 3, true);
+	tell(&table, 1, &(struct change){ 1, '+', 11 });
+	tell(&table, 2, &(struct change){ 2, '+', 12 });
+	tell(&table, 3, &(struct change){ 3, '+', 13 });
+	tell(&table, 2, &(struct change){ 4, '-', 0 });
+	tell(&table, 1, &(struct change){ 5, '-', 0 });
+	tell(&table, 4, &(struct change){ 6, '+', 14 });
+	assert_int_equal(table.count, 3);
+	assert_int_equal(table.evictions, 1);
+	assert_null(lifetimes_at(&table, 2, 6));
+	assert_int_equal(value_at(&table, 1, 6), 11);
+	tell(&table, 2, &(struct change){ 7, '+', 22 });
+	assert_null(lifetimes_at(&table, 1, 7));
+	assert_int_equal(value_at(&table, 2, 7), 22);
+	assert_int_equal(value_at(&table, 3, 7), 13);
+	assert_int_equal(table.evictions, 2);
+	lifetimes_done(&table);
+}
+
+static void when_none_has_ended_a_key_that_nobody_asks_for_goes(void **state)
+{
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, 3, true);
+	for (uint32_t key = 1; key <= 3; key++) {
+		tell(&table, key, &(struct change){ key, '+', key });
+	}
+	/* All are new, so the hand passes once; from then on only what is asked for counts. */
+	tell(&table, 4, &(struct change){ 4, '+', 4 });
+	assert_null(lifetimes_at(&table, 1, 4));
+	assert_non_null(lifetimes_at(&table, 2, 4));
+	tell(&table, 5, &(struct change){ 5, '+', 5 });
+	assert_non_null(lifetimes_at(&table, 2, 5));
+	assert_null(lifetimes_at(&table, 3, 5));
+	assert_int_equal(table.count, 3);
+	lifetimes_done(&table);
+}
+
+static void a_look_ahead_that_is_full_refuses_and_the_second_pass_makes_room(void **state)
+{
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, 2, false);
+	assert_true(tell(&table, 1, &(struct change){ 10, '+', 11 }));
+	assert_true(tell(&table, 2, &(struct change){ 20, '+', 12 }));
+	assert_false(tell(&table, 3, &(struct change){ 30, '+', 13 }));
+	assert_true(tell(&table, 1, &(struct change){ 40, '-', 0 }));
+	assert_int_equal(table.evictions, 1);
+	lifetimes_freeze(&table);
+	assert_true(tell(&table, 1, &(struct change){ 10, '+', 11 }));
+	assert_true(tell(&table, 2, &(struct change){ 20, '+', 12 }));
+	/* What ends later is known already and still needed: the new one is refused. */
+	assert_false(tell(&table, 3, &(struct change){ 30, '+', 13 }));
+	assert_int_equal(value_at(&table, 1, 35), 11);
+	assert_true(tell(&table, 1, &(struct change){ 40, '-', 0 }));
+	assert_true(tell(&table, 3, &(struct change){ 50, '+', 13 }));
+	assert_null(lifetimes_at(&table, 1, 50));
+	assert_int_equal(value_at(&table, 3, 50), 13);
+	lifetimes_done(&table);
+}
+
+static void memory_stays_within_the_limit_whatever_comes(void **state)
+{
+	static const uint32_t limits[] = { 1, 2, 17, 64 };
+	uint64_t seed = 99;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+		struct lifetimes table;
+
+		lifetimes_init(&table, limits[i], true);
+		for (int64_t time = 0; time < 20000; time++) {
+			struct change change = { time, "+=-"[next_random(&seed) % 3], 1 };
+			uint64_t key = next_random(&seed) % 100;
+
+			assert_true(tell(&table, key, &change));
+			lifetimes_at(&table, next_random(&seed) % 100,
+				     time - next_random(&seed) % 50);
+			assert_true(table.count <= limits[i]);
+			assert_true(table.end_count <= limits[i]);
+		}
+		lifetimes_clear(&table);
+		assert_int_equal(table.count, 0);
+		assert_true(tell(&table, 1, &(struct change){ 1, '+', 5 }));
+		assert_int_equal(value_at(&table, 1, 1), 5);
+		lifetimes_done(&table);
+	}
+}
+
+static void a_key_used_very_often_stays_fast(void **state)
+{
+	enum { OFTEN = 200000 };
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, OFTEN / 2, true);
+	for (int64_t time = 0; time < OFTEN; time++) {
+		tell(&table, KEY, &(struct change){ time, '+', (uint32_t)time + 1 });
+		assert_int_equal(value_at(&table, KEY, time), time + 1);
+		assert_int_equal(value_at(&table, KEY, 0),
+				 time < OFTEN / 2 ? 1 : time + 2 - OFTEN / 2);
+	}
+	lifetimes_done(&table);
+}
+
+static void a_timeline_told_in_file_order_reads_in_time_order(void **state)
+{
+	struct timeline timeline;
+
+	(void)state;
+	timeline_init(&timeline, PLENTY);
+	timeline_begin_first_pass(&timeline);
+	assert_true(timeline_announce(&timeline, LIFETIME_START, KEY, 30, 2));
+	assert_true(timeline_announce(&timeline, LIFETIME_STOP, KEY, 20, 0));
+	assert_true(timeline_announce(&timeline, LIFETIME_START, KEY, 10, 1));
+	assert_true(timeline_announce(&timeline, LIFETIME_START, KEY, 30, 3));
+	assert_null(lifetimes_at(&timeline.table, KEY, 15));
+	timeline_sort(&timeline);
+	timeline_build(&timeline);
+	assert_true(timeline.complete);
+	assert_int_equal(value_at(&timeline.table, KEY, 15), 1);
+	assert_int_equal(value_at(&timeline.table, KEY, 29), 1);
+	assert_int_equal(value_at(&timeline.table, KEY, 30), 3);
+	timeline_clear(&timeline);
+	assert_false(timeline.complete);
+	assert_null(lifetimes_at(&timeline.table, KEY, 15));
+	timeline_done(&timeline);
+}
+
+static void a_timeline_that_was_refused_something_is_told_again(void **state)
+{
+	enum { LIMIT = 4 };
+	struct timeline timeline;
+
+	(void)state;
+	timeline_init(&timeline, LIMIT);
+	timeline_begin_first_pass(&timeline);
+	for (uint32_t i = 0; i < 100; i++) {
+		timeline_announce(&timeline, LIFETIME_START, i, i, i + 1);
+	}
+	timeline_sort(&timeline);
+	timeline_build(&timeline);
+	assert_false(timeline.complete);
+	assert_int_equal(timeline.table.evictions, 100 - LIMIT);
+	for (uint32_t i = 0; i < 100; i++) {
+		timeline_announce(&timeline, LIFETIME_START, i, i, i + 1);
+		assert_int_equal(value_at(&timeline.table, i, i), i + 1);
+	}
+	timeline_done(&timeline);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_id_means_what_section_16_2_says),
+		cmocka_unit_test(a_late_change_does_not_touch_a_newer_instance),
+		cmocka_unit_test(the_instance_that_ended_at_a_time_is_found),
+		cmocka_unit_test(any_sequence_reads_as_the_plain_list_and_may_be_told_twice),
+		cmocka_unit_test(a_full_table_lets_the_instance_go_that_ended_longest_ago),
+		cmocka_unit_test(when_none_has_ended_a_key_that_nobody_asks_for_goes),
+		cmocka_unit_test(a_look_ahead_that_is_full_refuses_and_the_second_pass_makes_room),
+		cmocka_unit_test(memory_stays_within_the_limit_whatever_comes),
+		cmocka_unit_test(a_key_used_very_often_stays_fast),
+		cmocka_unit_test(a_timeline_told_in_file_order_reads_in_time_order),
+		cmocka_unit_test(a_timeline_that_was_refused_something_is_told_again),
+	};
+
+	return cmocka_run_group_tests_name("lifetimes", tests, NULL, NULL);
+}

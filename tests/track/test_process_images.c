@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of processes from Microsoft-Windows-Kernel-Process, whose schema stands behind its events:
+ * for those that the kernel's own events leave without a name.
+ */
+#include "replay.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decode/event_info.h"
+#include "tests/support/etl_builder.h"
+#include "tests/support/event_info_blob.h"
+#include "tests/support/kernel_events.h"
+#include "tests/support/temporary.h"
+#include "tests/support/wiring.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const struct guid kernel_process =
+	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
+static const struct guid alpha = { { 0xa1 } };
+static const struct guid meta_data = META_DATA_CLASS;
+
+static char path[TEMPORARY_PATH_SIZE];
+
+enum { START = 1, STOP = 2, RUNDOWN = 15 };
+
+static struct etl_builder *open_recording(void)
+{
+	const struct etl_builder_options options = { .pointer_size = 8 };
+	struct error err = { 0 };
+	struct etl_builder *builder;
+
+	temporary_path(path, "etl");
+	builder = etl_builder_open(path, &options, &err);
+	assert_non_null(builder);
+	return builder;
+}
+
+/* An event of Microsoft-Windows-Kernel-Process: ProcessID, ImageName. */
+static void add_image(struct etl_builder *builder, int64_t time, uint16_t id, uint32_t process_id,
+		      const char *image)
+{
+	const struct built_record record = { .type = RECORD_EVENT,
+					     .raw_time = time,
+					     .process_id = 4,
+					     .thread_id = 8,
+					     .provider = &kernel_process,
+					     .id = id };
+	struct payload payload;
+
+	payload_init(&payload, 8);
+	payload_u32(&payload, process_id);
+	payload_wstring(&payload, image);
+	etl_builder_add_payload(builder, &record, &payload);
+	payload_done(&payload);
+}
+
+static void add_event(struct etl_builder *builder, int64_t time, uint32_t process_id)
+{
+	const struct built_record record = { .type = RECORD_EVENT,
+					     .raw_time = time,
+					     .process_id = process_id,
+					     .thread_id = process_id + 1,
+					     .provider = &alpha,
+					     .id = 1 };
+
+	etl_builder_add(builder, &record);
+}
+
+static void add_schemas(struct etl_builder *builder, int64_t time)
+{
+	static const struct blob_property properties[] = {
+		{ "ProcessID", 0, 8, 20, 1, 4 },
+		{ "ImageName", 0, 1, 1, 1, 0 },
+	};
+	static const uint16_t ids[] = { START, STOP, RUNDOWN };
+
+	for (size_t i = 0; i < COUNT(ids); i++) {
+		const struct built_record record = { .type = RECORD_FULL,
+						     .raw_time = time,
+						     .provider = &meta_data,
+						     .opcode = META_DATA_EVENT_INFO };
+		const struct event_info_blob blob = {
+			.provider = &kernel_process,
+			.id = ids[i],
+			.task = "Process",
+			.opcode_name = ids[i] == START ? "win:Start" : "win:Info",
+			.properties = properties,
+			.property_count = COUNT(properties),
+			.top_level_count = COUNT(properties),
+		};
+		struct payload payload;
+
+		payload_init(&payload, 8);
+		payload_event_info(&payload, &blob);
+		etl_builder_add_payload(builder, &record, &payload);
+		payload_done(&payload);
+	}
+}
+
+/* The exposition of the recording, which is removed. */
+static struct text page_of(struct etl_builder *builder)
+{
+	const char *const paths[] = { path };
+	struct error err = { 0 };
+	struct wiring wiring;
+	struct text page;
+
+	assert_true(etl_builder_finish(builder, &err));
+	etl_builder_close(builder);
+	wiring_open(&wiring, paths, 1, false);
+	assert_true(replay_run(wiring.replay, &err));
+	page = wiring_page(&wiring);
+	wiring_close(&wiring);
+	remove(path);
+	return page;
+}
+
+static uint64_t events_of(const struct text *page, const char *process)
+{
+	char line[160];
+
+	snprintf(
+		line, sizeof line,
+		"etw_events_total{process=\"%s\",provider=\"000000a1-0000-0000-0000-000000000000\"}",
+		process);
+	return page_value(page, line);
+}
+
+static void images_name_processes_that_nothing_else_names(void **state)
+{
+	struct etl_builder *builder = open_recording();
+	struct text page;
+
+	(void)state;
+	add_event(builder, 1000, 100); /* the rundown that names it comes last */
+	add_image(builder, 2000, START, 200, "\\Device\\HarddiskVolume3\\bin\\Worker.exe");
+	add_event(builder, 2500, 200);
+	add_image(builder, 3000, STOP, 200, "Worker.exe");
+	add_image(builder, 4000, START, 200, "\\Device\\HarddiskVolume3\\bin\\other.exe");
+	add_event(builder, 4500, 200);
+	add_event(builder, 4600, 200);
+	add_event(builder, 4700, 300); /* nobody says who that is */
+	add_image(builder, 5000, RUNDOWN, 100, "C:\\x\\service.exe");
+	add_schemas(builder, 6000);
+	page = page_of(builder);
+	assert_int_equal(events_of(&page, "service"), 1);
+	assert_int_equal(events_of(&page, "Worker"), 1);
+	assert_int_equal(events_of(&page, "other"), 2);
+	assert_int_equal(events_of(&page, "_unknown"), 1);
+	assert_int_equal(page_value(&page, "etw_provider_events_total{provider=\"Microsoft-Windows-"
+					   "Kernel-Process\",event=\"Process/Start\"}"),
+			 2);
+	text_free(&page);
+}
+
+static void the_kernels_names_go_first(void **state)
+{
+	const struct kernel_process process = { .id = 100,
+						.parent_id = 4,
+						.exit_status = 259,
+						.image = "kernel.exe",
+						.command_line = "kernel" };
+	struct etl_builder *builder = open_recording();
+	struct kernel_events events;
+	struct text page;
+
+	(void)state;
+	kernel_events_init(&events, builder, 8);
+	add_image(builder, 1000, START, 100, "\\image.exe");
+	kernel_events_at(&events, 0, 2000, 4, 8);
+	event_process(&events, OP_START, &process);
+	add_event(builder, 3000, 100);
+	add_image(builder, 3500, RUNDOWN, 4, "\\ntoskrnl.exe");
+	add_event(builder, 3600, 4); /* "System" only when nothing names it */
+	add_schemas(builder, 4000);
+	kernel_events_done(&events);
+	page = page_of(builder);
+	assert_int_equal(events_of(&page, "kernel"), 1);
+	assert_int_equal(events_of(&page, "ntoskrnl"), 1);
+	text_free(&page);
+}
+
+static void without_a_schema_there_is_no_name(void **state)
+{
+	struct etl_builder *builder = open_recording();
+	struct text page;
+
+	(void)state;
+	add_image(builder, 1000, START, 100, "\\image.exe");
+	add_event(builder, 2000, 100);
+	page = page_of(builder);
+	assert_int_equal(events_of(&page, "_unknown"), 1);
+	text_free(&page);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(images_name_processes_that_nothing_else_names),
+		cmocka_unit_test(the_kernels_names_go_first),
+		cmocka_unit_test(without_a_schema_there_is_no_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
