@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "decode/event_schema.h"
 
-/* "Windows Kernel", or what somebody calls the provider; NULL: nobody does. */
+/* "Windows Kernel", or the provider's name by any origin; NULL: no name is known. */
 static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
 {
 	return kernel_class_is_kernel(provider) ? "Windows Kernel" :
@@ -42,8 +42,8 @@ static char *event_name(const struct event_record *record, const struct schema *
 	} else if (kernel_class) {
 		snprintf(text, sizeof text, "%s/%u", kernel_class, record->opcode);
 	} else {
-		/* Classic events have no id: their opcode is what the class's documentation numbers
-		 * them by. */
+		/* Classic events have no id; the documentation of a class numbers its events by
+		 * opcode. */
 		snprintf(text, sizeof text, "%u",
 			 (unsigned)(record->classic ? record->opcode : record->id));
 	}
@@ -115,7 +115,7 @@ bool event_class_changed(const struct schema_origins *origins,
 
 void event_class_free_names(struct event_class *class)
 {
-	/* Owned by us; const only for the readers of the struct. */
+	/* The names are owned; they are const only for the readers of the struct. */
 	free((void *)(uintptr_t) class->provider_name);
 	free((void *)(uintptr_t) class->event_name);
 	class->provider_name = NULL;

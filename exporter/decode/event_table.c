@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of event kinds: open addressing over (provider, id, version, opcode, pointer size,
- * family of header, metadata of TraceLogging events, which often share an id, and who told the
- * schema).
+ * The event table is a hash table with open addressing. Its key is the provider, id, version,
+ * opcode, pointer size and header family of a record, the metadata of a TraceLogging event (many of
+ * those share an id), and the in-band manifest that the schema is from.
  *
- * The look-up is on the path of every event, so a slot holds the key's hash beside the pointer and
- * a kind is only touched when the hash agrees. Most records are the kernel's and carry a group and
- * an opcode instead of a GUID: those two lead to the kind of the last such record at once. Others
- * without extended items are first looked for where a cheap hash of the whole key leads.
+ * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
+ * beside the pointer, and a class is only read when the hashes agree. Most records are the kernel's
+ * and carry a group and an opcode instead of a GUID: these two index `recent`, which holds the
+ * class of the last such record. Other records without extended items first try `usual`, a small
+ * direct-mapped cache under a cheap hash of the whole key. Both caches hold pointers to classes of
+ * the table, so whatever removes a class from the table removes it there (remove_class()).
+ *
+ * A class is resolved again when it has become stale: its provider got a name, the operating system
+ * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the
+ * layers above replace their parts in place.
+ *
+ * When the table is full the CLOCK algorithm chooses the class to evict: each use of a class sets
+ * its `used` flag, and a hand that moves over the slots clears the flags until it meets a class
+ * that was not used since it last passed. A process that invents classes therefore evicts its own
+ * before those of others.
  */
 #include "decode/event_table.h"
 
@@ -29,10 +40,10 @@ enum { GROUPS = 32, OPCODES = 256, USUAL_BITS = 8, USUAL = 1 << USUAL_BITS };
 
 struct event_table {
 	struct slot *slots; /* owned */
-	/* By kernel group and opcode: the kind met last; owned. */
+	/* By kernel group and opcode: the class of the last such record; owned. */
 	struct event_class *(*recent)[OPCODES];
-	/* Of records without extended items: the kind met last at that place, never one that
-	 * somebody told. */
+	/* By a cheap hash: the class of the last record without extended items. Never a class
+	 * whose schema is from an in-band manifest. */
 	struct event_class *usual[USUAL];
 	size_t mask; /* slots - 1 */
 	size_t count;
@@ -40,8 +51,8 @@ struct event_table {
 	uint64_t seed;
 	struct schema_origins origins;
 	struct tracelogging_cache *tracelogging; /* owned */
-	size_t hand;   /* the slot that was last looked at for a kind to give up */
-	uint64_t hits; /* the consumer's own; published now and then */
+	size_t hand;   /* slot that the search for an eviction looked at last */
+	uint64_t hits; /* the consumer's own; published every PUBLISH_EVERY look-ups */
 	_Atomic(uint64_t) shown_entries;
 	_Atomic(uint64_t) shown_hits;
 	_Atomic(uint64_t) shown_misses;
@@ -51,10 +62,10 @@ struct event_table {
 enum {
 	FIRST_SLOTS = 256,
 	PUBLISH_EVERY = 4096,
-	LOOKED_AT_MOST = 64, /* kinds in use, for one to give up */
+	LOOKED_AT_MOST = 64, /* classes in use that an eviction passes before it takes one */
 };
 
-/* What tells kinds of one provider apart, in one word. */
+/* The key without the provider, in one word. */
 static uint64_t class_word(const struct event_record *record)
 {
 	return (uint64_t)record->id | (uint64_t)record->version << 16 |
@@ -63,7 +74,8 @@ static uint64_t class_word(const struct event_record *record)
 	       (uint64_t)(record->type >= RECORD_TIMED) << 42;
 }
 
-/* The hash of the slot has agreed, so a hash of metadata needs no look. */
+/* Compares the key. The metadata of TraceLogging events are not compared: their hash is part of the
+ * slot's hash, which has agreed already. */
 static bool class_is(const struct event_class *class, const struct event_record *record)
 {
 	return class->id == record->id && class->opcode == record->opcode &&
@@ -74,7 +86,7 @@ static bool class_is(const struct event_class *class, const struct event_record 
 	       guid_equal(&class->provider, record->provider);
 }
 
-/* Kinds by who told their schema have places of their own. */
+/* Classes whose schemas are from different in-band manifests have different hashes. */
 static uint64_t inband_hash(uint64_t hash, uint32_t manifest_id)
 {
 	return manifest_id != 0 ? hash ^ hash_u64(manifest_id) : hash;
@@ -138,9 +150,9 @@ static inline struct event_class *probe(const struct event_table *table,
 	return NULL;
 }
 
-/* ---- kinds that are new, or no longer what they were ---- */
+/* ---- adding, evicting and resolving ---- */
 
-/* Later entries move back, so that no search ends too soon. */
+/* Moves later entries of the probe sequence back, so that no search stops at the hole. */
 static void remove_slot(struct event_table *table, size_t hole)
 {
 	size_t mask = table->mask;
@@ -157,11 +169,8 @@ static void remove_slot(struct event_table *table, size_t hole)
 	table->count--;
 }
 
-/*
- * A place whose kind may serve another: one that no event has had since the hand came by last. What
- * one process makes up and does not use goes before what others use, whoever came first.
- */
-static size_t pick(struct event_table *table)
+/* CLOCK eviction: the slot of a class that was not used since the hand last passed it. */
+static size_t pick_eviction(struct event_table *table)
 {
 	for (unsigned looked = 0;;) {
 		struct event_class *class;
@@ -178,7 +187,7 @@ static size_t pick(struct event_table *table)
 	}
 }
 
-static void take_out(struct event_table *table, size_t at)
+static void remove_class(struct event_table *table, size_t at)
 {
 	const struct event_class *class = table->slots[at].class;
 
@@ -195,16 +204,17 @@ static void take_out(struct event_table *table, size_t at)
 	remove_slot(table, at);
 }
 
-/* A kind to describe, with a place in the table; NULL without memory. */
+/* A new entry, or that of an evicted class; its contents are for the caller to replace. NULL
+ * without memory. */
 static struct event_class *place_class(struct event_table *table, uint64_t hash)
 {
 	struct slot slot = { .hash = hash };
 
 	if (table->count >= table->most) {
-		size_t at = pick(table);
+		size_t at = pick_eviction(table);
 
 		slot.class = table->slots[at].class;
-		take_out(table, at);
+		remove_class(table, at);
 		atomic_fetch_add_explicit(&table->shown_evictions, 1, memory_order_relaxed);
 	} else if ((table->count + 1) * 2 <= table->mask + 1 || grow(table)) {
 		slot.class = calloc(1, sizeof *slot.class);
@@ -217,8 +227,9 @@ static struct event_class *place_class(struct event_table *table, uint64_t hash)
 }
 
 /*
- * Room for more metadata: that of TraceLogging events all goes, and comes again with its events. In
- * a recording it stays: tools look at schemas to the end.
+ * Frees the cached metadata of all TraceLogging events when the cache is full; each class reads its
+ * metadata again from its next event. Only for live sessions: tools read the schemas of a recording
+ * when it has ended.
  */
 static void make_room_for_metadata(struct event_table *table)
 {
@@ -240,7 +251,7 @@ static void make_room_for_metadata(struct event_table *table)
 	atomic_fetch_add_explicit(&table->shown_evictions, gone, memory_order_relaxed);
 }
 
-/* The kind of the record as it is to be from now on: a new one, or the one that there is. */
+/* Resolves the class of the record, as a new entry or in the entry that exists. */
 static __attribute__((noinline, cold)) struct event_class *
 resolve(struct event_table *table, const struct event_record *record, uint64_t hash)
 {
@@ -272,7 +283,7 @@ resolve(struct event_table *table, const struct event_record *record, uint64_t h
 
 /* ---- finding ---- */
 
-/* The teller of the schema that the event's process told; 0: it did not. */
+/* The in-band manifest of the event's process that describes the event; 0: there is none. */
 static uint32_t manifest_id_of(const struct event_table *table, const struct event_record *record)
 {
 	uint32_t manifest_id = 0;
@@ -313,7 +324,7 @@ static struct event_class *find(struct event_table *table, const struct event_re
 	return resolve(table, record, hash);
 }
 
-/* Without a seed: whoever makes keys collide makes the table above be asked, no more. */
+/* This hash has no seed: keys that an attacker makes collide only cost a look-up in the table. */
 static inline struct event_class **usual_place(struct event_table *table,
 					       const struct event_record *record)
 {
@@ -355,7 +366,7 @@ struct event_class *event_table_find(struct event_table *table, const struct eve
 	}
 	recent = &table->recent[record->kernel_group][record->opcode];
 	class = *recent;
-	/* Group and opcode stand for the provider. */
+	/* Group and opcode determine the provider. */
 	if (class && class->version == record->version &&
 	    class->pointer_size == record->pointer_size && class->stale == 0) {
 		*added = false;
@@ -384,7 +395,7 @@ struct event_table *event_table_new(size_t most, const struct schema_origins *or
 			free(table->recent);
 		}
 		free(table);
-		error_set(err, ERROR_NO_MEMORY, "no memory for the table of event kinds");
+		error_set(err, ERROR_NO_MEMORY, "no memory for the event table");
 		return NULL;
 	}
 	table->mask = FIRST_SLOTS - 1;
@@ -423,7 +434,7 @@ void event_table_drop(struct event_table *table, uint32_t manifest_id,
 			i++;
 			continue;
 		}
-		take_out(table, i); /* and look at what has moved here */
+		remove_class(table, i); /* another entry may have moved here: look again */
 		release(context, class);
 		free_class(NULL, class);
 	}
