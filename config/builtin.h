@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program brings along: the text of every collector in config/collectors and of every
- * manifest in config/manifests, put into C files by config/builtin.cmake when the program is built.
+ * Texts that are part of the program: every collector in config/collectors, every manifest in
+ * config/manifests, and the table of kernel event classes. cmake/embed.cmake puts them into C files
+ * when the program is built.
  */
 #ifndef CONFIG_BUILTIN_H
 #define CONFIG_BUILTIN_H
@@ -9,7 +10,7 @@
 #include <stddef.h>
 
 struct builtin_file {
-	const char *name; /* file name without ".yaml" or ".man", e.g. "disk" */
+	const char *name; /* file name without its extension, e.g. "disk" */
 	const char *text; /* NUL-terminated */
 	size_t size;      /* of text in bytes, without the NUL */
 };
@@ -19,5 +20,8 @@ extern const struct builtin_file builtin_collectors[];
 extern const size_t builtin_collector_count;
 extern const struct builtin_file builtin_manifests[];
 extern const size_t builtin_manifest_count;
+/* exporter/decode/kernel_classes.txt alone; read by decode/kernel_class.c. */
+extern const struct builtin_file builtin_kernel_tables[];
+extern const size_t builtin_kernel_table_count;
 
 #endif

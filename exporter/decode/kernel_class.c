@@ -1,122 +1,377 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's event classes, one row each; their layouts are in kernel/.
+ * The event classes of the kernel, read from kernel_classes.txt.
  *
- * Offsets of fields are worked out when a layout is first asked for, once and for all threads.
+ * Kernel events do not describe themselves, and the system that wrote a recording is seldom the one
+ * that reads it, so the program brings the layouts along. They are a text table because people
+ * write and check them: its head explains the format, docs/kernel-events.csv has the same layouts
+ * with their offsets, and the test compares the two. The build embeds the table; the first call of
+ * any function below parses it, once for all threads, in well under a millisecond. After that the
+ * table is constant, so that callers keep pointers into it for as long as the program runs.
+ *
+ * All storage is static and of a fixed size. The callers, who ask for a name or a layout, could not
+ * report missing memory, and a table of known size cannot run out of it. Names point into a copy of
+ * the text, in which the parser ends each word with a NUL. A mistake in the table, or a table that
+ * has outgrown the storage, is a bug of ours: the program says which line it is and aborts.
+ *
+ * Look-ups search the 36 classes and the layouts of one class in order. This is fast enough because
+ * the answers are kept with each resolved event class; nothing here runs for every event.
  */
 #include "decode/kernel_class.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
 #include "base/text.h"
+#include "config/builtin.h"
 #include "decode/event_info.h"
-#include "decode/kernel/layout.h"
 
-/*
- * In the order of the kernel's group numbers (etl-format.md section 8), then those without a group.
- */
-static const struct kernel_table *const classes[] = {
-	&kernel_table_event_trace,
-	&kernel_table_disk_io,
-	&kernel_table_page_fault,
-	&kernel_table_process,
-	&kernel_table_file_io,
-	&kernel_table_thread,
-	&kernel_table_tcp_ip,
-	&kernel_table_job,
-	&kernel_table_udp_ip,
-	&kernel_table_registry,
-	&kernel_table_debug_print,
-	&kernel_table_system_config,
-	&kernel_table_last_branch,
-	&kernel_table_wnf,
-	&kernel_table_pool,
-	&kernel_table_perf_info,
-	&kernel_table_heap,
-	&kernel_table_object,
-	&kernel_table_power,
-	&kernel_table_module_bound,
-	&kernel_table_image,
-	&kernel_table_dpc,
-	&kernel_table_cache_manager,
-	&kernel_table_critical_section,
-	&kernel_table_stack_walk,
-	&kernel_table_ums,
-	&kernel_table_alpc,
-	&kernel_table_split_io,
-	&kernel_table_thread_pool,
-	&kernel_table_hypervisor,
-	&kernel_table_hypervisor_extension,
-	&kernel_table_lost_event,
-	&kernel_table_mmcss,
-	&kernel_table_sys_config,
-	&kernel_table_image_id,
+/* More than the table has today. */
+enum {
+	TEXT_MOST = 64 * 1024,
+	CLASSES_MOST = 48,
+	EVENTS_MOST = 512,
+	LAYOUTS_MOST = 320,
+	FIELDS_MOST = 1792,
 };
 
-/*
- * Written when a recording is merged; describes other providers' events (etl-format.md section 12).
- */
-static const struct kernel_table meta_data = {
-	.guid = META_DATA_CLASS,
-	.name = "MetaData",
-	.class = KERNEL_META_DATA,
+struct event_name {
+	const char *name;
+	uint8_t opcode;
 };
 
-static struct os_once placed = { OS_ONCE_INIT };
+/* One version of the payload of some opcodes. */
+struct kernel_layout {
+	struct schema schema;
+	uint8_t opcodes[256 / 8]; /* bit opcode % 8 of byte opcode / 8 */
+	uint8_t version;
+};
 
-static void place_layouts(void)
+struct class_row {
+	const char *name;
+	struct guid guid;
+	enum kernel_class class;
+	const struct event_name *events;
+	const struct kernel_layout *layouts;
+	unsigned event_count;
+	unsigned layout_count;
+};
+
+static struct {
+	struct os_once once;
+	unsigned class_count, event_count, layout_count, field_count;
+	struct class_row classes[CLASSES_MOST];
+	struct event_name events[EVENTS_MOST]; /* those of one class stand together, and below */
+	struct kernel_layout layouts[LAYOUTS_MOST];
+	struct field fields[FIELDS_MOST];
+	char text[TEXT_MOST];
+} table = { .once = { OS_ONCE_INIT } };
+
+/* ---- reading the table ---- */
+
+struct reader {
+	char *at;                     /* in table.text, behind the last word */
+	struct class_row *class;      /* that words belong to; NULL: none yet */
+	struct kernel_layout *layout; /* likewise, of this class */
+};
+
+static _Noreturn void damaged(const char *word, const char *why)
 {
-	for (size_t i = 0; i < ROWS(classes); i++) {
-		for (const struct kernel_table *table = classes[i]; table; table = table->more) {
-			for (unsigned k = 0; k < table->layout_count; k++) {
-				struct kernel_layout *layout = &table->layouts[k];
+	const char *text = builtin_kernel_tables[0].text;
+	const char *end = text + (word - table.text);
+	unsigned line = 1;
 
-				layout->schema.first_variable =
-					fields_place(layout->placed, layout->schema.field_count);
-			}
+	for (; text < end; text++) {
+		line += *text == '\n';
+	}
+	fprintf(stderr, "kernel_classes.txt:%u: \"%s\" %s\n", line, word, why);
+	abort();
+}
+
+/* Takes the next of `most` elements of the table, on behalf of a word. Returns its index. */
+static unsigned take(unsigned *count, unsigned most, const char *word)
+{
+	if (*count == most) {
+		damaged(word, "is more than kernel_class.c has room for");
+	}
+	return (*count)++;
+}
+
+/* Empty at the end of the table. */
+static char *next_word(struct reader *reader)
+{
+	static const char space[] = " \t\r\n";
+	char *at = reader->at + strspn(reader->at, space);
+	char *word;
+
+	while (*at == '#') {
+		at += strcspn(at, "\n");
+		at += strspn(at, space);
+	}
+	word = at;
+	at += strcspn(at, space);
+	if (*at) {
+		*at++ = '\0';
+	}
+	reader->at = at;
+	return word;
+}
+
+/* Cuts a word in two. Returns what is behind the separator; NULL: the word has none. */
+static char *cut(char *word, char separator)
+{
+	char *at = strchr(word, separator);
+
+	if (at) {
+		*at++ = '\0';
+	}
+	return at;
+}
+
+static uint8_t byte_of(const char *digits)
+{
+	uint64_t value;
+
+	if (!parse_u64(digits, strlen(digits), &value) || value > UINT8_MAX) {
+		damaged(digits, "is no number up to 255");
+	}
+	return (uint8_t)value;
+}
+
+static enum kernel_class class_of_name(const char *name)
+{
+	static const char *const names[KERNEL_OTHER] = {
+		[KERNEL_EVENT_TRACE] = "EventTrace",
+		[KERNEL_PROCESS] = "Process",
+		[KERNEL_THREAD] = "Thread",
+		[KERNEL_IMAGE] = "Image",
+		[KERNEL_DISK_IO] = "DiskIo",
+		[KERNEL_FILE_IO] = "FileIo",
+		[KERNEL_TCP_IP] = "TcpIp",
+		[KERNEL_UDP_IP] = "UdpIp",
+		[KERNEL_PAGE_FAULT] = "PageFault",
+		[KERNEL_PERF_INFO] = "PerfInfo",
+		[KERNEL_REGISTRY] = "Registry",
+		[KERNEL_STACK_WALK] = "StackWalk",
+		[KERNEL_SYSTEM_CONFIG] = "SystemConfig",
+		[KERNEL_SYS_CONFIG] = "SysConfig",
+		[KERNEL_IMAGE_ID] = "ImageID",
+		[KERNEL_META_DATA] = "MetaData",
+	};
+
+	for (unsigned i = KERNEL_NONE + 1; i < KERNEL_OTHER; i++) {
+		if (strcmp(names[i], name) == 0) {
+			return (enum kernel_class)i;
 		}
+	}
+	return KERNEL_OTHER;
+}
+
+static struct class_row *add_class(const char *name)
+{
+	struct class_row *class = &table.classes[take(&table.class_count, CLASSES_MOST, name)];
+
+	class->name = name;
+	class->class = class_of_name(name);
+	class->events = &table.events[table.event_count];
+	class->layouts = &table.layouts[table.layout_count];
+	return class;
+}
+
+static void add_event(struct class_row *class, const char *opcode, const char *name)
+{
+	struct event_name *event = &table.events[take(&table.event_count, EVENTS_MOST, name)];
+
+	event->opcode = byte_of(opcode);
+	event->name = name;
+	class->event_count++;
+}
+
+static struct kernel_layout *add_layout(struct reader *reader)
+{
+	char *opcodes = next_word(reader);
+	char *version = next_word(reader);
+	struct kernel_layout *layout =
+		&table.layouts[take(&table.layout_count, LAYOUTS_MOST, opcodes)];
+
+	if (*version != 'v') {
+		damaged(version, "is no version");
+	}
+	layout->version = byte_of(version + 1);
+	layout->schema.event = next_word(reader);
+	layout->schema.fields = &table.fields[table.field_count];
+	while (opcodes) {
+		char *others = cut(opcodes, ',');
+		uint8_t opcode = byte_of(opcodes);
+
+		layout->opcodes[opcode / 8] |= (uint8_t)(1U << opcode % 8);
+		opcodes = others;
+	}
+	reader->class->layout_count++;
+	return layout;
+}
+
+/* What stands in brackets behind a type. */
+static void read_count(const struct schema *schema, struct field *field, bool is_length,
+		       const char *count)
+{
+	uint64_t number;
+	int index;
+
+	if (*count == '\0') {
+		field->count_type = FIELD_COUNT_REST;
+	} else if (!parse_u64(count, strlen(count), &number)) {
+		index = schema_find_field(schema, count);
+		if (index < 0) {
+			damaged(count, "is no field before this one");
+		}
+		field->count_type = FIELD_COUNT_FIELD;
+		field->count = (uint16_t)index;
+	} else if (number > UINT16_MAX) {
+		damaged(count, "is above 65535");
+	} else if (is_length) {
+		field->length_type = FIELD_LENGTH_FIXED;
+		field->length = (uint16_t)number;
+	} else {
+		field->count_type = FIELD_COUNT_FIXED;
+		field->count = (uint16_t)number;
 	}
 }
 
-static const struct kernel_table *find_class(const struct guid *guid)
+static void add_field(struct schema *schema, const char *name, char *type)
 {
-	for (size_t i = 0; i < ROWS(classes); i++) {
-		if (guid_equal(&classes[i]->guid, guid)) {
-			return classes[i];
+	static const struct {
+		const char *word;
+		enum field_type type;
+		bool has_length; /* the number in brackets is a length, and is there */
+	} types[] = {
+		{ "i8", FIELD_I8, false },          { "u8", FIELD_U8, false },
+		{ "i16", FIELD_I16, false },        { "u16", FIELD_U16, false },
+		{ "i32", FIELD_I32, false },        { "u32", FIELD_U32, false },
+		{ "i64", FIELD_I64, false },        { "u64", FIELD_U64, false },
+		{ "bool32", FIELD_BOOL32, false },  { "ptr", FIELD_POINTER, false },
+		{ "sizet", FIELD_SIZE, false },     { "port", FIELD_PORT, false },
+		{ "ip4", FIELD_IP4, false },        { "ip6", FIELD_IP6, false },
+		{ "guid", FIELD_GUID, false },      { "wstr", FIELD_WSTRING, false },
+		{ "astr", FIELD_ASTRING, false },   { "wchar", FIELD_WSTRING, true },
+		{ "sid", FIELD_KERNEL_SID, false }, { "bin", FIELD_BINARY, true },
+	};
+	enum { TYPES = sizeof types / sizeof types[0] };
+	struct field *field = &table.fields[take(&table.field_count, FIELDS_MOST, name)];
+	char *count = cut(type, '[');
+	unsigned row = 0;
+
+	while (row < TYPES && strcmp(types[row].word, type) != 0) {
+		row++;
+	}
+	if (row == TYPES) {
+		damaged(type, "is no type");
+	}
+	field->name = name;
+	field->type = (uint8_t)types[row].type;
+	if (count) {
+		if (!cut(count, ']')) {
+			damaged(count, "has no closing bracket");
+		}
+		read_count(schema, field, types[row].has_length, count);
+	}
+	if (types[row].has_length != (field->length_type == FIELD_LENGTH_FIXED)) {
+		damaged(type, "needs a length in brackets");
+	}
+	schema->field_count++;
+}
+
+static void read_word(struct reader *reader, char *word)
+{
+	char *value;
+
+	if (strcmp(word, "class") == 0) {
+		reader->class = add_class(next_word(reader));
+		reader->layout = NULL;
+		word = next_word(reader);
+		if (!guid_parse(word, &reader->class->guid)) {
+			damaged(word, "is no GUID");
+		}
+	} else if (!reader->class) {
+		damaged(word, "stands before the first class");
+	} else if (strcmp(word, "layout") == 0) {
+		reader->layout = add_layout(reader);
+	} else if ((value = cut(word, '='))) {
+		add_event(reader->class, word, value);
+	} else if (reader->layout && (value = cut(word, ':'))) {
+		add_field(&reader->layout->schema, word, value);
+	} else {
+		damaged(word, "belongs to nothing");
+	}
+}
+
+static void read_table(void)
+{
+	struct reader reader = { .at = table.text };
+	struct field *fields = table.fields;
+	char *word;
+
+	if (builtin_kernel_tables[0].size >= TEXT_MOST) {
+		damaged(table.text, "is more text than kernel_class.c has room for");
+	}
+	memcpy(table.text, builtin_kernel_tables[0].text, builtin_kernel_tables[0].size);
+	while (*(word = next_word(&reader))) {
+		read_word(&reader, word);
+	}
+	for (unsigned i = 0; i < table.layout_count; i++) {
+		struct schema *schema = &table.layouts[i].schema;
+
+		schema->first_variable = fields_place(fields, schema->field_count);
+		fields += schema->field_count;
+	}
+	/* A class, but none of the kernel's: its records describe the events of other providers
+	 * (docs/etl-format.md section 12). */
+	add_class("MetaData")->guid = (struct guid)META_DATA_CLASS;
+}
+
+/* ---- look-ups ---- */
+
+static const struct class_row *find_class(const struct guid *guid)
+{
+	os_once(&table.once, read_table);
+	for (unsigned i = 0; i < table.class_count; i++) {
+		if (guid_equal(&table.classes[i].guid, guid)) {
+			return &table.classes[i];
 		}
 	}
-	return guid_equal(&meta_data.guid, guid) ? &meta_data : NULL;
+	return NULL;
 }
 
 enum kernel_class kernel_class_of(const struct guid *guid)
 {
-	const struct kernel_table *table = find_class(guid);
+	const struct class_row *class = find_class(guid);
 
-	return table ? table->class : KERNEL_NONE;
+	return class ? class->class : KERNEL_NONE;
 }
 
 const char *kernel_class_name(const struct guid *guid)
 {
-	const struct kernel_table *table = find_class(guid);
+	const struct class_row *class = find_class(guid);
 
-	return table ? table->name : NULL;
+	return class ? class->name : NULL;
 }
 
 bool kernel_class_is_kernel(const struct guid *guid)
 {
-	const struct kernel_table *table = find_class(guid);
+	enum kernel_class class = kernel_class_of(guid);
 
-	return table && table != &meta_data;
+	return class != KERNEL_NONE && class != KERNEL_META_DATA;
 }
 
 const char *kernel_event_name(const struct guid *guid, uint8_t opcode)
 {
-	const struct kernel_table *table = find_class(guid);
+	const struct class_row *class = find_class(guid);
 
-	for (unsigned i = 0; table && i < table->event_count; i++) {
-		if (table->events[i].opcode == opcode) {
-			return table->events[i].name;
+	for (unsigned i = 0; class && i < class->event_count; i++) {
+		if (class->events[i].opcode == opcode) {
+			return class->events[i].name;
 		}
 	}
 	return NULL;
@@ -139,13 +394,13 @@ bool kernel_class_find(const char *class_name, size_t class_size, struct guid *g
 bool kernel_event_find(const struct guid *guid, const char *event_name, size_t size,
 		       uint8_t *opcode)
 {
-	const struct kernel_table *table = find_class(guid);
+	const struct class_row *class = find_class(guid);
 
-	for (unsigned i = 0; table && i < table->event_count; i++) {
-		const char *name = table->events[i].name;
+	for (unsigned i = 0; class && i < class->event_count; i++) {
+		const char *name = class->events[i].name;
 
 		if (text_equal_nocase(name, strlen(name), event_name, size)) {
-			*opcode = table->events[i].opcode;
+			*opcode = class->events[i].opcode;
 			return true;
 		}
 	}
@@ -154,32 +409,30 @@ bool kernel_event_find(const struct guid *guid, const char *event_name, size_t s
 
 const char *kernel_class_at(unsigned index, struct guid *guid)
 {
-	const struct kernel_table *table;
-
-	if (index > ROWS(classes)) {
+	os_once(&table.once, read_table);
+	if (index >= table.class_count) {
 		return NULL;
 	}
-	table = index < ROWS(classes) ? classes[index] : &meta_data;
 	if (guid) {
-		*guid = table->guid;
+		*guid = table.classes[index].guid;
 	}
-	return table->name;
+	return table.classes[index].name;
 }
 
 const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, unsigned index,
 				      uint8_t *version)
 {
-	os_once(&placed, place_layouts);
-	for (const struct kernel_table *table = find_class(guid); table; table = table->more) {
-		for (unsigned i = 0; i < table->layout_count; i++) {
-			const struct kernel_layout *layout = &table->layouts[i];
+	const struct class_row *class = find_class(guid);
 
-			if (memchr(layout->opcodes, opcode, layout->opcode_count) && index-- == 0) {
-				if (version) {
-					*version = layout->version;
-				}
-				return &layout->schema;
+	for (unsigned i = 0; class && i < class->layout_count; i++) {
+		const struct kernel_layout *layout = &class->layouts[i];
+		bool has_opcode = layout->opcodes[opcode / 8] >> opcode % 8 & 1;
+
+		if (has_opcode && index-- == 0) {
+			if (version) {
+				*version = layout->version;
 			}
+			return &layout->schema;
 		}
 	}
 	return NULL;

@@ -3,8 +3,11 @@
  * The kernel's event classes: which GUID is which, the names of their events, and their layouts by
  * opcode and version.
  *
- * Sources: etl-format.md sections 8 and 15, kernel-events.csv, kernel-event-names.csv. Tables are
- * immutable to callers; any thread may ask.
+ * All of it comes from kernel_classes.txt, which the first call of any of these functions reads.
+ * Names and layouts live as long as the program and never change. Any thread may call.
+ *
+ * Sources: docs/etl-format.md sections 8 and 15, docs/kernel-events.csv,
+ * docs/kernel-event-names.csv.
  */
 #ifndef DECODE_KERNEL_CLASS_H
 #define DECODE_KERNEL_CLASS_H
@@ -16,8 +19,8 @@
 #include "decode/schema.h"
 
 /*
- * Classes that some code asks for by name; KERNEL_OTHER is any other kernel class, KERNEL_NONE is
- * no kernel class at all.
+ * The classes that code asks for. KERNEL_OTHER is any other kernel class, KERNEL_NONE is no kernel
+ * class at all.
  */
 enum kernel_class {
 	KERNEL_NONE,

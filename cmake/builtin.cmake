@@ -1,5 +1,5 @@
 # cmake -DFILES=a.yaml;b.yaml -DWHAT=collector -DOUT=builtin_collectors.c -P builtin.cmake: writes the texts of FILES as C,
-# see builtin.h.
+# see config/builtin.h.
 # Bytes, not string literals: C11 compilers need not take literals over 4095 bytes.
 set(texts "")
 set(rows "")
@@ -17,7 +17,7 @@ endforeach()
 if(count EQUAL 0)
   set(rows "\t{ \"\", \"\", 0 },\n") # an array cannot be empty
 endif()
-file(WRITE ${OUT} "/* Made by config/builtin.cmake. */
+file(WRITE ${OUT} "/* Made by cmake/builtin.cmake. */
 #include \"config/builtin.h\"
 
 ${texts}
