@@ -8,12 +8,14 @@
  * "RT_LostEvent class", Microsoft Learn: what a session writes in place of events that a real-time
  * consumer was too slow for.
  */
-static const struct guid lost_event_class =
-	GUID_INIT(0x6a399ae0, 0x4bc6, 0x4de9, 0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e);
 static const struct {
 	uint8_t opcode;
 	const char *type;
-} lost_types[PIPELINE_LOST_TYPES] = { { 32, "event" }, { 33, "buffer" }, { 34, "file" } };
+} lost_types[PIPELINE_LOST_TYPES] = {
+	{ KERNEL_OPCODE_LOST_EVENT, "event" },
+	{ KERNEL_OPCODE_LOST_BUFFER, "buffer" },
+	{ KERNEL_OPCODE_LOST_FILE, "file" },
+};
 
 bool pipeline_families(struct registry *registry, struct pipeline_families *families,
 		       struct error *err)
@@ -72,8 +74,8 @@ bool pipeline_cells(const struct pipeline_families *families, struct registry *r
 cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_class *class)
 {
 	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
-		if (class->classic && class->opcode == lost_types[i].opcode &&
-		    guid_equal(&class->provider, &lost_event_class)) {
+		if (class->kernel_class == KERNEL_LOST_EVENT &&
+		    class->opcode == lost_types[i].opcode) {
 			return cells->lost[i];
 		}
 	}

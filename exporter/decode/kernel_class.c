@@ -158,6 +158,7 @@ static enum kernel_class class_of_name(const char *name)
 		[KERNEL_SYSTEM_CONFIG] = "SystemConfig",
 		[KERNEL_SYS_CONFIG] = "SysConfig",
 		[KERNEL_IMAGE_ID] = "ImageID",
+		[KERNEL_LOST_EVENT] = "LostEvent",
 		[KERNEL_META_DATA] = "MetaData",
 	};
 

@@ -17,6 +17,7 @@
 
 #include "base/guid.h"
 #include "decode/schema.h"
+#include "source/kernel_group.h" /* enum kernel_opcode */
 
 /*
  * The classes that code asks for. KERNEL_OTHER is any other kernel class, KERNEL_NONE is no kernel
@@ -39,7 +40,8 @@ enum kernel_class {
 	KERNEL_SYSTEM_CONFIG,
 	KERNEL_SYS_CONFIG, /* trace merge {9b79ee91-…} */
 	KERNEL_IMAGE_ID,   /* trace merge {b3e675d7-…} */
-	KERNEL_META_DATA,  /* {bbccf6c1-…}: EventInfo; a class, but not of "Windows Kernel" */
+	KERNEL_LOST_EVENT,
+	KERNEL_META_DATA, /* {bbccf6c1-…}: EventInfo; a class, but not of "Windows Kernel" */
 	KERNEL_OTHER,
 };
 

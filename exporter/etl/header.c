@@ -14,7 +14,6 @@
 #include "source/kernel_group.h"
 
 enum {
-	OPCODE_HEADER = 0,
 	TIME_ZONE_REST = 168, /* TIME_ZONE_INFORMATION without its Bias */
 	DEFAULT_FREQUENCY = 10000000,
 	NAME_CHARACTERS_MAX = 1024, /* ETW's own limit; longer ones are cut */
@@ -23,7 +22,7 @@ enum {
 bool etl_header_is(const struct event_record *record)
 {
 	return record->type == RECORD_SYSTEM && record->kernel_group == KERNEL_GROUP_EVENT_TRACE &&
-	       record->opcode == OPCODE_HEADER;
+	       record->opcode == KERNEL_OPCODE_EVENT_TRACE_HEADER;
 }
 
 /* The next NUL-terminated UTF-16 string as UTF-8; NULL without memory. What does not pair up

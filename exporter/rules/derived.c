@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "source/provider_names.h"
+
 static const struct derived_field fields[DERIVED_COUNT] = {
 	[DERIVED_PROCESS] = { "Process", TYPE_TEXT, true },
 	[DERIVED_PROCESS_ID] = { "ProcessId", TYPE_INTEGER, false },
@@ -39,19 +41,6 @@ static const struct derived_field fields[DERIVED_COUNT] = {
 	[DERIVED_CONTAINER_ID] = { "Event.ContainerId", TYPE_TEXT, true },
 };
 
-/* "Microsoft-Windows-Kernel-File", "-Kernel-Process" and "-TCPIP": Windows SDK, logman query
- * providers. */
-static const struct guid kernel_file =
-	GUID_INIT(0xedd08927, 0x9cc4, 0x4e65, 0xb9, 0x70, 0xc2, 0x56, 0x0f, 0xb5, 0xc2, 0x89);
-static const struct guid kernel_process =
-	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
-
-static const struct guid tcpip =
-	GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
-
-/* Opcodes of the kernel classes that one derived field is about. */
-enum { OPCODE_CSWITCH = 36, OPCODE_OPERATION_END = 76 };
-
 enum derived derived_find(const char *name)
 {
 	for (unsigned i = DERIVED_NONE + 1; i < DERIVED_COUNT; i++) {
@@ -81,10 +70,16 @@ const char *derived_origin(enum derived derived)
 	}
 }
 
+static bool is_provider(const struct event_pattern *pattern, enum known_provider provider)
+{
+	return event_pattern_is_provider(pattern, known_providers[provider].name,
+					 &known_providers[provider].guid);
+}
+
 static bool is_file(const struct event_pattern *pattern)
 {
 	return event_pattern_is_class(pattern, KERNEL_FILE_IO) ||
-	       event_pattern_is_provider(pattern, "Microsoft-Windows-Kernel-File", &kernel_file);
+	       is_provider(pattern, PROVIDER_KERNEL_FILE);
 }
 
 static bool is_kernel_event(const struct event_pattern *pattern, enum kernel_class class,
@@ -123,9 +118,8 @@ bool derived_fits(enum derived derived, const struct event_pattern *pattern)
 		return event_pattern_is_class(pattern, KERNEL_PROCESS) ||
 		       event_pattern_is_class(pattern, KERNEL_THREAD) ||
 		       event_pattern_is_class(pattern, KERNEL_IMAGE) ||
-		       event_pattern_is_provider(pattern, "Microsoft-Windows-Kernel-Process",
-						 &kernel_process) ||
-		       event_pattern_is_provider(pattern, "Microsoft-Windows-TCPIP", &tcpip);
+		       is_provider(pattern, PROVIDER_KERNEL_PROCESS) ||
+		       is_provider(pattern, PROVIDER_TCPIP);
 	case DERIVED_PATH:
 	case DERIVED_PATH_GROUP:
 	case DERIVED_VOLUME:
@@ -140,11 +134,12 @@ bool derived_fits(enum derived derived, const struct event_pattern *pattern)
 	case DERIVED_DURATION:
 	case DERIVED_STARTED:
 	case DERIVED_STARTED_BY:
-		return is_kernel_event(pattern, KERNEL_FILE_IO, OPCODE_OPERATION_END);
+		return is_kernel_event(pattern, KERNEL_FILE_IO,
+				       KERNEL_OPCODE_FILE_IO_OPERATION_END);
 	case DERIVED_OLD_PROCESS:
 	case DERIVED_ON_CPU:
 	case DERIVED_READY:
-		return is_kernel_event(pattern, KERNEL_THREAD, OPCODE_CSWITCH);
+		return is_kernel_event(pattern, KERNEL_THREAD, KERNEL_OPCODE_THREAD_CSWITCH);
 	case DERIVED_NONE:
 	case DERIVED_COUNT:
 		return false;

@@ -13,11 +13,7 @@
 
 #include "rules/filters.h"
 #include "rules/trial_parts.h"
-
-static const struct guid kernel_process =
-	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
-
-enum { PROCESS_START = 1, PROCESS_STOP = 2 }; /* opcodes and event ids */
+#include "source/provider_names.h"
 
 /* A rule cannot apply, because its value or a condition asks for a field that is not there. */
 enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field)
@@ -225,7 +221,7 @@ static bool has_version(const struct rule *rule, uint8_t version)
 static bool is_for_names(const struct builder *builder)
 {
 	return builder->engine->names_only && !builder->class->classic &&
-	       guid_equal(&builder->class->provider, &kernel_process);
+	       provider_is(&builder->class->provider, PROVIDER_KERNEL_PROCESS);
 }
 
 /* Once for each rule: every process may bring an event that fits none. */
@@ -388,10 +384,11 @@ static bool make_slices(struct rule_engine *engine, size_t count)
 static bool ends_process(const struct event_class *class)
 {
 	if (class->kernel_class == KERNEL_PROCESS) {
-		return class->opcode == PROCESS_START || class->opcode == PROCESS_STOP;
+		return class->opcode == KERNEL_OPCODE_START || class->opcode == KERNEL_OPCODE_STOP;
 	}
-	return !class->classic && (class->id == PROCESS_START || class->id == PROCESS_STOP) &&
-	       guid_equal(&class->provider, &kernel_process);
+	return !class->classic &&
+	       (class->id == PROCESS_EVENT_START || class->id == PROCESS_EVENT_STOP) &&
+	       provider_is(&class->provider, PROVIDER_KERNEL_PROCESS);
 }
 
 static void free_plan(struct plan *plan)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel records carry a group number instead of a GUID; this is which class a group stands for.
+ * Kernel records carry a group number and an opcode instead of a GUID and an event id. This header
+ * says which class a group stands for, and has the opcodes that code asks for.
  *
- * Source: Geoff Chappell, "HookId" (group masks); etl-format.md section 8.
+ * Source: Geoff Chappell, "HookId" (group masks); docs/etl-format.md section 8.
  */
 #ifndef SOURCE_KERNEL_GROUP_H
 #define SOURCE_KERNEL_GROUP_H
@@ -19,6 +20,56 @@ enum {
 	KERNEL_GROUPS = 32, /* more than are known */
 };
 
+/*
+ * The opcodes that code asks for, by class; decode/kernel_classes.txt has the names of all. The
+ * first four mean the same in Process, Thread and Image, except that an image starts with
+ * KERNEL_OPCODE_IMAGE_LOAD.
+ */
+enum kernel_opcode {
+	KERNEL_OPCODE_START = 1,
+	KERNEL_OPCODE_STOP = 2,
+	KERNEL_OPCODE_DC_START = 3, /* of the rundown when a session starts */
+	KERNEL_OPCODE_DC_STOP = 4,  /* of the rundown when it stops */
+
+	KERNEL_OPCODE_EVENT_TRACE_HEADER = 0,
+
+	KERNEL_OPCODE_THREAD_CSWITCH = 36,
+	KERNEL_OPCODE_THREAD_READY_THREAD = 50,
+	KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED = 69,
+
+	KERNEL_OPCODE_IMAGE_LOAD = 10,
+
+	KERNEL_OPCODE_FILE_IO_NAME = 0,
+	KERNEL_OPCODE_FILE_IO_FILE_CREATE = 32,
+	KERNEL_OPCODE_FILE_IO_FILE_DELETE = 35,
+	KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN = 36,
+	/* Create to FSControl are requests of programs, which end with an OperationEnd. */
+	KERNEL_OPCODE_FILE_IO_CREATE = 64,
+	KERNEL_OPCODE_FILE_IO_WRITE = 68,
+	KERNEL_OPCODE_FILE_IO_FS_CONTROL = 75,
+	KERNEL_OPCODE_FILE_IO_OPERATION_END = 76,
+
+	KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT = 32,
+	KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC = 98,
+	KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE = 99,
+	KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START = 128,
+	KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP = 129,
+
+	KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF = 46,
+
+	KERNEL_OPCODE_STACK_WALK_STACK = 32,
+
+	KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK = 11,
+	KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK = 12,
+	KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES = 15,
+
+	KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING = 35,
+
+	KERNEL_OPCODE_LOST_EVENT = 32,
+	KERNEL_OPCODE_LOST_BUFFER = 33,
+	KERNEL_OPCODE_LOST_FILE = 34,
+};
+
 /* By group; all zero where none is known, the last one included. Use the functions below. */
 extern const struct guid kernel_group_guids[KERNEL_GROUPS + 1];
 
@@ -28,13 +79,11 @@ static inline const struct guid *kernel_group_guid(uint8_t group)
 	return &kernel_group_guids[group < KERNEL_GROUPS ? group : KERNEL_GROUPS];
 }
 
-/*
- * The same for one record: image loads are logged as opcode 10 of the process group (etl-format.md
- * section 8).
- */
+/* The same for one record: image loads are logged in the process group (docs/etl-format.md
+ * section 8). */
 static inline const struct guid *kernel_record_guid(uint8_t group, uint8_t opcode)
 {
-	if (group == KERNEL_GROUP_PROCESS && opcode == 10) {
+	if (group == KERNEL_GROUP_PROCESS && opcode == KERNEL_OPCODE_IMAGE_LOAD) {
 		group = KERNEL_GROUP_IMAGE;
 	}
 	return kernel_group_guid(group);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "source/provider_names.h"
+
 bool reader_walk(const struct reader *reader, const struct schema *schema,
 		 const struct event_record *record, uint64_t *value)
 {
@@ -72,15 +74,15 @@ static void owned_by(struct attribution *attribution, enum owner owner,
 	attribution->owner = attribution->owner_id.size > 0 ? (uint8_t)owner : OWNER_HEADER;
 }
 
-/* Start, stop and the two rundowns have the same numbers in Process, Thread and (but for the load)
- * Image. */
+/* Starts, stops and the two rundowns have the same opcodes in Process, Thread and Image, except for
+ * the start, which the caller names. */
 static bool life(struct attribution *attribution, uint8_t opcode, uint8_t start)
 {
 	if (opcode == start) {
 		attribution->change = LIFETIME_START;
-	} else if (opcode == 2) {
+	} else if (opcode == KERNEL_OPCODE_STOP) {
 		attribution->change = LIFETIME_STOP;
-	} else if (opcode == 3 || opcode == 4) {
+	} else if (opcode == KERNEL_OPCODE_DC_START || opcode == KERNEL_OPCODE_DC_STOP) {
 		attribution->change = LIFETIME_EXISTS;
 	} else {
 		return false;
@@ -92,7 +94,7 @@ static void fill_process(struct attribution *attribution, const struct event_cla
 {
 	owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
 	attribution->about = attribution->owner_id;
-	if (life(attribution, class->opcode, 1)) {
+	if (life(attribution, class->opcode, KERNEL_OPCODE_START)) {
 		attribution->announces = ANNOUNCES_PROCESS;
 		attribution->name = name_of(class, "ImageFileName");
 	}
@@ -101,22 +103,23 @@ static void fill_process(struct attribution *attribution, const struct event_cla
 static void fill_thread(struct attribution *attribution, const struct event_class *class)
 {
 	attribution->about = reader_of(class, "ProcessId");
-	if (life(attribution, class->opcode, 1)) {
+	if (life(attribution, class->opcode, KERNEL_OPCODE_START)) {
 		owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
 		attribution->thread = reader_of(class, "TThreadId");
 		attribution->tag = reader_of(class, "SubProcessTag");
 		attribution->announces = ANNOUNCES_THREAD |
 					 (attribution->tag.size > 0 ? ANNOUNCES_TAG : 0U);
-	} else if (class->opcode == 36) {
+	} else if (class->opcode == KERNEL_OPCODE_THREAD_CSWITCH) {
 		owned_by(attribution, OWNER_THREAD_ID, class, "NewThreadId");
 		attribution->thread = attribution->owner_id;
 		attribution->old_thread = reader_of(class, "OldThreadId");
 		attribution->announces = ANNOUNCES_SWITCH;
-	} else if (class->opcode == 50) {
+	} else if (class->opcode == KERNEL_OPCODE_THREAD_READY_THREAD) {
 		owned_by(attribution, OWNER_THREAD_ID, class, "TThreadId");
 		attribution->thread = attribution->owner_id;
 		attribution->announces = ANNOUNCES_READY;
-	} else if (class->opcode == 69) { /* the thread that writes it goes to another service */
+	} else if (class->opcode == KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED) {
+		/* The thread that writes the event now works for another service. */
 		attribution->change = LIFETIME_START;
 		attribution->tag = reader_of(class, "NewTag");
 		attribution->announces = ANNOUNCES_TAG;
@@ -126,7 +129,7 @@ static void fill_thread(struct attribution *attribution, const struct event_clas
 static void fill_image(struct attribution *attribution, const struct event_class *class)
 {
 	attribution->about = reader_of(class, "ProcessId");
-	if (life(attribution, class->opcode, 10)) {
+	if (life(attribution, class->opcode, KERNEL_OPCODE_IMAGE_LOAD)) {
 		owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
 		attribution->address = reader_of(class, "ImageBase");
 		attribution->size = reader_of(class, "ImageSize");
@@ -139,34 +142,34 @@ static void fill_image(struct attribution *attribution, const struct event_class
 static void fill_file(struct attribution *attribution, const struct event_class *class)
 {
 	switch (class->opcode) {
-	case 0:  /* name */
-	case 36: /* rundown */
+	case KERNEL_OPCODE_FILE_IO_NAME:
+	case KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN:
 		attribution->change = LIFETIME_EXISTS;
 		break;
-	case 32: /* create */
+	case KERNEL_OPCODE_FILE_IO_FILE_CREATE:
 		attribution->change = LIFETIME_START;
 		break;
-	case 35: /* delete */
+	case KERNEL_OPCODE_FILE_IO_FILE_DELETE:
 		attribution->change = LIFETIME_STOP;
 		break;
 	default:
-		if (class->opcode < 64) {
+		if (class->opcode < KERNEL_OPCODE_FILE_IO_CREATE) {
 			return;
 		}
 		owned_by(attribution, OWNER_THREAD_IF_ASKED, class, "TTID");
 		attribution->file_key = reader_of(class, "FileKey");
 		attribution->file_object = reader_of(class, "FileObject");
 		attribution->irp = reader_of(class, "IrpPtr");
-		if (class->opcode <= 75) {
+		if (class->opcode <= KERNEL_OPCODE_FILE_IO_FS_CONTROL) {
 			attribution->announces = ANNOUNCES_REQUEST;
-		} else if (class->opcode == 76) {
+		} else if (class->opcode == KERNEL_OPCODE_FILE_IO_OPERATION_END) {
 			attribution->announces = ANNOUNCES_REQUEST_END;
 		}
-		if (class->opcode == 68) {
+		if (class->opcode == KERNEL_OPCODE_FILE_IO_WRITE) {
 			attribution->size = reader_of(class, "IoSize");
 			attribution->number = reader_of(class, "IoFlags");
 			attribution->announces |= ANNOUNCES_WRITE;
-		} else if (class->opcode == 64) {
+		} else if (class->opcode == KERNEL_OPCODE_FILE_IO_CREATE) {
 			attribution->change = LIFETIME_START;
 			attribution->name = name_of(class, "OpenPath");
 			attribution->announces |= ANNOUNCES_FILE_OBJECT;
@@ -181,13 +184,13 @@ static void fill_file(struct attribution *attribution, const struct event_class 
 static void fill_page_fault(struct attribution *attribution, const struct event_class *class)
 {
 	switch (class->opcode) {
-	case 32: /* hard fault */
+	case KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT:
 		owned_by(attribution, OWNER_THREAD_ID, class, "TThreadId");
 		break;
-	case 98: /* VirtualAlloc, VirtualFree, and their rundown */
-	case 99:
-	case 128:
-	case 129:
+	case KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC:
+	case KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE:
+	case KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START:
+	case KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP:
 		owned_by(attribution, OWNER_PROCESS_ID, class, "ProcessId");
 		break;
 	}
@@ -196,16 +199,16 @@ static void fill_page_fault(struct attribution *attribution, const struct event_
 static void fill_system_config(struct attribution *attribution, const struct event_class *class)
 {
 	attribution->disk = reader_of(class, "DiskNumber");
-	if (class->opcode == 11) {
+	if (class->opcode == KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK) {
 		attribution->number = reader_of(class, "BytesPerSector");
 		attribution->name = name_of(class, "Manufacturer");
 		attribution->announces = ANNOUNCES_DISK;
-	} else if (class->opcode == 12) {
+	} else if (class->opcode == KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK) {
 		attribution->number = reader_of(class, "PartitionNumber");
 		attribution->name = name_of(class, "DriveLetterString");
 		attribution->name_too = name_of(class, "FileSystem");
 		attribution->announces = ANNOUNCES_PARTITION;
-	} else if (class->opcode == 15) {
+	} else if (class->opcode == KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES) {
 		attribution->about = reader_of(class, "ProcessId");
 		attribution->tag = reader_of(class, "SubProcessTag");
 		attribution->name = name_of(class, "ServiceName");
@@ -213,22 +216,11 @@ static void fill_system_config(struct attribution *attribution, const struct eve
 	}
 }
 
-static const struct guid kernel_process_provider =
-	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
-
-/* Microsoft-Windows-TCPIP: connections are worked on in any thread, their events name their
- * process.
- */
-static const struct guid tcpip_provider =
-	GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
-
-/* Microsoft-Windows-Kernel-Process: ProcessStart, ProcessStop, ProcessRundown. */
-enum { PROCESS_START = 1, PROCESS_STOP = 2, PROCESS_RUNDOWN = 15 };
-
 static bool announces_image(const struct guid *provider, uint16_t id)
 {
-	return (id == PROCESS_START || id == PROCESS_STOP || id == PROCESS_RUNDOWN) &&
-	       guid_equal(provider, &kernel_process_provider);
+	return (id == PROCESS_EVENT_START || id == PROCESS_EVENT_STOP ||
+		id == PROCESS_EVENT_RUNDOWN) &&
+	       provider_is(provider, PROVIDER_KERNEL_PROCESS);
 }
 
 static void fill_process_image(struct attribution *attribution, const struct event_class *class)
@@ -239,9 +231,9 @@ static void fill_process_image(struct attribution *attribution, const struct eve
 	}
 	attribution->about = reader_of(class, "ProcessID");
 	attribution->name = name_of(class, "ImageName");
-	attribution->change = class->id == PROCESS_START ? LIFETIME_START :
-			      class->id == PROCESS_STOP  ? LIFETIME_STOP :
-							   LIFETIME_EXISTS;
+	attribution->change = class->id == PROCESS_EVENT_START ? LIFETIME_START :
+			      class->id == PROCESS_EVENT_STOP  ? LIFETIME_STOP :
+								 LIFETIME_EXISTS;
 	attribution->announces = ANNOUNCES_PROCESS_IMAGE;
 }
 
@@ -257,7 +249,8 @@ void attribution_fill(struct attribution *attribution, const struct event_class 
 		    announces_image(&class->provider, class->id)) {
 			fill_process_image(attribution, class);
 			attribution->announces &= asked;
-		} else if (class->schema && guid_equal(&class->provider, &tcpip_provider)) {
+		} else if (class->schema && provider_is(&class->provider, PROVIDER_TCPIP)) {
+			/* Any thread may work on a connection; the event says whose it is. */
 			attribution->about = reader_of(class, "ProcessId");
 		}
 		return;
@@ -291,7 +284,7 @@ void attribution_fill(struct attribution *attribution, const struct event_class 
 		fill_page_fault(attribution, class);
 		break;
 	case KERNEL_PERF_INFO:
-		if (class->opcode == 46) {
+		if (class->opcode == KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF) {
 			owned_by(attribution, OWNER_THREAD_ID, class, "ThreadId");
 		}
 		attribution->address = reader_of(class, "Routine");
@@ -300,7 +293,7 @@ void attribution_fill(struct attribution *attribution, const struct event_class 
 		fill_file(attribution, class);
 		break;
 	case KERNEL_STACK_WALK:
-		if (class->opcode == 32) {
+		if (class->opcode == KERNEL_OPCODE_STACK_WALK_STACK) {
 			owned_by(attribution, OWNER_PROCESS_ID, class, "StackProcess");
 		}
 		break;
@@ -308,7 +301,7 @@ void attribution_fill(struct attribution *attribution, const struct event_class 
 		fill_system_config(attribution, class);
 		break;
 	case KERNEL_SYS_CONFIG:
-		if (class->opcode == 35) {
+		if (class->opcode == KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING) {
 			attribution->name = name_of(class, "NtPath");
 			attribution->name_too = name_of(class, "DosPath");
 			attribution->announces = ANNOUNCES_VOLUME;

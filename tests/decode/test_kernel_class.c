@@ -53,6 +53,7 @@ static void classes_have_names_and_kinds(void **state)
 		{ "9a280ac0-c8e0-11d1-84e2-00c04fb998a2", "TcpIp", KERNEL_TCP_IP, true },
 		{ "bf3a50c5-a9c9-4988-a005-2df0b7c80f80", "UdpIp", KERNEL_UDP_IP, true },
 		{ "9b79ee91-b5fd-41c0-a243-4248e266e9d0", "SysConfig", KERNEL_SYS_CONFIG, true },
+		{ "6a399ae0-4bc6-4de9-870b-3657f8947e7e", "LostEvent", KERNEL_LOST_EVENT, true },
 		{ "3282fc76-feed-498e-8aa7-e70f459d430e", "Job", KERNEL_OTHER, true },
 		{ "bbccf6c1-6cd1-48c4-80ff-839482e37671", "MetaData", KERNEL_META_DATA, false },
 		{ "edd08927-9cc4-4e65-b970-c2560fb5c289", NULL, KERNEL_NONE, false },
@@ -198,6 +199,81 @@ static void offsets_are_those_of_both_pointer_sizes(void **state)
 		assert_int_equal(field->offset[0], cases[i].offset32);
 		assert_int_equal(field->offset[1], cases[i].offset64);
 	}
+}
+
+static void opcodes_in_code_are_those_of_the_table(void **state)
+{
+	static const struct {
+		const char *class;
+		const char *event;
+		enum kernel_opcode opcode;
+	} cases[] = {
+		{ "Process", "Start", KERNEL_OPCODE_START },
+		{ "Process", "Stop", KERNEL_OPCODE_STOP },
+		{ "Process", "DCStart", KERNEL_OPCODE_DC_START },
+		{ "Process", "DCStop", KERNEL_OPCODE_DC_STOP },
+		{ "Thread", "Start", KERNEL_OPCODE_START },
+		{ "Thread", "Stop", KERNEL_OPCODE_STOP },
+		{ "Thread", "DCStart", KERNEL_OPCODE_DC_START },
+		{ "Thread", "DCStop", KERNEL_OPCODE_DC_STOP },
+		{ "Image", "Load", KERNEL_OPCODE_IMAGE_LOAD },
+		{ "Image", "Unload", KERNEL_OPCODE_STOP },
+		{ "Image", "DCStart", KERNEL_OPCODE_DC_START },
+		{ "Image", "DCStop", KERNEL_OPCODE_DC_STOP },
+		{ "EventTrace", "Header", KERNEL_OPCODE_EVENT_TRACE_HEADER },
+		{ "Thread", "CSwitch", KERNEL_OPCODE_THREAD_CSWITCH },
+		{ "Thread", "ReadyThread", KERNEL_OPCODE_THREAD_READY_THREAD },
+		{ "Thread", "SubProcessTagChanged", KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED },
+		{ "FileIo", "Name", KERNEL_OPCODE_FILE_IO_NAME },
+		{ "FileIo", "FileCreate", KERNEL_OPCODE_FILE_IO_FILE_CREATE },
+		{ "FileIo", "FileDelete", KERNEL_OPCODE_FILE_IO_FILE_DELETE },
+		{ "FileIo", "FileRundown", KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN },
+		{ "FileIo", "Create", KERNEL_OPCODE_FILE_IO_CREATE },
+		{ "FileIo", "Write", KERNEL_OPCODE_FILE_IO_WRITE },
+		{ "FileIo", "FSControl", KERNEL_OPCODE_FILE_IO_FS_CONTROL },
+		{ "FileIo", "OperationEnd", KERNEL_OPCODE_FILE_IO_OPERATION_END },
+		{ "PageFault", "HardFault", KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT },
+		{ "PageFault", "VirtualAlloc", KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC },
+		{ "PageFault", "VirtualFree", KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE },
+		{ "PageFault", "VirtualAllocDCStart",
+		  KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START },
+		{ "PageFault", "VirtualAllocDCStop",
+		  KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP },
+		{ "PerfInfo", "SampleProf", KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF },
+		{ "StackWalk", "Stack", KERNEL_OPCODE_STACK_WALK_STACK },
+		{ "SystemConfig", "PhyDisk", KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK },
+		{ "SystemConfig", "LogDisk", KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK },
+		{ "SystemConfig", "Services", KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES },
+		{ "SysConfig", "VolumeMapping", KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING },
+		{ "LostEvent", "LostEvent", KERNEL_OPCODE_LOST_EVENT },
+		{ "LostEvent", "LostBuffer", KERNEL_OPCODE_LOST_BUFFER },
+		{ "LostEvent", "LostFile", KERNEL_OPCODE_LOST_FILE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct guid guid = class_guid(cases[i].class);
+		uint8_t opcode = 0;
+
+		print_message("  %s/%s\n", cases[i].class, cases[i].event);
+		assert_true(
+			kernel_event_find(&guid, cases[i].event, strlen(cases[i].event), &opcode));
+		assert_int_equal(opcode, cases[i].opcode);
+	}
+}
+
+static void kernel_groups_stand_for_classes_in_the_order_of_the_table(void **state)
+{
+	unsigned groups = 0;
+	struct guid guid;
+
+	(void)state;
+	while (groups < KERNEL_GROUPS && kernel_class_of(kernel_group_guid((uint8_t)groups))) {
+		assert_non_null(kernel_class_at(groups, &guid));
+		assert_true(guid_equal(&guid, kernel_group_guid((uint8_t)groups)));
+		groups++;
+	}
+	assert_int_equal(groups, 31);
 }
 
 /* ---- against the reference tables: in both directions, without exception ---- */
@@ -416,6 +492,8 @@ int main(void)
 		cmocka_unit_test(classes_are_listed_once_each),
 		cmocka_unit_test(versions_fall_back_to_the_nearest_below_then_to_the_lowest),
 		cmocka_unit_test(offsets_are_those_of_both_pointer_sizes),
+		cmocka_unit_test(opcodes_in_code_are_those_of_the_table),
+		cmocka_unit_test(kernel_groups_stand_for_classes_in_the_order_of_the_table),
 		cmocka_unit_test(every_layout_is_that_of_the_reference),
 		cmocka_unit_test(every_event_has_the_name_of_the_reference),
 	};
