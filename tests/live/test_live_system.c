@@ -56,7 +56,7 @@ static int reset_before_windows_11(void **state)
 	return 0;
 }
 
-/* One event that each flag alone brings: class and opcode by reference/kernel-events.csv. */
+/* One event that each flag alone brings: class and opcode by docs/kernel-events.csv. */
 static const struct {
 	const char *name;
 	uint32_t flag;
