@@ -2,7 +2,7 @@
 /*
  * etw_exporter.yaml, read and checked: every key, with its default.
  *
- * The words are those of rules.md. What is not there is an error with file, line and column.
+ * The words are those of docs/rules.md. What is not there is an error with file, line and column.
  * Immutable once loaded.
  */
 #ifndef CONFIG_CONFIG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The families about ourselves: sessions, consumers, decoder, trackers, the replay, the program,
- * its process (metrics.md).
+ * its process (docs/metrics.md).
  *
  * They are read from statistics when somebody scrapes: a hook of the registry sets them just before
  * the page is rendered.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The families about scrapes (metrics.md): declared here, counted into by the web server.
+ * The families about scrapes (docs/metrics.md): declared here, counted into by the web server.
  */
 #ifndef EXPORTER_HEALTH_SCRAPES_H
 #define EXPORTER_HEALTH_SCRAPES_H

@@ -6,8 +6,8 @@
  * The structures are TRACE_EVENT_INFO and EVENT_MAP_INFO as they stand in memory. Views point into
  * the bytes; every offset in them is checked when it is followed.
  *
- * Sources: "TRACE_EVENT_INFO structure", "EVENT_MAP_INFO structure", Microsoft Learn; etl-format.md
- * section 12.
+ * Sources: "TRACE_EVENT_INFO structure", "EVENT_MAP_INFO structure", Microsoft Learn;
+ * docs/etl-format.md section 12.
  */
 #ifndef DECODE_EVENT_INFO_H
 #define DECODE_EVENT_INFO_H

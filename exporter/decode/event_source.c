@@ -17,7 +17,7 @@ enum {
 	CHUNK_MAGIC = 0x5b,
 	STREAMS_MOST = 256,
 	STREAMS_MOST_OF_PROCESS = 32,
-	MANIFEST_SIZE_MOST = 16 << 20, /* etl-format.md section 18 */
+	MANIFEST_SIZE_MOST = 16 << 20, /* docs/etl-format.md section 18 */
 	ASSEMBLY_SIZE_MOST = 64 << 20,
 };
 

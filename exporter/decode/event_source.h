@@ -2,7 +2,8 @@
 /*
  * Manifests that .NET EventSources write into the recording, cut into chunks.
  *
- * Sources: microsoft/perfview, src/TraceEvent/DynamicTraceEventParser.cs; etl-format.md section 11.
+ * Sources: microsoft/perfview, src/TraceEvent/DynamicTraceEventParser.cs; docs/etl-format.md
+ * section 11.
  */
 #ifndef DECODE_EVENT_SOURCE_H
 #define DECODE_EVENT_SOURCE_H
@@ -38,7 +39,7 @@ bool manifest_chunk_read(const struct event_record *record, struct manifest_chun
  * it.
  */
 struct manifest_assembly {
-	size_t size_most;                /* of one manifest; 0: etl-format.md section 18 */
+	size_t size_most;                /* of one manifest; 0: docs/etl-format.md section 18 */
 	struct manifest_stream *streams; /* owned */
 	size_t count;
 	size_t oldest; /* the one to give up when there are too many */

@@ -11,7 +11,7 @@
  * process, and in how often a process may tell something new; beyond that its events stay without
  * schema, and it is counted. One consumer's; the statistics are for any thread.
  *
- * Source: etl-format.md section 11.
+ * Source: docs/etl-format.md section 11.
  */
 #ifndef DECODE_INBAND_MANIFESTS_H
 #define DECODE_INBAND_MANIFESTS_H

@@ -19,7 +19,7 @@
 #include "decode/value_map.h"
 #include "source/event_record.h"
 
-/* What stands in the payload (etl-format.md sections 10, 12, 14 and 15). */
+/* What stands in the payload (docs/etl-format.md sections 10, 12, 14 and 15). */
 enum field_type {
 	FIELD_I8, /* integers first, the signed ones even: field_is_integer(), field_is_signed() */
 	FIELD_U8,
@@ -85,7 +85,7 @@ enum field_form {
 
 enum {
 	FIELD_OFFSET_VARIES = UINT16_MAX,
-	SCHEMA_FIELDS_MOST = 1024, /* etl-format.md section 18 */
+	SCHEMA_FIELDS_MOST = 1024, /* docs/etl-format.md section 18 */
 	SCHEMA_DEPTH_MOST = 16,    /* structures in structures; likewise */
 };
 

@@ -18,10 +18,10 @@
  * In a recording that can be read only once, a manifest is known from where it stands, and is its
  * process's as in a live session.
  *
- * A recording is trusted to describe itself (etl-format.md section 13). A live session is not: any
- * process may register any GUID that is enabled and write what it likes under it. So what a process
- * tells decodes its own events alone, and only where nobody else knows better; a name that events
- * claim for a provider serves when no other is known, the first one wins.
+ * A recording is trusted to describe itself (docs/etl-format.md section 13). A live session is not:
+ * any process may register any GUID that is enabled and write what it likes under it. So what a
+ * process tells decodes its own events alone, and only where nobody else knows better; a name that
+ * events claim for a provider serves when no other is known, the first one wins.
  */
 #ifndef DECODE_SCHEMA_ORIGINS_H
 #define DECODE_SCHEMA_ORIGINS_H

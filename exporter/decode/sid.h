@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Security identifiers: "S-1-5-18". Binary form in "SID structure", Microsoft Learn, and
- * etl-format.md section 14.
+ * docs/etl-format.md section 14.
  */
 #ifndef DECODE_SID_H
 #define DECODE_SID_H

@@ -3,7 +3,7 @@
  * In- and out-types of manifests and of TRACE_EVENT_INFO, by number and by name.
  *
  * Sources: tdh.h of the Windows SDK (TDH_INTYPE_…, TDH_OUTTYPE_…); "InputType Complex Type",
- * Microsoft Learn; etl-format.md sections 11 and 12.1. TraceLogging has numbers of its own.
+ * Microsoft Learn; docs/etl-format.md sections 11 and 12.1. TraceLogging has numbers of its own.
  */
 #ifndef DECODE_TDH_TYPES_H
 #define DECODE_TDH_TYPES_H

@@ -4,7 +4,7 @@
  * EventMapInfo blobs, provider traits.
  *
  * Fed with every record in any order before anything is decoded, because such records often come
- * last. Owned by one consumer; bounded against hostile recordings (etl-format.md section 18).
+ * last. Owned by one consumer; bounded against hostile recordings (docs/etl-format.md section 18).
  */
 #ifndef DECODE_TRACE_SCHEMAS_H
 #define DECODE_TRACE_SCHEMAS_H

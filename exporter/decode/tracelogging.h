@@ -2,7 +2,7 @@
 /*
  * TraceLogging: events that carry their own layout, in an extended item.
  *
- * Sources: TraceLoggingProvider.h of the Windows SDK; etl-format.md section 10.
+ * Sources: TraceLoggingProvider.h of the Windows SDK; docs/etl-format.md section 10.
  */
 #ifndef DECODE_TRACELOGGING_H
 #define DECODE_TRACELOGGING_H

@@ -2,8 +2,8 @@
 /*
  * What the values of an integer field are called: one name a value, or one for each bit.
  *
- * Sources: "valueMap", "bitMap", "EVENT_MAP_INFO structure", Microsoft Learn; etl-format.md section
- * 12.2.
+ * Sources: "valueMap", "bitMap", "EVENT_MAP_INFO structure", Microsoft Learn; docs/etl-format.md
+ * section 12.2.
  */
 #ifndef DECODE_VALUE_MAP_H
 #define DECODE_VALUE_MAP_H

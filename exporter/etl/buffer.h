@@ -2,8 +2,8 @@
 /*
  * The header of a buffer: 72 bytes in front of the records that one processor wrote in one go.
  *
- * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; etl-format.md section 1.1. Which of the fields to
- * trust was found out from recordings.
+ * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; docs/etl-format.md section 1.1. Which of the fields
+ * to trust was found out from recordings.
  */
 #ifndef ETL_BUFFER_H
 #define ETL_BUFFER_H

@@ -2,7 +2,7 @@
 /*
  * A recording, open: its bytes, its header, and what all of its records share.
  *
- * Source: etl-format.md sections 1.2 and 5.
+ * Source: docs/etl-format.md sections 1.2 and 5.
  */
 #ifndef ETL_FILE_H
 #define ETL_FILE_H

@@ -4,7 +4,7 @@
  * its clock runs.
  *
  * Source: "TRACE_LOGFILE_HEADER structure", Microsoft Learn; Geoff Chappell,
- * "TRACE_LOGFILE_HEADER"; etl-format.md section 5.
+ * "TRACE_LOGFILE_HEADER"; docs/etl-format.md section 5.
  */
 #ifndef ETL_HEADER_H
 #define ETL_HEADER_H

@@ -6,7 +6,8 @@
  * merge can look at the time of each buffer's next record and then deliver it without reading it
  * twice.
  *
- * Source: Geoff Chappell, "Trace Headers" and pages below it; etl-format.md sections 3, 4 and 9.
+ * Source: Geoff Chappell, "Trace Headers" and pages below it; docs/etl-format.md sections 3, 4
+ * and 9.
  */
 #ifndef ETL_RECORD_H
 #define ETL_RECORD_H

@@ -14,7 +14,7 @@
 
 enum {
 	WINDOW_SIZE = 256 << 10,
-	/* Against buffers that unpack without end (etl-format.md section 18). */
+	/* Against buffers that unpack without end (docs/etl-format.md section 18). */
 	RATIO_CHECK_FROM = 1 << 20,
 	RATIO_MAX = 1000,
 	/* The worst that the compressor makes of ETL_BUFFER_MAX bytes: 4 bytes of flags for 32

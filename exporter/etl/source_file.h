@@ -12,7 +12,7 @@
 #include "source/source.h"
 
 struct source_file_options {
-	/* 0: as recorded; 4 or 8: assumed for classic payloads (etl-format.md section 17, 7) */
+	/* 0: as recorded; 4 or 8: assumed for classic payloads (docs/etl-format.md section 17, 7) */
 	uint8_t pointer_size;
 	bool single_pass; /* no first pass; also for pipes */
 };

@@ -24,7 +24,7 @@
  * What is written when is decided by the union of what all sessions have enabled, as the last
  * callback with is_enabled 1 or 0 told it; a capture does not change it.
  *
- * Source: TraceLoggingProvider.h of the Windows SDK; etl-format.md sections 9 and 10;
+ * Source: TraceLoggingProvider.h of the Windows SDK; docs/etl-format.md sections 9 and 10;
  * "EnableTraceEx2 function", "PENABLECALLBACK callback function", Microsoft Learn; how callbacks
  * follow each other: measured on Windows.
  */

@@ -8,7 +8,7 @@
  * nothing.
  *
  * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function", Microsoft
- * Learn; etl-format.md section 9.
+ * Learn; docs/etl-format.md section 9.
  */
 #include <string.h>
 

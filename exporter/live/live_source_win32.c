@@ -6,7 +6,7 @@
  * why it did, start again after a while. The watcher beside it looks at the session each second and
  * is the one that stops it: ProcessTrace() then delivers what is left and returns.
  *
- * Source: "ProcessTrace function", Microsoft Learn; design.md, "Live".
+ * Source: "ProcessTrace function", Microsoft Learn; docs/windows.md section 1.
  */
 #include <stdlib.h>
 #include <string.h>

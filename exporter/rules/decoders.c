@@ -72,7 +72,7 @@ static void decode_number(const struct decode_step *step, const struct decoded *
 	add_number(from, out);
 }
 
-/* "C:" of a DOS path, "HarddiskVolume3" of a device path (etl-format.md section 16.3, without
+/* "C:" of a DOS path, "HarddiskVolume3" of a device path (docs/etl-format.md section 16.3, without
  * mappings). */
 static void decode_drive(const char *text, size_t size, struct text *out)
 {

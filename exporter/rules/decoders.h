@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoders of labels: a number or text becomes text (rules.md, `decode`).
+ * Decoders of labels: a number or text becomes text (docs/rules.md, `decode`).
  */
 #ifndef RULES_DECODERS_H
 #define RULES_DECODERS_H

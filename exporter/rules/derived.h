@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields that stand in no payload: they come from the record or from what the tracker remembers
- * (rules.md, "Derived fields").
+ * (docs/rules.md, "Derived fields").
  *
  * A field of the event's layout with the same name comes first, but for the names that attribute an
  * event.

@@ -3,7 +3,7 @@
  * The derived fields `Event.…`: what stands beside an event's payload, in its extended items and
  * its header.
  *
- * Source: etl-format.md section 9.
+ * Source: docs/etl-format.md section 9.
  */
 #ifndef RULES_EVENT_ITEMS_H
 #define RULES_EVENT_ITEMS_H

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "source/kernel_flags.h"
 
-/* Families that C code declares (metrics.md); a collector that declared one would fight it. */
+/* Families that C code declares (docs/metrics.md); a collector that declared one would fight it. */
 static const char *const own_prefixes[] = { "etw_session_", "etw_consumer_", "etw_exporter_",
 					    "etw_replay_",  "etw_state_",    "etw_schema_",
 					    "etw_decode_",  "process_",      NULL };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beginnings that wait for their end, of all pairs of the rules (rules.md, `pair`).
+ * Beginnings that wait for their end, of all pairs of the rules (docs/rules.md, `pair`).
  *
  * Bounded: beyond PAIRS_MAX beginnings the oldest goes. One that no end meets within its pair's
  * time-out goes as well, when the pair's next event comes. One consumer's; times rise, but for what

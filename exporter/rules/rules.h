@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules: "for this event, add this value to this family under these labels". Written in YAML
- * (rules.md), compiled once.
+ * (docs/rules.md), compiled once.
  *
  * A rule_set is all collectors that are switched on, checked and with their families registered;
  * immutable, shared by all consumers. A rule_engine is one consumer's: it turns the rules into a
@@ -79,7 +79,7 @@ void rule_set_make_samples(const struct rule_set *set, struct registry *registry
 			   struct shard *shard);
 
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
- * what they say themselves, and what their derived fields bring (rules.md). */
+ * what they say themselves, and what their derived fields bring (docs/rules.md). */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
 /* Likewise the groups beyond the flags: a set of the kernel_groups[] (source/kernel_flags.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);

@@ -6,7 +6,7 @@
  * Inputs come from files, so nothing may overflow: a frequency of 2^63 Hz and a time at either end
  * of the range are legal here, if not in life.
  *
- * Source: etl-format.md section 6; "TRACE_LOGFILE_HEADER structure", Microsoft Learn
+ * Source: docs/etl-format.md section 6; "TRACE_LOGFILE_HEADER structure", Microsoft Learn
  * (ReservedFlags).
  */
 #include "source/source.h"

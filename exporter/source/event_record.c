@@ -7,7 +7,7 @@
 
 #include "base/cursor.h"
 
-enum { ITEM_HEADER_SIZE = 8 }; /* etl-format.md section 9 */
+enum { ITEM_HEADER_SIZE = 8 }; /* docs/etl-format.md section 9 */
 
 const char *record_type_name(enum record_type type)
 {

@@ -16,8 +16,8 @@
 #include "base/guid.h"
 
 /*
- * Families of record headers (etl-format.md section 3). Live events are RECORD_EVENT, classic ones
- * RECORD_FULL.
+ * Families of record headers (docs/etl-format.md section 3). Live events are RECORD_EVENT, classic
+ * ones RECORD_FULL.
  */
 enum record_type {
 	RECORD_SYSTEM,
@@ -66,7 +66,7 @@ struct event_record {
 	uint8_t type;         /* enum record_type */
 	/* the provider GUID names an event class and the opcode tells the events apart (MOF) */
 	bool classic;
-	/* SYSTEM, COMPACT and PERFINFO records: the group (etl-format.md section 8); else 0xff */
+	/* of SYSTEM, COMPACT, PERFINFO: the group (docs/etl-format.md section 8); else 0xff */
 	uint8_t kernel_group;
 	int64_t raw_time; /* ticks of the source's clock, or RECORD_NO_TIME */
 	int64_t time;     /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME when raw_time is */

@@ -36,7 +36,7 @@ struct source_clock {
 };
 
 /*
- * 100 ns since 1601 UTC of a raw time, by etl-format.md section 6: rounded down, saturating at the
+ * 100 ns since 1601 UTC of a raw time, by docs/etl-format.md section 6: rounded down, saturating at the
  * ends of int64_t (below at INT64_MIN + 1: RECORD_NO_TIME stays itself and comes from nothing
  * else).
  */

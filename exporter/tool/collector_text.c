@@ -76,7 +76,7 @@ static void add_event(struct text *out, const struct class_row *row)
 
 /*
  * The kernel flag that brings events of a class, by their opcodes ("EVENT_TRACE_PROPERTIES
- * structure", Microsoft Learn; etl-format.md section 15).
+ * structure", Microsoft Learn; docs/etl-format.md section 15).
  */
 static const char *kernel_flag(const struct class_row *row)
 {

@@ -19,7 +19,7 @@
 #include "tool/tool.h"
 #include "track/tracker.h"
 
-/* State gauges are declared by trackers, and belong to collectors all the same (metrics.md). */
+/* Trackers declare state gauges, which belong to collectors (docs/rules.md, "State gauges"). */
 static const struct state_gauge {
 	const char *family, *collector, *events;
 } state_gauges[] = {

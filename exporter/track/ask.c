@@ -5,7 +5,7 @@
  * The process and the file of a record are worked out when they are first asked for and kept until
  * the next record: several rules ask the same, many records are asked nothing.
  *
- * Source: etl-format.md sections 16.1 and 16.3, rules.md ("Derived fields").
+ * Source: docs/etl-format.md sections 16.1 and 16.3, docs/rules.md ("Derived fields").
  */
 #include "track/tracker_internal.h"
 

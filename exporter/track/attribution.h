@@ -3,7 +3,7 @@
  * What is worked out once for a kind of event, so that each event of it is a few loads: where its
  * process id stands, what it tells the tracker and where in the payload.
  *
- * Source: etl-format.md sections 16.1 to 16.3.
+ * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
 #ifndef TRACK_ATTRIBUTION_H
 #define TRACK_ATTRIBUTION_H

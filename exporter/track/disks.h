@@ -3,7 +3,7 @@
  * Disks and their volumes, as SystemConfig records describe them: etw_disk_info and
  * etw_disk_volume_info.
  *
- * Source: metrics.md; "SystemConfig_PhyDisk class" and "SystemConfig_LogDisk class", Microsoft
+ * Source: docs/metrics.md; "SystemConfig_PhyDisk class" and "SystemConfig_LogDisk class", Microsoft
  * Learn.
  */
 #ifndef TRACK_DISKS_H

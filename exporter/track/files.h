@@ -5,7 +5,7 @@
  * Reads and writes carry no name. Name records name the key (one a file), creates name the object
  * (one an open); both are reused. The key is asked first.
  *
- * Source: etl-format.md section 16.3.
+ * Source: docs/etl-format.md section 16.3.
  */
 #ifndef TRACK_FILES_H
 #define TRACK_FILES_H

@@ -11,8 +11,8 @@
 
 enum {
 	LABELS = 4,
-	CUT_SIZE = 14, /* older systems cut ImageFileName to 14 or 15 bytes (etl-format.md section
-			  15) */
+	CUT_SIZE = 14, /* older systems cut ImageFileName to 14 or 15 bytes (docs/etl-format.md
+			  section 15) */
 	NO_SLOT = UINT32_MAX,
 };
 

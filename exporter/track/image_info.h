@@ -5,7 +5,7 @@
  * Of the images a process loads it is the one that the process is named after. Several instances
  * can share a program file; it is shown while one of them runs.
  *
- * Source: metrics.md.
+ * Source: docs/metrics.md.
  */
 #ifndef TRACK_IMAGE_INFO_H
 #define TRACK_IMAGE_INFO_H

@@ -16,7 +16,7 @@
  * whether a full table makes room, by the instance that ended longest ago or, when none has ended,
  * a key that was not asked for lately, or refuses what is new. Both are counted as evictions.
  *
- * Source: etl-format.md sections 16.2 and 16.3.
+ * Source: docs/etl-format.md sections 16.2 and 16.3.
  */
 #ifndef TRACK_LIFETIMES_H
 #define TRACK_LIFETIMES_H

@@ -6,7 +6,7 @@
  * rundown record told of and no stop record since. Threads stand under the process that has their
  * owner's id at the moment.
  *
- * Source: metrics.md.
+ * Source: docs/metrics.md.
  */
 #ifndef TRACK_PROCESS_GAUGES_H
 #define TRACK_PROCESS_GAUGES_H

@@ -2,7 +2,7 @@
 /*
  * Processes: which name a process id had at a time.
  *
- * Source: etl-format.md section 16.2, metrics.md ("process").
+ * Source: docs/etl-format.md section 16.2, docs/metrics.md ("process").
  */
 #ifndef TRACK_PROCESSES_H
 #define TRACK_PROCESSES_H

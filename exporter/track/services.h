@@ -5,7 +5,7 @@
  * Threads carry a sub-process tag, which the service control manager gives out; SystemConfig
  * records tell which service of a process has which tag. Both are bounded.
  *
- * Source: etl-format.md section 15, Thread 1 to 4 and 69, SystemConfig 15; TEB.SubProcessTag,
+ * Source: docs/etl-format.md section 15, Thread 1 to 4 and 69, SystemConfig 15; TEB.SubProcessTag,
  * System Informer, phnt/include/ntpebteb.h.
  */
 #ifndef TRACK_SERVICES_H

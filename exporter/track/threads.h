@@ -4,7 +4,7 @@
  *
  * Thread id 0 is that of every processor's idle thread and belongs to process 0, told or not.
  *
- * Source: etl-format.md section 16.2.
+ * Source: docs/etl-format.md section 16.2.
  */
 #ifndef TRACK_THREADS_H
 #define TRACK_THREADS_H

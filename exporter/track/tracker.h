@@ -9,7 +9,7 @@
  *
  * A recording is shown twice. tracker_first_pass() collects lifetimes in file order;
  * tracker_first_pass_end() sorts them by time and builds the tables, so that names which only the
- * rundown at the end tells reach earlier events (etl-format.md section 16.2). Then
+ * rundown at the end tells reach earlier events (docs/etl-format.md section 16.2). Then
  * tracker_observe() is called for every record in time order, before the rules see it. Without
  * look-ahead (live, single pass) tracker_observe() alone builds the tables.
  */
@@ -44,7 +44,8 @@ struct tracker_options {
 	bool lower_case;                             /* of its own names: process_case: lower */
 	const struct config_path_group *path_groups; /* of PathGroup; copied */
 	size_t path_group_count;
-	/* State gauges belong to collectors (metrics.md); families are made only when asked for. */
+	/* State gauges belong to collectors (docs/metrics.md); families are made only when asked
+	 * for. */
 	bool process_gauges;     /* etw_process_instances, etw_process_threads */
 	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;         /* etw_process_image_info */
@@ -111,7 +112,7 @@ void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char
 /* How many of those processes no event has told about yet. */
 size_t tracker_unseen_processes(struct tracker *tracker);
 
-/* ---- derived fields of the record last observed (rules.md); label values are ids of
+/* ---- derived fields of the record last observed (docs/rules.md); label values are ids of
  * registry_strings() ---- */
 
 /* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included).

@@ -2,7 +2,7 @@
 /*
  * Volumes: the drive or device that a native path lies on, as a label value.
  *
- * Source: etl-format.md section 16.3, "Volume of a name".
+ * Source: docs/etl-format.md section 16.3, "Volume of a name".
  */
 #ifndef TRACK_VOLUMES_H
 #define TRACK_VOLUMES_H

@@ -151,7 +151,7 @@ static void the_shipped_file_says_the_defaults(void **state)
 	config_free(built_in);
 }
 
-/* Every key of rules.md that is not (later) is a word of the shipped file. */
+/* Every key of docs/rules.md that is not (later) is a word of the shipped file. */
 static void the_shipped_file_has_every_key(void **state)
 {
 	static const char *const keys[] = {

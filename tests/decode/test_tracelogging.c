@@ -64,7 +64,7 @@ static void assert_values(const struct schema *schema, const void *bytes, size_t
 
 static void a_nested_structure_as_one_was_recorded(void **state)
 {
-	/* SelfDescribingSingleEvent.etl: etl-format.md section 10.2. */
+	/* SelfDescribingSingleEvent.etl: docs/etl-format.md section 10.2. */
 	static const char body[] = "TestEvent\0" FIELD("a", "\x98\x02") FIELD("b", "\x01")
 		FIELD("c", "\x01");
 	static const char payload[] = "H\0e\0l\0l\0o\0\0\0W\0o\0r\0l\0d\0!\0\0";

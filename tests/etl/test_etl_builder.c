@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writer of recordings writes, byte by byte, checked by hand against etl-format.md: tests
- * of the reader build on it.
+ * What the writer of recordings writes, byte by byte, checked by hand against docs/etl-format.md:
+ * tests of the reader build on it.
  */
 #include "tests/support/etl_builder.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Streams are written item by item here, so that every length form can be asked for, and unpacked a
- * second time by a decoder that goes byte by byte as etl-format.md section 2 reads. All blocks end
- * with their content: the sanitizers see every byte too many.
+ * second time by a decoder that goes byte by byte as docs/etl-format.md section 2 reads. All blocks
+ * end with their content: the sanitizers see every byte too many.
  */
 #include "etl/decompress.h"
 

@@ -19,7 +19,7 @@
 
 enum { BUFFER_SIZE = 1024, HEADER_BUFFER = 1024, RECORDS = 60 };
 
-/* Offsets in a buffer header, etl-format.md section 1.1. */
+/* Offsets in a buffer header, docs/etl-format.md section 1.1. */
 enum {
 	AT_SIZE = 0x00,
 	AT_SAVED_OFFSET = 0x04,

@@ -14,7 +14,8 @@
 
 enum { MAX_ITEMS = 32, GIVE_UP_MS = 20000 };
 
-/* EventTrace, MetaData (EventInfo, EventMapInfo), ImageID: etl-format.md sections 8, 12 and 15. */
+/* EventTrace, MetaData (EventInfo, EventMapInfo), ImageID: docs/etl-format.md sections 8, 12
+ * and 15. */
 static const GUID left_out[] = {
 	{ 0x68fdd900, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 } },
 	{ 0xbbccf6c1, 0x6cd1, 0x48c4, { 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71 } },
@@ -102,7 +103,7 @@ static void on_event(void *context, const struct event_record *record)
 	if (record->activity) {
 		memcpy(&event.activity, record->activity->bytes, sizeof(event.activity));
 	}
-	/* What has no time comes first (etl-format.md section 4): it happens at the start. */
+	/* What has no time comes first (docs/etl-format.md section 4): it happens at the start. */
 	event.raw_time = record->raw_time == RECORD_NO_TIME ? play->clock->anchor_raw :
 							      counter_of(play->clock, record);
 	event.system_time = record->time == RECORD_NO_TIME ? play->clock->anchor_time :

@@ -86,7 +86,7 @@ static const struct guid *provider_of(unsigned flags, uint8_t number)
 	return &others[number & 3];
 }
 
-/* Items as they stand on disk: etl-format.md section 9. */
+/* Items as they stand on disk: docs/etl-format.md section 9. */
 static void take_items(struct cursor *c, unsigned count, struct event_record *record,
 		       uint8_t **bytes)
 {

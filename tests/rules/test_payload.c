@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The primitive encodings of etl-format.md section 14, written.
+ * The primitive encodings of docs/etl-format.md section 14, written.
  */
 #include "tests/support/payload.h"
 

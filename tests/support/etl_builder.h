@@ -9,7 +9,7 @@
  * processor is the caller's part, as is what their payloads mean.
  *
  * The functions that add return nothing: the first failure is kept, the rest does nothing, and
- * etl_builder_finish() tells. One thread. The bytes are those of etl-format.md sections 1 to 5
+ * etl_builder_finish() tells. One thread. The bytes are those of docs/etl-format.md sections 1 to 5
  * and 9.
  */
 #ifndef SUPPORT_ETL_BUILDER_H
@@ -85,7 +85,7 @@ struct built_record {
 	uint32_t kernel_time;
 	uint32_t user_time;
 
-	uint8_t group; /* etl-format.md section 8 */
+	uint8_t group; /* docs/etl-format.md section 8 */
 	uint8_t opcode;
 	uint8_t version;
 	uint8_t level;

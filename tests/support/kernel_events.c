@@ -118,7 +118,7 @@ void event_image(struct kernel_events *k, enum lifetime_opcode opcode,
 	payload_pointer(p, image->base);
 	payload_zeros(p, 16);
 	payload_wstring(p, image->file_name);
-	/* The kernel counts a load to the Process group (etl-format.md section 8). */
+	/* The kernel counts a load to the Process group (docs/etl-format.md section 8). */
 	event_add(k, RECORD_SYSTEM, opcode == OP_IMAGE_LOAD ? GROUP_PROCESS : GROUP_IMAGE,
 		  (uint8_t)opcode, 3);
 }

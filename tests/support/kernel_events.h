@@ -5,7 +5,7 @@
  *
  * Versions and header kinds are those seen in recordings of these systems: Process 4, Thread 3,
  * Image 3, FileIo 3, DiskIo 3, TcpIp and UdpIp 2, PageFault 2, SystemConfig 2 and 3. Layouts:
- * etl-format.md section 15, kernel-events.csv.
+ * docs/etl-format.md section 15, docs/kernel-events.csv.
  */
 #ifndef SUPPORT_KERNEL_EVENTS_H
 #define SUPPORT_KERNEL_EVENTS_H
@@ -28,7 +28,7 @@ struct kernel_events {
 	uint32_t records;         /* likewise, those without a group too */
 };
 
-enum kernel_group { /* etl-format.md section 8 */
+enum kernel_group { /* docs/etl-format.md section 8 */
 		    GROUP_EVENT_TRACE = 0x00,
 		    GROUP_DISK_IO = 0x01,
 		    GROUP_PAGE_FAULT = 0x02,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The payload of a recording's first record, and the clock that it describes (etl-format.md
+ * The payload of a recording's first record, and the clock that it describes (docs/etl-format.md
  * sections 5 and 6).
  */
 #ifndef SUPPORT_LOGFILE_HEADER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Packs a buffer into a plain-LZ77 stream, the form in which compressed recordings hold their
- * buffers (etl-format.md section 2).
+ * buffers (docs/etl-format.md section 2).
  */
 #ifndef SUPPORT_LZ77_COMPRESS_H
 #define SUPPORT_LZ77_COMPRESS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records written byte by byte, from the tables of etl-format.md sections 4 and 9, as the other
- * opinion beside the builder's. All have thread 0x1111, process 0x2222 and raw time 1007.
+ * Records written byte by byte, from the tables of docs/etl-format.md sections 4 and 9, as the
+ * other opinion beside the builder's. All have thread 0x1111, process 0x2222 and raw time 1007.
  */
 #ifndef SUPPORT_RECORD_BYTES_H
 #define SUPPORT_RECORD_BYTES_H

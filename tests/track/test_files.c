@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names and volumes of files: etl-format.md section 16.3, sentence by sentence.
+ * Names and volumes of files: docs/etl-format.md section 16.3, sentence by sentence.
  */
 #include <setjmp.h>
 #include <stdarg.h>

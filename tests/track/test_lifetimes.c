@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lifetimes: the sentences of etl-format.md section 16.2, one row each, and what must hold for any
- * sequence of changes.
+ * Lifetimes: the sentences of docs/etl-format.md section 16.2, one row each, and what must hold for
+ * any sequence of changes.
  */
 #include "track/lifetimes.h"
 

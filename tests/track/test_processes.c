@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of processes and owners of threads: etl-format.md section 16.2 and the rules of metrics.md,
- * told as little stories.
+ * Names of processes and owners of threads: docs/etl-format.md section 16.2 and the rules of
+ * docs/metrics.md, told as little stories.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whom an event belongs to (etl-format.md section 16.1), requests, the scheduler, drivers, and what
- * the statistics say.
+ * Whom an event belongs to (docs/etl-format.md section 16.1), requests, the scheduler, drivers, and
+ * what the statistics say.
  */
 #include "track/tracker.h"
 

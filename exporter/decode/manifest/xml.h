@@ -8,7 +8,7 @@
  * and filters say nothing about a payload and are passed over.
  *
  * Sources: "Writing an Instrumentation Manifest", "EventManifest Schema", Microsoft Learn;
- * etl-format.md section 11.
+ * docs/etl-format.md section 11.
  */
 #ifndef DECODE_MANIFEST_XML_H
 #define DECODE_MANIFEST_XML_H
