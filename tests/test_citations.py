@@ -96,6 +96,8 @@ def citation_faults(path, text, pages):
             continue
         if path.suffix == ".md" and flat[match.end():match.end() + 1] in (")", "#", "]"):
             continue  # a link; see link_faults
+        if path.suffix == ".c" and flat[match.start() - 1] == '"':
+            continue  # a path that a test opens
         one, many = SECTION.match(flat, match.end()), SECTIONS.match(flat, match.end())
         quoted = QUOTED.match(flat, match.end())
         numbers = [one.group(1)] if one else re.findall(NUMBER, many.group(1)) if many else []
