@@ -406,7 +406,7 @@ static void every_layout_is_that_of_the_reference(void **state)
 		OFFSET64,
 		CELLS
 	};
-	FILE *file = open_reference("docs/kernel-events.csv");
+	FILE *file = open_reference("kernel-events.csv");
 	char line[512], *cells[CELLS];
 	unsigned rows = 0;
 
