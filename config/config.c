@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/listen_address.h"
 #include "base/text.h"
 #include "config/files.h"
 #include "config/path_groups.h"
 #include "config/sessions.h"
 #include "config/yaml.h"
 
-enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000, PORT_MOST = 65535 };
+enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000 };
 #define STRINGS_LEAST (UINT64_C(64) << 10)
 #define STRINGS_MOST  (UINT64_C(64) << 30)
 
@@ -279,28 +280,6 @@ static bool read_log(struct reader *reader, const struct yaml_node *node, struct
 	return true;
 }
 
-/* ":9189", "127.0.0.1:9189", "localhost:0", "[::1]:9189". Whether it can be listened on, the web
- * server finds out. */
-static bool is_listen_address(const struct yaml_node *node)
-{
-	const char *colon = strrchr(node->text, ':');
-	size_t host;
-	uint64_t port;
-
-	if (!colon || colon[1] < '0' || colon[1] > '9') {
-		return false;
-	}
-	host = (size_t)(colon - node->text);
-	if (!parse_u64(colon + 1, node->size - host - 1, &port) || port > PORT_MOST ||
-	    memchr(node->text, ' ', node->size)) {
-		return false;
-	}
-	if (host > 0 && node->text[0] == '[') {
-		return host > 2 && node->text[host - 1] == ']';
-	}
-	return !memchr(node->text, ':', host);
-}
-
 static bool read_listen_addresses(struct reader *reader, const struct yaml_node *node,
 				  struct error *err)
 {
@@ -320,10 +299,12 @@ static bool read_listen_addresses(struct reader *reader, const struct yaml_node 
 		return no_memory(err);
 	}
 	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		struct listen_address address;
+
 		if (!yaml_is_text(reader->tree, entry, "listen_addresses", err)) {
 			goto fail;
 		}
-		if (!is_listen_address(entry)) {
+		if (!listen_address_parse(entry->text, &address)) {
 			yaml_error(reader->tree, entry, err,
 				   "'%s' is not an address such as :9189 or [::1]:9189",
 				   entry->text);

@@ -53,17 +53,17 @@ static bool check_telemetry_path(const char *path, struct error *err)
 }
 
 /* An address in civetweb's words. */
-static void add_address(struct text *out, const struct http_address *address, bool ipv6)
+static void add_address(struct text *out, const struct listen_address *address, bool ipv6)
 {
-	switch (address->type) {
-	case HTTP_ADDRESS_ANY:
+	switch (address->family) {
+	case LISTEN_ANY:
 		/* "+": IPv6 and, through it, IPv4 */
 		text_add_format(out, "%s%u", ipv6 ? "+" : "", address->port);
 		break;
-	case HTTP_ADDRESS_IPV4:
+	case LISTEN_IPV4:
 		text_add_format(out, "%s:%u", address->host, address->port);
 		break;
-	case HTTP_ADDRESS_IPV6:
+	case LISTEN_IPV6:
 		text_add_format(out, "[%s]:%u", address->host, address->port);
 		break;
 	}
@@ -107,7 +107,7 @@ static bool start_civetweb(struct http_server *server, bool ipv6)
 }
 
 /* Whether a message of civetweb is about an address: names it between blanks and a colon. */
-static bool message_names(const char *message, const struct http_address *address, bool ipv6)
+static bool message_names(const char *message, const struct listen_address *address, bool ipv6)
 {
 	struct text spec = { 0 };
 	bool names;
@@ -184,7 +184,11 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	server->address_texts = options->listen_addresses;
 	server->address_count = options->listen_address_count;
 	for (size_t i = 0; i < server->address_count; i++) {
-		if (!http_address_parse(options->listen_addresses[i], &server->addresses[i], err)) {
+		if (!listen_address_parse(options->listen_addresses[i], &server->addresses[i])) {
+			error_set(err, ERROR_CONFIG,
+				  "\"%s\" is no listen address: :9189, 127.0.0.1:9189 and "
+				  "[::1]:9189 are",
+				  options->listen_addresses[i]);
 			goto fail;
 		}
 	}

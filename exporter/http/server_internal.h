@@ -7,8 +7,8 @@
 
 #include <stdatomic.h>
 
+#include "base/listen_address.h"
 #include "health_scrapes.h"
-#include "http/address.h"
 #include "http/server.h"
 
 #define HTTP_HEALTHY_PATH "/-/healthy"
@@ -37,7 +37,7 @@ struct http_server {
 	void *ready_context;
 	bool library_started;
 
-	struct http_address addresses[HTTP_ADDRESSES_MAX];
+	struct listen_address addresses[HTTP_ADDRESSES_MAX];
 	const char *const *address_texts; /* borrowed, while starting */
 	size_t address_count;
 	unsigned ports[HTTP_ADDRESSES_MAX];

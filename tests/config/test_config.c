@@ -372,6 +372,8 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		  "1:27: ':65536' is not an address such as :9189 or [::1]:9189" },
 		{ "web: { listen_addresses: ['::1:9189'] }\n",
 		  "1:27: '::1:9189' is not an address such as :9189 or [::1]:9189" },
+		{ "web: { listen_addresses: ['foo:1'] }\n",
+		  "1:27: 'foo:1' is not an address such as :9189 or [::1]:9189" },
 		{ "web: { telemetry_path: metrics }\n",
 		  "1:24: 'metrics' is not a path such as /metrics" },
 		{ "web: { telemetry_path: / }\n", "1:24: '/' is not a path such as /metrics" },

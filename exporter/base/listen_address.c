@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Where the web server listens.
- */
-#include "http/address.h"
+#include "base/listen_address.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -47,15 +44,15 @@ static bool is_ipv6(const char *text, const char *end)
 	       memchr(text, ':', size);
 }
 
-bool http_address_parse(const char *text, struct http_address *address, struct error *err)
+bool listen_address_parse(const char *text, struct listen_address *address)
 {
-	struct http_address parsed = { .type = HTTP_ADDRESS_ANY };
+	struct listen_address parsed = { .family = LISTEN_ANY };
 	const char *colon = strrchr(text, ':');
 	const char *host = text, *host_end = colon;
 
 	if (!colon || !parse_number(colon + 1, colon + strlen(colon), 5, &parsed.port) ||
 	    parsed.port > 65535 || host_end - host >= (ptrdiff_t)sizeof parsed.host) {
-		goto fail;
+		return false;
 	}
 	if (host_end - host == 9 && memcmp(host, "localhost", 9) == 0) {
 		host = "127.0.0.1";
@@ -65,21 +62,16 @@ bool http_address_parse(const char *text, struct http_address *address, struct e
 		host++;
 		host_end--;
 		if (!is_ipv6(host, host_end)) {
-			goto fail;
+			return false;
 		}
-		parsed.type = HTTP_ADDRESS_IPV6;
+		parsed.family = LISTEN_IPV6;
 	} else if (host_end > host) {
 		if (!is_ipv4(host, host_end)) {
-			goto fail;
+			return false;
 		}
-		parsed.type = HTTP_ADDRESS_IPV4;
+		parsed.family = LISTEN_IPV4;
 	}
 	memcpy(parsed.host, host, (size_t)(host_end - host));
 	*address = parsed;
 	return true;
-
-fail:
-	return error_set(err, ERROR_CONFIG,
-			 "\"%s\" is no listen address: :9189, 127.0.0.1:9189 and [::1]:9189 are",
-			 text);
 }
