@@ -129,10 +129,13 @@ static void what_is_wrong_is_named(void **state)
 		const char *sentence;
 	} cases[] = {
 		{ "--replay.fiel=a",
-		  "unknown flag --replay.fiel=a; did you mean --replay.file? (--help lists all)" },
+		  "unknown flag --replay.fiel; did you mean --replay.file? (--help lists all)" },
 		{ "--bogus", "unknown flag --bogus (--help lists all)" },
 		{ "--", "unknown flag -- (--help lists all)" },
-		{ "-v", "unexpected argument \"-v\" (a recording is given with --replay.file)" },
+		{ "-v", "unknown flag -v (--help lists all)" },
+		{ "-", "unexpected argument \"-\" (a recording is given with --replay.file)" },
+		{ "--replay",
+		  "unknown flag --replay; did you mean --replay.file? (--help lists all)" },
 		{ "a.etl",
 		  "unexpected argument \"a.etl\" (a recording is given with --replay.file)" },
 		{ "--once=yes", "--once takes no value" },

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader goes over the arguments once, from left to right, and stops at the first that is
+ * wrong.
+ *
+ * Each option writes one member of the caller's struct, which a row names by its offset; a repeated
+ * option overwrites it, unless its read() collects values. A program or a command of it is thus a
+ * struct and a table, and neither the wording of complaints nor the layout of --help is its own.
+ * Values of a small choice are given as words in the row, so that the sentence about a wrong value
+ * lists them and suggests the nearest. Everything else that has a form of its own, such as a
+ * duration, has a read() and says in `takes` what a good value is.
+ */
+#include "config/command_line.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "config/nearest.h"
+
+static bool is_option(const char *argument)
+{
+	return argument[0] == '-' && argument[1] != '\0';
+}
+
+/* Whether the argument is one of a family such as --collector.X and --no-collector.X. */
+static bool is_switch(const struct command_option *option, const char *argument)
+{
+	const char *name = option->name + strlen("--");
+	const char *at = argument + strlen("--");
+	size_t size = strlen(name);
+
+	at += strncmp(at, "no-", 3) == 0 ? 3 : 0;
+	return option->type == OPTION_SWITCH && strncmp(at, name, size) == 0 && at[size] != '\0';
+}
+
+/* An exact name goes before a family that it would belong to. NULL: there is no such option. */
+static const struct command_option *find(const struct command_option *options, const char *argument,
+					 size_t name_size)
+{
+	for (const struct command_option *option = options; option->name; option++) {
+		if (option->type != OPTION_SWITCH && strlen(option->name) == name_size &&
+		    memcmp(option->name, argument, name_size) == 0) {
+			return option;
+		}
+		if (option->type == OPTION_HELP && strcmp(argument, "-h") == 0) {
+			return option;
+		}
+	}
+	for (const struct command_option *option = options; option->name; option++) {
+		if (is_switch(option, argument)) {
+			return option;
+		}
+	}
+	return NULL;
+}
+
+/* Suggests the nearest name, or else the first that begins like this. */
+static bool unknown(const struct command_option *options, const char *name, size_t size,
+		    struct error *err)
+{
+	struct nearest nearest = { .word = name, .size = size };
+	const char *longer = NULL, *meant;
+
+	for (const struct command_option *option = options; option->name; option++) {
+		if (option->type == OPTION_SWITCH) {
+			continue;
+		}
+		nearest_offer(&nearest, option->name);
+		if (!longer && size > 2 && strncmp(option->name, name, size) == 0) {
+			longer = option->name;
+		}
+	}
+	meant = nearest.best ? nearest.best : longer;
+	return error_set(err, ERROR_CONFIG, "unknown flag %.*s%s%s%s (--help lists all)", (int)size,
+			 name, meant ? "; did you mean " : "", meant ? meant : "",
+			 meant ? "?" : "");
+}
+
+static bool refuse(const struct command_option *option, const char *value, const char *takes,
+		   struct error *err)
+{
+	return error_set(err, ERROR_CONFIG, "%s takes %s, not \"%s\"", option->name, takes, value);
+}
+
+/* Names the words, "jsonl, csv or text", and the one that was probably meant. */
+static bool refuse_word(const struct command_option *option, const char *value, struct error *err)
+{
+	struct nearest nearest = { .word = value, .size = strlen(value) };
+	struct text takes = { 0 };
+
+	for (size_t i = 0; option->words[i]; i++) {
+		if (option->type == OPTION_WORD) {
+			nearest_offer(&nearest, option->words[i]);
+		}
+		text_add_format(&takes, "%s%s",
+				i == 0               ? "" :
+				option->words[i + 1] ? ", " :
+						       " or ",
+				option->words[i]);
+	}
+	error_set(err, ERROR_CONFIG, "%s takes %s, not \"%s\"%s%s%s", option->name,
+		  takes.data ? takes.data : "", value, nearest.best ? "; did you mean " : "",
+		  nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+	text_free(&takes);
+	return false;
+}
+
+static bool read_word(const struct command_option *option, const char *value, void *member,
+		      struct error *err)
+{
+	unsigned index = 0;
+
+	static_assert(sizeof(enum option_type) == sizeof index, "enums are stored as unsigned");
+	while (option->words[index] && strcmp(option->words[index], value) != 0) {
+		index++;
+	}
+	if (!option->words[index]) {
+		return refuse_word(option, value, err);
+	}
+	if (option->type == OPTION_DIGIT) {
+		*(uint8_t *)member = (uint8_t)(value[0] - '0');
+	} else {
+		index += option->first;
+		memcpy(member, &index, sizeof index);
+	}
+	return true;
+}
+
+static bool store(const struct command_option *option, const char *value, void *target,
+		  struct error *err)
+{
+	void *member = (char *)target + option->offset;
+	struct error why = { 0 };
+
+	switch (option->type) {
+	case OPTION_SET:
+	case OPTION_HELP:
+		*(bool *)member = true;
+		return true;
+	case OPTION_TEXT:
+		*(const char **)member = value;
+		return true;
+	case OPTION_WORD:
+	case OPTION_DIGIT:
+		return read_word(option, value, member, err);
+	case OPTION_COUNT:
+		return (parse_u64(value, strlen(value), member) && *(uint64_t *)member > 0) ||
+		       refuse(option, value, "a number above 0", err);
+	case OPTION_READ:
+	case OPTION_SWITCH:
+		break;
+	}
+	if (option->read(member, value, &why)) {
+		return true;
+	}
+	return why.code == ERROR_NONE ? refuse(option, value, option->takes, err) :
+					error_set(err, why.code, "%s", why.text);
+}
+
+/* Reads the option at *index, and its value, which may be the next argument. */
+static bool read_option(const struct command_option *option, int argc, char **argv, int *index,
+			void *target, struct error *err)
+{
+	const char *argument = argv[*index];
+	const char *equals = strchr(argument, '=');
+	const char *value = equals ? equals + 1 : NULL;
+
+	if (option->type == OPTION_SWITCH) {
+		value = argument;
+	} else if (!option->value && value) {
+		return error_set(err, ERROR_CONFIG, "%s takes no value", option->name);
+	} else if (option->value && !value) {
+		if (*index + 1 >= argc) {
+			return error_set(err, ERROR_CONFIG, "%s needs a value: %s", option->name,
+					 option->value);
+		}
+		value = argv[++*index];
+	}
+	return store(option, value, target, err);
+}
+
+bool command_line_read(const struct command_line *line, int argc, char **argv, void *target,
+		       struct error *err)
+{
+	bool words_only = false;
+
+	for (int i = 1; i < argc; i++) {
+		const struct command_option *option;
+		size_t name_size = strcspn(argv[i], "=");
+
+		if (!words_only && line->word && strcmp(argv[i], "--") == 0) {
+			words_only = true;
+			continue;
+		}
+		if (words_only || !is_option(argv[i])) {
+			if (!line->word) {
+				return error_set(err, ERROR_CONFIG, "unexpected argument \"%s\"%s",
+						 argv[i], line->hint);
+			}
+			if (!line->word(target, argv[i], err)) {
+				return false;
+			}
+			continue;
+		}
+		option = find(line->options, argv[i], name_size);
+		if (!option) {
+			return unknown(line->options, argv[i], name_size, err);
+		}
+		if (!read_option(option, argc, argv, &i, target, err)) {
+			return false;
+		}
+		if (option->type == OPTION_HELP) {
+			break;
+		}
+	}
+	return true;
+}
+
+void command_line_help(struct text *out, const struct command_option *options, char between,
+		       size_t column)
+{
+	for (const struct command_option *option = options; option->name; option++) {
+		size_t start = out->size;
+
+		if (option->type == OPTION_SWITCH) {
+			text_add_format(out, "  --[no-]%s%s", option->name + strlen("--"),
+					option->value);
+		} else {
+			text_add_format(out, "  %s", option->name);
+			if (option->value) {
+				text_add_char(out, between);
+				text_add_string(out, option->value);
+			}
+		}
+		do {
+			text_add_char(out, ' ');
+		} while (!out->failed && out->size - start < column);
+		text_add_string(out, option->help);
+		text_add_char(out, '\n');
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Command lines by table: one row per option, from which it is read and --help is written.
+ *
+ * An option is written `--name value` or `--name=value`. What does not begin with a dash is a word,
+ * and so is "-". Behind "--" everything is a word.
+ */
+#ifndef CONFIG_COMMAND_LINE_H
+#define CONFIG_COMMAND_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* What an option sets in the target, at the offset of its row. */
+enum option_type {
+	OPTION_SET,    /* bool; the option takes no value */
+	OPTION_HELP,   /* bool; also written -h; nothing behind it is read */
+	OPTION_TEXT,   /* const char *, borrowed from argv */
+	OPTION_WORD,   /* enum or unsigned: first + the index of the value among words */
+	OPTION_DIGIT,  /* uint8_t: the value, which is one of words, each a digit */
+	OPTION_COUNT,  /* uint64_t above 0 */
+	OPTION_READ,   /* whatever read() makes of the value */
+	OPTION_SWITCH, /* --[no-]nameX: read() gets the whole argument */
+};
+
+/*
+ * Reads a value into member, the target at the row's offset. False when the value is refused; an
+ * error that is left unset then becomes "--name takes …".
+ */
+typedef bool option_read(void *member, const char *value, struct error *err);
+
+struct command_option {
+	const char *name;  /* "--replay.file" */
+	const char *value; /* what --help calls the value; NULL: the option takes none */
+	const char *help;
+	enum option_type type;
+	size_t offset;            /* of the member in the target */
+	const char *const *words; /* of OPTION_WORD and OPTION_DIGIT; the last is NULL */
+	unsigned first;           /* of OPTION_WORD: the number of the first word */
+	const char *takes;        /* of OPTION_READ: what a good value is, "a number from 0" */
+	option_read *read;        /* of OPTION_READ and OPTION_SWITCH */
+};
+
+struct command_line {
+	const struct command_option *options; /* the last has no name */
+	/* What is done with a word; NULL: words are refused, with a sentence that ends in hint. */
+	option_read *word;
+	const char *hint;
+};
+
+/* Reads argv[1] and what follows into target. One sentence in err names what is wrong. */
+bool command_line_read(const struct command_line *line, int argc, char **argv, void *target,
+		       struct error *err);
+
+/*
+ * Adds a line for each option: "  --name", `between`, what its value is called, and the help, which
+ * begins at `column` or one blank behind.
+ */
+void command_line_help(struct text *out, const struct command_option *options, char between,
+		       size_t column);
+
+#endif
