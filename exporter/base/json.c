@@ -218,3 +218,27 @@ void json_member_u64(struct json *json, const char *key, uint64_t value)
 	json_key(json, key);
 	json_u64(json, value);
 }
+
+void json_member_i64(struct json *json, const char *key, int64_t value)
+{
+	json_key(json, key);
+	json_i64(json, value);
+}
+
+void json_member_double(struct json *json, const char *key, double value)
+{
+	json_key(json, key);
+	json_double(json, value);
+}
+
+void json_member_object(struct json *json, const char *key)
+{
+	json_key(json, key);
+	json_object_begin(json);
+}
+
+void json_member_array(struct json *json, const char *key)
+{
+	json_key(json, key);
+	json_array_begin(json);
+}

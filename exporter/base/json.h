@@ -39,5 +39,10 @@ void json_null(struct json *json);
 /* A key and its value. */
 void json_member_string(struct json *json, const char *key, const char *value);
 void json_member_u64(struct json *json, const char *key, uint64_t value);
+void json_member_i64(struct json *json, const char *key, int64_t value);
+void json_member_double(struct json *json, const char *key, double value);
+/* A key and the beginning of its value. */
+void json_member_object(struct json *json, const char *key);
+void json_member_array(struct json *json, const char *key);
 
 #endif

@@ -1,291 +1,140 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments of subcommands: each has a table of its options, from which they are read and --help is
- * written.
+ * The command line of a command: its own options, those that several commands share, and words.
  */
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "config/nearest.h"
 #include "tool/tool.h"
 
-/* By bit of enum tool_shared. */
-static const struct tool_flag shared_flags[] = {
+enum { OPTIONS_MOST = 16, HELP_COLUMN = 22 };
+
+#define AT(member) .offset = offsetof(struct tool_arguments, member)
+
+static const char *const pointer_sizes[] = { "4", "8", NULL };
+static const char *const formats[] = { "text", "json", NULL };
+
+static bool read_schema(void *manifests, const char *path, struct error *err)
+{
+	return configured_manifests_add(manifests, path, err);
+}
+
+/* By bit of enum tool_shared; --help comes last and is always there. */
+static const struct command_option shared_options[] = {
 	{ "--pointer-size", "4|8",
-	  "pointer size of classic payloads, where records tell a wrong one" },
-	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them" },
-	{ "--builtin", NULL, "use the manifests that the program brings along" },
-	{ "--format", "FORMAT", "text (default) or json" },
+	  "pointer size of classic payloads, where records tell a wrong one", OPTION_DIGIT,
+	  AT(pointer_size), .words = pointer_sizes },
+	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
+	  OPTION_READ, AT(manifests), .read = read_schema },
+	{ "--builtin", NULL, "use the manifests that the program brings along", OPTION_SET,
+	  AT(builtin) },
+	{ "--format", "FORMAT", "text (default) or json", OPTION_WORD, AT(as_json),
+	  .words = formats },
+	{ "--help", NULL, "this text", OPTION_HELP, AT(help) },
 };
 
-struct option {
-	const struct tool_flag *flag;
-	int row;         /* of the command's own; */
-	unsigned shared; /* or of enum tool_shared */
-};
+enum { SHARED_COUNT = sizeof shared_options / sizeof shared_options[0] };
 
-/* A command's options by index, its own first; false behind the last. */
-static bool option_at(const struct tool_command *command, int index, struct option *option)
+static void collect_options(const struct tool_command *command,
+			    struct command_option options[OPTIONS_MOST])
 {
-	int rows = 0;
+	size_t count = 0;
 
-	for (; command->flags && command->flags[rows].name; rows++) {
-		if (rows == index) {
-			*option = (struct option){ .flag = &command->flags[rows], .row = rows };
-			return true;
+	for (; command->options && command->options[count].name; count++) {
+		options[count] = command->options[count];
+	}
+	for (unsigned i = 0; i < SHARED_COUNT; i++) {
+		if (i + 1 == SHARED_COUNT || (command->shared >> i & 1) != 0) {
+			options[count++] = shared_options[i];
 		}
 	}
-	for (unsigned i = 0; i < sizeof shared_flags / sizeof shared_flags[0]; i++) {
-		if ((command->shared >> i & 1) != 0 && rows++ == index) {
-			*option = (struct option){ .flag = &shared_flags[i], .shared = 1U << i };
-			return true;
-		}
-	}
-	return false;
+	options[count].name = NULL;
 }
 
-static bool find_option(const struct tool_command *command, const char *name, size_t size,
-			struct option *option)
+static bool take_word(void *target, const char *word, struct error *err)
 {
-	for (int i = 0; option_at(command, i, option); i++) {
-		if (strlen(option->flag->name) == size &&
-		    memcmp(option->flag->name, name, size) == 0) {
-			return true;
-		}
+	struct tool_arguments *arguments = target;
+	const char *too_many = arguments->command->too_many;
+
+	if (arguments->word_count == arguments->command->words_most) {
+		return error_set(err, ERROR_CONFIG, "%s \"%s\"",
+				 too_many ? too_many : "one recording at a time, not also", word);
 	}
-	return false;
+	arguments->words[arguments->word_count++] = word;
+	return true;
 }
 
-static int stop(struct tool_arguments *arguments, int status)
-{
-	arguments->status = status;
-	return TOOL_STOP;
-}
-
-static int unknown_option(struct tool_arguments *arguments, const char *name, size_t size)
-{
-	const struct tool_command *command = arguments->command;
-	struct nearest nearest = { .word = name, .size = size };
-	struct option option;
-
-	for (int i = 0; option_at(command, i, &option); i++) {
-		nearest_offer(&nearest, option.flag->name);
-	}
-	nearest_offer(&nearest, "--help");
-	return stop(arguments, nearest.best ?
-				       tool_complain(TOOL_BAD_USAGE, command->name,
-						     "unknown option %.*s; did you mean %s?",
-						     (int)size, name, nearest.best) :
-				       tool_complain(TOOL_BAD_USAGE, command->name,
-						     "unknown option %.*s: try etwtool %s --help",
-						     (int)size, name, command->name));
-}
-
-static int print_help(struct tool_arguments *arguments)
+static int print_help(const struct tool_command *command, const struct command_option *options)
 {
 	struct text out = { 0 };
+
+	text_add_format(&out, "usage: etwtool %s %s\n\n%s.\n\n", command->name, command->synopsis,
+			command->about);
+	command_line_help(&out, options, ' ', HELP_COLUMN);
+	if (command->more) {
+		text_add_format(&out, "\n%s", command->more);
+	}
+	return tool_print(command->name, &out);
+}
+
+static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
+{
+	const struct tool_command *command = arguments->command;
+	struct command_option options[OPTIONS_MOST];
+	const struct command_line line = { .options = options, .word = take_word };
+	struct error err;
+
+	collect_options(command, options);
+	if (!command_line_read(&line, argc, argv, arguments, &err)) {
+		return tool_complain(TOOL_BAD_USAGE, command->name, "%s", err.text);
+	}
+	if (arguments->help) {
+		return print_help(command, options);
+	}
+	if ((command->shared & TOOL_FILE) != 0 && arguments->word_count == 0) {
+		return tool_complain(TOOL_BAD_USAGE, command->name, "which recording?");
+	}
+	if (arguments->builtin && !configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		return tool_complain(TOOL_FAILED, command->name, "%s", err.text);
+	}
+	return command->run(arguments);
+}
+
+int tool_run(const struct tool_command *command, int argc, char **argv)
+{
+	struct tool_arguments *arguments = calloc(1, command->size);
 	int status;
 
-	tool_help(arguments->command, &out);
-	status = tool_write(arguments->command->name, &out) ? TOOL_DONE : TOOL_FAILED;
-	text_free(&out);
-	return stop(arguments, status);
+	if (!arguments) {
+		return tool_complain(TOOL_FAILED, command->name, "no memory");
+	}
+	arguments->command = command;
+	status = read_and_run(arguments, argc, argv);
+	if (command->done) {
+		command->done(arguments);
+	}
+	configured_manifests_done(&arguments->manifests);
+	free(arguments);
+	return status;
 }
 
-static bool add_schema(struct tool_arguments *arguments, const char *path)
+bool tool_read_recording(struct tool_arguments *arguments, struct recording_options options,
+			 struct recording **recording)
 {
-	struct error err;
+	struct error err = { 0 };
 
-	if (!configured_manifests_add(&arguments->manifests, path, &err)) {
-		tool_complain(TOOL_BAD_USAGE, arguments->command->name, "%s", err.text);
+	options.command = arguments->command->name;
+	options.path = arguments->words[0];
+	options.pointer_size = arguments->pointer_size;
+	options.manifests = &arguments->manifests;
+	*recording = NULL;
+	if (configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		*recording = recording_open(&options, &err);
+	}
+	if (!*recording || !recording_run(*recording, &err)) {
+		tool_complain(TOOL_FAILED, options.command, "%s", err.text);
 		return false;
 	}
+	recording_warn(*recording);
 	return true;
-}
-
-bool tool_add_builtin(struct tool_arguments *arguments)
-{
-	struct error err;
-
-	if (!configured_manifests_add_builtin(&arguments->manifests, &err)) {
-		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
-		return false;
-	}
-	return true;
-}
-
-static bool take_pointer_size(struct tool_arguments *arguments, const char *value)
-{
-	if (strcmp(value, "4") == 0 || strcmp(value, "8") == 0) {
-		arguments->pointer_size = (uint8_t)(value[0] - '0');
-		return true;
-	}
-	tool_complain(TOOL_BAD_USAGE, arguments->command->name,
-		      "--pointer-size: wants 4 or 8, not \"%s\"", value);
-	return false;
-}
-
-static bool take_format(struct tool_arguments *arguments, const char *value)
-{
-	static const char *const formats[] = { "text", "json", NULL };
-	int format = tool_choice(arguments->command->name, "--format", value, formats);
-
-	arguments->as_json = format == 1;
-	return format >= 0;
-}
-
-static bool take_file(struct tool_arguments *arguments, const char *word)
-{
-	if (arguments->path) {
-		tool_complain(TOOL_BAD_USAGE, arguments->command->name,
-			      "one recording at a time, not also \"%s\"", word);
-		return false;
-	}
-	arguments->path = word;
-	return true;
-}
-
-/* False after a complaint. */
-static bool take_shared(struct tool_arguments *arguments, enum tool_shared shared,
-			const char *value)
-{
-	switch (shared) {
-	case TOOL_POINTER_SIZE:
-		return take_pointer_size(arguments, value);
-	case TOOL_SCHEMA:
-		return add_schema(arguments, value);
-	case TOOL_BUILTIN:
-		return tool_add_builtin(arguments);
-	case TOOL_TEXT_OR_JSON:
-		return take_format(arguments, value);
-	case TOOL_FILE:
-		return take_file(arguments, value);
-	}
-	return false;
-}
-
-enum { OPTION = 0 }; /* of step(), besides TOOL_WORD and what follows it */
-
-static int step(struct tool_arguments *arguments, const char **value, struct option *option)
-{
-	const char *argument, *equals;
-	size_t size;
-
-	if (!arguments->plain && arguments->at < arguments->argc &&
-	    strcmp(arguments->argv[arguments->at], "--") == 0) {
-		arguments->plain = true;
-		arguments->at++;
-	}
-	if (arguments->at >= arguments->argc) {
-		return TOOL_END;
-	}
-	argument = arguments->argv[arguments->at++];
-	*value = argument;
-	if (arguments->plain || argument[0] != '-' || argument[1] == '\0') {
-		return TOOL_WORD;
-	}
-	if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
-		return print_help(arguments);
-	}
-	equals = strchr(argument, '=');
-	size = equals ? (size_t)(equals - argument) : strlen(argument);
-	if (!find_option(arguments->command, argument, size, option)) {
-		return unknown_option(arguments, argument, size);
-	}
-	if (!option->flag->value) {
-		*value = NULL;
-		return !equals ? OPTION :
-				 stop(arguments,
-				      tool_complain(TOOL_BAD_USAGE, arguments->command->name,
-						    "%s takes no value", option->flag->name));
-	}
-	if (!equals && arguments->at >= arguments->argc) {
-		return stop(arguments,
-			    tool_complain(TOOL_BAD_USAGE, arguments->command->name, "%s: wants %s",
-					  option->flag->name, option->flag->value));
-	}
-	*value = equals ? equals + 1 : arguments->argv[arguments->at++];
-	return OPTION;
-}
-
-int tool_next(struct tool_arguments *arguments, const char **value)
-{
-	for (;;) {
-		struct option option = { .shared = TOOL_FILE };
-		int next = step(arguments, value, &option);
-
-		if (next != OPTION &&
-		    (next != TOOL_WORD || (arguments->command->shared & TOOL_FILE) == 0)) {
-			return next;
-		}
-		if (option.shared == 0) {
-			return option.row;
-		}
-		if (!take_shared(arguments, (enum tool_shared)option.shared, *value)) {
-			return stop(arguments, TOOL_BAD_USAGE);
-		}
-	}
-}
-
-bool tool_count(const char *command, const char *flag, const char *value, uint64_t *count)
-{
-	if (parse_u64(value, strlen(value), count) && *count > 0) {
-		return true;
-	}
-	tool_complain(TOOL_BAD_USAGE, command, "%s: wants a number above 0, not \"%s\"", flag,
-		      value);
-	return false;
-}
-
-int tool_choice(const char *command, const char *flag, const char *value, const char *const *words)
-{
-	struct nearest nearest = { .word = value, .size = strlen(value) };
-	struct text known = { 0 };
-
-	for (int i = 0; words[i]; i++) {
-		if (strcmp(words[i], value) == 0) {
-			text_free(&known);
-			return i;
-		}
-		nearest_offer(&nearest, words[i]);
-		text_add_format(&known, "%s%s", i > 0 ? ", " : "", words[i]);
-	}
-	if (nearest.best) {
-		tool_complain(TOOL_BAD_USAGE, command, "%s: unknown word \"%s\"; did you mean %s?",
-			      flag, value, nearest.best);
-	} else {
-		tool_complain(TOOL_BAD_USAGE, command, "%s: wants one of %s, not \"%s\"", flag,
-			      known.data ? known.data : "", value);
-	}
-	text_free(&known);
-	return -1;
-}
-
-static void add_flag(struct text *out, const struct tool_flag *flag)
-{
-	enum { HELP_COLUMN = 22 };
-	size_t start = out->size;
-
-	text_add_format(out, "  %s%s%s", flag->name, flag->value ? " " : "",
-			flag->value ? flag->value : "");
-	do {
-		text_add_char(out, ' ');
-	} while (!out->failed && out->size - start < HELP_COLUMN);
-	text_add_string(out, flag->help);
-	text_add_char(out, '\n');
-}
-
-void tool_help(const struct tool_command *command, struct text *out)
-{
-	struct option option;
-
-	text_add_format(out, "usage: etwtool %s %s\n\n%s.\n\n", command->name, command->synopsis,
-			command->about);
-	for (int i = 0; option_at(command, i, &option); i++) {
-		add_flag(out, option.flag);
-	}
-	add_flag(out, &(struct tool_flag){ "--help", NULL, "this text" });
-	if (command->more) {
-		text_add_format(out, "\n%s", command->more);
-	}
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/event_json.h"
+#include "tool/event_fields.h"
 
 static uint16_t number_of(const struct event_class *class)
 {
@@ -193,5 +193,5 @@ void class_row_versions(const struct class_row *row, struct text *out)
 
 const char *class_row_origin(const struct class_row *row)
 {
-	return row->schema ? event_json_origin(row->schema) : NULL;
+	return row->schema ? schema_origin_name(row->schema) : NULL;
 }

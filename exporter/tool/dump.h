@@ -24,10 +24,9 @@ struct dump_options {
 	bool colour; /* DUMP_TEXT */
 };
 
-/* What is wrong is told. Return exit statuses. */
+/* Write the events, or complain; return exit statuses. */
 int dump_jsonl(const struct dump_options *options);
 int dump_csv(const struct dump_options *options);
-int dump_text(const struct dump_options *options);
 
 /* ---- shared ---- */
 

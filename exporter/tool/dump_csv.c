@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "tool/dump.h"
 #include "tool/event_fields.h"
-#include "tool/field_names.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of one event, located in its payload, and their values as JSON.
+ * The fields of an event class by the names that rules take, members of structures as
+ * "structure.member"; and those of one event, located in its payload, with their values as JSON.
  */
 #ifndef TOOL_EVENT_FIELDS_H
 #define TOOL_EVENT_FIELDS_H
@@ -12,6 +13,31 @@
 #include "base/text.h"
 #include "decode/schema.h"
 #include "source/event_record.h"
+
+/* ---- names ---- */
+
+/*
+ * The next field at or behind `index` that has a value of its own: structures are gone into, arrays
+ * of structures taken whole. schema->field_count: there are no more.
+ */
+unsigned field_next(const struct schema *schema, unsigned index);
+
+/* The field behind such a one. */
+static inline unsigned field_behind(const struct schema *schema, unsigned index)
+{
+	return index + 1U + schema->fields[index].span;
+}
+
+/* Adds the whole name, of a member of an array of structures that of the first element's. */
+void field_name_add(const struct schema *schema, unsigned index, struct text *out);
+
+/* Adds what its values are: "u32", "text", "list of guid". */
+void field_type_add(const struct field *field, struct text *out);
+
+/* Where the schema comes from, as `decoded_by` says it. */
+const char *schema_origin_name(const struct schema *schema);
+
+/* ---- values ---- */
 
 /* Filled by event_fields_locate(); both borrowed things must outlive it. */
 struct event_fields {

@@ -34,12 +34,9 @@ static void add_usage(struct text *out)
 static int print(void (*add)(struct text *out))
 {
 	struct text out = { 0 };
-	int status;
 
 	add(&out);
-	status = tool_write("", &out) ? TOOL_DONE : TOOL_FAILED;
-	text_free(&out);
-	return status;
+	return tool_print("", &out);
 }
 
 static void add_version(struct text *out)
@@ -86,13 +83,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(name, commands[i]->name) == 0) {
-			struct tool_arguments arguments = {
-				.command = commands[i], .argc = argc - 1, .argv = argv + 1, .at = 1
-			};
-			int status = commands[i]->run(&arguments);
-
-			configured_manifests_done(&arguments.manifests);
-			return status;
+			return tool_run(commands[i], argc - 1, argv + 1);
 		}
 	}
 	return unknown_command(name);

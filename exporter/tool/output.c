@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "tool/tool.h"
 
 int tool_complain(int status, const char *command, const char *format, ...)
@@ -58,4 +57,84 @@ bool tool_write(const char *command, const struct text *text)
 		return false;
 	}
 	return true;
+}
+
+int tool_print(const char *command, struct text *text)
+{
+	int status = tool_write(command, text) ? TOOL_DONE : TOOL_FAILED;
+
+	text_free(text);
+	return status;
+}
+
+/* ---- JSON for people ---- */
+
+static void new_line(struct text *out, unsigned depth)
+{
+	text_add_char(out, '\n');
+	for (unsigned i = 0; i < depth; i++) {
+		text_add_char(out, ' ');
+	}
+}
+
+static void add_indented(struct text *out, const struct text *compact)
+{
+	bool in_string = false;
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < compact->size; i++) {
+		char c = compact->data[i];
+		bool empty = i + 1 < compact->size &&
+			     (compact->data[i + 1] == '}' || compact->data[i + 1] == ']');
+
+		if (in_string) {
+			text_add_char(out, c);
+			if (c == '\\' && i + 1 < compact->size) {
+				text_add_char(out, compact->data[++i]);
+			} else if (c == '"') {
+				in_string = false;
+			}
+			continue;
+		}
+		if ((c == '}' || c == ']') && i > 0 && compact->data[i - 1] != '{' &&
+		    compact->data[i - 1] != '[') {
+			new_line(out, --depth);
+		}
+		text_add_char(out, c);
+		switch (c) {
+		case '"':
+			in_string = true;
+			break;
+		case ':':
+			text_add_char(out, ' ');
+			break;
+		case ',':
+			new_line(out, depth);
+			break;
+		case '{':
+		case '[':
+			if (!empty) {
+				new_line(out, ++depth);
+			}
+			break;
+		default:
+			break;
+		}
+	}
+	text_add_char(out, '\n');
+	out->failed |= compact->failed;
+}
+
+void text_add_json(struct text *out, void (*add)(struct json *json, const void *context),
+		   const void *context)
+{
+	struct text compact = { 0 };
+	struct json json;
+
+	json_init(&json, &compact, false);
+	json_object_begin(&json);
+	add(&json, context);
+	json_object_end(&json);
+	add_indented(out, &compact);
+	text_free(&compact);
 }

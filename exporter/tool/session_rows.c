@@ -2,11 +2,11 @@
 #include "tool/session_rows.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/json.h"
 #include "source/kernel_flags.h"
 #include "source/provider_names.h"
-#include "tool/json_indent.h"
 #include "tool/tool.h"
 
 /* "Logging Mode Constants", Microsoft Learn. */
@@ -170,21 +170,112 @@ static void add_session_json(struct json *json, const struct running_session *se
 	json_object_end(json);
 }
 
+/* What the JSON of sessions is made of. */
+struct session_rows {
+	const struct running_sessions *sessions;
+	const struct registered_providers *names;
+};
+
+static void add_sessions(struct json *json, const void *context)
+{
+	const struct session_rows *rows = context;
+
+	json_member_array(json, "sessions");
+	for (size_t i = 0; i < rows->sessions->count; i++) {
+		add_session_json(json, &rows->sessions->list[i], rows->names);
+	}
+	json_array_end(json);
+}
+
 void session_rows_json(struct text *out, const struct running_sessions *sessions,
 		       const struct registered_providers *names)
 {
-	struct text compact = { 0 };
-	struct json json;
+	text_add_json(out, add_sessions, &(struct session_rows){ sessions, names });
+}
 
-	json_init(&json, &compact, false);
-	json_object_begin(&json);
-	json_key(&json, "sessions");
-	json_array_begin(&json);
-	for (size_t i = 0; i < sessions->count; i++) {
-		add_session_json(&json, &sessions->list[i], names);
+/* ---- installed providers ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct registered_provider *one = a, *two = b;
+	int order = strcmp(one->name, two->name);
+
+	return order != 0 ? order : memcmp(&one->guid, &two->guid, sizeof one->guid);
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	for (; *text; text++) {
+		if (text_starts_nocase(text, strlen(text), word, strlen(word))) {
+			return true;
+		}
 	}
-	json_array_end(&json);
-	json_object_end(&json);
-	json_indent(out, &compact);
-	text_free(&compact);
+	return word[0] == '\0';
+}
+
+/* Calls show for each that is asked for. */
+static void each(struct registered_providers *providers, const char *word,
+		 void (*show)(void *context, const struct registered_provider *provider,
+			      const char *guid),
+		 void *context)
+{
+	if (providers->count > 0) {
+		qsort(providers->list, providers->count, sizeof *providers->list, compare_names);
+	}
+	for (size_t i = 0; i < providers->count; i++) {
+		char guid[GUID_TEXT_SIZE];
+
+		guid_format(&providers->list[i].guid, guid);
+		if (!word || has_word(providers->list[i].name, word) || has_word(guid, word)) {
+			show(context, &providers->list[i], guid);
+		}
+	}
+}
+
+static const char *schema_kind(const struct registered_provider *provider)
+{
+	return provider->manifest ? "manifest" : "mof";
+}
+
+static void show_text(void *context, const struct registered_provider *provider, const char *guid)
+{
+	text_add_format(context, "{%s}  %-8s  ", guid, schema_kind(provider));
+	text_add_shown(context, provider->name);
+	text_add_char(context, '\n');
+}
+
+void installed_rows_text(struct text *out, struct registered_providers *providers, const char *word)
+{
+	each(providers, word, show_text, out);
+}
+
+static void show_json(void *context, const struct registered_provider *provider, const char *guid)
+{
+	struct json *json = context;
+
+	json_object_begin(json);
+	json_member_string(json, "name", provider->name);
+	json_member_string(json, "guid", guid);
+	json_member_string(json, "kind", schema_kind(provider));
+	json_object_end(json);
+}
+
+/* What the JSON of installed providers is made of. */
+struct installed {
+	struct registered_providers *providers;
+	const char *word;
+};
+
+static void add_installed(struct json *json, const void *context)
+{
+	const struct installed *installed = context;
+
+	json_member_array(json, "providers");
+	each(installed->providers, installed->word, show_json, json);
+	json_array_end(json);
+}
+
+void installed_rows_json(struct text *out, struct registered_providers *providers, const char *word)
+{
+	text_add_json(out, add_installed, &(struct installed){ providers, word });
 }

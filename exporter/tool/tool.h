@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool: what one wants to know about a recording or a configuration without running the
- * exporter. One file a subcommand.
+ * etwtool: looks at a recording or a configuration without running the exporter. Each command has a
+ * file of its own, tool_NAME.c; what several of them need is declared here.
  */
 #ifndef TOOL_TOOL_H
 #define TOOL_TOOL_H
@@ -10,82 +10,79 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "config/command_line.h"
 #include "decode/manifest/load.h"
+#include "tool/recording.h"
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
-/* ---- subcommands and their arguments (arguments.c) ---- */
+/* ---- commands and their arguments (arguments.c) ---- */
 
-/* An option, written `--name value` or `--name=value` anywhere behind the subcommand. */
-struct tool_flag {
-	const char *name;  /* "--per-kind" */
-	const char *value; /* what --help calls its value; NULL: it takes none */
-	const char *help;  /* one line */
-};
-
-/* Options that several commands have: tool_next() reads them itself. */
+/* Options that several commands have; their values are in struct tool_arguments. */
 enum tool_shared {
 	TOOL_POINTER_SIZE = 1,
-	TOOL_SCHEMA = 2, /* repeatable: an instrumentation manifest, or a folder of them */
+	TOOL_SCHEMA = 2,
 	TOOL_BUILTIN = 4,
 	TOOL_TEXT_OR_JSON = 8, /* --format */
-	TOOL_FILE = 16,        /* no option: a word is the recording, of which there is one */
+	TOOL_FILE = 16,        /* no option: the first word is a recording and must be there */
 };
 
+enum { TOOL_WORDS_MOST = 3 };
+
+/* What every command has read from its command line. */
 struct tool_arguments {
 	const struct tool_command *command;
-	int argc;
-	char **argv; /* argv[0] is the subcommand's name */
-	int at;      /* of the next argument */
-	bool plain;  /* "--" has come: what follows are words */
-	int status;  /* after TOOL_STOP: what to return */
-	/* What the shared ones said. */
-	const char *path;     /* NULL: no recording */
+	const char *words[TOOL_WORDS_MOST]; /* the first is the recording, in most commands */
+	size_t word_count;
 	uint8_t pointer_size; /* 0: as recorded */
-	bool as_json;
-	struct configured_manifests manifests; /* owned; lives until run() has returned */
+	unsigned as_json;     /* 0: text, 1: JSON */
+	bool builtin;         /* the built-in manifests are used */
+	bool help;
+	struct configured_manifests manifests; /* owned */
 };
 
 struct tool_command {
 	const char *name;
-	const char *synopsis;          /* what stands behind the name: "FILE" */
-	const char *about;             /* one line */
-	const char *more;              /* what --help says below the options; NULL: nothing */
-	const struct tool_flag *flags; /* its own; the last row has no name. NULL: none */
-	unsigned shared;               /* of enum tool_shared */
+	const char *synopsis; /* what stands behind the name: "FILE" */
+	const char *about;    /* one line */
+	const char *more;     /* what --help says below the options; NULL: nothing */
+	const struct command_option *options; /* its own; the last has no name. NULL: none */
+	unsigned shared;                      /* of enum tool_shared */
+	size_t words_most;                    /* words that it takes */
+	const char *too_many; /* the sentence about one more; NULL: recordings come one by one */
+	/* The struct that the options are stored in; it begins with a struct tool_arguments. */
+	size_t size;
 	/*
-	 * Returns an exit status. Writes its result on standard output and one line on standard
-	 * error for what is wrong.
+	 * Gets that struct and returns an exit status. Writes its result on standard output and one
+	 * line on standard error for what is wrong.
 	 */
 	int (*run)(struct tool_arguments *arguments);
+	void (*done)(struct tool_arguments *arguments); /* frees what options made; NULL: nothing */
 };
 
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
 	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill;
 
-/* Of tool_next(), besides the rows of options. */
-enum { TOOL_WORD = -1, TOOL_END = -2, TOOL_STOP = -3 };
+/*
+ * etwtool providers --installed: the providers registered on this Windows whose name or GUID has
+ * the word in it; NULL: all. Returns an exit status.
+ */
+int tool_installed(const char *word, bool as_json);
+
+/* Reads the command line, argv[0] of which is the command, and runs it. Returns an exit status. */
+int tool_run(const struct tool_command *command, int argc, char **argv);
+
+/* ---- recordings ---- */
 
 /*
- * Steps to the next argument that is none of the shared ones. Of an option: its row among the
- * command's flags, and its value (NULL when it takes none). TOOL_WORD: *value is something else.
- * TOOL_END: there are no more. TOOL_STOP: what is wrong was told, or the help that was asked for
- * was printed.
+ * Opens the recording that the arguments name and reads it once, by the built-in manifests too, as
+ * rules do. Of options only context and callbacks are used. *recording is set before the first
+ * callback and is the caller's to close, even when false is returned, after a complaint.
  */
-int tool_next(struct tool_arguments *arguments, const char **value);
-
-/* A number above 0; else prints a line that names command and value, and returns false. */
-bool tool_count(const char *command, const char *flag, const char *value, uint64_t *count);
-
-/* The index of value among words, the last of which is NULL; -1 after a complaint. */
-int tool_choice(const char *command, const char *flag, const char *value, const char *const *words);
-
-/* What counting knows besides: the built-in manifests; false after a complaint. */
-bool tool_add_builtin(struct tool_arguments *arguments);
-
-/* The text of --help. */
-void tool_help(const struct tool_command *command, struct text *out);
+bool tool_read_recording(struct tool_arguments *arguments, struct recording_options options,
+			 struct recording **recording);
 
 /* ---- output (output.c) ---- */
 
@@ -97,8 +94,19 @@ void text_add_shown(struct text *out, const char *name);
 
 /*
  * Writes text to standard output and flushes; false when that fails or the text is incomplete, with
- * a line on standard error, but for a reader that has gone: it has seen enough.
+ * a line on standard error, unless the reader has closed the pipe, which means that it has seen
+ * enough.
  */
 bool tool_write(const char *command, const struct text *text);
+
+/* Writes and frees text; returns an exit status. */
+int tool_print(const char *command, struct text *text);
+
+/*
+ * Adds the object whose members add() writes, with a newline and one blank a level before every
+ * member, as Python's json.dumps(indent=1) does.
+ */
+void text_add_json(struct text *out, void (*add)(struct json *json, const void *context),
+		   const void *context);
 
 #endif

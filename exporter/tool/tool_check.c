@@ -99,44 +99,37 @@ static int check_with(const struct try_options *options, struct text *out)
 			   TOOL_DONE;
 }
 
-static const struct tool_flag flags[] = {
-	{ "--with", "FILE", "try the configuration on a recording" },
-	{ NULL, NULL, NULL },
+struct request {
+	struct tool_arguments arguments;
+	const char *recording; /* NULL: the configuration alone */
+};
+
+static const struct command_option option_rows[] = {
+	{ "--with", "FILE", "try the configuration on a recording", OPTION_TEXT,
+	  .offset = offsetof(struct request, recording) },
+	{ NULL },
 };
 
 static int run(struct tool_arguments *arguments)
 {
-	struct try_options options = { .manifests = &arguments->manifests };
+	const struct try_options options = {
+		.config = arguments->words[1],
+		.recording = ((struct request *)arguments)->recording,
+		.pointer_size = arguments->pointer_size,
+		.manifests = &arguments->manifests,
+		.json = arguments->as_json != 0,
+	};
 	struct text out = { 0 };
-	const char *words[2];
-	const char *value;
-	size_t count = 0;
-	int next, status;
+	int status;
 
-	while ((next = tool_next(arguments, &value)) != TOOL_END) {
-		if (next == TOOL_STOP) {
-			return arguments->status;
-		}
-		if (next != TOOL_WORD) {
-			options.recording = value;
-			continue;
-		}
-		if (count < 2) {
-			words[count] = value;
-		}
-		count++;
+	if (arguments->word_count != 2 || strcmp(arguments->words[0], "config") != 0) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "takes \"config\" and one file");
 	}
-	if (count != 2 || strcmp(words[0], "config") != 0) {
-		return tool_complain(TOOL_BAD_USAGE, "check", "wants \"config\" and one file");
-	}
-	if (arguments->as_json && !options.recording) {
+	if (options.json && !options.recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
 	}
-	options.config = words[1];
-	options.pointer_size = arguments->pointer_size;
-	options.json = arguments->as_json;
 	status = options.recording ? check_with(&options, &out) :
-				     check(words[1], options.manifests, &out);
+				     check(options.config, options.manifests, &out);
 	text_free(&out);
 	return status;
 }
@@ -148,7 +141,10 @@ const struct tool_command tool_check = {
 	.more = "With a recording each rule tells how many events it is about and how many of them it\n"
 		"counted. Exit status 2 when a rule can never count anything: its conditions contradict\n"
 		"each other, or the manifest of its provider lacks the event or a field.\n",
-	.flags = flags,
+	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
+	.words_most = 2,
+	.too_many = "takes \"config\" and one file, not also",
+	.size = sizeof(struct request),
 	.run = run,
 };

@@ -1,41 +1,304 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump: which events, in which format.
+ * etwtool dump: the events of a recording, in one of three formats.
+ *
+ * jsonl (dump_jsonl.c) is for programs and shows records in the order of the file. csv (dump_csv.c)
+ * and text are for people: they show records in time order with the process that each belongs to,
+ * which takes a run of the whole pipeline. dump_pass_run() is that run: it applies the filter of
+ * the command line and the limit of --per-kind, and calls the format for each record that is left.
+ * The csv format runs it twice, because its first line needs to know all columns; jsonl runs it
+ * first when there is a filter, to learn which records to show.
+ *
+ * The filter learns during the run which names the recording has. A name that was asked for but was
+ * not met is therefore reported at the end, with the nearest name that was.
+ *
+ * Names and texts come from the recording, so the text format escapes what a terminal would obey.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "config/nearest.h"
 #include "etl/file.h"
 #include "tool/dump.h"
+#include "tool/event_fields.h"
 #include "tool/tool.h"
+#include "tool/utc.h"
 
-enum {
-	FLAG_PROVIDER,
-	FLAG_EVENT,
-	FLAG_PROCESS,
-	FLAG_WHERE,
-	FLAG_FROM,
-	FLAG_TO,
-	FLAG_PER_CLASS,
-	FLAG_FORMAT,
-	FLAG_COLOR,
+/* ---- a pass in time order ---- */
+
+enum { CLASSES_MOST = 1 << 20 /* events of further kinds are all shown */ };
+
+bool dump_limit_allows(struct dump_limit *limit, const struct event_record *record)
+{
+	char class[sizeof(struct guid) + 7];
+	uint64_t key, *shown;
+
+	if (limit->per_class == 0) {
+		return true;
+	}
+	memcpy(class, record->provider->bytes, sizeof(struct guid));
+	class[16] = (char)record->type;
+	class[17] = (char)record->pointer_size;
+	class[18] = (char)record->version;
+	class[19] = (char)record->opcode;
+	class[20] = (char)record->id;
+	class[21] = (char)(record->id >> 8);
+	class[22] = 0;
+	key = text_hash(class, sizeof class, hash_seed());
+	shown = limit->shown.count < CLASSES_MOST ? map_put(&limit->shown, key, NULL) :
+						    map_find(&limit->shown, key);
+	if (!shown) {
+		return true;
+	}
+	return ++*shown <= limit->per_class;
+}
+
+static void on_class(void *context, const struct event_class *class)
+{
+	struct dump_pass *pass = context;
+
+	event_filter_class(pass->options->filter, class);
+	if (pass->on_class) {
+		pass->on_class(pass->context, class);
+	}
+}
+
+static void on_record(void *context, const struct event_record *record,
+		      const struct event_class *class, struct tracker *tracker)
+{
+	struct dump_pass *pass = context;
+	const char *process;
+	uint32_t id;
+
+	if (pass->stopped ||
+	    !event_filter_keeps(pass->options->filter, pass->recording, record, class, tracker) ||
+	    !dump_limit_allows(&pass->limit, record)) {
+		return;
+	}
+	process = recording_process(pass->recording, tracker, &id);
+	if (!pass->show(pass->context, record, class, process, id)) {
+		pass->stopped = true;
+		recording_stop(pass->recording);
+	}
+}
+
+bool dump_pass_run(struct dump_pass *pass)
+{
+	const struct recording_options options = {
+		.command = "dump",
+		.path = pass->options->path,
+		.pointer_size = pass->options->pointer_size,
+		.manifests = pass->options->manifests,
+		.probe = pass->options->filter->probe,
+		.context = pass,
+		.on_class = on_class,
+		.on_record = on_record,
+	};
+	struct error err = { 0 };
+	bool first = !pass->recording;
+
+	if (first) {
+		pass->recording = recording_open(&options, &err);
+	}
+	map_done(&pass->limit.shown);
+	if (!pass->recording || !recording_run(pass->recording, &err)) {
+		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
+		return false;
+	}
+	if (first) {
+		recording_warn(pass->recording);
+	}
+	return !pass->stopped && event_filter_found(pass->options->filter, "dump");
+}
+
+void dump_pass_done(struct dump_pass *pass)
+{
+	recording_close(pass->recording);
+	map_done(&pass->limit.shown);
+}
+
+/* ---- text ---- */
+
+enum { RAW_BYTES_MOST = 32 };
+
+struct text_dump {
+	const struct dump_options *options;
+	struct text out;
+	bool failed;
 };
 
-static const struct tool_flag flags[] = {
-	[FLAG_PROVIDER] = { "--provider", "NAME", "name or GUID; * and ? stand for others" },
-	[FLAG_EVENT] = { "--event", "NAME", "name, likewise, or id; Provider/Name as in a rule" },
-	[FLAG_PROCESS] = { "--process", "NAME", "name, likewise, or id" },
-	[FLAG_WHERE] = { "--where", "CONDITION",
-			 "\"FIELD OPERATOR LITERAL\"; all that are given must hold" },
-	[FLAG_FROM] = { "--from", "TIME", "first moment: 2020-07-29T00:07:00Z or seconds" },
-	[FLAG_TO] = { "--to", "TIME", "the first moment that is left out, likewise" },
-	[FLAG_PER_CLASS] = { "--per-kind", "N", "only the first N events of each kind" },
-	[FLAG_FORMAT] = { "--format", "FORMAT", "jsonl (default), csv or text" },
-	[FLAG_COLOR] = { "--color", "WHEN", "colours of text: auto (default), always or never" },
-	{ NULL, NULL, NULL },
+enum part { PART_TIME, PART_PROCESS, PART_EVENT, PART_FIELD };
+
+static void begin(struct text_dump *dump, enum part part)
+{
+	static const char *const colours[] = {
+		[PART_TIME] = "\033[2m",
+		[PART_PROCESS] = "\033[32m",
+		[PART_EVENT] = "\033[1;36m",
+		[PART_FIELD] = "\033[33m",
+	};
+
+	if (dump->options->colour) {
+		text_add_string(&dump->out, colours[part]);
+	}
+}
+
+static void end(struct text_dump *dump)
+{
+	if (dump->options->colour) {
+		text_add_string(&dump->out, "\033[0m");
+	}
+}
+
+static void add_id(struct text *out, uint32_t id)
+{
+	if (id == RECORD_NO_ID) {
+		text_add_char(out, '-');
+	} else {
+		text_add_u64(out, id);
+	}
+}
+
+static void add_raw(struct text *out, const struct event_record *record)
+{
+	uint32_t size = record->payload_size;
+	uint32_t shown = size < RAW_BYTES_MOST ? size : RAW_BYTES_MOST;
+
+	text_add_string(out, "  raw=");
+	text_add_hex(out, record->payload, shown);
+	if (shown < size) {
+		text_add_format(out, "…(%" PRIu32 " bytes)", size);
+	}
+}
+
+static void add_fields(struct text_dump *dump, const struct schema *schema,
+		       const struct event_record *record)
+{
+	struct event_fields fields;
+	struct json json;
+
+	event_fields_locate(&fields, schema, record);
+	for (unsigned i = 0; i < fields.end; i += 1U + schema->fields[i].span) {
+		text_add_string(&dump->out, "  ");
+		begin(dump, PART_FIELD);
+		text_add_shown(&dump->out, schema->fields[i].name);
+		end(dump);
+		text_add_char(&dump->out, '=');
+		json_init(&json, &dump->out, false);
+		event_fields_json(&fields, i, &json);
+	}
+	if (fields.truncated) {
+		text_add_string(&dump->out, "  (cut short)");
+	}
+	event_fields_done(&fields);
+}
+
+static bool show(void *context, const struct event_record *record, const struct event_class *class,
+		 const char *process, uint32_t process_id)
+{
+	struct text_dump *dump = context;
+	struct text *out = &dump->out;
+	char time[UTC_TEXT_SIZE];
+
+	begin(dump, PART_TIME);
+	text_add_string(out, utc_format(record->time, time) ? time : "-");
+	text_add_format(out, "  cpu %u", record->processor);
+	end(dump);
+	text_add_string(out, "  ");
+	begin(dump, PART_PROCESS);
+	text_add_shown(out, process);
+	end(dump);
+	text_add_char(out, ' ');
+	add_id(out, process_id);
+	text_add_char(out, '/');
+	add_id(out, record->thread_id);
+	text_add_string(out, "  ");
+	if (class->kernel_class == KERNEL_NONE) {
+		text_add_shown(out, class->provider_name);
+		text_add_char(out, '/');
+	}
+	begin(dump, PART_EVENT);
+	text_add_shown(out, class->event_name);
+	end(dump);
+	if (class->schema) {
+		add_fields(dump, class->schema, record);
+	} else if (record->payload_size > 0) {
+		add_raw(out, record);
+	}
+	text_add_char(out, '\n');
+	if (out->size >= DUMP_OUTPUT_SIZE || out->failed) {
+		dump->failed = !tool_write("dump", out);
+		text_clear(out);
+	}
+	return !dump->failed;
+}
+
+static int dump_text(const struct dump_options *options)
+{
+	struct text_dump dump = { .options = options };
+	struct dump_pass pass = { .options = options,
+				  .context = &dump,
+				  .show = show,
+				  .limit.per_class = options->per_class };
+	int status = dump_pass_run(&pass) ? TOOL_DONE : TOOL_FAILED;
+
+	if (!dump.failed && !tool_write("dump", &dump.out)) {
+		status = TOOL_FAILED;
+	}
+	text_free(&dump.out);
+	dump_pass_done(&pass);
+	return status;
+}
+
+/* ---- the command ---- */
+
+/* The options; the recording is opened with those of dump_options. */
+struct request {
+	struct tool_arguments arguments;
+	struct dump_options options;
+	struct event_filter filter;
+	enum dump_format format;
+	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
+};
+
+static bool read_where(void *filter, const char *value, struct error *err)
+{
+	return event_filter_where(filter, value, err) || error_prefix(err, "--where");
+}
+
+static bool read_time(void *time, const char *value, struct error *err)
+{
+	(void)err;
+	return filter_time_parse(value, time);
+}
+
+#define AT(member) .offset = offsetof(struct request, member)
+#define A_TIME     "a time such as 2020-07-29T00:07:00Z, or seconds"
+
+static const char *const formats[] = { "jsonl", "csv", "text", NULL };
+static const char *const colours[] = { "auto", "always", "never", NULL };
+
+static const struct command_option option_rows[] = {
+	{ "--provider", "NAME", "name or GUID; * and ? stand for others", OPTION_TEXT,
+	  AT(filter.provider.name) },
+	{ "--event", "NAME", "name, likewise, or id; Provider/Name as in a rule", OPTION_TEXT,
+	  AT(filter.event.name) },
+	{ "--process", "NAME", "name, likewise, or id", OPTION_TEXT, AT(filter.process.name) },
+	{ "--where", "CONDITION", "\"FIELD OPERATOR LITERAL\"; all that are given must hold",
+	  OPTION_READ, AT(filter), .read = read_where },
+	{ "--from", "TIME", "first moment: 2020-07-29T00:07:00Z or seconds", OPTION_READ,
+	  AT(filter.from), .takes = A_TIME, .read = read_time },
+	{ "--to", "TIME", "the first moment that is left out, likewise", OPTION_READ, AT(filter.to),
+	  .takes = A_TIME, .read = read_time },
+	{ "--per-kind", "N", "only the first N events of each kind", OPTION_COUNT,
+	  AT(options.per_class) },
+	{ "--format", "FORMAT", "jsonl (default), csv or text", OPTION_WORD, AT(format),
+	  .words = formats },
+	{ "--color", "WHEN", "colours of text: auto (default), always or never", OPTION_WORD,
+	  AT(colour), .words = colours },
+	{ NULL },
 };
 
 static const char more[] =
@@ -53,73 +316,6 @@ static const char more[] =
 	"\n"
 	"A name that is nowhere in the recording ends it with status 1.\n";
 
-/* Everything that the command line says. */
-struct request {
-	struct dump_options options;
-	struct event_filter filter;
-	enum dump_format format;
-};
-
-static const char *const formats[] = { "jsonl", "csv", "text", NULL };
-static const char *const colours[] = { "auto", "always", "never", NULL };
-
-static bool take_time(const char *flag, const char *value, struct filter_time *time)
-{
-	if (!filter_time_parse(value, time)) {
-		tool_complain(
-			TOOL_BAD_USAGE, "dump",
-			"%s: wants a time such as 2020-07-29T00:07:00Z, or seconds, not \"%s\"",
-			flag, value);
-		return false;
-	}
-	return true;
-}
-
-static bool take_where(struct event_filter *filter, const char *value)
-{
-	struct error err;
-
-	if (!event_filter_where(filter, value, &err)) {
-		tool_complain(TOOL_BAD_USAGE, "dump", "--where: %s", err.text);
-		return false;
-	}
-	return true;
-}
-
-static bool take(struct request *request, int flag, const char *value)
-{
-	struct event_filter *filter = &request->filter;
-	int word;
-
-	switch (flag) {
-	case FLAG_PROVIDER:
-		filter->provider.name = value;
-		return true;
-	case FLAG_EVENT:
-		filter->event.name = value;
-		return true;
-	case FLAG_PROCESS:
-		filter->process.name = value;
-		return true;
-	case FLAG_WHERE:
-		return take_where(filter, value);
-	case FLAG_FROM:
-		return take_time("--from", value, &filter->from);
-	case FLAG_TO:
-		return take_time("--to", value, &filter->to);
-	case FLAG_PER_CLASS:
-		return tool_count("dump", "--per-kind", value, &request->options.per_class);
-	case FLAG_FORMAT:
-		word = tool_choice("dump", "--format", value, formats);
-		request->format = (enum dump_format)word;
-		return word >= 0;
-	default:
-		word = tool_choice("dump", "--color", value, colours);
-		request->options.colour = word == 0 ? request->options.colour : word == 1;
-		return word >= 0;
-	}
-}
-
 /* NO_COLOR: "NO_COLOR: disabling ANSI color output by default", no-color.org. */
 static bool wants_colour(void)
 {
@@ -128,7 +324,7 @@ static bool wants_colour(void)
 	return (!no || !no[0]) && os_has_colours(stdout);
 }
 
-/* Times in seconds count from the start that the recording's header tells. */
+/* Times in seconds count from the start in the header of the recording. */
 static bool find_start(struct request *request)
 {
 	struct event_filter *filter = &request->filter;
@@ -148,50 +344,34 @@ static bool find_start(struct request *request)
 	return true;
 }
 
-static int dump(struct request *request)
+static int run(struct tool_arguments *arguments)
 {
-	if (!request->options.path) {
-		return tool_complain(TOOL_BAD_USAGE, "dump", "which recording?");
-	}
+	struct request *request = (struct request *)arguments;
+	struct dump_options *dumped = &request->options;
+
+	dumped->path = arguments->words[0];
+	dumped->pointer_size = arguments->pointer_size;
+	dumped->manifests = &arguments->manifests;
+	dumped->filter = &request->filter;
+	dumped->colour = request->colour == COLOUR_AUTO ? wants_colour() :
+							  request->colour == COLOUR_ALWAYS;
 	if (!find_start(request)) {
 		return TOOL_FAILED;
 	}
-	request->options.filter = &request->filter;
 	switch (request->format) {
 	case DUMP_CSV:
-		return dump_csv(&request->options);
+		return dump_csv(dumped);
 	case DUMP_TEXT:
-		return dump_text(&request->options);
+		return dump_text(dumped);
 	case DUMP_JSONL:
 		break;
 	}
-	return dump_jsonl(&request->options);
+	return dump_jsonl(dumped);
 }
 
-static int run(struct tool_arguments *arguments)
+static void done(struct tool_arguments *arguments)
 {
-	struct request request = { .options.colour = wants_colour() };
-	const char *value;
-	int status = TOOL_DONE;
-	int next;
-
-	while (status == TOOL_DONE && (next = tool_next(arguments, &value)) != TOOL_END) {
-		if (next == TOOL_STOP) {
-			event_filter_done(&request.filter);
-			return arguments->status;
-		}
-		if (!take(&request, next, value)) {
-			status = TOOL_BAD_USAGE;
-		}
-	}
-	if (status == TOOL_DONE) {
-		request.options.path = arguments->path;
-		request.options.pointer_size = arguments->pointer_size;
-		request.options.manifests = &arguments->manifests;
-		status = dump(&request);
-	}
-	event_filter_done(&request.filter);
-	return status;
+	event_filter_done(&((struct request *)arguments)->filter);
 }
 
 const struct tool_command tool_dump = {
@@ -199,7 +379,10 @@ const struct tool_command tool_dump = {
 	.synopsis = "FILE [OPTIONS]",
 	.about = "The events of a recording, one JSON object a line, as a table or as text",
 	.more = more,
-	.flags = flags,
+	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.words_most = 1,
+	.size = sizeof(struct request),
 	.run = run,
+	.done = done,
 };

@@ -9,8 +9,6 @@
 #include "tool/event_filter.h"
 #include "tool/tool.h"
 
-enum { WORDS_MOST = 3 };
-
 struct search {
 	struct wanted_name provider; /* no name: any, the event says it */
 	struct wanted_name event;
@@ -60,7 +58,6 @@ static int complain_of_several(const struct search *search)
 static int print(struct search *search, const char *path)
 {
 	struct text out = { 0 };
-	int status;
 
 	if (search->provider.name && !search->provider.met) {
 		return wanted_missing(&search->provider, "fields", "provider");
@@ -72,64 +69,35 @@ static int print(struct search *search, const char *path)
 		return complain_of_several(search);
 	}
 	collector_text(&out, os_path_name(path), &search->rows.rows[0], &search->samples);
-	status = tool_write("fields", &out) ? TOOL_DONE : TOOL_FAILED;
-	text_free(&out);
-	return status;
-}
-
-static int show_fields(struct tool_arguments *arguments, const char *const *words, size_t count)
-{
-	struct search search = { .provider.name = count == 3 ? words[1] : NULL,
-				 .event.name = words[count - 1] };
-	const struct recording_options options = {
-		.command = "fields",
-		.manifests = &arguments->manifests,
-		.path = words[0],
-		.pointer_size = arguments->pointer_size,
-		.context = &search,
-		.on_class = on_class,
-		.on_record = on_record,
-	};
-	struct error err = { 0 };
-	struct recording *recording = recording_open(&options, &err);
-	int status;
-
-	if (recording && recording_run(recording, &err)) {
-		recording_warn(recording);
-		status = print(&search, words[0]);
-	} else {
-		status = tool_complain(TOOL_FAILED, "fields", "%s", err.text);
-	}
-	class_rows_done(&search.rows);
-	field_samples_done(&search.samples);
-	recording_close(recording);
-	return status;
+	return tool_print("fields", &out);
 }
 
 static int run(struct tool_arguments *arguments)
 {
-	const char *words[WORDS_MOST];
-	const char *value;
-	size_t count = 0;
-	int next;
+	const char *const *words = arguments->words;
+	size_t count = arguments->word_count;
+	struct recording *recording;
+	struct search search;
+	int status = TOOL_FAILED;
 
-	while ((next = tool_next(arguments, &value)) != TOOL_END) {
-		if (next == TOOL_STOP) {
-			return arguments->status;
-		}
-		if (count == WORDS_MOST) {
-			return tool_complain(TOOL_BAD_USAGE, "fields",
-					     "one event at a time, not also \"%s\"", value);
-		}
-		words[count++] = value;
-	}
 	if (count < 2) {
 		return tool_complain(TOOL_BAD_USAGE, "fields",
 				     count == 0 ? "which recording?" :
 						  "which event? etwtool providers lists them");
 	}
-	/* Rules know events by the built-in manifests, too, and names are what this is for. */
-	return tool_add_builtin(arguments) ? show_fields(arguments, words, count) : TOOL_FAILED;
+	search = (struct search){ .provider.name = count == 3 ? words[1] : NULL,
+				  .event.name = words[count - 1] };
+	if (tool_read_recording(arguments,
+				(struct recording_options){ .context = &search,
+							    .on_class = on_class,
+							    .on_record = on_record },
+				&recording)) {
+		status = print(&search, words[0]);
+	}
+	class_rows_done(&search.rows);
+	field_samples_done(&search.samples);
+	recording_close(recording);
+	return status;
 }
 
 const struct tool_command tool_fields = {
@@ -139,5 +107,8 @@ const struct tool_command tool_fields = {
 	.more = "PROVIDER: name or GUID; EVENT: name or id, or as a rule has it, without a provider in\n"
 		"front: DiskIo/Read. In both * and ? stand for others.\n",
 	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA,
+	.words_most = 3,
+	.too_many = "one event at a time, not also",
+	.size = sizeof(struct tool_arguments),
 	.run = run,
 };

@@ -250,27 +250,18 @@ static bool describe(struct text *out, struct error *err)
 static int run(struct tool_arguments *arguments)
 {
 	struct text out = { 0 };
-	struct error err = { 0 };
-	const char *value;
-	int next = tool_next(arguments, &value), status;
+	struct error err;
 
-	if (next == TOOL_STOP) {
-		return arguments->status;
-	}
-	if (next != TOOL_END) {
-		return tool_complain(TOOL_BAD_USAGE, "metrics", "takes no words, not \"%s\"",
-				     value);
-	}
-	status = !describe(&out, &err) ? tool_complain(TOOL_FAILED, "metrics", "%s", err.text) :
-		 !tool_write("metrics", &out) ? TOOL_FAILED :
-						TOOL_DONE;
-	text_free(&out);
-	return status;
+	(void)arguments;
+	return describe(&out, &err) ? tool_print("metrics", &out) :
+				      tool_complain(TOOL_FAILED, "metrics", "%s", err.text);
 }
 
 const struct tool_command tool_metrics = {
 	.name = "metrics",
 	.synopsis = "",
 	.about = "Every metric that the exporter can show, as Markdown",
+	.too_many = "takes no words, not",
+	.size = sizeof(struct tool_arguments),
 	.run = run,
 };

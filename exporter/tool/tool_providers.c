@@ -6,18 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "tool/class_rows.h"
-#include "tool/field_names.h"
-#include "tool/json_indent.h"
+#include "tool/event_fields.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
-#include "tool/tool_installed.h"
-
-static const struct tool_flag flags[] = {
-	{ "--installed", NULL, "those registered on this Windows; a word instead of FILE filters" },
-	{ NULL, NULL, NULL },
-};
 
 static void on_class(void *context, const struct event_class *class)
 {
@@ -121,8 +113,7 @@ static void add_event_json(struct json *json, const struct class_row *row)
 	text_free(&name);
 	json_member_string(json, "guid", guid);
 	json_member_u64(json, row->classic ? "opcode" : "id", row->number);
-	json_key(json, "versions");
-	json_array_begin(json);
+	json_member_array(json, "versions");
 	for (unsigned version = 0; version < 256; version++) {
 		if ((row->versions[version / 64] >> version % 64 & 1) != 0) {
 			json_u64(json, version);
@@ -131,95 +122,82 @@ static void add_event_json(struct json *json, const struct class_row *row)
 	json_array_end(json);
 	json_member_u64(json, "records", row->records);
 	json_member_string(json, "decoded_by", class_row_origin(row));
-	json_key(json, "fields");
-	json_array_begin(json);
+	json_member_array(json, "fields");
 	each_field(row->schema, add_field_json, json);
 	json_array_end(json);
 	json_object_end(json);
 }
 
-static void add_json(struct text *out, const struct class_rows *rows)
+static void add_json(struct json *json, const void *context)
 {
-	struct text compact = { 0 };
-	struct json json;
+	const struct class_rows *rows = context;
 
-	json_init(&json, &compact, false);
-	json_object_begin(&json);
-	json_key(&json, "providers");
-	json_array_begin(&json);
+	json_member_array(json, "providers");
 	for (size_t i = 0; i < rows->count;) {
 		uint64_t records;
 		size_t end = provider_end(rows, i, &records);
 
-		json_object_begin(&json);
-		json_member_string(&json, "name", rows->rows[i].provider);
-		json_member_u64(&json, "records", records);
-		json_key(&json, "events");
-		json_array_begin(&json);
+		json_object_begin(json);
+		json_member_string(json, "name", rows->rows[i].provider);
+		json_member_u64(json, "records", records);
+		json_member_array(json, "events");
 		for (; i < end; i++) {
-			add_event_json(&json, &rows->rows[i]);
+			add_event_json(json, &rows->rows[i]);
 		}
-		json_array_end(&json);
-		json_object_end(&json);
+		json_array_end(json);
+		json_object_end(json);
 	}
-	json_array_end(&json);
-	json_member_u64(&json, "refused", rows->refused);
-	json_object_end(&json);
-	json_indent(out, &compact);
-	text_free(&compact);
+	json_array_end(json);
+	json_member_u64(json, "refused", rows->refused);
 }
 
 static int list(struct tool_arguments *arguments)
 {
 	struct class_rows rows = { .count = 0 };
-	const struct recording_options options = {
-		.command = "providers",
-		.manifests = &arguments->manifests,
-		.path = arguments->path,
-		.pointer_size = arguments->pointer_size,
-		.context = &rows,
-		.on_class = on_class,
-		.on_record = on_record,
-	};
-	struct error err = { 0 };
-	struct recording *recording = recording_open(&options, &err);
+	struct recording *recording;
 	struct text out = { 0 };
-	int status;
+	int status = TOOL_FAILED;
 
-	if (recording && recording_run(recording, &err)) {
-		recording_warn(recording);
+	if (tool_read_recording(arguments,
+				(struct recording_options){ .context = &rows,
+							    .on_class = on_class,
+							    .on_record = on_record },
+				&recording)) {
 		class_rows_sort(&rows);
-		(arguments->as_json ? add_json : add_text)(&out, &rows);
-		status = tool_write("providers", &out) ? TOOL_DONE : TOOL_FAILED;
-	} else {
-		status = tool_complain(TOOL_FAILED, "providers", "%s", err.text);
+		if (arguments->as_json) {
+			text_add_json(&out, add_json, &rows);
+		} else {
+			add_text(&out, &rows);
+		}
+		status = tool_print("providers", &out);
 	}
-	text_free(&out);
 	class_rows_done(&rows);
 	recording_close(recording);
 	return status;
 }
 
+/* ---- the command ---- */
+
+struct request {
+	struct tool_arguments arguments;
+	bool installed;
+};
+
+static const struct command_option option_rows[] = {
+	{ "--installed", NULL, "those registered on this Windows; a word instead of FILE filters",
+	  OPTION_SET, .offset = offsetof(struct request, installed) },
+	{ NULL },
+};
+
 static int run(struct tool_arguments *arguments)
 {
-	const char *value;
-	bool installed = false;
-	int next;
-
-	while ((next = tool_next(arguments, &value)) != TOOL_END) {
-		if (next == TOOL_STOP) {
-			return arguments->status;
-		}
-		installed = true;
+	if (((struct request *)arguments)->installed) {
+		return tool_installed(arguments->words[0], arguments->as_json != 0);
 	}
-	if (installed) {
-		return tool_installed(arguments->path, arguments->as_json);
-	}
-	if (!arguments->path) {
+	if (arguments->word_count == 0) {
 		return tool_complain(TOOL_BAD_USAGE, "providers", "which recording?");
 	}
-	/* Rules know events by the built-in manifests, too. */
-	return tool_add_builtin(arguments) ? list(arguments) : TOOL_FAILED;
+	return list(arguments);
 }
 
 const struct tool_command tool_providers = {
@@ -228,7 +206,9 @@ const struct tool_command tool_providers = {
 	.about = "Who wrote events into a recording: providers, their events, fields and counts",
 	.more = "Names are those that a collector's rules take: kernel events as they stand, the others\n"
 		"behind their provider, as Provider/Name.\n",
-	.flags = flags,
-	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
+	.options = option_rows,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
+	.words_most = 1,
+	.size = sizeof(struct request),
 	.run = run,
 };

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool sessions, and providers --installed: what this machine runs and has registered.
+ * etwtool sessions, and providers --installed: which sessions run on this machine and which
+ * providers are registered.
  */
 #include "tool/session_rows.h"
 #include "tool/tool.h"
-#include "tool/tool_installed.h"
 
-/* Writes what was made, or tells what went wrong. */
+/* Writes what was made, or why there is nothing to write. */
 static int finish(const char *command, bool good, const struct error *err, struct text *out)
 {
-	int status;
-
-	if (good) {
-		status = tool_write(command, out) ? TOOL_DONE : TOOL_FAILED;
-	} else {
-		status = tool_complain(TOOL_FAILED, command, "%s", err->text);
-	}
-	text_free(out);
-	return status;
+	return good ? tool_print(command, out) :
+		      tool_complain(TOOL_FAILED, command, "%s", err->text);
 }
 
-static int list(bool as_json)
+static int run(struct tool_arguments *arguments)
 {
 	struct registered_providers names = { .list = NULL };
 	struct running_sessions sessions = { .list = NULL };
@@ -29,8 +22,9 @@ static int list(bool as_json)
 	bool good = etw_here(&err) && running_read(&sessions, &err);
 
 	if (good) {
-		registered_read(&names, NULL); /* without names GUIDs do */
-		(as_json ? session_rows_json : session_rows_text)(&out, &sessions, &names);
+		registered_read(&names, NULL); /* without names, GUIDs are shown */
+		(arguments->as_json ? session_rows_json : session_rows_text)(&out, &sessions,
+									     &names);
 	}
 	registered_done(&names);
 	running_done(&sessions);
@@ -51,25 +45,13 @@ int tool_installed(const char *word, bool as_json)
 	return finish("providers", good, &err, &out);
 }
 
-static int run(struct tool_arguments *arguments)
-{
-	const char *value;
-
-	switch (tool_next(arguments, &value)) {
-	case TOOL_WORD:
-		return tool_complain(TOOL_BAD_USAGE, "sessions", "takes no \"%s\"", value);
-	case TOOL_STOP:
-		return arguments->status;
-	default:
-		return list(arguments->as_json);
-	}
-}
-
 const struct tool_command tool_sessions = {
 	.name = "sessions",
 	.synopsis = "[OPTIONS]",
 	.about = "Trace sessions that run on this Windows: buffers, losses, what they have enabled",
 	.more = "Windows shows an account no more than it has the rights for.\n",
 	.shared = TOOL_TEXT_OR_JSON,
+	.too_many = "takes no words, not",
+	.size = sizeof(struct tool_arguments),
 	.run = run,
 };

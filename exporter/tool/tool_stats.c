@@ -7,20 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/os.h"
 #include "tool/class_rows.h"
-#include "tool/json_indent.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
 
 enum { TOP_DEFAULT = 10 };
-
-static const struct tool_flag flags[] = {
-	{ "--top", "N", "rows of each table; 10 without it" },
-	{ NULL, NULL, NULL },
-};
 
 struct tally_row {
 	struct text name; /* owned */
@@ -192,6 +185,16 @@ struct table {
 	struct tally tally;
 };
 
+enum { TABLES = 3 };
+
+/* What is printed. */
+struct page {
+	const struct stats *stats;
+	const char *path;
+	struct table tables[TABLES];
+	uint64_t top; /* rows of each table */
+};
+
 static void add_text_table(struct text *out, const struct stats *stats, const struct table *table,
 			   uint64_t top)
 {
@@ -211,27 +214,21 @@ static void add_text_table(struct text *out, const struct stats *stats, const st
 	}
 }
 
-static void add_text(struct text *out, const struct stats *stats, const char *path,
-		     const struct table *tables, size_t count, uint64_t top)
+static void add_text(struct text *out, const struct page *page)
 {
+	const struct stats *stats = page->stats;
 	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
 
-	text_add_shown(out, os_path_name(path));
+	text_add_shown(out, os_path_name(page->path));
 	text_add_format(out, ": %" PRIu64 " records", stats->records);
 	if (utc_format(stats->first, first) && utc_format(stats->last, last)) {
 		text_add_format(out, " from %s to %s, %.1f s, %.1f per second", first, last,
 				seconds_of(stats), rate(stats, stats->records));
 	}
 	text_add_char(out, '\n');
-	for (size_t i = 0; i < count; i++) {
-		add_text_table(out, stats, &tables[i], top);
+	for (size_t i = 0; i < TABLES; i++) {
+		add_text_table(out, stats, &page->tables[i], page->top);
 	}
-}
-
-static void member_double(struct json *json, const char *key, double value)
-{
-	json_key(json, key);
-	json_double(json, value);
 }
 
 static void member_time(struct json *json, const char *key, int64_t time)
@@ -244,92 +241,95 @@ static void member_time(struct json *json, const char *key, int64_t time)
 static void add_json_table(struct json *json, const struct stats *stats, const struct table *table,
 			   uint64_t top)
 {
-	json_key(json, table->key);
-	json_array_begin(json);
+	json_member_array(json, table->key);
 	for (size_t i = 0; i < table->tally.count && i < top; i++) {
 		const struct tally_row *row = &table->tally.rows[i];
 
 		json_object_begin(json);
 		json_member_string(json, "name", row->name.data ? row->name.data : "");
 		json_member_u64(json, "records", row->records);
-		member_double(json, "per_second", rate(stats, row->records));
+		json_member_double(json, "per_second", rate(stats, row->records));
 		json_object_end(json);
 	}
 	json_array_end(json);
 }
 
-static void add_json(struct text *out, const struct stats *stats, const char *path,
-		     const struct table *tables, size_t count, uint64_t top)
+static void add_json(struct json *json, const void *context)
 {
-	struct text compact = { 0 };
-	struct json json;
+	const struct page *page = context;
+	const struct stats *stats = page->stats;
 
-	json_init(&json, &compact, false);
-	json_object_begin(&json);
-	json_member_string(&json, "file", os_path_name(path));
-	json_member_u64(&json, "records", stats->records);
-	member_time(&json, "first", stats->first);
-	member_time(&json, "last", stats->last);
-	member_double(&json, "seconds", seconds_of(stats));
-	member_double(&json, "per_second", rate(stats, stats->records));
-	for (size_t i = 0; i < count; i++) {
-		add_json_table(&json, stats, &tables[i], top);
+	json_member_string(json, "file", os_path_name(page->path));
+	json_member_u64(json, "records", stats->records);
+	member_time(json, "first", stats->first);
+	member_time(json, "last", stats->last);
+	json_member_double(json, "seconds", seconds_of(stats));
+	json_member_double(json, "per_second", rate(stats, stats->records));
+	for (size_t i = 0; i < TABLES; i++) {
+		add_json_table(json, stats, &page->tables[i], page->top);
 	}
-	json_object_end(&json);
-	json_indent(out, &compact);
-	text_free(&compact);
 }
 
 static int print(struct stats *stats, const char *path, uint64_t top, bool as_json)
 {
-	struct table tables[] = {
-		{ "process", "processes", tally_processes, { 0 } },
-		{ "provider", "providers", tally_providers, { 0 } },
-		{ "event", "events", tally_events, { 0 } },
+	struct page page = {
+		.stats = stats,
+		.path = path,
+		.tables = { { "process", "processes", tally_processes, { 0 } },
+			    { "provider", "providers", tally_providers, { 0 } },
+			    { "event", "events", tally_events, { 0 } } },
+		.top = top,
 	};
-	const size_t count = sizeof tables / sizeof tables[0];
 	struct text out = { 0 };
 	bool good = true;
 	int status;
 
-	for (size_t i = 0; i < count; i++) {
-		good = good && tables[i].fill(stats, &tables[i].tally);
+	for (size_t i = 0; i < TABLES; i++) {
+		good = good && page.tables[i].fill(stats, &page.tables[i].tally);
 	}
-	if (good) {
-		(as_json ? add_json : add_text)(&out, stats, path, tables, count, top);
-		status = tool_write("stats", &out) ? TOOL_DONE : TOOL_FAILED;
-	} else {
+	if (!good) {
 		status = tool_complain(TOOL_FAILED, "stats", "no memory for a table");
+	} else {
+		if (as_json) {
+			text_add_json(&out, add_json, &page);
+		} else {
+			add_text(&out, &page);
+		}
+		status = tool_print("stats", &out);
 	}
-	for (size_t i = 0; i < count; i++) {
-		tally_done(&tables[i].tally);
+	for (size_t i = 0; i < TABLES; i++) {
+		tally_done(&page.tables[i].tally);
 	}
-	text_free(&out);
 	return status;
 }
 
-static int count(struct tool_arguments *arguments, uint64_t top)
-{
-	struct stats stats = { .first = RECORD_NO_TIME, .last = RECORD_NO_TIME };
-	const struct recording_options options = {
-		.command = "stats",
-		.path = arguments->path,
-		.pointer_size = arguments->pointer_size,
-		.manifests = &arguments->manifests,
-		.context = &stats,
-		.on_class = on_class,
-		.on_record = on_record,
-	};
-	struct error err = { 0 };
-	int status;
+/* ---- the command ---- */
 
-	stats.recording = recording_open(&options, &err);
-	if (stats.recording && recording_run(stats.recording, &err)) {
-		recording_warn(stats.recording);
+struct request {
+	struct tool_arguments arguments;
+	uint64_t top; /* 0: TOP_DEFAULT */
+};
+
+static const struct command_option option_rows[] = {
+	{ "--top", "N", "rows of each table; 10 without it", OPTION_COUNT,
+	  .offset = offsetof(struct request, top) },
+	{ NULL },
+};
+
+static int run(struct tool_arguments *arguments)
+{
+	const struct request *request = (const struct request *)arguments;
+	struct stats stats = { .first = RECORD_NO_TIME, .last = RECORD_NO_TIME };
+	int status = TOOL_FAILED;
+
+	if (tool_read_recording(arguments,
+				(struct recording_options){ .context = &stats,
+							    .on_class = on_class,
+							    .on_record = on_record },
+				&stats.recording)) {
 		class_rows_sort(&stats.classes);
-		status = print(&stats, arguments->path, top, arguments->as_json);
-	} else {
-		status = tool_complain(TOOL_FAILED, "stats", "%s", err.text);
+		status = print(&stats, arguments->words[0],
+			       request->top ? request->top : TOP_DEFAULT, arguments->as_json != 0);
 	}
 	class_rows_done(&stats.classes);
 	map_done(&stats.processes);
@@ -337,31 +337,13 @@ static int count(struct tool_arguments *arguments, uint64_t top)
 	return status;
 }
 
-static int run(struct tool_arguments *arguments)
-{
-	const char *value;
-	uint64_t top = TOP_DEFAULT;
-	int next;
-
-	while ((next = tool_next(arguments, &value)) != TOOL_END) {
-		if (next == TOOL_STOP) {
-			return arguments->status;
-		}
-		if (!tool_count("stats", "--top", value, &top)) {
-			return TOOL_BAD_USAGE;
-		}
-	}
-	if (!arguments->path) {
-		return tool_complain(TOOL_BAD_USAGE, "stats", "which recording?");
-	}
-	return tool_add_builtin(arguments) ? count(arguments, top) : TOOL_FAILED;
-}
-
 const struct tool_command tool_stats = {
 	.name = "stats",
 	.synopsis = "FILE [OPTIONS]",
 	.about = "What a recording is full of: processes, providers and events with most records",
-	.flags = flags,
+	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
+	.words_most = 1,
+	.size = sizeof(struct request),
 	.run = run,
 };

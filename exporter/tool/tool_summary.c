@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool summary: what is in a recording, as JSON.
+ * etwtool summary: what is in a recording, as JSON: its header, buffers, kinds of record headers,
+ * times, providers, schemas that it brings along, and how many records each event has.
  *
- * One pass in file order. Everything it counts is bounded, so a recording of any size can be summed
- * up.
+ * One pass in the order of the file, without the pipeline: nothing is sorted by time and no process
+ * is looked up. So the summary also works for recordings that are damaged, and shows the problems
+ * that the reader met. Everything it counts is bounded, so a recording of any size can be summed
+ * up. Records are counted per provider, id, version, opcode and level; the rows are found by a hash
+ * of these five, and rows of equal hash are linked.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/map.h"
 #include "base/os.h"
 #include "decode/event_schema.h"
 #include "decode/kernel_class.h"
@@ -18,10 +22,148 @@
 #include "etl/file.h"
 #include "etl/index.h"
 #include "etl/scan.h"
-#include "tool/event_counts.h"
-#include "tool/json_indent.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
+
+/* ---- records by event ---- */
+
+enum { EVENT_COUNTS_MAX = 1 << 20 };
+
+struct event_count {
+	struct guid provider;
+	uint16_t id;
+	uint8_t version;
+	uint8_t opcode;
+	uint8_t level;
+	uint32_t next; /* while counting: index + 1 of another one with the same hash */
+	uint64_t records;
+};
+
+/* Zero-initialise it. */
+struct event_counts {
+	struct event_count *rows; /* owned */
+	size_t count;
+	size_t capacity;
+	struct map by_hash; /* hash of the first five -> index + 1 */
+	uint64_t refused;   /* records beyond EVENT_COUNTS_MAX rows, or without memory */
+};
+
+static uint64_t hash(const struct event_record *record)
+{
+	uint64_t rest = (uint64_t)record->id << 24 | (uint64_t)record->version << 16 |
+			(uint64_t)record->opcode << 8 | record->level;
+
+	return guid_hash(record->provider, hash_seed()) ^ hash_u64(rest + 1);
+}
+
+static bool same_event(const struct event_count *row, const struct event_record *record)
+{
+	return row->id == record->id && row->version == record->version &&
+	       row->opcode == record->opcode && row->level == record->level &&
+	       guid_equal(&row->provider, record->provider);
+}
+
+static struct event_count *new_row(struct event_counts *counts)
+{
+	if (counts->count == EVENT_COUNTS_MAX) {
+		return NULL;
+	}
+	if (counts->count == counts->capacity) {
+		size_t capacity = counts->capacity ? counts->capacity * 2 : 256;
+		struct event_count *rows = realloc(counts->rows, capacity * sizeof *rows);
+
+		if (!rows) {
+			return NULL;
+		}
+		counts->rows = rows;
+		counts->capacity = capacity;
+	}
+	return &counts->rows[counts->count++];
+}
+
+static void event_counts_add(struct event_counts *counts, const struct event_record *record)
+{
+	uint64_t key = hash(record);
+	uint64_t *first = map_find(&counts->by_hash, key);
+	struct event_count *row;
+
+	for (uint64_t at = first ? *first : 0; at != 0; at = counts->rows[at - 1].next) {
+		if (same_event(&counts->rows[at - 1], record)) {
+			counts->rows[at - 1].records++;
+			return;
+		}
+	}
+	row = new_row(counts);
+	if (row) {
+		first = map_put(&counts->by_hash, key, NULL);
+	}
+	if (!row || !first) {
+		counts->count -= row != NULL;
+		counts->refused++;
+		return;
+	}
+	*row = (struct event_count){
+		.provider = *record->provider,
+		.id = record->id,
+		.version = record->version,
+		.opcode = record->opcode,
+		.level = record->level,
+		.next = (uint32_t)*first,
+		.records = 1,
+	};
+	*first = counts->count;
+}
+
+/* As the GUIDs' texts compare: the first three fields are written from their high byte down. */
+static int compare_guids(const struct guid *a, const struct guid *b)
+{
+	static const uint8_t order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+	for (size_t i = 0; i < sizeof order; i++) {
+		if (a->bytes[order[i]] != b->bytes[order[i]]) {
+			return a->bytes[order[i]] < b->bytes[order[i]] ? -1 : 1;
+		}
+	}
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct event_count *x = a;
+	const struct event_count *y = b;
+	int result = compare_guids(&x->provider, &y->provider);
+
+	if (result == 0) {
+		result = x->id - y->id;
+	}
+	if (result == 0) {
+		result = x->version - y->version;
+	}
+	if (result == 0) {
+		result = x->opcode - y->opcode;
+	}
+	return result ? result : x->level - y->level;
+}
+
+/*
+ * Sorts the rows by provider (as text), id, version, opcode and level. Nothing can be added
+ * afterwards.
+ */
+static void event_counts_sort(struct event_counts *counts)
+{
+	if (counts->count > 0) {
+		qsort(counts->rows, counts->count, sizeof *counts->rows, compare_rows);
+	}
+	map_done(&counts->by_hash);
+}
+
+static void event_counts_done(struct event_counts *counts)
+{
+	free(counts->rows);
+	map_done(&counts->by_hash);
+}
+
+/* ---- the pass ---- */
 
 enum { POINTER_SIZES = 2, BUFFER_TYPES = 1 << 16 };
 
@@ -91,18 +233,14 @@ static bool read_recording(struct summary *summary, struct error *err)
 	return true;
 }
 
+/* ---- output ---- */
+
 /* null for no time, and beyond the year 9999 */
-static void write_time(struct json *json, int64_t time_100ns)
+static void member_time(struct json *json, const char *key, int64_t time_100ns)
 {
 	char text[UTC_TEXT_SIZE];
 
-	json_string(json, utc_format(time_100ns, text) ? text : NULL);
-}
-
-static void member_i64(struct json *json, const char *key, int64_t value)
-{
-	json_key(json, key);
-	json_i64(json, value);
+	json_member_string(json, key, utc_format(time_100ns, text) ? text : NULL);
 }
 
 static void write_header(struct json *json, const struct etl_header *header)
@@ -111,29 +249,26 @@ static void write_header(struct json *json, const struct etl_header *header)
 
 	snprintf(version, sizeof version, "%u.%u.%" PRIu32, (unsigned)header->version_major,
 		 (unsigned)header->version_minor, header->os_build);
-	json_key(json, "header");
-	json_object_begin(json);
+	json_member_object(json, "header");
 	json_member_u64(json, "buffer_size", header->buffer_size_bytes);
 	json_member_string(json, "os_version", version);
 	json_member_u64(json, "ncpu", header->processors);
 	json_member_u64(json, "pointer_size", header->pointer_size);
-	member_i64(json, "perf_freq", header->perf_frequency);
+	json_member_i64(json, "perf_freq", header->perf_frequency);
 	json_member_u64(json, "cpu_mhz", header->cpu_mhz);
 	json_member_u64(json, "clock_type", header->clock_type);
 	json_member_string(json, "clock", clock_type_name((enum clock_type)header->clock_type));
-	member_i64(json, "start_filetime", header->start_time);
-	member_i64(json, "end_filetime", header->end_time);
-	member_i64(json, "boot_filetime", header->boot_time);
-	json_key(json, "start");
-	write_time(json, header->start_time);
-	json_key(json, "end");
-	write_time(json, header->end_time);
-	member_i64(json, "header_raw_timestamp", header->raw_time);
+	json_member_i64(json, "start_filetime", header->start_time);
+	json_member_i64(json, "end_filetime", header->end_time);
+	json_member_i64(json, "boot_filetime", header->boot_time);
+	member_time(json, "start", header->start_time);
+	member_time(json, "end", header->end_time);
+	json_member_i64(json, "header_raw_timestamp", header->raw_time);
 	json_member_u64(json, "log_file_mode", header->mode);
 	json_member_u64(json, "buffers_written", header->buffers_written);
 	json_member_u64(json, "events_lost", header->events_lost);
 	json_member_u64(json, "buffers_lost", header->buffers_lost);
-	member_i64(json, "timezone_bias_minutes", header->timezone_bias_minutes);
+	json_member_i64(json, "timezone_bias_minutes", header->timezone_bias_minutes);
 	json_member_u64(json, "timer_resolution", header->timer_resolution_100ns);
 	json_member_string(json, "logger_name", header->logger_name);
 	json_member_string(json, "log_file_name", header->log_file_name);
@@ -143,8 +278,7 @@ static void write_header(struct json *json, const struct etl_header *header)
 static void write_buffers(struct json *json, const struct summary *summary)
 {
 	json_member_u64(json, "buffers", summary->buffers);
-	json_key(json, "buffer_stats");
-	json_object_begin(json);
+	json_member_object(json, "buffer_stats");
 	if (summary->compressed > 0) {
 		json_member_u64(json, "compressed", summary->compressed);
 	}
@@ -197,8 +331,7 @@ static void write_classes(struct json *json, const struct summary *summary)
 		}
 	}
 	qsort(rows, count, sizeof rows[0], compare_names);
-	json_key(json, "record_kinds");
-	json_object_begin(json);
+	json_member_object(json, "record_kinds");
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].count > 0) {
 			json_member_u64(json, rows[i].name, rows[i].count);
@@ -220,11 +353,10 @@ static void write_times(struct json *json, const struct summary *summary)
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-		json_key(json, keys[i]);
 		if (summary->has_time) {
-			json_i64(json, values[i]);
+			json_member_i64(json, keys[i], values[i]);
 		} else {
-			json_null(json);
+			json_member_string(json, keys[i], NULL);
 		}
 	}
 }
@@ -248,8 +380,7 @@ static void write_providers(struct json *json, const struct summary *summary)
 {
 	const struct event_counts *counts = &summary->counts;
 
-	json_key(json, "providers");
-	json_object_begin(json);
+	json_member_object(json, "providers");
 	for (size_t i = 0; i < counts->count;) {
 		const struct guid *provider = &counts->rows[i].provider;
 		uint64_t records = 0;
@@ -259,8 +390,7 @@ static void write_providers(struct json *json, const struct summary *summary)
 			records += counts->rows[i].records;
 		}
 		guid_format(provider, text);
-		json_key(json, text);
-		json_object_begin(json);
+		json_member_object(json, text);
 		json_member_string(json, "name", provider_name(summary, provider));
 		json_member_u64(json, "events", records);
 		json_object_end(json);
@@ -273,8 +403,7 @@ static void write_schemas(struct json *json, const struct summary *summary)
 	struct trace_schemas_counts counts;
 
 	trace_schemas_count(summary->schemas, &counts);
-	json_key(json, "schemas");
-	json_object_begin(json);
+	json_member_object(json, "schemas");
 	json_member_u64(json, "eventsource_manifests", counts.manifests);
 	json_member_u64(json, "eventinfo", counts.event_infos);
 	json_member_u64(json, "maps", counts.maps);
@@ -283,8 +412,7 @@ static void write_schemas(struct json *json, const struct summary *summary)
 
 static void write_counts(struct json *json, const struct summary *summary)
 {
-	json_key(json, "counts");
-	json_array_begin(json);
+	json_member_array(json, "counts");
 	for (size_t i = 0; i < summary->counts.count; i++) {
 		const struct event_count *row = &summary->counts.rows[i];
 		char text[GUID_TEXT_SIZE];
@@ -307,8 +435,7 @@ static void write_problems(struct json *json, const struct summary *summary)
 	const struct etl_problems *problems = &summary->problems;
 	char text[80];
 
-	json_key(json, "problems");
-	json_array_begin(json);
+	json_member_array(json, "problems");
 	for (size_t i = 0; i < problems->count; i++) {
 		json_string(json, problems->sentences[i]);
 	}
@@ -324,29 +451,29 @@ static void write_problems(struct json *json, const struct summary *summary)
 	json_array_end(json);
 }
 
-static void write_summary(struct text *out, const struct summary *summary, const char *path)
-{
-	struct text compact = { 0 };
-	struct json json;
+struct page {
+	const struct summary *summary;
+	const char *path;
+};
 
-	json_init(&json, &compact, false);
-	json_object_begin(&json);
-	json_member_string(&json, "file", os_path_name(path));
-	write_header(&json, &summary->file->header);
-	write_buffers(&json, summary);
-	json_member_u64(&json, "records", summary->records);
-	write_classes(&json, summary);
-	write_times(&json, summary);
-	write_providers(&json, summary);
-	write_schemas(&json, summary);
-	write_counts(&json, summary);
-	write_problems(&json, summary);
-	json_object_end(&json);
-	json_indent(out, &compact);
-	text_free(&compact);
+static void write_summary(struct json *json, const void *context)
+{
+	const struct page *page = context;
+	const struct summary *summary = page->summary;
+
+	json_member_string(json, "file", os_path_name(page->path));
+	write_header(json, &summary->file->header);
+	write_buffers(json, summary);
+	json_member_u64(json, "records", summary->records);
+	write_classes(json, summary);
+	write_times(json, summary);
+	write_providers(json, summary);
+	write_schemas(json, summary);
+	write_counts(json, summary);
+	write_problems(json, summary);
 }
 
-static int summarize(const struct tool_arguments *arguments)
+static int run(struct tool_arguments *arguments)
 {
 	struct summary summary = { .manifests = arguments->manifests };
 	struct error err = { 0 };
@@ -354,19 +481,18 @@ static int summarize(const struct tool_arguments *arguments)
 	int status = TOOL_FAILED;
 
 	/* Kinds are told as recorded, and nothing else here depends on pointers: no override. */
-	summary.file = etl_file_open(arguments->path, 0, &err);
+	summary.file = etl_file_open(arguments->words[0], 0, &err);
 	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
 	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);
 	if (summary.schemas && !summary.buffer_types) {
 		error_set(&err, ERROR_NO_MEMORY, "no memory to sum up a recording");
 	} else if (summary.schemas && read_recording(&summary, &err)) {
-		write_summary(&out, &summary, arguments->path);
-		status = tool_write("summary", &out) ? TOOL_DONE : TOOL_FAILED;
+		text_add_json(&out, write_summary, &(struct page){ &summary, arguments->words[0] });
+		status = tool_print("summary", &out);
 	}
 	if (err.code != ERROR_NONE) {
 		tool_complain(TOOL_FAILED, "summary", "%s", err.text);
 	}
-	text_free(&out);
 	event_counts_done(&summary.counts);
 	etl_problems_done(&summary.problems);
 	trace_schemas_free(summary.schemas);
@@ -375,21 +501,12 @@ static int summarize(const struct tool_arguments *arguments)
 	return status;
 }
 
-static int run(struct tool_arguments *arguments)
-{
-	const char *value;
-
-	if (tool_next(arguments, &value) == TOOL_STOP) {
-		return arguments->status;
-	}
-	return arguments->path ? summarize(arguments) :
-				 tool_complain(TOOL_BAD_USAGE, "summary", "which recording?");
-}
-
 const struct tool_command tool_summary = {
 	.name = "summary",
 	.synopsis = "FILE",
 	.about = "What is in a recording (.etl), as JSON",
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.words_most = 1,
+	.size = sizeof(struct tool_arguments),
 	.run = run,
 };

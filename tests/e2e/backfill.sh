@@ -26,8 +26,8 @@ pages=$(grep -c '^up{' "$work/samples.om")
 [ "$pages" -ge 60 ] && [ "$pages" -le 63 ] || fail "$pages pages of the sample"
 grep -q '^etw_file_written_bytes_total{job="etw",instance="sample.etl",process="WerFault",.*} 0 ' "$work/samples.om" || fail "WerFault does not begin at 0"
 
-expect_exit 2 'wants a duration' "$ETWTOOL" backfill "$work/sample.etl" --step 0s
-expect_exit 2 'wants a duration' "$ETWTOOL" backfill "$work/sample.etl" --step 5
+expect_exit 2 'takes a duration' "$ETWTOOL" backfill "$work/sample.etl" --step 0s
+expect_exit 2 'takes a duration' "$ETWTOOL" backfill "$work/sample.etl" --step 5
 expect_exit 2 'which recording' "$ETWTOOL" backfill
 expect_exit 1 'nothing.etl' "$ETWTOOL" backfill "$work/nothing.etl"
 expect_exit 1 'none.yaml' "$ETWTOOL" backfill "$work/sample.etl" --config "$work/none.yaml"

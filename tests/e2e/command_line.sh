@@ -34,13 +34,13 @@ for tool in summary dump; do
 	expect_exit 2 '.' "$ETWTOOL" $tool
 done
 expect_exit 2 'sumary.*did you mean summary' "$ETWTOOL" sumary "$work/sample.etl"
-expect_exit 2 'unknown option --per-kin; did you mean --per-kind' "$ETWTOOL" dump --per-kin=3 "$work/sample.etl"
-expect_exit 2 '\-\-per-kind: wants' "$ETWTOOL" dump "$work/sample.etl" --per-kind
+expect_exit 2 'unknown flag --per-kin; did you mean --per-kind' "$ETWTOOL" dump --per-kin=3 "$work/sample.etl"
+expect_exit 2 '\-\-per-kind needs a value: N' "$ETWTOOL" dump "$work/sample.etl" --per-kind
 expect_exit 2 'one recording at a time' "$ETWTOOL" dump "$work/sample.etl" "$work/empty.etl"
 expect_exit 1 '^etwtool dump: --per-kind: ' "$ETWTOOL" dump -- --per-kind
 expect_exit 1 '^etwtool sessions: only Windows has' "$ETWTOOL" sessions
 expect_exit 1 '^etwtool providers: only Windows has' "$ETWTOOL" providers --installed Kernel
-expect_exit 2 'sessions: takes no "x"' "$ETWTOOL" sessions x
+expect_exit 2 'sessions: takes no words, not "x"' "$ETWTOOL" sessions x
 expect_exit 2 'which command' "$ETWTOOL"
 for tool in $("$ETWTOOL" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
 	"$ETWTOOL" "$tool" --help >"$work/out" || fail "etwtool $tool --help"

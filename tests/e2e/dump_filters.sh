@@ -114,7 +114,7 @@ expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" dump "$
 expect_exit 1 "no field 'TransferSiz'; did you mean 'TransferSize'" "$ETWTOOL" dump "$sample" --where 'TransferSiz gt 1'
 expect_exit 2 "unknown comparison 'gtt'; did you mean 'gt'" "$ETWTOOL" dump "$sample" --where 'TransferSize gtt 1'
 expect_exit 2 'not "yesterday"' "$ETWTOOL" dump "$sample" --from yesterday
-expect_exit 2 'unknown word "jsonn"; did you mean jsonl' "$ETWTOOL" dump "$sample" --format jsonn
+expect_exit 2 'takes jsonl, csv or text, not "jsonn"; did you mean jsonl' "$ETWTOOL" dump "$sample" --format jsonn
 expect_exit 1 'No such file' "$ETWTOOL" dump "$sample.none" --format text
 expect_exit 1 'No such file' "$ETWTOOL" dump "$sample.none" --where 'Level eq 1'
 

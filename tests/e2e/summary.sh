@@ -13,8 +13,8 @@ for options in "--pointer-size 8" "--pointer-size=4"; do
 	# shellcheck disable=SC2086
 	"$ETWTOOL" summary "$work/sample.etl" $options | cmp - "$work/plain.json" || fail "$options behind the file"
 done
-expect_exit 2 '\-\-pointer-size: wants 4 or 8, not "5"' "$ETWTOOL" summary --pointer-size 5 "$work/sample.etl"
-expect_exit 2 '\-\-pointer-size: wants 4' "$ETWTOOL" summary "$work/sample.etl" --pointer-size
+expect_exit 2 '\-\-pointer-size takes 4 or 8, not "5"' "$ETWTOOL" summary --pointer-size 5 "$work/sample.etl"
+expect_exit 2 '\-\-pointer-size needs a value: 4' "$ETWTOOL" summary "$work/sample.etl" --pointer-size
 
 size=$(stat -c %s "$work/sample.etl")
 head -c $((size - 40000)) "$work/sample.etl" >"$work/cut.etl"
