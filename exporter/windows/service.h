@@ -4,7 +4,7 @@
  *
  * The service runs as LocalSystem: Windows lets administrators and LocalSystem alone control the
  * session of kernel events ("StartTraceW function", Microsoft Learn). Its token is cut down to the
- * privileges that it needs, see service_install_win32.c.
+ * privileges that it needs, see service_win32.c.
  *
  * Elsewhere than on Windows each function is an error that says so.
  */
@@ -15,14 +15,15 @@
 
 #include "base/error.h"
 
-#define SERVICE_KEY_NAME "etw_exporter"
+#define SERVICE_KEY_NAME  "etw_exporter"
+#define SERVICE_WIDE_NAME L"etw_exporter"
 
 enum service_action { SERVICE_NONE, SERVICE_INSTALL, SERVICE_UNINSTALL, SERVICE_RUN };
 
 /*
  * Registers the service and its source of event log entries, or brings those that exist up to date;
  * a service that runs goes on as it is until it is started again. argc and argv are the program's:
- * what is in them, the service gets (service_arguments.h). What this Windows does not know is left
+ * what is in them, the service gets (service_model.h). What this Windows does not know is left
  * out, with a warning in the log.
  */
 bool service_install(int argc, char **argv, struct error *err);
@@ -39,8 +40,8 @@ bool service_uninstall(struct error *err);
 bool service_run(int (*run)(void *context), void *context, int *status, struct error *err);
 
 /*
- * Told by run, whether or not it runs as a service: it is getting on with the start; it serves; it
- * is getting on with the stop. Any thread.
+ * Called by run, whether or not it runs as a service: the start makes progress; the program serves;
+ * the stop makes progress. Any thread.
  */
 void service_starting(void);
 void service_serving(void);
