@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The flags of etw_exporter, a row each. config/command_line.h reads them and writes --help.
+ *
+ * Most rows only say which member of struct options they set. Flags that may be repeated,
+ * collectors that are switched, and values with a form of their own have a read function. Whether
+ * values fit together, such as --once with --replay.loop, is checked where they are used.
+ */
 #include "options.h"
 
 #include <math.h>

@@ -28,6 +28,7 @@
 #define UNIX_EPOCH_100NS UINT64_C(116444736000000000) /* 1970 in FILETIME, counted from 1601 */
 #define HANDLES_MAX      UINT64_C(16777216)           /* "Pushing the Limits of Windows: Handles" */
 #define ERROR_TEXT_SIZE  256
+#define PATH_CHARACTERS  32768 /* the longest path of Windows, with its end */
 
 static_assert(sizeof(struct os_mutex) == sizeof(SRWLOCK), "os.h knows an SRWLOCK as one pointer");
 static_assert(sizeof(struct os_condition) == sizeof(CONDITION_VARIABLE),
@@ -598,6 +599,17 @@ char *narrow_from(const wchar_t *wide)
 		return NULL;
 	}
 	return text;
+}
+
+wchar_t *wide_program_path(void)
+{
+	wchar_t *path = calloc(PATH_CHARACTERS, sizeof *path);
+
+	if (path && GetModuleFileNameW(NULL, path, PATH_CHARACTERS) >= PATH_CHARACTERS) {
+		free(path);
+		return NULL;
+	}
+	return path;
 }
 
 bool error_set_last(struct error *err, const char *what)

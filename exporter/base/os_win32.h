@@ -16,6 +16,9 @@ wchar_t *wide_from(const char *text);
 /* To be freed; NULL without memory. A lone surrogate becomes U+FFFD. */
 char *narrow_from(const wchar_t *wide);
 
+/* The path of this program, to be freed; NULL without memory. */
+wchar_t *wide_program_path(void);
+
 /* Sets "<what>: <the system's sentence>" for GetLastError(). Returns false. */
 bool error_set_last(struct error *err, const char *what);
 

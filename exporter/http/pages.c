@@ -4,6 +4,17 @@
  *
  * Every request ends in http_on_request(), before civetweb would look for a file. URIs are compared
  * as they came, neither decoded nor cleaned of dots, because our own need neither.
+ *
+ * Heads are written here and not by mg_response_header_send(). That function sends each line of a
+ * head by itself, which with tcp_nodelay is a packet per line; it repeats the HTTP version of the
+ * request, which is missing if the request could not be parsed; and it adds a Date. Likewise
+ * mg_send_chunk() writes a chunk in three pieces. Here an answer is one write, and a scrape is two
+ * writes per chunk.
+ *
+ * /metrics is sent in chunks as the exposition fills its buffer, so a page of any size needs little
+ * memory. The first chunk brings the head with it: until then an error can still be answered with
+ * status 500. A client of HTTP/1.0 knows no chunks and reads until the connection closes. The whole
+ * page has a deadline, because a client that reads slowly would otherwise hold a thread.
  */
 #include "http/server_internal.h"
 

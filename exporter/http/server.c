@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The web server: listening, starting, stopping. What it answers stands in pages.c; together
- * they are all that knows civetweb.
+ * The web server: listening, starting, stopping. Requests are answered in pages.c; no other
+ * file uses civetweb.
+ *
+ * civetweb takes its settings as texts and says why it cannot start only in its log. So addresses
+ * are parsed here first (base/listen_address.h), which gives good messages for most mistakes, and
+ * written anew in civetweb's form: "+9189" is a port on IPv6 and, through it, IPv4. While the
+ * server starts, the first log message is kept, and start_failed() turns it into a sentence about
+ * the address that the message names. Later messages are logged for debugging. A system without
+ * IPv6 refuses "+"; then the start is tried once more with IPv4 alone.
  */
 #include "http/server.h"
 

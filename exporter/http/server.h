@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The web server: /metrics, the landing page, health and readiness. The only file that knows
- * civetweb.
+ * The web server: /metrics, the landing page, health and readiness.
  *
  * There is no document root: every URI is answered by our own handler (CVE-2025-55763 sits in
  * civetweb's directory code), so nothing of the file system can be reached.

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The pipeline has an entry for each event class: provider, id, opcode, version and pointer size.
+ * People think of an event by its name, so several classes share a row here. A row is found twice:
+ * by a hash of names and numbers when the pipeline meets a new class, and by the address of the
+ * class for each record. An entry of the pipeline may be reused for another class, which is why
+ * class_rows_class() always sets its row anew. Of several schemas the one with most fields is
+ * shown.
+ *
+ * Providers are sorted by the sum of their records, so each of their rows gets that sum.
+ */
 #include "tool/class_rows.h"
 
 #include <stdlib.h>
@@ -105,56 +115,52 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->provider, y->provider);
 }
 
-/* By the records of the provider, which stand in front of the rows while they are sorted. */
-struct sorted_row {
-	uint64_t provider_records;
-	struct class_row row;
-};
-
 static int compare_rows(const void *a, const void *b)
 {
-	const struct sorted_row *x = a, *y = b;
+	const struct class_row *x = a, *y = b;
 	int order = compare_counts(x->provider_records, y->provider_records);
 
 	if (order == 0) {
-		order = strcmp(x->row.provider, y->row.provider);
+		order = strcmp(x->provider, y->provider);
 	}
 	if (order == 0) {
-		order = compare_counts(x->row.records, y->row.records);
+		order = compare_counts(x->records, y->records);
 	}
 	if (order == 0) {
-		order = strcmp(x->row.event, y->row.event);
+		order = strcmp(x->event, y->event);
 	}
-	return order != 0 ? order : x->row.number - y->row.number;
+	return order != 0 ? order : x->number - y->number;
+}
+
+size_t kind_rows_provider_end(const struct class_rows *rows, size_t first)
+{
+	size_t end = first;
+
+	while (end < rows->count &&
+	       strcmp(rows->rows[first].provider, rows->rows[end].provider) == 0) {
+		end++;
+	}
+	return end;
 }
 
 void class_rows_sort(struct class_rows *rows)
 {
-	struct sorted_row *sorted = calloc(rows->count + 1, sizeof *sorted);
-
-	if (!sorted || rows->count == 0) {
-		free(sorted);
+	if (rows->count == 0) {
 		return;
 	}
 	qsort(rows->rows, rows->count, sizeof *rows->rows, compare_names);
-	for (size_t i = 0; i < rows->count;) {
-		size_t first = i;
+	for (size_t first = 0, end; first < rows->count; first = end) {
 		uint64_t records = 0;
 
-		for (; i < rows->count &&
-		       strcmp(rows->rows[first].provider, rows->rows[i].provider) == 0;
-		     i++) {
+		end = kind_rows_provider_end(rows, first);
+		for (size_t i = first; i < end; i++) {
 			records += rows->rows[i].records;
 		}
-		for (size_t j = first; j < i; j++) {
-			sorted[j] = (struct sorted_row){ records, rows->rows[j] };
+		for (size_t i = first; i < end; i++) {
+			rows->rows[i].provider_records = records;
 		}
 	}
-	qsort(sorted, rows->count, sizeof *sorted, compare_rows);
-	for (size_t i = 0; i < rows->count; i++) {
-		rows->rows[i] = sorted[i].row;
-	}
-	free(sorted);
+	qsort(rows->rows, rows->count, sizeof *rows->rows, compare_rows);
 	map_done(&rows->by_key);
 	map_done(&rows->by_class);
 }

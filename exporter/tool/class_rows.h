@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of events in a recording as people tell them apart: by provider and event, whatever
- * version and pointer size.
+ * The events of a recording as people distinguish them: by provider and event. All versions and
+ * pointer sizes of an event are one row.
  */
 #ifndef TOOL_CLASS_ROWS_H
 #define TOOL_CLASS_ROWS_H
@@ -22,7 +22,8 @@ struct class_row {
 	bool classic;
 	uint8_t kernel_class; /* enum kernel_class */
 	uint64_t records;
-	uint64_t versions[4]; /* bit v % 64 of word v / 64: version v */
+	uint64_t provider_records; /* of all rows of the provider; after class_rows_sort() */
+	uint64_t versions[4];      /* bit v % 64 of word v / 64: version v */
 	const struct schema
 		*schema; /* the one with most fields; NULL: none; as long as the kinds */
 };
@@ -33,7 +34,7 @@ enum { CLASS_ROWS_MOST = 1 << 16 };
 struct class_rows {
 	struct class_row *rows; /* owned */
 	size_t count, capacity;
-	struct map by_key;   /* hash of what tells rows apart -> index + 1 */
+	struct map by_key;   /* hash of what distinguishes rows -> index + 1 */
 	struct map by_class; /* struct event_class * -> index + 1; 0: no room */
 	uint64_t refused;    /* records of kinds for which there was none */
 };
@@ -45,6 +46,8 @@ struct class_row *class_rows_count(struct class_rows *rows, const struct event_c
 /* Providers with most records first, then their events likewise. Nothing can be counted afterwards.
  */
 void class_rows_sort(struct class_rows *rows);
+/* The first row behind those of a provider; after class_rows_sort(). */
+size_t kind_rows_provider_end(const struct class_rows *rows, size_t first);
 void class_rows_done(struct class_rows *rows);
 
 /* "event: " of a rule for such events: the kernel's own names, others' behind their provider. */

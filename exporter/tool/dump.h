@@ -12,14 +12,13 @@
 #include <stdint.h>
 
 #include "tool/event_filter.h"
+#include "tool/tool.h"
 
 enum dump_format { DUMP_JSONL, DUMP_CSV, DUMP_TEXT };
 
 struct dump_options {
-	const char *path;
-	uint8_t pointer_size; /* 0: as recorded */
-	struct configured_manifests *manifests;
-	uint64_t per_class; /* events of each kind; 0: all */
+	struct tool_arguments *arguments; /* the recording and how to read it */
+	uint64_t per_class;               /* events of each kind; 0: all */
 	struct event_filter *filter;
 	bool colour; /* DUMP_TEXT */
 };
@@ -43,14 +42,14 @@ bool dump_limit_allows(struct dump_limit *limit, const struct event_record *reco
 
 /*
  * The records that the filter keeps, in time order, until show() returns false. False, after a
- * complaint, when that failed or a name that was asked for is nowhere.
+ * complaint, when that failed or a name in the filter does not occur in the recording.
  */
 struct dump_pass {
 	const struct dump_options *options;
 	void *context;
 	bool (*show)(void *context, const struct event_record *record,
 		     const struct event_class *class, const char *process, uint32_t process_id);
-	/* NULL: nobody asks */
+	/* An event class is new, or its struct serves another one from now on; may be NULL. */
 	void (*on_class)(void *context, const struct event_class *class);
 	struct recording *recording; /* of the caller; opened by the first run */
 	struct dump_limit limit;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool dump --format csv: a row an event (RFC 4180, but for lines that end in LF).
+ * etwtool dump --format csv: one row per event, as in RFC 4180, except that lines end in LF.
  *
- * A column for each field that the events shown have, found by a pass of its own, so that all rows
- * have the same; an event without the field leaves it empty.
+ * All rows of a table have the same columns, but which fields there are is known only after all
+ * events were seen. So the recording is read twice. The first pass gives each field name a column,
+ * in the order in which they are met; events of different classes share the column of a name. The
+ * second pass writes the rows, and an event without a field leaves its column empty. For each event
+ * class the field of every column is resolved once and kept, because there may be thousands of
+ * columns. The number of columns is limited: a table with more of them would be of no use.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +25,8 @@ struct csv {
 	struct map by_name; /* hash of a name -> column + 1 */
 	size_t column_count;
 	/*
-	 * First pass: struct event_class * -> 1, its columns are known. Second pass: -> the field
-	 * in each column + 1, 0 for none; owned.
+	 * Of struct event_class *. First pass: -> 0, its columns are known. Second pass: -> an
+	 * array of the field in each column + 1, 0 for none; owned.
 	 */
 	struct map classes;
 	struct text out, cell;
@@ -87,11 +91,15 @@ static bool collect(void *context, const struct event_record *record,
 	return !added || !class->schema || add_columns(csv, class->schema);
 }
 
-static void forget_seen(void *context, const struct event_class *class)
+static void forget(void *context, const struct event_class *class)
 {
 	struct csv *csv = context;
+	const uint64_t *known = map_find(&csv->classes, (uintptr_t) class);
 
-	map_remove(&csv->classes, (uintptr_t) class);
+	if (known) {
+		free((void *)(uintptr_t)*known);
+		map_remove(&csv->classes, (uintptr_t) class);
+	}
 }
 
 /* ---- rows ---- */
@@ -221,17 +229,6 @@ static bool show(void *context, const struct event_record *record, const struct 
 	return !csv->failed;
 }
 
-static void forget_fields(void *context, const struct event_class *class)
-{
-	struct csv *csv = context;
-	const uint64_t *known = map_find(&csv->classes, (uintptr_t) class);
-
-	if (known) {
-		free((void *)(uintptr_t)*known);
-		map_remove(&csv->classes, (uintptr_t) class);
-	}
-}
-
 static void add_header(struct csv *csv)
 {
 	const char *name = csv->names.data;
@@ -268,7 +265,7 @@ int dump_csv(const struct dump_options *options)
 	struct dump_pass pass = { .options = options,
 				  .context = &csv,
 				  .show = collect,
-				  .on_class = forget_seen,
+				  .on_class = forget,
 				  .limit.per_class = options->per_class };
 	int status = TOOL_FAILED;
 
@@ -277,7 +274,6 @@ int dump_csv(const struct dump_options *options)
 		csv.failed |= csv.names.failed;
 		add_header(&csv);
 		pass.show = show;
-		pass.on_class = forget_fields;
 		if (dump_pass_run(&pass) && tool_write("dump", &csv.out)) {
 			status = TOOL_DONE;
 		}

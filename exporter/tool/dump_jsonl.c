@@ -424,16 +424,17 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 static int dump_recording(const struct dump_options *options, const struct chosen *chosen)
 {
 	struct dump dump = { .chosen = chosen, .limit.per_class = options->per_class };
+	const struct tool_arguments *arguments = options->arguments;
 	struct error err = { 0 };
 	int status = TOOL_FAILED;
 
 	atomic_init(&dump.stopping, false);
 	progress_start(&dump.progress, "dump");
-	dump.file = etl_file_open(options->path, options->pointer_size, &err);
+	dump.file = etl_file_open(arguments->words[0], arguments->pointer_size, &err);
 	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
 	dump.origins = (struct schema_origins){ .trace = dump.schemas,
-						.configured = options->manifests->configured,
-						.builtin = options->manifests->builtin };
+						.configured = arguments->manifests.configured,
+						.builtin = arguments->manifests.builtin };
 	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);

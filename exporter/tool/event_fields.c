@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A schema lists fields in the order of the payload, and a structure is followed by its members
+ * (decode/schema.h). Rules address a member as "structure.member" and that of an array of
+ * structures by an index, "array[0].member". Names are built in that form here, so what the tool
+ * shows can be copied into a rule. In JSON, structures are objects and arrays are lists.
+ *
+ * event_fields_locate() walks the payload once. A payload may end early; then the fields before the
+ * cut are whole, and a structure is whole only together with all its members. The members of an
+ * array of structures are located anew for each element, by the same slices.
+ */
 #include "tool/event_fields.h"
 
 /* ---- names ---- */

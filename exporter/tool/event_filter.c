@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A filter decides twice: once per event class, when the pipeline meets it, and once per record.
+ *
+ * Names may be written in several ways. A provider is given by its name, its GUID, the name of a
+ * kernel class, or a pattern with * and ?; an event by the name that rules use, the name in its
+ * schema, the symbol of its manifest, or its number. Every name that is compared and does not match
+ * is offered as a suggestion, so that a typo can be answered with the nearest name that occurs in
+ * the recording. For this all records are compared by process, even those that another condition
+ * leaves out.
+ *
+ * Conditions on fields are those of a rule. The pipeline evaluates them (rules/probe.h); here they
+ * are only parsed, and their fields looked up for suggestions.
+ */
 #include "tool/event_filter.h"
 
 #include <stdio.h>
@@ -46,21 +59,27 @@ static void offer(struct wanted_name *wanted, const char *known)
 	wanted->nearest.word = wanted->name;
 	wanted->nearest.size = strlen(wanted->name);
 	nearest_offer(&wanted->nearest, known);
-	if (wanted->nearest.best != before) { /* the known name may go away */
+	if (wanted->nearest.best != before) { /* known may be freed */
 		snprintf(wanted->suggestion, sizeof wanted->suggestion, "%s", known);
 		wanted->nearest.best = wanted->suggestion;
 	}
 }
 
+/* Remembers that the name was met. */
+static bool note(struct wanted_name *wanted, bool same)
+{
+	wanted->met |= same;
+	return same;
+}
+
 /* Whether a known name is the wanted one; else it may be the nearest. */
 static bool is_wanted(struct wanted_name *wanted, const char *known)
 {
-	if (glob_matches_nocase(wanted->name, known)) {
-		wanted->met = true;
-		return true;
+	if (!note(wanted, glob_matches_nocase(wanted->name, known))) {
+		offer(wanted, known);
+		return false;
 	}
-	offer(wanted, known);
-	return false;
+	return true;
 }
 
 bool wanted_provider(struct wanted_name *wanted, const struct event_class *class)
@@ -69,10 +88,7 @@ bool wanted_provider(struct wanted_name *wanted, const struct event_class *class
 	struct guid guid;
 
 	if (guid_parse(wanted->name, &guid)) {
-		bool same = guid_equal(&guid, &class->provider);
-
-		wanted->met |= same;
-		return same;
+		return note(wanted, guid_equal(&guid, &class->provider));
 	}
 	return is_wanted(wanted, class->provider_name) ||
 	       (kernel_class && is_wanted(wanted, kernel_class));
@@ -94,21 +110,14 @@ bool wanted_event(struct wanted_name *wanted, const struct event_class *class)
 	uint64_t number;
 
 	if (parse_u64(wanted->name, strlen(wanted->name), &number)) {
-		bool same = number == (class->classic ? class->opcode : class->id);
-
-		wanted->met |= same;
-		return same;
+		return note(wanted, number == (class->classic ? class->opcode : class->id));
 	}
 	if (is_wanted(wanted, class->event_name) || (slash && is_wanted(wanted, slash + 1)) ||
 	    (schema && is_wanted(wanted, schema->event)) ||
 	    (schema && schema->symbol && is_wanted(wanted, schema->symbol))) {
 		return true;
 	}
-	if (strchr(wanted->name, '/') && is_pattern_of(wanted->name, class)) {
-		wanted->met = true;
-		return true;
-	}
-	return false;
+	return strchr(wanted->name, '/') && note(wanted, is_pattern_of(wanted->name, class));
 }
 
 /* ---- kinds ---- */
@@ -159,8 +168,7 @@ static bool keeps_process(struct event_filter *filter, const struct recording *r
 
 	name = recording_process(recording, tracker, &id);
 	if (parse_u64(wanted->name, strlen(wanted->name), &number)) {
-		wanted->met |= id == number;
-		return id == number;
+		return note(wanted, id == number);
 	}
 	verdict = map_put(&filter->processes, (uintptr_t)name, &added);
 	if (!verdict) {
@@ -195,7 +203,7 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 {
 	const uint64_t *verdict = map_find(&filter->classes, (uintptr_t) class);
 
-	/* The process is asked for first: what names there are is wanted for all records. */
+	/* The process goes first: suggestions need the names of all records. */
 	if (filter->process.name && !keeps_process(filter, recording, tracker)) {
 		return false;
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which events of a recording somebody asked for: by provider, event, process, conditions on
- * fields, time.
+ * Selects events of a recording by provider, event, process, conditions on fields, and time.
  */
 #ifndef TOOL_EVENT_FILTER_H
 #define TOOL_EVENT_FILTER_H
@@ -18,7 +17,7 @@ enum {
 	FILTER_CONDITIONS_MOST = 64,
 };
 
-/* A name that was asked for: whether it was met, and the nearest one that was. */
+/* A name on the command line: whether it was met, and the nearest name that was. */
 struct wanted_name {
 	const char *name; /* borrowed; NULL: any */
 	bool met;
@@ -32,7 +31,7 @@ struct filter_time {
 	int64_t time_100ns;
 };
 
-/* Zero-initialise it and set what is wanted. */
+/* Zero-initialise it and set the names and times to select by. */
 struct event_filter {
 	struct wanted_name provider; /* name or GUID, maybe with `*` and `?` */
 	struct wanted_name event;    /* likewise, or an id; with a slash also as in a rule */
@@ -53,7 +52,7 @@ bool filter_time_parse(const char *text, struct filter_time *time);
 /* One more condition, as probe_add() takes it. */
 bool event_filter_where(struct event_filter *filter, const char *text, struct error *err);
 
-/* Whether anything is asked for. */
+/* Whether it leaves out any event. */
 bool event_filter_active(const struct event_filter *filter);
 
 /* For on_class and on_record of a recording that has the filter's probe. */
@@ -63,8 +62,8 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 			struct tracker *tracker);
 
 /*
- * After a run: false, and a line that names what is nearest, when a name that was asked for was
- * nowhere in the recording.
+ * After a run: false, with a line that suggests the nearest name, if a name on the command line did
+ * not occur in the recording.
  */
 bool event_filter_found(const struct event_filter *filter, const char *command);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a long run has come, on standard error, for somebody who watches a terminal.
+ * How far a long run has come, on standard error, if a person watches a terminal.
  */
 #ifndef TOOL_PROGRESS_H
 #define TOOL_PROGRESS_H

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What Windows reports about running sessions and registered providers, as text for people and as
+ * JSON for programs. Both are written from the same structs, which source/running.h and
+ * source/registered.h fill; nothing here calls Windows, so it is tested everywhere. Bit masks are
+ * shown as words, and bits without a word in hexadecimal, so that nothing is left out. Names come
+ * from other programs and may hold anything; in text they are escaped.
+ */
 #include "tool/session_rows.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +31,20 @@ static const struct {
 	{ 0x08000000, "independent" },   { 0x10000000, "no_per_processor_buffers" },
 };
 
-/* Calls add for each word, and for the bits that have none in hexadecimal. */
-static void each_mode(uint32_t mode, void (*add)(void *context, const char *word), void *context)
+typedef void add_word(void *context, const char *word);
+
+/* Bits that have no word are added in hexadecimal. */
+static void add_rest(uint32_t bits, add_word *add, void *context)
+{
+	char rest[16];
+
+	if (bits != 0) {
+		snprintf(rest, sizeof rest, "0x%" PRIx32, bits);
+		add(context, rest);
+	}
+}
+
+static void each_mode(uint32_t mode, add_word *add, void *context)
 {
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
 		if ((mode & modes[i].bit) != 0) {
@@ -32,16 +52,10 @@ static void each_mode(uint32_t mode, void (*add)(void *context, const char *word
 			mode &= ~modes[i].bit;
 		}
 	}
-	if (mode != 0) {
-		struct text rest = { 0 };
-
-		text_add_format(&rest, "0x%" PRIx32, mode);
-		add(context, rest.data ? rest.data : "");
-		text_free(&rest);
-	}
+	add_rest(mode, add, context);
 }
 
-static void each_flag(uint32_t flags, void (*add)(void *context, const char *word), void *context)
+static void each_flag(uint32_t flags, add_word *add, void *context)
 {
 	for (size_t i = 0; kernel_flag_names[i]; i++) {
 		if ((flags & kernel_flag_values[i]) != 0) {
@@ -49,13 +63,7 @@ static void each_flag(uint32_t flags, void (*add)(void *context, const char *wor
 			flags &= ~kernel_flag_values[i];
 		}
 	}
-	if (flags != 0) {
-		struct text rest = { 0 };
-
-		text_add_format(&rest, "0x%" PRIx32, flags);
-		add(context, rest.data ? rest.data : "");
-		text_free(&rest);
-	}
+	add_rest(flags, add, context);
 }
 
 static const char *name_of(const struct guid *guid, const struct registered_providers *names)
@@ -67,7 +75,7 @@ static const char *name_of(const struct guid *guid, const struct registered_prov
 
 /* ---- sessions as text ---- */
 
-static void add_word(void *context, const char *word)
+static void add_text_word(void *context, const char *word)
 {
 	text_add_char(context, ' ');
 	text_add_string(context, word);
@@ -104,14 +112,14 @@ void session_rows_text(struct text *out, const struct running_sessions *sessions
 					session->realtime_buffers_lost);
 		text_add_shown(out, session->name);
 		text_add_string(out, "\n  mode");
-		each_mode(session->mode, add_word, out);
+		each_mode(session->mode, add_text_word, out);
 		if (session->file[0]) {
 			text_add_string(out, "\n  file ");
 			text_add_shown(out, session->file);
 		}
 		if (session->kernel_flags != 0) {
 			text_add_string(out, "\n  kernel");
-			each_flag(session->kernel_flags, add_word, out);
+			each_flag(session->kernel_flags, add_text_word, out);
 		}
 		text_add_char(out, '\n');
 		for (size_t j = 0; j < session->provider_count; j++) {
@@ -134,12 +142,10 @@ static void add_session_json(struct json *json, const struct running_session *se
 	json_member_string(json, "name", session->name);
 	json_member_u64(json, "id", session->id);
 	json_member_string(json, "file", session->file[0] ? session->file : NULL);
-	json_key(json, "mode");
-	json_array_begin(json);
+	json_member_array(json, "mode");
 	each_mode(session->mode, add_json_word, json);
 	json_array_end(json);
-	json_key(json, "kernel_flags");
-	json_array_begin(json);
+	json_member_array(json, "kernel_flags");
 	each_flag(session->kernel_flags, add_json_word, json);
 	json_array_end(json);
 	json_member_u64(json, "buffer_size_bytes", session->buffer_size_bytes);
@@ -151,8 +157,7 @@ static void add_session_json(struct json *json, const struct running_session *se
 	json_member_u64(json, "events_lost", session->events_lost);
 	json_member_u64(json, "log_buffers_lost", session->log_buffers_lost);
 	json_member_u64(json, "realtime_buffers_lost", session->realtime_buffers_lost);
-	json_key(json, "providers");
-	json_array_begin(json);
+	json_member_array(json, "providers");
 	for (size_t i = 0; i < session->provider_count; i++) {
 		const struct running_provider *provider = &session->providers[i];
 		char guid[GUID_TEXT_SIZE];
@@ -213,7 +218,7 @@ static bool has_word(const char *text, const char *word)
 	return word[0] == '\0';
 }
 
-/* Calls show for each that is asked for. */
+/* Calls show for each whose name or GUID has the word in it. */
 static void each(struct registered_providers *providers, const char *word,
 		 void (*show)(void *context, const struct registered_provider *provider,
 			      const char *guid),

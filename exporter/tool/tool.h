@@ -89,7 +89,8 @@ bool tool_read_recording(struct tool_arguments *arguments, struct recording_opti
 /* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. */
 int tool_complain(int status, const char *command, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Adds a name from outside so that no terminal obeys it: escaped as in JSON, without quotes. */
+/* Adds a name from outside, escaped as in JSON but without quotes, so that it cannot control a
+ * terminal. */
 void text_add_shown(struct text *out, const char *name);
 
 /*

@@ -81,7 +81,7 @@ static int check(const char *path, struct configured_manifests *manifests, struc
 	return tool_write("check", out) ? TOOL_DONE : TOOL_FAILED;
 }
 
-/* A rule that can never count is as wrong as a word that nobody knows. */
+/* A rule that can never count is an error in the configuration, like an unknown key. */
 static int check_with(const struct try_options *options, struct text *out)
 {
 	unsigned never = 0;

@@ -9,7 +9,7 @@
  * The csv format runs it twice, because its first line needs to know all columns; jsonl runs it
  * first when there is a filter, to learn which records to show.
  *
- * The filter learns during the run which names the recording has. A name that was asked for but was
+ * The filter learns during the run which names the recording has. A name that was given but was
  * not met is therefore reported at the end, with the nearest name that was.
  *
  * Names and texts come from the recording, so the text format escapes what a terminal would obey.
@@ -86,11 +86,12 @@ static void on_record(void *context, const struct event_record *record,
 
 bool dump_pass_run(struct dump_pass *pass)
 {
+	struct tool_arguments *arguments = pass->options->arguments;
 	const struct recording_options options = {
 		.command = "dump",
-		.path = pass->options->path,
-		.pointer_size = pass->options->pointer_size,
-		.manifests = pass->options->manifests,
+		.path = arguments->words[0],
+		.pointer_size = arguments->pointer_size,
+		.manifests = &arguments->manifests,
 		.probe = pass->options->filter->probe,
 		.context = pass,
 		.on_class = on_class,
@@ -334,7 +335,7 @@ static bool find_start(struct request *request)
 	if (!filter->from.relative && !filter->to.relative) {
 		return true;
 	}
-	file = etl_file_open(request->options.path, 0, &err);
+	file = etl_file_open(request->arguments.words[0], 0, &err);
 	if (!file) {
 		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
 		return false;
@@ -349,9 +350,7 @@ static int run(struct tool_arguments *arguments)
 	struct request *request = (struct request *)arguments;
 	struct dump_options *dumped = &request->options;
 
-	dumped->path = arguments->words[0];
-	dumped->pointer_size = arguments->pointer_size;
-	dumped->manifests = &arguments->manifests;
+	dumped->arguments = arguments;
 	dumped->filter = &request->filter;
 	dumped->colour = request->colour == COLOUR_AUTO ? wants_colour() :
 							  request->colour == COLOUR_ALWAYS;

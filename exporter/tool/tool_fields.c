@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool fields: the fields of one kind of event, as the collector that one would begin with.
+ * etwtool fields: the fields of one event, written as a collector to begin with.
  */
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "tool/tool.h"
 
 struct search {
-	struct wanted_name provider; /* no name: any, the event says it */
+	struct wanted_name provider; /* no name: any */
 	struct wanted_name event;
-	struct class_rows rows; /* of the wanted kinds */
+	struct class_rows rows; /* of the events that match */
 	struct field_samples samples;
 };
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool providers: who wrote events into a recording, which, how many, and what fields they have.
+ * etwtool providers: which providers wrote events into a recording, and for each of its events the
+ * name that a rule uses, the number of records, where its schema comes from, and its fields.
+ *
+ * The recording is read by the whole pipeline with the built-in manifests, because the names shown
+ * must be those by which the rules of the exporter find events. With --installed nothing is read:
+ * then the providers that are registered on this Windows are listed (tool_sessions.c).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,20 +27,6 @@ static void on_record(void *context, const struct event_record *record,
 	(void)record;
 	(void)tracker;
 	class_rows_count(context, class);
-}
-
-/* The end of the rows of one provider, and its records. */
-static size_t provider_end(const struct class_rows *rows, size_t first, uint64_t *records)
-{
-	size_t end = first;
-
-	*records = 0;
-	for (;
-	     end < rows->count && strcmp(rows->rows[first].provider, rows->rows[end].provider) == 0;
-	     end++) {
-		*records += rows->rows[end].records;
-	}
-	return end;
 }
 
 /* Calls add for the name of each field. */
@@ -75,8 +66,7 @@ static void add_text(struct text *out, const struct class_rows *rows)
 	for (size_t i = 0; i < rows->count;) {
 		const struct class_row *row = &rows->rows[i];
 		char guid[GUID_TEXT_SIZE];
-		uint64_t records;
-		size_t end = provider_end(rows, i, &records);
+		size_t end = kind_rows_provider_end(rows, i);
 
 		guid_format(&row->guid, guid);
 		text_add_string(out, i > 0 ? "\n" : "");
@@ -84,7 +74,7 @@ static void add_text(struct text *out, const struct class_rows *rows)
 		if (row->kernel_class == KERNEL_NONE && strcmp(guid, row->provider) != 0) {
 			text_add_format(out, " {%s}", guid);
 		}
-		text_add_format(out, ": %" PRIu64 " events\n", records);
+		text_add_format(out, ": %" PRIu64 " events\n", row->provider_records);
 		for (; i < end; i++) {
 			add_event_text(out, &rows->rows[i]);
 		}
@@ -134,12 +124,11 @@ static void add_json(struct json *json, const void *context)
 
 	json_member_array(json, "providers");
 	for (size_t i = 0; i < rows->count;) {
-		uint64_t records;
-		size_t end = provider_end(rows, i, &records);
+		size_t end = kind_rows_provider_end(rows, i);
 
 		json_object_begin(json);
 		json_member_string(json, "name", rows->rows[i].provider);
-		json_member_u64(json, "records", records);
+		json_member_u64(json, "records", rows->rows[i].provider_records);
 		json_member_array(json, "events");
 		for (; i < end; i++) {
 			add_event_json(json, &rows->rows[i]);

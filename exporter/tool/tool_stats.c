@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool stats: who and what a recording is full of.
+ * etwtool stats: which processes, providers and events have most records in a recording.
+ *
+ * One run of the pipeline counts records per process name and per event. Afterwards three tables
+ * are filled from these counts, each sorted by records: processes as they are, events under the
+ * names that rules use, and providers as sums of their events. Only the first rows of each table
+ * are shown. Rates are per second of recorded time, from the first record with a time to the last.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +28,7 @@ struct tally_row {
 /* Names and their records. Zero-initialise it. */
 struct tally {
 	struct tally_row *rows; /* owned */
-	size_t count, capacity;
+	size_t count;
 };
 
 struct stats {
@@ -68,21 +73,10 @@ static void on_record(void *context, const struct event_record *record,
 
 /* ---- tables ---- */
 
-/* The row of a name, which is then the caller's to fill; NULL without memory. */
-static struct tally_row *add_row(struct tally *tally, uint64_t records)
+static bool tally_init(struct tally *tally, size_t rows_most)
 {
-	if (tally->count == tally->capacity) {
-		size_t capacity = tally->capacity ? tally->capacity * 2 : 64;
-		struct tally_row *grown = realloc(tally->rows, capacity * sizeof *grown);
-
-		if (!grown) {
-			return NULL;
-		}
-		tally->rows = grown;
-		tally->capacity = capacity;
-	}
-	tally->rows[tally->count] = (struct tally_row){ .records = records };
-	return &tally->rows[tally->count++];
+	tally->rows = calloc(rows_most + 1, sizeof *tally->rows);
+	return tally->rows != NULL;
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -93,13 +87,6 @@ static int compare_rows(const void *a, const void *b)
 		return x->records < y->records ? 1 : -1;
 	}
 	return strcmp(x->name.data ? x->name.data : "", y->name.data ? y->name.data : "");
-}
-
-static void sort(struct tally *tally)
-{
-	if (tally->count > 0) {
-		qsort(tally->rows, tally->count, sizeof *tally->rows, compare_rows);
-	}
 }
 
 static void tally_done(struct tally *tally)
@@ -115,51 +102,45 @@ static bool tally_processes(struct stats *stats, struct tally *tally)
 	const struct map_slot *slot;
 	size_t at = 0;
 
+	if (!tally_init(tally, stats->processes.count)) {
+		return false;
+	}
 	while ((slot = map_next(&stats->processes, &at)) != NULL) {
-		struct tally_row *row = add_row(tally, slot->value);
+		struct tally_row *row = &tally->rows[tally->count++];
 
-		if (!row) {
-			return false;
-		}
+		row->records = slot->value;
 		text_add_string(&row->name, (const char *)(uintptr_t)slot->key);
 	}
-	sort(tally);
 	return true;
 }
 
-/* Rows of one provider stand together. */
 static bool tally_providers(struct stats *stats, struct tally *tally)
 {
-	const struct class_row *rows = stats->classes.rows;
+	const struct class_rows *classes = &stats->classes;
 
-	for (size_t i = 0; i < stats->classes.count; i++) {
-		struct tally_row *row = tally->count > 0 ? &tally->rows[tally->count - 1] : NULL;
-
-		if (row && strcmp(rows[i - 1].provider, rows[i].provider) == 0) {
-			row->records += rows[i].records;
-			continue;
-		}
-		row = add_row(tally, rows[i].records);
-		if (!row) {
-			return false;
-		}
-		text_add_string(&row->name, rows[i].provider);
+	if (!tally_init(tally, classes->count)) {
+		return false;
 	}
-	sort(tally);
+	for (size_t i = 0; i < classes->count; i = kind_rows_provider_end(classes, i)) {
+		struct tally_row *row = &tally->rows[tally->count++];
+
+		row->records = classes->rows[i].provider_records;
+		text_add_string(&row->name, classes->rows[i].provider);
+	}
 	return true;
 }
 
 static bool tally_events(struct stats *stats, struct tally *tally)
 {
-	for (size_t i = 0; i < stats->classes.count; i++) {
-		struct tally_row *row = add_row(tally, stats->classes.rows[i].records);
-
-		if (!row) {
-			return false;
-		}
-		class_row_name(&stats->classes.rows[i], &row->name);
+	if (!tally_init(tally, stats->classes.count)) {
+		return false;
 	}
-	sort(tally);
+	for (; tally->count < stats->classes.count; tally->count++) {
+		struct tally_row *row = &tally->rows[tally->count];
+
+		row->records = stats->classes.rows[tally->count].records;
+		class_row_name(&stats->classes.rows[tally->count], &row->name);
+	}
 	return true;
 }
 
@@ -285,7 +266,12 @@ static int print(struct stats *stats, const char *path, uint64_t top, bool as_js
 	int status;
 
 	for (size_t i = 0; i < TABLES; i++) {
-		good = good && page.tables[i].fill(stats, &page.tables[i].tally);
+		struct tally *tally = &page.tables[i].tally;
+
+		good = good && page.tables[i].fill(stats, tally);
+		if (good) {
+			qsort(tally->rows, tally->count, sizeof *tally->rows, compare_rows);
+		}
 	}
 	if (!good) {
 		status = tool_complain(TOOL_FAILED, "stats", "no memory for a table");

@@ -35,7 +35,6 @@ struct event_count {
 	uint8_t version;
 	uint8_t opcode;
 	uint8_t level;
-	uint32_t next; /* while counting: index + 1 of another one with the same hash */
 	uint64_t records;
 };
 
@@ -48,107 +47,71 @@ struct event_counts {
 	uint64_t refused;   /* records beyond EVENT_COUNTS_MAX rows, or without memory */
 };
 
-static uint64_t hash(const struct event_record *record)
+/* The numbers of an event in the order by which rows are sorted. */
+static uint64_t numbers_of(uint16_t id, uint8_t version, uint8_t opcode, uint8_t level)
 {
-	uint64_t rest = (uint64_t)record->id << 24 | (uint64_t)record->version << 16 |
-			(uint64_t)record->opcode << 8 | record->level;
-
-	return guid_hash(record->provider, hash_seed()) ^ hash_u64(rest + 1);
+	return (uint64_t)id << 24 | (uint64_t)version << 16 | (uint64_t)opcode << 8 | level;
 }
 
-static bool same_event(const struct event_count *row, const struct event_record *record)
+static bool has_room(struct event_counts *counts)
 {
-	return row->id == record->id && row->version == record->version &&
-	       row->opcode == record->opcode && row->level == record->level &&
-	       guid_equal(&row->provider, record->provider);
-}
+	size_t capacity = counts->capacity ? counts->capacity * 2 : 256;
+	struct event_count *rows;
 
-static struct event_count *new_row(struct event_counts *counts)
-{
-	if (counts->count == EVENT_COUNTS_MAX) {
-		return NULL;
+	if (counts->count < counts->capacity || counts->count == EVENT_COUNTS_MAX) {
+		return counts->count < counts->capacity;
 	}
-	if (counts->count == counts->capacity) {
-		size_t capacity = counts->capacity ? counts->capacity * 2 : 256;
-		struct event_count *rows = realloc(counts->rows, capacity * sizeof *rows);
-
-		if (!rows) {
-			return NULL;
-		}
-		counts->rows = rows;
-		counts->capacity = capacity;
+	rows = realloc(counts->rows, capacity * sizeof *rows);
+	if (!rows) {
+		return false;
 	}
-	return &counts->rows[counts->count++];
+	counts->rows = rows;
+	counts->capacity = capacity;
+	return true;
 }
 
 static void event_counts_add(struct event_counts *counts, const struct event_record *record)
 {
-	uint64_t key = hash(record);
-	uint64_t *first = map_find(&counts->by_hash, key);
-	struct event_count *row;
+	uint64_t numbers = numbers_of(record->id, record->version, record->opcode, record->level);
+	uint64_t key = guid_hash(record->provider, hash_seed()) ^ hash_u64(numbers + 1);
+	uint64_t *index = map_find(&counts->by_hash, key);
 
-	for (uint64_t at = first ? *first : 0; at != 0; at = counts->rows[at - 1].next) {
-		if (same_event(&counts->rows[at - 1], record)) {
-			counts->rows[at - 1].records++;
-			return;
-		}
+	if (!index && has_room(counts)) {
+		index = map_put(&counts->by_hash, key, NULL);
 	}
-	row = new_row(counts);
-	if (row) {
-		first = map_put(&counts->by_hash, key, NULL);
-	}
-	if (!row || !first) {
-		counts->count -= row != NULL;
+	if (!index) {
 		counts->refused++;
 		return;
 	}
-	*row = (struct event_count){
-		.provider = *record->provider,
-		.id = record->id,
-		.version = record->version,
-		.opcode = record->opcode,
-		.level = record->level,
-		.next = (uint32_t)*first,
-		.records = 1,
-	};
-	*first = counts->count;
-}
-
-/* As the GUIDs' texts compare: the first three fields are written from their high byte down. */
-static int compare_guids(const struct guid *a, const struct guid *b)
-{
-	static const uint8_t order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
-
-	for (size_t i = 0; i < sizeof order; i++) {
-		if (a->bytes[order[i]] != b->bytes[order[i]]) {
-			return a->bytes[order[i]] < b->bytes[order[i]] ? -1 : 1;
-		}
+	if (*index == 0) {
+		counts->rows[counts->count++] = (struct event_count){
+			.provider = *record->provider,
+			.id = record->id,
+			.version = record->version,
+			.opcode = record->opcode,
+			.level = record->level,
+		};
+		*index = counts->count;
 	}
-	return 0;
+	counts->rows[*index - 1].records++;
 }
 
+/* By the text of the GUID, then by numbers. */
 static int compare_rows(const void *a, const void *b)
 {
-	const struct event_count *x = a;
-	const struct event_count *y = b;
-	int result = compare_guids(&x->provider, &y->provider);
+	const struct event_count *x = a, *y = b;
+	uint64_t x_numbers = numbers_of(x->id, x->version, x->opcode, x->level);
+	uint64_t y_numbers = numbers_of(y->id, y->version, y->opcode, y->level);
+	char x_guid[GUID_TEXT_SIZE], y_guid[GUID_TEXT_SIZE];
+	int order;
 
-	if (result == 0) {
-		result = x->id - y->id;
-	}
-	if (result == 0) {
-		result = x->version - y->version;
-	}
-	if (result == 0) {
-		result = x->opcode - y->opcode;
-	}
-	return result ? result : x->level - y->level;
+	guid_format(&x->provider, x_guid);
+	guid_format(&y->provider, y_guid);
+	order = strcmp(x_guid, y_guid);
+	return order != 0 ? order : (x_numbers > y_numbers) - (x_numbers < y_numbers);
 }
 
-/*
- * Sorts the rows by provider (as text), id, version, opcode and level. Nothing can be added
- * afterwards.
- */
+/* Nothing can be added afterwards. */
 static void event_counts_sort(struct event_counts *counts)
 {
 	if (counts->count > 0) {
@@ -361,10 +324,7 @@ static void write_times(struct json *json, const struct summary *summary)
 	}
 }
 
-/*
- * The name the trace itself tells, else one that a manifest gives; a class has the name of the
- * class.
- */
+/* A kernel class has its own name; other providers that of the recording, or else of a manifest. */
 static const char *provider_name(const struct summary *summary, const struct guid *provider)
 {
 	const char *name = kernel_class_name(provider);
@@ -480,7 +440,8 @@ static int run(struct tool_arguments *arguments)
 	struct text out = { 0 };
 	int status = TOOL_FAILED;
 
-	/* Kinds are told as recorded, and nothing else here depends on pointers: no override. */
+	/* Headers are counted as recorded, and nothing else depends on pointer sizes: no override.
+	 */
 	summary.file = etl_file_open(arguments->words[0], 0, &err);
 	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
 	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);

@@ -58,7 +58,7 @@ bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE])
 	return true;
 }
 
-/* Takes size digits and the character behind them, if one is wanted; -1 when they are not there. */
+/* Reads size digits, and the character behind them unless it is NUL; -1 if they differ. */
 static int64_t take(const char **at, size_t size, char behind)
 {
 	uint64_t number;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes are asked of Windows in pieces of one size and counted as it says they went, so that
- * written bytes are exact: every request is one FileIo event with its size.
+ * Known activity for the self-test: one child process, one file, one TCP connection.
+ *
+ * Files and sockets are used in pieces of one size, and the sizes that Windows returns are summed
+ * up. So written bytes are exact: every request is one FileIo event with its size. Received bytes
+ * may arrive in other pieces than they were sent in, but their sum is the same. Each piece is
+ * received before the next is sent, so no buffer of the connection can fill up and block the only
+ * thread.
  */
 #include "windows/activity.h"
 
@@ -17,26 +22,14 @@
 #include "base/os_win32.h"
 
 enum {
-	PATH_CHARACTERS = 32768,
 	PIECE_BYTES = 4096,
 	PIECES = 64,
 	CHILD_WAIT_MS = 5000,
 };
 
-static wchar_t *own_path(void)
-{
-	wchar_t *path = calloc(PATH_CHARACTERS, sizeof *path);
-
-	if (path && GetModuleFileNameW(NULL, path, PATH_CHARACTERS) >= PATH_CHARACTERS) {
-		free(path);
-		return NULL;
-	}
-	return path;
-}
-
 char *activity_process(void)
 {
-	wchar_t *wide = own_path();
+	wchar_t *wide = wide_program_path();
 	char *path = wide ? narrow_from(wide) : NULL;
 	char *process = NULL;
 
@@ -54,10 +47,10 @@ char *activity_process(void)
 
 /* ---- a child ---- */
 
-/* Ourselves, telling the version to nobody. */
+/* This program with --version; its output goes nowhere. */
 static bool run_child(struct activity *done, struct error *err)
 {
-	wchar_t *path = own_path();
+	wchar_t *path = wide_program_path();
 	wchar_t line[] = L"etw_exporter --version";
 	STARTUPINFOW start = { .cb = sizeof start };
 	PROCESS_INFORMATION child;

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 /*
- * From here on, when the process dies of an exception that nobody handles or of abort(), last_act
+ * From here on, when the process dies of an unhandled exception or of abort(), last_act
  * runs first, on a thread that waits for this since now: the one that died may have no stack left,
  * and may hold any lock. It gets two seconds; a last act that waits for such a lock is left alone.
  * Then Windows goes on as without us (error reporting, exit code).

@@ -12,7 +12,7 @@ enum { LAST_ACT_MS = 2000, STACK_LEFT_BYTES = 65536 };
 /* Written before the filter is in place. */
 static struct {
 	void (*last_act)(void);
-	HANDLE crashed; /* set by whoever dies */
+	HANDLE crashed; /* set by the thread that dies */
 	HANDLE done;    /* set when the last act is over */
 } crash;
 
@@ -60,7 +60,7 @@ bool crash_catch(void (*last_act)(void), struct error *err)
 		return error_set_last(err, "a crash cannot be prepared for");
 	}
 	CloseHandle((HANDLE)thread);
-	/* What a stack that is full keeps for whoever handles that. */
+	/* Bytes that a full stack keeps for the handler of that exception. */
 	SetThreadStackGuarantee(&stack_bytes);
 	SetUnhandledExceptionFilter(on_exception);
 	signal(SIGABRT, on_abort);

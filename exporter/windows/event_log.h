@@ -18,9 +18,9 @@ bool event_log_register(const char *program, struct error *err);
 bool event_log_unregister(struct error *err);
 
 /*
- * From here to event_log_close(), lines of the log go there instead of to standard error. Nobody
- * waits for the event log: lines that it does not take are lost (base/log_queue.h), whether it
- * fails or hangs. While no other thread logs.
+ * From here to event_log_close(), lines of the log go there instead of to standard error. The
+ * program never waits for the event log: lines that it does not take are lost (base/log_queue.h),
+ * whether it fails or hangs. To be called while no other thread logs.
  */
 bool event_log_open(struct error *err);
 void event_log_close(void); /* waits a little for what is still to be written */

@@ -39,12 +39,9 @@ enum {
 /* The program that runs, as a full path to be freed; NULL without memory. */
 static char *program_path(void)
 {
-	wchar_t *wide = calloc(PATH_CHARACTERS, sizeof *wide);
-	char *path = NULL;
+	wchar_t *wide = wide_program_path();
+	char *path = wide ? narrow_from(wide) : NULL;
 
-	if (wide && GetModuleFileNameW(NULL, wide, PATH_CHARACTERS) < PATH_CHARACTERS) {
-		path = narrow_from(wide);
-	}
 	free(wide);
 	return path;
 }
