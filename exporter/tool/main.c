@@ -31,14 +31,6 @@ static void add_usage(struct text *out)
 			"run, 2 bad usage.\n");
 }
 
-static int print(void (*add)(struct text *out))
-{
-	struct text out = { 0 };
-
-	add(&out);
-	return tool_print("", &out);
-}
-
 static void add_version(struct text *out)
 {
 	text_add_format(out, "etwtool %s (revision %s, %s, %s)\n", version_number(),
@@ -64,6 +56,7 @@ static int unknown_command(const char *name)
 int main(int argc, char **argv)
 {
 	struct error err = { 0 };
+	struct text out = { 0 };
 	const char *name;
 
 	if (!os_program_start(&argc, &argv, &err)) {
@@ -76,10 +69,12 @@ int main(int argc, char **argv)
 		return TOOL_BAD_USAGE;
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-		return print(add_usage);
+		add_usage(&out);
+		return tool_print("", &out);
 	}
 	if (strcmp(name, "--version") == 0) {
-		return print(add_version);
+		add_version(&out);
+		return tool_print("", &out);
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(name, commands[i]->name) == 0) {
