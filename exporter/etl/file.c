@@ -1,9 +1,174 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A recording starts with a buffer whose first record is the logfile header. Opening one reads that
+ * buffer alone, takes the header from it, and works out the clock and the pointer size by which all
+ * other records are read.
+ *
+ * The header embeds two pointers of the session that wrote it, so everything behind them stands 8
+ * bytes later in the 64-bit layout, and a pad of 4 bytes brings the times after the time zone to
+ * their 8-byte alignment in both. Two strings in UTF-16 follow the fixed part: the names of the
+ * session and of the file. What the header says about itself can be nonsense (a frequency of 0, an
+ * unknown clock); such a recording is still read, with a doubt that etwtool summary shows.
+ */
 #include "etl/file.h"
 
 #include <stdlib.h>
 
-#include "etl/scan.h"
+#include "base/cursor.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "source/kernel_group.h"
+
+enum {
+	OPCODE_HEADER = 0,
+	TIME_ZONE_REST = 168, /* TIME_ZONE_INFORMATION without its Bias */
+	DEFAULT_FREQUENCY = 10000000,
+	NAME_CHARACTERS_MAX = 1024, /* ETW's own limit; longer ones are cut */
+};
+
+/* Whether a record is a logfile header. */
+static bool is_header(const struct event_record *record)
+{
+	return record->type == RECORD_SYSTEM && record->kernel_group == KERNEL_GROUP_EVENT_TRACE &&
+	       record->opcode == OPCODE_HEADER;
+}
+
+/* The next NUL-terminated UTF-16 string as UTF-8; NULL without memory. What does not pair up
+ * becomes U+FFFD. */
+static char *read_name(struct cursor *c)
+{
+	struct text text = { 0 };
+	char *name;
+
+	for (unsigned i = 0; cursor_left(c) >= 2; i++) {
+		uint32_t unit = cursor_u16(c);
+		char encoded[4];
+
+		if (unit == 0) {
+			break;
+		}
+		if (i >= NAME_CHARACTERS_MAX) {
+			continue;
+		}
+		if (unit >= 0xd800 && unit < 0xdc00 && cursor_left(c) >= 2) {
+			uint32_t low = load_u16(c->at);
+
+			if (low >= 0xdc00 && low < 0xe000) {
+				cursor_skip(c, 2);
+				unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+			}
+		}
+		text_add(&text, encoded, utf8_encode(unit, encoded));
+	}
+	name = text.failed ? NULL : text_duplicate(text.data ? text.data : "", text.size);
+	text_free(&text);
+	return name;
+}
+
+/*
+ * Reads the header record. Its layout follows the record's own header type, not the pointer size
+ * inside it: pointer_size must be as recorded. The names are owned also on failure.
+ */
+static bool read_header_record(struct etl_header *header, const struct event_record *record,
+			       struct error *err)
+{
+	struct cursor c = cursor_over(record->payload, record->payload_size);
+
+	*header = (struct etl_header){ .raw_time = record->raw_time };
+	header->buffer_size_bytes = cursor_u32(&c);
+	header->version_major = cursor_u8(&c);
+	header->version_minor = cursor_u8(&c);
+	cursor_skip(&c, 2); /* SubVersion, SubMinorVersion */
+	header->os_build = cursor_u32(&c);
+	header->processors = cursor_u32(&c);
+	header->end_time = (int64_t)cursor_u64(&c);
+	header->timer_resolution_100ns = cursor_u32(&c);
+	cursor_skip(&c, 4); /* MaximumFileSize */
+	header->mode = cursor_u32(&c);
+	header->buffers_written = cursor_u32(&c);
+	cursor_skip(&c, 4); /* StartBuffers */
+	header->pointer_size = cursor_u32(&c);
+	header->events_lost = cursor_u32(&c);
+	header->cpu_mhz = cursor_u32(&c);
+	cursor_pointer(&c, record->pointer_size); /* LoggerName */
+	cursor_pointer(&c, record->pointer_size); /* LogFileName */
+	header->timezone_bias_minutes = (int32_t)cursor_u32(&c);
+	cursor_skip(&c, TIME_ZONE_REST + 4); /* and padding */
+	header->boot_time = (int64_t)cursor_u64(&c);
+	header->perf_frequency = (int64_t)cursor_u64(&c);
+	header->start_time = (int64_t)cursor_u64(&c);
+	header->clock_type = cursor_u32(&c);
+	header->buffers_lost = cursor_u32(&c);
+	if (c.overrun) {
+		return error_set(err, ERROR_FORMAT,
+				 "its logfile header has %u bytes, too few for its fields",
+				 (unsigned)record->payload_size);
+	}
+	header->logger_name = read_name(&c);
+	header->log_file_name = read_name(&c);
+	if (!header->logger_name || !header->log_file_name) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the names in its header");
+	}
+	return true;
+}
+
+struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt)
+{
+	struct source_clock clock = {
+		.type = (enum clock_type)header->clock_type,
+		.perf_frequency = DEFAULT_FREQUENCY,
+		.anchor_raw = header->raw_time,
+		.anchor_time = header->start_time,
+	};
+	const char *why = NULL;
+
+	if (header->perf_frequency > 0) {
+		clock.perf_frequency = (uint64_t)header->perf_frequency;
+	} else {
+		why = "its header has no performance counter frequency: taken as 10 MHz";
+	}
+	switch (header->clock_type) {
+	case CLOCK_SYSTEM_TIME:
+		clock.frequency = 10000000;
+		break;
+	case CLOCK_CPU_CYCLE:
+		clock.frequency = (uint64_t)header->cpu_mhz * 1000000;
+		if (clock.frequency == 0) {
+			clock.frequency = DEFAULT_FREQUENCY;
+			why = "its clock counts processor cycles, but its header has no processor "
+			      "speed: taken as 10 MHz";
+		}
+		break;
+	case CLOCK_QPC:
+		clock.frequency = clock.perf_frequency;
+		break;
+	default:
+		clock.frequency = clock.perf_frequency;
+		why = "its header has an unknown clock type: taken as the performance counter";
+		break;
+	}
+	*doubt = why;
+	return clock;
+}
+
+const char *etl_header_mode_name(const struct etl_header *header)
+{
+	if (header->mode & ETL_MODE_CIRCULAR) {
+		return "circular";
+	}
+	if (header->mode & ETL_MODE_BUFFERING) {
+		return "buffering";
+	}
+	if (header->mode & ETL_MODE_NEW_FILE) {
+		return "new_file";
+	}
+	if (header->mode & ETL_MODE_SEQUENTIAL) {
+		return "sequential";
+	}
+	return "file";
+}
+
+/* ---- the file ---- */
 
 /* Until the header has told: the header's own raw time is all that is wanted then. */
 static const struct source_clock no_clock = {
@@ -26,7 +191,7 @@ static bool read_header(struct etl_file *file, uint8_t pointer_size, struct erro
 	if (file->input.size_bytes == 0) {
 		return error_set(err, ERROR_FORMAT, "is empty, not a recording");
 	}
-	etl_scan_start(&scan, &file->input, &file->blocks, &damage, 0, 0, 0);
+	etl_scan_start(&scan, &file->input, &file->blocks, &damage, false, 0, 0);
 	step = etl_scan_next(&scan, &buffer, err);
 	if (step == ETL_STEP_FAILED) {
 		goto done;
@@ -38,12 +203,12 @@ static bool read_header(struct etl_file *file, uint8_t pointer_size, struct erro
 	}
 	etl_format_init(&format, &no_clock, 8, 0);
 	etl_walk_start(&walk, &format, buffer.bytes, buffer.place.end, 0, 0);
-	if (!etl_walk_next(&walk) || !etl_header_is(&walk.record)) {
+	if (!etl_walk_next(&walk) || !is_header(&walk.record)) {
 		error_set(err, ERROR_FORMAT,
 			  "is not a recording: its first record is not a logfile header");
 		goto done;
 	}
-	if (!etl_header_read(&file->header, &walk.record, err)) {
+	if (!read_header_record(&file->header, &walk.record, err)) {
 		goto done;
 	}
 	clock = etl_header_clock(&file->header, &file->clock_doubt);
@@ -94,7 +259,8 @@ void etl_file_close(struct etl_file *file)
 	if (!file) {
 		return;
 	}
-	etl_header_done(&file->header);
+	free(file->header.logger_name);
+	free(file->header.log_file_name);
 	etl_blocks_done(&file->blocks);
 	etl_input_close(&file->input);
 	free(file);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording, open: its bytes, its header, and what all of its records share.
+ * A recording, open: its bytes, its header, and what all of its records share. The logfile header
+ * is the first record of every recording; it says what session wrote it and how its clock runs.
  *
- * Source: docs/etl-format.md sections 1.2 and 5.
+ * Source: "TRACE_LOGFILE_HEADER structure", Microsoft Learn; Geoff Chappell,
+ * "TRACE_LOGFILE_HEADER"; etl-format.md sections 1.2 and 5.
  */
 #ifndef ETL_FILE_H
 #define ETL_FILE_H
@@ -12,10 +14,46 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "etl/block.h"
-#include "etl/header.h"
-#include "etl/input.h"
 #include "etl/record.h"
+#include "etl/scan.h"
+#include "source/source.h"
+
+/* LogFileMode bits ("Logging Mode Constants", Microsoft Learn). */
+enum etl_mode {
+	ETL_MODE_SEQUENTIAL = 0x1,
+	ETL_MODE_CIRCULAR = 0x2,
+	ETL_MODE_NEW_FILE = 0x8,
+	ETL_MODE_PREALLOCATE = 0x20,
+	ETL_MODE_REAL_TIME = 0x100,
+	ETL_MODE_BUFFERING = 0x400,
+	ETL_MODE_RELOG = 0x10000,
+};
+
+struct etl_header {
+	uint32_t buffer_size_bytes;
+	uint8_t version_major;
+	uint8_t version_minor;
+	uint32_t os_build;
+	uint32_t processors;
+	/* 100 ns since 1601 UTC, as are the others; 0: the session was not closed */
+	int64_t end_time;
+	uint32_t timer_resolution_100ns;
+	uint32_t mode; /* enum etl_mode bits */
+	uint32_t buffers_written;
+	uint32_t pointer_size; /* of the recorded kernel, as it says */
+	uint32_t events_lost;
+	uint32_t cpu_mhz;
+	int32_t timezone_bias_minutes; /* UTC = local + bias */
+	int64_t boot_time;
+	int64_t perf_frequency; /* as it says: may be 0 or nonsense */
+	int64_t start_time;
+	uint32_t clock_type; /* ReservedFlags; enum clock_type, or nonsense */
+	uint32_t buffers_lost;
+	/* of the header record: the moment of start_time by the session's clock */
+	int64_t raw_time;
+	char *logger_name; /* UTF-8, owned; never NULL, as log_file_name */
+	char *log_file_name;
+};
 
 struct etl_file {
 	struct etl_input input;
@@ -36,5 +74,21 @@ struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct er
 struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
 			       struct error *err);
 void etl_file_close(struct etl_file *file); /* NULL is fine */
+
+/*
+ * The clock that the header describes. Frequencies that make no sense are taken as 10 MHz, an
+ * unknown clock type as the performance counter; *doubt then says so in a sentence, else it is
+ * NULL.
+ */
+struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt);
+
+/* Whether the file was reserved in advance: what was never written of it is zeros. */
+static inline bool etl_preallocated(const struct etl_file *file)
+{
+	return (file->header.mode & ETL_MODE_PREALLOCATE) != 0;
+}
+
+/* A word for the mode: circular, sequential, … */
+const char *etl_header_mode_name(const struct etl_header *header);
 
 #endif

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A recording is replayed in two passes. The first one walks every buffer once in file order, notes
+ * where it lies and the lowest time in it, and counts damage; sorted by that time, its notes are
+ * the index. The second pass reads a buffer again when the merge of order.c reaches its first
+ * time. So replaying in time order takes the memory of the buffers that overlap, not of the file.
+ *
+ * Unpacking is most of the work on compressed recordings. As long as there is room, the first pass
+ * therefore keeps the unpacked bytes with the index; the others are unpacked again, ahead of their
+ * turn, by a helper thread. The file may be changed by another program between the two passes:
+ * what comes back may end earlier than the index says, and nothing relies on more.
+ */
 #include "etl/index.h"
 
 #include <inttypes.h>
@@ -112,7 +123,7 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 	bool good = false;
 
 	etl_index_done(index);
-	etl_scan_start(&scan, &file->input, &file->blocks, damage, file->header.mode, 0, 0);
+	etl_scan_start(&scan, &file->input, &file->blocks, damage, etl_preallocated(file), 0, 0);
 	index->complete = true;
 	while (!etl_visitor_stopping(visitor)) {
 		struct etl_survey survey = { 0 };
@@ -171,4 +182,134 @@ void etl_index_done(struct etl_index *index)
 	index->complete = false;
 	index->buffers = 0;
 	index->empty_buffers = 0;
+}
+
+/* ---- bringing buffers back ---- */
+
+void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_blocks *blocks,
+		      struct etl_index *index)
+{
+	*loader = (struct etl_loader){ .input = input,
+				       .index = index,
+				       .unpacker = { .blocks = blocks } };
+}
+
+static struct etl_unpack_job *job_of(struct etl_loader *loader, size_t entry)
+{
+	return &loader->jobs[entry % ETL_UNPACK_AHEAD];
+}
+
+void etl_loader_done(struct etl_loader *loader)
+{
+	for (size_t i = 0; i < ETL_UNPACK_AHEAD; i++) {
+		etl_unpacker_drop(&loader->unpacker, &loader->jobs[i]);
+	}
+	etl_unpacker_done(&loader->unpacker);
+}
+
+/* The first size bytes of an entry as they stand in the file; NULL when they cannot be read. */
+static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_entry *entry,
+				    size_t size, struct error *err)
+{
+	struct etl_block *block = etl_block_get(loader->unpacker.blocks, size);
+	size_t got;
+
+	if (!block) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a buffer of %zu bytes", size);
+		return NULL;
+	}
+	if (!etl_input_read(loader->input, entry->offset, block->bytes, size, &got, err)) {
+		etl_block_put(loader->unpacker.blocks, block);
+		return NULL;
+	}
+	if (got < size) {
+		error_set(err, ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
+			  entry->offset);
+		etl_block_put(loader->unpacker.blocks, block);
+		return NULL;
+	}
+	return block;
+}
+
+/* Reads a compressed entry and gets a block for what it unpacks to. */
+static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
+		    struct etl_unpack_job *job, struct error *err)
+{
+	struct etl_block *packed = read_bytes(loader, entry, entry->disk_size, err);
+	struct etl_block *out = packed ? etl_block_get(loader->unpacker.blocks, entry->end) : NULL;
+
+	if (packed && !out) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to unpack a buffer");
+	}
+	if (!out) {
+		etl_block_put(loader->unpacker.blocks, packed);
+		return false;
+	}
+	*job = (struct etl_unpack_job){
+		.packed = packed,
+		.packed_size = entry->disk_size,
+		.out = out,
+		.end = entry->end,
+	};
+	return true;
+}
+
+/* Submits the entries up to ETL_UNPACK_AHEAD behind this one. Whatever fails here is tried again,
+ * and told, when its turn comes. */
+static void submit_ahead(struct etl_loader *loader, size_t entry)
+{
+	const struct etl_index *index = loader->index;
+
+	if (loader->next <= entry) {
+		loader->next = entry + 1;
+	}
+	for (; loader->next < index->count && loader->next < entry + ETL_UNPACK_AHEAD;
+	     loader->next++) {
+		const struct etl_entry *ahead = &index->entries[loader->next];
+		struct etl_unpack_job *job = job_of(loader, loader->next);
+
+		if (ahead->compressed && !ahead->unpacked && ahead->end <= ETL_UNPACK_AHEAD_MAX &&
+		    prepare(loader, ahead, job, NULL)) {
+			etl_unpacker_submit(&loader->unpacker, job);
+		}
+	}
+}
+
+struct etl_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t *end,
+				  struct error *err)
+{
+	struct etl_entry *entry = &loader->index->entries[i];
+	struct etl_unpack_job *job = job_of(loader, i);
+	struct etl_block *block = entry->unpacked;
+	bool helped;
+
+	if (block) {
+		entry->unpacked = NULL;
+		loader->index->kept_bytes -= block->capacity;
+		*end = entry->end;
+		return block;
+	}
+	if (!entry->compressed) {
+		*end = entry->end;
+		return read_bytes(loader, entry, entry->end, err);
+	}
+	helped = etl_unpacker_expect(&loader->unpacker);
+	if (job->out) {
+		/* What is behind it goes first, so that the helper has something to do while we
+		 * wait. */
+		submit_ahead(loader, i);
+	} else {
+		if (!prepare(loader, entry, job, err)) {
+			return NULL;
+		}
+		if (helped) {
+			submit_ahead(loader, i);
+		}
+		etl_unpack_now(job, job->packed->bytes, job->packed_size);
+	}
+	etl_unpacker_wait(&loader->unpacker, job);
+	block = job->out;
+	job->out = NULL;
+	*end = job->end;
+	return block;
 }

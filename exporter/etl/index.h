@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "etl/file.h"
 #include "etl/scan.h"
+#include "etl/unpack.h"
 
 struct etl_entry {
 	uint64_t offset;
@@ -98,5 +99,31 @@ void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_d
 bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
 		     const struct etl_visitor *visitor, struct error *err);
 void etl_index_done(struct etl_index *index);
+
+/* ---- bringing buffers back ---- */
+
+/*
+ * Brings the buffers of an index back for the second pass, in the index's order; compressed ones
+ * are unpacked ahead.
+ */
+struct etl_loader {
+	struct etl_input *input; /* borrowed, as is what follows */
+	struct etl_index *index;
+	struct etl_unpacker unpacker;
+	size_t next;                                  /* entry that comes behind those submitted */
+	struct etl_unpack_job jobs[ETL_UNPACK_AHEAD]; /* of entry i: i modulo their number */
+};
+
+void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_blocks *blocks,
+		      struct etl_index *index);
+
+/*
+ * The bytes of an entry, unpacked, in a block that becomes the caller's; *end is where they end,
+ * less than the entry's when the file was changed meanwhile. NULL when they cannot be read. Entries
+ * are asked for in order, each once.
+ */
+struct etl_block *etl_loader_take(struct etl_loader *loader, size_t entry, uint32_t *end,
+				  struct error *err);
+void etl_loader_done(struct etl_loader *loader);
 
 #endif

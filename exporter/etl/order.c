@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * A merge: the records of all open buffers in the order of their times. A heap holds one entry for
+ * each open buffer, under the time of its next record, so the top of the heap is what comes next.
+ *
  * The heap is touched only when another buffer comes next: until the top's time passes the next key
  * (of the heap, or of the first buffer that is still closed) its records follow each other, and
- * that is nearly always many.
+ * that is nearly always many. The loop over them, run_top(), is the hot path of a replay.
+ *
+ * Buffers come from two places. Those of the index are opened when the merge reaches their first
+ * time, and that order is exact as long as the buffers that overlap fit into memory. What the index
+ * does not cover, and a recording that is read in one pass, comes in file order through a window:
+ * as many buffers are open at once as fit into it, and records that come late are counted. A buffer
+ * whose own times go backwards is sorted when it is opened.
  */
 #include "etl/order.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "etl/heap.h"
-#include "etl/load.h"
 
 /* A record of a buffer whose times go backwards. */
 struct position {
@@ -19,7 +25,7 @@ struct position {
 	uint32_t ordinal; /* of the record in its buffer */
 };
 
-struct etl_open {
+struct open {
 	struct etl_walk walk;
 	struct etl_block *block; /* owned */
 	uint64_t offset;
@@ -29,15 +35,122 @@ struct etl_open {
 	size_t position_count;
 	size_t next_position;
 	size_t cost_bytes;
-	struct etl_open *next_unused;
+	struct open *next_unused;
 };
+
+/* ---- the heap ---- */
+
+/*
+ * Open buffers by the time of their next record, ties by their place in the file; the earliest is
+ * entries[0].
+ */
+struct key {
+	int64_t time;    /* raw, of the next record */
+	uint64_t offset; /* of the buffer in the file */
+};
+
+struct heap_entry {
+	struct key key;
+	struct open *open; /* borrowed */
+};
+
+/* Zero-initialise it. */
+struct heap {
+	struct heap_entry *entries; /* owned */
+	size_t count;
+	size_t capacity;
+};
+
+static inline bool key_before(const struct key *a, const struct key *b)
+{
+	return a->time < b->time || (a->time == b->time && a->offset < b->offset);
+}
+
+/* False: no memory. */
+static bool heap_push(struct heap *heap, struct key key, struct open *open)
+{
+	size_t at = heap->count;
+
+	if (heap->count == heap->capacity) {
+		size_t capacity = heap->capacity ? heap->capacity * 2 : 64;
+		struct heap_entry *entries =
+			realloc(heap->entries, capacity * sizeof *heap->entries);
+
+		if (!entries) {
+			return false;
+		}
+		heap->entries = entries;
+		heap->capacity = capacity;
+	}
+	heap->count++;
+	while (at > 0 && key_before(&key, &heap->entries[(at - 1) / 2].key)) {
+		heap->entries[at] = heap->entries[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap->entries[at] = (struct heap_entry){ .key = key, .open = open };
+	return true;
+}
+
+/* Moves an entry down from the top to its place. */
+static void sink(struct heap *heap, struct heap_entry entry)
+{
+	size_t at = 0;
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= heap->count) {
+			break;
+		}
+		if (child + 1 < heap->count &&
+		    key_before(&heap->entries[child + 1].key, &heap->entries[child].key)) {
+			child++;
+		}
+		if (!key_before(&heap->entries[child].key, &entry.key)) {
+			break;
+		}
+		heap->entries[at] = heap->entries[child];
+		at = child;
+	}
+	heap->entries[at] = entry;
+}
+
+static void heap_pop(struct heap *heap)
+{
+	heap->count--;
+	if (heap->count > 0) {
+		sink(heap, heap->entries[heap->count]);
+	}
+}
+
+/* After entries[0].key grew. */
+static void heap_top_changed(struct heap *heap)
+{
+	sink(heap, heap->entries[0]);
+}
+
+/* The key that comes after the top's; NULL when the top is alone. */
+static const struct key *heap_second(const struct heap *heap)
+{
+	const struct heap_entry *entries = heap->entries;
+
+	if (heap->count < 2) {
+		return NULL;
+	}
+	if (heap->count > 2 && key_before(&entries[2].key, &entries[1].key)) {
+		return &entries[2].key;
+	}
+	return &entries[1].key;
+}
+
+/* ---- a pass ---- */
 
 struct pass {
 	struct etl_file *file;
 	const struct etl_visitor *visitor;
 	struct etl_progress *progress;
-	struct etl_heap heap;
-	struct etl_open *unused; /* owned */
+	struct heap heap;
+	struct open *unused; /* owned */
 	size_t open_bytes;
 	size_t open_bytes_max;
 	bool blocked;      /* the next buffer is due, but too many are open */
@@ -67,7 +180,7 @@ static int compare_positions(const void *a, const void *b)
 }
 
 /* Lists the records of an open buffer by time. The walk is used up. */
-static bool sort_positions(struct etl_open *open, struct error *err)
+static bool sort_positions(struct open *open, struct error *err)
 {
 	struct etl_walk *walk = &open->walk;
 	size_t capacity = 0;
@@ -101,7 +214,7 @@ static bool sort_positions(struct etl_open *open, struct error *err)
 	return true;
 }
 
-static inline bool next_record(struct etl_open *open)
+static inline bool next_record(struct open *open)
 {
 	const struct position *position;
 
@@ -115,7 +228,7 @@ static inline bool next_record(struct etl_open *open)
 	return etl_walk_seek(&open->walk, position->at, open->first_record + position->ordinal);
 }
 
-static void close_buffer(struct pass *pass, struct etl_open *open)
+static void close_buffer(struct pass *pass, struct open *open)
 {
 	pass->open_bytes -= open->cost_bytes;
 	etl_block_put(&pass->file->blocks, open->block);
@@ -137,7 +250,7 @@ static void buffer_done(struct pass *pass, uint32_t disk_size)
 static bool open_buffer(struct pass *pass, const struct etl_place *place, struct etl_block *block,
 			uint64_t first_record, bool unordered, struct error *err)
 {
-	struct etl_open *open = pass->unused;
+	struct open *open = pass->unused;
 
 	if (open) {
 		pass->unused = open->next_unused;
@@ -166,8 +279,8 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 		close_buffer(pass, open); /* the file was changed since the first pass */
 		return true;
 	}
-	if (!etl_heap_push(&pass->heap,
-			   (struct etl_key){ open->walk.record.raw_time, open->offset }, open)) {
+	if (!heap_push(&pass->heap, (struct key){ open->walk.record.raw_time, open->offset },
+		       open)) {
 		error_set(err, ERROR_NO_MEMORY, "no memory for another open buffer");
 		pass->open_bytes -= open->cost_bytes;
 		goto fail;
@@ -199,14 +312,14 @@ static bool open_entry(struct pass *pass, const struct etl_entry *entry, struct 
 static bool open_due(struct pass *pass, struct error *err)
 {
 	const struct etl_index *index = pass->index;
-	const struct etl_heap *heap = &pass->heap;
+	const struct heap *heap = &pass->heap;
 
 	pass->blocked = false;
 	while (pass->next_entry < index->count) {
 		const struct etl_entry *entry = &index->entries[pass->next_entry];
-		struct etl_key key = { entry->first_time, entry->offset };
+		struct key key = { entry->first_time, entry->offset };
 
-		if (heap->count > 0 && !etl_key_before(&key, &heap->entries[0].key)) {
+		if (heap->count > 0 && !key_before(&key, &heap->entries[0].key)) {
 			break;
 		}
 		if (heap->count > 0 && pass->open_bytes + entry->end > pass->open_bytes_max) {
@@ -284,7 +397,7 @@ static bool fill(struct pass *pass, struct error *err)
 }
 
 /* Lowers *last, the time up to which the top goes on, to what another key allows. */
-static void limit(int64_t *last, const struct etl_key *top, const struct etl_key *other)
+static void limit(int64_t *last, const struct key *top, const struct key *other)
 {
 	/* Behind the other in the file the top loses ties; then its time is lower, so there is
 	 * something to subtract from. */
@@ -298,8 +411,8 @@ static void limit(int64_t *last, const struct etl_key *top, const struct etl_key
 /* The time up to which the top's records follow each other. */
 static int64_t top_until(const struct pass *pass)
 {
-	const struct etl_key *top = &pass->heap.entries[0].key;
-	const struct etl_key *second = etl_heap_second(&pass->heap);
+	const struct key *top = &pass->heap.entries[0].key;
+	const struct key *second = heap_second(&pass->heap);
 	int64_t last = INT64_MAX;
 
 	if (second) {
@@ -307,7 +420,7 @@ static int64_t top_until(const struct pass *pass)
 	}
 	if (pass->index && pass->next_entry < pass->index->count && !pass->blocked) {
 		const struct etl_entry *entry = &pass->index->entries[pass->next_entry];
-		struct etl_key key = { entry->first_time, entry->offset };
+		struct key key = { entry->first_time, entry->offset };
 
 		limit(&last, top, &key);
 	}
@@ -320,8 +433,8 @@ static bool run_top(struct pass *pass)
 {
 	const struct etl_visitor *visitor = pass->visitor;
 	struct etl_progress *progress = pass->progress;
-	struct etl_heap_entry *top = &pass->heap.entries[0];
-	struct etl_open *open = top->open;
+	struct heap_entry *top = &pass->heap.entries[0];
+	struct open *open = top->open;
 	const struct event_record *record = &open->walk.record;
 	int64_t until = top_until(pass);
 	bool more;
@@ -346,7 +459,7 @@ static bool run_top(struct pass *pass)
 	} while (more && record->raw_time <= until);
 	if (more) {
 		top->key.time = record->raw_time;
-		etl_heap_top_changed(&pass->heap);
+		heap_top_changed(&pass->heap);
 	}
 	return more;
 }
@@ -354,7 +467,7 @@ static bool run_top(struct pass *pass)
 static bool run(struct pass *pass, struct error *err)
 {
 	for (;;) {
-		struct etl_open *open;
+		struct open *open;
 		uint32_t disk_size;
 
 		if (!fill(pass, err)) {
@@ -371,7 +484,7 @@ static bool run(struct pass *pass, struct error *err)
 		}
 		open = pass->heap.entries[0].open;
 		disk_size = open->disk_size;
-		etl_heap_pop(&pass->heap);
+		heap_pop(&pass->heap);
 		close_buffer(pass, open);
 		buffer_done(pass, disk_size);
 	}
@@ -380,18 +493,18 @@ static bool run(struct pass *pass, struct error *err)
 static void pass_done(struct pass *pass)
 {
 	while (pass->heap.count > 0) {
-		struct etl_open *open = pass->heap.entries[0].open;
+		struct open *open = pass->heap.entries[0].open;
 
-		etl_heap_pop(&pass->heap);
+		heap_pop(&pass->heap);
 		close_buffer(pass, open);
 	}
 	while (pass->unused) {
-		struct etl_open *next = pass->unused->next_unused;
+		struct open *next = pass->unused->next_unused;
 
 		free(pass->unused);
 		pass->unused = next;
 	}
-	etl_heap_done(&pass->heap);
+	free(pass->heap.entries);
 	etl_blocks_done(&pass->file->blocks);
 }
 
@@ -412,7 +525,7 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 	};
 	bool good;
 
-	etl_scan_start(&pass.scan, &file->input, &file->blocks, &told, file->header.mode,
+	etl_scan_start(&pass.scan, &file->input, &file->blocks, &told, etl_preallocated(file),
 		       index->rest_offset, index->rest_sequence);
 	pass.next_record = index->rest_record;
 	pass.streaming = !index->complete;
@@ -442,7 +555,8 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 	};
 	bool good;
 
-	etl_scan_start(&pass.scan, &file->input, &file->blocks, damage, file->header.mode, 0, 0);
+	etl_scan_start(&pass.scan, &file->input, &file->blocks, damage, etl_preallocated(file), 0,
+		       0);
 	good = run(&pass, err);
 	if (good && !pass.streaming) {
 		etl_check_count(file, pass.scan.sequence, damage);

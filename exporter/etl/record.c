@@ -7,8 +7,8 @@
  */
 #include "etl/record.h"
 
+#include "base/compiler.h"
 #include "base/cursor.h"
-#include "etl/buffer.h"
 #include "source/kernel_group.h"
 
 /* TRACE_HEADER_TYPE_* (ntwmi.h) */
@@ -67,15 +67,6 @@ enum {
 	PREFETCH_AHEAD = 1024, /* about what doubles the speed of a walk: sizes are a chain that no
 				  hardware foresees */
 };
-
-/* Kinds that hardly occur stay out of the way of those that always do. */
-#if defined(__GNUC__)
-#define RARE     __attribute__((noinline, cold))
-#define NOINLINE __attribute__((noinline))
-#else
-#define RARE
-#define NOINLINE
-#endif
 
 static const struct guid no_provider;
 

@@ -18,6 +18,11 @@
 #include "source/event_record.h"
 #include "source/source.h"
 
+enum {
+	ETL_BUFFER_HEADER_SIZE = 0x48, /* in front of the records of a buffer */
+	ETL_BUFFER_MAX = 16 << 20, /* valid bytes of a buffer, unpacked; a larger one is corrupt */
+};
+
 /* What all records of a recording share. Fill it with etl_format_init(); immutable afterwards. */
 struct etl_format {
 	struct source_clock clock;

@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A buffer's own size is the way to the next one; the logfile header's is never it (compressed
- * buffers differ in size, and so does the first). So one bad size ends the scan, and everything
- * else that is bad costs one buffer.
+ * A recording is a row of buffers, each with a header of 72 bytes and the records that one
+ * processor wrote in one go. A buffer's own size is the way to the next one; the logfile header's
+ * is never it (compressed buffers differ in size, and so does the first). So one bad size ends the
+ * scan, and everything else that is bad costs one buffer.
+ *
+ * Bytes are read through a window that moves forward with the scan. Plain buffers are used where
+ * they lie in the window, so none is read ahead of them. Compressed buffers are copied out of it:
+ * once a recording has shown a few of them, up to ETL_UNPACK_AHEAD are read ahead and unpacked by
+ * a helper thread, while the caller works on the ones before.
+ *
+ * Recordings are input that nobody vouches for. Sizes are compared with what is left of the file
+ * before anything is allocated for them, and a compressed buffer that claims to unpack to
+ * implausibly many bytes is dropped. Each drop is counted in struct etl_damage and reported as a
+ * sentence, of which there is a bounded number.
  */
 #include "etl/scan.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/header.h"
+#include "base/cursor.h"
+#include "base/text.h"
 
 enum {
 	WINDOW_SIZE = 256 << 10,
@@ -20,18 +34,157 @@ enum {
 	/* The worst that the compressor makes of ETL_BUFFER_MAX bytes: 4 bytes of flags for 32
 	   literals. */
 	PACKED_MAX = ETL_BUFFER_MAX / 8 * 9 + ETL_BUFFER_HEADER_SIZE + 4,
-	HELPER_FROM = 4, /* compressed buffers; for fewer a thread does not pay */
-	AHEAD_SIZE_MAX = 1 << 20,
+
+	FLAG_PROCESSOR_INDEX = 0x20,
+	FLAG_COMPRESSED = 0x40,
 };
 
+/* ---- input ---- */
+
+bool etl_input_open(struct etl_input *input, const char *path, struct error *err)
+{
+	struct os_file *file = os_file_open(path, err);
+
+	if (!file) {
+		return false;
+	}
+	*input = (struct etl_input){ .size_bytes = os_file_size(file), .file = file };
+	return true;
+}
+
+void etl_input_over(struct etl_input *input, const void *bytes, size_t size)
+{
+	*input = (struct etl_input){ .size_bytes = size, .memory = bytes };
+}
+
+void etl_input_close(struct etl_input *input)
+{
+	os_file_close(input->file);
+	*input = (struct etl_input){ 0 };
+}
+
+bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
+		    struct error *err)
+{
+	if (input->file) {
+		return os_file_read(input->file, offset, bytes, size, got, err);
+	}
+	if (offset >= input->size_bytes) {
+		*got = 0;
+		return true;
+	}
+	*got = size;
+	if (size > input->size_bytes - offset) {
+		*got = (size_t)(input->size_bytes - offset);
+	}
+	if (*got > 0) {
+		memcpy(bytes, input->memory + offset, *got);
+	}
+	return true;
+}
+
+/* ---- problems ---- */
+
+void etl_problem(struct etl_problems *problems, const char *format, ...)
+{
+	char sentence[256];
+	char *copy = NULL;
+	va_list arguments;
+
+	if (!problems) {
+		return;
+	}
+	if (problems->count < ETL_PROBLEMS_MAX) {
+		va_start(arguments, format);
+		vsnprintf(sentence, sizeof sentence, format, arguments);
+		va_end(arguments);
+		copy = text_duplicate(sentence, strlen(sentence));
+	}
+	if (copy) {
+		problems->sentences[problems->count++] = copy;
+	} else {
+		problems->dropped++;
+	}
+}
+
+void etl_problems_done(struct etl_problems *problems)
+{
+	for (size_t i = 0; i < problems->count; i++) {
+		free(problems->sentences[i]);
+	}
+	*problems = (struct etl_problems){ 0 };
+}
+
+/* Reports what is wrong with a buffer: "buffer 3 at 196608: …". */
+#define buffer_problem(damage, buffer, format, ...)                                   \
+	etl_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
+		    (buffer)->sequence, (buffer)->place.offset, __VA_ARGS__)
+
+void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
+		     const struct etl_walk *walk)
+{
+	if (walk->stopped) {
+		buffer_problem(damage, buffer, "record at %" PRIu32 " of %" PRIu32 ": %s",
+			       walk->stopped_at, walk->end, walk->stopped);
+		damage->bad_records++;
+	}
+	if (walk->bad_items > 0) {
+		buffer_problem(damage, buffer,
+			       "%" PRIu32 " records without payload because of bad extended "
+			       "items, the last at %" PRIu32,
+			       walk->bad_items, walk->bad_items_at);
+		damage->bad_records += walk->bad_items;
+	}
+}
+
+/* ---- headers ---- */
+
+void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *bytes)
+{
+	uint32_t saved_offset = load_u32(bytes + 0x04);
+	uint32_t offset = load_u32(bytes + 0x30);
+	uint16_t flags = load_u16(bytes + 0x34);
+	uint16_t processor = load_u16(bytes + 0x28);
+	uint8_t any = 0;
+
+	for (unsigned i = 0; i < ETL_BUFFER_HEADER_SIZE; i++) {
+		any |= bytes[i];
+	}
+	*header = (struct etl_buffer_header){
+		.size_bytes = load_u32(bytes),
+		/* SavedOffset can be stale: observed in process_data_32_v1.etl and
+		   SelfDescribingSingleEvent.etl. */
+		.end = offset ? offset : saved_offset,
+		.flags = flags,
+		.type = load_u16(bytes + 0x36),
+		/* Without the flag the high byte is an alignment: 0x080f is processor 15 in
+		   image_data_32_v0.etl. */
+		.processor = flags & FLAG_PROCESSOR_INDEX ? processor : processor & 0xff,
+		.compressed = flags & FLAG_COMPRESSED,
+		.all_zero = any == 0,
+	};
+}
+
+/*
+ * Whether the buffer's type says that it holds records. Types that are documented nowhere get the
+ * benefit of the doubt.
+ */
+static bool has_records(const struct etl_buffer_header *header)
+{
+	return header->type != ETL_BUFFER_EMPTY_MARKER && header->type != ETL_BUFFER_DEBUG_INFO;
+}
+
+/* ---- the scan ---- */
+
 void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_blocks *blocks,
-		    struct etl_damage *damage, uint32_t mode, uint64_t offset, uint64_t sequence)
+		    struct etl_damage *damage, bool preallocated, uint64_t offset,
+		    uint64_t sequence)
 {
 	*scan = (struct etl_scan){
 		.input = input,
-		.blocks = blocks,
+		.unpacker = { .blocks = blocks },
 		.damage = damage,
-		.mode = mode,
+		.preallocated = preallocated,
 		.offset = offset,
 		.sequence = sequence,
 		.end = ETL_STEP_BUFFER,
@@ -40,31 +193,18 @@ void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_b
 
 static struct etl_ahead *ahead_at(struct etl_scan *scan, unsigned i)
 {
-	return &scan->ahead[(scan->ahead_first + i) % ETL_SCAN_AHEAD];
-}
-
-static void release_job(struct etl_scan *scan, struct etl_unpack_job *job)
-{
-	if (job->submitted) {
-		etl_unpacker_wait(scan->unpacker, job);
-	}
-	etl_block_put(scan->blocks, job->packed);
-	job->packed = NULL;
+	return &scan->ahead[(scan->ahead_first + i) % ETL_UNPACK_AHEAD];
 }
 
 void etl_scan_done(struct etl_scan *scan)
 {
 	for (; scan->ahead_count > 0; scan->ahead_count--) {
-		struct etl_unpack_job *job = &ahead_at(scan, scan->ahead_count - 1)->job;
-
-		release_job(scan, job);
-		etl_block_put(scan->blocks, job->out);
+		etl_unpacker_drop(&scan->unpacker, &ahead_at(scan, scan->ahead_count - 1)->job);
 	}
-	etl_unpacker_stop(scan->unpacker);
-	scan->unpacker = NULL;
+	etl_unpacker_done(&scan->unpacker);
 	free(scan->window);
 	scan->window = NULL;
-	etl_block_put(scan->blocks, scan->unpacked);
+	etl_block_put(scan->unpacker.blocks, scan->unpacked);
 	scan->unpacked = NULL;
 }
 
@@ -112,11 +252,6 @@ static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, 
 	}
 	return scan->window;
 }
-
-/* Says what is wrong with a buffer: "buffer 3 at 196608: …". */
-#define buffer_problem(damage, buffer, format, ...)                                   \
-	etl_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
-		    (buffer)->sequence, (buffer)->place.offset, __VA_ARGS__)
 
 static void drop_buffer(struct etl_scan *scan)
 {
@@ -172,26 +307,23 @@ static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, stru
 	if (!bytes) {
 		return false;
 	}
-	job->out = etl_block_get(scan->blocks, place->end);
+	job->out = etl_block_get(scan->unpacker.blocks, place->end);
 	if (!job->out) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory to unpack a buffer");
 	}
 	ahead->unpacking = true;
 	job->end = place->end;
-	if (scan->compressed < HELPER_FROM && ++scan->compressed == HELPER_FROM) {
-		scan->unpacker = etl_unpacker_start();
-	}
-	/* Few are so large, and read ahead they would take much memory. */
-	if (scan->unpacker && place->end <= AHEAD_SIZE_MAX) {
-		job->packed = etl_block_get(scan->blocks, place->disk_size);
+	/* Large ones would take much memory if they were read ahead. */
+	if (etl_unpacker_expect(&scan->unpacker) && place->end <= ETL_UNPACK_AHEAD_MAX) {
+		job->packed = etl_block_get(scan->unpacker.blocks, place->disk_size);
 	}
 	if (!job->packed) {
-		job->end = etl_unpack(bytes, place->disk_size, job->out, job->end, &job->good);
+		etl_unpack_now(job, bytes, place->disk_size);
 		return true;
 	}
 	memcpy(job->packed->bytes, bytes, place->disk_size);
 	job->packed_size = place->disk_size;
-	etl_unpacker_submit(scan->unpacker, job);
+	etl_unpacker_submit(&scan->unpacker, job);
 	return true;
 }
 
@@ -204,7 +336,7 @@ static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
 	/* A buffer that the file's end cuts short is told already, and keeps what is there. */
 	bool cut = buffer->place.disk_size < buffer->header.size_bytes;
 
-	release_job(scan, job);
+	etl_unpacker_wait(&scan->unpacker, job);
 	scan->unpacked = job->out;
 	job->out = NULL;
 	buffer->place.end = job->end;
@@ -249,7 +381,7 @@ static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffe
 	etl_buffer_header_read(header, bytes);
 	if (header->size_bytes < ETL_BUFFER_HEADER_SIZE) {
 		/* A file that was reserved in advance ends in zeros. */
-		if (!header->all_zero || !(scan->mode & ETL_MODE_PREALLOCATE)) {
+		if (!header->all_zero || !scan->preallocated) {
 			buffer_problem(scan->damage, buffer,
 				       "size %" PRIu32 " is below the %d-byte header; the "
 				       "recording cannot be followed beyond it",
@@ -288,7 +420,7 @@ static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead,
 	}
 	scan->sequence++;
 	scan->offset += buffer->place.disk_size;
-	if (!etl_buffer_has_records(&buffer->header) || !check_end(scan, buffer)) {
+	if (!has_records(&buffer->header) || !check_end(scan, buffer)) {
 		return ETL_STEP_BUFFER;
 	}
 	if (buffer->place.compressed) {
@@ -302,18 +434,18 @@ static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead,
  * move until they are used. */
 static bool may_read_ahead(struct etl_scan *scan)
 {
-	if (scan->end != ETL_STEP_BUFFER || scan->ahead_count == ETL_SCAN_AHEAD) {
+	if (scan->end != ETL_STEP_BUFFER || scan->ahead_count == ETL_UNPACK_AHEAD) {
 		return false;
 	}
 	return scan->ahead_count == 0 ||
-	       (scan->unpacker && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
+	       (scan->unpacker.helper && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
 }
 
 enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err)
 {
 	struct etl_ahead *ahead;
 
-	etl_block_put(scan->blocks, scan->unpacked);
+	etl_block_put(scan->unpacker.blocks, scan->unpacked);
 	scan->unpacked = NULL;
 	while (may_read_ahead(scan)) {
 		scan->end = read_buffer(scan, ahead_at(scan, scan->ahead_count), &scan->error);
@@ -331,24 +463,7 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 		finish_unpacking(scan, ahead);
 	}
 	*buffer = ahead->buffer;
-	scan->ahead_first = (scan->ahead_first + 1) % ETL_SCAN_AHEAD;
+	scan->ahead_first = (scan->ahead_first + 1) % ETL_UNPACK_AHEAD;
 	scan->ahead_count--;
 	return ETL_STEP_BUFFER;
-}
-
-void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
-		     const struct etl_walk *walk)
-{
-	if (walk->stopped) {
-		buffer_problem(damage, buffer, "record at %" PRIu32 " of %" PRIu32 ": %s",
-			       walk->stopped_at, walk->end, walk->stopped);
-		damage->bad_records++;
-	}
-	if (walk->bad_items > 0) {
-		buffer_problem(damage, buffer,
-			       "%" PRIu32 " records without payload because of bad extended "
-			       "items, the last at %" PRIu32,
-			       walk->bad_items, walk->bad_items_at);
-		damage->bad_records += walk->bad_items;
-	}
 }

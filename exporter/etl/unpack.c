@@ -1,17 +1,313 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Compressed recordings hold buffers in the plain LZ77 form of Xpress (no Huffman codes).
+ *
+ * The stream is groups of a 32-bit flag word and the 32 items that its bits describe, highest bit
+ * first: 0 is a literal byte, 1 is a copy of earlier output. Lengths above 9 spill into half bytes,
+ * two items sharing one byte.
+ *
+ * A group is unpacked by one of two loops. While both blocks have room for the worst group of short
+ * items, the fast one copies 8 or 16 bytes at a time and overshoots into what it will write next;
+ * near either end the careful one goes byte by byte. Recordings are unpacked at several times the
+ * speed that way, and neither block needs slack behind its end.
+ *
+ * Unpacking is most of the work of reading a compressed recording and needs nothing but the bytes,
+ * so it is the one part that a second core can take over; reading, order and delivery stay with the
+ * source's thread. A caller that waits for a job does queued jobs itself meanwhile, so both cores
+ * are busy and a slow helper delays nothing. The helper thread starts only when a recording has
+ * shown a few compressed buffers.
+ */
 #include "etl/unpack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "base/os.h"
-#include "etl/buffer.h"
-#include "etl/decompress.h"
+#include "etl/record.h"
+
+/* ---- blocks ---- */
+
+enum {
+	KEEP_BYTES = 8 << 20,
+	GRAIN = 4096,
+};
+
+struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size)
+{
+	struct etl_block *block = blocks->unused;
+	size_t capacity = (size + GRAIN - 1) / GRAIN * GRAIN;
+
+	/* Only the last one used is looked at: a file has one size of buffers, or the cache is cold
+	 * anyway. */
+	if (block && block->capacity >= size && block->capacity / 4 <= capacity) {
+		blocks->unused = block->next;
+		blocks->unused_bytes -= block->capacity;
+		return block;
+	}
+	block = malloc(sizeof *block + capacity);
+	if (block) {
+		block->capacity = capacity;
+	}
+	return block;
+}
+
+void etl_block_put(struct etl_blocks *blocks, struct etl_block *block)
+{
+	if (!block) {
+		return;
+	}
+	if (blocks->unused_bytes + block->capacity > KEEP_BYTES) {
+		free(block);
+		return;
+	}
+	block->next = blocks->unused;
+	blocks->unused = block;
+	blocks->unused_bytes += block->capacity;
+}
+
+void etl_blocks_done(struct etl_blocks *blocks)
+{
+	while (blocks->unused) {
+		struct etl_block *next = blocks->unused->next;
+
+		free(blocks->unused);
+		blocks->unused = next;
+	}
+	blocks->unused_bytes = 0;
+}
+
+/* ---- the stream ---- */
+
+enum {
+	GROUP_ITEMS = 32,
+	WIDE = 16, /* bytes that a wide copy may write or read beyond its item */
+	/* A group reads at most its flags and per item a code word, a length byte, a long length
+	   (u8, u16, u32). */
+	GROUP_INPUT_MAX = 4 + GROUP_ITEMS * (2 + 1 + 1 + 2 + 4) + 2 * WIDE,
+	LENGTH_BASE = 3,
+	LENGTH_SPILLS = 7,     /* in the code word's 3 bits: a half byte follows */
+	HALF_BYTE_SPILLS = 15, /* in the half byte: a byte follows */
+	BYTE_SPILLS = 255,     /* in the byte: a u16 follows, and if that is 0 a u32 */
+	LONG_LENGTH_MIN = 22,  /* 7 + 15: what the u16 or u32 counts again */
+};
+
+struct unpacker {
+	const uint8_t *in;
+	const uint8_t *in_end;
+	uint8_t *out;
+	uint8_t *out_start;
+	uint8_t *out_end;
+	const uint8_t *half_byte; /* holds the next length's upper half; NULL: read a new byte */
+};
+
+static inline bool input_has(const struct unpacker *u, size_t size)
+{
+	return (size_t)(u->in_end - u->in) >= size;
+}
+
+/* The rest of a length whose code word says 7. False when the input ends. */
+static bool long_length(struct unpacker *u, uint64_t *length)
+{
+	uint64_t value;
+
+	if (u->half_byte) {
+		value = *u->half_byte >> 4;
+		u->half_byte = NULL;
+	} else {
+		if (!input_has(u, 1)) {
+			return false;
+		}
+		u->half_byte = u->in;
+		value = *u->in++ & 15;
+	}
+	if (value < HALF_BYTE_SPILLS) {
+		*length = value + LENGTH_SPILLS + LENGTH_BASE;
+		return true;
+	}
+	if (!input_has(u, 1)) {
+		return false;
+	}
+	value = *u->in++;
+	if (value < BYTE_SPILLS) {
+		*length = value + HALF_BYTE_SPILLS + LENGTH_SPILLS + LENGTH_BASE;
+		return true;
+	}
+	if (!input_has(u, 2)) {
+		return false;
+	}
+	value = load_u16(u->in);
+	u->in += 2;
+	if (value == 0) {
+		if (!input_has(u, 4)) {
+			return false;
+		}
+		value = load_u32(u->in);
+		u->in += 4;
+	}
+	if (value < LONG_LENGTH_MIN) {
+		return false;
+	}
+	*length = value + LENGTH_BASE;
+	return true;
+}
+
+/* One copy item, whose 2 bytes of code are there. */
+static inline bool copy_item(struct unpacker *u)
+{
+	uint32_t code = load_u16(u->in);
+	size_t distance = (code >> 3) + 1;
+	uint64_t length = (code & 7) + LENGTH_BASE;
+	const uint8_t *from;
+	uint8_t *to = u->out;
+	uint8_t *end;
+
+	u->in += 2;
+	if ((code & 7) == LENGTH_SPILLS && !long_length(u, &length)) {
+		return false;
+	}
+	if (distance > (size_t)(u->out - u->out_start) || length > (size_t)(u->out_end - u->out)) {
+		return false;
+	}
+	from = u->out - distance;
+	u->out += length;
+	end = u->out;
+	if ((size_t)(u->out_end - end) < WIDE) {
+		while (to < end) {
+			*to++ = *from++;
+		}
+		return true;
+	}
+	if (distance >= 16) {
+		do {
+			memcpy(to, from, 16);
+			to += 16;
+			from += 16;
+		} while (to < end);
+	} else if (distance >= 8) {
+		do {
+			memcpy(to, from, 8);
+			to += 8;
+			from += 8;
+		} while (to < end);
+	} else if (distance == 1) {
+		memset(to, *from, (size_t)length);
+	} else {
+		while (to < end) {
+			*to++ = *from++;
+		}
+	}
+	return true;
+}
+
+static inline unsigned leading_zeros(uint32_t word)
+{
+#if defined(__GNUC__)
+	return word ? (unsigned)__builtin_clz(word) : 32;
+#else
+	unsigned count = 0;
+
+	for (; count < 32 && !(word >> 31); count++) {
+		word <<= 1;
+	}
+	return count;
+#endif
+}
+
+/*
+ * A group for which the input surely suffices. Stops early, with *flags and *left describing the
+ * items that are still to do, when the output gets short for wide copies.
+ */
+static bool fast_group(struct unpacker *u, uint32_t *flags, unsigned *left)
+{
+	while (*left > 0) {
+		unsigned literals = leading_zeros(*flags);
+
+		if ((size_t)(u->out_end - u->out) < GROUP_ITEMS + WIDE) {
+			return true;
+		}
+		if (literals > *left) {
+			literals = *left;
+		}
+		/* Always 32 bytes: the next items overwrite what is too much. */
+		if (literals > 0) {
+			memcpy(u->out, u->in, 16);
+			memcpy(u->out + 16, u->in + 16, 16);
+			u->out += literals;
+			u->in += literals;
+			*left -= literals;
+			if (*left == 0) {
+				return true;
+			}
+			*flags <<= literals & 31;
+		}
+		*flags <<= 1;
+		*left -= 1;
+		if (!copy_item(u)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool careful_group(struct unpacker *u, uint32_t flags, unsigned left)
+{
+	for (; left > 0; left--, flags <<= 1) {
+		if (u->out == u->out_end || u->in == u->in_end) {
+			return true; /* what flags are left is padding */
+		}
+		if (!(flags >> 31)) {
+			*u->out++ = *u->in++;
+			continue;
+		}
+		if (!input_has(u, 2) || !copy_item(u)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made)
+{
+	struct unpacker u = {
+		.in = in,
+		.in_end = in + in_size,
+		.out = out,
+		.out_start = out,
+		.out_end = out + out_size,
+	};
+	bool good = true;
+
+	while (good && u.out < u.out_end && u.in < u.in_end) {
+		unsigned left = GROUP_ITEMS;
+		uint32_t flags;
+		bool fast = input_has(&u, GROUP_INPUT_MAX);
+
+		if (!input_has(&u, 4)) {
+			good = false;
+			break;
+		}
+		flags = load_u32(u.in);
+		u.in += 4;
+		if (fast) {
+			good = fast_group(&u, &flags, &left);
+		}
+		if (good) {
+			good = careful_group(&u, flags, left);
+		}
+	}
+	*made = (size_t)(u.out - out);
+	return good;
+}
+
+/* ---- the helper ---- */
 
 #define WAIT_NS \
 	UINT64_C(1000000000) /* every wait is woken; this bounds what a lost wake could cost */
 
-struct etl_unpacker {
+enum { HELPER_FROM = 4 }; /* buffers to unpack; for fewer a thread does not pay */
+
+struct etl_helper {
 	struct os_thread thread;
 	struct os_mutex mutex; /* guards what follows, and the jobs */
 	struct os_condition changed;
@@ -20,106 +316,131 @@ struct etl_unpacker {
 	bool stopping;
 };
 
-uint32_t etl_unpack(const uint8_t *packed, size_t packed_size, struct etl_block *out, uint32_t end,
-		    bool *good)
+void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t packed_size)
 {
 	size_t made;
 
-	memcpy(out->bytes, packed, ETL_BUFFER_HEADER_SIZE);
-	*good = etl_decompress(packed + ETL_BUFFER_HEADER_SIZE,
-			       packed_size - ETL_BUFFER_HEADER_SIZE,
-			       out->bytes + ETL_BUFFER_HEADER_SIZE, end - ETL_BUFFER_HEADER_SIZE,
-			       &made);
-	return ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
+	memcpy(job->out->bytes, packed, ETL_BUFFER_HEADER_SIZE);
+	job->good = etl_decompress(packed + ETL_BUFFER_HEADER_SIZE,
+				   packed_size - ETL_BUFFER_HEADER_SIZE,
+				   job->out->bytes + ETL_BUFFER_HEADER_SIZE,
+				   job->end - ETL_BUFFER_HEADER_SIZE, &made);
+	job->end = ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
 }
 
 /* Does the first queued job; called, and returns, with the lock held. */
-static void run_first(struct etl_unpacker *unpacker)
+static void run_first(struct etl_helper *helper)
 {
-	struct etl_unpack_job *job = unpacker->first;
+	struct etl_unpack_job *job = helper->first;
 
-	unpacker->first = job->next;
-	if (!unpacker->first) {
-		unpacker->last = &unpacker->first;
+	helper->first = job->next;
+	if (!helper->first) {
+		helper->last = &helper->first;
 	}
-	os_mutex_unlock(&unpacker->mutex);
-	job->end = etl_unpack(job->packed->bytes, job->packed_size, job->out, job->end, &job->good);
-	os_mutex_lock(&unpacker->mutex);
+	os_mutex_unlock(&helper->mutex);
+	etl_unpack_now(job, job->packed->bytes, job->packed_size);
+	os_mutex_lock(&helper->mutex);
 	job->done = true;
-	os_condition_wake_all(&unpacker->changed);
+	os_condition_wake_all(&helper->changed);
+}
+
+/* Does jobs until *until is true. */
+static void run_until(struct etl_helper *helper, const bool *until)
+{
+	os_mutex_lock(&helper->mutex);
+	while (!*until) {
+		if (helper->first) {
+			run_first(helper);
+		} else {
+			os_condition_wait(&helper->changed, &helper->mutex, WAIT_NS);
+		}
+	}
+	os_mutex_unlock(&helper->mutex);
 }
 
 static void help(void *context)
 {
-	struct etl_unpacker *unpacker = context;
+	struct etl_helper *helper = context;
 
-	os_mutex_lock(&unpacker->mutex);
-	while (!unpacker->stopping) {
-		if (unpacker->first) {
-			run_first(unpacker);
-		} else {
-			os_condition_wait(&unpacker->changed, &unpacker->mutex, WAIT_NS);
-		}
-	}
-	os_mutex_unlock(&unpacker->mutex);
+	run_until(helper, &helper->stopping);
 }
 
-struct etl_unpacker *etl_unpacker_start(void)
+static void free_helper(struct etl_helper *helper)
 {
-	struct etl_unpacker *unpacker = calloc(1, sizeof *unpacker);
+	os_condition_done(&helper->changed);
+	os_mutex_done(&helper->mutex);
+	free(helper);
+}
 
-	if (!unpacker) {
+/* NULL when no thread can be had, which is no error: the caller unpacks without. */
+static struct etl_helper *start_helper(void)
+{
+	struct etl_helper *helper = calloc(1, sizeof *helper);
+
+	if (!helper) {
 		return NULL;
 	}
-	os_mutex_init(&unpacker->mutex);
-	os_condition_init(&unpacker->changed);
-	unpacker->last = &unpacker->first;
-	if (!os_thread_start(&unpacker->thread, help, unpacker, NULL)) {
-		os_condition_done(&unpacker->changed);
-		os_mutex_done(&unpacker->mutex);
-		free(unpacker);
+	os_mutex_init(&helper->mutex);
+	os_condition_init(&helper->changed);
+	helper->last = &helper->first;
+	if (!os_thread_start(&helper->thread, help, helper, NULL)) {
+		free_helper(helper);
 		return NULL;
 	}
-	return unpacker;
+	return helper;
+}
+
+bool etl_unpacker_expect(struct etl_unpacker *unpacker)
+{
+	if (unpacker->buffers < HELPER_FROM && ++unpacker->buffers == HELPER_FROM) {
+		unpacker->helper = start_helper();
+	}
+	return unpacker->helper != NULL;
 }
 
 void etl_unpacker_submit(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
+	struct etl_helper *helper = unpacker->helper;
+
 	job->next = NULL;
 	job->submitted = true;
 	job->done = false;
-	os_mutex_lock(&unpacker->mutex);
-	*unpacker->last = job;
-	unpacker->last = &job->next;
-	os_condition_wake_all(&unpacker->changed);
-	os_mutex_unlock(&unpacker->mutex);
+	os_mutex_lock(&helper->mutex);
+	*helper->last = job;
+	helper->last = &job->next;
+	os_condition_wake_all(&helper->changed);
+	os_mutex_unlock(&helper->mutex);
 }
 
 void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
-	os_mutex_lock(&unpacker->mutex);
-	while (!job->done) {
-		if (unpacker->first) {
-			run_first(unpacker);
-		} else {
-			os_condition_wait(&unpacker->changed, &unpacker->mutex, WAIT_NS);
-		}
+	if (job->submitted) {
+		run_until(unpacker->helper, &job->done);
+		job->submitted = false;
 	}
-	os_mutex_unlock(&unpacker->mutex);
-	job->submitted = false;
+	etl_block_put(unpacker->blocks, job->packed);
+	job->packed = NULL;
 }
 
-void etl_unpacker_stop(struct etl_unpacker *unpacker)
+void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
-	if (!unpacker) {
+	etl_unpacker_wait(unpacker, job);
+	etl_block_put(unpacker->blocks, job->out);
+	job->out = NULL;
+}
+
+void etl_unpacker_done(struct etl_unpacker *unpacker)
+{
+	struct etl_helper *helper = unpacker->helper;
+
+	unpacker->helper = NULL;
+	if (!helper) {
 		return;
 	}
-	os_mutex_lock(&unpacker->mutex);
-	unpacker->stopping = true;
-	os_condition_wake_all(&unpacker->changed);
-	os_mutex_unlock(&unpacker->mutex);
-	os_thread_join(&unpacker->thread);
-	os_condition_done(&unpacker->changed);
-	os_mutex_done(&unpacker->mutex);
-	free(unpacker);
+	os_mutex_lock(&helper->mutex);
+	helper->stopping = true;
+	os_condition_wake_all(&helper->changed);
+	os_mutex_unlock(&helper->mutex);
+	os_thread_join(&helper->thread);
+	free_helper(helper);
 }

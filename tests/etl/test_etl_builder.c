@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
-#include "etl/decompress.h"
+#include "etl/unpack.h"
 #include "tests/support/assert_hex.h"
 #include "tests/support/in_memory.h"
 

@@ -4,7 +4,7 @@
  * second time by a decoder that goes byte by byte as docs/etl-format.md section 2 reads. All blocks
  * end with their content: the sanitizers see every byte too many.
  */
-#include "etl/decompress.h"
+#include "etl/unpack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "etl/decompress.h"
+#include "etl/unpack.h"
 #include "tests/support/assert_hex.h"
 
 static void packing_gives_the_streams_of_the_specification(void **state)

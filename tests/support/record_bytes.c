@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/buffer.h"
 #include "tests/support/exact_copy.h"
 
 const struct guid bytes_activity =
