@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "decode/event_info.h"
-#include "live/registered.h"
+#include "live/running.h"
 #include "source/etw_sdk_win32.h"
 
 #include <tdh.h>

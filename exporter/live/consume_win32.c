@@ -1,71 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Consumes a session: every EVENT_RECORD becomes a struct event_record and goes to the sink.
+ * Consumes a session: every EVENT_RECORD becomes a struct event_record and goes to the sink. What
+ * exists before the first event (running processes and their threads, drives) goes to the sink
+ * when a session starts.
  *
  * Windows gives extended items as an array of pointers; a struct event_record has them as they
  * stand in recordings. They are copied into that form, into one buffer that is used again for each
  * event, so that whatever reads items knows one form only. Events that have none, nearly all, cost
- * nothing.
+ * nothing. Sizes and counts of an EVENT_RECORD come from the program that wrote the event: an item
+ * that does not fit is left out and counted.
  *
- * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function", Microsoft
- * Learn; docs/etl-format.md section 9.
+ * ProcessTrace() runs on the consumer's thread until the session ends. Another thread makes it
+ * return by closing the trace; `closed` sees to it that the trace is closed once.
+ *
+ * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function",
+ * "CreateToolhelp32Snapshot function", "THREADENTRY32 structure", "QueryDosDeviceW function",
+ * Microsoft Learn; etl-format.md section 9.
  */
 #include <string.h>
 
 #include "live/live_internal_win32.h"
 
-enum {
-	ITEM_HEADER = 8,
-	ANCHOR_TRIES = 16,
-};
+#include <tlhelp32.h>
+
+enum { ITEM_HEADER = 8 };
 
 static const uint8_t no_payload[8];
-
-/* ---- clock ---- */
-
-int64_t consume_counter(void)
-{
-	LARGE_INTEGER counter;
-
-	QueryPerformanceCounter(&counter);
-	return counter.QuadPart;
-}
-
-static int64_t system_now(void)
-{
-	ULARGE_INTEGER now;
-	FILETIME time;
-
-	GetSystemTimePreciseAsFileTime(&time);
-	now.u.LowPart = time.dwLowDateTime;
-	now.u.HighPart = time.dwHighDateTime;
-	return (int64_t)now.QuadPart;
-}
-
-void consume_clock(struct source_clock *clock)
-{
-	int64_t closest = INT64_MAX;
-	LARGE_INTEGER frequency;
-
-	QueryPerformanceFrequency(&frequency);
-	*clock = (struct source_clock){
-		.type = CLOCK_QPC,
-		.frequency = frequency.QuadPart > 0 ? (uint64_t)frequency.QuadPart : 10000000,
-	};
-	clock->perf_frequency = clock->frequency;
-	/* Both clocks cannot be read at once: of several tries the one that took least time. */
-	for (unsigned i = 0; i < ANCHOR_TRIES; i++) {
-		int64_t before = consume_counter();
-		int64_t time = system_now();
-		int64_t after = consume_counter();
-
-		if (after - before < closest) {
-			closest = after - before;
-			clock->anchor_raw = before + (after - before) / 2;
-			clock->anchor_time = time;
-		}
-	}
-}
 
 /* ---- one event ---- */
 
@@ -249,4 +209,79 @@ void consume_close(struct live *live)
 	live->consuming = false;
 	os_condition_wake_all(&live->changed);
 	os_mutex_unlock(&live->lock);
+}
+
+/* ---- what exists ---- */
+
+enum { DRIVES = 26, DEVICE_MAX = 1024 };
+
+static void announce_processes(const struct event_sink *sink, HANDLE snapshot)
+{
+	/* Three bytes of UTF-8 for each unit of UTF-16 at most. */
+	char name[3 * MAX_PATH + 1];
+	PROCESSENTRY32W entry = { .dwSize = sizeof entry };
+
+	for (BOOL more = Process32FirstW(snapshot, &entry); more;
+	     more = Process32NextW(snapshot, &entry)) {
+		/* Process 0 is called "[System Process]" here, and Idle in events. */
+		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
+			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
+		}
+	}
+}
+
+static void announce_threads(const struct event_sink *sink, HANDLE snapshot)
+{
+	THREADENTRY32 entry = { .dwSize = sizeof entry };
+
+	for (BOOL more = Thread32First(snapshot, &entry); more;
+	     more = Thread32Next(snapshot, &entry)) {
+		sink->on_thread(sink->context, entry.th32ThreadID, entry.th32OwnerProcessID);
+	}
+}
+
+static void tell_what_runs(const struct event_sink *sink)
+{
+	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
+
+	if (snapshot == INVALID_HANDLE_VALUE) {
+		return; /* names come with the events all the same */
+	}
+	if (sink->on_process) {
+		announce_processes(sink, snapshot);
+	}
+	if (sink->on_thread) {
+		announce_threads(sink, snapshot);
+	}
+	CloseHandle(snapshot);
+}
+
+static void announce_drives(const struct event_sink *sink)
+{
+	DWORD drives = GetLogicalDrives();
+
+	for (unsigned i = 0; i < DRIVES; i++) {
+		WCHAR drive[] = { (WCHAR)('A' + i), ':', 0 };
+		const char dos_path[] = { (char)('A' + i), ':', '\0' };
+		WCHAR device[DEVICE_MAX];
+		char nt_path[3 * DEVICE_MAX];
+
+		/* A drive made with SUBST maps to "\??\C:\folder": no device. */
+		if ((drives >> i & 1) && QueryDosDeviceW(drive, device, DEVICE_MAX) > 0 &&
+		    live_narrow(device, nt_path, sizeof nt_path) &&
+		    strncmp(nt_path, "\\Device\\", 8) == 0) {
+			sink->on_volume(sink->context, nt_path, dos_path);
+		}
+	}
+}
+
+void snapshot_announce(const struct event_sink *sink)
+{
+	tell_what_runs(sink);
+	if (sink->on_volume) {
+		announce_drives(sink);
+	}
+	if (sink->on_snapshot_end) {
+		sink->on_snapshot_end(sink->context);
+	}
 }

@@ -6,15 +6,23 @@
  * then the keywords alone are enabled again: a provider emits only what its keywords allow, the
  * answer included.
  *
- * Source: "EnableTraceEx2 function", "EVENT_FILTER_DESCRIPTOR structure", Microsoft Learn.
+ * A filter by fields of the payload is made once, when the session is opened. TDH makes such a
+ * filter for one version of an event, with the manifest that is installed on the machine; so every
+ * version that the manifest has gets one, and a provider without manifest cannot be filtered. All
+ * of them are put together into the one filter for each provider that EnableTraceEx2() takes. That
+ * events without a filter of their own are let through is expected, not documented. A filter that
+ * Windows refuses is left out from then on: too many events are better than none.
+ *
+ * Source: "EnableTraceEx2 function", "EVENT_FILTER_DESCRIPTOR structure", "TdhCreatePayloadFilter
+ * function", "TdhAggregatePayloadFilters function", "TdhEnumerateManifestProviderEvents function",
+ * Microsoft Learn.
  */
-#include "live/live_internal_win32.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "live/registered.h"
+#include "live/live_internal_win32.h"
+#include "live/running.h"
 #include "source/provider_names.h"
 
 enum {
@@ -42,12 +50,11 @@ static bool registered_guid(const char *name, struct guid *guid)
 		return false;
 	}
 	for (size_t i = 0; i < providers.count && !found; i++) {
-		const struct registered_provider *provider = &providers.list[i];
+		const char *known = providers.list[i].name;
 
-		found = text_equal_nocase(provider->name, strlen(provider->name), name,
-					  strlen(name));
+		found = text_equal_nocase(known, strlen(known), name, strlen(name));
 		if (found) {
-			*guid = provider->guid;
+			*guid = providers.list[i].guid;
 		}
 	}
 	registered_done(&providers);
@@ -70,6 +77,212 @@ bool enable_resolve(struct live *live, struct error *err)
 		}
 	}
 	return true;
+}
+
+/* Reports what could not be done for a provider, unless status is ERROR_SUCCESS. */
+static void complain(const struct live *live, const struct provider_spec *provider,
+		     const char *what, ULONG status)
+{
+	char label[GUID_TEXT_SIZE + 2];
+	char text[160];
+
+	if (status != ERROR_SUCCESS) {
+		live_news(live, NEWS_PROVIDER, "provider %s: %s: %s",
+			  provider_spec_label(provider, label), what,
+			  live_error_text(status, text));
+	}
+}
+
+/* ---- filters by payload ---- */
+
+enum {
+	PARTS_MAX = 256,  /* filters of one provider, before they are put together */
+	VALUE_MAX = 1024, /* UTF-16 units of a field's name or value, the end included */
+};
+
+/* The filters of one provider, as they come. */
+struct parts {
+	PVOID filters[PARTS_MAX];
+	ULONG count;
+	ULONG refused; /* what Windows said to the first that it refused, or ERROR_SUCCESS */
+};
+
+static void refuse(struct parts *parts, ULONG status)
+{
+	if (parts->refused == ERROR_SUCCESS) {
+		parts->refused = status;
+	}
+}
+
+static ULONG ask_events(void *provider, void *answer, ULONG *size)
+{
+	return TdhEnumerateManifestProviderEvents(provider, answer, size);
+}
+
+/* Texts of one filter, as Windows wants them. */
+struct predicates {
+	PAYLOAD_FILTER_PREDICATE list[PAYLOAD_CONDITIONS_MAX];
+	WCHAR fields[PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
+	WCHAR values[PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
+};
+
+static bool fill_predicates(struct predicates *predicates, const struct payload_filter *filter)
+{
+	for (size_t i = 0; i < filter->condition_count; i++) {
+		const struct payload_condition *condition = &filter->conditions[i];
+
+		if (!live_wide(condition->field, predicates->fields[i], VALUE_MAX) ||
+		    !live_wide(condition->value, predicates->values[i], VALUE_MAX)) {
+			return false;
+		}
+		predicates->list[i] =
+			(PAYLOAD_FILTER_PREDICATE){ .FieldName = predicates->fields[i],
+						    .CompareOp = (USHORT)condition->op,
+						    .Value = predicates->values[i] };
+	}
+	return true;
+}
+
+static void add_payload_filter(struct parts *parts, const struct provider_spec *provider,
+			       const struct payload_filter *filter,
+			       const PROVIDER_EVENT_INFO *events, struct predicates *predicates)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+	bool found = false;
+
+	if (!fill_predicates(predicates, filter)) {
+		refuse(parts, ERROR_BAD_LENGTH);
+		return;
+	}
+	for (ULONG i = 0; i < events->NumberOfEvents; i++) {
+		const EVENT_DESCRIPTOR *event = &events->EventDescriptorsArray[i];
+		ULONG status;
+
+		if (event->Id != filter->event) {
+			continue;
+		}
+		found = true;
+		if (parts->count == PARTS_MAX) {
+			refuse(parts, ERROR_INSUFFICIENT_BUFFER);
+			return;
+		}
+		status = TdhCreatePayloadFilter(&guid, event, filter->any,
+						(ULONG)filter->condition_count, predicates->list,
+						&parts->filters[parts->count]);
+		if (status == ERROR_SUCCESS) {
+			parts->count++;
+		} else {
+			refuse(parts, status);
+		}
+	}
+	if (!found) {
+		refuse(parts, ERROR_NOT_FOUND);
+	}
+}
+
+static bool prepare(struct live *live, const struct provider_spec *provider,
+		    EVENT_FILTER_DESCRIPTOR *filter)
+{
+	struct predicates *predicates = malloc(sizeof *predicates);
+	struct parts parts = { .refused = ERROR_SUCCESS };
+	GUID guid = live_windows_guid(&provider->guid);
+	PROVIDER_EVENT_INFO *events;
+	ULONG size, status;
+
+	if (!predicates) {
+		return false;
+	}
+	events = live_ask(ask_events, &guid, &size, &status);
+	if (!events) {
+		complain(live, provider,
+			 "its events are not filtered by their payload: Windows tells no "
+			 "manifest of it",
+			 status);
+		free(predicates);
+		return true;
+	}
+	for (size_t i = 0; i < provider->payload_count; i++) {
+		add_payload_filter(&parts, provider, &provider->payload[i], events, predicates);
+	}
+	if (parts.count > 0) {
+		status = TdhAggregatePayloadFilters(parts.count, parts.filters, NULL, filter);
+		if (status != ERROR_SUCCESS) {
+			*filter = (EVENT_FILTER_DESCRIPTOR){ 0 };
+			refuse(&parts, status);
+		}
+	}
+	complain(live, provider,
+		 parts.count > 0 && filter->Ptr != 0 ?
+			 "some of its events are not filtered by their payload" :
+			 "its events are not filtered by their payload",
+		 parts.refused);
+	while (parts.count > 0) {
+		TdhDeletePayloadFilter(&parts.filters[--parts.count]);
+	}
+	free(events);
+	free(predicates);
+	return true;
+}
+
+bool filter_prepare(struct live *live)
+{
+	live->payloads = calloc(live->provider_count + 1, sizeof *live->payloads);
+	if (!live->payloads) {
+		return false;
+	}
+	for (size_t i = 0; i < live->provider_count; i++) {
+		if (live->providers[i].payload_count > 0 &&
+		    !prepare(live, &live->providers[i], &live->payloads[i].filter)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void filter_done(struct live *live)
+{
+	for (size_t i = 0; live->payloads && i < live->provider_count; i++) {
+		if (live->payloads[i].filter.Ptr != 0) {
+			TdhCleanupPayloadEventFilterDescriptor(&live->payloads[i].filter);
+		}
+	}
+	free(live->payloads);
+	live->payloads = NULL;
+}
+
+static struct live_payload *payload_of(struct live *live, const struct provider_spec *provider)
+{
+	return &live->payloads[provider - live->providers];
+}
+
+/* The filter of a provider, while Windows takes it. */
+static bool filter_of(struct live *live, const struct provider_spec *provider,
+		      EVENT_FILTER_DESCRIPTOR *filter)
+{
+	const struct live_payload *payload = payload_of(live, provider);
+	bool refused;
+
+	os_mutex_lock(&live->lock);
+	refused = payload->refused;
+	os_mutex_unlock(&live->lock);
+	if (refused || payload->filter.Ptr == 0) {
+		return false;
+	}
+	*filter = payload->filter;
+	return true;
+}
+
+/* From now on the provider does without; true the first time. */
+static bool filter_give_up(struct live *live, const struct provider_spec *provider)
+{
+	struct live_payload *payload = payload_of(live, provider);
+	bool first;
+
+	os_mutex_lock(&live->lock);
+	first = !payload->refused;
+	payload->refused = true;
+	os_mutex_unlock(&live->lock);
+	return first;
 }
 
 /* ---- enabling ---- */
@@ -148,60 +361,50 @@ static ULONG enable_property(uint32_t properties)
 	return property;
 }
 
-static ULONG control_with(TRACEHANDLE session, const struct provider_spec *provider, ULONG code,
-			  uint64_t any, ULONG timeout_ms, const EVENT_FILTER_DESCRIPTOR *payload)
+/* What is asked of a provider: an EVENT_CONTROL_CODE_*, keywords, how long its answer may take. */
+struct request {
+	ULONG code;
+	ULONG timeout_ms;
+	uint64_t any;
+};
+
+/* A filter by payload that Windows does not take is left out: better too many events than none. */
+static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		     struct request request)
 {
 	GUID guid = live_windows_guid(&provider->guid);
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
 	struct filters filters;
-
-	parameters.EnableProperty = enable_property(provider->properties);
-	fill_filters(&filters, provider);
-	if (payload) {
-		filters.descriptors[filters.count++] = *payload;
-	}
-	if (filters.count > 0) {
-		parameters.EnableFilterDesc = filters.descriptors;
-		parameters.FilterDescCount = filters.count;
-	}
-	return EnableTraceEx2(session, &guid, code, provider->level, any, provider->all, timeout_ms,
-			      &parameters);
-}
-
-/* A provider that nobody has registered yet is enabled all the same, for when it appears. */
-void enable_complain(const struct live *live, const struct provider_spec *provider,
-		     const char *what, ULONG status)
-{
-	char label[GUID_TEXT_SIZE + 2];
-	char text[160];
-
-	if (status != ERROR_SUCCESS) {
-		live_news(live, NEWS_PROVIDER, "provider %s: %s: %s",
-			  provider_spec_label(provider, label), what,
-			  live_error_text(status, text));
-	}
-}
-
-/* A filter by payload that Windows does not take is left out: better too many events than none. */
-static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		     ULONG code, uint64_t any, ULONG timeout_ms)
-{
-	EVENT_FILTER_DESCRIPTOR payload;
 	ULONG status, without;
+	bool by_payload;
 
-	if (!filter_of(live, provider, &payload)) {
-		return control_with(session, provider, code, any, timeout_ms, NULL);
-	}
-	status = control_with(session, provider, code, any, timeout_ms, &payload);
-	if (status == ERROR_SUCCESS || status == ERROR_TIMEOUT) {
+	fill_filters(&filters, provider);
+	by_payload = filter_of(live, provider, &filters.descriptors[filters.count]);
+	parameters.EnableProperty = enable_property(provider->properties);
+	parameters.FilterDescCount = filters.count + by_payload;
+	parameters.EnableFilterDesc = parameters.FilterDescCount > 0 ? filters.descriptors : NULL;
+	status = EnableTraceEx2(session, &guid, request.code, provider->level, request.any,
+				provider->all, request.timeout_ms, &parameters);
+	if (!by_payload || status == ERROR_SUCCESS || status == ERROR_TIMEOUT) {
 		return status;
 	}
-	without = control_with(session, provider, code, any, timeout_ms, NULL);
+	parameters.FilterDescCount = filters.count;
+	parameters.EnableFilterDesc = filters.count > 0 ? filters.descriptors : NULL;
+	without = EnableTraceEx2(session, &guid, request.code, provider->level, request.any,
+				 provider->all, request.timeout_ms, &parameters);
 	if (without == ERROR_SUCCESS && filter_give_up(live, provider)) {
-		enable_complain(live, provider, "its events are not filtered by their payload",
-				status);
+		complain(live, provider, "its events are not filtered by their payload", status);
 	}
 	return without;
+}
+
+static ULONG enable(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		    uint64_t any, ULONG timeout_ms)
+{
+	return control(live, session, provider,
+		       (struct request){ .code = EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+					 .timeout_ms = timeout_ms,
+					 .any = any });
 }
 
 /* Enables it with more keywords, asks for its state, and enables it without them. */
@@ -209,27 +412,29 @@ static ULONG capture(struct live *live, TRACEHANDLE session, const struct provid
 		     uint64_t keywords)
 {
 	uint64_t any = provider->any | keywords;
-	ULONG enabled = control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, any,
-				CAPTURE_WAIT_MS);
+	ULONG enabled = enable(live, session, provider, any, CAPTURE_WAIT_MS);
 	ULONG captured;
 
 	if (enabled != ERROR_SUCCESS && enabled != ERROR_TIMEOUT) {
 		return enabled;
 	}
 	/* Who did not answer in time is enabled all the same, and gets the request when he does. */
-	captured = control(live, session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
-			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
-	enable_complain(live, provider, "its state could not be captured",
-			captured != ERROR_SUCCESS ? captured : enabled);
-	return control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, provider->any,
-		       NO_WAIT);
+	captured =
+		control(live, session, provider,
+			(struct request){ .code = EVENT_CONTROL_CODE_CAPTURE_STATE,
+					  .timeout_ms = enabled == ERROR_TIMEOUT ? NO_WAIT :
+										   CAPTURE_WAIT_MS,
+					  .any = any });
+	complain(live, provider, "its state could not be captured",
+		 captured != ERROR_SUCCESS ? captured : enabled);
+	return enable(live, session, provider, provider->any, NO_WAIT);
 }
 
 void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		    uint64_t keywords)
 {
-	enable_complain(live, provider, "it could not be enabled",
-			capture(live, session, provider, keywords));
+	complain(live, provider, "it could not be enabled",
+		 capture(live, session, provider, keywords));
 }
 
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
@@ -237,10 +442,9 @@ ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 	const struct provider_spec *provider = &live->providers[index];
 	ULONG status = provider->capture_at_start != 0 ?
 			       capture(live, session, provider, provider->capture_at_start) :
-			       control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-				       provider->any, NO_WAIT);
+			       enable(live, session, provider, provider->any, NO_WAIT);
 
-	enable_complain(live, provider, "it could not be enabled", status);
+	complain(live, provider, "it could not be enabled", status);
 	if (status == ERROR_SUCCESS && live->canary && index == live->canary_index) {
 		book_begin(live);
 	}
@@ -254,13 +458,19 @@ void enable_providers(struct live *live, TRACEHANDLE session)
 	}
 }
 
-void enable_rundown(struct live *live, TRACEHANDLE session)
+ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords)
 {
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+
+	return EnableTraceEx2(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level,
+			      keywords, 0, NO_WAIT, &parameters);
+}
+
+void enable_rundown(struct live *live, TRACEHANDLE session)
+{
 	char text[160];
-	ULONG status = EnableTraceEx2(session, &rundown_provider,
-				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, TRACE_LEVEL_NONE,
-				      RUNDOWN_KEYWORD, 0, NO_WAIT, &parameters);
+	ULONG status =
+		enable_plainly(session, &rundown_provider, TRACE_LEVEL_NONE, RUNDOWN_KEYWORD);
 
 	if (status != ERROR_SUCCESS) {
 		live_news(live, NEWS_PROVIDER, "names of open files are not told: %s",
@@ -276,6 +486,7 @@ void disable_providers(struct live *live, TRACEHANDLE session)
 		if (provider->capture_at_stop != 0) {
 			enable_capture(live, session, provider, provider->capture_at_stop);
 		}
-		control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
+		control(live, session, provider,
+			(struct request){ .code = EVENT_CONTROL_CODE_DISABLE_PROVIDER });
 	}
 }

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Error codes of the tracing functions as sentences, texts and GUIDs as Windows has them.
+ * What all files of a live session need: error codes as sentences, texts, GUIDs and answers of
+ * Windows, its clock, and the statistics of the session.
  *
- * Our own words instead of FormatMessage(), whose language is the machine's and whose texts do not
- * know what a session is.
+ * Error codes get sentences of our own instead of those of FormatMessage(), whose language is the
+ * machine's and whose texts do not know what a session is.
+ *
+ * Windows counts losses and buffers in 32 bits and from 0 for each session. The statistics of the
+ * source count in 64 bits and over all sessions that it had: what came since the last look is
+ * added. Each session has a generation number, so that an answer about the session before is not
+ * added to the statistics of the one that runs now. All statistics are guarded by source.mutex.
+ *
+ * Source: "StartTraceW function", "EnableTraceEx2 function", "OpenTraceW function", "ProcessTrace
+ * function", Microsoft Learn.
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "live/live_internal_win32.h"
 
-/* "StartTraceW", "EnableTraceEx2", "OpenTraceW", "ProcessTrace" functions, Microsoft Learn. */
+/* ---- words ---- */
+
 static const struct {
 	ULONG status;
 	const char *text;
@@ -96,4 +107,177 @@ GUID live_windows_guid(const struct guid *guid)
 
 	memcpy(&theirs, guid, sizeof theirs);
 	return theirs;
+}
+
+enum { ASK_TRIES = 8, ASK_FIRST = 1024, ASK_MOST = 16 << 20 };
+
+void *live_ask(live_question *question, void *context, ULONG *size, ULONG *status)
+{
+	ULONG room = 0;
+	void *answer = NULL;
+
+	*status = ERROR_INSUFFICIENT_BUFFER;
+	*size = ASK_FIRST;
+	for (unsigned i = 0; i < ASK_TRIES && *status == ERROR_INSUFFICIENT_BUFFER; i++) {
+		void *larger = *size <= ASK_MOST ? realloc(answer, *size) : NULL;
+
+		if (!larger) {
+			*status = ERROR_NOT_ENOUGH_MEMORY;
+			break;
+		}
+		answer = larger;
+		room = *size;
+		*status = question(context, answer, size);
+	}
+	if (*status != ERROR_SUCCESS) {
+		free(answer);
+		return NULL;
+	}
+	*size = *size < room ? *size : room;
+	return answer;
+}
+
+/* ---- clock ---- */
+
+enum { ANCHOR_TRIES = 16 };
+
+int64_t consume_counter(void)
+{
+	LARGE_INTEGER counter;
+
+	QueryPerformanceCounter(&counter);
+	return counter.QuadPart;
+}
+
+static int64_t system_now(void)
+{
+	ULARGE_INTEGER now;
+	FILETIME time;
+
+	GetSystemTimePreciseAsFileTime(&time);
+	now.u.LowPart = time.dwLowDateTime;
+	now.u.HighPart = time.dwHighDateTime;
+	return (int64_t)now.QuadPart;
+}
+
+void consume_clock(struct source_clock *clock)
+{
+	int64_t closest = INT64_MAX;
+	LARGE_INTEGER frequency;
+
+	QueryPerformanceFrequency(&frequency);
+	*clock = (struct source_clock){
+		.type = CLOCK_QPC,
+		.frequency = frequency.QuadPart > 0 ? (uint64_t)frequency.QuadPart : 10000000,
+	};
+	clock->perf_frequency = clock->frequency;
+	/* Both clocks cannot be read at once: of several tries the one that took least time. */
+	for (unsigned i = 0; i < ANCHOR_TRIES; i++) {
+		int64_t before = consume_counter();
+		int64_t time = system_now();
+		int64_t after = consume_counter();
+
+		if (after - before < closest) {
+			closest = after - before;
+			clock->anchor_raw = before + (after - before) / 2;
+			clock->anchor_time = time;
+		}
+	}
+}
+
+/* ---- statistics ---- */
+
+/*
+ * Unsigned differences are right across one wrap, and a session is asked each second. A figure that
+ * went back by less than half the range is an older answer than the one before: two threads ask.
+ */
+static void add(uint64_t *total, uint32_t *seen, ULONG now)
+{
+	uint32_t more = (uint32_t)now - *seen;
+
+	if (more <= UINT32_MAX / 2) {
+		*total += more;
+		*seen = (uint32_t)now;
+	}
+}
+
+void counters_begin(struct live *live)
+{
+	os_mutex_lock(live->source.mutex);
+	live->seen = (struct session_counters){ 0 };
+	live->generation++;
+	os_mutex_unlock(live->source.mutex);
+}
+
+unsigned counters_generation(struct live *live)
+{
+	unsigned generation;
+
+	os_mutex_lock(live->source.mutex);
+	generation = live->generation;
+	os_mutex_unlock(live->source.mutex);
+	return generation;
+}
+
+void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties)
+{
+	struct source_statistics *statistics = &live->source.statistics;
+	struct session_counters *seen = &live->seen;
+
+	os_mutex_lock(live->source.mutex);
+	if (generation != live->generation) {
+		os_mutex_unlock(live->source.mutex);
+		return;
+	}
+	add(&statistics->events_lost, &seen->events_lost, properties->EventsLost);
+	add(&statistics->buffers_lost, &seen->log_buffers_lost, properties->LogBuffersLost);
+	add(&statistics->realtime_buffers_lost, &seen->realtime_buffers_lost,
+	    properties->RealTimeBuffersLost);
+	add(&statistics->buffers_written, &seen->buffers_written, properties->BuffersWritten);
+	statistics->buffers_allocated = properties->NumberOfBuffers;
+	statistics->buffers_free = properties->FreeBuffers;
+	statistics->buffers_max = properties->MaximumBuffers;
+	statistics->buffer_size_bytes = (uint64_t)properties->BufferSize * 1024;
+	os_mutex_unlock(live->source.mutex);
+}
+
+void counters_restart(struct live *live, enum restart_reason reason)
+{
+	os_mutex_lock(live->source.mutex);
+	live->source.statistics.restarts[reason]++;
+	os_mutex_unlock(live->source.mutex);
+}
+
+void counters_up(struct live *live, bool up)
+{
+	os_mutex_lock(live->source.mutex);
+	live->source.statistics.up = up;
+	if (!up) {
+		live->source.statistics.buffers_allocated = 0;
+		live->source.statistics.buffers_free = 0;
+	}
+	os_mutex_unlock(live->source.mutex);
+}
+
+/* By the counter and the anchor that event times come from: the system time may have been set
+ * since. */
+static uint64_t lag_ns(const struct live *live)
+{
+	int64_t now = clock_time(&live->source.facts.clock, consume_counter());
+
+	return now > live->last_time ? ((uint64_t)now - (uint64_t)live->last_time) * 100 : 0;
+}
+
+void counters_delivered(struct live *live)
+{
+	struct source_statistics *statistics = &live->source.statistics;
+	uint64_t lag = live->last_time == RECORD_NO_TIME ? 0 : lag_ns(live);
+
+	os_mutex_lock(live->source.mutex);
+	statistics->records = live->records;
+	statistics->buffers = live->buffers;
+	statistics->bad_records = live->bad_records;
+	statistics->last_time = live->last_time;
+	statistics->lag_ns = lag;
+	os_mutex_unlock(live->source.mutex);
 }

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live session from inside: the parts that its files share.
+ * A live session from inside: what its files share. Each one calls only those above it here.
  *
- *   live_source_win32.c          opening, the run, stopping, closing: who calls what, when
- *   session_win32.c  the session: start, stale ones, stop, what others did to it
- *   counters_win32.c its figures, in 64 bits over restarts
- *   system_win32.c   kernel events by system provider, from Windows 11
- *   enable_win32.c   providers: enabling, filters, capturing state
- *   watchdog_win32.c    providers that somebody disabled
- *   payload_win32.c  their filters by fields of the payload
- *   consume_win32.c  EVENT_RECORD to struct event_record
- *   provider_win32.c the exporter's own provider, one for all sessions
- *   canary_win32.c   what a session sent and received of it
- *   snapshot_win32.c what exists already: processes, drives
- *   emergency_stop_win32.c   the sessions, for a process that dies
- *   error_text_win32.c    error codes as sentences, UTF-16
+ *   error_text_win32.c     error codes as sentences, UTF-16, questions to Windows, statistics
+ *   provider_win32.c  the exporter's own provider; the canaries of a session
+ *   consume_win32.c   EVENT_RECORD to struct event_record; what exists at the start
+ *   running_win32.c   what runs and is registered on the machine
+ *   enable_win32.c    providers: enabling, filters, capturing state
+ *   session_win32.c   the session: start, stale ones, stop, changes by other programs
+ *   live_source_win32.c           opening, the run, the watcher, stopping, closing
  *
  * Two threads: the consumer, which runs source_run(), and the watcher. What both touch is guarded
  * by `lock`, which is never held while Windows delivers events.
@@ -23,10 +17,11 @@
 #define LIVE_INTERNAL_WIN32_H
 
 #include "base/os.h"
-#include "live/canary_internal_win32.h"
+#include "live/canary.h"
 #include "live/live_source.h"
 #include "source/etw_sdk_win32.h"
-#include "source/source_internal.h"
+#include "source/event_record.h"
+#include "source/source_operations.h"
 
 enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW function") */
 
@@ -144,19 +139,97 @@ void live_news(const struct live *live, enum live_news news, const char *format,
 struct guid live_guid(const GUID *guid);
 GUID live_windows_guid(const struct guid *guid);
 
-/* ---- sessions of a process that dies ---- */
+/* One call of Windows for an answer of unknown size; *size is the room, then what is needed. */
+typedef ULONG live_question(void *context, void *answer, ULONG *size);
 
-/* Remembers a running session, under a number for emergency_stop_remove(); 0: there is no room. Any
- * thread.
+/*
+ * Asks until the answer fits, a bounded number of times. The answer is the caller's to free; NULL:
+ * *status says why.
  */
-unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], const GUID *guid);
-void emergency_stop_remove(unsigned number); /* 0 is fine */
+void *live_ask(live_question *question, void *context, ULONG *size, ULONG *status);
+
+/* ---- clock and statistics ---- */
+
+/* The clock of a session that starts now: frequency of the counter, and an anchor. */
+void consume_clock(struct source_clock *clock);
+int64_t consume_counter(void); /* the performance counter now */
+
+/* A session starts: Windows counts from 0 again. */
+void counters_begin(struct live *live);
+/* To be asked for before Windows is. */
+unsigned counters_generation(struct live *live);
+/* Adds what came since the last look; nothing when another session has started since. */
+void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
+void counters_restart(struct live *live, enum restart_reason reason);
+void counters_up(struct live *live, bool up);
+/* What the consumer has delivered so far. */
+void counters_delivered(struct live *live);
+
+/* ---- the canaries of a session ---- */
+
+/* Takes a slot and adds the provider to those of the session. False without memory. */
+bool book_open(struct live *live);
+void book_close(struct live *live);
+/* The provider was enabled in the session, maybe again: a new epoch. */
+void book_begin(struct live *live);
+void book_end(struct live *live); /* nothing is written from now on */
+void book_write(struct live *live);
+/* To be asked for before Windows is asked whether the session runs … */
+struct canary_epoch book_written(struct live *live);
+/* … and to be handed in when it does, and the provider is enabled. */
+void book_confirm(struct live *live, const struct canary_epoch *written);
+/* Consumer thread, every record. */
+void book_arrival(struct live *live, const struct event_record *record);
+
+/* ---- consuming ---- */
+
+/* Opens the trace of the running session, unless it is open. */
+ULONG consume_open(struct live *live);
+ULONG consume_run(struct live *live); /* ProcessTrace */
+void consume_close(struct live *live);
+/* A thread of its own may call it while consume_run() runs: that returns soon. */
+void consume_abandon(struct live *live);
+
+/* ---- what exists ---- */
+
+void snapshot_announce(const struct event_sink *sink);
+
+/* ---- what runs on the machine ---- */
+
+/* Called for a session (info->LoggerId) that has the provider enabled. False ends the search. */
+typedef bool running_enabled(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info);
+
+/*
+ * Calls `each` for every session that has the provider enabled, once for each process that has
+ * registered it. False when Windows knows no such process, or its answer makes no sense.
+ */
+bool running_each_enabled(const GUID *provider, running_enabled *each, void *context);
+
+/* ---- providers ---- */
+
+/* Finds GUIDs by name, with the built-in names and those that Windows knows. */
+bool enable_resolve(struct live *live, struct error *err);
+void enable_providers(struct live *live, TRACEHANDLE session);
+/* One of them; what goes wrong is reported, and returned. */
+ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
+void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		    uint64_t keywords);
+/* A provider without filters. */
+ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords);
+void enable_rundown(struct live *live, TRACEHANDLE session);
+void disable_providers(struct live *live, TRACEHANDLE session);
+
+/* ---- filters by payload ---- */
+
+/* Makes those of all providers that have a GUID; what Windows refuses is reported, once a
+ * provider. False without memory. */
+bool filter_prepare(struct live *live);
+void filter_done(struct live *live);
 
 /* ---- the session; lock is taken inside ---- */
 
 void session_init_properties(struct session_properties *properties);
 
-void session_fill(const struct live *live, struct session_properties *properties);
 /* ERROR_ALREADY_EXISTS: the NT Kernel Logger is another program's. */
 ULONG session_start(struct live *live);
 /* Providers disabled, flushed, stopped, final figures counted. Nothing when none runs. */
@@ -173,7 +246,6 @@ ULONG session_watch(struct live *live);
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
 /* Remembers which kernel groups are on: what session_watch() puts back. */
 void session_know_masks(struct live *live);
-bool session_ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS]);
 
 /* ---- kernel events by system provider ---- */
 
@@ -181,87 +253,5 @@ bool session_ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS]);
 bool system_choose(struct live *live, struct error *err);
 /* The flags that system providers stand for in this session; 0: none. */
 uint32_t system_flags(const struct live *live);
-/* Enables them, again perhaps. Fails only when neither they nor their flags can be had. */
-ULONG system_enable(const struct live *live, TRACEHANDLE session);
-
-/* ---- figures ---- */
-
-/* A session starts: Windows counts from 0 again. */
-void counters_begin(struct live *live);
-/* To be asked for before Windows is. */
-unsigned counters_generation(struct live *live);
-/* Adds what came since the last look; nothing when another session has started since. */
-void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
-void counters_restart(struct live *live, enum restart_reason reason);
-void counters_up(struct live *live, bool up);
-/* What the consumer has delivered so far. */
-void counters_delivered(struct live *live);
-
-/* ---- providers ---- */
-
-/* Finds GUIDs by name, with the built-in names and those that Windows knows. */
-bool enable_resolve(struct live *live, struct error *err);
-void enable_providers(struct live *live, TRACEHANDLE session);
-/* One of them; what goes wrong is told, and returned. */
-ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
-void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		    uint64_t keywords);
-void enable_rundown(struct live *live, TRACEHANDLE session);
-void disable_providers(struct live *live, TRACEHANDLE session);
-
-/*
- * Enables again what somebody disabled: the exporter's own provider is looked at each time, the
- * others in turn, one a call. For a session that is known to run. False when canaries may not have
- * come into the session since the last look.
- */
-bool watchdog_check_providers(struct live *live, TRACEHANDLE session);
-
-/* What could not be done for a provider is told, unless status is ERROR_SUCCESS. */
-void enable_complain(const struct live *live, const struct provider_spec *provider,
-		     const char *what, ULONG status);
-
-/* ---- canaries ---- */
-
-/* Takes a slot and adds the provider to those of the session. False without memory. */
-bool book_open(struct live *live);
-void book_close(struct live *live);
-/* The provider was enabled in the session, maybe again: a new epoch. */
-void book_begin(struct live *live);
-void book_end(struct live *live); /* nothing is written from now on */
-void book_write(struct live *live);
-/* To be asked for before Windows is asked whether the session runs … */
-struct canary_epoch book_written(struct live *live);
-/* … and to be handed in when it does, and the provider is enabled. */
-void book_confirm(struct live *live, const struct canary_epoch *written);
-/* Consumer thread, every record. */
-void book_arrival(struct live *live, const struct event_record *record);
-
-/* ---- filters by payload ---- */
-
-/* Makes those of all providers that have a GUID; what Windows refuses is told, once a provider.
- * False without memory. */
-bool filter_prepare(struct live *live);
-void filter_done(struct live *live);
-/* The filter of a provider, while Windows takes it. */
-bool filter_of(struct live *live, const struct provider_spec *provider,
-	       EVENT_FILTER_DESCRIPTOR *filter);
-/* From now on the provider does without; true the first time. */
-bool filter_give_up(struct live *live, const struct provider_spec *provider);
-
-/* ---- consuming ---- */
-
-/* Opens the trace of the running session, unless it is open. */
-ULONG consume_open(struct live *live);
-ULONG consume_run(struct live *live); /* ProcessTrace */
-void consume_close(struct live *live);
-/* A thread of its own may call it while consume_run() runs: that returns soon. */
-void consume_abandon(struct live *live);
-/* The clock of a session that starts now: frequency of the counter, and an anchor. */
-void consume_clock(struct source_clock *clock);
-int64_t consume_counter(void); /* the performance counter now */
-
-/* ---- what exists ---- */
-
-void snapshot_announce(const struct event_sink *sink);
 
 #endif

@@ -6,7 +6,13 @@
  * why it did, start again after a while. The watcher beside it looks at the session each second and
  * is the one that stops it: ProcessTrace() then delivers what is left and returns.
  *
- * Source: "ProcessTrace function", Microsoft Learn; docs/windows.md section 1.
+ * Every program that may control sessions may also disable a provider in ours, and Windows reports
+ * that nowhere. So the watcher asks, at each look, whether one of the providers is still enabled,
+ * and enables it again if not. One that seems to be disabled right after that is left alone from
+ * then on: for it the answer of Windows cannot be relied on.
+ *
+ * Source: "ProcessTrace function", "EnumerateTraceGuidsEx function", "TRACE_PROVIDER_INSTANCE_INFO
+ * structure", "TRACE_ENABLE_INFO structure", Microsoft Learn.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +34,93 @@ enum {
 
 #define NS_PER_MS  UINT64_C(1000000)
 #define HEALTHY_NS (UINT64_C(60000) * NS_PER_MS) /* after that the next retry is soon again */
+
+/* ---- providers that another program disabled ---- */
+
+enum { LOGGER_ID = 0xffff }; /* of a session's handle: TRACE_ENABLE_CONTEXT, evntrace.h */
+
+struct enabled_search {
+	USHORT logger;
+	bool found;
+};
+
+static bool find_logger(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info)
+{
+	struct enabled_search *search = context;
+
+	(void)provider;
+	search->found = info->LoggerId == search->logger;
+	return !search->found;
+}
+
+/* Whether no process that registered the provider has it enabled for the session. */
+static bool is_disabled(const struct provider_spec *provider, TRACEHANDLE session)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+	struct enabled_search search = { .logger = (USHORT)(session & LOGGER_ID) };
+
+	return running_each_enabled(&guid, find_logger, &search) && !search.found;
+}
+
+/* Enabled for some processes only: the others' answers say nothing. */
+static bool is_for_some(const struct provider_spec *provider)
+{
+	return provider->process_id_count > 0 || provider->executables;
+}
+
+/* False when it was found disabled. */
+static bool guard(struct live *live, TRACEHANDLE session, size_t index)
+{
+	const struct provider_spec *provider = &live->providers[index];
+	char label[GUID_TEXT_SIZE + 2];
+
+	if (live->guards[index] == GUARD_GIVEN_UP || is_for_some(provider)) {
+		return true;
+	}
+	if (!is_disabled(provider, session)) {
+		live->guards[index] = GUARD_FINE;
+		return true;
+	}
+	if (live->guards[index] == GUARD_DOUBT) {
+		live->guards[index] = GUARD_GIVEN_UP;
+		return true;
+	}
+	/* Handles are used again: not in a session that is no longer ours. */
+	if (session_watch(live) == ERROR_SUCCESS && session_running(live) == session &&
+	    enable_provider(live, session, index) == ERROR_SUCCESS) {
+		live->guards[index] = GUARD_DOUBT;
+		counters_restart(live, RESTART_FLAGS_CHANGED);
+		live_news(live, NEWS_PUT_BACK,
+			  "another program disabled provider %s: enabled again",
+			  provider_spec_label(provider, label));
+	}
+	return false;
+}
+
+/*
+ * Enables again what another program disabled: the exporter's own provider is looked at each time,
+ * the others in turn, one a call. For a session that is known to run. False when canaries may not
+ * have come into the session since the last look.
+ */
+static bool watchdog_check_providers(struct live *live, TRACEHANDLE session)
+{
+	bool known = true, enabled;
+
+	os_mutex_lock(&live->lock);
+	enabled = live->providers_enabled && live->session == session;
+	os_mutex_unlock(&live->lock);
+	if (!enabled || live->provider_count == 0) {
+		return false;
+	}
+	if (live->canary) {
+		known = guard(live, session, live->canary_index);
+	}
+	live->guard_next = (live->guard_next + 1) % live->provider_count;
+	if (!live->canary || live->guard_next != live->canary_index) {
+		guard(live, session, live->guard_next);
+	}
+	return known;
+}
 
 /* ---- the watcher ---- */
 

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exporter's own provider: registered, told what is wanted, asked for its state, written to.
+ * The exporter's own provider, one for all sessions, and the canaries of each session.
  *
  * A TraceLogging event is an ordinary one that carries its layout: the first two data descriptors
  * hold the provider's traits and the event's metadata, marked by a type in the low byte of
  * EVENT_DATA_DESCRIPTOR.Reserved; the payload follows.
+ *
+ * Canaries are written by the watcher of a session and counted when its consumer sees them again.
+ * Whether a session took a canary is known only afterwards, because the session may have ended, or
+ * the provider may have been disabled in it, without our knowing. So canaries are numbered within
+ * an *epoch*, a stretch of time in which the provider stays enabled: what was written before a
+ * moment at which the session was seen to run with it was taken, and so was everything up to a
+ * number that came back. An epoch ends when the session is started again or the provider is enabled
+ * again; what is uncertain at its end counts only if it comes back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +20,19 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "live/canary_internal_win32.h"
 #include "live/live_internal_win32.h"
 
 enum {
 	METADATA_MAX = 256,
 	PAYLOAD_MAX = 4096, /* a session's name has at most 1023 characters */
 	NUMBERS_MAX = 256,  /* of it, for all but the name */
-	CANARY_SIZE = 24,   /* what canary_recognise() reads, in front of the session's name */
+	CANARY_SIZE = 24,   /* what recognise() reads, in front of the session's name */
 	CHANNEL_TRACELOGGING = 11,
 	FIRST_CANARY_KEYWORD = 0x100,
 	SET_TRAITS = 2, /* EventProviderSetTraits, which mingw lacks */
 };
 
-const struct guid canary_provider = CANARY_PROVIDER_GUID;
+static const struct guid canary_provider = CANARY_PROVIDER_GUID;
 
 /* The size of the whole comes first, then the name and its NUL; there are no traits. */
 static const uint8_t traits[] = "\x0f\0" CANARY_PROVIDER_NAME;
@@ -74,6 +81,13 @@ static const struct description descriptions[EVENT_COUNT] = {
 		FIELD("CanariesReceived", U64)),
 };
 /* clang-format on */
+
+/* Which canary it is. */
+struct canary_mark {
+	uint32_t slot;
+	uint32_t epoch;  /* of its session */
+	uint64_t number; /* in its epoch, from 1 */
+};
 
 struct member {
 	const struct source *source; /* NULL: the slot is free */
@@ -158,7 +172,7 @@ static bool passes(uint8_t level, uint64_t any, uint64_t keyword)
 
 /* ---- state ---- */
 
-static void announce_exporter(const struct canary *canary, uint32_t sessions)
+static void write_exporter(const struct canary *canary, uint32_t sessions)
 {
 	struct payload payload = { .size = 0 };
 
@@ -168,7 +182,7 @@ static void announce_exporter(const struct canary *canary, uint32_t sessions)
 	write_event(canary, EVENT_EXPORTER, CANARY_STATE_KEYWORD, &payload);
 }
 
-static void announce_session(const struct canary *canary, const struct member *member)
+static void write_session(const struct canary *canary, const struct member *member)
 {
 	struct payload payload = { .size = 0 };
 	struct source_statistics now;
@@ -189,17 +203,17 @@ static void announce_session(const struct canary *canary, const struct member *m
 }
 
 /* With the lock. */
-static void announce_state(const struct canary *canary)
+static void write_state(const struct canary *canary)
 {
 	uint32_t sessions = 0;
 
 	for (size_t i = 0; i < CANARY_SLOTS; i++) {
 		sessions += canary->members[i].source != NULL;
 	}
-	announce_exporter(canary, sessions);
+	write_exporter(canary, sessions);
 	for (size_t i = 0; i < CANARY_SLOTS; i++) {
 		if (canary->members[i].source) {
-			announce_session(canary, &canary->members[i]);
+			write_session(canary, &canary->members[i]);
 		}
 	}
 }
@@ -220,7 +234,7 @@ static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG 
 	os_mutex_lock(&canary->lock);
 	if (code == EVENT_CONTROL_CODE_CAPTURE_STATE) {
 		if (canary->registered && passes(level, any, CANARY_STATE_KEYWORD)) {
-			announce_state(canary);
+			write_state(canary);
 		}
 	} else if (code <= EVENT_CONTROL_CODE_ENABLE_PROVIDER) {
 		canary->enabled = code == EVENT_CONTROL_CODE_ENABLE_PROVIDER;
@@ -232,7 +246,11 @@ static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG 
 
 /* ---- sessions ---- */
 
-bool canary_join(struct canary *canary, const struct source *source, const char *name,
+/*
+ * Gives a session a slot. Source and name are borrowed until leave(); the source's statistics are
+ * part of the state from now on. False when all slots are taken.
+ */
+static bool join(struct canary *canary, const struct source *source, const char *name,
 		 uint32_t *slot)
 {
 	bool found = false;
@@ -249,25 +267,26 @@ bool canary_join(struct canary *canary, const struct source *source, const char 
 	return found;
 }
 
-void canary_leave(struct canary *canary, uint32_t slot)
+static void leave(struct canary *canary, uint32_t slot)
 {
 	os_mutex_lock(&canary->lock);
 	canary->members[slot] = (struct member){ .source = NULL };
 	os_mutex_unlock(&canary->lock);
 }
 
-uint64_t canary_keyword(uint32_t slot)
+static uint64_t slot_keyword(uint32_t slot)
 {
 	return (uint64_t)FIRST_CANARY_KEYWORD << slot;
 }
 
-bool canary_write(struct canary *canary, const struct canary_mark *mark)
+/* False when no session has it enabled, or Windows refuses. */
+static bool write_canary(struct canary *canary, const struct canary_mark *mark)
 {
 	struct payload payload = { .size = 0 };
 	bool wanted;
 
 	os_mutex_lock(&canary->lock);
-	wanted = canary->enabled && passes(canary->level, canary->any, canary_keyword(mark->slot));
+	wanted = canary->enabled && passes(canary->level, canary->any, slot_keyword(mark->slot));
 	if (wanted) {
 		put_integer(&payload, canary->instance, 8);
 		put_integer(&payload, mark->slot, 4);
@@ -276,10 +295,11 @@ bool canary_write(struct canary *canary, const struct canary_mark *mark)
 		put_text(&payload, canary->members[mark->slot].name);
 	}
 	os_mutex_unlock(&canary->lock);
-	return wanted && write_event(canary, EVENT_CANARY, canary_keyword(mark->slot), &payload);
+	return wanted && write_event(canary, EVENT_CANARY, slot_keyword(mark->slot), &payload);
 }
 
-bool canary_recognise(const struct canary *canary, const struct event_record *record,
+/* Whether a record is a canary that this process wrote. */
+static bool recognise(const struct canary *canary, const struct event_record *record,
 		      struct canary_mark *mark)
 {
 	struct canary_mark found;
@@ -297,7 +317,7 @@ bool canary_recognise(const struct canary *canary, const struct event_record *re
 	found.slot = cursor_u32(&c);
 	found.epoch = cursor_u32(&c);
 	found.number = cursor_u64(&c);
-	if (found.slot >= CANARY_SLOTS || record->keyword != canary_keyword(found.slot)) {
+	if (found.slot >= CANARY_SLOTS || record->keyword != slot_keyword(found.slot)) {
 		return false; /* state begins with a text */
 	}
 	*mark = found;
@@ -370,4 +390,184 @@ void canary_close(struct canary *canary)
 	os_mutex_done(&canary->lock);
 	free(canary->version);
 	free(canary);
+}
+
+/* ---- the canaries of a session ---- */
+
+static uint64_t sure(const struct canary_epoch *epoch)
+{
+	return epoch->confirmed > epoch->highest ? epoch->confirmed : epoch->highest;
+}
+
+/* With source.mutex. */
+static void publish(struct live *live)
+{
+	const struct canary_book *book = &live->book;
+
+	live->source.statistics.canary_sent =
+		book->sent_before + sure(&book->before) + sure(&book->now);
+}
+
+void book_begin(struct live *live)
+{
+	struct canary_book *book = &live->book;
+
+	os_mutex_lock(live->source.mutex);
+	book->sent_before += sure(&book->before);
+	book->before = book->now;
+	book->now = (struct canary_epoch){ .epoch = book->before.epoch + 1 };
+	book->on = true;
+	os_mutex_unlock(live->source.mutex);
+}
+
+void book_end(struct live *live)
+{
+	os_mutex_lock(live->source.mutex);
+	live->book.on = false;
+	os_mutex_unlock(live->source.mutex);
+}
+
+struct canary_epoch book_written(struct live *live)
+{
+	struct canary_epoch written;
+
+	os_mutex_lock(live->source.mutex);
+	written = live->book.now;
+	os_mutex_unlock(live->source.mutex);
+	return written;
+}
+
+void book_write(struct live *live)
+{
+	struct canary_mark mark = { .slot = live->canary_slot };
+	bool on;
+
+	/* As long as it is held no session is taken for gone, and none takes its place. */
+	os_mutex_lock(&live->lock);
+	os_mutex_lock(live->source.mutex);
+	mark.epoch = live->book.now.epoch;
+	mark.number = live->book.now.written + 1;
+	on = live->book.on;
+	os_mutex_unlock(live->source.mutex);
+	/* What is refused leaves its number to the next. */
+	if (on && live->session != 0 && write_canary(live->canary, &mark)) {
+		os_mutex_lock(live->source.mutex);
+		live->book.now.written = mark.number;
+		os_mutex_unlock(live->source.mutex);
+	}
+	os_mutex_unlock(&live->lock);
+}
+
+void book_confirm(struct live *live, const struct canary_epoch *written)
+{
+	struct canary_epoch *now = &live->book.now;
+
+	os_mutex_lock(live->source.mutex);
+	if (now->epoch == written->epoch && now->confirmed < written->written) {
+		now->confirmed = written->written;
+		publish(live);
+	}
+	os_mutex_unlock(live->source.mutex);
+}
+
+static bool take(struct live *live, const struct canary_mark *mark)
+{
+	struct canary_book *book = &live->book;
+	struct canary_epoch *epoch = mark->epoch == book->now.epoch    ? &book->now :
+				     mark->epoch == book->before.epoch ? &book->before :
+									 NULL;
+
+	/* A number comes twice when Windows refused it for another session and we wrote it again.
+	 */
+	if (!epoch || mark->number == 0 || mark->number == epoch->highest) {
+		return false;
+	}
+	if (mark->number > epoch->highest) {
+		epoch->highest = mark->number;
+	}
+	live->source.statistics.canary_received++;
+	publish(live);
+	return true;
+}
+
+void book_arrival(struct live *live, const struct event_record *record)
+{
+	struct canary_mark mark;
+	int64_t ticks;
+	bool taken;
+
+	if (!recognise(live->canary, record, &mark) || mark.slot != live->canary_slot) {
+		return;
+	}
+	ticks = consume_counter() - record->raw_time;
+	os_mutex_lock(live->source.mutex);
+	taken = take(live, &mark);
+	os_mutex_unlock(live->source.mutex);
+	if (taken && live->options.on_canary) {
+		live->options.on_canary(live->options.canary_context,
+					ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0,
+						    live->source.facts.clock.frequency));
+	}
+}
+
+/*
+ * The session may list the provider of its own accord, for its state: one entry asks for both, and
+ * lets every canary pass.
+ */
+static struct provider_spec *find_or_add(struct live *live)
+{
+	struct provider_spec *providers;
+
+	for (size_t i = 0; i < live->provider_count; i++) {
+		if (guid_equal(&live->providers[i].guid, &canary_provider)) {
+			return &live->providers[i];
+		}
+	}
+	providers = realloc(live->providers, (live->provider_count + 1) * sizeof *providers);
+	if (!providers) {
+		return NULL;
+	}
+	live->providers = providers;
+	providers += live->provider_count++;
+	provider_spec_init(providers);
+	providers->guid = canary_provider;
+	providers->level = CANARY_LEVEL;
+	providers->any = slot_keyword(live->canary_slot);
+	return providers;
+}
+
+bool book_open(struct live *live)
+{
+	struct provider_spec *spec;
+
+	if (!live->options.canary || live->options.logger == LIVE_NT_KERNEL ||
+	    !join(live->options.canary, &live->source, live->name, &live->canary_slot)) {
+		return true;
+	}
+	live->canary = live->options.canary;
+	spec = find_or_add(live);
+	if (!spec) {
+		return false;
+	}
+	live->canary_index = (size_t)(spec - live->providers);
+	if (spec->level != 0 && spec->level < CANARY_LEVEL) {
+		spec->level = CANARY_LEVEL;
+	}
+	if (spec->any != 0) {
+		spec->any |= slot_keyword(live->canary_slot);
+	}
+	spec->all = 0;
+	spec->id_count = 0;
+	spec->process_id_count = 0;
+	free(spec->executables);
+	spec->executables = NULL;
+	return true;
+}
+
+void book_close(struct live *live)
+{
+	if (live->canary) {
+		leave(live->canary, live->canary_slot);
+		live->canary = NULL;
+	}
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace sessions that run on this machine, whoever started them, with what they have enabled.
+ * What Windows knows about event tracing on this machine: the trace sessions that run, whichever
+ * program started them, with what they have enabled, and the providers that are registered.
  *
  * Sources: "QueryAllTracesW function", "EVENT_TRACE_PROPERTIES structure", "EnumerateTraceGuidsEx
- * function", "TRACE_ENABLE_INFO structure", Microsoft Learn.
+ * function", "TRACE_ENABLE_INFO structure", "TdhEnumerateProviders function", Microsoft Learn.
  */
 #ifndef LIVE_RUNNING_H
 #define LIVE_RUNNING_H
@@ -44,6 +45,25 @@ struct running_sessions {
 /* Asks Windows, which tells an account no more than it has the rights for. */
 bool running_read(struct running_sessions *sessions, struct error *err);
 void running_done(struct running_sessions *sessions);
+
+struct registered_provider {
+	struct guid guid;
+	char *name;    /* UTF-8; owned; "" when it has none */
+	bool manifest; /* false: MOF */
+};
+
+/* Sorted by GUID. */
+struct registered_providers {
+	struct registered_provider *list; /* owned */
+	size_t count;
+};
+
+/* Asks Windows, which takes a while: there are more than a thousand. */
+bool registered_read(struct registered_providers *providers, struct error *err);
+void registered_done(struct registered_providers *providers);
+
+/* NULL: it is not registered, or has no name. */
+const char *registered_name(const struct registered_providers *providers, const struct guid *guid);
 
 /* Whether there is event tracing here at all: Windows, and not Wine, whose calls end the program.
  */

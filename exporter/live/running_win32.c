@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two questions: what sessions there are, and, provider by provider, which of them has it enabled.
+ * What Windows knows about event tracing, asked: the sessions that run, provider by provider which
+ * of them has it enabled, and the registered providers.
+ *
+ * All three answers may grow between the call that says how much room is needed and the next one,
+ * so live_ask() asks again, a bounded number of times. Counts and offsets inside an answer are
+ * compared with its size before they are used. Windows lists a provider once for each process that
+ * has registered it; a session appears in each of them.
  */
-#include "live/running.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "live/live_internal_win32.h"
+#include "live/running.h"
 
-enum {
-	SESSIONS_MOST = 64, /* "QueryAllTracesW function": as many as can run */
-	TRIES = 8,          /* what is told may grow between two calls */
-};
+enum { SESSIONS_MOST = 64 }; /* "QueryAllTracesW function": as many as can run */
 
 static bool failed(const char *what, ULONG status, struct error *err)
 {
@@ -97,48 +99,80 @@ done:
 
 /* ---- providers ---- */
 
-/* The answer to a question, owned; NULL: none, *status says why. */
-static void *ask(TRACE_QUERY_INFO_CLASS class, void *in, ULONG in_size, ULONG *size, ULONG *status)
+struct guids_question {
+	TRACE_QUERY_INFO_CLASS class;
+	GUID provider; /* of TraceGuidQueryInfo */
+};
+
+static ULONG ask_guids(void *context, void *answer, ULONG *size)
 {
-	void *out = NULL;
-	ULONG room = 0;
+	struct guids_question *question = context;
+	bool of_one = question->class == TraceGuidQueryInfo;
+	ULONG room = *size;
 
-	*status = ERROR_INSUFFICIENT_BUFFER;
-	*size = 0;
-	for (unsigned i = 0; i < TRIES && *status == ERROR_INSUFFICIENT_BUFFER; i++) {
-		void *larger = *size > 0 ? realloc(out, *size) : out;
-
-		if (*size > 0 && !larger) {
-			*status = ERROR_NOT_ENOUGH_MEMORY;
-			break;
-		}
-		out = larger;
-		room = *size;
-		*status = EnumerateTraceGuidsEx(class, in, in_size, out, room, size);
-	}
-	if (*status != ERROR_SUCCESS || *size > room) {
-		free(out);
-		return NULL;
-	}
-	return out;
+	return EnumerateTraceGuidsEx(question->class, of_one ? &question->provider : NULL,
+				     of_one ? sizeof question->provider : 0, answer, room, size);
 }
 
-static bool add_provider(struct running_sessions *sessions, const GUID *guid,
-			 const TRACE_ENABLE_INFO *info)
+bool running_each_enabled(const GUID *provider, running_enabled *each, void *context)
 {
+	struct guids_question question = { TraceGuidQueryInfo, *provider };
+	ULONG size, status;
+	uint8_t *bytes = live_ask(ask_guids, &question, &size, &status);
+	TRACE_GUID_INFO head = { .InstanceCount = 0 };
+	size_t at = sizeof head;
+	bool more = true, whole;
+
+	if (bytes && size >= sizeof head) {
+		memcpy(&head, bytes, sizeof head);
+	}
+	whole = head.InstanceCount > 0;
+	for (ULONG i = 0; more && i < head.InstanceCount; i++) {
+		TRACE_PROVIDER_INSTANCE_INFO instance;
+		TRACE_ENABLE_INFO info;
+		size_t room;
+
+		if (at > size || size - at < sizeof instance) {
+			whole = false;
+			break;
+		}
+		memcpy(&instance, bytes + at, sizeof instance);
+		room = (size - at - sizeof instance) / sizeof info;
+		for (ULONG j = 0; more && j < instance.EnableCount && j < room; j++) {
+			memcpy(&info, bytes + at + sizeof instance + j * sizeof info, sizeof info);
+			more = !info.IsEnabled || each(context, provider, &info);
+		}
+		if (instance.NextOffset == 0) {
+			break;
+		}
+		at += instance.NextOffset;
+	}
+	free(bytes);
+	return whole;
+}
+
+struct reading {
+	struct running_sessions *sessions;
+	bool no_memory;
+};
+
+static bool add_provider(void *context, const GUID *guid, const TRACE_ENABLE_INFO *info)
+{
+	struct reading *reading = context;
 	const struct guid ours = live_guid(guid);
 
-	for (size_t i = 0; i < sessions->count; i++) {
-		struct running_session *session = &sessions->list[i];
+	for (size_t i = 0; i < reading->sessions->count; i++) {
+		struct running_session *session = &reading->sessions->list[i];
 		size_t count = session->provider_count;
 		struct running_provider *grown;
 
 		if (session->id != info->LoggerId ||
 		    (count > 0 && guid_equal(&session->providers[count - 1].guid, &ours))) {
-			continue; /* or another process has told it already */
+			continue; /* or another process has it enabled as well */
 		}
 		grown = realloc(session->providers, (count + 1) * sizeof *grown);
 		if (!grown) {
+			reading->no_memory = true;
 			return false;
 		}
 		grown[count] = (struct running_provider){ .guid = ours,
@@ -151,58 +185,22 @@ static bool add_provider(struct running_sessions *sessions, const GUID *guid,
 	return true;
 }
 
-/* Which sessions have a provider enabled, told for each process that has registered it. */
-static bool read_provider(struct running_sessions *sessions, GUID *guid)
-{
-	ULONG size, status;
-	uint8_t *bytes = ask(TraceGuidQueryInfo, guid, sizeof *guid, &size, &status);
-	TRACE_GUID_INFO head = { .InstanceCount = 0 };
-	size_t at = sizeof head;
-	bool good = true;
-
-	if (bytes && size >= sizeof head) {
-		memcpy(&head, bytes, sizeof head);
-	}
-	for (ULONG i = 0; good && i < head.InstanceCount; i++) {
-		TRACE_PROVIDER_INSTANCE_INFO instance;
-
-		if (at > size || size - at < sizeof instance) {
-			break;
-		}
-		memcpy(&instance, bytes + at, sizeof instance);
-		for (ULONG j = 0; good && j < instance.EnableCount; j++) {
-			TRACE_ENABLE_INFO info;
-			size_t from = at + sizeof instance + (size_t)j * sizeof info;
-
-			if (from > size || size - from < sizeof info) {
-				break;
-			}
-			memcpy(&info, bytes + from, sizeof info);
-			good = !info.IsEnabled || add_provider(sessions, guid, &info);
-		}
-		if (instance.NextOffset == 0) {
-			break;
-		}
-		at += instance.NextOffset;
-	}
-	free(bytes);
-	return good;
-}
-
 static bool read_providers(struct running_sessions *sessions, struct error *err)
 {
+	struct guids_question question = { .class = TraceGuidQueryList };
+	struct reading reading = { .sessions = sessions };
 	ULONG size, status;
-	GUID *guids = ask(TraceGuidQueryList, NULL, 0, &size, &status);
-	bool good = true;
+	GUID *guids = live_ask(ask_guids, &question, &size, &status);
 
-	if (!guids && status != ERROR_SUCCESS) {
+	if (!guids) {
 		return failed("providers", status, err);
 	}
-	for (size_t i = 0; good && guids && i < size / sizeof *guids; i++) {
-		good = read_provider(sessions, &guids[i]);
+	for (size_t i = 0; !reading.no_memory && i < size / sizeof *guids; i++) {
+		running_each_enabled(&guids[i], add_provider, &reading);
 	}
 	free(guids);
-	return good || error_set(err, ERROR_NO_MEMORY, "no memory for the enabled providers");
+	return !reading.no_memory ||
+	       error_set(err, ERROR_NO_MEMORY, "no memory for the enabled providers");
 }
 
 bool running_read(struct running_sessions *sessions, struct error *err)
@@ -215,4 +213,78 @@ bool running_read(struct running_sessions *sessions, struct error *err)
 	}
 	*sessions = read;
 	return true;
+}
+
+/* ---- registered providers ---- */
+
+static ULONG ask_registered(void *context, void *answer, ULONG *size)
+{
+	(void)context;
+	return TdhEnumerateProviders(answer, size);
+}
+
+/* The name at an offset of the list; "" when there is none. */
+static char *name_at(const PROVIDER_ENUMERATION_INFO *list, ULONG size, ULONG offset)
+{
+	const WCHAR *name = (const WCHAR *)(const void *)((const uint8_t *)list + offset);
+	size_t most = offset < size ? (size - offset) / sizeof *name : 0, length = 0;
+	char text[1024] = "";
+
+	while (length < most && name[length] != 0) {
+		length++;
+	}
+	if (offset == 0 || offset % sizeof *name != 0 || length == most ||
+	    !live_narrow(name, text, sizeof text)) {
+		text[0] = '\0';
+	}
+	return text_duplicate(text, strlen(text));
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct guid));
+}
+
+bool registered_read(struct registered_providers *providers, struct error *err)
+{
+	struct registered_providers read = { .list = NULL };
+	ULONG size, status;
+	PROVIDER_ENUMERATION_INFO *list = live_ask(ask_registered, NULL, &size, &status);
+	size_t header = offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray);
+
+	if (!list) {
+		return failed("the registered providers", status, err);
+	}
+	if (size < header ||
+	    list->NumberOfProviders > (size - header) / sizeof list->TraceProviderInfoArray[0]) {
+		error_set(err, ERROR_SYSTEM, "the list of registered providers is cut short");
+		goto fail;
+	}
+	read.list = calloc(list->NumberOfProviders + 1U, sizeof *read.list);
+	for (ULONG i = 0; read.list && i < list->NumberOfProviders; i++) {
+		const TRACE_PROVIDER_INFO *info = &list->TraceProviderInfoArray[i];
+		char *name = name_at(list, size, info->ProviderNameOffset);
+
+		if (!name) {
+			registered_done(&read);
+			break;
+		}
+		read.list[read.count++] = (struct registered_provider){
+			.guid = live_guid(&info->ProviderGuid),
+			.name = name,
+			.manifest = info->SchemaSource == 0,
+		};
+	}
+	if (!read.list) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the registered providers");
+		goto fail;
+	}
+	qsort(read.list, read.count, sizeof *read.list, compare);
+	free(list);
+	*providers = read;
+	return true;
+
+fail:
+	free(list);
+	return false;
 }

@@ -5,14 +5,25 @@
  * A session is known by its name and its GUID, never by its handle alone: handles are numbers that
  * Windows gives out again, so one that was ours may be another program's by now.
  *
+ * Kernel events come by flags of the session or, from Windows 11 on, by system provider. A system
+ * provider that Windows refuses is replaced by the flags that it stands for, so that nothing is
+ * missing either way. Whether TraceQueryInformation() reports what they turned on is written
+ * nowhere: nothing here relies on it.
+ *
+ * A session outlives the program that started it, and one of ours costs the machine its events
+ * until it is stopped. So running sessions are also written down in a table that a dying process
+ * can read without a lock and without memory of the heap.
+ *
  * Source: "StartTraceW function", "ControlTraceW function", "EVENT_TRACE_PROPERTIES structure",
- * "Configuring and Starting a SystemTraceProvider Session", Microsoft Learn.
+ * "Configuring and Starting a SystemTraceProvider Session", "System Providers", Microsoft Learn.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "live/live_internal_win32.h"
 #include "source/kernel_flags.h"
+#include "source/system_providers.h"
 
 enum {
 	STALE_TRIES = 5, /* a session that is stopped takes a moment to be gone */
@@ -21,6 +32,47 @@ enum {
 };
 
 static const GUID no_guid;
+
+/* ---- sessions of a process that dies ---- */
+
+enum { SESSIONS_MAX = 64 }; /* as many as Windows runs ("Event Tracing Sessions") */
+
+enum { FREE, CHANGING, RUNS };
+
+static struct {
+	_Atomic(int) state;
+	GUID guid;
+	WCHAR name[SESSION_NAME_MAX];
+} sessions[SESSIONS_MAX];
+
+/*
+ * Remembers a running session, under a number for emergency_stop_remove(); 0: there is no room. Any
+ * thread.
+ */
+static unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], const GUID *guid)
+{
+	for (unsigned i = 0; i < SESSIONS_MAX; i++) {
+		int expected = FREE;
+
+		if (atomic_compare_exchange_strong(&sessions[i].state, &expected, CHANGING)) {
+			sessions[i].guid = *guid;
+			memcpy(sessions[i].name, name, sizeof sessions[i].name);
+			/* Pairs with the acquire in live_emergency_stop(): name and GUID are whole.
+			 */
+			atomic_store_explicit(&sessions[i].state, RUNS, memory_order_release);
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+/* 0 is fine. */
+static void emergency_stop_remove(unsigned number)
+{
+	if (number > 0) {
+		atomic_store_explicit(&sessions[number - 1].state, FREE, memory_order_release);
+	}
+}
 
 /* ---- properties ---- */
 
@@ -50,7 +102,38 @@ static ULONG logging_mode(const struct live *live)
 	return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_INDEPENDENT_SESSION_MODE;
 }
 
-void session_fill(const struct live *live, struct session_properties *properties)
+static uint32_t windows_build(void)
+{
+	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
+
+	/* GetVersionEx() tells what the program's manifest asks for instead. */
+	return RtlGetVersion(&version) == 0 ? version.dwBuildNumber : 0;
+}
+
+bool system_choose(struct live *live, struct error *err)
+{
+	uint32_t build = windows_build();
+	bool there = build >= SYSTEM_PROVIDERS_BUILD;
+
+	if (live->options.logger == LIVE_SYSTEM_PROVIDERS && !there) {
+		return error_set(err, ERROR_CONFIG,
+				 "session %s: system providers need Windows 11 or Server 2022 "
+				 "(build %d), and this is build %u; use logger: private",
+				 live->name, SYSTEM_PROVIDERS_BUILD, (unsigned)build);
+	}
+	if (live->options.logger == LIVE_AUTO || live->options.logger == LIVE_SYSTEM_PROVIDERS) {
+		live->options.logger = LIVE_PRIVATE;
+		live->system_providers = there;
+	}
+	return true;
+}
+
+uint32_t system_flags(const struct live *live)
+{
+	return live->system_providers ? system_provider_flags(live->options.kernel_flags) : 0;
+}
+
+static void fill_properties(const struct live *live, struct session_properties *properties)
 {
 	session_init_properties(properties);
 	properties->base.LogFileNameOffset = 0; /* no file */
@@ -69,6 +152,57 @@ void session_fill(const struct live *live, struct session_properties *properties
 static bool is_kernel(const struct live *live)
 {
 	return live->options.logger != LIVE_USER;
+}
+
+/* ---- kernel events ---- */
+
+static bool ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
+{
+	ULONG returned = 0;
+
+	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
+	return TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
+				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
+}
+
+static ULONG add_flags(TRACEHANDLE session, uint32_t flags)
+{
+	ULONG masks[KERNEL_MASKS];
+
+	if (!ask_masks(session, masks)) {
+		return ERROR_NOT_SUPPORTED;
+	}
+	masks[0] |= flags;
+	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
+}
+
+/* Enables them, perhaps again. Fails only when neither they nor their flags can be had. */
+static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session)
+{
+	struct guid guid;
+	uint64_t keywords;
+	uint32_t flags;
+
+	for (size_t i = 0; system_provider(system_flags(live), i, &guid, &keywords, &flags); i++) {
+		GUID provider = live_windows_guid(&guid);
+		char label[GUID_TEXT_SIZE];
+		char text[160];
+		ULONG status =
+			enable_plainly(session, &provider, TRACE_LEVEL_INFORMATION, keywords);
+
+		if (status == ERROR_SUCCESS) {
+			continue;
+		}
+		guid_format(&guid, label);
+		live_news(live, NEWS_PROVIDER,
+			  "system provider {%s}: %s; its flags are set instead", label,
+			  live_error_text(status, text));
+		status = add_flags(session, flags);
+		if (status != ERROR_SUCCESS) {
+			return status;
+		}
+	}
+	return ERROR_SUCCESS;
 }
 
 /* ---- starting ---- */
@@ -99,15 +233,6 @@ static ULONG stop_by_name(struct live *live)
 	return ControlTraceW(0, live->wide_name, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 
-bool session_ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
-{
-	ULONG returned = 0;
-
-	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
-	return TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
-				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
-}
-
 TRACEHANDLE session_running(struct live *live)
 {
 	TRACEHANDLE session;
@@ -128,7 +253,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	if (!is_kernel(live) || live->options.kernel_groups == 0) {
 		return;
 	}
-	if (session_ask_masks(session, masks)) {
+	if (ask_masks(session, masks)) {
 		for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
 			if (live->options.kernel_groups & (1U << i)) {
 				masks[kernel_groups[i].word] |= kernel_groups[i].bit;
@@ -159,7 +284,7 @@ ULONG session_start(struct live *live)
 		enable_profile_privilege();
 	}
 	for (unsigned tries = 0;; tries++) {
-		session_fill(live, &properties);
+		fill_properties(live, &properties);
 		status = StartTraceW(&session, live->wide_name, &properties.base);
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
 		    waits_for_owner(live)) {
@@ -190,7 +315,7 @@ ULONG session_start(struct live *live)
 	live->rescue = emergency_stop_add(live->wide_name, &live->started_guid);
 	os_mutex_unlock(&live->lock);
 	add_groups(live, session);
-	status = system_enable(live, session);
+	status = enable_system_providers(live, session);
 	if (status != ERROR_SUCCESS) {
 		session_stop(live);
 		return status;
@@ -206,7 +331,7 @@ void session_know_masks(struct live *live)
 {
 	ULONG masks[KERNEL_MASKS];
 	TRACEHANDLE session = session_running(live);
-	bool known = is_kernel(live) && session != 0 && session_ask_masks(session, masks);
+	bool known = is_kernel(live) && session != 0 && ask_masks(session, masks);
 
 	os_mutex_lock(&live->lock);
 	if (known && !live->masks_known) {
@@ -300,19 +425,18 @@ static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
 	if (session == 0) {
 		return;
 	}
-	if (known && session_ask_masks(session, masks) &&
-	    memcmp(masks, wanted, sizeof masks) != 0) {
+	if (known && ask_masks(session, masks) && memcmp(masks, wanted, sizeof masks) != 0) {
 		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, wanted,
 					     sizeof wanted);
 		if (status == ERROR_SUCCESS) {
-			status = system_enable(live, session);
+			status = enable_system_providers(live, session);
 		}
 		counters_restart(live, RESTART_FLAGS_CHANGED);
 		live_news(live, NEWS_PUT_BACK, "another program changed its kernel flags: %s",
 			  status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
 	}
 	if (!(now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE)) {
-		session_fill(live, &properties);
+		fill_properties(live, &properties);
 		if (known) {
 			properties.base.EnableFlags = wanted[0];
 		}
@@ -408,5 +532,30 @@ void session_stop(struct live *live)
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		counters_add(live, counters_generation(live), &properties.base);
 		live_news(live, NEWS_STOPPED, "stopped");
+	}
+}
+
+/* One of that name that another program has started meanwhile stays. */
+static void stop_at_rescue(const WCHAR *name, const GUID *guid)
+{
+	static struct session_properties properties; /* too large for a stack that may be short */
+	ULONG status;
+
+	session_init_properties(&properties);
+	status = ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_QUERY);
+	if ((status != ERROR_SUCCESS && status != ERROR_MORE_DATA) ||
+	    memcmp(&properties.base.Wnode.Guid, guid, sizeof *guid) != 0) {
+		return;
+	}
+	session_init_properties(&properties);
+	ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_STOP);
+}
+
+void live_emergency_stop(void)
+{
+	for (size_t i = 0; i < SESSIONS_MAX; i++) {
+		if (atomic_load_explicit(&sessions[i].state, memory_order_acquire) == RUNS) {
+			stop_at_rescue(sessions[i].name, &sessions[i].guid);
+		}
 	}
 }

@@ -6,7 +6,6 @@
 #define TOOL_SESSION_ROWS_H
 
 #include "base/text.h"
-#include "live/registered.h"
 #include "live/running.h"
 
 /* names: of providers; those that it lacks show their GUID. */

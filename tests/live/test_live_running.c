@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "live/registered.h"
 #include "source/kernel_flags.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tool/session_rows.h"

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* Where there is no ETW. */
-#include "live/running.h"
-
-bool running_read(struct running_sessions *sessions, struct error *err)
-{
-	(void)sessions;
-	return etw_here(err);
-}
