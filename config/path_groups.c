@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path_glob.h"
+#include "base/glob.h"
 #include "base/text.h"
 
 static bool copy_text(char **to, const struct yaml_node *node, struct error *err)

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Patterns are matched without being compiled. After a mismatch the matcher goes back to the last
+ * star only, and lets it take one character more: what an earlier star could do, the last one does
+ * as well.
+ *
+ * Patterns for paths have two stars. `*` ends with its component, so after it the matcher goes back
+ * to the last `**`. It takes the shortest text that lets the rest of the pattern go on; a longer
+ * one would reach the same places later. For the same reason a `*` that failed up to the end of a
+ * component need not be tried again in it, however far `**` has come meanwhile. So the work is at
+ * most about the product of the lengths.
+ */
 #include "base/glob.h"
 
 #include "base/text.h"
 
-/* Goes back to the last `*` only, so the work is at most the product of the lengths. */
 static bool matches(const char *pattern, const char *name, bool nocase)
 {
 	const char *star = NULL, *retry = NULL;
@@ -39,4 +49,87 @@ bool glob_matches(const char *pattern, const char *name)
 bool glob_matches_nocase(const char *pattern, const char *name)
 {
 	return matches(pattern, name, true);
+}
+
+/* ---- paths ---- */
+
+static char plain(char c)
+{
+	return c == '/' ? '\\' : ascii_lower(c);
+}
+
+/* Whether a byte belongs to the character before it. */
+static bool goes_on(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Reads what `?` or a literal byte stands for; NULL: something else is there. */
+static const char *match_one(const char *pattern, const char *path, const char *end)
+{
+	if (path == end || *pattern == '\0') {
+		return NULL;
+	}
+	if (*pattern != '?') {
+		return plain(*pattern) == plain(*path) ? path + 1 : NULL;
+	}
+	if (plain(*path) == '\\' || goes_on(*path)) {
+		return NULL;
+	}
+	do {
+		path++;
+	} while (path < end && goes_on(*path));
+	return path;
+}
+
+bool path_glob_matches(const char *glob, const char *path, size_t size)
+{
+	const char *end = path + size, *at = glob, *next;
+	/* What follows the last `*` and the last `**`, and where in the path to try it. */
+	const char *star = NULL, *star_path = NULL;
+	const char *stars = NULL, *stars_path = NULL;
+	/* The `*` that failed everywhere up to the end of a component, which is here. */
+	const char *failed = NULL, *failed_end = NULL;
+
+	for (;;) {
+		if (at[0] == '*' && at[1] == '*') {
+			bool whole = (at == glob || plain(at[-1]) == '\\') && plain(at[2]) == '\\';
+
+			star = NULL;
+			stars = at + 2;
+			stars_path = whole ? path : path + 1;
+			at += whole ? 3 : 2;
+			continue;
+		}
+		if (*at == '*') {
+			at++;
+			star = at;
+			star_path = path;
+			if (at != failed || path > failed_end) {
+				continue;
+			}
+			star = NULL;
+		} else if ((next = match_one(at, path, end)) != NULL) {
+			at++;
+			path = next;
+			continue;
+		} else if (path == end && *at == '\0') {
+			return true;
+		}
+		if (star && star_path < end && plain(*star_path) != '\\') {
+			at = star;
+			path = ++star_path;
+			continue;
+		}
+		if (star) {
+			failed = star;
+			failed_end = star_path;
+			star = NULL;
+		}
+		if (!stars || stars_path > end) {
+			return false;
+		}
+		at = stars;
+		path = stars_path++;
+	}
 }

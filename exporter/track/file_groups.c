@@ -2,11 +2,13 @@
 #include "track/file_groups.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/path_glob.h"
+#include "base/glob.h"
+#include "base/text.h"
 
 struct group_glob {
-	struct path_glob *glob; /* owned */
+	char *glob; /* owned */
 	uint32_t label;
 };
 
@@ -41,8 +43,9 @@ struct file_groups *file_groups_new(struct registry *registry,
 			struct group_glob *to = &made->globs[made->count];
 
 			to->label = label == INTERN_FULL ? registry_other(registry) : label;
-			to->glob = path_glob_new(groups[i].globs[j], err);
+			to->glob = text_duplicate(groups[i].globs[j], strlen(groups[i].globs[j]));
 			if (!to->glob) {
+				error_set(err, ERROR_NO_MEMORY, "no memory for path groups");
 				goto fail;
 			}
 			made->count++;
@@ -61,7 +64,7 @@ void file_groups_free(struct file_groups *groups)
 		return;
 	}
 	for (size_t i = 0; i < groups->count; i++) {
-		path_glob_free(groups->globs[i].glob);
+		free(groups->globs[i].glob);
 	}
 	free(groups->globs);
 	free(groups);
