@@ -68,6 +68,11 @@ bool error_set(struct error *err, enum error_code code, const char *format, ...)
 	return false;
 }
 
+bool error_no_memory(struct error *err, const char *what)
+{
+	return error_set(err, ERROR_NO_MEMORY, "no memory for %s", what);
+}
+
 bool error_prefix(struct error *err, const char *format, ...)
 {
 	char formatted[2 * sizeof err->text];

@@ -39,6 +39,9 @@ struct error {
  */
 bool error_set(struct error *err, enum error_code code, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* Sets ERROR_NO_MEMORY and "no memory for WHAT". Returns false. err may be NULL. */
+bool error_no_memory(struct error *err, const char *what);
+
 /* Puts "<text>: " in front of the sentence. Returns false. err may be NULL. */
 bool error_prefix(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 

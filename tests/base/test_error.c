@@ -47,6 +47,17 @@ static void a_later_error_replaces_the_earlier_one(void **state)
 	assert_string_equal(err.text, "short");
 }
 
+static void what_memory_was_for_is_named(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	assert_false(error_no_memory(&err, "the configuration"));
+	assert_int_equal(err.code, ERROR_NO_MEMORY);
+	assert_string_equal(err.text, "no memory for the configuration");
+	assert_false(error_no_memory(NULL, "an error that has no place"));
+}
+
 static void nobody_has_to_care(void **state)
 {
 	(void)state;
@@ -174,6 +185,7 @@ int main(void)
 		cmocka_unit_test(the_sentence_is_formatted_and_false_returned),
 		cmocka_unit_test(each_caller_puts_what_it_knows_in_front),
 		cmocka_unit_test(a_later_error_replaces_the_earlier_one),
+		cmocka_unit_test(what_memory_was_for_is_named),
 		cmocka_unit_test(nobody_has_to_care),
 		cmocka_unit_test(a_sentence_may_quote_the_one_it_replaces),
 		cmocka_unit_test(a_prefix_of_nothing_stands_alone),
