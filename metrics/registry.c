@@ -17,7 +17,7 @@
 
 static bool no_memory(struct error *err)
 {
-	return error_set(err, ERROR_NO_MEMORY, "no memory for metrics");
+	return error_no_memory(err, "metrics");
 }
 
 /* ---- families ---- */

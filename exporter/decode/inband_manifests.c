@@ -62,7 +62,7 @@ struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
 	struct inband_manifests *inband = calloc(1, sizeof *inband);
 
 	if (!inband) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for schemas that events tell");
+		error_no_memory(err, "schemas that events tell");
 		return NULL;
 	}
 	inband->on_forget = on_forget;

@@ -30,7 +30,7 @@
 
 #include "base/guid.h"
 #include "decode/inband_manifests.h"
-#include "decode/manifest/set.h"
+#include "decode/manifest/load.h"
 #include "decode/schema.h"
 #include "decode/trace_schemas.h"
 #include "source/event_record.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
 #include "base/map.h"
 #include "base/text.h"
@@ -77,7 +78,7 @@ struct trace_schemas *trace_schemas_new(struct error *err)
 	struct trace_schemas *schemas = calloc(1, sizeof *schemas);
 
 	if (!schemas) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the schemas of a recording");
+		error_no_memory(err, "the schemas of a recording");
 	}
 	return schemas;
 }
@@ -135,25 +136,21 @@ static struct provider *find_provider(const struct trace_schemas *schemas, const
 static struct provider *need_provider(struct trace_schemas *schemas, const struct guid *guid)
 {
 	struct provider *provider = find_provider(schemas, guid);
+	struct provider *grown;
 	uint64_t *first;
 
 	if (provider) {
 		return provider;
 	}
-	if (schemas->provider_count == schemas->provider_capacity) {
-		size_t capacity = schemas->provider_capacity ? 2 * schemas->provider_capacity : 16;
-		struct provider *grown;
-
-		if (capacity > PROVIDERS_MOST) {
-			return NULL;
-		}
-		grown = realloc(schemas->providers, capacity * sizeof *grown);
-		if (!grown) {
-			return NULL;
-		}
-		schemas->providers = grown;
-		schemas->provider_capacity = capacity;
+	if (schemas->provider_count == PROVIDERS_MOST) {
+		return NULL;
 	}
+	grown = array_grow(schemas->providers, &schemas->provider_capacity, schemas->provider_count,
+			   sizeof *grown);
+	if (!grown) {
+		return NULL;
+	}
+	schemas->providers = grown;
 	first = map_put(&schemas->by_guid, guid_hash(guid, hash_seed()), NULL);
 	if (!first) {
 		return NULL;
@@ -263,23 +260,17 @@ static struct description *new_description(const struct event_info *info)
 /* Returns its index + 1; 0: past the bounds or without memory. */
 static uint64_t keep_description(struct trace_schemas *schemas, const struct event_info *info)
 {
-	struct description *description;
+	struct description *description, **grown;
 
 	if (schemas->description_count == SCHEMAS_MOST || schemas->bytes > BYTES_MOST) {
 		return 0;
 	}
-	if (schemas->description_count == schemas->description_capacity) {
-		size_t capacity =
-			schemas->description_capacity ? 2 * schemas->description_capacity : 64;
-		struct description **grown =
-			realloc(schemas->descriptions, capacity * sizeof(struct description *));
-
-		if (!grown) {
-			return 0;
-		}
-		schemas->descriptions = grown;
-		schemas->description_capacity = capacity;
+	grown = array_grow(schemas->descriptions, &schemas->description_capacity,
+			   schemas->description_count, sizeof(struct description *));
+	if (!grown) {
+		return 0;
 	}
+	schemas->descriptions = grown;
 	description = new_description(info);
 	if (!description) {
 		return 0;
@@ -315,23 +306,17 @@ static void look_at_event_info(struct trace_schemas *schemas, const struct event
  */
 static uint64_t keep_value_map(struct trace_schemas *schemas, const struct event_map *map)
 {
-	struct value_map *made;
+	struct value_map *made, **grown;
 
 	if (schemas->value_map_count == SCHEMAS_MOST || schemas->bytes > BYTES_MOST) {
 		return 0;
 	}
-	if (schemas->value_map_count == schemas->value_map_capacity) {
-		size_t capacity = schemas->value_map_capacity ? 2 * schemas->value_map_capacity :
-								64;
-		struct value_map **grown =
-			realloc(schemas->value_maps, capacity * sizeof(struct value_map *));
-
-		if (!grown) {
-			return 0;
-		}
-		schemas->value_maps = grown;
-		schemas->value_map_capacity = capacity;
+	grown = array_grow(schemas->value_maps, &schemas->value_map_capacity,
+			   schemas->value_map_count, sizeof(struct value_map *));
+	if (!grown) {
+		return 0;
 	}
+	schemas->value_maps = grown;
 	made = event_map_make(map);
 	if (!made) {
 		return 0;

@@ -107,7 +107,7 @@ static bool read_header_record(struct etl_header *header, const struct event_rec
 	header->logger_name = read_name(&c);
 	header->log_file_name = read_name(&c);
 	if (!header->logger_name || !header->log_file_name) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the names in its header");
+		return error_no_memory(err, "the names in its header");
 	}
 	return true;
 }

@@ -15,20 +15,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 static struct etl_entry *add_entry(struct etl_index *index, struct error *err)
 {
-	if (index->count == index->capacity) {
-		size_t capacity = index->capacity ? index->capacity * 2 : 64;
-		struct etl_entry *entries =
-			realloc(index->entries, capacity * sizeof *index->entries);
+	struct etl_entry *entries =
+		array_grow(index->entries, &index->capacity, index->count, sizeof *entries);
 
-		if (!entries) {
-			error_set(err, ERROR_NO_MEMORY, "no memory to index %zu buffers", capacity);
-			return NULL;
-		}
-		index->entries = entries;
-		index->capacity = capacity;
+	if (!entries) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to index %zu buffers", index->count + 1);
+		return NULL;
 	}
+	index->entries = entries;
 	return &index->entries[index->count++];
 }
 

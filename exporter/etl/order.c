@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* A record of a buffer whose times go backwards. */
 struct position {
 	int64_t time; /* raw */
@@ -70,18 +72,13 @@ static inline bool key_before(const struct key *a, const struct key *b)
 static bool heap_push(struct heap *heap, struct key key, struct open *open)
 {
 	size_t at = heap->count;
+	struct heap_entry *entries =
+		array_grow(heap->entries, &heap->capacity, heap->count, sizeof *entries);
 
-	if (heap->count == heap->capacity) {
-		size_t capacity = heap->capacity ? heap->capacity * 2 : 64;
-		struct heap_entry *entries =
-			realloc(heap->entries, capacity * sizeof *heap->entries);
-
-		if (!entries) {
-			return false;
-		}
-		heap->entries = entries;
-		heap->capacity = capacity;
+	if (!entries) {
+		return false;
 	}
+	heap->entries = entries;
 	heap->count++;
 	while (at > 0 && key_before(&key, &heap->entries[(at - 1) / 2].key)) {
 		heap->entries[at] = heap->entries[(at - 1) / 2];
@@ -187,18 +184,15 @@ static bool sort_positions(struct open *open, struct error *err)
 	uint32_t at = walk->at;
 
 	for (; etl_walk_next(walk); at = walk->at) {
-		if (open->position_count == capacity) {
-			struct position *positions;
+		struct position *positions = array_grow(open->positions, &capacity,
+							open->position_count, sizeof *positions);
 
-			capacity = capacity ? capacity * 2 : 1024;
-			positions = realloc(open->positions, capacity * sizeof *positions);
-			if (!positions) {
-				return error_set(err, ERROR_NO_MEMORY,
-						 "no memory to sort a buffer of %zu records",
-						 open->position_count);
-			}
-			open->positions = positions;
+		if (!positions) {
+			return error_set(err, ERROR_NO_MEMORY,
+					 "no memory to sort a buffer of %zu records",
+					 open->position_count);
 		}
+		open->positions = positions;
 		open->positions[open->position_count] = (struct position){
 			.time = walk->record.raw_time,
 			.at = at,
@@ -259,7 +253,7 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 	}
 	if (!open) {
 		etl_block_put(&pass->file->blocks, block);
-		return error_set(err, ERROR_NO_MEMORY, "no memory for another open buffer");
+		return error_no_memory(err, "another open buffer");
 	}
 	open->block = block;
 	open->offset = place->offset;
@@ -281,7 +275,7 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 	}
 	if (!heap_push(&pass->heap, (struct key){ open->walk.record.raw_time, open->offset },
 		       open)) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for another open buffer");
+		error_no_memory(err, "another open buffer");
 		pass->open_bytes -= open->cost_bytes;
 		goto fail;
 	}
@@ -352,7 +346,7 @@ static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, str
 	} else {
 		block = etl_block_get(&pass->file->blocks, buffer->place.end);
 		if (!block) {
-			return error_set(err, ERROR_NO_MEMORY, "no memory for another open buffer");
+			return error_no_memory(err, "another open buffer");
 		}
 		memcpy(block->bytes, buffer->bytes, buffer->place.end);
 	}

@@ -532,7 +532,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	uint32_t processors = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 
 	if (!live) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
+		error_no_memory(err, "a live session");
 		return NULL;
 	}
 	source_init(&live->source, &operations);
@@ -545,7 +545,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
 	if (!live->name || !live->items || !copy_providers(live, options)) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
+		error_no_memory(err, "a live session");
 		goto fail;
 	}
 	if (!live_wide(live->name, live->wide_name, SESSION_NAME_MAX)) {
@@ -567,7 +567,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 		goto fail;
 	}
 	if (!book_open(live) || !make_guards(live) || !filter_prepare(live)) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a live session");
+		error_no_memory(err, "a live session");
 		goto fail;
 	}
 	if (!start_at_open(live, err)) {

@@ -347,7 +347,7 @@ struct canary *canary_open(const char *version, struct error *err)
 	char text[160];
 
 	if (!canary) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the exporter's own provider");
+		error_no_memory(err, "the exporter's own provider");
 		return NULL;
 	}
 	os_mutex_init(&canary->lock);
@@ -356,7 +356,7 @@ struct canary *canary_open(const char *version, struct error *err)
 	canary->instance = hash_seeded((uint64_t)counter.QuadPart, os_unix_time_ns());
 	canary->version = text_duplicate(version, strlen(version));
 	if (!canary->version) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the exporter's own provider");
+		error_no_memory(err, "the exporter's own provider");
 		goto fail;
 	}
 	status = EventRegister(&provider, on_control, canary, &canary->handle);

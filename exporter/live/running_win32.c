@@ -70,7 +70,7 @@ static bool read_sessions(struct running_sessions *sessions, struct error *err)
 
 	sessions->list = calloc(SESSIONS_MOST, sizeof *sessions->list);
 	if (!properties || !sessions->list) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the sessions");
+		error_no_memory(err, "the sessions");
 		goto done;
 	}
 	for (size_t i = 0; i < SESSIONS_MOST; i++) {
@@ -89,7 +89,7 @@ static bool read_sessions(struct running_sessions *sessions, struct error *err)
 	good = true;
 	for (ULONG i = 0; good && i < count && i < SESSIONS_MOST; i++) {
 		good = take_session(&properties[i], &sessions->list[sessions->count++]) ||
-		       error_set(err, ERROR_NO_MEMORY, "no memory for the sessions");
+		       error_no_memory(err, "the sessions");
 	}
 
 done:
@@ -199,8 +199,7 @@ static bool read_providers(struct running_sessions *sessions, struct error *err)
 		running_each_enabled(&guids[i], add_provider, &reading);
 	}
 	free(guids);
-	return !reading.no_memory ||
-	       error_set(err, ERROR_NO_MEMORY, "no memory for the enabled providers");
+	return !reading.no_memory || error_no_memory(err, "the enabled providers");
 }
 
 bool running_read(struct running_sessions *sessions, struct error *err)
@@ -276,7 +275,7 @@ bool registered_read(struct registered_providers *providers, struct error *err)
 		};
 	}
 	if (!read.list) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the registered providers");
+		error_no_memory(err, "the registered providers");
 		goto fail;
 	}
 	qsort(read.list, read.count, sizeof *read.list, compare);

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "decode/manifest/set.h"
+#include "decode/manifest/load.h"
 
 struct rule_set;
 struct rule_trial; /* opaque; of one consumer, read when it has ended */

@@ -3,14 +3,14 @@
  * The inside of a manifest, and of one that is being read.
  *
  * xml.c drives expat and knows the elements' places, elements.c keeps what each
- * element says, resolve.c brings together what names each other, manifest.c answers.
+ * element says, manifest.c resolves the names that elements have for each other, and answers.
  */
 #ifndef DECODE_MANIFEST_MANIFEST_INTERNAL_H
 #define DECODE_MANIFEST_MANIFEST_INTERNAL_H
 
+#include "base/error.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "decode/manifest/xml.h"
 #include "decode/schema_build.h"
 
 enum {
@@ -133,7 +133,11 @@ struct manifest_attributes {
 	const char *id, *culture;
 };
 
-const char *manifest_text(const struct manifest *manifest, uint32_t offset); /* NULL for NO_TEXT */
+/* NULL for NO_TEXT. The text may move with the next one that is kept. */
+static inline const char *manifest_text(const struct manifest *manifest, uint32_t offset)
+{
+	return offset != NO_TEXT ? manifest->texts.data + offset : NULL;
+}
 
 /* Ends the reading with "line:column: sentence". */
 void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *at,
@@ -169,7 +173,7 @@ void manifest_read_data(struct manifest_reader *reader, const struct manifest_at
 void manifest_open_struct(struct manifest_reader *reader, const struct manifest_attributes *a);
 void manifest_close_template(struct manifest_reader *reader);
 
-/* ---- resolve.c ---- */
+/* ---- manifest.c ---- */
 
 /* Behind the last element. False when the reader failed or refused. */
 bool manifest_resolve(struct manifest_reader *reader);
