@@ -163,22 +163,15 @@ static inline unsigned segment_of(uint32_t sample, uint32_t *index)
 /* The cells that a writer has for a segment; NULL when it never touched it. */
 static inline cell *family_segment(const struct family *family, size_t shard, unsigned segment)
 {
-	/* Both pair with the releases in family_make_cells(). */
+	/* Both pair with the releases in make_segment(). */
 	struct family_shard *cells =
 		atomic_load_explicit(&family->shards[shard], memory_order_acquire);
 
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
-/*
- * sample_make.c: the sample of a label set that is not in the table: new, folded, or worded
- * otherwise. NO_SAMPLE without memory. folded: set.
- */
-uint32_t family_make_sample(struct family *family, const uint32_t *ids, bool *overflowed);
-/* An empty table, with the mutex; false without memory. */
+/* samples.c: an empty table, with the mutex; false without memory. */
 bool family_make_table(struct family *family);
-/* The cells of a segment that the writer touches for the first time. NULL without memory. */
-cell *family_make_cells(struct family *family, const struct shard *shard, unsigned segment);
 
 /* Runs the hooks and brings the families about the registry itself up to date. */
 void registry_refresh(struct registry *registry);

@@ -1,10 +1,465 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The per-event path: from label ids to the cells of a sample, and what is done to them.
+ * From label ids to the cells of a sample, and what is done to them; the making of samples, and
+ * what happens at a limit.
+ *
+ * The per-event path takes no lock: the table is open addressing over slots that are only ever
+ * added to, and cells lie in segments that never move. The order of stores is explained in
+ * family.h. Ids, factors and tags are arranged so that a look-up of two labels is straight code
+ * without a call; measure before a change (etw_bench).
+ *
+ * A label set that is not in the table takes the slow way, out of line. It takes the registry's
+ * mutex, looks again and makes the sample: a slot of the table, a row of ids, a rendered prefix.
+ * Past a limit the open labels read "_other", and should there be too many of those label sets as
+ * well, all labels do: the last one always fits, so the events of a family are complete whatever
+ * its labels are. At a limit only counts are read, so a flood of new label sets does not queue for
+ * the mutex.
  */
 #include <assert.h>
+#include <string.h>
 
-#include "metrics/sample_table.h"
+#include "base/compiler.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "metrics/exposition.h"
+#include "metrics/family.h"
+
+/* ---- the table ---- */
+
+/*
+ * Low bits choose the bucket, the highest eight stand in the slot.
+ *
+ * Ids are read one by one, here and below: whoever calls has just written them so, and a wider read
+ * would have to wait until the narrow writes have left the processor's store buffer.
+ */
+static inline uint64_t sample_hash(const uint32_t *ids, uint32_t count)
+{
+	static const uint64_t factors[FAMILY_LABELS_MAX] = {
+		UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9),
+		UINT64_C(0x94d049bb133111eb), UINT64_C(0xd6e8feb86659fd93),
+		UINT64_C(0xa0761d6478bd642f), UINT64_C(0xe7037ed1a0b428db),
+		UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3),
+	};
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		hash += ids[i] * factors[i];
+	}
+	return hash ^ (hash >> 32);
+}
+
+static inline bool ids_equal(const uint32_t *a, const uint32_t *b, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (a[i] != b[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static inline const uint32_t *sample_ids(const struct family *family, uint32_t sample,
+					 uint32_t count)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	return family->ids[segment] + (size_t)index * count;
+}
+
+static inline uint32_t sample_tag(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) & ~(uint32_t)(SAMPLE_END - 1);
+}
+
+/* Whether a slot, its tag taken off, names a sample: it is neither free nor of another tag. */
+static inline bool slot_matches(uint32_t slot)
+{
+	return slot - SAMPLE_FIRST < SAMPLE_END - SAMPLE_FIRST;
+}
+
+static inline bool sample_has_ids(const struct family *family, uint32_t sample, const uint32_t *ids,
+				  uint32_t count)
+{
+	return ids_equal(sample_ids(family, sample, count), ids, count);
+}
+
+/*
+ * The number of the sample with these ids; NO_SAMPLE when it is not there (yet). count is the
+ * family's label_count; where it is a constant, the compiler makes straight code of it.
+ */
+static inline uint32_t sample_find(const struct family *family, const uint32_t *ids, uint32_t count)
+{
+	/* Pairs with the release in reserve_slot(). */
+	const struct sample_table *table =
+		atomic_load_explicit(&family->table, memory_order_acquire);
+	uint64_t hash = sample_hash(ids, count);
+	uint32_t tag = sample_tag(hash);
+
+	for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
+		/* Pairs with the release in sample_put(): the ids are there. */
+		uint64_t bucket = atomic_load_explicit(&table->buckets[i], memory_order_acquire);
+		uint32_t first = (uint32_t)bucket ^ tag, second = (uint32_t)(bucket >> 32) ^ tag;
+		/* One of the two without a branch, which would be guessed wrong too often. */
+		uint32_t sample = second ^ ((first ^ second) & -(uint32_t)slot_matches(first));
+
+		if (slot_matches(sample) && sample_has_ids(family, sample, ids, count)) {
+			return sample;
+		}
+		if (sample == first && slot_matches(second) &&
+		    sample_has_ids(family, second, ids, count)) {
+			return second;
+		}
+		if (bucket >> 32 == 0) {
+			return NO_SAMPLE;
+		}
+	}
+}
+
+static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_t sample)
+{
+	uint64_t slot = sample_tag(hash) | sample, bucket;
+	size_t i = hash & table->mask;
+
+	for (;;) {
+		bucket = atomic_load_explicit(&table->buckets[i], memory_order_relaxed);
+		if (bucket >> 32 == 0) {
+			break;
+		}
+		i = (i + 1) & table->mask;
+	}
+	bucket = bucket == 0 ? slot : bucket | slot << 32;
+	/* Pairs with the acquire in sample_find(). */
+	atomic_store_explicit(&table->buckets[i], bucket, memory_order_release);
+}
+
+/* ---- making ---- */
+
+enum {
+	SLOTS_MIN = 16,
+	SLOTS_SPARSE = 65536, /* up to here at most half full, for speed; then four fifths */
+	PREFIX_CHUNK_MIN = 512,
+	PREFIX_CHUNK_MAX = 64 * 1024,
+	CELLS_ALIGN = 64, /* cells of two writers never share a cache line */
+};
+
+/* How much of a label set gives way. */
+enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
+
+/*
+ * With the mutex: makes sure that one more slot leaves some of the table free. The table before
+ * stays for who walks it.
+ */
+static bool reserve_slot(struct family *family, uint32_t sample_count)
+{
+	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_relaxed);
+	size_t slots = table ? 2 * (table->mask + 1) : 0;
+	size_t most = slots <= SLOTS_SPARSE ? slots / 2 : slots / 5 * 4;
+	size_t buckets = table ? 2 * (table->mask + 1) : SLOTS_MIN / 2;
+	struct sample_table *grown;
+
+	if (sample_count < most) {
+		return true;
+	}
+	grown = arena_alloc(&family->registry->arena,
+			    sizeof *grown + buckets * sizeof grown->buckets[0], CELLS_ALIGN);
+	if (!grown) {
+		return false;
+	}
+	grown->mask = buckets - 1;
+	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + sample_count; sample++) {
+		const uint32_t *ids = sample_ids(family, sample, family->label_count);
+
+		sample_put(grown, sample_hash(ids, family->label_count), sample);
+	}
+	/* Pairs with the acquire in sample_find(). */
+	atomic_store_explicit(&family->table, grown, memory_order_release);
+	return true;
+}
+
+bool family_make_table(struct family *family)
+{
+	return reserve_slot(family, 0);
+}
+
+/* With the mutex: the row of ids of a new sample; NULL without memory. */
+static uint32_t *reserve_ids(struct family *family, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+	size_t row_size = family->label_count * sizeof(uint32_t);
+	uint32_t *rows;
+
+	if (!family->ids[segment]) {
+		/* At least one byte, so that a family without labels has rows as well. */
+		rows = arena_alloc(&family->registry->arena, ((size_t)1 << segment) * row_size + 1,
+				   sizeof(uint64_t));
+		if (!rows) {
+			return NULL;
+		}
+		family->ids[segment] = rows;
+	}
+	return family->ids[segment] + (size_t)index * family->label_count;
+}
+
+/* The prefix of a sample, see struct prefix_chunk. */
+static void render_prefix(const struct family *family, const uint32_t *ids, struct text *text)
+{
+	bool histogram = family->type == FAMILY_HISTOGRAM;
+
+	if (!histogram) {
+		text_add(text, family->name, family->name_size);
+	}
+	for (uint32_t i = 0; i < family->label_count; i++) {
+		size_t size;
+		const char *value = intern_text(family->registry->strings, ids[i], &size);
+
+		text_add_char(text, i == 0 ? '{' : ',');
+		text_add_string(text, family->label_names[i]);
+		text_add_string(text, "=\"");
+		text_add_label_value(text, value, size);
+		text_add_char(text, '"');
+	}
+	if (histogram) {
+		text_add_char(text, family->label_count > 0 ? ',' : '{');
+	} else {
+		text_add_string(text, family->label_count > 0 ? "} " : " ");
+	}
+}
+
+/* With the mutex: room for a prefix in the newest chunk, or in a new one. */
+static char *reserve_prefix(struct family *family, size_t size)
+{
+	size_t needed = sizeof(uint16_t) + size;
+	struct prefix_chunk *chunk;
+	size_t chunk_size = family->prefix_chunk_size;
+
+	/* A size of 0 behind it must fit as well. */
+	if (needed + sizeof(uint16_t) <= family->prefix_left) {
+		return family->prefix_at;
+	}
+	if (family->label_count == 0) {
+		chunk_size = 0; /* there is but one sample */
+	} else if (chunk_size == 0) {
+		chunk_size = PREFIX_CHUNK_MIN;
+	} else if (chunk_size < PREFIX_CHUNK_MAX) {
+		chunk_size *= 2;
+	}
+	family->prefix_chunk_size = chunk_size;
+	chunk_size = chunk_size > sizeof *chunk ? chunk_size - sizeof *chunk : 0;
+	if (chunk_size < needed + sizeof(uint16_t)) {
+		chunk_size = needed + sizeof(uint16_t);
+	}
+	chunk = arena_alloc(&family->registry->arena, sizeof *chunk + chunk_size, sizeof(void *));
+	if (!chunk) {
+		return NULL;
+	}
+	if (family->prefix_chunk) {
+		/* What is behind the last prefix is zero: size 0, go on with the next chunk. */
+		family->prefix_chunk->next = chunk;
+	} else {
+		family->prefixes = chunk;
+	}
+	family->prefix_chunk = chunk;
+	family->prefix_at = chunk->bytes;
+	family->prefix_left = chunk_size;
+	return family->prefix_at;
+}
+
+/*
+ * With the mutex: makes the sample. NO_SAMPLE without memory, or when its text is too long or
+ * (limited) over the budget.
+ */
+static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limited)
+{
+	struct registry *registry = family->registry;
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+	uint32_t sample = SAMPLE_FIRST + count, *row;
+	uint16_t size;
+	struct text prefix = { 0 };
+	char *at;
+
+	if (sample >= SAMPLE_END) {
+		return NO_SAMPLE;
+	}
+	render_prefix(family, ids, &prefix);
+	size = (uint16_t)prefix.size;
+	if (prefix.failed || prefix.size > PREFIX_SIZE_MAX ||
+	    (limited && prefix.size > registry->prefix_bytes_left) ||
+	    !reserve_slot(family, count)) {
+		goto fail;
+	}
+	row = reserve_ids(family, sample);
+	at = reserve_prefix(family, prefix.size);
+	if (!row || !at) {
+		goto fail;
+	}
+	memcpy(at, &size, sizeof size);
+	memcpy(at + sizeof size, prefix.data, size);
+	text_free(&prefix);
+	family->prefix_at += sizeof size + size;
+	family->prefix_left -= sizeof size + size;
+	if (limited) {
+		registry->prefix_bytes_left -= size;
+	}
+	if (family->label_count > 0) {
+		memcpy(row, ids, family->label_count * sizeof *ids);
+	}
+	sample_put(atomic_load_explicit(&family->table, memory_order_relaxed),
+		   sample_hash(ids, family->label_count), sample);
+	/* Pairs with the acquire in exposition.c and family_series(): ids and prefix are there. */
+	atomic_store_explicit(&family->sample_count, count + 1, memory_order_release);
+	return sample;
+
+fail:
+	text_free(&prefix);
+	return NO_SAMPLE;
+}
+
+static bool at_limit(const struct family *family, enum overflow overflow)
+{
+	const struct registry *registry = family->registry;
+
+	if (family->dynamic_labels == 0 || overflow == OVERFLOW_ALL) {
+		return false;
+	}
+	if (overflow == OVERFLOW_DYNAMIC) {
+		return atomic_load_explicit(&family->overflow_count, memory_order_relaxed) >=
+		       family->max_series;
+	}
+	return atomic_load_explicit(&family->limited_count, memory_order_relaxed) >=
+		       family->max_series ||
+	       atomic_load_explicit(&registry->series, memory_order_relaxed) >=
+		       registry->limits.series;
+}
+
+static void count_up(_Atomic(uint32_t) *count)
+{
+	atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum overflow overflow)
+{
+	struct registry *registry = family->registry;
+	bool limited = overflow == OVERFLOW_NONE && family->dynamic_labels != 0;
+	uint32_t sample = sample_find(family, ids, family->label_count);
+
+	/* At a limit a flood of new label sets does not queue for the mutex. */
+	if (sample != NO_SAMPLE || at_limit(family, overflow)) {
+		return sample;
+	}
+	os_mutex_lock(&registry->mutex);
+	sample = sample_find(family, ids, family->label_count);
+	if (sample == NO_SAMPLE && !at_limit(family, overflow)) {
+		sample = add_sample(family, ids, limited);
+		if (sample != NO_SAMPLE && limited) {
+			count_up(&family->limited_count);
+			count_up(&registry->series);
+		} else if (sample != NO_SAMPLE && family->dynamic_labels != 0) {
+			count_up(&family->overflow_count);
+		}
+	}
+	os_mutex_unlock(&registry->mutex);
+	return sample;
+}
+
+static bool is_ascii(const char *text, size_t size)
+{
+	unsigned char seen = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		seen |= (unsigned char)text[i];
+	}
+	return seen < 0x80;
+}
+
+/* The id of the same text with everything replaced that is not UTF-8: two label sets must not read
+ * the same. */
+static uint32_t clean_id(const struct registry *registry, uint32_t id)
+{
+	struct text clean = { 0 };
+	size_t size;
+	const char *value;
+
+	if (id == INTERN_FULL) {
+		return registry->other;
+	}
+	value = intern_text(registry->strings, id, &size);
+	if (is_ascii(value, size)) {
+		return id;
+	}
+	text_add_utf8_clean(&clean, value, size);
+	if (clean.failed) {
+		id = registry->other;
+	} else if (clean.size != size || memcmp(clean.data, value, size) != 0) {
+		id = intern_add(registry->strings, clean.data, clean.size);
+		id = id == INTERN_FULL ? registry->other : id;
+	}
+	text_free(&clean);
+	return id;
+}
+
+/*
+ * The sample of a label set that is not in the table: new, folded, or worded otherwise. NO_SAMPLE
+ * without memory. *folded is set.
+ */
+static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *overflowed)
+{
+	const struct registry *registry = family->registry;
+	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample = NO_SAMPLE;
+
+	*overflowed = false;
+	for (uint32_t i = 0; i < family->label_count; i++) {
+		clean[i] = clean_id(registry, ids[i]);
+		*overflowed |= clean[i] == registry->other && ids[i] != registry->other;
+	}
+	for (int overflow = OVERFLOW_NONE; overflow <= OVERFLOW_ALL && sample == NO_SAMPLE;
+	     overflow++) {
+		for (uint32_t i = 0; i < family->label_count && overflow != OVERFLOW_NONE; i++) {
+			if (overflow == OVERFLOW_ALL || (family->dynamic_labels >> i & 1) != 0) {
+				clean[i] = registry->other;
+			}
+		}
+		*overflowed |= overflow != OVERFLOW_NONE;
+		sample = find_or_add(family, clean, (enum overflow)overflow);
+	}
+	return sample;
+}
+
+struct family_shard family_no_cells;
+
+/* The cells of a segment that the writer touches for the first time. NULL without memory. */
+static cell *make_segment(struct family *family, const struct shard *shard, unsigned segment)
+{
+	struct registry *registry = family->registry;
+	struct family_shard *cells;
+	cell *made = NULL;
+
+	os_mutex_lock(&registry->mutex);
+	cells = atomic_load_explicit(&family->shards[shard->index], memory_order_relaxed);
+	if (cells == &family_no_cells) {
+		cells = arena_alloc(&registry->arena, sizeof *cells, CELLS_ALIGN);
+		if (!cells) {
+			goto done;
+		}
+		/* Pairs with the acquire in family_segment(). */
+		atomic_store_explicit(&family->shards[shard->index], cells, memory_order_release);
+	}
+	made = atomic_load_explicit(&cells->segments[segment], memory_order_relaxed);
+	if (!made) {
+		size_t samples = family->label_count > 0 ? (size_t)1 << segment : 1;
+
+		made = arena_alloc(&registry->arena,
+				   samples * family->cells_per_sample * sizeof *made, CELLS_ALIGN);
+		/* Pairs with the acquire in family_segment(). */
+		atomic_store_explicit(&cells->segments[segment], made, memory_order_release);
+	}
+done:
+	os_mutex_unlock(&registry->mutex);
+	return made;
+}
+
+/* ---- the per-event path ---- */
 
 /* The cells of a sample; NULL when the writer touches its segment for the first time. */
 static inline cell *cells_of(const struct family *family, const struct shard *shard,
@@ -27,19 +482,19 @@ static inline cell *find_cells(const struct family *family, const struct shard *
 }
 
 /* The sample is new, folded, or new to the writer. */
-static cell *make_cells(struct family *family, const struct shard *shard, const uint32_t *ids,
-			bool *overflowed)
+static RARE cell *make_cells(struct family *family, const struct shard *shard, const uint32_t *ids,
+			     bool *overflowed)
 {
 	uint32_t sample = sample_find(family, ids, family->label_count), index;
 	cell *cells = NULL;
 
 	*overflowed = false;
 	if (sample == NO_SAMPLE) {
-		sample = family_make_sample(family, ids, overflowed);
+		sample = make_sample(family, ids, overflowed);
 	}
 	if (sample != NO_SAMPLE) {
 		cells = cells_of(family, shard, sample);
-		if (!cells && family_make_cells(family, shard, segment_of(sample, &index))) {
+		if (!cells && make_segment(family, shard, segment_of(sample, &index))) {
 			cells = cells_of(family, shard, sample);
 		}
 	}
@@ -90,8 +545,8 @@ static inline void add(const struct shard *shard, cell *at, uint64_t amount)
 	}
 }
 
-static __attribute__((noinline)) void add_any(struct family *family, struct shard *shard,
-					      const uint32_t *ids, uint64_t amount)
+static NOINLINE void add_any(struct family *family, struct shard *shard, const uint32_t *ids,
+			     uint64_t amount)
 {
 	cell *cells = family_cells(family, shard, ids, NULL);
 

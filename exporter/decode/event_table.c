@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "decode/event_class.h"
@@ -251,9 +252,9 @@ static void make_room_for_metadata(struct event_table *table)
 	atomic_fetch_add_explicit(&table->shown_evictions, gone, memory_order_relaxed);
 }
 
-/* Resolves the class of the record, as a new entry or in the entry that exists. */
-static __attribute__((noinline, cold)) struct event_class *
-resolve(struct event_table *table, const struct event_record *record, uint64_t hash)
+/* The kind of the record as it is to be from now on: a new one, or the one that there is. */
+static RARE struct event_class *resolve(struct event_table *table,
+					const struct event_record *record, uint64_t hash)
 {
 	struct event_class fresh, *class;
 
