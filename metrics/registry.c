@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Families: how they are declared, found, and kept in the order of their names.
+ * Families: how they are declared, found, and kept in the order of their names; the registry that
+ * owns them, and what it exposes about itself.
  *
  * A scrape walks the list of families without a lock, so a family is complete before it is linked
- * in, and stays.
+ * in, and stays. All memory comes from one arena that is freed with the registry. Names are checked
+ * against the Prometheus data model when a family is declared, once, so nothing on the per-event
+ * path or in a scrape checks them again. A histogram occupies three more names (_bucket, _sum and
+ * _count), and no other family may have one of them.
+ *
+ * Two mutexes: `mutex` guards whatever is added, `scrape_mutex` lets one scrape at a time run the
+ * hooks. The three families about the registry itself are written under the second one.
  */
 #include "metrics/registry.h"
 
@@ -266,7 +273,7 @@ static struct family *add_family(struct registry *registry, const struct family_
 	return family;
 }
 
-/* The families about the registry tell of every family from the moment it exists. */
+/* The families about the registry have a sample for every family from the moment it exists. */
 static void announce(struct registry *registry, const struct family *family)
 {
 	uint32_t id = intern_add(registry->strings, family->name, family->name_size);

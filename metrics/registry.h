@@ -132,7 +132,7 @@ void family_observe(struct family *family, struct shard *shard, const uint32_t *
 void cells_observe(const struct family *family, struct shard *shard, cell *cells, uint64_t value);
 
 /*
- * Sets a gauge (two's complement: may be negative), or a counter that somebody else keeps, as the
+ * Sets a gauge (two's complement: may be negative), or a counter that is kept elsewhere, as the
  * only writer that ever touches this sample: statistics read at the scrape.
  */
 void family_set(struct family *family, struct shard *shard, const uint32_t *ids, int64_t value);

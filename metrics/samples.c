@@ -29,7 +29,7 @@
 /*
  * Low bits choose the bucket, the highest eight stand in the slot.
  *
- * Ids are read one by one, here and below: whoever calls has just written them so, and a wider read
+ * Ids are read one by one, here and below: the caller has just written them so, and a wider read
  * would have to wait until the narrow writes have left the processor's store buffer.
  */
 static inline uint64_t sample_hash(const uint32_t *ids, uint32_t count)

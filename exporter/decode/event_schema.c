@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which schema an event is decoded by: the chain of schema_origins.h, link by link.
+ *
+ * An event that carries its layout (TraceLogging) and an event of a kernel class are decided at
+ * once. For the others each origin is asked in turn, and the first one that has a schema wins; the
+ * order differs between a recording, which is trusted to describe itself, and a live session, in
+ * which any process may write anything under any provider. A schema from an in-band manifest stays
+ * valid only until that manifest is dropped, and the system answers only so often: struct
+ * schema_terms carries both conditions to the caller, which keeps the schema.
  */
 #include "decode/event_schema.h"
 
@@ -25,7 +32,7 @@ static const struct schema *given(const struct schema_origins *origins,
 					    record->version);
 }
 
-/* An older version of the event, where nobody knows its own. */
+/* An older version of the event, where its own is not known. */
 static const struct schema *given_older(const struct schema_origins *origins,
 					const struct event_record *record)
 {

@@ -2,8 +2,14 @@
 /*
  * Chunks of EventSource manifests.
  *
+ * An EventSource writes its manifest as events of one id, each with a part of the XML and with the
+ * number of parts. The parts of one manifest follow each other in the order of numbers, while parts
+ * of other processes and providers may come between them. So there is a stream for each process and
+ * provider; a part that is missing gives the stream up until its next part 0.
+ *
  * A recording can hold any number of manifests that never end, so what is incomplete is bounded in
- * number and bytes, and the oldest goes first.
+ * number and bytes. A process with too many streams loses one of its own; with too many of all, the
+ * oldest goes first.
  */
 #include "decode/event_source.h"
 

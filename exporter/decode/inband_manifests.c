@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two tables: the texts that were told, and who told which last.
+ * Two tables: the texts of manifests, and which text each process announced last for a provider.
  *
- * The second one is a cache of sets, like a processor's: a process that comes and goes needs no
- * clearing up, its entry is what a set gives up first.
+ * Texts are compared whole, so that processes with the same text share one slot and one parsed
+ * manifest. A slot has a number (the teller) of its index and a serial, so that a number never
+ * stands for two manifests: a stale reference to a slot that was reused is recognised. When room is
+ * needed, the text that was used longest ago goes; a process alone can replace only texts of its
+ * own, and those not before INBAND_KEPT_100NS. Before a manifest is freed, on_forget() is called,
+ * so that no schema of it stays in use.
+ *
+ * The second table is set-associative, like the cache of a processor: a process that comes and
+ * goes needs no clearing up, its entry is what a set gives up first.
  */
 #include "decode/inband_manifests.h"
 

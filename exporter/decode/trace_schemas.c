@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collects what a recording tells about its providers.
+ * Collects what a recording says about its providers: manifests in chunks, descriptions of events
+ * (EventInfo) and of maps (EventMapInfo), names in provider traits.
  *
- * Looked at with every record of a recording, so the common record costs a few comparisons.
- * Whatever is kept is bounded; past a bound more of the same is not kept, and nothing else breaks.
+ * Every record of a recording passes here before anything is decoded, so the common record costs a
+ * few comparisons. Descriptions stand in a recording once for each process and session, so each is
+ * recognised by a hash of what distinguishes it and kept once. Maps may come after the descriptions
+ * that use them; the uses are noted and resolved at the end, in trace_schemas_finish(). Of several
+ * manifests of one provider the last one is kept.
+ *
+ * A provider may have names from three origins, of which the best is shown. Whatever is kept is
+ * bounded in number and bytes; past a bound more of the same is not kept, and nothing else breaks.
  */
 #include "decode/trace_schemas.h"
 

@@ -170,7 +170,7 @@ const char *etl_header_mode_name(const struct etl_header *header)
 
 /* ---- the file ---- */
 
-/* Until the header has told: the header's own raw time is all that is wanted then. */
+/* Until the header is read: of the first record only the raw time is used. */
 static const struct source_clock no_clock = {
 	.type = CLOCK_QPC,
 	.frequency = 10000000,

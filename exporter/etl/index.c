@@ -253,7 +253,7 @@ static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
 }
 
 /* Submits the entries up to ETL_UNPACK_AHEAD behind this one. Whatever fails here is tried again,
- * and told, when its turn comes. */
+ * and reported, when its turn comes. */
 static void submit_ahead(struct etl_loader *loader, size_t entry)
 {
 	const struct etl_index *index = loader->index;

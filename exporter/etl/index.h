@@ -53,7 +53,7 @@ struct etl_index {
 
 enum { ETL_INDEX_MAX = 4 << 20, ETL_KEEP_MAX = 256 << 20 };
 
-/* Whoever passes over a recording. Everything may be NULL. */
+/* The callbacks of a pass over a recording. Everything may be NULL. */
 struct etl_visitor {
 	void *record_context;
 	void (*on_record)(void *context, const struct event_record *record);
@@ -79,22 +79,22 @@ struct etl_survey {
 
 /*
  * Walks a buffer whose first record has this index, shows the records to the visitor, counts and
- * tells damage.
+ * reports damage.
  */
 struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
 				    uint64_t first_record, struct etl_damage *damage,
 				    const struct etl_visitor *visitor);
 
 /*
- * Tells when a closed recording has fewer buffers than its header says were written: cut off just
+ * Reports a closed recording that has fewer buffers than its header says were written: cut off just
  * between two.
  */
 void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_damage *damage);
 
 /*
  * Builds the index, replacing what it had, and shows every record to the visitor, in file order.
- * Damage is counted and told. True, with an index of what was seen, also when the visitor stopped
- * it.
+ * Damage is counted and reported. True, with an index of what was seen, also when the visitor
+ * stopped it.
  */
 bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
 		     const struct etl_visitor *visitor, struct error *err);

@@ -330,9 +330,9 @@ static bool open_due(struct pass *pass, struct error *err)
 
 static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, struct error *err)
 {
-	static const struct etl_visitor nobody;
+	static const struct etl_visitor no_visitor;
 	struct etl_survey survey =
-		etl_survey_buffer(pass->file, buffer, pass->next_record, pass->damage, &nobody);
+		etl_survey_buffer(pass->file, buffer, pass->next_record, pass->damage, &no_visitor);
 	uint64_t first_record = pass->next_record;
 	struct etl_block *block;
 
@@ -506,7 +506,7 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		   struct etl_progress *progress, const struct etl_visitor *visitor,
 		   struct error *err)
 {
-	struct etl_damage told = { 0 }; /* by the first pass */
+	struct etl_damage known = { 0 }; /* the first pass has counted it already */
 	struct pass pass = {
 		.file = file,
 		.visitor = visitor,
@@ -515,11 +515,11 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		.last_time = INT64_MIN,
 		.index = index,
 		.window_bytes = ETL_WINDOW_MAX < open_bytes_max ? ETL_WINDOW_MAX : open_bytes_max,
-		.damage = &told,
+		.damage = &known,
 	};
 	bool good;
 
-	etl_scan_start(&pass.scan, &file->input, &file->blocks, &told, etl_preallocated(file),
+	etl_scan_start(&pass.scan, &file->input, &file->blocks, &known, etl_preallocated(file),
 		       index->rest_offset, index->rest_sequence);
 	pass.next_record = index->rest_record;
 	pass.streaming = !index->complete;

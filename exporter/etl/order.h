@@ -43,7 +43,7 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 
 /*
  * The same in one pass without an index: a window of window_bytes is read ahead and ordered. Damage
- * is counted and told, as nobody has looked at the recording before; so is the number of buffers.
+ * is counted and reported, as there was no pass before; so is a wrong number of buffers.
  */
 bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,
 		      struct etl_progress *progress, const struct etl_visitor *visitor,

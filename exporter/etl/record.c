@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two things differ between the kinds of records: where the size stands, and what precedes the
- * payload. Both are told by the header type in the third byte. A record is taken only when its size
+ * payload. The header type in the third byte decides both. A record is taken only when its size
  * covers its header and stays inside the valid bytes; so every fixed offset below is inside the
  * record.
  */
@@ -202,14 +202,14 @@ static inline int64_t kernel_raw_time(const uint8_t *at, enum record_type type)
 	return (int64_t)load_u64(at + (type == RECORD_PERFINFO ? 0x08 : 0x10));
 }
 
-/* With what the version word tells to stand behind the fixed part. */
+/* With what stands behind the fixed part according to the version word. */
 static inline uint32_t whole_header_size(uint32_t fixed_size, uint16_t version)
 {
 	return fixed_size + (version & VERSION_PEBS_INDEX ? 8 : 0) +
 	       8 * ((uint32_t)(version & VERSION_COUNTERS) >> VERSION_COUNTERS_SHIFT);
 }
 
-/* A kernel record that nobody wants. */
+/* A kernel record that is not among those that the walk is limited to. */
 static NOINLINE bool leave_out(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 			       enum record_type type, uint32_t header_size)
 {

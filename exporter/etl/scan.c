@@ -10,7 +10,7 @@
  * once a recording has shown a few of them, up to ETL_UNPACK_AHEAD are read ahead and unpacked by
  * a helper thread, while the caller works on the ones before.
  *
- * Recordings are input that nobody vouches for. Sizes are compared with what is left of the file
+ * Recordings are untrusted input. Sizes are compared with what is left of the file
  * before anything is allocated for them, and a compressed buffer that claims to unpack to
  * implausibly many bytes is dropped. Each drop is counted in struct etl_damage and reported as a
  * sentence, of which there is a bounded number.
@@ -327,13 +327,13 @@ static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, stru
 	return true;
 }
 
-/* The other end: sets buffer->bytes and tells what was wrong with the compressed data. */
+/* The other end: sets buffer->bytes and reports what was wrong with the compressed data. */
 static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
 {
 	struct etl_buffer *buffer = &ahead->buffer;
 	struct etl_unpack_job *job = &ahead->job;
 	uint32_t whole = buffer->place.end;
-	/* A buffer that the file's end cuts short is told already, and keeps what is there. */
+	/* A buffer that the file's end cuts short is reported already, and keeps what is there. */
 	bool cut = buffer->place.disk_size < buffer->header.size_bytes;
 
 	etl_unpacker_wait(&scan->unpacker, job);

@@ -3,7 +3,8 @@
  * Goes through the buffers of a recording in file order.
  *
  * Reads through a window, so that a recording of any size needs little memory. What makes no sense
- * is skipped, counted and told: only input that cannot be read, or no memory, ends a scan early.
+ * is skipped, counted and reported: only input that cannot be read, or no memory, ends a scan
+ * early.
  *
  * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; etl-format.md section 1.1. Which of the fields to
  * trust was found out from recordings.
@@ -58,7 +59,7 @@ struct etl_problems {
 	uint64_t dropped;                  /* problems without a sentence here */
 };
 
-/* problems may be NULL: nobody wants to know. */
+/* problems may be NULL: the sentence is dropped. */
 void etl_problem(struct etl_problems *problems, const char *format, ...) PRINTF_LIKE(2, 3);
 void etl_problems_done(struct etl_problems *problems);
 
@@ -164,7 +165,7 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
 void etl_scan_done(struct etl_scan *scan);
 
-/* Counts and tells what a walk that has ended found wrong in the buffer. */
+/* Counts and reports what a walk that has ended found wrong in the buffer. */
 void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
 		     const struct etl_walk *walk);
 

@@ -3,8 +3,14 @@
  * The source that replays a recording: a first pass that indexes it and lets the sink look ahead, a
  * second one in time order.
  *
+ * The first pass reads the file in file order, builds the index and shows each record to the sink's
+ * look-ahead, so that names and schemas at the end of the file are known from its beginning. The
+ * second pass delivers the records in time order. A file that can be read only once (a pipe) has
+ * one pass, ordered within a window.
+ *
  * Damage is counted in the first pass of the first run only: the same places are bad in every pass,
  * and a replay in a loop shall not count them again. Records and buffers delivered go on counting.
+ * Statistics belong to the source's thread and are published to other threads once a buffer.
  */
 #include "etl/source_file.h"
 

@@ -11,18 +11,18 @@
  *
  *   sent      canaries that were written into it: it is known to have run, with the provider
  *             enabled, after the write, or a later one came back. What is written around the moment
- *             at which somebody stops the session, so that nobody knows whether it took it, is not
+ *             at which another program stops the session may be in it or not: it is not
  *             sent unless it comes back; nor is what Windows refuses (the session loses it, and
- *             tells).
+ *             reports the loss).
  *   received  those of them that came back to the consumer, each once.
  *
- * So sent - received is what is still under way, and what got lost without Windows telling.
+ * So sent - received is what is still under way, and what got lost without a report by Windows.
  *
  * *State*, keyword 0x1, only when a session asks for it (EVENT_CONTROL_CODE_CAPTURE_STATE): one
  * "Exporter", then a "Session" for each session; all is written when the asking call returns.
  *
  * What is written when is decided by the union of what all sessions have enabled, as the last
- * callback with is_enabled 1 or 0 told it; a capture does not change it.
+ * callback with is_enabled 1 or 0 said; a capture does not change it.
  *
  * Source: TraceLoggingProvider.h of the Windows SDK; docs/etl-format.md sections 9 and 10;
  * "EnableTraceEx2 function", "PENABLECALLBACK callback function", Microsoft Learn; how callbacks

@@ -473,7 +473,7 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 		enable_plainly(session, &rundown_provider, TRACE_LEVEL_NONE, RUNDOWN_KEYWORD);
 
 	if (status != ERROR_SUCCESS) {
-		live_news(live, NEWS_PROVIDER, "names of open files are not told: %s",
+		live_news(live, NEWS_PROVIDER, "names of open files are not available: %s",
 			  live_error_text(status, text));
 	}
 }

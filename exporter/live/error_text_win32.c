@@ -188,8 +188,9 @@ void consume_clock(struct source_clock *clock)
 /* ---- statistics ---- */
 
 /*
- * Unsigned differences are right across one wrap, and a session is asked each second. A figure that
- * went back by less than half the range is an older answer than the one before: two threads ask.
+ * Unsigned differences are right across one wrap, and a session is queried each second. A count
+ * that went back by less than half the range is an older answer than the one before: two threads
+ * ask.
  */
 static void add(uint64_t *total, uint32_t *seen, ULONG now)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wine is told by a function that its ntdll has and Windows' has not ("Developer FAQ", WineHQ).
+ * Wine is recognised by a function that its ntdll has and Windows' has not ("Developer FAQ",
+ * WineHQ).
  */
 #include "live/running.h"
 

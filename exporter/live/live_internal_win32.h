@@ -59,7 +59,7 @@ struct canary_book {
 enum guard {
 	GUARD_FINE,
 	GUARD_DOUBT,    /* was enabled again at the last look */
-	GUARD_GIVEN_UP, /* Windows does not tell that it is enabled when it is */
+	GUARD_GIVEN_UP, /* Windows does not report it as enabled right after we enabled it */
 };
 
 /* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
@@ -95,7 +95,7 @@ struct live {
 	struct os_condition changed; /* stopping, consuming */
 	/* Guarded by lock. */
 	TRACEHANDLE session; /* 0: none runs */
-	GUID started_guid;   /* of the running session, as Windows told */
+	GUID started_guid;   /* of the running session, as Windows reported it */
 	unsigned rescue;     /* its number for emergency_stop_remove(), or 0 */
 	ULONG masks[KERNEL_MASKS];
 	bool masks_known;
@@ -107,7 +107,7 @@ struct live {
 
 	/* Guarded by source.mutex, as the statistics are. */
 	struct session_counters seen;
-	unsigned generation; /* of sessions: tells figures of the one before */
+	unsigned generation; /* counts sessions: answers about an earlier one are not added */
 	struct canary_book book;
 
 	/* The watcher's own. */
@@ -232,7 +232,7 @@ void session_init_properties(struct session_properties *properties);
 
 /* ERROR_ALREADY_EXISTS: the NT Kernel Logger is another program's. */
 ULONG session_start(struct live *live);
-/* Providers disabled, flushed, stopped, final figures counted. Nothing when none runs. */
+/* Providers disabled, flushed, stopped, final statistics counted. Nothing when none runs. */
 void session_stop(struct live *live);
 TRACEHANDLE session_running(struct live *live); /* 0: none */
 /* Takes note that the session is gone. */
@@ -240,7 +240,8 @@ void session_forget(struct live *live);
 /* What became of the session, if anything; RESTART_ERROR: it is still ours. *status: what Windows
  * said. */
 enum restart_reason session_judge(struct live *live, ULONG *status);
-/* Figures, and changes of others that are put back. ERROR_WMI_INSTANCE_NOT_FOUND: it is gone. */
+/* Statistics, and changes by other programs that are put back. ERROR_WMI_INSTANCE_NOT_FOUND: it is
+ * gone. */
 ULONG session_watch(struct live *live);
 /* One sentence for a session that cannot be started; what: "started", "consumed". */
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);

@@ -5,7 +5,7 @@
  *
  * source_run() consumes on the calling thread and has a watcher thread beside it. It returns when
  * source_stop() was called and what the session still held is delivered: a session that ends by
- * itself, or that somebody stops, is started again.
+ * itself, or that another program stops, is started again.
  */
 #ifndef LIVE_LIVE_SOURCE_H
 #define LIVE_LIVE_SOURCE_H
@@ -27,14 +27,13 @@ enum live_logger {
 	LIVE_USER,      /* providers only */
 };
 
-/* What happens to a session that whoever runs the program should read; the sentence says the rest.
- */
+/* Events of a session that an operator should read about; the sentence has the details. */
 enum live_news {
 	NEWS_STARTED,   /* for the first time, or again */
 	NEWS_STALE,     /* one of our name was there, left by a crash: it was stopped */
 	NEWS_CONFLICT,  /* another program owns the NT Kernel Logger: waiting for it */
 	NEWS_LOST,      /* the session or its consumer ended without us: starting it again */
-	NEWS_PUT_BACK,  /* somebody changed its flags or providers: as they were */
+	NEWS_PUT_BACK,  /* another program changed its flags or providers: restored */
 	NEWS_NOT_AGAIN, /* starting it again failed; tried on */
 	NEWS_PROVIDER,  /* a provider could not be enabled */
 	NEWS_STOPPED,
@@ -73,7 +72,7 @@ struct live_options {
 /*
  * Starts the session, so that a program without the right to do so learns it at once. A session of
  * the same name is taken for one that a crash left behind: stopped, and started again. Only the NT
- * Kernel Logger that somebody else owns is no error: source_run() waits for it.
+ * Kernel Logger that another program owns is no error: source_run() waits for it.
  */
 struct source *source_open_live(const struct live_options *options, struct error *err);
 

@@ -142,7 +142,7 @@ static void capture_when_due(struct live *live, uint64_t *due)
 	}
 }
 
-/* One look at the session; *missing counts how often it was gone though somebody consumes it. */
+/* One look at the session; *missing counts how often it was gone although it is being consumed. */
 static void look(struct live *live, unsigned *missing)
 {
 	struct canary_epoch written = book_written(live);
@@ -249,7 +249,7 @@ static void announce_started(const struct live *live)
 		  system_flags(live) != 0 ? "started, with system providers" : "started");
 }
 
-/* Starts the session; failures are told once each. */
+/* Starts the session; each kind of failure is reported once. */
 static bool try_start(struct live *live)
 {
 	ULONG status = session_start(live);
@@ -292,7 +292,7 @@ static ULONG consume(struct live *live)
 		return status;
 	}
 	session_know_masks(live);
-	/* Not before the trace is open: what nobody consumes fills the buffers. */
+	/* Not before the trace is open: events that are not consumed fill the buffers. */
 	if (wants_rundown(live) && session_running(live) != 0) {
 		enable_rundown(live, session_running(live));
 	}
@@ -301,9 +301,8 @@ static ULONG consume(struct live *live)
 	return status;
 }
 
-/* The consumer ended although nobody wanted it to: counts why, and says whether the session is
- * still ours. */
-static bool still_ours(struct live *live, ULONG status)
+/* The consumer ended without a stop: counts why, and forgets a session that is no longer ours. */
+static void handle_end(struct live *live, ULONG status)
 {
 	enum restart_reason reason = session_judge(live, &status);
 	char text[160];
@@ -313,17 +312,15 @@ static bool still_ours(struct live *live, ULONG status)
 		  reason == RESTART_STOPPED ? "another program stopped it" :
 		  reason == RESTART_STOLEN  ? "another program took it" :
 					      live_error_text(status, text));
-	if (reason == RESTART_ERROR) {
-		return true;
+	if (reason != RESTART_ERROR) {
+		session_forget(live);
 	}
-	session_forget(live);
-	return false;
 }
 
 static void consume_until_stopped(struct live *live, const struct event_sink *sink)
 {
 	uint64_t wait = live->options.retry_ms;
-	bool known = false; /* what exists was told to the sink */
+	bool known = false; /* the sink knows what exists */
 	bool first = true;
 
 	while (!source_stopping(&live->source)) {
@@ -359,7 +356,7 @@ static void consume_until_stopped(struct live *live, const struct event_sink *si
 		if (os_monotonic_ns() - began > HEALTHY_NS) {
 			wait = live->options.retry_ms;
 		}
-		still_ours(live, status);
+		handle_end(live, status);
 		if (!wait_ms(live, wait)) {
 			break;
 		}

@@ -97,7 +97,8 @@ struct member {
 struct canary {
 	/* Fixed once registered. */
 	REGHANDLE handle;
-	uint64_t instance; /* tells our canaries from those of whoever had our process id before */
+	uint64_t instance; /* our canaries have it; those of an earlier process with our id have not
+			    */
 	uint64_t opened_ns;
 	char *version; /* owned */
 
@@ -221,7 +222,7 @@ static void write_state(const struct canary *canary)
 /*
  * Enabling and disabling carry the union over all sessions; a capture carries what the session that
  * asks has, and changes nothing. The asking call waits for this callback and may stop its session
- * right after: what is to be told is told before it returns.
+ * right after: so the state is written before it returns.
  */
 static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
 			     PEVENT_FILTER_DESCRIPTOR filter, PVOID context)

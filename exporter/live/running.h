@@ -36,13 +36,13 @@ struct running_session {
 	size_t provider_count;
 };
 
-/* In the order in which Windows tells them: by id. */
+/* In the order in which Windows lists them: by id. */
 struct running_sessions {
 	struct running_session *list; /* owned */
 	size_t count;
 };
 
-/* Asks Windows, which tells an account no more than it has the rights for. */
+/* Asks Windows, which lists no more than the account has the rights to see. */
 bool running_read(struct running_sessions *sessions, struct error *err);
 void running_done(struct running_sessions *sessions);
 

@@ -23,7 +23,7 @@
 
 #include "live/live_internal_win32.h"
 #include "source/kernel_flags.h"
-#include "source/system_providers.h"
+#include "source/provider_names.h"
 
 enum {
 	STALE_TRIES = 5, /* a session that is stopped takes a moment to be gone */
@@ -98,7 +98,7 @@ static ULONG logging_mode(const struct live *live)
 	case LIVE_USER:
 		break;
 	}
-	/* Without the second, providers of many events lose some that nobody counts. */
+	/* Without the second, providers of many events lose some without any count. */
 	return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_INDEPENDENT_SESSION_MODE;
 }
 
@@ -106,7 +106,7 @@ static uint32_t windows_build(void)
 {
 	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
 
-	/* GetVersionEx() tells what the program's manifest asks for instead. */
+	/* GetVersionEx() returns what the program's manifest asks for instead. */
 	return RtlGetVersion(&version) == 0 ? version.dwBuildNumber : 0;
 }
 
@@ -373,7 +373,7 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 /* ---- looking ---- */
 
 /* Asks for the session by name. ERROR_WMI_INSTANCE_NOT_FOUND also when it is no longer ours; then
- * *other tells that one of that name runs. */
+ * *other says whether one of that name runs. */
 static ULONG query(struct live *live, struct session_properties *properties, bool *other)
 {
 	TRACEHANDLE handle;
@@ -468,7 +468,7 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 	ULONG said = query(live, &properties, &other);
 
 	if (said == ERROR_SUCCESS) {
-		/* There is one NT Kernel Logger, with one GUID: that the consumer was told the end
+		/* There is one NT Kernel Logger, with one GUID: that the consumer saw the end
 		 * of its session is the only sign that this is another program's. */
 		if (live->options.logger == LIVE_NT_KERNEL &&
 		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {

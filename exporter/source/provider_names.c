@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "live/canary.h"
+#include "source/kernel_flags.h"
 
 const struct known_provider_row known_providers[KNOWN_PROVIDERS] = {
 	[PROVIDER_ETW_EXPORTER] = { CANARY_PROVIDER_NAME, CANARY_PROVIDER_GUID },
@@ -56,4 +57,92 @@ const char *provider_name(const struct guid *guid)
 		}
 	}
 	return NULL;
+}
+
+/* ---- system providers ---- */
+
+enum provider { PROCESS, IO, MEMORY, INTERRUPT, SCHEDULER, PROFILE, REGISTRY, PROVIDERS };
+
+static const struct guid guids[PROVIDERS] = {
+	[PROCESS] = GUID_INIT(0x151f55dc, 0x467d, 0x471f, 0x83, 0xb5, 0x5f, 0x88, 0x9d, 0x46, 0xff,
+			      0x66),
+	[IO] = GUID_INIT(0x3d5c43e3, 0x0f1c, 0x4202, 0xb8, 0x17, 0x17, 0x4c, 0x00, 0x70, 0xdc,
+			 0x79),
+	[MEMORY] = GUID_INIT(0x82958ca9, 0xb6cd, 0x47f8, 0xa3, 0xa8, 0x03, 0xae, 0x85, 0xa4, 0xbc,
+			     0x24),
+	[INTERRUPT] = GUID_INIT(0xd4bbee17, 0xb545, 0x4888, 0x85, 0x8b, 0x74, 0x41, 0x69, 0x01,
+				0x5b, 0x25),
+	[SCHEDULER] = GUID_INIT(0x599a2a76, 0x4d91, 0x4910, 0x9a, 0xc7, 0x7d, 0x33, 0xf2, 0xe9,
+				0x7a, 0x6c),
+	[PROFILE] = GUID_INIT(0xbfeb0324, 0x1cee, 0x496f, 0xa4, 0x09, 0x2a, 0xc2, 0xb4, 0x8a, 0x63,
+			      0x22),
+	[REGISTRY] = GUID_INIT(0x16156bd9, 0xfab4, 0x4cfa, 0xa2, 0x32, 0x89, 0xd1, 0x09, 0x90, 0x58,
+			       0xe3),
+};
+
+static const struct {
+	enum provider provider;
+	uint64_t keyword;
+	uint32_t flag;
+} rows[] = {
+	{ PROCESS, 0x1, KERNEL_FLAG_PROCESS },           /* GENERAL */
+	{ PROCESS, 0x800, KERNEL_FLAG_THREAD },          /* THREAD */
+	{ PROCESS, 0x1000, KERNEL_FLAG_IMAGE_LOAD },     /* LOADER */
+	{ IO, 0x1, KERNEL_FLAG_DISK_IO },                /* DISK */
+	{ IO, 0x4, KERNEL_FLAG_DISK_FILE_IO },           /* FILENAME */
+	{ IO, 0x10, KERNEL_FLAG_FILE_IO },               /* FILE */
+	{ IO, 0x200, KERNEL_FLAG_NETWORK_TCPIP },        /* NETWORK */
+	{ MEMORY, 0x2, KERNEL_FLAG_MEMORY_HARD_FAULTS }, /* HARD_FAULTS */
+	{ MEMORY, 0x4, KERNEL_FLAG_MEMORY_PAGE_FAULTS }, /* ALL_FAULTS */
+	{ MEMORY, 0x400, KERNEL_FLAG_VIRTUAL_ALLOC },    /* VIRTUAL_ALLOC */
+	{ INTERRUPT, 0x1, KERNEL_FLAG_INTERRUPT },       /* GENERAL */
+	{ INTERRUPT, 0x4, KERNEL_FLAG_DPC },             /* DPC */
+	{ SCHEDULER, 0x2, KERNEL_FLAG_DISPATCHER },      /* DISPATCHER */
+	{ SCHEDULER, 0x200, KERNEL_FLAG_CSWITCH },       /* CONTEXT_SWITCH */
+	{ PROFILE, 0x1, KERNEL_FLAG_PROFILE },           /* GENERAL */
+	{ REGISTRY, 0x1, KERNEL_FLAG_REGISTRY },         /* GENERAL */
+};
+
+static uint64_t keywords_of(enum provider provider, uint32_t flags, uint32_t *covered)
+{
+	uint64_t keywords = 0;
+
+	*covered = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (rows[i].provider == provider && (flags & rows[i].flag)) {
+			keywords |= rows[i].keyword;
+			*covered |= rows[i].flag;
+		}
+	}
+	return keywords;
+}
+
+bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *keywords,
+		     uint32_t *covered)
+{
+	for (unsigned i = 0; i < PROVIDERS; i++) {
+		uint32_t these;
+		uint64_t wanted = keywords_of((enum provider)i, flags, &these);
+
+		if (wanted != 0 && index-- == 0) {
+			*guid = guids[i];
+			*keywords = wanted;
+			*covered = these;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint32_t system_provider_flags(uint32_t flags)
+{
+	uint32_t all = 0;
+
+	for (unsigned i = 0; i < PROVIDERS; i++) {
+		uint32_t covered;
+
+		keywords_of((enum provider)i, flags, &covered);
+		all |= covered;
+	}
+	return all;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The providers that the program knows by itself: those that code asks for, and those whose names
- * the shipped collectors use. One table has the name and the GUID of each; it also serves where
- * nothing else knows the one by the other.
+ * Well-known providers: GUIDs and names, for when no manifest and no system knows them, and the
+ * system providers of Windows 11 and Server 2022. Those give kernel events by provider and keyword,
+ * in place of one flag each; what they write is the same either way.
  */
 #ifndef SOURCE_PROVIDER_NAMES_H
 #define SOURCE_PROVIDER_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/guid.h"
 
@@ -41,5 +43,20 @@ bool provider_guid(const char *name, struct guid *guid);
 
 /* NULL: not among them. */
 const char *provider_name(const struct guid *guid);
+
+/* The first build of Windows that has them. */
+enum { SYSTEM_PROVIDERS_BUILD = 20348 };
+
+/*
+ * The index-th system provider that stands for some of these KERNEL_FLAG_*; false: no more.
+ *
+ * @keywords: to enable it with.
+ * @covered:  the flags that those stand for.
+ */
+bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *keywords,
+		     uint32_t *covered);
+
+/* Of these flags, those that a system provider stands for. The others stay flags. */
+uint32_t system_provider_flags(uint32_t flags);
 
 #endif

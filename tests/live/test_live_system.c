@@ -12,7 +12,7 @@
 
 #include "live/live_source.h"
 #include "source/kernel_flags.h"
-#include "source/system_providers.h"
+#include "source/provider_names.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/live/support/run.h"
 

@@ -4,7 +4,12 @@
  *
  * Elements may name what stands behind them (events their templates, fields their maps, all their
  * strings), so names are kept as text here and resolved at the end. Texts are collected in one
- * block and known by their offset until then.
+ * block and known by their offset until then, because the block moves while it grows.
+ *
+ * Every kind of element has its rows in an array, and the number of rows is bounded. Hashes of
+ * names lead from a name to its row; of two rows of one name the first is found. What is wrong with
+ * an element is a fault: it ends the reading of a manifest that must be right, and leaves the
+ * element out of one that is taken as found.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -331,8 +336,9 @@ void manifest_open_template(struct manifest_reader *reader, const struct manifes
 }
 
 /* Sets a count or length that is a number or an earlier field's name. */
-static void read_told(struct manifest_reader *reader, const char *what, const char *text,
-		      uint8_t fixed, uint8_t by_field, uint8_t *type, uint16_t *told)
+static void read_number_or_field(struct manifest_reader *reader, const char *what, const char *text,
+				 uint8_t fixed, uint8_t by_field, uint8_t *type,
+				 uint16_t *number_or_index)
 {
 	uint64_t number;
 	int index;
@@ -342,13 +348,13 @@ static void read_told(struct manifest_reader *reader, const char *what, const ch
 	}
 	if (read_number(text, UINT16_MAX, &number)) {
 		*type = fixed;
-		*told = (uint16_t)number;
+		*number_or_index = (uint16_t)number;
 		return;
 	}
 	index = schema_build_find(&reader->builder, text);
 	if (index >= 0) {
 		*type = by_field;
-		*told = (uint16_t)index;
+		*number_or_index = (uint16_t)index;
 	}
 	if (index < 0 || !field_is_integer(&reader->builder.fields[index])) {
 		MANIFEST_FAULT(
@@ -380,8 +386,8 @@ static int add_field(struct manifest_reader *reader, const struct manifest_attri
 static void read_count(struct manifest_reader *reader, const struct manifest_attributes *a,
 		       struct field *field)
 {
-	read_told(reader, "count", a->count, FIELD_COUNT_FIXED, FIELD_COUNT_FIELD,
-		  &field->count_type, &field->count);
+	read_number_or_field(reader, "count", a->count, FIELD_COUNT_FIXED, FIELD_COUNT_FIELD,
+			     &field->count_type, &field->count);
 }
 
 static void use_map(struct manifest_reader *reader, const char *name, int field)
@@ -410,8 +416,8 @@ void manifest_read_data(struct manifest_reader *reader, const struct manifest_at
 		return;
 	}
 	read_count(reader, a, &field);
-	read_told(reader, "length", a->length, FIELD_LENGTH_FIXED, FIELD_LENGTH_FIELD,
-		  &field.length_type, &field.length);
+	read_number_or_field(reader, "length", a->length, FIELD_LENGTH_FIXED, FIELD_LENGTH_FIELD,
+			     &field.length_type, &field.length);
 	tdh_field_finish(&field, out_type);
 	index = add_field(reader, a, &field);
 	if (index >= 0 && a->map && field.type <= FIELD_PORT) {

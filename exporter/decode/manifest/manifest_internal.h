@@ -151,7 +151,7 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 		}                                                     \
 	} while (0)
 
-/* The hash of a name in a provider; kind tells several sorts of names apart. */
+/* The hash of a name in a provider; kind separates several sorts of names. */
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,
 		      const char *name);
 

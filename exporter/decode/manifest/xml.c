@@ -2,8 +2,14 @@
 /*
  * Manifests, read with expat.
  *
- * Prefixes of names vary between writers, so local names are compared and namespaces are not
- * resolved. An element means something in its place only.
+ * An element means something in its place only: an "event" is one inside a provider's "events".
+ * So each open element has a place, found in a table from the place around it and its name; what
+ * has no place there is skipped with all that is in it. Prefixes of names vary between writers, so
+ * local names are compared and namespaces are not resolved. What an element says is kept by
+ * elements.c; after the last one manifest_resolve() resolves names.
+ *
+ * The XML may come from any process. A document type is refused, because it could declare entities
+ * that grow without bound, and nesting is limited. The first refusal stops the parser.
  */
 #include "decode/manifest/xml.h"
 
@@ -285,7 +291,7 @@ static void on_doctype(void *context, const char *name, const char *system_id,
 	(void)public_id;
 	(void)has_internal_subset;
 	note_place(document);
-	document->reader.at.column = 1; /* expat tells some place inside it */
+	document->reader.at.column = 1; /* expat reports some place inside it */
 	manifest_refuse(&document->reader, &document->reader.at, "a document type is not accepted");
 	stop_if_over(document);
 }
