@@ -33,7 +33,7 @@ struct config_pattern {
 	unsigned line, column;
 };
 
-/* Files by their paths (base/path_glob.h); the first group with a pattern that matches has them. */
+/* Files by their paths (base/glob.h); the first group with a pattern that matches has them. */
 struct config_path_group {
 	char *name;
 	char **globs;

@@ -191,7 +191,7 @@ static bool read_header(struct etl_file *file, uint8_t pointer_size, struct erro
 	if (file->input.size_bytes == 0) {
 		return error_set(err, ERROR_FORMAT, "is empty, not a recording");
 	}
-	etl_scan_start(&scan, &file->input, &file->blocks, &damage, false, 0, 0);
+	etl_scan_start(&scan, &file->input, &damage, false, 0, 0);
 	step = etl_scan_next(&scan, &buffer, err);
 	if (step == ETL_STEP_FAILED) {
 		goto done;
@@ -261,7 +261,13 @@ void etl_file_close(struct etl_file *file)
 	}
 	free(file->header.logger_name);
 	free(file->header.log_file_name);
-	etl_blocks_done(&file->blocks);
 	etl_input_close(&file->input);
 	free(file);
+}
+
+void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,
+		   uint64_t offset, uint64_t sequence)
+{
+	etl_scan_start(scan, &file->input, damage, (file->header.mode & ETL_MODE_PREALLOCATE) != 0,
+		       offset, sequence);
 }

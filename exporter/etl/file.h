@@ -57,7 +57,6 @@ struct etl_header {
 
 struct etl_file {
 	struct etl_input input;
-	struct etl_blocks blocks; /* of the one thread that reads */
 	struct etl_header header;
 	struct etl_format format;
 	const char *clock_doubt; /* what is odd about the clock; NULL: nothing */
@@ -75,18 +74,16 @@ struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_s
 			       struct error *err);
 void etl_file_close(struct etl_file *file); /* NULL is fine */
 
+/* Starts a scan at the offset of a buffer, which has this number in the file. */
+void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,
+		   uint64_t offset, uint64_t sequence);
+
 /*
  * The clock that the header describes. Frequencies that make no sense are taken as 10 MHz, an
  * unknown clock type as the performance counter; *doubt then says so in a sentence, else it is
  * NULL.
  */
 struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt);
-
-/* Whether the file was reserved in advance: what was never written of it is zeros. */
-static inline bool etl_preallocated(const struct etl_file *file)
-{
-	return (file->header.mode & ETL_MODE_PREALLOCATE) != 0;
-}
 
 /* A word for the mode: circular, sequential, … */
 const char *etl_header_mode_name(const struct etl_header *header);

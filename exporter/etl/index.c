@@ -121,7 +121,7 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 	bool good = false;
 
 	etl_index_done(index);
-	etl_scan_start(&scan, &file->input, &file->blocks, damage, etl_preallocated(file), 0, 0);
+	etl_file_scan(file, &scan, damage, 0, 0);
 	index->complete = true;
 	while (!etl_visitor_stopping(visitor)) {
 		struct etl_survey survey = { 0 };
@@ -184,12 +184,11 @@ void etl_index_done(struct etl_index *index)
 
 /* ---- bringing buffers back ---- */
 
-void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_blocks *blocks,
-		      struct etl_index *index)
+void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_index *index)
 {
 	*loader = (struct etl_loader){ .input = input,
 				       .index = index,
-				       .unpacker = { .blocks = blocks } };
+				       .unpacker = { .blocks = &input->blocks } };
 }
 
 static struct etl_unpack_job *job_of(struct etl_loader *loader, size_t entry)

@@ -114,8 +114,7 @@ struct etl_loader {
 	struct etl_unpack_job jobs[ETL_UNPACK_AHEAD]; /* of entry i: i modulo their number */
 };
 
-void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_blocks *blocks,
-		      struct etl_index *index);
+void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_index *index);
 
 /*
  * The bytes of an entry, unpacked, in a block that becomes the caller's; *end is where they end,

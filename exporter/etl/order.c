@@ -225,7 +225,7 @@ static inline bool next_record(struct open *open)
 static void close_buffer(struct pass *pass, struct open *open)
 {
 	pass->open_bytes -= open->cost_bytes;
-	etl_block_put(&pass->file->blocks, open->block);
+	etl_block_put(&pass->file->input.blocks, open->block);
 	free(open->positions);
 	open->next_unused = pass->unused;
 	pass->unused = open;
@@ -252,7 +252,7 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 		open = malloc(sizeof *open);
 	}
 	if (!open) {
-		etl_block_put(&pass->file->blocks, block);
+		etl_block_put(&pass->file->input.blocks, block);
 		return error_no_memory(err, "another open buffer");
 	}
 	open->block = block;
@@ -344,7 +344,7 @@ static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, str
 	if (buffer->place.compressed) {
 		block = etl_scan_take_unpacked(&pass->scan);
 	} else {
-		block = etl_block_get(&pass->file->blocks, buffer->place.end);
+		block = etl_block_get(&pass->file->input.blocks, buffer->place.end);
 		if (!block) {
 			return error_no_memory(err, "another open buffer");
 		}
@@ -499,7 +499,7 @@ static void pass_done(struct pass *pass)
 		pass->unused = next;
 	}
 	free(pass->heap.entries);
-	etl_blocks_done(&pass->file->blocks);
+	etl_blocks_done(&pass->file->input.blocks);
 }
 
 bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
@@ -519,11 +519,10 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 	};
 	bool good;
 
-	etl_scan_start(&pass.scan, &file->input, &file->blocks, &known, etl_preallocated(file),
-		       index->rest_offset, index->rest_sequence);
+	etl_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
 	pass.next_record = index->rest_record;
 	pass.streaming = !index->complete;
-	etl_loader_start(&pass.loader, &file->input, &file->blocks, index);
+	etl_loader_start(&pass.loader, &file->input, index);
 	good = run(&pass, err);
 	if (good && !etl_visitor_stopping(visitor)) {
 		progress->buffers += index->empty_buffers;
@@ -549,8 +548,7 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 	};
 	bool good;
 
-	etl_scan_start(&pass.scan, &file->input, &file->blocks, damage, etl_preallocated(file), 0,
-		       0);
+	etl_file_scan(file, &pass.scan, damage, 0, 0);
 	good = run(&pass, err);
 	if (good && !pass.streaming) {
 		etl_check_count(file, pass.scan.sequence, damage);

@@ -59,6 +59,7 @@ void etl_input_over(struct etl_input *input, const void *bytes, size_t size)
 
 void etl_input_close(struct etl_input *input)
 {
+	etl_blocks_done(&input->blocks);
 	os_file_close(input->file);
 	*input = (struct etl_input){ 0 };
 }
@@ -176,13 +177,12 @@ static bool has_records(const struct etl_buffer_header *header)
 
 /* ---- the scan ---- */
 
-void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_blocks *blocks,
-		    struct etl_damage *damage, bool preallocated, uint64_t offset,
-		    uint64_t sequence)
+void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_damage *damage,
+		    bool preallocated, uint64_t offset, uint64_t sequence)
 {
 	*scan = (struct etl_scan){
 		.input = input,
-		.unpacker = { .blocks = blocks },
+		.unpacker = { .blocks = &input->blocks },
 		.damage = damage,
 		.preallocated = preallocated,
 		.offset = offset,

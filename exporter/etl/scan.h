@@ -30,9 +30,10 @@
  * cuts short meanwhile is an error, not a fault. One thread at a time.
  */
 struct etl_input {
-	uint64_t size_bytes;   /* fixed when it was opened */
-	struct os_file *file;  /* owned; NULL: memory */
-	const uint8_t *memory; /* borrowed */
+	uint64_t size_bytes;      /* fixed when it was opened */
+	struct os_file *file;     /* owned; NULL: memory */
+	const uint8_t *memory;    /* borrowed */
+	struct etl_blocks blocks; /* for what is read and unpacked */
 };
 
 bool etl_input_open(struct etl_input *input, const char *path, struct error *err);
@@ -154,9 +155,8 @@ struct etl_scan {
 };
 
 /* Starts at a buffer's offset. Nothing to free before the first step. */
-void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_blocks *blocks,
-		    struct etl_damage *damage, bool preallocated, uint64_t offset,
-		    uint64_t sequence);
+void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_damage *damage,
+		    bool preallocated, uint64_t offset, uint64_t sequence);
 enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err);
 /*
  * Takes the block with the unpacked bytes of a compressed buffer; the buffer's bytes stay valid as

@@ -195,7 +195,7 @@ static bool prepare(struct live *live, const struct provider_spec *provider,
 	events = live_ask(ask_events, &guid, &size, &status);
 	if (!events) {
 		complain(live, provider,
-			 "its events are not filtered by their payload: Windows tells no "
+			 "its events are not filtered by their payload: Windows has no "
 			 "manifest of it",
 			 status);
 		free(predicates);

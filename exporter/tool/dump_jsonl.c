@@ -403,7 +403,7 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 	enum etl_step step = ETL_STEP_END;
 	uint64_t records = 0, buffers = 0;
 
-	etl_scan_start(&scan, &file->input, &file->blocks, &damage, file->header.mode, 0, 0);
+	etl_file_scan(file, &scan, &damage, 0, 0);
 	while (!dump->failed && (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
 		buffers++;
 		progress_show(&dump->progress,

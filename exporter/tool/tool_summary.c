@@ -177,7 +177,7 @@ static bool read_recording(struct summary *summary, struct error *err)
 	if (file->clock_doubt) {
 		etl_problem(&summary->problems, "%s", file->clock_doubt);
 	}
-	etl_scan_start(&scan, &file->input, &file->blocks, &damage, file->header.mode, 0, 0);
+	etl_file_scan(file, &scan, &damage, 0, 0);
 	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
 		summary->buffers++;
 		summary->compressed += buffer.header.compressed;

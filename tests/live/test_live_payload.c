@@ -213,7 +213,7 @@ static void what_windows_refuses_is_told_once_and_left_out(void **state)
 		bool described;
 	} cases[] = {
 		{ "no manifest", NULL, 0, "Name",
-		  ": its events are not filtered by their payload: Windows tells no manifest of "
+		  ": its events are not filtered by their payload: Windows has no manifest of "
 		  "it: it is not there (error 1168)",
 		  false },
 		{ "no such field", NULL, 0, "Nothing",
