@@ -228,8 +228,6 @@ void filter_done(struct live *live);
 
 /* ---- the session; lock is taken inside ---- */
 
-void session_init_properties(struct session_properties *properties);
-
 /* ERROR_ALREADY_EXISTS: the NT Kernel Logger is another program's. */
 ULONG session_start(struct live *live);
 /* Providers disabled, flushed, stopped, final statistics counted. Nothing when none runs. */

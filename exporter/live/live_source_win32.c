@@ -187,15 +187,15 @@ static void stop_and_wait(struct live *live)
 	consume_abandon(live);
 }
 
-/* Until the watcher has something to do; false when it is time to end. */
-static bool wait_for_tick(struct live *live, uint64_t tick_ns)
+/* Waits, at most so long; false when the session is to stop, or the consumer is done. */
+static bool wait_ns(struct live *live, uint64_t ns)
 {
-	uint64_t next = os_monotonic_ns() + tick_ns;
+	uint64_t deadline = os_monotonic_ns() + ns;
 	bool goes_on;
 
 	os_mutex_lock(&live->lock);
-	while (!live->ended && !source_stopping(&live->source) && os_monotonic_ns() < next) {
-		os_condition_wait(&live->changed, &live->lock, next - os_monotonic_ns());
+	while (!live->ended && !source_stopping(&live->source) && os_monotonic_ns() < deadline) {
+		os_condition_wait(&live->changed, &live->lock, deadline - os_monotonic_ns());
 	}
 	goes_on = !live->ended && !source_stopping(&live->source);
 	os_mutex_unlock(&live->lock);
@@ -210,7 +210,7 @@ static void watch(void *context)
 	uint64_t tick_ns = live->options.watch_ms * NS_PER_MS / ticks_per_look;
 	unsigned missing = 0;
 
-	for (unsigned tick = 1; wait_for_tick(live, tick_ns); tick++) {
+	for (unsigned tick = 1; wait_ns(live, tick_ns); tick++) {
 		if (live->canary) {
 			book_write(live);
 		}
@@ -230,20 +230,7 @@ static void watch(void *context)
 
 /* ---- the consumer ---- */
 
-/* False when it is time to stop. */
-static bool wait_ms(struct live *live, uint64_t ms)
-{
-	uint64_t deadline = os_monotonic_ns() + ms * NS_PER_MS;
-
-	os_mutex_lock(&live->lock);
-	while (!source_stopping(&live->source) && os_monotonic_ns() < deadline) {
-		os_condition_wait(&live->changed, &live->lock, deadline - os_monotonic_ns());
-	}
-	os_mutex_unlock(&live->lock);
-	return !source_stopping(&live->source);
-}
-
-static void announce_started(const struct live *live)
+static void report_start(const struct live *live)
 {
 	live_news(live, NEWS_STARTED, "%s",
 		  system_flags(live) != 0 ? "started, with system providers" : "started");
@@ -258,7 +245,7 @@ static bool try_start(struct live *live)
 	if (status == ERROR_SUCCESS) {
 		live->last_failure = ERROR_SUCCESS;
 		live->conflict_told = false;
-		announce_started(live);
+		report_start(live);
 		return true;
 	}
 	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
@@ -324,42 +311,35 @@ static void consume_until_stopped(struct live *live, const struct event_sink *si
 	bool first = true;
 
 	while (!source_stopping(&live->source)) {
-		uint64_t began;
-		ULONG status;
+		bool runs = session_running(live) != 0;
 
-		if (session_running(live) == 0) {
-			known = false;
-			if (!try_start(live)) {
-				if (!wait_ms(live, wait)) {
-					break;
+		known = known && runs;
+		if (runs || try_start(live)) {
+			uint64_t began;
+			ULONG status;
+
+			if (!known) {
+				if (!first && sink->on_restart) {
+					sink->on_restart(sink->context);
 				}
-				wait = wait * 2 < RETRY_MOST_MS ? wait * 2 : RETRY_MOST_MS;
-				continue;
+				snapshot_announce(sink);
+				first = false;
+				known = true;
 			}
-		}
-		if (!known) {
-			if (!first && sink->on_restart) {
-				sink->on_restart(sink->context);
+			if (source_stopping(&live->source)) {
+				break;
 			}
-			snapshot_announce(sink);
-			first = false;
-			known = true;
+			began = os_monotonic_ns();
+			status = consume(live);
+			if (source_stopping(&live->source)) {
+				break;
+			}
+			if (os_monotonic_ns() - began > HEALTHY_NS) {
+				wait = live->options.retry_ms;
+			}
+			handle_end(live, status);
 		}
-		if (source_stopping(&live->source)) {
-			break;
-		}
-		began = os_monotonic_ns();
-		status = consume(live);
-		if (source_stopping(&live->source)) {
-			break;
-		}
-		if (os_monotonic_ns() - began > HEALTHY_NS) {
-			wait = live->options.retry_ms;
-		}
-		handle_end(live, status);
-		if (!wait_ms(live, wait)) {
-			break;
-		}
+		wait_ns(live, wait * NS_PER_MS);
 		wait = wait * 2 < RETRY_MOST_MS ? wait * 2 : RETRY_MOST_MS;
 	}
 }
@@ -517,7 +497,7 @@ static bool start_at_open(struct live *live, struct error *err)
 	if (status != ERROR_SUCCESS) {
 		return session_error(live, "started", status, err);
 	}
-	announce_started(live);
+	report_start(live);
 	/* Opened here, to learn now whether it may be consumed. */
 	status = consume_open(live);
 	return status == ERROR_SUCCESS || session_error(live, "consumed", status, err);

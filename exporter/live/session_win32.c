@@ -76,7 +76,7 @@ static void emergency_stop_remove(unsigned number)
 
 /* ---- properties ---- */
 
-void session_init_properties(struct session_properties *properties)
+static void init_properties(struct session_properties *properties)
 {
 	memset(properties, 0, sizeof *properties);
 	properties->base.Wnode.BufferSize = (ULONG)sizeof *properties;
@@ -135,7 +135,7 @@ uint32_t system_flags(const struct live *live)
 
 static void fill_properties(const struct live *live, struct session_properties *properties)
 {
-	session_init_properties(properties);
+	init_properties(properties);
 	properties->base.LogFileNameOffset = 0; /* no file */
 	properties->base.Wnode.ClientContext = QPC_CLOCK;
 	properties->base.Wnode.Guid = live->guid;
@@ -229,7 +229,7 @@ static ULONG stop_by_name(struct live *live)
 {
 	struct session_properties properties;
 
-	session_init_properties(&properties);
+	init_properties(&properties);
 	return ControlTraceW(0, live->wide_name, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 
@@ -385,7 +385,7 @@ static ULONG query(struct live *live, struct session_properties *properties, boo
 	guid = live->started_guid;
 	os_mutex_unlock(&live->lock);
 	*other = false;
-	session_init_properties(properties);
+	init_properties(properties);
 	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
 	if (status == ERROR_MORE_DATA) {
 		status = ERROR_SUCCESS;
@@ -525,9 +525,9 @@ void session_stop(struct live *live)
 		book_confirm(live, &written);
 	}
 	disable_providers(live, session);
-	session_init_properties(&properties);
+	init_properties(&properties);
 	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
-	session_init_properties(&properties);
+	init_properties(&properties);
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		counters_add(live, counters_generation(live), &properties.base);
@@ -541,13 +541,13 @@ static void stop_at_rescue(const WCHAR *name, const GUID *guid)
 	static struct session_properties properties; /* too large for a stack that may be short */
 	ULONG status;
 
-	session_init_properties(&properties);
+	init_properties(&properties);
 	status = ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_QUERY);
 	if ((status != ERROR_SUCCESS && status != ERROR_MORE_DATA) ||
 	    memcmp(&properties.base.Wnode.Guid, guid, sizeof *guid) != 0) {
 		return;
 	}
-	session_init_properties(&properties);
+	init_properties(&properties);
 	ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 

@@ -42,7 +42,8 @@ uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, u
 			   reader->seed);
 }
 
-uint32_t manifest_keep_text(struct manifest_reader *reader, const char *text)
+/* The offset of a copy; NO_TEXT for NULL, past the bound and without memory. */
+static uint32_t keep_text(struct manifest_reader *reader, const char *text)
 {
 	struct text *texts = &reader->manifest->texts;
 	uint32_t offset = (uint32_t)texts->size;
@@ -121,8 +122,7 @@ void manifest_read_provider(struct manifest_reader *reader, const struct manifes
 		return;
 	}
 	provider = &manifest->providers[manifest->providers_count];
-	*provider = (struct manifest_provider){ .name = manifest_keep_text(
-							reader, a->name ? a->name : "") };
+	*provider = (struct manifest_provider){ .name = keep_text(reader, a->name ? a->name : "") };
 	provider->has_guid = a->guid && guid_parse(a->guid, &provider->guid);
 	if (provider->name == NO_TEXT) {
 		manifest_refuse(reader, &reader->at, "too much text");
@@ -174,7 +174,7 @@ void manifest_read_named(struct manifest_reader *reader, const struct manifest_a
 	*named = (struct manifest_named){
 		.value = value,
 		.provider = current_provider(reader),
-		.name = manifest_keep_text(reader, a->name),
+		.name = keep_text(reader, a->name),
 		.task = word == WORD_OPCODE ? reader->task : (uint32_t)NO_TEXT,
 		.word = (uint8_t)word,
 	};
@@ -230,7 +230,7 @@ void manifest_read_map_entry(struct manifest_reader *reader, const struct manife
 	}
 	reader->map_entries[reader->map_entries_count++] =
 		(struct manifest_map_entry){ .value = (uint32_t)value,
-					     .message = manifest_keep_text(reader, a->message) };
+					     .message = keep_text(reader, a->message) };
 	manifest->maps[manifest->maps_count - 1].map.count++;
 }
 
@@ -248,7 +248,7 @@ void manifest_read_string(struct manifest_reader *reader, const struct manifest_
 	if (!known || (*known != 0 && !reader->preferred_strings)) {
 		return;
 	}
-	text = manifest_keep_text(reader, a->value);
+	text = keep_text(reader, a->value);
 	*known = text != NO_TEXT ? (uint64_t)text + 1 : 0;
 }
 
@@ -280,7 +280,7 @@ static uint32_t event_name(struct manifest_reader *reader, const struct manifest
 		text_add_u64(&name, id);
 	}
 	reader->failed |= name.failed;
-	kept = name.failed ? (uint32_t)NO_TEXT : manifest_keep_text(reader, name.data);
+	kept = name.failed ? (uint32_t)NO_TEXT : keep_text(reader, name.data);
 	text_free(&name);
 	return kept;
 }
@@ -311,12 +311,12 @@ void manifest_read_event(struct manifest_reader *reader, const struct manifest_a
 		.order = (uint32_t)manifest->events_count,
 		.at = reader->at,
 		.name = event_name(reader, a, (uint16_t)id),
-		.symbol = manifest_keep_text(reader, a->symbol),
-		.template = manifest_keep_text(reader, a->template),
-		.task_name = manifest_keep_text(reader, a->task),
-		.opcode_name = manifest_keep_text(reader, a->opcode),
-		.level_name = manifest_keep_text(reader, a->level),
-		.keyword_names = manifest_keep_text(reader, a->keywords),
+		.symbol = keep_text(reader, a->symbol),
+		.template = keep_text(reader, a->template),
+		.task_name = keep_text(reader, a->task),
+		.opcode_name = keep_text(reader, a->opcode),
+		.level_name = keep_text(reader, a->level),
+		.keyword_names = keep_text(reader, a->keywords),
 	};
 	if (event.name != NO_TEXT) {
 		manifest->events[manifest->events_count++] = event;
@@ -330,7 +330,7 @@ void manifest_open_template(struct manifest_reader *reader, const struct manifes
 	if (!a->tid) {
 		MANIFEST_FAULT(reader, &reader->at, "the template has no 'tid'");
 	}
-	reader->template_id = manifest_keep_text(reader, a->tid);
+	reader->template_id = keep_text(reader, a->tid);
 	reader->template_at = reader->at;
 	reader->template_uses = reader->map_uses_count;
 }
@@ -397,7 +397,7 @@ static void use_map(struct manifest_reader *reader, const char *name, int field)
 					.field = (uint16_t)field };
 
 	if (MAKE_ROOM(reader, reader, map_uses)) {
-		use.name = manifest_keep_text(reader, name);
+		use.name = keep_text(reader, name);
 		reader->map_uses[reader->map_uses_count++] = use;
 	}
 }

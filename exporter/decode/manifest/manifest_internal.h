@@ -155,9 +155,6 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,
 		      const char *name);
 
-/* The offset of a copy; NO_TEXT for NULL, past the bound and without memory. */
-uint32_t manifest_keep_text(struct manifest_reader *reader, const char *text);
-
 /* ---- elements.c: elements as they begin and end ---- */
 
 void manifest_read_provider(struct manifest_reader *reader, const struct manifest_attributes *a);
