@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "metrics/exposition.h"
-#include "metrics/family.h"
+#include "metrics/registry_internal.h"
 
 /* ---- the table ---- */
 

@@ -4,6 +4,8 @@
 
 - Folders include in one direction: LAYERS below, from the bottom to the top.
 - A third-party header has one home.
+- No file takes part in a circle of includes; NAME.c, NAME.h and NAME_internal.h count as one file, and so do the variants of a system
+  (NAME_posix.c, NAME_win32.c, NAME_none.c).
 - No function is longer than 80 lines.
 
 Prints each fault as file:line and exits 1.
@@ -18,8 +20,7 @@ FUNCTION_LINES_MAX = 80
 
 # folder -> folders whose headers it may include, besides its own
 LAYERS = {"base": set()}
-LAYERS["source"] = {"base", "live"}
-LAYERS["metrics"] = {"base"}
+LAYERS["source"] = LAYERS["metrics"] = {"base"}
 LAYERS["etl"] = LAYERS["live"] = LAYERS["config"] = {"base", "source"}
 LAYERS["decode"] = {"base", "source", "live", "metrics", "config"}
 LAYERS["track"] = LAYERS["decode"] | {"decode"}
@@ -68,6 +69,35 @@ def fault(path, kind, header):
     return None
 
 
+def module_of(path):
+    return re.sub(r"(_internal)?(_posix|_win32|_none)?\.[ch]$", "", path.removeprefix("exporter/"))
+
+
+def circles(includes):
+    """The sets of modules that include each other: strongly connected components of more than one module (Tarjan)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(module):
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in includes.get(module, ()):
+            if other not in index:
+                visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], index[other])
+        if low[module] == index[module]:
+            at = stack.index(module)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for module in sorted(includes):
+        if module not in index:
+            visit(module)
+    return found
+
+
 def long_functions(lines):
     """(line, length) of each function body that is too long; functions open and close with a brace in the first column."""
     start = None
@@ -82,11 +112,13 @@ def long_functions(lines):
 
 def main():
     files, faults = 0, []
+    includes = {}
     for top in PRODUCT:
         for file in sorted((ROOT / top).rglob("*.[ch]")):
             files += 1
             path = file.relative_to(ROOT).as_posix()
             lines = file.read_text(encoding="utf-8").splitlines()
+            edges = includes.setdefault(module_of(path), set())
             for number, line in enumerate(lines, 1):
                 match = INCLUDE.match(line)
                 if not match:
@@ -94,8 +126,20 @@ def main():
                 why = fault(path, *match.groups())
                 if why:
                     faults.append(f"{path}:{number}: {why}")
+                if match.group(1) == '"' and module_of(match.group(2)) != module_of(path):
+                    edges.add(module_of(match.group(2)))
             for number, length in long_functions(lines):
                 faults.append(f"{path}:{number}: a function of {length} lines; at most {FUNCTION_LINES_MAX}")
+    for circle in circles(includes):
+        faults.append(f"circle of includes: {', '.join(circle)}")
+    # Circles between folders; the program and its windows/ are one.
+    folders = {}
+    for module, others in includes.items():
+        own = folder_of(module).replace("windows", "")
+        folders.setdefault(own, set()).update({folder_of(other).replace("windows", "") for other in others} - {own})
+    folders["http"].discard("")  # the headers of HTTP_HEADERS only
+    for circle in circles(folders):
+        faults.append(f"circle of folders: {', '.join(circle)}")
     print("\n".join(faults + [f"{files} files, {len(faults)} faults"]))
     return 1 if faults or not files else 0
 

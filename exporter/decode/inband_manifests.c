@@ -21,7 +21,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "decode/event_source.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 
 enum { SETS = 1024, WAYS = 4 };
 

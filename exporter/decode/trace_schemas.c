@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/event_source.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 
 enum {
 	PROVIDERS_MOST = 1 << 13,

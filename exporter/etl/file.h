@@ -4,7 +4,7 @@
  * is the first record of every recording; it says what session wrote it and how its clock runs.
  *
  * Source: "TRACE_LOGFILE_HEADER structure", Microsoft Learn; Geoff Chappell,
- * "TRACE_LOGFILE_HEADER"; etl-format.md sections 1.2 and 5.
+ * "TRACE_LOGFILE_HEADER"; docs/etl-format.md sections 1.2 and 5.
  */
 #ifndef ETL_FILE_H
 #define ETL_FILE_H

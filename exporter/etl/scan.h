@@ -6,7 +6,7 @@
  * is skipped, counted and reported: only input that cannot be read, or no memory, ends a scan
  * early.
  *
- * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; etl-format.md section 1.1. Which of the fields to
+ * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; docs/etl-format.md section 1.1. Which of the fields to
  * trust was found out from recordings.
  */
 #ifndef ETL_SCAN_H

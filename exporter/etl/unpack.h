@@ -4,7 +4,7 @@
  * blocks of memory that hold the bytes of buffers.
  *
  * Source: MS-XCA, "LZ77 Compression Algorithm" and "Plain LZ77 Decompression Algorithm Details",
- * Microsoft Learn; etl-format.md section 2.
+ * Microsoft Learn; docs/etl-format.md section 2.
  */
 #ifndef ETL_UNPACK_H
 #define ETL_UNPACK_H

@@ -35,11 +35,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/guid.h"
-
-#define CANARY_PROVIDER_NAME "etw_exporter"
-#define CANARY_PROVIDER_GUID \
-	GUID_INIT(0x07f70771, 0x7647, 0x53cf, 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7)
+#include "source/provider_names.h"
 
 enum {
 	CANARY_LEVEL = 4,

@@ -15,11 +15,11 @@
  *
  * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function",
  * "CreateToolhelp32Snapshot function", "THREADENTRY32 structure", "QueryDosDeviceW function",
- * Microsoft Learn; etl-format.md section 9.
+ * Microsoft Learn; docs/etl-format.md section 9.
  */
 #include <string.h>
 
-#include "live/live_internal_win32.h"
+#include "live/live_source_internal_win32.h"
 
 #include <tlhelp32.h>
 

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "live/live_internal_win32.h"
+#include "live/live_source_internal_win32.h"
 #include "live/running.h"
 #include "source/provider_names.h"
 

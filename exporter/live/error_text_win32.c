@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/live_internal_win32.h"
+#include "live/live_source_internal_win32.h"
 
 /* ---- words ---- */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where there is no ETW. */
 #include "live/live_source.h"
-#include "live/running.h"
 
 struct canary *canary_open(const char *version, struct error *err)
 {
@@ -33,21 +32,4 @@ struct source *source_open_live(const struct live_options *options, struct error
 
 void live_emergency_stop(void)
 {
-}
-
-bool running_read(struct running_sessions *sessions, struct error *err)
-{
-	(void)sessions;
-	return etw_here(err);
-}
-
-bool registered_read(struct registered_providers *providers, struct error *err)
-{
-	(void)providers;
-	return error_set(err, ERROR_UNSUPPORTED, "registered providers are known on Windows only");
-}
-
-bool etw_here(struct error *err)
-{
-	return error_set(err, ERROR_UNSUPPORTED, "only Windows has event tracing sessions");
 }

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "live/live_internal_win32.h"
+#include "live/live_source_internal_win32.h"
 
 enum {
 	BUFFER_SIZE = 256 * 1024,

@@ -20,7 +20,7 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "live/live_internal_win32.h"
+#include "live/live_source_internal_win32.h"
 
 enum {
 	METADATA_MAX = 256,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "live/live_internal_win32.h"
+#include "live/live_source_internal_win32.h"
 #include "live/running.h"
 
 enum { SESSIONS_MOST = 64 }; /* "QueryAllTracesW function": as many as can run */

@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "live/live_internal_win32.h"
+#include "live/live_source_internal_win32.h"
 #include "source/kernel_flags.h"
 #include "source/provider_names.h"
 

@@ -6,7 +6,7 @@
 
 #include "config/nearest.h"
 #include "decode/event_schema.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 
 static void add(struct known_events *known, const struct schema *schema)
 {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "live/canary.h"
 #include "source/kernel_flags.h"
 
 const struct known_provider_row known_providers[KNOWN_PROVIDERS] = {

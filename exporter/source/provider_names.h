@@ -13,6 +13,11 @@
 
 #include "base/guid.h"
 
+/* The exporter's own provider; TraceLogging makes the GUID of a provider from its name. */
+#define CANARY_PROVIDER_NAME "etw_exporter"
+#define CANARY_PROVIDER_GUID \
+	GUID_INIT(0x07f70771, 0x7647, 0x53cf, 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7)
+
 enum known_provider {
 	PROVIDER_ETW_EXPORTER,
 	PROVIDER_DNS_CLIENT,

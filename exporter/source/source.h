@@ -122,7 +122,7 @@ struct source_statistics {
 	uint64_t buffers_max;
 	uint64_t lag_ns; /* delivery after event time, at the last buffer */
 	uint64_t restarts[RESTART_COUNT];
-	uint64_t canary_sent; /* source/canary.h says what counts */
+	uint64_t canary_sent; /* live/canary.h says what counts */
 	uint64_t canary_received;
 };
 

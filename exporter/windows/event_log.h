@@ -12,6 +12,9 @@
 
 #include "base/error.h"
 
+/* The name of the service and of its source of event log entries. */
+#define SERVICE_WIDE_NAME L"etw_exporter"
+
 /* Makes the source known, with program (a full path, UTF-8) as the file that has its message. */
 bool event_log_register(const char *program, struct error *err);
 /* Nothing to remove is fine. */

@@ -17,7 +17,6 @@
 #include "base/log_queue.h"
 #include "base/text.h"
 #include "base/os_win32.h"
-#include "windows/service.h"
 
 #define SOURCE_NAME SERVICE_WIDE_NAME
 #define SOURCE_KEY  L"SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\" SOURCE_NAME

@@ -15,8 +15,7 @@
 
 #include "base/error.h"
 
-#define SERVICE_KEY_NAME  "etw_exporter"
-#define SERVICE_WIDE_NAME L"etw_exporter"
+#define SERVICE_KEY_NAME "etw_exporter"
 
 enum service_action { SERVICE_NONE, SERVICE_INSTALL, SERVICE_UNINSTALL, SERVICE_RUN };
 

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/event_source.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"

@@ -15,7 +15,7 @@
 #include "decode/event_info.h"
 #include "decode/event_source.h"
 #include "decode/kernel_class.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 #include "decode/schema.h"
 #include "decode/trace_schemas.h"
 

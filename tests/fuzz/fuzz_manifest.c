@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "decode/event_schema.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 #include "decode/schema.h"
 #include "tests/fuzz/failing_memory.h"
 

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/event_schema.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 #include "decode/schema.h"
 #include "decode/schema_build.h"
 #include "decode/tracelogging.h"

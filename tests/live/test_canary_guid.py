@@ -11,7 +11,7 @@ import sys
 import uuid
 from pathlib import Path
 
-HEADER = Path(__file__).resolve().parent.parent.parent / "exporter/live/canary.h"
+EXPORTER = Path(__file__).resolve().parent.parent.parent / "exporter"
 NAMESPACE = bytes.fromhex("482c2db2c39047c887f81a15bfc130fb")
 
 
@@ -22,7 +22,8 @@ def guid_of(name):
 
 
 def main():
-    text = HEADER.read_text(encoding="utf-8")
+    text = (EXPORTER / "source/provider_names.h").read_text(encoding="utf-8")
+    comment = (EXPORTER / "live/canary.h").read_text(encoding="utf-8")
     name = re.search(r'#define CANARY_PROVIDER_NAME "(\w+)"', text).group(1)
     fields = [int(field, 16) for field in re.search(r"GUID_INIT\(([^)]+)\)", text).group(1).split(",")]
     ours = uuid.UUID("{:08x}{:04x}{:04x}{}".format(*fields[:3], bytes(fields[3:]).hex()))
@@ -31,8 +32,8 @@ def main():
         wrong.append("the example of the documentation hashes to something else")
     if guid_of(name) != ours:
         wrong.append(f"{name} hashes to {guid_of(name)}, the header says {ours}")
-    if f"{{{ours}}}" not in text:
-        wrong.append("the header's comment has another GUID")
+    if f"{{{ours}}}" not in comment:
+        wrong.append("the comment of canary.h has another GUID")
     print("\n".join(wrong) or f"{name}: {ours}")
     return 1 if wrong else 0
 

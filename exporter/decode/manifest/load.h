@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/guid.h"
 #include "config/config.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 #include "decode/schema.h"
 
 struct manifest_set; /* opaque */

@@ -12,7 +12,7 @@
  * name does not explain is left out, and of two descriptions of one event the first serves.
  * Events end up sorted by provider, id and version, so a look-up is a binary search.
  */
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * The XML may come from any process. A document type is refused, because it could declare entities
  * that grow without bound, and nesting is limited. The first refusal stops the parser.
  */
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 
 #include <expat.h>
 #include <limits.h>

@@ -18,7 +18,7 @@
 
 #include "base/text.h"
 #include "config/builtin.h"
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 #include "decode/trace_schemas.h"
 #include "etl/source_file.h"
 

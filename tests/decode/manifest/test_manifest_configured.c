@@ -3,7 +3,7 @@
  * Manifests that somebody gives us: maps and strings, numbers of names, encodings, what is refused
  * and where, and XML that means harm.
  */
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Manifests: names of events, templates with every in-type, counts and lengths by number and by
  * field, structures, versions, and XML that is not what it says.
  */
-#include "decode/manifest/xml.h"
+#include "decode/manifest/manifest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,8 +10,8 @@
  * Sources: "Writing an Instrumentation Manifest", "EventManifest Schema", Microsoft Learn;
  * docs/etl-format.md section 11.
  */
-#ifndef DECODE_MANIFEST_XML_H
-#define DECODE_MANIFEST_XML_H
+#ifndef DECODE_MANIFEST_MANIFEST_H
+#define DECODE_MANIFEST_MANIFEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,15 +13,15 @@
  * Two threads: the consumer, which runs source_run(), and the watcher. What both touch is guarded
  * by `lock`, which is never held while Windows delivers events.
  */
-#ifndef LIVE_INTERNAL_WIN32_H
-#define LIVE_INTERNAL_WIN32_H
+#ifndef LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
+#define LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
 
 #include "base/os.h"
 #include "live/canary.h"
 #include "live/live_source.h"
 #include "source/etw_sdk_win32.h"
 #include "source/event_record.h"
-#include "source/source_operations.h"
+#include "source/source_internal.h"
 
 enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW function") */
 
