@@ -1,327 +1,292 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One row per family: name, help, type, where its value comes from. Adding a figure is adding a row
- * and its case.
+ * One table says everything about the health metrics: a row is a family, where its value is read,
+ * and in which runs it exists. A new metric is a new row.
+ *
+ * Most rows name a member of a struct of statistics: of one session, of all sessions together, or
+ * of the process. On each scrape these structs are filled, and the hook walks over the table and
+ * copies the members, which are all uint64_t. A member that is an array has one sample for each
+ * element, and the row says how elements are labelled. Two rows may share a family; their samples
+ * differ in the last label. The rows whose labels are texts that never change have a function
+ * instead, which runs once when the health is made. The order of the rows is that of the families
+ * in etw_exporter_series.
  */
 #include "health.h"
 
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
+#include "runner.h"
 #include "version.h"
 
-enum figure {
-	/* by session */
-	SESSION_UP,
-	SESSION_EVENTS_LOST,
-	SESSION_REALTIME_BUFFERS_LOST,
-	SESSION_LOG_BUFFERS_LOST,
-	SESSION_BUFFERS_WRITTEN,
-	SESSION_BUFFERS,
-	SESSION_BUFFERS_FREE,
-	SESSION_BUFFERS_MAX,
-	SESSION_BUFFER_SIZE,
-	SESSION_CANARY_SENT,
-	SESSION_CANARY_RECEIVED,
-	CONSUMER_BUFFERS,
-	CONSUMER_LAG,
-	CONSUMER_BUSY,
-	CONSUMER_LATE_RECORDS,
-	CONSUMER_BAD_BUFFERS,
-	CONSUMER_BAD_RECORDS,
-	/* of the whole program */
-	SCHEMA_CACHE_ENTRIES,
-	REPLAY_PROGRESS,
-	REPLAY_POSITION,
-	REPLAY_FINISHED,
-	PROCESS_CPU,
-	PROCESS_RESIDENT,
-	PROCESS_VIRTUAL,
-	PROCESS_START_TIME,
-	PROCESS_OPEN_FDS,
-	PROCESS_MAX_FDS,
-	/* with a second label */
-	SESSION_INFO,
-	SESSION_RESTARTS,
-	CONSUMER_UNATTRIBUTED,
-	SCHEMA_CACHE_LOOKUPS,
-	STATE_ENTRIES,
-	STATE_EVICTIONS,
-	REPLAY_INFO,
-	BUILD_INFO,
-	COLLECTOR_ENABLED,
-	FIGURE_COUNT
+/* Where the value of a row is read. */
+enum from {
+	FROM_SESSION, /* struct runner_session, one sample for each session */
+	FROM_TOTALS,  /* struct runner_totals */
+	FROM_PROCESS, /* struct os_process_stats; UINT64_MAX: the system does not know it */
+	FROM_NOTHING, /* show() sets the samples, once */
 };
 
-#define BY_SESSION .labels = { "session" }, .label_count = 1
-#define BY_2(a, b) .labels = { a, b }, .label_count = 2
-/* clang-format off */
-#define COUNTER(family, text, ...) { .type = FAMILY_COUNTER, .name = family, .help = text, __VA_ARGS__ }
-#define GAUGE(family, text, ...) { .type = FAMILY_GAUGE, .name = family, .help = text, __VA_ARGS__ }
+/* The runs that have the family. */
+enum scope { ALWAYS, OF_REPLAY, OF_LIVE };
 
-static const struct family_options figures[FIGURE_COUNT] = {
-	[SESSION_UP] = GAUGE("etw_session_up",
-		"1 while the consumer of the session runs.",
-		BY_SESSION),
-	[SESSION_EVENTS_LOST] = COUNTER("etw_session_events_lost_total",
-		"Events that the session lost, as Windows tells it.",
-		BY_SESSION),
-	[SESSION_REALTIME_BUFFERS_LOST] = COUNTER("etw_session_realtime_buffers_lost_total",
-		"Buffers that could not be delivered to a real-time consumer.",
-		BY_SESSION),
-	[SESSION_LOG_BUFFERS_LOST] = COUNTER("etw_session_log_buffers_lost_total",
-		"Buffers that could not be written to the session's file.",
-		BY_SESSION),
-	[SESSION_BUFFERS_WRITTEN] = COUNTER("etw_session_buffers_written_total",
-		"Buffers that the session has written.",
-		BY_SESSION),
-	[SESSION_BUFFERS] = GAUGE("etw_session_buffers",
-		"Buffers allocated to the session; 0 for a recording.",
-		BY_SESSION),
-	[SESSION_BUFFERS_FREE] = GAUGE("etw_session_buffers_free",
-		"Buffers of the session that are allocated and free; 0 for a recording.",
-		BY_SESSION),
-	[SESSION_BUFFERS_MAX] = GAUGE("etw_session_buffers_max",
-		"Most buffers that the session may allocate; 0 when not told.",
-		BY_SESSION),
-	[SESSION_BUFFER_SIZE] = GAUGE("etw_session_buffer_size_bytes",
-		"Size of one buffer of the session.",
-		BY_SESSION),
-	[SESSION_CANARY_SENT] = COUNTER("etw_session_canary_sent_total",
-		"Events that the exporter's own provider wrote into the session.",
-		BY_SESSION),
-	[SESSION_CANARY_RECEIVED] = COUNTER("etw_session_canary_received_total",
-		"Events that the exporter's own provider wrote into the session and that came back.",
-		BY_SESSION),
-	[CONSUMER_BUFFERS] = COUNTER("etw_consumer_buffers_total",
-		"Buffers whose events were delivered to the consumer.",
-		BY_SESSION),
-	[CONSUMER_LAG] = GAUGE("etw_consumer_lag_seconds",
-		"How far the consumer is behind: delivery behind event time; for a replay, behind its schedule.",
-		.decimals = 9, BY_SESSION),
-	[CONSUMER_BUSY] = COUNTER("etw_consumer_busy_seconds_total",
-		"CPU time of the consumer thread spent on the session; loss is near when its rate nears 1.",
-		.decimals = 9, BY_SESSION),
-	[CONSUMER_LATE_RECORDS] = COUNTER("etw_consumer_late_records_total",
-		"Records delivered out of time order, because too many buffers overlapped in time.",
-		BY_SESSION),
-	[CONSUMER_BAD_BUFFERS] = COUNTER("etw_consumer_bad_buffers_total",
-		"Buffers left out because their header or compressed data make no sense.",
-		BY_SESSION),
-	[CONSUMER_BAD_RECORDS] = COUNTER("etw_consumer_bad_records_total",
-		"Places in buffers from which the rest was left out because a record makes no sense.",
-		BY_SESSION),
-	[SCHEMA_CACHE_ENTRIES] = GAUGE("etw_schema_cache_entries",
-		"Kinds of events that the running consumers remember.",
-		.decimals = 0),
-	[REPLAY_PROGRESS] = GAUGE("etw_replay_progress_ratio",
-		"Part of the recordings' bytes that is replayed, of the present pass.",
-		.decimals = 6),
-	[REPLAY_POSITION] = GAUGE("etw_replay_position_timestamp_seconds",
-		"Time of the last event replayed, in the recording's clock.",
-		.decimals = 7),
-	[REPLAY_FINISHED] = GAUGE("etw_replay_finished",
-		"1 when every recording has been replayed.",
-		.decimals = 0),
-	[PROCESS_CPU] = COUNTER("process_cpu_seconds_total",
-		"Total user and system CPU time spent in seconds.",
-		.decimals = 9),
-	[PROCESS_RESIDENT] = GAUGE("process_resident_memory_bytes",
-		"Resident memory size in bytes.",
-		.decimals = 0),
-	[PROCESS_VIRTUAL] = GAUGE("process_virtual_memory_bytes",
-		"Virtual memory size in bytes.",
-		.decimals = 0),
-	[PROCESS_START_TIME] = GAUGE("process_start_time_seconds",
-		"Start time of the process since unix epoch in seconds.",
-		.decimals = 9),
-	[PROCESS_OPEN_FDS] = GAUGE("process_open_fds",
-		"Number of open file descriptors.",
-		.decimals = 0),
-	[PROCESS_MAX_FDS] = GAUGE("process_max_fds",
-		"Maximum number of open file descriptors.",
-		.decimals = 0),
-	[SESSION_INFO] = GAUGE("etw_session_info",
-		"What the session is: its kind, clock and mode.",
-		.labels = { "session", "kind", "clock", "mode" }, .label_count = 4),
-	[SESSION_RESTARTS] = COUNTER("etw_session_restarts_total",
-		"Times the session had to be started again, by reason.",
-		BY_2("session", "reason")),
-	[CONSUMER_UNATTRIBUTED] = COUNTER("etw_consumer_unattributed_events_total",
-		"Events whose thread, process, file or disk no event has named.",
-		BY_2("session", "reason")),
-	[SCHEMA_CACHE_LOOKUPS] = COUNTER("etw_schema_cache_lookups_total",
-		"Look-ups of the kind of an event: known already, or worked out anew.",
-		.labels = { "result" }, .label_count = 1),
-	[STATE_ENTRIES] = GAUGE("etw_state_entries",
-		"Entries in the tables that remember what earlier events said.",
-		.labels = { "table" }, .label_count = 1),
-	[STATE_EVICTIONS] = COUNTER("etw_state_evictions_total",
-		"Entries that were dropped from a table because it was full.",
-		.labels = { "table" }, .label_count = 1),
-	[REPLAY_INFO] = GAUGE("etw_replay_info",
-		"A recording that is replayed: its file, and the build and processors of the machine that wrote it.",
-		.labels = { "file", "os_build", "cpus" }, .label_count = 3),
-	[BUILD_INFO] = GAUGE("etw_exporter_build_info",
-		"How this program was built.",
-		.labels = { "version", "revision", "compiler", "arch" }, .label_count = 4),
-	[COLLECTOR_ENABLED] = GAUGE("etw_exporter_collector_enabled",
-		"Whether a collector is switched on.",
-		.labels = { "collector" }, .label_count = 1),
+struct row {
+	struct family_options family;
+	enum from from;
+	enum scope scope;
+	size_t offset;                      /* of the member */
+	size_t count;                       /* of its elements; 0: the member is no array */
+	const char *(*label)(size_t index); /* the last label of an element */
+	const char *text;                   /* the last label of a member that is no array */
+	void (*show)(struct health *health, struct family *family);
 };
-/* clang-format on */
-
-/* 100 ns units between 1601-01-01 and 1970-01-01. */
-static const int64_t unix_epoch_100ns = INT64_C(116444736000000000);
 
 struct health {
-	struct registry *registry;
-	struct replay *replay;    /* NULL: live */
-	struct live_runner *live; /* NULL: replay */
+	const struct setup *setup;
+	struct runner *runner;
 	struct shard *shard;      /* used by the hook alone */
-	struct family *families[FIGURE_COUNT];
+	struct family **families; /* owned; one for each row, NULL where this run has none */
 };
 
 static uint32_t word(const struct health *health, const char *text)
 {
-	return intern_string(registry_strings(health->registry), text);
+	return intern_string(registry_strings(health->setup->registry), text);
 }
 
-static void set(struct health *health, enum figure figure, const uint32_t *labels, uint64_t value)
+static void set(struct health *health, struct family *family, const uint32_t *labels,
+		uint64_t value)
 {
-	family_set(health->families[figure], health->shard, labels, (int64_t)value);
+	family_set(family, health->shard, labels, (int64_t)value);
 }
 
-/* ---- what changes: set before each scrape ---- */
+/* ---- labels of elements ---- */
 
-/* What recordings and live sessions have in common. */
-static void show_statistics(struct health *health, uint32_t name,
-			    const struct source_statistics *statistics)
+static const char *restart_label(size_t index)
 {
-	set(health, SESSION_REALTIME_BUFFERS_LOST, &name, statistics->realtime_buffers_lost);
-	set(health, SESSION_BUFFERS_WRITTEN, &name, statistics->buffers_written);
-	set(health, SESSION_BUFFERS, &name, statistics->buffers_allocated);
-	set(health, SESSION_BUFFERS_FREE, &name, statistics->buffers_free);
-	set(health, SESSION_BUFFER_SIZE, &name, statistics->buffer_size_bytes);
-	set(health, CONSUMER_LATE_RECORDS, &name, statistics->late_records);
-	set(health, CONSUMER_BAD_BUFFERS, &name, statistics->bad_buffers);
-	set(health, CONSUMER_BAD_RECORDS, &name, statistics->bad_records);
-	for (unsigned i = 0; i < RESTART_COUNT; i++) {
-		uint32_t labels[] = { name,
-				      word(health, restart_reason_name((enum restart_reason)i)) };
+	return restart_reason_name((enum restart_reason)index);
+}
 
-		set(health, SESSION_RESTARTS, labels, statistics->restarts[i]);
+static const char *miss_label(size_t index)
+{
+	return tracker_miss_name((enum tracker_miss)index);
+}
+
+static const char *table_label(size_t index)
+{
+	return tracker_table_name((enum tracker_table)index);
+}
+
+/* ---- rows that are set once ---- */
+
+static void show_build_info(struct health *health, struct family *family)
+{
+	const uint32_t labels[] = { word(health, version_number()),
+				    word(health, version_revision()),
+				    word(health, version_compiler()),
+				    word(health, version_arch()) };
+
+	set(health, family, labels, 1);
+}
+
+static void show_collectors(struct health *health, struct family *family)
+{
+	const struct collector_info *collector;
+
+	for (size_t i = 0; (collector = rule_set_collector(health->setup->rules, i)) != NULL; i++) {
+		uint32_t name = word(health, collector->name);
+
+		set(health, family, &name, collector->on);
 	}
 }
 
-static void show_unattributed(struct health *health, uint32_t name,
-			      const uint64_t unattributed[MISS_COUNT])
+static void show_session_info(struct health *health, struct family *family)
 {
-	for (unsigned i = 0; i < MISS_COUNT; i++) {
-		uint32_t labels[] = { name, word(health, tracker_miss_name(i)) };
+	for (size_t i = 0; i < runner_session_count(health->runner); i++) {
+		struct runner_session session;
+		uint32_t labels[4];
 
-		set(health, CONSUMER_UNATTRIBUTED, labels, unattributed[i]);
+		runner_session(health->runner, i, &session);
+		labels[0] = word(health, session.name);
+		labels[1] = word(health, session.facts->type);
+		labels[2] = word(health, clock_type_name(session.facts->clock.type));
+		labels[3] = word(health, session.facts->mode);
+		set(health, family, labels, 1);
 	}
 }
 
-static void show_live_session(struct health *health, size_t index)
+static uint32_t number(const struct health *health, uint32_t value)
 {
-	struct live_session session;
-	uint32_t name;
+	char text[16];
 
-	live_session(health->live, index, &session);
-	name = word(health, session.name);
-	show_statistics(health, name, &session.statistics);
-	show_unattributed(health, name, session.unattributed);
-	set(health, SESSION_UP, &name, session.statistics.up);
-	set(health, SESSION_EVENTS_LOST, &name, session.statistics.events_lost);
-	set(health, SESSION_LOG_BUFFERS_LOST, &name, session.statistics.buffers_lost);
-	set(health, SESSION_BUFFERS_MAX, &name, session.statistics.buffers_max);
-	set(health, SESSION_CANARY_SENT, &name, session.statistics.canary_sent);
-	set(health, SESSION_CANARY_RECEIVED, &name, session.statistics.canary_received);
-	set(health, CONSUMER_BUFFERS, &name, session.statistics.buffers);
-	set(health, CONSUMER_LAG, &name, session.statistics.lag_ns);
-	set(health, CONSUMER_BUSY, &name, session.busy_ns);
+	snprintf(text, sizeof text, "%" PRIu32, value);
+	return word(health, text);
 }
 
-static void show_session(struct health *health, size_t index)
+static void show_replay_info(struct health *health, struct family *family)
 {
-	struct replay_session session;
-	struct replay_totals totals;
-	uint32_t name;
+	for (size_t i = 0; i < runner_session_count(health->runner); i++) {
+		struct runner_session session;
+		uint32_t labels[3];
 
-	replay_session(health->replay, index, &session);
-	replay_totals(health->replay, &totals);
-	name = word(health, session.name);
-	show_statistics(health, name, &session.statistics);
-	show_unattributed(health, name, session.unattributed);
-	set(health, SESSION_UP, &name, session.running);
-	set(health, SESSION_EVENTS_LOST, &name, session.lost_events);
-	set(health, SESSION_LOG_BUFFERS_LOST, &name, session.lost_buffers);
-	set(health, SESSION_BUFFERS_MAX, &name, session.facts->buffers_max);
-	set(health, CONSUMER_BUFFERS, &name, session.buffers);
-	set(health, CONSUMER_LAG, &name, session.running ? totals.lag_ns : 0);
-	set(health, CONSUMER_BUSY, &name, session.busy_ns);
-}
-
-static void show_table(struct health *health, const char *name, uint64_t entries,
-		       uint64_t evictions)
-{
-	uint32_t table = word(health, name);
-
-	set(health, STATE_ENTRIES, &table, entries);
-	set(health, STATE_EVICTIONS, &table, evictions);
-}
-
-static void show_tables(struct health *health, const struct pipeline_statistics *statistics)
-{
-	const struct event_table_statistics *event_table = &statistics->event_table;
-	const struct tracker_statistics *tracker = &statistics->tracker;
-	uint32_t result;
-
-	set(health, SCHEMA_CACHE_ENTRIES, NULL, event_table->entries);
-	result = word(health, "hit");
-	set(health, SCHEMA_CACHE_LOOKUPS, &result, event_table->hits);
-	result = word(health, "miss");
-	set(health, SCHEMA_CACHE_LOOKUPS, &result, event_table->misses);
-	for (unsigned i = 0; i < TABLE_COUNT; i++) {
-		show_table(health, tracker_table_name(i), tracker->entries[i],
-			   tracker->evictions[i]);
+		runner_session(health->runner, i, &session);
+		labels[0] = word(health, session.name);
+		labels[1] = number(health, session.facts->os_build);
+		labels[2] = number(health, session.facts->processors);
+		set(health, family, labels, 1);
 	}
-	show_table(health, "kind", event_table->entries, event_table->evictions);
 }
 
-static void show_totals(struct health *health)
-{
-	struct replay_totals totals;
+/* ---- the table ---- */
 
-	replay_totals(health->replay, &totals);
-	show_tables(health, &totals.pipeline);
-	set(health, REPLAY_PROGRESS, NULL, (uint64_t)(totals.progress * 1e6));
-	set(health, REPLAY_FINISHED, NULL, totals.finished);
-	set(health, REPLAY_POSITION, NULL,
-	    totals.position == RECORD_NO_TIME ? 0 : (uint64_t)(totals.position - unix_epoch_100ns));
-}
+/* clang-format off */
+#define COUNTER(metric, text, ...) .family = { .type = FAMILY_COUNTER, .name = metric, .help = text, __VA_ARGS__ }
+#define GAUGE(metric, text, ...) .family = { .type = FAMILY_GAUGE, .name = metric, .help = text, __VA_ARGS__ }
+#define LABELS(count, ...) .labels = { __VA_ARGS__ }, .label_count = (count)
+#define BY_SESSION LABELS(1, "session")
+#define NO_LABELS .label_count = 0
+#define SESSION(member) .from = FROM_SESSION, .offset = offsetof(struct runner_session, member)
+#define SOURCE(member) SESSION(statistics.member)
+#define TOTALS(member) .from = FROM_TOTALS, .offset = offsetof(struct runner_totals, member)
+#define PROCESS(member) .from = FROM_PROCESS, .offset = offsetof(struct os_process_stats, member)
+#define ONCE(function) .from = FROM_NOTHING, .show = (function)
 
-static void show_process(struct health *health)
+/* Families of several rows. */
+#define SCHEMA_CACHE_LOOKUPS COUNTER("etw_schema_cache_lookups_total", \
+	"Look-ups of the kind of an event: known already, or worked out anew.", LABELS(1, "result"))
+#define STATE_ENTRIES GAUGE("etw_state_entries", \
+	"Entries in the tables that remember what earlier events said.", LABELS(1, "table"))
+#define STATE_EVICTIONS COUNTER("etw_state_evictions_total", \
+	"Entries that were dropped from a table because it was full.", LABELS(1, "table"))
+
+static const struct row rows[] = {
+	{ SESSION(up), GAUGE("etw_session_up",
+		"1 while the consumer of the session runs.", BY_SESSION) },
+	{ SESSION(lost_events), COUNTER("etw_session_events_lost_total",
+		"Events that the session lost, as Windows tells it.", BY_SESSION) },
+	{ SOURCE(realtime_buffers_lost), COUNTER("etw_session_realtime_buffers_lost_total",
+		"Buffers that could not be delivered to a real-time consumer.", BY_SESSION) },
+	{ SESSION(lost_buffers), COUNTER("etw_session_log_buffers_lost_total",
+		"Buffers that could not be written to the session's file.", BY_SESSION) },
+	{ SOURCE(buffers_written), COUNTER("etw_session_buffers_written_total",
+		"Buffers that the session has written.", BY_SESSION) },
+	{ SOURCE(buffers_allocated), GAUGE("etw_session_buffers",
+		"Buffers allocated to the session; 0 for a recording.", BY_SESSION) },
+	{ SOURCE(buffers_free), GAUGE("etw_session_buffers_free",
+		"Buffers of the session that are allocated and free; 0 for a recording.",
+		BY_SESSION) },
+	{ SESSION(buffers_max), GAUGE("etw_session_buffers_max",
+		"Most buffers that the session may allocate; 0 when not told.", BY_SESSION) },
+	{ SOURCE(buffer_size_bytes), GAUGE("etw_session_buffer_size_bytes",
+		"Size of one buffer of the session.", BY_SESSION) },
+	{ SOURCE(canary_sent), .scope = OF_LIVE, COUNTER("etw_session_canary_sent_total",
+		"Events that the exporter's own provider wrote into the session.", BY_SESSION) },
+	{ SOURCE(canary_received), .scope = OF_LIVE, COUNTER("etw_session_canary_received_total",
+		"Events that the exporter's own provider wrote into the session and that came back.",
+		BY_SESSION) },
+	{ SESSION(buffers), COUNTER("etw_consumer_buffers_total",
+		"Buffers whose events were delivered to the consumer.", BY_SESSION) },
+	{ SESSION(lag_ns), GAUGE("etw_consumer_lag_seconds",
+		"How far the consumer is behind: delivery behind event time; for a replay, behind its schedule.",
+		.decimals = 9, BY_SESSION) },
+	{ SESSION(busy_ns), COUNTER("etw_consumer_busy_seconds_total",
+		"CPU time of the consumer thread spent on the session; loss is near when its rate nears 1.",
+		.decimals = 9, BY_SESSION) },
+	{ SOURCE(late_records), COUNTER("etw_consumer_late_records_total",
+		"Records delivered out of time order, because too many buffers overlapped in time.",
+		BY_SESSION) },
+	{ SOURCE(bad_buffers), COUNTER("etw_consumer_bad_buffers_total",
+		"Buffers left out because their header or compressed data make no sense.",
+		BY_SESSION) },
+	{ SOURCE(bad_records), COUNTER("etw_consumer_bad_records_total",
+		"Places in buffers from which the rest was left out because a record makes no sense.",
+		BY_SESSION) },
+	{ TOTALS(pipeline.event_table.entries), GAUGE("etw_schema_cache_entries",
+		"Kinds of events that the running consumers remember.", NO_LABELS) },
+	{ TOTALS(progress_millionths), .scope = OF_REPLAY, GAUGE("etw_replay_progress_ratio",
+		"Part of the recordings' bytes that is replayed, of the present pass.",
+		.decimals = 6) },
+	{ TOTALS(position_100ns), .scope = OF_REPLAY, GAUGE("etw_replay_position_timestamp_seconds",
+		"Time of the last event replayed, in the recording's clock.", .decimals = 7) },
+	{ TOTALS(finished), .scope = OF_REPLAY, GAUGE("etw_replay_finished",
+		"1 when every recording has been replayed.", NO_LABELS) },
+	{ PROCESS(cpu_ns), COUNTER("process_cpu_seconds_total",
+		"Total user and system CPU time spent in seconds.", .decimals = 9) },
+	{ PROCESS(resident_bytes), GAUGE("process_resident_memory_bytes",
+		"Resident memory size in bytes.", NO_LABELS) },
+	{ PROCESS(virtual_bytes), GAUGE("process_virtual_memory_bytes",
+		"Virtual memory size in bytes.", NO_LABELS) },
+	{ PROCESS(start_time_unix_ns), GAUGE("process_start_time_seconds",
+		"Start time of the process since unix epoch in seconds.", .decimals = 9) },
+	{ PROCESS(open_fds), GAUGE("process_open_fds",
+		"Number of open file descriptors.", NO_LABELS) },
+	{ PROCESS(max_fds), GAUGE("process_max_fds",
+		"Maximum number of open file descriptors.", NO_LABELS) },
+	{ ONCE(show_session_info), GAUGE("etw_session_info",
+		"What the session is: its kind, clock and mode.", LABELS(4, "session", "kind", "clock",
+		"mode")) },
+	{ SOURCE(restarts), .count = RESTART_COUNT, .label = restart_label,
+	  COUNTER("etw_session_restarts_total",
+		"Times the session had to be started again, by reason.", LABELS(2, "session",
+		"reason")) },
+	{ SESSION(unattributed), .count = MISS_COUNT, .label = miss_label,
+	  COUNTER("etw_consumer_unattributed_events_total",
+		"Events whose thread, process, file or disk no event has named.", LABELS(2, "session",
+		"reason")) },
+	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.hits), .text = "hit" },
+	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.misses), .text = "miss" },
+	{ STATE_ENTRIES, TOTALS(pipeline.tracker.entries), .count = TABLE_COUNT, .label = table_label },
+	{ STATE_ENTRIES, TOTALS(pipeline.event_table.entries), .text = "kind" },
+	/* A recording that is read twice knows its manifests all at once, and keeps no such table. */
+	{ STATE_ENTRIES, TOTALS(pipeline.inband.entries), .text = "manifest", .scope = OF_LIVE },
+	{ STATE_EVICTIONS, TOTALS(pipeline.tracker.evictions), .count = TABLE_COUNT, .label = table_label },
+	{ STATE_EVICTIONS, TOTALS(pipeline.event_table.evictions), .text = "kind" },
+	{ STATE_EVICTIONS, TOTALS(pipeline.inband.dropped), .text = "manifest", .scope = OF_LIVE },
+	{ ONCE(show_replay_info), .scope = OF_REPLAY, GAUGE("etw_replay_info",
+		"A recording that is replayed: its file, and the build and processors of the machine that wrote it.",
+		LABELS(3, "file", "os_build", "cpus")) },
+	{ ONCE(show_build_info), GAUGE("etw_exporter_build_info",
+		"How this program was built.", LABELS(4, "version", "revision", "compiler",
+		"arch")) },
+	{ ONCE(show_collectors), GAUGE("etw_exporter_collector_enabled",
+		"Whether a collector is switched on.", LABELS(1, "collector")) },
+};
+/* clang-format on */
+
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+/* ---- the scrape ---- */
+
+/* Sets the samples of a row from the struct that it reads. session: a label id, if it has one. */
+static void show_row(struct health *health, size_t index, const void *values, uint32_t session)
 {
-	struct os_process_stats stats;
-	const struct {
-		enum figure figure;
+	const struct row *row = &rows[index];
+	const char *member = (const char *)values + row->offset;
+	size_t count = row->count > 0 ? row->count : 1;
+	uint32_t labels[FAMILY_LABELS_MAX] = { session };
+
+	for (size_t i = 0; i < count; i++) {
+		const char *label = row->label ? row->label(i) : row->text;
 		uint64_t value;
-	} rows[] = {
-		{ PROCESS_CPU, (os_process_stats(&stats), stats.cpu_ns) },
-		{ PROCESS_RESIDENT, stats.resident_bytes },
-		{ PROCESS_VIRTUAL, stats.virtual_bytes },
-		{ PROCESS_START_TIME, stats.start_time_unix_ns },
-		{ PROCESS_OPEN_FDS, stats.open_fds },
-		{ PROCESS_MAX_FDS, stats.max_fds },
-	};
 
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		if (rows[i].value != UINT64_MAX) { /* what the system does not tell is left out */
-			set(health, rows[i].figure, NULL, rows[i].value);
+		memcpy(&value, member + i * sizeof value, sizeof value);
+		if (label) {
+			labels[row->family.label_count - 1] = word(health, label);
+		}
+		if (row->from != FROM_PROCESS || value != UINT64_MAX) {
+			set(health, health->families[index], labels, value);
+		}
+	}
+}
+
+static void show_rows(struct health *health, enum from from, const void *values, uint32_t session)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (rows[i].from == from && health->families[i]) {
+			show_row(health, i, values, session);
 		}
 	}
 }
@@ -329,109 +294,48 @@ static void show_process(struct health *health)
 static void on_scrape(void *context)
 {
 	struct health *health = context;
+	struct runner_totals totals;
+	struct os_process_stats process;
 
-	if (health->live) {
-		struct pipeline_statistics totals;
+	for (size_t i = 0; i < runner_session_count(health->runner); i++) {
+		struct runner_session session;
 
-		for (size_t i = 0; i < live_session_count(health->live); i++) {
-			show_live_session(health, i);
+		runner_session(health->runner, i, &session);
+		show_rows(health, FROM_SESSION, &session, word(health, session.name));
+	}
+	runner_totals(health->runner, &totals);
+	show_rows(health, FROM_TOTALS, &totals, 0);
+	os_process_stats(&process);
+	show_rows(health, FROM_PROCESS, &process, 0);
+}
+
+/* ---- making ---- */
+
+static bool make_families(struct health *health, struct error *err)
+{
+	enum scope other = runner_is_live(health->runner) ? OF_REPLAY : OF_LIVE;
+
+	health->families = calloc(ROW_COUNT, sizeof(struct family *));
+	if (!health->families) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the health families");
+	}
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (rows[i].scope == other) {
+			continue;
 		}
-		live_totals(health->live, &totals);
-		show_tables(health, &totals);
-		/* A recording that is looked at ahead knows its manifests all at once, and keeps no
-		 * such table. */
-		show_table(health, "manifest", totals.inband.entries, totals.inband.dropped);
-	} else {
-		for (size_t i = 0; i < replay_session_count(health->replay); i++) {
-			show_session(health, i);
+		health->families[i] =
+			registry_family(health->setup->registry, &rows[i].family, err);
+		if (!health->families[i]) {
+			return false;
 		}
-		show_totals(health);
+		if (rows[i].show) {
+			rows[i].show(health, health->families[i]);
+		}
 	}
-	show_process(health);
+	return true;
 }
 
-/* ---- what stays: set once ---- */
-
-static void show_session_info(struct health *health, const char *name,
-			      const struct source_facts *facts)
-{
-	uint32_t labels[] = { word(health, name), word(health, facts->type),
-			      word(health, clock_type_name(facts->clock.type)),
-			      word(health, facts->mode) };
-
-	set(health, SESSION_INFO, labels, 1);
-}
-
-static void show_replay_info(struct health *health, const char *name,
-			     const struct source_facts *facts)
-{
-	const uint32_t numbers[] = { facts->os_build, facts->processors };
-	uint32_t labels[3] = { word(health, name) };
-
-	for (size_t i = 0; i < 2; i++) {
-		struct text number = { 0 };
-
-		text_add_u64(&number, numbers[i]);
-		labels[i + 1] = number.failed ? registry_unknown(health->registry) :
-						word(health, number.data);
-		text_free(&number);
-	}
-	set(health, REPLAY_INFO, labels, 1);
-}
-
-static void show_info(struct health *health, const struct rule_set *rules)
-{
-	uint32_t build[] = { word(health, version_number()), word(health, version_revision()),
-			     word(health, version_compiler()), word(health, version_arch()) };
-	const struct collector_info *collector;
-
-	set(health, BUILD_INFO, build, 1);
-	for (size_t i = 0; (collector = rule_set_collector(rules, i)) != NULL; i++) {
-		uint32_t name = word(health, collector->name);
-
-		set(health, COLLECTOR_ENABLED, &name, collector->on);
-	}
-	for (size_t i = 0; health->replay && i < replay_session_count(health->replay); i++) {
-		struct replay_session session;
-
-		replay_session(health->replay, i, &session);
-		show_session_info(health, session.name, session.facts);
-		show_replay_info(health, session.name, session.facts);
-	}
-	for (size_t i = 0; health->live && i < live_session_count(health->live); i++) {
-		struct live_session session;
-
-		live_session(health->live, i, &session);
-		show_session_info(health, session.name, session.facts);
-	}
-}
-
-/* Families that only a replay has. */
-static bool is_of_replay(enum figure figure)
-{
-	return figure == REPLAY_PROGRESS || figure == REPLAY_POSITION ||
-	       figure == REPLAY_FINISHED || figure == REPLAY_INFO;
-}
-
-bool health_declare(struct registry *registry, struct error *err)
-{
-	bool good = true;
-
-	for (unsigned i = 0; good && i < FIGURE_COUNT; i++) {
-		good = registry_family(registry, &figures[i], err) != NULL;
-	}
-	return good;
-}
-
-/* Families that only live sessions have. */
-static bool is_of_live(enum figure figure)
-{
-	return figure == SESSION_CANARY_SENT || figure == SESSION_CANARY_RECEIVED;
-}
-
-static struct health *make(struct registry *registry, struct replay *replay,
-			   struct live_runner *live, const struct rule_set *rules,
-			   struct error *err)
+struct health *health_new(const struct setup *setup, struct runner *runner, struct error *err)
 {
 	struct health *health = calloc(1, sizeof *health);
 
@@ -439,46 +343,66 @@ static struct health *make(struct registry *registry, struct replay *replay,
 		error_set(err, ERROR_NO_MEMORY, "no memory for the health families");
 		return NULL;
 	}
-	health->registry = registry;
-	health->replay = replay;
-	health->live = live;
-	health->shard = registry_shard(registry, false, err);
-	if (!health->shard) {
-		goto fail;
-	}
-	for (unsigned i = 0; i < FIGURE_COUNT; i++) {
-		if (replay ? is_of_live((enum figure)i) : is_of_replay((enum figure)i)) {
-			continue;
-		}
-		health->families[i] = registry_family(registry, &figures[i], err);
-		if (!health->families[i]) {
-			goto fail;
-		}
-	}
-	show_info(health, rules);
-	if (!registry_on_scrape(registry, on_scrape, health, err)) {
-		goto fail;
+	health->setup = setup;
+	health->runner = runner;
+	health->shard = registry_shard(setup->registry, false, err);
+	if (!health->shard || !make_families(health, err) ||
+	    !registry_on_scrape(setup->registry, on_scrape, health, err)) {
+		health_free(health);
+		return NULL;
 	}
 	return health;
-
-fail:
-	health_free(health);
-	return NULL;
-}
-
-struct health *health_new(struct registry *registry, struct replay *replay,
-			  const struct rule_set *rules, struct error *err)
-{
-	return make(registry, replay, NULL, rules, err);
-}
-
-struct health *health_new_live(struct registry *registry, struct live_runner *live,
-			       const struct rule_set *rules, struct error *err)
-{
-	return make(registry, NULL, live, rules, err);
 }
 
 void health_free(struct health *health)
 {
-	free(health);
+	if (health) {
+		free(health->families);
+		free(health);
+	}
+}
+
+bool health_declare(struct registry *registry, struct error *err)
+{
+	bool good = true;
+
+	for (size_t i = 0; good && i < ROW_COUNT; i++) {
+		good = registry_family(registry, &rows[i].family, err) != NULL;
+	}
+	return good;
+}
+
+/* ---- scrapes ---- */
+
+bool scrape_families(struct registry *registry, struct scrape_families *families, struct error *err)
+{
+	static const uint64_t bounds_ns[] = { 1000000,    2500000,    5000000,    10000000,
+					      25000000,   50000000,   100000000,  250000000,
+					      500000000,  1000000000, 2500000000, 5000000000,
+					      10000000000 };
+	static const struct family_options scrapes = {
+		.name = "etw_exporter_scrapes_total",
+		.help = "Scrapes answered, by HTTP status; 499: the client left before the end.",
+		.type = FAMILY_COUNTER,
+		.labels = { "code" },
+		.label_count = 1,
+	};
+	static const struct family_options duration = {
+		.name = "etw_exporter_scrape_duration_seconds",
+		.help = "Time to render and send a page of metrics.",
+		.type = FAMILY_HISTOGRAM,
+		.decimals = 9,
+		.buckets = bounds_ns,
+		.bucket_count = sizeof bounds_ns / sizeof bounds_ns[0],
+	};
+	static const struct family_options size = {
+		.name = "etw_exporter_scrape_size_bytes",
+		.help = "Size of the last page of metrics.",
+		.type = FAMILY_GAUGE,
+	};
+
+	families->scrapes = registry_family(registry, &scrapes, err);
+	families->duration = registry_family(registry, &duration, err);
+	families->size = registry_family(registry, &size, err);
+	return families->scrapes && families->duration && families->size;
 }

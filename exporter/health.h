@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The families about ourselves: sessions, consumers, decoder, trackers, the replay, the program,
- * its process (docs/metrics.md).
+ * its process and its scrapes (docs/metrics.md).
  *
- * They are read from statistics when somebody scrapes: a hook of the registry sets them just before
- * the page is rendered.
+ * They are read from statistics at each scrape: a hook of the registry sets them just before the
+ * page is rendered.
  */
 #ifndef EXPORTER_HEALTH_H
 #define EXPORTER_HEALTH_H
@@ -12,24 +12,31 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "live.h"
 #include "metrics/registry.h"
-#include "replay.h"
-#include "rules/rules.h"
 
+struct setup;
+struct runner;
 struct health; /* opaque */
 
-/* Registers the families and the hook. Everything is borrowed until health_free(), which comes
- * after the last scrape. */
-struct health *health_new(struct registry *registry, struct replay *replay,
-			  const struct rule_set *rules, struct error *err);
-
-/* The same for live sessions. */
-struct health *health_new_live(struct registry *registry, struct live_runner *live,
-			       const struct rule_set *rules, struct error *err);
+/*
+ * Registers the families that such a runner has, and a hook that sets them before each scrape.
+ * Everything is borrowed until health_free(), which comes after the last scrape.
+ */
+struct health *health_new(const struct setup *setup, struct runner *runner, struct error *err);
 void health_free(struct health *health);
 
-/* Only registers the families, those of replays and of live sessions: for a list of them. */
+/* Registers all of the families above, those of replays and of live sessions, for a list of them.
+ */
 bool health_declare(struct registry *registry, struct error *err);
+
+/* The families about scrapes, which the web server adds to. */
+struct scrape_families {
+	struct family *scrapes;  /* by HTTP status */
+	struct family *duration; /* histogram, ns */
+	struct family *size;     /* gauge, bytes */
+};
+
+bool scrape_families(struct registry *registry, struct scrape_families *families,
+		     struct error *err);
 
 #endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs live sessions, each on a consumer of its own with a pipeline of its own, and keeps the books
- * that health reads.
- *
- * The first session of the configuration takes the kernel events and what the collectors need; user
- * sessions stand beside it.
+ * Opens the live sessions of the configuration: which providers each of them enables, how it is
+ * started, and what only live sessions have.
  */
 #ifndef EXPORTER_LIVE_H
 #define EXPORTER_LIVE_H
@@ -14,60 +11,63 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "config/config.h"
-#include "decode/manifest/load.h"
+#include "live/canary.h"
 #include "metrics/registry.h"
-#include "pipeline.h"
-#include "rules/rules.h"
+#include "setup.h"
+#include "source/provider_spec.h"
 #include "source/source.h"
-
-struct live_runner; /* opaque */
 
 /* The histogram of canaries, by session (source/canary.h). NULL on failure. */
 struct family *live_delay_family(struct registry *registry, struct error *err);
 
-struct live_runner_options {
-	/* Borrowed until live_free(). */
-	struct registry *registry;
-	const struct rule_set *rules;
-	const struct config *config;
-	struct configured_manifests manifests;
+/*
+ * Which providers a session is to enable, so that no event is counted by two of them.
+ *
+ * A provider of the configuration is enabled where the configuration names it, as it says. What the
+ * collectors need besides goes into the first session, one entry a provider: enabling one twice in
+ * a session keeps the later call only ("EnableTraceEx2 function", Microsoft Learn). A user session
+ * gets Microsoft-Windows-Kernel-Process for the names of processes, unless it has it already.
+ */
+struct live_providers {
+	struct provider_spec *list; /* owned; the texts are those of config and rules */
+	size_t count;
+	/* Microsoft-Windows-Kernel-Process is there for names: see struct rule_engine_options. */
+	bool names_only;
+};
+
+/* index: of the session in the configuration. */
+bool live_providers_init(struct live_providers *providers, const struct config *config,
+			 const struct rule_set *rules, size_t index, struct error *err);
+void live_providers_done(struct live_providers *providers);
+
+struct live_session_options {
+	/* Borrowed until the source is closed. */
+	const struct setup *setup;
+	size_t index;          /* of the session in the configuration */
+	struct shard *shard;   /* of its consumer */
+	struct canary *canary; /* NULL: none */
 	/* For tests; see source/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;
 };
 
-/* Starts the sessions: who may not is told before anything else happens. */
-struct live_runner *live_new(const struct live_runner_options *options, struct error *err);
-void live_free(
-	struct live_runner *live); /* when it does not run; stops the sessions; NULL is fine */
-
-/* Consumes, one thread a session. What happens to sessions is logged. */
-bool live_start(struct live_runner *live, struct error *err);
-void live_stop(struct live_runner *live); /* any thread; returns at once */
-void live_join(struct live_runner *live);
-
-/*
- * Whether the names of running processes are known, so that figures by process mean something: all
- * that were found running have been seen in events, or one flush interval has passed since. Any
- * thread.
- */
-bool live_ready(const struct live_runner *live);
-
-/* ---- for health; any thread ---- */
-
+/* What a live session has besides its source. Zero-initialise it. */
 struct live_session {
-	const char *name; /* label value; valid until live_free(), as is facts */
-	const struct source_facts *facts;
-	struct source_statistics statistics;
-	uint64_t busy_ns; /* CPU time of the consumer */
-	uint64_t unattributed[MISS_COUNT];
+	const char *name;           /* the configuration's */
+	const struct family *delay; /* of its canaries */
+	cell *delay_cells;
+	struct shard *shard;
+	struct tdh *tdh; /* owned */
+	bool names_only; /* see struct live_providers */
 };
 
-size_t live_session_count(const struct live_runner *live);
-void live_session(struct live_runner *live, size_t index, struct live_session *session);
-/* Sums over all sessions. */
-void live_totals(struct live_runner *live, struct pipeline_statistics *totals);
+/*
+ * Starts the session; what happens to it is logged. *session stays where it is until the source is
+ * closed, and is freed by live_session_done() afterwards, on failure too.
+ */
+struct source *live_session_open(struct live_session *session,
+				 const struct live_session_options *options, struct error *err);
+void live_session_done(struct live_session *session);
 
 #endif

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etw_exporter: reads the command line, wires configuration, rules, replay and web server, and
- * waits to be stopped.
+ * etw_exporter reads the command line, sets up configuration and rules, runs its sources and the
+ * web server, and waits to be stopped.
+ *
+ * There are five ways to run it, and run() chooses one of them: install or remove the service, test
+ * itself, check a configuration, replay and print once, or serve. All but the first two set up the
+ * same way (setup.h) and all that consume have a runner (runner.h), which knows whether it replays
+ * recordings or consumes live sessions. What a run is made of stands in struct app and is freed in
+ * one place, whatever failed. As a service the same code runs on a thread of the service manager,
+ * and errors go to the event log, because nothing reads the standard error of a service.
  *
  * Exit status: 0 done, 1 could not run, 2 bad usage or configuration.
  */
@@ -12,17 +19,13 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "config/config.h"
-#include "decode/manifest/load.h"
 #include "health.h"
 #include "http/server.h"
-#include "live.h"
 #include "live/live_source.h"
 #include "metrics/exposition.h"
-#include "metrics/registry.h"
 #include "options.h"
-#include "replay.h"
-#include "rules/rules.h"
+#include "runner.h"
+#include "setup.h"
 #include "version.h"
 #include "windows/activity.h"
 #include "windows/crash.h"
@@ -37,12 +40,8 @@ struct app {
 	int argc;
 	char **argv; /* borrowed */
 	struct options options;
-	struct config *config;
-	struct configured_manifests manifests;
-	struct registry *registry;
-	struct rule_set *rules;
-	struct replay *replay;    /* either this … */
-	struct live_runner *live; /* … or that */
+	struct setup setup;
+	struct runner *runner;
 	struct health *health;
 	struct http_server *server;
 };
@@ -52,89 +51,43 @@ static enum exit_status status_of(const struct error *err)
 	return err->code == ERROR_CONFIG ? EXIT_BAD_USAGE : EXIT_COULD_NOT_RUN;
 }
 
-static bool load_config(struct app *app, struct error *err)
+static bool set_up(struct app *app, struct error *err)
 {
-	app->config = app->options.config_file ? config_load(app->options.config_file, err) :
-						 config_default(err);
-	if (!app->config) {
-		return false;
-	}
-	log_configure(app->options.log_level_set ? app->options.log_level : app->config->log_level,
-		      app->options.log_format_set ? app->options.log_format :
-						    app->config->log_format);
-	return true;
-}
-
-static bool load_rules(struct app *app, struct error *err)
-{
-	const struct registry_limits limits = {
-		.series_per_family = app->config->limits.series_per_family,
-		.series = app->config->limits.series,
-		.strings_bytes = app->config->limits.strings_bytes,
+	const struct options *options = &app->options;
+	const struct setup_options setup = {
+		.switches = options->switches,
+		.switch_count = options->switch_count,
+		.disable_defaults = options->disable_defaults,
 	};
-	const struct rule_set_options options = {
-		.config = app->config,
-		.manifests = app->manifests,
-		.switches = app->options.switches,
-		.switch_count = app->options.switch_count,
-		.disable_defaults = app->options.disable_defaults,
-	};
+	struct config *config = setup_config(options->config_file, err);
 
-	app->registry = registry_new(&limits, err);
-	if (!app->registry) {
-		return false;
+	if (config) {
+		log_configure(options->log_level_set ? options->log_level : config->log_level,
+			      options->log_format_set ? options->log_format : config->log_format);
 	}
-	app->rules = rule_set_new(&options, app->registry, err);
-	return app->rules != NULL;
-}
-
-static bool open_replay(struct app *app, struct error *err)
-{
-	const struct replay_options options = {
-		.paths = app->options.replay_files,
-		.path_count = app->options.replay_file_count,
-		.file = { .pointer_size = app->options.replay_pointer_size,
-			  .single_pass = app->options.replay_single_pass },
-		.speed = app->options.replay_speed,
-		.loop = app->options.replay_loop,
-		.registry = app->registry,
-		.rules = app->rules,
-		.config = app->config,
-		.manifests = app->manifests,
-	};
-
-	app->replay = replay_new(&options, err);
-	if (!app->replay) {
-		return false;
-	}
-	app->health = health_new(app->registry, app->replay, app->rules, err);
-	return app->health != NULL;
-}
-
-static bool open_live(struct app *app, struct error *err)
-{
-	const struct live_runner_options options = {
-		.registry = app->registry,
-		.rules = app->rules,
-		.config = app->config,
-		.manifests = app->manifests,
-	};
-
-	if (app->options.once) {
-		return error_set(err, ERROR_UNSUPPORTED,
-				 "--once prints a recording; name it with --replay.file");
-	}
-	app->live = crash_catch(live_emergency_stop, err) ? live_new(&options, err) : NULL;
-	if (!app->live) {
-		return false;
-	}
-	app->health = health_new_live(app->registry, app->live, app->rules, err);
-	return app->health != NULL;
+	return setup_open(&app->setup, config, &setup, err);
 }
 
 static bool open_sources(struct app *app, struct error *err)
 {
-	return app->options.replay_file_count > 0 ? open_replay(app, err) : open_live(app, err);
+	const struct options *options = &app->options;
+	const struct runner_options runner = {
+		.setup = &app->setup,
+		.paths = options->replay_files,
+		.path_count = options->replay_file_count,
+		.file = { .pointer_size = options->replay_pointer_size,
+			  .single_pass = options->replay_single_pass },
+		.speed = options->replay_speed,
+		.loop = options->replay_loop,
+	};
+
+	/* An emergency stop must find every session that runs: it is set up before the first. */
+	if (options->replay_file_count == 0 && !crash_catch(live_emergency_stop, err)) {
+		return false;
+	}
+	app->runner = runner_new(&runner, err);
+	app->health = app->runner ? health_new(&app->setup, app->runner, err) : NULL;
+	return app->health != NULL;
 }
 
 /* ---- --once: replay, print, end ---- */
@@ -149,10 +102,15 @@ static bool run_once(struct app *app, struct error *err)
 	if (app->options.replay_loop) {
 		return error_set(err, ERROR_CONFIG, "--once and --replay.loop exclude each other");
 	}
-	if (!open_sources(app, err) || !replay_run(app->replay, err)) {
+	if (app->options.replay_file_count == 0) {
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "--once prints a recording; name it with --replay.file");
+	}
+	if (!open_sources(app, err) || !runner_run(app->runner, err)) {
 		return false;
 	}
-	if (exposition_write(app->registry, print_chunk, stdout) == 0 || fflush(stdout) != 0) {
+	if (exposition_write(app->setup.registry, print_chunk, stdout) == 0 ||
+	    fflush(stdout) != 0) {
 		return error_set(err, ERROR_SYSTEM, "standard output: %s", strerror(errno));
 	}
 	return true;
@@ -164,26 +122,27 @@ static bool is_ready(void *context)
 {
 	const struct app *app = context;
 
-	return app->live ? live_ready(app->live) : replay_ready(app->replay);
+	return runner_ready(app->runner);
 }
 
 static bool start_server(struct app *app, struct error *err)
 {
 	const struct options *options = &app->options;
-	const char *const *configured = (const char *const *)app->config->listen_addresses;
+	const struct config *config = app->setup.config;
+	const char *const *configured = (const char *const *)config->listen_addresses;
 	const struct http_options http = {
 		.listen_addresses = options->listen_address_count ? options->listen_addresses :
 								    configured,
 		.listen_address_count = options->listen_address_count ?
 						options->listen_address_count :
-						app->config->listen_address_count,
+						config->listen_address_count,
 		.telemetry_path = options->telemetry_path ? options->telemetry_path :
-							    app->config->telemetry_path,
+							    config->telemetry_path,
 		.ready = is_ready,
 		.ready_context = app,
 	};
 
-	app->server = http_start(&http, app->registry, err);
+	app->server = http_start(&http, app->setup.registry, err);
 	if (!app->server) {
 		return false;
 	}
@@ -203,22 +162,14 @@ static bool serve(struct app *app, struct error *err)
 		return false;
 	}
 	service_starting();
-	if (!open_sources(app, err) || !start_server(app, err)) {
-		return false;
-	}
-	if (app->live ? !live_start(app->live, err) : !replay_start(app->replay, err)) {
+	if (!open_sources(app, err) || !start_server(app, err) || !runner_start(app->runner, err)) {
 		return false;
 	}
 	service_serving();
 	log_info("Stopping", log_text("reason", os_stop_wait()));
 	service_stopping();
-	if (app->live) {
-		live_stop(app->live);
-		live_join(app->live);
-	} else {
-		replay_stop(app->replay);
-		replay_join(app->replay);
-	}
+	runner_stop(app->runner);
+	runner_join(app->runner);
 	return true;
 }
 
@@ -291,9 +242,7 @@ static bool run(struct app *app, struct error *err)
 	if (app->options.self_test) {
 		return self_test(app, err);
 	}
-	if (!load_config(app, err) ||
-	    !configured_manifests_load(&app->manifests, app->config, err) ||
-	    !load_rules(app, err)) {
+	if (!set_up(app, err)) {
 		return false;
 	}
 	if (app->options.check_config) {
@@ -311,12 +260,8 @@ static void app_done(struct app *app)
 	/* The server goes first: its threads scrape what the others own. */
 	http_stop(app->server);
 	health_free(app->health);
-	replay_free(app->replay);
-	live_free(app->live);
-	rule_set_free(app->rules);
-	configured_manifests_done(&app->manifests);
-	registry_free(app->registry);
-	config_free(app->config);
+	runner_free(app->runner);
+	setup_close(&app->setup);
 	options_done(&app->options);
 }
 

@@ -7,17 +7,39 @@
 #include "pipeline.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
-#include "deferred_records.h"
 #include "source/kernel_group.h"
 
-/* Kinds of events that one consumer remembers; real machines have a few thousand. */
-enum { CLASSES_MAX = 32768, LATE_CLASSES_MAX = 64 };
+enum {
+	/* Kinds of events that one consumer remembers; real machines have a few thousand. */
+	CLASSES_MAX = 32768,
+	DEFERRED_KINDS_MAX = 64,
+	DEFERRED_RECORDS_MAX = 1 << 18,
+	DEFERRED_PAYLOADS_MAX = 64 << 20, /* bytes */
+};
+
+/* A copy of a record that the first pass cannot decode yet. */
+struct deferred_record {
+	struct event_record record; /* its pointers are set when the record is read again */
+	struct guid provider;
+	size_t payload; /* offset in payloads */
+};
+
+/*
+ * The few records that can only be decoded at the end of the first pass, when the recording has
+ * announced their schemas. The list is bounded: a record that does not fit is left out.
+ */
+struct deferred_records {
+	struct deferred_record *records; /* owned */
+	size_t count, capacity;
+	uint8_t *payloads; /* owned; one payload behind the other */
+	size_t payloads_size, payloads_capacity;
+};
 
 struct pipeline {
 	struct pipeline_options options;
-	struct pipeline_families families;
 	struct trace_schemas *schemas;
 	struct inband_manifests *inband; /* in a pass that nothing was looked at ahead of */
 	struct schema_origins origins;
@@ -27,8 +49,8 @@ struct pipeline {
 	 */
 	struct event_table *ahead;
 	struct event_table *event_table;
-	struct kernel_choice ahead_at; /* the kernel records that a look-ahead is about */
-	struct deferred_records late;  /* of the look-ahead that is under way */
+	struct kernel_choice ahead_at;    /* the kernel records that a look-ahead is about */
+	struct deferred_records deferred; /* of the first pass that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	uint32_t session; /* label id */
@@ -60,6 +82,75 @@ static void stop_without_memory(struct pipeline *pipeline)
 	source_stop(pipeline->options.source);
 }
 
+/* ---- records deferred to the end of the first pass ---- */
+
+static bool make_room(struct deferred_records *deferred, size_t payload_size)
+{
+	if (deferred->count == DEFERRED_RECORDS_MAX ||
+	    payload_size > DEFERRED_PAYLOADS_MAX - deferred->payloads_size) {
+		return false;
+	}
+	if (deferred->count == deferred->capacity) {
+		size_t capacity = deferred->capacity ? 2 * deferred->capacity : 64;
+		struct deferred_record *records =
+			realloc(deferred->records, capacity * sizeof *records);
+
+		if (!records) {
+			return false;
+		}
+		deferred->records = records;
+		deferred->capacity = capacity;
+	}
+	if (!deferred->payloads ||
+	    payload_size > deferred->payloads_capacity - deferred->payloads_size) {
+		size_t capacity = 2 * (deferred->payloads_capacity + payload_size) + 4096;
+		uint8_t *payloads = realloc(deferred->payloads, capacity);
+
+		if (!payloads) {
+			return false;
+		}
+		deferred->payloads = payloads;
+		deferred->payloads_capacity = capacity;
+	}
+	return true;
+}
+
+/* Keeps header and payload; extended items and activity are dropped. */
+static void defer(struct deferred_records *deferred, const struct event_record *record)
+{
+	struct deferred_record *kept;
+
+	if (!make_room(deferred, record->payload_size)) {
+		return;
+	}
+	kept = &deferred->records[deferred->count++];
+	*kept = (struct deferred_record){ .record = *record,
+					  .provider = *record->provider,
+					  .payload = deferred->payloads_size };
+	kept->record.activity = NULL;
+	kept->record.extended = NULL;
+	kept->record.extended_size = 0;
+	memcpy(deferred->payloads + deferred->payloads_size, record->payload, record->payload_size);
+	deferred->payloads_size += record->payload_size;
+}
+
+static struct event_record deferred_at(const struct deferred_records *deferred, size_t index)
+{
+	const struct deferred_record *kept = &deferred->records[index];
+	struct event_record record = kept->record;
+
+	record.provider = &kept->provider;
+	record.payload = deferred->payloads + kept->payload;
+	return record;
+}
+
+static void deferred_done(struct deferred_records *deferred)
+{
+	free(deferred->records);
+	free(deferred->payloads);
+	*deferred = (struct deferred_records){ .records = NULL };
+}
+
 /* ---- first pass: what the recording tells about itself, in file order ---- */
 
 static void on_first_pass(void *context, const struct event_record *record)
@@ -87,23 +178,23 @@ static void on_first_pass(void *context, const struct event_record *record)
 		}
 	}
 	if (tracker_first_pass(pipeline->tracker, record, class)) {
-		deferred_records_keep(&pipeline->late, record);
+		defer(&pipeline->deferred, record);
 	}
 }
 
 /* Records whose schema may have come after them, now that all schemas are known. */
-static void show_late_records(struct pipeline *pipeline)
+static void show_deferred_records(struct pipeline *pipeline)
 {
 	struct event_table *event_table = NULL;
 
-	if (pipeline->late.count > 0) {
-		event_table = event_table_new(LATE_CLASSES_MAX, &pipeline->origins, NULL);
+	if (pipeline->deferred.count > 0) {
+		event_table = event_table_new(DEFERRED_KINDS_MAX, &pipeline->origins, NULL);
 		if (!event_table) {
 			stop_without_memory(pipeline);
 		}
 	}
-	for (size_t i = 0; event_table && i < pipeline->late.count; i++) {
-		struct event_record record = deferred_records_at(&pipeline->late, i);
+	for (size_t i = 0; event_table && i < pipeline->deferred.count; i++) {
+		struct event_record record = deferred_at(&pipeline->deferred, i);
 		bool added;
 		struct event_class *class = event_table_find(event_table, &record, &added);
 
@@ -114,7 +205,7 @@ static void show_late_records(struct pipeline *pipeline)
 		tracker_first_pass(pipeline->tracker, &record, class);
 	}
 	free_classes(event_table);
-	deferred_records_done(&pipeline->late);
+	deferred_done(&pipeline->deferred);
 }
 
 static void on_first_pass_end(void *context)
@@ -125,7 +216,7 @@ static void on_first_pass_end(void *context)
 		trace_schemas_finish(pipeline->schemas);
 		pipeline->schemas_known = true;
 	}
-	show_late_records(pipeline);
+	show_deferred_records(pipeline);
 	tracker_first_pass_end(pipeline->tracker);
 	if (pipeline->options.on_ready) {
 		pipeline->options.on_ready(pipeline->options.ready_context);
@@ -169,12 +260,12 @@ static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
 /* The cell of etw_consumer_events_total for the kind's provider. */
 static cell *provider_cell(struct pipeline *pipeline, struct event_class *class)
 {
-	uint32_t provider =
-		intern_string(registry_strings(pipeline->options.registry), class->provider_name);
+	uint32_t provider = intern_string(registry_strings(pipeline->options.setup->registry),
+					  class->provider_name);
 	uint32_t labels[] = { pipeline->session, provider };
 	bool overflowed;
-	cell *at = family_cells(pipeline->families.events, pipeline->options.shard, labels,
-				&overflowed);
+	cell *at =
+		family_cells(pipeline->cells.events, pipeline->options.shard, labels, &overflowed);
 
 	if (!overflowed) {
 		class->records = at;
@@ -316,7 +407,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 
 void pipeline_reset(struct pipeline *pipeline)
 {
-	deferred_records_done(&pipeline->late); /* of a look-ahead that did not come to its end */
+	deferred_done(&pipeline->deferred); /* of a look-ahead that did not come to its end */
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
 }
@@ -332,27 +423,29 @@ static void on_schema_mismatch(void *context, const char *sentence)
 static bool make_parts(struct pipeline *pipeline, struct error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
+	const struct setup *setup = options->setup;
+	const struct config_limits *limits = &setup->config->limits;
 	const struct source_clock *clock = &source_facts(options->source)->clock;
 	struct tracker_options tracker = {
-		.registry = options->registry,
+		.registry = setup->registry,
 		.shard = options->shard,
 		.clock = clock,
-		.processes = options->config->limits.processes,
-		.threads = options->config->limits.threads,
-		.files = options->config->limits.files,
-		.strings_bytes = options->config->limits.strings_bytes,
-		.path_groups = options->config->path_groups,
-		.path_group_count = options->config->path_group_count,
+		.processes = limits->processes,
+		.threads = limits->threads,
+		.files = limits->files,
+		.strings_bytes = limits->strings_bytes,
+		.path_groups = setup->config->path_groups,
+		.path_group_count = setup->config->path_group_count,
 		.names = options->names,
-		.process_gauges = rule_set_on(options->rules, "process"),
-		.disk_info = rule_set_on(options->rules, "disk"),
-		.image_info = rule_set_on(options->rules, "image"),
-		.top_paths = rule_set_on(options->rules, "file_top"),
-		.top_path_count = options->config->limits.top_paths,
+		.process_gauges = rule_set_on(setup->rules, "process"),
+		.disk_info = rule_set_on(setup->rules, "disk"),
+		.image_info = rule_set_on(setup->rules, "image"),
+		.top_paths = rule_set_on(setup->rules, "file_top"),
+		.top_path_count = limits->top_paths,
 	};
 	struct rule_engine_options engine = {
-		.set = options->rules,
-		.registry = options->registry,
+		.set = setup->rules,
+		.registry = setup->registry,
 		.shard = options->shard,
 		.clock = clock,
 		.session = options->session,
@@ -363,7 +456,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	};
 	struct rule_needs needs;
 
-	rule_set_needs(options->rules, &needs);
+	rule_set_needs(setup->rules, &needs);
 	if (engine.probe) {
 		probe_needs(engine.probe, &needs);
 	}
@@ -387,8 +480,8 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.live = options->live,
 		.trace = pipeline->schemas,
 		.inband = pipeline->inband,
-		.configured = options->manifests.configured,
-		.builtin = options->manifests.builtin,
+		.configured = setup->manifests.configured,
+		.builtin = setup->manifests.builtin,
 		.builtin_names = true,
 		.system = options->system,
 	};
@@ -407,9 +500,9 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 		return NULL;
 	}
 	pipeline->options = *options;
-	pipeline->families = *options->families;
-	pipeline->session = intern_string(registry_strings(options->registry), options->session);
-	if (!pipeline_cells(options->families, options->registry, options->shard, options->session,
+	pipeline->session =
+		intern_string(registry_strings(options->setup->registry), options->session);
+	if (!pipeline_cells(options->setup->registry, options->shard, options->session,
 			    &pipeline->cells, err) ||
 	    !make_parts(pipeline, err)) {
 		goto fail;
@@ -428,7 +521,7 @@ void pipeline_free(struct pipeline *pipeline)
 	}
 	free_classes(pipeline->ahead);
 	free_classes(pipeline->event_table);
-	deferred_records_done(&pipeline->late);
+	deferred_done(&pipeline->deferred);
 	inband_manifests_free(pipeline->inband);
 	trace_schemas_free(pipeline->schemas);
 	rule_engine_free(pipeline->engine);

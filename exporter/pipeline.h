@@ -14,11 +14,11 @@
 
 #include "base/error.h"
 #include "decode/event_table.h"
-#include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "pace.h"
 #include "rules/probe.h"
 #include "rules/rules.h"
+#include "setup.h"
 #include "source/source.h"
 #include "track/names.h"
 #include "track/tracker.h"
@@ -26,27 +26,26 @@
 /* Kinds of records that tell of loss. */
 enum { PIPELINE_LOST_TYPES = 3 };
 
-/* The families that every pipeline counts into, made once by pipeline_families(). */
+/* The families that every pipeline counts into; registers them when they are new. */
 struct pipeline_families {
 	struct family *events;  /* etw_consumer_events_total{session,provider} */
 	struct family *records; /* etw_consumer_records_total{session,outcome} */
 	struct family *lost;    /* etw_consumer_lost_notifications_total{session,type} */
 };
-
 bool pipeline_families(struct registry *registry, struct pipeline_families *families,
 		       struct error *err);
 
 /*
- * The cells of a session's fixed counters, which so exist at 0 before its first pass. The thread of
- * writer, or before it runs.
+ * The counters of one session. The cells of those whose labels are known are made here, so that
+ * they exist at 0 before the first event. The thread of writer may call, or any before it runs.
  */
 struct pipeline_cells {
+	struct family *events; /* by provider */
 	cell *outcomes[OUTCOME_COUNT];
 	cell *lost[PIPELINE_LOST_TYPES];
 };
-bool pipeline_cells(const struct pipeline_families *families, struct registry *registry,
-		    struct shard *shard, const char *session, struct pipeline_cells *cells,
-		    struct error *err);
+bool pipeline_cells(struct registry *registry, struct shard *shard, const char *session,
+		    struct pipeline_cells *cells, struct error *err);
 
 /* That of the kind's events, when they tell of loss; else NULL. */
 cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_class *class);
@@ -66,13 +65,10 @@ struct pipeline_observer {
 
 struct pipeline_options {
 	/* All borrowed until pipeline_free(). */
+	const struct setup *setup;
 	struct source *source;
 	const char *session; /* label value */
-	struct registry *registry;
 	struct shard *shard; /* of the thread that runs the pipeline */
-	const struct pipeline_families *families;
-	const struct rule_set *rules;
-	const struct config *config;
 	struct names *names; /* spelling of process names, of the pipeline's thread */
 	struct pace *pace;   /* NULL: as fast as possible */
 	/* Asked before each record is counted: its time, 100 ns since 1601 UTC or RECORD_NO_TIME.
@@ -80,7 +76,6 @@ struct pipeline_options {
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
 	bool live; /* the source is a live session, whose events are not to be trusted */
-	struct configured_manifests manifests;
 	struct schema_system system; /* live only */
 	bool names_only;             /* see struct rule_engine_options */
 	/* Names are known: the look-ahead is done, or events have told about every process that a

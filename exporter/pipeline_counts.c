@@ -49,22 +49,26 @@ bool pipeline_families(struct registry *registry, struct pipeline_families *fami
 	return families->events && families->records && families->lost;
 }
 
-bool pipeline_cells(const struct pipeline_families *families, struct registry *registry,
-		    struct shard *shard, const char *session, struct pipeline_cells *cells,
-		    struct error *err)
+bool pipeline_cells(struct registry *registry, struct shard *shard, const char *session,
+		    struct pipeline_cells *cells, struct error *err)
 {
 	struct intern *strings = registry_strings(registry);
 	uint32_t labels[] = { intern_string(strings, session), 0 };
+	struct pipeline_families families;
 	bool good = true;
 
+	if (!pipeline_families(registry, &families, err)) {
+		return false;
+	}
+	cells->events = families.events;
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
 		labels[1] = intern_string(strings, record_outcome_name(i));
-		cells->outcomes[i] = family_cells(families->records, shard, labels, NULL);
+		cells->outcomes[i] = family_cells(families.records, shard, labels, NULL);
 		good = good && cells->outcomes[i];
 	}
 	for (unsigned i = 0; i < PIPELINE_LOST_TYPES; i++) {
 		labels[1] = intern_string(strings, lost_types[i].type);
-		cells->lost[i] = family_cells(families->lost, shard, labels, NULL);
+		cells->lost[i] = family_cells(families.lost, shard, labels, NULL);
 		good = good && cells->lost[i];
 	}
 	return good ||

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/listen_address.h"
-#include "health_scrapes.h"
+#include "health.h"
 #include "http/server.h"
 
 #define HTTP_HEALTHY_PATH "/-/healthy"

@@ -235,7 +235,8 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 			.name = collector->name,
 			.help = collector->help,
 			.default_on = collector->default_on,
-			.on = collector->default_on && !options->disable_defaults,
+			.on = options->every_collector ||
+			      (collector->default_on && !options->disable_defaults),
 		};
 	}
 	return rule_set_plan_families(set, err) &&

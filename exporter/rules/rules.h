@@ -52,6 +52,7 @@ struct rule_set_options {
 	const struct config_switch *switches;
 	size_t switch_count;
 	bool disable_defaults; /* --collector.disable-defaults */
+	bool every_collector;  /* all collectors are on unless they are switched off */
 };
 
 /*

@@ -126,7 +126,8 @@ struct source_statistics {
 	uint64_t canary_received;
 };
 
-/* What a source is, fixed when it is open. Strings are the source's, valid until source_close(). */
+/* What a source is, fixed when it is open. The name is valid until source_close(); kind and mode
+ * are literals. */
 struct source_facts {
 	const char *name; /* session label: a recording's base file name */
 	const char *type; /* replay, system_logger, … (etw_session_info) */

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "config/config.h"
 #include "pipeline.h"
+#include "setup.h"
 #include "tool/tool.h"
 #include "track/names.h"
 #include "etl/source_file.h"
@@ -13,13 +13,10 @@
 struct recording {
 	struct recording_options options;
 	struct source *source;
-	struct config *config;
-	struct registry *registry;
-	struct rule_set *rules;
+	struct setup setup;
 	struct rule_trial *trial;
 	struct shard *shard; /* the registry's */
 	struct names *names;
-	struct pipeline_families families;
 	struct pipeline *pipeline; /* of the last run */
 	struct pipeline_observer observer;
 	struct progress progress;
@@ -65,45 +62,30 @@ static void on_buffer(void *context)
 	progress_show(&recording->progress, (share + (recording->second_pass ? 1 : 0)) / 2);
 }
 
-/* Those of the configuration that is tried, or none. */
-static bool make_rules(struct recording *recording, struct error *err)
+/* The collectors of the configuration that is tried, or none. */
+static bool set_up(struct recording *recording, struct error *err)
 {
 	const char *path = recording->options.config_path;
-	struct rule_set_options options = { .disable_defaults = !path };
-	struct registry_limits limits = { 0 };
+	const struct setup_options options = { .disable_defaults = !path,
+					       .no_manifests = !path,
+					       .manifests = recording->options.manifests };
 
-	recording->config = path ? config_load(path, err) : config_default(err);
-	if (!recording->config) {
+	if (!setup_open(&recording->setup, setup_config(path, err), &options, err)) {
 		return false;
 	}
 	if (path) {
-		limits.series_per_family = recording->config->limits.series_per_family;
-		limits.series = recording->config->limits.series;
-		limits.strings_bytes = recording->config->limits.strings_bytes;
-	}
-	if (path && recording->options.manifests) {
-		if (!configured_manifests_load(recording->options.manifests, recording->config,
-					       err)) {
-			return false;
-		}
-		options.manifests = *recording->options.manifests;
-	}
-	options.config = recording->config;
-	recording->registry = registry_new(&limits, err);
-	recording->rules = recording->registry ? rule_set_new(&options, recording->registry, err) :
-						 NULL;
-	if (path && recording->rules) {
-		recording->trial = rule_trial_new(recording->rules, err);
+		recording->trial = rule_trial_new(recording->setup.rules, err);
 		recording->observer.trial = recording->trial;
 		return recording->trial != NULL;
 	}
-	return recording->rules != NULL;
+	return true;
 }
 
 struct recording *recording_open(const struct recording_options *options, struct error *err)
 {
 	const struct source_file_options file = { .pointer_size = options->pointer_size };
 	struct recording *recording = calloc(1, sizeof *recording);
+	const struct setup *setup;
 
 	if (!recording) {
 		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
@@ -116,20 +98,19 @@ struct recording *recording_open(const struct recording_options *options, struct
 							  .on_buffer = on_buffer,
 							  .probe = options->probe };
 	recording->source = source_open_file(options->path, &file, err);
-	if (!recording->source || !make_rules(recording, err) ||
-	    !pipeline_families(recording->registry, &recording->families, err)) {
+	if (!recording->source || !set_up(recording, err)) {
 		goto fail;
 	}
-	recording->shard = registry_shard(recording->registry, false, err);
+	setup = &recording->setup;
+	recording->shard = registry_shard(setup->registry, false, err);
 	recording->names = recording->shard ?
-				   names_new(recording->registry,
-					     recording->config->limits.processes,
-					     recording->config->lower_case_processes, err) :
+				   names_new(setup->registry, setup->config->limits.processes,
+					     setup->config->lower_case_processes, err) :
 				   NULL;
 	if (!recording->names) {
 		goto fail;
 	}
-	rule_set_make_samples(recording->rules, recording->registry, recording->shard);
+	rule_set_make_samples(setup->rules, setup->registry, recording->shard);
 	return recording;
 
 fail:
@@ -145,31 +126,23 @@ void recording_close(struct recording *recording)
 	pipeline_free(recording->pipeline);
 	names_free(recording->names);
 	rule_trial_free(recording->trial);
-	rule_set_free(recording->rules);
-	registry_free(recording->registry);
-	config_free(recording->config);
+	setup_close(&recording->setup);
 	source_close(recording->source);
 	free(recording);
 }
 
 bool recording_run(struct recording *recording, struct error *err)
 {
-	struct pipeline_options options = {
+	const struct pipeline_options options = {
+		.setup = &recording->setup,
 		.source = recording->source,
 		.session = source_facts(recording->source)->name,
-		.registry = recording->registry,
 		.shard = recording->shard,
-		.families = &recording->families,
-		.rules = recording->rules,
-		.config = recording->config,
 		.names = recording->names,
 		.observer = &recording->observer,
 	};
 	bool done;
 
-	if (recording->options.manifests) {
-		options.manifests = *recording->options.manifests;
-	}
 	pipeline_free(recording->pipeline);
 	recording->pipeline = pipeline_new(&options, err);
 	if (!recording->pipeline) {
@@ -195,18 +168,19 @@ struct rule_trial *recording_trial(const struct recording *recording)
 
 const struct rule_set *recording_rules(const struct recording *recording)
 {
-	return recording->rules;
+	return recording->setup.rules;
 }
 
 struct registry *recording_registry(const struct recording *recording)
 {
-	return recording->registry;
+	return recording->setup.registry;
 }
 
 const char *recording_text(const struct recording *recording, uint32_t id)
 {
-	return id == INTERN_FULL ? "_other" :
-				   intern_text(registry_strings(recording->registry), id, NULL);
+	return id == INTERN_FULL ?
+		       "_other" :
+		       intern_text(registry_strings(recording->setup.registry), id, NULL);
 }
 
 const char *recording_process(const struct recording *recording, struct tracker *tracker,

@@ -19,10 +19,10 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/os.h"
-#include "config/config.h"
 #include "health.h"
 #include "metrics/exposition.h"
-#include "replay.h"
+#include "runner.h"
+#include "setup.h"
 #include "source/event_record.h"
 #include "tool/tool.h"
 
@@ -255,7 +255,7 @@ static void openmetrics_page(struct openmetrics *metrics, struct registry *regis
 /* ---- pages ---- */
 
 struct backfill {
-	struct registry *registry;
+	struct setup setup;
 	struct openmetrics metrics;
 	struct text out;
 	int64_t step; /* 100 ns */
@@ -265,7 +265,7 @@ struct backfill {
 
 static void write_page(struct backfill *backfill, int64_t time)
 {
-	openmetrics_page(&backfill->metrics, backfill->registry, time);
+	openmetrics_page(&backfill->metrics, backfill->setup.registry, time);
 	backfill->failed |= !tool_write("backfill", &backfill->out);
 	backfill->out.size = 0;
 }
@@ -303,60 +303,28 @@ static bool write_end(struct backfill *backfill)
 
 /* ---- the replay ---- */
 
-static bool replay_all(struct backfill *backfill, struct request *request,
-		       const struct config *config, const struct rule_set *rules, struct error *err)
+static bool set_up_and_replay(struct backfill *backfill, struct request *request, struct error *err)
 {
-	const struct replay_options replaying = {
+	const struct setup_options setup = { .manifests = &request->arguments.manifests };
+	const struct runner_options replay = {
+		.setup = &backfill->setup,
 		.paths = request->arguments.words,
 		.path_count = 1,
 		.file = { .pointer_size = request->arguments.pointer_size },
 		.on_time = on_time,
 		.time_context = backfill,
-		.registry = backfill->registry,
-		.rules = rules,
-		.config = config,
-		.manifests = request->arguments.manifests,
 	};
-	struct replay *replay = replay_new(&replaying, err);
-	struct health *health = replay ? health_new(backfill->registry, replay, rules, err) : NULL;
-	bool good = health && replay_run(replay, err);
+	bool open = setup_open(&backfill->setup, setup_config(request->config, err), &setup, err);
+	struct runner *runner = open ? runner_new(&replay, err) : NULL;
+	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
+	bool good = health && runner_run(runner, err);
 
 	if (good && !write_end(backfill)) {
 		good = error_set(err, ERROR_SYSTEM, "the samples could not be written");
 	}
 	health_free(health);
-	replay_free(replay);
-	return good;
-}
-
-static bool set_up_and_replay(struct backfill *backfill, struct request *request, struct error *err)
-{
-	struct config *config = request->config ? config_load(request->config, err) :
-						  config_default(err);
-	struct registry_limits limits = { 0 };
-	struct rule_set_options rule_options = { .config = config };
-	struct rule_set *rules = NULL;
-	bool good = false;
-
-	if (config) {
-		limits = (struct registry_limits){
-			.series_per_family = config->limits.series_per_family,
-			.series = config->limits.series,
-			.strings_bytes = config->limits.strings_bytes,
-		};
-		backfill->registry = registry_new(&limits, err);
-	}
-	if (backfill->registry &&
-	    configured_manifests_load(&request->arguments.manifests, config, err)) {
-		rule_options.manifests = request->arguments.manifests;
-		rules = rule_set_new(&rule_options, backfill->registry, err);
-	}
-	if (rules) {
-		good = replay_all(backfill, request, config, rules, err);
-	}
-	rule_set_free(rules);
-	registry_free(backfill->registry);
-	config_free(config);
+	runner_free(runner);
+	setup_close(&backfill->setup);
 	return good;
 }
 

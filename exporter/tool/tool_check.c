@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "metrics/registry.h"
 #include "rules/rule_set.h"
+#include "setup.h"
 #include "tool/tool.h"
 #include "tool/try_config.h"
 
@@ -42,31 +42,25 @@ static void add_family(struct text *out, const struct family_plan *family)
 static bool describe(const char *path, struct configured_manifests *manifests, struct text *out,
 		     struct error *err)
 {
-	static const struct registry_limits limits = { 0 };
-	struct config *config = config_load(path, err);
-	struct registry *registry = config ? registry_new(&limits, err) : NULL;
-	struct rule_set_options options = { .config = config };
-	struct rule_set *set = NULL;
+	const struct setup_options options = { .manifests = manifests };
+	struct setup setup;
+	const struct rule_set *set;
 
-	if (registry && configured_manifests_load(manifests, config, err)) {
-		options.manifests = *manifests;
-		set = rule_set_new(&options, registry, err);
+	if (!setup_open(&setup, config_load(path, err), &options, err)) {
+		return false;
 	}
-	if (set) {
-		text_add_format(out, "%s: good\n", path);
-		add_collectors(out, set, true);
-		add_collectors(out, set, false);
-		text_add_string(out, "families of the collectors that are on:\n");
-		for (size_t i = 0; i < set->family_count; i++) {
-			if (set->families[i].family) {
-				add_family(out, &set->families[i]);
-			}
+	set = setup.rules;
+	text_add_format(out, "%s: good\n", path);
+	add_collectors(out, set, true);
+	add_collectors(out, set, false);
+	text_add_string(out, "families of the collectors that are on:\n");
+	for (size_t i = 0; i < set->family_count; i++) {
+		if (set->families[i].family) {
+			add_family(out, &set->families[i]);
 		}
 	}
-	rule_set_free(set);
-	registry_free(registry);
-	config_free(config);
-	return set != NULL;
+	setup_close(&setup);
+	return true;
 }
 
 static int check(const char *path, struct configured_manifests *manifests, struct text *out)

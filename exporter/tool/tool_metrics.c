@@ -9,16 +9,14 @@
  * because trackers declare them and no rule does. A family that no collector switches is one that
  * the program always has, about its sessions, its consumers and itself.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
 #include "health.h"
-#include "health_scrapes.h"
 #include "live.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
 #include "rules/rule_set.h"
+#include "setup.h"
 #include "tool/tool.h"
 #include "track/tracker.h"
 
@@ -49,47 +47,6 @@ static const struct state_gauge *find_state_gauge(const char *family)
 }
 
 /* ---- registering ---- */
-
-/*
- * All collectors on. The names for the switches come from a set with the defaults, in which the
- * others are known as well.
- */
-static struct rule_set *every_collector(const struct config *config, struct registry *registry,
-					struct error *err)
-{
-	static const struct registry_limits limits = { 0 };
-	struct rule_set_options options = { .config = config };
-	struct registry *scratch = registry_new(&limits, err);
-	struct rule_set *defaults = scratch ? rule_set_new(&options, scratch, err) : NULL;
-	struct config_switch *switches = NULL;
-	struct rule_set *every = NULL;
-	size_t count = 0;
-
-	while (defaults && rule_set_collector(defaults, count)) {
-		count++;
-	}
-	switches = defaults ? calloc(count + 1, sizeof *switches) : NULL;
-	for (size_t i = 0; switches && i < count; i++) {
-		/* Borrowed from the set; it is only read. */
-		const char *name = rule_set_collector(defaults, i)->name;
-
-		switches[i] = (struct config_switch){
-			.collector = (char *)(uintptr_t)name,
-			.on = true,
-		};
-	}
-	if (switches) {
-		options.switches = switches;
-		options.switch_count = count;
-		every = rule_set_new(&options, registry, err);
-	} else if (defaults) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a list of collectors");
-	}
-	free(switches);
-	rule_set_free(defaults);
-	registry_free(scratch);
-	return every;
-}
 
 static bool declare_state_gauges(struct registry *registry, struct error *err)
 {
@@ -217,18 +174,15 @@ static void add_page(struct text *out, const struct rule_set *set, struct regist
 
 static bool describe(struct text *out, struct error *err)
 {
-	static const struct registry_limits limits = { 0 };
-	struct config *config = config_default(err);
-	struct registry *registry = config ? registry_new(&limits, err) : NULL;
-	struct rule_set *set = registry ? every_collector(config, registry, err) : NULL;
-	bool good = set && declare_program(registry, err);
+	const struct setup_options options = { .every_collector = true };
+	struct setup setup = { .config = NULL };
+	bool good = setup_open(&setup, config_default(err), &options, err) &&
+		    declare_program(setup.registry, err);
 
 	if (good) {
-		add_page(out, set, registry);
+		add_page(out, setup.rules, setup.registry);
 	}
-	rule_set_free(set);
-	registry_free(registry);
-	config_free(config);
+	setup_close(&setup);
 	return good;
 }
 

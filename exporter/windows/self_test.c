@@ -5,21 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
 #include "health.h"
-#include "live.h"
 #include "metrics/exposition.h"
-#include "metrics/registry.h"
-#include "rules/rules.h"
+#include "runner.h"
+#include "setup.h"
 
 enum { LOOK_MS = 50 };
 
 /* What is run, owned. */
 struct self_test {
-	struct config *config;
-	struct registry *registry;
-	struct rule_set *rules;
-	struct live_runner *live;
+	struct setup setup;
+	struct runner *runner;
 	struct health *health;
 };
 
@@ -173,36 +169,20 @@ static struct config *make_config(struct error *err)
 static void self_test_close(struct self_test *test)
 {
 	health_free(test->health);
-	live_free(test->live);
-	rule_set_free(test->rules);
-	registry_free(test->registry);
-	config_free(test->config);
+	runner_free(test->runner);
+	setup_close(&test->setup);
 }
 
 static bool self_test_open(struct self_test *test, struct error *err)
 {
-	struct rule_set_options rules = { 0 };
-	struct live_runner_options live = { 0 };
+	const struct runner_options runner = { .setup = &test->setup };
 
-	test->config = make_config(err);
-	test->registry = registry_new(&(struct registry_limits){ 0 }, err);
-	if (!test->config || !test->registry) {
+	if (!setup_open(&test->setup, make_config(err), &(struct setup_options){ 0 }, err)) {
 		return false;
 	}
-	rules.config = test->config;
-	test->rules = rule_set_new(&rules, test->registry, err);
-	if (!test->rules) {
-		return false;
-	}
-	live.registry = test->registry;
-	live.rules = test->rules;
-	live.config = test->config;
-	test->live = live_new(&live, err);
-	if (!test->live) {
-		return false;
-	}
-	test->health = health_new_live(test->registry, test->live, test->rules, err);
-	return test->health && live_start(test->live, err);
+	test->runner = runner_new(&runner, err);
+	test->health = test->runner ? health_new(&test->setup, test->runner, err) : NULL;
+	return test->health && runner_start(test->runner, err);
 }
 
 static bool stopped(struct error *err)
@@ -217,21 +197,21 @@ static bool measure(struct self_test *test, const struct self_test_options *opti
 {
 	bool acted;
 
-	for (uint32_t ms = 0; ms < options->idle_ms && !live_ready(test->live); ms += LOOK_MS) {
+	for (uint32_t ms = 0; ms < options->idle_ms && !runner_ready(test->runner); ms += LOOK_MS) {
 		if (!options->wait(options->context, LOOK_MS)) {
 			return stopped(err);
 		}
 	}
-	if (!take_figures(test->registry, options->process, before, err)) {
+	if (!take_figures(test->setup.registry, options->process, before, err)) {
 		return false;
 	}
 	acted = options->act(options->context, done, err);
 	if (acted && !options->wait(options->context, options->duration_ms)) {
 		return stopped(err);
 	}
-	live_stop(test->live); /* what the session still holds is delivered */
-	live_join(test->live);
-	return acted && take_figures(test->registry, options->process, after, err);
+	runner_stop(test->runner); /* what the session still holds is delivered */
+	runner_join(test->runner);
+	return acted && take_figures(test->setup.registry, options->process, after, err);
 }
 
 /* ---- the table ---- */
@@ -283,9 +263,9 @@ bool self_test_run(const struct self_test_options *options, struct text *report,
 	bool measured = self_test_open(&test, err) &&
 			measure(&test, options, &done, &before, &after, err);
 
-	if (test.live) {
-		live_stop(test.live);
-		live_join(test.live);
+	if (test.runner) {
+		runner_stop(test.runner);
+		runner_join(test.runner);
 	}
 	self_test_close(&test);
 	if (!measured) {

@@ -53,15 +53,13 @@ int bench_replay(int argc, char **argv);  /* … and from the file to the sample
 int bench_decode(int argc, char **argv);  /* decode FILE RUNS: all fields of all events */
 int bench_rules(int argc, char **argv);   /* rules CONFIG FILE RUNS: of a recording it builds */
 
-struct config; /* config/config.h */
-struct config_switch;
+struct config_switch; /* config/config.h */
 
 /*
- * One replay of a recording, as --once does it; records and time of it. only: the one collector
- * that is switched, all others off; NULL: the defaults.
+ * One replay of a recording, as --once does it; records and time of it. config: a file; NULL: the
+ * built-in one. only: the one collector that is switched, all others off; NULL: the defaults.
  */
-bool bench_replay_once(const char *path, const struct config *config,
-		       const struct config_switch *only, uint64_t *records, uint64_t *ns,
-		       struct error *err);
+bool bench_replay_once(const char *path, const char *config, const struct config_switch *only,
+		       uint64_t *records, uint64_t *ns, struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
  * Recordings through the whole flow: what is counted, under which names, and what several files and
  * loops make of it.
  */
-#include "replay.h"
+#include "runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void run(struct wiring *wiring)
 {
 	struct error err = { 0 };
 
-	assert_true(replay_run(wiring->replay, &err));
+	assert_true(runner_run(wiring->runner, &err));
 	assert_string_equal(err.text, "");
 }
 
@@ -131,7 +131,7 @@ static void without_a_pass_nothing_is_counted_or_lost_yet(void **state)
 	(void)state;
 	wiring_open(&wiring, paths, 1, false);
 	page = wiring_page(&wiring);
-	assert_false(replay_ready(wiring.replay));
+	assert_false(runner_ready(wiring.runner));
 	assert_int_equal(page_value(&page, "etw_session_events_lost_total"), 0);
 	assert_int_equal(page_value(&page, "etw_session_up"), 0);
 	assert_int_equal(page_value(&page, "etw_replay_finished"), 0);
@@ -161,11 +161,11 @@ static void a_loop_goes_on_counting_and_adds_losses_once(void **state)
 
 	(void)state;
 	wiring_open(&wiring, paths, 1, true);
-	assert_true(replay_start(wiring.replay, NULL));
+	assert_true(runner_start(wiring.runner, NULL));
 	assert_true(wait_for_passes(&wiring, 3) >= 3 * records);
-	assert_true(replay_ready(wiring.replay));
-	replay_stop(wiring.replay);
-	replay_join(wiring.replay);
+	assert_true(runner_ready(wiring.runner));
+	runner_stop(wiring.runner);
+	runner_join(wiring.runner);
 	page = wiring_page(&wiring);
 	assert_int_equal(page_value(&page, "etw_session_events_lost_total"), SMALL_LOST_EVENTS);
 	assert_int_equal(page_value(&page, "etw_consumer_records_total"),

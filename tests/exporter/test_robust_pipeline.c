@@ -16,25 +16,18 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
-#include "config/config.h"
-#include "metrics/exposition.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
-#include "rules/rules.h"
 #include "etl/source_file.h"
 #include "tests/support/every_class.h"
-#include "tests/support/every_collector.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"
 #include "tests/support/temporary.h"
 #include "tests/support/wiring.h"
 
 static struct {
-	struct config *config;
-	struct registry *registry;
-	struct rule_set *rules;
+	struct wiring wiring; /* its set-up alone */
 	struct shard *shard;
-	struct pipeline_families families;
 	uint64_t records; /* delivered by all recordings so far */
 	uint64_t runs;
 } all;
@@ -44,35 +37,25 @@ static int wire_everything(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	all.config = config_default(&err);
-	all.registry = registry_new(&(struct registry_limits){ 0 }, &err);
-	assert_non_null(all.config);
-	assert_non_null(all.registry);
-	all.rules = every_collector(all.config, all.registry);
-	all.shard = registry_shard(all.registry, false, &err);
+	wiring_set_up(&all.wiring, NULL, &(struct setup_options){ .every_collector = true });
+	all.shard = registry_shard(all.wiring.setup.registry, false, &err);
 	assert_non_null(all.shard);
-	assert_true(pipeline_families(all.registry, &all.families, &err));
 	return 0;
 }
 
 static int unwire(void **state)
 {
 	(void)state;
-	rule_set_free(all.rules);
-	registry_free(all.registry);
-	config_free(all.config);
+	wiring_close(&all.wiring);
 	return 0;
 }
 
 static void run(const char *path)
 {
 	const struct source_file_options file = { 0 };
-	struct pipeline_options options = { .session = "damaged",
-					    .registry = all.registry,
-					    .shard = all.shard,
-					    .families = &all.families,
-					    .rules = all.rules,
-					    .config = all.config };
+	struct pipeline_options options = { .setup = &all.wiring.setup,
+					    .session = "damaged",
+					    .shard = all.shard };
 	struct source_statistics statistics;
 	struct error err = { 0 };
 	struct pipeline *pipeline;
@@ -91,18 +74,11 @@ static void run(const char *path)
 	source_close(options.source);
 }
 
-static bool add_chunk(void *context, const char *bytes, size_t size)
-{
-	text_add(context, bytes, size);
-	return true;
-}
-
 /* What all recordings so far delivered stands on the page, by whatever it is counted. */
 static void assert_all_counted(void)
 {
-	struct text page = { 0 };
+	struct text page = wiring_page(&all.wiring);
 
-	assert_true(exposition_write(all.registry, add_chunk, &page) > 0);
 	assert_true(all.records > 0);
 	assert_true(page_value(&page, "etw_events_total") == all.records);
 	assert_true(page_value(&page, "etw_provider_events_total") == all.records);

@@ -16,9 +16,6 @@
 
 #include <cmocka.h>
 
-#include "metrics/exposition.h"
-#include "replay.h"
-#include "tests/support/every_collector.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
@@ -27,42 +24,23 @@
 static struct sample_totals totals;
 static struct text page;
 
-static bool add_chunk(void *context, const char *bytes, size_t size)
-{
-	text_add(context, bytes, size);
-	return true;
-}
-
 /* All collectors are on: the opt-in ones find their events in the sample too. */
 static int replay_sample(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
 	const char *paths[] = { path };
-	struct replay_options options = { .paths = paths, .path_count = 1 };
 	struct error err = { 0 };
-	struct config *config = config_default(&err);
-	struct registry *registry = registry_new(&(struct registry_limits){ 0 }, &err);
-	struct rule_set *rules;
-	struct replay *replay;
+	struct wiring wiring;
 
 	(void)state;
-	assert_non_null(config);
-	assert_non_null(registry);
-	rules = every_collector(config, registry);
 	temporary_path(path, "etl");
 	assert_true(sample_write(path, &totals, &err));
-	options.registry = registry;
-	options.rules = rules;
-	options.config = config;
-	replay = replay_new(&options, &err);
-	assert_non_null(replay);
-	assert_true(replay_run(replay, &err));
-	assert_true(exposition_write(registry, add_chunk, &page) > 0);
+	wiring_set_up(&wiring, NULL, &(struct setup_options){ .every_collector = true });
+	wiring_run(&wiring, (struct runner_options){ .paths = paths, .path_count = 1 });
+	assert_true(runner_run(wiring.runner, &err));
+	page = wiring_page(&wiring);
+	wiring_close(&wiring);
 	remove(path);
-	replay_free(replay);
-	rule_set_free(rules);
-	registry_free(registry);
-	config_free(config);
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 
 #include "base/os.h"
 #include "base/text.h"
-#include "replay.h"
+#include "runner.h"
 #include "tests/support/small_recording.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
@@ -93,10 +93,10 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 	temporary_path(path, "etl");
 	small_recording(path, ROUNDS);
 	wiring_open(&wiring, paths, 1, true);
-	server = http_start(&options, wiring.registry, &err);
+	server = http_start(&options, wiring.setup.registry, &err);
 	assert_string_equal(err.text, "");
 	assert_non_null(server);
-	assert_true(replay_start(wiring.replay, &err));
+	assert_true(runner_start(wiring.runner, &err));
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		clients[i].port = (uint16_t)http_port(server, 0);
 		assert_true(os_thread_start(&clients[i].thread, scrape_again_and_again, &clients[i],
@@ -108,8 +108,8 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 		assert_false(clients[i].went_backwards);
 		assert_true(clients[i].last > 0);
 	}
-	replay_stop(wiring.replay);
-	replay_join(wiring.replay);
+	runner_stop(wiring.runner);
+	runner_join(wiring.runner);
 	page = wiring_page(&wiring);
 	/* At rest nothing is under way: every event has been counted by its provider and has its
 	 * outcome. */

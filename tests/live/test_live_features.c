@@ -3,7 +3,7 @@
  * Which providers each live session enables: each once, where the configuration has it, and one for
  * the names of processes in user sessions.
  */
-#include "live_providers.h"
+#include "live.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "metrics/registry.h"
 #include "tests/support/one_collector.h"
-#include "tests/support/temporary.h"
+#include "tests/support/wiring.h"
 
 #define NAMES    "Microsoft-Windows-Kernel-Process"
 #define DNS      "Microsoft-Windows-DNS-Client"
@@ -34,17 +34,13 @@ struct wanted {
 static void open_wanted(struct wanted *wanted, const char *need_x, const char *need_y,
 			const char *sessions)
 {
-	char x[200], y[200], path[TEMPORARY_PATH_SIZE];
+	char x[200], y[200];
 	const char *const texts[3] = { need_x ? x : NULL, need_y ? y : NULL, NULL };
 	struct error err = { 0 };
 
 	snprintf(x, sizeof x, COLLECTOR, 'x', need_x ? need_x : "");
 	snprintf(y, sizeof y, COLLECTOR, 'y', need_y ? need_y : "");
-	temporary_path(path, "yaml");
-	temporary_write(path, sessions, strlen(sessions));
-	wanted->config = config_load(path, &err);
-	assert_string_equal(err.text, "");
-	remove(path);
+	wanted->config = config_of(sessions);
 	wanted->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
 	wanted->rules = three_collectors(texts, wanted->config, wanted->registry, &err);
 	assert_string_equal(err.text, "");

@@ -356,8 +356,8 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 	}
 	settle(&hostile);
 	assert_bounded(&hostile);
-	live_stop(hostile.live);
-	live_join(hostile.live);
+	runner_stop(hostile.runner);
+	runner_join(hostile.runner);
 	take_page(&hostile);
 
 	begin(&honest);
@@ -365,8 +365,8 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 		emit_good();
 	}
 	settle(&honest);
-	live_stop(honest.live);
-	live_join(honest.live);
+	runner_stop(honest.runner);
+	runner_join(honest.runner);
 	take_page(&honest);
 	print_message("  %u events each of the well-behaved provider and the kernel\n", rounds);
 	assert_non_null(strstr(honest.page.data,

@@ -302,11 +302,11 @@ static size_t count_differences(const struct lines *replay, const struct lines *
 static void assert_alike(const struct side *replay, const struct side *live, enum likeness likeness)
 {
 	struct lines ours, theirs;
-	struct replay_session session;
+	struct runner_session session;
 	bool durations;
 	size_t different;
 
-	replay_session(replay->replay, 0, &session);
+	runner_session(replay->runner, 0, &session);
 	durations = session.facts->clock.type == CLOCK_QPC;
 	if (!durations && likeness < OTHER_PROCESSES) {
 		likeness = OTHER_PROCESSES; /* an event may now be in the tick in which one ends */
@@ -351,8 +351,8 @@ static void live_of(struct side *side, const char *path, bool two_sessions)
 	if (two_sessions) {
 		play(path, "two", PROVIDERS);
 	}
-	live_stop(side->live);
-	live_join(side->live);
+	runner_stop(side->runner);
+	runner_join(side->runner);
 	take_page(side);
 }
 

@@ -68,8 +68,8 @@ static void health_tells_of_the_session(void **state)
 	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
 					 "provider=\"Windows Kernel\"} "),
 			 5);
-	live_stop(side.live);
-	live_join(side.live);
+	runner_stop(side.runner);
+	runner_join(side.runner);
 	assert_int_equal(value_of(&side, "\netw_session_up{session=\"etw_exporter\"} "), 0);
 	end_live(&side);
 }
@@ -94,8 +94,8 @@ static void canaries_stand_beside_the_other_figures(void **state)
 	while (value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} ") < 3) {
 		Sleep(2);
 	}
-	live_stop(side.live);
-	live_join(side.live);
+	runner_stop(side.runner);
+	runner_join(side.runner);
 	received = value_of(&side, "\netw_session_canary_received_total{session=\"noise\"} ");
 	assert_true(received >= 3);
 	assert_int_equal(value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} "),
@@ -134,8 +134,8 @@ static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
 	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
 					 "provider=\"Windows Kernel\"} "),
 			 1);
-	live_stop(side.live);
-	live_join(side.live);
+	runner_stop(side.runner);
+	runner_join(side.runner);
 	assert_int_equal(value_of(&side, "\netw_session_realtime_buffers_lost_total{session="
 					 "\"etw_exporter\"} "),
 			 1);
@@ -240,14 +240,14 @@ static void ready_when_every_process_found_was_seen(void **state)
 	fake_etw_add_process(8, 4, "notepad.exe");
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
-	assert_false(live_ready(side.live));
+	assert_false(runner_ready(side.runner));
 	emit_process(3, 8);
 	emit_process(3, 4);
-	for (int i = 0; i < 500 && !live_ready(side.live); i++) {
+	for (int i = 0; i < 500 && !runner_ready(side.runner); i++) {
 		emit_process(3, (uint32_t)(i & 0xff)); /* whoever else the machine runs */
 		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	}
-	assert_true(live_ready(side.live));
+	assert_true(runner_ready(side.runner));
 	end_live(&side);
 }
 
@@ -260,11 +260,11 @@ static void ready_after_one_flush_interval(void **state)
 	fake_etw_add_process(8, 4, "notepad.exe");
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
-	assert_false(live_ready(side.live));
-	for (int i = 0; i < 3000 && !live_ready(side.live); i++) {
+	assert_false(runner_ready(side.runner));
+	for (int i = 0; i < 3000 && !runner_ready(side.runner); i++) {
 		Sleep(1);
 	}
-	assert_true(live_ready(side.live));
+	assert_true(runner_ready(side.runner));
 	end_live(&side);
 }
 
@@ -401,17 +401,13 @@ static void a_start_counts_once_however_many_sessions_need_names(void **state)
 static void a_second_session_that_cannot_start_stops_the_first(void **state)
 {
 	struct side side;
-	struct live_runner_options options;
 	struct error err = { 0 };
 
 	(void)state;
 	begin_live(&side, "sessions: { noise: { logger: user, providers: "
 			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
-	options = (struct live_runner_options){ .registry = side.registry,
-						.rules = side.rules,
-						.config = side.config };
 	fake_etw_fail("StartTraceW", ERROR_NO_SYSTEM_RESOURCES, 1);
-	assert_null(live_new(&options, &err));
+	assert_null(runner_new(&(struct runner_options){ .setup = &side.wiring.setup }, &err));
 	assert_memory_equal(err.text, "session noise: ", 15);
 	assert_int_equal(fake_etw_open_things().sessions, 0);
 	close_side(&side);

@@ -3,7 +3,7 @@
  * Schemas in a live session, through the whole program against tests/fake_etw: providers that
  * describe themselves while they run, and processes that describe somebody else's.
  */
-#include "live.h"
+#include "decode/tdh.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,15 +15,10 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "config/config.h"
-#include "decode/tdh.h"
-#include "health.h"
-#include "metrics/exposition.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/inband_manifest.h"
 #include "tests/support/one_collector.h"
-#include "tests/support/temporary.h"
 #include "tests/support/wiring.h"
 
 enum { WAIT_MS = 20000, HONEST = 40, HOSTILE = 66 };
@@ -56,11 +51,7 @@ static const char layout_without_size[] =
 	"<template tid='t'><data name='Other' inType='win:UInt32'/></template></templates>";
 
 struct fixture {
-	struct config *config;
-	struct registry *registry;
-	struct rule_set *rules;
-	struct live_runner *live;
-	struct health *health;
+	struct wiring wiring;
 	struct text page;
 	unsigned mismatches_reported; /* lines of the log; written by the consumer, read when it is
 					 idle */
@@ -81,30 +72,19 @@ static int set_up(void **state)
 {
 	static const struct fake_etw_options machine = { .manual_flush = true };
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	struct live_runner_options options = { .watch_ms = 20, .retry_ms = 10 };
-	char path[TEMPORARY_PATH_SIZE];
+	struct setup *setup = &fixture->wiring.setup;
 	struct error err = { 0 };
 
 	assert_non_null(fixture);
 	fake_etw_reset(&machine);
 	log_to(on_line, fixture);
-	temporary_path(path, "yaml");
-	temporary_write(path, session, strlen(session));
-	fixture->config = config_load(path, &err);
-	remove(path);
+	setup->config = config_of(session);
+	setup->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+	assert_non_null(setup->registry);
+	setup->rules = one_collector(collector, setup->config, setup->registry, &err);
 	assert_string_equal(err.text, "");
-	fixture->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
-	assert_non_null(fixture->registry);
-	fixture->rules = one_collector(collector, fixture->config, fixture->registry, &err);
-	assert_string_equal(err.text, "");
-	options.registry = fixture->registry;
-	options.rules = fixture->rules;
-	options.config = fixture->config;
-	fixture->live = live_new(&options, &err);
-	assert_string_equal(err.text, "");
-	fixture->health = health_new_live(fixture->registry, fixture->live, fixture->rules, &err);
-	assert_non_null(fixture->health);
-	assert_true(live_start(fixture->live, &err));
+	wiring_run(&fixture->wiring, (struct runner_options){ .watch_ms = 20, .retry_ms = 10 });
+	assert_true(runner_start(fixture->wiring.runner, &err));
 	assert_true(fake_etw_wait_consumer("s", WAIT_MS));
 	*state = fixture;
 	return 0;
@@ -114,13 +94,9 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	live_stop(fixture->live);
-	live_join(fixture->live);
-	health_free(fixture->health);
-	live_free(fixture->live);
-	rule_set_free(fixture->rules);
-	registry_free(fixture->registry);
-	config_free(fixture->config);
+	runner_stop(fixture->wiring.runner);
+	runner_join(fixture->wiring.runner);
+	wiring_close(&fixture->wiring);
 	text_free(&fixture->page);
 	free(fixture);
 	log_to(NULL, NULL);
@@ -175,18 +151,12 @@ static void tell(uint32_t process_id, const char *name, const char *inside)
 
 /* ---- what was counted ---- */
 
-static bool add_chunk(void *context, const char *bytes, size_t size)
-{
-	text_add(context, bytes, size);
-	return true;
-}
-
 /* UINT64_MAX: there is no such sample. */
 static uint64_t value_of(struct fixture *fixture, const char *sample)
 {
 	assert_true(fake_etw_drain("s", WAIT_MS));
-	text_clear(&fixture->page);
-	assert_true(exposition_write(fixture->registry, add_chunk, &fixture->page) > 0);
+	text_free(&fixture->page);
+	fixture->page = wiring_page(&fixture->wiring);
 	return page_value(&fixture->page, sample);
 }
 

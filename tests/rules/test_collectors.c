@@ -3,7 +3,7 @@
  * The shipped collectors of manifest providers, on recordings built by hand: what the catalogue
  * promises is what is counted. The built-in manifests tell the layouts.
  */
-#include "replay.h"
+#include "runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 #include "tests/support/kernel_events.h"
 #include "tests/support/page.h"
 #include "tests/support/temporary.h"
+#include "tests/support/wiring.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -112,33 +113,20 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 	const char *const paths[] = { scene->path };
 	const struct config_switch on = { .collector = name, .on = true };
 	struct error err = { 0 };
-	struct config *config = config_default(&err);
-	struct registry *registry = registry_new(&(struct registry_limits){ 0 }, &err);
-	struct rule_set_options rules = {
-		.config = config, .switches = &on, .switch_count = 1, .disable_defaults = true
-	};
-	struct rule_set *set;
-	struct configured_manifests manifests = { 0 };
-	struct replay_options options = { .paths = paths, .path_count = 1 };
-	struct replay *replay;
+	struct wiring wiring;
 	struct text page, found = { 0 };
 
 	snprintf(name, sizeof name, "%s", collector);
-	set = rule_set_new(&rules, registry, &err);
 	assert_true(etl_builder_finish(scene->builder, &err));
 	etl_builder_close(scene->builder);
 	kernel_events_done(&scene->kernel);
 	payload_done(&scene->payload);
-	assert_string_equal(err.text, "");
-	assert_true(configured_manifests_add_builtin(&manifests, &err));
-	options.registry = registry;
-	options.rules = set;
-	options.config = config;
-	options.manifests = manifests;
-	replay = replay_new(&options, &err);
-	assert_string_equal(err.text, "");
-	assert_true(replay_run(replay, &err));
-	page = page_of(registry);
+	wiring_set_up(&wiring, NULL,
+		      &(struct setup_options){
+			      .switches = &on, .switch_count = 1, .disable_defaults = true });
+	wiring_run(&wiring, (struct runner_options){ .paths = paths, .path_count = 1 });
+	assert_true(runner_run(wiring.runner, &err));
+	page = wiring_page(&wiring);
 	for (const char *line = page.data; line && *line; line += strcspn(line, "\n") + 1) {
 		size_t size = strlen(collector);
 
@@ -148,15 +136,12 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 		}
 	}
 	assert_lines(found.data, lines);
-	page_expect(registry, "\netw_state_unmatched_total{table=\"pair\",side=\"start\"} 0\n");
+	page_expect(wiring.setup.registry,
+		    "\netw_state_unmatched_total{table=\"pair\",side=\"start\"} 0\n");
 	assert_null(strstr(page.data, "etw_decode_errors_total{"));
 	text_free(&found);
 	text_free(&page);
-	replay_free(replay);
-	configured_manifests_done(&manifests);
-	rule_set_free(set);
-	registry_free(registry);
-	config_free(config);
+	wiring_close(&wiring);
 	remove(scene->path);
 }
 

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "rules/rule_set.h"
-#include "tests/support/every_collector.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
 
@@ -142,6 +141,16 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static struct rule_set *every_collector(void)
+{
+	const struct rule_set_options options = { .config = config, .every_collector = true };
+	struct error err = { 0 };
+	struct rule_set *set = rule_set_new(&options, registry, &err);
+
+	assert_string_equal(err.text, "");
+	return set;
+}
+
 static bool has_label(const struct family_plan *family, const char *name, size_t size)
 {
 	for (size_t i = 0; i < family->label_count; i++) {
@@ -155,7 +164,7 @@ static bool has_label(const struct family_plan *family, const char *name, size_t
 
 static void families_are_those_of_the_catalogue(void **state)
 {
-	struct rule_set *set = every_collector(config, registry);
+	struct rule_set *set = every_collector();
 
 	(void)state;
 	assert_int_equal(set->family_count, CATALOGUE_SIZE);
@@ -187,7 +196,7 @@ static void families_are_those_of_the_catalogue(void **state)
 /* `provider` stands beside `process` wherever that stands, and is the provider's. */
 static void process_never_stands_without_provider(void **state)
 {
-	struct rule_set *set = every_collector(config, registry);
+	struct rule_set *set = every_collector();
 
 	(void)state;
 	for (size_t i = 0; i < set->rule_count; i++) {
@@ -208,7 +217,7 @@ static void process_never_stands_without_provider(void **state)
 static void rundown_is_counted_by_no_rule_of_its_own(void **state)
 {
 	static const char *const rundown[] = { "DCStart", "DCStop", "Rundown" };
-	struct rule_set *set = every_collector(config, registry);
+	struct rule_set *set = every_collector();
 
 	(void)state;
 	for (size_t i = 0; i < set->rule_count; i++) {
@@ -236,7 +245,7 @@ static void labels_that_events_decide_are_open(void **state)
 		{ "etw_driver_loads_total", "driver" },
 		{ "etw_file_operation_errors_total", "process status" },
 	};
-	struct rule_set *set = every_collector(config, registry);
+	struct rule_set *set = every_collector();
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -3,60 +3,71 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "metrics/exposition.h"
+#include "tests/support/page.h"
+#include "tests/support/temporary.h"
+
+struct config *config_of(const char *text)
+{
+	char path[TEMPORARY_PATH_SIZE];
+	struct error err = { 0 };
+	struct config *config;
+
+	if (text) {
+		temporary_path(path, "yaml");
+		temporary_write(path, text, strlen(text));
+	}
+	config = setup_config(text ? path : NULL, &err);
+	if (text) {
+		remove(path);
+	}
+	assert_string_equal(err.text, "");
+	assert_non_null(config);
+	return config;
+}
+
+void wiring_set_up(struct wiring *wiring, const char *config, const struct setup_options *options)
+{
+	struct error err = { 0 };
+
+	memset(wiring, 0, sizeof *wiring);
+	setup_open(&wiring->setup, config_of(config), options, &err);
+	assert_string_equal(err.text, "");
+}
+
+void wiring_run(struct wiring *wiring, struct runner_options options)
+{
+	struct error err = { 0 };
+
+	options.setup = &wiring->setup;
+	wiring->runner = runner_new(&options, &err);
+	assert_string_equal(err.text, "");
+	wiring->health = health_new(&wiring->setup, wiring->runner, &err);
+	assert_non_null(wiring->health);
+}
 
 void wiring_open(struct wiring *wiring, const char *const *paths, size_t count, bool loop)
 {
-	struct error err = { 0 };
-	struct rule_set_options rules = { 0 };
-	struct replay_options replay = { .paths = paths, .path_count = count, .loop = loop };
-
-	memset(wiring, 0, sizeof *wiring);
-	wiring->config = config_default(&err);
-	assert_non_null(wiring->config);
-	wiring->registry = registry_new(&(struct registry_limits){ 0 }, &err);
-	assert_non_null(wiring->registry);
-	rules.config = wiring->config;
-	wiring->rules = rule_set_new(&rules, wiring->registry, &err);
-	assert_string_equal(err.text, "");
-	assert_non_null(wiring->rules);
-	replay.registry = wiring->registry;
-	replay.rules = wiring->rules;
-	replay.config = wiring->config;
-	wiring->replay = replay_new(&replay, &err);
-	assert_string_equal(err.text, "");
-	assert_non_null(wiring->replay);
-	wiring->health = health_new(wiring->registry, wiring->replay, wiring->rules, &err);
-	assert_non_null(wiring->health);
+	wiring_set_up(wiring, NULL, &(struct setup_options){ .no_manifests = true });
+	wiring_run(wiring,
+		   (struct runner_options){ .paths = paths, .path_count = count, .loop = loop });
 }
 
 void wiring_close(struct wiring *wiring)
 {
 	health_free(wiring->health);
-	replay_free(wiring->replay);
-	rule_set_free(wiring->rules);
-	registry_free(wiring->registry);
-	config_free(wiring->config);
-}
-
-static bool add_chunk(void *context, const char *bytes, size_t size)
-{
-	text_add(context, bytes, size);
-	return true;
+	runner_free(wiring->runner);
+	setup_close(&wiring->setup);
 }
 
 struct text wiring_page(struct wiring *wiring)
 {
-	struct text page = { 0 };
-
-	assert_true(exposition_write(wiring->registry, add_chunk, &page) > 0);
-	assert_false(page.failed);
-	return page;
+	return page_of(wiring->setup.registry);
 }
 
 uint64_t page_value(const struct text *page, const char *name_and_labels)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registry, rules, replay and health wired up as main.c does, for tests that look at the whole from
- * inside.
+ * The program around one exposition, set up as main.c does it, for tests that look at the whole
+ * from inside.
+ *
+ * For the thread of the test; a failure ends it.
  */
 #ifndef SUPPORT_WIRING_H
 #define SUPPORT_WIRING_H
@@ -10,22 +12,28 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "config/config.h"
 #include "health.h"
-#include "metrics/registry.h"
-#include "replay.h"
-#include "rules/rules.h"
+#include "runner.h"
+#include "setup.h"
 
 struct wiring {
-	struct config *config;
-	struct registry *registry;
-	struct rule_set *rules;
-	struct replay *replay;
+	struct setup setup;
+	struct runner *runner;
 	struct health *health;
 };
 
-/* Opens the recordings with the default collectors; speed 0. Ends the test on failure. */
+/* A configuration from YAML; NULL: the built-in one. */
+struct config *config_of(const char *text);
+
+/* Sets up and opens the recordings with the default collectors and no manifests; speed 0. */
 void wiring_open(struct wiring *wiring, const char *const *paths, size_t count, bool loop);
+
+/* The same in two steps: the set-up, with the options of setup_open(), … */
+void wiring_set_up(struct wiring *wiring, const char *config, const struct setup_options *options);
+/* … and what is run; the set-up of the options is that of wiring. */
+void wiring_run(struct wiring *wiring, struct runner_options options);
+
+/* What does not run any more. */
 void wiring_close(struct wiring *wiring);
 
 /* The exposition, to be freed with text_free(). */

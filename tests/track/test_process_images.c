@@ -3,7 +3,7 @@
  * Names of processes from Microsoft-Windows-Kernel-Process, whose schema stands behind its events:
  * for those that the kernel's own events leave without a name.
  */
-#include "replay.h"
+#include "runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,7 +118,7 @@ static struct text page_of(struct etl_builder *builder)
 	assert_true(etl_builder_finish(builder, &err));
 	etl_builder_close(builder);
 	wiring_open(&wiring, paths, 1, false);
-	assert_true(replay_run(wiring.replay, &err));
+	assert_true(runner_run(wiring.runner, &err));
 	page = wiring_page(&wiring);
 	wiring_close(&wiring);
 	remove(path);

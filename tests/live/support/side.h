@@ -12,26 +12,14 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "config/config.h"
-#include "decode/manifest/load.h"
-#include "health.h"
-#include "live.h"
-#include "metrics/registry.h"
-#include "replay.h"
-#include "rules/rules.h"
+#include "tests/support/wiring.h"
 
+/* A wiring with the last page that was taken of it. */
 struct side {
-	struct config *config;
-	struct registry *registry;
-	struct rule_set *rules;
-	struct configured_manifests manifests;
-	struct health *health;
-	struct replay *replay;
-	struct live_runner *live;
-	struct text page; /* of the last take_page() */
+	struct wiring wiring;
+	struct runner *runner; /* the wiring's */
+	struct text page;      /* of the last take_page() */
 };
-
-struct config *config_of(const char *text);
 
 /* Nothing runs yet; config is YAML. */
 void open_side(struct side *side, const char *config);

@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A runner has consumers, and a consumer has sessions: a session is a recording or a live session,
+ * named by the session label. A replay is one consumer with all recordings; live sessions are one
+ * consumer each, with one session. Everything else is the same for both.
+ *
+ * A consumer is one thread. It runs its sessions one after another, each with a pipeline of its
+ * own: a recording that has ended gives its memory back, and its statistics are added to those of
+ * its session. The pipeline of a live session is made when the session is opened, so that a set-up
+ * that cannot run is refused at once. Writer and names belong to the consumer, because they are
+ * used by its thread alone and outlive the pipelines.
+ *
+ * Scrapes read the statistics from other threads. What they read is either atomic, or guarded by
+ * the runner's lock, which a consumer takes only when a pass begins and when it ends; the per-event
+ * path takes no lock. While a pass runs, a scrape adds the statistics of its source and pipeline to
+ * what earlier passes came to. The lock also keeps the source and the pipeline alive meanwhile.
+ */
+#include "runner.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "decode/tdh.h"
+#include "live.h"
+#include "version.h"
+
+#define NEVER UINT64_MAX
+
+/* 100 ns units between 1601-01-01 and 1970-01-01. */
+#define UNIX_EPOCH_100NS INT64_C(116444736000000000)
+
+struct session {
+	struct consumer *consumer;
+	char *name;                /* owned: the session label */
+	char *path;                /* owned; NULL: live */
+	struct source *source;     /* owned; NULL once a recording needs no further pass */
+	struct source_facts facts; /* a copy, which outlives the source */
+	struct live_session live;  /* empty for a recording */
+	/* What the passes that ended came to; guarded by the runner's lock. */
+	struct runner_session sum;
+};
+
+struct consumer {
+	struct runner *runner;
+	struct session *sessions; /* the runner's */
+	size_t session_count;
+	struct shard *shard; /* the registry's */
+	struct names *names; /* owned; one spelling for all sessions of the consumer */
+	uint64_t flush_ns;
+	_Atomic(bool) named;           /* the names of processes are known */
+	_Atomic(uint64_t) snapshot_ns; /* when a live session listed what exists, or NEVER */
+	struct os_thread thread;
+	struct pipeline *pipeline; /* owned: of the session that runs, or is the next to run */
+	/* Guarded by the runner's lock. */
+	bool threaded;
+	struct session *current; /* the one that runs, NULL between two */
+	uint64_t cpu_at_start;   /* of the consumer's thread, when the pass began */
+	uint64_t bytes_before;   /* of recordings that ended in this pass over all of them */
+};
+
+struct runner {
+	struct runner_options options;
+	struct session *sessions;   /* owned */
+	struct consumer *consumers; /* owned */
+	size_t session_count, consumer_count;
+	struct pace *pace;     /* owned; NULL at full speed */
+	struct canary *canary; /* owned; NULL: none could be registered */
+	_Atomic(bool) stopping;
+	struct os_mutex lock;
+	/* Guarded by the lock. */
+	struct pipeline_statistics before; /* sums over pipelines that ended */
+	int64_t position;                  /* of the last event of a pass that ended */
+	bool finished;
+};
+
+/* ---- opening ---- */
+
+/* The next consumer, with the next sessions. */
+static bool add_consumer(struct runner *runner, size_t session_count, struct error *err)
+{
+	const struct setup *setup = runner->options.setup;
+	struct consumer *consumer = &runner->consumers[runner->consumer_count++];
+
+	consumer->runner = runner;
+	consumer->sessions = &runner->sessions[runner->session_count];
+	consumer->session_count = session_count;
+	runner->session_count += session_count;
+	for (size_t i = 0; i < session_count; i++) {
+		consumer->sessions[i].consumer = consumer;
+	}
+	atomic_init(&consumer->named, false);
+	atomic_init(&consumer->snapshot_ns, NEVER);
+	consumer->shard = registry_shard(setup->registry, false, err);
+	consumer->names = consumer->shard ?
+				  names_new(setup->registry, setup->config->limits.processes,
+					    setup->config->lower_case_processes, err) :
+				  NULL;
+	if (consumer->names && consumer == runner->consumers) {
+		rule_set_make_samples(setup->rules, setup->registry, consumer->shard);
+	}
+	return consumer->names != NULL;
+}
+
+static void on_named(void *context)
+{
+	struct consumer *consumer = context;
+
+	atomic_store_explicit(&consumer->named, true, memory_order_release);
+}
+
+static void on_snapshot(void *context)
+{
+	struct consumer *consumer = context;
+
+	atomic_store_explicit(&consumer->snapshot_ns, os_monotonic_ns(), memory_order_release);
+}
+
+/* The pipeline of the session that its consumer runs next. */
+static bool make_pipeline(struct session *session, struct error *err)
+{
+	struct consumer *consumer = session->consumer;
+	const struct runner *runner = consumer->runner;
+	struct pipeline_options options = {
+		.setup = runner->options.setup,
+		.source = session->source,
+		.session = session->name,
+		.shard = consumer->shard,
+		.names = consumer->names,
+		.pace = runner->pace,
+		.on_time = runner->options.on_time,
+		.time_context = runner->options.time_context,
+		.live = session->path == NULL,
+		.names_only = session->live.names_only,
+		.on_ready = on_named,
+		.ready_context = consumer,
+		.on_snapshot = on_snapshot,
+		.snapshot_context = consumer,
+	};
+
+	if (session->live.tdh) {
+		options.system = tdh_system(session->live.tdh);
+	}
+	consumer->pipeline = pipeline_new(&options, err);
+	return consumer->pipeline != NULL;
+}
+
+static void take_facts(struct session *session)
+{
+	session->facts = *source_facts(session->source);
+	session->facts.name = session->name;
+	session->sum.name = session->name;
+	session->sum.facts = &session->facts;
+	source_statistics(session->source, &session->sum.statistics);
+}
+
+/* The file's base name, with "#2", "#3" … after it when an earlier recording has that name. */
+static char *recording_name(const struct runner *runner, const struct session *session,
+			    const char *path)
+{
+	struct text name = { 0 };
+	unsigned number = 1;
+
+	for (;;) {
+		bool taken = false;
+
+		text_clear(&name);
+		text_add_string(&name, os_path_name(path));
+		if (number > 1) {
+			text_add_format(&name, "#%u", number);
+		}
+		for (const struct session *at = runner->sessions; at < session && !name.failed;
+		     at++) {
+			taken = taken || strcmp(at->name, name.data) == 0;
+		}
+		if (!taken || name.failed) {
+			break;
+		}
+		number++;
+	}
+	if (name.failed) {
+		text_free(&name);
+		return NULL;
+	}
+	return name.data;
+}
+
+static bool open_recording(struct runner *runner, struct session *session, const char *path,
+			   struct error *err)
+{
+	struct pipeline_cells cells;
+
+	session->path = text_duplicate(path, strlen(path));
+	session->name = recording_name(runner, session, path);
+	if (!session->path || !session->name) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory to open %s", path);
+	}
+	session->source = source_open_file(path, &runner->options.file, err);
+	if (!session->source) {
+		return false;
+	}
+	take_facts(session);
+	return pipeline_cells(runner->options.setup->registry, session->consumer->shard,
+			      session->name, &cells, err);
+}
+
+static bool open_recordings(struct runner *runner, struct error *err)
+{
+	const struct runner_options *options = &runner->options;
+
+	if (!add_consumer(runner, options->path_count, err)) {
+		return false;
+	}
+	for (size_t i = 0; i < options->path_count; i++) {
+		if (!open_recording(runner, &runner->sessions[i], options->paths[i], err)) {
+			return false;
+		}
+	}
+	runner->options.paths = NULL; /* copied into the sessions */
+	runner->pace = options->speed > 0 ? pace_new(options->speed, err) : NULL;
+	return runner->pace || options->speed <= 0;
+}
+
+/* Each session of the configuration on a consumer of its own. */
+static bool open_sessions(struct runner *runner, struct error *err)
+{
+	const struct config *config = runner->options.setup->config;
+	struct live_session_options options = { .setup = runner->options.setup,
+						.watch_ms = runner->options.watch_ms,
+						.retry_ms = runner->options.retry_ms,
+						.stop_grace_ms = runner->options.stop_grace_ms };
+	struct error canary_err = { 0 };
+
+	runner->options.loop = false;
+	runner->canary = canary_open(version_number(), &canary_err);
+	options.canary = runner->canary;
+	for (size_t i = 0; i < config->session_count; i++) {
+		const struct config_session *configured = &config->sessions[i];
+		struct session *session = &runner->sessions[i];
+
+		if (!add_consumer(runner, 1, err)) {
+			return false;
+		}
+		session->consumer->flush_ns = configured->flush_ms * 1000000;
+		session->name = text_duplicate(configured->name, strlen(configured->name));
+		if (!session->name) {
+			return error_set(err, ERROR_NO_MEMORY, "no memory for live sessions");
+		}
+		options.index = i;
+		options.shard = session->consumer->shard;
+		session->source = live_session_open(&session->live, &options, err);
+		if (!session->source) {
+			return false;
+		}
+		take_facts(session);
+		if (!make_pipeline(session, err)) {
+			return false;
+		}
+	}
+	if (!runner->canary) {
+		log_warning("No canaries are written into sessions",
+			    log_text("error", canary_err.text));
+	}
+	return true;
+}
+
+/* ---- making and ending ---- */
+
+struct runner *runner_new(const struct runner_options *options, struct error *err)
+{
+	struct runner *runner = calloc(1, sizeof *runner);
+	bool live = options->path_count == 0;
+	size_t count = live ? options->setup->config->session_count : options->path_count;
+
+	if (!runner) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for sessions");
+		return NULL;
+	}
+	runner->options = *options;
+	runner->position = RECORD_NO_TIME;
+	os_mutex_init(&runner->lock);
+	runner->sessions = calloc(count, sizeof *runner->sessions);
+	runner->consumers = calloc(count, sizeof *runner->consumers);
+	if (!runner->sessions || !runner->consumers) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for sessions");
+		goto fail;
+	}
+	if (live ? !open_sessions(runner, err) : !open_recordings(runner, err)) {
+		goto fail;
+	}
+	return runner;
+
+fail:
+	runner_free(runner);
+	return NULL;
+}
+
+void runner_free(struct runner *runner)
+{
+	if (!runner) {
+		return;
+	}
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		pipeline_free(runner->consumers[i].pipeline);
+		names_free(runner->consumers[i].names);
+	}
+	for (size_t i = 0; i < runner->session_count; i++) {
+		source_close(runner->sessions[i].source);
+		live_session_done(&runner->sessions[i].live);
+		free(runner->sessions[i].name);
+		free(runner->sessions[i].path);
+	}
+	canary_close(runner->canary);
+	pace_free(runner->pace);
+	free(runner->consumers);
+	free(runner->sessions);
+	os_mutex_done(&runner->lock);
+	free(runner);
+}
+
+/* ---- running ---- */
+
+static bool stopping(const struct runner *runner)
+{
+	return atomic_load_explicit(&runner->stopping, memory_order_acquire);
+}
+
+/* A pass over a session begins: from now on scrapes look at its source and pipeline. */
+static void begin_pass(struct runner *runner, struct session *session)
+{
+	os_mutex_lock(&runner->lock);
+	session->consumer->current = session;
+	session->consumer->cpu_at_start = os_thread_cpu_ns();
+	os_mutex_unlock(&runner->lock);
+	if (stopping(runner)) {
+		source_stop(session->source); /* runner_stop() came before the pass began */
+	}
+}
+
+/* Every pass of a loop meets the same damage again: the value of an earlier pass stays if it is
+ * higher, so that counters do not fall. */
+static void keep_most(uint64_t *now, uint64_t earlier)
+{
+	*now = *now > earlier ? *now : earlier;
+}
+
+/*
+ * What the session has come to, its running pass included. The lock is held.
+ *
+ * cpu_ns: of the consumer's thread now, 0 when it is not known.
+ */
+static struct runner_session session_now(const struct session *session, uint64_t cpu_ns)
+{
+	const struct consumer *consumer = session->consumer;
+	const struct source_statistics *earlier = &session->sum.statistics;
+	struct runner_session now = session->sum;
+	struct pipeline_statistics pipeline;
+
+	if (consumer->current != session) {
+		return now;
+	}
+	source_statistics(session->source, &now.statistics);
+	keep_most(&now.statistics.late_records, earlier->late_records);
+	keep_most(&now.statistics.bad_buffers, earlier->bad_buffers);
+	keep_most(&now.statistics.bad_records, earlier->bad_records);
+	now.lost_events = now.statistics.events_lost;
+	now.lost_buffers = now.statistics.buffers_lost;
+	now.buffers += now.statistics.buffers;
+	now.busy_ns += cpu_ns > consumer->cpu_at_start ? cpu_ns - consumer->cpu_at_start : 0;
+	pipeline_statistics(consumer->pipeline, &pipeline);
+	for (unsigned i = 0; i < MISS_COUNT; i++) {
+		now.unattributed[i] += pipeline.tracker.unattributed[i];
+	}
+	return now;
+}
+
+/* The pass is over, and its pipeline is about to be freed: what both came to is added to the sums
+ * in one step. */
+static void end_pass(struct runner *runner, struct session *session)
+{
+	struct consumer *consumer = session->consumer;
+	struct pipeline_statistics pipeline;
+
+	pipeline_statistics(consumer->pipeline, &pipeline);
+	pipeline_statistics_end(&pipeline);
+	os_mutex_lock(&runner->lock);
+	session->sum = session_now(session, os_thread_cpu_ns());
+	consumer->bytes_before += session->sum.statistics.bytes_total;
+	if (session->sum.statistics.last_time != RECORD_NO_TIME) {
+		runner->position = session->sum.statistics.last_time;
+	}
+	pipeline_statistics_add(&runner->before, &pipeline);
+	consumer->current = NULL;
+	os_mutex_unlock(&runner->lock);
+}
+
+static void warn_of_damage(const struct session *session)
+{
+	const struct source_statistics *statistics = &session->sum.statistics;
+
+	if (statistics->truncated) {
+		log_warning("Recording is cut short; everything up to there is counted",
+			    log_text("file", session->path));
+	}
+	if (statistics->bad_buffers || statistics->bad_records) {
+		log_warning("Recording is damaged; what could not be read is left out",
+			    log_text("file", session->path),
+			    log_u64("buffers", statistics->bad_buffers),
+			    log_u64("records", statistics->bad_records));
+	}
+}
+
+/* last: no session follows on this consumer. */
+static bool run_session(struct session *session, bool last, struct error *err)
+{
+	struct consumer *consumer = session->consumer;
+	struct runner *runner = consumer->runner;
+	bool done;
+
+	if (!consumer->pipeline && !make_pipeline(session, err)) {
+		return false;
+	}
+	begin_pass(runner, session);
+	done = pipeline_run(consumer->pipeline, err);
+	end_pass(runner, session);
+	on_named(consumer);
+	if (!last && !stopping(runner)) {
+		/* The state of one machine must not remain beside that of the next. */
+		pipeline_reset(consumer->pipeline);
+	}
+	pipeline_free(consumer->pipeline);
+	consumer->pipeline = NULL;
+	if (!session->path) {
+		return done;
+	}
+	warn_of_damage(session);
+	return done || error_prefix(err, "%s", session->path);
+}
+
+static void close_source(struct session *session)
+{
+	struct source *source = session->source;
+
+	os_mutex_lock(&session->consumer->runner->lock);
+	session->source = NULL;
+	os_mutex_unlock(&session->consumer->runner->lock);
+	source_close(source);
+}
+
+static bool run_sessions(struct consumer *consumer, struct error *err)
+{
+	struct runner *runner = consumer->runner;
+	bool loop = runner->options.loop;
+
+	os_mutex_lock(&runner->lock);
+	consumer->bytes_before = 0;
+	os_mutex_unlock(&runner->lock);
+	for (size_t i = 0; i < consumer->session_count && !stopping(runner); i++) {
+		struct session *session = &consumer->sessions[i];
+
+		if (!run_session(session, !loop && i + 1 == consumer->session_count, err)) {
+			return false;
+		}
+		if (!loop && session->path) {
+			close_source(session);
+		}
+	}
+	return true;
+}
+
+static bool run_consumer(struct consumer *consumer, struct error *err)
+{
+	struct runner *runner = consumer->runner;
+	bool done;
+
+	do {
+		done = run_sessions(consumer, err);
+	} while (done && runner->options.loop && !stopping(runner));
+	os_mutex_lock(&runner->lock);
+	runner->finished = !stopping(runner);
+	os_mutex_unlock(&runner->lock);
+	on_named(consumer);
+	os_release_memory(); /* the recordings' buffers: an idle program is small */
+	return done;
+}
+
+bool runner_run(struct runner *runner, struct error *err)
+{
+	assert(runner->consumer_count == 1);
+	return run_consumer(runner->consumers, err);
+}
+
+static void replay_thread(void *context)
+{
+	struct consumer *consumer = context;
+	struct error err = { 0 };
+
+	log_info("Replay started", log_u64("recordings", consumer->session_count));
+	if (!run_consumer(consumer, &err)) {
+		log_error("Replay failed", log_text("error", err.text));
+	} else if (!stopping(consumer->runner)) {
+		log_info("Replay finished");
+	}
+}
+
+static void live_thread(void *context)
+{
+	struct consumer *consumer = context;
+	struct error err = { 0 };
+
+	if (!run_consumer(consumer, &err)) {
+		log_error("Session is no longer consumed",
+			  log_text("session", consumer->sessions[0].name),
+			  log_text("error", err.text));
+	}
+}
+
+bool runner_start(struct runner *runner, struct error *err)
+{
+	bool started = true;
+
+	/* Under the lock, because scrapes ask for a thread's CPU time as soon as it runs a pass. */
+	os_mutex_lock(&runner->lock);
+	for (size_t i = 0; i < runner->consumer_count && started; i++) {
+		struct consumer *consumer = &runner->consumers[i];
+
+		started = os_thread_start(&consumer->thread,
+					  runner_is_live(runner) ? live_thread : replay_thread,
+					  consumer, err);
+		consumer->threaded = started;
+	}
+	os_mutex_unlock(&runner->lock);
+	if (!started) {
+		runner_stop(runner);
+		runner_join(runner);
+	}
+	return started;
+}
+
+void runner_stop(struct runner *runner)
+{
+	/* Pairs with the acquire in stopping(). */
+	atomic_store_explicit(&runner->stopping, true, memory_order_release);
+	if (runner->pace) {
+		pace_stop(runner->pace);
+	}
+	os_mutex_lock(&runner->lock);
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		if (runner->consumers[i].current) {
+			source_stop(runner->consumers[i].current->source);
+		}
+	}
+	os_mutex_unlock(&runner->lock);
+}
+
+void runner_join(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		struct consumer *consumer = &runner->consumers[i];
+
+		if (consumer->threaded) {
+			os_thread_join(&consumer->thread);
+			os_mutex_lock(&runner->lock);
+			consumer->threaded = false;
+			os_mutex_unlock(&runner->lock);
+		}
+	}
+}
+
+bool runner_ready(const struct runner *runner)
+{
+	uint64_t now = os_monotonic_ns();
+
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		const struct consumer *consumer = &runner->consumers[i];
+		uint64_t since = atomic_load_explicit(&consumer->snapshot_ns, memory_order_acquire);
+
+		if (!atomic_load_explicit(&consumer->named, memory_order_acquire) &&
+		    (since == NEVER || now < since || now - since < consumer->flush_ns)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- statistics ---- */
+
+bool runner_is_live(const struct runner *runner)
+{
+	return runner->options.path_count == 0;
+}
+
+size_t runner_session_count(const struct runner *runner)
+{
+	return runner->session_count;
+}
+
+void runner_session(struct runner *runner, size_t index, struct runner_session *result)
+{
+	const struct session *session = &runner->sessions[index];
+	const struct consumer *consumer = session->consumer;
+	bool running;
+
+	os_mutex_lock(&runner->lock);
+	running = consumer->current == session;
+	*result = session_now(session,
+			      consumer->threaded ? os_thread_cpu_ns_of(&consumer->thread) : 0);
+	os_mutex_unlock(&runner->lock);
+	if (runner_is_live(runner)) {
+		result->up = result->statistics.up;
+		result->buffers_max = result->statistics.buffers_max;
+		result->lag_ns = result->statistics.lag_ns;
+	} else {
+		result->up = running;
+		result->buffers_max = session->facts.buffers_max;
+		result->lag_ns = running && runner->pace ? pace_lag_ns(runner->pace) : 0;
+	}
+}
+
+void runner_totals(struct runner *runner, struct runner_totals *totals)
+{
+	uint64_t bytes = 0, bytes_total = 0;
+	int64_t position;
+
+	memset(totals, 0, sizeof *totals);
+	os_mutex_lock(&runner->lock);
+	totals->pipeline = runner->before;
+	totals->finished = runner->finished;
+	position = runner->position;
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		const struct consumer *consumer = &runner->consumers[i];
+		struct pipeline_statistics pipeline;
+		struct source_statistics source;
+
+		bytes += consumer->bytes_before;
+		if (consumer->current) {
+			pipeline_statistics(consumer->pipeline, &pipeline);
+			pipeline_statistics_add(&totals->pipeline, &pipeline);
+			source_statistics(consumer->current->source, &source);
+			bytes += source.bytes_read;
+			position = source.last_time != RECORD_NO_TIME ? source.last_time : position;
+		}
+	}
+	for (size_t i = 0; i < runner->session_count; i++) {
+		bytes_total += runner->sessions[i].sum.statistics.bytes_total;
+	}
+	os_mutex_unlock(&runner->lock);
+	totals->progress_millionths =
+		bytes < bytes_total ? (uint64_t)((double)bytes / (double)bytes_total * 1e6) :
+				      1000000;
+	totals->position_100ns =
+		position == RECORD_NO_TIME ? 0 : (uint64_t)(position - UNIX_EPOCH_100NS);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs the sources of the program, recordings or live sessions, and keeps the statistics that
+ * health reads.
+ *
+ * Recordings are replayed one after another on one consumer, once or in a loop. Live sessions run
+ * side by side, each on a consumer of its own; the first one of the configuration takes the kernel
+ * events and what the collectors need.
+ */
+#ifndef EXPORTER_RUNNER_H
+#define EXPORTER_RUNNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "pipeline.h"
+#include "setup.h"
+#include "source/source.h"
+
+struct runner_options {
+	const struct setup *setup; /* borrowed until runner_free() */
+	/* Recordings, borrowed during runner_new(); none: the sessions of the configuration run. */
+	const char *const *paths;
+	size_t path_count;
+	/* ---- of recordings ---- */
+	struct source_file_options file;
+	double speed; /* 0: as fast as possible */
+	bool loop;
+	/* See struct pipeline_options; may be NULL. */
+	void (*on_time)(void *context, int64_t time);
+	void *time_context;
+	/* ---- of live sessions; for tests, see source/live_source.h ---- */
+	uint32_t watch_ms;
+	uint32_t retry_ms;
+	uint32_t stop_grace_ms;
+};
+
+struct runner; /* opaque */
+
+/*
+ * Opens every recording, or starts the sessions, so that a wrong path or a missing right is
+ * reported before anything runs.
+ */
+struct runner *runner_new(const struct runner_options *options, struct error *err);
+/* When it does not run; stops the sessions. NULL is fine. */
+void runner_free(struct runner *runner);
+
+/* Replays on the calling thread until the recordings end (never, in a loop) or runner_stop(). */
+bool runner_run(struct runner *runner, struct error *err);
+
+/* Runs every consumer on a thread of its own. Failures of a run are logged there. */
+bool runner_start(struct runner *runner, struct error *err);
+void runner_stop(struct runner *runner); /* any thread; returns at once */
+void runner_join(struct runner *runner); /* waits for the threads of runner_start(), if any */
+
+/*
+ * Whether the names of processes are known, so that values by process mean something: the first
+ * recording has been read once, or every process that a live session found running has been seen
+ * in events, or one flush interval has passed since. Any thread.
+ */
+bool runner_ready(const struct runner *runner);
+
+/* ---- for health; any thread ---- */
+
+struct runner_session {
+	const char *name; /* label value; valid until runner_free(), as is facts */
+	const struct source_facts *facts;
+	struct source_statistics statistics;
+	uint64_t up;          /* 1 while a recording is replayed or a session runs */
+	uint64_t lost_events; /* each recording counts once, however often it is replayed */
+	uint64_t lost_buffers;
+	uint64_t buffers; /* delivered, over all passes */
+	uint64_t buffers_max;
+	uint64_t lag_ns;
+	uint64_t busy_ns; /* CPU time of the consumer spent on the session */
+	uint64_t unattributed[MISS_COUNT];
+};
+
+/* Sums over all sessions. The last three are of a replay. */
+struct runner_totals {
+	struct pipeline_statistics pipeline; /* entries: of running pipelines; counts: of all */
+	uint64_t progress_millionths;        /* of the bytes of all recordings, in this pass */
+	uint64_t position_100ns; /* since 1970 UTC, of the last event; 0 before the first */
+	uint64_t finished;       /* 1 when every recording has been replayed */
+};
+
+bool runner_is_live(const struct runner *runner);
+size_t runner_session_count(const struct runner *runner);
+void runner_session(struct runner *runner, size_t index, struct runner_session *session);
+void runner_totals(struct runner *runner, struct runner_totals *totals);
+
+#endif

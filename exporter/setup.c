@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "setup.h"
+
+struct config *setup_config(const char *path, struct error *err)
+{
+	return path ? config_load(path, err) : config_default(err);
+}
+
+static bool load_manifests(struct setup *setup, const struct setup_options *options,
+			   struct error *err)
+{
+	struct configured_manifests *manifests = options->manifests ? options->manifests :
+								      &setup->manifests;
+
+	setup->manifests_borrowed = options->manifests != NULL;
+	if (!options->no_manifests && !configured_manifests_load(manifests, setup->config, err)) {
+		return false;
+	}
+	setup->manifests = *manifests;
+	return true;
+}
+
+static bool load_rules(struct setup *setup, const struct setup_options *options, struct error *err)
+{
+	const struct registry_limits limits = {
+		.series_per_family = setup->config->limits.series_per_family,
+		.series = setup->config->limits.series,
+		.strings_bytes = setup->config->limits.strings_bytes,
+	};
+	const struct rule_set_options rules = {
+		.config = setup->config,
+		.manifests = setup->manifests,
+		.switches = options->switches,
+		.switch_count = options->switch_count,
+		.disable_defaults = options->disable_defaults,
+		.every_collector = options->every_collector,
+	};
+
+	setup->registry = registry_new(&limits, err);
+	setup->rules = setup->registry ? rule_set_new(&rules, setup->registry, err) : NULL;
+	return setup->rules != NULL;
+}
+
+bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
+		struct error *err)
+{
+	*setup = (struct setup){ .config = config };
+	if (config && load_manifests(setup, options, err) && load_rules(setup, options, err)) {
+		return true;
+	}
+	setup_close(setup);
+	return false;
+}
+
+void setup_close(struct setup *setup)
+{
+	rule_set_free(setup->rules);
+	registry_free(setup->registry);
+	if (!setup->manifests_borrowed) {
+		configured_manifests_done(&setup->manifests);
+	}
+	config_free(setup->config);
+	*setup = (struct setup){ .config = NULL };
+}

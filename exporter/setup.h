@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The set-up of a run: configuration, manifests, registry and rules, made in this order and freed
+ * in reverse. The program, its self-test, the tool and the tests all set up here, so they count
+ * alike. Everything is finished before the first consumer starts and only read afterwards.
+ */
+#ifndef EXPORTER_SETUP_H
+#define EXPORTER_SETUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "decode/manifest/load.h"
+#include "metrics/registry.h"
+#include "rules/rules.h"
+
+/* What the command line says. */
+struct setup_options {
+	/* They win over the configuration; borrowed during setup_open(). */
+	const struct config_switch *switches;
+	size_t switch_count;
+	bool disable_defaults; /* collectors are off unless they are switched on */
+	bool every_collector;  /* collectors are on unless they are switched off */
+	/* No manifest is read: events are decoded only with those that the caller gives here. */
+	bool no_manifests;
+	/* Manifests of the caller, borrowed until setup_close(); those of the configuration and the
+	 * built-in ones are added to them. NULL: the set-up has its own. */
+	struct configured_manifests *manifests;
+};
+
+/* Zero-initialise it. */
+struct setup {
+	struct config *config; /* owned, as are registry and rules */
+	struct configured_manifests manifests;
+	bool manifests_borrowed;
+	struct registry *registry;
+	struct rule_set *rules;
+};
+
+/* The configuration of a file, or the built-in one if path is NULL. */
+struct config *setup_config(const char *path, struct error *err);
+
+/*
+ * Makes everything that the configuration asks for. Takes config, on failure too; config may be
+ * NULL, which fails with the error that is set already. On failure setup is empty.
+ */
+bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
+		struct error *err);
+void setup_close(struct setup *setup); /* An empty set-up is fine. */
+
+#endif
