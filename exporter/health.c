@@ -110,10 +110,10 @@ static void show_session_info(struct health *health, struct family *family)
 		uint32_t labels[4];
 
 		runner_session(health->runner, i, &session);
-		labels[0] = word(health, session.name);
-		labels[1] = word(health, session.facts->type);
-		labels[2] = word(health, clock_type_name(session.facts->clock.type));
-		labels[3] = word(health, session.facts->mode);
+		labels[0] = word(health, session.facts.name);
+		labels[1] = word(health, session.facts.type);
+		labels[2] = word(health, clock_type_name(session.facts.clock.type));
+		labels[3] = word(health, session.facts.mode);
 		set(health, family, labels, 1);
 	}
 }
@@ -133,9 +133,9 @@ static void show_replay_info(struct health *health, struct family *family)
 		uint32_t labels[3];
 
 		runner_session(health->runner, i, &session);
-		labels[0] = word(health, session.name);
-		labels[1] = number(health, session.facts->os_build);
-		labels[2] = number(health, session.facts->processors);
+		labels[0] = word(health, session.facts.name);
+		labels[1] = number(health, session.facts.os_build);
+		labels[2] = number(health, session.facts.processors);
 		set(health, family, labels, 1);
 	}
 }
@@ -301,7 +301,7 @@ static void on_scrape(void *context)
 		struct runner_session session;
 
 		runner_session(health->runner, i, &session);
-		show_rows(health, FROM_SESSION, &session, word(health, session.name));
+		show_rows(health, FROM_SESSION, &session, word(health, session.facts.name));
 	}
 	runner_totals(health->runner, &totals);
 	show_rows(health, FROM_TOTALS, &totals, 0);

@@ -357,7 +357,7 @@ static void on_snapshot_end(void *context)
 
 	pipeline->awaits_names = true;
 	if (pipeline->options.on_snapshot) {
-		pipeline->options.on_snapshot(pipeline->options.snapshot_context);
+		pipeline->options.on_snapshot(pipeline->options.ready_context);
 	}
 }
 
@@ -437,6 +437,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.path_groups = setup->config->path_groups,
 		.path_group_count = setup->config->path_group_count,
 		.names = options->names,
+		.lower_case = setup->config->lower_case_processes,
 		.process_gauges = rule_set_on(setup->rules, "process"),
 		.disk_info = rule_set_on(setup->rules, "disk"),
 		.image_info = rule_set_on(setup->rules, "image"),

@@ -78,13 +78,15 @@ struct pipeline_options {
 	bool live; /* the source is a live session, whose events are not to be trusted */
 	struct schema_system system; /* live only */
 	bool names_only;             /* see struct rule_engine_options */
-	/* Names are known: the look-ahead is done, or events have told about every process that a
-	 * live session found; NULL: nobody asks. The pipeline's thread; perhaps more than once. */
+	/*
+	 * Both may be NULL; on the pipeline's thread. on_ready: names are known, because the first
+	 * pass is done, or events have named every process that a live session found; perhaps more
+	 * than once. on_snapshot: a live session has listed what exists, so that only events can
+	 * add to it.
+	 */
 	void (*on_ready)(void *context);
-	void *ready_context;
-	/* A live session has told what exists: only events can tell more. NULL: nobody asks. */
 	void (*on_snapshot)(void *context);
-	void *snapshot_context;
+	void *ready_context;
 	const struct pipeline_observer *observer; /* NULL: nobody */
 };
 

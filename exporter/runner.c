@@ -36,11 +36,10 @@
 
 struct session {
 	struct consumer *consumer;
-	char *name;                /* owned: the session label */
-	char *path;                /* owned; NULL: live */
-	struct source *source;     /* owned; NULL once a recording needs no further pass */
-	struct source_facts facts; /* a copy, which outlives the source */
-	struct live_session live;  /* empty for a recording */
+	char *name;               /* owned: the session label */
+	char *path;               /* owned; NULL: live */
+	struct source *source;    /* owned; NULL once a recording needs no further pass */
+	struct live_session live; /* empty for a recording */
 	/* What the passes that ended came to; guarded by the runner's lock. */
 	struct runner_session sum;
 };
@@ -137,9 +136,8 @@ static bool make_pipeline(struct session *session, struct error *err)
 		.live = session->path == NULL,
 		.names_only = session->live.names_only,
 		.on_ready = on_named,
-		.ready_context = consumer,
 		.on_snapshot = on_snapshot,
-		.snapshot_context = consumer,
+		.ready_context = consumer,
 	};
 
 	if (session->live.tdh) {
@@ -151,11 +149,20 @@ static bool make_pipeline(struct session *session, struct error *err)
 
 static void take_facts(struct session *session)
 {
-	session->facts = *source_facts(session->source);
-	session->facts.name = session->name;
-	session->sum.name = session->name;
-	session->sum.facts = &session->facts;
+	session->sum.facts = *source_facts(session->source);
+	session->sum.facts.name = session->name;
 	source_statistics(session->source, &session->sum.statistics);
+}
+
+static bool name_is_taken(const struct runner *runner, const struct session *session,
+			  const char *name)
+{
+	bool taken = false;
+
+	for (const struct session *earlier = runner->sessions; earlier < session; earlier++) {
+		taken = taken || strcmp(earlier->name, name) == 0;
+	}
+	return taken;
 }
 
 /* The file's base name, with "#2", "#3" … after it when an earlier recording has that name. */
@@ -163,24 +170,12 @@ static char *recording_name(const struct runner *runner, const struct session *s
 			    const char *path)
 {
 	struct text name = { 0 };
-	unsigned number = 1;
 
-	for (;;) {
-		bool taken = false;
-
+	text_add_string(&name, os_path_name(path));
+	for (unsigned number = 2; !name.failed && name_is_taken(runner, session, name.data);
+	     number++) {
 		text_clear(&name);
-		text_add_string(&name, os_path_name(path));
-		if (number > 1) {
-			text_add_format(&name, "#%u", number);
-		}
-		for (const struct session *at = runner->sessions; at < session && !name.failed;
-		     at++) {
-			taken = taken || strcmp(at->name, name.data) == 0;
-		}
-		if (!taken || name.failed) {
-			break;
-		}
-		number++;
+		text_add_format(&name, "%s#%u", os_path_name(path), number);
 	}
 	if (name.failed) {
 		text_free(&name);
@@ -616,7 +611,7 @@ void runner_session(struct runner *runner, size_t index, struct runner_session *
 		result->lag_ns = result->statistics.lag_ns;
 	} else {
 		result->up = running;
-		result->buffers_max = session->facts.buffers_max;
+		result->buffers_max = result->facts.buffers_max;
 		result->lag_ns = running && runner->pace ? pace_lag_ns(runner->pace) : 0;
 	}
 }

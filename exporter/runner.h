@@ -65,8 +65,7 @@ bool runner_ready(const struct runner *runner);
 /* ---- for health; any thread ---- */
 
 struct runner_session {
-	const char *name; /* label value; valid until runner_free(), as is facts */
-	const struct source_facts *facts;
+	struct source_facts facts; /* name: the label value, valid until runner_free() */
 	struct source_statistics statistics;
 	uint64_t up;          /* 1 while a recording is replayed or a session runs */
 	uint64_t lost_events; /* each recording counts once, however often it is replayed */

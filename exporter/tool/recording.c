@@ -7,7 +7,6 @@
 #include "pipeline.h"
 #include "setup.h"
 #include "tool/tool.h"
-#include "track/names.h"
 #include "etl/source_file.h"
 
 struct recording {
@@ -15,8 +14,7 @@ struct recording {
 	struct source *source;
 	struct setup setup;
 	struct rule_trial *trial;
-	struct shard *shard; /* the registry's */
-	struct names *names;
+	struct shard *shard;       /* the registry's */
 	struct pipeline *pipeline; /* of the last run */
 	struct pipeline_observer observer;
 	struct progress progress;
@@ -85,7 +83,6 @@ struct recording *recording_open(const struct recording_options *options, struct
 {
 	const struct source_file_options file = { .pointer_size = options->pointer_size };
 	struct recording *recording = calloc(1, sizeof *recording);
-	const struct setup *setup;
 
 	if (!recording) {
 		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
@@ -101,16 +98,11 @@ struct recording *recording_open(const struct recording_options *options, struct
 	if (!recording->source || !set_up(recording, err)) {
 		goto fail;
 	}
-	setup = &recording->setup;
-	recording->shard = registry_shard(setup->registry, false, err);
-	recording->names = recording->shard ?
-				   names_new(setup->registry, setup->config->limits.processes,
-					     setup->config->lower_case_processes, err) :
-				   NULL;
-	if (!recording->names) {
+	recording->shard = registry_shard(recording->setup.registry, false, err);
+	if (!recording->shard) {
 		goto fail;
 	}
-	rule_set_make_samples(setup->rules, setup->registry, recording->shard);
+	rule_set_make_samples(recording->setup.rules, recording->setup.registry, recording->shard);
 	return recording;
 
 fail:
@@ -124,7 +116,6 @@ void recording_close(struct recording *recording)
 		return;
 	}
 	pipeline_free(recording->pipeline);
-	names_free(recording->names);
 	rule_trial_free(recording->trial);
 	setup_close(&recording->setup);
 	source_close(recording->source);
@@ -138,7 +129,6 @@ bool recording_run(struct recording *recording, struct error *err)
 		.source = recording->source,
 		.session = source_facts(recording->source)->name,
 		.shard = recording->shard,
-		.names = recording->names,
 		.observer = &recording->observer,
 	};
 	bool done;

@@ -307,7 +307,7 @@ static void assert_alike(const struct side *replay, const struct side *live, enu
 	size_t different;
 
 	runner_session(replay->runner, 0, &session);
-	durations = session.facts->clock.type == CLOCK_QPC;
+	durations = session.facts.clock.type == CLOCK_QPC;
 	if (!durations && likeness < OTHER_PROCESSES) {
 		likeness = OTHER_PROCESSES; /* an event may now be in the tick in which one ends */
 	}
