@@ -20,59 +20,50 @@
 
 static void a_session_that_somebody_stops_is_started_again(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	emit_process_start(8);
-	assert_true(run_wait(&run, &run.events, 1));
+	assert_true(run_wait(run, &run->events, 1));
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_true(run_wait(&run, &run.restarts, 1));
+	assert_true(run_wait(run, &run->restarts, 1));
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	emit_process_start(9);
-	assert_true(run_wait(&run, &run.events, 2));
-	assert_int_equal(run.snapshots, 2);
-	run_stop(&run);
-	assert_int_equal(run_statistics(&run).restarts[RESTART_STOPPED], 1);
-	assert_string_equal(run_sentence(&run, NEWS_LOST), "another program stopped it");
-	run_end(&run);
+	assert_true(run_wait(run, &run->events, 2));
+	assert_int_equal(run->snapshots, 2);
+	run_stop(run);
+	assert_int_equal(run_statistics(run).restarts[RESTART_STOPPED], 1);
+	assert_string_equal(run_sentence(run, NEWS_LOST), "another program stopped it");
+	run_end(run);
 }
 
 static void a_session_that_somebody_takes_is_taken_back(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_other_steal("etw_test"));
-	assert_true(run_wait(&run, &run.restarts, 1));
+	assert_true(run_wait(run, &run->restarts, 1));
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
-	run_stop(&run);
-	assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 1);
-	run_end(&run);
+	run_stop(run);
+	assert_int_equal(run_statistics(run).restarts[RESTART_STOLEN], 1);
+	run_end(run);
 }
 
 static void a_stale_session_is_stopped_and_started_again(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(fake_etw_other_start(
 		"etw_test", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
 		KERNEL_FLAG_PROCESS));
-	run_start_and_wait(&run, &options);
-	assert_int_equal(run.news[0], NEWS_STALE);
-	assert_int_equal(run.news[1], NEWS_STARTED);
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(run->news[0], NEWS_STALE);
+	assert_int_equal(run->news[1], NEWS_STARTED);
 	emit_process_start(8);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	run_end(&run);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	run_end(run);
 }
 
 static void changed_flags_are_put_back(void **state)
@@ -89,13 +80,12 @@ static void changed_flags_are_put_back(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct run run;
-		struct live_options options = run_private_session(&run);
 		struct fake_etw_session session;
 
 		run_begin(&run);
-		options.logger = cases[i].logger;
-		options.kernel_flags |= KERNEL_FLAG_FILE_IO_INIT;
-		run_start_and_wait(&run, &options);
+		run.options.logger = cases[i].logger;
+		run.options.kernel_flags |= KERNEL_FLAG_FILE_IO_INIT;
+		run_start_and_wait(&run, &run.options);
 		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
 		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == 1);
 		WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
@@ -110,21 +100,18 @@ static void changed_flags_are_put_back(void **state)
 
 static void a_lost_real_time_mode_is_put_back(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_other_set_realtime("etw_test", false));
 	WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
 		   (session.mode & EVENT_TRACE_REAL_TIME_MODE));
 	emit_process_start(8);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	assert_true(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] >= 1);
-	run_end(&run);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_true(run_statistics(run).restarts[RESTART_FLAGS_CHANGED] >= 1);
+	run_end(run);
 }
 
 /* ---- Windows ---- */
@@ -139,26 +126,23 @@ static void a_consumer_that_windows_ends_goes_on(void **state)
 		ERROR_INVALID_DATA,        ERROR_WMI_INSTANCE_NOT_FOUND,
 		ERROR_WMI_ALREADY_ENABLED,
 	};
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	options.retry_ms = 1;
-	run_start_and_wait(&run, &options);
+	run->options.retry_ms = 1;
+	run_start_and_wait(run, &run->options);
 	for (unsigned i = 0; i < sizeof errors / sizeof errors[0]; i++) {
 		print_message("  error %u\n", (unsigned)errors[i]);
 		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 		fake_etw_end_consumer("etw_test", errors[i]);
-		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_ERROR] == i + 1);
+		WAIT_UNTIL(run_statistics(run).restarts[RESTART_ERROR] == i + 1);
 	}
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	emit_process_start(8);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	assert_int_equal(run.restarts, 0);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_int_equal(run->restarts, 0);
 	assert_int_equal(fake_etw_calls("StartTraceW"), 1); /* it was the session's all the time */
-	run_end(&run);
+	run_end(run);
 }
 
 static void who_may_not_is_told_in_one_line(void **state)
@@ -179,169 +163,143 @@ static void who_may_not_is_told_in_one_line(void **state)
 		{ ERROR_INVALID_PARAMETER,
 		  "session etw_test: it cannot be started: a parameter is not valid (error 87)" },
 	};
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct error err = { 0 };
 
 		fake_etw_fail("StartTraceW", cases[i].error, 0);
-		assert_null(source_open_live(&options, &err));
+		assert_null(source_open_live(&run->options, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 		assert_int_equal(err.code, ERROR_SYSTEM);
 	}
-	run.source = NULL;
-	run_end(&run);
+	run_end(run);
 }
 
 static void a_user_without_rights_may_not(void **state)
 {
 	static const struct fake_etw_options machine = { .rights = FAKE_ETW_NOBODY };
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct error err = { 0 };
 
-	(void)state;
 	fake_etw_reset(&machine);
-	run_begin(&run);
-	assert_null(source_open_live(&options, &err));
+	assert_null(source_open_live(&run->options, &err));
 	assert_non_null(strstr(err.text, "run as administrator"));
-	run_end(&run);
+	run_end(run);
 }
 
 static void who_may_not_consume_is_told_as_well(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct error err = { 0 };
 
-	(void)state;
-	run_begin(&run);
 	fake_etw_fail("OpenTraceW", ERROR_ACCESS_DENIED, 0);
-	assert_null(source_open_live(&options, &err));
+	assert_null(source_open_live(&run->options, &err));
 	assert_string_equal(err.text, "session etw_test: access is denied (error 5): run as "
 				      "administrator");
 	fake_etw_fail("OpenTraceW", ERROR_NOACCESS, 0);
-	assert_null(source_open_live(&options, &err));
+	assert_null(source_open_live(&run->options, &err));
 	assert_string_equal(err.text, "session etw_test: it cannot be consumed: an address is not "
 				      "valid (error 998)");
-	run.source = NULL;
-	run_end(&run);
+	run_end(run);
 }
 
 static void a_restart_that_fails_is_tried_on(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	fake_etw_fail_always("StartTraceW", ERROR_NO_SYSTEM_RESOURCES);
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_true(run_wait_news(&run, NEWS_NOT_AGAIN));
-	assert_false(run_statistics(&run).up);
+	assert_true(run_wait_news(run, NEWS_NOT_AGAIN));
+	assert_false(run_statistics(run).up);
 	fake_etw_fail_never("StartTraceW");
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
-	run_stop(&run);
-	assert_non_null(strstr(run_sentence(&run, NEWS_NOT_AGAIN), "Windows has no room"));
-	run_end(&run);
+	run_stop(run);
+	assert_non_null(strstr(run_sentence(run, NEWS_NOT_AGAIN), "Windows has no room"));
+	run_end(run);
 }
 
 /* ---- the NT Kernel Logger ---- */
 
 static void the_kernel_logger_of_another_program_is_waited_for(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	options.name = "NT Kernel Logger";
-	options.logger = LIVE_NT_KERNEL;
+	run->options.name = "NT Kernel Logger";
+	run->options.logger = LIVE_NT_KERNEL;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
 					 KERNEL_FLAG_CSWITCH));
-	run_start(&run, &options);
-	assert_true(run_wait_news(&run, NEWS_CONFLICT));
+	run_start(run, &run->options);
+	assert_true(run_wait_news(run, NEWS_CONFLICT));
 	WAIT_UNTIL(fake_etw_calls("StartTraceW") >= 3);
-	assert_false(run_statistics(&run).up);
+	assert_false(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_CSWITCH); /* theirs, untouched */
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
 	assert_true(fake_etw_wait_consumer("NT Kernel Logger", WAIT_MS));
-	WAIT_UNTIL(run_statistics(&run).up);
+	WAIT_UNTIL(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
-	run_stop(&run);
-	run_end(&run);
+	run_stop(run);
+	run_end(run);
 }
 
 static void waiting_for_the_kernel_logger_can_be_stopped(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	options.name = "NT Kernel Logger";
-	options.logger = LIVE_NT_KERNEL;
-	options.retry_ms = 600000;
+	run->options.name = "NT Kernel Logger";
+	run->options.logger = LIVE_NT_KERNEL;
+	run->options.retry_ms = 600000;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
 					 KERNEL_FLAG_CSWITCH));
-	run_start(&run, &options);
-	run_stop(&run);
+	run_start(run, &run->options);
+	run_stop(run);
 	assert_true(fake_etw_session("NT Kernel Logger", &session)); /* still theirs */
-	source_close(run.source);
+	source_close(run->source);
+	run->source = NULL;
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
-	run.source = NULL;
-	run_end(&run);
+	run_end(run);
 }
 
 static void a_stolen_kernel_logger_is_not_stolen_back(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	options.name = "NT Kernel Logger";
-	options.logger = LIVE_NT_KERNEL;
-	run_start_and_wait(&run, &options);
+	run->options.name = "NT Kernel Logger";
+	run->options.logger = LIVE_NT_KERNEL;
+	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_other_steal("NT Kernel Logger"));
-	assert_true(run_wait_news(&run, NEWS_CONFLICT));
-	assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 1);
-	run_stop(&run);
+	assert_true(run_wait_news(run, NEWS_CONFLICT));
+	assert_int_equal(run_statistics(run).restarts[RESTART_STOLEN], 1);
+	run_stop(run);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	source_close(run.source);
-	run.source = NULL;
+	source_close(run->source);
+	run->source = NULL;
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
-	run_end(&run);
+	run_end(run);
 }
 
 static void the_kernel_logger_is_taken_over_when_configured(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	options.name = "NT Kernel Logger";
-	options.logger = LIVE_NT_KERNEL;
-	options.takeover = true;
+	run->options.name = "NT Kernel Logger";
+	run->options.logger = LIVE_NT_KERNEL;
+	run->options.takeover = true;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
 					 KERNEL_FLAG_CSWITCH));
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
-	assert_int_equal(run.news[0], NEWS_STALE);
-	run_stop(&run);
-	run_end(&run);
+	assert_int_equal(run->news[0], NEWS_STALE);
+	run_stop(run);
+	run_end(run);
 }
 
 /* ---- clocks ---- */
@@ -349,33 +307,30 @@ static void the_kernel_logger_is_taken_over_when_configured(void **state)
 static void times_stay_right_when_the_system_time_jumps(void **state)
 {
 	static const int64_t jumps_100ns[] = { INT64_C(36000000000), -INT64_C(864000000000) };
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	int64_t before, after;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	emit_process_start(8);
-	assert_true(run_wait(&run, &run.events, 1));
-	os_mutex_lock(&run.lock);
-	before = run.record.time;
-	os_mutex_unlock(&run.lock);
+	assert_true(run_wait(run, &run->events, 1));
+	os_mutex_lock(&run->lock);
+	before = run->record.time;
+	os_mutex_unlock(&run->lock);
 	for (uint64_t i = 0; i < sizeof jumps_100ns / sizeof jumps_100ns[0]; i++) {
-		uint64_t buffers = run_statistics(&run).buffers;
+		uint64_t buffers = run_statistics(run).buffers;
 
 		fake_etw_jump_system_time(jumps_100ns[i]); /* an hour ahead, a day back */
 		emit_process_start(9);
-		assert_true(run_wait(&run, &run.events, 2 + i));
-		os_mutex_lock(&run.lock);
-		after = run.record.time;
-		os_mutex_unlock(&run.lock);
+		assert_true(run_wait(run, &run->events, 2 + i));
+		os_mutex_lock(&run->lock);
+		after = run->record.time;
+		os_mutex_unlock(&run->lock);
 		assert_true(after >= before && after - before < INT64_C(10000) * 4 * WAIT_MS);
-		WAIT_UNTIL(run_statistics(&run).buffers > buffers);
-		assert_true(run_statistics(&run).lag_ns < UINT64_C(1000000) * 4 * WAIT_MS);
+		WAIT_UNTIL(run_statistics(run).buffers > buffers);
+		assert_true(run_statistics(run).lag_ns < UINT64_C(1000000) * 4 * WAIT_MS);
 	}
-	run_stop(&run);
-	run_end(&run);
+	run_stop(run);
+	run_end(run);
 }
 
 /* ---- many times ---- */
@@ -384,17 +339,14 @@ static void times_stay_right_when_the_system_time_jumps(void **state)
 
 static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct source *ours, *stolen;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	options.on_news = NULL;
-	ours = source_open_live(&options, NULL);
-	options.name = "stolen";
-	stolen = source_open_live(&options, NULL);
+	run->options.on_news = NULL;
+	ours = source_open_live(&run->options, NULL);
+	run->options.name = "stolen";
+	stolen = source_open_live(&run->options, NULL);
 	assert_true(ours && stolen);
 	assert_true(fake_etw_other_steal("stolen"));
 	assert_true(fake_etw_other_start("others", EVENT_TRACE_REAL_TIME_MODE, 0));
@@ -441,12 +393,11 @@ static void start_and_stop(void)
 	struct error err = { 0 };
 	struct canary *canary = canary_open("1", &err);
 	struct run run;
-	struct live_options options = run_private_session(&run);
 
 	assert_non_null(canary);
-	options.canary = canary;
 	run_begin(&run);
-	run_start(&run, &options);
+	run.options.canary = canary;
+	run_start(&run, &run.options);
 	run_stop(&run);
 	run_end(&run);
 	canary_close(canary);
@@ -476,23 +427,24 @@ static void a_thousand_starts_and_stops_leave_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_session_that_somebody_stops_is_started_again, run_reset),
-		cmocka_unit_test_setup(a_session_that_somebody_takes_is_taken_back, run_reset),
-		cmocka_unit_test_setup(a_stale_session_is_stopped_and_started_again, run_reset),
+		cmocka_unit_test_setup(a_session_that_somebody_stops_is_started_again, run_set_up),
+		cmocka_unit_test_setup(a_session_that_somebody_takes_is_taken_back, run_set_up),
+		cmocka_unit_test_setup(a_stale_session_is_stopped_and_started_again, run_set_up),
 		cmocka_unit_test_setup(changed_flags_are_put_back, run_reset),
-		cmocka_unit_test_setup(a_lost_real_time_mode_is_put_back, run_reset),
-		cmocka_unit_test_setup(a_consumer_that_windows_ends_goes_on, run_reset),
-		cmocka_unit_test_setup(who_may_not_is_told_in_one_line, run_reset),
-		cmocka_unit_test_setup(a_user_without_rights_may_not, run_reset),
-		cmocka_unit_test_setup(who_may_not_consume_is_told_as_well, run_reset),
-		cmocka_unit_test_setup(a_restart_that_fails_is_tried_on, run_reset),
+		cmocka_unit_test_setup(a_lost_real_time_mode_is_put_back, run_set_up),
+		cmocka_unit_test_setup(a_consumer_that_windows_ends_goes_on, run_set_up),
+		cmocka_unit_test_setup(who_may_not_is_told_in_one_line, run_set_up),
+		cmocka_unit_test_setup(a_user_without_rights_may_not, run_set_up),
+		cmocka_unit_test_setup(who_may_not_consume_is_told_as_well, run_set_up),
+		cmocka_unit_test_setup(a_restart_that_fails_is_tried_on, run_set_up),
 		cmocka_unit_test_setup(the_kernel_logger_of_another_program_is_waited_for,
-				       run_reset),
-		cmocka_unit_test_setup(waiting_for_the_kernel_logger_can_be_stopped, run_reset),
-		cmocka_unit_test_setup(a_stolen_kernel_logger_is_not_stolen_back, run_reset),
-		cmocka_unit_test_setup(the_kernel_logger_is_taken_over_when_configured, run_reset),
-		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others, run_reset),
-		cmocka_unit_test_setup(times_stay_right_when_the_system_time_jumps, run_reset),
+				       run_set_up),
+		cmocka_unit_test_setup(waiting_for_the_kernel_logger_can_be_stopped, run_set_up),
+		cmocka_unit_test_setup(a_stolen_kernel_logger_is_not_stolen_back, run_set_up),
+		cmocka_unit_test_setup(the_kernel_logger_is_taken_over_when_configured, run_set_up),
+		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others,
+				       run_set_up),
+		cmocka_unit_test_setup(times_stay_right_when_the_system_time_jumps, run_set_up),
 		cmocka_unit_test_setup(a_thousand_starts_and_stops_leave_nothing, run_reset_manual),
 	};
 

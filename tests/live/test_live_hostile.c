@@ -356,8 +356,7 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 	}
 	settle(&hostile);
 	assert_bounded(&hostile);
-	runner_stop(hostile.runner);
-	runner_join(hostile.runner);
+	stop_live(&hostile);
 	take_page(&hostile);
 
 	begin(&honest);
@@ -365,8 +364,7 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 		emit_good();
 	}
 	settle(&honest);
-	runner_stop(honest.runner);
-	runner_join(honest.runner);
+	stop_live(&honest);
 	take_page(&honest);
 	print_message("  %u events each of the well-behaved provider and the kernel\n", rounds);
 	assert_non_null(strstr(honest.page.data,

@@ -24,21 +24,18 @@ static void providers_are_told_to_capture_their_state(void **state)
 	struct fake_etw_callback callbacks[16];
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	struct provider_spec spec;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(
 		provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}:5::1", NULL));
 	spec.capture_at_start = 2;
 	spec.capture_at_stop = 4;
-	options.providers = &spec;
-	options.provider_count = 1;
-	options.logger = LIVE_USER;
-	options.kernel_flags = 0;
-	run_start_and_wait(&run, &options);
-	run_stop(&run);
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run->options.logger = LIVE_USER;
+	run->options.kernel_flags = 0;
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
 	assert_true(fake_etw_wait_idle(WAIT_MS));
 	assert_int_equal(fake_etw_provider_callbacks(provider, callbacks, 16), 7);
 	for (size_t i = 0; i < 7; i++) {
@@ -46,7 +43,7 @@ static void providers_are_told_to_capture_their_state(void **state)
 		assert_int_equal(callbacks[i].match_any, expected[i].any);
 		assert_int_equal(callbacks[i].level, expected[i].is_enabled ? 5 : 0);
 	}
-	run_end(&run);
+	run_end(run);
 	fake_etw_provider_close(provider);
 	provider_spec_done(&spec);
 }
@@ -55,21 +52,18 @@ static void state_is_captured_again_and_again(void **state)
 {
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	struct provider_spec spec;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(
 		provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}:5::1", NULL));
 	spec.capture_at_start = 2;
 	spec.capture_every_ms = 30;
-	options.providers = &spec;
-	options.provider_count = 1;
-	run_start_and_wait(&run, &options);
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
 	WAIT_UNTIL(fake_etw_provider_callbacks(provider, NULL, 0) >= 9);
-	run_stop(&run);
-	run_end(&run);
+	run_stop(run);
+	run_end(run);
 	fake_etw_provider_close(provider);
 	provider_spec_done(&spec);
 }
@@ -77,30 +71,27 @@ static void state_is_captured_again_and_again(void **state)
 static void a_provider_is_found_by_name(void **state)
 {
 	struct provider_spec specs[2];
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 	struct error err = { 0 };
 
-	(void)state;
 	fake_etw_tdh_provider(&some_provider, "Some-Provider", true);
-	run_begin(&run);
 	assert_true(provider_spec_parse(&specs[0], "some-provider", NULL));
 	assert_true(provider_spec_parse(&specs[1], "Microsoft-Windows-DNS-Client", NULL));
-	options.providers = specs;
-	options.provider_count = 2;
-	run_open(&run, &options);
+	run->options.providers = specs;
+	run->options.provider_count = 2;
+	run_open(run, &run->options);
 	assert_true(fake_etw_session("etw_test", &session));
 	assert_int_equal(session.providers, 2);
-	source_close(run.source);
-	run.source = NULL;
+	source_close(run->source);
+	run->source = NULL;
 	provider_spec_done(&specs[1]);
 	assert_true(provider_spec_parse(&specs[1], "No-Such", NULL));
-	assert_null(source_open_live(&options, &err));
+	assert_null(source_open_live(&run->options, &err));
 	assert_string_equal(err.text,
 			    "session etw_test: no provider called 'No-Such' is registered; give "
 			    "its GUID");
-	run_end(&run);
+	run_end(run);
 	provider_spec_done(&specs[0]);
 	provider_spec_done(&specs[1]);
 }
@@ -108,21 +99,18 @@ static void a_provider_is_found_by_name(void **state)
 static void a_provider_that_cannot_be_enabled_is_told(void **state)
 {
 	struct provider_spec spec;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}", NULL));
-	options.providers = &spec;
-	options.provider_count = 1;
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
-	run_start_and_wait(&run, &options);
-	run_stop(&run);
-	assert_string_equal(run_sentence(&run, NEWS_PROVIDER),
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
+	assert_string_equal(run_sentence(run, NEWS_PROVIDER),
 			    "provider {11111111-2222-3333-4444-555555555555}: it could not be "
 			    "enabled: access is denied (error 5)");
-	run_end(&run);
+	run_end(run);
 	provider_spec_done(&spec);
 }
 
@@ -133,24 +121,21 @@ static void a_provider_that_is_not_registered_delivers_when_it_appears(void **st
 	struct fake_etw_callback callback;
 	struct fake_etw_provider *provider;
 	struct provider_spec spec;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
-	options.providers = &spec;
-	options.provider_count = 1;
-	run_start_and_wait(&run, &options);
-	assert_string_equal(run_sentence(&run, NEWS_PROVIDER), "");
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_string_equal(run_sentence(run, NEWS_PROVIDER), "");
 	provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	assert_int_equal(fake_etw_provider_callbacks(provider, &callback, 1), 1);
 	assert_int_equal(callback.is_enabled, 1);
 	assert_int_equal(callback.level, 5);
 	assert_int_equal(fake_etw_emit(&event), 1);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	run_end(&run);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	run_end(run);
 	fake_etw_provider_close(provider);
 	provider_spec_done(&spec);
 }
@@ -167,24 +152,21 @@ static void a_provider_that_does_not_answer_in_time_is_enabled(void **state)
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	struct fake_etw_callback callbacks[8];
 	struct provider_spec spec;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5::1", NULL));
 	spec.capture_at_start = 2;
-	options.providers = &spec;
-	options.provider_count = 1;
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
 	fake_etw_provider_block(provider, true);
-	run_start_and_wait(&run, &options);
-	assert_string_equal(run_sentence(&run, NEWS_PROVIDER),
+	run_start_and_wait(run, &run->options);
+	assert_string_equal(run_sentence(run, NEWS_PROVIDER),
 			    "provider " SOME_PROVIDER ": its state could not be captured: it took "
 			    "too long (error 1460)");
 	assert_int_equal(fake_etw_emit(&event), 1);
 	event.descriptor.Keyword = 2; /* asked for with the state only */
 	assert_int_equal(fake_etw_emit(&event), 0);
-	assert_true(run_wait(&run, &run.events, 1));
+	assert_true(run_wait(run, &run->events, 1));
 	fake_etw_provider_block(provider, false);
 	assert_true(fake_etw_wait_idle(WAIT_MS));
 	assert_int_equal(fake_etw_provider_callbacks(provider, callbacks, 8), 3);
@@ -192,8 +174,8 @@ static void a_provider_that_does_not_answer_in_time_is_enabled(void **state)
 		assert_int_equal(callbacks[i].is_enabled, expected[i].is_enabled);
 		assert_int_equal(callbacks[i].match_any, expected[i].any);
 	}
-	run_stop(&run);
-	run_end(&run);
+	run_stop(run);
+	run_end(run);
 	fake_etw_provider_close(provider);
 	provider_spec_done(&spec);
 }
@@ -203,34 +185,31 @@ static void a_provider_that_another_program_disables_is_enabled_again(void **sta
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	struct provider_spec specs[2];
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	unsigned looks;
 
-	(void)state;
-	run_begin(&run);
 	/* Nobody has registered the first: who disables it cannot be seen. */
 	assert_true(provider_spec_parse(&specs[0], "Microsoft-Windows-DNS-Client", NULL));
 	assert_true(provider_spec_parse(&specs[1], SOME_PROVIDER, NULL));
-	options.providers = specs;
-	options.provider_count = 2;
-	run_start_and_wait(&run, &options);
+	run->options.providers = specs;
+	run->options.provider_count = 2;
+	run_start_and_wait(run, &run->options);
 	assert_int_equal(fake_etw_emit(&event), 1);
 	for (uint64_t i = 1; i <= 2; i++) {
 		assert_true(fake_etw_other_disable("etw_test", &some_provider));
-		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == i);
+		WAIT_UNTIL(run_statistics(run).restarts[RESTART_FLAGS_CHANGED] == i);
 		assert_int_equal(fake_etw_emit(&event), 1);
 		/* Until it has been seen enabled, disabling it again is taken for a false answer.
 		 */
 		looks = fake_etw_calls("EnumerateTraceGuidsEx");
 		WAIT_UNTIL(fake_etw_calls("EnumerateTraceGuidsEx") >= looks + 4);
 	}
-	run_stop(&run);
-	assert_int_equal(run.events, 3);
-	assert_int_equal(run.restarts, 0);
-	assert_string_equal(run_sentence(&run, NEWS_PUT_BACK),
+	run_stop(run);
+	assert_int_equal(run->events, 3);
+	assert_int_equal(run->restarts, 0);
+	assert_string_equal(run_sentence(run, NEWS_PUT_BACK),
 			    "another program disabled provider " SOME_PROVIDER ": enabled again");
-	run_end(&run);
+	run_end(run);
 	fake_etw_provider_close(provider);
 	provider_spec_done(&specs[0]);
 	provider_spec_done(&specs[1]);
@@ -246,16 +225,15 @@ static ULONG property_of(uint32_t properties)
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	struct provider_spec spec;
 	struct run run;
-	struct live_options options = run_private_session(&run);
 	GUID guid = some_provider;
 	ULONG size = 0;
 
 	run_begin(&run);
 	assert_true(provider_spec_parse(&spec, SOME_PROVIDER, NULL));
 	spec.properties = properties;
-	options.providers = &spec;
-	options.provider_count = 1;
-	run_open(&run, &options);
+	run.options.providers = &spec;
+	run.options.provider_count = 1;
+	run_open(&run, &run.options);
 	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &guid, sizeof guid, &answer,
 					       sizeof answer, &size),
 			 ERROR_SUCCESS);
@@ -293,28 +271,25 @@ static void filters_that_leave_out_reach_windows(void **state)
 	static char executables[] = "a.exe;b.exe";
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
 	struct provider_spec spec;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
 	fake_etw_add_process(50, 4, "a.exe");
 	fake_etw_add_process(60, 4, "other.exe");
 	fake_etw_add_process(70, 4, "b.exe");
-	run_begin(&run);
 	assert_true(provider_spec_parse(&spec, SOME_PROVIDER "::2", NULL));
 	spec.ids_out = true;
 	spec.executables = executables;
-	options.providers = &spec;
-	options.provider_count = 1;
-	run_start_and_wait(&run, &options);
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		event.descriptor.Id = cases[i].id;
 		event.process_id = cases[i].process_id;
 		assert_int_equal(fake_etw_emit(&event), cases[i].sessions);
 	}
-	run_stop(&run);
-	assert_int_equal(run.events, 2);
-	run_end(&run);
+	run_stop(run);
+	assert_int_equal(run->events, 2);
+	run_end(run);
 	spec.executables = NULL;
 	provider_spec_done(&spec);
 }
@@ -324,26 +299,23 @@ static void filters_reach_windows(void **state)
 	static const uint16_t ids[] = { 1, 2, 3 };
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
 	struct provider_spec spec;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(
 		provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}::2,3", NULL));
 	spec.process_ids[0] = 50;
 	spec.process_id_count = 1;
-	options.providers = &spec;
-	options.provider_count = 1;
-	run_start_and_wait(&run, &options);
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
 	for (size_t i = 0; i < 3; i++) {
 		event.descriptor.Id = ids[i];
 		event.process_id = 50;
 		fake_etw_emit(&event);
 	}
-	run_stop(&run);
-	assert_int_equal(run.events, 2);
-	run_end(&run);
+	run_stop(run);
+	assert_int_equal(run->events, 2);
+	run_end(run);
 	provider_spec_done(&spec);
 }
 
@@ -362,39 +334,36 @@ static void names_of_open_files_are_asked_for_once_the_trace_is_open(void **stat
 		.payload = "12345678a",
 		.payload_size = 10
 	};
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
 	fake_etw_add_rundown(&name, &rundown);
-	run_begin(&run);
-	options.kernel_flags |= KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
-	options.rundown = true;
-	run_start_and_wait(&run, &options);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	assert_int_equal(run.record.opcode, 36);
-	run_end(&run);
+	run->options.kernel_flags |= KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
+	run->options.rundown = true;
+	run_start_and_wait(run, &run->options);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_int_equal(run->record.opcode, 36);
+	run_end(run);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(providers_are_told_to_capture_their_state, run_reset),
-		cmocka_unit_test_setup(state_is_captured_again_and_again, run_reset),
-		cmocka_unit_test_setup(a_provider_is_found_by_name, run_reset),
+		cmocka_unit_test_setup(providers_are_told_to_capture_their_state, run_set_up),
+		cmocka_unit_test_setup(state_is_captured_again_and_again, run_set_up),
+		cmocka_unit_test_setup(a_provider_is_found_by_name, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_is_not_registered_delivers_when_it_appears,
-				       run_reset),
+				       run_set_up),
 		cmocka_unit_test_setup(a_provider_that_does_not_answer_in_time_is_enabled,
-				       run_reset),
+				       run_set_up),
 		cmocka_unit_test_setup(a_provider_that_another_program_disables_is_enabled_again,
-				       run_reset),
-		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_told, run_reset),
+				       run_set_up),
+		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_told, run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
-		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_reset),
-		cmocka_unit_test_setup(filters_reach_windows, run_reset),
+		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_set_up),
+		cmocka_unit_test_setup(filters_reach_windows, run_set_up),
 		cmocka_unit_test_setup(names_of_open_files_are_asked_for_once_the_trace_is_open,
-				       run_reset),
+				       run_set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,8 +351,7 @@ static void live_of(struct side *side, const char *path, bool two_sessions)
 	if (two_sessions) {
 		play(path, "two", PROVIDERS);
 	}
-	runner_stop(side->runner);
-	runner_join(side->runner);
+	stop_live(side);
 	take_page(side);
 }
 

@@ -16,17 +16,13 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "tests/fake_etw/fake_etw.h"
+#include "tests/live/support/run.h"
 #include "tests/live/support/side.h"
 #include "tests/support/temporary.h"
-
-enum { WAIT_MS = 20000 };
 
 static void emit_process(uint8_t opcode, uint32_t pid)
 {
 	/* Process, version 4, of a 64-bit kernel: id at 8, the rest too short to name it. */
-	static const GUID process_class = {
-		0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
-	};
 	uint8_t payload[12] = { [8] = (uint8_t)pid };
 	struct fake_etw_event event = { .provider = process_class,
 					.descriptor = { .Opcode = opcode, .Version = 4 },
@@ -43,9 +39,7 @@ static void health_tells_of_the_session(void **state)
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "");
-	open_live(&side);
-	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	start_live(&side, "");
 	fake_etw_lose_events("etw_exporter", 3);
 	for (int i = 0; i < 5; i++) {
 		emit_process(1, 8);
@@ -56,9 +50,8 @@ static void health_tells_of_the_session(void **state)
 			       "\netw_session_info{session=\"etw_exporter\",kind=\"system_logger\","
 			       "clock=\"qpc\",mode=\"real_time\"} 1\n"));
 	assert_null(strstr(side.page.data, "etw_replay_"));
-	while (value_of(&side, "\netw_session_events_lost_total{session=\"etw_exporter\"} ") != 3) {
-		Sleep(2);
-	}
+	WAIT_UNTIL(value_of(&side, "\netw_session_events_lost_total{session=\"etw_exporter\"} ") ==
+		   3);
 	assert_int_equal(value_of(&side, "\netw_session_up{session=\"etw_exporter\"} "), 1);
 	assert_int_equal(value_of(&side, "\netw_session_buffers_max{session=\"etw_exporter\"} "),
 			 128);
@@ -68,8 +61,7 @@ static void health_tells_of_the_session(void **state)
 	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
 					 "provider=\"Windows Kernel\"} "),
 			 5);
-	runner_stop(side.runner);
-	runner_join(side.runner);
+	stop_live(&side);
 	assert_int_equal(value_of(&side, "\netw_session_up{session=\"etw_exporter\"} "), 0);
 	end_live(&side);
 }
@@ -80,8 +72,8 @@ static void canaries_stand_beside_the_other_figures(void **state)
 	uint64_t received;
 
 	(void)state;
-	begin_live(&side, "sessions: { noise: { logger: user, providers: "
-			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
+	open_side(&side, "sessions: { noise: { logger: user, providers: "
+			 "['" SOME_PROVIDER "'] } }\n");
 	fake_etw_add_process(GetCurrentProcessId(), 4, "etw_exporter.exe");
 	open_live(&side);
 	/* At 0 before anything was flushed. */
@@ -91,11 +83,8 @@ static void canaries_stand_beside_the_other_figures(void **state)
 	assert_int_equal(value_of(&side, "\netw_session_canary_received_total{session=\"noise\"} "),
 			 0);
 	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
-	while (value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} ") < 3) {
-		Sleep(2);
-	}
-	runner_stop(side.runner);
-	runner_join(side.runner);
+	WAIT_UNTIL(value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} ") >= 3);
+	stop_live(&side);
 	received = value_of(&side, "\netw_session_canary_received_total{session=\"noise\"} ");
 	assert_true(received >= 3);
 	assert_int_equal(value_of(&side, "\netw_session_canary_sent_total{session=\"noise\"} "),
@@ -120,7 +109,7 @@ static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "");
+	open_side(&side, "");
 	open_live_unwatched(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 	fake_etw_lose_buffers("etw_exporter", 1);
@@ -134,8 +123,7 @@ static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
 	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"_unknown\","
 					 "provider=\"Windows Kernel\"} "),
 			 1);
-	runner_stop(side.runner);
-	runner_join(side.runner);
+	stop_live(&side);
 	assert_int_equal(value_of(&side, "\netw_session_realtime_buffers_lost_total{session="
 					 "\"etw_exporter\"} "),
 			 1);
@@ -148,20 +136,15 @@ static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
 /* An event of a minute ago, by the clock of the session. */
 static void lag_and_busy_time_are_told(void **state)
 {
-	struct fake_etw_event event = { .provider = { 0x3d6fa8d0,
-						      0xfe05,
-						      0x11d0,
-						      { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba,
-							0x7c } },
+	struct fake_etw_event event = { .provider = process_class,
 					.descriptor = { .Opcode = 1, .Version = 4 },
 					.classic = true,
 					.timed = true };
 	LARGE_INTEGER now, frequency;
-	uint64_t lag = 0;
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "");
+	open_side(&side, "");
 	open_live_unwatched(&side); /* so that no canary is newer than the event */
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 	QueryPerformanceCounter(&now);
@@ -170,14 +153,7 @@ static void lag_and_busy_time_are_told(void **state)
 	assert_int_equal(fake_etw_emit(&event), 1);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	/* Told once the consumer is through with the buffer. */
-	for (int i = 0; i < WAIT_MS / 2; i++) {
-		lag = value_of(&side, "\netw_consumer_lag_seconds{session=\"etw_exporter\"} ");
-		if (lag >= 60) {
-			break;
-		}
-		Sleep(2);
-	}
-	assert_true(lag >= 60);
+	WAIT_UNTIL(value_of(&side, "\netw_consumer_lag_seconds{session=\"etw_exporter\"} ") >= 60);
 	assert_non_null(strstr(side.page.data,
 			       "\netw_consumer_busy_seconds_total{session=\"etw_exporter\"} "));
 	end_live(&side);
@@ -188,10 +164,8 @@ static void processes_that_no_event_names_are_named_by_the_snapshot(void **state
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "");
 	fake_etw_add_process(8, 4, "notepad.exe");
-	open_live(&side);
-	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	start_live(&side, "");
 	emit_process(1, 8);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	assert_int_equal(value_of(&side, "\netw_process_starts_total{process=\"notepad\","
@@ -217,11 +191,9 @@ static void disk_events_have_their_process_from_the_first_one(void **state)
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "");
 	fake_etw_add_process(8, 4, "notepad.exe");
 	fake_etw_add_thread(20, 8);
-	open_live(&side);
-	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	start_live(&side, "");
 	assert_int_equal(fake_etw_emit(&event), 1);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	assert_int_equal(value_of(&side,
@@ -236,10 +208,8 @@ static void ready_when_every_process_found_was_seen(void **state)
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "sessions: { etw_exporter: { flush: 1h } }\n");
 	fake_etw_add_process(8, 4, "notepad.exe");
-	open_live(&side);
-	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	start_live(&side, "sessions: { etw_exporter: { flush: 1h } }\n");
 	assert_false(runner_ready(side.runner));
 	emit_process(3, 8);
 	emit_process(3, 4);
@@ -256,10 +226,8 @@ static void ready_after_one_flush_interval(void **state)
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "");
 	fake_etw_add_process(8, 4, "notepad.exe");
-	open_live(&side);
-	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	start_live(&side, "");
 	assert_false(runner_ready(side.runner));
 	for (int i = 0; i < 3000 && !runner_ready(side.runner); i++) {
 		Sleep(1);
@@ -273,19 +241,15 @@ static void a_restart_forgets_what_ran_and_keeps_what_was_counted(void **state)
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "");
-	open_live(&side);
-	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	start_live(&side, "");
 	emit_process(1, 8);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	assert_int_equal(value_of(&side, "\netw_process_instances{process=\"_unknown\","
 					 "provider=\"Windows Kernel\"} "),
 			 1);
 	assert_true(fake_etw_other_stop("etw_exporter"));
-	while (value_of(&side, "\netw_session_restarts_total{session=\"etw_exporter\","
-			       "reason=\"stopped\"} ") == 0) {
-		Sleep(2);
-	}
+	WAIT_UNTIL(value_of(&side, "\netw_session_restarts_total{session=\"etw_exporter\","
+				   "reason=\"stopped\"} ") != 0);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 	emit_process(1, 9);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
@@ -300,18 +264,13 @@ static void a_restart_forgets_what_ran_and_keeps_what_was_counted(void **state)
 
 static void user_sessions_run_beside_the_kernel_session(void **state)
 {
-	static const GUID provider = {
-		0x11111111, 0x2222, 0x3333, { 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55 }
-	};
-	struct fake_etw_event event = { .provider = provider,
+	struct fake_etw_event event = { .provider = some_provider,
 					.descriptor = { .Id = 7, .Level = 4 } };
 	struct side side;
 
 	(void)state;
-	begin_live(&side, "sessions: { noise: { logger: user, providers: "
-			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
-	open_live(&side);
-	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	start_live(&side, "sessions: { noise: { logger: user, providers: "
+			  "['" SOME_PROVIDER "'] } }\n");
 	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
 	assert_int_equal(fake_etw_emit(&event), 1);
 	emit_process(1, 8);
@@ -366,12 +325,12 @@ static void a_start_counts_once_however_many_sessions_need_names(void **state)
 
 	(void)state;
 	temporary_write(path, collector, strlen(collector));
-	begin_live(&side, "collector_files: ['./kernel_process.yaml']\n"
-			  "sessions:\n"
-			  "  a: { logger: user, providers: "
-			  "['{11111111-2222-3333-4444-555555555555}'] }\n"
-			  "  b: { logger: user, providers: "
-			  "['{11111111-2222-3333-4444-555555555555}'] }\n");
+	open_side(&side, "collector_files: ['./kernel_process.yaml']\n"
+			 "sessions:\n"
+			 "  a: { logger: user, providers: "
+			 "['" SOME_PROVIDER "'] }\n"
+			 "  b: { logger: user, providers: "
+			 "['" SOME_PROVIDER "'] }\n");
 	remove(path);
 	provider = fake_etw_provider_open(&kernel_process, on_callback, NULL);
 	open_live_unwatched(&side);
@@ -404,8 +363,8 @@ static void a_second_session_that_cannot_start_stops_the_first(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	begin_live(&side, "sessions: { noise: { logger: user, providers: "
-			  "['{11111111-2222-3333-4444-555555555555}'] } }\n");
+	open_side(&side, "sessions: { noise: { logger: user, providers: "
+			 "['" SOME_PROVIDER "'] } }\n");
 	fake_etw_fail("StartTraceW", ERROR_NO_SYSTEM_RESOURCES, 1);
 	assert_null(runner_new(&(struct runner_options){ .setup = &side.wiring.setup }, &err));
 	assert_memory_equal(err.text, "session noise: ", 15);
@@ -416,18 +375,25 @@ static void a_second_session_that_cannot_start_stops_the_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(health_tells_of_the_session),
-		cmocka_unit_test(canaries_stand_beside_the_other_figures),
-		cmocka_unit_test(lost_buffers_are_counted_and_so_are_their_notices),
-		cmocka_unit_test(lag_and_busy_time_are_told),
-		cmocka_unit_test(processes_that_no_event_names_are_named_by_the_snapshot),
-		cmocka_unit_test(disk_events_have_their_process_from_the_first_one),
-		cmocka_unit_test(ready_when_every_process_found_was_seen),
-		cmocka_unit_test(ready_after_one_flush_interval),
-		cmocka_unit_test(a_restart_forgets_what_ran_and_keeps_what_was_counted),
-		cmocka_unit_test(user_sessions_run_beside_the_kernel_session),
-		cmocka_unit_test(a_start_counts_once_however_many_sessions_need_names),
-		cmocka_unit_test(a_second_session_that_cannot_start_stops_the_first),
+		cmocka_unit_test_setup(health_tells_of_the_session, run_reset_manual),
+		cmocka_unit_test_setup(canaries_stand_beside_the_other_figures, run_reset_manual),
+		cmocka_unit_test_setup(lost_buffers_are_counted_and_so_are_their_notices,
+				       run_reset_manual),
+		cmocka_unit_test_setup(lag_and_busy_time_are_told, run_reset_manual),
+		cmocka_unit_test_setup(processes_that_no_event_names_are_named_by_the_snapshot,
+				       run_reset_manual),
+		cmocka_unit_test_setup(disk_events_have_their_process_from_the_first_one,
+				       run_reset_manual),
+		cmocka_unit_test_setup(ready_when_every_process_found_was_seen, run_reset_manual),
+		cmocka_unit_test_setup(ready_after_one_flush_interval, run_reset_manual),
+		cmocka_unit_test_setup(a_restart_forgets_what_ran_and_keeps_what_was_counted,
+				       run_reset_manual),
+		cmocka_unit_test_setup(user_sessions_run_beside_the_kernel_session,
+				       run_reset_manual),
+		cmocka_unit_test_setup(a_start_counts_once_however_many_sessions_need_names,
+				       run_reset_manual),
+		cmocka_unit_test_setup(a_second_session_that_cannot_start_stops_the_first,
+				       run_reset_manual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

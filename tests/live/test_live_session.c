@@ -23,13 +23,10 @@ static const GUID nt_kernel_guid = {
 
 static void a_private_session_asks_for_what_does_not_lose(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	run_open(&run, &options);
+	run_open(run, &run->options);
 	assert_true(fake_etw_session("etw_test", &session));
 	assert_int_equal(session.mode & EVENT_TRACE_SYSTEM_LOGGER_MODE,
 			 EVENT_TRACE_SYSTEM_LOGGER_MODE);
@@ -41,11 +38,11 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 	assert_int_equal(session.maximum_buffers, 128);
 	assert_int_equal(session.flush_timer, 1);
 	assert_int_equal(session.clock, 1);
-	assert_string_equal(source_facts(run.source)->name, "etw_test");
-	assert_string_equal(source_facts(run.source)->type, "system_logger");
-	assert_string_equal(source_facts(run.source)->mode, "real_time");
-	assert_int_equal(source_facts(run.source)->clock.type, CLOCK_QPC);
-	run_end(&run); /* closing one that never ran stops the session */
+	assert_string_equal(source_facts(run->source)->name, "etw_test");
+	assert_string_equal(source_facts(run->source)->type, "system_logger");
+	assert_string_equal(source_facts(run->source)->mode, "real_time");
+	assert_int_equal(source_facts(run->source)->clock.type, CLOCK_QPC);
+	run_end(run); /* closing one that never ran stops the session */
 	assert_false(fake_etw_session("etw_test", &session));
 }
 
@@ -53,37 +50,31 @@ static void many_processors_need_more_buffers(void **state)
 {
 	static const struct fake_etw_options machine = { .processors = 32 };
 	uint32_t buffers; /* under Windows the processors are the real ones */
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
 	fake_etw_reset(&machine);
-	run_begin(&run);
 	buffers = 4 * GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 	buffers = buffers > 64 ? buffers : 64;
-	run_open(&run, &options);
+	run_open(run, &run->options);
 	assert_true(fake_etw_session("etw_test", &session));
 	assert_int_equal(session.minimum_buffers, buffers);
 	assert_int_equal(session.maximum_buffers, 2 * buffers);
-	run_end(&run);
+	run_end(run);
 }
 
 static void buffers_are_those_of_the_configuration(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct fake_etw_session session;
 
-	(void)state;
-	run_begin(&run);
-	options.logger = LIVE_USER;
-	options.kernel_flags = 0;
-	options.buffer_size_bytes = 65536;
-	options.buffers_min = 70;
-	options.buffers_max = 75;
-	options.flush_ms = 3000;
-	run_open(&run, &options);
+	run->options.logger = LIVE_USER;
+	run->options.kernel_flags = 0;
+	run->options.buffer_size_bytes = 65536;
+	run->options.buffers_min = 70;
+	run->options.buffers_max = 75;
+	run->options.flush_ms = 3000;
+	run_open(run, &run->options);
 	assert_true(fake_etw_session("etw_test", &session));
 	assert_int_equal(session.mode & EVENT_TRACE_INDEPENDENT_SESSION_MODE,
 			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
@@ -92,19 +83,16 @@ static void buffers_are_those_of_the_configuration(void **state)
 	assert_int_equal(session.minimum_buffers, 70);
 	assert_int_equal(session.maximum_buffers, 75);
 	assert_int_equal(session.flush_timer, 3);
-	run_end(&run);
+	run_end(run);
 }
 
 static void samples_need_a_privilege_that_is_switched_on(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	options.kernel_flags |= KERNEL_FLAG_PROFILE;
-	run_open(&run, &options);
-	run_end(&run);
+	run->options.kernel_flags |= KERNEL_FLAG_PROFILE;
+	run_open(run, &run->options);
+	run_end(run);
 }
 
 /* PERF_POOL is 0x20000040 and PERF_OB_HANDLE 0x80000040: their top three bits are the word. */
@@ -121,21 +109,21 @@ static void groups_beyond_the_flags_are_switched_on(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
 		struct run run;
-		struct live_options options = run_private_session(&run);
 		struct fake_etw_session session;
 
 		fake_etw_reset(NULL);
 		run_begin(&run);
-		options.logger = loggers[i];
-		options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" : options.name;
+		run.options.logger = loggers[i];
+		run.options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" :
+								  run.options.name;
 		for (uint32_t j = 0; j < KERNEL_GROUP_COUNT; j++) {
 			if (strcmp(kernel_groups[j].name, "POOL") == 0 ||
 			    strcmp(kernel_groups[j].name, "OB_HANDLE") == 0) {
-				options.kernel_groups |= 1U << j;
+				run.options.kernel_groups |= 1U << j;
 			}
 		}
-		run_open(&run, &options);
-		assert_true(fake_etw_session(options.name, &session));
+		run_open(&run, &run.options);
+		assert_true(fake_etw_session(run.options.name, &session));
 		assert_int_equal(session.masks[1], 0x40);
 		assert_int_equal(session.masks[4], 0x40);
 		assert_int_equal(fake_etw_emit(&pool), 1);
@@ -145,43 +133,37 @@ static void groups_beyond_the_flags_are_switched_on(void **state)
 
 static void a_session_does_without_groups_that_windows_refuses(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	options.kernel_groups = 1;
+	run->options.kernel_groups = 1;
 	fake_etw_fail("TraceSetInformation", ERROR_NOT_SUPPORTED, 0);
-	run_start_and_wait(&run, &options);
-	assert_string_equal(run_sentence(&run, NEWS_PROVIDER),
+	run_start_and_wait(run, &run->options);
+	assert_string_equal(run_sentence(run, NEWS_PROVIDER),
 			    "kernel events beyond the flags could not be switched on: this Windows "
 			    "does not support it (error 50)");
 	emit_process_start(8);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	run_end(&run);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	run_end(run);
 }
 
 /* Two are Windows' own, six are other programs'. */
 static void all_eight_system_loggers_in_use_are_told(void **state)
 {
 	static const struct fake_etw_options machine = { .foreign_system_loggers = 6 };
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct error err = { 0 };
 
-	(void)state;
 	fake_etw_reset(&machine);
-	run_begin(&run);
-	assert_null(source_open_live(&options, &err));
+	assert_null(source_open_live(&run->options, &err));
 	assert_string_equal(err.text,
 			    "session etw_test: Windows has no room for it (error 1450): of "
 			    "64 sessions, 8 of them with kernel events, all are in use, or "
 			    "its buffers are too large");
-	options.logger = LIVE_USER;
-	options.kernel_flags = 0;
-	run_open(&run, &options); /* which is none of them */
-	run_end(&run);
+	run->options.logger = LIVE_USER;
+	run->options.kernel_flags = 0;
+	run_open(run, &run->options); /* which is none of them */
+	run_end(run);
 }
 
 /* ---- events ---- */
@@ -214,201 +196,180 @@ static void an_event_arrives_as_it_was_written(void **state)
 		.payload_size = 7,
 	};
 	struct provider_spec provider;
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 	struct extended_item item;
 
-	(void)state;
-	run_begin(&run);
 	assert_true(provider_spec_parse(&provider, "{11111111-2222-3333-4444-555555555555}", NULL));
-	options.providers = &provider;
-	options.provider_count = 1;
-	run_start_and_wait(&run, &options);
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
 	assert_int_equal(fake_etw_emit(&event), 1);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	assert_memory_equal(run.provider.bytes, &some_provider, 16);
-	assert_int_equal(run.record.id, 300);
-	assert_int_equal(run.record.version, 2);
-	assert_int_equal(run.record.channel, 3);
-	assert_int_equal(run.record.level, 4);
-	assert_int_equal(run.record.opcode, 5);
-	assert_int_equal(run.record.task, 600);
-	assert_int_equal(run.record.keyword, 0x10);
-	assert_int_equal(run.record.process_id, 77);
-	assert_int_equal(run.record.thread_id, 78);
-	assert_int_equal(run.record.processor, 3);
-	assert_int_equal(run.record.pointer_size, 4);
-	assert_int_equal(run.record.type, RECORD_EVENT);
-	assert_false(run.record.classic);
-	assert_true(run.had_activity);
-	assert_int_equal(run.activity.bytes[0], 1);
-	assert_int_equal(run.record.payload_size, 7);
-	assert_memory_equal(run.payload, "payload", 7);
-	assert_true(run.record.raw_time > 0);
-	assert_int_equal(run.record.time,
-			 clock_time(&source_facts(run.source)->clock, run.record.raw_time));
-	assert_int_equal(run.record.extended_size, 32);
-	assert_true(record_find_extended(&run.record, EXTENDED_SID, &item));
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_memory_equal(run->provider.bytes, &some_provider, 16);
+	assert_int_equal(run->record.id, 300);
+	assert_int_equal(run->record.version, 2);
+	assert_int_equal(run->record.channel, 3);
+	assert_int_equal(run->record.level, 4);
+	assert_int_equal(run->record.opcode, 5);
+	assert_int_equal(run->record.task, 600);
+	assert_int_equal(run->record.keyword, 0x10);
+	assert_int_equal(run->record.process_id, 77);
+	assert_int_equal(run->record.thread_id, 78);
+	assert_int_equal(run->record.processor, 3);
+	assert_int_equal(run->record.pointer_size, 4);
+	assert_int_equal(run->record.type, RECORD_EVENT);
+	assert_false(run->record.classic);
+	assert_true(run->had_activity);
+	assert_int_equal(run->activity.bytes[0], 1);
+	assert_int_equal(run->record.payload_size, 7);
+	assert_memory_equal(run->payload, "payload", 7);
+	assert_true(run->record.raw_time > 0);
+	assert_int_equal(run->record.time,
+			 clock_time(&source_facts(run->source)->clock, run->record.raw_time));
+	assert_int_equal(run->record.extended_size, 32);
+	assert_true(record_find_extended(&run->record, EXTENDED_SID, &item));
 	assert_int_equal(item.size, 5);
 	assert_memory_equal(item.data, sid, 5);
-	assert_true(record_find_extended(&run.record, EXTENDED_PROCESS_START_KEY, &item));
+	assert_true(record_find_extended(&run->record, EXTENDED_PROCESS_START_KEY, &item));
 	assert_int_equal(item.size, 8);
 	assert_memory_equal(item.data, &key, 8);
-	run_end(&run);
+	run_end(run);
 	provider_spec_done(&provider);
 }
 
 static void a_kernel_event_is_a_classic_one(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	emit_process_start(8);
-	assert_true(run_wait(&run, &run.events, 1));
-	run_stop(&run);
-	assert_true(run.record.classic);
-	assert_int_equal(run.record.type, RECORD_FULL);
-	assert_int_equal(run.record.opcode, 1);
-	assert_int_equal(run.record.version, 4);
-	assert_int_equal(run.record.id, 0);
-	assert_int_equal(run.record.pointer_size, 8);
-	assert_int_equal(run.record.process_id, 8);
-	assert_false(run.had_activity);
-	assert_memory_equal(run.provider.bytes, &process_class, 16);
-	run_end(&run);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_true(run->record.classic);
+	assert_int_equal(run->record.type, RECORD_FULL);
+	assert_int_equal(run->record.opcode, 1);
+	assert_int_equal(run->record.version, 4);
+	assert_int_equal(run->record.id, 0);
+	assert_int_equal(run->record.pointer_size, 8);
+	assert_int_equal(run->record.process_id, 8);
+	assert_false(run->had_activity);
+	assert_memory_equal(run->provider.bytes, &process_class, 16);
+	run_end(run);
 }
 
 static void what_the_session_holds_at_the_stop_is_delivered(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	for (uint32_t i = 0; i < 500; i++) {
 		emit_process_start(i);
 	}
-	run_stop(&run); /* nobody flushed */
-	assert_int_equal(run.events, 500);
-	assert_int_equal(run_statistics(&run).records, 500);
-	assert_true(run_statistics(&run).buffers > 0);
-	assert_true(run_statistics(&run).last_time == run.record.time);
-	run_end(&run);
+	run_stop(run); /* nobody flushed */
+	assert_int_equal(run->events, 500);
+	assert_int_equal(run_statistics(run).records, 500);
+	assert_true(run_statistics(run).buffers > 0);
+	assert_true(run_statistics(run).last_time == run->record.time);
+	run_end(run);
 }
 
 static void what_exists_is_told_before_events(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
 	fake_etw_add_process(4, 0, "System");
 	fake_etw_add_process(8, 4,
 			     "notep\xc3\xa4"
 			     "d.exe");
 	fake_etw_add_volume("C:", "\\Device\\HarddiskVolume3");
 	fake_etw_add_volume("D:", "\\??\\C:\\folder");
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
-	run_stop(&run);
-	assert_int_equal(run.snapshots, 1);
-	assert_int_equal(run.restarts, 0);
-	assert_true(run.name_count >= 2);
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
+	assert_int_equal(run->snapshots, 1);
+	assert_int_equal(run->restarts, 0);
+	assert_true(run->name_count >= 2);
 	for (size_t i = 0; i < 2; i++) {
 		const char *wanted = i == 0 ? "4 = System" :
 					      "8 = notep\xc3\xa4"
 					      "d.exe";
 		bool found = false;
 
-		for (size_t j = 0; j < run.name_count; j++) {
-			found = found || strcmp(run.names[j], wanted) == 0;
+		for (size_t j = 0; j < run->name_count; j++) {
+			found = found || strcmp(run->names[j], wanted) == 0;
 		}
 		assert_true(found);
 	}
-	assert_int_equal(run.volume_count, 1);
-	assert_string_equal(run.volumes[0], "\\Device\\HarddiskVolume3 = C:");
-	run_end(&run);
+	assert_int_equal(run->volume_count, 1);
+	assert_string_equal(run->volumes[0], "\\Device\\HarddiskVolume3 = C:");
+	run_end(run);
 }
 
 /* ---- losses ---- */
 
 static void losses_are_counted_over_restarts(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	fake_etw_lose_events("etw_test", 7);
-	WAIT_UNTIL(run_statistics(&run).events_lost == 7);
+	WAIT_UNTIL(run_statistics(run).events_lost == 7);
 	assert_true(fake_etw_other_stop("etw_test"));
-	WAIT_UNTIL(run_statistics(&run).restarts[RESTART_STOPPED] == 1);
+	WAIT_UNTIL(run_statistics(run).restarts[RESTART_STOPPED] == 1);
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	fake_etw_lose_events("etw_test", 5);
-	run_stop(&run); /* the last figures are those that the stop returns */
-	assert_int_equal(run_statistics(&run).events_lost, 12);
-	run_end(&run);
+	run_stop(run); /* the last figures are those that the stop returns */
+	assert_int_equal(run_statistics(run).events_lost, 12);
+	run_end(run);
 }
 
 static void losses_survive_a_wrap(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
+	run_start_and_wait(run, &run->options);
 	for (unsigned i = 1; i <= 3; i++) {
 		fake_etw_lose_events("etw_test", 0x70000000);
-		WAIT_UNTIL(run_statistics(&run).events_lost == i * UINT64_C(0x70000000));
+		WAIT_UNTIL(run_statistics(run).events_lost == i * UINT64_C(0x70000000));
 	}
-	run_stop(&run);
-	assert_true(run_statistics(&run).events_lost == UINT64_C(0x150000000));
-	run_end(&run);
+	run_stop(run);
+	assert_true(run_statistics(run).events_lost == UINT64_C(0x150000000));
+	run_end(run);
 }
 
 static void buffers_are_told(void **state)
 {
-	struct run run;
-	struct live_options options = run_private_session(&run);
+	struct run *run = *state;
 
-	(void)state;
-	run_begin(&run);
-	run_start_and_wait(&run, &options);
-	WAIT_UNTIL(run_statistics(&run).up);
-	WAIT_UNTIL(run_statistics(&run).buffers_allocated > 0);
-	assert_int_equal(run_statistics(&run).buffers_max, 128);
-	assert_int_equal(run_statistics(&run).buffer_size_bytes, 262144);
-	run_stop(&run);
-	assert_false(run_statistics(&run).up);
-	run_end(&run);
+	run_start_and_wait(run, &run->options);
+	WAIT_UNTIL(run_statistics(run).up);
+	WAIT_UNTIL(run_statistics(run).buffers_allocated > 0);
+	assert_int_equal(run_statistics(run).buffers_max, 128);
+	assert_int_equal(run_statistics(run).buffer_size_bytes, 262144);
+	run_stop(run);
+	assert_false(run_statistics(run).up);
+	run_end(run);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_reset),
-		cmocka_unit_test_setup(many_processors_need_more_buffers, run_reset),
-		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_reset),
-		cmocka_unit_test_setup(samples_need_a_privilege_that_is_switched_on, run_reset),
+		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
+		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
+		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
+		cmocka_unit_test_setup(samples_need_a_privilege_that_is_switched_on, run_set_up),
 		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
 		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
-				       run_reset),
-		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_told, run_reset),
-		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_reset),
-		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_reset),
+				       run_set_up),
+		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_told, run_set_up),
+		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_set_up),
+		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_set_up),
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
-				       run_reset_manual),
-		cmocka_unit_test_setup(what_exists_is_told_before_events, run_reset),
-		cmocka_unit_test_setup(losses_are_counted_over_restarts, run_reset),
-		cmocka_unit_test_setup(losses_survive_a_wrap, run_reset),
-		cmocka_unit_test_setup(buffers_are_told, run_reset),
+				       run_set_up_manual),
+		cmocka_unit_test_setup(what_exists_is_told_before_events, run_set_up),
+		cmocka_unit_test_setup(losses_are_counted_over_restarts, run_set_up),
+		cmocka_unit_test_setup(losses_survive_a_wrap, run_set_up),
+		cmocka_unit_test_setup(buffers_are_told, run_set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -310,6 +310,41 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 	free(sorted);
 }
 
+uint32_t story_number(const char **at)
+{
+	uint64_t number = 0;
+
+	assert_true(**at >= '0' && **at <= '9');
+	for (; **at != ' '; (*at)++) {
+		number = number * 10 + (uint64_t)(**at - '0');
+	}
+	(*at)++;
+	return (uint32_t)number;
+}
+
+void play_stories(const struct story *stories, size_t count, const struct tracker_options *options,
+		  void (*put_line)(struct tape *tape, const char *line))
+{
+	struct tape tape;
+
+	tape_init(&tape, 8);
+	for (size_t i = 0; i < count; i++) {
+		struct player player;
+
+		print_message("  %s\n", stories[i].name);
+		player_init(&player, options);
+		tape_rewind(&tape);
+		for (unsigned line = 0; line < STORY_LINES && stories[i].lines[line]; line++) {
+			put_line(&tape, stories[i].lines[line]);
+		}
+		player_play(&player, &tape, stories[i].passes);
+		tracker_reset(player.tracker);
+		player_play(&player, &tape, stories[i].passes);
+		player_done(&player);
+	}
+	tape_done(&tape);
+}
+
 static bool find_value(struct player *player, const char *name, const char *const *labels,
 		       int64_t *value)
 {

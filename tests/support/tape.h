@@ -90,6 +90,25 @@ enum passes { ONE_PASS, TWO_PASSES };
 /* Plays and checks. Fails the test where the tracker says something else than the tape. */
 void player_play(struct player *player, struct tape *tape, enum passes passes);
 
+enum { STORY_LINES = 24 };
+
+/*
+ * A recording as a table of lines, each of which a test's put_line() turns into records on the
+ * tape. Lines stand in file order, and NULL ends them.
+ */
+struct story {
+	const char *name;
+	const char *lines[STORY_LINES];
+	enum passes passes;
+};
+
+/* Plays each story twice on a tracker of its own: another pass must find the same again. */
+void play_stories(const struct story *stories, size_t count, const struct tracker_options *options,
+		  void (*put_line)(struct tape *tape, const char *line));
+
+/* The number at *at, which then points behind the space after it. For put_line(). */
+uint32_t story_number(const char **at);
+
 /* The value of a gauge with these labels (NULL ends them); 0 when there is no such sample. */
 int64_t player_gauge(struct player *player, const char *family, const char *const *labels);
 bool player_shows(struct player *player, const char *family, const char *const *labels);

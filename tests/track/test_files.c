@@ -17,38 +17,17 @@
 
 static const struct tracker_options files_only = { .files_wanted = true };
 
-enum { LINES = 16 };
-
 /*
- * A line is "TIME OPCODE KEY OBJECT PATH". Opcodes 0, 32, 35, 36 name KEY, 64 names OBJECT, the
- * others ask for the path of KEY and OBJECT ("." for none). Lines stand in file order.
+ * A line of a story is "TIME OPCODE KEY OBJECT PATH". Opcodes 0, 32, 35, 36 name KEY, 64 names
+ * OBJECT, the others ask for the path of KEY and OBJECT ("." for none).
  */
-struct story {
-	const char *name;
-	const char *lines[LINES];
-	enum passes passes;
-};
-
-/* The number at *at, which then points behind the space after it. */
-static uint32_t next_number(const char **at)
-{
-	uint64_t number = 0;
-
-	assert_true(**at >= '0' && **at <= '9');
-	for (; **at != ' '; (*at)++) {
-		number = number * 10 + (uint64_t)(**at - '0');
-	}
-	(*at)++;
-	return (uint32_t)number;
-}
-
 static void put_line(struct tape *tape, const char *line)
 {
 	const char *path = line;
-	int64_t time = next_number(&path);
-	uint32_t opcode = next_number(&path);
-	uint32_t key = next_number(&path);
-	uint32_t object = next_number(&path);
+	int64_t time = story_number(&path);
+	uint32_t opcode = story_number(&path);
+	uint32_t key = story_number(&path);
+	uint32_t object = story_number(&path);
 	struct tape_event *event;
 
 	path = strcmp(path, ".") == 0 ? "" : path;
@@ -127,25 +106,9 @@ static void a_read_finds_its_file(void **state)
 		  { "1 67 7 9 .", "2 36 7 0 a", "3 67 7 9 a" },
 		  ONE_PASS },
 	};
-	struct tape tape;
 
 	(void)state;
-	tape_init(&tape, 8);
-	for (size_t i = 0; i < sizeof stories / sizeof stories[0]; i++) {
-		struct player player;
-
-		print_message("  %s\n", stories[i].name);
-		player_init(&player, &files_only);
-		tape_rewind(&tape);
-		for (unsigned line = 0; line < LINES && stories[i].lines[line]; line++) {
-			put_line(&tape, stories[i].lines[line]);
-		}
-		player_play(&player, &tape, stories[i].passes);
-		tracker_reset(player.tracker);
-		player_play(&player, &tape, stories[i].passes);
-		player_done(&player);
-	}
-	tape_done(&tape);
+	play_stories(stories, sizeof stories / sizeof stories[0], &files_only, put_line);
 }
 
 struct mapping {

@@ -15,20 +15,6 @@
 #include "tests/support/tape.h"
 #include "track/names.h"
 
-enum { LINES = 24 };
-
-/*
- * A line is "TIME WHAT ID NAME": what is + start, = rundown at start, e rundown at end, - stop of a
- * process, ? an event of that process (which must read NAME). For threads T+ T= Te T-, where NAME
- * is the owner's id, and T? an event that has a thread id only. A name of "." is empty. Lines stand
- * in file order.
- */
-struct story {
-	const char *name;
-	const char *lines[LINES];
-	enum passes passes;
-};
-
 static uint8_t opcode_of(char what)
 {
 	switch (what) {
@@ -43,29 +29,21 @@ static uint8_t opcode_of(char what)
 	}
 }
 
-/* The number at *at, which then points behind the space after it. */
-static uint32_t next_number(const char **at)
-{
-	uint64_t number = 0;
-
-	assert_true(**at >= '0' && **at <= '9');
-	for (; **at != ' '; (*at)++) {
-		number = number * 10 + (uint64_t)(**at - '0');
-	}
-	(*at)++;
-	return (uint32_t)number;
-}
-
+/*
+ * A line of a story is "TIME WHAT ID NAME": what is + start, = rundown at start, e rundown at end,
+ * - stop of a process, ? an event of that process (which must read NAME). For threads T+ T= Te T-,
+ * where NAME is the owner's id, and T? an event that has a thread id only. A name of "." is empty.
+ */
 static void put_line(struct tape *tape, const char *line)
 {
 	const char *at = line;
-	int64_t time = next_number(&at);
+	int64_t time = story_number(&at);
 	const char *what = at;
 	const char *name;
 	uint32_t id;
 
 	at = strchr(at, ' ') + 1;
-	id = next_number(&at);
+	id = story_number(&at);
 	name = strcmp(at, ".") == 0 ? "" : at;
 	if (what[0] == 'T' && what[1] == '?') {
 		tape_header(tape, time, RECORD_NO_ID, id)->process = name;
@@ -78,33 +56,10 @@ static void put_line(struct tape *tape, const char *line)
 	}
 }
 
-static void play_stories(const struct story *stories, size_t count,
-			 const struct tracker_options *options)
-{
-	struct tape tape;
-
-	tape_init(&tape, 8);
-	for (size_t i = 0; i < count; i++) {
-		struct player player;
-
-		print_message("  %s\n", stories[i].name);
-		player_init(&player, options);
-		tape_rewind(&tape);
-		for (unsigned line = 0; line < LINES && stories[i].lines[line]; line++) {
-			put_line(&tape, stories[i].lines[line]);
-		}
-		player_play(&player, &tape, stories[i].passes);
-		/* Another pass of the same recording: the same again. */
-		tracker_reset(player.tracker);
-		player_play(&player, &tape, stories[i].passes);
-		player_done(&player);
-	}
-	tape_done(&tape);
-}
-
 static const struct tracker_options defaults;
 
-#define PLAY(stories, options) play_stories(stories, sizeof stories / sizeof stories[0], options)
+#define PLAY(stories, options) \
+	play_stories(stories, sizeof stories / sizeof stories[0], options, put_line)
 
 static void a_process_id_has_the_name_of_its_instance(void **state)
 {

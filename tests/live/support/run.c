@@ -131,6 +131,7 @@ struct live_options run_private_session(struct run *run)
 void run_begin(struct run *run)
 {
 	memset(run, 0, sizeof *run);
+	run->options = run_private_session(run);
 	os_mutex_init(&run->lock);
 	os_condition_init(&run->changed);
 }
@@ -254,4 +255,25 @@ int run_reset_manual(void **state)
 	(void)state;
 	fake_etw_reset(&manual);
 	return 0;
+}
+
+static int begin(void **state)
+{
+	static struct run run; /* tests follow one another */
+
+	run_begin(&run);
+	*state = &run;
+	return 0;
+}
+
+int run_set_up(void **state)
+{
+	run_reset(state);
+	return begin(state);
+}
+
+int run_set_up_manual(void **state)
+{
+	run_reset_manual(state);
+	return begin(state);
 }

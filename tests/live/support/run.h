@@ -16,7 +16,7 @@
 #include "source/event_record.h"
 #include "tests/fake_etw/fake_etw.h"
 
-enum { WAIT_MS = 10000, RUN_NAMES_MAX = 8, RUN_NEWS_MAX = 32 };
+enum { WAIT_MS = 20000, RUN_NAMES_MAX = 8, RUN_NEWS_MAX = 32 };
 
 /* What processes are told by ("Process class", Microsoft Learn). */
 extern const GUID process_class;
@@ -26,7 +26,8 @@ extern const GUID some_provider;
 
 /* Owned by the test; read it when the session has stopped, or with the lock. */
 struct run {
-	struct source *source; /* owned */
+	struct source *source;       /* owned */
+	struct live_options options; /* for the test to change before it opens the session */
 	struct os_thread thread;
 	bool returned;
 	struct os_mutex lock;
@@ -83,8 +84,12 @@ struct source_statistics run_statistics(struct run *run);
 /* The kernel tells that a process starts. */
 void emit_process_start(uint32_t pid);
 
-/* Set-ups of tests: a new machine; one whose sessions flush only when they are told to. */
+/* Set-ups of tests: a new machine; one whose sessions flush only when they are asked to. */
 int run_reset(void **state);
 int run_reset_manual(void **state);
+/* The same, and *state is a run that has begun, with the options of run_private_session(). The test
+ * ends it with run_end(). */
+int run_set_up(void **state);
+int run_set_up_manual(void **state);
 
 #endif

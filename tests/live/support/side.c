@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/fake_etw/fake_etw.h"
+#include "tests/live/support/run.h"
 
 void take_page(struct side *side)
 {
@@ -82,10 +83,22 @@ void begin_live(struct side *side, const char *config)
 	open_side(side, config);
 }
 
-void end_live(struct side *side)
+void start_live(struct side *side, const char *config)
+{
+	open_side(side, config);
+	open_live(side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+}
+
+void stop_live(struct side *side)
 {
 	runner_stop(side->runner);
 	runner_join(side->runner);
+}
+
+void end_live(struct side *side)
+{
+	stop_live(side);
 	close_side(side);
 	assert_int_equal(fake_etw_open_things().sessions, 0);
 	assert_int_equal(fake_etw_open_things().traces, 0);
