@@ -209,8 +209,8 @@ static void on_news(void *context, enum live_news news, const char *sentence)
 		[NEWS_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
 		[NEWS_LOST] = { LOG_WARNING, "Session ended; starting it again" },
 		[NEWS_PUT_BACK] = { LOG_WARNING, "Session was changed" },
-		[NEWS_NOT_AGAIN] = { LOG_ERROR, "Session cannot be started again; trying on" },
-		[NEWS_PROVIDER] = { LOG_WARNING, "Session does without" },
+		[NEWS_NOT_AGAIN] = { LOG_ERROR, "Session cannot be restarted; retrying" },
+		[NEWS_PROVIDER] = { LOG_WARNING, "Optional session feature is not available" },
 		[NEWS_STOPPED] = { LOG_INFO, "Session stopped" },
 	};
 

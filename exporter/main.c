@@ -154,7 +154,7 @@ static bool start_server(struct app *app, struct error *err)
 	return true;
 }
 
-/* Serves until somebody says stop. */
+/* Serves until the program is asked to stop. */
 static bool serve(struct app *app, struct error *err)
 {
 	/* Caught before sessions start: from then on every end of the program must stop them. */
@@ -273,7 +273,7 @@ static enum exit_status run_and_free(struct app *app, struct error *err)
 	return status;
 }
 
-/* What a service writes on standard error, nobody sees. */
+/* Errors go to the event log: the standard error of a service is lost. */
 static int run_as_service(void *context)
 {
 	struct error err = { 0 };

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flow of an event, read from the bottom up: a source delivers to the sink, the kind of the
- * record is looked up (and everything about it worked out when it is new), the tracker remembers
- * what the record says, the rules count it.
+ * A pipeline is what one consumer does with one source. Read the file from the bottom up: the
+ * source delivers records to the sink of pipeline_run(), the kind of a record is looked up (and
+ * everything about it is worked out when the kind is new), the tracker remembers what the record
+ * says, and the rules count it.
+ *
+ * A recording is read twice. The first pass, in file order, collects schemas and names, because a
+ * recording often names a process only at its end. Records that cannot be decoded before all
+ * schemas are known are copied, and shown to the tracker when the pass ends. The second pass, in
+ * time order, counts. A live session and a pipe have no first pass; what their records announce is
+ * learned on the way, and the processes that a live session finds at its start arrive by
+ * callbacks of the sink.
+ *
+ * The per-event path takes no lock and allocates only when something is new. All of it runs on the
+ * consumer's thread; other threads may only ask for the statistics, which are atomic inside.
  */
 #include "pipeline.h"
 
@@ -56,7 +67,7 @@ struct pipeline {
 	uint32_t session; /* label id */
 	struct pipeline_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
-	bool top_paths;     /* somebody asks for them */
+	bool top_paths;     /* the collector file_top is on */
 	bool awaits_names;  /* of processes that a live session found */
 	bool failed;        /* no memory for a kind: the pass is stopped and reported */
 };
@@ -151,7 +162,7 @@ static void deferred_done(struct deferred_records *deferred)
 	*deferred = (struct deferred_records){ .records = NULL };
 }
 
-/* ---- first pass: what the recording tells about itself, in file order ---- */
+/* ---- first pass: schemas and names, in file order ---- */
 
 static void on_first_pass(void *context, const struct event_record *record)
 {
@@ -232,7 +243,7 @@ static void on_forget(void *context, uint32_t manifest_id)
 	event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
 }
 
-/* What the record tells about its provider. It comes only once: nothing was looked at ahead. */
+/* Takes over what the record announces about its provider, when there was no first pass. */
 static void learn(struct pipeline *pipeline, const struct event_record *record)
 {
 	const char *name;
@@ -323,7 +334,7 @@ static void on_event(void *context, const struct event_record *record)
 	}
 }
 
-/* ---- what only live sessions tell ---- */
+/* ---- callbacks of live sessions ---- */
 
 static void on_restart(void *context)
 {

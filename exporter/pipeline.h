@@ -23,7 +23,7 @@
 #include "track/names.h"
 #include "track/tracker.h"
 
-/* Kinds of records that tell of loss. */
+/* Kinds of records that report loss. */
 enum { PIPELINE_LOST_TYPES = 3 };
 
 /* The families that every pipeline counts into; registers them when they are new. */
@@ -47,20 +47,21 @@ struct pipeline_cells {
 bool pipeline_cells(struct registry *registry, struct shard *shard, const char *session,
 		    struct pipeline_cells *cells, struct error *err);
 
-/* That of the kind's events, when they tell of loss; else NULL. */
+/* The cell of the kind's events if they report loss, or NULL. */
 cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_class *class);
 
-/* Somebody who looks on, as tools do: on the pipeline's thread, between its records. */
+/* What a tool sees of the records: called on the pipeline's thread, between its records. */
 struct pipeline_observer {
 	void *context;
-	/* A kind is new, or its struct serves another kind from now on. */
+	/* A kind is new, or its struct is used for another kind from now on. */
 	void (*on_class)(void *context, const struct event_class *class);
-	/* Behind the rules; the tracker still tells of the record. */
+	/* After the rules; the tracker still describes this record. */
 	void (*on_record)(void *context, const struct event_record *record,
 			  const struct event_class *class, struct tracker *tracker);
 	void (*on_buffer)(void *context); /* in both passes */
-	struct rule_trial *trial;         /* what the rules do is noted there; NULL: nowhere */
-	const struct probe *probe; /* records that do not fulfil it are not shown; NULL: all are */
+	struct rule_trial *trial;         /* records what the rules do; may be NULL */
+	/* Records that do not fulfil it are not shown; NULL: all are shown. */
+	const struct probe *probe;
 };
 
 struct pipeline_options {
@@ -69,10 +70,10 @@ struct pipeline_options {
 	struct source *source;
 	const char *session; /* label value */
 	struct shard *shard; /* of the thread that runs the pipeline */
-	struct names *names; /* spelling of process names, of the pipeline's thread */
+	struct names *names; /* shared by the pipelines of one thread; NULL: one of its own */
 	struct pace *pace;   /* NULL: as fast as possible */
-	/* Asked before each record is counted: its time, 100 ns since 1601 UTC or RECORD_NO_TIME.
-	 * NULL: nobody asks. */
+	/* Called before each record is counted, with its time: 100 ns since 1601 UTC, or
+	 * RECORD_NO_TIME. May be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
 	bool live; /* the source is a live session, whose events are not to be trusted */
@@ -87,7 +88,7 @@ struct pipeline_options {
 	void (*on_ready)(void *context);
 	void (*on_snapshot)(void *context);
 	void *ready_context;
-	const struct pipeline_observer *observer; /* NULL: nobody */
+	const struct pipeline_observer *observer; /* may be NULL */
 };
 
 struct pipeline; /* opaque */
@@ -101,7 +102,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err);
 /* Forgets what the trackers know and sets state gauges to 0; counters go on. */
 void pipeline_reset(struct pipeline *pipeline);
 
-/* Any thread. */
+/* All members are uint64_t. Any thread may ask. */
 struct pipeline_statistics {
 	struct event_table_statistics event_table;
 	struct inband_statistics inband;
@@ -109,10 +110,10 @@ struct pipeline_statistics {
 };
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);
 
-/* Adds another pipeline's, or another pass's. */
+/* Adds those of another pipeline, or of another pass. */
 void pipeline_statistics_add(struct pipeline_statistics *sum,
 			     const struct pipeline_statistics *statistics);
-/* What is left of them when the pipeline has ended: counts, and no entries. */
+/* Sets the entries to 0, which an ended pipeline no longer has; counts stay. */
 void pipeline_statistics_end(struct pipeline_statistics *statistics);
 
 #endif

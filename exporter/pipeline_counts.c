@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every pipeline counts, whatever the rules say, and what pipelines come to together. */
+/* What every pipeline counts, whatever the rules say, and the sums over several pipelines. */
 #include "pipeline.h"
 
 #include <string.h>
@@ -89,18 +89,13 @@ cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_
 void pipeline_statistics_add(struct pipeline_statistics *sum,
 			     const struct pipeline_statistics *statistics)
 {
-	sum->event_table.entries += statistics->event_table.entries;
-	sum->event_table.hits += statistics->event_table.hits;
-	sum->event_table.misses += statistics->event_table.misses;
-	sum->event_table.evictions += statistics->event_table.evictions;
-	sum->inband.entries += statistics->inband.entries;
-	sum->inband.dropped += statistics->inband.dropped;
-	for (unsigned i = 0; i < TABLE_COUNT; i++) {
-		sum->tracker.entries[i] += statistics->tracker.entries[i];
-		sum->tracker.evictions[i] += statistics->tracker.evictions[i];
-	}
-	for (unsigned i = 0; i < MISS_COUNT; i++) {
-		sum->tracker.unattributed[i] += statistics->tracker.unattributed[i];
+	/* Every member is a uint64_t, so that a new one is summed without a line here. */
+	enum { COUNT = sizeof *sum / sizeof(uint64_t) };
+	const uint64_t *from = (const uint64_t *)statistics;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		to[i] += from[i];
 	}
 }
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A recording of the tool has the set-up and the pipeline of the exporter, with an observer that
+ * sees each kind and each record after the rules. Without a configuration no collector is on and no
+ * manifest is read besides those of the command line, so that the tool shows what the recording
+ * itself says. With a configuration its collectors run as in the exporter, and a trial notes what
+ * each rule does. The pipeline of the last run stays until the next one, because commands keep
+ * pointers to its kinds.
+ */
 #include "tool/recording.h"
 
 #include <inttypes.h>

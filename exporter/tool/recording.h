@@ -21,18 +21,18 @@
 struct recording; /* opaque */
 
 struct recording_options {
-	const char *command; /* for complaints */
+	const char *command; /* named in messages */
 	const char *path;
 	uint8_t pointer_size; /* 0: as recorded */
-	/* Borrowed; those of the configuration are added. NULL: what the recording tells. */
+	/* Borrowed; those of the configuration are added. NULL: only the recording's own. */
 	struct configured_manifests *manifests;
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
 	/* A configuration whose collectors are on and tried; NULL: none is on. */
 	const char *config_path;
 	void *context;
-	/* A kind is new, or its struct serves another kind from now on. NULL: nobody asks. */
+	/* A kind is new, or its struct is used for another kind from now on. May be NULL. */
 	void (*on_class)(void *context, const struct event_class *class);
-	/* NULL: nobody asks. */
+	/* May be NULL. */
 	void (*on_record)(void *context, const struct event_record *record,
 			  const struct event_class *class, struct tracker *tracker);
 };
@@ -46,7 +46,7 @@ bool recording_run(struct recording *recording, struct error *err);
 /* Ends recording_run() soon. */
 void recording_stop(struct recording *recording);
 
-/* The process that the tracker tells of a record; *process_id as tracker_process() has it. */
+/* The process of a record; *process_id as tracker_process() sets it. */
 const char *recording_process(const struct recording *recording, struct tracker *tracker,
 			      uint32_t *process_id);
 
@@ -58,7 +58,7 @@ struct registry *recording_registry(const struct recording *recording);
 /* Text of a label id of the tracker. */
 const char *recording_text(const struct recording *recording, uint32_t id);
 
-/* Complains of what is damaged; once, after the first run. */
+/* Warns of damage; once, after the first run. */
 void recording_warn(const struct recording *recording);
 
 #endif

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The self-test runs a live session of its own, as the program does, and performs an activity whose
+ * size is known: it starts processes, writes and reads a file, and sends bytes over TCP. Then it
+ * compares what was counted for this process with what was done. Everything is read from the
+ * exposition, so the whole way from the event to the page is tested. A row of the table names the
+ * family, the label to look for, what is expected, and what to look at when the row fails. Rows of
+ * our process count from the moment before the activity, because other events of the process may
+ * come earlier; the others count from the start of the session. The last page is read after the
+ * session has stopped, when everything that it held has been delivered.
+ */
 #include "windows/self_test.h"
 
 #include <inttypes.h>

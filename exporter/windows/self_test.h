@@ -42,7 +42,7 @@ struct self_test_options {
 };
 
 /*
- * Writes a table of expected against counted to report; *passed tells whether all rows hold. False
+ * Writes a table of expected against counted to report; *passed is set if all rows hold. False
  * when there is nothing to compare: no session, no activity, asked to end.
  */
 bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,
