@@ -436,16 +436,6 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	return done || error_prefix(err, "%s", session->path);
 }
 
-static void close_source(struct session *session)
-{
-	struct source *source = session->source;
-
-	os_mutex_lock(&session->consumer->runner->lock);
-	session->source = NULL;
-	os_mutex_unlock(&session->consumer->runner->lock);
-	source_close(source);
-}
-
 static bool run_sessions(struct consumer *consumer, struct error *err)
 {
 	struct runner *runner = consumer->runner;
@@ -461,7 +451,8 @@ static bool run_sessions(struct consumer *consumer, struct error *err)
 			return false;
 		}
 		if (!loop && session->path) {
-			close_source(session);
+			source_close(session->source); /* scrapes read it in a pass alone */
+			session->source = NULL;
 		}
 	}
 	return true;
@@ -602,8 +593,9 @@ void runner_session(struct runner *runner, size_t index, struct runner_session *
 
 	os_mutex_lock(&runner->lock);
 	running = consumer->current == session;
-	*result = session_now(session,
-			      consumer->threaded ? os_thread_cpu_ns_of(&consumer->thread) : 0);
+	*result = session_now(session, running && consumer->threaded ?
+					       os_thread_cpu_ns_of(&consumer->thread) :
+					       0);
 	os_mutex_unlock(&runner->lock);
 	if (runner_is_live(runner)) {
 		result->up = result->statistics.up;

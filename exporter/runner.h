@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "etl/source_file.h"
 #include "pipeline.h"
 #include "setup.h"
-#include "source/source.h"
 
 struct runner_options {
 	const struct setup *setup; /* borrowed until runner_free() */

@@ -31,7 +31,7 @@ LAYERS[""] = PROGRAM | {"http"}  # main.c alone includes http, see below
 LAYERS["windows"] = PROGRAM
 LAYERS["tool"] = PROGRAM
 LAYERS["http"] = {"base", "metrics", ""}
-HTTP_HEADERS = {"health.h", "health_scrapes.h", "version.h"}  # what http/ may see of the program
+HTTP_HEADERS = {"health.h", "version.h"}  # what http/ may see of the program
 
 HOMES = {
     "civetweb.h": r"exporter/http/.*",

@@ -164,28 +164,20 @@ struct rule_trial *recording_trial(const struct recording *recording)
 	return recording->trial;
 }
 
-const struct rule_set *recording_rules(const struct recording *recording)
-{
-	return recording->setup.rules;
-}
-
 struct registry *recording_registry(const struct recording *recording)
 {
 	return recording->setup.registry;
 }
 
-const char *recording_text(const struct recording *recording, uint32_t id)
-{
-	return id == INTERN_FULL ?
-		       "_other" :
-		       intern_text(registry_strings(recording->setup.registry), id, NULL);
-}
-
 const char *recording_process(const struct recording *recording, struct tracker *tracker,
 			      uint32_t *process_id)
 {
+	const struct intern *strings = registry_strings(recording->setup.registry);
+	uint32_t id;
+
 	*process_id = RECORD_NO_ID;
-	return recording_text(recording, tracker_process(tracker, process_id));
+	id = tracker_process(tracker, process_id);
+	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
 }
 
 void recording_warn(const struct recording *recording)

@@ -52,11 +52,7 @@ const char *recording_process(const struct recording *recording, struct tracker 
 
 /* What the configuration's rules did, in the last run. NULL: there is none. */
 struct rule_trial *recording_trial(const struct recording *recording);
-const struct rule_set *recording_rules(const struct recording *recording);
 struct registry *recording_registry(const struct recording *recording);
-
-/* Text of a label id of the tracker. */
-const char *recording_text(const struct recording *recording, uint32_t id);
 
 /* Warns of damage; once, after the first run. */
 void recording_warn(const struct recording *recording);
