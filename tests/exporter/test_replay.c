@@ -139,7 +139,8 @@ static void without_a_pass_nothing_is_counted_or_lost_yet(void **state)
 	wiring_close(&wiring);
 }
 
-/* Waits on the books, not on the clock, until the recording has been passed over so many times. */
+/* Waits on what is counted, not on the clock, until the recording has been passed over so many
+ * times. */
 static uint64_t wait_for_passes(struct wiring *wiring, unsigned passes)
 {
 	for (;;) {

@@ -244,8 +244,9 @@ static void begin(struct side *side)
 static void settle(struct side *side)
 {
 	for (size_t i = 0; i < 2; i++) {
+		uint64_t until = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
 		struct fake_etw_session session;
-		uint64_t counted, by_outcome;
+		uint64_t counted, by_outcome, lost;
 
 		assert_true(fake_etw_drain(sessions[i], WAIT_MS));
 		assert_true(fake_etw_session(sessions[i], &session));
@@ -253,8 +254,9 @@ static void settle(struct side *side)
 			take_page(side);
 			counted = sum_of(side, "etw_consumer_events_total", sessions[i]);
 			by_outcome = sum_of(side, "etw_consumer_records_total", sessions[i]);
-		} while (sum_of(side, "etw_session_events_lost_total", sessions[i]) !=
-			 session.events_lost);
+			lost = sum_of(side, "etw_session_events_lost_total", sessions[i]);
+		} while (lost != session.events_lost && os_monotonic_ns() < until);
+		assert_int_equal(lost, session.events_lost);
 		assert_int_equal(counted -
 					 sum_of(side, "etw_consumer_lost_notifications_total",
 						sessions[i]) +
