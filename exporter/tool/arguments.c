@@ -2,6 +2,7 @@
 /*
  * The command line of a command: its own options, those that several commands share, and words.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,24 @@ int tool_run(const struct tool_command *command, int argc, char **argv)
 	return status;
 }
 
+void tool_warn_of_damage(const char *command, const struct recording *recording)
+{
+	struct source_statistics statistics;
+
+	recording_statistics(recording, &statistics);
+	if (statistics.truncated) {
+		tool_complain(
+			TOOL_DONE, command,
+			"warning: the recording is cut short; everything up to there is read");
+	}
+	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
+		tool_complain(TOOL_DONE, command,
+			      "warning: the recording is damaged: %" PRIu64 " buffers and %" PRIu64
+			      " records are left out",
+			      statistics.bad_buffers, statistics.bad_records);
+	}
+}
+
 bool tool_read_recording(struct tool_arguments *arguments, struct recording_options options,
 			 struct recording **recording)
 {
@@ -135,6 +154,6 @@ bool tool_read_recording(struct tool_arguments *arguments, struct recording_opti
 		tool_complain(TOOL_FAILED, options.command, "%s", err.text);
 		return false;
 	}
-	recording_warn(*recording);
+	tool_warn_of_damage(options.command, *recording);
 	return true;
 }

@@ -9,13 +9,11 @@
  */
 #include "tool/recording.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
+#include "etl/source_file.h"
 #include "pipeline.h"
 #include "setup.h"
-#include "tool/tool.h"
-#include "etl/source_file.h"
 
 struct recording {
 	struct recording_options options;
@@ -180,21 +178,7 @@ const char *recording_process(const struct recording *recording, struct tracker 
 	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
 }
 
-void recording_warn(const struct recording *recording)
+void recording_statistics(const struct recording *recording, struct source_statistics *statistics)
 {
-	const char *command = recording->options.command;
-	struct source_statistics statistics;
-
-	source_statistics(recording->source, &statistics);
-	if (statistics.truncated) {
-		tool_complain(
-			TOOL_DONE, command,
-			"warning: the recording is cut short; everything up to there is read");
-	}
-	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
-		tool_complain(TOOL_DONE, command,
-			      "warning: the recording is damaged: %" PRIu64 " buffers and %" PRIu64
-			      " records are left out",
-			      statistics.bad_buffers, statistics.bad_records);
-	}
+	source_statistics(recording->source, statistics);
 }

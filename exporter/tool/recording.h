@@ -54,7 +54,7 @@ const char *recording_process(const struct recording *recording, struct tracker 
 struct rule_trial *recording_trial(const struct recording *recording);
 struct registry *recording_registry(const struct recording *recording);
 
-/* Warns of damage; once, after the first run. */
-void recording_warn(const struct recording *recording);
+/* What the source counted: losses, and damage that was left out. */
+void recording_statistics(const struct recording *recording, struct source_statistics *statistics);
 
 #endif

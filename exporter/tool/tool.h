@@ -84,6 +84,9 @@ int tool_run(const struct tool_command *command, int argc, char **argv);
 bool tool_read_recording(struct tool_arguments *arguments, struct recording_options options,
 			 struct recording **recording);
 
+/* Complains about a recording that is cut short or damaged. */
+void tool_warn_of_damage(const char *command, const struct recording *recording);
+
 /* ---- output (output.c) ---- */
 
 /* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. */

@@ -109,7 +109,7 @@ bool dump_pass_run(struct dump_pass *pass)
 		return false;
 	}
 	if (first) {
-		recording_warn(pass->recording);
+		tool_warn_of_damage("dump", pass->recording);
 	}
 	return !pass->stopped && event_filter_found(pass->options->filter, "dump");
 }

@@ -7,7 +7,7 @@
 #include "metrics/exposition.h"
 #include "rules/collector.h"
 #include "rules/trial.h"
-#include "tool/recording.h"
+#include "tool/tool.h"
 
 /* A rule and what was found out about it. */
 struct verdict {
@@ -161,7 +161,7 @@ bool try_config(const struct try_options *options, struct text *out, unsigned *n
 	bool done = recording && recording_run(recording, err);
 
 	if (done) {
-		recording_warn(recording);
+		tool_warn_of_damage("check", recording);
 		add_report(&report, recording);
 		*never = report.never;
 	}
