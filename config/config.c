@@ -1,489 +1,432 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads etw_exporter.yaml: one function for each section, each key with its bounds.
+ * Reads etw_exporter.yaml.
+ *
+ * The tables below are the keys of the configuration: what each takes, where it is stored, what it
+ * reads as when it is absent, and what config/schema.json says about it. A configuration without a
+ * file is what the tables make of an empty one, so that a default stands in one place only. What is
+ * checked beyond shapes and bounds is checked here as well, because only here line and column are
+ * known: whether a listen address has a port, whether a pattern of paths can match any path.
+ * Whatever needs more than the file itself is checked by its users, to whom each entry gives its
+ * line and column: names of collectors and events, regular expressions.
+ *
+ * Sessions have a file of their own, sessions.c.
  */
 #include "config/config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/listen_address.h"
 #include "base/text.h"
 #include "config/files.h"
-#include "config/path_groups.h"
 #include "config/sessions.h"
-#include "config/yaml.h"
+#include "config/yaml_rows.h"
 
 enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000 };
 #define STRINGS_LEAST (UINT64_C(64) << 10)
 #define STRINGS_MOST  (UINT64_C(64) << 30)
 
-/* A configuration being read. */
-struct reader {
-	struct yaml_tree *tree;
-	struct config *config;
-	const char *path;
-};
+/* ---- collectors, files ---- */
 
-static bool no_memory(struct error *err)
+static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
+			const struct yaml_row *row, void *base)
 {
-	return error_set(err, ERROR_NO_MEMORY, "no memory for the configuration");
-}
+	const struct yaml_row on = { .key = row->key,
+				     .shape = &yaml_switch_shape,
+				     YAML_TO(struct config_switch, on) };
+	struct config_switch *to = base;
 
-static bool copy_string(char **to, const char *text, struct error *err)
-{
-	char *copy = text_duplicate(text, strlen(text));
-
-	if (!copy) {
-		return no_memory(err);
-	}
-	free(*to);
-	*to = copy;
-	return true;
-}
-
-static void free_strings(char **strings, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		free(strings[i]);
-	}
-	free(strings);
-}
-
-static bool read_switches(struct reader *reader, const struct yaml_node *node, struct error *err)
-{
-	struct config *config = reader->config;
-
-	if (!yaml_is_map(reader->tree, node, "collectors", err)) {
+	to->line = node->key->line;
+	to->column = node->key->column;
+	to->collector = yaml_alloc(in->tree, node->key->size + 1, 1, in->err);
+	if (!to->collector) {
 		return false;
 	}
-	config->switches = calloc(node->size + 1, sizeof *config->switches);
-	if (!config->switches) {
-		return no_memory(err);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		struct config_switch *to = &config->switches[config->switch_count];
-
-		if (!yaml_switch(reader->tree, entry, entry->key->text, &to->on, err) ||
-		    !copy_string(&to->collector, entry->key->text, err)) {
-			return false;
-		}
-		to->line = entry->key->line;
-		to->column = entry->key->column;
-		config->switch_count++;
-	}
-	return true;
+	memcpy(to->collector, node->key->text, node->key->size);
+	return yaml_read(in, node, &on, base);
 }
 
-static bool read_paths(struct reader *reader, const struct yaml_node *node, char ***paths,
-		       size_t *count, struct error *err)
+/* Adds the files that an entry names to a list of them. */
+static bool add_files(struct yaml_reader *in, const struct yaml_node *node, char ***paths,
+		      size_t *count)
 {
-	const char *key = node->key->text;
-	struct file_list files = { 0 };
-	bool good = yaml_is_list(reader->tree, node, key, err);
+	struct file_list files = { .paths = *paths, .count = *count };
+	const char *name = yaml_name(in->tree);
+	bool good = file_list_add(&files, name, node->text, in->err);
 
-	for (const struct yaml_node *entry = node->first; good && entry; entry = entry->next) {
-		good = yaml_is_text(reader->tree, entry, key, err);
-		if (good && !file_list_add(&files, reader->path, entry->text, err)) {
-			good = error_prefix(err, "%s:%u:%u", reader->path, (unsigned)entry->line,
-					    (unsigned)entry->column);
-		}
-	}
-	if (!good) {
-		file_list_free(&files);
-		return false;
-	}
 	*paths = files.paths;
 	*count = files.count;
+	return good || error_prefix(in->err, "%s:%u:%u", name, (unsigned)node->line,
+				    (unsigned)node->column);
+}
+
+static bool add_collector_files(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct config *config = base;
+
+	return add_files(in, node, &config->collector_files, &config->collector_file_count);
+}
+
+static bool add_schemas(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct config *config = base;
+
+	return add_files(in, node, &config->schemas, &config->schema_count);
+}
+
+/* ---- filters ---- */
+
+static bool place_pattern(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct config_pattern *pattern = base;
+
+	(void)in;
+	pattern->text = node->text;
+	pattern->line = node->line;
+	pattern->column = node->column;
 	return true;
 }
 
-static bool read_collector_files(struct reader *reader, const struct yaml_node *node,
-				 struct error *err)
+static const struct yaml_shape patterns_shape = {
+	.type = SHAPE_LIST,
+	.item = YAML_SHAPE(.type = SHAPE_TEXT, .check = place_pattern),
+};
+
+static const struct yaml_row process_filter_rows[] = {
+	{ .key = "include",
+	  .shape = &patterns_shape,
+	  YAML_TO_LIST(struct config, include_processes, include_process_count),
+	  .help = "None: every process." },
+	{ .key = "exclude",
+	  .shape = &patterns_shape,
+	  YAML_TO_LIST(struct config, exclude_processes, exclude_process_count),
+	  .help = "These not, even if included." },
+};
+
+static bool place_event(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	return read_paths(reader, node, &reader->config->collector_files,
-			  &reader->config->collector_file_count, err);
+	struct config_event_filter *filter = base;
+
+	(void)in;
+	node = yaml_find(node, "event");
+	filter->line = node->line;
+	filter->column = node->column;
+	return true;
 }
 
-static bool read_schemas(struct reader *reader, const struct yaml_node *node, struct error *err)
+static const struct yaml_row event_filter_rows[] = {
+	{ .key = "event",
+	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, CONFIG_EVENT_SCHEMA),
+	  .required = true,
+	  YAML_TO(struct config_event_filter, event) },
+};
+
+static const struct yaml_row filter_rows[] = {
+	{ .key = "processes",
+	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(process_filter_rows)),
+	  .help = "By name of the process: regular expressions (PCRE2, anywhere in the name, upper or "
+		  "lower case)." },
+	{ .key = "events",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
+			      .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(event_filter_rows),
+						 .check = place_event)),
+	  YAML_TO_LIST(struct config, dropped_events, dropped_event_count),
+	  .help = "Kinds of events to leave out." },
+};
+
+/* ---- path groups ---- */
+
+static bool check_group_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	return read_paths(reader, node, &reader->config->schemas, &reader->config->schema_count,
-			  err);
+	struct config_path_group *group = base;
+
+	group->line = node->line;
+	group->column = node->column;
+	return node->text[0] != '_' ||
+	       yaml_wrong(in, node, "name: '%s' begins with _ as words for what is missing do",
+			  node->text);
 }
 
-static bool read_patterns(struct reader *reader, const struct yaml_node *node, const char *what,
-			  struct config_pattern **patterns, size_t *count, struct error *err)
+/* A path begins with a drive or, on a volume without one, with a backslash. */
+static bool check_glob(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	if (!node) {
-		return true;
-	}
-	if (!yaml_is_list(reader->tree, node, what, err)) {
-		return false;
-	}
-	*patterns = calloc(node->size + 1, sizeof **patterns);
-	if (!*patterns) {
-		return no_memory(err);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		struct config_pattern *to = &(*patterns)[*count];
+	const char *glob = node->text;
+	char first = ascii_lower(glob[0]);
 
-		if (!yaml_is_text(reader->tree, entry, what, err) ||
-		    !copy_string(&to->text, entry->text, err)) {
-			return false;
+	(void)base;
+	return first == '\\' || first == '/' || first == '*' || first == '?' ||
+	       (first >= 'a' && first <= 'z' &&
+		(glob[1] == ':' || glob[1] == '*' || glob[1] == '?')) ||
+	       yaml_wrong(in, node,
+			  "match: '%s' can match no path: it begins with neither a drive (C:\\), a "
+			  "backslash nor **\\",
+			  glob);
+}
+
+static const struct yaml_row path_group_rows[] = {
+	{ .key = "name",
+	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GROUP_NAME_MAX,
+			      .pattern = "^[^_]", .check = check_group_name),
+	  .required = true,
+	  YAML_TO(struct config_path_group, name),
+	  .help = "Label value; not _..." },
+	{ .key = "match",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = PATH_GROUP_GLOBS_MAX,
+			      .items = "patterns",
+			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1,
+						 .most = PATH_GLOB_SIZE_MAX,
+						 .pattern = "^([\\\\/*?]|[a-zA-Z][:*?])",
+						 .json = "'type': 'string'", .check = check_glob)),
+	  .required = true,
+	  YAML_TO_LIST(struct config_path_group, globs, glob_count),
+	  .help = "Patterns of the whole path, upper and lower case alike (ASCII): * within a "
+		  "component, ? one character, ** anything, **\\ no component or several." },
+};
+
+static bool check_path_groups(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct config *config = base;
+	const struct config_path_group *groups = config->path_groups;
+	size_t globs = 0;
+
+	node = node->first;
+	for (size_t i = 0; i < config->path_group_count; i++, node = node->next) {
+		for (size_t j = 0; j < i; j++) {
+			if (strcmp(groups[j].name, groups[i].name) == 0) {
+				return yaml_wrong(in, yaml_find(node, "name"),
+						  "path group '%s' stands in line %u already",
+						  groups[i].name, groups[j].line);
+			}
 		}
-		to->line = entry->line;
-		to->column = entry->column;
-		++*count;
+		globs += groups[i].glob_count;
+		if (globs > PATH_GROUP_GLOBS_MAX) {
+			return yaml_wrong(in, yaml_find(node, "match"),
+					  "match: more than %d patterns in all path groups",
+					  PATH_GROUP_GLOBS_MAX);
+		}
 	}
 	return true;
 }
 
-static bool read_process_filters(struct reader *reader, const struct yaml_node *node,
-				 struct error *err)
+/* ---- limits, log, web ---- */
+
+static const struct yaml_shape limit_shape = {
+	.type = SHAPE_NUMBER,
+	.least = 1,
+	.most = TABLE_MOST,
+	.name = "limit",
+};
+
+#define LIMIT(member, number, description)                                                    \
+	{                                                                                     \
+		.key = #member, .shape = &limit_shape, YAML_TO(struct config_limits, member), \
+		.fallback = number, .help = description                                       \
+	}
+
+static const struct yaml_row limit_rows[] = {
+	LIMIT(series_per_family, "2000", "Label sets of one family."),
+	LIMIT(series, "200000", "Label sets of all families."),
+	LIMIT(processes, "20000", "Processes remembered."),
+	LIMIT(threads, "200000", "Threads remembered."),
+	LIMIT(files, "200000", "Names of files remembered."),
+	{ .key = "top_paths",
+	  .shape = YAML_SHAPE(.type = SHAPE_NUMBER, .least = 1, .most = TOP_PATHS_MOST),
+	  YAML_TO(struct config_limits, top_paths),
+	  .fallback = "20",
+	  .help = "Paths that the collector file_top shows." },
+	{ .key = "strings",
+	  .shape = YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST,
+			      .pattern = "^(0*(6[4-9]|[7-9][0-9]|[1-9][0-9]{2,7}) *KiB|"
+					 "0*[1-9][0-9]{0,4} *MiB|0*([1-9]|[1-5][0-9]|6[0-4]) *GiB|"
+					 "0[xX][0-9a-fA-F]+ *[KMG]iB)$"),
+	  YAML_TO(struct config_limits, strings_bytes),
+	  .fallback = "64MiB",
+	  .help = "Text of labels, from 64KiB to 64GiB." },
+};
+
+static const char *const process_cases[] = { "keep", "lower", NULL };
+static const char *const log_levels[] = { "debug", "info", "warn", "warning", "error", NULL };
+static const char *const log_formats[] = { "logfmt", "json", NULL };
+
+static bool read_log_level(struct yaml_reader *in, const struct yaml_node *node,
+			   const struct yaml_row *row, void *base)
 {
-	static const char *const keys[] = { "include", "exclude", NULL };
-	struct config *config = reader->config;
-
-	return yaml_is_map(reader->tree, node, "processes", err) &&
-	       yaml_keys_are(reader->tree, node, keys, err) &&
-	       read_patterns(reader, yaml_find(node, "include"), "include",
-			     &config->include_processes, &config->include_process_count, err) &&
-	       read_patterns(reader, yaml_find(node, "exclude"), "exclude",
-			     &config->exclude_processes, &config->exclude_process_count, err);
-}
-
-static bool read_event_filters(struct reader *reader, const struct yaml_node *node,
-			       struct error *err)
-{
-	static const char *const keys[] = { "event", NULL };
-	struct config *config = reader->config;
-
-	if (!yaml_is_list(reader->tree, node, "events", err)) {
-		return false;
-	}
-	config->dropped_events = calloc(node->size + 1, sizeof *config->dropped_events);
-	if (!config->dropped_events) {
-		return no_memory(err);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		struct config_event_filter *to =
-			&config->dropped_events[config->dropped_event_count];
-		const struct yaml_node *event;
-
-		if (!yaml_is_map(reader->tree, entry, "events", err) ||
-		    !yaml_keys_are(reader->tree, entry, keys, err)) {
-			return false;
-		}
-		event = yaml_find(entry, "event");
-		if (!event) {
-			return yaml_error(reader->tree, entry, err, "events: 'event' is missing");
-		}
-		if (!yaml_is_text(reader->tree, event, "event", err) ||
-		    !copy_string(&to->event, event->text, err)) {
-			return false;
-		}
-		to->line = event->line;
-		to->column = event->column;
-		config->dropped_event_count++;
-	}
-	return true;
-}
-
-static bool read_filters(struct reader *reader, const struct yaml_node *node, struct error *err)
-{
-	static const char *const keys[] = { "processes", "events", NULL };
-	const struct yaml_node *processes, *events;
-
-	if (!yaml_is_map(reader->tree, node, "filters", err) ||
-	    !yaml_keys_are(reader->tree, node, keys, err)) {
-		return false;
-	}
-	processes = yaml_find(node, "processes");
-	events = yaml_find(node, "events");
-	return (!processes || read_process_filters(reader, processes, err)) &&
-	       (!events || read_event_filters(reader, events, err));
-}
-
-static bool read_count(struct reader *reader, const struct yaml_node *limits, const char *key,
-		       uint64_t most, uint32_t *to, struct error *err)
-{
-	const struct yaml_node *node = yaml_find(limits, key);
-	uint64_t value;
-
-	if (!node) {
-		return true;
-	}
-	if (!yaml_number(reader->tree, node, key, 1, most, &value, err)) {
-		return false;
-	}
-	*to = (uint32_t)value;
-	return true;
-}
-
-static bool read_limits(struct reader *reader, const struct yaml_node *node, struct error *err)
-{
-	static const char *const keys[] = { "series_per_family", "series", "processes",
-					    "threads",           "files",  "top_paths",
-					    "strings",           NULL };
-	struct config_limits *limits = &reader->config->limits;
-	const struct yaml_node *strings;
-
-	if (!yaml_is_map(reader->tree, node, "limits", err) ||
-	    !yaml_keys_are(reader->tree, node, keys, err)) {
-		return false;
-	}
-	strings = yaml_find(node, "strings");
-	return read_count(reader, node, "series_per_family", SERIES_MOST,
-			  &limits->series_per_family, err) &&
-	       read_count(reader, node, "series", SERIES_MOST, &limits->series, err) &&
-	       read_count(reader, node, "processes", TABLE_MOST, &limits->processes, err) &&
-	       read_count(reader, node, "threads", TABLE_MOST, &limits->threads, err) &&
-	       read_count(reader, node, "files", TABLE_MOST, &limits->files, err) &&
-	       read_count(reader, node, "top_paths", TOP_PATHS_MOST, &limits->top_paths, err) &&
-	       (!strings || yaml_size(reader->tree, strings, "strings", STRINGS_LEAST, STRINGS_MOST,
-				      &limits->strings_bytes, err));
-}
-
-static bool read_process_case(struct reader *reader, const struct yaml_node *node,
-			      struct error *err)
-{
-	static const char *const words[] = { "keep", "lower", NULL };
+	struct config *config = base;
 	unsigned word;
 
-	if (!yaml_word(reader->tree, node, "process_case", words, &word, err)) {
-		return false;
-	}
-	reader->config->lower_case_processes = word == 1;
-	return true;
+	return yaml_word(in, node, row->key, log_levels, &word) &&
+	       log_level_parse(log_levels[word], &config->log_level);
 }
 
-static bool read_log(struct reader *reader, const struct yaml_node *node, struct error *err)
-{
-	static const char *const keys[] = { "level", "format", NULL };
-	const struct yaml_node *level, *format;
+static const struct yaml_row log_rows[] = {
+	{ .key = "level",
+	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = log_levels, .read = read_log_level),
+	  .fallback = "info" },
+	{ .key = "format",
+	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = log_formats),
+	  YAML_TO(struct config, log_format),
+	  .fallback = "logfmt" },
+};
 
-	if (!yaml_is_map(reader->tree, node, "log", err) ||
-	    !yaml_keys_are(reader->tree, node, keys, err)) {
-		return false;
-	}
-	level = yaml_find(node, "level");
-	format = yaml_find(node, "format");
-	if (level && (!yaml_is_text(reader->tree, level, "level", err) ||
-		      !log_level_parse(level->text, &reader->config->log_level))) {
-		return yaml_error(reader->tree, level, err,
-				  "level: expected debug, info, warning or error");
-	}
-	if (format && (!yaml_is_text(reader->tree, format, "format", err) ||
-		       !log_format_parse(format->text, &reader->config->log_format))) {
-		return yaml_error(reader->tree, format, err, "format: expected logfmt or json");
-	}
-	return true;
+static bool check_listen_address(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct listen_address address;
+
+	(void)base;
+	return listen_address_parse(node->text, &address) ||
+	       yaml_wrong(in, node, "'%s' is not an address such as :9189 or [::1]:9189",
+			  node->text);
 }
 
-static bool read_listen_addresses(struct reader *reader, const struct yaml_node *node,
-				  struct error *err)
+static bool check_telemetry_path(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	struct config *config = reader->config;
-	char **addresses;
-	size_t count = 0;
+	const char *path = node->text;
 
-	if (!yaml_is_list(reader->tree, node, "listen_addresses", err)) {
-		return false;
-	}
-	if (node->size == 0) {
-		return yaml_error(reader->tree, node, err,
-				  "listen_addresses: at least one is needed");
-	}
-	addresses = calloc(node->size, sizeof *addresses);
-	if (!addresses) {
-		return no_memory(err);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		struct listen_address address;
+	(void)base;
+	return (path[0] == '/' && path[1] != '\0' && !strpbrk(path, "?# ") &&
+		strncmp(path, "/-/", 3) != 0) ||
+	       yaml_wrong(in, node, "'%s' is not a path such as /metrics", path);
+}
 
-		if (!yaml_is_text(reader->tree, entry, "listen_addresses", err)) {
-			goto fail;
+/* A number of an IPv4 address, for schema.json. */
+#define BYTE "([01]?[0-9]{1,2}|2[0-4][0-9]|25[0-5])"
+
+static const struct yaml_row web_rows[] = {
+	{ .key = "listen_addresses",
+	  .shape = YAML_SHAPE(
+			  .type = SHAPE_LIST, .least = 1,
+			  .item = YAML_SHAPE(
+					  .type = SHAPE_TEXT, .json = "'type': 'string'",
+					  .pattern =
+						  "^(localhost|(" BYTE "\\.){3}" BYTE
+						  "|\\[([0-9a-fA-F.]+:|:[0-9a-fA-F:.])[0-9a-fA-F:.]*\\])?:"
+						  "([0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|"
+						  "655[0-2][0-9]|6553[0-5])$",
+					  .check = check_listen_address)),
+	  YAML_TO_LIST(struct config, listen_addresses, listen_address_count),
+	  .fallback = ":9189",
+	  .help = "[host]:port; IPv6 addresses in brackets." },
+	{ .key = "telemetry_path",
+	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
+			      .pattern = "^/(?!-/)[^?# ]+$", .check = check_telemetry_path),
+	  YAML_TO(struct config, telemetry_path),
+	  .fallback = "/metrics",
+	  .help = "Path of the metrics." },
+};
+
+/* ---- the file ---- */
+
+static const struct yaml_row config_rows[] = {
+	{ .key = "collectors",
+	  .shape = YAML_SHAPE(.type = SHAPE_NAMES,
+			      .item = YAML_SHAPE(.type = SHAPE_SWITCH, .read = read_switch),
+			      .json = "'propertyNames': { 'pattern': '^[a-z][a-z0-9_]*$' }"),
+	  YAML_TO_LIST(struct config, switches, switch_count),
+	  .help = "Collectors by name, on or off; the command line wins." },
+	{ .key = "collector_files",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
+			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
+						 .pattern = "([*?][^/]*|\\.[yY][aA][mM][lL])$",
+						 .check = add_collector_files)),
+	  .help = "Collectors of your own: NAME.yaml, with * and ? in the file name; relative paths "
+		  "start at this file. One with the name of a shipped collector takes its place." },
+	{ .key = "schemas",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
+			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_schemas,
+						 .json = "'type': 'string', 'minLength': 1")),
+	  .help = "Instrumentation manifests (.man or .xml), or folders of them, with * and ? in the "
+		  "last name; relative paths start at this file." },
+	{ .key = "filters",
+	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(filter_rows)),
+	  .help = "What is left out before any counter, and counted as filtered." },
+	{ .key = "path_groups",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST, .most = PATH_GROUPS_MAX, .items = "groups",
+			      .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(path_group_rows)),
+			      .check = check_path_groups),
+	  YAML_TO_LIST(struct config, path_groups, path_group_count),
+	  .help = "Groups of files by their paths, for the field PathGroup; the first that matches has "
+		  "a file. At most 64 groups, 256 patterns in all." },
+	{ .key = "limits",
+	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(limit_rows)),
+	  YAML_TO(struct config, limits),
+	  .help = "Bounds on memory. Beyond them names read _other and tables forget what is oldest; "
+		  "both are counted." },
+	{ .key = "process_case",
+	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = process_cases),
+	  YAML_TO(struct config, lower_case_processes),
+	  .fallback = "keep",
+	  .help = "keep: process names as they were first seen; lower: in lower case (ASCII)." },
+	{ .key = "sessions",
+	  .shape = &sessions_shape,
+	  YAML_TO_LIST(struct config, sessions, session_count) },
+	{ .key = "log", .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(log_rows)) },
+	{ .key = "web", .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(web_rows)) },
+};
+
+static bool check_config(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct config *config = base;
+
+	(void)node;
+	return config->session_count > 0 || sessions_add_default(in, config);
+}
+
+const struct yaml_shape config_shape = {
+	.type = SHAPE_MAP,
+	.name = "config",
+	YAML_ROWS(config_rows),
+	.check = check_config,
+	.json = "'title': 'the configuration, etw_exporter.yaml', 'type': ['object', 'null']",
+};
+
+/* Takes the tree, also on failure. */
+static struct config *read_config(struct yaml_tree *tree, const char *path, struct error *err)
+{
+	struct config *config = tree ? calloc(1, sizeof *config) : NULL;
+	struct yaml_reader in = { .tree = tree, .err = err, .owner = config };
+
+	if (!config) {
+		if (tree) {
+			error_no_memory(err, "the configuration");
 		}
-		if (!listen_address_parse(entry->text, &address)) {
-			yaml_error(reader->tree, entry, err,
-				   "'%s' is not an address such as :9189 or [::1]:9189",
-				   entry->text);
-			goto fail;
-		}
-		if (!copy_string(&addresses[count], entry->text, err)) {
-			goto fail;
-		}
-		count++;
+		yaml_close(tree);
+		return NULL;
 	}
-	free_strings(config->listen_addresses, config->listen_address_count);
-	config->listen_addresses = addresses;
-	config->listen_address_count = count;
-	return true;
-
-fail:
-	free_strings(addresses, count);
-	return false;
-}
-
-static bool read_web(struct reader *reader, const struct yaml_node *node, struct error *err)
-{
-	static const char *const keys[] = { "listen_addresses", "telemetry_path", NULL };
-	const struct yaml_node *addresses, *path;
-
-	if (!yaml_is_map(reader->tree, node, "web", err) ||
-	    !yaml_keys_are(reader->tree, node, keys, err)) {
-		return false;
+	config->tree = tree;
+	config->path = path;
+	if (!yaml_read_root(&in, &config_shape, "the configuration", config)) {
+		config_free(config);
+		return NULL;
 	}
-	addresses = yaml_find(node, "listen_addresses");
-	path = yaml_find(node, "telemetry_path");
-	if (addresses && !read_listen_addresses(reader, addresses, err)) {
-		return false;
-	}
-	if (!path) {
-		return true;
-	}
-	if (!yaml_is_text(reader->tree, path, "telemetry_path", err)) {
-		return false;
-	}
-	if (path->text[0] != '/' || path->size == 1 || strpbrk(path->text, "?# ") ||
-	    strncmp(path->text, "/-/", 3) == 0) {
-		return yaml_error(reader->tree, path, err, "'%s' is not a path such as /metrics",
-				  path->text);
-	}
-	return copy_string(&reader->config->telemetry_path, path->text, err);
-}
-
-static bool read_path_groups(struct reader *reader, const struct yaml_node *node, struct error *err)
-{
-	return path_groups_read(reader->tree, node, reader->config, err);
-}
-
-static bool read_sessions(struct reader *reader, const struct yaml_node *node, struct error *err)
-{
-	return sessions_read(reader->tree, node, reader->config, err);
-}
-
-static bool read_all(struct reader *reader, struct error *err)
-{
-	static const struct {
-		const char *key;
-		bool (*read)(struct reader *reader, const struct yaml_node *node,
-			     struct error *err);
-	} sections[] = {
-		{ "collectors", read_switches },
-		{ "collector_files", read_collector_files },
-		{ "schemas", read_schemas },
-		{ "filters", read_filters },
-		{ "path_groups", read_path_groups },
-		{ "limits", read_limits },
-		{ "process_case", read_process_case },
-		{ "sessions", read_sessions },
-		{ "log", read_log },
-		{ "web", read_web },
-	};
-	enum { SECTIONS = sizeof sections / sizeof sections[0] };
-	const struct yaml_node *root = yaml_root(reader->tree);
-	const char *keys[SECTIONS + 1] = { NULL };
-
-	for (size_t i = 0; i < SECTIONS; i++) {
-		keys[i] = sections[i].key;
-	}
-	if (!yaml_is_map(reader->tree, root, "the configuration", err) ||
-	    !yaml_keys_are(reader->tree, root, keys, err)) {
-		return false;
-	}
-	for (size_t i = 0; i < SECTIONS; i++) {
-		const struct yaml_node *node = yaml_find(root, sections[i].key);
-
-		if (node && !sections[i].read(reader, node, err)) {
-			return false;
-		}
-	}
-	return true;
+	return config;
 }
 
 struct config *config_default(struct error *err)
 {
-	struct config *config = calloc(1, sizeof *config);
-
-	if (!config) {
-		no_memory(err);
-		return NULL;
-	}
-	config->limits = (struct config_limits){ .series_per_family = 2000,
-						 .series = 200000,
-						 .processes = 20000,
-						 .threads = 200000,
-						 .files = 200000,
-						 .top_paths = 20,
-						 .strings_bytes = UINT64_C(64) << 20 };
-	config->log_level = LOG_INFO;
-	config->log_format = LOG_LOGFMT;
-	config->listen_addresses = calloc(1, sizeof *config->listen_addresses);
-	if (!config->listen_addresses) {
-		no_memory(err);
-		goto fail;
-	}
-	if (!copy_string(&config->path, "", err) ||
-	    !copy_string(&config->telemetry_path, "/metrics", err) ||
-	    !copy_string(&config->listen_addresses[0], ":9189", err)) {
-		goto fail;
-	}
-	config->listen_address_count = 1;
-	if (!sessions_default(config, err)) {
-		goto fail;
-	}
-	return config;
-
-fail:
-	config_free(config);
-	return NULL;
+	return read_config(yaml_open_text("the defaults", "", 0, err), "", err);
 }
 
 struct config *config_load(const char *path, struct error *err)
 {
-	struct reader reader = { .path = path };
+	struct yaml_tree *tree = yaml_open_file(path, path, err);
 
-	reader.tree = yaml_open_file(path, path, err);
-	reader.config = reader.tree ? config_default(err) : NULL;
-	if (!reader.config || !copy_string(&reader.config->path, path, err) ||
-	    !read_all(&reader, err)) {
-		config_free(reader.config);
-		reader.config = NULL;
-	}
-	yaml_close(reader.tree);
-	return reader.config;
-}
-
-static void free_patterns(struct config_pattern *patterns, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		free(patterns[i].text);
-	}
-	free(patterns);
+	return read_config(tree, tree ? yaml_name(tree) : NULL, err);
 }
 
 void config_free(struct config *config)
 {
+	struct file_list files;
+
 	if (!config) {
 		return;
 	}
-	for (size_t i = 0; i < config->switch_count; i++) {
-		free(config->switches[i].collector);
-	}
-	for (size_t i = 0; i < config->dropped_event_count; i++) {
-		free(config->dropped_events[i].event);
-	}
 	sessions_free(config);
-	path_groups_free(config);
-	free(config->switches);
-	free(config->dropped_events);
-	free_strings(config->collector_files, config->collector_file_count);
-	free_strings(config->schemas, config->schema_count);
-	free_patterns(config->include_processes, config->include_process_count);
-	free_patterns(config->exclude_processes, config->exclude_process_count);
-	free_strings(config->listen_addresses, config->listen_address_count);
-	free(config->telemetry_path);
-	free(config->path);
+	files = (struct file_list){ config->collector_files, config->collector_file_count };
+	file_list_free(&files);
+	files = (struct file_list){ config->schemas, config->schema_count };
+	file_list_free(&files);
+	yaml_close(config->tree);
 	free(config);
 }

@@ -2,8 +2,9 @@
 /*
  * etw_exporter.yaml, read and checked: every key, with its default.
  *
- * The words are those of docs/rules.md. What is not there is an error with file, line and column.
- * Immutable once loaded.
+ * The keys are those of docs/rules.md. A key that is not known is an error with file, line and
+ * column. The configuration does not change once it is loaded. Texts and arrays are in its memory
+ * unless they are said to be owned.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -24,19 +25,22 @@ struct config_switch {
 };
 
 struct config_event_filter {
-	char *event; /* as in a rule: "FileIo/QueryInfo" */
+	const char *event; /* as in a rule: "FileIo/QueryInfo" */
 	unsigned line, column;
 };
 
 struct config_pattern {
-	char *text; /* PCRE2, unanchored, caseless */
+	const char *text; /* PCRE2, unanchored, caseless */
 	unsigned line, column;
 };
 
+/* In all groups together, as each path is compared with all of them once. */
+enum { PATH_GROUPS_MAX = 64, PATH_GROUP_GLOBS_MAX = 256, PATH_GROUP_NAME_MAX = 64 };
+
 /* Files by their paths (base/glob.h); the first group with a pattern that matches has them. */
 struct config_path_group {
-	char *name;
-	char **globs;
+	const char *name;
+	const char **globs;
 	size_t glob_count;
 	unsigned line, column;
 };
@@ -62,26 +66,30 @@ enum config_logger {
 
 /* Zero where Windows or the number of processors decides. */
 struct config_session {
-	char *name;
+	char *name; /* owned */
 	enum config_logger logger;
 	bool takeover; /* of the NT Kernel Logger, when another program owns it */
 	uint64_t buffer_size_bytes;
 	uint32_t buffers_min;
 	uint32_t buffers_max;
 	uint64_t flush_ms;
-	bool rundown; /* of file names */
-	struct provider_spec *providers;
+	bool rundown;                    /* of file names */
+	struct provider_spec *providers; /* their texts are owned */
 	size_t provider_count;
 	unsigned line, column;
 };
 
+struct yaml_tree;
+
 struct config {
-	char *path; /* "" for the built-in defaults; in front of errors */
+	struct yaml_tree *tree; /* owned: the memory of what is not owned otherwise */
+	const char *path;       /* "" for the built-in defaults; in front of errors */
 	struct config_switch *switches;
 	size_t switch_count;
-	char **collector_files; /* paths: globs expanded, taken from the configuration's folder */
+	char **collector_files; /* owned, as is each; paths: globs expanded, taken from the
+				   configuration's folder */
 	size_t collector_file_count;
-	char **schemas; /* manifests and folders of them: paths likewise */
+	char **schemas; /* likewise: manifests and folders of them */
 	size_t schema_count;
 	struct config_pattern *include_processes; /* none: every process */
 	size_t include_process_count;
@@ -101,9 +109,9 @@ struct config {
 	size_t session_count;
 	enum log_level log_level;
 	enum log_format log_format;
-	char **listen_addresses;
+	const char **listen_addresses;
 	size_t listen_address_count;
-	char *telemetry_path;
+	const char *telemetry_path;
 };
 
 /* The built-in defaults. */
@@ -112,5 +120,21 @@ struct config *config_default(struct error *err);
 /* Reads a file; errors read "path:line:column: sentence". To be freed with config_free(). */
 struct config *config_load(const char *path, struct error *err);
 void config_free(struct config *config);
+
+/* What the file may hold (config/yaml_rows.h); its structure is a struct config. */
+struct yaml_shape;
+extern const struct yaml_shape config_shape;
+
+/* What the schema says about an event as it is written in filters and in rules; whether there is
+ * such an event, the rules know (rules/event_pattern.h). */
+#define CONFIG_EVENT_SCHEMA                                                                       \
+	.name = "event",                                                                          \
+	.help = "Class/Name, Class/<opcode> or Class/* of the kernel; Provider/Name, "            \
+		"Provider/Task/Opcode, Provider/<id> or Provider/*, the provider by name or "     \
+		"{guid}; * for every event.",                                                     \
+	.pattern = "^(\\*|(\\{[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}/.+|"          \
+		   "[^{].*/[^/]+))$",                                                             \
+	.json = "'type': 'string', 'examples': ['FileIo/Write', 'DiskIo/Read', 'Process/Start', " \
+		"'Microsoft-Windows-DNS-Client/3008', '*']"
 
 #endif

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads `sessions:`: live sessions by name, each with its buffers and providers. What Windows would
- * refuse, or quietly do otherwise, is refused here, where line and column are known.
+ * Reads `sessions:`: live sessions by name, each with its buffers and providers.
  *
- * Source: "EVENT_TRACE_PROPERTIES structure", "StartTraceW function", Microsoft Learn.
+ * What Windows would refuse, or quietly do otherwise, is refused here, where line and column are
+ * known. Windows keeps the last of two settings for one provider, compares the names of sessions
+ * without case, and takes the flush timer in whole seconds. Only one session may have kernel
+ * events, because they would be counted twice otherwise; it comes first in the array, and when the
+ * file has user sessions only, the default session is added for them.
+ *
+ * `payload:` of a provider holds conditions on fields of its events. Windows takes their values as
+ * text and converts them to the type of the field, so whether a field exists and takes the operator
+ * shows only when the session starts and the provider's manifest is there. Refused here is what no
+ * manifest could take.
+ *
+ * Source: "EVENT_TRACE_PROPERTIES structure", "StartTraceW function", "PAYLOAD_FILTER_PREDICATE
+ * structure", "TdhCreatePayloadFilter function", Microsoft Learn.
  */
 #include "config/sessions.h"
 
@@ -11,7 +22,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "config/session_payload.h"
 
 enum {
 	NAME_MOST = 1024, /* characters of a session's name, its end included */
@@ -20,266 +30,386 @@ enum {
 	FLUSH_MOST_MS = 3600000,
 	CAPTURE_LEAST_MS = 1000,
 	CAPTURE_MOST_MS = 86400000,
+	FILTERS_MOST = 64,
 };
 
 #define BUFFER_LEAST    (UINT64_C(16) << 10)
 #define BUFFER_MOST     (UINT64_C(1) << 20)
-#define BUFFER_DEFAULT  (UINT64_C(256) << 10)
 #define NT_KERNEL_NAME  "NT Kernel Logger"
 #define DEFAULT_SESSION "etw_exporter"
 
-static bool no_memory(struct error *err)
+/* ---- payload filters ---- */
+
+/* Adds a number to the value of the condition, which has a comma between two. */
+static bool read_payload_number(struct yaml_reader *in, const struct yaml_node *node,
+				const struct yaml_row *row, void *base)
 {
-	return error_set(err, ERROR_NO_MEMORY, "no memory for the configuration of sessions");
+	struct payload_condition *condition = base;
+	struct text value = { 0 };
+	int64_t negative;
+	uint64_t number;
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
+		return false;
+	}
+	if (condition->value) {
+		text_add_string(&value, condition->value);
+		text_add_char(&value, ',');
+	}
+	if (parse_u64(node->text, node->size, &number)) {
+		text_add_u64(&value, number);
+	} else if (node->text[0] == '-' && parse_i64(node->text, node->size, &negative)) {
+		text_add_i64(&value, negative);
+	} else {
+		text_free(&value);
+		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
+	}
+	if (value.failed) {
+		text_free(&value);
+		return error_no_memory(in->err, "payload filters");
+	}
+	free(condition->value);
+	condition->value = value.data;
+	return true;
 }
 
-static void init_session(struct config_session *session)
-{
-	*session = (struct config_session){
-		.buffer_size_bytes = BUFFER_DEFAULT,
-		.flush_ms = FLUSH_LEAST_MS,
-		.rundown = true,
-	};
-}
+static const struct yaml_shape payload_number = {
+	.type = SHAPE_OTHER,
+	.read = read_payload_number,
+	.name = "payload_number",
+	.help = "Of an integer field.",
+	.json = "'type': 'integer', 'minimum': -9223372036854775808, 'maximum': 18446744073709551615",
+};
+static const struct yaml_shape payload_range = {
+	.type = SHAPE_LIST,
+	.least = 2,
+	.most = 2,
+	.item = &payload_number,
+	.items = "numbers",
+	.name = "payload_range",
+};
+static const struct yaml_shape payload_text = {
+	.type = SHAPE_TEXT,
+	.least = 1,
+	.name = "payload_text",
+	.help = "Of a text field, without case; a GUID in braces.",
+};
 
-static void free_list(struct config_session *sessions, size_t count)
+#define OPERATOR(word, operator_tag)                                         \
+	{                                                                    \
+		.key = word, .tag = (operator_tag), .shape = &payload_number \
+	}
+#define TEXT_OPERATOR(word, operator_tag)                                                  \
+	{                                                                                  \
+		.key = word, .tag = (operator_tag), .shape = &payload_text, .owned = true, \
+		YAML_TO(struct payload_condition, value)                                   \
+	}
+
+/* The field, and the operators. */
+static const struct yaml_row condition_rows[] = {
+	{ .key = "field",
+	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1),
+	  .owned = true,
+	  YAML_TO(struct payload_condition, field),
+	  .help = "As the provider's manifest calls it." },
+	OPERATOR("eq", PAYLOAD_EQ),
+	OPERATOR("ne", PAYLOAD_NE),
+	OPERATOR("lt", PAYLOAD_LT),
+	OPERATOR("le", PAYLOAD_LE),
+	OPERATOR("gt", PAYLOAD_GT),
+	OPERATOR("ge", PAYLOAD_GE),
+	{ .key = "between",
+	  .tag = PAYLOAD_BETWEEN,
+	  .shape = &payload_range,
+	  .help = "Both ends included." },
+	{ .key = "not_between", .tag = PAYLOAD_NOT_BETWEEN, .shape = &payload_range },
+	{ .key = "modulo",
+	  .tag = PAYLOAD_MODULO,
+	  .shape = &payload_number,
+	  .help = "Divides the field without rest." },
+	TEXT_OPERATOR("contains", PAYLOAD_CONTAINS),
+	TEXT_OPERATOR("not_contains", PAYLOAD_CONTAINS_NOT),
+	TEXT_OPERATOR("is", PAYLOAD_IS),
+	TEXT_OPERATOR("is_not", PAYLOAD_IS_NOT),
+};
+
+static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	for (size_t i = 0; i < count; i++) {
-		for (size_t j = 0; j < sessions[i].provider_count; j++) {
-			provider_spec_done(&sessions[i].providers[j]);
+	struct payload_condition *condition = base;
+
+	if (node->size != 2 || !yaml_find(node, "field")) {
+		return yaml_wrong(in, node,
+				  "condition: expected a field and one operator, such as "
+				  "{ field: Status, ne: 0 }");
+	}
+	for (size_t i = 1; i < sizeof condition_rows / sizeof condition_rows[0]; i++) {
+		if (yaml_find(node, condition_rows[i].key)) {
+			condition->op = (enum payload_operator)condition_rows[i].tag;
 		}
-		free(sessions[i].providers);
-		free(sessions[i].name);
 	}
-	free(sessions);
+	return true;
 }
 
-void sessions_free(struct config *config)
+static const struct yaml_shape conditions_shape = {
+	.type = SHAPE_LIST,
+	.least = 1,
+	.most = PAYLOAD_CONDITIONS_MAX,
+	.items = "conditions",
+	.item = YAML_SHAPE(.type = SHAPE_MAP, .what = "condition", YAML_ROWS(condition_rows),
+			   .before = begin_condition,
+			   .json = "'required': ['field'], 'minProperties': 2, 'maxProperties': 2"),
+	.name = "payload_conditions",
+};
+
+#define CONDITIONS(word, description)                                             \
+	{                                                                         \
+		.key = word, .shape = &conditions_shape, .in_place = true,        \
+		YAML_TO_LIST(struct payload_filter, conditions, condition_count), \
+		.help = description                                               \
+	}
+
+static const struct yaml_row payload_rows[] = {
+	{ .key = "event",
+	  .shape = YAML_SHAPE(.type = SHAPE_NUMBER, .most = UINT16_MAX),
+	  YAML_TO(struct payload_filter, event),
+	  .help = "Its id, of whatever version." },
+	CONDITIONS("all", "All of these must hold."),
+	CONDITIONS("any", "One of these is enough."),
+};
+
+/* { event: 3008, all: [...] } or { event: 3008, any: [...] } */
+static bool begin_payload(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	free_list(config->sessions, config->session_count);
-	config->sessions = NULL;
-	config->session_count = 0;
+	struct payload_filter *filter = base;
+
+	filter->any = yaml_find(node, "any") != NULL;
+	return (node->size == 2 && yaml_find(node, "event")) ||
+	       yaml_wrong(in, node,
+			  "payload: expected event, and either all or any with conditions");
 }
 
-bool sessions_default(struct config *config, struct error *err)
+static bool check_payload(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	struct config_session *session = calloc(1, sizeof *session);
+	const struct provider_spec *spec = base;
 
-	if (!session) {
-		return no_memory(err);
+	node = node->first;
+	for (size_t i = 0; i < spec->payload_count; i++, node = node->next) {
+		for (size_t j = 0; j < i; j++) {
+			if (spec->payload[j].event == spec->payload[i].event) {
+				return yaml_wrong(in, node,
+						  "payload: event %u stands here twice; put its "
+						  "conditions together",
+						  spec->payload[i].event);
+			}
+		}
 	}
-	init_session(session);
-	session->name = text_duplicate(DEFAULT_SESSION, strlen(DEFAULT_SESSION));
-	if (!session->name) {
-		free(session);
-		return no_memory(err);
-	}
-	config->sessions = session;
-	config->session_count = 1;
 	return true;
 }
 
 /* ---- one provider ---- */
 
-static bool read_properties(const struct yaml_tree *tree, const struct yaml_node *node,
-			    struct provider_spec *spec, struct error *err)
+static const struct yaml_shape keywords_shape = {
+	.type = SHAPE_NUMBER,
+	.most = UINT64_MAX,
+	.name = "keywords",
+};
+
+static const struct yaml_shape ids_shape = {
+	.type = SHAPE_LIST,
+	.least = 1,
+	.most = PROVIDER_IDS_MAX,
+	.items = "event ids",
+	.item = YAML_SHAPE(.type = SHAPE_NUMBER, .what = "event id", .most = UINT16_MAX),
+	.name = "ids",
+};
+
+#define IDS(word)                                                   \
+	{                                                           \
+		.key = word, .shape = &ids_shape, .in_place = true, \
+		YAML_TO_LIST(struct provider_spec, ids, id_count)   \
+	}
+
+static const struct yaml_row id_rows[] = { IDS("include"), IDS("exclude") };
+
+static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const words[] = { "sid",          "session_id",
-					     "stack",        "process_start_key",
-					     "no_keyword_0", NULL };
+	struct provider_spec *spec = base;
 
-	if (!yaml_is_list(tree, node, "properties", err)) {
-		return false;
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		unsigned word;
-
-		if (!yaml_word(tree, entry, "property", words, &word, err)) {
-			return false;
-		}
-		spec->properties |= 1U << word;
-	}
-	return true;
+	spec->ids_out = yaml_find(node, "exclude") != NULL;
+	return node->size == 1 || yaml_wrong(in, node, "ids: expected either include or exclude");
 }
 
-/* { include: [1, 2] } or { exclude: [3] } */
-static bool read_ids(const struct yaml_tree *tree, const struct yaml_node *node,
-		     struct provider_spec *spec, struct error *err)
+static bool add_executable(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const keys[] = { "include", "exclude", NULL };
-
-	if (!yaml_is_map(tree, node, "ids", err) || !yaml_keys_are(tree, node, keys, err)) {
-		return false;
-	}
-	if (node->size != 1) {
-		return yaml_error(tree, node, err, "ids: expected either include or exclude");
-	}
-	node = node->first;
-	spec->ids_out = strcmp(node->key->text, "exclude") == 0;
-	if (!yaml_is_list(tree, node, node->key->text, err)) {
-		return false;
-	}
-	if (node->size == 0 || node->size > PROVIDER_IDS_MAX) {
-		return yaml_error(tree, node, err, "%s: expected 1 to %d event ids",
-				  node->key->text, PROVIDER_IDS_MAX);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		uint64_t id;
-
-		if (!yaml_number(tree, entry, "event id", 0, UINT16_MAX, &id, err)) {
-			return false;
-		}
-		spec->ids[spec->id_count++] = (uint16_t)id;
-	}
-	return true;
-}
-
-static bool read_process_ids(const struct yaml_tree *tree, const struct yaml_node *node,
-			     struct provider_spec *spec, struct error *err)
-{
-	if (!yaml_is_list(tree, node, "process_ids", err)) {
-		return false;
-	}
-	if (node->size > PROVIDER_PROCESSES_MAX) {
-		return yaml_error(tree, node, err, "process_ids: Windows takes at most %d",
-				  PROVIDER_PROCESSES_MAX);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		uint64_t id;
-
-		if (!yaml_number(tree, entry, "process id", 0, UINT32_MAX, &id, err)) {
-			return false;
-		}
-		spec->process_ids[spec->process_id_count++] = (uint32_t)id;
-	}
-	return true;
-}
-
-static bool read_executables(const struct yaml_tree *tree, const struct yaml_node *node,
-			     struct provider_spec *spec, struct error *err)
-{
+	struct provider_spec *spec = base;
 	struct text names = { 0 };
 
-	if (!yaml_is_list(tree, node, "executables", err)) {
-		return false;
+	if (node->size == 0 || strchr(node->text, ';')) {
+		return yaml_wrong(in, node, "'%s' is not the name of an executable", node->text);
 	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!yaml_is_text(tree, entry, "executables", err)) {
-			text_free(&names);
-			return false;
-		}
-		if (entry->size == 0 || strchr(entry->text, ';')) {
-			text_free(&names);
-			return yaml_error(tree, entry, err, "'%s' is not the name of an executable",
-					  entry->text);
-		}
-		text_add_string(&names, names.size > 0 ? ";" : "");
-		text_add_string(&names, entry->text);
+	if (spec->executables) {
+		text_add_string(&names, spec->executables);
+		text_add_char(&names, ';');
 	}
+	text_add_string(&names, node->text);
 	if (names.failed) {
 		text_free(&names);
-		return no_memory(err);
+		return error_no_memory(in->err, "the names of executables");
 	}
+	free(spec->executables);
 	spec->executables = names.data;
 	return true;
 }
 
-static bool read_keyword(const struct yaml_tree *tree, const struct yaml_node *map, const char *key,
-			 uint64_t *to, struct error *err)
+static const char *const properties[] = { "sid",          "session_id",
+					  "stack",        "process_start_key",
+					  "no_keyword_0", NULL };
+
+static bool read_property(struct yaml_reader *in, const struct yaml_node *node,
+			  const struct yaml_row *row, void *base)
 {
-	const struct yaml_node *node = yaml_find(map, key);
+	struct provider_spec *spec = base;
+	unsigned word;
 
-	return !node || yaml_number(tree, node, key, 0, UINT64_MAX, to, err);
-}
-
-static bool read_capture_state(const struct yaml_tree *tree, const struct yaml_node *node,
-			       struct provider_spec *spec, struct error *err)
-{
-	static const char *const keys[] = { "at_start", "at_stop", "every", NULL };
-	const struct yaml_node *every;
-
-	if (!yaml_is_map(tree, node, "capture_state", err) ||
-	    !yaml_keys_are(tree, node, keys, err) ||
-	    !read_keyword(tree, node, "at_start", &spec->capture_at_start, err) ||
-	    !read_keyword(tree, node, "at_stop", &spec->capture_at_stop, err)) {
+	if (!yaml_word(in, node, row->key, properties, &word)) {
 		return false;
 	}
-	every = yaml_find(node, "every");
-	if (!every) {
-		return true;
-	}
-	if (spec->capture_at_start == 0) {
-		return yaml_error(tree, every, err, "every: repeats at_start, which is missing");
-	}
-	return yaml_duration(tree, every, "every", CAPTURE_LEAST_MS, CAPTURE_MOST_MS,
-			     &spec->capture_every_ms, err);
-}
-
-static bool read_long_form(const struct yaml_tree *tree, const struct yaml_node *node,
-			   struct provider_spec *spec, struct error *err)
-{
-	static const char *const keys[] = { "provider",      "level",      "any",
-					    "all",           "ids",        "process_ids",
-					    "executables",   "properties", "payload",
-					    "capture_state", NULL };
-	static const struct {
-		const char *key;
-		bool (*read)(const struct yaml_tree *tree, const struct yaml_node *node,
-			     struct provider_spec *spec, struct error *err);
-	} parts[] = { { "ids", read_ids },
-		      { "process_ids", read_process_ids },
-		      { "executables", read_executables },
-		      { "properties", read_properties },
-		      { "payload", session_payload_read },
-		      { "capture_state", read_capture_state } };
-	const struct yaml_node *name, *level;
-	uint64_t number = PROVIDER_LEVEL_DEFAULT;
-
-	if (!yaml_keys_are(tree, node, keys, err)) {
-		return false;
-	}
-	name = yaml_find(node, "provider");
-	if (!name) {
-		return yaml_error(tree, node, err, "providers: 'provider' is missing");
-	}
-	if (!yaml_is_text(tree, name, "provider", err)) {
-		return false;
-	}
-	if (!provider_spec_name(spec, name->text, name->size, err)) {
-		return yaml_error(tree, name, err, "'%s' names no provider", name->text);
-	}
-	level = yaml_find(node, "level");
-	if ((level && !yaml_number(tree, level, "level", 0, UINT8_MAX, &number, err)) ||
-	    !read_keyword(tree, node, "any", &spec->any, err) ||
-	    !read_keyword(tree, node, "all", &spec->all, err)) {
-		return false;
-	}
-	spec->level = (uint8_t)number;
-	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-		const struct yaml_node *part = yaml_find(node, parts[i].key);
-
-		if (part && !parts[i].read(tree, part, spec, err)) {
-			return false;
-		}
-	}
+	spec->properties |= 1U << word;
 	return true;
 }
 
-static bool read_provider(const struct yaml_tree *tree, const struct yaml_node *node,
-			  struct provider_spec *spec, struct error *err)
+static bool check_every(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct provider_spec *spec = base;
+
+	return spec->capture_at_start != 0 ||
+	       yaml_wrong(in, node, "every: repeats at_start, which is missing");
+}
+
+static const struct yaml_row capture_rows[] = {
+	{ .key = "at_start",
+	  .shape = &keywords_shape,
+	  YAML_TO(struct provider_spec, capture_at_start) },
+	{ .key = "at_stop",
+	  .shape = &keywords_shape,
+	  YAML_TO(struct provider_spec, capture_at_stop) },
+	{ .key = "every",
+	  .shape = YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS,
+			      .most = CAPTURE_MOST_MS, .check = check_every,
+			      .pattern = "^(0*[1-9][0-9]{3,7}ms|0*[1-9][0-9]{0,4}s|"
+					 "0*[1-9][0-9]{0,3}m|0*([1-9]|1[0-9]|2[0-4])h|"
+					 "0[xX][0-9a-fA-F]+(ms|[smh]))$"),
+	  YAML_TO(struct provider_spec, capture_every_ms),
+	  .help = "Repeats at_start: 1s to 24h." },
+};
+
+static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	return provider_spec_name(base, node->text, node->size, NULL) ||
+	       yaml_wrong(in, node, "'%s' names no provider", node->text);
+}
+
+static const struct yaml_shape provider_name_shape = {
+	.type = SHAPE_TEXT,
+	.check = check_provider_name,
+	.name = "provider_name",
+	.help = "Name or {guid}.",
+	.pattern =
+		"^(\\{(?![-0]*\\})[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}|[^{].*)$",
+	.json = "'type': 'string'",
+};
+
+static const struct yaml_shape level_shape = {
+	.type = SHAPE_NUMBER,
+	.most = UINT8_MAX,
+	.name = "level",
+	.help = "1 critical, 2 error, 3 warning, 4 information, 5 verbose (default).",
+};
+
+static const struct yaml_row provider_rows[] = {
+	{ .key = "provider", .shape = &provider_name_shape, .required = true },
+	{ .key = "level", .shape = &level_shape, YAML_TO(struct provider_spec, level) },
+	{ .key = "any",
+	  .shape = &keywords_shape,
+	  YAML_TO(struct provider_spec, any),
+	  .help = "Events with any of these keywords; default: all." },
+	{ .key = "all",
+	  .shape = &keywords_shape,
+	  YAML_TO(struct provider_spec, all),
+	  .help = "Of these, those with all of these keywords; default: 0." },
+	{ .key = "ids",
+	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids,
+			      .json = "'minProperties': 1, 'maxProperties': 1"),
+	  .help = "Event ids, at most 64." },
+	{ .key = "process_ids",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST, .most = PROVIDER_PROCESSES_MAX,
+			      .items = "process ids",
+			      .item = YAML_SHAPE(.type = SHAPE_NUMBER, .what = "process id",
+						 .most = UINT32_MAX)),
+	  .in_place = true,
+	  YAML_TO_LIST(struct provider_spec, process_ids, process_id_count),
+	  .help = "Of these processes only, at most 8." },
+	{ .key = "executables",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
+			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_executable,
+						 .pattern = "^[^;]+$")),
+	  .help = "Of programs with these file names only." },
+	{ .key = "properties",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
+			      .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "property",
+						 .words = properties, .read = read_property)),
+	  .help = "What Windows adds to each event; no_keyword_0 leaves events without keyword out." },
+	{ .key = "payload",
+	  .shape = YAML_SHAPE(
+			  .type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
+			  .item = YAML_SHAPE(
+					  .type = SHAPE_MAP, YAML_ROWS(payload_rows),
+					  .before = begin_payload,
+					  .json = "'required': ['event'], 'minProperties': 2, 'maxProperties': 2"),
+			  .check = check_payload),
+	  .owned = true,
+	  YAML_TO_LIST(struct provider_spec, payload, payload_count),
+	  .help = "Conditions on fields of the payload, for one event each; events without are let in. "
+		  "Windows needs the provider's manifest for them." },
+	{ .key = "capture_state",
+	  .shape = YAML_SHAPE(
+			  .type = SHAPE_MAP, YAML_ROWS(capture_rows),
+			  .json = "'if': { 'required': ['every'] }, 'then': { 'required': "
+				  "['at_start'], 'properties': { 'at_start': { 'minimum': 1 } } }"),
+	  .help = "Keywords for which the provider is asked to tell its state." },
+};
+
+static bool begin_provider(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	(void)in;
+	(void)node;
+	provider_spec_init(base);
+	return true;
+}
+
+static bool read_provider_text(struct yaml_reader *in, const struct yaml_node *node,
+			       const struct yaml_row *row, void *base)
 {
 	struct error why;
 
-	provider_spec_init(spec);
-	if (node->type == YAML_MAP) {
-		return read_long_form(tree, node, spec, err);
-	}
-	if (!yaml_is_text(tree, node, "providers", err)) {
-		return false;
-	}
-	return provider_spec_parse(spec, node->text, &why) ||
-	       yaml_error(tree, node, err, "providers: %s", why.text);
+	return yaml_expect(in, node, YAML_TEXT, row->key) &&
+	       (provider_spec_parse(base, node->text, &why) ||
+		yaml_wrong(in, node, "providers: %s", why.text));
 }
+
+const struct yaml_shape provider_text_shape = {
+	.type = SHAPE_TEXT,
+	.read = read_provider_text,
+	.name = "provider_text",
+	.help = "Name or {guid}[:level[:ids[:any[:all]]]]; ids with commas between them, any and all "
+		"are keywords.",
+	.pattern =
+		"^(\\{(?![-0]*\\})[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}|[^{:][^:]*)"
+		"(:(0*([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]|25[0-5])|0[xX]0*[0-9a-fA-F]{1,2})?"
+		"(:(([0-9]+|0[xX][0-9a-fA-F]+)(,([0-9]+|0[xX][0-9a-fA-F]+)){0,63},?)?"
+		"(:([0-9]+|0[xX][0-9a-fA-F]+)?(:([0-9]+|0[xX][0-9a-fA-F]+)?)?)?)?)?$",
+	.json = "'type': 'string', 'examples': ['Microsoft-Windows-DNS-Client:4']",
+};
 
 /* ---- one session ---- */
 
@@ -291,26 +421,15 @@ static bool same_provider(const struct provider_spec *a, const struct provider_s
 	return !a->name && !b->name && guid_equal(&a->guid, &b->guid);
 }
 
-static bool read_providers(const struct yaml_tree *tree, const struct yaml_node *node,
-			   struct config_session *session, struct error *err)
+static bool check_providers(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	if (!yaml_is_list(tree, node, "providers", err)) {
-		return false;
-	}
-	session->providers = calloc(node->size + 1, sizeof *session->providers);
-	if (!session->providers) {
-		return no_memory(err);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		struct provider_spec *provider = &session->providers[session->provider_count++];
+	const struct config_session *session = base;
 
-		if (!read_provider(tree, entry, provider, err)) {
-			return false;
-		}
-		for (const struct provider_spec *other = session->providers; other < provider;
-		     other++) {
-			if (same_provider(other, provider)) {
-				return yaml_error(tree, entry, err,
+	node = node->first;
+	for (size_t i = 0; i < session->provider_count; i++, node = node->next) {
+		for (size_t j = 0; j < i; j++) {
+			if (same_provider(&session->providers[j], &session->providers[i])) {
+				return yaml_wrong(in, node,
 						  "providers: one provider stands here twice; "
 						  "Windows would keep the last only");
 			}
@@ -319,76 +438,103 @@ static bool read_providers(const struct yaml_tree *tree, const struct yaml_node 
 	return true;
 }
 
-static bool read_buffers(const struct yaml_tree *tree, const struct yaml_node *node,
-			 struct config_session *session, struct error *err)
+static bool check_buffer_size(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const keys[] = { "size", "min", "max", NULL };
-	const struct yaml_node *size, *min, *max;
-	uint64_t least = 0, most = 0;
+	const struct config_session *session = base;
 
-	if (!yaml_is_map(tree, node, "buffers", err) || !yaml_keys_are(tree, node, keys, err)) {
-		return false;
-	}
-	size = yaml_find(node, "size");
-	min = yaml_find(node, "min");
-	max = yaml_find(node, "max");
-	if ((size && !yaml_size(tree, size, "size", BUFFER_LEAST, BUFFER_MOST,
-				&session->buffer_size_bytes, err)) ||
-	    (min && !yaml_number(tree, min, "min", 2, BUFFERS_MOST, &least, err)) ||
-	    (max && !yaml_number(tree, max, "max", 2, BUFFERS_MOST, &most, err))) {
-		return false;
-	}
-	if (size && session->buffer_size_bytes % 1024 != 0) {
-		return yaml_error(tree, size, err, "size: %s is no multiple of 1KiB", size->text);
-	}
-	if (min && max && least > most) {
-		return yaml_error(tree, min, err, "min: %s is more than max, %s", min->text,
-				  max->text);
-	}
-	session->buffers_min = (uint32_t)least;
-	session->buffers_max = (uint32_t)most;
-	return true;
+	return session->buffer_size_bytes % 1024 == 0 ||
+	       yaml_wrong(in, node, "size: %s is no multiple of 1KiB", node->text);
 }
 
-/* The words of `logger` and `on_conflict`, and what they allow. */
-static bool read_class(const struct yaml_tree *tree, const struct yaml_node *node,
-		       struct config_session *session, struct error *err)
+static bool check_buffers(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const loggers[] = {
-		"auto", "private", "system_providers", "nt_kernel_logger", "user", NULL
-	};
-	static const char *const conflicts[] = { "wait", "takeover", NULL };
-	const struct yaml_node *logger = yaml_find(node, "logger");
-	const struct yaml_node *conflict = yaml_find(node, "on_conflict");
-	bool named_nt = text_equal_nocase(node->key->text, node->key->size, NT_KERNEL_NAME,
-					  strlen(NT_KERNEL_NAME));
-	unsigned word = LOGGER_AUTO;
+	const struct config_session *session = base;
 
-	if (logger && !yaml_word(tree, logger, "logger", loggers, &word, err)) {
-		return false;
-	}
-	session->logger = (enum config_logger)word;
-	if ((session->logger == LOGGER_NT_KERNEL) != named_nt) {
-		return yaml_error(tree, logger ? logger : node->key, err,
-				  "a session is called '%s' just when its logger is "
-				  "nt_kernel_logger",
-				  NT_KERNEL_NAME);
-	}
-	word = 0;
-	if (conflict && !yaml_word(tree, conflict, "on_conflict", conflicts, &word, err)) {
-		return false;
-	}
-	if (conflict && session->logger != LOGGER_NT_KERNEL) {
-		return yaml_error(
-			tree, conflict, err,
-			"on_conflict: only for the nt_kernel_logger, which other programs "
-			"may own");
-	}
-	session->takeover = word == 1;
-	return true;
+	return session->buffers_max == 0 || session->buffers_min <= session->buffers_max ||
+	       yaml_wrong(in, yaml_find(node, "min"), "min: %s is more than max, %s",
+			  yaml_find(node, "min")->text, yaml_find(node, "max")->text);
 }
 
-static bool check_name(const struct yaml_tree *tree, const struct yaml_node *key, struct error *err)
+static const struct yaml_shape buffers_number_shape = {
+	.type = SHAPE_NUMBER,
+	.least = 2,
+	.most = BUFFERS_MOST,
+};
+
+static const struct yaml_row buffer_rows[] = {
+	{ .key = "size",
+	  .shape = YAML_SHAPE(.type = SHAPE_SIZE, .least = BUFFER_LEAST, .most = BUFFER_MOST,
+			      .check = check_buffer_size,
+			      .pattern = "^(0*(1[6-9]|[2-9][0-9]|[1-9][0-9]{2}|10[01][0-9]|"
+					 "102[0-4]) *KiB|0*1 *MiB|0[xX][0-9a-fA-F]+ *[KM]iB)$",
+			      .json = "'multipleOf': 1024"),
+	  YAML_TO(struct config_session, buffer_size_bytes),
+	  .fallback = "256KiB",
+	  .help = "Of one buffer: 16KiB to 1MiB, whole KiB." },
+	{ .key = "min",
+	  .shape = &buffers_number_shape,
+	  YAML_TO(struct config_session, buffers_min),
+	  .help = "Absent: 64, and 4 for each processor." },
+	{ .key = "max",
+	  .shape = &buffers_number_shape,
+	  YAML_TO(struct config_session, buffers_max),
+	  .help = "Absent: twice min." },
+};
+
+static bool check_flush(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct config_session *session = base;
+
+	return session->flush_ms % 1000 == 0 ||
+	       yaml_wrong(in, node, "flush: %s is not in whole seconds", node->text);
+}
+
+/* In the order of enum config_logger. */
+static const char *const loggers[] = { "auto", "private", "system_providers", "nt_kernel_logger",
+				       "user", NULL };
+static const char *const conflicts[] = { "wait", "takeover", NULL };
+
+static const struct yaml_row session_rows[] = {
+	{ .key = "logger",
+	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = loggers),
+	  YAML_TO(struct config_session, logger),
+	  .fallback = "auto",
+	  .help = "private: a system logger of our own; system_providers: the same, with the system "
+		  "providers of Windows 11 and Server 2022 in place of kernel flags; auto: "
+		  "system_providers where Windows has them, else private; nt_kernel_logger: the one "
+		  "called NT Kernel Logger; user: providers only." },
+	{ .key = "on_conflict",
+	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = conflicts),
+	  YAML_TO(struct config_session, takeover),
+	  .fallback = "wait",
+	  .help = "When another program owns the NT Kernel Logger: wait for it, or take it over." },
+	{ .key = "buffers",
+	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(buffer_rows), .check = check_buffers) },
+	{ .key = "flush",
+	  .shape = YAML_SHAPE(.type = SHAPE_DURATION, .least = FLUSH_LEAST_MS,
+			      .most = FLUSH_MOST_MS, .check = check_flush,
+			      .pattern = "^(0*([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)"
+					 "(000ms|s)|0*([1-9]|[1-5][0-9]|60)m|0*1h|"
+					 "0[xX][0-9a-fA-F]+(ms|[smh]))$"),
+	  YAML_TO(struct config_session, flush_ms),
+	  .fallback = "1s",
+	  .help = "How long an event waits in a buffer at most: whole seconds, from 1s to 1h." },
+	{ .key = "rundown",
+	  .shape = &yaml_switch_shape,
+	  YAML_TO(struct config_session, rundown),
+	  .fallback = "on",
+	  .help = "Names of the files that are open when the session starts." },
+	{ .key = "providers",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
+			      .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),
+						 .before = begin_provider,
+						 .other = &provider_text_shape, .name = "provider"),
+			      .check = check_providers),
+	  YAML_TO_LIST(struct config_session, providers, provider_count),
+	  .help = "Providers, beside those that the collectors need." },
+};
+
+static bool check_name(struct yaml_reader *in, const struct yaml_node *key)
 {
 	size_t characters = 0;
 
@@ -399,166 +545,192 @@ static bool check_name(const struct yaml_tree *tree, const struct yaml_node *key
 		characters += byte >= 0xf0 ? 2 : (byte & 0xc0) != 0x80;
 	}
 	if (characters == 0) {
-		return yaml_error(tree, key, err, "sessions: a session needs a name");
+		return yaml_wrong(in, key, "sessions: a session needs a name");
 	}
-	if (characters >= NAME_MOST) {
-		return yaml_error(
-			tree, key, err,
-			"sessions: the name of a session has %zu characters, more than %d",
-			characters, NAME_MOST - 1);
-	}
-	return true;
+	return characters < NAME_MOST ||
+	       yaml_wrong(in, key,
+			  "sessions: the name of a session has %zu characters, more than %d",
+			  characters, NAME_MOST - 1);
 }
 
-static bool read_session(const struct yaml_tree *tree, const struct yaml_node *node,
-			 struct config_session *session, struct error *err)
+static bool begin_session(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const keys[] = { "logger",  "on_conflict", "buffers", "flush",
-					    "rundown", "providers",   NULL };
-	const struct yaml_node *buffers, *flush, *rundown, *providers;
+	struct config_session *session = base;
 
-	init_session(session);
 	session->line = node->key->line;
 	session->column = node->key->column;
-	if (!check_name(tree, node->key, err) || !yaml_is_map(tree, node, node->key->text, err) ||
-	    !yaml_keys_are(tree, node, keys, err) || !read_class(tree, node, session, err)) {
+	if (!check_name(in, node->key)) {
 		return false;
 	}
 	session->name = text_duplicate(node->key->text, node->key->size);
-	if (!session->name) {
-		return no_memory(err);
+	return session->name || error_no_memory(in->err, "the configuration of sessions");
+}
+
+static bool check_session(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct config_session *session = base;
+	const struct yaml_node *logger = yaml_find(node, "logger");
+	const struct yaml_node *conflict = yaml_find(node, "on_conflict");
+	bool nt_kernel = session->logger == LOGGER_NT_KERNEL;
+	bool named_nt = text_equal_nocase(session->name, strlen(session->name), NT_KERNEL_NAME,
+					  strlen(NT_KERNEL_NAME));
+
+	if (nt_kernel != named_nt) {
+		return yaml_wrong(in, logger ? logger : node->key,
+				  "a session is called '%s' just when its logger is "
+				  "nt_kernel_logger",
+				  NT_KERNEL_NAME);
 	}
-	buffers = yaml_find(node, "buffers");
-	flush = yaml_find(node, "flush");
-	rundown = yaml_find(node, "rundown");
-	providers = yaml_find(node, "providers");
-	if ((buffers && !read_buffers(tree, buffers, session, err)) ||
-	    (flush && !yaml_duration(tree, flush, "flush", FLUSH_LEAST_MS, FLUSH_MOST_MS,
-				     &session->flush_ms, err)) ||
-	    (rundown && !yaml_switch(tree, rundown, "rundown", &session->rundown, err)) ||
-	    (providers && !read_providers(tree, providers, session, err))) {
-		return false;
-	}
-	if (session->flush_ms % 1000 != 0) {
-		return yaml_error(tree, flush, err, "flush: %s is not in whole seconds",
-				  flush->text);
+	if (conflict && !nt_kernel) {
+		return yaml_wrong(
+			in, conflict,
+			"on_conflict: only for the nt_kernel_logger, which other programs "
+			"may own");
 	}
 	if (session->logger == LOGGER_USER && session->provider_count == 0) {
-		return yaml_error(tree, node->key, err,
+		return yaml_wrong(in, node->key,
 				  "session '%s' has no provider: it would never see an event",
 				  session->name);
 	}
-	if (session->logger == LOGGER_NT_KERNEL && session->provider_count > 0) {
-		return yaml_error(tree, providers, err,
-				  "providers: the NT Kernel Logger takes kernel events only; give "
-				  "providers a session of their own");
-	}
-	return true;
+	return !nt_kernel || session->provider_count == 0 ||
+	       yaml_wrong(in, yaml_find(node, "providers"),
+			  "providers: the NT Kernel Logger takes kernel events only; give "
+			  "providers a session of their own");
 }
+
+static const struct yaml_shape session_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(session_rows),
+	.before = begin_session,
+	.check = check_session,
+	.name = "session",
+};
 
 /* ---- all of them ---- */
 
-/* Windows tells names apart without case. */
-static bool check_duplicate(const struct yaml_tree *tree, const struct yaml_node *node,
-			    const struct config_session *sessions, size_t count, struct error *err)
+/* Puts the session with kernel events first: the default one, or the one at an index. */
+static bool put_first(struct yaml_reader *in, struct config *config, size_t kernel)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (text_equal_nocase(node->key->text, node->key->size, sessions[i].name,
-				      strlen(sessions[i].name))) {
-			return yaml_error(tree, node->key, err,
-					  "session '%s' stands in line %u already", node->key->text,
-					  sessions[i].line);
+	struct config_session first = { 0 }, *sessions = config->sessions;
+	size_t before = kernel;
+
+	if (kernel == config->session_count) {
+		static const struct yaml_node name = { .type = YAML_TEXT,
+						       .text = DEFAULT_SESSION,
+						       .size = sizeof DEFAULT_SESSION - 1 };
+		static const struct yaml_node node = { .type = YAML_MAP, .key = &name };
+		const struct yaml_row row = { .shape = &session_shape };
+
+		sessions = yaml_alloc(in->tree, kernel + 1, sizeof *sessions, in->err);
+		if (!sessions || !yaml_read(in, &node, &row, &first)) {
+			free(first.name);
+			return false;
 		}
+		config->session_count++;
+	} else {
+		first = sessions[kernel];
 	}
+	if (before > 0) {
+		memmove(&sessions[1], config->sessions, before * sizeof *sessions);
+	}
+	sessions[0] = first;
+	config->sessions = sessions;
 	return true;
 }
 
-static bool check_default_name(const struct yaml_tree *tree, const struct yaml_node *map,
-			       const char *name, struct error *err)
+bool sessions_add_default(struct yaml_reader *in, struct config *config)
 {
-	for (const struct yaml_node *entry = map->first; entry; entry = entry->next) {
-		if (text_equal_nocase(entry->key->text, entry->key->size, name, strlen(name))) {
-			return yaml_error(
-				tree, entry->key, err,
+	return put_first(in, config, config->session_count);
+}
+
+static bool same_name(const struct config_session *session, const char *name)
+{
+	return text_equal_nocase(session->name, strlen(session->name), name, strlen(name));
+}
+
+/* Windows compares names without case. */
+static bool check_names(struct yaml_reader *in, const struct yaml_node *node,
+			const struct config *config, bool beside_default)
+{
+	const struct config_session *sessions = config->sessions;
+
+	node = node->first;
+	for (size_t i = 0; i < config->session_count; i++, node = node->next) {
+		for (size_t j = 0; j < i; j++) {
+			if (same_name(&sessions[j], sessions[i].name)) {
+				return yaml_wrong(in, node->key,
+						  "session '%s' stands in line %u already",
+						  sessions[i].name, sessions[j].line);
+			}
+		}
+		if (beside_default && same_name(&sessions[i], DEFAULT_SESSION)) {
+			return yaml_wrong(
+				in, node->key,
 				"'%s' is the session of the kernel events; a user session "
 				"needs another name",
-				name);
+				DEFAULT_SESSION);
 		}
 	}
 	return true;
 }
 
-/* Finds the session with kernel events; *kernel is count when there is none. */
-static bool find_kernel_session(const struct yaml_tree *tree, const struct yaml_node *map,
-				const struct config_session *sessions, size_t count, size_t *kernel,
-				struct error *err)
+static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	const struct yaml_node *node = map->first;
+	struct config *config = base;
+	const struct config_session *sessions = config->sessions;
+	size_t count = config->session_count, kernel = count;
+	const struct yaml_node *entry = node->first;
 
-	*kernel = count;
-	for (size_t i = 0; i < count; i++, node = node->next) {
+	if (!check_names(in, node, config, false)) {
+		return false;
+	}
+	for (size_t i = 0; i < count; i++, entry = entry->next) {
 		if (sessions[i].logger == LOGGER_USER) {
 			continue;
 		}
-		if (*kernel < count) {
-			return yaml_error(
-				tree, node->key, err,
+		if (kernel < count) {
+			return yaml_wrong(
+				in, entry->key,
 				"session '%s' would count kernel events again, which '%s' "
 				"counts; only one session may have them, others are "
 				"`logger: user`",
-				sessions[i].name, sessions[*kernel].name);
+				sessions[i].name, sessions[kernel].name);
 		}
-		*kernel = i;
+		kernel = i;
 	}
-	return true;
+	return (kernel < count || check_names(in, node, config, true)) &&
+	       put_first(in, config, kernel);
 }
 
-bool sessions_read(const struct yaml_tree *tree, const struct yaml_node *node,
-		   struct config *config, struct error *err)
+const struct yaml_shape sessions_shape = {
+	.type = SHAPE_NAMES,
+	.item = &session_shape,
+	.check = check_sessions,
+	.help = "Live sessions (Windows) by name; none: one private session with what the collectors "
+		"need. At most one that is not logger: user.",
+	.json = "'propertyNames': { 'minLength': 1, 'maxLength': 1023 }, "
+		"'patternProperties': { "
+		"'^[nN][tT] [kK][eE][rR][nN][eE][lL] [lL][oO][gG][gG][eE][rR]$': { 'allOf': ["
+		"{ '$ref': '#/$defs/session' }, "
+		"{ 'required': ['logger'], 'properties': { 'logger': { 'const': 'nt_kernel_logger' }, "
+		"'providers': { 'maxItems': 0 } } }] } }, "
+		"'additionalProperties': { 'allOf': ["
+		"{ '$ref': '#/$defs/session' }, "
+		"{ 'properties': { 'logger': { 'not': { 'const': 'nt_kernel_logger' } } }, "
+		"'not': { 'required': ['on_conflict'] } }, "
+		"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'user' } } }, "
+		"'then': { 'required': ['providers'], 'properties': { 'providers': { 'minItems': 1 } "
+		"} } }] }",
+};
+
+void sessions_free(struct config *config)
 {
-	struct config_session *sessions;
-	size_t count = 0, kernel;
+	for (size_t i = 0; i < config->session_count; i++) {
+		const struct config_session *session = &config->sessions[i];
 
-	if (!yaml_is_map(tree, node, "sessions", err)) {
-		return false;
-	}
-	if (node->size == 0) {
-		return true; /* as if it were absent */
-	}
-	sessions = calloc(node->size + 1, sizeof *sessions);
-	if (!sessions) {
-		return no_memory(err);
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!check_duplicate(tree, entry, sessions, count, err) ||
-		    !read_session(tree, entry, &sessions[count++], err)) {
-			goto fail;
+		for (size_t j = 0; j < session->provider_count; j++) {
+			provider_spec_done(&session->providers[j]);
 		}
+		free(session->name);
 	}
-	if (!find_kernel_session(tree, node, sessions, count, &kernel, err)) {
-		goto fail;
-	}
-	if (kernel == count) { /* only user sessions: the default one has the kernel events */
-		if (!check_default_name(tree, node, config->sessions[0].name, err)) {
-			goto fail;
-		}
-		sessions[count++] = config->sessions[0];
-		free(config->sessions);
-		config->sessions = NULL;
-	} else {
-		sessions_free(config);
-	}
-	if (kernel > 0) {
-		struct config_session first = sessions[kernel];
-
-		memmove(&sessions[1], &sessions[0], kernel * sizeof *sessions);
-		sessions[0] = first;
-	}
-	config->sessions = sessions;
-	config->session_count = count;
-	return true;
-
-fail:
-	free_list(sessions, count);
-	return false;
 }

@@ -6,14 +6,16 @@
 #define CONFIG_SESSIONS_H
 
 #include "config/config.h"
-#include "config/yaml.h"
+#include "config/yaml_rows.h"
 
-/* The one private session. */
-bool sessions_default(struct config *config, struct error *err);
+/* Read into the sessions of a struct config. */
+extern const struct yaml_shape sessions_shape;
 
-/* Reads the map in place of the default. */
-bool sessions_read(const struct yaml_tree *tree, const struct yaml_node *node,
-		   struct config *config, struct error *err);
+/* "Name:4:1,2", read into a struct provider_spec. */
+extern const struct yaml_shape provider_text_shape;
+
+/* The one private session that a configuration without sessions has. */
+bool sessions_add_default(struct yaml_reader *in, struct config *config);
 void sessions_free(struct config *config);
 
 #endif

@@ -397,3 +397,34 @@ bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct
 	va_end(args);
 	return error_at(tree, at->line, at->column, err, sentence);
 }
+
+const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)
+{
+	for (const struct yaml_node *entry = map->first; entry; entry = entry->next) {
+		if (entry->key && strcmp(entry->key->text, key) == 0) {
+			return entry;
+		}
+	}
+	return NULL;
+}
+
+bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b)
+{
+	const struct yaml_node *x, *y;
+
+	if (!a || !b) {
+		return a == b;
+	}
+	if (a->type != b->type || a->size != b->size) {
+		return false;
+	}
+	if (a->type == YAML_TEXT) {
+		return memcmp(a->text, b->text, a->size) == 0;
+	}
+	for (x = a->first, y = b->first; x && y; x = x->next, y = y->next) {
+		if (!yaml_equal(x->key, y->key) || !yaml_equal(x, y)) {
+			return false;
+		}
+	}
+	return x == y;
+}

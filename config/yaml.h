@@ -56,43 +56,4 @@ bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b);
 bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
 		const char *format, ...) PRINTF_LIKE(4, 5);
 
-/* ---- what nodes are read with: each says "expected …" at the node when it is something else ----
- */
-
-bool yaml_is_map(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-		 struct error *err);
-bool yaml_is_list(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-		  struct error *err);
-bool yaml_is_text(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-		  struct error *err);
-
-/* Every key of the map is one of the words (the last is NULL); else an error at the key, with the
- * nearest word. */
-bool yaml_keys_are(const struct yaml_tree *tree, const struct yaml_node *map,
-		   const char *const *words, struct error *err);
-
-/* The index of the text among words (the last is NULL); what: "type", for the sentence. */
-bool yaml_word(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-	       const char *const *words, unsigned *index, struct error *err);
-
-/* Decimal, or hexadecimal after 0x, from least to most. */
-bool yaml_number(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-		 uint64_t least, uint64_t most, uint64_t *value, struct error *err);
-
-/* As a number, or with KiB, MiB or GiB behind it. */
-bool yaml_size(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-	       uint64_t least, uint64_t most, uint64_t *value, struct error *err);
-
-/* A number with ms, s, m or h behind it, in milliseconds. */
-bool yaml_duration(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-		   uint64_t least_ms, uint64_t most_ms, uint64_t *ms, struct error *err);
-
-/* on, off, true, false. */
-bool yaml_switch(const struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-		 bool *value, struct error *err);
-
-/* Texts of a list; *texts is the tree's, its strings too. */
-bool yaml_texts(struct yaml_tree *tree, const struct yaml_node *node, const char *what,
-		const char *const **texts, size_t *count, struct error *err);
-
 #endif

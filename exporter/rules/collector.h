@@ -185,6 +185,11 @@ struct metric {
 	uint64_t *buckets;   /* in nanoseconds, or as written */
 	size_t bucket_count;
 	uint32_t max_series;
+	/* For all its events, which may say otherwise. */
+	const struct yaml_node *labels_at;
+	enum gauge_op op;
+	const struct pair *pair; /* of the events that are its stop */
+	bool pair_used;
 	struct rule *rules;
 	size_t rule_count;
 };
@@ -202,7 +207,7 @@ struct collector {
 	struct metric *metrics;
 	size_t metric_count;
 	struct regex **regexes; /* owned */
-	size_t regex_count;
+	size_t regex_count, regex_capacity;
 };
 
 /*
@@ -211,6 +216,10 @@ struct collector {
  */
 struct collector *collector_load(struct yaml_tree *tree, const char *name, struct error *err);
 void collector_free(struct collector *collector);
+
+/* What such a file may hold (config/yaml_rows.h). */
+struct yaml_shape;
+extern const struct yaml_shape collector_shape;
 
 /* What can be said about one collector alone: events, fields, types, units. Fills the types of its
  * fields. */

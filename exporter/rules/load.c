@@ -1,16 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads a collector: everything that can be said without knowing what events look like.
+ *
+ * A collector is a tree of maps: the file holds metrics, a metric holds rules (its events), a rule
+ * holds conditions, labels and perhaps a pair. Each map is a table below, read as
+ * config/yaml_rows.h says; the leaves are in load_parts.c. The tables are also what
+ * config/schema.json is written from, with rules that need several keys at once as JSON beside the
+ * table whose C code checks the same.
+ *
+ * A metric is read before its rules, because they depend on its type and take its labels, its op
+ * and its pair as theirs. The metric's labels are read again for each rule: a field is resolved for
+ * the event that has it. The rule that is being read belongs to the last metric of the collector.
+ *
+ * All memory is that of the YAML tree but for regular expressions and the texts of providers, which
+ * the collector frees.
  */
 #include "rules/load.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "config/sessions.h"
+#include "rules/pairs.h"
 #include "source/kernel_flags.h"
 
-/* Families that C code declares (docs/metrics.md); a collector that declared one would fight it. */
+enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
+
+/* Doubles hold integers exactly up to here: 104 days in nanoseconds. */
+#define BOUND_MOST 9007199254740992.0
+
+/* Families that C code declares (docs/metrics.md); a collector must not declare them again. */
 static const char *const own_prefixes[] = { "etw_session_", "etw_consumer_", "etw_exporter_",
 					    "etw_replay_",  "etw_state_",    "etw_schema_",
 					    "etw_decode_",  "process_",      NULL };
@@ -22,80 +43,380 @@ static const char *const own_names[] = { "etw_process_instances",
 					 "etw_file_top_written_bytes",
 					 NULL };
 
-/* ---- needs ---- */
+/* The labels of a rule or a metric, as the schema has them. */
+#define LABELS                                                             \
+	.type = SHAPE_NAMES, .most = FAMILY_LABELS_MAX, .items = "labels", \
+	.item = &load_label_shape, .name = "labels",                       \
+	.help = "Label names, and where their values come from.",          \
+	.json = "'propertyNames': { 'pattern': "                           \
+		"'^(?!__)(?!(le|quantile)$)[a-zA-Z_][a-zA-Z0-9_]*$' }"
 
-static bool load_provider(struct loader *loader, const struct yaml_node *node)
+/* ---- buckets ---- */
+
+/* Adds one bound, which must be above the one before. */
+static bool add_bound(struct yaml_reader *in, const struct yaml_node *at, struct metric *metric,
+		      double bound)
 {
-	struct collector *collector = loader->collector;
-	struct error why;
+	double scaled = metric->seconds ? bound * 1e9 : bound;
+	double whole = nearbyint(scaled);
 
-	/* Counted first: what is half read is freed as well. */
-	if (!provider_spec_parse(&collector->providers[collector->provider_count++], node->text,
-				 &why)) {
-		return yaml_error(loader->tree, node, loader->err, "providers: %s", why.text);
+	if (!(whole >= 1) || whole > BOUND_MOST) {
+		return yaml_wrong(in, at, "buckets: bound %g is out of range", bound);
 	}
+	if (!metric->seconds && fabs(whole - scaled) > 1e-6) {
+		return yaml_wrong(in, at, "buckets: bound %g is not a whole number", bound);
+	}
+	if (metric->bucket_count > 0 &&
+	    (uint64_t)whole <= metric->buckets[metric->bucket_count - 1]) {
+		return yaml_wrong(in, at, "buckets: bound %g is not above the one before", bound);
+	}
+	metric->buckets[metric->bucket_count++] = (uint64_t)whole;
 	return true;
 }
 
-static bool load_kernel_needs(struct loader *loader, const struct yaml_node *kernel)
-{
-	const char *words[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1] = { NULL };
+struct series {
+	double start, factor, width;
+	uint32_t count;
+};
 
-	memcpy(words, kernel_flag_names, KERNEL_FLAG_COUNT * sizeof words[0]);
-	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
-		words[KERNEL_FLAG_COUNT + i] = kernel_groups[i].name;
-	}
-	if (!yaml_is_list(loader->tree, kernel, "kernel", loader->err)) {
+static const struct yaml_row series_rows[] = {
+	{ "start", YAML_SHAPE(.type = SHAPE_REAL, .json = "'exclusiveMinimum': 0"),
+	  YAML_TO(struct series, start), .help = "The first bound." },
+	{ "factor", YAML_SHAPE(.type = SHAPE_REAL, .json = "'exclusiveMinimum': 1"),
+	  YAML_TO(struct series, factor), .help = "Each bound is the one before times this." },
+	{ "width", YAML_SHAPE(.type = SHAPE_REAL, .json = "'exclusiveMinimum': 0"),
+	  YAML_TO(struct series, width), .help = "Each bound is the one before plus this." },
+	{ "count", YAML_SHAPE(.type = SHAPE_NUMBER, .least = 1, .most = FAMILY_BUCKETS_MAX),
+	  YAML_TO(struct series, count), .help = "How many bounds." },
+};
+
+static bool begin_series(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	(void)base;
+	return (yaml_find(node, "start") && yaml_find(node, "count") &&
+		!yaml_find(node, "factor") != !yaml_find(node, "width")) ||
+	       yaml_wrong(in, node, "buckets: {start, factor, count} or {start, width, count}");
+}
+
+static bool read_series(struct yaml_reader *in, const struct yaml_node *node,
+			const struct yaml_row *row, struct metric *metric)
+{
+	const struct yaml_node *factor = yaml_find(node, "factor");
+	struct yaml_row within = { .key = row->key, .shape = row->shape };
+	struct series series = { 0 };
+
+	if (!yaml_read_map(in, node, &within, &series)) {
 		return false;
 	}
-	for (const struct yaml_node *entry = kernel->first; entry; entry = entry->next) {
-		unsigned word;
-
-		if (!yaml_word(loader->tree, entry, "kernel flag", words, &word, loader->err)) {
+	if (factor ? series.factor <= 1 : series.width <= 0) {
+		return yaml_wrong(in, factor ? factor : yaml_find(node, "width"),
+				  "buckets: they must rise");
+	}
+	for (uint32_t i = 0; i < series.count; i++) {
+		if (!add_bound(in, node, metric,
+			       factor ? series.start * pow(series.factor, i) :
+					series.start + series.width * i)) {
 			return false;
 		}
-		if (word < KERNEL_FLAG_COUNT) {
-			loader->collector->kernel_flags |= kernel_flag_values[word];
-		} else {
-			loader->collector->kernel_groups |= 1U << (word - KERNEL_FLAG_COUNT);
-		}
 	}
 	return true;
 }
 
-static bool load_needs(struct loader *loader, const struct yaml_node *node)
+static bool read_bound(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_row *row, void *base)
 {
-	static const char *const keys[] = { "kernel", "providers", NULL };
-	const struct yaml_node *kernel, *providers;
+	static const struct yaml_shape real = { .type = SHAPE_REAL };
+	const struct yaml_row value = { .key = row->key, .shape = &real };
+	double bound = 0;
 
-	if (!yaml_is_map(loader->tree, node, "needs", loader->err) ||
-	    !yaml_keys_are(loader->tree, node, keys, loader->err)) {
+	return yaml_read(in, node, &value, &bound) && add_bound(in, node, base, bound);
+}
+
+static const struct yaml_shape bounds_shape = {
+	.type = SHAPE_LIST,
+	.least = 1,
+	.most = FAMILY_BUCKETS_MAX,
+	.items = "bounds",
+	.item = YAML_SHAPE(.type = SHAPE_REAL, .read = read_bound, .json = "'exclusiveMinimum': 0"),
+};
+
+static bool read_buckets(struct yaml_reader *in, const struct yaml_node *node,
+			 const struct yaml_row *row, void *base)
+{
+	const struct yaml_row bounds = { .key = row->key, .shape = &bounds_shape };
+	struct metric *metric = base;
+
+	metric->buckets =
+		yaml_alloc(in->tree, FAMILY_BUCKETS_MAX, sizeof *metric->buckets, in->err);
+	if (!metric->buckets) {
 		return false;
 	}
-	kernel = yaml_find(node, "kernel");
-	providers = yaml_find(node, "providers");
-	if (kernel && !load_kernel_needs(loader, kernel)) {
+	return node->type == YAML_MAP ? read_series(in, node, row, metric) :
+					yaml_read(in, node, &bounds, metric);
+}
+
+static const struct yaml_shape buckets_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(series_rows),
+	.before = begin_series,
+	.read = read_buckets,
+	.other = &bounds_shape,
+	.name = "buckets",
+	.help = "Upper bounds, in the unit of the family's name: {start, factor, count}, {start, width, "
+		"count} or a rising list; at most 64. +Inf comes by itself.",
+	.json = "'required': ['start', 'count'], "
+		"'oneOf': [{ 'required': ['factor'] }, { 'required': ['width'] }]",
+};
+
+/* ---- pairs ---- */
+
+size_t pair_find_carried(const struct pair *pair, const char *field)
+{
+	const size_t prefix_size = strlen(PAIR_PREFIX);
+	size_t i = 0;
+
+	if (strncmp(field, PAIR_PREFIX, prefix_size) != 0) {
+		return pair->carry_count;
+	}
+	while (i < pair->carry_count && strcmp(pair->carry[i].name, field + prefix_size) != 0) {
+		i++;
+	}
+	return i;
+}
+
+#define PAIR_EVENT(end)                                     \
+	&load_event_shape, YAML_TO(struct pair, end.event), \
+		.at = offsetof(struct pair, end.event_at), .json = "'not': { 'const': '*' }"
+
+static const struct yaml_row pair_rows[] = {
+	{ "start", PAIR_EVENT(start), .required = true },
+	{ "stop", PAIR_EVENT(stop), .required = true },
+	{ "key",
+	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = PAIR_KEYS_MAX, .items = "fields",
+		     .item = &load_field_shape),
+	  .required = true, YAML_TO_LIST(struct pair, start.keys, key_count),
+	  .at = offsetof(struct pair, key_at),
+	  .help = "Fields that both events have and that tell which start belongs to which stop." },
+	{ "timeout",
+	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS,
+		     .pattern = "^(0*[1-9][0-9]*(ms|s|m)|0*([1-9]|1[0-9]|2[0-4])h)$"),
+	  YAML_TO(struct pair, timeout_ms), .fallback = "30s",
+	  .help = "A start that has no stop by then is given up. Default 30s, at most 24h." },
+	{ "carry",
+	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = PAIR_CARRIED_MAX, .items = "labels",
+		     .item = &load_label_shape, .json = "'$ref': '#/$defs/labels'"),
+	  YAML_TO_LIST(struct pair, carry, carry_count), .at = offsetof(struct pair, carry_at),
+	  .help = "Labels of the start that the stop has as fields Pair.NAME; at most 4." },
+	{ "carried_by", PAIR_EVENT(middle), .needs = "carry",
+	  .help = "An event between start and stop, with the same key, which 'carry' is about in place "
+		  "of the start." },
+};
+
+/* The other end has the same keys, which are resolved for its own event. */
+static bool finish_end(struct yaml_reader *in, const struct pair *pair, struct pair_end *end)
+{
+	if (end->event.scope == EVENTS_ALL) {
+		return yaml_wrong(in, end->event_at, "pair: '*' is no event of its own");
+	}
+	if (!end->keys) {
+		end->keys = yaml_alloc(in->tree, pair->key_count, sizeof *end->keys, in->err);
+		if (!end->keys) {
+			return false;
+		}
+		memcpy(end->keys, pair->start.keys, pair->key_count * sizeof *end->keys);
+	}
+	return true;
+}
+
+static bool read_pair(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	const struct yaml_row within = { .key = row->key, .shape = row->shape };
+	const struct pair **to = yaml_member(base, row);
+	struct pair *pair = yaml_alloc(in->tree, 1, sizeof *pair, in->err);
+
+	if (!pair || !yaml_read_map(in, node, &within, pair) ||
+	    !finish_end(in, pair, &pair->start) || !finish_end(in, pair, &pair->stop) ||
+	    (pair->middle.event_at && !finish_end(in, pair, &pair->middle))) {
 		return false;
 	}
-	if (providers && !yaml_is_list(loader->tree, providers, "providers", loader->err)) {
+	pair->at = node;
+	*to = pair;
+	return true;
+}
+
+static const struct yaml_shape pair_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(pair_rows),
+	.read = read_pair,
+	.name = "pair",
+	.help = "The event ends what another one began: its field Duration is the time between. At an "
+		"event, or at the metric for those of its events that are the stop.",
+};
+
+/* ---- rules ---- */
+
+static bool add_version(struct yaml_reader *in, const struct yaml_node *node,
+			const struct yaml_row *row, void *base)
+{
+	static const struct yaml_shape number = { .type = SHAPE_NUMBER, .most = UINT8_MAX };
+	struct yaml_row value = { .key = row->key, .shape = &number, .size = sizeof(uint8_t) };
+	struct rule *rule = base;
+	uint8_t version = 0;
+
+	if (!yaml_read(in, node, &value, &version)) {
 		return false;
 	}
-	if (!providers) {
+	rule->versions[version / 64] |= UINT64_C(1) << version % 64;
+	return true;
+}
+
+/* ">=2" or [2, 3]. */
+static bool read_versions(struct yaml_reader *in, const struct yaml_node *node,
+			  const struct yaml_row *row, void *base)
+{
+	struct rule *rule = base;
+	uint64_t version = 0;
+
+	rule->every_version = false;
+	if (node->type == YAML_TEXT && strncmp(node->text, ">=", 2) == 0) {
+		const char *text = node->text + 2 + strspn(node->text + 2, " ");
+
+		if (!parse_u64(text, strlen(text), &version) || version > UINT8_MAX) {
+			return yaml_wrong(in, node, "version: '%s' is not a version", node->text);
+		}
+		for (; version <= UINT8_MAX; version++) {
+			rule->versions[version / 64] |= UINT64_C(1) << version % 64;
+		}
 		return true;
 	}
-	loader->collector->providers = yaml_alloc(
-		loader->tree, providers->size, sizeof *loader->collector->providers, loader->err);
-	if (!loader->collector->providers) {
-		return false;
+	if (node->type != YAML_LIST || node->size == 0) {
+		return yaml_wrong(in, node, "version: a list such as [2, 3], or '>=2'");
 	}
-	for (const struct yaml_node *entry = providers->first; entry; entry = entry->next) {
-		if (!yaml_is_text(loader->tree, entry, "providers", loader->err) ||
-		    !load_provider(loader, entry)) {
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		if (!add_version(in, entry, row, base)) {
 			return false;
 		}
 	}
 	return true;
 }
+
+/* From UNIT_KB on, and from GAUGE_SET on. */
+static const char *const units[] = { "KB", "ticks", "ns", "100ns", "us", "ms", "s", NULL };
+static const char *const ops[] = { "set", "inc", "dec", NULL };
+
+static const struct yaml_shape op_shape = {
+	.type = SHAPE_WORD,
+	.words = ops,
+	.least = GAUGE_SET,
+	.name = "op",
+	.help = "What an event does to a gauge. set keeps one value for each running process and shows "
+		"their sum; an exit takes its share away.",
+};
+
+/* The metric's come first, so a label that stands twice is one of the event. */
+static bool check_labels(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct rule *rule = base;
+
+	(void)node;
+	for (size_t i = 0; i < rule->label_count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (strcmp(rule->labels[i].name, rule->labels[j].name) == 0) {
+				return yaml_wrong(in, rule->labels[i].at,
+						  "label '%s' stands at the metric already",
+						  rule->labels[i].name);
+			}
+		}
+	}
+	return true;
+}
+
+static const struct yaml_row rule_labels = {
+	"labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
+	YAML_TO_LIST(struct rule, labels, label_count),
+	.help = "Labels of this event, beside those of the family."
+};
+
+static const struct yaml_row rule_rows[] = {
+	{ "event", &load_event_shape, .required = true, YAML_TO(struct rule, event),
+	  .at = offsetof(struct rule, event_at) },
+	{ "version",
+	  YAML_SHAPE(.type = SHAPE_OTHER, .read = read_versions,
+		     .pattern = "^>= *(0*([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]|25[0-5])|"
+				"0[xX]0*[0-9a-fA-F]{1,2})$",
+		     .json = "'type': ['array', 'string'], 'minItems': 1, 'items': { 'type': 'integer', "
+			     "'minimum': 0, 'maximum': 255 }"),
+	  .help = "Versions of the event: a list, or '>=N'. Absent: all." },
+	{ "value", &load_field_shape, YAML_TO(struct rule, value),
+	  .help = "Field with the number to add; absent: 1." },
+	{ "since", &load_field_shape, YAML_TO(struct rule, since),
+	  .help = "Field with a time of the session's clock: the value is the event's time less this. "
+		  "For families in seconds." },
+	{ "unit", YAML_SHAPE(.type = SHAPE_WORD, .words = units, .least = UNIT_KB),
+	  YAML_TO(struct rule, unit), .at = offsetof(struct rule, unit_at), .needs = "value",
+	  .help = "Unit of value: absent for counts and bytes; KB for families in bytes; ticks of the "
+		  "session's clock, ns, 100ns, us, ms or s for families in seconds. Duration, OnCpu and "
+		  "Ready need none." },
+	{ "op", &op_shape, YAML_TO(struct rule, op) },
+	{ "where", &load_conditions_shape, YAML_TO_LIST(struct rule, conditions, condition_count),
+	  .help = "Conditions; all must hold." },
+	{ "labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
+	  YAML_TO_LIST(struct rule, labels, label_count),
+	  .help = "Labels of this event, beside those of the family." },
+	{ "pair", &pair_shape, YAML_TO(struct rule, pair) },
+};
+
+static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct collector *collector = in->owner;
+	const struct metric *metric = &collector->metrics[collector->metric_count - 1];
+	const struct yaml_node *since = yaml_find(node, "since"), *op = yaml_find(node, "op");
+	struct rule *rule = base;
+
+	rule->collector = collector;
+	rule->metric = metric;
+	rule->at = node;
+	rule->every_version = true;
+	rule->op = metric->op;
+	if (op && metric->type != FAMILY_GAUGE) {
+		return yaml_wrong(in, op->key, "'op' is for gauges");
+	}
+	if (since && yaml_find(node, "value")) {
+		return yaml_wrong(in, since->key, "'value' or 'since', not both");
+	}
+	return !metric->labels_at || yaml_read(in, metric->labels_at, &rule_labels, rule);
+}
+
+/* The pair of an event is its own, or that of the metric whose stop it is. */
+static bool check_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct collector *collector = in->owner;
+	struct metric *metric = &collector->metrics[collector->metric_count - 1];
+	struct rule *rule = base;
+	const char *event = rule->event_at->text;
+
+	if (rule->pair && strcmp(rule->pair->stop.event_at->text, event) != 0) {
+		return yaml_wrong(in, rule->pair->stop.event_at,
+				  "pair: 'stop' is not the event '%s'", event);
+	}
+	if (!rule->pair && metric->pair && strcmp(metric->pair->stop.event_at->text, event) == 0) {
+		rule->pair = metric->pair;
+		metric->pair_used = true;
+	}
+	return metric->type != FAMILY_GAUGE || rule->op != GAUGE_NONE ||
+	       yaml_missing(in, node, "gauge", "op");
+}
+
+static const struct yaml_shape rule_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(rule_rows),
+	.before = begin_rule,
+	.check = check_rule,
+	.name = "rule",
+	.help = "For this event, add this value under these labels.",
+	.json = "'not': { 'required': ['value', 'since'] }",
+};
 
 /* ---- metrics ---- */
 
@@ -130,231 +451,241 @@ static bool is_own_name(const char *name)
 	return false;
 }
 
-static bool load_name(struct loader *loader, const struct yaml_node *node, struct metric *metric)
+static bool check_metric_name(struct yaml_reader *in, const struct metric *metric)
 {
-	bool counter = metric->type == FAMILY_COUNTER;
+	const char *name = metric->name;
 
-	if (!yaml_is_text(loader->tree, node, "name", loader->err)) {
-		return false;
-	}
-	metric->name = node->text;
-	metric->name_at = node;
-	if (!load_is_name(node->text, false)) {
-		return yaml_error(loader->tree, node, loader->err,
+	if (!load_is_name(name, false)) {
+		return yaml_wrong(in, metric->name_at,
 				  "'%s' is not the name of a metric: lower case with underscores",
-				  node->text);
+				  name);
 	}
-	if (counter != ends_in(node->text, "_total")) {
-		return yaml_error(loader->tree, node, loader->err,
-				  "'%s': counters end in _total, and nothing else does",
-				  node->text);
+	if ((metric->type == FAMILY_COUNTER) != ends_in(name, "_total")) {
+		return yaml_wrong(in, metric->name_at,
+				  "'%s': counters end in _total, and nothing else does", name);
 	}
-	if (ends_in(node->text, "_count") || ends_in(node->text, "_sum") ||
-	    ends_in(node->text, "_bucket")) {
-		return yaml_error(loader->tree, node, loader->err,
-				  "'%s': the lines of histograms end so", node->text);
+	if (ends_in(name, "_count") || ends_in(name, "_sum") || ends_in(name, "_bucket")) {
+		return yaml_wrong(
+			in, metric->name_at,
+			"'%s': the suffixes _count, _sum and _bucket are reserved for histograms",
+			name);
 	}
-	if (is_own_name(node->text)) {
-		return yaml_error(loader->tree, node, loader->err,
-				  "'%s' is a name of the program's own", node->text);
+	return !is_own_name(name) ||
+	       yaml_wrong(in, metric->name_at, "'%s' is a name of the program's own", name);
+}
+
+/* Once the type is known: the name, which is read before it, and the keys that depend on it. */
+static bool check_type(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct metric *metric = base;
+	const struct yaml_node *buckets = yaml_find(metric->at, "buckets");
+	const struct yaml_node *op = yaml_find(metric->at, "op");
+
+	(void)node;
+	if (!check_metric_name(in, metric)) {
+		return false;
 	}
-	metric->seconds = metric_name_is_in(node->text, "seconds");
-	metric->bytes = metric_name_is_in(node->text, "bytes");
+	metric->seconds = metric_name_is_in(metric->name, "seconds");
+	metric->bytes = metric_name_is_in(metric->name, "bytes");
+	if (!buckets && metric->type == FAMILY_HISTOGRAM) {
+		return yaml_missing(in, metric->at, "histogram", "buckets");
+	}
+	if (buckets && metric->type != FAMILY_HISTOGRAM) {
+		return yaml_wrong(in, buckets->key, "'buckets' are for histograms");
+	}
+	return !op || metric->type == FAMILY_GAUGE || yaml_wrong(in, op->key, "'op' is for gauges");
+}
+
+/* They are read for each rule: see begin_rule(). */
+static bool leave_labels(struct yaml_reader *in, const struct yaml_node *node,
+			 const struct yaml_row *row, void *base)
+{
+	(void)in;
+	(void)node;
+	(void)row;
+	(void)base;
 	return true;
 }
 
-static bool load_type(struct loader *loader, const struct yaml_node *node, struct metric *metric)
+/* In the order of enum family_type. */
+static const char *const types[] = { "counter", "gauge", "histogram", NULL };
+
+static const struct yaml_shape help_shape = { .type = SHAPE_TEXT, .least = 1 };
+
+static const struct yaml_row metric_rows[] = {
+	{ "name",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
+		     .pattern = "^(?!(etw_session|etw_consumer|etw_exporter|etw_replay|etw_state|"
+				"etw_schema|etw_decode|process)_)(?!(etw_process_instances|"
+				"etw_process_threads|etw_process_image_info|etw_disk_info|"
+				"etw_disk_volume_info|etw_file_top_written_bytes)$)"
+				"(?!.*_(count|sum|bucket)$)[a-z][a-z0-9_]*$"),
+	  .required = true, YAML_TO(struct metric, name), .at = offsetof(struct metric, name_at),
+	  .help = "Lower case with underscores; counters end in _total. \xe2\x80\xa6_seconds and "
+		  "\xe2\x80\xa6_bytes (before _total) say the unit. Names of the program's own are "
+		  "refused." },
+	{ "type", YAML_SHAPE(.type = SHAPE_WORD, .words = types, .check = check_type),
+	  .required = true, YAML_TO(struct metric, type),
+	  .help = "counter: rises; gauge: is set, or goes up and down; histogram: counts values by "
+		  "size." },
+	{ "help", &help_shape, .required = true, YAML_TO(struct metric, help),
+	  .help = "One sentence, shown on the metrics page." },
+	{ "labels", YAML_SHAPE(LABELS, .read = leave_labels),
+	  .at = offsetof(struct metric, labels_at),
+	  .help = "Labels of all its events. Those of each event and these together must be the same "
+		  "names for all events; at most 8." },
+	{ .key = "buckets", .shape = &buckets_shape },
+	{ "max_series", YAML_SHAPE(.type = SHAPE_NUMBER, .least = 1, .most = UINT32_MAX / 2),
+	  YAML_TO(struct metric, max_series),
+	  .help = "Limit of this family's label sets, in place of limits.series_per_family." },
+	{ "op", &op_shape, YAML_TO(struct metric, op) },
+	{ "pair", &pair_shape, YAML_TO(struct metric, pair) },
+	{ "events", YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .item = &rule_shape),
+	  .required = true, YAML_TO_LIST(struct metric, rules, rule_count),
+	  .help = "What it is fed from." },
+};
+
+static bool begin_metric(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const types[] = { "counter", "gauge", "histogram", NULL };
-	static const enum family_type values[] = { FAMILY_COUNTER, FAMILY_GAUGE, FAMILY_HISTOGRAM };
-	unsigned type;
+	struct metric *metric = base;
 
-	if (!yaml_word(loader->tree, node, "type", types, &type, loader->err)) {
-		return false;
-	}
-	metric->type = values[type];
-	return true;
-}
-
-static bool load_help(struct loader *loader, const struct yaml_node *node, const char **help)
-{
-	if (!yaml_is_text(loader->tree, node, "help", loader->err)) {
-		return false;
-	}
-	if (node->size == 0) {
-		return yaml_error(loader->tree, node, loader->err, "help: it says nothing");
-	}
-	*help = node->text;
-	return true;
-}
-
-static bool load_events(struct loader *loader, const struct yaml_node *node, struct for_all *all,
-			struct metric *metric)
-{
-	if (!yaml_is_list(loader->tree, node, "events", loader->err)) {
-		return false;
-	}
-	if (node->size == 0) {
-		return yaml_error(loader->tree, node, loader->err, "events: an empty list");
-	}
-	metric->rules = yaml_alloc(loader->tree, node->size, sizeof *metric->rules, loader->err);
-	if (!metric->rules) {
-		return false;
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!load_rule(loader, entry, metric, all, &metric->rules[metric->rule_count])) {
-			return false;
-		}
-		metric->rule_count++;
-	}
-	return true;
-}
-
-static bool load_metric(struct loader *loader, const struct yaml_node *node, struct metric *metric)
-{
-	static const char *const keys[] = { "name",       "type",   "help", "labels", "buckets",
-					    "max_series", "events", "op",   "pair",   NULL };
-	const struct yaml_node *name, *type, *help, *buckets, *max_series, *events, *op, *pair;
-	struct for_all all = { .labels = yaml_find(node, "labels") };
-	uint64_t series = 0;
-
-	if (!yaml_is_map(loader->tree, node, "metrics", loader->err) ||
-	    !yaml_keys_are(loader->tree, node, keys, loader->err)) {
-		return false;
-	}
+	(void)in;
 	metric->at = node;
-	name = yaml_find(node, "name");
-	type = yaml_find(node, "type");
-	help = yaml_find(node, "help");
-	buckets = yaml_find(node, "buckets");
-	max_series = yaml_find(node, "max_series");
-	events = yaml_find(node, "events");
-	op = yaml_find(node, "op");
-	pair = yaml_find(node, "pair");
-	if (!name || !type || !help || !events) {
-		return load_missing(loader, node, "metrics",
-				    !name ? "name" :
-				    !type ? "type" :
-				    !help ? "help" :
-					    "events");
-	}
-	if (!load_type(loader, type, metric) || !load_name(loader, name, metric) ||
-	    !load_help(loader, help, &metric->help)) {
-		return false;
-	}
-	if ((buckets != NULL) != (metric->type == FAMILY_HISTOGRAM)) {
-		return buckets ? yaml_error(loader->tree, buckets->key, loader->err,
-					    "'buckets' are for histograms") :
-				 load_missing(loader, node, "histogram", "buckets");
-	}
-	if (op && metric->type != FAMILY_GAUGE) {
-		return yaml_error(loader->tree, op->key, loader->err, "'op' is for gauges");
-	}
-	if ((buckets && !load_buckets(loader, buckets, metric)) ||
-	    (op && !load_op(loader, op, &all.op)) ||
-	    (pair && !load_pair(loader, pair, &all.pair)) ||
-	    (max_series && !yaml_number(loader->tree, max_series, "max_series", 1, UINT32_MAX / 2,
-					&series, loader->err))) {
-		return false;
-	}
-	metric->max_series = (uint32_t)series;
-	if (!load_events(loader, events, &all, metric)) {
-		return false;
-	}
-	return !all.pair || all.pair_used ||
-	       yaml_error(loader->tree, all.pair->stop.event_at, loader->err,
-			  "pair: 'stop' is no event of '%s'", metric->name);
+	return true;
 }
+
+static bool check_metric(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct metric *metric = base;
+
+	(void)node;
+	return !metric->pair || metric->pair_used ||
+	       yaml_wrong(in, metric->pair->stop.event_at, "pair: 'stop' is no event of '%s'",
+			  metric->name);
+}
+
+/* What the schema says about keys that depend on each other: check_type() and begin_rule(), and of
+ * units check.c. */
+#define IF_NAME(unit) "{ 'if': { 'properties': { 'name': { 'pattern': '_" unit "(_total)?$' } } }, "
+#define IF_TYPE(type) "{ 'if': { 'properties': { 'type': { 'const': '" type "' } } }, "
+#define EVENTS(rule)  "'properties': { 'events': { 'items': { " rule " } }"
+
+static const struct
+	yaml_shape
+		metric_shape = {
+			.type = SHAPE_MAP,
+			YAML_ROWS(metric_rows),
+			.before = begin_metric,
+			.check = check_metric,
+			.name = "metric",
+			.help = "One family of samples.",
+			.json = "'allOf': [" IF_TYPE("counter") "'then': { 'properties': { 'name': { 'pattern': "
+								"'_total$' } } }, 'else': { 'properties': { 'name': { 'not': { 'pattern': '_total$' } } "
+								"} } }, " IF_TYPE("histogram") "'then': { 'required': ['buckets'] }, 'else': { 'not': { "
+											       "'required': ['buckets'] } } }, " IF_TYPE(
+												       "gauge") "'then': { 'anyOf': [{ 'required': "
+														"['op'] }, { " EVENTS("'required': ['op']") " } }] }, 'else': { 'not': { 'required': "
+																			    "['op'] }, " EVENTS(
+																				    "'not': { 'required': ['op'] }") " } } }, " IF_NAME("seconds") "'then': { " EVENTS("'anyOf': [{ 'required': ['since'] }, { 'required': ['value'] }], "
+																														       "'properties': { 'unit': { 'not': { 'const': 'KB' } } }") " } }, 'else': { " EVENTS("'not': { 'required': ['since'] }, 'properties': { 'unit': { 'const': 'KB' } }") ", 'buckets': { 'items': { 'type': 'integer' }, 'properties': { 'start': { 'type': "
+																																																			    "'integer' } } } } } }, " IF_NAME(
+																																																				    "bytes") "'then': { " EVENTS("'required': ['value']") " } }, 'else': { " EVENTS("'properties': { 'unit': { 'not': { 'const': 'KB' } } }") " } } }]",
+		};
 
 /* ---- the file ---- */
 
-static bool load_head(struct loader *loader, const struct yaml_node *root, const char *file_name)
+static bool read_kernel_flag(struct yaml_reader *in, const struct yaml_node *node,
+			     const struct yaml_row *row, void *base)
 {
-	static const char *const keys[] = {
-		"collector", "help", "default", "needs", "metrics", NULL
-	};
-	struct collector *collector = loader->collector;
-	const struct yaml_node *name, *help, *on, *needs;
+	struct collector *collector = base;
+	unsigned word;
 
-	if (!yaml_is_map(loader->tree, root, "a collector", loader->err) ||
-	    !yaml_keys_are(loader->tree, root, keys, loader->err)) {
+	if (!yaml_word(in, node, row->key, kernel_flag_names, &word)) {
 		return false;
 	}
-	name = yaml_find(root, "collector");
-	help = yaml_find(root, "help");
-	on = yaml_find(root, "default");
-	needs = yaml_find(root, "needs");
-	if (!name || !help || !on) {
-		return load_missing(loader, root, "collector",
-				    !name ? "collector" :
-				    !help ? "help" :
-					    "default");
-	}
-	if (!yaml_is_text(loader->tree, name, "collector", loader->err)) {
-		return false;
-	}
-	if (!load_is_name(name->text, false)) {
-		return yaml_error(
-			loader->tree, name, loader->err,
-			"'%s' is not the name of a collector: lower case with underscores",
-			name->text);
-	}
-	if (strcmp(name->text, file_name) != 0) {
-		return yaml_error(loader->tree, name, loader->err,
-				  "collector '%s' in a file called '%s'", name->text, file_name);
-	}
-	collector->name = name->text;
-	collector->at = name;
-	return load_help(loader, help, &collector->help) &&
-	       yaml_switch(loader->tree, on, "default", &collector->default_on, loader->err) &&
-	       (!needs || load_needs(loader, needs));
-}
-
-static bool load_metrics(struct loader *loader, const struct yaml_node *node)
-{
-	struct collector *collector = loader->collector;
-
-	if (!yaml_is_list(loader->tree, node, "metrics", loader->err)) {
-		return false;
-	}
-	collector->metrics =
-		yaml_alloc(loader->tree, node->size, sizeof *collector->metrics, loader->err);
-	if (!collector->metrics) {
-		return false;
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!load_metric(loader, entry, &collector->metrics[collector->metric_count])) {
-			return false;
-		}
-		collector->metric_count++;
+	if (word < KERNEL_FLAG_COUNT) {
+		collector->kernel_flags |= kernel_flag_values[word];
+	} else {
+		collector->kernel_groups |= 1U << (word - KERNEL_FLAG_COUNT);
 	}
 	return true;
 }
+
+static const struct yaml_row need_rows[] = {
+	{ "kernel",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "kernel flag",
+					.words = kernel_flag_names, .read = read_kernel_flag)),
+	  .help = "Kernel flags: EVENT_TRACE_FLAG_* without the prefix." },
+	{ "providers", YAML_SHAPE(.type = SHAPE_LIST, .item = &provider_text_shape),
+	  YAML_TO_LIST(struct collector, providers, provider_count),
+	  .help = "Providers to enable." },
+};
+
+/* Until then the name is that of the file. */
+static bool check_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct collector *collector = base;
+
+	if (!load_is_name(node->text, false)) {
+		return yaml_wrong(
+			in, node,
+			"'%s' is not the name of a collector: lower case with underscores",
+			node->text);
+	}
+	if (strcmp(node->text, collector->name) != 0) {
+		return yaml_wrong(in, node, "collector '%s' in a file called '%s'", node->text,
+				  collector->name);
+	}
+	collector->name = node->text;
+	collector->at = node;
+	return true;
+}
+
+static const struct yaml_row collector_rows[] = {
+	{ "collector",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'", .pattern = "^[a-z][a-z0-9_]*$",
+		     .check = check_name),
+	  .required = true,
+	  .help = "Its name, which is the file's name without .yaml; switched with --collector.NAME and "
+		  "--no-collector.NAME." },
+	{ "help", &help_shape, .required = true, YAML_TO(struct collector, help),
+	  .help = "One sentence." },
+	{ "default", &yaml_switch_shape, .required = true, YAML_TO(struct collector, default_on),
+	  .help = "Whether it is on unless switched otherwise." },
+	{ "needs", YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(need_rows)),
+	  .help = "What a live session must deliver; a replay takes what is in the recording." },
+	{ "metrics", YAML_SHAPE(.type = SHAPE_LIST, .item = &metric_shape),
+	  YAML_TO_LIST(struct collector, metrics, metric_count),
+	  .help = "Its families. One family may be fed by several collectors, which then say the same "
+		  "of it." },
+};
+
+const struct yaml_shape collector_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(collector_rows),
+	.what = "collector",
+	.name = "collector",
+	.json = "'title': 'a collector, NAME.yaml'",
+};
 
 struct collector *collector_load(struct yaml_tree *tree, const char *name, struct error *err)
 {
 	struct collector *collector = calloc(1, sizeof *collector);
-	struct loader loader = { .tree = tree, .collector = collector, .err = err };
-	const struct yaml_node *metrics;
+	struct yaml_reader in = { .tree = tree, .err = err, .owner = collector };
 
 	if (!collector) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
+		error_no_memory(err, "a collector");
 		yaml_close(tree);
 		return NULL;
 	}
 	collector->tree = tree;
-	if (!load_head(&loader, yaml_root(tree), name)) {
-		goto fail;
-	}
-	metrics = yaml_find(yaml_root(tree), "metrics");
-	if (metrics && !load_metrics(&loader, metrics)) {
-		goto fail;
+	collector->name = name;
+	if (!yaml_read_root(&in, &collector_shape, "a collector", collector)) {
+		collector_free(collector);
+		return NULL;
 	}
 	return collector;
-
-fail:
-	collector_free(collector);
-	return NULL;
 }
 
 void collector_free(struct collector *collector)

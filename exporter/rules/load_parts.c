@@ -1,52 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fields, conditions and labels of a rule.
+ * Reads the parts of a rule: fields, events, conditions, labels and their decoders.
+ *
+ * These are the leaves of the collector language; load.c has the tables above them. Only what can
+ * be said without knowing what events look like is checked here: whether a field exists and has the
+ * type for a comparison or a decoder, check.c finds out.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
-#include "config/nearest.h"
+#include "config/config.h"
 #include "rules/load.h"
 
 enum { FIELD_NAME_MAX = 256, MAP_ENTRIES_MAX = 4096, STEPS_MAX = 16, BITS_MAX = 64 };
-
-static const char *const comparison_words[] = {
-	[COMPARE_EQ] = "eq",          [COMPARE_NE] = "ne",     [COMPARE_LT] = "lt",
-	[COMPARE_LE] = "le",          [COMPARE_GT] = "gt",     [COMPARE_GE] = "ge",
-	[COMPARE_IN] = "in",          [COMPARE_HAS] = "has",   [COMPARE_LACKS] = "lacks",
-	[COMPARE_STARTS] = "starts",  [COMPARE_ENDS] = "ends", [COMPARE_MATCHES] = "matches",
-	[COMPARE_MATCHES + 1] = NULL,
-};
-
-static const char *const decoder_words[] = {
-	[DECODE_HEX] = "hex",
-	[DECODE_LOWER] = "lower",
-	[DECODE_BASENAME] = "basename",
-	[DECODE_DIRECTORY] = "directory",
-	[DECODE_EXTENSION] = "extension",
-	[DECODE_DRIVE] = "drive",
-	[DECODE_NTSTATUS] = "ntstatus",
-	[DECODE_WIN32_ERROR] = "win32_error",
-	[DECODE_BITS] = "bits",
-	[DECODE_IP] = "ip",
-	[DECODE_PORT] = "port",
-	[DECODE_GUID] = "guid",
-	[DECODE_SID] = "sid",
-	[DECODE_HRESULT] = "hresult",
-	[DECODE_REGEX] = "regex",
-	[DECODE_REGEX + 1] = NULL,
-};
-
-const char *comparison_name(enum comparison comparison)
-{
-	return comparison_words[comparison];
-}
-
-const char *decoder_name(enum decoder decoder)
-{
-	return decoder_words[decoder];
-}
 
 struct literal literal_of(const char *text, size_t size)
 {
@@ -77,15 +45,18 @@ bool load_is_name(const char *text, bool upper_case)
 	return *text != '\0';
 }
 
-bool load_field(struct loader *loader, const struct yaml_node *node, const char *what,
-		struct field_ref *field)
+/* ---- fields, events, texts ---- */
+
+static bool read_field(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_row *row, void *base)
 {
-	if (!yaml_is_text(loader->tree, node, what, loader->err)) {
+	struct field_ref *field = yaml_member(base, row);
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
 		return false;
 	}
 	if (node->size == 0 || node->size > FIELD_NAME_MAX) {
-		return yaml_error(loader->tree, node, loader->err, "%s: not the name of a field",
-				  what);
+		return yaml_wrong(in, node, "%s: not the name of a field", row->key);
 	}
 	*field = (struct field_ref){ .name = node->text,
 				     .at = node,
@@ -93,349 +64,371 @@ bool load_field(struct loader *loader, const struct yaml_node *node, const char 
 	return true;
 }
 
-const struct regex *load_regex(struct loader *loader, const struct yaml_node *node)
+const struct yaml_shape load_field_shape = {
+	.type = SHAPE_TEXT,
+	.least = 1,
+	.most = FIELD_NAME_MAX,
+	.read = read_field,
+	.name = "field",
+	.help = "A field of the event, or a derived one: Process, ProcessId, ThreadId, Cpu, Level, "
+		"Opcode, PayloadSize, Session, Provider, Event; OfProcess (Process, Thread, Image); "
+		"Path, PathGroup, Volume, Paging (files); Duration, Started, StartedBy "
+		"(FileIo/OperationEnd); OldProcess, OnCpu, Ready (Thread/CSwitch); ExitResult (with "
+		"ExitStatus); Driver (with Routine); Service (svchost); Event.Sid, "
+		"Event.TerminalSession, Event.ProcessStartKey, Event.ContainerId, Event.ActivityId, "
+		"Event.RelatedActivityId, Event.EventKey, Event.StackDepth, Event.StackMatchId. Inside a "
+		"field: a.b a member, a[0] an element, a.count the number of elements, [3] the fourth "
+		"field.",
+};
+
+static bool read_event(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_row *row, void *base)
 {
-	struct collector *collector = loader->collector;
-	struct regex *regex;
+	struct error why;
+
+	return yaml_expect(in, node, YAML_TEXT, "event") &&
+	       (event_pattern_parse(node->text, node->size, yaml_member(base, row), &why) ||
+		yaml_wrong(in, node, "%s", why.text));
+}
+
+const struct yaml_shape load_event_shape = { .type = SHAPE_TEXT,
+					     .read = read_event,
+					     CONFIG_EVENT_SCHEMA };
+
+/* A text that may be left out: "replace:" is an empty one. */
+static bool read_any_text(struct yaml_reader *in, const struct yaml_node *node,
+			  const struct yaml_row *row, void *base)
+{
+	const char **text = yaml_member(base, row);
+
+	*text = node->text;
+	return node->type == YAML_TEXT || yaml_expect(in, node, YAML_TEXT, row->key);
+}
+
+/* A regular expression that the collector owns. */
+static bool read_regex(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_row *row, void *base)
+{
+	struct collector *collector = in->owner;
+	const struct regex **to = yaml_member(base, row);
 	struct regex **regexes;
 	struct error why;
 
-	if (!yaml_is_text(loader->tree, node, "regular expression", loader->err)) {
-		return NULL;
+	if (!yaml_expect(in, node, YAML_TEXT, "regular expression")) {
+		return false;
 	}
-	regex = regex_new(node->text, node->size, &why);
-	if (!regex) {
-		yaml_error(loader->tree, node, loader->err, "%s", why.text);
-		return NULL;
-	}
-	regexes =
-		realloc(collector->regexes, (collector->regex_count + 1) * sizeof(struct regex *));
+	regexes = array_grow(collector->regexes, &collector->regex_capacity, collector->regex_count,
+			     sizeof *regexes);
 	if (!regexes) {
-		regex_free(regex);
-		error_set(loader->err, ERROR_NO_MEMORY, "no memory for a regular expression");
-		return NULL;
+		return error_no_memory(in->err, "a regular expression");
 	}
 	collector->regexes = regexes;
-	collector->regexes[collector->regex_count++] = regex;
-	return regex;
-}
-
-static bool load_literals(struct loader *loader, const struct yaml_node *node,
-			  struct condition *condition)
-{
-	const struct yaml_node *first = node;
-
-	condition->literal_count = 1;
-	if (condition->comparison == COMPARE_IN) {
-		if (!yaml_is_list(loader->tree, node, "in", loader->err)) {
-			return false;
-		}
-		if (node->size == 0) {
-			return yaml_error(loader->tree, node, loader->err, "in: an empty list");
-		}
-		first = node->first;
-		condition->literal_count = node->size;
+	regexes[collector->regex_count] = regex_new(node->text, node->size, &why);
+	if (!regexes[collector->regex_count]) {
+		return yaml_wrong(in, node, "%s", why.text);
 	}
-	condition->literals = yaml_alloc(loader->tree, condition->literal_count,
-					 sizeof *condition->literals, loader->err);
-	if (!condition->literals) {
-		return false;
-	}
-	for (size_t i = 0; i < condition->literal_count; i++, first = first->next) {
-		if (!yaml_is_text(loader->tree, first, comparison_name(condition->comparison),
-				  loader->err)) {
-			return false;
-		}
-		condition->literals[i] = literal_of(first->text, first->size);
-	}
+	*to = regexes[collector->regex_count++];
 	return true;
 }
 
-static bool load_condition(struct loader *loader, const struct yaml_node *node,
-			   struct condition *condition)
-{
-	const char *keys[sizeof comparison_words / sizeof comparison_words[0] + 1] = { "field" };
-	const struct yaml_node *field, *found = NULL;
+/* ---- conditions ---- */
 
-	for (size_t i = 0; i <= COMPARE_MATCHES; i++) {
-		keys[i + 1] = comparison_words[i];
-	}
-	keys[COMPARE_MATCHES + 2] = NULL;
-	if (!yaml_is_map(loader->tree, node, "where", loader->err) ||
-	    !yaml_keys_are(loader->tree, node, keys, loader->err)) {
+static bool read_literal(struct yaml_reader *in, const struct yaml_node *node,
+			 const struct yaml_row *row, void *base)
+{
+	struct condition *condition = base;
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
 		return false;
 	}
-	field = yaml_find(node, "field");
-	if (!field) {
-		return yaml_error(loader->tree, node, loader->err, "where: 'field' is missing");
-	}
-	for (unsigned i = 0; i <= COMPARE_MATCHES; i++) {
-		const struct yaml_node *literal = yaml_find(node, comparison_words[i]);
+	condition->literals[condition->literal_count++] = literal_of(node->text, node->size);
+	return true;
+}
 
-		if (!literal) {
-			continue;
-		}
-		if (found) {
-			return yaml_error(loader->tree, literal->key, loader->err,
+static bool read_matches(struct yaml_reader *in, const struct yaml_node *node,
+			 const struct yaml_row *row, void *base)
+{
+	return read_literal(in, node, row, base) && read_regex(in, node, row, base);
+}
+
+static const struct yaml_shape literal_shape = {
+	.type = SHAPE_TEXT,
+	.read = read_literal,
+	.name = "literal",
+	.help = "Text, compared without regard to case (ASCII), or an integer, decimal or 0x\xe2\x80\xa6",
+};
+static const struct yaml_shape integer_shape = {
+	.type = SHAPE_OTHER,
+	.read = read_literal,
+	.name = "integer_literal",
+	.help = "An integer, decimal or 0x\xe2\x80\xa6",
+	.json = "'type': 'integer', 'minimum': -9223372036854775808, 'maximum': 18446744073709551615",
+};
+
+/* The field, and the comparisons in the order of enum comparison. */
+static const struct yaml_row condition_rows[] = {
+	{ "field", &load_field_shape, .required = true, YAML_TO(struct condition, field) },
+	{ "eq", &literal_shape, .help = "Equal." },
+	{ "ne", &literal_shape, .help = "Not equal." },
+	{ "lt", &integer_shape, .help = "Less." },
+	{ "le", &integer_shape, .help = "Less or equal." },
+	{ "gt", &integer_shape, .help = "Greater." },
+	{ "ge", &integer_shape, .help = "Greater or equal." },
+	{ "in", YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .item = &literal_shape),
+	  .help = "Equal to one of these." },
+	{ "has", &integer_shape, .help = "All of these bits are set." },
+	{ "lacks", &integer_shape, .help = "None of these bits is set." },
+	{ "starts", &literal_shape, .help = "Text starts so." },
+	{ "ends", &literal_shape, .help = "Text ends so." },
+	{ "matches", YAML_SHAPE(.type = SHAPE_TEXT, .read = read_matches),
+	  YAML_TO(struct condition, regex),
+	  .help = "Regular expression (PCRE2), anywhere in the text, upper or lower case." },
+};
+
+const char *comparison_name(enum comparison comparison)
+{
+	return condition_rows[1 + comparison].key;
+}
+
+static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct condition *condition = base;
+	size_t literals;
+
+	if (!yaml_find(node, "field")) {
+		return yaml_missing(in, node, "where", "field");
+	}
+	for (unsigned i = COMPARE_EQ; i <= COMPARE_MATCHES; i++) {
+		const struct yaml_node *literal =
+			yaml_find(node, comparison_name((enum comparison)i));
+
+		if (literal && condition->at) {
+			return yaml_wrong(in, literal->key,
 					  "where: one comparison each, '%s' is a second",
-					  comparison_words[i]);
+					  literal->key->text);
 		}
-		found = literal;
-		condition->comparison = (enum comparison)i;
-	}
-	if (!found) {
-		return yaml_error(loader->tree, node, loader->err,
-				  "where: a comparison such as 'eq' is missing");
-	}
-	condition->at = found;
-	if (!load_field(loader, field, "field", &condition->field) ||
-	    !load_literals(loader, found, condition)) {
-		return false;
-	}
-	if (condition->comparison == COMPARE_MATCHES) {
-		condition->regex = load_regex(loader, found);
-		return condition->regex != NULL;
-	}
-	return true;
-}
-
-bool load_conditions(struct loader *loader, const struct yaml_node *node, struct rule *rule)
-{
-	if (!yaml_is_list(loader->tree, node, "where", loader->err)) {
-		return false;
-	}
-	rule->conditions =
-		yaml_alloc(loader->tree, node->size, sizeof *rule->conditions, loader->err);
-	if (!rule->conditions) {
-		return false;
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!load_condition(loader, entry, &rule->conditions[rule->condition_count])) {
-			return false;
+		if (literal) {
+			condition->at = literal;
+			condition->comparison = (enum comparison)i;
 		}
-		rule->condition_count++;
 	}
-	return true;
+	if (!condition->at) {
+		return yaml_wrong(in, node, "where: a comparison such as 'eq' is missing");
+	}
+	literals = condition->at->type == YAML_LIST ? condition->at->size : 1;
+	condition->literals = yaml_alloc(in->tree, literals, sizeof *condition->literals, in->err);
+	return condition->literals != NULL;
 }
 
-static bool is_map(struct loader *loader, const struct yaml_node *node, const char *what,
-		   size_t most)
+const struct yaml_shape load_conditions_shape = {
+	.type = SHAPE_LIST,
+	.item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(condition_rows), .before = begin_condition,
+			   .name = "condition", .help = "A field, and one comparison.",
+			   .json = "'minProperties': 2, 'maxProperties': 2"),
+};
+
+/* ---- decoders ---- */
+
+static bool read_map_entry(struct yaml_reader *in, const struct yaml_node *node,
+			   const struct yaml_row *row, void *base)
 {
-	if (!yaml_is_map(loader->tree, node, what, loader->err)) {
-		return false;
-	}
-	if (node->size == 0 || node->size > most) {
-		return yaml_error(loader->tree, node, loader->err, "%s: from 1 to %zu entries",
-				  what, most);
-	}
-	return true;
+	struct map_entry *entry = base;
+
+	*entry = (struct map_entry){
+		.from = literal_of(node->key->text, node->key->size),
+		.at = node->key,
+		.to = node->text,
+	};
+	return yaml_expect(in, node, YAML_TEXT, row->key);
 }
 
-/* Of "literal: text". */
-static bool load_entries(struct loader *loader, const struct yaml_node *node, const char *what,
-			 struct map_entry **entries, size_t *count)
+static bool read_mask(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
 {
-	*entries = yaml_alloc(loader->tree, node->size, sizeof **entries, loader->err);
-	if (!*entries) {
+	const struct map_entry *entry = base;
+
+	if (!read_map_entry(in, node, row, base)) {
 		return false;
 	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!yaml_is_text(loader->tree, entry, what, loader->err)) {
-			return false;
-		}
-		(*entries)[(*count)++] = (struct map_entry){
-			.from = literal_of(entry->key->text, entry->key->size),
-			.at = entry->key,
-			.to = entry->text,
-		};
-	}
-	return true;
+	return (entry->from.integer && !entry->from.negative && entry->from.number != 0) ||
+	       yaml_wrong(in, entry->at, "bits: '%s' is not a number with bits set",
+			  entry->from.text);
 }
 
-static bool load_map(struct loader *loader, const struct yaml_node *node,
-		     const struct yaml_node *other, struct label *label)
+static bool check_replacement(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	if (!is_map(loader, node, "map", MAP_ENTRIES_MAX)) {
-		return false;
-	}
-	if (!other) {
-		return yaml_error(loader->tree, node, loader->err, "map: 'default' is missing");
-	}
-	if (!yaml_is_text(loader->tree, other, "default", loader->err)) {
-		return false;
-	}
-	label->source = LABEL_MAP;
-	label->text = other->text;
-	return load_entries(loader, node, "map", &label->entries, &label->entry_count);
-}
-
-static bool load_regex_step(struct loader *loader, const struct yaml_node *node,
-			    struct decode_step *step)
-{
-	static const char *const keys[] = { "regex", "replace", NULL };
-	const struct yaml_node *regex, *replace;
+	const struct decode_step *step = base;
 	struct error why;
 
-	if (!yaml_keys_are(loader->tree, node, keys, loader->err)) {
-		return false;
-	}
-	regex = yaml_find(node, "regex");
-	replace = yaml_find(node, "replace");
-	if (!regex || !replace) {
-		return yaml_error(loader->tree, node, loader->err, "decode: '%s' is missing",
-				  regex ? "replace" : "regex");
-	}
-	if (replace->type != YAML_TEXT) {
-		return yaml_is_text(loader->tree, replace, "replace", loader->err);
-	}
-	step->decoder = DECODE_REGEX;
-	step->replacement = replace->text;
-	step->regex = load_regex(loader, regex);
-	if (!step->regex) {
-		return false;
-	}
-	if (!regex_check_replacement(step->regex, replace->text, &why)) {
-		return yaml_error(loader->tree, replace, loader->err, "%s", why.text);
-	}
-	return true;
+	return regex_check_replacement(step->regex, step->replacement, &why) ||
+	       yaml_wrong(in, node, "%s", why.text);
 }
 
-/* { bits: { 0x1: read, 0x2: write } } */
-static bool load_bits_step(struct loader *loader, const struct yaml_node *node,
-			   struct decode_step *step)
+#define ANY_TEXT                                    \
+	.type = SHAPE_OTHER, .read = read_any_text, \
+	.json = "'type': ['string', 'number', 'boolean', 'null']"
+
+static const struct yaml_row step_rows[] = {
+	{ "regex", YAML_SHAPE(.type = SHAPE_TEXT, .read = read_regex),
+	  YAML_TO(struct decode_step, regex), .help = "PCRE2, upper or lower case." },
+	{ "replace", YAML_SHAPE(ANY_TEXT, .check = check_replacement),
+	  YAML_TO(struct decode_step, replacement) },
+	{ "bits",
+	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = BITS_MAX, .items = "entries",
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .read = read_mask),
+		     .json = "'propertyNames': { 'pattern': "
+			     "'^(0*[1-9][0-9]*|0[xX]0*[1-9a-fA-F][0-9a-fA-F]*)$' }"),
+	  YAML_TO_LIST(struct decode_step, bits, bit_count),
+	  .help = "Masks and the names that they read as, with | between; what has no name is shown in "
+		  "hexadecimal." },
+};
+
+static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const keys[] = { "bits", NULL };
-	const struct yaml_node *bits = yaml_find(node, "bits");
+	static const char *const keys[] = { "regex", "replace" };
+	struct decode_step *step = base;
 
-	step->decoder = DECODE_BITS;
-	if (!yaml_keys_are(loader->tree, node, keys, loader->err) ||
-	    !is_map(loader, bits, "bits", BITS_MAX) ||
-	    !load_entries(loader, bits, "bits", &step->bits, &step->bit_count)) {
-		return false;
+	if (yaml_find(node, "bits")) {
+		step->decoder = DECODE_BITS;
+		return node->size == 1 ||
+		       yaml_wrong(in, node, "decode: {bits} or {regex, replace}");
 	}
-	for (size_t i = 0; i < step->bit_count; i++) {
-		const struct literal *mask = &step->bits[i].from;
-
-		if (!mask->integer || mask->negative || mask->number == 0) {
-			return yaml_error(loader->tree, step->bits[i].at, loader->err,
-					  "bits: '%s' is not a number with bits set", mask->text);
+	step->decoder = DECODE_REGEX;
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		if (!yaml_find(node, keys[i])) {
+			return yaml_missing(in, node, "decode", keys[i]);
 		}
 	}
 	return true;
 }
 
-static bool load_step(struct loader *loader, const struct yaml_node *node, struct decode_step *step)
+/* In the order of enum decoder; "regex" is never written as a word of its own. */
+static const char *const decoder_words[DECODE_REGEX + 1] = {
+	[DECODE_HEX] = "hex",
+	[DECODE_LOWER] = "lower",
+	[DECODE_BASENAME] = "basename",
+	[DECODE_DIRECTORY] = "directory",
+	[DECODE_EXTENSION] = "extension",
+	[DECODE_DRIVE] = "drive",
+	[DECODE_NTSTATUS] = "ntstatus",
+	[DECODE_WIN32_ERROR] = "win32_error",
+	[DECODE_BITS] = "bits",
+	[DECODE_IP] = "ip",
+	[DECODE_PORT] = "port",
+	[DECODE_GUID] = "guid",
+	[DECODE_SID] = "sid",
+	[DECODE_HRESULT] = "hresult",
+};
+
+const char *decoder_name(enum decoder decoder)
 {
-	/* Without "regex", which is never written as a word of its own. */
-	const char *words[DECODE_REGEX + 1] = { NULL };
-	unsigned word;
+	return decoder == DECODE_REGEX ? "regex" : decoder_words[decoder];
+}
+
+static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	struct decode_step *step = base;
+	unsigned word = 0;
 
 	step->at = node;
 	if (node->type == YAML_MAP) {
-		return yaml_find(node, "bits") ? load_bits_step(loader, node, step) :
-						 load_regex_step(loader, node, step);
+		return yaml_read_map(in, node, row, base);
 	}
-	memcpy(words, decoder_words, DECODE_REGEX * sizeof words[0]);
-	if (!yaml_word(loader->tree, node, "decoder", words, &word, loader->err)) {
+	if (!yaml_word(in, node, "decoder", decoder_words, &word)) {
 		return false;
 	}
 	step->decoder = (enum decoder)word;
 	return true;
 }
 
-static bool load_decode(struct loader *loader, const struct yaml_node *node, struct label *label)
-{
-	if (!yaml_is_list(loader->tree, node, "decode", loader->err)) {
-		return false;
-	}
-	if (node->size == 0 || node->size > STEPS_MAX) {
-		return yaml_error(loader->tree, node, loader->err, "decode: from 1 to %d decoders",
-				  STEPS_MAX);
-	}
-	label->source = LABEL_DECODE;
-	label->steps = yaml_alloc(loader->tree, node->size, sizeof *label->steps, loader->err);
-	if (!label->steps) {
-		return false;
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		if (!load_step(loader, entry, &label->steps[label->step_count])) {
-			return false;
-		}
-		label->step_count++;
-	}
-	return true;
-}
+static const struct yaml_shape step_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(step_rows),
+	.before = begin_step,
+	.read = read_step,
+	.other = YAML_SHAPE(
+			.type = SHAPE_WORD, .words = decoder_words,
+			.help = "Of numbers: hex, ntstatus, win32_error, hresult, bits. Of numbers, "
+				"binary data and text: ip, port. Of binary data and text: guid, "
+				"sid. Of text: lower, basename, directory, extension, drive."),
+	.name = "decoder",
+	.help = "{regex, replace}: replaces every match of a regular expression; $1 in replace is its "
+		"first group. {bits}: names the bits that are set.",
+	.json = "'oneOf': [{ 'required': ['regex', 'replace'], 'not': { 'required': ['bits'] } }, "
+		"{ 'required': ['bits'], 'maxProperties': 1 }]",
+};
 
-static bool load_label_map(struct loader *loader, const struct yaml_node *node, struct label *label)
-{
-	static const char *const keys[] = { "text", "field", "map", "default", "decode", NULL };
-	const struct yaml_node *text, *field, *map, *other, *decode;
+/* ---- labels ---- */
 
-	if (!yaml_keys_are(loader->tree, node, keys, loader->err)) {
-		return false;
-	}
-	text = yaml_find(node, "text");
-	field = yaml_find(node, "field");
-	map = yaml_find(node, "map");
-	other = yaml_find(node, "default");
-	decode = yaml_find(node, "decode");
+static const struct yaml_row label_rows[] = {
+	{ "text", YAML_SHAPE(ANY_TEXT), YAML_TO(struct label, text), .help = "The value itself." },
+	{ "field", &load_field_shape, YAML_TO(struct label, field) },
+	{ "map",
+	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = MAP_ENTRIES_MAX, .items = "entries",
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .read = read_map_entry)),
+	  YAML_TO_LIST(struct label, entries, entry_count),
+	  .help = "Values of the field (integers, or text without regard to case) and what they read "
+		  "as." },
+	{ "default", &yaml_scalar_shape, YAML_TO(struct label, text),
+	  .help = "What everything reads as that is not in map." },
+	{ "decode",
+	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = STEPS_MAX, .items = "decoders",
+		     .item = &step_shape),
+	  YAML_TO_LIST(struct label, steps, step_count),
+	  .help = "Decoders, one after another; those of numbers come first." },
+};
+
+static bool begin_label(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct label *label = base;
+	const struct yaml_node *text = yaml_find(node, "text"), *field = yaml_find(node, "field");
+	const struct yaml_node *map = yaml_find(node, "map"), *other = yaml_find(node, "default");
+	const struct yaml_node *decode = yaml_find(node, "decode");
+
 	if ((text != NULL) == (field != NULL) || (text && node->size > 1) || (map && decode) ||
 	    (other && !map)) {
-		return yaml_error(
-			loader->tree, node, loader->err,
+		return yaml_wrong(
+			in, node,
 			"label '%s': {text}, {field}, {field, map, default} or {field, decode}",
 			label->name);
 	}
-	if (text) {
-		label->source = LABEL_TEXT;
-		label->text = text->text;
-		return text->type == YAML_TEXT ||
-		       yaml_is_text(loader->tree, text, "text", loader->err);
-	}
-	if (!load_field(loader, field, "field", &label->field)) {
-		return false;
-	}
-	if (map) {
-		return load_map(loader, map, other, label);
-	}
-	return !decode || load_decode(loader, decode, label);
+	label->source = text ? LABEL_TEXT : map ? LABEL_MAP : decode ? LABEL_DECODE : LABEL_FIELD;
+	return !map || other || yaml_missing(in, map, "map", "default");
 }
 
-bool load_labels(struct loader *loader, const struct yaml_node *node, struct rule *rule)
+static bool read_label(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_row *row, void *base)
 {
-	if (!yaml_is_map(loader->tree, node, "labels", loader->err)) {
-		return false;
-	}
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		const struct yaml_node *key = entry->key;
-		struct label *label = &rule->labels[rule->label_count];
+	const struct yaml_row field = { node->key->text, &load_field_shape,
+					YAML_TO(struct label, field) };
+	const struct yaml_node *key = node->key;
+	struct label *label = base;
 
-		if (!load_is_name(key->text, true) || strncmp(key->text, "__", 2) == 0) {
-			return yaml_error(loader->tree, key, loader->err,
-					  "'%s' is not the name of a label", key->text);
-		}
-		if (strcmp(key->text, "le") == 0 || strcmp(key->text, "quantile") == 0) {
-			return yaml_error(loader->tree, key, loader->err,
-					  "label '%s' is Prometheus's own", key->text);
-		}
-		for (size_t i = 0; i < rule->label_count; i++) {
-			if (strcmp(rule->labels[i].name, key->text) == 0) {
-				return yaml_error(loader->tree, key, loader->err,
-						  "label '%s' stands at the metric already",
-						  key->text);
-			}
-		}
-		if (rule->label_count == FAMILY_LABELS_MAX) {
-			return yaml_error(loader->tree, key, loader->err, "more than %d labels",
-					  FAMILY_LABELS_MAX);
-		}
-		*label = (struct label){ .name = key->text, .at = key };
-		rule->label_count++;
-		if (entry->type == YAML_MAP ?
-			    !load_label_map(loader, entry, label) :
-			    !load_field(loader, entry, key->text, &label->field)) {
-			return false;
-		}
+	if (!load_is_name(key->text, true) || strncmp(key->text, "__", 2) == 0) {
+		return yaml_wrong(in, key, "'%s' is not the name of a label", key->text);
 	}
-	return true;
+	if (strcmp(key->text, "le") == 0 || strcmp(key->text, "quantile") == 0) {
+		return yaml_wrong(in, key, "label '%s' is Prometheus's own", key->text);
+	}
+	*label = (struct label){ .name = key->text, .at = key };
+	return node->type == YAML_MAP ? yaml_read_map(in, node, row, base) :
+					yaml_read(in, node, &field, base);
 }
+
+const struct yaml_shape load_label_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(label_rows),
+	.before = begin_label,
+	.read = read_label,
+	.other = &load_field_shape,
+	.name = "label",
+	.help = "A bare word is a field. Else {text}, {field, map, default} or {field, decode}.",
+	.json = "'oneOf': [{ 'required': ['text'], 'maxProperties': 1 }, "
+		"{ 'required': ['field'], 'not': { 'anyOf': [{ 'required': ['map'] }, "
+		"{ 'required': ['decode'] }, { 'required': ['default'] }, { 'required': ['text'] }] } }, "
+		"{ 'required': ['field', 'map', 'default'], 'not': { 'anyOf': [{ 'required': ['decode'] }, "
+		"{ 'required': ['text'] }] } }, "
+		"{ 'required': ['field', 'decode'], 'not': { 'anyOf': [{ 'required': ['map'] }, "
+		"{ 'required': ['default'] }, { 'required': ['text'] }] } }]",
+};

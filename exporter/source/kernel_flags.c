@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-const char *const kernel_flag_names[KERNEL_FLAG_COUNT + 1] = {
+const char *const kernel_flag_names[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1] = {
 	"PROCESS",
 	"THREAD",
 	"IMAGE_LOAD",
@@ -21,6 +21,12 @@ const char *const kernel_flag_names[KERNEL_FLAG_COUNT + 1] = {
 	"DPC",
 	"INTERRUPT",
 	"REGISTRY",
+	/* groups */
+	"PRIORITY",
+	"POOL",
+	"OB_HANDLE",
+	"OB_OBJECT",
+	"POWER",
 	NULL,
 };
 
@@ -45,6 +51,5 @@ const unsigned kernel_flag_values[KERNEL_FLAG_COUNT] = {
 };
 
 const struct kernel_group kernel_groups[KERNEL_GROUP_COUNT] = {
-	{ "PRIORITY", 1, 0x2000 }, { "POOL", 1, 0x40 },    { "OB_HANDLE", 4, 0x40 },
-	{ "OB_OBJECT", 4, 0x80 },  { "POWER", 4, 0x8000 },
+	{ 1, 0x2000 }, { 1, 0x40 }, { 4, 0x40 }, { 4, 0x80 }, { 4, 0x8000 },
 };

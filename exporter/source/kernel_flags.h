@@ -30,19 +30,18 @@
 
 enum { KERNEL_FLAG_COUNT = 17, KERNEL_GROUP_COUNT = 5 };
 
-/* The name at an index and its flag; the last name is NULL. */
-extern const char *const kernel_flag_names[KERNEL_FLAG_COUNT + 1];
+/* The names of the flags, then those of the groups; the last is NULL. */
+extern const char *const kernel_flag_names[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1];
 extern const unsigned kernel_flag_values[KERNEL_FLAG_COUNT];
 
 /*
- * Groups beyond the 32 flags, by the names of `needs: kernel`. A set of them has the bit
+ * Groups beyond the 32 flags, in the order of their names. A set of them has the bit
  * 1 << index for each; Windows has a bit in one of eight words (PERFINFO_GROUPMASK), of which the
  * first is the flags.
  *
  * Source: winsiderss/phnt, ntwmi.h (PERF_*); not documented by Microsoft.
  */
 struct kernel_group {
-	const char *name;
 	unsigned word;
 	uint32_t bit;
 };

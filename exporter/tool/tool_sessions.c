@@ -59,7 +59,7 @@ static void each_mode(uint32_t mode, add_word *add, void *context)
 
 static void each_flag(uint32_t flags, add_word *add, void *context)
 {
-	for (size_t i = 0; kernel_flag_names[i]; i++) {
+	for (size_t i = 0; i < KERNEL_FLAG_COUNT; i++) {
 		if ((flags & kernel_flag_values[i]) != 0) {
 			add(context, kernel_flag_names[i]);
 			flags &= ~kernel_flag_values[i];

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "config/config.h"
-#include "config/path_groups.h"
 #include "tests/support/rule_run.h"
 #include "tests/support/temporary.h"
 
@@ -62,7 +61,7 @@ static void what_is_wrong_is_told_at_its_place(void **state)
 		{ "path_groups: [{ name: a, match: '**' }]\n",
 		  "1:33: match: expected a list, found text" },
 		{ "path_groups: [{ name: a, match: [] }]\n",
-		  "1:33: match: at least one pattern is needed" },
+		  "1:33: match: from 1 to 256 patterns" },
 		{ "path_groups:\n  - name: a\n    match: ['**', 'logs\\*']\n",
 		  "3:19: match: 'logs\\*' can match no path: it begins with neither a drive "
 		  "(C:\\), a backslash nor **\\" },
@@ -95,8 +94,9 @@ static void their_number_is_bounded(void **state)
 		const char *sentence; /* NULL: good */
 	} cases[] = {
 		{ PATH_GROUPS_MAX, PATH_GROUP_GLOBS_MAX / PATH_GROUPS_MAX, 255, NULL },
-		{ PATH_GROUPS_MAX + 1, 1, 1, "path_groups: more than 64 groups" },
-		{ 1, PATH_GROUP_GLOBS_MAX + 1, 1,
+		{ PATH_GROUPS_MAX + 1, 1, 1, "path_groups: at most 64 groups" },
+		{ 1, PATH_GROUP_GLOBS_MAX + 1, 1, "match: from 1 to 256 patterns" },
+		{ 2, PATH_GROUP_GLOBS_MAX / 2 + 1, 1,
 		  "match: more than 256 patterns in all path groups" },
 		{ 1, 1, 256, "match: expected 1 to 255 bytes" },
 	};

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "config/nearest.h"
+#include "config/yaml_rows.h"
 #include "tests/support/temporary.h"
 
 static struct yaml_tree *open_text(const char *text, struct error *err)
@@ -183,73 +184,231 @@ static void files_are_read_and_named_in_errors(void **state)
 	assert_memory_equal(err.text, "root: ", 6);
 }
 
-/* One value is read in different ways; what each makes of it. */
-static void values_are_read_or_refused_with_a_reason(void **state)
+static const char *const colours[] = { "red", "green", NULL };
+
+/* A structure with a member of each kind. */
+struct shapes {
+	const char *text;
+	uint8_t byte;
+	uint16_t half;
+	uint64_t number, size, ms;
+	double real;
+	bool on;
+	uint32_t colour;
+	uint16_t list[3];
+	size_t list_count;
+	const char **names;
+	size_t name_count;
+	struct {
+		uint32_t a, b;
+	} within;
+	const struct yaml_node *at;
+	bool checked;
+};
+
+static bool check_shapes(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	enum reading { NUMBER, SIZE, SWITCH };
+	struct shapes *shapes = base;
+
+	shapes->checked = true;
+	return shapes->within.a <= shapes->within.b || yaml_wrong(in, node, "a is above b");
+}
+
+static const struct yaml_shape small_shape = { .type = SHAPE_NUMBER, .least = 1, .most = 1000 };
+
+static const struct yaml_row within_rows[] = {
+	{ .key = "a", .shape = &small_shape, YAML_TO(struct shapes, within.a), .needs = "b" },
+	{ .key = "b", .shape = &small_shape, YAML_TO(struct shapes, within.b), .fallback = "7" },
+};
+
+static const struct yaml_row rows[] = {
+	{ .key = "text",
+	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = 4),
+	  YAML_TO(struct shapes, text),
+	  .at = offsetof(struct shapes, at) },
+	{ .key = "byte",
+	  .shape = YAML_SHAPE(.type = SHAPE_NUMBER, .most = 255),
+	  YAML_TO(struct shapes, byte) },
+	{ .key = "half", .shape = &small_shape, YAML_TO(struct shapes, half) },
+	{ .key = "number", .shape = &small_shape, YAML_TO(struct shapes, number) },
+	{ .key = "size",
+	  .shape = YAML_SHAPE(.type = SHAPE_SIZE, .least = 1, .most = UINT64_C(4) << 30),
+	  YAML_TO(struct shapes, size) },
+	{ .key = "ms",
+	  .shape = YAML_SHAPE(.type = SHAPE_DURATION, .least = 5, .most = 60000),
+	  YAML_TO(struct shapes, ms) },
+	{ .key = "real", .shape = YAML_SHAPE(.type = SHAPE_REAL), YAML_TO(struct shapes, real) },
+	{ .key = "on", .shape = &yaml_switch_shape, YAML_TO(struct shapes, on), .fallback = "on" },
+	{ .key = "colour",
+	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = colours, .least = 5),
+	  YAML_TO(struct shapes, colour),
+	  .fallback = "red" },
+	{ .key = "list",
+	  .shape = YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = 3, .items = "numbers",
+			      .item = &small_shape),
+	  .in_place = true,
+	  YAML_TO_LIST(struct shapes, list, list_count) },
+	{ .key = "names",
+	  .shape = YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .item = &yaml_scalar_shape),
+	  YAML_TO_LIST(struct shapes, names, name_count) },
+	{ .key = "within", .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(within_rows)) },
+};
+
+static const struct yaml_row needy_rows[] = {
+	{ .key = "one", .shape = &yaml_scalar_shape },
+	{ .key = "two", .shape = &yaml_scalar_shape, .required = true },
+};
+
+static const struct yaml_shape shapes_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(rows),
+	.check = check_shapes,
+};
+
+static bool read_shapes(const struct yaml_shape *shape, struct yaml_tree *tree,
+			struct shapes *shapes, struct error *err)
+{
+	struct yaml_reader in = { .tree = tree, .err = err };
+
+	*shapes = (struct shapes){ 0 };
+	return yaml_read_root(&in, shape, "the test", shapes);
+}
+
+static void values_are_stored_where_their_rows_say(void **state)
+{
+	struct yaml_tree *tree = open_good("text: 12\nbyte: 0xff\nhalf: 1000\nnumber: 0x10\n"
+					   "size: 3 MiB\nms: 2s\nreal: 2.5e1\non: off\n"
+					   "colour: green\nlist: [3, 4]\nnames: { a: x, b: y }\n"
+					   "within: { a: 2, b: 3 }\n");
+	struct shapes shapes;
+	struct error err = { 0 };
+
+	(void)state;
+	if (!read_shapes(&shapes_shape, tree, &shapes, &err)) {
+		fail_msg("%s", err.text);
+	}
+	assert_string_equal(shapes.text, "12");
+	assert_int_equal(shapes.at->line, 1);
+	assert_int_equal(shapes.byte, 255);
+	assert_int_equal(shapes.half, 1000);
+	assert_int_equal(shapes.number, 16);
+	assert_int_equal(shapes.size, 3 << 20);
+	assert_int_equal(shapes.ms, 2000);
+	assert_true(shapes.real == 25);
+	assert_false(shapes.on);
+	assert_int_equal(shapes.colour, 6);
+	assert_int_equal(shapes.list_count, 2);
+	assert_int_equal(shapes.list[1], 4);
+	assert_int_equal(shapes.name_count, 2);
+	assert_string_equal(shapes.names[1], "y");
+	assert_int_equal(shapes.within.a, 2);
+	assert_int_equal(shapes.within.b, 3);
+	assert_true(shapes.checked);
+	yaml_close(tree);
+}
+
+static void absent_keys_have_their_fallbacks(void **state)
+{
+	struct yaml_tree *tree = open_good("");
+	struct shapes shapes;
+
+	(void)state;
+	assert_true(read_shapes(&shapes_shape, tree, &shapes, NULL));
+	assert_null(shapes.text);
+	assert_true(shapes.on);
+	assert_int_equal(shapes.colour, 5);
+	assert_int_equal(shapes.within.b, 7);
+	assert_int_equal(shapes.list_count, 0);
+	assert_true(shapes.checked);
+	yaml_close(tree);
+}
+
+static void values_that_have_not_the_shape_are_refused_with_a_reason(void **state)
+{
 	static const struct {
-		const char *text;
-		enum reading reading;
-		uint64_t value;
-		const char *error; /* NULL: read */
+		const char *text, *error;
 	} cases[] = {
-		{ "v: 12", NUMBER, 12, NULL },
-		{ "v: 0x10", NUMBER, 16, NULL },
-		{ "v: 1001", NUMBER, 0, "f.yaml:1:4: v: 1001 is not from 1 to 1000" },
-		{ "v: 0", NUMBER, 0, "f.yaml:1:4: v: 0 is not from 1 to 1000" },
-		{ "v: -1", NUMBER, 0, "f.yaml:1:4: v: '-1' is not a number" },
-		{ "v: 1.5", NUMBER, 0, "f.yaml:1:4: v: '1.5' is not a number" },
-		{ "v: [1]", NUMBER, 0, "f.yaml:1:4: v: expected text, found a list" },
-		{ "v: {a: 1}", NUMBER, 0, "f.yaml:1:4: v: expected text, found a map" },
-		{ "v:", NUMBER, 0, "f.yaml:1:3: v: expected text, found nothing" },
-		{ "v: 3", SIZE, 3, NULL },
-		{ "v: 3KiB", SIZE, 3 << 10, NULL },
-		{ "v: 3 MiB", SIZE, 3 << 20, NULL },
-		{ "v: 2GiB", SIZE, UINT64_C(2) << 30, NULL },
-		{ "v: 3MB", SIZE, 0, "f.yaml:1:4: v: '3MB' is not a size such as 64MiB" },
-		{ "v: KiB", SIZE, 0, "f.yaml:1:4: v: 'KiB' is not a size such as 64MiB" },
-		{ "v: 99999999999999GiB", SIZE, 0,
-		  "f.yaml:1:4: v: 99999999999999GiB is not from 1 to 4294967296" },
-		{ "v: on", SWITCH, 1, NULL },
-		{ "v: off", SWITCH, 0, NULL },
-		{ "v: true", SWITCH, 1, NULL },
-		{ "v: false", SWITCH, 0, NULL },
-		{ "v: yes", SWITCH, 0, "f.yaml:1:4: v: expected on or off, found 'yes'" },
-		{ "v: 'on'", SWITCH, 0, "f.yaml:1:4: v: expected on or off, found 'on'" },
+		{ "- 1", "f.yaml:1:1: the test: expected a map, found a list" },
+		{ "text: ''", "f.yaml:1:7: text: expected 1 to 4 bytes" },
+		{ "text: 12345", "f.yaml:1:7: text: expected 1 to 4 bytes" },
+		{ "text:", "f.yaml:1:6: text: expected text, found nothing" },
+		{ "byte: 256", "f.yaml:1:7: byte: 256 is not from 0 to 255" },
+		{ "number: 1001", "f.yaml:1:9: number: 1001 is not from 1 to 1000" },
+		{ "number: 0", "f.yaml:1:9: number: 0 is not from 1 to 1000" },
+		{ "number: -1", "f.yaml:1:9: number: '-1' is not a number" },
+		{ "number: 1.5", "f.yaml:1:9: number: '1.5' is not a number" },
+		{ "number: [1]", "f.yaml:1:9: number: expected text, found a list" },
+		{ "number: {a: 1}", "f.yaml:1:9: number: expected text, found a map" },
+		{ "number:", "f.yaml:1:8: number: expected text, found nothing" },
+		{ "size: 3MB", "f.yaml:1:7: size: '3MB' is not a size such as 64MiB" },
+		{ "size: KiB", "f.yaml:1:7: size: 'KiB' is not a size such as 64MiB" },
+		{ "size: 99999999999999GiB",
+		  "f.yaml:1:7: size: 99999999999999GiB is not from 1 to 4294967296" },
+		{ "ms: 5", "f.yaml:1:5: ms: '5' is not a duration such as 1s" },
+		{ "ms: 4ms", "f.yaml:1:5: ms: 4ms is not from 5ms to 60000ms" },
+		{ "real: nan", "f.yaml:1:7: real: 'nan' is not a number" },
+		{ "real: 1e999", "f.yaml:1:7: real: '1e999' is not a number" },
+		{ "real: ''", "f.yaml:1:7: real: '' is not a number" },
+		{ "on: yes", "f.yaml:1:5: on: expected on or off, found 'yes'" },
+		{ "on: 'on'", "f.yaml:1:5: on: expected on or off, found 'on'" },
+		{ "colour: gren", "f.yaml:1:9: unknown colour 'gren'; did you mean 'green'?" },
+		{ "colour: blue", "f.yaml:1:9: unknown colour 'blue'; known: red, green" },
+		{ "list: 1", "f.yaml:1:7: list: expected a list, found text" },
+		{ "list: []", "f.yaml:1:7: list: from 1 to 3 numbers" },
+		{ "list: [1, 2, 3, 4]", "f.yaml:1:7: list: from 1 to 3 numbers" },
+		{ "list: [1, x]", "f.yaml:1:11: list: 'x' is not a number" },
+		{ "names: {}", "f.yaml:1:8: names: an empty list" },
+		{ "names: { a: [] }", "f.yaml:1:13: a: expected text, found a list" },
+		{ "within: 3", "f.yaml:1:9: within: expected a map, found text" },
+		{ "within: { a: 3 }", "f.yaml:1:11: 'a' is only allowed with 'b'" },
+		{ "within: { a: 3, b: 2 }", "f.yaml:1:1: a is above b" },
+		{ "wihtin: {}", "f.yaml:1:1: unknown key 'wihtin'; did you mean 'within'?" },
 	};
+	struct shapes shapes;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct yaml_tree *tree = open_good(cases[i].text);
-		const struct yaml_node *v = yaml_find(yaml_root(tree), "v");
 		struct error err = { 0 };
-		uint64_t value = 77;
-		bool on = false, good = false;
 
-		switch (cases[i].reading) {
-		case NUMBER:
-			good = yaml_number(tree, v, "v", 1, 1000, &value, &err);
-			break;
-		case SIZE:
-			good = yaml_size(tree, v, "v", 1, UINT64_C(4) << 30, &value, &err);
-			break;
-		case SWITCH:
-			good = yaml_switch(tree, v, "v", &on, &err);
-			value = good ? on : 77;
-			break;
-		}
-		assert_int_equal(good, cases[i].error == NULL);
-		assert_int_equal(value, good ? cases[i].value : 77);
-		if (!good) {
-			assert_string_equal(err.text, cases[i].error);
-		}
+		assert_false(read_shapes(&shapes_shape, tree, &shapes, &err));
+		assert_string_equal(err.text, cases[i].error);
 		yaml_close(tree);
 	}
 }
 
-static void an_unknown_word_meets_its_nearest(void **state)
+static void numbers_with_units_are_multiplied(void **state)
 {
-	static const char *const words[] = { "event", "version", "where", "labels", NULL };
+	static const struct {
+		const char *text;
+		uint64_t size;
+	} cases[] = {
+		{ "size: 3", 3 },
+		{ "size: 3KiB", 3 << 10 },
+		{ "size: 3 MiB", 3 << 20 },
+		{ "size: 2GiB", UINT64_C(2) << 30 },
+	};
+	struct shapes shapes;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct yaml_tree *tree = open_good(cases[i].text);
+
+		assert_true(read_shapes(&shapes_shape, tree, &shapes, NULL));
+		assert_int_equal(shapes.size, cases[i].size);
+		yaml_close(tree);
+	}
+}
+
+static void an_unknown_key_meets_its_nearest(void **state)
+{
+	static const struct yaml_row keys[] = {
+		{ .key = "event", .shape = &yaml_scalar_shape },
+		{ .key = "version", .shape = &yaml_scalar_shape },
+		{ .key = "where", .shape = &yaml_scalar_shape },
+		{ .key = "labels", .shape = &yaml_scalar_shape },
+	};
+	static const struct yaml_shape shape = { .type = SHAPE_MAP, YAML_ROWS(keys) };
 	static const struct {
 		const char *text;
 		const char *error;
@@ -260,16 +419,30 @@ static void an_unknown_word_meets_its_nearest(void **state)
 		{ "frobnicate: 1",
 		  "f.yaml:1:1: unknown key 'frobnicate'; known: event, version, where, labels" },
 	};
+	struct shapes shapes;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct yaml_tree *tree = open_good(cases[i].text);
 		struct error err = { 0 };
 
-		assert_false(yaml_keys_are(tree, yaml_root(tree), words, &err));
+		assert_false(read_shapes(&shape, tree, &shapes, &err));
 		assert_string_equal(err.text, cases[i].error);
 		yaml_close(tree);
 	}
+}
+
+static void a_key_that_must_be_there_is_named(void **state)
+{
+	static const struct yaml_shape shape = { .type = SHAPE_MAP, YAML_ROWS(needy_rows) };
+	struct yaml_tree *tree = open_good("one: 1");
+	struct error err = { 0 };
+	struct shapes shapes;
+
+	(void)state;
+	assert_false(read_shapes(&shape, tree, &shapes, &err));
+	assert_string_equal(err.text, "f.yaml:1:1: the test: 'two' is missing");
+	yaml_close(tree);
 }
 
 static void nearness_counts_letters(void **state)
@@ -307,8 +480,12 @@ int main(void)
 		cmocka_unit_test(depth_nodes_and_size_are_bounded),
 		cmocka_unit_test(many_keys_are_still_told_apart),
 		cmocka_unit_test(files_are_read_and_named_in_errors),
-		cmocka_unit_test(values_are_read_or_refused_with_a_reason),
-		cmocka_unit_test(an_unknown_word_meets_its_nearest),
+		cmocka_unit_test(values_are_stored_where_their_rows_say),
+		cmocka_unit_test(absent_keys_have_their_fallbacks),
+		cmocka_unit_test(values_that_have_not_the_shape_are_refused_with_a_reason),
+		cmocka_unit_test(numbers_with_units_are_multiplied),
+		cmocka_unit_test(an_unknown_key_meets_its_nearest),
+		cmocka_unit_test(a_key_that_must_be_there_is_named),
 		cmocka_unit_test(nearness_counts_letters),
 	};
 

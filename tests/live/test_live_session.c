@@ -117,8 +117,8 @@ static void groups_beyond_the_flags_are_switched_on(void **state)
 		run.options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" :
 								  run.options.name;
 		for (uint32_t j = 0; j < KERNEL_GROUP_COUNT; j++) {
-			if (strcmp(kernel_groups[j].name, "POOL") == 0 ||
-			    strcmp(kernel_groups[j].name, "OB_HANDLE") == 0) {
+			if (strcmp(kernel_flag_names[KERNEL_FLAG_COUNT + j], "POOL") == 0 ||
+			    strcmp(kernel_flag_names[KERNEL_FLAG_COUNT + j], "OB_HANDLE") == 0) {
 				run.options.kernel_groups |= 1U << j;
 			}
 		}

@@ -119,7 +119,7 @@ static bool arrives(size_t index)
 static void every_flag_but_one_has_its_system_provider(void **state)
 {
 	(void)state;
-	for (size_t i = 0; kernel_flag_names[i]; i++) {
+	for (size_t i = 0; i < KERNEL_FLAG_COUNT; i++) {
 		bool known = false;
 
 		for (size_t j = 0; j < FLAGS; j++) {

@@ -332,7 +332,7 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 {
 	static const char *const typo[] = { "+dsik", NULL };
 	char name[] = "zebra", path[] = "etc/etw.yaml";
-	char *no_path = config->path;
+	const char *no_path = config->path;
 	struct config_switch at = { .collector = name, .on = true, .line = 3, .column = 5 };
 	struct error err;
 
@@ -397,7 +397,7 @@ static void a_file_takes_the_place_of_the_shipped_collector(void **state)
 static void filters_that_cannot_be_read_are_refused_at_their_place(void **state)
 {
 	char bad[] = "(a", event[] = "FileIo/Raed", path[] = "etw.yaml";
-	char *no_path = config->path;
+	const char *no_path = config->path;
 	struct config_pattern pattern = { .text = bad, .line = 7, .column = 3 };
 	struct config_event_filter filter = { .event = event, .line = 8, .column = 4 };
 	struct error err;

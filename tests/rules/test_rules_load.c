@@ -79,7 +79,7 @@ static void a_collector_has_name_help_and_default(void **state)
 		  "x.yaml:1:12: 'X' is not the name of a collector: lower case with underscores" },
 		{ "collector: [x]\nhelp: h\ndefault: on\n",
 		  "x.yaml:1:12: collector: expected text, found a list" },
-		{ "collector: x\nhelp: ''\ndefault: on\n", "x.yaml:2:7: help: it says nothing" },
+		{ "collector: x\nhelp: ''\ndefault: on\n", "x.yaml:2:7: help: an empty text" },
 		{ "collector: x\nhelp: h\ndefault: often\n",
 		  "x.yaml:3:10: default: expected on or off, found 'often'" },
 		{ HEAD "colour: red\n",
@@ -151,7 +151,7 @@ static void a_metric_has_name_type_help_and_events(void **state)
 		  "x.yaml:5:9: 'a-b_total' is not the name of a metric: lower case with underscores" },
 		{ HEAD
 		  "metrics:\n- name: a_count\n  type: gauge\n  help: h\n  events: [{ event: '*' }]\n",
-		  "x.yaml:5:9: 'a_count': the lines of histograms end so" },
+		  "x.yaml:5:9: 'a_count': the suffixes _count, _sum and _bucket are reserved for histograms" },
 		{ HEAD
 		  "metrics:\n- name: etw_session_x_total\n  type: counter\n  help: h\n  events: [{ event: '*' }]\n",
 		  "x.yaml:5:9: 'etw_session_x_total' is a name of the program's own" },
@@ -217,7 +217,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ CARRY("carry: { a: Cpu }, carried_by: DiskIo/Read"),
 		  "x.yaml:9:101: event 'DiskIo/Read' has no field 'ParentId'" },
 		{ CARRY("carried_by: Process/DCEnd"),
-		  "x.yaml:9:112: pair: 'carried_by' is for 'carry'" },
+		  "x.yaml:9:112: 'carried_by' is only allowed with 'carry'" },
 		{ EVENTS
 		  "  - { event: Process/Stop, labels: { l: Pair.other }, pair: { start: "
 		  "Process/Start, stop: Process/Stop, key: [ProcessId], carry: { a: Cpu } } }\n",
@@ -345,7 +345,7 @@ static void a_value_is_a_number_in_a_unit_that_the_name_tells(void **state)
 		{ EVENTS "  - { event: DiskIo/Read, value: [a] }\n",
 		  "x.yaml:9:34: value: expected text, found a list" },
 		{ EVENTS "  - { event: DiskIo/Read, unit: KB }\n",
-		  "x.yaml:9:27: 'unit' is that of a 'value'" },
+		  "x.yaml:9:27: 'unit' is only allowed with 'value'" },
 		{ EVENTS "  - { event: DiskIo/Read, value: TransferSize, unit: MB }\n",
 		  "x.yaml:9:54: unknown unit 'MB'; did you mean 'KB'?" },
 		{ EVENTS "  - { event: DiskIo/Read, value: TransferSize, unit: KB }\n",
@@ -620,7 +620,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ LABELS "    a: { field: Cpu, decode: [{ bits: { read: 1 } }] }\n",
 		  "x.yaml:10:41: bits: 'read' is not a number with bits set" },
 		{ LABELS "    a: { field: Cpu, decode: [{ bits: { 1: read }, replace: x }] }\n",
-		  "x.yaml:10:52: unknown key 'replace'; known: bits" },
+		  "x.yaml:10:31: decode: {bits} or {regex, replace}" },
 		{ LABELS "    a: { field: Cpu, decode: [lower] }\n",
 		  "x.yaml:10:31: decoder 'lower' is not for a number" },
 		{ LABELS "    a: { field: Process, decode: [hex] }\n",
@@ -641,7 +641,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ METRIC
 		  "  labels: { a: Cpu, b: Cpu, c: Cpu, d: Cpu, e: Cpu, f: Cpu, g: Cpu, h: Cpu, i: Cpu }\n"
 		  "  events: [{ event: DiskIo/Read }]\n",
-		  "x.yaml:8:77: more than 8 labels" },
+		  "x.yaml:8:11: labels: at most 8 labels" },
 		{ METRIC "  labels: { a: OnCpu }\n  events: [{ event: Thread/CSwitch }]\n",
 		  "x.yaml:8:16: field 'OnCpu' is a duration, not a label" },
 	};

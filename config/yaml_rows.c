@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads a YAML tree by tables.
+ *
+ * A configuration file is a tree of maps, and each map becomes a structure in C. A table says how:
+ * a row for each key names the shape of its value and the member of the structure that takes it.
+ * yaml_read() takes a node and a row, checks that the node has the shape of the row, and stores the
+ * value at the row's offset. A map is read in this order: unknown keys are refused, with the
+ * nearest known key as a suggestion; members get the values that they have without a key; before()
+ * looks at the keys as a whole; missing keys are refused; the values are read in the order of the
+ * rows; and check() looks at the structure. A row may so rely on the rows above it.
+ *
+ * Where a value needs logic, its shape has a read() of its own, and a check() where the value is
+ * stored as usual but must satisfy more than bounds. Lists are read into arrays in the memory of
+ * the tree, so that nothing of them is freed; the few structures whose other users call free() on
+ * their members have rows with `owned`. The number of an array's elements is raised before its next
+ * element is read: after an error, the owner frees what is there, the half-read element included.
+ *
+ * Every error names its place in the file. Keep it so: a sentence without line and column is of
+ * little use in a file of a hundred lines.
+ */
+#include "config/yaml_rows.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "config/nearest.h"
+
+const struct yaml_shape yaml_switch_shape = {
+	.type = SHAPE_SWITCH,
+	.name = "switch",
+	.help = "on or off.",
+};
+const struct yaml_shape yaml_scalar_shape = {
+	.type = SHAPE_TEXT,
+	.name = "scalar",
+	.help = "Text; a bare number or switch is text as well.",
+};
+
+bool yaml_wrong(struct yaml_reader *in, const struct yaml_node *at, const char *format, ...)
+{
+	char sentence[1024];
+	va_list args;
+
+	va_start(args, format);
+	if (vsnprintf(sentence, sizeof sentence, format, args) < 0) {
+		sentence[0] = '\0';
+	}
+	va_end(args);
+	return yaml_error(in->tree, at, in->err, "%s", sentence);
+}
+
+bool yaml_missing(struct yaml_reader *in, const struct yaml_node *at, const char *what,
+		  const char *key)
+{
+	return yaml_wrong(in, at, "%s: '%s' is missing", what, key);
+}
+
+bool yaml_expect(struct yaml_reader *in, const struct yaml_node *node, enum yaml_type type,
+		 const char *what)
+{
+	static const char *const names[] = {
+		[YAML_TEXT] = "text", [YAML_LIST] = "a list", [YAML_MAP] = "a map"
+	};
+	bool nothing = node->type == YAML_TEXT && node->size == 0 && !node->quoted;
+
+	if (node->type == type && !nothing) {
+		return true;
+	}
+	return yaml_wrong(in, node, "%s: expected %s, found %s", what, names[type],
+			  nothing ? "nothing" : names[node->type]);
+}
+
+/* ---- words and keys ---- */
+
+/* The word at an index: of words, or of the keys of rows. */
+static const char *word_at(const struct yaml_shape *shape, size_t index)
+{
+	if (shape->type == SHAPE_MAP) {
+		return index < shape->row_count ? shape->rows[index].key : NULL;
+	}
+	return shape->words[index];
+}
+
+static bool unknown_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
+			 const struct yaml_shape *shape)
+{
+	struct nearest nearest = { .word = node->text, .size = node->size };
+	char known[256] = "";
+	size_t filled = 0;
+
+	for (size_t i = 0; word_at(shape, i); i++) {
+		const char *word = word_at(shape, i);
+
+		nearest_offer(&nearest, word);
+		if (filled + strlen(word) + 3 < sizeof known) {
+			filled += (size_t)snprintf(known + filled, sizeof known - filled, "%s%s",
+						   i > 0 ? ", " : "", word);
+		}
+	}
+	if (nearest.best) {
+		return yaml_wrong(in, node, "unknown %s '%s'; did you mean '%s'?", what, node->text,
+				  nearest.best);
+	}
+	return yaml_wrong(in, node, "unknown %s '%s'; known: %s", what, node->text, known);
+}
+
+static bool find_word(const struct yaml_shape *shape, const char *text, size_t *index)
+{
+	for (size_t i = 0; word_at(shape, i); i++) {
+		if (strcmp(word_at(shape, i), text) == 0) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool yaml_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
+	       const char *const *words, unsigned *index)
+{
+	const struct yaml_shape shape = { .type = SHAPE_WORD, .words = words };
+	size_t found;
+
+	if (!yaml_expect(in, node, YAML_TEXT, what)) {
+		return false;
+	}
+	if (!find_word(&shape, node->text, &found)) {
+		return unknown_word(in, node, what, &shape);
+	}
+	*index = (unsigned)found;
+	return true;
+}
+
+/* ---- values ---- */
+
+static void *member(void *base, size_t offset)
+{
+	return (unsigned char *)base + offset;
+}
+
+/* Into a member of 1, 2, 4 or 8 bytes. */
+static void store_integer(const struct yaml_row *row, void *base, uint64_t value)
+{
+	void *to = member(base, row->offset);
+
+	switch (row->size) {
+	case sizeof(uint8_t):
+		memcpy(to, &(uint8_t){ (uint8_t)value }, row->size);
+		break;
+	case sizeof(uint16_t):
+		memcpy(to, &(uint16_t){ (uint16_t)value }, row->size);
+		break;
+	case sizeof(uint32_t):
+		memcpy(to, &(uint32_t){ (uint32_t)value }, row->size);
+		break;
+	case sizeof(uint64_t):
+		memcpy(to, &value, row->size);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool read_text(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	const struct yaml_shape *shape = row->shape;
+	const char *text = node->text;
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
+		return false;
+	}
+	if (node->size < shape->least || (shape->most > 0 && node->size > shape->most)) {
+		return shape->most > 0 ?
+			       yaml_wrong(in, node, "%s: expected %u to %u bytes", row->key,
+					  (unsigned)shape->least, (unsigned)shape->most) :
+			       yaml_wrong(in, node, "%s: an empty text", row->key);
+	}
+	if (row->owned) {
+		text = text_duplicate(node->text, node->size);
+		if (!text) {
+			return error_no_memory(in->err, row->key);
+		}
+	}
+	if (row->size == sizeof text) {
+		memcpy(member(base, row->offset), &text, sizeof text);
+	}
+	return true;
+}
+
+static bool in_range(struct yaml_reader *in, const struct yaml_node *node,
+		     const struct yaml_row *row, uint64_t value, const char *unit)
+{
+	uint64_t least = row->shape->least, most = row->shape->most;
+
+	return (value >= least && value <= most) ||
+	       yaml_wrong(in, node, "%s: %s is not from %llu%s to %llu%s", row->key, node->text,
+			  (unsigned long long)least, unit, (unsigned long long)most, unit);
+}
+
+static bool read_number(struct yaml_reader *in, const struct yaml_node *node,
+			const struct yaml_row *row, void *base)
+{
+	uint64_t value;
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
+		return false;
+	}
+	if (!parse_u64(node->text, node->size, &value)) {
+		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
+	}
+	if (!in_range(in, node, row, value, "")) {
+		return false;
+	}
+	store_integer(row, base, value);
+	return true;
+}
+
+static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	double value = 0;
+	char *end = NULL;
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
+		return false;
+	}
+	/* Only what looks like a number: strtod() also takes "nan", "inf" and hexadecimal. */
+	if (strspn(node->text, "0123456789.eE+-") == node->size) {
+		value = strtod(node->text, &end);
+	}
+	if (!end || end == node->text || *end != '\0' || !isfinite(value)) {
+		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
+	}
+	memcpy(member(base, row->offset), &value, sizeof value);
+	return true;
+}
+
+static bool read_size(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	static const struct {
+		const char *suffix;
+		unsigned shift;
+	} units[] = { { "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 }, { "", 0 } };
+	size_t digits = node->size;
+	unsigned shift = 0;
+	uint64_t value;
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		size_t suffix = strlen(units[i].suffix);
+
+		if (node->size >= suffix &&
+		    strcmp(node->text + node->size - suffix, units[i].suffix) == 0) {
+			digits = node->size - suffix;
+			shift = units[i].shift;
+			break;
+		}
+	}
+	while (digits > 0 && node->text[digits - 1] == ' ') {
+		digits--;
+	}
+	if (!parse_u64(node->text, digits, &value)) {
+		return yaml_wrong(in, node, "%s: '%s' is not a size such as 64MiB", row->key,
+				  node->text);
+	}
+	value = value > UINT64_MAX >> shift ? UINT64_MAX : value << shift;
+	if (!in_range(in, node, row, value, "")) {
+		return false;
+	}
+	store_integer(row, base, value);
+	return true;
+}
+
+static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
+			  const struct yaml_row *row, void *base)
+{
+	uint64_t value;
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
+		return false;
+	}
+	if (!parse_duration(node->text, node->size, &value)) {
+		return yaml_wrong(in, node, "%s: '%s' is not a duration such as 1s", row->key,
+				  node->text);
+	}
+	if (!in_range(in, node, row, value, "ms")) {
+		return false;
+	}
+	store_integer(row, base, value);
+	return true;
+}
+
+static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
+			const struct yaml_row *row, void *base)
+{
+	static const char *const words[] = { "off", "on", "false", "true" };
+
+	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
+		return false;
+	}
+	for (unsigned i = 0; i < sizeof words / sizeof words[0] && !node->quoted; i++) {
+		if (strcmp(words[i], node->text) == 0) {
+			store_integer(row, base, i % 2);
+			return true;
+		}
+	}
+	return yaml_wrong(in, node, "%s: expected on or off, found '%s'", row->key, node->text);
+}
+
+static bool read_word(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	unsigned index;
+
+	if (!yaml_word(in, node, row->key, row->shape->words, &index)) {
+		return false;
+	}
+	store_integer(row, base, row->shape->least + index);
+	return true;
+}
+
+/* ---- lists ---- */
+
+static bool number_fits(struct yaml_reader *in, const struct yaml_node *node,
+			const struct yaml_row *row, uint64_t number)
+{
+	const struct yaml_shape *shape = row->shape;
+	unsigned least = (unsigned)shape->least, most = (unsigned)shape->most;
+
+	if (number >= least && (most == 0 || number <= most)) {
+		return true;
+	}
+	if (most == 0) {
+		return yaml_wrong(in, node, "%s: an empty list", row->key);
+	}
+	if (least == 0) {
+		return yaml_wrong(in, node, "%s: at most %u %s", row->key, most, shape->items);
+	}
+	return least == most ?
+		       yaml_wrong(in, node, "%s: expected %u %s", row->key, least, shape->items) :
+		       yaml_wrong(in, node, "%s: from %u to %u %s", row->key, least, most,
+				  shape->items);
+}
+
+/* Room for the elements of a list: *items is where the next one goes, *count their number so far.
+ */
+static bool make_items(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_row *row, void *base, unsigned char **items)
+{
+	void *made;
+
+	*items = member(base, row->offset);
+	if (row->size == 0 || row->in_place) {
+		return true;
+	}
+	made = row->owned ? calloc(node->size + 1, row->size) :
+			    yaml_alloc(in->tree, node->size, row->size, in->err);
+	if (!made) {
+		return error_no_memory(in->err, row->key);
+	}
+	memcpy(*items, &made, sizeof made);
+	*items = made;
+	*(size_t *)member(base, row->count) = 0;
+	return true;
+}
+
+static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
+		      const struct yaml_row *row, void *base)
+{
+	const struct yaml_shape *shape = row->shape, *item = shape->item;
+	struct yaml_row element = { .shape = item, .size = row->size, .tag = row->tag };
+	size_t *count = row->size > 0 ? member(base, row->count) : NULL;
+	unsigned char *items;
+
+	if (!yaml_expect(in, node, shape->type == SHAPE_LIST ? YAML_LIST : YAML_MAP, row->key) ||
+	    !number_fits(in, node, row, node->size + (row->in_place ? *count : 0)) ||
+	    !make_items(in, node, row, base, &items)) {
+		return false;
+	}
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		void *to = count ? items + (*count)++ * row->size : base;
+
+		element.key = item->what ? item->what : entry->key ? entry->key->text : row->key;
+		if (!yaml_read(in, entry, &element, to)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- maps ---- */
+
+/* What members have without a key, those of maps within included. */
+static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shape, void *base)
+{
+	for (const struct yaml_row *row = shape->rows; row < shape->rows + shape->row_count;
+	     row++) {
+		struct yaml_node text = { .type = YAML_TEXT }, list = { .type = YAML_LIST };
+		bool is_list = row->shape->type == SHAPE_LIST;
+
+		if (row->fallback) {
+			text.text = row->fallback;
+			text.size = strlen(row->fallback);
+			list.first = &text;
+			list.size = 1;
+			if (!yaml_read(in, is_list ? &list : &text, row, base)) {
+				return false;
+			}
+		} else if (row->shape->type == SHAPE_MAP && !row->shape->read &&
+			   !read_fallbacks(in, row->shape, member(base, row->offset))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool check_keys(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_shape *shape)
+{
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		size_t index;
+		const char *needs;
+
+		if (!find_word(shape, entry->key->text, &index)) {
+			return unknown_word(in, entry->key, "key", shape);
+		}
+		needs = shape->rows[index].needs;
+		if (needs && !yaml_find(node, needs)) {
+			return yaml_wrong(in, entry->key, "'%s' is only allowed with '%s'",
+					  entry->key->text, needs);
+		}
+	}
+	return true;
+}
+
+bool yaml_read_map(struct yaml_reader *in, const struct yaml_node *node, const struct yaml_row *row,
+		   void *base)
+{
+	const struct yaml_shape *shape = row->shape;
+	const struct yaml_row *rows = shape->rows;
+	void *to = member(base, row->offset);
+
+	if (!yaml_expect(in, node, YAML_MAP, row->key) || !check_keys(in, node, shape) ||
+	    !read_fallbacks(in, shape, to) || (shape->before && !shape->before(in, node, to))) {
+		return false;
+	}
+	for (size_t i = 0; i < shape->row_count; i++) {
+		if (rows[i].required && !yaml_find(node, rows[i].key)) {
+			return yaml_missing(in, node, shape->what ? shape->what : row->key,
+					    rows[i].key);
+		}
+	}
+	for (size_t i = 0; i < shape->row_count; i++) {
+		const struct yaml_node *value = yaml_find(node, rows[i].key);
+
+		if (value && !yaml_read(in, value, &rows[i], to)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struct yaml_row *row,
+	       void *base)
+{
+	static yaml_read_function *const readers[] = {
+		[SHAPE_TEXT] = read_text,         [SHAPE_NUMBER] = read_number,
+		[SHAPE_REAL] = read_real,         [SHAPE_SIZE] = read_size,
+		[SHAPE_DURATION] = read_duration, [SHAPE_SWITCH] = read_switch,
+		[SHAPE_WORD] = read_word,         [SHAPE_LIST] = read_list,
+		[SHAPE_NAMES] = read_list,        [SHAPE_MAP] = yaml_read_map,
+	};
+	const struct yaml_shape *shape = row->shape;
+	yaml_read_function *read = shape->read ? shape->read : readers[shape->type];
+
+	if (shape->other && !shape->read && node->type != YAML_MAP) {
+		struct yaml_row other = *row;
+
+		other.shape = shape->other;
+		return yaml_read(in, node, &other, base);
+	}
+	if (row->at != 0) {
+		memcpy(member(base, row->at), &node, sizeof node);
+	}
+	if (!read(in, node, row, base)) {
+		return false;
+	}
+	if (shape->type == SHAPE_MAP) {
+		base = member(base, row->offset);
+	}
+	return !shape->check || shape->check(in, node, base);
+}
+
+bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, const char *what,
+		    void *base)
+{
+	const struct yaml_row row = { .key = what, .shape = shape };
+
+	return yaml_read(in, yaml_root(in->tree), &row, base);
+}

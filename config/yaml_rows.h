@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables of what may stand in a YAML file: a row for each key, a shape for each kind of value.
+ *
+ * Configurations and collectors are read by such tables, and config/schema.json is written from the
+ * same tables (tests/support/make_schema.c). So what a key takes, where it is stored, what it is
+ * for and what editors know about it stand in one place.
+ */
+#ifndef CONFIG_YAML_ROWS_H
+#define CONFIG_YAML_ROWS_H
+
+#include "config/yaml.h"
+
+struct yaml_row;
+
+/* One file that is being read. */
+struct yaml_reader {
+	struct yaml_tree *tree;
+	struct error *err;
+	void *owner; /* what is made of the file: a configuration or a collector; for read() and
+			check() */
+};
+
+/*
+ * Reads one value and stores it. base: the structure that the offsets of the row are in; for an
+ * entry of a list, the element. Returns false with an error at the node.
+ */
+typedef bool yaml_read_function(struct yaml_reader *in, const struct yaml_node *node,
+				const struct yaml_row *row, void *base);
+typedef bool yaml_check_function(struct yaml_reader *in, const struct yaml_node *node, void *base);
+
+enum yaml_shape_kind {
+	SHAPE_OTHER,    /* read() decides alone; its schema is in json */
+	SHAPE_TEXT,     /* const char *, in the memory of the tree; least and most bytes */
+	SHAPE_NUMBER,   /* an unsigned integer of any size, from least to most: decimal, or 0x... */
+	SHAPE_REAL,     /* double, decimal */
+	SHAPE_SIZE,     /* uint64_t, bytes: as a number, or with KiB, MiB or GiB behind it */
+	SHAPE_DURATION, /* uint64_t, milliseconds: a number with ms, s, m or h behind it */
+	SHAPE_SWITCH,   /* bool: on, off, true, false */
+	SHAPE_WORD,     /* an integer: least + the index among words */
+	SHAPE_LIST,     /* an array of items, least to most of them */
+	SHAPE_NAMES,    /* likewise of a map whose keys the user chooses: the entries of the map */
+	SHAPE_MAP,      /* a structure, by rows */
+};
+
+/* A kind of value. Of least and most, 0 means no bound when both are 0. */
+struct yaml_shape {
+	enum yaml_shape_kind type;
+	uint64_t least, most;
+	const char *what;              /* in errors, in place of the key */
+	const char *const *words;      /* SHAPE_WORD: the last is NULL */
+	const struct yaml_shape *item; /* SHAPE_LIST, SHAPE_NAMES */
+	const char *items;             /* likewise: "fields", for errors about their number */
+	const struct yaml_row *rows;   /* SHAPE_MAP */
+	size_t row_count;
+	const struct yaml_shape
+		*other; /* SHAPE_MAP: what a value is that is no map; NULL: an error */
+	/* SHAPE_MAP: called with the structure once the keys are known to be right, before any
+	 * value is read. */
+	yaml_check_function *before;
+	yaml_read_function *read; /* in place of what the kind does */
+	/* Called after the value was read: with the structure of a SHAPE_MAP, else with base. */
+	yaml_check_function *check;
+	/* For the schema. */
+	const char *name;    /* among its $defs; NULL: it is written where it is used */
+	const char *help;    /* "description" */
+	const char *pattern; /* regular expression of a text */
+	const char *json;    /* further members, with ' in place of " */
+};
+
+/* A key of a map. */
+struct yaml_row {
+	const char *key;
+	const struct yaml_shape *shape;
+	bool required;
+	bool in_place;       /* a list: the member is an array, to which items are added */
+	bool owned;          /* the list or text is for free(), not in the memory of the tree */
+	size_t offset, size; /* of the member, or of one element; size 0: read() stores itself */
+	size_t count;        /* offset of the size_t that counts the elements of a list */
+	size_t at;         /* offset of a `const struct yaml_node *` that takes the node; 0: none */
+	unsigned tag;      /* for read(), check() and before() */
+	const char *needs; /* a key that must be there as well */
+	const char *fallback; /* the value when the key is absent, as it would be written */
+	const char *help;     /* in place of the shape's */
+	const char *json;
+};
+
+#define YAML_TO(type, member) \
+	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+#define YAML_TO_LIST(type, member, counter)                                        \
+	.offset = offsetof(type, member), .size = sizeof(*((type *)NULL)->member), \
+	.count = offsetof(type, counter)
+#define YAML_ROWS(table) .rows = (table), .row_count = sizeof(table) / sizeof(table)[0]
+/* A shape for one row only. */
+#define YAML_SHAPE(...) (&(const struct yaml_shape){ __VA_ARGS__ })
+
+/* The member that a row is about. */
+static inline void *yaml_member(void *base, const struct yaml_row *row)
+{
+	return (unsigned char *)base + row->offset;
+}
+
+/* Reads a value by its row. */
+yaml_read_function yaml_read;
+/* What yaml_read() does with a SHAPE_MAP, for a read() of its own. */
+yaml_read_function yaml_read_map;
+
+/* Reads the whole file into the structure; what: "the configuration". */
+bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, const char *what,
+		    void *base);
+
+/* Sets "name:line:column: sentence" (ERROR_CONFIG) and returns false. */
+bool yaml_wrong(struct yaml_reader *in, const struct yaml_node *at, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+
+/* Whether a node is of this kind; else says "what: expected a list, found text". */
+bool yaml_expect(struct yaml_reader *in, const struct yaml_node *node, enum yaml_type type,
+		 const char *what);
+
+/* An error: what lacks a key. */
+bool yaml_missing(struct yaml_reader *in, const struct yaml_node *at, const char *what,
+		  const char *key);
+
+/* The index of the text among the words (the last is NULL); an error names the nearest. */
+bool yaml_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
+	       const char *const *words, unsigned *index);
+
+/* "on or off" of a node that is for a switch; "text" of others. */
+extern const struct yaml_shape yaml_switch_shape, yaml_scalar_shape;
+
+#endif
