@@ -95,12 +95,10 @@ static const struct yaml_shape patterns_shape = {
 };
 
 static const struct yaml_row process_filter_rows[] = {
-	{ .key = "include",
-	  .shape = &patterns_shape,
+	{ "include", &patterns_shape,
 	  YAML_TO_LIST(struct config, include_processes, include_process_count),
 	  .help = "None: every process." },
-	{ .key = "exclude",
-	  .shape = &patterns_shape,
+	{ "exclude", &patterns_shape,
 	  YAML_TO_LIST(struct config, exclude_processes, exclude_process_count),
 	  .help = "These not, even if included." },
 };
@@ -117,21 +115,18 @@ static bool place_event(struct yaml_reader *in, const struct yaml_node *node, vo
 }
 
 static const struct yaml_row event_filter_rows[] = {
-	{ .key = "event",
-	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, CONFIG_EVENT_SCHEMA),
-	  .required = true,
+	{ "event", YAML_SHAPE(.type = SHAPE_TEXT, CONFIG_EVENT_SCHEMA), .required = true,
 	  YAML_TO(struct config_event_filter, event) },
 };
 
 static const struct yaml_row filter_rows[] = {
-	{ .key = "processes",
-	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(process_filter_rows)),
+	{ "processes", YAML_MAP_OF(process_filter_rows),
 	  .help = "By name of the process: regular expressions (PCRE2, anywhere in the name, upper or "
 		  "lower case)." },
-	{ .key = "events",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
-			      .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(event_filter_rows),
-						 .check = place_event)),
+	{ "events",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(event_filter_rows),
+					.check = place_event)),
 	  YAML_TO_LIST(struct config, dropped_events, dropped_event_count),
 	  .help = "Kinds of events to leave out." },
 };
@@ -165,50 +160,44 @@ static bool check_glob(struct yaml_reader *in, const struct yaml_node *node, voi
 			  glob);
 }
 
+static bool check_globs(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	const struct config *config = in->owner;
+	size_t globs = 0;
+
+	(void)base;
+	for (size_t i = 0; i < config->path_group_count; i++) {
+		globs += config->path_groups[i].glob_count;
+	}
+	return globs <= PATH_GROUP_GLOBS_MAX ||
+	       yaml_wrong(in, node, "match: more than %d patterns in all path groups",
+			  PATH_GROUP_GLOBS_MAX);
+}
+
+static bool same_name(const void *a, const void *b)
+{
+	const struct config_path_group *x = a, *y = b;
+
+	return strcmp(x->name, y->name) == 0;
+}
+
 static const struct yaml_row path_group_rows[] = {
-	{ .key = "name",
-	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GROUP_NAME_MAX,
-			      .pattern = "^[^_]", .check = check_group_name),
-	  .required = true,
-	  YAML_TO(struct config_path_group, name),
+	{ "name",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GROUP_NAME_MAX,
+		     .pattern = "^[^_]", .check = check_group_name),
+	  .required = true, YAML_TO(struct config_path_group, name),
 	  .help = "Label value; not _..." },
-	{ .key = "match",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = PATH_GROUP_GLOBS_MAX,
-			      .items = "patterns",
-			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1,
-						 .most = PATH_GLOB_SIZE_MAX,
-						 .pattern = "^([\\\\/*?]|[a-zA-Z][:*?])",
-						 .json = "'type': 'string'", .check = check_glob)),
-	  .required = true,
-	  YAML_TO_LIST(struct config_path_group, globs, glob_count),
+	{ "match",
+	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = PATH_GROUP_GLOBS_MAX,
+		     .items = "patterns",
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GLOB_SIZE_MAX,
+					.pattern = "^([\\\\/*?]|[a-zA-Z][:*?])",
+					.json = "'type': 'string'", .check = check_glob),
+		     .check = check_globs),
+	  .required = true, YAML_TO_LIST(struct config_path_group, globs, glob_count),
 	  .help = "Patterns of the whole path, upper and lower case alike (ASCII): * within a "
 		  "component, ? one character, ** anything, **\\ no component or several." },
 };
-
-static bool check_path_groups(struct yaml_reader *in, const struct yaml_node *node, void *base)
-{
-	const struct config *config = base;
-	const struct config_path_group *groups = config->path_groups;
-	size_t globs = 0;
-
-	node = node->first;
-	for (size_t i = 0; i < config->path_group_count; i++, node = node->next) {
-		for (size_t j = 0; j < i; j++) {
-			if (strcmp(groups[j].name, groups[i].name) == 0) {
-				return yaml_wrong(in, yaml_find(node, "name"),
-						  "path group '%s' stands in line %u already",
-						  groups[i].name, groups[j].line);
-			}
-		}
-		globs += groups[i].glob_count;
-		if (globs > PATH_GROUP_GLOBS_MAX) {
-			return yaml_wrong(in, yaml_find(node, "match"),
-					  "match: more than %d patterns in all path groups",
-					  PATH_GROUP_GLOBS_MAX);
-		}
-	}
-	return true;
-}
 
 /* ---- limits, log, web ---- */
 
@@ -219,30 +208,23 @@ static const struct yaml_shape limit_shape = {
 	.name = "limit",
 };
 
-#define LIMIT(member, number, description)                                                    \
-	{                                                                                     \
-		.key = #member, .shape = &limit_shape, YAML_TO(struct config_limits, member), \
-		.fallback = number, .help = description                                       \
-	}
+#define LIMIT(member, number) \
+#member, &limit_shape, YAML_TO(struct config_limits, member), .fallback = (number)
 
 static const struct yaml_row limit_rows[] = {
-	LIMIT(series_per_family, "2000", "Label sets of one family."),
-	LIMIT(series, "200000", "Label sets of all families."),
-	LIMIT(processes, "20000", "Processes remembered."),
-	LIMIT(threads, "200000", "Threads remembered."),
-	LIMIT(files, "200000", "Names of files remembered."),
-	{ .key = "top_paths",
-	  .shape = YAML_SHAPE(.type = SHAPE_NUMBER, .least = 1, .most = TOP_PATHS_MOST),
-	  YAML_TO(struct config_limits, top_paths),
-	  .fallback = "20",
-	  .help = "Paths that the collector file_top shows." },
-	{ .key = "strings",
-	  .shape = YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST,
-			      .pattern = "^(0*(6[4-9]|[7-9][0-9]|[1-9][0-9]{2,7}) *KiB|"
-					 "0*[1-9][0-9]{0,4} *MiB|0*([1-9]|[1-5][0-9]|6[0-4]) *GiB|"
-					 "0[xX][0-9a-fA-F]+ *[KMG]iB)$"),
-	  YAML_TO(struct config_limits, strings_bytes),
-	  .fallback = "64MiB",
+	{ LIMIT(series_per_family, "2000"), .help = "Label sets of one family." },
+	{ LIMIT(series, "200000"), .help = "Label sets of all families." },
+	{ LIMIT(processes, "20000"), .help = "Processes remembered." },
+	{ LIMIT(threads, "200000"), .help = "Threads remembered." },
+	{ LIMIT(files, "200000"), .help = "Names of files remembered." },
+	{ "top_paths", YAML_NUMBER(1, TOP_PATHS_MOST), YAML_TO(struct config_limits, top_paths),
+	  .fallback = "20", .help = "Paths that the collector file_top shows." },
+	{ "strings",
+	  YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST,
+		     .pattern = "^(0*(6[4-9]|[7-9][0-9]|[1-9][0-9]{2,7}) *KiB|"
+				"0*[1-9][0-9]{0,4} *MiB|0*([1-9]|[1-5][0-9]|6[0-4]) *GiB|"
+				"0[xX][0-9a-fA-F]+ *[KMG]iB)$"),
+	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
 	  .help = "Text of labels, from 64KiB to 64GiB." },
 };
 
@@ -261,12 +243,9 @@ static bool read_log_level(struct yaml_reader *in, const struct yaml_node *node,
 }
 
 static const struct yaml_row log_rows[] = {
-	{ .key = "level",
-	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = log_levels, .read = read_log_level),
+	{ "level", YAML_SHAPE(.type = SHAPE_WORD, .words = log_levels, .read = read_log_level),
 	  .fallback = "info" },
-	{ .key = "format",
-	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = log_formats),
-	  YAML_TO(struct config, log_format),
+	{ "format", YAML_WORDS(log_formats), YAML_TO(struct config, log_format),
 	  .fallback = "logfmt" },
 };
 
@@ -294,75 +273,65 @@ static bool check_telemetry_path(struct yaml_reader *in, const struct yaml_node 
 #define BYTE "([01]?[0-9]{1,2}|2[0-4][0-9]|25[0-5])"
 
 static const struct yaml_row web_rows[] = {
-	{ .key = "listen_addresses",
-	  .shape = YAML_SHAPE(
-			  .type = SHAPE_LIST, .least = 1,
-			  .item = YAML_SHAPE(
-					  .type = SHAPE_TEXT, .json = "'type': 'string'",
-					  .pattern =
-						  "^(localhost|(" BYTE "\\.){3}" BYTE
-						  "|\\[([0-9a-fA-F.]+:|:[0-9a-fA-F:.])[0-9a-fA-F:.]*\\])?:"
-						  "([0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|"
-						  "655[0-2][0-9]|6553[0-5])$",
-					  .check = check_listen_address)),
-	  YAML_TO_LIST(struct config, listen_addresses, listen_address_count),
-	  .fallback = ":9189",
+	{ "listen_addresses",
+	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1,
+		     .item = YAML_SHAPE(
+				     .type = SHAPE_TEXT, .json = "'type': 'string'",
+				     .pattern =
+					     "^(localhost|(" BYTE "\\.){3}" BYTE
+					     "|\\[([0-9a-fA-F.]+:|:[0-9a-fA-F:.])[0-9a-fA-F:.]*\\])?:"
+					     "([0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|"
+					     "655[0-2][0-9]|6553[0-5])$",
+				     .check = check_listen_address)),
+	  YAML_TO_LIST(struct config, listen_addresses, listen_address_count), .fallback = ":9189",
 	  .help = "[host]:port; IPv6 addresses in brackets." },
-	{ .key = "telemetry_path",
-	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
-			      .pattern = "^/(?!-/)[^?# ]+$", .check = check_telemetry_path),
-	  YAML_TO(struct config, telemetry_path),
-	  .fallback = "/metrics",
+	{ "telemetry_path",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'", .pattern = "^/(?!-/)[^?# ]+$",
+		     .check = check_telemetry_path),
+	  YAML_TO(struct config, telemetry_path), .fallback = "/metrics",
 	  .help = "Path of the metrics." },
 };
 
 /* ---- the file ---- */
 
 static const struct yaml_row config_rows[] = {
-	{ .key = "collectors",
-	  .shape = YAML_SHAPE(.type = SHAPE_NAMES,
-			      .item = YAML_SHAPE(.type = SHAPE_SWITCH, .read = read_switch),
-			      .json = "'propertyNames': { 'pattern': '^[a-z][a-z0-9_]*$' }"),
+	{ "collectors",
+	  YAML_SHAPE(.type = SHAPE_NAMES,
+		     .item = YAML_SHAPE(.type = SHAPE_SWITCH, .read = read_switch),
+		     .json = "'propertyNames': { 'pattern': '^[a-z][a-z0-9_]*$' }"),
 	  YAML_TO_LIST(struct config, switches, switch_count),
 	  .help = "Collectors by name, on or off; the command line wins." },
-	{ .key = "collector_files",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
-			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
-						 .pattern = "([*?][^/]*|\\.[yY][aA][mM][lL])$",
-						 .check = add_collector_files)),
+	{ "collector_files",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
+					.pattern = "([*?][^/]*|\\.[yY][aA][mM][lL])$",
+					.check = add_collector_files)),
 	  .help = "Collectors of your own: NAME.yaml, with * and ? in the file name; relative paths "
 		  "start at this file. One with the name of a shipped collector takes its place." },
-	{ .key = "schemas",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
-			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_schemas,
-						 .json = "'type': 'string', 'minLength': 1")),
+	{ "schemas",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_schemas,
+					.json = "'type': 'string', 'minLength': 1")),
 	  .help = "Instrumentation manifests (.man or .xml), or folders of them, with * and ? in the "
 		  "last name; relative paths start at this file." },
-	{ .key = "filters",
-	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(filter_rows)),
+	{ "filters", YAML_MAP_OF(filter_rows),
 	  .help = "What is left out before any counter, and counted as filtered." },
-	{ .key = "path_groups",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST, .most = PATH_GROUPS_MAX, .items = "groups",
-			      .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(path_group_rows)),
-			      .check = check_path_groups),
+	{ "path_groups",
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = PATH_GROUPS_MAX, .items = "groups",
+		     .item = YAML_MAP_OF(path_group_rows), .same = same_name,
+		     .twice = "two groups have this name"),
 	  YAML_TO_LIST(struct config, path_groups, path_group_count),
 	  .help = "Groups of files by their paths, for the field PathGroup; the first that matches has "
 		  "a file. At most 64 groups, 256 patterns in all." },
-	{ .key = "limits",
-	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(limit_rows)),
-	  YAML_TO(struct config, limits),
+	{ "limits", YAML_MAP_OF(limit_rows), YAML_TO(struct config, limits),
 	  .help = "Bounds on memory. Beyond them names read _other and tables forget what is oldest; "
 		  "both are counted." },
-	{ .key = "process_case",
-	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = process_cases),
-	  YAML_TO(struct config, lower_case_processes),
+	{ "process_case", YAML_WORDS(process_cases), YAML_TO(struct config, lower_case_processes),
 	  .fallback = "keep",
 	  .help = "keep: process names as they were first seen; lower: in lower case (ASCII)." },
-	{ .key = "sessions",
-	  .shape = &sessions_shape,
-	  YAML_TO_LIST(struct config, sessions, session_count) },
-	{ .key = "log", .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(log_rows)) },
-	{ .key = "web", .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(web_rows)) },
+	{ "sessions", &sessions_shape, YAML_TO_LIST(struct config, sessions, session_count) },
+	{ .key = "log", .shape = YAML_MAP_OF(log_rows) },
+	{ .key = "web", .shape = YAML_MAP_OF(web_rows) },
 };
 
 static bool check_config(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -423,9 +392,10 @@ void config_free(struct config *config)
 		return;
 	}
 	sessions_free(config);
-	files = (struct file_list){ config->collector_files, config->collector_file_count };
+	files = (struct file_list){ .paths = config->collector_files,
+				    .count = config->collector_file_count };
 	file_list_free(&files);
-	files = (struct file_list){ config->schemas, config->schema_count };
+	files = (struct file_list){ .paths = config->schemas, .count = config->schema_count };
 	file_list_free(&files);
 	yaml_close(config->tree);
 	free(config);

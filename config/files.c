@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/glob.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -27,11 +28,11 @@ static bool add_path(struct file_list *list, const char *folder, size_t size, co
 	}
 	text_add(&path, folder, size);
 	text_add_string(&path, name);
-	paths = realloc(list->paths, (list->count + 1) * sizeof *paths);
+	paths = array_grow(list->paths, &list->capacity, list->count, sizeof *paths);
 	if (!paths || path.failed || !path.data) {
 		list->paths = paths ? paths : list->paths;
 		text_free(&path);
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the names of files");
+		return error_no_memory(err, "the names of files");
 	}
 	list->paths = paths;
 	list->paths[list->count++] = path.data;
@@ -69,7 +70,7 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 	bool good;
 
 	if (!directory) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the names of files");
+		return error_no_memory(err, "the names of files");
 	}
 	good = os_folder_list(directory, add_match, &expansion);
 	free(directory);
@@ -92,7 +93,7 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 	text_add_string(&path, pattern);
 	if (path.failed || !path.data) {
 		text_free(&path);
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the names of files");
+		return error_no_memory(err, "the names of files");
 	}
 	folder = folder_size(path.data);
 	if (strpbrk(path.data + folder, "*?")) {

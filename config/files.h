@@ -12,7 +12,7 @@
 
 struct file_list {
 	char **paths; /* owned, each of them too */
-	size_t count;
+	size_t count, capacity;
 };
 
 /*

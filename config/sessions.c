@@ -33,10 +33,11 @@ enum {
 	FILTERS_MOST = 64,
 };
 
-#define BUFFER_LEAST    (UINT64_C(16) << 10)
-#define BUFFER_MOST     (UINT64_C(1) << 20)
-#define NT_KERNEL_NAME  "NT Kernel Logger"
-#define DEFAULT_SESSION "etw_exporter"
+#define BUFFER_LEAST   (UINT64_C(16) << 10)
+#define BUFFER_MOST    (UINT64_C(1) << 20)
+#define NT_KERNEL_NAME "NT Kernel Logger"
+
+static char default_name[] = "etw_exporter";
 
 /* ---- payload filters ---- */
 
@@ -95,42 +96,27 @@ static const struct yaml_shape payload_text = {
 	.help = "Of a text field, without case; a GUID in braces.",
 };
 
-#define OPERATOR(word, operator_tag)                                         \
-	{                                                                    \
-		.key = word, .tag = (operator_tag), .shape = &payload_number \
-	}
-#define TEXT_OPERATOR(word, operator_tag)                                                  \
-	{                                                                                  \
-		.key = word, .tag = (operator_tag), .shape = &payload_text, .owned = true, \
-		YAML_TO(struct payload_condition, value)                                   \
-	}
+#define TEXT_OPERATOR &payload_text, .owned = true, YAML_TO(struct payload_condition, value)
 
 /* The field, and the operators. */
 static const struct yaml_row condition_rows[] = {
-	{ .key = "field",
-	  .shape = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1),
-	  .owned = true,
+	{ "field", YAML_SHAPE(.type = SHAPE_TEXT, .least = 1), .owned = true,
 	  YAML_TO(struct payload_condition, field),
 	  .help = "As the provider's manifest calls it." },
-	OPERATOR("eq", PAYLOAD_EQ),
-	OPERATOR("ne", PAYLOAD_NE),
-	OPERATOR("lt", PAYLOAD_LT),
-	OPERATOR("le", PAYLOAD_LE),
-	OPERATOR("gt", PAYLOAD_GT),
-	OPERATOR("ge", PAYLOAD_GE),
-	{ .key = "between",
-	  .tag = PAYLOAD_BETWEEN,
-	  .shape = &payload_range,
-	  .help = "Both ends included." },
-	{ .key = "not_between", .tag = PAYLOAD_NOT_BETWEEN, .shape = &payload_range },
-	{ .key = "modulo",
-	  .tag = PAYLOAD_MODULO,
-	  .shape = &payload_number,
+	{ "eq", &payload_number, .tag = PAYLOAD_EQ },
+	{ "ne", &payload_number, .tag = PAYLOAD_NE },
+	{ "lt", &payload_number, .tag = PAYLOAD_LT },
+	{ "le", &payload_number, .tag = PAYLOAD_LE },
+	{ "gt", &payload_number, .tag = PAYLOAD_GT },
+	{ "ge", &payload_number, .tag = PAYLOAD_GE },
+	{ "between", &payload_range, .tag = PAYLOAD_BETWEEN, .help = "Both ends included." },
+	{ "not_between", &payload_range, .tag = PAYLOAD_NOT_BETWEEN },
+	{ "modulo", &payload_number, .tag = PAYLOAD_MODULO,
 	  .help = "Divides the field without rest." },
-	TEXT_OPERATOR("contains", PAYLOAD_CONTAINS),
-	TEXT_OPERATOR("not_contains", PAYLOAD_CONTAINS_NOT),
-	TEXT_OPERATOR("is", PAYLOAD_IS),
-	TEXT_OPERATOR("is_not", PAYLOAD_IS_NOT),
+	{ "contains", TEXT_OPERATOR, .tag = PAYLOAD_CONTAINS },
+	{ "not_contains", TEXT_OPERATOR, .tag = PAYLOAD_CONTAINS_NOT },
+	{ "is", TEXT_OPERATOR, .tag = PAYLOAD_IS },
+	{ "is_not", TEXT_OPERATOR, .tag = PAYLOAD_IS_NOT },
 };
 
 static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -161,20 +147,15 @@ static const struct yaml_shape conditions_shape = {
 	.name = "payload_conditions",
 };
 
-#define CONDITIONS(word, description)                                             \
-	{                                                                         \
-		.key = word, .shape = &conditions_shape, .in_place = true,        \
-		YAML_TO_LIST(struct payload_filter, conditions, condition_count), \
-		.help = description                                               \
-	}
+#define CONDITIONS                           \
+	&conditions_shape, .in_place = true, \
+			   YAML_TO_LIST(struct payload_filter, conditions, condition_count)
 
 static const struct yaml_row payload_rows[] = {
-	{ .key = "event",
-	  .shape = YAML_SHAPE(.type = SHAPE_NUMBER, .most = UINT16_MAX),
-	  YAML_TO(struct payload_filter, event),
+	{ "event", YAML_NUMBER(0, UINT16_MAX), YAML_TO(struct payload_filter, event),
 	  .help = "Its id, of whatever version." },
-	CONDITIONS("all", "All of these must hold."),
-	CONDITIONS("any", "One of these is enough."),
+	{ "all", CONDITIONS, .help = "All of these must hold." },
+	{ "any", CONDITIONS, .help = "One of these is enough." },
 };
 
 /* { event: 3008, all: [...] } or { event: 3008, any: [...] } */
@@ -188,22 +169,11 @@ static bool begin_payload(struct yaml_reader *in, const struct yaml_node *node, 
 			  "payload: expected event, and either all or any with conditions");
 }
 
-static bool check_payload(struct yaml_reader *in, const struct yaml_node *node, void *base)
+static bool same_event(const void *a, const void *b)
 {
-	const struct provider_spec *spec = base;
+	const struct payload_filter *x = a, *y = b;
 
-	node = node->first;
-	for (size_t i = 0; i < spec->payload_count; i++, node = node->next) {
-		for (size_t j = 0; j < i; j++) {
-			if (spec->payload[j].event == spec->payload[i].event) {
-				return yaml_wrong(in, node,
-						  "payload: event %u stands here twice; put its "
-						  "conditions together",
-						  spec->payload[i].event);
-			}
-		}
-	}
-	return true;
+	return x->event == y->event;
 }
 
 /* ---- one provider ---- */
@@ -223,13 +193,9 @@ static const struct yaml_shape ids_shape = {
 	.name = "ids",
 };
 
-#define IDS(word)                                                   \
-	{                                                           \
-		.key = word, .shape = &ids_shape, .in_place = true, \
-		YAML_TO_LIST(struct provider_spec, ids, id_count)   \
-	}
+#define IDS &ids_shape, .in_place = true, YAML_TO_LIST(struct provider_spec, ids, id_count)
 
-static const struct yaml_row id_rows[] = { IDS("include"), IDS("exclude") };
+static const struct yaml_row id_rows[] = { { "include", IDS }, { "exclude", IDS } };
 
 static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
@@ -287,20 +253,15 @@ static bool check_every(struct yaml_reader *in, const struct yaml_node *node, vo
 }
 
 static const struct yaml_row capture_rows[] = {
-	{ .key = "at_start",
-	  .shape = &keywords_shape,
-	  YAML_TO(struct provider_spec, capture_at_start) },
-	{ .key = "at_stop",
-	  .shape = &keywords_shape,
-	  YAML_TO(struct provider_spec, capture_at_stop) },
-	{ .key = "every",
-	  .shape = YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS,
-			      .most = CAPTURE_MOST_MS, .check = check_every,
-			      .pattern = "^(0*[1-9][0-9]{3,7}ms|0*[1-9][0-9]{0,4}s|"
-					 "0*[1-9][0-9]{0,3}m|0*([1-9]|1[0-9]|2[0-4])h|"
-					 "0[xX][0-9a-fA-F]+(ms|[smh]))$"),
-	  YAML_TO(struct provider_spec, capture_every_ms),
-	  .help = "Repeats at_start: 1s to 24h." },
+	{ "at_start", &keywords_shape, YAML_TO(struct provider_spec, capture_at_start) },
+	{ "at_stop", &keywords_shape, YAML_TO(struct provider_spec, capture_at_stop) },
+	{ "every",
+	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS, .most = CAPTURE_MOST_MS,
+		     .check = check_every,
+		     .pattern = "^(0*[1-9][0-9]{3,7}ms|0*[1-9][0-9]{0,4}s|"
+				"0*[1-9][0-9]{0,3}m|0*([1-9]|1[0-9]|2[0-4])h|"
+				"0[xX][0-9a-fA-F]+(ms|[smh]))$"),
+	  YAML_TO(struct provider_spec, capture_every_ms), .help = "Repeats at_start: 1s to 24h." },
 };
 
 static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -327,55 +288,47 @@ static const struct yaml_shape level_shape = {
 };
 
 static const struct yaml_row provider_rows[] = {
-	{ .key = "provider", .shape = &provider_name_shape, .required = true },
-	{ .key = "level", .shape = &level_shape, YAML_TO(struct provider_spec, level) },
-	{ .key = "any",
-	  .shape = &keywords_shape,
-	  YAML_TO(struct provider_spec, any),
+	{ "provider", &provider_name_shape, .required = true },
+	{ "level", &level_shape, YAML_TO(struct provider_spec, level) },
+	{ "any", &keywords_shape, YAML_TO(struct provider_spec, any),
 	  .help = "Events with any of these keywords; default: all." },
-	{ .key = "all",
-	  .shape = &keywords_shape,
-	  YAML_TO(struct provider_spec, all),
+	{ "all", &keywords_shape, YAML_TO(struct provider_spec, all),
 	  .help = "Of these, those with all of these keywords; default: 0." },
-	{ .key = "ids",
-	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids,
-			      .json = "'minProperties': 1, 'maxProperties': 1"),
+	{ "ids",
+	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids,
+		     .json = "'minProperties': 1, 'maxProperties': 1"),
 	  .help = "Event ids, at most 64." },
-	{ .key = "process_ids",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST, .most = PROVIDER_PROCESSES_MAX,
-			      .items = "process ids",
-			      .item = YAML_SHAPE(.type = SHAPE_NUMBER, .what = "process id",
-						 .most = UINT32_MAX)),
-	  .in_place = true,
-	  YAML_TO_LIST(struct provider_spec, process_ids, process_id_count),
+	{ "process_ids",
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = PROVIDER_PROCESSES_MAX, .items = "process ids",
+		     .item = YAML_SHAPE(.type = SHAPE_NUMBER, .what = "process id",
+					.most = UINT32_MAX)),
+	  .in_place = true, YAML_TO_LIST(struct provider_spec, process_ids, process_id_count),
 	  .help = "Of these processes only, at most 8." },
-	{ .key = "executables",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
-			      .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_executable,
-						 .pattern = "^[^;]+$")),
+	{ "executables",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_executable,
+					.pattern = "^[^;]+$")),
 	  .help = "Of programs with these file names only." },
-	{ .key = "properties",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
-			      .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "property",
-						 .words = properties, .read = read_property)),
+	{ "properties",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "property", .words = properties,
+					.read = read_property)),
 	  .help = "What Windows adds to each event; no_keyword_0 leaves events without keyword out." },
-	{ .key = "payload",
-	  .shape = YAML_SHAPE(
-			  .type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
-			  .item = YAML_SHAPE(
-					  .type = SHAPE_MAP, YAML_ROWS(payload_rows),
-					  .before = begin_payload,
-					  .json = "'required': ['event'], 'minProperties': 2, 'maxProperties': 2"),
-			  .check = check_payload),
-	  .owned = true,
-	  YAML_TO_LIST(struct provider_spec, payload, payload_count),
+	{ "payload",
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
+		     .item = YAML_SHAPE(
+				     .type = SHAPE_MAP, YAML_ROWS(payload_rows),
+				     .before = begin_payload,
+				     .json = "'required': ['event'], 'minProperties': 2, 'maxProperties': 2"),
+		     .same = same_event,
+		     .twice = "two entries for one event; put their conditions together"),
+	  .owned = true, YAML_TO_LIST(struct provider_spec, payload, payload_count),
 	  .help = "Conditions on fields of the payload, for one event each; events without are let in. "
 		  "Windows needs the provider's manifest for them." },
-	{ .key = "capture_state",
-	  .shape = YAML_SHAPE(
-			  .type = SHAPE_MAP, YAML_ROWS(capture_rows),
-			  .json = "'if': { 'required': ['every'] }, 'then': { 'required': "
-				  "['at_start'], 'properties': { 'at_start': { 'minimum': 1 } } }"),
+	{ "capture_state",
+	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(capture_rows),
+		     .json = "'if': { 'required': ['every'] }, 'then': { 'required': "
+			     "['at_start'], 'properties': { 'at_start': { 'minimum': 1 } } }"),
 	  .help = "Keywords for which the provider is asked to tell its state." },
 };
 
@@ -413,29 +366,14 @@ const struct yaml_shape provider_text_shape = {
 
 /* ---- one session ---- */
 
-static bool same_provider(const struct provider_spec *a, const struct provider_spec *b)
+static bool same_provider(const void *x, const void *y)
 {
+	const struct provider_spec *a = x, *b = y;
+
 	if (a->name && b->name) {
 		return text_equal_nocase(a->name, strlen(a->name), b->name, strlen(b->name));
 	}
 	return !a->name && !b->name && guid_equal(&a->guid, &b->guid);
-}
-
-static bool check_providers(struct yaml_reader *in, const struct yaml_node *node, void *base)
-{
-	const struct config_session *session = base;
-
-	node = node->first;
-	for (size_t i = 0; i < session->provider_count; i++, node = node->next) {
-		for (size_t j = 0; j < i; j++) {
-			if (same_provider(&session->providers[j], &session->providers[i])) {
-				return yaml_wrong(in, node,
-						  "providers: one provider stands here twice; "
-						  "Windows would keep the last only");
-			}
-		}
-	}
-	return true;
 }
 
 static bool check_buffer_size(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -462,22 +400,17 @@ static const struct yaml_shape buffers_number_shape = {
 };
 
 static const struct yaml_row buffer_rows[] = {
-	{ .key = "size",
-	  .shape = YAML_SHAPE(.type = SHAPE_SIZE, .least = BUFFER_LEAST, .most = BUFFER_MOST,
-			      .check = check_buffer_size,
-			      .pattern = "^(0*(1[6-9]|[2-9][0-9]|[1-9][0-9]{2}|10[01][0-9]|"
-					 "102[0-4]) *KiB|0*1 *MiB|0[xX][0-9a-fA-F]+ *[KM]iB)$",
-			      .json = "'multipleOf': 1024"),
-	  YAML_TO(struct config_session, buffer_size_bytes),
-	  .fallback = "256KiB",
+	{ "size",
+	  YAML_SHAPE(.type = SHAPE_SIZE, .least = BUFFER_LEAST, .most = BUFFER_MOST,
+		     .check = check_buffer_size,
+		     .pattern = "^(0*(1[6-9]|[2-9][0-9]|[1-9][0-9]{2}|10[01][0-9]|"
+				"102[0-4]) *KiB|0*1 *MiB|0[xX][0-9a-fA-F]+ *[KM]iB)$",
+		     .json = "'multipleOf': 1024"),
+	  YAML_TO(struct config_session, buffer_size_bytes), .fallback = "256KiB",
 	  .help = "Of one buffer: 16KiB to 1MiB, whole KiB." },
-	{ .key = "min",
-	  .shape = &buffers_number_shape,
-	  YAML_TO(struct config_session, buffers_min),
+	{ "min", &buffers_number_shape, YAML_TO(struct config_session, buffers_min),
 	  .help = "Absent: 64, and 4 for each processor." },
-	{ .key = "max",
-	  .shape = &buffers_number_shape,
-	  YAML_TO(struct config_session, buffers_max),
+	{ "max", &buffers_number_shape, YAML_TO(struct config_session, buffers_max),
 	  .help = "Absent: twice min." },
 };
 
@@ -495,41 +428,33 @@ static const char *const loggers[] = { "auto", "private", "system_providers", "n
 static const char *const conflicts[] = { "wait", "takeover", NULL };
 
 static const struct yaml_row session_rows[] = {
-	{ .key = "logger",
-	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = loggers),
-	  YAML_TO(struct config_session, logger),
-	  .fallback = "auto",
+	{ "logger", YAML_WORDS(loggers), YAML_TO(struct config_session, logger), .fallback = "auto",
 	  .help = "private: a system logger of our own; system_providers: the same, with the system "
 		  "providers of Windows 11 and Server 2022 in place of kernel flags; auto: "
 		  "system_providers where Windows has them, else private; nt_kernel_logger: the one "
 		  "called NT Kernel Logger; user: providers only." },
-	{ .key = "on_conflict",
-	  .shape = YAML_SHAPE(.type = SHAPE_WORD, .words = conflicts),
-	  YAML_TO(struct config_session, takeover),
+	{ "on_conflict", YAML_WORDS(conflicts), YAML_TO(struct config_session, takeover),
 	  .fallback = "wait",
 	  .help = "When another program owns the NT Kernel Logger: wait for it, or take it over." },
 	{ .key = "buffers",
 	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(buffer_rows), .check = check_buffers) },
-	{ .key = "flush",
-	  .shape = YAML_SHAPE(.type = SHAPE_DURATION, .least = FLUSH_LEAST_MS,
-			      .most = FLUSH_MOST_MS, .check = check_flush,
-			      .pattern = "^(0*([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)"
-					 "(000ms|s)|0*([1-9]|[1-5][0-9]|60)m|0*1h|"
-					 "0[xX][0-9a-fA-F]+(ms|[smh]))$"),
-	  YAML_TO(struct config_session, flush_ms),
-	  .fallback = "1s",
+	{ "flush",
+	  YAML_SHAPE(.type = SHAPE_DURATION, .least = FLUSH_LEAST_MS, .most = FLUSH_MOST_MS,
+		     .check = check_flush,
+		     .pattern = "^(0*([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)"
+				"(000ms|s)|0*([1-9]|[1-5][0-9]|60)m|0*1h|"
+				"0[xX][0-9a-fA-F]+(ms|[smh]))$"),
+	  YAML_TO(struct config_session, flush_ms), .fallback = "1s",
 	  .help = "How long an event waits in a buffer at most: whole seconds, from 1s to 1h." },
-	{ .key = "rundown",
-	  .shape = &yaml_switch_shape,
-	  YAML_TO(struct config_session, rundown),
-	  .fallback = "on",
+	{ "rundown", &yaml_switch_shape, YAML_TO(struct config_session, rundown), .fallback = "on",
 	  .help = "Names of the files that are open when the session starts." },
-	{ .key = "providers",
-	  .shape = YAML_SHAPE(.type = SHAPE_LIST,
-			      .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),
-						 .before = begin_provider,
-						 .other = &provider_text_shape, .name = "provider"),
-			      .check = check_providers),
+	{ "providers",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),
+					.before = begin_provider, .other = &provider_text_shape,
+					.name = "provider"),
+		     .same = same_provider,
+		     .twice = "one provider stands here twice; Windows would keep the last only"),
 	  YAML_TO_LIST(struct config_session, providers, provider_count),
 	  .help = "Providers, beside those that the collectors need." },
 };
@@ -616,8 +541,8 @@ static bool put_first(struct yaml_reader *in, struct config *config, size_t kern
 
 	if (kernel == config->session_count) {
 		static const struct yaml_node name = { .type = YAML_TEXT,
-						       .text = DEFAULT_SESSION,
-						       .size = sizeof DEFAULT_SESSION - 1 };
+						       .text = default_name,
+						       .size = sizeof default_name - 1 };
 		static const struct yaml_node node = { .type = YAML_MAP, .key = &name };
 		const struct yaml_row row = { .shape = &session_shape };
 
@@ -643,35 +568,12 @@ bool sessions_add_default(struct yaml_reader *in, struct config *config)
 	return put_first(in, config, config->session_count);
 }
 
-static bool same_name(const struct config_session *session, const char *name)
-{
-	return text_equal_nocase(session->name, strlen(session->name), name, strlen(name));
-}
-
 /* Windows compares names without case. */
-static bool check_names(struct yaml_reader *in, const struct yaml_node *node,
-			const struct config *config, bool beside_default)
+static bool same_name(const void *a, const void *b)
 {
-	const struct config_session *sessions = config->sessions;
+	const struct config_session *x = a, *y = b;
 
-	node = node->first;
-	for (size_t i = 0; i < config->session_count; i++, node = node->next) {
-		for (size_t j = 0; j < i; j++) {
-			if (same_name(&sessions[j], sessions[i].name)) {
-				return yaml_wrong(in, node->key,
-						  "session '%s' stands in line %u already",
-						  sessions[i].name, sessions[j].line);
-			}
-		}
-		if (beside_default && same_name(&sessions[i], DEFAULT_SESSION)) {
-			return yaml_wrong(
-				in, node->key,
-				"'%s' is the session of the kernel events; a user session "
-				"needs another name",
-				DEFAULT_SESSION);
-		}
-	}
-	return true;
+	return text_equal_nocase(x->name, strlen(x->name), y->name, strlen(y->name));
 }
 
 static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -679,13 +581,12 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 	struct config *config = base;
 	const struct config_session *sessions = config->sessions;
 	size_t count = config->session_count, kernel = count;
-	const struct yaml_node *entry = node->first;
+	const struct config_session by_default = { .name = default_name };
+	const struct yaml_node *entry = node->first, *taken = NULL;
 
-	if (!check_names(in, node, config, false)) {
-		return false;
-	}
 	for (size_t i = 0; i < count; i++, entry = entry->next) {
 		if (sessions[i].logger == LOGGER_USER) {
+			taken = same_name(&sessions[i], &by_default) ? entry : taken;
 			continue;
 		}
 		if (kernel < count) {
@@ -698,13 +599,20 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 		}
 		kernel = i;
 	}
-	return (kernel < count || check_names(in, node, config, true)) &&
-	       put_first(in, config, kernel);
+	if (kernel == count && taken) {
+		return yaml_wrong(in, taken->key,
+				  "'%s' is the session of the kernel events; a user session needs "
+				  "another name",
+				  default_name);
+	}
+	return put_first(in, config, kernel);
 }
 
 const struct yaml_shape sessions_shape = {
 	.type = SHAPE_NAMES,
 	.item = &session_shape,
+	.same = same_name,
+	.twice = "two sessions have this name; upper and lower case are the same",
 	.check = check_sessions,
 	.help = "Live sessions (Windows) by name; none: one private session with what the collectors "
 		"need. At most one that is not logger: user.",

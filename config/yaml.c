@@ -52,7 +52,7 @@ void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error
 	void *memory;
 
 	if (size != 0 && count > SIZE_MAX / 2 / size) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for %s", tree->name);
+		error_no_memory(err, tree->name);
 		return NULL;
 	}
 	total = (count * size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) *
@@ -62,7 +62,7 @@ void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error
 
 		chunk = calloc(1, sizeof *chunk + chunk_size);
 		if (!chunk) {
-			error_set(err, ERROR_NO_MEMORY, "no memory for a configuration file");
+			error_no_memory(err, "a configuration file");
 			return NULL;
 		}
 		chunk->size = chunk_size;
@@ -130,8 +130,7 @@ static bool take_key(struct builder *builder, struct level *level, const struct 
 		const struct yaml_node *other;
 
 		if (!value) {
-			return error_set(err, ERROR_NO_MEMORY, "no memory for %s",
-					 builder->tree->name);
+			return error_no_memory(err, builder->tree->name);
 		}
 		if (added) {
 			*value = (uint64_t)(uintptr_t)key;

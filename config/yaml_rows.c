@@ -373,6 +373,28 @@ static bool make_items(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
+/* Whether an entry, whose element was just read, is the first of its kind. */
+static bool check_twice(struct yaml_reader *in, const struct yaml_node *list,
+			const struct yaml_node *entry, const struct yaml_row *row,
+			const unsigned char *items)
+{
+	const struct yaml_shape *shape = row->shape;
+	const struct yaml_node *other = list->first;
+	size_t index = 0;
+
+	for (const struct yaml_node *at = other; at != entry; at = at->next) {
+		index++;
+	}
+	for (size_t i = 0; i < index; i++, other = other->next) {
+		if (shape->same(items + i * row->size, items + index * row->size)) {
+			return yaml_wrong(in, entry->key ? entry->key : entry,
+					  "%s: %s (first in line %u)", row->key, shape->twice,
+					  (unsigned)other->line);
+		}
+	}
+	return true;
+}
+
 static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 		      const struct yaml_row *row, void *base)
 {
@@ -390,7 +412,8 @@ static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 		void *to = count ? items + (*count)++ * row->size : base;
 
 		element.key = item->what ? item->what : entry->key ? entry->key->text : row->key;
-		if (!yaml_read(in, entry, &element, to)) {
+		if (!yaml_read(in, entry, &element, to) ||
+		    (shape->same && !check_twice(in, node, entry, row, items))) {
 			return false;
 		}
 	}
@@ -490,6 +513,9 @@ bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struc
 	}
 	if (row->at != 0) {
 		memcpy(member(base, row->at), &node, sizeof node);
+	}
+	if (row->later) {
+		return true;
 	}
 	if (!read(in, node, row, base)) {
 		return false;

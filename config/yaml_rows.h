@@ -51,7 +51,10 @@ struct yaml_shape {
 	const char *const *words;      /* SHAPE_WORD: the last is NULL */
 	const struct yaml_shape *item; /* SHAPE_LIST, SHAPE_NAMES */
 	const char *items;             /* likewise: "fields", for errors about their number */
-	const struct yaml_row *rows;   /* SHAPE_MAP */
+	bool (*same)(const void *element,
+		     const void *other); /* likewise: of which one is too many */
+	const char *twice;               /* what is wrong then */
+	const struct yaml_row *rows;     /* SHAPE_MAP */
 	size_t row_count;
 	const struct yaml_shape
 		*other; /* SHAPE_MAP: what a value is that is no map; NULL: an error */
@@ -73,6 +76,7 @@ struct yaml_row {
 	const char *key;
 	const struct yaml_shape *shape;
 	bool required;
+	bool later;          /* its map does not read it: only `at` is set */
 	bool in_place;       /* a list: the member is an array, to which items are added */
 	bool owned;          /* the list or text is for free(), not in the memory of the tree */
 	size_t offset, size; /* of the member, or of one element; size 0: read() stores itself */
@@ -91,8 +95,11 @@ struct yaml_row {
 	.offset = offsetof(type, member), .size = sizeof(*((type *)NULL)->member), \
 	.count = offsetof(type, counter)
 #define YAML_ROWS(table) .rows = (table), .row_count = sizeof(table) / sizeof(table)[0]
-/* A shape for one row only. */
-#define YAML_SHAPE(...) (&(const struct yaml_shape){ __VA_ARGS__ })
+/* Shapes for one row only. */
+#define YAML_SHAPE(...)       (&(const struct yaml_shape){ __VA_ARGS__ })
+#define YAML_NUMBER(from, to) YAML_SHAPE(.type = SHAPE_NUMBER, .least = (from), .most = (to))
+#define YAML_WORDS(list)      YAML_SHAPE(.type = SHAPE_WORD, .words = (list))
+#define YAML_MAP_OF(table)    YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(table))
 
 /* The member that a row is about. */
 static inline void *yaml_member(void *base, const struct yaml_row *row)

@@ -86,8 +86,8 @@ static const struct yaml_row series_rows[] = {
 	  YAML_TO(struct series, factor), .help = "Each bound is the one before times this." },
 	{ "width", YAML_SHAPE(.type = SHAPE_REAL, .json = "'exclusiveMinimum': 0"),
 	  YAML_TO(struct series, width), .help = "Each bound is the one before plus this." },
-	{ "count", YAML_SHAPE(.type = SHAPE_NUMBER, .least = 1, .most = FAMILY_BUCKETS_MAX),
-	  YAML_TO(struct series, count), .help = "How many bounds." },
+	{ "count", YAML_NUMBER(1, FAMILY_BUCKETS_MAX), YAML_TO(struct series, count),
+	  .help = "How many bounds." },
 };
 
 static bool begin_series(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -332,11 +332,7 @@ static bool check_labels(struct yaml_reader *in, const struct yaml_node *node, v
 	return true;
 }
 
-static const struct yaml_row rule_labels = {
-	"labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
-	YAML_TO_LIST(struct rule, labels, label_count),
-	.help = "Labels of this event, beside those of the family."
-};
+enum { RULE_LABELS = 7 };
 
 static const struct yaml_row rule_rows[] = {
 	{ "event", &load_event_shape, .required = true, YAML_TO(struct rule, event),
@@ -361,9 +357,9 @@ static const struct yaml_row rule_rows[] = {
 	{ "op", &op_shape, YAML_TO(struct rule, op) },
 	{ "where", &load_conditions_shape, YAML_TO_LIST(struct rule, conditions, condition_count),
 	  .help = "Conditions; all must hold." },
-	{ "labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
-	  YAML_TO_LIST(struct rule, labels, label_count),
-	  .help = "Labels of this event, beside those of the family." },
+	[RULE_LABELS] = { "labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
+			  YAML_TO_LIST(struct rule, labels, label_count),
+			  .help = "Labels of this event, beside those of the family." },
 	{ "pair", &pair_shape, YAML_TO(struct rule, pair) },
 };
 
@@ -385,7 +381,8 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	if (since && yaml_find(node, "value")) {
 		return yaml_wrong(in, since->key, "'value' or 'since', not both");
 	}
-	return !metric->labels_at || yaml_read(in, metric->labels_at, &rule_labels, rule);
+	return !metric->labels_at ||
+	       yaml_read(in, metric->labels_at, &rule_rows[RULE_LABELS], rule);
 }
 
 /* The pair of an event is its own, or that of the metric whose stop it is. */
@@ -496,17 +493,6 @@ static bool check_type(struct yaml_reader *in, const struct yaml_node *node, voi
 	return !op || metric->type == FAMILY_GAUGE || yaml_wrong(in, op->key, "'op' is for gauges");
 }
 
-/* They are read for each rule: see begin_rule(). */
-static bool leave_labels(struct yaml_reader *in, const struct yaml_node *node,
-			 const struct yaml_row *row, void *base)
-{
-	(void)in;
-	(void)node;
-	(void)row;
-	(void)base;
-	return true;
-}
-
 /* In the order of enum family_type. */
 static const char *const types[] = { "counter", "gauge", "histogram", NULL };
 
@@ -530,13 +516,11 @@ static const struct yaml_row metric_rows[] = {
 		  "size." },
 	{ "help", &help_shape, .required = true, YAML_TO(struct metric, help),
 	  .help = "One sentence, shown on the metrics page." },
-	{ "labels", YAML_SHAPE(LABELS, .read = leave_labels),
-	  .at = offsetof(struct metric, labels_at),
+	{ "labels", YAML_SHAPE(LABELS), .later = true, .at = offsetof(struct metric, labels_at),
 	  .help = "Labels of all its events. Those of each event and these together must be the same "
 		  "names for all events; at most 8." },
 	{ .key = "buckets", .shape = &buckets_shape },
-	{ "max_series", YAML_SHAPE(.type = SHAPE_NUMBER, .least = 1, .most = UINT32_MAX / 2),
-	  YAML_TO(struct metric, max_series),
+	{ "max_series", YAML_NUMBER(1, UINT32_MAX / 2), YAML_TO(struct metric, max_series),
 	  .help = "Limit of this family's label sets, in place of limits.series_per_family." },
 	{ "op", &op_shape, YAML_TO(struct metric, op) },
 	{ "pair", &pair_shape, YAML_TO(struct metric, pair) },
@@ -653,7 +637,7 @@ static const struct yaml_row collector_rows[] = {
 	  .help = "One sentence." },
 	{ "default", &yaml_switch_shape, .required = true, YAML_TO(struct collector, default_on),
 	  .help = "Whether it is on unless switched otherwise." },
-	{ "needs", YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(need_rows)),
+	{ "needs", YAML_MAP_OF(need_rows),
 	  .help = "What a live session must deliver; a replay takes what is in the recording." },
 	{ "metrics", YAML_SHAPE(.type = SHAPE_LIST, .item = &metric_shape),
 	  YAML_TO_LIST(struct collector, metrics, metric_count),

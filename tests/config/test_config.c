@@ -419,7 +419,7 @@ static void conditions_on_payloads_that_make_no_sense_are_refused_at_their_place
 		{ "[{ event: 7, any: [{ field: A, is: '' }] }]", "5:53: is: an empty text" },
 		{ "[{ event: 7, any: [{ field: A, is: a }] }, { event: 7, all: [{ field: B, eq: 1 "
 		  "}] }]",
-		  "5:61: payload: event 7 stands here twice; put its conditions together" },
+		  "5:61: payload: two entries for one event; put their conditions together (first in line 5)" },
 	};
 
 	(void)state;
@@ -610,7 +610,7 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "1:20: session 'b' would count kernel events again, which 'a' counts; only one "
 		  "session may have them, others are `logger: user`" },
 		{ "sessions: { a: {}, A: { logger: user, providers: [P] } }\n",
-		  "1:20: session 'A' stands in line 1 already" },
+		  "1:20: sessions: two sessions have this name; upper and lower case are the same (first in line 1)" },
 		{ "sessions: { Etw_Exporter: { logger: user, providers: [P] } }\n",
 		  "1:13: 'etw_exporter' is the session of the kernel events; a user session needs "
 		  "another name" },
@@ -634,7 +634,7 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "1:30: providers: '{12}' names no provider" },
 		{ "sessions: { a: { providers: [P, 'p:4'] } }\n",
 		  "1:33: providers: one provider stands here twice; Windows would keep the last "
-		  "only" },
+		  "only (first in line 1)" },
 		{ "sessions: { a: { providers: [{ level: 4 }] } }\n",
 		  "1:30: providers: 'provider' is missing" },
 		{ "sessions: { a: { providers: [{ provider: '' }] } }\n",

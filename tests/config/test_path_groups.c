@@ -72,7 +72,7 @@ static void what_is_wrong_is_told_at_its_place(void **state)
 		{ "path_groups: [{ name: _none, match: ['**'] }]\n",
 		  "1:23: name: '_none' begins with _ as words for what is missing do" },
 		{ "path_groups:\n- { name: a, match: ['**'] }\n- { name: a, match: ['**'] }\n",
-		  "3:11: path group 'a' stands in line 2 already" },
+		  "3:3: path_groups: two groups have this name (first in line 2)" },
 	};
 
 	(void)state;
