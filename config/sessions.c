@@ -37,7 +37,7 @@ enum {
 #define BUFFER_MOST    (UINT64_C(1) << 20)
 #define NT_KERNEL_NAME "NT Kernel Logger"
 
-static char default_name[] = "etw_exporter";
+static const char default_name[] = "etw_exporter";
 
 /* ---- payload filters ---- */
 
@@ -491,14 +491,19 @@ static bool begin_session(struct yaml_reader *in, const struct yaml_node *node, 
 	return session->name || error_no_memory(in->err, "the configuration of sessions");
 }
 
+/* Windows compares names without case. */
+static bool has_name(const struct config_session *session, const char *name)
+{
+	return text_equal_nocase(session->name, strlen(session->name), name, strlen(name));
+}
+
 static bool check_session(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct config_session *session = base;
 	const struct yaml_node *logger = yaml_find(node, "logger");
 	const struct yaml_node *conflict = yaml_find(node, "on_conflict");
 	bool nt_kernel = session->logger == LOGGER_NT_KERNEL;
-	bool named_nt = text_equal_nocase(session->name, strlen(session->name), NT_KERNEL_NAME,
-					  strlen(NT_KERNEL_NAME));
+	bool named_nt = has_name(session, NT_KERNEL_NAME);
 
 	if (nt_kernel != named_nt) {
 		return yaml_wrong(in, logger ? logger : node->key,
@@ -568,12 +573,9 @@ bool sessions_add_default(struct yaml_reader *in, struct config *config)
 	return put_first(in, config, config->session_count);
 }
 
-/* Windows compares names without case. */
-static bool same_name(const void *a, const void *b)
+static bool same_name(const void *session, const void *other)
 {
-	const struct config_session *x = a, *y = b;
-
-	return text_equal_nocase(x->name, strlen(x->name), y->name, strlen(y->name));
+	return has_name(session, ((const struct config_session *)other)->name);
 }
 
 static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -581,12 +583,11 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 	struct config *config = base;
 	const struct config_session *sessions = config->sessions;
 	size_t count = config->session_count, kernel = count;
-	const struct config_session by_default = { .name = default_name };
 	const struct yaml_node *entry = node->first, *taken = NULL;
 
 	for (size_t i = 0; i < count; i++, entry = entry->next) {
 		if (sessions[i].logger == LOGGER_USER) {
-			taken = same_name(&sessions[i], &by_default) ? entry : taken;
+			taken = has_name(&sessions[i], default_name) ? entry : taken;
 			continue;
 		}
 		if (kernel < count) {

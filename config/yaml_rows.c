@@ -146,7 +146,7 @@ static void *member(void *base, size_t offset)
 /* Into a member of 1, 2, 4 or 8 bytes. */
 static void store_integer(const struct yaml_row *row, void *base, uint64_t value)
 {
-	void *to = member(base, row->offset);
+	void *to = yaml_member(base, row);
 
 	switch (row->size) {
 	case sizeof(uint8_t):
@@ -188,7 +188,7 @@ static bool read_text(struct yaml_reader *in, const struct yaml_node *node,
 		}
 	}
 	if (row->size == sizeof text) {
-		memcpy(member(base, row->offset), &text, sizeof text);
+		memcpy(yaml_member(base, row), &text, sizeof text);
 	}
 	return true;
 }
@@ -237,7 +237,7 @@ static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
 	if (!end || end == node->text || *end != '\0' || !isfinite(value)) {
 		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
 	}
-	memcpy(member(base, row->offset), &value, sizeof value);
+	memcpy(yaml_member(base, row), &value, sizeof value);
 	return true;
 }
 
@@ -351,14 +351,13 @@ static bool number_fits(struct yaml_reader *in, const struct yaml_node *node,
 				  shape->items);
 }
 
-/* Room for the elements of a list: *items is where the next one goes, *count their number so far.
- */
+/* Makes room for the elements of a list, the first of which goes to *items. */
 static bool make_items(struct yaml_reader *in, const struct yaml_node *node,
 		       const struct yaml_row *row, void *base, unsigned char **items)
 {
 	void *made;
 
-	*items = member(base, row->offset);
+	*items = yaml_member(base, row);
 	if (row->size == 0 || row->in_place) {
 		return true;
 	}
@@ -373,23 +372,24 @@ static bool make_items(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
-/* Whether an entry, whose element was just read, is the first of its kind. */
+static const struct yaml_node *key_or_entry(const struct yaml_node *entry)
+{
+	return entry->key ? entry->key : entry;
+}
+
+/* Compares the element of an entry, the one at an index, with those before it. */
 static bool check_twice(struct yaml_reader *in, const struct yaml_node *list,
 			const struct yaml_node *entry, const struct yaml_row *row,
-			const unsigned char *items)
+			const unsigned char *items, size_t index)
 {
 	const struct yaml_shape *shape = row->shape;
 	const struct yaml_node *other = list->first;
-	size_t index = 0;
 
-	for (const struct yaml_node *at = other; at != entry; at = at->next) {
-		index++;
-	}
 	for (size_t i = 0; i < index; i++, other = other->next) {
 		if (shape->same(items + i * row->size, items + index * row->size)) {
-			return yaml_wrong(in, entry->key ? entry->key : entry,
-					  "%s: %s (first in line %u)", row->key, shape->twice,
-					  (unsigned)other->line);
+			return yaml_wrong(in, key_or_entry(entry), "%s: %s (first in line %u)",
+					  row->key, shape->twice,
+					  (unsigned)key_or_entry(other)->line);
 		}
 	}
 	return true;
@@ -413,7 +413,7 @@ static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 
 		element.key = item->what ? item->what : entry->key ? entry->key->text : row->key;
 		if (!yaml_read(in, entry, &element, to) ||
-		    (shape->same && !check_twice(in, node, entry, row, items))) {
+		    (shape->same && !check_twice(in, node, entry, row, items, *count - 1))) {
 			return false;
 		}
 	}
@@ -439,7 +439,7 @@ static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shap
 				return false;
 			}
 		} else if (row->shape->type == SHAPE_MAP && !row->shape->read &&
-			   !read_fallbacks(in, row->shape, member(base, row->offset))) {
+			   !read_fallbacks(in, row->shape, yaml_member(base, row))) {
 			return false;
 		}
 	}
@@ -470,7 +470,7 @@ bool yaml_read_map(struct yaml_reader *in, const struct yaml_node *node, const s
 {
 	const struct yaml_shape *shape = row->shape;
 	const struct yaml_row *rows = shape->rows;
-	void *to = member(base, row->offset);
+	void *to = yaml_member(base, row);
 
 	if (!yaml_expect(in, node, YAML_MAP, row->key) || !check_keys(in, node, shape) ||
 	    !read_fallbacks(in, shape, to) || (shape->before && !shape->before(in, node, to))) {
@@ -521,7 +521,7 @@ bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struc
 		return false;
 	}
 	if (shape->type == SHAPE_MAP) {
-		base = member(base, row->offset);
+		base = yaml_member(base, row);
 	}
 	return !shape->check || shape->check(in, node, base);
 }

@@ -17,8 +17,7 @@ struct yaml_row;
 struct yaml_reader {
 	struct yaml_tree *tree;
 	struct error *err;
-	void *owner; /* what is made of the file: a configuration or a collector; for read() and
-			check() */
+	void *owner; /* the configuration or collector that is made of the file */
 };
 
 /*
@@ -43,27 +42,35 @@ enum yaml_shape_kind {
 	SHAPE_MAP,      /* a structure, by rows */
 };
 
-/* A kind of value. Of least and most, 0 means no bound when both are 0. */
+/*
+ * What a value looks like. Members that the kind has no use for are zero, as are bounds that there
+ * are none of.
+ */
 struct yaml_shape {
 	enum yaml_shape_kind type;
 	uint64_t least, most;
-	const char *what;              /* in errors, in place of the key */
-	const char *const *words;      /* SHAPE_WORD: the last is NULL */
-	const struct yaml_shape *item; /* SHAPE_LIST, SHAPE_NAMES */
-	const char *items;             /* likewise: "fields", for errors about their number */
-	bool (*same)(const void *element,
-		     const void *other); /* likewise: of which one is too many */
-	const char *twice;               /* what is wrong then */
-	const struct yaml_row *rows;     /* SHAPE_MAP */
+	const char *what;         /* in errors, in place of the key */
+	const char *const *words; /* SHAPE_WORD: the last is NULL */
+
+	/* SHAPE_LIST, SHAPE_NAMES */
+	const struct yaml_shape *item;
+	const char *items; /* "fields", for errors about their number */
+	/* Whether two elements must not stand in one list, and the sentence about it. NULL: all
+	 * may. */
+	bool (*same)(const void *element, const void *other);
+	const char *twice;
+
+	/* SHAPE_MAP */
+	const struct yaml_row *rows;
 	size_t row_count;
-	const struct yaml_shape
-		*other; /* SHAPE_MAP: what a value is that is no map; NULL: an error */
-	/* SHAPE_MAP: called with the structure once the keys are known to be right, before any
-	 * value is read. */
+	const struct yaml_shape *other; /* of a value that is no map; NULL: it is an error */
+	/* Called with the structure once all keys are known ones, before any value is read. */
 	yaml_check_function *before;
+
 	yaml_read_function *read; /* in place of what the kind does */
 	/* Called after the value was read: with the structure of a SHAPE_MAP, else with base. */
 	yaml_check_function *check;
+
 	/* For the schema. */
 	const char *name;    /* among its $defs; NULL: it is written where it is used */
 	const char *help;    /* "description" */
@@ -132,7 +139,7 @@ bool yaml_missing(struct yaml_reader *in, const struct yaml_node *at, const char
 bool yaml_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
 	       const char *const *words, unsigned *index);
 
-/* "on or off" of a node that is for a switch; "text" of others. */
+/* on or off; any text. */
 extern const struct yaml_shape yaml_switch_shape, yaml_scalar_shape;
 
 #endif
