@@ -31,17 +31,15 @@ enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 /* Doubles hold integers exactly up to here: 104 days in nanoseconds. */
 #define BOUND_MOST 9007199254740992.0
 
-/* Families that C code declares (docs/metrics.md); a collector must not declare them again. */
-static const char *const own_prefixes[] = { "etw_session_", "etw_consumer_", "etw_exporter_",
-					    "etw_replay_",  "etw_state_",    "etw_schema_",
-					    "etw_decode_",  "process_",      NULL };
-static const char *const own_names[] = { "etw_process_instances",
-					 "etw_process_threads",
-					 "etw_process_image_info",
-					 "etw_disk_info",
-					 "etw_disk_volume_info",
-					 "etw_file_top_written_bytes",
-					 NULL };
+/*
+ * Families that C code declares (docs/metrics.md), by their prefixes and by their names; a
+ * collector must not declare them again. Alternatives of a regular expression, for the schema.
+ */
+#define OWN_PREFIXES \
+	"etw_session|etw_consumer|etw_exporter|etw_replay|etw_state|etw_schema|etw_decode|process"
+#define OWN_NAMES                                                                         \
+	"etw_process_instances|etw_process_threads|etw_process_image_info|etw_disk_info|" \
+	"etw_disk_volume_info|etw_file_top_written_bytes"
 
 /* The labels of a rule or a metric, as the schema has them. */
 #define LABELS                                                             \
@@ -433,19 +431,20 @@ static bool ends_in(const char *name, const char *end)
 	return text_ends_nocase(name, strlen(name), end, strlen(end));
 }
 
-static bool is_own_name(const char *name)
+/* Whether the name is one of the alternatives, or begins with one of them: then end is '_'. */
+static bool is_among(const char *alternatives, const char *name, char end)
 {
-	for (const char *const *prefix = own_prefixes; *prefix; prefix++) {
-		if (strncmp(name, *prefix, strlen(*prefix)) == 0) {
+	for (const char *at = alternatives;; at++) {
+		size_t size = strcspn(at, "|");
+
+		if (strncmp(name, at, size) == 0 && name[size] == end) {
 			return true;
 		}
-	}
-	for (const char *const *own = own_names; *own; own++) {
-		if (strcmp(name, *own) == 0) {
-			return true;
+		at += size;
+		if (*at == '\0') {
+			return false;
 		}
 	}
-	return false;
 }
 
 static bool check_metric_name(struct yaml_reader *in, const struct metric *metric)
@@ -467,8 +466,10 @@ static bool check_metric_name(struct yaml_reader *in, const struct metric *metri
 			"'%s': the suffixes _count, _sum and _bucket are reserved for histograms",
 			name);
 	}
-	return !is_own_name(name) ||
-	       yaml_wrong(in, metric->name_at, "'%s' is a name of the program's own", name);
+	if (is_among(OWN_PREFIXES, name, '_') || is_among(OWN_NAMES, name, '\0')) {
+		return yaml_wrong(in, metric->name_at, "'%s' is a name of the program's own", name);
+	}
+	return true;
 }
 
 /* Once the type is known: the name, which is read before it, and the keys that depend on it. */
@@ -501,10 +502,7 @@ static const struct yaml_shape help_shape = { .type = SHAPE_TEXT, .least = 1 };
 static const struct yaml_row metric_rows[] = {
 	{ "name",
 	  YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
-		     .pattern = "^(?!(etw_session|etw_consumer|etw_exporter|etw_replay|etw_state|"
-				"etw_schema|etw_decode|process)_)(?!(etw_process_instances|"
-				"etw_process_threads|etw_process_image_info|etw_disk_info|"
-				"etw_disk_volume_info|etw_file_top_written_bytes)$)"
+		     .pattern = "^(?!(" OWN_PREFIXES ")_)(?!(" OWN_NAMES ")$)"
 				"(?!.*_(count|sum|bucket)$)[a-z][a-z0-9_]*$"),
 	  .required = true, YAML_TO(struct metric, name), .at = offsetof(struct metric, name_at),
 	  .help = "Lower case with underscores; counters end in _total. \xe2\x80\xa6_seconds and "
