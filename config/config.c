@@ -140,7 +140,8 @@ static bool check_group_name(struct yaml_reader *in, const struct yaml_node *nod
 	group->line = node->line;
 	group->column = node->column;
 	return node->text[0] != '_' ||
-	       yaml_wrong(in, node, "name: '%s' begins with _ as words for what is missing do",
+	       yaml_wrong(in, node,
+			  "name: '%s' begins with _, which is reserved for words such as _unknown",
 			  node->text);
 }
 

@@ -214,7 +214,7 @@ static const struct yaml_row pair_rows[] = {
 static bool finish_end(struct yaml_reader *in, const struct pair *pair, struct pair_end *end)
 {
 	if (end->event.scope == EVENTS_ALL) {
-		return yaml_wrong(in, end->event_at, "pair: '*' is no event of its own");
+		return yaml_wrong(in, end->event_at, "pair: '*' is every event; a pair needs one");
 	}
 	if (!end->keys) {
 		end->keys = yaml_alloc(in->tree, pair->key_count, sizeof *end->keys, in->err);
@@ -322,7 +322,7 @@ static bool check_labels(struct yaml_reader *in, const struct yaml_node *node, v
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(rule->labels[i].name, rule->labels[j].name) == 0) {
 				return yaml_wrong(in, rule->labels[i].at,
-						  "label '%s' stands at the metric already",
+						  "label '%s' is already a label of the metric",
 						  rule->labels[i].name);
 			}
 		}
@@ -467,7 +467,8 @@ static bool check_metric_name(struct yaml_reader *in, const struct metric *metri
 			name);
 	}
 	if (is_among(OWN_PREFIXES, name, '_') || is_among(OWN_NAMES, name, '\0')) {
-		return yaml_wrong(in, metric->name_at, "'%s' is a name of the program's own", name);
+		return yaml_wrong(in, metric->name_at,
+				  "'%s' is reserved: the program declares it itself", name);
 	}
 	return true;
 }

@@ -409,7 +409,7 @@ static bool read_label(struct yaml_reader *in, const struct yaml_node *node,
 		return yaml_wrong(in, key, "'%s' is not the name of a label", key->text);
 	}
 	if (strcmp(key->text, "le") == 0 || strcmp(key->text, "quantile") == 0) {
-		return yaml_wrong(in, key, "label '%s' is Prometheus's own", key->text);
+		return yaml_wrong(in, key, "label '%s' is reserved by Prometheus", key->text);
 	}
 	*label = (struct label){ .name = key->text, .at = key };
 	return node->type == YAML_MAP ? yaml_read_map(in, node, row, base) :

@@ -70,7 +70,7 @@ static void what_is_wrong_is_told_at_its_place(void **state)
 		{ "path_groups: [{ name: '', match: ['**'] }]\n",
 		  "1:23: name: expected 1 to 64 bytes" },
 		{ "path_groups: [{ name: _none, match: ['**'] }]\n",
-		  "1:23: name: '_none' begins with _ as words for what is missing do" },
+		  "1:23: name: '_none' begins with _, which is reserved for words such as _unknown" },
 		{ "path_groups:\n- { name: a, match: ['**'] }\n- { name: a, match: ['**'] }\n",
 		  "3:3: path_groups: two groups have this name (first in line 2)" },
 	};

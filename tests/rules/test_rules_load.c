@@ -154,10 +154,10 @@ static void a_metric_has_name_type_help_and_events(void **state)
 		  "x.yaml:5:9: 'a_count': the suffixes _count, _sum and _bucket are reserved for histograms" },
 		{ HEAD
 		  "metrics:\n- name: etw_session_x_total\n  type: counter\n  help: h\n  events: [{ event: '*' }]\n",
-		  "x.yaml:5:9: 'etw_session_x_total' is a name of the program's own" },
+		  "x.yaml:5:9: 'etw_session_x_total' is reserved: the program declares it itself" },
 		{ HEAD
 		  "metrics:\n- name: etw_process_threads\n  type: gauge\n  help: h\n  events: [{ event: '*' }]\n",
-		  "x.yaml:5:9: 'etw_process_threads' is a name of the program's own" },
+		  "x.yaml:5:9: 'etw_process_threads' is reserved: the program declares it itself" },
 		{ METRIC "  max_series: 0\n  events: [{ event: DiskIo/Read }]\n",
 		  "x.yaml:8:15: max_series: 0 is not from 1 to 2147483647" },
 		{ METRIC "  op: inc\n  events: [{ event: DiskIo/Read }]\n",
@@ -195,7 +195,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ PAIR("{ start: Process/Begin, stop: Process/Stop, key: [ProcessId] }"),
 		  "x.yaml:9:60: unknown event 'Process/Begin'" },
 		{ PAIR("{ start: '*', stop: Process/Stop, key: [ProcessId] }"),
-		  "x.yaml:9:60: pair: '*' is no event of its own" },
+		  "x.yaml:9:60: pair: '*' is every event; a pair needs one" },
 		{ PAIR("{ start: Process/Start, stop: Process/DCStop, key: [ProcessId] }"),
 		  "x.yaml:9:81: pair: 'stop' is not the event 'Process/Stop'" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 0s }"),
@@ -575,7 +575,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		  "x.yaml:8:11: labels: expected a map, found a list" },
 		{ LABELS "    1a: Process\n", "x.yaml:10:5: '1a' is not the name of a label" },
 		{ LABELS "    __a: Process\n", "x.yaml:10:5: '__a' is not the name of a label" },
-		{ LABELS "    le: Process\n", "x.yaml:10:5: label 'le' is Prometheus's own" },
+		{ LABELS "    le: Process\n", "x.yaml:10:5: label 'le' is reserved by Prometheus" },
 		{ LABELS "    a: Proces\n",
 		  "x.yaml:10:8: event 'DiskIo/Read' has no field 'Proces'; did you mean 'Process'?" },
 		{ LABELS "    a: read\n", "x.yaml:10:8: event 'DiskIo/Read' has no field 'read'" },
@@ -637,7 +637,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		  "x.yaml:10:56: replacement '${' cannot be read" },
 		{ METRIC
 		  "  labels: { a: Cpu }\n  events: [{ event: DiskIo/Read, labels: { a: { text: b } } }]\n",
-		  "x.yaml:9:44: label 'a' stands at the metric already" },
+		  "x.yaml:9:44: label 'a' is already a label of the metric" },
 		{ METRIC
 		  "  labels: { a: Cpu, b: Cpu, c: Cpu, d: Cpu, e: Cpu, f: Cpu, g: Cpu, h: Cpu, i: Cpu }\n"
 		  "  events: [{ event: DiskIo/Read }]\n",
