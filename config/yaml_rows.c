@@ -21,6 +21,7 @@
  */
 #include "config/yaml_rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -162,7 +163,7 @@ static void store_integer(const struct yaml_row *row, void *base, uint64_t value
 		memcpy(to, &value, row->size);
 		break;
 	default:
-		break;
+		assert(false); /* a row without a member */
 	}
 }
 
