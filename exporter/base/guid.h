@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 
 struct guid {
 	uint8_t bytes[16];
@@ -32,7 +32,7 @@ static inline bool guid_equal(const struct guid *a, const struct guid *b)
 	return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-/* For tables; seed: see base/hash.h. */
+/* For tables; seed: see base/map.h. */
 static inline uint64_t guid_hash(const struct guid *guid, uint64_t seed)
 {
 	uint64_t low, high;

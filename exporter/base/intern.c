@@ -285,7 +285,7 @@ struct intern *intern_new(size_t budget_bytes, struct error *err)
 	intern->budget_bytes = budget_bytes;
 	empty = reserve_entry(intern, INTERN_NONE);
 	if (!empty) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a table of texts");
+		error_no_memory(err, "a table of texts");
 		intern_free(intern);
 		return NULL;
 	}
@@ -294,7 +294,7 @@ struct intern *intern_new(size_t budget_bytes, struct error *err)
 	return intern;
 
 fail:
-	error_set(err, ERROR_NO_MEMORY, "no memory for a table of texts");
+	error_no_memory(err, "a table of texts");
 	free(table);
 	free(intern);
 	return NULL;

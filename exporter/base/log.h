@@ -18,6 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
+/* ---- log ---- */
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 enum log_format { LOG_LOGFMT, LOG_JSON };
 
@@ -79,5 +83,29 @@ void log_write(enum log_level level, const char *message, const struct log_field
 #define log_info(...)    log_line(LOG_INFO, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
 #define log_error(...)   log_line(LOG_ERROR, __VA_ARGS__)
+
+/* ---- log_queue ---- */
+
+/*
+ * Hands log lines to a writer that may be slow, or hang, on a thread of its own.
+ *
+ * Whoever logs never waits for the writer: beyond LOG_QUEUE_LINES lines that wait, lines are
+ * dropped, and a line of the queue's own says how many as soon as the writer goes on.
+ */
+enum { LOG_QUEUE_LINES = 256 };
+
+struct log_queue; /* opaque */
+
+/* write is called by the queue's thread alone. */
+struct log_queue *log_queue_open(log_sink *write, void *context, struct error *err);
+
+/* A log_sink for log_to(): queue is the struct log_queue. Any thread. */
+void log_queue_add(void *queue, enum log_level level, const char *line, size_t size);
+
+/*
+ * Waits until the writer has all lines, and frees the queue. False: it has not within that time;
+ * the queue lives on with its thread, for another try or for the end of the program. NULL is fine.
+ */
+bool log_queue_close(struct log_queue *queue, uint64_t timeout_ns);
 
 #endif

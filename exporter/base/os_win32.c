@@ -108,7 +108,7 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 	}
 	LocalFree(wide);
 	if (!arguments) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the command line");
+		return error_no_memory(err, "the command line");
 	}
 	_setmode(_fileno(stdout), _O_BINARY);
 	_setmode(_fileno(stderr), _O_BINARY);

@@ -45,7 +45,7 @@ bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end
 
 /*
  * A well-mixed 64-bit hash of bytes; _nocase gives ASCII letters of either case the same hash.
- * seed: see base/hash.h.
+ * seed: see base/map.h.
  */
 uint64_t text_hash(const char *text, size_t size, uint64_t seed);
 uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed);

@@ -9,7 +9,7 @@
 
 #include "base/cursor.h"
 #include "decode/tdh_types.h"
-#include "decode/utf16.h"
+#include "decode/text_forms.h"
 
 enum {
 	EVENT_INFO_HEADER_SIZE = 112,

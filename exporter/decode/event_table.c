@@ -28,7 +28,7 @@
 
 #include "base/compiler.h"
 #include "base/cursor.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "decode/event_class.h"
 #include "decode/event_schema.h"
 

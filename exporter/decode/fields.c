@@ -11,9 +11,7 @@
 #include "base/guid.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "decode/address.h"
-#include "decode/sid.h"
-#include "decode/utf16.h"
+#include "decode/text_forms.h"
 
 void field_number_text(const struct field *field, uint64_t value, struct text *out)
 {

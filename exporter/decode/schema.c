@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-#include "decode/sid.h"
-#include "decode/utf16.h"
+#include "decode/text_forms.h"
 
 enum {
 	/*

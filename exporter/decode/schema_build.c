@@ -7,26 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
-enum { NAMES_SIZE_MOST = 1 << 18, FIRST_FIELDS = 16 };
+enum { NAMES_SIZE_MOST = 1 << 18 };
 
 static bool grow(struct schema_builder *builder)
 {
-	size_t capacity = builder->capacity ? 2 * builder->capacity : FIRST_FIELDS;
-	struct field *fields = realloc(builder->fields, capacity * sizeof *fields);
+	struct field *fields =
+		array_grow(builder->fields, &builder->capacity, builder->count, sizeof *fields);
 	uint32_t *offsets;
 
 	if (!fields) {
 		return false;
 	}
 	builder->fields = fields;
-	offsets = realloc(builder->name_offsets, capacity * sizeof *offsets);
+	offsets = array_grow(builder->name_offsets, &builder->offset_capacity, builder->count,
+			     sizeof *offsets);
 	if (!offsets) {
 		return false;
 	}
 	builder->name_offsets = offsets;
-	builder->capacity = capacity;
 	return true;
 }
 
@@ -44,7 +45,7 @@ int schema_build_add(struct schema_builder *builder, const struct field *field, 
 		schema_build_stop(builder);
 		return -1;
 	}
-	if (index == builder->capacity && !grow(builder)) {
+	if (!grow(builder)) {
 		builder->failed = true;
 		return -1;
 	}

@@ -24,7 +24,9 @@ struct built_fields {
 struct schema_builder {
 	struct field *fields;   /* owned; their names are set at the end */
 	uint32_t *name_offsets; /* owned; in names */
-	size_t count, capacity;
+	size_t count;
+	size_t capacity;                  /* of fields */
+	size_t offset_capacity;           /* of name_offsets */
 	struct text names;                /* each with its NUL */
 	uint16_t open[SCHEMA_DEPTH_MOST]; /* the structures that the next field is in */
 	unsigned depth;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "decode/event_info.h"
@@ -64,7 +64,7 @@ struct tdh *tdh_new(struct error *err)
 	struct tdh *tdh = calloc(1, sizeof *tdh);
 
 	if (!tdh) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for schemas that Windows knows");
+		error_no_memory(err, "schemas that Windows knows");
 		return NULL;
 	}
 	tdh->seed = hash_seed();
@@ -288,20 +288,15 @@ static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *asked, const st
 static bool has_room(struct tdh *tdh)
 {
 	struct answer **grown;
-	size_t capacity = tdh->capacity ? 2 * tdh->capacity : 64;
 
 	if (tdh->count == TDH_SCHEMAS_MOST || tdh->bytes > TDH_BYTES_MOST) {
 		return false;
 	}
-	if (tdh->count < tdh->capacity) {
-		return true;
-	}
-	grown = realloc(tdh->answers, capacity * sizeof(struct answer *));
+	grown = array_grow(tdh->answers, &tdh->capacity, tdh->count, sizeof(struct answer *));
 	if (!grown) {
 		return false;
 	}
 	tdh->answers = grown;
-	tdh->capacity = capacity;
 	return true;
 }
 

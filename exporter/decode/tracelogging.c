@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "decode/schema_build.h"
@@ -297,18 +297,13 @@ static struct entry *new_entry(const struct extended_item *metadata)
 
 static bool make_room(struct tracelogging_cache *cache)
 {
-	size_t capacity = cache->capacity ? 2 * cache->capacity : 64;
-	struct entry **entries;
+	struct entry **entries =
+		array_grow(cache->entries, &cache->capacity, cache->count, sizeof(struct entry *));
 
-	if (cache->count < cache->capacity) {
-		return true;
-	}
-	entries = realloc(cache->entries, capacity * sizeof(struct entry *));
 	if (!entries) {
 		return false;
 	}
 	cache->entries = entries;
-	cache->capacity = capacity;
 	return true;
 }
 
@@ -322,7 +317,7 @@ struct tracelogging_cache *tracelogging_cache_new(struct error *err)
 	struct tracelogging_cache *cache = calloc(1, sizeof *cache);
 
 	if (!cache) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the schemas of events");
+		error_no_memory(err, "the schemas of events");
 		return NULL;
 	}
 	cache->seed = hash_seed();

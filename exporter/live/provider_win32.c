@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "live/live_source_internal_win32.h"
 

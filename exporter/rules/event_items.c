@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "decode/sid.h"
+#include "decode/text_forms.h"
 
 enum { MATCH_ID_SIZE = 8 };
 

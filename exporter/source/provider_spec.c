@@ -10,6 +10,36 @@
 
 #include "base/text.h"
 
+/* ---- payload_filter ---- */
+
+void payload_filter_done(struct payload_filter *filter)
+{
+	for (size_t i = 0; i < filter->condition_count; i++) {
+		free(filter->conditions[i].field);
+		free(filter->conditions[i].value);
+	}
+	filter->condition_count = 0;
+}
+
+bool payload_filter_copy(struct payload_filter *to, const struct payload_filter *from)
+{
+	*to = (struct payload_filter){ .event = from->event, .any = from->any };
+	for (size_t i = 0; i < from->condition_count; i++) {
+		const struct payload_condition *condition = &from->conditions[i];
+		struct payload_condition *copy = &to->conditions[to->condition_count++];
+
+		copy->op = condition->op;
+		copy->field = text_duplicate(condition->field, strlen(condition->field));
+		copy->value = text_duplicate(condition->value, strlen(condition->value));
+		if (!copy->field || !copy->value) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- provider_spec ---- */
+
 static const struct guid no_guid;
 
 void provider_spec_init(struct provider_spec *spec)
@@ -46,7 +76,7 @@ bool provider_spec_name(struct provider_spec *spec, const char *text, size_t siz
 	}
 	copy = text_duplicate(text, size);
 	if (!copy) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a provider");
+		return error_no_memory(err, "a provider");
 	}
 	if (text[0] == '{') {
 		bool good = guid_parse(copy, &spec->guid) && !provider_spec_nameless(spec);

@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/os.h"
 #include "health.h"

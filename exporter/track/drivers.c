@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 struct driver_image {
@@ -34,9 +35,9 @@ void drivers_done(struct drivers *drivers)
 	free(drivers->images);
 	free(drivers->bases);
 	drivers->images = NULL;
-	drivers->image_count = drivers->image_capacity = 0;
 	drivers->bases = NULL;
-	drivers->base_count = drivers->base_capacity = 0;
+	drivers->image_count = drivers->base_count = 0;
+	drivers->image_capacity = drivers->base_capacity = 0;
 }
 
 void drivers_clear(struct drivers *drivers)
@@ -89,21 +90,23 @@ static uint32_t base_name_label(struct drivers *drivers, const char *path, size_
 	return label == INTERN_FULL ? registry_other(drivers->registry) : label;
 }
 
-/* Makes room for one more in an array that doubles. */
-static bool reserve(void **array, uint32_t count, uint32_t *capacity, size_t item_size)
+/* Makes room for one more image and one more base address. */
+static bool reserve(struct drivers *drivers)
 {
-	uint32_t wanted = *capacity ? 2 * *capacity : 256;
-	void *grown;
+	struct driver_image *images = array_grow(drivers->images, &drivers->image_capacity,
+						 drivers->image_count, sizeof *images);
+	uint64_t *bases;
 
-	if (count < *capacity) {
-		return true;
-	}
-	grown = realloc(*array, wanted * item_size);
-	if (!grown) {
+	if (!images) {
 		return false;
 	}
-	*array = grown;
-	*capacity = wanted;
+	drivers->images = images;
+	bases = array_grow(drivers->bases, &drivers->base_capacity, drivers->base_count,
+			   sizeof *bases);
+	if (!bases) {
+		return false;
+	}
+	drivers->bases = bases;
 	return true;
 }
 
@@ -140,30 +143,21 @@ static void add_base(struct drivers *drivers, uint64_t base)
 static bool find_image(struct drivers *drivers, const struct driver_image *image, uint32_t *number)
 {
 	uint64_t *last = map_find(&drivers->by_base, image->base);
-	void *images = drivers->images, *bases = drivers->bases;
-	bool room;
 
 	if (last && drivers->images[*last].size == image->size &&
 	    drivers->images[*last].label == image->label) {
 		*number = (uint32_t)*last;
 		return true;
 	}
-	if (drivers->image_count == IMAGES) {
+	if (drivers->image_count == IMAGES || !reserve(drivers)) {
 		return false;
 	}
-	room = reserve(&images, drivers->image_count, &drivers->image_capacity, sizeof *image);
-	drivers->images = images;
-	room = room && reserve(&bases, drivers->base_count, &drivers->base_capacity,
-			       sizeof *drivers->bases);
-	drivers->bases = bases;
-	if (room && !last) {
+	if (!last) {
 		last = map_put(&drivers->by_base, image->base, NULL);
-		if (last) {
-			add_base(drivers, image->base);
+		if (!last) {
+			return false;
 		}
-	}
-	if (!room || !last) {
-		return false;
+		add_base(drivers, image->base);
 	}
 	*number = drivers->image_count;
 	*last = drivers->image_count;

@@ -14,7 +14,7 @@
 
 #include "base/map.h"
 #include "metrics/registry.h"
-#include "track/timeline.h"
+#include "track/lifetimes.h"
 
 struct driver_image; /* private */
 
@@ -23,11 +23,11 @@ struct drivers {
 	struct registry *registry;   /* borrowed */
 	struct driver_image *images; /* owned */
 	uint32_t image_count;
-	uint32_t image_capacity;
+	size_t image_capacity;
 	struct map by_base; /* base address -> number of the image told last */
 	uint64_t *bases;    /* owned; each base once, rising */
 	uint32_t base_count;
-	uint32_t base_capacity;
+	size_t base_capacity;
 	uint64_t refused; /* images past the limit */
 };
 

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
+/* ---- lifetimes ---- */
+
 /* 64 bytes: a look-up that finds one instance touches one line of the cache. */
 struct lifetimes_key {
 	uint64_t key;
@@ -215,20 +219,16 @@ static struct lifetimes_key *new_key(struct lifetimes *table, uint64_t key)
 	uint32_t free_slot = table->free;
 
 	if (free_slot == NO_SLOT) {
-		if (table->key_count == table->key_capacity) {
-			uint32_t capacity = table->key_capacity ? 2 * table->key_capacity : 64;
-			struct lifetimes_key *keys;
+		struct lifetimes_key *keys = NULL;
 
-			if (capacity >= NO_SLOT) {
-				return NULL;
-			}
-			keys = realloc(table->keys, capacity * sizeof *keys);
-			if (!keys) {
-				return NULL;
-			}
-			table->keys = keys;
-			table->key_capacity = capacity;
+		if (table->key_count < NO_SLOT) {
+			keys = array_grow(table->keys, &table->key_capacity, table->key_count,
+					  sizeof *keys);
 		}
+		if (!keys) {
+			return NULL;
+		}
+		table->keys = keys;
 		free_slot = table->key_count;
 	}
 	number = map_put(&table->index, key, NULL);
@@ -456,4 +456,114 @@ void lifetimes_done(struct lifetimes *table)
 	free(table->ends);
 	map_done(&table->index);
 	lifetimes_init(table, table->limit, table->evict);
+}
+
+/* ---- timeline ---- */
+
+enum { CHANGES_PER_INSTANCE = 4, ORDER_MOST = (1 << 30) - 1 };
+
+void timeline_init(struct timeline *timeline, uint32_t limit)
+{
+	*timeline = (struct timeline){ .most = (size_t)limit * CHANGES_PER_INSTANCE };
+	if (timeline->most > ORDER_MOST) {
+		timeline->most = ORDER_MOST;
+	}
+	lifetimes_init(&timeline->table, limit, true);
+}
+
+static void forget_changes(struct timeline *timeline)
+{
+	free(timeline->changes);
+	timeline->changes = NULL;
+	timeline->count = 0;
+	timeline->capacity = 0;
+}
+
+void timeline_done(struct timeline *timeline)
+{
+	forget_changes(timeline);
+	lifetimes_done(&timeline->table);
+}
+
+void timeline_clear(struct timeline *timeline)
+{
+	forget_changes(timeline);
+	lifetimes_clear(&timeline->table);
+	timeline->table.evict = true;
+	timeline->refused = 0;
+	timeline->in_first_pass = false;
+	timeline->complete = false;
+}
+
+void timeline_begin_first_pass(struct timeline *timeline)
+{
+	timeline->in_first_pass = true;
+	timeline->table.evict = false;
+}
+
+static bool keep(struct timeline *timeline, enum lifetime_change change, uint64_t key, int64_t time,
+		 uint32_t value)
+{
+	struct timeline_change *changes = NULL;
+
+	if (timeline->count < timeline->most) {
+		changes = array_grow(timeline->changes, &timeline->capacity, timeline->count,
+				     sizeof *changes);
+	}
+	if (!changes) {
+		timeline->refused++;
+		timeline->table.evictions++;
+		return false;
+	}
+	timeline->changes = changes;
+	timeline->changes[timeline->count] =
+		(struct timeline_change){ time, key, value,
+					  (uint32_t)timeline->count << 2 | (uint32_t)change };
+	timeline->count++;
+	return true;
+}
+
+bool timeline_announce(struct timeline *timeline, enum lifetime_change change, uint64_t key,
+		       int64_t time, uint32_t value)
+{
+	if (timeline->complete) {
+		return true;
+	}
+	if (timeline->in_first_pass) {
+		return keep(timeline, change, key, time, value);
+	}
+	return lifetimes_announce(&timeline->table, change, key, time, value);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct timeline_change *a = left, *b = right;
+
+	if (a->time != b->time) {
+		return a->time < b->time ? -1 : 1;
+	}
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+void timeline_sort(struct timeline *timeline)
+{
+	if (timeline->count > 1) {
+		qsort(timeline->changes, timeline->count, sizeof *timeline->changes, by_time);
+	}
+}
+
+void timeline_build(struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->count; i++) {
+		const struct timeline_change *change = &timeline->changes[i];
+
+		if (!lifetimes_announce(&timeline->table, timeline_change_of(change), change->key,
+					change->time, change->value)) {
+			timeline->refused++;
+		}
+	}
+	forget_changes(timeline);
+	timeline->in_first_pass = false;
+	timeline->complete = timeline->refused == 0;
+	lifetimes_freeze(&timeline->table);
 }

@@ -24,7 +24,7 @@ struct names *names_new(struct registry *registry, size_t most, bool lower_case,
 	struct names *names = calloc(1, sizeof *names);
 
 	if (!names) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the names of processes");
+		error_no_memory(err, "the names of processes");
 		return NULL;
 	}
 	names->registry = registry;

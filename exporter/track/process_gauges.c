@@ -7,9 +7,14 @@
  */
 #include "track/process_gauges.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/intern.h"
+#include "base/text.h"
+
+/* ---- process_gauges ---- */
 
 /* A process id that is alive or owns threads. */
 struct gauge_process {
@@ -112,23 +117,18 @@ static struct gauge_process *find(const struct process_gauges *gauges, uint32_t 
 
 static uint32_t take_slot(struct process_gauges *gauges)
 {
+	struct gauge_process *grown;
 	uint32_t slot = gauges->free;
 
 	if (slot != NO_SLOT && gauges->processes) {
 		gauges->free = gauges->processes[slot].next;
 		return slot;
 	}
-	if (gauges->count == gauges->capacity) {
-		uint32_t capacity = gauges->capacity ? 2 * gauges->capacity : 64;
-		struct gauge_process *processes =
-			realloc(gauges->processes, capacity * sizeof *processes);
-
-		if (!processes) {
-			return NO_SLOT;
-		}
-		gauges->processes = processes;
-		gauges->capacity = capacity;
+	grown = array_grow(gauges->processes, &gauges->capacity, gauges->count, sizeof *grown);
+	if (!grown) {
+		return NO_SLOT;
 	}
+	gauges->processes = grown;
 	return gauges->count++;
 }
 
@@ -271,4 +271,163 @@ void process_gauges_done(struct process_gauges *gauges)
 	map_done(&gauges->owners);
 	free(gauges->processes);
 	gauges->processes = NULL;
+}
+
+/* ---- image_info ---- */
+
+enum {
+	IMAGE_LABELS = 4,
+	CUT_SIZE = 14, /* older systems cut ImageFileName to 14 or 15 bytes (docs/etl-format.md
+			  section 15) */
+};
+
+struct shown_image {
+	uint32_t ids[IMAGE_LABELS]; /* process, provider, path, checksum */
+	uint32_t next;              /* of the free list */
+};
+
+bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
+		     uint32_t limit, struct error *err)
+{
+	static const struct family_options options = {
+		.name = "etw_process_image_info",
+		.help = "Program files of running processes; always 1.",
+		.type = FAMILY_GAUGE,
+		.labels = { "process", "provider", "path", "checksum" },
+		.label_count = IMAGE_LABELS,
+		.dynamic_labels = 0xd, /* all but the provider */
+	};
+
+	*info = (struct image_info){
+		.registry = registry, .shard = shard, .limit = limit, .free = NO_SLOT
+	};
+	info->family = registry_family(registry, &options, err);
+	info->provider = intern_string(registry_strings(registry), "Windows Kernel");
+	return info->family != NULL;
+}
+
+void image_info_done(struct image_info *info)
+{
+	map_done(&info->by_process);
+	map_done(&info->users);
+	free(info->shown);
+	info->shown = NULL;
+	info->count = 0;
+	info->capacity = 0;
+	info->free = NO_SLOT;
+}
+
+static uint64_t image_hash(const uint32_t *ids)
+{
+	return hash_u64(hash_u64((uint64_t)ids[0] << 32 | ids[2]) + ids[3]);
+}
+
+void image_info_forget(struct image_info *info, uint32_t process_id)
+{
+	const uint64_t *number = info->family ? map_find(&info->by_process, process_id) : NULL;
+	struct shown_image *shown;
+	uint64_t *users;
+
+	if (!number) {
+		return;
+	}
+	shown = &info->shown[*number];
+	shown->next = info->free;
+	info->free = (uint32_t)*number;
+	map_remove(&info->by_process, process_id);
+	users = map_find(&info->users, image_hash(shown->ids));
+	if (users && --*users == 0) {
+		map_remove(&info->users, image_hash(shown->ids));
+		family_hide(info->family, info->shard, shown->ids);
+	}
+}
+
+void image_info_clear(struct image_info *info)
+{
+	size_t at = 0;
+	const struct map_slot *entry;
+
+	while ((entry = map_next(&info->by_process, &at))) {
+		family_hide(info->family, info->shard, info->shown[entry->value].ids);
+	}
+	image_info_done(info);
+}
+
+/* Whether a process with this label may be named after the image. */
+static bool names_process(const struct image_info *info, uint32_t label, const char *name,
+			  size_t size)
+{
+	size_t label_size;
+	const char *text = intern_text(registry_strings(info->registry), label, &label_size);
+	size_t stem = text_ends_nocase(name, size, ".exe", 4) ? size - 4 : size;
+
+	return text_equal_nocase(name, stem, text, label_size) ||
+	       (label_size >= CUT_SIZE && text_starts_nocase(name, size, text, label_size));
+}
+
+static bool take_image_slot(struct image_info *info, uint32_t *slot)
+{
+	struct shown_image *grown;
+
+	*slot = info->free;
+	if (*slot != NO_SLOT) {
+		info->free = info->shown[*slot].next;
+		return true;
+	}
+	grown = array_grow(info->shown, &info->capacity, info->count, sizeof *grown);
+	if (!grown) {
+		return false;
+	}
+	info->shown = grown;
+	*slot = info->count++;
+	return true;
+}
+
+static void show_image(struct image_info *info, uint32_t process_id,
+		       const struct shown_image *image)
+{
+	uint64_t *number, *users;
+	uint32_t slot;
+
+	if (info->by_process.count >= info->limit || !take_image_slot(info, &slot)) {
+		info->refused++;
+		return;
+	}
+	info->shown[slot] = *image;
+	number = map_put(&info->by_process, process_id, NULL);
+	users = number ? map_put(&info->users, image_hash(image->ids), NULL) : NULL;
+	if (!users) {
+		if (number) {
+			map_remove(&info->by_process, process_id);
+		}
+		info->shown[slot].next = info->free;
+		info->free = slot;
+		return;
+	}
+	*number = slot;
+	if ((*users)++ == 0) {
+		family_set(info->family, info->shard, image->ids, 1);
+	}
+}
+
+void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
+			 const char *path, size_t size, uint32_t checksum)
+{
+	struct intern *strings = registry_strings(info->registry);
+	struct shown_image image = { .ids = { label, info->provider, 0, 0 } };
+	size_t name = size;
+	char text[16];
+	int length;
+
+	while (name > 0 && path[name - 1] != '\\') {
+		name--;
+	}
+	if (size == 0 || map_find(&info->by_process, process_id) ||
+	    !names_process(info, label, path + name, size - name)) {
+		return;
+	}
+	length = snprintf(text, sizeof text, "0x%08x", (unsigned)checksum);
+	image.ids[2] = intern_add(strings, path, size);
+	image.ids[3] = intern_add(strings, text, (size_t)length);
+	show_image(info, process_id, &image);
 }

@@ -17,7 +17,7 @@
 
 #include "base/map.h"
 #include "metrics/registry.h"
-#include "track/timeline.h"
+#include "track/lifetimes.h"
 
 struct services {
 	struct registry *registry; /* borrowed */

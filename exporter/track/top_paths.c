@@ -49,8 +49,7 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 	}
 	top->order = calloc(top->sketch.size, sizeof *top->order);
 	top->listed = calloc((size_t)2 * places, sizeof *top->listed);
-	return (top->order && top->listed) ||
-	       error_set(err, ERROR_NO_MEMORY, "no memory for the most written paths");
+	return (top->order && top->listed) || error_no_memory(err, "the most written paths");
 }
 
 void top_paths_done(struct top_paths *top)

@@ -22,7 +22,7 @@ bool event_log_unregister(struct error *err);
 
 /*
  * From here to event_log_close(), lines of the log go there instead of to standard error. The
- * program never waits for the event log: lines that it does not take are lost (base/log_queue.h),
+ * program never waits for the event log: lines that it does not take are lost (base/log.h),
  * whether it fails or hangs. To be called while no other thread logs.
  */
 bool event_log_open(struct error *err);

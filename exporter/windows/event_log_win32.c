@@ -14,9 +14,8 @@
 #include <windows.h>
 
 #include "base/log.h"
-#include "base/log_queue.h"
-#include "base/text.h"
 #include "base/os_win32.h"
+#include "base/text.h"
 
 #define SOURCE_NAME SERVICE_WIDE_NAME
 #define SOURCE_KEY  L"SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\" SOURCE_NAME

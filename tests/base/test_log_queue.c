@@ -2,7 +2,7 @@
 /*
  * The queue in front of a slow log: nobody who logs waits, and what is lost is said.
  */
-#include "base/log_queue.h"
+#include "base/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * Network addresses as text.
  */
-#include "decode/address.h"
+#include "decode/text_forms.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * SIDs as text, and where they end, alone and in the kernel's form.
  */
-#include "decode/sid.h"
+#include "decode/text_forms.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

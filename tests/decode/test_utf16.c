@@ -2,7 +2,7 @@
 /*
  * UTF-16LE to UTF-8: every kind of character, surrogates alone and in pairs, at any alignment.
  */
-#include "decode/utf16.h"
+#include "decode/text_forms.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

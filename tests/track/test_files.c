@@ -13,7 +13,6 @@
 
 #include "tests/support/tape.h"
 #include "track/files.h"
-#include "track/volumes.h"
 
 static const struct tracker_options files_only = { .files_wanted = true };
 

@@ -13,8 +13,6 @@
 
 #include <cmocka.h>
 
-#include "track/timeline.h"
-
 enum { PLENTY = 1000, KEY = 7 };
 
 struct change {

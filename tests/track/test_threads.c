@@ -2,7 +2,7 @@
 /*
  * Whose a thread is: events tell, and where none does, what a live session found.
  */
-#include "track/threads.h"
+#include "track/processes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

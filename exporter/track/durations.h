@@ -5,12 +5,14 @@
  * A table of fixed size: four places for each hash; when they are taken the oldest goes and is
  * counted. What never ends (the end was lost, or is not recorded) so makes room by itself.
  */
-#ifndef TRACK_RECENT_H
-#define TRACK_RECENT_H
+#ifndef TRACK_DURATIONS_H
+#define TRACK_DURATIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- recent ---- */
 
 struct recent_entry {
 	uint64_t key;
@@ -37,5 +39,37 @@ void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag
 
 /* It ended: takes the beginning out. False when there is none; *begin is left alone then. */
 bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin);
+
+/* ---- scheduler ---- */
+
+/*
+ * The scheduler: how long a thread ran before it was switched out, and how long the next one had
+ * been ready.
+ *
+ * Source: "CSwitch class" and "ReadyThread class", Microsoft Learn.
+ */
+struct scheduler_processor; /* private */
+
+struct scheduler {
+	struct scheduler_processor *processors; /* owned */
+	uint32_t processor_count;
+	struct recent ready; /* thread id -> when it became ready */
+};
+
+void scheduler_init(struct scheduler *scheduler);
+void scheduler_done(struct scheduler *scheduler);
+void scheduler_clear(struct scheduler *scheduler);
+
+void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time);
+
+/* Ticks; UINT64_MAX when not known. */
+struct scheduler_switch {
+	uint64_t on_cpu; /* how long the old thread ran: since it was switched in on this processor
+			  */
+	uint64_t ready;  /* how long the new thread had been ready */
+};
+
+void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,
+		      uint32_t new_thread, int64_t time, struct scheduler_switch *out);
 
 #endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * UTF-16LE to UTF-8.
+ *
+ * Paths and names are nearly always ASCII: it goes four units at a time, the rest one code point at
+ * a time.
+ */
+#include "decode/text_forms.h"
+
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+/* ---- utf16 ---- */
+
+/* A word of four units: not 0 when one of them is (Bit Twiddling Hacks, "has a zero byte"). */
+static uint64_t has_nul(uint64_t word)
+{
+	return (word - UINT64_C(0x0001000100010001)) & ~word & UINT64_C(0x8000800080008000);
+}
+
+static bool is_ascii(uint64_t word)
+{
+	return (word & UINT64_C(0xff80ff80ff80ff80)) == 0;
+}
+
+size_t utf16_length(const uint8_t *at, size_t units)
+{
+	size_t length = 0;
+
+	while (units - length >= 4 && !has_nul(load_u64(at + 2 * length))) {
+		length += 4;
+	}
+	while (length < units && (at[2 * length] | at[2 * length + 1]) != 0) {
+		length++;
+	}
+	return length;
+}
+
+static bool is_lead(uint32_t unit)
+{
+	return unit >= 0xd800 && unit < 0xdc00;
+}
+
+static bool is_trail(uint32_t unit)
+{
+	return unit >= 0xdc00 && unit < 0xe000;
+}
+
+void text_add_utf16(struct text *text, const uint8_t *at, size_t units)
+{
+	char block[128];
+	size_t filled = 0;
+
+	for (size_t i = 0; i < units;) {
+		uint64_t word = units - i >= 4 ? load_u64(at + 2 * i) : UINT64_MAX;
+		uint32_t codepoint;
+
+		if (sizeof block - filled < 4) {
+			text_add(text, block, filled);
+			filled = 0;
+		}
+		if (is_ascii(word)) {
+			block[filled] = (char)word;
+			block[filled + 1] = (char)(word >> 16);
+			block[filled + 2] = (char)(word >> 32);
+			block[filled + 3] = (char)(word >> 48);
+			filled += 4;
+			i += 4;
+			continue;
+		}
+		codepoint = load_u16(at + 2 * i++);
+		if (is_lead(codepoint) && i < units && is_trail(load_u16(at + 2 * i))) {
+			codepoint = 0x10000 + ((codepoint - 0xd800) << 10) +
+				    (load_u16(at + 2 * i++) - 0xdc00u);
+		}
+		filled += utf8_encode(codepoint, block + filled); /* a surrogate alone: U+FFFD */
+	}
+	text_add(text, block, filled);
+}
+
+/* ---- sid ---- */
+
+enum { SID_SUB_AUTHORITIES_MOST = 15 };
+
+size_t sid_size(const uint8_t *at, size_t size)
+{
+	size_t whole;
+
+	if (size < 8 || at[0] != 1 || at[1] > SID_SUB_AUTHORITIES_MOST) {
+		return 0;
+	}
+	whole = 8 + (size_t)4 * at[1];
+	return whole <= size ? whole : 0;
+}
+
+void text_add_sid(struct text *text, const uint8_t *sid)
+{
+	uint64_t authority = 0; /* six bytes, the only big-endian ones */
+
+	for (unsigned i = 2; i < 8; i++) {
+		authority = authority << 8 | sid[i];
+	}
+	text_add_string(text, "S-1-");
+	text_add_u64(text, authority);
+	for (unsigned i = 0; i < sid[1]; i++) {
+		text_add_char(text, '-');
+		text_add_u64(text, load_u32(sid + 8 + (size_t)4 * i));
+	}
+}
+
+size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, const uint8_t **sid)
+{
+	size_t words = 2 * (size_t)pointer_size;
+	size_t found;
+
+	if (size < 4) {
+		return 0;
+	}
+	found = size > words ? sid_size(at + words, size - words) : 0;
+	if (load_u32(at) == 0) {
+		if (found == 0 || at[words + 1] == 0 || load_u32(at + words + 2) != 0) {
+			*sid = NULL;
+			return 4;
+		}
+	} else if (found == 0) {
+		return 0;
+	}
+	*sid = at + words;
+	return words + found;
+}
+
+/* ---- address ---- */
+
+enum { GROUPS = 8 };
+
+void text_add_ip4(struct text *text, const uint8_t bytes[4])
+{
+	for (unsigned i = 0; i < 4; i++) {
+		if (i > 0) {
+			text_add_char(text, '.');
+		}
+		text_add_u64(text, bytes[i]);
+	}
+}
+
+static unsigned group(const uint8_t bytes[16], unsigned index)
+{
+	return (unsigned)bytes[2 * index] << 8 | bytes[2 * index + 1];
+}
+
+/* The longest run of at least two zero groups, the first of equals: what "::" stands for. */
+static unsigned longest_zeros(const uint8_t bytes[16], unsigned *start)
+{
+	unsigned longest = 1;
+
+	*start = GROUPS;
+	for (unsigned i = 0; i < GROUPS; i++) {
+		unsigned end = i;
+
+		while (end < GROUPS && group(bytes, end) == 0) {
+			end++;
+		}
+		if (end - i > longest) {
+			longest = end - i;
+			*start = i;
+		}
+		if (end > i) {
+			i = end - 1;
+		}
+	}
+	return *start < GROUPS ? longest : 0;
+}
+
+void text_add_ip6(struct text *text, const uint8_t bytes[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	unsigned zeros_at, zeros = longest_zeros(bytes, &zeros_at);
+
+	if (memcmp(bytes, mapped, sizeof mapped) == 0) {
+		text_add_string(text, "::ffff:");
+		text_add_ip4(text, bytes + sizeof mapped);
+		return;
+	}
+	for (unsigned i = 0; i < GROUPS; i++) {
+		if (i == zeros_at) {
+			text_add_string(text, "::");
+			i += zeros - 1;
+			continue;
+		}
+		if (i > 0 && i != zeros_at + zeros) {
+			text_add_char(text, ':');
+		}
+		text_add_format(text, "%x", group(bytes, i));
+	}
+}
