@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Disks and their volumes.
+ *
+ * SystemConfig records describe each disk and each partition. Each description is shown as a sample
+ * with the value 1. When a later record describes the same disk or partition otherwise, the old
+ * sample is hidden and the new one is shown; therefore the labels of each shown sample are stored.
+ * The tables are allocated with the first description and have a fixed size. Disks and partitions
+ * beyond it are not shown.
+ *
+ * Independently of the samples, a bit for each disk records whether the trace describes it at all.
+ * The tracker uses it to count transfers to unknown disks.
  */
 #include "track/disks.h"
 
@@ -46,7 +55,7 @@ void disks_done(struct disks *disks)
 	disks->shown_volumes = NULL;
 }
 
-/* A label id of 0 in the first place (no number is the empty text) marks what is not shown. */
+/* If the first label id is 0, no sample is shown; no number has the label id of the empty text. */
 void disks_clear(struct disks *disks)
 {
 	for (unsigned i = 0; disks->shown_disks && i < DISKS; i++) {
@@ -77,7 +86,7 @@ static uint32_t number_label(const struct disks *disks, uint32_t number)
 	return intern_add(registry_strings(disks->registry), digits, size);
 }
 
-/* Spaces pad the names that disks give themselves. */
+/* Disks pad their model names with spaces. */
 static uint32_t text_label(const struct disks *disks, const char *text, size_t size)
 {
 	while (size > 0 && text[size - 1] == ' ') {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Disks and their volumes, as SystemConfig records describe them: etw_disk_info and
- * etw_disk_volume_info.
+ * etw_disk_volume_info. One consumer's: no lock.
  *
  * Source: docs/metrics.md; "SystemConfig_PhyDisk class" and "SystemConfig_LogDisk class", Microsoft
  * Learn.
@@ -20,11 +20,11 @@ enum { DISKS = 256, PARTITIONS = 1024 };
 struct disks {
 	struct registry *registry; /* borrowed */
 	struct shard *shard;       /* borrowed */
-	struct family *disk_info;  /* NULL: not asked for */
+	struct family *disk_info;  /* NULL: not enabled */
 	struct family *volume_info;
-	uint64_t named[DISKS / 64]; /* bit n: some record described disk n */
-	/* What is shown: label ids in the order of the families' labels. */
-	uint32_t (*shown_disks)[3];   /* owned, by disk number; NULL until the first one */
+	uint64_t named[DISKS / 64]; /* bit n: a record has described disk n */
+	/* The samples that are shown: label ids in the order of the labels of the families. */
+	uint32_t (*shown_disks)[3];   /* owned; by disk number; NULL until the first one */
 	uint32_t (*shown_volumes)[4]; /* owned */
 	uint32_t volume_count;
 };
@@ -33,10 +33,10 @@ bool disks_init(struct disks *disks, struct registry *registry, struct shard *sh
 		struct error *err);
 void disks_done(struct disks *disks);
 
-/* Hides what is shown and forgets the disks. */
+/* Hides the samples and drops all disks. */
 void disks_clear(struct disks *disks);
 
-/* Disk number is described somewhere in the trace (also by a look-ahead). */
+/* Notes that a record of the trace describes this disk (also in the first pass). */
 void disks_name(struct disks *disks, uint32_t disk);
 
 static inline bool disks_named(const struct disks *disks, uint32_t disk)
@@ -44,7 +44,7 @@ static inline bool disks_named(const struct disks *disks, uint32_t disk)
 	return disk < DISKS && (disks->named[disk / 64] >> (disk % 64) & 1);
 }
 
-/* Texts are UTF-8, as recorded. A later description takes the place of the earlier one. */
+/* Texts are UTF-8, as recorded. A later description replaces the earlier one. */
 void disks_show(struct disks *disks, uint32_t disk, const char *model, size_t model_size,
 		uint32_t bytes_per_sector);
 void disks_show_volume(struct disks *disks, uint32_t disk, uint32_t partition, const char *drive,

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kernel images by address.
+ *
+ * An image covers the addresses from its base up to its size. Images do not overlap at one time,
+ * but over the time of a trace one image can be unloaded and another one can be loaded at an
+ * overlapping address. A look-up therefore searches the sorted array of base addresses for the
+ * last base that is not above the address, and examines a few bases before it. Of the images that
+ * contain the address it prefers the one that was loaded at that time, then one that was unloaded
+ * before, then one that was loaded later.
+ *
+ * The timeline maps a base address to the image that was there at a time. Announcing the same image
+ * again (rundown, second pass) must not create a second one, so the latest image of each base is
+ * remembered. In the first pass the bases are appended and sorted once, at the end; afterwards a
+ * new base is inserted in its place.
  */
 #include "track/drivers.h"
 
@@ -18,8 +30,8 @@ struct driver_image {
 
 enum {
 	IMAGES = 16384, /* a machine has a few hundred */
-	BACK = 8, /* images that begin before an address, looked through: they may overlap over time
-		   */
+	/* images before an address to examine: images may overlap over time */
+	BACK = 8,
 };
 
 void drivers_init(struct drivers *drivers, struct registry *registry)
@@ -127,7 +139,7 @@ static uint32_t bases_up_to(const struct drivers *drivers, uint64_t address)
 	return low;
 }
 
-/* Adds a new base. While looking ahead the bases are sorted once, at the end. */
+/* Adds a new base. In the first pass the bases are sorted once, at the end. */
 static void add_base(struct drivers *drivers, uint64_t base)
 {
 	uint32_t at = drivers->timeline.in_first_pass ? drivers->base_count :
@@ -139,7 +151,8 @@ static void add_base(struct drivers *drivers, uint64_t base)
 	drivers->base_count++;
 }
 
-/* The number of an image, added when it is not what its base held last. False: refused. */
+/* The number of an image, which is added if it differs from the latest one at its base. False if it
+ * was refused. */
 static bool find_image(struct drivers *drivers, const struct driver_image *image, uint32_t *number)
 {
 	uint64_t *last = map_find(&drivers->by_base, image->base);
@@ -179,8 +192,8 @@ void drivers_announce(struct drivers *drivers, enum lifetime_change change, uint
 	timeline_announce(&drivers->timeline, change, base, time, number + 1);
 }
 
-/* Images may follow one another in one place: the one that was there at the time, else one that was
- * there before, else one that came later. */
+/* How well an image matches a time; higher is better. One that was loaded at the time is best, then
+ * one that was unloaded before, then one that was loaded later. */
 static unsigned rank_of(const struct lifetime *instance, int64_t time)
 {
 	if (instance->start > time) {

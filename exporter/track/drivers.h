@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drivers: which kernel image an address lies in.
+ * Drivers: which kernel image contains an address. One consumer's: no lock.
  *
- * Kernel images are those of Image records with process id 0. They come and go, so an address means
- * something only together with a time.
+ * Kernel images are those of Image records with process id 0. They are loaded and unloaded, so an
+ * address identifies an image only together with a time.
  */
 #ifndef TRACK_DRIVERS_H
 #define TRACK_DRIVERS_H
@@ -24,11 +24,11 @@ struct drivers {
 	struct driver_image *images; /* owned */
 	uint32_t image_count;
 	size_t image_capacity;
-	struct map by_base; /* base address -> number of the image told last */
-	uint64_t *bases;    /* owned; each base once, rising */
+	struct map by_base; /* base address -> number of the latest image there */
+	uint64_t *bases;    /* owned; each base once, sorted */
 	uint32_t base_count;
 	size_t base_capacity;
-	uint64_t refused; /* images past the limit */
+	uint64_t refused; /* images beyond the limit */
 };
 
 void drivers_init(struct drivers *drivers, struct registry *registry);
@@ -41,8 +41,8 @@ void drivers_build(struct drivers *drivers);
 void drivers_announce(struct drivers *drivers, enum lifetime_change change, uint64_t base,
 		      uint64_t size, const char *path, size_t path_size, int64_t time);
 
-/* The label value of the image that holds address at a time: its base name in lower case;
- * INTERN_NONE when there is none. */
+/* The label value of the image that contains an address at a time: its base name in lower case.
+ * INTERN_NONE if there is no such image. */
 uint32_t drivers_label(struct drivers *drivers, uint64_t address, int64_t time);
 
 #endif

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beginnings that wait for their end.
+ * Durations of requests and of the scheduler.
+ *
+ * ETW reports the start and the end of an operation as two events. The table of starts is a
+ * set-associative cache: the hash of the key selects a set of four entries, and one of them is
+ * replaced. It needs no list of entries by age and no growing memory, and a flood of starts
+ * without ends cannot make it slow. An IRP identifies an I/O request, a thread id a thread that
+ * became ready.
+ *
+ * The time that a thread ran needs no table of starts. Each processor runs one thread, so it is
+ * enough to remember the thread that was switched in last and the time. If the next switch names
+ * another old thread, a switch event was lost, and the duration is unknown.
  */
 #include "track/durations.h"
 
@@ -9,7 +19,7 @@
 
 #include "base/map.h"
 
-/* ---- recent ---- */
+/* ---- starts that wait for their end ---- */
 
 enum { WAYS = 4 };
 
@@ -85,7 +95,7 @@ bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin)
 	return false;
 }
 
-/* ---- scheduler ---- */
+/* ---- the scheduler ---- */
 
 struct scheduler_processor {
 	uint32_t thread_id;
@@ -140,7 +150,7 @@ static struct scheduler_processor *processor_at(struct scheduler *scheduler, uin
 	return &scheduler->processors[number];
 }
 
-/* Times come from outside: their difference may not fit int64_t. */
+/* Times come from recordings, so their difference may not fit into int64_t. */
 static uint64_t ticks_since(int64_t begin, int64_t now)
 {
 	return now >= begin ? (uint64_t)now - (uint64_t)begin : UINT64_MAX;
@@ -154,7 +164,7 @@ void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t 
 
 	*out = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
 	if (at) {
-		/* Another thread than expected: a switch was lost between. */
+		/* If the old thread is not the expected one, a switch event was lost. */
 		if (at->known && at->thread_id == old_thread) {
 			out->on_cpu = ticks_since(at->since, time);
 		}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When something began that is under way: requests by their IRP, threads that are ready.
+ * Durations: how long an I/O request took, how long a thread ran and how long it waited for a
+ * processor. One consumer's: no lock.
  *
- * A table of fixed size: four places for each hash; when they are taken the oldest goes and is
- * counted. What never ends (the end was lost, or is not recorded) so makes room by itself.
+ * Source: "CSwitch class" and "ReadyThread class", Microsoft Learn.
  */
 #ifndef TRACK_DURATIONS_H
 #define TRACK_DURATIONS_H
@@ -12,13 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- recent ---- */
+/* ---- starts that wait for their end ---- */
+
+/*
+ * A table of fixed size: each hash has four places. If all four are taken, the oldest entry is
+ * dropped and counted as an eviction. An operation whose end was lost or is not recorded therefore
+ * makes room by itself.
+ */
 
 struct recent_entry {
 	uint64_t key;
 	int64_t time;
-	uint32_t owner; /* what the caller gave, as is tag */
-	uint8_t tag;
+	uint32_t owner; /* any number of the caller */
+	uint8_t tag;    /* likewise */
 	bool taken;
 };
 
@@ -29,25 +35,20 @@ struct recent {
 	uint64_t evictions;
 };
 
-/* sets: a power of two, times four entries. */
+/* sets: a power of two; each set has four entries. */
 void recent_init(struct recent *recent, size_t sets);
 void recent_done(struct recent *recent);
 void recent_clear(struct recent *recent);
 
-/* Something began; a beginning of the same key that had no end is forgotten. */
+/* An operation started. An earlier start of the same key without an end is replaced. */
 void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag, uint32_t owner);
 
-/* It ended: takes the beginning out. False when there is none; *begin is left alone then. */
+/* The operation ended: removes its start and copies it to *begin. Returns false and leaves *begin
+ * alone if there is no start. */
 bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin);
 
-/* ---- scheduler ---- */
+/* ---- the scheduler ---- */
 
-/*
- * The scheduler: how long a thread ran before it was switched out, and how long the next one had
- * been ready.
- *
- * Source: "CSwitch class" and "ReadyThread class", Microsoft Learn.
- */
 struct scheduler_processor; /* private */
 
 struct scheduler {
@@ -62,11 +63,11 @@ void scheduler_clear(struct scheduler *scheduler);
 
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time);
 
-/* Ticks; UINT64_MAX when not known. */
+/* Ticks; UINT64_MAX if not known. */
 struct scheduler_switch {
-	uint64_t on_cpu; /* how long the old thread ran: since it was switched in on this processor
-			  */
-	uint64_t ready;  /* how long the new thread had been ready */
+	/* how long the old thread ran since it was switched in on this processor */
+	uint64_t on_cpu;
+	uint64_t ready; /* how long the new thread had been ready */
 };
 
 void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,

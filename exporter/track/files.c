@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files, their paths and volumes.
+ * Files, their paths, their volumes and their path groups.
  *
- * A path is kept once, as an id. When the budget for paths is spent, what decides the volume is
- * still kept: a long session meets more paths than it can remember, but few volumes.
+ * The kernel identifies a file by a file key and an open file by a file object, and reuses both.
+ * Two timelines therefore map keys and objects to paths by time. A path is stored once, as the id
+ * of an interned text, and this id is the number of the file for all other modules. The budget for
+ * paths is bounded. When it is spent, only the prefix that determines the volume is stored, in a
+ * second, small table: a long session meets more paths than it can store, but only few volumes.
+ * The top bit of a file number marks such a prefix.
+ *
+ * Paths in events are native ("\Device\HarddiskVolume3\logs\a"). Volume mappings, from records
+ * or from the live system, lead from a device to a drive. Deeper mappings are possible, so the
+ * mappings are sorted by the length of the native path and the longest one that matches wins.
+ *
+ * The labels of volume and path group are cached by path. A new mapping can change them, so it
+ * empties the caches. After the first pass of a recording all mappings are known, and the second
+ * pass ignores them.
  */
 #include "track/files.h"
 
@@ -28,7 +40,7 @@ static const char dos_devices[] = "\\??\\";
 
 enum { DEVICE_SIZE = sizeof device - 1, DOS_DEVICES_SIZE = sizeof dos_devices - 1 };
 
-/* The drive letter, in upper case, that a path begins with; 0: none. */
+/* The drive letter at the start of a path, in upper case; 0 if there is none. */
 static char drive_of(const char *path, size_t size)
 {
 	char letter = size >= 2 && path[1] == ':' ? ascii_lower(path[0]) : 0;
@@ -183,7 +195,7 @@ size_t volumes_prefix(const char *path, size_t size)
 
 enum { PREFIXES_BYTES = 1 << 20 };
 
-#define PREFIX UINT32_C(0x80000000) /* in a file's number: an id of prefixes */
+#define PREFIX UINT32_C(0x80000000) /* bit of a file number: the rest is an id of prefixes */
 
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
 		uint32_t limit, struct error *err)
@@ -273,7 +285,7 @@ void files_name_object(struct files *files, uint64_t object, int64_t time, const
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 		      const char *dos_path, size_t dos_size)
 {
-	/* Mappings hold for the whole trace: the second pass has nothing to add. */
+	/* Mappings apply to the whole trace, so the second pass brings nothing new. */
 	if (!files->mapped && volumes_map(&files->volumes, nt_path, nt_size, dos_path, dos_size)) {
 		forget_labels(files);
 	}
@@ -298,7 +310,7 @@ const char *files_path(const struct files *files, uint32_t file, size_t *size)
 	return intern_text(files->texts, file, size);
 }
 
-/* The place for what is worked out about a path; NULL without memory. */
+/* The place of a path in a cache of labels; NULL without memory. */
 static uint32_t *label_place(const struct files *files, struct path_labels *labels, uint32_t file)
 {
 	size_t count = intern_count(files->texts);

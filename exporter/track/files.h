@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files: which path a file key or a file object meant at a time, and on which volume that is.
+ * Files: which path a file key or a file object meant at a time, and on which volume it is.
  *
- * Reads and writes carry no name. Name records name the key (one a file), creates name the object
- * (one an open); both are reused. The key is asked first.
+ * Read and write events carry no name. Name records name the file key (one for each file), create
+ * events name the file object (one for each open file); Windows reuses both. The key is looked up
+ * first.
  *
  * Source: docs/etl-format.md section 16.3.
  */
@@ -23,7 +24,7 @@
 /* ---- volumes ---- */
 
 /*
- * Volumes: the drive or device that a native path lies on, as a label value.
+ * The drive or device of a native path, as a label value.
  *
  * Source: docs/etl-format.md section 16.3, "Volume of a name".
  */
@@ -44,32 +45,32 @@ static inline void volumes_init(struct volumes *volumes, struct registry *regist
 void volumes_done(struct volumes *volumes);
 
 /*
- * A mapping, both paths in UTF-8; of two for one native path the later one holds. Mappings to
- * anything but a drive do not count. True when something changed: labels found before may be wrong
- * now.
+ * Adds a mapping from a native path to a drive; both paths are UTF-8. A later mapping of the same
+ * native path replaces the earlier one. Mappings to something other than a drive are ignored.
+ * Returns true if something changed, so that labels which were found before may be wrong now.
  */
 bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
 		 size_t dos_size);
 
-/* The label value of a path's volume: "C:", "HarddiskVolume3", "_unknown". */
+/* The label value of the volume of a path: "C:", "HarddiskVolume3", "_unknown". */
 uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size);
 
 /*
- * The path as users write it: with the drive in place of the device ("D:\logs\a"). A path on a
- * volume without one is left as it is. Appended to out.
+ * Appends the path to out as users write it, with the drive in place of the device ("D:\logs\a").
+ * A path on a volume without a drive stays as it is.
  */
 void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
 		      struct text *out);
 
-/* How much of a path decides its volume, when no mapping reaches deeper: without what follows the
- * device or drive. */
+/* The size of the part of a path that determines its volume: the device or drive at its start. A
+ * mapping to a deeper folder is not considered. */
 size_t volumes_prefix(const char *path, size_t size);
 
 /* ---- files ---- */
 
-enum { FILE_UNKNOWN = 0 }; /* no instance names it */
+enum { FILE_UNKNOWN = 0 }; /* the number of a file without a known path */
 
-/* What was worked out about paths, by text id; INTERN_NONE where nobody has asked yet. */
+/* A cache of labels by the text id of a path; INTERN_NONE: not resolved yet. */
 struct path_labels {
 	uint32_t *ids; /* owned */
 	size_t count;
@@ -79,9 +80,9 @@ struct files {
 	struct timeline keys;    /* file key -> path */
 	struct timeline objects; /* FileObject -> path */
 	struct volumes volumes;
-	bool mapped;             /* a look-ahead has found all mappings */
+	bool mapped;             /* the first pass has found all mappings */
 	struct intern *texts;    /* paths; borrowed */
-	struct intern *prefixes; /* of paths for which texts has no room; owned */
+	struct intern *prefixes; /* owned; prefixes of paths that no longer fit into texts */
 	struct path_labels volume_labels;
 	struct path_labels group_labels;
 	const struct file_groups *groups; /* borrowed; NULL: there are none */
@@ -104,19 +105,20 @@ void files_name_object(struct files *files, uint64_t object, int64_t time, const
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 		      const char *dos_path, size_t dos_size);
 
-/* The file that a key and an object (NULL: the record has none) mean; FILE_UNKNOWN. */
+/* The number of the file that a key and an object meant at a time; NULL for one that the record
+ * does not have. FILE_UNKNOWN if no path is known. */
 uint32_t files_find(struct files *files, const uint64_t *key, const uint64_t *object, int64_t time);
 
-/* NULL: not known, or there was no room to keep it. */
+/* NULL if the path is not known or no longer fitted into the budget. */
 const char *files_path(const struct files *files, uint32_t file, size_t *size);
 uint32_t files_volume(struct files *files, uint32_t file);
 
-/* The path as users write it, with the drive; appended to out. Of a file that files_path() knows.
- */
+/* Appends the path to out as users write it, with the drive. Only for a file for which
+ * files_path() is not NULL. */
 void files_dos_path(const struct files *files, uint32_t file, struct text *out);
 
-/* The label of the path group, worked out once for each path; `_none`: of no group, `_unknown`:
- * there are groups, but the path is not known. */
+/* The label of the path group, resolved once for each path. `_none`: the path is in no group.
+ * `_unknown`: groups are configured, but the path is not known. */
 uint32_t files_group(struct files *files, uint32_t file);
 
 #endif

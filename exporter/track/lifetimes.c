@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lifetimes of things whose ids are reused.
+ * The table of lifetimes, and the timeline that brings changes into time order.
  *
- * Most keys have one instance, which stands inside the key's slot; file objects have hundreds, so
- * the others are a sorted array that grows at its end and shrinks at its front, both in constant
- * time. A look-up begins where the last one of the key ended: records come in time order.
+ * Almost every event looks up a thread, a process or a file here, so the table is built for fast
+ * look-ups. A hash map leads from the key to a slot of 64 bytes, one line of the cache. Most keys
+ * have exactly one instance, which is stored in the slot itself. File objects can have hundreds of
+ * instances; these are in a sorted array of their own, which grows at its end and shrinks at its
+ * front, both in constant time. Each slot remembers the instance that was found last, and a search
+ * starts there, because records arrive in time order and the next look-up usually finds the same
+ * instance or the next one.
+ *
+ * Instances that ended are also queued, in the order in which they ended, so that a full table
+ * drops the one that ended longest ago. A queue entry can be out of date, since a slot may have
+ * been given to another key; the serial number detects this. If no instance has ended, a CLOCK
+ * hand drops a key that was not looked up since the hand last passed it.
+ *
+ * A frozen table was built in the first pass of a recording and contains the whole recording, also
+ * the part after the present time. Announcing the same changes again must not alter it: shown()
+ * detects them. Eviction must not drop instances that end after the present time, because the
+ * second pass still needs them.
  */
 #include "track/lifetimes.h"
 
@@ -13,18 +27,18 @@
 
 #include "base/array.h"
 
-/* ---- lifetimes ---- */
+/* ---- look-up ---- */
 
-/* 64 bytes: a look-up that finds one instance touches one line of the cache. */
+/* 64 bytes, so that a look-up of a key with one instance reads one line of the cache. */
 struct lifetimes_key {
 	uint64_t key;
 	struct lifetime one;   /* the only instance, while many is NULL */
-	struct lifetime *many; /* owned; from first on */
+	struct lifetime *many; /* owned; the instances start at index first */
 	uint32_t first;
 	uint32_t count; /* instances; 0: the slot is free */
 	uint32_t capacity;
-	uint32_t hint : 31; /* number in the array, found last; the next free slot when free */
-	uint32_t used : 1;  /* asked for since the hand passed */
+	uint32_t hint : 31; /* instance found last; in a free slot: the next free slot */
+	uint32_t used : 1;  /* looked up since the CLOCK hand last passed */
 };
 
 struct lifetimes_end {
@@ -33,9 +47,9 @@ struct lifetimes_end {
 };
 
 enum {
-	NO_SLOT = 0x7fffffff, /* fits hint */
-	STEPS = 8,            /* that a look-up walks before it searches */
-	TIES = 16,            /* instances that began and ended in one tick, looked through */
+	NO_SLOT = 0x7fffffff, /* fits into hint */
+	STEPS = 8,            /* instances to step over before a binary search */
+	TIES = 16,            /* instances of one tick to examine */
 };
 
 static struct lifetime *items(struct lifetimes_key *slot)
@@ -64,7 +78,7 @@ static struct lifetimes_key *find(struct lifetimes *table, uint64_t key)
 	return &table->keys[*number];
 }
 
-/* Number of the latest instance that began not after time; count when there is none. */
+/* Index of the latest instance that did not begin after time; count if there is none. */
 static uint32_t latest(struct lifetimes_key *slot, int64_t time)
 {
 	const struct lifetime *item = items(slot);
@@ -83,7 +97,7 @@ static uint32_t latest(struct lifetimes_key *slot, int64_t time)
 	} else if (at < high) {
 		high = at;
 	}
-	/* The first one of [low, high) that began after time. */
+	/* Finds the first instance of [low, high) that began after time. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -143,14 +157,14 @@ static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 	slot->hint = slot->hint > 0 ? (slot->hint - 1) & NO_SLOT : 0;
 }
 
-/* The instance that ended longest ago. False: none has ended before now. */
+/* Drops the instance that ended longest ago. False if none has ended before now. */
 static bool evict_ended(struct lifetimes *table, int64_t now)
 {
 	while (table->end_count > 0 && table->keys) {
 		struct lifetimes_end end = table->ends[table->end_first];
 		struct lifetimes_key *slot = &table->keys[end.slot];
 
-		/* The slot may have gone to another key since. */
+		/* The slot may belong to another key now. */
 		if (slot->count > 0 && items(slot)->serial == end.serial) {
 			if (items(slot)->end > now) {
 				return false;
@@ -169,7 +183,7 @@ static bool evict_ended(struct lifetimes *table, int64_t now)
 	return false;
 }
 
-/* A key that nobody asked for since the hand came by last. */
+/* CLOCK eviction: drops a key that was not looked up since the hand last passed it. */
 static bool evict_unused(struct lifetimes *table)
 {
 	for (uint64_t steps = 2 * (uint64_t)table->key_count; steps > 0 && table->keys; steps--) {
@@ -205,8 +219,8 @@ static bool make_room(struct lifetimes *table, int64_t now)
 	if (evict_ended(table, now)) {
 		return true;
 	}
-	/* What is left in the queue ended after now: the future that a look-ahead told is not given
-	 * away. */
+	/* The instances still in the queue end after now: they come from the first pass, and the
+	 * second pass needs them. */
 	return table->end_count == 0 && evict_unused(table);
 }
 
@@ -246,7 +260,7 @@ static struct lifetimes_key *new_key(struct lifetimes *table, uint64_t key)
 	return slot;
 }
 
-/* Room for one more item at the end of a key's array. */
+/* Makes room for one more instance at the end of a key's array. */
 static bool grow(struct lifetimes_key *slot)
 {
 	uint32_t capacity;
@@ -278,8 +292,8 @@ static bool grow(struct lifetimes_key *slot)
 	return true;
 }
 
-/* Takes note that an instance ended, for evict_ended(). Without memory for the note the instance
- * only stays longer. */
+/* Sets the end of an instance and queues it for evict_ended(). Without memory for the queue the
+ * instance only stays longer. */
 static void end_item(struct lifetimes *table, struct lifetimes_key *slot, struct lifetime *item,
 		     int64_t time)
 {
@@ -304,8 +318,8 @@ static void end_item(struct lifetimes *table, struct lifetimes_key *slot, struct
 	table->end_count++;
 }
 
-/* Adds an instance behind the last one of its key, which ends where the new one begins. NULL:
- * refused. */
+/* Adds an instance after the last one of its key, which ends where the new one begins. NULL if
+ * there is no room. */
 static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t start, int64_t now,
 				 uint32_t value)
 {
@@ -315,7 +329,7 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 		table->evictions++;
 		return NULL;
 	}
-	slot = find(table, key); /* only now: making room moves slots */
+	slot = find(table, key); /* after make_room(), which may free the slot of this key */
 	if (!slot) {
 		slot = new_key(table, key);
 	}
@@ -332,10 +346,9 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 	return slot;
 }
 
-/* ---- telling ---- */
+/* ---- announcing ---- */
 
-/* After lifetimes_freeze(): whether the instances of a key show the change already, or have gone
- * past it. */
+/* For a frozen table: whether it already contains this change, or a later one of the key. */
 static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64_t time,
 		  uint32_t value)
 {
@@ -378,7 +391,7 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 		return true;
 	}
 	if (last && time < last->start) {
-		return true; /* late: a newer instance has taken the key since */
+		return true; /* out of order: a newer instance already has the key */
 	}
 	if (change != LIFETIME_START && last && last->end == LIFETIME_OPEN) {
 		if (last->value == 0) {
@@ -458,7 +471,7 @@ void lifetimes_done(struct lifetimes *table)
 	lifetimes_init(table, table->limit, table->evict);
 }
 
-/* ---- timeline ---- */
+/* ---- changes in file order ---- */
 
 enum { CHANGES_PER_INSTANCE = 4, ORDER_MOST = (1 << 30) - 1 };
 

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who had a key, and when: instances [start, end] of things whose ids are reused (processes,
- * threads, file keys, file objects).
+ * Lifetimes: which instance an id meant at a time. Windows reuses the ids of processes, threads,
+ * file keys and file objects, so an id identifies something only together with a time. Each
+ * instance covers the times [start, end].
  *
- * Per key the instances stand in order of their start. An id means something only together with a
- * time: lifetimes_at() gives the latest instance whose start is not after the time and, if there is
- * none, the first, so that a name told by the rundown at the end of a recording reaches the events
- * before it.
+ * struct lifetimes is the table of instances. The instances of a key are sorted by their start.
+ * lifetimes_at() returns the latest instance that does not start after the time. If there is none,
+ * it returns the first instance, so that a name from the rundown at the end of a recording also
+ * applies to the events before it. Changes are announced in time order. Times may be of any clock,
+ * if it is the same for all calls.
  *
- * Changes are told in time order. A recording that does not fit is told twice: what stood there
- * when lifetimes_freeze() was called is recognised the second time and not told again. Times are
- * any clock, the same for all calls.
+ * struct timeline feeds such a table. In the first pass of a recording, changes arrive in file
+ * order, which is not time order: the timeline keeps them in a compact array and sorts them at the
+ * end. If no change was refused, the table is complete and ignores the same changes in the second
+ * pass. Otherwise the second pass announces them again, and the table recognises those that it
+ * already has. Without a first pass (live, single pass) a timeline only forwards changes.
  *
- * Bounded by a number of instances. Before lifetimes_freeze() or without it: `evict` decides
- * whether a full table makes room, by the instance that ended longest ago or, when none has ended,
- * a key that was not asked for lately, or refuses what is new. Both are counted as evictions.
+ * Both are bounded by a number of instances. `evict` decides what a full table does before
+ * lifetimes_freeze(): it makes room, or it refuses new instances. It makes room by dropping the
+ * instance that ended longest ago or, if none has ended, a key that was not looked up recently.
+ * Both cases count as evictions.
  *
  * Source: docs/etl-format.md sections 16.2 and 16.3.
  */
@@ -27,34 +32,34 @@
 
 #include "base/map.h"
 
-/* ---- lifetimes ---- */
+/* ---- the table ---- */
 
-#define LIFETIME_ALWAYS INT64_MIN /* start: before anything was told */
-#define LIFETIME_OPEN   INT64_MAX /* end: still there */
+#define LIFETIME_ALWAYS INT64_MIN /* start: before the first change of the key */
+#define LIFETIME_OPEN   INT64_MAX /* end: not ended yet */
 
 struct lifetime {
 	int64_t start;
 	int64_t end;
-	uint32_t value;  /* what the instance is; 0: not told yet */
+	uint32_t value;  /* the name or owner of the instance; 0: not known yet */
 	uint32_t serial; /* number of this instance in its table, from 1 */
 };
 
 enum lifetime_change {
 	LIFETIME_START,  /* a new instance begins */
-	LIFETIME_EXISTS, /* rundown: the id exists, since when is not said */
+	LIFETIME_EXISTS, /* rundown: the instance exists; its start is unknown */
 	LIFETIME_STOP,   /* the instance ends */
 };
 
 struct lifetimes_key; /* private */
 
-/* Zero-initialise through lifetimes_init(). */
+/* Initialise with lifetimes_init(). One consumer's: no lock. */
 struct lifetimes {
 	struct map index;           /* key_mix() -> number in keys */
 	struct lifetimes_key *keys; /* owned */
 	uint32_t key_count;         /* slots in use or on the free list */
 	size_t key_capacity;
 	uint32_t free; /* first of the free list */
-	uint32_t hand; /* where the search for a key that is not used goes on */
+	uint32_t hand; /* CLOCK eviction: the next slot to examine */
 
 	/* Instances that ended, in the order of their ends: a ring of slots. */
 	struct lifetimes_end *ends; /* owned */
@@ -67,9 +72,9 @@ struct lifetimes {
 	uint32_t serial;
 	bool evict;
 	bool frozen;
-	uint64_t evictions; /* instances that went, or were refused */
+	uint64_t evictions; /* instances that were dropped or refused */
 
-	uint64_t last_key; /* the key asked for last … */
+	uint64_t last_key; /* the key of the last look-up … */
 	uint32_t last;     /* … and its slot; UINT32_MAX: none */
 };
 
@@ -77,37 +82,30 @@ struct lifetimes {
 void lifetimes_init(struct lifetimes *table, uint32_t limit, bool evict);
 void lifetimes_done(struct lifetimes *table);
 
-/* Forgets all instances; the count of evictions and the serial numbers go on. */
+/* Drops all instances. The count of evictions and the serial numbers continue. */
 void lifetimes_clear(struct lifetimes *table);
 
-/* What was told so far will be told again, in time order: from now on it is recognised. A full
- * table makes room from now on. */
+/* From now on the table recognises the changes that it already has: they will be announced again,
+ * in time order. A full table makes room from now on. */
 void lifetimes_freeze(struct lifetimes *table);
 
 /*
- * Tells one change. value: 0 when not known; an instance without a value takes the first that a
- * later change brings. False when the table is full and the change was refused, or without memory.
+ * Announces one change. value: 0 if it is not known; an instance without a value takes the first
+ * value that a later change brings. Returns false if the table is full and refused the change, or
+ * if there is no memory.
  */
 bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, uint64_t key,
 			int64_t time, uint32_t value);
 
-/* The instance a key meant at a time; NULL when no change named the key. Valid until the next
+/* The instance that a key meant at a time; NULL if no change named the key. Valid until the next
  * change. */
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time);
 
-/* The instance that ended at exactly this time; NULL: none. */
+/* The instance of the key that ended at exactly this time; NULL if there is none. */
 const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key, int64_t time);
 
-/* ---- timeline ---- */
+/* ---- changes in file order ---- */
 
-/*
- * Lifetimes of one kind of thing, told in any order first (look-ahead) or in time order only.
- *
- * A recording is looked through in file order, which is not time order. The changes are kept as
- * they come, compactly, and sorted at the end; ties keep file order. When none had to be refused
- * the lifetimes are complete, and telling the same changes again does nothing. Else they are told
- * again, and recognised where they got through.
- */
 struct timeline_change {
 	int64_t time;
 	uint64_t key;
@@ -117,25 +115,25 @@ struct timeline_change {
 
 struct timeline {
 	struct lifetimes table;
-	struct timeline_change *changes; /* owned; while looking ahead */
+	struct timeline_change *changes; /* owned; of the first pass */
 	size_t count;
 	size_t capacity;
-	size_t most;    /* changes */
-	size_t refused; /* changes that did not get into the table the first time */
+	size_t most;    /* limit of changes */
+	size_t refused; /* changes of the first pass that are not in the table */
 	bool in_first_pass;
 	bool complete;
 };
 
-/* limit: instances, and a few times as many changes. */
+/* limit: instances; the limit of changes is four times as high. */
 void timeline_init(struct timeline *timeline, uint32_t limit);
 void timeline_done(struct timeline *timeline);
 void timeline_clear(struct timeline *timeline);
 
-/* From here to timeline_sort() changes are kept. The first call of a pass does it; later ones do
- * nothing. */
+/* Starts to keep changes, until timeline_sort(). May be called again in the same pass. */
 void timeline_begin_first_pass(struct timeline *timeline);
 
-/* False: refused, counted as an eviction. Complete timelines ignore it. */
+/* Returns false if the change was refused and counted as an eviction. A complete timeline ignores
+ * the change and returns true. */
 bool timeline_announce(struct timeline *timeline, enum lifetime_change change, uint64_t key,
 		       int64_t time, uint32_t value);
 
@@ -144,11 +142,11 @@ static inline enum lifetime_change timeline_change_of(const struct timeline_chan
 	return (enum lifetime_change)(change->order & 3);
 }
 
-/* Brings the changes into time order, where the caller may still alter values in place; then
+/* Sorts the changes by time. The caller may then still alter their values, before
  * timeline_build(). */
 void timeline_sort(struct timeline *timeline);
 
-/* Tells the sorted changes to the table and forgets them. */
+/* Announces the sorted changes to the table and frees them. */
 void timeline_build(struct timeline *timeline);
 
 #endif

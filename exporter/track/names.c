@@ -9,12 +9,12 @@
 #include "base/map.h"
 #include "base/text.h"
 
-enum { PROBES = 32 }; /* names of one hash; more only when somebody made them so */
+enum { PROBES = 32 }; /* names of one hash; by chance there are never so many */
 
 struct names {
 	struct registry *registry; /* borrowed */
-	struct map
-		by_hash; /* hash of the folded text, or one of the numbers after it -> label id */
+	/* hash of the name in lower case, or one of the numbers after it -> label id */
+	struct map by_hash;
 	size_t most;
 	bool lower_case;
 };
@@ -47,14 +47,14 @@ static uint32_t add_label(struct names *names, const char *name, size_t size)
 	uint32_t label;
 
 	if (names->lower_case) {
-		struct text overflowed = { 0 };
+		struct text lowered = { 0 };
 
 		for (size_t i = 0; i < size; i++) {
-			text_add_char(&overflowed, ascii_lower(name[i]));
+			text_add_char(&lowered, ascii_lower(name[i]));
 		}
-		label = overflowed.failed ? INTERN_FULL :
-					    intern_add(strings, overflowed.data, overflowed.size);
-		text_free(&overflowed);
+		label = lowered.failed ? INTERN_FULL :
+					 intern_add(strings, lowered.data, lowered.size);
+		text_free(&lowered);
 	} else {
 		label = intern_add(strings, name, size);
 	}

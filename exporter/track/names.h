@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of processes as label values: one spelling for each name, whatever case its events write it
- * in.
+ * Names of processes as label values, with one spelling for each name.
  *
- * "Svchost.EXE" and "svchost.exe" are one process name; the spelling seen first stays, because a
- * series keeps its labels. Bounded: past a number of names a new one reads "_other".
+ * Events write the same name in different cases: "Svchost.EXE" and "svchost.exe" are one process
+ * name. The spelling that is seen first is kept, because a series keeps its labels. The number of
+ * names is bounded; a new name beyond it becomes "_other".
  */
 #ifndef TRACK_NAMES_H
 #define TRACK_NAMES_H
@@ -18,13 +18,13 @@
 
 struct names; /* opaque; one consumer's */
 
-/* most: names. */
+/* most: the limit of names. lower_case: labels are in lower case. */
 struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err);
 void names_free(struct names *names);
 
 /*
- * The label value of an image name in UTF-8 as events write it: without a trailing ".exe" of either
- * case. INTERN_NONE for an empty name (it says nothing), "_unknown" when nothing is left.
+ * The label value of an image name (UTF-8, as in the event): the name without a trailing ".exe" in
+ * any case. INTERN_NONE for an empty name; "_unknown" if nothing else than ".exe" is there.
  */
 uint32_t names_label(struct names *names, const char *image, size_t size);
 

@@ -2,8 +2,17 @@
 /*
  * The state gauges of processes.
  *
- * What was added is remembered by its cell, so that exactly that is taken back, whatever became of
- * the label set since.
+ * Each gauge is a sum over running processes, grouped by process name, so it only changes when a
+ * process or thread starts or stops, or when a process gets another name. A process is remembered
+ * with the cells of the family to which it was added. The same cells are later decremented, even
+ * if the family has since replaced the label set by the overflow series. Threads are remembered
+ * with the id of their owner. A process stays in the table while it runs or still owns threads.
+ *
+ * The program file is not a sum: a sample with the value 1 exists while at least one process uses
+ * the file. The number of users is counted by a hash of the labels that are shown.
+ *
+ * Both tables are bounded. What does not fit is counted as refused and missing in the gauges.
+ * Freed entries are kept on a free list, since entries refer to each other by index.
  */
 #include "track/process_gauges.h"
 
@@ -14,17 +23,17 @@
 #include "base/intern.h"
 #include "base/text.h"
 
-/* ---- process_gauges ---- */
+/* ---- instances and threads ---- */
 
-/* A process id that is alive or owns threads. */
+/* A process id that runs or owns threads. */
 struct gauge_process {
 	uint32_t process_id;
 	uint32_t label;
 	uint32_t threads;
 	bool alive;
 	uint32_t next;       /* of the free list */
-	cell *instance_cell; /* where it is counted, if it is alive */
-	cell *thread_cell;   /* where its threads are counted */
+	cell *instance_cell; /* the cell that counts it, while it is alive */
+	cell *thread_cell;   /* the cell that counts its threads */
 };
 
 enum { NO_SLOT = UINT32_MAX };
@@ -76,7 +85,7 @@ static cell *cell_of(struct process_gauges *gauges, struct family *family, uint3
 	return family_cells(family, gauges->shard, ids, NULL);
 }
 
-/* Puts what a process id stands for under another name. */
+/* Moves the process and its threads to the cells of another name. */
 static void rename_process(struct process_gauges *gauges, struct gauge_process *process,
 			   uint32_t label)
 {
@@ -163,7 +172,7 @@ static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t
 	return process;
 }
 
-static void forget_if_gone(struct process_gauges *gauges, struct gauge_process *process)
+static void remove_if_unused(struct process_gauges *gauges, struct gauge_process *process)
 {
 	if (!process->alive && process->threads == 0) {
 		map_remove(&gauges->by_id, process->process_id);
@@ -181,7 +190,7 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 		if (process) {
 			set_alive(gauges, process, false);
 			rename_process(gauges, process, label);
-			forget_if_gone(gauges, process);
+			remove_if_unused(gauges, process);
 		}
 		return;
 	}
@@ -194,7 +203,7 @@ void process_gauges_process(struct process_gauges *gauges, enum lifetime_change 
 	set_alive(gauges, process, true);
 }
 
-static void forget_thread(struct process_gauges *gauges, uint32_t thread_id)
+static void remove_thread(struct process_gauges *gauges, uint32_t thread_id)
 {
 	const uint64_t *owner = map_find(&gauges->owners, thread_id);
 	struct gauge_process *process = owner ? find(gauges, (uint32_t)*owner) : NULL;
@@ -206,7 +215,7 @@ static void forget_thread(struct process_gauges *gauges, uint32_t thread_id)
 	if (process) {
 		process->threads--;
 		add(process->thread_cell, -1);
-		forget_if_gone(gauges, process);
+		remove_if_unused(gauges, process);
 	}
 }
 
@@ -242,7 +251,7 @@ void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change c
 	if (change == LIFETIME_EXISTS && map_find(&gauges->owners, thread_id)) {
 		return;
 	}
-	forget_thread(gauges, thread_id);
+	remove_thread(gauges, thread_id);
 	if (change != LIFETIME_STOP && !add_thread(gauges, thread_id, process_id, label)) {
 		gauges->refused_threads++;
 	}
@@ -273,12 +282,12 @@ void process_gauges_done(struct process_gauges *gauges)
 	gauges->processes = NULL;
 }
 
-/* ---- image_info ---- */
+/* ---- program files ---- */
 
 enum {
 	IMAGE_LABELS = 4,
-	CUT_SIZE = 14, /* older systems cut ImageFileName to 14 or 15 bytes (docs/etl-format.md
-			  section 15) */
+	/* Older systems cut ImageFileName to 14 or 15 bytes (docs/etl-format.md section 15). */
+	CUT_SIZE = 14,
 };
 
 struct shown_image {
@@ -353,7 +362,8 @@ void image_info_clear(struct image_info *info)
 	image_info_done(info);
 }
 
-/* Whether a process with this label may be named after the image. */
+/* Whether the process with this label is named after the image: the names are equal, or the label
+ * is a name that an older system cut short. */
 static bool names_process(const struct image_info *info, uint32_t label, const char *name,
 			  size_t size)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state gauges of processes: etw_process_instances and etw_process_threads.
- *
- * They follow the events in time order and know nothing of the future: alive is what a start or
- * rundown record told of and no stop record since. Threads stand under the process that has their
- * owner's id at the moment.
+ * The state gauges of processes: etw_process_instances, etw_process_threads and
+ * etw_process_image_info. One consumer's: no lock.
  *
  * Source: docs/metrics.md.
  */
@@ -19,17 +16,23 @@
 #include "metrics/registry.h"
 #include "track/lifetimes.h"
 
-/* ---- process_gauges ---- */
+/* ---- instances and threads ---- */
+
+/*
+ * These gauges follow the events in time order and never use the first pass. A process or thread
+ * runs from its start or rundown record to its stop record. A thread counts for the process that
+ * has the id of its owner at that moment.
+ */
 
 struct gauge_process; /* private */
 
 struct process_gauges {
-	struct family *instances; /* NULL: not asked for */
+	struct family *instances; /* NULL: not enabled */
 	struct family *threads;
 	struct shard *shard;             /* borrowed */
 	uint32_t provider;               /* label id */
 	struct map by_id;                /* process id -> number in processes */
-	struct map owners;               /* thread id -> process id, of threads that are alive */
+	struct map owners;               /* thread id -> process id, of running threads */
 	struct gauge_process *processes; /* owned */
 	uint32_t count;                  /* slots in use or on the free list */
 	size_t capacity;
@@ -46,36 +49,33 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 			 struct error *err);
 void process_gauges_done(struct process_gauges *gauges);
 
-/* Takes everything back out of the gauges. */
+/* Subtracts everything that was added to the gauges. */
 void process_gauges_clear(struct process_gauges *gauges);
 
-/* label: what the process id is called now, after the change. */
+/* label: the name of the process id after the change. */
 void process_gauges_process(struct process_gauges *gauges, enum lifetime_change change,
 			    uint32_t process_id, uint32_t label);
 
-/* process_id, label: of the thread's owner, as the record tells and as it is called now. */
+/* process_id: the owner of the thread, from the record. label: the present name of the owner. */
 void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change change,
 			   uint32_t thread_id, uint32_t process_id, uint32_t label);
 
-/* ---- image_info ---- */
+/* ---- program files ---- */
 
 /*
- * Which program file a running process was started from: etw_process_image_info.
- *
- * Of the images a process loads it is the one that the process is named after. Several instances
- * can share a program file; it is shown while one of them runs.
- *
- * Source: docs/metrics.md.
+ * The program file of a running process is the image, of all that it loads, that the process is
+ * named after. Several instances can share a program file; it is shown while one of them runs.
  */
+
 struct shown_image; /* private */
 
 struct image_info {
 	struct registry *registry; /* borrowed */
 	struct shard *shard;       /* borrowed */
-	struct family *family;     /* NULL: not asked for */
+	struct family *family;     /* NULL: not enabled */
 	uint32_t provider;         /* label id */
 	struct map by_process;     /* process id -> number in shown */
-	struct map users;          /* hash of what is shown -> processes that share it */
+	struct map users; /* hash of the shown labels -> number of processes that share them */
 	struct shown_image *shown; /* owned */
 	uint32_t count;            /* slots in use or on the free list */
 	size_t capacity;
@@ -89,11 +89,11 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 
-/* A process, called `label` now, has loaded an image. path: UTF-8, as recorded. */
+/* The process, whose name is `label` now, has loaded an image. path: UTF-8, as recorded. */
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
 			 const char *path, size_t size, uint32_t checksum);
 
-/* The process has ended, or its id begins anew. */
+/* The process has ended, or another process starts with its id. */
 void image_info_forget(struct image_info *info, uint32_t process_id);
 
 #endif

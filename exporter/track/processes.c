@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes: which name a process id had at a time.
+ * Processes and threads.
+ *
+ * A process id identifies a process only together with a time, so the names are in a timeline. The
+ * label of a process is its image name in one spelling: names.c decides that the spelling which is
+ * seen first wins. In the first pass of a recording this rule cannot be applied at once, because
+ * records arrive in file order. The timeline therefore stores the names as recorded, and
+ * processes_build() assigns labels after sorting: first to start and rundown records, then to stop
+ * records, and last to the names from the other provider.
+ *
+ * There are three sources of a name, and the first that has one wins: the process events of the
+ * kernel, the events of Microsoft-Windows-Kernel-Process, and the list of processes that a live
+ * session found when it started. Only the first source creates instances. Threads have two
+ * sources: the thread events of the kernel, and the list of a live session.
  */
 #include "track/processes.h"
 
@@ -13,7 +25,7 @@ void threads_found(struct threads *threads, uint32_t thread_id, uint32_t process
 	uint64_t *value;
 
 	if (thread_id == 0 || threads->found.count >= threads->limit) {
-		return; /* the events that start with the session tell the same */
+		return; /* the rundown events of the session contain this thread as well */
 	}
 	value = map_put(&threads->found, thread_id, NULL);
 	if (value) {
@@ -42,13 +54,13 @@ void processes_init(struct processes *processes, struct registry *registry, stru
 	processes->system = names_label(names, "System", 6);
 }
 
-static void forget_texts(struct processes *processes)
+static void free_texts(struct processes *processes)
 {
 	intern_free(processes->texts);
 	processes->texts = NULL;
 }
 
-static void forget_found(struct processes *processes)
+static void free_found(struct processes *processes)
 {
 	map_done(&processes->found);
 	intern_free(processes->found_texts);
@@ -59,16 +71,16 @@ void processes_done(struct processes *processes)
 {
 	timeline_done(&processes->timeline);
 	timeline_done(&processes->images);
-	forget_texts(processes);
-	forget_found(processes);
+	free_texts(processes);
+	free_found(processes);
 }
 
 void processes_clear(struct processes *processes)
 {
 	timeline_clear(&processes->timeline);
 	timeline_clear(&processes->images);
-	forget_texts(processes);
-	forget_found(processes);
+	free_texts(processes);
+	free_found(processes);
 }
 
 bool processes_begin_first_pass(struct processes *processes)
@@ -81,7 +93,7 @@ bool processes_begin_first_pass(struct processes *processes)
 	return processes->texts != NULL;
 }
 
-/* A label; while looking ahead a text. */
+/* The value to announce: a label id, in the first pass a text id. */
 static uint32_t value_of(struct processes *processes, const char *name, size_t name_size)
 {
 	return processes->timeline.in_first_pass ? intern_add(processes->texts, name, name_size) :
@@ -110,8 +122,8 @@ void processes_announce_image(struct processes *processes, enum lifetime_change 
 			  value_of(processes, path, path_size - name));
 }
 
-/* The label of a recorded name, looked up once for each name: labels[] is by text id, INTERN_NONE
- * where not asked yet. */
+/* The label of a recorded name, resolved once for each name: labels[] is by text id, INTERN_NONE if
+ * not resolved yet. */
 static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t text)
 {
 	const char *name;
@@ -127,7 +139,7 @@ static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t
 	return labels[text];
 }
 
-/* Turns texts into labels, of stop records or of the others. */
+/* Replaces text ids by label ids, either in stop records or in all others. */
 static void label_changes(struct processes *processes, struct timeline *timeline, uint32_t *labels,
 			  bool stops)
 {
@@ -151,14 +163,14 @@ void processes_build(struct processes *processes)
 	labels = calloc(intern_count(processes->texts), sizeof *labels);
 	timeline_sort(&processes->timeline);
 	timeline_sort(&processes->images);
-	/* The spelling that a start or rundown record has first, then that of stop records for the
-	 * names left, then that of images. */
+	/* The first spelling wins: start and rundown records come first, then stop records, then
+	 * images. */
 	label_changes(processes, &processes->timeline, labels, false);
 	label_changes(processes, &processes->timeline, labels, true);
 	label_changes(processes, &processes->images, labels, false);
 	label_changes(processes, &processes->images, labels, true);
 	free(labels);
-	forget_texts(processes);
+	free_texts(processes);
 	timeline_build(&processes->timeline);
 	timeline_build(&processes->images);
 }
@@ -195,7 +207,7 @@ size_t processes_unseen(struct processes *processes)
 	return unseen;
 }
 
-/* The spelling is decided when the name is first asked for: one that events bring before wins. */
+/* The label is resolved at the first look-up, so that a spelling from earlier events wins. */
 static uint32_t found_label(struct processes *processes, uint32_t process_id)
 {
 	uint64_t *value = map_find(&processes->found, process_id);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes: which name a process id had at a time.
+ * Processes and threads: which name a process id had at a time, and which process a thread id
+ * belonged to. One consumer's: no lock.
  *
- * Source: docs/etl-format.md section 16.2, docs/metrics.md ("process").
+ * Source: docs/etl-format.md section 16.2; docs/metrics.md ("process").
  */
 #ifndef TRACK_PROCESSES_H
 #define TRACK_PROCESSES_H
@@ -21,18 +22,11 @@
 
 /* ---- threads ---- */
 
-/*
- * Threads: which process a thread id belonged to at a time.
- *
- * Thread id 0 is that of every processor's idle thread and belongs to process 0, told or not.
- *
- * Source: docs/etl-format.md section 16.2.
- */
+/* Thread id 0 is the idle thread of every processor. It belongs to process 0 without any event. */
 struct threads {
-	struct timeline timeline; /* thread id -> process id + 1; 0: not told */
-	struct map found; /* of a live session: threads that ran, for those that no event told of;
-			     thread id -> process id */
-	uint32_t limit;   /* of found */
+	struct timeline timeline; /* thread id -> process id + 1; 0: not known */
+	struct map found; /* thread id -> process id: threads that a live session found running */
+	uint32_t limit;   /* entries of found */
 };
 
 static inline void threads_init(struct threads *threads, uint32_t limit)
@@ -54,7 +48,7 @@ static inline void threads_clear(struct threads *threads)
 	map_done(&threads->found);
 }
 
-/* process_id: RECORD_NO_ID when not known. */
+/* process_id: RECORD_NO_ID if it is not known. */
 static inline void threads_announce(struct threads *threads, enum lifetime_change change,
 				    uint32_t thread_id, int64_t time, uint32_t process_id)
 {
@@ -69,13 +63,13 @@ static inline void threads_build(struct threads *threads)
 	timeline_build(&threads->timeline);
 }
 
-/* A thread that was found running: serves where no event tells whose it is. */
+/* Adds a thread that a live session found running. It is used if no event names the thread. */
 void threads_found(struct threads *threads, uint32_t thread_id, uint32_t process_id);
 
-/* Of a thread that no event tells of. */
+/* The process of a thread that no event has named. */
 uint32_t threads_process_otherwise(const struct threads *threads, uint32_t thread_id);
 
-/* The process a thread belonged to; RECORD_NO_ID when nobody told. */
+/* The process that a thread belonged to at a time; RECORD_NO_ID if it is not known. */
 static inline uint32_t threads_process(struct threads *threads, uint32_t thread_id, int64_t time)
 {
 	const struct lifetime *instance;
@@ -92,12 +86,12 @@ static inline uint32_t threads_process(struct threads *threads, uint32_t thread_
 enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
 
 struct processes {
-	struct timeline timeline;  /* process id -> label id; while looking ahead: text id */
-	struct timeline images;    /* the same, as another provider tells: for those without name */
+	struct timeline timeline; /* process id -> label id; in the first pass: text id */
+	struct timeline images; /* the same, from another provider: for processes without a name */
 	struct registry *registry; /* borrowed */
 	struct names *names;       /* borrowed */
-	struct intern *texts;      /* owned: image names as recorded, while looking ahead */
-	/* Processes that a live session found running, for those that no event names. */
+	struct intern *texts;      /* owned; image names as recorded; only in the first pass */
+	/* Processes that a live session found running; used if no event names them. */
 	struct map found;           /* process id -> text id in found_texts | label id << 32 */
 	struct intern *found_texts; /* owned; NULL until needed */
 	uint32_t idle;              /* label ids */
@@ -109,10 +103,10 @@ void processes_init(struct processes *processes, struct registry *registry, stru
 		    uint32_t limit);
 void processes_done(struct processes *processes);
 
-/* Forgets the instances. */
+/* Drops all instances. */
 void processes_clear(struct processes *processes);
 
-/* The changes to come are told in any order, until processes_build(). False without memory. */
+/* Until processes_build() changes may be announced in any order. False without memory. */
 bool processes_begin_first_pass(struct processes *processes);
 
 /* name: UTF-8, as recorded; may be empty. */
@@ -120,31 +114,32 @@ void processes_announce(struct processes *processes, enum lifetime_change change
 			uint32_t process_id, int64_t time, const char *name, size_t name_size);
 
 /*
- * What Microsoft-Windows-Kernel-Process says of a process: path is that of its image. Makes no
- * instances, only names for those that the kernel's events leave without one.
+ * Announces a change from Microsoft-Windows-Kernel-Process; path is that of the image. It creates
+ * no instances of processes, but names those that the events of the kernel leave without a name.
  */
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
 			      uint32_t process_id, int64_t time, const char *path,
 			      size_t path_size);
 
-/* A process that was found running, told by no event: its name serves where no instance has one.
+/* Adds a process that a live session found running. Its name is used if no instance has one.
  * name: UTF-8, as a file name. */
 void processes_found(struct processes *processes, uint32_t process_id, const char *name,
 		     size_t name_size);
 
-/* How many of those no event has told about. */
+/* The number of processes found running that no event has named yet. */
 size_t processes_unseen(struct processes *processes);
 
-/* The end of the look-ahead: the spelling of names is decided, instances get their labels. */
+/* Ends the first pass: fixes the spelling of names and gives the instances their labels. */
 void processes_build(struct processes *processes);
 
-/* Of a process that its instance, if there is one, does not name. */
+/* The label of a process that has no instance or whose instance has no name. */
 uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time);
 
 /*
- * The label of a process id at a time: of the instance, else by its image, else that of the
- * kernel's own ids, else INTERN_NONE. *serial, if not NULL: the number of the instance, 0 when
- * there is none.
+ * The label of a process id at a time: that of its instance, otherwise that of its image, otherwise
+ * "Idle" or "System" for the ids of the kernel, otherwise that of a process found running,
+ * otherwise INTERN_NONE. *serial, if not NULL, is set to the number of the instance; 0 if there is
+ * none.
  */
 static inline uint32_t processes_label(struct processes *processes, uint32_t process_id,
 				       int64_t time, uint32_t *serial)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Services: which one a thread of a service host works for.
+ * Services: which service a thread of a service host (svchost) works for. One consumer's: no lock.
  *
- * Threads carry a sub-process tag, which the service control manager gives out; SystemConfig
- * records tell which service of a process has which tag. Both are bounded.
+ * The service control manager assigns a sub-process tag to each service, and each thread carries
+ * the tag of its service. SystemConfig records contain the service of each process and tag. Both
+ * tables are bounded.
  *
  * Source: docs/etl-format.md section 15, Thread 1 to 4 and 69, SystemConfig 15; TEB.SubProcessTag,
  * System Informer, phnt/include/ntpebteb.h.
@@ -23,8 +24,8 @@ struct services {
 	struct registry *registry; /* borrowed */
 	struct timeline tags;      /* thread id -> tag + 1 */
 	struct map names;          /* process id and tag -> label id */
-	uint32_t host;             /* label id of the process svchost; INTERN_NONE: not met yet */
-	uint64_t refused;          /* services for which there was no room */
+	uint32_t host;             /* label id of the process svchost; INTERN_NONE: not seen yet */
+	uint64_t refused;          /* services that did not fit */
 };
 
 enum { SERVICES_MAX = 16384 };
@@ -33,7 +34,7 @@ enum { SERVICES_MAX = 16384 };
 void services_init(struct services *services, struct registry *registry, uint32_t limit);
 void services_done(struct services *services);
 void services_clear(struct services *services);
-void services_build(struct services *services); /* behind a look-ahead */
+void services_build(struct services *services); /* at the end of the first pass */
 
 static inline void services_tag(struct services *services, enum lifetime_change change,
 				uint32_t thread_id, int64_t time, uint32_t tag)
@@ -45,10 +46,11 @@ static inline void services_tag(struct services *services, enum lifetime_change 
 void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
 		   size_t size);
 
-/* Whether the process label is that of service hosts. */
+/* Whether a process label is the name of the service hosts. */
 bool services_is_host(struct services *services, uint32_t process);
 
-/* The label of a thread's service; `_none`: it works for none, `_unknown`: nothing tells. */
+/* The label of the service of a thread. `_none`: it works for no service. `_unknown`: no record
+ * names its tag or its service. */
 uint32_t services_label(struct services *services, uint32_t process_id, uint32_t thread_id,
 			int64_t time);
 

@@ -1,4 +1,21 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The most written paths.
+ *
+ * Counting every path would need memory for every path. A sketch counts only the heaviest ones; its
+ * key is the pair of process label and file number. The sketch knows for each key an upper bound of
+ * the bytes and the greatest possible error, and the difference is shown: at least these bytes
+ * were written.
+ *
+ * At the end of a window the keys are ranked. The bytes of a key that is already listed count
+ * twice, which keeps the list stable. Then all old samples are hidden and the new list is shown.
+ * Beyond the limit of series several paths share the overflow series, so samples with equal labels
+ * are added up.
+ *
+ * Windows follow event time, not the clock of the machine, so a replay gives the same list. A gap
+ * of more than a window shows an empty list. A time far before the window means that an earlier
+ * time was wrong, and the window starts again.
+ */
 #include "track/top_paths.h"
 
 #include <stdlib.h>
@@ -7,7 +24,7 @@
 #include "base/text.h"
 #include "source/event_record.h"
 
-/* With so many counters the sketch knows every path with more than a thousandth of the bytes. */
+/* With 1000 counters the sketch contains every path with more than a thousandth of the bytes. */
 enum { LABELS = 3, COUNTERS_PER_PLACE = 50, COUNTERS_LEAST = 1000 };
 
 struct top_path {
@@ -19,7 +36,7 @@ struct top_path {
 struct top_ranked {
 	uint64_t key;
 	uint64_t bytes;
-	uint64_t claim; /* to a place */
+	uint64_t claim; /* rank: the bytes, doubled if already listed */
 };
 
 bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
@@ -77,7 +94,7 @@ static bool is_listed(const struct top_paths *top, uint64_t key)
 	return false;
 }
 
-/* The first to have a place come first. */
+/* Sorts by claim, the highest first. */
 static int compare(const void *a, const void *b)
 {
 	const struct top_ranked *x = a, *y = b;
@@ -88,7 +105,7 @@ static int compare(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Fills chosen with the next list; returns its length. */
+/* Fills chosen with the next list and returns its length. */
 static uint32_t choose(struct top_paths *top, struct top_path *chosen)
 {
 	uint32_t count = 0;
@@ -141,7 +158,7 @@ static uint32_t path_label(const struct top_paths *top, uint32_t file)
 	return label == INTERN_FULL ? registry_other(top->registry) : label;
 }
 
-/* Past a limit on series several paths are one sample, which has the sum of them. */
+/* Beyond the limit of series several paths share one sample, which has their sum. */
 static void find_labels(struct top_paths *top, struct top_path *path)
 {
 	bool overflowed = false;
@@ -209,7 +226,7 @@ void top_paths_time(struct top_paths *top, int64_t time)
 		top->start = time;
 	}
 	if (time < top->start) {
-		/* Far before the window: its start was wrong. */
+		/* More than a window earlier: the start of this window was wrong. */
 		if ((uint64_t)top->start - (uint64_t)time > (uint64_t)TOP_PATHS_WINDOW) {
 			top->start = time;
 		}
@@ -221,7 +238,7 @@ void top_paths_time(struct top_paths *top, int64_t time)
 	}
 	end_window(top);
 	if (passed >= 2 * (uint64_t)TOP_PATHS_WINDOW) {
-		end_window(top); /* the last one was empty */
+		end_window(top); /* the following window was empty */
 	}
 	top->start = time - (int64_t)(passed % (uint64_t)TOP_PATHS_WINDOW);
 }

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters stand in a heap with the lightest on top, and in lists by the hash of their keys.
+ * The space-saving sketch.
+ *
+ * Each counter is in two structures at once. A binary heap has the counter with the lowest count on
+ * top, so that the counter to take over is found at once. A hash table with chains finds the
+ * counter of a key. Counts only grow, so an updated counter only sinks in the heap; only a new
+ * counter rises. All memory is allocated by top_sketch_init(): an update allocates nothing and
+ * takes time logarithmic in the number of counters. Counts saturate at UINT64_MAX.
  */
 #include "track/top_sketch.h"
 
@@ -47,7 +53,8 @@ void top_sketch_clear(struct top_sketch *sketch)
 	}
 }
 
-/* Keys are made by whoever names files: the seed keeps them from meeting in one list. */
+/* Programs choose the names of files and thereby the keys. The seed prevents that they choose keys
+ * with equal hashes. */
 static uint32_t *bucket_of(const struct top_sketch *sketch, uint64_t key)
 {
 	return &sketch->buckets[hash_seeded(key, hash_seed()) & sketch->mask];
