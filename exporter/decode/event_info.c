@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * EventInfo and EventMapInfo records.
+ * EventInfo and EventMapInfo records: descriptions of events inside a recording.
+ *
+ * When a recording is merged, Windows adds the result of TdhGetEventInformation() for its events,
+ * so that another machine can decode them. The same structures come from TDH itself on a live
+ * system (tdh_win32.c); therefore the functions take bytes and not only records.
+ *
+ * A description is a header, an array of properties and a block of strings. All of them refer to
+ * each other by offsets or indices, which may be wrong. A property that is a structure names a
+ * range of other properties as its members. Ranges could overlap or contain themselves, which would
+ * make exponentially many fields, so each property is used only once. Counts and lengths can refer
+ * to another property; only one that already became a field is accepted.
+ *
+ * A value map can have many entries that share one long name, so the total size of the names is
+ * bounded.
  */
 #include "decode/event_info.h"
 
@@ -17,7 +30,7 @@ enum {
 	MAP_HEADER_SIZE = 16,
 	MAP_ENTRY_SIZE = 8,
 
-	/* Whatever a record can hold. */
+	/* As many as a record can contain. */
 	PROPERTIES_MOST = UINT16_MAX / PROPERTY_SIZE,
 };
 
@@ -155,7 +168,7 @@ bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, str
 enum {
 	MAP_VALUES = 1, /* EVENT_MAP_INFO.Flag of tdh.h */
 	MAP_BITS = 2,
-	MAP_TEXT_MOST = 1 << 18, /* many entries may share one long name; beyond there are none */
+	MAP_TEXT_MOST = 1 << 18, /* bytes of all names; entries beyond it get no name */
 };
 
 struct value_map *event_map_make(const struct event_map *map)
@@ -204,16 +217,16 @@ struct value_map *event_map_make(const struct event_map *map)
 
 /* ---- schemas ---- */
 
-/* Properties on their way into fields. */
+/* The conversion of properties to fields. */
 struct expansion {
 	const struct event_info *info;
 	struct schema_builder builder;
 	struct text name;
-	uint32_t *map_names;             /* by field; NULL: not wanted */
+	uint32_t *map_names;             /* by field; NULL: not needed */
 	int16_t fields[PROPERTIES_MOST]; /* index of the field made of each; -1: not yet */
 };
 
-/* The field made of a property that another one refers to; -1 when there is none before it. */
+/* The field of a property that another property refers to; -1 if it has no field yet. */
 static int field_of(const struct expansion *expansion, unsigned property)
 {
 	return property < expansion->info->property_count ? expansion->fields[property] : -1;
@@ -239,29 +252,29 @@ static void set_count(const struct expansion *expansion, const struct event_prop
 static void set_length(const struct expansion *expansion, const struct event_property *property,
 		       struct field *field)
 {
-	int manifest_id;
+	int source;
 
 	if ((property->flags & PROPERTY_LENGTH_FIELD) != 0) {
-		manifest_id = field_of(expansion, property->length);
-		if (manifest_id >= 0) {
+		source = field_of(expansion, property->length);
+		if (source >= 0) {
 			field->length_type = FIELD_LENGTH_FIELD;
-			field->length = (uint16_t)manifest_id;
+			field->length = (uint16_t)source;
 		}
 	} else if (property->length != 0 && field->length_type == FIELD_LENGTH_TYPE) {
-		/* Types of one size repeat it here; fields_place() knows better. */
+		/* Types of fixed size repeat their size here; fields_place() resets it for them. */
 		field->length_type = FIELD_LENGTH_FIXED;
 		field->length = property->length;
 	}
 	tdh_field_finish(field, property->out_type);
 }
 
-/* Only integers have maps; structures use the member for something else. */
+/* Only integers have value maps; structures use this member otherwise. */
 static uint32_t map_name(const struct event_property *property, const struct field *field)
 {
 	return field->type <= FIELD_PORT ? property->map_name : 0;
 }
 
-/* False: here the fields end. */
+/* Adds a range of properties; false if the fields end here. */
 static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t count)
 {
 	const struct event_info *info = expansion->info;
@@ -272,7 +285,8 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 		struct field field = { .count_type = FIELD_SCALAR };
 		int index;
 
-		/* Each property once: overlapping ranges would make exponentially many fields. */
+		/* Use each property once: overlapping ranges would make exponentially many fields.
+		 */
 		if (i >= info->property_count || expansion->fields[i] >= 0) {
 			return false;
 		}
@@ -299,7 +313,7 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 			expansion->map_names[index] = map_name(&property, &field);
 		}
 		if (field.type == FIELD_STRUCT) {
-			/* in_type: first member; out_type: how many. */
+			/* Of a structure, in_type is the first member and out_type the number. */
 			if (!add_properties(expansion, property.in_type, property.out_type)) {
 				return false;
 			}
@@ -338,7 +352,7 @@ void event_info_name(const struct event_info *info, struct text *out)
 	}
 	if (!event_info_string(info->bytes, info->size, info->opcode_name, out) && slash > before &&
 	    !out->failed) {
-		out->size = slash; /* no opcode: no slash */
+		out->size = slash; /* without an opcode, remove the slash */
 		out->data[slash] = '\0';
 	}
 	if (out->size == before) {

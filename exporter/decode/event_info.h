@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Views of EventInfo and EventMapInfo records: descriptions of events and of value names, which
- * merging a recording adds to it.
+ * Views of EventInfo and EventMapInfo records. They describe events and the names of values; the
+ * tools that merge recordings add them.
  *
- * The structures are TRACE_EVENT_INFO and EVENT_MAP_INFO as they stand in memory. Views point into
- * the bytes; every offset in them is checked when it is followed.
+ * The structures are TRACE_EVENT_INFO and EVENT_MAP_INFO in their memory layout. Views point into
+ * the bytes. Every offset is checked when it is used.
  *
  * Sources: "TRACE_EVENT_INFO structure", "EVENT_MAP_INFO structure", Microsoft Learn;
  * docs/etl-format.md section 12.
@@ -22,7 +22,7 @@
 #include "decode/value_map.h"
 #include "source/event_record.h"
 
-/* The class of such records, and its opcodes. */
+/* The event class of such records, and its opcodes. */
 #define META_DATA_CLASS \
 	GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71)
 enum { META_DATA_EVENT_INFO = 32, META_DATA_EVENT_MAP_INFO = 33 };
@@ -47,7 +47,7 @@ struct event_info {
 	uint32_t provider_name;
 	uint32_t task_name;
 	uint32_t opcode_name;
-	uint32_t property_count; /* all, members of structs included; each is there */
+	uint32_t property_count; /* all, with members of structures; the bytes contain each */
 	uint32_t top_level_count;
 };
 
@@ -62,12 +62,12 @@ struct event_property {
 };
 
 struct event_map {
-	const uint8_t *bytes; /* behind the provider's GUID; borrowed */
+	const uint8_t *bytes; /* after the GUID of the provider; borrowed */
 	uint32_t size;
 	struct guid provider;
 	uint32_t name;
-	uint32_t flag;        /* 1 values, 2 bits; others are not understood */
-	uint32_t entry_count; /* each is there */
+	uint32_t flag;        /* 1: values, 2: bits; others are not supported */
+	uint32_t entry_count; /* the bytes contain each */
 };
 
 struct event_map_entry {
@@ -77,55 +77,56 @@ struct event_map_entry {
 
 bool record_is_meta_data(const struct event_record *record);
 
-/* Views of a TRACE_EVENT_INFO and an EVENT_MAP_INFO; false: not whole. */
+/* Makes a view of a TRACE_EVENT_INFO or an EVENT_MAP_INFO; false if it is not complete. */
 bool event_info_view(const uint8_t *bytes, uint32_t size, struct event_info *info);
 bool event_map_view(const struct guid *provider, const uint8_t *bytes, uint32_t size,
 		    struct event_map *map);
 
-/* Whether a record is one, and whole. */
+/* Makes a view of a record; false if it is another record or not complete. */
 bool event_info_read(const struct event_record *record, struct event_info *info);
 bool event_map_read(const struct event_record *record, struct event_map *map);
 
-/* index below the count of the view. */
+/* index: below the count of the view. */
 void event_info_property(const struct event_info *info, uint32_t index,
 			 struct event_property *property);
 void event_map_entry(const struct event_map *map, uint32_t index, struct event_map_entry *entry);
 
 /*
- * Makes the fields that a description tells, in payload order: members of structures are ranges of
- * its properties. They stop where a property is not understood, or one that was seen before comes
- * again. False without memory.
+ * Makes the fields of a description, in payload order; the members of a structure are a range of
+ * properties. The fields end before a property that is not understood or that was already used.
+ * False without memory.
  *
- * map_names, if not NULL, has room for SCHEMA_FIELDS_MOST and gets the offset of the name of each
- * field's map, 0 for none; the fields' own map is the caller's to set.
+ * map_names, if not NULL, has room for SCHEMA_FIELDS_MOST. For each field it receives the offset of
+ * the name of its value map; 0: none. The caller sets the map of the fields.
  */
 bool event_info_fields(const struct event_info *info, struct built_fields *fields,
 		       uint32_t *map_names);
 
 /*
- * The names that a map gives, in one block with them: free(). NULL without memory, and for a kind
- * of map that is not understood.
+ * Makes a value map, in one block with its names: free(). NULL without memory, or if the flag of
+ * the map is not supported.
  */
 struct value_map *event_map_make(const struct event_map *map);
 
-/* A schema made of a description. */
+/* A schema that was made from a description. */
 struct described_schema {
 	struct schema schema;
 	struct built_fields fields; /* owned */
 	char *event;                /* owned */
 };
 
-/* As event_info_fields(); false without memory, then nothing is owned. */
+/* Makes a schema, like event_info_fields(). False without memory, and then *made is not set. */
 bool event_info_schema(const struct event_info *info, struct described_schema *made,
 		       uint32_t *map_names);
 void described_schema_done(struct described_schema *made);
 
-/* Adds "Task/Opcode", or what there is of it; failing both the id (of MOF events the opcode). */
+/* Adds "Task/Opcode", or the one of both that exists; without both the id, or the opcode for MOF.
+ */
 void event_info_name(const struct event_info *info, struct text *out);
 
 /*
- * Adds the string at an offset of the bytes as UTF-8, trailing blanks left off. False: offset 0 or
- * outside.
+ * Adds the string at an offset of the bytes as UTF-8, without trailing spaces. False if the offset
+ * is 0 or outside.
  */
 bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, struct text *out);
 

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Paths to values inside the fields of a schema.
+ *
+ * A path is resolved once for each event class and then located in each payload. Resolving is a
+ * recursive search: at each level it tries every field whose name the rest of the text starts with,
+ * since names may themselves contain dots and brackets, and goes back if the rest does not match.
+ * The depth of structures and the length of the text bound the search.
+ *
+ * A path that enters an array becomes a list of steps, each with the index of the array and of the
+ * element. In a payload, fields_walk() first reaches the outermost array (path->top), and then each
+ * step walks to its element. Elements of constant size need no walk.
+ */
 #include "decode/field_path.h"
 
 #include <string.h>
 
-/* The path under construction: fields first … end - 1 are in reach. */
+/* The state of a search: the candidates are the fields first … end - 1. */
 struct finder {
 	const struct schema *schema;
 	struct field_path *path;
 	unsigned first, end;
-	bool in_array; /* path->top is settled */
+	bool in_array; /* the path has entered an array, and path->top is final */
 };
 
-/* A number in brackets at *at, which moves behind them. */
+/* Reads a number in brackets at *at and moves *at behind them. */
 static bool take_index(const char **at, uint32_t *index)
 {
 	const char *close = strchr(*at, ']');
@@ -31,7 +43,7 @@ static unsigned next_field(const struct finder *finder, unsigned index)
 	return index + 1U + finder->schema->fields[index].span;
 }
 
-/* By its place among those in reach; -1: none. */
+/* The index of the candidate number `place`, from 0; -1 if there are fewer. */
 static int field_at(const struct finder *finder, uint32_t place)
 {
 	for (unsigned i = finder->first; i < finder->end; i = next_field(finder, i)) {
@@ -42,9 +54,9 @@ static int field_at(const struct finder *finder, uint32_t place)
 	return -1;
 }
 
-enum value_type_ { WHOLE, ELEMENT, ELEMENT_COUNT };
+enum path_end { WHOLE, ELEMENT, ELEMENT_COUNT };
 
-static bool finish(struct finder *finder, unsigned index, enum value_type_ type)
+static bool finish(struct finder *finder, unsigned index, enum path_end type)
 {
 	struct field_path *path = finder->path;
 
@@ -81,7 +93,7 @@ static bool step(struct finder *finder, unsigned index, uint32_t element)
 	return true;
 }
 
-/* What follows the name of a field. */
+/* Continues after the name of a field. */
 static bool find_behind(struct finder *finder, unsigned index, const char *rest)
 {
 	const struct field *field = &finder->schema->fields[index];
@@ -109,7 +121,7 @@ static bool find_behind(struct finder *finder, unsigned index, const char *rest)
 	return *rest == '.' && find_in(&inner, rest + 1);
 }
 
-/* Bounded by the depth of structures and the length of the text. */
+/* The depth of structures and the length of the text bound this recursion. */
 static bool find_in(struct finder *finder, const char *rest)
 {
 	const struct field_path before = *finder->path;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A value inside the fields of a schema, as rules name it: "a", "a.b" of a structure, "a[2]" of an
- * array, "a[1].b[0].c" of arrays of structures, "a.count" for the number of an array's elements,
- * "[3]" for the fourth field, whatever it is called.
+ * Paths to values inside the fields of a schema, as in rules: "a" for a field, "a.b" for a member
+ * of a structure, "a[2]" for an element of an array, "a[1].b[0].c" for arrays of structures,
+ * "a.count" for the number of elements of an array, "[3]" for the fourth field, which needs no
+ * name.
  */
 #ifndef DECODE_FIELD_PATH_H
 #define DECODE_FIELD_PATH_H
@@ -13,22 +14,23 @@
 #include "decode/schema.h"
 
 struct field_path {
-	/* Of the value: of an element no array any more; of a count an integer. Its offsets say
-	 * nothing. */
+	/* The type of the value: for an element that of a scalar, for a count an integer. Its
+	 * offsets are not used. */
 	struct field value;
-	uint16_t top;   /* field that fields_walk() has to reach */
-	uint16_t field; /* the last one named */
+	uint16_t top;   /* the field that fields_walk() must reach */
+	uint16_t field; /* the last field of the path */
 	bool is_count;
 	uint8_t step_count;
 	struct {
-		uint16_t array; /* field: an array of structures, or at last of values */
+		uint16_t array; /* field: an array of structures; in the last step also of values */
 		uint32_t element;
 	} steps[SCHEMA_DEPTH_MOST + 1];
 };
 
 /*
- * False when the schema has no such value. A plain scalar that schema_find_field() finds is found
- * as well. A name comes first: a member that is called "count", a field with brackets in its name.
+ * Resolves a path; false if the schema has no such value. It also finds each plain scalar that
+ * schema_find_field() finds. Names take precedence: a member can be called "count", and the name of
+ * a field can contain brackets.
  */
 bool field_path_find(const struct schema *schema, const char *name, struct field_path *path);
 
@@ -39,8 +41,8 @@ enum field_path_result {
 };
 
 /*
- * Finds the value in one payload. slices: as fields_walk() left them, path->top reached; the slices
- * of members change. Found: *slice is the value's, of a count *count the number.
+ * Finds the value in one payload. slices: the result of fields_walk() up to path->top; the slices
+ * of members change. If found, *slice is that of the value, and *count is its number of elements.
  */
 enum field_path_result field_path_locate(const struct schema *schema, const struct field_path *path,
 					 const struct event_record *record,

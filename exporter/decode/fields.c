@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fields as text.
+ *
+ * field_text() is the only place that converts a located field to text; label values, dumps and
+ * filters all use it, so the same value reads the same everywhere. It takes the elements of the
+ * slice one by one and converts each by its type. Scalars have one element.
+ *
+ * Payloads often contradict their schema. A value of the wrong size gives no text instead of an
+ * error, and a cut number gives none, because part of a number is not a number. Narrow strings have
+ * no declared encoding: valid UTF-8 is copied, and all other bytes are read as Latin-1.
  */
 #include "decode/schema.h"
 
@@ -18,7 +26,7 @@ void field_number_text(const struct field *field, uint64_t value, struct text *o
 	bool is_signed = field_is_signed(field);
 	bool short_signed = is_signed && field->type != FIELD_I64;
 
-	/* Names are given to bits as they stand. */
+	/* A value map names the 32 bits of the payload, not the sign-extended value. */
 	if (field->map && value_map_text(field->map, short_signed ? (uint32_t)value : value, out)) {
 		return;
 	}
@@ -48,7 +56,7 @@ double field_double(const struct field *field, const struct field_slice *slice)
 	return 0;
 }
 
-/* The shortest text that reads back the same: "0.1" of a float too. */
+/* The shortest text that is read back as the same number; a float gives "0.1", too. */
 static void add_floating(const struct field *field, const struct field_slice *slice,
 			 struct text *out)
 {
@@ -65,7 +73,7 @@ static void add_floating(const struct field *field, const struct field_slice *sl
 	text_add_string(out, number);
 }
 
-/* As they are when they are UTF-8, else each byte is a Latin-1 character. */
+/* Copies valid UTF-8; otherwise each byte is a Latin-1 character. */
 static void add_narrow(const uint8_t *at, size_t length, struct text *out)
 {
 	bool utf8 = true;
@@ -95,7 +103,7 @@ static size_t narrow_length(const uint8_t *at, size_t size)
 	return nul ? (size_t)(nul - at) : size;
 }
 
-/* Counted text is taken as it is, but for NULs at its end, which are in the count at times. */
+/* Adds text with a count, without the NULs at its end, which some writers include in the count. */
 static void add_counted(const struct field_slice *slice, bool wide, struct text *out)
 {
 	size_t length = slice->size;
@@ -130,7 +138,7 @@ static void add_port(unsigned port, struct text *out)
 	}
 }
 
-/* SOCKADDR_IN and SOCKADDR_IN6 of ws2def.h: family little-endian, port and address in order. */
+/* SOCKADDR_IN and SOCKADDR_IN6 of ws2def.h: family little-endian, port and address big-endian. */
 static bool add_socket_address(const uint8_t *at, size_t size, struct text *out)
 {
 	enum { INET = 2, INET6 = 23, INET_SIZE = 8, INET6_SIZE = 24 };
@@ -236,7 +244,7 @@ void field_text(const struct field *field, const struct field_slice *slice, stru
 	uint32_t offset = 0;
 
 	if (slice->cut && field->count_type == FIELD_SCALAR && field->type <= FIELD_DOUBLE) {
-		return; /* part of a number is none */
+		return; /* part of a number is not a number */
 	}
 	for (bool first = true; field_next_element(field, slice, &offset, &element);
 	     first = false) {

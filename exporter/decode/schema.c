@@ -2,9 +2,24 @@
 /*
  * Where the fields of a payload are.
  *
- * Payloads are packed: a field starts where the one before it ends. So everything in front of the
- * first string or counted array has constant offsets, and field_locate() needs no more; this file
- * is for what lies behind.
+ * A payload is packed: each field starts where the field before it ends. All fields before the
+ * first string or counted array therefore have constant offsets. fields_place() computes these
+ * once for each schema and for both pointer sizes, and field_locate() needs nothing else for such
+ * fields. The walk in this file finds the others: it starts at the first field of variable size
+ * and steps over each field.
+ *
+ * The walk fills one slice for each field. A slice says where the bytes of the field are, how many
+ * elements it has, and whether the payload ended inside it ("cut"). Most take_…() functions fill
+ * one slice and return the number of bytes to step over.
+ *
+ * Schemas and payloads come from recordings, so both can be hostile. A count or a length can be the
+ * value of another field; fields_place() only accepts an integer field before it that the walk has
+ * always found by then. All sizes are compared with the rest of the payload before they are
+ * multiplied. Arrays of structures can be nested, which could make one walk very long: VISITS_MOST
+ * bounds it.
+ *
+ * The members of an array of structures exist once for each element. Their slices are those of the
+ * element that was visited last, and field_next_struct() walks the elements again one by one.
  */
 #include "decode/schema.h"
 
@@ -14,9 +29,9 @@
 
 enum {
 	/*
-	 * Fields visited inside arrays of structures, in one walk. An honest payload has at most as
-	 * many as bytes, and a few that take none; a hostile schema could make it a thousand times
-	 * that.
+	 * The limit of fields visited inside arrays of structures, in one walk. A normal payload
+	 * has at most one for each byte, and a few of size 0. A hostile schema could have a
+	 * thousand times as many.
 	 */
 	VISITS_MOST = 1 << 18,
 	NOT_WHOLE = UINT32_MAX,
@@ -33,7 +48,7 @@ static uint32_t unit_size(unsigned type)
 	return type == FIELD_WSTRING ? 2 : 1;
 }
 
-/* Bytes of one element; 0: varies, or nothing. */
+/* The size of one element in bytes; 0 if it varies or the element is empty. */
 static uint32_t element_size(const struct field *field, unsigned wide)
 {
 	switch (field->type) {
@@ -77,7 +92,7 @@ static uint32_t element_size(const struct field *field, unsigned wide)
 	}
 }
 
-/* A field that takes the same number of bytes in every payload. */
+/* Whether a field has the same size in every payload. */
 static bool is_constant(const struct field *field)
 {
 	if (field->count_type != FIELD_SCALAR && field->count_type != FIELD_COUNT_FIXED) {
@@ -97,7 +112,7 @@ static bool is_constant(const struct field *field)
 	}
 }
 
-/* Bytes of a constant field; FIELD_OFFSET_VARIES: too many to be told. */
+/* The size of a constant field in bytes; FIELD_OFFSET_VARIES if it does not fit into uint16_t. */
 static uint16_t constant_size(const struct field *field, unsigned wide)
 {
 	uint32_t size = element_size(field, wide);
@@ -109,15 +124,15 @@ static uint16_t constant_size(const struct field *field, unsigned wide)
 	return (uint16_t)(size * count);
 }
 
-/* Whether field number `index` is told by the integer in field number `teller`. */
-static bool can_announce(const struct field *fields, uint16_t manifest_id, uint16_t index)
+/* Whether the count or length of field number `index` may be the value of field number `source`. */
+static bool is_usable_reference(const struct field *fields, uint16_t source, uint16_t index)
 {
-	if (manifest_id >= index || !field_is_integer(&fields[manifest_id])) {
+	if (source >= index || !field_is_integer(&fields[source])) {
 		return false;
 	}
-	for (uint16_t i = 0; i < manifest_id; i++) {
-		/* One inside an array tells its own element's only. */
-		if (field_is_struct_array(&fields[i]) && manifest_id <= i + fields[i].span &&
+	for (uint16_t i = 0; i < source; i++) {
+		/* A field in an array of structures may only be used inside the same element. */
+		if (field_is_struct_array(&fields[i]) && source <= i + fields[i].span &&
 		    index > i + fields[i].span) {
 			return false;
 		}
@@ -125,18 +140,19 @@ static bool can_announce(const struct field *fields, uint16_t manifest_id, uint1
 	return true;
 }
 
-static void check_manifest_ids(struct field *fields, uint16_t index)
+static void check_references(struct field *fields, uint16_t index)
 {
 	struct field *field = &fields[index];
 
-	if (field->count_type == FIELD_COUNT_FIELD && !can_announce(fields, field->count, index)) {
+	if (field->count_type == FIELD_COUNT_FIELD &&
+	    !is_usable_reference(fields, field->count, index)) {
 		field->count_type = FIELD_SCALAR;
 	}
 	if (!has_length(field)) {
 		field->length_type = FIELD_LENGTH_TYPE;
 	}
 	if (field->length_type == FIELD_LENGTH_FIELD &&
-	    !can_announce(fields, field->length, index)) {
+	    !is_usable_reference(fields, field->length, index)) {
 		field->length_type = FIELD_LENGTH_TYPE;
 	}
 }
@@ -150,7 +166,7 @@ uint16_t fields_place(struct field *fields, uint16_t count)
 		struct field *field = &fields[i];
 		bool constant;
 
-		check_manifest_ids(fields, i);
+		check_references(fields, i);
 		constant = is_constant(field);
 		for (unsigned wide = 0; wide < 2; wide++) {
 			uint16_t size = constant ? constant_size(field, wide) : 0;
@@ -207,7 +223,7 @@ int schema_find_field(const struct schema *schema, const char *name)
 
 /* ---- one field ---- */
 
-/* Bytes of the string at `at`, terminator included. What has no terminator runs to the end. */
+/* The size of the string at `at`, with its terminator. Without a terminator it ends at the end. */
 static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
 {
 	if (type == FIELD_WSTRING) {
@@ -221,7 +237,7 @@ static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
 	}
 }
 
-/* Bytes that a count in front of data takes; 0: this type has none. */
+/* The size of the count before the data; 0 if the type has no count. */
 static uint32_t prefix_size(unsigned type)
 {
 	switch (type) {
@@ -239,7 +255,7 @@ static uint32_t prefix_size(unsigned type)
 }
 
 /*
- * Bytes of one element that tells its own end, `prefix` bytes of count included; NOT_WHOLE when it
+ * The size of one element that contains its own size or terminator, with its count; NOT_WHOLE if it
  * does not fit.
  */
 static uint32_t own_size(unsigned type, const uint8_t *at, uint32_t left)
@@ -267,7 +283,7 @@ static uint32_t own_size(unsigned type, const uint8_t *at, uint32_t left)
 	return size <= left - prefix ? prefix + size : NOT_WHOLE;
 }
 
-/* Nothing, or what there is of a field that does not fit. Returns 0: nothing to step over. */
+/* Makes a cut slice of the rest of the payload, if there is a rest. Returns 0: no step. */
 static uint32_t not_whole(const uint8_t *at, uint32_t left, struct field_slice *slice)
 {
 	if (left > 0) {
@@ -293,8 +309,8 @@ static uint32_t take_fixed(const uint8_t *at, uint32_t left, uint32_t size, uint
 }
 
 /*
- * A run of `count` elements that tell their own ends (UINT32_MAX: as many as there are). Returns
- * the bytes to step over.
+ * A run of `count` elements that contain their own sizes (UINT32_MAX: up to the end of the
+ * payload). Returns the bytes to step over.
  */
 static uint32_t take_own(unsigned type, const uint8_t *at, uint32_t left, uint32_t count,
 			 struct field_slice *slice)
@@ -356,26 +372,26 @@ struct walk {
 	const struct schema *schema;
 	const struct event_record *record;
 	struct field_slice *slices; /* by index of the field */
-	unsigned first;             /* slices before it are not set: fields of constant offset */
-	unsigned visits;            /* inside arrays of structures */
+	unsigned first;             /* slices before it are not set; their offsets are constant */
+	unsigned visits;            /* of fields inside arrays of structures */
 };
 
-/* What another field tells. */
-static uint32_t told(const struct walk *walk, unsigned manifest_id)
+/* The value of another field, for a count or a length. */
+static uint32_t number_in(const struct walk *walk, unsigned source)
 {
 	struct field_slice slice;
 	uint64_t number;
 
-	if (manifest_id >= walk->first) {
-		slice = walk->slices[manifest_id];
-	} else if (!field_locate(walk->schema, manifest_id, walk->record, &slice)) {
+	if (source >= walk->first) {
+		slice = walk->slices[source];
+	} else if (!field_locate(walk->schema, source, walk->record, &slice)) {
 		return 0;
 	}
-	number = field_u64(&walk->schema->fields[manifest_id], &slice);
+	number = field_u64(&walk->schema->fields[source], &slice);
 	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX - 1;
 }
 
-/* The number of elements, UINT32_MAX: as many as there are; the prefix is stepped over. */
+/* Sets the number of elements (UINT32_MAX: up to the end) and steps over a count in the payload. */
 static bool take_count(const struct walk *walk, const struct field *field, const uint8_t **at,
 		       uint32_t *left, uint32_t *count)
 {
@@ -390,7 +406,7 @@ static bool take_count(const struct walk *walk, const struct field *field, const
 		*count = UINT32_MAX;
 		return true;
 	case FIELD_COUNT_FIELD:
-		*count = told(walk, field->count);
+		*count = number_in(walk, field->count);
 		return true;
 	case FIELD_COUNT_PREFIX:
 		break;
@@ -404,7 +420,7 @@ static bool take_count(const struct walk *walk, const struct field *field, const
 	return true;
 }
 
-/* Strings and binary that end where `length_type` says, or as their type does. */
+/* Strings and binary data, which end as `length_type` says or in the way of their type. */
 static uint32_t take_with_length(const struct walk *walk, const struct field *field,
 				 const uint8_t *at, uint32_t left, uint32_t count,
 				 struct field_slice *slice)
@@ -414,9 +430,9 @@ static uint32_t take_with_length(const struct walk *walk, const struct field *fi
 
 	switch ((enum field_length_type)field->length_type) {
 	case FIELD_LENGTH_FIELD:
-		length = told(walk, field->length);
+		length = number_in(walk, field->length);
 		if (length > left) {
-			length = left + 1; /* too much is too much; no overflow below */
+			length = left + 1; /* too long in any case; avoids an overflow below */
 		}
 		length *= unit_size(field->type);
 		if (count == UINT32_MAX) {
@@ -430,10 +446,10 @@ static uint32_t take_with_length(const struct walk *walk, const struct field *fi
 		}
 		break;
 	case FIELD_LENGTH_REST:
-	case FIELD_LENGTH_FIXED: /* those have a size */
+	case FIELD_LENGTH_FIXED: /* not here: such fields have an element size */
 		break;
 	}
-	/* To the end of the payload, in one piece. */
+	/* One value up to the end of the payload. */
 	*slice = (struct field_slice){ .at = at, .size = left, .count = 1 };
 	if (left == 0) {
 		*slice = (struct field_slice){ .at = NULL };
@@ -442,8 +458,8 @@ static uint32_t take_with_length(const struct walk *walk, const struct field *fi
 }
 
 /*
- * Fills the slice of the field that starts at *offset, which moves behind it. False when the
- * payload does not hold all of it.
+ * Fills the slice of the field that starts at *offset, and moves *offset behind it. False if the
+ * payload does not contain the whole field.
  */
 static bool take(const struct walk *walk, const struct field *field, uint32_t *offset,
 		 struct field_slice *slice)
@@ -485,7 +501,7 @@ static bool take(const struct walk *walk, const struct field *field, uint32_t *o
 
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset);
 
-/* One element of an array of structures; false when it is not whole. */
+/* Walks one element of an array of structures; false if it is not whole. */
 static bool walk_struct(struct walk *walk, unsigned index, uint32_t *offset)
 {
 	unsigned end = index + 1 + walk->schema->fields[index].span;
@@ -522,7 +538,7 @@ static bool take_structs(struct walk *walk, unsigned index, uint32_t *offset)
 			break;
 		}
 		if (next == *offset) {
-			taken.count = count != UINT32_MAX ? count : 0; /* all of them are empty */
+			taken.count = count != UINT32_MAX ? count : 0; /* all elements are empty */
 			break;
 		}
 		taken.size += next - *offset;
@@ -535,15 +551,15 @@ static bool take_structs(struct walk *walk, unsigned index, uint32_t *offset)
 	return slice->at && !slice->cut;
 }
 
-/* A number or another single value of constant size: most fields are. */
+/* A single integer of constant size, as most fields are. */
 static bool is_plain(const struct field *field, unsigned wide)
 {
 	return field_is_integer(field) && field->size[wide] != 0;
 }
 
 /*
- * Finds fields first … end - 1, the first of which starts at *offset. Returns the index of the
- * first that is not whole and leaves *offset behind the last that is.
+ * Finds fields first … end - 1; the first one starts at *offset. Returns the index of the first
+ * field that is not whole and leaves *offset behind the last whole one.
  */
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset)
 {
@@ -580,7 +596,7 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 	return i;
 }
 
-/* Whether a field stands in an array of structures, among those from `first` on. */
+/* Whether a field is in an array of structures that is at index `first` or later. */
 static bool is_in_array(const struct schema *schema, unsigned first, unsigned index)
 {
 	for (unsigned i = first; i < index; i++) {
@@ -661,7 +677,7 @@ bool field_next_element(const struct field *field, const struct field_slice *arr
 	} else if (element_size(field, 0) != 0 ||
 		   (has_length(field) && field->length_type != FIELD_LENGTH_TYPE) ||
 		   field->type == FIELD_BINARY || field->type == FIELD_KERNEL_SID) {
-		size /= array->count; /* all of them have the same */
+		size /= array->count; /* all elements have the same size */
 	} else if (field->type != FIELD_STRUCT) {
 		prefix = prefix_size(field->type);
 		size = own_size(field->type, array->at + *offset, size - *offset);

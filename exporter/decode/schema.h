@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of one kind of event: named, typed fields in payload order. One struct, one decoder,
- * many origins.
+ * The layout of one event class: named, typed fields in payload order. Schemas have many origins,
+ * but one representation and one decoder.
  *
- * Fields before the first one of variable length have constant offsets, one for each pointer size,
- * computed when the schema is made; the others are found by walking from there. Immutable once
- * made.
+ * The fields before the first one of variable length have constant offsets, one for each pointer
+ * size, which are computed when the schema is made. The others are found by walking from there. A
+ * schema does not change after it was made.
  */
 #ifndef DECODE_SCHEMA_H
 #define DECODE_SCHEMA_H
@@ -19,7 +19,7 @@
 #include "decode/value_map.h"
 #include "source/event_record.h"
 
-/* What stands in the payload (docs/etl-format.md sections 10, 12, 14 and 15). */
+/* Types of values in a payload (docs/etl-format.md sections 10, 12, 14 and 15). */
 enum field_type {
 	FIELD_I8, /* integers first, the signed ones even: field_is_integer(), field_is_signed() */
 	FIELD_U8,
@@ -41,45 +41,46 @@ enum field_type {
 	FIELD_IP4, /* 4 bytes in order */
 	FIELD_IP6, /* 16 bytes in order */
 	FIELD_GUID,
-	FIELD_SYSTEMTIME, /* 8 u16: a calendar's date and time */
-	FIELD_WCHAR,      /* a UTF-16 unit; an array of them is one text */
+	FIELD_SYSTEMTIME, /* 8 u16: a calendar date and time */
+	FIELD_WCHAR,      /* a UTF-16 unit; an array of units is one text */
 	FIELD_ACHAR,      /* a byte of text; likewise */
 	FIELD_WSTRING,    /* UTF-16LE; see enum field_length_type */
-	FIELD_ASTRING,    /* bytes, Latin-1 unless they are UTF-8; likewise */
+	FIELD_ASTRING,    /* bytes: UTF-8 if valid, otherwise Latin-1; likewise */
 	FIELD_BINARY,     /* likewise */
-	FIELD_WCOUNTED,   /* UTF-16LE; u16 in front: bytes, as in the next three */
+	FIELD_WCOUNTED,   /* UTF-16LE after a u16 size in bytes, as in the next four */
 	FIELD_ACOUNTED,
 	FIELD_BINARY16,
 	FIELD_WCOUNTED_BE, /* the count is big-endian */
 	FIELD_ACOUNTED_BE,
-	FIELD_BINARY32, /* u32 in front: bytes */
+	FIELD_BINARY32, /* after a u32 size in bytes */
 	FIELD_SID,
-	/* "WBEM SID" of the Process class, section 14. Its slice is the SID alone; size 0: none. */
+	/* "WBEM SID" of the Process class, section 14. Its slice is only the SID; size 0: no SID.
+	 */
 	FIELD_KERNEL_SID,
-	FIELD_NULL,   /* nothing at all */
-	FIELD_STRUCT, /* the next `span` fields are in it */
+	FIELD_NULL,   /* no bytes */
+	FIELD_STRUCT, /* contains the next `span` fields */
 };
 
 enum field_count_type {
 	FIELD_SCALAR,
 	FIELD_COUNT_FIXED,  /* count elements */
-	FIELD_COUNT_REST,   /* as many as the payload holds */
-	FIELD_COUNT_FIELD,  /* as many as the integer in field number `count` says */
-	FIELD_COUNT_PREFIX, /* as many as the u16 in front of them says */
+	FIELD_COUNT_REST,   /* up to the end of the payload */
+	FIELD_COUNT_FIELD,  /* the value of the integer field number `count` */
+	FIELD_COUNT_PREFIX, /* the value of a u16 before the elements */
 };
 
 /* Where a FIELD_WSTRING, FIELD_ASTRING or FIELD_BINARY ends. Lengths are in units of its type. */
 enum field_length_type {
-	FIELD_LENGTH_TYPE,  /* strings at a NUL or the end of the payload, binary at that end */
+	FIELD_LENGTH_TYPE,  /* strings at a NUL or the end of the payload, binary at its end */
 	FIELD_LENGTH_FIXED, /* after `length` units; text ends at the first NUL */
-	FIELD_LENGTH_FIELD, /* likewise, with the integer in field number `length` */
+	FIELD_LENGTH_FIELD, /* likewise; the length is the value of integer field number `length` */
 	FIELD_LENGTH_REST,  /* at the end of the payload; text ends at the first NUL */
 };
 
-/* What binary data is, where its length does not tell. */
+/* The meaning of binary data. */
 enum field_form {
 	FIELD_FORM_PLAIN,
-	FIELD_FORM_IP6,      /* an IPv6 address when it has 16 bytes */
+	FIELD_FORM_IP6,      /* an IPv6 address if it has 16 bytes */
 	FIELD_FORM_SOCKADDR, /* SOCKADDR_IN or SOCKADDR_IN6 */
 };
 
@@ -89,20 +90,20 @@ enum {
 	SCHEMA_DEPTH_MOST = 16,    /* structures in structures; likewise */
 };
 
-/* Origins fill in the first eight members and the map; fields_place() the others. */
+/* An origin sets the members before offset, and map; fields_place() sets offset and size. */
 struct field {
-	const char *name;    /* its own, without that of the structure it is in */
+	const char *name;    /* its own, without the name of its structure */
 	uint8_t type;        /* enum field_type */
 	uint8_t count_type;  /* enum field_count_type */
 	uint8_t length_type; /* enum field_length_type */
 	uint8_t form;        /* enum field_form */
 	uint16_t count;      /* elements; FIELD_COUNT_FIELD: index of an earlier integer field */
 	uint16_t length;     /* units; FIELD_LENGTH_FIELD: index likewise */
-	uint16_t span;       /* FIELD_STRUCT: fields in it, those in structures in it included */
-	/* Each for pointer size 4 and 8. */
-	uint16_t offset[2]; /* in the payload; FIELD_OFFSET_VARIES behind a variable field */
-	uint16_t size[2];   /* of the whole field; 0: varies, or nothing */
-	const struct value_map *map; /* names of an integer's values; borrowed, NULL: none */
+	uint16_t span; /* FIELD_STRUCT: number of fields in it, with those of inner structures */
+	/* For pointer sizes 4 and 8. */
+	uint16_t offset[2]; /* in the payload; FIELD_OFFSET_VARIES after a variable field */
+	uint16_t size[2];   /* of the whole field; 0: variable or empty */
+	const struct value_map *map; /* names of the values of an integer; borrowed; NULL: none */
 };
 
 /* Where a schema comes from. */
@@ -114,13 +115,13 @@ enum schema_origin {
 };
 
 /*
- * Fields stand in payload order, a structure in front of its members. A single structure adds
- * nothing to the payload, so that its members are located like any field. The members of an array
- * of structures are there once for each element: field_next_struct().
+ * Fields are in payload order, and a structure precedes its members. A single structure adds no
+ * bytes to the payload, so its members are located like any field. The members of an array of
+ * structures exist once for each element: see field_next_struct().
  */
 struct schema {
 	const char *event;  /* as `event` in dumps: "Process_V4_TypeGroup1", "Work/Start" */
-	const char *symbol; /* another name by which a manifest knows the event; NULL: none */
+	const char *symbol; /* another name of the event in its manifest; NULL: none */
 	const struct field *fields;
 	uint16_t field_count;
 	uint16_t first_variable; /* first field whose own length varies; field_count: none */
@@ -128,16 +129,17 @@ struct schema {
 };
 
 /*
- * Works out sizes and offsets. Returns schema.first_variable. A field whose count stands in no
- * integer field before it is taken for a single value, one whose length does for one that ends as
- * its type does, so that a schema from outside cannot lead anywhere else. Spans must be right.
+ * Computes sizes and offsets. Returns schema.first_variable. Spans must be right. A reference to
+ * the field of a count or of a length must lead to an integer field before it. Otherwise the field
+ * becomes a single value, or a value that ends in the way of its type, so that a schema from
+ * outside cannot cause reads of other data.
  */
 uint16_t fields_place(struct field *fields, uint16_t count);
 
 /*
- * Index of the field with this name (exact case), of a member as "structure.member"; -1 when there
- * is none. Structures have no value of their own and members of arrays one for each element: both
- * are not found.
+ * The index of the field with this name (exact case), for a member "structure.member"; -1 if there
+ * is none. It does not find structures, which have no value of their own, nor members of arrays of
+ * structures, which have a value for each element.
  */
 int schema_find_field(const struct schema *schema, const char *name);
 
@@ -159,7 +161,7 @@ static inline bool field_is_signed(const struct field *field)
 	return field->type < FIELD_U64 && (field->type & 1) == 0;
 }
 
-/* Characters in a row are one text, not a list. */
+/* Arrays of characters are one text, not a list. */
 static inline bool field_is_text_of_chars(const struct field *field)
 {
 	return field->type == FIELD_WCHAR || field->type == FIELD_ACHAR;
@@ -172,20 +174,20 @@ static inline bool field_is_struct_array(const struct field *field)
 
 /* Where a field's bytes are in one payload. */
 struct field_slice {
-	const uint8_t *at; /* into the payload; NULL: absent, the payload ended before it */
-	uint32_t size;     /* bytes: a terminator is in them, a count in front is not */
+	const uint8_t *at; /* in the payload; NULL: absent, the payload ended before it */
+	uint32_t size;     /* bytes, with a terminator, without a count before the data */
 	uint32_t count;    /* elements; 1 for scalars and strings */
-	bool cut;          /* the payload ended inside: what there is, of arrays whole elements */
+	bool cut;          /* the payload ended inside; of an array only whole elements count */
 };
 
-/* field_locate() without constant offset, or of a field that is not whole. */
+/* field_locate() of a field without a constant offset, or of one that is not whole. */
 bool field_locate_by_walk(const struct schema *schema, unsigned index,
 			  const struct event_record *record, struct field_slice *slice);
 
 /*
- * Finds one field. Constant offsets need no walk; behind a variable field the walk starts at the
- * first variable one and ends at the field asked for. Returns false when the payload does not hold
- * the whole field (slice: what there is).
+ * Finds one field. A constant offset needs no walk. Otherwise the walk starts at the first variable
+ * field and ends at this field. Returns false if the payload does not contain the whole field; the
+ * slice is then the part that is there.
  */
 static inline bool field_locate(const struct schema *schema, unsigned index,
 				const struct event_record *record, struct field_slice *slice)
@@ -208,17 +210,17 @@ static inline bool field_locate(const struct schema *schema, unsigned index,
 
 /*
  * Finds all fields 0 … last in one walk; slices has room for schema->field_count. Returns the index
- * of the first field that is not whole (above last: none); from there on all are absent (at NULL)
- * but that one, which may be cut. *rest, if not NULL, is the number of payload bytes after field
- * `last`. The slices of members of arrays of structures hold nothing of use.
+ * of the first field that is not whole; it is above last if all are whole. This field may be cut,
+ * and all fields after it are absent (at is NULL). *rest, if not NULL, is set to the number of
+ * payload bytes after field `last`. The slices of members of arrays of structures are not useful.
  */
 unsigned fields_walk(const struct schema *schema, unsigned last, const struct event_record *record,
 		     struct field_slice *slices, uint32_t *rest);
 
 /*
- * The elements of an array of structures one by one, after fields_walk(): start with *offset = 0;
- * false behind the last. The slices of the members are then those of this element, so inner arrays
- * can be gone through in turn; slices[index] stays.
+ * Visits the elements of an array of structures one by one, after fields_walk(): start with
+ * *offset = 0; returns false after the last. It sets the slices of the members to those of this
+ * element, so inner arrays can be visited in the same way; slices[index] does not change.
  */
 bool field_next_struct(const struct schema *schema, unsigned index,
 		       const struct event_record *record, struct field_slice *slices,
@@ -264,26 +266,29 @@ static inline uint64_t field_u64(const struct field *field, const struct field_s
 	}
 }
 
-/* Adds what field_u64() gave: the field's name for it, else in decimal. */
+/* Adds a result of field_u64() as text: its name if the field has names, otherwise in decimal. */
 void field_number_text(const struct field *field, uint64_t value, struct text *out);
 
-/* Of a located FIELD_FLOAT or FIELD_DOUBLE; 0 when it is cut. */
+/* The value of a located FIELD_FLOAT or FIELD_DOUBLE; 0 if it is cut. */
 double field_double(const struct field *field, const struct field_slice *slice);
 
 /*
- * The elements of a located array one by one: start with *offset = 0; false behind the last. Each
- * is then a scalar of the field's type. For a scalar: itself, once.
+ * Visits the elements of a located array one by one: start with *offset = 0; returns false after
+ * the last. Each element is a scalar of the type of the field. A scalar field has one element,
+ * itself.
  */
 bool field_next_element(const struct field *field, const struct field_slice *array,
 			uint32_t *offset, struct field_slice *element);
 
 /*
- * Adds the value as text: the names that the field has for it, else decimal for numbers, dotted or
- * colon form for addresses ("10.0.0.1:80",
- * "[::1]:80" for those of sockets, without a port of 0), UTF-8 for strings (unpaired surrogates
- * U+FFFD), S-1-… for SIDs (nothing when there is none), "2021-09-09T14:59:35.799" for a
- * SYSTEMTIME, lower-case hexadecimal for binary. Arrays as a comma-separated list, of structures
- * nothing.
+ * Adds the value as text:
+ * - numbers: the name that the field has for the value, otherwise decimal;
+ * - addresses: "10.0.0.1", "::1"; of sockets "10.0.0.1:80", "[::1]:80", without a port of 0;
+ * - strings: UTF-8, with U+FFFD for unpaired surrogates;
+ * - SIDs: "S-1-…", nothing if there is none;
+ * - SYSTEMTIME: "2021-09-09T14:59:35.799";
+ * - binary data: hexadecimal in lower case;
+ * - arrays: a list separated by commas; structures: nothing.
  */
 void field_text(const struct field *field, const struct field_slice *slice, struct text *out);
 

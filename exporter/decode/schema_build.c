@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fields of schemas from outside.
+ * Builds the fields of a schema from data outside the program.
+ *
+ * The number of fields is not known before, and names are of any length, so the builder grows one
+ * array of fields and one text with all names. The fields refer to their names by offsets, since
+ * the text can move. At the end fields and names are copied into one block of memory, which is
+ * freed with one call.
  */
 #include "decode/schema_build.h"
 

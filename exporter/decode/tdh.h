@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Windows knows of events and providers: the schemas of registered manifests and MOF classes,
- * the names of registered providers.
+ * Schemas of registered manifests and MOF classes, and names of registered providers, from Windows
+ * (TDH, the Trace Data Helper).
  *
- * The last of the origins that events cannot change (schema_origins.h). Its answers become schemas
- * of ours, which our own decoder reads. One consumer's; elsewhere than on Windows it knows nothing.
+ * It is the last of the origins that events cannot change (schema_origins.h). Answers of TDH are
+ * converted to struct schema, which our own decoder reads. One consumer's: no lock. On other
+ * systems it finds nothing.
  *
- * Registered providers are listed once. The name of one that is registered later comes with the
- * first answer about an event of it.
+ * The list of registered providers is read once. The name of a provider that is registered later
+ * comes with the first schema of one of its events.
  *
  * Sources: "TdhGetEventInformation function", "TdhGetEventMapInformation function", Microsoft
  * Learn.
@@ -22,10 +23,10 @@ enum {
 	TDH_SCHEMAS_MOST = 1 << 14,
 	TDH_BYTES_MOST = 64 << 20,
 	/*
-	 * Questions that TDH has no answer to, in a second: each costs some 100 µs (not measured),
-	 * and a process can make up as many ids as it likes. Beyond what the events of one process
-	 * may cost, or those of all, new kinds are asked about later; a few for each process always
-	 * are at once, so that nobody waits for others' sake.
+	 * Limits of failed queries for each second: a query of an event that TDH does not know
+	 * takes about 100 µs (not measured), and a process can invent any number of ids. Beyond the
+	 * limit for one process or for all processes, new event classes are queried later. Each
+	 * process may always make a few failed queries, so that one process cannot delay others.
 	 */
 	TDH_VAIN_MOST = 256,
 	TDH_VAIN_MOST_OF_ALL = 1024,
@@ -35,9 +36,9 @@ enum {
 struct tdh; /* opaque */
 
 struct tdh *tdh_new(struct error *err);
-void tdh_free(struct tdh *tdh); /* when nobody holds its schemas any more */
+void tdh_free(struct tdh *tdh); /* its schemas must no longer be in use */
 
-/* For schema_origins.system, good until tdh_free(). */
+/* For schema_origins.system; valid until tdh_free(). */
 struct schema_system tdh_system(struct tdh *tdh);
 
 #endif

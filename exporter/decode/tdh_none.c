@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there is no TDH. */
+/* TDH on systems other than Windows: it finds nothing. */
 #include "decode/tdh.h"
 
 struct tdh {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In- and out-types of manifests.
+ * In-types and out-types of manifests and of TRACE_EVENT_INFO.
+ *
+ * An in-type determines the bytes of a field and gives its field type from a table. An out-type
+ * only determines the meaning: a u16 with the out-type "port" becomes a FIELD_PORT. Combinations
+ * that are not in the second table change nothing, since most out-types only choose between decimal
+ * and hexadecimal form.
  */
 #include "decode/tdh_types.h"
 
@@ -25,7 +30,7 @@ struct in_type {
 	uint8_t length_type;
 };
 
-/* Binary has no count in front here, and structures are written otherwise. */
+/* Binary data has no count before it here. Structures are not in-types. */
 static const struct in_type in_types[] = {
 	{ "Null", 0, FIELD_NULL, 0 },
 	{ "UnicodeString", 1, FIELD_WSTRING, 0 },
@@ -117,7 +122,7 @@ void tdh_field_finish(struct field *field, unsigned out_type)
 	}
 }
 
-/* Prefixes of names in manifests stand for namespaces, and vary. */
+/* Whether a name, without its XML namespace prefix, which can be any text, is the known one. */
 static bool is_name(const char *known, const char *name)
 {
 	const char *colon = strrchr(name, ':');

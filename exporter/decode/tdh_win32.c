@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks TDH about an event, once for each answer, and makes a schema of the answer.
+ * Queries TDH, once for each event class, and makes schemas from the answers.
  *
- * A TRACE_EVENT_INFO is what a merged recording carries as EventInfo, so event_info.c reads both.
+ * TdhGetEventInformation() is far too slow for each event, so its answers are kept: a
+ * TRACE_EVENT_INFO becomes a schema (event_info.c, which also reads the same structure from merged
+ * recordings), and its value maps are queried with it. An answer is identified by provider, id or
+ * opcode, version and the classic flag. The number and the memory of answers are bounded.
+ *
+ * Events that TDH does not know must not be queried again each time. Their hashes are stored in a
+ * table of fixed size, in which a newer hash replaces an older one. A process could nevertheless
+ * emit events with ever new ids, and each of them costs a slow query. Therefore failed queries are
+ * counted for each second of event time, for each process and for all processes, and beyond a limit
+ * the query is postponed (*later). Processes share counters by a hash that changes every second.
+ *
+ * The buffer of TDH is reused. The size that a call needs can grow between two calls, so each query
+ * is tried a few times. Answers come from registered manifests, which are not under our control, so
+ * each size and offset is checked.
  */
 #include "decode/tdh.h"
 
@@ -20,40 +33,40 @@
 #include <tdh.h>
 
 enum {
-	TRIES = 4, /* what is needed may grow between two calls */
+	TRIES = 4, /* the needed size may grow between two calls */
 	VAIN_PLACES = 256,
 	UNKNOWN_PLACES = 1 << 14,
 	ANSWER_SIZE_MOST = 4 << 20,
 	NAME_SIZE_MOST = 1024,
 };
 
-/* What TDH said about a kind of event. */
+/* The answer of TDH about an event class. */
 struct answer {
 	struct guid provider; /* or event class */
 	uint16_t number;      /* id; of classic events the opcode */
 	uint8_t version;
 	bool classic;
 	struct described_schema made;
-	struct value_map **maps; /* owned, as are they; one for each field, NULL: none */
-	char *provider_name;     /* owned; NULL: it tells none */
+	struct value_map **maps; /* owned, with the maps; one for each field; NULL: none */
+	char *provider_name;     /* owned; NULL: not in the answer */
 };
 
-/* Questions in vain within a second of event time. */
+/* The number of failed queries within a second of event time. */
 struct vain {
 	int64_t second;
 	uint32_t count;
 };
 
 struct tdh {
-	struct answer **answers; /* owned, as are they */
+	struct answer **answers; /* owned, with the answers */
 	size_t count, capacity;
-	size_t bytes;                     /* of answers, about */
-	struct map known;                 /* hash of what tells answers apart -> index + 1 */
+	size_t bytes;                     /* of answers, approximately */
+	struct map known;                 /* hash of the identity of an answer -> index + 1 */
 	uint64_t unknown[UNKNOWN_PLACES]; /* such hashes, of events that TDH does not know */
 	struct vain vain_of_all;
 	struct vain vain[VAIN_PLACES]; /* by the hash of process and second */
 	uint64_t seed;
-	uint8_t *buffer; /* for what TDH says; owned */
+	uint8_t *buffer; /* owned; receives a TRACE_EVENT_INFO */
 	ULONG buffer_size;
 	struct registered_providers providers;
 	bool providers_read;
@@ -97,9 +110,9 @@ void tdh_free(struct tdh *tdh)
 	free(tdh);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-/* As much of the event as TDH looks at. */
+/* The parts of the event that TDH uses. */
 static EVENT_RECORD record_for_tdh(const struct event_record *record)
 {
 	EVENT_RECORD asked = { .EventHeader = { .ThreadId = record->thread_id,
@@ -125,7 +138,7 @@ static EVENT_RECORD record_for_tdh(const struct event_record *record)
 	return asked;
 }
 
-/* Room for what TDH wants to say. */
+/* Makes the buffer at least this large. */
 static bool make_room(struct tdh *tdh, ULONG size)
 {
 	uint8_t *larger;
@@ -142,7 +155,7 @@ static bool make_room(struct tdh *tdh, ULONG size)
 	return true;
 }
 
-/* The answer is in tdh->buffer, of the size that is returned; 0: none. */
+/* Puts the answer into tdh->buffer and returns its size; 0: no answer. */
 static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *asked)
 {
 	ULONG status = ERROR_INSUFFICIENT_BUFFER, size = tdh->buffer_size;
@@ -158,7 +171,8 @@ static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *asked)
 	return status == ERROR_SUCCESS && tdh->buffer && size <= tdh->buffer_size ? size : 0;
 }
 
-/* The map of that name, whose text ends inside the answer; owned by the caller. NULL: none. */
+/* Queries the value map with this name, which must end inside the buffer. The caller owns the
+ * result; NULL: none. */
 static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *asked, uint8_t *name)
 {
 	WCHAR *wide = (WCHAR *)(void *)name;
@@ -223,7 +237,7 @@ static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *asked
 	return true;
 }
 
-/* What tells answers apart. */
+/* The identity of an answer. */
 static struct answer answer_for(const struct event_record *record)
 {
 	return (struct answer){ .provider = *record->provider,
@@ -247,7 +261,7 @@ static bool is_answer(const struct answer *a, const struct answer *b)
 	       guid_equal(&a->provider, &b->provider);
 }
 
-/* NULL: it tells none, or there is no memory. */
+/* NULL if the answer contains no name, or without memory. */
 static char *provider_name(const struct event_info *info)
 {
 	struct text name = { 0 };
@@ -300,7 +314,7 @@ static bool has_room(struct tdh *tdh)
 	return true;
 }
 
-/* ---- questions in vain ---- */
+/* ---- failed queries ---- */
 
 static struct vain *vain_in(struct vain *vain, int64_t second)
 {
@@ -310,7 +324,8 @@ static struct vain *vain_in(struct vain *vain, int64_t second)
 	return vain;
 }
 
-/* Which processes share a place changes every second, so that none is in another's way for long. */
+/* The processes that share a counter change every second, so that no process blocks another one for
+ * long. */
 static struct vain *vain_of(struct tdh *tdh, const struct event_record *record, int64_t second)
 {
 	uint64_t key = record->process_id ^ (uint64_t)second << 32;
@@ -333,7 +348,7 @@ static struct answer *keep_answer(struct tdh *tdh, struct answer *answer, uint64
 	return answer;
 }
 
-/* NULL: TDH has no answer, or is not asked; then *later says whether it will be. */
+/* NULL if TDH has no answer or was not queried; *later: the query was postponed. */
 static struct answer *ask(struct tdh *tdh, const struct event_record *record,
 			  const struct answer *key, uint64_t hash, bool *later)
 {
@@ -385,7 +400,7 @@ static const char *find_name(void *context, const struct guid *provider)
 	struct tdh *tdh = context;
 
 	if (!tdh->providers_read) {
-		tdh->providers_read = true; /* once: a failure would be one again */
+		tdh->providers_read = true; /* only once: after a failure it would fail again */
 		registered_read(&tdh->providers, NULL);
 	}
 	return registered_name(&tdh->providers, provider);

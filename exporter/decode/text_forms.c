@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-16LE to UTF-8.
+ * UTF-16, security identifiers and network addresses as text.
  *
- * Paths and names are nearly always ASCII: it goes four units at a time, the rest one code point at
- * a time.
+ * The bytes are those of a payload: they have no alignment and can have any value. UTF-16 is
+ * converted for almost every path and name, and these are nearly always ASCII, so four units at a
+ * time are tested and converted, and only the rest takes the slow way, one code point at a time.
+ * Nothing fails: an unpaired surrogate becomes U+FFFD.
+ *
+ * Network addresses follow RFC 5952: the longest run of zero groups becomes "::", of several equal
+ * runs the first one, and an IPv4-mapped address ends in dotted form.
  */
 #include "decode/text_forms.h"
 
@@ -13,9 +18,9 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* ---- utf16 ---- */
+/* ---- UTF-16 ---- */
 
-/* A word of four units: not 0 when one of them is (Bit Twiddling Hacks, "has a zero byte"). */
+/* Whether one of the four units of a word is 0 (Bit Twiddling Hacks, "has a zero byte"). */
 static uint64_t has_nul(uint64_t word)
 {
 	return (word - UINT64_C(0x0001000100010001)) & ~word & UINT64_C(0x8000800080008000);
@@ -81,7 +86,7 @@ void text_add_utf16(struct text *text, const uint8_t *at, size_t units)
 	text_add(text, block, filled);
 }
 
-/* ---- sid ---- */
+/* ---- security identifiers ---- */
 
 enum { SID_SUB_AUTHORITIES_MOST = 15 };
 
@@ -132,7 +137,7 @@ size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, con
 	return words + found;
 }
 
-/* ---- address ---- */
+/* ---- network addresses ---- */
 
 enum { GROUPS = 8 };
 
@@ -151,7 +156,8 @@ static unsigned group(const uint8_t bytes[16], unsigned index)
 	return (unsigned)bytes[2 * index] << 8 | bytes[2 * index + 1];
 }
 
-/* The longest run of at least two zero groups, the first of equals: what "::" stands for. */
+/* The length of the longest run of at least two zero groups, which becomes "::"; 0 if none. Of
+ * equal runs the first one wins. */
 static unsigned longest_zeros(const uint8_t bytes[16], unsigned *start)
 {
 	unsigned longest = 1;

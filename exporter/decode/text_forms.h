@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-16LE as it stands in payloads: at any alignment, surrogates paired or not.
+ * Values in payloads whose binary form Windows defines, as text: UTF-16, security identifiers and
+ * network addresses.
  */
 #ifndef DECODE_TEXT_FORMS_H
 #define DECODE_TEXT_FORMS_H
@@ -10,45 +11,43 @@
 
 #include "base/text.h"
 
-/* ---- utf16 ---- */
+/* ---- UTF-16LE, at any alignment, with or without paired surrogates ---- */
 
-/* Units (of two bytes) before the first NUL, or in all of units. */
+/* The number of units (of two bytes) before the first NUL, at most `units`. */
 size_t utf16_length(const uint8_t *at, size_t units);
 
-/* Adds units as UTF-8, NULs too; each unpaired surrogate is U+FFFD. */
+/* Adds units as UTF-8, also NULs; each unpaired surrogate becomes U+FFFD. */
 void text_add_utf16(struct text *text, const uint8_t *at, size_t units);
 
-/* ---- sid ---- */
-
 /*
- * Security identifiers: "S-1-5-18". Binary form in "SID structure", Microsoft Learn, and
- * docs/etl-format.md section 14.
+ * ---- security identifiers, "S-1-5-18" ----
+ *
+ * Source: "SID structure", Microsoft Learn; docs/etl-format.md section 14.
  */
+
 enum { SID_SIZE_MOST = 8 + 4 * 15 };
 
 /*
- * Bytes of the SID at `at`, of which size may be read; 0 when there is no whole, well-formed SID.
+ * The size in bytes of the SID at `at`, of which `size` bytes may be read; 0 if there is no
+ * complete, well-formed SID.
  */
 size_t sid_size(const uint8_t *at, size_t size);
 
-/* Adds a SID for which sid_size() is not 0. */
+/* Adds a SID as text, if sid_size() of it is not 0. */
 void text_add_sid(struct text *text, const uint8_t *sid);
 
 /*
- * The SID inside a field of the kernel's Process class ("WBEM SID"): two words of pointer size,
- * then the SID; or four zero bytes for none. Some writers leave the words zero and still append a
- * SID.
+ * Finds the SID in a field of the Process class of the kernel ("WBEM SID"). The field has two words
+ * of pointer size and then the SID, or four zero bytes if there is no SID. Some writers leave the
+ * words zero and still append a SID.
  *
- * Returns the bytes the field takes and sets *sid (NULL: none); 0 when the payload ends inside it
- * or what stands there is no SID.
+ * Returns the size of the field and sets *sid (NULL: no SID). Returns 0 if the payload ends inside
+ * the field or contains no valid SID there.
  */
 size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, const uint8_t **sid);
 
-/* ---- address ---- */
+/* ---- network addresses; bytes are in network order ---- */
 
-/*
- * Network addresses as text. Bytes are in network order.
- */
 /* "10.0.0.1" */
 void text_add_ip4(struct text *text, const uint8_t bytes[4]);
 

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metadata of TraceLogging events into schemas.
+ * Makes schemas from the metadata of TraceLogging events.
+ *
+ * A TraceLogging event has no id. It carries its own name and layout in an extended item: the names
+ * and types of all fields, packed as bytes with flags for arrays and for further bytes. Equal
+ * metadata means the same event class. A program repeats the same metadata with every event, so the
+ * metadata is parsed once and the schema is cached by the content of the metadata.
+ *
+ * Every process can emit such events, so the metadata may be hostile. The cache is bounded in
+ * entries and in bytes, hashes have a seed, so that no program can choose metadata with equal
+ * hashes, and entries are compared with the full metadata. Invalid metadata also gets an entry,
+ * without a schema, so that it is parsed only once.
+ *
+ * The type numbers are those of TraceLoggingProvider.h. They differ from those of manifests, which
+ * tdh_types.c reads. A type or flag that is not known ends the schema, since the fields after it
+ * cannot be located.
  */
 #include "decode/tracelogging.h"
 
@@ -45,18 +59,18 @@ enum {
 struct entry {
 	struct schema schema;
 	struct built_fields fields; /* owned */
-	char *event;                /* owned; NULL: the metadata makes no sense */
+	char *event;                /* owned; NULL: the metadata is invalid */
 	uint8_t *metadata;          /* owned */
 	uint32_t size;
 	uint32_t next; /* index + 1 of the next entry with the same hash; 0: none */
 };
 
 struct tracelogging_cache {
-	struct entry **entries; /* owned, as are they */
+	struct entry **entries; /* owned, with the entries */
 	size_t count, capacity;
-	size_t bytes;       /* of memory, about */
+	size_t bytes;       /* of memory, approximately */
 	struct map by_hash; /* hash of metadata -> index + 1 of the latest entry */
-	uint64_t seed;      /* whoever writes events does not know which ones collide */
+	uint64_t seed;      /* of the hashes, so that writers of events cannot choose collisions */
 };
 
 bool tracelogging_metadata(const struct event_record *record, struct extended_item *metadata)
@@ -96,7 +110,7 @@ static bool is_known_in(unsigned in_type)
 	return in_type <= 25;
 }
 
-/* What an out-type makes of the type of the bytes; mostly nothing. */
+/* Changes the type of a field by its out-type, if the out-type gives it another meaning. */
 static void apply_out(struct field *field, unsigned out)
 {
 	static const struct {
@@ -151,7 +165,7 @@ static void apply_out(struct field *field, unsigned out)
 
 /* ---- metadata ---- */
 
-/* A string and its NUL; NULL, and overrun, when there is no NUL. */
+/* Takes a string and its NUL; without a NUL it returns NULL and sets overrun. */
 static const char *take_string(struct cursor *c, size_t *size)
 {
 	size_t left = cursor_left(c);
@@ -167,14 +181,14 @@ static const char *take_string(struct cursor *c, size_t *size)
 	return (const char *)at;
 }
 
-/* Bytes of which each but the last says that another follows. */
+/* Skips bytes up to the first one without the mark that another byte follows. */
 static void skip_chain(struct cursor *c)
 {
 	while ((cursor_u8(c) & CHAINED) != 0) {
 	}
 }
 
-/* Adds the fields up to `most`; members of structures do not count. */
+/* Adds at most `most` fields; the members of structures are not counted. */
 static void add_fields(struct cursor *c, struct schema_builder *builder, unsigned most)
 {
 	for (unsigned i = 0; i < most && cursor_left(c) > 0; i++) {
@@ -202,7 +216,7 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 			field.count_type = FIELD_COUNT_PREFIX;
 			break;
 		default:
-			known = false; /* encoded in a way of its own */
+			known = false; /* an encoding that only its provider knows */
 			break;
 		}
 		if (c->overrun || !known) {
@@ -226,7 +240,7 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 	}
 }
 
-/* False without memory. Metadata that makes no sense gives an entry without event. */
+/* False without memory. Invalid metadata gives an entry without event and schema. */
 static bool read_metadata(struct entry *entry)
 {
 	struct cursor c = cursor_over(entry->metadata, entry->size);

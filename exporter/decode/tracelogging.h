@@ -15,30 +15,30 @@
 #include "decode/schema.h"
 #include "source/event_record.h"
 
-/* The event's metadata; false: not a TraceLogging event. */
+/* Finds the metadata of the event; false: not a TraceLogging event. */
 bool tracelogging_metadata(const struct event_record *record, struct extended_item *metadata);
 
-/* A hash of the event's metadata, which tells its kind; 0: not a TraceLogging event. */
+/* A hash of the metadata, which identifies the event class; 0: not a TraceLogging event. */
 uint64_t tracelogging_hash(const struct event_record *record, uint64_t seed);
 
 /*
- * Schemas by the content of the metadata they were made of. Bounded: when it is full, metadata that
- * is new gets no schema. One consumer's.
+ * Schemas by the content of the metadata that they were made from. It is bounded: if it is full,
+ * new metadata gets no schema. One consumer's: no lock.
  */
 struct tracelogging_cache; /* opaque */
 
 struct tracelogging_cache *tracelogging_cache_new(struct error *err);
 void tracelogging_cache_free(struct tracelogging_cache *cache);
 
-/* Forgets all schemas, for somebody who holds none of them any more. */
+/* Frees all schemas. The caller must no longer use any of them. */
 void tracelogging_cache_clear(struct tracelogging_cache *cache);
 
-/* Whether the next new metadata would get no schema. */
+/* Whether new metadata would get no schema. */
 bool tracelogging_cache_full(const struct tracelogging_cache *cache);
 
 /*
- * The schema of an event with this metadata, the cache's until it is cleared or freed. NULL: the
- * metadata makes no sense, the cache is full, or there is no memory.
+ * The schema of events with this metadata, valid until the cache is cleared or freed. NULL if the
+ * metadata is invalid, the cache is full, or there is no memory.
  */
 const struct schema *tracelogging_schema(struct tracelogging_cache *cache,
 					 const struct extended_item *metadata);

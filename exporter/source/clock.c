@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clocks of recordings and sessions: from ticks to wall time and durations, exactly, for every
- * 64-bit input.
+ * The clocks of recordings and sessions: exact conversion from ticks to wall time and durations.
  *
- * Inputs come from files, so nothing may overflow: a frequency of 2^63 Hz and a time at either end
- * of the range are legal here, if not in life.
+ * A record carries a raw time in ticks of the clock of its session. The source knows the frequency
+ * of the clock and one anchor: a raw time and the wall time of the same moment. The wall time of a
+ * record is the anchor plus or minus the distance in ticks, converted to units of 100 ns.
+ *
+ * The inputs come from files, so every 64-bit value is possible: a frequency of 2^63 Hz, or times
+ * at both ends of the range. A product of ticks and units may need 128 bits, so scale() divides
+ * bit by bit where 64 bits do not suffice. Results are rounded down, towards earlier times, and
+ * saturate. RECORD_NO_TIME never results from another time.
  *
  * Source: docs/etl-format.md section 6; "TRACE_LOGFILE_HEADER structure", Microsoft Learn
  * (ReservedFlags).
@@ -27,8 +32,8 @@ const char *clock_type_name(enum clock_type type)
 	return "unknown";
 }
 
-/* part * unit / whole, rounded down, for part < whole: long division, since part * unit may not fit
- * 64 bits. */
+/* part * unit / whole, rounded down, for part < whole. It uses long division, since part * unit may
+ * not fit into 64 bits. */
 static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
 {
 	uint64_t quotient = 0;
@@ -37,7 +42,8 @@ static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
 	if (part <= UINT64_MAX / unit) {
 		return part * unit / whole;
 	}
-	/* Bit by bit of unit, highest first: rest < whole and part < whole always hold. */
+	/* One bit of unit at a time, the highest first; rest < whole and part < whole always hold.
+	 */
 	for (int bit = 63; bit >= 0; bit--) {
 		bool carry = rest >= whole - rest;
 
@@ -53,8 +59,7 @@ static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
 	return quotient;
 }
 
-/* ticks * unit / frequency, rounded down; *rounded tells whether something was cut off. Saturates.
- */
+/* ticks * unit / frequency, rounded down; saturates. */
 static uint64_t scale(uint64_t ticks, uint64_t unit, uint64_t frequency)
 {
 	uint64_t whole = ticks / frequency;
@@ -72,15 +77,16 @@ static uint64_t scale_up(uint64_t ticks, uint64_t unit, uint64_t frequency)
 	uint64_t down = scale(ticks, unit, frequency);
 	uint64_t part = ticks % frequency;
 
-	/* part * unit is a multiple of frequency just when nothing was cut off; products wrap alike
-	 * on both sides. */
+	/* part * unit is a multiple of frequency if and only if nothing was cut off. Both products
+	 * wrap around in the same way. */
 	if (down != UINT64_MAX && part * unit != scale_part(part, unit, frequency) * frequency) {
 		down++;
 	}
 	return down;
 }
 
-/* sum of a time and a distance, kept within what is not RECORD_NO_TIME. */
+/* The sum of a time and a distance, saturating at INT64_MIN + 1, since INT64_MIN is RECORD_NO_TIME.
+ */
 static int64_t add_saturating(int64_t time, uint64_t distance, bool back)
 {
 	uint64_t room = back ? (uint64_t)time - (uint64_t)(INT64_MIN + 1) :

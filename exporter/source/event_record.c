@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every reader of event records needs: the names of their kinds and a walk over their extended
- * items.
+ * The names of the record types, and the walk over the extended items of a record.
  */
 #include "source/event_record.h"
 

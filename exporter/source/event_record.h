@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One event, whichever source it came from: what a recording's record header says and what
- * EVENT_RECORD says live.
+ * One event of any source: the contents of a record header in a recording, or of an EVENT_RECORD in
+ * a live session.
  *
- * A source fills one and lends it to the sink for the length of a call: the record, its payload and
- * its extended items are the source's. Copy what must stay.
+ * The source owns the record, its payload and its extended items. They are valid only during the
+ * call of the sink; the sink copies what it keeps.
  */
 #ifndef SOURCE_EVENT_RECORD_H
 #define SOURCE_EVENT_RECORD_H
@@ -27,32 +27,32 @@ enum record_type {
 	RECORD_FULL,
 	RECORD_INSTANCE,
 	RECORD_MESSAGE, /* WPP */
-	RECORD_TIMED,   /* from here on: skipped by size, nothing but the header type is known */
+	RECORD_TIMED,   /* this and the following: only the header type is known, skipped by size */
 	RECORD_ERROR,
 	RECORD_WNODE,
 	RECORD_MESSAGE_TYPED,
-	RECORD_UNKNOWN, /* a header type that nobody documents; skipped by the size at 0 */
+	RECORD_UNKNOWN, /* an undocumented header type; skipped by the size at offset 0 */
 	RECORD_TYPE_COUNT
 };
 
-/* Lower case name of a kind as in the summaries ("system"). */
+/* The name of a type in lower case, as in the summaries ("system"). */
 const char *record_type_name(enum record_type type);
 
-/* Windows' marks for "no such id" in headers; also what a record without the field carries. */
+/* The mark of Windows for a missing id in a header; also used if a record has no such field. */
 #define RECORD_NO_ID UINT32_MAX
 
-/* Time of a record that has none (a WPP message): sorts before everything else. */
+/* The time of a record without a time (a WPP message); it sorts before all other times. */
 #define RECORD_NO_TIME INT64_MIN
 
 struct event_record {
 	/*
-	 * Who: provider or event class. Points into a table of the program or into the record;
+	 * The provider or the event class. Points into a table of the program or into the record;
 	 * never NULL.
 	 */
 	const struct guid *provider;
 	const uint8_t *payload; /* borrowed; never NULL, even when payload_size is 0 */
 	uint32_t payload_size;
-	uint32_t process_id; /* of the header; RECORD_NO_ID when it has none */
+	uint32_t process_id; /* of the header; RECORD_NO_ID if it has none */
 	uint32_t thread_id;  /* likewise */
 	/* event id; 0 for classic and kernel events, the number of a message */
 	uint16_t id;
@@ -64,18 +64,19 @@ struct event_record {
 	uint8_t channel;
 	uint8_t pointer_size; /* 4 or 8: of this record's payload */
 	uint8_t type;         /* enum record_type */
-	/* the provider GUID names an event class and the opcode tells the events apart (MOF) */
+	/* the provider GUID names an event class, and the opcode identifies the event in it (MOF)
+	 */
 	bool classic;
 	/* of SYSTEM, COMPACT, PERFINFO: the group (docs/etl-format.md section 8); else 0xff */
 	uint8_t kernel_group;
-	int64_t raw_time; /* ticks of the source's clock, or RECORD_NO_TIME */
-	int64_t time;     /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME when raw_time is */
+	int64_t raw_time; /* ticks of the clock of the source, or RECORD_NO_TIME */
+	int64_t time;     /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME if raw_time is */
 	uint64_t keyword;
-	const struct guid *activity; /* 16 bytes in the record, NULL when its header has none */
-	/* first extended item as it stands on disk (section 9), checked; NULL: none */
+	const struct guid *activity; /* 16 bytes in the record; NULL if its header has none */
+	/* the first extended item as on disk (section 9), already checked; NULL: none */
 	const uint8_t *extended;
 	uint32_t extended_size; /* bytes of all items */
-	/* of the record in its file, from 0, in file order; live: running number */
+	/* number of the record in its file, from 0, in file order; live: a running number */
 	uint64_t index;
 };
 
@@ -100,13 +101,13 @@ struct extended_item {
 };
 
 /*
- * Walks the extended items: start with *offset = 0; returns false behind the last one. Items were
- * checked when the record was read, so there is nothing to fail.
+ * Walks the extended items: start with *offset = 0; returns false after the last item. The items
+ * were checked when the record was read.
  */
 bool record_next_extended(const struct event_record *record, uint32_t *offset,
 			  struct extended_item *item);
 
-/* The first item of a type; false when there is none. */
+/* Finds the first item of a type; false if there is none. */
 bool record_find_extended(const struct event_record *record, enum extended_type type,
 			  struct extended_item *item);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flags that turn groups of kernel events on, by the names that `needs: kernel` uses.
+ * The flags that enable groups of kernel events, by the names of `needs: kernel`, and what replaces
+ * or extends them: group masks and system providers.
  *
- * Source: EVENT_TRACE_FLAG_* of evntrace.h; which events each brings: "EVENT_TRACE_PROPERTIES
+ * Source: EVENT_TRACE_FLAG_* of evntrace.h; which events each flag enables: "EVENT_TRACE_PROPERTIES
  * structure", Microsoft Learn, EnableFlags.
  */
 #ifndef SOURCE_KERNEL_FLAGS_H
@@ -30,14 +31,14 @@
 
 enum { KERNEL_FLAG_COUNT = 17, KERNEL_GROUP_COUNT = 5 };
 
-/* The names of the flags, then those of the groups; the last is NULL. */
+/* The names of the flags, then those of the groups; a NULL follows the last. */
 extern const char *const kernel_flag_names[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1];
 extern const unsigned kernel_flag_values[KERNEL_FLAG_COUNT];
 
 /*
- * Groups beyond the 32 flags, in the order of their names. A set of them has the bit
- * 1 << index for each; Windows has a bit in one of eight words (PERFINFO_GROUPMASK), of which the
- * first is the flags.
+ * Groups beyond the 32 flags, in the order of their names. In a set of groups, each has the bit
+ * 1 << index. Windows itself uses a bit in one of eight words (PERFINFO_GROUPMASK); the first word
+ * contains the flags.
  *
  * Source: winsiderss/phnt, ntwmi.h (PERF_*); not documented by Microsoft.
  */

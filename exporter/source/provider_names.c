@@ -58,7 +58,13 @@ const char *provider_name(const struct guid *guid)
 	return NULL;
 }
 
-/* ---- system providers ---- */
+/*
+ * ---- system providers ----
+ *
+ * "System Providers", Microsoft Learn (which flag is which keyword); SYSTEM_*_KW_* of evntrace.h,
+ * Windows SDK (their bits). FILE_IO_INIT has no row: that page assigns it to the keyword of optical
+ * drives, and the keyword with its own name came with a later SDK.
+ */
 
 enum provider { PROCESS, IO, MEMORY, INTERRUPT, SCHEDULER, PROFILE, REGISTRY, PROVIDERS };
 

@@ -49,19 +49,20 @@ bool provider_guid(const char *name, struct guid *guid);
 /* NULL: not among them. */
 const char *provider_name(const struct guid *guid);
 
-/* The first build of Windows that has them. */
+/* The first build of Windows that has system providers. */
 enum { SYSTEM_PROVIDERS_BUILD = 20348 };
 
 /*
- * The index-th system provider that stands for some of these KERNEL_FLAG_*; false: no more.
+ * Finds the system provider number `index`, from 0, of those that replace some of these
+ * KERNEL_FLAG_*. Returns false if there are no more.
  *
- * @keywords: to enable it with.
- * @covered:  the flags that those stand for.
+ * @keywords: the keywords to enable it with.
+ * @covered:  the flags that these keywords replace.
  */
 bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *keywords,
 		     uint32_t *covered);
 
-/* Of these flags, those that a system provider stands for. The others stay flags. */
+/* Those of the flags that a system provider can replace. The others remain flags. */
 uint32_t system_provider_flags(uint32_t flags);
 
 #endif

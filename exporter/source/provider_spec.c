@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers to be enabled, read from their short form.
+ * Providers to enable, and their short form on the command line.
+ *
+ * A provider is given by name or by GUID. A name is resolved later, when a session starts, because
+ * the machine that runs the session knows the registered providers. All strings and arrays of a
+ * spec are owned by it, so that collectors, the configuration and running sessions can each have
+ * their own copy. Copying can fail in the middle; the copy is then incomplete but valid to free.
+ *
+ * The short form has up to five parts separated by colons. The parser reads one part after the
+ * other; an empty or missing part keeps the default. Error messages quote the whole text, since
+ * the user wrote this text.
  */
 #include "source/provider_spec.h"
 
@@ -10,7 +19,7 @@
 
 #include "base/text.h"
 
-/* ---- payload_filter ---- */
+/* ---- payload filters ---- */
 
 void payload_filter_done(struct payload_filter *filter)
 {
@@ -38,7 +47,7 @@ bool payload_filter_copy(struct payload_filter *to, const struct payload_filter 
 	return true;
 }
 
-/* ---- provider_spec ---- */
+/* ---- providers ---- */
 
 static const struct guid no_guid;
 
@@ -94,7 +103,7 @@ static bool not_a_number(const char *part, const char *text, struct error *err)
 	return error_set(err, ERROR_CONFIG, "%s of '%s' is not a number", part, text);
 }
 
-/* The next part up to a colon; moves *at behind it. Empty: none. */
+/* Finds the next part, up to a colon, and moves *at behind it. Returns its size; 0: none. */
 static size_t next_part(const char **at, const char **part)
 {
 	size_t size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A provider to be enabled in a session, as the configuration and the `needs` of collectors write
- * it: which one, and what of it.
+ * A provider to enable in a session, as in the configuration and in the `needs` of collectors:
+ * which provider, and which of its events.
  */
 #ifndef SOURCE_PROVIDER_SPEC_H
 #define SOURCE_PROVIDER_SPEC_H
@@ -13,15 +13,14 @@
 #include "base/error.h"
 #include "base/guid.h"
 
-/* ---- payload_filter ---- */
+/* ---- payload filters ---- */
 
-/*
- * Conditions on the payload of an event, which Windows checks before the event costs a buffer.
- */
+/* Conditions on the payload of an event, which Windows checks before it writes the event. */
+
 /* MAX_PAYLOAD_PREDICATES (tdh.h). */
 enum { PAYLOAD_CONDITIONS_MAX = 8 };
 
-/* As Windows numbers them: PAYLOAD_OPERATOR (tdh.h). Texts are compared without case. */
+/* The numbers of PAYLOAD_OPERATOR (tdh.h). Texts are compared without regard to case. */
 enum payload_operator {
 	PAYLOAD_EQ = 0,
 	PAYLOAD_NE = 1,
@@ -44,75 +43,75 @@ struct payload_condition {
 	char *value; /* "7", "-7", "1,5" for a range, or a text */
 };
 
-/* What of one event is let in; other events of the provider are not concerned. */
+/* The conditions for one event. Other events of the provider are not affected. */
 struct payload_filter {
-	uint16_t event; /* its id, of whatever version */
-	bool any;       /* one condition is enough; else all must hold */
+	uint16_t event; /* its id; all versions */
+	bool any;       /* one condition suffices; otherwise all must hold */
 	struct payload_condition conditions[PAYLOAD_CONDITIONS_MAX];
 	size_t condition_count;
 };
 
 void payload_filter_done(struct payload_filter *filter);
 
-/* On failure (no memory) *to is to be freed all the same. */
+/* After a failure (no memory) the caller must free *to as well. */
 bool payload_filter_copy(struct payload_filter *to, const struct payload_filter *from);
 
-/* ---- provider_spec ---- */
+/* ---- providers ---- */
 
 /* MAX_EVENT_FILTER_EVENT_ID_COUNT and MAX_EVENT_FILTER_PID_COUNT (evntprov.h). */
 enum { PROVIDER_IDS_MAX = 64, PROVIDER_PROCESSES_MAX = 8, PROVIDER_LEVEL_DEFAULT = 5 };
 
-/* What Windows adds to each event (EVENT_ENABLE_PROPERTY_*). */
+/* Extended items that Windows adds to each event (EVENT_ENABLE_PROPERTY_*). */
 enum provider_property {
 	PROVIDER_SID = 1U << 0,
 	PROVIDER_SESSION_ID = 1U << 1,
 	PROVIDER_STACK = 1U << 2,
 	PROVIDER_PROCESS_START_KEY = 1U << 3,
-	PROVIDER_NO_KEYWORD_0 = 1U << 4, /* events without keyword are left out */
+	PROVIDER_NO_KEYWORD_0 = 1U << 4, /* leaves out events without keyword */
 };
 
 struct provider_spec {
 	char *name;       /* owned; NULL: by GUID alone */
-	struct guid guid; /* all zero: still to be found by name */
+	struct guid guid; /* all zero: not resolved from the name yet */
 	uint8_t level;
-	uint64_t any; /* keywords: 0 asks for what no keyword stands for, all ones for everything */
+	uint64_t any; /* keywords; 0: events without keyword; all ones: all events */
 	uint64_t all;
 	uint16_t ids[PROVIDER_IDS_MAX];
 	size_t id_count; /* 0: every event */
-	bool ids_out;    /* the ids are left out instead of let in */
+	bool ids_out;    /* the ids are excluded instead of included */
 	uint32_t process_ids[PROVIDER_PROCESSES_MAX];
 	size_t process_id_count;
-	char *executables;              /* owned; "a.exe;b.exe", NULL: every one */
+	char *executables;              /* owned; "a.exe;b.exe"; NULL: all */
 	uint32_t properties;            /* enum provider_property */
-	struct payload_filter *payload; /* owned, as are they; each of another event */
+	struct payload_filter *payload; /* owned, with its members; one filter for each event */
 	size_t payload_count;
-	/* Keywords that are asked for when state is captured; 0: not. */
+	/* Keywords for capturing state; 0: no capture. */
 	uint64_t capture_at_start;
 	uint64_t capture_at_stop;
 	uint64_t capture_every_ms; /* 0: not */
 };
 
-/* Every event of no provider yet. */
+/* All events, and no provider yet. */
 void provider_spec_init(struct provider_spec *spec);
 void provider_spec_done(struct provider_spec *spec);
 
 /*
- * "Name|{guid}[:level[:ids[:any[:all]]]]", ids with commas between them; what is left out takes its
- * default. On failure *spec is to be freed all the same.
+ * Reads "Name|{guid}[:level[:ids[:any[:all]]]]"; ids are separated by commas, and a missing part
+ * has its default. After a failure the caller must free *spec as well.
  */
 bool provider_spec_parse(struct provider_spec *spec, const char *text, struct error *err);
 
-/* A name, or a GUID in braces. */
+/* Sets the name, or the GUID if the text is one in braces. */
 bool provider_spec_name(struct provider_spec *spec, const char *text, size_t size,
 			struct error *err);
 
-/* On failure (no memory) *to is to be freed all the same. */
+/* After a failure (no memory) the caller must free *to as well. */
 bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *from);
 
-/* Name, or the GUID in braces; text: at least GUID_TEXT_SIZE + 2 bytes, used for the latter. */
+/* The name, or the GUID in braces. text: at least GUID_TEXT_SIZE + 2 bytes, for the GUID. */
 const char *provider_spec_label(const struct provider_spec *spec, char *text);
 
-/* No GUID yet. */
+/* Whether the spec has no GUID yet. */
 bool provider_spec_nameless(const struct provider_spec *spec);
 
 #endif

@@ -37,8 +37,8 @@ bool source_run(struct source *source, const struct event_sink *sink, struct err
 
 void source_stop(struct source *source)
 {
-	/* Pairs with the acquire in source_stopping() and etl_visitor_stopping(): what the stopping
-	 * thread wrote before this call is visible to the consumer when it leaves its loop. */
+	/* Pairs with the acquire in source_stopping() and etl_visitor_stopping(): when the consumer
+	 * leaves its loop, it sees everything that the stopping thread wrote before this call. */
 	atomic_store_explicit(&source->stopping, true, memory_order_release);
 	if (source->operations->stop) {
 		source->operations->stop(source);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where event records come from: a recording or a live session.
+ * The origin of event records: a recording or a live session.
  *
  * A source delivers records in time order to a sink, on the thread that calls source_run(), until
- * it ends or is stopped. It knows its clock and its losses. One source has one consumer; other
- * threads may only call source_stop() and source_statistics().
+ * it ends or is stopped. It also provides its clock and statistics about losses. One source has one
+ * consumer; other threads may only call source_stop() and source_statistics().
  */
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
@@ -19,12 +19,12 @@
 
 enum clock_type { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
 
-/* "qpc", "systemtime", "cputick" as in the summaries; "unknown" else. */
+/* "qpc", "systemtime", "cputick", as in the summaries; otherwise "unknown". */
 const char *clock_type_name(enum clock_type type);
 
 /*
- * The clock of a source: how raw times become wall time and durations. Immutable once the source is
- * open.
+ * The clock of a source, which converts raw times to wall time and durations. It does not change
+ * after the source was opened.
  */
 struct source_clock {
 	enum clock_type type;
@@ -36,41 +36,42 @@ struct source_clock {
 };
 
 /*
- * 100 ns since 1601 UTC of a raw time, by docs/etl-format.md section 6: rounded down, saturating at the
- * ends of int64_t (below at INT64_MIN + 1: RECORD_NO_TIME stays itself and comes from nothing
- * else).
+ * The wall time of a raw time, in 100 ns since 1601 UTC, by docs/etl-format.md section 6. It is
+ * rounded down and saturates at INT64_MAX and at INT64_MIN + 1. RECORD_NO_TIME results only from
+ * RECORD_NO_TIME.
  */
 int64_t clock_time(const struct source_clock *clock, int64_t raw);
 
 /*
- * ticks of frequency per second in nanoseconds, rounded down, saturating; exact for every 64-bit
- * input.
+ * Converts ticks to nanoseconds; frequency: ticks per second. Rounded down, saturating, exact for
+ * every 64-bit input.
  */
 uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
 
 /*
- * What a sink does with records. on_first_pass and on_first_pass_end may be NULL; a source that can
- * only be read once never calls them.
+ * The receiver of records. on_first_pass and on_first_pass_end may be NULL; a source that can only
+ * be read once never calls them.
  *
- * A recording is passed over twice: first every record in *file* order to on_first_pass (a
- * recording often names a process only in the rundown at its end), then on_first_pass_end once,
- * then every record again in *time* order to on_event. on_buffer is called between records at least
- * once a buffer, in both passes: the place for epochs and pacing.
+ * A recording is read twice. The first pass delivers every record in *file* order to
+ * on_first_pass, since a recording often names a process only in the rundown at its end. Then
+ * on_first_pass_end is called once. The second pass delivers every record in *time* order to
+ * on_event. on_buffer is called between records, at least once for each buffer, in both passes; it
+ * is the place for epochs and pacing.
  */
 struct event_sink {
 	void *context;
 	void (*on_first_pass)(void *context, const struct event_record *record);
-	/* The kernel records that on_first_pass wants to see, which saves reading the others, the
-	 * most by far; borrowed. NULL: all. */
+	/* The kernel records that on_first_pass needs; the others, by far the most, are then not
+	 * read. Borrowed; NULL: all. */
 	const struct kernel_choice *first_pass_choice;
 	void (*on_first_pass_end)(void *context);
 	void (*on_event)(void *context, const struct event_record *record);
 	void (*on_buffer)(void *context);
 	/*
-	 * Of live sessions, NULL for whoever does not care; between records, like on_buffer.
-	 * on_restart: the session was started again, and what happened meanwhile nobody knows.
-	 * Then, as at the first start, what was found to exist already: processes, threads, drives,
-	 * and the end of the list.
+	 * Only for live sessions; called between records, like on_buffer; each may be NULL.
+	 * on_restart: the session was started again, and the events since it stopped are lost.
+	 * Then, as at the first start, on_process, on_thread and on_volume report the processes,
+	 * threads and drives that already exist, and on_snapshot_end follows.
 	 */
 	void (*on_restart)(void *context);
 	void (*on_process)(void *context, uint32_t process_id, const char *name, size_t size);
@@ -81,9 +82,10 @@ struct event_sink {
 
 /* Why a live session was started again (etw_session_restarts_total). */
 enum restart_reason {
-	RESTART_STOPPED,       /* somebody stopped it */
-	RESTART_STOLEN,        /* somebody stopped it and started one of the same name */
-	RESTART_FLAGS_CHANGED, /* somebody changed it: put back, without a new start */
+	RESTART_STOPPED,       /* another program stopped it */
+	RESTART_STOLEN,        /* another program stopped it and started one with the same name */
+	RESTART_FLAGS_CHANGED, /* another program changed its flags; they were restored without a
+				  restart */
 	RESTART_ERROR,         /* Windows ended the consumer */
 	RESTART_RELOAD,
 	RESTART_COUNT
@@ -92,29 +94,29 @@ enum restart_reason {
 const char *restart_reason_name(enum restart_reason reason);
 
 /*
- * Counters that a session or a recording keeps about itself. Written by the source's thread, read
- * by any.
+ * Statistics of a session or a recording. The thread of the source writes them, any thread may read
+ * them.
  */
 struct source_statistics {
 	uint64_t events_lost;
 	uint64_t buffers_lost; /* log buffers of a recording */
 	uint64_t realtime_buffers_lost;
-	uint64_t buffers_written; /* as the header tells */
+	uint64_t buffers_written; /* from the header */
 	uint64_t buffers;         /* delivered so far */
 	uint64_t records;         /* delivered so far */
-	uint64_t bad_buffers;     /* dropped: header or compressed data that make no sense */
-	/* places where a buffer's rest, or a record's payload, was dropped */
+	uint64_t bad_buffers;     /* dropped: invalid header or compressed data */
+	/* places where the rest of a buffer, or the payload of a record, was dropped */
 	uint64_t bad_records;
 	/* delivered out of time order, because too many buffers were open at once */
 	uint64_t late_records;
 	uint64_t buffer_size_bytes;
-	uint64_t bytes_read; /* of this pass of the file */
+	uint64_t bytes_read; /* in this pass of the file */
 	uint64_t bytes_total;
 	/* 100 ns since 1601 UTC of the last record delivered; RECORD_NO_TIME before the first */
 	int64_t last_time;
 	bool truncated; /* the last buffer is cut short */
 
-	/* Of live sessions; all zero for a recording. The losses above go on counting when the
+	/* Only for live sessions; zero for a recording. The losses above continue to count when the
 	 * session is started again. */
 	bool up; /* the session runs and is consumed */
 	uint64_t buffers_allocated;
@@ -122,19 +124,19 @@ struct source_statistics {
 	uint64_t buffers_max;
 	uint64_t lag_ns; /* delivery after event time, at the last buffer */
 	uint64_t restarts[RESTART_COUNT];
-	uint64_t canary_sent; /* live/canary.h says what counts */
+	uint64_t canary_sent; /* see live/canary.h */
 	uint64_t canary_received;
 };
 
-/* What a source is, fixed when it is open. The name is valid until source_close(); kind and mode
- * are literals. */
+/* Properties of a source, fixed when it is opened. The name is valid until source_close(); type and
+ * mode are literals. */
 struct source_facts {
-	const char *name; /* session label: a recording's base file name */
+	const char *name; /* session label; of a recording the base name of the file */
 	const char *type; /* replay, system_logger, … (etw_session_info) */
 	const char *mode; /* file, circular, real_time, … a word for etw_session_info */
 	uint32_t os_build;
 	uint32_t processors;
-	uint32_t buffers_max; /* 0: not told */
+	uint32_t buffers_max; /* 0: not known */
 	struct source_clock clock;
 };
 
@@ -142,16 +144,16 @@ struct kernel_choice; /* source/kernel_group.h */
 struct source;        /* opaque */
 
 /*
- * Delivers everything to sink and returns; true at the end of the recording or after source_stop().
- * May be called again: each call is a pass from the start (a replay in a loop). Damage inside is
- * weather, counted in the statistics; false is for what makes going on impossible (the file cannot
- * be read any more, no memory).
+ * Delivers all records to sink. Returns true at the end of the recording or after source_stop().
+ * May be called again: each call starts from the beginning (a replay in a loop). Damage inside a
+ * recording is counted in the statistics and is not an error. Returns false if it cannot continue
+ * (the file can no longer be read, no memory).
  */
 bool source_run(struct source *source, const struct event_sink *sink, struct error *err);
 
 /*
- * Any thread: source_run() returns soon, a recording's at the next record, a live session's when
- * the session is stopped and what it still held is delivered. Sticky.
+ * Lets source_run() return soon: for a recording at the next record, for a live session when the
+ * session is stopped and its remaining events are delivered. It cannot be undone. Any thread.
  */
 void source_stop(struct source *source);
 bool source_stopping(const struct source *source);
@@ -160,7 +162,7 @@ bool source_stopping(const struct source *source);
 void source_statistics(const struct source *source, struct source_statistics *statistics);
 const struct source_facts *source_facts(const struct source *source);
 
-/* After source_run() has returned. NULL is fine. */
+/* Call after source_run() has returned. NULL is allowed. */
 void source_close(struct source *source);
 
 #endif

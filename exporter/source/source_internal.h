@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a kind of source brings; for the files that implement one.
+ * The interface between source.c and the files that implement a type of source.
  */
 #ifndef SOURCE_SOURCE_INTERNAL_H
 #define SOURCE_SOURCE_INTERNAL_H
@@ -10,17 +10,17 @@
 
 struct source_operations {
 	bool (*run)(struct source *source, const struct event_sink *sink, struct error *err);
-	void (*stop)(struct source *source);  /* wakes what waits; any thread; NULL: nothing does */
-	void (*close)(struct source *source); /* frees what the kind added, and the source itself */
+	void (*stop)(struct source *source); /* wakes a waiting source_run(); any thread; or NULL */
+	void (*close)(struct source *source); /* frees everything, also the struct source itself */
 };
 
-/* The first member of every kind's own struct. */
+/* The first member of the struct of each implementation. */
 struct source {
 	const struct source_operations *operations;
 	struct source_facts facts;
 	atomic_bool stopping;
 	struct os_mutex own_mutex;
-	struct os_mutex *mutex; /* own_mutex, in reach of const callers; guards statistics */
+	struct os_mutex *mutex; /* own_mutex, for const callers; guards statistics */
 	struct source_statistics statistics;
 };
 
@@ -28,8 +28,8 @@ void source_init(struct source *source, const struct source_operations *operatio
 void source_done(struct source *source);
 
 /*
- * Makes new statistics visible to other threads. For the source's thread; once a buffer, not per
- * record.
+ * Makes new statistics visible to other threads. Only the thread of the source calls it, once for
+ * each buffer and not for each record.
  */
 void source_publish(struct source *source, const struct source_statistics *statistics);
 
