@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads bytes from outside: every read is checked, and after the first overrun all reads give zero.
+ * Reads bytes from outside the program. Every read is checked; after the first overrun all reads
+ * return zero.
  *
- * A decoder reads straight down and asks `overrun` once. Integers are assembled from bytes, so
- * alignment and byte order take care of themselves.
+ * A decoder can read one value after the other and check `overrun` once at the end. Integers are
+ * assembled from bytes in little-endian order, so neither the alignment nor the byte order of the
+ * machine matters.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
@@ -31,7 +33,8 @@ static inline size_t cursor_left(const struct cursor *c)
 	return (size_t)(c->end - c->at);
 }
 
-/* The next size bytes, stepped over. Fewer left: NULL, overrun, and the cursor at its end. */
+/* Returns the next size bytes and steps over them. If fewer are left, returns NULL, sets overrun
+ * and moves to the end. */
 static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
 {
 	const uint8_t *at = c->at;
@@ -94,7 +97,7 @@ static inline uint64_t cursor_u64(struct cursor *c)
 	return at ? load_u64(at) : 0;
 }
 
-/* pointer_size: 4 or 8, of the record. */
+/* pointer_size: of the record, 4 or 8. */
 static inline uint64_t cursor_pointer(struct cursor *c, uint8_t pointer_size)
 {
 	return pointer_size == 8 ? cursor_u64(c) : cursor_u32(c);

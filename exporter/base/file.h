@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that a configuration names, read whole.
+ * Reads whole files, for example those that a configuration names.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -11,8 +11,8 @@
 #include "base/error.h"
 
 /*
- * *bytes is to be freed, and has room for a NUL behind size. More than `most` bytes (whole MiB) are
- * an ERROR_CONFIG. Errors do not name the path.
+ * The caller frees *bytes, which has room for a NUL after its size. A file of more than `most`
+ * bytes (a multiple of 1 MiB) is an ERROR_CONFIG. Errors do not contain the path.
  */
 bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
 

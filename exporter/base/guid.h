@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GUIDs as they stand in recordings: 16 bytes, the first three fields little-endian.
+ * GUIDs as in recordings: 16 bytes, the first three fields little-endian.
  */
 #ifndef BASE_GUID_H
 #define BASE_GUID_H
@@ -22,8 +22,8 @@ enum { GUID_TEXT_SIZE = 37 }; /* "aabbccdd-eeff-gghh-iijj-kkkkkkkkkkkk" and its 
 void guid_format(const struct guid *guid, char text[GUID_TEXT_SIZE]);
 
 /*
- * Accepts either case, with or without braces; the whole of text must be the GUID. Leaves *guid
- * alone on failure.
+ * Accepts upper and lower case, with or without braces; the text must contain nothing else. Leaves
+ * *guid alone on failure.
  */
 bool guid_parse(const char *text, struct guid *guid);
 
@@ -32,7 +32,7 @@ static inline bool guid_equal(const struct guid *a, const struct guid *b)
 	return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-/* For tables; seed: see base/map.h. */
+/* For hash tables; seed: see base/map.h. */
 static inline uint64_t guid_hash(const struct guid *guid, uint64_t seed)
 {
 	uint64_t low, high;

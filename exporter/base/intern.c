@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interned strings: each distinct text has one small id, and keeps it.
+ * Interned strings.
  *
- * Nothing is ever moved or freed before intern_free(): texts lie in arenas, their entries in
- * chunks, and a hash table that has grown leaves the old one to readers that still walk it. So a
- * look-up needs no lock, and only the order of stores counts:
+ * Every event compares label values, on several threads at once, so a look-up must not take a lock.
+ * This works because nothing is moved or freed before intern_free(): texts are in arenas, entries
+ * are in chunks, and a hash table that became too small stays allocated after a larger one has
+ * replaced it, since readers may still use it. Adding takes the mutex.
  *
- *   the text, its entry (and chunk), then the slot that names the id: release, acquire
- *   all slots of a grown table, then the pointer to it: release, acquire
+ * Only the order of stores matters. A writer stores in this order, each step with release, and a
+ * reader loads with acquire in the opposite order:
  *
- * A reader that comes too late or walks an old table misses a text at worst; it then takes the
- * mutex and looks again.
+ *   1. the text and its entry (and the chunk of the entry), then the slot with the id;
+ *   2. all slots of a larger table, then the pointer to the table.
+ *
+ * A reader that sees an old table can miss a new text, but it never finds a wrong one. If it finds
+ * nothing, it takes the mutex and searches again before it adds the text.
+ *
+ * Ids are consecutive numbers from 0. Chunk n contains twice as many entries as chunk n - 1, so an
+ * id leads to its entry with a few bit operations. The budget is charged for each text with its
+ * bytes and the worst-case share of tables and chunks. Texts come from recordings, so hashes have a
+ * seed.
  */
 #include "base/intern.h"
 
@@ -28,9 +37,9 @@ enum {
 	CHUNK_COUNT = 32 - CHUNK_FIRST_BITS,
 	TABLE_SLOTS_MIN = 512,
 	ARENA_SIZE = 64 * 1024,
-	/* What a text costs besides its bytes, at worst: 32 for its entry, in a chunk just begun,
-	 * and 24 for its slot, in a table just grown and a third full; the tables before that one
-	 * come to as much again. What arenas leave unused is small beside it. */
+	/* The memory of a text besides its bytes, in the worst case: 32 bytes for its entry, in a
+	 * chunk that was just allocated; 24 for its slot, in a table that just grew and is a third
+	 * full; and 24 for the tables before it. The unused rest of arenas is small. */
 	TEXT_OVERHEAD_SIZE = 80,
 };
 
@@ -39,7 +48,7 @@ struct entry {
 	uint32_t size;
 };
 
-/* A slot holds hash << 32 | id. 0 is a free one: id 0, the empty text, is never in the table. */
+/* A slot is hash << 32 | id. 0 marks a free slot: id 0, the empty text, is never in the table. */
 struct table {
 	struct table *older; /* owned */
 	size_t mask;
@@ -52,17 +61,17 @@ struct arena {
 };
 
 struct intern {
-	/* Stored with release once the chunk is there; read with acquire. */
+	/* Stored with release after the chunk was allocated; read with acquire. */
 	_Atomic(struct entry *) chunks[CHUNK_COUNT];
 	_Atomic(struct table *) table;
 	uint64_t seed;
 	size_t budget_bytes;
-	atomic_size_t spent_bytes;   /* written under mutex; read anywhere, as a hint */
-	atomic_uint_least32_t count; /* ids given, that of the empty text included; likewise */
+	atomic_size_t spent_bytes;   /* written under mutex; elsewhere read as a hint */
+	atomic_uint_least32_t count; /* number of ids, with that of the empty text; likewise */
 	atomic_uint_least64_t refused;
 
-	struct os_mutex mutex; /* guards adding, and what follows */
-	struct arena *arenas;  /* owned; the newest is the one being filled */
+	struct os_mutex mutex; /* guards adding and the following members */
+	struct arena *arenas;  /* owned; the newest one is filled */
 	char *arena_at;        /* in the newest arena, or NULL */
 	size_t arena_left;
 };
@@ -72,7 +81,7 @@ static unsigned top_bit(uint64_t value)
 	return 63u - (unsigned)__builtin_clzll(value);
 }
 
-/* Where an id lies: ids are shifted by the size of chunk 0, so that the top bit tells the chunk. */
+/* The chunk of an id. Adding the size of chunk 0 makes the top bit the number of the chunk. */
 static unsigned chunk_of(uint32_t id, size_t *index)
 {
 	uint64_t shifted = (uint64_t)id + (UINT64_C(1) << CHUNK_FIRST_BITS);
@@ -95,14 +104,14 @@ static uint32_t hash_of(const struct intern *intern, const char *text, size_t si
 	return (uint32_t)(text_hash(text, size, intern->seed) >> 32);
 }
 
-/* The id of a text that is not empty; INTERN_NONE when it is not there (yet). */
+/* The id of a text that is not empty; INTERN_NONE if it is not there, or not yet visible. */
 static uint32_t find(const struct intern *intern, const char *text, size_t size, uint32_t hash)
 {
-	/* Pairs with the release in grow(). */
+	/* Pairs with the release in reserve_slot(). */
 	struct table *table = atomic_load_explicit(&intern->table, memory_order_acquire);
 
 	for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
-		/* Pairs with the release in put(): the entry and its text are there. */
+		/* Pairs with the release in put(), so the entry and its text are visible. */
 		uint64_t slot = atomic_load_explicit(&table->slots[i], memory_order_acquire);
 
 		if (slot == 0) {
@@ -143,7 +152,7 @@ static struct table *table_new(size_t slot_count)
 	return table;
 }
 
-/* With the mutex: makes sure that one more slot leaves a third of the table free. */
+/* With the mutex: grows the table if one more slot would leave less than a third of it free. */
 static bool reserve_slot(struct intern *intern, uint32_t count)
 {
 	struct table *table = atomic_load_explicit(&intern->table, memory_order_relaxed);
@@ -169,7 +178,7 @@ static bool reserve_slot(struct intern *intern, uint32_t count)
 	return true;
 }
 
-/* With the mutex: the place of the entry of a new id; NULL without memory. */
+/* With the mutex: the entry of a new id; NULL without memory. */
 static struct entry *reserve_entry(struct intern *intern, uint32_t id)
 {
 	size_t index;
@@ -202,13 +211,13 @@ static struct arena *arena_new(struct intern *intern, size_t size)
 	return arena;
 }
 
-/* With the mutex: a lasting copy with a NUL behind it; NULL without memory. */
+/* With the mutex: a permanent copy with a NUL after it; NULL without memory. */
 static const char *keep_text(struct intern *intern, const char *text, size_t size)
 {
 	char *copy;
 
 	if (size >= ARENA_SIZE / 8) {
-		/* A block of its own; the one being filled stays in use. */
+		/* A large text gets its own block; the arena that is being filled stays in use. */
 		struct arena *arena = arena_new(intern, size + 1);
 
 		if (!arena) {
@@ -280,7 +289,7 @@ struct intern *intern_new(size_t budget_bytes, struct error *err)
 	}
 	os_mutex_init(&intern->mutex);
 	atomic_init(&intern->table, table);
-	/* Texts come from recordings: whoever made one must not know which of them collide. */
+	/* Texts come from recordings, whose authors must not know which texts collide. */
 	intern->seed = hash_seed();
 	intern->budget_bytes = budget_bytes;
 	empty = reserve_entry(intern, INTERN_NONE);
@@ -340,7 +349,8 @@ uint32_t intern_add(struct intern *intern, const char *text, size_t size)
 		return id;
 	}
 	if (!affordable(intern, size)) {
-		/* As under the mutex, but a flood of new texts does not queue for it. */
+		/* add_new() checks this as well; here a flood of new texts does not wait for the
+		 * mutex. */
 		id = INTERN_FULL;
 	} else {
 		os_mutex_lock(&intern->mutex);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interned strings: each distinct text has one small id, and keeps it.
+ * Interned strings: each distinct text has one small id, which never changes.
  *
- * Label values are compared and hashed as ids. Look-ups take no lock (the table is only ever added
- * to, and a grown table is published with release); adding takes a mutex. The texts and the tables
- * together are bounded by a budget: hostile input cannot make the program grow without end.
+ * Label values are compared and hashed as ids. A look-up takes no lock; adding a new text takes a
+ * mutex. A budget bounds the memory of texts and tables, so that hostile input cannot use all
+ * memory. Any thread may call all functions, except intern_free().
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -16,33 +16,33 @@
 
 struct intern; /* opaque; any thread */
 
-#define INTERN_NONE UINT32_C(0) /* the empty text: every table has it from the start */
-#define INTERN_FULL UINT32_MAX  /* not a text: the budget is spent, or memory is */
+#define INTERN_NONE UINT32_C(0) /* the empty text, which every table contains */
+#define INTERN_FULL UINT32_MAX  /* not a text: the budget or the memory is used up */
 
 /*
- * A table whose texts may take budget_bytes in all: their bytes, and a fixed 80 or so for each that
- * its id and its place in the table cost. To be freed with intern_free().
+ * Makes a table whose texts may use budget_bytes in total: the bytes of each text, and about 80
+ * bytes for its id and its place in the table. Free it with intern_free().
  */
 struct intern *intern_new(size_t budget_bytes, struct error *err);
 void intern_free(struct intern *intern);
 
 /*
- * The id of text, added when new. INTERN_FULL when the budget does not allow it (texts known before
- * are still found).
+ * The id of a text, which is added if it is new. INTERN_FULL if the budget does not allow a new
+ * text; known texts are still found.
  */
 uint32_t intern_add(struct intern *intern, const char *text, size_t size);
 
-/* As intern_add(), for a string that ends in NUL. */
+/* Like intern_add(), for a string that ends in NUL. */
 uint32_t intern_string(struct intern *intern, const char *string);
 
 /*
  * The text of an id that intern_add() returned (not INTERN_FULL): NUL-terminated, unchanged until
- * intern_free(). size may be NULL. A thread that got the id from another one got it through a lock
- * or with acquire.
+ * intern_free(). size may be NULL. If another thread called intern_add(), the id must be handed
+ * over through a lock or with release and acquire.
  */
 const char *intern_text(const struct intern *intern, uint32_t id, size_t *size);
 
-/* For health: texts held, the empty one included; calls refused when budget or memory was spent. */
+/* For health metrics: the number of texts, with the empty one, and the number of refused calls. */
 size_t intern_count(const struct intern *intern);
 uint64_t intern_refused(const struct intern *intern);
 

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes JSON: the one place that escapes.
+ * Writes JSON.
+ *
+ * The writer appends to a text and keeps no tree. It only remembers the depth, and one bit for each
+ * depth that says whether a member was already written there; this decides whether a comma precedes
+ * the next value. After a key the next value needs no separator. The functions do not check that
+ * the calls form a valid document, except with assertions, since only our own code can break it.
+ *
+ * Text from events is escaped as JSON requires. Control characters that a terminal would obey are
+ * escaped as well, although JSON allows them.
  *
  * Source: RFC 8259, "The JavaScript Object Notation (JSON) Data Interchange Format".
  */
@@ -18,7 +26,7 @@
 
 enum { JSON_DEPTH_MAX = 64 };
 
-/* What has to stand in front of the next key or value. */
+/* Writes the separator before the next key or value. */
 static void separate(struct json *json)
 {
 	uint64_t bit;
@@ -85,7 +93,7 @@ static void add_escape(struct text *out, uint32_t codepoint)
 
 static void add_quoted(struct text *out, const char *text, size_t size)
 {
-	size_t plain = 0; /* start of what needs no escape and is not yet added */
+	size_t plain = 0; /* start of the part that needs no escape and is not added yet */
 	size_t at = 0;
 
 	text_add_char(out, '"');
@@ -93,8 +101,8 @@ static void add_quoted(struct text *out, const char *text, size_t size)
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text + at, size - at, &codepoint);
 
-		/* DEL and the C1 controls need no escape in JSON, but a terminal that shows it
-		 * obeys them. */
+		/* JSON does not require escapes for DEL and the C1 controls, but a terminal that
+		 * shows them would obey them. */
 		if (codepoint < 0x20 || codepoint == '"' || codepoint == '\\' ||
 		    (codepoint >= 0x7f && codepoint <= 0x9f)) {
 			text_add(out, text + plain, at - plain);
@@ -174,8 +182,8 @@ void json_i64(struct json *json, int64_t value)
 void json_double(struct json *json, double value)
 {
 	char number[40];
-	/* 15 digits are enough wherever they read back the same (%g drops the zeros), 17 always;
-	 * below DBL_MIN a double has fewer. */
+	/* Most numbers need at most 15 digits (%g drops trailing zeros), and 17 always suffice.
+	 * Below DBL_MIN a double has fewer digits. */
 	int precision = fabs(value) < DBL_MIN ? 1 : 15;
 
 	if (!isfinite(value)) {

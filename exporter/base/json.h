@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes JSON: the one place that escapes. Commas and colons take care of themselves.
+ * Writes JSON. All JSON output of the program uses it, so that only one place escapes text. Commas
+ * and colons are added automatically.
  *
- * Text must be UTF-8; bytes that are not become U+FFFD, so the output is always valid. Nesting is
+ * Text should be UTF-8; invalid bytes become U+FFFD, so the output is always valid. The nesting is
  * at most 64 deep.
  */
 #ifndef BASE_JSON_H
@@ -19,7 +20,7 @@ struct json {
 	unsigned depth;
 	uint64_t filled; /* bit d: the object or array at depth d has a member */
 	bool after_key;
-	bool spaced; /* ", " and ": " as separators; else "," and ":" */
+	bool spaced; /* the separators are ", " and ": "; otherwise "," and ":" */
 };
 
 void json_init(struct json *json, struct text *out, bool spaced);
@@ -32,11 +33,11 @@ void json_text(struct json *json, const char *text, size_t size);
 void json_string(struct json *json, const char *string); /* NULL writes null */
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
-/* The shortest text that reads back the same; NaN and infinities as null. */
+/* The shortest text that is read back as the same number; null for NaN and infinities. */
 void json_double(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
-/* A key and its value. */
+/* Writes a key and its value. */
 void json_member_string(struct json *json, const char *key, const char *value);
 void json_member_u64(struct json *json, const char *key, uint64_t value);
 void json_member_i64(struct json *json, const char *key, int64_t value);

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's log: one line on standard error, or in the sink of whoever wants it, per call.
+ * The log of the program, and a queue for slow writers.
  *
- * A line is put together in memory and written with one call, so lines of several threads, or of
- * several programs on one pipe, stay whole.
+ * A line is built in memory and written with one call, so that the lines of several threads, or of
+ * several programs on one pipe, are not mixed. The level and the format are set before other
+ * threads start and need no lock. logfmt readers split at spaces and "=", so a value that is not a
+ * plain word is quoted. Characters that move the cursor of a terminal or change the direction of
+ * writing are escaped: values come from events and must not change how the log looks.
+ *
+ * On Windows a service writes to the event log, which can block. The queue keeps this away from the
+ * threads that log: they copy the line into a ring and wake the thread of the queue. When the ring
+ * is full, lines are counted and dropped. log_queue_close() can give up waiting, because a writer
+ * that hangs must not keep the program from ending; the queue is then not freed, since its thread
+ * still uses it.
  */
 #include "base/log.h"
 
@@ -54,7 +63,7 @@ static void format_time(char out[TIMESTAMP_SIZE], uint64_t unix_ns)
 	out[size] = '\0';
 }
 
-/* Readers of logfmt split at blanks and at '='; a plain word goes without quotes. */
+/* Whether a value needs no quotes: readers of logfmt split at spaces and at '='. */
 static bool plain_word(const char *text)
 {
 	for (const char *at = text; *at; at++) {
@@ -65,7 +74,7 @@ static bool plain_word(const char *text)
 	return *text != '\0';
 }
 
-/* Code points that end a line, move the cursor or turn the direction of writing. */
+/* Code points that end a line, move the cursor or change the direction of writing. */
 static bool steers_terminal(uint32_t codepoint)
 {
 	return codepoint < 0x20 || (codepoint >= 0x7f && codepoint <= 0x9f) ||
@@ -234,7 +243,7 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	errno = saved_errno;
 }
 
-/* ---- log_queue ---- */
+/* ---- a queue for slow writers ---- */
 
 struct waiting_line {
 	enum log_level level;
@@ -252,9 +261,9 @@ struct log_queue {
 	struct waiting_line lines[LOG_QUEUE_LINES]; /* a ring */
 	size_t first;
 	size_t count;
-	uint64_t dropped; /* since the last word about it */
+	uint64_t dropped; /* lines since the last report */
 	bool closing;
-	bool ended; /* the thread touches nothing any more */
+	bool ended; /* the thread no longer uses the queue */
 };
 
 static void write_dropped(struct log_queue *queue, uint64_t dropped)
@@ -266,7 +275,8 @@ static void write_dropped(struct log_queue *queue, uint64_t dropped)
 	queue->write(queue->context, LOG_WARNING, line, (size_t)size);
 }
 
-/* The oldest line, and how many were dropped so far; false when the queue ends. */
+/* Takes the oldest line and the number of dropped lines; false if the queue is closing and empty.
+ */
 static bool take(struct log_queue *queue, struct waiting_line *line, uint64_t *dropped)
 {
 	bool taken;

@@ -7,9 +7,9 @@
  *   {"ts":"2026-01-01T00:00:00.000Z","level":"info","msg":"Replay started",
  *    "file":"a.etl","buffers":12}
  *
- * Only the program logs (main, http, consumer start and end); modules return errors. Text is
- * escaped, and quoted unless it is a plain word: a value never makes a line or a field of its own.
- * Any thread; a line is written with one call.
+ * Only the program logs (main, http, start and end of consumers); modules return errors. Text is
+ * escaped, and quoted unless it is a plain word, so that a value can never form a line or a field.
+ * Any thread may log; each line is written with one call.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -59,18 +59,19 @@ static inline struct log_field log_i64(const char *name, int64_t value)
 	return field;
 }
 
-/* Before other threads start. Defaults: info, logfmt. */
+/* Call before other threads start. The defaults are info and logfmt. */
 void log_configure(enum log_level level, enum log_format format);
 
 /*
- * Takes a line of size bytes, without its end, valid during the call. Several threads may call it
- * at once; it must not log.
+ * Receives a line of size bytes, without a newline, which is valid during the call. Several threads
+ * may call it at once; it must not log.
  */
 typedef void log_sink(void *context, enum log_level level, const char *line, size_t size);
-/* Where lines go instead of standard error; NULL: there again. While no other thread logs. */
+/* Sends lines to sink instead of standard error; NULL: to standard error again. Call while no other
+ * thread logs. */
 void log_to(log_sink *sink, void *context);
 
-/* debug, info, warn|warning, error; logfmt, json. */
+/* Parse "debug", "info", "warn" or "warning", "error"; and "logfmt", "json". */
 bool log_level_parse(const char *text, enum log_level *level);
 bool log_format_parse(const char *text, enum log_format *format);
 
@@ -84,27 +85,29 @@ void log_write(enum log_level level, const char *message, const struct log_field
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
 #define log_error(...)   log_line(LOG_ERROR, __VA_ARGS__)
 
-/* ---- log_queue ---- */
+/* ---- a queue for slow writers ---- */
 
 /*
- * Hands log lines to a writer that may be slow, or hang, on a thread of its own.
+ * Passes log lines to a writer that may be slow or hang. The writer runs on its own thread.
  *
- * Whoever logs never waits for the writer: beyond LOG_QUEUE_LINES lines that wait, lines are
- * dropped, and a line of the queue's own says how many as soon as the writer goes on.
+ * A thread that logs never waits for the writer. If LOG_QUEUE_LINES lines are waiting, further
+ * lines are dropped, and an additional line reports their number when the writer continues.
  */
+
 enum { LOG_QUEUE_LINES = 256 };
 
 struct log_queue; /* opaque */
 
-/* write is called by the queue's thread alone. */
+/* Only the thread of the queue calls write. */
 struct log_queue *log_queue_open(log_sink *write, void *context, struct error *err);
 
 /* A log_sink for log_to(): queue is the struct log_queue. Any thread. */
 void log_queue_add(void *queue, enum log_level level, const char *line, size_t size);
 
 /*
- * Waits until the writer has all lines, and frees the queue. False: it has not within that time;
- * the queue lives on with its thread, for another try or for the end of the program. NULL is fine.
+ * Waits until the writer has received all lines, and frees the queue. Returns false if this takes
+ * longer than timeout_ns; the queue and its thread then continue, for another call or until the
+ * program ends. NULL is allowed.
  */
 bool log_queue_close(struct log_queue *queue, uint64_t timeout_ns);
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash table from a 64-bit key to a 64-bit value.
+ * The seed of hashes, and the hash table.
+ *
+ * The table uses open addressing with linear probing and is at most half full. Key 0 marks a free
+ * slot, so the entry of the real key 0 is stored outside of the slots. Removing an entry leaves a
+ * hole, which would end later searches too early. map_remove() therefore moves entries after the
+ * hole back into it, instead of marking the hole; the table never needs to be cleaned.
  */
 #include "base/map.h"
 
@@ -9,7 +14,7 @@
 
 #include "base/os.h"
 
-/* ---- hash ---- */
+/* ---- hashes ---- */
 
 uint64_t hash_seed(void)
 {
@@ -17,12 +22,12 @@ uint64_t hash_seed(void)
 	uint64_t chosen = atomic_load_explicit(&seed, memory_order_relaxed);
 
 	if (chosen == 0) {
-		/* The clocks' last digits and where the program was loaded. */
+		/* Random enough: the last digits of two clocks and the address of the program. */
 		uint64_t made = hash_u64(os_unix_time_ns() ^ os_monotonic_ns() << 32 ^
 					 (uint64_t)(uintptr_t)&seed) |
 				1;
 
-		/* Two threads may come here at once: the first one's choice holds. */
+		/* If two threads arrive here at once, the first one wins. */
 		if (atomic_compare_exchange_strong(&seed, &chosen, made)) {
 			chosen = made;
 		}
@@ -30,7 +35,7 @@ uint64_t hash_seed(void)
 	return chosen;
 }
 
-/* ---- map ---- */
+/* ---- the table ---- */
 
 enum { MAP_SLOTS_MIN = 16 };
 
@@ -39,7 +44,7 @@ static size_t home_of(const struct map *map, uint64_t key)
 	return (size_t)hash_seeded(key, map->seed) & map->mask;
 }
 
-/* The slot of key, or the free one where it belongs. */
+/* The slot of key, or the free slot for it. */
 static struct map_slot *slot_for(const struct map *map, uint64_t key)
 {
 	size_t i = home_of(map, key);
@@ -114,8 +119,8 @@ bool map_remove(struct map *map, uint64_t key)
 	}
 	hole = (size_t)(slot_for(map, key) - map->slots);
 	for (size_t i = (hole + 1) & map->mask; map->slots[i].key != 0; i = (i + 1) & map->mask) {
-		/* An entry may fill the hole unless its home lies behind the hole, where a search
-		 * for it would begin too late. */
+		/* An entry may fill the hole unless its home is after the hole: a search for it
+		 * would then start after its new place. */
 		size_t from_home = (i - home_of(map, map->slots[i].key)) & map->mask;
 		size_t from_hole = (i - hole) & map->mask;
 

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What differs between operating systems, for Linux.
+ * The operating system layer for Linux.
  *
- * Threads start with signals blocked, all but those that a thread's own mistake raises: the main
- * thread alone is interrupted by SIGTERM and the like.
+ * Signals need most care. SIGTERM and the other requests to end are blocked before any thread
+ * starts, so that no thread is interrupted by them; the main thread takes them with sigwait() in
+ * os_stop_wait(). Threads inherit the blocked signals. Only the signals that a fault of the thread
+ * itself raises stay enabled, and SIGPROF for profilers. A request from inside the program sends
+ * SIGTERM to itself and stores its reason.
+ *
+ * Waits use the monotonic clock, so that setting the time of the machine does not change them. The
+ * values of process metrics come from /proc; a value that cannot be read is UINT64_MAX. The lock
+ * functions only fail after mistakes in our own code, so their results are asserted.
  */
 #include "base/os.h"
 
@@ -38,7 +45,7 @@ struct os_file {
 	uint64_t size;
 };
 
-/* Only our own code could make these calls fail: a lock that was never made, or is held already. */
+/* These calls only fail after a mistake in our own code, such as a lock that is not initialised. */
 static void must_succeed(int result)
 {
 	assert(result == 0);
@@ -50,7 +57,7 @@ static uint64_t timespec_ns(const struct timespec *time)
 	return (uint64_t)time->tv_sec * NS_PER_SECOND + (uint64_t)time->tv_nsec;
 }
 
-/* 0 when the clock cannot be read. */
+/* Returns 0 if the clock cannot be read. */
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -79,7 +86,7 @@ static void stop_signal_set(sigset_t *set)
 	}
 }
 
-/* Blocked before any thread starts, they are taken by the sigwait() of os_stop_wait() alone. */
+/* These signals are blocked before any thread starts; only os_stop_wait() takes them. */
 bool os_stop_catch(struct error *err)
 {
 	sigset_t signals;
@@ -96,7 +103,7 @@ bool os_stop_catch_service(struct error *err)
 	return os_stop_catch(err);
 }
 
-/* Kept for os_stop_wait(): SIGTERM says that somebody asked, this who. */
+/* The reason of os_stop_ask(), for os_stop_wait(); SIGTERM only says that there is a request. */
 static _Atomic(const char *) asked_reason;
 
 void os_stop_ask(const char *reason)
@@ -174,7 +181,7 @@ bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void 
 	sigdelset(&blocked, SIGABRT);
 	sigdelset(&blocked, SIGTRAP);
 	sigdelset(&blocked, SIGSYS);
-	sigdelset(&blocked, SIGPROF); /* profilers count in every thread */
+	sigdelset(&blocked, SIGPROF); /* profilers sample every thread */
 	must_succeed(pthread_sigmask(SIG_SETMASK, &blocked, &before));
 	result = pthread_create(&handle, NULL, thread_main, start);
 	must_succeed(pthread_sigmask(SIG_SETMASK, &before, NULL));
@@ -265,7 +272,7 @@ uint64_t os_thread_cpu_ns_of(const struct os_thread *thread)
 {
 	clockid_t clock;
 
-	/* A thread that has ended has no clock any more: ESRCH here, or EINVAL when it is read. */
+	/* A thread that has ended has no clock: ESRCH here, or EINVAL when the clock is read. */
 	if (pthread_getcpuclockid(thread->handle, &clock) != 0) {
 		return 0;
 	}
@@ -283,7 +290,7 @@ void os_utc(time_t unix_seconds, struct tm *utc)
 	gmtime_r(&unix_seconds, utc);
 }
 
-/* Reads a small file of /proc as a string; false when it is not there. */
+/* Reads a small file of /proc as a string; false if it does not exist. */
 static bool read_proc(const char *path, char *text, size_t text_size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -304,8 +311,9 @@ static bool read_proc(const char *path, char *text, size_t text_size)
 }
 
 /*
- * When this process started. The kernel tells it in clock ticks since boot ("starttime", field 22
- * of /proc/self/stat, proc_pid_stat(5)); the boot clock, like it, goes on during sleep.
+ * The time when this process started. The kernel provides it in clock ticks since boot
+ * ("starttime", field 22 of /proc/self/stat, proc_pid_stat(5)). Like this value, the boot clock
+ * continues during sleep.
  */
 static uint64_t read_start_time(void)
 {
@@ -319,7 +327,7 @@ static uint64_t read_start_time(void)
 	if (ticks_per_second <= 0 || !read_proc("/proc/self/stat", stat, sizeof stat)) {
 		return UINT64_MAX;
 	}
-	/* Field 2 is the program's name in parentheses, with whatever bytes it has. */
+	/* Field 2 is the name of the program in parentheses; it can contain any bytes. */
 	at = strrchr(stat, ')');
 	for (int field = 2; at && field < 22; field++) {
 		at = strchr(at + 1, ' ');
@@ -354,7 +362,7 @@ static uint64_t count_open_fds(void)
 		count += entry->d_name[0] != '.';
 	}
 	closedir(directory);
-	return count - 1; /* the directory's own */
+	return count - 1; /* without the descriptor of the directory */
 }
 
 void os_release_memory(void)
@@ -372,7 +380,8 @@ void os_process_stats(struct os_process_stats *stats)
 	struct rlimit limit;
 	char statm[256];
 
-	/* Once: it is taken from the clock, and whoever sees it move believes in a restart. */
+	/* Read only once: it depends on the clock, and a changed value would look like a restart.
+	 */
 	os_once(&once, read_start_time_once);
 	*stats = (struct os_process_stats){
 		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
@@ -465,7 +474,7 @@ struct os_file *os_file_open(const char *path, struct error *err)
 		error_set(err, ERROR_NO_MEMORY, "no memory to open a file");
 		return NULL;
 	}
-	/* Without O_NONBLOCK a pipe would wait for its writer before it could be refused. */
+	/* Without O_NONBLOCK, opening a pipe would wait for its writer before we can refuse it. */
 	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (file->fd < 0) {
 		error_set(err, ERROR_SYSTEM, "cannot be opened: %m");

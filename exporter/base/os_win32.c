@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What differs between operating systems, for Windows 8 and newer.
+ * The operating system layer for Windows 8 and newer.
  *
- * Text comes and goes as UTF-16 here and as UTF-8 everywhere else, so no call that ends in A and no
- * C library function that takes a path is used: they speak the ANSI code page.
+ * Text is UTF-16 in Windows and UTF-8 everywhere else. Functions whose name ends in A, and C
+ * library functions that take a path, use the ANSI code page and are not used here.
+ *
+ * os.h must not include windows.h, so its structs have the size of the types of Windows, which is
+ * checked at compile time. Requests to end the program arrive on a thread that the system creates;
+ * the handler stores the reason and sets an event for os_stop_wait(). Except for Ctrl-C and
+ * Ctrl-Break, Windows ends the process as soon as the handler returns, so it waits until main() has
+ * finished. A wait can end one clock interrupt too early, and it can end before a timeout of many
+ * weeks; both count as a return without a reason.
  */
 #include "base/os.h"
 
@@ -55,8 +62,8 @@ bool os_is_terminal(FILE *stream)
 	return GetConsoleMode((HANDLE)_get_osfhandle(_fileno(stream)), &mode) != 0;
 }
 
-/* Consoles have them since Windows 10, when a program asks ("Console Virtual Terminal Sequences",
- * Microsoft Learn). */
+/* Consoles support colours since Windows 10, if a program enables them ("Console Virtual Terminal
+ * Sequences", Microsoft Learn). */
 bool os_has_colours(FILE *stream)
 {
 	HANDLE console = (HANDLE)_get_osfhandle(_fileno(stream));
@@ -89,7 +96,7 @@ void os_error_text(int number, char *text, size_t text_size)
 
 /* ---- the program ---- */
 
-/* Never freed: arguments live as long as the program. */
+/* Never freed: the arguments are valid until the program ends. */
 bool os_program_start(int *argc, char ***argv, struct error *err)
 {
 	int count = 0;
@@ -121,9 +128,9 @@ static HANDLE stop_event;
 static const char *volatile stop_reason;
 
 /*
- * Runs on a thread of its own that the system makes. When it returns from anything but Ctrl-C and
- * Ctrl-Break, the process is ended at once ("HandlerRoutine callback function", Microsoft Learn):
- * it waits until main() has put all in order and ends the process itself.
+ * The system calls it on a new thread. Except for Ctrl-C and Ctrl-Break, the system ends the
+ * process when it returns ("HandlerRoutine callback function", Microsoft Learn). It therefore waits
+ * until main() has cleaned up and ends the process.
  */
 static BOOL WINAPI on_console_control(DWORD type)
 {
@@ -160,7 +167,7 @@ bool os_stop_catch(struct error *err)
 	return true;
 }
 
-/* SetEvent() makes the reason visible to whoever waits. */
+/* SetEvent() makes the reason visible to the thread that waits. */
 void os_stop_ask(const char *reason)
 {
 	stop_reason = reason;
@@ -270,12 +277,12 @@ bool os_condition_wait(struct os_condition *condition, struct os_mutex *mutex, u
 {
 	uint64_t start = os_monotonic_ns();
 
-	/* A wait of weeks that ends before its time ended without reason. */
+	/* Waits are limited to some weeks; an earlier end counts as a return without a reason. */
 	if (SleepConditionVariableSRW(variable_of(condition), lock_of(mutex), whole_ms(timeout_ns),
 				      0)) {
 		return true;
 	}
-	/* The system counts in clock interrupts and may be one early. */
+	/* The system counts in clock interrupts and may return one too early. */
 	return os_monotonic_ns() - start < timeout_ns;
 }
 
@@ -357,9 +364,9 @@ void os_utc(time_t unix_seconds, struct tm *utc)
 	gmtime_s(utc, &unix_seconds);
 }
 
-/* ---- ourselves ---- */
+/* ---- this process ---- */
 
-/* The K32 names stand in kernel32: no other DLL is needed. */
+/* The names with K32 are in kernel32, so no other DLL is needed. */
 void os_process_stats(struct os_process_stats *stats)
 {
 	HANDLE self = GetCurrentProcess();
@@ -434,8 +441,8 @@ const char *os_path_name(const char *path)
 	return name;
 }
 
-/* One that starts at the root of the current drive, or in the current folder of a drive, is: what
- * is put in front of it would only spoil it. */
+/* A path that starts at the root of the current drive, or in the current folder of a drive, counts
+ * as absolute: a folder must not be put before it. */
 bool os_path_is_absolute(const char *path)
 {
 	return is_separator(path[0]) || has_drive(path);
@@ -488,8 +495,9 @@ struct os_file *os_file_open(const char *path, struct error *err)
 		error_set(err, ERROR_SYSTEM, "cannot be opened: its name is not UTF-8");
 		goto fail;
 	}
-	/* Others may go on writing, renaming and deleting it: a recording is often still being
-	 * written. Without backup semantics a folder is "access denied" instead of a folder. */
+	/* Other programs may continue to write, rename and delete the file, since recordings are
+	 * often still written. Without backup semantics the error for a folder would be "access
+	 * denied". */
 	file->handle = CreateFileW(wide, GENERIC_READ,
 				   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
 				   OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
@@ -550,7 +558,8 @@ bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t siz
 	}
 	while (done < size) {
 		uint64_t at = offset + done;
-		/* How ReadFile of a handle opened for synchronous reading takes a position. */
+		/* The position for ReadFile() on a handle that was opened for synchronous reading.
+		 */
 		OVERLAPPED position = {
 			.Offset = (DWORD)at,
 			.OffsetHigh = (DWORD)(at >> 32),

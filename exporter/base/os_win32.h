@@ -10,16 +10,16 @@
 
 #include "base/error.h"
 
-/* To be freed; NULL without memory, or when it is not UTF-8. */
+/* The caller frees the result; NULL without memory, or if the text is not UTF-8. */
 wchar_t *wide_from(const char *text);
 
-/* To be freed; NULL without memory. A lone surrogate becomes U+FFFD. */
+/* The caller frees the result; NULL without memory. An unpaired surrogate becomes U+FFFD. */
 char *narrow_from(const wchar_t *wide);
 
-/* The path of this program, to be freed; NULL without memory. */
+/* The path of this program; the caller frees it. NULL without memory. */
 wchar_t *wide_program_path(void);
 
-/* Sets "<what>: <the system's sentence>" for GetLastError(). Returns false. */
+/* Sets "<what>: <text of the system>" for GetLastError(). Returns false. */
 bool error_set_last(struct error *err, const char *what);
 
 #endif

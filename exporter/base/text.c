@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text: a growing buffer, comparisons without ASCII case, hashes, numbers.
+ * Text: a growing buffer, comparisons without regard to ASCII case, hashes, numbers.
+ *
+ * The functions that append a number or a hash a text run for each sample of an exposition or for
+ * each event, so they are written for speed: numbers are written directly into the buffer, two
+ * digits at a time, and hashes read eight bytes at a time. The others are plain.
+ *
+ * A hash without regard to case changes all capitals of a word of eight bytes at once. The last
+ * word of a text overlaps the word before it, so that no bytes are handled one by one; since the
+ * size is part of the start value, texts of different sizes do not become equal by this.
+ *
+ * Windows compares names without regard to case. Here only ASCII letters are compared that
+ * way; other characters must be equal.
  */
 #include "base/text.h"
 
@@ -13,7 +24,7 @@
 
 enum { TEXT_CAPACITY_MIN = 64, DECIMAL_U64_SIZE = 20 };
 
-/* Room for size more bytes and a NUL. */
+/* Makes room for size more bytes and a NUL. */
 static bool text_reserve(struct text *text, size_t size)
 {
 	size_t capacity = text->capacity;
@@ -23,7 +34,7 @@ static bool text_reserve(struct text *text, size_t size)
 		return false;
 	}
 	if (size < capacity - text->size) {
-		return true; /* with capacity 0 this is never so */
+		return true; /* never reached with capacity 0 */
 	}
 	if (size > SIZE_MAX / 2 - text->size - 1) {
 		text->failed = true;
@@ -178,7 +189,7 @@ static inline uint64_t word_u32(const char *at)
 	return word;
 }
 
-/* Sets bit 5 in each byte that is an ASCII capital. */
+/* Sets bit 5 in each byte that is a capital ASCII letter. */
 static inline uint64_t lower_word(uint64_t word)
 {
 	const uint64_t each = UINT64_C(0x0101010101010101);
@@ -196,10 +207,7 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word, bool lower)
 	return hash ^ hash >> 32;
 }
 
-/*
- * Eight bytes a turn; the last word overlaps the one before it, which the size in the start value
- * keeps apart.
- */
+/* Hashes eight bytes at a time; the last word overlaps the one before it. */
 static inline uint64_t hash_bytes(const char *text, size_t size, uint64_t seed, bool lower)
 {
 	uint64_t hash = seed ^ size * UINT64_C(0xd6e8feb86659fd93);
@@ -255,7 +263,7 @@ static size_t decimal_digits(uint64_t value)
 		UINT64_C(1000000000000000000),
 		UINT64_C(10000000000000000000),
 	};
-	/* 1233 / 4096 is about log10(2): the guess from the top bit is right or one short. */
+	/* 1233 / 4096 is about log10(2): the guess from the top bit is right or one too low. */
 	unsigned top_bit = 63u - (unsigned)__builtin_clzll(value | 1);
 	size_t guess = top_bit * 1233 >> 12;
 
@@ -363,7 +371,7 @@ bool parse_i64(const char *text, size_t size, int64_t *value)
 bool parse_duration(const char *text, size_t size, uint64_t *ms)
 {
 	static const struct {
-		const char *suffix; /* "ms" before its end "s" */
+		const char *suffix; /* "ms" must precede "s", which also matches its end */
 		uint64_t ms;
 	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
 
@@ -384,11 +392,11 @@ bool parse_duration(const char *text, size_t size, uint64_t *ms)
 
 void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
 {
-	size_t clean = 0; /* start of what is valid and not yet added */
+	size_t clean = 0; /* start of the valid part that is not added yet */
 	size_t at = 0;
 
 	if (size == 0) {
-		bytes = ""; /* NULL is allowed then, and to it nothing may be added, not even 0 */
+		bytes = ""; /* bytes may be NULL, and NULL + 0 is undefined */
 	}
 	while (at < size) {
 		uint32_t codepoint;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text: a growing buffer, and the comparisons that Windows names need (ASCII without case).
+ * Text: a growing buffer, comparisons without regard to ASCII case (for names on Windows), hashes,
+ * and conversions of numbers.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -12,9 +13,9 @@
 #include "base/error.h"
 
 /*
- * A growing byte buffer, always followed by a NUL once something was added. Zero-initialise it.
- * When memory runs out `failed` is set and later additions do nothing, so a writer checks once, at
- * the end.
+ * A growing byte buffer. After the first addition a NUL always follows its bytes. Zero-initialise
+ * it. Without memory `failed` is set and further additions do nothing, so a writer checks it once,
+ * at the end.
  */
 struct text {
 	char *data; /* owned; NULL while empty */
@@ -29,9 +30,9 @@ void text_add_char(struct text *text, char c);
 void text_add_format(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_add_u64(struct text *text, uint64_t value);
 void text_add_i64(struct text *text, int64_t value);
-/* Lower case, two digits a byte. */
+/* Two digits for each byte, in lower case. */
 void text_add_hex(struct text *text, const uint8_t *bytes, size_t size);
-void text_clear(struct text *text); /* empties, keeps the memory; not failed any more */
+void text_clear(struct text *text); /* empties it, keeps the memory, resets failed */
 void text_free(struct text *text);
 
 static inline char ascii_lower(char c)
@@ -44,28 +45,28 @@ bool text_starts_nocase(const char *text, size_t size, const char *start, size_t
 bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end_size);
 
 /*
- * A well-mixed 64-bit hash of bytes; _nocase gives ASCII letters of either case the same hash.
- * seed: see base/map.h.
+ * A well-mixed 64-bit hash of bytes; for _nocase the case of ASCII letters does not matter. seed:
+ * see base/map.h.
  */
 uint64_t text_hash(const char *text, size_t size, uint64_t seed);
 uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed);
 
-/* Writes value in decimal at out (at least 20 bytes; no NUL) and returns the number of digits. */
+/* Writes value in decimal to out (at least 20 bytes, no NUL) and returns the number of digits. */
 size_t decimal_u64(char *out, uint64_t value);
 
-/* Adds bytes; what is not UTF-8 among them becomes U+FFFD. */
+/* Adds bytes; invalid UTF-8 becomes U+FFFD. */
 void text_add_utf8_clean(struct text *text, const char *bytes, size_t size);
 
-/* A copy with a NUL behind it, to be freed; NULL without memory. */
+/* A copy with a NUL after it, for the caller to free; NULL without memory. */
 char *text_duplicate(const char *text, size_t size);
 
 /*
- * Decimal, or hexadecimal after 0x, nothing around it; a sign only for _i64. Returns false and
- * leaves *value alone for anything else, overflow included.
+ * Parse a decimal number, or a hexadecimal one after 0x; _i64 also allows a sign. For any other
+ * text, and for overflow, they return false and leave *value alone.
  */
 bool parse_u64(const char *text, size_t size, uint64_t *value);
 bool parse_i64(const char *text, size_t size, int64_t *value);
-/* "500ms", "1s", "5m", "2h"; UINT64_MAX for what is longer than that can hold. */
+/* Parses "500ms", "1s", "5m", "2h"; a duration that does not fit becomes UINT64_MAX. */
 bool parse_duration(const char *text, size_t size, uint64_t *ms);
 
 #endif

@@ -8,7 +8,7 @@ size_t utf8_decode(const char *at, size_t size, uint32_t *codepoint)
 {
 	const uint8_t *bytes = (const uint8_t *)at;
 	uint8_t lead = bytes[0];
-	uint8_t low = 0x80, high = 0xbf; /* what the second byte may be */
+	uint8_t low = 0x80, high = 0xbf; /* range of the second byte */
 	size_t length;
 	uint32_t value;
 
@@ -22,13 +22,13 @@ size_t utf8_decode(const char *at, size_t size, uint32_t *codepoint)
 	} else if (lead >= 0xe0 && lead <= 0xef) {
 		length = 3;
 		value = lead & 0x0fu;
-		low = lead == 0xe0 ? 0xa0 : low;   /* below: overlong */
-		high = lead == 0xed ? 0x9f : high; /* above: surrogates */
+		low = lead == 0xe0 ? 0xa0 : low;   /* lower: overlong */
+		high = lead == 0xed ? 0x9f : high; /* higher: surrogates */
 	} else if (lead >= 0xf0 && lead <= 0xf4) {
 		length = 4;
 		value = lead & 0x07u;
-		low = lead == 0xf0 ? 0x90 : low;   /* below: overlong */
-		high = lead == 0xf4 ? 0x8f : high; /* above: behind U+10FFFF */
+		low = lead == 0xf0 ? 0x90 : low;   /* lower: overlong */
+		high = lead == 0xf4 ? 0x8f : high; /* higher: above U+10FFFF */
 	} else {
 		*codepoint = UTF8_REPLACEMENT;
 		return 1;

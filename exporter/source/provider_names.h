@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Well-known providers: GUIDs and names, for when no manifest and no system knows them, and the
- * system providers of Windows 11 and Server 2022. Those give kernel events by provider and keyword,
- * in place of one flag each; what they write is the same either way.
+ * GUIDs and names of well-known providers, for systems that cannot look them up, and the system
+ * providers of Windows 11 and Server 2022. System providers enable kernel events by provider and
+ * keyword instead of by flag; the events are the same in both cases.
  */
 #ifndef SOURCE_PROVIDER_NAMES_H
 #define SOURCE_PROVIDER_NAMES_H

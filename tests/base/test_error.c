@@ -58,7 +58,7 @@ static void what_memory_was_for_is_named(void **state)
 	assert_false(error_no_memory(NULL, "an error that has no place"));
 }
 
-static void nobody_has_to_care(void **state)
+static void the_error_may_be_null(void **state)
 {
 	(void)state;
 	assert_false(error_set(NULL, ERROR_SYSTEM, "lost %d", 1));
@@ -186,7 +186,7 @@ int main(void)
 		cmocka_unit_test(each_caller_puts_what_it_knows_in_front),
 		cmocka_unit_test(a_later_error_replaces_the_earlier_one),
 		cmocka_unit_test(what_memory_was_for_is_named),
-		cmocka_unit_test(nobody_has_to_care),
+		cmocka_unit_test(the_error_may_be_null),
 		cmocka_unit_test(a_sentence_may_quote_the_one_it_replaces),
 		cmocka_unit_test(a_prefix_of_nothing_stands_alone),
 		cmocka_unit_test(text_from_outside_stays_one_line_of_utf8),

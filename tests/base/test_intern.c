@@ -48,7 +48,7 @@ static void the_empty_text_is_id_0_and_free(void **state)
 	intern_free(intern);
 }
 
-static void a_nul_byte_tells_texts_apart(void **state)
+static void a_nul_byte_makes_texts_different(void **state)
 {
 	struct intern *intern = intern_new(1 << 20, NULL);
 	uint32_t one = intern_add(intern, "a", 1);
@@ -166,7 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_text_has_one_id_and_keeps_it),
 		cmocka_unit_test(the_empty_text_is_id_0_and_free),
-		cmocka_unit_test(a_nul_byte_tells_texts_apart),
+		cmocka_unit_test(a_nul_byte_makes_texts_different),
 		cmocka_unit_test(texts_do_not_move_while_the_table_grows),
 		cmocka_unit_test(texts_of_every_size_are_kept_whole),
 		cmocka_unit_test(a_spent_budget_refuses_only_what_is_new),

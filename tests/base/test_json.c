@@ -46,7 +46,7 @@ static void write_all_classes(struct json *json)
 	json_object_end(json);
 }
 
-static void commas_and_colons_take_care_of_themselves(void **state)
+static void commas_and_colons_are_added_automatically(void **state)
 {
 	struct text text = { 0 };
 	struct json json;
@@ -174,7 +174,7 @@ static void doubles_are_as_short_as_they_read_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commas_and_colons_take_care_of_themselves),
+		cmocka_unit_test(commas_and_colons_are_added_automatically),
 		cmocka_unit_test(nesting_may_be_32_deep),
 		cmocka_unit_test(text_is_escaped_and_valid),
 		cmocka_unit_test(a_nul_byte_is_escaped_and_a_key_too),

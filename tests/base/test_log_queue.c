@@ -117,7 +117,7 @@ static void the_log_may_go_through_it(void **state)
 	done_shard(&writer);
 }
 
-static void a_writer_that_hangs_holds_nobody_up(void **state)
+static void a_writer_that_hangs_does_not_block_logging(void **state)
 {
 	struct writer writer;
 	struct log_queue *queue;
@@ -152,7 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_arrive_in_order_before_the_queue_is_closed),
 		cmocka_unit_test(the_log_may_go_through_it),
-		cmocka_unit_test(a_writer_that_hangs_holds_nobody_up),
+		cmocka_unit_test(a_writer_that_hangs_does_not_block_logging),
 		cmocka_unit_test(closing_none_is_fine),
 	};
 

@@ -389,7 +389,7 @@ static void run_once(void *once)
 	assert_int_equal(once_runs, 1);
 }
 
-static void once_is_once_whoever_comes_first(void **state)
+static void once_runs_the_function_exactly_once(void **state)
 {
 	static struct os_once once = { OS_ONCE_INIT };
 	struct os_thread threads[4];
@@ -424,7 +424,7 @@ int main(void)
 						remove_place),
 		cmocka_unit_test_setup_teardown(the_names_in_a_folder_are_listed, make_place, NULL),
 		cmocka_unit_test(a_path_has_a_name),
-		cmocka_unit_test(once_is_once_whoever_comes_first),
+		cmocka_unit_test(once_runs_the_function_exactly_once),
 	};
 
 	return cmocka_run_group_tests_name("os", tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void signals_are_left_to_the_main_thread(void **state)
 	assert_int_equal(sigismember(&ours, SIGTERM), 0);
 }
 
-static void a_signal_is_kept_until_somebody_waits_for_it(void **state)
+static void a_signal_is_kept_until_os_stop_wait(void **state)
 {
 	static const struct {
 		int number;
@@ -54,7 +54,7 @@ static void a_signal_is_kept_until_somebody_waits_for_it(void **state)
 	}
 }
 
-static void who_asked_for_the_end_is_told(void **state)
+static void the_wait_returns_the_reason_of_the_stop(void **state)
 {
 	(void)state;
 	assert_null(os_stop_wait_for(1000000));
@@ -107,8 +107,8 @@ int main(void)
 		cmocka_unit_test(signals_are_left_to_the_main_thread),
 		cmocka_unit_test(descriptors_and_memory_are_counted),
 		cmocka_unit_test(pipes_and_devices_are_no_files),
-		cmocka_unit_test(a_signal_is_kept_until_somebody_waits_for_it),
-		cmocka_unit_test(who_asked_for_the_end_is_told),
+		cmocka_unit_test(a_signal_is_kept_until_os_stop_wait),
+		cmocka_unit_test(the_wait_returns_the_reason_of_the_stop),
 	};
 
 	return cmocka_run_group_tests_name("os_posix", tests, NULL, NULL);

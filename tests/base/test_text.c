@@ -172,7 +172,7 @@ static void every_byte_of_every_size_counts_in_a_hash(void **state)
 	}
 }
 
-static void bytes_of_zero_still_tell_sizes_apart(void **state)
+static void zero_bytes_of_different_sizes_have_different_hashes(void **state)
 {
 	static const char zeros[64];
 
@@ -331,7 +331,7 @@ int main(void)
 		cmocka_unit_test(a_failed_buffer_stays_as_it_was_until_cleared),
 		cmocka_unit_test(comparisons_ignore_ascii_case_only),
 		cmocka_unit_test(every_byte_of_every_size_counts_in_a_hash),
-		cmocka_unit_test(bytes_of_zero_still_tell_sizes_apart),
+		cmocka_unit_test(zero_bytes_of_different_sizes_have_different_hashes),
 		cmocka_unit_test(the_hash_without_case_folds_letters_and_nothing_else),
 		cmocka_unit_test(numbered_names_spread_over_a_table),
 		cmocka_unit_test(decimals_are_those_of_printf),

@@ -260,7 +260,7 @@ static void narrow_text_is_utf8_or_else_latin_1(void **state)
 	}
 }
 
-static void arrays_have_the_count_that_is_told(void **state)
+static void arrays_have_the_count_of_their_count_field(void **state)
 {
 	static const uint8_t bytes[] = { 2, 'a', 0, 0, 0, 'b', 0, 0, 0, 5, 6, 7, 8, 9 };
 	struct field fields[] = {
@@ -515,7 +515,7 @@ int main(void)
 		cmocka_unit_test(a_payload_that_ends_early_leaves_fields_absent_or_cut),
 		cmocka_unit_test(strings_without_an_end_run_to_the_end),
 		cmocka_unit_test(narrow_text_is_utf8_or_else_latin_1),
-		cmocka_unit_test(arrays_have_the_count_that_is_told),
+		cmocka_unit_test(arrays_have_the_count_of_their_count_field),
 		cmocka_unit_test(a_counter_behind_a_string_counts_too),
 		cmocka_unit_test(a_counter_that_makes_no_sense_makes_a_single_value),
 		cmocka_unit_test(values_become_text),

@@ -159,7 +159,7 @@ static struct event_sink sink_to(struct sink *sink)
 	};
 }
 
-static void a_recording_is_looked_at_in_file_order_and_delivered_in_time_order(void **state)
+static void the_first_pass_is_in_file_order_and_delivery_in_time_order(void **state)
 {
 	struct source_statistics statistics;
 	struct sink sink = { 0 };
@@ -447,7 +447,7 @@ static unsigned kernel_records(unsigned count)
 	return kernel;
 }
 
-static void kernel_records_that_nobody_chose_are_left_out_of_the_look_ahead(void **state)
+static void kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass(void **state)
 {
 	static const struct kernel_choice nothing;
 	struct kernel_choice opcode_46 = nothing;
@@ -489,9 +489,8 @@ static void kernel_records_that_nobody_chose_are_left_out_of_the_look_ahead(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_recording_is_looked_at_in_file_order_and_delivered_in_time_order),
-		cmocka_unit_test(kernel_records_that_nobody_chose_are_left_out_of_the_look_ahead),
+		cmocka_unit_test(the_first_pass_is_in_file_order_and_delivery_in_time_order),
+		cmocka_unit_test(kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass),
 		cmocka_unit_test(facts_are_those_of_the_header),
 		cmocka_unit_test(a_second_run_delivers_the_same),
 		cmocka_unit_test(a_file_that_another_program_cuts_short_meanwhile_is_an_error),

@@ -374,7 +374,7 @@ static void what_decides_the_volume_is_the_start_of_the_path(void **state)
 	}
 }
 
-static void a_file_that_nobody_wants_is_not_tracked(void **state)
+static void files_are_not_tracked_unless_enabled(void **state)
 {
 	static const struct tracker_options none;
 	struct player player;
@@ -404,7 +404,7 @@ int main(void)
 		cmocka_unit_test(lone_surrogates_in_a_path_become_replacement_characters),
 		cmocka_unit_test(when_paths_no_longer_fit_volumes_are_still_known),
 		cmocka_unit_test(what_decides_the_volume_is_the_start_of_the_path),
-		cmocka_unit_test(a_file_that_nobody_wants_is_not_tracked),
+		cmocka_unit_test(files_are_not_tracked_unless_enabled),
 	};
 
 	return cmocka_run_group_tests_name("files", tests, NULL, NULL);

@@ -214,7 +214,7 @@ static uint32_t plain_at(const struct plain *plain, int64_t time)
 	return plain->count ? plain->items[0].value : 0;
 }
 
-static void any_sequence_reads_as_the_plain_list_and_may_be_told_twice(void **state)
+static void any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twice(void **state)
 {
 	static struct plain plain[KEYS];
 	static struct change changes[CHANGES];
@@ -280,7 +280,7 @@ static void a_full_table_lets_the_instance_go_that_ended_longest_ago(void **stat
 	lifetimes_done(&table);
 }
 
-static void when_none_has_ended_a_key_that_nobody_asks_for_goes(void **state)
+static void if_no_instance_has_ended_an_unused_key_is_evicted(void **state)
 {
 	struct lifetimes table;
 
@@ -300,7 +300,7 @@ static void when_none_has_ended_a_key_that_nobody_asks_for_goes(void **state)
 	lifetimes_done(&table);
 }
 
-static void a_look_ahead_that_is_full_refuses_and_the_second_pass_makes_room(void **state)
+static void a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second(void **state)
 {
 	struct lifetimes table;
 
@@ -368,7 +368,7 @@ static void a_key_used_very_often_stays_fast(void **state)
 	lifetimes_done(&table);
 }
 
-static void a_timeline_told_in_file_order_reads_in_time_order(void **state)
+static void a_timeline_announced_in_file_order_reads_in_time_order(void **state)
 {
 	struct timeline timeline;
 
@@ -392,7 +392,7 @@ static void a_timeline_told_in_file_order_reads_in_time_order(void **state)
 	timeline_done(&timeline);
 }
 
-static void a_timeline_that_was_refused_something_is_told_again(void **state)
+static void a_timeline_that_refused_a_change_is_announced_again(void **state)
 {
 	enum { LIMIT = 4 };
 	struct timeline timeline;
@@ -420,14 +420,16 @@ int main(void)
 		cmocka_unit_test(an_id_means_what_section_16_2_says),
 		cmocka_unit_test(a_late_change_does_not_touch_a_newer_instance),
 		cmocka_unit_test(the_instance_that_ended_at_a_time_is_found),
-		cmocka_unit_test(any_sequence_reads_as_the_plain_list_and_may_be_told_twice),
+		cmocka_unit_test(
+			any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twice),
 		cmocka_unit_test(a_full_table_lets_the_instance_go_that_ended_longest_ago),
-		cmocka_unit_test(when_none_has_ended_a_key_that_nobody_asks_for_goes),
-		cmocka_unit_test(a_look_ahead_that_is_full_refuses_and_the_second_pass_makes_room),
+		cmocka_unit_test(if_no_instance_has_ended_an_unused_key_is_evicted),
+		cmocka_unit_test(
+			a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second),
 		cmocka_unit_test(memory_stays_within_the_limit_whatever_comes),
 		cmocka_unit_test(a_key_used_very_often_stays_fast),
-		cmocka_unit_test(a_timeline_told_in_file_order_reads_in_time_order),
-		cmocka_unit_test(a_timeline_that_was_refused_something_is_told_again),
+		cmocka_unit_test(a_timeline_announced_in_file_order_reads_in_time_order),
+		cmocka_unit_test(a_timeline_that_refused_a_change_is_announced_again),
 	};
 
 	return cmocka_run_group_tests_name("lifetimes", tests, NULL, NULL);

@@ -245,7 +245,7 @@ static void recordings_that_share_names_share_their_spelling(void **state)
 	registry_free(registry);
 }
 
-static void payloads_that_end_early_tell_what_they_hold(void **state)
+static void payloads_that_end_early_give_the_fields_they_contain(void **state)
 {
 	enum { NAME_AT = 64 };
 	struct tape tape;
@@ -289,7 +289,7 @@ int main(void)
 		cmocka_unit_test(a_thread_id_leads_to_its_owner),
 		cmocka_unit_test(names_keep_their_spelling_in_the_next_pass),
 		cmocka_unit_test(recordings_that_share_names_share_their_spelling),
-		cmocka_unit_test(payloads_that_end_early_tell_what_they_hold),
+		cmocka_unit_test(payloads_that_end_early_give_the_fields_they_contain),
 	};
 
 	return cmocka_run_group_tests_name("processes", tests, NULL, NULL);

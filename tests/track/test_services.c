@@ -146,7 +146,7 @@ static void a_thread_goes_to_another_service(void **state)
 }
 
 /* Recordings tell services, and often threads, at their end. */
-static void what_a_recording_tells_at_its_end_serves_from_its_beginning(void **state)
+static void services_named_at_the_end_of_a_recording_are_known_from_its_start(void **state)
 {
 	static const struct tracker_options options = { .services_wanted = true };
 	struct tape_event *event;
@@ -200,7 +200,7 @@ int main(void)
 		cmocka_unit_test(a_thread_of_a_host_works_for_the_service_of_its_tag),
 		cmocka_unit_test(the_thread_of_the_header_counts_where_it_is_of_the_process),
 		cmocka_unit_test(a_thread_goes_to_another_service),
-		cmocka_unit_test(what_a_recording_tells_at_its_end_serves_from_its_beginning),
+		cmocka_unit_test(services_named_at_the_end_of_a_recording_are_known_from_its_start),
 		cmocka_unit_test(the_table_of_services_is_bounded),
 	};
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void a_thread_that_was_found_serves_until_an_event_tells(void **state)
+static void a_thread_found_running_is_used_until_an_event_names_it(void **state)
 {
 	struct threads threads;
 
@@ -54,7 +54,7 @@ static void thread_0_is_idle_whatever_was_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thread_that_was_found_serves_until_an_event_tells),
+		cmocka_unit_test(a_thread_found_running_is_used_until_an_event_names_it),
 		cmocka_unit_test(found_threads_are_bounded),
 		cmocka_unit_test(thread_0_is_idle_whatever_was_found),
 	};

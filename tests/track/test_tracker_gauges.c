@@ -163,7 +163,7 @@ static void a_name_that_comes_late_moves_what_was_counted(void **state)
 	player_done(&player);
 }
 
-static void gauges_that_nobody_asked_for_do_not_exist(void **state)
+static void gauges_that_are_not_enabled_do_not_exist(void **state)
 {
 	static const struct tracker_options none;
 	struct player player;
@@ -345,7 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alive_is_what_was_started_or_known_and_not_stopped),
 		cmocka_unit_test(a_name_that_comes_late_moves_what_was_counted),
-		cmocka_unit_test(gauges_that_nobody_asked_for_do_not_exist),
+		cmocka_unit_test(gauges_that_are_not_enabled_do_not_exist),
 		cmocka_unit_test(disks_and_their_volumes_are_described),
 		cmocka_unit_test(a_process_shows_the_image_it_is_named_after_while_it_runs),
 		cmocka_unit_test(gauges_are_bounded_like_the_tables),
