@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue in front of a slow log: nobody who logs waits, and what is lost is said.
+ * The queue for slow log writers: no thread that logs waits, and lost lines are reported.
  */
 #include "base/log.h"
 

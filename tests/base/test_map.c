@@ -201,7 +201,7 @@ static void keys_of_the_program_stay_near_their_homes(void **state)
 	}
 }
 
-/* The key whose hash_u64() is this: what somebody computes who wants keys to collide. */
+/* The key whose hash_u64() is this, as an attacker computes it to make keys collide. */
 static uint64_t key_of_hash(uint64_t hash)
 {
 	hash ^= hash >> 29 ^ hash >> 58;

@@ -235,7 +235,7 @@ static void structures_in_arrays_and_arrays_in_structures(void **state)
 	assert_int_equal(schema_find_field(schema, "last"), 7);
 	assert_true(field_locate(schema, 7, &record, &slice));
 	assert_true(field_u64(&schema->fields[7], &slice) == 42);
-	/* Members of arrays are there once for each element: nobody can ask for them alone. */
+	/* Members of arrays exist once for each element, so they cannot be found by name. */
 	assert_int_equal(schema_find_field(schema, "st.x"), -1);
 	assert_false(field_locate(schema, 1, &record, &slice));
 	for (size_t size = 0; size < sizeof payload - 1; size++) {

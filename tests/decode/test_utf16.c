@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-16LE to UTF-8: every kind of character, surrogates alone and in pairs, at any alignment.
+ * UTF-16LE to UTF-8: every sort of character, surrogates alone and in pairs, at any alignment.
  */
 #include "decode/text_forms.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recordings as sources: the two passes, statistics, stopping, and what damage of any kind does to
+ * Recordings as sources: the two passes, statistics, stopping, and what any damage does to
  * the whole.
  */
 #include "etl/source_file.h"
@@ -43,7 +43,7 @@ static int remove_path(void **state)
 static const struct guid provider =
 	GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x00, 0x01);
 
-/* Every kind of record, items included, so that damage finds every kind of field. */
+/* Every type of record, with extended items, so that damage reaches every type of field. */
 static void add_records(struct etl_builder *builder, unsigned count)
 {
 	static const uint8_t bytes[40] = "forty bytes of data for items, payloads";
@@ -375,7 +375,7 @@ static bool read_every_way(const uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* A recording of 8 to 16 KiB with every kind of record. */
+/* A recording of 8 to 16 KiB with every type of record. */
 static uint8_t *small_image(bool compressed, size_t *size)
 {
 	struct etl_builder *builder = build(NULL, 80, compressed);

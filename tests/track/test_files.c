@@ -94,7 +94,7 @@ static void a_read_finds_its_file(void **state)
 		{ "key 0 and object 0 are keys as others",
 		  { "1 32 0 0 a", "2 67 0 0 a" },
 		  TWO_PASSES },
-		{ "nobody names it", { "2 67 7 9 ." }, TWO_PASSES },
+		{ "no event names it", { "2 67 7 9 ." }, TWO_PASSES },
 		{ "other operations too",
 		  { "1 32 7 0 a", "2 70 7 9 a", "2 71 7 9 a", "2 73 7 9 a" },
 		  TWO_PASSES },
@@ -148,7 +148,7 @@ static void a_path_has_the_volume_of_section_16_3(void **state)
 		  "E:",
 		  { { "\\Device\\HarddiskVolume2\\", "C:\\" },
 		    { "\\Device\\HarddiskVolume2\\mount\\", "E:\\" } } },
-		{ "the longest one, told first",
+		{ "the longest one, announced first",
 		  "\\Device\\HarddiskVolume2\\mount\\x",
 		  "E:",
 		  { { "\\Device\\HarddiskVolume2\\mount\\", "E:\\" },
@@ -172,7 +172,7 @@ static void a_path_has_the_volume_of_section_16_3(void **state)
 		  "\\x",
 		  "_unknown",
 		  { { "\\", "C:\\" }, { "", "D:\\" } } },
-		{ "told twice, the later one holds",
+		{ "announced twice, the later one wins",
 		  "\\Device\\A\\x",
 		  "D:",
 		  { { "\\Device\\A\\", "C:" }, { "\\device\\a", "D:" } } },
@@ -254,7 +254,7 @@ static void mappings_hold_for_the_whole_trace_wherever_they_stand(void **state)
 	put_mapping(&tape, 900, "\\Device\\HarddiskVolume2\\", "C:\\");
 	ask_volume(&tape, 950, 7, "C:");
 	player_play(&player, &tape, TWO_PASSES);
-	/* Without a look-ahead they hold from then on. */
+	/* Without a first pass they apply from then on. */
 	tracker_reset(player.tracker);
 	tape.events[1].volume = "HarddiskVolume2";
 	player_play(&player, &tape, ONE_PASS);

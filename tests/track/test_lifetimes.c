@@ -26,7 +26,7 @@ struct look {
 	uint32_t value; /* found; 0: nothing, and as a time of 0 the end of a list */
 };
 
-static bool tell(struct lifetimes *table, uint64_t key, const struct change *change)
+static bool announce(struct lifetimes *table, uint64_t key, const struct change *change)
 {
 	enum lifetime_change what = change->what == '+' ? LIFETIME_START :
 				    change->what == '=' ? LIFETIME_EXISTS :
@@ -80,7 +80,7 @@ static void an_id_means_what_section_16_2_says(void **state)
 		{ "a second stop: an instance since the end of the one before",
 		  { { 10, '+', 1 }, { 20, '-', 0 }, { 30, '-', 2 } },
 		  { { 19, 1 }, { 20, 2 }, { 40, 2 } } },
-		{ "the stop names what nobody named",
+		{ "the stop names an instance without a name",
 		  { { 10, '+', 0 }, { 20, '-', 6 } },
 		  { { 10, 6 }, { 30, 6 } } },
 		{ "the stop does not rename",
@@ -101,7 +101,7 @@ static void an_id_means_what_section_16_2_says(void **state)
 		lifetimes_init(&table, PLENTY, true);
 		print_message("  %s\n", cases[i].name);
 		for (const struct change *change = cases[i].changes; change->what; change++) {
-			assert_true(tell(&table, KEY, change));
+			assert_true(announce(&table, KEY, change));
 		}
 		for (const struct look *look = cases[i].looks; look->time; look++) {
 			assert_int_equal(value_at(&table, KEY, look->time), look->value);
@@ -117,11 +117,11 @@ static void a_late_change_does_not_touch_a_newer_instance(void **state)
 
 	(void)state;
 	lifetimes_init(&table, PLENTY, true);
-	tell(&table, KEY, &(struct change){ 10, '+', 1 });
-	tell(&table, KEY, &(struct change){ 30, '+', 2 });
-	tell(&table, KEY, &(struct change){ 20, '-', 0 });
+	announce(&table, KEY, &(struct change){ 10, '+', 1 });
+	announce(&table, KEY, &(struct change){ 30, '+', 2 });
+	announce(&table, KEY, &(struct change){ 20, '-', 0 });
 	assert_int_equal(lifetimes_at(&table, KEY, 40)->end, LIFETIME_OPEN);
-	tell(&table, KEY, &(struct change){ 25, '+', 3 });
+	announce(&table, KEY, &(struct change){ 25, '+', 3 });
 	assert_int_equal(value_at(&table, KEY, 40), 2);
 	lifetimes_done(&table);
 }
@@ -133,9 +133,9 @@ static void the_instance_that_ended_at_a_time_is_found(void **state)
 	(void)state;
 	lifetimes_init(&table, PLENTY, true);
 	assert_null(lifetimes_ended_at(&table, KEY, 10));
-	tell(&table, KEY, &(struct change){ 10, '+', 1 });
-	tell(&table, KEY, &(struct change){ 20, '-', 0 });
-	tell(&table, KEY, &(struct change){ 20, '=', 2 });
+	announce(&table, KEY, &(struct change){ 10, '+', 1 });
+	announce(&table, KEY, &(struct change){ 20, '-', 0 });
+	announce(&table, KEY, &(struct change){ 20, '=', 2 });
 	assert_null(lifetimes_ended_at(&table, KEY, 10));
 	assert_null(lifetimes_ended_at(&table, KEY, 21));
 	assert_int_equal(lifetimes_ended_at(&table, KEY, 20)->value, 1);
@@ -233,7 +233,7 @@ static void any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twic
 			plain[key].count = 0;
 		}
 		for (size_t i = 0; i < count; i++) {
-			assert_true(tell(&table, keys[i], &changes[i]));
+			assert_true(announce(&table, keys[i], &changes[i]));
 			announce_plain(&plain[keys[i]], &changes[i]);
 		}
 		look_up_all(&table, once);
@@ -246,7 +246,7 @@ static void any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twic
 		instances = table.count;
 		lifetimes_freeze(&table);
 		for (size_t i = 0; i < count; i++) {
-			assert_true(tell(&table, keys[i], &changes[i]));
+			assert_true(announce(&table, keys[i], &changes[i]));
 			look_up_all(&table, twice);
 			assert_memory_equal(once, twice, sizeof once);
 		}
@@ -262,17 +262,17 @@ static void a_full_table_lets_the_instance_go_that_ended_longest_ago(void **stat
 
 	(void)state;
 	lifetimes_init(&table, 3, true);
-	tell(&table, 1, &(struct change){ 1, '+', 11 });
-	tell(&table, 2, &(struct change){ 2, '+', 12 });
-	tell(&table, 3, &(struct change){ 3, '+', 13 });
-	tell(&table, 2, &(struct change){ 4, '-', 0 });
-	tell(&table, 1, &(struct change){ 5, '-', 0 });
-	tell(&table, 4, &(struct change){ 6, '+', 14 });
+	announce(&table, 1, &(struct change){ 1, '+', 11 });
+	announce(&table, 2, &(struct change){ 2, '+', 12 });
+	announce(&table, 3, &(struct change){ 3, '+', 13 });
+	announce(&table, 2, &(struct change){ 4, '-', 0 });
+	announce(&table, 1, &(struct change){ 5, '-', 0 });
+	announce(&table, 4, &(struct change){ 6, '+', 14 });
 	assert_int_equal(table.count, 3);
 	assert_int_equal(table.evictions, 1);
 	assert_null(lifetimes_at(&table, 2, 6));
 	assert_int_equal(value_at(&table, 1, 6), 11);
-	tell(&table, 2, &(struct change){ 7, '+', 22 });
+	announce(&table, 2, &(struct change){ 7, '+', 22 });
 	assert_null(lifetimes_at(&table, 1, 7));
 	assert_int_equal(value_at(&table, 2, 7), 22);
 	assert_int_equal(value_at(&table, 3, 7), 13);
@@ -287,13 +287,13 @@ static void if_no_instance_has_ended_an_unused_key_is_evicted(void **state)
 	(void)state;
 	lifetimes_init(&table, 3, true);
 	for (uint32_t key = 1; key <= 3; key++) {
-		tell(&table, key, &(struct change){ key, '+', key });
+		announce(&table, key, &(struct change){ key, '+', key });
 	}
 	/* All are new, so the hand passes once; from then on only what is asked for counts. */
-	tell(&table, 4, &(struct change){ 4, '+', 4 });
+	announce(&table, 4, &(struct change){ 4, '+', 4 });
 	assert_null(lifetimes_at(&table, 1, 4));
 	assert_non_null(lifetimes_at(&table, 2, 4));
-	tell(&table, 5, &(struct change){ 5, '+', 5 });
+	announce(&table, 5, &(struct change){ 5, '+', 5 });
 	assert_non_null(lifetimes_at(&table, 2, 5));
 	assert_null(lifetimes_at(&table, 3, 5));
 	assert_int_equal(table.count, 3);
@@ -306,19 +306,19 @@ static void a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second(
 
 	(void)state;
 	lifetimes_init(&table, 2, false);
-	assert_true(tell(&table, 1, &(struct change){ 10, '+', 11 }));
-	assert_true(tell(&table, 2, &(struct change){ 20, '+', 12 }));
-	assert_false(tell(&table, 3, &(struct change){ 30, '+', 13 }));
-	assert_true(tell(&table, 1, &(struct change){ 40, '-', 0 }));
+	assert_true(announce(&table, 1, &(struct change){ 10, '+', 11 }));
+	assert_true(announce(&table, 2, &(struct change){ 20, '+', 12 }));
+	assert_false(announce(&table, 3, &(struct change){ 30, '+', 13 }));
+	assert_true(announce(&table, 1, &(struct change){ 40, '-', 0 }));
 	assert_int_equal(table.evictions, 1);
 	lifetimes_freeze(&table);
-	assert_true(tell(&table, 1, &(struct change){ 10, '+', 11 }));
-	assert_true(tell(&table, 2, &(struct change){ 20, '+', 12 }));
+	assert_true(announce(&table, 1, &(struct change){ 10, '+', 11 }));
+	assert_true(announce(&table, 2, &(struct change){ 20, '+', 12 }));
 	/* What ends later is known already and still needed: the new one is refused. */
-	assert_false(tell(&table, 3, &(struct change){ 30, '+', 13 }));
+	assert_false(announce(&table, 3, &(struct change){ 30, '+', 13 }));
 	assert_int_equal(value_at(&table, 1, 35), 11);
-	assert_true(tell(&table, 1, &(struct change){ 40, '-', 0 }));
-	assert_true(tell(&table, 3, &(struct change){ 50, '+', 13 }));
+	assert_true(announce(&table, 1, &(struct change){ 40, '-', 0 }));
+	assert_true(announce(&table, 3, &(struct change){ 50, '+', 13 }));
 	assert_null(lifetimes_at(&table, 1, 50));
 	assert_int_equal(value_at(&table, 3, 50), 13);
 	lifetimes_done(&table);
@@ -338,7 +338,7 @@ static void memory_stays_within_the_limit_whatever_comes(void **state)
 			struct change change = { time, "+=-"[next_random(&seed) % 3], 1 };
 			uint64_t key = next_random(&seed) % 100;
 
-			assert_true(tell(&table, key, &change));
+			assert_true(announce(&table, key, &change));
 			lifetimes_at(&table, next_random(&seed) % 100,
 				     time - next_random(&seed) % 50);
 			assert_true(table.count <= limits[i]);
@@ -346,7 +346,7 @@ static void memory_stays_within_the_limit_whatever_comes(void **state)
 		}
 		lifetimes_clear(&table);
 		assert_int_equal(table.count, 0);
-		assert_true(tell(&table, 1, &(struct change){ 1, '+', 5 }));
+		assert_true(announce(&table, 1, &(struct change){ 1, '+', 5 }));
 		assert_int_equal(value_at(&table, 1, 1), 5);
 		lifetimes_done(&table);
 	}
@@ -360,7 +360,7 @@ static void a_key_used_very_often_stays_fast(void **state)
 	(void)state;
 	lifetimes_init(&table, OFTEN / 2, true);
 	for (int64_t time = 0; time < OFTEN; time++) {
-		tell(&table, KEY, &(struct change){ time, '+', (uint32_t)time + 1 });
+		announce(&table, KEY, &(struct change){ time, '+', (uint32_t)time + 1 });
 		assert_int_equal(value_at(&table, KEY, time), time + 1);
 		assert_int_equal(value_at(&table, KEY, 0),
 				 time < OFTEN / 2 ? 1 : time + 2 - OFTEN / 2);

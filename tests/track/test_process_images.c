@@ -149,7 +149,7 @@ static void images_name_processes_that_nothing_else_names(void **state)
 	add_image(builder, 4000, START, 200, "\\Device\\HarddiskVolume3\\bin\\other.exe");
 	add_event(builder, 4500, 200);
 	add_event(builder, 4600, 200);
-	add_event(builder, 4700, 300); /* nobody says who that is */
+	add_event(builder, 4700, 300); /* no event names this process */
 	add_image(builder, 5000, RUNDOWN, 100, "C:\\x\\service.exe");
 	add_schemas(builder, 6000);
 	page = page_of(builder);

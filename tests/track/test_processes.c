@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of processes and owners of threads: docs/etl-format.md section 16.2 and the rules of
- * docs/metrics.md, told as little stories.
+ * docs/metrics.md, as short sequences of events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void a_process_id_has_the_name_of_its_instance(void **state)
 		  { "10 + 7 a.exe", "20 - 7 a.exe", "30 + 7 b.exe", "5 ? 7 a", "25 ? 7 a",
 		    "30 ? 7 b", "31 ? 7 b" },
 		  TWO_PASSES },
-		{ "used again, and only the rundown tells",
+		{ "used again, and only the rundown names it",
 		  { "10 + 7 a.exe", "20 - 7 a.exe", "90 e 7 b.exe", "15 ? 7 a", "20 ? 7 b",
 		    "40 ? 7 b" },
 		  TWO_PASSES },
@@ -92,7 +92,7 @@ static void a_process_id_has_the_name_of_its_instance(void **state)
 		{ "a rundown does not rename",
 		  { "10 + 7 a.exe", "12 ? 7 a", "90 e 7 b.exe" },
 		  TWO_PASSES },
-		{ "nobody knows it", { "10 ? 7 _unknown" }, TWO_PASSES },
+		{ "no event names it", { "10 ? 7 _unknown" }, TWO_PASSES },
 		{ "read once: known from the start on",
 		  { "5 ? 7 _unknown", "10 + 7 a.exe", "11 ? 7 a" },
 		  ONE_PASS },
@@ -184,7 +184,7 @@ static void a_thread_id_leads_to_its_owner(void **state)
 {
 	static const struct story stories[] = {
 		{ "started", { "1 + 7 a.exe", "2 T+ 70 7", "3 T? 70 a" }, TWO_PASSES },
-		{ "the rundown at the end tells the owner",
+		{ "the rundown at the end names the owner",
 		  { "3 T? 70 a", "90 Te 70 7", "91 e 7 a.exe" },
 		  TWO_PASSES },
 		{ "used again by another process",
@@ -192,7 +192,7 @@ static void a_thread_id_leads_to_its_owner(void **state)
 		    "7 T? 70 a", "9 T? 70 b" },
 		  TWO_PASSES },
 		{ "thread 0 is the idle thread", { "3 T? 0 Idle" }, TWO_PASSES },
-		{ "told otherwise, it is still",
+		{ "it stays so, whatever an event says",
 		  { "1 + 7 a.exe", "2 T+ 0 7", "3 T? 0 Idle" },
 		  TWO_PASSES },
 		{ "an unknown thread belongs to no process", { "3 T? 70 _none" }, TWO_PASSES },

@@ -145,7 +145,7 @@ static void a_thread_goes_to_another_service(void **state)
 	rule_run_close(&run);
 }
 
-/* Recordings tell services, and often threads, at their end. */
+/* Recordings contain the services, and often the threads, at their end. */
 static void services_named_at_the_end_of_a_recording_are_known_from_its_start(void **state)
 {
 	static const struct tracker_options options = { .services_wanted = true };

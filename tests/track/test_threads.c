@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose a thread is: events tell, and where none does, what a live session found.
+ * The process of a thread: from events and, if no event names it, from what a live session found.
  */
 #include "track/processes.h"
 

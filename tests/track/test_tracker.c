@@ -74,8 +74,8 @@ static const struct owner_case owner_cases[] = {
 	{ "TcpIp receive IPv6", "TcpIp", 27, 2, "PID", 200, 100, 1000, "beta", "_none" },
 	{ "TcpIp fail has no PID", "TcpIp", 17, 2, NULL, 0, 100, 1000, "alpha", "_none" },
 	{ "UdpIp send", "UdpIp", 10, 2, "PID", 200, 100, 1000, "beta", "_none" },
-	{ "PID of nobody: the next rule", "TcpIp", 10, 2, "PID", RECORD_NO_ID, 100, 1000, "alpha",
-	  "_none" },
+	{ "PID of no process: the next rule", "TcpIp", 10, 2, "PID", RECORD_NO_ID, 100, 1000,
+	  "alpha", "_none" },
 	{ "PID that no event named", "TcpIp", 10, 2, "PID", NO_PROCESS, 100, 1000, "_unknown",
 	  "_none" },
 	/* Disks: from version 3 on. */
@@ -122,10 +122,10 @@ static const struct owner_case owner_cases[] = {
 	/* The header. */
 	{ "header process", "Registry", 10, 2, NULL, 0, 100, 2000, "alpha", "_none" },
 	{ "header thread", "Registry", 10, 2, NULL, 0, NONE, 2000, "beta", "_none" },
-	{ "header process that nobody named", "Registry", 10, 2, NULL, 0, NO_PROCESS, 2000,
-	  "_unknown", "_none" },
+	{ "header process without a name", "Registry", 10, 2, NULL, 0, NO_PROCESS, 2000, "_unknown",
+	  "_none" },
 	{ "no id", "Registry", 10, 2, NULL, 0, NONE, NONE, "_none", "_none" },
-	{ "an opcode nobody knows", "DiskIo", 99, 3, NULL, 0, 100, 1000, "alpha", "_none" },
+	{ "an unknown opcode", "DiskIo", 99, 3, NULL, 0, 100, 1000, "alpha", "_none" },
 };
 
 /* What is left when the payload says nothing. */
@@ -372,7 +372,7 @@ static void a_thread_runs_from_its_switch_in_to_its_switch_out(void **state)
 	player_init(&player, &everything);
 	tape_init(&tape, 8);
 	put_two_processes(&tape);
-	put_switch(&tape, 10, 0, 2000, 1000)->on_cpu = NOT_KNOWN; /* since when, nobody saw */
+	put_switch(&tape, 10, 0, 2000, 1000)->on_cpu = NOT_KNOWN; /* its start was not seen */
 	put_switch(&tape, 20, 300, 0, 2000)->on_cpu = NOT_KNOWN;  /* another processor */
 	event = put_switch(&tape, 35, 0, 1000, 0);
 	event->on_cpu = 2500;

@@ -73,7 +73,7 @@ static void alive_is_what_was_started_or_known_and_not_stopped(void **state)
 		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
 		    { '+', 8, "A.EXE", 0, "a", 2, 0 },
 		    { '-', 7, "a.exe", 0, "a", 1, 0 } } },
-		{ "a stop of nobody takes nothing away",
+		{ "a stop of an unknown process takes nothing away",
 		  { { '-', 7, "a.exe", 0, "a", 0, 0 }, { '+', 8, "a.exe", 0, "a", 1, 0 } } },
 		{ "the id begins anew although the stop was lost",
 		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
@@ -94,7 +94,7 @@ static void alive_is_what_was_started_or_known_and_not_stopped(void **state)
 		    { 's', 70, NULL, 7, "a", 1, 1 },
 		    { 's', 70, NULL, 8, "a", 1, 0 },
 		    { 'r', 70, NULL, 7, "b", 1, 1 } } },
-		{ "threads stand under whoever has the owner's id",
+		{ "threads count for the process that has the owner's id",
 		  { { '+', 7, "a.exe", 0, "a", 1, 0 },
 		    { 's', 70, NULL, 7, "a", 1, 1 },
 		    { '-', 7, "a.exe", 0, "a", 0, 1 },
@@ -103,7 +103,7 @@ static void alive_is_what_was_started_or_known_and_not_stopped(void **state)
 		    { 'e', 70, NULL, 7, "b", 1, 0 } } },
 		{ "thread 0 counts once, under Idle",
 		  { { 'r', 0, NULL, 0, "Idle", 0, 1 }, { 'r', 0, NULL, 0, "Idle", 0, 1 } } },
-		{ "an owner that nobody named", { { 's', 70, NULL, 9, "_unknown", 0, 1 } } },
+		{ "an owner without a name", { { 's', 70, NULL, 9, "_unknown", 0, 1 } } },
 	};
 	struct tape tape;
 
@@ -115,7 +115,7 @@ static void alive_is_what_was_started_or_known_and_not_stopped(void **state)
 		     steps++) {
 			const struct step *last = &stories[i].steps[steps - 1];
 
-			/* The future, which a look-ahead knows, changes nothing: both must agree.
+			/* The future, which a first pass knows, changes nothing: both must agree.
 			 */
 			for (unsigned passes = ONE_PASS; passes <= TWO_PASSES; passes++) {
 				struct player player;
