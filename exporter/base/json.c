@@ -63,31 +63,14 @@ static void end(struct json *json, char bracket)
 
 static void add_escape(struct text *out, uint32_t codepoint)
 {
-	switch (codepoint) {
-	case '"':
-		text_add_string(out, "\\\"");
-		break;
-	case '\\':
-		text_add_string(out, "\\\\");
-		break;
-	case '\b':
-		text_add_string(out, "\\b");
-		break;
-	case '\f':
-		text_add_string(out, "\\f");
-		break;
-	case '\n':
-		text_add_string(out, "\\n");
-		break;
-	case '\r':
-		text_add_string(out, "\\r");
-		break;
-	case '\t':
-		text_add_string(out, "\\t");
-		break;
-	default:
+	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	const char *at = codepoint > 0 && codepoint < 0x80 ? strchr(escaped, (int)codepoint) : NULL;
+
+	if (at) {
+		text_add_char(out, '\\');
+		text_add_char(out, letters[at - escaped]);
+	} else {
 		text_add_format(out, "\\u%04x", (unsigned)codepoint);
-		break;
 	}
 }
 

@@ -51,45 +51,22 @@ static uint32_t unit_size(unsigned type)
 /* The size of one element in bytes; 0 if it varies or the element is empty. */
 static uint32_t element_size(const struct field *field, unsigned wide)
 {
-	switch (field->type) {
-	case FIELD_I8:
-	case FIELD_U8:
-	case FIELD_BOOL8:
-	case FIELD_ACHAR:
-		return 1;
-	case FIELD_I16:
-	case FIELD_U16:
-	case FIELD_BOOL16:
-	case FIELD_PORT:
-	case FIELD_WCHAR:
-		return 2;
-	case FIELD_I32:
-	case FIELD_U32:
-	case FIELD_BOOL32:
-	case FIELD_FLOAT:
-	case FIELD_IP4:
-		return 4;
-	case FIELD_I64:
-	case FIELD_U64:
-	case FIELD_FILETIME:
-	case FIELD_DOUBLE:
-		return 8;
-	case FIELD_POINTER:
-	case FIELD_SIZE:
+	static const uint8_t sizes[FIELD_STRUCT + 1] = {
+		[FIELD_I8] = 1,          [FIELD_U8] = 1,     [FIELD_BOOL8] = 1,  [FIELD_ACHAR] = 1,
+		[FIELD_I16] = 2,         [FIELD_U16] = 2,    [FIELD_BOOL16] = 2, [FIELD_PORT] = 2,
+		[FIELD_WCHAR] = 2,       [FIELD_I32] = 4,    [FIELD_U32] = 4,    [FIELD_BOOL32] = 4,
+		[FIELD_FLOAT] = 4,       [FIELD_IP4] = 4,    [FIELD_I64] = 8,    [FIELD_U64] = 8,
+		[FIELD_FILETIME] = 8,    [FIELD_DOUBLE] = 8, [FIELD_IP6] = 16,   [FIELD_GUID] = 16,
+		[FIELD_SYSTEMTIME] = 16,
+	};
+
+	if (field->type == FIELD_POINTER || field->type == FIELD_SIZE) {
 		return wide ? 8 : 4;
-	case FIELD_IP6:
-	case FIELD_GUID:
-	case FIELD_SYSTEMTIME:
-		return 16;
-	case FIELD_WSTRING:
-	case FIELD_ASTRING:
-	case FIELD_BINARY:
-		return field->length_type == FIELD_LENGTH_FIXED ?
-			       unit_size(field->type) * field->length :
-			       0;
-	default:
-		return 0;
 	}
+	if (has_length(field) && field->length_type == FIELD_LENGTH_FIXED) {
+		return unit_size(field->type) * field->length;
+	}
+	return field->type <= FIELD_STRUCT ? sizes[field->type] : 0;
 }
 
 /* Whether a field has the same size in every payload. */

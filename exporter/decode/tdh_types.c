@@ -5,23 +5,14 @@
  * An in-type determines the bytes of a field and gives its field type from a table. An out-type
  * only determines the meaning: a u16 with the out-type "port" becomes a FIELD_PORT. Combinations
  * that are not in the second table change nothing, since most out-types only choose between decimal
- * and hexadecimal form.
+ * and hexadecimal form. TraceLogging has other numbers, but its out-types have the same effect and
+ * use this table, too.
  */
 #include "decode/tdh_types.h"
 
 #include <string.h>
 
 #include "base/text.h"
-
-enum {
-	OUT_STRING = 1,
-	OUT_BOOLEAN = 13,
-	OUT_GUID = 14,
-	OUT_PORT = 22,
-	OUT_IP4 = 23,
-	OUT_IP6 = 24,
-	OUT_SOCKADDR = 25,
-};
 
 struct in_type {
 	const char *name;
@@ -72,18 +63,44 @@ static const struct in_type in_types[] = {
 
 enum { IN_TYPES = sizeof in_types / sizeof in_types[0] };
 
-static void apply_out(struct field *field, unsigned out)
+void tdh_apply_out(struct field *field, unsigned out)
 {
 	static const struct {
-		uint8_t out, from, to;
+		uint32_t out;
+		uint8_t from, to;
 	} changes[] = {
-		{ OUT_STRING, FIELD_I8, FIELD_ACHAR },    { OUT_STRING, FIELD_U8, FIELD_ACHAR },
-		{ OUT_STRING, FIELD_I16, FIELD_WCHAR },   { OUT_STRING, FIELD_U16, FIELD_WCHAR },
-		{ OUT_BOOLEAN, FIELD_I8, FIELD_BOOL8 },   { OUT_BOOLEAN, FIELD_U8, FIELD_BOOL8 },
-		{ OUT_BOOLEAN, FIELD_I16, FIELD_BOOL16 }, { OUT_BOOLEAN, FIELD_U16, FIELD_BOOL16 },
-		{ OUT_BOOLEAN, FIELD_I32, FIELD_BOOL32 }, { OUT_BOOLEAN, FIELD_U32, FIELD_BOOL32 },
-		{ OUT_PORT, FIELD_I16, FIELD_PORT },      { OUT_PORT, FIELD_U16, FIELD_PORT },
-		{ OUT_IP4, FIELD_I32, FIELD_IP4 },        { OUT_IP4, FIELD_U32, FIELD_IP4 },
+		{ TDH_OUT_STRING, FIELD_I8, FIELD_ACHAR },
+		{ TDH_OUT_STRING, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_STRING, FIELD_I16, FIELD_WCHAR },
+		{ TDH_OUT_STRING, FIELD_U16, FIELD_WCHAR },
+		{ TDH_OUT_BOOLEAN, FIELD_I8, FIELD_BOOL8 },
+		{ TDH_OUT_BOOLEAN, FIELD_U8, FIELD_BOOL8 },
+		{ TDH_OUT_BOOLEAN, FIELD_I16, FIELD_BOOL16 },
+		{ TDH_OUT_BOOLEAN, FIELD_U16, FIELD_BOOL16 },
+		{ TDH_OUT_BOOLEAN, FIELD_I32, FIELD_BOOL32 },
+		{ TDH_OUT_BOOLEAN, FIELD_U32, FIELD_BOOL32 },
+		{ TDH_OUT_PORT, FIELD_I16, FIELD_PORT },
+		{ TDH_OUT_PORT, FIELD_U16, FIELD_PORT },
+		{ TDH_OUT_IP4, FIELD_I32, FIELD_IP4 },
+		{ TDH_OUT_IP4, FIELD_U32, FIELD_IP4 },
+		{ TDH_OUT_UTF8, FIELD_I8, FIELD_ACHAR },
+		{ TDH_OUT_UTF8, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_JSON, FIELD_I8, FIELD_ACHAR },
+		{ TDH_OUT_JSON, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_JSON, FIELD_U16, FIELD_WCHAR },
+		{ TDH_OUT_XML, FIELD_I8, FIELD_ACHAR },
+		{ TDH_OUT_XML, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_XML, FIELD_U16, FIELD_WCHAR },
+		{ TDH_OUT_FILETIME, FIELD_I64, FIELD_FILETIME },
+		{ TDH_OUT_FILETIME, FIELD_U64, FIELD_FILETIME },
+		{ TDH_OUT_SIGNED, FIELD_U8, FIELD_I8 },
+		{ TDH_OUT_SIGNED, FIELD_U16, FIELD_I16 },
+		{ TDH_OUT_SIGNED, FIELD_U32, FIELD_I32 },
+		{ TDH_OUT_SIGNED, FIELD_U64, FIELD_I64 },
+		{ TDH_OUT_UNSIGNED, FIELD_I8, FIELD_U8 },
+		{ TDH_OUT_UNSIGNED, FIELD_I16, FIELD_U16 },
+		{ TDH_OUT_UNSIGNED, FIELD_I32, FIELD_U32 },
+		{ TDH_OUT_UNSIGNED, FIELD_I64, FIELD_U64 },
 	};
 
 	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
@@ -94,9 +111,9 @@ static void apply_out(struct field *field, unsigned out)
 	}
 	if (field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
 	    field->type == FIELD_BINARY32) {
-		field->form = out == OUT_IP6      ? FIELD_FORM_IP6 :
-			      out == OUT_SOCKADDR ? FIELD_FORM_SOCKADDR :
-						    FIELD_FORM_PLAIN;
+		field->form = out == TDH_OUT_IP6      ? FIELD_FORM_IP6 :
+			      out == TDH_OUT_SOCKADDR ? FIELD_FORM_SOCKADDR :
+							FIELD_FORM_PLAIN;
 	}
 }
 
@@ -106,7 +123,7 @@ bool tdh_field_type(struct field *field, unsigned in_type, unsigned out_type)
 		if (in_types[i].number == in_type) {
 			field->type = in_types[i].type;
 			field->length_type = in_types[i].length_type;
-			apply_out(field, out_type);
+			tdh_apply_out(field, out_type);
 			return true;
 		}
 	}
@@ -116,8 +133,8 @@ bool tdh_field_type(struct field *field, unsigned in_type, unsigned out_type)
 void tdh_field_finish(struct field *field, unsigned out_type)
 {
 	if (field->type == FIELD_BINARY && field->length_type == FIELD_LENGTH_FIXED &&
-	    field->length == 16 && (out_type == OUT_IP6 || out_type == OUT_GUID)) {
-		field->type = out_type == OUT_IP6 ? FIELD_IP6 : FIELD_GUID;
+	    field->length == 16 && (out_type == TDH_OUT_IP6 || out_type == TDH_OUT_GUID)) {
+		field->type = out_type == TDH_OUT_IP6 ? FIELD_IP6 : FIELD_GUID;
 		field->length_type = FIELD_LENGTH_TYPE;
 	}
 }
@@ -147,13 +164,13 @@ int tdh_out_type(const char *name)
 		const char *name;
 		int number;
 	} out_types[] = {
-		{ "string", OUT_STRING },
-		{ "boolean", OUT_BOOLEAN },
-		{ "GUID", OUT_GUID },
-		{ "Port", OUT_PORT },
-		{ "IPv4", OUT_IP4 },
-		{ "IPv6", OUT_IP6 },
-		{ "SocketAddress", OUT_SOCKADDR },
+		{ "string", TDH_OUT_STRING },
+		{ "boolean", TDH_OUT_BOOLEAN },
+		{ "GUID", TDH_OUT_GUID },
+		{ "Port", TDH_OUT_PORT },
+		{ "IPv4", TDH_OUT_IP4 },
+		{ "IPv6", TDH_OUT_IP6 },
+		{ "SocketAddress", TDH_OUT_SOCKADDR },
 	};
 
 	for (size_t i = 0; i < sizeof out_types / sizeof out_types[0]; i++) {

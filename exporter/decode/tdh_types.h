@@ -12,7 +12,28 @@
 
 #include "decode/schema.h"
 
-enum { TDH_OUT_DEFAULT = 0 };
+/* Meanings that an out-type can give to the bytes of a field. The first ones have the numbers of
+ * tdh.h. */
+enum tdh_out_type {
+	TDH_OUT_DEFAULT = 0,
+	TDH_OUT_STRING = 1,
+	TDH_OUT_BOOLEAN = 13,
+	TDH_OUT_GUID = 14,
+	TDH_OUT_PORT = 22,
+	TDH_OUT_IP4 = 23,
+	TDH_OUT_IP6 = 24,
+	TDH_OUT_SOCKADDR = 25,
+	/* Only of TraceLogging, not numbers of tdh.h. */
+	TDH_OUT_UTF8 = 0x10000,
+	TDH_OUT_JSON,
+	TDH_OUT_XML,
+	TDH_OUT_FILETIME,
+	TDH_OUT_SIGNED,
+	TDH_OUT_UNSIGNED,
+};
+
+/* Changes the type or form of a field by its out-type; most combinations change nothing. */
+void tdh_apply_out(struct field *field, unsigned out_type);
 
 /*
  * Sets type, length_type and form of a field. The caller sets count, and after this call also

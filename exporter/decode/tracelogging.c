@@ -12,9 +12,9 @@
  * hashes, and entries are compared with the full metadata. Invalid metadata also gets an entry,
  * without a schema, so that it is parsed only once.
  *
- * The type numbers are those of TraceLoggingProvider.h. They differ from those of manifests, which
- * tdh_types.c reads. A type or flag that is not known ends the schema, since the fields after it
- * cannot be located.
+ * The type numbers are those of TraceLoggingProvider.h. They differ from those of manifests
+ * (tdh_types.c), but out-types have the same effect in both. A type or flag that is not known ends
+ * the schema, since the fields after it cannot be located.
  */
 #include "decode/tracelogging.h"
 
@@ -26,6 +26,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "decode/schema_build.h"
+#include "decode/tdh_types.h"
 
 enum {
 	SCHEMAS_MOST = 1 << 14,
@@ -39,21 +40,6 @@ enum {
 	IN_ARRAY_FIXED = 0x20,
 	IN_ARRAY_COUNTED = 0x40,
 	CHAINED = 0x80, /* another byte follows */
-
-	IN_STRUCT = 24,
-
-	OUT_STRING = 2,
-	OUT_BOOLEAN = 3,
-	OUT_PORT = 7,
-	OUT_IP4 = 8,
-	OUT_IP6 = 9,
-	OUT_SOCKADDR = 10,
-	OUT_XML = 11,
-	OUT_JSON = 12,
-	OUT_FILETIME = 16,
-	OUT_SIGNED = 17,
-	OUT_UNSIGNED = 18,
-	OUT_UTF8 = 35,
 };
 
 struct entry {
@@ -110,57 +96,18 @@ static bool is_known_in(unsigned in_type)
 	return in_type <= 25;
 }
 
-/* Changes the type of a field by its out-type, if the out-type gives it another meaning. */
-static void apply_out(struct field *field, unsigned out)
+/* The out-type with a number of TraceLogging; most numbers change nothing. */
+static enum tdh_out_type out_type_of(unsigned out)
 {
-	static const struct {
-		uint8_t out, from, to;
-	} changes[] = {
-		{ OUT_STRING, FIELD_I8, FIELD_ACHAR },
-		{ OUT_STRING, FIELD_U8, FIELD_ACHAR },
-		{ OUT_STRING, FIELD_I16, FIELD_WCHAR },
-		{ OUT_STRING, FIELD_U16, FIELD_WCHAR },
-		{ OUT_UTF8, FIELD_I8, FIELD_ACHAR },
-		{ OUT_UTF8, FIELD_U8, FIELD_ACHAR },
-		{ OUT_JSON, FIELD_I8, FIELD_ACHAR },
-		{ OUT_JSON, FIELD_U8, FIELD_ACHAR },
-		{ OUT_JSON, FIELD_U16, FIELD_WCHAR },
-		{ OUT_XML, FIELD_U16, FIELD_WCHAR },
-		{ OUT_XML, FIELD_I8, FIELD_ACHAR },
-		{ OUT_XML, FIELD_U8, FIELD_ACHAR },
-		{ OUT_BOOLEAN, FIELD_I8, FIELD_BOOL8 },
-		{ OUT_BOOLEAN, FIELD_U8, FIELD_BOOL8 },
-		{ OUT_BOOLEAN, FIELD_I16, FIELD_BOOL16 },
-		{ OUT_BOOLEAN, FIELD_U16, FIELD_BOOL16 },
-		{ OUT_BOOLEAN, FIELD_I32, FIELD_BOOL32 },
-		{ OUT_BOOLEAN, FIELD_U32, FIELD_BOOL32 },
-		{ OUT_PORT, FIELD_I16, FIELD_PORT },
-		{ OUT_PORT, FIELD_U16, FIELD_PORT },
-		{ OUT_IP4, FIELD_I32, FIELD_IP4 },
-		{ OUT_IP4, FIELD_U32, FIELD_IP4 },
-		{ OUT_FILETIME, FIELD_I64, FIELD_FILETIME },
-		{ OUT_FILETIME, FIELD_U64, FIELD_FILETIME },
-		{ OUT_SIGNED, FIELD_U8, FIELD_I8 },
-		{ OUT_SIGNED, FIELD_U16, FIELD_I16 },
-		{ OUT_SIGNED, FIELD_U32, FIELD_I32 },
-		{ OUT_SIGNED, FIELD_U64, FIELD_I64 },
-		{ OUT_UNSIGNED, FIELD_I8, FIELD_U8 },
-		{ OUT_UNSIGNED, FIELD_I16, FIELD_U16 },
-		{ OUT_UNSIGNED, FIELD_I32, FIELD_U32 },
-		{ OUT_UNSIGNED, FIELD_I64, FIELD_U64 },
+	static const uint32_t types[] = {
+		[2] = TDH_OUT_STRING,  [3] = TDH_OUT_BOOLEAN,   [7] = TDH_OUT_PORT,
+		[8] = TDH_OUT_IP4,     [9] = TDH_OUT_IP6,       [10] = TDH_OUT_SOCKADDR,
+		[11] = TDH_OUT_XML,    [12] = TDH_OUT_JSON,     [16] = TDH_OUT_FILETIME,
+		[17] = TDH_OUT_SIGNED, [18] = TDH_OUT_UNSIGNED, [35] = TDH_OUT_UTF8,
 	};
 
-	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-		if (changes[i].out == out && changes[i].from == field->type) {
-			field->type = changes[i].to;
-			return;
-		}
-	}
-	if (field->type == FIELD_BINARY16) {
-		field->form = out == OUT_IP6      ? FIELD_FORM_IP6 :
-			      out == OUT_SOCKADDR ? FIELD_FORM_SOCKADDR :
-						    FIELD_FORM_PLAIN;
-	}
+	return out < sizeof types / sizeof types[0] ? (enum tdh_out_type)types[out] :
+						      TDH_OUT_DEFAULT;
 }
 
 /* ---- metadata ---- */
@@ -225,7 +172,7 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 		}
 		field.type = (uint8_t)type_of_in(in & IN_TYPE_MASK);
 		if (field.type != FIELD_STRUCT) {
-			apply_out(&field, out);
+			tdh_apply_out(&field, out_type_of(out));
 		}
 		if (schema_build_add(builder, &field, name, name_size) < 0) {
 			return;
