@@ -141,13 +141,10 @@ bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *
 
 uint32_t system_provider_flags(uint32_t flags)
 {
-	uint32_t all = 0;
+	uint32_t replaced = 0;
 
-	for (unsigned i = 0; i < PROVIDERS; i++) {
-		uint32_t covered;
-
-		keywords_of((enum provider)i, flags, &covered);
-		all |= covered;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		replaced |= flags & rows[i].flag;
 	}
-	return all;
+	return replaced;
 }

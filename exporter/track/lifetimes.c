@@ -15,8 +15,8 @@
  * been given to another key; the serial number detects this. If no instance has ended, a CLOCK
  * hand drops a key that was not looked up since the hand last passed it.
  *
- * A frozen table was built in the first pass of a recording and contains the whole recording, also
- * the part after the present time. Announcing the same changes again must not alter it: shown()
+ * A frozen table was built in the first pass of a recording. It contains all changes that fitted,
+ * also those after the present time. Announcing the same changes again must not alter it: shown()
  * detects them. Eviction must not drop instances that end after the present time, because the
  * second pass still needs them.
  */
