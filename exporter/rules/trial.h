@@ -10,8 +10,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "decode/manifest/load.h"
 
 struct rule_set;
 struct rule_trial; /* opaque; of one consumer, read when it has ended */
@@ -38,13 +36,5 @@ void rule_trial_free(struct rule_trial *trial);
 
 /* In the order of collectors and their files; NULL behind the last. */
 const struct trial_rule *rule_trial_at(const struct rule_trial *trial, size_t index);
-
-/*
- * Whether the rule can never count an event, whatever is recorded: its conditions contradict each
- * other, or its provider's manifest is among those given and knows no such event, or no version of
- * it has a field that the rule needs. A rule that has counted can. Adds the reason to why.
- */
-bool rule_trial_never(const struct trial_rule *tried, const struct manifest_set *const *manifests,
-		      size_t manifest_count, struct text *why);
 
 #endif

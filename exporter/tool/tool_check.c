@@ -75,22 +75,15 @@ static int check(const char *path, struct configured_manifests *manifests, struc
 	return tool_write("check", out) ? TOOL_DONE : TOOL_FAILED;
 }
 
-/* A rule that can never count is an error in the configuration, like an unknown key. */
 static int check_with(const struct try_options *options, struct text *out)
 {
-	unsigned never = 0;
 	struct error err;
 
-	if (!try_config(options, out, &never, &err)) {
+	if (!try_config(options, out, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	}
-	if (!tool_write("check", out)) {
-		return TOOL_FAILED;
-	}
-	return never > 0 ? tool_complain(TOOL_BAD_USAGE, "check",
-					 "%u of the rules can never count anything", never) :
-			   TOOL_DONE;
+	return tool_write("check", out) ? TOOL_DONE : TOOL_FAILED;
 }
 
 struct request {
@@ -132,9 +125,8 @@ const struct tool_command tool_check = {
 	.name = "check",
 	.synopsis = "config FILE",
 	.about = "Whether a configuration and its collectors are well-formed",
-	.more = "With a recording each rule tells how many events it is about and how many of them it\n"
-		"counted. Exit status 2 when a rule can never count anything: its conditions contradict\n"
-		"each other, or the manifest of its provider lacks the event or a field.\n",
+	.more = "With a recording the report lists for each rule how many events it is about, how\n"
+		"many of them it counted, and why it did not count the others.\n",
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.words_most = 2,

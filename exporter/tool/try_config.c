@@ -9,18 +9,10 @@
 #include "rules/trial.h"
 #include "tool/tool.h"
 
-/* A rule and what was found out about it. */
-struct verdict {
-	const struct trial_rule *tried;
-	bool never;
-	struct text why;
-};
-
 struct report {
 	const struct try_options *options;
 	struct text *out;
 	struct json json; /* of options->json */
-	unsigned rules, never;
 };
 
 static bool add_chunk(void *context, const char *bytes, size_t size)
@@ -38,19 +30,12 @@ static void add_count(struct text *out, const char *between, uint64_t count, con
 	}
 }
 
-static void add_text(struct text *out, const struct verdict *verdict)
+static void add_text(struct text *out, const struct trial_rule *tried)
 {
-	const struct trial_rule *tried = verdict->tried;
 	const struct rule *rule = tried->rule;
 
 	text_add_format(out, "  %s.%s <- %s (line %u): ", rule->collector->name, rule->metric->name,
 			rule->event_at->text, rule->event_at->line);
-	if (verdict->never) {
-		text_add_string(out, "can never count: ");
-		text_add(out, verdict->why.data, verdict->why.size);
-		text_add_char(out, '\n');
-		return;
-	}
 	if (tried->events == 0) {
 		text_add_string(out, "no such event in the recording\n");
 		return;
@@ -69,9 +54,8 @@ static void add_text(struct text *out, const struct verdict *verdict)
 
 /* ---- JSON ---- */
 
-static void add_json(struct json *json, const struct verdict *verdict)
+static void add_json(struct json *json, const struct trial_rule *tried)
 {
-	const struct trial_rule *tried = verdict->tried;
 	const struct rule *rule = tried->rule;
 
 	json_object_begin(json);
@@ -90,7 +74,6 @@ static void add_json(struct json *json, const struct verdict *verdict)
 		json_member_u64(json, tried->missing[i].field, tried->missing[i].events);
 	}
 	json_object_end(json);
-	json_member_string(json, "never", verdict->never ? verdict->why.data : NULL);
 	json_object_end(json);
 }
 
@@ -98,22 +81,14 @@ static void add_json(struct json *json, const struct verdict *verdict)
 
 static void add_rules(struct report *report, const struct rule_trial *trial)
 {
-	/* The built-in manifests leave events out, and prove nothing. */
-	const struct manifest_set *given = report->options->manifests->configured;
 	const struct trial_rule *tried;
 
 	for (size_t i = 0; (tried = rule_trial_at(trial, i)) != NULL; i++) {
-		struct verdict verdict = { .tried = tried };
-
-		verdict.never = rule_trial_never(tried, &given, 1, &verdict.why);
-		report->rules++;
-		report->never += verdict.never;
 		if (report->options->json) {
-			add_json(&report->json, &verdict);
+			add_json(&report->json, tried);
 		} else {
-			add_text(report->out, &verdict);
+			add_text(report->out, tried);
 		}
-		text_free(&verdict.why);
 	}
 }
 
@@ -148,8 +123,7 @@ static void add_report(struct report *report, const struct recording *recording)
 	text_free(&page);
 }
 
-bool try_config(const struct try_options *options, struct text *out, unsigned *never,
-		struct error *err)
+bool try_config(const struct try_options *options, struct text *out, struct error *err)
 {
 	const struct recording_options opened = { .command = "check",
 						  .path = options->recording,
@@ -163,7 +137,6 @@ bool try_config(const struct try_options *options, struct text *out, unsigned *n
 	if (done) {
 		tool_warn_of_damage("check", recording);
 		add_report(&report, recording);
-		*never = report.never;
 	}
 	recording_close(recording);
 	return done;

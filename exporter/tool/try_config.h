@@ -20,11 +20,7 @@ struct try_options {
 	bool json;
 };
 
-/*
- * Adds the report. *never: rules that can never count anything. False when the configuration is
- * refused or the recording cannot be read.
- */
-bool try_config(const struct try_options *options, struct text *out, unsigned *never,
-		struct error *err);
+/* Adds the report. False when the configuration is refused or the recording cannot be read. */
+bool try_config(const struct try_options *options, struct text *out, struct error *err);
 
 #endif
