@@ -227,43 +227,49 @@ bool field_next_struct(const struct schema *schema, unsigned index,
 		       uint32_t *offset);
 
 /*
- * The integer of a located scalar integer field: sign-extended when signed (cast to int64_t), 0 or
- * 1 for a bool. Of a field that is absent or cut, some number.
+ * An integer of the type at these bytes: sign-extended when signed (cast to int64_t), 0 or 1 for a
+ * bool.
  */
-static inline uint64_t field_u64(const struct field *field, const struct field_slice *slice)
+static inline uint64_t field_integer(enum field_type type, const uint8_t *at, uint32_t size)
 {
-	bool is_signed = field_is_signed(field);
+	bool is_signed = type < FIELD_U64 && (type & 1) == 0;
 
-	switch (slice->size) {
+	switch (size) {
 	case 4: {
-		uint32_t value = load_u32(slice->at);
+		uint32_t value = load_u32(at);
 
-		if (field->type == FIELD_BOOL32) {
+		if (type == FIELD_BOOL32) {
 			return value != 0;
 		}
 		return is_signed ? (uint64_t)(int64_t)(int32_t)value : value;
 	}
 	case 8:
-		return load_u64(slice->at);
+		return load_u64(at);
 	case 2: {
-		uint16_t value = load_u16(slice->at);
+		uint16_t value = load_u16(at);
 
-		if (field->type == FIELD_PORT) {
+		if (type == FIELD_PORT) {
 			return (uint16_t)(value << 8 | value >> 8);
 		}
-		if (field->type == FIELD_BOOL16) {
+		if (type == FIELD_BOOL16) {
 			return value != 0;
 		}
 		return is_signed ? (uint64_t)(int64_t)(int16_t)value : value;
 	}
 	case 1:
-		if (field->type == FIELD_BOOL8) {
-			return *slice->at != 0;
+		if (type == FIELD_BOOL8) {
+			return *at != 0;
 		}
-		return is_signed ? (uint64_t)(int64_t)(int8_t)*slice->at : *slice->at;
+		return is_signed ? (uint64_t)(int64_t)(int8_t)*at : *at;
 	default:
 		return 0;
 	}
+}
+
+/* The integer of a located scalar integer field; meaningless if the field is absent or cut. */
+static inline uint64_t field_u64(const struct field *field, const struct field_slice *slice)
+{
+	return field_integer((enum field_type)field->type, slice->at, slice->size);
 }
 
 /* Adds a result of field_u64() as text: its name if the field has names, otherwise in decimal. */

@@ -32,7 +32,7 @@ static void announce_process(struct tracker *tracker, const struct event_record 
 	uint32_t process_id;
 
 	if (tracker->processes.timeline.complete ||
-	    !reader_u32(&attribution->about, attribution->schema, record, &process_id) ||
+	    !field_read_u32(&attribution->about, attribution->schema, record, &process_id) ||
 	    process_id == RECORD_NO_ID) {
 		return;
 	}
@@ -48,7 +48,7 @@ static void announce_process_image(struct tracker *tracker, const struct event_r
 	uint32_t process_id;
 
 	if (tracker->processes.images.complete ||
-	    !reader_u32(&attribution->about, attribution->schema, record, &process_id) ||
+	    !field_read_u32(&attribution->about, attribution->schema, record, &process_id) ||
 	    process_id == RECORD_NO_ID) {
 		return;
 	}
@@ -65,10 +65,10 @@ static void announce_thread(struct tracker *tracker, const struct event_record *
 	uint32_t process_id = RECORD_NO_ID;
 
 	if (tracker->threads.timeline.complete ||
-	    !reader_u32(&attribution->thread, attribution->schema, record, &thread_id)) {
+	    !field_read_u32(&attribution->thread, attribution->schema, record, &thread_id)) {
 		return;
 	}
-	reader_u32(&attribution->about, attribution->schema, record, &process_id);
+	field_read_u32(&attribution->about, attribution->schema, record, &process_id);
 	threads_announce(&tracker->threads, change, thread_id, record->raw_time, process_id);
 }
 
@@ -79,7 +79,7 @@ static void announce_file_key(struct tracker *tracker, const struct event_record
 	uint64_t key;
 
 	if (!tracker->files.keys.complete &&
-	    reader_u64(&attribution->file_key, attribution->schema, record, &key)) {
+	    field_read_u64(&attribution->file_key, attribution->schema, record, &key)) {
 		read_text(attribution, attribution->name, record, &tracker->scratch);
 		files_name_key(&tracker->files, change, key, record->raw_time,
 			       tracker->scratch.data, tracker->scratch.size);
@@ -92,7 +92,7 @@ static void announce_file_object(struct tracker *tracker, const struct event_rec
 	uint64_t object;
 
 	if (!tracker->files.objects.complete &&
-	    reader_u64(&attribution->file_object, attribution->schema, record, &object)) {
+	    field_read_u64(&attribution->file_object, attribution->schema, record, &object)) {
 		read_text(attribution, attribution->name, record, &tracker->scratch);
 		files_name_object(&tracker->files, object, record->raw_time, tracker->scratch.data,
 				  tracker->scratch.size);
@@ -118,10 +118,10 @@ static void announce_driver(struct tracker *tracker, const struct event_record *
 	uint64_t base, size;
 
 	if (tracker->drivers.timeline.complete ||
-	    !reader_u32(&attribution->about, attribution->schema, record, &process_id) ||
+	    !field_read_u32(&attribution->about, attribution->schema, record, &process_id) ||
 	    process_id != 0 ||
-	    !reader_u64(&attribution->address, attribution->schema, record, &base) ||
-	    !reader_u64(&attribution->size, attribution->schema, record, &size)) {
+	    !field_read_u64(&attribution->address, attribution->schema, record, &base) ||
+	    !field_read_u64(&attribution->size, attribution->schema, record, &size)) {
 		return;
 	}
 	read_text(attribution, attribution->name, record, &tracker->scratch);
@@ -136,11 +136,11 @@ static void announce_tag(struct tracker *tracker, const struct event_record *rec
 	uint32_t thread_id = record->thread_id, tag;
 
 	if (tracker->services.tags.complete ||
-	    !reader_u32(&attribution->tag, attribution->schema, record, &tag)) {
+	    !field_read_u32(&attribution->tag, attribution->schema, record, &tag)) {
 		return;
 	}
 	if (attribution->announces & ANNOUNCES_THREAD) {
-		reader_u32(&attribution->thread, attribution->schema, record, &thread_id);
+		field_read_u32(&attribution->thread, attribution->schema, record, &thread_id);
 	}
 	if (thread_id != RECORD_NO_ID) {
 		services_tag(&tracker->services, change, thread_id, record->raw_time, tag);
@@ -152,8 +152,8 @@ static void announce_service(struct tracker *tracker, const struct event_record 
 {
 	uint32_t process_id, tag;
 
-	if (reader_u32(&attribution->about, attribution->schema, record, &process_id) &&
-	    reader_u32(&attribution->tag, attribution->schema, record, &tag)) {
+	if (field_read_u32(&attribution->about, attribution->schema, record, &process_id) &&
+	    field_read_u32(&attribution->tag, attribution->schema, record, &tag)) {
 		read_text(attribution, attribution->name, record, &tracker->scratch);
 		services_name(&tracker->services, process_id, tag, tracker->scratch.data,
 			      tracker->scratch.size);
@@ -195,7 +195,7 @@ static void publish_tables(struct tracker *tracker, const struct event_record *r
 		announce_driver(tracker, record, attribution);
 	}
 	if ((announces & ANNOUNCES_DISK) &&
-	    reader_u32(&attribution->disk, attribution->schema, record, &disk)) {
+	    field_read_u32(&attribution->disk, attribution->schema, record, &disk)) {
 		disks_name(&tracker->disks, disk);
 	}
 }
@@ -265,7 +265,7 @@ static void show_process(struct tracker *tracker, const struct event_record *rec
 	enum lifetime_change change = (enum lifetime_change)attribution->change;
 	uint32_t process_id;
 
-	if (!reader_u32(&attribution->about, attribution->schema, record, &process_id) ||
+	if (!field_read_u32(&attribution->about, attribution->schema, record, &process_id) ||
 	    process_id == RECORD_NO_ID) {
 		return;
 	}
@@ -283,7 +283,7 @@ static void show_thread(struct tracker *tracker, const struct event_record *reco
 {
 	uint32_t process_id, thread_id;
 
-	if (!reader_u32(&attribution->thread, attribution->schema, record, &thread_id) ||
+	if (!field_read_u32(&attribution->thread, attribution->schema, record, &thread_id) ||
 	    thread_id == RECORD_NO_ID) {
 		return;
 	}
@@ -302,11 +302,11 @@ static void show_image(struct tracker *tracker, const struct event_record *recor
 	uint32_t checksum = 0;
 
 	if (attribution->change == LIFETIME_STOP ||
-	    !reader_u32(&attribution->about, attribution->schema, record, &process_id) ||
+	    !field_read_u32(&attribution->about, attribution->schema, record, &process_id) ||
 	    process_id == 0 || process_id == RECORD_NO_ID) {
 		return;
 	}
-	reader_u32(&attribution->checksum, attribution->schema, record, &checksum);
+	field_read_u32(&attribution->checksum, attribution->schema, record, &checksum);
 	read_text(attribution, attribution->name, record, &tracker->scratch);
 	image_info_announce(&tracker->image_info, process_id, label_now(tracker, process_id),
 			    tracker->scratch.data, tracker->scratch.size, checksum);
@@ -318,10 +318,10 @@ static void show_disk(struct tracker *tracker, const struct event_record *record
 	uint32_t disk;
 	uint32_t number = 0;
 
-	if (!reader_u32(&attribution->disk, attribution->schema, record, &disk)) {
+	if (!field_read_u32(&attribution->disk, attribution->schema, record, &disk)) {
 		return;
 	}
-	reader_u32(&attribution->number, attribution->schema, record, &number);
+	field_read_u32(&attribution->number, attribution->schema, record, &number);
 	read_text(attribution, attribution->name, record, &tracker->scratch);
 	if (attribution->announces & ANNOUNCES_DISK) {
 		disks_show(&tracker->disks, disk, tracker->scratch.data, tracker->scratch.size,
@@ -360,7 +360,7 @@ static void announce_request(struct tracker *tracker, const struct event_record 
 	struct recent_entry begin;
 	uint64_t irp;
 
-	if (!reader_u64(&attribution->irp, attribution->schema, record, &irp)) {
+	if (!field_read_u64(&attribution->irp, attribution->schema, record, &irp)) {
 		return;
 	}
 	if (attribution->announces & ANNOUNCES_REQUEST) {
@@ -385,12 +385,13 @@ static void announce_scheduler(struct tracker *tracker, const struct event_recor
 {
 	uint32_t thread_id, old_thread;
 
-	if (!reader_u32(&attribution->thread, attribution->schema, record, &thread_id)) {
+	if (!field_read_u32(&attribution->thread, attribution->schema, record, &thread_id)) {
 		return;
 	}
 	if (attribution->announces & ANNOUNCES_READY) {
 		scheduler_ready(&tracker->scheduler, thread_id, record->raw_time);
-	} else if (reader_u32(&attribution->old_thread, attribution->schema, record, &old_thread)) {
+	} else if (field_read_u32(&attribution->old_thread, attribution->schema, record,
+				  &old_thread)) {
 		scheduler_switch(&tracker->scheduler, record->processor, old_thread, thread_id,
 				 record->raw_time, &tracker->now.switched);
 	}
@@ -401,7 +402,7 @@ static void announce_transfer(struct tracker *tracker, const struct event_record
 {
 	uint32_t disk;
 
-	if (reader_u32(&attribution->disk, attribution->schema, record, &disk) &&
+	if (field_read_u32(&attribution->disk, attribution->schema, record, &disk) &&
 	    !disks_named(&tracker->disks, disk)) {
 		tracker_miss(tracker, MISS_DISK);
 	}

@@ -18,7 +18,7 @@ static uint32_t payload_process(struct tracker *tracker)
 	const struct attribution *attribution = tracker->now.attribution;
 	uint32_t id;
 
-	if (!reader_u32(&attribution->owner_id, attribution->schema, record, &id) ||
+	if (!field_read_u32(&attribution->owner_id, attribution->schema, record, &id) ||
 	    id == RECORD_NO_ID) {
 		return RECORD_NO_ID;
 	}
@@ -100,7 +100,7 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 
 	if (!(attribution->announces & (ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE)) ||
 	    attribution->change == LIFETIME_EXISTS ||
-	    !reader_u32(&attribution->about, attribution->schema, record, &id)) {
+	    !field_read_u32(&attribution->about, attribution->schema, record, &id)) {
 		return false;
 	}
 	if (attribution->announces & ANNOUNCES_PROCESS) {
@@ -129,7 +129,7 @@ uint32_t tracker_of_process(struct tracker *tracker)
 	const struct attribution *attribution = tracker->now.attribution;
 	uint32_t id = RECORD_NO_ID;
 
-	reader_u32(&attribution->about, attribution->schema, tracker->now.record, &id);
+	field_read_u32(&attribution->about, attribution->schema, tracker->now.record, &id);
 	return label_of(tracker, id);
 }
 
@@ -138,7 +138,7 @@ uint32_t tracker_old_process(struct tracker *tracker)
 	const struct attribution *attribution = tracker->now.attribution;
 	uint32_t id = RECORD_NO_ID;
 
-	reader_u32(&attribution->old_thread, attribution->schema, tracker->now.record, &id);
+	field_read_u32(&attribution->old_thread, attribution->schema, tracker->now.record, &id);
 	if (id != RECORD_NO_ID) {
 		id = threads_process(&tracker->threads, id, tracker->now.record->raw_time);
 	}
@@ -157,9 +157,9 @@ static uint32_t find_file(struct tracker *tracker)
 	if (now->file_known) {
 		return now->file;
 	}
-	has_key = reader_u64(&attribution->file_key, attribution->schema, now->record, &key);
-	has_object =
-		reader_u64(&attribution->file_object, attribution->schema, now->record, &object);
+	has_key = field_read_u64(&attribution->file_key, attribution->schema, now->record, &key);
+	has_object = field_read_u64(&attribution->file_object, attribution->schema, now->record,
+				    &object);
 	now->file = files_find(&tracker->files, has_key ? &key : NULL, has_object ? &object : NULL,
 			       now->record->raw_time);
 	now->file_known = true;
@@ -195,8 +195,8 @@ void tracker_count(struct tracker *tracker)
 	}
 	top_paths_time(&tracker->top_paths, record->time);
 	if ((attribution->announces & ANNOUNCES_WRITE) &&
-	    reader_u32(&attribution->size, attribution->schema, record, &bytes) &&
-	    reader_u32(&attribution->number, attribution->schema, record, &flags) &&
+	    field_read_u32(&attribution->size, attribution->schema, record, &bytes) &&
+	    field_read_u32(&attribution->number, attribution->schema, record, &flags) &&
 	    (flags & IO_PAGING) == 0) {
 		top_paths_add(&tracker->top_paths, find_file(tracker),
 			      tracker_process(tracker, NULL), bytes);
@@ -216,7 +216,8 @@ uint32_t tracker_driver(struct tracker *tracker)
 	uint32_t label = INTERN_NONE;
 	uint64_t address;
 
-	if (reader_u64(&attribution->address, attribution->schema, tracker->now.record, &address)) {
+	if (field_read_u64(&attribution->address, attribution->schema, tracker->now.record,
+			   &address)) {
 		label = drivers_label(&tracker->drivers, address, tracker->now.record->raw_time);
 	}
 	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
@@ -232,9 +233,9 @@ static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 
 	if (attribution->owner == OWNER_THREAD_ID ||
 	    (attribution->owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
-		reader_u32(&attribution->owner_id, attribution->schema, record, &thread);
+		field_read_u32(&attribution->owner_id, attribution->schema, record, &thread);
 	} else if (attribution->announces & ANNOUNCES_THREAD) {
-		reader_u32(&attribution->thread, attribution->schema, record, &thread);
+		field_read_u32(&attribution->thread, attribution->schema, record, &thread);
 	}
 	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
 		       thread :

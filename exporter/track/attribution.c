@@ -10,56 +10,11 @@
 
 #include "source/provider_names.h"
 
-bool reader_walk(const struct reader *reader, const struct schema *schema,
-		 const struct event_record *record, uint64_t *value)
-{
-	struct field_slice slice;
-
-	if (reader->size == 0 || !schema || !field_locate(schema, reader->index, record, &slice)) {
-		return false;
-	}
-	*value = field_u64(&schema->fields[reader->index], &slice);
-	return true;
-}
-
-static uint8_t integer_size(const struct field *field, uint8_t pointer_size)
-{
-	switch ((enum field_type)field->type) {
-	case FIELD_I8:
-	case FIELD_U8:
-		return 1;
-	case FIELD_I16:
-	case FIELD_U16:
-		return 2;
-	case FIELD_I32:
-	case FIELD_U32:
-		return 4;
-	case FIELD_I64:
-	case FIELD_U64:
-		return 8;
-	case FIELD_POINTER:
-	case FIELD_SIZE:
-		return pointer_size;
-	default:
-		return 0;
-	}
-}
-
-static struct reader reader_of(const struct event_class *class, const char *name)
+static struct field_reader reader_of(const struct event_class *class, const char *name)
 {
 	int index = class->schema ? schema_find_field(class->schema, name) : -1;
-	struct reader reader = { 0 };
 
-	if (index >= 0) {
-		const struct field *field = &class->schema->fields[index];
-
-		reader.index = (uint16_t)index;
-		reader.offset = field->offset[class->pointer_size == 8];
-		reader.size = field->count_type == FIELD_SCALAR ?
-				      integer_size(field, class->pointer_size) :
-				      0;
-	}
-	return reader;
+	return field_reader_of(class->schema, index, class->pointer_size);
 }
 
 static int16_t name_of(const struct event_class *class, const char *name)

@@ -11,17 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/cursor.h"
 #include "decode/event_table.h"
+#include "decode/field_reader.h"
 #include "source/kernel_group.h"
 #include "track/lifetimes.h"
 
-/* An integer field of a kind's payload. */
-struct reader {
-	uint16_t offset; /* FIELD_OFFSET_VARIES: found by walking */
-	uint16_t index;  /* of the field */
-	uint8_t size;    /* bytes; 0: the kind has no such field */
-};
 
 /* Which process an event belongs to, before its header is asked. */
 enum owner {
@@ -64,23 +58,23 @@ struct attribution {
 	uint32_t announces;
 	uint8_t change; /* enum lifetime_change, of what it tells */
 	uint8_t owner;  /* enum owner */
-	struct reader owner_id;
-	struct reader about;  /* the process that the event is about */
-	struct reader thread; /* Thread: the thread; CSwitch: the new one; ReadyThread: the one that
-				 is ready */
-	struct reader old_thread; /* CSwitch */
-	struct reader file_key;
-	struct reader file_object;
-	struct reader irp;
-	struct reader address;  /* Image: base; PerfInfo: Routine */
-	struct reader size;     /* Image; FileIo/Write: bytes */
-	struct reader checksum; /* Image */
-	struct reader tag;      /* Thread: of the thread; SystemConfig/Services: of the service */
-	struct reader disk;
-	struct reader number; /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Write:
+	struct field_reader owner_id;
+	struct field_reader about;  /* the process that the event is about */
+	struct field_reader thread; /* Thread: the thread; CSwitch: the new one; ReadyThread: the
+				 one that is ready */
+	struct field_reader old_thread; /* CSwitch */
+	struct field_reader file_key;
+	struct field_reader file_object;
+	struct field_reader irp;
+	struct field_reader address;  /* Image: base; PerfInfo: Routine */
+	struct field_reader size;     /* Image; FileIo/Write: bytes */
+	struct field_reader checksum; /* Image */
+	struct field_reader tag; /* Thread: of the thread; SystemConfig/Services: of the service */
+	struct field_reader disk;
+	struct field_reader number; /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Write:
 				 flags */
-	int16_t name;         /* index of the field that names: -1 none */
-	int16_t name_too;     /* DosPath, FileSystem */
+	int16_t name;               /* index of the field that names: -1 none */
+	int16_t name_too;           /* DosPath, FileSystem */
 };
 
 /* Fills attribution for kind. `asked`: bits of enum tells that anybody is interested in. */
@@ -93,50 +87,5 @@ void attribution_fill(struct attribution *attribution, const struct event_class 
  */
 void attribution_choose_first_pass(uint32_t asked, struct kernel_choice *choice);
 bool attribution_may_announce(const struct event_record *record);
-
-/* reader_u64() for a field behind one of variable length. */
-bool reader_walk(const struct reader *reader, const struct schema *schema,
-		 const struct event_record *record, uint64_t *value);
-
-/* False, and *value left alone: the kind has no such field, or the payload ends before its end. */
-static inline bool reader_u64(const struct reader *reader, const struct schema *schema,
-			      const struct event_record *record, uint64_t *value)
-{
-	const uint8_t *at;
-
-	if (reader->offset == FIELD_OFFSET_VARIES ||
-	    (uint32_t)reader->offset + reader->size > record->payload_size) {
-		return reader_walk(reader, schema, record, value);
-	}
-	at = record->payload + reader->offset;
-	switch (reader->size) {
-	case 4:
-		*value = load_u32(at);
-		return true;
-	case 8:
-		*value = load_u64(at);
-		return true;
-	case 2:
-		*value = load_u16(at);
-		return true;
-	case 1:
-		*value = *at;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static inline bool reader_u32(const struct reader *reader, const struct schema *schema,
-			      const struct event_record *record, uint32_t *value)
-{
-	uint64_t wide;
-
-	if (!reader_u64(reader, schema, record, &wide)) {
-		return false;
-	}
-	*value = (uint32_t)wide;
-	return true;
-}
 
 #endif
