@@ -449,6 +449,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.path_group_count = setup->config->path_group_count,
 		.names = options->names,
 		.lower_case = setup->config->lower_case_processes,
+		.features = rule_set_features(setup->rules),
 		.process_gauges = rule_set_on(setup->rules, "process"),
 		.disk_info = rule_set_on(setup->rules, "disk"),
 		.image_info = rule_set_on(setup->rules, "image"),
@@ -466,17 +467,10 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.on_schema_mismatch = on_schema_mismatch,
 		.trial = options->observer ? options->observer->trial : NULL,
 	};
-	struct rule_needs needs;
 
-	rule_set_needs(setup->rules, &needs);
 	if (engine.probe) {
-		probe_needs(engine.probe, &needs);
+		tracker.features |= probe_features(engine.probe);
 	}
-	tracker.files_wanted = needs.files;
-	tracker.requests_wanted = needs.requests;
-	tracker.drivers_wanted = needs.drivers;
-	tracker.scheduler_wanted = needs.scheduler;
-	tracker.services_wanted = needs.services;
 	pipeline->tracker = tracker_new(&tracker, err);
 	if (!pipeline->tracker) {
 		return false;

@@ -13,14 +13,17 @@
 
 enum { FIELD_READER_WALKS = UINT32_MAX };
 
+/* How the bytes become the value: as they stand, or by the type of the field. */
+enum field_load { LOAD_NONE, LOAD_U8, LOAD_U16, LOAD_U32, LOAD_U64, LOAD_BY_TYPE };
+
 /* All zero: the event class has no such field. */
 struct field_reader {
 	uint32_t end;    /* payload bytes that are needed; FIELD_READER_WALKS: no constant offset */
 	uint16_t offset; /* in the payload */
 	uint16_t index;  /* of the field in the schema */
-	uint8_t size;    /* bytes; 0: no such field */
+	uint8_t size;    /* bytes */
 	uint8_t type;    /* enum field_type */
-	bool plain;      /* the value is the unsigned little-endian integer as it stands */
+	uint8_t load;    /* enum field_load */
 };
 
 /* index: as schema_find_field() returns it. A field that is no scalar integer has no reader. */
@@ -30,30 +33,32 @@ struct field_reader field_reader_of(const struct schema *schema, int index, uint
 bool field_read_by_walk(const struct field_reader *reader, const struct schema *schema,
 			const struct event_record *record, uint64_t *value);
 
-/* The integer at a constant offset; the payload holds reader->end bytes. */
+/* The integer at a constant offset, of which the payload holds reader->end bytes. */
 static inline bool field_read_fixed(const struct field_reader *reader,
 				    const struct event_record *record, uint64_t *value)
 {
 	const uint8_t *at = record->payload + reader->offset;
 
-	if (!reader->plain) {
-		*value = field_integer((enum field_type)reader->type, at, reader->size);
-		return reader->size != 0;
-	}
-	switch (reader->size) {
-	case 4:
+	switch ((enum field_load)reader->load) {
+	case LOAD_U32:
 		*value = load_u32(at);
 		return true;
-	case 8:
+	case LOAD_U64:
 		*value = load_u64(at);
 		return true;
-	case 2:
+	case LOAD_U16:
 		*value = load_u16(at);
 		return true;
-	default:
+	case LOAD_U8:
 		*value = *at;
 		return true;
+	case LOAD_BY_TYPE:
+		*value = field_integer((enum field_type)reader->type, at, reader->size);
+		return true;
+	case LOAD_NONE:
+		break;
 	}
+	return false;
 }
 
 /*
@@ -66,7 +71,7 @@ static inline bool field_read_u64(const struct field_reader *reader, const struc
 	if (reader->end > record->payload_size) {
 		return field_read_by_walk(reader, schema, record, value);
 	}
-	return reader->size != 0 && field_read_fixed(reader, record, value);
+	return field_read_fixed(reader, record, value);
 }
 
 static inline bool field_read_u32(const struct field_reader *reader, const struct schema *schema,

@@ -38,10 +38,52 @@ static bool not_carried(struct checker *checker, const struct pair *pair,
 			  "the pair carries no '%s'", name);
 }
 
+/* Whether some layout of the kernel events has the field. */
+static bool layout_has(const struct event_pattern *pattern, const char *name)
+{
+	struct known_events known;
+	bool has = false;
+
+	known_events_find(&known, pattern, NULL);
+	for (size_t i = 0; i < known.count && !has; i++) {
+		has = schema_find_field(known.schemas[i], name) >= 0;
+	}
+	known_events_done(&known);
+	return has;
+}
+
+static bool is_listed(const struct derived_events *events, const struct event_pattern *pattern)
+{
+	for (; events->kernel_class != KERNEL_NONE || events->provider; events++) {
+		if (events->provider ?
+			    event_pattern_is_provider(pattern, events->provider->name,
+						      &events->provider->guid) :
+			    event_pattern_is_class(pattern, events->kernel_class) &&
+				    (events->opcode == EVERY_OPCODE ||
+				     (!pattern->every && pattern->opcode == events->opcode))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether events of the pattern can have the derived field. */
+static bool derived_fits(const struct derived_field *derived, const struct event_pattern *pattern)
+{
+	if (derived->events && !is_listed(derived->events, pattern)) {
+		return false;
+	}
+	if (derived->origin && pattern->scope == EVENTS_KERNEL) {
+		return layout_has(pattern, derived->origin);
+	}
+	return !derived->origin || derived->events;
+}
+
 static bool unknown_field(struct checker *checker, const struct rule *rule,
 			  const struct field_ref *field, const struct known_events *known)
 {
 	struct nearest nearest = { .word = field->name, .size = strlen(field->name) };
+	const struct derived_field *derived;
 
 	if (rule->pair && rule->pair->carry_count > 0 &&
 	    strncmp(field->name, PAIR_PREFIX, strlen(PAIR_PREFIX)) == 0) {
@@ -53,9 +95,9 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 			nearest_offer(&nearest, known->schemas[i]->fields[k].name);
 		}
 	}
-	for (unsigned i = DERIVED_NONE + 1; i < DERIVED_COUNT; i++) {
-		if (derived_fits((enum derived)i, &rule->event)) {
-			nearest_offer(&nearest, derived_field((enum derived)i)->name);
+	for (unsigned i = 0; (derived = derived_at(i)) != NULL; i++) {
+		if (derived_fits(derived, &rule->event)) {
+			nearest_offer(&nearest, derived->name);
 		}
 	}
 	if (nearest.best) {
@@ -128,11 +170,10 @@ static bool check_in_layouts(struct checker *checker, const struct rule *rule,
 bool check_field(struct checker *checker, const struct rule *rule, struct field_ref *field)
 {
 	const struct derived_field *derived =
-		field->derived != DERIVED_NONE && derived_fits(field->derived, &rule->event) ?
-			derived_field(field->derived) :
-			NULL;
+		field->derived && derived_fits(field->derived, &rule->event) ? field->derived :
+									       NULL;
 
-	if (rule->pair && field->derived == DERIVED_DURATION) {
+	if (rule->pair && field_has_role(field, ROLE_DURATION)) {
 		field->type = TYPE_DURATION;
 		return true;
 	}
@@ -140,9 +181,7 @@ bool check_field(struct checker *checker, const struct rule *rule, struct field_
 		field->type = TYPE_TEXT;
 		return true;
 	}
-	if (!derived) {
-		field->derived = DERIVED_NONE;
-	}
+	field->derived = derived;
 	if (derived && derived->before_layout) {
 		field->type = derived->type;
 		return true;

@@ -17,19 +17,24 @@
 #include "config/yaml.h"
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
-#include "rules/derived.h"
 #include "rules/event_pattern.h"
 #include "rules/regex.h"
 #include "source/provider_spec.h"
+#include "track/derived_fields.h"
 
 /* A field as a rule names it. */
 struct field_ref {
 	const char *name; /* NULL: none */
 	const struct yaml_node *at;
-	enum derived derived; /* the derived field of this name, if there is one */
-	enum value_type type; /* by check.c, for this event */
-	bool layout;          /* some layout of the event has it, by check.c */
+	const struct derived_field *derived; /* the one of this name; NULL: none */
+	enum value_type type;                /* by check.c, for this event */
+	bool layout;                         /* some layout of the event has it, by check.c */
 };
+
+static inline bool field_has_role(const struct field_ref *field, enum derived_role role)
+{
+	return field->derived && field->derived->role == role;
+}
 
 /* What a value is compared with or mapped from. */
 struct literal {

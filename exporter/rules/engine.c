@@ -12,13 +12,6 @@
 #include "rules/filters.h"
 #include "rules/trial_parts.h"
 
-static const char *const problem_names[PROBLEM_COUNT] = {
-	[PROBLEM_TRUNCATED] = "truncated",
-	[PROBLEM_NO_SCHEMA] = "no_schema",
-	[PROBLEM_BAD_TYPE] = "bad_type",
-	[PROBLEM_RULE] = "rule",
-};
-
 const char *record_outcome_name(enum record_outcome outcome)
 {
 	static const char *const names[OUTCOME_COUNT] = {
@@ -28,26 +21,6 @@ const char *record_outcome_name(enum record_outcome outcome)
 	};
 
 	return names[outcome];
-}
-
-void engine_count_problem(struct rule_engine *engine, struct plan *plan,
-			  enum decode_problem problem)
-{
-	cell *at = plan->problems[problem];
-
-	if (!at) {
-		uint32_t ids[] = { plan->provider,
-				   intern_string(engine->strings, problem_names[problem]) };
-		bool overflowed;
-
-		at = family_cells(engine->set->decode_errors, engine->shard, ids, &overflowed);
-		if (!overflowed) {
-			plan->problems[problem] = at;
-		}
-	}
-	if (at) {
-		cell_add(at, 1);
-	}
 }
 
 /* ---- filters ---- */
@@ -100,7 +73,7 @@ static bool real_amount(struct rule_engine *engine, struct plan *plan, const str
 			uint64_t *amount)
 {
 	static const double too_much = 9223372036854775808.0; /* 2^63 */
-	double value = field_double(rule->value->field, &rule->value->slice);
+	double value = field_double(rule->value->field, &rule->value->read.slice);
 
 	value *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
 	if (!(value >= 0 && value < too_much)) { /* NaN is neither */
@@ -130,20 +103,20 @@ static bool find_amount(struct rule_engine *engine, struct plan *plan, const str
 			return false;
 		}
 		/* A start after the end, as clocks of two processors can have it, took no time. */
-		ticks = (int64_t)((uint64_t)record->raw_time - slot->value);
+		ticks = (int64_t)((uint64_t)record->raw_time - slot->read.number);
 		*amount = ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0, rule->frequency);
 		return true;
 	}
-	if (slot->is_signed && (int64_t)slot->value < 0) {
+	if (slot->is_signed && (int64_t)slot->read.number < 0) {
 		if (rule->op == GAUGE_NONE) {
 			engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
 			return false;
 		}
-		*amount = 0 - times(0 - slot->value, rule->factor ? rule->factor : 1);
+		*amount = 0 - times(0 - slot->read.number, rule->factor ? rule->factor : 1);
 		return true;
 	}
-	*amount = rule->factor ? times(slot->value, rule->factor) :
-				 ticks_to_ns(slot->value, rule->frequency);
+	*amount = rule->factor ? times(slot->read.number, rule->factor) :
+				 ticks_to_ns(slot->read.number, rule->frequency);
 	return true;
 }
 
@@ -189,32 +162,6 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 		gauges_set(engine->gauges, gauge_instance(engine), cells, amount);
 		engine_publish(engine);
 		break;
-	}
-}
-
-/* What a label reads when nothing tells its value. */
-static uint32_t unknown_label(const struct rule_engine *engine, const struct slot *slot)
-{
-	return slot->type == SLOT_PROCESS_ID || slot->type == SLOT_THREAD_ID ||
-			       slot->type == SLOT_ITEM ?
-		       engine->none :
-		       engine->unknown;
-}
-
-void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
-		struct plan_label *label)
-{
-	enum slot_state state = slot_get(engine, plan, record, label->slot);
-
-	label->generation = plan->generation;
-	label->state = SLOT_HAS;
-	if (state == SLOT_HAS) {
-		label->id = label->plain ? (uint32_t)label->slot->value :
-					   label_resolve(engine, label, label->slot);
-	} else if (state == SLOT_UNKNOWN) {
-		label->id = unknown_label(engine, label->slot);
-	} else {
-		label->state = SLOT_CUT;
 	}
 }
 
@@ -304,7 +251,7 @@ static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
 		if (state != SLOT_HAS) {
 			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
-		amount = rule->value->value;
+		amount = rule->value->read.number;
 	}
 	if (group->generation != plan->generation) {
 		read_group(engine, plan, record, group);

@@ -12,63 +12,41 @@
 
 #include <stdatomic.h>
 
-#include "base/cursor.h"
 #include "decode/field_path.h"
+#include "decode/field_reader.h"
 #include "rules/decoders.h"
 #include "rules/gauges.h"
 #include "rules/pairs.h"
 #include "rules/rule_set.h"
 
+/* Where the value of a slot comes from. */
 enum slot_kind {
-	SLOT_CONSTANT, /* a number, or a label id, that all events of the kind share */
+	SLOT_CONSTANT, /* a number, or a label id, that all events of the class share */
 	SLOT_FIXED,    /* payload: a number at a constant offset */
 	SLOT_U32,      /* the same, of 4 bytes without sign: most of them */
-	SLOT_WALKED,   /* payload: a number behind fields that vary */
+	SLOT_WALKED,   /* payload: a number behind fields of variable length */
 	SLOT_TEXT,     /* payload: anything else, read as text */
 	SLOT_PART,     /* payload: an element, a member, a count; plan.parts[index] */
-	SLOT_ITEM,     /* beside the payload (event_items.h) */
-	SLOT_PATH,     /* the tracker's, text */
-	SLOT_PROCESS,  /* label ids of the tracker … */
-	SLOT_OF_PROCESS,
-	SLOT_OLD_PROCESS,
-	SLOT_VOLUME,
-	SLOT_PATH_GROUP,
-	SLOT_DRIVER,
-	SLOT_SERVICE,
-	SLOT_STARTED,
-	SLOT_STARTED_BY,
-	SLOT_EXIT_RESULT, /* label id, of the slot `of` */
-	SLOT_PAGING,      /* number, of the slot `of` */
-	SLOT_PROCESS_ID,  /* numbers of the record … */
-	SLOT_THREAD_ID,
-	SLOT_CPU,
-	SLOT_LEVEL,
-	SLOT_PAYLOAD_SIZE,
+	SLOT_DERIVED,  /* a derived field */
+	SLOT_COMPUTED, /* a derived field of the value in the slot `index` */
 	SLOT_PAIR,     /* nanoseconds; plan.stops[index] */
 	SLOT_CARRIED,  /* label id; plan.stops[index / PAIR_CARRIED_MAX].carried */
-	SLOT_DURATION, /* nanoseconds of the tracker … */
-	SLOT_ON_CPU,
-	SLOT_READY,
 };
-
-enum slot_form { FORM_NUMBER, FORM_ID, FORM_TEXT };
 
 enum slot_state {
 	SLOT_HAS,
-	SLOT_UNKNOWN, /* nothing tells it for this event */
+	SLOT_UNKNOWN, /* nothing says it for this event */
 	SLOT_CUT,     /* the payload ends before it */
 };
 
 struct slot {
-	uint64_t generation;      /* of the event that state and value are about */
-	uint64_t value;           /* FORM_NUMBER, FORM_ID */
-	struct field_slice slice; /* FORM_TEXT; of a path without count */
-	uint32_t offset, end;     /* SLOT_FIXED, SLOT_U32: payload bytes from, needed to */
-	uint16_t index; /* of the field in the layout, the part, or the slot it is worked out of */
-	uint8_t state, type, form; /* enum slot_state, slot_kind, slot_form */
+	uint64_t generation;        /* of the event that state and value are about */
+	struct derived_read read;   /* the value; row NULL: no derived field */
+	struct field_reader reader; /* SLOT_FIXED, SLOT_U32 */
+	uint16_t index;             /* of the field in the layout, or as its kind says */
+	uint8_t state, type, form;  /* enum slot_state, slot_kind, value_form */
 	bool is_signed;
-	const struct field *field; /* of the payload or the item */
-	enum derived derived;
+	const struct field *field; /* of the payload or the item; NULL: none */
 };
 
 /* A direct-mapped memory: the last results of a few keys. */
@@ -263,8 +241,6 @@ struct rule_engine {
 	bool names_only;
 	uint32_t session; /* label ids … */
 	uint32_t unknown, none;
-	uint32_t exit_results[EXIT_RESULTS];
-	uint32_t started[256];     /* of "FileIo/Read" by opcode; INTERN_NONE: not made yet */
 	struct text text, scratch; /* being made */
 };
 
@@ -278,8 +254,8 @@ static inline enum slot_state slot_get(struct rule_engine *engine, struct plan *
 	if (slot->generation == plan->generation) {
 		return (enum slot_state)slot->state;
 	}
-	if (slot->type == SLOT_U32 && record->payload_size >= slot->end) {
-		slot->value = load_u32(record->payload + slot->offset);
+	if (slot->type == SLOT_U32 && record->payload_size >= slot->reader.end) {
+		slot->read.number = load_u32(record->payload + slot->reader.offset);
 		slot->generation = plan->generation;
 		slot->state = SLOT_HAS;
 		return SLOT_HAS;
@@ -329,9 +305,6 @@ bool condition_compute(struct rule_engine *engine, const struct plan_condition *
  */
 bool literal_for(const struct literal *literal, const struct slot *slot,
 		 struct number_literal *number);
-
-/* The probe as a rule on every event, of which only the conditions count (probe.c). */
-const struct rule *probe_rule(const struct probe *probe);
 
 struct memo *memo_new(void);
 

@@ -56,10 +56,6 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->filters_processes = filters_look_at_processes(options->set);
 	engine->on_schema_mismatch = options->on_schema_mismatch;
 	engine->schema_mismatch_context = options->schema_mismatch_context;
-	for (unsigned i = 0; i < EXIT_RESULTS; i++) {
-		engine->exit_results[i] =
-			intern_string(engine->strings, exit_result_name((enum exit_result)i));
-	}
 	engine->texts = calloc(TEXTS_SIZE, sizeof *engine->texts);
 	engine->mismatches_reported =
 		calloc(options->set->rule_count + 1, sizeof *engine->mismatches_reported);

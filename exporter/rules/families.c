@@ -70,7 +70,7 @@ static bool is_open(const struct label *label)
 	case LABEL_MAP:
 		return false;
 	case LABEL_FIELD:
-		return label->field.derived != DERIVED_PROVIDER;
+		return !field_has_role(&label->field, ROLE_PROVIDER);
 	case LABEL_DECODE:
 		break;
 	}
@@ -104,7 +104,7 @@ static bool order_labels(const struct collector *collector, struct rule *rule,
 			plan->dynamic_labels |= UINT32_C(1) << index;
 		}
 		if (strcmp(rule->labels[i].name, "provider") == 0 ||
-		    rule->labels[i].field.derived == DERIVED_PROVIDER) {
+		    field_has_role(&rule->labels[i].field, ROLE_PROVIDER)) {
 			plan->has_provider = true;
 		}
 	}
@@ -241,66 +241,44 @@ static struct family_plan *plan_of(struct rule_set *set, const struct metric *me
 	return plan;
 }
 
-static void add_need(struct rule_needs *needs, const struct pair *pair,
-		     const struct field_ref *field)
+/* What a field needs of the tracker; pair: of its rule, NULL for none. */
+static uint32_t field_features(const struct pair *pair, const struct field_ref *field)
 {
-	if (!field->name || (pair && field->derived == DERIVED_DURATION)) {
-		return;
+	if (!field->derived || (pair && field->derived->role == ROLE_DURATION)) {
+		return 0;
 	}
-	switch (field->derived) {
-	case DERIVED_PATH:
-	case DERIVED_PATH_GROUP:
-	case DERIVED_VOLUME:
-		needs->files = true;
-		break;
-	case DERIVED_DURATION:
-	case DERIVED_STARTED:
-	case DERIVED_STARTED_BY:
-		needs->requests = true;
-		break;
-	case DERIVED_DRIVER:
-		needs->drivers = true;
-		break;
-	case DERIVED_SERVICE:
-		needs->services = true;
-		break;
-	case DERIVED_ON_CPU:
-	case DERIVED_READY:
-	case DERIVED_OLD_PROCESS:
-		needs->scheduler = true;
-		break;
-	default:
-		break;
-	}
+	return field->derived->features;
 }
 
-static void add_pair_needs(struct rule_needs *needs, const struct pair *pair)
+static uint32_t pair_features(const struct pair *pair)
 {
+	uint32_t features = 0;
+
 	for (size_t i = 0; i < pair->key_count; i++) {
-		add_need(needs, NULL, &pair->start.keys[i]);
-		add_need(needs, NULL, &pair->stop.keys[i]);
+		features |= field_features(NULL, &pair->start.keys[i]) |
+			    field_features(NULL, &pair->stop.keys[i]);
 		if (pair->middle.keys) {
-			add_need(needs, NULL, &pair->middle.keys[i]);
+			features |= field_features(NULL, &pair->middle.keys[i]);
 		}
 	}
 	for (size_t i = 0; i < pair->carry_count; i++) {
-		add_need(needs, NULL, &pair->carry[i].field);
+		features |= field_features(NULL, &pair->carry[i].field);
 	}
+	return features;
 }
 
-void rule_needs_add(struct rule_needs *needs, const struct rule *rule)
+uint32_t rule_features(const struct rule *rule)
 {
-	add_need(needs, rule->pair, &rule->value);
-	add_need(needs, rule->pair, &rule->since);
+	uint32_t features = field_features(rule->pair, &rule->value) |
+			    field_features(rule->pair, &rule->since);
+
 	for (size_t i = 0; i < rule->condition_count; i++) {
-		add_need(needs, rule->pair, &rule->conditions[i].field);
+		features |= field_features(rule->pair, &rule->conditions[i].field);
 	}
 	for (size_t i = 0; i < rule->label_count; i++) {
-		add_need(needs, rule->pair, &rule->labels[i].field);
+		features |= field_features(rule->pair, &rule->labels[i].field);
 	}
-	if (rule->pair) {
-		add_pair_needs(needs, rule->pair);
-	}
+	return rule->pair ? features | pair_features(rule->pair) : features;
 }
 
 static bool is_same_pair(const struct pair *a, const struct pair *b)
@@ -358,7 +336,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 					.plan = plan,
 					.pair = add_pair(set, metric->rules[k].pair),
 				};
-				rule_needs_add(&set->needs, &metric->rules[k]);
+				set->features |= rule_features(&metric->rules[k]);
 			}
 		}
 	}

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rules/filters.h"
+#include "rules/probe.h"
 #include "rules/trial_parts.h"
 #include "source/provider_names.h"
 

@@ -108,7 +108,7 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 	planned.plain = slot->form == FORM_ID && label->source == LABEL_FIELD;
 	fate = map_numbers(builder, slot, &planned);
 	if (fate == RULE_APPLIES && slot->type == SLOT_CONSTANT) {
-		set->ids[position] = planned.plain ? (uint32_t)slot->value :
+		set->ids[position] = planned.plain ? (uint32_t)slot->read.number :
 						     label_compute(builder->engine, &planned, slot);
 	} else if (fate == RULE_APPLIES) {
 		if (!planned.plain && slot->form != FORM_TEXT) {

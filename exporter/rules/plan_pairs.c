@@ -112,8 +112,8 @@ static size_t text_size(const struct slot *slot)
 {
 	uint8_t type = slot->field ? slot->field->type : FIELD_BINARY;
 	size_t unit = type == FIELD_WSTRING || type == FIELD_WCHAR ? 2 : 1;
-	size_t size = slot->slice.size;
-	const uint8_t *at = slot->slice.at;
+	size_t size = slot->read.slice.size;
+	const uint8_t *at = slot->read.slice.at;
 
 	if (type == FIELD_WSTRING || type == FIELD_WCHAR || type == FIELD_ASTRING ||
 	    type == FIELD_ACHAR) {
@@ -133,16 +133,16 @@ static enum slot_state read_key(struct rule_engine *engine, struct plan *plan,
 	for (unsigned i = 0; i < pair->key_count; i++) {
 		struct slot *slot = &plan->slots[pair->keys[i]];
 		enum slot_state state = slot_get(engine, plan, record, slot);
-		uint64_t value = slot->value;
+		uint64_t value = slot->read.number;
 
 		if (state != SLOT_HAS) {
 			return state;
 		}
-		if (slot->form == FORM_ID && slot->value == INTERN_FULL) {
+		if (slot->form == FORM_ID && slot->read.number == INTERN_FULL) {
 			return SLOT_UNKNOWN;
 		}
 		if (slot->form == FORM_TEXT) {
-			value = text_hash((const char *)slot->slice.at, text_size(slot),
+			value = text_hash((const char *)slot->read.slice.at, text_size(slot),
 					  engine->seed);
 		}
 		*key = hash_seeded(*key ^ value, engine->seed + i);

@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 
-#include "rules/event_items.h"
 #include "rules/plan.h"
 
 enum { NOT_CARRIED = PAIR_CARRIED_MAX };
@@ -15,7 +14,8 @@ static uint16_t add_slot(struct builder *builder, const struct slot *slot)
 	struct slot *slots;
 
 	for (size_t i = 0; i < plan->slot_count; i++) {
-		if (plan->slots[i].type == slot->type && plan->slots[i].derived == slot->derived &&
+		if (plan->slots[i].type == slot->type &&
+		    plan->slots[i].read.row == slot->read.row &&
 		    plan->slots[i].field == slot->field &&
 		    ((slot->type != SLOT_PAIR && slot->type != SLOT_CARRIED) ||
 		     plan->slots[i].index == slot->index)) {
@@ -43,7 +43,6 @@ static uint16_t add_layout_slot(struct builder *builder, int index)
 {
 	const struct schema *schema = builder->plan->schema;
 	const struct field *field = &schema->fields[index];
-	unsigned wide = builder->class->pointer_size == 8;
 	struct slot slot = { .index = (uint16_t)index, .field = field, .state = SLOT_CUT };
 
 	if (!field_is_integer(field)) {
@@ -53,13 +52,9 @@ static uint16_t add_layout_slot(struct builder *builder, int index)
 	}
 	slot.form = FORM_NUMBER;
 	slot.is_signed = field_is_signed(field);
-	if (field->offset[wide] != FIELD_OFFSET_VARIES && field->size[wide] != 0) {
-		slot.type = field->size[wide] == 4 && !slot.is_signed &&
-					    field->type != FIELD_BOOL32 ?
-				    SLOT_U32 :
-				    SLOT_FIXED;
-		slot.offset = field->offset[wide];
-		slot.end = slot.offset + field->size[wide];
+	slot.reader = field_reader_of(schema, index, builder->class->pointer_size);
+	if (slot.reader.end != FIELD_READER_WALKS) {
+		slot.type = slot.reader.load == LOAD_U32 ? SLOT_U32 : SLOT_FIXED;
 		return add_slot(builder, &slot);
 	}
 	slot.type = SLOT_WALKED;
@@ -135,95 +130,45 @@ static uint16_t add_part_slot(struct builder *builder, const char *name)
 	return add_slot(builder, &slot);
 }
 
-/* What stands beside the payload. */
-static uint16_t add_item_slot(struct builder *builder, enum derived derived)
+/* NO_SLOT: the layout lacks the field that it is computed from, or builder->failed. */
+static uint16_t add_derived_slot(struct builder *builder, const struct derived_field *row)
 {
-	struct slot slot = { .type = SLOT_ITEM,
-			     .derived = derived,
-			     .field = event_item_field(derived) };
+	struct slot slot = { .type = SLOT_DERIVED,
+			     .form = (uint8_t)row->form,
+			     .state = SLOT_UNKNOWN,
+			     .read = { .row = row, .tracker = builder->engine->tracker },
+			     .field = row->field };
 
-	slot.form = field_is_integer(slot.field) ? FORM_NUMBER : FORM_TEXT;
-	return add_slot(builder, &slot);
-}
-
-/* A derived field that is worked out of one of the layout. */
-static uint16_t add_origin_slot(struct builder *builder, struct slot *slot)
-{
-	int index = layout_index(builder, derived_origin(slot->derived));
-
-	if (index < 0 || !field_is_integer(&builder->plan->schema->fields[index])) {
-		return NO_SLOT;
+	if (row->constant) {
+		slot.type = SLOT_CONSTANT;
+		slot.state = SLOT_HAS;
+		slot.read.number = row->constant(
+			&(struct derived_class){ .class = builder->class,
+						 .strings = builder->engine->strings,
+						 .provider = builder->plan->provider,
+						 .session = builder->engine->session });
 	}
-	if (slot->type != SLOT_DRIVER) {
-		slot->index = add_layout_slot(builder, index);
-		if (slot->index == NO_SLOT) {
+	if (row->origin) {
+		int index = layout_index(builder, row->origin);
+
+		if (index < 0 || !field_is_integer(&builder->plan->schema->fields[index])) {
 			return NO_SLOT;
 		}
+		if (row->reads_origin) {
+			slot.type = SLOT_COMPUTED;
+			slot.index = add_layout_slot(builder, index);
+			if (slot.index == NO_SLOT) {
+				return NO_SLOT;
+			}
+		}
 	}
-	return add_slot(builder, slot);
-}
-
-static uint16_t add_derived_slot(struct builder *builder, enum derived derived)
-{
-	static const struct {
-		uint8_t type, form;
-	} slots[DERIVED_COUNT] = {
-		[DERIVED_PROCESS] = { SLOT_PROCESS, FORM_ID },
-		[DERIVED_PROCESS_ID] = { SLOT_PROCESS_ID, FORM_NUMBER },
-		[DERIVED_OF_PROCESS] = { SLOT_OF_PROCESS, FORM_ID },
-		[DERIVED_OLD_PROCESS] = { SLOT_OLD_PROCESS, FORM_ID },
-		[DERIVED_THREAD_ID] = { SLOT_THREAD_ID, FORM_NUMBER },
-		[DERIVED_CPU] = { SLOT_CPU, FORM_NUMBER },
-		[DERIVED_LEVEL] = { SLOT_LEVEL, FORM_NUMBER },
-		[DERIVED_OPCODE] = { SLOT_CONSTANT, FORM_NUMBER },
-		[DERIVED_PAYLOAD_SIZE] = { SLOT_PAYLOAD_SIZE, FORM_NUMBER },
-		[DERIVED_SESSION] = { SLOT_CONSTANT, FORM_ID },
-		[DERIVED_PROVIDER] = { SLOT_CONSTANT, FORM_ID },
-		[DERIVED_EVENT] = { SLOT_CONSTANT, FORM_ID },
-		[DERIVED_PATH] = { SLOT_PATH, FORM_TEXT },
-		[DERIVED_PATH_GROUP] = { SLOT_PATH_GROUP, FORM_ID },
-		[DERIVED_VOLUME] = { SLOT_VOLUME, FORM_ID },
-		[DERIVED_PAGING] = { SLOT_PAGING, FORM_NUMBER },
-		[DERIVED_EXIT_RESULT] = { SLOT_EXIT_RESULT, FORM_ID },
-		[DERIVED_DRIVER] = { SLOT_DRIVER, FORM_ID },
-		[DERIVED_SERVICE] = { SLOT_SERVICE, FORM_ID },
-		[DERIVED_DURATION] = { SLOT_DURATION, FORM_NUMBER },
-		[DERIVED_STARTED] = { SLOT_STARTED, FORM_ID },
-		[DERIVED_STARTED_BY] = { SLOT_STARTED_BY, FORM_ID },
-		[DERIVED_ON_CPU] = { SLOT_ON_CPU, FORM_NUMBER },
-		[DERIVED_READY] = { SLOT_READY, FORM_NUMBER },
-	};
-	struct slot slot = { .type = slots[derived].type,
-			     .form = slots[derived].form,
-			     .derived = derived };
-
-	if (event_item_field(derived)) {
-		return add_item_slot(builder, derived);
-	}
-	slot.state = slot.type == SLOT_CONSTANT ? SLOT_HAS : SLOT_UNKNOWN;
-	switch (derived) {
-	case DERIVED_OPCODE:
-		slot.value = builder->class->opcode;
-		break;
-	case DERIVED_SESSION:
-		slot.value = builder->engine->session;
-		break;
-	case DERIVED_PROVIDER:
-		slot.value = builder->plan->provider;
-		break;
-	case DERIVED_EVENT:
-		slot.value = intern_string(builder->engine->strings, builder->class->event_name);
-		break;
-	default:
-		break;
-	}
-	return derived_origin(derived) ? add_origin_slot(builder, &slot) : add_slot(builder, &slot);
+	return add_slot(builder, &slot);
 }
 
 /* What a pair gives its stop: Duration, or what it carries. */
 static uint16_t add_pair_slot(struct builder *builder, size_t carried)
 {
-	struct slot slot = { .type = SLOT_PAIR, .form = FORM_NUMBER, .derived = DERIVED_DURATION };
+	struct slot slot = { .type = SLOT_PAIR, .form = FORM_NUMBER };
 	uint16_t stop = plan_find_stop(builder->plan, builder->rule->pair);
 
 	if (stop == NO_SLOT) {
@@ -253,17 +198,17 @@ uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
 	if (builder->rule && builder->rule->pair != NO_PAIR) {
 		size_t carried = find_carried(builder, field);
 
-		if (field->derived == DERIVED_DURATION || carried != NOT_CARRIED) {
+		if (field_has_role(field, ROLE_DURATION) || carried != NOT_CARRIED) {
 			return add_pair_slot(builder, carried);
 		}
 	}
-	if (field->derived != DERIVED_NONE && derived_field(field->derived)->before_layout) {
+	if (field->derived && field->derived->before_layout) {
 		return add_derived_slot(builder, field->derived);
 	}
 	index = layout_index(builder, field->name);
 	if (index >= 0) {
 		return add_layout_slot(builder, index);
 	}
-	return field->derived != DERIVED_NONE ? add_derived_slot(builder, field->derived) :
-						add_part_slot(builder, field->name);
+	return field->derived ? add_derived_slot(builder, field->derived) :
+				add_part_slot(builder, field->name);
 }

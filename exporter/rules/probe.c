@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "config/nearest.h"
-#include "rules/engine.h"
+#include "rules/rule_set.h"
 
 /* A condition with what it points to. */
 struct owned_condition {
@@ -184,9 +184,9 @@ const char *probe_field(const struct probe *probe, size_t index)
 						     NULL;
 }
 
-void probe_needs(const struct probe *probe, struct rule_needs *needs)
+uint32_t probe_features(const struct probe *probe)
 {
-	rule_needs_add(needs, &probe->rule);
+	return rule_features(&probe->rule);
 }
 
 const struct rule *probe_rule(const struct probe *probe)

@@ -13,11 +13,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
-struct rule_needs; /* rules/rules.h */
-struct probe;      /* opaque; immutable once all conditions are added */
+struct rule;  /* rules/collector.h */
+struct probe; /* opaque; immutable once all conditions are added */
 
 struct probe *probe_new(struct error *err);
 void probe_free(struct probe *probe);
@@ -25,10 +26,13 @@ void probe_free(struct probe *probe);
 /* All conditions must hold. The sentence of err names the text. */
 bool probe_add(struct probe *probe, const char *text, struct error *err);
 
-/* What a tracker must know for its conditions; added to *needs. */
-void probe_needs(const struct probe *probe, struct rule_needs *needs);
+/* Features of a tracker that its conditions need (enum tracker_feature). */
+uint32_t probe_features(const struct probe *probe);
 
 /* The field of a condition; NULL behind the last. */
 const char *probe_field(const struct probe *probe, size_t index);
+
+/* The conditions as a rule on every event, which has nothing but them. */
+const struct rule *probe_rule(const struct probe *probe);
 
 #endif

@@ -296,9 +296,9 @@ bool rule_set_on(const struct rule_set *set, const char *collector)
 	return false;
 }
 
-void rule_set_needs(const struct rule_set *set, struct rule_needs *needs)
+uint32_t rule_set_features(const struct rule_set *set)
 {
-	*needs = set->needs;
+	return set->features;
 }
 
 uint32_t rule_set_kernel_groups(const struct rule_set *set)
@@ -325,19 +325,7 @@ uint32_t rule_set_kernel_flags(const struct rule_set *set)
 	if (set->rule_count > 0) { /* events are told apart by process */
 		flags |= KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
 	}
-	if (set->needs.files) {
-		flags |= KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
-	}
-	if (set->needs.requests) {
-		flags |= KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
-	}
-	if (set->needs.drivers) {
-		flags |= KERNEL_FLAG_IMAGE_LOAD;
-	}
-	if (set->needs.scheduler) {
-		flags |= KERNEL_FLAG_CSWITCH | KERNEL_FLAG_DISPATCHER;
-	}
-	return flags;
+	return flags | tracker_kernel_flags(set->features);
 }
 
 const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index)

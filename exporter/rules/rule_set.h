@@ -47,7 +47,7 @@ struct rule_set {
 	char **dropped_texts; /* owned; what the patterns point into */
 	struct family *decode_errors;
 	struct family *unmatched;
-	struct rule_needs needs;
+	uint32_t features; /* of the tracker that the rules need; enum tracker_feature */
 };
 
 /* Takes the tree; name as for collector_load(). A collector of that name is replaced when replace,
@@ -63,8 +63,8 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
  * (families.c). */
 bool rule_set_plan_families(struct rule_set *set, struct error *err);
 
-/* Adds what the fields of a rule ask a tracker for (families.c). */
-void rule_needs_add(struct rule_needs *needs, const struct rule *rule);
+/* The features of a tracker that the fields of a rule need (families.c). */
+uint32_t rule_features(const struct rule *rule);
 
 /* Registers the families of the collectors that are on (families.c). */
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err);

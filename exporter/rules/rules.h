@@ -35,15 +35,6 @@ struct collector_info {
 	bool on;
 };
 
-/* What the rules of the enabled collectors need of a tracker. */
-struct rule_needs {
-	bool files;
-	bool requests;
-	bool drivers;
-	bool scheduler;
-	bool services;
-};
-
 struct rule_set_options {
 	const struct config *config; /* borrowed during the call */
 	/* What events look like, as far as it is known before they arrive; likewise. */
@@ -70,7 +61,8 @@ void rule_set_free(struct rule_set *set);
 const struct collector_info *rule_set_collector(const struct rule_set *set,
 						size_t index); /* NULL behind the last */
 bool rule_set_on(const struct rule_set *set, const char *collector);
-void rule_set_needs(const struct rule_set *set, struct rule_needs *needs);
+/* Features of the tracker that the rules of the enabled collectors need (enum tracker_feature). */
+uint32_t rule_set_features(const struct rule_set *set);
 
 /*
  * Makes the samples whose labels are all fixed by their rules, at 0, with the cells of writer.

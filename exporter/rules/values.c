@@ -1,15 +1,194 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a slot's value is turned into: the id of a label's text, or whether a condition holds.
+ * Reads the values that compiled rules ask for, and turns them into label ids and verdicts.
  *
- * Text is only worked on when a value is new: numbers and ids are remembered in the label's memo,
- * text of payloads in the engine's table by its bytes.
+ * A slot is one value of an event: a field of the payload, a part of one, a derived field, the time
+ * of a pair. It is read at most once for an event, and then serves every condition, value and label
+ * that uses it; the generation of the event says whether it has been read. Fields behind others of
+ * variable length, and parts of fields, share one walk over the payload.
+ *
+ * A value becomes a label id, or the verdict of a condition, by way of text: formatting, decoders,
+ * comparisons. Text is only worked on when a value is new. Numbers and ids are remembered in a
+ * small direct-mapped memo of the label or condition, and text of payloads in a table of the engine
+ * by its bytes, so that most events cost a hash and a comparison. The functions whose names end in
+ * _compute do the work; the others look into the memo first. A constant slot has no memo: it is
+ * computed once, when the rules are compiled.
+ *
+ * What does not fit is never remembered: text beyond TEXT_SIZE_MAX, and the id INTERN_FULL, which
+ * means that the string table is full now but may not be after a reset.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "rules/engine.h"
+
+static const char *const problem_names[PROBLEM_COUNT] = {
+	[PROBLEM_TRUNCATED] = "truncated",
+	[PROBLEM_NO_SCHEMA] = "no_schema",
+	[PROBLEM_BAD_TYPE] = "bad_type",
+	[PROBLEM_RULE] = "rule",
+};
+
+void engine_count_problem(struct rule_engine *engine, struct plan *plan,
+			  enum decode_problem problem)
+{
+	cell *at = plan->problems[problem];
+
+	if (!at) {
+		uint32_t ids[] = { plan->provider,
+				   intern_string(engine->strings, problem_names[problem]) };
+		bool overflowed;
+
+		at = family_cells(engine->set->decode_errors, engine->shard, ids, &overflowed);
+		if (!overflowed) {
+			plan->problems[problem] = at;
+		}
+	}
+	if (at) {
+		cell_add(at, 1);
+	}
+}
+
+/* ---- slots ---- */
+
+static enum slot_state read_fixed(const struct event_record *record, struct slot *slot)
+{
+	if (record->payload_size < slot->reader.end) {
+		return SLOT_CUT;
+	}
+	field_read_fixed(&slot->reader, record, &slot->read.number);
+	return SLOT_HAS;
+}
+
+static void walk_once(struct rule_engine *engine, struct plan *plan,
+		      const struct event_record *record)
+{
+	if (plan->walk != plan->generation) {
+		plan->walk = plan->generation;
+		plan->whole_fields =
+			fields_walk(plan->schema, plan->last_walked, record, engine->slices, NULL);
+	}
+}
+
+static enum slot_state read_walked(struct rule_engine *engine, struct plan *plan,
+				   const struct event_record *record, struct slot *slot)
+{
+	walk_once(engine, plan, record);
+	if (slot->index >= plan->whole_fields) {
+		return SLOT_CUT;
+	}
+	slot->read.number = field_u64(slot->field, &engine->slices[slot->index]);
+	return SLOT_HAS;
+}
+
+/* An array without the element that a rule asks for is counted: it is no 0. */
+static enum slot_state read_part(struct rule_engine *engine, struct plan *plan,
+				 const struct event_record *record, struct slot *slot)
+{
+	const struct field_path *path = plan->parts[slot->index];
+	struct field_slice slice;
+	uint32_t count;
+
+	walk_once(engine, plan, record);
+	switch (field_path_locate(plan->schema, path, record, engine->slices, &slice, &count)) {
+	case FIELD_PATH_FOUND:
+		break;
+	case FIELD_PATH_CUT:
+		return SLOT_CUT;
+	case FIELD_PATH_MISSING:
+		engine_count_problem(engine, plan, PROBLEM_RULE);
+		return SLOT_UNKNOWN;
+	}
+	if (path->is_count) {
+		slot->read.number = count;
+	} else if (slot->form == FORM_NUMBER) {
+		slot->read.number = field_u64(slot->field, &slice);
+	} else {
+		slot->read.slice = slice;
+	}
+	return SLOT_HAS;
+}
+
+static enum slot_state read_derived(struct rule_engine *engine, struct plan *plan,
+				    const struct event_record *record, struct slot *slot)
+{
+	enum derived_result result;
+
+	slot->read.record = record;
+	result = slot->read.row->read(&slot->read);
+	if (result == DERIVED_MALFORMED) {
+		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+	}
+	return result == DERIVED_FOUND ? SLOT_HAS : SLOT_UNKNOWN;
+}
+
+/* A derived field that is computed from a field of the payload. */
+static enum slot_state read_computed(struct rule_engine *engine, struct plan *plan,
+				     const struct event_record *record, struct slot *slot)
+{
+	struct slot *origin = &plan->slots[slot->index];
+	enum slot_state state = slot_get(engine, plan, record, origin);
+
+	if (state != SLOT_HAS) {
+		return state;
+	}
+	slot->read.number = origin->read.number;
+	return read_derived(engine, plan, record, slot);
+}
+
+static enum slot_state read_carried(const struct plan *plan, struct slot *slot)
+{
+	const struct plan_pair *stop = &plan->stops[slot->index / PAIR_CARRIED_MAX];
+
+	if (stop->state != SLOT_HAS) {
+		return (enum slot_state)stop->state;
+	}
+	slot->read.number = stop->carried[slot->index % PAIR_CARRIED_MAX];
+	return slot->read.number != INTERN_NONE ? SLOT_HAS : SLOT_UNKNOWN;
+}
+
+static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
+				  const struct event_record *record, struct slot *slot)
+{
+	switch ((enum slot_kind)slot->type) {
+	case SLOT_CONSTANT:
+		return SLOT_HAS;
+	case SLOT_FIXED:
+	case SLOT_U32:
+		return read_fixed(record, slot);
+	case SLOT_WALKED:
+		return read_walked(engine, plan, record, slot);
+	case SLOT_TEXT:
+		return field_locate(plan->schema, slot->index, record, &slot->read.slice) ?
+			       SLOT_HAS :
+			       SLOT_CUT;
+	case SLOT_PART:
+		return read_part(engine, plan, record, slot);
+	case SLOT_DERIVED:
+		return read_derived(engine, plan, record, slot);
+	case SLOT_COMPUTED:
+		return read_computed(engine, plan, record, slot);
+	case SLOT_PAIR:
+		slot->read.number = plan->stops[slot->index].duration_ns;
+		return (enum slot_state)plan->stops[slot->index].state;
+	case SLOT_CARRIED:
+		return read_carried(plan, slot);
+	}
+	return SLOT_UNKNOWN;
+}
+
+enum slot_state slot_read(struct rule_engine *engine, struct plan *plan,
+			  const struct event_record *record, struct slot *slot)
+{
+	enum slot_state state = read_value(engine, plan, record, slot);
+
+	slot->generation = plan->generation;
+	slot->state = (uint8_t)state;
+	return state;
+}
+
+/* ---- memos ---- */
 
 struct memo *memo_new(void)
 {
@@ -36,8 +215,8 @@ static void memo_put(struct memo *memo, unsigned place, uint64_t key, uint32_t r
 static struct text_entry *find_text(struct rule_engine *engine, uint64_t owner,
 				    const struct slot *slot, bool *hit)
 {
-	const uint8_t *bytes = slot->slice.at;
-	uint32_t size = slot->slice.size;
+	const uint8_t *bytes = slot->read.slice.at;
+	uint32_t size = slot->read.slice.size;
 	struct text_entry *entry;
 	uint64_t hash;
 
@@ -55,7 +234,7 @@ static struct text_entry *find_text(struct rule_engine *engine, uint64_t owner,
 static void remember_text(struct text_entry *entry, uint64_t owner, const struct slot *slot,
 			  uint32_t result)
 {
-	uint32_t size = slot->slice.size;
+	uint32_t size = slot->read.slice.size;
 
 	if (entry->capacity < size) {
 		uint8_t *bytes = realloc(entry->bytes, size);
@@ -67,7 +246,7 @@ static void remember_text(struct text_entry *entry, uint64_t owner, const struct
 		entry->capacity = size;
 	}
 	if (size > 0) {
-		memcpy(entry->bytes, slot->slice.at, size);
+		memcpy(entry->bytes, slot->read.slice.at, size);
 	}
 	entry->owner = owner;
 	entry->size = size;
@@ -89,30 +268,30 @@ static struct decoded decoded_of(struct rule_engine *engine, const struct slot *
 {
 	struct decoded from = { .field = slot->field };
 
-	switch ((enum slot_form)slot->form) {
+	switch ((enum value_form)slot->form) {
 	case FORM_NUMBER:
 		from.is_number = true;
 		from.is_signed = slot->is_signed;
-		from.number = slot->value;
+		from.number = slot->read.number;
 		return from;
 	case FORM_ID:
-		from.text = intern_text(engine->strings, (uint32_t)slot->value, &from.size);
+		from.text = intern_text(engine->strings, (uint32_t)slot->read.number, &from.size);
 		return from;
 	case FORM_TEXT:
 		break;
 	}
-	if (slot->type == SLOT_PATH) {
-		from.text = (const char *)slot->slice.at;
-		from.size = slot->slice.size;
+	if (!slot->field) { /* a path is UTF-8 already */
+		from.text = (const char *)slot->read.slice.at;
+		from.size = slot->read.slice.size;
 		return from;
 	}
 	text_clear(&engine->scratch);
-	field_text(slot->field, &slot->slice, &engine->scratch);
+	field_text(slot->field, &slot->read.slice, &engine->scratch);
 	from.text = engine->scratch.data ? engine->scratch.data : "";
 	from.size = engine->scratch.size;
 	if (holds_bytes(slot->field)) {
-		from.bytes = slot->slice.at;
-		from.byte_count = slot->slice.size;
+		from.bytes = slot->read.slice.at;
+		from.byte_count = slot->read.slice.size;
 	}
 	return from;
 }
@@ -156,13 +335,13 @@ bool literal_for(const struct literal *literal, const struct slot *slot,
 /* Below 0, 0 or above 0, whichever of the two are signed. */
 static int compare_numbers(const struct slot *slot, const struct number_literal *literal)
 {
-	bool negative = slot->is_signed && (int64_t)slot->value < 0;
+	bool negative = slot->is_signed && (int64_t)slot->read.number < 0;
 
 	if (negative != literal->negative) {
 		return negative ? -1 : 1;
 	}
 	/* In two's complement negative numbers are in order among themselves. */
-	return slot->value < literal->number ? -1 : slot->value > literal->number;
+	return slot->read.number < literal->number ? -1 : slot->read.number > literal->number;
 }
 
 static bool number_holds(const struct plan_condition *condition, const struct slot *slot)
@@ -190,9 +369,9 @@ static bool number_holds(const struct plan_condition *condition, const struct sl
 		}
 		return false;
 	case COMPARE_HAS:
-		return (slot->value & numbers->number) == numbers->number;
+		return (slot->read.number & numbers->number) == numbers->number;
 	case COMPARE_LACKS:
-		return (slot->value & numbers->number) == 0;
+		return (slot->read.number & numbers->number) == 0;
 	case COMPARE_STARTS:
 	case COMPARE_ENDS:
 	case COMPARE_MATCHES:
@@ -243,7 +422,7 @@ bool condition_compute(struct rule_engine *engine, const struct plan_condition *
 	if (slot->form == FORM_NUMBER) {
 		return number_holds(condition, slot);
 	}
-	if (slot->form == FORM_ID && slot->value == INTERN_FULL) {
+	if (slot->form == FORM_ID && slot->read.number == INTERN_FULL) {
 		return false;
 	}
 	from = decoded_of(engine, slot);
@@ -257,15 +436,15 @@ bool condition_holds(struct rule_engine *engine, const struct plan_condition *co
 	bool hit, holds;
 	unsigned place;
 
-	switch ((enum slot_form)slot->form) {
+	switch ((enum value_form)slot->form) {
 	case FORM_NUMBER:
 		return number_holds(condition, slot);
 	case FORM_ID:
-		if (memo_find(condition->memo, slot->value, &place)) {
+		if (memo_find(condition->memo, slot->read.number, &place)) {
 			return condition->memo->results[place] != 0;
 		}
 		holds = condition_compute(engine, condition, slot);
-		memo_put(condition->memo, place, slot->value, holds);
+		memo_put(condition->memo, place, slot->read.number, holds);
 		return holds;
 	case FORM_TEXT:
 		break;
@@ -306,7 +485,7 @@ static void name_number(struct rule_engine *engine, const struct slot *slot, str
 		return;
 	}
 	text_clear(&engine->scratch);
-	field_number_text(slot->field, slot->value, &engine->scratch);
+	field_number_text(slot->field, slot->read.number, &engine->scratch);
 	from->is_number = false;
 	from->text = engine->scratch.data ? engine->scratch.data : "";
 	from->size = engine->scratch.size;
@@ -318,7 +497,7 @@ uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan
 	const struct label *label = plan->label;
 	struct decoded from;
 
-	if (slot->form == FORM_ID && slot->value == INTERN_FULL) {
+	if (slot->form == FORM_ID && slot->read.number == INTERN_FULL) {
 		return INTERN_FULL;
 	}
 	from = decoded_of(engine, slot);
@@ -346,15 +525,15 @@ uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *plan
 	bool hit;
 
 	if (plan->plain) {
-		return (uint32_t)slot->value;
+		return (uint32_t)slot->read.number;
 	}
 	if (slot->form != FORM_TEXT) {
-		if (memo_find(plan->memo, slot->value, &place)) {
+		if (memo_find(plan->memo, slot->read.number, &place)) {
 			return plan->memo->results[place];
 		}
 		id = label_compute(engine, plan, slot);
 		if (id != INTERN_FULL) {
-			memo_put(plan->memo, place, slot->value, id);
+			memo_put(plan->memo, place, slot->read.number, id);
 		}
 		return id;
 	}
@@ -367,4 +546,27 @@ uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *plan
 		remember_text(entry, plan->owner, slot, id);
 	}
 	return id;
+}
+
+/* What a label reads when nothing tells its value. */
+static uint32_t unknown_label(const struct rule_engine *engine, const struct slot *slot)
+{
+	return slot->read.row && slot->read.row->none_if_unknown ? engine->none : engine->unknown;
+}
+
+void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
+		struct plan_label *label)
+{
+	enum slot_state state = slot_get(engine, plan, record, label->slot);
+
+	label->generation = plan->generation;
+	label->state = SLOT_HAS;
+	if (state == SLOT_HAS) {
+		label->id = label->plain ? (uint32_t)label->slot->read.number :
+					   label_resolve(engine, label, label->slot);
+	} else if (state == SLOT_UNKNOWN) {
+		label->id = unknown_label(engine, label->slot);
+	} else {
+		label->state = SLOT_CUT;
+	}
 }

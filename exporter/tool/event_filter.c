@@ -20,10 +20,10 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "decode/field_path.h"
-#include "rules/derived.h"
 #include "rules/event_pattern.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
+#include "track/derived_fields.h"
 
 bool filter_time_parse(const char *text, struct filter_time *time)
 {
@@ -132,7 +132,7 @@ static void look_for_fields(struct event_filter *filter, const struct event_clas
 		struct wanted_name *field = &filter->fields[i];
 
 		field->name = name;
-		field->met |= derived_find(name) != DERIVED_NONE ||
+		field->met |= derived_find(name) ||
 			      (schema && field_path_find(schema, name, &path));
 		for (unsigned j = 0; !field->met && schema && j < schema->field_count; j++) {
 			offer(field, schema->fields[j].name);

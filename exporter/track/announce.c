@@ -191,7 +191,7 @@ static void publish_tables(struct tracker *tracker, const struct event_record *r
 	if (announces & ANNOUNCES_VOLUME) {
 		announce_volume(tracker, record, attribution);
 	}
-	if ((announces & ANNOUNCES_IMAGE) && tracker->options.drivers_wanted) {
+	if ((announces & ANNOUNCES_IMAGE) && (tracker->options.features & TRACK_DRIVERS)) {
 		announce_driver(tracker, record, attribution);
 	}
 	if ((announces & ANNOUNCES_DISK) &&
@@ -464,7 +464,7 @@ void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t pr
 
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path)
 {
-	if (tracker->options.files_wanted) {
+	if (tracker->options.features & TRACK_FILES) {
 		files_map_volume(&tracker->files, nt_path, strlen(nt_path), dos_path,
 				 strlen(dos_path));
 	}

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is asked about the record last observed: derived fields.
+ * The process and the file of the record that tracker_observe() was last called with.
  *
- * The process and the file of a record are worked out when they are first asked for and kept until
- * the next record: several rules ask the same, many records are asked nothing.
+ * Both are resolved when they are first asked for and kept until the next record, because several
+ * rules ask for the same, and many records are asked for nothing. A process id comes from the
+ * payload where the event class has one, else from the record's header, else from the thread; its
+ * name is that of the instance that ran at the record's time, as ids are reused. What rules read
+ * beyond these two is in derived_fields.c.
  *
- * Source: docs/etl-format.md sections 16.1 and 16.3, docs/rules.md ("Derived fields").
+ * Source: docs/etl-format.md sections 16.1 and 16.3.
  */
 #include "track/tracker_internal.h"
-
-enum { IO_PAGING = 2 }; /* in IoFlags: what memory-mapped files and the cache transfer */
 
 /* The process that an id in the payload leads to; RECORD_NO_ID: none. */
 static uint32_t payload_process(struct tracker *tracker)
@@ -112,42 +113,9 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 	return true;
 }
 
-static uint32_t label_of(struct tracker *tracker, uint32_t process_id)
-{
-	uint32_t label = INTERN_NONE;
-
-	if (process_id == RECORD_NO_ID) {
-		return registry_none(tracker->options.registry);
-	}
-	label = processes_label(&tracker->processes, process_id, tracker->now.record->raw_time,
-				NULL);
-	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
-}
-
-uint32_t tracker_of_process(struct tracker *tracker)
-{
-	const struct attribution *attribution = tracker->now.attribution;
-	uint32_t id = RECORD_NO_ID;
-
-	field_read_u32(&attribution->about, attribution->schema, tracker->now.record, &id);
-	return label_of(tracker, id);
-}
-
-uint32_t tracker_old_process(struct tracker *tracker)
-{
-	const struct attribution *attribution = tracker->now.attribution;
-	uint32_t id = RECORD_NO_ID;
-
-	field_read_u32(&attribution->old_thread, attribution->schema, tracker->now.record, &id);
-	if (id != RECORD_NO_ID) {
-		id = threads_process(&tracker->threads, id, tracker->now.record->raw_time);
-	}
-	return label_of(tracker, id);
-}
-
 /* ---- files ---- */
 
-static uint32_t find_file(struct tracker *tracker)
+uint32_t tracker_file(struct tracker *tracker)
 {
 	struct tracker_record *now = &tracker->now;
 	const struct attribution *attribution = now->attribution;
@@ -169,21 +137,6 @@ static uint32_t find_file(struct tracker *tracker)
 	return now->file;
 }
 
-uint32_t tracker_volume(struct tracker *tracker)
-{
-	return files_volume(&tracker->files, find_file(tracker));
-}
-
-uint32_t tracker_path_group(struct tracker *tracker)
-{
-	return files_group(&tracker->files, find_file(tracker));
-}
-
-const char *tracker_path(struct tracker *tracker, size_t *size)
-{
-	return files_path(&tracker->files, find_file(tracker), size);
-}
-
 void tracker_count(struct tracker *tracker)
 {
 	const struct attribution *attribution = tracker->now.attribution;
@@ -198,7 +151,7 @@ void tracker_count(struct tracker *tracker)
 	    field_read_u32(&attribution->size, attribution->schema, record, &bytes) &&
 	    field_read_u32(&attribution->number, attribution->schema, record, &flags) &&
 	    (flags & IO_PAGING) == 0) {
-		top_paths_add(&tracker->top_paths, find_file(tracker),
+		top_paths_add(&tracker->top_paths, tracker_file(tracker),
 			      tracker_process(tracker, NULL), bytes);
 	}
 }
@@ -206,96 +159,4 @@ void tracker_count(struct tracker *tracker)
 void tracker_end(struct tracker *tracker)
 {
 	top_paths_end(&tracker->top_paths);
-}
-
-/* ---- drivers, requests, the scheduler ---- */
-
-uint32_t tracker_driver(struct tracker *tracker)
-{
-	const struct attribution *attribution = tracker->now.attribution;
-	uint32_t label = INTERN_NONE;
-	uint64_t address;
-
-	if (field_read_u64(&attribution->address, attribution->schema, tracker->now.record,
-			   &address)) {
-		label = drivers_label(&tracker->drivers, address, tracker->now.record->raw_time);
-	}
-	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
-}
-
-/* The thread that leads to the event's process; the header's only when it is one of that process.
- */
-static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
-{
-	const struct attribution *attribution = tracker->now.attribution;
-	const struct event_record *record = tracker->now.record;
-	uint32_t thread = record->thread_id;
-
-	if (attribution->owner == OWNER_THREAD_ID ||
-	    (attribution->owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
-		field_read_u32(&attribution->owner_id, attribution->schema, record, &thread);
-	} else if (attribution->announces & ANNOUNCES_THREAD) {
-		field_read_u32(&attribution->thread, attribution->schema, record, &thread);
-	}
-	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
-		       thread :
-		       RECORD_NO_ID;
-}
-
-uint32_t tracker_service(struct tracker *tracker)
-{
-	uint32_t process_id, thread;
-	uint32_t process = tracker_process(tracker, &process_id);
-
-	if (!services_is_host(&tracker->services, process)) {
-		return registry_none(tracker->options.registry);
-	}
-	thread = event_thread(tracker, process_id);
-	return services_label(&tracker->services, process_id, thread,
-			      tracker->now.record->raw_time);
-}
-
-static bool ticks_known(const struct tracker *tracker, uint64_t ticks, uint64_t *ns)
-{
-	if (ticks == UINT64_MAX) {
-		return false;
-	}
-	*ns = ticks_to_ns(ticks, tracker->options.clock->frequency);
-	return true;
-}
-
-bool tracker_duration(struct tracker *tracker, uint64_t *ns)
-{
-	return (tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) &&
-	       tracker->now.started && ticks_known(tracker, tracker->now.duration_ticks, ns);
-}
-
-bool tracker_started(struct tracker *tracker, uint8_t *opcode)
-{
-	if (!(tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) ||
-	    !tracker->now.started) {
-		return false;
-	}
-	*opcode = tracker->now.start_opcode;
-	return true;
-}
-
-uint32_t tracker_started_by(struct tracker *tracker)
-{
-	uint8_t opcode;
-
-	return tracker_started(tracker, &opcode) ? tracker->now.start_process :
-						   registry_unknown(tracker->options.registry);
-}
-
-bool tracker_on_cpu(struct tracker *tracker, uint64_t *ns)
-{
-	return (tracker->now.attribution->announces & ANNOUNCES_SWITCH) &&
-	       ticks_known(tracker, tracker->now.switched.on_cpu, ns);
-}
-
-bool tracker_ready(struct tracker *tracker, uint64_t *ns)
-{
-	return (tracker->now.attribution->announces & ANNOUNCES_SWITCH) &&
-	       ticks_known(tracker, tracker->now.switched.ready, ns);
 }

@@ -16,7 +16,6 @@
 #include "source/kernel_group.h"
 #include "track/lifetimes.h"
 
-
 /* Which process an event belongs to, before its header is asked. */
 enum owner {
 	OWNER_HEADER,

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making and ending a tracker, its kinds and its statistics. What records tell is in announce.c,
- * what is asked about them in ask.c.
+ * Making and ending a tracker, what it collects, and its statistics.
+ *
+ * A tracker is one consumer's, and so are its tables; other threads read the statistics only, which
+ * the consumer publishes as atomics. What a tracker collects is a set of bits (enum tells): some
+ * are always on, some come with a feature that a derived field needs, some with a state gauge.
+ * Event classes are resolved against that set once (attribution.c), so a record that carries
+ * nothing of interest costs one comparison. announce.c reads records into the tables; ask.c and
+ * derived_fields.c answer for the record at hand. Every table has a bound and counts what it
+ * evicts.
  */
 #include "track/tracker.h"
 
 #include <stdlib.h>
 
+#include "source/kernel_flags.h"
 #include "track/tracker_internal.h"
 
 enum {
@@ -119,28 +127,44 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 
 /* ---- making and ending ---- */
 
+/* What each feature collects from records, and the events of a live session that bring it. */
+static const struct {
+	uint32_t feature, announces, kernel_flags;
+} features[] = {
+	{ TRACK_FILES, ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME,
+	  KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT },
+	{ TRACK_REQUESTS, ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END,
+	  KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT },
+	{ TRACK_DRIVERS, ANNOUNCES_IMAGE, KERNEL_FLAG_IMAGE_LOAD },
+	{ TRACK_SCHEDULER, ANNOUNCES_SWITCH | ANNOUNCES_READY,
+	  KERNEL_FLAG_CSWITCH | KERNEL_FLAG_DISPATCHER },
+	{ TRACK_SERVICES, ANNOUNCES_TAG | ANNOUNCES_SERVICE, 0 },
+};
+
+uint32_t tracker_kernel_flags(uint32_t wanted)
+{
+	uint32_t flags = 0;
+
+	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+		flags |= (wanted & features[i].feature) ? features[i].kernel_flags : 0;
+	}
+	return flags;
+}
+
 static uint32_t asked_of(const struct tracker_options *options)
 {
 	uint32_t asked = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
 			 ANNOUNCES_THREAD;
 
-	if (options->files_wanted || options->top_paths) {
-		asked |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME;
+	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+		asked |= (options->features & features[i].feature) ? features[i].announces : 0;
 	}
 	if (options->top_paths) {
-		asked |= ANNOUNCES_WRITE;
+		asked |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME |
+			 ANNOUNCES_WRITE;
 	}
-	if (options->requests_wanted) {
-		asked |= ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END;
-	}
-	if (options->drivers_wanted || options->image_info) {
+	if (options->image_info) {
 		asked |= ANNOUNCES_IMAGE;
-	}
-	if (options->scheduler_wanted) {
-		asked |= ANNOUNCES_SWITCH | ANNOUNCES_READY;
-	}
-	if (options->services_wanted) {
-		asked |= ANNOUNCES_TAG | ANNOUNCES_SERVICE;
 	}
 	if (options->disk_info) {
 		asked |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;

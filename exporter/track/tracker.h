@@ -30,6 +30,18 @@ struct kernel_choice; /* source/kernel_group.h */
 struct names;         /* track/names.h */
 struct tracker;       /* opaque */
 
+/* What is tracked only for derived fields that need it; bits. */
+enum tracker_feature {
+	TRACK_FILES = 1 << 0,     /* paths, volumes, path groups */
+	TRACK_REQUESTS = 1 << 1,  /* I/O requests from their start to their end */
+	TRACK_DRIVERS = 1 << 2,   /* images of drivers by address */
+	TRACK_SCHEDULER = 1 << 3, /* context switches */
+	TRACK_SERVICES = 1 << 4,  /* services of the threads of svchost */
+};
+
+/* The kernel flags (KERNEL_FLAG_*) that a live session needs for a set of features. */
+uint32_t tracker_kernel_flags(uint32_t features);
+
 struct tracker_options {
 	struct registry *registry; /* where names are interned and state gauges shown; borrowed */
 	struct shard *shard;       /* of the consumer; borrowed */
@@ -51,12 +63,7 @@ struct tracker_options {
 	bool image_info;         /* etw_process_image_info */
 	bool top_paths;          /* etw_file_top_written_bytes */
 	uint32_t top_path_count; /* places of that list; 0: 20 */
-	/* What the rules ask for; what nobody asks for is not tracked. */
-	bool files_wanted;     /* Path, Volume, PathGroup */
-	bool requests_wanted;  /* Duration of FileIo/OperationEnd, Started, StartedBy */
-	bool drivers_wanted;   /* Driver */
-	bool scheduler_wanted; /* OnCpu, Ready */
-	bool services_wanted;  /* Service */
+	uint32_t features;       /* set of enum tracker_feature; the others are not tracked */
 };
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
@@ -112,51 +119,11 @@ void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char
 /* How many of those processes no event has told about yet. */
 size_t tracker_unseen_processes(struct tracker *tracker);
 
-/* ---- derived fields of the record last observed (docs/rules.md); label values are ids of
- * registry_strings() ---- */
+/* ---- about the record last observed; what else rules read of it is in derived_fields.h ---- */
 
 /* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included).
  * *process_id, if not NULL: its id or RECORD_NO_ID. */
 uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id);
-
-/* The process that the event is about: `ProcessId` of Process, Thread, Image events; `_none` for
- * others. */
-uint32_t tracker_of_process(struct tracker *tracker);
-
-/* Volume label of the event's file: "C:", "HarddiskVolume3", or `_unknown`. */
-uint32_t tracker_volume(struct tracker *tracker);
-
-/* Path group of the event's file; `_none`: of no group, `_unknown`: no event names the file. */
-uint32_t tracker_path_group(struct tracker *tracker);
-
-/* Path of the event's file as recorded (native path), NULL when no instance names it. Valid until
- * the next observe. */
-const char *tracker_path(struct tracker *tracker, size_t *size);
-
-/* Driver whose image holds the event's `Routine`: "ntfs.sys", or `_unknown`. */
-uint32_t tracker_driver(struct tracker *tracker);
-
-/* Service of the thread that the event belongs to: of threads of svchost; `_none` for others and
- * for threads that work for none, `_unknown` when nothing tells. */
-uint32_t tracker_service(struct tracker *tracker);
-
-/* Nanoseconds; false when not known for this record. */
-bool tracker_duration(struct tracker *tracker,
-		      uint64_t *ns); /* FileIo/OperationEnd: since its start, by IRP */
-bool tracker_on_cpu(struct tracker *tracker,
-		    uint64_t *ns); /* CSwitch: how long the old thread ran */
-bool tracker_ready(struct tracker *tracker,
-		   uint64_t *ns); /* CSwitch: how long the new one had been ready */
-
-/* CSwitch: the process of the thread that was switched out (`Idle` for thread 0). */
-uint32_t tracker_old_process(struct tracker *tracker);
-
-/* Opcode of the FileIo event that started the operation which the record ends (`Started`); false
- * when not known. */
-bool tracker_started(struct tracker *tracker, uint8_t *opcode);
-/* The process that started it (`StartedBy`): the end itself carries none. `_unknown` when its start
- * was not seen. */
-uint32_t tracker_started_by(struct tracker *tracker);
 
 /* An id for the running instance of the record's process, different after an exit and a start with
  * the same pid; 0: none known. For `set` gauges. */

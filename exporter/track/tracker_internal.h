@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a tracker, for tracker.c (making and ending, statistics), announce.c (what records
- * tell) and ask.c (what is asked about them).
+ * The inside of a tracker, for tracker.c (making and ending, statistics), announce.c (what it
+ * learns from records), ask.c (process and file of a record) and derived_fields.c (what else rules
+ * read of it).
  */
 #ifndef TRACK_TRACKER_INTERNAL_H
 #define TRACK_TRACKER_INTERNAL_H
@@ -20,6 +21,9 @@
 #include "track/services.h"
 #include "track/top_paths.h"
 #include "track/tracker.h"
+
+/* In IoFlags: transfers of memory-mapped files and of the cache. */
+enum { IO_PAGING = 2 };
 
 /* The record last observed: what was worked out about it when it was observed, and when it was
  * first asked. */
@@ -66,6 +70,7 @@ struct tracker {
 	struct top_paths top_paths;
 
 	struct tracker_record now;
+	uint32_t request_names[256]; /* label ids by opcode ("FileIo/Read"); INTERN_NONE: not yet */
 
 	_Atomic(uint64_t) entries[TABLE_COUNT];
 	_Atomic(uint64_t) evictions[TABLE_COUNT];
@@ -79,6 +84,9 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 }
+
+/* The file of the record last observed, as files_find() returns it. */
+uint32_t tracker_file(struct tracker *tracker);
 
 /* Brings the statistics up to date with the tables. */
 void tracker_publish(struct tracker *tracker);

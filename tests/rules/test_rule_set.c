@@ -206,7 +206,7 @@ static void process_never_stands_without_provider(void **state)
 		for (size_t j = 0; j < rule->label_count; j++) {
 			process |= strcmp(rule->labels[j].name, "process") == 0;
 			provider |= strcmp(rule->labels[j].name, "provider") == 0 &&
-				    rule->labels[j].field.derived == DERIVED_PROVIDER;
+				    field_has_role(&rule->labels[j].field, ROLE_PROVIDER);
 		}
 		assert_true(!process || provider);
 	}
@@ -426,25 +426,23 @@ static void what_rules_ask_for_is_tracked(void **state)
 {
 	static const struct {
 		const char *collector;
-		struct rule_needs needs;
+		uint32_t features;
 	} cases[] = {
-		{ "+events", { 0 } },
-		{ "+file", { .files = true } },
-		{ "+file_latency", { .requests = true } },
-		{ "+interrupt", { .drivers = true } },
-		{ "+sched", { .scheduler = true } },
+		{ "+events", 0 },
+		{ "+file", TRACK_FILES },
+		{ "+file_latency", TRACK_REQUESTS },
+		{ "+interrupt", TRACK_DRIVERS },
+		{ "+sched", TRACK_SCHEDULER },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const char *const switches[] = { cases[i].collector, NULL };
-		struct rule_needs needs;
 		struct error err;
 		struct rule_set *set = make(switches, true, &err);
 
 		assert_non_null(set);
-		rule_set_needs(set, &needs);
-		assert_memory_equal(&needs, &cases[i].needs, sizeof needs);
+		assert_int_equal(rule_set_features(set), cases[i].features);
 		rule_set_free(set);
 	}
 }

@@ -84,7 +84,6 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	struct registry_limits limits = { 0 };
 	struct tracker_options tracker = { 0 };
 	struct rule_engine_options engine = { 0 };
-	struct rule_needs needs;
 
 	*run = (struct rule_run){ 0 };
 	run->clock = (struct source_clock){ .type = CLOCK_QPC,
@@ -101,10 +100,6 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	stop_on(run->set, &err);
 	run->shard = registry_shard(run->registry, false, &err);
 	stop_on(run->shard, &err);
-	rule_set_needs(run->set, &needs);
-	if (probe) {
-		probe_needs(probe, &needs);
-	}
 	tracker = (struct tracker_options){ .registry = run->registry,
 					    .shard = run->shard,
 					    .clock = &run->clock,
@@ -113,11 +108,8 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 					    .files = run->config->limits.files,
 					    .path_groups = run->config->path_groups,
 					    .path_group_count = run->config->path_group_count,
-					    .files_wanted = needs.files,
-					    .requests_wanted = needs.requests,
-					    .drivers_wanted = needs.drivers,
-					    .scheduler_wanted = needs.scheduler,
-					    .services_wanted = needs.services };
+					    .features = rule_set_features(run->set) |
+							(probe ? probe_features(probe) : 0) };
 	run->tracker = tracker_new(&tracker, &err);
 	stop_on(run->tracker, &err);
 	engine = (struct rule_engine_options){ .set = run->set,

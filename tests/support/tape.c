@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "source/kernel_group.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/poke.h"
+#include "track/derived_fields.h"
 
 void tape_init(struct tape *tape, uint8_t pointer_size)
 {
@@ -149,88 +151,99 @@ static const char *label(struct player *player, uint32_t id)
 	return intern_text(registry_strings(player->registry), id, NULL);
 }
 
-static void check_ns(bool known, uint64_t ns, uint64_t wanted)
+/* Reads a derived field of the record at hand. */
+static enum derived_result ask(struct player *player, const struct event_record *record,
+			       const char *name, struct derived_read *read)
 {
+	*read = (struct derived_read){ .row = derived_find(name),
+				       .tracker = player->tracker,
+				       .record = record };
+	assert_non_null(read->row);
+	return read->row->read(read);
+}
+
+static void check_ns(struct player *player, const struct tape_event *event, const char *name,
+		     uint64_t wanted)
+{
+	struct derived_read read;
+	enum derived_result result;
+
 	if (wanted == NOT_ASKED) {
 		return;
 	}
-	assert_int_equal(known, wanted != NOT_KNOWN);
-	if (known) {
-		assert_int_equal(ns, wanted);
+	result = ask(player, &event->record, name, &read);
+	assert_int_equal(result, wanted == NOT_KNOWN ? DERIVED_UNKNOWN : DERIVED_FOUND);
+	if (result == DERIVED_FOUND) {
+		assert_int_equal(read.number, wanted);
 	}
 }
 
-static void check_times(struct player *player, const struct tape_event *event)
+static void check_started(struct player *player, const struct tape_event *event)
 {
-	uint64_t ns = 0;
-	uint8_t opcode = 0;
-	bool known;
+	struct derived_read read;
+	char expected[64];
 
-	known = tracker_duration(player->tracker, &ns);
-	check_ns(known, ns, event->duration);
-	known = tracker_on_cpu(player->tracker, &ns);
-	check_ns(known, ns, event->on_cpu);
-	known = tracker_ready(player->tracker, &ns);
-	check_ns(known, ns, event->ready);
-	known = tracker_started(player->tracker, &opcode);
-	if (event->started != -1) {
-		assert_int_equal(known ? opcode : -2, event->started);
+	if (event->started == -1) {
+		return;
+	}
+	if (event->started == -2) {
+		assert_int_equal(ask(player, &event->record, "Started", &read), DERIVED_UNKNOWN);
+		return;
+	}
+	snprintf(expected, sizeof expected, "FileIo/%s",
+		 kernel_event_name(&event->provider, (uint8_t)event->started));
+	assert_int_equal(ask(player, &event->record, "Started", &read), DERIVED_FOUND);
+	assert_string_equal(label(player, (uint32_t)read.number), expected);
+}
+
+static void check_label(struct player *player, const struct tape_event *event, const char *name,
+			const char *expected)
+{
+	struct derived_read read;
+
+	if (expected) {
+		assert_int_equal(ask(player, &event->record, name, &read), DERIVED_FOUND);
+		assert_string_equal(label(player, (uint32_t)read.number), expected);
 	}
 }
 
 static void check(struct player *player, const struct tape_event *event)
 {
-	struct tracker *tracker = player->tracker;
-	const char *path;
-	size_t size;
+	struct derived_read read;
 
-	if (event->process) {
-		assert_string_equal(label(player, tracker_process(tracker, NULL)), event->process);
-	}
-	if (event->of_process) {
-		assert_string_equal(label(player, tracker_of_process(tracker)), event->of_process);
-	}
-	if (event->old_process) {
-		assert_string_equal(label(player, tracker_old_process(tracker)),
-				    event->old_process);
-	}
-	if (event->volume) {
-		assert_string_equal(label(player, tracker_volume(tracker)), event->volume);
-	}
+	check_label(player, event, "Process", event->process);
+	check_label(player, event, "OfProcess", event->of_process);
+	check_label(player, event, "OldProcess", event->old_process);
+	check_label(player, event, "Volume", event->volume);
+	check_label(player, event, "Driver", event->driver);
+	check_label(player, event, "Service", event->service);
 	if (event->path) {
-		path = tracker_path(tracker, &size);
-		assert_string_equal(path ? path : "", event->path);
+		bool found = ask(player, &event->record, "Path", &read) == DERIVED_FOUND;
+
+		assert_string_equal(found ? (const char *)read.slice.at : "", event->path);
 	}
-	if (event->driver) {
-		assert_string_equal(label(player, tracker_driver(tracker)), event->driver);
-	}
-	if (event->service) {
-		assert_string_equal(label(player, tracker_service(tracker)), event->service);
-	}
-	check_times(player, event);
+	check_ns(player, event, "Duration", event->duration);
+	check_ns(player, event, "OnCpu", event->on_cpu);
+	check_ns(player, event, "Ready", event->ready);
+	check_started(player, event);
 }
 
-static void ask_all(struct player *player)
+/* Every derived field that needs nothing but the tracker and the record. */
+static void ask_all(struct player *player, const struct event_record *record)
 {
-	struct tracker *tracker = player->tracker;
-	uint64_t ns, instance;
-	uint8_t opcode;
+	const struct derived_field *row;
+	struct derived_read read;
+	uint64_t instance;
 	uint32_t id;
-	size_t size;
 
-	assert_non_null(label(player, tracker_process(tracker, &id)));
-	assert_non_null(label(player, tracker_of_process(tracker)));
-	assert_non_null(label(player, tracker_old_process(tracker)));
-	assert_non_null(label(player, tracker_volume(tracker)));
-	assert_non_null(label(player, tracker_driver(tracker)));
-	assert_non_null(label(player, tracker_service(tracker)));
-	tracker_path(tracker, &size);
-	tracker_duration(tracker, &ns);
-	tracker_on_cpu(tracker, &ns);
-	tracker_ready(tracker, &ns);
-	tracker_started(tracker, &opcode);
-	tracker_instance(tracker);
-	tracker_ended_process(tracker, &id, &instance);
+	for (unsigned i = 0; (row = derived_at(i)) != NULL; i++) {
+		if (row->read && ask(player, record, row->name, &read) == DERIVED_FOUND &&
+		    row->form == FORM_ID) {
+			assert_non_null(label(player, (uint32_t)read.number));
+		}
+	}
+	tracker_instance(player->tracker);
+	tracker_ended_process(player->tracker, &id, &instance);
 }
 
 static int by_time(const void *left, const void *right)
@@ -302,7 +315,7 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 		check(player, sorted[i]);
 		tracker_count(player->tracker);
 		if (player->ask_all) {
-			ask_all(player);
+			ask_all(player, &sorted[i]->record);
 		}
 	}
 	event_table_each(event_table, release, NULL);

@@ -14,7 +14,7 @@
 #include "tests/support/tape.h"
 #include "track/files.h"
 
-static const struct tracker_options files_only = { .files_wanted = true };
+static const struct tracker_options files_only = { .features = TRACK_FILES };
 
 /*
  * A line of a story is "TIME OPCODE KEY OBJECT PATH". Opcodes 0, 32, 35, 36 name KEY, 64 names
@@ -322,7 +322,7 @@ static void lone_surrogates_in_a_path_become_replacement_characters(void **state
 static void when_paths_no_longer_fit_volumes_are_still_known(void **state)
 {
 	enum { FILES = 500 };
-	static const struct tracker_options little = { .files_wanted = true,
+	static const struct tracker_options little = { .features = TRACK_FILES,
 						       .strings_bytes = 4096 };
 
 	(void)state;

@@ -148,7 +148,7 @@ static void a_thread_goes_to_another_service(void **state)
 /* Recordings contain the services, and often the threads, at their end. */
 static void services_named_at_the_end_of_a_recording_are_known_from_its_start(void **state)
 {
-	static const struct tracker_options options = { .services_wanted = true };
+	static const struct tracker_options options = { .features = TRACK_SERVICES };
 	struct tape_event *event;
 	struct player player;
 	struct tape tape;
@@ -176,7 +176,7 @@ static void services_named_at_the_end_of_a_recording_are_known_from_its_start(vo
 
 static void the_table_of_services_is_bounded(void **state)
 {
-	static const struct tracker_options options = { .services_wanted = true };
+	static const struct tracker_options options = { .features = TRACK_SERVICES };
 	struct player player;
 	struct services services;
 

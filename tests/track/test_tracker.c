@@ -28,11 +28,7 @@ static const struct tracker_options everything = {
 	.disk_info = true,
 	.image_info = true,
 	.top_paths = true,
-	.services_wanted = true,
-	.files_wanted = true,
-	.requests_wanted = true,
-	.drivers_wanted = true,
-	.scheduler_wanted = true,
+	.features = TRACK_SERVICES | TRACK_FILES | TRACK_REQUESTS | TRACK_DRIVERS | TRACK_SCHEDULER,
 };
 
 enum { NONE = -1, NO_PROCESS = 999, NO_THREAD = 9999 };
@@ -569,7 +565,7 @@ static void tables_too_small_for_the_recording_are_counted_and_bounded(void **st
 	static const struct tracker_options small = { .processes = 10,
 						      .threads = 20,
 						      .files = 30,
-						      .files_wanted = true,
+						      .features = TRACK_FILES,
 						      .process_gauges = true };
 
 	(void)state;
@@ -640,10 +636,7 @@ static void any_bytes_are_taken(void **state)
 		.process_gauges = true,
 		.disk_info = true,
 		.image_info = true,
-		.files_wanted = true,
-		.requests_wanted = true,
-		.drivers_wanted = true,
-		.scheduler_wanted = true,
+		.features = TRACK_FILES | TRACK_REQUESTS | TRACK_DRIVERS | TRACK_SCHEDULER,
 		.processes = 8,
 		.threads = 8,
 		.files = 8,

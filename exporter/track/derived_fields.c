@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of derived fields, and how each is read from the record that tracker_observe() was last
+ * called with.
+ *
+ * Conditions, values and labels of rules name a derived field like a field of the payload. Each one
+ * is a row of the table at the end: its name, its type, what the tracker must collect for it, which
+ * events can have it, and the function that reads it. The row is all that the layers above know:
+ * the check of rules looks names, types and events up in it, the rule engine keeps a pointer to it
+ * and calls its read function, at most once for an event however many rules use the field.
+ *
+ * Three kinds of fields come from elsewhere than the tracker. Those of the record's header are a
+ * load. Those named Event.… are extended items of the record, and the row says which item and how
+ * its bytes are read. Those computed from one field of the payload name it as their origin; its
+ * value is in read->number when the read function is called. A field that is the same for all
+ * events of an event class has a function `constant` instead, which is called once for the class.
+ *
+ * Source: docs/etl-format.md sections 9 and 16.1.
+ */
+#include "track/derived_fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "decode/sid.h"
+#include "track/tracker_internal.h"
+
+enum { STACK_MATCH_ID_SIZE = 8 };
+
+/* ---- processes ---- */
+
+static uint32_t label_of(struct tracker *tracker, uint32_t process_id)
+{
+	uint32_t label = INTERN_NONE;
+
+	if (process_id == RECORD_NO_ID) {
+		return registry_none(tracker->options.registry);
+	}
+	label = processes_label(&tracker->processes, process_id, tracker->now.record->raw_time,
+				NULL);
+	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
+}
+
+static enum derived_result found(struct derived_read *read, uint64_t number)
+{
+	read->number = number;
+	return DERIVED_FOUND;
+}
+
+static enum derived_result read_process(struct derived_read *read)
+{
+	return found(read, tracker_process(read->tracker, NULL));
+}
+
+static enum derived_result read_process_id(struct derived_read *read)
+{
+	uint32_t id;
+
+	tracker_process(read->tracker, &id);
+	return id != RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
+}
+
+/* The process that the event is about; `_none` for events that are about none. */
+static enum derived_result read_of_process(struct derived_read *read)
+{
+	const struct attribution *attribution = read->tracker->now.attribution;
+	uint32_t id = RECORD_NO_ID;
+
+	field_read_u32(&attribution->about, attribution->schema, read->record, &id);
+	return found(read, label_of(read->tracker, id));
+}
+
+/* The process of the thread that was switched out (`Idle` for thread 0). */
+static enum derived_result read_old_process(struct derived_read *read)
+{
+	const struct attribution *attribution = read->tracker->now.attribution;
+	uint32_t id = RECORD_NO_ID;
+
+	field_read_u32(&attribution->old_thread, attribution->schema, read->record, &id);
+	if (id != RECORD_NO_ID) {
+		id = threads_process(&read->tracker->threads, id, read->record->raw_time);
+	}
+	return found(read, label_of(read->tracker, id));
+}
+
+/* ---- services ---- */
+
+/* The thread that leads to the event's process; the header's only when it is one of that process.
+ */
+static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+	const struct event_record *record = tracker->now.record;
+	uint32_t thread = record->thread_id;
+
+	if (attribution->owner == OWNER_THREAD_ID ||
+	    (attribution->owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
+		field_read_u32(&attribution->owner_id, attribution->schema, record, &thread);
+	} else if (attribution->announces & ANNOUNCES_THREAD) {
+		field_read_u32(&attribution->thread, attribution->schema, record, &thread);
+	}
+	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
+		       thread :
+		       RECORD_NO_ID;
+}
+
+/* `_none` for processes that host no services and for threads that work for none. */
+static enum derived_result read_service(struct derived_read *read)
+{
+	struct tracker *tracker = read->tracker;
+	uint32_t process_id, thread;
+	uint32_t process = tracker_process(tracker, &process_id);
+
+	if (!services_is_host(&tracker->services, process)) {
+		return found(read, registry_none(tracker->options.registry));
+	}
+	thread = event_thread(tracker, process_id);
+	return found(read, services_label(&tracker->services, process_id, thread,
+					  read->record->raw_time));
+}
+
+/* ---- files ---- */
+
+static enum derived_result read_volume(struct derived_read *read)
+{
+	return found(read, files_volume(&read->tracker->files, tracker_file(read->tracker)));
+}
+
+static enum derived_result read_path_group(struct derived_read *read)
+{
+	return found(read, files_group(&read->tracker->files, tracker_file(read->tracker)));
+}
+
+/* As recorded (a native path); valid until the next tracker_observe(). */
+static enum derived_result read_path(struct derived_read *read)
+{
+	size_t size = 0;
+	const char *path = files_path(&read->tracker->files, tracker_file(read->tracker), &size);
+
+	read->slice = (struct field_slice){ .at = (const uint8_t *)path, .size = (uint32_t)size };
+	return path ? DERIVED_FOUND : DERIVED_UNKNOWN;
+}
+
+static enum derived_result read_paging(struct derived_read *read)
+{
+	return found(read, (read->number & IO_PAGING) != 0);
+}
+
+/* ---- drivers, requests, the scheduler ---- */
+
+static enum derived_result read_driver(struct derived_read *read)
+{
+	struct tracker *tracker = read->tracker;
+	const struct attribution *attribution = tracker->now.attribution;
+	uint32_t label = INTERN_NONE;
+	uint64_t address;
+
+	if (field_read_u64(&attribution->address, attribution->schema, read->record, &address)) {
+		label = drivers_label(&tracker->drivers, address, read->record->raw_time);
+	}
+	return found(read,
+		     label != INTERN_NONE ? label : registry_unknown(tracker->options.registry));
+}
+
+static enum derived_result found_ticks(struct derived_read *read, uint64_t ticks)
+{
+	if (ticks == UINT64_MAX) {
+		return DERIVED_UNKNOWN;
+	}
+	return found(read, ticks_to_ns(ticks, read->tracker->options.clock->frequency));
+}
+
+/* Whether the record ends a request whose start was seen. */
+static bool ends_request(const struct tracker *tracker)
+{
+	return (tracker->now.attribution->announces & ANNOUNCES_REQUEST_END) &&
+	       tracker->now.started;
+}
+
+static enum derived_result read_duration(struct derived_read *read)
+{
+	return ends_request(read->tracker) ? found_ticks(read, read->tracker->now.duration_ticks) :
+					     DERIVED_UNKNOWN;
+}
+
+/* The event that started the request ("FileIo/Read"); names are interned when first seen. */
+static enum derived_result read_started(struct derived_read *read)
+{
+	struct tracker *tracker = read->tracker;
+	const struct guid *provider = read->record->provider;
+	uint8_t opcode = tracker->now.start_opcode;
+
+	if (!ends_request(tracker)) {
+		return DERIVED_UNKNOWN;
+	}
+	if (tracker->request_names[opcode] == INTERN_NONE) {
+		const char *class = kernel_class_name(provider);
+		const char *event = kernel_event_name(provider, opcode);
+		char name[128];
+
+		if (event) {
+			snprintf(name, sizeof name, "%s/%s", class ? class : "", event);
+		} else {
+			snprintf(name, sizeof name, "%s/%u", class ? class : "", opcode);
+		}
+		tracker->request_names[opcode] =
+			intern_string(registry_strings(tracker->options.registry), name);
+	}
+	return found(read, tracker->request_names[opcode]);
+}
+
+/* The process that started the request; the end itself carries none. */
+static enum derived_result read_started_by(struct derived_read *read)
+{
+	struct tracker *tracker = read->tracker;
+
+	return found(read, ends_request(tracker) ? tracker->now.start_process :
+						   registry_unknown(tracker->options.registry));
+}
+
+/* How long the old thread ran. */
+static enum derived_result read_on_cpu(struct derived_read *read)
+{
+	const struct tracker_record *now = &read->tracker->now;
+
+	return (now->attribution->announces & ANNOUNCES_SWITCH) ?
+		       found_ticks(read, now->switched.on_cpu) :
+		       DERIVED_UNKNOWN;
+}
+
+/* How long the new thread had been ready. */
+static enum derived_result read_ready(struct derived_read *read)
+{
+	const struct tracker_record *now = &read->tracker->now;
+
+	return (now->attribution->announces & ANNOUNCES_SWITCH) ?
+		       found_ticks(read, now->switched.ready) :
+		       DERIVED_UNKNOWN;
+}
+
+static const char *exit_result(uint32_t status)
+{
+	if (status == 0) {
+		return "success";
+	}
+	/*
+	 * The kernel ends a process with an NTSTATUS error when no handler catches an exception;
+	 * breakpoint, CLR and C++ exceptions have codes of their own ("NTSTATUS Values",
+	 * [MS-ERREF]; corexcep.h; ehdata.h).
+	 */
+	if ((status >= 0xc0000000U && status <= 0xcfffffffU) || status == 0x80000003U ||
+	    status == 0xe0434352U || status == 0xe06d7363U) {
+		return "crash";
+	}
+	return "error";
+}
+
+static enum derived_result read_exit_result(struct derived_read *read)
+{
+	struct intern *strings = registry_strings(read->tracker->options.registry);
+
+	return found(read, intern_string(strings, exit_result((uint32_t)read->number)));
+}
+
+/* ---- the record's header ---- */
+
+static enum derived_result read_thread_id(struct derived_read *read)
+{
+	uint32_t id = read->record->thread_id;
+
+	return id != RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
+}
+
+static enum derived_result read_cpu(struct derived_read *read)
+{
+	return found(read, read->record->processor);
+}
+
+static enum derived_result read_level(struct derived_read *read)
+{
+	return found(read, read->record->level);
+}
+
+static enum derived_result read_payload_size(struct derived_read *read)
+{
+	return found(read, read->record->payload_size);
+}
+
+/* ---- the same for an event class ---- */
+
+static uint64_t opcode_of(const struct derived_class *class)
+{
+	return class->class->opcode;
+}
+
+static uint64_t session_of(const struct derived_class *class)
+{
+	return class->session;
+}
+
+static uint64_t provider_of(const struct derived_class *class)
+{
+	return class->provider;
+}
+
+static uint64_t event_of(const struct derived_class *class)
+{
+	return intern_string(class->strings, class->class->event_name);
+}
+
+/* ---- extended items ---- */
+
+static const struct field item_guid = { .name = "", .type = FIELD_GUID, .size = { 16, 16 } };
+static const struct field item_sid = { .name = "", .type = FIELD_SID };
+static const struct field item_u32 = { .name = "", .type = FIELD_U32, .size = { 4, 4 } };
+static const struct field item_u64 = { .name = "", .type = FIELD_U64, .size = { 8, 8 } };
+static const struct field item_text = { .name = "", .type = FIELD_ASTRING };
+
+static enum derived_result read_activity(struct derived_read *read)
+{
+	const struct guid *activity = read->record->activity;
+	static const struct guid none;
+
+	if (!activity || guid_equal(activity, &none)) {
+		return DERIVED_UNKNOWN;
+	}
+	read->slice = (struct field_slice){ .at = activity->bytes,
+					    .size = sizeof activity->bytes,
+					    .count = 1 };
+	return DERIVED_FOUND;
+}
+
+/* The value that the item begins with, or that is all of it. */
+static enum derived_result read_item(struct derived_read *read)
+{
+	const struct field *field = read->row->field;
+	struct extended_item item;
+
+	if (!record_find_extended(read->record, read->row->item, &item)) {
+		return DERIVED_UNKNOWN;
+	}
+	if (field == &item_sid ? sid_size(item.data, item.size) == 0 :
+				 item.size == 0 || item.size < field->size[0]) {
+		return DERIVED_MALFORMED;
+	}
+	read->slice =
+		(struct field_slice){ .at = item.data,
+				      .size = field->size[0] != 0 ? field->size[0] : item.size,
+				      .count = 1 };
+	if (read->row->form == FORM_NUMBER) {
+		read->number = field_u64(field, &read->slice);
+	}
+	return DERIVED_FOUND;
+}
+
+static enum derived_result find_stack(const struct derived_read *read, struct extended_item *item)
+{
+	if (!record_find_extended(read->record, EXTENDED_STACK64, item) &&
+	    !record_find_extended(read->record, EXTENDED_STACK32, item)) {
+		return DERIVED_UNKNOWN;
+	}
+	return item->size >= STACK_MATCH_ID_SIZE ? DERIVED_FOUND : DERIVED_MALFORMED;
+}
+
+static enum derived_result read_stack_depth(struct derived_read *read)
+{
+	struct extended_item item;
+	enum derived_result result = find_stack(read, &item);
+
+	if (result == DERIVED_FOUND) {
+		read->number = (item.size - STACK_MATCH_ID_SIZE) /
+			       (item.type == EXTENDED_STACK64 ? 8U : 4U);
+	}
+	return result;
+}
+
+static enum derived_result read_stack_match_id(struct derived_read *read)
+{
+	struct extended_item item;
+	enum derived_result result = find_stack(read, &item);
+
+	if (result == DERIVED_FOUND) {
+		read->number = load_u64(item.data);
+	}
+	return result;
+}
+
+/* ---- the table ---- */
+
+static const struct derived_events about_process[] = {
+	{ .kernel_class = KERNEL_PROCESS, .opcode = EVERY_OPCODE },
+	{ .kernel_class = KERNEL_THREAD, .opcode = EVERY_OPCODE },
+	{ .kernel_class = KERNEL_IMAGE, .opcode = EVERY_OPCODE },
+	{ .provider = &known_providers[PROVIDER_KERNEL_PROCESS] },
+	{ .provider = &known_providers[PROVIDER_TCPIP] },
+	{ 0 },
+};
+static const struct derived_events about_file[] = {
+	{ .kernel_class = KERNEL_FILE_IO, .opcode = EVERY_OPCODE },
+	{ .provider = &known_providers[PROVIDER_KERNEL_FILE] },
+	{ 0 },
+};
+static const struct derived_events request_end[] = {
+	{ .kernel_class = KERNEL_FILE_IO, .opcode = KERNEL_OPCODE_FILE_IO_OPERATION_END },
+	{ 0 },
+};
+static const struct derived_events context_switch[] = {
+	{ .kernel_class = KERNEL_THREAD, .opcode = KERNEL_OPCODE_THREAD_CSWITCH },
+	{ 0 },
+};
+
+static const struct derived_field fields[] = {
+	{ "Process", TYPE_TEXT, FORM_ID, .before_layout = true, .read = read_process },
+	{ "ProcessId", TYPE_INTEGER, FORM_NUMBER, .none_if_unknown = true,
+	  .read = read_process_id },
+	{ "OfProcess", TYPE_TEXT, FORM_ID, .before_layout = true, .events = about_process,
+	  .read = read_of_process },
+	{ "OldProcess", TYPE_TEXT, FORM_ID, .before_layout = true, .features = TRACK_SCHEDULER,
+	  .events = context_switch, .read = read_old_process },
+	{ "ThreadId", TYPE_INTEGER, FORM_NUMBER, .none_if_unknown = true, .read = read_thread_id },
+	{ "Cpu", TYPE_INTEGER, FORM_NUMBER, .read = read_cpu },
+	{ "Level", TYPE_INTEGER, FORM_NUMBER, .read = read_level },
+	{ "Opcode", TYPE_INTEGER, FORM_NUMBER, .constant = opcode_of },
+	{ "PayloadSize", TYPE_INTEGER, FORM_NUMBER, .read = read_payload_size },
+	{ "Session", TYPE_TEXT, FORM_ID, .before_layout = true, .constant = session_of },
+	{ "Provider", TYPE_TEXT, FORM_ID, .before_layout = true, .role = ROLE_PROVIDER,
+	  .constant = provider_of },
+	{ "Event", TYPE_TEXT, FORM_ID, .before_layout = true, .constant = event_of },
+	{ "Path", TYPE_TEXT, FORM_TEXT, .features = TRACK_FILES, .events = about_file,
+	  .read = read_path },
+	{ "PathGroup", TYPE_TEXT, FORM_ID, .features = TRACK_FILES, .events = about_file,
+	  .read = read_path_group },
+	{ "Volume", TYPE_TEXT, FORM_ID, .features = TRACK_FILES, .events = about_file,
+	  .read = read_volume },
+	{ "Paging", TYPE_INTEGER, FORM_NUMBER, .events = about_file, .origin = "IoFlags",
+	  .reads_origin = true, .read = read_paging },
+	{ "ExitResult", TYPE_TEXT, FORM_ID, .origin = "ExitStatus", .reads_origin = true,
+	  .read = read_exit_result },
+	{ "Driver", TYPE_TEXT, FORM_ID, .features = TRACK_DRIVERS, .origin = "Routine",
+	  .read = read_driver },
+	{ "Service", TYPE_TEXT, FORM_ID, .features = TRACK_SERVICES, .read = read_service },
+	{ "Duration", TYPE_DURATION, FORM_NUMBER, .role = ROLE_DURATION, .features = TRACK_REQUESTS,
+	  .events = request_end, .read = read_duration },
+	{ "Started", TYPE_TEXT, FORM_ID, .features = TRACK_REQUESTS, .events = request_end,
+	  .read = read_started },
+	{ "StartedBy", TYPE_TEXT, FORM_ID, .features = TRACK_REQUESTS, .events = request_end,
+	  .read = read_started_by },
+	{ "OnCpu", TYPE_DURATION, FORM_NUMBER, .features = TRACK_SCHEDULER,
+	  .events = context_switch, .read = read_on_cpu },
+	{ "Ready", TYPE_DURATION, FORM_NUMBER, .features = TRACK_SCHEDULER,
+	  .events = context_switch, .read = read_ready },
+	{ "Event.ActivityId", TYPE_TEXT, FORM_TEXT, .before_layout = true, .none_if_unknown = true,
+	  .field = &item_guid, .read = read_activity },
+	{ "Event.RelatedActivityId", TYPE_TEXT, FORM_TEXT, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_guid, .item = EXTENDED_RELATED_ACTIVITY,
+	  .read = read_item },
+	{ "Event.Sid", TYPE_TEXT, FORM_TEXT, .before_layout = true, .none_if_unknown = true,
+	  .field = &item_sid, .item = EXTENDED_SID, .read = read_item },
+	{ "Event.TerminalSession", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_u32, .item = EXTENDED_SESSION_ID,
+	  .read = read_item },
+	{ "Event.StackDepth", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_u64, .read = read_stack_depth },
+	{ "Event.StackMatchId", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_u64, .read = read_stack_match_id },
+	{ "Event.EventKey", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_u64, .item = EXTENDED_EVENT_KEY,
+	  .read = read_item },
+	{ "Event.ProcessStartKey", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
+	  .none_if_unknown = true, .field = &item_u64, .item = EXTENDED_PROCESS_START_KEY,
+	  .read = read_item },
+	{ "Event.ContainerId", TYPE_TEXT, FORM_TEXT, .before_layout = true, .none_if_unknown = true,
+	  .field = &item_text, .item = EXTENDED_CONTAINER_ID, .read = read_item },
+};
+
+const struct derived_field *derived_at(unsigned number)
+{
+	return number < sizeof fields / sizeof fields[0] ? &fields[number] : NULL;
+}
+
+const struct derived_field *derived_find(const char *name)
+{
+	for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		if (strcmp(fields[i].name, name) == 0) {
+			return &fields[i];
+		}
+	}
+	return NULL;
+}
