@@ -239,7 +239,7 @@ static bool read_log_level(struct yaml_reader *in, const struct yaml_node *node,
 	struct config *config = base;
 	unsigned word;
 
-	return yaml_word(in, node, row->key, log_levels, &word) &&
+	return yaml_word(in, node, row->key, YAML_WORDS(log_levels), &word) &&
 	       log_level_parse(log_levels[word], &config->log_level);
 }
 

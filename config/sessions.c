@@ -237,7 +237,7 @@ static bool read_property(struct yaml_reader *in, const struct yaml_node *node,
 	struct provider_spec *spec = base;
 	unsigned word;
 
-	if (!yaml_word(in, node, row->key, properties, &word)) {
+	if (!yaml_word(in, node, row->key, YAML_WORDS(properties), &word)) {
 		return false;
 	}
 	spec->properties |= 1U << word;

@@ -78,13 +78,12 @@ bool yaml_expect(struct yaml_reader *in, const struct yaml_node *node, enum yaml
 
 /* ---- words and keys ---- */
 
-/* The word at an index: of words, or of the keys of rows. */
-static const char *word_at(const struct yaml_shape *shape, size_t index)
+const char *yaml_word_at(const struct yaml_shape *shape, size_t index)
 {
 	if (shape->type == SHAPE_MAP) {
 		return index < shape->row_count ? shape->rows[index].key : NULL;
 	}
-	return shape->words[index];
+	return shape->word ? shape->word(index) : shape->words[index];
 }
 
 static bool unknown_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
@@ -94,8 +93,8 @@ static bool unknown_word(struct yaml_reader *in, const struct yaml_node *node, c
 	char known[256] = "";
 	size_t filled = 0;
 
-	for (size_t i = 0; word_at(shape, i); i++) {
-		const char *word = word_at(shape, i);
+	for (size_t i = 0; yaml_word_at(shape, i); i++) {
+		const char *word = yaml_word_at(shape, i);
 
 		nearest_offer(&nearest, word);
 		if (filled + strlen(word) + 3 < sizeof known) {
@@ -112,8 +111,8 @@ static bool unknown_word(struct yaml_reader *in, const struct yaml_node *node, c
 
 static bool find_word(const struct yaml_shape *shape, const char *text, size_t *index)
 {
-	for (size_t i = 0; word_at(shape, i); i++) {
-		if (strcmp(word_at(shape, i), text) == 0) {
+	for (size_t i = 0; yaml_word_at(shape, i); i++) {
+		if (strcmp(yaml_word_at(shape, i), text) == 0) {
 			*index = i;
 			return true;
 		}
@@ -122,16 +121,15 @@ static bool find_word(const struct yaml_shape *shape, const char *text, size_t *
 }
 
 bool yaml_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
-	       const char *const *words, unsigned *index)
+	       const struct yaml_shape *shape, unsigned *index)
 {
-	const struct yaml_shape shape = { .type = SHAPE_WORD, .words = words };
 	size_t found;
 
 	if (!yaml_expect(in, node, YAML_TEXT, what)) {
 		return false;
 	}
-	if (!find_word(&shape, node->text, &found)) {
-		return unknown_word(in, node, what, &shape);
+	if (!find_word(shape, node->text, &found)) {
+		return unknown_word(in, node, what, shape);
 	}
 	*index = (unsigned)found;
 	return true;
@@ -322,7 +320,7 @@ static bool read_word(struct yaml_reader *in, const struct yaml_node *node,
 {
 	unsigned index;
 
-	if (!yaml_word(in, node, row->key, row->shape->words, &index)) {
+	if (!yaml_word(in, node, row->key, row->shape, &index)) {
 		return false;
 	}
 	store_integer(row, base, row->shape->least + index);

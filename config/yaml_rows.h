@@ -49,8 +49,9 @@ enum yaml_shape_kind {
 struct yaml_shape {
 	enum yaml_shape_kind type;
 	uint64_t least, most;
-	const char *what;         /* in errors, in place of the key */
-	const char *const *words; /* SHAPE_WORD: the last is NULL */
+	const char *what;                  /* in errors, in place of the key */
+	const char *const *words;          /* SHAPE_WORD: the last is NULL */
+	const char *(*word)(size_t index); /* SHAPE_WORD, instead of words; NULL behind the last */
 
 	/* SHAPE_LIST, SHAPE_NAMES */
 	const struct yaml_shape *item;
@@ -135,9 +136,12 @@ bool yaml_expect(struct yaml_reader *in, const struct yaml_node *node, enum yaml
 bool yaml_missing(struct yaml_reader *in, const struct yaml_node *at, const char *what,
 		  const char *key);
 
-/* The index of the text among the words (the last is NULL); an error names the nearest. */
+/* A word of a SHAPE_WORD, or a key of a SHAPE_MAP, by its index; NULL behind the last. */
+const char *yaml_word_at(const struct yaml_shape *shape, size_t index);
+
+/* The index of the text among the words of a SHAPE_WORD; an error names the nearest. */
 bool yaml_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
-	       const char *const *words, unsigned *index);
+	       const struct yaml_shape *shape, unsigned *index);
 
 /* on or off; any text. */
 extern const struct yaml_shape yaml_switch_shape, yaml_scalar_shape;

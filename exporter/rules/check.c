@@ -6,6 +6,7 @@
 #include "rules/checker.h"
 
 #include "decode/field_path.h"
+#include "rules/decoders.h"
 #include "rules/known_events.h"
 
 static bool is_number(enum value_type type)
@@ -139,21 +140,9 @@ static bool check_map(struct checker *checker, const struct rule *rule, const st
 }
 
 /* Whether a decoder reads values of the type. */
-static bool decodes(enum decoder decoder, enum value_type type)
+static bool decodes(const struct decoder *decoder, enum value_type type)
 {
-	switch (decoder) {
-	case DECODE_IP:
-	case DECODE_PORT:
-		return true;
-	case DECODE_HEX:
-	case DECODE_NTSTATUS:
-	case DECODE_WIN32_ERROR:
-	case DECODE_BITS:
-	case DECODE_HRESULT:
-		return is_number(type);
-	default:
-		return !is_number(type);
-	}
+	return decoder->reads == READS_ALL || (decoder->reads == READS_NUMBERS) == is_number(type);
 }
 
 static bool check_steps(struct checker *checker, const struct label *label)
@@ -165,7 +154,7 @@ static bool check_steps(struct checker *checker, const struct label *label)
 
 		if (type != TYPE_UNKNOWN && !decodes(step->decoder, type)) {
 			return yaml_error(checker->collector->tree, step->at, checker->err,
-					  "decoder '%s' is not for %s", decoder_name(step->decoder),
+					  "decoder '%s' is not for %s", step->decoder->name,
 					  type_name(type));
 		}
 		type = TYPE_TEXT;

@@ -69,36 +69,20 @@ struct condition {
 	const struct regex *regex; /* COMPARE_MATCHES */
 };
 
-enum decoder {
-	DECODE_HEX,
-	DECODE_LOWER,
-	DECODE_BASENAME,
-	DECODE_DIRECTORY,
-	DECODE_EXTENSION,
-	DECODE_DRIVE,
-	DECODE_NTSTATUS,
-	DECODE_WIN32_ERROR,
-	DECODE_BITS,
-	DECODE_IP,
-	DECODE_PORT,
-	DECODE_GUID,
-	DECODE_SID,
-	DECODE_HRESULT,
-	DECODE_REGEX,
-};
-
 struct map_entry {
 	struct literal from;
 	const struct yaml_node *at;
 	const char *to;
 };
 
+struct decoder; /* rules/decoders.h */
+
 struct decode_step {
-	enum decoder decoder;
+	const struct decoder *decoder;
 	const struct yaml_node *at;
-	const struct regex *regex; /* DECODE_REGEX */
+	const struct regex *regex; /* of "regex" */
 	const char *replacement;
-	struct map_entry *bits; /* DECODE_BITS; NULL: their numbers serve */
+	struct map_entry *bits; /* of "bits"; NULL: their numbers serve */
 	size_t bit_count;
 };
 
@@ -241,7 +225,6 @@ size_t pair_find_carried(const struct pair *pair, const char *field);
 
 /* "eq", …; for sentences. */
 const char *comparison_name(enum comparison comparison);
-const char *decoder_name(enum decoder decoder);
 
 /* A text that reads as an integer, or not. */
 struct literal literal_of(const char *text, size_t size);

@@ -1,22 +1,355 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Decoders of labels: what turns a value into the text that a label shows (config/README.md,
+ * `decode`).
+ *
+ * A label has a chain of steps, each a decoder with its arguments. The first step gets the value as
+ * the event has it: a number, the bytes of a binary field, or text. Every step writes text, so the
+ * later ones get text; a label's text is cut at LABEL_TEXT_SIZE_MAX bytes after each step. Chains
+ * run only when a value is new to its label, so decoders need not be fast.
+ *
+ * A decoder is a row of the table at the end: its name in collectors, what it reads, its function.
+ * What it reads decides two things. The check of rules refuses a decoder whose field is of another
+ * type. Where the type is known only when events arrive, decode_chain() goes by the value: a
+ * decoder of text leaves a number in decimal, a decoder of numbers leaves text as it is. To add a
+ * decoder, add a row and its function.
+ *
+ * Binary values come in several shapes, because providers log addresses as integers, as bytes or as
+ * socket addresses, and their GUIDs and SIDs as bytes or text. Such decoders read every shape; what
+ * they cannot read becomes "_unknown".
+ */
 #include "rules/decoders.h"
 
 #include <string.h>
 
+#include "base/guid.h"
+#include "decode/address.h"
+#include "decode/schema.h"
+#include "decode/sid.h"
 #include "rules/codes.h"
-#include "rules/decode_values.h"
 
-void text_cut(struct text *text, size_t most)
+enum {
+	INET = 2, /* address families of ws2def.h */
+	INET6 = 23,
+	INET_SIZE = 8, /* up to the end of the address */
+	INET6_SIZE = 24,
+	SOCKADDR_IN_SIZE = 16,
+	TEXT_MOST = 64, /* of an address, a GUID */
+};
+
+static void add_unknown(struct text *out)
 {
-	if (text->size <= most) {
+	text_add_string(out, "_unknown");
+}
+
+/* A signed number has the sign in all 64 bits; the field has fewer. */
+static uint64_t field_bits(const struct decoded *from)
+{
+	unsigned size = from->field ? from->field->size[0] : 0;
+
+	if (!from->is_signed || size == 0 || size >= 8) {
+		return from->number;
+	}
+	return from->number & ((UINT64_C(1) << 8 * size) - 1);
+}
+
+static void add_number(const struct decoded *from, struct text *out)
+{
+	if (from->is_signed) {
+		text_add_i64(out, (int64_t)from->number);
+	} else {
+		text_add_u64(out, from->number);
+	}
+}
+
+/* ---- numbers ---- */
+
+static void decode_hex(const struct decoded *from, struct text *out)
+{
+	text_add_format(out, "0x%llx", (unsigned long long)from->number);
+}
+
+static void decode_ntstatus(const struct decoded *from, struct text *out)
+{
+	text_add_string(out, code_ntstatus((uint32_t)from->number));
+}
+
+static void decode_win32_error(const struct decoded *from, struct text *out)
+{
+	const char *name = code_win32((uint32_t)from->number);
+
+	if (name) {
+		text_add_string(out, name);
+	} else {
+		add_number(from, out);
+	}
+}
+
+/* The name of a common code, else hexadecimal ("0x80131522"). */
+static void decode_hresult(const struct decoded *from, struct text *out)
+{
+	uint64_t result = field_bits(from);
+	const char *name = result <= UINT32_MAX ? code_hresult((uint32_t)result) : NULL;
+
+	if (name) {
+		text_add_string(out, name);
+	} else {
+		text_add_format(out, "0x%08llx", (unsigned long long)result);
+	}
+}
+
+static void add_between(struct text *out)
+{
+	if (out->size > 0) {
+		text_add_char(out, '|');
+	}
+}
+
+/*
+ * The bits that are set, the lowest first, with "|" between. Without names their numbers ("0|5");
+ * with names those whose bits are all set, in the order of their writing, and what is left in
+ * hexadecimal ("read|write|0x80"). "none" when no bit is set.
+ */
+static void decode_bits(const struct decoded *from, struct text *out)
+{
+	const struct decode_step *step = from->step;
+	uint64_t bits = field_bits(from), left = bits;
+
+	if (bits == 0) {
+		text_add_string(out, "none");
 		return;
 	}
-	while (most > 0 && ((unsigned char)text->data[most] & 0xc0) == 0x80) {
-		most--;
+	if (!step->bits) {
+		for (unsigned bit = 0; bit < 64; bit++) {
+			if ((bits >> bit & 1) != 0) {
+				add_between(out);
+				text_add_u64(out, bit);
+			}
+		}
+		return;
 	}
-	text->size = most;
-	text->data[most] = '\0';
+	for (size_t i = 0; i < step->bit_count; i++) {
+		uint64_t mask = step->bits[i].from.number;
+
+		if ((bits & mask) == mask) {
+			add_between(out);
+			text_add_string(out, step->bits[i].to);
+			left &= ~mask;
+		}
+	}
+	if (left != 0) {
+		add_between(out);
+		text_add_format(out, "0x%llx", (unsigned long long)left);
+	}
 }
+
+/* ---- addresses ---- */
+
+/*
+ * The bytes of a socket address, NULL when they are none. 16 bytes can be an IPv6 address as well,
+ * but none that is in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
+ */
+static const uint8_t *socket_address(const struct decoded *from, unsigned *family)
+{
+	const uint8_t *at = from->bytes;
+
+	if (!at || from->byte_count < SOCKADDR_IN_SIZE || from->field->form == FIELD_FORM_IP6) {
+		return NULL;
+	}
+	*family = load_u16(at);
+	return *family == INET || (*family == INET6 && from->byte_count >= INET6_SIZE) ? at : NULL;
+}
+
+/* Bytes of "10.0.0.1" at the start of text; 0: none. */
+static size_t ip4_size(const char *text, size_t size)
+{
+	size_t at = 0;
+
+	for (unsigned part = 0; part < 4; part++) {
+		unsigned number = 0, digits = 0;
+
+		if (part > 0 && (at >= size || text[at++] != '.')) {
+			return 0;
+		}
+		while (at < size && text[at] >= '0' && text[at] <= '9' && digits < 3) {
+			number = 10 * number + (unsigned)(text[at++] - '0');
+			digits++;
+		}
+		if (digits == 0 || number > 255) {
+			return 0;
+		}
+	}
+	return at;
+}
+
+static bool is_ip6(const char *text, size_t size)
+{
+	unsigned colons = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (!strchr("0123456789abcdefABCDEF.:", text[i])) {
+			return false;
+		}
+		colons += text[i] == ':';
+	}
+	return colons >= 2 && colons <= 8;
+}
+
+/* Takes "10.0.0.1", "10.0.0.1:80", "::1" and "[::1]:80" apart. port: NULL, or what follows the
+ * colon. */
+static bool split_address(const struct decoded *from, const char **address, size_t *address_size,
+			  const char **port)
+{
+	const char *text = from->text;
+	size_t size = from->size, end = ip4_size(text, size);
+	const char *close = size > 0 && text[0] == '[' ? memchr(text, ']', size) : NULL;
+
+	*port = NULL;
+	*address = text;
+	*address_size = end;
+	if (close) {
+		*address = text + 1;
+		*address_size = (size_t)(close - text) - 1;
+		end = *address_size + 2;
+		if (!is_ip6(*address, *address_size)) {
+			return false;
+		}
+	} else if (end == 0) {
+		*address_size = size;
+		return is_ip6(text, size);
+	}
+	if (end < size) {
+		*port = text + end + 1;
+		return text[end] == ':';
+	}
+	return true;
+}
+
+/*
+ * An address without port, IPv6 as RFC 5952 has it. Of a number of 32 bits (its lowest byte is the
+ * first, as Windows stores it), 4 or 16 bytes, or a SOCKADDR_IN or SOCKADDR_IN6.
+ */
+static void decode_ip(const struct decoded *from, struct text *out)
+{
+	const char *address, *port;
+	const uint8_t *socket;
+	unsigned family;
+	size_t size;
+
+	if (from->is_number) {
+		uint64_t number = field_bits(from);
+		uint8_t bytes[4] = { (uint8_t)number, (uint8_t)(number >> 8),
+				     (uint8_t)(number >> 16), (uint8_t)(number >> 24) };
+
+		if (number <= UINT32_MAX) {
+			text_add_ip4(out, bytes);
+			return;
+		}
+	} else if (from->bytes) {
+		socket = socket_address(from, &family);
+		if (from->byte_count == 4) {
+			text_add_ip4(out, from->bytes);
+			return;
+		}
+		if (socket && family == INET) {
+			text_add_ip4(out, socket + 4);
+			return;
+		}
+		if (socket || from->byte_count == 16) {
+			text_add_ip6(out, socket ? socket + 8 : from->bytes);
+			return;
+		}
+	} else if (split_address(from, &address, &size, &port)) {
+		text_add(out, address, size);
+		return;
+	}
+	add_unknown(out);
+}
+
+/*
+ * A port in decimal. Of a number of 16 bits in network order (a field that its layout calls a port
+ * is in order already), a socket address, or text: "80", "10.0.0.1:80", "[::1]:80".
+ */
+static void decode_port(const struct decoded *from, struct text *out)
+{
+	const char *address, *at;
+	uint64_t port = UINT64_MAX;
+	const uint8_t *socket;
+	unsigned family;
+	size_t size;
+
+	if (from->is_number) {
+		port = field_bits(from);
+		if (port <= UINT16_MAX && (!from->field || from->field->type != FIELD_PORT)) {
+			port = (port & 0xff) << 8 | port >> 8;
+		}
+	} else if (from->bytes) {
+		socket = socket_address(from, &family);
+		if (socket) {
+			port = (uint64_t)socket[2] << 8 | socket[3];
+		}
+	} else if (!parse_u64(from->text, from->size, &port) &&
+		   split_address(from, &address, &size, &at) && at) {
+		parse_u64(at, (size_t)(from->text + from->size - at), &port);
+	}
+	if (port > UINT16_MAX) {
+		add_unknown(out);
+	} else {
+		text_add_u64(out, port);
+	}
+}
+
+/* ---- ids ---- */
+
+/* Lower case, without braces. Of 16 bytes, or text in any form. */
+static void decode_guid(const struct decoded *from, struct text *out)
+{
+	char text[TEXT_MOST + 1];
+	struct guid guid;
+
+	if (from->bytes && from->byte_count == sizeof guid.bytes) {
+		memcpy(guid.bytes, from->bytes, sizeof guid.bytes);
+	} else if (!from->bytes && from->size > 0 && from->size <= TEXT_MOST) {
+		memcpy(text, from->text, from->size);
+		text[from->size] = '\0';
+		if (!guid_parse(text, &guid)) {
+			add_unknown(out);
+			return;
+		}
+	} else {
+		add_unknown(out);
+		return;
+	}
+	guid_format(&guid, text);
+	text_add_string(out, text);
+}
+
+static bool is_sid_text(const char *text, size_t size)
+{
+	if (!text_starts_nocase(text, size, "S-1-", 4) || size == 4) {
+		return false;
+	}
+	for (size_t i = 4; i < size; i++) {
+		if (!strchr("0123456789-", text[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* "S-1-5-18". Of the bytes of a SID, or text. */
+static void decode_sid(const struct decoded *from, struct text *out)
+{
+	if (from->bytes && sid_size(from->bytes, from->byte_count) != 0) {
+		text_add_sid(out, from->bytes);
+	} else if (!from->bytes && is_sid_text(from->text, from->size)) {
+		text_add(out, from->text, from->size);
+	} else {
+		add_unknown(out);
+	}
+}
+
+/* ---- text ---- */
 
 static bool is_separator(char c)
 {
@@ -32,51 +365,48 @@ static size_t base_start(const char *text, size_t size)
 	return size;
 }
 
-static void add_number(const struct decoded *from, struct text *out)
+static void decode_lower(const struct decoded *from, struct text *out)
 {
-	if (from->is_signed) {
-		text_add_i64(out, (int64_t)from->number);
-	} else {
-		text_add_u64(out, from->number);
+	text_add(out, from->text, from->size);
+	for (size_t i = 0; i < out->size; i++) {
+		out->data[i] = ascii_lower(out->data[i]);
 	}
 }
 
-static void decode_number(const struct decode_step *step, const struct decoded *from,
-			  struct text *out)
+static void decode_basename(const struct decoded *from, struct text *out)
 {
-	const char *name;
+	size_t base = base_start(from->text, from->size);
 
-	switch (step->decoder) {
-	case DECODE_HEX:
-		text_add_format(out, "0x%llx", (unsigned long long)from->number);
-		return;
-	case DECODE_NTSTATUS:
-		text_add_string(out, code_ntstatus((uint32_t)from->number));
-		return;
-	case DECODE_WIN32_ERROR:
-		name = code_win32((uint32_t)from->number);
-		if (name) {
-			text_add_string(out, name);
-			return;
-		}
-		break;
-	case DECODE_BITS:
-		decode_bits(step, from, out);
-		return;
-	case DECODE_HRESULT:
-		decode_hresult(from, out);
-		return;
-	default:
-		break;
+	text_add(out, from->text + base, from->size - base);
+}
+
+static void decode_directory(const struct decoded *from, struct text *out)
+{
+	size_t base = base_start(from->text, from->size);
+
+	text_add(out, from->text, base > 0 ? base - 1 : 0);
+}
+
+static void decode_extension(const struct decoded *from, struct text *out)
+{
+	size_t base = base_start(from->text, from->size);
+	size_t dot = from->size;
+
+	while (dot > base && from->text[dot - 1] != '.') {
+		dot--;
 	}
-	add_number(from, out);
+	if (dot > base) {
+		text_add(out, from->text + dot, from->size - dot);
+	}
 }
 
 /* "C:" of a DOS path, "HarddiskVolume3" of a device path (docs/etl-format.md section 16.3, without
  * mappings). */
-static void decode_drive(const char *text, size_t size, struct text *out)
+static void decode_drive(const struct decoded *from, struct text *out)
 {
 	static const char device[] = "\\Device\\";
+	const char *text = from->text;
+	size_t size = from->size;
 	size_t start = text_starts_nocase(text, size, "\\??\\", 4) ? 4 : 0;
 
 	if (size >= start + 2 && text[start + 1] == ':' && ascii_lower(text[start]) >= 'a' &&
@@ -97,109 +427,107 @@ static void decode_drive(const char *text, size_t size, struct text *out)
 			return;
 		}
 	}
-	text_add_string(out, "_unknown");
+	add_unknown(out);
 }
 
-static void decode_text(const struct decode_step *step, struct regex_matcher *matcher,
-			const struct decoded *from, struct text *out)
+static void decode_regex(const struct decoded *from, struct text *out)
 {
-	const char *text = from->text;
-	size_t size = from->size;
-	size_t base = base_start(text, size);
-
-	switch (step->decoder) {
-	case DECODE_LOWER:
-		text_add(out, text, size);
-		for (size_t i = 0; i < out->size; i++) {
-			out->data[i] = ascii_lower(out->data[i]);
-		}
-		return;
-	case DECODE_BASENAME:
-		text_add(out, text + base, size - base);
-		return;
-	case DECODE_DIRECTORY:
-		text_add(out, text, base > 0 ? base - 1 : 0);
-		return;
-	case DECODE_EXTENSION: {
-		size_t dot = size;
-
-		while (dot > base && text[dot - 1] != '.') {
-			dot--;
-		}
-		if (dot > base) {
-			text_add(out, text + dot, size - dot);
-		}
-		return;
-	}
-	case DECODE_DRIVE:
-		decode_drive(text, size, out);
-		return;
-	case DECODE_REGEX:
-		regex_replace(matcher, step->regex, step->replacement, text, size, out);
-		return;
-	default:
-		break;
-	}
-	text_add(out, text, size);
+	regex_replace(from->matcher, from->step->regex, from->step->replacement, from->text,
+		      from->size, out);
 }
 
-/* Decoders that read several forms of a value. False: none of them. */
-static bool decode_value(const struct decode_step *step, const struct decoded *from,
-			 struct text *out)
+/* ---- the table ---- */
+
+/* In the order of the sentences that list them. */
+static const struct decoder decoders[] = {
+	{ "hex", READS_NUMBERS, decode_hex, false },
+	{ "lower", READS_TEXT, decode_lower, false },
+	{ "basename", READS_TEXT, decode_basename, false },
+	{ "directory", READS_TEXT, decode_directory, false },
+	{ "extension", READS_TEXT, decode_extension, false },
+	{ "drive", READS_TEXT, decode_drive, false },
+	{ "ntstatus", READS_NUMBERS, decode_ntstatus, false },
+	{ "win32_error", READS_NUMBERS, decode_win32_error, false },
+	{ "bits", READS_NUMBERS, decode_bits, false },
+	{ "ip", READS_ALL, decode_ip, false },
+	{ "port", READS_ALL, decode_port, false },
+	{ "guid", READS_BYTES, decode_guid, false },
+	{ "sid", READS_BYTES, decode_sid, false },
+	{ "hresult", READS_NUMBERS, decode_hresult, false },
+	{ "regex", READS_TEXT, decode_regex, true },
+};
+
+const struct decoder *decoder_at(unsigned number)
 {
-	switch (step->decoder) {
-	case DECODE_IP:
-		decode_ip(from, out);
-		return true;
-	case DECODE_PORT:
-		decode_port(from, out);
-		return true;
-	case DECODE_GUID:
-		decode_guid(from, out);
-		return true;
-	case DECODE_SID:
-		decode_sid(from, out);
-		return true;
-	default:
-		return false;
-	}
+	return number < sizeof decoders / sizeof decoders[0] ? &decoders[number] : NULL;
 }
 
-static void decode_one(const struct decode_step *step, struct regex_matcher *matcher,
-		       const struct decoded *from, struct text *out)
+const struct decoder *decoder_find(const char *name)
 {
-	if (decode_value(step, from, out)) {
+	for (unsigned i = 0; i < sizeof decoders / sizeof decoders[0]; i++) {
+		if (strcmp(decoders[i].name, name) == 0) {
+			return &decoders[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- chains ---- */
+
+/* Cuts text to most bytes, not within a character. */
+static void text_cut(struct text *text)
+{
+	size_t most = LABEL_TEXT_SIZE_MAX;
+
+	if (text->size <= most) {
 		return;
 	}
-	if (from->is_number) {
-		decode_number(step, from, out);
+	while (most > 0 && ((unsigned char)text->data[most] & 0xc0) == 0x80) {
+		most--;
+	}
+	text->size = most;
+	text->data[most] = '\0';
+}
+
+static void decode_one(const struct decoded *from, struct text *out)
+{
+	enum decoder_reads reads = from->step->decoder->reads;
+
+	if (from->is_number && reads == READS_TEXT) {
+		add_number(from, out);
+	} else if (!from->is_number && reads == READS_NUMBERS) {
+		text_add(out, from->text, from->size);
 	} else {
-		decode_text(step, matcher, from, out);
+		from->step->decoder->decode(from, out);
 	}
 }
 
 void decode_chain(const struct decode_step *steps, size_t count, struct regex_matcher *matcher,
 		  const struct decoded *from, struct text *scratch, struct text *out)
 {
+	struct decoded value = *from;
+
 	text_clear(out);
-	if (count > 0) {
-		decode_one(&steps[0], matcher, from, out);
-	} else if (from->is_number) {
+	value.matcher = matcher;
+	if (count == 0 && from->is_number) {
 		add_number(from, out);
-	} else {
+	} else if (count == 0) {
 		text_add(out, from->text, from->size);
 	}
-	text_cut(out, LABEL_TEXT_SIZE_MAX);
-	for (size_t i = 1; i < count; i++) {
-		struct text swap = *scratch;
-		struct decoded step;
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0) {
+			struct text swap = *scratch;
 
-		*scratch = *out;
-		*out = swap;
-		text_clear(out);
-		step = (struct decoded){ .text = scratch->data ? scratch->data : "",
-					 .size = scratch->size };
-		decode_one(&steps[i], matcher, &step, out);
-		text_cut(out, LABEL_TEXT_SIZE_MAX);
+			text_cut(out);
+			*scratch = *out;
+			*out = swap;
+			text_clear(out);
+			value = (struct decoded){ .matcher = matcher,
+						  .text = scratch->data ? scratch->data : "",
+						  .size = scratch->size };
+		}
+		value.step = &steps[i];
+		decode_one(&value, out);
 	}
+	text_cut(out);
 }

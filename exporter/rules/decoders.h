@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoders of labels: a number or text becomes text (docs/rules.md, `decode`).
+ * Decoders of labels: a number, bytes or text become text (config/README.md, `decode`).
  */
 #ifndef RULES_DECODERS_H
 #define RULES_DECODERS_H
@@ -14,8 +14,10 @@
 
 struct field; /* decode/schema.h */
 
-/* What the first step of a chain starts from. */
+/* What a decoder works on; the first step of a chain gets the value of the event. */
 struct decoded {
+	const struct decode_step *step; /* at hand, and what it works with; by decode_chain() */
+	struct regex_matcher *matcher;
 	bool is_number;
 	bool is_signed;
 	uint64_t number;
@@ -26,18 +28,35 @@ struct decoded {
 	size_t byte_count;
 };
 
+/* Values that a decoder is for. */
+enum decoder_reads {
+	READS_NUMBERS, /* text is left as it is */
+	READS_TEXT,    /* a number is written in decimal */
+	READS_BYTES,   /* binary data, or text that says the same */
+	READS_ALL,
+};
+
+struct decoder {
+	const char *name;
+	enum decoder_reads reads;
+	void (*decode)(const struct decoded *from, struct text *out);
+	bool with_arguments; /* written as a map only */
+};
+
+/* In the order of the table; NULL behind the last. */
+const struct decoder *decoder_at(unsigned number);
+
+/* NULL: there is no such decoder. */
+const struct decoder *decoder_find(const char *name);
+
 /* Text of a label is cut here, at a character. */
 enum { LABEL_TEXT_SIZE_MAX = 1024 };
 
 /*
- * Runs the steps; *out is emptied first. A decoder for text gets a number in decimal, one for
- * numbers leaves text as it is. scratch: room for what stands between two steps; both keep their
- * memory.
+ * Runs the steps; *out is emptied first. Without steps a number is written in decimal, text as it
+ * is. scratch: room for what stands between two steps; both keep their memory.
  */
 void decode_chain(const struct decode_step *steps, size_t count, struct regex_matcher *matcher,
 		  const struct decoded *from, struct text *scratch, struct text *out);
-
-/* Cuts text to most bytes, not within a character. */
-void text_cut(struct text *text, size_t most);
 
 #endif

@@ -583,7 +583,7 @@ static bool read_kernel_flag(struct yaml_reader *in, const struct yaml_node *nod
 	struct collector *collector = base;
 	unsigned word;
 
-	if (!yaml_word(in, node, row->key, kernel_flag_names, &word)) {
+	if (!yaml_word(in, node, row->key, YAML_WORDS(kernel_flag_names), &word)) {
 		return false;
 	}
 	if (word < KERNEL_FLAG_COUNT) {

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "rules/decoders.h"
 #include "rules/load.h"
 
 enum { FIELD_NAME_MAX = 256, MAP_ENTRIES_MAX = 4096, STEPS_MAX = 16, BITS_MAX = 64 };
@@ -289,11 +290,11 @@ static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, voi
 	struct decode_step *step = base;
 
 	if (yaml_find(node, "bits")) {
-		step->decoder = DECODE_BITS;
+		step->decoder = decoder_find("bits");
 		return node->size == 1 ||
 		       yaml_wrong(in, node, "decode: {bits} or {regex, replace}");
 	}
-	step->decoder = DECODE_REGEX;
+	step->decoder = decoder_find("regex");
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		if (!yaml_find(node, keys[i])) {
 			return yaml_missing(in, node, "decode", keys[i]);
@@ -302,28 +303,26 @@ static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, voi
 	return true;
 }
 
-/* In the order of enum decoder; "regex" is never written as a word of its own. */
-static const char *const decoder_words[DECODE_REGEX + 1] = {
-	[DECODE_HEX] = "hex",
-	[DECODE_LOWER] = "lower",
-	[DECODE_BASENAME] = "basename",
-	[DECODE_DIRECTORY] = "directory",
-	[DECODE_EXTENSION] = "extension",
-	[DECODE_DRIVE] = "drive",
-	[DECODE_NTSTATUS] = "ntstatus",
-	[DECODE_WIN32_ERROR] = "win32_error",
-	[DECODE_BITS] = "bits",
-	[DECODE_IP] = "ip",
-	[DECODE_PORT] = "port",
-	[DECODE_GUID] = "guid",
-	[DECODE_SID] = "sid",
-	[DECODE_HRESULT] = "hresult",
-};
-
-const char *decoder_name(enum decoder decoder)
+/* The decoders that are written as one word. */
+static const char *decoder_word(size_t index)
 {
-	return decoder == DECODE_REGEX ? "regex" : decoder_words[decoder];
+	const struct decoder *decoder;
+
+	for (unsigned i = 0; (decoder = decoder_at(i)) != NULL; i++) {
+		if (!decoder->with_arguments && index-- == 0) {
+			return decoder->name;
+		}
+	}
+	return NULL;
 }
+
+static const struct yaml_shape decoder_word_shape = {
+	.type = SHAPE_WORD,
+	.word = decoder_word,
+	.help = "Of numbers: hex, ntstatus, win32_error, hresult, bits. Of numbers, binary data and "
+		"text: ip, port. Of binary data and text: guid, sid. Of text: lower, basename, "
+		"directory, extension, drive.",
+};
 
 static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
 		      const struct yaml_row *row, void *base)
@@ -335,10 +334,10 @@ static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
 	if (node->type == YAML_MAP) {
 		return yaml_read_map(in, node, row, base);
 	}
-	if (!yaml_word(in, node, "decoder", decoder_words, &word)) {
+	if (!yaml_word(in, node, "decoder", &decoder_word_shape, &word)) {
 		return false;
 	}
-	step->decoder = (enum decoder)word;
+	step->decoder = decoder_find(decoder_word(word));
 	return true;
 }
 
@@ -347,11 +346,7 @@ static const struct yaml_shape step_shape = {
 	YAML_ROWS(step_rows),
 	.before = begin_step,
 	.read = read_step,
-	.other = YAML_SHAPE(
-			.type = SHAPE_WORD, .words = decoder_words,
-			.help = "Of numbers: hex, ntstatus, win32_error, hresult, bits. Of numbers, "
-				"binary data and text: ip, port. Of binary data and text: guid, "
-				"sid. Of text: lower, basename, directory, extension, drive."),
+	.other = &decoder_word_shape,
 	.name = "decoder",
 	.help = "{regex, replace}: replaces every match of a regular expression; $1 in replace is its "
 		"first group. {bits}: names the bits that are set.",

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "decode/schema.h"
-#include "rules/decode_values.h"
 #include "tests/support/exact_copy.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -44,44 +43,44 @@ static void assert_decodes(const struct decode_step *step, const struct decoded 
 static void numbers_are_read(void **state)
 {
 	static const struct {
-		enum decoder decoder;
+		const char *decoder;
 		const struct field *field;
 		uint64_t number;
 		const char *text;
 	} cases[] = {
-		{ DECODE_BITS, &u64, 0, "none" },
-		{ DECODE_BITS, &u64, 0x21, "0|5" },
-		{ DECODE_BITS, &u64, UINT64_C(1) << 63, "63" },
+		{ "bits", &u64, 0, "none" },
+		{ "bits", &u64, 0x21, "0|5" },
+		{ "bits", &u64, UINT64_C(1) << 63, "63" },
 		/* Of a signed number the sign is one bit, that of its field. */
-		{ DECODE_BITS, &i32, (uint64_t)INT32_MIN, "31" },
-		{ DECODE_BITS, NULL, 6, "1|2" },
+		{ "bits", &i32, (uint64_t)INT32_MIN, "31" },
+		{ "bits", NULL, 6, "1|2" },
 		/* 10.0.0.1 in network order, read by a little-endian machine. */
-		{ DECODE_IP, &u64, 0x0100000a, "10.0.0.1" },
-		{ DECODE_IP, &i32, (uint64_t)(int64_t)(int32_t)0xffffffff, "255.255.255.255" },
-		{ DECODE_IP, &u64, 0, "0.0.0.0" },
-		{ DECODE_IP, &u64, UINT64_C(1) << 32, "_unknown" },
-		{ DECODE_PORT, &plain_u16, 0x5000, "80" },
-		{ DECODE_PORT, &port, 80, "80" },
-		{ DECODE_PORT, &u64, 0xbb01, "443" },
-		{ DECODE_PORT, &u64, 0x10000, "_unknown" },
-		{ DECODE_HRESULT, &i32, 0, "success" },
-		{ DECODE_HRESULT, &i32, 1, "false" },
-		{ DECODE_HRESULT, &i32, 0x00040000, "success" },
-		{ DECODE_HRESULT, &i32, (uint64_t)(int64_t)(int32_t)0x80004005, "unspecified" },
-		{ DECODE_HRESULT, &u64, 0x80070005, "access_denied" },
-		{ DECODE_HRESULT, &u64, 0x800702e4, "0x800702e4" },
-		{ DECODE_HRESULT, &u64, 0xd0000022, "access_denied" },
-		{ DECODE_HRESULT, &u64, 0x80131522, "0x80131522" },
-		{ DECODE_HRESULT, &u64, UINT64_C(0x100000000), "0x100000000" },
+		{ "ip", &u64, 0x0100000a, "10.0.0.1" },
+		{ "ip", &i32, (uint64_t)(int64_t)(int32_t)0xffffffff, "255.255.255.255" },
+		{ "ip", &u64, 0, "0.0.0.0" },
+		{ "ip", &u64, UINT64_C(1) << 32, "_unknown" },
+		{ "port", &plain_u16, 0x5000, "80" },
+		{ "port", &port, 80, "80" },
+		{ "port", &u64, 0xbb01, "443" },
+		{ "port", &u64, 0x10000, "_unknown" },
+		{ "hresult", &i32, 0, "success" },
+		{ "hresult", &i32, 1, "false" },
+		{ "hresult", &i32, 0x00040000, "success" },
+		{ "hresult", &i32, (uint64_t)(int64_t)(int32_t)0x80004005, "unspecified" },
+		{ "hresult", &u64, 0x80070005, "access_denied" },
+		{ "hresult", &u64, 0x800702e4, "0x800702e4" },
+		{ "hresult", &u64, 0xd0000022, "access_denied" },
+		{ "hresult", &u64, 0x80131522, "0x80131522" },
+		{ "hresult", &u64, UINT64_C(0x100000000), "0x100000000" },
 		/* Decoders of text get the number in decimal. */
-		{ DECODE_LOWER, &u64, 12, "12" },
-		{ DECODE_GUID, &u64, 12, "_unknown" },
-		{ DECODE_SID, &u64, 12, "_unknown" },
+		{ "lower", &u64, 12, "12" },
+		{ "guid", &u64, 12, "_unknown" },
+		{ "sid", &u64, 12, "_unknown" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct decode_step step = { .decoder = cases[i].decoder };
+		struct decode_step step = { .decoder = decoder_find(cases[i].decoder) };
 		struct decoded from = { .is_number = true,
 					.is_signed = cases[i].field == &i32,
 					.number = cases[i].number,
@@ -102,35 +101,35 @@ static void bytes_are_read(void **state)
 					  1,    2,    3,    4,    5,    6,    7,    8 };
 	static const uint8_t sid[12] = { 1, 1, 0, 0, 0, 0, 0, 5, 18 };
 	static const struct {
-		enum decoder decoder;
+		const char *decoder;
 		const struct field *field;
 		const uint8_t *bytes;
 		size_t size;
 		const char *text;
 	} cases[] = {
-		{ DECODE_IP, &binary, socket4, 16, "192.168.1.20" },
-		{ DECODE_PORT, &binary, socket4, 16, "8080" },
-		{ DECODE_IP, &binary, socket6, 28, "fe80::7" },
-		{ DECODE_PORT, &binary, socket6, 28, "53" },
-		{ DECODE_IP, &binary, storage, 128, "10.0.0.1" },
-		{ DECODE_PORT, &binary, storage, 128, "80" },
-		{ DECODE_IP, &binary, socket4 + 4, 4, "192.168.1.20" },
-		{ DECODE_PORT, &binary, socket4 + 4, 4, "_unknown" },
-		{ DECODE_IP, &binary, address6, 16, "2001:db8::1" },
-		{ DECODE_IP, &ip6, like_socket, 16, "200:50:a00:1::" },
-		{ DECODE_PORT, &binary, address6, 16, "_unknown" },
-		{ DECODE_IP, &binary, socket6, 20, "_unknown" },
-		{ DECODE_IP, &binary, socket4, 15, "_unknown" },
-		{ DECODE_IP, &binary, socket4, 0, "_unknown" },
-		{ DECODE_GUID, &binary, guid, 16, "12345678-9abc-def0-0102-030405060708" },
-		{ DECODE_GUID, &binary, guid, 15, "_unknown" },
-		{ DECODE_SID, &binary, sid, 12, "S-1-5-18" },
-		{ DECODE_SID, &binary, sid, 11, "_unknown" },
+		{ "ip", &binary, socket4, 16, "192.168.1.20" },
+		{ "port", &binary, socket4, 16, "8080" },
+		{ "ip", &binary, socket6, 28, "fe80::7" },
+		{ "port", &binary, socket6, 28, "53" },
+		{ "ip", &binary, storage, 128, "10.0.0.1" },
+		{ "port", &binary, storage, 128, "80" },
+		{ "ip", &binary, socket4 + 4, 4, "192.168.1.20" },
+		{ "port", &binary, socket4 + 4, 4, "_unknown" },
+		{ "ip", &binary, address6, 16, "2001:db8::1" },
+		{ "ip", &ip6, like_socket, 16, "200:50:a00:1::" },
+		{ "port", &binary, address6, 16, "_unknown" },
+		{ "ip", &binary, socket6, 20, "_unknown" },
+		{ "ip", &binary, socket4, 15, "_unknown" },
+		{ "ip", &binary, socket4, 0, "_unknown" },
+		{ "guid", &binary, guid, 16, "12345678-9abc-def0-0102-030405060708" },
+		{ "guid", &binary, guid, 15, "_unknown" },
+		{ "sid", &binary, sid, 12, "S-1-5-18" },
+		{ "sid", &binary, sid, 11, "_unknown" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct decode_step step = { .decoder = cases[i].decoder };
+		struct decode_step step = { .decoder = decoder_find(cases[i].decoder) };
 		uint8_t *bytes = exact_copy(cases[i].bytes, cases[i].size);
 		struct decoded from = { .text = "in hexadecimal",
 					.size = 14,
@@ -146,48 +145,48 @@ static void bytes_are_read(void **state)
 static void text_is_read(void **state)
 {
 	static const struct {
-		enum decoder decoder;
+		const char *decoder;
 		const char *from;
 		const char *text;
 	} cases[] = {
-		{ DECODE_IP, "10.0.0.1", "10.0.0.1" },
-		{ DECODE_IP, "10.0.0.1:80", "10.0.0.1" },
-		{ DECODE_IP, "::1", "::1" },
-		{ DECODE_IP, "fe80::7", "fe80::7" },
-		{ DECODE_IP, "[fe80::7]:80", "fe80::7" },
-		{ DECODE_IP, "[::1]", "::1" },
-		{ DECODE_IP, "::ffff:10.0.0.1", "::ffff:10.0.0.1" },
-		{ DECODE_IP, "10.0.0.256", "_unknown" },
-		{ DECODE_IP, "10.0.0", "_unknown" },
-		{ DECODE_IP, "10.0.0.1/24", "_unknown" },
-		{ DECODE_IP, "[::1", "_unknown" },
-		{ DECODE_IP, "[host]:80", "_unknown" },
-		{ DECODE_IP, "localhost", "_unknown" },
-		{ DECODE_IP, "", "_unknown" },
-		{ DECODE_PORT, "10.0.0.1:80", "80" },
-		{ DECODE_PORT, "[::1]:443", "443" },
-		{ DECODE_PORT, "8080", "8080" },
-		{ DECODE_PORT, "10.0.0.1", "_unknown" },
-		{ DECODE_PORT, "::1", "_unknown" },
-		{ DECODE_PORT, "10.0.0.1:65536", "_unknown" },
-		{ DECODE_PORT, "10.0.0.1:", "_unknown" },
-		{ DECODE_PORT, "", "_unknown" },
-		{ DECODE_GUID, "{12345678-9ABC-DEF0-0102-030405060708}",
+		{ "ip", "10.0.0.1", "10.0.0.1" },
+		{ "ip", "10.0.0.1:80", "10.0.0.1" },
+		{ "ip", "::1", "::1" },
+		{ "ip", "fe80::7", "fe80::7" },
+		{ "ip", "[fe80::7]:80", "fe80::7" },
+		{ "ip", "[::1]", "::1" },
+		{ "ip", "::ffff:10.0.0.1", "::ffff:10.0.0.1" },
+		{ "ip", "10.0.0.256", "_unknown" },
+		{ "ip", "10.0.0", "_unknown" },
+		{ "ip", "10.0.0.1/24", "_unknown" },
+		{ "ip", "[::1", "_unknown" },
+		{ "ip", "[host]:80", "_unknown" },
+		{ "ip", "localhost", "_unknown" },
+		{ "ip", "", "_unknown" },
+		{ "port", "10.0.0.1:80", "80" },
+		{ "port", "[::1]:443", "443" },
+		{ "port", "8080", "8080" },
+		{ "port", "10.0.0.1", "_unknown" },
+		{ "port", "::1", "_unknown" },
+		{ "port", "10.0.0.1:65536", "_unknown" },
+		{ "port", "10.0.0.1:", "_unknown" },
+		{ "port", "", "_unknown" },
+		{ "guid", "{12345678-9ABC-DEF0-0102-030405060708}",
 		  "12345678-9abc-def0-0102-030405060708" },
-		{ DECODE_GUID, "12345678-9abc", "_unknown" },
-		{ DECODE_GUID, "", "_unknown" },
-		{ DECODE_SID, "S-1-5-18", "S-1-5-18" },
-		{ DECODE_SID, "S-1-5-18 x", "_unknown" },
-		{ DECODE_SID, "S-1-", "_unknown" },
-		{ DECODE_SID, "", "_unknown" },
+		{ "guid", "12345678-9abc", "_unknown" },
+		{ "guid", "", "_unknown" },
+		{ "sid", "S-1-5-18", "S-1-5-18" },
+		{ "sid", "S-1-5-18 x", "_unknown" },
+		{ "sid", "S-1-", "_unknown" },
+		{ "sid", "", "_unknown" },
 		/* Decoders of numbers leave text as it is. */
-		{ DECODE_BITS, "0x5", "0x5" },
-		{ DECODE_HRESULT, "abc", "abc" },
+		{ "bits", "0x5", "0x5" },
+		{ "hresult", "abc", "abc" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct decode_step step = { .decoder = cases[i].decoder };
+		struct decode_step step = { .decoder = decoder_find(cases[i].decoder) };
 		uint8_t *text = exact_copy(cases[i].from, strlen(cases[i].from));
 		struct decoded from = { .text = (const char *)text, .size = strlen(cases[i].from) };
 
@@ -215,9 +214,9 @@ static void bits_have_names(void **state)
 		{ 7, "read|write|append" },
 		{ 0x81, "read|0x80" },
 	};
-	static const struct decode_step step = { .decoder = DECODE_BITS,
-						 .bits = names,
-						 .bit_count = COUNT(names) };
+	const struct decode_step step = { .decoder = decoder_find("bits"),
+					  .bits = names,
+					  .bit_count = COUNT(names) };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {

@@ -131,12 +131,14 @@ static void write_bounds(const struct yaml_shape *shape, const char *least, cons
 	}
 }
 
-static void write_words(const char *const *words, bool *first)
+static void write_words(const struct yaml_shape *shape, bool *first)
 {
+	const char *word;
+
 	begin_member("enum", first);
-	for (size_t i = 0; words[i]; i++) {
+	for (size_t i = 0; (word = yaml_word_at(shape, i)) != NULL; i++) {
 		text_add_string(&out, i > 0 ? ", " : "[");
-		write_string(words[i]);
+		write_string(word);
 	}
 	text_add_char(&out, ']');
 }
@@ -241,7 +243,7 @@ static void write_kind(const struct yaml_shape *shape, bool *first)
 		write_raw("[true, false, 'on', 'off']");
 		break;
 	case SHAPE_WORD:
-		write_words(shape->words, first);
+		write_words(shape, first);
 		break;
 	case SHAPE_LIST:
 		write_type("'array'", shape, first);
