@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies the plan of a kind to its events: the inner loop of the program. Nothing here allocates
- * or works on text unless a value is new.
+ * A rule engine: making, resetting and freeing one, and its statistics.
+ *
+ * An engine belongs to one consumer and shares the rule set with the others. Event classes are
+ * compiled by compile.c when they first arrive and applied by apply.c to each event.
  */
-#include "rules/engine.h"
-
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/map.h"
-#include "rules/filters.h"
-#include "rules/trial_parts.h"
+#include "base/os.h"
+#include "rules/engine.h"
 
 const char *record_outcome_name(enum record_outcome outcome)
 {
@@ -23,350 +21,137 @@ const char *record_outcome_name(enum record_outcome outcome)
 	return names[outcome];
 }
 
-/* ---- filters ---- */
+/* ---- statistics: written by the consumer, read by any thread ---- */
 
-static bool asks_filter(struct rule_engine *engine, uint32_t process)
+static void publish_table(struct rule_engine *engine, enum engine_table table, uint64_t entries,
+			  uint64_t evictions)
 {
-	const char *name = "_other";
-	size_t size = 6;
-
-	if (process != INTERN_FULL) {
-		name = intern_text(engine->strings, process, &size);
-	}
-	return filters_keep_process(engine->set, engine->matcher, name, size);
+	atomic_store_explicit(&engine->tables[table], entries, memory_order_relaxed);
+	atomic_store_explicit(&engine->evictions[table], evictions, memory_order_relaxed);
 }
 
-/* The verdict about a process, asked once for each name. */
-static bool keeps_process(struct rule_engine *engine)
+static void publish_unmatched(struct rule_engine *engine, unsigned side, uint64_t count)
 {
-	uint32_t process = tracker_process(engine->tracker, NULL);
-
-	if (process == INTERN_FULL) {
-		return asks_filter(engine, process);
+	if (engine->unmatched[side]) {
+		cell_add(engine->unmatched[side], count - engine->told_unmatched[side]);
 	}
-	if (process >= engine->kept_size) {
-		size_t size = ((size_t)process + 1) * 2;
-		uint8_t *kept = realloc(engine->kept, size);
-
-		if (!kept) {
-			return asks_filter(engine, process);
-		}
-		memset(kept + engine->kept_size, 0, size - engine->kept_size);
-		engine->kept = kept;
-		engine->kept_size = size;
-	}
-	if (engine->kept[process] == 0) {
-		engine->kept[process] = asks_filter(engine, process) ? 1 : 2;
-	}
-	return engine->kept[process] == 1;
+	engine->told_unmatched[side] = count;
 }
 
-/* ---- one rule ---- */
-
-static uint64_t times(uint64_t value, uint64_t factor)
+void engine_publish(struct rule_engine *engine)
 {
-	return factor > 1 && value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
+	const struct pairs_statistics *pairs = pairs_statistics(engine->pairs);
+
+	publish_table(engine, ENGINE_PAIRS, pairs->entries, pairs->evictions);
+	publish_table(engine, ENGINE_GAUGES, gauges_count(engine->gauges),
+		      gauges_evictions(engine->gauges));
+	publish_unmatched(engine, 0, pairs->unmatched_starts);
+	publish_unmatched(engine, 1, pairs->unmatched_stops);
 }
 
-/* Without its fraction, once it is in the unit that is counted. */
-static bool real_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
-			uint64_t *amount)
+void rule_engine_statistics(const struct rule_engine *engine,
+			    struct rule_engine_statistics *statistics)
 {
-	static const double too_much = 9223372036854775808.0; /* 2^63 */
-	double value = field_double(rule->value->field, &rule->value->read.slice);
-
-	value *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
-	if (!(value >= 0 && value < too_much)) { /* NaN is neither */
-		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
-		return false;
+	for (unsigned i = 0; i < ENGINE_TABLES; i++) {
+		statistics->entries[i] =
+			atomic_load_explicit(&engine->tables[i], memory_order_relaxed);
+		statistics->evictions[i] =
+			atomic_load_explicit(&engine->evictions[i], memory_order_relaxed);
 	}
-	*amount = (uint64_t)value;
-	return true;
 }
 
-/* The amount to add. False when it cannot be told for this record. */
-static bool find_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
-			const struct event_record *record, uint64_t *amount)
-{
-	const struct slot *slot = rule->value;
-	int64_t ticks;
+/* ---- making and ending ---- */
 
-	if (!slot) {
-		*amount = 1;
-		return true;
+static bool make_pairs(struct rule_engine *engine, struct error *err)
+{
+	static const char *const sides[] = { "start", "stop" };
+	const struct rule_set *set = engine->set;
+	uint64_t *timeouts = calloc(set->pair_count + 1, sizeof *timeouts);
+
+	if (!timeouts) {
+		return error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
 	}
-	if (rule->value_type_ == VALUE_REAL) {
-		return real_amount(engine, plan, rule, amount);
+	for (size_t i = 0; i < set->pair_count; i++) {
+		timeouts[i] = (uint64_t)((double)set->pairs[i]->timeout_ms / 1000 *
+					 (double)engine->clock.frequency);
 	}
-	if (rule->value_type_ == VALUE_SINCE) {
-		if (record->raw_time == RECORD_NO_TIME) {
-			return false;
-		}
-		/* A start after the end, as clocks of two processors can have it, took no time. */
-		ticks = (int64_t)((uint64_t)record->raw_time - slot->read.number);
-		*amount = ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0, rule->frequency);
-		return true;
+	engine->pairs = pairs_new(timeouts, set->pair_count, err);
+	free(timeouts);
+	for (unsigned i = 0; engine->pairs && i < 2; i++) {
+		uint32_t ids[] = { intern_string(engine->strings, "pair"),
+				   intern_string(engine->strings, sides[i]) };
+
+		engine->unmatched[i] = family_cells(set->unmatched, engine->shard, ids, NULL);
 	}
-	if (slot->is_signed && (int64_t)slot->read.number < 0) {
-		if (rule->op == GAUGE_NONE) {
-			engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
-			return false;
-		}
-		*amount = 0 - times(0 - slot->read.number, rule->factor ? rule->factor : 1);
-		return true;
-	}
-	*amount = rule->factor ? times(slot->read.number, rule->factor) :
-				 ticks_to_ns(slot->read.number, rule->frequency);
-	return true;
+	return engine->pairs != NULL;
 }
 
-/* A process that no event has told about yet is an instance by its id alone. */
-static uint64_t untold_instance(uint32_t process_id)
+struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err)
 {
-	return UINT64_C(1) << 32 | process_id;
-}
+	struct rule_engine *engine = calloc(1, sizeof *engine);
 
-/* Whose value it is; what the process set before it was told about is no more. */
-static uint64_t gauge_instance(struct rule_engine *engine)
-{
-	uint64_t instance = tracker_instance(engine->tracker);
-	uint64_t untold;
-	uint32_t process_id;
-
-	tracker_process(engine->tracker, &process_id);
-	untold = untold_instance(process_id);
-
-	if (instance == 0) {
-		return untold;
+	if (!engine) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		return NULL;
 	}
-	gauges_end_instance(engine->gauges, untold);
-	return instance;
+	engine->set = options->set;
+	engine->probe = options->probe;
+	engine->names_only = options->names_only;
+	engine->trial = options->trial;
+	engine->registry = options->registry;
+	engine->strings = registry_strings(options->registry);
+	engine->shard = options->shard;
+	engine->tracker = options->tracker;
+	engine->clock = *options->clock;
+	engine->seed = os_monotonic_ns();
+	engine->session = intern_string(engine->strings, options->session);
+	engine->unknown = registry_unknown(options->registry);
+	engine->none = registry_none(options->registry);
+	engine->filters_processes = filters_look_at_processes(options->set);
+	engine->on_schema_mismatch = options->on_schema_mismatch;
+	engine->schema_mismatch_context = options->schema_mismatch_context;
+	engine->texts = calloc(TEXTS_SIZE, sizeof *engine->texts);
+	engine->mismatches_reported =
+		calloc(options->set->rule_count + 1, sizeof *engine->mismatches_reported);
+	if (!engine->texts || !engine->mismatches_reported) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		goto fail;
+	}
+	engine->matcher = regex_matcher_new(err);
+	engine->gauges = engine->matcher ? gauges_new(err) : NULL;
+	if (!engine->gauges || !make_pairs(engine, err)) {
+		goto fail;
+	}
+	return engine;
+
+fail:
+	rule_engine_free(engine);
+	return NULL;
 }
 
-static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *cells,
-		uint64_t amount)
+void rule_engine_free(struct rule_engine *engine)
 {
-	if (rule->histogram) {
-		cells_observe(rule->family, engine->shard, cells, amount);
+	if (!engine) {
 		return;
 	}
-	switch ((enum gauge_op)rule->op) {
-	case GAUGE_NONE:
-	case GAUGE_INC:
-		cell_add(cells, amount);
-		break;
-	case GAUGE_DEC:
-		cell_add(cells, 0 - amount);
-		break;
-	case GAUGE_SET:
-		gauges_set(engine->gauges, gauge_instance(engine), cells, amount);
-		engine_publish(engine);
-		break;
+	for (size_t i = 0; engine->texts && i < TEXTS_SIZE; i++) {
+		free(engine->texts[i].bytes);
 	}
+	regex_matcher_free(engine->matcher);
+	gauges_free(engine->gauges);
+	pairs_free(engine->pairs);
+	text_free(&engine->text);
+	text_free(&engine->scratch);
+	free(engine->texts);
+	free(engine->slices);
+	free(engine->kept);
+	free(engine->mismatches_reported);
+	free(engine);
 }
 
-/* Reads the labels of a group and finds the row of their cells, once for an event. */
-static void read_group(struct rule_engine *engine, struct plan *plan,
-		       const struct event_record *record, struct plan_group *group)
+void rule_engine_reset(struct rule_engine *engine)
 {
-	uint64_t key = 0;
-	unsigned place;
-
-	group->generation = plan->generation;
-	group->state = SLOT_HAS;
-	for (unsigned i = 0; i < group->label_count; i++) {
-		struct plan_label *label = group->labels[i];
-
-		if (label_get(engine, plan, record, label) == SLOT_CUT) {
-			group->state = SLOT_CUT;
-			return;
-		}
-		key = key << 32 | label->id;
-	}
-	if (group->label_count == 0) {
-		return; /* one label set, one row */
-	}
-	if (!group->keyed) {
-		memset(group->row, 0, group->rule_count * sizeof(cell *));
-		return;
-	}
-	place = (unsigned)(hash_u64(key) % GROUP_ROWS);
-	group->row = &group->rows[(size_t)place * group->rule_count];
-	if ((group->used >> place & 1) == 0 || group->keys[place] != key) {
-		memset(group->row, 0, group->rule_count * sizeof(cell *));
-		group->keys[place] = key;
-		group->used |= UINT32_C(1) << place;
-	}
-}
-
-/* The cells of a rule's sample that are not remembered, or not yet. */
-static cell *find_cells(struct rule_engine *engine, const struct plan *plan, struct plan_rule *rule)
-{
-	uint32_t *ids = label_set_ids(plan, &rule->labels);
-	bool overflowed;
-	cell *cells = family_cells(rule->family, engine->shard, ids, &overflowed);
-
-	if (!overflowed) {
-		rule->group->row[rule->index] = cells;
-	}
-	return cells;
-}
-
-/* APPLIED: all conditions hold. */
-static enum applied check_conditions(struct rule_engine *engine, struct plan *plan,
-				     const struct plan_rule *rule,
-				     const struct event_record *record)
-{
-	for (unsigned i = 0; i < rule->condition_count; i++) {
-		const struct plan_condition *condition = &rule->conditions[i];
-		enum slot_state state = slot_get(engine, plan, record, condition->slot);
-
-		if (state != SLOT_HAS) {
-			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
-		}
-		if (!condition_holds(engine, condition, condition->slot)) {
-			return NOT_APPLIED;
-		}
-	}
-	return APPLIED;
-}
-
-static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
-			       struct plan_rule *rule, const struct event_record *record)
-{
-	struct plan_group *group = rule->group;
-	uint64_t amount = 1;
-	cell *cells;
-
-	if (rule->condition_count > 0) {
-		enum applied held = check_conditions(engine, plan, rule, record);
-
-		if (held != APPLIED) {
-			return held;
-		}
-	}
-	if (rule->value) {
-		enum slot_state state = slot_get(engine, plan, record, rule->value);
-
-		if (state != SLOT_HAS) {
-			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
-		}
-		amount = rule->value->read.number;
-	}
-	if (group->generation != plan->generation) {
-		read_group(engine, plan, record, group);
-	}
-	if (group->state == SLOT_CUT) {
-		return CUT_SHORT;
-	}
-	if (!rule->plain && !find_amount(engine, plan, rule, record, &amount)) {
-		return NOT_APPLIED;
-	}
-	cells = group->row[rule->index];
-	if (!cells) {
-		cells = find_cells(engine, plan, rule);
-		if (!cells) {
-			return APPLIED; /* no memory: counted as overflow */
-		}
-	}
-	if (rule->plain) {
-		cell_add(cells, amount);
-	} else {
-		add(engine, rule, cells, amount);
-	}
-	return APPLIED;
-}
-
-/* ---- one record ---- */
-
-static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *plan,
-				       const struct event_record *record)
-{
-	bool counted = false, cut = false;
-
-	if (plan->dropped || (engine->filters_processes && !keeps_process(engine))) {
-		return OUTCOME_FILTERED;
-	}
-	plan->generation++;
-	if (engine->trial) {
-		trial_event(engine->trial, plan);
-	}
-	if (plan->stop_count > 0) {
-		engine_end_pairs(engine, plan, record);
-	}
-	for (size_t i = 0; i < plan->rule_count; i++) {
-		enum applied applied = apply_rule(engine, plan, &plan->rules[i], record);
-
-		if (engine->trial) {
-			trial_applied(engine->trial, plan, &plan->rules[i], applied);
-		}
-		switch (applied) {
-		case APPLIED:
-			counted |= plan->rules[i].named;
-			break;
-		case NOT_APPLIED:
-			break;
-		case CUT_SHORT:
-			cut = true;
-			break;
-		}
-	}
-	if (plan->start_count > 0 && engine_begin_pairs(engine, plan, record)) {
-		cut = true;
-	}
-	if (plan->undecodable || cut) {
-		engine_count_problem(engine, plan, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
-		return OUTCOME_UNDECODABLE;
-	}
-	if (plan->lacks_schema) {
-		engine_count_problem(engine, plan, PROBLEM_NO_SCHEMA);
-	}
-	if (counted) {
-		return OUTCOME_COUNTED;
-	}
-	return plan->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
-}
-
-/* What a process has set goes with it. */
-static void end_instance(struct rule_engine *engine)
-{
-	uint64_t instance;
-	uint32_t process_id;
-
-	if (!tracker_ended_process(engine->tracker, &process_id, &instance)) {
-		return;
-	}
-	gauges_end_instance(engine->gauges, untold_instance(process_id));
-	if (instance != 0) {
-		gauges_end_instance(engine->gauges, instance);
-	}
+	gauges_reset(engine->gauges);
+	pairs_reset(engine->pairs);
 	engine_publish(engine);
-}
-
-enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
-				      const struct event_class *class)
-{
-	struct plan *plan = class->plan;
-	enum record_outcome outcome;
-
-	if (!plan) {
-		return OUTCOME_UNDECODABLE;
-	}
-	outcome = apply_rules(engine, plan, record);
-	if (plan->ends_instance) {
-		end_instance(engine);
-	}
-	return outcome;
-}
-
-bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
-		       const struct event_class *class)
-{
-	struct plan *plan = class->plan;
-
-	if (!plan || !plan->probed) {
-		return false;
-	}
-	plan->generation++; /* filtered events were not given one of their own */
-	return check_conditions(engine, plan, &plan->probe, record) == APPLIED;
 }

@@ -308,15 +308,13 @@ bool literal_for(const struct literal *literal, const struct slot *slot,
 
 struct memo *memo_new(void);
 
-/* Ends and begins pairs (plan_pairs.c): before and after the rules. True: the payload ends within a
- * key. */
-void engine_end_pairs(struct rule_engine *engine, struct plan *plan,
-		      const struct event_record *record);
-bool engine_begin_pairs(struct rule_engine *engine, struct plan *plan,
-			const struct event_record *record);
-
-/* Shows what the tables of gauges and pairs have come to. */
+/* Publishes the statistics of the tables of gauges and pairs (engine.c). */
 void engine_publish(struct rule_engine *engine);
+
+/* An event of the class comes; what a rule did with it (trial.c). */
+void trial_event(struct rule_trial *trial, const struct plan *plan);
+void trial_applied(struct rule_trial *trial, const struct plan *plan, const struct plan_rule *rule,
+		   enum applied applied);
 
 /* Counts a problem in etw_decode_errors_total. */
 void engine_count_problem(struct rule_engine *engine, struct plan *plan,

@@ -69,9 +69,12 @@ uint32_t rule_features(const struct rule *rule);
 /* Registers the families of the collectors that are on (families.c). */
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err);
 
-/* Compiles the configuration's filters (filters.c). */
-bool rule_set_load_filters(struct rule_set *set, const struct config *config, struct error *err);
-void rule_set_free_filters(struct rule_set *set);
+/* What the configuration takes out before any counter: whether it filters processes at all, whether
+ * it keeps the process with this name, and whether it drops the events of a class. */
+bool filters_look_at_processes(const struct rule_set *set);
+bool filters_keep_process(const struct rule_set *set, struct regex_matcher *matcher,
+			  const char *name, size_t size);
+bool filters_drop_event(const struct rule_set *set, const struct event_class *class);
 
 const struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules/trial_parts.h"
+#include "rules/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "rules/engine.h"
 
 struct rule_trial {
 	struct trial_rule *rules; /* owned; of the set's rules */
@@ -40,47 +42,6 @@ const struct trial_rule *rule_trial_at(const struct rule_trial *trial, size_t in
 {
 	return index < trial->count ? &trial->rules[index] : NULL;
 }
-
-/* ---- when a kind is planned ---- */
-
-static struct plan_tried *add_tried(struct builder *builder, size_t number)
-{
-	struct plan *plan = builder->plan;
-	struct plan_tried *tried = realloc(plan->tried, (plan->tried_count + 1) * sizeof *tried);
-
-	if (!tried) {
-		builder->failed = true;
-		return NULL;
-	}
-	plan->tried = tried;
-	tried += plan->tried_count++;
-	*tried = (struct plan_tried){ .number = (uint32_t)number };
-	return tried;
-}
-
-void trial_plan_rule(struct builder *builder, size_t number, enum fate fate)
-{
-	struct plan_tried *tried = builder->engine->trial ? add_tried(builder, number) : NULL;
-
-	if (tried) {
-		tried->wrong_type = builder->wrong_type;
-		tried->left_out = fate == RULE_NEVER && !builder->wrong_type && !builder->lacks;
-	}
-}
-
-void trial_plan_missing(struct builder *builder, const struct field_ref *field)
-{
-	struct plan_tried *tried = NULL;
-
-	if (builder->engine->trial && builder->rule) {
-		tried = add_tried(builder, (size_t)(builder->rule - builder->engine->set->rules));
-	}
-	if (tried) {
-		tried->missing = field->name;
-	}
-}
-
-/* ---- when an event comes ---- */
 
 static void miss(struct trial_rule *rule, const char *field)
 {

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The making of a plan, in parts: slots in plan_slots.c, labels in plan_labels.c, pairs in
- * plan_pairs.c, conditions, values and the whole in plan.c.
+ * A compiled event class under construction, and the values in it; compile.c makes the whole.
  */
-#ifndef RULES_PLAN_H
-#define RULES_PLAN_H
+#ifndef RULES_COMPILE_VALUES_H
+#define RULES_COMPILE_VALUES_H
 
 #include "rules/engine.h"
 
-enum { NO_SLOT = UINT16_MAX, SLOTS_MAX = 4096, LABELS_MAX = 4096 };
+enum { NO_SLOT = UINT16_MAX };
 
-/* A plan under construction. */
 struct builder {
 	struct rule_engine *engine;
 	const struct event_class *class;
@@ -27,33 +25,24 @@ struct builder {
 /* What became of a rule for this kind. */
 enum fate { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
 
-/* A rule cannot apply, because a field that it asks for is not there. */
+/* A rule cannot apply, because its value or a condition asks for a field that is not there. */
 enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field);
 
-/* Finds out which pairs the kind begins and ends; before the rules. False without memory. */
+/* A rule asks for a type that its field is not of. */
+enum fate plan_wrong_type(struct builder *builder);
+
+/* Notes something for the dry run, if there is one. */
+void plan_add_tried(struct builder *builder, const struct plan_tried *tried);
+
+/* Finds out which pairs the class begins and ends; before the rules. False without memory. */
 bool plan_pairs(struct builder *builder);
 
-/* Index in plan.stops; NO_SLOT: the kind does not end the pair. */
-uint16_t plan_find_stop(const struct plan *plan, size_t pair);
-
-/* The slot of a field. NO_SLOT: this kind has no such field, or builder->failed. */
+/* The slot of a field. NO_SLOT: this class has no such field, or builder->failed. */
 uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field);
 
 /* Label values that are constant go into the rule's ids, the others into plan.labels; the rule
  * joins its group. */
 enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule);
-
-/* The same of labels that belong to no rule. */
-enum fate plan_label_set(struct builder *builder, const struct label *labels, size_t count,
-			 struct plan_label_set *set);
 void plan_free_label(struct plan_label *label);
-
-/* A rule asks for a type that its field is not of. */
-static inline enum fate plan_wrong_type(struct builder *builder)
-{
-	builder->problem_type = true;
-	builder->wrong_type = true;
-	return RULE_NEVER;
-}
 
 #endif

@@ -1,36 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns the rules into a plan for a kind of event, when the kind first arrives.
+ * Compiles the rules for an event class, when its first event arrives.
  *
- * What is the same for all events of the kind is settled here: conditions on it are gone, labels
- * are ids. What this layout lacks can only be settled here as well: a label reads "_unknown" then,
- * a rule whose value or condition is missing does not apply and is counted once.
+ * A rule is written for events by name and may fit several event classes, each with a layout of its
+ * own. For each class it becomes a compiled rule: conditions and a value as slots (places to read
+ * from), literals as numbers of their field, labels as ids or as what makes them. What is the same
+ * for all events of the class is decided here: a condition that always holds is left out, a rule
+ * with one that never holds is not compiled. The per-event code in apply.c does only what is left.
+ *
+ * What a layout lacks can be seen here only, since layouts of other providers are known when their
+ * events arrive. A rule whose value or condition is missing, or of another type, does not apply to
+ * the class. That is counted once, and reported in one sentence for each rule, because every
+ * process may bring its own version of an event.
+ *
+ * A class is compiled again when its schema changes, so everything here must cope with being freed
+ * half-built.
  */
-#include "rules/plan.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/filters.h"
+#include "rules/compile_values.h"
 #include "rules/probe.h"
-#include "rules/trial_parts.h"
 #include "source/provider_names.h"
-
-/* A rule cannot apply, because its value or a condition asks for a field that is not there. */
-enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field)
-{
-	if (builder->failed) {
-		return RULE_FAILED;
-	}
-	trial_plan_missing(builder, field);
-	builder->lacks = true;
-	if (builder->plan->schema) {
-		builder->problem_rule = true;
-	} else {
-		builder->plan->lacks_schema = true;
-	}
-	return RULE_NEVER;
-}
 
 /* ---- conditions ---- */
 
@@ -257,7 +248,12 @@ static enum fate try_rule(struct builder *builder, size_t index)
 	builder->problem_rule = builder->problem_type = false;
 	fate = plan_rule(builder, &builder->engine->set->rules[index],
 			 &plan->rules[plan->rule_count]);
-	trial_plan_rule(builder, index, fate);
+	plan_add_tried(builder, &(struct plan_tried){
+					.number = (uint32_t)index,
+					.wrong_type = builder->wrong_type,
+					.left_out = fate == RULE_NEVER && !builder->wrong_type &&
+						    !builder->lacks,
+				});
 	if (builder->problem_rule || builder->problem_type) {
 		report_schema_mismatch(builder, index);
 	}

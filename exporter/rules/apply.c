@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Applies the compiled rules of an event class to its events: the inner loop of the program.
+ *
+ * Each event gets a new generation number. Slots, labels and groups carry the generation that they
+ * were last read for, so that a value that many rules use is read once and nothing has to be
+ * cleared between events. The order for an event is fixed: filters, pairs that it ends (their time
+ * is a value of its rules), the rules, pairs that it begins.
+ *
+ * A rule checks its conditions, reads its value, finds its sample and adds to it. The sample is
+ * found in the cache of the rule's group: the ids of the labels make a key, the key selects a row,
+ * and the row has a cell for each rule of the group. Only a label set that is not in the cache
+ * leads to the registry. Nothing here allocates or works on text unless a value is new.
+ *
+ * A payload that ends within a field that a rule needs makes the event undecodable, whatever other
+ * rules counted; the outcome of an event is the most serious one of its rules.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "rules/engine.h"
+
+/* ---- filters ---- */
+
+static bool asks_filter(struct rule_engine *engine, uint32_t process)
+{
+	const char *name = "_other";
+	size_t size = 6;
+
+	if (process != INTERN_FULL) {
+		name = intern_text(engine->strings, process, &size);
+	}
+	return filters_keep_process(engine->set, engine->matcher, name, size);
+}
+
+/* The verdict about a process, asked once for each name. */
+static bool keeps_process(struct rule_engine *engine)
+{
+	uint32_t process = tracker_process(engine->tracker, NULL);
+
+	if (process == INTERN_FULL) {
+		return asks_filter(engine, process);
+	}
+	if (process >= engine->kept_size) {
+		size_t size = ((size_t)process + 1) * 2;
+		uint8_t *kept = realloc(engine->kept, size);
+
+		if (!kept) {
+			return asks_filter(engine, process);
+		}
+		memset(kept + engine->kept_size, 0, size - engine->kept_size);
+		engine->kept = kept;
+		engine->kept_size = size;
+	}
+	if (engine->kept[process] == 0) {
+		engine->kept[process] = asks_filter(engine, process) ? 1 : 2;
+	}
+	return engine->kept[process] == 1;
+}
+
+/* ---- one rule ---- */
+
+static uint64_t times(uint64_t value, uint64_t factor)
+{
+	return factor > 1 && value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
+}
+
+/* Without its fraction, once it is in the unit that is counted. */
+static bool real_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
+			uint64_t *amount)
+{
+	static const double too_much = 9223372036854775808.0; /* 2^63 */
+	double value = field_double(rule->value->field, &rule->value->read.slice);
+
+	value *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
+	if (!(value >= 0 && value < too_much)) { /* NaN is neither */
+		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+		return false;
+	}
+	*amount = (uint64_t)value;
+	return true;
+}
+
+/* The amount to add. False when it cannot be told for this record. */
+static bool find_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
+			const struct event_record *record, uint64_t *amount)
+{
+	const struct slot *slot = rule->value;
+	int64_t ticks;
+
+	if (!slot) {
+		*amount = 1;
+		return true;
+	}
+	if (rule->value_type_ == VALUE_REAL) {
+		return real_amount(engine, plan, rule, amount);
+	}
+	if (rule->value_type_ == VALUE_SINCE) {
+		if (record->raw_time == RECORD_NO_TIME) {
+			return false;
+		}
+		/* A start after the end, as clocks of two processors can have it, took no time. */
+		ticks = (int64_t)((uint64_t)record->raw_time - slot->read.number);
+		*amount = ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0, rule->frequency);
+		return true;
+	}
+	if (slot->is_signed && (int64_t)slot->read.number < 0) {
+		if (rule->op == GAUGE_NONE) {
+			engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+			return false;
+		}
+		*amount = 0 - times(0 - slot->read.number, rule->factor ? rule->factor : 1);
+		return true;
+	}
+	*amount = rule->factor ? times(slot->read.number, rule->factor) :
+				 ticks_to_ns(slot->read.number, rule->frequency);
+	return true;
+}
+
+/* A process that no event has told about yet is an instance by its id alone. */
+static uint64_t untold_instance(uint32_t process_id)
+{
+	return UINT64_C(1) << 32 | process_id;
+}
+
+/* Whose value it is; what the process set before it was told about is no more. */
+static uint64_t gauge_instance(struct rule_engine *engine)
+{
+	uint64_t instance = tracker_instance(engine->tracker);
+	uint64_t untold;
+	uint32_t process_id;
+
+	tracker_process(engine->tracker, &process_id);
+	untold = untold_instance(process_id);
+
+	if (instance == 0) {
+		return untold;
+	}
+	gauges_end_instance(engine->gauges, untold);
+	return instance;
+}
+
+static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *cells,
+		uint64_t amount)
+{
+	if (rule->histogram) {
+		cells_observe(rule->family, engine->shard, cells, amount);
+		return;
+	}
+	switch ((enum gauge_op)rule->op) {
+	case GAUGE_NONE:
+	case GAUGE_INC:
+		cell_add(cells, amount);
+		break;
+	case GAUGE_DEC:
+		cell_add(cells, 0 - amount);
+		break;
+	case GAUGE_SET:
+		gauges_set(engine->gauges, gauge_instance(engine), cells, amount);
+		engine_publish(engine);
+		break;
+	}
+}
+
+/* Reads the labels of a group and finds the row of their cells, once for an event. */
+static void read_group(struct rule_engine *engine, struct plan *plan,
+		       const struct event_record *record, struct plan_group *group)
+{
+	uint64_t key = 0;
+	unsigned place;
+
+	group->generation = plan->generation;
+	group->state = SLOT_HAS;
+	for (unsigned i = 0; i < group->label_count; i++) {
+		struct plan_label *label = group->labels[i];
+
+		if (label_get(engine, plan, record, label) == SLOT_CUT) {
+			group->state = SLOT_CUT;
+			return;
+		}
+		key = key << 32 | label->id;
+	}
+	if (group->label_count == 0) {
+		return; /* one label set, one row */
+	}
+	if (!group->keyed) {
+		memset(group->row, 0, group->rule_count * sizeof(cell *));
+		return;
+	}
+	place = (unsigned)(hash_u64(key) % GROUP_ROWS);
+	group->row = &group->rows[(size_t)place * group->rule_count];
+	if ((group->used >> place & 1) == 0 || group->keys[place] != key) {
+		memset(group->row, 0, group->rule_count * sizeof(cell *));
+		group->keys[place] = key;
+		group->used |= UINT32_C(1) << place;
+	}
+}
+
+/* The cells of a rule's sample that are not remembered, or not yet. */
+static cell *find_cells(struct rule_engine *engine, const struct plan *plan, struct plan_rule *rule)
+{
+	uint32_t *ids = label_set_ids(plan, &rule->labels);
+	bool overflowed;
+	cell *cells = family_cells(rule->family, engine->shard, ids, &overflowed);
+
+	if (!overflowed) {
+		rule->group->row[rule->index] = cells;
+	}
+	return cells;
+}
+
+/* APPLIED: all conditions hold. */
+static enum applied check_conditions(struct rule_engine *engine, struct plan *plan,
+				     const struct plan_rule *rule,
+				     const struct event_record *record)
+{
+	for (unsigned i = 0; i < rule->condition_count; i++) {
+		const struct plan_condition *condition = &rule->conditions[i];
+		enum slot_state state = slot_get(engine, plan, record, condition->slot);
+
+		if (state != SLOT_HAS) {
+			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
+		}
+		if (!condition_holds(engine, condition, condition->slot)) {
+			return NOT_APPLIED;
+		}
+	}
+	return APPLIED;
+}
+
+static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
+			       struct plan_rule *rule, const struct event_record *record)
+{
+	struct plan_group *group = rule->group;
+	uint64_t amount = 1;
+	cell *cells;
+
+	if (rule->condition_count > 0) {
+		enum applied held = check_conditions(engine, plan, rule, record);
+
+		if (held != APPLIED) {
+			return held;
+		}
+	}
+	if (rule->value) {
+		enum slot_state state = slot_get(engine, plan, record, rule->value);
+
+		if (state != SLOT_HAS) {
+			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
+		}
+		amount = rule->value->read.number;
+	}
+	if (group->generation != plan->generation) {
+		read_group(engine, plan, record, group);
+	}
+	if (group->state == SLOT_CUT) {
+		return CUT_SHORT;
+	}
+	if (!rule->plain && !find_amount(engine, plan, rule, record, &amount)) {
+		return NOT_APPLIED;
+	}
+	cells = group->row[rule->index];
+	if (!cells) {
+		cells = find_cells(engine, plan, rule);
+		if (!cells) {
+			return APPLIED; /* no memory: counted as overflow */
+		}
+	}
+	if (rule->plain) {
+		cell_add(cells, amount);
+	} else {
+		add(engine, rule, cells, amount);
+	}
+	return APPLIED;
+}
+
+/* ---- pairs ---- */
+
+/* Text without the NUL that may end it. */
+static size_t text_size(const struct slot *slot)
+{
+	uint8_t type = slot->field ? slot->field->type : FIELD_BINARY;
+	size_t unit = type == FIELD_WSTRING || type == FIELD_WCHAR ? 2 : 1;
+	size_t size = slot->read.slice.size;
+	const uint8_t *at = slot->read.slice.at;
+
+	if (type == FIELD_WSTRING || type == FIELD_WCHAR || type == FIELD_ASTRING ||
+	    type == FIELD_ACHAR) {
+		while (size >= unit && at[size - 1] == 0 && at[size - unit] == 0) {
+			size -= unit;
+		}
+	}
+	return size;
+}
+
+/* What the key's fields of a record come to, as a hash with a seed of the run. */
+static enum slot_state read_key(struct rule_engine *engine, struct plan *plan,
+				const struct event_record *record, const struct plan_pair *pair,
+				uint64_t *key)
+{
+	*key = engine->seed;
+	for (unsigned i = 0; i < pair->key_count; i++) {
+		struct slot *slot = &plan->slots[pair->keys[i]];
+		enum slot_state state = slot_get(engine, plan, record, slot);
+		uint64_t value = slot->read.number;
+
+		if (state != SLOT_HAS) {
+			return state;
+		}
+		if (slot->form == FORM_ID && slot->read.number == INTERN_FULL) {
+			return SLOT_UNKNOWN;
+		}
+		if (slot->form == FORM_TEXT) {
+			value = text_hash((const char *)slot->read.slice.at, text_size(slot),
+					  engine->seed);
+		}
+		*key = hash_seeded(*key ^ value, engine->seed + i);
+	}
+	return record->raw_time != RECORD_NO_TIME ? SLOT_HAS : SLOT_UNKNOWN;
+}
+
+/* Before the rules. */
+static void end_pairs(struct rule_engine *engine, struct plan *plan,
+		      const struct event_record *record)
+{
+	for (size_t i = 0; i < plan->stop_count; i++) {
+		struct plan_pair *stop = &plan->stops[i];
+		uint64_t key, ticks;
+
+		stop->state = (uint8_t)read_key(engine, plan, record, stop, &key);
+		if (stop->state != SLOT_HAS) {
+			pairs_miss(engine->pairs, false);
+		} else if (pairs_end(engine->pairs, stop->pair, key, record->raw_time, &ticks,
+				     stop->carried)) {
+			stop->duration_ns = ticks_to_ns(ticks, engine->clock.frequency);
+		} else {
+			stop->state = SLOT_UNKNOWN;
+		}
+	}
+	engine_publish(engine);
+}
+
+/* Makes the labels that the event carries. False: the payload ends before one. */
+static bool carry(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
+		  struct plan_pair *pair, uint32_t *carried)
+{
+	for (unsigned i = 0; i < pair->carry.varying_count; i++) {
+		struct plan_label *label = &plan->labels[pair->carry.varying[i].label];
+
+		if (label_get(engine, plan, record, label) == SLOT_CUT) {
+			return false;
+		}
+	}
+	memcpy(carried, label_set_ids(plan, &pair->carry), pair->carry_count * sizeof *carried);
+	return true;
+}
+
+/* An event that carries something for a pair that did not begin, or whose key cannot be told, is
+ * no loss of its own: the stop will miss its start. */
+static bool begin_pair(struct rule_engine *engine, struct plan *plan,
+		       const struct event_record *record, struct plan_pair *pair)
+{
+	bool start = pair->side == PAIR_START;
+	uint32_t *carried;
+	uint64_t key;
+	enum slot_state state = read_key(engine, plan, record, pair, &key);
+
+	if (state != SLOT_HAS) {
+		if (start) {
+			pairs_miss(engine->pairs, true);
+		}
+		return state == SLOT_UNKNOWN;
+	}
+	carried = start ? pairs_begin(engine->pairs, pair->pair, key, record->raw_time) :
+			  pairs_carried(engine->pairs, pair->pair, key, record->raw_time);
+	return !carried || pair->carry_count == 0 || carry(engine, plan, record, pair, carried);
+}
+
+/* After the rules. True: the payload ends within a key or a label that the event carries. */
+static bool begin_pairs(struct rule_engine *engine, struct plan *plan,
+			const struct event_record *record)
+{
+	bool cut = false;
+
+	for (size_t i = 0; i < plan->start_count; i++) {
+		cut |= !begin_pair(engine, plan, record, &plan->starts[i]);
+	}
+	engine_publish(engine);
+	return cut;
+}
+
+/* ---- one record ---- */
+
+static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *plan,
+				       const struct event_record *record)
+{
+	bool counted = false, cut = false;
+
+	if (plan->dropped || (engine->filters_processes && !keeps_process(engine))) {
+		return OUTCOME_FILTERED;
+	}
+	plan->generation++;
+	if (engine->trial) {
+		trial_event(engine->trial, plan);
+	}
+	if (plan->stop_count > 0) {
+		end_pairs(engine, plan, record);
+	}
+	for (size_t i = 0; i < plan->rule_count; i++) {
+		enum applied applied = apply_rule(engine, plan, &plan->rules[i], record);
+
+		if (engine->trial) {
+			trial_applied(engine->trial, plan, &plan->rules[i], applied);
+		}
+		switch (applied) {
+		case APPLIED:
+			counted |= plan->rules[i].named;
+			break;
+		case NOT_APPLIED:
+			break;
+		case CUT_SHORT:
+			cut = true;
+			break;
+		}
+	}
+	if (plan->start_count > 0 && begin_pairs(engine, plan, record)) {
+		cut = true;
+	}
+	if (plan->undecodable || cut) {
+		engine_count_problem(engine, plan, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
+		return OUTCOME_UNDECODABLE;
+	}
+	if (plan->lacks_schema) {
+		engine_count_problem(engine, plan, PROBLEM_NO_SCHEMA);
+	}
+	if (counted) {
+		return OUTCOME_COUNTED;
+	}
+	return plan->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
+}
+
+/* What a process has set goes with it. */
+static void end_instance(struct rule_engine *engine)
+{
+	uint64_t instance;
+	uint32_t process_id;
+
+	if (!tracker_ended_process(engine->tracker, &process_id, &instance)) {
+		return;
+	}
+	gauges_end_instance(engine->gauges, untold_instance(process_id));
+	if (instance != 0) {
+		gauges_end_instance(engine->gauges, instance);
+	}
+	engine_publish(engine);
+}
+
+enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
+				      const struct event_class *class)
+{
+	struct plan *plan = class->plan;
+	enum record_outcome outcome;
+
+	if (!plan) {
+		return OUTCOME_UNDECODABLE;
+	}
+	outcome = apply_rules(engine, plan, record);
+	if (plan->ends_instance) {
+		end_instance(engine);
+	}
+	return outcome;
+}
+
+bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
+		       const struct event_class *class)
+{
+	struct plan *plan = class->plan;
+
+	if (!plan || !plan->probed) {
+		return false;
+	}
+	plan->generation++; /* filtered events were not given one of their own */
+	return check_conditions(engine, plan, &plan->probe, record) == APPLIED;
+}

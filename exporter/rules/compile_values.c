@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compiles the values of rules for an event class: where each comes from, the labels made of them,
+ * and the pairs that the events begin or end.
+ *
+ * Rules name fields; an event class has one layout. plan_find_slot() resolves a name to a slot in
+ * the order that config/README.md gives: what a pair carries, the derived fields that hide the
+ * payload, the payload, the other derived fields, and at last parts of payload fields. Rules that
+ * name the same value share its slot, so that it is read once for an event. Labels of the same
+ * value are shared as well.
+ *
+ * A label of a constant slot becomes an id here and costs nothing later. The others are numbers
+ * into plan->labels, and rules whose samples differ by the same labels share a group, whose cache
+ * leads from label ids to samples. Slots, labels and groups lie in arrays that grow while a class
+ * is compiled, so they refer to each other by index; compile.c turns the indexes into pointers when
+ * all are there.
+ *
+ * A name that the layout lacks is no error of ours: the label reads "_unknown", a rule whose value
+ * or condition it is does not apply to the class, and either is noted for the dry run.
+ */
+#include "rules/compile_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOT_CARRIED = PAIR_CARRIED_MAX, SLOTS_MAX = 4096, LABELS_MAX = 4096 };
+
+/* ---- what does not fit ---- */
+
+void plan_add_tried(struct builder *builder, const struct plan_tried *tried)
+{
+	struct plan *plan = builder->plan;
+	struct plan_tried *grown;
+
+	if (!builder->engine->trial) {
+		return;
+	}
+	grown = realloc(plan->tried, (plan->tried_count + 1) * sizeof *grown);
+	if (!grown) {
+		builder->failed = true;
+		return;
+	}
+	plan->tried = grown;
+	grown[plan->tried_count++] = *tried;
+}
+
+/* Notes a field that the layout lacks, if it is one of a rule of the set. */
+static void add_missing(struct builder *builder, const struct field_ref *field)
+{
+	if (builder->rule) {
+		plan_add_tried(builder, &(struct plan_tried){
+						.missing = field->name,
+						.number = (uint32_t)(builder->rule -
+								     builder->engine->set->rules),
+					});
+	}
+}
+
+enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field)
+{
+	if (builder->failed) {
+		return RULE_FAILED;
+	}
+	add_missing(builder, field);
+	builder->lacks = true;
+	if (builder->plan->schema) {
+		builder->problem_rule = true;
+	} else {
+		builder->plan->lacks_schema = true;
+	}
+	return RULE_NEVER;
+}
+
+enum fate plan_wrong_type(struct builder *builder)
+{
+	builder->problem_type = true;
+	builder->wrong_type = true;
+	return RULE_NEVER;
+}
+
+/* ---- slots ---- */
+
+/* Index in plan.stops; NO_SLOT: the class does not end the pair. */
+static uint16_t find_stop(const struct plan *plan, size_t pair)
+{
+	for (size_t i = 0; i < plan->stop_count; i++) {
+		if (plan->stops[i].pair == pair) {
+			return (uint16_t)i;
+		}
+	}
+	return NO_SLOT;
+}
+
+static uint16_t add_slot(struct builder *builder, const struct slot *slot)
+{
+	struct plan *plan = builder->plan;
+	struct slot *slots;
+
+	for (size_t i = 0; i < plan->slot_count; i++) {
+		if (plan->slots[i].type == slot->type &&
+		    plan->slots[i].read.row == slot->read.row &&
+		    plan->slots[i].field == slot->field &&
+		    ((slot->type != SLOT_PAIR && slot->type != SLOT_CARRIED) ||
+		     plan->slots[i].index == slot->index)) {
+			return (uint16_t)i;
+		}
+	}
+	slots = plan->slot_count < SLOTS_MAX ?
+			realloc(plan->slots, (plan->slot_count + 1) * sizeof *slots) :
+			NULL;
+	if (!slots) {
+		builder->failed = true;
+		return NO_SLOT;
+	}
+	plan->slots = slots;
+	slots[plan->slot_count] = *slot;
+	return (uint16_t)plan->slot_count++;
+}
+
+static int layout_index(const struct builder *builder, const char *name)
+{
+	return builder->plan->schema ? schema_find_field(builder->plan->schema, name) : -1;
+}
+
+static uint16_t add_layout_slot(struct builder *builder, int index)
+{
+	const struct schema *schema = builder->plan->schema;
+	const struct field *field = &schema->fields[index];
+	struct slot slot = { .index = (uint16_t)index, .field = field, .state = SLOT_CUT };
+
+	if (!field_is_integer(field)) {
+		slot.type = SLOT_TEXT;
+		slot.form = FORM_TEXT;
+		return add_slot(builder, &slot);
+	}
+	slot.form = FORM_NUMBER;
+	slot.is_signed = field_is_signed(field);
+	slot.reader = field_reader_of(schema, index, builder->class->pointer_size);
+	if (slot.reader.end != FIELD_READER_WALKS) {
+		slot.type = slot.reader.load == LOAD_U32 ? SLOT_U32 : SLOT_FIXED;
+		return add_slot(builder, &slot);
+	}
+	slot.type = SLOT_WALKED;
+	if (index > builder->plan->last_walked) {
+		builder->plan->last_walked = (uint16_t)index;
+	}
+	return add_slot(builder, &slot);
+}
+
+static bool is_same_part(const struct field_path *a, const struct field_path *b)
+{
+	if (a->field != b->field || a->is_count != b->is_count || a->step_count != b->step_count) {
+		return false;
+	}
+	for (unsigned i = 0; i < a->step_count; i++) {
+		if (a->steps[i].array != b->steps[i].array ||
+		    a->steps[i].element != b->steps[i].element) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static struct field_path *add_part(struct plan *plan, const struct field_path *path,
+				   uint16_t *index)
+{
+	struct field_path **parts;
+	struct field_path *copy;
+
+	for (size_t i = 0; i < plan->part_count; i++) {
+		if (is_same_part(plan->parts[i], path)) {
+			*index = (uint16_t)i;
+			return plan->parts[i];
+		}
+	}
+	parts = plan->part_count < SLOTS_MAX ?
+			realloc(plan->parts, (plan->part_count + 1) * sizeof(struct field_path *)) :
+			NULL;
+	if (!parts) {
+		return NULL;
+	}
+	plan->parts = parts;
+	copy = malloc(sizeof *copy);
+	if (copy) {
+		*copy = *path;
+		*index = (uint16_t)plan->part_count;
+		parts[plan->part_count++] = copy;
+	}
+	return copy;
+}
+
+/* An element, a member of one, a count. NO_SLOT: the layout has none, or builder->failed. */
+static uint16_t add_part_slot(struct builder *builder, const char *name)
+{
+	struct plan *plan = builder->plan;
+	struct slot slot = { .type = SLOT_PART };
+	struct field_path path, *part;
+
+	if (!plan->schema || !field_path_find(plan->schema, name, &path)) {
+		return NO_SLOT;
+	}
+	part = add_part(plan, &path, &slot.index);
+	if (!part) {
+		builder->failed = true;
+		return NO_SLOT;
+	}
+	slot.field = &part->value;
+	slot.form = field_is_integer(slot.field) ? FORM_NUMBER : FORM_TEXT;
+	slot.is_signed = slot.form == FORM_NUMBER && field_is_signed(slot.field);
+	if (part->top > plan->last_walked) {
+		plan->last_walked = part->top;
+	}
+	return add_slot(builder, &slot);
+}
+
+/* NO_SLOT: the layout lacks the field that it is computed from, or builder->failed. */
+static uint16_t add_derived_slot(struct builder *builder, const struct derived_field *row)
+{
+	struct slot slot = { .type = SLOT_DERIVED,
+			     .form = (uint8_t)row->form,
+			     .state = SLOT_UNKNOWN,
+			     .read = { .row = row, .tracker = builder->engine->tracker },
+			     .field = row->field };
+
+	if (row->constant) {
+		slot.type = SLOT_CONSTANT;
+		slot.state = SLOT_HAS;
+		slot.read.number = row->constant(
+			&(struct derived_class){ .class = builder->class,
+						 .strings = builder->engine->strings,
+						 .provider = builder->plan->provider,
+						 .session = builder->engine->session });
+	}
+	if (row->origin) {
+		int index = layout_index(builder, row->origin);
+
+		if (index < 0 || !field_is_integer(&builder->plan->schema->fields[index])) {
+			return NO_SLOT;
+		}
+		if (row->reads_origin) {
+			slot.type = SLOT_COMPUTED;
+			slot.index = add_layout_slot(builder, index);
+			if (slot.index == NO_SLOT) {
+				return NO_SLOT;
+			}
+		}
+	}
+	return add_slot(builder, &slot);
+}
+
+/* What a pair gives its stop: Duration, or what it carries. */
+static uint16_t add_pair_slot(struct builder *builder, size_t carried)
+{
+	struct slot slot = { .type = SLOT_PAIR, .form = FORM_NUMBER };
+	uint16_t stop = find_stop(builder->plan, builder->rule->pair);
+
+	if (stop == NO_SLOT) {
+		return NO_SLOT;
+	}
+	slot.index = stop;
+	if (carried != NOT_CARRIED) {
+		slot = (struct slot){ .type = SLOT_CARRIED, .form = FORM_ID };
+		slot.index = (uint16_t)(stop * PAIR_CARRIED_MAX + carried);
+	}
+	return add_slot(builder, &slot);
+}
+
+static size_t find_carried(const struct builder *builder, const struct field_ref *field)
+{
+	const struct pair *pair = builder->rule->rule->pair;
+	size_t carried = pair_find_carried(pair, field->name);
+
+	return carried < pair->carry_count ? carried : NOT_CARRIED;
+}
+
+/* NO_SLOT: this kind has no such field. */
+uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
+{
+	int index;
+
+	if (builder->rule && builder->rule->pair != NO_PAIR) {
+		size_t carried = find_carried(builder, field);
+
+		if (field_has_role(field, ROLE_DURATION) || carried != NOT_CARRIED) {
+			return add_pair_slot(builder, carried);
+		}
+	}
+	if (field->derived && field->derived->before_layout) {
+		return add_derived_slot(builder, field->derived);
+	}
+	index = layout_index(builder, field->name);
+	if (index >= 0) {
+		return add_layout_slot(builder, index);
+	}
+	return field->derived ? add_derived_slot(builder, field->derived) :
+				add_part_slot(builder, field->name);
+}
+
+/* ---- labels ---- */
+
+void plan_free_label(struct plan_label *label)
+{
+	free(label->numbers);
+	free(label->memo);
+}
+
+/* A label that another rule has made of the same value already. */
+static bool find_label(const struct plan *plan, const struct plan_label *label, uint16_t *index)
+{
+	for (size_t i = 0; i < plan->label_count; i++) {
+		if (plan->labels[i].slot_index == label->slot_index &&
+		    (plan->labels[i].label == label->label ||
+		     (plan->labels[i].label->source == LABEL_FIELD &&
+		      label->label->source == LABEL_FIELD))) {
+			*index = (uint16_t)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Takes what the label owns. */
+static enum fate add_label(struct builder *builder, struct plan_label *label, uint8_t position,
+			   struct plan_label_set *set)
+{
+	struct plan *plan = builder->plan;
+	struct plan_label *labels;
+	uint16_t index;
+
+	if (find_label(plan, label, &index)) {
+		plan_free_label(label);
+	} else {
+		labels = plan->label_count < LABELS_MAX ?
+				 realloc(plan->labels, (plan->label_count + 1) * sizeof *labels) :
+				 NULL;
+		if (!labels) {
+			plan_free_label(label);
+			return RULE_FAILED;
+		}
+		plan->labels = labels;
+		label->owner = ++builder->engine->owners;
+		index = (uint16_t)plan->label_count++;
+		labels[index] = *label;
+	}
+	set->varying[set->varying_count].position = position;
+	set->varying[set->varying_count].label = index;
+	set->varying_count++;
+	return RULE_APPLIES;
+}
+
+/* The literals of a map, as numbers of the slot. */
+static enum fate map_numbers(struct builder *builder, const struct slot *slot,
+			     struct plan_label *label)
+{
+	size_t count = label->label->entry_count;
+
+	if (slot->form != FORM_NUMBER || count == 0) {
+		return RULE_APPLIES;
+	}
+	label->numbers = calloc(count, sizeof *label->numbers);
+	if (!label->numbers) {
+		return RULE_FAILED;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!literal_for(&label->label->entries[i].from, slot, &label->numbers[i])) {
+			return plan_wrong_type(builder);
+		}
+	}
+	return RULE_APPLIES;
+}
+
+static enum fate plan_label(struct builder *builder, const struct label *label, uint8_t position,
+			    struct plan_label_set *set)
+{
+	struct plan_label planned = { .label = label };
+	const struct slot *slot;
+	enum fate fate;
+
+	if (label->source == LABEL_TEXT) {
+		set->ids[position] = intern_string(builder->engine->strings, label->text);
+		return RULE_APPLIES;
+	}
+	planned.slot_index = plan_find_slot(builder, &label->field);
+	if (planned.slot_index == NO_SLOT) {
+		if (builder->failed) {
+			return RULE_FAILED;
+		}
+		/* An old layout without the field is no mistake; a new one without it may be, of
+		 * the rule. */
+		add_missing(builder, &label->field);
+		builder->problem_rule |= builder->plan->schema && !builder->kernel;
+		builder->plan->lacks_schema |= !builder->plan->schema;
+		set->ids[position] = builder->engine->unknown;
+		return RULE_APPLIES;
+	}
+	slot = &builder->plan->slots[planned.slot_index];
+	planned.plain = slot->form == FORM_ID && label->source == LABEL_FIELD;
+	fate = map_numbers(builder, slot, &planned);
+	if (fate == RULE_APPLIES && slot->type == SLOT_CONSTANT) {
+		set->ids[position] = planned.plain ? (uint32_t)slot->read.number :
+						     label_compute(builder->engine, &planned, slot);
+	} else if (fate == RULE_APPLIES) {
+		if (!planned.plain && slot->form != FORM_TEXT) {
+			planned.memo = memo_new();
+			if (!planned.memo) {
+				plan_free_label(&planned);
+				return RULE_FAILED;
+			}
+		}
+		return add_label(builder, &planned, position, set);
+	}
+	plan_free_label(&planned);
+	return fate;
+}
+
+/* Puts the rule into the group of its labels. */
+static enum fate join_group(struct builder *builder, struct plan_rule *rule)
+{
+	struct plan *plan = builder->plan;
+	struct plan_group group = { 0 };
+	struct plan_group *groups;
+	size_t index;
+
+	for (unsigned label = 0; label < plan->label_count; label++) {
+		for (unsigned i = 0; i < rule->labels.varying_count; i++) {
+			if (rule->labels.varying[i].label == label) {
+				group.label_indexes[group.label_count++] = (uint16_t)label;
+				break;
+			}
+		}
+	}
+	for (index = 0; index < plan->group_count; index++) {
+		if (plan->groups[index].label_count == group.label_count &&
+		    memcmp(plan->groups[index].label_indexes, group.label_indexes,
+			   sizeof group.label_indexes) == 0) {
+			break;
+		}
+	}
+	if (index == plan->group_count) {
+		groups = realloc(plan->groups, (plan->group_count + 1) * sizeof *groups);
+		if (!groups) {
+			return RULE_FAILED;
+		}
+		plan->groups = groups;
+		groups[plan->group_count++] = group;
+	}
+	rule->group_index = (uint16_t)index;
+	rule->index = plan->groups[index].rule_count++;
+	return RULE_APPLIES;
+}
+
+static enum fate plan_label_set(struct builder *builder, const struct label *labels, size_t count,
+				struct plan_label_set *set)
+{
+	for (size_t i = 0; i < count; i++) {
+		enum fate fate = plan_label(builder, &labels[i], (uint8_t)i, set);
+
+		if (fate != RULE_APPLIES) {
+			return fate;
+		}
+	}
+	return builder->failed ? RULE_FAILED : RULE_APPLIES;
+}
+
+enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule)
+{
+	enum fate fate = plan_label_set(builder, from->labels, from->label_count, &rule->labels);
+
+	return fate == RULE_APPLIES ? join_group(builder, rule) : fate;
+}
+
+/* ---- pairs ---- */
+
+/* The labels that the events carry to their stop. */
+static enum fate plan_carry(struct builder *builder, const struct pair *pair,
+			    struct plan_pair *planned)
+{
+	bool carries = planned->side == PAIR_MIDDLE ||
+		       (planned->side == PAIR_START && !pair->middle.keys);
+
+	if (!carries) {
+		return RULE_APPLIES;
+	}
+	planned->carry_count = (uint8_t)pair->carry_count;
+	return plan_label_set(builder, pair->carry, pair->carry_count, &planned->carry);
+}
+
+static enum fate plan_end(struct builder *builder, size_t number, enum pair_side side,
+			  const struct pair_end *end)
+{
+	const struct pair *pair = builder->engine->set->pairs[number];
+	struct plan_pair added = { .pair = (uint16_t)number,
+				   .side = (uint8_t)side,
+				   .state = SLOT_UNKNOWN };
+	struct plan *plan = builder->plan;
+	struct plan_pair **planned = side == PAIR_STOP ? &plan->stops : &plan->starts;
+	size_t *count = side == PAIR_STOP ? &plan->stop_count : &plan->start_count;
+	struct plan_pair *grown;
+	enum fate fate;
+
+	if (!event_pattern_matches(&end->event, builder->class)) {
+		return RULE_NEVER;
+	}
+	for (size_t i = 0; i < pair->key_count; i++) {
+		uint16_t slot = plan_find_slot(builder, &end->keys[i]);
+
+		if (slot == NO_SLOT) {
+			return plan_lacks_field(builder, &end->keys[i]);
+		}
+		added.keys[added.key_count++] = slot;
+	}
+	fate = plan_carry(builder, pair, &added);
+	if (fate != RULE_APPLIES) {
+		return fate;
+	}
+	grown = realloc(*planned, (*count + 1) * sizeof *grown);
+	if (!grown) {
+		return RULE_FAILED;
+	}
+	*planned = grown;
+	grown[(*count)++] = added;
+	return RULE_APPLIES;
+}
+
+/* Pairs of the same beginning are one, which each of their ends ends. */
+static bool ends_pair(const struct plan *plan, size_t pair)
+{
+	return plan->stop_count > 0 && plan->stops[plan->stop_count - 1].pair == pair;
+}
+
+bool plan_pairs(struct builder *builder)
+{
+	const struct rule_set *set = builder->engine->set;
+	struct plan *plan = builder->plan;
+
+	builder->kernel = builder->class->kernel_class != KERNEL_NONE;
+	for (size_t i = 0; i < set->pair_count && !plan->undecodable; i++) {
+		const struct pair *pair = set->pairs[i];
+
+		if (plan_end(builder, i, PAIR_START, &pair->start) == RULE_FAILED ||
+		    (pair->middle.keys &&
+		     plan_end(builder, i, PAIR_MIDDLE, &pair->middle) == RULE_FAILED)) {
+			return false;
+		}
+		for (size_t j = 0; j < set->rule_count; j++) {
+			const struct active_rule *rule = &set->rules[j];
+
+			if (rule->pair == i && !ends_pair(plan, i) &&
+			    plan_end(builder, i, PAIR_STOP, &rule->rule->pair->stop) ==
+				    RULE_FAILED) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
