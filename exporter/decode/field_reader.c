@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "decode/field_reader.h"
 
-static const uint8_t plain_loads[9] = {
-	[1] = LOAD_U8,
-	[2] = LOAD_U16,
-	[4] = LOAD_U32,
-	[8] = LOAD_U64,
-};
-
-/* Whether the value is the unsigned little-endian integer as it stands. */
-static bool is_plain(const struct field *field)
-{
-	return !field_is_signed(field) &&
-	       (field->type < FIELD_BOOL8 ||
-		(field->type > FIELD_BOOL32 && field->type != FIELD_PORT));
-}
-
 struct field_reader field_reader_of(const struct schema *schema, int index, uint8_t pointer_size)
 {
 	struct field_reader reader = { 0 };
@@ -32,7 +17,6 @@ struct field_reader field_reader_of(const struct schema *schema, int index, uint
 	reader.type = field->type;
 	reader.end = reader.offset == FIELD_OFFSET_VARIES ? FIELD_READER_WALKS :
 							    (uint32_t)reader.offset + reader.size;
-	reader.load = is_plain(field) ? plain_loads[reader.size] : LOAD_BY_TYPE;
 	return reader;
 }
 
@@ -41,7 +25,7 @@ bool field_read_by_walk(const struct field_reader *reader, const struct schema *
 {
 	struct field_slice slice;
 
-	if (reader->load == LOAD_NONE || !field_locate(schema, reader->index, record, &slice)) {
+	if (reader->size == 0 || !field_locate(schema, reader->index, record, &slice)) {
 		return false;
 	}
 	*value = field_u64(&schema->fields[reader->index], &slice);

@@ -5,9 +5,7 @@
  */
 #include "rules/checker.h"
 
-#include "decode/field_path.h"
 #include "rules/decoders.h"
-#include "rules/known_events.h"
 
 static bool is_number(enum value_type type)
 {
@@ -62,30 +60,6 @@ static bool check_unit(struct checker *checker, const struct rule *rule)
 	return true;
 }
 
-static bool compares_numbers(enum comparison comparison)
-{
-	return comparison >= COMPARE_LT && comparison <= COMPARE_GE;
-}
-
-/* Whether the literal is a number, or else the name of a value of the field in some layout. */
-static bool is_value(struct checker *checker, const struct rule *rule,
-		     const struct field_ref *field, const struct literal *literal)
-{
-	struct known_events known;
-	bool found = literal->integer;
-
-	known_events_find(&known, &rule->event, checker->manifests);
-	for (size_t i = 0; i < known.count && !found; i++) {
-		struct field_path path;
-		uint32_t value;
-
-		found = field_path_find(known.schemas[i], field->name, &path) && path.value.map &&
-			value_map_value(path.value.map, literal->text, literal->size, &value);
-	}
-	known_events_done(&known);
-	return found;
-}
-
 static bool not_a_number(struct checker *checker, const struct yaml_node *at,
 			 const struct field_ref *field)
 {
@@ -100,16 +74,15 @@ static bool check_condition(struct checker *checker, const struct rule *rule,
 	enum comparison comparison = condition->comparison;
 	const struct yaml_node *at = comparison == COMPARE_IN ? condition->at->first :
 								condition->at;
-	bool numbers = compares_numbers(comparison) || comparison == COMPARE_HAS ||
-		       comparison == COMPARE_LACKS;
-	bool texts = comparison >= COMPARE_STARTS;
+	bool numbers = compares_numbers(comparison);
 	enum value_type type;
 
 	if (!check_field(checker, rule, &condition->field)) {
 		return false;
 	}
 	type = condition->field.type;
-	if ((numbers && (type == TYPE_TEXT || type == TYPE_REAL)) || (texts && is_number(type))) {
+	if ((numbers && (type == TYPE_TEXT || type == TYPE_REAL)) ||
+	    (compares_texts(comparison) && is_number(type))) {
 		return yaml_error(tree, condition->at->key, checker->err,
 				  "'%s' is not for field '%s', which is %s",
 				  comparison_name(comparison), condition->field.name,
@@ -120,7 +93,7 @@ static bool check_condition(struct checker *checker, const struct rule *rule,
 
 		if (numbers ? !literal->integer :
 			      is_number(type) &&
-				      !is_value(checker, rule, &condition->field, literal)) {
+				      !check_literal(checker, rule, &condition->field, literal)) {
 			return not_a_number(checker, at, &condition->field);
 		}
 	}
@@ -132,7 +105,7 @@ static bool check_map(struct checker *checker, const struct rule *rule, const st
 	for (size_t i = 0; i < label->entry_count && is_number(label->field.type); i++) {
 		const struct map_entry *entry = &label->entries[i];
 
-		if (!is_value(checker, rule, &label->field, &entry->from)) {
+		if (!check_literal(checker, rule, &label->field, &entry->from)) {
 			return not_a_number(checker, entry->at, &label->field);
 		}
 	}

@@ -1,18 +1,207 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the fields and events that rules name: in layouts, among the derived fields, in pairs.
+ * Finds the events and fields that rules name: in layouts, among the derived fields, in pairs.
+ *
+ * What events look like is known in part when rules are read. Kernel events have fixed layouts for
+ * each opcode and version. A provider has its manifest, if the configuration gives one or one is
+ * built in; the others are unknown until their events arrive. A rule is checked against every
+ * layout that its event pattern fits (struct known_events).
  *
  * A field is known when some version of the event's layout has it, or when it is a derived one that
- * such events can have. What other events look like is only known when they arrive, so their fields
- * pass with TYPE_UNKNOWN.
+ * such events can have. Its type is that of the layouts, or TYPE_UNKNOWN where versions differ. The
+ * fields of events without a known layout pass with TYPE_UNKNOWN; the rule engine decides about
+ * them when an event arrives. A name that is wrong for certain is refused, with the nearest right
+ * one.
+ *
+ * A manifest of the configuration is taken to be complete, so an event that it lacks is refused.
+ * The built-in manifests leave events out: an unknown event of theirs is refused only if it is
+ * within two letters of a known one.
  */
 #include "rules/checker.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/nearest.h"
+#include "decode/event_schema.h"
 #include "decode/field_path.h"
-#include "rules/known_events.h"
+#include "decode/manifest/manifest.h"
+
+/* ---- layouts that are known ---- */
+
+struct known_events {
+	const struct schema **schemas; /* owned; theirs are whose they come from */
+	size_t count, capacity;
+	/*
+	 * A manifest of the configuration describes the provider, so that an event it does not have
+	 * is none. The built-in ones have some events of theirs only.
+	 */
+	bool complete;
+	bool failed; /* no memory */
+};
+
+static void add_schema(struct known_events *known, const struct schema *schema)
+{
+	if (known->count == known->capacity) {
+		size_t capacity = known->capacity ? 2 * known->capacity : 16;
+		const struct schema **grown =
+			realloc(known->schemas, capacity * sizeof(const struct schema *));
+
+		if (!grown) {
+			known->failed = true;
+			return;
+		}
+		known->schemas = grown;
+		known->capacity = capacity;
+	}
+	known->schemas[known->count++] = schema;
+}
+
+static void find_kernel(struct known_events *known, const struct event_pattern *pattern)
+{
+	unsigned first = pattern->every ? 0 : pattern->opcode;
+	unsigned last = pattern->every ? UINT8_MAX : pattern->opcode;
+
+	for (unsigned opcode = first; opcode <= last; opcode++) {
+		const struct schema *schema;
+		uint8_t version;
+
+		for (unsigned i = 0; (schema = kernel_schema_at(&pattern->guid, (uint8_t)opcode, i,
+								&version)) != NULL;
+		     i++) {
+			add_schema(known, schema);
+		}
+	}
+}
+
+/* The kind that an event of a manifest will be, as far as patterns look at it. */
+static void make_class(struct event_class *class, const struct manifest *manifest, size_t index,
+		       const struct manifest_event *event, struct text *name)
+{
+	text_clear(name);
+	event_schema_name(event->schema, name);
+	*class = (struct event_class){ .id = event->id,
+				       .version = event->version,
+				       .opcode = event->opcode,
+				       .schema = event->schema,
+				       .provider_name = manifest_provider_name(manifest, index),
+				       .event_name = name->data ? name->data : "" };
+	manifest_provider_guid(manifest, index, &class->provider);
+}
+
+/* A provider of a set that a pattern is about. */
+struct provider_walk {
+	const struct manifest_set *set;
+	const struct event_pattern *pattern;
+	size_t number;
+	struct manifest_set_provider found;
+};
+
+static bool next_provider(struct provider_walk *walk)
+{
+	while (manifest_set_provider(walk->set, walk->number++, &walk->found)) {
+		const char *name = manifest_provider_name(walk->found.manifest, walk->found.index);
+
+		if (event_pattern_is_provider(walk->pattern, name, walk->found.guid)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_configured(struct known_events *known, const struct event_pattern *pattern,
+			    const struct manifest_set *set)
+{
+	struct provider_walk walk = { .set = set, .pattern = pattern };
+	struct text name = { 0 };
+	bool described = false;
+
+	while (next_provider(&walk)) {
+		struct manifest_event event;
+		struct event_class class;
+
+		described = true;
+		for (size_t i = 0; manifest_event(walk.found.manifest, walk.found.index, i, &event);
+		     i++) {
+			make_class(&class, walk.found.manifest, walk.found.index, &event, &name);
+			if (event_pattern_matches(pattern, &class)) {
+				add_schema(known, event.schema);
+			}
+		}
+	}
+	known->failed |= name.failed;
+	text_free(&name);
+	return described;
+}
+
+/* All versions of all events that the pattern is about. To be freed with known_events_done(). */
+static void known_events_find(struct known_events *known, const struct event_pattern *pattern,
+			      const struct configured_manifests *manifests)
+{
+	*known = (struct known_events){ .schemas = NULL };
+	if (pattern->scope == EVENTS_KERNEL) {
+		find_kernel(known, pattern);
+		known->complete = true;
+	} else if (pattern->scope == EVENTS_PROVIDER) {
+		known->complete = find_configured(known, pattern, manifests->configured);
+		find_configured(known, pattern, manifests->builtin);
+	}
+}
+
+static void known_events_done(struct known_events *known)
+{
+	free(known->schemas);
+	*known = (struct known_events){ .schemas = NULL };
+}
+
+/*
+ * The name of an event of the pattern's provider that resembles the pattern's most, as a rule
+ * writes it ("Provider/Name"), and how many letters differ; nothing is added when there is none.
+ */
+static void known_events_nearest(const struct event_pattern *pattern,
+				 const struct configured_manifests *manifests, struct text *out,
+				 unsigned *distance)
+{
+	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
+	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };
+	struct text name = { 0 };
+
+	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+		struct provider_walk walk = { .set = sets[i], .pattern = pattern };
+
+		while (next_provider(&walk)) {
+			const char *provider =
+				manifest_provider_name(walk.found.manifest, walk.found.index);
+			size_t size = strlen(provider);
+			struct manifest_event event;
+			struct event_class class;
+
+			if (!pattern->by_guid) {
+				/* Events by name have slashes as well. */
+				nearest.word = pattern->provider + size + 1;
+				nearest.size = pattern->provider_size + pattern->event_size - size;
+			}
+			for (size_t k = 0;
+			     manifest_event(walk.found.manifest, walk.found.index, k, &event);
+			     k++) {
+				const char *before = nearest.best;
+
+				make_class(&class, walk.found.manifest, walk.found.index, &event,
+					   &name);
+				nearest_offer(&nearest, class.event_name);
+				if (nearest.best != before) {
+					text_clear(out);
+					text_add_format(out, "%s/%s", provider, class.event_name);
+					nearest.best = event.schema->event; /* stays */
+					*distance = nearest.distance;
+				}
+			}
+		}
+	}
+	text_free(&name);
+}
+
+/* ---- fields ---- */
 
 static bool no_memory(struct checker *checker)
 {
@@ -189,6 +378,8 @@ bool check_field(struct checker *checker, const struct rule *rule, struct field_
 	return check_in_layouts(checker, rule, field, derived);
 }
 
+/* ---- events and literals ---- */
+
 /*
  * An event that no manifest has is none where a manifest of the configuration describes its
  * provider. The built-in manifests leave events out, so there it must be a near miss.
@@ -222,4 +413,22 @@ bool check_event(struct checker *checker, const struct rule *rule)
 	text_free(&nearest);
 	known_events_done(&known);
 	return good;
+}
+
+bool check_literal(struct checker *checker, const struct rule *rule, const struct field_ref *field,
+		   const struct literal *literal)
+{
+	struct known_events known;
+	bool found = literal->integer;
+
+	known_events_find(&known, &rule->event, checker->manifests);
+	for (size_t i = 0; i < known.count && !found; i++) {
+		struct field_path path;
+		uint32_t value;
+
+		found = field_path_find(known.schemas[i], field->name, &path) && path.value.map &&
+			value_map_value(path.value.map, literal->text, literal->size, &value);
+	}
+	known_events_done(&known);
+	return found;
 }

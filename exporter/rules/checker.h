@@ -19,4 +19,8 @@ bool check_field(struct checker *checker, const struct rule *rule, struct field_
 /* Whether the event of a rule can be one. */
 bool check_event(struct checker *checker, const struct rule *rule);
 
+/* Whether the literal is a number, or else the name of a value of the field in some layout. */
+bool check_literal(struct checker *checker, const struct rule *rule, const struct field_ref *field,
+		   const struct literal *literal);
+
 #endif

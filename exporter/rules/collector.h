@@ -60,6 +60,18 @@ enum comparison {
 	COMPARE_MATCHES,
 };
 
+/* Comparisons of numbers only, and of texts only. The others are for both. */
+static inline bool compares_numbers(enum comparison comparison)
+{
+	return (comparison >= COMPARE_LT && comparison <= COMPARE_GE) ||
+	       comparison == COMPARE_HAS || comparison == COMPARE_LACKS;
+}
+
+static inline bool compares_texts(enum comparison comparison)
+{
+	return comparison >= COMPARE_STARTS;
+}
+
 struct condition {
 	struct field_ref field;
 	enum comparison comparison;
@@ -189,6 +201,7 @@ struct collector {
 	const struct yaml_node *at; /* of the name */
 	const char *help;
 	bool default_on;
+	bool builtin;                    /* not of the configuration */
 	uint32_t kernel_flags;           /* needs: EVENT_TRACE_FLAG_* */
 	uint32_t kernel_groups;          /* needs: a set of the kernel_groups[] */
 	struct provider_spec *providers; /* needs; their texts are owned */

@@ -27,14 +27,8 @@
 
 static bool fits_form(const struct condition *condition, const struct slot *slot)
 {
-	enum comparison comparison = condition->comparison;
-	bool numbers = (comparison >= COMPARE_LT && comparison <= COMPARE_GE) ||
-		       comparison == COMPARE_HAS || comparison == COMPARE_LACKS;
-
-	if (slot->form != FORM_NUMBER) {
-		return !numbers;
-	}
-	return comparison < COMPARE_STARTS;
+	return slot->form == FORM_NUMBER ? !compares_texts(condition->comparison) :
+					   !compares_numbers(condition->comparison);
 }
 
 /* The literals as numbers of the slot: their own, or those that the names of its values are for. */

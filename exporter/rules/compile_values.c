@@ -137,7 +137,10 @@ static uint16_t add_layout_slot(struct builder *builder, int index)
 	slot.is_signed = field_is_signed(field);
 	slot.reader = field_reader_of(schema, index, builder->class->pointer_size);
 	if (slot.reader.end != FIELD_READER_WALKS) {
-		slot.type = slot.reader.load == LOAD_U32 ? SLOT_U32 : SLOT_FIXED;
+		slot.type = slot.reader.size == 4 && !slot.is_signed &&
+					    field->type != FIELD_BOOL32 ?
+				    SLOT_U32 :
+				    SLOT_FIXED;
 		return add_slot(builder, &slot);
 	}
 	slot.type = SLOT_WALKED;

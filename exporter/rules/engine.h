@@ -285,10 +285,6 @@ static inline uint32_t *label_set_ids(const struct plan *plan, struct plan_label
 	return set->ids;
 }
 
-/* The label id of what the slot holds (slots.c has read it). */
-uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *label,
-		       const struct slot *slot);
-
 /* Whether what the slot holds fulfils the condition. */
 bool condition_holds(struct rule_engine *engine, const struct plan_condition *condition,
 		     const struct slot *slot);

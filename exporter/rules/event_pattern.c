@@ -177,21 +177,6 @@ static bool event_matches(const struct event_pattern *pattern, const struct even
 	return is_both(pattern, class->provider_name, event);
 }
 
-bool event_pattern_names(const struct event_pattern *pattern, const struct event_class *class)
-{
-	size_t size = class->provider_name ? strlen(class->provider_name) : 0;
-	size_t text_size = pattern->provider_size + 1 + pattern->event_size;
-
-	if (pattern->scope != EVENTS_PROVIDER) {
-		return false;
-	}
-	if (pattern->by_guid) {
-		return guid_equal(&pattern->guid, &class->provider);
-	}
-	return size > 0 && size < text_size && pattern->provider[size] == '/' &&
-	       is_text(pattern->provider, size, class->provider_name);
-}
-
 bool event_pattern_matches(const struct event_pattern *pattern, const struct event_class *class)
 {
 	const struct schema *schema = class->schema;

@@ -45,9 +45,6 @@ bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pa
 
 bool event_pattern_matches(const struct event_pattern *pattern, const struct event_class *class);
 
-/* Whether the pattern names this provider. */
-bool event_pattern_names(const struct event_pattern *pattern, const struct event_class *class);
-
 /* Whether both can only match events with one and the same provider label. */
 bool event_pattern_same_source(const struct event_pattern *a, const struct event_pattern *b);
 

@@ -14,13 +14,12 @@
  * Samples of rules whose labels are all fixed exist at 0 from the start, because rate() and
  * increase() lose the first value of a series that appears.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rules/rule_set.h"
 
-const struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name)
+static struct family_plan *find_family(const struct rule_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->family_count; i++) {
 		if (strcmp(set->families[i].metric->name, name) == 0) {
@@ -28,6 +27,11 @@ const struct family_plan *rule_set_find_family(const struct rule_set *set, const
 		}
 	}
 	return NULL;
+}
+
+const struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name)
+{
+	return find_family(set, name);
 }
 
 /* An error at a metric's name that also tells where the family was declared first. */
@@ -162,14 +166,8 @@ static bool check_ops(const struct collector *collector, const struct rule *rule
 static bool plan_metric(struct rule_set *set, const struct collector *collector,
 			struct metric *metric, struct error *err)
 {
-	struct family_plan *plan = NULL;
+	struct family_plan *plan = find_family(set, metric->name);
 
-	for (size_t i = 0; i < set->family_count && !plan; i++) {
-		assert(set->families[i].metric);
-		if (strcmp(set->families[i].metric->name, metric->name) == 0) {
-			plan = &set->families[i];
-		}
-	}
 	if (plan && !agrees(collector, metric, plan, err)) {
 		return false;
 	}
@@ -241,16 +239,6 @@ static bool register_family(struct family_plan *plan, struct registry *registry,
 				  why.text);
 	}
 	return true;
-}
-
-static struct family_plan *plan_of(struct rule_set *set, const struct metric *metric)
-{
-	struct family_plan *plan = set->families;
-
-	while (strcmp(plan->metric->name, metric->name) != 0) {
-		plan++;
-	}
-	return plan;
 }
 
 /* What a field needs of the tracker; pair: of its rule, NULL for none. */
@@ -337,7 +325,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 	for (size_t i = 0; i < set->collector_count; i++) {
 		for (size_t j = 0; set->infos[i].on && j < set->collectors[i]->metric_count; j++) {
 			const struct metric *metric = &set->collectors[i]->metrics[j];
-			struct family_plan *plan = plan_of(set, metric);
+			struct family_plan *plan = find_family(set, metric->name);
 
 			if (!plan->family && !register_family(plan, registry, err)) {
 				return false;

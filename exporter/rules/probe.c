@@ -115,10 +115,8 @@ static bool read_literals(char *text, struct condition *condition, struct owned_
 static bool check_literals(const struct condition *condition, struct error *err)
 {
 	enum comparison comparison = condition->comparison;
-	bool numbers = (comparison >= COMPARE_LT && comparison <= COMPARE_GE) ||
-		       comparison == COMPARE_HAS || comparison == COMPARE_LACKS;
 
-	if (numbers && !condition->literals->integer) {
+	if (compares_numbers(comparison) && !condition->literals->integer) {
 		return error_set(err, ERROR_CONFIG, "'%s' wants a number, not '%s'",
 				 comparison_name(comparison), condition->literals->text);
 	}

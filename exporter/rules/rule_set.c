@@ -24,7 +24,7 @@ static struct collector **find_collector(struct rule_set *set, const char *name)
 	return NULL;
 }
 
-bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool replace,
+bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool builtin,
 		  struct error *err)
 {
 	struct collector *collector = collector_load(tree, name, err);
@@ -33,8 +33,9 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 	if (!collector) {
 		return false;
 	}
+	collector->builtin = builtin;
 	place = find_collector(set, collector->name);
-	if (place && !replace) {
+	if (place && (builtin || !(*place)->builtin)) {
 		yaml_error(collector->tree, collector->at, err,
 			   "collector '%s' stands in %s already", collector->name,
 			   yaml_name((*place)->tree));
@@ -66,7 +67,7 @@ static bool add_builtin(struct rule_set *set, struct error *err)
 
 		snprintf(name, sizeof name, "%s.yaml", file->name);
 		tree = yaml_open_text(name, file->text, file->size, err);
-		if (!tree || !rule_set_add(set, tree, file->name, false, err)) {
+		if (!tree || !rule_set_add(set, tree, file->name, true, err)) {
 			return false;
 		}
 	}
@@ -95,49 +96,21 @@ static bool file_collector(const char *path, char *name, size_t size)
 
 static bool add_files(struct rule_set *set, const struct config *config, struct error *err)
 {
-	struct rule_set files = { 0 };
-	bool good = true;
-
-	/* First by themselves: two files of one name are an error, one of a built-in name is not.
-	 */
-	for (size_t i = 0; good && i < config->collector_file_count; i++) {
+	for (size_t i = 0; i < config->collector_file_count; i++) {
 		const char *path = config->collector_files[i];
 		char name[128];
 		struct yaml_tree *tree;
 
 		if (!file_collector(path, name, sizeof name)) {
-			good = error_set(err, ERROR_CONFIG,
+			return error_set(err, ERROR_CONFIG,
 					 "%s: a collector file is called NAME.yaml", path);
-			break;
 		}
 		tree = yaml_open_file(path, path, err);
-		good = tree && rule_set_add(&files, tree, name, false, err);
-	}
-	for (size_t i = 0; good && i < files.collector_count; i++) {
-		struct collector *collector = files.collectors[i];
-		struct collector **place = find_collector(set, collector->name);
-		struct collector **collectors;
-
-		if (!place) {
-			collectors = realloc(set->collectors, (set->collector_count + 1) *
-								      sizeof(struct collector *));
-			if (!collectors) {
-				good = error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
-				break;
-			}
-			set->collectors = collectors;
-			place = &set->collectors[set->collector_count++];
-			*place = NULL;
+		if (!tree || !rule_set_add(set, tree, name, false, err)) {
+			return false;
 		}
-		collector_free(*place);
-		*place = collector;
-		files.collectors[i] = NULL;
 	}
-	for (size_t i = 0; i < files.collector_count; i++) {
-		collector_free(files.collectors[i]);
-	}
-	free(files.collectors);
-	return good;
+	return true;
 }
 
 static int compare_names(const void *a, const void *b)

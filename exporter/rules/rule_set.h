@@ -27,7 +27,6 @@ struct active_rule {
 	uint16_t pair; /* of the set's pairs, or NO_PAIR */
 };
 
-/* A name that the command line or the configuration turns on or off. */
 struct rule_set {
 	struct collector **collectors; /* owned; in the order of their names */
 	struct collector_info *infos;  /* owned; one for each */
@@ -50,9 +49,9 @@ struct rule_set {
 	uint32_t features; /* of the tracker that the rules need; enum tracker_feature */
 };
 
-/* Takes the tree; name as for collector_load(). A collector of that name is replaced when replace,
- * else an error. */
-bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool replace,
+/* Takes the tree; name as for collector_load(). Two collectors of one name are an error, but one of
+ * the configuration replaces a built-in one. */
+bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool builtin,
 		  struct error *err);
 
 /* Once all are added: checks them together, switches, registers families. */

@@ -54,10 +54,13 @@ void engine_count_problem(struct rule_engine *engine, struct plan *plan,
 
 static enum slot_state read_fixed(const struct event_record *record, struct slot *slot)
 {
-	if (record->payload_size < slot->reader.end) {
+	const struct field_reader *reader = &slot->reader;
+
+	if (record->payload_size < reader->end) {
 		return SLOT_CUT;
 	}
-	field_read_fixed(&slot->reader, record, &slot->read.number);
+	slot->read.number = field_integer((enum field_type)reader->type,
+					  record->payload + reader->offset, reader->size);
 	return SLOT_HAS;
 }
 
@@ -372,12 +375,9 @@ static bool number_holds(const struct plan_condition *condition, const struct sl
 		return (slot->read.number & numbers->number) == numbers->number;
 	case COMPARE_LACKS:
 		return (slot->read.number & numbers->number) == 0;
-	case COMPARE_STARTS:
-	case COMPARE_ENDS:
-	case COMPARE_MATCHES:
-		break;
+	default:
+		return false;
 	}
-	return false;
 }
 
 static bool text_holds(struct rule_engine *engine, const struct condition *condition,
@@ -403,15 +403,9 @@ static bool text_holds(struct rule_engine *engine, const struct condition *condi
 		return text_ends_nocase(text, size, literals->text, literals->size);
 	case COMPARE_MATCHES:
 		return regex_matches(engine->matcher, condition->regex, text, size);
-	case COMPARE_LT:
-	case COMPARE_LE:
-	case COMPARE_GT:
-	case COMPARE_GE:
-	case COMPARE_HAS:
-	case COMPARE_LACKS:
-		break;
+	default:
+		return false;
 	}
-	return false;
 }
 
 bool condition_compute(struct rule_engine *engine, const struct plan_condition *condition,
@@ -516,8 +510,9 @@ uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan
 			  engine->text.size);
 }
 
-uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *plan,
-		       const struct slot *slot)
+/* The label id of what the slot holds, which has been read. */
+static uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *plan,
+			      const struct slot *slot)
 {
 	struct text_entry *entry;
 	unsigned place;
