@@ -19,7 +19,7 @@
 
 #include "rules/rule_set.h"
 
-static struct family_plan *find_family(const struct rule_set *set, const char *name)
+struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->family_count; i++) {
 		if (strcmp(set->families[i].metric->name, name) == 0) {
@@ -27,11 +27,6 @@ static struct family_plan *find_family(const struct rule_set *set, const char *n
 		}
 	}
 	return NULL;
-}
-
-const struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name)
-{
-	return find_family(set, name);
 }
 
 /* An error at a metric's name that also tells where the family was declared first. */
@@ -166,7 +161,7 @@ static bool check_ops(const struct collector *collector, const struct rule *rule
 static bool plan_metric(struct rule_set *set, const struct collector *collector,
 			struct metric *metric, struct error *err)
 {
-	struct family_plan *plan = find_family(set, metric->name);
+	struct family_plan *plan = rule_set_find_family(set, metric->name);
 
 	if (plan && !agrees(collector, metric, plan, err)) {
 		return false;
@@ -325,7 +320,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 	for (size_t i = 0; i < set->collector_count; i++) {
 		for (size_t j = 0; set->infos[i].on && j < set->collectors[i]->metric_count; j++) {
 			const struct metric *metric = &set->collectors[i]->metrics[j];
-			struct family_plan *plan = find_family(set, metric->name);
+			struct family_plan *plan = rule_set_find_family(set, metric->name);
 
 			if (!plan->family && !register_family(plan, registry, err)) {
 				return false;

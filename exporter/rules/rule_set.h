@@ -75,6 +75,6 @@ bool filters_keep_process(const struct rule_set *set, struct regex_matcher *matc
 			  const char *name, size_t size);
 bool filters_drop_event(const struct rule_set *set, const struct event_class *class);
 
-const struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name);
+struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name);
 
 #endif

@@ -198,47 +198,32 @@ struct memo *memo_new(void)
 	return calloc(1, sizeof(struct memo));
 }
 
-/* The place of a key: its result when there is one, else where it goes. */
-static bool memo_find(const struct memo *memo, uint64_t key, unsigned *place)
+typedef uint32_t compute_result(struct rule_engine *engine, const void *what,
+				const struct slot *slot);
+
+/* Numbers and label ids: a direct-mapped cache, by value. */
+static uint32_t resolve_value(struct rule_engine *engine, struct memo *memo,
+			      const struct slot *slot, compute_result *compute, const void *what)
 {
-	*place = (unsigned)(hash_u64(key) % MEMO_SIZE);
-	return (memo->used & UINT32_C(1) << *place) != 0 && memo->keys[*place] == key;
-}
+	uint64_t key = slot->read.number;
+	unsigned place = (unsigned)(hash_u64(key) % MEMO_SIZE);
+	uint32_t result;
 
-static void memo_put(struct memo *memo, unsigned place, uint64_t key, uint32_t result)
-{
-	memo->keys[place] = key;
-	memo->results[place] = result;
-	memo->used |= UINT32_C(1) << place;
-}
-
-/* ---- text of payloads ---- */
-
-/* The entry for these bytes; *hit: it holds their result. NULL: they are not remembered. */
-static struct text_entry *find_text(struct rule_engine *engine, uint64_t owner,
-				    const struct slot *slot, bool *hit)
-{
-	const uint8_t *bytes = slot->read.slice.at;
-	uint32_t size = slot->read.slice.size;
-	struct text_entry *entry;
-	uint64_t hash;
-
-	*hit = false;
-	if (size > TEXT_SIZE_MAX) {
-		return NULL;
+	if ((memo->used & UINT32_C(1) << place) != 0 && memo->keys[place] == key) {
+		return memo->results[place];
 	}
-	hash = text_hash((const char *)bytes, size, engine->seed ^ owner);
-	entry = &engine->texts[hash % TEXTS_SIZE];
-	*hit = entry->owner == owner && entry->size == size &&
-	       (size == 0 || memcmp(entry->bytes, bytes, size) == 0);
-	return entry;
+	result = compute(engine, what, slot);
+	if (result != INTERN_FULL) {
+		memo->keys[place] = key;
+		memo->results[place] = result;
+		memo->used |= UINT32_C(1) << place;
+	}
+	return result;
 }
 
-static void remember_text(struct text_entry *entry, uint64_t owner, const struct slot *slot,
-			  uint32_t result)
+static void remember_text(struct text_entry *entry, uint64_t owner, const uint8_t *text,
+			  uint32_t size, uint32_t result)
 {
-	uint32_t size = slot->read.slice.size;
-
 	if (entry->capacity < size) {
 		uint8_t *bytes = realloc(entry->bytes, size);
 
@@ -249,12 +234,39 @@ static void remember_text(struct text_entry *entry, uint64_t owner, const struct
 		entry->capacity = size;
 	}
 	if (size > 0) {
-		memcpy(entry->bytes, slot->read.slice.at, size);
+		memcpy(entry->bytes, text, size);
 	}
 	entry->owner = owner;
 	entry->size = size;
 	entry->result = result;
 }
+
+/* Text of payloads: the same, by its bytes and who asks. */
+static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const struct slot *slot,
+			     compute_result *compute, const void *what)
+{
+	const uint8_t *text = slot->read.slice.at;
+	uint32_t size = slot->read.slice.size;
+	struct text_entry *entry;
+	uint32_t result;
+
+	if (size > TEXT_SIZE_MAX) {
+		return compute(engine, what, slot);
+	}
+	entry = &engine->texts[text_hash((const char *)text, size, engine->seed ^ owner) %
+			       TEXTS_SIZE];
+	if (entry->owner == owner && entry->size == size &&
+	    (size == 0 || memcmp(entry->bytes, text, size) == 0)) {
+		return entry->result;
+	}
+	result = compute(engine, what, slot);
+	if (result != INTERN_FULL) {
+		remember_text(entry, owner, text, size, result);
+	}
+	return result;
+}
+
+/* ---- text of values ---- */
 
 /* Data that no layout makes text of. */
 static bool holds_bytes(const struct field *field)
@@ -423,35 +435,25 @@ bool condition_compute(struct rule_engine *engine, const struct plan_condition *
 	return text_holds(engine, condition->condition, from.text, from.size);
 }
 
+static uint32_t compute_verdict(struct rule_engine *engine, const void *what,
+				const struct slot *slot)
+{
+	return condition_compute(engine, what, slot);
+}
+
 bool condition_holds(struct rule_engine *engine, const struct plan_condition *condition,
 		     const struct slot *slot)
 {
-	struct text_entry *entry;
-	bool hit, holds;
-	unsigned place;
-
 	switch ((enum value_form)slot->form) {
 	case FORM_NUMBER:
 		return number_holds(condition, slot);
 	case FORM_ID:
-		if (memo_find(condition->memo, slot->read.number, &place)) {
-			return condition->memo->results[place] != 0;
-		}
-		holds = condition_compute(engine, condition, slot);
-		memo_put(condition->memo, place, slot->read.number, holds);
-		return holds;
+		return resolve_value(engine, condition->memo, slot, compute_verdict, condition) !=
+		       0;
 	case FORM_TEXT:
 		break;
 	}
-	entry = find_text(engine, condition->owner, slot, &hit);
-	if (hit) {
-		return entry->result != 0;
-	}
-	holds = condition_compute(engine, condition, slot);
-	if (entry) {
-		remember_text(entry, condition->owner, slot, holds);
-	}
-	return holds;
+	return resolve_text(engine, condition->owner, slot, compute_verdict, condition) != 0;
 }
 
 /* ---- labels ---- */
@@ -510,57 +512,36 @@ uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan
 			  engine->text.size);
 }
 
-/* The label id of what the slot holds, which has been read. */
-static uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *plan,
-			      const struct slot *slot)
+static uint32_t compute_id(struct rule_engine *engine, const void *what, const struct slot *slot)
 {
-	struct text_entry *entry;
-	unsigned place;
-	uint32_t id;
-	bool hit;
-
-	if (plan->plain) {
-		return (uint32_t)slot->read.number;
-	}
-	if (slot->form != FORM_TEXT) {
-		if (memo_find(plan->memo, slot->read.number, &place)) {
-			return plan->memo->results[place];
-		}
-		id = label_compute(engine, plan, slot);
-		if (id != INTERN_FULL) {
-			memo_put(plan->memo, place, slot->read.number, id);
-		}
-		return id;
-	}
-	entry = find_text(engine, plan->owner, slot, &hit);
-	if (hit) {
-		return entry->result;
-	}
-	id = label_compute(engine, plan, slot);
-	if (entry && id != INTERN_FULL) {
-		remember_text(entry, plan->owner, slot, id);
-	}
-	return id;
+	return label_compute(engine, what, slot);
 }
 
-/* What a label reads when nothing tells its value. */
-static uint32_t unknown_label(const struct rule_engine *engine, const struct slot *slot)
+/* The label id of what the slot holds. */
+static uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *label,
+			      const struct slot *slot)
 {
-	return slot->read.row && slot->read.row->none_if_unknown ? engine->none : engine->unknown;
+	if (label->plain) {
+		return (uint32_t)slot->read.number;
+	}
+	return slot->form == FORM_TEXT ?
+		       resolve_text(engine, label->owner, slot, compute_id, label) :
+		       resolve_value(engine, label->memo, slot, compute_id, label);
 }
 
 void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
 		struct plan_label *label)
 {
 	enum slot_state state = slot_get(engine, plan, record, label->slot);
+	const struct derived_field *row;
 
 	label->generation = plan->generation;
 	label->state = SLOT_HAS;
 	if (state == SLOT_HAS) {
-		label->id = label->plain ? (uint32_t)label->slot->read.number :
-					   label_resolve(engine, label, label->slot);
+		label->id = label_resolve(engine, label, label->slot);
 	} else if (state == SLOT_UNKNOWN) {
-		label->id = unknown_label(engine, label->slot);
+		row = label->slot->read.row;
+		label->id = row && row->none_if_unknown ? engine->none : engine->unknown;
 	} else {
 		label->state = SLOT_CUT;
 	}
