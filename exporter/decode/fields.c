@@ -130,34 +130,23 @@ static void add_system_time(const uint8_t *at, struct text *out)
 			load_u16(at + 14));
 }
 
-static void add_port(unsigned port, struct text *out)
-{
-	if (port != 0) {
-		text_add_char(out, ':');
-		text_add_u64(out, port);
-	}
-}
-
-/* SOCKADDR_IN and SOCKADDR_IN6 of ws2def.h: family little-endian, port and address big-endian. */
 static bool add_socket_address(const uint8_t *at, size_t size, struct text *out)
 {
-	enum { INET = 2, INET6 = 23, INET_SIZE = 8, INET6_SIZE = 24 };
-	unsigned family = size >= 4 ? load_u16(at) : 0;
-	unsigned port = size >= 4 ? (unsigned)at[2] << 8 | at[3] : 0;
+	struct socket_address address;
+	bool brackets;
 
-	if (family == INET && size >= INET_SIZE) {
-		text_add_ip4(out, at + 4);
-		add_port(port, out);
-		return true;
+	if (!socket_address_read(at, size, &address)) {
+		return false;
 	}
-	if (family == INET6 && size >= INET6_SIZE) {
-		text_add_string(out, port != 0 ? "[" : "");
-		text_add_ip6(out, at + 8);
-		text_add_string(out, port != 0 ? "]" : "");
-		add_port(port, out);
-		return true;
+	brackets = address.is_ip6 && address.port != 0;
+	text_add_string(out, brackets ? "[" : "");
+	text_add_ip(out, address.ip, address.is_ip6);
+	text_add_string(out, brackets ? "]" : "");
+	if (address.port != 0) {
+		text_add_char(out, ':');
+		text_add_u64(out, address.port);
 	}
-	return false;
+	return true;
 }
 
 static void add_binary(const struct field *field, const struct field_slice *slice, struct text *out)

@@ -202,3 +202,28 @@ void text_add_ip6(struct text *text, const uint8_t bytes[16])
 		text_add_format(text, "%x", group(bytes, i));
 	}
 }
+
+void text_add_ip(struct text *text, const uint8_t *ip, bool is_ip6)
+{
+	if (is_ip6) {
+		text_add_ip6(text, ip);
+	} else {
+		text_add_ip4(text, ip);
+	}
+}
+
+bool socket_address_read(const uint8_t *at, size_t size, struct socket_address *out)
+{
+	/* The family is little-endian, port and address are in network order. Sizes are up to the
+	 * end of the address. */
+	enum { INET = 2, INET6 = 23, INET_SIZE = 8, INET6_SIZE = 24 };
+	unsigned family = size >= INET_SIZE ? load_u16(at) : 0;
+
+	if (family != INET && (family != INET6 || size < INET6_SIZE)) {
+		return false;
+	}
+	out->is_ip6 = family == INET6;
+	out->ip = at + (out->is_ip6 ? 8 : 4);
+	out->port = (uint16_t)(at[2] << 8 | at[3]);
+	return true;
+}

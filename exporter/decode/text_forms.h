@@ -54,4 +54,16 @@ void text_add_ip4(struct text *text, const uint8_t bytes[4]);
 /* "2001:db8::1", "::ffff:10.0.0.1" for mapped IPv4 addresses: RFC 5952. */
 void text_add_ip6(struct text *text, const uint8_t bytes[16]);
 
+/* A SOCKADDR_IN or SOCKADDR_IN6 (ws2def.h). */
+struct socket_address {
+	const uint8_t *ip; /* into the bytes: 16 of IPv6, else 4 */
+	bool is_ip6;
+	uint16_t port;
+};
+
+/* False: the bytes are neither, or end before the address does. */
+bool socket_address_read(const uint8_t *at, size_t size, struct socket_address *out);
+
+void text_add_ip(struct text *text, const uint8_t *ip, bool is_ip6);
+
 #endif

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds a collector against what events look like, as far as the kernel's layouts and manifests
- * tell: types of fields, units, comparisons, pairs.
+ * Checks the rules of a collector against what is known of their events: types of fields, units,
+ * comparisons, decoders, pairs.
+ *
+ * A mistake that only shows when events arrive costs an operator a deployment, so everything that
+ * can be decided from the kernel's layouts and the manifests at hand is decided when the rules are
+ * read. The functions here go through a rule in the order of its parts and stop at the first
+ * mistake; the error names file, line and column.
+ *
+ * check_fields.c finds a field and its type for the events of a rule. A type may be unknown, for
+ * events without a layout at hand; such a field passes every check, and the rule engine decides
+ * when an event arrives. A pair is checked as if a rule were about each of its events. Checking
+ * fills in what it finds (the types, whether a derived field applies), and the rule engine relies
+ * on it.
  */
 #include "rules/checker.h"
 

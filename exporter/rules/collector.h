@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A collector as it is written: load.c makes it of YAML, check.c holds it against the kernel's
- * layouts, plan.c turns its rules into what is done for a kind of event.
+ * A collector as it is written: load.c reads it from YAML, check.c checks it against layouts, and
+ * compile.c turns its rules into what is done for an event class.
  *
  * Everything here lives in the memory of the collector's YAML tree, texts included; regular
  * expressions are the collector's.

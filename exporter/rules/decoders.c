@@ -29,12 +29,8 @@
 #include "rules/codes.h"
 
 enum {
-	INET = 2, /* address families of ws2def.h */
-	INET6 = 23,
-	INET_SIZE = 8, /* up to the end of the address */
-	INET6_SIZE = 24,
 	SOCKADDR_IN_SIZE = 16,
-	TEXT_MOST = 64, /* of an address, a GUID */
+	TEXT_MOST = 64, /* of a GUID */
 };
 
 static void add_unknown(struct text *out)
@@ -146,18 +142,13 @@ static void decode_bits(const struct decoded *from, struct text *out)
 /* ---- addresses ---- */
 
 /*
- * The bytes of a socket address, NULL when they are none. 16 bytes can be an IPv6 address as well,
- * but none that is in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
+ * Whether the bytes are a whole socket address. 16 bytes can be an IPv6 address as well, but none
+ * that is in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
  */
-static const uint8_t *socket_address(const struct decoded *from, unsigned *family)
+static bool is_socket_address(const struct decoded *from, struct socket_address *address)
 {
-	const uint8_t *at = from->bytes;
-
-	if (!at || from->byte_count < SOCKADDR_IN_SIZE || from->field->form == FIELD_FORM_IP6) {
-		return NULL;
-	}
-	*family = load_u16(at);
-	return *family == INET || (*family == INET6 && from->byte_count >= INET6_SIZE) ? at : NULL;
+	return from->byte_count >= SOCKADDR_IN_SIZE && from->field->form != FIELD_FORM_IP6 &&
+	       socket_address_read(from->bytes, from->byte_count, address);
 }
 
 /* Bytes of "10.0.0.1" at the start of text; 0: none. */
@@ -232,8 +223,7 @@ static bool split_address(const struct decoded *from, const char **address, size
 static void decode_ip(const struct decoded *from, struct text *out)
 {
 	const char *address, *port;
-	const uint8_t *socket;
-	unsigned family;
+	struct socket_address socket;
 	size_t size;
 
 	if (from->is_number) {
@@ -246,17 +236,12 @@ static void decode_ip(const struct decoded *from, struct text *out)
 			return;
 		}
 	} else if (from->bytes) {
-		socket = socket_address(from, &family);
-		if (from->byte_count == 4) {
-			text_add_ip4(out, from->bytes);
+		if (is_socket_address(from, &socket)) {
+			text_add_ip(out, socket.ip, socket.is_ip6);
 			return;
 		}
-		if (socket && family == INET) {
-			text_add_ip4(out, socket + 4);
-			return;
-		}
-		if (socket || from->byte_count == 16) {
-			text_add_ip6(out, socket ? socket + 8 : from->bytes);
+		if (from->byte_count == 4 || from->byte_count == 16) {
+			text_add_ip(out, from->bytes, from->byte_count == 16);
 			return;
 		}
 	} else if (split_address(from, &address, &size, &port)) {
@@ -274,8 +259,7 @@ static void decode_port(const struct decoded *from, struct text *out)
 {
 	const char *address, *at;
 	uint64_t port = UINT64_MAX;
-	const uint8_t *socket;
-	unsigned family;
+	struct socket_address socket;
 	size_t size;
 
 	if (from->is_number) {
@@ -284,9 +268,8 @@ static void decode_port(const struct decoded *from, struct text *out)
 			port = (port & 0xff) << 8 | port >> 8;
 		}
 	} else if (from->bytes) {
-		socket = socket_address(from, &family);
-		if (socket) {
-			port = (uint64_t)socket[2] << 8 | socket[3];
+		if (is_socket_address(from, &socket)) {
+			port = socket.port;
 		}
 	} else if (!parse_u64(from->text, from->size, &port) &&
 		   split_address(from, &address, &size, &at) && at) {

@@ -3,7 +3,10 @@
  * A rule engine: making, resetting and freeing one, and its statistics.
  *
  * An engine belongs to one consumer and shares the rule set with the others. Event classes are
- * compiled by compile.c when they first arrive and applied by apply.c to each event.
+ * compiled by compile.c when they first arrive and applied by apply.c to each event; what they
+ * share is in engine.h. The statistics of the tables are atomics that the consumer writes after
+ * each change, because other threads read them. A reset (a new pass over a recording) forgets
+ * starts of pairs and set gauges, but keeps what was counted.
  */
 #include <stdlib.h>
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a rule_engine: what a rule becomes for one kind of event.
+ * The inside of a rule_engine: what rules become for one event class.
  *
- * A *slot* is one value that the rules of a kind ask for: a field at its offset, a derived field.
- * It is found at most once for an event and then serves every condition, value and label that needs
+ * A *slot* is one value that the rules of a class ask for: a field at its offset, a derived field.
+ * It is read at most once for an event and then serves every condition, value and label that needs
  * it. A *memo* remembers what a value was turned into (a label, a verdict), so that text is only
  * worked on when a value is new.
+ *
+ * compile.c makes a plan of the rules for a class, with compile_values.c; apply.c applies it to
+ * events; values.c reads slots; engine.c has the life of an engine.
  */
 #ifndef RULES_ENGINE_H
 #define RULES_ENGINE_H
@@ -139,7 +142,7 @@ struct plan_rule {
 /* What became of a rule for one event. */
 enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
 
-/* For a trial: a rule that is about the kind, or a field that it lacks. */
+/* For a dry run: a rule that is about the class, or a field that the class lacks. */
 struct plan_tried {
 	const char *missing; /* NULL: it is about the rule */
 	uint32_t number;     /* of the rule in the set's */
@@ -149,7 +152,7 @@ struct plan_tried {
 
 enum pair_side { PAIR_START, PAIR_MIDDLE, PAIR_STOP };
 
-/* A pair that the events of the kind begin, carry something for, or end. */
+/* A pair that the events of the class start, capture labels for, or stop. */
 struct plan_pair {
 	uint16_t pair; /* number in the set's */
 	uint16_t key_count;
@@ -234,9 +237,9 @@ struct rule_engine {
 			  drop */
 	size_t kept_size;
 	bool filters_processes;
-	void (*on_schema_mismatch)(void *context, const char *sentence); /* NULL: nobody asks */
+	void (*on_schema_mismatch)(void *context, const char *sentence); /* NULL: not reported */
 	void *schema_mismatch_context;
-	bool *mismatches_reported; /* owned; by rule of the set: it was told */
+	bool *mismatches_reported; /* owned; by rule of the set: it was reported */
 	uint64_t seed, owners;
 	bool names_only;
 	uint32_t session; /* label ids … */

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Parses event patterns of rules and compares them with event classes.
+ *
+ * A pattern is PROVIDER/EVENT, where the provider is a kernel class, a name or a GUID, and the
+ * event is a name, a number or a star. Kernel classes and their events are known, so a name that is
+ * none is refused here, with the nearest one that is. Names of other providers and their events are
+ * only known when they arrive.
+ *
+ * Both may contain slashes: "My-Alpha/Beta" is a provider, "Task/Start" an event. A text is cut at
+ * its last slash when the event is a number or a star; by name nothing tells where to cut, so the
+ * whole text is compared with "provider/event" of the event class. An event has up to three names:
+ * its label, the one in its description ("Task/win:Start") and its symbol; each of them matches.
+ * Names are compared without case, as Windows does.
+ */
 #include "rules/event_pattern.h"
 
 #include <stdio.h>

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries stand in a ring in the order of their making. One map finds the entry of an instance and
- * a sample, another the first of the instance's entries, which are a list.
+ * Gauges that are set: one value for each running process, and their sum in the sample.
+ *
+ * A rule with `op: set` says what a value is now, for one process. The sample of its labels may add
+ * up many processes, so the value of each is kept here, and setting it adds the difference to the
+ * sample. When a process ends its values leave their samples.
+ *
+ * Entries lie in a ring in the order in which they were made. One map finds the entry of an
+ * instance and a sample, another the first of the instance's entries, which are a list. A new entry
+ * takes the next place of the ring; if an entry is still there, its value leaves the sample and the
+ * eviction is counted. Two instances whose hashes are equal cannot both be kept, so the older one
+ * goes; its next value brings it back.
  */
 #include "rules/gauges.h"
 

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One map finds a beginning by its key; those of a pair are a list in the order of their coming, so
- * that the ones to time out stand in front.
+ * Starts that wait for their stop, for all pairs of the rules.
+ *
+ * Every pair has events that start something and events that stop it, which share a key: a request
+ * id, a connection, a file. The engine hashes the key of an event and asks here for the start that
+ * has it. One map leads from key and pair to an entry; the entries of a pair are also a list in the
+ * order of their arrival, so that the ones to time out stand in front and each call frees only
+ * those.
+ *
+ * Entries lie in one array that is allocated when the first pair starts; free ones are a list. When
+ * all PAIRS_MAX are in use, the oldest start of all pairs makes room. A start that has no stop is
+ * counted once, whether it timed out, was evicted, was replaced by a new start with its key, or was
+ * forgotten by a reset: it is an unmatched start, and a stop without a start is an unmatched stop.
  */
 #include "rules/pairs.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beginnings that wait for their end, of all pairs of the rules (docs/rules.md, `pair`).
+ * Starts that wait for their stop, for all pairs of the rules (docs/rules.md, `pair`).
  *
- * Bounded: beyond PAIRS_MAX beginnings the oldest goes. One that no end meets within its pair's
- * time-out goes as well, when the pair's next event comes. One consumer's; times rise, but for what
- * two processors' clocks differ.
+ * Bounded: beyond PAIRS_MAX starts the oldest is evicted. A start that has no stop within its
+ * pair's time-out is dropped when the pair's next event comes. Only the consumer that owns the
+ * table may call; times rise, except for differences between the clocks of processors.
  */
 #ifndef RULES_PAIRS_H
 #define RULES_PAIRS_H

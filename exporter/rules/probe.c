@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Reads conditions that are given as text, as `etwtool dump --where` has them.
+ *
+ * A probe is a rule on every event of which only the conditions count, so the rule engine compiles
+ * and checks it like any other. Each condition is one text: field, comparison, literal, separated
+ * by blanks. The text is copied and cut into words in place, and the literals point into the copy.
+ * Unlike a rule of a collector a probe is not checked against layouts: it is for events of every
+ * kind, so a class that lacks the field does not fulfil it.
+ */
 #include "rules/probe.h"
 
 #include <stdlib.h>

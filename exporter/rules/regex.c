@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Regular expressions by PCRE2.
+ *
+ * Patterns come from collectors and the configuration, text from event payloads, so both are from
+ * outside. A pattern is limited in size and cannot match single bytes within a character. A match
+ * is limited in steps, depth and memory: one that needs more does not match, and a replacement that
+ * needs more reads "_unknown". The compiled expression is shared by all consumers; the match data
+ * is a consumer's own.
+ *
+ * A replacement is checked when rules are read, because PCRE2 reports a bad one only when it is
+ * used. It is tried on an expression that matches anything, and the highest group that it names is
+ * compared with the groups of the expression.
+ */
 #include "rules/regex.h"
 
 #ifndef PCRE2_CODE_UNIT_WIDTH

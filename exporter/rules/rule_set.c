@@ -2,6 +2,20 @@
 /*
  * All collectors: the built-in ones, those of the configuration in their place, and which of them
  * are on.
+ *
+ * A rule set is made in steps. Collectors are read, each from one YAML text; one of the
+ * configuration replaces the built-in one of its name. Then all of them are checked, on or off, so
+ * that a collector which is switched on later has no surprises. Families are planned over all
+ * collectors (families.c), switches are applied in order (the configuration first, the command line
+ * after it), and at last the families of the collectors that are on are registered. After that the
+ * set is immutable and shared by all consumers.
+ *
+ * Filters of the configuration are here too: they take events out before any counter. A process is
+ * dropped if its name matches an exclude pattern, or if there are include patterns and it matches
+ * none. Events are dropped by event patterns, of which the engine asks once for an event class.
+ *
+ * What a live session must enable follows from the collectors that are on: what they list under
+ * `needs`, and what the tracker needs for the derived fields in their rules.
  */
 #include "rules/rule_set.h"
 

@@ -4,9 +4,9 @@
  * (docs/rules.md), compiled once.
  *
  * A rule_set is all collectors that are switched on, checked and with their families registered;
- * immutable, shared by all consumers. A rule_engine is one consumer's: it turns the rules into a
- * plan for each kind of event as it first arrives (which fields to locate, conditions, label
- * sources as interned ids, families, unit conversions) and applies plans.
+ * immutable, shared by all consumers. A rule_engine belongs to one consumer: it compiles the rules
+ * for each event class when that first arrives (which fields to locate, conditions, label sources
+ * as interned ids, families, unit conversions) and applies them to its events.
  */
 #ifndef RULES_RULES_H
 #define RULES_RULES_H
@@ -72,7 +72,7 @@ void rule_set_make_samples(const struct rule_set *set, struct registry *registry
 			   struct shard *shard);
 
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
- * what they say themselves, and what their derived fields bring (docs/rules.md). */
+ * what they say themselves, and what their derived fields bring. */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
 /* Likewise the groups beyond the flags: a set of the kernel_groups[] (source/kernel_flags.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How each rule of a set fares with the events of a recording: for whoever writes a collector.
+ * A dry run: what each rule of a set does with the events of a recording, to help the author of a
+ * collector.
  */
 #ifndef RULES_TRIAL_H
 #define RULES_TRIAL_H
