@@ -318,7 +318,7 @@ static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 static bool read_word(struct yaml_reader *in, const struct yaml_node *node,
 		      const struct yaml_row *row, void *base)
 {
-	unsigned index;
+	unsigned index = 0;
 
 	if (!yaml_word(in, node, row->key, row->shape, &index)) {
 		return false;

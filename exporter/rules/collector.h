@@ -132,7 +132,7 @@ enum gauge_op { GAUGE_NONE, GAUGE_SET, GAUGE_INC, GAUGE_DEC };
 
 struct metric;
 
-enum { PAIR_KEYS_MAX = 8 };
+enum { PAIR_KEYS_MAX = 8, PAIR_CARRIED_MAX = 4 };
 
 /* An event of a pair, and the fields that tell which one. */
 struct pair_end {

@@ -23,9 +23,8 @@
 #include <string.h>
 
 #include "base/guid.h"
-#include "decode/address.h"
+#include "decode/text_forms.h"
 #include "decode/schema.h"
-#include "decode/sid.h"
 #include "rules/codes.h"
 
 enum {

@@ -14,10 +14,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "rules/collector.h"
 
 struct pairs; /* opaque */
 
-enum { PAIRS_MAX = 65536, PAIR_CARRIED_MAX = 4 };
+enum { PAIRS_MAX = 65536 };
 
 /* timeouts: for each pair, in the ticks of the times; copied. */
 struct pairs *pairs_new(const uint64_t *timeouts, size_t count, struct error *err);

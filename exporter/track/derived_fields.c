@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decode/sid.h"
+#include "decode/text_forms.h"
 #include "track/tracker_internal.h"
 
 enum { STACK_MATCH_ID_SIZE = 8 };
