@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/support/tape.h"
+#include "track/derived_fields.h"
 
 /* Processes 100 alpha and 200 beta, with threads 1000 and 2000. */
 static void put_two_processes(struct tape *tape)
@@ -668,9 +669,27 @@ static void any_bytes_are_taken(void **state)
 	player_done(&player);
 }
 
+/* The rows of the table, which the check of rules and the rule engine trust. */
+static void every_derived_field_is_whole(void **state)
+{
+	const struct derived_field *row;
+
+	(void)state;
+	for (unsigned i = 0; (row = derived_at(i)) != NULL; i++) {
+		print_message("  %s\n", row->name);
+		assert_ptr_equal(derived_find(row->name), row); /* no name stands twice */
+		assert_int_equal(row->read == NULL, row->constant != NULL);
+		assert_int_equal(row->type == TYPE_TEXT, row->form != FORM_NUMBER);
+		assert_true(row->origin || !row->reads_origin);
+		assert_true(row->field || row->item == 0);
+	}
+	assert_null(derived_find("path"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_derived_field_is_whole),
 		cmocka_unit_test(an_event_belongs_to_the_process_that_section_16_1_says),
 		cmocka_unit_test(a_payload_is_believed_only_of_a_classic_event),
 		cmocka_unit_test(instances_have_numbers_of_their_own),
