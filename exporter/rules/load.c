@@ -23,7 +23,6 @@
 
 #include "base/text.h"
 #include "config/sessions.h"
-#include "rules/pairs.h"
 #include "source/kernel_flags.h"
 
 enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
