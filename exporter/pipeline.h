@@ -16,7 +16,7 @@
 #include "decode/event_table.h"
 #include "metrics/registry.h"
 #include "pace.h"
-#include "rules/probe.h"
+#include "rules/language/probe.h"
 #include "rules/rules.h"
 #include "setup.h"
 #include "source/source.h"

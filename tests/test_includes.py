@@ -33,10 +33,13 @@ LAYERS["tool"] = PROGRAM
 LAYERS["http"] = {"base", "metrics", ""}
 HTTP_HEADERS = {"health.h", "version.h"}  # what http/ may see of the program
 
+# A folder within a layer, and the one of the same layer that it may not see.
+BELOW = {"rules/language": "rules/engine"}
+
 HOMES = {
     "civetweb.h": r"exporter/http/.*",
     "yaml.h": r"config/yaml\.c",
-    "pcre2.h": r"exporter/rules/.*",
+    "pcre2.h": r"exporter/rules/language/regex\.[ch]",
     "expat.h": r"exporter/decode/.*",
     "windows.h": r".*_win32\.[ch]",
 }
@@ -62,6 +65,9 @@ def fault(path, kind, header):
         return f'"{header}": unknown folder {folder}'
     if folder != own and folder not in LAYERS[own]:
         return f'"{header}": {own or "the program"} may not see {folder or "the program"}'
+    below = str(Path(path).parent).removeprefix("exporter/")
+    if below in BELOW and str(Path(header).parent) == BELOW[below]:
+        return f'"{header}": {below} may not see {BELOW[below]}'
     if folder == "http" and own != "http" and path != "exporter/main.c":
         return f'"{header}": only main.c sees http/'
     if own == "http" and folder == "" and header not in HTTP_HEADERS:

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "rules/event_pattern.h"
+#include "rules/language/event_pattern.h"
 #include "tool/event_fields.h"
 #include "tool/tool.h"
 

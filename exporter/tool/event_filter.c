@@ -20,7 +20,7 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "decode/field_path.h"
-#include "rules/event_pattern.h"
+#include "rules/language/event_pattern.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
 #include "track/derived_fields.h"

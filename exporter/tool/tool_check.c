@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 #include "setup.h"
 #include "tool/tool.h"
 #include "tool/try_config.h"

@@ -15,7 +15,7 @@
 #include "live.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 #include "setup.h"
 #include "tool/tool.h"
 #include "track/tracker.h"

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "metrics/exposition.h"
-#include "rules/collector.h"
-#include "rules/trial.h"
+#include "rules/engine/trial.h"
+#include "rules/language/collector.h"
 #include "tool/tool.h"
 
 struct report {

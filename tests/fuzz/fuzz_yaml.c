@@ -13,7 +13,7 @@
 #include "config/yaml.h"
 #include "decode/event_table.h"
 #include "metrics/registry.h"
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 #include "rules/rules.h"
 #include "track/tracker.h"
 

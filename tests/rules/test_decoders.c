@@ -2,7 +2,7 @@
 /*
  * Decoders of labels alone: what each makes of numbers, bytes and text.
  */
-#include "rules/decoders.h"
+#include "rules/language/decoders.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

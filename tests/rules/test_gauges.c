@@ -2,7 +2,7 @@
 /*
  * The table behind `set` gauges: a value for each running process, their sum in the sample.
  */
-#include "rules/gauges.h"
+#include "rules/engine/gauges.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

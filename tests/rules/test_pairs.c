@@ -2,7 +2,7 @@
 /*
  * The table of beginnings that wait for their end.
  */
-#include "rules/pairs.h"
+#include "rules/engine/pairs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

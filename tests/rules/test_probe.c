@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "rules/probe.h"
+#include "rules/language/probe.h"
 #include "tests/support/rule_run.h"
 
 static const char collector[] = "collector: x\nhelp: C.\ndefault: on\nmetrics:\n"

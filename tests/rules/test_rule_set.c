@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
 

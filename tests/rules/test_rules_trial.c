@@ -2,7 +2,7 @@
 /*
  * A dry run of rules: what each rule did with the events it is about.
  */
-#include "rules/trial.h"
+#include "rules/engine/trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

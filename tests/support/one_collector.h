@@ -6,7 +6,7 @@
 #define SUPPORT_ONE_COLLECTOR_H
 
 #include "metrics/registry.h"
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 
 /* The collector is called x and stands in x.yaml; it is on whatever it says. */
 struct rule_set *one_collector(const char *text, const struct config *config,

@@ -7,8 +7,8 @@
 
 #include "decode/event_table.h"
 #include "metrics/registry.h"
-#include "rules/probe.h"
-#include "rules/rule_set.h"
+#include "rules/language/probe.h"
+#include "rules/language/rule_set.h"
 #include "tests/support/payload.h"
 #include "track/tracker.h"
 

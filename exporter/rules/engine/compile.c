@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/compile_values.h"
-#include "rules/probe.h"
+#include "rules/engine/compile_values.h"
+#include "rules/language/probe.h"
 #include "source/provider_names.h"
 
 /* ---- conditions ---- */

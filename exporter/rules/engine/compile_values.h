@@ -5,7 +5,7 @@
 #ifndef RULES_COMPILE_VALUES_H
 #define RULES_COMPILE_VALUES_H
 
-#include "rules/engine.h"
+#include "rules/engine/engine.h"
 
 enum { NO_SLOT = UINT16_MAX };
 

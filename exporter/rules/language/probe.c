@@ -8,14 +8,14 @@
  * Unlike a rule of a collector a probe is not checked against layouts: it is for events of every
  * kind, so a class that lacks the field does not fulfil it.
  */
-#include "rules/probe.h"
+#include "rules/language/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "config/nearest.h"
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 
 /* A condition with what it points to. */
 struct owned_condition {

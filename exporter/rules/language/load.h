@@ -7,7 +7,7 @@
 #define RULES_LOAD_H
 
 #include "config/yaml_rows.h"
-#include "rules/collector.h"
+#include "rules/language/collector.h"
 
 extern const struct yaml_shape load_field_shape;      /* a struct field_ref */
 extern const struct yaml_shape load_event_shape;      /* a struct event_pattern */

@@ -13,7 +13,7 @@
  * its label, the one in its description ("Task/win:Start") and its symbol; each of them matches.
  * Names are compared without case, as Windows does.
  */
-#include "rules/event_pattern.h"
+#include "rules/language/event_pattern.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * eviction is counted. Two instances whose hashes are equal cannot both be kept, so the older one
  * goes; its next value brings it back.
  */
-#include "rules/gauges.h"
+#include "rules/engine/gauges.h"
 
 #include <stdlib.h>
 

@@ -17,10 +17,10 @@
 
 #include "decode/field_path.h"
 #include "decode/field_reader.h"
-#include "rules/decoders.h"
-#include "rules/gauges.h"
-#include "rules/pairs.h"
-#include "rules/rule_set.h"
+#include "rules/engine/gauges.h"
+#include "rules/engine/pairs.h"
+#include "rules/language/decoders.h"
+#include "rules/language/rule_set.h"
 
 /* Where the value of a slot comes from. */
 enum slot_kind {

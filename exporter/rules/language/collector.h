@@ -17,8 +17,8 @@
 #include "config/yaml.h"
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
-#include "rules/event_pattern.h"
-#include "rules/regex.h"
+#include "rules/language/event_pattern.h"
+#include "rules/language/regex.h"
 #include "source/provider_spec.h"
 #include "track/derived_fields.h"
 

@@ -15,7 +15,7 @@
  * All memory is that of the YAML tree but for regular expressions and the texts of providers, which
  * the collector frees.
  */
-#include "rules/load.h"
+#include "rules/language/load.h"
 
 #include <math.h>
 #include <stdlib.h>

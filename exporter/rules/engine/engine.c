@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/os.h"
-#include "rules/engine.h"
+#include "rules/engine/engine.h"
 
 const char *record_outcome_name(enum record_outcome outcome)
 {

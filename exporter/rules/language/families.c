@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 
 struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name)
 {

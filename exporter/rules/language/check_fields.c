@@ -17,7 +17,7 @@
  * The built-in manifests leave events out: an unknown event of theirs is refused only if it is
  * within two letters of a known one.
  */
-#include "rules/checker.h"
+#include "rules/language/checker.h"
 
 #include <stdlib.h>
 #include <string.h>

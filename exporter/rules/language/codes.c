@@ -9,7 +9,7 @@
  * is then the one in that table. To name one more code, add a row; that changes the values of
  * labels.
  */
-#include "rules/codes.h"
+#include "rules/language/codes.h"
 
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "rules/collector.h"
+#include "rules/language/collector.h"
 
 struct field; /* decode/schema.h */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules/trial.h"
+#include "rules/engine/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/engine.h"
+#include "rules/engine/engine.h"
 
 struct rule_trial {
 	struct trial_rule *rules; /* owned; of the set's rules */

@@ -17,7 +17,7 @@
  * What a live session must enable follows from the collectors that are on: what they list under
  * `needs`, and what the tracker needs for the derived fields in their rules.
  */
-#include "rules/rule_set.h"
+#include "rules/language/rule_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>

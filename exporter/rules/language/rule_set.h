@@ -5,7 +5,7 @@
 #ifndef RULES_RULE_SET_H
 #define RULES_RULE_SET_H
 
-#include "rules/collector.h"
+#include "rules/language/collector.h"
 #include "rules/rules.h"
 
 /* A family, as the collectors together declare it. */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "rules/collector.h"
+#include "rules/language/collector.h"
 
 struct pairs; /* opaque */
 

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "rules/engine.h"
+#include "rules/engine/engine.h"
 
 /* ---- filters ---- */
 

@@ -13,7 +13,7 @@
  * counted once, whether it timed out, was evicted, was replaced by a new start with its key, or was
  * forgotten by a reset: it is an unmatched start, and a stop without a start is an unmatched stop.
  */
-#include "rules/pairs.h"
+#include "rules/engine/pairs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef RULES_CHECKER_H
 #define RULES_CHECKER_H
 
-#include "rules/collector.h"
+#include "rules/language/collector.h"
 
 struct checker {
 	const struct collector *collector;

@@ -18,14 +18,14 @@
  * socket addresses, and their GUIDs and SIDs as bytes or text. Such decoders read every shape; what
  * they cannot read becomes "_unknown".
  */
-#include "rules/decoders.h"
+#include "rules/language/decoders.h"
 
 #include <string.h>
 
 #include "base/guid.h"
-#include "decode/text_forms.h"
 #include "decode/schema.h"
-#include "rules/codes.h"
+#include "decode/text_forms.h"
+#include "rules/language/codes.h"
 
 enum {
 	SOCKADDR_IN_SIZE = 16,

@@ -14,9 +14,9 @@
  * fills in what it finds (the types, whether a derived field applies), and the rule engine relies
  * on it.
  */
-#include "rules/checker.h"
+#include "rules/language/checker.h"
 
-#include "rules/decoders.h"
+#include "rules/language/decoders.h"
 
 static bool is_number(enum value_type type)
 {
