@@ -2,7 +2,7 @@
 /*
  * Applies the compiled rules of an event class to its events: the inner loop of the program.
  *
- * Each event gets a new generation number. Slots, labels and groups carry the generation that they
+ * Each event gets a new generation number. Values, labels and groups carry the generation that they
  * were last read for, so that a value that many rules use is read once and nothing has to be
  * cleared between events. The order for an event is fixed: filters, pairs that it ends (their time
  * is a value of its rules), the rules, pairs that it begins.
@@ -71,14 +71,14 @@ static bool real_amount(struct rule_engine *engine, struct plan *plan, const str
 			uint64_t *amount)
 {
 	static const double too_much = 9223372036854775808.0; /* 2^63 */
-	double value = field_double(rule->value->field, &rule->value->read.slice);
+	double number = field_double(rule->value->field, &rule->value->read.slice);
 
-	value *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
-	if (!(value >= 0 && value < too_much)) { /* NaN is neither */
+	number *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
+	if (!(number >= 0 && number < too_much)) { /* NaN is neither */
 		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
 		return false;
 	}
-	*amount = (uint64_t)value;
+	*amount = (uint64_t)number;
 	return true;
 }
 
@@ -86,35 +86,35 @@ static bool real_amount(struct rule_engine *engine, struct plan *plan, const str
 static bool find_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
 			const struct event_record *record, uint64_t *amount)
 {
-	const struct slot *slot = rule->value;
+	const struct value *value = rule->value;
 	int64_t ticks;
 
-	if (!slot) {
+	if (!value) {
 		*amount = 1;
 		return true;
 	}
-	if (rule->value_type_ == VALUE_REAL) {
+	if (rule->amount_type == AMOUNT_REAL) {
 		return real_amount(engine, plan, rule, amount);
 	}
-	if (rule->value_type_ == VALUE_SINCE) {
+	if (rule->amount_type == AMOUNT_SINCE) {
 		if (record->raw_time == RECORD_NO_TIME) {
 			return false;
 		}
 		/* A start after the end, as clocks of two processors can have it, took no time. */
-		ticks = (int64_t)((uint64_t)record->raw_time - slot->read.number);
+		ticks = (int64_t)((uint64_t)record->raw_time - value->read.number);
 		*amount = ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0, rule->frequency);
 		return true;
 	}
-	if (slot->is_signed && (int64_t)slot->read.number < 0) {
+	if (value->is_signed && (int64_t)value->read.number < 0) {
 		if (rule->op == GAUGE_NONE) {
 			engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
 			return false;
 		}
-		*amount = 0 - times(0 - slot->read.number, rule->factor ? rule->factor : 1);
+		*amount = 0 - times(0 - value->read.number, rule->factor ? rule->factor : 1);
 		return true;
 	}
-	*amount = rule->factor ? times(slot->read.number, rule->factor) :
-				 ticks_to_ns(slot->read.number, rule->frequency);
+	*amount = rule->factor ? times(value->read.number, rule->factor) :
+				 ticks_to_ns(value->read.number, rule->frequency);
 	return true;
 }
 
@@ -171,12 +171,12 @@ static void read_group(struct rule_engine *engine, struct plan *plan,
 	unsigned place;
 
 	group->generation = plan->generation;
-	group->state = SLOT_HAS;
+	group->state = VALUE_KNOWN;
 	for (unsigned i = 0; i < group->label_count; i++) {
 		struct plan_label *label = group->labels[i];
 
-		if (label_get(engine, plan, record, label) == SLOT_CUT) {
-			group->state = SLOT_CUT;
+		if (label_get(engine, plan, record, label) == VALUE_CUT) {
+			group->state = VALUE_CUT;
 			return;
 		}
 		key = key << 32 | label->id;
@@ -217,12 +217,12 @@ static enum applied check_conditions(struct rule_engine *engine, struct plan *pl
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
 		const struct plan_condition *condition = &rule->conditions[i];
-		enum slot_state state = slot_get(engine, plan, record, condition->slot);
+		enum value_state state = value_get(engine, plan, record, condition->value);
 
-		if (state != SLOT_HAS) {
-			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
+		if (state != VALUE_KNOWN) {
+			return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
-		if (!condition_holds(engine, condition, condition->slot)) {
+		if (!condition_holds(engine, condition, condition->value)) {
 			return NOT_APPLIED;
 		}
 	}
@@ -244,17 +244,17 @@ static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
 		}
 	}
 	if (rule->value) {
-		enum slot_state state = slot_get(engine, plan, record, rule->value);
+		enum value_state state = value_get(engine, plan, record, rule->value);
 
-		if (state != SLOT_HAS) {
-			return state == SLOT_CUT ? CUT_SHORT : NOT_APPLIED;
+		if (state != VALUE_KNOWN) {
+			return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
 		amount = rule->value->read.number;
 	}
 	if (group->generation != plan->generation) {
 		read_group(engine, plan, record, group);
 	}
-	if (group->state == SLOT_CUT) {
+	if (group->state == VALUE_CUT) {
 		return CUT_SHORT;
 	}
 	if (!rule->plain && !find_amount(engine, plan, rule, record, &amount)) {
@@ -278,12 +278,12 @@ static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
 /* ---- pairs ---- */
 
 /* Text without the NUL that may end it. */
-static size_t text_size(const struct slot *slot)
+static size_t text_size(const struct value *value)
 {
-	uint8_t type = slot->field ? slot->field->type : FIELD_BINARY;
+	uint8_t type = value->field ? value->field->type : FIELD_BINARY;
 	size_t unit = type == FIELD_WSTRING || type == FIELD_WCHAR ? 2 : 1;
-	size_t size = slot->read.slice.size;
-	const uint8_t *at = slot->read.slice.at;
+	size_t size = value->read.slice.size;
+	const uint8_t *at = value->read.slice.at;
 
 	if (type == FIELD_WSTRING || type == FIELD_WCHAR || type == FIELD_ASTRING ||
 	    type == FIELD_ACHAR) {
@@ -295,29 +295,29 @@ static size_t text_size(const struct slot *slot)
 }
 
 /* What the key's fields of a record come to, as a hash with a seed of the run. */
-static enum slot_state read_key(struct rule_engine *engine, struct plan *plan,
-				const struct event_record *record, const struct plan_pair *pair,
-				uint64_t *key)
+static enum value_state read_key(struct rule_engine *engine, struct plan *plan,
+				 const struct event_record *record, const struct plan_pair *pair,
+				 uint64_t *key)
 {
 	*key = engine->seed;
 	for (unsigned i = 0; i < pair->key_count; i++) {
-		struct slot *slot = &plan->slots[pair->keys[i]];
-		enum slot_state state = slot_get(engine, plan, record, slot);
-		uint64_t value = slot->read.number;
+		struct value *value = &plan->values[pair->keys[i]];
+		enum value_state state = value_get(engine, plan, record, value);
+		uint64_t part = value->read.number;
 
-		if (state != SLOT_HAS) {
+		if (state != VALUE_KNOWN) {
 			return state;
 		}
-		if (slot->form == FORM_ID && slot->read.number == INTERN_FULL) {
-			return SLOT_UNKNOWN;
+		if (value->form == FORM_ID && value->read.number == INTERN_FULL) {
+			return VALUE_UNKNOWN;
 		}
-		if (slot->form == FORM_TEXT) {
-			value = text_hash((const char *)slot->read.slice.at, text_size(slot),
-					  engine->seed);
+		if (value->form == FORM_TEXT) {
+			part = text_hash((const char *)value->read.slice.at, text_size(value),
+					 engine->seed);
 		}
-		*key = hash_seeded(*key ^ value, engine->seed + i);
+		*key = hash_seeded(*key ^ part, engine->seed + i);
 	}
-	return record->raw_time != RECORD_NO_TIME ? SLOT_HAS : SLOT_UNKNOWN;
+	return record->raw_time != RECORD_NO_TIME ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
 /* Before the rules. */
@@ -329,13 +329,13 @@ static void end_pairs(struct rule_engine *engine, struct plan *plan,
 		uint64_t key, ticks;
 
 		stop->state = (uint8_t)read_key(engine, plan, record, stop, &key);
-		if (stop->state != SLOT_HAS) {
+		if (stop->state != VALUE_KNOWN) {
 			pairs_miss(engine->pairs, false);
 		} else if (pairs_end(engine->pairs, stop->pair, key, record->raw_time, &ticks,
 				     stop->carried)) {
 			stop->duration_ns = ticks_to_ns(ticks, engine->clock.frequency);
 		} else {
-			stop->state = SLOT_UNKNOWN;
+			stop->state = VALUE_UNKNOWN;
 		}
 	}
 	engine_publish(engine);
@@ -348,7 +348,7 @@ static bool carry(struct rule_engine *engine, struct plan *plan, const struct ev
 	for (unsigned i = 0; i < pair->carry.varying_count; i++) {
 		struct plan_label *label = &plan->labels[pair->carry.varying[i].label];
 
-		if (label_get(engine, plan, record, label) == SLOT_CUT) {
+		if (label_get(engine, plan, record, label) == VALUE_CUT) {
 			return false;
 		}
 	}
@@ -364,13 +364,13 @@ static bool begin_pair(struct rule_engine *engine, struct plan *plan,
 	bool start = pair->side == PAIR_START;
 	uint32_t *carried;
 	uint64_t key;
-	enum slot_state state = read_key(engine, plan, record, pair, &key);
+	enum value_state state = read_key(engine, plan, record, pair, &key);
 
-	if (state != SLOT_HAS) {
+	if (state != VALUE_KNOWN) {
 		if (start) {
 			pairs_miss(engine->pairs, true);
 		}
-		return state == SLOT_UNKNOWN;
+		return state == VALUE_UNKNOWN;
 	}
 	carried = start ? pairs_begin(engine->pairs, pair->pair, key, record->raw_time) :
 			  pairs_carried(engine->pairs, pair->pair, key, record->raw_time);

@@ -3,10 +3,11 @@
  * Compiles the rules for an event class, when its first event arrives.
  *
  * A rule is written for events by name and may fit several event classes, each with a layout of its
- * own. For each class it becomes a compiled rule: conditions and a value as slots (places to read
- * from), literals as numbers of their field, labels as ids or as what makes them. What is the same
- * for all events of the class is decided here: a condition that always holds is left out, a rule
- * with one that never holds is not compiled. The per-event code in apply.c does only what is left.
+ * own. For each class it becomes a compiled rule: conditions and an amount as values (places to
+ * read from), literals as numbers of their field, labels as ids or as what makes them. What is the
+ * same for all events of the class is decided here: a condition that always holds is left out, a
+ * rule with one that never holds is not compiled. The per-event code in apply.c does only what is
+ * left.
  *
  * What a layout lacks can be seen here only, since layouts of other providers are known when their
  * events arrive. A rule whose value or condition is missing, or of another type, does not apply to
@@ -25,14 +26,14 @@
 
 /* ---- conditions ---- */
 
-static bool fits_form(const struct condition *condition, const struct slot *slot)
+static bool fits_form(const struct condition *condition, const struct value *value)
 {
-	return slot->form == FORM_NUMBER ? !compares_texts(condition->comparison) :
-					   !compares_numbers(condition->comparison);
+	return value->form == FORM_NUMBER ? !compares_texts(condition->comparison) :
+					    !compares_numbers(condition->comparison);
 }
 
-/* The literals as numbers of the slot: their own, or those that the names of its values are for. */
-static enum fate condition_numbers(struct builder *builder, const struct slot *slot,
+/* The literals as numbers: their own, or those that the map of the field has for their names. */
+static enum fate condition_numbers(struct builder *builder, const struct value *value,
 				   struct plan_condition *planned)
 {
 	const struct condition *condition = planned->condition;
@@ -42,7 +43,7 @@ static enum fate condition_numbers(struct builder *builder, const struct slot *s
 		return RULE_FAILED;
 	}
 	for (size_t i = 0; i < condition->literal_count; i++) {
-		if (!literal_for(&condition->literals[i], slot, &planned->numbers[i])) {
+		if (!literal_for(&condition->literals[i], value, &planned->numbers[i])) {
 			free(planned->numbers);
 			return plan_wrong_type(builder);
 		}
@@ -54,31 +55,31 @@ static enum fate plan_condition(struct builder *builder, const struct condition 
 				struct plan_rule *rule)
 {
 	struct plan_condition planned = {
-		.condition = condition, .slot_index = plan_find_slot(builder, &condition->field)
+		.condition = condition, .value_index = plan_find_value(builder, &condition->field)
 	};
-	const struct slot *slot;
+	const struct value *value;
 	bool holds;
 
-	if (planned.slot_index == NO_SLOT) {
+	if (planned.value_index == NO_VALUE) {
 		return plan_lacks_field(builder, &condition->field);
 	}
-	slot = &builder->plan->slots[planned.slot_index];
-	if (!fits_form(condition, slot)) {
+	value = &builder->plan->values[planned.value_index];
+	if (!fits_form(condition, value)) {
 		return plan_wrong_type(builder);
 	}
-	if (slot->form == FORM_NUMBER) {
-		enum fate fate = condition_numbers(builder, slot, &planned);
+	if (value->form == FORM_NUMBER) {
+		enum fate fate = condition_numbers(builder, value, &planned);
 
 		if (fate != RULE_APPLIES) {
 			return fate;
 		}
 	}
-	if (slot->type == SLOT_CONSTANT) {
-		holds = condition_compute(builder->engine, &planned, slot);
+	if (value->type == VALUE_CONSTANT) {
+		holds = condition_compute(builder->engine, &planned, value);
 		free(planned.numbers);
 		return holds ? RULE_APPLIES : RULE_NEVER;
 	}
-	if (slot->form == FORM_ID) {
+	if (value->form == FORM_ID) {
 		planned.memo = memo_new();
 		if (!planned.memo) {
 			return RULE_FAILED;
@@ -129,23 +130,23 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 		[UNIT_100NS] = 100, [UNIT_US] = 1000, [UNIT_MS] = 1000000, [UNIT_S] = 1000000000,
 	};
 	const struct field_ref *field = from->since.name ? &from->since : &from->value;
-	const struct slot *slot;
+	const struct value *value;
 
 	rule->factor = factors[from->unit];
 	if (!field->name) {
-		rule->value_type_ = VALUE_ONE;
+		rule->amount_type = AMOUNT_ONE;
 		return RULE_APPLIES;
 	}
-	rule->value_type_ = from->since.name ? VALUE_SINCE : VALUE_SLOT;
-	rule->value_index = plan_find_slot(builder, field);
-	if (rule->value_index == NO_SLOT) {
+	rule->amount_type = from->since.name ? AMOUNT_SINCE : AMOUNT_VALUE;
+	rule->value_index = plan_find_value(builder, field);
+	if (rule->value_index == NO_VALUE) {
 		return plan_lacks_field(builder, field);
 	}
-	slot = &builder->plan->slots[rule->value_index];
-	if (slot->form == FORM_TEXT && slot->field && field_is_real(slot->field) &&
+	value = &builder->plan->values[rule->value_index];
+	if (value->form == FORM_TEXT && value->field && field_is_real(value->field) &&
 	    !from->since.name) {
-		rule->value_type_ = VALUE_REAL;
-	} else if (slot->form != FORM_NUMBER) {
+		rule->amount_type = AMOUNT_REAL;
+	} else if (value->form != FORM_NUMBER) {
 		return plan_wrong_type(builder);
 	}
 	if (from->since.name) {
@@ -313,7 +314,7 @@ static bool plan_probe(struct builder *builder)
 static void link_conditions(struct plan *plan, struct plan_rule *rule)
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
-		rule->conditions[i].slot = &plan->slots[rule->conditions[i].slot_index];
+		rule->conditions[i].value = &plan->values[rule->conditions[i].value_index];
 	}
 }
 
@@ -322,18 +323,18 @@ static void link_rule(struct plan *plan, struct plan_rule *rule)
 	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
 
 	rule->group = &plan->groups[rule->group_index];
-	if (rule->value_type_ != VALUE_ONE) {
-		rule->value = &plan->slots[rule->value_index];
+	if (rule->amount_type != AMOUNT_ONE) {
+		rule->value = &plan->values[rule->value_index];
 	}
 	link_conditions(plan, rule);
-	rule->plain = counter && rule->value_type_ < VALUE_REAL &&
+	rule->plain = counter && rule->amount_type < AMOUNT_REAL &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
 }
 
 static bool link_plan(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->label_count; i++) {
-		plan->labels[i].slot = &plan->slots[plan->labels[i].slot_index];
+		plan->labels[i].value = &plan->values[plan->labels[i].value_index];
 	}
 	for (size_t i = 0; i < plan->group_count; i++) {
 		struct plan_group *group = &plan->groups[i];
@@ -404,7 +405,7 @@ static void free_plan(struct plan *plan)
 	free(plan->stops);
 	free(plan->labels);
 	free(plan->groups);
-	free(plan->slots);
+	free(plan->values);
 	free(plan);
 }
 

@@ -3,15 +3,15 @@
  * Compiles the values of rules for an event class: where each comes from, the labels made of them,
  * and the pairs that the events begin or end.
  *
- * Rules name fields; an event class has one layout. plan_find_slot() resolves a name to a slot in
+ * Rules name fields; an event class has one layout. plan_find_value() resolves a name to a value in
  * the order that config/README.md gives: what a pair carries, the derived fields that hide the
  * payload, the payload, the other derived fields, and at last parts of payload fields. Rules that
- * name the same value share its slot, so that it is read once for an event. Labels of the same
+ * name the same field share its value, so that it is read once for an event. Labels of the same
  * value are shared as well.
  *
- * A label of a constant slot becomes an id here and costs nothing later. The others are numbers
+ * A label of a constant value becomes an id here and costs nothing later. The others are numbers
  * into plan->labels, and rules whose samples differ by the same labels share a group, whose cache
- * leads from label ids to samples. Slots, labels and groups lie in arrays that grow while a class
+ * leads from label ids to samples. Values, labels and groups lie in arrays that grow while a class
  * is compiled, so they refer to each other by index; compile.c turns the indexes into pointers when
  * all are there.
  *
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOT_CARRIED = PAIR_CARRIED_MAX, SLOTS_MAX = 4096, LABELS_MAX = 4096 };
+enum { NOT_CARRIED = PAIR_CARRIED_MAX, VALUES_MAX = 4096, LABELS_MAX = 4096 };
 
 /* ---- what does not fit ---- */
 
@@ -78,9 +78,9 @@ enum fate plan_wrong_type(struct builder *builder)
 	return RULE_NEVER;
 }
 
-/* ---- slots ---- */
+/* ---- values ---- */
 
-/* Index in plan.stops; NO_SLOT: the class does not end the pair. */
+/* Index in plan.stops; NO_VALUE: the class does not end the pair. */
 static uint16_t find_stop(const struct plan *plan, size_t pair)
 {
 	for (size_t i = 0; i < plan->stop_count; i++) {
@@ -88,33 +88,33 @@ static uint16_t find_stop(const struct plan *plan, size_t pair)
 			return (uint16_t)i;
 		}
 	}
-	return NO_SLOT;
+	return NO_VALUE;
 }
 
-static uint16_t add_slot(struct builder *builder, const struct slot *slot)
+static uint16_t add_value(struct builder *builder, const struct value *value)
 {
 	struct plan *plan = builder->plan;
-	struct slot *slots;
+	struct value *values;
 
-	for (size_t i = 0; i < plan->slot_count; i++) {
-		if (plan->slots[i].type == slot->type &&
-		    plan->slots[i].read.row == slot->read.row &&
-		    plan->slots[i].field == slot->field &&
-		    ((slot->type != SLOT_PAIR && slot->type != SLOT_CARRIED) ||
-		     plan->slots[i].index == slot->index)) {
+	for (size_t i = 0; i < plan->value_count; i++) {
+		if (plan->values[i].type == value->type &&
+		    plan->values[i].read.row == value->read.row &&
+		    plan->values[i].field == value->field &&
+		    ((value->type != VALUE_SPAN && value->type != VALUE_CAPTURED) ||
+		     plan->values[i].index == value->index)) {
 			return (uint16_t)i;
 		}
 	}
-	slots = plan->slot_count < SLOTS_MAX ?
-			realloc(plan->slots, (plan->slot_count + 1) * sizeof *slots) :
-			NULL;
-	if (!slots) {
+	values = plan->value_count < VALUES_MAX ?
+			 realloc(plan->values, (plan->value_count + 1) * sizeof *values) :
+			 NULL;
+	if (!values) {
 		builder->failed = true;
-		return NO_SLOT;
+		return NO_VALUE;
 	}
-	plan->slots = slots;
-	slots[plan->slot_count] = *slot;
-	return (uint16_t)plan->slot_count++;
+	plan->values = values;
+	values[plan->value_count] = *value;
+	return (uint16_t)plan->value_count++;
 }
 
 static int layout_index(const struct builder *builder, const char *name)
@@ -122,32 +122,32 @@ static int layout_index(const struct builder *builder, const char *name)
 	return builder->plan->schema ? schema_find_field(builder->plan->schema, name) : -1;
 }
 
-static uint16_t add_layout_slot(struct builder *builder, int index)
+static uint16_t add_layout_value(struct builder *builder, int index)
 {
 	const struct schema *schema = builder->plan->schema;
 	const struct field *field = &schema->fields[index];
-	struct slot slot = { .index = (uint16_t)index, .field = field, .state = SLOT_CUT };
+	struct value value = { .index = (uint16_t)index, .field = field, .state = VALUE_CUT };
 
 	if (!field_is_integer(field)) {
-		slot.type = SLOT_TEXT;
-		slot.form = FORM_TEXT;
-		return add_slot(builder, &slot);
+		value.type = VALUE_TEXT;
+		value.form = FORM_TEXT;
+		return add_value(builder, &value);
 	}
-	slot.form = FORM_NUMBER;
-	slot.is_signed = field_is_signed(field);
-	slot.reader = field_reader_of(schema, index, builder->class->pointer_size);
-	if (slot.reader.end != FIELD_READER_WALKS) {
-		slot.type = slot.reader.size == 4 && !slot.is_signed &&
-					    field->type != FIELD_BOOL32 ?
-				    SLOT_U32 :
-				    SLOT_FIXED;
-		return add_slot(builder, &slot);
+	value.form = FORM_NUMBER;
+	value.is_signed = field_is_signed(field);
+	value.reader = field_reader_of(schema, index, builder->class->pointer_size);
+	if (value.reader.end != FIELD_READER_WALKS) {
+		value.type = value.reader.size == 4 && !value.is_signed &&
+					     field->type != FIELD_BOOL32 ?
+				     VALUE_U32 :
+				     VALUE_FIXED;
+		return add_value(builder, &value);
 	}
-	slot.type = SLOT_WALKED;
+	value.type = VALUE_WALKED;
 	if (index > builder->plan->last_walked) {
 		builder->plan->last_walked = (uint16_t)index;
 	}
-	return add_slot(builder, &slot);
+	return add_value(builder, &value);
 }
 
 static bool is_same_part(const struct field_path *a, const struct field_path *b)
@@ -176,7 +176,7 @@ static struct field_path *add_part(struct plan *plan, const struct field_path *p
 			return plan->parts[i];
 		}
 	}
-	parts = plan->part_count < SLOTS_MAX ?
+	parts = plan->part_count < VALUES_MAX ?
 			realloc(plan->parts, (plan->part_count + 1) * sizeof(struct field_path *)) :
 			NULL;
 	if (!parts) {
@@ -192,43 +192,43 @@ static struct field_path *add_part(struct plan *plan, const struct field_path *p
 	return copy;
 }
 
-/* An element, a member of one, a count. NO_SLOT: the layout has none, or builder->failed. */
-static uint16_t add_part_slot(struct builder *builder, const char *name)
+/* An element, a member of one, a count. NO_VALUE: the layout has none, or builder->failed. */
+static uint16_t add_part_value(struct builder *builder, const char *name)
 {
 	struct plan *plan = builder->plan;
-	struct slot slot = { .type = SLOT_PART };
+	struct value value = { .type = VALUE_PART };
 	struct field_path path, *part;
 
 	if (!plan->schema || !field_path_find(plan->schema, name, &path)) {
-		return NO_SLOT;
+		return NO_VALUE;
 	}
-	part = add_part(plan, &path, &slot.index);
+	part = add_part(plan, &path, &value.index);
 	if (!part) {
 		builder->failed = true;
-		return NO_SLOT;
+		return NO_VALUE;
 	}
-	slot.field = &part->value;
-	slot.form = field_is_integer(slot.field) ? FORM_NUMBER : FORM_TEXT;
-	slot.is_signed = slot.form == FORM_NUMBER && field_is_signed(slot.field);
+	value.field = &part->value;
+	value.form = field_is_integer(value.field) ? FORM_NUMBER : FORM_TEXT;
+	value.is_signed = value.form == FORM_NUMBER && field_is_signed(value.field);
 	if (part->top > plan->last_walked) {
 		plan->last_walked = part->top;
 	}
-	return add_slot(builder, &slot);
+	return add_value(builder, &value);
 }
 
-/* NO_SLOT: the layout lacks the field that it is computed from, or builder->failed. */
-static uint16_t add_derived_slot(struct builder *builder, const struct derived_field *row)
+/* NO_VALUE: the layout lacks the field that it is computed from, or builder->failed. */
+static uint16_t add_derived_value(struct builder *builder, const struct derived_field *row)
 {
-	struct slot slot = { .type = SLOT_DERIVED,
-			     .form = (uint8_t)row->form,
-			     .state = SLOT_UNKNOWN,
-			     .read = { .row = row, .tracker = builder->engine->tracker },
-			     .field = row->field };
+	struct value value = { .type = VALUE_DERIVED,
+			       .form = (uint8_t)row->form,
+			       .state = VALUE_UNKNOWN,
+			       .read = { .row = row, .tracker = builder->engine->tracker },
+			       .field = row->field };
 
 	if (row->constant) {
-		slot.type = SLOT_CONSTANT;
-		slot.state = SLOT_HAS;
-		slot.read.number = row->constant(
+		value.type = VALUE_CONSTANT;
+		value.state = VALUE_KNOWN;
+		value.read.number = row->constant(
 			&(struct derived_class){ .class = builder->class,
 						 .strings = builder->engine->strings,
 						 .provider = builder->plan->provider,
@@ -238,34 +238,34 @@ static uint16_t add_derived_slot(struct builder *builder, const struct derived_f
 		int index = layout_index(builder, row->origin);
 
 		if (index < 0 || !field_is_integer(&builder->plan->schema->fields[index])) {
-			return NO_SLOT;
+			return NO_VALUE;
 		}
 		if (row->reads_origin) {
-			slot.type = SLOT_COMPUTED;
-			slot.index = add_layout_slot(builder, index);
-			if (slot.index == NO_SLOT) {
-				return NO_SLOT;
+			value.type = VALUE_COMPUTED;
+			value.index = add_layout_value(builder, index);
+			if (value.index == NO_VALUE) {
+				return NO_VALUE;
 			}
 		}
 	}
-	return add_slot(builder, &slot);
+	return add_value(builder, &value);
 }
 
 /* What a pair gives its stop: Duration, or what it carries. */
-static uint16_t add_pair_slot(struct builder *builder, size_t carried)
+static uint16_t add_pair_value(struct builder *builder, size_t carried)
 {
-	struct slot slot = { .type = SLOT_PAIR, .form = FORM_NUMBER };
+	struct value value = { .type = VALUE_SPAN, .form = FORM_NUMBER };
 	uint16_t stop = find_stop(builder->plan, builder->rule->pair);
 
-	if (stop == NO_SLOT) {
-		return NO_SLOT;
+	if (stop == NO_VALUE) {
+		return NO_VALUE;
 	}
-	slot.index = stop;
+	value.index = stop;
 	if (carried != NOT_CARRIED) {
-		slot = (struct slot){ .type = SLOT_CARRIED, .form = FORM_ID };
-		slot.index = (uint16_t)(stop * PAIR_CARRIED_MAX + carried);
+		value = (struct value){ .type = VALUE_CAPTURED, .form = FORM_ID };
+		value.index = (uint16_t)(stop * PAIR_CARRIED_MAX + carried);
 	}
-	return add_slot(builder, &slot);
+	return add_value(builder, &value);
 }
 
 static size_t find_carried(const struct builder *builder, const struct field_ref *field)
@@ -276,8 +276,8 @@ static size_t find_carried(const struct builder *builder, const struct field_ref
 	return carried < pair->carry_count ? carried : NOT_CARRIED;
 }
 
-/* NO_SLOT: this kind has no such field. */
-uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
+/* NO_VALUE: this class has no such field. */
+uint16_t plan_find_value(struct builder *builder, const struct field_ref *field)
 {
 	int index;
 
@@ -285,18 +285,18 @@ uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field)
 		size_t carried = find_carried(builder, field);
 
 		if (field_has_role(field, ROLE_DURATION) || carried != NOT_CARRIED) {
-			return add_pair_slot(builder, carried);
+			return add_pair_value(builder, carried);
 		}
 	}
 	if (field->derived && field->derived->before_layout) {
-		return add_derived_slot(builder, field->derived);
+		return add_derived_value(builder, field->derived);
 	}
 	index = layout_index(builder, field->name);
 	if (index >= 0) {
-		return add_layout_slot(builder, index);
+		return add_layout_value(builder, index);
 	}
-	return field->derived ? add_derived_slot(builder, field->derived) :
-				add_part_slot(builder, field->name);
+	return field->derived ? add_derived_value(builder, field->derived) :
+				add_part_value(builder, field->name);
 }
 
 /* ---- labels ---- */
@@ -311,7 +311,7 @@ void plan_free_label(struct plan_label *label)
 static bool find_label(const struct plan *plan, const struct plan_label *label, uint16_t *index)
 {
 	for (size_t i = 0; i < plan->label_count; i++) {
-		if (plan->labels[i].slot_index == label->slot_index &&
+		if (plan->labels[i].value_index == label->value_index &&
 		    (plan->labels[i].label == label->label ||
 		     (plan->labels[i].label->source == LABEL_FIELD &&
 		      label->label->source == LABEL_FIELD))) {
@@ -351,13 +351,13 @@ static enum fate add_label(struct builder *builder, struct plan_label *label, ui
 	return RULE_APPLIES;
 }
 
-/* The literals of a map, as numbers of the slot. */
-static enum fate map_numbers(struct builder *builder, const struct slot *slot,
+/* The literals of a map, as numbers to compare the value with. */
+static enum fate map_numbers(struct builder *builder, const struct value *value,
 			     struct plan_label *label)
 {
 	size_t count = label->label->entry_count;
 
-	if (slot->form != FORM_NUMBER || count == 0) {
+	if (value->form != FORM_NUMBER || count == 0) {
 		return RULE_APPLIES;
 	}
 	label->numbers = calloc(count, sizeof *label->numbers);
@@ -365,7 +365,7 @@ static enum fate map_numbers(struct builder *builder, const struct slot *slot,
 		return RULE_FAILED;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!literal_for(&label->label->entries[i].from, slot, &label->numbers[i])) {
+		if (!literal_for(&label->label->entries[i].from, value, &label->numbers[i])) {
 			return plan_wrong_type(builder);
 		}
 	}
@@ -376,15 +376,15 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 			    struct plan_label_set *set)
 {
 	struct plan_label planned = { .label = label };
-	const struct slot *slot;
+	const struct value *value;
 	enum fate fate;
 
 	if (label->source == LABEL_TEXT) {
 		set->ids[position] = intern_string(builder->engine->strings, label->text);
 		return RULE_APPLIES;
 	}
-	planned.slot_index = plan_find_slot(builder, &label->field);
-	if (planned.slot_index == NO_SLOT) {
+	planned.value_index = plan_find_value(builder, &label->field);
+	if (planned.value_index == NO_VALUE) {
 		if (builder->failed) {
 			return RULE_FAILED;
 		}
@@ -396,14 +396,15 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 		set->ids[position] = builder->engine->unknown;
 		return RULE_APPLIES;
 	}
-	slot = &builder->plan->slots[planned.slot_index];
-	planned.plain = slot->form == FORM_ID && label->source == LABEL_FIELD;
-	fate = map_numbers(builder, slot, &planned);
-	if (fate == RULE_APPLIES && slot->type == SLOT_CONSTANT) {
-		set->ids[position] = planned.plain ? (uint32_t)slot->read.number :
-						     label_compute(builder->engine, &planned, slot);
+	value = &builder->plan->values[planned.value_index];
+	planned.plain = value->form == FORM_ID && label->source == LABEL_FIELD;
+	fate = map_numbers(builder, value, &planned);
+	if (fate == RULE_APPLIES && value->type == VALUE_CONSTANT) {
+		set->ids[position] = planned.plain ?
+					     (uint32_t)value->read.number :
+					     label_compute(builder->engine, &planned, value);
 	} else if (fate == RULE_APPLIES) {
-		if (!planned.plain && slot->form != FORM_TEXT) {
+		if (!planned.plain && value->form != FORM_TEXT) {
 			planned.memo = memo_new();
 			if (!planned.memo) {
 				plan_free_label(&planned);
@@ -494,7 +495,7 @@ static enum fate plan_end(struct builder *builder, size_t number, enum pair_side
 	const struct pair *pair = builder->engine->set->pairs[number];
 	struct plan_pair added = { .pair = (uint16_t)number,
 				   .side = (uint8_t)side,
-				   .state = SLOT_UNKNOWN };
+				   .state = VALUE_UNKNOWN };
 	struct plan *plan = builder->plan;
 	struct plan_pair **planned = side == PAIR_STOP ? &plan->stops : &plan->starts;
 	size_t *count = side == PAIR_STOP ? &plan->stop_count : &plan->start_count;
@@ -505,12 +506,12 @@ static enum fate plan_end(struct builder *builder, size_t number, enum pair_side
 		return RULE_NEVER;
 	}
 	for (size_t i = 0; i < pair->key_count; i++) {
-		uint16_t slot = plan_find_slot(builder, &end->keys[i]);
+		uint16_t value = plan_find_value(builder, &end->keys[i]);
 
-		if (slot == NO_SLOT) {
+		if (value == NO_VALUE) {
 			return plan_lacks_field(builder, &end->keys[i]);
 		}
-		added.keys[added.key_count++] = slot;
+		added.keys[added.key_count++] = value;
 	}
 	fate = plan_carry(builder, pair, &added);
 	if (fate != RULE_APPLIES) {

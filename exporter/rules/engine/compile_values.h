@@ -7,7 +7,7 @@
 
 #include "rules/engine/engine.h"
 
-enum { NO_SLOT = UINT16_MAX };
+enum { NO_VALUE = UINT16_MAX };
 
 struct builder {
 	struct rule_engine *engine;
@@ -37,8 +37,8 @@ void plan_add_tried(struct builder *builder, const struct plan_tried *tried);
 /* Finds out which pairs the class begins and ends; before the rules. False without memory. */
 bool plan_pairs(struct builder *builder);
 
-/* The slot of a field. NO_SLOT: this class has no such field, or builder->failed. */
-uint16_t plan_find_slot(struct builder *builder, const struct field_ref *field);
+/* The slot of a field. NO_VALUE: this class has no such field, or builder->failed. */
+uint16_t plan_find_value(struct builder *builder, const struct field_ref *field);
 
 /* Label values that are constant go into the rule's ids, the others into plan.labels; the rule
  * joins its group. */

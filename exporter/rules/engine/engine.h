@@ -2,13 +2,13 @@
 /*
  * The inside of a rule_engine: what rules become for one event class.
  *
- * A *slot* is one value that the rules of a class ask for: a field at its offset, a derived field.
- * It is read at most once for an event and then serves every condition, value and label that needs
- * it. A *memo* remembers what a value was turned into (a label, a verdict), so that text is only
- * worked on when a value is new.
+ * A struct value is one value that the rules of a class use: a field at its offset, a derived
+ * field. It is read at most once for an event and then serves every condition, amount and label
+ * that needs it. A *memo* remembers what a value was turned into (a label, a verdict), so that text
+ * is only worked on when a value is new.
  *
  * compile.c makes a plan of the rules for a class, with compile_values.c; apply.c applies it to
- * events; values.c reads slots; engine.c has the life of an engine.
+ * events; values.c reads values; engine.c has the life of an engine.
  */
 #ifndef RULES_ENGINE_H
 #define RULES_ENGINE_H
@@ -22,32 +22,32 @@
 #include "rules/language/decoders.h"
 #include "rules/language/rule_set.h"
 
-/* Where the value of a slot comes from. */
-enum slot_kind {
-	SLOT_CONSTANT, /* a number, or a label id, that all events of the class share */
-	SLOT_FIXED,    /* payload: a number at a constant offset */
-	SLOT_U32,      /* the same, of 4 bytes without sign: most of them */
-	SLOT_WALKED,   /* payload: a number behind fields of variable length */
-	SLOT_TEXT,     /* payload: anything else, read as text */
-	SLOT_PART,     /* payload: an element, a member, a count; plan.parts[index] */
-	SLOT_DERIVED,  /* a derived field */
-	SLOT_COMPUTED, /* a derived field of the value in the slot `index` */
-	SLOT_PAIR,     /* nanoseconds; plan.stops[index] */
-	SLOT_CARRIED,  /* label id; plan.stops[index / PAIR_CARRIED_MAX].carried */
+/* Where a value comes from. */
+enum value_source {
+	VALUE_CONSTANT, /* a number, or a label id, that all events of the class share */
+	VALUE_FIXED,    /* payload: a number at a constant offset */
+	VALUE_U32,      /* the same, of 4 bytes without sign: most of them */
+	VALUE_WALKED,   /* payload: a number behind fields of variable length */
+	VALUE_TEXT,     /* payload: anything else, read as text */
+	VALUE_PART,     /* payload: an element, a member, a count; plan.parts[index] */
+	VALUE_DERIVED,  /* a derived field */
+	VALUE_COMPUTED, /* a derived field of the value `index` */
+	VALUE_SPAN,     /* nanoseconds; plan.stops[index] */
+	VALUE_CAPTURED, /* label id; plan.stops[index / PAIR_CARRIED_MAX].carried */
 };
 
-enum slot_state {
-	SLOT_HAS,
-	SLOT_UNKNOWN, /* nothing says it for this event */
-	SLOT_CUT,     /* the payload ends before it */
+enum value_state {
+	VALUE_KNOWN,
+	VALUE_UNKNOWN, /* nothing says it for this event */
+	VALUE_CUT,     /* the payload ends before it */
 };
 
-struct slot {
-	uint64_t generation;        /* of the event that state and value are about */
+struct value {
+	uint64_t generation;        /* of the event that state and read are about */
 	struct derived_read read;   /* the value; row NULL: no derived field */
-	struct field_reader reader; /* SLOT_FIXED, SLOT_U32 */
-	uint16_t index;             /* of the field in the layout, or as its kind says */
-	uint8_t state, type, form;  /* enum slot_state, slot_kind, value_form */
+	struct field_reader reader; /* VALUE_FIXED, VALUE_U32 */
+	uint16_t index;             /* of the field in the layout, or as its source says */
+	uint8_t state, type, form;  /* enum value_state, value_source, value_form */
 	bool is_signed;
 	const struct field *field; /* of the payload or the item; NULL: none */
 };
@@ -68,9 +68,9 @@ struct number_literal {
 
 struct plan_condition {
 	const struct condition *condition;
-	uint64_t owner;    /* tells it apart among all of the engine, for text_entry */
-	struct slot *slot; /* of plan.slots, as are all pointers to parts of a plan */
-	uint16_t slot_index;
+	uint64_t owner;      /* tells it apart among all of the engine, for text_entry */
+	struct value *value; /* of plan.values, as are all pointers to parts of a plan */
+	uint16_t value_index;
 	struct number_literal *numbers; /* owned; of the literals, FORM_NUMBER */
 	struct memo *memo;              /* owned; verdicts by label id, FORM_ID */
 };
@@ -78,11 +78,11 @@ struct plan_condition {
 /* What one value becomes as a label; rules that show the same value share it. */
 struct plan_label {
 	uint64_t generation; /* of the event that state and id are about */
-	struct slot *slot;
+	struct value *value;
 	uint32_t id;   /* label value */
-	uint8_t state; /* enum slot_state: SLOT_HAS or SLOT_CUT */
-	bool plain;    /* the slot's value is the id */
-	uint16_t slot_index;
+	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
+	bool plain;    /* the value is the id already */
+	uint16_t value_index;
 	const struct label *label;
 	uint64_t owner;                 /* as in plan_condition */
 	struct number_literal *numbers; /* owned; of a map, FORM_NUMBER */
@@ -96,7 +96,7 @@ struct plan_label {
 struct plan_group {
 	uint64_t generation; /* of the event that row and state are about */
 	cell **row;    /* of this label set: a cell * for each rule, NULL until it is asked for */
-	uint8_t state; /* enum slot_state: SLOT_HAS or SLOT_CUT */
+	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
 	bool keyed;    /* few enough labels for a key; else nothing is remembered */
 	uint16_t label_count;
 	uint16_t rule_count;
@@ -117,18 +117,18 @@ struct plan_label_set {
 	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
 };
 
-enum value_type_ { VALUE_ONE, VALUE_SLOT, VALUE_REAL, VALUE_SINCE };
+enum amount_type { AMOUNT_ONE, AMOUNT_VALUE, AMOUNT_REAL, AMOUNT_SINCE };
 
 struct plan_rule {
 	struct plan_condition *conditions; /* owned */
-	struct slot *value;                /* NULL: 1 */
+	struct value *value;               /* NULL: 1 */
 	struct plan_group *group;
 	struct family *family;
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
 	uint16_t condition_count;
 	uint16_t index;      /* in the group's rows */
-	uint8_t value_type_; /* enum value_type_ */
+	uint8_t amount_type; /* enum value_type_ */
 	uint8_t op;          /* enum gauge_op */
 	bool histogram;
 	bool plain;      /* a counter of events, or of a field as it is */
@@ -156,12 +156,12 @@ enum pair_side { PAIR_START, PAIR_MIDDLE, PAIR_STOP };
 struct plan_pair {
 	uint16_t pair; /* number in the set's */
 	uint16_t key_count;
-	uint16_t keys[PAIR_KEYS_MAX]; /* slots */
+	uint16_t keys[PAIR_KEYS_MAX]; /* values */
 	uint8_t side;                 /* enum pair_side */
 	uint8_t carry_count;
 	struct plan_label_set carry; /* but for PAIR_STOP */
 	/* Of the event at hand, PAIR_STOP: */
-	uint8_t state; /* enum slot_state, of the rest */
+	uint8_t state; /* enum value_state, of the rest */
 	uint64_t duration_ns;
 	uint32_t carried[PAIR_CARRIED_MAX];
 };
@@ -175,8 +175,8 @@ enum decode_problem {
 };
 
 struct plan {
-	struct slot *slots; /* owned */
-	size_t slot_count;
+	struct value *values; /* owned */
+	size_t value_count;
 	struct field_path **parts; /* owned, as are they */
 	size_t part_count;
 	struct plan_label *labels; /* owned */
@@ -193,7 +193,7 @@ struct plan {
 	size_t tried_count;
 	uint64_t generation;
 	const struct schema *schema;
-	uint16_t last_walked;          /* the walk for SLOT_WALKED and SLOT_PART ends here */
+	uint16_t last_walked;          /* the walk for VALUE_WALKED and VALUE_PART ends here */
 	uint64_t walk;                 /* the generation that the engine's slices are of */
 	bool dropped;                  /* by the configuration */
 	bool ends_instance;            /* a process has ended */
@@ -247,36 +247,37 @@ struct rule_engine {
 	struct text text, scratch; /* being made */
 };
 
-/* Reads a slot for the record, once. */
-enum slot_state slot_read(struct rule_engine *engine, struct plan *plan,
-			  const struct event_record *record, struct slot *slot);
+/* Reads a value of the record, once. */
+enum value_state value_read(struct rule_engine *engine, struct plan *plan,
+			    const struct event_record *record, struct value *value);
 
-static inline enum slot_state slot_get(struct rule_engine *engine, struct plan *plan,
-				       const struct event_record *record, struct slot *slot)
+static inline enum value_state value_get(struct rule_engine *engine, struct plan *plan,
+					 const struct event_record *record, struct value *value)
 {
-	if (slot->generation == plan->generation) {
-		return (enum slot_state)slot->state;
+	if (value->generation == plan->generation) {
+		return (enum value_state)value->state;
 	}
-	if (slot->type == SLOT_U32 && record->payload_size >= slot->reader.end) {
-		slot->read.number = load_u32(record->payload + slot->reader.offset);
-		slot->generation = plan->generation;
-		slot->state = SLOT_HAS;
-		return SLOT_HAS;
+	if (value->type == VALUE_U32 && record->payload_size >= value->reader.end) {
+		value->read.number = load_u32(record->payload + value->reader.offset);
+		value->generation = plan->generation;
+		value->state = VALUE_KNOWN;
+		return VALUE_KNOWN;
 	}
-	return slot_read(engine, plan, record, slot);
+	return value_read(engine, plan, record, value);
 }
 
-/* Makes a label's id of its slot, once for an event. */
+/* Makes the id of a label from its value, once for an event. */
 void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
 		struct plan_label *label);
 
-static inline enum slot_state label_get(struct rule_engine *engine, struct plan *plan,
-					const struct event_record *record, struct plan_label *label)
+static inline enum value_state label_get(struct rule_engine *engine, struct plan *plan,
+					 const struct event_record *record,
+					 struct plan_label *label)
 {
 	if (label->generation != plan->generation) {
 		label_read(engine, plan, record, label);
 	}
-	return (enum slot_state)label->state;
+	return (enum value_state)label->state;
 }
 
 /* The ids of a set, whose labels were read. */
@@ -288,21 +289,22 @@ static inline uint32_t *label_set_ids(const struct plan *plan, struct plan_label
 	return set->ids;
 }
 
-/* Whether what the slot holds fulfils the condition. */
+/* Whether the value fulfils the condition. */
 bool condition_holds(struct rule_engine *engine, const struct plan_condition *condition,
-		     const struct slot *slot);
+		     const struct value *value);
 
-/* Label id, or verdict, of a constant slot: without a memo. */
+/* Label id, or verdict, of a constant value: without a memo. */
 uint32_t label_compute(struct rule_engine *engine, const struct plan_label *label,
-		       const struct slot *slot);
+		       const struct value *value);
 bool condition_compute(struct rule_engine *engine, const struct plan_condition *condition,
-		       const struct slot *slot);
+		       const struct value *value);
 
 /*
- * A literal as a number of the slot, in the range of a signed field: 0xC0000005 is the number that
- * an i32 of these bits reads. False: it is neither a number nor the name of a value.
+ * A literal as a number to compare the value with, in the range of a signed field: 0xC0000005 is
+ * the number that an i32 of these bits reads. False: it is neither a number nor the name of a
+ * value.
  */
-bool literal_for(const struct literal *literal, const struct slot *slot,
+bool literal_for(const struct literal *literal, const struct value *value,
 		 struct number_literal *number);
 
 struct memo *memo_new(void);

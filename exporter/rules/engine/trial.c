@@ -73,11 +73,11 @@ void trial_event(struct rule_trial *trial, const struct plan *plan)
 	}
 }
 
-/* Whether the event at hand lacks what the slot holds for others. */
-static bool lacks(const struct plan *plan, const struct slot *slot)
+/* Whether the event at hand lacks the value that others have. */
+static bool lacks(const struct plan *plan, const struct value *value)
 {
-	return slot->type != SLOT_CONSTANT && slot->generation == plan->generation &&
-	       slot->state == SLOT_UNKNOWN;
+	return value->type != VALUE_CONSTANT && value->generation == plan->generation &&
+	       value->state == VALUE_UNKNOWN;
 }
 
 void trial_applied(struct rule_trial *trial, const struct plan *plan, const struct plan_rule *rule,
@@ -91,7 +91,7 @@ void trial_applied(struct rule_trial *trial, const struct plan *plan, const stru
 		return;
 	}
 	for (unsigned i = 0; i < rule->condition_count; i++) {
-		if (lacks(plan, rule->conditions[i].slot)) {
+		if (lacks(plan, rule->conditions[i].value)) {
 			miss(tried, rule->conditions[i].condition->field.name);
 			missing = true;
 		}
@@ -109,7 +109,7 @@ void trial_applied(struct rule_trial *trial, const struct plan *plan, const stru
 	for (unsigned i = 0; i < rule->labels.varying_count; i++) {
 		const struct plan_label *label = &plan->labels[rule->labels.varying[i].label];
 
-		if (lacks(plan, label->slot)) {
+		if (lacks(plan, label->value)) {
 			miss(tried, label->label->field.name);
 		}
 	}

@@ -2,16 +2,16 @@
 /*
  * Reads the values that compiled rules ask for, and turns them into label ids and verdicts.
  *
- * A slot is one value of an event: a field of the payload, a part of one, a derived field, the time
- * of a pair. It is read at most once for an event, and then serves every condition, value and label
- * that uses it; the generation of the event says whether it has been read. Fields behind others of
- * variable length, and parts of fields, share one walk over the payload.
+ * A struct value is one value of an event: a field of the payload, a part of one, a derived field,
+ * the time of a pair. It is read at most once for an event, and then serves every condition, amount
+ * and label that uses it; the generation of the event says whether it has been read. Fields behind
+ * others of variable length, and parts of fields, share one walk over the payload.
  *
  * A value becomes a label id, or the verdict of a condition, by way of text: formatting, decoders,
  * comparisons. Text is only worked on when a value is new. Numbers and ids are remembered in a
  * small direct-mapped memo of the label or condition, and text of payloads in a table of the engine
  * by its bytes, so that most events cost a hash and a comparison. The functions whose names end in
- * _compute do the work; the others look into the memo first. A constant slot has no memo: it is
+ * _compute do the work; the others look into the memo first. A constant value has no memo: it is
  * computed once, when the rules are compiled.
  *
  * What does not fit is never remembered: text beyond TEXT_SIZE_MAX, and the id INTERN_FULL, which
@@ -50,18 +50,18 @@ void engine_count_problem(struct rule_engine *engine, struct plan *plan,
 	}
 }
 
-/* ---- slots ---- */
+/* ---- reading ---- */
 
-static enum slot_state read_fixed(const struct event_record *record, struct slot *slot)
+static enum value_state read_fixed(const struct event_record *record, struct value *value)
 {
-	const struct field_reader *reader = &slot->reader;
+	const struct field_reader *reader = &value->reader;
 
 	if (record->payload_size < reader->end) {
-		return SLOT_CUT;
+		return VALUE_CUT;
 	}
-	slot->read.number = field_integer((enum field_type)reader->type,
-					  record->payload + reader->offset, reader->size);
-	return SLOT_HAS;
+	value->read.number = field_integer((enum field_type)reader->type,
+					   record->payload + reader->offset, reader->size);
+	return VALUE_KNOWN;
 }
 
 static void walk_once(struct rule_engine *engine, struct plan *plan,
@@ -74,22 +74,22 @@ static void walk_once(struct rule_engine *engine, struct plan *plan,
 	}
 }
 
-static enum slot_state read_walked(struct rule_engine *engine, struct plan *plan,
-				   const struct event_record *record, struct slot *slot)
+static enum value_state read_walked(struct rule_engine *engine, struct plan *plan,
+				    const struct event_record *record, struct value *value)
 {
 	walk_once(engine, plan, record);
-	if (slot->index >= plan->whole_fields) {
-		return SLOT_CUT;
+	if (value->index >= plan->whole_fields) {
+		return VALUE_CUT;
 	}
-	slot->read.number = field_u64(slot->field, &engine->slices[slot->index]);
-	return SLOT_HAS;
+	value->read.number = field_u64(value->field, &engine->slices[value->index]);
+	return VALUE_KNOWN;
 }
 
 /* An array without the element that a rule asks for is counted: it is no 0. */
-static enum slot_state read_part(struct rule_engine *engine, struct plan *plan,
-				 const struct event_record *record, struct slot *slot)
+static enum value_state read_part(struct rule_engine *engine, struct plan *plan,
+				  const struct event_record *record, struct value *value)
 {
-	const struct field_path *path = plan->parts[slot->index];
+	const struct field_path *path = plan->parts[value->index];
 	struct field_slice slice;
 	uint32_t count;
 
@@ -98,96 +98,96 @@ static enum slot_state read_part(struct rule_engine *engine, struct plan *plan,
 	case FIELD_PATH_FOUND:
 		break;
 	case FIELD_PATH_CUT:
-		return SLOT_CUT;
+		return VALUE_CUT;
 	case FIELD_PATH_MISSING:
 		engine_count_problem(engine, plan, PROBLEM_RULE);
-		return SLOT_UNKNOWN;
+		return VALUE_UNKNOWN;
 	}
 	if (path->is_count) {
-		slot->read.number = count;
-	} else if (slot->form == FORM_NUMBER) {
-		slot->read.number = field_u64(slot->field, &slice);
+		value->read.number = count;
+	} else if (value->form == FORM_NUMBER) {
+		value->read.number = field_u64(value->field, &slice);
 	} else {
-		slot->read.slice = slice;
+		value->read.slice = slice;
 	}
-	return SLOT_HAS;
+	return VALUE_KNOWN;
 }
 
-static enum slot_state read_derived(struct rule_engine *engine, struct plan *plan,
-				    const struct event_record *record, struct slot *slot)
+static enum value_state read_derived(struct rule_engine *engine, struct plan *plan,
+				     const struct event_record *record, struct value *value)
 {
 	enum derived_result result;
 
-	slot->read.record = record;
-	result = slot->read.row->read(&slot->read);
+	value->read.record = record;
+	result = value->read.row->read(&value->read);
 	if (result == DERIVED_MALFORMED) {
 		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
 	}
-	return result == DERIVED_FOUND ? SLOT_HAS : SLOT_UNKNOWN;
+	return result == DERIVED_FOUND ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
 /* A derived field that is computed from a field of the payload. */
-static enum slot_state read_computed(struct rule_engine *engine, struct plan *plan,
-				     const struct event_record *record, struct slot *slot)
+static enum value_state read_computed(struct rule_engine *engine, struct plan *plan,
+				      const struct event_record *record, struct value *value)
 {
-	struct slot *origin = &plan->slots[slot->index];
-	enum slot_state state = slot_get(engine, plan, record, origin);
+	struct value *origin = &plan->values[value->index];
+	enum value_state state = value_get(engine, plan, record, origin);
 
-	if (state != SLOT_HAS) {
+	if (state != VALUE_KNOWN) {
 		return state;
 	}
-	slot->read.number = origin->read.number;
-	return read_derived(engine, plan, record, slot);
+	value->read.number = origin->read.number;
+	return read_derived(engine, plan, record, value);
 }
 
-static enum slot_state read_carried(const struct plan *plan, struct slot *slot)
+static enum value_state read_carried(const struct plan *plan, struct value *value)
 {
-	const struct plan_pair *stop = &plan->stops[slot->index / PAIR_CARRIED_MAX];
+	const struct plan_pair *stop = &plan->stops[value->index / PAIR_CARRIED_MAX];
 
-	if (stop->state != SLOT_HAS) {
-		return (enum slot_state)stop->state;
+	if (stop->state != VALUE_KNOWN) {
+		return (enum value_state)stop->state;
 	}
-	slot->read.number = stop->carried[slot->index % PAIR_CARRIED_MAX];
-	return slot->read.number != INTERN_NONE ? SLOT_HAS : SLOT_UNKNOWN;
+	value->read.number = stop->carried[value->index % PAIR_CARRIED_MAX];
+	return value->read.number != INTERN_NONE ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
-static enum slot_state read_value(struct rule_engine *engine, struct plan *plan,
-				  const struct event_record *record, struct slot *slot)
+static enum value_state read_by_source(struct rule_engine *engine, struct plan *plan,
+				       const struct event_record *record, struct value *value)
 {
-	switch ((enum slot_kind)slot->type) {
-	case SLOT_CONSTANT:
-		return SLOT_HAS;
-	case SLOT_FIXED:
-	case SLOT_U32:
-		return read_fixed(record, slot);
-	case SLOT_WALKED:
-		return read_walked(engine, plan, record, slot);
-	case SLOT_TEXT:
-		return field_locate(plan->schema, slot->index, record, &slot->read.slice) ?
-			       SLOT_HAS :
-			       SLOT_CUT;
-	case SLOT_PART:
-		return read_part(engine, plan, record, slot);
-	case SLOT_DERIVED:
-		return read_derived(engine, plan, record, slot);
-	case SLOT_COMPUTED:
-		return read_computed(engine, plan, record, slot);
-	case SLOT_PAIR:
-		slot->read.number = plan->stops[slot->index].duration_ns;
-		return (enum slot_state)plan->stops[slot->index].state;
-	case SLOT_CARRIED:
-		return read_carried(plan, slot);
+	switch ((enum value_source)value->type) {
+	case VALUE_CONSTANT:
+		return VALUE_KNOWN;
+	case VALUE_FIXED:
+	case VALUE_U32:
+		return read_fixed(record, value);
+	case VALUE_WALKED:
+		return read_walked(engine, plan, record, value);
+	case VALUE_TEXT:
+		return field_locate(plan->schema, value->index, record, &value->read.slice) ?
+			       VALUE_KNOWN :
+			       VALUE_CUT;
+	case VALUE_PART:
+		return read_part(engine, plan, record, value);
+	case VALUE_DERIVED:
+		return read_derived(engine, plan, record, value);
+	case VALUE_COMPUTED:
+		return read_computed(engine, plan, record, value);
+	case VALUE_SPAN:
+		value->read.number = plan->stops[value->index].duration_ns;
+		return (enum value_state)plan->stops[value->index].state;
+	case VALUE_CAPTURED:
+		return read_carried(plan, value);
 	}
-	return SLOT_UNKNOWN;
+	return VALUE_UNKNOWN;
 }
 
-enum slot_state slot_read(struct rule_engine *engine, struct plan *plan,
-			  const struct event_record *record, struct slot *slot)
+enum value_state value_read(struct rule_engine *engine, struct plan *plan,
+			    const struct event_record *record, struct value *value)
 {
-	enum slot_state state = read_value(engine, plan, record, slot);
+	enum value_state state = read_by_source(engine, plan, record, value);
 
-	slot->generation = plan->generation;
-	slot->state = (uint8_t)state;
+	value->generation = plan->generation;
+	value->state = (uint8_t)state;
 	return state;
 }
 
@@ -199,20 +199,20 @@ struct memo *memo_new(void)
 }
 
 typedef uint32_t compute_result(struct rule_engine *engine, const void *what,
-				const struct slot *slot);
+				const struct value *value);
 
 /* Numbers and label ids: a direct-mapped cache, by value. */
 static uint32_t resolve_value(struct rule_engine *engine, struct memo *memo,
-			      const struct slot *slot, compute_result *compute, const void *what)
+			      const struct value *value, compute_result *compute, const void *what)
 {
-	uint64_t key = slot->read.number;
+	uint64_t key = value->read.number;
 	unsigned place = (unsigned)(hash_u64(key) % MEMO_SIZE);
 	uint32_t result;
 
 	if ((memo->used & UINT32_C(1) << place) != 0 && memo->keys[place] == key) {
 		return memo->results[place];
 	}
-	result = compute(engine, what, slot);
+	result = compute(engine, what, value);
 	if (result != INTERN_FULL) {
 		memo->keys[place] = key;
 		memo->results[place] = result;
@@ -242,16 +242,16 @@ static void remember_text(struct text_entry *entry, uint64_t owner, const uint8_
 }
 
 /* Text of payloads: the same, by its bytes and who asks. */
-static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const struct slot *slot,
+static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const struct value *value,
 			     compute_result *compute, const void *what)
 {
-	const uint8_t *text = slot->read.slice.at;
-	uint32_t size = slot->read.slice.size;
+	const uint8_t *text = value->read.slice.at;
+	uint32_t size = value->read.slice.size;
 	struct text_entry *entry;
 	uint32_t result;
 
 	if (size > TEXT_SIZE_MAX) {
-		return compute(engine, what, slot);
+		return compute(engine, what, value);
 	}
 	entry = &engine->texts[text_hash((const char *)text, size, engine->seed ^ owner) %
 			       TEXTS_SIZE];
@@ -259,7 +259,7 @@ static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const s
 	    (size == 0 || memcmp(entry->bytes, text, size) == 0)) {
 		return entry->result;
 	}
-	result = compute(engine, what, slot);
+	result = compute(engine, what, value);
 	if (result != INTERN_FULL) {
 		remember_text(entry, owner, text, size, result);
 	}
@@ -277,50 +277,50 @@ static bool holds_bytes(const struct field *field)
 		(field->type == FIELD_U8 || field->type == FIELD_I8));
 }
 
-/* What the slot holds, as decoders take it. Text lies in engine->scratch or is the engine's
+/* The value, as decoders take it. Text lies in engine->scratch or is the engine's
  * strings'. */
-static struct decoded decoded_of(struct rule_engine *engine, const struct slot *slot)
+static struct decoded decoded_of(struct rule_engine *engine, const struct value *value)
 {
-	struct decoded from = { .field = slot->field };
+	struct decoded from = { .field = value->field };
 
-	switch ((enum value_form)slot->form) {
+	switch ((enum value_form)value->form) {
 	case FORM_NUMBER:
 		from.is_number = true;
-		from.is_signed = slot->is_signed;
-		from.number = slot->read.number;
+		from.is_signed = value->is_signed;
+		from.number = value->read.number;
 		return from;
 	case FORM_ID:
-		from.text = intern_text(engine->strings, (uint32_t)slot->read.number, &from.size);
+		from.text = intern_text(engine->strings, (uint32_t)value->read.number, &from.size);
 		return from;
 	case FORM_TEXT:
 		break;
 	}
-	if (!slot->field) { /* a path is UTF-8 already */
-		from.text = (const char *)slot->read.slice.at;
-		from.size = slot->read.slice.size;
+	if (!value->field) { /* a path is UTF-8 already */
+		from.text = (const char *)value->read.slice.at;
+		from.size = value->read.slice.size;
 		return from;
 	}
 	text_clear(&engine->scratch);
-	field_text(slot->field, &slot->read.slice, &engine->scratch);
+	field_text(value->field, &value->read.slice, &engine->scratch);
 	from.text = engine->scratch.data ? engine->scratch.data : "";
 	from.size = engine->scratch.size;
-	if (holds_bytes(slot->field)) {
-		from.bytes = slot->read.slice.at;
-		from.byte_count = slot->read.slice.size;
+	if (holds_bytes(value->field)) {
+		from.bytes = value->read.slice.at;
+		from.byte_count = value->read.slice.size;
 	}
 	return from;
 }
 
 /* ---- comparisons ---- */
 
-static struct number_literal sign(struct number_literal number, const struct slot *slot)
+static struct number_literal sign(struct number_literal number, const struct value *value)
 {
 	unsigned bits;
 
-	if (!slot->is_signed || number.negative || !slot->field) {
+	if (!value->is_signed || number.negative || !value->field) {
 		return number;
 	}
-	bits = 8U * (slot->field->size[0] != 0 ? slot->field->size[0] : 8U);
+	bits = 8U * (value->field->size[0] != 0 ? value->field->size[0] : 8U);
 	if (bits < 64 && number.number >> bits == 0 && (number.number >> (bits - 1)) == 1) {
 		number.number |= UINT64_MAX << bits;
 		number.negative = true;
@@ -330,63 +330,63 @@ static struct number_literal sign(struct number_literal number, const struct slo
 	return number;
 }
 
-bool literal_for(const struct literal *literal, const struct slot *slot,
+bool literal_for(const struct literal *literal, const struct value *value,
 		 struct number_literal *number)
 {
 	struct number_literal found = { .number = literal->number, .negative = literal->negative };
-	uint32_t value;
+	uint32_t named;
 
 	if (!literal->integer) {
-		if (!slot->field || !slot->field->map ||
-		    !value_map_value(slot->field->map, literal->text, literal->size, &value)) {
+		if (!value->field || !value->field->map ||
+		    !value_map_value(value->field->map, literal->text, literal->size, &named)) {
 			return false;
 		}
-		found.number = value;
+		found.number = named;
 	}
-	*number = sign(found, slot);
+	*number = sign(found, value);
 	return true;
 }
 
 /* Below 0, 0 or above 0, whichever of the two are signed. */
-static int compare_numbers(const struct slot *slot, const struct number_literal *literal)
+static int compare_numbers(const struct value *value, const struct number_literal *literal)
 {
-	bool negative = slot->is_signed && (int64_t)slot->read.number < 0;
+	bool negative = value->is_signed && (int64_t)value->read.number < 0;
 
 	if (negative != literal->negative) {
 		return negative ? -1 : 1;
 	}
 	/* In two's complement negative numbers are in order among themselves. */
-	return slot->read.number < literal->number ? -1 : slot->read.number > literal->number;
+	return value->read.number < literal->number ? -1 : value->read.number > literal->number;
 }
 
-static bool number_holds(const struct plan_condition *condition, const struct slot *slot)
+static bool number_holds(const struct plan_condition *condition, const struct value *value)
 {
 	const struct number_literal *numbers = condition->numbers;
 
 	switch (condition->condition->comparison) {
 	case COMPARE_EQ:
-		return compare_numbers(slot, numbers) == 0;
+		return compare_numbers(value, numbers) == 0;
 	case COMPARE_NE:
-		return compare_numbers(slot, numbers) != 0;
+		return compare_numbers(value, numbers) != 0;
 	case COMPARE_LT:
-		return compare_numbers(slot, numbers) < 0;
+		return compare_numbers(value, numbers) < 0;
 	case COMPARE_LE:
-		return compare_numbers(slot, numbers) <= 0;
+		return compare_numbers(value, numbers) <= 0;
 	case COMPARE_GT:
-		return compare_numbers(slot, numbers) > 0;
+		return compare_numbers(value, numbers) > 0;
 	case COMPARE_GE:
-		return compare_numbers(slot, numbers) >= 0;
+		return compare_numbers(value, numbers) >= 0;
 	case COMPARE_IN:
 		for (size_t i = 0; i < condition->condition->literal_count; i++) {
-			if (compare_numbers(slot, &numbers[i]) == 0) {
+			if (compare_numbers(value, &numbers[i]) == 0) {
 				return true;
 			}
 		}
 		return false;
 	case COMPARE_HAS:
-		return (slot->read.number & numbers->number) == numbers->number;
+		return (value->read.number & numbers->number) == numbers->number;
 	case COMPARE_LACKS:
-		return (slot->read.number & numbers->number) == 0;
+		return (value->read.number & numbers->number) == 0;
 	default:
 		return false;
 	}
@@ -421,51 +421,51 @@ static bool text_holds(struct rule_engine *engine, const struct condition *condi
 }
 
 bool condition_compute(struct rule_engine *engine, const struct plan_condition *condition,
-		       const struct slot *slot)
+		       const struct value *value)
 {
 	struct decoded from;
 
-	if (slot->form == FORM_NUMBER) {
-		return number_holds(condition, slot);
+	if (value->form == FORM_NUMBER) {
+		return number_holds(condition, value);
 	}
-	if (slot->form == FORM_ID && slot->read.number == INTERN_FULL) {
+	if (value->form == FORM_ID && value->read.number == INTERN_FULL) {
 		return false;
 	}
-	from = decoded_of(engine, slot);
+	from = decoded_of(engine, value);
 	return text_holds(engine, condition->condition, from.text, from.size);
 }
 
 static uint32_t compute_verdict(struct rule_engine *engine, const void *what,
-				const struct slot *slot)
+				const struct value *value)
 {
-	return condition_compute(engine, what, slot);
+	return condition_compute(engine, what, value);
 }
 
 bool condition_holds(struct rule_engine *engine, const struct plan_condition *condition,
-		     const struct slot *slot)
+		     const struct value *value)
 {
-	switch ((enum value_form)slot->form) {
+	switch ((enum value_form)value->form) {
 	case FORM_NUMBER:
-		return number_holds(condition, slot);
+		return number_holds(condition, value);
 	case FORM_ID:
-		return resolve_value(engine, condition->memo, slot, compute_verdict, condition) !=
+		return resolve_value(engine, condition->memo, value, compute_verdict, condition) !=
 		       0;
 	case FORM_TEXT:
 		break;
 	}
-	return resolve_text(engine, condition->owner, slot, compute_verdict, condition) != 0;
+	return resolve_text(engine, condition->owner, value, compute_verdict, condition) != 0;
 }
 
 /* ---- labels ---- */
 
-static const char *map_text(const struct plan_label *plan, const struct slot *slot,
+static const char *map_text(const struct plan_label *plan, const struct value *value,
 			    const struct decoded *from)
 {
 	const struct label *label = plan->label;
 
 	for (size_t i = 0; i < label->entry_count; i++) {
-		if (slot->form == FORM_NUMBER ?
-			    compare_numbers(slot, &plan->numbers[i]) == 0 :
+		if (value->form == FORM_NUMBER ?
+			    compare_numbers(value, &plan->numbers[i]) == 0 :
 			    text_equal_nocase(from->text, from->size, label->entries[i].from.text,
 					      label->entries[i].from.size)) {
 			return label->entries[i].to;
@@ -475,33 +475,33 @@ static const char *map_text(const struct plan_label *plan, const struct slot *sl
 }
 
 /* A number that its layout has a name for is that name, where nothing else is done with it. */
-static void name_number(struct rule_engine *engine, const struct slot *slot, struct decoded *from)
+static void name_number(struct rule_engine *engine, const struct value *value, struct decoded *from)
 {
-	if (slot->form != FORM_NUMBER || !slot->field || !slot->field->map) {
+	if (value->form != FORM_NUMBER || !value->field || !value->field->map) {
 		return;
 	}
 	text_clear(&engine->scratch);
-	field_number_text(slot->field, slot->read.number, &engine->scratch);
+	field_number_text(value->field, value->read.number, &engine->scratch);
 	from->is_number = false;
 	from->text = engine->scratch.data ? engine->scratch.data : "";
 	from->size = engine->scratch.size;
 }
 
 uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan,
-		       const struct slot *slot)
+		       const struct value *value)
 {
 	const struct label *label = plan->label;
 	struct decoded from;
 
-	if (slot->form == FORM_ID && slot->read.number == INTERN_FULL) {
+	if (value->form == FORM_ID && value->read.number == INTERN_FULL) {
 		return INTERN_FULL;
 	}
-	from = decoded_of(engine, slot);
+	from = decoded_of(engine, value);
 	if (label->source == LABEL_MAP) {
-		return intern_string(engine->strings, map_text(plan, slot, &from));
+		return intern_string(engine->strings, map_text(plan, value, &from));
 	}
 	if (label->step_count == 0) {
-		name_number(engine, slot, &from);
+		name_number(engine, value, &from);
 	}
 	decode_chain(label->steps, label->step_count, engine->matcher, &from, &engine->scratch,
 		     &engine->text);
@@ -512,37 +512,37 @@ uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan
 			  engine->text.size);
 }
 
-static uint32_t compute_id(struct rule_engine *engine, const void *what, const struct slot *slot)
+static uint32_t compute_id(struct rule_engine *engine, const void *what, const struct value *value)
 {
-	return label_compute(engine, what, slot);
+	return label_compute(engine, what, value);
 }
 
-/* The label id of what the slot holds. */
+/* The label id of the value. */
 static uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *label,
-			      const struct slot *slot)
+			      const struct value *value)
 {
 	if (label->plain) {
-		return (uint32_t)slot->read.number;
+		return (uint32_t)value->read.number;
 	}
-	return slot->form == FORM_TEXT ?
-		       resolve_text(engine, label->owner, slot, compute_id, label) :
-		       resolve_value(engine, label->memo, slot, compute_id, label);
+	return value->form == FORM_TEXT ?
+		       resolve_text(engine, label->owner, value, compute_id, label) :
+		       resolve_value(engine, label->memo, value, compute_id, label);
 }
 
 void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
 		struct plan_label *label)
 {
-	enum slot_state state = slot_get(engine, plan, record, label->slot);
+	enum value_state state = value_get(engine, plan, record, label->value);
 	const struct derived_field *row;
 
 	label->generation = plan->generation;
-	label->state = SLOT_HAS;
-	if (state == SLOT_HAS) {
-		label->id = label_resolve(engine, label, label->slot);
-	} else if (state == SLOT_UNKNOWN) {
-		row = label->slot->read.row;
+	label->state = VALUE_KNOWN;
+	if (state == VALUE_KNOWN) {
+		label->id = label_resolve(engine, label, label->value);
+	} else if (state == VALUE_UNKNOWN) {
+		row = label->value->read.row;
 		label->id = row && row->none_if_unknown ? engine->none : engine->unknown;
 	} else {
-		label->state = SLOT_CUT;
+		label->state = VALUE_CUT;
 	}
 }
