@@ -21,8 +21,8 @@
 #include "metrics/registry.h"
 #include "source/event_record.h"
 
-struct attribution; /* track/ */
-struct plan;        /* rules/ */
+struct attribution;    /* track/ */
+struct compiled_rules; /* rules/ */
 
 /* Why a resolved class may have to be resolved again; bits. */
 enum event_class_stale {
@@ -57,7 +57,7 @@ struct event_class {
 	/* The layers above fill these in for a new class, and free them through
 	 * event_table_each(). */
 	struct attribution *attribution;
-	struct plan *plan;
+	struct compiled_rules *compiled;
 	cell *records; /* etw_consumer_events_total of the provider; NULL until resolved */
 	cell *lost;    /* etw_consumer_lost_notifications_total; NULL if this event does not report
 			  loss */

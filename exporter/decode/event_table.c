@@ -274,7 +274,7 @@ static RARE struct event_class *resolve(struct event_table *table,
 		return NULL;
 	}
 	fresh.attribution = class->attribution;
-	fresh.plan = class->plan;
+	fresh.compiled = class->compiled;
 	event_class_free_names(class);
 	*class = fresh;
 	atomic_fetch_add_explicit(&table->shown_misses, 1, memory_order_relaxed);

@@ -107,9 +107,9 @@ struct rule_engine_options {
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err);
 void rule_engine_free(struct rule_engine *engine);
 
-/* Works out the plan of a new kind: class->plan. False without memory. */
+/* Compiles the rules for a new event class into class->compiled. False without memory. */
 bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class);
-void rule_engine_release(struct event_class *class); /* frees class->plan */
+void rule_engine_release(struct event_class *class); /* frees class->compiled */
 
 /* Every record has exactly one outcome (etw_consumer_records_total). */
 enum record_outcome {
@@ -124,8 +124,8 @@ enum record_outcome {
 const char *record_outcome_name(enum record_outcome outcome); /* "counted", "no_rule", … */
 
 /*
- * Applies the plan of the record's kind, after tracker_observe() of the same record. Decode trouble
- * is counted in etw_decode_errors_total{provider,reason} by the engine.
+ * Applies the compiled rules of the record's class, after tracker_observe() of the same record.
+ * Decode trouble is counted in etw_decode_errors_total{provider,reason} by the engine.
  */
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
 				      const struct event_class *class);

@@ -28,7 +28,7 @@ static void add_collectors(struct text *out, const struct rule_set *set, bool on
 	text_add_char(out, '\n');
 }
 
-static void add_family(struct text *out, const struct family_plan *family)
+static void add_family(struct text *out, const struct declared_family *family)
 {
 	text_add_format(out, "  %s %s", family_type_name(family->metric->type),
 			family->metric->name);

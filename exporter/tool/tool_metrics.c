@@ -129,10 +129,10 @@ static void add_row(struct text *out, const struct rule_set *set, const struct f
 /* The collector that a family belongs to; NULL: it is always there. */
 static const char *collector_of(const struct rule_set *set, const char *name)
 {
-	const struct family_plan *plan = rule_set_find_family(set, name);
+	const struct declared_family *declared = rule_set_find_family(set, name);
 	const struct state_gauge *gauge = find_state_gauge(name);
 
-	return plan ? plan->collector->name : gauge ? gauge->collector : NULL;
+	return declared ? declared->collector->name : gauge ? gauge->collector : NULL;
 }
 
 static bool same_collector(const char *a, const char *b)

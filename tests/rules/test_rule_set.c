@@ -151,7 +151,7 @@ static struct rule_set *every_collector(void)
 	return set;
 }
 
-static bool has_label(const struct family_plan *family, const char *name, size_t size)
+static bool has_label(const struct declared_family *family, const char *name, size_t size)
 {
 	for (size_t i = 0; i < family->label_count; i++) {
 		if (strlen(family->labels[i]) == size &&
@@ -169,7 +169,7 @@ static void families_are_those_of_the_catalogue(void **state)
 	(void)state;
 	assert_int_equal(set->family_count, CATALOGUE_SIZE);
 	for (size_t i = 0; i < CATALOGUE_SIZE; i++) {
-		const struct family_plan *family = rule_set_find_family(set, catalogue[i].name);
+		const struct declared_family *family = rule_set_find_family(set, catalogue[i].name);
 		size_t count = 0;
 
 		if (!family) {
@@ -249,7 +249,7 @@ static void labels_that_events_decide_are_open(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		const struct family_plan *family = rule_set_find_family(set, cases[i].family);
+		const struct declared_family *family = rule_set_find_family(set, cases[i].family);
 		char open[128] = "";
 
 		for (size_t j = 0; j < family->label_count; j++) {

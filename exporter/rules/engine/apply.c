@@ -67,15 +67,15 @@ static uint64_t times(uint64_t value, uint64_t factor)
 }
 
 /* Without its fraction, once it is in the unit that is counted. */
-static bool real_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
-			uint64_t *amount)
+static bool real_amount(struct rule_engine *engine, struct compiled_rules *compiled,
+			const struct compiled_rule *rule, uint64_t *amount)
 {
 	static const double too_much = 9223372036854775808.0; /* 2^63 */
 	double number = field_double(rule->value->field, &rule->value->read.slice);
 
 	number *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
 	if (!(number >= 0 && number < too_much)) { /* NaN is neither */
-		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+		engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
 		return false;
 	}
 	*amount = (uint64_t)number;
@@ -83,8 +83,9 @@ static bool real_amount(struct rule_engine *engine, struct plan *plan, const str
 }
 
 /* The amount to add. False when it cannot be told for this record. */
-static bool find_amount(struct rule_engine *engine, struct plan *plan, const struct plan_rule *rule,
-			const struct event_record *record, uint64_t *amount)
+static bool find_amount(struct rule_engine *engine, struct compiled_rules *compiled,
+			const struct compiled_rule *rule, const struct event_record *record,
+			uint64_t *amount)
 {
 	const struct value *value = rule->value;
 	int64_t ticks;
@@ -94,7 +95,7 @@ static bool find_amount(struct rule_engine *engine, struct plan *plan, const str
 		return true;
 	}
 	if (rule->amount_type == AMOUNT_REAL) {
-		return real_amount(engine, plan, rule, amount);
+		return real_amount(engine, compiled, rule, amount);
 	}
 	if (rule->amount_type == AMOUNT_SINCE) {
 		if (record->raw_time == RECORD_NO_TIME) {
@@ -107,7 +108,7 @@ static bool find_amount(struct rule_engine *engine, struct plan *plan, const str
 	}
 	if (value->is_signed && (int64_t)value->read.number < 0) {
 		if (rule->op == GAUGE_NONE) {
-			engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+			engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
 			return false;
 		}
 		*amount = 0 - times(0 - value->read.number, rule->factor ? rule->factor : 1);
@@ -141,7 +142,7 @@ static uint64_t gauge_instance(struct rule_engine *engine)
 	return instance;
 }
 
-static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *cells,
+static void add(struct rule_engine *engine, const struct compiled_rule *rule, cell *cells,
 		uint64_t amount)
 {
 	if (rule->histogram) {
@@ -164,18 +165,18 @@ static void add(struct rule_engine *engine, const struct plan_rule *rule, cell *
 }
 
 /* Reads the labels of a group and finds the row of their cells, once for an event. */
-static void read_group(struct rule_engine *engine, struct plan *plan,
-		       const struct event_record *record, struct plan_group *group)
+static void read_group(struct rule_engine *engine, struct compiled_rules *compiled,
+		       const struct event_record *record, struct label_set_cache *group)
 {
 	uint64_t key = 0;
 	unsigned place;
 
-	group->generation = plan->generation;
+	group->generation = compiled->generation;
 	group->state = VALUE_KNOWN;
 	for (unsigned i = 0; i < group->label_count; i++) {
-		struct plan_label *label = group->labels[i];
+		struct compiled_label *label = group->labels[i];
 
-		if (label_get(engine, plan, record, label) == VALUE_CUT) {
+		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
 			group->state = VALUE_CUT;
 			return;
 		}
@@ -198,9 +199,10 @@ static void read_group(struct rule_engine *engine, struct plan *plan,
 }
 
 /* The cells of a rule's sample that are not remembered, or not yet. */
-static cell *find_cells(struct rule_engine *engine, const struct plan *plan, struct plan_rule *rule)
+static cell *find_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
+			struct compiled_rule *rule)
 {
-	uint32_t *ids = label_set_ids(plan, &rule->labels);
+	uint32_t *ids = label_set_ids(compiled, &rule->labels);
 	bool overflowed;
 	cell *cells = family_cells(rule->family, engine->shard, ids, &overflowed);
 
@@ -211,13 +213,13 @@ static cell *find_cells(struct rule_engine *engine, const struct plan *plan, str
 }
 
 /* APPLIED: all conditions hold. */
-static enum applied check_conditions(struct rule_engine *engine, struct plan *plan,
-				     const struct plan_rule *rule,
+static enum applied check_conditions(struct rule_engine *engine, struct compiled_rules *compiled,
+				     const struct compiled_rule *rule,
 				     const struct event_record *record)
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
-		const struct plan_condition *condition = &rule->conditions[i];
-		enum value_state state = value_get(engine, plan, record, condition->value);
+		const struct compiled_condition *condition = &rule->conditions[i];
+		enum value_state state = value_get(engine, compiled, record, condition->value);
 
 		if (state != VALUE_KNOWN) {
 			return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
@@ -229,40 +231,40 @@ static enum applied check_conditions(struct rule_engine *engine, struct plan *pl
 	return APPLIED;
 }
 
-static enum applied apply_rule(struct rule_engine *engine, struct plan *plan,
-			       struct plan_rule *rule, const struct event_record *record)
+static enum applied apply_rule(struct rule_engine *engine, struct compiled_rules *compiled,
+			       struct compiled_rule *rule, const struct event_record *record)
 {
-	struct plan_group *group = rule->group;
+	struct label_set_cache *group = rule->group;
 	uint64_t amount = 1;
 	cell *cells;
 
 	if (rule->condition_count > 0) {
-		enum applied held = check_conditions(engine, plan, rule, record);
+		enum applied held = check_conditions(engine, compiled, rule, record);
 
 		if (held != APPLIED) {
 			return held;
 		}
 	}
 	if (rule->value) {
-		enum value_state state = value_get(engine, plan, record, rule->value);
+		enum value_state state = value_get(engine, compiled, record, rule->value);
 
 		if (state != VALUE_KNOWN) {
 			return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
 		amount = rule->value->read.number;
 	}
-	if (group->generation != plan->generation) {
-		read_group(engine, plan, record, group);
+	if (group->generation != compiled->generation) {
+		read_group(engine, compiled, record, group);
 	}
 	if (group->state == VALUE_CUT) {
 		return CUT_SHORT;
 	}
-	if (!rule->plain && !find_amount(engine, plan, rule, record, &amount)) {
+	if (!rule->plain && !find_amount(engine, compiled, rule, record, &amount)) {
 		return NOT_APPLIED;
 	}
 	cells = group->row[rule->index];
 	if (!cells) {
-		cells = find_cells(engine, plan, rule);
+		cells = find_cells(engine, compiled, rule);
 		if (!cells) {
 			return APPLIED; /* no memory: counted as overflow */
 		}
@@ -295,14 +297,14 @@ static size_t text_size(const struct value *value)
 }
 
 /* What the key's fields of a record come to, as a hash with a seed of the run. */
-static enum value_state read_key(struct rule_engine *engine, struct plan *plan,
-				 const struct event_record *record, const struct plan_pair *pair,
-				 uint64_t *key)
+static enum value_state read_key(struct rule_engine *engine, struct compiled_rules *compiled,
+				 const struct event_record *record,
+				 const struct compiled_span *pair, uint64_t *key)
 {
 	*key = engine->seed;
 	for (unsigned i = 0; i < pair->key_count; i++) {
-		struct value *value = &plan->values[pair->keys[i]];
-		enum value_state state = value_get(engine, plan, record, value);
+		struct value *value = &compiled->values[pair->keys[i]];
+		enum value_state state = value_get(engine, compiled, record, value);
 		uint64_t part = value->read.number;
 
 		if (state != VALUE_KNOWN) {
@@ -321,14 +323,14 @@ static enum value_state read_key(struct rule_engine *engine, struct plan *plan,
 }
 
 /* Before the rules. */
-static void end_pairs(struct rule_engine *engine, struct plan *plan,
+static void end_pairs(struct rule_engine *engine, struct compiled_rules *compiled,
 		      const struct event_record *record)
 {
-	for (size_t i = 0; i < plan->stop_count; i++) {
-		struct plan_pair *stop = &plan->stops[i];
+	for (size_t i = 0; i < compiled->stop_count; i++) {
+		struct compiled_span *stop = &compiled->stops[i];
 		uint64_t key, ticks;
 
-		stop->state = (uint8_t)read_key(engine, plan, record, stop, &key);
+		stop->state = (uint8_t)read_key(engine, compiled, record, stop, &key);
 		if (stop->state != VALUE_KNOWN) {
 			pairs_miss(engine->pairs, false);
 		} else if (pairs_end(engine->pairs, stop->pair, key, record->raw_time, &ticks,
@@ -342,29 +344,29 @@ static void end_pairs(struct rule_engine *engine, struct plan *plan,
 }
 
 /* Makes the labels that the event carries. False: the payload ends before one. */
-static bool carry(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
-		  struct plan_pair *pair, uint32_t *carried)
+static bool carry(struct rule_engine *engine, struct compiled_rules *compiled,
+		  const struct event_record *record, struct compiled_span *pair, uint32_t *carried)
 {
 	for (unsigned i = 0; i < pair->carry.varying_count; i++) {
-		struct plan_label *label = &plan->labels[pair->carry.varying[i].label];
+		struct compiled_label *label = &compiled->labels[pair->carry.varying[i].label];
 
-		if (label_get(engine, plan, record, label) == VALUE_CUT) {
+		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
 			return false;
 		}
 	}
-	memcpy(carried, label_set_ids(plan, &pair->carry), pair->carry_count * sizeof *carried);
+	memcpy(carried, label_set_ids(compiled, &pair->carry), pair->carry_count * sizeof *carried);
 	return true;
 }
 
 /* An event that carries something for a pair that did not begin, or whose key cannot be told, is
  * no loss of its own: the stop will miss its start. */
-static bool begin_pair(struct rule_engine *engine, struct plan *plan,
-		       const struct event_record *record, struct plan_pair *pair)
+static bool begin_pair(struct rule_engine *engine, struct compiled_rules *compiled,
+		       const struct event_record *record, struct compiled_span *pair)
 {
 	bool start = pair->side == PAIR_START;
 	uint32_t *carried;
 	uint64_t key;
-	enum value_state state = read_key(engine, plan, record, pair, &key);
+	enum value_state state = read_key(engine, compiled, record, pair, &key);
 
 	if (state != VALUE_KNOWN) {
 		if (start) {
@@ -374,17 +376,17 @@ static bool begin_pair(struct rule_engine *engine, struct plan *plan,
 	}
 	carried = start ? pairs_begin(engine->pairs, pair->pair, key, record->raw_time) :
 			  pairs_carried(engine->pairs, pair->pair, key, record->raw_time);
-	return !carried || pair->carry_count == 0 || carry(engine, plan, record, pair, carried);
+	return !carried || pair->carry_count == 0 || carry(engine, compiled, record, pair, carried);
 }
 
 /* After the rules. True: the payload ends within a key or a label that the event carries. */
-static bool begin_pairs(struct rule_engine *engine, struct plan *plan,
+static bool begin_pairs(struct rule_engine *engine, struct compiled_rules *compiled,
 			const struct event_record *record)
 {
 	bool cut = false;
 
-	for (size_t i = 0; i < plan->start_count; i++) {
-		cut |= !begin_pair(engine, plan, record, &plan->starts[i]);
+	for (size_t i = 0; i < compiled->start_count; i++) {
+		cut |= !begin_pair(engine, compiled, record, &compiled->starts[i]);
 	}
 	engine_publish(engine);
 	return cut;
@@ -392,30 +394,30 @@ static bool begin_pairs(struct rule_engine *engine, struct plan *plan,
 
 /* ---- one record ---- */
 
-static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *plan,
+static enum record_outcome apply_rules(struct rule_engine *engine, struct compiled_rules *compiled,
 				       const struct event_record *record)
 {
 	bool counted = false, cut = false;
 
-	if (plan->dropped || (engine->filters_processes && !keeps_process(engine))) {
+	if (compiled->dropped || (engine->filters_processes && !keeps_process(engine))) {
 		return OUTCOME_FILTERED;
 	}
-	plan->generation++;
+	compiled->generation++;
 	if (engine->trial) {
-		trial_event(engine->trial, plan);
+		trial_event(engine->trial, compiled);
 	}
-	if (plan->stop_count > 0) {
-		end_pairs(engine, plan, record);
+	if (compiled->stop_count > 0) {
+		end_pairs(engine, compiled, record);
 	}
-	for (size_t i = 0; i < plan->rule_count; i++) {
-		enum applied applied = apply_rule(engine, plan, &plan->rules[i], record);
+	for (size_t i = 0; i < compiled->rule_count; i++) {
+		enum applied applied = apply_rule(engine, compiled, &compiled->rules[i], record);
 
 		if (engine->trial) {
-			trial_applied(engine->trial, plan, &plan->rules[i], applied);
+			trial_applied(engine->trial, compiled, &compiled->rules[i], applied);
 		}
 		switch (applied) {
 		case APPLIED:
-			counted |= plan->rules[i].named;
+			counted |= compiled->rules[i].named;
 			break;
 		case NOT_APPLIED:
 			break;
@@ -424,20 +426,20 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct plan *
 			break;
 		}
 	}
-	if (plan->start_count > 0 && begin_pairs(engine, plan, record)) {
+	if (compiled->start_count > 0 && begin_pairs(engine, compiled, record)) {
 		cut = true;
 	}
-	if (plan->undecodable || cut) {
-		engine_count_problem(engine, plan, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
+	if (compiled->undecodable || cut) {
+		engine_count_problem(engine, compiled, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
 		return OUTCOME_UNDECODABLE;
 	}
-	if (plan->lacks_schema) {
-		engine_count_problem(engine, plan, PROBLEM_NO_SCHEMA);
+	if (compiled->lacks_schema) {
+		engine_count_problem(engine, compiled, PROBLEM_NO_SCHEMA);
 	}
 	if (counted) {
 		return OUTCOME_COUNTED;
 	}
-	return plan->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
+	return compiled->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
 }
 
 /* What a process has set goes with it. */
@@ -459,14 +461,14 @@ static void end_instance(struct rule_engine *engine)
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
 				      const struct event_class *class)
 {
-	struct plan *plan = class->plan;
+	struct compiled_rules *compiled = class->compiled;
 	enum record_outcome outcome;
 
-	if (!plan) {
+	if (!compiled) {
 		return OUTCOME_UNDECODABLE;
 	}
-	outcome = apply_rules(engine, plan, record);
-	if (plan->ends_instance) {
+	outcome = apply_rules(engine, compiled, record);
+	if (compiled->ends_instance) {
 		end_instance(engine);
 	}
 	return outcome;
@@ -475,11 +477,11 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
 		       const struct event_class *class)
 {
-	struct plan *plan = class->plan;
+	struct compiled_rules *compiled = class->compiled;
 
-	if (!plan || !plan->probed) {
+	if (!compiled || !compiled->probed) {
 		return false;
 	}
-	plan->generation++; /* filtered events were not given one of their own */
-	return check_conditions(engine, plan, &plan->probe, record) == APPLIED;
+	compiled->generation++; /* filtered events were not given one of their own */
+	return check_conditions(engine, compiled, &compiled->probe, record) == APPLIED;
 }

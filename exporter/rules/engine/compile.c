@@ -34,64 +34,64 @@ static bool fits_form(const struct condition *condition, const struct value *val
 
 /* The literals as numbers: their own, or those that the map of the field has for their names. */
 static enum fate condition_numbers(struct builder *builder, const struct value *value,
-				   struct plan_condition *planned)
+				   struct compiled_condition *compiled)
 {
-	const struct condition *condition = planned->condition;
+	const struct condition *condition = compiled->condition;
 
-	planned->numbers = calloc(condition->literal_count, sizeof *planned->numbers);
-	if (!planned->numbers) {
+	compiled->numbers = calloc(condition->literal_count, sizeof *compiled->numbers);
+	if (!compiled->numbers) {
 		return RULE_FAILED;
 	}
 	for (size_t i = 0; i < condition->literal_count; i++) {
-		if (!literal_for(&condition->literals[i], value, &planned->numbers[i])) {
-			free(planned->numbers);
-			return plan_wrong_type(builder);
+		if (!literal_for(&condition->literals[i], value, &compiled->numbers[i])) {
+			free(compiled->numbers);
+			return compile_wrong_type(builder);
 		}
 	}
 	return RULE_APPLIES;
 }
 
-static enum fate plan_condition(struct builder *builder, const struct condition *condition,
-				struct plan_rule *rule)
+static enum fate compile_condition(struct builder *builder, const struct condition *condition,
+				   struct compiled_rule *rule)
 {
-	struct plan_condition planned = {
-		.condition = condition, .value_index = plan_find_value(builder, &condition->field)
-	};
+	struct compiled_condition compiled = { .condition = condition,
+					       .value_index = compile_find_value(
+						       builder, &condition->field) };
 	const struct value *value;
 	bool holds;
 
-	if (planned.value_index == NO_VALUE) {
-		return plan_lacks_field(builder, &condition->field);
+	if (compiled.value_index == NO_VALUE) {
+		return compile_lacks_field(builder, &condition->field);
 	}
-	value = &builder->plan->values[planned.value_index];
+	value = &builder->compiled->values[compiled.value_index];
 	if (!fits_form(condition, value)) {
-		return plan_wrong_type(builder);
+		return compile_wrong_type(builder);
 	}
 	if (value->form == FORM_NUMBER) {
-		enum fate fate = condition_numbers(builder, value, &planned);
+		enum fate fate = condition_numbers(builder, value, &compiled);
 
 		if (fate != RULE_APPLIES) {
 			return fate;
 		}
 	}
 	if (value->type == VALUE_CONSTANT) {
-		holds = condition_compute(builder->engine, &planned, value);
-		free(planned.numbers);
+		holds = condition_compute(builder->engine, &compiled, value);
+		free(compiled.numbers);
 		return holds ? RULE_APPLIES : RULE_NEVER;
 	}
 	if (value->form == FORM_ID) {
-		planned.memo = memo_new();
-		if (!planned.memo) {
+		compiled.memo = memo_new();
+		if (!compiled.memo) {
 			return RULE_FAILED;
 		}
 	}
-	planned.owner = ++builder->engine->owners;
-	rule->conditions[rule->condition_count++] = planned;
+	compiled.owner = ++builder->engine->owners;
+	rule->conditions[rule->condition_count++] = compiled;
 	return RULE_APPLIES;
 }
 
-static enum fate plan_conditions(struct builder *builder, const struct rule *from,
-				 struct plan_rule *rule)
+static enum fate compile_conditions(struct builder *builder, const struct rule *from,
+				    struct compiled_rule *rule)
 {
 	if (from->condition_count == 0) {
 		return RULE_APPLIES;
@@ -101,7 +101,7 @@ static enum fate plan_conditions(struct builder *builder, const struct rule *fro
 		return RULE_FAILED;
 	}
 	for (size_t i = 0; i < from->condition_count; i++) {
-		enum fate fate = plan_condition(builder, &from->conditions[i], rule);
+		enum fate fate = compile_condition(builder, &from->conditions[i], rule);
 
 		if (fate != RULE_APPLIES) {
 			return fate;
@@ -122,8 +122,8 @@ static uint64_t ticks_frequency(const struct builder *builder, const struct fiel
 	return builder->engine->clock.frequency;
 }
 
-static enum fate plan_value(struct builder *builder, const struct rule *from,
-			    struct plan_rule *rule)
+static enum fate compile_value(struct builder *builder, const struct rule *from,
+			       struct compiled_rule *rule)
 {
 	static const uint64_t factors[] = {
 		[UNIT_NONE] = 1,    [UNIT_KB] = 1024, [UNIT_TICKS] = 0,    [UNIT_NS] = 1,
@@ -138,16 +138,16 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 		return RULE_APPLIES;
 	}
 	rule->amount_type = from->since.name ? AMOUNT_SINCE : AMOUNT_VALUE;
-	rule->value_index = plan_find_value(builder, field);
+	rule->value_index = compile_find_value(builder, field);
 	if (rule->value_index == NO_VALUE) {
-		return plan_lacks_field(builder, field);
+		return compile_lacks_field(builder, field);
 	}
-	value = &builder->plan->values[rule->value_index];
+	value = &builder->compiled->values[rule->value_index];
 	if (value->form == FORM_TEXT && value->field && field_is_real(value->field) &&
 	    !from->since.name) {
 		rule->amount_type = AMOUNT_REAL;
 	} else if (value->form != FORM_NUMBER) {
-		return plan_wrong_type(builder);
+		return compile_wrong_type(builder);
 	}
 	if (from->since.name) {
 		rule->factor = 0;
@@ -160,7 +160,7 @@ static enum fate plan_value(struct builder *builder, const struct rule *from,
 
 /* ---- rules ---- */
 
-static void free_rule(struct plan_rule *rule)
+static void free_rule(struct compiled_rule *rule)
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
 		free(rule->conditions[i].numbers);
@@ -169,14 +169,14 @@ static void free_rule(struct plan_rule *rule)
 	free(rule->conditions);
 }
 
-static enum fate plan_rule(struct builder *builder, const struct active_rule *active,
-			   struct plan_rule *rule)
+static enum fate compile_rule(struct builder *builder, const struct active_rule *active,
+			      struct compiled_rule *rule)
 {
 	const struct rule *from = active->rule;
 	enum fate fate;
 
-	*rule = (struct plan_rule){
-		.family = active->plan->family,
+	*rule = (struct compiled_rule){
+		.family = active->declared->family,
 		.named = from->event.scope != EVENTS_ALL,
 		.histogram = from->metric->type == FAMILY_HISTOGRAM,
 		.op = (uint8_t)from->op,
@@ -184,12 +184,12 @@ static enum fate plan_rule(struct builder *builder, const struct active_rule *ac
 	builder->kernel = from->event.scope != EVENTS_PROVIDER;
 	builder->rule = active;
 	builder->lacks = builder->wrong_type = false;
-	fate = plan_conditions(builder, from, rule);
+	fate = compile_conditions(builder, from, rule);
 	if (fate == RULE_APPLIES) {
-		fate = plan_value(builder, from, rule);
+		fate = compile_value(builder, from, rule);
 	}
 	if (fate == RULE_APPLIES) {
-		fate = plan_labels(builder, from, rule);
+		fate = compile_labels(builder, from, rule);
 	}
 	if (builder->failed) {
 		fate = RULE_FAILED;
@@ -233,22 +233,22 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 	}
 }
 
-/* As plan_rule() by its index in the set; what does not fit is told. */
+/* As compile_rule(), by the index in the set; a rule that does not fit the schema is reported. */
 static enum fate try_rule(struct builder *builder, size_t index)
 {
-	struct plan *plan = builder->plan;
+	struct compiled_rules *compiled = builder->compiled;
 	bool lacks = builder->problem_rule, differs = builder->problem_type;
 	enum fate fate;
 
 	builder->problem_rule = builder->problem_type = false;
-	fate = plan_rule(builder, &builder->engine->set->rules[index],
-			 &plan->rules[plan->rule_count]);
-	plan_add_tried(builder, &(struct plan_tried){
-					.number = (uint32_t)index,
-					.wrong_type = builder->wrong_type,
-					.left_out = fate == RULE_NEVER && !builder->wrong_type &&
-						    !builder->lacks,
-				});
+	fate = compile_rule(builder, &builder->engine->set->rules[index],
+			    &compiled->rules[compiled->rule_count]);
+	compile_add_note(builder, &(struct dry_run_note){
+					  .number = (uint32_t)index,
+					  .wrong_type = builder->wrong_type,
+					  .left_out = fate == RULE_NEVER && !builder->wrong_type &&
+						      !builder->lacks,
+				  });
 	if (builder->problem_rule || builder->problem_type) {
 		report_schema_mismatch(builder, index);
 	}
@@ -257,21 +257,21 @@ static enum fate try_rule(struct builder *builder, size_t index)
 	return fate;
 }
 
-static bool plan_rules(struct builder *builder)
+static bool compile_rules(struct builder *builder)
 {
 	const struct rule_set *set = builder->engine->set;
 	const struct event_class *class = builder->class;
-	struct plan *plan = builder->plan;
+	struct compiled_rules *compiled = builder->compiled;
 	/* Beyond the header nothing is known of an undecodable record, its process included. */
-	bool only_every = plan->undecodable || is_for_names(builder);
+	bool only_every = compiled->undecodable || is_for_names(builder);
 	size_t most = 0;
 
 	for (size_t i = 0; i < set->rule_count; i++) {
 		most += event_pattern_matches(&set->rules[i].rule->event, class) &&
 			has_version(set->rules[i].rule, class->version);
 	}
-	plan->rules = calloc(most + 1, sizeof *plan->rules);
-	if (!plan->rules) {
+	compiled->rules = calloc(most + 1, sizeof *compiled->rules);
+	if (!compiled->rules) {
 		return false;
 	}
 	for (size_t i = 0; i < set->rule_count; i++) {
@@ -286,8 +286,8 @@ static bool plan_rules(struct builder *builder)
 		}
 		switch (try_rule(builder, i)) {
 		case RULE_APPLIES:
-			plan->rules[plan->rule_count].number = (uint32_t)i;
-			plan->rule_count++;
+			compiled->rules[compiled->rule_count].number = (uint32_t)i;
+			compiled->rule_count++;
 			break;
 		case RULE_NEVER:
 			break;
@@ -298,49 +298,49 @@ static bool plan_rules(struct builder *builder)
 	return true;
 }
 
-static bool plan_probe(struct builder *builder)
+static bool compile_probe(struct builder *builder)
 {
-	struct plan *plan = builder->plan;
+	struct compiled_rules *compiled = builder->compiled;
 	enum fate fate;
 
 	builder->rule = NULL;
-	fate = plan_conditions(builder, probe_rule(builder->engine->probe), &plan->probe);
+	fate = compile_conditions(builder, probe_rule(builder->engine->probe), &compiled->probe);
 
-	plan->probed = fate == RULE_APPLIES;
+	compiled->probed = fate == RULE_APPLIES;
 	return fate != RULE_FAILED && !builder->failed;
 }
 
 /* Once nothing moves any more: parts point to parts. */
-static void link_conditions(struct plan *plan, struct plan_rule *rule)
+static void link_conditions(struct compiled_rules *compiled, struct compiled_rule *rule)
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
-		rule->conditions[i].value = &plan->values[rule->conditions[i].value_index];
+		rule->conditions[i].value = &compiled->values[rule->conditions[i].value_index];
 	}
 }
 
-static void link_rule(struct plan *plan, struct plan_rule *rule)
+static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rule)
 {
 	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
 
-	rule->group = &plan->groups[rule->group_index];
+	rule->group = &compiled->groups[rule->group_index];
 	if (rule->amount_type != AMOUNT_ONE) {
-		rule->value = &plan->values[rule->value_index];
+		rule->value = &compiled->values[rule->value_index];
 	}
-	link_conditions(plan, rule);
+	link_conditions(compiled, rule);
 	rule->plain = counter && rule->amount_type < AMOUNT_REAL &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
 }
 
-static bool link_plan(struct plan *plan)
+static bool link_compiled(struct compiled_rules *compiled)
 {
-	for (size_t i = 0; i < plan->label_count; i++) {
-		plan->labels[i].value = &plan->values[plan->labels[i].value_index];
+	for (size_t i = 0; i < compiled->label_count; i++) {
+		compiled->labels[i].value = &compiled->values[compiled->labels[i].value_index];
 	}
-	for (size_t i = 0; i < plan->group_count; i++) {
-		struct plan_group *group = &plan->groups[i];
+	for (size_t i = 0; i < compiled->group_count; i++) {
+		struct label_set_cache *group = &compiled->groups[i];
 
 		for (unsigned j = 0; j < group->label_count; j++) {
-			group->labels[j] = &plan->labels[group->label_indexes[j]];
+			group->labels[j] = &compiled->labels[group->label_indexes[j]];
 		}
 		group->keyed = group->label_count <= GROUP_LABELS_MAX;
 		group->rows = calloc((group->keyed ? (size_t)GROUP_ROWS : 1U) * group->rule_count,
@@ -350,10 +350,10 @@ static bool link_plan(struct plan *plan)
 		}
 		group->row = group->rows;
 	}
-	for (size_t i = 0; i < plan->rule_count; i++) {
-		link_rule(plan, &plan->rules[i]);
+	for (size_t i = 0; i < compiled->rule_count; i++) {
+		link_rule(compiled, &compiled->rules[i]);
 	}
-	link_conditions(plan, &plan->probe);
+	link_conditions(compiled, &compiled->probe);
 	return true;
 }
 
@@ -383,67 +383,67 @@ static bool ends_process(const struct event_class *class)
 	       provider_is(&class->provider, PROVIDER_KERNEL_PROCESS);
 }
 
-static void free_plan(struct plan *plan)
+static void free_compiled(struct compiled_rules *compiled)
 {
-	for (size_t i = 0; i < plan->rule_count; i++) {
-		free_rule(&plan->rules[i]);
+	for (size_t i = 0; i < compiled->rule_count; i++) {
+		free_rule(&compiled->rules[i]);
 	}
-	free_rule(&plan->probe);
-	for (size_t i = 0; i < plan->label_count; i++) {
-		plan_free_label(&plan->labels[i]);
+	free_rule(&compiled->probe);
+	for (size_t i = 0; i < compiled->label_count; i++) {
+		compiled_label_free(&compiled->labels[i]);
 	}
-	for (size_t i = 0; i < plan->group_count; i++) {
-		free(plan->groups[i].rows);
+	for (size_t i = 0; i < compiled->group_count; i++) {
+		free(compiled->groups[i].rows);
 	}
-	free(plan->rules);
-	for (size_t i = 0; i < plan->part_count; i++) {
-		free(plan->parts[i]);
+	free(compiled->rules);
+	for (size_t i = 0; i < compiled->part_count; i++) {
+		free(compiled->parts[i]);
 	}
-	free(plan->parts);
-	free(plan->tried);
-	free(plan->starts);
-	free(plan->stops);
-	free(plan->labels);
-	free(plan->groups);
-	free(plan->values);
-	free(plan);
+	free(compiled->parts);
+	free(compiled->notes);
+	free(compiled->starts);
+	free(compiled->stops);
+	free(compiled->labels);
+	free(compiled->groups);
+	free(compiled->values);
+	free(compiled);
 }
 
 void rule_engine_release(struct event_class *class)
 {
-	if (class->plan) {
-		free_plan(class->plan);
-		class->plan = NULL;
+	if (class->compiled) {
+		free_compiled(class->compiled);
+		class->compiled = NULL;
 	}
 }
 
 bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
 {
 	struct builder builder = { .engine = engine, .class = class };
-	struct plan *plan = calloc(1, sizeof *plan);
+	struct compiled_rules *compiled = calloc(1, sizeof *compiled);
 
 	rule_engine_release(class);
-	if (!plan) {
+	if (!compiled) {
 		return false;
 	}
-	builder.plan = plan;
-	plan->undecodable = class->record_type >= RECORD_TIMED;
-	plan->schema = plan->undecodable ? NULL : class->schema;
-	plan->provider = intern_string(engine->strings, class->provider_name);
-	plan->dropped = filters_drop_event(engine->set, class);
-	plan->ends_instance = ends_process(class);
-	if (!plan_pairs(&builder) || !plan_rules(&builder) ||
-	    (engine->probe && !plan_probe(&builder)) || !link_plan(plan) ||
-	    !make_slices(engine, plan->schema ? plan->schema->field_count : 0U)) {
-		free_plan(plan);
+	builder.compiled = compiled;
+	compiled->undecodable = class->record_type >= RECORD_TIMED;
+	compiled->schema = compiled->undecodable ? NULL : class->schema;
+	compiled->provider = intern_string(engine->strings, class->provider_name);
+	compiled->dropped = filters_drop_event(engine->set, class);
+	compiled->ends_instance = ends_process(class);
+	if (!compile_spans(&builder) || !compile_rules(&builder) ||
+	    (engine->probe && !compile_probe(&builder)) || !link_compiled(compiled) ||
+	    !make_slices(engine, compiled->schema ? compiled->schema->field_count : 0U)) {
+		free_compiled(compiled);
 		return false;
 	}
 	if (builder.problem_rule) {
-		engine_count_problem(engine, plan, PROBLEM_RULE);
+		engine_count_problem(engine, compiled, PROBLEM_RULE);
 	}
 	if (builder.problem_type) {
-		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+		engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
 	}
-	class->plan = plan;
+	class->compiled = compiled;
 	return true;
 }

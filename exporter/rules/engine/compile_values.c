@@ -3,15 +3,15 @@
  * Compiles the values of rules for an event class: where each comes from, the labels made of them,
  * and the pairs that the events begin or end.
  *
- * Rules name fields; an event class has one layout. plan_find_value() resolves a name to a value in
- * the order that config/README.md gives: what a pair carries, the derived fields that hide the
+ * Rules name fields; an event class has one layout. compile_find_value() resolves a name to a value
+ * in the order that config/README.md gives: what a pair carries, the derived fields that hide the
  * payload, the payload, the other derived fields, and at last parts of payload fields. Rules that
  * name the same field share its value, so that it is read once for an event. Labels of the same
  * value are shared as well.
  *
  * A label of a constant value becomes an id here and costs nothing later. The others are numbers
- * into plan->labels, and rules whose samples differ by the same labels share a group, whose cache
- * leads from label ids to samples. Values, labels and groups lie in arrays that grow while a class
+ * into compiled->labels, and rules whose samples differ by the same labels share a cache that leads
+ * from label ids to samples. Values, labels and caches lie in arrays that grow while a class
  * is compiled, so they refer to each other by index; compile.c turns the indexes into pointers when
  * all are there.
  *
@@ -27,51 +27,51 @@ enum { NOT_CARRIED = PAIR_CARRIED_MAX, VALUES_MAX = 4096, LABELS_MAX = 4096 };
 
 /* ---- what does not fit ---- */
 
-void plan_add_tried(struct builder *builder, const struct plan_tried *tried)
+void compile_add_note(struct builder *builder, const struct dry_run_note *note)
 {
-	struct plan *plan = builder->plan;
-	struct plan_tried *grown;
+	struct compiled_rules *compiled = builder->compiled;
+	struct dry_run_note *grown;
 
 	if (!builder->engine->trial) {
 		return;
 	}
-	grown = realloc(plan->tried, (plan->tried_count + 1) * sizeof *grown);
+	grown = realloc(compiled->notes, (compiled->note_count + 1) * sizeof *grown);
 	if (!grown) {
 		builder->failed = true;
 		return;
 	}
-	plan->tried = grown;
-	grown[plan->tried_count++] = *tried;
+	compiled->notes = grown;
+	grown[compiled->note_count++] = *note;
 }
 
 /* Notes a field that the layout lacks, if it is one of a rule of the set. */
 static void add_missing(struct builder *builder, const struct field_ref *field)
 {
 	if (builder->rule) {
-		plan_add_tried(builder, &(struct plan_tried){
-						.missing = field->name,
-						.number = (uint32_t)(builder->rule -
-								     builder->engine->set->rules),
-					});
+		compile_add_note(builder, &(struct dry_run_note){
+						  .missing = field->name,
+						  .number = (uint32_t)(builder->rule -
+								       builder->engine->set->rules),
+					  });
 	}
 }
 
-enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field)
+enum fate compile_lacks_field(struct builder *builder, const struct field_ref *field)
 {
 	if (builder->failed) {
 		return RULE_FAILED;
 	}
 	add_missing(builder, field);
 	builder->lacks = true;
-	if (builder->plan->schema) {
+	if (builder->compiled->schema) {
 		builder->problem_rule = true;
 	} else {
-		builder->plan->lacks_schema = true;
+		builder->compiled->lacks_schema = true;
 	}
 	return RULE_NEVER;
 }
 
-enum fate plan_wrong_type(struct builder *builder)
+enum fate compile_wrong_type(struct builder *builder)
 {
 	builder->problem_type = true;
 	builder->wrong_type = true;
@@ -80,11 +80,11 @@ enum fate plan_wrong_type(struct builder *builder)
 
 /* ---- values ---- */
 
-/* Index in plan.stops; NO_VALUE: the class does not end the pair. */
-static uint16_t find_stop(const struct plan *plan, size_t pair)
+/* Index in compiled.stops; NO_VALUE: the class does not end the pair. */
+static uint16_t find_stop(const struct compiled_rules *compiled, size_t pair)
 {
-	for (size_t i = 0; i < plan->stop_count; i++) {
-		if (plan->stops[i].pair == pair) {
+	for (size_t i = 0; i < compiled->stop_count; i++) {
+		if (compiled->stops[i].pair == pair) {
 			return (uint16_t)i;
 		}
 	}
@@ -93,38 +93,38 @@ static uint16_t find_stop(const struct plan *plan, size_t pair)
 
 static uint16_t add_value(struct builder *builder, const struct value *value)
 {
-	struct plan *plan = builder->plan;
+	struct compiled_rules *compiled = builder->compiled;
 	struct value *values;
 
-	for (size_t i = 0; i < plan->value_count; i++) {
-		if (plan->values[i].type == value->type &&
-		    plan->values[i].read.row == value->read.row &&
-		    plan->values[i].field == value->field &&
+	for (size_t i = 0; i < compiled->value_count; i++) {
+		if (compiled->values[i].type == value->type &&
+		    compiled->values[i].read.row == value->read.row &&
+		    compiled->values[i].field == value->field &&
 		    ((value->type != VALUE_SPAN && value->type != VALUE_CAPTURED) ||
-		     plan->values[i].index == value->index)) {
+		     compiled->values[i].index == value->index)) {
 			return (uint16_t)i;
 		}
 	}
-	values = plan->value_count < VALUES_MAX ?
-			 realloc(plan->values, (plan->value_count + 1) * sizeof *values) :
+	values = compiled->value_count < VALUES_MAX ?
+			 realloc(compiled->values, (compiled->value_count + 1) * sizeof *values) :
 			 NULL;
 	if (!values) {
 		builder->failed = true;
 		return NO_VALUE;
 	}
-	plan->values = values;
-	values[plan->value_count] = *value;
-	return (uint16_t)plan->value_count++;
+	compiled->values = values;
+	values[compiled->value_count] = *value;
+	return (uint16_t)compiled->value_count++;
 }
 
 static int layout_index(const struct builder *builder, const char *name)
 {
-	return builder->plan->schema ? schema_find_field(builder->plan->schema, name) : -1;
+	return builder->compiled->schema ? schema_find_field(builder->compiled->schema, name) : -1;
 }
 
 static uint16_t add_layout_value(struct builder *builder, int index)
 {
-	const struct schema *schema = builder->plan->schema;
+	const struct schema *schema = builder->compiled->schema;
 	const struct field *field = &schema->fields[index];
 	struct value value = { .index = (uint16_t)index, .field = field, .state = VALUE_CUT };
 
@@ -144,8 +144,8 @@ static uint16_t add_layout_value(struct builder *builder, int index)
 		return add_value(builder, &value);
 	}
 	value.type = VALUE_WALKED;
-	if (index > builder->plan->last_walked) {
-		builder->plan->last_walked = (uint16_t)index;
+	if (index > builder->compiled->last_walked) {
+		builder->compiled->last_walked = (uint16_t)index;
 	}
 	return add_value(builder, &value);
 }
@@ -164,30 +164,31 @@ static bool is_same_part(const struct field_path *a, const struct field_path *b)
 	return true;
 }
 
-static struct field_path *add_part(struct plan *plan, const struct field_path *path,
+static struct field_path *add_part(struct compiled_rules *compiled, const struct field_path *path,
 				   uint16_t *index)
 {
 	struct field_path **parts;
 	struct field_path *copy;
 
-	for (size_t i = 0; i < plan->part_count; i++) {
-		if (is_same_part(plan->parts[i], path)) {
+	for (size_t i = 0; i < compiled->part_count; i++) {
+		if (is_same_part(compiled->parts[i], path)) {
 			*index = (uint16_t)i;
-			return plan->parts[i];
+			return compiled->parts[i];
 		}
 	}
-	parts = plan->part_count < VALUES_MAX ?
-			realloc(plan->parts, (plan->part_count + 1) * sizeof(struct field_path *)) :
+	parts = compiled->part_count < VALUES_MAX ?
+			realloc(compiled->parts,
+				(compiled->part_count + 1) * sizeof(struct field_path *)) :
 			NULL;
 	if (!parts) {
 		return NULL;
 	}
-	plan->parts = parts;
+	compiled->parts = parts;
 	copy = malloc(sizeof *copy);
 	if (copy) {
 		*copy = *path;
-		*index = (uint16_t)plan->part_count;
-		parts[plan->part_count++] = copy;
+		*index = (uint16_t)compiled->part_count;
+		parts[compiled->part_count++] = copy;
 	}
 	return copy;
 }
@@ -195,14 +196,14 @@ static struct field_path *add_part(struct plan *plan, const struct field_path *p
 /* An element, a member of one, a count. NO_VALUE: the layout has none, or builder->failed. */
 static uint16_t add_part_value(struct builder *builder, const char *name)
 {
-	struct plan *plan = builder->plan;
+	struct compiled_rules *compiled = builder->compiled;
 	struct value value = { .type = VALUE_PART };
 	struct field_path path, *part;
 
-	if (!plan->schema || !field_path_find(plan->schema, name, &path)) {
+	if (!compiled->schema || !field_path_find(compiled->schema, name, &path)) {
 		return NO_VALUE;
 	}
-	part = add_part(plan, &path, &value.index);
+	part = add_part(compiled, &path, &value.index);
 	if (!part) {
 		builder->failed = true;
 		return NO_VALUE;
@@ -210,8 +211,8 @@ static uint16_t add_part_value(struct builder *builder, const char *name)
 	value.field = &part->value;
 	value.form = field_is_integer(value.field) ? FORM_NUMBER : FORM_TEXT;
 	value.is_signed = value.form == FORM_NUMBER && field_is_signed(value.field);
-	if (part->top > plan->last_walked) {
-		plan->last_walked = part->top;
+	if (part->top > compiled->last_walked) {
+		compiled->last_walked = part->top;
 	}
 	return add_value(builder, &value);
 }
@@ -231,13 +232,13 @@ static uint16_t add_derived_value(struct builder *builder, const struct derived_
 		value.read.number = row->constant(
 			&(struct derived_class){ .class = builder->class,
 						 .strings = builder->engine->strings,
-						 .provider = builder->plan->provider,
+						 .provider = builder->compiled->provider,
 						 .session = builder->engine->session });
 	}
 	if (row->origin) {
 		int index = layout_index(builder, row->origin);
 
-		if (index < 0 || !field_is_integer(&builder->plan->schema->fields[index])) {
+		if (index < 0 || !field_is_integer(&builder->compiled->schema->fields[index])) {
 			return NO_VALUE;
 		}
 		if (row->reads_origin) {
@@ -255,7 +256,7 @@ static uint16_t add_derived_value(struct builder *builder, const struct derived_
 static uint16_t add_pair_value(struct builder *builder, size_t carried)
 {
 	struct value value = { .type = VALUE_SPAN, .form = FORM_NUMBER };
-	uint16_t stop = find_stop(builder->plan, builder->rule->pair);
+	uint16_t stop = find_stop(builder->compiled, builder->rule->pair);
 
 	if (stop == NO_VALUE) {
 		return NO_VALUE;
@@ -277,7 +278,7 @@ static size_t find_carried(const struct builder *builder, const struct field_ref
 }
 
 /* NO_VALUE: this class has no such field. */
-uint16_t plan_find_value(struct builder *builder, const struct field_ref *field)
+uint16_t compile_find_value(struct builder *builder, const struct field_ref *field)
 {
 	int index;
 
@@ -301,19 +302,20 @@ uint16_t plan_find_value(struct builder *builder, const struct field_ref *field)
 
 /* ---- labels ---- */
 
-void plan_free_label(struct plan_label *label)
+void compiled_label_free(struct compiled_label *label)
 {
 	free(label->numbers);
 	free(label->memo);
 }
 
 /* A label that another rule has made of the same value already. */
-static bool find_label(const struct plan *plan, const struct plan_label *label, uint16_t *index)
+static bool find_label(const struct compiled_rules *compiled, const struct compiled_label *label,
+		       uint16_t *index)
 {
-	for (size_t i = 0; i < plan->label_count; i++) {
-		if (plan->labels[i].value_index == label->value_index &&
-		    (plan->labels[i].label == label->label ||
-		     (plan->labels[i].label->source == LABEL_FIELD &&
+	for (size_t i = 0; i < compiled->label_count; i++) {
+		if (compiled->labels[i].value_index == label->value_index &&
+		    (compiled->labels[i].label == label->label ||
+		     (compiled->labels[i].label->source == LABEL_FIELD &&
 		      label->label->source == LABEL_FIELD))) {
 			*index = (uint16_t)i;
 			return true;
@@ -323,26 +325,27 @@ static bool find_label(const struct plan *plan, const struct plan_label *label, 
 }
 
 /* Takes what the label owns. */
-static enum fate add_label(struct builder *builder, struct plan_label *label, uint8_t position,
-			   struct plan_label_set *set)
+static enum fate add_label(struct builder *builder, struct compiled_label *label, uint8_t position,
+			   struct compiled_label_set *set)
 {
-	struct plan *plan = builder->plan;
-	struct plan_label *labels;
+	struct compiled_rules *compiled = builder->compiled;
+	struct compiled_label *labels;
 	uint16_t index;
 
-	if (find_label(plan, label, &index)) {
-		plan_free_label(label);
+	if (find_label(compiled, label, &index)) {
+		compiled_label_free(label);
 	} else {
-		labels = plan->label_count < LABELS_MAX ?
-				 realloc(plan->labels, (plan->label_count + 1) * sizeof *labels) :
+		labels = compiled->label_count < LABELS_MAX ?
+				 realloc(compiled->labels,
+					 (compiled->label_count + 1) * sizeof *labels) :
 				 NULL;
 		if (!labels) {
-			plan_free_label(label);
+			compiled_label_free(label);
 			return RULE_FAILED;
 		}
-		plan->labels = labels;
+		compiled->labels = labels;
 		label->owner = ++builder->engine->owners;
-		index = (uint16_t)plan->label_count++;
+		index = (uint16_t)compiled->label_count++;
 		labels[index] = *label;
 	}
 	set->varying[set->varying_count].position = position;
@@ -353,7 +356,7 @@ static enum fate add_label(struct builder *builder, struct plan_label *label, ui
 
 /* The literals of a map, as numbers to compare the value with. */
 static enum fate map_numbers(struct builder *builder, const struct value *value,
-			     struct plan_label *label)
+			     struct compiled_label *label)
 {
 	size_t count = label->label->entry_count;
 
@@ -366,16 +369,16 @@ static enum fate map_numbers(struct builder *builder, const struct value *value,
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (!literal_for(&label->label->entries[i].from, value, &label->numbers[i])) {
-			return plan_wrong_type(builder);
+			return compile_wrong_type(builder);
 		}
 	}
 	return RULE_APPLIES;
 }
 
-static enum fate plan_label(struct builder *builder, const struct label *label, uint8_t position,
-			    struct plan_label_set *set)
+static enum fate compile_label(struct builder *builder, const struct label *label, uint8_t position,
+			       struct compiled_label_set *set)
 {
-	struct plan_label planned = { .label = label };
+	struct compiled_label compiled = { .label = label };
 	const struct value *value;
 	enum fate fate;
 
@@ -383,49 +386,49 @@ static enum fate plan_label(struct builder *builder, const struct label *label, 
 		set->ids[position] = intern_string(builder->engine->strings, label->text);
 		return RULE_APPLIES;
 	}
-	planned.value_index = plan_find_value(builder, &label->field);
-	if (planned.value_index == NO_VALUE) {
+	compiled.value_index = compile_find_value(builder, &label->field);
+	if (compiled.value_index == NO_VALUE) {
 		if (builder->failed) {
 			return RULE_FAILED;
 		}
 		/* An old layout without the field is no mistake; a new one without it may be, of
 		 * the rule. */
 		add_missing(builder, &label->field);
-		builder->problem_rule |= builder->plan->schema && !builder->kernel;
-		builder->plan->lacks_schema |= !builder->plan->schema;
+		builder->problem_rule |= builder->compiled->schema && !builder->kernel;
+		builder->compiled->lacks_schema |= !builder->compiled->schema;
 		set->ids[position] = builder->engine->unknown;
 		return RULE_APPLIES;
 	}
-	value = &builder->plan->values[planned.value_index];
-	planned.plain = value->form == FORM_ID && label->source == LABEL_FIELD;
-	fate = map_numbers(builder, value, &planned);
+	value = &builder->compiled->values[compiled.value_index];
+	compiled.plain = value->form == FORM_ID && label->source == LABEL_FIELD;
+	fate = map_numbers(builder, value, &compiled);
 	if (fate == RULE_APPLIES && value->type == VALUE_CONSTANT) {
-		set->ids[position] = planned.plain ?
+		set->ids[position] = compiled.plain ?
 					     (uint32_t)value->read.number :
-					     label_compute(builder->engine, &planned, value);
+					     label_compute(builder->engine, &compiled, value);
 	} else if (fate == RULE_APPLIES) {
-		if (!planned.plain && value->form != FORM_TEXT) {
-			planned.memo = memo_new();
-			if (!planned.memo) {
-				plan_free_label(&planned);
+		if (!compiled.plain && value->form != FORM_TEXT) {
+			compiled.memo = memo_new();
+			if (!compiled.memo) {
+				compiled_label_free(&compiled);
 				return RULE_FAILED;
 			}
 		}
-		return add_label(builder, &planned, position, set);
+		return add_label(builder, &compiled, position, set);
 	}
-	plan_free_label(&planned);
+	compiled_label_free(&compiled);
 	return fate;
 }
 
 /* Puts the rule into the group of its labels. */
-static enum fate join_group(struct builder *builder, struct plan_rule *rule)
+static enum fate join_group(struct builder *builder, struct compiled_rule *rule)
 {
-	struct plan *plan = builder->plan;
-	struct plan_group group = { 0 };
-	struct plan_group *groups;
+	struct compiled_rules *compiled = builder->compiled;
+	struct label_set_cache group = { 0 };
+	struct label_set_cache *groups;
 	size_t index;
 
-	for (unsigned label = 0; label < plan->label_count; label++) {
+	for (unsigned label = 0; label < compiled->label_count; label++) {
 		for (unsigned i = 0; i < rule->labels.varying_count; i++) {
 			if (rule->labels.varying[i].label == label) {
 				group.label_indexes[group.label_count++] = (uint16_t)label;
@@ -433,31 +436,31 @@ static enum fate join_group(struct builder *builder, struct plan_rule *rule)
 			}
 		}
 	}
-	for (index = 0; index < plan->group_count; index++) {
-		if (plan->groups[index].label_count == group.label_count &&
-		    memcmp(plan->groups[index].label_indexes, group.label_indexes,
+	for (index = 0; index < compiled->group_count; index++) {
+		if (compiled->groups[index].label_count == group.label_count &&
+		    memcmp(compiled->groups[index].label_indexes, group.label_indexes,
 			   sizeof group.label_indexes) == 0) {
 			break;
 		}
 	}
-	if (index == plan->group_count) {
-		groups = realloc(plan->groups, (plan->group_count + 1) * sizeof *groups);
+	if (index == compiled->group_count) {
+		groups = realloc(compiled->groups, (compiled->group_count + 1) * sizeof *groups);
 		if (!groups) {
 			return RULE_FAILED;
 		}
-		plan->groups = groups;
-		groups[plan->group_count++] = group;
+		compiled->groups = groups;
+		groups[compiled->group_count++] = group;
 	}
 	rule->group_index = (uint16_t)index;
-	rule->index = plan->groups[index].rule_count++;
+	rule->index = compiled->groups[index].rule_count++;
 	return RULE_APPLIES;
 }
 
-static enum fate plan_label_set(struct builder *builder, const struct label *labels, size_t count,
-				struct plan_label_set *set)
+static enum fate compile_label_set(struct builder *builder, const struct label *labels,
+				   size_t count, struct compiled_label_set *set)
 {
 	for (size_t i = 0; i < count; i++) {
-		enum fate fate = plan_label(builder, &labels[i], (uint8_t)i, set);
+		enum fate fate = compile_label(builder, &labels[i], (uint8_t)i, set);
 
 		if (fate != RULE_APPLIES) {
 			return fate;
@@ -466,9 +469,10 @@ static enum fate plan_label_set(struct builder *builder, const struct label *lab
 	return builder->failed ? RULE_FAILED : RULE_APPLIES;
 }
 
-enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule)
+enum fate compile_labels(struct builder *builder, const struct rule *from,
+			 struct compiled_rule *rule)
 {
-	enum fate fate = plan_label_set(builder, from->labels, from->label_count, &rule->labels);
+	enum fate fate = compile_label_set(builder, from->labels, from->label_count, &rule->labels);
 
 	return fate == RULE_APPLIES ? join_group(builder, rule) : fate;
 }
@@ -476,81 +480,81 @@ enum fate plan_labels(struct builder *builder, const struct rule *from, struct p
 /* ---- pairs ---- */
 
 /* The labels that the events carry to their stop. */
-static enum fate plan_carry(struct builder *builder, const struct pair *pair,
-			    struct plan_pair *planned)
+static enum fate compile_captured(struct builder *builder, const struct pair *pair,
+				  struct compiled_span *span)
 {
-	bool carries = planned->side == PAIR_MIDDLE ||
-		       (planned->side == PAIR_START && !pair->middle.keys);
+	bool carries = span->side == PAIR_MIDDLE ||
+		       (span->side == PAIR_START && !pair->middle.keys);
 
 	if (!carries) {
 		return RULE_APPLIES;
 	}
-	planned->carry_count = (uint8_t)pair->carry_count;
-	return plan_label_set(builder, pair->carry, pair->carry_count, &planned->carry);
+	span->carry_count = (uint8_t)pair->carry_count;
+	return compile_label_set(builder, pair->carry, pair->carry_count, &span->carry);
 }
 
-static enum fate plan_end(struct builder *builder, size_t number, enum pair_side side,
-			  const struct pair_end *end)
+static enum fate compile_span_event(struct builder *builder, size_t number, enum pair_side side,
+				    const struct pair_end *end)
 {
 	const struct pair *pair = builder->engine->set->pairs[number];
-	struct plan_pair added = { .pair = (uint16_t)number,
-				   .side = (uint8_t)side,
-				   .state = VALUE_UNKNOWN };
-	struct plan *plan = builder->plan;
-	struct plan_pair **planned = side == PAIR_STOP ? &plan->stops : &plan->starts;
-	size_t *count = side == PAIR_STOP ? &plan->stop_count : &plan->start_count;
-	struct plan_pair *grown;
+	struct compiled_span added = { .pair = (uint16_t)number,
+				       .side = (uint8_t)side,
+				       .state = VALUE_UNKNOWN };
+	struct compiled_rules *compiled = builder->compiled;
+	struct compiled_span **spans = side == PAIR_STOP ? &compiled->stops : &compiled->starts;
+	size_t *count = side == PAIR_STOP ? &compiled->stop_count : &compiled->start_count;
+	struct compiled_span *grown;
 	enum fate fate;
 
 	if (!event_pattern_matches(&end->event, builder->class)) {
 		return RULE_NEVER;
 	}
 	for (size_t i = 0; i < pair->key_count; i++) {
-		uint16_t value = plan_find_value(builder, &end->keys[i]);
+		uint16_t value = compile_find_value(builder, &end->keys[i]);
 
 		if (value == NO_VALUE) {
-			return plan_lacks_field(builder, &end->keys[i]);
+			return compile_lacks_field(builder, &end->keys[i]);
 		}
 		added.keys[added.key_count++] = value;
 	}
-	fate = plan_carry(builder, pair, &added);
+	fate = compile_captured(builder, pair, &added);
 	if (fate != RULE_APPLIES) {
 		return fate;
 	}
-	grown = realloc(*planned, (*count + 1) * sizeof *grown);
+	grown = realloc(*spans, (*count + 1) * sizeof *grown);
 	if (!grown) {
 		return RULE_FAILED;
 	}
-	*planned = grown;
+	*spans = grown;
 	grown[(*count)++] = added;
 	return RULE_APPLIES;
 }
 
 /* Pairs of the same beginning are one, which each of their ends ends. */
-static bool ends_pair(const struct plan *plan, size_t pair)
+static bool ends_pair(const struct compiled_rules *compiled, size_t pair)
 {
-	return plan->stop_count > 0 && plan->stops[plan->stop_count - 1].pair == pair;
+	return compiled->stop_count > 0 && compiled->stops[compiled->stop_count - 1].pair == pair;
 }
 
-bool plan_pairs(struct builder *builder)
+bool compile_spans(struct builder *builder)
 {
 	const struct rule_set *set = builder->engine->set;
-	struct plan *plan = builder->plan;
+	struct compiled_rules *compiled = builder->compiled;
 
 	builder->kernel = builder->class->kernel_class != KERNEL_NONE;
-	for (size_t i = 0; i < set->pair_count && !plan->undecodable; i++) {
+	for (size_t i = 0; i < set->pair_count && !compiled->undecodable; i++) {
 		const struct pair *pair = set->pairs[i];
 
-		if (plan_end(builder, i, PAIR_START, &pair->start) == RULE_FAILED ||
+		if (compile_span_event(builder, i, PAIR_START, &pair->start) == RULE_FAILED ||
 		    (pair->middle.keys &&
-		     plan_end(builder, i, PAIR_MIDDLE, &pair->middle) == RULE_FAILED)) {
+		     compile_span_event(builder, i, PAIR_MIDDLE, &pair->middle) == RULE_FAILED)) {
 			return false;
 		}
 		for (size_t j = 0; j < set->rule_count; j++) {
 			const struct active_rule *rule = &set->rules[j];
 
-			if (rule->pair == i && !ends_pair(plan, i) &&
-			    plan_end(builder, i, PAIR_STOP, &rule->rule->pair->stop) ==
+			if (rule->pair == i && !ends_pair(compiled, i) &&
+			    compile_span_event(builder, i, PAIR_STOP, &rule->rule->pair->stop) ==
 				    RULE_FAILED) {
 				return false;
 			}

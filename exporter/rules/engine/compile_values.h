@@ -12,7 +12,7 @@ enum { NO_VALUE = UINT16_MAX };
 struct builder {
 	struct rule_engine *engine;
 	const struct event_class *class;
-	struct plan *plan;
+	struct compiled_rules *compiled;
 	const struct active_rule *rule; /* NULL: none of the set's */
 	bool failed;                    /* no memory */
 	bool kernel;       /* its rules were held against its layouts when they were read */
@@ -26,23 +26,24 @@ struct builder {
 enum fate { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
 
 /* A rule cannot apply, because its value or a condition asks for a field that is not there. */
-enum fate plan_lacks_field(struct builder *builder, const struct field_ref *field);
+enum fate compile_lacks_field(struct builder *builder, const struct field_ref *field);
 
 /* A rule asks for a type that its field is not of. */
-enum fate plan_wrong_type(struct builder *builder);
+enum fate compile_wrong_type(struct builder *builder);
 
 /* Notes something for the dry run, if there is one. */
-void plan_add_tried(struct builder *builder, const struct plan_tried *tried);
+void compile_add_note(struct builder *builder, const struct dry_run_note *note);
 
 /* Finds out which pairs the class begins and ends; before the rules. False without memory. */
-bool plan_pairs(struct builder *builder);
+bool compile_spans(struct builder *builder);
 
-/* The slot of a field. NO_VALUE: this class has no such field, or builder->failed. */
-uint16_t plan_find_value(struct builder *builder, const struct field_ref *field);
+/* The index of a field's value. NO_VALUE: this class has no such field, or builder->failed. */
+uint16_t compile_find_value(struct builder *builder, const struct field_ref *field);
 
-/* Label values that are constant go into the rule's ids, the others into plan.labels; the rule
- * joins its group. */
-enum fate plan_labels(struct builder *builder, const struct rule *from, struct plan_rule *rule);
-void plan_free_label(struct plan_label *label);
+/* Label values that are constant go into the rule's ids, the others into compiled.labels; the
+ * rule gets the cache of its label sets. */
+enum fate compile_labels(struct builder *builder, const struct rule *from,
+			 struct compiled_rule *rule);
+void compiled_label_free(struct compiled_label *label);
 
 #endif

@@ -7,7 +7,7 @@
  * that needs it. A *memo* remembers what a value was turned into (a label, a verdict), so that text
  * is only worked on when a value is new.
  *
- * compile.c makes a plan of the rules for a class, with compile_values.c; apply.c applies it to
+ * compile.c compiles the rules for a class, with compile_values.c; apply.c applies them to
  * events; values.c reads values; engine.c has the life of an engine.
  */
 #ifndef RULES_ENGINE_H
@@ -29,11 +29,11 @@ enum value_source {
 	VALUE_U32,      /* the same, of 4 bytes without sign: most of them */
 	VALUE_WALKED,   /* payload: a number behind fields of variable length */
 	VALUE_TEXT,     /* payload: anything else, read as text */
-	VALUE_PART,     /* payload: an element, a member, a count; plan.parts[index] */
+	VALUE_PART,     /* payload: an element, a member, a count; compiled.parts[index] */
 	VALUE_DERIVED,  /* a derived field */
 	VALUE_COMPUTED, /* a derived field of the value `index` */
-	VALUE_SPAN,     /* nanoseconds; plan.stops[index] */
-	VALUE_CAPTURED, /* label id; plan.stops[index / PAIR_CARRIED_MAX].carried */
+	VALUE_SPAN,     /* nanoseconds; compiled.stops[index] */
+	VALUE_CAPTURED, /* label id; compiled.stops[index / PAIR_CARRIED_MAX].carried */
 };
 
 enum value_state {
@@ -66,17 +66,17 @@ struct number_literal {
 	bool negative;
 };
 
-struct plan_condition {
+struct compiled_condition {
 	const struct condition *condition;
 	uint64_t owner;      /* tells it apart among all of the engine, for text_entry */
-	struct value *value; /* of plan.values, as are all pointers to parts of a plan */
+	struct value *value; /* of compiled.values */
 	uint16_t value_index;
 	struct number_literal *numbers; /* owned; of the literals, FORM_NUMBER */
 	struct memo *memo;              /* owned; verdicts by label id, FORM_ID */
 };
 
 /* What one value becomes as a label; rules that show the same value share it. */
-struct plan_label {
+struct compiled_label {
 	uint64_t generation; /* of the event that state and id are about */
 	struct value *value;
 	uint32_t id;   /* label value */
@@ -84,7 +84,7 @@ struct plan_label {
 	bool plain;    /* the value is the id already */
 	uint16_t value_index;
 	const struct label *label;
-	uint64_t owner;                 /* as in plan_condition */
+	uint64_t owner;                 /* as in compiled_condition */
 	struct number_literal *numbers; /* owned; of a map, FORM_NUMBER */
 	struct memo *memo;              /* owned; ids by value, FORM_NUMBER and FORM_ID */
 };
@@ -93,7 +93,7 @@ struct plan_label {
  * Rules whose samples differ by the same labels. The cells of the last few label sets are
  * remembered for all of them at once: a row for each label set, in it the cells of each rule.
  */
-struct plan_group {
+struct label_set_cache {
 	uint64_t generation; /* of the event that row and state are about */
 	cell **row;    /* of this label set: a cell * for each rule, NULL until it is asked for */
 	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
@@ -101,28 +101,28 @@ struct plan_group {
 	uint16_t label_count;
 	uint16_t rule_count;
 	uint32_t used; /* bit i: row i is taken */
-	struct plan_label *labels[FAMILY_LABELS_MAX];
+	struct compiled_label *labels[FAMILY_LABELS_MAX];
 	uint16_t label_indexes[FAMILY_LABELS_MAX]; /* rising */
 	cell **rows;                               /* owned; rule_count each */
 	uint64_t keys[GROUP_ROWS];
 };
 
 /* Labels in their order: ids that are the same for all events, and what the others are made of. */
-struct plan_label_set {
+struct compiled_label_set {
 	uint8_t varying_count;
 	struct {
 		uint8_t position; /* in ids */
-		uint16_t label;   /* in plan.labels */
+		uint16_t label;   /* in compiled.labels */
 	} varying[FAMILY_LABELS_MAX];
 	uint32_t ids[FAMILY_LABELS_MAX]; /* the constant ones are filled in */
 };
 
 enum amount_type { AMOUNT_ONE, AMOUNT_VALUE, AMOUNT_REAL, AMOUNT_SINCE };
 
-struct plan_rule {
-	struct plan_condition *conditions; /* owned */
-	struct value *value;               /* NULL: 1 */
-	struct plan_group *group;
+struct compiled_rule {
+	struct compiled_condition *conditions; /* owned */
+	struct value *value;                   /* NULL: 1 */
+	struct label_set_cache *group;
 	struct family *family;
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
@@ -136,14 +136,14 @@ struct plan_rule {
 	uint32_t number; /* in the set's rules */
 	/* From here on for samples that are not remembered. */
 	uint16_t value_index, group_index;
-	struct plan_label_set labels;
+	struct compiled_label_set labels;
 };
 
 /* What became of a rule for one event. */
 enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
 
 /* For a dry run: a rule that is about the class, or a field that the class lacks. */
-struct plan_tried {
+struct dry_run_note {
 	const char *missing; /* NULL: it is about the rule */
 	uint32_t number;     /* of the rule in the set's */
 	bool left_out;       /* a condition is the same for all events, and does not hold */
@@ -153,13 +153,13 @@ struct plan_tried {
 enum pair_side { PAIR_START, PAIR_MIDDLE, PAIR_STOP };
 
 /* A pair that the events of the class start, capture labels for, or stop. */
-struct plan_pair {
+struct compiled_span {
 	uint16_t pair; /* number in the set's */
 	uint16_t key_count;
 	uint16_t keys[PAIR_KEYS_MAX]; /* values */
 	uint8_t side;                 /* enum pair_side */
 	uint8_t carry_count;
-	struct plan_label_set carry; /* but for PAIR_STOP */
+	struct compiled_label_set carry; /* but for PAIR_STOP */
 	/* Of the event at hand, PAIR_STOP: */
 	uint8_t state; /* enum value_state, of the rest */
 	uint64_t duration_ns;
@@ -174,23 +174,23 @@ enum decode_problem {
 	PROBLEM_COUNT
 };
 
-struct plan {
+struct compiled_rules {
 	struct value *values; /* owned */
 	size_t value_count;
 	struct field_path **parts; /* owned, as are they */
 	size_t part_count;
-	struct plan_label *labels; /* owned */
+	struct compiled_label *labels; /* owned */
 	size_t label_count;
-	struct plan_group *groups; /* owned */
+	struct label_set_cache *groups; /* owned */
 	size_t group_count;
-	struct plan_rule *rules; /* owned */
+	struct compiled_rule *rules; /* owned */
 	size_t rule_count;
-	struct plan_rule probe;           /* its conditions are all it has */
-	bool probed;                      /* events of the kind can fulfil them */
-	struct plan_pair *starts, *stops; /* owned */
+	struct compiled_rule probe;           /* its conditions are all it has */
+	bool probed;                          /* events of the kind can fulfil them */
+	struct compiled_span *starts, *stops; /* owned */
 	size_t start_count, stop_count;
-	struct plan_tried *tried; /* owned; empty without a trial */
-	size_t tried_count;
+	struct dry_run_note *notes; /* owned; empty without a trial */
+	size_t note_count;
 	uint64_t generation;
 	const struct schema *schema;
 	uint16_t last_walked;          /* the walk for VALUE_WALKED and VALUE_PART ends here */
@@ -248,55 +248,58 @@ struct rule_engine {
 };
 
 /* Reads a value of the record, once. */
-enum value_state value_read(struct rule_engine *engine, struct plan *plan,
+enum value_state value_read(struct rule_engine *engine, struct compiled_rules *compiled,
 			    const struct event_record *record, struct value *value);
 
-static inline enum value_state value_get(struct rule_engine *engine, struct plan *plan,
+static inline enum value_state value_get(struct rule_engine *engine,
+					 struct compiled_rules *compiled,
 					 const struct event_record *record, struct value *value)
 {
-	if (value->generation == plan->generation) {
+	if (value->generation == compiled->generation) {
 		return (enum value_state)value->state;
 	}
 	if (value->type == VALUE_U32 && record->payload_size >= value->reader.end) {
 		value->read.number = load_u32(record->payload + value->reader.offset);
-		value->generation = plan->generation;
+		value->generation = compiled->generation;
 		value->state = VALUE_KNOWN;
 		return VALUE_KNOWN;
 	}
-	return value_read(engine, plan, record, value);
+	return value_read(engine, compiled, record, value);
 }
 
 /* Makes the id of a label from its value, once for an event. */
-void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
-		struct plan_label *label);
+void label_read(struct rule_engine *engine, struct compiled_rules *compiled,
+		const struct event_record *record, struct compiled_label *label);
 
-static inline enum value_state label_get(struct rule_engine *engine, struct plan *plan,
+static inline enum value_state label_get(struct rule_engine *engine,
+					 struct compiled_rules *compiled,
 					 const struct event_record *record,
-					 struct plan_label *label)
+					 struct compiled_label *label)
 {
-	if (label->generation != plan->generation) {
-		label_read(engine, plan, record, label);
+	if (label->generation != compiled->generation) {
+		label_read(engine, compiled, record, label);
 	}
 	return (enum value_state)label->state;
 }
 
 /* The ids of a set, whose labels were read. */
-static inline uint32_t *label_set_ids(const struct plan *plan, struct plan_label_set *set)
+static inline uint32_t *label_set_ids(const struct compiled_rules *compiled,
+				      struct compiled_label_set *set)
 {
 	for (unsigned i = 0; i < set->varying_count; i++) {
-		set->ids[set->varying[i].position] = plan->labels[set->varying[i].label].id;
+		set->ids[set->varying[i].position] = compiled->labels[set->varying[i].label].id;
 	}
 	return set->ids;
 }
 
 /* Whether the value fulfils the condition. */
-bool condition_holds(struct rule_engine *engine, const struct plan_condition *condition,
+bool condition_holds(struct rule_engine *engine, const struct compiled_condition *condition,
 		     const struct value *value);
 
 /* Label id, or verdict, of a constant value: without a memo. */
-uint32_t label_compute(struct rule_engine *engine, const struct plan_label *label,
+uint32_t label_compute(struct rule_engine *engine, const struct compiled_label *label,
 		       const struct value *value);
-bool condition_compute(struct rule_engine *engine, const struct plan_condition *condition,
+bool condition_compute(struct rule_engine *engine, const struct compiled_condition *condition,
 		       const struct value *value);
 
 /*
@@ -313,12 +316,12 @@ struct memo *memo_new(void);
 void engine_publish(struct rule_engine *engine);
 
 /* An event of the class comes; what a rule did with it (trial.c). */
-void trial_event(struct rule_trial *trial, const struct plan *plan);
-void trial_applied(struct rule_trial *trial, const struct plan *plan, const struct plan_rule *rule,
-		   enum applied applied);
+void trial_event(struct rule_trial *trial, const struct compiled_rules *compiled);
+void trial_applied(struct rule_trial *trial, const struct compiled_rules *compiled,
+		   const struct compiled_rule *rule, enum applied applied);
 
 /* Counts a problem in etw_decode_errors_total. */
-void engine_count_problem(struct rule_engine *engine, struct plan *plan,
+void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,
 			  enum decode_problem problem);
 
 #endif

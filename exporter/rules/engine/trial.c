@@ -57,60 +57,61 @@ static void miss(struct trial_rule *rule, const char *field)
 	}
 }
 
-void trial_event(struct rule_trial *trial, const struct plan *plan)
+void trial_event(struct rule_trial *trial, const struct compiled_rules *compiled)
 {
-	for (size_t i = 0; i < plan->tried_count; i++) {
-		const struct plan_tried *tried = &plan->tried[i];
-		struct trial_rule *rule = &trial->rules[tried->number];
+	for (size_t i = 0; i < compiled->note_count; i++) {
+		const struct dry_run_note *note = &compiled->notes[i];
+		struct trial_rule *rule = &trial->rules[note->number];
 
-		if (tried->missing) {
-			miss(rule, tried->missing);
+		if (note->missing) {
+			miss(rule, note->missing);
 			continue;
 		}
 		rule->events++;
-		rule->left_out += tried->left_out;
-		rule->wrong_type += tried->wrong_type;
+		rule->left_out += note->left_out;
+		rule->wrong_type += note->wrong_type;
 	}
 }
 
 /* Whether the event at hand lacks the value that others have. */
-static bool lacks(const struct plan *plan, const struct value *value)
+static bool lacks(const struct compiled_rules *compiled, const struct value *value)
 {
-	return value->type != VALUE_CONSTANT && value->generation == plan->generation &&
+	return value->type != VALUE_CONSTANT && value->generation == compiled->generation &&
 	       value->state == VALUE_UNKNOWN;
 }
 
-void trial_applied(struct rule_trial *trial, const struct plan *plan, const struct plan_rule *rule,
-		   enum applied applied)
+void trial_applied(struct rule_trial *trial, const struct compiled_rules *compiled,
+		   const struct compiled_rule *rule, enum applied applied)
 {
-	struct trial_rule *tried = &trial->rules[rule->number];
+	struct trial_rule *counts = &trial->rules[rule->number];
 	bool missing = false;
 
 	if (applied == CUT_SHORT) {
-		tried->cut++;
+		counts->cut++;
 		return;
 	}
 	for (unsigned i = 0; i < rule->condition_count; i++) {
-		if (lacks(plan, rule->conditions[i].value)) {
-			miss(tried, rule->conditions[i].condition->field.name);
+		if (lacks(compiled, rule->conditions[i].value)) {
+			miss(counts, rule->conditions[i].condition->field.name);
 			missing = true;
 		}
 	}
-	if (!missing && rule->value && lacks(plan, rule->value)) {
-		miss(tried,
-		     tried->rule->since.name ? tried->rule->since.name : tried->rule->value.name);
+	if (!missing && rule->value && lacks(compiled, rule->value)) {
+		miss(counts, counts->rule->since.name ? counts->rule->since.name :
+							counts->rule->value.name);
 		missing = true;
 	}
 	if (applied == NOT_APPLIED) {
-		tried->left_out += !missing;
+		counts->left_out += !missing;
 		return;
 	}
-	tried->counted++;
+	counts->counted++;
 	for (unsigned i = 0; i < rule->labels.varying_count; i++) {
-		const struct plan_label *label = &plan->labels[rule->labels.varying[i].label];
+		const struct compiled_label *label =
+			&compiled->labels[rule->labels.varying[i].label];
 
-		if (lacks(plan, label->value)) {
-			miss(tried, label->label->field.name);
+		if (lacks(compiled, label->value)) {
+			miss(counts, label->label->field.name);
 		}
 	}
 }

@@ -30,19 +30,19 @@ static const char *const problem_names[PROBLEM_COUNT] = {
 	[PROBLEM_RULE] = "rule",
 };
 
-void engine_count_problem(struct rule_engine *engine, struct plan *plan,
+void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,
 			  enum decode_problem problem)
 {
-	cell *at = plan->problems[problem];
+	cell *at = compiled->problems[problem];
 
 	if (!at) {
-		uint32_t ids[] = { plan->provider,
+		uint32_t ids[] = { compiled->provider,
 				   intern_string(engine->strings, problem_names[problem]) };
 		bool overflowed;
 
 		at = family_cells(engine->set->decode_errors, engine->shard, ids, &overflowed);
 		if (!overflowed) {
-			plan->problems[problem] = at;
+			compiled->problems[problem] = at;
 		}
 	}
 	if (at) {
@@ -64,21 +64,21 @@ static enum value_state read_fixed(const struct event_record *record, struct val
 	return VALUE_KNOWN;
 }
 
-static void walk_once(struct rule_engine *engine, struct plan *plan,
+static void walk_once(struct rule_engine *engine, struct compiled_rules *compiled,
 		      const struct event_record *record)
 {
-	if (plan->walk != plan->generation) {
-		plan->walk = plan->generation;
-		plan->whole_fields =
-			fields_walk(plan->schema, plan->last_walked, record, engine->slices, NULL);
+	if (compiled->walk != compiled->generation) {
+		compiled->walk = compiled->generation;
+		compiled->whole_fields = fields_walk(compiled->schema, compiled->last_walked,
+						     record, engine->slices, NULL);
 	}
 }
 
-static enum value_state read_walked(struct rule_engine *engine, struct plan *plan,
+static enum value_state read_walked(struct rule_engine *engine, struct compiled_rules *compiled,
 				    const struct event_record *record, struct value *value)
 {
-	walk_once(engine, plan, record);
-	if (value->index >= plan->whole_fields) {
+	walk_once(engine, compiled, record);
+	if (value->index >= compiled->whole_fields) {
 		return VALUE_CUT;
 	}
 	value->read.number = field_u64(value->field, &engine->slices[value->index]);
@@ -86,21 +86,21 @@ static enum value_state read_walked(struct rule_engine *engine, struct plan *pla
 }
 
 /* An array without the element that a rule asks for is counted: it is no 0. */
-static enum value_state read_part(struct rule_engine *engine, struct plan *plan,
+static enum value_state read_part(struct rule_engine *engine, struct compiled_rules *compiled,
 				  const struct event_record *record, struct value *value)
 {
-	const struct field_path *path = plan->parts[value->index];
+	const struct field_path *path = compiled->parts[value->index];
 	struct field_slice slice;
 	uint32_t count;
 
-	walk_once(engine, plan, record);
-	switch (field_path_locate(plan->schema, path, record, engine->slices, &slice, &count)) {
+	walk_once(engine, compiled, record);
+	switch (field_path_locate(compiled->schema, path, record, engine->slices, &slice, &count)) {
 	case FIELD_PATH_FOUND:
 		break;
 	case FIELD_PATH_CUT:
 		return VALUE_CUT;
 	case FIELD_PATH_MISSING:
-		engine_count_problem(engine, plan, PROBLEM_RULE);
+		engine_count_problem(engine, compiled, PROBLEM_RULE);
 		return VALUE_UNKNOWN;
 	}
 	if (path->is_count) {
@@ -113,7 +113,7 @@ static enum value_state read_part(struct rule_engine *engine, struct plan *plan,
 	return VALUE_KNOWN;
 }
 
-static enum value_state read_derived(struct rule_engine *engine, struct plan *plan,
+static enum value_state read_derived(struct rule_engine *engine, struct compiled_rules *compiled,
 				     const struct event_record *record, struct value *value)
 {
 	enum derived_result result;
@@ -121,28 +121,28 @@ static enum value_state read_derived(struct rule_engine *engine, struct plan *pl
 	value->read.record = record;
 	result = value->read.row->read(&value->read);
 	if (result == DERIVED_MALFORMED) {
-		engine_count_problem(engine, plan, PROBLEM_BAD_TYPE);
+		engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
 	}
 	return result == DERIVED_FOUND ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
 /* A derived field that is computed from a field of the payload. */
-static enum value_state read_computed(struct rule_engine *engine, struct plan *plan,
+static enum value_state read_computed(struct rule_engine *engine, struct compiled_rules *compiled,
 				      const struct event_record *record, struct value *value)
 {
-	struct value *origin = &plan->values[value->index];
-	enum value_state state = value_get(engine, plan, record, origin);
+	struct value *origin = &compiled->values[value->index];
+	enum value_state state = value_get(engine, compiled, record, origin);
 
 	if (state != VALUE_KNOWN) {
 		return state;
 	}
 	value->read.number = origin->read.number;
-	return read_derived(engine, plan, record, value);
+	return read_derived(engine, compiled, record, value);
 }
 
-static enum value_state read_carried(const struct plan *plan, struct value *value)
+static enum value_state read_carried(const struct compiled_rules *compiled, struct value *value)
 {
-	const struct plan_pair *stop = &plan->stops[value->index / PAIR_CARRIED_MAX];
+	const struct compiled_span *stop = &compiled->stops[value->index / PAIR_CARRIED_MAX];
 
 	if (stop->state != VALUE_KNOWN) {
 		return (enum value_state)stop->state;
@@ -151,7 +151,7 @@ static enum value_state read_carried(const struct plan *plan, struct value *valu
 	return value->read.number != INTERN_NONE ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
-static enum value_state read_by_source(struct rule_engine *engine, struct plan *plan,
+static enum value_state read_by_source(struct rule_engine *engine, struct compiled_rules *compiled,
 				       const struct event_record *record, struct value *value)
 {
 	switch ((enum value_source)value->type) {
@@ -161,32 +161,32 @@ static enum value_state read_by_source(struct rule_engine *engine, struct plan *
 	case VALUE_U32:
 		return read_fixed(record, value);
 	case VALUE_WALKED:
-		return read_walked(engine, plan, record, value);
+		return read_walked(engine, compiled, record, value);
 	case VALUE_TEXT:
-		return field_locate(plan->schema, value->index, record, &value->read.slice) ?
+		return field_locate(compiled->schema, value->index, record, &value->read.slice) ?
 			       VALUE_KNOWN :
 			       VALUE_CUT;
 	case VALUE_PART:
-		return read_part(engine, plan, record, value);
+		return read_part(engine, compiled, record, value);
 	case VALUE_DERIVED:
-		return read_derived(engine, plan, record, value);
+		return read_derived(engine, compiled, record, value);
 	case VALUE_COMPUTED:
-		return read_computed(engine, plan, record, value);
+		return read_computed(engine, compiled, record, value);
 	case VALUE_SPAN:
-		value->read.number = plan->stops[value->index].duration_ns;
-		return (enum value_state)plan->stops[value->index].state;
+		value->read.number = compiled->stops[value->index].duration_ns;
+		return (enum value_state)compiled->stops[value->index].state;
 	case VALUE_CAPTURED:
-		return read_carried(plan, value);
+		return read_carried(compiled, value);
 	}
 	return VALUE_UNKNOWN;
 }
 
-enum value_state value_read(struct rule_engine *engine, struct plan *plan,
+enum value_state value_read(struct rule_engine *engine, struct compiled_rules *compiled,
 			    const struct event_record *record, struct value *value)
 {
-	enum value_state state = read_by_source(engine, plan, record, value);
+	enum value_state state = read_by_source(engine, compiled, record, value);
 
-	value->generation = plan->generation;
+	value->generation = compiled->generation;
 	value->state = (uint8_t)state;
 	return state;
 }
@@ -359,7 +359,7 @@ static int compare_numbers(const struct value *value, const struct number_litera
 	return value->read.number < literal->number ? -1 : value->read.number > literal->number;
 }
 
-static bool number_holds(const struct plan_condition *condition, const struct value *value)
+static bool number_holds(const struct compiled_condition *condition, const struct value *value)
 {
 	const struct number_literal *numbers = condition->numbers;
 
@@ -420,7 +420,7 @@ static bool text_holds(struct rule_engine *engine, const struct condition *condi
 	}
 }
 
-bool condition_compute(struct rule_engine *engine, const struct plan_condition *condition,
+bool condition_compute(struct rule_engine *engine, const struct compiled_condition *condition,
 		       const struct value *value)
 {
 	struct decoded from;
@@ -441,7 +441,7 @@ static uint32_t compute_verdict(struct rule_engine *engine, const void *what,
 	return condition_compute(engine, what, value);
 }
 
-bool condition_holds(struct rule_engine *engine, const struct plan_condition *condition,
+bool condition_holds(struct rule_engine *engine, const struct compiled_condition *condition,
 		     const struct value *value)
 {
 	switch ((enum value_form)value->form) {
@@ -458,14 +458,14 @@ bool condition_holds(struct rule_engine *engine, const struct plan_condition *co
 
 /* ---- labels ---- */
 
-static const char *map_text(const struct plan_label *plan, const struct value *value,
+static const char *map_text(const struct compiled_label *compiled, const struct value *value,
 			    const struct decoded *from)
 {
-	const struct label *label = plan->label;
+	const struct label *label = compiled->label;
 
 	for (size_t i = 0; i < label->entry_count; i++) {
 		if (value->form == FORM_NUMBER ?
-			    compare_numbers(value, &plan->numbers[i]) == 0 :
+			    compare_numbers(value, &compiled->numbers[i]) == 0 :
 			    text_equal_nocase(from->text, from->size, label->entries[i].from.text,
 					      label->entries[i].from.size)) {
 			return label->entries[i].to;
@@ -487,10 +487,10 @@ static void name_number(struct rule_engine *engine, const struct value *value, s
 	from->size = engine->scratch.size;
 }
 
-uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan,
+uint32_t label_compute(struct rule_engine *engine, const struct compiled_label *compiled,
 		       const struct value *value)
 {
-	const struct label *label = plan->label;
+	const struct label *label = compiled->label;
 	struct decoded from;
 
 	if (value->form == FORM_ID && value->read.number == INTERN_FULL) {
@@ -498,7 +498,7 @@ uint32_t label_compute(struct rule_engine *engine, const struct plan_label *plan
 	}
 	from = decoded_of(engine, value);
 	if (label->source == LABEL_MAP) {
-		return intern_string(engine->strings, map_text(plan, value, &from));
+		return intern_string(engine->strings, map_text(compiled, value, &from));
 	}
 	if (label->step_count == 0) {
 		name_number(engine, value, &from);
@@ -518,7 +518,7 @@ static uint32_t compute_id(struct rule_engine *engine, const void *what, const s
 }
 
 /* The label id of the value. */
-static uint32_t label_resolve(struct rule_engine *engine, const struct plan_label *label,
+static uint32_t label_resolve(struct rule_engine *engine, const struct compiled_label *label,
 			      const struct value *value)
 {
 	if (label->plain) {
@@ -529,13 +529,13 @@ static uint32_t label_resolve(struct rule_engine *engine, const struct plan_labe
 		       resolve_value(engine, label->memo, value, compute_id, label);
 }
 
-void label_read(struct rule_engine *engine, struct plan *plan, const struct event_record *record,
-		struct plan_label *label)
+void label_read(struct rule_engine *engine, struct compiled_rules *compiled,
+		const struct event_record *record, struct compiled_label *label)
 {
-	enum value_state state = value_get(engine, plan, record, label->value);
+	enum value_state state = value_get(engine, compiled, record, label->value);
 	const struct derived_field *row;
 
-	label->generation = plan->generation;
+	label->generation = compiled->generation;
 	label->state = VALUE_KNOWN;
 	if (state == VALUE_KNOWN) {
 		label->id = label_resolve(engine, label, label->value);

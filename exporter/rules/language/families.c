@@ -19,7 +19,7 @@
 
 #include "rules/language/rule_set.h"
 
-struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name)
+struct declared_family *rule_set_find_family(const struct rule_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->family_count; i++) {
 		if (strcmp(set->families[i].metric->name, name) == 0) {
@@ -31,11 +31,12 @@ struct family_plan *rule_set_find_family(const struct rule_set *set, const char 
 
 /* An error at a metric's name that also tells where the family was declared first. */
 static bool differs(const struct collector *collector, const struct metric *metric,
-		    const struct family_plan *plan, const char *what, struct error *err)
+		    const struct declared_family *declared, const char *what, struct error *err)
 {
 	return yaml_error(collector->tree, metric->name_at, err,
 			  "'%s' has another %s than in %s:%u", metric->name, what,
-			  yaml_name(plan->collector->tree), (unsigned)plan->metric->name_at->line);
+			  yaml_name(declared->collector->tree),
+			  (unsigned)declared->metric->name_at->line);
 }
 
 static bool same_buckets(const struct metric *a, const struct metric *b)
@@ -46,28 +47,28 @@ static bool same_buckets(const struct metric *a, const struct metric *b)
 }
 
 static bool agrees(const struct collector *collector, const struct metric *metric,
-		   const struct family_plan *plan, struct error *err)
+		   const struct declared_family *declared, struct error *err)
 {
-	if (metric->type != plan->metric->type) {
-		return differs(collector, metric, plan, "type", err);
+	if (metric->type != declared->metric->type) {
+		return differs(collector, metric, declared, "type", err);
 	}
-	if (strcmp(metric->help, plan->metric->help) != 0) {
-		return differs(collector, metric, plan, "help", err);
+	if (strcmp(metric->help, declared->metric->help) != 0) {
+		return differs(collector, metric, declared, "help", err);
 	}
-	if (!same_buckets(metric, plan->metric)) {
-		return differs(collector, metric, plan, "set of buckets", err);
+	if (!same_buckets(metric, declared->metric)) {
+		return differs(collector, metric, declared, "set of buckets", err);
 	}
-	if (metric->max_series != plan->metric->max_series) {
-		return differs(collector, metric, plan, "max_series", err);
+	if (metric->max_series != declared->metric->max_series) {
+		return differs(collector, metric, declared, "max_series", err);
 	}
 	return true;
 }
 
-static size_t label_index(const struct family_plan *plan, const char *name)
+static size_t label_index(const struct declared_family *declared, const char *name)
 {
 	size_t index = 0;
 
-	while (index < plan->label_count && strcmp(plan->labels[index], name) != 0) {
+	while (index < declared->label_count && strcmp(declared->labels[index], name) != 0) {
 		index++;
 	}
 	return index;
@@ -90,33 +91,34 @@ static bool is_open(const struct label *label)
 
 /* Brings the labels into the family's order. */
 static bool order_labels(const struct collector *collector, struct rule *rule,
-			 struct family_plan *plan, struct error *err)
+			 struct declared_family *declared, struct error *err)
 {
 	struct label ordered[FAMILY_LABELS_MAX];
 
-	if (rule->label_count != plan->label_count) {
+	if (rule->label_count != declared->label_count) {
 		return yaml_error(collector->tree, rule->at, err,
-				  "'%s' has %zu labels here, %zu in %s:%u", plan->metric->name,
-				  rule->label_count, plan->label_count,
-				  yaml_name(plan->collector->tree),
-				  (unsigned)plan->metric->rules[0].at->line);
+				  "'%s' has %zu labels here, %zu in %s:%u", declared->metric->name,
+				  rule->label_count, declared->label_count,
+				  yaml_name(declared->collector->tree),
+				  (unsigned)declared->metric->rules[0].at->line);
 	}
 	for (size_t i = 0; i < rule->label_count; i++) {
-		size_t index = label_index(plan, rule->labels[i].name);
+		size_t index = label_index(declared, rule->labels[i].name);
 
-		if (index == plan->label_count) {
+		if (index == declared->label_count) {
 			return yaml_error(collector->tree, rule->labels[i].at, err,
-					  "'%s' has no label '%s' in %s:%u", plan->metric->name,
-					  rule->labels[i].name, yaml_name(plan->collector->tree),
-					  (unsigned)plan->metric->rules[0].at->line);
+					  "'%s' has no label '%s' in %s:%u", declared->metric->name,
+					  rule->labels[i].name,
+					  yaml_name(declared->collector->tree),
+					  (unsigned)declared->metric->rules[0].at->line);
 		}
 		ordered[index] = rule->labels[i];
 		if (is_open(&rule->labels[i])) {
-			plan->dynamic_labels |= UINT32_C(1) << index;
+			declared->dynamic_labels |= UINT32_C(1) << index;
 		}
 		if (strcmp(rule->labels[i].name, "provider") == 0 ||
 		    field_has_role(&rule->labels[i].field, ROLE_PROVIDER)) {
-			plan->has_provider = true;
+			declared->has_provider = true;
 		}
 	}
 	memcpy(rule->labels, ordered, rule->label_count * sizeof ordered[0]);
@@ -124,72 +126,73 @@ static bool order_labels(const struct collector *collector, struct rule *rule,
 }
 
 static bool check_source(const struct collector *collector, const struct rule *rule,
-			 const struct family_plan *plan, struct error *err)
+			 const struct declared_family *declared, struct error *err)
 {
-	const struct rule *first = &plan->metric->rules[0];
+	const struct rule *first = &declared->metric->rules[0];
 
-	if (plan->has_provider) {
+	if (declared->has_provider) {
 		return true;
 	}
 	if (rule->event.scope == EVENTS_ALL) {
 		return yaml_error(collector->tree, rule->event_at, err,
 				  "'%s' of every provider needs the label 'provider'",
-				  plan->metric->name);
+				  declared->metric->name);
 	}
 	if (!event_pattern_same_source(&first->event, &rule->event)) {
 		return yaml_error(
 			collector->tree, rule->event_at, err,
 			"a second source of '%s', whose first is %s in %s:%u: it needs the label 'provider'",
-			plan->metric->name, first->event_at->text, yaml_name(plan->collector->tree),
-			(unsigned)first->event_at->line);
+			declared->metric->name, first->event_at->text,
+			yaml_name(declared->collector->tree), (unsigned)first->event_at->line);
 	}
 	return true;
 }
 
 static bool check_ops(const struct collector *collector, const struct rule *rule,
-		      const struct family_plan *plan, struct error *err)
+		      const struct declared_family *declared, struct error *err)
 {
-	const struct rule *first = &plan->metric->rules[0];
+	const struct rule *first = &declared->metric->rules[0];
 
 	if ((rule->op == GAUGE_SET) != (first->op == GAUGE_SET)) {
 		return yaml_error(collector->tree, rule->at, err,
-				  "'%s' is either set or counted up and down", plan->metric->name);
+				  "'%s' is either set or counted up and down",
+				  declared->metric->name);
 	}
 	return true;
 }
 
-static bool plan_metric(struct rule_set *set, const struct collector *collector,
-			struct metric *metric, struct error *err)
+static bool declare_metric(struct rule_set *set, const struct collector *collector,
+			   struct metric *metric, struct error *err)
 {
-	struct family_plan *plan = rule_set_find_family(set, metric->name);
+	struct declared_family *declared = rule_set_find_family(set, metric->name);
 
-	if (plan && !agrees(collector, metric, plan, err)) {
+	if (declared && !agrees(collector, metric, declared, err)) {
 		return false;
 	}
-	if (!plan) {
-		plan = &set->families[set->family_count++];
-		plan->collector = collector;
-		plan->metric = metric;
-		plan->label_count = metric->rules[0].label_count;
-		for (size_t i = 0; i < plan->label_count; i++) {
-			plan->labels[i] = metric->rules[0].labels[i].name;
+	if (!declared) {
+		declared = &set->families[set->family_count++];
+		declared->collector = collector;
+		declared->metric = metric;
+		declared->label_count = metric->rules[0].label_count;
+		for (size_t i = 0; i < declared->label_count; i++) {
+			declared->labels[i] = metric->rules[0].labels[i].name;
 		}
 	}
 	for (size_t i = 0; i < metric->rule_count; i++) {
-		if (!order_labels(collector, &metric->rules[i], plan, err)) {
+		if (!order_labels(collector, &metric->rules[i], declared, err)) {
 			return false;
 		}
 	}
 	for (size_t i = 0; i < metric->rule_count; i++) {
-		if (!check_source(collector, &metric->rules[i], plan, err) ||
-		    !check_ops(collector, &metric->rules[i], plan, err)) {
+		if (!check_source(collector, &metric->rules[i], declared, err) ||
+		    !check_ops(collector, &metric->rules[i], declared, err)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-bool rule_set_plan_families(struct rule_set *set, struct error *err)
+bool rule_set_declare_families(struct rule_set *set, struct error *err)
 {
 	size_t most = 0;
 
@@ -204,7 +207,7 @@ bool rule_set_plan_families(struct rule_set *set, struct error *err)
 		struct collector *collector = set->collectors[i];
 
 		for (size_t j = 0; j < collector->metric_count; j++) {
-			if (!plan_metric(set, collector, &collector->metrics[j], err)) {
+			if (!declare_metric(set, collector, &collector->metrics[j], err)) {
 				return false;
 			}
 		}
@@ -212,25 +215,26 @@ bool rule_set_plan_families(struct rule_set *set, struct error *err)
 	return true;
 }
 
-static bool register_family(struct family_plan *plan, struct registry *registry, struct error *err)
+static bool register_family(struct declared_family *declared, struct registry *registry,
+			    struct error *err)
 {
 	struct family_options options = {
-		.name = plan->metric->name,
-		.help = plan->metric->help,
-		.type = plan->metric->type,
-		.decimals = plan->metric->seconds ? 9 : 0,
-		.label_count = plan->label_count,
-		.dynamic_labels = plan->dynamic_labels,
-		.max_series = plan->metric->max_series,
-		.buckets = plan->metric->buckets,
-		.bucket_count = plan->metric->bucket_count,
+		.name = declared->metric->name,
+		.help = declared->metric->help,
+		.type = declared->metric->type,
+		.decimals = declared->metric->seconds ? 9 : 0,
+		.label_count = declared->label_count,
+		.dynamic_labels = declared->dynamic_labels,
+		.max_series = declared->metric->max_series,
+		.buckets = declared->metric->buckets,
+		.bucket_count = declared->metric->bucket_count,
 	};
 	struct error why;
 
-	memcpy(options.labels, plan->labels, sizeof options.labels);
-	plan->family = registry_family(registry, &options, &why);
-	if (!plan->family) {
-		return yaml_error(plan->collector->tree, plan->metric->name_at, err, "%s",
+	memcpy(options.labels, declared->labels, sizeof options.labels);
+	declared->family = registry_family(registry, &options, &why);
+	if (!declared->family) {
+		return yaml_error(declared->collector->tree, declared->metric->name_at, err, "%s",
 				  why.text);
 	}
 	return true;
@@ -320,15 +324,15 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 	for (size_t i = 0; i < set->collector_count; i++) {
 		for (size_t j = 0; set->infos[i].on && j < set->collectors[i]->metric_count; j++) {
 			const struct metric *metric = &set->collectors[i]->metrics[j];
-			struct family_plan *plan = rule_set_find_family(set, metric->name);
+			struct declared_family *declared = rule_set_find_family(set, metric->name);
 
-			if (!plan->family && !register_family(plan, registry, err)) {
+			if (!declared->family && !register_family(declared, registry, err)) {
 				return false;
 			}
 			for (size_t k = 0; k < metric->rule_count; k++) {
 				set->rules[set->rule_count++] = (struct active_rule){
 					.rule = &metric->rules[k],
-					.plan = plan,
+					.declared = declared,
 					.pair = add_pair(set, metric->rules[k].pair),
 				};
 				set->features |= rule_features(&metric->rules[k]);
@@ -379,7 +383,7 @@ static void make_fixed(const struct active_rule *active, struct intern *strings,
 		for (size_t j = 0; j < rule->label_count; j++) {
 			ids[j] = intern_string(strings, fixed_text(&rule->labels[j], digits[j]));
 		}
-		family_cells(active->plan->family, shard, ids, NULL);
+		family_cells(active->declared->family, shard, ids, NULL);
 		while (i < rule->label_count && !fixed_text(&rule->labels[i], ++digits[i])) {
 			digits[i++] = 0;
 		}

@@ -5,7 +5,7 @@
  *
  * A rule set is made in steps. Collectors are read, each from one YAML text; one of the
  * configuration replaces the built-in one of its name. Then all of them are checked, on or off, so
- * that a collector which is switched on later has no surprises. Families are planned over all
+ * that a collector which is switched on later has no surprises. Families are declared over all
  * collectors (families.c), switches are applied in order (the configuration first, the command line
  * after it), and at last the families of the collectors that are on are registered. After that the
  * set is immutable and shared by all consumers.
@@ -336,7 +336,7 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 			      (collector->default_on && !options->disable_defaults),
 		};
 	}
-	return rule_set_plan_families(set, err) &&
+	return rule_set_declare_families(set, err) &&
 	       switch_all(set, options->config->path, options->config->switches,
 			  options->config->switch_count, err) &&
 	       switch_all(set, "", options->switches, options->switch_count, err) &&

@@ -9,7 +9,7 @@
 #include "rules/rules.h"
 
 /* A family, as the collectors together declare it. */
-struct family_plan {
+struct declared_family {
 	const struct collector *collector; /* that declared it first */
 	const struct metric *metric;
 	const char *labels[FAMILY_LABELS_MAX]; /* the order of every rule's labels */
@@ -23,7 +23,7 @@ enum { NO_PAIR = UINT16_MAX };
 
 struct active_rule {
 	const struct rule *rule;
-	const struct family_plan *plan;
+	const struct declared_family *declared;
 	uint16_t pair; /* of the set's pairs, or NO_PAIR */
 };
 
@@ -31,7 +31,7 @@ struct rule_set {
 	struct collector **collectors; /* owned; in the order of their names */
 	struct collector_info *infos;  /* owned; one for each */
 	size_t collector_count;
-	struct family_plan *families; /* owned */
+	struct declared_family *families; /* owned */
 	size_t family_count;
 	struct active_rule *rules; /* owned; of the collectors that are on */
 	size_t rule_count;
@@ -60,7 +60,7 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 
 /* Checks families over all collectors and brings every rule's labels into the family's order
  * (families.c). */
-bool rule_set_plan_families(struct rule_set *set, struct error *err);
+bool rule_set_declare_families(struct rule_set *set, struct error *err);
 
 /* The features of a tracker that the fields of a rule need (families.c). */
 uint32_t rule_features(const struct rule *rule);
@@ -75,6 +75,6 @@ bool filters_keep_process(const struct rule_set *set, struct regex_matcher *matc
 			  const char *name, size_t size);
 bool filters_drop_event(const struct rule_set *set, const struct event_class *class);
 
-struct family_plan *rule_set_find_family(const struct rule_set *set, const char *name);
+struct declared_family *rule_set_find_family(const struct rule_set *set, const char *name);
 
 #endif
