@@ -2,15 +2,15 @@
 /*
  * Applies the compiled rules of an event class to its events: the inner loop of the program.
  *
- * Each event gets a new generation number. Values, labels and groups carry the generation that they
+ * Each event gets a new generation number. Values, labels and caches have the generation that they
  * were last read for, so that a value that many rules use is read once and nothing has to be
  * cleared between events. The order for an event is fixed: filters, pairs that it ends (their time
  * is a value of its rules), the rules, pairs that it begins.
  *
  * A rule checks its conditions, reads its value, finds its sample and adds to it. The sample is
- * found in the cache of the rule's group: the ids of the labels make a key, the key selects a row,
- * and the row has a cell for each rule of the group. Only a label set that is not in the cache
- * leads to the registry. Nothing here allocates or works on text unless a value is new.
+ * found in the label-set cache of the rule: the ids of the labels make a key, the key selects an
+ * entry, and the entry has a cell for each rule of the cache. Only a label set that is not in the
+ * cache leads to the registry. Nothing here allocates or works on text unless a value is new.
  *
  * A payload that ends within a field that a rule needs makes the event undecodable, whatever other
  * rules counted; the outcome of an event is the most serious one of its rules.
@@ -164,41 +164,41 @@ static void add(struct rule_engine *engine, const struct compiled_rule *rule, ce
 	}
 }
 
-/* Reads the labels of a group and finds the row of their cells, once for an event. */
-static void read_group(struct rule_engine *engine, struct compiled_rules *compiled,
-		       const struct event_record *record, struct label_set_cache *group)
+/* Reads the labels of a cache and finds the entry of the label set, once for an event. */
+static void find_label_set(struct rule_engine *engine, struct compiled_rules *compiled,
+			   const struct event_record *record, struct label_set_cache *cache)
 {
 	uint64_t key = 0;
 	unsigned place;
 
-	group->generation = compiled->generation;
-	group->state = VALUE_KNOWN;
-	for (unsigned i = 0; i < group->label_count; i++) {
-		struct compiled_label *label = group->labels[i];
+	cache->generation = compiled->generation;
+	cache->state = VALUE_KNOWN;
+	for (unsigned i = 0; i < cache->label_count; i++) {
+		struct compiled_label *label = cache->labels[i];
 
 		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
-			group->state = VALUE_CUT;
+			cache->state = VALUE_CUT;
 			return;
 		}
 		key = key << 32 | label->id;
 	}
-	if (group->label_count == 0) {
-		return; /* one label set, one row */
+	if (cache->label_count == 0) {
+		return; /* one label set, one entry */
 	}
-	if (!group->keyed) {
-		memset(group->row, 0, group->rule_count * sizeof(cell *));
+	if (!cache->keyed) {
+		memset(cache->entry, 0, cache->rule_count * sizeof(cell *));
 		return;
 	}
-	place = (unsigned)(hash_u64(key) % GROUP_ROWS);
-	group->row = &group->rows[(size_t)place * group->rule_count];
-	if ((group->used >> place & 1) == 0 || group->keys[place] != key) {
-		memset(group->row, 0, group->rule_count * sizeof(cell *));
-		group->keys[place] = key;
-		group->used |= UINT32_C(1) << place;
+	place = (unsigned)(hash_u64(key) % CACHED_LABEL_SETS);
+	cache->entry = &cache->entries[(size_t)place * cache->rule_count];
+	if ((cache->used >> place & 1) == 0 || cache->keys[place] != key) {
+		memset(cache->entry, 0, cache->rule_count * sizeof(cell *));
+		cache->keys[place] = key;
+		cache->used |= UINT32_C(1) << place;
 	}
 }
 
-/* The cells of a rule's sample that are not remembered, or not yet. */
+/* The cells of a rule's sample that are not in the cache, or not yet. */
 static cell *find_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
 			struct compiled_rule *rule)
 {
@@ -207,7 +207,7 @@ static cell *find_cells(struct rule_engine *engine, const struct compiled_rules 
 	cell *cells = family_cells(rule->family, engine->shard, ids, &overflowed);
 
 	if (!overflowed) {
-		rule->group->row[rule->index] = cells;
+		rule->cache->entry[rule->index] = cells;
 	}
 	return cells;
 }
@@ -234,7 +234,7 @@ static enum applied check_conditions(struct rule_engine *engine, struct compiled
 static enum applied apply_rule(struct rule_engine *engine, struct compiled_rules *compiled,
 			       struct compiled_rule *rule, const struct event_record *record)
 {
-	struct label_set_cache *group = rule->group;
+	struct label_set_cache *cache = rule->cache;
 	uint64_t amount = 1;
 	cell *cells;
 
@@ -253,16 +253,16 @@ static enum applied apply_rule(struct rule_engine *engine, struct compiled_rules
 		}
 		amount = rule->value->read.number;
 	}
-	if (group->generation != compiled->generation) {
-		read_group(engine, compiled, record, group);
+	if (cache->generation != compiled->generation) {
+		find_label_set(engine, compiled, record, cache);
 	}
-	if (group->state == VALUE_CUT) {
+	if (cache->state == VALUE_CUT) {
 		return CUT_SHORT;
 	}
 	if (!rule->plain && !find_amount(engine, compiled, rule, record, &amount)) {
 		return NOT_APPLIED;
 	}
-	cells = group->row[rule->index];
+	cells = cache->entry[rule->index];
 	if (!cells) {
 		cells = find_cells(engine, compiled, rule);
 		if (!cells) {

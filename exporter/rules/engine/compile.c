@@ -80,8 +80,8 @@ static enum fate compile_condition(struct builder *builder, const struct conditi
 		return holds ? RULE_APPLIES : RULE_NEVER;
 	}
 	if (value->form == FORM_ID) {
-		compiled.memo = memo_new();
-		if (!compiled.memo) {
+		compiled.cache = cache_new();
+		if (!compiled.cache) {
 			return RULE_FAILED;
 		}
 	}
@@ -164,7 +164,7 @@ static void free_rule(struct compiled_rule *rule)
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
 		free(rule->conditions[i].numbers);
-		free(rule->conditions[i].memo);
+		free(rule->conditions[i].cache);
 	}
 	free(rule->conditions);
 }
@@ -322,7 +322,7 @@ static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rul
 {
 	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
 
-	rule->group = &compiled->groups[rule->group_index];
+	rule->cache = &compiled->caches[rule->cache_index];
 	if (rule->amount_type != AMOUNT_ONE) {
 		rule->value = &compiled->values[rule->value_index];
 	}
@@ -336,19 +336,20 @@ static bool link_compiled(struct compiled_rules *compiled)
 	for (size_t i = 0; i < compiled->label_count; i++) {
 		compiled->labels[i].value = &compiled->values[compiled->labels[i].value_index];
 	}
-	for (size_t i = 0; i < compiled->group_count; i++) {
-		struct label_set_cache *group = &compiled->groups[i];
+	for (size_t i = 0; i < compiled->cache_count; i++) {
+		struct label_set_cache *cache = &compiled->caches[i];
 
-		for (unsigned j = 0; j < group->label_count; j++) {
-			group->labels[j] = &compiled->labels[group->label_indexes[j]];
+		for (unsigned j = 0; j < cache->label_count; j++) {
+			cache->labels[j] = &compiled->labels[cache->label_indexes[j]];
 		}
-		group->keyed = group->label_count <= GROUP_LABELS_MAX;
-		group->rows = calloc((group->keyed ? (size_t)GROUP_ROWS : 1U) * group->rule_count,
-				     sizeof(cell *));
-		if (!group->rows) {
+		cache->keyed = cache->label_count <= CACHED_LABELS_MAX;
+		cache->entries =
+			calloc((cache->keyed ? (size_t)CACHED_LABEL_SETS : 1U) * cache->rule_count,
+			       sizeof(cell *));
+		if (!cache->entries) {
 			return false;
 		}
-		group->row = group->rows;
+		cache->entry = cache->entries;
 	}
 	for (size_t i = 0; i < compiled->rule_count; i++) {
 		link_rule(compiled, &compiled->rules[i]);
@@ -392,8 +393,8 @@ static void free_compiled(struct compiled_rules *compiled)
 	for (size_t i = 0; i < compiled->label_count; i++) {
 		compiled_label_free(&compiled->labels[i]);
 	}
-	for (size_t i = 0; i < compiled->group_count; i++) {
-		free(compiled->groups[i].rows);
+	for (size_t i = 0; i < compiled->cache_count; i++) {
+		free(compiled->caches[i].entries);
 	}
 	free(compiled->rules);
 	for (size_t i = 0; i < compiled->part_count; i++) {
@@ -404,7 +405,7 @@ static void free_compiled(struct compiled_rules *compiled)
 	free(compiled->starts);
 	free(compiled->stops);
 	free(compiled->labels);
-	free(compiled->groups);
+	free(compiled->caches);
 	free(compiled->values);
 	free(compiled);
 }

@@ -305,7 +305,7 @@ uint16_t compile_find_value(struct builder *builder, const struct field_ref *fie
 void compiled_label_free(struct compiled_label *label)
 {
 	free(label->numbers);
-	free(label->memo);
+	free(label->cache);
 }
 
 /* A label that another rule has made of the same value already. */
@@ -408,8 +408,8 @@ static enum fate compile_label(struct builder *builder, const struct label *labe
 					     label_compute(builder->engine, &compiled, value);
 	} else if (fate == RULE_APPLIES) {
 		if (!compiled.plain && value->form != FORM_TEXT) {
-			compiled.memo = memo_new();
-			if (!compiled.memo) {
+			compiled.cache = cache_new();
+			if (!compiled.cache) {
 				compiled_label_free(&compiled);
 				return RULE_FAILED;
 			}
@@ -420,39 +420,39 @@ static enum fate compile_label(struct builder *builder, const struct label *labe
 	return fate;
 }
 
-/* Puts the rule into the group of its labels. */
-static enum fate join_group(struct builder *builder, struct compiled_rule *rule)
+/* Gives the rule the cache of its labels, which it shares. */
+static enum fate join_cache(struct builder *builder, struct compiled_rule *rule)
 {
 	struct compiled_rules *compiled = builder->compiled;
-	struct label_set_cache group = { 0 };
-	struct label_set_cache *groups;
+	struct label_set_cache cache = { 0 };
+	struct label_set_cache *caches;
 	size_t index;
 
 	for (unsigned label = 0; label < compiled->label_count; label++) {
 		for (unsigned i = 0; i < rule->labels.varying_count; i++) {
 			if (rule->labels.varying[i].label == label) {
-				group.label_indexes[group.label_count++] = (uint16_t)label;
+				cache.label_indexes[cache.label_count++] = (uint16_t)label;
 				break;
 			}
 		}
 	}
-	for (index = 0; index < compiled->group_count; index++) {
-		if (compiled->groups[index].label_count == group.label_count &&
-		    memcmp(compiled->groups[index].label_indexes, group.label_indexes,
-			   sizeof group.label_indexes) == 0) {
+	for (index = 0; index < compiled->cache_count; index++) {
+		if (compiled->caches[index].label_count == cache.label_count &&
+		    memcmp(compiled->caches[index].label_indexes, cache.label_indexes,
+			   sizeof cache.label_indexes) == 0) {
 			break;
 		}
 	}
-	if (index == compiled->group_count) {
-		groups = realloc(compiled->groups, (compiled->group_count + 1) * sizeof *groups);
-		if (!groups) {
+	if (index == compiled->cache_count) {
+		caches = realloc(compiled->caches, (compiled->cache_count + 1) * sizeof *caches);
+		if (!caches) {
 			return RULE_FAILED;
 		}
-		compiled->groups = groups;
-		groups[compiled->group_count++] = group;
+		compiled->caches = caches;
+		caches[compiled->cache_count++] = cache;
 	}
-	rule->group_index = (uint16_t)index;
-	rule->index = compiled->groups[index].rule_count++;
+	rule->cache_index = (uint16_t)index;
+	rule->index = compiled->caches[index].rule_count++;
 	return RULE_APPLIES;
 }
 
@@ -474,7 +474,7 @@ enum fate compile_labels(struct builder *builder, const struct rule *from,
 {
 	enum fate fate = compile_label_set(builder, from->labels, from->label_count, &rule->labels);
 
-	return fate == RULE_APPLIES ? join_group(builder, rule) : fate;
+	return fate == RULE_APPLIES ? join_cache(builder, rule) : fate;
 }
 
 /* ---- pairs ---- */

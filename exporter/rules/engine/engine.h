@@ -4,8 +4,9 @@
  *
  * A struct value is one value that the rules of a class use: a field at its offset, a derived
  * field. It is read at most once for an event and then serves every condition, amount and label
- * that needs it. A *memo* remembers what a value was turned into (a label, a verdict), so that text
- * is only worked on when a value is new.
+ * that needs it. A label has a cache of the ids that values became, and a condition a cache of
+ * verdicts about values, so that text is only worked on when a value is new. A struct
+ * label_set_cache leads from the ids of the labels to the cells of the samples.
  *
  * compile.c compiles the rules for a class, with compile_values.c; apply.c applies them to
  * events; values.c reads values; engine.c has the life of an engine.
@@ -52,12 +53,12 @@ struct value {
 	const struct field *field; /* of the payload or the item; NULL: none */
 };
 
-/* A direct-mapped memory: the last results of a few keys. */
-enum { MEMO_SIZE = 32, GROUP_ROWS = 32, GROUP_LABELS_MAX = 2 };
+/* A direct-mapped cache: the last results of a few keys. */
+enum { CACHE_SIZE = 32, CACHED_LABEL_SETS = 32, CACHED_LABELS_MAX = 2 };
 
-struct memo {
-	uint64_t keys[MEMO_SIZE];
-	uint32_t results[MEMO_SIZE];
+struct cache {
+	uint64_t keys[CACHE_SIZE];
+	uint32_t results[CACHE_SIZE];
 	uint32_t used; /* bit i: place i is taken */
 };
 
@@ -72,7 +73,7 @@ struct compiled_condition {
 	struct value *value; /* of compiled.values */
 	uint16_t value_index;
 	struct number_literal *numbers; /* owned; of the literals, FORM_NUMBER */
-	struct memo *memo;              /* owned; verdicts by label id, FORM_ID */
+	struct cache *cache;            /* owned; verdicts by label id, FORM_ID */
 };
 
 /* What one value becomes as a label; rules that show the same value share it. */
@@ -86,25 +87,25 @@ struct compiled_label {
 	const struct label *label;
 	uint64_t owner;                 /* as in compiled_condition */
 	struct number_literal *numbers; /* owned; of a map, FORM_NUMBER */
-	struct memo *memo;              /* owned; ids by value, FORM_NUMBER and FORM_ID */
+	struct cache *cache;            /* owned; ids by value, FORM_NUMBER and FORM_ID */
 };
 
 /*
- * Rules whose samples differ by the same labels. The cells of the last few label sets are
- * remembered for all of them at once: a row for each label set, in it the cells of each rule.
+ * The label-set cache of the rules whose samples differ by the same labels. It has an entry for
+ * each of the last few label sets, and in the entry the cells of each rule.
  */
 struct label_set_cache {
-	uint64_t generation; /* of the event that row and state are about */
-	cell **row;    /* of this label set: a cell * for each rule, NULL until it is asked for */
+	uint64_t generation; /* of the event that entry and state are about */
+	cell **entry;  /* of this label set: a cell * for each rule, NULL until a rule needs it */
 	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
-	bool keyed;    /* few enough labels for a key; else nothing is remembered */
+	bool keyed;    /* few enough labels for a key; else nothing is cached */
 	uint16_t label_count;
 	uint16_t rule_count;
-	uint32_t used; /* bit i: row i is taken */
+	uint32_t used; /* bit i: entry i is taken */
 	struct compiled_label *labels[FAMILY_LABELS_MAX];
 	uint16_t label_indexes[FAMILY_LABELS_MAX]; /* rising */
-	cell **rows;                               /* owned; rule_count each */
-	uint64_t keys[GROUP_ROWS];
+	cell **entries;                            /* owned; rule_count each */
+	uint64_t keys[CACHED_LABEL_SETS];
 };
 
 /* Labels in their order: ids that are the same for all events, and what the others are made of. */
@@ -122,20 +123,20 @@ enum amount_type { AMOUNT_ONE, AMOUNT_VALUE, AMOUNT_REAL, AMOUNT_SINCE };
 struct compiled_rule {
 	struct compiled_condition *conditions; /* owned */
 	struct value *value;                   /* NULL: 1 */
-	struct label_set_cache *group;
+	struct label_set_cache *cache;
 	struct family *family;
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
 	uint16_t condition_count;
-	uint16_t index;      /* in the group's rows */
+	uint16_t index;      /* in the entries of the cache */
 	uint8_t amount_type; /* enum value_type_ */
 	uint8_t op;          /* enum gauge_op */
 	bool histogram;
 	bool plain;      /* a counter of events, or of a field as it is */
 	bool named;      /* not for every event */
 	uint32_t number; /* in the set's rules */
-	/* From here on for samples that are not remembered. */
-	uint16_t value_index, group_index;
+	/* From here on for samples that are not in the cache. */
+	uint16_t value_index, cache_index;
 	struct compiled_label_set labels;
 };
 
@@ -181,8 +182,8 @@ struct compiled_rules {
 	size_t part_count;
 	struct compiled_label *labels; /* owned */
 	size_t label_count;
-	struct label_set_cache *groups; /* owned */
-	size_t group_count;
+	struct label_set_cache *caches; /* owned */
+	size_t cache_count;
 	struct compiled_rule *rules; /* owned */
 	size_t rule_count;
 	struct compiled_rule probe;           /* its conditions are all it has */
@@ -296,7 +297,7 @@ static inline uint32_t *label_set_ids(const struct compiled_rules *compiled,
 bool condition_holds(struct rule_engine *engine, const struct compiled_condition *condition,
 		     const struct value *value);
 
-/* Label id, or verdict, of a constant value: without a memo. */
+/* Label id, or verdict, of a constant value: without a cache. */
 uint32_t label_compute(struct rule_engine *engine, const struct compiled_label *label,
 		       const struct value *value);
 bool condition_compute(struct rule_engine *engine, const struct compiled_condition *condition,
@@ -310,7 +311,7 @@ bool condition_compute(struct rule_engine *engine, const struct compiled_conditi
 bool literal_for(const struct literal *literal, const struct value *value,
 		 struct number_literal *number);
 
-struct memo *memo_new(void);
+struct cache *cache_new(void);
 
 /* Publishes the statistics of the tables of gauges and pairs (engine.c). */
 void engine_publish(struct rule_engine *engine);

@@ -9,12 +9,12 @@
  *
  * A value becomes a label id, or the verdict of a condition, by way of text: formatting, decoders,
  * comparisons. Text is only worked on when a value is new. Numbers and ids are remembered in a
- * small direct-mapped memo of the label or condition, and text of payloads in a table of the engine
- * by its bytes, so that most events cost a hash and a comparison. The functions whose names end in
- * _compute do the work; the others look into the memo first. A constant value has no memo: it is
- * computed once, when the rules are compiled.
+ * small direct-mapped cache of the label or condition, and text of payloads in a table of the
+ * engine by its bytes, so that most events cost a hash and a comparison. The functions whose names
+ * end in _compute do the work; the others look into the cache first. A constant value has no cache:
+ * it is computed once, when the rules are compiled.
  *
- * What does not fit is never remembered: text beyond TEXT_SIZE_MAX, and the id INTERN_FULL, which
+ * What does not fit is never cached: text beyond TEXT_SIZE_MAX, and the id INTERN_FULL, which
  * means that the string table is full now but may not be after a reset.
  */
 #include <stdlib.h>
@@ -191,32 +191,32 @@ enum value_state value_read(struct rule_engine *engine, struct compiled_rules *c
 	return state;
 }
 
-/* ---- memos ---- */
+/* ---- caches ---- */
 
-struct memo *memo_new(void)
+struct cache *cache_new(void)
 {
-	return calloc(1, sizeof(struct memo));
+	return calloc(1, sizeof(struct cache));
 }
 
 typedef uint32_t compute_result(struct rule_engine *engine, const void *what,
 				const struct value *value);
 
 /* Numbers and label ids: a direct-mapped cache, by value. */
-static uint32_t resolve_value(struct rule_engine *engine, struct memo *memo,
+static uint32_t resolve_value(struct rule_engine *engine, struct cache *cache,
 			      const struct value *value, compute_result *compute, const void *what)
 {
 	uint64_t key = value->read.number;
-	unsigned place = (unsigned)(hash_u64(key) % MEMO_SIZE);
+	unsigned place = (unsigned)(hash_u64(key) % CACHE_SIZE);
 	uint32_t result;
 
-	if ((memo->used & UINT32_C(1) << place) != 0 && memo->keys[place] == key) {
-		return memo->results[place];
+	if ((cache->used & UINT32_C(1) << place) != 0 && cache->keys[place] == key) {
+		return cache->results[place];
 	}
 	result = compute(engine, what, value);
 	if (result != INTERN_FULL) {
-		memo->keys[place] = key;
-		memo->results[place] = result;
-		memo->used |= UINT32_C(1) << place;
+		cache->keys[place] = key;
+		cache->results[place] = result;
+		cache->used |= UINT32_C(1) << place;
 	}
 	return result;
 }
@@ -448,7 +448,7 @@ bool condition_holds(struct rule_engine *engine, const struct compiled_condition
 	case FORM_NUMBER:
 		return number_holds(condition, value);
 	case FORM_ID:
-		return resolve_value(engine, condition->memo, value, compute_verdict, condition) !=
+		return resolve_value(engine, condition->cache, value, compute_verdict, condition) !=
 		       0;
 	case FORM_TEXT:
 		break;
@@ -526,7 +526,7 @@ static uint32_t label_resolve(struct rule_engine *engine, const struct compiled_
 	}
 	return value->form == FORM_TEXT ?
 		       resolve_text(engine, label->owner, value, compute_id, label) :
-		       resolve_value(engine, label->memo, value, compute_id, label);
+		       resolve_value(engine, label->cache, value, compute_id, label);
 }
 
 void label_read(struct rule_engine *engine, struct compiled_rules *compiled,
