@@ -213,9 +213,10 @@ static cell *find_cells(struct rule_engine *engine, const struct compiled_rules 
 }
 
 /* APPLIED: all conditions hold. */
-static enum applied check_conditions(struct rule_engine *engine, struct compiled_rules *compiled,
-				     const struct compiled_rule *rule,
-				     const struct event_record *record)
+static enum event_result check_conditions(struct rule_engine *engine,
+					  struct compiled_rules *compiled,
+					  const struct compiled_rule *rule,
+					  const struct event_record *record)
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
 		const struct compiled_condition *condition = &rule->conditions[i];
@@ -231,15 +232,15 @@ static enum applied check_conditions(struct rule_engine *engine, struct compiled
 	return APPLIED;
 }
 
-static enum applied apply_rule(struct rule_engine *engine, struct compiled_rules *compiled,
-			       struct compiled_rule *rule, const struct event_record *record)
+static enum event_result apply_rule(struct rule_engine *engine, struct compiled_rules *compiled,
+				    struct compiled_rule *rule, const struct event_record *record)
 {
 	struct label_set_cache *cache = rule->cache;
 	uint64_t amount = 1;
 	cell *cells;
 
 	if (rule->condition_count > 0) {
-		enum applied held = check_conditions(engine, compiled, rule, record);
+		enum event_result held = check_conditions(engine, compiled, rule, record);
 
 		if (held != APPLIED) {
 			return held;
@@ -410,12 +411,13 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 		end_pairs(engine, compiled, record);
 	}
 	for (size_t i = 0; i < compiled->rule_count; i++) {
-		enum applied applied = apply_rule(engine, compiled, &compiled->rules[i], record);
+		enum event_result result =
+			apply_rule(engine, compiled, &compiled->rules[i], record);
 
 		if (engine->trial) {
-			trial_applied(engine->trial, compiled, &compiled->rules[i], applied);
+			trial_result(engine->trial, compiled, &compiled->rules[i], result);
 		}
-		switch (applied) {
+		switch (result) {
 		case APPLIED:
 			counted |= compiled->rules[i].named;
 			break;

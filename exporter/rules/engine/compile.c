@@ -33,8 +33,8 @@ static bool fits_form(const struct condition *condition, const struct value *val
 }
 
 /* The literals as numbers: their own, or those that the map of the field has for their names. */
-static enum fate condition_numbers(struct builder *builder, const struct value *value,
-				   struct compiled_condition *compiled)
+static enum rule_result condition_numbers(struct builder *builder, const struct value *value,
+					  struct compiled_condition *compiled)
 {
 	const struct condition *condition = compiled->condition;
 
@@ -51,8 +51,9 @@ static enum fate condition_numbers(struct builder *builder, const struct value *
 	return RULE_APPLIES;
 }
 
-static enum fate compile_condition(struct builder *builder, const struct condition *condition,
-				   struct compiled_rule *rule)
+static enum rule_result compile_condition(struct builder *builder,
+					  const struct condition *condition,
+					  struct compiled_rule *rule)
 {
 	struct compiled_condition compiled = { .condition = condition,
 					       .value_index = compile_find_value(
@@ -68,10 +69,10 @@ static enum fate compile_condition(struct builder *builder, const struct conditi
 		return compile_wrong_type(builder);
 	}
 	if (value->form == FORM_NUMBER) {
-		enum fate fate = condition_numbers(builder, value, &compiled);
+		enum rule_result result = condition_numbers(builder, value, &compiled);
 
-		if (fate != RULE_APPLIES) {
-			return fate;
+		if (result != RULE_APPLIES) {
+			return result;
 		}
 	}
 	if (value->type == VALUE_CONSTANT) {
@@ -90,8 +91,8 @@ static enum fate compile_condition(struct builder *builder, const struct conditi
 	return RULE_APPLIES;
 }
 
-static enum fate compile_conditions(struct builder *builder, const struct rule *from,
-				    struct compiled_rule *rule)
+static enum rule_result compile_conditions(struct builder *builder, const struct rule *from,
+					   struct compiled_rule *rule)
 {
 	if (from->condition_count == 0) {
 		return RULE_APPLIES;
@@ -101,10 +102,10 @@ static enum fate compile_conditions(struct builder *builder, const struct rule *
 		return RULE_FAILED;
 	}
 	for (size_t i = 0; i < from->condition_count; i++) {
-		enum fate fate = compile_condition(builder, &from->conditions[i], rule);
+		enum rule_result result = compile_condition(builder, &from->conditions[i], rule);
 
-		if (fate != RULE_APPLIES) {
-			return fate;
+		if (result != RULE_APPLIES) {
+			return result;
 		}
 	}
 	return RULE_APPLIES;
@@ -122,8 +123,8 @@ static uint64_t ticks_frequency(const struct builder *builder, const struct fiel
 	return builder->engine->clock.frequency;
 }
 
-static enum fate compile_value(struct builder *builder, const struct rule *from,
-			       struct compiled_rule *rule)
+static enum rule_result compile_value(struct builder *builder, const struct rule *from,
+				      struct compiled_rule *rule)
 {
 	static const uint64_t factors[] = {
 		[UNIT_NONE] = 1,    [UNIT_KB] = 1024, [UNIT_TICKS] = 0,    [UNIT_NS] = 1,
@@ -169,11 +170,11 @@ static void free_rule(struct compiled_rule *rule)
 	free(rule->conditions);
 }
 
-static enum fate compile_rule(struct builder *builder, const struct active_rule *active,
-			      struct compiled_rule *rule)
+static enum rule_result compile_rule(struct builder *builder, const struct active_rule *active,
+				     struct compiled_rule *rule)
 {
 	const struct rule *from = active->rule;
-	enum fate fate;
+	enum rule_result result;
 
 	*rule = (struct compiled_rule){
 		.family = active->declared->family,
@@ -184,20 +185,20 @@ static enum fate compile_rule(struct builder *builder, const struct active_rule 
 	builder->kernel = from->event.scope != EVENTS_PROVIDER;
 	builder->rule = active;
 	builder->lacks = builder->wrong_type = false;
-	fate = compile_conditions(builder, from, rule);
-	if (fate == RULE_APPLIES) {
-		fate = compile_value(builder, from, rule);
+	result = compile_conditions(builder, from, rule);
+	if (result == RULE_APPLIES) {
+		result = compile_value(builder, from, rule);
 	}
-	if (fate == RULE_APPLIES) {
-		fate = compile_labels(builder, from, rule);
+	if (result == RULE_APPLIES) {
+		result = compile_labels(builder, from, rule);
 	}
 	if (builder->failed) {
-		fate = RULE_FAILED;
+		result = RULE_FAILED;
 	}
-	if (fate != RULE_APPLIES) {
+	if (result != RULE_APPLIES) {
 		free_rule(rule);
 	}
-	return fate;
+	return result;
 }
 
 static bool has_version(const struct rule *rule, uint8_t version)
@@ -234,27 +235,27 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 }
 
 /* As compile_rule(), by the index in the set; a rule that does not fit the schema is reported. */
-static enum fate try_rule(struct builder *builder, size_t index)
+static enum rule_result try_rule(struct builder *builder, size_t index)
 {
 	struct compiled_rules *compiled = builder->compiled;
 	bool lacks = builder->problem_rule, differs = builder->problem_type;
-	enum fate fate;
+	enum rule_result result;
 
 	builder->problem_rule = builder->problem_type = false;
-	fate = compile_rule(builder, &builder->engine->set->rules[index],
-			    &compiled->rules[compiled->rule_count]);
+	result = compile_rule(builder, &builder->engine->set->rules[index],
+			      &compiled->rules[compiled->rule_count]);
 	compile_add_note(builder, &(struct dry_run_note){
 					  .number = (uint32_t)index,
 					  .wrong_type = builder->wrong_type,
-					  .left_out = fate == RULE_NEVER && !builder->wrong_type &&
-						      !builder->lacks,
+					  .left_out = result == RULE_NEVER &&
+						      !builder->wrong_type && !builder->lacks,
 				  });
 	if (builder->problem_rule || builder->problem_type) {
 		report_schema_mismatch(builder, index);
 	}
 	builder->problem_rule |= lacks;
 	builder->problem_type |= differs;
-	return fate;
+	return result;
 }
 
 static bool compile_rules(struct builder *builder)
@@ -301,13 +302,13 @@ static bool compile_rules(struct builder *builder)
 static bool compile_probe(struct builder *builder)
 {
 	struct compiled_rules *compiled = builder->compiled;
-	enum fate fate;
+	enum rule_result result;
 
 	builder->rule = NULL;
-	fate = compile_conditions(builder, probe_rule(builder->engine->probe), &compiled->probe);
+	result = compile_conditions(builder, probe_rule(builder->engine->probe), &compiled->probe);
 
-	compiled->probed = fate == RULE_APPLIES;
-	return fate != RULE_FAILED && !builder->failed;
+	compiled->probed = result == RULE_APPLIES;
+	return result != RULE_FAILED && !builder->failed;
 }
 
 /* Once nothing moves any more: parts point to parts. */

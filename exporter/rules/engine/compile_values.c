@@ -56,7 +56,7 @@ static void add_missing(struct builder *builder, const struct field_ref *field)
 	}
 }
 
-enum fate compile_lacks_field(struct builder *builder, const struct field_ref *field)
+enum rule_result compile_lacks_field(struct builder *builder, const struct field_ref *field)
 {
 	if (builder->failed) {
 		return RULE_FAILED;
@@ -71,7 +71,7 @@ enum fate compile_lacks_field(struct builder *builder, const struct field_ref *f
 	return RULE_NEVER;
 }
 
-enum fate compile_wrong_type(struct builder *builder)
+enum rule_result compile_wrong_type(struct builder *builder)
 {
 	builder->problem_type = true;
 	builder->wrong_type = true;
@@ -325,8 +325,8 @@ static bool find_label(const struct compiled_rules *compiled, const struct compi
 }
 
 /* Takes what the label owns. */
-static enum fate add_label(struct builder *builder, struct compiled_label *label, uint8_t position,
-			   struct compiled_label_set *set)
+static enum rule_result add_label(struct builder *builder, struct compiled_label *label,
+				  uint8_t position, struct compiled_label_set *set)
 {
 	struct compiled_rules *compiled = builder->compiled;
 	struct compiled_label *labels;
@@ -355,8 +355,8 @@ static enum fate add_label(struct builder *builder, struct compiled_label *label
 }
 
 /* The literals of a map, as numbers to compare the value with. */
-static enum fate map_numbers(struct builder *builder, const struct value *value,
-			     struct compiled_label *label)
+static enum rule_result map_numbers(struct builder *builder, const struct value *value,
+				    struct compiled_label *label)
 {
 	size_t count = label->label->entry_count;
 
@@ -375,12 +375,12 @@ static enum fate map_numbers(struct builder *builder, const struct value *value,
 	return RULE_APPLIES;
 }
 
-static enum fate compile_label(struct builder *builder, const struct label *label, uint8_t position,
-			       struct compiled_label_set *set)
+static enum rule_result compile_label(struct builder *builder, const struct label *label,
+				      uint8_t position, struct compiled_label_set *set)
 {
 	struct compiled_label compiled = { .label = label };
 	const struct value *value;
-	enum fate fate;
+	enum rule_result result;
 
 	if (label->source == LABEL_TEXT) {
 		set->ids[position] = intern_string(builder->engine->strings, label->text);
@@ -401,12 +401,12 @@ static enum fate compile_label(struct builder *builder, const struct label *labe
 	}
 	value = &builder->compiled->values[compiled.value_index];
 	compiled.plain = value->form == FORM_ID && label->source == LABEL_FIELD;
-	fate = map_numbers(builder, value, &compiled);
-	if (fate == RULE_APPLIES && value->type == VALUE_CONSTANT) {
+	result = map_numbers(builder, value, &compiled);
+	if (result == RULE_APPLIES && value->type == VALUE_CONSTANT) {
 		set->ids[position] = compiled.plain ?
 					     (uint32_t)value->read.number :
 					     label_compute(builder->engine, &compiled, value);
-	} else if (fate == RULE_APPLIES) {
+	} else if (result == RULE_APPLIES) {
 		if (!compiled.plain && value->form != FORM_TEXT) {
 			compiled.cache = cache_new();
 			if (!compiled.cache) {
@@ -417,11 +417,11 @@ static enum fate compile_label(struct builder *builder, const struct label *labe
 		return add_label(builder, &compiled, position, set);
 	}
 	compiled_label_free(&compiled);
-	return fate;
+	return result;
 }
 
 /* Gives the rule the cache of its labels, which it shares. */
-static enum fate join_cache(struct builder *builder, struct compiled_rule *rule)
+static enum rule_result join_cache(struct builder *builder, struct compiled_rule *rule)
 {
 	struct compiled_rules *compiled = builder->compiled;
 	struct label_set_cache cache = { 0 };
@@ -456,32 +456,33 @@ static enum fate join_cache(struct builder *builder, struct compiled_rule *rule)
 	return RULE_APPLIES;
 }
 
-static enum fate compile_label_set(struct builder *builder, const struct label *labels,
-				   size_t count, struct compiled_label_set *set)
+static enum rule_result compile_label_set(struct builder *builder, const struct label *labels,
+					  size_t count, struct compiled_label_set *set)
 {
 	for (size_t i = 0; i < count; i++) {
-		enum fate fate = compile_label(builder, &labels[i], (uint8_t)i, set);
+		enum rule_result result = compile_label(builder, &labels[i], (uint8_t)i, set);
 
-		if (fate != RULE_APPLIES) {
-			return fate;
+		if (result != RULE_APPLIES) {
+			return result;
 		}
 	}
 	return builder->failed ? RULE_FAILED : RULE_APPLIES;
 }
 
-enum fate compile_labels(struct builder *builder, const struct rule *from,
-			 struct compiled_rule *rule)
+enum rule_result compile_labels(struct builder *builder, const struct rule *from,
+				struct compiled_rule *rule)
 {
-	enum fate fate = compile_label_set(builder, from->labels, from->label_count, &rule->labels);
+	enum rule_result result =
+		compile_label_set(builder, from->labels, from->label_count, &rule->labels);
 
-	return fate == RULE_APPLIES ? join_cache(builder, rule) : fate;
+	return result == RULE_APPLIES ? join_cache(builder, rule) : result;
 }
 
 /* ---- pairs ---- */
 
 /* The labels that the events carry to their stop. */
-static enum fate compile_captured(struct builder *builder, const struct pair *pair,
-				  struct compiled_span *span)
+static enum rule_result compile_captured(struct builder *builder, const struct pair *pair,
+					 struct compiled_span *span)
 {
 	bool carries = span->side == PAIR_MIDDLE ||
 		       (span->side == PAIR_START && !pair->middle.keys);
@@ -493,8 +494,8 @@ static enum fate compile_captured(struct builder *builder, const struct pair *pa
 	return compile_label_set(builder, pair->carry, pair->carry_count, &span->carry);
 }
 
-static enum fate compile_span_event(struct builder *builder, size_t number, enum pair_side side,
-				    const struct pair_end *end)
+static enum rule_result compile_span_event(struct builder *builder, size_t number,
+					   enum pair_side side, const struct pair_end *end)
 {
 	const struct pair *pair = builder->engine->set->pairs[number];
 	struct compiled_span added = { .pair = (uint16_t)number,
@@ -504,7 +505,7 @@ static enum fate compile_span_event(struct builder *builder, size_t number, enum
 	struct compiled_span **spans = side == PAIR_STOP ? &compiled->stops : &compiled->starts;
 	size_t *count = side == PAIR_STOP ? &compiled->stop_count : &compiled->start_count;
 	struct compiled_span *grown;
-	enum fate fate;
+	enum rule_result result;
 
 	if (!event_pattern_matches(&end->event, builder->class)) {
 		return RULE_NEVER;
@@ -517,9 +518,9 @@ static enum fate compile_span_event(struct builder *builder, size_t number, enum
 		}
 		added.keys[added.key_count++] = value;
 	}
-	fate = compile_captured(builder, pair, &added);
-	if (fate != RULE_APPLIES) {
-		return fate;
+	result = compile_captured(builder, pair, &added);
+	if (result != RULE_APPLIES) {
+		return result;
 	}
 	grown = realloc(*spans, (*count + 1) * sizeof *grown);
 	if (!grown) {

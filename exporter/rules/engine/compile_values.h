@@ -22,14 +22,14 @@ struct builder {
 	bool problem_type; /* a rule asks for another type */
 };
 
-/* What became of a rule for this kind. */
-enum fate { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
+/* What became of a rule for this class. */
+enum rule_result { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
 
 /* A rule cannot apply, because its value or a condition asks for a field that is not there. */
-enum fate compile_lacks_field(struct builder *builder, const struct field_ref *field);
+enum rule_result compile_lacks_field(struct builder *builder, const struct field_ref *field);
 
 /* A rule asks for a type that its field is not of. */
-enum fate compile_wrong_type(struct builder *builder);
+enum rule_result compile_wrong_type(struct builder *builder);
 
 /* Notes something for the dry run, if there is one. */
 void compile_add_note(struct builder *builder, const struct dry_run_note *note);
@@ -42,8 +42,8 @@ uint16_t compile_find_value(struct builder *builder, const struct field_ref *fie
 
 /* Label values that are constant go into the rule's ids, the others into compiled.labels; the
  * rule gets the cache of its label sets. */
-enum fate compile_labels(struct builder *builder, const struct rule *from,
-			 struct compiled_rule *rule);
+enum rule_result compile_labels(struct builder *builder, const struct rule *from,
+				struct compiled_rule *rule);
 void compiled_label_free(struct compiled_label *label);
 
 #endif

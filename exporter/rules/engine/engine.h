@@ -141,7 +141,7 @@ struct compiled_rule {
 };
 
 /* What became of a rule for one event. */
-enum applied { APPLIED, NOT_APPLIED, CUT_SHORT };
+enum event_result { APPLIED, NOT_APPLIED, CUT_SHORT };
 
 /* For a dry run: a rule that is about the class, or a field that the class lacks. */
 struct dry_run_note {
@@ -318,8 +318,8 @@ void engine_publish(struct rule_engine *engine);
 
 /* An event of the class comes; what a rule did with it (trial.c). */
 void trial_event(struct rule_trial *trial, const struct compiled_rules *compiled);
-void trial_applied(struct rule_trial *trial, const struct compiled_rules *compiled,
-		   const struct compiled_rule *rule, enum applied applied);
+void trial_result(struct rule_trial *trial, const struct compiled_rules *compiled,
+		  const struct compiled_rule *rule, enum event_result result);
 
 /* Counts a problem in etw_decode_errors_total. */
 void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,

@@ -80,13 +80,13 @@ static bool lacks(const struct compiled_rules *compiled, const struct value *val
 	       value->state == VALUE_UNKNOWN;
 }
 
-void trial_applied(struct rule_trial *trial, const struct compiled_rules *compiled,
-		   const struct compiled_rule *rule, enum applied applied)
+void trial_result(struct rule_trial *trial, const struct compiled_rules *compiled,
+		  const struct compiled_rule *rule, enum event_result result)
 {
 	struct trial_rule *counts = &trial->rules[rule->number];
 	bool missing = false;
 
-	if (applied == CUT_SHORT) {
+	if (result == CUT_SHORT) {
 		counts->cut++;
 		return;
 	}
@@ -101,7 +101,7 @@ void trial_applied(struct rule_trial *trial, const struct compiled_rules *compil
 							counts->rule->value.name);
 		missing = true;
 	}
-	if (applied == NOT_APPLIED) {
+	if (result == NOT_APPLIED) {
 		counts->left_out += !missing;
 		return;
 	}
