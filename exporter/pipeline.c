@@ -465,7 +465,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.names_only = options->names_only,
 		.probe = options->observer ? options->observer->probe : NULL,
 		.on_schema_mismatch = on_schema_mismatch,
-		.trial = options->observer ? options->observer->trial : NULL,
+		.dry_run = options->observer ? options->observer->dry_run : NULL,
 	};
 
 	if (engine.probe) {

@@ -59,7 +59,7 @@ struct pipeline_observer {
 	void (*on_record)(void *context, const struct event_record *record,
 			  const struct event_class *class, struct tracker *tracker);
 	void (*on_buffer)(void *context); /* in both passes */
-	struct rule_trial *trial;         /* records what the rules do; may be NULL */
+	struct dry_run *dry_run;          /* records what the rules do; may be NULL */
 	/* Records that do not fulfil it are not shown; NULL: all are shown. */
 	const struct probe *probe;
 };

@@ -24,9 +24,9 @@
 #include "source/source.h"
 #include "track/tracker.h"
 
-struct rule_set;   /* opaque */
-struct probe;      /* rules/probe.h */
-struct rule_trial; /* rules/trial.h */
+struct rule_set; /* opaque */
+struct probe;    /* rules/probe.h */
+struct dry_run;  /* rules/engine/dry_run.h */
 
 struct collector_info {
 	const char *name;
@@ -94,7 +94,7 @@ struct rule_engine_options {
 	 * sessions may have it too: of its events only rules for every event (`*`) count.
 	 */
 	bool names_only;
-	struct rule_trial *trial;  /* trial.h; NULL: none */
+	struct dry_run *dry_run;   /* rules/engine/dry_run.h; NULL: none */
 	const struct probe *probe; /* NULL: none */
 	/*
 	 * A rule names an event whose schema lacks a field that it asks for, or has it of another

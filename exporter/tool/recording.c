@@ -3,7 +3,7 @@
  * A recording of the tool has the set-up and the pipeline of the exporter, with an observer that
  * sees each kind and each record after the rules. Without a configuration no collector is on and no
  * manifest is read besides those of the command line, so that the tool shows what the recording
- * itself says. With a configuration its collectors run as in the exporter, and a trial notes what
+ * itself says. With a configuration its collectors run as in the exporter, and a dry run notes what
  * each rule does. The pipeline of the last run stays until the next one, because commands keep
  * pointers to its kinds.
  */
@@ -19,7 +19,7 @@ struct recording {
 	struct recording_options options;
 	struct source *source;
 	struct setup setup;
-	struct rule_trial *trial;
+	struct dry_run *dry_run;
 	struct shard *shard;       /* the registry's */
 	struct pipeline *pipeline; /* of the last run */
 	struct pipeline_observer observer;
@@ -78,9 +78,9 @@ static bool set_up(struct recording *recording, struct error *err)
 		return false;
 	}
 	if (path) {
-		recording->trial = rule_trial_new(recording->setup.rules, err);
-		recording->observer.trial = recording->trial;
-		return recording->trial != NULL;
+		recording->dry_run = dry_run_new(recording->setup.rules, err);
+		recording->observer.dry_run = recording->dry_run;
+		return recording->dry_run != NULL;
 	}
 	return true;
 }
@@ -122,7 +122,7 @@ void recording_close(struct recording *recording)
 		return;
 	}
 	pipeline_free(recording->pipeline);
-	rule_trial_free(recording->trial);
+	dry_run_free(recording->dry_run);
 	setup_close(&recording->setup);
 	source_close(recording->source);
 	free(recording);
@@ -157,9 +157,9 @@ void recording_stop(struct recording *recording)
 	source_stop(recording->source);
 }
 
-struct rule_trial *recording_trial(const struct recording *recording)
+struct dry_run *recording_dry_run(const struct recording *recording)
 {
-	return recording->trial;
+	return recording->dry_run;
 }
 
 struct registry *recording_registry(const struct recording *recording)

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "decode/event_table.h"
 #include "decode/manifest/load.h"
-#include "rules/engine/trial.h"
+#include "rules/engine/dry_run.h"
 #include "rules/language/probe.h"
 #include "source/event_record.h"
 #include "tool/progress.h"
@@ -51,7 +51,7 @@ const char *recording_process(const struct recording *recording, struct tracker 
 			      uint32_t *process_id);
 
 /* What the configuration's rules did, in the last run. NULL: there is none. */
-struct rule_trial *recording_trial(const struct recording *recording);
+struct dry_run *recording_dry_run(const struct recording *recording);
 struct registry *recording_registry(const struct recording *recording);
 
 /* What the source counted: losses, and damage that was left out. */

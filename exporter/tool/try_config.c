@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "metrics/exposition.h"
-#include "rules/engine/trial.h"
+#include "rules/engine/dry_run.h"
 #include "rules/language/collector.h"
 #include "tool/tool.h"
 
@@ -30,7 +30,7 @@ static void add_count(struct text *out, const char *between, uint64_t count, con
 	}
 }
 
-static void add_text(struct text *out, const struct trial_rule *tried)
+static void add_text(struct text *out, const struct dry_run_rule *tried)
 {
 	const struct rule *rule = tried->rule;
 
@@ -54,7 +54,7 @@ static void add_text(struct text *out, const struct trial_rule *tried)
 
 /* ---- JSON ---- */
 
-static void add_json(struct json *json, const struct trial_rule *tried)
+static void add_json(struct json *json, const struct dry_run_rule *tried)
 {
 	const struct rule *rule = tried->rule;
 
@@ -79,11 +79,11 @@ static void add_json(struct json *json, const struct trial_rule *tried)
 
 /* ---- the whole ---- */
 
-static void add_rules(struct report *report, const struct rule_trial *trial)
+static void add_rules(struct report *report, const struct dry_run *dry_run)
 {
-	const struct trial_rule *tried;
+	const struct dry_run_rule *tried;
 
-	for (size_t i = 0; (tried = rule_trial_at(trial, i)) != NULL; i++) {
+	for (size_t i = 0; (tried = dry_run_at(dry_run, i)) != NULL; i++) {
 		if (report->options->json) {
 			add_json(&report->json, tried);
 		} else {
@@ -102,7 +102,7 @@ static void add_report(struct report *report, const struct recording *recording)
 	if (!options->json) {
 		text_add_format(report->out, "%s: tried on %s\nrules:\n", options->config,
 				options->recording);
-		add_rules(report, recording_trial(recording));
+		add_rules(report, recording_dry_run(recording));
 		text_add_string(report->out, "exposition:\n");
 		text_add(report->out, page.data ? page.data : "", page.size);
 	} else {
@@ -112,7 +112,7 @@ static void add_report(struct report *report, const struct recording *recording)
 		json_member_string(json, "recording", options->recording);
 		json_key(json, "rules");
 		json_array_begin(json);
-		add_rules(report, recording_trial(recording));
+		add_rules(report, recording_dry_run(recording));
 		json_array_end(json);
 		json_key(json, "exposition");
 		json_text(json, page.data ? page.data : "", page.size);

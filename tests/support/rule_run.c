@@ -153,9 +153,9 @@ void rule_run_close(struct rule_run *run)
 	payload_done(&run->payload);
 }
 
-void rule_run_try(struct rule_run *run, struct rule_trial *trial)
+void rule_run_try(struct rule_run *run, struct dry_run *dry_run)
 {
-	run->engine->trial = trial;
+	run->engine->dry_run = dry_run;
 }
 
 void rule_run_version(struct rule_run *run, const char *event, uint8_t version)

@@ -44,8 +44,8 @@ void rule_run_open_shipped(struct rule_run *run, const char *name);
 void rule_run_open_shipped_with(struct rule_run *run, const char *name, const char *configuration);
 void rule_run_close(struct rule_run *run);
 
-/* What the rules do is noted in the trial, which ends after the run; before the first record. */
-void rule_run_try(struct rule_run *run, struct rule_trial *trial);
+/* What the rules do is noted in the dry run, which ends after the run; before the first record. */
+void rule_run_try(struct rule_run *run, struct dry_run *dry_run);
 
 /* Begins a record of a kernel event ("DiskIo/Read") of the latest version known, or of that
  * version. */

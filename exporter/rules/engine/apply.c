@@ -404,8 +404,8 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 		return OUTCOME_FILTERED;
 	}
 	compiled->generation++;
-	if (engine->trial) {
-		trial_event(engine->trial, compiled);
+	if (engine->dry_run) {
+		dry_run_event(engine->dry_run, compiled);
 	}
 	if (compiled->stop_count > 0) {
 		end_pairs(engine, compiled, record);
@@ -414,8 +414,8 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 		enum event_result result =
 			apply_rule(engine, compiled, &compiled->rules[i], record);
 
-		if (engine->trial) {
-			trial_result(engine->trial, compiled, &compiled->rules[i], result);
+		if (engine->dry_run) {
+			dry_run_result(engine->dry_run, compiled, &compiled->rules[i], result);
 		}
 		switch (result) {
 		case APPLIED:

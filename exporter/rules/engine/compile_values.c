@@ -32,7 +32,7 @@ void compile_add_note(struct builder *builder, const struct dry_run_note *note)
 	struct compiled_rules *compiled = builder->compiled;
 	struct dry_run_note *grown;
 
-	if (!builder->engine->trial) {
+	if (!builder->engine->dry_run) {
 		return;
 	}
 	grown = realloc(compiled->notes, (compiled->note_count + 1) * sizeof *grown);

@@ -190,7 +190,7 @@ struct compiled_rules {
 	bool probed;                          /* events of the kind can fulfil them */
 	struct compiled_span *starts, *stops; /* owned */
 	size_t start_count, stop_count;
-	struct dry_run_note *notes; /* owned; empty without a trial */
+	struct dry_run_note *notes; /* owned; empty without a dry run */
 	size_t note_count;
 	uint64_t generation;
 	const struct schema *schema;
@@ -218,7 +218,7 @@ struct text_entry {
 struct rule_engine {
 	const struct rule_set *set;
 	const struct probe *probe; /* NULL: none */
-	struct rule_trial *trial;  /* NULL: none */
+	struct dry_run *dry_run;   /* NULL: none */
 	struct registry *registry;
 	struct intern *strings;
 	struct shard *shard;
@@ -316,10 +316,10 @@ struct cache *cache_new(void);
 /* Publishes the statistics of the tables of gauges and pairs (engine.c). */
 void engine_publish(struct rule_engine *engine);
 
-/* An event of the class comes; what a rule did with it (trial.c). */
-void trial_event(struct rule_trial *trial, const struct compiled_rules *compiled);
-void trial_result(struct rule_trial *trial, const struct compiled_rules *compiled,
-		  const struct compiled_rule *rule, enum event_result result);
+/* An event of the class comes; what a rule did with it (dry_run.c). */
+void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compiled);
+void dry_run_result(struct dry_run *dry_run, const struct compiled_rules *compiled,
+		    const struct compiled_rule *rule, enum event_result result);
 
 /* Counts a problem in etw_decode_errors_total. */
 void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,

@@ -2,7 +2,7 @@
 /*
  * A dry run of rules: what each rule did with the events it is about.
  */
-#include "rules/engine/trial.h"
+#include "rules/engine/dry_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,8 +89,8 @@ static void contradicting_conditions_count_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		const struct trial_rule *tried;
-		struct rule_trial *trial;
+		const struct dry_run_rule *tried;
+		struct dry_run *dry_run;
 		struct rule_run run;
 		struct error err;
 		char text[512];
@@ -102,20 +102,20 @@ static void contradicting_conditions_count_nothing(void **state)
 			 cases[i].id, cases[i].where);
 		rule_run_open(&run, text, NULL);
 		rule_run_announce(&run, PROVIDER, "Alpha", one_field);
-		trial = rule_trial_new(run.set, &err);
-		assert_non_null(trial);
-		rule_run_try(&run, trial);
+		dry_run = dry_run_new(run.set, &err);
+		assert_non_null(dry_run);
+		rule_run_try(&run, dry_run);
 		feed_numbers(&run);
 		feed_texts(&run);
 		print_message("  %s\n", cases[i].where);
-		tried = rule_trial_at(trial, 0);
+		tried = dry_run_at(dry_run, 0);
 		assert_int_equal(tried->events, 9);
 		assert_int_equal(tried->counted + tried->left_out, 9);
 		assert_int_equal(tried->counted > 0, cases[i].counts);
 		assert_int_equal(tried->missing_count, 0);
-		assert_null(rule_trial_at(trial, 1));
+		assert_null(dry_run_at(dry_run, 1));
 		rule_run_close(&run);
-		rule_trial_free(trial);
+		dry_run_free(dry_run);
 	}
 }
 
@@ -142,10 +142,10 @@ static void feed(struct rule_run *run, uint8_t version, uint32_t a, uint32_t b)
 	rule_run_feed(run);
 }
 
-static void a_trial_tells_what_became_of_the_events(void **state)
+static void a_dry_run_counts_what_became_of_the_events(void **state)
 {
-	struct rule_trial *trial;
-	const struct trial_rule *tried;
+	struct dry_run *dry_run;
+	const struct dry_run_rule *tried;
 	struct error err;
 	struct rule_run run;
 
@@ -163,9 +163,9 @@ static void a_trial_tells_what_became_of_the_events(void **state)
 		"}/1', where: [{ field: Provider, eq: Beta }] }] }\n",
 		NULL);
 	rule_run_announce(&run, PROVIDER, "Alpha", events);
-	trial = rule_trial_new(run.set, &err);
-	assert_non_null(trial);
-	rule_run_try(&run, trial);
+	dry_run = dry_run_new(run.set, &err);
+	assert_non_null(dry_run);
+	rule_run_try(&run, dry_run);
 	feed(&run, 0, 2, 0);
 	feed(&run, 1, 2, 7);
 	feed(&run, 1, 1, 7);
@@ -175,7 +175,7 @@ static void a_trial_tells_what_became_of_the_events(void **state)
 	payload_u16(&run.payload, 1);
 	rule_run_feed(&run);
 
-	tried = rule_trial_at(trial, 0);
+	tried = dry_run_at(dry_run, 0);
 	assert_int_equal(tried->events, 5);
 	assert_int_equal(tried->counted, 2);
 	assert_int_equal(tried->left_out, 1);
@@ -186,30 +186,30 @@ static void a_trial_tells_what_became_of_the_events(void **state)
 	assert_string_equal(tried->missing[1].field, "s"); /* the label, of version 1 */
 	assert_int_equal(tried->missing[1].events, 4);
 
-	tried = rule_trial_at(trial, 1);
+	tried = dry_run_at(dry_run, 1);
 	assert_int_equal(tried->events, 5);
 	assert_int_equal(tried->counted, 0);
 	assert_int_equal(tried->left_out, 0);
 	assert_string_equal(tried->missing[0].field, "Event.Sid");
 	assert_int_equal(tried->missing[0].events, 5);
 
-	tried = rule_trial_at(trial, 2);
+	tried = dry_run_at(dry_run, 2);
 	assert_int_equal(tried->events, 1);
 	assert_int_equal(tried->wrong_type, 1);
 	assert_int_equal(tried->counted, 0);
 
-	tried = rule_trial_at(trial, 3);
+	tried = dry_run_at(dry_run, 3);
 	assert_int_equal(tried->events, 5);
 	assert_int_equal(tried->left_out, 5);
 	rule_run_close(&run);
-	rule_trial_free(trial);
+	dry_run_free(dry_run);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contradicting_conditions_count_nothing),
-		cmocka_unit_test(a_trial_tells_what_became_of_the_events),
+		cmocka_unit_test(a_dry_run_counts_what_became_of_the_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

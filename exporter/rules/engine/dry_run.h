@@ -3,8 +3,8 @@
  * A dry run: what each rule of a set does with the events of a recording, to help the author of a
  * collector.
  */
-#ifndef RULES_TRIAL_H
-#define RULES_TRIAL_H
+#ifndef RULES_DRY_RUN_H
+#define RULES_DRY_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,11 +13,11 @@
 #include "base/error.h"
 
 struct rule_set;
-struct rule_trial; /* opaque; of one consumer, read when it has ended */
+struct dry_run; /* opaque; of one consumer, read when it has ended */
 
-enum { TRIAL_MISSING_MAX = 16 };
+enum { DRY_RUN_MISSING_MAX = 16 };
 
-struct trial_rule {
+struct dry_run_rule {
 	const struct rule *rule;
 	uint64_t events;     /* that it is about */
 	uint64_t counted;    /* of these */
@@ -27,15 +27,15 @@ struct trial_rule {
 	struct {
 		const char *field;
 		uint64_t events;
-	} missing[TRIAL_MISSING_MAX]; /* fields that events did not have; of the rest no list */
+	} missing[DRY_RUN_MISSING_MAX]; /* fields that events did not have; of the rest no list */
 	size_t missing_count;
 };
 
 /* The set is borrowed, and its rules are those of the collectors that are on. */
-struct rule_trial *rule_trial_new(const struct rule_set *set, struct error *err);
-void rule_trial_free(struct rule_trial *trial);
+struct dry_run *dry_run_new(const struct rule_set *set, struct error *err);
+void dry_run_free(struct dry_run *dry_run);
 
 /* In the order of collectors and their files; NULL behind the last. */
-const struct trial_rule *rule_trial_at(const struct rule_trial *trial, size_t index);
+const struct dry_run_rule *dry_run_at(const struct dry_run *dry_run, size_t index);
 
 #endif

@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules/engine/trial.h"
+#include "rules/engine/dry_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "rules/engine/engine.h"
 
-struct rule_trial {
-	struct trial_rule *rules; /* owned; of the set's rules */
+struct dry_run {
+	struct dry_run_rule *rules; /* owned; of the set's rules */
 	size_t count;
 };
 
-struct rule_trial *rule_trial_new(const struct rule_set *set, struct error *err)
+struct dry_run *dry_run_new(const struct rule_set *set, struct error *err)
 {
-	struct rule_trial *trial = calloc(1, sizeof *trial);
+	struct dry_run *dry_run = calloc(1, sizeof *dry_run);
 
-	if (trial) {
-		trial->rules = calloc(set->rule_count + 1, sizeof *trial->rules);
+	if (dry_run) {
+		dry_run->rules = calloc(set->rule_count + 1, sizeof *dry_run->rules);
 	}
-	if (!trial || !trial->rules) {
+	if (!dry_run || !dry_run->rules) {
 		error_set(err, ERROR_NO_MEMORY, "no memory to try rules");
-		rule_trial_free(trial);
+		dry_run_free(dry_run);
 		return NULL;
 	}
-	trial->count = set->rule_count;
-	for (size_t i = 0; i < trial->count; i++) {
-		trial->rules[i].rule = set->rules[i].rule;
+	dry_run->count = set->rule_count;
+	for (size_t i = 0; i < dry_run->count; i++) {
+		dry_run->rules[i].rule = set->rules[i].rule;
 	}
-	return trial;
+	return dry_run;
 }
 
-void rule_trial_free(struct rule_trial *trial)
+void dry_run_free(struct dry_run *dry_run)
 {
-	if (trial) {
-		free(trial->rules);
-		free(trial);
+	if (dry_run) {
+		free(dry_run->rules);
+		free(dry_run);
 	}
 }
 
-const struct trial_rule *rule_trial_at(const struct rule_trial *trial, size_t index)
+const struct dry_run_rule *dry_run_at(const struct dry_run *dry_run, size_t index)
 {
-	return index < trial->count ? &trial->rules[index] : NULL;
+	return index < dry_run->count ? &dry_run->rules[index] : NULL;
 }
 
-static void miss(struct trial_rule *rule, const char *field)
+static void miss(struct dry_run_rule *rule, const char *field)
 {
 	for (size_t i = 0; i < rule->missing_count; i++) {
 		if (strcmp(rule->missing[i].field, field) == 0) {
@@ -51,17 +51,17 @@ static void miss(struct trial_rule *rule, const char *field)
 			return;
 		}
 	}
-	if (rule->missing_count < TRIAL_MISSING_MAX) {
+	if (rule->missing_count < DRY_RUN_MISSING_MAX) {
 		rule->missing[rule->missing_count].field = field;
 		rule->missing[rule->missing_count++].events = 1;
 	}
 }
 
-void trial_event(struct rule_trial *trial, const struct compiled_rules *compiled)
+void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compiled)
 {
 	for (size_t i = 0; i < compiled->note_count; i++) {
 		const struct dry_run_note *note = &compiled->notes[i];
-		struct trial_rule *rule = &trial->rules[note->number];
+		struct dry_run_rule *rule = &dry_run->rules[note->number];
 
 		if (note->missing) {
 			miss(rule, note->missing);
@@ -80,10 +80,10 @@ static bool lacks(const struct compiled_rules *compiled, const struct value *val
 	       value->state == VALUE_UNKNOWN;
 }
 
-void trial_result(struct rule_trial *trial, const struct compiled_rules *compiled,
-		  const struct compiled_rule *rule, enum event_result result)
+void dry_run_result(struct dry_run *dry_run, const struct compiled_rules *compiled,
+		    const struct compiled_rule *rule, enum event_result result)
 {
-	struct trial_rule *counts = &trial->rules[rule->number];
+	struct dry_run_rule *counts = &dry_run->rules[rule->number];
 	bool missing = false;
 
 	if (result == CUT_SHORT) {
