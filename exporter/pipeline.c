@@ -538,7 +538,7 @@ void pipeline_free(struct pipeline *pipeline)
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics)
 {
 	static const enum tracker_table tables[ENGINE_TABLES] = {
-		[ENGINE_PAIRS] = TABLE_PAIR,
+		[ENGINE_SPANS] = TABLE_PAIR,
 		[ENGINE_GAUGES] = TABLE_GAUGE,
 	};
 	struct rule_engine_statistics engine;

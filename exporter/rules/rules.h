@@ -135,11 +135,11 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
 		       const struct event_class *class);
 
-/* When a pass begins anew: `set` gauges forget their instances, pairs their beginnings. */
+/* When a pass starts again: `set` gauges forget their instances, and spans their starts. */
 void rule_engine_reset(struct rule_engine *engine);
 
 /* The tables of an engine; any thread. */
-enum engine_table { ENGINE_PAIRS, ENGINE_GAUGES, ENGINE_TABLES };
+enum engine_table { ENGINE_SPANS, ENGINE_GAUGES, ENGINE_TABLES };
 struct rule_engine_statistics {
 	uint64_t entries[ENGINE_TABLES];
 	uint64_t evictions[ENGINE_TABLES];

@@ -237,11 +237,11 @@ static void tables_of_the_rules_tell_their_size(void **state)
 	ask(&run, 1, 0, "one", 1);
 	ask(&run, 1, 0, "one", 2);
 	rule_engine_statistics(run.engine, &statistics);
-	assert_int_equal(statistics.entries[ENGINE_PAIRS], 2);
-	assert_int_equal(statistics.evictions[ENGINE_PAIRS], 0);
+	assert_int_equal(statistics.entries[ENGINE_SPANS], 2);
+	assert_int_equal(statistics.evictions[ENGINE_SPANS], 0);
 	rule_engine_reset(run.engine);
 	rule_engine_statistics(run.engine, &statistics);
-	assert_int_equal(statistics.entries[ENGINE_PAIRS], 0);
+	assert_int_equal(statistics.entries[ENGINE_SPANS], 0);
 	expect_unmatched(&run, 2, 0);
 	rule_run_close(&run);
 }

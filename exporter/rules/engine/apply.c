@@ -4,8 +4,8 @@
  *
  * Each event gets a new generation number. Values, labels and caches have the generation that they
  * were last read for, so that a value that many rules use is read once and nothing has to be
- * cleared between events. The order for an event is fixed: filters, pairs that it ends (their time
- * is a value of its rules), the rules, pairs that it begins.
+ * cleared between events. The order for an event is fixed: filters, spans that it stops (their time
+ * is a value of its rules), the rules, spans that it starts.
  *
  * A rule checks its conditions, reads its value, finds its sample and adds to it. The sample is
  * found in the label-set cache of the rule: the ids of the labels make a key, the key selects an
@@ -278,7 +278,7 @@ static enum event_result apply_rule(struct rule_engine *engine, struct compiled_
 	return APPLIED;
 }
 
-/* ---- pairs ---- */
+/* ---- spans ---- */
 
 /* Text without the NUL that may end it. */
 static size_t text_size(const struct value *value)
@@ -300,11 +300,11 @@ static size_t text_size(const struct value *value)
 /* What the key's fields of a record come to, as a hash with a seed of the run. */
 static enum value_state read_key(struct rule_engine *engine, struct compiled_rules *compiled,
 				 const struct event_record *record,
-				 const struct compiled_span *pair, uint64_t *key)
+				 const struct compiled_span *span, uint64_t *key)
 {
 	*key = engine->seed;
-	for (unsigned i = 0; i < pair->key_count; i++) {
-		struct value *value = &compiled->values[pair->keys[i]];
+	for (unsigned i = 0; i < span->key_count; i++) {
+		struct value *value = &compiled->values[span->keys[i]];
 		enum value_state state = value_get(engine, compiled, record, value);
 		uint64_t part = value->read.number;
 
@@ -324,8 +324,8 @@ static enum value_state read_key(struct rule_engine *engine, struct compiled_rul
 }
 
 /* Before the rules. */
-static void end_pairs(struct rule_engine *engine, struct compiled_rules *compiled,
-		      const struct event_record *record)
+static void stop_spans(struct rule_engine *engine, struct compiled_rules *compiled,
+		       const struct event_record *record)
 {
 	for (size_t i = 0; i < compiled->stop_count; i++) {
 		struct compiled_span *stop = &compiled->stops[i];
@@ -333,9 +333,9 @@ static void end_pairs(struct rule_engine *engine, struct compiled_rules *compile
 
 		stop->state = (uint8_t)read_key(engine, compiled, record, stop, &key);
 		if (stop->state != VALUE_KNOWN) {
-			pairs_miss(engine->pairs, false);
-		} else if (pairs_end(engine->pairs, stop->pair, key, record->raw_time, &ticks,
-				     stop->carried)) {
+			spans_miss(engine->spans, false);
+		} else if (spans_stop(engine->spans, stop->span, key, record->raw_time, &ticks,
+				      stop->captured)) {
 			stop->duration_ns = ticks_to_ns(ticks, engine->clock.frequency);
 		} else {
 			stop->state = VALUE_UNKNOWN;
@@ -344,50 +344,53 @@ static void end_pairs(struct rule_engine *engine, struct compiled_rules *compile
 	engine_publish(engine);
 }
 
-/* Makes the labels that the event carries. False: the payload ends before one. */
-static bool carry(struct rule_engine *engine, struct compiled_rules *compiled,
-		  const struct event_record *record, struct compiled_span *pair, uint32_t *carried)
+/* Captures the labels of the event. False: the payload ends before one. */
+static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
+		    const struct event_record *record, struct compiled_span *span,
+		    uint32_t *captured)
 {
-	for (unsigned i = 0; i < pair->carry.varying_count; i++) {
-		struct compiled_label *label = &compiled->labels[pair->carry.varying[i].label];
+	for (unsigned i = 0; i < span->labels.varying_count; i++) {
+		struct compiled_label *label = &compiled->labels[span->labels.varying[i].label];
 
 		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
 			return false;
 		}
 	}
-	memcpy(carried, label_set_ids(compiled, &pair->carry), pair->carry_count * sizeof *carried);
+	memcpy(captured, label_set_ids(compiled, &span->labels),
+	       span->captured_count * sizeof *captured);
 	return true;
 }
 
 /* An event that carries something for a pair that did not begin, or whose key cannot be told, is
  * no loss of its own: the stop will miss its start. */
-static bool begin_pair(struct rule_engine *engine, struct compiled_rules *compiled,
-		       const struct event_record *record, struct compiled_span *pair)
+static bool start_span(struct rule_engine *engine, struct compiled_rules *compiled,
+		       const struct event_record *record, struct compiled_span *span)
 {
-	bool start = pair->side == PAIR_START;
-	uint32_t *carried;
+	bool start = span->side == SPAN_START;
+	uint32_t *captured;
 	uint64_t key;
-	enum value_state state = read_key(engine, compiled, record, pair, &key);
+	enum value_state state = read_key(engine, compiled, record, span, &key);
 
 	if (state != VALUE_KNOWN) {
 		if (start) {
-			pairs_miss(engine->pairs, true);
+			spans_miss(engine->spans, true);
 		}
 		return state == VALUE_UNKNOWN;
 	}
-	carried = start ? pairs_begin(engine->pairs, pair->pair, key, record->raw_time) :
-			  pairs_carried(engine->pairs, pair->pair, key, record->raw_time);
-	return !carried || pair->carry_count == 0 || carry(engine, compiled, record, pair, carried);
+	captured = start ? spans_start(engine->spans, span->span, key, record->raw_time) :
+			   spans_captured(engine->spans, span->span, key, record->raw_time);
+	return !captured || span->captured_count == 0 ||
+	       capture(engine, compiled, record, span, captured);
 }
 
-/* After the rules. True: the payload ends within a key or a label that the event carries. */
-static bool begin_pairs(struct rule_engine *engine, struct compiled_rules *compiled,
+/* After the rules. True: the payload ends within a key or a captured label. */
+static bool start_spans(struct rule_engine *engine, struct compiled_rules *compiled,
 			const struct event_record *record)
 {
 	bool cut = false;
 
 	for (size_t i = 0; i < compiled->start_count; i++) {
-		cut |= !begin_pair(engine, compiled, record, &compiled->starts[i]);
+		cut |= !start_span(engine, compiled, record, &compiled->starts[i]);
 	}
 	engine_publish(engine);
 	return cut;
@@ -408,7 +411,7 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 		dry_run_event(engine->dry_run, compiled);
 	}
 	if (compiled->stop_count > 0) {
-		end_pairs(engine, compiled, record);
+		stop_spans(engine, compiled, record);
 	}
 	for (size_t i = 0; i < compiled->rule_count; i++) {
 		enum event_result result =
@@ -428,7 +431,7 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 			break;
 		}
 	}
-	if (compiled->start_count > 0 && begin_pairs(engine, compiled, record)) {
+	if (compiled->start_count > 0 && start_spans(engine, compiled, record)) {
 		cut = true;
 	}
 	if (compiled->undecodable || cut) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compiles the values of rules for an event class: where each comes from, the labels made of them,
- * and the pairs that the events begin or end.
+ * and the spans that the events start or stop.
  *
  * Rules name fields; an event class has one layout. compile_find_value() resolves a name to a value
- * in the order that config/README.md gives: what a pair carries, the derived fields that hide the
- * payload, the payload, the other derived fields, and at last parts of payload fields. Rules that
- * name the same field share its value, so that it is read once for an event. Labels of the same
- * value are shared as well.
+ * in the order that config/README.md gives: the captured labels of a span, the derived fields that
+ * hide the payload, the payload, the other derived fields, and at last parts of payload fields.
+ * Rules that name the same field share its value, so that it is read once for an event. Labels of
+ * the same value are shared as well.
  *
  * A label of a constant value becomes an id here and costs nothing later. The others are numbers
  * into compiled->labels, and rules whose samples differ by the same labels share a cache that leads
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOT_CARRIED = PAIR_CARRIED_MAX, VALUES_MAX = 4096, LABELS_MAX = 4096 };
+enum { NOT_CAPTURED = SPAN_CAPTURED_MAX, VALUES_MAX = 4096, LABELS_MAX = 4096 };
 
 /* ---- what does not fit ---- */
 
@@ -80,11 +80,11 @@ enum rule_result compile_wrong_type(struct builder *builder)
 
 /* ---- values ---- */
 
-/* Index in compiled.stops; NO_VALUE: the class does not end the pair. */
-static uint16_t find_stop(const struct compiled_rules *compiled, size_t pair)
+/* Index in compiled.stops; NO_VALUE: the class does not stop the span. */
+static uint16_t find_stop(const struct compiled_rules *compiled, size_t span)
 {
 	for (size_t i = 0; i < compiled->stop_count; i++) {
-		if (compiled->stops[i].pair == pair) {
+		if (compiled->stops[i].span == span) {
 			return (uint16_t)i;
 		}
 	}
@@ -252,29 +252,29 @@ static uint16_t add_derived_value(struct builder *builder, const struct derived_
 	return add_value(builder, &value);
 }
 
-/* What a pair gives its stop: Duration, or what it carries. */
-static uint16_t add_pair_value(struct builder *builder, size_t carried)
+/* What a span gives its stop: Duration, or a captured label. */
+static uint16_t add_span_value(struct builder *builder, size_t captured)
 {
 	struct value value = { .type = VALUE_SPAN, .form = FORM_NUMBER };
-	uint16_t stop = find_stop(builder->compiled, builder->rule->pair);
+	uint16_t stop = find_stop(builder->compiled, builder->rule->span);
 
 	if (stop == NO_VALUE) {
 		return NO_VALUE;
 	}
 	value.index = stop;
-	if (carried != NOT_CARRIED) {
+	if (captured != NOT_CAPTURED) {
 		value = (struct value){ .type = VALUE_CAPTURED, .form = FORM_ID };
-		value.index = (uint16_t)(stop * PAIR_CARRIED_MAX + carried);
+		value.index = (uint16_t)(stop * SPAN_CAPTURED_MAX + captured);
 	}
 	return add_value(builder, &value);
 }
 
-static size_t find_carried(const struct builder *builder, const struct field_ref *field)
+static size_t find_captured(const struct builder *builder, const struct field_ref *field)
 {
-	const struct pair *pair = builder->rule->rule->pair;
-	size_t carried = pair_find_carried(pair, field->name);
+	const struct span *span = builder->rule->rule->span;
+	size_t captured = span_find_captured(span, field->name);
 
-	return carried < pair->carry_count ? carried : NOT_CARRIED;
+	return captured < span->captured_count ? captured : NOT_CAPTURED;
 }
 
 /* NO_VALUE: this class has no such field. */
@@ -282,11 +282,11 @@ uint16_t compile_find_value(struct builder *builder, const struct field_ref *fie
 {
 	int index;
 
-	if (builder->rule && builder->rule->pair != NO_PAIR) {
-		size_t carried = find_carried(builder, field);
+	if (builder->rule && builder->rule->span != NO_SPAN) {
+		size_t captured = find_captured(builder, field);
 
-		if (field_has_role(field, ROLE_DURATION) || carried != NOT_CARRIED) {
-			return add_pair_value(builder, carried);
+		if (field_has_role(field, ROLE_DURATION) || captured != NOT_CAPTURED) {
+			return add_span_value(builder, captured);
 		}
 	}
 	if (field->derived && field->derived->before_layout) {
@@ -478,39 +478,39 @@ enum rule_result compile_labels(struct builder *builder, const struct rule *from
 	return result == RULE_APPLIES ? join_cache(builder, rule) : result;
 }
 
-/* ---- pairs ---- */
+/* ---- spans ---- */
 
-/* The labels that the events carry to their stop. */
-static enum rule_result compile_captured(struct builder *builder, const struct pair *pair,
-					 struct compiled_span *span)
+/* The labels that the events capture for their stop. */
+static enum rule_result compile_captured(struct builder *builder, const struct span *span,
+					 struct compiled_span *compiled)
 {
-	bool carries = span->side == PAIR_MIDDLE ||
-		       (span->side == PAIR_START && !pair->middle.keys);
+	bool captures = compiled->side == SPAN_MIDDLE ||
+			(compiled->side == SPAN_START && !span->middle.keys);
 
-	if (!carries) {
+	if (!captures) {
 		return RULE_APPLIES;
 	}
-	span->carry_count = (uint8_t)pair->carry_count;
-	return compile_label_set(builder, pair->carry, pair->carry_count, &span->carry);
+	compiled->captured_count = (uint8_t)span->captured_count;
+	return compile_label_set(builder, span->captured, span->captured_count, &compiled->labels);
 }
 
 static enum rule_result compile_span_event(struct builder *builder, size_t number,
-					   enum pair_side side, const struct pair_end *end)
+					   enum span_side side, const struct span_event *end)
 {
-	const struct pair *pair = builder->engine->set->pairs[number];
-	struct compiled_span added = { .pair = (uint16_t)number,
+	const struct span *span = builder->engine->set->spans[number];
+	struct compiled_span added = { .span = (uint16_t)number,
 				       .side = (uint8_t)side,
 				       .state = VALUE_UNKNOWN };
 	struct compiled_rules *compiled = builder->compiled;
-	struct compiled_span **spans = side == PAIR_STOP ? &compiled->stops : &compiled->starts;
-	size_t *count = side == PAIR_STOP ? &compiled->stop_count : &compiled->start_count;
+	struct compiled_span **spans = side == SPAN_STOP ? &compiled->stops : &compiled->starts;
+	size_t *count = side == SPAN_STOP ? &compiled->stop_count : &compiled->start_count;
 	struct compiled_span *grown;
 	enum rule_result result;
 
 	if (!event_pattern_matches(&end->event, builder->class)) {
 		return RULE_NEVER;
 	}
-	for (size_t i = 0; i < pair->key_count; i++) {
+	for (size_t i = 0; i < span->key_count; i++) {
 		uint16_t value = compile_find_value(builder, &end->keys[i]);
 
 		if (value == NO_VALUE) {
@@ -518,7 +518,7 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 		}
 		added.keys[added.key_count++] = value;
 	}
-	result = compile_captured(builder, pair, &added);
+	result = compile_captured(builder, span, &added);
 	if (result != RULE_APPLIES) {
 		return result;
 	}
@@ -531,10 +531,10 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 	return RULE_APPLIES;
 }
 
-/* Pairs of the same beginning are one, which each of their ends ends. */
-static bool ends_pair(const struct compiled_rules *compiled, size_t pair)
+/* Spans with the same start are one, and each of their stops stops it. */
+static bool stops_span(const struct compiled_rules *compiled, size_t span)
 {
-	return compiled->stop_count > 0 && compiled->stops[compiled->stop_count - 1].pair == pair;
+	return compiled->stop_count > 0 && compiled->stops[compiled->stop_count - 1].span == span;
 }
 
 bool compile_spans(struct builder *builder)
@@ -543,19 +543,19 @@ bool compile_spans(struct builder *builder)
 	struct compiled_rules *compiled = builder->compiled;
 
 	builder->kernel = builder->class->kernel_class != KERNEL_NONE;
-	for (size_t i = 0; i < set->pair_count && !compiled->undecodable; i++) {
-		const struct pair *pair = set->pairs[i];
+	for (size_t i = 0; i < set->span_count && !compiled->undecodable; i++) {
+		const struct span *span = set->spans[i];
 
-		if (compile_span_event(builder, i, PAIR_START, &pair->start) == RULE_FAILED ||
-		    (pair->middle.keys &&
-		     compile_span_event(builder, i, PAIR_MIDDLE, &pair->middle) == RULE_FAILED)) {
+		if (compile_span_event(builder, i, SPAN_START, &span->start) == RULE_FAILED ||
+		    (span->middle.keys &&
+		     compile_span_event(builder, i, SPAN_MIDDLE, &span->middle) == RULE_FAILED)) {
 			return false;
 		}
 		for (size_t j = 0; j < set->rule_count; j++) {
 			const struct active_rule *rule = &set->rules[j];
 
-			if (rule->pair == i && !ends_pair(compiled, i) &&
-			    compile_span_event(builder, i, PAIR_STOP, &rule->rule->pair->stop) ==
+			if (rule->span == i && !stops_span(compiled, i) &&
+			    compile_span_event(builder, i, SPAN_STOP, &rule->rule->span->stop) ==
 				    RULE_FAILED) {
 				return false;
 			}

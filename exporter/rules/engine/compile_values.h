@@ -34,7 +34,7 @@ enum rule_result compile_wrong_type(struct builder *builder);
 /* Notes something for the dry run, if there is one. */
 void compile_add_note(struct builder *builder, const struct dry_run_note *note);
 
-/* Finds out which pairs the class begins and ends; before the rules. False without memory. */
+/* Finds out which spans the class starts and stops; before the rules. False without memory. */
 bool compile_spans(struct builder *builder);
 
 /* The index of a field's value. NO_VALUE: this class has no such field, or builder->failed. */

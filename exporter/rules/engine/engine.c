@@ -6,7 +6,7 @@
  * compiled by compile.c when they first arrive and applied by apply.c to each event; what they
  * share is in engine.h. The statistics of the tables are atomics that the consumer writes after
  * each change, because other threads read them. A reset (a new pass over a recording) forgets
- * starts of pairs and set gauges, but keeps what was counted.
+ * starts of spans and set gauges, but keeps what was counted.
  */
 #include <stdlib.h>
 
@@ -36,20 +36,20 @@ static void publish_table(struct rule_engine *engine, enum engine_table table, u
 static void publish_unmatched(struct rule_engine *engine, unsigned side, uint64_t count)
 {
 	if (engine->unmatched[side]) {
-		cell_add(engine->unmatched[side], count - engine->told_unmatched[side]);
+		cell_add(engine->unmatched[side], count - engine->published_unmatched[side]);
 	}
-	engine->told_unmatched[side] = count;
+	engine->published_unmatched[side] = count;
 }
 
 void engine_publish(struct rule_engine *engine)
 {
-	const struct pairs_statistics *pairs = pairs_statistics(engine->pairs);
+	const struct spans_statistics *spans = spans_statistics(engine->spans);
 
-	publish_table(engine, ENGINE_PAIRS, pairs->entries, pairs->evictions);
+	publish_table(engine, ENGINE_SPANS, spans->entries, spans->evictions);
 	publish_table(engine, ENGINE_GAUGES, gauges_count(engine->gauges),
 		      gauges_evictions(engine->gauges));
-	publish_unmatched(engine, 0, pairs->unmatched_starts);
-	publish_unmatched(engine, 1, pairs->unmatched_stops);
+	publish_unmatched(engine, 0, spans->unmatched_starts);
+	publish_unmatched(engine, 1, spans->unmatched_stops);
 }
 
 void rule_engine_statistics(const struct rule_engine *engine,
@@ -65,28 +65,28 @@ void rule_engine_statistics(const struct rule_engine *engine,
 
 /* ---- making and ending ---- */
 
-static bool make_pairs(struct rule_engine *engine, struct error *err)
+static bool make_spans(struct rule_engine *engine, struct error *err)
 {
 	static const char *const sides[] = { "start", "stop" };
 	const struct rule_set *set = engine->set;
-	uint64_t *timeouts = calloc(set->pair_count + 1, sizeof *timeouts);
+	uint64_t *timeouts = calloc(set->span_count + 1, sizeof *timeouts);
 
 	if (!timeouts) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
 	}
-	for (size_t i = 0; i < set->pair_count; i++) {
-		timeouts[i] = (uint64_t)((double)set->pairs[i]->timeout_ms / 1000 *
+	for (size_t i = 0; i < set->span_count; i++) {
+		timeouts[i] = (uint64_t)((double)set->spans[i]->timeout_ms / 1000 *
 					 (double)engine->clock.frequency);
 	}
-	engine->pairs = pairs_new(timeouts, set->pair_count, err);
+	engine->spans = spans_new(timeouts, set->span_count, err);
 	free(timeouts);
-	for (unsigned i = 0; engine->pairs && i < 2; i++) {
+	for (unsigned i = 0; engine->spans && i < 2; i++) {
 		uint32_t ids[] = { intern_string(engine->strings, "pair"),
 				   intern_string(engine->strings, sides[i]) };
 
 		engine->unmatched[i] = family_cells(set->unmatched, engine->shard, ids, NULL);
 	}
-	return engine->pairs != NULL;
+	return engine->spans != NULL;
 }
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err)
@@ -122,7 +122,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	}
 	engine->matcher = regex_matcher_new(err);
 	engine->gauges = engine->matcher ? gauges_new(err) : NULL;
-	if (!engine->gauges || !make_pairs(engine, err)) {
+	if (!engine->gauges || !make_spans(engine, err)) {
 		goto fail;
 	}
 	return engine;
@@ -142,7 +142,7 @@ void rule_engine_free(struct rule_engine *engine)
 	}
 	regex_matcher_free(engine->matcher);
 	gauges_free(engine->gauges);
-	pairs_free(engine->pairs);
+	spans_free(engine->spans);
 	text_free(&engine->text);
 	text_free(&engine->scratch);
 	free(engine->texts);
@@ -155,6 +155,6 @@ void rule_engine_free(struct rule_engine *engine)
 void rule_engine_reset(struct rule_engine *engine)
 {
 	gauges_reset(engine->gauges);
-	pairs_reset(engine->pairs);
+	spans_reset(engine->spans);
 	engine_publish(engine);
 }

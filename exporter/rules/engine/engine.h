@@ -19,7 +19,7 @@
 #include "decode/field_path.h"
 #include "decode/field_reader.h"
 #include "rules/engine/gauges.h"
-#include "rules/engine/pairs.h"
+#include "rules/engine/spans.h"
 #include "rules/language/decoders.h"
 #include "rules/language/rule_set.h"
 
@@ -34,7 +34,7 @@ enum value_source {
 	VALUE_DERIVED,  /* a derived field */
 	VALUE_COMPUTED, /* a derived field of the value `index` */
 	VALUE_SPAN,     /* nanoseconds; compiled.stops[index] */
-	VALUE_CAPTURED, /* label id; compiled.stops[index / PAIR_CARRIED_MAX].carried */
+	VALUE_CAPTURED, /* label id; compiled.stops[index / SPAN_CAPTURED_MAX].captured */
 };
 
 enum value_state {
@@ -151,20 +151,20 @@ struct dry_run_note {
 	bool wrong_type;
 };
 
-enum pair_side { PAIR_START, PAIR_MIDDLE, PAIR_STOP };
+enum span_side { SPAN_START, SPAN_MIDDLE, SPAN_STOP };
 
-/* A pair that the events of the class start, capture labels for, or stop. */
+/* A span that the events of the class start, capture labels for, or stop. */
 struct compiled_span {
-	uint16_t pair; /* number in the set's */
+	uint16_t span; /* number in the set's */
 	uint16_t key_count;
-	uint16_t keys[PAIR_KEYS_MAX]; /* values */
-	uint8_t side;                 /* enum pair_side */
-	uint8_t carry_count;
-	struct compiled_label_set carry; /* but for PAIR_STOP */
-	/* Of the event at hand, PAIR_STOP: */
+	uint16_t keys[SPAN_KEYS_MAX]; /* values */
+	uint8_t side;                 /* enum span_side */
+	uint8_t captured_count;
+	struct compiled_label_set labels; /* captured; none for SPAN_STOP */
+	/* Of the event at hand, SPAN_STOP: */
 	uint8_t state; /* enum value_state, of the rest */
 	uint64_t duration_ns;
-	uint32_t carried[PAIR_CARRIED_MAX];
+	uint32_t captured[SPAN_CAPTURED_MAX];
 };
 
 enum decode_problem {
@@ -226,13 +226,13 @@ struct rule_engine {
 	struct source_clock clock;
 	struct regex_matcher *matcher; /* owned */
 	struct gauges *gauges;         /* owned */
-	struct pairs *pairs;           /* owned */
+	struct spans *spans;           /* owned */
 	/* Written by the consumer, read by any thread: rule_engine_statistics(). */
 	_Atomic(uint64_t) tables[ENGINE_TABLES], evictions[ENGINE_TABLES];
-	cell *unmatched[2];         /* starts, stops; NULL without memory */
-	uint64_t told_unmatched[2]; /* of what pairs has counted */
-	struct text_entry *texts;   /* owned, TEXTS_SIZE */
-	struct field_slice *slices; /* owned; of the last walk */
+	cell *unmatched[2];              /* starts, stops; NULL without memory */
+	uint64_t published_unmatched[2]; /* of what spans has counted */
+	struct text_entry *texts;        /* owned, TEXTS_SIZE */
+	struct field_slice *slices;      /* owned; of the last walk */
 	size_t slice_count;
 	uint8_t *kept; /* owned; verdicts of the process filter by label id: 0 not asked, 1 keep, 2
 			  drop */
@@ -313,7 +313,7 @@ bool literal_for(const struct literal *literal, const struct value *value,
 
 struct cache *cache_new(void);
 
-/* Publishes the statistics of the tables of gauges and pairs (engine.c). */
+/* Publishes the statistics of the tables of gauges and spans (engine.c). */
 void engine_publish(struct rule_engine *engine);
 
 /* An event of the class comes; what a rule did with it (dry_run.c). */

@@ -3,7 +3,7 @@
  * Reads the values that compiled rules ask for, and turns them into label ids and verdicts.
  *
  * A struct value is one value of an event: a field of the payload, a part of one, a derived field,
- * the time of a pair. It is read at most once for an event, and then serves every condition, amount
+ * the time of a span. It is read at most once for an event, and then serves every condition, amount
  * and label that uses it; the generation of the event says whether it has been read. Fields behind
  * others of variable length, and parts of fields, share one walk over the payload.
  *
@@ -140,14 +140,14 @@ static enum value_state read_computed(struct rule_engine *engine, struct compile
 	return read_derived(engine, compiled, record, value);
 }
 
-static enum value_state read_carried(const struct compiled_rules *compiled, struct value *value)
+static enum value_state read_captured(const struct compiled_rules *compiled, struct value *value)
 {
-	const struct compiled_span *stop = &compiled->stops[value->index / PAIR_CARRIED_MAX];
+	const struct compiled_span *stop = &compiled->stops[value->index / SPAN_CAPTURED_MAX];
 
 	if (stop->state != VALUE_KNOWN) {
 		return (enum value_state)stop->state;
 	}
-	value->read.number = stop->carried[value->index % PAIR_CARRIED_MAX];
+	value->read.number = stop->captured[value->index % SPAN_CAPTURED_MAX];
 	return value->read.number != INTERN_NONE ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
@@ -176,7 +176,7 @@ static enum value_state read_by_source(struct rule_engine *engine, struct compil
 		value->read.number = compiled->stops[value->index].duration_ns;
 		return (enum value_state)compiled->stops[value->index].state;
 	case VALUE_CAPTURED:
-		return read_carried(compiled, value);
+		return read_captured(compiled, value);
 	}
 	return VALUE_UNKNOWN;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks the rules of a collector against what is known of their events: types of fields, units,
- * comparisons, decoders, pairs.
+ * comparisons, decoders, spans.
  *
  * A mistake that only shows when events arrive costs an operator a deployment, so everything that
  * can be decided from the kernel's layouts and the manifests at hand is decided when the rules are
@@ -10,7 +10,7 @@
  *
  * check_fields.c finds a field and its type for the events of a rule. A type may be unknown, for
  * events without a layout at hand; such a field passes every check, and the rule engine decides
- * when an event arrives. A pair is checked as if a rule were about each of its events. Checking
+ * when an event arrives. A span is checked as if a rule were about each of its events. Checking
  * fills in what it finds (the types, whether a derived field applies), and the rule engine relies
  * on it.
  */
@@ -161,8 +161,8 @@ static bool check_label(struct checker *checker, const struct rule *rule, struct
 	return check_map(checker, rule, label) && check_steps(checker, label);
 }
 
-/* An event of a pair as if a rule were about it: its fields are like any other. */
-static struct rule rule_on(const struct rule *rule, const struct pair_end *end)
+/* An event of a span as if a rule were about it: its fields are like any other. */
+static struct rule rule_on(const struct rule *rule, const struct span_event *end)
 {
 	return (struct rule){ .collector = rule->collector,
 			      .metric = rule->metric,
@@ -170,14 +170,15 @@ static struct rule rule_on(const struct rule *rule, const struct pair_end *end)
 			      .event_at = end->event_at };
 }
 
-static bool check_end(struct checker *checker, const struct rule *rule, const struct pair_end *end)
+static bool check_span_event(struct checker *checker, const struct rule *rule,
+			     const struct span_event *end)
 {
 	struct rule other = rule_on(rule, end);
 
 	if (!check_event(checker, &other)) {
 		return false;
 	}
-	for (size_t i = 0; i < rule->pair->key_count; i++) {
+	for (size_t i = 0; i < rule->span->key_count; i++) {
 		if (!check_field(checker, &other, &end->keys[i])) {
 			return false;
 		}
@@ -190,11 +191,11 @@ static bool check_end(struct checker *checker, const struct rule *rule, const st
 }
 
 /* Keys of another type than at the start meet none. */
-static bool check_keys(struct checker *checker, const struct pair *pair, const struct pair_end *end,
-		       const char *where)
+static bool check_keys(struct checker *checker, const struct span *span,
+		       const struct span_event *end, const char *where)
 {
-	for (size_t i = 0; i < pair->key_count; i++) {
-		enum value_type a = pair->start.keys[i].type, b = end->keys[i].type;
+	for (size_t i = 0; i < span->key_count; i++) {
+		enum value_type a = span->start.keys[i].type, b = end->keys[i].type;
 
 		if (a != TYPE_UNKNOWN && b != TYPE_UNKNOWN && is_number(a) != is_number(b)) {
 			return yaml_error(checker->collector->tree, end->keys[i].at, checker->err,
@@ -205,22 +206,23 @@ static bool check_keys(struct checker *checker, const struct pair *pair, const s
 	return true;
 }
 
-static bool check_pair(struct checker *checker, const struct rule *rule)
+static bool check_span(struct checker *checker, const struct rule *rule)
 {
-	const struct pair *pair = rule->pair;
-	const struct pair_end *carrier = pair->middle.keys ? &pair->middle : &pair->start;
-	struct rule other = rule_on(rule, carrier);
+	const struct span *span = rule->span;
+	const struct span_event *source = span->middle.keys ? &span->middle : &span->start;
+	struct rule other = rule_on(rule, source);
 
-	if (!check_end(checker, rule, &pair->start) || !check_end(checker, rule, &pair->stop) ||
-	    !check_keys(checker, pair, &pair->stop, "at the stop")) {
+	if (!check_span_event(checker, rule, &span->start) ||
+	    !check_span_event(checker, rule, &span->stop) ||
+	    !check_keys(checker, span, &span->stop, "at the stop")) {
 		return false;
 	}
-	if (pair->middle.keys && (!check_end(checker, rule, &pair->middle) ||
-				  !check_keys(checker, pair, &pair->middle, "in between"))) {
+	if (span->middle.keys && (!check_span_event(checker, rule, &span->middle) ||
+				  !check_keys(checker, span, &span->middle, "in between"))) {
 		return false;
 	}
-	for (size_t i = 0; i < pair->carry_count; i++) {
-		if (!check_label(checker, &other, &pair->carry[i])) {
+	for (size_t i = 0; i < span->captured_count; i++) {
+		if (!check_label(checker, &other, &span->captured[i])) {
 			return false;
 		}
 	}
@@ -229,7 +231,7 @@ static bool check_pair(struct checker *checker, const struct rule *rule)
 
 static bool check_rule(struct checker *checker, struct rule *rule)
 {
-	if (!check_event(checker, rule) || (rule->pair && !check_pair(checker, rule))) {
+	if (!check_event(checker, rule) || (rule->span && !check_span(checker, rule))) {
 		return false;
 	}
 	if ((rule->value.name && !check_value(checker, rule, &rule->value)) ||

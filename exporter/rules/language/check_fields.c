@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the events and fields that rules name: in layouts, among the derived fields, in pairs.
+ * Finds the events and fields that rules name: in layouts, among the derived fields, in spans.
  *
  * What events look like is known in part when rules are read. Kernel events have fixed layouts for
  * each opcode and version. A provider has its manifest, if the configuration gives one or one is
@@ -208,15 +208,15 @@ static bool no_memory(struct checker *checker)
 	return error_set(checker->err, ERROR_NO_MEMORY, "no memory to check a rule");
 }
 
-/* A field of a pair that carries something, but not that. */
-static bool not_carried(struct checker *checker, const struct pair *pair,
-			const struct field_ref *field)
+/* A field Pair.NAME that is not among the captured labels of the span. */
+static bool unknown_captured(struct checker *checker, const struct span *span,
+			     const struct field_ref *field)
 {
-	const char *name = field->name + strlen(PAIR_PREFIX);
+	const char *name = field->name + strlen(SPAN_PREFIX);
 	struct nearest nearest = { .word = name, .size = strlen(name) };
 
-	for (size_t i = 0; i < pair->carry_count; i++) {
-		nearest_offer(&nearest, pair->carry[i].name);
+	for (size_t i = 0; i < span->captured_count; i++) {
+		nearest_offer(&nearest, span->captured[i].name);
 	}
 	if (nearest.best) {
 		return yaml_error(checker->collector->tree, field->at, checker->err,
@@ -274,9 +274,9 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 	struct nearest nearest = { .word = field->name, .size = strlen(field->name) };
 	const struct derived_field *derived;
 
-	if (rule->pair && rule->pair->carry_count > 0 &&
-	    strncmp(field->name, PAIR_PREFIX, strlen(PAIR_PREFIX)) == 0) {
-		return not_carried(checker, rule->pair, field);
+	if (rule->span && rule->span->captured_count > 0 &&
+	    strncmp(field->name, SPAN_PREFIX, strlen(SPAN_PREFIX)) == 0) {
+		return unknown_captured(checker, rule->span, field);
 	}
 
 	for (size_t i = 0; i < known->count; i++) {
@@ -362,11 +362,12 @@ bool check_field(struct checker *checker, const struct rule *rule, struct field_
 		field->derived && derived_fits(field->derived, &rule->event) ? field->derived :
 									       NULL;
 
-	if (rule->pair && field_has_role(field, ROLE_DURATION)) {
+	if (rule->span && field_has_role(field, ROLE_DURATION)) {
 		field->type = TYPE_DURATION;
 		return true;
 	}
-	if (rule->pair && pair_find_carried(rule->pair, field->name) < rule->pair->carry_count) {
+	if (rule->span &&
+	    span_find_captured(rule->span, field->name) < rule->span->captured_count) {
 		field->type = TYPE_TEXT;
 		return true;
 	}

@@ -5,8 +5,8 @@
  * Labels need few values, and operators need names. So each table has the codes that operators ask
  * for by name; the others are folded into their class or stay numbers, as codes.h says for each.
  * Names are those of the headers in lower case without their prefix, so that dashboards can filter
- * by what the documentation calls them. A HRESULT can carry a Win32 error or an NTSTATUS; its name
- * is then the one in that table. To name one more code, add a row; that changes the values of
+ * by what the documentation calls them. A HRESULT can contain a Win32 error or an NTSTATUS; its
+ * name is then the one in that table. To name one more code, add a row; that changes the values of
  * labels.
  */
 #include "rules/language/codes.h"

@@ -14,7 +14,7 @@ const char *code_ntstatus(uint32_t status);
 const char *code_win32(uint32_t error);
 
 /*
- * The name; of a code that carries a system error or an NTSTATUS the name of that; "success" for
+ * The name; of a code that contains a system error or an NTSTATUS the name of that; "success" for
  * any other that is no failure; NULL for any other failure.
  */
 const char *code_hresult(uint32_t result);

@@ -132,28 +132,29 @@ enum gauge_op { GAUGE_NONE, GAUGE_SET, GAUGE_INC, GAUGE_DEC };
 
 struct metric;
 
-enum { PAIR_KEYS_MAX = 8, PAIR_CARRIED_MAX = 4 };
+enum { SPAN_KEYS_MAX = 8, SPAN_CAPTURED_MAX = 4 };
 
-/* An event of a pair, and the fields that tell which one. */
-struct pair_end {
+/* An event of a span, and the fields whose values identify the span. */
+struct span_event {
 	struct event_pattern event;
 	const struct yaml_node *event_at;
-	struct field_ref *keys; /* key_count of the pair */
+	struct field_ref *keys; /* key_count of the span */
 };
 
 /*
- * Two events that belong together; the time between is the Duration of the second. What it carries
- * are labels of the start, or of an event in between, which the second has as Pair.NAME.
+ * A span has two events that belong together (`pair` in the language); the time between is the
+ * Duration of the stop. Captured labels are those of the start, or of an event in between
+ * (`carry`), which the stop has as fields Pair.NAME.
  */
-struct pair {
+struct span {
 	const struct yaml_node *at, *key_at;
-	struct pair_end start, stop;
-	struct pair_end middle; /* keys NULL: none */
+	struct span_event start, stop;
+	struct span_event middle; /* keys NULL: none */
 	size_t key_count;
 	uint64_t timeout_ms;
-	const struct yaml_node *carry_at; /* NULL: nothing */
-	struct label *carry;
-	size_t carry_count;
+	const struct yaml_node *captured_at; /* NULL: nothing */
+	struct label *captured;
+	size_t captured_count;
 };
 
 /* One event of a metric. */
@@ -170,7 +171,7 @@ struct rule {
 	enum value_unit unit;
 	const struct yaml_node *unit_at;
 	enum gauge_op op;
-	const struct pair *pair; /* NULL: none */
+	const struct span *span; /* NULL: none */
 	struct condition *conditions;
 	size_t condition_count;
 	struct label labels[FAMILY_LABELS_MAX]; /* the metric's and the event's own */
@@ -189,8 +190,8 @@ struct metric {
 	/* For all its events, which may say otherwise. */
 	const struct yaml_node *labels_at;
 	enum gauge_op op;
-	const struct pair *pair; /* of the events that are its stop */
-	bool pair_used;
+	const struct span *span; /* of the events that are its stop */
+	bool span_used;
 	struct rule *rules;
 	size_t rule_count;
 };
@@ -231,10 +232,10 @@ bool collector_check(struct collector *collector, const struct configured_manife
 /* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
 bool metric_name_is_in(const char *name, const char *unit);
 
-#define PAIR_PREFIX "Pair."
+#define SPAN_PREFIX "Pair."
 
-/* The number of the carried label that a field is ("Pair.NAME"); carry_count: it is none. */
-size_t pair_find_carried(const struct pair *pair, const char *field);
+/* The number of the captured label that a field is ("Pair.NAME"); captured_count: it is none. */
+size_t span_find_captured(const struct span *span, const char *field);
 
 /* "eq", …; for sentences. */
 const char *comparison_name(enum comparison comparison);

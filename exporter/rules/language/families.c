@@ -240,69 +240,69 @@ static bool register_family(struct declared_family *declared, struct registry *r
 	return true;
 }
 
-/* What a field needs of the tracker; pair: of its rule, NULL for none. */
-static uint32_t field_features(const struct pair *pair, const struct field_ref *field)
+/* What a field needs of the tracker; span: of its rule, NULL for none. */
+static uint32_t field_features(const struct span *span, const struct field_ref *field)
 {
-	if (!field->derived || (pair && field->derived->role == ROLE_DURATION)) {
+	if (!field->derived || (span && field->derived->role == ROLE_DURATION)) {
 		return 0;
 	}
 	return field->derived->features;
 }
 
-static uint32_t pair_features(const struct pair *pair)
+static uint32_t span_features(const struct span *span)
 {
 	uint32_t features = 0;
 
-	for (size_t i = 0; i < pair->key_count; i++) {
-		features |= field_features(NULL, &pair->start.keys[i]) |
-			    field_features(NULL, &pair->stop.keys[i]);
-		if (pair->middle.keys) {
-			features |= field_features(NULL, &pair->middle.keys[i]);
+	for (size_t i = 0; i < span->key_count; i++) {
+		features |= field_features(NULL, &span->start.keys[i]) |
+			    field_features(NULL, &span->stop.keys[i]);
+		if (span->middle.keys) {
+			features |= field_features(NULL, &span->middle.keys[i]);
 		}
 	}
-	for (size_t i = 0; i < pair->carry_count; i++) {
-		features |= field_features(NULL, &pair->carry[i].field);
+	for (size_t i = 0; i < span->captured_count; i++) {
+		features |= field_features(NULL, &span->captured[i].field);
 	}
 	return features;
 }
 
 uint32_t rule_features(const struct rule *rule)
 {
-	uint32_t features = field_features(rule->pair, &rule->value) |
-			    field_features(rule->pair, &rule->since);
+	uint32_t features = field_features(rule->span, &rule->value) |
+			    field_features(rule->span, &rule->since);
 
 	for (size_t i = 0; i < rule->condition_count; i++) {
-		features |= field_features(rule->pair, &rule->conditions[i].field);
+		features |= field_features(rule->span, &rule->conditions[i].field);
 	}
 	for (size_t i = 0; i < rule->label_count; i++) {
-		features |= field_features(rule->pair, &rule->labels[i].field);
+		features |= field_features(rule->span, &rule->labels[i].field);
 	}
-	return rule->pair ? features | pair_features(rule->pair) : features;
+	return rule->span ? features | span_features(rule->span) : features;
 }
 
-static bool is_same_pair(const struct pair *a, const struct pair *b)
+static bool is_same_span(const struct span *a, const struct span *b)
 {
 	return a->timeout_ms == b->timeout_ms && yaml_equal(a->start.event_at, b->start.event_at) &&
-	       yaml_equal(a->key_at, b->key_at) && yaml_equal(a->carry_at, b->carry_at) &&
+	       yaml_equal(a->key_at, b->key_at) && yaml_equal(a->captured_at, b->captured_at) &&
 	       yaml_equal(a->middle.event_at, b->middle.event_at);
 }
 
-/* The number of the rule's pair among those of the set; there is room. */
-static uint16_t add_pair(struct rule_set *set, const struct pair *pair)
+/* The number of the rule's span among those of the set; there is room. */
+static uint16_t add_span(struct rule_set *set, const struct span *span)
 {
 	size_t i = 0;
 
-	if (!pair) {
-		return NO_PAIR;
+	if (!span) {
+		return NO_SPAN;
 	}
-	while (i < set->pair_count && !is_same_pair(set->pairs[i], pair)) {
+	while (i < set->span_count && !is_same_span(set->spans[i], span)) {
 		i++;
 	}
-	if (i == NO_PAIR) {
-		return NO_PAIR;
+	if (i == NO_SPAN) {
+		return NO_SPAN;
 	}
-	if (i == set->pair_count) {
-		set->pairs[set->pair_count++] = pair;
+	if (i == set->span_count) {
+		set->spans[set->span_count++] = span;
 	}
 	return (uint16_t)i;
 }
@@ -317,8 +317,8 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 		}
 	}
 	set->rules = calloc(most + 1, sizeof *set->rules);
-	set->pairs = calloc(most + 1, sizeof(const struct pair *));
-	if (!set->rules || !set->pairs) {
+	set->spans = calloc(most + 1, sizeof(const struct span *));
+	if (!set->rules || !set->spans) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for rules");
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
@@ -333,7 +333,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 				set->rules[set->rule_count++] = (struct active_rule){
 					.rule = &metric->rules[k],
 					.declared = declared,
-					.pair = add_pair(set, metric->rules[k].pair),
+					.span = add_span(set, metric->rules[k].span),
 				};
 				set->features |= rule_features(&metric->rules[k]);
 			}

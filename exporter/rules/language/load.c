@@ -3,13 +3,13 @@
  * Reads a collector: everything that can be said without knowing what events look like.
  *
  * A collector is a tree of maps: the file holds metrics, a metric holds rules (its events), a rule
- * holds conditions, labels and perhaps a pair. Each map is a table below, read as
+ * holds conditions, labels and perhaps a span (`pair`). Each map is a table below, read as
  * config/yaml_rows.h says; the leaves are in load_parts.c. The tables are also what
  * config/schema.json is written from, with rules that need several keys at once as JSON beside the
  * table whose C code checks the same.
  *
  * A metric is read before its rules, because they depend on its type and take its labels, its op
- * and its pair as theirs. The metric's labels are read again for each rule: a field is resolved for
+ * and its span as theirs. The metric's labels are read again for each rule: a field is resolved for
  * the event that has it. The rule that is being read belongs to the last metric of the collector.
  *
  * All memory is that of the YAML tree but for regular expressions and the texts of providers, which
@@ -165,87 +165,91 @@ static const struct yaml_shape buckets_shape = {
 		"'oneOf': [{ 'required': ['factor'] }, { 'required': ['width'] }]",
 };
 
-/* ---- pairs ---- */
+/* ---- spans ---- */
 
-size_t pair_find_carried(const struct pair *pair, const char *field)
+size_t span_find_captured(const struct span *span, const char *field)
 {
-	const size_t prefix_size = strlen(PAIR_PREFIX);
+	const size_t prefix_size = strlen(SPAN_PREFIX);
 	size_t i = 0;
 
-	if (strncmp(field, PAIR_PREFIX, prefix_size) != 0) {
-		return pair->carry_count;
+	if (strncmp(field, SPAN_PREFIX, prefix_size) != 0) {
+		return span->captured_count;
 	}
-	while (i < pair->carry_count && strcmp(pair->carry[i].name, field + prefix_size) != 0) {
+	while (i < span->captured_count &&
+	       strcmp(span->captured[i].name, field + prefix_size) != 0) {
 		i++;
 	}
 	return i;
 }
 
-#define PAIR_EVENT(end)                                     \
-	&load_event_shape, YAML_TO(struct pair, end.event), \
-		.at = offsetof(struct pair, end.event_at), .json = "'not': { 'const': '*' }"
+#define SPAN_EVENT(end)                                     \
+	&load_event_shape, YAML_TO(struct span, end.event), \
+		.at = offsetof(struct span, end.event_at), .json = "'not': { 'const': '*' }"
 
-static const struct yaml_row pair_rows[] = {
-	{ "start", PAIR_EVENT(start), .required = true },
-	{ "stop", PAIR_EVENT(stop), .required = true },
+static const struct yaml_row span_rows[] = {
+	{ "start", SPAN_EVENT(start), .required = true },
+	{ "stop", SPAN_EVENT(stop), .required = true },
 	{ "key",
-	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = PAIR_KEYS_MAX, .items = "fields",
+	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = SPAN_KEYS_MAX, .items = "fields",
 		     .item = &load_field_shape),
-	  .required = true, YAML_TO_LIST(struct pair, start.keys, key_count),
-	  .at = offsetof(struct pair, key_at),
+	  .required = true, YAML_TO_LIST(struct span, start.keys, key_count),
+	  .at = offsetof(struct span, key_at),
 	  .help = "Fields that both events have and that tell which start belongs to which stop." },
 	{ "timeout",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS,
 		     .pattern = "^(0*[1-9][0-9]*(ms|s|m)|0*([1-9]|1[0-9]|2[0-4])h)$"),
-	  YAML_TO(struct pair, timeout_ms), .fallback = "30s",
+	  YAML_TO(struct span, timeout_ms), .fallback = "30s",
 	  .help = "A start that has no stop by then is given up. Default 30s, at most 24h." },
 	{ "carry",
-	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = PAIR_CARRIED_MAX, .items = "labels",
+	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = SPAN_CAPTURED_MAX, .items = "labels",
 		     .item = &load_label_shape, .json = "'$ref': '#/$defs/labels'"),
-	  YAML_TO_LIST(struct pair, carry, carry_count), .at = offsetof(struct pair, carry_at),
+	  YAML_TO_LIST(struct span, captured, captured_count),
+	  .at = offsetof(struct span, captured_at),
 	  .help = "Labels of the start that the stop has as fields Pair.NAME; at most 4." },
-	{ "carried_by", PAIR_EVENT(middle), .needs = "carry",
+	{ "carried_by", SPAN_EVENT(middle), .needs = "carry",
 	  .help = "An event between start and stop, with the same key, which 'carry' is about in place "
 		  "of the start." },
 };
 
 /* The other end has the same keys, which are resolved for its own event. */
-static bool finish_end(struct yaml_reader *in, const struct pair *pair, struct pair_end *end)
+static bool finish_span_event(struct yaml_reader *in, const struct span *span,
+			      struct span_event *end)
 {
 	if (end->event.scope == EVENTS_ALL) {
 		return yaml_wrong(in, end->event_at, "pair: '*' is every event; a pair needs one");
 	}
 	if (!end->keys) {
-		end->keys = yaml_alloc(in->tree, pair->key_count, sizeof *end->keys, in->err);
+		end->keys = yaml_alloc(in->tree, span->key_count, sizeof *end->keys, in->err);
 		if (!end->keys) {
 			return false;
 		}
-		memcpy(end->keys, pair->start.keys, pair->key_count * sizeof *end->keys);
+		memcpy(end->keys, span->start.keys, span->key_count * sizeof *end->keys);
 	}
 	return true;
 }
 
-static bool read_pair(struct yaml_reader *in, const struct yaml_node *node,
+static bool read_span(struct yaml_reader *in, const struct yaml_node *node,
 		      const struct yaml_row *row, void *base)
 {
 	const struct yaml_row within = { .key = row->key, .shape = row->shape };
-	const struct pair **to = yaml_member(base, row);
-	struct pair *pair = yaml_alloc(in->tree, 1, sizeof *pair, in->err);
+	const struct span **to = yaml_member(base, row);
+	struct span *span = yaml_alloc(in->tree, 1, sizeof *span, in->err);
 
-	if (!pair || !yaml_read_map(in, node, &within, pair) ||
-	    !finish_end(in, pair, &pair->start) || !finish_end(in, pair, &pair->stop) ||
-	    (pair->middle.event_at && !finish_end(in, pair, &pair->middle))) {
+	if (!span || !yaml_read_map(in, node, &within, span) ||
+	    !finish_span_event(in, span, &span->start) ||
+	    !finish_span_event(in, span, &span->stop) ||
+	    (span->middle.event_at && !finish_span_event(in, span, &span->middle))) {
 		return false;
 	}
-	pair->at = node;
-	*to = pair;
+	span->at = node;
+	*to = span;
 	return true;
 }
 
-static const struct yaml_shape pair_shape = {
+static const struct yaml_shape span_shape = {
 	.type = SHAPE_MAP,
-	YAML_ROWS(pair_rows),
-	.read = read_pair,
+	YAML_ROWS(span_rows),
+	.read = read_span,
 	.name = "pair",
 	.help = "The event ends what another one began: its field Duration is the time between. At an "
 		"event, or at the metric for those of its events that are the stop.",
@@ -357,7 +361,7 @@ static const struct yaml_row rule_rows[] = {
 	[RULE_LABELS] = { "labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
 			  YAML_TO_LIST(struct rule, labels, label_count),
 			  .help = "Labels of this event, beside those of the family." },
-	{ "pair", &pair_shape, YAML_TO(struct rule, pair) },
+	{ "pair", &span_shape, YAML_TO(struct rule, span) },
 };
 
 static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -382,7 +386,7 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	       yaml_read(in, metric->labels_at, &rule_rows[RULE_LABELS], rule);
 }
 
-/* The pair of an event is its own, or that of the metric whose stop it is. */
+/* The span of an event is its own, or that of the metric whose stop it is. */
 static bool check_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct collector *collector = in->owner;
@@ -390,13 +394,13 @@ static bool check_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	struct rule *rule = base;
 	const char *event = rule->event_at->text;
 
-	if (rule->pair && strcmp(rule->pair->stop.event_at->text, event) != 0) {
-		return yaml_wrong(in, rule->pair->stop.event_at,
+	if (rule->span && strcmp(rule->span->stop.event_at->text, event) != 0) {
+		return yaml_wrong(in, rule->span->stop.event_at,
 				  "pair: 'stop' is not the event '%s'", event);
 	}
-	if (!rule->pair && metric->pair && strcmp(metric->pair->stop.event_at->text, event) == 0) {
-		rule->pair = metric->pair;
-		metric->pair_used = true;
+	if (!rule->span && metric->span && strcmp(metric->span->stop.event_at->text, event) == 0) {
+		rule->span = metric->span;
+		metric->span_used = true;
 	}
 	return metric->type != FAMILY_GAUGE || rule->op != GAUGE_NONE ||
 	       yaml_missing(in, node, "gauge", "op");
@@ -521,7 +525,7 @@ static const struct yaml_row metric_rows[] = {
 	{ "max_series", YAML_NUMBER(1, UINT32_MAX / 2), YAML_TO(struct metric, max_series),
 	  .help = "Limit of this family's label sets, in place of limits.series_per_family." },
 	{ "op", &op_shape, YAML_TO(struct metric, op) },
-	{ "pair", &pair_shape, YAML_TO(struct metric, pair) },
+	{ "pair", &span_shape, YAML_TO(struct metric, span) },
 	{ "events", YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .item = &rule_shape),
 	  .required = true, YAML_TO_LIST(struct metric, rules, rule_count),
 	  .help = "What it is fed from." },
@@ -541,8 +545,8 @@ static bool check_metric(struct yaml_reader *in, const struct yaml_node *node, v
 	const struct metric *metric = base;
 
 	(void)node;
-	return !metric->pair || metric->pair_used ||
-	       yaml_wrong(in, metric->pair->stop.event_at, "pair: 'stop' is no event of '%s'",
+	return !metric->span || metric->span_used ||
+	       yaml_wrong(in, metric->span->stop.event_at, "pair: 'stop' is no event of '%s'",
 			  metric->name);
 }
 

@@ -374,7 +374,7 @@ void rule_set_free(struct rule_set *set)
 	free(set->infos);
 	free(set->families);
 	free(set->rules);
-	free(set->pairs);
+	free(set->spans);
 	free(set);
 }
 

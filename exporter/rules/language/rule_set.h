@@ -19,12 +19,12 @@ struct declared_family {
 	struct family *family; /* NULL: no collector that is on has it */
 };
 
-enum { NO_PAIR = UINT16_MAX };
+enum { NO_SPAN = UINT16_MAX };
 
 struct active_rule {
 	const struct rule *rule;
 	const struct declared_family *declared;
-	uint16_t pair; /* of the set's pairs, or NO_PAIR */
+	uint16_t span; /* of the set's spans, or NO_SPAN */
 };
 
 struct rule_set {
@@ -37,8 +37,8 @@ struct rule_set {
 	size_t rule_count;
 	/* Those of the rules, each once: what begins alike, with the same key and time-out, is one.
 	 */
-	const struct pair **pairs; /* owned, not what they point to */
-	size_t pair_count;
+	const struct span **spans; /* owned, not what they point to */
+	size_t span_count;
 	struct regex **include, **exclude; /* owned; of process names */
 	size_t include_count, exclude_count;
 	struct event_pattern *dropped; /* owned */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starts that wait for their stop, for all spans of the rules (`pair` in the collector language).
+ *
+ * Every span has events that start something and events that stop it, which share a key: a request
+ * id, a connection, a file. The engine hashes the key of an event and asks here for the start that
+ * has it. One map leads from key and span to an entry; the entries of a span are also a list in the
+ * order of their arrival, so that the ones to time out stand in front and each call frees only
+ * those.
+ *
+ * Entries lie in one array that is allocated when the first span starts; free ones are a list. When
+ * all SPANS_MAX are in use, the oldest start of all spans makes room. A start that has no stop is
+ * counted once, whether it timed out, was evicted, was replaced by a new start with its key, or was
+ * forgotten by a reset: it is an unmatched start, and a stop without a start is an unmatched stop.
+ */
+#include "rules/engine/spans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+enum { NO_ENTRY = UINT32_MAX };
+
+struct entry {
+	uint64_t key; /* in the map */
+	int64_t time;
+	uint32_t next, previous;              /* of the span; next also of the free ones */
+	uint32_t captured[SPAN_CAPTURED_MAX]; /* label ids */
+};
+
+struct span_list {
+	uint64_t timeout;
+	uint32_t first, last;
+};
+
+struct spans {
+	struct map places;       /* key -> index of its entry */
+	struct entry *entries;   /* owned; SPANS_MAX once the first one starts */
+	struct span_list *lists; /* owned; of each span */
+	size_t count;
+	uint32_t used; /* entries below were in use at some time */
+	uint32_t free; /* the first free one among them */
+	struct spans_statistics statistics;
+};
+
+static void empty(struct spans *spans)
+{
+	for (size_t i = 0; i < spans->count; i++) {
+		spans->lists[i].first = spans->lists[i].last = NO_ENTRY;
+	}
+	spans->used = 0;
+	spans->free = NO_ENTRY;
+	spans->statistics.entries = 0;
+}
+
+struct spans *spans_new(const uint64_t *timeouts, size_t count, struct error *err)
+{
+	struct spans *spans = calloc(1, sizeof *spans);
+
+	if (spans) {
+		spans->lists = calloc(count + 1, sizeof *spans->lists);
+	}
+	if (!spans || !spans->lists) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
+		spans_free(spans);
+		return NULL;
+	}
+	spans->count = count;
+	for (size_t i = 0; i < count; i++) {
+		spans->lists[i].timeout = timeouts[i];
+	}
+	empty(spans);
+	return spans;
+}
+
+void spans_free(struct spans *spans)
+{
+	if (spans) {
+		map_done(&spans->places);
+		free(spans->entries);
+		free(spans->lists);
+		free(spans);
+	}
+}
+
+static void take_out(struct spans *spans, struct span_list *list, uint32_t index)
+{
+	struct entry *entry = &spans->entries[index];
+
+	if (entry->previous != NO_ENTRY) {
+		spans->entries[entry->previous].next = entry->next;
+	} else {
+		list->first = entry->next;
+	}
+	if (entry->next != NO_ENTRY) {
+		spans->entries[entry->next].previous = entry->previous;
+	} else {
+		list->last = entry->previous;
+	}
+	map_remove(&spans->places, entry->key);
+	entry->next = spans->free;
+	spans->free = index;
+	spans->statistics.entries--;
+}
+
+static uint64_t ticks_between(int64_t start, int64_t end)
+{
+	return end > start ? (uint64_t)end - (uint64_t)start : 0;
+}
+
+static void time_out(struct spans *spans, struct span_list *list, int64_t now)
+{
+	while (list->first != NO_ENTRY &&
+	       ticks_between(spans->entries[list->first].time, now) > list->timeout) {
+		take_out(spans, list, list->first);
+		spans->statistics.unmatched_starts++;
+	}
+}
+
+static void evict_oldest(struct spans *spans)
+{
+	struct span_list *oldest = NULL;
+
+	for (size_t i = 0; i < spans->count; i++) {
+		struct span_list *list = &spans->lists[i];
+
+		if (list->first != NO_ENTRY &&
+		    (!oldest ||
+		     spans->entries[list->first].time < spans->entries[oldest->first].time)) {
+			oldest = list;
+		}
+	}
+	if (oldest) {
+		take_out(spans, oldest, oldest->first);
+		spans->statistics.evictions++;
+		spans->statistics.unmatched_starts++;
+	}
+}
+
+/* A place for one more; NO_ENTRY without memory. */
+static uint32_t take_free(struct spans *spans)
+{
+	uint32_t index;
+
+	if (!spans->entries) {
+		spans->entries = calloc(SPANS_MAX, sizeof *spans->entries);
+		if (!spans->entries) {
+			return NO_ENTRY;
+		}
+	}
+	if (spans->free == NO_ENTRY && spans->used == SPANS_MAX) {
+		evict_oldest(spans);
+	}
+	index = spans->free;
+	if (index == NO_ENTRY) {
+		return spans->used++;
+	}
+	spans->free = spans->entries[index].next;
+	return index;
+}
+
+static uint64_t place_of(size_t span, uint64_t key)
+{
+	return key ^ hash_u64(span + 1);
+}
+
+uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t time)
+{
+	struct span_list *list = &spans->lists[span];
+	uint64_t place = place_of(span, key);
+	uint64_t *found;
+	uint32_t index;
+
+	time_out(spans, list, time);
+	found = map_find(&spans->places, place);
+	if (found) {
+		take_out(spans, list, (uint32_t)*found);
+		spans->statistics.unmatched_starts++;
+	}
+	index = take_free(spans);
+	found = index != NO_ENTRY ? map_put(&spans->places, place, NULL) : NULL;
+	if (!found) {
+		if (index != NO_ENTRY) {
+			spans->entries[index].next = spans->free;
+			spans->free = index;
+		}
+		spans->statistics.unmatched_starts++;
+		return NULL;
+	}
+	*found = index;
+	spans->entries[index] = (struct entry){
+		.key = place, .time = time, .next = NO_ENTRY, .previous = list->last
+	};
+	if (list->last != NO_ENTRY) {
+		spans->entries[list->last].next = index;
+	} else {
+		list->first = index;
+	}
+	list->last = index;
+	spans->statistics.entries++;
+	return spans->entries[index].captured;
+}
+
+uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t time)
+{
+	uint64_t *found;
+
+	time_out(spans, &spans->lists[span], time);
+	found = map_find(&spans->places, place_of(span, key));
+	return found ? spans->entries[*found].captured : NULL;
+}
+
+bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, uint64_t *ticks,
+		uint32_t *captured)
+{
+	struct span_list *list = &spans->lists[span];
+	uint64_t *found;
+
+	time_out(spans, list, time);
+	found = map_find(&spans->places, place_of(span, key));
+	if (!found) {
+		spans->statistics.unmatched_stops++;
+		return false;
+	}
+	*ticks = ticks_between(spans->entries[*found].time, time);
+	memcpy(captured, spans->entries[*found].captured, sizeof spans->entries->captured);
+	take_out(spans, list, (uint32_t)*found);
+	return true;
+}
+
+void spans_miss(struct spans *spans, bool start)
+{
+	if (start) {
+		spans->statistics.unmatched_starts++;
+	} else {
+		spans->statistics.unmatched_stops++;
+	}
+}
+
+void spans_reset(struct spans *spans)
+{
+	spans->statistics.unmatched_starts += spans->statistics.entries;
+	map_done(&spans->places);
+	empty(spans);
+}
+
+const struct spans_statistics *spans_statistics(const struct spans *spans)
+{
+	return &spans->statistics;
+}
