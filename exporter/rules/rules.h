@@ -97,8 +97,8 @@ struct rule_engine_options {
 	struct dry_run *dry_run;   /* rules/engine/dry_run.h; NULL: none */
 	const struct probe *probe; /* NULL: none */
 	/*
-	 * A rule names an event whose schema lacks a field that it asks for, or has it of another
-	 * type: one sentence, with the place of the rule, once for each rule. NULL: nobody asks.
+	 * A rule names an event whose schema lacks a field that it needs, or has it of another
+	 * type: one sentence, with the place of the rule, once for each rule. NULL: not reported.
 	 */
 	void (*on_schema_mismatch)(void *context, const char *sentence);
 	void *schema_mismatch_context;
@@ -113,10 +113,10 @@ void rule_engine_release(struct event_class *class); /* frees class->compiled */
 
 /* Every record has exactly one outcome (etw_consumer_records_total). */
 enum record_outcome {
-	OUTCOME_COUNTED, /* a rule that names this kind of event (not only `*`) added to a family */
-	OUTCOME_NO_RULE, /* only rules for every event (`*`) */
+	OUTCOME_COUNTED,     /* a rule that names this event (not only `*`) added to a family */
+	OUTCOME_NO_RULE,     /* only rules for every event (`*`) */
 	OUTCOME_NO_SCHEMA,   /* the same, and no layout is known for it */
-	OUTCOME_UNDECODABLE, /* a header kind that cannot be decoded, or a payload too short for a
+	OUTCOME_UNDECODABLE, /* a header type that cannot be decoded, or a payload too short for a
 				field that a rule needs */
 	OUTCOME_FILTERED,    /* taken out by the configuration's filters before any counter */
 	OUTCOME_COUNT

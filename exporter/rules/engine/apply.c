@@ -12,8 +12,8 @@
  * entry, and the entry has a cell for each rule of the cache. Only a label set that is not in the
  * cache leads to the registry. Nothing here allocates or works on text unless a value is new.
  *
- * A payload that ends within a field that a rule needs makes the event undecodable, whatever other
- * rules counted; the outcome of an event is the most serious one of its rules.
+ * A payload that ends within a field that a rule needs makes the event undecodable, even if other
+ * rules counted it; the outcome of an event is the most serious one of its rules.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 
 /* ---- filters ---- */
 
-static bool asks_filter(struct rule_engine *engine, uint32_t process)
+static bool filter_keeps(struct rule_engine *engine, uint32_t process)
 {
 	const char *name = "_other";
 	size_t size = 6;
@@ -34,27 +34,27 @@ static bool asks_filter(struct rule_engine *engine, uint32_t process)
 	return filters_keep_process(engine->set, engine->matcher, name, size);
 }
 
-/* The verdict about a process, asked once for each name. */
+/* The verdict about a process, found once for each name. */
 static bool keeps_process(struct rule_engine *engine)
 {
 	uint32_t process = tracker_process(engine->tracker, NULL);
 
 	if (process == INTERN_FULL) {
-		return asks_filter(engine, process);
+		return filter_keeps(engine, process);
 	}
 	if (process >= engine->kept_size) {
 		size_t size = ((size_t)process + 1) * 2;
 		uint8_t *kept = realloc(engine->kept, size);
 
 		if (!kept) {
-			return asks_filter(engine, process);
+			return filter_keeps(engine, process);
 		}
 		memset(kept + engine->kept_size, 0, size - engine->kept_size);
 		engine->kept = kept;
 		engine->kept_size = size;
 	}
 	if (engine->kept[process] == 0) {
-		engine->kept[process] = asks_filter(engine, process) ? 1 : 2;
+		engine->kept[process] = filter_keeps(engine, process) ? 1 : 2;
 	}
 	return engine->kept[process] == 1;
 }
@@ -82,7 +82,7 @@ static bool real_amount(struct rule_engine *engine, struct compiled_rules *compi
 	return true;
 }
 
-/* The amount to add. False when it cannot be told for this record. */
+/* The amount to add. False when it is unknown for this record. */
 static bool find_amount(struct rule_engine *engine, struct compiled_rules *compiled,
 			const struct compiled_rule *rule, const struct event_record *record,
 			uint64_t *amount)
@@ -119,26 +119,28 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 	return true;
 }
 
-/* A process that no event has told about yet is an instance by its id alone. */
-static uint64_t untold_instance(uint32_t process_id)
+/* A process that no event has announced yet is an instance by its id alone. */
+static uint64_t unannounced_instance(uint32_t process_id)
 {
 	return UINT64_C(1) << 32 | process_id;
 }
 
-/* Whose value it is; what the process set before it was told about is no more. */
+/* The process whose value it is. Once a process is announced, what it set before leaves its
+ * samples.
+ */
 static uint64_t gauge_instance(struct rule_engine *engine)
 {
 	uint64_t instance = tracker_instance(engine->tracker);
-	uint64_t untold;
+	uint64_t unannounced;
 	uint32_t process_id;
 
 	tracker_process(engine->tracker, &process_id);
-	untold = untold_instance(process_id);
+	unannounced = unannounced_instance(process_id);
 
 	if (instance == 0) {
-		return untold;
+		return unannounced;
 	}
-	gauges_end_instance(engine->gauges, untold);
+	gauges_end_instance(engine->gauges, unannounced);
 	return instance;
 }
 
@@ -361,8 +363,8 @@ static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
 	return true;
 }
 
-/* An event that carries something for a pair that did not begin, or whose key cannot be told, is
- * no loss of its own: the stop will miss its start. */
+/* An event in between that finds no start, or whose key is unknown, is not counted as unmatched:
+ * its stop will be. */
 static bool start_span(struct rule_engine *engine, struct compiled_rules *compiled,
 		       const struct event_record *record, struct compiled_span *span)
 {
@@ -447,7 +449,7 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 	return compiled->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
 }
 
-/* What a process has set goes with it. */
+/* What a process has set leaves its samples when the process ends. */
 static void end_instance(struct rule_engine *engine)
 {
 	uint64_t instance;
@@ -456,7 +458,7 @@ static void end_instance(struct rule_engine *engine)
 	if (!tracker_ended_process(engine->tracker, &process_id, &instance)) {
 		return;
 	}
-	gauges_end_instance(engine->gauges, untold_instance(process_id));
+	gauges_end_instance(engine->gauges, unannounced_instance(process_id));
 	if (instance != 0) {
 		gauges_end_instance(engine->gauges, instance);
 	}

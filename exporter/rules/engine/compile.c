@@ -113,8 +113,8 @@ static enum rule_result compile_conditions(struct builder *builder, const struct
 
 /* ---- values ---- */
 
-/* Whose ticks a field counts: response times of disks are taken with the performance counter,
- * whatever the session's clock. */
+/* The frequency of the ticks that a field counts: response times of disks are taken with the
+ * performance counter, also when the session has another clock. */
 static uint64_t ticks_frequency(const struct builder *builder, const struct field_ref *field)
 {
 	if (strcmp(field->name, "HighResResponseTime") == 0) {

@@ -18,17 +18,17 @@ struct builder {
 	bool kernel;       /* its rules were held against its layouts when they were read */
 	bool lacks;        /* the rule at hand cannot apply for want of a field */
 	bool wrong_type;   /* … of a field of the right type */
-	bool problem_rule; /* a rule asks for what the layout lacks */
-	bool problem_type; /* a rule asks for another type */
+	bool problem_rule; /* a rule needs what the layout lacks */
+	bool problem_type; /* a rule needs another type */
 };
 
 /* What became of a rule for this class. */
 enum rule_result { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
 
-/* A rule cannot apply, because its value or a condition asks for a field that is not there. */
+/* A rule cannot apply, because its value or a condition needs a field that the layout lacks. */
 enum rule_result compile_lacks_field(struct builder *builder, const struct field_ref *field);
 
-/* A rule asks for a type that its field is not of. */
+/* A rule needs another type than that of its field. */
 enum rule_result compile_wrong_type(struct builder *builder);
 
 /* Notes something for the dry run, if there is one. */

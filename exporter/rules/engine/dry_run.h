@@ -23,7 +23,7 @@ struct dry_run_rule {
 	uint64_t counted;    /* of these */
 	uint64_t left_out;   /* a condition did not hold */
 	uint64_t cut;        /* the payload ends before a field */
-	uint64_t wrong_type; /* a field is of another type than the rule asks for */
+	uint64_t wrong_type; /* a field is of another type than the rule needs */
 	struct {
 		const char *field;
 		uint64_t events;

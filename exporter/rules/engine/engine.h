@@ -39,7 +39,7 @@ enum value_source {
 
 enum value_state {
 	VALUE_KNOWN,
-	VALUE_UNKNOWN, /* nothing says it for this event */
+	VALUE_UNKNOWN, /* not known for this event */
 	VALUE_CUT,     /* the payload ends before it */
 };
 
@@ -69,7 +69,7 @@ struct number_literal {
 
 struct compiled_condition {
 	const struct condition *condition;
-	uint64_t owner;      /* tells it apart among all of the engine, for text_entry */
+	uint64_t owner;      /* a number unique in the engine, for text_entry */
 	struct value *value; /* of compiled.values */
 	uint16_t value_index;
 	struct number_literal *numbers; /* owned; of the literals, FORM_NUMBER */
@@ -129,7 +129,7 @@ struct compiled_rule {
 	uint64_t frequency;
 	uint16_t condition_count;
 	uint16_t index;      /* in the entries of the cache */
-	uint8_t amount_type; /* enum value_type_ */
+	uint8_t amount_type; /* enum amount_type */
 	uint8_t op;          /* enum gauge_op */
 	bool histogram;
 	bool plain;      /* a counter of events, or of a field as it is */
@@ -187,7 +187,7 @@ struct compiled_rules {
 	struct compiled_rule *rules; /* owned */
 	size_t rule_count;
 	struct compiled_rule probe;           /* its conditions are all it has */
-	bool probed;                          /* events of the kind can fulfil them */
+	bool probed;                          /* events of the class can fulfil them */
 	struct compiled_span *starts, *stops; /* owned */
 	size_t start_count, stop_count;
 	struct dry_run_note *notes; /* owned; empty without a dry run */
@@ -199,7 +199,7 @@ struct compiled_rules {
 	bool dropped;                  /* by the configuration */
 	bool ends_instance;            /* a process has ended */
 	bool undecodable;              /* nothing but the header is known */
-	bool lacks_schema;             /* a rule wants fields, and no layout is known */
+	bool lacks_schema;             /* a rule needs fields, and no layout is known */
 	uint32_t provider;             /* label id */
 	unsigned whole_fields;         /* of the walk */
 	cell *problems[PROBLEM_COUNT]; /* once they are made */
@@ -234,8 +234,8 @@ struct rule_engine {
 	struct text_entry *texts;        /* owned, TEXTS_SIZE */
 	struct field_slice *slices;      /* owned; of the last walk */
 	size_t slice_count;
-	uint8_t *kept; /* owned; verdicts of the process filter by label id: 0 not asked, 1 keep, 2
-			  drop */
+	uint8_t *kept; /* owned; verdicts of the process filter by label id: 0 not yet found, 1
+			  keep, 2 drop */
 	size_t kept_size;
 	bool filters_processes;
 	void (*on_schema_mismatch)(void *context, const char *sentence); /* NULL: not reported */

@@ -25,22 +25,23 @@ struct spans *spans_new(const uint64_t *timeouts, size_t count, struct error *er
 void spans_free(struct spans *spans);
 
 /*
- * key: a hash of what both events share, seeded. An earlier beginning of it had no end.
+ * A start. key: a seeded hash of what the events of a span share; an earlier start with this key
+ * had no stop and is replaced.
  *
- * Returns where the ids of the texts that it carries go, PAIR_CARRIED_MAX of them, INTERN_NONE for
- * now; until the next call. NULL without memory.
+ * Returns where the ids of the captured labels go, SPAN_CAPTURED_MAX of them, which are INTERN_NONE
+ * now; valid until the next call. NULL without memory.
  */
 uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t time);
 
-/* The same of a beginning that waits; NULL: there is none. */
+/* The same for a start that waits; NULL: there is no such start. */
 uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t time);
 
-/* Takes the beginning out: *ticks since then, 0 when it seems to be later, and the PAIR_CARRIED_MAX
- * ids that it carries. False: there is none. */
+/* Removes the start and gives the *ticks since then (0 when the start seems to be later) and its
+ * SPAN_CAPTURED_MAX ids. False: there is no such start. */
 bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, uint64_t *ticks,
 		uint32_t *captured);
 
-/* An event whose key cannot be told. */
+/* Counts an event whose key is unknown as an unmatched start or stop. */
 void spans_miss(struct spans *spans, bool start);
 
 /* Forgets all of them. */
@@ -49,7 +50,7 @@ void spans_reset(struct spans *spans);
 struct spans_statistics {
 	uint64_t entries;
 	uint64_t evictions;        /* to make room */
-	uint64_t unmatched_starts; /* timed out, begun anew, evicted or forgotten */
+	uint64_t unmatched_starts; /* timed out, replaced, evicted or forgotten */
 	uint64_t unmatched_stops;
 };
 const struct spans_statistics *spans_statistics(const struct spans *spans);

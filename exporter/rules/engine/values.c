@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the values that compiled rules ask for, and turns them into label ids and verdicts.
+ * Reads the values that compiled rules need, and turns them into label ids and verdicts.
  *
  * A struct value is one value of an event: a field of the payload, a part of one, a derived field,
  * the time of a span. It is read at most once for an event, and then serves every condition, amount
@@ -85,7 +85,8 @@ static enum value_state read_walked(struct rule_engine *engine, struct compiled_
 	return VALUE_KNOWN;
 }
 
-/* An array without the element that a rule asks for is counted: it is no 0. */
+/* An array without the element that a rule needs is counted as a problem, because its value is not
+ * 0. */
 static enum value_state read_part(struct rule_engine *engine, struct compiled_rules *compiled,
 				  const struct event_record *record, struct value *value)
 {
@@ -241,7 +242,7 @@ static void remember_text(struct text_entry *entry, uint64_t owner, const uint8_
 	entry->result = result;
 }
 
-/* Text of payloads: the same, by its bytes and who asks. */
+/* Text of payloads: the same, by its bytes and the label or condition. */
 static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const struct value *value,
 			     compute_result *compute, const void *what)
 {

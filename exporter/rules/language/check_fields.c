@@ -74,7 +74,7 @@ static void find_kernel(struct known_events *known, const struct event_pattern *
 	}
 }
 
-/* The kind that an event of a manifest will be, as far as patterns look at it. */
+/* The event class that an event of a manifest will have, as far as patterns look at it. */
 static void make_class(struct event_class *class, const struct manifest *manifest, size_t index,
 		       const struct manifest_event *event, struct text *name)
 {

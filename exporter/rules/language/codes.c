@@ -2,8 +2,8 @@
 /*
  * Names of result codes: NTSTATUS, Win32 errors, HRESULTs.
  *
- * Labels need few values, and operators need names. So each table has the codes that operators ask
- * for by name; the others are folded into their class or stay numbers, as codes.h says for each.
+ * Labels need few values, and operators need names. So each table has the codes that operators look
+ * for by name; the others become their class or stay numbers, as codes.h says for each.
  * Names are those of the headers in lower case without their prefix, so that dashboards can filter
  * by what the documentation calls them. A HRESULT can contain a Win32 error or an NTSTATUS; its
  * name is then the one in that table. To name one more code, add a row; that changes the values of
@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* Codes that operators ask for by name; all others are folded into their class or stay numbers. */
+/* Codes that operators look for by name; all others become their class or stay numbers. */
 struct code_name {
 	uint32_t code;
 	const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the codes that operators ask for, lower case with underscores.
+ * Names of the codes that operators look for, lower case with underscores.
  */
 #ifndef RULES_CODES_H
 #define RULES_CODES_H

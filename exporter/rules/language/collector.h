@@ -109,7 +109,7 @@ struct label {
 	const char *name;
 	const struct yaml_node *at;
 	enum label_source source;
-	struct field_ref field; /* but for LABEL_TEXT */
+	struct field_ref field; /* except for LABEL_TEXT */
 	const char *text;       /* LABEL_TEXT; LABEL_MAP: for what is not in the map */
 	struct map_entry *entries;
 	size_t entry_count;

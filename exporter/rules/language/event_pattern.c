@@ -8,7 +8,7 @@
  * only known when they arrive.
  *
  * Both may contain slashes: "My-Alpha/Beta" is a provider, "Task/Start" an event. A text is cut at
- * its last slash when the event is a number or a star; by name nothing tells where to cut, so the
+ * its last slash when the event is a number or a star; by name it is unknown where to cut, so the
  * whole text is compared with "provider/event" of the event class. An event has up to three names:
  * its label, the one in its description ("Task/win:Start") and its symbol; each of them matches.
  * Names are compared without case, as Windows does.
@@ -221,7 +221,8 @@ bool event_pattern_matches(const struct event_pattern *pattern, const struct eve
 		event_matches(pattern, class, schema->symbol));
 }
 
-/* The provider of a pattern by name, as far as its text tells: an event by name may have slashes.
+/* The provider of a pattern by name, as far as its text is certain: an event by name may have
+ * slashes.
  */
 static size_t sure_provider_size(const struct event_pattern *pattern)
 {
@@ -240,7 +241,7 @@ bool event_pattern_same_source(const struct event_pattern *a, const struct event
 		return false;
 	}
 	if (a->scope == EVENTS_KERNEL) {
-		/* All classes are "Windows Kernel", but for MetaData. */
+		/* All classes are "Windows Kernel", except for MetaData. */
 		return kernel_class_is_kernel(&a->guid) == kernel_class_is_kernel(&b->guid);
 	}
 	if (a->by_guid != b->by_guid) {

@@ -29,7 +29,7 @@ struct declared_family *rule_set_find_family(const struct rule_set *set, const c
 	return NULL;
 }
 
-/* An error at a metric's name that also tells where the family was declared first. */
+/* An error at a metric's name that also says where the family was declared first. */
 static bool differs(const struct collector *collector, const struct metric *metric,
 		    const struct declared_family *declared, const char *what, struct error *err)
 {

@@ -12,8 +12,8 @@
  * and its span as theirs. The metric's labels are read again for each rule: a field is resolved for
  * the event that has it. The rule that is being read belongs to the last metric of the collector.
  *
- * All memory is that of the YAML tree but for regular expressions and the texts of providers, which
- * the collector frees.
+ * All memory is that of the YAML tree except for regular expressions and the texts of providers,
+ * which the collector frees.
  */
 #include "rules/language/load.h"
 
@@ -194,7 +194,7 @@ static const struct yaml_row span_rows[] = {
 		     .item = &load_field_shape),
 	  .required = true, YAML_TO_LIST(struct span, start.keys, key_count),
 	  .at = offsetof(struct span, key_at),
-	  .help = "Fields that both events have and that tell which start belongs to which stop." },
+	  .help = "Fields that both events have; a start belongs to the stop with the same values." },
 	{ "timeout",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS,
 		     .pattern = "^(0*[1-9][0-9]*(ms|s|m)|0*([1-9]|1[0-9]|2[0-4])h)$"),

@@ -5,8 +5,8 @@
  * A probe is a rule on every event of which only the conditions count, so the rule engine compiles
  * and checks it like any other. Each condition is one text: field, comparison, literal, separated
  * by blanks. The text is copied and cut into words in place, and the literals point into the copy.
- * Unlike a rule of a collector a probe is not checked against layouts: it is for events of every
- * kind, so a class that lacks the field does not fulfil it.
+ * Unlike a rule of a collector a probe is not checked against layouts: it is for the events of
+ * every class, so a class that lacks the field does not fulfil it.
  */
 #include "rules/language/probe.h"
 
@@ -120,7 +120,7 @@ static bool read_literals(char *text, struct condition *condition, struct owned_
 	return true;
 }
 
-/* A comparison of numbers only wants numbers. */
+/* A comparison of numbers needs numbers. */
 static bool check_literals(const struct condition *condition, struct error *err)
 {
 	enum comparison comparison = condition->comparison;

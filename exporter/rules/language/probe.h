@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conditions on events of any kind, for tools that pick events: those of a rule's `where`, each
+ * Conditions on events of any class, for tools that pick events: those of a rule's `where`, each
  * written as one text, "FIELD OPERATOR LITERAL".
  *
  * FIELD and OPERATOR are the words of docs/rules.md. The literal is the rest of the text, blanks
  * and all; that of `in` is a list with commas between its literals. A field is looked for in the
- * layout of each kind of event, as a rule of another provider's events looks for it: a kind that
+ * layout of each event class, as a rule of another provider's events looks for it: a class that
  * lacks it, or whose field is of another type, does not fulfil the condition.
  */
 #ifndef RULES_PROBE_H

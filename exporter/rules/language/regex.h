@@ -35,7 +35,7 @@ bool regex_matches(struct regex_matcher *matcher, const struct regex *regex, con
 		   size_t size);
 
 /* Adds text to out with every match replaced; the text as it is when nothing matches, "_unknown"
- * when it takes too long to tell or the result is over 4 KiB. */
+ * when matching takes too long or the result is over 4 KiB. */
 void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
 		   const char *replacement, const char *text, size_t size, struct text *out);
 

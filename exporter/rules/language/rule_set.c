@@ -12,7 +12,7 @@
  *
  * Filters of the configuration are here too: they take events out before any counter. A process is
  * dropped if its name matches an exclude pattern, or if there are include patterns and it matches
- * none. Events are dropped by event patterns, of which the engine asks once for an event class.
+ * none. Events are dropped by event patterns, which the engine matches once for an event class.
  *
  * What a live session must enable follows from the collectors that are on: what they list under
  * `needs`, and what the tracker needs for the derived fields in their rules.
@@ -419,7 +419,7 @@ uint32_t rule_set_kernel_flags(const struct rule_set *set)
 			flags |= set->collectors[i]->kernel_flags;
 		}
 	}
-	if (set->rule_count > 0) { /* events are told apart by process */
+	if (set->rule_count > 0) { /* events are counted by process */
 		flags |= KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
 	}
 	return flags | tracker_kernel_flags(set->features);

@@ -15,7 +15,7 @@ struct declared_family {
 	const char *labels[FAMILY_LABELS_MAX]; /* the order of every rule's labels */
 	size_t label_count;
 	uint32_t dynamic_labels;
-	bool has_provider;     /* a label tells the source */
+	bool has_provider;     /* a label names the source */
 	struct family *family; /* NULL: no collector that is on has it */
 };
 
@@ -35,7 +35,7 @@ struct rule_set {
 	size_t family_count;
 	struct active_rule *rules; /* owned; of the collectors that are on */
 	size_t rule_count;
-	/* Those of the rules, each once: what begins alike, with the same key and time-out, is one.
+	/* Those of the rules, each once: spans with the same start, key and time-out are one.
 	 */
 	const struct span **spans; /* owned, not what they point to */
 	size_t span_count;
