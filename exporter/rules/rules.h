@@ -25,7 +25,7 @@
 #include "track/tracker.h"
 
 struct rule_set; /* opaque */
-struct probe;    /* rules/probe.h */
+struct probe;    /* rules/language/probe.h */
 struct dry_run;  /* rules/engine/dry_run.h */
 
 struct collector_info {

@@ -87,7 +87,7 @@ struct map_entry {
 	const char *to;
 };
 
-struct decoder; /* rules/decoders.h */
+struct decoder; /* rules/language/decoders.h */
 
 struct decode_step {
 	const struct decoder *decoder;

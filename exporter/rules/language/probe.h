@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-struct rule;  /* rules/collector.h */
+struct rule;  /* rules/language/collector.h */
 struct probe; /* opaque; immutable once all conditions are added */
 
 struct probe *probe_new(struct error *err);
