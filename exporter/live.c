@@ -197,24 +197,25 @@ static void on_canary(void *context, uint64_t delay_ns)
 	cells_observe(session->delay, session->shard, session->delay_cells, delay_ns);
 }
 
-static void on_news(void *context, enum live_news news, const char *sentence)
+static void on_session_event(void *context, enum session_event event, const char *sentence)
 {
 	const struct live_session *session = context;
 	static const struct {
 		enum log_level level;
 		const char *message;
 	} lines[] = {
-		[NEWS_STARTED] = { LOG_INFO, "Session started" },
-		[NEWS_STALE] = { LOG_WARNING, "Session was there already" },
-		[NEWS_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
-		[NEWS_LOST] = { LOG_WARNING, "Session ended; starting it again" },
-		[NEWS_PUT_BACK] = { LOG_WARNING, "Session was changed" },
-		[NEWS_NOT_AGAIN] = { LOG_ERROR, "Session cannot be restarted; retrying" },
-		[NEWS_PROVIDER] = { LOG_WARNING, "Optional session feature is not available" },
-		[NEWS_STOPPED] = { LOG_INFO, "Session stopped" },
+		[SESSION_STARTED] = { LOG_INFO, "Session started" },
+		[SESSION_STALE] = { LOG_WARNING, "Session was there already" },
+		[SESSION_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
+		[SESSION_LOST] = { LOG_WARNING, "Session ended; starting it again" },
+		[SESSION_RESTORED] = { LOG_WARNING, "Session was changed" },
+		[SESSION_NOT_RESTARTED] = { LOG_ERROR, "Session cannot be restarted; retrying" },
+		[SESSION_PROVIDER_FAILED] = { LOG_WARNING,
+					      "Optional session feature is not available" },
+		[SESSION_STOPPED] = { LOG_INFO, "Session stopped" },
 	};
 
-	log_line(lines[news].level, lines[news].message, log_text("session", session->name),
+	log_line(lines[event].level, lines[event].message, log_text("session", session->name),
 		 log_text("what", sentence));
 }
 
@@ -248,8 +249,8 @@ static struct source *open_source(struct live_session *session,
 		.canary = options->canary,
 		.on_canary = on_canary,
 		.canary_context = session,
-		.on_news = on_news,
-		.news_context = session,
+		.on_session_event = on_session_event,
+		.session_event_context = session,
 		.watch_ms = options->watch_ms,
 		.retry_ms = options->retry_ms,
 		.stop_grace_ms = options->stop_grace_ms,

@@ -4,14 +4,14 @@
  * exists before the first event (running processes and their threads, drives) goes to the sink
  * when a session starts.
  *
- * Windows gives extended items as an array of pointers; a struct event_record has them as they
- * stand in recordings. They are copied into that form, into one buffer that is used again for each
- * event, so that whatever reads items knows one form only. Events that have none, nearly all, cost
+ * Windows delivers extended items as an array of pointers, and a struct event_record has them as
+ * they are in recordings. So they are copied into that form, into one buffer that is reused for
+ * each event, and all readers of items know one form only. Nearly all events have no items and cost
  * nothing. Sizes and counts of an EVENT_RECORD come from the program that wrote the event: an item
  * that does not fit is left out and counted.
  *
- * ProcessTrace() runs on the consumer's thread until the session ends. Another thread makes it
- * return by closing the trace; `closed` sees to it that the trace is closed once.
+ * ProcessTrace() runs on the consumer thread until the session ends. Another thread makes it return
+ * by closing the trace; `closed` makes sure that the trace is closed once.
  *
  * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function",
  * "CreateToolhelp32Snapshot function", "THREADENTRY32 structure", "QueryDosDeviceW function",
@@ -122,7 +122,7 @@ static VOID WINAPI on_record(PEVENT_RECORD from)
 		read_items(live, from, &record);
 	}
 	if (live->canary) {
-		book_arrival(live, &record);
+		canaries_arrival(live, &record);
 	}
 	live->records++;
 	live->last_time = record.time;
@@ -197,8 +197,8 @@ void consume_abandon(struct live *live)
 	}
 	os_mutex_unlock(&live->lock);
 	if (close) {
-		CloseTrace(
-			trace); /* ERROR_CTX_CLOSE_PENDING: ProcessTrace() returns a little later */
+		/* ERROR_CTX_CLOSE_PENDING means that ProcessTrace() returns a little later. */
+		CloseTrace(trace);
 	}
 }
 
@@ -240,12 +240,12 @@ static void announce_threads(const struct event_sink *sink, HANDLE snapshot)
 	}
 }
 
-static void tell_what_runs(const struct event_sink *sink)
+static void announce_running(const struct event_sink *sink)
 {
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
 
 	if (snapshot == INVALID_HANDLE_VALUE) {
-		return; /* names come with the events all the same */
+		return; /* the events announce names as well */
 	}
 	if (sink->on_process) {
 		announce_processes(sink, snapshot);
@@ -277,7 +277,7 @@ static void announce_drives(const struct event_sink *sink)
 
 void snapshot_announce(const struct event_sink *sink)
 {
-	tell_what_runs(sink);
+	announce_running(sink);
 	if (sink->on_volume) {
 		announce_drives(sink);
 	}

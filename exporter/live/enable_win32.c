@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers of a session: found by name, enabled with their filters, asked for their state.
+ * The providers of a session: finding them by name, enabling them with their filters, capturing
+ * their state.
  *
- * To capture state, the keywords that are asked for are enabled too, the state is asked for, and
- * then the keywords alone are enabled again: a provider emits only what its keywords allow, the
- * answer included.
+ * A provider emits only events that its enabled keywords allow, and its state is no exception. To
+ * capture state, the keywords of the state are therefore enabled as well, the state is requested,
+ * and then the provider is enabled again without these keywords.
  *
  * A filter by fields of the payload is made once, when the session is opened. TDH makes such a
- * filter for one version of an event, with the manifest that is installed on the machine; so every
- * version that the manifest has gets one, and a provider without manifest cannot be filtered. All
- * of them are put together into the one filter for each provider that EnableTraceEx2() takes. That
- * events without a filter of their own are let through is expected, not documented. A filter that
- * Windows refuses is left out from then on: too many events are better than none.
+ * filter for one version of an event, from the manifest that is installed on the machine. So every
+ * version in the manifest gets a filter, and a provider without a manifest cannot be filtered.
+ * EnableTraceEx2() takes one filter for each provider, so all filters of a provider are aggregated.
+ * Events without a filter of their own are expected to pass; this is not documented. A filter that
+ * Windows refuses is left out from then on, because too many events are better than none.
  *
  * Source: "EnableTraceEx2 function", "EVENT_FILTER_DESCRIPTOR structure", "TdhCreatePayloadFilter
  * function", "TdhAggregatePayloadFilters function", "TdhEnumerateManifestProviderEvents function",
@@ -28,8 +29,8 @@
 enum {
 	FILTERS_MAX = 4,
 	EXECUTABLES_MAX = 1024, /* characters; MAX_EVENT_FILTER_DATA_SIZE allows half of it */
-	NO_WAIT = 0,            /* callbacks of providers run when they run */
-	CAPTURE_WAIT_MS = 1000, /* what is captured at the stop must be written before it */
+	NO_WAIT = 0,            /* do not wait for the callbacks of providers */
+	CAPTURE_WAIT_MS = 1000, /* state captured at the stop must be written before it */
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
 };
 
@@ -87,9 +88,9 @@ static void complain(const struct live *live, const struct provider_spec *provid
 	char text[160];
 
 	if (status != ERROR_SUCCESS) {
-		live_news(live, NEWS_PROVIDER, "provider %s: %s: %s",
-			  provider_spec_label(provider, label), what,
-			  live_error_text(status, text));
+		live_report(live, SESSION_PROVIDER_FAILED, "provider %s: %s: %s",
+			    provider_spec_label(provider, label), what,
+			    live_error_text(status, text));
 	}
 }
 
@@ -100,11 +101,11 @@ enum {
 	VALUE_MAX = 1024, /* UTF-16 units of a field's name or value, the end included */
 };
 
-/* The filters of one provider, as they come. */
+/* The filters of one provider, in the order in which they are made. */
 struct parts {
 	PVOID filters[PARTS_MAX];
 	ULONG count;
-	ULONG refused; /* what Windows said to the first that it refused, or ERROR_SUCCESS */
+	ULONG refused; /* status of the first refusal, or ERROR_SUCCESS */
 };
 
 static void refuse(struct parts *parts, ULONG status)
@@ -119,7 +120,7 @@ static ULONG ask_events(void *provider, void *answer, ULONG *size)
 	return TdhEnumerateManifestProviderEvents(provider, answer, size);
 }
 
-/* Texts of one filter, as Windows wants them. */
+/* The texts of one filter, in the form that Windows requires. */
 struct predicates {
 	PAYLOAD_FILTER_PREDICATE list[PAYLOAD_CONDITIONS_MAX];
 	WCHAR fields[PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
@@ -255,7 +256,7 @@ static struct live_payload *payload_of(struct live *live, const struct provider_
 	return &live->payloads[provider - live->providers];
 }
 
-/* The filter of a provider, while Windows takes it. */
+/* The filter of a provider. Returns false if there is none, or Windows refused it. */
 static bool filter_of(struct live *live, const struct provider_spec *provider,
 		      EVENT_FILTER_DESCRIPTOR *filter)
 {
@@ -272,7 +273,7 @@ static bool filter_of(struct live *live, const struct provider_spec *provider,
 	return true;
 }
 
-/* From now on the provider does without; true the first time. */
+/* Leaves the filter of the provider out from now on. Returns true the first time. */
 static bool filter_give_up(struct live *live, const struct provider_spec *provider)
 {
 	struct live_payload *payload = payload_of(live, provider);
@@ -361,14 +362,14 @@ static ULONG enable_property(uint32_t properties)
 	return property;
 }
 
-/* What is asked of a provider: an EVENT_CONTROL_CODE_*, keywords, how long its answer may take. */
+/* A request to a provider: an EVENT_CONTROL_CODE_*, keywords, how long the provider may take. */
 struct request {
 	ULONG code;
 	ULONG timeout_ms;
 	uint64_t any;
 };
 
-/* A filter by payload that Windows does not take is left out: better too many events than none. */
+/* A filter by payload that Windows refuses is left out: too many events are better than none. */
 static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		     struct request request)
 {
@@ -407,7 +408,7 @@ static ULONG enable(struct live *live, TRACEHANDLE session, const struct provide
 					 .any = any });
 }
 
-/* Enables it with more keywords, asks for its state, and enables it without them. */
+/* Enables it with more keywords, requests its state, and enables it without them. */
 static ULONG capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		     uint64_t keywords)
 {
@@ -418,7 +419,8 @@ static ULONG capture(struct live *live, TRACEHANDLE session, const struct provid
 	if (enabled != ERROR_SUCCESS && enabled != ERROR_TIMEOUT) {
 		return enabled;
 	}
-	/* Who did not answer in time is enabled all the same, and gets the request when he does. */
+	/* A provider that did not answer in time is nevertheless enabled, and gets the request
+	 * later. */
 	captured =
 		control(live, session, provider,
 			(struct request){ .code = EVENT_CONTROL_CODE_CAPTURE_STATE,
@@ -446,7 +448,7 @@ ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 
 	complain(live, provider, "it could not be enabled", status);
 	if (status == ERROR_SUCCESS && live->canary && index == live->canary_index) {
-		book_begin(live);
+		canaries_begin(live);
 	}
 	return status;
 }
@@ -473,8 +475,9 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 		enable_plainly(session, &rundown_provider, TRACE_LEVEL_NONE, RUNDOWN_KEYWORD);
 
 	if (status != ERROR_SUCCESS) {
-		live_news(live, NEWS_PROVIDER, "names of open files are not available: %s",
-			  live_error_text(status, text));
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "names of open files are not available: %s",
+			    live_error_text(status, text));
 	}
 }
 

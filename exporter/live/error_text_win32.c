@@ -21,7 +21,7 @@
 
 #include "live/live_source_internal_win32.h"
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
 static const struct {
 	ULONG status;
@@ -76,18 +76,18 @@ bool live_narrow(const WCHAR *wide, char *text, size_t size)
 	return WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, (int)size, NULL, NULL) > 0;
 }
 
-void live_news(const struct live *live, enum live_news news, const char *format, ...)
+void live_report(const struct live *live, enum session_event event, const char *format, ...)
 {
 	char sentence[512];
 	va_list arguments;
 
-	if (!live->options.on_news) {
+	if (!live->options.on_session_event) {
 		return;
 	}
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	live->options.on_news(live->options.news_context, news, sentence);
+	live->options.on_session_event(live->options.session_event_context, event, sentence);
 }
 
 /* In memory both are the same 16 bytes on every machine that Windows runs on. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source that is a live session: it starts the session, consumes it, watches over it and stops
- * it. Windows only; elsewhere opening one is an error that names --replay.file.
+ * The source that is a live session: it starts the session, consumes it, watches it and stops it.
+ * It exists on Windows only; elsewhere source_open_live() fails with a sentence that names
+ * --replay.file.
  *
- * source_run() consumes on the calling thread and has a watcher thread beside it. It returns when
- * source_stop() was called and what the session still held is delivered: a session that ends by
- * itself, or that another program stops, is started again.
+ * source_run() consumes on the calling thread and starts a watcher thread. It returns after
+ * source_stop() was called and the events that the session still held are delivered. A session that
+ * ends by itself, or that another program stops, is started again.
  */
 #ifndef LIVE_LIVE_SOURCE_H
 #define LIVE_LIVE_SOURCE_H
@@ -20,23 +21,23 @@
 #include "source/source.h"
 
 enum live_logger {
-	LIVE_PRIVATE, /* a system logger of our own: kernel events and providers (Windows 8) */
+	LIVE_PRIVATE, /* a private system logger: kernel events and providers (Windows 8) */
 	LIVE_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
 	LIVE_AUTO,             /* LIVE_SYSTEM_PROVIDERS where Windows has them, else LIVE_PRIVATE */
 	LIVE_NT_KERNEL, /* the session "NT Kernel Logger": kernel events, one owner at a time */
 	LIVE_USER,      /* providers only */
 };
 
-/* Events of a session that an operator should read about; the sentence has the details. */
-enum live_news {
-	NEWS_STARTED,   /* for the first time, or again */
-	NEWS_STALE,     /* one of our name was there, left by a crash: it was stopped */
-	NEWS_CONFLICT,  /* another program owns the NT Kernel Logger: waiting for it */
-	NEWS_LOST,      /* the session or its consumer ended without us: starting it again */
-	NEWS_PUT_BACK,  /* another program changed its flags or providers: restored */
-	NEWS_NOT_AGAIN, /* starting it again failed; tried on */
-	NEWS_PROVIDER,  /* a provider could not be enabled */
-	NEWS_STOPPED,
+/* What happened to a session and an operator should know; a sentence has the details. */
+enum session_event {
+	SESSION_STARTED,         /* for the first time, or again */
+	SESSION_STALE,           /* a session of this name was left by a crash and is stopped */
+	SESSION_CONFLICT,        /* another program owns the NT Kernel Logger: we wait for it */
+	SESSION_LOST,            /* the session or its consumer ended; it is started again */
+	SESSION_RESTORED,        /* another program changed its flags or providers; restored */
+	SESSION_NOT_RESTARTED,   /* starting it again failed; it is tried again later */
+	SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
+	SESSION_STOPPED,
 };
 
 struct live_options {
@@ -53,33 +54,37 @@ struct live_options {
 	const struct provider_spec *providers;
 	size_t provider_count;
 	/*
-	 * Whose canaries the session gets; borrowed until source_close(). NULL: none. The NT Kernel
-	 * Logger takes no providers, so it gets none, nor does a ninth session.
+	 * The provider of the session's canaries; borrowed until source_close(). NULL: no canaries.
+	 * The NT Kernel Logger takes no providers, so it gets no canaries; nor does a ninth
+	 * session.
 	 */
 	struct canary *canary;
-	/* Consumer thread; after event time, by the counter. May be NULL. */
+	/*
+	 * A canary arrived, so long after it was written, by the performance counter. On the
+	 * consumer thread; may be NULL.
+	 */
 	void (*on_canary)(void *context, uint64_t delay_ns);
 	void *canary_context;
-	/* Any thread of the source, one at a time; may be NULL. */
-	void (*on_news)(void *context, enum live_news news, const char *sentence);
-	void *news_context;
-	/* For tests; 0: the value behind the colon. */
-	uint32_t watch_ms;      /* between two looks at the session: 1000 */
-	uint32_t retry_ms;      /* before the first new start; doubles up to 30 s: 250 */
-	uint32_t stop_grace_ms; /* for what a stopped session still holds: 5000 */
+	/* On any thread of the source, one call at a time; may be NULL. */
+	void (*on_session_event)(void *context, enum session_event event, const char *sentence);
+	void *session_event_context;
+	/* For tests; 0 means the value after the colon. */
+	uint32_t watch_ms;      /* between two checks of the session: 1000 */
+	uint32_t retry_ms;      /* before the first restart; doubles up to 30 s: 250 */
+	uint32_t stop_grace_ms; /* to deliver what a stopped session still holds: 5000 */
 };
 
 /*
- * Starts the session, so that a program without the right to do so learns it at once. A session of
- * the same name is taken for one that a crash left behind: stopped, and started again. Only the NT
- * Kernel Logger that another program owns is no error: source_run() waits for it.
+ * Starts the session, so that missing rights are reported at once. A session of the same name is
+ * assumed to be left by a crash; it is stopped and started again. Only one failure is no error: if
+ * another program owns the NT Kernel Logger, source_run() waits for it.
  */
 struct source *source_open_live(const struct live_options *options, struct error *err);
 
 /*
- * Stops the sessions that this process runs, and nothing else: a last act before it dies. Takes no
- * lock of ours and no memory; what the system does for it is the system's. Providers stay enabled
- * for a session that is gone, which costs them nothing. Elsewhere than on Windows: does nothing.
+ * Stops the sessions that this process runs, and does nothing else; for a process that crashes. It
+ * takes no lock of ours and allocates no memory. Providers are not disabled: they stay enabled for
+ * a session that no longer exists, which costs nothing. Outside Windows it does nothing.
  */
 void live_emergency_stop(void);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live session from inside: what its files share. Each one calls only those above it here.
+ * What the files of a live session share. Each file calls only those above it in this list:
  *
- *   error_text_win32.c     error codes as sentences, UTF-16, questions to Windows, statistics
- *   provider_win32.c  the exporter's own provider; the canaries of a session
- *   consume_win32.c   EVENT_RECORD to struct event_record; what exists at the start
- *   running_win32.c   what runs and is registered on the machine
- *   enable_win32.c    providers: enabling, filters, capturing state
- *   session_win32.c   the session: start, stale ones, stop, changes by other programs
- *   live_source_win32.c           opening, the run, the watcher, stopping, closing
+ *   error_text_win32.c   error codes as sentences, UTF-16, queries of Windows, statistics
+ *   provider_win32.c     the exporter's own provider; the canaries of a session
+ *   consume_win32.c      EVENT_RECORD to struct event_record; what exists at the start
+ *   running_win32.c      what runs and is registered on the machine
+ *   enable_win32.c       providers: enabling, filters, capturing state
+ *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
+ *   live_source_win32.c  opening, the run, the watcher, stopping, closing
  *
- * Two threads: the consumer, which runs source_run(), and the watcher. What both touch is guarded
- * by `lock`, which is never held while Windows delivers events.
+ * There are two threads: the consumer, which runs source_run(), and the watcher. `lock` guards what
+ * both use; it is never held while Windows delivers events.
  */
 #ifndef LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
 #define LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
@@ -25,14 +25,15 @@
 
 enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW function") */
 
-/* EVENT_TRACE_PROPERTIES and room for both names behind it: too little room is ERROR_MORE_DATA. */
+/* EVENT_TRACE_PROPERTIES with room for both names. With too little room, Windows returns
+ * ERROR_MORE_DATA. */
 struct session_properties {
 	EVENT_TRACE_PROPERTIES base;
 	WCHAR logger_name[SESSION_NAME_MAX];
 	WCHAR log_file_name[SESSION_NAME_MAX];
 };
 
-/* 32-bit counters of Windows and what was added of them to the statistics. */
+/* The 32-bit counters of Windows, as they were last added to the statistics. */
 struct session_counters {
 	uint32_t events_lost;
 	uint32_t log_buffers_lost;
@@ -40,26 +41,26 @@ struct session_counters {
 	uint32_t buffers_written;
 };
 
-/* Canaries of one stretch of time in which the provider was enabled without a break. */
+/* The canaries of one epoch: a time in which the provider was enabled without a break. */
 struct canary_epoch {
 	uint32_t epoch;
 	uint64_t written;
 	uint64_t confirmed; /* the session is known to have taken all up to this number */
-	uint64_t highest;   /* came back; the session took all up to this one, too */
+	uint64_t highest;   /* number that came back; the session took all up to it, too */
 };
 
-struct canary_book {
+struct canary_statistics {
 	bool on; /* the provider is enabled in the session */
 	struct canary_epoch now;
 	struct canary_epoch before; /* whose last canaries may still come back */
 	uint64_t sent_before;       /* in all epochs before that one */
 };
 
-/* What is known of a provider that may be disabled by others. */
-enum guard {
-	GUARD_FINE,
-	GUARD_DOUBT,    /* was enabled again at the last look */
-	GUARD_GIVEN_UP, /* Windows does not report it as enabled right after we enabled it */
+/* What the watchdog knows about a provider, which other programs may disable. */
+enum provider_watchdog {
+	WATCHDOG_FINE,
+	WATCHDOG_DOUBT,    /* was enabled again at the last check */
+	WATCHDOG_GIVEN_UP, /* Windows does not report it as enabled right after we enabled it */
 };
 
 /* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
@@ -67,8 +68,8 @@ enum { LIVE_ITEMS_BYTES = 128 * 1024 };
 
 /* The filter of a provider by fields of the payload. */
 struct live_payload {
-	EVENT_FILTER_DESCRIPTOR filter; /* of TDH; Ptr 0: none. Fixed once open */
-	bool refused;                   /* Windows does not take it; guarded by lock */
+	EVENT_FILTER_DESCRIPTOR filter; /* made by TDH; Ptr 0: none. Fixed once open */
+	bool refused;                   /* Windows did not accept it; guarded by lock */
 };
 
 enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
@@ -78,14 +79,14 @@ struct live {
 
 	/* Fixed once open. */
 	struct live_options options; /* texts and providers are those below */
-	bool system_providers;       /* kernel events by them, as far as they go */
+	bool system_providers;       /* they enable the kernel events that they can */
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
 	struct provider_spec *providers; /* with GUIDs; owned */
 	size_t provider_count;
 	struct live_payload *payloads; /* one for each provider; owned */
-	GUID guid;                     /* Wnode.Guid; all zero: Windows makes one */
-	ULONG buffers_min;             /* as asked of Windows */
+	GUID guid;                     /* Wnode.Guid; all zero: Windows chooses one */
+	ULONG buffers_min;             /* as requested from Windows */
 	ULONG buffers_max;
 	struct canary *canary; /* borrowed; NULL: none */
 	uint32_t canary_slot;
@@ -94,27 +95,27 @@ struct live {
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, consuming */
 	/* Guarded by lock. */
-	TRACEHANDLE session; /* 0: none runs */
-	GUID started_guid;   /* of the running session, as Windows reported it */
-	unsigned rescue;     /* its number for emergency_stop_remove(), or 0 */
+	TRACEHANDLE session;       /* 0: no session runs */
+	GUID started_guid;         /* of the running session, as Windows reported it */
+	unsigned emergency_number; /* its number for emergency_stop_remove(), or 0 */
 	ULONG masks[KERNEL_MASKS];
 	bool masks_known;
 	bool providers_enabled; /* in the running session */
 	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
 	bool closed;            /* its handle is closed already */
-	bool ended;             /* source_run() is over: the watcher may go */
+	bool ended;             /* source_run() is over: the watcher ends */
 	TRACEHANDLE trace;
 
 	/* Guarded by source.mutex, as the statistics are. */
 	struct session_counters seen;
-	unsigned generation; /* counts sessions: answers about an earlier one are not added */
-	struct canary_book book;
+	unsigned generation; /* of the session: answers about an earlier one are not added */
+	struct canary_statistics canaries;
 
-	/* The watcher's own. */
-	enum guard *guards; /* owned, one a provider */
-	size_t guard_next;
+	/* For the watcher thread alone. */
+	enum provider_watchdog *watchdogs; /* owned, one a provider */
+	size_t watchdog_next;
 
-	/* The consumer's own. */
+	/* For the consumer thread alone. */
 	const struct event_sink *sink;
 	uint64_t records;
 	uint64_t buffers;
@@ -122,19 +123,19 @@ struct live {
 	int64_t last_time;
 	uint8_t *items; /* extended items as on disk; owned */
 	ULONG last_failure;
-	bool conflict_told;
+	bool conflict_reported;
 
 	struct os_thread watcher;
 };
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
 /* "access is denied (error 5)" and the like. */
 const char *live_error_text(ULONG status, char text[160]);
 bool live_wide(const char *text, WCHAR *wide, size_t size);
 /* UTF-8 of NUL-terminated UTF-16; false when it does not fit. */
 bool live_narrow(const WCHAR *wide, char *text, size_t size);
-void live_news(const struct live *live, enum live_news news, const char *format, ...)
+void live_report(const struct live *live, enum session_event event, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 struct guid live_guid(const GUID *guid);
 GUID live_windows_guid(const struct guid *guid);
@@ -143,8 +144,8 @@ GUID live_windows_guid(const struct guid *guid);
 typedef ULONG live_question(void *context, void *answer, ULONG *size);
 
 /*
- * Asks until the answer fits, a bounded number of times. The answer is the caller's to free; NULL:
- * *status says why.
+ * Repeats the call until the answer fits, a bounded number of times. The caller frees the answer;
+ * NULL: *status says why.
  */
 void *live_ask(live_question *question, void *context, ULONG *size, ULONG *status);
 
@@ -154,32 +155,32 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 void consume_clock(struct source_clock *clock);
 int64_t consume_counter(void); /* the performance counter now */
 
-/* A session starts: Windows counts from 0 again. */
+/* Call it when a session starts, because Windows then counts from 0 again. */
 void counters_begin(struct live *live);
-/* To be asked for before Windows is. */
+/* Get the generation before the query of Windows whose answer counters_add() takes. */
 unsigned counters_generation(struct live *live);
-/* Adds what came since the last look; nothing when another session has started since. */
+/* Adds the difference since the last call, unless another session has started meanwhile. */
 void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
 void counters_restart(struct live *live, enum restart_reason reason);
 void counters_up(struct live *live, bool up);
-/* What the consumer has delivered so far. */
+/* Publishes what the consumer has delivered so far. */
 void counters_delivered(struct live *live);
 
 /* ---- the canaries of a session ---- */
 
-/* Takes a slot and adds the provider to those of the session. False without memory. */
-bool book_open(struct live *live);
-void book_close(struct live *live);
-/* The provider was enabled in the session, maybe again: a new epoch. */
-void book_begin(struct live *live);
-void book_end(struct live *live); /* nothing is written from now on */
-void book_write(struct live *live);
-/* To be asked for before Windows is asked whether the session runs … */
-struct canary_epoch book_written(struct live *live);
-/* … and to be handed in when it does, and the provider is enabled. */
-void book_confirm(struct live *live, const struct canary_epoch *written);
-/* Consumer thread, every record. */
-void book_arrival(struct live *live, const struct event_record *record);
+/* Takes a slot and adds the provider to those of the session. Returns false without memory. */
+bool canaries_open(struct live *live);
+void canaries_close(struct live *live);
+/* The provider was enabled in the session, maybe again: a new epoch begins. */
+void canaries_begin(struct live *live);
+void canaries_end(struct live *live); /* no canary is written from now on */
+void canaries_write(struct live *live);
+/* Call it before the query of Windows whether the session runs … */
+struct canary_epoch canaries_written(struct live *live);
+/* … and pass the result when the session runs with the provider enabled. */
+void canaries_confirm(struct live *live, const struct canary_epoch *written);
+/* For every record, on the consumer thread. */
+void canaries_arrival(struct live *live, const struct event_record *record);
 
 /* ---- consuming ---- */
 
@@ -187,7 +188,7 @@ void book_arrival(struct live *live, const struct event_record *record);
 ULONG consume_open(struct live *live);
 ULONG consume_run(struct live *live); /* ProcessTrace */
 void consume_close(struct live *live);
-/* A thread of its own may call it while consume_run() runs: that returns soon. */
+/* Makes consume_run() return soon. Another thread may call it. */
 void consume_abandon(struct live *live);
 
 /* ---- what exists ---- */
@@ -207,50 +208,51 @@ bool running_each_enabled(const GUID *provider, running_enabled *each, void *con
 
 /* ---- providers ---- */
 
-/* Finds GUIDs by name, with the built-in names and those that Windows knows. */
+/* Finds the GUIDs of providers by name: built-in names, then those registered with Windows. */
 bool enable_resolve(struct live *live, struct error *err);
 void enable_providers(struct live *live, TRACEHANDLE session);
-/* One of them; what goes wrong is reported, and returned. */
+/* Enables one of them. A failure is reported and returned. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		    uint64_t keywords);
-/* A provider without filters. */
+/* Enables a provider without filters. */
 ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords);
 void enable_rundown(struct live *live, TRACEHANDLE session);
 void disable_providers(struct live *live, TRACEHANDLE session);
 
 /* ---- filters by payload ---- */
 
-/* Makes those of all providers that have a GUID; what Windows refuses is reported, once a
- * provider. False without memory. */
+/* Makes the filters of all providers. What Windows refuses is reported, once for each provider.
+ * Returns false without memory. */
 bool filter_prepare(struct live *live);
 void filter_done(struct live *live);
 
-/* ---- the session; lock is taken inside ---- */
+/* ---- the session; these functions take the lock ---- */
 
-/* ERROR_ALREADY_EXISTS: the NT Kernel Logger is another program's. */
+/* Returns ERROR_ALREADY_EXISTS if another program owns the NT Kernel Logger. */
 ULONG session_start(struct live *live);
-/* Providers disabled, flushed, stopped, final statistics counted. Nothing when none runs. */
+/* Disables providers, flushes and stops the session, and adds its last statistics. Does nothing
+ * when none runs. */
 void session_stop(struct live *live);
 TRACEHANDLE session_running(struct live *live); /* 0: none */
-/* Takes note that the session is gone. */
+/* Call it when the session no longer exists. */
 void session_forget(struct live *live);
-/* What became of the session, if anything; RESTART_ERROR: it is still ours. *status: what Windows
- * said. */
+/* Why the consumer ended: what happened to the session. RESTART_ERROR: it is still ours. *status is
+ * the status of the consumer, then that of the query. */
 enum restart_reason session_judge(struct live *live, ULONG *status);
-/* Statistics, and changes by other programs that are put back. ERROR_WMI_INSTANCE_NOT_FOUND: it is
- * gone. */
+/* Adds the statistics and undoes changes by other programs. Returns ERROR_WMI_INSTANCE_NOT_FOUND if
+ * the session no longer exists. */
 ULONG session_watch(struct live *live);
 /* One sentence for a session that cannot be started; what: "started", "consumed". */
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
-/* Remembers which kernel groups are on: what session_watch() puts back. */
+/* Remembers which kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
 
 /* ---- kernel events by system provider ---- */
 
-/* Settles the logger: private, with system providers or without. */
+/* Resolves the logger: a private one, with system providers or without. */
 bool system_choose(struct live *live, struct error *err);
-/* The flags that system providers stand for in this session; 0: none. */
+/* The flags that system providers replace in this session; 0: none. */
 uint32_t system_flags(const struct live *live);
 
 #endif

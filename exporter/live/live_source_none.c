@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there is no ETW. */
+/* Outside Windows, where there is no ETW. */
 #include "live/live_source.h"
 
 struct canary *canary_open(const char *version, struct error *err)
@@ -14,7 +14,7 @@ void canary_close(struct canary *canary)
 	(void)canary;
 }
 
-bool canary_wanted(struct canary *canary, uint8_t *level, uint64_t *keywords)
+bool canary_enabled(struct canary *canary, uint8_t *level, uint64_t *keywords)
 {
 	(void)canary;
 	(void)level;

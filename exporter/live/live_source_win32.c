@@ -2,14 +2,14 @@
 /*
  * A live session as a source: opening starts the session, running consumes it.
  *
- * The run, seen from the consumer: take what exists, consume until ProcessTrace() returns, find out
- * why it did, start again after a while. The watcher beside it looks at the session each second and
- * is the one that stops it: ProcessTrace() then delivers what is left and returns.
+ * The consumer announces what exists, consumes until ProcessTrace() returns, finds out why it
+ * returned, and starts the session again after a while. The watcher thread queries the session once
+ * a second. It also stops the session; ProcessTrace() then delivers what is left and returns.
  *
- * Every program that may control sessions may also disable a provider in ours, and Windows reports
- * that nowhere. So the watcher asks, at each look, whether one of the providers is still enabled,
- * and enables it again if not. One that seems to be disabled right after that is left alone from
- * then on: for it the answer of Windows cannot be relied on.
+ * Every program that may control sessions can also disable a provider in ours, and Windows does not
+ * report this. So the watchdog checks whether one of the providers is still enabled each time the
+ * session is queried, and enables it again if not. If a provider seems to be disabled right after
+ * this, the watchdog ignores it from then on, because the answer of Windows is not reliable for it.
  *
  * Source: "ProcessTrace function", "EnumerateTraceGuidsEx function", "TRACE_PROVIDER_INSTANCE_INFO
  * structure", "TRACE_ENABLE_INFO structure", Microsoft Learn.
@@ -33,7 +33,8 @@ enum {
 };
 
 #define NS_PER_MS  UINT64_C(1000000)
-#define HEALTHY_NS (UINT64_C(60000) * NS_PER_MS) /* after that the next retry is soon again */
+#define HEALTHY_NS (UINT64_C(60000) * NS_PER_MS) /* after that, retries begin with retry_ms again \
+						  */
 
 /* ---- providers that another program disabled ---- */
 
@@ -62,45 +63,45 @@ static bool is_disabled(const struct provider_spec *provider, TRACEHANDLE sessio
 	return running_each_enabled(&guid, find_logger, &search) && !search.found;
 }
 
-/* Enabled for some processes only: the others' answers say nothing. */
+/* A provider that is enabled for some processes only; for the others the check has no meaning. */
 static bool is_for_some(const struct provider_spec *provider)
 {
 	return provider->process_id_count > 0 || provider->executables;
 }
 
-/* False when it was found disabled. */
-static bool guard(struct live *live, TRACEHANDLE session, size_t index)
+/* Enables the provider again if it is disabled, and returns false then. */
+static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct provider_spec *provider = &live->providers[index];
 	char label[GUID_TEXT_SIZE + 2];
 
-	if (live->guards[index] == GUARD_GIVEN_UP || is_for_some(provider)) {
+	if (live->watchdogs[index] == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
 		return true;
 	}
 	if (!is_disabled(provider, session)) {
-		live->guards[index] = GUARD_FINE;
+		live->watchdogs[index] = WATCHDOG_FINE;
 		return true;
 	}
-	if (live->guards[index] == GUARD_DOUBT) {
-		live->guards[index] = GUARD_GIVEN_UP;
+	if (live->watchdogs[index] == WATCHDOG_DOUBT) {
+		live->watchdogs[index] = WATCHDOG_GIVEN_UP;
 		return true;
 	}
-	/* Handles are used again: not in a session that is no longer ours. */
+	/* Windows reuses handles: first make sure that the session is still ours. */
 	if (session_watch(live) == ERROR_SUCCESS && session_running(live) == session &&
 	    enable_provider(live, session, index) == ERROR_SUCCESS) {
-		live->guards[index] = GUARD_DOUBT;
+		live->watchdogs[index] = WATCHDOG_DOUBT;
 		counters_restart(live, RESTART_FLAGS_CHANGED);
-		live_news(live, NEWS_PUT_BACK,
-			  "another program disabled provider %s: enabled again",
-			  provider_spec_label(provider, label));
+		live_report(live, SESSION_RESTORED,
+			    "another program disabled provider %s: enabled again",
+			    provider_spec_label(provider, label));
 	}
 	return false;
 }
 
 /*
- * Enables again what another program disabled: the exporter's own provider is looked at each time,
- * the others in turn, one a call. For a session that is known to run. False when canaries may not
- * have come into the session since the last look.
+ * Enables providers again that another program disabled: each call checks the exporter's own
+ * provider and one of the others in turn. The session is known to run. Returns false if canaries
+ * may have been lost since the last call.
  */
 static bool watchdog_check_providers(struct live *live, TRACEHANDLE session)
 {
@@ -113,11 +114,11 @@ static bool watchdog_check_providers(struct live *live, TRACEHANDLE session)
 		return false;
 	}
 	if (live->canary) {
-		known = guard(live, session, live->canary_index);
+		known = watchdog_check_provider(live, session, live->canary_index);
 	}
-	live->guard_next = (live->guard_next + 1) % live->provider_count;
-	if (!live->canary || live->guard_next != live->canary_index) {
-		guard(live, session, live->guard_next);
+	live->watchdog_next = (live->watchdog_next + 1) % live->provider_count;
+	if (!live->canary || live->watchdog_next != live->canary_index) {
+		watchdog_check_provider(live, session, live->watchdog_next);
 	}
 	return known;
 }
@@ -142,10 +143,10 @@ static void capture_when_due(struct live *live, uint64_t *due)
 	}
 }
 
-/* One look at the session; *missing counts how often it was gone although it is being consumed. */
+/* Checks the session. *missing counts how often it was missing although it is being consumed. */
 static void look(struct live *live, unsigned *missing)
 {
-	struct canary_epoch written = book_written(live);
+	struct canary_epoch written = canaries_written(live);
 	TRACEHANDLE session;
 	bool consuming;
 	ULONG status;
@@ -159,20 +160,21 @@ static void look(struct live *live, unsigned *missing)
 	}
 	status = session_watch(live);
 	if (status == ERROR_SUCCESS && watchdog_check_providers(live, session)) {
-		book_confirm(live, &written);
+		canaries_confirm(live, &written);
 	}
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
 		*missing = 0;
 		return;
 	}
-	/* ProcessTrace() returns when its session ends. Should it not, it is made to. */
+	/* ProcessTrace() returns when its session ends. If it does not, closing the trace ends it.
+	 */
 	if (++*missing > 1) {
 		consume_abandon(live);
 		*missing = 0;
 	}
 }
 
-/* Stops the session; what it held is delivered meanwhile. */
+/* Stops the session and waits until the consumer has delivered what it held. */
 static void stop_and_wait(struct live *live)
 {
 	uint64_t deadline;
@@ -187,7 +189,7 @@ static void stop_and_wait(struct live *live)
 	consume_abandon(live);
 }
 
-/* Waits, at most so long; false when the session is to stop, or the consumer is done. */
+/* Waits for at most so long. Returns false if the source must stop, or the consumer has ended. */
 static bool wait_ns(struct live *live, uint64_t ns)
 {
 	uint64_t deadline = os_monotonic_ns() + ns;
@@ -212,7 +214,7 @@ static void watch(void *context)
 
 	for (unsigned tick = 1; wait_ns(live, tick_ns); tick++) {
 		if (live->canary) {
-			book_write(live);
+			canaries_write(live);
 		}
 		if (tick % ticks_per_look != 0) {
 			continue;
@@ -232,11 +234,11 @@ static void watch(void *context)
 
 static void report_start(const struct live *live)
 {
-	live_news(live, NEWS_STARTED, "%s",
-		  system_flags(live) != 0 ? "started, with system providers" : "started");
+	live_report(live, SESSION_STARTED, "%s",
+		    system_flags(live) != 0 ? "started, with system providers" : "started");
 }
 
-/* Starts the session; each kind of failure is reported once. */
+/* Starts the session. A failure is reported once, until another one replaces it. */
 static bool try_start(struct live *live)
 {
 	ULONG status = session_start(live);
@@ -244,25 +246,25 @@ static bool try_start(struct live *live)
 
 	if (status == ERROR_SUCCESS) {
 		live->last_failure = ERROR_SUCCESS;
-		live->conflict_told = false;
+		live->conflict_reported = false;
 		report_start(live);
 		return true;
 	}
 	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
-		if (!live->conflict_told) {
-			live_news(live, NEWS_CONFLICT, "another program owns it; waiting");
+		if (!live->conflict_reported) {
+			live_report(live, SESSION_CONFLICT, "another program owns it; waiting");
 		}
-		live->conflict_told = true;
+		live->conflict_reported = true;
 	} else if (status != live->last_failure) {
 		session_error(live, "started", status, &err);
-		live_news(live, NEWS_NOT_AGAIN, "%s", err.text);
+		live_report(live, SESSION_NOT_RESTARTED, "%s", err.text);
 	}
 	live->last_failure = status;
 	return false;
 }
 
-/* Whether paths of files are asked for at all. */
-static bool wants_rundown(const struct live *live)
+/* Whether any event class needs the names of files. */
+static bool needs_rundown(const struct live *live)
 {
 	return live->options.rundown && live->options.logger == LIVE_PRIVATE &&
 	       (live->options.kernel_flags &
@@ -270,7 +272,7 @@ static bool wants_rundown(const struct live *live)
 		 EVENT_TRACE_FLAG_FILE_IO_INIT)) != 0;
 }
 
-/* Consumes until ProcessTrace() returns. What Windows said. */
+/* Consumes until ProcessTrace() returns; the status of Windows. */
 static ULONG consume(struct live *live)
 {
 	ULONG status = consume_open(live);
@@ -279,8 +281,8 @@ static ULONG consume(struct live *live)
 		return status;
 	}
 	session_know_masks(live);
-	/* Not before the trace is open: events that are not consumed fill the buffers. */
-	if (wants_rundown(live) && session_running(live) != 0) {
+	/* Not before the trace is open, because events that are not consumed fill the buffers. */
+	if (needs_rundown(live) && session_running(live) != 0) {
 		enable_rundown(live, session_running(live));
 	}
 	status = consume_run(live);
@@ -288,17 +290,17 @@ static ULONG consume(struct live *live)
 	return status;
 }
 
-/* The consumer ended without a stop: counts why, and forgets a session that is no longer ours. */
+/* Counts why the consumer ended without a stop, and forgets a session that is no longer ours. */
 static void handle_end(struct live *live, ULONG status)
 {
 	enum restart_reason reason = session_judge(live, &status);
 	char text[160];
 
 	counters_restart(live, reason);
-	live_news(live, NEWS_LOST, "%s",
-		  reason == RESTART_STOPPED ? "another program stopped it" :
-		  reason == RESTART_STOLEN  ? "another program took it" :
-					      live_error_text(status, text));
+	live_report(live, SESSION_LOST, "%s",
+		    reason == RESTART_STOPPED ? "another program stopped it" :
+		    reason == RESTART_STOLEN  ? "another program took it" :
+						live_error_text(status, text));
 	if (reason != RESTART_ERROR) {
 		session_forget(live);
 	}
@@ -354,8 +356,7 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 		return error_prefix(err, "session %s", live->name);
 	}
 	consume_until_stopped(live, sink);
-	consume_close(
-		live); /* still open when the stop came before there was anything to consume */
+	consume_close(live); /* it is still open if the stop came before consume_run() */
 	os_mutex_lock(&live->lock);
 	live->ended = true;
 	os_condition_wake_all(&live->changed);
@@ -381,8 +382,8 @@ static void live_close(struct source *base)
 
 	consume_close(live); /* opened, and never run */
 	session_stop(live);
-	book_close(live);
-	free(live->guards);
+	canaries_close(live);
+	free(live->watchdogs);
 	filter_done(live);
 	for (size_t i = 0; i < live->provider_count; i++) {
 		provider_spec_done(&live->providers[i]);
@@ -417,10 +418,10 @@ static bool copy_providers(struct live *live, const struct live_options *options
 	return true;
 }
 
-static bool make_guards(struct live *live)
+static bool make_watchdogs(struct live *live)
 {
-	live->guards = calloc(live->provider_count + 1, sizeof *live->guards);
-	return live->guards != NULL;
+	live->watchdogs = calloc(live->provider_count + 1, sizeof *live->watchdogs);
+	return live->watchdogs != NULL;
 }
 
 static uint32_t most(uint32_t a, uint32_t b)
@@ -428,7 +429,7 @@ static uint32_t most(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* Zeros become what stands in live_source.h. */
+/* Replaces zeros by the defaults of live_source.h. */
 static void set_defaults(struct live *live, uint32_t processors)
 {
 	struct live_options *options = &live->options;
@@ -490,15 +491,15 @@ static bool start_at_open(struct live *live, struct error *err)
 	ULONG status = session_start(live);
 
 	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
-		live_news(live, NEWS_CONFLICT, "another program owns it; waiting");
-		live->conflict_told = true;
+		live_report(live, SESSION_CONFLICT, "another program owns it; waiting");
+		live->conflict_reported = true;
 		return true;
 	}
 	if (status != ERROR_SUCCESS) {
 		return session_error(live, "started", status, err);
 	}
 	report_start(live);
-	/* Opened here, to learn now whether it may be consumed. */
+	/* Open it here, so that missing rights to consume it are reported now. */
 	status = consume_open(live);
 	return status == ERROR_SUCCESS || session_error(live, "consumed", status, err);
 }
@@ -543,7 +544,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	if (!enable_resolve(live, err)) {
 		goto fail;
 	}
-	if (!book_open(live) || !make_guards(live) || !filter_prepare(live)) {
+	if (!canaries_open(live) || !make_watchdogs(live) || !filter_prepare(live)) {
 		error_no_memory(err, "a live session");
 		goto fail;
 	}

@@ -2,17 +2,17 @@
 /*
  * The exporter's own provider, one for all sessions, and the canaries of each session.
  *
- * A TraceLogging event is an ordinary one that carries its layout: the first two data descriptors
+ * A TraceLogging event is an ordinary event with its own layout: the first two data descriptors
  * hold the provider's traits and the event's metadata, marked by a type in the low byte of
  * EVENT_DATA_DESCRIPTOR.Reserved; the payload follows.
  *
- * Canaries are written by the watcher of a session and counted when its consumer sees them again.
- * Whether a session took a canary is known only afterwards, because the session may have ended, or
- * the provider may have been disabled in it, without our knowing. So canaries are numbered within
- * an *epoch*, a stretch of time in which the provider stays enabled: what was written before a
- * moment at which the session was seen to run with it was taken, and so was everything up to a
+ * The watcher of a session writes canaries, and the consumer counts those that come back. Whether a
+ * session took a canary is known only later, because the session may have ended, or another program
+ * may have disabled the provider in it, without a report. So canaries are numbered within an
+ * *epoch*, a time in which the provider stays enabled. The session took every canary that was
+ * written before a moment at which it ran with the provider enabled, and every canary up to a
  * number that came back. An epoch ends when the session is started again or the provider is enabled
- * again; what is uncertain at its end counts only if it comes back.
+ * again; what is uncertain then counts only if it comes back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +97,7 @@ struct member {
 struct canary {
 	/* Fixed once registered. */
 	REGHANDLE handle;
-	uint64_t instance; /* our canaries have it; those of an earlier process with our id have not
-			    */
+	uint64_t instance; /* is in our canaries; an earlier process with our id had another */
 	uint64_t opened_ns;
 	char *version; /* owned */
 
@@ -106,8 +105,8 @@ struct canary {
 	/* Guarded by lock. */
 	bool registered; /* handle may be used */
 	bool enabled;
-	uint8_t level; /* 0: every one */
-	uint64_t any;  /* 0: every one */
+	uint8_t level; /* 0: all levels */
+	uint64_t any;  /* 0: all keywords */
 	struct member members[CANARY_SLOTS];
 };
 
@@ -165,7 +164,7 @@ static bool write_event(const struct canary *canary, enum event event, uint64_t 
 	       ERROR_SUCCESS;
 }
 
-/* Whether level and keywords let an event pass; 0 asks for every one. */
+/* Whether an event passes an enabled level and enabled keywords, each 0 for all. */
 static bool passes(uint8_t level, uint64_t any, uint64_t keyword)
 {
 	return (level == 0 || level >= CANARY_LEVEL) && (any == 0 || (any & keyword) != 0);
@@ -220,9 +219,10 @@ static void write_state(const struct canary *canary)
 }
 
 /*
- * Enabling and disabling carry the union over all sessions; a capture carries what the session that
- * asks has, and changes nothing. The asking call waits for this callback and may stop its session
- * right after: so the state is written before it returns.
+ * When a provider is enabled or disabled, level and keywords are the union over all sessions. When
+ * state is captured, they are those of the one session, and the union stays as it is. The call that
+ * captures the state waits for this callback, and its session may be stopped right after; so the
+ * state is written before the callback returns.
  */
 static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
 			     PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
@@ -284,11 +284,11 @@ static uint64_t slot_keyword(uint32_t slot)
 static bool write_canary(struct canary *canary, const struct canary_mark *mark)
 {
 	struct payload payload = { .size = 0 };
-	bool wanted;
+	bool enabled;
 
 	os_mutex_lock(&canary->lock);
-	wanted = canary->enabled && passes(canary->level, canary->any, slot_keyword(mark->slot));
-	if (wanted) {
+	enabled = canary->enabled && passes(canary->level, canary->any, slot_keyword(mark->slot));
+	if (enabled) {
 		put_integer(&payload, canary->instance, 8);
 		put_integer(&payload, mark->slot, 4);
 		put_integer(&payload, mark->epoch, 4);
@@ -296,7 +296,7 @@ static bool write_canary(struct canary *canary, const struct canary_mark *mark)
 		put_text(&payload, canary->members[mark->slot].name);
 	}
 	os_mutex_unlock(&canary->lock);
-	return wanted && write_event(canary, EVENT_CANARY, slot_keyword(mark->slot), &payload);
+	return enabled && write_event(canary, EVENT_CANARY, slot_keyword(mark->slot), &payload);
 }
 
 /* Whether a record is a canary that this process wrote. */
@@ -325,7 +325,7 @@ static bool recognise(const struct canary *canary, const struct event_record *re
 	return true;
 }
 
-bool canary_wanted(struct canary *canary, uint8_t *level, uint64_t *keywords)
+bool canary_enabled(struct canary *canary, uint8_t *level, uint64_t *keywords)
 {
 	bool enabled;
 
@@ -367,7 +367,7 @@ struct canary *canary_open(const char *version, struct error *err)
 			  live_error_text(status, text));
 		goto fail;
 	}
-	/* Traits repeat what each event carries; Windows copies them. Without them all goes on. */
+	/* Traits repeat what is in each event; Windows copies them. A failure does no harm. */
 	EventSetInformation(canary->handle, (EVENT_INFO_CLASS)SET_TRAITS, (void *)(uintptr_t)traits,
 			    sizeof traits);
 	os_mutex_lock(&canary->lock);
@@ -403,65 +403,65 @@ static uint64_t sure(const struct canary_epoch *epoch)
 /* With source.mutex. */
 static void publish(struct live *live)
 {
-	const struct canary_book *book = &live->book;
+	const struct canary_statistics *canaries = &live->canaries;
 
 	live->source.statistics.canary_sent =
-		book->sent_before + sure(&book->before) + sure(&book->now);
+		canaries->sent_before + sure(&canaries->before) + sure(&canaries->now);
 }
 
-void book_begin(struct live *live)
+void canaries_begin(struct live *live)
 {
-	struct canary_book *book = &live->book;
+	struct canary_statistics *canaries = &live->canaries;
 
 	os_mutex_lock(live->source.mutex);
-	book->sent_before += sure(&book->before);
-	book->before = book->now;
-	book->now = (struct canary_epoch){ .epoch = book->before.epoch + 1 };
-	book->on = true;
+	canaries->sent_before += sure(&canaries->before);
+	canaries->before = canaries->now;
+	canaries->now = (struct canary_epoch){ .epoch = canaries->before.epoch + 1 };
+	canaries->on = true;
 	os_mutex_unlock(live->source.mutex);
 }
 
-void book_end(struct live *live)
+void canaries_end(struct live *live)
 {
 	os_mutex_lock(live->source.mutex);
-	live->book.on = false;
+	live->canaries.on = false;
 	os_mutex_unlock(live->source.mutex);
 }
 
-struct canary_epoch book_written(struct live *live)
+struct canary_epoch canaries_written(struct live *live)
 {
 	struct canary_epoch written;
 
 	os_mutex_lock(live->source.mutex);
-	written = live->book.now;
+	written = live->canaries.now;
 	os_mutex_unlock(live->source.mutex);
 	return written;
 }
 
-void book_write(struct live *live)
+void canaries_write(struct live *live)
 {
 	struct canary_mark mark = { .slot = live->canary_slot };
 	bool on;
 
-	/* As long as it is held no session is taken for gone, and none takes its place. */
+	/* While the lock is held, the session is neither forgotten nor replaced. */
 	os_mutex_lock(&live->lock);
 	os_mutex_lock(live->source.mutex);
-	mark.epoch = live->book.now.epoch;
-	mark.number = live->book.now.written + 1;
-	on = live->book.on;
+	mark.epoch = live->canaries.now.epoch;
+	mark.number = live->canaries.now.written + 1;
+	on = live->canaries.on;
 	os_mutex_unlock(live->source.mutex);
-	/* What is refused leaves its number to the next. */
+	/* After a refusal the next canary gets the same number. */
 	if (on && live->session != 0 && write_canary(live->canary, &mark)) {
 		os_mutex_lock(live->source.mutex);
-		live->book.now.written = mark.number;
+		live->canaries.now.written = mark.number;
 		os_mutex_unlock(live->source.mutex);
 	}
 	os_mutex_unlock(&live->lock);
 }
 
-void book_confirm(struct live *live, const struct canary_epoch *written)
+void canaries_confirm(struct live *live, const struct canary_epoch *written)
 {
-	struct canary_epoch *now = &live->book.now;
+	struct canary_epoch *now = &live->canaries.now;
 
 	os_mutex_lock(live->source.mutex);
 	if (now->epoch == written->epoch && now->confirmed < written->written) {
@@ -473,13 +473,12 @@ void book_confirm(struct live *live, const struct canary_epoch *written)
 
 static bool take(struct live *live, const struct canary_mark *mark)
 {
-	struct canary_book *book = &live->book;
-	struct canary_epoch *epoch = mark->epoch == book->now.epoch    ? &book->now :
-				     mark->epoch == book->before.epoch ? &book->before :
-									 NULL;
+	struct canary_statistics *canaries = &live->canaries;
+	struct canary_epoch *epoch = mark->epoch == canaries->now.epoch    ? &canaries->now :
+				     mark->epoch == canaries->before.epoch ? &canaries->before :
+									     NULL;
 
-	/* A number comes twice when Windows refused it for another session and we wrote it again.
-	 */
+	/* A number comes twice if Windows refused it for another session and we wrote it again. */
 	if (!epoch || mark->number == 0 || mark->number == epoch->highest) {
 		return false;
 	}
@@ -491,7 +490,7 @@ static bool take(struct live *live, const struct canary_mark *mark)
 	return true;
 }
 
-void book_arrival(struct live *live, const struct event_record *record)
+void canaries_arrival(struct live *live, const struct event_record *record)
 {
 	struct canary_mark mark;
 	int64_t ticks;
@@ -512,8 +511,8 @@ void book_arrival(struct live *live, const struct event_record *record)
 }
 
 /*
- * The session may list the provider of its own accord, for its state: one entry asks for both, and
- * lets every canary pass.
+ * The configuration may list the provider for this session, to capture its state. Then that entry
+ * also enables the canaries, and its filters must not stop them.
  */
 static struct provider_spec *find_or_add(struct live *live)
 {
@@ -537,7 +536,7 @@ static struct provider_spec *find_or_add(struct live *live)
 	return providers;
 }
 
-bool book_open(struct live *live)
+bool canaries_open(struct live *live)
 {
 	struct provider_spec *spec;
 
@@ -565,7 +564,7 @@ bool book_open(struct live *live)
 	return true;
 }
 
-void book_close(struct live *live)
+void canaries_close(struct live *live)
 {
 	if (live->canary) {
 		leave(live->canary, live->canary_slot);

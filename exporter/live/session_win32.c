@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session itself: started, looked at, put right, stopped.
+ * The session itself: starting it, querying it, undoing changes by other programs, stopping it.
  *
- * A session is known by its name and its GUID, never by its handle alone: handles are numbers that
- * Windows gives out again, so one that was ours may be another program's by now.
+ * A session is identified by its name and its GUID, never by its handle alone: Windows reuses
+ * handles, so a handle that was ours may belong to another program by now.
  *
- * Kernel events come by flags of the session or, from Windows 11 on, by system provider. A system
- * provider that Windows refuses is replaced by the flags that it stands for, so that nothing is
- * missing either way. Whether TraceQueryInformation() reports what they turned on is written
- * nowhere: nothing here relies on it.
+ * Kernel events are enabled by flags of the session or, from Windows 11 on, by system providers. A
+ * system provider that Windows refuses is replaced by its flags, so no events are missing in either
+ * case. It is not documented whether TraceQueryInformation() reports what system providers enabled,
+ * and nothing here relies on it.
  *
- * A session outlives the program that started it, and one of ours costs the machine its events
- * until it is stopped. So running sessions are also written down in a table that a dying process
- * can read without a lock and without memory of the heap.
+ * A session outlives the program that started it and costs time and memory until it is stopped. So
+ * running sessions are also stored in a table that a crashing process can read without a lock and
+ * without memory of the heap.
  *
  * Source: "StartTraceW function", "ControlTraceW function", "EVENT_TRACE_PROPERTIES structure",
  * "Configuring and Starting a SystemTraceProvider Session", "System Providers", Microsoft Learn.
@@ -26,16 +26,16 @@
 #include "source/provider_names.h"
 
 enum {
-	STALE_TRIES = 5, /* a session that is stopped takes a moment to be gone */
+	STALE_TRIES = 5, /* a stopped session still exists for a moment */
 	STALE_WAIT_MS = 100,
 	QPC_CLOCK = 1, /* Wnode.ClientContext */
 };
 
 static const GUID no_guid;
 
-/* ---- sessions of a process that dies ---- */
+/* ---- sessions of a process that crashes ---- */
 
-enum { SESSIONS_MAX = 64 }; /* as many as Windows runs ("Event Tracing Sessions") */
+enum { SESSIONS_MAX = 64 }; /* the most that Windows runs ("Event Tracing Sessions") */
 
 enum { FREE, CHANGING, RUNS };
 
@@ -46,8 +46,8 @@ static struct {
 } sessions[SESSIONS_MAX];
 
 /*
- * Remembers a running session, under a number for emergency_stop_remove(); 0: there is no room. Any
- * thread.
+ * Adds a running session and returns its number for emergency_stop_remove(); 0: there is no room.
+ * Any thread may call it.
  */
 static unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], const GUID *guid)
 {
@@ -66,7 +66,7 @@ static unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], const GUI
 	return 0;
 }
 
-/* 0 is fine. */
+/* 0 is allowed. */
 static void emergency_stop_remove(unsigned number)
 {
 	if (number > 0) {
@@ -98,7 +98,7 @@ static ULONG logging_mode(const struct live *live)
 	case LIVE_USER:
 		break;
 	}
-	/* Without the second, providers of many events lose some without any count. */
+	/* Without the second flag, a provider of many events can lose some that are not counted. */
 	return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_INDEPENDENT_SESSION_MODE;
 }
 
@@ -106,7 +106,7 @@ static uint32_t windows_build(void)
 {
 	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
 
-	/* GetVersionEx() returns what the program's manifest asks for instead. */
+	/* GetVersionEx() is no use: it returns the version in the program's manifest. */
 	return RtlGetVersion(&version) == 0 ? version.dwBuildNumber : 0;
 }
 
@@ -176,7 +176,7 @@ static ULONG add_flags(TRACEHANDLE session, uint32_t flags)
 	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
 }
 
-/* Enables them, perhaps again. Fails only when neither they nor their flags can be had. */
+/* Enables them, perhaps again. Fails only if Windows refuses both them and their flags. */
 static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session)
 {
 	struct guid guid;
@@ -194,9 +194,9 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 			continue;
 		}
 		guid_format(&guid, label);
-		live_news(live, NEWS_PROVIDER,
-			  "system provider {%s}: %s; its flags are set instead", label,
-			  live_error_text(status, text));
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "system provider {%s}: %s; its flags are set instead", label,
+			    live_error_text(status, text));
 		status = add_flags(session, flags);
 		if (status != ERROR_SUCCESS) {
 			return status;
@@ -207,7 +207,7 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 
 /* ---- starting ---- */
 
-/* PROFILE needs the privilege; administrators hold it, but not switched on. */
+/* PROFILE needs the privilege. Administrators hold it, but it is not enabled. */
 static void enable_profile_privilege(void)
 {
 	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
@@ -219,7 +219,7 @@ static void enable_profile_privilege(void)
 	privileges.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
 	if (LookupPrivilegeValueW(NULL, L"SeSystemProfilePrivilege",
 				  &privileges.Privileges[0].Luid)) {
-		/* When it fails StartTraceW() says which privilege is missing. */
+		/* If this fails, StartTraceW() reports which privilege is missing. */
 		AdjustTokenPrivileges(token, FALSE, &privileges, 0, NULL, NULL);
 	}
 	CloseHandle(token);
@@ -243,7 +243,7 @@ TRACEHANDLE session_running(struct live *live)
 	return session;
 }
 
-/* EnableFlags has 32 bits; kernel events beyond them are switched on while the session runs. */
+/* EnableFlags has 32 bits; kernel events beyond them are enabled while the session runs. */
 static void add_groups(const struct live *live, TRACEHANDLE session)
 {
 	ULONG masks[KERNEL_MASKS];
@@ -263,9 +263,9 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 					     sizeof masks);
 	}
 	if (status != ERROR_SUCCESS) {
-		live_news(live, NEWS_PROVIDER,
-			  "kernel events beyond the flags could not be switched on: %s",
-			  live_error_text(status, text));
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "kernel events beyond the flags could not be switched on: %s",
+			    live_error_text(status, text));
 	}
 }
 
@@ -292,10 +292,10 @@ ULONG session_start(struct live *live)
 		}
 		status = stop_by_name(live);
 		if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
-			live_news(live, NEWS_STALE, "%s",
-				  live->options.logger == LIVE_NT_KERNEL ?
-					  "another program's session was stopped, as configured" :
-					  "a session of this name was left over and is stopped");
+			live_report(live, SESSION_STALE, "%s",
+				    live->options.logger == LIVE_NT_KERNEL ?
+					    "another program's session was stopped, as configured" :
+					    "a session of this name was left over and is stopped");
 		} else if (status != ERROR_WMI_INSTANCE_NOT_FOUND) {
 			return status;
 		}
@@ -312,7 +312,7 @@ ULONG session_start(struct live *live)
 	live->masks_known = false;
 	live->started_guid = properties.base.Wnode.Guid;
 	live->session = session;
-	live->rescue = emergency_stop_add(live->wide_name, &live->started_guid);
+	live->emergency_number = emergency_stop_add(live->wide_name, &live->started_guid);
 	os_mutex_unlock(&live->lock);
 	add_groups(live, session);
 	status = enable_system_providers(live, session);
@@ -370,10 +370,10 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	}
 }
 
-/* ---- looking ---- */
+/* ---- watching ---- */
 
-/* Asks for the session by name. ERROR_WMI_INSTANCE_NOT_FOUND also when it is no longer ours; then
- * *other says whether one of that name runs. */
+/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also when the session is no
+ * longer ours; then *other is true if another one of that name runs. */
 static ULONG query(struct live *live, struct session_properties *properties, bool *other)
 {
 	TRACEHANDLE handle;
@@ -407,11 +407,11 @@ static ULONG query(struct live *live, struct session_properties *properties, boo
 	return ERROR_SUCCESS;
 }
 
-/* What others changed becomes as it was. */
+/* Undoes changes by other programs. */
 static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
 {
 	struct session_properties properties;
-	ULONG masks[KERNEL_MASKS], wanted[KERNEL_MASKS];
+	ULONG masks[KERNEL_MASKS], expected[KERNEL_MASKS];
 	TRACEHANDLE session;
 	bool known;
 	ULONG status;
@@ -420,30 +420,30 @@ static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
 	os_mutex_lock(&live->lock);
 	session = live->session;
 	known = live->masks_known;
-	memcpy(wanted, live->masks, sizeof wanted);
+	memcpy(expected, live->masks, sizeof expected);
 	os_mutex_unlock(&live->lock);
 	if (session == 0) {
 		return;
 	}
-	if (known && ask_masks(session, masks) && memcmp(masks, wanted, sizeof masks) != 0) {
-		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, wanted,
-					     sizeof wanted);
+	if (known && ask_masks(session, masks) && memcmp(masks, expected, sizeof masks) != 0) {
+		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, expected,
+					     sizeof expected);
 		if (status == ERROR_SUCCESS) {
 			status = enable_system_providers(live, session);
 		}
 		counters_restart(live, RESTART_FLAGS_CHANGED);
-		live_news(live, NEWS_PUT_BACK, "another program changed its kernel flags: %s",
-			  status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
+		live_report(live, SESSION_RESTORED, "another program changed its kernel flags: %s",
+			    status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
 	}
 	if (!(now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE)) {
 		fill_properties(live, &properties);
 		if (known) {
-			properties.base.EnableFlags = wanted[0];
+			properties.base.EnableFlags = expected[0];
 		}
 		status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
 		counters_restart(live, RESTART_FLAGS_CHANGED);
-		live_news(live, NEWS_PUT_BACK, "another program ended its real-time mode: %s",
-			  status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
+		live_report(live, SESSION_RESTORED, "another program ended its real-time mode: %s",
+			    status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
 	}
 }
 
@@ -487,20 +487,20 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 /* ---- ending ---- */
 
 /* With the lock held: no session is ours any more. */
-static void let_go(struct live *live)
+static void clear_session(struct live *live)
 {
 	live->session = 0;
 	live->providers_enabled = false;
-	emergency_stop_remove(live->rescue);
-	live->rescue = 0;
+	emergency_stop_remove(live->emergency_number);
+	live->emergency_number = 0;
 }
 
 void session_forget(struct live *live)
 {
 	os_mutex_lock(&live->lock);
-	let_go(live);
+	clear_session(live);
 	os_mutex_unlock(&live->lock);
-	book_end(live);
+	canaries_end(live);
 }
 
 void session_stop(struct live *live)
@@ -511,18 +511,18 @@ void session_stop(struct live *live)
 	bool other;
 	ULONG status;
 
-	book_end(live);
-	written = book_written(live);
+	canaries_end(live);
+	written = canaries_written(live);
 	status = query(live, &properties, &other);
 	os_mutex_lock(&live->lock);
 	session = live->session;
-	let_go(live);
+	clear_session(live);
 	os_mutex_unlock(&live->lock);
 	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
 		return;
 	}
 	if (status == ERROR_SUCCESS) {
-		book_confirm(live, &written);
+		canaries_confirm(live, &written);
 	}
 	disable_providers(live, session);
 	init_properties(&properties);
@@ -531,12 +531,12 @@ void session_stop(struct live *live)
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		counters_add(live, counters_generation(live), &properties.base);
-		live_news(live, NEWS_STOPPED, "stopped");
+		live_report(live, SESSION_STOPPED, "stopped");
 	}
 }
 
-/* One of that name that another program has started meanwhile stays. */
-static void stop_at_rescue(const WCHAR *name, const GUID *guid)
+/* Stops a session, unless another program has started one of that name meanwhile. */
+static void emergency_stop_one(const WCHAR *name, const GUID *guid)
 {
 	static struct session_properties properties; /* too large for a stack that may be short */
 	ULONG status;
@@ -555,7 +555,7 @@ void live_emergency_stop(void)
 {
 	for (size_t i = 0; i < SESSIONS_MAX; i++) {
 		if (atomic_load_explicit(&sessions[i].state, memory_order_acquire) == RUNS) {
-			stop_at_rescue(sessions[i].name, &sessions[i].guid);
+			emergency_stop_one(sessions[i].name, &sessions[i].guid);
 		}
 	}
 }

@@ -155,7 +155,7 @@ static void a_session_that_is_down_sends_nothing(void **state)
 	assert_true(run_wait(&run, &run.events, 2));
 	fake_etw_fail_always("StartTraceW", ERROR_NO_SYSTEM_RESOURCES);
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_true(run_wait_news(&run, NEWS_NOT_AGAIN));
+	assert_true(run_wait_session_event(&run, SESSION_NOT_RESTARTED));
 	sent = run_statistics(&run).canary_sent;
 	assert_int_equal(sent, run_statistics(&run).canary_received);
 	/* The watcher goes on meanwhile: it has as many occasions as attempts to start. */
@@ -435,10 +435,10 @@ static void canaries_come_again_when_somebody_disabled_them(void **state)
 	run_start_and_wait(&run, &options);
 	assert_true(run_wait(&run, &run.events, 2));
 	assert_true(fake_etw_other_disable("etw_test", &provider));
-	assert_true(run_wait_news(&run, NEWS_PUT_BACK));
+	assert_true(run_wait_session_event(&run, SESSION_RESTORED));
 	assert_true(run_wait(&run, &run.events, events_so_far(&run) + 10));
 	run_stop(&run);
-	assert_string_equal(run_sentence(&run, NEWS_PUT_BACK),
+	assert_string_equal(run_sentence(&run, SESSION_RESTORED),
 			    "another program disabled provider " PROVIDER ": enabled again");
 	assert_int_equal(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED], 1);
 	assert_all_came_back(&run);
@@ -480,7 +480,7 @@ static void see(void *context, const struct fake_etw_callback *callback)
 
 	if (views->count < 32) {
 		views->told[views->count++] = *callback;
-		seen->is_enabled = canary_wanted(views->canary, &seen->level, &seen->match_any);
+		seen->is_enabled = canary_enabled(views->canary, &seen->level, &seen->match_any);
 	}
 }
 

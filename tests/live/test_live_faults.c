@@ -33,7 +33,7 @@ static void a_session_that_somebody_stops_is_started_again(void **state)
 	assert_int_equal(run->snapshots, 2);
 	run_stop(run);
 	assert_int_equal(run_statistics(run).restarts[RESTART_STOPPED], 1);
-	assert_string_equal(run_sentence(run, NEWS_LOST), "another program stopped it");
+	assert_string_equal(run_sentence(run, SESSION_LOST), "another program stopped it");
 	run_end(run);
 }
 
@@ -58,8 +58,8 @@ static void a_stale_session_is_stopped_and_started_again(void **state)
 		"etw_test", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
 		KERNEL_FLAG_PROCESS));
 	run_start_and_wait(run, &run->options);
-	assert_int_equal(run->news[0], NEWS_STALE);
-	assert_int_equal(run->news[1], NEWS_STARTED);
+	assert_int_equal(run->session_events[0], SESSION_STALE);
+	assert_int_equal(run->session_events[1], SESSION_STARTED);
 	emit_process_start(8);
 	assert_true(run_wait(run, &run->events, 1));
 	run_stop(run);
@@ -211,12 +211,12 @@ static void a_restart_that_fails_is_tried_on(void **state)
 	run_start_and_wait(run, &run->options);
 	fake_etw_fail_always("StartTraceW", ERROR_NO_SYSTEM_RESOURCES);
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_true(run_wait_news(run, NEWS_NOT_AGAIN));
+	assert_true(run_wait_session_event(run, SESSION_NOT_RESTARTED));
 	assert_false(run_statistics(run).up);
 	fake_etw_fail_never("StartTraceW");
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	run_stop(run);
-	assert_non_null(strstr(run_sentence(run, NEWS_NOT_AGAIN), "Windows has no room"));
+	assert_non_null(strstr(run_sentence(run, SESSION_NOT_RESTARTED), "Windows has no room"));
 	run_end(run);
 }
 
@@ -232,7 +232,7 @@ static void the_kernel_logger_of_another_program_is_waited_for(void **state)
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
 					 KERNEL_FLAG_CSWITCH));
 	run_start(run, &run->options);
-	assert_true(run_wait_news(run, NEWS_CONFLICT));
+	assert_true(run_wait_session_event(run, SESSION_CONFLICT));
 	WAIT_UNTIL(fake_etw_calls("StartTraceW") >= 3);
 	assert_false(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
@@ -274,7 +274,7 @@ static void a_stolen_kernel_logger_is_not_stolen_back(void **state)
 	run->options.logger = LIVE_NT_KERNEL;
 	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_other_steal("NT Kernel Logger"));
-	assert_true(run_wait_news(run, NEWS_CONFLICT));
+	assert_true(run_wait_session_event(run, SESSION_CONFLICT));
 	assert_int_equal(run_statistics(run).restarts[RESTART_STOLEN], 1);
 	run_stop(run);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
@@ -297,7 +297,7 @@ static void the_kernel_logger_is_taken_over_when_configured(void **state)
 	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
-	assert_int_equal(run->news[0], NEWS_STALE);
+	assert_int_equal(run->session_events[0], SESSION_STALE);
 	run_stop(run);
 	run_end(run);
 }
@@ -343,7 +343,7 @@ static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 	struct source *ours, *stolen;
 	struct fake_etw_session session;
 
-	run->options.on_news = NULL;
+	run->options.on_session_event = NULL;
 	ours = source_open_live(&run->options, NULL);
 	run->options.name = "stolen";
 	stolen = source_open_live(&run->options, NULL);

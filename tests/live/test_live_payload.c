@@ -93,8 +93,8 @@ static size_t warnings(const struct run *run)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < run->news_count; i++) {
-		count += run->news[i] == NEWS_PROVIDER;
+	for (size_t i = 0; i < run->session_event_count; i++) {
+		count += run->session_events[i] == SESSION_PROVIDER_FAILED;
 	}
 	return count;
 }
@@ -197,7 +197,7 @@ static void a_version_that_cannot_be_filtered_is_told_once_and_comes_whole(void 
 	assert_false(passes(7, 1, "a", 0));
 	assert_true(passes(7, 0, "a", 0));
 	assert_int_equal(warnings(&run), 1);
-	assert_string_equal(run_sentence(&run, NEWS_PROVIDER),
+	assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED),
 			    "provider " SOME_PROVIDER
 			    ": some of its events are not filtered by their payload: a parameter "
 			    "is not valid (error 87)");
@@ -255,7 +255,7 @@ static void what_windows_refuses_is_told_once_and_left_out(void **state)
 		run_stop(&run);
 		assert_int_equal(warnings(&run), 1);
 		text_add_format(&sentence, "provider " SOME_PROVIDER "%s", cases[i].sentence);
-		assert_string_equal(run_sentence(&run, NEWS_PROVIDER), sentence.data);
+		assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED), sentence.data);
 		text_free(&sentence);
 		run_end(&run);
 		config_free(config);

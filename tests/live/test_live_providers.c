@@ -107,7 +107,7 @@ static void a_provider_that_cannot_be_enabled_is_told(void **state)
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
 	run_start_and_wait(run, &run->options);
 	run_stop(run);
-	assert_string_equal(run_sentence(run, NEWS_PROVIDER),
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
 			    "provider {11111111-2222-3333-4444-555555555555}: it could not be "
 			    "enabled: access is denied (error 5)");
 	run_end(run);
@@ -127,7 +127,7 @@ static void a_provider_that_is_not_registered_delivers_when_it_appears(void **st
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, NEWS_PROVIDER), "");
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
 	provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	assert_int_equal(fake_etw_provider_callbacks(provider, &callback, 1), 1);
 	assert_int_equal(callback.is_enabled, 1);
@@ -160,7 +160,7 @@ static void a_provider_that_does_not_answer_in_time_is_enabled(void **state)
 	run->options.provider_count = 1;
 	fake_etw_provider_block(provider, true);
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, NEWS_PROVIDER),
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
 			    "provider " SOME_PROVIDER ": its state could not be captured: it took "
 			    "too long (error 1460)");
 	assert_int_equal(fake_etw_emit(&event), 1);
@@ -207,7 +207,7 @@ static void a_provider_that_another_program_disables_is_enabled_again(void **sta
 	run_stop(run);
 	assert_int_equal(run->events, 3);
 	assert_int_equal(run->restarts, 0);
-	assert_string_equal(run_sentence(run, NEWS_PUT_BACK),
+	assert_string_equal(run_sentence(run, SESSION_RESTORED),
 			    "another program disabled provider " SOME_PROVIDER ": enabled again");
 	run_end(run);
 	fake_etw_provider_close(provider);

@@ -138,7 +138,7 @@ static void a_session_does_without_groups_that_windows_refuses(void **state)
 	run->options.kernel_groups = 1;
 	fake_etw_fail("TraceSetInformation", ERROR_NOT_SUPPORTED, 0);
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, NEWS_PROVIDER),
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
 			    "kernel events beyond the flags could not be switched on: this Windows "
 			    "does not support it (error 50)");
 	emit_process_start(8);

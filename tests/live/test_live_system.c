@@ -160,7 +160,7 @@ static void one_provider_carries_all_its_keywords(void **state)
 	for (size_t i = 0; i < FLAGS; i++) {
 		assert_true(arrives(i));
 	}
-	assert_string_equal(run_sentence(&run, NEWS_STARTED), "started, with system providers");
+	assert_string_equal(run_sentence(&run, SESSION_STARTED), "started, with system providers");
 	run_end(&run);
 }
 
@@ -212,7 +212,7 @@ static void a_refused_one_is_replaced_by_its_flags(void **state)
 	(void)state;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
 	open_with(&run, LIVE_AUTO, KERNEL_FLAG_PROCESS | KERNEL_FLAG_DISK_IO);
-	assert_string_equal(run_sentence(&run, NEWS_PROVIDER),
+	assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED),
 			    "system provider {151f55dc-467d-471f-83b5-5f889d46ff66}: access is "
 			    "denied (error 5); its flags are set instead");
 	assert_true(fake_etw_session("etw_test", &session));

@@ -90,14 +90,14 @@ static void on_volume(void *context, const char *nt_path, const char *dos_path)
 	os_mutex_unlock(&run->lock);
 }
 
-static void on_news(void *context, enum live_news news, const char *sentence)
+static void on_session_event(void *context, enum session_event event, const char *sentence)
 {
 	struct run *run = context;
 
 	os_mutex_lock(&run->lock);
-	if (run->news_count < RUN_NEWS_MAX) {
-		run->news[run->news_count] = news;
-		snprintf(run->sentences[run->news_count++], sizeof run->sentences[0], "%s",
+	if (run->session_event_count < RUN_SESSION_EVENTS_MAX) {
+		run->session_events[run->session_event_count] = event;
+		snprintf(run->sentences[run->session_event_count++], sizeof run->sentences[0], "%s",
 			 sentence);
 	}
 	os_condition_wake_all(&run->changed);
@@ -121,8 +121,8 @@ struct live_options run_private_session(struct run *run)
 {
 	return (struct live_options){ .name = "etw_test",
 				      .kernel_flags = KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD,
-				      .on_news = on_news,
-				      .news_context = run,
+				      .on_session_event = on_session_event,
+				      .session_event_context = run,
 				      .watch_ms = 20,
 				      .retry_ms = 10,
 				      .stop_grace_ms = 2000 };
@@ -191,29 +191,29 @@ bool run_wait(struct run *run, const uint64_t *count, uint64_t value)
 	return reached;
 }
 
-bool run_wait_news(struct run *run, enum live_news news)
+bool run_wait_session_event(struct run *run, enum session_event event)
 {
 	uint64_t deadline = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
-	bool told = false;
+	bool reported = false;
 
 	os_mutex_lock(&run->lock);
 	for (;;) {
-		for (size_t i = 0; i < run->news_count; i++) {
-			told = told || run->news[i] == news;
+		for (size_t i = 0; i < run->session_event_count; i++) {
+			reported = reported || run->session_events[i] == event;
 		}
-		if (told || os_monotonic_ns() > deadline) {
+		if (reported || os_monotonic_ns() > deadline) {
 			break;
 		}
 		os_condition_wait(&run->changed, &run->lock, 10000000);
 	}
 	os_mutex_unlock(&run->lock);
-	return told;
+	return reported;
 }
 
-const char *run_sentence(const struct run *run, enum live_news news)
+const char *run_sentence(const struct run *run, enum session_event event)
 {
-	for (size_t i = 0; i < run->news_count; i++) {
-		if (run->news[i] == news) {
+	for (size_t i = 0; i < run->session_event_count; i++) {
+		if (run->session_events[i] == event) {
 			return run->sentences[i];
 		}
 	}

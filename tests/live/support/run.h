@@ -16,9 +16,9 @@
 #include "source/event_record.h"
 #include "tests/fake_etw/fake_etw.h"
 
-enum { WAIT_MS = 20000, RUN_NAMES_MAX = 8, RUN_NEWS_MAX = 32 };
+enum { WAIT_MS = 20000, RUN_NAMES_MAX = 8, RUN_SESSION_EVENTS_MAX = 32 };
 
-/* What processes are told by ("Process class", Microsoft Learn). */
+/* The provider of process events ("Process class", Microsoft Learn). */
 extern const GUID process_class;
 /* Of no one; in text SOME_PROVIDER. */
 extern const GUID some_provider;
@@ -39,9 +39,9 @@ struct run {
 	size_t name_count;
 	char volumes[RUN_NAMES_MAX][64];
 	size_t volume_count;
-	enum live_news news[RUN_NEWS_MAX];
-	char sentences[RUN_NEWS_MAX][200];
-	size_t news_count;
+	enum session_event session_events[RUN_SESSION_EVENTS_MAX];
+	char sentences[RUN_SESSION_EVENTS_MAX][200];
+	size_t session_event_count;
 	/* Every record, with the lock held; NULL: nobody looks. Set it before the session runs. */
 	void (*on_record)(void *context, const struct event_record *record);
 	void *context;
@@ -63,7 +63,7 @@ struct run {
 		assert_true(condition);                                           \
 	} while (0)
 
-/* Processes and threads, quick to look and to try again, news to the run. */
+/* Processes and threads, quick to look and to try again, session events to the run. */
 struct live_options run_private_session(struct run *run);
 
 void run_begin(struct run *run);
@@ -76,9 +76,9 @@ void run_end(struct run *run);
 
 /* Waits until one of the run's counts has reached a value. */
 bool run_wait(struct run *run, const uint64_t *count, uint64_t value);
-bool run_wait_news(struct run *run, enum live_news news);
+bool run_wait_session_event(struct run *run, enum session_event event);
 /* The first sentence of that kind; empty when there is none. */
-const char *run_sentence(const struct run *run, enum live_news news);
+const char *run_sentence(const struct run *run, enum session_event event);
 struct source_statistics run_statistics(struct run *run);
 
 /* The kernel tells that a process starts. */
