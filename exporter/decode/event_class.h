@@ -5,7 +5,7 @@
  *
  * It is resolved once, from the first record of the class and from the schemas that are known by
  * then, and serves every later event: the layout of the payload, the values of the labels
- * `provider` and `event`, and whatever the layers above derive from these (attribution, rules).
+ * `provider` and `event`, and what the layers above derive from these (attribution, rules).
  */
 #ifndef DECODE_EVENT_CLASS_H
 #define DECODE_EVENT_CLASS_H

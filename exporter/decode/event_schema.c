@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which schema an event is decoded by: the chain of schema_origins.h, link by link.
+ * Finds the schema of an event in the order of schema_origins.h.
  *
- * An event that carries its layout (TraceLogging) and an event of a kernel class are decided at
- * once. For the others each origin is asked in turn, and the first one that has a schema wins; the
+ * An event with its own layout (TraceLogging) and an event of a kernel class are decided at once.
+ * For the others each origin is searched in turn, and the first one that has a schema wins. The
  * order differs between a recording, which is trusted to describe itself, and a live session, in
- * which any process may write anything under any provider. A schema from an in-band manifest stays
- * valid only until that manifest is dropped, and the system answers only so often: struct
- * schema_terms carries both conditions to the caller, which keeps the schema.
+ * which any process may write any event under any provider. A schema from an in-band manifest is
+ * valid only until that manifest is dropped, and queries of the system are limited. struct
+ * schema_terms returns both conditions to the caller, which keeps the schema.
  */
 #include "decode/event_schema.h"
 
@@ -17,8 +17,8 @@
 #include "decode/kernel_class.h"
 #include "source/provider_names.h"
 
-static const struct schema *given(const struct schema_origins *origins,
-				  const struct event_record *record)
+static const struct schema *configured(const struct schema_origins *origins,
+				       const struct event_record *record)
 {
 	const struct schema *schema;
 
@@ -33,8 +33,8 @@ static const struct schema *given(const struct schema_origins *origins,
 }
 
 /* An older version of the event, where its own is not known. */
-static const struct schema *given_older(const struct schema_origins *origins,
-					const struct event_record *record)
+static const struct schema *configured_older(const struct schema_origins *origins,
+					     const struct event_record *record)
 {
 	const struct schema *schema;
 
@@ -91,7 +91,7 @@ static const struct schema *live_schema(const struct schema_origins *origins,
 					const struct event_record *record,
 					struct schema_terms *terms)
 {
-	const struct schema *schema = given(origins, record);
+	const struct schema *schema = configured(origins, record);
 
 	if (!schema) {
 		schema = ask_system(origins, record, terms);
@@ -99,7 +99,7 @@ static const struct schema *live_schema(const struct schema_origins *origins,
 	if (!schema) {
 		schema = ask_manifest_id(origins, record, terms);
 	}
-	return schema ? schema : given_older(origins, record);
+	return schema ? schema : configured_older(origins, record);
 }
 
 static const struct schema *recorded_schema(const struct schema_origins *origins,
@@ -113,9 +113,9 @@ static const struct schema *recorded_schema(const struct schema_origins *origins
 		schema = ask_manifest_id(origins, record, terms);
 	}
 	if (!schema) {
-		schema = given(origins, record);
+		schema = configured(origins, record);
 	}
-	return schema ? schema : given_older(origins, record);
+	return schema ? schema : configured_older(origins, record);
 }
 
 const struct schema *event_schema(const struct schema_origins *origins,
@@ -195,13 +195,13 @@ void event_schema_name(const struct schema *schema, struct text *out)
 	const char *opcode;
 
 	if (schema->origin == SCHEMA_MANIFEST) {
-		/* Its name is made without "win:". */
+		/* manifest.c makes the name without "win:". */
 		bool ends = text_ends_nocase(event, size, "/Info", 5);
 
 		text_add(out, event, ends ? size - 5 : size);
 		return;
 	}
-	/* Descriptions of events say opcodes as their manifest's writer does not need to. */
+	/* Descriptions contain the standard opcodes with their prefix. */
 	opcode = schema->origin == SCHEMA_EVENT_INFO ? strstr(event, standard) : NULL;
 	text_add(out, event, opcode ? (size_t)(opcode - event) : size);
 	if (opcode && strcmp(opcode, "/win:Info") != 0) {

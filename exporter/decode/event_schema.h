@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which schema an event is decoded by, of all that are at hand; schema_origins.h tells who wins.
+ * Finds the schema of an event; schema_origins.h describes the order of the origins.
  */
 #ifndef DECODE_EVENT_SCHEMA_H
 #define DECODE_EVENT_SCHEMA_H
@@ -12,33 +12,33 @@
 #include "source/event_record.h"
 
 struct schema_terms {
-	uint32_t manifest_id; /* other than 0: it stays as inband_manifests_find() says */
-	bool later;           /* the system was not asked: for another event it may know better */
+	uint32_t manifest_id; /* not 0: valid as long as inband_manifests_find() says */
+	bool later;           /* the system was not queried; a later event may get a schema */
 };
 
 /*
- * origins: NULL for none. NULL: no layout known. The schema stays as long as where it comes from.
- * terms may be NULL when no events tell schemas and no system is asked.
+ * Returns NULL if no layout is known. The schema is valid as long as its origin. origins may be
+ * NULL; terms may be NULL if there are neither in-band manifests nor queries of the system.
  */
 const struct schema *event_schema(const struct schema_origins *origins,
 				  struct tracelogging_cache *tracelogging,
 				  const struct event_record *record, struct schema_terms *terms);
 
-/* Whether some process may have told a schema that is better than this one, which nobody told. */
+/* Whether an in-band manifest may override this schema, which is not from one. */
 bool event_schema_overridable(const struct schema_origins *origins,
 			      const struct event_record *record, const struct schema *schema);
 
 /*
- * What a provider is called, kernel classes aside; NULL: nobody says. After event_schema() for an
- * event of it, which may have told. Once there is a name it stays, as long as trace_schemas_look()
- * tells none.
+ * The name of a provider, kernel classes aside; NULL: unknown. Call it after event_schema() for an
+ * event of the provider, which may have given the name. A name does not change afterwards, unless
+ * trace_schemas_look() adds one.
  */
 const char *event_provider_name(const struct schema_origins *origins, const struct guid *provider);
 
 /*
- * Adds the name by which rules and labels know events of a schema from outside: that of a
- * TraceLogging event, "Task/Opcode" or the symbol of a manifest's, without "win:" and without an
- * opcode that says nothing ("win:Info").
+ * Appends the event name that rules and labels use for a schema that is not of the kernel: the name
+ * of a TraceLogging event; otherwise "Task/Opcode" or the symbol in the manifest, without "win:"
+ * and without the opcode "win:Info", which has no meaning.
  */
 void event_schema_name(const struct schema *schema, struct text *out);
 

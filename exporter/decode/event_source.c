@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks of EventSource manifests.
+ * Assembles EventSource manifests from chunks.
  *
- * An EventSource writes its manifest as events of one id, each with a part of the XML and with the
- * number of parts. The parts of one manifest follow each other in the order of numbers, while parts
- * of other processes and providers may come between them. So there is a stream for each process and
- * provider; a part that is missing gives the stream up until its next part 0.
+ * An EventSource writes its manifest as events of one id, each with a part of the XML and the
+ * number of parts. The parts of one manifest arrive in the order of their numbers, but parts of
+ * other processes and providers may be between them. So there is a stream for each process and
+ * provider. If a part is missing, the stream is dropped and starts again with the next part 0.
  *
- * A recording can hold any number of manifests that never end, so what is incomplete is bounded in
- * number and bytes. A process with too many streams loses one of its own; with too many of all, the
- * oldest goes first.
+ * A recording can contain any number of incomplete manifests, so streams are bounded in number and
+ * bytes. If a process has too many streams, one of its own is dropped; if there are too many in
+ * total, the oldest one is.
  */
 #include "decode/event_source.h"
 

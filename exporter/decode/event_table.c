@@ -6,10 +6,10 @@
  *
  * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
  * beside the pointer, and a class is only read when the hashes agree. Most records are the kernel's
- * and carry a group and an opcode instead of a GUID: these two index `recent`, which holds the
+ * and have a group and an opcode instead of a GUID: these two index `recent`, which holds the
  * class of the last such record. Other records without extended items first try `usual`, a small
  * direct-mapped cache under a cheap hash of the whole key. Both caches hold pointers to classes of
- * the table, so whatever removes a class from the table removes it there (remove_class()).
+ * the table, so remove_class() removes a class from the table and from both.
  *
  * A class is resolved again when it has become stale: its provider got a name, the operating system
  * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the
@@ -252,7 +252,7 @@ static void make_room_for_metadata(struct event_table *table)
 	atomic_fetch_add_explicit(&table->shown_evictions, gone, memory_order_relaxed);
 }
 
-/* The kind of the record as it is to be from now on: a new one, or the one that there is. */
+/* Resolves the class of the record: a new class, or the existing one again. */
 static RARE struct event_class *resolve(struct event_table *table,
 					const struct event_record *record, uint64_t hash)
 {

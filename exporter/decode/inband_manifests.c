@@ -3,14 +3,14 @@
  * Two tables: the texts of manifests, and which text each process announced last for a provider.
  *
  * Texts are compared whole, so that processes with the same text share one slot and one parsed
- * manifest. A slot has a number (the teller) of its index and a serial, so that a number never
- * stands for two manifests: a stale reference to a slot that was reused is recognised. When room is
- * needed, the text that was used longest ago goes; a process alone can replace only texts of its
- * own, and those not before INBAND_KEPT_100NS. Before a manifest is freed, on_forget() is called,
- * so that no schema of it stays in use.
+ * manifest. A slot has a manifest id, made of its index and a serial number, so that an id never
+ * identifies two manifests, and a stale reference to a reused slot is recognised. When room is
+ * needed, the text that was used longest ago is dropped. A single process can replace only its own
+ * texts, and not before INBAND_KEPT_100NS. Before a manifest is freed, on_forget() is called, so
+ * that no schema of it stays in use.
  *
- * The second table is set-associative, like the cache of a processor: a process that comes and
- * goes needs no clearing up, its entry is what a set gives up first.
+ * The second table is set-associative, like the cache of a processor. Entries of processes that
+ * have ended need no removal, because a full set replaces the entry that was used longest ago.
  */
 #include "decode/inband_manifests.h"
 
@@ -25,24 +25,24 @@
 
 enum { SETS = 1024, WAYS = 4 };
 
-/* A text, and what was made of it. */
+/* The text of a manifest, and the manifest that was parsed from it. */
 struct slot {
 	uint32_t manifest_id; /* 0: free; its low bits are the index of the slot */
 	struct guid provider;
 	struct text xml;           /* owned */
-	struct manifest *manifest; /* owned; NULL: the text makes no sense */
+	struct manifest *manifest; /* owned; NULL: the text is no valid manifest */
 	size_t bytes;
-	uint32_t process_id; /* who told it first … */
+	uint32_t process_id; /* of the process that announced it first … */
 	int64_t time;        /* … and when, 100 ns since 1601 UTC */
-	bool shared;         /* others told it too: the first one cannot have it replaced */
+	bool shared;         /* others announced it too: the first process cannot replace it */
 	uint64_t used;
 };
 
-/* Who told which text last. */
-struct telling {
+/* Which text a process announced last for a provider. */
+struct announcement {
 	struct guid provider;
 	uint32_t process_id;
-	uint32_t manifest_id; /* 0: free; its slot may be somebody else's by now */
+	uint32_t manifest_id; /* 0: free; its slot may be reused by now */
 	uint64_t used;
 };
 
@@ -51,8 +51,8 @@ struct inband_manifests {
 	void *context;
 	struct manifest_assembly assembly;
 	struct slot slots[INBAND_MOST];
-	struct telling (*sets)[WAYS]; /* owned; NULL until somebody tells something */
-	size_t bytes;                 /* of all slots */
+	struct announcement (*sets)[WAYS]; /* owned; NULL until the first announcement */
+	size_t bytes;                      /* of all slots */
 	uint32_t serial;
 	uint64_t clock; /* of the `used` members: counts */
 	uint64_t seed;
@@ -60,7 +60,8 @@ struct inband_manifests {
 	_Atomic(uint64_t) dropped;
 };
 
-_Static_assert((INBAND_MOST & (INBAND_MOST - 1)) == 0, "tellers are slots and a serial number");
+_Static_assert((INBAND_MOST & (INBAND_MOST - 1)) == 0,
+	       "a manifest id is a serial number and the index of a slot");
 
 struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
 								uint32_t manifest_id),
@@ -69,7 +70,7 @@ struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
 	struct inband_manifests *inband = calloc(1, sizeof *inband);
 
 	if (!inband) {
-		error_no_memory(err, "schemas that events tell");
+		error_no_memory(err, "schemas from events");
 		return NULL;
 	}
 	inband->on_forget = on_forget;
@@ -99,7 +100,7 @@ void inband_manifests_free(struct inband_manifests *inband)
 	free(inband);
 }
 
-/* Written by the consumer alone. */
+/* Only the consumer writes the counters. */
 static void count(_Atomic(uint64_t) *counter, uint64_t delta)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + delta,
@@ -117,10 +118,10 @@ static void forget(struct inband_manifests *inband, struct slot *slot)
 	count(&inband->dropped, 1);
 }
 
-/* ---- who told which ---- */
+/* ---- announcements ---- */
 
-static struct telling *set_of(const struct inband_manifests *inband,
-			      const struct event_record *record)
+static struct announcement *set_of(const struct inband_manifests *inband,
+				   const struct event_record *record)
 {
 	uint64_t hash = hash_seeded(guid_hash(record->provider, inband->seed) ^ record->process_id,
 				    inband->seed);
@@ -128,10 +129,10 @@ static struct telling *set_of(const struct inband_manifests *inband,
 	return inband->sets[hash % SETS];
 }
 
-static struct telling *find_announcing(const struct inband_manifests *inband,
-				       const struct event_record *record)
+static struct announcement *find_announcement(const struct inband_manifests *inband,
+					      const struct event_record *record)
 {
-	struct telling *set;
+	struct announcement *set;
 
 	if (!inband->sets) {
 		return NULL;
@@ -146,23 +147,23 @@ static struct telling *find_announcing(const struct inband_manifests *inband,
 	return NULL;
 }
 
-/* The telling of the record's process, or a place for it. */
-static struct telling *need_announcing(struct inband_manifests *inband,
-				       const struct event_record *record)
+/* The announcement of the record's process, or a place for it. */
+static struct announcement *need_announcement(struct inband_manifests *inband,
+					      const struct event_record *record)
 {
-	struct telling *telling = find_announcing(inband, record);
-	struct telling *set = set_of(inband, record);
+	struct announcement *announcement = find_announcement(inband, record);
+	struct announcement *set = set_of(inband, record);
 
-	for (unsigned i = 0; !telling && i < WAYS; i++) {
-		telling = set[i].manifest_id == 0 ? &set[i] : NULL;
+	for (unsigned i = 0; !announcement && i < WAYS; i++) {
+		announcement = set[i].manifest_id == 0 ? &set[i] : NULL;
 	}
-	if (!telling) {
-		telling = &set[0];
+	if (!announcement) {
+		announcement = &set[0];
 		for (unsigned i = 1; i < WAYS; i++) {
-			telling = set[i].used < telling->used ? &set[i] : telling;
+			announcement = set[i].used < announcement->used ? &set[i] : announcement;
 		}
 	}
-	return telling;
+	return announcement;
 }
 
 /* ---- texts ---- */
@@ -182,7 +183,7 @@ static struct slot *find_text(struct inband_manifests *inband, const struct guid
 	return NULL;
 }
 
-/* Makes room among what the process told itself. False: it has to wait. */
+/* Makes room among the texts that the process announced. Returns false if it has to wait. */
 static bool make_own_room(struct inband_manifests *inband, const struct event_record *record)
 {
 	struct slot *oldest = NULL;
@@ -210,7 +211,7 @@ static bool make_own_room(struct inband_manifests *inband, const struct event_re
 	return true;
 }
 
-/* A free slot, with room for that many bytes; what was used longest ago goes. */
+/* Returns a free slot, with room for that many bytes; drops what was used longest ago. */
 static struct slot *make_room(struct inband_manifests *inband, size_t bytes)
 {
 	struct slot *free_slot = NULL;
@@ -234,7 +235,7 @@ static struct slot *make_room(struct inband_manifests *inband, size_t bytes)
 	return free_slot;
 }
 
-/* A text that was not there. Takes over *xml when it returns a slot; NULL: no room. */
+/* Keeps a new text and takes over *xml. Returns NULL without room; *xml is then unchanged. */
 static struct slot *keep_text(struct inband_manifests *inband, const struct event_record *record,
 			      struct text *xml)
 {
@@ -299,10 +300,11 @@ const char *inband_manifests_add(struct inband_manifests *inband, const struct e
 	}
 	slot->shared |= slot->process_id != record->process_id;
 	slot->used = ++inband->clock;
-	*need_announcing(inband, record) = (struct telling){ .provider = *record->provider,
-							     .process_id = record->process_id,
-							     .manifest_id = slot->manifest_id,
-							     .used = inband->clock };
+	*need_announcement(inband, record) =
+		(struct announcement){ .provider = *record->provider,
+				       .process_id = record->process_id,
+				       .manifest_id = slot->manifest_id,
+				       .used = inband->clock };
 	return slot->manifest ? manifest_provider_name(slot->manifest, 0) : NULL;
 }
 
@@ -314,17 +316,17 @@ bool inband_manifests_any(const struct inband_manifests *inband)
 const struct schema *inband_manifests_find(struct inband_manifests *inband,
 					   const struct event_record *record, uint32_t *manifest_id)
 {
-	struct telling *telling = find_announcing(inband, record);
+	struct announcement *announcement = find_announcement(inband, record);
 	struct slot *slot;
 
-	if (!telling) {
+	if (!announcement) {
 		return NULL;
 	}
-	slot = &inband->slots[telling->manifest_id % INBAND_MOST];
-	if (slot->manifest_id != telling->manifest_id || !slot->manifest) {
+	slot = &inband->slots[announcement->manifest_id % INBAND_MOST];
+	if (slot->manifest_id != announcement->manifest_id || !slot->manifest) {
 		return NULL;
 	}
-	telling->used = slot->used = ++inband->clock;
+	announcement->used = slot->used = ++inband->clock;
 	*manifest_id = slot->manifest_id;
 	return manifest_schema(slot->manifest, 0, record->id, record->version);
 }

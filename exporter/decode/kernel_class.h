@@ -51,8 +51,8 @@ enum kernel_class kernel_class_of(const struct guid *guid);
 const char *kernel_class_name(const struct guid *guid);
 
 /*
- * Whether the provider label reads "Windows Kernel": the GUIDs of docs/etl-format.md sections 8 and 15,
- * not MetaData.
+ * Whether the provider label reads "Windows Kernel": the GUIDs of docs/etl-format.md sections 8 and
+ * 15, not MetaData.
  */
 bool kernel_class_is_kernel(const struct guid *guid);
 

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where schemas and provider names come from, and who wins.
+ * The origins of schemas and provider names, and their order.
  *
- * An event that carries its own layout (TraceLogging) and an event of a kernel class need nobody
- * else. For the others, the first who knows the event:
+ * An event with its own layout (TraceLogging) and an event of a kernel class need no other origin.
+ * For the others, the first origin that has the event is used:
  *
  * a recording              a live session
  * -----------------------  -------------------------------------------------
- * its manifests            the configuration's manifests
+ * its manifests            configured manifests
  * its EventInfo            built-in manifests
- * configuration's          the operating system (TDH)
- * built-in ones            the manifest that the process of the event told for the provider
+ * configured manifests     the operating system (TDH)
+ * built-in manifests       the in-band manifest of the event's process for the provider
  *
- * Failing all of them, an older version of the event in the manifests of the configuration or the
- * built-in ones.
+ * If none of them has it, an older version of the event in the configured or built-in manifests is
+ * used.
  *
- * In a recording that can be read only once, a manifest is known from where it stands, and is its
- * process's as in a live session.
+ * In a recording that can be read only once, a manifest is known from its place in the recording
+ * on, and it is an in-band manifest of its process as in a live session.
  *
  * A recording is trusted to describe itself (docs/etl-format.md section 13). A live session is not:
- * any process may register any GUID that is enabled and write what it likes under it. So what a
- * process tells decodes its own events alone, and only where nobody else knows better; a name that
- * events claim for a provider serves when no other is known, the first one wins.
+ * any process may register any enabled GUID and write any event under it. So the in-band manifest
+ * of a process decodes only the events of this process, and only if no other origin has a schema.
+ * The name that events claim for a provider is used when no other name is known; the first such
+ * name wins.
  */
 #ifndef DECODE_SCHEMA_ORIGINS_H
 #define DECODE_SCHEMA_ORIGINS_H
@@ -35,36 +36,37 @@
 #include "decode/trace_schemas.h"
 #include "source/event_record.h"
 
-/* What the operating system said beside a schema. */
+/* What the operating system answers in addition to a schema. */
 struct system_answer {
-	bool later;                /* nothing yet: it is asked only so often; ask again */
+	bool later;                /* not queried yet, because queries are limited; try again */
 	const char *provider_name; /* NULL: none */
 };
 
-/* What the operating system knows; all NULL where there is none to ask. */
+/* Queries of the operating system; all NULL where there is none. */
 struct schema_system {
 	void *context;
 	/*
-	 * The schema of an event, neither TraceLogging nor a kernel class; NULL: not known. It and
-	 * what *answer points to stay as long as the context. The consumer's thread; once for each
-	 * kind of event, and for each event of a kind for which *answer says `later`.
+	 * The schema of an event that is neither TraceLogging nor of a kernel class; NULL: unknown.
+	 * It and what *answer points to are valid as long as the context. Called on the consumer
+	 * thread, once for each event class, and again for each event of it while *answer says
+	 * `later`.
 	 */
 	const struct schema *(*schema)(void *context, const struct event_record *record,
 				       struct system_answer *answer);
-	/* The name that a provider was registered with at the start; NULL: none. Stays likewise. */
+	/* The name of a provider that was registered at the start; NULL: none. Valid as long. */
 	const char *(*provider_name)(void *context, const struct guid *provider);
 };
 
-/* Everything is borrowed; NULL: nothing of that origin. Zero-initialised: nothing but what events
- * carry themselves and the kernel's classes. */
+/* Everything is borrowed; NULL: the origin does not exist. Zero-initialised, only the layouts in
+ * events and the kernel's classes are used. */
 struct schema_origins {
 	bool live;
-	struct trace_schemas *trace; /* what records told before anything is decoded; live: names
-					only, those in answers of the system among them */
-	struct inband_manifests *inband; /* what events tell while others are decoded */
+	struct trace_schemas *trace;     /* of the records before any event is decoded; live: names
+					    only, also those in answers of the system */
+	struct inband_manifests *inband; /* that arrive while other events are decoded */
 	const struct manifest_set *configured;
 	const struct manifest_set *builtin;
-	bool builtin_names;          /* of well-known providers; not for who shows a recording */
+	bool builtin_names; /* use names of well-known providers; not to show a recording */
 	struct schema_system system; /* live only */
 };
 

@@ -115,9 +115,9 @@ void tdh_free(struct tdh *tdh)
 /* The parts of the event that TDH uses. */
 static EVENT_RECORD record_for_tdh(const struct event_record *record)
 {
-	EVENT_RECORD asked = { .EventHeader = { .ThreadId = record->thread_id,
+	EVENT_RECORD query = { .EventHeader = { .ThreadId = record->thread_id,
 						.ProcessId = record->process_id } };
-	EVENT_HEADER *header = &asked.EventHeader;
+	EVENT_HEADER *header = &query.EventHeader;
 
 	header->Size = sizeof *header;
 	header->Flags = record->pointer_size == 8 ? EVENT_HEADER_FLAG_64_BIT_HEADER :
@@ -133,9 +133,9 @@ static EVENT_RECORD record_for_tdh(const struct event_record *record)
 						      .Opcode = record->opcode,
 						      .Task = record->task,
 						      .Keyword = record->keyword };
-	asked.UserData = (void *)(uintptr_t)record->payload;
-	asked.UserDataLength = (USHORT)record->payload_size;
-	return asked;
+	query.UserData = (void *)(uintptr_t)record->payload;
+	query.UserDataLength = (USHORT)record->payload_size;
+	return query;
 }
 
 /* Makes the buffer at least this large. */
@@ -156,13 +156,13 @@ static bool make_room(struct tdh *tdh, ULONG size)
 }
 
 /* Puts the answer into tdh->buffer and returns its size; 0: no answer. */
-static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *asked)
+static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *query)
 {
 	ULONG status = ERROR_INSUFFICIENT_BUFFER, size = tdh->buffer_size;
 
 	for (unsigned i = 0; i < TRIES && status == ERROR_INSUFFICIENT_BUFFER; i++) {
 		size = tdh->buffer_size;
-		status = TdhGetEventInformation(asked, 0, NULL,
+		status = TdhGetEventInformation(query, 0, NULL,
 						(TRACE_EVENT_INFO *)(void *)tdh->buffer, &size);
 		if (status == ERROR_INSUFFICIENT_BUFFER && !make_room(tdh, size)) {
 			break;
@@ -173,7 +173,7 @@ static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *asked)
 
 /* Queries the value map with this name, which must end inside the buffer. The caller owns the
  * result; NULL: none. */
-static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *asked, uint8_t *name)
+static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *query, uint8_t *name)
 {
 	WCHAR *wide = (WCHAR *)(void *)name;
 	ULONG status = ERROR_INSUFFICIENT_BUFFER, room = 0, size = 0;
@@ -193,7 +193,7 @@ static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *aske
 		}
 		information = larger;
 		room = size;
-		status = TdhGetEventMapInformation(asked, wide, information, &size);
+		status = TdhGetEventMapInformation(query, wide, information, &size);
 	}
 	if (status == ERROR_SUCCESS && information && size <= room &&
 	    event_map_view(provider, (const uint8_t *)information, size, &map)) {
@@ -215,7 +215,7 @@ static bool ends_inside(const uint8_t *bytes, ULONG size, uint32_t offset)
 	return false;
 }
 
-static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *asked,
+static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *query,
 		     const uint32_t *names, ULONG size)
 {
 	for (uint16_t i = 0; i < answer->made.fields.count; i++) {
@@ -228,7 +228,7 @@ static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *asked
 				return false;
 			}
 		}
-		answer->maps[i] = ask_map(&answer->provider, asked, tdh->buffer + names[i]);
+		answer->maps[i] = ask_map(&answer->provider, query, tdh->buffer + names[i]);
 		answer->made.fields.fields[i].map = answer->maps[i];
 		if (answer->maps[i]) {
 			tdh->bytes += answer->maps[i]->count * sizeof(struct value_name);
@@ -273,10 +273,10 @@ static char *provider_name(const struct event_info *info)
 	return name.data;
 }
 
-static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *asked, const struct answer *key)
+static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *query, const struct answer *key)
 {
 	uint32_t names[SCHEMA_FIELDS_MOST];
-	ULONG size = ask_event(tdh, asked);
+	ULONG size = ask_event(tdh, query);
 	struct answer *answer;
 	struct event_info info;
 
@@ -290,7 +290,7 @@ static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *asked, const st
 	}
 	*answer = *key;
 	if (!event_info_schema(&info, &answer->made, names) ||
-	    !add_maps(tdh, answer, asked, names, size)) {
+	    !add_maps(tdh, answer, query, names, size)) {
 		free_answer(answer);
 		return NULL;
 	}
@@ -357,7 +357,7 @@ static struct answer *ask(struct tdh *tdh, const struct event_record *record,
 	struct vain *of_all = vain_in(&tdh->vain_of_all, second);
 	struct vain *vain = vain_of(tdh, record, second);
 	struct answer *answer;
-	EVENT_RECORD asked;
+	EVENT_RECORD query;
 
 	if (*unknown == hash || !has_room(tdh)) {
 		return NULL;
@@ -367,8 +367,8 @@ static struct answer *ask(struct tdh *tdh, const struct event_record *record,
 		*later = true;
 		return NULL;
 	}
-	asked = record_for_tdh(record);
-	answer = make_answer(tdh, &asked, key);
+	query = record_for_tdh(record);
+	answer = make_answer(tdh, &query, key);
 	if (!answer) {
 		vain->count++;
 		of_all->count++;

@@ -9,8 +9,9 @@
  * that use them; the uses are noted and resolved at the end, in trace_schemas_finish(). Of several
  * manifests of one provider the last one is kept.
  *
- * A provider may have names from three origins, of which the best is shown. Whatever is kept is
- * bounded in number and bytes; past a bound more of the same is not kept, and nothing else breaks.
+ * A provider may have names from three origins, of which the best is shown. Everything that is kept
+ * is bounded in number and bytes. Beyond a bound, new items are not kept, and the recording is
+ * still decoded with those that are.
  */
 #include "decode/trace_schemas.h"
 
@@ -28,9 +29,9 @@
 enum {
 	PROVIDERS_MOST = 1 << 13,
 	DESCRIPTIONS_MOST = 1 << 20, /* counted … */
-	SCHEMAS_MOST = 1 << 16,      /* … and understood */
+	SCHEMAS_MOST = 1 << 16,      /* … and kept as schemas */
 	BYTES_MOST = 256 << 20,      /* of memory for schemas */
-	NAME_SIZE_MOST = 1024,       /* longer names are no names */
+	NAME_SIZE_MOST = 1024,       /* longer names are ignored */
 };
 
 /* Where a name comes from, the best first. */
@@ -43,7 +44,7 @@ struct provider {
 	uint32_t next;             /* index + 1 of the next provider with the same hash; 0: none */
 };
 
-/* A field whose values have names, and the hash of what tells the map apart that gives them. */
+/* A field whose values have names, and the hash that identifies the map of these names. */
 struct map_use {
 	uint64_t map;
 	uint16_t field; /* index */
@@ -56,7 +57,7 @@ struct description {
 	uint8_t version;
 	bool mof;
 	struct described_schema made; /* owned */
-	struct map_use *uses;         /* owned; NULL: none, or settled */
+	struct map_use *uses;         /* owned; NULL: none, or resolved */
 	size_t use_count;
 };
 
@@ -65,19 +66,19 @@ struct trace_schemas {
 	size_t provider_count;
 	size_t provider_capacity;
 	struct map by_guid; /* hash of a GUID -> index + 1 of the latest provider with that hash */
-	/* Hash of what tells descriptions apart -> index + 1; 0: counted only. */
+	/* Hash that identifies a description -> index + 1; 0: counted only. */
 	struct map event_infos;
 	struct description **descriptions; /* owned, as are they */
 	size_t description_count;
 	size_t description_capacity;
 	size_t bytes;    /* of manifests, descriptions and maps, about */
-	struct map maps; /* hash of what tells maps apart -> index + 1; 0: counted only */
+	struct map maps; /* hash that identifies a map -> index + 1; 0: counted only */
 	struct value_map **value_maps; /* owned, as are they */
 	size_t value_map_count;
 	size_t value_map_capacity;
 	struct manifest_assembly assembly;
 	uint64_t manifests;
-	uint64_t name_count; /* told, those that replace others included */
+	uint64_t name_count; /* of all names, those that replaced others included */
 };
 
 struct trace_schemas *trace_schemas_new(struct error *err)
@@ -168,7 +169,7 @@ static struct provider *need_provider(struct trace_schemas *schemas, const struc
 	return provider;
 }
 
-/* Takes over the text of name: the name of a provider, unless it is empty. */
+/* Takes over the text of name, and makes it the name of a provider unless it is empty. */
 static void name_provider(struct trace_schemas *schemas, const struct guid *guid,
 			  enum name_origin origin, struct text *name)
 {
@@ -187,8 +188,8 @@ static void name_provider(struct trace_schemas *schemas, const struct guid *guid
 }
 
 /*
- * Remembers a description or map by the hash of what tells it from others; what is kept for it, 0
- * at first. NULL past the bound and without memory.
+ * Adds a description or map by the hash that identifies it. Returns its entry, which is 0 at first.
+ * NULL past the bound and without memory.
  */
 static uint64_t *count_distinct(struct map *map, uint64_t key, bool *added)
 {
@@ -203,7 +204,7 @@ static uint64_t description_key(const struct guid *guid, bool mof, uint16_t numb
 			   hash_seed());
 }
 
-/* What tells a map from others; false without memory. */
+/* The hash that identifies a map; false without memory. */
 static bool map_key(const struct guid *provider, const uint8_t *bytes, uint32_t size, uint32_t name,
 		    uint64_t *hash)
 {
@@ -309,8 +310,7 @@ static void look_at_event_info(struct trace_schemas *schemas, const struct event
 	name_provider(schemas, &info.provider, FROM_EVENT_INFO, &name);
 }
 
-/* Returns its index + 1; 0: past the bounds, without memory, or of a kind that is not understood.
- */
+/* Returns its index + 1; 0: past the bounds, without memory, or of an unknown type. */
 static uint64_t keep_value_map(struct trace_schemas *schemas, const struct event_map *map)
 {
 	struct value_map *made, **grown;
@@ -349,7 +349,7 @@ static void look_at_event_map(struct trace_schemas *schemas, const struct event_
 	}
 }
 
-/* The last manifest of a provider wins. Past the bound its name is all that is kept. */
+/* The last manifest of a provider wins. Past the bound only its name is kept. */
 static void keep_manifest(struct trace_schemas *schemas, const struct guid *guid,
 			  struct manifest *manifest)
 {
@@ -466,7 +466,7 @@ void trace_schemas_finish(struct trace_schemas *schemas)
 	for (size_t i = 0; i < schemas->description_count; i++) {
 		resolve_maps(schemas, schemas->descriptions[i]);
 	}
-	manifest_assembly_done(&schemas->assembly); /* what is still incomplete stays so */
+	manifest_assembly_done(&schemas->assembly); /* incomplete manifests are dropped */
 }
 
 const char *trace_schemas_provider_name(const struct trace_schemas *schemas,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recording tells about its own providers: EventSource manifests (in chunks), EventInfo and
- * EventMapInfo blobs, provider traits.
+ * What a recording contains about its own providers: EventSource manifests (in chunks), EventInfo
+ * and EventMapInfo structures, provider traits.
  *
- * Fed with every record in any order before anything is decoded, because such records often come
- * last. Owned by one consumer; bounded against hostile recordings (docs/etl-format.md section 18).
+ * The first pass shows it every record, in any order, before any event is decoded, because such
+ * records are often the last ones. It belongs to one consumer and is bounded against hostile
+ * recordings (docs/etl-format.md section 18).
  */
 #ifndef DECODE_TRACE_SCHEMAS_H
 #define DECODE_TRACE_SCHEMAS_H
@@ -20,7 +21,7 @@
 struct trace_schemas; /* opaque */
 
 struct trace_schemas_counts {
-	uint64_t manifests;   /* put together; one that arrives again counts again */
+	uint64_t manifests;   /* completed; one that arrives again counts again */
 	uint64_t event_infos; /* distinct descriptions */
 	uint64_t maps;        /* distinct maps */
 };
@@ -31,33 +32,34 @@ void trace_schemas_free(struct trace_schemas *schemas);
 void trace_schemas_look(struct trace_schemas *schemas, const struct event_record *record);
 
 /*
- * The part of it for records that come only once, before anything of them is asked for: the name of
- * the provider in its traits, the first one told. No schema comes or goes by it.
+ * For records that can be read only once, before they are decoded: takes only the name of the
+ * provider from its traits; the first name is kept. Schemas are not changed.
  */
 void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record);
 
-/* A name that somebody claims for a provider: the first one is kept. */
+/* An event or the operating system claims a name for a provider: the first name is kept. */
 void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *provider,
 			      const char *name);
 
-/* After the last record. */
+/* Call it after the last record. */
 void trace_schemas_finish(struct trace_schemas *schemas);
 
-/* The name that a manifest of the trace tells, else EventInfo; NULL: none does. */
+/* The name in a manifest of the recording, else in EventInfo; NULL: none. */
 const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
 					const struct guid *provider);
 
-/* The name that was claimed first; NULL: none was. */
+/* The name that was claimed first; NULL: none. */
 const char *trace_schemas_claimed_name(const struct trace_schemas *schemas,
 				       const struct guid *provider);
 
-/* How many names have become known: who found none asks again when it has changed. */
+/* How many names have become known. When it has changed, a name may be found that was not before.
+ */
 uint64_t trace_schemas_name_count(const struct trace_schemas *schemas);
 
 /*
- * The schema of an event by the manifest of its provider, else by a description; of a classic event
- * by the description of its class. NULL: the trace tells none. To be asked after
- * trace_schemas_finish(), when no schema goes away any more.
+ * The schema of an event from the manifest of its provider, else from a description; of a classic
+ * event from the description of its class. NULL: the recording has none. Call it after
+ * trace_schemas_finish(); from then on schemas are not freed any more.
  */
 const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
 					const struct event_record *record);

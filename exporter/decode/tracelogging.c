@@ -2,7 +2,7 @@
 /*
  * Makes schemas from the metadata of TraceLogging events.
  *
- * A TraceLogging event has no id. It carries its own name and layout in an extended item: the names
+ * A TraceLogging event has no id. Its own name and layout are in an extended item: the names
  * and types of all fields, packed as bytes with flags for arrays and for further bytes. Equal
  * metadata means the same event class. A program repeats the same metadata with every event, so the
  * metadata is parsed once and the schema is cached by the content of the metadata.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TraceLogging: events that carry their own layout, in an extended item.
+ * TraceLogging: events with their own layout, in an extended item.
  *
  * Sources: TraceLoggingProvider.h of the Windows SDK; docs/etl-format.md section 10.
  */

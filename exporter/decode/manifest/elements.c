@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the elements of a manifest say, kept row by row.
+ * Stores the elements of a manifest as rows.
  *
- * Elements may name what stands behind them (events their templates, fields their maps, all their
- * strings), so names are kept as text here and resolved at the end. Texts are collected in one
- * block and known by their offset until then, because the block moves while it grows.
+ * Elements may refer to later elements (events to templates, fields to maps, all of them to
+ * strings), so this file stores names as text, and manifest.c resolves them at the end. Texts are
+ * collected in one block and identified by their offset until then, because the block moves while
+ * it grows.
  *
- * Every kind of element has its rows in an array, and the number of rows is bounded. Hashes of
- * names lead from a name to its row; of two rows of one name the first is found. What is wrong with
- * an element is a fault: it ends the reading of a manifest that must be right, and leaves the
- * element out of one that is taken as found.
+ * Every type of element has its rows in an array, and the number of rows is bounded. A map leads
+ * from the hash of a name to its row; of two rows with one name the first is found. A mistake in an
+ * element stops the reader of a checked manifest; from an in-band manifest the element is left out.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 static bool make_room(struct manifest_reader *reader, void *array, size_t *capacity, size_t count,
 		      size_t most, size_t size)
 {
-	size_t wanted = *capacity ? 2 * *capacity : 16;
+	size_t grown_capacity = *capacity ? 2 * *capacity : 16;
 	void *old, *grown;
 
 	if (count < *capacity) {
@@ -89,13 +89,13 @@ static bool make_room(struct manifest_reader *reader, void *array, size_t *capac
 		return false;
 	}
 	memcpy(&old, array, sizeof old);
-	grown = realloc(old, wanted * size);
+	grown = realloc(old, grown_capacity * size);
 	if (!grown) {
 		reader->failed = true;
 		return false;
 	}
 	memcpy(array, &grown, sizeof grown);
-	*capacity = wanted;
+	*capacity = grown_capacity;
 	return true;
 }
 

@@ -2,10 +2,13 @@
 /*
  * Reads manifests into sets, and finds the schema of an event in them.
  *
- * A run has a few dozen providers with manifests, so a set is one array sorted by GUID; those of
- * one GUID stand in the order in which they were added, and the first one that knows an event
- * wins. A manifest that is wrong is an error of the configuration: unlike one that comes with
- * events, it is not taken as found. A path may name a file or a folder with manifests in it.
+ * A run has a few dozen providers with manifests, so a set is one array sorted by GUID. Entries of
+ * one GUID are in the order in which they were added, and the first one that has an event wins.
+ * These manifests are checked: unlike in an in-band manifest, a mistake is an error of the
+ * configuration. A path may name a file or a folder of manifests.
+ *
+ * Files are limited in size before they are read. The built-in manifests are compiled into the
+ * program, so they need no path and cannot be missing.
  */
 #include "decode/manifest/load.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A manifest that has been read: what its elements say of each other is resolved, then it answers.
+ * Resolves the names in a manifest that has been read, and has the look-up functions.
  *
- * In XML, events name their templates, fields their maps, and all of them strings and numbers with
- * names, often before those are declared. So the reader keeps names as texts, and this file
- * replaces them by what they stand for once all elements are known. Texts do not move any more
- * here, so that schemas and maps can point into them.
+ * In XML, events name their templates, fields their maps, and all of them strings and named
+ * numbers, often before those are declared. So the reader stores names as texts, and this file
+ * replaces them by their elements once all elements are known. Texts do not move any more then, so
+ * that schemas and maps can point into them.
  *
- * A manifest from outside that is checked must be right: a name that stands for nothing and an
- * event that is described twice are errors. One that came with events is taken as found: what a
- * name does not explain is left out, and of two descriptions of one event the first serves.
- * Events end up sorted by provider, id and version, so a look-up is a binary search.
+ * In a checked manifest, a name that is not defined and an event that is described twice are
+ * errors. In an in-band manifest, an undefined name is left out, and of two descriptions of one
+ * event the first is used. Finally the events are sorted by provider, id and version, so a look-up
+ * is a binary search.
  */
 #include "decode/manifest/manifest.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a manifest, and of one that is being read.
+ * The structure of a manifest, and the state of its reader.
  *
- * xml.c drives expat and knows the elements' places, elements.c keeps what each
- * element says, manifest.c resolves the names that elements have for each other, and answers.
+ * xml.c drives expat and checks the places of elements, elements.c stores the content of each
+ * element, manifest.c resolves the names by which elements refer to each other, and has the look-up
+ * functions.
  */
 #ifndef DECODE_MANIFEST_MANIFEST_INTERNAL_H
 #define DECODE_MANIFEST_MANIFEST_INTERNAL_H
@@ -16,17 +17,17 @@
 enum {
 	MANIFEST_DEPTH_MOST = 64,
 	MANIFEST_PROVIDERS_MOST = 1 << 10,
-	MANIFEST_ROWS_MOST = 1 << 16, /* of each other kind */
+	MANIFEST_ROWS_MOST = 1 << 16, /* of each other type of element */
 	MANIFEST_TEXTS_SIZE_MOST = 64 << 20,
 	NO_TEXT = UINT32_MAX,
 };
 
-/* Where an element begins, both from 1. */
+/* Where an element begins; both numbers start at 1. */
 struct manifest_at {
 	uint32_t line, column;
 };
 
-/* What has a name and a number in a provider. */
+/* Elements with a name and a number. */
 enum manifest_word { WORD_TASK, WORD_OPCODE, WORD_LEVEL, WORD_KEYWORD };
 
 struct manifest_named {
@@ -45,7 +46,7 @@ struct manifest_event_row {
 	struct schema schema;
 	uint64_t keywords;
 	uint32_t provider; /* index */
-	uint32_t order;    /* in the manifest: of two descriptions of one event the first serves */
+	uint32_t order;    /* in the manifest: of two descriptions of one event the first is used */
 	uint32_t name, symbol, template;
 	uint32_t task_name, opcode_name, level_name, keyword_names; /* as written */
 	struct manifest_at at;
@@ -88,7 +89,7 @@ struct manifest {
 	size_t value_name_count;
 	struct text texts;
 	size_t field_bytes;
-	bool checked; /* what it says was held to be right */
+	bool checked; /* mistakes were errors */
 };
 
 /* A field whose values a map names. */
@@ -102,13 +103,13 @@ struct manifest_map_use {
 
 struct manifest_reader {
 	struct manifest *manifest;
-	bool checked;                  /* else it is taken as found */
+	bool checked;                  /* mistakes are errors; else they are left out */
 	struct schema_builder builder; /* of the template that is open */
 	uint32_t template_id;
 	struct manifest_at template_at;
 	uint32_t task;          /* name of the task that is open */
-	bool preferred_strings; /* the strings that come now win over others */
-	/* Hashes of what a manifest calls something; what it stands for. */
+	bool preferred_strings; /* the strings that follow replace others */
+	/* Hashes of names, and the elements with these names. */
 	struct map known_templates; /* -> index + 1 */
 	struct map known_maps;      /* likewise, in maps */
 	struct map known_strings;   /* -> offset in texts + 1 */
@@ -117,13 +118,13 @@ struct manifest_reader {
 	MANIFEST_ROWS(manifest_map_use, map_uses);
 	size_t template_uses; /* map_uses before the template that is open */
 	uint64_t seed;
-	struct manifest_at at; /* the element that is being looked at */
+	struct manifest_at at; /* the current element */
 	bool failed;           /* no memory */
-	bool refused;          /* why is set */
+	bool refused;          /* `why` is set */
 	struct error why;
 };
 
-/* What an element may say; NULL: it does not. */
+/* The attributes of an element; NULL: the element does not have it. */
 struct manifest_attributes {
 	const char *name, *guid;
 	const char *value, *version, *symbol, *task, *opcode, *level, *keywords, *template;
@@ -133,17 +134,17 @@ struct manifest_attributes {
 	const char *id, *culture;
 };
 
-/* NULL for NO_TEXT. The text may move with the next one that is kept. */
+/* NULL for NO_TEXT. The text may move when the next one is stored. */
 static inline const char *manifest_text(const struct manifest *manifest, uint32_t offset)
 {
 	return offset != NO_TEXT ? manifest->texts.data + offset : NULL;
 }
 
-/* Ends the reading with "line:column: sentence". */
+/* Stops the reader with the error "line:column: sentence". */
 void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *at,
 		     const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* manifest_refuse() of a manifest that is to be right; one taken as found goes on. */
+/* manifest_refuse() for a checked manifest; the reader of an in-band manifest continues. */
 #define MANIFEST_FAULT(reader, at, ...)                               \
 	do {                                                          \
 		if ((reader)->checked) {                              \
@@ -151,7 +152,7 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 		}                                                     \
 	} while (0)
 
-/* The hash of a name in a provider; kind separates several sorts of names. */
+/* The hash of a name in a provider; type separates the names of different elements. */
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,
 		      const char *name);
 
@@ -172,7 +173,7 @@ void manifest_close_template(struct manifest_reader *reader);
 
 /* ---- manifest.c ---- */
 
-/* Behind the last element. False when the reader failed or refused. */
+/* Call it after the last element. Returns false if the reader failed or refused. */
 bool manifest_resolve(struct manifest_reader *reader);
 
 #endif

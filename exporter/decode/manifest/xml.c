@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manifests, read with expat.
+ * Reads the XML of manifests with expat.
  *
- * An element means something in its place only: an "event" is one inside a provider's "events".
- * So each open element has a place, found in a table from the place around it and its name; what
- * has no place there is skipped with all that is in it. Prefixes of names vary between writers, so
- * local names are compared and namespaces are not resolved. What an element says is kept by
- * elements.c; after the last one manifest_resolve() resolves names.
+ * The meaning of an element depends on its place: only an "event" inside the "events" of a provider
+ * is an event. So each open element has a place, found in a table by the place of its parent and
+ * its name. An element that is not in the table is skipped with all its content. Prefixes of names
+ * vary between writers, so local names are compared and namespaces are not resolved. elements.c
+ * stores the content of elements; after the last one, manifest_resolve() resolves names.
  *
  * The XML may come from any process. A document type is refused, because it could declare entities
  * that grow without bound, and nesting is limited. The first refusal stops the parser.
