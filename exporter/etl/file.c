@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording starts with a buffer whose first record is the logfile header. Opening one reads that
- * buffer alone, takes the header from it, and works out the clock and the pointer size by which all
+ * Opens recordings.
+ *
+ * A recording starts with a buffer whose first record is the logfile header. Opening a recording
+ * reads only this buffer and takes from the header the clock and the pointer size with which all
  * other records are read.
  *
- * The header embeds two pointers of the session that wrote it, so everything behind them stands 8
- * bytes later in the 64-bit layout, and a pad of 4 bytes brings the times after the time zone to
- * their 8-byte alignment in both. Two strings in UTF-16 follow the fixed part: the names of the
- * session and of the file. What the header says about itself can be nonsense (a frequency of 0, an
- * unknown clock); such a recording is still read, with a doubt that etwtool summary shows.
+ * The header contains two pointers of the session that wrote it, so everything after them is 8
+ * bytes later in the 64-bit layout. A pad of 4 bytes aligns the times after the time zone to 8
+ * bytes in both layouts. Two strings in UTF-16 follow the fixed part: the names of the session and
+ * of the file. Values in the header can be wrong (a frequency of 0, an unknown clock). Such a
+ * recording is still read, with defaults, and etwtool summary reports the doubt.
  */
 #include "etl/file.h"
 
@@ -33,8 +35,8 @@ static bool is_header(const struct event_record *record)
 	       record->opcode == OPCODE_HEADER;
 }
 
-/* The next NUL-terminated UTF-16 string as UTF-8; NULL without memory. What does not pair up
- * becomes U+FFFD. */
+/* The next NUL-terminated UTF-16 string as UTF-8; NULL without memory. Unpaired surrogates become
+ * U+FFFD. */
 static char *read_name(struct cursor *c)
 {
 	struct text text = { 0 };
@@ -66,8 +68,8 @@ static char *read_name(struct cursor *c)
 }
 
 /*
- * Reads the header record. Its layout follows the record's own header type, not the pointer size
- * inside it: pointer_size must be as recorded. The names are owned also on failure.
+ * Reads the header record. The header type of the record determines its layout, not the pointer
+ * size inside it: pointer_size must be as recorded. The names are owned also on failure.
  */
 static bool read_header_record(struct etl_header *header, const struct event_record *record,
 			       struct error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording, open: its bytes, its header, and what all of its records share. The logfile header
- * is the first record of every recording; it says what session wrote it and how its clock runs.
+ * An open recording: its bytes, its header, and what all of its records share. The logfile header
+ * is the first record of every recording; it describes the session that wrote it and its clock.
  *
  * Source: "TRACE_LOGFILE_HEADER structure", Microsoft Learn; Geoff Chappell,
  * "TRACE_LOGFILE_HEADER"; docs/etl-format.md sections 1.2 and 5.
@@ -40,14 +40,14 @@ struct etl_header {
 	uint32_t timer_resolution_100ns;
 	uint32_t mode; /* enum etl_mode bits */
 	uint32_t buffers_written;
-	uint32_t pointer_size; /* of the recorded kernel, as it says */
+	uint32_t pointer_size; /* of the recorded kernel, as in the header */
 	uint32_t events_lost;
 	uint32_t cpu_mhz;
 	int32_t timezone_bias_minutes; /* UTC = local + bias */
 	int64_t boot_time;
-	int64_t perf_frequency; /* as it says: may be 0 or nonsense */
+	int64_t perf_frequency; /* as in the header: may be 0 or wrong */
 	int64_t start_time;
-	uint32_t clock_type; /* ReservedFlags; enum clock_type, or nonsense */
+	uint32_t clock_type; /* ReservedFlags; enum clock_type, or another value */
 	uint32_t buffers_lost;
 	/* of the header record: the moment of start_time by the session's clock */
 	int64_t raw_time;
@@ -59,29 +59,28 @@ struct etl_file {
 	struct etl_input input;
 	struct etl_header header;
 	struct etl_format format;
-	const char *clock_doubt; /* what is odd about the clock; NULL: nothing */
+	const char *clock_doubt; /* what is wrong with the clock; NULL: nothing */
 };
 
 /*
- * Opens a recording and reads its header. A file whose first record is not a logfile header is
- * none.
+ * Opens a recording and reads its header. A file whose first record is not a logfile header is no
+ * recording.
  *
- * @pointer_size: 4 or 8 is taken for classic payloads; 0: as recorded.
+ * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */
 struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct error *err);
 /* The same over a block of memory, which must outlive it. */
 struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
 			       struct error *err);
-void etl_file_close(struct etl_file *file); /* NULL is fine */
+void etl_file_close(struct etl_file *file); /* NULL is allowed */
 
 /* Starts a scan at the offset of a buffer, which has this number in the file. */
 void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,
 		   uint64_t offset, uint64_t sequence);
 
 /*
- * The clock that the header describes. Frequencies that make no sense are taken as 10 MHz, an
- * unknown clock type as the performance counter; *doubt then says so in a sentence, else it is
- * NULL.
+ * The clock that the header describes. An invalid frequency is replaced by 10 MHz, and an unknown
+ * clock type by the performance counter; *doubt is then a sentence about it, else NULL.
  */
 struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt);
 

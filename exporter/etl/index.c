@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording is replayed in two passes. The first one walks every buffer once in file order, notes
- * where it lies and the lowest time in it, and counts damage; sorted by that time, its notes are
- * the index. The second pass reads a buffer again when the merge of order.c reaches its first
- * time. So replaying in time order takes the memory of the buffers that overlap, not of the file.
+ * The index of a recording, and the loader that uses it.
  *
- * Unpacking is most of the work on compressed recordings. As long as there is room, the first pass
- * therefore keeps the unpacked bytes with the index; the others are unpacked again, ahead of their
- * turn, by a helper thread. The file may be changed by another program between the two passes:
- * what comes back may end earlier than the index says, and nothing relies on more.
+ * A recording is replayed in two passes. The first pass walks every buffer once in file order,
+ * notes its place and its lowest time, and counts damage; the notes, sorted by time, are the index.
+ * The second pass reads a buffer again when the merge of order.c reaches its first time. So a
+ * replay in time order only needs memory for the buffers that overlap, not for the whole file.
+ *
+ * Unpacking is most of the work on compressed recordings. Therefore the first pass keeps the
+ * unpacked bytes with the index while there is room. A helper thread unpacks the other buffers
+ * again before the merge needs them. Another program may change the file between the two passes, so
+ * a buffer may then end earlier than the index says, and the merge does not rely on more.
  */
 #include "etl/index.h"
 
@@ -182,7 +184,7 @@ void etl_index_done(struct etl_index *index)
 	index->empty_buffers = 0;
 }
 
-/* ---- bringing buffers back ---- */
+/* ---- loading buffers ---- */
 
 void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_index *index)
 {
@@ -204,7 +206,7 @@ void etl_loader_done(struct etl_loader *loader)
 	etl_unpacker_done(&loader->unpacker);
 }
 
-/* The first size bytes of an entry as they stand in the file; NULL when they cannot be read. */
+/* The first size bytes of an entry, as they are in the file; NULL if they cannot be read. */
 static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_entry *entry,
 				    size_t size, struct error *err)
 {
@@ -228,7 +230,7 @@ static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_
 	return block;
 }
 
-/* Reads a compressed entry and gets a block for what it unpacks to. */
+/* Reads a compressed entry and gets a block for its unpacked bytes. */
 static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
 		    struct etl_unpack_job *job, struct error *err)
 {
@@ -251,8 +253,8 @@ static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
 	return true;
 }
 
-/* Submits the entries up to ETL_UNPACK_AHEAD behind this one. Whatever fails here is tried again,
- * and reported, when its turn comes. */
+/* Submits the entries up to ETL_UNPACK_AHEAD after this one. A failure is ignored here; the entry
+ * is tried again, and the failure reported, when the merge needs it. */
 static void submit_ahead(struct etl_loader *loader, size_t entry)
 {
 	const struct etl_index *index = loader->index;
@@ -292,8 +294,7 @@ struct etl_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t 
 	}
 	helped = etl_unpacker_expect(&loader->unpacker);
 	if (job->out) {
-		/* What is behind it goes first, so that the helper has something to do while we
-		 * wait. */
+		/* Submit later entries first, so that the helper has work while we wait. */
 		submit_ahead(loader, i);
 	} else {
 		if (!prepare(loader, entry, job, err)) {

@@ -2,9 +2,9 @@
 /*
  * The first pass over a recording: which buffers it has, and from which time on each one is needed.
  *
- * The index is what makes a time-ordered second pass possible in little memory: a buffer is read
- * when the merge reaches its first time, not earlier. 48 bytes a buffer; of a recording with more
- * than ETL_INDEX_MAX buffers the rest stays unindexed.
+ * With the index, the second pass can deliver records in time order with little memory: a buffer is
+ * read when the merge reaches its first time, not earlier. The index takes 48 bytes for each
+ * buffer; buffers beyond ETL_INDEX_MAX are not indexed.
  */
 #ifndef ETL_INDEX_H
 #define ETL_INDEX_H
@@ -23,7 +23,7 @@ struct etl_entry {
 	uint64_t offset;
 	uint64_t first_record; /* index in the file of the buffer's first record */
 	int64_t first_time;    /* raw; the lowest in the buffer */
-	/* owned; the buffer's unpacked bytes, kept from the first pass. NULL: to be read */
+	/* owned; the unpacked bytes, kept from the first pass. NULL: the buffer must be read */
 	struct etl_block *unpacked;
 	uint32_t disk_size;
 	uint32_t end;
@@ -53,15 +53,15 @@ struct etl_index {
 
 enum { ETL_INDEX_MAX = 4 << 20, ETL_KEEP_MAX = 256 << 20 };
 
-/* The callbacks of a pass over a recording. Everything may be NULL. */
+/* The callbacks of a pass over a recording. All members may be NULL. */
 struct etl_visitor {
 	void *record_context;
 	void (*on_record)(void *context, const struct event_record *record);
-	/* In a pass in file order: kernel records that are not among them are not shown. */
+	/* In a pass in file order, other kernel records than these are not shown. */
 	const struct kernel_choice *only;
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
-	const atomic_bool *stopping; /* looked at before every record: true ends the pass */
+	const atomic_bool *stopping; /* checked before every record: true ends the pass */
 };
 
 /* Pairs with the release in source_stop(). */
@@ -70,7 +70,7 @@ static inline bool etl_visitor_stopping(const struct etl_visitor *visitor)
 	return visitor->stopping && atomic_load_explicit(visitor->stopping, memory_order_acquire);
 }
 
-/* What a walk over one buffer found. */
+/* The result of a walk over one buffer. */
 struct etl_survey {
 	uint64_t records;
 	int64_t first_time; /* raw; the lowest */
@@ -86,40 +86,40 @@ struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct et
 				    const struct etl_visitor *visitor);
 
 /*
- * Reports a closed recording that has fewer buffers than its header says were written: cut off just
- * between two.
+ * Reports a closed recording that has fewer buffers than were written according to its header: it
+ * was cut off exactly between two buffers.
  */
 void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_damage *damage);
 
 /*
- * Builds the index, replacing what it had, and shows every record to the visitor, in file order.
- * Damage is counted and reported. True, with an index of what was seen, also when the visitor
- * stopped it.
+ * Builds the index anew and shows every record to the visitor, in file order. Damage is counted and
+ * reported. Also returns true if the visitor stopped the pass; the index then has the buffers that
+ * were read.
  */
 bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
 		     const struct etl_visitor *visitor, struct error *err);
 void etl_index_done(struct etl_index *index);
 
-/* ---- bringing buffers back ---- */
+/* ---- loading buffers ---- */
 
 /*
- * Brings the buffers of an index back for the second pass, in the index's order; compressed ones
- * are unpacked ahead.
+ * Loads the buffers of an index for the second pass, in the order of the index; compressed ones are
+ * unpacked ahead.
  */
 struct etl_loader {
 	struct etl_input *input; /* borrowed, as is what follows */
 	struct etl_index *index;
 	struct etl_unpacker unpacker;
-	size_t next;                                  /* entry that comes behind those submitted */
+	size_t next;                                  /* the entry after those submitted */
 	struct etl_unpack_job jobs[ETL_UNPACK_AHEAD]; /* of entry i: i modulo their number */
 };
 
 void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_index *index);
 
 /*
- * The bytes of an entry, unpacked, in a block that becomes the caller's; *end is where they end,
- * less than the entry's when the file was changed meanwhile. NULL when they cannot be read. Entries
- * are asked for in order, each once.
+ * Returns the unpacked bytes of an entry in a block that the caller owns. *end is their end; it is
+ * below the end of the entry if the file was changed meanwhile. NULL if they cannot be read. Call
+ * it once for each entry, in order.
  */
 struct etl_block *etl_loader_take(struct etl_loader *loader, size_t entry, uint32_t *end,
 				  struct error *err);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A merge: the records of all open buffers in the order of their times. A heap holds one entry for
- * each open buffer, under the time of its next record, so the top of the heap is what comes next.
+ * Merges the records of all open buffers in the order of their times. A heap has one entry for each
+ * open buffer, with the time of its next record as the key, so the buffer at the top of the heap
+ * has the next record.
  *
- * The heap is touched only when another buffer comes next: until the top's time passes the next key
- * (of the heap, or of the first buffer that is still closed) its records follow each other, and
- * that is nearly always many. The loop over them, run_top(), is the hot path of a replay.
+ * The heap changes only when another buffer is next. Until the time of the top passes the next key
+ * (of the heap, or of the first buffer that is still closed), its records follow each other, and
+ * these are nearly always many. The loop over them, run_top(), is the hot path of a replay.
  *
- * Buffers come from two places. Those of the index are opened when the merge reaches their first
- * time, and that order is exact as long as the buffers that overlap fit into memory. What the index
- * does not cover, and a recording that is read in one pass, comes in file order through a window:
- * as many buffers are open at once as fit into it, and records that come late are counted. A buffer
+ * Buffers have two origins. Those of the index are opened when the merge reaches their first time;
+ * this order is exact as long as the buffers that overlap fit into memory. Buffers that are not
+ * indexed, and those of a recording that is read in one pass, are read in file order through a
+ * window: as many buffers are open at once as fit into it, and late records are counted. A buffer
  * whose own times go backwards is sorted when it is opened.
  */
 #include "etl/order.h"
@@ -33,7 +34,7 @@ struct open {
 	uint64_t offset;
 	uint64_t first_record;
 	uint32_t disk_size;
-	struct position *positions; /* owned, sorted; NULL: the buffer is in order as it stands */
+	struct position *positions; /* owned, sorted; NULL: the buffer is already in order */
 	size_t position_count;
 	size_t next_position;
 	size_t cost_bytes;
@@ -68,7 +69,7 @@ static inline bool key_before(const struct key *a, const struct key *b)
 	return a->time < b->time || (a->time == b->time && a->offset < b->offset);
 }
 
-/* False: no memory. */
+/* Returns false without memory. */
 static bool heap_push(struct heap *heap, struct key key, struct open *open)
 {
 	size_t at = heap->count;
@@ -120,13 +121,13 @@ static void heap_pop(struct heap *heap)
 	}
 }
 
-/* After entries[0].key grew. */
+/* Restores the heap after entries[0].key has grown. */
 static void heap_top_changed(struct heap *heap)
 {
 	sink(heap, heap->entries[0]);
 }
 
-/* The key that comes after the top's; NULL when the top is alone. */
+/* The key after that of the top; NULL if there is no other. */
 static const struct key *heap_second(const struct heap *heap)
 {
 	const struct heap_entry *entries = heap->entries;
@@ -160,7 +161,7 @@ struct pass {
 
 	bool streaming;
 	size_t window_bytes;
-	struct etl_scan scan; /* of what the index does not cover */
+	struct etl_scan scan; /* of the buffers that are not indexed */
 	struct etl_damage *damage;
 	uint64_t next_record;
 };
@@ -176,7 +177,7 @@ static int compare_positions(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Lists the records of an open buffer by time. The walk is used up. */
+/* Lists the records of an open buffer by time. The walk is at its end then. */
 static bool sort_positions(struct open *open, struct error *err)
 {
 	struct etl_walk *walk = &open->walk;
@@ -240,7 +241,7 @@ static void buffer_done(struct pass *pass, uint32_t disk_size)
 	}
 }
 
-/* Adds a buffer to the merge. The block becomes the pass's, also on failure. */
+/* Adds a buffer to the merge. The pass takes over the block, also on failure. */
 static bool open_buffer(struct pass *pass, const struct etl_place *place, struct etl_block *block,
 			uint64_t first_record, bool unordered, struct error *err)
 {
@@ -378,7 +379,7 @@ static bool fill_window(struct pass *pass, struct error *err)
 	return true;
 }
 
-/* Makes sure that the top of the heap is what comes next. */
+/* Makes sure that the top of the heap has the next record. */
 static bool fill(struct pass *pass, struct error *err)
 {
 	if (pass->index && !open_due(pass, err)) {
@@ -390,11 +391,11 @@ static bool fill(struct pass *pass, struct error *err)
 	return fill_window(pass, err);
 }
 
-/* Lowers *last, the time up to which the top goes on, to what another key allows. */
+/* Lowers *last, the time up to which the top continues, to the limit that another key sets. */
 static void limit(int64_t *last, const struct key *top, const struct key *other)
 {
-	/* Behind the other in the file the top loses ties; then its time is lower, so there is
-	 * something to subtract from. */
+	/* A top that is later in the file loses ties. Its time is lower then, so the subtraction
+	 * cannot overflow. */
 	int64_t until = top->offset < other->offset ? other->time : other->time - 1;
 
 	if (until < *last) {
@@ -421,8 +422,8 @@ static int64_t top_until(const struct pass *pass)
 	return last;
 }
 
-/* Shows the top's records until another buffer comes next. False: the buffer is used up, or the
- * visitor stops. */
+/* Shows the records of the top until another buffer is next. Returns false if the buffer is at its
+ * end, or the visitor stops. */
 static bool run_top(struct pass *pass)
 {
 	const struct etl_visitor *visitor = pass->visitor;

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two things differ between the kinds of records: where the size stands, and what precedes the
- * payload. The header type in the third byte decides both. A record is taken only when its size
- * covers its header and stays inside the valid bytes; so every fixed offset below is inside the
- * record.
+ * Reads records: header types, extended items, payloads.
+ *
+ * Header types differ in two ways: in the place of the size, and in what precedes the payload. The
+ * header type is the third byte of a record. There are kernel records with short headers, which
+ * have a group and an opcode instead of a GUID; classic events of MOF classes; events with an
+ * EVENT_HEADER and extended items; and WPP messages. A record is accepted only if its size covers
+ * its header and is inside the valid bytes of the buffer, so every fixed offset below is inside the
+ * record. Otherwise the walk stops, because without a size the next record cannot be found.
+ *
+ * Walking is the hot path of a first pass: millions of records a second. So kernel records that are
+ * not chosen are stepped over, the time is computed without a division, and the bytes ahead are
+ * prefetched.
  */
 #include "etl/record.h"
 
@@ -64,8 +72,8 @@ enum {
 	MESSAGE_POINTER32 = 0x40,
 	MESSAGE_POINTER64 = 0x80,
 
-	PREFETCH_AHEAD = 1024, /* about what doubles the speed of a walk: sizes are a chain that no
-				  hardware foresees */
+	PREFETCH_AHEAD = 1024, /* doubles the speed of a walk: no hardware prefetches a chain of
+				  sizes */
 };
 
 static const struct guid no_provider;
@@ -107,9 +115,9 @@ int64_t etl_format_time(const struct etl_format *format, int64_t raw)
 		return clock->anchor_time + (int64_t)ticks;
 	}
 	/*
-	 * An estimate in floating point, put right with integers: what is left of ticks * 10^7
-	 * after time * frequency is small, so its low 64 bits are all of it although the products
-	 * may be larger.
+	 * An estimate in floating point, corrected with integers: the difference between
+	 * ticks * 10^7 and time * frequency is small, so its low 64 bits suffice although the
+	 * products may be larger.
 	 */
 	time = (uint64_t)(int64_t)((double)(int64_t)ticks * format->time_per_tick);
 	rest = (int64_t)(ticks * 10000000 - time * clock->frequency);
@@ -124,7 +132,7 @@ int64_t etl_format_time(const struct etl_format *format, int64_t raw)
 static inline void prefetch(const uint8_t *at)
 {
 #if defined(__GNUC__)
-	/* Through an integer: the address may lie behind the block. */
+	/* As an integer, because the address may be beyond the block. */
 	__builtin_prefetch((const void *)((uintptr_t)at + PREFETCH_AHEAD));
 #else
 	(void)at;
@@ -151,8 +159,7 @@ static RARE bool stop(struct etl_walk *walk, const char *why)
 	return false;
 }
 
-/* Sets the payload to what follows header_size bytes. False when the record is shorter than that.
- */
+/* Sets the payload to the bytes after header_size. Returns false if the record is shorter. */
 static inline bool payload_after(struct event_record *record, const uint8_t *at, uint32_t size,
 				 uint32_t header_size)
 {
@@ -178,7 +185,7 @@ static inline void set_classic(struct etl_walk *walk, uint8_t recorded_pointer_s
 	walk->record.pointer_size = forced ? forced : recorded_pointer_size;
 }
 
-/* What most kinds leave empty. */
+/* Sets the members that most header types leave empty. */
 static inline void clear(struct event_record *record, enum record_type type, uint8_t pointer_size)
 {
 	record->type = (uint8_t)type;
@@ -202,14 +209,14 @@ static inline int64_t kernel_raw_time(const uint8_t *at, enum record_type type)
 	return (int64_t)load_u64(at + (type == RECORD_PERFINFO ? 0x08 : 0x10));
 }
 
-/* With what stands behind the fixed part according to the version word. */
+/* The header size, with the parts after the fixed one according to the version word. */
 static inline uint32_t whole_header_size(uint32_t fixed_size, uint16_t version)
 {
 	return fixed_size + (version & VERSION_PEBS_INDEX ? 8 : 0) +
 	       8 * ((uint32_t)(version & VERSION_COUNTERS) >> VERSION_COUNTERS_SHIFT);
 }
 
-/* A kernel record that is not among those that the walk is limited to. */
+/* A kernel record that is not chosen: only its time is read. */
 static NOINLINE bool leave_out(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 			       enum record_type type, uint32_t header_size)
 {
@@ -221,7 +228,7 @@ static NOINLINE bool leave_out(struct etl_walk *walk, const uint8_t *at, uint32_
 	return true;
 }
 
-/* SYSTEM, COMPACT and PERFINFO differ in what stands between the group and the payload. */
+/* SYSTEM, COMPACT and PERFINFO differ in the parts between the group and the payload. */
 static inline bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 			       enum record_type type, uint32_t header_size, uint8_t pointer_size)
 {
@@ -282,9 +289,9 @@ static bool read_classic(struct etl_walk *walk, const uint8_t *at, uint32_t size
 }
 
 /*
- * Checks the extended items from offset 80 of a record on, and sets record->extended to the good
- * ones and the payload to what follows them. After a bad item the payload cannot be found: it is
- * left empty.
+ * Checks the extended items from offset 80 of a record on. Sets record->extended to the valid ones,
+ * and the payload to the bytes after them. After an invalid item the payload cannot be found, so it
+ * is left empty.
  */
 static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
@@ -357,7 +364,7 @@ static bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 	return true;
 }
 
-/* WPP: each part is there only if its flag is set, in this order and without alignment. */
+/* WPP messages: each part exists only if its flag is set, in this order and without alignment. */
 static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	struct event_record *record = &walk->record;
@@ -410,7 +417,7 @@ static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t
 	return true;
 }
 
-/* Kinds of which nothing is read but the size: counted, never decoded. */
+/* Header types of which only the size is read: such records are counted, never decoded. */
 static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 			     enum record_type type)
 {
@@ -468,7 +475,7 @@ static bool read_typed(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 	}
 }
 
-/* Kernel headers start with their version and have the size behind the marker. */
+/* Kernel headers start with their version and have the size after the marker. */
 static inline bool size_stands_at_4(uint8_t type)
 {
 	const uint32_t kernel = 1U << TYPE_SYSTEM32 | 1U << TYPE_SYSTEM64 | 1U << TYPE_COMPACT32 |
@@ -515,7 +522,7 @@ bool etl_walk_next(struct etl_walk *walk)
 		return stop(walk, "its marker is none of a record");
 	}
 	walk->record.index = walk->next_index++;
-	/* At least HEADER_MIN forward: every kind has checked that. */
+	/* At least HEADER_MIN forward: the reader of each header type has checked this. */
 	walk->at += (size + 7) & ~7U;
 	return true;
 }

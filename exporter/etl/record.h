@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks the records of a buffer: every header kind of a recording becomes a struct event_record.
+ * Walks the records of a buffer: a record with any header type becomes a struct event_record.
  *
- * A record is read when the walk reaches it and lies in the walk until the next step, so that a
- * merge can look at the time of each buffer's next record and then deliver it without reading it
- * twice.
+ * A record is read when the walk reaches it and is stored in the walk until the next step, so that
+ * a merge can compare the times of next records and deliver them without reading them twice.
  *
  * Source: Geoff Chappell, "Trace Headers" and pages below it; docs/etl-format.md sections 3, 4
  * and 9.
@@ -26,12 +25,12 @@ enum {
 /* What all records of a recording share. Fill it with etl_format_init(); immutable afterwards. */
 struct etl_format {
 	struct source_clock clock;
-	/* of the recorded kernel, 4 or 8: for records that do not say */
+	/* of the recorded kernel, 4 or 8: for records without their own */
 	uint8_t pointer_size;
-	/* 4 or 8: taken for classic payloads, whatever the record says; 0: not */
+	/* 4 or 8: used for all classic payloads; 0: as in the record */
 	uint8_t classic_pointer_size;
 	/*
-	 * For times up to so many ticks after the anchor a short calculation is exact; see
+	 * Up to so many ticks after the anchor, a short calculation is exact; see
 	 * etl_format_time().
 	 */
 	uint64_t short_ticks;
@@ -45,9 +44,9 @@ void etl_format_init(struct etl_format *format, const struct source_clock *clock
 int64_t etl_format_time(const struct etl_format *format, int64_t raw);
 
 struct etl_walk {
-	struct event_record record; /* the one that the last step reached */
-	/* Of kernel records that are not among them only raw_time and index are read; borrowed, set
-	 * after the start. NULL: all are read. */
+	struct event_record record; /* that the last step reached */
+	/* Of other kernel records than these, only raw_time and index are read. Borrowed, set after
+	 * the start. NULL: all are read completely. */
 	const struct kernel_choice *only;
 	bool left_out; /* the last step reached such a record */
 	const struct etl_format *format;
@@ -59,25 +58,25 @@ struct etl_walk {
 	uint32_t stopped_at;   /* offset of the record that stopped the walk */
 	uint32_t bad_items;    /* records whose payload was dropped with bad extended items */
 	uint32_t bad_items_at; /* offset of the last such record */
-	struct guid component; /* provider of the record, when it has but a component number */
+	struct guid component; /* provider of a record that only has a component number */
 };
 
 /*
- * Starts before the first record. bytes (end of them) and format must outlive the walk. end is at
- * most ETL_BUFFER_MAX. index: of the buffer's first record in its file.
+ * Starts before the first record. bytes and format must outlive the walk. end is the size of bytes,
+ * at most ETL_BUFFER_MAX; index that of the buffer's first record in its file.
  */
 void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, const uint8_t *bytes,
 		    uint32_t end, uint16_t processor, uint64_t index);
 
 /*
- * Steps to the next record; false behind the last one, or when what follows makes no sense (then
- * `stopped` says why).
+ * Steps to the next record. Returns false after the last one, or if the next bytes are no valid
+ * record (then `stopped` is the reason).
  */
 bool etl_walk_next(struct etl_walk *walk);
 
 /*
- * Goes to the record at an offset that an earlier walk over the same bytes was at; false (and
- * stopped) when there is none. index: of that record in its file.
+ * Goes to the record at an offset that an earlier walk over the same bytes has reached. Returns
+ * false, with `stopped` set, if there is none. index is that of the record in its file.
  */
 bool etl_walk_seek(struct etl_walk *walk, uint32_t at, uint64_t index);
 

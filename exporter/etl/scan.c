@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording is a row of buffers, each with a header of 72 bytes and the records that one
- * processor wrote in one go. A buffer's own size is the way to the next one; the logfile header's
- * is never it (compressed buffers differ in size, and so does the first). So one bad size ends the
- * scan, and everything else that is bad costs one buffer.
+ * Scans the buffers of a recording.
  *
- * Bytes are read through a window that moves forward with the scan. Plain buffers are used where
- * they lie in the window, so none is read ahead of them. Compressed buffers are copied out of it:
- * once a recording has shown a few of them, up to ETL_UNPACK_AHEAD are read ahead and unpacked by
- * a helper thread, while the caller works on the ones before.
+ * A recording is a sequence of buffers, each with a header of 72 bytes and the records of one
+ * processor. Only the size in a buffer's own header leads to the next buffer; the buffer size in
+ * the logfile header does not (compressed buffers differ in size, and so does the first one).
+ * Therefore a bad size ends the scan, and any other damage costs one buffer.
  *
- * Recordings are untrusted input. Sizes are compared with what is left of the file
- * before anything is allocated for them, and a compressed buffer that claims to unpack to
- * implausibly many bytes is dropped. Each drop is counted in struct etl_damage and reported as a
- * sentence, of which there is a bounded number.
+ * Bytes are read through a window that moves forward with the scan. Plain buffers are used in
+ * place, so no other buffer is read ahead of them. Compressed buffers are copied out of the window:
+ * after the first few of them, up to ETL_UNPACK_AHEAD are read ahead, and a helper thread unpacks
+ * them while the caller works on earlier ones.
+ *
+ * Recordings are untrusted input. Sizes are compared with the rest of the file before memory is
+ * allocated for them, and a compressed buffer that claims to unpack to implausibly many bytes is
+ * dropped. Each drop is counted in struct etl_damage and reported as a sentence; the number of
+ * sentences is bounded.
  */
 #include "etl/scan.h"
 
@@ -28,11 +30,10 @@
 
 enum {
 	WINDOW_SIZE = 256 << 10,
-	/* Against buffers that unpack without end (docs/etl-format.md section 18). */
+	/* Bounds what hostile buffers unpack to (docs/etl-format.md section 18). */
 	RATIO_CHECK_FROM = 1 << 20,
 	RATIO_MAX = 1000,
-	/* The worst that the compressor makes of ETL_BUFFER_MAX bytes: 4 bytes of flags for 32
-	   literals. */
+	/* The largest packed size of ETL_BUFFER_MAX bytes: 4 bytes of flags for 32 literals. */
 	PACKED_MAX = ETL_BUFFER_MAX / 8 * 9 + ETL_BUFFER_HEADER_SIZE + 4,
 
 	FLAG_PROCESSOR_INDEX = 0x20,
@@ -116,7 +117,7 @@ void etl_problems_done(struct etl_problems *problems)
 	*problems = (struct etl_problems){ 0 };
 }
 
-/* Reports what is wrong with a buffer: "buffer 3 at 196608: …". */
+/* Reports damage of a buffer: "buffer 3 at 196608: …". */
 #define buffer_problem(damage, buffer, format, ...)                                   \
 	etl_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
 		    (buffer)->sequence, (buffer)->place.offset, __VA_ARGS__)
@@ -167,8 +168,8 @@ void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *byt
 }
 
 /*
- * Whether the buffer's type says that it holds records. Types that are documented nowhere get the
- * benefit of the doubt.
+ * Whether a buffer of this type contains records. Types that are not documented are assumed to
+ * contain some.
  */
 static bool has_records(const struct etl_buffer_header *header)
 {
@@ -216,7 +217,7 @@ struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan)
 	return block;
 }
 
-/* size bytes at offset, which the input has; NULL when they cannot be read. */
+/* Returns size bytes at an offset inside the input; NULL if they cannot be read. */
 static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, struct error *err)
 {
 	uint64_t skip = offset - scan->window_offset;
@@ -258,7 +259,7 @@ static void drop_buffer(struct etl_scan *scan)
 	scan->damage->bad_buffers++;
 }
 
-/* Works out where the good bytes end. False: there are none to be had. */
+/* Finds the end of the valid bytes. Returns false if there are none. */
 static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 {
 	const struct etl_buffer_header *header = &buffer->header;
@@ -297,7 +298,7 @@ static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 	return true;
 }
 
-/* Gets the bytes of a compressed buffer unpacked, at once or by a job. */
+/* Unpacks a compressed buffer, at once or with a job. */
 static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, struct error *err)
 {
 	const struct etl_place *place = &ahead->buffer.place;
@@ -313,7 +314,7 @@ static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, stru
 	}
 	ahead->unpacking = true;
 	job->end = place->end;
-	/* Large ones would take much memory if they were read ahead. */
+	/* Large buffers would take too much memory if they were read ahead. */
 	if (etl_unpacker_expect(&scan->unpacker) && place->end <= ETL_UNPACK_AHEAD_MAX) {
 		job->packed = etl_block_get(scan->unpacker.blocks, place->disk_size);
 	}
@@ -327,13 +328,13 @@ static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, stru
 	return true;
 }
 
-/* The other end: sets buffer->bytes and reports what was wrong with the compressed data. */
+/* Waits for the job of start_unpacking(), sets buffer->bytes and reports invalid data. */
 static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
 {
 	struct etl_buffer *buffer = &ahead->buffer;
 	struct etl_unpack_job *job = &ahead->job;
 	uint32_t whole = buffer->place.end;
-	/* A buffer that the file's end cuts short is reported already, and keeps what is there. */
+	/* A buffer that the end of the file cuts is already reported, and its bytes are used. */
 	bool cut = buffer->place.disk_size < buffer->header.size_bytes;
 
 	etl_unpacker_wait(&scan->unpacker, job);
@@ -380,7 +381,7 @@ static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffe
 	}
 	etl_buffer_header_read(header, bytes);
 	if (header->size_bytes < ETL_BUFFER_HEADER_SIZE) {
-		/* A file that was reserved in advance ends in zeros. */
+		/* A preallocated file ends in zeros. */
 		if (!header->all_zero || !scan->preallocated) {
 			buffer_problem(scan->damage, buffer,
 				       "size %" PRIu32 " is below the %d-byte header; the "
@@ -430,8 +431,8 @@ static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead,
 	return buffer->bytes ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
 }
 
-/* Whether another buffer can be read: the bytes of a plain one lie in the window, which must not
- * move until they are used. */
+/* Whether another buffer can be read ahead. The bytes of a plain buffer are in the window, which
+ * must not move while they are used. */
 static bool may_read_ahead(struct etl_scan *scan)
 {
 	if (scan->end != ETL_STEP_BUFFER || scan->ahead_count == ETL_UNPACK_AHEAD) {

@@ -2,12 +2,11 @@
 /*
  * Goes through the buffers of a recording in file order.
  *
- * Reads through a window, so that a recording of any size needs little memory. What makes no sense
- * is skipped, counted and reported: only input that cannot be read, or no memory, ends a scan
- * early.
+ * It reads through a window, so that a recording of any size needs little memory. Invalid data is
+ * skipped, counted and reported. Only input that cannot be read, or no memory, ends a scan early.
  *
- * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; docs/etl-format.md section 1.1. Which of the fields to
- * trust was found out from recordings.
+ * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; docs/etl-format.md section 1.1. Recordings
+ * show which of the fields can be trusted.
  */
 #ifndef ETL_SCAN_H
 #define ETL_SCAN_H
@@ -24,16 +23,16 @@
 /* ---- input ---- */
 
 /*
- * Where the bytes of a recording come from: a file, or a block of memory (tests, fuzzing).
+ * The bytes of a recording: a file, or a block of memory (tests, fuzzing).
  *
- * Reads are by position and copy: a recording is never held whole, and a file that another program
- * cuts short meanwhile is an error, not a fault. One thread at a time.
+ * They are read by position and copied. A recording is never in memory as a whole, and if another
+ * program cuts the file meanwhile, reading fails with an error. One thread at a time.
  */
 struct etl_input {
 	uint64_t size_bytes;      /* fixed when it was opened */
 	struct os_file *file;     /* owned; NULL: memory */
 	const uint8_t *memory;    /* borrowed */
-	struct etl_blocks blocks; /* for what is read and unpacked */
+	struct etl_blocks blocks; /* for packed and unpacked bytes */
 };
 
 bool etl_input_open(struct etl_input *input, const char *path, struct error *err);
@@ -47,9 +46,9 @@ bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_
 /* ---- problems ---- */
 
 /*
- * What is wrong inside a recording, as sentences for people; the statistics have the counts. Past
- * ETL_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill memory with
- * complaints.
+ * Damage inside a recording, as sentences for the user; the statistics have the counts. Beyond
+ * ETL_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill the memory
+ * with them.
  */
 enum { ETL_PROBLEMS_MAX = 100 };
 
@@ -60,7 +59,7 @@ struct etl_problems {
 	uint64_t dropped;                  /* problems without a sentence here */
 };
 
-/* problems may be NULL: the sentence is dropped. */
+/* Adds a sentence, or drops it if problems is NULL. */
 void etl_problem(struct etl_problems *problems, const char *format, ...) PRINTF_LIKE(2, 3);
 void etl_problems_done(struct etl_problems *problems);
 
@@ -84,32 +83,32 @@ struct etl_buffer_header {
 	/* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
 	uint32_t end;
 	uint16_t flags;
-	uint16_t type; /* enum etl_buffer_type, or what a corrupt header says */
+	uint16_t type; /* enum etl_buffer_type, or another value in a corrupt header */
 	uint16_t processor;
 	bool compressed;
-	bool all_zero; /* nothing but zeros: space that was reserved and never written */
+	bool all_zero; /* only zeros: space that was reserved and never written */
 };
 
-/* bytes: ETL_BUFFER_HEADER_SIZE of them. */
+/* bytes: ETL_BUFFER_HEADER_SIZE bytes. */
 void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *bytes);
 
-/* What was found wrong, in numbers; the same as in struct source_statistics. */
+/* The counts of damage, as in struct source_statistics. */
 struct etl_damage {
 	uint64_t bad_buffers;
 	uint64_t bad_records;
 	bool truncated;
-	struct etl_problems *problems; /* borrowed; NULL: sentences are not wanted */
+	struct etl_problems *problems; /* borrowed; NULL: no sentences */
 };
 
-/* Where a buffer lies and what is good of it: enough to bring it back. */
+/* The place of a buffer and its valid part, which is enough to read it again. */
 struct etl_place {
 	uint64_t offset;
 	/*
-	 * of its bytes in the file, the header included; less than it says when the file is cut
-	 * short
+	 * of its bytes in the file, the header included; less than in the header if the file is
+	 * cut
 	 */
 	uint32_t disk_size;
-	uint32_t end; /* of the good bytes, unpacked */
+	uint32_t end; /* of the valid bytes, unpacked */
 	uint16_t processor;
 	bool compressed;
 };
@@ -119,8 +118,8 @@ struct etl_buffer {
 	struct etl_place place;
 	uint64_t sequence; /* of the buffer in its file, from 0 */
 	/*
-	 * place.end of them, the header included; valid until the next step. NULL: no records to be
-	 * had
+	 * place.end bytes, the header included; valid until the next step. NULL: the buffer has no
+	 * records that can be read
 	 */
 	const uint8_t *bytes;
 };
@@ -131,7 +130,7 @@ enum etl_step { ETL_STEP_BUFFER, ETL_STEP_END, ETL_STEP_FAILED };
 struct etl_ahead {
 	struct etl_buffer buffer;
 	struct etl_unpack_job job; /* its blocks are owned */
-	bool unpacking;            /* there is something in job.out, or will be */
+	bool unpacking;            /* job.out has the unpacked bytes, or will have them */
 };
 
 struct etl_scan {
@@ -150,11 +149,11 @@ struct etl_scan {
 	unsigned ahead_first;
 	unsigned ahead_count;
 	struct etl_unpacker unpacker; /* its blocks are borrowed */
-	enum etl_step end;            /* what comes behind the buffers read ahead */
+	enum etl_step end;            /* what follows the buffers that are read ahead */
 	struct error error;
 };
 
-/* Starts at a buffer's offset. Nothing to free before the first step. */
+/* Starts at the offset of a buffer. Before the first step there is nothing to free. */
 void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_damage *damage,
 		    bool preallocated, uint64_t offset, uint64_t sequence);
 enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err);
@@ -165,7 +164,7 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
 void etl_scan_done(struct etl_scan *scan);
 
-/* Counts and reports what a walk that has ended found wrong in the buffer. */
+/* Counts and reports the damage that a walk has found in the buffer; call it after the walk. */
 void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
 		     const struct etl_walk *walk);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source that replays a recording: a first pass that indexes it and lets the sink look ahead, a
- * second one in time order.
+ * The source that replays a recording in two passes.
  *
- * The first pass reads the file in file order, builds the index and shows each record to the sink's
- * look-ahead, so that names and schemas at the end of the file are known from its beginning. The
- * second pass delivers the records in time order. A file that can be read only once (a pipe) has
- * one pass, ordered within a window.
+ * The first pass reads the file in file order, builds the index and shows each record to
+ * on_first_pass of the sink, so that names and schemas at the end of the file are known from the
+ * beginning. The second pass delivers the records in time order. A file that can be read only once
+ * (a pipe) has one pass, ordered within a window.
  *
- * Damage is counted in the first pass of the first run only: the same places are bad in every pass,
- * and a replay in a loop shall not count them again. Records and buffers delivered go on counting.
- * Statistics belong to the source's thread and are published to other threads once a buffer.
+ * Damage is counted only in the first pass of the first run: it is the same in every pass, and a
+ * replay in a loop must not count it again. Delivered records and buffers are counted in every run.
+ * The statistics belong to the thread of the source and are published to other threads once for
+ * each buffer.
  */
 #include "etl/source_file.h"
 
@@ -34,7 +34,7 @@ struct file_source {
 	struct etl_damage damage;
 	struct etl_progress progress;
 	struct source_statistics statistics; /* of the source's thread; published once a buffer */
-	const struct event_sink *sink;       /* of the run under way */
+	const struct event_sink *sink;       /* of the current run */
 };
 
 static void publish(struct file_source *source, uint64_t bytes_read)
@@ -62,7 +62,7 @@ static void on_buffer(void *context, uint64_t bytes_read)
 	}
 }
 
-/* The first pass: index, and look ahead. */
+/* The first pass: builds the index and shows the records to the sink. */
 static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
 {
 	struct etl_damage again = { 0 };
@@ -140,7 +140,7 @@ static void file_close(struct source *base)
 
 static const struct source_operations operations = { .run = file_run, .close = file_close };
 
-/* The last component of a path, of either system. */
+/* The last component of a path, of Linux or Windows. */
 static const char *base_name(const char *path)
 {
 	const char *name = path;

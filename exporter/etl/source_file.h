@@ -12,14 +12,15 @@
 #include "source/source.h"
 
 struct source_file_options {
-	/* 0: as recorded; 4 or 8: assumed for classic payloads (docs/etl-format.md section 17, 7) */
+	/* 0: as recorded; 4 or 8: assumed for classic payloads (docs/etl-format.md section 17, 7)
+	 */
 	uint8_t pointer_size;
 	bool single_pass; /* no first pass; also for pipes */
 };
 
 /*
- * Opens a recording: reads and checks its first buffer. When the file is no recording, the error is
- * one line that says what is wrong with it.
+ * Opens a recording: reads and checks its first buffer. If the file is no recording, the error is
+ * one line with the reason.
  */
 struct source *source_open_file(const char *path, const struct source_file_options *options,
 				struct error *err);

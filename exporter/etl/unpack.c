@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compressed recordings hold buffers in the plain LZ77 form of Xpress (no Huffman codes).
+ * Unpacks the buffers of compressed recordings: the plain LZ77 form of Xpress (no Huffman codes).
  *
- * The stream is groups of a 32-bit flag word and the 32 items that its bits describe, highest bit
- * first: 0 is a literal byte, 1 is a copy of earlier output. Lengths above 9 spill into half bytes,
- * two items sharing one byte.
+ * The stream consists of groups: a 32-bit flag word and the 32 items that its bits describe,
+ * highest bit first. 0 is a literal byte, 1 is a copy of earlier output. Lengths above 9 need
+ * further half bytes, and two items share one byte for them.
  *
- * A group is unpacked by one of two loops. While both blocks have room for the worst group of short
- * items, the fast one copies 8 or 16 bytes at a time and overshoots into what it will write next;
- * near either end the careful one goes byte by byte. Recordings are unpacked at several times the
- * speed that way, and neither block needs slack behind its end.
+ * One of two loops unpacks a group. While both blocks have room for the largest group of short
+ * items, the fast loop copies 8 or 16 bytes at a time and writes beyond the item, where the next
+ * item is written later. Near either end the careful loop goes byte by byte. This is several times
+ * as fast, and neither block needs padding.
  *
- * Unpacking is most of the work of reading a compressed recording and needs nothing but the bytes,
- * so it is the one part that a second core can take over; reading, order and delivery stay with the
- * source's thread. A caller that waits for a job does queued jobs itself meanwhile, so both cores
- * are busy and a slow helper delays nothing. The helper thread starts only when a recording has
- * shown a few compressed buffers.
+ * Unpacking is most of the work on a compressed recording and needs only the bytes, so a second
+ * core can do it; reading, merging and delivery stay on the thread of the source. A caller that
+ * waits for a job does queued jobs itself meanwhile, so both cores are busy and a slow helper does
+ * not delay it. The helper thread starts after the first few compressed buffers of a recording.
  */
 #include "etl/unpack.h"
 
@@ -38,8 +37,7 @@ struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size)
 	struct etl_block *block = blocks->unused;
 	size_t capacity = (size + GRAIN - 1) / GRAIN * GRAIN;
 
-	/* Only the last one used is looked at: a file has one size of buffers, or the cache is cold
-	 * anyway. */
+	/* Only the block used last is checked, because most files have buffers of one size. */
 	if (block && block->capacity >= size && block->capacity / 4 <= capacity) {
 		blocks->unused = block->next;
 		blocks->unused_bytes -= block->capacity;
@@ -106,7 +104,7 @@ static inline bool input_has(const struct unpacker *u, size_t size)
 	return (size_t)(u->in_end - u->in) >= size;
 }
 
-/* The rest of a length whose code word says 7. False when the input ends. */
+/* Reads the rest of a length whose code word has 7. Returns false if the input ends. */
 static bool long_length(struct unpacker *u, uint64_t *length)
 {
 	uint64_t value;
@@ -152,7 +150,7 @@ static bool long_length(struct unpacker *u, uint64_t *length)
 	return true;
 }
 
-/* One copy item, whose 2 bytes of code are there. */
+/* Unpacks one copy item; the input has at least its code word of 2 bytes. */
 static inline bool copy_item(struct unpacker *u)
 {
 	uint32_t code = load_u16(u->in);
@@ -215,8 +213,8 @@ static inline unsigned leading_zeros(uint32_t word)
 }
 
 /*
- * A group for which the input surely suffices. Stops early, with *flags and *left describing the
- * items that are still to do, when the output gets short for wide copies.
+ * Unpacks a group for which there is certainly enough input. It stops early if there is too little
+ * room for wide copies; *flags and *left then describe the remaining items.
  */
 static bool fast_group(struct unpacker *u, uint32_t *flags, unsigned *left)
 {
@@ -229,7 +227,7 @@ static bool fast_group(struct unpacker *u, uint32_t *flags, unsigned *left)
 		if (literals > *left) {
 			literals = *left;
 		}
-		/* Always 32 bytes: the next items overwrite what is too much. */
+		/* Always 32 bytes: the next items overwrite the surplus. */
 		if (literals > 0) {
 			memcpy(u->out, u->in, 16);
 			memcpy(u->out + 16, u->in + 16, 16);
@@ -254,7 +252,7 @@ static bool careful_group(struct unpacker *u, uint32_t flags, unsigned left)
 {
 	for (; left > 0; left--, flags <<= 1) {
 		if (u->out == u->out_end || u->in == u->in_end) {
-			return true; /* what flags are left is padding */
+			return true; /* the remaining flags are padding */
 		}
 		if (!(flags >> 31)) {
 			*u->out++ = *u->in++;
@@ -302,16 +300,16 @@ bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_
 
 /* ---- the helper ---- */
 
-#define WAIT_NS \
-	UINT64_C(1000000000) /* every wait is woken; this bounds what a lost wake could cost */
+#define WAIT_NS UINT64_C(1000000000) /* every wait is woken; this bounds the cost of a lost wake \
+				      */
 
-enum { HELPER_FROM = 4 }; /* buffers to unpack; for fewer a thread does not pay */
+enum { HELPER_FROM = 4 }; /* buffers; for fewer a thread costs more than it saves */
 
 struct etl_helper {
 	struct os_thread thread;
-	struct os_mutex mutex; /* guards what follows, and the jobs */
+	struct os_mutex mutex; /* guards the members below, and the jobs */
 	struct os_condition changed;
-	struct etl_unpack_job *first; /* queued, in the order in which they are wanted */
+	struct etl_unpack_job *first; /* queued, in the order in which they are needed */
 	struct etl_unpack_job **last;
 	bool stopping;
 };
@@ -328,7 +326,7 @@ void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t pa
 	job->end = ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
 }
 
-/* Does the first queued job; called, and returns, with the lock held. */
+/* Does the first queued job. The caller holds the lock. */
 static void run_first(struct etl_helper *helper)
 {
 	struct etl_unpack_job *job = helper->first;
@@ -372,7 +370,7 @@ static void free_helper(struct etl_helper *helper)
 	free(helper);
 }
 
-/* NULL when no thread can be had, which is no error: the caller unpacks without. */
+/* Returns NULL if there is no thread. This is no error: the caller unpacks without a helper. */
 static struct etl_helper *start_helper(void)
 {
 	struct etl_helper *helper = calloc(1, sizeof *helper);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks compressed buffers, on the caller's thread or ahead of it on a helper's, and keeps the
- * blocks of memory that hold the bytes of buffers.
+ * Unpacks compressed buffers, on the thread of the caller or ahead of it on a helper thread, and
+ * reuses the blocks of memory for the bytes of buffers.
  *
  * Source: MS-XCA, "LZ77 Compression Algorithm" and "Plain LZ77 Decompression Algorithm Details",
  * Microsoft Learn; docs/etl-format.md section 2.
@@ -16,8 +16,8 @@
 /* ---- blocks ---- */
 
 /*
- * Blocks of memory for the bytes of buffers. Buffers come and go by the thousand and are mostly of
- * one size, so a few used blocks are kept for the next ones. One thread.
+ * Blocks of memory for the bytes of buffers. A recording has thousands of buffers, mostly of one
+ * size, so a few unused blocks are kept for the next buffers. One thread.
  */
 struct etl_block {
 	struct etl_block *next; /* while unused */
@@ -32,61 +32,61 @@ struct etl_blocks {
 };
 
 /*
- * A block of at least size bytes, their content undefined; NULL without memory. To be given back,
- * or freed with free().
+ * A block of at least size bytes with undefined content; NULL without memory. The caller returns it
+ * with etl_block_put(), or frees it with free().
  */
 struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size);
-void etl_block_put(struct etl_blocks *blocks, struct etl_block *block); /* NULL is fine */
+void etl_block_put(struct etl_blocks *blocks, struct etl_block *block); /* NULL is allowed */
 void etl_blocks_done(struct etl_blocks *blocks);
 
 /* ---- unpacking ---- */
 
 /*
- * Unpacks in until out_size bytes are made or the input ends between two items. *made is set in any
- * case: on failure (a copy from before the start, input that ends inside an item, more output than
- * fits) to what was made before the bad item. Reads and writes nothing outside the two blocks,
- * which do not overlap. Any thread.
+ * Unpacks `in` until there are out_size bytes or the input ends between two items. Fails if an item
+ * copies from before the start, if the input ends inside an item, or if the output does not fit.
+ * *made is always set to the size of the valid output. Does not access memory outside the two
+ * blocks, which must not overlap. Any thread.
  */
 bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made);
 
 enum {
-	ETL_UNPACK_AHEAD = 8,           /* buffers that a pass unpacks ahead, at the most */
+	ETL_UNPACK_AHEAD = 8,           /* the most buffers that a pass unpacks ahead */
 	ETL_UNPACK_AHEAD_MAX = 1 << 20, /* bytes of such a buffer: few are larger */
 };
 
 /*
- * One buffer to unpack. The submitter's; between submission and the end of the wait it may look at
- * `submitted` only.
+ * One buffer to unpack. It belongs to the submitter, which may read only `submitted` between
+ * submission and the end of the wait.
  */
 struct etl_unpack_job {
 	struct etl_block *packed; /* owned */
-	size_t packed_size;       /* of what is there, header included */
+	size_t packed_size;       /* of the bytes in packed, header included */
 	struct etl_block *out;    /* owned */
-	uint32_t end;             /* header included; wanted, then made */
-	bool good;                /* then: the stream made sense up to there */
-	bool submitted;           /* and not yet waited for */
-	bool done;                /* under the helper's lock */
+	uint32_t end;             /* header included; first as requested, then as unpacked */
+	bool good;                /* after unpacking: the stream was valid up to there */
+	bool submitted;           /* and not waited for yet */
+	bool done;                /* guarded by the lock of the helper */
 	struct etl_unpack_job *next;
 };
 
-/* What unpacks the buffers of one pass. Set blocks; the rest is zero. One thread uses it. */
+/* Unpacks the buffers of one pass. Set blocks and zero the rest. One thread uses it. */
 struct etl_unpacker {
 	struct etl_blocks *blocks; /* borrowed */
-	struct etl_helper *helper; /* owned; NULL until there is enough to unpack */
-	unsigned buffers;          /* compressed ones so far, up to what it takes to start one */
+	struct etl_helper *helper; /* owned; NULL until there were enough compressed buffers */
+	unsigned buffers;          /* compressed ones so far, counted until the helper starts */
 };
 
-/* Takes note of a compressed buffer. Whether there is a helper thread to submit jobs to. */
+/* Counts a compressed buffer. Returns whether there is a helper thread for jobs. */
 bool etl_unpacker_expect(struct etl_unpacker *unpacker);
-/* Unpacks packed bytes, which may be the job's or not, on the calling thread. */
+/* Unpacks packed bytes, of the job or others, on the calling thread. */
 void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t packed_size);
-/* With a helper. The job and its blocks stay where they are until it has been waited for. */
+/* Only with a helper. The job and its blocks must not move until the wait is over. */
 void etl_unpacker_submit(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
-/* Returns when the job is done, if it was submitted, and gives its packed block back. */
+/* Waits until the job is done, if it was submitted, and returns its packed block to the pool. */
 void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
-/* The same, and gives the unpacked block back as well. */
+/* The same, and also returns the unpacked block. */
 void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
-/* When every job has been waited for. */
+/* Call it after the wait for every job. */
 void etl_unpacker_done(struct etl_unpacker *unpacker);
 
 #endif
