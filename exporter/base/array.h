@@ -8,15 +8,13 @@
 #include <stddef.h>
 
 /*
- * Makes room for one item behind the count items of an array, whose capacity doubles when it is
- *full.
+ * Makes room for one item after the `count` items of an array. A full array doubles its capacity.
  *
- * @items:     from malloc() or NULL, which goes with a capacity of 0; owned by the caller as
- *before.
- * @capacity:  in items; changed when the array was moved to a larger block.
+ * @items:     from malloc(), or NULL with a capacity of 0; the caller owns it.
+ * @capacity:  in items; changed when the array is moved to a larger block.
  *
- * Returns the array, perhaps at another address; what is behind its count items is not initialised.
- * Returns NULL without memory; the array and its capacity are then as they were.
+ * Returns the array, perhaps at another address; the room after its items is not initialised.
+ * Returns NULL without memory; the array and its capacity are then unchanged.
  *
  *	grown = array_grow(list->items, &list->capacity, list->count, sizeof *grown);
  *	if (!grown) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong, as a sentence that gains context on its way up.
+ * Errors as sentences to which callers add context.
  *
- * Sentences quote names and values from recordings and configurations, so whatever is formatted is
- * made one line of UTF-8 here, and too much of it ends in "..." rather than within a character.
+ * Sentences quote names and values from recordings and configurations. So this file makes each
+ * formatted text one line of UTF-8, and a text that is too long ends in "..." and not inside a
+ * character.
  */
 #include "base/error.h"
 
@@ -14,10 +15,10 @@
 
 #include "base/utf8.h"
 
-/* A prefix may be a long path; what it stands in front of is worth more and keeps this much. */
+/* A prefix may be a long path; the sentence after it is more important and keeps so many bytes. */
 enum { TEXT_KEPT_SIZE = 256 };
 
-/* Copies what fits of text into size bytes, as one line of UTF-8. Returns the length of that. */
+/* Copies the part of text that fits into size bytes, as one line of UTF-8. Returns its length. */
 static size_t copy_line(char *line, size_t size, const char *text)
 {
 	size_t left = strlen(text);
@@ -52,7 +53,7 @@ static size_t copy_line(char *line, size_t size, const char *text)
 
 bool error_set(struct error *err, enum error_code code, const char *format, ...)
 {
-	char text[2 * sizeof err->text]; /* apart: an argument may be err->text */
+	char text[2 * sizeof err->text]; /* separate, because an argument may be err->text */
 	va_list args;
 
 	if (!err) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong, as a sentence that gains context on its way up.
+ * Errors as sentences to which callers add context.
  *
- * The innermost function says what happened, with the numbers; each caller that knows more (a path,
- * a line) puts it in front. A caller that does not care passes NULL.
+ * The innermost function describes what happened, with the numbers; a caller that knows more (a
+ * path, a line) adds it in front. A caller that does not need the error passes NULL.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -22,15 +22,15 @@ enum error_code {
 	ERROR_NONE = 0,
 	ERROR_NO_MEMORY,
 	ERROR_SYSTEM, /* the operating system refused: a file, a port, a thread */
-	ERROR_FORMAT, /* bytes that are not what they should be */
-	ERROR_CONFIG, /* a configuration, collector or command line that says what it may not */
+	ERROR_FORMAT, /* bytes do not have the expected format */
+	ERROR_CONFIG, /* a mistake in the configuration, a collector or the command line */
 	ERROR_LIMIT,  /* a bound of ours was reached */
 	ERROR_UNSUPPORTED,
 };
 
 struct error {
 	enum error_code code;
-	char text[512]; /* UTF-8, one line, no trailing stop; error_set() sees to the first two */
+	char text[512]; /* one line of UTF-8, without a full stop at the end */
 };
 
 /*

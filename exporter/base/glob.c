@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns are matched without being compiled. After a mismatch the matcher goes back to the last
- * star only, and lets it take one character more: what an earlier star could do, the last one does
- * as well.
+ * Patterns are matched without being compiled. After a mismatch the matcher goes back only to the
+ * last star, which then matches one character more. Earlier stars need no other length, since the
+ * last star can match the same text.
  *
- * Patterns for paths have two stars. `*` ends with its component, so after it the matcher goes back
- * to the last `**`. It takes the shortest text that lets the rest of the pattern go on; a longer
- * one would reach the same places later. For the same reason a `*` that failed up to the end of a
- * component need not be tried again in it, however far `**` has come meanwhile. So the work is at
- * most about the product of the lengths.
+ * Patterns for paths have two stars. A `*` matches inside a component; where it fails up to the end
+ * of the component, the matcher goes back to the last `**`. Each star matches the shortest text
+ * with which the rest of the pattern can match, because a longer one only reaches the same places
+ * later. For the same reason a `*` that failed up to the end of a component is not tried again
+ * inside it, wherever `**` ends by then. So the work is at most about the product of the lengths.
  */
 #include "base/glob.h"
 
@@ -19,13 +19,13 @@ static bool matches(const char *pattern, const char *name, bool nocase)
 	const char *star = NULL, *retry = NULL;
 
 	while (*name != '\0') {
-		char wanted = nocase ? ascii_lower(*pattern) : *pattern;
+		char expected = nocase ? ascii_lower(*pattern) : *pattern;
 		char found = nocase ? ascii_lower(*name) : *name;
 
 		if (*pattern == '*') {
 			star = pattern++;
 			retry = name;
-		} else if (*pattern == '?' || wanted == found) {
+		} else if (*pattern == '?' || expected == found) {
 			pattern++;
 			name++;
 		} else if (star) {
@@ -64,7 +64,7 @@ static bool goes_on(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Reads what `?` or a literal byte stands for; NULL: something else is there. */
+/* Steps over the text that `?` or a literal byte matches; NULL: it does not match. */
 static const char *match_one(const char *pattern, const char *path, const char *end)
 {
 	if (path == end || *pattern == '\0') {
@@ -85,7 +85,7 @@ static const char *match_one(const char *pattern, const char *path, const char *
 bool path_glob_matches(const char *glob, const char *path, size_t size)
 {
 	const char *end = path + size, *at = glob, *next;
-	/* What follows the last `*` and the last `**`, and where in the path to try it. */
+	/* The pattern after the last `*` and the last `**`, and where in the path to try it. */
 	const char *star = NULL, *star_path = NULL;
 	const char *stars = NULL, *stars_path = NULL;
 	/* The `*` that failed everywhere up to the end of a component, which is here. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns of names and of paths. Matching takes at most about the product of the lengths, whatever
- * pattern and text are made of, and no memory.
+ * Patterns of names and of paths. For every pattern and text, matching takes at most about the
+ * product of their lengths, and no memory.
  */
 #ifndef BASE_GLOB_H
 #define BASE_GLOB_H
@@ -11,16 +11,18 @@
 
 enum { PATH_GLOB_SIZE_MAX = 255 }; /* bytes of a pattern for paths in the configuration */
 
-/* As shells have them: `*` any bytes, `?` one byte, all else itself. The whole of the name. */
+/* Patterns like those of shells: `*` matches any bytes, `?` one byte, other bytes themselves. The
+ * pattern must match the whole name. */
 bool glob_matches(const char *pattern, const char *name);
 
-/* Likewise, ASCII letters of either case alike. */
+/* The same without regard to the case of ASCII letters. */
 bool glob_matches_nocase(const char *pattern, const char *name);
 
 /*
- * For paths of Windows: `*` any bytes within a component, `?` one character of it, `**` anything,
- * components included, `**\` no component, one or several. All else is itself, ASCII letters of
- * either case alike; a slash stands for a backslash. The whole of the path. The pattern is UTF-8.
+ * For paths of Windows: `*` matches any bytes within a component, `?` one character of it, `**` any
+ * text, also over several components, and `**\` zero or more components. All other characters match
+ * themselves, without regard to the case of ASCII letters; a slash in the pattern matches a
+ * backslash. The pattern must match the whole path and is UTF-8.
  */
 bool path_glob_matches(const char *pattern, const char *path, size_t size);
 

@@ -104,20 +104,20 @@ bool os_stop_catch_service(struct error *err)
 }
 
 /* The reason of os_stop_ask(), for os_stop_wait(); SIGTERM only says that there is a request. */
-static _Atomic(const char *) asked_reason;
+static _Atomic(const char *) requested_reason;
 
 void os_stop_ask(const char *reason)
 {
-	atomic_store_explicit(&asked_reason, reason, memory_order_release);
+	atomic_store_explicit(&requested_reason, reason, memory_order_release);
 	kill(getpid(), SIGTERM);
 }
 
 static const char *reason_of(int number)
 {
-	const char *asked = atomic_load_explicit(&asked_reason, memory_order_acquire);
+	const char *reason = atomic_load_explicit(&requested_reason, memory_order_acquire);
 
-	if (asked) {
-		return asked;
+	if (reason) {
+		return reason;
 	}
 	for (size_t i = 0; i < sizeof stop_signals / sizeof stop_signals[0]; i++) {
 		if (stop_signals[i].number == number) {

@@ -2,7 +2,7 @@
 /*
  * The clocks of recordings and sessions: exact conversion from ticks to wall time and durations.
  *
- * A record carries a raw time in ticks of the clock of its session. The source knows the frequency
+ * A record has a raw time in ticks of the clock of its session. The source knows the frequency
  * of the clock and one anchor: a raw time and the wall time of the same moment. The wall time of a
  * record is the anchor plus or minus the distance in ticks, converted to units of 100 ns.
  *
@@ -45,15 +45,15 @@ static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
 	/* One bit of unit at a time, the highest first; rest < whole and part < whole always hold.
 	 */
 	for (int bit = 63; bit >= 0; bit--) {
-		bool carry = rest >= whole - rest;
+		bool overflow = rest >= whole - rest;
 
 		quotient <<= 1;
-		rest = carry ? rest - (whole - rest) : 2 * rest;
-		quotient += carry;
+		rest = overflow ? rest - (whole - rest) : 2 * rest;
+		quotient += overflow;
 		if (unit >> bit & 1) {
-			carry = rest >= whole - part;
-			rest = carry ? rest - (whole - part) : rest + part;
-			quotient += carry;
+			overflow = rest >= whole - part;
+			rest = overflow ? rest - (whole - part) : rest + part;
+			quotient += overflow;
 		}
 	}
 	return quotient;

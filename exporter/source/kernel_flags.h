@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flags that enable groups of kernel events, by the names of `needs: kernel`, and the group masks
- * that extend them.
+ * The flags that enable groups of kernel events, by the names of `needs: kernel`, and the group
+ * masks that extend them.
  *
  * Source: EVENT_TRACE_FLAG_* of evntrace.h; which events each flag enables: "EVENT_TRACE_PROPERTIES
  * structure", Microsoft Learn, EnableFlags.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel records carry a group number and an opcode instead of a GUID and an event id. This header
- * says which class a group stands for, and has the opcodes that code asks for.
+ * Kernel records have a group number and an opcode instead of a GUID and an event id. This header
+ * assigns a class to each group, and defines the opcodes that are used in code.
  *
  * Source: Geoff Chappell, "HookId" (group masks); docs/etl-format.md section 8.
  */
@@ -99,7 +99,7 @@ static inline void kernel_choose(struct kernel_choice *choice, uint8_t group, ui
 	choice->opcodes[group][opcode / 8] |= (uint8_t)(1U << opcode % 8);
 }
 
-/* Those of groups that nobody knows are always chosen. */
+/* Records of unknown groups are always chosen. */
 static inline bool kernel_chosen(const struct kernel_choice *choice, uint8_t group, uint8_t opcode)
 {
 	return group >= KERNEL_GROUPS || (choice->opcodes[group][opcode / 8] >> opcode % 8 & 1);

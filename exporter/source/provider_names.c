@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Well-known providers and system providers.
+ *
  * Source: the providers' manifests as registered in Windows 10 (`logman query providers`); the
- * first is our own.
+ * first provider is our own.
  */
 #include "source/provider_names.h"
 
@@ -127,11 +129,11 @@ bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *
 {
 	for (unsigned i = 0; i < PROVIDERS; i++) {
 		uint32_t these;
-		uint64_t wanted = keywords_of((enum provider)i, flags, &these);
+		uint64_t enabled = keywords_of((enum provider)i, flags, &these);
 
-		if (wanted != 0 && index-- == 0) {
+		if (enabled != 0 && index-- == 0) {
 			*guid = guids[i];
-			*keywords = wanted;
+			*keywords = enabled;
 			*covered = these;
 			return true;
 		}

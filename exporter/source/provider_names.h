@@ -13,7 +13,7 @@
 
 #include "base/guid.h"
 
-/* The exporter's own provider; TraceLogging makes the GUID of a provider from its name. */
+/* The exporter's own provider; TraceLogging computes the GUID of a provider from its name. */
 #define CANARY_PROVIDER_NAME "etw_exporter"
 #define CANARY_PROVIDER_GUID \
 	GUID_INIT(0x07f70771, 0x7647, 0x53cf, 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7)
@@ -43,10 +43,10 @@ static inline bool provider_is(const struct guid *guid, enum known_provider prov
 	return guid_equal(guid, &known_providers[provider].guid);
 }
 
-/* Upper or lower case, as Windows does. False: not among them. */
+/* Finds a GUID by name, without regard to case, as Windows does. Returns false if it is unknown. */
 bool provider_guid(const char *name, struct guid *guid);
 
-/* NULL: not among them. */
+/* NULL if the GUID is unknown. */
 const char *provider_name(const struct guid *guid);
 
 /* The first build of Windows that has system providers. */
