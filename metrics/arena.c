@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that lives as long as the registry.
+ * Memory that is valid as long as the registry.
  */
 #include "metrics/arena.h"
 
@@ -48,7 +48,7 @@ void *arena_alloc(struct arena *arena, size_t size, size_t align)
 			block_size = BLOCK_SIZE_MIN;
 		}
 		if (size + align > block_size / 4) {
-			/* A block of its own; the one being filled stays in use. */
+			/* It has its own block; small pieces still come from the current one. */
 			at = block_new(arena, size + align);
 			return at ? at + padding(at, align) : NULL;
 		}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that lives as long as the registry: zeroed, aligned, never freed one by one.
+ * Memory that is valid as long as the registry: zeroed, aligned, freed only as a whole.
  *
- * What readers walk without a lock must stay where it is, so the registry frees nothing before its
- * end. Small pieces share blocks; a big one gets a block of its own, of which the system only
- * commits the pages that are touched.
+ * Readers use memory without a lock, so it must not move, and the registry frees nothing before its
+ * end. Small pieces share blocks. A large piece has its own block, of which the system commits only
+ * the pages that are used.
  */
 #ifndef METRICS_ARENA_H
 #define METRICS_ARENA_H

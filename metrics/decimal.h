@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Integers as decimal text, two digits at a time. In a header because a scrape prints millions of
- * them.
+ * Integers as decimal text, two digits at a time. The functions are inline because a scrape prints
+ * millions of integers.
  */
 #ifndef METRICS_DECIMAL_H
 #define METRICS_DECIMAL_H
@@ -10,8 +10,7 @@
 #include <string.h>
 
 enum {
-	DECIMAL_ROOM = 32, /* what the functions below may write, in bytes; the text itself takes at
-			      most 22 */
+	DECIMAL_ROOM = 32, /* bytes that the functions below may write; the text has at most 22 */
 	DECIMALS_MAX = 9,
 };
 
@@ -107,7 +106,7 @@ static inline char *put_scaled(char *to, uint64_t value, unsigned decimals)
 		char digits[9];
 		unsigned count = 9;
 
-		/* Nine digits, the first of them right behind the point. */
+		/* Nine digits, the first of them directly after the point. */
 		fraction *= powers[DECIMALS_MAX - decimals];
 		digits[0] = (char)('0' + fraction / 100000000);
 		put_eight(digits + 1, fraction % 100000000);
@@ -115,7 +114,8 @@ static inline char *put_scaled(char *to, uint64_t value, unsigned decimals)
 			count--;
 		}
 		*to++ = '.';
-		memcpy(to, digits, sizeof digits); /* more than needed: a fixed size is one move */
+		memcpy(to, digits,
+		       sizeof digits); /* more than needed, because a fixed size is one move */
 		to += count;
 	}
 	return to;

@@ -2,9 +2,14 @@
 /*
  * Renders a registry in the Prometheus text format 0.0.4.
  *
- * A line is a prefix that was rendered when its sample was made, and a number. Prefixes and cells
- * lie in memory in the order of the page, so rendering is one walk over both. What is published
- * while a scrape runs appears in the next one.
+ * A line is a prefix, which was rendered when its sample was made, and a number. Prefixes and cells
+ * are in memory in the order of the page, so rendering is one walk over both. The value of a sample
+ * is the sum of its cells in all shards. A histogram has several lines for each prefix, and its
+ * buckets are cumulated here. Hidden gauges are left out.
+ *
+ * The walk takes no lock. It reads the number of samples of a family once and renders that many, so
+ * a sample that is published meanwhile appears in the next scrape. Lines are written into a chunk,
+ * which is passed to the sink when the longest possible line would not fit any more.
  */
 #include "metrics/exposition.h"
 
@@ -15,7 +20,7 @@
 #include "metrics/registry_internal.h"
 
 enum {
-	CHUNK_SIZE = 64 * 1024, /* what the sink gets, about */
+	CHUNK_SIZE = 64 * 1024, /* approximate size of a chunk */
 	LINE_SIZE_MAX = NAME_SIZE_MAX + PREFIX_SIZE_MAX + 128,
 };
 
@@ -34,7 +39,7 @@ struct prefix_walk {
 	const char *at;
 };
 
-/* The cells of one segment, of the writers that have any. */
+/* The cells of one segment, of the shards that have any. */
 struct columns {
 	cell *cells[SHARD_SLOTS];
 	unsigned count;
@@ -51,7 +56,7 @@ static void flush(struct page *page)
 	page->at = page->start;
 }
 
-/* Where a line of at most LINE_SIZE_MAX bytes may be written. */
+/* Returns the place for a line of at most LINE_SIZE_MAX bytes. */
 static inline char *line_start(struct page *page)
 {
 	if (page->at >= page->start + CHUNK_SIZE) {
@@ -73,8 +78,7 @@ static void page_add(struct page *page, const char *text, size_t size)
 	}
 }
 
-/* A memcpy for some 100 bytes: blocks of constant size, the last one laid back over the one before.
- */
+/* A memcpy for about 100 bytes: blocks of constant size; the last one overlaps the one before. */
 static inline char *copy(char *to, const char *from, size_t size)
 {
 	enum { BLOCK_SIZE = 32 };
@@ -145,7 +149,7 @@ static inline void counter_lines(struct page *page, struct prefix_walk *walk,
 	}
 }
 
-/* Sums a gauge; false when it is hidden. */
+/* Sums a gauge. Returns false if it is hidden. */
 static bool gauge_at(const struct columns *columns, size_t index, int64_t *value)
 {
 	uint64_t sum = 0;
@@ -186,7 +190,7 @@ static void gauge_lines(struct page *page, const struct family *family, struct p
 	}
 }
 
-/* `name_sum{a="x",b="y"} `; labels is what the prefix of a histogram holds: `{a="x",b="y",`. */
+/* `name_sum{a="x",b="y"} `; labels is the prefix of the histogram: `{a="x",b="y",`. */
 static char *put_name(char *to, const struct family *family, const char *ending, const char *labels,
 		      size_t labels_size)
 {

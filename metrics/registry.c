@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Families: how they are declared, found, and kept in the order of their names; the registry that
- * owns them, and what it exposes about itself.
+ * Families: declaring them, finding them, and their order by name; the registry that owns them, and
+ * its families about itself.
  *
  * A scrape walks the list of families without a lock, so a family is complete before it is linked
- * in, and stays. All memory comes from one arena that is freed with the registry. Names are checked
- * against the Prometheus data model when a family is declared, once, so nothing on the per-event
- * path or in a scrape checks them again. A histogram occupies three more names (_bucket, _sum and
- * _count), and no other family may have one of them.
+ * in, and is never removed. All memory comes from one arena that is freed with the registry. Names
+ * are checked against the Prometheus data model once, when a family is declared, so neither the
+ * per-event path nor a scrape checks them again. A histogram uses three more names (_bucket, _sum
+ * and _count), and no other family may have one of them.
  *
- * Two mutexes: `mutex` guards whatever is added, `scrape_mutex` lets one scrape at a time run the
- * hooks. The three families about the registry itself are written under the second one.
+ * There are two mutexes: `mutex` guards additions of every type, `scrape_mutex` lets one scrape at
+ * a time run the hooks. The three families about the registry itself are updated with the second
+ * one.
  */
 #include "metrics/registry.h"
 
@@ -192,7 +193,7 @@ static const char *keep(struct registry *registry, const char *text, size_t size
 	return copy;
 }
 
-/* Copies a text that was built, and frees it. */
+/* Copies a text into the arena, and frees it. */
 static const char *keep_text(struct registry *registry, struct text *text, size_t *size)
 {
 	const char *copy = text->failed ? NULL : keep(registry, text->data, text->size);
@@ -273,7 +274,7 @@ static struct family *add_family(struct registry *registry, const struct family_
 	return family;
 }
 
-/* The families about the registry have a sample for every family from the moment it exists. */
+/* Gives the families about the registry a sample for a new family. */
 static void announce(struct registry *registry, const struct family *family)
 {
 	uint32_t id = intern_add(registry->strings, family->name, family->name_size);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a registry is made of; for registry.c, samples.c and exposition.c only.
+ * The structures of a registry, for registry.c, samples.c and exposition.c only.
  *
- * Samples of a family are numbered in the order in which they are made, and everything about them
- * lies in arrays by that number: label ids, cells, rendered prefixes. Numbers begin at 16; the
- * arrays grow by segments that never move: segment 4 holds the numbers 16 to 31, segment 5 those
- * from 32 to 63, and so on. So readers need no lock; only the order of stores counts:
+ * Samples of a family have numbers in the order in which they are made, and their label ids, cells
+ * and rendered prefixes are in arrays by that number. Numbers begin at 16. The arrays grow by
+ * segments that never move: segment 4 has the numbers 16 to 31, segment 5 those from 32 to 63, and
+ * so on. So readers need no lock; only the order of stores matters:
  *
  *   ids, then the slot of the table that names the sample      slot: release / acquire
  *   all slots of a grown table, then the pointer to it         table: release / acquire
  *   ids, prefix and slot, then the number of samples           sample_count: release / acquire
  *   a segment of cells, zeroed, then the pointer to it         segment: release / acquire
  *
- * Everything lives in the registry's arena until registry_free(). Whatever allocates holds the
- * registry's mutex.
+ * All memory is in the arena of the registry until registry_free(). A function that allocates holds
+ * the mutex of the registry.
  */
 #ifndef METRICS_REGISTRY_INTERNAL_H
 #define METRICS_REGISTRY_INTERNAL_H
@@ -31,10 +31,10 @@ enum {
 	NO_SAMPLE = 0,
 
 	NAME_SIZE_MAX = 200,
-	PREFIX_SIZE_MAX = 4096,        /* a label set with more text than that is folded */
-	PREFIX_BYTES_PER_SERIES = 512, /* of budget, over all series that the limits allow */
+	PREFIX_SIZE_MAX = 4096,        /* longer label sets belong to the overflow series */
+	PREFIX_BYTES_PER_SERIES = 512, /* budget for each series of the limits */
 	HOOKS_MAX = 16,
-	/* The registry has one writer more, for what it says about itself at a scrape. */
+	/* One more is for the families about the registry itself, which a scrape updates. */
 	SHARD_SLOTS = SHARDS_MAX + 1,
 };
 
@@ -42,8 +42,8 @@ enum {
 #define CELL_HIDDEN ((uint64_t)INT64_MIN)
 
 /*
- * A bucket has two slots, the first in its low half, filled first. A slot holds 8 bits of the hash
- * above the number of the sample; 0 is a free one.
+ * A bucket has two slots; the first is in its low half and is filled first. A slot has 8 bits of
+ * the hash above the number of the sample; 0 is a free slot.
  */
 struct sample_table {
 	size_t mask; /* buckets - 1; buckets are a power of two */
@@ -51,14 +51,14 @@ struct sample_table {
 };
 
 /*
- * Rendered prefixes, one behind the other in the order of samples: a uint16_t with the size, then
- * the text. Size 0 says that the next one stands in the next chunk.
+ * Rendered prefixes in the order of samples: a uint16_t with the size, then the text. After size 0,
+ * the next prefix is in the next chunk.
  *
- * Counter and gauge: `name{a="x",b="y"} `. Histogram: what stands between the name and the `le`
- * label: `{a="x",b="y",`.
+ * The prefix of a counter or gauge is `name{a="x",b="y"} `. That of a histogram is the text between
+ * the name and the `le` label: `{a="x",b="y",`.
  */
 struct prefix_chunk {
-	struct prefix_chunk *next; /* written before the sample that needs it is published */
+	struct prefix_chunk *next; /* set before the sample that needs it is published */
 	char bytes[];
 };
 
@@ -68,12 +68,12 @@ struct shard {
 	bool shared;
 };
 
-/* The cells of one writer in one family. */
+/* The cells of one shard in one family. */
 struct family_shard {
 	_Atomic(cell *) segments[SEGMENT_COUNT];
 };
 
-/* Stands for a writer that has not touched a family yet. */
+/* For a shard that has not counted in a family yet. */
 extern struct family_shard family_no_cells;
 
 struct bucket_text {
@@ -93,7 +93,7 @@ struct family {
 	const uint64_t *buckets; /* bucket_count bounds */
 	size_t bucket_count;
 
-	/* What it is; constant. */
+	/* The declaration; constant. */
 	_Atomic(struct family *) next; /* in the order of names */
 	const char *name;
 	size_t name_size;
@@ -106,12 +106,12 @@ struct family {
 	size_t head_size;
 	const struct bucket_text *bucket_texts; /* bucket_count + 1, with +Inf */
 
-	/* Read by a scrape; written with the mutex. */
+	/* A scrape reads these members; they are written with the mutex. */
 	_Atomic(uint32_t) sample_count;
 	struct prefix_chunk *prefixes; /* the first chunk; published by sample_count */
 
-	/* Written with the mutex; the counts are read anywhere as hints, to spare the mutex at a
-	 * limit. */
+	/* Written with the mutex. The counts are also read without it, as hints, so that a limit
+	 * does not need the mutex. */
 	_Atomic(uint32_t) limited_count;   /* samples that count against max_series */
 	_Atomic(uint32_t) overflow_count;  /* samples made because of a limit */
 	struct prefix_chunk *prefix_chunk; /* the newest */
@@ -119,7 +119,7 @@ struct family {
 	size_t prefix_left;
 	size_t prefix_chunk_size;
 
-	_Atomic(uint64_t) overflow; /* events folded */
+	_Atomic(uint64_t) overflow; /* events counted in the overflow series */
 };
 
 struct scrape_hook {
@@ -151,7 +151,7 @@ struct registry {
 	struct family *evicted_family;
 };
 
-/* Where a sample lies. */
+/* The place of a sample. */
 static inline unsigned segment_of(uint32_t sample, uint32_t *index)
 {
 	unsigned segment = 31u ^ (unsigned)__builtin_clz(sample);
@@ -160,7 +160,7 @@ static inline unsigned segment_of(uint32_t sample, uint32_t *index)
 	return segment;
 }
 
-/* The cells that a writer has for a segment; NULL when it never touched it. */
+/* The cells of a shard for a segment; NULL if the shard has none there. */
 static inline cell *family_segment(const struct family *family, size_t shard, unsigned segment)
 {
 	/* Both pair with the releases in make_segment(). */
@@ -170,10 +170,10 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
-/* samples.c: an empty table, with the mutex; false without memory. */
+/* samples.c: makes an empty table; call it with the mutex. Returns false without memory. */
 bool family_make_table(struct family *family);
 
-/* Runs the hooks and brings the families about the registry itself up to date. */
+/* Runs the hooks and updates the families about the registry itself. */
 void registry_refresh(struct registry *registry);
 
 /* registry_text.c: the texts of a family and its samples. */

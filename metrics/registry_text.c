@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts of families and samples, as the text format 0.0.4 wants them.
+ * The texts of families and samples in the text format 0.0.4.
  *
  * Source: "Exposition formats", "Data model", prometheus.io.
  */

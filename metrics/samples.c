@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From label ids to the cells of a sample, and what is done to them; the making of samples, and
- * what happens at a limit.
+ * Samples: finding the cells of a label set, counting in them, making new samples, and the limits.
  *
- * The per-event path takes no lock: the table is open addressing over slots that are only ever
- * added to, and cells lie in segments that never move. The order of stores is explained in
- * family.h. Ids, factors and tags are arranged so that a look-up of two labels is straight code
- * without a call; measure before a change (etw_bench).
+ * The per-event path takes no lock: the table uses open addressing, its slots are never removed,
+ * and cells are in segments that never move. registry_internal.h explains the order of stores. Ids,
+ * factors and tags are arranged so that a look-up of two labels is straight code without a call;
+ * measure before a change (etw_bench).
  *
- * A label set that is not in the table takes the slow way, out of line. It takes the registry's
- * mutex, looks again and makes the sample: a slot of the table, a row of ids, a rendered prefix.
- * Past a limit the open labels read "_other", and should there be too many of those label sets as
- * well, all labels do: the last one always fits, so the events of a family are complete whatever
- * its labels are. At a limit only counts are read, so a flood of new label sets does not queue for
- * the mutex.
+ * A label set that is not in the table takes the slow path, out of line. It takes the mutex of the
+ * registry, searches again and makes the sample: a slot of the table, a row of ids, a rendered
+ * prefix. Beyond a limit, the dynamic labels read "_other". If there are too many of these label
+ * sets as well, all labels read "_other"; this overflow series always fits, so no event of a family
+ * is lost. At a limit only the counts are read, so that many new label sets do not wait for the
+ * mutex.
  */
 #include <assert.h>
 #include <string.h>
@@ -27,10 +26,10 @@
 /* ---- the table ---- */
 
 /*
- * Low bits choose the bucket, the highest eight stand in the slot.
+ * The low bits of the hash choose the bucket, the highest eight are stored in the slot.
  *
- * Ids are read one by one, here and below: the caller has just written them so, and a wider read
- * would have to wait until the narrow writes have left the processor's store buffer.
+ * Ids are read one by one, here and below: the caller has just written them one by one, and a wider
+ * read would have to wait until these writes have left the store buffer of the processor.
  */
 static inline uint64_t sample_hash(const uint32_t *ids, uint32_t count)
 {
@@ -72,7 +71,7 @@ static inline uint32_t sample_tag(uint64_t hash)
 	return (uint32_t)(hash >> 32) & ~(uint32_t)(SAMPLE_END - 1);
 }
 
-/* Whether a slot, its tag taken off, names a sample: it is neither free nor of another tag. */
+/* Whether a slot without its tag is the number of a sample: neither free nor with another tag. */
 static inline bool slot_matches(uint32_t slot)
 {
 	return slot - SAMPLE_FIRST < SAMPLE_END - SAMPLE_FIRST;
@@ -85,8 +84,8 @@ static inline bool sample_has_ids(const struct family *family, uint32_t sample, 
 }
 
 /*
- * The number of the sample with these ids; NO_SAMPLE when it is not there (yet). count is the
- * family's label_count; where it is a constant, the compiler makes straight code of it.
+ * The number of the sample with these ids; NO_SAMPLE if it does not exist (yet). count is the
+ * label_count of the family; if it is a constant, the compiler makes straight code from it.
  */
 static inline uint32_t sample_find(const struct family *family, const uint32_t *ids, uint32_t count)
 {
@@ -97,10 +96,11 @@ static inline uint32_t sample_find(const struct family *family, const uint32_t *
 	uint32_t tag = sample_tag(hash);
 
 	for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
-		/* Pairs with the release in sample_put(): the ids are there. */
+		/* Pairs with the release in sample_put(), so the ids are visible. */
 		uint64_t bucket = atomic_load_explicit(&table->buckets[i], memory_order_acquire);
 		uint32_t first = (uint32_t)bucket ^ tag, second = (uint32_t)(bucket >> 32) ^ tag;
-		/* One of the two without a branch, which would be guessed wrong too often. */
+		/* Chooses one of the two without a branch, which would be mispredicted too often.
+		 */
 		uint32_t sample = second ^ ((first ^ second) & -(uint32_t)slot_matches(first));
 
 		if (slot_matches(sample) && sample_has_ids(family, sample, ids, count)) {
@@ -137,18 +137,18 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 
 enum {
 	SLOTS_MIN = 16,
-	SLOTS_SPARSE = 65536, /* up to here at most half full, for speed; then four fifths */
+	SLOTS_SPARSE = 65536, /* up to here at most half full, for speed; beyond, four fifths */
 	PREFIX_CHUNK_MIN = 512,
 	PREFIX_CHUNK_MAX = 64 * 1024,
-	CELLS_ALIGN = 64, /* cells of two writers never share a cache line */
+	CELLS_ALIGN = 64, /* cells of two shards never share a cache line */
 };
 
-/* How much of a label set gives way. */
+/* Which labels of a label set are replaced. */
 enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
 
 /*
- * With the mutex: makes sure that one more slot leaves some of the table free. The table before
- * stays for who walks it.
+ * With the mutex: makes sure that the table has free slots after one more. The old table stays
+ * valid for its readers.
  */
 static bool reserve_slot(struct family *family, uint32_t sample_count)
 {
@@ -234,12 +234,12 @@ static char *reserve_prefix(struct family *family, size_t size)
 	struct prefix_chunk *chunk;
 	size_t chunk_size = family->prefix_chunk_size;
 
-	/* A size of 0 behind it must fit as well. */
+	/* A size of 0 after it must fit as well. */
 	if (needed + sizeof(uint16_t) <= family->prefix_left) {
 		return family->prefix_at;
 	}
 	if (family->label_count == 0) {
-		chunk_size = 0; /* there is but one sample */
+		chunk_size = 0; /* there is only one sample */
 	} else if (chunk_size == 0) {
 		chunk_size = PREFIX_CHUNK_MIN;
 	} else if (chunk_size < PREFIX_CHUNK_MAX) {
@@ -255,7 +255,7 @@ static char *reserve_prefix(struct family *family, size_t size)
 		return NULL;
 	}
 	if (family->prefix_chunk) {
-		/* What is behind the last prefix is zero: size 0, go on with the next chunk. */
+		/* The bytes after the last prefix are zero: size 0 means the next chunk. */
 		family->prefix_chunk->next = chunk;
 	} else {
 		family->prefixes = chunk;
@@ -307,7 +307,8 @@ static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limi
 	}
 	sample_put(atomic_load_explicit(&family->table, memory_order_relaxed),
 		   sample_hash(ids, family->label_count), sample);
-	/* Pairs with the acquire in exposition.c and family_series(): ids and prefix are there. */
+	/* Pairs with the acquire in exposition.c and family_series(): ids and prefix are visible.
+	 */
 	atomic_store_explicit(&family->sample_count, count + 1, memory_order_release);
 	return sample;
 
@@ -344,7 +345,7 @@ static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum ove
 	bool limited = overflow == OVERFLOW_NONE && family->dynamic_labels != 0;
 	uint32_t sample = sample_find(family, ids, family->label_count);
 
-	/* At a limit a flood of new label sets does not queue for the mutex. */
+	/* At a limit, many new label sets must not wait for the mutex. */
 	if (sample != NO_SAMPLE || at_limit(family, overflow)) {
 		return sample;
 	}
@@ -373,8 +374,8 @@ static bool is_ascii(const char *text, size_t size)
 	return seen < 0x80;
 }
 
-/* The id of the same text with everything replaced that is not UTF-8: two label sets must not read
- * the same. */
+/* The id of the text with invalid UTF-8 replaced, so that two samples never have the same rendered
+ * labels. */
 static uint32_t clean_id(const struct registry *registry, uint32_t id)
 {
 	struct text clean = { 0 };
@@ -400,8 +401,8 @@ static uint32_t clean_id(const struct registry *registry, uint32_t id)
 }
 
 /*
- * The sample of a label set that is not in the table: new, folded, or worded otherwise. NO_SAMPLE
- * without memory. *folded is set.
+ * The sample for a label set that is not in the table: a new one, the overflow series, or one with
+ * cleaned labels. NO_SAMPLE without memory. Sets *overflowed.
  */
 static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *overflowed)
 {
@@ -428,7 +429,7 @@ static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *ov
 
 struct family_shard family_no_cells;
 
-/* The cells of a segment that the writer touches for the first time. NULL without memory. */
+/* Makes the cells of a segment that the shard uses for the first time. NULL without memory. */
 static cell *make_segment(struct family *family, const struct shard *shard, unsigned segment)
 {
 	struct registry *registry = family->registry;
@@ -461,7 +462,7 @@ done:
 
 /* ---- the per-event path ---- */
 
-/* The cells of a sample; NULL when the writer touches its segment for the first time. */
+/* The cells of a sample; NULL if the shard uses its segment for the first time. */
 static inline cell *cells_of(const struct family *family, const struct shard *shard,
 			     uint32_t sample)
 {
@@ -481,7 +482,7 @@ static inline cell *find_cells(const struct family *family, const struct shard *
 	return sample == NO_SAMPLE ? NULL : cells_of(family, shard, sample);
 }
 
-/* The sample is new, folded, or new to the writer. */
+/* For a sample that is new, of the overflow series, or new to the shard. */
 static RARE cell *make_cells(struct family *family, const struct shard *shard, const uint32_t *ids,
 			     bool *overflowed)
 {
@@ -558,7 +559,7 @@ static NOINLINE void add_any(struct family *family, struct shard *shard, const u
 void family_add(struct family *family, struct shard *shard, const uint32_t *ids, uint64_t amount)
 {
 	assert(family->type != FAMILY_HISTOGRAM);
-	/* Two labels are so frequent that they get by without a stack and a call. */
+	/* Two labels are so frequent that they have a path without a stack frame and a call. */
 	if (family->label_count == 2) {
 		cell *cells = find_cells(family, shard, ids, 2);
 
@@ -572,7 +573,7 @@ void family_add(struct family *family, struct shard *shard, const uint32_t *ids,
 
 void cells_observe(const struct family *family, struct shard *shard, cell *cells, uint64_t value)
 {
-	/* The first bucket whose bound is not below value, by halves without branches. */
+	/* Finds the first bucket whose bound is not below value, by halves without branches. */
 	const uint64_t *bound = family->buckets;
 	size_t count = family->bucket_count;
 

@@ -36,13 +36,13 @@ struct running_session {
 	size_t provider_count;
 };
 
-/* In the order in which Windows lists them: by id. */
+/* In the order of Windows, which is by id. */
 struct running_sessions {
 	struct running_session *list; /* owned */
 	size_t count;
 };
 
-/* Asks Windows, which lists no more than the account has the rights to see. */
+/* Queries Windows, which lists only sessions that the account may see. */
 bool running_read(struct running_sessions *sessions, struct error *err);
 void running_done(struct running_sessions *sessions);
 
@@ -58,14 +58,14 @@ struct registered_providers {
 	size_t count;
 };
 
-/* Asks Windows, which takes a while: there are more than a thousand. */
+/* Queries Windows. It is slow, because there are more than a thousand providers. */
 bool registered_read(struct registered_providers *providers, struct error *err);
 void registered_done(struct registered_providers *providers);
 
 /* NULL: it is not registered, or has no name. */
 const char *registered_name(const struct registered_providers *providers, const struct guid *guid);
 
-/* Whether there is event tracing here at all: Windows, and not Wine, whose calls end the program.
+/* Whether event tracing exists: on Windows, but not in Wine, where its functions end the program.
  */
 bool etw_here(struct error *err);
 

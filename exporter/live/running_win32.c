@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Windows knows about event tracing, asked: the sessions that run, provider by provider which
- * of them has it enabled, and the registered providers.
+ * Queries of Windows about event tracing: the running sessions, the sessions that have a provider
+ * enabled, and the registered providers.
  *
- * All three answers may grow between the call that says how much room is needed and the next one,
- * so live_ask() asks again, a bounded number of times. Counts and offsets inside an answer are
- * compared with its size before they are used. Windows lists a provider once for each process that
- * has registered it; a session appears in each of them.
+ * The answers can grow between the call that returns the needed size and the next call, so
+ * live_ask() repeats the call, a bounded number of times. Counts and offsets inside an answer are
+ * compared with its size before they are used.
+ *
+ * Windows has no query for the providers of a session. It only lists the sessions of a provider,
+ * and it lists a provider once for each process that has registered it. So the providers of all
+ * sessions are found by a query for each provider, and a session that was already found in another
+ * process is skipped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +172,7 @@ static bool add_provider(void *context, const GUID *guid, const TRACE_ENABLE_INF
 
 		if (session->id != info->LoggerId ||
 		    (count > 0 && guid_equal(&session->providers[count - 1].guid, &ours))) {
-			continue; /* or another process has it enabled as well */
+			continue; /* another session, or found in another process before */
 		}
 		grown = realloc(session->providers, (count + 1) * sizeof *grown);
 		if (!grown) {

@@ -2,6 +2,14 @@
 /*
  * Well-known providers and system providers.
  *
+ * The first table has providers that the program needs by GUID or shows by name: for rules that
+ * name a provider, and for recordings that contain only its GUID. A provider that is not in the
+ * table gets its name from a manifest or from the operating system.
+ *
+ * The second table says which keyword of which system provider replaces which kernel flag. Several
+ * flags can belong to one provider, so system_provider() collects the keywords of a provider for a
+ * set of flags. A flag without a row stays a flag of the session.
+ *
  * Source: the providers' manifests as registered in Windows 10 (`logman query providers`); the
  * first provider is our own.
  */
