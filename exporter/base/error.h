@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #if defined(__MINGW32__)
-/* Its printf, not that of Microsoft's library, which knows no %zu. */
+/* The printf of mingw, because that of Microsoft's library has no %zu. */
 #define PRINTF_LIKE(format_index, first) __attribute__((format(gnu_printf, format_index, first)))
 #else
 #define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))

@@ -88,7 +88,7 @@ static void give_up_oldest(struct manifest_assembly *assembly)
 	assembly->oldest = (assembly->oldest + 1) % assembly->count;
 }
 
-/* A stream of a process that has too many; NULL: it has not. */
+/* A stream of the process to drop if the process has too many; else NULL. */
 static struct manifest_stream *stream_too_many(struct manifest_assembly *assembly,
 					       uint32_t process_id)
 {
@@ -106,7 +106,7 @@ static struct manifest_stream *stream_too_many(struct manifest_assembly *assembl
 	return count < STREAMS_MOST_OF_PROCESS ? NULL : own;
 }
 
-/* A stream that is free, or made free. NULL without memory. */
+/* Returns a free stream; drops one if needed. NULL without memory. */
 static struct manifest_stream *new_stream(struct manifest_assembly *assembly, uint32_t process_id)
 {
 	struct manifest_stream *stream;

@@ -29,26 +29,26 @@ struct manifest_chunk {
 	uint32_t xml_size;
 };
 
-/* False: not such a record, or its envelope makes no sense. */
+/* Returns false if it is another record, or its header is not valid. */
 bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk);
 
 /*
- * Puts chunks together, one manifest at a time for each provider and process. Chunks must come in
- * order; after a gap the manifest is given up until its next chunk 0. What is incomplete is
- * bounded: a process with too many gives up its own, all with too many the oldest. Zero-initialise
- * it.
+ * Assembles chunks, one manifest at a time for each provider and process. Chunks must arrive in
+ * order; after a gap the manifest is dropped until its next chunk 0. Incomplete manifests are
+ * bounded: a process with too many loses one of its own, and if there are too many in total the
+ * oldest is dropped. Zero-initialise it.
  */
 struct manifest_assembly {
 	size_t size_most;                /* of one manifest; 0: docs/etl-format.md section 18 */
 	struct manifest_stream *streams; /* owned */
 	size_t count;
-	size_t oldest; /* the one to give up when there are too many */
+	size_t oldest; /* the next one to drop when there are too many */
 	size_t bytes;  /* of all of them */
 };
 
 /*
- * Adds a chunk. Returns true when it completes a manifest: then *xml is the whole of it, to be
- * freed with text_free().
+ * Adds a chunk. Returns true if it completes a manifest; then *xml is the whole manifest, which the
+ * caller frees with text_free().
  */
 bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
 			   const struct manifest_chunk *chunk, struct text *xml);

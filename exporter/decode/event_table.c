@@ -52,8 +52,8 @@ struct event_table {
 	uint64_t seed;
 	struct schema_origins origins;
 	struct tracelogging_cache *tracelogging; /* owned */
-	size_t hand;   /* slot that the search for an eviction looked at last */
-	uint64_t hits; /* the consumer's own; published every PUBLISH_EVERY look-ups */
+	size_t hand;   /* slot that the last search for an eviction ended at */
+	uint64_t hits; /* for the consumer alone; published every PUBLISH_EVERY look-ups */
 	_Atomic(uint64_t) shown_entries;
 	_Atomic(uint64_t) shown_hits;
 	_Atomic(uint64_t) shown_misses;
@@ -325,7 +325,7 @@ static struct event_class *find(struct event_table *table, const struct event_re
 	return resolve(table, record, hash);
 }
 
-/* This hash has no seed: keys that an attacker makes collide only cost a look-up in the table. */
+/* This hash has no seed, because keys with equal hashes only cost a look-up in the table. */
 static inline struct event_class **usual_place(struct event_table *table,
 					       const struct event_record *record)
 {
@@ -435,7 +435,7 @@ void event_table_drop(struct event_table *table, uint32_t manifest_id,
 			i++;
 			continue;
 		}
-		remove_class(table, i); /* another entry may have moved here: look again */
+		remove_class(table, i); /* another entry may have moved here: check it again */
 		release(context, class);
 		free_class(NULL, class);
 	}

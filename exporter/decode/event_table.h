@@ -25,7 +25,7 @@
 struct event_table; /* opaque; one consumer's */
 
 /*
- * most: classes, at least 1. origins: where provider names and schemas come from; NULL for none.
+ * most: classes, at least 1. origins: of provider names and schemas; NULL for none.
  * The struct is copied; what it points to is borrowed until event_table_free(). The schemas of a
  * recording (origins->trace) are complete before the first look-up. NULL without memory.
  */
@@ -57,7 +57,7 @@ struct event_table_statistics {
 	uint64_t entries;
 	uint64_t hits;
 	uint64_t misses;
-	uint64_t evictions; /* classes that made room for others */
+	uint64_t evictions; /* classes that were removed to make room */
 };
 void event_table_statistics(const struct event_table *table,
 			    struct event_table_statistics *statistics);

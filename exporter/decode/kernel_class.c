@@ -9,10 +9,10 @@
  * any function below parses it, once for all threads, in well under a millisecond. After that the
  * table is constant, so that callers keep pointers into it for as long as the program runs.
  *
- * All storage is static and of a fixed size. The callers, who ask for a name or a layout, could not
- * report missing memory, and a table of known size cannot run out of it. Names point into a copy of
+ * All storage is static and of a fixed size. The callers look up a name or a layout and could not
+ * report missing memory, and a table of known size needs no more. Names point into a copy of
  * the text, in which the parser ends each word with a NUL. A mistake in the table, or a table that
- * has outgrown the storage, is a bug of ours: the program says which line it is and aborts.
+ * has outgrown the storage, is a bug of ours: the program names the line and aborts.
  *
  * Look-ups search the 36 classes and the layouts of one class in order. This is fast enough because
  * the answers are kept with each resolved event class; nothing here runs for every event.
@@ -63,7 +63,8 @@ static struct {
 	struct os_once once;
 	unsigned class_count, event_count, layout_count, field_count;
 	struct class_row classes[CLASSES_MOST];
-	struct event_name events[EVENTS_MOST]; /* those of one class stand together, and below */
+	struct event_name
+		events[EVENTS_MOST]; /* those of one class are consecutive, like those below */
 	struct kernel_layout layouts[LAYOUTS_MOST];
 	struct field fields[FIELDS_MOST];
 	char text[TEXT_MOST];
@@ -72,7 +73,7 @@ static struct {
 /* ---- reading the table ---- */
 
 struct reader {
-	char *at;                     /* in table.text, behind the last word */
+	char *at;                     /* in table.text, after the last word */
 	struct class_row *class;      /* that words belong to; NULL: none yet */
 	struct kernel_layout *layout; /* likewise, of this class */
 };
@@ -119,7 +120,7 @@ static char *next_word(struct reader *reader)
 	return word;
 }
 
-/* Cuts a word in two. Returns what is behind the separator; NULL: the word has none. */
+/* Cuts a word in two. Returns the part after the separator; NULL: the word has none. */
 static char *cut(char *word, char separator)
 {
 	char *at = strchr(word, separator);
@@ -214,7 +215,7 @@ static struct kernel_layout *add_layout(struct reader *reader)
 	return layout;
 }
 
-/* What stands in brackets behind a type. */
+/* The brackets after a type. */
 static void read_count(const struct schema *schema, struct field *field, bool is_length,
 		       const char *count)
 {
@@ -246,7 +247,7 @@ static void add_field(struct schema *schema, const char *name, char *type)
 	static const struct {
 		const char *word;
 		enum field_type type;
-		bool has_length; /* the number in brackets is a length, and is there */
+		bool has_length; /* there is a number in brackets, and it is a length */
 	} types[] = {
 		{ "i8", FIELD_I8, false },          { "u8", FIELD_U8, false },
 		{ "i16", FIELD_I16, false },        { "u16", FIELD_U16, false },
@@ -327,7 +328,7 @@ static void read_table(void)
 		schema->first_variable = fields_place(fields, schema->field_count);
 		fields += schema->field_count;
 	}
-	/* A class, but none of the kernel's: its records describe the events of other providers
+	/* A class, but not of the kernel: its records describe the events of other providers
 	 * (docs/etl-format.md section 12). */
 	add_class("MetaData")->guid = (struct guid)META_DATA_CLASS;
 }

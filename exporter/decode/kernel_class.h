@@ -20,8 +20,8 @@
 #include "source/kernel_group.h" /* enum kernel_opcode */
 
 /*
- * The classes that code asks for. KERNEL_OTHER is any other kernel class, KERNEL_NONE is no kernel
- * class at all.
+ * The classes that are used in code. KERNEL_OTHER is any other kernel class, KERNEL_NONE is no
+ * kernel class at all.
  */
 enum kernel_class {
 	KERNEL_NONE,
@@ -47,7 +47,7 @@ enum kernel_class {
 
 enum kernel_class kernel_class_of(const struct guid *guid);
 
-/* "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is no class of ours. */
+/* "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is not in the table. */
 const char *kernel_class_name(const struct guid *guid);
 
 /*
@@ -56,28 +56,28 @@ const char *kernel_class_name(const struct guid *guid);
  */
 bool kernel_class_is_kernel(const struct guid *guid);
 
-/* "Read" for DiskIo 10; NULL when the opcode has no name. */
+/* "Read" for DiskIo 10; NULL if the opcode has no name. */
 const char *kernel_event_name(const struct guid *guid, uint8_t opcode);
 
 /*
- * The other way round, for rules: class and event names in ASCII, compared without case. False: no
- * such class or name.
+ * Finds class and opcode by name, for rules. Names are ASCII and compared without regard to case.
+ * Returns false if there is no such class or name.
  */
 bool kernel_class_find(const char *class_name, size_t class_size, struct guid *guid);
 bool kernel_event_find(const struct guid *guid, const char *event_name, size_t size,
 		       uint8_t *opcode);
 
-/* The classes one by one, to suggest near misses: NULL behind the last. guid may be NULL. */
+/* Lists the classes by number, to suggest similar names. NULL after the last. guid may be NULL. */
 const char *kernel_class_at(unsigned index, struct guid *guid);
 
 /*
- * The layout of an event. Version look-up: exact; else the highest known version below it; else the
- * lowest known. NULL: none known.
+ * The layout of an event: of the exact version; else of the highest known version below it; else of
+ * the lowest known one. NULL: no layout is known.
  */
 const struct schema *kernel_schema(const struct guid *guid, uint8_t opcode, uint8_t version);
 
 /*
- * The layouts of an opcode one by one, for checking rules: NULL behind the last. version may be
+ * Lists the layouts of an opcode by number, to check rules. NULL after the last. version may be
  * NULL.
  */
 const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, unsigned index,

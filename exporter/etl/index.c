@@ -73,8 +73,8 @@ void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_d
 {
 	const struct etl_header *header = &file->header;
 
-	/* Circular files hold fewer than were written, and what one of several files says is not
-	 * known. */
+	/* Circular files contain fewer buffers than were written. Whether the header of one of
+	 * several files counts only its own buffers is not known. */
 	if (header->end_time != 0 && !damage->truncated && buffers < header->buffers_written &&
 	    !(header->mode & (ETL_MODE_CIRCULAR | ETL_MODE_NEW_FILE))) {
 		etl_problem(damage->problems,

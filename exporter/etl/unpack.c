@@ -300,8 +300,9 @@ bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_
 
 /* ---- the helper ---- */
 
-#define WAIT_NS UINT64_C(1000000000) /* every wait is woken; this bounds the cost of a lost wake \
-				      */
+#define WAIT_NS                                                                          \
+	UINT64_C(1000000000) /* every wait is woken; this bounds the cost of a lost wake \
+			      */
 
 enum { HELPER_FROM = 4 }; /* buffers; for fewer a thread costs more than it saves */
 

@@ -70,7 +70,7 @@ static void read_items(struct live *live, const EVENT_RECORD *from, struct event
 	}
 }
 
-/* The pointer size of the event's program; a header that says nothing is the kernel's. */
+/* The pointer size of the program that wrote the event; without a flag it is that of the kernel. */
 static uint8_t pointer_size(USHORT flags)
 {
 	if (flags & EVENT_HEADER_FLAG_32_BIT_HEADER) {
@@ -152,7 +152,7 @@ ULONG consume_open(struct live *live)
 		return ERROR_SUCCESS;
 	}
 	log_file.LoggerName = live->wide_name;
-	/* Raw times: payloads hold them too, and the clocks of both must be one. */
+	/* Raw times, because payloads contain them too, and both must have the same clock. */
 	log_file.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD |
 				    PROCESS_TRACE_MODE_RAW_TIMESTAMP;
 	log_file.EventRecordCallback = on_record;
@@ -217,13 +217,13 @@ enum { DRIVES = 26, DEVICE_MAX = 1024 };
 
 static void announce_processes(const struct event_sink *sink, HANDLE snapshot)
 {
-	/* Three bytes of UTF-8 for each unit of UTF-16 at most. */
+	/* A unit of UTF-16 takes at most three bytes of UTF-8. */
 	char name[3 * MAX_PATH + 1];
 	PROCESSENTRY32W entry = { .dwSize = sizeof entry };
 
 	for (BOOL more = Process32FirstW(snapshot, &entry); more;
 	     more = Process32NextW(snapshot, &entry)) {
-		/* Process 0 is called "[System Process]" here, and Idle in events. */
+		/* The name of process 0 is "[System Process]" here, and Idle in events. */
 		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
 			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
 		}

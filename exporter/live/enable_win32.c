@@ -80,7 +80,7 @@ bool enable_resolve(struct live *live, struct error *err)
 	return true;
 }
 
-/* Reports what could not be done for a provider, unless status is ERROR_SUCCESS. */
+/* Reports a failure for a provider, unless status is ERROR_SUCCESS. */
 static void complain(const struct live *live, const struct provider_spec *provider,
 		     const char *what, ULONG status)
 {
@@ -97,7 +97,7 @@ static void complain(const struct live *live, const struct provider_spec *provid
 /* ---- filters by payload ---- */
 
 enum {
-	PARTS_MAX = 256,  /* filters of one provider, before they are put together */
+	PARTS_MAX = 256,  /* filters of one provider, before they are aggregated */
 	VALUE_MAX = 1024, /* UTF-16 units of a field's name or value, the end included */
 };
 

@@ -188,9 +188,8 @@ void consume_clock(struct source_clock *clock)
 /* ---- statistics ---- */
 
 /*
- * Unsigned differences are right across one wrap, and a session is queried each second. A count
- * that went back by less than half the range is an older answer than the one before: two threads
- * ask.
+ * Unsigned differences are correct across one wrap, and a session is queried each second. Two
+ * threads query it, so a count that went back by less than half the range is an older answer.
  */
 static void add(uint64_t *total, uint32_t *seen, ULONG now)
 {
@@ -260,8 +259,8 @@ void counters_up(struct live *live, bool up)
 	os_mutex_unlock(live->source.mutex);
 }
 
-/* By the counter and the anchor that event times come from: the system time may have been set
- * since. */
+/* The time now, from the same counter and anchor as event times, because the system time may have
+ * been set since. */
 static uint64_t lag_ns(const struct live *live)
 {
 	int64_t now = clock_time(&live->source.facts.clock, consume_counter());

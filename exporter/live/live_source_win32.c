@@ -32,9 +32,10 @@ enum {
 	CANARIES_PER_LOOK = 4,
 };
 
-#define NS_PER_MS  UINT64_C(1000000)
-#define HEALTHY_NS (UINT64_C(60000) * NS_PER_MS) /* after that, retries begin with retry_ms again \
-						  */
+#define NS_PER_MS UINT64_C(1000000)
+#define HEALTHY_NS                                                                     \
+	(UINT64_C(60000) * NS_PER_MS) /* after that, retries begin with retry_ms again \
+				       */
 
 /* ---- providers that another program disabled ---- */
 
@@ -455,7 +456,7 @@ static void set_defaults(struct live *live, uint32_t processors)
 
 /*
  * A system logger needs a GUID of its own, and not that of the NT Kernel Logger ("Configuring and
- * Starting a SystemTraceProvider Session"). One for each name, so that two exporters do not meet.
+ * Starting a SystemTraceProvider Session"). It depends on the name, so that two exporters can run.
  */
 static GUID private_guid(const char *name)
 {

@@ -82,7 +82,7 @@ static const struct description descriptions[EVENT_COUNT] = {
 };
 /* clang-format on */
 
-/* Which canary it is. */
+/* The identity of a canary. */
 struct canary_mark {
 	uint32_t slot;
 	uint32_t epoch;  /* of its session */
@@ -248,8 +248,8 @@ static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG 
 /* ---- sessions ---- */
 
 /*
- * Gives a session a slot. Source and name are borrowed until leave(); the source's statistics are
- * part of the state from now on. False when all slots are taken.
+ * Gives a session a slot. Source and name are borrowed until leave(); the statistics of the source
+ * are part of the state from now on. Returns false if all slots are used.
  */
 static bool join(struct canary *canary, const struct source *source, const char *name,
 		 uint32_t *slot)
@@ -280,7 +280,7 @@ static uint64_t slot_keyword(uint32_t slot)
 	return (uint64_t)FIRST_CANARY_KEYWORD << slot;
 }
 
-/* False when no session has it enabled, or Windows refuses. */
+/* Returns false if no session has the provider enabled, or Windows refuses. */
 static bool write_canary(struct canary *canary, const struct canary_mark *mark)
 {
 	struct payload payload = { .size = 0 };
@@ -306,7 +306,7 @@ static bool recognise(const struct canary *canary, const struct event_record *re
 	struct canary_mark found;
 	struct cursor c;
 
-	/* Any process may claim the GUID; Windows says which one wrote. */
+	/* Any process may use the GUID; the process id is from Windows. */
 	if (!guid_equal(record->provider, &canary_provider) || record->classic ||
 	    record->process_id != GetCurrentProcessId() || record->payload_size < CANARY_SIZE) {
 		return false;

@@ -105,7 +105,7 @@ done:
 
 struct guids_question {
 	TRACE_QUERY_INFO_CLASS class;
-	GUID provider; /* of TraceGuidQueryInfo */
+	GUID provider; /* for TraceGuidQueryInfo */
 };
 
 static ULONG ask_guids(void *context, void *answer, ULONG *size)

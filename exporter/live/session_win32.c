@@ -468,8 +468,8 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 	ULONG said = query(live, &properties, &other);
 
 	if (said == ERROR_SUCCESS) {
-		/* There is one NT Kernel Logger, with one GUID: that the consumer saw the end
-		 * of its session is the only sign that this is another program's. */
+		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end
+		 * of its session, the one that runs now belongs to another program. */
 		if (live->options.logger == LIVE_NT_KERNEL &&
 		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
 			return RESTART_STOLEN;
@@ -486,7 +486,7 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 
 /* ---- ending ---- */
 
-/* With the lock held: no session is ours any more. */
+/* With the lock held: forgets the session. */
 static void clear_session(struct live *live)
 {
 	live->session = 0;
@@ -538,7 +538,8 @@ void session_stop(struct live *live)
 /* Stops a session, unless another program has started one of that name meanwhile. */
 static void emergency_stop_one(const WCHAR *name, const GUID *guid)
 {
-	static struct session_properties properties; /* too large for a stack that may be short */
+	static struct session_properties
+		properties; /* too large for the stack of a crashing thread */
 	ULONG status;
 
 	init_properties(&properties);

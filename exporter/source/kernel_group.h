@@ -21,7 +21,7 @@ enum {
 };
 
 /*
- * The opcodes that code asks for, by class; decode/kernel_classes.txt has the names of all. The
+ * The opcodes that are used in code, by class; decode/kernel_classes.txt has the names of all. The
  * first four mean the same in Process, Thread and Image, except that an image starts with
  * KERNEL_OPCODE_IMAGE_LOAD.
  */
@@ -70,7 +70,7 @@ enum kernel_opcode {
 	KERNEL_OPCODE_LOST_FILE = 34,
 };
 
-/* By group; all zero where none is known, the last one included. Use the functions below. */
+/* By group; all zero if unknown; the last one is always zero. Use the functions below. */
 extern const struct guid kernel_group_guids[KERNEL_GROUPS + 1];
 
 /* The class GUID of a group; all zero for a group that is not known. Never NULL. */

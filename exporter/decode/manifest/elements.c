@@ -108,7 +108,7 @@ static uint32_t current_provider(const struct manifest_reader *reader)
 	return (uint32_t)(reader->manifest->providers_count - 1);
 }
 
-/* ---- providers and what has names in them ---- */
+/* ---- providers and their named numbers ---- */
 
 void manifest_read_provider(struct manifest_reader *reader, const struct manifest_attributes *a)
 {
@@ -254,7 +254,7 @@ void manifest_read_string(struct manifest_reader *reader, const struct manifest_
 
 /* ---- events ---- */
 
-/* "Task/Opcode"; where there is no task the symbol, else the opcode, else the id. */
+/* "Task/Opcode"; without a task the symbol, else the opcode, else the id. */
 static uint32_t event_name(struct manifest_reader *reader, const struct manifest_attributes *a,
 			   uint16_t id)
 {
@@ -335,7 +335,7 @@ void manifest_open_template(struct manifest_reader *reader, const struct manifes
 	reader->template_uses = reader->map_uses_count;
 }
 
-/* Sets a count or length that is a number or an earlier field's name. */
+/* Sets a count or length, which is a number or the name of an earlier field. */
 static void read_number_or_field(struct manifest_reader *reader, const char *what, const char *text,
 				 uint8_t fixed, uint8_t by_field, uint8_t *type,
 				 uint16_t *number_or_index)

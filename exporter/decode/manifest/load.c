@@ -57,7 +57,7 @@ void manifest_set_free(struct manifest_set *set)
 	free(set);
 }
 
-/* Behind those that are less or equal. */
+/* The index after all entries that are less or equal. */
 static void insert(struct manifest_set *set, const struct entry *entry)
 {
 	size_t at = set->entry_count++;
@@ -174,7 +174,7 @@ bool manifest_set_provider(const struct manifest_set *set, size_t number,
 	return true;
 }
 
-/* ---- where they come from ---- */
+/* ---- reading them ---- */
 
 enum { FILE_SIZE_MOST = 16 << 20 };
 
@@ -215,7 +215,7 @@ static bool note_entry(void *context, const char *name)
 	return false;
 }
 
-/* A folder with something in it: the others are for os_file_open() to complain about. */
+/* Whether it is a folder with entries. For any other path, os_file_open() reports the error. */
 static bool is_folder(const char *path)
 {
 	bool found = false;

@@ -23,7 +23,7 @@
 
 enum { NAME_SIZE_MOST = 1024 };
 
-/* Messages end with a blank or a line end at times; longer ones than a page are no names. */
+/* Some messages end with a blank or a line end. A message longer than a page is no name. */
 static void trim(char *text)
 {
 	size_t size = strlen(text);
@@ -39,8 +39,8 @@ static void trim(char *text)
 }
 
 /*
- * The text of a message: "$(string.ID)" is that string. Files that Windows' own tools write may
- * lack it; then the id is the best name there is.
+ * The text of a message: "$(string.ID)" is the string of this id. Files written by the tools of
+ * Windows may lack the string; then the id is the name.
  */
 static const char *message_text(struct manifest_reader *reader, uint32_t offset)
 {
@@ -161,7 +161,7 @@ static uint64_t named_value(const struct manifest_reader *reader, uint64_t key)
 	return known && *known != 0 ? reader->manifest->named[*known - 1].value : UINT64_MAX;
 }
 
-/* 0 for a name that nothing explains: numbers serve for show only. */
+/* 0 for a name that is not defined; numbers are only shown. */
 static uint64_t value_of(const struct manifest_reader *reader, uint32_t provider,
 			 enum manifest_word word, const char *task, const char *name)
 {
@@ -185,7 +185,7 @@ static uint64_t value_of(const struct manifest_reader *reader, uint32_t provider
 	return value != UINT64_MAX ? value : 0;
 }
 
-/* The masks of names with blanks between them; the text is cut on the way. */
+/* The union of the masks of names with blanks between them. It cuts the text. */
 static uint64_t keyword_mask(const struct manifest_reader *reader, uint32_t provider,
 			     uint32_t offset)
 {
@@ -269,7 +269,7 @@ static void refuse_twins(struct manifest_reader *reader)
 	}
 }
 
-/* Events stand by provider, id and version. */
+/* Events are sorted by provider, id and version. */
 static void sort_events(struct manifest *manifest)
 {
 	if (manifest->events_count > 0) {
@@ -303,7 +303,7 @@ bool manifest_resolve(struct manifest_reader *reader)
 	return !reader->failed && !reader->refused;
 }
 
-/* ---- answers ---- */
+/* ---- look-ups ---- */
 
 void manifest_free(struct manifest *manifest)
 {
@@ -341,7 +341,7 @@ bool manifest_provider_guid(const struct manifest *manifest, size_t index, struc
 	return manifest->providers[index].has_guid;
 }
 
-/* The first event that is not before (id, version); may be the one behind the provider's last. */
+/* The first event that is not before (id, version); it can be the one after the provider's last. */
 static size_t lower_bound(const struct manifest *manifest, const struct manifest_provider *provider,
 			  uint16_t id, uint8_t version)
 {

@@ -89,7 +89,7 @@ static const struct {
 	{ IN_STRING_LIST, "string", IN_STRING },
 };
 
-/* A document on its way through the parser. */
+/* A document while it is parsed. */
 struct document {
 	XML_Parser parser;
 	struct manifest_reader reader;
@@ -164,14 +164,14 @@ static enum place place_of(struct document *document, enum place in, const char 
 		}
 	}
 	if (in == IN_TEMPLATE || in == IN_STRUCT) {
-		/* Payloads would be read wrongly without it. */
+		/* Without it, payloads would be read incorrectly. */
 		MANIFEST_FAULT(&document->reader, &document->reader.at,
 			       "unknown element '%s' among the fields", name);
 	}
 	return ELSEWHERE;
 }
 
-/* American English is what Windows' own manifests are written in. */
+/* The manifests of Windows are written in American English. */
 static bool is_preferred(const char *culture)
 {
 	return culture && text_equal_nocase(culture, strlen(culture), "en-US", 5);
@@ -226,7 +226,7 @@ static void begin_element(struct manifest_reader *reader, enum place place,
 	}
 }
 
-/* ---- expat's calls ---- */
+/* ---- callbacks of expat ---- */
 
 static void note_place(struct document *document)
 {
@@ -296,7 +296,7 @@ static void on_doctype(void *context, const char *name, const char *system_id,
 	stop_if_over(document);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole document ---- */
 
 static bool parse(struct document *document, const char *xml, size_t size)
 {
