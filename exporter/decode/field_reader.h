@@ -2,8 +2,8 @@
 /*
  * Reads one integer field of an event class from many payloads.
  *
- * Most fields stand at a constant offset, so reading one is a comparison and a load; those behind a
- * field of variable length are found by walking the payload. The reader is made once for an event
+ * Most fields are at a constant offset, so reading one is a comparison and a load. Fields after one
+ * of variable length are found by a walk over the payload. A reader is made once for each event
  * class and pointer size.
  */
 #ifndef DECODE_FIELD_READER_H
@@ -22,16 +22,16 @@ struct field_reader {
 	uint8_t type;    /* enum field_type */
 };
 
-/* index: as schema_find_field() returns it. A field that is no scalar integer has no reader. */
+/* index: as schema_find_field() returns it. Only scalar integers have a reader. */
 struct field_reader field_reader_of(const struct schema *schema, int index, uint8_t pointer_size);
 
-/* field_read_u64() of a field without constant offset, or one that the payload does not hold. */
+/* field_read_u64() for a field without a constant offset, or one that the payload lacks. */
 bool field_read_by_walk(const struct field_reader *reader, const struct schema *schema,
 			const struct event_record *record, uint64_t *value);
 
 /*
- * The value as field_u64() gives it. False, and *value left alone: the event class has no such
- * field, or the payload ends before the field's end.
+ * Reads the value like field_u64(). Returns false and leaves *value alone if the event class has no
+ * such field, or the payload ends before the end of the field.
  */
 static inline bool field_read_u64(const struct field_reader *reader, const struct schema *schema,
 				  const struct event_record *record, uint64_t *value)

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What records tell the tracker, in the look-ahead and in order.
+ * Reads announcements from records into the tables of the tracker, in the first pass and in time
+ * order.
+ *
+ * attribution.c has found which announcements a record has and where their fields are. Lifetimes of
+ * processes, threads, files, drivers and tags go into tables that the first pass can complete;
+ * such a table ignores the same announcements in the second pass. Everything else depends on the
+ * order of events and is only collected in time order: requests, the scheduler, and the state that
+ * gauges show. Texts are read into two buffers of the tracker that are reused for each record. In a
+ * live session, the tables also get the processes, threads and drives that exist at its start.
  */
 #include <string.h>
 
 #include "track/tracker_internal.h"
 
-/* The text of a field, UTF-8; empty when the payload does not hold it. */
+/* The text of a field in UTF-8; empty if the payload does not contain it. */
 static void read_text(const struct attribution *attribution, int16_t field,
 		      const struct event_record *record, struct text *out)
 {
@@ -160,9 +168,9 @@ static void announce_service(struct tracker *tracker, const struct event_record 
 	}
 }
 
-/* Tables of what holds for a time, which a look-ahead can fill. */
-static void publish_tables(struct tracker *tracker, const struct event_record *record,
-			   const struct attribution *attribution)
+/* The tables of lifetimes, which the first pass can fill. */
+static void collect(struct tracker *tracker, const struct event_record *record,
+		    const struct attribution *attribution)
 {
 	uint32_t announces = attribution->announces;
 	uint32_t disk;
@@ -200,7 +208,7 @@ static void publish_tables(struct tracker *tracker, const struct event_record *r
 	}
 }
 
-/* ---- the look-ahead ---- */
+/* ---- the first pass ---- */
 
 static void begin_first_pass(struct tracker *tracker)
 {
@@ -214,7 +222,7 @@ static void begin_first_pass(struct tracker *tracker)
 
 void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice)
 {
-	attribution_choose_first_pass(tracker->asked, choice);
+	attribution_choose_first_pass(tracker->requested, choice);
 }
 
 bool tracker_skips_ahead(const struct event_record *record)
@@ -231,14 +239,14 @@ bool tracker_first_pass(struct tracker *tracker, const struct event_record *reco
 	if (!(class->attribution->announces & ANNOUNCES_IN_FIRST_PASS)) {
 		return false;
 	}
-	publish_tables(tracker, record, class->attribution);
+	collect(tracker, record, class->attribution);
 	return (class->attribution->announces & ANNOUNCES_LATER) != 0;
 }
 
 void tracker_first_pass_end(struct tracker *tracker)
 {
 	if (!tracker->in_first_pass) {
-		begin_first_pass(tracker); /* of a recording without records */
+		begin_first_pass(tracker); /* the recording has no records */
 	}
 	tracker->in_first_pass = false;
 	processes_build(&tracker->processes);
@@ -334,7 +342,7 @@ static void show_disk(struct tracker *tracker, const struct event_record *record
 	}
 }
 
-/* State that the gauges show: it follows the events and does not know what a look-ahead saw. */
+/* The state that gauges show. It follows the events in time order and ignores the first pass. */
 static void show(struct tracker *tracker, const struct event_record *record,
 		 const struct attribution *attribution)
 {
@@ -375,8 +383,8 @@ static void announce_request(struct tracker *tracker, const struct event_record 
 				(uint64_t)record->raw_time - (uint64_t)begin.time :
 				UINT64_MAX;
 	} else {
-		tracker_miss(tracker,
-			     MISS_FILE); /* what it ended, and on which file, was not seen */
+		/* The start of the request, which has the file, was not seen. */
+		tracker_miss(tracker, MISS_FILE);
 	}
 }
 
@@ -415,7 +423,7 @@ static void announce(struct tracker *tracker, const struct event_record *record,
 
 	if (announces & ANNOUNCES_TRANSFER) {
 		announce_transfer(tracker, record, attribution);
-		return; /* such kinds tell nothing else, and are the most frequent of all that do */
+		return; /* such events announce nothing else, and they are the most frequent ones */
 	}
 	if (announces & (ANNOUNCES_SWITCH | ANNOUNCES_READY)) {
 		announce_scheduler(tracker, record, attribution);
@@ -426,7 +434,7 @@ static void announce(struct tracker *tracker, const struct event_record *record,
 		tracker_publish_requests(tracker);
 	}
 	if (announces & (ANNOUNCES_IN_FIRST_PASS | ANNOUNCES_PARTITION)) {
-		publish_tables(tracker, record, attribution);
+		collect(tracker, record, attribution);
 		show(tracker, record, attribution);
 		tracker_publish(tracker);
 	}
@@ -449,7 +457,7 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 	}
 }
 
-/* ---- what a live session found ---- */
+/* ---- what exists when a live session starts ---- */
 
 void tracker_name_process(struct tracker *tracker, uint32_t process_id, const char *name,
 			  size_t size)

@@ -2,8 +2,8 @@
 /*
  * The process and the file of the record that tracker_observe() was last called with.
  *
- * Both are resolved when they are first asked for and kept until the next record, because several
- * rules ask for the same, and many records are asked for nothing. A process id comes from the
+ * Both are resolved when they are first needed and kept until the next record, because several
+ * rules need the same value, and for many records no rule needs it. A process id comes from the
  * payload where the event class has one, else from the record's header, else from the thread; its
  * name is that of the instance that ran at the record's time, as ids are reused. What rules read
  * beyond these two is in derived_fields.c.
@@ -12,7 +12,7 @@
  */
 #include "track/tracker_internal.h"
 
-/* The process that an id in the payload leads to; RECORD_NO_ID: none. */
+/* The process id that the payload determines; RECORD_NO_ID: none. */
 static uint32_t payload_process(struct tracker *tracker)
 {
 	const struct event_record *record = tracker->now.record;
@@ -39,7 +39,7 @@ static uint32_t owner_process(struct tracker *tracker)
 	uint32_t id = RECORD_NO_ID;
 
 	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
-	    (owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
+	    (owner == OWNER_THREAD_IF_NEEDED && record->process_id == RECORD_NO_ID)) {
 		id = payload_process(tracker);
 	}
 	if (id == RECORD_NO_ID) {

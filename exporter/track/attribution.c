@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How events of a kind are attributed and what they tell, by class and opcode.
+ * Resolves the attribution of event classes, by kernel class and opcode.
  *
- * Fields are found by name in the kind's layout, so one row serves all versions.
+ * A record of the kernel often has no useful process id in its header. Its payload then has a
+ * process id or a thread id; which one it is depends on the class and the opcode. They also
+ * determine what an event announces to the tracker: that a process starts, that a file key has a
+ * name, and so on. Fields are found by name in the layout of the event class, so the same code is
+ * valid for all versions. Announcements that are not requested are removed, so the tracker does not
+ * see them.
+ *
+ * Two providers with manifests are handled as well. Events of Microsoft-Windows-Kernel-Process have
+ * the paths of images; their schema may only be known at the end of the first pass
+ * (ANNOUNCES_LATER). Events of Microsoft-Windows-TCPIP have the process in the payload.
  */
 #include "track/attribution.h"
 
@@ -111,7 +120,7 @@ static void fill_file(struct attribution *attribution, const struct event_class 
 		if (class->opcode < KERNEL_OPCODE_FILE_IO_CREATE) {
 			return;
 		}
-		owned_by(attribution, OWNER_THREAD_IF_ASKED, class, "TTID");
+		owned_by(attribution, OWNER_THREAD_IF_NEEDED, class, "TTID");
 		attribution->file_key = reader_of(class, "FileKey");
 		attribution->file_object = reader_of(class, "FileObject");
 		attribution->irp = reader_of(class, "IrpPtr");
@@ -131,7 +140,8 @@ static void fill_file(struct attribution *attribution, const struct event_class 
 		}
 		return;
 	}
-	attribution->file_key = reader_of(class, "FileObject"); /* so it is called there */
+	attribution->file_key =
+		reader_of(class, "FileObject"); /* the name of the key in these events */
 	attribution->name = name_of(class, "FileName");
 	attribution->announces = ANNOUNCES_FILE_KEY;
 }
@@ -193,7 +203,7 @@ static void fill_process_image(struct attribution *attribution, const struct eve
 }
 
 void attribution_fill(struct attribution *attribution, const struct event_class *class,
-		      uint32_t asked)
+		      uint32_t requested)
 {
 	memset(attribution, 0, sizeof *attribution);
 	attribution->schema = class->schema;
@@ -203,9 +213,9 @@ void attribution_fill(struct attribution *attribution, const struct event_class 
 		if (class->record_type == RECORD_EVENT &&
 		    announces_image(&class->provider, class->id)) {
 			fill_process_image(attribution, class);
-			attribution->announces &= asked;
+			attribution->announces &= requested;
 		} else if (class->schema && provider_is(&class->provider, PROVIDER_TCPIP)) {
-			/* Any thread may work on a connection; the event says whose it is. */
+			/* Any thread may work on a connection; its process is in the payload. */
 			attribution->about = reader_of(class, "ProcessId");
 		}
 		return;
@@ -265,12 +275,12 @@ void attribution_fill(struct attribution *attribution, const struct event_class 
 	default:
 		break;
 	}
-	attribution->announces &= asked;
+	attribution->announces &= requested;
 }
 
-void attribution_choose_first_pass(uint32_t asked, struct kernel_choice *choice)
+void attribution_choose_first_pass(uint32_t requested, struct kernel_choice *choice)
 {
-	static const struct schema some_version; /* what is told does not depend on its fields */
+	static const struct schema some_version; /* announcements do not depend on its fields */
 	struct event_class class = { .pointer_size = 8, .classic = true, .schema = &some_version };
 	struct attribution attribution;
 
@@ -292,7 +302,7 @@ void attribution_choose_first_pass(uint32_t asked, struct kernel_choice *choice)
 			}
 			class.provider = *provider;
 			class.opcode = (uint8_t)opcode;
-			attribution_fill(&attribution, &class, asked);
+			attribution_fill(&attribution, &class, requested);
 			if (attribution.announces & ANNOUNCES_IN_FIRST_PASS) {
 				kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
 			}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is worked out once for a kind of event, so that each event of it is a few loads: where its
- * process id stands, what it tells the tracker and where in the payload.
+ * The attribution of an event class: which process its events belong to, what they announce to the
+ * tracker, and where these values are in the payload. It is resolved once for each event class, so
+ * that each event only costs a few loads.
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
@@ -16,15 +17,15 @@
 #include "source/kernel_group.h"
 #include "track/lifetimes.h"
 
-/* Which process an event belongs to, before its header is asked. */
+/* The field that determines the process of an event, before the process id in the header. */
 enum owner {
 	OWNER_HEADER,
-	OWNER_PROCESS_ID,      /* `owner` is a process id */
-	OWNER_THREAD_ID,       /* `owner` is a thread id */
-	OWNER_THREAD_IF_ASKED, /* likewise, when the header has no process id */
+	OWNER_PROCESS_ID,       /* `owner` is a process id */
+	OWNER_THREAD_ID,        /* `owner` is a thread id */
+	OWNER_THREAD_IF_NEEDED, /* the same, if the header has no process id */
 };
 
-/* What events of a kind tell; bits. */
+/* What the events of a class announce; bits. */
 enum announcement {
 	ANNOUNCES_PROCESS = 1 << 0,
 	ANNOUNCES_THREAD = 1 << 1,
@@ -42,10 +43,10 @@ enum announcement {
 	ANNOUNCES_PROCESS_IMAGE = 1 << 13,
 	ANNOUNCES_WRITE = 1 << 15,   /* bytes that a program writes to a file */
 	ANNOUNCES_TAG = 1 << 16,     /* sub-process tag of a thread */
-	ANNOUNCES_SERVICE = 1 << 17, /* service behind a tag */
-	ANNOUNCES_LATER = 1 << 14,   /* something, once its schema is known */
+	ANNOUNCES_SERVICE = 1 << 17, /* service of a tag */
+	ANNOUNCES_LATER = 1 << 14,   /* something else, when the schema is known */
 
-	/* What a look-ahead collects. */
+	/* What the first pass collects. */
 	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
 				  ANNOUNCES_THREAD | ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT |
 				  ANNOUNCES_VOLUME | ANNOUNCES_IMAGE | ANNOUNCES_DISK |
@@ -53,9 +54,9 @@ enum announcement {
 };
 
 struct attribution {
-	const struct schema *schema; /* of the kind; NULL: none, and then every reader is empty */
+	const struct schema *schema; /* of the event class; NULL: none, and every reader is empty */
 	uint32_t announces;
-	uint8_t change; /* enum lifetime_change, of what it tells */
+	uint8_t change; /* enum lifetime_change, of the announcement */
 	uint8_t owner;  /* enum owner */
 	struct field_reader owner_id;
 	struct field_reader about;  /* the process that the event is about */
@@ -72,19 +73,20 @@ struct attribution {
 	struct field_reader disk;
 	struct field_reader number; /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Write:
 				 flags */
-	int16_t name;               /* index of the field that names: -1 none */
+	int16_t name;               /* index of the field with the name; -1: none */
 	int16_t name_too;           /* DosPath, FileSystem */
 };
 
-/* Fills attribution for kind. `asked`: bits of enum tells that anybody is interested in. */
+/* Fills in the attribution of an event class. requested: a set of enum announcement. */
 void attribution_fill(struct attribution *attribution, const struct event_class *class,
-		      uint32_t asked);
+		      uint32_t requested);
 
 /*
- * Before a look-ahead asks for the kind of a record: the kernel records that tell something in any
- * version; and whether another record may.
+ * For a first pass, before the event class of a record is looked up: chooses the kernel records
+ * that announce something requested in any version. The second function returns whether another
+ * record may announce something.
  */
-void attribution_choose_first_pass(uint32_t asked, struct kernel_choice *choice);
+void attribution_choose_first_pass(uint32_t requested, struct kernel_choice *choice);
 bool attribution_may_announce(const struct event_record *record);
 
 #endif

@@ -9,7 +9,7 @@
  * the check of rules looks names, types and events up in it, the rule engine keeps a pointer to it
  * and calls its read function, at most once for an event however many rules use the field.
  *
- * Three kinds of fields come from elsewhere than the tracker. Those of the record's header are a
+ * Three groups of fields are not from the tracker. Those of the record's header are a
  * load. Those named Event.… are extended items of the record, and the row says which item and how
  * its bytes are read. Those computed from one field of the payload name it as their origin; its
  * value is in read->number when the read function is called. A field that is the same for all
@@ -94,7 +94,7 @@ static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 	uint32_t thread = record->thread_id;
 
 	if (attribution->owner == OWNER_THREAD_ID ||
-	    (attribution->owner == OWNER_THREAD_IF_ASKED && record->process_id == RECORD_NO_ID)) {
+	    (attribution->owner == OWNER_THREAD_IF_NEEDED && record->process_id == RECORD_NO_ID)) {
 		field_read_u32(&attribution->owner_id, attribution->schema, record, &thread);
 	} else if (attribution->announces & ANNOUNCES_THREAD) {
 		field_read_u32(&attribution->thread, attribution->schema, record, &thread);
@@ -209,7 +209,7 @@ static enum derived_result read_started(struct derived_read *read)
 	return found(read, tracker->request_names[opcode]);
 }
 
-/* The process that started the request; the end itself carries none. */
+/* The process that started the request; the event of the end has none. */
 static enum derived_result read_started_by(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;

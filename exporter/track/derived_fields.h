@@ -17,7 +17,7 @@
 #include "source/provider_names.h"
 #include "track/tracker.h"
 
-/* What a field's value is to a rule. */
+/* The type of a value for a rule. */
 enum value_type {
 	TYPE_UNKNOWN, /* of a provider whose layouts are known only when its events arrive */
 	TYPE_INTEGER,
@@ -44,7 +44,7 @@ enum { EVERY_OPCODE = -1 };
 
 enum derived_result {
 	DERIVED_FOUND,
-	DERIVED_UNKNOWN,   /* nothing says it for this event */
+	DERIVED_UNKNOWN,   /* not known for this event */
 	DERIVED_MALFORMED, /* an extended item is too short; unknown as well */
 };
 
@@ -59,14 +59,14 @@ struct derived_read {
 	struct field_slice slice; /* FORM_TEXT; without `field` its count is not set */
 };
 
-/* What the constant ones of an event class are made of. */
+/* The inputs of the constant fields of an event class. */
 struct derived_class {
 	const struct event_class *class;
 	struct intern *strings;
 	uint32_t provider, session; /* label ids */
 };
 
-/* What makes a derived field more than its value to the rules. */
+/* A derived field with a special meaning for rules. */
 enum derived_role {
 	ROLE_PLAIN,
 	ROLE_PROVIDER, /* a label of it distinguishes the sources of a family */
@@ -95,7 +95,7 @@ struct derived_field {
 	uint64_t (*constant)(const struct derived_class *class);
 };
 
-/* In the order of the table; NULL behind the last. */
+/* In the order of the table; NULL after the last. */
 const struct derived_field *derived_at(unsigned number);
 
 /* NULL: no derived field has the name. */

@@ -2,7 +2,7 @@
 /*
  * Files: which path a file key or a file object meant at a time, and on which volume it is.
  *
- * Read and write events carry no name. Name records name the file key (one for each file), create
+ * Read and write events have no name. Name records name the file key (one for each file), create
  * events name the file object (one for each open file); Windows reuses both. The key is looked up
  * first.
  *

@@ -2,7 +2,7 @@
 /*
  * Services: which service a thread of a service host (svchost) works for. One consumer's: no lock.
  *
- * The service control manager assigns a sub-process tag to each service, and each thread carries
+ * The service control manager assigns a sub-process tag to each service, and each thread has
  * the tag of its service. SystemConfig records contain the service of each process and tag. Both
  * tables are bounded.
  *

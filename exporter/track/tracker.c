@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making and ending a tracker, what it collects, and its statistics.
+ * Making and freeing a tracker, the set of announcements that it collects, and its statistics.
  *
- * A tracker is one consumer's, and so are its tables; other threads read the statistics only, which
- * the consumer publishes as atomics. What a tracker collects is a set of bits (enum tells): some
- * are always on, some come with a feature that a derived field needs, some with a state gauge.
- * Event classes are resolved against that set once (attribution.c), so a record that carries
- * nothing of interest costs one comparison. announce.c reads records into the tables; ask.c and
- * derived_fields.c answer for the record at hand. Every table has a bound and counts what it
- * evicts.
+ * A tracker and its tables belong to one consumer; other threads read only the statistics, which
+ * the consumer publishes as atomics. A tracker collects a set of announcements (enum announcement):
+ * some are always collected, some are needed by a feature of derived fields, some by a state gauge.
+ * attribution.c applies this set once to each event class, so a record without a requested
+ * announcement costs one comparison. announce.c reads records into the tables; ask.c and
+ * derived_fields.c have the look-ups for the current record. Every table is bounded and counts its
+ * evictions.
  */
 #include "track/tracker.h"
 
@@ -26,7 +26,7 @@ enum {
 
 #define STRINGS_BYTES ((size_t)64 << 20)
 
-/* Of the record that is none: nothing can be asked about it. */
+/* Before the first record: a record without any fields. */
 static const struct attribution no_attribution = { .name = -1, .name_too = -1 };
 static const struct guid no_provider;
 static const struct event_record no_record = {
@@ -39,7 +39,7 @@ static const struct event_record no_record = {
 	.time = RECORD_NO_TIME,
 };
 
-/* ---- kinds ---- */
+/* ---- event classes ---- */
 
 bool tracker_prepare(struct tracker *tracker, struct event_class *class)
 {
@@ -49,7 +49,7 @@ bool tracker_prepare(struct tracker *tracker, struct event_class *class)
 			return false;
 		}
 	}
-	attribution_fill(class->attribution, class, tracker->asked);
+	attribution_fill(class->attribution, class, tracker->requested);
 	return true;
 }
 
@@ -125,9 +125,9 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 	}
 }
 
-/* ---- making and ending ---- */
+/* ---- making and freeing ---- */
 
-/* What each feature collects from records, and the events of a live session that bring it. */
+/* The announcements that each feature needs, and the kernel flags for them in a live session. */
 static const struct {
 	uint32_t feature, announces, kernel_flags;
 } features[] = {
@@ -141,35 +141,35 @@ static const struct {
 	{ TRACK_SERVICES, ANNOUNCES_TAG | ANNOUNCES_SERVICE, 0 },
 };
 
-uint32_t tracker_kernel_flags(uint32_t wanted)
+uint32_t tracker_kernel_flags(uint32_t enabled_features)
 {
 	uint32_t flags = 0;
 
 	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
-		flags |= (wanted & features[i].feature) ? features[i].kernel_flags : 0;
+		flags |= (enabled_features & features[i].feature) ? features[i].kernel_flags : 0;
 	}
 	return flags;
 }
 
-static uint32_t asked_of(const struct tracker_options *options)
+static uint32_t requested_announcements(const struct tracker_options *options)
 {
-	uint32_t asked = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
-			 ANNOUNCES_THREAD;
+	uint32_t requested = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
+			     ANNOUNCES_THREAD;
 
 	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
-		asked |= (options->features & features[i].feature) ? features[i].announces : 0;
+		requested |= (options->features & features[i].feature) ? features[i].announces : 0;
 	}
 	if (options->top_paths) {
-		asked |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME |
-			 ANNOUNCES_WRITE;
+		requested |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME |
+			     ANNOUNCES_WRITE;
 	}
 	if (options->image_info) {
-		asked |= ANNOUNCES_IMAGE;
+		requested |= ANNOUNCES_IMAGE;
 	}
 	if (options->disk_info) {
-		asked |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;
+		requested |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;
 	}
-	return asked;
+	return requested;
 }
 
 static void forget_record(struct tracker *tracker)
@@ -241,7 +241,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	tracker->options.files = options->files ? options->files : FILES;
 	tracker->options.strings_bytes = options->strings_bytes ? options->strings_bytes :
 								  STRINGS_BYTES;
-	tracker->asked = asked_of(options);
+	tracker->requested = requested_announcements(options);
 	forget_record(tracker);
 	if (!make_parts(tracker, err)) {
 		tracker_free(tracker);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a tracker, for tracker.c (making and ending, statistics), announce.c (what it
- * learns from records), ask.c (process and file of a record) and derived_fields.c (what else rules
- * read of it).
+ * The structure of a tracker, for tracker.c (making and freeing, statistics), announce.c (reading
+ * records into the tables), ask.c (process and file of a record) and derived_fields.c (other values
+ * of a record for rules).
  */
 #ifndef TRACK_TRACKER_INTERNAL_H
 #define TRACK_TRACKER_INTERNAL_H
@@ -25,8 +25,8 @@
 /* In IoFlags: transfers of memory-mapped files and of the cache. */
 enum { IO_PAGING = 2 };
 
-/* The record last observed: what was worked out about it when it was observed, and when it was
- * first asked. */
+/* The current record, with what was resolved when it was observed, or when a value was first
+ * needed. */
 struct tracker_record {
 	const struct event_record *record;
 	const struct attribution *attribution; /* never NULL */
@@ -49,9 +49,9 @@ struct tracker_record {
 
 struct tracker {
 	struct tracker_options options;
-	uint32_t asked;       /* enum tells that somebody is interested in */
+	uint32_t requested;   /* set of enum announcement */
 	struct intern *texts; /* owned: paths */
-	struct text scratch;  /* owned: texts of the record at hand */
+	struct text scratch;  /* owned: texts of the current record */
 	struct text scratch_too;
 	bool in_first_pass;
 
@@ -88,7 +88,7 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 /* The file of the record last observed, as files_find() returns it. */
 uint32_t tracker_file(struct tracker *tracker);
 
-/* Brings the statistics up to date with the tables. */
+/* Updates the statistics from the tables. */
 void tracker_publish(struct tracker *tracker);
 void tracker_publish_requests(struct tracker *tracker);
 
