@@ -10,7 +10,9 @@
  * Whatever needs more than the file itself is checked by its users, to whom each entry gives its
  * line and column: names of collectors and events, regular expressions.
  *
- * Sessions have a file of their own, sessions.c.
+ * Only one session may have kernel events, because they would be counted twice otherwise; it comes
+ * first in the array, and when the file has user sessions only, the default session is added for
+ * them. What one session may hold is in sessions.c.
  */
 #include "config/config.h"
 
@@ -21,7 +23,6 @@
 #include "base/listen_address.h"
 #include "base/text.h"
 #include "config/files.h"
-#include "config/sessions.h"
 #include "config/yaml_rows.h"
 
 enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000 };
@@ -175,7 +176,7 @@ static bool check_globs(struct yaml_reader *in, const struct yaml_node *node, vo
 			  PATH_GROUP_GLOBS_MAX);
 }
 
-static bool same_name(const void *a, const void *b)
+static bool same_group(const void *a, const void *b)
 {
 	const struct config_path_group *x = a, *y = b;
 
@@ -293,6 +294,99 @@ static const struct yaml_row web_rows[] = {
 	  .help = "Path of the metrics." },
 };
 
+/* ---- sessions ---- */
+
+static const char default_session[] = "etw_exporter";
+
+/* Puts the session with kernel events first: the default one, or the one at an index. */
+static bool put_first(struct yaml_reader *in, struct config *config, size_t kernel)
+{
+	struct config_session first = { 0 }, *sessions = config->sessions;
+	size_t before = kernel;
+
+	if (kernel == config->session_count) {
+		static const struct yaml_node name = { .type = YAML_TEXT,
+						       .text = default_session,
+						       .size = sizeof default_session - 1 };
+		static const struct yaml_node node = { .type = YAML_MAP, .key = &name };
+		const struct yaml_row row = { .shape = &session_shape };
+
+		sessions = yaml_alloc(in->tree, kernel + 1, sizeof *sessions, in->err);
+		if (!sessions || !yaml_read(in, &node, &row, &first)) {
+			free(first.name);
+			return false;
+		}
+		config->session_count++;
+	} else {
+		first = sessions[kernel];
+	}
+	if (before > 0) {
+		memmove(&sessions[1], config->sessions, before * sizeof *sessions);
+	}
+	sessions[0] = first;
+	config->sessions = sessions;
+	return true;
+}
+
+static bool same_session(const void *session, const void *other)
+{
+	return session_has_name(session, ((const struct config_session *)other)->name);
+}
+
+static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct config *config = base;
+	const struct config_session *sessions = config->sessions;
+	size_t count = config->session_count, kernel = count;
+	const struct yaml_node *entry = node->first, *taken = NULL;
+
+	for (size_t i = 0; i < count; i++, entry = entry->next) {
+		if (sessions[i].logger == LOGGER_USER) {
+			taken = session_has_name(&sessions[i], default_session) ? entry : taken;
+			continue;
+		}
+		if (kernel < count) {
+			return yaml_wrong(
+				in, entry->key,
+				"session '%s' would count kernel events again, which '%s' "
+				"counts; only one session may have them, others are "
+				"`logger: user`",
+				sessions[i].name, sessions[kernel].name);
+		}
+		kernel = i;
+	}
+	if (kernel == count && taken) {
+		return yaml_wrong(in, taken->key,
+				  "'%s' is the session of the kernel events; a user session needs "
+				  "another name",
+				  default_session);
+	}
+	return put_first(in, config, kernel);
+}
+
+static const struct yaml_shape sessions_shape = {
+	.type = SHAPE_NAMES,
+	.item = &session_shape,
+	.same = same_session,
+	.twice = "two sessions have this name; upper and lower case are the same",
+	.check = check_sessions,
+	.help = "Live sessions (Windows) by name; none: one private session with what the collectors "
+		"need. At most one that is not logger: user.",
+	.json = "'propertyNames': { 'minLength': 1, 'maxLength': 1023 }, "
+		"'patternProperties': { "
+		"'^[nN][tT] [kK][eE][rR][nN][eE][lL] [lL][oO][gG][gG][eE][rR]$': { 'allOf': ["
+		"{ '$ref': '#/$defs/session' }, "
+		"{ 'required': ['logger'], 'properties': { 'logger': { 'const': 'nt_kernel_logger' }, "
+		"'providers': { 'maxItems': 0 } } }] } }, "
+		"'additionalProperties': { 'allOf': ["
+		"{ '$ref': '#/$defs/session' }, "
+		"{ 'properties': { 'logger': { 'not': { 'const': 'nt_kernel_logger' } } }, "
+		"'not': { 'required': ['on_conflict'] } }, "
+		"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'user' } } }, "
+		"'then': { 'required': ['providers'], 'properties': { 'providers': { 'minItems': 1 } "
+		"} } }] }",
+};
+
 /* ---- the file ---- */
 
 static const struct yaml_row config_rows[] = {
@@ -319,7 +413,7 @@ static const struct yaml_row config_rows[] = {
 	  .help = "What is left out before any counter, and counted as filtered." },
 	{ "path_groups",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = PATH_GROUPS_MAX, .items = "groups",
-		     .item = YAML_MAP_OF(path_group_rows), .same = same_name,
+		     .item = YAML_MAP_OF(path_group_rows), .same = same_group,
 		     .twice = "two groups have this name"),
 	  YAML_TO_LIST(struct config, path_groups, path_group_count),
 	  .help = "Groups of files by their paths, for the field PathGroup; the first that matches has "
@@ -340,7 +434,7 @@ static bool check_config(struct yaml_reader *in, const struct yaml_node *node, v
 	struct config *config = base;
 
 	(void)node;
-	return config->session_count > 0 || sessions_add_default(in, config);
+	return config->session_count > 0 || put_first(in, config, 0);
 }
 
 const struct yaml_shape config_shape = {
@@ -392,7 +486,9 @@ void config_free(struct config *config)
 	if (!config) {
 		return;
 	}
-	sessions_free(config);
+	for (size_t i = 0; i < config->session_count; i++) {
+		session_done(&config->sessions[i]);
+	}
 	files = (struct file_list){ .paths = config->collector_files,
 				    .count = config->collector_file_count };
 	file_list_free(&files);

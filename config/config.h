@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "source/provider_spec.h"
+#include "config/sessions.h"
 
 struct config_switch {
 	char *collector;
@@ -53,30 +53,6 @@ struct config_limits {
 	uint32_t files;
 	uint32_t top_paths; /* places of etw_file_top_written_bytes */
 	uint64_t strings_bytes;
-};
-
-/* Which kind of session, "Sessions" in config/README.md. */
-enum config_logger {
-	LOGGER_AUTO,             /* system_providers where Windows has them, else private */
-	LOGGER_PRIVATE,          /* a system logger of our own: kernel events and providers */
-	LOGGER_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
-	LOGGER_NT_KERNEL,
-	LOGGER_USER, /* providers only */
-};
-
-/* Zero where Windows or the number of processors decides. */
-struct config_session {
-	char *name; /* owned */
-	enum config_logger logger;
-	bool takeover; /* of the NT Kernel Logger, when another program owns it */
-	uint64_t buffer_size_bytes;
-	uint32_t buffers_min;
-	uint32_t buffers_max;
-	uint64_t flush_ms;
-	bool rundown;                    /* of file names */
-	struct provider_spec *providers; /* their texts are owned */
-	size_t provider_count;
-	unsigned line, column;
 };
 
 struct yaml_tree;
@@ -122,7 +98,6 @@ struct config *config_load(const char *path, struct error *err);
 void config_free(struct config *config);
 
 /* What the file may hold (config/yaml_rows.h); its structure is a struct config. */
-struct yaml_shape;
 extern const struct yaml_shape config_shape;
 
 /* What the schema says about an event as it is written in filters and in rules; whether there is

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads `sessions:`: live sessions by name, each with its buffers and providers.
+ * Reads one live session: its buffers and its providers. config.c has the list of sessions.
  *
  * What Windows would refuse, or quietly do otherwise, is refused here, where line and column are
- * known. Windows keeps the last of two settings for one provider, compares the names of sessions
- * without case, and takes the flush timer in whole seconds. Only one session may have kernel
- * events, because they would be counted twice otherwise; it comes first in the array, and when the
- * file has user sessions only, the default session is added for them.
+ * known. Windows keeps the last of two settings for one provider, and takes the flush timer in
+ * whole seconds.
  *
  * `payload:` of a provider holds conditions on fields of its events. Windows takes their values as
  * text and converts them to the type of the field, so whether a field exists and takes the operator
@@ -22,6 +20,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "config/yaml_rows.h"
 
 enum {
 	NAME_MOST = 1024, /* characters of a session's name, its end included */
@@ -36,8 +35,6 @@ enum {
 #define BUFFER_LEAST   (UINT64_C(16) << 10)
 #define BUFFER_MOST    (UINT64_C(1) << 20)
 #define NT_KERNEL_NAME "NT Kernel Logger"
-
-static const char default_name[] = "etw_exporter";
 
 /* ---- payload filters ---- */
 
@@ -491,8 +488,7 @@ static bool begin_session(struct yaml_reader *in, const struct yaml_node *node, 
 	return session->name || error_no_memory(in->err, "the configuration of sessions");
 }
 
-/* Windows compares names without case. */
-static bool has_name(const struct config_session *session, const char *name)
+bool session_has_name(const struct config_session *session, const char *name)
 {
 	return text_equal_nocase(session->name, strlen(session->name), name, strlen(name));
 }
@@ -503,7 +499,7 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 	const struct yaml_node *logger = yaml_find(node, "logger");
 	const struct yaml_node *conflict = yaml_find(node, "on_conflict");
 	bool nt_kernel = session->logger == LOGGER_NT_KERNEL;
-	bool named_nt = has_name(session, NT_KERNEL_NAME);
+	bool named_nt = session_has_name(session, NT_KERNEL_NAME);
 
 	if (nt_kernel != named_nt) {
 		return yaml_wrong(in, logger ? logger : node->key,
@@ -528,7 +524,7 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 			  "providers a session of their own");
 }
 
-static const struct yaml_shape session_shape = {
+const struct yaml_shape session_shape = {
 	.type = SHAPE_MAP,
 	YAML_ROWS(session_rows),
 	.before = begin_session,
@@ -536,110 +532,10 @@ static const struct yaml_shape session_shape = {
 	.name = "session",
 };
 
-/* ---- all of them ---- */
-
-/* Puts the session with kernel events first: the default one, or the one at an index. */
-static bool put_first(struct yaml_reader *in, struct config *config, size_t kernel)
+void session_done(struct config_session *session)
 {
-	struct config_session first = { 0 }, *sessions = config->sessions;
-	size_t before = kernel;
-
-	if (kernel == config->session_count) {
-		static const struct yaml_node name = { .type = YAML_TEXT,
-						       .text = default_name,
-						       .size = sizeof default_name - 1 };
-		static const struct yaml_node node = { .type = YAML_MAP, .key = &name };
-		const struct yaml_row row = { .shape = &session_shape };
-
-		sessions = yaml_alloc(in->tree, kernel + 1, sizeof *sessions, in->err);
-		if (!sessions || !yaml_read(in, &node, &row, &first)) {
-			free(first.name);
-			return false;
-		}
-		config->session_count++;
-	} else {
-		first = sessions[kernel];
+	for (size_t i = 0; i < session->provider_count; i++) {
+		provider_spec_done(&session->providers[i]);
 	}
-	if (before > 0) {
-		memmove(&sessions[1], config->sessions, before * sizeof *sessions);
-	}
-	sessions[0] = first;
-	config->sessions = sessions;
-	return true;
-}
-
-bool sessions_add_default(struct yaml_reader *in, struct config *config)
-{
-	return put_first(in, config, config->session_count);
-}
-
-static bool same_name(const void *session, const void *other)
-{
-	return has_name(session, ((const struct config_session *)other)->name);
-}
-
-static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node, void *base)
-{
-	struct config *config = base;
-	const struct config_session *sessions = config->sessions;
-	size_t count = config->session_count, kernel = count;
-	const struct yaml_node *entry = node->first, *taken = NULL;
-
-	for (size_t i = 0; i < count; i++, entry = entry->next) {
-		if (sessions[i].logger == LOGGER_USER) {
-			taken = has_name(&sessions[i], default_name) ? entry : taken;
-			continue;
-		}
-		if (kernel < count) {
-			return yaml_wrong(
-				in, entry->key,
-				"session '%s' would count kernel events again, which '%s' "
-				"counts; only one session may have them, others are "
-				"`logger: user`",
-				sessions[i].name, sessions[kernel].name);
-		}
-		kernel = i;
-	}
-	if (kernel == count && taken) {
-		return yaml_wrong(in, taken->key,
-				  "'%s' is the session of the kernel events; a user session needs "
-				  "another name",
-				  default_name);
-	}
-	return put_first(in, config, kernel);
-}
-
-const struct yaml_shape sessions_shape = {
-	.type = SHAPE_NAMES,
-	.item = &session_shape,
-	.same = same_name,
-	.twice = "two sessions have this name; upper and lower case are the same",
-	.check = check_sessions,
-	.help = "Live sessions (Windows) by name; none: one private session with what the collectors "
-		"need. At most one that is not logger: user.",
-	.json = "'propertyNames': { 'minLength': 1, 'maxLength': 1023 }, "
-		"'patternProperties': { "
-		"'^[nN][tT] [kK][eE][rR][nN][eE][lL] [lL][oO][gG][gG][eE][rR]$': { 'allOf': ["
-		"{ '$ref': '#/$defs/session' }, "
-		"{ 'required': ['logger'], 'properties': { 'logger': { 'const': 'nt_kernel_logger' }, "
-		"'providers': { 'maxItems': 0 } } }] } }, "
-		"'additionalProperties': { 'allOf': ["
-		"{ '$ref': '#/$defs/session' }, "
-		"{ 'properties': { 'logger': { 'not': { 'const': 'nt_kernel_logger' } } }, "
-		"'not': { 'required': ['on_conflict'] } }, "
-		"{ 'if': { 'required': ['logger'], 'properties': { 'logger': { 'const': 'user' } } }, "
-		"'then': { 'required': ['providers'], 'properties': { 'providers': { 'minItems': 1 } "
-		"} } }] }",
-};
-
-void sessions_free(struct config *config)
-{
-	for (size_t i = 0; i < config->session_count; i++) {
-		const struct config_session *session = &config->sessions[i];
-
-		for (size_t j = 0; j < session->provider_count; j++) {
-			provider_spec_done(&session->providers[j]);
-		}
-		free(session->name);
-	}
+	free(session->name);
 }

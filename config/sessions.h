@@ -1,21 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The `sessions:` part of the configuration.
+ * One live session of the configuration.
  */
 #ifndef CONFIG_SESSIONS_H
 #define CONFIG_SESSIONS_H
 
-#include "config/config.h"
-#include "config/yaml_rows.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Read into the sessions of a struct config. */
-extern const struct yaml_shape sessions_shape;
+#include "source/provider_spec.h"
 
-/* "Name:4:1,2", read into a struct provider_spec. */
-extern const struct yaml_shape provider_text_shape;
+/* The type of a session, "Sessions" in config/README.md. */
+enum config_logger {
+	LOGGER_AUTO,             /* system_providers where Windows has them, else private */
+	LOGGER_PRIVATE,          /* a system logger of our own: kernel events and providers */
+	LOGGER_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
+	LOGGER_NT_KERNEL,
+	LOGGER_USER, /* providers only */
+};
 
-/* The one private session that a configuration without sessions has. */
-bool sessions_add_default(struct yaml_reader *in, struct config *config);
-void sessions_free(struct config *config);
+/* Zero where Windows or the number of processors decides. */
+struct config_session {
+	char *name; /* owned */
+	enum config_logger logger;
+	bool takeover; /* of the NT Kernel Logger, when another program owns it */
+	uint64_t buffer_size_bytes;
+	uint32_t buffers_min;
+	uint32_t buffers_max;
+	uint64_t flush_ms;
+	bool rundown;                    /* of file names */
+	struct provider_spec *providers; /* their texts are owned */
+	size_t provider_count;
+	unsigned line, column;
+};
+
+/* Windows compares the names of sessions without case. */
+bool session_has_name(const struct config_session *session, const char *name);
+
+/* Frees what the session owns. */
+void session_done(struct config_session *session);
+
+/* Tables (config/yaml_rows.h): a session is read into a struct config_session, and
+ * "Name:4:1,2" into a struct provider_spec. */
+struct yaml_shape;
+extern const struct yaml_shape session_shape, provider_text_shape;
 
 #endif
