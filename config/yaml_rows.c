@@ -28,8 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
-#include "config/nearest.h"
 
 const struct yaml_shape yaml_switch_shape = {
 	.type = SHAPE_SWITCH,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flags of etw_exporter, a row each. config/command_line.h reads them and writes --help.
+ * The flags of etw_exporter, a row each. base/command_line.h reads them and writes --help.
  *
  * Most rows only say which member of struct options they set. Flags that may be repeated,
  * collectors that are switched, and values with a form of their own have a read function. Whether
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/command_line.h"
 #include "base/text.h"
-#include "config/command_line.h"
 
 /* ---- values that have a form of their own ---- */
 

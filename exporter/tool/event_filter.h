@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "config/nearest.h"
+#include "base/nearest.h"
 #include "tool/recording.h"
 
 enum {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/os.h"
-#include "config/nearest.h"
 #include "tool/tool.h"
 #include "version.h"
 

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/command_line.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "config/command_line.h"
 #include "decode/manifest/load.h"
 #include "tool/recording.h"
 

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "config/nearest.h"
 #include "config/yaml_rows.h"
 #include "tests/support/temporary.h"
 
@@ -445,32 +444,6 @@ static void a_key_that_must_be_there_is_named(void **state)
 	yaml_close(tree);
 }
 
-static void nearness_counts_letters(void **state)
-{
-	static const struct {
-		const char *word, *known;
-		bool near;
-		unsigned distance;
-	} cases[] = {
-		{ "read", "read", true, 0 },
-		{ "raed", "Read", true, 1 },
-		{ "rea", "read", true, 1 },
-		{ "reads", "read", true, 1 },
-		{ "xyz", "read", false, 0 },
-		{ "", "read", false, 0 },
-		{ "TransfreSize", "TransferSize", true, 1 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct nearest nearest = { .word = cases[i].word, .size = strlen(cases[i].word) };
-
-		nearest_offer(&nearest, cases[i].known);
-		assert_int_equal(nearest.best != NULL, cases[i].near);
-		assert_int_equal(nearest.distance, cases[i].distance);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -486,7 +459,6 @@ int main(void)
 		cmocka_unit_test(numbers_with_units_are_multiplied),
 		cmocka_unit_test(an_unknown_key_meets_its_nearest),
 		cmocka_unit_test(a_key_that_must_be_there_is_named),
-		cmocka_unit_test(nearness_counts_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/nearest.h"
+#include "base/nearest.h"
 #include "decode/event_schema.h"
 #include "decode/field_path.h"
 #include "decode/manifest/manifest.h"

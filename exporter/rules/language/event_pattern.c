@@ -18,8 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
-#include "config/nearest.h"
 
 /* What stands before a slash is a kernel class or a provider; a near miss of a class is one
  * misspelt. */

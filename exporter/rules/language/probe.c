@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
-#include "config/nearest.h"
 #include "rules/language/rule_set.h"
 
 /* A condition with what it points to. */

@@ -23,9 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "config/builtin.h"
-#include "config/nearest.h"
 #include "source/kernel_flags.h"
 
 static struct collector **find_collector(struct rule_set *set, const char *name)

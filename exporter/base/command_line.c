@@ -10,13 +10,13 @@
  * lists them and suggests the nearest. Everything else that has a form of its own, such as a
  * duration, has a read() and says in `takes` what a good value is.
  */
-#include "config/command_line.h"
+#include "base/command_line.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "config/nearest.h"
+#include "base/nearest.h"
 
 static bool is_option(const char *argument)
 {

@@ -5,8 +5,8 @@
  * An option is written `--name value` or `--name=value`. What does not begin with a dash is a word,
  * and so is "-". Behind "--" everything is a word.
  */
-#ifndef CONFIG_COMMAND_LINE_H
-#define CONFIG_COMMAND_LINE_H
+#ifndef BASE_COMMAND_LINE_H
+#define BASE_COMMAND_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

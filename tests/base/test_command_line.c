@@ -2,7 +2,7 @@
 /*
  * A table of each type of option, and what becomes of arguments.
  */
-#include "config/command_line.h"
+#include "base/command_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * Nearness is the number of letters to add, drop, change or swap; a third of the word may differ.
  */
-#include "config/nearest.h"
+#include "base/nearest.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /*
  * "did you mean …": the known word that an unknown one resembles most.
  */
-#ifndef CONFIG_NEAREST_H
-#define CONFIG_NEAREST_H
+#ifndef BASE_NEAREST_H
+#define BASE_NEAREST_H
 
 #include <stddef.h>
 
