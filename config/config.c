@@ -186,7 +186,7 @@ static bool same_group(const void *a, const void *b)
 static const struct yaml_row path_group_rows[] = {
 	{ "name",
 	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GROUP_NAME_MAX,
-		     .pattern = "^[^_]", .check = check_group_name),
+		     .pattern = "^[^_]", .json = YAML_ANY_SCALAR, .check = check_group_name),
 	  .required = true, YAML_TO(struct config_path_group, name),
 	  .help = "Label value; not _..." },
 	{ "match",
@@ -194,7 +194,7 @@ static const struct yaml_row path_group_rows[] = {
 		     .items = "patterns",
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GLOB_SIZE_MAX,
 					.pattern = "^([\\\\/*?]|[a-zA-Z][:*?])",
-					.json = "'type': 'string'", .check = check_glob),
+					.check = check_glob),
 		     .check = check_globs),
 	  .required = true, YAML_TO_LIST(struct config_path_group, globs, glob_count),
 	  .help = "Patterns of the whole path, upper and lower case alike (ASCII): * within a "
@@ -221,11 +221,7 @@ static const struct yaml_row limit_rows[] = {
 	{ LIMIT(files, "200000"), .help = "Names of files remembered." },
 	{ "top_paths", YAML_NUMBER(1, TOP_PATHS_MOST), YAML_TO(struct config_limits, top_paths),
 	  .fallback = "20", .help = "Paths that the collector file_top shows." },
-	{ "strings",
-	  YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST,
-		     .pattern = "^(0*(6[4-9]|[7-9][0-9]|[1-9][0-9]{2,7}) *KiB|"
-				"0*[1-9][0-9]{0,4} *MiB|0*([1-9]|[1-5][0-9]|6[0-4]) *GiB|"
-				"0[xX][0-9a-fA-F]+ *[KMG]iB)$"),
+	{ "strings", YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST),
 	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
 	  .help = "Text of labels, from 64KiB to 64GiB." },
 };
@@ -278,7 +274,7 @@ static const struct yaml_row web_rows[] = {
 	{ "listen_addresses",
 	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1,
 		     .item = YAML_SHAPE(
-				     .type = SHAPE_TEXT, .json = "'type': 'string'",
+				     .type = SHAPE_TEXT,
 				     .pattern =
 					     "^(localhost|(" BYTE "\\.){3}" BYTE
 					     "|\\[([0-9a-fA-F.]+:|:[0-9a-fA-F:.])[0-9a-fA-F:.]*\\])?:"
@@ -288,7 +284,7 @@ static const struct yaml_row web_rows[] = {
 	  YAML_TO_LIST(struct config, listen_addresses, listen_address_count), .fallback = ":9189",
 	  .help = "[host]:port; IPv6 addresses in brackets." },
 	{ "telemetry_path",
-	  YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'", .pattern = "^/(?!-/)[^?# ]+$",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .pattern = "^/(?!-/)[^?# ]+$",
 		     .check = check_telemetry_path),
 	  YAML_TO(struct config, telemetry_path), .fallback = "/metrics",
 	  .help = "Path of the metrics." },
@@ -398,7 +394,7 @@ static const struct yaml_row config_rows[] = {
 	  .help = "Collectors by name, on or off; the command line wins." },
 	{ "collector_files",
 	  YAML_SHAPE(.type = SHAPE_LIST,
-		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT,
 					.pattern = "([*?][^/]*|\\.[yY][aA][mM][lL])$",
 					.check = add_collector_files)),
 	  .help = "Collectors of your own: NAME.yaml, with * and ? in the file name; relative paths "

@@ -102,14 +102,14 @@ extern const struct yaml_shape config_shape;
 
 /* What the schema says about an event as it is written in filters and in rules; whether there is
  * such an event, the rules know (rules/event_pattern.h). */
-#define CONFIG_EVENT_SCHEMA                                                                       \
-	.name = "event",                                                                          \
-	.help = "Class/Name, Class/<opcode> or Class/* of the kernel; Provider/Name, "            \
-		"Provider/Task/Opcode, Provider/<id> or Provider/*, the provider by name or "     \
-		"{guid}; * for every event.",                                                     \
-	.pattern = "^(\\*|(\\{[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}/.+|"          \
-		   "[^{].*/[^/]+))$",                                                             \
-	.json = "'type': 'string', 'examples': ['FileIo/Write', 'DiskIo/Read', 'Process/Start', " \
+#define CONFIG_EVENT_SCHEMA                                                                   \
+	.name = "event",                                                                      \
+	.help = "Class/Name, Class/<opcode> or Class/* of the kernel; Provider/Name, "        \
+		"Provider/Task/Opcode, Provider/<id> or Provider/*, the provider by name or " \
+		"{guid}; * for every event.",                                                 \
+	.pattern = "^(\\*|(\\{[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}/.+|"      \
+		   "[^{].*/[^/]+))$",                                                         \
+	.json = "'examples': ['FileIo/Write', 'DiskIo/Read', 'Process/Start', "               \
 		"'Microsoft-Windows-DNS-Client/3008', '*']"
 
 #endif

@@ -254,10 +254,7 @@ static const struct yaml_row capture_rows[] = {
 	{ "at_stop", &keywords_shape, YAML_TO(struct provider_spec, capture_at_stop) },
 	{ "every",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS, .most = CAPTURE_MOST_MS,
-		     .check = check_every,
-		     .pattern = "^(0*[1-9][0-9]{3,7}ms|0*[1-9][0-9]{0,4}s|"
-				"0*[1-9][0-9]{0,3}m|0*([1-9]|1[0-9]|2[0-4])h|"
-				"0[xX][0-9a-fA-F]+(ms|[smh]))$"),
+		     .check = check_every),
 	  YAML_TO(struct provider_spec, capture_every_ms), .help = "Repeats at_start: 1s to 24h." },
 };
 
@@ -274,7 +271,6 @@ static const struct yaml_shape provider_name_shape = {
 	.help = "Name or {guid}.",
 	.pattern =
 		"^(\\{(?![-0]*\\})[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}|[^{].*)$",
-	.json = "'type': 'string'",
 };
 
 static const struct yaml_shape level_shape = {
@@ -304,7 +300,7 @@ static const struct yaml_row provider_rows[] = {
 	{ "executables",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_executable,
-					.pattern = "^[^;]+$")),
+					.pattern = "^[^;]+$", .json = YAML_ANY_SCALAR)),
 	  .help = "Of programs with these file names only." },
 	{ "properties",
 	  YAML_SHAPE(.type = SHAPE_LIST,
@@ -358,7 +354,7 @@ const struct yaml_shape provider_text_shape = {
 		"(:(0*([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]|25[0-5])|0[xX]0*[0-9a-fA-F]{1,2})?"
 		"(:(([0-9]+|0[xX][0-9a-fA-F]+)(,([0-9]+|0[xX][0-9a-fA-F]+)){0,63},?)?"
 		"(:([0-9]+|0[xX][0-9a-fA-F]+)?(:([0-9]+|0[xX][0-9a-fA-F]+)?)?)?)?)?$",
-	.json = "'type': 'string', 'examples': ['Microsoft-Windows-DNS-Client:4']",
+	.json = "'examples': ['Microsoft-Windows-DNS-Client:4']",
 };
 
 /* ---- one session ---- */
@@ -371,14 +367,6 @@ static bool same_provider(const void *x, const void *y)
 		return text_equal_nocase(a->name, strlen(a->name), b->name, strlen(b->name));
 	}
 	return !a->name && !b->name && guid_equal(&a->guid, &b->guid);
-}
-
-static bool check_buffer_size(struct yaml_reader *in, const struct yaml_node *node, void *base)
-{
-	const struct config_session *session = base;
-
-	return session->buffer_size_bytes % 1024 == 0 ||
-	       yaml_wrong(in, node, "size: %s is no multiple of 1KiB", node->text);
 }
 
 static bool check_buffers(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -399,10 +387,7 @@ static const struct yaml_shape buffers_number_shape = {
 static const struct yaml_row buffer_rows[] = {
 	{ "size",
 	  YAML_SHAPE(.type = SHAPE_SIZE, .least = BUFFER_LEAST, .most = BUFFER_MOST,
-		     .check = check_buffer_size,
-		     .pattern = "^(0*(1[6-9]|[2-9][0-9]|[1-9][0-9]{2}|10[01][0-9]|"
-				"102[0-4]) *KiB|0*1 *MiB|0[xX][0-9a-fA-F]+ *[KM]iB)$",
-		     .json = "'multipleOf': 1024"),
+		     .multiple = 1024),
 	  YAML_TO(struct config_session, buffer_size_bytes), .fallback = "256KiB",
 	  .help = "Of one buffer: 16KiB to 1MiB, whole KiB." },
 	{ "min", &buffers_number_shape, YAML_TO(struct config_session, buffers_min),
@@ -410,14 +395,6 @@ static const struct yaml_row buffer_rows[] = {
 	{ "max", &buffers_number_shape, YAML_TO(struct config_session, buffers_max),
 	  .help = "Absent: twice min." },
 };
-
-static bool check_flush(struct yaml_reader *in, const struct yaml_node *node, void *base)
-{
-	const struct config_session *session = base;
-
-	return session->flush_ms % 1000 == 0 ||
-	       yaml_wrong(in, node, "flush: %s is not in whole seconds", node->text);
-}
 
 /* In the order of enum config_logger. */
 static const char *const loggers[] = { "auto", "private", "system_providers", "nt_kernel_logger",
@@ -437,10 +414,7 @@ static const struct yaml_row session_rows[] = {
 	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(buffer_rows), .check = check_buffers) },
 	{ "flush",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = FLUSH_LEAST_MS, .most = FLUSH_MOST_MS,
-		     .check = check_flush,
-		     .pattern = "^(0*([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)"
-				"(000ms|s)|0*([1-9]|[1-5][0-9]|60)m|0*1h|"
-				"0[xX][0-9a-fA-F]+(ms|[smh]))$"),
+		     .multiple = 1000),
 	  YAML_TO(struct config_session, flush_ms), .fallback = "1s",
 	  .help = "How long an event waits in a buffer at most: whole seconds, from 1s to 1h." },
 	{ "rundown", &yaml_switch_shape, YAML_TO(struct config_session, rundown), .fallback = "on",

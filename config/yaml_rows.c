@@ -195,11 +195,16 @@ static bool read_text(struct yaml_reader *in, const struct yaml_node *node,
 static bool in_range(struct yaml_reader *in, const struct yaml_node *node,
 		     const struct yaml_row *row, uint64_t value, const char *unit)
 {
-	uint64_t least = row->shape->least, most = row->shape->most;
+	unsigned long long least = row->shape->least, most = row->shape->most;
+	unsigned long long multiple = row->shape->multiple;
 
-	return (value >= least && value <= most) ||
-	       yaml_wrong(in, node, "%s: %s is not from %llu%s to %llu%s", row->key, node->text,
-			  (unsigned long long)least, unit, (unsigned long long)most, unit);
+	if (value < least || value > most) {
+		return yaml_wrong(in, node, "%s: %s is not from %llu%s to %llu%s", row->key,
+				  node->text, least, unit, most, unit);
+	}
+	return multiple == 0 || value % multiple == 0 ||
+	       yaml_wrong(in, node, "%s: %s is not a multiple of %llu%s", row->key, node->text,
+			  multiple, unit);
 }
 
 static bool read_number(struct yaml_reader *in, const struct yaml_node *node,

@@ -49,8 +49,9 @@ enum yaml_shape_kind {
 struct yaml_shape {
 	enum yaml_shape_kind type;
 	uint64_t least, most;
-	const char *what;                  /* in errors, in place of the key */
-	const char *const *words;          /* SHAPE_WORD: the last is NULL */
+	uint64_t multiple;        /* SHAPE_SIZE, SHAPE_DURATION: of which it is one; 0: any */
+	const char *what;         /* in errors, in place of the key */
+	const char *const *words; /* SHAPE_WORD: the last is NULL */
 	const char *(*word)(size_t index); /* SHAPE_WORD, instead of words; NULL behind the last */
 
 	/* SHAPE_LIST, SHAPE_NAMES */
@@ -73,10 +74,11 @@ struct yaml_shape {
 	yaml_check_function *check;
 
 	/* For the schema. */
-	const char *name;    /* among its $defs; NULL: it is written where it is used */
-	const char *help;    /* "description" */
-	const char *pattern; /* regular expression of a text */
-	const char *json;    /* further members, with ' in place of " */
+	const char *name; /* among its $defs; NULL: it is written where it is used */
+	const char *help; /* "description" */
+	const char
+		*pattern; /* regular expression of a text, which is then in quotes if it must be */
+	const char *json; /* further members, with ' in place of " */
 };
 
 /* A key of a map. */
@@ -107,7 +109,9 @@ struct yaml_row {
 #define YAML_SHAPE(...)       (&(const struct yaml_shape){ __VA_ARGS__ })
 #define YAML_NUMBER(from, to) YAML_SHAPE(.type = SHAPE_NUMBER, .least = (from), .most = (to))
 #define YAML_WORDS(list)      YAML_SHAPE(.type = SHAPE_WORD, .words = (list))
-#define YAML_MAP_OF(table)    YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(table))
+/* For the schema: a text with a pattern that may also look like a number or a switch. */
+#define YAML_ANY_SCALAR    "'type': ['string', 'number', 'boolean']"
+#define YAML_MAP_OF(table) YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(table))
 
 /* The member that a row is about. */
 static inline void *yaml_member(void *base, const struct yaml_row *row)

@@ -216,12 +216,119 @@ static void write_rows(const struct yaml_shape *shape, bool *first)
 	text_add_char(&out, '}');
 }
 
+/* ---- numbers with units, as regular expressions ---- */
+
+static uint64_t nines(unsigned digits)
+{
+	uint64_t number = 0;
+
+	for (unsigned i = 0; i < digits; i++) {
+		number = number * 10 + 9;
+	}
+	return number;
+}
+
+/*
+ * Matches the numbers from least to most, all written with so many digits. Numbers with the same
+ * first digit as one of the bounds are matched apart, unless they are all within.
+ */
+static void write_range(uint64_t least, uint64_t most, unsigned digits)
+{
+	const uint64_t rest = nines(digits - 1), unit = rest + 1;
+	uint64_t from = least / unit, to = most / unit;
+	bool low = least % unit != 0, high = most % unit != rest;
+
+	if (least == most) {
+		text_add_format(&out, "%0*llu", (int)digits, (unsigned long long)least);
+		return;
+	}
+	if (digits == 1) {
+		text_add_format(&out, "[%u-%u]", (unsigned)least, (unsigned)most);
+		return;
+	}
+	if (from == to && (low || high)) {
+		text_add_u64(&out, from);
+		text_add_char(&out, '(');
+		write_range(least % unit, most % unit, digits - 1);
+		text_add_char(&out, ')');
+		return;
+	}
+	if (low) {
+		write_range(least, from * unit + rest, digits);
+		from++;
+	}
+	if (from + (high ? 1 : 0) <= to) {
+		text_add_string(&out, low ? "|" : "");
+		write_range(from, high ? to - 1 : to, 1);
+		text_add_format(&out, digits == 2 ? "[0-9]" : "[0-9]{%u}", digits - 1);
+	}
+	if (high) {
+		text_add_char(&out, '|');
+		write_range(to * unit, most, digits);
+	}
+}
+
+/* Decimal numbers of a unit that is so many times the unit of the bounds. */
+static void write_unit(const struct yaml_shape *shape, uint64_t times, const char *unit,
+		       bool *first)
+{
+	uint64_t multiple = shape->multiple > times ? shape->multiple / times : 1;
+	uint64_t least = (shape->least + times * multiple - 1) / (times * multiple);
+	uint64_t most = shape->most / (times * multiple);
+	bool first_range = true;
+
+	if (most == 0) {
+		return;
+	}
+	text_add_string(&out, *first ? "0*(" : "|0*(");
+	*first = false;
+	for (unsigned digits = 1; digits == 1 || nines(digits - 1) < most; digits++) {
+		uint64_t low = digits == 1 ? 0 : nines(digits - 1) + 1, high = nines(digits);
+
+		low = low < least ? least : low;
+		high = high > most ? most : high;
+		if (low <= high) {
+			text_add_string(&out, first_range ? "" : "|");
+			first_range = false;
+			write_range(low, high, digits);
+		}
+	}
+	text_add_char(&out, ')');
+	/* A multiple of 1000 in a decimal number. */
+	text_add_string(&out, multiple == 1000 ? "000" : "");
+	text_add_string(&out, unit);
+}
+
+/* Of hexadecimal numbers the form only. */
+static void write_quantity(const struct yaml_shape *shape, bool *first)
+{
+	static const struct {
+		uint64_t times;
+		const char *unit;
+	} sizes[] = { { 1 << 10, " *KiB" }, { 1 << 20, " *MiB" }, { 1 << 30, " *GiB" } },
+	  durations[] = { { 1, "ms" }, { 1000, "s" }, { 60000, "m" }, { 3600000, "h" } };
+	bool is_size = shape->type == SHAPE_SIZE, first_unit = true;
+
+	begin_member("pattern", first);
+	text_add_string(&out, "\"^(");
+	for (size_t i = 0; i < (is_size ? 3 : 4); i++) {
+		if (is_size) {
+			write_unit(shape, sizes[i].times, sizes[i].unit, &first_unit);
+		} else {
+			write_unit(shape, durations[i].times, durations[i].unit, &first_unit);
+		}
+	}
+	text_add_format(&out, "|0[xX][0-9a-fA-F]+%s)$\"", is_size ? " *[KMG]iB" : "(ms|[smh])");
+}
+
 /* What the kind of a shape says. */
 static void write_kind(const struct yaml_shape *shape, bool *first)
 {
 	switch (shape->type) {
 	case SHAPE_TEXT:
-		write_type("['string', 'number', 'boolean']", shape, first);
+		/* A pattern is compared with strings only. */
+		write_type(shape->pattern ? "'string'" : "['string', 'number', 'boolean']", shape,
+			   first);
 		write_bounds(shape, "minLength", "maxLength", first);
 		break;
 	case SHAPE_NUMBER:
@@ -234,9 +341,14 @@ static void write_kind(const struct yaml_shape *shape, bool *first)
 	case SHAPE_SIZE:
 		write_type("['integer', 'string']", shape, first);
 		write_bounds(shape, "minimum", "maximum", first);
+		if (shape->multiple > 0) {
+			write_number_member("multipleOf", shape->multiple, first);
+		}
+		write_quantity(shape, first);
 		break;
 	case SHAPE_DURATION:
 		write_type("'string'", shape, first);
+		write_quantity(shape, first);
 		break;
 	case SHAPE_SWITCH:
 		begin_member("enum", first);

@@ -196,8 +196,7 @@ static const struct yaml_row span_rows[] = {
 	  .at = offsetof(struct span, key_at),
 	  .help = "Fields that both events have; a start belongs to the stop with the same values." },
 	{ "timeout",
-	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS,
-		     .pattern = "^(0*[1-9][0-9]*(ms|s|m)|0*([1-9]|1[0-9]|2[0-4])h)$"),
+	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS),
 	  YAML_TO(struct span, timeout_ms), .fallback = "30s",
 	  .help = "A start that has no stop by then is given up. Default 30s, at most 24h." },
 	{ "carry",
@@ -505,9 +504,8 @@ static const struct yaml_shape help_shape = { .type = SHAPE_TEXT, .least = 1 };
 
 static const struct yaml_row metric_rows[] = {
 	{ "name",
-	  YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'",
-		     .pattern = "^(?!(" OWN_PREFIXES ")_)(?!(" OWN_NAMES ")$)"
-				"(?!.*_(count|sum|bucket)$)[a-z][a-z0-9_]*$"),
+	  YAML_SHAPE(.type = SHAPE_TEXT, .pattern = "^(?!(" OWN_PREFIXES ")_)(?!(" OWN_NAMES ")$)"
+						    "(?!.*_(count|sum|bucket)$)[a-z][a-z0-9_]*$"),
 	  .required = true, YAML_TO(struct metric, name), .at = offsetof(struct metric, name_at),
 	  .help = "Lower case with underscores; counters end in _total. \xe2\x80\xa6_seconds and "
 		  "\xe2\x80\xa6_bytes (before _total) say the unit. Names of the program's own are "
@@ -630,8 +628,7 @@ static bool check_name(struct yaml_reader *in, const struct yaml_node *node, voi
 
 static const struct yaml_row collector_rows[] = {
 	{ "collector",
-	  YAML_SHAPE(.type = SHAPE_TEXT, .json = "'type': 'string'", .pattern = "^[a-z][a-z0-9_]*$",
-		     .check = check_name),
+	  YAML_SHAPE(.type = SHAPE_TEXT, .pattern = "^[a-z][a-z0-9_]*$", .check = check_name),
 	  .required = true,
 	  .help = "Its name, which is the file's name without .yaml; switched with --collector.NAME and "
 		  "--no-collector.NAME." },
