@@ -550,31 +550,45 @@ static bool check_metric(struct yaml_reader *in, const struct yaml_node *node, v
 
 /* What the schema says about keys that depend on each other: check_type() and begin_rule(), and of
  * units check.c. */
-#define IF_NAME(unit) "{ 'if': { 'properties': { 'name': { 'pattern': '_" unit "(_total)?$' } } }, "
-#define IF_TYPE(type) "{ 'if': { 'properties': { 'type': { 'const': '" type "' } } }, "
-#define EVENTS(rule)  "'properties': { 'events': { 'items': { " rule " } }"
+#define WHEN(key, value, then, otherwise)                          \
+	"{ 'if': { 'properties': { '" key "': { " value " } } }, " \
+	"'then': { " then " }, 'else': { " otherwise " } }"
+#define KEYS(properties) "'properties': { " properties " }"
+#define EVENTS(rule)     "'events': { 'items': { " rule " } }"
+#define UNIT_IS(unit)    KEYS("'unit': { " unit " }")
+#define NOT_KB           UNIT_IS("'not': { 'const': 'KB' }")
+#define COUNTER_RULE                                                                 \
+	WHEN("type", "'const': 'counter'", KEYS("'name': { 'pattern': '_total$' }"), \
+	     KEYS("'name': { 'not': { 'pattern': '_total$' } }"))
+#define HISTOGRAM_RULE                                                  \
+	WHEN("type", "'const': 'histogram'", "'required': ['buckets']", \
+	     "'not': { 'required': ['buckets'] }")
+#define GAUGE_RULE                                                                            \
+	WHEN("type", "'const': 'gauge'",                                                      \
+	     "'anyOf': [{ 'required': ['op'] }, { " KEYS(EVENTS("'required': ['op']")) " }]", \
+	     "'not': { 'required': ['op'] }, " KEYS(EVENTS("'not': { 'required': ['op'] }")))
+#define SINCE_OR_VALUE "'anyOf': [{ 'required': ['since'] }, { 'required': ['value'] }], "
+#define NO_SINCE       "'not': { 'required': ['since'] }, "
+#define WHOLE_BUCKETS                                           \
+	", 'buckets': { 'items': { 'type': 'integer' }, " KEYS( \
+		"'start': { 'type': 'integer' }") " }"
+#define SECONDS_RULE                                                                         \
+	WHEN("name", "'pattern': '_seconds(_total)?$'", KEYS(EVENTS(SINCE_OR_VALUE NOT_KB)), \
+	     KEYS(EVENTS(NO_SINCE UNIT_IS("'const': 'KB'")) WHOLE_BUCKETS))
+#define BYTES_RULE                                                                           \
+	WHEN("name", "'pattern': '_bytes(_total)?$'", KEYS(EVENTS("'required': ['value']")), \
+	     KEYS(EVENTS(NOT_KB)))
 
-static const struct
-	yaml_shape
-		metric_shape = {
-			.type = SHAPE_MAP,
-			YAML_ROWS(metric_rows),
-			.before = begin_metric,
-			.check = check_metric,
-			.name = "metric",
-			.help = "One family of samples.",
-			.json = "'allOf': [" IF_TYPE("counter") "'then': { 'properties': { 'name': { 'pattern': "
-								"'_total$' } } }, 'else': { 'properties': { 'name': { 'not': { 'pattern': '_total$' } } "
-								"} } }, " IF_TYPE("histogram") "'then': { 'required': ['buckets'] }, 'else': { 'not': { "
-											       "'required': ['buckets'] } } }, " IF_TYPE(
-												       "gauge") "'then': { 'anyOf': [{ 'required': "
-														"['op'] }, { " EVENTS("'required': ['op']") " } }] }, 'else': { 'not': { 'required': "
-																			    "['op'] }, " EVENTS(
-																				    "'not': { 'required': ['op'] }") " } } }, " IF_NAME("seconds") "'then': { " EVENTS("'anyOf': [{ 'required': ['since'] }, { 'required': ['value'] }], "
-																														       "'properties': { 'unit': { 'not': { 'const': 'KB' } } }") " } }, 'else': { " EVENTS("'not': { 'required': ['since'] }, 'properties': { 'unit': { 'const': 'KB' } }") ", 'buckets': { 'items': { 'type': 'integer' }, 'properties': { 'start': { 'type': "
-																																																			    "'integer' } } } } } }, " IF_NAME(
-																																																				    "bytes") "'then': { " EVENTS("'required': ['value']") " } }, 'else': { " EVENTS("'properties': { 'unit': { 'not': { 'const': 'KB' } } }") " } } }]",
-		};
+static const struct yaml_shape metric_shape = {
+	.type = SHAPE_MAP,
+	YAML_ROWS(metric_rows),
+	.before = begin_metric,
+	.check = check_metric,
+	.name = "metric",
+	.help = "One family of samples.",
+	.json = "'allOf': [" COUNTER_RULE ", " HISTOGRAM_RULE ", " GAUGE_RULE ", " SECONDS_RULE
+		", " BYTES_RULE "]",
+};
 
 /* ---- the file ---- */
 
