@@ -7,8 +7,8 @@
  * file is what the tables make of an empty one, so that a default stands in one place only. What is
  * checked beyond shapes and bounds is checked here as well, because only here line and column are
  * known: whether a listen address has a port, whether a pattern of paths can match any path.
- * Whatever needs more than the file itself is checked by its users, to whom each entry gives its
- * line and column: names of collectors and events, regular expressions.
+ * Names of collectors and events and regular expressions are checked by the code that uses them,
+ * because this needs more than the file itself; each entry gives that code its line and column.
  *
  * Only one session may have kernel events, because they would be counted twice otherwise; it comes
  * first in the array, and when the file has user sessions only, the default session is added for
@@ -109,25 +109,21 @@ static bool place_event(struct yaml_reader *in, const struct yaml_node *node, vo
 	struct config_event_filter *filter = base;
 
 	(void)in;
-	node = yaml_find(node, "event");
 	filter->line = node->line;
 	filter->column = node->column;
 	return true;
 }
 
 static const struct yaml_row event_filter_rows[] = {
-	{ "event", YAML_SHAPE(.type = SHAPE_TEXT, CONFIG_EVENT_SCHEMA), .required = true,
-	  YAML_TO(struct config_event_filter, event) },
+	{ "event", YAML_SHAPE(.type = SHAPE_TEXT, CONFIG_EVENT_SCHEMA, .check = place_event),
+	  .required = true, YAML_TO(struct config_event_filter, event) },
 };
 
 static const struct yaml_row filter_rows[] = {
 	{ "processes", YAML_MAP_OF(process_filter_rows),
 	  .help = "By name of the process: regular expressions (PCRE2, anywhere in the name, upper or "
 		  "lower case)." },
-	{ "events",
-	  YAML_SHAPE(.type = SHAPE_LIST,
-		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(event_filter_rows),
-					.check = place_event)),
+	{ "events", YAML_SHAPE(.type = SHAPE_LIST, .item = YAML_MAP_OF(event_filter_rows)),
 	  YAML_TO_LIST(struct config, dropped_events, dropped_event_count),
 	  .help = "Kinds of events to leave out." },
 };

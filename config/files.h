@@ -17,8 +17,8 @@ struct file_list {
 
 /*
  * Adds the files that pattern names, sorted by name: a path whose last component may hold `*` and
- * `?` (no dot files then). A relative one is taken from the folder of the file beside. A pattern
- * without a match is fine, a path without a file an error of whoever opens it.
+ * `?`, which match no name that begins with a dot. A relative path starts at the folder of the file
+ * `beside`. A pattern may match no file. Whether a path without `*` and `?` exists is not checked.
  */
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
 		   struct error *err);

@@ -16,6 +16,8 @@
  */
 #include "config/sessions.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,37 +40,45 @@ enum {
 
 /* ---- payload filters ---- */
 
-/* Adds a number to the value of the condition, which has a comma between two. */
+/* Adds an entry to a text, with a separator between two. */
+static bool append(struct yaml_reader *in, char **to, char separator, const char *entry)
+{
+	struct text joined = { 0 };
+
+	if (*to) {
+		text_add_string(&joined, *to);
+		text_add_char(&joined, separator);
+	}
+	text_add_string(&joined, entry);
+	if (joined.failed) {
+		text_free(&joined);
+		return error_no_memory(in->err, "the filters of a provider");
+	}
+	free(*to);
+	*to = joined.data;
+	return true;
+}
+
+/* Windows takes numbers as decimal text, and two of them with a comma between. */
 static bool read_payload_number(struct yaml_reader *in, const struct yaml_node *node,
 				const struct yaml_row *row, void *base)
 {
 	struct payload_condition *condition = base;
-	struct text value = { 0 };
+	char decimal[24];
 	int64_t negative;
 	uint64_t number;
 
 	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
 		return false;
 	}
-	if (condition->value) {
-		text_add_string(&value, condition->value);
-		text_add_char(&value, ',');
-	}
 	if (parse_u64(node->text, node->size, &number)) {
-		text_add_u64(&value, number);
+		snprintf(decimal, sizeof decimal, "%" PRIu64, number);
 	} else if (node->text[0] == '-' && parse_i64(node->text, node->size, &negative)) {
-		text_add_i64(&value, negative);
+		snprintf(decimal, sizeof decimal, "%" PRId64, negative);
 	} else {
-		text_free(&value);
 		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
 	}
-	if (value.failed) {
-		text_free(&value);
-		return error_no_memory(in->err, "payload filters");
-	}
-	free(condition->value);
-	condition->value = value.data;
-	return true;
+	return append(in, &condition->value, ',', decimal);
 }
 
 static const struct yaml_shape payload_number = {
@@ -150,7 +160,7 @@ static const struct yaml_shape conditions_shape = {
 
 static const struct yaml_row payload_rows[] = {
 	{ "event", YAML_NUMBER(0, UINT16_MAX), YAML_TO(struct payload_filter, event),
-	  .help = "Its id, of whatever version." },
+	  .help = "Its id, in every version." },
 	{ "all", CONDITIONS, .help = "All of these must hold." },
 	{ "any", CONDITIONS, .help = "One of these is enough." },
 };
@@ -205,23 +215,11 @@ static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void
 static bool add_executable(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct provider_spec *spec = base;
-	struct text names = { 0 };
 
 	if (node->size == 0 || strchr(node->text, ';')) {
 		return yaml_wrong(in, node, "'%s' is not the name of an executable", node->text);
 	}
-	if (spec->executables) {
-		text_add_string(&names, spec->executables);
-		text_add_char(&names, ';');
-	}
-	text_add_string(&names, node->text);
-	if (names.failed) {
-		text_free(&names);
-		return error_no_memory(in->err, "the names of executables");
-	}
-	free(spec->executables);
-	spec->executables = names.data;
-	return true;
+	return append(in, &spec->executables, ';', node->text);
 }
 
 static const char *const properties[] = { "sid",          "session_id",
@@ -322,7 +320,7 @@ static const struct yaml_row provider_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(capture_rows),
 		     .json = "'if': { 'required': ['every'] }, 'then': { 'required': "
 			     "['at_start'], 'properties': { 'at_start': { 'minimum': 1 } } }"),
-	  .help = "Keywords for which the provider is asked to tell its state." },
+	  .help = "Keywords for which the provider is asked to report its state." },
 };
 
 static bool begin_provider(struct yaml_reader *in, const struct yaml_node *node, void *base)

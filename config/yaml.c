@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds the tree from libyaml's events. The only file that knows libyaml.
+ * Builds the tree of a YAML file from libyaml's events. No other file includes libyaml.
+ *
+ * libyaml reports a document as a flat sequence of events: a scalar, the start of a list, its end.
+ * The builder keeps the lists and maps that have started and not ended on a stack of levels, and
+ * place() puts each new node into the innermost of them, or makes it the root. In a map, nodes are
+ * alternately a key and its value; the level remembers the key until its value arrives.
+ *
+ * libyaml accepts a key twice, so each level of a map has a table of the hashes of its keys. The
+ * hash has a random seed, because a file could otherwise be written whose keys all collide. Depth,
+ * size and number of nodes are bounded for the same reason: a small file must not cost much.
+ *
+ * Nodes, their texts and what readers make of them are in chunks of memory that the tree owns, and
+ * are freed all at once. A reader may therefore keep pointers to texts for as long as the tree
+ * lives, and has nothing to free after an error.
  */
 #include "config/yaml.h"
 
@@ -14,7 +27,7 @@
 #include "base/map.h"
 #include "base/text.h"
 
-/* Memory that is freed all at once. */
+/* A piece of the memory of a tree, which is freed all at once. */
 struct chunk {
 	struct chunk *next;
 	size_t used, size;
@@ -117,7 +130,7 @@ static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *
 	return node;
 }
 
-/* Remembers the key of the map; false when it stood there before. */
+/* Remembers the key of the map. An error if the map has it already. */
 static bool take_key(struct builder *builder, struct level *level, const struct yaml_node *key,
 		     struct error *err)
 {
@@ -269,10 +282,10 @@ static bool parser_error(const struct yaml_tree *tree, const yaml_parser_t *pars
 	size_t line = parser->problem_mark.line, column = parser->problem_mark.column;
 
 	if (parser->error == YAML_MEMORY_ERROR) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory to read %s", tree->name);
+		return error_no_memory(err, tree->name);
 	}
-	if (parser->error ==
-	    YAML_READER_ERROR) { /* the mark is where the parser, not the reader is */
+	if (parser->error == YAML_READER_ERROR) {
+		/* It sets no problem_mark. The parser's mark is a little behind the reader. */
 		line = parser->mark.line;
 		column = parser->mark.column;
 	}
@@ -288,7 +301,7 @@ static bool build(struct yaml_tree *tree, const char *text, size_t size, struct 
 	bool good = true, more = true;
 
 	if (!yaml_parser_initialize(&parser)) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory to read %s", tree->name);
+		return error_no_memory(err, tree->name);
 	}
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
@@ -313,7 +326,7 @@ struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size
 	struct yaml_tree *tree = calloc(1, sizeof *tree);
 
 	if (!tree) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to read %s", name);
+		error_no_memory(err, name);
 		return NULL;
 	}
 	tree->name = name;

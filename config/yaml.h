@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A YAML file as a tree of nodes that know where they stand, so that whoever reads one can say
- * which line is wrong.
+ * A YAML file as a tree of nodes, each with its line and column, so that an error can name the
+ * place in the file.
  *
  * A plain subset: one document of maps, lists and scalars. Anchors, aliases, tags and several
  * documents are refused, as are keys that stand twice and keys that are not text. Bounded:

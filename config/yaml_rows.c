@@ -23,7 +23,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,19 +40,6 @@ const struct yaml_shape yaml_scalar_shape = {
 	.name = "scalar",
 	.help = "Text; a bare number or switch is text as well.",
 };
-
-bool yaml_wrong(struct yaml_reader *in, const struct yaml_node *at, const char *format, ...)
-{
-	char sentence[1024];
-	va_list args;
-
-	va_start(args, format);
-	if (vsnprintf(sentence, sizeof sentence, format, args) < 0) {
-		sentence[0] = '\0';
-	}
-	va_end(args);
-	return yaml_error(in->tree, at, in->err, "%s", sentence);
-}
 
 bool yaml_missing(struct yaml_reader *in, const struct yaml_node *at, const char *what,
 		  const char *key)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of what may stand in a YAML file: a row for each key, a shape for each kind of value.
+ * Tables of what may stand in a YAML file: a row for each key, a shape for each type of value.
  *
  * Configurations and collectors are read by such tables, and config/schema.json is written from the
  * same tables (tests/support/make_schema.c). So what a key takes, where it is stored, what it is
@@ -28,7 +28,7 @@ typedef bool yaml_read_function(struct yaml_reader *in, const struct yaml_node *
 				const struct yaml_row *row, void *base);
 typedef bool yaml_check_function(struct yaml_reader *in, const struct yaml_node *node, void *base);
 
-enum yaml_shape_kind {
+enum yaml_shape_type {
 	SHAPE_OTHER,    /* read() decides alone; its schema is in json */
 	SHAPE_TEXT,     /* const char *, in the memory of the tree; least and most bytes */
 	SHAPE_NUMBER,   /* an unsigned integer of any size, from least to most: decimal, or 0x... */
@@ -43,11 +43,11 @@ enum yaml_shape_kind {
 };
 
 /*
- * What a value looks like. Members that the kind has no use for are zero, as are bounds that there
- * are none of.
+ * What a value looks like. A member that the type of shape does not use is zero, and so is a bound
+ * that does not exist.
  */
 struct yaml_shape {
-	enum yaml_shape_kind type;
+	enum yaml_shape_type type;
 	uint64_t least, most;
 	uint64_t multiple;        /* SHAPE_SIZE, SHAPE_DURATION: of which it is one; 0: any */
 	const char *what;         /* in errors, in place of the key */
@@ -69,7 +69,7 @@ struct yaml_shape {
 	/* Called with the structure once all keys are known ones, before any value is read. */
 	yaml_check_function *before;
 
-	yaml_read_function *read; /* in place of what the kind does */
+	yaml_read_function *read; /* in place of what the type does */
 	/* Called after the value was read: with the structure of a SHAPE_MAP, else with base. */
 	yaml_check_function *check;
 
@@ -128,11 +128,10 @@ yaml_read_function yaml_read_map;
 bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, const char *what,
 		    void *base);
 
-/* Sets "name:line:column: sentence" (ERROR_CONFIG) and returns false. */
-bool yaml_wrong(struct yaml_reader *in, const struct yaml_node *at, const char *format, ...)
-	PRINTF_LIKE(3, 4);
+/* yaml_error() about a node of the file that `in` reads; what follows `at` is as for printf(). */
+#define yaml_wrong(in, at, ...) yaml_error((in)->tree, (at), (in)->err, __VA_ARGS__)
 
-/* Whether a node is of this kind; else says "what: expected a list, found text". */
+/* Whether a node is of this type; if not, the error is "what: expected a list, found text". */
 bool yaml_expect(struct yaml_reader *in, const struct yaml_node *node, enum yaml_type type,
 		 const char *what);
 

@@ -22,7 +22,7 @@ enum option_type {
 	OPTION_WORD,   /* enum or unsigned: first + the index of the value among words */
 	OPTION_DIGIT,  /* uint8_t: the value, which is one of words, each a digit */
 	OPTION_COUNT,  /* uint64_t above 0 */
-	OPTION_READ,   /* whatever read() makes of the value */
+	OPTION_READ,   /* what read() makes of the value */
 	OPTION_SWITCH, /* --[no-]nameX: read() gets the whole argument */
 };
 

@@ -49,8 +49,8 @@ void nearest_offer(struct nearest *nearest, const char *known)
 	size_t longer = size > known_size ? size - known_size : known_size - size;
 	unsigned distance;
 
-	/* No fewer letters differ than one word has more than the other, and that many are told
-	 * without a look at them: every event of every collector is offered all classes. */
+	/* At least as many letters differ as one word has more than the other. Comparing the sizes
+	 * first saves time: all class names are offered for every event of every collector. */
 	if (size > WORD_SIZE_MAX || known_size > WORD_SIZE_MAX || size == 0 ||
 	    longer > (size + 2) / 3) {
 		return;
