@@ -22,7 +22,6 @@
 #include "base/glob.h"
 #include "base/listen_address.h"
 #include "base/text.h"
-#include "config/files.h"
 #include "config/yaml_rows.h"
 
 enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000 };
@@ -50,31 +49,27 @@ static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 }
 
 /* Adds the files that an entry names to a list of them. */
-static bool add_files(struct yaml_reader *in, const struct yaml_node *node, char ***paths,
-		      size_t *count)
+static bool add_files(struct yaml_reader *in, const struct yaml_node *node, struct file_list *files)
 {
-	struct file_list files = { .paths = *paths, .count = *count };
 	const char *name = yaml_name(in->tree);
-	bool good = file_list_add(&files, name, node->text, in->err);
 
-	*paths = files.paths;
-	*count = files.count;
-	return good || error_prefix(in->err, "%s:%u:%u", name, (unsigned)node->line,
-				    (unsigned)node->column);
+	return file_list_add(files, name, node->text, in->err) ||
+	       error_prefix(in->err, "%s:%u:%u", name, (unsigned)node->line,
+			    (unsigned)node->column);
 }
 
 static bool add_collector_files(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct config *config = base;
 
-	return add_files(in, node, &config->collector_files, &config->collector_file_count);
+	return add_files(in, node, &config->collector_files);
 }
 
 static bool add_schemas(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct config *config = base;
 
-	return add_files(in, node, &config->schemas, &config->schema_count);
+	return add_files(in, node, &config->schemas);
 }
 
 /* ---- filters ---- */
@@ -473,19 +468,14 @@ struct config *config_load(const char *path, struct error *err)
 
 void config_free(struct config *config)
 {
-	struct file_list files;
-
 	if (!config) {
 		return;
 	}
 	for (size_t i = 0; i < config->session_count; i++) {
 		session_done(&config->sessions[i]);
 	}
-	files = (struct file_list){ .paths = config->collector_files,
-				    .count = config->collector_file_count };
-	file_list_free(&files);
-	files = (struct file_list){ .paths = config->schemas, .count = config->schema_count };
-	file_list_free(&files);
+	file_list_free(&config->collector_files);
+	file_list_free(&config->schemas);
 	yaml_close(config->tree);
 	free(config);
 }

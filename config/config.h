@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "config/files.h"
 #include "config/sessions.h"
 
 struct config_switch {
@@ -62,11 +63,8 @@ struct config {
 	const char *path;       /* "" for the built-in defaults; in front of errors */
 	struct config_switch *switches;
 	size_t switch_count;
-	char **collector_files; /* owned, as is each; paths: globs expanded, taken from the
-				   configuration's folder */
-	size_t collector_file_count;
-	char **schemas; /* likewise: manifests and folders of them */
-	size_t schema_count;
+	struct file_list collector_files; /* globs expanded, from the configuration's folder on */
+	struct file_list schemas;         /* likewise: manifests and folders of them */
 	struct config_pattern *include_processes; /* none: every process */
 	size_t include_process_count;
 	struct config_pattern *exclude_processes;

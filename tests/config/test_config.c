@@ -94,7 +94,7 @@ static void assert_refused(const char *text, const char *sentence)
 static void assert_equal(const struct config *a, const struct config *b)
 {
 	assert_int_equal(a->switch_count, b->switch_count);
-	assert_int_equal(a->collector_file_count, b->collector_file_count);
+	assert_int_equal(a->collector_files.count, b->collector_files.count);
 	assert_int_equal(a->include_process_count, b->include_process_count);
 	assert_int_equal(a->exclude_process_count, b->exclude_process_count);
 	assert_int_equal(a->dropped_event_count, b->dropped_event_count);
@@ -118,7 +118,7 @@ static void the_defaults_are_those_of_the_page(void **state)
 	assert_non_null(config);
 	assert_string_equal(config->path, "");
 	assert_int_equal(config->switch_count, 0);
-	assert_int_equal(config->collector_file_count, 0);
+	assert_int_equal(config->collector_files.count, 0);
 	assert_int_equal(config->include_process_count, 0);
 	assert_int_equal(config->exclude_process_count, 0);
 	assert_int_equal(config->dropped_event_count, 0);
@@ -225,16 +225,16 @@ static void collector_files_are_found_beside_the_configuration(void **state)
 	config = load_good(
 		"collector_files: ['[ab].yaml', '*.none', '?.yaml', c.txt, /etc/mine.yaml]\n");
 	/* Brackets are no pattern; the file without one is taken as it is. */
-	assert_int_equal(config->collector_file_count, 5);
+	assert_int_equal(config->collector_files.count, 5);
 	path_in(path, "[ab].yaml");
-	assert_string_equal(config->collector_files[0], path);
+	assert_string_equal(config->collector_files.paths[0], path);
 	path_in(path, "a.yaml");
-	assert_string_equal(config->collector_files[1], path);
+	assert_string_equal(config->collector_files.paths[1], path);
 	path_in(path, "b.yaml");
-	assert_string_equal(config->collector_files[2], path);
+	assert_string_equal(config->collector_files.paths[2], path);
 	path_in(path, "c.txt");
-	assert_string_equal(config->collector_files[3], path);
-	assert_string_equal(config->collector_files[4], "/etc/mine.yaml");
+	assert_string_equal(config->collector_files.paths[3], path);
+	assert_string_equal(config->collector_files.paths[4], "/etc/mine.yaml");
 	config_free(config);
 	remove_file("a.yaml");
 	remove_file("b.yaml");
@@ -251,13 +251,13 @@ static void schemas_are_found_beside_the_configuration(void **state)
 	write_file("b.man", "");
 	write_file("a.man", "");
 	config = load_good("schemas: ['?.man', manifests]\n");
-	assert_int_equal(config->schema_count, 3);
+	assert_int_equal(config->schemas.count, 3);
 	path_in(path, "a.man");
-	assert_string_equal(config->schemas[0], path);
+	assert_string_equal(config->schemas.paths[0], path);
 	path_in(path, "b.man");
-	assert_string_equal(config->schemas[1], path);
+	assert_string_equal(config->schemas.paths[1], path);
 	path_in(path, "manifests");
-	assert_string_equal(config->schemas[2], path);
+	assert_string_equal(config->schemas.paths[2], path);
 	config_free(config);
 	remove_file("a.man");
 	remove_file("b.man");

@@ -371,8 +371,8 @@ static void a_file_takes_the_place_of_the_shipped_collector(void **state)
 	assert_true(system_make_folder(folder));
 	snprintf(path, sizeof path, "%s/disk.yaml", folder);
 	temporary_write(path, mine, sizeof mine - 1);
-	config->collector_files = paths;
-	config->collector_file_count = 1;
+	config->collector_files.paths = paths;
+	config->collector_files.count = 1;
 	set = make(NULL, false, &err);
 	assert_non_null(set);
 	assert_null(rule_set_find_family(set, "etw_disk_operations_total"));
@@ -389,8 +389,8 @@ static void a_file_takes_the_place_of_the_shipped_collector(void **state)
 	remove(path);
 	assert_null(make(NULL, false, &err));
 	assert_memory_equal(err.text, path, strlen(path));
-	config->collector_files = NULL;
-	config->collector_file_count = 0;
+	config->collector_files.paths = NULL;
+	config->collector_files.count = 0;
 	assert_true(system_remove_folder(folder));
 }
 

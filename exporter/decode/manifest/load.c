@@ -284,8 +284,8 @@ bool configured_manifests_add_builtin(struct configured_manifests *configured, s
 bool configured_manifests_load(struct configured_manifests *configured, const struct config *config,
 			       struct error *err)
 {
-	for (size_t i = 0; i < config->schema_count; i++) {
-		if (!configured_manifests_add(configured, config->schemas[i], err)) {
+	for (size_t i = 0; i < config->schemas.count; i++) {
+		if (!configured_manifests_add(configured, config->schemas.paths[i], err)) {
 			return false;
 		}
 	}

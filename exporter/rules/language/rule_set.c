@@ -110,8 +110,8 @@ static bool file_collector(const char *path, char *name, size_t size)
 
 static bool add_files(struct rule_set *set, const struct config *config, struct error *err)
 {
-	for (size_t i = 0; i < config->collector_file_count; i++) {
-		const char *path = config->collector_files[i];
+	for (size_t i = 0; i < config->collector_files.count; i++) {
+		const char *path = config->collector_files.paths[i];
 		char name[128];
 		struct yaml_tree *tree;
 
