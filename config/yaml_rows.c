@@ -157,9 +157,6 @@ static bool read_text(struct yaml_reader *in, const struct yaml_node *node,
 	const struct yaml_shape *shape = row->shape;
 	const char *text = node->text;
 
-	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
-		return false;
-	}
 	if (node->size < shape->least || (shape->most > 0 && node->size > shape->most)) {
 		return shape->most > 0 ?
 			       yaml_wrong(in, node, "%s: expected %u to %u bytes", row->key,
@@ -198,9 +195,6 @@ static bool read_number(struct yaml_reader *in, const struct yaml_node *node,
 {
 	uint64_t value;
 
-	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
-		return false;
-	}
 	if (!parse_u64(node->text, node->size, &value)) {
 		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
 	}
@@ -217,9 +211,6 @@ static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
 	double value = 0;
 	char *end = NULL;
 
-	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
-		return false;
-	}
 	/* Only what looks like a number: strtod() also takes "nan", "inf" and hexadecimal. */
 	if (strspn(node->text, "0123456789.eE+-") == node->size) {
 		value = strtod(node->text, &end);
@@ -242,9 +233,6 @@ static bool read_size(struct yaml_reader *in, const struct yaml_node *node,
 	unsigned shift = 0;
 	uint64_t value;
 
-	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
-		return false;
-	}
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
 		size_t suffix = strlen(units[i].suffix);
 
@@ -275,9 +263,6 @@ static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
 {
 	uint64_t value;
 
-	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
-		return false;
-	}
 	if (!parse_duration(node->text, node->size, &value)) {
 		return yaml_wrong(in, node, "%s: '%s' is not a duration such as 1s", row->key,
 				  node->text);
@@ -294,9 +279,6 @@ static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 {
 	static const char *const words[] = { "off", "on", "false", "true" };
 
-	if (!yaml_expect(in, node, YAML_TEXT, row->key)) {
-		return false;
-	}
 	for (unsigned i = 0; i < sizeof words / sizeof words[0] && !node->quoted; i++) {
 		if (strcmp(words[i], node->text) == 0) {
 			store_integer(row, base, i % 2);
@@ -389,7 +371,7 @@ static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 		      const struct yaml_row *row, void *base)
 {
 	const struct yaml_shape *shape = row->shape, *item = shape->item;
-	struct yaml_row element = { .shape = item, .size = row->size, .tag = row->tag };
+	struct yaml_row element = { .shape = item, .size = row->size };
 	size_t *count = row->size > 0 ? member(base, row->count) : NULL;
 	unsigned char *items;
 
@@ -494,6 +476,7 @@ bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struc
 	};
 	const struct yaml_shape *shape = row->shape;
 	yaml_read_function *read = shape->read ? shape->read : readers[shape->type];
+	bool scalar = shape->type >= SHAPE_TEXT && shape->type <= SHAPE_WORD;
 
 	if (shape->other && !shape->read && node->type != YAML_MAP) {
 		struct yaml_row other = *row;
@@ -507,7 +490,7 @@ bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struc
 	if (row->later) {
 		return true;
 	}
-	if (!read(in, node, row, base)) {
+	if ((scalar && !yaml_expect(in, node, YAML_TEXT, row->key)) || !read(in, node, row, base)) {
 		return false;
 	}
 	if (shape->type == SHAPE_MAP) {

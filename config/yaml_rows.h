@@ -69,7 +69,8 @@ struct yaml_shape {
 	/* Called with the structure once all keys are known ones, before any value is read. */
 	yaml_check_function *before;
 
-	yaml_read_function *read; /* in place of what the type does */
+	/* In place of what the type does. From SHAPE_TEXT to SHAPE_WORD, the node is a text. */
+	yaml_read_function *read;
 	/* Called after the value was read: with the structure of a SHAPE_MAP, else with base. */
 	yaml_check_function *check;
 
@@ -92,7 +93,7 @@ struct yaml_row {
 	size_t offset, size; /* of the member, or of one element; size 0: read() stores itself */
 	size_t count;        /* offset of the size_t that counts the elements of a list */
 	size_t at;         /* offset of a `const struct yaml_node *` that takes the node; 0: none */
-	unsigned tag;      /* for read(), check() and before() */
+	unsigned tag;      /* for before() */
 	const char *needs; /* a key that must be there as well */
 	const char *fallback; /* the value when the key is absent, as it would be written */
 	const char *help;     /* in place of the shape's */
