@@ -321,8 +321,8 @@ static void write_quantity(const struct yaml_shape *shape, bool *first)
 	text_add_format(&out, "|0[xX][0-9a-fA-F]+%s)$\"", is_size ? " *[KMG]iB" : "(ms|[smh])");
 }
 
-/* What the kind of a shape says. */
-static void write_kind(const struct yaml_shape *shape, bool *first)
+/* What the type of a shape says. */
+static void write_for_type(const struct yaml_shape *shape, bool *first)
 {
 	switch (shape->type) {
 	case SHAPE_TEXT:
@@ -394,7 +394,7 @@ static void write_members(const struct yaml_shape *shape, const struct yaml_row 
 		write_either(shape, first);
 		return;
 	}
-	write_kind(shape, first);
+	write_for_type(shape, first);
 	write_string_member("pattern", shape->pattern, first);
 	if (shape->json) {
 		begin_member(NULL, first);
