@@ -20,7 +20,6 @@
 #include "rules/rules.h"
 #include "setup.h"
 #include "source/source.h"
-#include "track/names.h"
 #include "track/tracker.h"
 
 /* Kinds of records that report loss. */

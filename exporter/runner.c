@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "decode/tdh.h"
 #include "live.h"
+#include "track/processes.h"
 #include "version.h"
 
 #define NEVER UINT64_MAX

@@ -9,7 +9,7 @@
  * the check of rules looks names, types and events up in it, the rule engine keeps a pointer to it
  * and calls its read function, at most once for an event however many rules use the field.
  *
- * Three groups of fields are not from the tracker. Those of the record's header are a
+ * Three sorts of fields do not come from the tracker. Those of the record's header are a
  * load. Those named Event.… are extended items of the record, and the row says which item and how
  * its bytes are read. Those computed from one field of the payload name it as their origin; its
  * value is in read->number when the read function is called. A field that is the same for all
@@ -29,16 +29,11 @@ enum { STACK_MATCH_ID_SIZE = 8 };
 
 /* ---- processes ---- */
 
+/* The label of a process id; `_none` if the event has no id. */
 static uint32_t label_of(struct tracker *tracker, uint32_t process_id)
 {
-	uint32_t label = INTERN_NONE;
-
-	if (process_id == RECORD_NO_ID) {
-		return registry_none(tracker->options.registry);
-	}
-	label = processes_label(&tracker->processes, process_id, tracker->now.record->raw_time,
-				NULL);
-	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
+	return process_id == RECORD_NO_ID ? registry_none(tracker->options.registry) :
+					    tracker_label(tracker, process_id);
 }
 
 static enum derived_result found(struct derived_read *read, uint64_t number)
@@ -63,20 +58,18 @@ static enum derived_result read_process_id(struct derived_read *read)
 /* The process that the event is about; `_none` for events that are about none. */
 static enum derived_result read_of_process(struct derived_read *read)
 {
-	const struct attribution *attribution = read->tracker->now.attribution;
 	uint32_t id = RECORD_NO_ID;
 
-	field_read_u32(&attribution->about, attribution->schema, read->record, &id);
+	payload_u32(read->tracker, PAYLOAD_ABOUT, &id);
 	return found(read, label_of(read->tracker, id));
 }
 
 /* The process of the thread that was switched out (`Idle` for thread 0). */
 static enum derived_result read_old_process(struct derived_read *read)
 {
-	const struct attribution *attribution = read->tracker->now.attribution;
 	uint32_t id = RECORD_NO_ID;
 
-	field_read_u32(&attribution->old_thread, attribution->schema, read->record, &id);
+	payload_u32(read->tracker, PAYLOAD_OLD_THREAD, &id);
 	if (id != RECORD_NO_ID) {
 		id = threads_process(&read->tracker->threads, id, read->record->raw_time);
 	}
@@ -94,10 +87,11 @@ static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 	uint32_t thread = record->thread_id;
 
 	if (attribution->owner == OWNER_THREAD_ID ||
-	    (attribution->owner == OWNER_THREAD_IF_NEEDED && record->process_id == RECORD_NO_ID)) {
-		field_read_u32(&attribution->owner_id, attribution->schema, record, &thread);
+	    (attribution->owner == OWNER_THREAD_WITHOUT_HEADER &&
+	     record->process_id == RECORD_NO_ID)) {
+		payload_u32(tracker, PAYLOAD_OWNER, &thread);
 	} else if (attribution->announces & ANNOUNCES_THREAD) {
-		field_read_u32(&attribution->thread, attribution->schema, record, &thread);
+		payload_u32(tracker, PAYLOAD_THREAD, &thread);
 	}
 	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
 		       thread :
@@ -151,11 +145,10 @@ static enum derived_result read_paging(struct derived_read *read)
 static enum derived_result read_driver(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
-	const struct attribution *attribution = tracker->now.attribution;
 	uint32_t label = INTERN_NONE;
 	uint64_t address;
 
-	if (field_read_u64(&attribution->address, attribution->schema, read->record, &address)) {
+	if (payload_u64(tracker, PAYLOAD_ADDRESS, &address)) {
 		label = drivers_label(&tracker->drivers, address, read->record->raw_time);
 	}
 	return found(read,
@@ -209,7 +202,7 @@ static enum derived_result read_started(struct derived_read *read)
 	return found(read, tracker->request_names[opcode]);
 }
 
-/* The process that started the request; the event of the end has none. */
+/* The process that started the request; the end itself names none. */
 static enum derived_result read_started_by(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;

@@ -5,15 +5,13 @@
  * SystemConfig records describe each disk and each partition. Each description is shown as a sample
  * with the value 1. When a later record describes the same disk or partition otherwise, the old
  * sample is hidden and the new one is shown; therefore the labels of each shown sample are stored.
- * The tables are allocated with the first description and have a fixed size. Disks and partitions
- * beyond it are not shown.
+ * The tables have a fixed size. Disks and partitions beyond it are not shown.
  *
  * Independently of the samples, a bit for each disk records whether the trace describes it at all.
  * The tracker uses it to count transfers to unknown disks.
  */
 #include "track/disks.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -47,18 +45,10 @@ bool disks_init(struct disks *disks, struct registry *registry, struct shard *sh
 	return disks->disk_info && disks->volume_info;
 }
 
-void disks_done(struct disks *disks)
-{
-	free(disks->shown_disks);
-	free(disks->shown_volumes);
-	disks->shown_disks = NULL;
-	disks->shown_volumes = NULL;
-}
-
 /* If the first label id is 0, no sample is shown; no number has the label id of the empty text. */
 void disks_clear(struct disks *disks)
 {
-	for (unsigned i = 0; disks->shown_disks && i < DISKS; i++) {
+	for (unsigned i = 0; i < DISKS; i++) {
 		if (disks->shown_disks[i][0] != INTERN_NONE) {
 			family_hide(disks->disk_info, disks->shard, disks->shown_disks[i]);
 		}
@@ -66,9 +56,10 @@ void disks_clear(struct disks *disks)
 	for (unsigned i = 0; i < disks->volume_count; i++) {
 		family_hide(disks->volume_info, disks->shard, disks->shown_volumes[i]);
 	}
-	disks_done(disks);
-	disks->volume_count = 0;
+	memset(disks->shown_disks, 0, sizeof disks->shown_disks);
+	memset(disks->shown_volumes, 0, sizeof disks->shown_volumes);
 	memset(disks->named, 0, sizeof disks->named);
+	disks->volume_count = 0;
 }
 
 void disks_name(struct disks *disks, uint32_t disk)
@@ -119,12 +110,6 @@ void disks_show(struct disks *disks, uint32_t disk, const char *model, size_t mo
 	if (!disks->disk_info || disk >= DISKS) {
 		return;
 	}
-	if (!disks->shown_disks) {
-		disks->shown_disks = calloc(DISKS, sizeof *disks->shown_disks);
-		if (!disks->shown_disks) {
-			return;
-		}
-	}
 	ids[0] = number_label(disks, disk);
 	ids[1] = text_label(disks, model, model_size);
 	ids[2] = number_label(disks, bytes_per_sector);
@@ -139,12 +124,6 @@ void disks_show_volume(struct disks *disks, uint32_t disk, uint32_t partition, c
 
 	if (!disks->volume_info) {
 		return;
-	}
-	if (!disks->shown_volumes) {
-		disks->shown_volumes = calloc(PARTITIONS, sizeof *disks->shown_volumes);
-		if (!disks->shown_volumes) {
-			return;
-		}
 	}
 	if (drive_size > 0 && drive[drive_size - 1] == '\\') {
 		drive_size--;

@@ -24,16 +24,15 @@ struct disks {
 	struct family *volume_info;
 	uint64_t named[DISKS / 64]; /* bit n: a record has described disk n */
 	/* The samples that are shown: label ids in the order of the labels of the families. */
-	uint32_t (*shown_disks)[3];   /* owned; by disk number; NULL until the first one */
-	uint32_t (*shown_volumes)[4]; /* owned */
+	uint32_t shown_disks[DISKS][3]; /* by disk number */
+	uint32_t shown_volumes[PARTITIONS][4];
 	uint32_t volume_count;
 };
 
 bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard, bool info,
 		struct error *err);
-void disks_done(struct disks *disks);
 
-/* Hides the samples and drops all disks. */
+/* Hides the samples and drops all disks. Without it there is nothing to free. */
 void disks_clear(struct disks *disks);
 
 /* Notes that a record of the trace describes this disk (also in the first pass). */

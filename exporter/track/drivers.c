@@ -48,8 +48,6 @@ void drivers_done(struct drivers *drivers)
 	free(drivers->bases);
 	drivers->images = NULL;
 	drivers->bases = NULL;
-	drivers->image_count = drivers->base_count = 0;
-	drivers->image_capacity = drivers->base_capacity = 0;
 }
 
 void drivers_clear(struct drivers *drivers)
@@ -60,11 +58,6 @@ void drivers_clear(struct drivers *drivers)
 	drivers->base_count = 0;
 }
 
-void drivers_begin_first_pass(struct drivers *drivers)
-{
-	timeline_begin_first_pass(&drivers->timeline);
-}
-
 static int by_value(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
@@ -72,10 +65,8 @@ static int by_value(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-void drivers_build(struct drivers *drivers)
+void drivers_sort(struct drivers *drivers)
 {
-	timeline_sort(&drivers->timeline);
-	timeline_build(&drivers->timeline);
 	if (drivers->base_count > 1) {
 		qsort(drivers->bases, drivers->base_count, sizeof *drivers->bases, by_value);
 	}

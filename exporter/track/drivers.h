@@ -34,8 +34,9 @@ struct drivers {
 void drivers_init(struct drivers *drivers, struct registry *registry);
 void drivers_done(struct drivers *drivers);
 void drivers_clear(struct drivers *drivers);
-void drivers_begin_first_pass(struct drivers *drivers);
-void drivers_build(struct drivers *drivers);
+
+/* Ends the first pass, in which bases are added unsorted. */
+void drivers_sort(struct drivers *drivers);
 
 /* path: UTF-8, as recorded. */
 void drivers_announce(struct drivers *drivers, enum lifetime_change change, uint64_t base,

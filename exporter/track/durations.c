@@ -150,12 +150,6 @@ static struct scheduler_processor *processor_at(struct scheduler *scheduler, uin
 	return &scheduler->processors[number];
 }
 
-/* Times come from recordings, so their difference may not fit into int64_t. */
-static uint64_t ticks_since(int64_t begin, int64_t now)
-{
-	return now >= begin ? (uint64_t)now - (uint64_t)begin : UINT64_MAX;
-}
-
 void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,
 		      uint32_t new_thread, int64_t time, struct scheduler_switch *out)
 {

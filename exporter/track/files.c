@@ -14,7 +14,8 @@
  * mappings are sorted by the length of the native path and the longest one that matches wins.
  *
  * The labels of volume and path group are cached by path. A new mapping can change them, so it
- * empties the caches. After the first pass of a recording all mappings are known, and the second
+ * empties the caches. A path is in the first path group of the configuration that has a matching
+ * pattern. After the first pass of a recording all mappings are known, and the second
  * pass ignores them.
  */
 #include "track/files.h"
@@ -23,6 +24,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/glob.h"
 #include "base/text.h"
 
 /* ---- volumes ---- */
@@ -193,7 +195,16 @@ size_t volumes_prefix(const char *path, size_t size)
 
 /* ---- files ---- */
 
-enum { PREFIXES_BYTES = 1 << 20 };
+enum {
+	PREFIXES_BYTES = 1 << 20,
+	/* A longer path is in no group: programs choose paths and thereby the cost of matching. */
+	GROUPED_PATH_SIZE_MAX = 4096,
+};
+
+struct group_glob {
+	char *glob; /* owned */
+	uint32_t label;
+};
 
 #define PREFIX UINT32_C(0x80000000) /* bit of a file number: the rest is an id of prefixes */
 
@@ -208,6 +219,36 @@ bool files_init(struct files *files, struct registry *registry, struct intern *t
 	return files->prefixes != NULL;
 }
 
+bool files_set_groups(struct files *files, const struct config_path_group *groups, size_t count,
+		      struct error *err)
+{
+	size_t globs = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		globs += groups[i].glob_count;
+	}
+	files->grouped = count > 0;
+	files->globs = calloc(globs + 1, sizeof *files->globs);
+	if (!files->globs) {
+		return error_no_memory(err, "path groups");
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t label = label_of(&files->volumes, groups[i].name, strlen(groups[i].name));
+
+		for (size_t j = 0; j < groups[i].glob_count; j++) {
+			const char *glob = groups[i].globs[j];
+			struct group_glob *to = &files->globs[files->glob_count];
+
+			*to = (struct group_glob){ text_duplicate(glob, strlen(glob)), label };
+			if (!to->glob) {
+				return error_no_memory(err, "path groups");
+			}
+			files->glob_count++;
+		}
+	}
+	return true;
+}
+
 void files_done(struct files *files)
 {
 	timeline_done(&files->keys);
@@ -217,8 +258,11 @@ void files_done(struct files *files)
 	free(files->volume_labels.ids);
 	free(files->group_labels.ids);
 	text_free(&files->scratch);
-	files->prefixes = NULL;
-	files->volume_labels = files->group_labels = (struct path_labels){ 0 };
+	for (size_t i = 0; i < files->glob_count; i++) {
+		free(files->globs[i].glob);
+	}
+	free(files->globs);
+	*files = (struct files){ .texts = NULL };
 }
 
 static void forget(struct path_labels *labels)
@@ -239,23 +283,7 @@ void files_clear(struct files *files)
 	timeline_clear(&files->keys);
 	timeline_clear(&files->objects);
 	volumes_done(&files->volumes);
-	files->mapped = false;
 	forget_labels(files);
-}
-
-void files_begin_first_pass(struct files *files)
-{
-	timeline_begin_first_pass(&files->keys);
-	timeline_begin_first_pass(&files->objects);
-}
-
-void files_build(struct files *files)
-{
-	timeline_sort(&files->keys);
-	timeline_build(&files->keys);
-	timeline_sort(&files->objects);
-	timeline_build(&files->objects);
-	files->mapped = true;
 }
 
 static uint32_t keep_path(struct files *files, const char *path, size_t size)
@@ -286,7 +314,8 @@ void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 		      const char *dos_path, size_t dos_size)
 {
 	/* Mappings apply to the whole trace, so the second pass brings nothing new. */
-	if (!files->mapped && volumes_map(&files->volumes, nt_path, nt_size, dos_path, dos_size)) {
+	if (!files->keys.table.frozen &&
+	    volumes_map(&files->volumes, nt_path, nt_size, dos_path, dos_size)) {
 		forget_labels(files);
 	}
 }
@@ -359,11 +388,22 @@ void files_dos_path(const struct files *files, uint32_t file, struct text *out)
 	volumes_dos_path(&files->volumes, path, size, out);
 }
 
+/* path: as users write it ("D:\\logs\\a"). */
+static uint32_t group_label(const struct files *files, const char *path, size_t size)
+{
+	for (size_t i = 0; size <= GROUPED_PATH_SIZE_MAX && i < files->glob_count; i++) {
+		if (path_glob_matches(files->globs[i].glob, path, size)) {
+			return files->globs[i].label;
+		}
+	}
+	return registry_none(files->volumes.registry);
+}
+
 uint32_t files_group(struct files *files, uint32_t file)
 {
 	uint32_t *label = NULL;
 
-	if (!files->groups) {
+	if (!files->grouped) {
 		return registry_none(files->volumes.registry);
 	}
 	if (file != FILE_UNKNOWN && !(file & PREFIX)) {
@@ -375,7 +415,7 @@ uint32_t files_group(struct files *files, uint32_t file)
 	if (*label == INTERN_NONE) {
 		text_clear(&files->scratch);
 		files_dos_path(files, file, &files->scratch);
-		*label = file_groups_label(files->groups, files->scratch.data, files->scratch.size);
+		*label = group_label(files, files->scratch.data, files->scratch.size);
 	}
 	return *label;
 }

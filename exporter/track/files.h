@@ -17,8 +17,8 @@
 
 #include "base/intern.h"
 #include "base/text.h"
+#include "config/config.h"
 #include "metrics/registry.h"
-#include "track/file_groups.h"
 #include "track/lifetimes.h"
 
 /* ---- volumes ---- */
@@ -68,6 +68,8 @@ size_t volumes_prefix(const char *path, size_t size);
 
 /* ---- files ---- */
 
+struct group_glob; /* private */
+
 enum { FILE_UNKNOWN = 0 }; /* the number of a file without a known path */
 
 /* A cache of labels by the text id of a path; INTERN_NONE: not resolved yet. */
@@ -80,22 +82,24 @@ struct files {
 	struct timeline keys;    /* file key -> path */
 	struct timeline objects; /* FileObject -> path */
 	struct volumes volumes;
-	bool mapped;             /* the first pass has found all mappings */
 	struct intern *texts;    /* paths; borrowed */
 	struct intern *prefixes; /* owned; prefixes of paths that no longer fit into texts */
 	struct path_labels volume_labels;
 	struct path_labels group_labels;
-	const struct file_groups *groups; /* borrowed; NULL: there are none */
-	struct text scratch;              /* owned */
+	bool grouped;             /* path groups are configured */
+	struct group_glob *globs; /* owned; of all path groups, in their order */
+	size_t glob_count;
+	struct text scratch; /* owned */
 };
 
 /* limit: instances of keys, and of objects. */
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
 		uint32_t limit, struct error *err);
+/* The path groups of the configuration, which is no longer needed after the call. */
+bool files_set_groups(struct files *files, const struct config_path_group *groups, size_t count,
+		      struct error *err);
 void files_done(struct files *files);
 void files_clear(struct files *files);
-void files_begin_first_pass(struct files *files);
-void files_build(struct files *files);
 
 /* path: UTF-8, as recorded. */
 void files_name_key(struct files *files, enum lifetime_change change, uint64_t key, int64_t time,

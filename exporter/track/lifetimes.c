@@ -275,11 +275,7 @@ static bool grow(struct lifetimes_key *slot)
 		return true;
 	}
 	capacity = slot->many ? 2 * slot->capacity : 4;
-	if (slot->many) {
-		many = realloc(slot->many, capacity * sizeof *many);
-	} else {
-		many = malloc(capacity * sizeof *many);
-	}
+	many = realloc(slot->many, capacity * sizeof *many);
 	if (!many) {
 		return false;
 	}
@@ -348,6 +344,23 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 
 /* ---- announcing ---- */
 
+/* The instance that ended at the time, of instance `at` and those before it that began in the same
+ * tick. */
+static const struct lifetime *ended_at(struct lifetimes_key *slot, uint32_t at, int64_t time)
+{
+	for (unsigned tie = 0; tie <= at && tie < TIES; tie++) {
+		const struct lifetime *item = items(slot) + at - tie;
+
+		if (item->end == time) {
+			return item;
+		}
+		if (item->start < time) {
+			break;
+		}
+	}
+	return NULL;
+}
+
 /* For a frozen table: whether it already contains this change, or a later one of the key. */
 static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64_t time,
 		  uint32_t value)
@@ -368,15 +381,8 @@ static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64
 		}
 		return item->end >= time || !is_last;
 	case LIFETIME_STOP:
-		for (unsigned tie = 0; tie <= at && tie < TIES; tie++) {
-			if (item[-(ptrdiff_t)tie].end == time) {
-				return true;
-			}
-			if (item[-(ptrdiff_t)tie].start < time) {
-				break;
-			}
-		}
-		return !is_last || (item->end > time && item->end != LIFETIME_OPEN);
+		return ended_at(slot, at, time) || !is_last ||
+		       (item->end > time && item->end != LIFETIME_OPEN);
 	}
 	return true;
 }
@@ -419,20 +425,7 @@ const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key,
 	struct lifetimes_key *slot = find(table, key);
 	uint32_t at = slot ? latest(slot, time) : 0;
 
-	if (!slot || at == slot->count) {
-		return NULL;
-	}
-	for (unsigned tie = 0; tie <= at && tie < TIES; tie++) {
-		const struct lifetime *item = items(slot) + at - tie;
-
-		if (item->end == time) {
-			return item;
-		}
-		if (item->start < time) {
-			break;
-		}
-	}
-	return NULL;
+	return slot && at < slot->count ? ended_at(slot, at, time) : NULL;
 }
 
 /* ---- life of a table ---- */
@@ -490,6 +483,7 @@ static void forget_changes(struct timeline *timeline)
 	timeline->changes = NULL;
 	timeline->count = 0;
 	timeline->capacity = 0;
+	timeline->sorted = false;
 }
 
 void timeline_done(struct timeline *timeline)
@@ -560,13 +554,15 @@ static int by_time(const void *left, const void *right)
 
 void timeline_sort(struct timeline *timeline)
 {
-	if (timeline->count > 1) {
+	if (timeline->count > 1 && !timeline->sorted) {
 		qsort(timeline->changes, timeline->count, sizeof *timeline->changes, by_time);
 	}
+	timeline->sorted = true;
 }
 
 void timeline_build(struct timeline *timeline)
 {
+	timeline_sort(timeline);
 	for (size_t i = 0; i < timeline->count; i++) {
 		const struct timeline_change *change = &timeline->changes[i];
 

@@ -120,6 +120,7 @@ struct timeline {
 	size_t capacity;
 	size_t most;    /* limit of changes */
 	size_t refused; /* changes of the first pass that are not in the table */
+	bool sorted;    /* the changes are in time order */
 	bool in_first_pass;
 	bool complete;
 };
@@ -142,11 +143,10 @@ static inline enum lifetime_change timeline_change_of(const struct timeline_chan
 	return (enum lifetime_change)(change->order & 3);
 }
 
-/* Sorts the changes by time. The caller may then still alter their values, before
- * timeline_build(). */
+/* Sorts the changes by time, for a caller that alters their values before timeline_build(). */
 void timeline_sort(struct timeline *timeline);
 
-/* Announces the sorted changes to the table and frees them. */
+/* Sorts the changes if necessary, announces them to the table and frees them. */
 void timeline_build(struct timeline *timeline);
 
 #endif

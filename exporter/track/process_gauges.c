@@ -12,14 +12,12 @@
  * the file. The number of users is counted by a hash of the labels that are shown.
  *
  * Both tables are bounded. What does not fit is counted as refused and missing in the gauges.
- * Freed entries are kept on a free list, since entries refer to each other by index.
  */
 #include "track/process_gauges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/intern.h"
 #include "base/text.h"
 
@@ -31,12 +29,9 @@ struct gauge_process {
 	uint32_t label;
 	uint32_t threads;
 	bool alive;
-	uint32_t next;       /* of the free list */
 	cell *instance_cell; /* the cell that counts it, while it is alive */
 	cell *thread_cell;   /* the cell that counts its threads */
 };
-
-enum { NO_SLOT = UINT32_MAX };
 
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
 			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
@@ -61,7 +56,6 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 
 	*gauges = (struct process_gauges){
 		.shard = shard,
-		.free = NO_SLOT,
 		.process_limit = process_limit,
 		.thread_limit = thread_limit,
 	};
@@ -119,56 +113,29 @@ static void set_alive(struct process_gauges *gauges, struct gauge_process *proce
 
 static struct gauge_process *find(const struct process_gauges *gauges, uint32_t process_id)
 {
-	const uint64_t *number = map_find(&gauges->by_id, process_id);
+	const uint64_t *process = map_find(&gauges->by_id, process_id);
 
-	return number ? &gauges->processes[*number] : NULL;
-}
-
-static uint32_t take_slot(struct process_gauges *gauges)
-{
-	struct gauge_process *grown;
-	uint32_t slot = gauges->free;
-
-	if (slot != NO_SLOT && gauges->processes) {
-		gauges->free = gauges->processes[slot].next;
-		return slot;
-	}
-	grown = array_grow(gauges->processes, &gauges->capacity, gauges->count, sizeof *grown);
-	if (!grown) {
-		return NO_SLOT;
-	}
-	gauges->processes = grown;
-	return gauges->count++;
-}
-
-static void give_back(struct process_gauges *gauges, uint32_t slot)
-{
-	gauges->processes[slot].next = gauges->free;
-	gauges->free = slot;
+	return process ? (struct gauge_process *)(uintptr_t)*process : NULL;
 }
 
 static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t process_id,
 					 uint32_t label)
 {
 	struct gauge_process *process = find(gauges, process_id);
-	uint64_t *number;
-	uint32_t slot;
+	uint64_t *place;
 
-	if (process) {
+	if (process || gauges->by_id.count >= gauges->process_limit) {
 		return process;
 	}
-	slot = gauges->by_id.count < gauges->process_limit ? take_slot(gauges) : NO_SLOT;
-	if (slot == NO_SLOT) {
+	process = calloc(1, sizeof *process);
+	place = process ? map_put(&gauges->by_id, process_id, NULL) : NULL;
+	if (!place) {
+		free(process);
 		return NULL;
 	}
-	number = map_put(&gauges->by_id, process_id, NULL);
-	if (!number) {
-		give_back(gauges, slot);
-		return NULL;
-	}
-	*number = slot;
-	process = &gauges->processes[slot];
-	*process = (struct gauge_process){ .process_id = process_id, .label = label };
+	process->process_id = process_id;
+	process->label = label;
+	*place = (uintptr_t)process;
 	return process;
 }
 
@@ -176,7 +143,7 @@ static void remove_if_unused(struct process_gauges *gauges, struct gauge_process
 {
 	if (!process->alive && process->threads == 0) {
 		map_remove(&gauges->by_id, process->process_id);
-		give_back(gauges, (uint32_t)(process - gauges->processes));
+		free(process);
 	}
 }
 
@@ -257,29 +224,30 @@ void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change c
 	}
 }
 
+void process_gauges_done(struct process_gauges *gauges)
+{
+	size_t at = 0;
+	const struct map_slot *entry;
+
+	while ((entry = map_next(&gauges->by_id, &at))) {
+		free((struct gauge_process *)(uintptr_t)entry->value);
+	}
+	map_done(&gauges->by_id);
+	map_done(&gauges->owners);
+}
+
 void process_gauges_clear(struct process_gauges *gauges)
 {
 	size_t at = 0;
 	const struct map_slot *entry;
 
 	while ((entry = map_next(&gauges->by_id, &at))) {
-		struct gauge_process *process = &gauges->processes[entry->value];
+		struct gauge_process *process = (struct gauge_process *)(uintptr_t)entry->value;
 
 		set_alive(gauges, process, false);
 		add(process->thread_cell, -(int64_t)process->threads);
 	}
-	map_done(&gauges->by_id);
-	map_done(&gauges->owners);
-	gauges->count = 0;
-	gauges->free = NO_SLOT;
-}
-
-void process_gauges_done(struct process_gauges *gauges)
-{
-	map_done(&gauges->by_id);
-	map_done(&gauges->owners);
-	free(gauges->processes);
-	gauges->processes = NULL;
+	process_gauges_done(gauges);
 }
 
 /* ---- program files ---- */
@@ -292,7 +260,6 @@ enum {
 
 struct shown_image {
 	uint32_t ids[IMAGE_LABELS]; /* process, provider, path, checksum */
-	uint32_t next;              /* of the free list */
 };
 
 bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
@@ -307,9 +274,7 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 		.dynamic_labels = 0xd, /* all but the provider */
 	};
 
-	*info = (struct image_info){
-		.registry = registry, .shard = shard, .limit = limit, .free = NO_SLOT
-	};
+	*info = (struct image_info){ .registry = registry, .shard = shard, .limit = limit };
 	info->family = registry_family(registry, &options, err);
 	info->provider = intern_string(registry_strings(registry), "Windows Kernel");
 	return info->family != NULL;
@@ -317,13 +282,14 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 
 void image_info_done(struct image_info *info)
 {
+	size_t at = 0;
+	const struct map_slot *entry;
+
+	while ((entry = map_next(&info->by_process, &at))) {
+		free((struct shown_image *)(uintptr_t)entry->value);
+	}
 	map_done(&info->by_process);
 	map_done(&info->users);
-	free(info->shown);
-	info->shown = NULL;
-	info->count = 0;
-	info->capacity = 0;
-	info->free = NO_SLOT;
 }
 
 static uint64_t image_hash(const uint32_t *ids)
@@ -333,22 +299,21 @@ static uint64_t image_hash(const uint32_t *ids)
 
 void image_info_forget(struct image_info *info, uint32_t process_id)
 {
-	const uint64_t *number = info->family ? map_find(&info->by_process, process_id) : NULL;
+	const uint64_t *place = info->family ? map_find(&info->by_process, process_id) : NULL;
 	struct shown_image *shown;
 	uint64_t *users;
 
-	if (!number) {
+	if (!place) {
 		return;
 	}
-	shown = &info->shown[*number];
-	shown->next = info->free;
-	info->free = (uint32_t)*number;
+	shown = (struct shown_image *)(uintptr_t)*place;
 	map_remove(&info->by_process, process_id);
 	users = map_find(&info->users, image_hash(shown->ids));
 	if (users && --*users == 0) {
 		map_remove(&info->users, image_hash(shown->ids));
 		family_hide(info->family, info->shard, shown->ids);
 	}
+	free(shown);
 }
 
 void image_info_clear(struct image_info *info)
@@ -357,7 +322,9 @@ void image_info_clear(struct image_info *info)
 	const struct map_slot *entry;
 
 	while ((entry = map_next(&info->by_process, &at))) {
-		family_hide(info->family, info->shard, info->shown[entry->value].ids);
+		const struct shown_image *shown = (struct shown_image *)(uintptr_t)entry->value;
+
+		family_hide(info->family, info->shard, shown->ids);
 	}
 	image_info_done(info);
 }
@@ -375,46 +342,25 @@ static bool names_process(const struct image_info *info, uint32_t label, const c
 	       (label_size >= CUT_SIZE && text_starts_nocase(name, size, text, label_size));
 }
 
-static bool take_image_slot(struct image_info *info, uint32_t *slot)
-{
-	struct shown_image *grown;
-
-	*slot = info->free;
-	if (*slot != NO_SLOT) {
-		info->free = info->shown[*slot].next;
-		return true;
-	}
-	grown = array_grow(info->shown, &info->capacity, info->count, sizeof *grown);
-	if (!grown) {
-		return false;
-	}
-	info->shown = grown;
-	*slot = info->count++;
-	return true;
-}
-
 static void show_image(struct image_info *info, uint32_t process_id,
 		       const struct shown_image *image)
 {
-	uint64_t *number, *users;
-	uint32_t slot;
+	struct shown_image *shown = NULL;
+	uint64_t *place, *users;
 
-	if (info->by_process.count >= info->limit || !take_image_slot(info, &slot)) {
-		info->refused++;
-		return;
+	if (info->by_process.count < info->limit) {
+		shown = malloc(sizeof *shown);
 	}
-	info->shown[slot] = *image;
-	number = map_put(&info->by_process, process_id, NULL);
-	users = number ? map_put(&info->users, image_hash(image->ids), NULL) : NULL;
+	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
+	users = place ? map_put(&info->users, image_hash(image->ids), NULL) : NULL;
 	if (!users) {
-		if (number) {
-			map_remove(&info->by_process, process_id);
-		}
-		info->shown[slot].next = info->free;
-		info->free = slot;
+		info->refused++;
+		map_remove(&info->by_process, process_id);
+		free(shown);
 		return;
 	}
-	*number = slot;
+	*shown = *image;
+	*place = (uintptr_t)shown;
 	if ((*users)++ == 0) {
 		family_set(info->family, info->shard, image->ids, 1);
 	}

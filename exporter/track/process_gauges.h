@@ -24,19 +24,13 @@
  * has the id of its owner at that moment.
  */
 
-struct gauge_process; /* private */
-
 struct process_gauges {
 	struct family *instances; /* NULL: not enabled */
 	struct family *threads;
-	struct shard *shard;             /* borrowed */
-	uint32_t provider;               /* label id */
-	struct map by_id;                /* process id -> number in processes */
-	struct map owners;               /* thread id -> process id, of running threads */
-	struct gauge_process *processes; /* owned */
-	uint32_t count;                  /* slots in use or on the free list */
-	size_t capacity;
-	uint32_t free;
+	struct shard *shard; /* borrowed */
+	uint32_t provider;   /* label id */
+	struct map by_id;    /* process id -> struct gauge_process *, owned */
+	struct map owners;   /* thread id -> process id, of running threads */
 	uint32_t process_limit;
 	uint32_t thread_limit;
 	uint64_t refused_processes; /* not counted in the gauges: past the limit */
@@ -67,19 +61,13 @@ void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change c
  * named after. Several instances can share a program file; it is shown while one of them runs.
  */
 
-struct shown_image; /* private */
-
 struct image_info {
 	struct registry *registry; /* borrowed */
 	struct shard *shard;       /* borrowed */
 	struct family *family;     /* NULL: not enabled */
 	uint32_t provider;         /* label id */
-	struct map by_process;     /* process id -> number in shown */
+	struct map by_process;     /* process id -> struct shown_image *, owned */
 	struct map users; /* hash of the shown labels -> number of processes that share them */
-	struct shown_image *shown; /* owned */
-	uint32_t count;            /* slots in use or on the free list */
-	size_t capacity;
-	uint32_t free;
 	uint32_t limit;   /* processes */
 	uint64_t refused; /* not shown: past the limit */
 };

@@ -3,11 +3,13 @@
  * Processes and threads.
  *
  * A process id identifies a process only together with a time, so the names are in a timeline. The
- * label of a process is its image name in one spelling: names.c decides that the spelling which is
- * seen first wins. In the first pass of a recording this rule cannot be applied at once, because
- * records arrive in file order. The timeline therefore stores the names as recorded, and
- * processes_build() assigns labels after sorting: first to start and rundown records, then to stop
- * records, and last to the names from the other provider.
+ * label of a process is its image name in one spelling. Events write the same name in different
+ * cases, and a series keeps its labels, so the spelling that is seen first wins; struct names is a
+ * hash table of these spellings, in which a name that collides takes one of the next hashes. In the
+ * first pass of a recording this rule cannot be applied at once, because records arrive in file
+ * order. The timeline therefore stores the names as recorded, and processes_build() assigns labels
+ * after sorting: first to start and rundown records, then to stop records, and last to the names
+ * from the other provider.
  *
  * There are three sources of a name, and the first that has one wins: the process events of the
  * kernel, the events of Microsoft-Windows-Kernel-Process, and the list of processes that a live
@@ -17,6 +19,99 @@
 #include "track/processes.h"
 
 #include <stdlib.h>
+
+#include "base/text.h"
+
+/* ---- spellings of names ---- */
+
+enum { PROBES = 32 }; /* names of one hash; by chance there are never so many */
+
+struct names {
+	struct registry *registry; /* borrowed */
+	/* hash of the name in lower case, or one of the numbers after it -> label id */
+	struct map by_hash;
+	size_t most;
+	bool lower_case;
+};
+
+struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err)
+{
+	struct names *names = calloc(1, sizeof *names);
+
+	if (!names) {
+		error_no_memory(err, "the names of processes");
+		return NULL;
+	}
+	names->registry = registry;
+	names->most = most;
+	names->lower_case = lower_case;
+	return names;
+}
+
+void names_free(struct names *names)
+{
+	if (names) {
+		map_done(&names->by_hash);
+		free(names);
+	}
+}
+
+static uint32_t add_label(struct names *names, const char *name, size_t size)
+{
+	struct text spelling = { 0 };
+	uint32_t label;
+
+	for (size_t i = 0; i < size; i++) {
+		text_add_char(&spelling, names->lower_case ? ascii_lower(name[i]) : name[i]);
+	}
+	label = spelling.failed ?
+			INTERN_FULL :
+			intern_add(registry_strings(names->registry), spelling.data, spelling.size);
+	text_free(&spelling);
+	return label;
+}
+
+uint32_t names_label(struct names *names, const char *image, size_t size)
+{
+	uint64_t hash;
+	uint64_t *slot = NULL;
+	uint32_t label;
+
+	if (size == 0) {
+		return INTERN_NONE;
+	}
+	if (text_ends_nocase(image, size, ".exe", 4)) {
+		size -= 4;
+	}
+	if (size == 0) {
+		return registry_unknown(names->registry);
+	}
+	hash = text_hash_nocase(image, size, hash_seed());
+	for (unsigned probe = 0; probe < PROBES; probe++, hash++) {
+		size_t known_size;
+		const char *known;
+
+		slot = map_find(&names->by_hash, hash);
+		if (!slot) {
+			break;
+		}
+		known = intern_text(registry_strings(names->registry), (uint32_t)*slot,
+				    &known_size);
+		if (text_equal_nocase(known, known_size, image, size)) {
+			return (uint32_t)*slot;
+		}
+	}
+	label = slot || names->by_hash.count >= names->most ? INTERN_FULL :
+							      add_label(names, image, size);
+	if (label != INTERN_FULL) {
+		slot = map_put(&names->by_hash, hash, NULL);
+		if (slot) {
+			*slot = label;
+			return label;
+		}
+	}
+	return registry_other(names->registry);
+}
 
 /* ---- threads ---- */
 

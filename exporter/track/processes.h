@@ -18,7 +18,26 @@
 #include "metrics/registry.h"
 #include "source/event_record.h"
 #include "track/lifetimes.h"
-#include "track/names.h"
+
+/* ---- spellings of names ---- */
+
+/*
+ * Names of processes as label values, with one spelling for each name: "Svchost.EXE" and
+ * "svchost.exe" are one process name. Several trackers may share it, one after another, so that
+ * passes or recordings count into the same series. The number of names is bounded; a new name
+ * beyond it becomes "_other".
+ */
+struct names; /* opaque */
+
+/* most: the limit of names. lower_case: labels are in lower case. */
+struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err);
+void names_free(struct names *names);
+
+/*
+ * The label value of an image name (UTF-8, as in the event): the name without a trailing ".exe" in
+ * any case. INTERN_NONE for an empty name; "_unknown" if nothing else than ".exe" is there.
+ */
+uint32_t names_label(struct names *names, const char *image, size_t size);
 
 /* ---- threads ---- */
 
@@ -55,12 +74,6 @@ static inline void threads_announce(struct threads *threads, enum lifetime_chang
 	if (thread_id != 0 && thread_id != RECORD_NO_ID) {
 		timeline_announce(&threads->timeline, change, thread_id, time, process_id + 1);
 	}
-}
-
-static inline void threads_build(struct threads *threads)
-{
-	timeline_sort(&threads->timeline);
-	timeline_build(&threads->timeline);
 }
 
 /* Adds a thread that a live session found running. It is used if no event names the thread. */

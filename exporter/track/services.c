@@ -23,12 +23,6 @@ void services_clear(struct services *services)
 	map_done(&services->names);
 }
 
-void services_build(struct services *services)
-{
-	timeline_sort(&services->tags);
-	timeline_build(&services->tags);
-}
-
 static uint64_t key_of(uint32_t process_id, uint32_t tag)
 {
 	return (uint64_t)process_id << 32 | tag;

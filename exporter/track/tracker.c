@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making and freeing a tracker, the set of announcements that it collects, and its statistics.
+ * A tracker: its parts, its two passes over a recording, and its statistics.
  *
- * A tracker and its tables belong to one consumer; other threads read only the statistics, which
- * the consumer publishes as atomics. A tracker collects a set of announcements (enum announcement):
- * some are always collected, some are needed by a feature of derived fields, some by a state gauge.
- * attribution.c applies this set once to each event class, so a record without a requested
- * announcement costs one comparison. announce.c reads records into the tables; ask.c and
- * derived_fields.c have the look-ups for the current record. Every table is bounded and counts its
- * evictions.
+ * Events name processes, threads, files and drivers by ids, and only other events say what an id
+ * means. Ids are reused, so each meaning has a lifetime: from its start to its stop, or from a
+ * rundown record on. The tracker collects these lifetimes in timelines (lifetimes.h) and answers
+ * what an id meant at the time of a record.
+ *
+ * Live, events arrive in time order, and tracker_observe() adds what each record announces before
+ * rules read it. A recording can contain a name after the events that need it, because the rundown
+ * at its end names what ran all the time. Therefore it is read twice. The first pass only collects
+ * changes, in file order; tracker_first_pass_end() sorts them and builds the timelines. The second
+ * pass is like a live session, except that complete timelines ignore what they already have. What
+ * is no lifetime is collected in the second pass only: requests under way, the scheduler, and the
+ * state that gauges show.
+ *
+ * What a tracker collects is the set `enabled` of announcements. Those of processes and threads
+ * always belong to it; the others come with a feature that a derived field needs, or with a gauge
+ * of a collector. Event classes are resolved against this set (attribution.c), so a record that
+ * announces nothing costs one comparison. A new announcement needs a bit, rows in attribution.c, a
+ * function in announce.c and, unless it is always on, a place in enabled_by().
+ *
+ * Only the consumer uses the tables. It publishes their statistics as atomics for other threads.
  */
 #include "track/tracker.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "source/kernel_flags.h"
 #include "track/tracker_internal.h"
@@ -26,8 +40,7 @@ enum {
 
 #define STRINGS_BYTES ((size_t)64 << 20)
 
-/* Before the first record: a record without any fields. */
-static const struct attribution no_attribution = { .name = -1, .name_too = -1 };
+/* The record at hand when there is none. */
 static const struct guid no_provider;
 static const struct event_record no_record = {
 	.provider = &no_provider,
@@ -39,26 +52,6 @@ static const struct event_record no_record = {
 	.time = RECORD_NO_TIME,
 };
 
-/* ---- event classes ---- */
-
-bool tracker_prepare(struct tracker *tracker, struct event_class *class)
-{
-	if (!class->attribution) {
-		class->attribution = malloc(sizeof *class->attribution);
-		if (!class->attribution) {
-			return false;
-		}
-	}
-	attribution_fill(class->attribution, class, tracker->requested);
-	return true;
-}
-
-void tracker_release(struct event_class *class)
-{
-	free(class->attribution);
-	class->attribution = NULL;
-}
-
 /* ---- statistics: written by the consumer, read by any thread ---- */
 
 static void publish_table(struct tracker *tracker, enum tracker_table table, uint64_t entries,
@@ -68,12 +61,12 @@ static void publish_table(struct tracker *tracker, enum tracker_table table, uin
 	atomic_store_explicit(&tracker->evictions[table], evictions, memory_order_relaxed);
 }
 
-void tracker_publish_requests(struct tracker *tracker)
+static void publish_requests(struct tracker *tracker)
 {
 	publish_table(tracker, TABLE_IRP, tracker->requests.count, tracker->requests.evictions);
 }
 
-void tracker_publish(struct tracker *tracker)
+static void publish_all(struct tracker *tracker)
 {
 	const struct lifetimes *processes = &tracker->processes.timeline.table;
 	const struct lifetimes *process_images = &tracker->processes.images.table;
@@ -93,7 +86,7 @@ void tracker_publish(struct tracker *tracker)
 		      keys->evictions + objects->evictions);
 	publish_table(tracker, TABLE_IMAGE, images->count,
 		      images->evictions + tracker->drivers.refused);
-	tracker_publish_requests(tracker);
+	publish_requests(tracker);
 }
 
 const char *tracker_table_name(enum tracker_table table)
@@ -125,9 +118,9 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 	}
 }
 
-/* ---- making and freeing ---- */
+/* ---- making and ending ---- */
 
-/* The announcements that each feature needs, and the kernel flags for them in a live session. */
+/* What each feature collects from records, and the events of a live session that bring it. */
 static const struct {
 	uint32_t feature, announces, kernel_flags;
 } features[] = {
@@ -141,35 +134,35 @@ static const struct {
 	{ TRACK_SERVICES, ANNOUNCES_TAG | ANNOUNCES_SERVICE, 0 },
 };
 
-uint32_t tracker_kernel_flags(uint32_t enabled_features)
+uint32_t tracker_kernel_flags(uint32_t enabled)
 {
 	uint32_t flags = 0;
 
 	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
-		flags |= (enabled_features & features[i].feature) ? features[i].kernel_flags : 0;
+		flags |= (enabled & features[i].feature) ? features[i].kernel_flags : 0;
 	}
 	return flags;
 }
 
-static uint32_t requested_announcements(const struct tracker_options *options)
+static uint32_t enabled_by(const struct tracker_options *options)
 {
-	uint32_t requested = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
-			     ANNOUNCES_THREAD;
+	uint32_t enabled = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
+			   ANNOUNCES_THREAD;
 
 	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
-		requested |= (options->features & features[i].feature) ? features[i].announces : 0;
+		enabled |= (options->features & features[i].feature) ? features[i].announces : 0;
 	}
 	if (options->top_paths) {
-		requested |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME |
-			     ANNOUNCES_WRITE;
+		enabled |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME |
+			   ANNOUNCES_WRITE;
 	}
 	if (options->image_info) {
-		requested |= ANNOUNCES_IMAGE;
+		enabled |= ANNOUNCES_IMAGE;
 	}
 	if (options->disk_info) {
-		requested |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;
+		enabled |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;
 	}
-	return requested;
+	return enabled;
 }
 
 static void forget_record(struct tracker *tracker)
@@ -199,16 +192,10 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 	services_init(&tracker->services, registry, options->threads);
 	tracker->texts = intern_new(options->strings_bytes, err);
 	if (!tracker->texts ||
-	    !files_init(&tracker->files, registry, tracker->texts, options->files, err)) {
+	    !files_init(&tracker->files, registry, tracker->texts, options->files, err) ||
+	    !files_set_groups(&tracker->files, options->path_groups, options->path_group_count,
+			      err)) {
 		return false;
-	}
-	if (options->path_group_count > 0) {
-		tracker->file_groups = file_groups_new(registry, options->path_groups,
-						       options->path_group_count, err);
-		tracker->files.groups = tracker->file_groups;
-		if (!tracker->file_groups) {
-			return false;
-		}
 	}
 	if (options->process_gauges &&
 	    !process_gauges_init(&tracker->gauges, registry, options->shard, options->processes,
@@ -232,7 +219,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	struct tracker *tracker = calloc(1, sizeof *tracker);
 
 	if (!tracker) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a tracker");
+		error_no_memory(err, "a tracker");
 		return NULL;
 	}
 	tracker->options = *options;
@@ -241,7 +228,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	tracker->options.files = options->files ? options->files : FILES;
 	tracker->options.strings_bytes = options->strings_bytes ? options->strings_bytes :
 								  STRINGS_BYTES;
-	tracker->requested = requested_announcements(options);
+	tracker->enabled = enabled_by(options);
 	forget_record(tracker);
 	if (!make_parts(tracker, err)) {
 		tracker_free(tracker);
@@ -265,7 +252,7 @@ void tracker_reset(struct tracker *tracker)
 	image_info_clear(&tracker->image_info);
 	disks_clear(&tracker->disks);
 	top_paths_clear(&tracker->top_paths);
-	tracker_publish(tracker);
+	publish_all(tracker);
 }
 
 void tracker_free(struct tracker *tracker)
@@ -276,18 +263,120 @@ void tracker_free(struct tracker *tracker)
 	processes_done(&tracker->processes);
 	threads_done(&tracker->threads);
 	files_done(&tracker->files);
-	file_groups_free(tracker->file_groups);
 	drivers_done(&tracker->drivers);
 	recent_done(&tracker->requests);
 	scheduler_done(&tracker->scheduler);
 	services_done(&tracker->services);
 	process_gauges_done(&tracker->gauges);
 	image_info_done(&tracker->image_info);
-	disks_done(&tracker->disks);
 	top_paths_done(&tracker->top_paths);
 	names_free(tracker->own_names);
 	intern_free(tracker->texts);
 	text_free(&tracker->scratch);
-	text_free(&tracker->scratch_too);
+	text_free(&tracker->second_scratch);
 	free(tracker);
+}
+
+/* ---- the first pass ---- */
+
+/* The timelines without rules of their own; processes resolve their names between the passes. */
+static void for_each_timeline(struct tracker *tracker, void (*apply)(struct timeline *timeline))
+{
+	apply(&tracker->threads.timeline);
+	apply(&tracker->services.tags);
+	apply(&tracker->files.keys);
+	apply(&tracker->files.objects);
+	apply(&tracker->drivers.timeline);
+}
+
+static void begin_first_pass(struct tracker *tracker)
+{
+	tracker->in_first_pass = true;
+	processes_begin_first_pass(&tracker->processes);
+	for_each_timeline(tracker, timeline_begin_first_pass);
+}
+
+bool tracker_first_pass(struct tracker *tracker, const struct event_record *record,
+			const struct event_class *class)
+{
+	uint32_t announces = class->attribution->announces & ANNOUNCES_IN_FIRST_PASS;
+
+	if (!tracker->in_first_pass) {
+		begin_first_pass(tracker);
+	}
+	if (announces) {
+		tracker->now.record = record;
+		tracker->now.attribution = class->attribution;
+		tracker_announce(tracker, announces);
+	}
+	return (announces & ANNOUNCES_LATER) != 0;
+}
+
+void tracker_first_pass_end(struct tracker *tracker)
+{
+	if (!tracker->in_first_pass) {
+		begin_first_pass(tracker); /* of a recording without records */
+	}
+	tracker->in_first_pass = false;
+	forget_record(tracker);
+	processes_build(&tracker->processes);
+	for_each_timeline(tracker, timeline_build);
+	drivers_sort(&tracker->drivers);
+	publish_all(tracker);
+}
+
+/* ---- in time order ---- */
+
+void tracker_observe(struct tracker *tracker, const struct event_record *record,
+		     const struct event_class *class)
+{
+	struct tracker_record *now = &tracker->now;
+	uint32_t announces = class->attribution->announces;
+
+	now->record = record;
+	now->attribution = class->attribution;
+	now->process_known = false;
+	now->file_known = false;
+	if (announces == 0) {
+		return;
+	}
+	now->started = false;
+	now->switched = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
+	tracker_announce(tracker, announces);
+	if (announces & (ANNOUNCES_IN_FIRST_PASS | ANNOUNCES_PARTITION)) {
+		publish_all(tracker);
+	} else if (announces & (ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END)) {
+		publish_requests(tracker);
+	}
+}
+
+void tracker_end(struct tracker *tracker)
+{
+	top_paths_end(&tracker->top_paths);
+}
+
+/* ---- what a live session found ---- */
+
+void tracker_name_process(struct tracker *tracker, uint32_t process_id, const char *name,
+			  size_t size)
+{
+	processes_found(&tracker->processes, process_id, name, size);
+}
+
+void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t process_id)
+{
+	threads_found(&tracker->threads, thread_id, process_id);
+}
+
+void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path)
+{
+	if (tracker->options.features & TRACK_FILES) {
+		files_map_volume(&tracker->files, nt_path, strlen(nt_path), dos_path,
+				 strlen(dos_path));
+	}
+}
+
+size_t tracker_unseen_processes(struct tracker *tracker)
+{
+	return processes_unseen(&tracker->processes);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collects what events announce, to find the process, file, disk or driver of later events.
+ * Remembers what earlier events announced, and finds from it which process, file, disk or driver an
+ * event is about.
  *
- * The tables (processes, threads, files, volumes, drivers, unfinished requests, the scheduler)
- * belong to one consumer and need no lock; only tracker_statistics() may be called by other
- * threads. Every table is bounded and counts its evictions.
+ * The tables (processes, threads, files, volumes, drivers, requests under way, the scheduler)
+ * belong to one consumer: no lock, only tracker_statistics() may be called by other threads. Every
+ * table is bounded and counts what it evicts.
  *
- * A recording is read twice. tracker_first_pass() collects lifetimes in file order, and
- * tracker_first_pass_end() sorts them by time and builds the tables. So names that are only in the
- * rundown at the end also apply to earlier events (docs/etl-format.md section 16.2). Then
- * tracker_observe() is called for every record in time order, before the rules are applied. Without
- * a first pass (live, single pass) tracker_observe() alone builds the tables.
+ * A recording is shown twice. tracker_first_pass() collects lifetimes in file order;
+ * tracker_first_pass_end() sorts them by time and builds the tables, so that names which only the
+ * rundown at the end contains reach earlier events (docs/etl-format.md section 16.2). Then
+ * tracker_observe() is called for every record in time order, before the rules see it. Without a
+ * first pass (live, single pass) tracker_observe() alone builds the tables.
  */
 #ifndef TRACK_TRACKER_H
 #define TRACK_TRACKER_H
@@ -26,10 +27,10 @@
 #include "source/source.h"
 
 struct kernel_choice; /* source/kernel_group.h */
-struct names;         /* track/names.h */
+struct names;         /* track/processes.h */
 struct tracker;       /* opaque */
 
-/* What is only tracked if a derived field needs it; bits. */
+/* What is tracked only for derived fields that need it; bits. */
 enum tracker_feature {
 	TRACK_FILES = 1 << 0,     /* paths, volumes, path groups */
 	TRACK_REQUESTS = 1 << 1,  /* I/O requests from their start to their end */
@@ -42,20 +43,21 @@ enum tracker_feature {
 uint32_t tracker_kernel_flags(uint32_t features);
 
 struct tracker_options {
-	struct registry *registry;        /* for interned names and state gauges; borrowed */
-	struct shard *shard;              /* of the consumer; borrowed */
+	struct registry *registry; /* where names are interned and state gauges shown; borrowed */
+	struct shard *shard;       /* of the consumer; borrowed */
 	const struct source_clock *clock; /* of the source; borrowed */
 	uint32_t processes;               /* limits in instances; 0: 20000, 200000, 200000 */
 	uint32_t threads;
 	uint32_t files;
 	size_t strings_bytes; /* budget of path text; 0: 64 MiB */
-	/* The spelling of process names, if several passes or recordings count into the same
-	 * series; NULL: the tracker has its own. */
+	/* The spelling of process names, where several passes or recordings count into the same
+	 * series; NULL: its own. */
 	struct names *names;
 	bool lower_case;                             /* of its own names: process_case: lower */
 	const struct config_path_group *path_groups; /* of PathGroup; copied */
 	size_t path_group_count;
-	/* State gauges, which collectors enable (docs/metrics.md); other families are not made. */
+	/* State gauges belong to collectors (docs/metrics.md); families are made only when
+	 * enabled. */
 	bool process_gauges;     /* etw_process_instances, etw_process_threads */
 	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;         /* etw_process_image_info */
@@ -67,76 +69,76 @@ struct tracker_options {
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
 void tracker_free(struct tracker *tracker);
 
-/* Empties all tables for another pass of a recording. State gauges return to 0; statistics continue
- * to count. */
+/* Forgets everything (another pass of a recording begins); state gauges go back to 0, statistics go
+ * on. */
 void tracker_reset(struct tracker *tracker);
 
-/* Resolves the attribution of a new event class into class->attribution. Returns false without
- * memory. */
+/* Resolves how events of a new class are attributed and what they announce; fills
+ * class->attribution. False without memory. */
 bool tracker_prepare(struct tracker *tracker, struct event_class *class);
 /* Frees class->attribution. */
 void tracker_release(struct event_class *class);
 
 /*
- * Records without announcements for the first pass: kernel records that are not in *choice, and
- * other records for which tracker_skips_ahead() is true. tracker_first_pass() does not need them.
+ * What need not be shown to tracker_first_pass(), because it announces nothing there: the kernel
+ * records that are not in *choice, and records that tracker_skips_ahead() is true for.
  */
 void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice);
 bool tracker_skips_ahead(const struct event_record *record);
 
 /*
- * Returns true if the record must be passed again before tracker_first_pass_end(), with an event
- * class whose schema is known by then from the recording.
+ * Returns true when the record is to be shown once more before tracker_first_pass_end(), with an
+ * event class whose schema is known by then from the recording.
  */
 bool tracker_first_pass(struct tracker *tracker, const struct event_record *record,
 			const struct event_class *class);
 void tracker_first_pass_end(struct tracker *tracker);
 
-/* Call it before the rules are applied. Collects what the record announces; after that, derived
- * fields of this record can be read. */
+/* Before the rules see the record. What the record says is remembered; derived fields of this
+ * record can then be read. */
 void tracker_observe(struct tracker *tracker, const struct event_record *record,
 		     const struct event_class *class);
 
-/* Call it after tracker_observe() for a record that passes all filters: adds the bytes that it
- * writes to the list of the most written paths. */
+/* After tracker_observe() of a record that no filter takes out: adds what it writes to the list of
+ * the most written paths. */
 void tracker_count(struct tracker *tracker);
 
-/* Call it when no record follows before tracker_reset(): shows what has not been shown yet. */
+/* No record follows before a tracker_reset(): shows what has not been shown yet. */
 void tracker_end(struct tracker *tracker);
 
 /*
- * What a live session found when it started, between two records: a running process, a thread and
- * its process, and the device of a drive ("C:"). It is used if no event announces the same; state
- * gauges only count events. tracker_reset() drops it.
+ * What a live session found when it started, between two records: a process that was running, a
+ * thread and its process, and the device behind a drive ("C:"). It is used where no event announces
+ * the same; state gauges count only what events announce. tracker_reset() forgets it.
  */
 void tracker_name_process(struct tracker *tracker, uint32_t process_id, const char *name,
 			  size_t size);
 void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t process_id);
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path);
 
-/* The number of these processes that no event has announced yet. */
+/* How many of those processes no event has named yet. */
 size_t tracker_unseen_processes(struct tracker *tracker);
 
-/* ---- the current record; derived_fields.h has the other values for rules ---- */
+/* ---- about the record last observed; what else rules read of it is in derived_fields.h ---- */
 
-/* The process of the record, by section 16.1, as a label id; it can be `_none` or `_unknown`.
+/* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included).
  * *process_id, if not NULL: its id or RECORD_NO_ID. */
 uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id);
 
-/* An id for the instance of the record's process, which changes if a process ends and another one
- * starts with the same process id; 0: not known. For `set` gauges. */
+/* An id for the running instance of the record's process, different after an exit and a start with
+ * the same pid; 0: none known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
 /*
  * The process id that the record ends: by the stop of a process, or by the start of another one
- * with its id if the stop was lost. Returns false for other records. *instance is the instance that
- * ends, or 0: only events of the kernel end instances, since those of
- * Microsoft-Windows-Kernel-Process announce the same processes at slightly different times.
+ * with its id, when the stop was lost. False for other records. *instance: the instance that ends,
+ * 0 for none: only the kernel's own events end instances, those of Microsoft-Windows-Kernel-Process
+ * report the same ends a moment apart.
  */
 bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance);
 
 /* ---- health; any thread ---- */
-/* The last two are tables of the rules; the pipeline fills them in. */
+/* The last two are those of the rules, which the pipeline fills in. */
 enum tracker_table {
 	TABLE_PROCESS,
 	TABLE_THREAD,

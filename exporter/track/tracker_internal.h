@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The structure of a tracker, for tracker.c (making and freeing, statistics), announce.c (reading
- * records into the tables), ask.c (process and file of a record) and derived_fields.c (other values
- * of a record for rules).
+ * The inside of a tracker, for attribution.c (what event classes announce), tracker.c (its parts
+ * and its passes), announce.c (from records into the tables), record_owner.c (process and file of a
+ * record) and derived_fields.c (what else rules read of it).
+ *
+ * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
 #ifndef TRACK_TRACKER_INTERNAL_H
 #define TRACK_TRACKER_INTERNAL_H
@@ -11,7 +13,8 @@
 
 #include "base/intern.h"
 #include "base/text.h"
-#include "track/attribution.h"
+#include "decode/field_reader.h"
+#include "source/kernel_group.h"
 #include "track/disks.h"
 #include "track/drivers.h"
 #include "track/durations.h"
@@ -25,8 +28,81 @@
 /* In IoFlags: transfers of memory-mapped files and of the cache. */
 enum { IO_PAGING = 2 };
 
-/* The current record, with what was resolved when it was observed, or when a value was first
- * needed. */
+/* ---- attribution ---- */
+
+/* What leads to the process of an event. The header of the record serves where the payload does
+ * not have the id. */
+enum owner {
+	OWNER_HEADER,
+	OWNER_PROCESS_ID,            /* PAYLOAD_OWNER is a process id */
+	OWNER_THREAD_ID,             /* PAYLOAD_OWNER is a thread id */
+	OWNER_THREAD_WITHOUT_HEADER, /* likewise, if the header has no process id */
+};
+
+/* What events of a class announce; bits. */
+enum announcement {
+	ANNOUNCES_PROCESS = 1 << 0,
+	ANNOUNCES_THREAD = 1 << 1,
+	ANNOUNCES_FILE_KEY = 1 << 2,
+	ANNOUNCES_FILE_OBJECT = 1 << 3,
+	ANNOUNCES_VOLUME = 1 << 4,
+	ANNOUNCES_REQUEST = 1 << 5,
+	ANNOUNCES_REQUEST_END = 1 << 6,
+	ANNOUNCES_IMAGE = 1 << 7,
+	ANNOUNCES_SWITCH = 1 << 8,
+	ANNOUNCES_READY = 1 << 9,
+	ANNOUNCES_DISK = 1 << 10,
+	ANNOUNCES_PARTITION = 1 << 11,
+	ANNOUNCES_TRANSFER = 1 << 12,
+	ANNOUNCES_PROCESS_IMAGE = 1 << 13,
+	ANNOUNCES_LATER = 1 << 14,   /* something, once its schema is known */
+	ANNOUNCES_WRITE = 1 << 15,   /* bytes that a program writes to a file */
+	ANNOUNCES_TAG = 1 << 16,     /* sub-process tag of a thread */
+	ANNOUNCES_SERVICE = 1 << 17, /* service behind a tag */
+
+	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
+				  ANNOUNCES_THREAD | ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT |
+				  ANNOUNCES_VOLUME | ANNOUNCES_IMAGE | ANNOUNCES_DISK |
+				  ANNOUNCES_TAG | ANNOUNCES_SERVICE
+};
+
+/* The fields of the payload that the tracker reads. */
+enum payload_field {
+	PAYLOAD_OWNER,  /* what leads to the process; see enum owner */
+	PAYLOAD_ABOUT,  /* the id of the process that the event is about */
+	PAYLOAD_THREAD, /* Thread: the thread; CSwitch: the new one; ReadyThread: the ready one */
+	PAYLOAD_OLD_THREAD, /* CSwitch */
+	PAYLOAD_FILE_KEY,
+	PAYLOAD_FILE_OBJECT,
+	PAYLOAD_IRP,
+	PAYLOAD_ADDRESS,  /* Image: base; PerfInfo: Routine */
+	PAYLOAD_SIZE,     /* Image; FileIo/Write: bytes */
+	PAYLOAD_CHECKSUM, /* Image */
+	PAYLOAD_TAG,      /* Thread: of the thread; SystemConfig/Services: of the service */
+	PAYLOAD_DISK,
+	PAYLOAD_NUMBER, /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Write: flags */
+	/* The fields before are integers, the others are texts. */
+	PAYLOAD_NAME,
+	PAYLOAD_SECOND_NAME, /* VolumeMapping: the drive; LogDisk: the file system */
+	PAYLOAD_FIELDS
+};
+
+/* Made by tracker_prepare(). */
+struct attribution {
+	const struct schema *schema; /* of the event class; NULL: none, and no field is found */
+	uint32_t announces;
+	enum lifetime_change change; /* of what it announces */
+	enum owner owner;
+	struct field_reader integers[PAYLOAD_NAME];
+	int16_t texts[PAYLOAD_FIELDS - PAYLOAD_NAME]; /* indices of fields; -1: none */
+};
+
+/* Of an event that announces nothing and has no field. */
+extern const struct attribution no_attribution;
+
+/* ---- the tracker ---- */
+
+/* The record last observed: what was found out when it was observed or when it was first needed. */
 struct tracker_record {
 	const struct event_record *record;
 	const struct attribution *attribution; /* never NULL */
@@ -49,17 +125,16 @@ struct tracker_record {
 
 struct tracker {
 	struct tracker_options options;
-	uint32_t requested;   /* set of enum announcement */
+	uint32_t enabled;     /* enum announcement: what the tracker collects */
 	struct intern *texts; /* owned: paths */
-	struct text scratch;  /* owned: texts of the current record */
-	struct text scratch_too;
+	struct text scratch;  /* owned: texts of the record at hand */
+	struct text second_scratch;
 	bool in_first_pass;
 
 	struct names *own_names; /* owned; NULL: they are shared */
 	struct processes processes;
 	struct threads threads;
 	struct files files;
-	struct file_groups *file_groups; /* owned */
 	struct drivers drivers;
 	struct recent requests; /* IRP -> when, opcode, label id of the process */
 	struct scheduler scheduler;
@@ -77,6 +152,25 @@ struct tracker {
 	_Atomic(uint64_t) unattributed[MISS_COUNT];
 };
 
+/* Read a field of the record at hand. False, and *value left alone: it does not have the field. */
+static inline bool payload_u64(const struct tracker *tracker, enum payload_field field,
+			       uint64_t *value)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+
+	return field_read_u64(&attribution->integers[field], attribution->schema,
+			      tracker->now.record, value);
+}
+
+static inline bool payload_u32(const struct tracker *tracker, enum payload_field field,
+			       uint32_t *value)
+{
+	const struct attribution *attribution = tracker->now.attribution;
+
+	return field_read_u32(&attribution->integers[field], attribution->schema,
+			      tracker->now.record, value);
+}
+
 static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reason)
 {
 	_Atomic(uint64_t) *count = &tracker->unattributed[reason];
@@ -85,11 +179,13 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 			      memory_order_relaxed);
 }
 
-/* The file of the record last observed, as files_find() returns it. */
-uint32_t tracker_file(struct tracker *tracker);
+/* Hands what the record at hand announces, of the given announcements, to the tables. */
+void tracker_announce(struct tracker *tracker, uint32_t announces);
 
-/* Updates the statistics from the tables. */
-void tracker_publish(struct tracker *tracker);
-void tracker_publish_requests(struct tracker *tracker);
+/* The label of a process id at the time of the record at hand; `_unknown`: it has no name. */
+uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);
+
+/* The file of the record at hand, as files_find() returns it. */
+uint32_t tracker_file(struct tracker *tracker);
 
 #endif

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/support/tape.h"
-#include "track/names.h"
+#include "track/processes.h"
 
 static uint8_t opcode_of(char what)
 {

@@ -2,29 +2,26 @@
 /*
  * The process and the file of the record that tracker_observe() was last called with.
  *
- * Both are resolved when they are first needed and kept until the next record, because several
- * rules need the same value, and for many records no rule needs it. A process id comes from the
- * payload where the event class has one, else from the record's header, else from the thread; its
- * name is that of the instance that ran at the record's time, as ids are reused. What rules read
- * beyond these two is in derived_fields.c.
+ * Both are resolved at the first look-up and kept until the next record, because several rules use
+ * the same process, and many records match no rule at all. The attribution of the event class says
+ * where the process id is: in the payload, behind a thread id of the payload, or in the header of
+ * the record. Process ids are reused, so the name is that of the instance that ran at the time of
+ * the record. A record whose thread, process or file no event has named is counted by its reason.
  *
  * Source: docs/etl-format.md sections 16.1 and 16.3.
  */
 #include "track/tracker_internal.h"
 
-/* The process id that the payload determines; RECORD_NO_ID: none. */
+/* The process that an id in the payload leads to; RECORD_NO_ID: none. */
 static uint32_t payload_process(struct tracker *tracker)
 {
-	const struct event_record *record = tracker->now.record;
-	const struct attribution *attribution = tracker->now.attribution;
 	uint32_t id;
 
-	if (!field_read_u32(&attribution->owner_id, attribution->schema, record, &id) ||
-	    id == RECORD_NO_ID) {
+	if (!payload_u32(tracker, PAYLOAD_OWNER, &id) || id == RECORD_NO_ID) {
 		return RECORD_NO_ID;
 	}
-	if (attribution->owner != OWNER_PROCESS_ID) {
-		id = threads_process(&tracker->threads, id, record->raw_time);
+	if (tracker->now.attribution->owner != OWNER_PROCESS_ID) {
+		id = threads_process(&tracker->threads, id, tracker->now.record->raw_time);
 		if (id == RECORD_NO_ID) {
 			tracker_miss(tracker, MISS_THREAD);
 		}
@@ -35,11 +32,11 @@ static uint32_t payload_process(struct tracker *tracker)
 static uint32_t owner_process(struct tracker *tracker)
 {
 	const struct event_record *record = tracker->now.record;
-	uint8_t owner = tracker->now.attribution->owner;
+	enum owner owner = tracker->now.attribution->owner;
 	uint32_t id = RECORD_NO_ID;
 
 	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
-	    (owner == OWNER_THREAD_IF_NEEDED && record->process_id == RECORD_NO_ID)) {
+	    (owner == OWNER_THREAD_WITHOUT_HEADER && record->process_id == RECORD_NO_ID)) {
 		id = payload_process(tracker);
 	}
 	if (id == RECORD_NO_ID) {
@@ -52,6 +49,14 @@ static uint32_t owner_process(struct tracker *tracker)
 		}
 	}
 	return id;
+}
+
+uint32_t tracker_label(struct tracker *tracker, uint32_t process_id)
+{
+	uint32_t label = processes_label(&tracker->processes, process_id,
+					 tracker->now.record->raw_time, NULL);
+
+	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
 }
 
 static void find_process(struct tracker *tracker)
@@ -95,18 +100,16 @@ uint64_t tracker_instance(struct tracker *tracker)
 bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance)
 {
 	const struct attribution *attribution = tracker->now.attribution;
-	const struct event_record *record = tracker->now.record;
 	const struct lifetime *ended = NULL;
 	uint32_t id;
 
 	if (!(attribution->announces & (ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE)) ||
-	    attribution->change == LIFETIME_EXISTS ||
-	    !field_read_u32(&attribution->about, attribution->schema, record, &id)) {
+	    attribution->change == LIFETIME_EXISTS || !payload_u32(tracker, PAYLOAD_ABOUT, &id)) {
 		return false;
 	}
 	if (attribution->announces & ANNOUNCES_PROCESS) {
 		ended = lifetimes_ended_at(&tracker->processes.timeline.table, id,
-					   record->raw_time);
+					   tracker->now.record->raw_time);
 	}
 	*process_id = id;
 	*instance = ended ? ended->serial : 0;
@@ -118,16 +121,14 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 uint32_t tracker_file(struct tracker *tracker)
 {
 	struct tracker_record *now = &tracker->now;
-	const struct attribution *attribution = now->attribution;
 	uint64_t key, object;
 	bool has_key, has_object;
 
 	if (now->file_known) {
 		return now->file;
 	}
-	has_key = field_read_u64(&attribution->file_key, attribution->schema, now->record, &key);
-	has_object = field_read_u64(&attribution->file_object, attribution->schema, now->record,
-				    &object);
+	has_key = payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
+	has_object = payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object);
 	now->file = files_find(&tracker->files, has_key ? &key : NULL, has_object ? &object : NULL,
 			       now->record->raw_time);
 	now->file_known = true;
@@ -139,24 +140,16 @@ uint32_t tracker_file(struct tracker *tracker)
 
 void tracker_count(struct tracker *tracker)
 {
-	const struct attribution *attribution = tracker->now.attribution;
-	const struct event_record *record = tracker->now.record;
 	uint32_t bytes, flags;
 
 	if (!tracker->options.top_paths) {
 		return;
 	}
-	top_paths_time(&tracker->top_paths, record->time);
-	if ((attribution->announces & ANNOUNCES_WRITE) &&
-	    field_read_u32(&attribution->size, attribution->schema, record, &bytes) &&
-	    field_read_u32(&attribution->number, attribution->schema, record, &flags) &&
-	    (flags & IO_PAGING) == 0) {
+	top_paths_time(&tracker->top_paths, tracker->now.record->time);
+	if ((tracker->now.attribution->announces & ANNOUNCES_WRITE) &&
+	    payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
+	    payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
 		top_paths_add(&tracker->top_paths, tracker_file(tracker),
 			      tracker_process(tracker, NULL), bytes);
 	}
-}
-
-void tracker_end(struct tracker *tracker)
-{
-	top_paths_end(&tracker->top_paths);
 }
