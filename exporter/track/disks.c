@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard, bool info,
+bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
 		struct error *err)
 {
 	static const struct family_options disk_info = {
@@ -37,9 +37,6 @@ bool disks_init(struct disks *disks, struct registry *registry, struct shard *sh
 	};
 
 	*disks = (struct disks){ .registry = registry, .shard = shard };
-	if (!info) {
-		return true;
-	}
 	disks->disk_info = registry_family(registry, &disk_info, err);
 	disks->volume_info = registry_family(registry, &volume_info, err);
 	return disks->disk_info && disks->volume_info;

@@ -29,7 +29,8 @@ struct disks {
 	uint32_t volume_count;
 };
 
-bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard, bool info,
+/* Registers the families. Zeroed disks are fine; they only note which disks are described. */
+bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
 		struct error *err);
 
 /* Hides the samples and drops all disks. Without it there is nothing to free. */

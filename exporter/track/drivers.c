@@ -40,22 +40,16 @@ void drivers_init(struct drivers *drivers, struct registry *registry)
 	timeline_init(&drivers->timeline, IMAGES);
 }
 
-void drivers_done(struct drivers *drivers)
+void drivers_clear(struct drivers *drivers)
 {
-	timeline_done(&drivers->timeline);
+	timeline_clear(&drivers->timeline);
 	map_done(&drivers->by_base);
 	free(drivers->images);
 	free(drivers->bases);
 	drivers->images = NULL;
 	drivers->bases = NULL;
-}
-
-void drivers_clear(struct drivers *drivers)
-{
-	timeline_clear(&drivers->timeline);
-	map_done(&drivers->by_base);
-	drivers->image_count = 0;
-	drivers->base_count = 0;
+	drivers->image_count = drivers->base_count = 0;
+	drivers->image_capacity = drivers->base_capacity = 0;
 }
 
 static int by_value(const void *left, const void *right)

@@ -32,8 +32,7 @@ struct drivers {
 };
 
 void drivers_init(struct drivers *drivers, struct registry *registry);
-void drivers_done(struct drivers *drivers);
-void drivers_clear(struct drivers *drivers);
+void drivers_clear(struct drivers *drivers); /* frees all memory */
 
 /* Ends the first pass, in which bases are added unsorted. */
 void drivers_sort(struct drivers *drivers);

@@ -28,18 +28,10 @@ void recent_init(struct recent *recent, size_t sets)
 	*recent = (struct recent){ .sets = sets };
 }
 
-void recent_done(struct recent *recent)
+void recent_clear(struct recent *recent)
 {
 	free(recent->entries);
 	recent->entries = NULL;
-	recent->count = 0;
-}
-
-void recent_clear(struct recent *recent)
-{
-	if (recent->entries) {
-		memset(recent->entries, 0, recent->sets * WAYS * sizeof *recent->entries);
-	}
 	recent->count = 0;
 }
 
@@ -111,19 +103,11 @@ void scheduler_init(struct scheduler *scheduler)
 	recent_init(&scheduler->ready, READY_SETS);
 }
 
-void scheduler_done(struct scheduler *scheduler)
+void scheduler_clear(struct scheduler *scheduler)
 {
 	free(scheduler->processors);
 	scheduler->processors = NULL;
 	scheduler->processor_count = 0;
-	recent_done(&scheduler->ready);
-}
-
-void scheduler_clear(struct scheduler *scheduler)
-{
-	for (uint32_t i = 0; i < scheduler->processor_count; i++) {
-		scheduler->processors[i].known = false;
-	}
 	recent_clear(&scheduler->ready);
 }
 

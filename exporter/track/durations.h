@@ -44,8 +44,7 @@ struct recent {
 
 /* sets: a power of two; each set has four entries. */
 void recent_init(struct recent *recent, size_t sets);
-void recent_done(struct recent *recent);
-void recent_clear(struct recent *recent);
+void recent_clear(struct recent *recent); /* frees all memory */
 
 /* An operation started. An earlier start of the same key without an end is replaced. */
 void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag, uint32_t owner);
@@ -65,8 +64,7 @@ struct scheduler {
 };
 
 void scheduler_init(struct scheduler *scheduler);
-void scheduler_done(struct scheduler *scheduler);
-void scheduler_clear(struct scheduler *scheduler);
+void scheduler_clear(struct scheduler *scheduler); /* frees all memory */
 
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time);
 

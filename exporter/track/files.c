@@ -249,22 +249,6 @@ bool files_set_groups(struct files *files, const struct config_path_group *group
 	return true;
 }
 
-void files_done(struct files *files)
-{
-	timeline_done(&files->keys);
-	timeline_done(&files->objects);
-	volumes_done(&files->volumes);
-	intern_free(files->prefixes);
-	free(files->volume_labels.ids);
-	free(files->group_labels.ids);
-	text_free(&files->scratch);
-	for (size_t i = 0; i < files->glob_count; i++) {
-		free(files->globs[i].glob);
-	}
-	free(files->globs);
-	*files = (struct files){ .texts = NULL };
-}
-
 static void forget(struct path_labels *labels)
 {
 	if (labels->ids) {
@@ -284,6 +268,20 @@ void files_clear(struct files *files)
 	timeline_clear(&files->objects);
 	volumes_done(&files->volumes);
 	forget_labels(files);
+}
+
+void files_done(struct files *files)
+{
+	files_clear(files);
+	intern_free(files->prefixes);
+	free(files->volume_labels.ids);
+	free(files->group_labels.ids);
+	text_free(&files->scratch);
+	for (size_t i = 0; i < files->glob_count; i++) {
+		free(files->globs[i].glob);
+	}
+	free(files->globs);
+	*files = (struct files){ .texts = NULL };
 }
 
 static uint32_t keep_path(struct files *files, const char *path, size_t size)

@@ -444,24 +444,13 @@ void lifetimes_clear(struct lifetimes *table)
 	lifetimes_init(&empty, table->limit, table->evict);
 	empty.evictions = table->evictions;
 	empty.serial = table->serial;
-	lifetimes_done(table);
-	*table = empty;
-}
-
-void lifetimes_freeze(struct lifetimes *table)
-{
-	table->frozen = true;
-}
-
-void lifetimes_done(struct lifetimes *table)
-{
 	for (uint32_t i = 0; i < table->key_count; i++) {
 		free(table->keys[i].many);
 	}
 	free(table->keys);
 	free(table->ends);
 	map_done(&table->index);
-	lifetimes_init(table, table->limit, table->evict);
+	*table = empty;
 }
 
 /* ---- changes in file order ---- */
@@ -484,12 +473,6 @@ static void forget_changes(struct timeline *timeline)
 	timeline->count = 0;
 	timeline->capacity = 0;
 	timeline->sorted = false;
-}
-
-void timeline_done(struct timeline *timeline)
-{
-	forget_changes(timeline);
-	lifetimes_done(&timeline->table);
 }
 
 void timeline_clear(struct timeline *timeline)
@@ -574,5 +557,5 @@ void timeline_build(struct timeline *timeline)
 	forget_changes(timeline);
 	timeline->in_first_pass = false;
 	timeline->complete = timeline->refused == 0;
-	lifetimes_freeze(&timeline->table);
+	timeline->table.frozen = true;
 }

@@ -17,7 +17,7 @@
  * already has. Without a first pass (live, single pass) a timeline only forwards changes.
  *
  * Both are bounded by a number of instances. `evict` decides what a full table does before
- * lifetimes_freeze(): it makes room, or it refuses new instances. It makes room by dropping the
+ * it is frozen: it makes room, or it refuses new instances. It makes room by dropping the
  * instance that ended longest ago or, if none has ended, a key that was not looked up recently.
  * Both cases count as evictions.
  *
@@ -71,6 +71,8 @@ struct lifetimes {
 	uint32_t limit;
 	uint32_t serial;
 	bool evict;
+	/* Set by the owner at the end of a first pass: the table recognises the changes that it
+	 * already has, which will be announced again in time order, and makes room when full. */
 	bool frozen;
 	uint64_t evictions; /* instances that were dropped or refused */
 
@@ -80,14 +82,10 @@ struct lifetimes {
 
 /* limit: instances, at least 1. */
 void lifetimes_init(struct lifetimes *table, uint32_t limit, bool evict);
-void lifetimes_done(struct lifetimes *table);
 
-/* Drops all instances. The count of evictions and the serial numbers continue. */
+/* Drops all instances and frees their memory; the table can be used again. The count of evictions
+ * and the serial numbers continue. */
 void lifetimes_clear(struct lifetimes *table);
-
-/* From now on the table recognises the changes that it already has: they will be announced again,
- * in time order. A full table makes room from now on. */
-void lifetimes_freeze(struct lifetimes *table);
 
 /*
  * Announces one change. value: 0 if it is not known; an instance without a value takes the first
@@ -127,8 +125,7 @@ struct timeline {
 
 /* limit: instances; the limit of changes is four times as high. */
 void timeline_init(struct timeline *timeline, uint32_t limit);
-void timeline_done(struct timeline *timeline);
-void timeline_clear(struct timeline *timeline);
+void timeline_clear(struct timeline *timeline); /* as lifetimes_clear() */
 
 /* Starts to keep changes, until timeline_sort(). May be called again in the same pass. */
 void timeline_begin_first_pass(struct timeline *timeline);

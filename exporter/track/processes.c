@@ -155,27 +155,14 @@ static void free_texts(struct processes *processes)
 	processes->texts = NULL;
 }
 
-static void free_found(struct processes *processes)
-{
-	map_done(&processes->found);
-	intern_free(processes->found_texts);
-	processes->found_texts = NULL;
-}
-
-void processes_done(struct processes *processes)
-{
-	timeline_done(&processes->timeline);
-	timeline_done(&processes->images);
-	free_texts(processes);
-	free_found(processes);
-}
-
 void processes_clear(struct processes *processes)
 {
 	timeline_clear(&processes->timeline);
 	timeline_clear(&processes->images);
 	free_texts(processes);
-	free_found(processes);
+	map_done(&processes->found);
+	intern_free(processes->found_texts);
+	processes->found_texts = NULL;
 }
 
 bool processes_begin_first_pass(struct processes *processes)

@@ -55,12 +55,6 @@ static inline void threads_init(struct threads *threads, uint32_t limit)
 	threads->limit = limit;
 }
 
-static inline void threads_done(struct threads *threads)
-{
-	timeline_done(&threads->timeline);
-	map_done(&threads->found);
-}
-
 static inline void threads_clear(struct threads *threads)
 {
 	timeline_clear(&threads->timeline);
@@ -114,9 +108,8 @@ struct processes {
 /* limit: instances. */
 void processes_init(struct processes *processes, struct registry *registry, struct names *names,
 		    uint32_t limit);
-void processes_done(struct processes *processes);
 
-/* Drops all instances. */
+/* Drops all instances and frees their memory. */
 void processes_clear(struct processes *processes);
 
 /* Until processes_build() changes may be announced in any order. False without memory. */

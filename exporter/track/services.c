@@ -11,12 +11,6 @@ void services_init(struct services *services, struct registry *registry, uint32_
 	timeline_init(&services->tags, limit);
 }
 
-void services_done(struct services *services)
-{
-	timeline_done(&services->tags);
-	map_done(&services->names);
-}
-
 void services_clear(struct services *services)
 {
 	timeline_clear(&services->tags);

@@ -211,7 +211,7 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 			    options->top_path_count ? options->top_path_count : TOP_PATHS, err)) {
 		return false;
 	}
-	return disks_init(&tracker->disks, registry, options->shard, options->disk_info, err);
+	return !options->disk_info || disks_init(&tracker->disks, registry, options->shard, err);
 }
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err)
@@ -237,10 +237,9 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	return tracker;
 }
 
-void tracker_reset(struct tracker *tracker)
+/* Drops what belongs to one pass and frees its memory. */
+static void clear_tables(struct tracker *tracker)
 {
-	forget_record(tracker);
-	tracker->in_first_pass = false;
 	processes_clear(&tracker->processes);
 	threads_clear(&tracker->threads);
 	files_clear(&tracker->files);
@@ -248,6 +247,13 @@ void tracker_reset(struct tracker *tracker)
 	recent_clear(&tracker->requests);
 	scheduler_clear(&tracker->scheduler);
 	services_clear(&tracker->services);
+}
+
+void tracker_reset(struct tracker *tracker)
+{
+	forget_record(tracker);
+	tracker->in_first_pass = false;
+	clear_tables(tracker);
 	process_gauges_clear(&tracker->gauges);
 	image_info_clear(&tracker->image_info);
 	disks_clear(&tracker->disks);
@@ -255,18 +261,14 @@ void tracker_reset(struct tracker *tracker)
 	publish_all(tracker);
 }
 
+/* The gauges keep their last values, which may be shown after the tracker is gone. */
 void tracker_free(struct tracker *tracker)
 {
 	if (!tracker) {
 		return;
 	}
-	processes_done(&tracker->processes);
-	threads_done(&tracker->threads);
+	clear_tables(tracker);
 	files_done(&tracker->files);
-	drivers_done(&tracker->drivers);
-	recent_done(&tracker->requests);
-	scheduler_done(&tracker->scheduler);
-	services_done(&tracker->services);
 	process_gauges_done(&tracker->gauges);
 	image_info_done(&tracker->image_info);
 	top_paths_done(&tracker->top_paths);

@@ -107,7 +107,7 @@ static void an_id_means_what_section_16_2_says(void **state)
 			assert_int_equal(value_at(&table, KEY, look->time), look->value);
 		}
 		assert_null(lifetimes_at(&table, KEY + 1, 10));
-		lifetimes_done(&table);
+		lifetimes_clear(&table);
 	}
 }
 
@@ -123,7 +123,7 @@ static void a_late_change_does_not_touch_a_newer_instance(void **state)
 	assert_int_equal(lifetimes_at(&table, KEY, 40)->end, LIFETIME_OPEN);
 	announce(&table, KEY, &(struct change){ 25, '+', 3 });
 	assert_int_equal(value_at(&table, KEY, 40), 2);
-	lifetimes_done(&table);
+	lifetimes_clear(&table);
 }
 
 static void the_instance_that_ended_at_a_time_is_found(void **state)
@@ -139,7 +139,7 @@ static void the_instance_that_ended_at_a_time_is_found(void **state)
 	assert_null(lifetimes_ended_at(&table, KEY, 10));
 	assert_null(lifetimes_ended_at(&table, KEY, 21));
 	assert_int_equal(lifetimes_ended_at(&table, KEY, 20)->value, 1);
-	lifetimes_done(&table);
+	lifetimes_clear(&table);
 }
 
 /* A small generator of our own: the same numbers everywhere. */
@@ -244,7 +244,7 @@ static void any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twic
 			}
 		}
 		instances = table.count;
-		lifetimes_freeze(&table);
+		table.frozen = true;
 		for (size_t i = 0; i < count; i++) {
 			assert_true(announce(&table, keys[i], &changes[i]));
 			look_up_all(&table, twice);
@@ -252,7 +252,7 @@ static void any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twic
 		}
 		assert_int_equal(table.count, instances);
 		assert_int_equal(table.evictions, 0);
-		lifetimes_done(&table);
+		lifetimes_clear(&table);
 	}
 }
 
@@ -277,7 +277,7 @@ static void a_full_table_lets_the_instance_go_that_ended_longest_ago(void **stat
 	assert_int_equal(value_at(&table, 2, 7), 22);
 	assert_int_equal(value_at(&table, 3, 7), 13);
 	assert_int_equal(table.evictions, 2);
-	lifetimes_done(&table);
+	lifetimes_clear(&table);
 }
 
 static void if_no_instance_has_ended_an_unused_key_is_evicted(void **state)
@@ -297,7 +297,7 @@ static void if_no_instance_has_ended_an_unused_key_is_evicted(void **state)
 	assert_non_null(lifetimes_at(&table, 2, 5));
 	assert_null(lifetimes_at(&table, 3, 5));
 	assert_int_equal(table.count, 3);
-	lifetimes_done(&table);
+	lifetimes_clear(&table);
 }
 
 static void a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second(void **state)
@@ -311,7 +311,7 @@ static void a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second(
 	assert_false(announce(&table, 3, &(struct change){ 30, '+', 13 }));
 	assert_true(announce(&table, 1, &(struct change){ 40, '-', 0 }));
 	assert_int_equal(table.evictions, 1);
-	lifetimes_freeze(&table);
+	table.frozen = true;
 	assert_true(announce(&table, 1, &(struct change){ 10, '+', 11 }));
 	assert_true(announce(&table, 2, &(struct change){ 20, '+', 12 }));
 	/* What ends later is known already and still needed: the new one is refused. */
@@ -321,7 +321,7 @@ static void a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second(
 	assert_true(announce(&table, 3, &(struct change){ 50, '+', 13 }));
 	assert_null(lifetimes_at(&table, 1, 50));
 	assert_int_equal(value_at(&table, 3, 50), 13);
-	lifetimes_done(&table);
+	lifetimes_clear(&table);
 }
 
 static void memory_stays_within_the_limit_whatever_comes(void **state)
@@ -348,7 +348,7 @@ static void memory_stays_within_the_limit_whatever_comes(void **state)
 		assert_int_equal(table.count, 0);
 		assert_true(announce(&table, 1, &(struct change){ 1, '+', 5 }));
 		assert_int_equal(value_at(&table, 1, 1), 5);
-		lifetimes_done(&table);
+		lifetimes_clear(&table);
 	}
 }
 
@@ -365,7 +365,7 @@ static void a_key_used_very_often_stays_fast(void **state)
 		assert_int_equal(value_at(&table, KEY, 0),
 				 time < OFTEN / 2 ? 1 : time + 2 - OFTEN / 2);
 	}
-	lifetimes_done(&table);
+	lifetimes_clear(&table);
 }
 
 static void a_timeline_announced_in_file_order_reads_in_time_order(void **state)
@@ -389,7 +389,7 @@ static void a_timeline_announced_in_file_order_reads_in_time_order(void **state)
 	timeline_clear(&timeline);
 	assert_false(timeline.complete);
 	assert_null(lifetimes_at(&timeline.table, KEY, 15));
-	timeline_done(&timeline);
+	timeline_clear(&timeline);
 }
 
 static void a_timeline_that_refused_a_change_is_announced_again(void **state)
@@ -411,7 +411,7 @@ static void a_timeline_that_refused_a_change_is_announced_again(void **state)
 		timeline_announce(&timeline, LIFETIME_START, i, i, i + 1);
 		assert_int_equal(value_at(&timeline.table, i, i), i + 1);
 	}
-	timeline_done(&timeline);
+	timeline_clear(&timeline);
 }
 
 int main(void)

@@ -190,7 +190,7 @@ static void the_table_of_services_is_bounded(void **state)
 	assert_int_equal(services.refused, 10);
 	services_name(&services, 1, 1, "other", 5); /* one that it has */
 	assert_int_equal(services.refused, 10);
-	services_done(&services);
+	services_clear(&services);
 	player_done(&player);
 }
 

@@ -23,7 +23,7 @@ static void a_thread_found_running_is_used_until_an_event_names_it(void **state)
 	assert_int_equal(threads_process(&threads, 20, 7), 9);
 	threads_clear(&threads);
 	assert_int_equal(threads_process(&threads, 20, 7), RECORD_NO_ID);
-	threads_done(&threads);
+	threads_clear(&threads);
 }
 
 static void found_threads_are_bounded(void **state)
@@ -37,7 +37,7 @@ static void found_threads_are_bounded(void **state)
 	threads_found(&threads, 28, 8);
 	assert_int_equal(threads_process(&threads, 24, 0), 8);
 	assert_int_equal(threads_process(&threads, 28, 0), RECORD_NO_ID);
-	threads_done(&threads);
+	threads_clear(&threads);
 }
 
 static void thread_0_is_idle_whatever_was_found(void **state)
@@ -48,7 +48,7 @@ static void thread_0_is_idle_whatever_was_found(void **state)
 	threads_init(&threads, 2);
 	threads_found(&threads, 0, 8);
 	assert_int_equal(threads_process(&threads, 0, 0), 0);
-	threads_done(&threads);
+	threads_clear(&threads);
 }
 
 int main(void)
