@@ -3,9 +3,9 @@
  * The most written paths.
  *
  * Counting every path would need memory for every path. A sketch counts only the heaviest ones; its
- * key is the pair of process label and file number. The sketch knows for each key an upper bound of
- * the bytes and the greatest possible error, and the difference is shown: at least these bytes
- * were written.
+ * key has the label id of the process in its upper half and the file number in its lower half. The
+ * sketch knows for each key an upper bound of the bytes and the greatest possible error, and the
+ * difference is shown: at least these bytes were written.
  *
  * At the end of a window the keys are ranked. The bytes of a key that is already listed count
  * twice, which keeps the list stable. Then all old samples are hidden and the new list is shown.
@@ -78,11 +78,6 @@ void top_paths_done(struct top_paths *top)
 }
 
 /* ---- choosing ---- */
-
-static uint64_t key_of(uint32_t file, uint32_t process)
-{
-	return (uint64_t)process << 32 | file;
-}
 
 static bool is_listed(const struct top_paths *top, uint64_t key)
 {
@@ -245,7 +240,7 @@ void top_paths_time(struct top_paths *top, int64_t time)
 
 void top_paths_add(struct top_paths *top, uint32_t file, uint32_t process, uint64_t bytes)
 {
-	top_sketch_add(&top->sketch, key_of(file, process), bytes);
+	top_sketch_add(&top->sketch, (uint64_t)process << 32 | file, bytes);
 }
 
 void top_paths_end(struct top_paths *top)

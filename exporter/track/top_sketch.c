@@ -30,8 +30,7 @@ bool top_sketch_init(struct top_sketch *sketch, uint32_t size, struct error *err
 	sketch->buckets = calloc(buckets, sizeof *sketch->buckets);
 	if (!sketch->counters || !sketch->heap || !sketch->buckets) {
 		top_sketch_done(sketch);
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a sketch of %u counters",
-				 (unsigned)size);
+		return error_no_memory(err, "the most written paths");
 	}
 	top_sketch_clear(sketch);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collectors file_latency and file_errors as they ship: ends of file operations carry neither
- * process nor kind, and count for the process that made the request.
+ * The collectors file_latency and file_errors as they ship: the end of a file operation names
+ * neither the process nor the operation, and counts for the process that made the request.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static void start_processes(struct rule_run *run)
 	rule_run_process(run, "Process/Start", OTHER, "other.exe", 0);
 }
 
-static void durations_count_for_the_process_that_asked(void **state)
+static void durations_count_for_the_process_that_started_them(void **state)
 {
 	struct rule_run run;
 
@@ -83,7 +83,7 @@ static void durations_count_for_the_process_that_asked(void **state)
 	rule_run_close(&run);
 }
 
-static void failures_count_for_the_process_that_asked(void **state)
+static void failures_count_for_the_process_that_started_them(void **state)
 {
 	struct rule_run run;
 
@@ -108,8 +108,8 @@ static void failures_count_for_the_process_that_asked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(durations_count_for_the_process_that_asked),
-		cmocka_unit_test(failures_count_for_the_process_that_asked),
+		cmocka_unit_test(durations_count_for_the_process_that_started_them),
+		cmocka_unit_test(failures_count_for_the_process_that_started_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void a_path_has_the_volume_of_section_16_3(void **state)
 		  "\\DEVICE\\harddiskvolume2\\x",
 		  "D:",
 		  { { "\\Device\\HarddiskVolume2\\", "d:\\" } } },
-		{ "the longest one, whatever their order",
+		{ "the longest one, in any order",
 		  "\\Device\\HarddiskVolume2\\mount\\x",
 		  "E:",
 		  { { "\\Device\\HarddiskVolume2\\", "C:\\" },

@@ -192,7 +192,7 @@ static void a_thread_id_leads_to_its_owner(void **state)
 		    "7 T? 70 a", "9 T? 70 b" },
 		  TWO_PASSES },
 		{ "thread 0 is the idle thread", { "3 T? 0 Idle" }, TWO_PASSES },
-		{ "it stays so, whatever an event says",
+		{ "it stays so, although an event says otherwise",
 		  { "1 + 7 a.exe", "2 T+ 0 7", "3 T? 0 Idle" },
 		  TWO_PASSES },
 		{ "an unknown thread belongs to no process", { "3 T? 70 _none" }, TWO_PASSES },

@@ -113,7 +113,7 @@ static void the_thread_of_the_header_counts_where_it_is_of_the_process(void **st
 	run.record.thread_id = 81;
 	rule_run_feed(&run);
 	EXPECT("SvcHost", "Dnscache", "1");
-	/* A packet of the host, sent in whatever thread. */
+	/* A packet of the host, sent in any thread. */
 	rule_run_blank(&run, "TcpIp/SendIPV4");
 	rule_run_set(&run, "PID", HOST);
 	run.record.process_id = OTHER;

@@ -213,7 +213,7 @@ static void files_without_a_name_are_one_unknown_path(void **state)
 	assert_int_equal(shown("_unknown", "_unknown"), 1);
 }
 
-/* Whatever a file is called, the page stays one that can be read, and a path of bounded size. */
+/* For any name of a file the page stays readable, and the path has a bounded size. */
 static void hostile_paths_are_labels_like_others(void **state)
 {
 	enum { LONG = 5000 };
