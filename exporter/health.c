@@ -156,9 +156,9 @@ static void show_replay_info(struct health *health, struct family *family)
 
 /* Families of several rows. */
 #define SCHEMA_CACHE_LOOKUPS COUNTER("etw_schema_cache_lookups_total", \
-	"Look-ups of the kind of an event: known already, or worked out anew.", LABELS(1, "result"))
+	"Look-ups of the event class of an event: found (hit) or resolved anew (miss).", LABELS(1, "result"))
 #define STATE_ENTRIES GAUGE("etw_state_entries", \
-	"Entries in the tables that remember what earlier events said.", LABELS(1, "table"))
+	"Entries in the tables that remember information of earlier events.", LABELS(1, "table"))
 #define STATE_EVICTIONS COUNTER("etw_state_evictions_total", \
 	"Entries that were dropped from a table because it was full.", LABELS(1, "table"))
 
@@ -166,7 +166,7 @@ static const struct row rows[] = {
 	{ SESSION(up), GAUGE("etw_session_up",
 		"1 while the consumer of the session runs.", BY_SESSION) },
 	{ SESSION(lost_events), COUNTER("etw_session_events_lost_total",
-		"Events that the session lost, as Windows tells it.", BY_SESSION) },
+		"Events that the session lost, as Windows reports it.", BY_SESSION) },
 	{ SOURCE(realtime_buffers_lost), COUNTER("etw_session_realtime_buffers_lost_total",
 		"Buffers that could not be delivered to a real-time consumer.", BY_SESSION) },
 	{ SESSION(lost_buffers), COUNTER("etw_session_log_buffers_lost_total",
@@ -179,7 +179,7 @@ static const struct row rows[] = {
 		"Buffers of the session that are allocated and free; 0 for a recording.",
 		BY_SESSION) },
 	{ SESSION(buffers_max), GAUGE("etw_session_buffers_max",
-		"Most buffers that the session may allocate; 0 when not told.", BY_SESSION) },
+		"Maximum number of buffers of the session; 0 when it is not known.", BY_SESSION) },
 	{ SOURCE(buffer_size_bytes), GAUGE("etw_session_buffer_size_bytes",
 		"Size of one buffer of the session.", BY_SESSION) },
 	{ SOURCE(canary_sent), .scope = OF_LIVE, COUNTER("etw_session_canary_sent_total",
@@ -190,24 +190,24 @@ static const struct row rows[] = {
 	{ SESSION(buffers), COUNTER("etw_consumer_buffers_total",
 		"Buffers whose events were delivered to the consumer.", BY_SESSION) },
 	{ SESSION(lag_ns), GAUGE("etw_consumer_lag_seconds",
-		"How far the consumer is behind: delivery behind event time; for a replay, behind its schedule.",
+		"Delay of the consumer: from event time to delivery; for a replay, behind its schedule.",
 		.decimals = 9, BY_SESSION) },
 	{ SESSION(busy_ns), COUNTER("etw_consumer_busy_seconds_total",
-		"CPU time of the consumer thread spent on the session; loss is near when its rate nears 1.",
+		"CPU time of the consumer thread for the session; events may be lost when its rate is near 1.",
 		.decimals = 9, BY_SESSION) },
 	{ SOURCE(late_records), COUNTER("etw_consumer_late_records_total",
 		"Records delivered out of time order, because too many buffers overlapped in time.",
 		BY_SESSION) },
 	{ SOURCE(bad_buffers), COUNTER("etw_consumer_bad_buffers_total",
-		"Buffers left out because their header or compressed data make no sense.",
+		"Buffers that were skipped because their header or compressed data are invalid.",
 		BY_SESSION) },
 	{ SOURCE(bad_records), COUNTER("etw_consumer_bad_records_total",
-		"Places in buffers from which the rest was left out because a record makes no sense.",
+		"Invalid records; the rest of the buffer behind each of them was skipped.",
 		BY_SESSION) },
 	{ TOTALS(pipeline.event_table.entries), GAUGE("etw_schema_cache_entries",
-		"Kinds of events that the running consumers remember.", NO_LABELS) },
+		"Event classes that the running consumers remember.", NO_LABELS) },
 	{ TOTALS(progress_millionths), .scope = OF_REPLAY, GAUGE("etw_replay_progress_ratio",
-		"Part of the recordings' bytes that is replayed, of the present pass.",
+		"Share of the bytes of all recordings that the current pass has replayed.",
 		.decimals = 6) },
 	{ TOTALS(position_100ns), .scope = OF_REPLAY, GAUGE("etw_replay_position_timestamp_seconds",
 		"Time of the last event replayed, in the recording's clock.", .decimals = 7) },
@@ -226,21 +226,21 @@ static const struct row rows[] = {
 	{ PROCESS(max_fds), GAUGE("process_max_fds",
 		"Maximum number of open file descriptors.", NO_LABELS) },
 	{ ONCE(show_session_info), GAUGE("etw_session_info",
-		"What the session is: its kind, clock and mode.", LABELS(4, "session", "kind", "clock",
+		"The session with its kind, clock and mode.", LABELS(4, "session", "kind", "clock",
 		"mode")) },
 	{ SOURCE(restarts), .count = RESTART_COUNT, .label = restart_label,
 	  COUNTER("etw_session_restarts_total",
-		"Times the session had to be started again, by reason.", LABELS(2, "session",
+		"Restarts of the session, by reason.", LABELS(2, "session",
 		"reason")) },
 	{ SESSION(unattributed), .count = MISS_COUNT, .label = miss_label,
 	  COUNTER("etw_consumer_unattributed_events_total",
-		"Events whose thread, process, file or disk no event has named.", LABELS(2, "session",
+		"Events whose thread, process, file or disk was not described by any earlier event.", LABELS(2, "session",
 		"reason")) },
 	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.hits), .text = "hit" },
 	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.misses), .text = "miss" },
 	{ STATE_ENTRIES, TOTALS(pipeline.tracker.entries), .count = TABLE_COUNT, .label = table_label },
 	{ STATE_ENTRIES, TOTALS(pipeline.event_table.entries), .text = "kind" },
-	/* A recording that is read twice knows its manifests all at once, and keeps no such table. */
+	/* A recording that is read twice collects all manifests first, and has no such table. */
 	{ STATE_ENTRIES, TOTALS(pipeline.inband.entries), .text = "manifest", .scope = OF_LIVE },
 	{ STATE_EVICTIONS, TOTALS(pipeline.tracker.evictions), .count = TABLE_COUNT, .label = table_label },
 	{ STATE_EVICTIONS, TOTALS(pipeline.event_table.evictions), .text = "kind" },

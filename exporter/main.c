@@ -7,8 +7,8 @@
  * itself, check a configuration, replay and print once, or serve. All but the first two set up the
  * same way (setup.h) and all that consume have a runner (runner.h), which knows whether it replays
  * recordings or consumes live sessions. What a run is made of stands in struct app and is freed in
- * one place, whatever failed. As a service the same code runs on a thread of the service manager,
- * and errors go to the event log, because nothing reads the standard error of a service.
+ * one place, also after a failure. As a service the same code runs on a thread of the service
+ * manager, and errors are logged, because nothing reads the standard error of a service.
  *
  * Exit status: 0 done, 1 could not run, 2 bad usage or configuration.
  */
@@ -27,9 +27,7 @@
 #include "runner.h"
 #include "setup.h"
 #include "version.h"
-#include "windows/activity.h"
 #include "windows/crash.h"
-#include "windows/event_log.h"
 #include "windows/self_test.h"
 #include "windows/service.h"
 
@@ -161,13 +159,13 @@ static bool serve(struct app *app, struct error *err)
 	if (app->options.service != SERVICE_RUN && !os_stop_catch(err)) {
 		return false;
 	}
-	service_starting();
+	service_move_to(PHASE_STARTING);
 	if (!open_sources(app, err) || !start_server(app, err) || !runner_start(app->runner, err)) {
 		return false;
 	}
-	service_serving();
+	service_move_to(PHASE_SERVING);
 	log_info("Stopping", log_text("reason", os_stop_wait()));
-	service_stopping();
+	service_move_to(PHASE_STOPPING);
 	runner_stop(app->runner);
 	runner_join(app->runner);
 	return true;
@@ -211,33 +209,12 @@ static bool self_test(const struct app *app, struct error *err)
 	return done && (passed || error_set(err, ERROR_SYSTEM, "the self-test failed"));
 }
 
-/* ---- the service ---- */
-
-/* With a configuration that is known to be fine. */
-static bool install(struct app *app, struct error *err)
-{
-	if (!service_install(app->argc, app->argv, err)) {
-		return false;
-	}
-	puts("The service is installed. Start it with: net start " SERVICE_KEY_NAME);
-	return true;
-}
-
-static bool uninstall(struct error *err)
-{
-	if (!service_uninstall(err)) {
-		return false;
-	}
-	puts("The service is removed.");
-	return true;
-}
-
 /* ---- the program ---- */
 
 static bool run(struct app *app, struct error *err)
 {
 	if (app->options.service == SERVICE_UNINSTALL) {
-		return uninstall(err);
+		return service_uninstall(err) && puts("The service is removed.") >= 0;
 	}
 	if (app->options.self_test) {
 		return self_test(app, err);
@@ -250,7 +227,9 @@ static bool run(struct app *app, struct error *err)
 		return true;
 	}
 	if (app->options.service == SERVICE_INSTALL) {
-		return install(app, err);
+		return service_install(app->argc, app->argv, err) &&
+		       puts("The service is installed. Start it with: net start " SERVICE_KEY_NAME) >=
+			       0;
 	}
 	return app->options.once ? run_once(app, err) : serve(app, err);
 }
@@ -273,23 +252,17 @@ static enum exit_status run_and_free(struct app *app, struct error *err)
 	return status;
 }
 
-/* Errors go to the event log: the standard error of a service is lost. */
 static int run_as_service(void *context)
 {
 	struct error err = { 0 };
-	struct error no_log = { 0 };
-	bool logged = event_log_open(&no_log);
-	int status;
+	enum exit_status status;
 
 	log_info("Service started", log_text("version", version_number()));
 	status = run_and_free(context, &err);
 	if (status != EXIT_DONE) {
 		log_error("Service cannot run", log_text("error", err.text));
 	}
-	if (logged) {
-		event_log_close();
-	}
-	return status;
+	return (int)status;
 }
 
 static enum exit_status start(struct app *app)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A pipeline is what one consumer does with one source. Read the file from the bottom up: the
- * source delivers records to the sink of pipeline_run(), the kind of a record is looked up (and
- * everything about it is worked out when the kind is new), the tracker remembers what the record
- * says, and the rules count it.
+ * source delivers records to the sink of pipeline_run(), the event class of a record is looked up
+ * (and everything about it is resolved when the class is new), the tracker remembers what the
+ * record says, and the rules count it.
  *
  * A recording is read twice. The first pass, in file order, collects schemas and names, because a
  * recording often names a process only at its end. Records that cannot be decoded before all
@@ -20,22 +20,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "source/kernel_group.h"
 
 enum {
-	/* Kinds of events that one consumer remembers; real machines have a few thousand. */
+	LOST_TYPES = 3,
+	/* Event classes that one consumer remembers; real machines have a few thousand. */
 	CLASSES_MAX = 32768,
-	DEFERRED_KINDS_MAX = 64,
+	DEFERRED_CLASSES_MAX = 64,
 	DEFERRED_RECORDS_MAX = 1 << 18,
 	DEFERRED_PAYLOADS_MAX = 64 << 20, /* bytes */
 };
 
 /* A copy of a record that the first pass cannot decode yet. */
 struct deferred_record {
-	struct event_record record; /* its pointers are set when the record is read again */
+	struct event_record record; /* its pointers lead into this struct */
 	struct guid provider;
-	size_t payload; /* offset in payloads */
+	uint8_t payload[];
 };
 
 /*
@@ -43,34 +45,135 @@ struct deferred_record {
  * announced their schemas. The list is bounded: a record that does not fit is left out.
  */
 struct deferred_records {
-	struct deferred_record *records; /* owned */
+	struct deferred_record **records; /* owned, as are its elements */
 	size_t count, capacity;
-	uint8_t *payloads; /* owned; one payload behind the other */
-	size_t payloads_size, payloads_capacity;
+	size_t payload_bytes;
+};
+
+/* The counters of one session, at 0 before the first event where all labels are known. */
+struct session_cells {
+	struct family *events; /* by provider */
+	cell *outcomes[OUTCOME_COUNT];
+	cell *lost[LOST_TYPES]; /* by the type of a record that reports loss */
 };
 
 struct pipeline {
 	struct pipeline_options options;
 	struct trace_schemas *schemas;
-	struct inband_manifests *inband; /* in a pass that nothing was looked at ahead of */
+	struct inband_manifests *inband; /* of a source without a first pass */
 	struct schema_origins origins;
 	/*
-	 * Two tables of kinds, one a pass: what a kind is called can depend on records that only
-	 * the look-ahead finds. The statistics show the second one, whose kinds have plans.
+	 * Two event tables, one for each pass: the name of a class can depend on records that only
+	 * the first pass finds. The statistics show the second one, whose classes have rules.
 	 */
 	struct event_table *ahead;
 	struct event_table *event_table;
-	struct kernel_choice ahead_at;    /* the kernel records that a look-ahead is about */
+	struct kernel_choice ahead_at;    /* the kernel records of the first pass */
 	struct deferred_records deferred; /* of the first pass that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	uint32_t session; /* label id */
-	struct pipeline_cells cells;
+	struct session_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
 	bool top_paths;     /* the collector file_top is on */
 	bool awaits_names;  /* of processes that a live session found */
-	bool failed;        /* no memory for a kind: the pass is stopped and reported */
+	bool failed;        /* no memory for an event class: the pass is stopped and reported */
 };
+
+/* ---- what every pipeline counts, independent of the rules ---- */
+
+/*
+ * "RT_LostEvent class", Microsoft Learn: what a session writes in place of events that a real-time
+ * consumer was too slow for.
+ */
+static const struct {
+	uint8_t opcode;
+	const char *type;
+} lost_types[LOST_TYPES] = {
+	{ KERNEL_OPCODE_LOST_EVENT, "event" },
+	{ KERNEL_OPCODE_LOST_BUFFER, "buffer" },
+	{ KERNEL_OPCODE_LOST_FILE, "file" },
+};
+
+bool pipeline_families(struct registry *registry, struct pipeline_families *families,
+		       struct error *err)
+{
+	static const struct family_options events = {
+		.name = "etw_consumer_events_total",
+		.help = "Event records delivered to a consumer, by provider.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "provider" },
+		.label_count = 2,
+		.dynamic_labels = 1U << 1,
+	};
+	static const struct family_options records = {
+		.name = "etw_consumer_records_total",
+		.help = "Event records by what became of them: each has exactly one outcome.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "outcome" },
+		.label_count = 2,
+	};
+	static const struct family_options lost = {
+		.name = "etw_consumer_lost_notifications_total",
+		.help = "Records by which a session reports that it lost events, a buffer or its file.",
+		.type = FAMILY_COUNTER,
+		.labels = { "session", "type" },
+		.label_count = 2,
+	};
+
+	families->events = registry_family(registry, &events, err);
+	families->records = registry_family(registry, &records, err);
+	families->lost = registry_family(registry, &lost, err);
+	return families->events && families->records && families->lost;
+}
+
+static bool make_cells(struct registry *registry, struct shard *shard, const char *session,
+		       struct session_cells *cells, struct error *err)
+{
+	struct intern *strings = registry_strings(registry);
+	uint32_t labels[] = { intern_string(strings, session), 0 };
+	struct pipeline_families families;
+	bool good = true;
+
+	if (!pipeline_families(registry, &families, err)) {
+		return false;
+	}
+	cells->events = families.events;
+	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
+		labels[1] = intern_string(strings, record_outcome_name(i));
+		cells->outcomes[i] = family_cells(families.records, shard, labels, NULL);
+		good = good && cells->outcomes[i];
+	}
+	for (unsigned i = 0; i < LOST_TYPES; i++) {
+		labels[1] = intern_string(strings, lost_types[i].type);
+		cells->lost[i] = family_cells(families.lost, shard, labels, NULL);
+		good = good && cells->lost[i];
+	}
+	return good ||
+	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s", session);
+}
+
+bool pipeline_make_samples(struct registry *registry, struct shard *shard, const char *session,
+			   struct error *err)
+{
+	struct session_cells cells;
+
+	return make_cells(registry, shard, session, &cells, err);
+}
+
+/* The counter of notifications that the event class is one of, or NULL. */
+static cell *lost_cell(const struct session_cells *cells, const struct event_class *class)
+{
+	for (unsigned i = 0; i < LOST_TYPES; i++) {
+		if (class->kernel_class == KERNEL_LOST_EVENT &&
+		    class->opcode == lost_types[i].opcode) {
+			return cells->lost[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- event classes ---- */
 
 static void release_class(void *context, struct event_class *class)
 {
@@ -95,70 +198,45 @@ static void stop_without_memory(struct pipeline *pipeline)
 
 /* ---- records deferred to the end of the first pass ---- */
 
-static bool make_room(struct deferred_records *deferred, size_t payload_size)
-{
-	if (deferred->count == DEFERRED_RECORDS_MAX ||
-	    payload_size > DEFERRED_PAYLOADS_MAX - deferred->payloads_size) {
-		return false;
-	}
-	if (deferred->count == deferred->capacity) {
-		size_t capacity = deferred->capacity ? 2 * deferred->capacity : 64;
-		struct deferred_record *records =
-			realloc(deferred->records, capacity * sizeof *records);
-
-		if (!records) {
-			return false;
-		}
-		deferred->records = records;
-		deferred->capacity = capacity;
-	}
-	if (!deferred->payloads ||
-	    payload_size > deferred->payloads_capacity - deferred->payloads_size) {
-		size_t capacity = 2 * (deferred->payloads_capacity + payload_size) + 4096;
-		uint8_t *payloads = realloc(deferred->payloads, capacity);
-
-		if (!payloads) {
-			return false;
-		}
-		deferred->payloads = payloads;
-		deferred->payloads_capacity = capacity;
-	}
-	return true;
-}
-
 /* Keeps header and payload; extended items and activity are dropped. */
 static void defer(struct deferred_records *deferred, const struct event_record *record)
 {
+	size_t size = record->payload_size;
+	struct deferred_record **grown;
 	struct deferred_record *kept;
 
-	if (!make_room(deferred, record->payload_size)) {
+	if (deferred->count == DEFERRED_RECORDS_MAX ||
+	    size > DEFERRED_PAYLOADS_MAX - deferred->payload_bytes) {
 		return;
 	}
-	kept = &deferred->records[deferred->count++];
-	*kept = (struct deferred_record){ .record = *record,
-					  .provider = *record->provider,
-					  .payload = deferred->payloads_size };
+	grown = array_grow((void *)deferred->records, &deferred->capacity, deferred->count,
+			   sizeof *grown);
+	if (!grown) {
+		return;
+	}
+	deferred->records = grown;
+	kept = malloc(sizeof *kept + size);
+	if (!kept) {
+		return;
+	}
+	kept->record = *record;
+	kept->provider = *record->provider;
+	memcpy(kept->payload, record->payload, size);
+	kept->record.provider = &kept->provider;
+	kept->record.payload = kept->payload;
 	kept->record.activity = NULL;
 	kept->record.extended = NULL;
 	kept->record.extended_size = 0;
-	memcpy(deferred->payloads + deferred->payloads_size, record->payload, record->payload_size);
-	deferred->payloads_size += record->payload_size;
-}
-
-static struct event_record deferred_at(const struct deferred_records *deferred, size_t index)
-{
-	const struct deferred_record *kept = &deferred->records[index];
-	struct event_record record = kept->record;
-
-	record.provider = &kept->provider;
-	record.payload = deferred->payloads + kept->payload;
-	return record;
+	deferred->records[deferred->count++] = kept;
+	deferred->payload_bytes += size;
 }
 
 static void deferred_done(struct deferred_records *deferred)
 {
-	free(deferred->records);
-	free(deferred->payloads);
+	for (size_t i = 0; i < deferred->count; i++) {
+		free(deferred->records[i]);
+	}
+	free((void *)deferred->records);
 	*deferred = (struct deferred_records){ .records = NULL };
 }
 
@@ -199,21 +277,21 @@ static void show_deferred_records(struct pipeline *pipeline)
 	struct event_table *event_table = NULL;
 
 	if (pipeline->deferred.count > 0) {
-		event_table = event_table_new(DEFERRED_KINDS_MAX, &pipeline->origins, NULL);
+		event_table = event_table_new(DEFERRED_CLASSES_MAX, &pipeline->origins, NULL);
 		if (!event_table) {
 			stop_without_memory(pipeline);
 		}
 	}
 	for (size_t i = 0; event_table && i < pipeline->deferred.count; i++) {
-		struct event_record record = deferred_at(&pipeline->deferred, i);
+		const struct event_record *record = &pipeline->deferred.records[i]->record;
 		bool added;
-		struct event_class *class = event_table_find(event_table, &record, &added);
+		struct event_class *class = event_table_find(event_table, record, &added);
 
 		if (!class || (added && !tracker_prepare(pipeline->tracker, class))) {
 			stop_without_memory(pipeline);
 			break;
 		}
-		tracker_first_pass(pipeline->tracker, &record, class);
+		tracker_first_pass(pipeline->tracker, record, class);
 	}
 	free_classes(event_table);
 	deferred_done(&pipeline->deferred);
@@ -260,7 +338,7 @@ static void learn(struct pipeline *pipeline, const struct event_record *record)
 static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
 {
 	release_class(NULL, class);
-	class->lost = pipeline_lost_cell(&pipeline->cells, class);
+	class->lost = lost_cell(&pipeline->cells, class);
 	if (pipeline->options.observer) {
 		pipeline->options.observer->on_class(pipeline->options.observer->context, class);
 	}
@@ -268,7 +346,7 @@ static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
 	       rule_engine_prepare(pipeline->engine, class);
 }
 
-/* The cell of etw_consumer_events_total for the kind's provider. */
+/* The cell of etw_consumer_events_total for the provider of the class. */
 static cell *provider_cell(struct pipeline *pipeline, struct event_class *class)
 {
 	uint32_t provider = intern_string(registry_strings(pipeline->options.setup->registry),
@@ -418,7 +496,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 
 void pipeline_reset(struct pipeline *pipeline)
 {
-	deferred_done(&pipeline->deferred); /* of a look-ahead that did not come to its end */
+	deferred_done(&pipeline->deferred); /* of a first pass that was stopped */
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
 }
@@ -508,8 +586,8 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 	pipeline->options = *options;
 	pipeline->session =
 		intern_string(registry_strings(options->setup->registry), options->session);
-	if (!pipeline_cells(options->setup->registry, options->shard, options->session,
-			    &pipeline->cells, err) ||
+	if (!make_cells(options->setup->registry, options->shard, options->session,
+			&pipeline->cells, err) ||
 	    !make_parts(pipeline, err)) {
 		goto fail;
 	}
@@ -551,4 +629,24 @@ void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statis
 		statistics->tracker.entries[tables[i]] = engine.entries[i];
 		statistics->tracker.evictions[tables[i]] = engine.evictions[i];
 	}
+}
+
+void pipeline_statistics_add(struct pipeline_statistics *sum,
+			     const struct pipeline_statistics *statistics)
+{
+	/* Every member is a uint64_t, so that a new one is summed without a line here. */
+	enum { COUNT = sizeof *sum / sizeof(uint64_t) };
+	const uint64_t *from = (const uint64_t *)statistics;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		to[i] += from[i];
+	}
+}
+
+void pipeline_statistics_end(struct pipeline_statistics *statistics)
+{
+	statistics->event_table.entries = 0;
+	statistics->inband.entries = 0;
+	memset(statistics->tracker.entries, 0, sizeof statistics->tracker.entries);
 }

@@ -22,9 +22,6 @@
 #include "source/source.h"
 #include "track/tracker.h"
 
-/* Kinds of records that report loss. */
-enum { PIPELINE_LOST_TYPES = 3 };
-
 /* The families that every pipeline counts into; registers them when they are new. */
 struct pipeline_families {
 	struct family *events;  /* etw_consumer_events_total{session,provider} */
@@ -34,25 +31,15 @@ struct pipeline_families {
 bool pipeline_families(struct registry *registry, struct pipeline_families *families,
 		       struct error *err);
 
-/*
- * The counters of one session. The cells of those whose labels are known are made here, so that
- * they exist at 0 before the first event. The thread of writer may call, or any before it runs.
- */
-struct pipeline_cells {
-	struct family *events; /* by provider */
-	cell *outcomes[OUTCOME_COUNT];
-	cell *lost[PIPELINE_LOST_TYPES];
-};
-bool pipeline_cells(struct registry *registry, struct shard *shard, const char *session,
-		    struct pipeline_cells *cells, struct error *err);
-
-/* The cell of the kind's events if they report loss, or NULL. */
-cell *pipeline_lost_cell(const struct pipeline_cells *cells, const struct event_class *class);
+/* Makes the samples of a session that count from 0, before its pipeline does. The thread of shard
+ * may call, or any before it runs. */
+bool pipeline_make_samples(struct registry *registry, struct shard *shard, const char *session,
+			   struct error *err);
 
 /* What a tool sees of the records: called on the pipeline's thread, between its records. */
 struct pipeline_observer {
 	void *context;
-	/* A kind is new, or its struct is used for another kind from now on. */
+	/* An event class is new, or its struct is used for another class from now on. */
 	void (*on_class)(void *context, const struct event_class *class);
 	/* After the rules; the tracker still describes this record. */
 	void (*on_record)(void *context, const struct event_record *record,

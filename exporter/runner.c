@@ -188,8 +188,6 @@ static char *recording_name(const struct runner *runner, const struct session *s
 static bool open_recording(struct runner *runner, struct session *session, const char *path,
 			   struct error *err)
 {
-	struct pipeline_cells cells;
-
 	session->path = text_duplicate(path, strlen(path));
 	session->name = recording_name(runner, session, path);
 	if (!session->path || !session->name) {
@@ -200,8 +198,8 @@ static bool open_recording(struct runner *runner, struct session *session, const
 		return false;
 	}
 	take_facts(session);
-	return pipeline_cells(runner->options.setup->registry, session->consumer->shard,
-			      session->name, &cells, err);
+	return pipeline_make_samples(runner->options.setup->registry, session->consumer->shard,
+				     session->name, err);
 }
 
 static bool open_recordings(struct runner *runner, struct error *err)
@@ -399,11 +397,11 @@ static void warn_of_damage(const struct session *session)
 	const struct source_statistics *statistics = &session->sum.statistics;
 
 	if (statistics->truncated) {
-		log_warning("Recording is cut short; everything up to there is counted",
+		log_warning("Recording is cut short; all records before that place are counted",
 			    log_text("file", session->path));
 	}
 	if (statistics->bad_buffers || statistics->bad_records) {
-		log_warning("Recording is damaged; what could not be read is left out",
+		log_warning("Recording is damaged; unreadable parts are skipped",
 			    log_text("file", session->path),
 			    log_u64("buffers", statistics->bad_buffers),
 			    log_u64("records", statistics->bad_records));

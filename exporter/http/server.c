@@ -1,26 +1,380 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The web server: listening, starting, stopping. Requests are answered in pages.c; no other
- * file uses civetweb.
+ * The web server on top of civetweb, which no other file uses.
  *
- * civetweb takes its settings as texts and says why it cannot start only in its log. So addresses
- * are parsed here first (base/listen_address.h), which gives good messages for most mistakes, and
- * written anew in civetweb's form: "+9189" is a port on IPv6 and, through it, IPv4. While the
- * server starts, the first log message is kept, and start_failed() turns it into a sentence about
- * the address that the message names. Later messages are logged for debugging. A system without
- * IPv6 refuses "+"; then the start is tried once more with IPv4 alone.
+ * Every request ends in on_request(), before civetweb would look for a file. URIs are compared as
+ * they arrived, neither decoded nor cleaned of dots, because the paths of the pages need neither.
+ *
+ * Heads are written here and not by mg_response_header_send(). That function sends each line of a
+ * head by itself, which with tcp_nodelay is a packet per line; it repeats the HTTP version of the
+ * request, which is missing if the request could not be parsed; and it adds a Date. Likewise
+ * mg_send_chunk() writes a chunk in three pieces. Here an answer is one write, and a scrape is two
+ * writes per chunk.
+ *
+ * /metrics is sent in chunks as the exposition fills its buffer, so a page of any size needs little
+ * memory. The first chunk brings the head with it: until then an error can still be answered with
+ * status 500. A client of HTTP/1.0 knows no chunks and reads until the connection closes. The whole
+ * page has a deadline, because a client that reads slowly would otherwise hold a thread.
+ *
+ * civetweb takes its settings as texts and reports only in its log why it cannot start. So
+ * addresses are parsed here first (base/listen_address.h), which gives good messages for most
+ * mistakes, and written again in civetweb's form: "+9189" is a port on IPv6 and, through it, IPv4.
+ * While the server starts, the first log message is kept, and start_failed() turns it into a
+ * sentence about the address that the message names. Later messages are logged for debugging. A
+ * system without IPv6 refuses "+"; then the start is tried once more with IPv4 alone.
  */
 #include "http/server.h"
 
 #include <civetweb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/listen_address.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "http/server_internal.h"
+#include "health.h"
+#include "metrics/exposition.h"
+
+#define HEALTHY_PATH "/-/healthy"
+#define READY_PATH   "/-/ready"
+
+enum {
+	ADDRESSES_MAX = 16,
+	TELEMETRY_PATH_SIZE_MAX = 256,
+};
+
+/* What came of a scrape; the label "code". */
+enum outcome { SCRAPE_DONE, SCRAPE_ABORTED, SCRAPE_FAILED, OUTCOME_COUNT };
+
+struct http_server {
+	struct mg_context *context; /* owned */
+	struct registry *registry;
+	struct shard *shard; /* shared by civetweb's threads */
+	struct scrape_families families;
+	uint32_t outcome_ids[OUTCOME_COUNT];
+
+	char telemetry_path[TELEMETRY_PATH_SIZE_MAX];
+	bool (*ready)(void *context);
+	void *ready_context;
+	bool library_started;
+
+	struct listen_address addresses[ADDRESSES_MAX];
+	const char *const *address_texts; /* borrowed, while starting */
+	size_t address_count;
+	unsigned ports[ADDRESSES_MAX];
+	/* While starting, what civetweb says is why it cannot; later only a word for debugging. */
+	atomic_bool started;
+	char start_message[256];
+};
+
+/*
+ * A client may take this long over a page as a whole. civetweb's request_timeout_ms bounds the wait
+ * for a request, and for a client that takes nothing at all, but not their sum.
+ */
+enum { PAGE_TIMEOUT_S = 60 };
+
+/* ---- answers ---- */
+
+static void add_head(struct text *out, int status, const char *reason, const char *type)
+{
+	text_add_format(out, "HTTP/1.1 %d %s\r\n", status, reason);
+	text_add_format(out, "Content-Type: %s\r\n", type);
+	text_add_string(out, "X-Content-Type-Options: nosniff\r\nConnection: close\r\n");
+}
+
+static bool is_head(const struct mg_request_info *request)
+{
+	return request && request->request_method && strcmp(request->request_method, "HEAD") == 0;
+}
+
+/* A whole answer with one write. */
+static void answer(struct mg_connection *connection, int status, const char *type,
+		   const char *headers, const char *body)
+{
+	const struct mg_request_info *request = mg_get_request_info(connection);
+	size_t size = strlen(body);
+	struct text out = { 0 };
+
+	add_head(&out, status, mg_get_response_code_text(connection, status), type);
+	text_add_string(&out, headers);
+	text_add_format(&out, "Content-Length: %zu\r\n\r\n", size);
+	if (!is_head(request)) {
+		text_add(&out, body, size);
+	}
+	if (!out.failed) {
+		mg_write(connection, out.data, out.size);
+	}
+	text_free(&out);
+}
+
+static int answer_status(struct mg_connection *connection, int status, const char *headers)
+{
+	char body[64];
+
+	snprintf(body, sizeof body, "%s\n", mg_get_response_code_text(connection, status));
+	answer(connection, status, "text/plain; charset=utf-8", headers, body);
+	return status;
+}
+
+/* civetweb's http_error: requests that civetweb refuses, because they are malformed or too long. */
+static int on_error(struct mg_connection *connection, int status, const char *message)
+{
+	(void)message;
+	answer_status(connection, status, "");
+	return 0;
+}
+
+/* The two characters of special meaning that check_telemetry_path() lets through. */
+static void add_html(struct text *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '&') {
+			text_add_string(out, "&amp;");
+		} else if (*text == '\'') {
+			text_add_string(out, "&#39;");
+		} else {
+			text_add_char(out, *text);
+		}
+	}
+}
+
+static void add_link(struct text *out, const char *path, const char *what)
+{
+	text_add_string(out, "<li><a href=\"");
+	add_html(out, path);
+	text_add_string(out, "\">");
+	add_html(out, path);
+	text_add_format(out, "</a> %s</li>\n", what);
+}
+
+static int answer_landing_page(struct http_server *server, struct mg_connection *connection)
+{
+	struct text page = { 0 };
+
+	text_add_string(&page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
+			       "<title>etw_exporter</title></head>\n<body>\n<h1>etw_exporter</h1>\n"
+			       "<p>Prometheus metrics from Event Tracing for Windows.</p>\n<ul>\n");
+	add_link(&page, server->telemetry_path, "metrics");
+	add_link(&page, HEALTHY_PATH, "whether the program runs");
+	add_link(&page, READY_PATH, "whether the first events are in");
+	text_add_string(&page, "</ul>\n</body>\n</html>\n");
+	if (page.failed) {
+		text_free(&page);
+		return answer_status(connection, 500, "");
+	}
+	answer(connection, 200, "text/html; charset=utf-8", "", page.data);
+	text_free(&page);
+	return 200;
+}
+
+static int answer_healthy(struct http_server *server, struct mg_connection *connection)
+{
+	(void)server;
+	answer(connection, 200, "text/plain; charset=utf-8", "", "Healthy\n");
+	return 200;
+}
+
+static int answer_ready(struct http_server *server, struct mg_connection *connection)
+{
+	bool ready = !server->ready || server->ready(server->ready_context);
+
+	answer(connection, ready ? 200 : 503, "text/plain; charset=utf-8", "",
+	       ready ? "Ready\n" : "Not ready\n");
+	return ready ? 200 : 503;
+}
+
+/* ---- /metrics ---- */
+
+/* One answer under way: the head and each chunk go out when the exposition has filled it. */
+struct scrape {
+	struct mg_connection *connection;
+	uint64_t deadline_ns;
+	bool chunked;
+	bool begun;
+	bool refused;
+};
+
+static bool send_all(struct scrape *scrape, const char *bytes, size_t size)
+{
+	scrape->refused |= os_monotonic_ns() > scrape->deadline_ns;
+	scrape->refused |= scrape->refused ||
+			   mg_write(scrape->connection, bytes, size) != (int)size;
+	return !scrape->refused;
+}
+
+static void add_metrics_head(struct text *out, bool chunked)
+{
+	add_head(out, 200, "OK", EXPOSITION_CONTENT_TYPE);
+	text_add_string(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+}
+
+/*
+ * Chunked, so that a page cut short is known to be cut short. What stands between the bytes of two
+ * chunks goes out with one write.
+ */
+static bool send_chunk(void *context, const char *bytes, size_t size)
+{
+	struct scrape *scrape = context;
+	struct text frame = { 0 };
+	bool sent;
+
+	if (!scrape->begun) {
+		add_metrics_head(&frame, scrape->chunked);
+	} else if (scrape->chunked) {
+		text_add_string(&frame, "\r\n");
+	}
+	if (scrape->chunked) {
+		text_add_format(&frame, "%zx\r\n", size);
+	}
+	scrape->begun = true;
+	scrape->refused |= frame.failed;
+	sent = !scrape->refused && (frame.size == 0 || send_all(scrape, frame.data, frame.size)) &&
+	       send_all(scrape, bytes, size);
+	text_free(&frame);
+	return sent;
+}
+
+static int answer_metrics_head(struct mg_connection *connection)
+{
+	struct text head = { 0 };
+
+	add_metrics_head(&head, true);
+	if (!head.failed) {
+		mg_write(connection, head.data, head.size);
+	}
+	text_free(&head);
+	return 200;
+}
+
+static int answer_metrics(struct http_server *server, struct mg_connection *connection)
+{
+	static const char end[] = "\r\n0\r\n\r\n";
+	const struct mg_request_info *request = mg_get_request_info(connection);
+	uint64_t start_ns = os_monotonic_ns();
+	struct scrape scrape = {
+		.connection = connection,
+		.deadline_ns = start_ns + PAGE_TIMEOUT_S * UINT64_C(1000000000),
+		.chunked = strcmp(request->http_version, "1.1") == 0,
+	};
+	enum outcome outcome = SCRAPE_DONE;
+	int status = 200;
+	size_t size;
+
+	if (is_head(request)) {
+		return answer_metrics_head(connection);
+	}
+	size = exposition_write(server->registry, send_chunk, &scrape);
+	if (size > 0 && scrape.chunked) {
+		send_all(&scrape, end, sizeof end - 1);
+	}
+	if (size == 0 && !scrape.begun) {
+		outcome = SCRAPE_FAILED; /* no memory */
+		status = answer_status(connection, 500, "");
+	} else if (scrape.refused) {
+		outcome = SCRAPE_ABORTED;
+		log_debug("Client left in the middle of a scrape");
+	}
+	family_add(server->families.scrapes, server->shard, &server->outcome_ids[outcome], 1);
+	family_observe(server->families.duration, server->shard, NULL,
+		       os_monotonic_ns() - start_ns);
+	if (outcome == SCRAPE_DONE) {
+		family_set(server->families.size, server->shard, NULL, (int64_t)size);
+	}
+	return status;
+}
+
+/* ---- requests ---- */
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
+}
+
+/* Percent codes are whole and do not hide a NUL. */
+static bool valid_path(const char *path)
+{
+	for (const char *at = strchr(path, '%'); at; at = strchr(at + 1, '%')) {
+		if (!is_hex(at[1]) || !is_hex(at[2]) || (at[1] == '0' && at[2] == '0')) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* An answer to GET and HEAD; returns the status. */
+typedef int answer_page(struct http_server *server, struct mg_connection *connection);
+
+static answer_page *page_of(const struct http_server *server, const char *path)
+{
+	static const struct {
+		const char *path;
+		answer_page *answer;
+	} pages[] = {
+		{ "/", answer_landing_page },
+		{ HEALTHY_PATH, answer_healthy },
+		{ READY_PATH, answer_ready },
+	};
+
+	if (strcmp(path, server->telemetry_path) == 0) {
+		return answer_metrics;
+	}
+	for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+		if (strcmp(path, pages[i].path) == 0) {
+			return pages[i].answer;
+		}
+	}
+	return NULL;
+}
+
+/* civetweb's begin_request: answers every request; returns the status, for civetweb's log. */
+static int on_request(struct mg_connection *connection)
+{
+	struct http_server *server = mg_get_user_data(mg_get_context(connection));
+	const struct mg_request_info *request = mg_get_request_info(connection);
+	const char *path = request->local_uri_raw;
+	answer_page *page;
+
+	if (!path || !valid_path(path)) {
+		return answer_status(connection, 400, "");
+	}
+	/* RFC 9112, section 3.2: a request of HTTP/1.1 has a Host. */
+	if (strcmp(request->http_version, "1.1") == 0 && !mg_get_header(connection, "Host")) {
+		return answer_status(connection, 400, "");
+	}
+	page = page_of(server, path);
+	if (!page) {
+		return answer_status(connection, 404, "");
+	}
+	if (!is_head(request) && strcmp(request->request_method, "GET") != 0) {
+		return answer_status(connection, 405, "Allow: GET, HEAD\r\n");
+	}
+	return page(server, connection);
+}
+
+static bool add_families(struct http_server *server, struct error *err)
+{
+	static const char *const codes[OUTCOME_COUNT] = {
+		[SCRAPE_DONE] = "200", [SCRAPE_ABORTED] = "499", [SCRAPE_FAILED] = "500"
+	};
+	struct intern *strings = registry_strings(server->registry);
+
+	server->shard = registry_shard(server->registry, true, err);
+	if (!server->shard || !scrape_families(server->registry, &server->families, err)) {
+		return false;
+	}
+	for (int i = 0; i < OUTCOME_COUNT; i++) {
+		server->outcome_ids[i] = intern_string(strings, codes[i]);
+		family_add(server->families.scrapes, server->shard, &server->outcome_ids[i], 0);
+	}
+	family_cells(server->families.duration, server->shard, NULL, NULL);
+	family_add(server->families.size, server->shard, NULL, 0);
+	return true;
+}
+
+/* ---- starting and stopping ---- */
 
 static int on_message(const struct mg_connection *connection, const char *message)
 {
@@ -49,11 +403,11 @@ static bool check_telemetry_path(const char *path, struct error *err)
 			"\"%s\" is no telemetry path: a slash and what a URL may hold as it is",
 			path);
 	}
-	if (strlen(path) >= HTTP_PATH_SIZE_MAX) {
+	if (strlen(path) >= TELEMETRY_PATH_SIZE_MAX) {
 		return error_set(err, ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
 				 strlen(path));
 	}
-	if (strcmp(path, HTTP_HEALTHY_PATH) == 0 || strcmp(path, HTTP_READY_PATH) == 0) {
+	if (strcmp(path, HEALTHY_PATH) == 0 || strcmp(path, READY_PATH) == 0) {
 		return error_set(err, ERROR_CONFIG, "the telemetry path %s has another use", path);
 	}
 	return true;
@@ -79,8 +433,8 @@ static void add_address(struct text *out, const struct listen_address *address, 
 static bool start_civetweb(struct http_server *server, bool ipv6)
 {
 	const struct mg_callbacks callbacks = {
-		.begin_request = http_on_request,
-		.http_error = http_on_error,
+		.begin_request = on_request,
+		.http_error = on_error,
 		.log_message = on_message,
 	};
 	/* clang-format off */
@@ -157,8 +511,8 @@ static bool start_failed(const struct http_server *server, struct error *err)
 
 static bool read_ports(struct http_server *server, struct error *err)
 {
-	struct mg_server_port ports[HTTP_ADDRESSES_MAX];
-	int count = mg_get_server_ports(server->context, HTTP_ADDRESSES_MAX, ports);
+	struct mg_server_port ports[ADDRESSES_MAX];
+	int count = mg_get_server_ports(server->context, ADDRESSES_MAX, ports);
 
 	if (count != (int)server->address_count) {
 		return error_set(err, ERROR_SYSTEM, "listening on %d addresses instead of %zu",
@@ -182,10 +536,9 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	server->registry = registry;
 	server->ready = options->ready;
 	server->ready_context = options->ready_context;
-	if (options->listen_address_count == 0 ||
-	    options->listen_address_count > HTTP_ADDRESSES_MAX) {
+	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
 		error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
-			  options->listen_address_count, HTTP_ADDRESSES_MAX);
+			  options->listen_address_count, ADDRESSES_MAX);
 		goto fail;
 	}
 	server->address_texts = options->listen_addresses;
@@ -199,8 +552,7 @@ struct http_server *http_start(const struct http_options *options, struct regist
 			goto fail;
 		}
 	}
-	if (!check_telemetry_path(options->telemetry_path, err) ||
-	    !http_add_families(server, err)) {
+	if (!check_telemetry_path(options->telemetry_path, err) || !add_families(server, err)) {
 		goto fail;
 	}
 	snprintf(server->telemetry_path, sizeof server->telemetry_path, "%s",

@@ -8,7 +8,7 @@
  * received before the next is sent, so no buffer of the connection can fill up and block the only
  * thread.
  */
-#include "windows/activity.h"
+#include "windows/self_test.h"
 
 #include <stdlib.h>
 #include <string.h>

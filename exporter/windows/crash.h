@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A last act before the process dies of a fault. On Windows only: what a process leaves behind
- * there, trace sessions, ends with it elsewhere.
+ * A last act before the process dies of a fault. On Windows only, because trace sessions outlive
+ * the process there; elsewhere crash_catch() does nothing.
  */
 #ifndef WINDOWS_CRASH_H
 #define WINDOWS_CRASH_H
@@ -11,15 +11,15 @@
 #include "base/error.h"
 
 /*
- * From here on, when the process dies of an unhandled exception or of abort(), last_act
- * runs first, on a thread that waits for this since now: the one that died may have no stack left,
- * and may hold any lock. It gets two seconds; a last act that waits for such a lock is left alone.
- * Then Windows goes on as without us (error reporting, exit code).
+ * From now on, when the process dies of an unhandled exception or of abort(), last_act runs first,
+ * on a thread that is started here and waits: the thread that died may have no stack left, and may
+ * hold any lock. After two seconds it is waited for no longer. Then Windows goes on as it would
+ * without this (error reporting, exit code).
  *
- * A full stack leaves room for this on the calling thread; on others it may not.
+ * The calling thread keeps stack for this when it overflows its stack; other threads may not.
  *
- * What ends a process at once gets no last act: TerminateProcess(), a fast fail (a smashed stack,
- * a corrupt heap), the loss of power. Once, by main().
+ * There is no last act when the process ends at once: TerminateProcess(), a fast fail (a smashed
+ * stack, a corrupt heap), the loss of power. To be called once, by main().
  *
  * Source: "SetUnhandledExceptionFilter function", "__fastfail", Microsoft Learn.
  */

@@ -2,8 +2,7 @@
 /*
  * The Application event log of Windows as the place of the program's log lines.
  *
- * Its only message, in the program's own resources, is the line as it is (messages.mc). On other
- * systems every function but event_log_close() fails.
+ * Its only message, in the program's own resources, is the line as it is (messages.mc).
  */
 #ifndef EXPORTER_EVENT_LOG_H
 #define EXPORTER_EVENT_LOG_H

@@ -29,16 +29,16 @@ struct self_test {
 	struct health *health;
 };
 
-#define NONE SIZE_MAX       /* of no activity: 0 */
-#define SOME (SIZE_MAX - 1) /* of no activity: 1 */
-#define SENT (SIZE_MAX - 2) /* what the exporter says that it wrote itself */
+#define NONE SIZE_MAX       /* 0 is expected */
+#define SOME (SIZE_MAX - 1) /* 1 is expected */
+#define SENT (SIZE_MAX - 2) /* the canaries that the exporter has written */
 
 enum comparison { EXACTLY, AT_LEAST };
 
 /*
  * A row sums the samples of a family that have this label; of_process: those of our process, and
  * only what came since the activity began.
- * expected: where in struct activity the figure stands, or NONE, SOME, SENT.
+ * expected: the offset of the number in struct activity, or NONE, SOME, SENT.
  */
 struct row {
 	const char *what;
@@ -84,12 +84,12 @@ static const struct row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-struct figures {
+struct counts {
 	uint64_t counted[ROWS];
 	uint64_t sent; /* canaries */
 };
 
-/* ---- figures ---- */
+/* ---- counts ---- */
 
 static bool add_chunk(void *context, const char *bytes, size_t size)
 {
@@ -105,7 +105,7 @@ static bool has_label(const char *line, const char *end, const char *label)
 	return at && at < end;
 }
 
-/* The value at the end of a line of an exposition: those summed here are whole. */
+/* The value at the end of a line of an exposition; all values here are integers. */
 static uint64_t line_value(const char *line, const char *end)
 {
 	const char *at = end;
@@ -138,18 +138,18 @@ static uint64_t sum_of(const char *page, const struct row *row, const char *proc
 	return sum;
 }
 
-static bool take_figures(struct registry *registry, const char *process, struct figures *figures,
-			 struct error *err)
+static bool read_counts(struct registry *registry, const char *process, struct counts *counts,
+			struct error *err)
 {
 	static const struct row sent = { .family = "etw_session_canary_sent_total" };
 	struct text page = { 0 };
 	bool taken = exposition_write(registry, add_chunk, &page) > 0 && !page.failed;
 
 	for (size_t i = 0; taken && i < ROWS; i++) {
-		figures->counted[i] = sum_of(page.data, &rows[i], process);
+		counts->counted[i] = sum_of(page.data, &rows[i], process);
 	}
 	if (taken) {
-		figures->sent = sum_of(page.data, &sent, process);
+		counts->sent = sum_of(page.data, &sent, process);
 	}
 	text_free(&page);
 	return taken || error_set(err, ERROR_NO_MEMORY, "no memory for the metrics");
@@ -157,7 +157,7 @@ static bool take_figures(struct registry *registry, const char *process, struct 
 
 /* ---- the session ---- */
 
-/* The built-in configuration, under a name of our own. */
+/* The built-in configuration, with another name for its session. */
 static struct config *make_config(struct error *err)
 {
 	struct config *config = config_default(err);
@@ -200,9 +200,9 @@ static bool stopped(struct error *err)
 	return error_set(err, ERROR_SYSTEM, "the self-test was stopped");
 }
 
-/* Figures before and after the activity; the consumer has ended. */
+/* Reads the counts before and after the activity; then the consumer has ended. */
 static bool measure(struct self_test *test, const struct self_test_options *options,
-		    struct activity *done, struct figures *before, struct figures *after,
+		    struct activity *done, struct counts *before, struct counts *after,
 		    struct error *err)
 {
 	bool acted;
@@ -212,7 +212,7 @@ static bool measure(struct self_test *test, const struct self_test_options *opti
 			return stopped(err);
 		}
 	}
-	if (!take_figures(test->setup.registry, options->process, before, err)) {
+	if (!read_counts(test->setup.registry, options->process, before, err)) {
 		return false;
 	}
 	acted = options->act(options->context, done, err);
@@ -221,7 +221,7 @@ static bool measure(struct self_test *test, const struct self_test_options *opti
 	}
 	runner_stop(test->runner); /* what the session still holds is delivered */
 	runner_join(test->runner);
-	return acted && take_figures(test->setup.registry, options->process, after, err);
+	return acted && read_counts(test->setup.registry, options->process, after, err);
 }
 
 /* ---- the table ---- */
@@ -247,7 +247,7 @@ static bool add_row(struct text *report, const struct row *row, uint64_t expecte
 }
 
 static bool add_table(struct text *report, const char *process, const struct activity *done,
-		      const struct figures *before, const struct figures *after)
+		      const struct counts *before, const struct counts *after)
 {
 	bool passed = true;
 
@@ -269,7 +269,7 @@ bool self_test_run(const struct self_test_options *options, struct text *report,
 {
 	struct self_test test = { 0 };
 	struct activity done = { 0 };
-	struct figures before, after;
+	struct counts before, after;
 	bool measured = self_test_open(&test, err) &&
 			measure(&test, options, &done, &before, &after, err);
 

@@ -2,9 +2,8 @@
 /*
  * --self-test: whether this machine's events are counted as they should be.
  *
- * Starts a live session of its own, does something known, stops, and compares what was counted for
- * this process with what was done. On a real Windows the activity is real (activity.h); tests hand
- * in one of their own.
+ * Starts a live session of its own, performs a known activity, stops, and compares what was counted
+ * for this process with what was done. The program uses activity_run(); tests use one of their own.
  */
 #ifndef EXPORTER_SELF_TEST_H
 #define EXPORTER_SELF_TEST_H
@@ -30,12 +29,19 @@ struct activity {
 	uint64_t accepts;
 };
 
+/* A child process, a file that is written, read and deleted, a TCP connection over the loopback.
+ * Windows only; elsewhere it fails. */
+bool activity_run(void *context, struct activity *done, struct error *err);
+
+/* The image base name of this process without .exe, to be freed; NULL without memory. */
+char *activity_process(void);
+
 struct self_test_options {
-	/* Does it, and fills in *done; false when it could not be done. */
+	/* Performs the activity and fills in *done; false when that was not possible. */
 	bool (*act)(void *context, struct activity *done, struct error *err);
 	void *context;
-	const char *process; /* whose it is, as the label has it: without .exe */
-	/* Waits; false when the program was asked to end meanwhile. */
+	const char *process; /* the label value of the process that performs it */
+	/* Waits; false when the program was asked to stop meanwhile. */
 	bool (*wait)(void *context, uint64_t ms);
 	uint32_t idle_ms;     /* at most, until the names of processes are known */
 	uint32_t duration_ms; /* from the activity until the session is stopped */
@@ -43,7 +49,7 @@ struct self_test_options {
 
 /*
  * Writes a table of expected against counted to report; *passed is set if all rows hold. False
- * when there is nothing to compare: no session, no activity, asked to end.
+ * when there is nothing to compare: no session, no activity, or a stop.
  */
 bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,
 		   struct error *err);

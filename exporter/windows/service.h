@@ -6,24 +6,29 @@
  * session of kernel events ("StartTraceW function", Microsoft Learn). Its token is cut down to the
  * privileges that it needs, see service_win32.c.
  *
- * Elsewhere than on Windows each function is an error that says so.
+ * On other systems the functions that need Windows fail.
  */
 #ifndef EXPORTER_SERVICE_H
 #define EXPORTER_SERVICE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 #define SERVICE_KEY_NAME "etw_exporter"
+
+/* In the order of their time. */
+enum service_phase { PHASE_NONE, PHASE_STARTING, PHASE_SERVING, PHASE_STOPPING, PHASE_STOPPED };
 
 enum service_action { SERVICE_NONE, SERVICE_INSTALL, SERVICE_UNINSTALL, SERVICE_RUN };
 
 /*
  * Registers the service and its source of event log entries, or brings those that exist up to date;
- * a service that runs goes on as it is until it is started again. argc and argv are the program's:
- * what is in them, the service gets (service_model.h). What this Windows does not know is left
- * out, with a warning in the log.
+ * a service that runs takes no notice until it is started again. argc and argv are the program's;
+ * the service gets the same arguments, see service_command_line(). Settings that this Windows does
+ * not know are left out, with a warning in the log.
  */
 bool service_install(int argc, char **argv, struct error *err);
 
@@ -31,19 +36,92 @@ bool service_install(int argc, char **argv, struct error *err);
 bool service_uninstall(struct error *err);
 
 /*
- * Lets the service manager run the program: run(context) is called on a thread of its own, while
- * the calling thread, the main one, is the manager's. os_stop_catch_service() comes first. *status
- * is what run returned, and the service's exit code. False: the service manager did not start this
- * process.
+ * Connects to the service manager and calls run(context) on a thread of its own, with the log in
+ * the Application event log, because a service has no standard error. The calling thread, which
+ * must be the main one, receives the controls of the manager. os_stop_catch_service() comes first.
+ * *status is what run returned, and the service's exit code. False: the service manager did not
+ * start this process.
  */
 bool service_run(int (*run)(void *context), void *context, int *status, struct error *err);
 
 /*
- * Called by run, whether or not it runs as a service: the start makes progress; the program serves;
+ * Reports to the service manager, if there is one: the start makes progress, the program serves, or
  * the stop makes progress. Any thread.
  */
-void service_starting(void);
-void service_serving(void);
-void service_stopping(void);
+void service_move_to(enum service_phase phase);
+
+/*
+ * The rest needs no Windows and is tested everywhere: the command line of the service, and the
+ * states that it reports to the service manager.
+ */
+
+/* ---- the command line ---- */
+
+/*
+ * Adds one argument, quoted so that CommandLineToArgvW() gives it back: backslashes are themselves
+ * unless a quote follows; before a quote each is doubled, and the quote gets one of its own.
+ *
+ * Source: "CommandLineToArgvW function", "Parsing C command-line arguments", Microsoft Learn.
+ */
+void service_add_argument(struct text *line, const char *argument);
+
+/* The same path from the root, to be freed; NULL without memory. */
+typedef char *service_absolute_path(const char *path);
+
+/*
+ * Writes the command line that the service manager starts the service with: program, --service=run
+ * and what else is in argv (argc elements, the first of them left out), without its own --service.
+ * Paths of --config.file and --replay.file become absolute, because a service starts in the folder
+ * of the system.
+ *
+ * argv is one that options_parse() took. False without memory, and for a line that is longer than
+ * Windows takes (32767 characters).
+ */
+bool service_command_line(struct text *line, const char *program, int argc, char **argv,
+			  service_absolute_path *absolute, struct error *err);
+
+/*
+ * ---- states ----
+ *
+ * Phases only move forward: after a request to stop, a start that completes is no longer reported.
+ * While the service starts or stops, each report has a greater checkpoint than the one before;
+ * otherwise the manager assumes that the service hangs.
+ *
+ * Source: "SERVICE_STATUS structure", "Service State Transitions", Microsoft Learn.
+ */
+
+/* Zero-initialised: nothing reported yet. */
+struct service_state {
+	enum service_phase phase;
+	uint32_t checkpoint;
+};
+
+/* As in SERVICE_STATUS. */
+struct service_report {
+	uint32_t state;
+	uint32_t accepted;
+	uint32_t exit_code;
+	uint32_t specific_exit_code;
+	uint32_t checkpoint;
+	uint32_t wait_hint_ms;
+};
+
+/*
+ * Moves on to phase, or on within one that takes time; *report is what to report then. exit_status
+ * is the program's, for PHASE_STOPPED. False if the phase is over already: then there is nothing to
+ * report.
+ */
+bool service_state_move(struct service_state *state, enum service_phase phase, int exit_status,
+			struct service_report *report);
+
+enum service_request {
+	REQUEST_UNKNOWN, /* refused */
+	REQUEST_NOTHING, /* taken, nothing to do */
+	REQUEST_STOP,
+	REQUEST_RELOAD,
+};
+
+/* *reason: of a REQUEST_STOP, for the log; a literal. */
+enum service_request service_request_of(uint32_t control, const char **reason);
 
 #endif

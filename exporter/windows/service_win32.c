@@ -27,7 +27,6 @@
 #include "base/os_win32.h"
 #include "windows/event_log.h"
 #include "windows/service.h"
-#include "windows/service_model.h"
 
 enum {
 	PATH_CHARACTERS = 32768, /* the longest path of Windows, with its end */
@@ -85,7 +84,7 @@ static void set_up(SC_HANDLE service, DWORD level, void *what, const char *name)
 
 	if (!ChangeServiceConfig2W(service, level, what)) {
 		error_set_last(&why, name);
-		log_warning("Service goes without", log_text("what", why.text));
+		log_warning("Service setting is not available", log_text("what", why.text));
 	}
 }
 
@@ -249,7 +248,7 @@ static struct {
 
 /* ---- status ---- */
 
-static void move(enum service_phase phase, int exit_status)
+static void report_phase(enum service_phase phase, int exit_status)
 {
 	struct service_report report;
 	SERVICE_STATUS status;
@@ -274,19 +273,9 @@ static void move(enum service_phase phase, int exit_status)
 	os_mutex_unlock(&service.lock);
 }
 
-void service_starting(void)
+void service_move_to(enum service_phase phase)
 {
-	move(PHASE_STARTING, 0);
-}
-
-void service_serving(void)
-{
-	move(PHASE_SERVING, 0);
-}
-
-void service_stopping(void)
-{
-	move(PHASE_STOPPING, 0);
+	report_phase(phase, 0);
 }
 
 /* ---- what the manager calls ---- */
@@ -300,7 +289,7 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 	(void)context;
 	switch (service_request_of(control, &reason)) {
 	case REQUEST_STOP:
-		service_stopping();
+		service_move_to(PHASE_STOPPING);
 		os_stop_ask(reason);
 		return NO_ERROR;
 	case REQUEST_RELOAD:
@@ -317,13 +306,20 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 /* The program has its arguments already; those of a start by hand are not taken. */
 static void WINAPI service_main(DWORD argc, wchar_t **argv)
 {
+	struct error err = { 0 };
+	bool logged;
+
 	(void)argc;
 	(void)argv;
 	service.handle = RegisterServiceCtrlHandlerExW(SERVICE_WIDE_NAME, on_control, NULL);
-	service_starting();
+	service_move_to(PHASE_STARTING);
+	logged = event_log_open(&err);
 	service.status = service.run(service.context);
+	if (logged) {
+		event_log_close();
+	}
 	/* The dispatcher returns once this is reported: from here on nothing of ours is used. */
-	move(PHASE_STOPPED, service.status);
+	report_phase(PHASE_STOPPED, service.status);
 	SetEvent(service.finished);
 }
 

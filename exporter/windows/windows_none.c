@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there are no services, no event log and no ETW: what is known of Windows alone fails. */
-#include "windows/activity.h"
-#include "windows/event_log.h"
+/* What other systems have in place of the Windows code: services and the self-test fail. */
+#include "windows/crash.h"
+#include "windows/self_test.h"
 #include "windows/service.h"
 
 /* ---- service.h ---- */
@@ -31,46 +31,12 @@ bool service_run(int (*run)(void *context), void *context, int *status, struct e
 	return no_service(err);
 }
 
-void service_starting(void)
+void service_move_to(enum service_phase phase)
 {
+	(void)phase;
 }
 
-void service_serving(void)
-{
-}
-
-void service_stopping(void)
-{
-}
-
-/* ---- event_log.h ---- */
-
-static bool no_event_log(struct error *err)
-{
-	return error_set(err, ERROR_UNSUPPORTED, "the event log is that of Windows");
-}
-
-bool event_log_register(const char *program, struct error *err)
-{
-	(void)program;
-	return no_event_log(err);
-}
-
-bool event_log_unregister(struct error *err)
-{
-	return no_event_log(err);
-}
-
-bool event_log_open(struct error *err)
-{
-	return no_event_log(err);
-}
-
-void event_log_close(void)
-{
-}
-
-/* ---- activity.h ---- */
+/* ---- self_test.h ---- */
 
 bool activity_run(void *context, struct activity *done, struct error *err)
 {
@@ -84,4 +50,13 @@ char *activity_process(void)
 	static const char name[] = "etw_exporter";
 
 	return text_duplicate(name, sizeof name - 1);
+}
+
+/* ---- crash.h ---- */
+
+bool crash_catch(void (*last_act)(void), struct error *err)
+{
+	(void)last_act;
+	(void)err;
+	return true;
 }

@@ -2,7 +2,7 @@
 /*
  * The activity of the self-test, done for real: it says what it did, and leaves nothing behind.
  */
-#include "windows/activity.h"
+#include "windows/self_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

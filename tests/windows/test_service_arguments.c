@@ -3,7 +3,7 @@
  * What the service manager is told to start. That Windows takes the lines apart again as they were
  * put together, test_service_win32 asks of CommandLineToArgvW() itself.
  */
-#include "windows/service_model.h"
+#include "windows/service.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /*
  * What a service tells the service manager; numbers are those of winsvc.h and winerror.h.
  */
-#include "windows/service_model.h"
+#include "windows/service.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

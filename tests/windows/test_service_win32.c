@@ -21,7 +21,6 @@
 #include "base/os_win32.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
-#include "windows/service_model.h"
 
 #define NAME       L"etw_exporter"
 #define SOURCE_KEY L"SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\etw_exporter"
