@@ -84,10 +84,10 @@ static const char *table_label(size_t index)
 
 static void show_build_info(struct health *health, struct family *family)
 {
-	const uint32_t labels[] = { word(health, version_number()),
-				    word(health, version_revision()),
-				    word(health, version_compiler()),
-				    word(health, version_arch()) };
+	const uint32_t labels[] = { word(health, program_version.number),
+				    word(health, program_version.revision),
+				    word(health, program_version.compiler),
+				    word(health, program_version.arch) };
 
 	set(health, family, labels, 1);
 }
@@ -374,35 +374,31 @@ bool health_declare(struct registry *registry, struct error *err)
 
 /* ---- scrapes ---- */
 
-bool scrape_families(struct registry *registry, struct scrape_families *families, struct error *err)
-{
-	static const uint64_t bounds_ns[] = { 1000000,    2500000,    5000000,    10000000,
-					      25000000,   50000000,   100000000,  250000000,
-					      500000000,  1000000000, 2500000000, 5000000000,
-					      10000000000 };
-	static const struct family_options scrapes = {
-		.name = "etw_exporter_scrapes_total",
-		.help = "Scrapes answered, by HTTP status; 499: the client left before the end.",
-		.type = FAMILY_COUNTER,
-		.labels = { "code" },
-		.label_count = 1,
-	};
-	static const struct family_options duration = {
-		.name = "etw_exporter_scrape_duration_seconds",
-		.help = "Time to render and send a page of metrics.",
-		.type = FAMILY_HISTOGRAM,
-		.decimals = 9,
-		.buckets = bounds_ns,
-		.bucket_count = sizeof bounds_ns / sizeof bounds_ns[0],
-	};
-	static const struct family_options size = {
-		.name = "etw_exporter_scrape_size_bytes",
-		.help = "Size of the last page of metrics.",
-		.type = FAMILY_GAUGE,
-	};
+static const uint64_t duration_bounds_ns[] = { 1000000,    2500000,    5000000,    10000000,
+					       25000000,   50000000,   100000000,  250000000,
+					       500000000,  1000000000, 2500000000, 5000000000,
+					       10000000000 };
 
-	families->scrapes = registry_family(registry, &scrapes, err);
-	families->duration = registry_family(registry, &duration, err);
-	families->size = registry_family(registry, &size, err);
-	return families->scrapes && families->duration && families->size;
+/* clang-format off */
+static const struct family_options scrape_rows[SCRAPE_FAMILIES] = {
+	[SCRAPE_COUNT] = { .type = FAMILY_COUNTER, .name = "etw_exporter_scrapes_total",
+		.help = "Scrapes answered, by HTTP status; 499: the client left before the end.", LABELS(1, "code") },
+	[SCRAPE_DURATION] = { .type = FAMILY_HISTOGRAM, .name = "etw_exporter_scrape_duration_seconds",
+		.help = "Time to render and send a page of metrics.", .decimals = 9, .buckets = duration_bounds_ns,
+		.bucket_count = sizeof duration_bounds_ns / sizeof duration_bounds_ns[0] },
+	[SCRAPE_SIZE] = { .type = FAMILY_GAUGE, .name = "etw_exporter_scrape_size_bytes",
+		.help = "Size of the last page of metrics." },
+};
+/* clang-format on */
+
+bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
+		     struct error *err)
+{
+	bool good = true;
+
+	for (unsigned i = 0; good && i < SCRAPE_FAMILIES; i++) {
+		families[i] = registry_family(registry, &scrape_rows[i], err);
+		good = families[i] != NULL;
+	}
+	return good;
 }

@@ -29,14 +29,11 @@ void health_free(struct health *health);
  */
 bool health_declare(struct registry *registry, struct error *err);
 
-/* The families about scrapes, which the web server adds to. */
-struct scrape_families {
-	struct family *scrapes;  /* by HTTP status */
-	struct family *duration; /* histogram, ns */
-	struct family *size;     /* gauge, bytes */
-};
+/* The families about scrapes, which the web server adds to: a counter by HTTP status, a histogram
+ * in nanoseconds, a gauge in bytes. */
+enum scrape_family { SCRAPE_COUNT, SCRAPE_DURATION, SCRAPE_SIZE, SCRAPE_FAMILIES };
 
-bool scrape_families(struct registry *registry, struct scrape_families *families,
+bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
 		     struct error *err);
 
 #endif

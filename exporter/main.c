@@ -52,35 +52,22 @@ static enum exit_status status_of(const struct error *err)
 static bool set_up(struct app *app, struct error *err)
 {
 	const struct options *options = &app->options;
-	const struct setup_options setup = {
-		.switches = options->switches,
-		.switch_count = options->switch_count,
-		.disable_defaults = options->disable_defaults,
-	};
 	struct config *config = setup_config(options->config_file, err);
 
 	if (config) {
 		log_configure(options->log_level_set ? options->log_level : config->log_level,
 			      options->log_format_set ? options->log_format : config->log_format);
 	}
-	return setup_open(&app->setup, config, &setup, err);
+	return setup_open(&app->setup, config, &options->setup, err);
 }
 
 static bool open_sources(struct app *app, struct error *err)
 {
-	const struct options *options = &app->options;
-	const struct runner_options runner = {
-		.setup = &app->setup,
-		.paths = options->replay_files,
-		.path_count = options->replay_file_count,
-		.file = { .pointer_size = options->replay_pointer_size,
-			  .single_pass = options->replay_single_pass },
-		.speed = options->replay_speed,
-		.loop = options->replay_loop,
-	};
+	struct runner_options runner = app->options.runner;
 
+	runner.setup = &app->setup;
 	/* An emergency stop must find every session that runs: it is set up before the first. */
-	if (options->replay_file_count == 0 && !crash_catch(live_emergency_stop, err)) {
+	if (runner.path_count == 0 && !crash_catch(live_emergency_stop, err)) {
 		return false;
 	}
 	app->runner = runner_new(&runner, err);
@@ -97,10 +84,10 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 
 static bool run_once(struct app *app, struct error *err)
 {
-	if (app->options.replay_loop) {
+	if (app->options.runner.loop) {
 		return error_set(err, ERROR_CONFIG, "--once and --replay.loop exclude each other");
 	}
-	if (app->options.replay_file_count == 0) {
+	if (app->options.runner.path_count == 0) {
 		return error_set(err, ERROR_UNSUPPORTED,
 				 "--once prints a recording; name it with --replay.file");
 	}
@@ -257,7 +244,7 @@ static int run_as_service(void *context)
 	struct error err = { 0 };
 	enum exit_status status;
 
-	log_info("Service started", log_text("version", version_number()));
+	log_info("Service started", log_text("version", program_version.number));
 	status = run_and_free(context, &err);
 	if (status != EXIT_DONE) {
 		log_error("Service cannot run", log_text("error", err.text));
@@ -301,8 +288,8 @@ int main(int argc, char **argv)
 	} else if (app.options.help) {
 		options_help(stdout);
 	} else if (app.options.version) {
-		printf("etw_exporter %s (revision %s, %s, %s)\n", version_number(),
-		       version_revision(), version_compiler(), version_arch());
+		printf("etw_exporter %s (revision %s, %s, %s)\n", program_version.number,
+		       program_version.revision, program_version.compiler, program_version.arch);
 	} else {
 		return start(&app);
 	}

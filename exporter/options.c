@@ -32,8 +32,10 @@ static bool add_text(const char ***list, size_t *count, const char *text, struct
 static bool read_replay_file(void *target, const char *value, struct error *err)
 {
 	struct options *options = target;
+	bool added = add_text(&options->replay_files, &options->runner.path_count, value, err);
 
-	return add_text(&options->replay_files, &options->replay_file_count, value, err);
+	options->runner.paths = options->replay_files;
+	return added;
 }
 
 static bool read_listen_address(void *target, const char *value, struct error *err)
@@ -86,18 +88,19 @@ static bool read_switch(void *target, const char *argument, struct error *err)
 {
 	struct options *options = target;
 	const char *collector = strchr(argument, '.') + 1;
-	struct config_switch *grown =
-		realloc(options->switches, (options->switch_count + 1) * sizeof *grown);
+	size_t *count = &options->setup.switch_count;
+	struct config_switch *grown = realloc(options->switches, (*count + 1) * sizeof *grown);
 	char *name = text_duplicate(collector, strlen(collector));
 
 	if (grown) {
 		options->switches = grown;
+		options->setup.switches = grown;
 	}
 	if (!grown || !name) {
 		free(name);
 		return error_set(err, ERROR_NO_MEMORY, "no memory for the command line");
 	}
-	grown[options->switch_count++] = (struct config_switch){
+	grown[(*count)++] = (struct config_switch){
 		.collector = name,
 		.on = strncmp(argument, "--no-", 5) != 0,
 	};
@@ -120,15 +123,15 @@ static const struct command_option flags[] = {
 	  OPTION_READ, .read = read_replay_file },
 	{ "--replay.speed", "N",
 	  "0: as fast as possible, 1: as recorded, N: N times as fast. Default: 0.",
-	  OPTION_READ, AT(replay_speed), .takes = "a number from 0", .read = read_speed },
+	  OPTION_READ, AT(runner.speed), .takes = "a number from 0", .read = read_speed },
 	{ "--replay.loop", NULL, "Start again at the end; counters continue.",
-	  OPTION_SET, AT(replay_loop) },
+	  OPTION_SET, AT(runner.loop) },
 	{ "--replay.single-pass", NULL,
 	  "Read the recording once: process names in its final rundown come too late.",
-	  OPTION_SET, AT(replay_single_pass) },
+	  OPTION_SET, AT(runner.file.single_pass) },
 	{ "--replay.pointer-size", "4|8",
 	  "Pointer size of kernel events, if the recording does not state the right one.",
-	  OPTION_DIGIT, AT(replay_pointer_size), .words = pointer_sizes },
+	  OPTION_DIGIT, AT(runner.file.pointer_size), .words = pointer_sizes },
 	{ "--once", NULL, "Replay, print the metrics on standard output, exit.",
 	  OPTION_SET, AT(once) },
 	{ "--web.listen-address", "ADDRESS",
@@ -139,7 +142,7 @@ static const struct command_option flags[] = {
 	  .read = read_telemetry_path },
 	{ "--collector.disable-defaults", NULL,
 	  "Switch off all collectors that are not switched on by name.",
-	  OPTION_SET, AT(disable_defaults) },
+	  OPTION_SET, AT(setup.disable_defaults) },
 	{ "--check-config", NULL, "Check the configuration and the collectors, exit.",
 	  OPTION_SET, AT(check_config) },
 	{ "--self-test", NULL,
@@ -174,7 +177,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 
 void options_done(struct options *options)
 {
-	for (size_t i = 0; i < options->switch_count; i++) {
+	for (size_t i = 0; i < options->setup.switch_count; i++) {
 		free(options->switches[i].collector);
 	}
 	free(options->switches);

@@ -12,26 +12,21 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "config/config.h"
+#include "runner.h"
+#include "setup.h"
 #include "windows/service.h"
 
 /* Texts are borrowed from argv, except the names in switches. */
 struct options {
-	const char *config_file;   /* NULL: the built-in defaults */
-	const char **replay_files; /* owned array */
-	size_t replay_file_count;
-	double replay_speed; /* 0: as fast as possible */
-	bool replay_loop;
-	bool replay_single_pass;
-	uint8_t replay_pointer_size; /* 0: as recorded */
+	const char *config_file;      /* NULL: the built-in defaults */
+	const char **replay_files;    /* owned array: the paths of runner */
+	struct runner_options runner; /* --replay…; without a set-up */
 	bool once;
 	const char **listen_addresses; /* owned array; none: those of the configuration */
 	size_t listen_address_count;
 	const char *telemetry_path;     /* NULL: that of the configuration */
-	struct config_switch *switches; /* owned, with their names: --collector.NAME and
-					   --no-collector.NAME in order */
-	size_t switch_count;
-	bool disable_defaults;
+	struct config_switch *switches; /* owned, with their names: those of setup */
+	struct setup_options setup;     /* --collector… */
 	bool check_config;
 	bool self_test;
 	enum service_action service;

@@ -95,36 +95,30 @@ static const struct {
 	{ KERNEL_OPCODE_LOST_FILE, "file" },
 };
 
-bool pipeline_families(struct registry *registry, struct pipeline_families *families,
+/* clang-format off */
+static const struct family_options pipeline_rows[PIPELINE_FAMILIES] = {
+	[CONSUMER_EVENTS] = { .type = FAMILY_COUNTER, .name = "etw_consumer_events_total",
+		.help = "Event records delivered to a consumer, by provider.",
+		.labels = { "session", "provider" }, .label_count = 2, .dynamic_labels = 1U << 1 },
+	[CONSUMER_RECORDS] = { .type = FAMILY_COUNTER, .name = "etw_consumer_records_total",
+		.help = "Event records by outcome: each has exactly one.",
+		.labels = { "session", "outcome" }, .label_count = 2 },
+	[CONSUMER_LOST] = { .type = FAMILY_COUNTER, .name = "etw_consumer_lost_notifications_total",
+		.help = "Records by which a session reports that it lost events, a buffer or its file.",
+		.labels = { "session", "type" }, .label_count = 2 },
+};
+/* clang-format on */
+
+bool pipeline_families(struct registry *registry, struct family *families[PIPELINE_FAMILIES],
 		       struct error *err)
 {
-	static const struct family_options events = {
-		.name = "etw_consumer_events_total",
-		.help = "Event records delivered to a consumer, by provider.",
-		.type = FAMILY_COUNTER,
-		.labels = { "session", "provider" },
-		.label_count = 2,
-		.dynamic_labels = 1U << 1,
-	};
-	static const struct family_options records = {
-		.name = "etw_consumer_records_total",
-		.help = "Event records by what became of them: each has exactly one outcome.",
-		.type = FAMILY_COUNTER,
-		.labels = { "session", "outcome" },
-		.label_count = 2,
-	};
-	static const struct family_options lost = {
-		.name = "etw_consumer_lost_notifications_total",
-		.help = "Records by which a session reports that it lost events, a buffer or its file.",
-		.type = FAMILY_COUNTER,
-		.labels = { "session", "type" },
-		.label_count = 2,
-	};
+	bool good = true;
 
-	families->events = registry_family(registry, &events, err);
-	families->records = registry_family(registry, &records, err);
-	families->lost = registry_family(registry, &lost, err);
-	return families->events && families->records && families->lost;
+	for (unsigned i = 0; good && i < PIPELINE_FAMILIES; i++) {
+		families[i] = registry_family(registry, &pipeline_rows[i], err);
+		good = families[i] != NULL;
+	}
+	return good;
 }
 
 static bool make_cells(struct registry *registry, struct shard *shard, const char *session,
@@ -132,21 +126,21 @@ static bool make_cells(struct registry *registry, struct shard *shard, const cha
 {
 	struct intern *strings = registry_strings(registry);
 	uint32_t labels[] = { intern_string(strings, session), 0 };
-	struct pipeline_families families;
+	struct family *families[PIPELINE_FAMILIES];
 	bool good = true;
 
-	if (!pipeline_families(registry, &families, err)) {
+	if (!pipeline_families(registry, families, err)) {
 		return false;
 	}
-	cells->events = families.events;
+	cells->events = families[CONSUMER_EVENTS];
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
 		labels[1] = intern_string(strings, record_outcome_name(i));
-		cells->outcomes[i] = family_cells(families.records, shard, labels, NULL);
+		cells->outcomes[i] = family_cells(families[CONSUMER_RECORDS], shard, labels, NULL);
 		good = good && cells->outcomes[i];
 	}
 	for (unsigned i = 0; i < LOST_TYPES; i++) {
 		labels[1] = intern_string(strings, lost_types[i].type);
-		cells->lost[i] = family_cells(families.lost, shard, labels, NULL);
+		cells->lost[i] = family_cells(families[CONSUMER_LOST], shard, labels, NULL);
 		good = good && cells->lost[i];
 	}
 	return good ||

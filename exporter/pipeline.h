@@ -23,12 +23,8 @@
 #include "track/tracker.h"
 
 /* The families that every pipeline counts into; registers them when they are new. */
-struct pipeline_families {
-	struct family *events;  /* etw_consumer_events_total{session,provider} */
-	struct family *records; /* etw_consumer_records_total{session,outcome} */
-	struct family *lost;    /* etw_consumer_lost_notifications_total{session,type} */
-};
-bool pipeline_families(struct registry *registry, struct pipeline_families *families,
+enum pipeline_family { CONSUMER_EVENTS, CONSUMER_RECORDS, CONSUMER_LOST, PIPELINE_FAMILIES };
+bool pipeline_families(struct registry *registry, struct family *families[PIPELINE_FAMILIES],
 		       struct error *err);
 
 /* Makes the samples of a session that count from 0, before its pipeline does. The thread of shard

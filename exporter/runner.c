@@ -158,12 +158,12 @@ static void take_facts(struct session *session)
 static bool name_is_taken(const struct runner *runner, const struct session *session,
 			  const char *name)
 {
-	bool taken = false;
-
 	for (const struct session *earlier = runner->sessions; earlier < session; earlier++) {
-		taken = taken || strcmp(earlier->name, name) == 0;
+		if (strcmp(earlier->name, name) == 0) {
+			return true;
+		}
 	}
-	return taken;
+	return false;
 }
 
 /* The file's base name, with "#2", "#3" … after it when an earlier recording has that name. */
@@ -230,7 +230,7 @@ static bool open_sessions(struct runner *runner, struct error *err)
 	struct error canary_err = { 0 };
 
 	runner->options.loop = false;
-	runner->canary = canary_open(version_number(), &canary_err);
+	runner->canary = canary_open(program_version.number, &canary_err);
 	options.canary = runner->canary;
 	for (size_t i = 0; i < config->session_count; i++) {
 		const struct config_session *configured = &config->sessions[i];
@@ -479,28 +479,25 @@ bool runner_run(struct runner *runner, struct error *err)
 	return run_consumer(runner->consumers, err);
 }
 
-static void replay_thread(void *context)
+static void consumer_thread(void *context)
 {
 	struct consumer *consumer = context;
+	bool live = runner_is_live(consumer->runner);
 	struct error err = { 0 };
 
-	log_info("Replay started", log_u64("recordings", consumer->session_count));
-	if (!run_consumer(consumer, &err)) {
-		log_error("Replay failed", log_text("error", err.text));
-	} else if (!stopping(consumer->runner)) {
-		log_info("Replay finished");
+	if (!live) {
+		log_info("Replay started", log_u64("recordings", consumer->session_count));
 	}
-}
-
-static void live_thread(void *context)
-{
-	struct consumer *consumer = context;
-	struct error err = { 0 };
-
-	if (!run_consumer(consumer, &err)) {
+	if (run_consumer(consumer, &err)) {
+		if (!live && !stopping(consumer->runner)) {
+			log_info("Replay finished");
+		}
+	} else if (live) {
 		log_error("Session is no longer consumed",
 			  log_text("session", consumer->sessions[0].name),
 			  log_text("error", err.text));
+	} else {
+		log_error("Replay failed", log_text("error", err.text));
 	}
 }
 
@@ -513,9 +510,7 @@ bool runner_start(struct runner *runner, struct error *err)
 	for (size_t i = 0; i < runner->consumer_count && started; i++) {
 		struct consumer *consumer = &runner->consumers[i];
 
-		started = os_thread_start(&consumer->thread,
-					  runner_is_live(runner) ? live_thread : replay_thread,
-					  consumer, err);
+		started = os_thread_start(&consumer->thread, consumer_thread, consumer, err);
 		consumer->threaded = started;
 	}
 	os_mutex_unlock(&runner->lock);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What was built, from what, by what. Constant strings, any thread may call.
- */
 #ifndef EXPORTER_VERSION_H
 #define EXPORTER_VERSION_H
 
-const char *version_number(void);   /* "0.1.0" */
-const char *version_revision(void); /* git commit, 12 hex digits, or "unknown" */
-const char *version_compiler(void); /* "GNU 12.2.0" */
-const char *version_arch(void);     /* processor it was built for, "x86_64" */
+/* What was built, from what, by what. */
+extern const struct program_version {
+	const char *number;   /* "0.1.0" */
+	const char *revision; /* git commit, 12 hex digits, or "unknown" */
+	const char *compiler; /* "GNU 12.2.0" */
+	const char *arch;     /* processor it was built for, "x86_64" */
+} program_version;
 
 #endif

@@ -53,7 +53,7 @@ struct http_server {
 	struct mg_context *context; /* owned */
 	struct registry *registry;
 	struct shard *shard; /* shared by civetweb's threads */
-	struct scrape_families families;
+	struct family *families[SCRAPE_FAMILIES];
 	uint32_t outcome_ids[OUTCOME_COUNT];
 
 	char telemetry_path[TELEMETRY_PATH_SIZE_MAX];
@@ -277,11 +277,11 @@ static int answer_metrics(struct http_server *server, struct mg_connection *conn
 		outcome = SCRAPE_ABORTED;
 		log_debug("Client left in the middle of a scrape");
 	}
-	family_add(server->families.scrapes, server->shard, &server->outcome_ids[outcome], 1);
-	family_observe(server->families.duration, server->shard, NULL,
+	family_add(server->families[SCRAPE_COUNT], server->shard, &server->outcome_ids[outcome], 1);
+	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
 		       os_monotonic_ns() - start_ns);
 	if (outcome == SCRAPE_DONE) {
-		family_set(server->families.size, server->shard, NULL, (int64_t)size);
+		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)size);
 	}
 	return status;
 }
@@ -362,15 +362,15 @@ static bool add_families(struct http_server *server, struct error *err)
 	struct intern *strings = registry_strings(server->registry);
 
 	server->shard = registry_shard(server->registry, true, err);
-	if (!server->shard || !scrape_families(server->registry, &server->families, err)) {
+	if (!server->shard || !scrape_families(server->registry, server->families, err)) {
 		return false;
 	}
 	for (int i = 0; i < OUTCOME_COUNT; i++) {
 		server->outcome_ids[i] = intern_string(strings, codes[i]);
-		family_add(server->families.scrapes, server->shard, &server->outcome_ids[i], 0);
+		family_add(server->families[SCRAPE_COUNT], server->shard, &server->outcome_ids[i], 0);
 	}
-	family_cells(server->families.duration, server->shard, NULL, NULL);
-	family_add(server->families.size, server->shard, NULL, 0);
+	family_cells(server->families[SCRAPE_DURATION], server->shard, NULL, NULL);
+	family_add(server->families[SCRAPE_SIZE], server->shard, NULL, 0);
 	return true;
 }
 

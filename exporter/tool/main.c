@@ -33,8 +33,8 @@ static void add_usage(struct text *out)
 
 static void add_version(struct text *out)
 {
-	text_add_format(out, "etwtool %s (revision %s, %s, %s)\n", version_number(),
-			version_revision(), version_compiler(), version_arch());
+	text_add_format(out, "etwtool %s (revision %s, %s, %s)\n", program_version.number,
+			program_version.revision, program_version.compiler, program_version.arch);
 }
 
 static int unknown_command(const char *name)

@@ -66,12 +66,12 @@ static bool declare_state_gauges(struct registry *registry, struct error *err)
 
 static bool declare_program(struct registry *registry, struct error *err)
 {
-	struct pipeline_families pipeline;
-	struct scrape_families scrapes;
+	struct family *pipeline[PIPELINE_FAMILIES];
+	struct family *scrapes[SCRAPE_FAMILIES];
 
 	return declare_state_gauges(registry, err) && health_declare(registry, err) &&
-	       pipeline_families(registry, &pipeline, err) &&
-	       live_delay_family(registry, err) != NULL && scrape_families(registry, &scrapes, err);
+	       pipeline_families(registry, pipeline, err) &&
+	       live_delay_family(registry, err) != NULL && scrape_families(registry, scrapes, err);
 }
 
 /* ---- writing ---- */

@@ -39,9 +39,9 @@ static void values_stand_behind_an_equals_sign_or_in_the_next_argument(void **st
 		struct options options;
 
 		assert_true(parse(&options, forms[i], NULL));
-		assert_int_equal(options.replay_file_count, 1);
-		assert_string_equal(options.replay_files[0], "a.etl");
-		assert_float_equal(options.replay_speed, 2.5, 0);
+		assert_int_equal(options.runner.path_count, 1);
+		assert_string_equal(options.runner.paths[0], "a.etl");
+		assert_float_equal(options.runner.speed, 2.5, 0);
 		assert_string_equal(options.telemetry_path, "/m");
 		options_done(&options);
 	}
@@ -59,15 +59,15 @@ static void repeated_flags_keep_their_order(void **state)
 
 	(void)state;
 	assert_true(parse(&options, arguments, NULL));
-	assert_int_equal(options.replay_file_count, 2);
-	assert_string_equal(options.replay_files[1], "b");
+	assert_int_equal(options.runner.path_count, 2);
+	assert_string_equal(options.runner.paths[1], "b");
 	assert_int_equal(options.listen_address_count, 2);
 	assert_string_equal(options.listen_addresses[1], ":2");
-	assert_int_equal(options.switch_count, 3);
-	assert_string_equal(options.switches[1].collector, "cpu");
-	assert_true(options.switches[0].on);
-	assert_false(options.switches[1].on);
-	assert_string_equal(options.switches[2].collector, "sched");
+	assert_int_equal(options.setup.switch_count, 3);
+	assert_string_equal(options.setup.switches[1].collector, "cpu");
+	assert_true(options.setup.switches[0].on);
+	assert_false(options.setup.switches[1].on);
+	assert_string_equal(options.setup.switches[2].collector, "sched");
 	options_done(&options);
 }
 
@@ -86,8 +86,8 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 
 	(void)state;
 	assert_true(parse(&options, arguments, NULL));
-	assert_true(options.once && options.replay_loop && options.replay_single_pass);
-	assert_true(options.disable_defaults && options.check_config && options.self_test);
+	assert_true(options.once && options.runner.loop && options.runner.file.single_pass);
+	assert_true(options.setup.disable_defaults && options.check_config && options.self_test);
 	assert_true(options.version && options.help);
 	options_done(&options);
 }
@@ -102,8 +102,8 @@ static void without_arguments_everything_is_left_to_the_configuration(void **sta
 	assert_null(options.config_file);
 	assert_null(options.telemetry_path);
 	assert_int_equal(options.listen_address_count, 0);
-	assert_int_equal(options.replay_pointer_size, 0);
-	assert_float_equal(options.replay_speed, 0, 0);
+	assert_int_equal(options.runner.file.pointer_size, 0);
+	assert_float_equal(options.runner.speed, 0, 0);
 	assert_false(options.log_level_set || options.log_format_set);
 	options_done(&options);
 }
