@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first session of the configuration takes the kernel events and every provider that the
- * collectors need and that the configuration gives to no session; the others take only their own
- * providers. Two entries for one provider are merged, because Windows would keep the later one. A
- * session of the configuration is started with these providers, gets canaries, and has its schemas
- * from TDH where the events do not bring them along.
+ * Turns a session of the configuration into the options of a live source.
+ *
+ * The first session of the configuration takes the kernel events and every provider that collectors
+ * need and that the configuration names in no session. The other sessions take only their own
+ * providers. Entries of collectors for the same provider are merged, because Windows would keep
+ * only the later call. An entry of the configuration is never merged: it is used as it is. A user
+ * session also enables the provider of process names, because it has no kernel events. Each session
+ * writes canaries, counts their delays in a histogram, and asks TDH for schemas that neither events
+ * nor manifests contain. What the watcher of a session reports is logged here.
  *
  * Source: Microsoft-Windows-Kernel-Process as registered in Windows 10 (WINEVENT_KEYWORD_PROCESS:
  * starts and exits, and the processes that run when its state is captured).

@@ -2,9 +2,11 @@
 /*
  * The flags of etw_exporter, a row each. base/command_line.h reads them and writes --help.
  *
- * Most rows only say which member of struct options they set. Flags that may be repeated,
- * collectors that are switched, and values with a form of their own have a read function. Whether
- * values fit together, such as --once with --replay.loop, is checked where they are used.
+ * Most rows only name the member of struct options that they set. Flags that may be repeated,
+ * switches of collectors, and values with a syntax of their own have a read function. Flags about
+ * replays and collectors are read into the options of the runner and of the set-up directly. Their
+ * arrays are owned by struct options, because those structs only borrow them. Whether values fit
+ * together, such as --once with --replay.loop, is checked where they are used.
  */
 #include "options.h"
 

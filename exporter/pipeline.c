@@ -249,16 +249,12 @@ static void on_first_pass(void *context, const struct event_record *record)
 		return;
 	}
 	class = event_table_find(pipeline->ahead, record, &added);
-	if (!class) {
+	if (class && added) {
+		tracker_release(class);
+	}
+	if (!class || (added && !tracker_prepare(pipeline->tracker, class))) {
 		stop_without_memory(pipeline);
 		return;
-	}
-	if (added) {
-		tracker_release(class);
-		if (!tracker_prepare(pipeline->tracker, class)) {
-			stop_without_memory(pipeline);
-			return;
-		}
 	}
 	if (tracker_first_pass(pipeline->tracker, record, class)) {
 		defer(&pipeline->deferred, record);

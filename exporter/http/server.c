@@ -46,15 +46,14 @@ enum {
 	TELEMETRY_PATH_SIZE_MAX = 256,
 };
 
-/* What came of a scrape; the label "code". */
-enum outcome { SCRAPE_DONE, SCRAPE_ABORTED, SCRAPE_FAILED, OUTCOME_COUNT };
+/* What came of a scrape: the label "code". */
+static const char done[] = "200", client_left[] = "499", no_memory[] = "500";
 
 struct http_server {
 	struct mg_context *context; /* owned */
 	struct registry *registry;
 	struct shard *shard; /* shared by civetweb's threads */
 	struct family *families[SCRAPE_FAMILIES];
-	uint32_t outcome_ids[OUTCOME_COUNT];
 
 	char telemetry_path[TELEMETRY_PATH_SIZE_MAX];
 	bool (*ready)(void *context);
@@ -259,7 +258,8 @@ static int answer_metrics(struct http_server *server, struct mg_connection *conn
 		.deadline_ns = start_ns + PAGE_TIMEOUT_S * UINT64_C(1000000000),
 		.chunked = strcmp(request->http_version, "1.1") == 0,
 	};
-	enum outcome outcome = SCRAPE_DONE;
+	const char *code = done;
+	uint32_t code_id;
 	int status = 200;
 	size_t size;
 
@@ -271,16 +271,17 @@ static int answer_metrics(struct http_server *server, struct mg_connection *conn
 		send_all(&scrape, end, sizeof end - 1);
 	}
 	if (size == 0 && !scrape.begun) {
-		outcome = SCRAPE_FAILED; /* no memory */
+		code = no_memory;
 		status = answer_status(connection, 500, "");
 	} else if (scrape.refused) {
-		outcome = SCRAPE_ABORTED;
+		code = client_left;
 		log_debug("Client left in the middle of a scrape");
 	}
-	family_add(server->families[SCRAPE_COUNT], server->shard, &server->outcome_ids[outcome], 1);
+	code_id = intern_string(registry_strings(server->registry), code);
+	family_add(server->families[SCRAPE_COUNT], server->shard, &code_id, 1);
 	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
 		       os_monotonic_ns() - start_ns);
-	if (outcome == SCRAPE_DONE) {
+	if (code == done) {
 		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)size);
 	}
 	return status;
@@ -356,18 +357,16 @@ static int on_request(struct mg_connection *connection)
 
 static bool add_families(struct http_server *server, struct error *err)
 {
-	static const char *const codes[OUTCOME_COUNT] = {
-		[SCRAPE_DONE] = "200", [SCRAPE_ABORTED] = "499", [SCRAPE_FAILED] = "500"
-	};
-	struct intern *strings = registry_strings(server->registry);
+	const char *const codes[] = { done, client_left, no_memory };
 
 	server->shard = registry_shard(server->registry, true, err);
 	if (!server->shard || !scrape_families(server->registry, server->families, err)) {
 		return false;
 	}
-	for (int i = 0; i < OUTCOME_COUNT; i++) {
-		server->outcome_ids[i] = intern_string(strings, codes[i]);
-		family_add(server->families[SCRAPE_COUNT], server->shard, &server->outcome_ids[i], 0);
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+		uint32_t id = intern_string(registry_strings(server->registry), codes[i]);
+
+		family_add(server->families[SCRAPE_COUNT], server->shard, &id, 0);
 	}
 	family_cells(server->families[SCRAPE_DURATION], server->shard, NULL, NULL);
 	family_add(server->families[SCRAPE_SIZE], server->shard, NULL, 0);

@@ -4,7 +4,10 @@
  *
  * ReportEventW() is a call to another process, which may be stopped or hang, so a queue with a
  * thread of its own stands in front of it. An entry that is refused is tried once more with a new
- * handle, because handles die with the event log service; then it is lost.
+ * handle, because handles become invalid when the event log service restarts; then it is lost. When
+ * the log is closed, the queue is waited for, but only for two seconds. If it still hangs then, its
+ * thread and its handle stay open, and the program ends anyway. Entries of the registry name the
+ * program as the file with the message, which is the log line itself.
  *
  * Source: "ReportEventW function", "Event Sources", Microsoft Learn.
  */
@@ -45,7 +48,7 @@ static WORD entry_type(enum log_level level)
 	return EVENTLOG_INFORMATION_TYPE;
 }
 
-/* The viewer takes %1 inside a text for a place to put a text in, too; "% 1" it leaves alone. */
+/* The viewer would replace %1 inside the text; it does not replace "% 1". */
 static wchar_t *entry_text(const char *line, size_t size)
 {
 	wchar_t *text = calloc(2 * size + 1, sizeof *text);
@@ -106,7 +109,7 @@ bool event_log_open(struct error *err)
 void event_log_close(void)
 {
 	log_to(NULL, NULL);
-	/* One that hangs keeps its queue and its handle; the program ends anyway. */
+	/* An event log that hangs keeps its queue and its handle. */
 	if (log_queue_close(queue, CLOSE_WAIT_NS) && source) {
 		DeregisterEventSource(source);
 		source = NULL;

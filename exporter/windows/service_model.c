@@ -4,9 +4,12 @@
  *
  * Windows keeps the command line of a service as one text, which CommandLineToArgvW() takes apart
  * when the service starts; so each argument is quoted by the rules of that function. Backslashes
- * stand for themselves unless a quote follows them. The flag --service of the installation is
- * replaced by
- * --service=run, and relative paths are made absolute.
+ * stand for themselves unless a quote follows them. The flag --service of the installation becomes
+ * --service=run, and relative paths are made absolute, because a service starts in another folder.
+ *
+ * The service manager expects states in a fixed order, and progress while the service starts or
+ * stops. service_state_move() computes each report from the phase of the program, and refuses to go
+ * back to an earlier phase.
  *
  * The numbers of states and controls are those of winsvc.h, repeated here so that this file
  * compiles everywhere; service_win32.c asserts that they are equal.
