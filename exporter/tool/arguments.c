@@ -2,7 +2,6 @@
 /*
  * The command line of a command: its own options, those that several commands share, and words.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,43 +116,4 @@ int tool_run(const struct tool_command *command, int argc, char **argv)
 	configured_manifests_done(&arguments->manifests);
 	free(arguments);
 	return status;
-}
-
-void tool_warn_of_damage(const char *command, const struct recording *recording)
-{
-	struct source_statistics statistics;
-
-	recording_statistics(recording, &statistics);
-	if (statistics.truncated) {
-		tool_complain(
-			TOOL_DONE, command,
-			"warning: the recording is cut short; everything up to there is read");
-	}
-	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
-		tool_complain(TOOL_DONE, command,
-			      "warning: the recording is damaged: %" PRIu64 " buffers and %" PRIu64
-			      " records are left out",
-			      statistics.bad_buffers, statistics.bad_records);
-	}
-}
-
-bool tool_read_recording(struct tool_arguments *arguments, struct recording_options options,
-			 struct recording **recording)
-{
-	struct error err = { 0 };
-
-	options.command = arguments->command->name;
-	options.path = arguments->words[0];
-	options.pointer_size = arguments->pointer_size;
-	options.manifests = &arguments->manifests;
-	*recording = NULL;
-	if (configured_manifests_add_builtin(&arguments->manifests, &err)) {
-		*recording = recording_open(&options, &err);
-	}
-	if (!*recording || !recording_run(*recording, &err)) {
-		tool_complain(TOOL_FAILED, options.command, "%s", err.text);
-		return false;
-	}
-	tool_warn_of_damage(options.command, *recording);
-	return true;
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pipeline has an entry for each event class: provider, id, opcode, version and pointer size.
- * People think of an event by its name, so several classes share a row here. A row is found twice:
- * by a hash of names and numbers when the pipeline meets a new class, and by the address of the
- * class for each record. An entry of the pipeline may be reused for another class, which is why
- * class_rows_class() always sets its row anew. Of several schemas the one with most fields is
- * shown.
+ * People think of an event by its name, so several classes share a row here.
  *
- * Providers are sorted by the sum of their records, so each of their rows gets that sum.
+ * A row is found in two ways: by a hash of names and numbers when the pipeline meets a new class,
+ * and by the address of the class for each record. An entry of the pipeline may be reused for
+ * another class, which is why class_rows_class() always sets its row anew. The name of a row is
+ * built once, in the form that rules use: kernel events as they are, others behind their provider.
+ * Of several schemas the one with most fields is shown. Providers are sorted by the sum of their
+ * records, so each of their rows gets that sum.
  */
 #include "tool/class_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/event_fields.h"
+#include "base/array.h"
+#include "base/text.h"
 
 static uint16_t number_of(const struct event_class *class)
 {
@@ -28,41 +30,38 @@ static uint64_t key_of(const struct event_class *class)
 	       hash_u64((uint64_t)number_of(class) << 1 | class->classic);
 }
 
-static bool grow(struct class_rows *rows)
+static bool add_row(struct class_rows *rows, const struct event_class *class)
 {
-	size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
-	struct class_row *grown;
+	bool kernel = class->kernel_class != KERNEL_NONE;
+	struct text name = { 0 };
+	struct class_row *grown =
+		rows->count < CLASS_ROWS_MOST ?
+			array_grow(rows->rows, &rows->capacity, rows->count, sizeof *grown) :
+			NULL;
+	char *provider;
 
-	if (rows->count < rows->capacity) {
-		return true;
-	}
-	grown = rows->count < CLASS_ROWS_MOST ? realloc(rows->rows, capacity * sizeof *grown) :
-						NULL;
 	if (!grown) {
 		return false;
 	}
 	rows->rows = grown;
-	rows->capacity = capacity;
-	return true;
-}
-
-static bool add_row(struct class_rows *rows, const struct event_class *class)
-{
-	struct class_row row = {
-		.provider = text_duplicate(class->provider_name, strlen(class->provider_name)),
-		.event = text_duplicate(class->event_name, strlen(class->event_name)),
+	provider = text_duplicate(class->provider_name, strlen(class->provider_name));
+	text_add_string(&name, kernel ? "" : class->provider_name);
+	text_add_string(&name, kernel ? "" : "/");
+	text_add_string(&name, class->event_name);
+	if (!provider || name.failed) {
+		free(provider);
+		text_free(&name);
+		return false;
+	}
+	rows->rows[rows->count++] = (struct class_row){
+		.provider = provider,
+		.name = name.data,
+		.event = name.data + name.size - strlen(class->event_name),
 		.guid = class->provider,
 		.number = number_of(class),
 		.classic = class->classic,
 		.kernel_class = class->kernel_class,
 	};
-
-	if (!row.provider || !row.event || !grow(rows)) {
-		free(row.provider);
-		free(row.event);
-		return false;
-	}
-	rows->rows[rows->count++] = row;
 	return true;
 }
 
@@ -132,7 +131,7 @@ static int compare_rows(const void *a, const void *b)
 	return order != 0 ? order : x->number - y->number;
 }
 
-size_t kind_rows_provider_end(const struct class_rows *rows, size_t first)
+size_t class_rows_provider_end(const struct class_rows *rows, size_t first)
 {
 	size_t end = first;
 
@@ -152,7 +151,7 @@ void class_rows_sort(struct class_rows *rows)
 	for (size_t first = 0, end; first < rows->count; first = end) {
 		uint64_t records = 0;
 
-		end = kind_rows_provider_end(rows, first);
+		end = class_rows_provider_end(rows, first);
 		for (size_t i = first; i < end; i++) {
 			records += rows->rows[i].records;
 		}
@@ -169,35 +168,17 @@ void class_rows_done(struct class_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		free(rows->rows[i].provider);
-		free(rows->rows[i].event);
+		free(rows->rows[i].name);
 	}
 	free(rows->rows);
 	map_done(&rows->by_key);
 	map_done(&rows->by_class);
 }
 
-void class_row_name(const struct class_row *row, struct text *out)
+unsigned class_row_version(const struct class_row *row, unsigned version)
 {
-	if (row->kernel_class == KERNEL_NONE) {
-		text_add_string(out, row->provider);
-		text_add_char(out, '/');
+	while (version < 256 && (row->versions[version / 64] >> version % 64 & 1) == 0) {
+		version++;
 	}
-	text_add_string(out, row->event);
-}
-
-void class_row_versions(const struct class_row *row, struct text *out)
-{
-	const char *between = "";
-
-	for (unsigned version = 0; version < 256; version++) {
-		if ((row->versions[version / 64] >> version % 64 & 1) != 0) {
-			text_add_format(out, "%s%u", between, version);
-			between = ", ";
-		}
-	}
-}
-
-const char *class_row_origin(const struct class_row *row)
-{
-	return row->schema ? schema_origin_name(row->schema) : NULL;
+	return version;
 }

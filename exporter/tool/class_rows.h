@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "base/text.h"
 #include "decode/event_table.h"
 
 struct class_row {
 	char *provider; /* label value; owned */
-	char *event;    /* as rules take it behind the provider; owned */
+	char *name; /* `event` of a rule for such events: "DiskIo/Read", "Provider/Name"; owned */
+	const char *event; /* the part of the name that distinguishes events of the provider */
 	struct guid guid;
 	uint16_t number; /* id; of classic events the opcode */
 	bool classic;
@@ -24,8 +24,8 @@ struct class_row {
 	uint64_t records;
 	uint64_t provider_records; /* of all rows of the provider; after class_rows_sort() */
 	uint64_t versions[4];      /* bit v % 64 of word v / 64: version v */
-	const struct schema
-		*schema; /* the one with most fields; NULL: none; as long as the kinds */
+	/* The one with most fields, valid as long as the event classes; NULL: none is known. */
+	const struct schema *schema;
 };
 
 enum { CLASS_ROWS_MOST = 1 << 16 };
@@ -36,27 +36,23 @@ struct class_rows {
 	size_t count, capacity;
 	struct map by_key;   /* hash of what distinguishes rows -> index + 1 */
 	struct map by_class; /* struct event_class * -> index + 1; 0: no room */
-	uint64_t refused;    /* records of kinds for which there was none */
+	uint64_t refused;    /* records of event classes for which there was no room */
 };
 
 void class_rows_class(struct class_rows *rows, const struct event_class *class);
-/* The row that counted the record; NULL: there is no room for its kind. */
+/* The row that counted the record; NULL: there is no room for its event class. */
 struct class_row *class_rows_count(struct class_rows *rows, const struct event_class *class);
 
-/* Providers with most records first, then their events likewise. Nothing can be counted afterwards.
+/*
+ * Puts providers with most records first, and likewise the events of each. Nothing can be counted
+ * afterwards.
  */
 void class_rows_sort(struct class_rows *rows);
 /* The first row behind those of a provider; after class_rows_sort(). */
-size_t kind_rows_provider_end(const struct class_rows *rows, size_t first);
+size_t class_rows_provider_end(const struct class_rows *rows, size_t first);
 void class_rows_done(struct class_rows *rows);
 
-/* "event: " of a rule for such events: the kernel's own names, others' behind their provider. */
-void class_row_name(const struct class_row *row, struct text *out);
-
-/* "1, 2" */
-void class_row_versions(const struct class_row *row, struct text *out);
-
-/* As `decoded_by` in dumps; NULL: no layout is known. */
-const char *class_row_origin(const struct class_row *row);
+/* The next version of the row at or behind `version`; 256: there is none. */
+unsigned class_row_version(const struct class_row *row, unsigned version);
 
 #endif

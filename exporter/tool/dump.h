@@ -14,48 +14,55 @@
 #include "tool/event_filter.h"
 #include "tool/tool.h"
 
-enum dump_format { DUMP_JSONL, DUMP_CSV, DUMP_TEXT };
-
-struct dump_options {
-	struct tool_arguments *arguments; /* the recording and how to read it */
-	uint64_t per_class;               /* events of each kind; 0: all */
-	struct event_filter *filter;
-	bool colour; /* DUMP_TEXT */
+struct dump_request {
+	struct tool_arguments arguments;
+	struct event_filter filter;
+	uint64_t per_class; /* events of each class; 0: all */
+	enum { DUMP_JSONL, DUMP_CSV, DUMP_TEXT } format;
+	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 };
 
 /* Write the events, or complain; return exit statuses. */
-int dump_jsonl(const struct dump_options *options);
-int dump_csv(const struct dump_options *options);
+int dump_jsonl(struct dump_request *request);
+int dump_csv(struct dump_request *request);
 
 /* ---- shared ---- */
 
-enum { DUMP_OUTPUT_SIZE = 1 << 16 };
-
-/* Counts the events shown of each kind. Zero-initialise it. */
+/* Counts the events shown of each class. Zero-initialise it. */
 struct dump_limit {
 	uint64_t per_class; /* 0: no limit */
-	struct map shown;   /* hash of a kind -> events shown of it */
+	struct map shown;   /* hash of a class -> events shown of it */
 };
 
-/* Whether the record is one of the first of its kind. */
+/* Whether the record is one of the first of its class. */
 bool dump_limit_allows(struct dump_limit *limit, const struct event_record *record);
 
-/*
- * The records that the filter keeps, in time order, until show() returns false. False, after a
- * complaint, when that failed or a name in the filter does not occur in the recording.
- */
+/* Writes and empties the output once it is large enough; false when it cannot be written. */
+bool dump_flush(struct text *out);
+
+/* A run of the pipeline, which shows the records that the filter keeps, in time order. */
 struct dump_pass {
-	const struct dump_options *options;
+	struct dump_request *request;
 	void *context;
-	bool (*show)(void *context, const struct event_record *record,
-		     const struct event_class *class, const char *process, uint32_t process_id);
+	/* Shows a record, perhaps by adding to out. False ends the run. */
+	bool (*show)(struct dump_pass *pass, const struct event_record *record,
+		     const struct event_class *class);
 	/* An event class is new, or its struct serves another one from now on; may be NULL. */
 	void (*on_class)(void *context, const struct event_class *class);
-	struct recording *recording; /* of the caller; opened by the first run */
 	struct dump_limit limit;
-	bool stopped;
+
+	/* Set by the run. */
+	struct recording *recording; /* owned; opened by the first run */
+	const char *process;         /* of the record that is shown */
+	uint32_t process_id;
+	struct text out; /* owned; what has not been written yet */
+	bool stopped;    /* show() returned false, or the output cannot be written */
 };
 
+/*
+ * Runs it, perhaps again. False, after a complaint, when it was stopped, the recording cannot be
+ * read or a name in the filter does not occur in it.
+ */
 bool dump_pass_run(struct dump_pass *pass);
 void dump_pass_done(struct dump_pass *pass);
 

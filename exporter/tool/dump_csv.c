@@ -21,6 +21,7 @@
 enum { COLUMNS_MOST = 4096 };
 
 struct csv {
+	struct text *out;   /* the pass's */
 	struct text names;  /* of the fields' columns, each with its NUL */
 	struct map by_name; /* hash of a name -> column + 1 */
 	size_t column_count;
@@ -29,66 +30,60 @@ struct csv {
 	 * array of the field in each column + 1, 0 for none; owned.
 	 */
 	struct map classes;
-	struct text out, cell;
-	bool failed;
+	struct text cell;
 };
 
-static bool fail(struct csv *csv, const char *sentence)
+static bool fail(const char *sentence)
 {
-	if (!csv->failed) {
-		tool_complain(TOOL_FAILED, "dump", "%s", sentence);
-	}
-	csv->failed = true;
+	tool_complain(TOOL_FAILED, "dump", "%s", sentence);
 	return false;
 }
 
 /* ---- columns ---- */
 
-/* The place of a field's column in by_name, made when new; NULL without memory. */
-static uint64_t *column_of(struct csv *csv, const struct schema *schema, unsigned index)
+/* The place of a name's column in by_name, made when new; NULL without memory. */
+static uint64_t *column_of(struct csv *csv, const struct text *name)
 {
-	text_clear(&csv->cell);
-	field_name_add(schema, index, &csv->cell);
-	if (csv->cell.failed || !csv->cell.data) {
+	if (name->failed || !name->data) {
 		return NULL;
 	}
-	return map_put(&csv->by_name, text_hash(csv->cell.data, csv->cell.size, hash_seed()), NULL);
+	return map_put(&csv->by_name, text_hash(name->data, name->size, hash_seed()), NULL);
 }
 
-static bool add_columns(struct csv *csv, const struct schema *schema)
+static const char *add_column(struct csv *csv, const struct text *name)
 {
-	for (unsigned i = field_next(schema, 0); i < schema->field_count;
-	     i = field_next(schema, field_behind(schema, i))) {
-		uint64_t *column = column_of(csv, schema, i);
+	uint64_t *column = column_of(csv, name);
 
-		if (!column) {
-			return fail(csv, "no memory for columns");
-		}
-		if (*column == 0) {
-			if (csv->column_count == COLUMNS_MOST) {
-				return fail(csv, "too many different fields for one table: pick "
-						 "events with --event");
-			}
-			*column = ++csv->column_count;
-			text_add(&csv->names, csv->cell.data, csv->cell.size + 1);
-		}
+	if (!column) {
+		return "no memory for columns";
 	}
-	return true;
+	if (*column == 0) {
+		if (csv->column_count == COLUMNS_MOST) {
+			return "too many different fields for one table: pick events with --event";
+		}
+		*column = ++csv->column_count;
+		text_add(&csv->names, name->data, name->size + 1);
+	}
+	return NULL;
 }
 
-static bool collect(void *context, const struct event_record *record,
-		    const struct event_class *class, const char *process, uint32_t process_id)
+static bool collect(struct dump_pass *pass, const struct event_record *record,
+		    const struct event_class *class)
 {
-	struct csv *csv = context;
+	struct csv *csv = pass->context;
+	struct field_walk field = { 0 };
+	const char *refused = NULL;
 	bool added;
 
 	(void)record;
-	(void)process;
-	(void)process_id;
 	if (!map_put(&csv->classes, (uintptr_t) class, &added)) {
-		return fail(csv, "no memory for columns");
+		return fail("no memory for columns");
 	}
-	return !added || !class->schema || add_columns(csv, class->schema);
+	while (added && !refused && field_walk_next(&field, class->schema)) {
+		refused = add_column(csv, &field.name);
+	}
+	text_free(&field.name);
+	return !refused || fail(refused);
 }
 
 static void forget(void *context, const struct event_class *class)
@@ -127,16 +122,16 @@ static void add_quoted(struct text *out, const char *text, size_t size)
 
 static void add_string(struct csv *csv, const char *string)
 {
-	add_quoted(&csv->out, string, strlen(string));
-	text_add_char(&csv->out, ',');
+	add_quoted(csv->out, string, strlen(string));
+	text_add_char(csv->out, ',');
 }
 
 static void add_id(struct csv *csv, uint32_t id)
 {
 	if (id != RECORD_NO_ID) {
-		text_add_u64(&csv->out, id);
+		text_add_u64(csv->out, id);
 	}
-	text_add_char(&csv->out, ',');
+	text_add_char(csv->out, ',');
 }
 
 static void add_value(struct csv *csv, struct event_fields *fields, unsigned index)
@@ -151,13 +146,13 @@ static void add_value(struct csv *csv, struct event_fields *fields, unsigned ind
 	} else {
 		field_text(field, &fields->slices[index], &csv->cell);
 	}
-	add_quoted(&csv->out, csv->cell.data ? csv->cell.data : "", csv->cell.size);
+	add_quoted(csv->out, csv->cell.data ? csv->cell.data : "", csv->cell.size);
 }
 
-/* The field in each column, made when the kind is first shown; NULL without memory. */
+/* The field in each column, made when the event class is first shown; NULL without memory. */
 static const uint16_t *fields_of(struct csv *csv, const struct event_class *class)
 {
-	const struct schema *schema = class->schema;
+	struct field_walk field = { 0 };
 	uint64_t *known = map_put(&csv->classes, (uintptr_t) class, NULL);
 	uint16_t *fields;
 
@@ -169,12 +164,11 @@ static const uint16_t *fields_of(struct csv *csv, const struct event_class *clas
 		return NULL;
 	}
 	*known = (uintptr_t)fields;
-	for (unsigned i = schema ? field_next(schema, 0) : 0; schema && i < schema->field_count;
-	     i = field_next(schema, field_behind(schema, i))) {
-		const uint64_t *column = column_of(csv, schema, i);
+	while (field_walk_next(&field, class->schema)) {
+		const uint64_t *column = column_of(csv, &field.name);
 
 		if (column && *column > 0 && fields[*column - 1] == 0) {
-			fields[*column - 1] = (uint16_t)(i + 1);
+			fields[*column - 1] = (uint16_t)(field.index + 1);
 		}
 	}
 	return fields;
@@ -193,7 +187,7 @@ static bool add_cells(struct csv *csv, const struct event_record *record,
 		event_fields_locate(&fields, class->schema, record);
 	}
 	for (size_t i = 0; i < csv->column_count; i++) {
-		text_add_char(&csv->out, ',');
+		text_add_char(csv->out, ',');
 		if (columns[i] > 0 && columns[i] - 1U < fields.end) {
 			add_value(csv, &fields, columns[i] - 1U);
 		}
@@ -204,44 +198,40 @@ static bool add_cells(struct csv *csv, const struct event_record *record,
 	return true;
 }
 
-static bool show(void *context, const struct event_record *record, const struct event_class *class,
-		 const char *process, uint32_t process_id)
+static bool show(struct dump_pass *pass, const struct event_record *record,
+		 const struct event_class *class)
 {
-	struct csv *csv = context;
+	struct csv *csv = pass->context;
 	char time[UTC_TEXT_SIZE];
 
 	add_string(csv, utc_format(record->time, time) ? time : "");
-	add_string(csv, process);
-	add_id(csv, process_id);
+	add_string(csv, pass->process);
+	add_id(csv, pass->process_id);
 	add_id(csv, record->thread_id);
 	add_id(csv, record->processor);
 	add_string(csv, class->provider_name);
 	add_string(csv, class->event_name);
-	text_add_u64(&csv->out, record->level);
+	text_add_u64(csv->out, record->level);
 	if (!add_cells(csv, record, class)) {
-		return fail(csv, "no memory for a row");
+		return fail("no memory for a row");
 	}
-	text_add_char(&csv->out, '\n');
-	if (csv->out.size >= DUMP_OUTPUT_SIZE || csv->out.failed) {
-		csv->failed = !tool_write("dump", &csv->out);
-		text_clear(&csv->out);
-	}
-	return !csv->failed;
+	text_add_char(csv->out, '\n');
+	return true;
 }
 
 static void add_header(struct csv *csv)
 {
 	const char *name = csv->names.data;
 
-	text_add_string(&csv->out, "time,process,pid,tid,cpu,provider,event,level");
+	text_add_string(csv->out, "time,process,pid,tid,cpu,provider,event,level");
 	for (size_t i = 0; i < csv->column_count && !csv->names.failed; i++) {
 		size_t size = strlen(name);
 
-		text_add_char(&csv->out, ',');
-		add_quoted(&csv->out, name, size);
+		text_add_char(csv->out, ',');
+		add_quoted(csv->out, name, size);
 		name += size + 1;
 	}
-	text_add_char(&csv->out, '\n');
+	text_add_char(csv->out, '\n');
 }
 
 static void done(struct csv *csv)
@@ -255,26 +245,26 @@ static void done(struct csv *csv)
 	map_done(&csv->classes);
 	map_done(&csv->by_name);
 	text_free(&csv->names);
-	text_free(&csv->out);
 	text_free(&csv->cell);
 }
 
-int dump_csv(const struct dump_options *options)
+int dump_csv(struct dump_request *request)
 {
 	struct csv csv = { .column_count = 0 };
-	struct dump_pass pass = { .options = options,
+	struct dump_pass pass = { .request = request,
 				  .context = &csv,
 				  .show = collect,
 				  .on_class = forget,
-				  .limit.per_class = options->per_class };
+				  .limit.per_class = request->per_class };
 	int status = TOOL_FAILED;
 
+	csv.out = &pass.out;
 	if (dump_pass_run(&pass)) {
 		map_done(&csv.classes);
-		csv.failed |= csv.names.failed;
 		add_header(&csv);
+		pass.out.failed |= csv.names.failed;
 		pass.show = show;
-		if (dump_pass_run(&pass) && tool_write("dump", &csv.out)) {
+		if (dump_pass_run(&pass) && tool_write("dump", &pass.out)) {
 			status = TOOL_DONE;
 		}
 	}

@@ -114,10 +114,7 @@ static void add_fields(struct json *json, const struct schema *schema,
 
 	event_fields_locate(&fields, schema, record);
 	json_member_object(json, "fields");
-	for (unsigned i = 0; i < fields.end; i += 1U + schema->fields[i].span) {
-		json_key(json, schema->fields[i].name);
-		event_fields_json(&fields, i, json);
-	}
+	event_fields_members(&fields, 0, fields.end, json);
 	if (fields.rest > 0) {
 		json_member_u64(json, "_rest", fields.rest);
 	}
@@ -305,15 +302,13 @@ static bool is_chosen(const struct chosen *chosen, uint64_t index)
 	return index / 8 < chosen->size && (chosen->bits[index / 8] >> index % 8 & 1) != 0;
 }
 
-static bool mark(void *context, const struct event_record *record, const struct event_class *class,
-		 const char *process, uint32_t process_id)
+static bool mark(struct dump_pass *pass, const struct event_record *record,
+		 const struct event_class *class)
 {
-	struct chosen *chosen = context;
+	struct chosen *chosen = pass->context;
 	uint64_t at = record->index / 8;
 
 	(void)class;
-	(void)process;
-	(void)process_id;
 	if (at >= chosen->size) {
 		size_t size = (size_t)at * 2 + 4096;
 		uint8_t *bits = realloc(chosen->bits, size);
@@ -328,15 +323,6 @@ static bool mark(void *context, const struct event_record *record, const struct 
 	}
 	chosen->bits[at] |= (uint8_t)(1U << record->index % 8);
 	return true;
-}
-
-static bool choose(const struct dump_options *options, struct chosen *chosen)
-{
-	struct dump_pass pass = { .options = options, .context = chosen, .show = mark };
-	bool done = dump_pass_run(&pass);
-
-	dump_pass_done(&pass);
-	return done;
 }
 
 /* ---- the passes ---- */
@@ -363,15 +349,6 @@ static void look(void *context, const struct event_record *record)
 	trace_schemas_look(dump->schemas, record);
 }
 
-static void flush(struct dump *dump)
-{
-	if (!dump->failed && !tool_write("dump", &dump->out)) {
-		dump->failed = true;
-		atomic_store_explicit(&dump->stopping, true, memory_order_relaxed);
-	}
-	text_clear(&dump->out);
-}
-
 static void show(void *context, const struct event_record *record)
 {
 	struct dump *dump = context;
@@ -384,8 +361,9 @@ static void show(void *context, const struct event_record *record)
 		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
 	}
 	add_line(&dump->out, record, &dump->origins, dump->tracelogging);
-	if (dump->out.size >= DUMP_OUTPUT_SIZE || dump->out.failed) {
-		flush(dump);
+	if (!dump_flush(&dump->out)) {
+		dump->failed = true;
+		atomic_store_explicit(&dump->stopping, true, memory_order_relaxed);
 	}
 }
 
@@ -421,10 +399,10 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 	return step != ETL_STEP_FAILED;
 }
 
-static int dump_recording(const struct dump_options *options, const struct chosen *chosen)
+static int dump_recording(const struct dump_request *request, const struct chosen *chosen)
 {
-	struct dump dump = { .chosen = chosen, .limit.per_class = options->per_class };
-	const struct tool_arguments *arguments = options->arguments;
+	struct dump dump = { .chosen = chosen, .limit.per_class = request->per_class };
+	const struct tool_arguments *arguments = &request->arguments;
 	struct error err = { 0 };
 	int status = TOOL_FAILED;
 
@@ -440,8 +418,8 @@ static int dump_recording(const struct dump_options *options, const struct chose
 		trace_schemas_finish(dump.schemas);
 		dump.passed = 0.5;
 		if (pass(&dump, show, NULL, &err)) {
-			flush(&dump);
-			status = dump.failed ? TOOL_FAILED : TOOL_DONE;
+			status = !dump.failed && tool_write("dump", &dump.out) ? TOOL_DONE :
+										 TOOL_FAILED;
 		}
 	}
 	progress_end(&dump.progress);
@@ -460,15 +438,21 @@ static int dump_recording(const struct dump_options *options, const struct chose
 	return status;
 }
 
-int dump_jsonl(const struct dump_options *options)
+int dump_jsonl(struct dump_request *request)
 {
 	struct chosen chosen = { .bits = NULL };
-	int status;
+	struct dump_pass pass = { .request = request, .context = &chosen, .show = mark };
+	int status = TOOL_FAILED;
+	bool chosen_all;
 
-	if (!event_filter_active(options->filter)) {
-		return dump_recording(options, NULL);
+	if (!event_filter_active(&request->filter)) {
+		return dump_recording(request, NULL);
 	}
-	status = choose(options, &chosen) ? dump_recording(options, &chosen) : TOOL_FAILED;
+	chosen_all = dump_pass_run(&pass);
+	dump_pass_done(&pass);
+	if (chosen_all) {
+		status = dump_recording(request, &chosen);
+	}
 	free(chosen.bits);
 	return status;
 }

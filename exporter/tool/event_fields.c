@@ -13,15 +13,6 @@
 
 /* ---- names ---- */
 
-unsigned field_next(const struct schema *schema, unsigned index)
-{
-	while (index < schema->field_count && schema->fields[index].type == FIELD_STRUCT &&
-	       !field_is_struct_array(&schema->fields[index])) {
-		index++;
-	}
-	return index;
-}
-
 void field_name_add(const struct schema *schema, unsigned index, struct text *out)
 {
 	for (unsigned i = 0; i < index; i++) {
@@ -32,6 +23,26 @@ void field_name_add(const struct schema *schema, unsigned index, struct text *ou
 		}
 	}
 	text_add_string(out, schema->fields[index].name);
+}
+
+bool field_walk_next(struct field_walk *walk, const struct schema *schema)
+{
+	unsigned index = walk->behind;
+
+	while (schema && index < schema->field_count &&
+	       schema->fields[index].type == FIELD_STRUCT &&
+	       !field_is_struct_array(&schema->fields[index])) {
+		index++;
+	}
+	if (!schema || index >= schema->field_count) {
+		text_free(&walk->name);
+		return false;
+	}
+	walk->index = index;
+	walk->behind = field_behind(schema, index);
+	text_clear(&walk->name);
+	field_name_add(schema, index, &walk->name);
+	return true;
 }
 
 void field_type_add(const struct field *field, struct text *out)
@@ -83,7 +94,7 @@ const char *schema_origin_name(const struct schema *schema)
 		[SCHEMA_EVENT_INFO] = "eventinfo",
 	};
 
-	return names[schema->origin];
+	return schema ? names[schema->origin] : NULL;
 }
 
 /* ---- values ---- */
@@ -150,31 +161,22 @@ static void add_value(struct json *json, const struct field *field, const struct
 	json_array_end(json);
 }
 
-static void add_members(struct json *json, struct event_fields *fields, unsigned first,
-			unsigned end)
-{
-	for (unsigned i = first; i < end; i += 1U + fields->schema->fields[i].span) {
-		json_key(json, fields->schema->fields[i].name);
-		event_fields_json(fields, i, json);
-	}
-}
-
 static void add_struct(struct json *json, struct event_fields *fields, unsigned index)
 {
 	const struct field *field = &fields->schema->fields[index];
-	unsigned end = index + 1 + field->span;
+	unsigned end = field_behind(fields->schema, index);
 	uint32_t offset = 0;
 
 	if (field->count_type == FIELD_SCALAR) {
 		json_object_begin(json);
-		add_members(json, fields, index + 1, end);
+		event_fields_members(fields, index + 1, end, json);
 		json_object_end(json);
 		return;
 	}
 	json_array_begin(json);
 	while (field_next_struct(fields->schema, index, fields->record, fields->slices, &offset)) {
 		json_object_begin(json);
-		add_members(json, fields, index + 1, end);
+		event_fields_members(fields, index + 1, end, json);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -191,13 +193,22 @@ void event_fields_json(struct event_fields *fields, unsigned index, struct json 
 	}
 }
 
+void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,
+			  struct json *json)
+{
+	for (unsigned i = first; i < end; i = field_behind(fields->schema, i)) {
+		json_key(json, fields->schema->fields[i].name);
+		event_fields_json(fields, i, json);
+	}
+}
+
 /* The end of the top-level fields that are whole; `whole` is the first field that is not. */
 static unsigned end_of_whole(const struct schema *schema, unsigned whole)
 {
 	unsigned end = 0;
 
-	while (end < schema->field_count && end + schema->fields[end].span < whole) {
-		end += 1U + schema->fields[end].span;
+	while (end < schema->field_count && field_behind(schema, end) <= whole) {
+		end = field_behind(schema, end);
 	}
 	return end;
 }

@@ -16,17 +16,24 @@
 
 /* ---- names ---- */
 
-/*
- * The next field at or behind `index` that has a value of its own: structures are gone into, arrays
- * of structures taken whole. schema->field_count: there are no more.
- */
-unsigned field_next(const struct schema *schema, unsigned index);
-
-/* The field behind such a one. */
+/* The field behind a field and its members. */
 static inline unsigned field_behind(const struct schema *schema, unsigned index)
 {
 	return index + 1U + schema->fields[index].span;
 }
+
+/*
+ * A walk over the fields that have a value of their own: members of structures instead of these,
+ * arrays of structures as one field. Zero-initialise it.
+ */
+struct field_walk {
+	unsigned index;
+	struct text name; /* owned until the walk has ended */
+	unsigned behind;
+};
+
+/* Sets index and name. False at the end, and at once when schema is NULL. */
+bool field_walk_next(struct field_walk *walk, const struct schema *schema);
 
 /* Adds the whole name, of a member of an array of structures that of the first element's. */
 void field_name_add(const struct schema *schema, unsigned index, struct text *out);
@@ -34,7 +41,7 @@ void field_name_add(const struct schema *schema, unsigned index, struct text *ou
 /* Adds what its values are: "u32", "text", "list of guid". */
 void field_type_add(const struct field *field, struct text *out);
 
-/* Where the schema comes from, as `decoded_by` says it. */
+/* Where the schema comes from, as `decoded_by` shows it; NULL when schema is NULL. */
 const char *schema_origin_name(const struct schema *schema);
 
 /* ---- values ---- */
@@ -56,5 +63,9 @@ void event_fields_done(struct event_fields *fields);
 
 /* Adds the value of a field before `end`: of arrays a list, of structures an object. */
 void event_fields_json(struct event_fields *fields, unsigned index, struct json *json);
+
+/* Adds keys and values of the fields first … end - 1. */
+void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,
+			  struct json *json);
 
 #endif

@@ -52,46 +52,46 @@ bool event_filter_active(const struct event_filter *filter)
 
 /* ---- names ---- */
 
-static void offer(struct wanted_name *wanted, const char *known)
+static void offer(struct requested_name *requested, const char *known)
 {
-	const char *before = wanted->nearest.best;
+	const char *before = requested->nearest.best;
 
-	wanted->nearest.word = wanted->name;
-	wanted->nearest.size = strlen(wanted->name);
-	nearest_offer(&wanted->nearest, known);
-	if (wanted->nearest.best != before) { /* known may be freed */
-		snprintf(wanted->suggestion, sizeof wanted->suggestion, "%s", known);
-		wanted->nearest.best = wanted->suggestion;
+	requested->nearest.word = requested->name;
+	requested->nearest.size = strlen(requested->name);
+	nearest_offer(&requested->nearest, known);
+	if (requested->nearest.best != before) { /* known may be freed */
+		snprintf(requested->suggestion, sizeof requested->suggestion, "%s", known);
+		requested->nearest.best = requested->suggestion;
 	}
 }
 
 /* Remembers that the name was met. */
-static bool note(struct wanted_name *wanted, bool same)
+static bool note(struct requested_name *requested, bool same)
 {
-	wanted->met |= same;
+	requested->met |= same;
 	return same;
 }
 
-/* Whether a known name is the wanted one; else it may be the nearest. */
-static bool is_wanted(struct wanted_name *wanted, const char *known)
+/* Whether a known name is the requested one; else it may be the nearest. */
+static bool is_requested(struct requested_name *requested, const char *known)
 {
-	if (!note(wanted, glob_matches_nocase(wanted->name, known))) {
-		offer(wanted, known);
+	if (!note(requested, glob_matches_nocase(requested->name, known))) {
+		offer(requested, known);
 		return false;
 	}
 	return true;
 }
 
-bool wanted_provider(struct wanted_name *wanted, const struct event_class *class)
+bool is_requested_provider(struct requested_name *requested, const struct event_class *class)
 {
 	const char *kernel_class = kernel_class_name(&class->provider);
 	struct guid guid;
 
-	if (guid_parse(wanted->name, &guid)) {
-		return note(wanted, guid_equal(&guid, &class->provider));
+	if (guid_parse(requested->name, &guid)) {
+		return note(requested, guid_equal(&guid, &class->provider));
 	}
-	return is_wanted(wanted, class->provider_name) ||
-	       (kernel_class && is_wanted(wanted, kernel_class));
+	return is_requested(requested, class->provider_name) ||
+	       (kernel_class && is_requested(requested, kernel_class));
 }
 
 /* "DiskIo/Read", "Provider/12": as a rule has it. */
@@ -103,24 +103,26 @@ static bool is_pattern_of(const char *text, const struct event_class *class)
 	       event_pattern_matches(&pattern, class);
 }
 
-bool wanted_event(struct wanted_name *wanted, const struct event_class *class)
+bool is_requested_event(struct requested_name *requested, const struct event_class *class)
 {
 	const char *slash = strrchr(class->event_name, '/');
 	const struct schema *schema = class->schema;
 	uint64_t number;
 
-	if (parse_u64(wanted->name, strlen(wanted->name), &number)) {
-		return note(wanted, number == (class->classic ? class->opcode : class->id));
+	if (parse_u64(requested->name, strlen(requested->name), &number)) {
+		return note(requested, number == (class->classic ? class->opcode : class->id));
 	}
-	if (is_wanted(wanted, class->event_name) || (slash && is_wanted(wanted, slash + 1)) ||
-	    (schema && is_wanted(wanted, schema->event)) ||
-	    (schema && schema->symbol && is_wanted(wanted, schema->symbol))) {
+	if (is_requested(requested, class->event_name) ||
+	    (slash && is_requested(requested, slash + 1)) ||
+	    (schema && is_requested(requested, schema->event)) ||
+	    (schema && schema->symbol && is_requested(requested, schema->symbol))) {
 		return true;
 	}
-	return strchr(wanted->name, '/') && note(wanted, is_pattern_of(wanted->name, class));
+	return strchr(requested->name, '/') &&
+	       note(requested, is_pattern_of(requested->name, class));
 }
 
-/* ---- kinds ---- */
+/* ---- event classes ---- */
 
 static void look_for_fields(struct event_filter *filter, const struct event_class *class)
 {
@@ -129,7 +131,7 @@ static void look_for_fields(struct event_filter *filter, const struct event_clas
 	const char *name;
 
 	for (size_t i = 0; (name = probe_field(filter->probe, i)) != NULL; i++) {
-		struct wanted_name *field = &filter->fields[i];
+		struct requested_name *field = &filter->fields[i];
 
 		field->name = name;
 		field->met |= derived_find(name) ||
@@ -142,46 +144,47 @@ static void look_for_fields(struct event_filter *filter, const struct event_clas
 
 void event_filter_class(struct event_filter *filter, const struct event_class *class)
 {
-	bool wanted = (!filter->provider.name || wanted_provider(&filter->provider, class)) &&
-		      (!filter->event.name || wanted_event(&filter->event, class));
+	bool requested =
+		(!filter->provider.name || is_requested_provider(&filter->provider, class)) &&
+		(!filter->event.name || is_requested_event(&filter->event, class));
 	uint64_t *verdict = map_put(&filter->classes, (uintptr_t) class, NULL);
 
 	if (verdict) {
-		*verdict = wanted;
+		*verdict = requested;
 	}
-	if (wanted && filter->probe) {
+	if (requested && filter->probe) {
 		look_for_fields(filter, class);
 	}
 }
 
 /* ---- records ---- */
 
-static bool keeps_process(struct event_filter *filter, const struct recording *recording,
-			  struct tracker *tracker)
+static bool keeps_process(struct event_filter *filter, const struct recording *recording)
 {
-	struct wanted_name *wanted = &filter->process;
+	struct requested_name *requested = &filter->process;
 	const char *name;
 	uint64_t number;
 	uint32_t id;
 	uint64_t *verdict;
 	bool added;
 
-	name = recording_process(recording, tracker, &id);
-	if (parse_u64(wanted->name, strlen(wanted->name), &number)) {
-		return note(wanted, id == number);
+	name = recording_process(recording, &id);
+	if (parse_u64(requested->name, strlen(requested->name), &number)) {
+		return note(requested, id == number);
 	}
 	verdict = map_put(&filter->processes, (uintptr_t)name, &added);
 	if (!verdict) {
-		return is_wanted(wanted, name);
+		return is_requested(requested, name);
 	}
 	if (added) {
-		size_t size = strlen(wanted->name);
+		size_t size = strlen(requested->name);
 
-		*verdict = is_wanted(wanted, name);
+		*verdict = is_requested(requested, name);
 		/* Labels have no ".exe". */
-		if (text_ends_nocase(wanted->name, size, ".exe", 4) && size - 4 == strlen(name) &&
-		    text_starts_nocase(wanted->name, size, name, size - 4)) {
-			*verdict = wanted->met = true;
+		if (text_ends_nocase(requested->name, size, ".exe", 4) &&
+		    size - 4 == strlen(name) &&
+		    text_starts_nocase(requested->name, size, name, size - 4)) {
+			*verdict = requested->met = true;
 		}
 	}
 	return *verdict != 0;
@@ -198,13 +201,12 @@ static bool keeps_time(const struct event_filter *filter, int64_t time)
 }
 
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
-			const struct event_record *record, const struct event_class *class,
-			struct tracker *tracker)
+			const struct event_record *record, const struct event_class *class)
 {
 	const uint64_t *verdict = map_find(&filter->classes, (uintptr_t) class);
 
 	/* The process goes first: suggestions need the names of all records. */
-	if (filter->process.name && !keeps_process(filter, recording, tracker)) {
+	if (filter->process.name && !keeps_process(filter, recording)) {
 		return false;
 	}
 	if (verdict && *verdict == 0) {
@@ -219,32 +221,33 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 
 /* ---- after a run ---- */
 
-int wanted_missing(const struct wanted_name *wanted, const char *command, const char *what)
+int complain_of_missing(const struct requested_name *requested, const char *command,
+			const char *what)
 {
 	return tool_complain(TOOL_FAILED, command, "the recording has no %s '%s'%s%s%s", what,
-			     wanted->name, wanted->nearest.best ? "; did you mean '" : "",
-			     wanted->nearest.best ? wanted->nearest.best : "",
-			     wanted->nearest.best ? "'?" : "");
+			     requested->name, requested->nearest.best ? "; did you mean '" : "",
+			     requested->nearest.best ? requested->nearest.best : "",
+			     requested->nearest.best ? "'?" : "");
 }
 
 bool event_filter_found(const struct event_filter *filter, const char *command)
 {
 	if (filter->provider.name && !filter->provider.met) {
-		wanted_missing(&filter->provider, command, "provider");
+		complain_of_missing(&filter->provider, command, "provider");
 		return false;
 	}
 	if (filter->event.name && !filter->event.met) {
-		wanted_missing(&filter->event, command, "event");
+		complain_of_missing(&filter->event, command, "event");
 		return false;
 	}
 	for (size_t i = 0; filter->probe && probe_field(filter->probe, i); i++) {
 		if (!filter->fields[i].met) {
-			wanted_missing(&filter->fields[i], command, "field");
+			complain_of_missing(&filter->fields[i], command, "field");
 			return false;
 		}
 	}
 	if (filter->process.name && !filter->process.met && !filter->probe) {
-		wanted_missing(&filter->process, command, "process");
+		complain_of_missing(&filter->process, command, "process");
 		return false;
 	}
 	return true;

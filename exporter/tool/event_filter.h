@@ -18,7 +18,7 @@ enum {
 };
 
 /* A name on the command line: whether it was met, and the nearest name that was. */
-struct wanted_name {
+struct requested_name {
 	const char *name; /* borrowed; NULL: any */
 	bool met;
 	struct nearest nearest;
@@ -33,17 +33,17 @@ struct filter_time {
 
 /* Zero-initialise it and set the names and times to select by. */
 struct event_filter {
-	struct wanted_name provider; /* name or GUID, maybe with `*` and `?` */
-	struct wanted_name event;    /* likewise, or an id; with a slash also as in a rule */
-	struct wanted_name process;  /* name, likewise, or an id */
-	struct filter_time from;     /* the first moment … */
-	struct filter_time to;       /* … and the first one behind */
-	struct probe *probe;         /* owned; NULL: no conditions */
-	int64_t start;               /* of the recording; 100 ns since 1601 */
+	struct requested_name provider; /* name or GUID, maybe with `*` and `?` */
+	struct requested_name event;    /* likewise, or an id; with a slash also as in a rule */
+	struct requested_name process;  /* name, likewise, or an id */
+	struct filter_time from;        /* the first moment … */
+	struct filter_time to;          /* … and the first one behind */
+	struct probe *probe;            /* owned; NULL: no conditions */
+	int64_t start;                  /* of the recording; 100 ns since 1601 */
 
-	struct map classes;   /* of struct event_class * -> 1: wanted, 0: not */
+	struct map classes;   /* of struct event_class * -> 1: requested, 0: not */
 	struct map processes; /* label ids of processes that were offered as near */
-	struct wanted_name fields[FILTER_CONDITIONS_MOST]; /* of the probe */
+	struct requested_name fields[FILTER_CONDITIONS_MOST]; /* of the probe */
 };
 
 /* "2020-07-29T00:07:00Z" or seconds from the start. */
@@ -58,8 +58,7 @@ bool event_filter_active(const struct event_filter *filter);
 /* For on_class and on_record of a recording that has the filter's probe. */
 void event_filter_class(struct event_filter *filter, const struct event_class *class);
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
-			const struct event_record *record, const struct event_class *class,
-			struct tracker *tracker);
+			const struct event_record *record, const struct event_class *class);
 
 /*
  * After a run: false, with a line that suggests the nearest name, if a name on the command line did
@@ -69,13 +68,17 @@ bool event_filter_found(const struct event_filter *filter, const char *command);
 
 void event_filter_done(struct event_filter *filter);
 
-/* ---- names of kinds, for other commands ---- */
+/* ---- names of event classes, for other commands ---- */
 
-/* Whether the kind is of this provider, by name, GUID or pattern; every name is offered. */
-bool wanted_provider(struct wanted_name *wanted, const struct event_class *class);
-bool wanted_event(struct wanted_name *wanted, const struct event_class *class);
+/*
+ * Whether the class has this provider or event, by name, number or pattern. Every name of the class
+ * becomes a possible suggestion.
+ */
+bool is_requested_provider(struct requested_name *requested, const struct event_class *class);
+bool is_requested_event(struct requested_name *requested, const struct event_class *class);
 
 /* Complains that there is no `what` of this name; returns TOOL_FAILED. */
-int wanted_missing(const struct wanted_name *wanted, const char *command, const char *what);
+int complain_of_missing(const struct requested_name *requested, const char *command,
+			const char *what);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "metrics/exposition.h"
 #include "tool/tool.h"
 
 int tool_complain(int status, const char *command, const char *format, ...)
@@ -125,16 +126,30 @@ static void add_indented(struct text *out, const struct text *compact)
 	out->failed |= compact->failed;
 }
 
-void text_add_json(struct text *out, void (*add)(struct json *json, const void *context),
-		   const void *context)
+struct json *tool_json_begin(struct tool_json *page)
 {
-	struct text compact = { 0 };
-	struct json json;
+	page->compact = (struct text){ 0 };
+	json_init(&page->json, &page->compact, false);
+	json_object_begin(&page->json);
+	return &page->json;
+}
 
-	json_init(&json, &compact, false);
-	json_object_begin(&json);
-	add(&json, context);
-	json_object_end(&json);
-	add_indented(out, &compact);
-	text_free(&compact);
+void tool_json_end(struct tool_json *page, struct text *out)
+{
+	json_object_end(&page->json);
+	add_indented(out, &page->compact);
+	text_free(&page->compact);
+}
+
+/* ---- expositions ---- */
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+void text_add_exposition(struct text *out, struct registry *registry)
+{
+	exposition_write(registry, add_chunk, out);
 }

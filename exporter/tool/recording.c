@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A recording of the tool has the set-up and the pipeline of the exporter, with an observer that
- * sees each kind and each record after the rules. Without a configuration no collector is on and no
- * manifest is read besides those of the command line, so that the tool shows what the recording
- * itself says. With a configuration its collectors run as in the exporter, and a dry run notes what
- * each rule does. The pipeline of the last run stays until the next one, because commands keep
- * pointers to its kinds.
+ * sees each event class and each record after the rules.
+ *
+ * Without a configuration no collector is on and no manifest is read besides those of the command
+ * line, so that the tool shows what the recording itself says. With a configuration its collectors
+ * run as in the exporter, and a dry run notes what each rule does. The pipeline makes two passes
+ * over the file: the first collects schemas and names, the second delivers the records. Progress is
+ * therefore half the share of the bytes that one pass has read. The pipeline of the last run stays
+ * until the next one, because commands keep pointers to its event classes.
  */
 #include "tool/recording.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "etl/source_file.h"
 #include "pipeline.h"
 #include "setup.h"
+#include "tool/progress.h"
 
 struct recording {
+	const struct tool_arguments *arguments;
 	struct recording_options options;
 	struct source *source;
 	struct setup setup;
@@ -23,9 +29,11 @@ struct recording {
 	struct shard *shard;       /* the registry's */
 	struct pipeline *pipeline; /* of the last run */
 	struct pipeline_observer observer;
+	struct tracker *tracker; /* the pipeline's; describes the record that is shown */
 	struct progress progress;
 	uint64_t bytes_before; /* at the last buffer; fewer now: the second pass */
 	bool second_pass;
+	bool warned; /* of damage, where there is any */
 };
 
 static void on_class(void *context, const struct event_class *class)
@@ -43,7 +51,8 @@ static void on_record(void *context, const struct event_record *record,
 	struct recording *recording = context;
 
 	if (recording->options.on_record) {
-		recording->options.on_record(recording->options.context, record, class, tracker);
+		recording->tracker = tracker;
+		recording->options.on_record(recording->options.context, recording, record, class);
 	}
 }
 
@@ -66,13 +75,14 @@ static void on_buffer(void *context)
 	progress_show(&recording->progress, (share + (recording->second_pass ? 1 : 0)) / 2);
 }
 
-/* The collectors of the configuration that is tried, or none. */
-static bool set_up(struct recording *recording, struct error *err)
+/* Sets up the collectors of the configuration, or none. */
+static bool set_up(struct recording *recording, struct configured_manifests *manifests,
+		   struct error *err)
 {
 	const char *path = recording->options.config_path;
 	const struct setup_options options = { .disable_defaults = !path,
 					       .no_manifests = !path,
-					       .manifests = recording->options.manifests };
+					       .manifests = manifests };
 
 	if (!setup_open(&recording->setup, setup_config(path, err), &options, err)) {
 		return false;
@@ -85,23 +95,25 @@ static bool set_up(struct recording *recording, struct error *err)
 	return true;
 }
 
-struct recording *recording_open(const struct recording_options *options, struct error *err)
+struct recording *recording_open(struct tool_arguments *arguments, const char *path,
+				 const struct recording_options *options, struct error *err)
 {
-	const struct source_file_options file = { .pointer_size = options->pointer_size };
+	const struct source_file_options file = { .pointer_size = arguments->pointer_size };
 	struct recording *recording = calloc(1, sizeof *recording);
 
 	if (!recording) {
 		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
 		return NULL;
 	}
+	recording->arguments = arguments;
 	recording->options = *options;
 	recording->observer = (struct pipeline_observer){ .context = recording,
 							  .on_class = on_class,
 							  .on_record = on_record,
 							  .on_buffer = on_buffer,
 							  .probe = options->probe };
-	recording->source = source_open_file(options->path, &file, err);
-	if (!recording->source || !set_up(recording, err)) {
+	recording->source = source_open_file(path, &file, err);
+	if (!recording->source || !set_up(recording, &arguments->manifests, err)) {
 		goto fail;
 	}
 	recording->shard = registry_shard(recording->setup.registry, false, err);
@@ -128,6 +140,29 @@ void recording_close(struct recording *recording)
 	free(recording);
 }
 
+static void warn_of_damage(struct recording *recording)
+{
+	const char *command = recording->arguments->command->name;
+	struct source_statistics statistics;
+
+	if (recording->warned) {
+		return;
+	}
+	recording->warned = true;
+	source_statistics(recording->source, &statistics);
+	if (statistics.truncated) {
+		tool_complain(
+			TOOL_DONE, command,
+			"warning: the recording is cut short; everything up to there is read");
+	}
+	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
+		tool_complain(TOOL_DONE, command,
+			      "warning: the recording is damaged: %" PRIu64 " buffers and %" PRIu64
+			      " records are left out",
+			      statistics.bad_buffers, statistics.bad_records);
+	}
+}
+
 bool recording_run(struct recording *recording, struct error *err)
 {
 	const struct pipeline_options options = {
@@ -146,15 +181,45 @@ bool recording_run(struct recording *recording, struct error *err)
 	}
 	recording->bytes_before = 0;
 	recording->second_pass = false;
-	progress_start(&recording->progress, recording->options.command);
+	progress_start(&recording->progress, recording->arguments->command->name);
 	done = pipeline_run(recording->pipeline, err);
 	progress_end(&recording->progress);
+	if (done) {
+		warn_of_damage(recording);
+	}
 	return done;
 }
 
 void recording_stop(struct recording *recording)
 {
 	source_stop(recording->source);
+}
+
+struct recording *recording_read(struct tool_arguments *arguments,
+				 const struct recording_options *options)
+{
+	struct error err = { 0 };
+	struct recording *recording = NULL;
+
+	if (configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		recording = recording_open(arguments, arguments->words[0], options, &err);
+	}
+	if (!recording || !recording_run(recording, &err)) {
+		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
+		recording_close(recording);
+		return NULL;
+	}
+	return recording;
+}
+
+const char *recording_process(const struct recording *recording, uint32_t *process_id)
+{
+	const struct intern *strings = registry_strings(recording->setup.registry);
+	uint32_t id;
+
+	*process_id = RECORD_NO_ID;
+	id = tracker_process(recording->tracker, process_id);
+	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
 }
 
 struct dry_run *recording_dry_run(const struct recording *recording)
@@ -165,20 +230,4 @@ struct dry_run *recording_dry_run(const struct recording *recording)
 struct registry *recording_registry(const struct recording *recording)
 {
 	return recording->setup.registry;
-}
-
-const char *recording_process(const struct recording *recording, struct tracker *tracker,
-			      uint32_t *process_id)
-{
-	const struct intern *strings = registry_strings(recording->setup.registry);
-	uint32_t id;
-
-	*process_id = RECORD_NO_ID;
-	id = tracker_process(tracker, process_id);
-	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
-}
-
-void recording_statistics(const struct recording *recording, struct source_statistics *statistics)
-{
-	source_statistics(recording->source, statistics);
 }

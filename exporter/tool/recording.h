@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording as the exporter replays it: names looked ahead for, records in time order, each with
- * its kind and the process that it belongs to. No collector is on, or those of a configuration.
+ * A recording as the exporter replays it: records in time order, each with its event class and the
+ * process that it belongs to. No collector is on, or those of a configuration.
  */
 #ifndef TOOL_RECORDING_H
 #define TOOL_RECORDING_H
@@ -11,50 +11,55 @@
 
 #include "base/error.h"
 #include "decode/event_table.h"
-#include "decode/manifest/load.h"
-#include "rules/engine/dry_run.h"
 #include "rules/language/probe.h"
+#include "rules/engine/dry_run.h"
 #include "source/event_record.h"
-#include "tool/progress.h"
-#include "track/tracker.h"
+#include "tool/tool.h"
 
 struct recording; /* opaque */
 
 struct recording_options {
-	const char *command; /* named in messages */
-	const char *path;
-	uint8_t pointer_size; /* 0: as recorded */
-	/* Borrowed; those of the configuration are added. NULL: only the recording's own. */
-	struct configured_manifests *manifests;
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
-	/* A configuration whose collectors are on and tried; NULL: none is on. */
+	/* A configuration whose collectors are on, with a dry run of its rules; NULL: none is on.
+	 */
 	const char *config_path;
 	void *context;
-	/* A kind is new, or its struct is used for another kind from now on. May be NULL. */
+	/* An event class is new, or its struct is used for another one from now on. May be NULL. */
 	void (*on_class)(void *context, const struct event_class *class);
 	/* May be NULL. */
-	void (*on_record)(void *context, const struct event_record *record,
-			  const struct event_class *class, struct tracker *tracker);
+	void (*on_record)(void *context, struct recording *recording,
+			  const struct event_record *record, const struct event_class *class);
 };
 
-struct recording *recording_open(const struct recording_options *options, struct error *err);
+/*
+ * Opens a recording with the manifests and the pointer size of the arguments, which are borrowed.
+ * The manifests of a configuration are added to them.
+ */
+struct recording *recording_open(struct tool_arguments *arguments, const char *path,
+				 const struct recording_options *options, struct error *err);
 void recording_close(struct recording *recording);
 
-/* One pass over all records; may be called again. Kinds live until the next call. */
+/*
+ * One pass over all records; may be called again. Event classes live until the next call. The first
+ * pass warns on standard error when the recording is cut short or damaged.
+ */
 bool recording_run(struct recording *recording, struct error *err);
 
 /* Ends recording_run() soon. */
 void recording_stop(struct recording *recording);
 
-/* The process of a record; *process_id as tracker_process() sets it. */
-const char *recording_process(const struct recording *recording, struct tracker *tracker,
-			      uint32_t *process_id);
+/*
+ * Opens the recording that is the first word of the arguments, with the built-in manifests too, as
+ * rules do, and runs it once. NULL after a complaint.
+ */
+struct recording *recording_read(struct tool_arguments *arguments,
+				 const struct recording_options *options);
+
+/* In on_record: the process of the record; *process_id as tracker_process() sets it. */
+const char *recording_process(const struct recording *recording, uint32_t *process_id);
 
 /* What the configuration's rules did, in the last run. NULL: there is none. */
 struct dry_run *recording_dry_run(const struct recording *recording);
 struct registry *recording_registry(const struct recording *recording);
-
-/* What the source counted: losses, and damage that was left out. */
-void recording_statistics(const struct recording *recording, struct source_statistics *statistics);
 
 #endif

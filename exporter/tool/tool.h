@@ -14,7 +14,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "decode/manifest/load.h"
-#include "tool/recording.h"
+
+struct registered_providers;
+struct registry;
+struct running_sessions;
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
@@ -65,27 +68,8 @@ struct tool_command {
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
 	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill;
 
-/*
- * etwtool providers --installed: the providers registered on this Windows whose name or GUID has
- * the word in it; NULL: all. Returns an exit status.
- */
-int tool_installed(const char *word, bool as_json);
-
 /* Reads the command line, argv[0] of which is the command, and runs it. Returns an exit status. */
 int tool_run(const struct tool_command *command, int argc, char **argv);
-
-/* ---- recordings ---- */
-
-/*
- * Opens the recording that the arguments name and reads it once, by the built-in manifests too, as
- * rules do. Of options only context and callbacks are used. *recording is set before the first
- * callback and is the caller's to close, even when false is returned, after a complaint.
- */
-bool tool_read_recording(struct tool_arguments *arguments, struct recording_options options,
-			 struct recording **recording);
-
-/* Complains about a recording that is cut short or damaged. */
-void tool_warn_of_damage(const char *command, const struct recording *recording);
 
 /* ---- output (output.c) ---- */
 
@@ -107,10 +91,31 @@ bool tool_write(const char *command, const struct text *text);
 int tool_print(const char *command, struct text *text);
 
 /*
- * Adds the object whose members add() writes, with a newline and one blank a level before every
- * member, as Python's json.dumps(indent=1) does.
+ * JSON for people. Members are written between the two calls into an object that is open. The end
+ * adds it to out, with a newline and one blank a level before every member, as Python's
+ * json.dumps(indent=1) does.
  */
-void text_add_json(struct text *out, void (*add)(struct json *json, const void *context),
-		   const void *context);
+struct tool_json {
+	struct text compact;
+	struct json json;
+};
+struct json *tool_json_begin(struct tool_json *page);
+void tool_json_end(struct tool_json *page, struct text *out);
+
+/* Adds the page that a scrape of the registry would show. */
+void text_add_exposition(struct text *out, struct registry *registry);
+
+/* ---- what Windows reports (tool_sessions.c) ---- */
+
+/* names: of providers; those that it lacks show their GUID. */
+void add_sessions(struct text *out, const struct running_sessions *sessions,
+		  const struct registered_providers *names, bool as_json);
+
+/* Sorts the providers and adds those whose name or GUID has the word in it, whatever the case. */
+void add_installed(struct text *out, struct registered_providers *providers, const char *word,
+		   bool as_json);
+
+/* etwtool providers --installed WORD. Returns an exit status. */
+int tool_installed(const char *word, bool as_json);
 
 #endif

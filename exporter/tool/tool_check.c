@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool check config FILE: whether the exporter would start with it, and what it would count;
- * with a recording, what it does count.
+ * etwtool check config FILE: whether the exporter would start with a configuration, and which
+ * families its collectors have.
+ *
+ * With a recording the configuration is also tried on it. The recording is replayed by the pipeline
+ * of the exporter with a dry run (rules/trial.h), which notes for each rule how many events it is
+ * about, how many of them it counted, and why it did not count the others. The report lists these
+ * numbers, as text or as JSON, and ends with the exposition that a scrape would show.
+ *
+ * A configuration that is refused is reported as "file:line:column: sentence" with nothing before
+ * it, because editors read that form. The exit status is then that of bad usage, so that a script
+ * can distinguish it from a recording that cannot be read.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/config.h"
+#include "rules/language/collector.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
+#include "tool/recording.h"
 #include "tool/tool.h"
-#include "tool/try_config.h"
+
+struct request {
+	struct tool_arguments arguments;
+	const char *recording; /* NULL: the configuration alone */
+};
+
+/* ---- a configuration alone ---- */
 
 static void add_collectors(struct text *out, const struct rule_set *set, bool on)
 {
@@ -20,8 +38,7 @@ static void add_collectors(struct text *out, const struct rule_set *set, bool on
 	text_add_string(out, on ? "collectors on:" : "collectors off:");
 	for (size_t i = 0; (info = rule_set_collector(set, i)) != NULL; i++) {
 		if (info->on == on) {
-			text_add_string(out, between);
-			text_add_string(out, info->name);
+			text_add_format(out, "%s%s", between, info->name);
 			between = ", ";
 		}
 	}
@@ -33,16 +50,14 @@ static void add_family(struct text *out, const struct declared_family *family)
 	text_add_format(out, "  %s %s", family_type_name(family->metric->type),
 			family->metric->name);
 	for (size_t i = 0; i < family->label_count; i++) {
-		text_add_string(out, i == 0 ? "{" : ", ");
-		text_add_string(out, family->labels[i]);
+		text_add_format(out, "%s%s", i == 0 ? "{" : ", ", family->labels[i]);
 	}
 	text_add_string(out, family->label_count > 0 ? "}\n" : "\n");
 }
 
-static bool describe(const char *path, struct configured_manifests *manifests, struct text *out,
-		     struct error *err)
+static bool describe(struct request *request, const char *path, struct text *out, struct error *err)
 {
-	const struct setup_options options = { .manifests = manifests };
+	const struct setup_options options = { .manifests = &request->arguments.manifests };
 	struct setup setup;
 	const struct rule_set *set;
 
@@ -63,33 +78,110 @@ static bool describe(const char *path, struct configured_manifests *manifests, s
 	return true;
 }
 
-static int check(const char *path, struct configured_manifests *manifests, struct text *out)
-{
-	struct error err;
+/* ---- with a recording ---- */
 
-	if (!describe(path, manifests, out, &err)) {
-		/* "file:line:column: sentence" and nothing before it, as editors read it. */
-		fprintf(stderr, "%s\n", err.text);
-		return TOOL_BAD_USAGE;
+static void add_count(struct text *out, uint64_t count, const char *what)
+{
+	if (count > 0) {
+		text_add_format(out, ", %" PRIu64 " %s", count, what);
 	}
-	return tool_write("check", out) ? TOOL_DONE : TOOL_FAILED;
 }
 
-static int check_with(const struct try_options *options, struct text *out)
+static void add_rule_text(struct text *out, const struct dry_run_rule *result)
 {
-	struct error err;
+	const struct rule *rule = result->rule;
 
-	if (!try_config(options, out, &err)) {
-		fprintf(stderr, "%s\n", err.text);
-		return err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+	text_add_format(out, "  %s.%s <- %s (line %u): ", rule->collector->name, rule->metric->name,
+			rule->event_at->text, rule->event_at->line);
+	if (result->events == 0) {
+		text_add_string(out, "no such event in the recording\n");
+		return;
 	}
-	return tool_write("check", out) ? TOOL_DONE : TOOL_FAILED;
+	text_add_format(out, "%" PRIu64 " event%s, %" PRIu64 " counted", result->events,
+			result->events == 1 ? "" : "s", result->counted);
+	add_count(out, result->left_out, "left out by a condition");
+	add_count(out, result->cut, "cut short");
+	add_count(out, result->wrong_type, "with a field of another type");
+	for (size_t i = 0; i < result->missing_count; i++) {
+		text_add_format(out, "; '%s' missing in %" PRIu64, result->missing[i].field,
+				result->missing[i].events);
+	}
+	text_add_char(out, '\n');
 }
 
-struct request {
-	struct tool_arguments arguments;
-	const char *recording; /* NULL: the configuration alone */
-};
+static void add_rule_json(struct json *json, const struct dry_run_rule *result)
+{
+	const struct rule *rule = result->rule;
+
+	json_object_begin(json);
+	json_member_string(json, "collector", rule->collector->name);
+	json_member_string(json, "metric", rule->metric->name);
+	json_member_string(json, "event", rule->event_at->text);
+	json_member_u64(json, "line", rule->event_at->line);
+	json_member_u64(json, "events", result->events);
+	json_member_u64(json, "counted", result->counted);
+	json_member_u64(json, "left_out", result->left_out);
+	json_member_u64(json, "cut_short", result->cut);
+	json_member_u64(json, "wrong_type", result->wrong_type);
+	json_member_object(json, "missing");
+	for (size_t i = 0; i < result->missing_count; i++) {
+		json_member_u64(json, result->missing[i].field, result->missing[i].events);
+	}
+	json_object_end(json);
+	json_object_end(json);
+}
+
+static void add_report(const struct request *request, const char *path,
+		       const struct recording *recording, struct text *out)
+{
+	const struct dry_run *dry_run = recording_dry_run(recording);
+	const struct dry_run_rule *result;
+	struct text page = { 0 };
+	struct json json;
+
+	if (!request->arguments.as_json) {
+		text_add_format(out, "%s: tried on %s\nrules:\n", path, request->recording);
+		for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
+			add_rule_text(out, result);
+		}
+		text_add_string(out, "exposition:\n");
+		text_add_exposition(out, recording_registry(recording));
+		return;
+	}
+	json_init(&json, out, false);
+	json_object_begin(&json);
+	json_member_string(&json, "config", path);
+	json_member_string(&json, "recording", request->recording);
+	json_member_array(&json, "rules");
+	for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
+		add_rule_json(&json, result);
+	}
+	json_array_end(&json);
+	text_add_exposition(&page, recording_registry(recording));
+	json_key(&json, "exposition");
+	json_text(&json, page.data ? page.data : "", page.size);
+	json_object_end(&json);
+	text_add_char(out, '\n');
+	out->failed |= page.failed;
+	text_free(&page);
+}
+
+static bool try_on_recording(struct request *request, const char *path, struct text *out,
+			     struct error *err)
+{
+	const struct recording_options options = { .config_path = path };
+	struct recording *recording =
+		recording_open(&request->arguments, request->recording, &options, err);
+	bool done = recording && recording_run(recording, err);
+
+	if (done) {
+		add_report(request, path, recording, out);
+	}
+	recording_close(recording);
+	return done;
+}
+
+/* ---- the command ---- */
 
 static const struct command_option option_rows[] = {
 	{ "--with", "FILE", "try the configuration on a recording", OPTION_TEXT,
@@ -99,26 +191,24 @@ static const struct command_option option_rows[] = {
 
 static int run(struct tool_arguments *arguments)
 {
-	const struct try_options options = {
-		.config = arguments->words[1],
-		.recording = ((struct request *)arguments)->recording,
-		.pointer_size = arguments->pointer_size,
-		.manifests = &arguments->manifests,
-		.json = arguments->as_json != 0,
-	};
+	struct request *request = (struct request *)arguments;
+	const char *path = arguments->words[1];
 	struct text out = { 0 };
-	int status;
+	struct error err;
 
 	if (arguments->word_count != 2 || strcmp(arguments->words[0], "config") != 0) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "takes \"config\" and one file");
 	}
-	if (options.json && !options.recording) {
+	if (arguments->as_json && !request->recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
 	}
-	status = options.recording ? check_with(&options, &out) :
-				     check(options.config, options.manifests, &out);
-	text_free(&out);
-	return status;
+	if (!(request->recording ? try_on_recording : describe)(request, path, &out, &err)) {
+		text_free(&out);
+		fprintf(stderr, "%s\n", err.text);
+		return !request->recording || err.code == ERROR_CONFIG ? TOOL_BAD_USAGE :
+									 TOOL_FAILED;
+	}
+	return tool_print("check", &out);
 }
 
 const struct tool_command tool_check = {

@@ -9,7 +9,7 @@
  * The csv format runs it twice, because its first line needs to know all columns; jsonl runs it
  * first when there is a filter, to learn which records to show.
  *
- * The filter learns during the run which names the recording has. A name that was given but was
+ * The filter learns during the run which names the recording has. A requested name that was
  * not met is therefore reported at the end, with the nearest name that was.
  *
  * Names and texts come from the recording, so the text format escapes what a terminal would obey.
@@ -28,7 +28,10 @@
 
 /* ---- a pass in time order ---- */
 
-enum { CLASSES_MOST = 1 << 20 /* events of further kinds are all shown */ };
+enum {
+	OUTPUT_SIZE = 1 << 16,
+	CLASSES_MOST = 1 << 20, /* events of further classes are all shown */
+};
 
 bool dump_limit_allows(struct dump_limit *limit, const struct event_record *record)
 {
@@ -55,84 +58,81 @@ bool dump_limit_allows(struct dump_limit *limit, const struct event_record *reco
 	return ++*shown <= limit->per_class;
 }
 
+bool dump_flush(struct text *out)
+{
+	bool written = true;
+
+	if (out->size >= OUTPUT_SIZE || out->failed) {
+		written = tool_write("dump", out);
+		text_clear(out);
+	}
+	return written;
+}
+
 static void on_class(void *context, const struct event_class *class)
 {
 	struct dump_pass *pass = context;
 
-	event_filter_class(pass->options->filter, class);
+	event_filter_class(&pass->request->filter, class);
 	if (pass->on_class) {
 		pass->on_class(pass->context, class);
 	}
 }
 
-static void on_record(void *context, const struct event_record *record,
-		      const struct event_class *class, struct tracker *tracker)
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
 {
 	struct dump_pass *pass = context;
-	const char *process;
-	uint32_t id;
 
 	if (pass->stopped ||
-	    !event_filter_keeps(pass->options->filter, pass->recording, record, class, tracker) ||
+	    !event_filter_keeps(&pass->request->filter, recording, record, class) ||
 	    !dump_limit_allows(&pass->limit, record)) {
 		return;
 	}
-	process = recording_process(pass->recording, tracker, &id);
-	if (!pass->show(pass->context, record, class, process, id)) {
+	pass->process = recording_process(recording, &pass->process_id);
+	if (!pass->show(pass, record, class) || !dump_flush(&pass->out)) {
 		pass->stopped = true;
-		recording_stop(pass->recording);
+		recording_stop(recording);
 	}
 }
 
 bool dump_pass_run(struct dump_pass *pass)
 {
-	struct tool_arguments *arguments = pass->options->arguments;
+	struct tool_arguments *arguments = &pass->request->arguments;
+	struct event_filter *filter = &pass->request->filter;
 	const struct recording_options options = {
-		.command = "dump",
-		.path = arguments->words[0],
-		.pointer_size = arguments->pointer_size,
-		.manifests = &arguments->manifests,
-		.probe = pass->options->filter->probe,
+		.probe = filter->probe,
 		.context = pass,
 		.on_class = on_class,
 		.on_record = on_record,
 	};
 	struct error err = { 0 };
-	bool first = !pass->recording;
 
-	if (first) {
-		pass->recording = recording_open(&options, &err);
+	if (!pass->recording) {
+		pass->recording = recording_open(arguments, arguments->words[0], &options, &err);
 	}
 	map_done(&pass->limit.shown);
 	if (!pass->recording || !recording_run(pass->recording, &err)) {
 		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
 		return false;
 	}
-	if (first) {
-		tool_warn_of_damage("dump", pass->recording);
-	}
-	return !pass->stopped && event_filter_found(pass->options->filter, "dump");
+	return !pass->stopped && event_filter_found(filter, "dump");
 }
 
 void dump_pass_done(struct dump_pass *pass)
 {
 	recording_close(pass->recording);
 	map_done(&pass->limit.shown);
+	text_free(&pass->out);
 }
 
 /* ---- text ---- */
 
 enum { RAW_BYTES_MOST = 32 };
 
-struct text_dump {
-	const struct dump_options *options;
-	struct text out;
-	bool failed;
-};
-
 enum part { PART_TIME, PART_PROCESS, PART_EVENT, PART_FIELD };
 
-static void begin(struct text_dump *dump, enum part part)
+static void begin(struct dump_pass *pass, enum part part)
 {
 	static const char *const colours[] = {
 		[PART_TIME] = "\033[2m",
@@ -141,15 +141,15 @@ static void begin(struct text_dump *dump, enum part part)
 		[PART_FIELD] = "\033[33m",
 	};
 
-	if (dump->options->colour) {
-		text_add_string(&dump->out, colours[part]);
+	if (pass->request->colour == COLOUR_ALWAYS) {
+		text_add_string(&pass->out, colours[part]);
 	}
 }
 
-static void end(struct text_dump *dump)
+static void end(struct dump_pass *pass)
 {
-	if (dump->options->colour) {
-		text_add_string(&dump->out, "\033[0m");
+	if (pass->request->colour == COLOUR_ALWAYS) {
+		text_add_string(&pass->out, "\033[0m");
 	}
 }
 
@@ -174,45 +174,44 @@ static void add_raw(struct text *out, const struct event_record *record)
 	}
 }
 
-static void add_fields(struct text_dump *dump, const struct schema *schema,
+static void add_fields(struct dump_pass *pass, const struct schema *schema,
 		       const struct event_record *record)
 {
 	struct event_fields fields;
 	struct json json;
 
 	event_fields_locate(&fields, schema, record);
-	for (unsigned i = 0; i < fields.end; i += 1U + schema->fields[i].span) {
-		text_add_string(&dump->out, "  ");
-		begin(dump, PART_FIELD);
-		text_add_shown(&dump->out, schema->fields[i].name);
-		end(dump);
-		text_add_char(&dump->out, '=');
-		json_init(&json, &dump->out, false);
+	for (unsigned i = 0; i < fields.end; i = field_behind(schema, i)) {
+		text_add_string(&pass->out, "  ");
+		begin(pass, PART_FIELD);
+		text_add_shown(&pass->out, schema->fields[i].name);
+		end(pass);
+		text_add_char(&pass->out, '=');
+		json_init(&json, &pass->out, false);
 		event_fields_json(&fields, i, &json);
 	}
 	if (fields.truncated) {
-		text_add_string(&dump->out, "  (cut short)");
+		text_add_string(&pass->out, "  (cut short)");
 	}
 	event_fields_done(&fields);
 }
 
-static bool show(void *context, const struct event_record *record, const struct event_class *class,
-		 const char *process, uint32_t process_id)
+static bool show(struct dump_pass *pass, const struct event_record *record,
+		 const struct event_class *class)
 {
-	struct text_dump *dump = context;
-	struct text *out = &dump->out;
+	struct text *out = &pass->out;
 	char time[UTC_TEXT_SIZE];
 
-	begin(dump, PART_TIME);
+	begin(pass, PART_TIME);
 	text_add_string(out, utc_format(record->time, time) ? time : "-");
 	text_add_format(out, "  cpu %u", record->processor);
-	end(dump);
+	end(pass);
 	text_add_string(out, "  ");
-	begin(dump, PART_PROCESS);
-	text_add_shown(out, process);
-	end(dump);
+	begin(pass, PART_PROCESS);
+	text_add_shown(out, pass->process);
+	end(pass);
 	text_add_char(out, ' ');
-	add_id(out, process_id);
+	add_id(out, pass->process_id);
 	text_add_char(out, '/');
 	add_id(out, record->thread_id);
 	text_add_string(out, "  ");
@@ -220,49 +219,33 @@ static bool show(void *context, const struct event_record *record, const struct 
 		text_add_shown(out, class->provider_name);
 		text_add_char(out, '/');
 	}
-	begin(dump, PART_EVENT);
+	begin(pass, PART_EVENT);
 	text_add_shown(out, class->event_name);
-	end(dump);
+	end(pass);
 	if (class->schema) {
-		add_fields(dump, class->schema, record);
+		add_fields(pass, class->schema, record);
 	} else if (record->payload_size > 0) {
 		add_raw(out, record);
 	}
 	text_add_char(out, '\n');
-	if (out->size >= DUMP_OUTPUT_SIZE || out->failed) {
-		dump->failed = !tool_write("dump", out);
-		text_clear(out);
-	}
-	return !dump->failed;
+	return true;
 }
 
-static int dump_text(const struct dump_options *options)
+static int dump_text(struct dump_request *request)
 {
-	struct text_dump dump = { .options = options };
-	struct dump_pass pass = { .options = options,
-				  .context = &dump,
+	struct dump_pass pass = { .request = request,
 				  .show = show,
-				  .limit.per_class = options->per_class };
+				  .limit.per_class = request->per_class };
 	int status = dump_pass_run(&pass) ? TOOL_DONE : TOOL_FAILED;
 
-	if (!dump.failed && !tool_write("dump", &dump.out)) {
+	if (!pass.stopped && !tool_write("dump", &pass.out)) {
 		status = TOOL_FAILED;
 	}
-	text_free(&dump.out);
 	dump_pass_done(&pass);
 	return status;
 }
 
 /* ---- the command ---- */
-
-/* The options; the recording is opened with those of dump_options. */
-struct request {
-	struct tool_arguments arguments;
-	struct dump_options options;
-	struct event_filter filter;
-	enum dump_format format;
-	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
-};
 
 static bool read_where(void *filter, const char *value, struct error *err)
 {
@@ -275,7 +258,7 @@ static bool read_time(void *time, const char *value, struct error *err)
 	return filter_time_parse(value, time);
 }
 
-#define AT(member) .offset = offsetof(struct request, member)
+#define AT(member) .offset = offsetof(struct dump_request, member)
 #define A_TIME     "a time such as 2020-07-29T00:07:00Z, or seconds"
 
 static const char *const formats[] = { "jsonl", "csv", "text", NULL };
@@ -293,8 +276,7 @@ static const struct command_option option_rows[] = {
 	  AT(filter.from), .takes = A_TIME, .read = read_time },
 	{ "--to", "TIME", "the first moment that is left out, likewise", OPTION_READ, AT(filter.to),
 	  .takes = A_TIME, .read = read_time },
-	{ "--per-kind", "N", "only the first N events of each kind", OPTION_COUNT,
-	  AT(options.per_class) },
+	{ "--per-kind", "N", "only the first N events of each kind", OPTION_COUNT, AT(per_class) },
 	{ "--format", "FORMAT", "jsonl (default), csv or text", OPTION_WORD, AT(format),
 	  .words = formats },
 	{ "--color", "WHEN", "colours of text: auto (default), always or never", OPTION_WORD,
@@ -326,7 +308,7 @@ static bool wants_colour(void)
 }
 
 /* Times in seconds count from the start in the header of the recording. */
-static bool find_start(struct request *request)
+static bool find_start(struct dump_request *request)
 {
 	struct event_filter *filter = &request->filter;
 	struct etl_file *file;
@@ -347,30 +329,20 @@ static bool find_start(struct request *request)
 
 static int run(struct tool_arguments *arguments)
 {
-	struct request *request = (struct request *)arguments;
-	struct dump_options *dumped = &request->options;
+	static int (*const dumps[])(struct dump_request * request) = {
+		[DUMP_JSONL] = dump_jsonl, [DUMP_CSV] = dump_csv, [DUMP_TEXT] = dump_text
+	};
+	struct dump_request *request = (struct dump_request *)arguments;
 
-	dumped->arguments = arguments;
-	dumped->filter = &request->filter;
-	dumped->colour = request->colour == COLOUR_AUTO ? wants_colour() :
-							  request->colour == COLOUR_ALWAYS;
-	if (!find_start(request)) {
-		return TOOL_FAILED;
+	if (request->colour == COLOUR_AUTO && wants_colour()) {
+		request->colour = COLOUR_ALWAYS;
 	}
-	switch (request->format) {
-	case DUMP_CSV:
-		return dump_csv(dumped);
-	case DUMP_TEXT:
-		return dump_text(dumped);
-	case DUMP_JSONL:
-		break;
-	}
-	return dump_jsonl(dumped);
+	return find_start(request) ? dumps[request->format](request) : TOOL_FAILED;
 }
 
 static void done(struct tool_arguments *arguments)
 {
-	event_filter_done(&((struct request *)arguments)->filter);
+	event_filter_done(&((struct dump_request *)arguments)->filter);
 }
 
 const struct tool_command tool_dump = {
@@ -381,7 +353,7 @@ const struct tool_command tool_dump = {
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
 	.words_most = 1,
-	.size = sizeof(struct request),
+	.size = sizeof(struct dump_request),
 	.run = run,
 	.done = done,
 };

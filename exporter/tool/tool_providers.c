@@ -5,7 +5,9 @@
  *
  * The recording is read by the whole pipeline with the built-in manifests, because the names shown
  * must be those by which the rules of the exporter find events. With --installed nothing is read:
- * then the providers that are registered on this Windows are listed (tool_sessions.c).
+ * then the providers that are registered on this Windows are listed (tool_sessions.c). An event is
+ * a row of class_rows.h, so all its versions stand together with the fields of its largest schema.
+ * The number of rows is limited; records beyond them are counted and reported at the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,43 +23,26 @@ static void on_class(void *context, const struct event_class *class)
 	class_rows_class(context, class);
 }
 
-static void on_record(void *context, const struct event_record *record,
-		      const struct event_class *class, struct tracker *tracker)
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
 {
+	(void)recording;
 	(void)record;
-	(void)tracker;
 	class_rows_count(context, class);
-}
-
-/* Calls add for the name of each field. */
-static void each_field(const struct schema *schema,
-		       void (*add)(void *context, const char *name, bool first), void *context)
-{
-	struct text name = { 0 };
-	bool first = true;
-
-	for (unsigned i = schema ? field_next(schema, 0) : 0; schema && i < schema->field_count;
-	     i = field_next(schema, field_behind(schema, i))) {
-		text_clear(&name);
-		field_name_add(schema, i, &name);
-		add(context, name.data ? name.data : "", first);
-		first = false;
-	}
-	text_free(&name);
-}
-
-static void add_field_text(void *context, const char *name, bool first)
-{
-	text_add_string(context, first ? "  " : ", ");
-	text_add_shown(context, name);
 }
 
 static void add_event_text(struct text *out, const struct class_row *row)
 {
+	struct field_walk field = { 0 };
+	const char *between = "  ";
+
 	text_add_format(out, "  %10" PRIu64 "  ", row->records);
 	text_add_shown(out, row->event);
 	text_add_format(out, " (%s %u)", row->classic ? "opcode" : "id", row->number);
-	each_field(row->schema, add_field_text, out);
+	for (; field_walk_next(&field, row->schema); between = ", ") {
+		text_add_string(out, between);
+		text_add_shown(out, field.name.data ? field.name.data : "");
+	}
 	text_add_string(out, row->schema ? "\n" : "  (no layout)\n");
 }
 
@@ -66,7 +51,7 @@ static void add_text(struct text *out, const struct class_rows *rows)
 	for (size_t i = 0; i < rows->count;) {
 		const struct class_row *row = &rows->rows[i];
 		char guid[GUID_TEXT_SIZE];
-		size_t end = kind_rows_provider_end(rows, i);
+		size_t end = class_rows_provider_end(rows, i);
 
 		guid_format(&row->guid, guid);
 		text_add_string(out, i > 0 ? "\n" : "");
@@ -80,51 +65,44 @@ static void add_text(struct text *out, const struct class_rows *rows)
 		}
 	}
 	if (rows->refused > 0) {
-		text_add_format(out, "\n%" PRIu64 " records of too many kinds to tell apart\n",
+		text_add_format(out, "\n%" PRIu64 " records of too many event classes to list\n",
 				rows->refused);
 	}
 }
 
-static void add_field_json(void *context, const char *name, bool first)
-{
-	(void)first;
-	json_string(context, name);
-}
-
 static void add_event_json(struct json *json, const struct class_row *row)
 {
-	struct text name = { 0 };
+	struct field_walk field = { 0 };
 	char guid[GUID_TEXT_SIZE];
 
-	class_row_name(row, &name);
 	guid_format(&row->guid, guid);
 	json_object_begin(json);
-	json_member_string(json, "event", name.data);
-	text_free(&name);
+	json_member_string(json, "event", row->name);
 	json_member_string(json, "guid", guid);
 	json_member_u64(json, row->classic ? "opcode" : "id", row->number);
 	json_member_array(json, "versions");
-	for (unsigned version = 0; version < 256; version++) {
-		if ((row->versions[version / 64] >> version % 64 & 1) != 0) {
-			json_u64(json, version);
-		}
+	for (unsigned version = 0; (version = class_row_version(row, version)) < 256; version++) {
+		json_u64(json, version);
 	}
 	json_array_end(json);
 	json_member_u64(json, "records", row->records);
-	json_member_string(json, "decoded_by", class_row_origin(row));
+	json_member_string(json, "decoded_by", schema_origin_name(row->schema));
 	json_member_array(json, "fields");
-	each_field(row->schema, add_field_json, json);
+	while (field_walk_next(&field, row->schema)) {
+		json_string(json, field.name.data ? field.name.data : "");
+	}
 	json_array_end(json);
 	json_object_end(json);
 }
 
-static void add_json(struct json *json, const void *context)
+static void add_json(struct text *out, const struct class_rows *rows)
 {
-	const struct class_rows *rows = context;
+	struct tool_json page;
+	struct json *json = tool_json_begin(&page);
 
 	json_member_array(json, "providers");
 	for (size_t i = 0; i < rows->count;) {
-		size_t end = kind_rows_provider_end(rows, i);
+		size_t end = class_rows_provider_end(rows, i);
 
 		json_object_begin(json);
 		json_member_string(json, "name", rows->rows[i].provider);
@@ -138,26 +116,22 @@ static void add_json(struct json *json, const void *context)
 	}
 	json_array_end(json);
 	json_member_u64(json, "refused", rows->refused);
+	tool_json_end(&page, out);
 }
 
 static int list(struct tool_arguments *arguments)
 {
 	struct class_rows rows = { .count = 0 };
-	struct recording *recording;
+	struct recording *recording =
+		recording_read(arguments, &(struct recording_options){ .context = &rows,
+								       .on_class = on_class,
+								       .on_record = on_record });
 	struct text out = { 0 };
 	int status = TOOL_FAILED;
 
-	if (tool_read_recording(arguments,
-				(struct recording_options){ .context = &rows,
-							    .on_class = on_class,
-							    .on_record = on_record },
-				&recording)) {
+	if (recording) {
 		class_rows_sort(&rows);
-		if (arguments->as_json) {
-			text_add_json(&out, add_json, &rows);
-		} else {
-			add_text(&out, &rows);
-		}
+		(arguments->as_json ? add_json : add_text)(&out, &rows);
 		status = tool_print("providers", &out);
 	}
 	class_rows_done(&rows);

@@ -3,18 +3,19 @@
  * etwtool sessions, and providers --installed: what Windows reports about running sessions and
  * registered providers, as text for people and as JSON for programs.
  *
- * Both are written from the structs that source/running.h and source/registered.h fill, so what is
- * written is tested without Windows. Bit masks are shown as words, and bits without a word in
- * hexadecimal, so that nothing is left out. Names come from other programs and may hold anything;
- * in text they are escaped.
+ * The structs that are written are filled by live/running.h, so the writing is tested without
+ * Windows. Bit masks are shown as words, and bits without a word in hexadecimal, so that nothing is
+ * left out. Names come from other programs and may hold any bytes, so in text they are escaped. A
+ * provider that is enabled in a session is known by its GUID alone; its name is looked up among the
+ * registered providers and then among those that the program knows. Windows shows an account no
+ * more than its rights allow, so a list may be shorter than expected without an error.
  */
-#include "tool/session_rows.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/running.h"
 #include "source/kernel_flags.h"
 #include "source/provider_names.h"
 #include "tool/tool.h"
@@ -33,39 +34,42 @@ static const struct {
 	{ 0x08000000, "independent" },   { 0x10000000, "no_per_processor_buffers" },
 };
 
-typedef void add_word(void *context, const char *word);
+enum { WORD_SIZE = 16 };
 
-/* Bits that have no word are added in hexadecimal. */
-static void add_rest(uint32_t bits, add_word *add, void *context)
+static const char *take_rest(uint32_t *mask, char rest[WORD_SIZE])
 {
-	char rest[16];
-
-	if (bits != 0) {
-		snprintf(rest, sizeof rest, "0x%" PRIx32, bits);
-		add(context, rest);
+	if (*mask == 0) {
+		return NULL;
 	}
+	snprintf(rest, WORD_SIZE, "0x%" PRIx32, *mask);
+	*mask = 0;
+	return rest;
 }
 
-static void each_mode(uint32_t mode, add_word *add, void *context)
+/*
+ * Takes one bit, or all that have no word, from the mask and returns its word; NULL when the mask
+ * is empty. rest: room for the text of bits without a word.
+ */
+static const char *take_mode(uint32_t *mask, char rest[WORD_SIZE])
 {
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-		if ((mode & modes[i].bit) != 0) {
-			add(context, modes[i].word);
-			mode &= ~modes[i].bit;
+		if ((*mask & modes[i].bit) != 0) {
+			*mask &= ~modes[i].bit;
+			return modes[i].word;
 		}
 	}
-	add_rest(mode, add, context);
+	return take_rest(mask, rest);
 }
 
-static void each_flag(uint32_t flags, add_word *add, void *context)
+static const char *take_flag(uint32_t *mask, char rest[WORD_SIZE])
 {
 	for (size_t i = 0; i < KERNEL_FLAG_COUNT; i++) {
-		if ((flags & kernel_flag_values[i]) != 0) {
-			add(context, kernel_flag_names[i]);
-			flags &= ~kernel_flag_values[i];
+		if ((*mask & kernel_flag_values[i]) != 0) {
+			*mask &= ~kernel_flag_values[i];
+			return kernel_flag_names[i];
 		}
 	}
-	add_rest(flags, add, context);
+	return take_rest(mask, rest);
 }
 
 static const char *name_of(const struct guid *guid, const struct registered_providers *names)
@@ -76,12 +80,6 @@ static const char *name_of(const struct guid *guid, const struct registered_prov
 }
 
 /* ---- sessions as text ---- */
-
-static void add_text_word(void *context, const char *word)
-{
-	text_add_char(context, ' ');
-	text_add_string(context, word);
-}
 
 static void add_provider(struct text *out, const struct running_provider *provider,
 			 const struct registered_providers *names)
@@ -96,59 +94,61 @@ static void add_provider(struct text *out, const struct running_provider *provid
 			provider->any, provider->all);
 }
 
-void session_rows_text(struct text *out, const struct running_sessions *sessions,
-		       const struct registered_providers *names)
+static void add_session(struct text *out, const struct running_session *session,
+			const struct registered_providers *names)
 {
-	text_add_string(out, "    KB   used   free    min    max    written  events lost  buffers "
-			     "lost  session\n");
-	for (size_t i = 0; i < sessions->count; i++) {
-		const struct running_session *session = &sessions->list[i];
+	uint32_t mode = session->mode, flags = session->kernel_flags;
+	char rest[WORD_SIZE];
+	const char *word;
 
-		text_add_format(out,
-				"%6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32
-				" %10" PRIu32 " %12" PRIu32 " %13" PRIu64 "  ",
-				session->buffer_size_bytes / 1024, session->buffers,
-				session->buffers_free, session->buffers_min, session->buffers_max,
-				session->buffers_written, session->events_lost,
-				(uint64_t)session->log_buffers_lost +
-					session->realtime_buffers_lost);
-		text_add_shown(out, session->name);
-		text_add_string(out, "\n  mode");
-		each_mode(session->mode, add_text_word, out);
-		if (session->file[0]) {
-			text_add_string(out, "\n  file ");
-			text_add_shown(out, session->file);
-		}
-		if (session->kernel_flags != 0) {
-			text_add_string(out, "\n  kernel");
-			each_flag(session->kernel_flags, add_text_word, out);
-		}
-		text_add_char(out, '\n');
-		for (size_t j = 0; j < session->provider_count; j++) {
-			add_provider(out, &session->providers[j], names);
-		}
+	text_add_format(out,
+			"%6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32
+			" %10" PRIu32 " %12" PRIu32 " %13" PRIu64 "  ",
+			session->buffer_size_bytes / 1024, session->buffers, session->buffers_free,
+			session->buffers_min, session->buffers_max, session->buffers_written,
+			session->events_lost,
+			(uint64_t)session->log_buffers_lost + session->realtime_buffers_lost);
+	text_add_shown(out, session->name);
+	text_add_string(out, "\n  mode");
+	while ((word = take_mode(&mode, rest)) != NULL) {
+		text_add_format(out, " %s", word);
+	}
+	if (session->file[0]) {
+		text_add_string(out, "\n  file ");
+		text_add_shown(out, session->file);
+	}
+	text_add_string(out, flags != 0 ? "\n  kernel" : "");
+	while ((word = take_flag(&flags, rest)) != NULL) {
+		text_add_format(out, " %s", word);
+	}
+	text_add_char(out, '\n');
+	for (size_t i = 0; i < session->provider_count; i++) {
+		add_provider(out, &session->providers[i], names);
 	}
 }
 
 /* ---- sessions as JSON ---- */
 
-static void add_json_word(void *context, const char *word)
-{
-	json_string(context, word);
-}
-
 static void add_session_json(struct json *json, const struct running_session *session,
 			     const struct registered_providers *names)
 {
+	uint32_t mode = session->mode, flags = session->kernel_flags;
+	char rest[WORD_SIZE];
+	const char *word;
+
 	json_object_begin(json);
 	json_member_string(json, "name", session->name);
 	json_member_u64(json, "id", session->id);
 	json_member_string(json, "file", session->file[0] ? session->file : NULL);
 	json_member_array(json, "mode");
-	each_mode(session->mode, add_json_word, json);
+	while ((word = take_mode(&mode, rest)) != NULL) {
+		json_string(json, word);
+	}
 	json_array_end(json);
 	json_member_array(json, "kernel_flags");
-	each_flag(session->kernel_flags, add_json_word, json);
+	while ((word = take_flag(&flags, rest)) != NULL) {
+		json_string(json, word);
+	}
 	json_array_end(json);
 	json_member_u64(json, "buffer_size_bytes", session->buffer_size_bytes);
 	json_member_u64(json, "buffers_min", session->buffers_min);
@@ -177,27 +177,27 @@ static void add_session_json(struct json *json, const struct running_session *se
 	json_object_end(json);
 }
 
-/* What the JSON of sessions is made of. */
-struct session_rows {
-	const struct running_sessions *sessions;
-	const struct registered_providers *names;
-};
-
-static void add_sessions(struct json *json, const void *context)
+void add_sessions(struct text *out, const struct running_sessions *sessions,
+		  const struct registered_providers *names, bool as_json)
 {
-	const struct session_rows *rows = context;
+	struct tool_json page;
+	struct json *json;
 
+	if (!as_json) {
+		text_add_string(out, "    KB   used   free    min    max    written  events lost  "
+				     "buffers lost  session\n");
+		for (size_t i = 0; i < sessions->count; i++) {
+			add_session(out, &sessions->list[i], names);
+		}
+		return;
+	}
+	json = tool_json_begin(&page);
 	json_member_array(json, "sessions");
-	for (size_t i = 0; i < rows->sessions->count; i++) {
-		add_session_json(json, &rows->sessions->list[i], rows->names);
+	for (size_t i = 0; i < sessions->count; i++) {
+		add_session_json(json, &sessions->list[i], names);
 	}
 	json_array_end(json);
-}
-
-void session_rows_json(struct text *out, const struct running_sessions *sessions,
-		       const struct registered_providers *names)
-{
-	text_add_json(out, add_sessions, &(struct session_rows){ sessions, names });
+	tool_json_end(&page, out);
 }
 
 /* ---- installed providers ---- */
@@ -220,71 +220,58 @@ static bool has_word(const char *text, const char *word)
 	return word[0] == '\0';
 }
 
-/* Calls show for each whose name or GUID has the word in it. */
-static void each(struct registered_providers *providers, const char *word,
-		 void (*show)(void *context, const struct registered_provider *provider,
-			      const char *guid),
-		 void *context)
+/* The next provider from *at whose name or GUID has the word in it; NULL: there is none. */
+static const struct registered_provider *
+next_installed(const struct registered_providers *providers, const char *word, size_t *at,
+	       char guid[GUID_TEXT_SIZE])
 {
-	if (providers->count > 0) {
-		qsort(providers->list, providers->count, sizeof *providers->list, compare_names);
-	}
-	for (size_t i = 0; i < providers->count; i++) {
-		char guid[GUID_TEXT_SIZE];
+	while (*at < providers->count) {
+		const struct registered_provider *provider = &providers->list[(*at)++];
 
-		guid_format(&providers->list[i].guid, guid);
-		if (!word || has_word(providers->list[i].name, word) || has_word(guid, word)) {
-			show(context, &providers->list[i], guid);
+		guid_format(&provider->guid, guid);
+		if (!word || has_word(provider->name, word) || has_word(guid, word)) {
+			return provider;
 		}
 	}
+	return NULL;
 }
 
-static const char *schema_kind(const struct registered_provider *provider)
+static const char *schemas_of(const struct registered_provider *provider)
 {
 	return provider->manifest ? "manifest" : "mof";
 }
 
-static void show_text(void *context, const struct registered_provider *provider, const char *guid)
+void add_installed(struct text *out, struct registered_providers *providers, const char *word,
+		   bool as_json)
 {
-	text_add_format(context, "{%s}  %-8s  ", guid, schema_kind(provider));
-	text_add_shown(context, provider->name);
-	text_add_char(context, '\n');
-}
+	const struct registered_provider *provider;
+	char guid[GUID_TEXT_SIZE];
+	struct tool_json page;
+	struct json *json;
+	size_t at = 0;
 
-void installed_rows_text(struct text *out, struct registered_providers *providers, const char *word)
-{
-	each(providers, word, show_text, out);
-}
-
-static void show_json(void *context, const struct registered_provider *provider, const char *guid)
-{
-	struct json *json = context;
-
-	json_object_begin(json);
-	json_member_string(json, "name", provider->name);
-	json_member_string(json, "guid", guid);
-	json_member_string(json, "kind", schema_kind(provider));
-	json_object_end(json);
-}
-
-/* What the JSON of installed providers is made of. */
-struct installed {
-	struct registered_providers *providers;
-	const char *word;
-};
-
-static void add_installed(struct json *json, const void *context)
-{
-	const struct installed *installed = context;
-
+	if (providers->count > 0) {
+		qsort(providers->list, providers->count, sizeof *providers->list, compare_names);
+	}
+	if (!as_json) {
+		while ((provider = next_installed(providers, word, &at, guid)) != NULL) {
+			text_add_format(out, "{%s}  %-8s  ", guid, schemas_of(provider));
+			text_add_shown(out, provider->name);
+			text_add_char(out, '\n');
+		}
+		return;
+	}
+	json = tool_json_begin(&page);
 	json_member_array(json, "providers");
-	each(installed->providers, installed->word, show_json, json);
+	while ((provider = next_installed(providers, word, &at, guid)) != NULL) {
+		json_object_begin(json);
+		json_member_string(json, "name", provider->name);
+		json_member_string(json, "guid", guid);
+		json_member_string(json, "kind", schemas_of(provider));
+		json_object_end(json);
+	}
 	json_array_end(json);
-}
-
-void installed_rows_json(struct text *out, struct registered_providers *providers, const char *word)
-{
-	text_add_json(out, add_installed, &(struct installed){ providers, word });
+	tool_json_end(&page, out);
 }
 
 /* ---- the commands ---- */
@@ -306,8 +293,7 @@ static int run(struct tool_arguments *arguments)
 
 	if (good) {
 		registered_read(&names, NULL); /* without names, GUIDs are shown */
-		(arguments->as_json ? session_rows_json : session_rows_text)(&out, &sessions,
-									     &names);
+		add_sessions(&out, &sessions, &names, arguments->as_json != 0);
 	}
 	registered_done(&names);
 	running_done(&sessions);
@@ -322,7 +308,7 @@ int tool_installed(const char *word, bool as_json)
 	bool good = etw_here(&err) && registered_read(&providers, &err);
 
 	if (good) {
-		(as_json ? installed_rows_json : installed_rows_text)(&out, &providers, word);
+		add_installed(&out, &providers, word, as_json);
 	}
 	registered_done(&providers);
 	return finish("providers", good, &err, &out);

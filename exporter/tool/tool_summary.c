@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool summary: what is in a recording, as JSON: its header, buffers, kinds of record headers,
+ * etwtool summary: what is in a recording, as JSON: its header, buffers, types of record headers,
  * times, providers, schemas that it brings along, and how many records each event has.
  *
  * One pass in the order of the file, without the pipeline: nothing is sorted by time and no process
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "base/os.h"
 #include "decode/event_schema.h"
@@ -55,19 +56,13 @@ static uint64_t numbers_of(uint16_t id, uint8_t version, uint8_t opcode, uint8_t
 
 static bool has_room(struct event_counts *counts)
 {
-	size_t capacity = counts->capacity ? counts->capacity * 2 : 256;
-	struct event_count *rows;
+	struct event_count *grown =
+		counts->count < EVENT_COUNTS_MAX ?
+			array_grow(counts->rows, &counts->capacity, counts->count, sizeof *grown) :
+			NULL;
 
-	if (counts->count < counts->capacity || counts->count == EVENT_COUNTS_MAX) {
-		return counts->count < counts->capacity;
-	}
-	rows = realloc(counts->rows, capacity * sizeof *rows);
-	if (!rows) {
-		return false;
-	}
-	counts->rows = rows;
-	counts->capacity = capacity;
-	return true;
+	counts->rows = grown ? grown : counts->rows;
+	return grown != NULL;
 }
 
 static void event_counts_add(struct event_counts *counts, const struct event_record *record)
@@ -198,14 +193,6 @@ static bool read_recording(struct summary *summary, struct error *err)
 
 /* ---- output ---- */
 
-/* null for no time, and beyond the year 9999 */
-static void member_time(struct json *json, const char *key, int64_t time_100ns)
-{
-	char text[UTC_TEXT_SIZE];
-
-	json_member_string(json, key, utc_format(time_100ns, text) ? text : NULL);
-}
-
 static void write_header(struct json *json, const struct etl_header *header)
 {
 	char version[40];
@@ -224,8 +211,8 @@ static void write_header(struct json *json, const struct etl_header *header)
 	json_member_i64(json, "start_filetime", header->start_time);
 	json_member_i64(json, "end_filetime", header->end_time);
 	json_member_i64(json, "boot_filetime", header->boot_time);
-	member_time(json, "start", header->start_time);
-	member_time(json, "end", header->end_time);
+	utc_member(json, "start", header->start_time);
+	utc_member(json, "end", header->end_time);
 	json_member_i64(json, "header_raw_timestamp", header->raw_time);
 	json_member_u64(json, "log_file_mode", header->mode);
 	json_member_u64(json, "buffers_written", header->buffers_written);
@@ -404,24 +391,20 @@ static void write_problems(struct json *json, const struct summary *summary)
 		json_string(json, text);
 	}
 	if (summary->counts.refused > 0) {
-		snprintf(text, sizeof text, "%" PRIu64 " records of too many kinds to count",
+		snprintf(text, sizeof text,
+			 "%" PRIu64 " records of too many event classes to count",
 			 summary->counts.refused);
 		json_string(json, text);
 	}
 	json_array_end(json);
 }
 
-struct page {
-	const struct summary *summary;
-	const char *path;
-};
-
-static void write_summary(struct json *json, const void *context)
+static void write_summary(struct text *out, const struct summary *summary, const char *path)
 {
-	const struct page *page = context;
-	const struct summary *summary = page->summary;
+	struct tool_json page;
+	struct json *json = tool_json_begin(&page);
 
-	json_member_string(json, "file", os_path_name(page->path));
+	json_member_string(json, "file", os_path_name(path));
 	write_header(json, &summary->file->header);
 	write_buffers(json, summary);
 	json_member_u64(json, "records", summary->records);
@@ -431,6 +414,7 @@ static void write_summary(struct json *json, const void *context)
 	write_schemas(json, summary);
 	write_counts(json, summary);
 	write_problems(json, summary);
+	tool_json_end(&page, out);
 }
 
 static int run(struct tool_arguments *arguments)
@@ -448,7 +432,7 @@ static int run(struct tool_arguments *arguments)
 	if (summary.schemas && !summary.buffer_types) {
 		error_set(&err, ERROR_NO_MEMORY, "no memory to sum up a recording");
 	} else if (summary.schemas && read_recording(&summary, &err)) {
-		text_add_json(&out, write_summary, &(struct page){ &summary, arguments->words[0] });
+		write_summary(&out, &summary, arguments->words[0]);
 		status = tool_print("summary", &out);
 	}
 	if (err.code != ERROR_NONE) {

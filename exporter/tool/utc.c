@@ -11,51 +11,62 @@
 #define SECOND INT64_C(10000000)
 #define DAY    (86400 * SECOND)
 
-enum { FIRST_YEAR = 1601, ERA_YEARS = 400, ERA_DAYS = 146097 };
+enum { FIRST_YEAR = 1601 };
 
 static bool is_leap(int64_t year)
 {
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* month from 0 */
-static int64_t days_of_month(int64_t year, int64_t month)
+/* The days of a year before a month; month from 0 to 12. */
+static int64_t days_before_month(int64_t year, int64_t month)
 {
-	static const uint8_t days[12] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	static const uint16_t days[] = {
+		0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365
+	};
 
-	return days[month] + (is_leap(year) && month == 1);
+	return days[month] + (month > 1 && is_leap(year));
+}
+
+/* The days from 1601 to a year. */
+static int64_t days_before_year(int64_t year)
+{
+	int64_t years = year - FIRST_YEAR;
+
+	return 365 * years + years / 4 - years / 100 + years / 400;
 }
 
 bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE])
 {
 	int64_t days = time_100ns / DAY;
 	int64_t rest = time_100ns % DAY;
-	int64_t year = FIRST_YEAR;
+	int64_t year = FIRST_YEAR + days / 366; /* or later */
 	int64_t month = 0;
 
-	if (time_100ns <= 0 || days >= (int64_t)ERA_DAYS * 21) {
+	if (time_100ns <= 0 || days >= days_before_year(10001)) {
 		return false;
 	}
-	year += days / ERA_DAYS * ERA_YEARS; /* 400 years have that many days */
-	days %= ERA_DAYS;
-	for (;;) {
-		int64_t month_size = days_of_month(year, month);
-
-		if (days < month_size) {
-			break;
-		}
-		days -= month_size;
-		if (++month == 12) {
-			month = 0;
-			year++;
-		}
+	while (days_before_year(year + 1) <= days) {
+		year++;
 	}
+	days -= days_before_year(year);
+	while (days_before_month(year, month + 1) <= days) {
+		month++;
+	}
+	days -= days_before_month(year, month);
 	snprintf(text, UTC_TEXT_SIZE,
 		 "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64 ":%02" PRId64
 		 ".%07" PRId64 "Z",
 		 year, month + 1, days + 1, rest / (3600 * SECOND), rest / (60 * SECOND) % 60,
 		 rest / SECOND % 60, rest % SECOND);
 	return true;
+}
+
+void utc_member(struct json *json, const char *key, int64_t time_100ns)
+{
+	char text[UTC_TEXT_SIZE];
+
+	json_member_string(json, key, utc_format(time_100ns, text) ? text : NULL);
 }
 
 /* Reads size digits, and the character behind them unless it is NUL; -1 if they differ. */
@@ -102,19 +113,14 @@ bool utc_parse(const char *text, int64_t *time_100ns)
 	int64_t minute = hour < 0 ? -1 : take(&at, 2, ':');
 	int64_t second = minute < 0 ? -1 : take(&at, 2, '\0');
 	int64_t fraction = second < 0 ? -1 : take_fraction(&at);
-	int64_t days = 0;
 
 	if (fraction < 0 || strcmp(at, "Z") != 0 || year < FIRST_YEAR || month > 11 ||
-	    day >= days_of_month(year, month) || hour > 23 || minute > 59 || second > 59) {
+	    day >= days_before_month(year, month + 1) - days_before_month(year, month) ||
+	    hour > 23 || minute > 59 || second > 59) {
 		return false;
 	}
-	for (int64_t i = FIRST_YEAR; i < year; i++) {
-		days += is_leap(i) ? 366 : 365;
-	}
-	for (int64_t i = 0; i < month; i++) {
-		days += days_of_month(year, i);
-	}
-	*time_100ns = (days + day) * DAY + ((hour * 60 + minute) * 60 + second) * SECOND + fraction;
+	day += days_before_year(year) + days_before_month(year, month);
+	*time_100ns = day * DAY + ((hour * 60 + minute) * 60 + second) * SECOND + fraction;
 	return true;
 }
 

@@ -8,10 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/json.h"
+
 enum { UTC_TEXT_SIZE = 96 };
 
 /* "2020-07-29T00:07:00.6236167Z" of 100 ns since 1601; false for no time, and beyond year 9999. */
 bool utc_format(int64_t time_100ns, char text[UTC_TEXT_SIZE]);
+
+/* A member of an object: the time as such text, or null where utc_format() is false. */
+void utc_member(struct json *json, const char *key, int64_t time_100ns);
 
 /* The other way round, with any number of digits behind the seconds, of which seven count. */
 bool utc_parse(const char *text, int64_t *time_100ns);

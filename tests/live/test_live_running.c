@@ -14,7 +14,7 @@
 
 #include "source/kernel_flags.h"
 #include "tests/fake_etw/fake_etw.h"
-#include "tool/session_rows.h"
+#include "tool/tool.h"
 
 static const GUID alpha = { 0xa1, 0, 0, { 0 } };
 static const GUID beta = { 0xbe, 0, 0, { 0 } };
@@ -89,12 +89,12 @@ static void sessions_are_shown_as_a_table_and_as_json(void **state)
 	start_sessions();
 	assert_true(running_read(&sessions, NULL));
 	assert_true(registered_read(&names, NULL));
-	session_rows_text(&table, &sessions, &names);
+	add_sessions(&table, &sessions, &names, false);
 	assert_has(&table,
 		   "  Kernel\n  mode real_time system_logger\n  kernel PROCESS DISK_IO 0x80\n");
 	assert_has(&table, "  Apps\n  mode real_time\n"
 			   "  provider Company-Alpha  level 4  any 0x10  all 0x0\n");
-	session_rows_json(&json, &sessions, &names);
+	add_sessions(&json, &sessions, &names, true);
 	assert_has(&json, "\"name\": \"Company-Alpha\"");
 	assert_has(&json, "\"guid\": \"000000a1-0000-0000-0000-000000000000\"");
 	text_free(&table);
@@ -111,14 +111,14 @@ static void registered_providers_are_listed_by_a_word(void **state)
 	(void)state;
 	start_sessions();
 	assert_true(registered_read(&providers, NULL));
-	installed_rows_text(&all, &providers, NULL);
+	add_installed(&all, &providers, NULL, false);
 	assert_string_equal(all.data,
 			    "{000000be-0000-0000-0000-000000000000}  mof       Beta \\u001b[31m\n"
 			    "{000000a1-0000-0000-0000-000000000000}  manifest  Company-Alpha\n");
-	installed_rows_text(&some, &providers, "aLPHa");
+	add_installed(&some, &providers, "aLPHa", false);
 	assert_string_equal(some.data,
 			    "{000000a1-0000-0000-0000-000000000000}  manifest  Company-Alpha\n");
-	installed_rows_json(&json, &providers, "000000BE");
+	add_installed(&json, &providers, "000000BE", true);
 	assert_has(&json, "\"kind\": \"mof\"");
 	assert_null(strstr(json.data, "Alpha"));
 	text_free(&all);
