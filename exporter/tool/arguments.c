@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command line of a command: its own options, those that several commands share, and words.
+ *
+ * Each command has a row in struct tool_command. The options that it shares with others are bits of
+ * that row, and their values are in struct tool_arguments, with which the struct of each command
+ * begins; so one table of offsets serves all commands. Words are kept in their order and what they
+ * mean is up to the command. --help and bad usage are handled here, before the command runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +27,7 @@ static bool read_schema(void *manifests, const char *path, struct error *err)
 /* By bit of enum tool_shared; --help comes last and is always there. */
 static const struct command_option shared_options[] = {
 	{ "--pointer-size", "4|8",
-	  "pointer size of classic payloads, where records tell a wrong one", OPTION_DIGIT,
+	  "pointer size of classic payloads, where records have a wrong one", OPTION_DIGIT,
 	  AT(pointer_size), .words = pointer_sizes },
 	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
 	  OPTION_READ, AT(manifests), .read = read_schema },

@@ -27,7 +27,6 @@
 #include "etl/scan.h"
 #include "tool/dump.h"
 #include "tool/event_fields.h"
-#include "tool/progress.h"
 #include "tool/tool.h"
 
 /* ---- a record as a line ---- */

@@ -34,6 +34,8 @@ bool filter_time_parse(const char *text, struct filter_time *time)
 
 bool event_filter_where(struct event_filter *filter, const char *text, struct error *err)
 {
+	const char *name;
+
 	if (!filter->probe) {
 		filter->probe = probe_new(err);
 	}
@@ -41,7 +43,13 @@ bool event_filter_where(struct event_filter *filter, const char *text, struct er
 		return error_set(err, ERROR_LIMIT, "more than %d conditions",
 				 FILTER_CONDITIONS_MOST);
 	}
-	return filter->probe && probe_add(filter->probe, text, err);
+	if (!filter->probe || !probe_add(filter->probe, text, err)) {
+		return false;
+	}
+	for (size_t i = 0; (name = probe_field(filter->probe, i)) != NULL; i++) {
+		filter->fields[i].name = name;
+	}
+	return true;
 }
 
 bool event_filter_active(const struct event_filter *filter)
@@ -133,7 +141,6 @@ static void look_for_fields(struct event_filter *filter, const struct event_clas
 	for (size_t i = 0; (name = probe_field(filter->probe, i)) != NULL; i++) {
 		struct requested_name *field = &filter->fields[i];
 
-		field->name = name;
 		field->met |= derived_find(name) ||
 			      (schema && field_path_find(schema, name, &path));
 		for (unsigned j = 0; !field->met && schema && j < schema->field_count; j++) {
@@ -224,33 +231,32 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 int complain_of_missing(const struct requested_name *requested, const char *command,
 			const char *what)
 {
+	const char *nearest = requested->nearest.best;
+
 	return tool_complain(TOOL_FAILED, command, "the recording has no %s '%s'%s%s%s", what,
-			     requested->name, requested->nearest.best ? "; did you mean '" : "",
-			     requested->nearest.best ? requested->nearest.best : "",
-			     requested->nearest.best ? "'?" : "");
+			     requested->name, nearest ? "; did you mean '" : "",
+			     nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+/* Whether no name was requested or it was met; else it complains. */
+static bool was_met(const struct requested_name *requested, const char *command, const char *what)
+{
+	if (!requested->name || requested->met) {
+		return true;
+	}
+	complain_of_missing(requested, command, what);
+	return false;
 }
 
 bool event_filter_found(const struct event_filter *filter, const char *command)
 {
-	if (filter->provider.name && !filter->provider.met) {
-		complain_of_missing(&filter->provider, command, "provider");
-		return false;
+	bool found = was_met(&filter->provider, command, "provider") &&
+		     was_met(&filter->event, command, "event");
+
+	for (size_t i = 0; found && filter->probe && probe_field(filter->probe, i); i++) {
+		found = was_met(&filter->fields[i], command, "field");
 	}
-	if (filter->event.name && !filter->event.met) {
-		complain_of_missing(&filter->event, command, "event");
-		return false;
-	}
-	for (size_t i = 0; filter->probe && probe_field(filter->probe, i); i++) {
-		if (!filter->fields[i].met) {
-			complain_of_missing(&filter->fields[i], command, "field");
-			return false;
-		}
-	}
-	if (filter->process.name && !filter->process.met && !filter->probe) {
-		complain_of_missing(&filter->process, command, "process");
-		return false;
-	}
-	return true;
+	return found && (filter->probe || was_met(&filter->process, command, "process"));
 }
 
 void event_filter_done(struct event_filter *filter)

@@ -18,7 +18,6 @@
 #include "etl/source_file.h"
 #include "pipeline.h"
 #include "setup.h"
-#include "tool/progress.h"
 
 struct recording {
 	const struct tool_arguments *arguments;

@@ -105,13 +105,41 @@ void tool_json_end(struct tool_json *page, struct text *out);
 /* Adds the page that a scrape of the registry would show. */
 void text_add_exposition(struct text *out, struct registry *registry);
 
+/* ---- progress on standard error (output.c) ---- */
+
+enum { PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250, PROGRESS_LINE_SIZE = 64 };
+
+struct progress {
+	const char *command;
+	uint64_t start_ns;
+	uint64_t next_ns; /* when to show something next */
+	bool watched;     /* standard error is a terminal, and nothing else is printed on one */
+	bool shown;
+};
+
+void progress_start(struct progress *progress, const char *command);
+
+/* share: 0 to 1, of the whole run. */
+void progress_show(struct progress *progress, double share);
+
+/* Takes the line away again. */
+void progress_end(struct progress *progress);
+
+/*
+ * What progress_show() prints at a time (os_monotonic_ns()): false for nothing, in the first two
+ * seconds and between two changes.
+ */
+bool progress_line(struct progress *progress, double share, uint64_t now_ns,
+		   char line[PROGRESS_LINE_SIZE]);
+
 /* ---- what Windows reports (tool_sessions.c) ---- */
 
 /* names: of providers; those that it lacks show their GUID. */
 void add_sessions(struct text *out, const struct running_sessions *sessions,
 		  const struct registered_providers *names, bool as_json);
 
-/* Sorts the providers and adds those whose name or GUID has the word in it, whatever the case. */
+/* Sorts the providers and adds those whose name or GUID contains the word, in any case of letters.
+ */
 void add_installed(struct text *out, struct registered_providers *providers, const char *word,
 		   bool as_json);
 

@@ -59,41 +59,24 @@ static const struct command_option option_rows[] = {
 	{ NULL },
 };
 
-/* ---- OpenMetrics ---- */
+struct backfill {
+	struct setup setup;
+	int64_t step; /* 100 ns */
+	int64_t next; /* time of the next page; RECORD_NO_TIME before the first record */
+	bool failed;  /* standard output takes no more */
 
-struct openmetrics {
-	struct text *out;       /* borrowed: where lines are added */
+	/* What is written. */
 	struct text target;     /* `job="etw",instance="a.etl"`, of every series */
 	struct map families;    /* hash of a family's name: its HELP and TYPE are out */
 	struct map series;      /* hash of a counter's name and labels: it is out */
-	struct text line;       /* the beginning of one that came in two pieces */
+	struct text exposition; /* the exporter's, of one page */
+	struct text out;        /* the page as OpenMetrics */
 	int64_t time, previous; /* of this page and the one before, or RECORD_NO_TIME */
 	bool counter;           /* the lines that come now only grow */
 	bool left_out;
 };
 
-/* job, instance: label values. False without memory. */
-static bool openmetrics_init(struct openmetrics *metrics, struct text *out, const char *job,
-			     const char *instance)
-{
-	*metrics = (struct openmetrics){ .out = out,
-					 .time = RECORD_NO_TIME,
-					 .previous = RECORD_NO_TIME };
-	text_add_string(&metrics->target, "job=\"");
-	text_add_label_value(&metrics->target, job, strlen(job));
-	text_add_string(&metrics->target, "\",instance=\"");
-	text_add_label_value(&metrics->target, instance, strlen(instance));
-	text_add_string(&metrics->target, "\"");
-	return !metrics->target.failed;
-}
-
-static void openmetrics_done(struct openmetrics *metrics)
-{
-	text_free(&metrics->target);
-	text_free(&metrics->line);
-	map_done(&metrics->families);
-	map_done(&metrics->series);
-}
+/* ---- OpenMetrics ---- */
 
 /* Seconds since 1970, to the millisecond that Prometheus keeps. */
 static void add_time(struct text *out, int64_t time)
@@ -103,19 +86,14 @@ static void add_time(struct text *out, int64_t time)
 	text_add_format(out, " %" PRId64 ".%03d\n", ms / 1000, (int)(ms % 1000));
 }
 
-static bool starts_with(const char *text, size_t size, const char *start)
-{
-	return size >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
-}
-
-/* What the exporter says about this run of itself. */
-static bool is_left_out(const char *name, size_t size)
+/* Whether a line, from the name on, is about this run of the exporter itself. */
+static bool is_left_out(const char *name)
 {
 	static const char *const starts[] = { "process_", "etw_exporter_s", "etw_replay_",
 					      "etw_consumer_busy_", "etw_consumer_lag_" };
 
 	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
-		if (starts_with(name, size, starts[i])) {
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0) {
 			return true;
 		}
 	}
@@ -132,7 +110,7 @@ static bool is_new(struct map *set, const char *text, size_t size)
 }
 
 /* "# HELP name text" and "# TYPE name type": a counter's family is called without "_total". */
-static void add_head(struct openmetrics *metrics, const char *line, size_t size)
+static void add_head(struct backfill *backfill, const char *line, size_t size)
 {
 	const char *name = line + strlen("# HELP ");
 	const char *space = memchr(name, ' ', size - strlen("# HELP "));
@@ -141,45 +119,45 @@ static void add_head(struct openmetrics *metrics, const char *line, size_t size)
 	bool type = line[2] == 'T';
 
 	if (!type) {
-		metrics->left_out = is_left_out(name, name_size);
+		backfill->left_out = is_left_out(name);
 	} else {
-		metrics->counter = *rest != 'g'; /* a gauge */
+		backfill->counter = *rest != 'g'; /* a gauge */
 	}
-	if (metrics->left_out || !is_new(&metrics->families, line, (size_t)(space - line))) {
+	if (backfill->left_out || !is_new(&backfill->families, line, (size_t)(space - line))) {
 		return;
 	}
 	if (name_size > 6 && memcmp(space - 6, "_total", 6) == 0) {
 		space -= 6;
 	}
-	text_add(metrics->out, line, (size_t)(space - line));
-	text_add_char(metrics->out, ' ');
+	text_add(&backfill->out, line, (size_t)(space - line));
+	text_add_char(&backfill->out, ' ');
 	for (; rest < end; rest++) {
 		if (*rest == '"') {
-			text_add_char(metrics->out, '\\');
+			text_add_char(&backfill->out, '\\');
 		}
-		text_add_char(metrics->out, *rest);
+		text_add_char(&backfill->out, *rest);
 	}
-	text_add_char(metrics->out, '\n');
+	text_add_char(&backfill->out, '\n');
 }
 
 /* The series of a line with the target's labels in front of its own. */
-static void add_series(struct openmetrics *metrics, const char *series, size_t size)
+static void add_series(struct backfill *backfill, const char *series, size_t size)
 {
 	const char *brace = memchr(series, '{', size);
 	size_t name_size = brace ? (size_t)(brace - series) : size;
 
-	text_add(metrics->out, series, name_size);
-	text_add_char(metrics->out, '{');
-	text_add(metrics->out, metrics->target.data, metrics->target.size);
+	text_add(&backfill->out, series, name_size);
+	text_add_char(&backfill->out, '{');
+	text_add(&backfill->out, backfill->target.data, backfill->target.size);
 	if (brace) {
-		text_add_char(metrics->out, ',');
-		text_add(metrics->out, brace + 1, size - name_size - 1);
+		text_add_char(&backfill->out, ',');
+		text_add(&backfill->out, brace + 1, size - name_size - 1);
 	} else {
-		text_add_char(metrics->out, '}');
+		text_add_char(&backfill->out, '}');
 	}
 }
 
-static void add_sample(struct openmetrics *metrics, const char *line, size_t size)
+static void add_sample(struct backfill *backfill, const char *line, size_t size)
 {
 	const char *value = line + size;
 	size_t series;
@@ -188,47 +166,16 @@ static void add_sample(struct openmetrics *metrics, const char *line, size_t siz
 		value--;
 	}
 	series = (size_t)(value - 1 - line);
-	if (metrics->counter && is_new(&metrics->series, line, series) &&
-	    metrics->previous != RECORD_NO_TIME) {
-		add_series(metrics, line, series);
-		text_add_string(metrics->out, " 0");
-		add_time(metrics->out, metrics->previous);
+	if (backfill->counter && is_new(&backfill->series, line, series) &&
+	    backfill->previous != RECORD_NO_TIME) {
+		add_series(backfill, line, series);
+		text_add_string(&backfill->out, " 0");
+		add_time(&backfill->out, backfill->previous);
 	}
-	add_series(metrics, line, series);
-	text_add_char(metrics->out, ' ');
-	text_add(metrics->out, value, (size_t)(line + size - value));
-	add_time(metrics->out, metrics->time);
-}
-
-static void add_line(struct openmetrics *metrics, const char *line, size_t size)
-{
-	if (line[0] == '#') {
-		add_head(metrics, line, size);
-	} else if (!metrics->left_out) {
-		add_sample(metrics, line, size);
-	}
-}
-
-static bool take_chunk(void *context, const char *bytes, size_t size)
-{
-	struct openmetrics *metrics = context;
-	const char *end;
-
-	while ((end = memchr(bytes, '\n', size)) != NULL) {
-		size_t part = (size_t)(end - bytes);
-
-		if (metrics->line.size > 0) {
-			text_add(&metrics->line, bytes, part);
-			add_line(metrics, metrics->line.data, metrics->line.size);
-			metrics->line.size = 0;
-		} else {
-			add_line(metrics, bytes, part);
-		}
-		bytes = end + 1;
-		size -= part + 1;
-	}
-	text_add(&metrics->line, bytes, size);
-	return !metrics->out->failed && !metrics->line.failed;
+	add_series(backfill, line, series);
+	text_add_char(&backfill->out, ' ');
+	text_add(&backfill->out, value, (size_t)(line + size - value));
+	add_time(&backfill->out, backfill->time);
 }
 
 /*
@@ -237,37 +184,34 @@ static bool take_chunk(void *context, const char *bytes, size_t size)
  * increase() would miss the value that a series begins with. What is about this run and not about
  * the time of the recording is left out.
  */
-static void openmetrics_page(struct openmetrics *metrics, struct registry *registry, int64_t time)
-{
-	metrics->previous = metrics->time;
-	metrics->time = time;
-	exposition_write(registry, take_chunk, metrics);
-	metrics->left_out = false;
-	metrics->counter = false;
-	if (is_new(&metrics->families, "up", 2)) {
-		text_add_string(metrics->out,
-				"# HELP up 1: this is a recording.\n# TYPE up gauge\n");
-	}
-	add_sample(metrics, "up 1", 4);
-}
-
-/* ---- pages ---- */
-
-struct backfill {
-	struct setup setup;
-	struct openmetrics metrics;
-	struct text out;
-	int64_t step; /* 100 ns */
-	int64_t next; /* time of the next page; RECORD_NO_TIME before the first record */
-	bool failed;  /* standard output takes no more */
-};
-
 static void write_page(struct backfill *backfill, int64_t time)
 {
-	openmetrics_page(&backfill->metrics, backfill->setup.registry, time);
+	const char *line, *end;
+
+	backfill->previous = backfill->time;
+	backfill->time = time;
+	text_clear(&backfill->exposition);
+	text_add_exposition(&backfill->exposition, backfill->setup.registry);
+	for (line = backfill->exposition.data; line && (end = strchr(line, '\n')); line = end + 1) {
+		if (line[0] == '#') {
+			add_head(backfill, line, (size_t)(end - line));
+		} else if (!backfill->left_out) {
+			add_sample(backfill, line, (size_t)(end - line));
+		}
+	}
+	backfill->left_out = false;
+	backfill->counter = false;
+	if (is_new(&backfill->families, "up", 2)) {
+		text_add_string(&backfill->out,
+				"# HELP up 1: this is a recording.\n# TYPE up gauge\n");
+	}
+	add_sample(backfill, "up 1", 4);
+	backfill->out.failed |= backfill->exposition.failed;
 	backfill->failed |= !tool_write("backfill", &backfill->out);
 	backfill->out.size = 0;
 }
+
+/* ---- pages ---- */
 
 /* Before a record counts: a page for each step that has passed. */
 static void on_time(void *context, int64_t time)
@@ -332,15 +276,21 @@ static int run(struct tool_arguments *arguments)
 	struct request *request = (struct request *)arguments;
 	uint64_t step_ms = request->step_ms ? request->step_ms : STEP_DEFAULT_MS;
 	struct backfill backfill = { .step = (int64_t)step_ms * TICKS_PER_MS,
-				     .next = RECORD_NO_TIME };
+				     .next = RECORD_NO_TIME,
+				     .time = RECORD_NO_TIME };
 	const char *job = request->job ? request->job : "etw";
 	const char *instance = request->instance ? request->instance :
 						   os_path_name(arguments->words[0]);
 	struct error err = { 0 };
 	int status = TOOL_DONE;
 
-	if (!openmetrics_init(&backfill.metrics, &backfill.out, job, instance)) {
-		error_set(&err, ERROR_NO_MEMORY, "no memory for labels");
+	text_add_string(&backfill.target, "job=\"");
+	text_add_label_value(&backfill.target, job, strlen(job));
+	text_add_string(&backfill.target, "\",instance=\"");
+	text_add_label_value(&backfill.target, instance, strlen(instance));
+	text_add_string(&backfill.target, "\"");
+	if (backfill.target.failed) {
+		error_no_memory(&err, "labels");
 		status = TOOL_FAILED;
 	} else if (!set_up_and_replay(&backfill, request, &err)) {
 		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
@@ -348,8 +298,11 @@ static int run(struct tool_arguments *arguments)
 	if (status != TOOL_DONE && !backfill.failed) {
 		tool_complain(status, "backfill", "%s", err.text);
 	}
-	openmetrics_done(&backfill.metrics);
+	text_free(&backfill.target);
+	text_free(&backfill.exposition);
 	text_free(&backfill.out);
+	map_done(&backfill.families);
+	map_done(&backfill.series);
 	return status;
 }
 

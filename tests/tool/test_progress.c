@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tool/progress.h"
+#include "tool/tool.h"
 
 #define MS UINT64_C(1000000)
 
