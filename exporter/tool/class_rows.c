@@ -65,8 +65,9 @@ static bool add_row(struct class_rows *rows, const struct event_class *class)
 	return true;
 }
 
-void class_rows_class(struct class_rows *rows, const struct event_class *class)
+void class_rows_class(void *context, const struct event_class *class)
 {
+	struct class_rows *rows = context;
 	uint64_t *known = map_put(&rows->by_class, (uintptr_t) class, NULL);
 	uint64_t *index = known ? map_put(&rows->by_key, key_of(class), NULL) : NULL;
 	struct class_row *row;

@@ -39,7 +39,8 @@ struct class_rows {
 	uint64_t refused;    /* records of event classes for which there was no room */
 };
 
-void class_rows_class(struct class_rows *rows, const struct event_class *class);
+/* rows: a struct class_rows. An on_class of recordings (recording.h). */
+void class_rows_class(void *rows, const struct event_class *class);
 /* The row that counted the record; NULL: there is no room for its event class. */
 struct class_row *class_rows_count(struct class_rows *rows, const struct event_class *class);
 

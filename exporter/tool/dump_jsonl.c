@@ -31,14 +31,6 @@
 
 /* ---- a record as a line ---- */
 
-static void member_guid(struct json *json, const char *key, const struct guid *guid)
-{
-	char text[GUID_TEXT_SIZE];
-
-	guid_format(guid, text);
-	json_member_string(json, key, text);
-}
-
 static void member_time(struct json *json, const char *key, int64_t time)
 {
 	if (time == RECORD_NO_TIME) {
@@ -89,7 +81,7 @@ static void add_header(struct json *json, const struct event_record *record,
 	json_member_u64(json, "cpu", record->processor);
 	member_id(json, "pid", record, record->process_id);
 	member_id(json, "tid", record, record->thread_id);
-	member_guid(json, "provider", record->provider);
+	json_member_guid(json, "provider", record->provider);
 	if (!name) {
 		name = event_provider_name(origins, record->provider);
 	}
@@ -150,8 +142,8 @@ static void add_event_info(struct json *json, const struct event_info *info)
 {
 	json_member_string(json, "event", "EventInfo");
 	json_member_object(json, "fields");
-	member_guid(json, "provider", &info->provider);
-	member_guid(json, "event", &info->event_class);
+	json_member_guid(json, "provider", &info->provider);
+	json_member_guid(json, "event", &info->event_class);
 	json_member_u64(json, "id", info->id);
 	json_member_u64(json, "version", info->version);
 	json_member_u64(json, "opcode", info->opcode);
@@ -181,7 +173,7 @@ static void add_event_map(struct json *json, const struct event_map *map)
 {
 	json_member_string(json, "event", "EventMapInfo");
 	json_member_object(json, "fields");
-	member_guid(json, "provider", &map->provider);
+	json_member_guid(json, "provider", &map->provider);
 	member_string_at(json, "map", map->bytes, map->size, map->name);
 	json_member_u64(json, "flag", map->flag);
 	json_member_object(json, "entries");

@@ -45,7 +45,7 @@ bool field_walk_next(struct field_walk *walk, const struct schema *schema)
 	return true;
 }
 
-void field_type_add(const struct field *field, struct text *out)
+const char *field_type_name(const struct field *field)
 {
 	static const char *const names[] = {
 		[FIELD_I8] = "i8",
@@ -79,10 +79,7 @@ void field_type_add(const struct field *field, struct text *out)
 	};
 	const char *name = field->type < sizeof names / sizeof names[0] ? names[field->type] : NULL;
 
-	if (field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field)) {
-		text_add_string(out, "list of ");
-	}
-	text_add_string(out, name ? name : "text");
+	return name ? name : "text";
 }
 
 const char *schema_origin_name(const struct schema *schema)
@@ -149,7 +146,7 @@ static void add_value(struct json *json, const struct field *field, const struct
 	struct field_slice element;
 	uint32_t offset = 0;
 
-	if (field->count_type == FIELD_SCALAR || field_is_text_of_chars(field)) {
+	if (!field_is_list(field)) {
 		add_one(json, field, slice, scratch);
 		return;
 	}

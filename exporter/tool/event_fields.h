@@ -38,8 +38,14 @@ bool field_walk_next(struct field_walk *walk, const struct schema *schema);
 /* Adds the whole name, of a member of an array of structures that of the first element's. */
 void field_name_add(const struct schema *schema, unsigned index, struct text *out);
 
-/* Adds what its values are: "u32", "text", "list of guid". */
-void field_type_add(const struct field *field, struct text *out);
+/* What its values are, or those of its elements: "u32", "text", "guid". */
+const char *field_type_name(const struct field *field);
+
+/* Whether its value is a list for rules; characters in an array are one text. */
+static inline bool field_is_list(const struct field *field)
+{
+	return field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field);
+}
 
 /* Where the schema comes from, as `decoded_by` shows it; NULL when schema is NULL. */
 const char *schema_origin_name(const struct schema *schema);

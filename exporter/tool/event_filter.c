@@ -25,26 +25,30 @@
 #include "tool/utc.h"
 #include "track/derived_fields.h"
 
-bool filter_time_parse(const char *text, struct filter_time *time)
+bool filter_time_read(void *target, const char *text, struct error *err)
 {
+	struct filter_time *time = target;
+
+	(void)err;
 	time->relative = utc_parse_seconds(text, &time->time_100ns);
 	time->set = time->relative || utc_parse(text, &time->time_100ns);
 	return time->set;
 }
 
-bool event_filter_where(struct event_filter *filter, const char *text, struct error *err)
+bool event_filter_where(void *target, const char *text, struct error *err)
 {
+	struct event_filter *filter = target;
 	const char *name;
 
 	if (!filter->probe) {
 		filter->probe = probe_new(err);
 	}
 	if (filter->probe && probe_field(filter->probe, FILTER_CONDITIONS_MOST - 1)) {
-		return error_set(err, ERROR_LIMIT, "more than %d conditions",
-				 FILTER_CONDITIONS_MOST);
+		error_set(err, ERROR_LIMIT, "more than %d conditions", FILTER_CONDITIONS_MOST);
+		return error_prefix(err, "--where");
 	}
 	if (!filter->probe || !probe_add(filter->probe, text, err)) {
-		return false;
+		return error_prefix(err, "--where");
 	}
 	for (size_t i = 0; (name = probe_field(filter->probe, i)) != NULL; i++) {
 		filter->fields[i].name = name;

@@ -46,11 +46,11 @@ struct event_filter {
 	struct requested_name fields[FILTER_CONDITIONS_MOST]; /* of the probe */
 };
 
-/* "2020-07-29T00:07:00Z" or seconds from the start. */
-bool filter_time_parse(const char *text, struct filter_time *time);
+/* Reads a struct filter_time: "2020-07-29T00:07:00Z" or seconds from the start. An option_read. */
+bool filter_time_read(void *time, const char *text, struct error *err);
 
-/* One more condition, as probe_add() takes it. */
-bool event_filter_where(struct event_filter *filter, const char *text, struct error *err);
+/* Adds a condition to a struct event_filter, as probe_add() takes it. An option_read. */
+bool event_filter_where(void *filter, const char *text, struct error *err);
 
 /* Whether it leaves out any event. */
 bool event_filter_active(const struct event_filter *filter);

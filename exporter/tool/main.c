@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool's entry: picks the subcommand.
+ * etwtool's entry: picks the command.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,12 +29,6 @@ static void add_usage(struct text *out)
 			"\n"
 			"Exit status: 0 done (a recording cut short is a warning), 1 could not "
 			"run, 2 bad usage.\n");
-}
-
-static void add_version(struct text *out)
-{
-	text_add_format(out, "etwtool %s (revision %s, %s, %s)\n", program_version.number,
-			program_version.revision, program_version.compiler, program_version.arch);
 }
 
 static int unknown_command(const char *name)
@@ -73,7 +67,9 @@ int main(int argc, char **argv)
 		return tool_print("", &out);
 	}
 	if (strcmp(name, "--version") == 0) {
-		add_version(&out);
+		text_add_format(&out, "etwtool %s (revision %s, %s, %s)\n", program_version.number,
+				program_version.revision, program_version.compiler,
+				program_version.arch);
 		return tool_print("", &out);
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {

@@ -154,6 +154,14 @@ void tool_json_end(struct tool_json *page, struct text *out)
 	text_free(&page->compact);
 }
 
+void json_member_guid(struct json *json, const char *key, const struct guid *guid)
+{
+	char text[GUID_TEXT_SIZE];
+
+	guid_format(guid, text);
+	json_member_string(json, key, text);
+}
+
 /* ---- expositions ---- */
 
 static bool add_chunk(void *context, const char *bytes, size_t size)

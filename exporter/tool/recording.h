@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "decode/event_table.h"
-#include "rules/language/probe.h"
 #include "rules/engine/dry_run.h"
+#include "rules/language/probe.h"
 #include "source/event_record.h"
 #include "tool/tool.h"
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/command_line.h"
+#include "base/guid.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "decode/manifest/load.h"
@@ -101,6 +102,8 @@ struct tool_json {
 };
 struct json *tool_json_begin(struct tool_json *page);
 void tool_json_end(struct tool_json *page, struct text *out);
+
+void json_member_guid(struct json *json, const char *key, const struct guid *guid);
 
 /* Adds the page that a scrape of the registry would show. */
 void text_add_exposition(struct text *out, struct registry *registry);

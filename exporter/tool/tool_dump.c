@@ -130,27 +130,22 @@ void dump_pass_done(struct dump_pass *pass)
 
 enum { RAW_BYTES_MOST = 32 };
 
-enum part { PART_TIME, PART_PROCESS, PART_EVENT, PART_FIELD };
+#define COLOUR_OF_TIME    "\033[2m"
+#define COLOUR_OF_PROCESS "\033[32m"
+#define COLOUR_OF_EVENT   "\033[1;36m"
+#define COLOUR_OF_FIELD   "\033[33m"
+#define COLOUR_END        "\033[0m"
 
-static void begin(struct dump_pass *pass, enum part part)
+static void colour(struct dump_pass *pass, const char *code)
 {
-	static const char *const colours[] = {
-		[PART_TIME] = "\033[2m",
-		[PART_PROCESS] = "\033[32m",
-		[PART_EVENT] = "\033[1;36m",
-		[PART_FIELD] = "\033[33m",
-	};
-
-	if (pass->request->colour == COLOUR_ALWAYS) {
-		text_add_string(&pass->out, colours[part]);
-	}
+	text_add_string(&pass->out, pass->request->colour == COLOUR_ALWAYS ? code : "");
 }
 
-static void end(struct dump_pass *pass)
+static void add_coloured(struct dump_pass *pass, const char *code, const char *name)
 {
-	if (pass->request->colour == COLOUR_ALWAYS) {
-		text_add_string(&pass->out, "\033[0m");
-	}
+	colour(pass, code);
+	text_add_shown(&pass->out, name);
+	colour(pass, COLOUR_END);
 }
 
 static void add_id(struct text *out, uint32_t id)
@@ -183,9 +178,7 @@ static void add_fields(struct dump_pass *pass, const struct schema *schema,
 	event_fields_locate(&fields, schema, record);
 	for (unsigned i = 0; i < fields.end; i = field_behind(schema, i)) {
 		text_add_string(&pass->out, "  ");
-		begin(pass, PART_FIELD);
-		text_add_shown(&pass->out, schema->fields[i].name);
-		end(pass);
+		add_coloured(pass, COLOUR_OF_FIELD, schema->fields[i].name);
 		text_add_char(&pass->out, '=');
 		json_init(&json, &pass->out, false);
 		event_fields_json(&fields, i, &json);
@@ -202,14 +195,12 @@ static bool show(struct dump_pass *pass, const struct event_record *record,
 	struct text *out = &pass->out;
 	char time[UTC_TEXT_SIZE];
 
-	begin(pass, PART_TIME);
+	colour(pass, COLOUR_OF_TIME);
 	text_add_string(out, utc_format(record->time, time) ? time : "-");
 	text_add_format(out, "  cpu %u", record->processor);
-	end(pass);
+	colour(pass, COLOUR_END);
 	text_add_string(out, "  ");
-	begin(pass, PART_PROCESS);
-	text_add_shown(out, pass->process);
-	end(pass);
+	add_coloured(pass, COLOUR_OF_PROCESS, pass->process);
 	text_add_char(out, ' ');
 	add_id(out, pass->process_id);
 	text_add_char(out, '/');
@@ -219,9 +210,7 @@ static bool show(struct dump_pass *pass, const struct event_record *record,
 		text_add_shown(out, class->provider_name);
 		text_add_char(out, '/');
 	}
-	begin(pass, PART_EVENT);
-	text_add_shown(out, class->event_name);
-	end(pass);
+	add_coloured(pass, COLOUR_OF_EVENT, class->event_name);
 	if (class->schema) {
 		add_fields(pass, class->schema, record);
 	} else if (record->payload_size > 0) {
@@ -247,17 +236,6 @@ static int dump_text(struct dump_request *request)
 
 /* ---- the command ---- */
 
-static bool read_where(void *filter, const char *value, struct error *err)
-{
-	return event_filter_where(filter, value, err) || error_prefix(err, "--where");
-}
-
-static bool read_time(void *time, const char *value, struct error *err)
-{
-	(void)err;
-	return filter_time_parse(value, time);
-}
-
 #define AT(member) .offset = offsetof(struct dump_request, member)
 #define A_TIME     "a time such as 2020-07-29T00:07:00Z, or seconds"
 
@@ -271,11 +249,11 @@ static const struct command_option option_rows[] = {
 	  AT(filter.event.name) },
 	{ "--process", "NAME", "name, likewise, or id", OPTION_TEXT, AT(filter.process.name) },
 	{ "--where", "CONDITION", "\"FIELD OPERATOR LITERAL\"; all that are given must hold",
-	  OPTION_READ, AT(filter), .read = read_where },
+	  OPTION_READ, AT(filter), .read = event_filter_where },
 	{ "--from", "TIME", "first moment: 2020-07-29T00:07:00Z or seconds", OPTION_READ,
-	  AT(filter.from), .takes = A_TIME, .read = read_time },
+	  AT(filter.from), .takes = A_TIME, .read = filter_time_read },
 	{ "--to", "TIME", "the first moment that is left out, likewise", OPTION_READ, AT(filter.to),
-	  .takes = A_TIME, .read = read_time },
+	  .takes = A_TIME, .read = filter_time_read },
 	{ "--per-kind", "N", "only the first N events of each kind", OPTION_COUNT, AT(per_class) },
 	{ "--format", "FORMAT", "jsonl (default), csv or text", OPTION_WORD, AT(format),
 	  .words = formats },

@@ -36,8 +36,8 @@ enum {
 };
 
 struct sampled_field {
-	struct text name; /* owned */
-	struct text type; /* owned; "u32", "list of text", … */
+	char *name;       /* owned */
+	const char *type; /* "u32", of a list that of its elements */
 	bool number;      /* to rules */
 	bool list;        /* rules take elements ("a[0]") and their number ("a.count"), too */
 	bool structures;  /* a list whose members are fields of their own */
@@ -57,67 +57,53 @@ struct field_samples {
 
 /* ---- fields ---- */
 
-static bool same_text(const struct text *a, const struct text *b)
+/* The place of a row with the same name and type, made when new; count without room. */
+static size_t place_of(struct field_samples *samples, const struct sampled_field *row)
 {
-	return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
-}
-
-/* The place of a field with this name and type; count when there is none. */
-static size_t find_field(const struct field_samples *samples, const struct text *name,
-			 const struct text *type)
-{
+	struct sampled_field *grown;
 	size_t i = 0;
 
-	while (i < samples->count && !(same_text(&samples->fields[i].name, name) &&
-				       same_text(&samples->fields[i].type, type))) {
+	while (i < samples->count && (strcmp(samples->fields[i].name, row->name) != 0 ||
+				      strcmp(samples->fields[i].type, row->type) != 0 ||
+				      samples->fields[i].list != row->list)) {
 		i++;
+	}
+	if (i < samples->count || samples->count == SAMPLES_FIELDS_MOST) {
+		return i;
+	}
+	grown = array_grow(samples->fields, &samples->capacity, samples->count, sizeof *grown);
+	if (grown) {
+		samples->fields = grown;
+		samples->fields[i] = *row;
+		samples->fields[i].name = text_duplicate(row->name, strlen(row->name));
+		samples->count += samples->fields[i].name != NULL;
 	}
 	return i;
 }
 
-/* Takes over name and type. False without room. */
-static bool append(struct field_samples *samples, const struct field *field, struct text *name,
-		   struct text *type)
-{
-	struct sampled_field *grown = samples->count < SAMPLES_FIELDS_MOST ?
-					      array_grow(samples->fields, &samples->capacity,
-							 samples->count, sizeof *grown) :
-					      NULL;
-
-	if (!grown) {
-		return false;
-	}
-	samples->fields = grown;
-	samples->fields[samples->count++] = (struct sampled_field){
-		.name = *name,
-		.type = *type,
-		.number = field_is_integer(field),
-		.list = field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field),
-		.structures = field->type == FIELD_STRUCT,
-	};
-	*name = (struct text){ 0 };
-	*type = (struct text){ 0 };
-	return true;
-}
-
-/* The row of a field, made when new; NULL without room. */
+/* The row of a field; NULL without room. */
 static struct sampled_field *row_of(struct field_samples *samples, const struct schema *schema,
 				    unsigned index)
 {
-	uint64_t *place = map_put(&samples->rows, (uintptr_t)&schema->fields[index], NULL);
-	struct text name = { 0 }, type = { 0 };
+	const struct field *field = &schema->fields[index];
+	uint64_t *place = map_put(&samples->rows, (uintptr_t)field, NULL);
+	struct text name = { 0 };
 
 	if (place && *place == 0) {
+		struct sampled_field row = {
+			.type = field_type_name(field),
+			.number = field_is_integer(field),
+			.list = field_is_list(field),
+			.structures = field->type == FIELD_STRUCT,
+		};
+		size_t found;
+
+		text_add_string(&name, "");
 		field_name_add(schema, index, &name);
-		field_type_add(&schema->fields[index], &type);
-		*place = find_field(samples, &name, &type) + 1;
-		if (*place > samples->count &&
-		    !append(samples, &schema->fields[index], &name, &type)) {
-			*place = 0;
-		}
-		samples->failed |= name.failed || type.failed;
+		row.name = name.data;
+		found = name.failed ? samples->count : place_of(samples, &row);
+		*place = found < samples->count ? found + 1 : 0;
 		text_free(&name);
-		text_free(&type);
 	}
 	if (!place || *place == 0) {
 		samples->failed = true;
@@ -130,19 +116,18 @@ static void add_sample(struct sampled_field *row, const struct field *field,
 		       const struct field_slice *slice)
 {
 	struct text value = { 0 };
+	bool known = false;
 
 	field_text(field, slice, &value);
-	for (size_t i = 0; i < row->sample_count; i++) {
-		if (same_text(&row->samples[i], &value)) {
-			text_free(&value);
-			return;
-		}
+	for (size_t i = 0; i < row->sample_count && value.data; i++) {
+		known |= row->samples[i].size == value.size &&
+			 memcmp(row->samples[i].data, value.data, value.size) == 0;
 	}
-	if (value.failed || value.size == 0 || value.size > SAMPLE_SIZE_MOST) {
+	if (known || value.failed || value.size == 0 || value.size > SAMPLE_SIZE_MOST) {
 		text_free(&value);
-		return;
+	} else {
+		row->samples[row->sample_count++] = value;
 	}
-	row->samples[row->sample_count++] = value;
 }
 
 /*
@@ -195,8 +180,7 @@ static void field_samples_add(struct field_samples *samples, const struct schema
 static void field_samples_done(struct field_samples *samples)
 {
 	for (size_t i = 0; i < samples->count; i++) {
-		text_free(&samples->fields[i].name);
-		text_free(&samples->fields[i].type);
+		free(samples->fields[i].name);
 		for (size_t j = 0; j < samples->fields[i].sample_count; j++) {
 			text_free(&samples->fields[i].samples[j]);
 		}
@@ -207,8 +191,7 @@ static void field_samples_done(struct field_samples *samples)
 
 /* ---- the collector ---- */
 
-/* Plain where no reader of YAML can take it for anything else, else in quotes: JSON's are YAML's.
- */
+/* Adds text as it is where no reader of YAML can take it for anything else, else as in JSON. */
 static void add_scalar(struct text *out, const char *text)
 {
 	static const char plain[] =
@@ -344,26 +327,24 @@ static void add_samples(struct text *out, const struct sampled_field *field)
 static void add_label(struct text *out, const struct sampled_field *field)
 {
 	size_t start = out->size;
-	const char *name = field->name.data ? field->name.data : "";
 
 	text_add_string(out, "      # ");
 	if (field->structures) {
-		text_add_shown(out, name);
+		text_add_shown(out, field->name);
 		text_add_string(out, ".count: how many; [0] below is the first of them\n");
 		return;
 	}
-	add_label_name(out, name);
+	add_label_name(out, field->name);
 	text_add_string(out, ": ");
-	add_scalar(out, name);
+	add_scalar(out, field->name);
 	pad(out, start);
-	text_add_string(out, "# ");
-	text_add_string(out, field->type.data ? field->type.data : "");
+	text_add_format(out, "# %s%s", field->list ? "list of " : "", field->type);
 	add_samples(out, field);
 	if (field->list) {
 		text_add_string(out, "; one of them: ");
-		text_add_shown(out, name);
+		text_add_shown(out, field->name);
 		text_add_string(out, "[0], how many: ");
-		text_add_shown(out, name);
+		text_add_shown(out, field->name);
 		text_add_string(out, ".count");
 	}
 	text_add_char(out, '\n');
@@ -378,12 +359,12 @@ static const struct sampled_field *amount_of(const struct field_samples *samples
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct sampled_field *field = &samples->fields[i];
 
-		if (!field->number || !field->name.data) {
+		if (!field->number || field->name[0] == '\0') {
 			continue;
 		}
 		first = first ? first : field;
 		for (size_t j = 0; j < sizeof words / sizeof words[0]; j++) {
-			if (strstr(field->name.data, words[j])) {
+			if (strstr(field->name, words[j])) {
 				return field;
 			}
 		}
@@ -399,12 +380,12 @@ static void add_condition(struct text *out, const struct field_samples *samples)
 		const struct text *value = &field->samples[0];
 		int64_t number;
 
-		if (field->sample_count == 0 || field->list || !field->name.data ||
+		if (field->sample_count == 0 || field->list || field->name[0] == '\0' ||
 		    (field->number && !parse_i64(value->data, value->size, &number))) {
 			continue;
 		}
 		text_add_string(out, "        # where: [{ field: ");
-		add_scalar(out, field->name.data);
+		add_scalar(out, field->name);
 		text_add_string(out, ", eq: ");
 		if (field->number) {
 			text_add_string(out, value->data);
@@ -428,7 +409,7 @@ static void add_rule(struct text *out, const struct class_row *row,
 	if (amount) {
 		start = out->size;
 		text_add_string(out, "        # value: ");
-		add_scalar(out, amount->name.data);
+		add_scalar(out, amount->name);
 		pad(out, start);
 		text_add_string(out, "# adds the number; without it each event counts 1\n");
 	}
@@ -553,8 +534,7 @@ static int run(struct tool_arguments *arguments)
 
 	if (count < 2) {
 		return tool_complain(TOOL_BAD_USAGE, "fields",
-				     count == 0 ? "which recording?" :
-						  "which event? etwtool providers lists them");
+				     "which event? etwtool providers lists them");
 	}
 	search = (struct search){ .provider.name = count == 3 ? words[1] : NULL,
 				  .event.name = words[count - 1] };
@@ -577,7 +557,7 @@ const struct tool_command tool_fields = {
 	.about = "The fields of an event, with values, as a collector to begin with",
 	.more = "PROVIDER: name or GUID; EVENT: name or id, or as a rule has it, without a provider in\n"
 		"front: DiskIo/Read. In both * and ? stand for others.\n",
-	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 3,
 	.too_many = "one event at a time, not also",
 	.size = sizeof(struct tool_arguments),

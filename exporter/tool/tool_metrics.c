@@ -135,11 +135,6 @@ static const char *collector_of(const struct rule_set *set, const char *name)
 	return declared ? declared->collector->name : gauge ? gauge->collector : NULL;
 }
 
-static bool same_collector(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static void add_table(struct text *out, const struct rule_set *set, struct registry *registry,
 		      const char *collector)
 {
@@ -148,7 +143,9 @@ static void add_table(struct text *out, const struct rule_set *set, struct regis
 	text_add_string(out, "| metric | type | labels | unit | from | what it says |\n"
 			     "| --- | --- | --- | --- | --- | --- |\n");
 	while ((family = registry_next_family(registry, family)) != NULL) {
-		if (same_collector(collector_of(set, family_name(family)), collector)) {
+		const char *owner = collector_of(set, family_name(family));
+
+		if (owner && collector ? strcmp(owner, collector) == 0 : owner == collector) {
 			add_row(out, set, family);
 		}
 	}
@@ -172,30 +169,22 @@ static void add_page(struct text *out, const struct rule_set *set, struct regist
 	add_table(out, set, registry, NULL);
 }
 
-static bool describe(struct text *out, struct error *err)
+static int run(struct tool_arguments *arguments)
 {
 	const struct setup_options options = { .every_collector = true };
 	struct setup setup = { .config = NULL };
-	bool good = setup_open(&setup, config_default(err), &options, err) &&
-		    declare_program(setup.registry, err);
-
-	if (good) {
-		add_page(out, setup.rules, setup.registry);
-	}
-	setup_close(&setup);
-	return good;
-}
-
-/* ---- the command ---- */
-
-static int run(struct tool_arguments *arguments)
-{
 	struct text out = { 0 };
 	struct error err;
+	bool good = setup_open(&setup, config_default(&err), &options, &err) &&
+		    declare_program(setup.registry, &err);
 
 	(void)arguments;
-	return describe(&out, &err) ? tool_print("metrics", &out) :
-				      tool_complain(TOOL_FAILED, "metrics", "%s", err.text);
+	if (good) {
+		add_page(&out, setup.rules, setup.registry);
+	}
+	setup_close(&setup);
+	return good ? tool_print("metrics", &out) :
+		      tool_complain(TOOL_FAILED, "metrics", "%s", err.text);
 }
 
 const struct tool_command tool_metrics = {

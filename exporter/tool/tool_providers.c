@@ -18,11 +18,6 @@
 #include "tool/recording.h"
 #include "tool/tool.h"
 
-static void on_class(void *context, const struct event_class *class)
-{
-	class_rows_class(context, class);
-}
-
 static void on_record(void *context, struct recording *recording, const struct event_record *record,
 		      const struct event_class *class)
 {
@@ -73,12 +68,10 @@ static void add_text(struct text *out, const struct class_rows *rows)
 static void add_event_json(struct json *json, const struct class_row *row)
 {
 	struct field_walk field = { 0 };
-	char guid[GUID_TEXT_SIZE];
 
-	guid_format(&row->guid, guid);
 	json_object_begin(json);
 	json_member_string(json, "event", row->name);
-	json_member_string(json, "guid", guid);
+	json_member_guid(json, "guid", &row->guid);
 	json_member_u64(json, row->classic ? "opcode" : "id", row->number);
 	json_member_array(json, "versions");
 	for (unsigned version = 0; (version = class_row_version(row, version)) < 256; version++) {
@@ -124,7 +117,7 @@ static int list(struct tool_arguments *arguments)
 	struct class_rows rows = { .count = 0 };
 	struct recording *recording =
 		recording_read(arguments, &(struct recording_options){ .context = &rows,
-								       .on_class = on_class,
+								       .on_class = class_rows_class,
 								       .on_record = on_record });
 	struct text out = { 0 };
 	int status = TOOL_FAILED;

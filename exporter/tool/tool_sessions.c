@@ -20,24 +20,44 @@
 #include "source/provider_names.h"
 #include "tool/tool.h"
 
-/* "Logging Mode Constants", Microsoft Learn. */
-static const struct {
-	uint32_t bit;
-	const char *word;
-} modes[] = {
-	{ 0x00000001, "sequential" },    { 0x00000002, "circular" },
-	{ 0x00000004, "append" },        { 0x00000008, "new_file" },
-	{ 0x00000040, "nonstoppable" },  { 0x00000080, "secure" },
-	{ 0x00000100, "real_time" },     { 0x00000400, "buffering" },
-	{ 0x00000800, "private" },       { 0x00020000, "private_in_process" },
-	{ 0x02000000, "system_logger" }, { 0x04000000, "compressed" },
-	{ 0x08000000, "independent" },   { 0x10000000, "no_per_processor_buffers" },
+struct bit_names {
+	const unsigned *bits;
+	const char *const *names;
+	size_t count;
 };
+
+/* "Logging Mode Constants", Microsoft Learn. */
+static const unsigned mode_bits[] = {
+	0x00000001, 0x00000002, 0x00000004, 0x00000008, 0x00000040, 0x00000080, 0x00000100,
+	0x00000400, 0x00000800, 0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000,
+};
+static const char *const mode_names[] = {
+	"sequential",    "circular",
+	"append",        "new_file",
+	"nonstoppable",  "secure",
+	"real_time",     "buffering",
+	"private",       "private_in_process",
+	"system_logger", "compressed",
+	"independent",   "no_per_processor_buffers",
+};
+static const struct bit_names modes = { mode_bits, mode_names,
+					sizeof mode_bits / sizeof mode_bits[0] };
+static const struct bit_names flags = { kernel_flag_values, kernel_flag_names, KERNEL_FLAG_COUNT };
 
 enum { WORD_SIZE = 16 };
 
-static const char *take_rest(uint32_t *mask, char rest[WORD_SIZE])
+/*
+ * Takes one bit with a name, or else all bits, from the mask and returns the name or the bits in
+ * hexadecimal, for which rest has room. NULL when the mask is empty.
+ */
+static const char *take_word(uint32_t *mask, const struct bit_names *names, char rest[WORD_SIZE])
 {
+	for (size_t i = 0; i < names->count; i++) {
+		if ((*mask & names->bits[i]) != 0) {
+			*mask &= ~names->bits[i];
+			return names->names[i];
+		}
+	}
 	if (*mask == 0) {
 		return NULL;
 	}
@@ -46,30 +66,27 @@ static const char *take_rest(uint32_t *mask, char rest[WORD_SIZE])
 	return rest;
 }
 
-/*
- * Takes one bit, or all that have no word, from the mask and returns its word; NULL when the mask
- * is empty. rest: room for the text of bits without a word.
- */
-static const char *take_mode(uint32_t *mask, char rest[WORD_SIZE])
+static void add_words_text(struct text *out, uint32_t mask, const struct bit_names *names)
 {
-	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-		if ((*mask & modes[i].bit) != 0) {
-			*mask &= ~modes[i].bit;
-			return modes[i].word;
-		}
+	char rest[WORD_SIZE];
+	const char *word;
+
+	while ((word = take_word(&mask, names, rest)) != NULL) {
+		text_add_format(out, " %s", word);
 	}
-	return take_rest(mask, rest);
 }
 
-static const char *take_flag(uint32_t *mask, char rest[WORD_SIZE])
+static void member_words(struct json *json, const char *key, uint32_t mask,
+			 const struct bit_names *names)
 {
-	for (size_t i = 0; i < KERNEL_FLAG_COUNT; i++) {
-		if ((*mask & kernel_flag_values[i]) != 0) {
-			*mask &= ~kernel_flag_values[i];
-			return kernel_flag_names[i];
-		}
+	char rest[WORD_SIZE];
+	const char *word;
+
+	json_member_array(json, key);
+	while ((word = take_word(&mask, names, rest)) != NULL) {
+		json_string(json, word);
 	}
-	return take_rest(mask, rest);
+	json_array_end(json);
 }
 
 static const char *name_of(const struct guid *guid, const struct registered_providers *names)
@@ -97,10 +114,6 @@ static void add_provider(struct text *out, const struct running_provider *provid
 static void add_session(struct text *out, const struct running_session *session,
 			const struct registered_providers *names)
 {
-	uint32_t mode = session->mode, flags = session->kernel_flags;
-	char rest[WORD_SIZE];
-	const char *word;
-
 	text_add_format(out,
 			"%6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32
 			" %10" PRIu32 " %12" PRIu32 " %13" PRIu64 "  ",
@@ -110,17 +123,13 @@ static void add_session(struct text *out, const struct running_session *session,
 			(uint64_t)session->log_buffers_lost + session->realtime_buffers_lost);
 	text_add_shown(out, session->name);
 	text_add_string(out, "\n  mode");
-	while ((word = take_mode(&mode, rest)) != NULL) {
-		text_add_format(out, " %s", word);
-	}
+	add_words_text(out, session->mode, &modes);
 	if (session->file[0]) {
 		text_add_string(out, "\n  file ");
 		text_add_shown(out, session->file);
 	}
-	text_add_string(out, flags != 0 ? "\n  kernel" : "");
-	while ((word = take_flag(&flags, rest)) != NULL) {
-		text_add_format(out, " %s", word);
-	}
+	text_add_string(out, session->kernel_flags != 0 ? "\n  kernel" : "");
+	add_words_text(out, session->kernel_flags, &flags);
 	text_add_char(out, '\n');
 	for (size_t i = 0; i < session->provider_count; i++) {
 		add_provider(out, &session->providers[i], names);
@@ -132,24 +141,12 @@ static void add_session(struct text *out, const struct running_session *session,
 static void add_session_json(struct json *json, const struct running_session *session,
 			     const struct registered_providers *names)
 {
-	uint32_t mode = session->mode, flags = session->kernel_flags;
-	char rest[WORD_SIZE];
-	const char *word;
-
 	json_object_begin(json);
 	json_member_string(json, "name", session->name);
 	json_member_u64(json, "id", session->id);
 	json_member_string(json, "file", session->file[0] ? session->file : NULL);
-	json_member_array(json, "mode");
-	while ((word = take_mode(&mode, rest)) != NULL) {
-		json_string(json, word);
-	}
-	json_array_end(json);
-	json_member_array(json, "kernel_flags");
-	while ((word = take_flag(&flags, rest)) != NULL) {
-		json_string(json, word);
-	}
-	json_array_end(json);
+	member_words(json, "mode", session->mode, &modes);
+	member_words(json, "kernel_flags", session->kernel_flags, &flags);
 	json_member_u64(json, "buffer_size_bytes", session->buffer_size_bytes);
 	json_member_u64(json, "buffers_min", session->buffers_min);
 	json_member_u64(json, "buffers_max", session->buffers_max);
@@ -162,12 +159,10 @@ static void add_session_json(struct json *json, const struct running_session *se
 	json_member_array(json, "providers");
 	for (size_t i = 0; i < session->provider_count; i++) {
 		const struct running_provider *provider = &session->providers[i];
-		char guid[GUID_TEXT_SIZE];
 
-		guid_format(&provider->guid, guid);
 		json_object_begin(json);
 		json_member_string(json, "name", name_of(&provider->guid, names));
-		json_member_string(json, "guid", guid);
+		json_member_guid(json, "guid", &provider->guid);
 		json_member_u64(json, "level", provider->level);
 		json_member_u64(json, "any", provider->any);
 		json_member_u64(json, "all", provider->all);

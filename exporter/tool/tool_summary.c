@@ -4,10 +4,10 @@
  * times, providers, schemas that it brings along, and how many records each event has.
  *
  * One pass in the order of the file, without the pipeline: nothing is sorted by time and no process
- * is looked up. So the summary also works for recordings that are damaged, and shows the problems
- * that the reader met. Everything it counts is bounded, so a recording of any size can be summed
- * up. Records are counted per provider, id, version, opcode and level; the rows are found by a hash
- * of these five, and rows of equal hash are linked.
+ * is looked up. The summary therefore also works for recordings that are damaged, and shows the
+ * problems that the reader met. Everything it counts is bounded, so a recording of any size can be
+ * summed up. Records are counted per provider, id, version, opcode and level; a row is found by a
+ * hash of these five.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,25 +54,17 @@ static uint64_t numbers_of(uint16_t id, uint8_t version, uint8_t opcode, uint8_t
 	return (uint64_t)id << 24 | (uint64_t)version << 16 | (uint64_t)opcode << 8 | level;
 }
 
-static bool has_room(struct event_counts *counts)
-{
-	struct event_count *grown =
-		counts->count < EVENT_COUNTS_MAX ?
-			array_grow(counts->rows, &counts->capacity, counts->count, sizeof *grown) :
-			NULL;
-
-	counts->rows = grown ? grown : counts->rows;
-	return grown != NULL;
-}
-
 static void event_counts_add(struct event_counts *counts, const struct event_record *record)
 {
 	uint64_t numbers = numbers_of(record->id, record->version, record->opcode, record->level);
 	uint64_t key = guid_hash(record->provider, hash_seed()) ^ hash_u64(numbers + 1);
 	uint64_t *index = map_find(&counts->by_hash, key);
+	struct event_count *grown;
 
-	if (!index && has_room(counts)) {
-		index = map_put(&counts->by_hash, key, NULL);
+	if (!index && counts->count < EVENT_COUNTS_MAX) {
+		grown = array_grow(counts->rows, &counts->capacity, counts->count, sizeof *grown);
+		counts->rows = grown ? grown : counts->rows;
+		index = grown ? map_put(&counts->by_hash, key, NULL) : NULL;
 	}
 	if (!index) {
 		counts->refused++;
@@ -104,21 +96,6 @@ static int compare_rows(const void *a, const void *b)
 	guid_format(&y->provider, y_guid);
 	order = strcmp(x_guid, y_guid);
 	return order != 0 ? order : (x_numbers > y_numbers) - (x_numbers < y_numbers);
-}
-
-/* Nothing can be added afterwards. */
-static void event_counts_sort(struct event_counts *counts)
-{
-	if (counts->count > 0) {
-		qsort(counts->rows, counts->count, sizeof *counts->rows, compare_rows);
-	}
-	map_done(&counts->by_hash);
-}
-
-static void event_counts_done(struct event_counts *counts)
-{
-	free(counts->rows);
-	map_done(&counts->by_hash);
 }
 
 /* ---- the pass ---- */
@@ -186,7 +163,10 @@ static bool read_recording(struct summary *summary, struct error *err)
 		return false;
 	}
 	etl_check_count(file, summary->buffers, &damage);
-	event_counts_sort(&summary->counts);
+	if (summary->counts.count > 0) {
+		qsort(summary->counts.rows, summary->counts.count, sizeof(struct event_count),
+		      compare_rows);
+	}
 	trace_schemas_finish(summary->schemas);
 	return true;
 }
@@ -315,7 +295,6 @@ static void write_times(struct json *json, const struct summary *summary)
 static const char *provider_name(const struct summary *summary, const struct guid *provider)
 {
 	const char *name = kernel_class_name(provider);
-
 	const struct schema_origins origins = { .trace = summary->schemas,
 						.configured = summary->manifests.configured,
 						.builtin = summary->manifests.builtin };
@@ -362,11 +341,9 @@ static void write_counts(struct json *json, const struct summary *summary)
 	json_member_array(json, "counts");
 	for (size_t i = 0; i < summary->counts.count; i++) {
 		const struct event_count *row = &summary->counts.rows[i];
-		char text[GUID_TEXT_SIZE];
 
-		guid_format(&row->provider, text);
 		json_object_begin(json);
-		json_member_string(json, "provider", text);
+		json_member_guid(json, "provider", &row->provider);
 		json_member_u64(json, "id", row->id);
 		json_member_u64(json, "version", row->version);
 		json_member_u64(json, "opcode", row->opcode);
@@ -438,7 +415,8 @@ static int run(struct tool_arguments *arguments)
 	if (err.code != ERROR_NONE) {
 		tool_complain(TOOL_FAILED, "summary", "%s", err.text);
 	}
-	event_counts_done(&summary.counts);
+	free(summary.counts.rows);
+	map_done(&summary.counts.by_hash);
 	etl_problems_done(&summary.problems);
 	trace_schemas_free(summary.schemas);
 	free(summary.buffer_types);

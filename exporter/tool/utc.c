@@ -69,23 +69,6 @@ void utc_member(struct json *json, const char *key, int64_t time_100ns)
 	json_member_string(json, key, utc_format(time_100ns, text) ? text : NULL);
 }
 
-/* Reads size digits, and the character behind them unless it is NUL; -1 if they differ. */
-static int64_t take(const char **at, size_t size, char behind)
-{
-	uint64_t number;
-
-	for (size_t i = 0; i < size; i++) {
-		if ((*at)[i] < '0' || (*at)[i] > '9') {
-			return -1;
-		}
-	}
-	if ((behind && (*at)[size] != behind) || !parse_u64(*at, size, &number)) {
-		return -1;
-	}
-	*at += size + (behind != '\0');
-	return (int64_t)number;
-}
-
 /* ".5": the rest of a second, in 100 ns; -1 when no digit follows. */
 static int64_t take_fraction(const char **at)
 {
@@ -105,36 +88,52 @@ static int64_t take_fraction(const char **at)
 
 bool utc_parse(const char *text, int64_t *time_100ns)
 {
+	enum { YEAR, MONTH, DAY_OF_MONTH, HOUR, MINUTE, SECONDS, COUNT };
+	int64_t numbers[COUNT] = { 0 }, month, day, fraction;
 	const char *at = text;
-	int64_t year = take(&at, 4, '-');
-	int64_t month = year < 0 ? -1 : take(&at, 2, '-') - 1;
-	int64_t day = month < 0 ? -1 : take(&at, 2, 'T') - 1;
-	int64_t hour = day < 0 ? -1 : take(&at, 2, ':');
-	int64_t minute = hour < 0 ? -1 : take(&at, 2, ':');
-	int64_t second = minute < 0 ? -1 : take(&at, 2, '\0');
-	int64_t fraction = second < 0 ? -1 : take_fraction(&at);
+	size_t part = 0;
 
-	if (fraction < 0 || strcmp(at, "Z") != 0 || year < FIRST_YEAR || month > 11 ||
-	    day >= days_before_month(year, month + 1) - days_before_month(year, month) ||
-	    hour > 23 || minute > 59 || second > 59) {
+	for (const char *form = "0000-00-00T00:00:00"; *form; form++, at++) {
+		if (*form == '0' && *at >= '0' && *at <= '9') {
+			numbers[part] = 10 * numbers[part] + (*at - '0');
+		} else if (*form != '0' && *at == *form) {
+			part++;
+		} else {
+			return false;
+		}
+	}
+	month = numbers[MONTH] - 1;
+	day = numbers[DAY_OF_MONTH] - 1;
+	fraction = take_fraction(&at);
+	if (fraction < 0 || strcmp(at, "Z") != 0 || numbers[YEAR] < FIRST_YEAR || month < 0 ||
+	    month > 11 || day < 0 ||
+	    day >= days_before_month(numbers[YEAR], month + 1) -
+			    days_before_month(numbers[YEAR], month) ||
+	    numbers[HOUR] > 23 || numbers[MINUTE] > 59 || numbers[SECONDS] > 59) {
 		return false;
 	}
-	day += days_before_year(year) + days_before_month(year, month);
-	*time_100ns = day * DAY + ((hour * 60 + minute) * 60 + second) * SECOND + fraction;
+	day += days_before_year(numbers[YEAR]) + days_before_month(numbers[YEAR], month);
+	*time_100ns = day * DAY +
+		      ((numbers[HOUR] * 60 + numbers[MINUTE]) * 60 + numbers[SECONDS]) * SECOND +
+		      fraction;
 	return true;
 }
 
 bool utc_parse_seconds(const char *text, int64_t *time_100ns)
 {
 	const int64_t most = 100 * 366 * DAY;
-	const char *at = text;
 	size_t digits = strspn(text, "0123456789");
-	int64_t seconds = digits > 0 && digits < 11 ? take(&at, digits, '\0') : -1;
-	int64_t fraction = seconds < 0 ? -1 : take_fraction(&at);
+	const char *at = text + digits;
+	uint64_t seconds;
+	int64_t fraction;
 
-	if (fraction < 0 || *at != '\0' || seconds > most / SECOND) {
+	if (digits > 10 || !parse_u64(text, digits, &seconds)) {
 		return false;
 	}
-	*time_100ns = seconds * SECOND + fraction;
+	fraction = take_fraction(&at);
+	if (fraction < 0 || *at != '\0' || (int64_t)seconds > most / SECOND) {
+		return false;
+	}
+	*time_100ns = (int64_t)seconds * SECOND + fraction;
 	return true;
 }
