@@ -1,14 +1,136 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool's entry: picks the command.
+ * etwtool's entry: picks the command and reads its command line.
+ *
+ * Each command has a row in struct tool_command. The options that it shares with others are bits of
+ * that row, and their values are in struct tool_arguments, with which the struct of each command
+ * begins; so one table of offsets serves all commands. Words are kept in their order and what they
+ * mean is up to the command. --help and bad usage are handled here, before the command runs.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/os.h"
 #include "tool/tool.h"
 #include "version.h"
+
+/* ---- the command line of a command ---- */
+
+enum { OPTIONS_MOST = 16, HELP_COLUMN = 22 };
+
+#define AT(member) .offset = offsetof(struct tool_arguments, member)
+
+static const char *const pointer_sizes[] = { "4", "8", NULL };
+static const char *const formats[] = { "text", "json", NULL };
+
+static bool read_schema(void *manifests, const char *path, struct error *err)
+{
+	return configured_manifests_add(manifests, path, err);
+}
+
+/* By bit of enum tool_shared; --help comes last and is always there. */
+static const struct command_option shared_options[] = {
+	{ "--pointer-size", "4|8",
+	  "pointer size of classic payloads, where records have a wrong one", OPTION_DIGIT,
+	  AT(pointer_size), .words = pointer_sizes },
+	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
+	  OPTION_READ, AT(manifests), .read = read_schema },
+	{ "--builtin", NULL, "use the manifests that the program brings along", OPTION_SET,
+	  AT(builtin) },
+	{ "--format", "FORMAT", "text (default) or json", OPTION_WORD, AT(as_json),
+	  .words = formats },
+	{ "--help", NULL, "this text", OPTION_HELP, AT(help) },
+};
+
+enum { SHARED_COUNT = sizeof shared_options / sizeof shared_options[0] };
+
+static void collect_options(const struct tool_command *command,
+			    struct command_option options[OPTIONS_MOST])
+{
+	size_t count = 0;
+
+	for (; command->options && command->options[count].name; count++) {
+		options[count] = command->options[count];
+	}
+	for (unsigned i = 0; i < SHARED_COUNT; i++) {
+		if (i + 1 == SHARED_COUNT || (command->shared >> i & 1) != 0) {
+			options[count++] = shared_options[i];
+		}
+	}
+	options[count].name = NULL;
+}
+
+static bool take_word(void *target, const char *word, struct error *err)
+{
+	struct tool_arguments *arguments = target;
+	const char *too_many = arguments->command->too_many;
+
+	if (arguments->word_count == arguments->command->words_most) {
+		return error_set(err, ERROR_CONFIG, "%s \"%s\"",
+				 too_many ? too_many : "one recording at a time, not also", word);
+	}
+	arguments->words[arguments->word_count++] = word;
+	return true;
+}
+
+static int print_help(const struct tool_command *command, const struct command_option *options)
+{
+	struct text out = { 0 };
+
+	text_add_format(&out, "usage: etwtool %s %s\n\n%s.\n\n", command->name, command->synopsis,
+			command->about);
+	command_line_help(&out, options, ' ', HELP_COLUMN);
+	if (command->more) {
+		text_add_format(&out, "\n%s", command->more);
+	}
+	return tool_print(command->name, &out);
+}
+
+static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
+{
+	const struct tool_command *command = arguments->command;
+	struct command_option options[OPTIONS_MOST];
+	const struct command_line line = { .options = options, .word = take_word };
+	struct error err;
+
+	collect_options(command, options);
+	if (!command_line_read(&line, argc, argv, arguments, &err)) {
+		return tool_complain(TOOL_BAD_USAGE, command->name, "%s", err.text);
+	}
+	if (arguments->help) {
+		return print_help(command, options);
+	}
+	if ((command->shared & TOOL_FILE) != 0 && arguments->word_count == 0) {
+		return tool_complain(TOOL_BAD_USAGE, command->name, "which recording?");
+	}
+	if (arguments->builtin && !configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		return tool_complain(TOOL_FAILED, command->name, "%s", err.text);
+	}
+	return command->run(arguments);
+}
+
+/* argv[0] is the command. Returns an exit status. */
+static int run_command(const struct tool_command *command, int argc, char **argv)
+{
+	struct tool_arguments *arguments = calloc(1, command->size);
+	int status;
+
+	if (!arguments) {
+		return tool_complain(TOOL_FAILED, command->name, "no memory");
+	}
+	arguments->command = command;
+	status = read_and_run(arguments, argc, argv);
+	if (command->done) {
+		command->done(arguments);
+	}
+	configured_manifests_done(&arguments->manifests);
+	free(arguments);
+	return status;
+}
+
+/* ---- commands ---- */
 
 static const struct tool_command *const commands[] = {
 	&tool_sessions, &tool_summary, &tool_stats,   &tool_providers, &tool_fields,
@@ -74,7 +196,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(name, commands[i]->name) == 0) {
-			return tool_run(commands[i], argc - 1, argv + 1);
+			return run_command(commands[i], argc - 1, argv + 1);
 		}
 	}
 	return unknown_command(name);

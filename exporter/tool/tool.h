@@ -22,7 +22,7 @@ struct running_sessions;
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
-/* ---- commands and their arguments (arguments.c) ---- */
+/* ---- commands and their arguments (main.c) ---- */
 
 /* Options that several commands have; their values are in struct tool_arguments. */
 enum tool_shared {
@@ -68,9 +68,6 @@ struct tool_command {
 
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
 	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill;
-
-/* Reads the command line, argv[0] of which is the command, and runs it. Returns an exit status. */
-int tool_run(const struct tool_command *command, int argc, char **argv);
 
 /* ---- output (output.c) ---- */
 

@@ -4,7 +4,7 @@
  * families its collectors have.
  *
  * With a recording the configuration is also tried on it. The recording is replayed by the pipeline
- * of the exporter with a dry run (rules/trial.h), which notes for each rule how many events it is
+ * of the exporter with a dry run of its rules, which notes for each rule how many events it is
  * about, how many of them it counted, and why it did not count the others. The report lists these
  * numbers, as text or as JSON, and ends with the exposition that a scrape would show.
  *

@@ -271,28 +271,22 @@ void add_installed(struct text *out, struct registered_providers *providers, con
 
 /* ---- the commands ---- */
 
-/* Writes what was made, or why there is nothing to write. */
-static int finish(const char *command, bool good, const struct error *err, struct text *out)
-{
-	return good ? tool_print(command, out) :
-		      tool_complain(TOOL_FAILED, command, "%s", err->text);
-}
-
 static int run(struct tool_arguments *arguments)
 {
 	struct registered_providers names = { .list = NULL };
 	struct running_sessions sessions = { .list = NULL };
 	struct error err = { 0 };
 	struct text out = { 0 };
-	bool good = etw_here(&err) && running_read(&sessions, &err);
 
-	if (good) {
-		registered_read(&names, NULL); /* without names, GUIDs are shown */
-		add_sessions(&out, &sessions, &names, arguments->as_json != 0);
+	if (!etw_here(&err) || !running_read(&sessions, &err)) {
+		running_done(&sessions);
+		return tool_complain(TOOL_FAILED, "sessions", "%s", err.text);
 	}
+	registered_read(&names, NULL); /* without names, GUIDs are shown */
+	add_sessions(&out, &sessions, &names, arguments->as_json != 0);
 	registered_done(&names);
 	running_done(&sessions);
-	return finish("sessions", good, &err, &out);
+	return tool_print("sessions", &out);
 }
 
 int tool_installed(const char *word, bool as_json)
@@ -300,13 +294,14 @@ int tool_installed(const char *word, bool as_json)
 	struct registered_providers providers = { .list = NULL };
 	struct error err = { 0 };
 	struct text out = { 0 };
-	bool good = etw_here(&err) && registered_read(&providers, &err);
 
-	if (good) {
-		add_installed(&out, &providers, word, as_json);
+	if (!etw_here(&err) || !registered_read(&providers, &err)) {
+		registered_done(&providers);
+		return tool_complain(TOOL_FAILED, "providers", "%s", err.text);
 	}
+	add_installed(&out, &providers, word, as_json);
 	registered_done(&providers);
-	return finish("providers", good, &err, &out);
+	return tool_print("providers", &out);
 }
 
 const struct tool_command tool_sessions = {
