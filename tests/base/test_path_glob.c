@@ -135,17 +135,17 @@ static void random_patterns_match_by_the_definition(void **state)
 	(void)state;
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		char pattern[MOST + 1], path[MOST + 1];
-		bool wanted;
+		bool expected;
 
 		random_text(pattern, MOST, "a\\**?", &seed);
 		random_text(path, MOST, "ab\\", &seed);
 		if (strstr(pattern, "***")) {
 			continue; /* two ways to read it, of one meaning but for `**\` */
 		}
-		wanted = slowly(pattern, path, true);
-		matched += wanted;
-		if (matches(pattern, path, strlen(path)) != wanted) {
-			fail_msg("'%s' '%s': expected %d", pattern, path, wanted);
+		expected = slowly(pattern, path, true);
+		matched += expected;
+		if (matches(pattern, path, strlen(path)) != expected) {
+			fail_msg("'%s' '%s': expected %d", pattern, path, expected);
 		}
 	}
 	assert_in_range(matched, ROUNDS / 100, ROUNDS);

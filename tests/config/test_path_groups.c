@@ -47,7 +47,7 @@ static void groups_are_read_in_their_order(void **state)
 	config_free(config);
 }
 
-static void what_is_wrong_is_told_at_its_place(void **state)
+static void errors_name_file_line_and_column_of_path_groups(void **state)
 {
 	static const struct {
 		const char *text, *sentence;
@@ -290,7 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_are_read_in_their_order),
-		cmocka_unit_test(what_is_wrong_is_told_at_its_place),
+		cmocka_unit_test(errors_name_file_line_and_column_of_path_groups),
 		cmocka_unit_test(their_number_is_bounded),
 		cmocka_unit_test(files_count_in_the_first_group_that_has_their_path),
 		cmocka_unit_test(an_open_counts_for_the_path_it_names),

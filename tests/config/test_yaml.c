@@ -143,7 +143,7 @@ static void depth_nodes_and_size_are_bounded(void **state)
 	text_free(&text);
 }
 
-static void many_keys_are_still_told_apart(void **state)
+static void many_keys_are_still_distinguished(void **state)
 {
 	struct text text = { 0 };
 	struct error err;
@@ -451,7 +451,7 @@ int main(void)
 		cmocka_unit_test(an_empty_file_is_an_empty_map),
 		cmocka_unit_test(what_is_no_plain_yaml_is_refused_at_its_place),
 		cmocka_unit_test(depth_nodes_and_size_are_bounded),
-		cmocka_unit_test(many_keys_are_still_told_apart),
+		cmocka_unit_test(many_keys_are_still_distinguished),
 		cmocka_unit_test(files_are_read_and_named_in_errors),
 		cmocka_unit_test(values_are_stored_where_their_rows_say),
 		cmocka_unit_test(absent_keys_have_their_fallbacks),

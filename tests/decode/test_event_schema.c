@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void tell_event_info(struct trace_schemas *trace, const struct event_info_blob *blob)
+static void add_event_info(struct trace_schemas *trace, const struct event_info_blob *blob)
 {
 	struct event_record record = { .provider = &meta_data,
 				       .type = RECORD_FULL,
@@ -73,12 +73,12 @@ static void tell_event_info(struct trace_schemas *trace, const struct event_info
 }
 
 /* The events of provider alpha. */
-static void tell_events(struct trace_schemas *trace, const char *events)
+static void announce_events(struct trace_schemas *trace, const char *events)
 {
 	struct text inside = { 0 };
 
 	text_add_format(&inside, "<events>%s</events>", events);
-	tell_manifest(trace, &alpha, "Alpha", inside.data);
+	announce_manifest(trace, &alpha, "Alpha", inside.data);
 	text_free(&inside);
 }
 
@@ -132,9 +132,9 @@ static void the_event_itself_before_the_manifest_before_the_description(void **s
 	uint8_t item[32];
 
 	assert_schema(fixture, &record, NULL, 0);
-	tell_event_info(fixture->trace, &blob);
+	add_event_info(fixture->trace, &blob);
 	assert_schema(fixture, &record, "Described", SCHEMA_EVENT_INFO);
-	tell_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
+	announce_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
 	assert_schema(fixture, &record, "Manifested", SCHEMA_MANIFEST);
 	give_metadata(&record, item, "Self");
 	assert_schema(fixture, &record, "Self", SCHEMA_TRACELOGGING);
@@ -148,7 +148,7 @@ static void metadata_that_makes_no_sense_leaves_the_event_undecoded(void **state
 	struct event_record record = event(&alpha, 1, 0);
 	uint8_t item[32];
 
-	tell_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
+	announce_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
 	give_metadata(&record, item, "Self");
 	item[6] = 5; /* no end of the name */
 	assert_schema(fixture, &record, NULL, 0);
@@ -160,13 +160,13 @@ static void manifests_fall_back_to_version_0_descriptions_do_not(void **state)
 	struct event_info_blob blob = { .provider = &beta, .id = 1, .task = "Described" };
 	struct event_record manifest = event(&alpha, 1, 3), description = event(&beta, 1, 3);
 
-	tell_events(fixture->trace, "<event value='1' symbol='Zero'/>");
-	tell_event_info(fixture->trace, &blob);
+	announce_events(fixture->trace, "<event value='1' symbol='Zero'/>");
+	add_event_info(fixture->trace, &blob);
 	assert_schema(fixture, &manifest, "Zero", SCHEMA_MANIFEST);
 	assert_schema(fixture, &description, NULL, 0);
 	blob.version = 3;
 	blob.task = "Three";
-	tell_event_info(fixture->trace, &blob);
+	add_event_info(fixture->trace, &blob);
 	assert_schema(fixture, &description, "Three", SCHEMA_EVENT_INFO);
 }
 
@@ -175,10 +175,10 @@ static void the_last_manifest_wins_one_that_is_broken_does_not(void **state)
 	struct fixture *fixture = *state;
 	struct event_record one = event(&alpha, 1, 0), two = event(&alpha, 2, 0);
 
-	tell_events(fixture->trace, "<event value='1' symbol='Old'/>"
-				    "<event value='2' symbol='Gone'/>");
-	tell_events(fixture->trace, "<event value='1' symbol='New'/>");
-	tell_events(fixture->trace, "<event value='1' symbol='Broken'>");
+	announce_events(fixture->trace, "<event value='1' symbol='Old'/>"
+					"<event value='2' symbol='Gone'/>");
+	announce_events(fixture->trace, "<event value='1' symbol='New'/>");
+	announce_events(fixture->trace, "<event value='1' symbol='Broken'>");
 	assert_schema(fixture, &one, "New", SCHEMA_MANIFEST);
 	assert_schema(fixture, &two, NULL, 0);
 }
@@ -197,7 +197,7 @@ static void classic_events_by_the_kernels_tables_then_by_their_class(void **stat
 	record.type = RECORD_FULL;
 	record.opcode = 7;
 	assert_schema(fixture, &record, NULL, 0);
-	tell_event_info(fixture->trace, &blob);
+	add_event_info(fixture->trace, &blob);
 	assert_schema(fixture, &record, "Mof", SCHEMA_EVENT_INFO);
 	record.opcode = 8;
 	assert_schema(fixture, &record, NULL, 0);
@@ -205,7 +205,7 @@ static void classic_events_by_the_kernels_tables_then_by_their_class(void **stat
 	blob.event_class = &disk_io;
 	blob.opcode = 10;
 	blob.version = 3;
-	tell_event_info(fixture->trace, &blob);
+	add_event_info(fixture->trace, &blob);
 	record.provider = &disk_io;
 	record.opcode = 10;
 	record.version = 3;
@@ -225,7 +225,7 @@ static void assert_class(struct event_table *event_table, const struct event_rec
 	assert_int_equal(added, is_new);
 }
 
-static void kinds_are_called_as_their_events_are(void **state)
+static void event_classes_have_the_names_of_their_events(void **state)
 {
 	struct fixture *fixture = *state;
 	static const struct {
@@ -241,14 +241,14 @@ static void kinds_are_called_as_their_events_are(void **state)
 	struct event_table *event_table = event_table_new(100, &origins, NULL);
 
 	assert_non_null(event_table);
-	tell_events(fixture->trace, "<event value='1' task='Work' opcode='win:Stop'/>");
+	announce_events(fixture->trace, "<event value='1' task='Work' opcode='win:Stop'/>");
 	for (uint16_t i = 0; i < sizeof described / sizeof described[0]; i++) {
 		struct event_info_blob blob = { .provider = &beta,
 						.id = i,
 						.task = described[i].task,
 						.opcode_name = described[i].opcode };
 
-		tell_event_info(fixture->trace, &blob);
+		add_event_info(fixture->trace, &blob);
 	}
 	trace_schemas_finish(fixture->trace);
 	assert_class(event_table, &manifest, "Work/Stop", true);
@@ -261,7 +261,7 @@ static void kinds_are_called_as_their_events_are(void **state)
 	event_table_free(event_table);
 }
 
-static void tracelogging_events_of_one_id_are_kinds_apart(void **state)
+static void tracelogging_events_of_one_id_are_different_event_classes(void **state)
 {
 	struct event_table *event_table = event_table_new(3, NULL, NULL);
 	struct event_record one = event(&alpha, 0, 0), two = one, three = one, four = one;
@@ -285,7 +285,7 @@ static void tracelogging_events_of_one_id_are_kinds_apart(void **state)
 }
 
 /* More kinds than there are places for those met last, by turns. */
-static void kinds_that_differ_in_one_thing_stay_apart(void **state)
+static void event_classes_that_differ_in_one_member_are_different(void **state)
 {
 	enum { IDS = 600 };
 	struct event_table *event_table = event_table_new(4 * IDS, NULL, NULL);
@@ -326,9 +326,9 @@ int main(void)
 		TEST(manifests_fall_back_to_version_0_descriptions_do_not),
 		TEST(the_last_manifest_wins_one_that_is_broken_does_not),
 		TEST(classic_events_by_the_kernels_tables_then_by_their_class),
-		TEST(kinds_are_called_as_their_events_are),
-		TEST(tracelogging_events_of_one_id_are_kinds_apart),
-		TEST(kinds_that_differ_in_one_thing_stay_apart),
+		TEST(event_classes_have_the_names_of_their_events),
+		TEST(tracelogging_events_of_one_id_are_different_event_classes),
+		TEST(event_classes_that_differ_in_one_member_are_different),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static struct event_class *find(struct event_table *event_table, const struct ev
 }
 
 /* The well-behaved write all their kinds in turn, each between some made-up ones of another. */
-static void a_process_that_makes_up_kinds_pushes_nobody_out(void **state)
+static void a_process_that_makes_up_event_classes_evicts_no_other(void **state)
 {
 	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
 	struct event_table_statistics statistics;
@@ -84,7 +84,7 @@ static void a_process_that_makes_up_kinds_pushes_nobody_out(void **state)
 }
 
 /* Where everything is in use as well, something has to go. */
-static void more_kinds_in_use_than_there_is_room_for_are_all_found(void **state)
+static void more_event_classes_in_use_than_there_is_room_for_are_all_found(void **state)
 {
 	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
 	bool added;
@@ -102,7 +102,7 @@ static void more_kinds_in_use_than_there_is_room_for_are_all_found(void **state)
 }
 
 /* They are found by group and opcode, a way of their own. */
-static void kernel_kinds_make_room_like_others(void **state)
+static void kernel_event_classes_are_evicted_like_others(void **state)
 {
 	struct event_table *event_table = event_table_new(3, NULL, NULL);
 	uint32_t random = 1;
@@ -133,7 +133,7 @@ static void kernel_kinds_make_room_like_others(void **state)
 struct windows {
 	bool busy;
 	bool knows;
-	unsigned asked;
+	unsigned queries;
 };
 
 static const struct schema known = { .event = "Known", .origin = SCHEMA_EVENT_INFO };
@@ -144,12 +144,12 @@ static const struct schema *ask(void *context, const struct event_record *record
 	struct windows *windows = context;
 
 	(void)record;
-	windows->asked++;
+	windows->queries++;
 	answer->later = windows->busy;
 	return windows->knows && !windows->busy ? &known : NULL;
 }
 
-static void a_kind_that_the_system_was_not_asked_about_is_asked_about_later(void **state)
+static void an_event_class_is_resolved_again_when_the_system_was_busy(void **state)
 {
 	(void)state;
 	for (unsigned knows = 0; knows < 2; knows++) {
@@ -167,21 +167,21 @@ static void a_kind_that_the_system_was_not_asked_about_is_asked_about_later(void
 		class = find(event_table, &record, &added);
 		assert_false(added);
 		assert_null(class->schema);
-		assert_int_equal(windows.asked, 2);
+		assert_int_equal(windows.queries, 2);
 		windows.busy = false;
 		class = find(event_table, &record, &added);
 		assert_true(added);
 		assert_ptr_equal(class->schema, knows ? &known : NULL);
 		assert_string_equal(class->event_name, knows ? "Known" : "5");
-		windows.asked = 0;
+		windows.queries = 0;
 		find(event_table, &record, &added);
 		assert_false(added);
-		assert_int_equal(windows.asked, 0); /* what it says once is said */
+		assert_int_equal(windows.queries, 0); /* what it says once is said */
 		event_table_free(event_table);
 	}
 }
 
-static void a_kind_has_the_name_of_its_provider_from_when_it_is_told(void **state)
+static void an_event_class_has_the_provider_name_once_it_is_announced(void **state)
 {
 	struct trace_schemas *trace = trace_schemas_new(NULL);
 	const struct schema_origins origins = { .live = true, .trace = trace };
@@ -249,11 +249,11 @@ static void made_up_metadata_blanks_no_event_of_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_that_makes_up_kinds_pushes_nobody_out),
-		cmocka_unit_test(more_kinds_in_use_than_there_is_room_for_are_all_found),
-		cmocka_unit_test(kernel_kinds_make_room_like_others),
-		cmocka_unit_test(a_kind_that_the_system_was_not_asked_about_is_asked_about_later),
-		cmocka_unit_test(a_kind_has_the_name_of_its_provider_from_when_it_is_told),
+		cmocka_unit_test(a_process_that_makes_up_event_classes_evicts_no_other),
+		cmocka_unit_test(more_event_classes_in_use_than_there_is_room_for_are_all_found),
+		cmocka_unit_test(kernel_event_classes_are_evicted_like_others),
+		cmocka_unit_test(an_event_class_is_resolved_again_when_the_system_was_busy),
+		cmocka_unit_test(an_event_class_has_the_provider_name_once_it_is_announced),
 		cmocka_unit_test(made_up_metadata_blanks_no_event_of_others),
 	};
 

@@ -81,7 +81,7 @@ static void look(void *context, const struct event_record *record)
 }
 
 /* A manifest in which event 1 is called by the symbol. */
-static void tell(struct fixture *fixture, uint32_t process_id, const char *symbol)
+static void announce(struct fixture *fixture, uint32_t process_id, const char *symbol)
 {
 	char events[100];
 	const struct inband_manifest manifest = { .provider = &alpha,
@@ -91,7 +91,7 @@ static void tell(struct fixture *fixture, uint32_t process_id, const char *symbo
 						  .inside = events };
 
 	snprintf(events, sizeof events, "<events><event value='1' symbol='%s'/></events>", symbol);
-	tell_chunks(&manifest, look, fixture);
+	announce_chunks(&manifest, look, fixture);
 }
 
 static void announce_number(struct fixture *fixture, uint32_t process_id, unsigned number)
@@ -99,7 +99,7 @@ static void announce_number(struct fixture *fixture, uint32_t process_id, unsign
 	char symbol[20];
 
 	snprintf(symbol, sizeof symbol, "told%u", number);
-	tell(fixture, process_id, symbol);
+	announce(fixture, process_id, symbol);
 }
 
 static struct event_record event(uint32_t process_id)
@@ -134,40 +134,40 @@ static struct inband_statistics statistics_of(const struct fixture *fixture)
 	return statistics;
 }
 
-static void events_decode_from_when_their_process_has_told(void **state)
+static void events_decode_once_their_process_has_announced_a_manifest(void **state)
 {
 	struct fixture *fixture = *state;
 
 	assert_called(fixture, HONEST, "1");
 	assert_null(type_of(fixture, HONEST)->schema);
-	tell(fixture, HONEST, "Told");
+	announce(fixture, HONEST, "Told");
 	assert_called(fixture, HONEST, "Told");
 	assert_called(fixture, OTHER, "1");
-	tell(fixture, HONEST, "Again");
+	announce(fixture, HONEST, "Again");
 	assert_called(fixture, HONEST, "Again");
 	assert_int_equal(statistics_of(fixture).entries, 2);
 }
 
-static void processes_that_tell_the_same_share_it(void **state)
+static void processes_with_equal_manifests_share_one(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct event_class *class;
 
-	tell(fixture, HONEST, "Told");
+	announce(fixture, HONEST, "Told");
 	class = type_of(fixture, HONEST);
 	for (uint32_t id = 1000; id < 1400; id++) {
-		tell(fixture, id, "Told");
+		announce(fixture, id, "Told");
 		assert_ptr_equal(type_of(fixture, id), class);
 	}
 	assert_int_equal(statistics_of(fixture).entries, 1);
 	assert_int_equal(statistics_of(fixture).dropped, 0);
 }
 
-static void a_process_that_tells_too_much_has_to_wait(void **state)
+static void a_process_that_announces_too_much_has_to_wait(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(fixture, HONEST, "Honest");
+	announce(fixture, HONEST, "Honest");
 	assert_called(fixture, HONEST, "Honest");
 	for (unsigned i = 0; i < 1000; i++) {
 		announce_number(fixture, HOSTILE, i);
@@ -188,12 +188,12 @@ static void a_process_that_tells_too_much_has_to_wait(void **state)
 	assert_called(fixture, HONEST, "Honest");
 }
 
-static void what_others_told_too_is_not_the_first_ones_to_take_back(void **state)
+static void a_manifest_that_others_announced_too_stays_when_the_first_ends(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(fixture, HOSTILE, "Shared");
-	tell(fixture, HONEST, "Shared");
+	announce(fixture, HOSTILE, "Shared");
+	announce(fixture, HONEST, "Shared");
 	for (unsigned i = 0; i < 100; i++) {
 		fixture->now += 20 * SECOND;
 		announce_number(fixture, HOSTILE, i);
@@ -211,10 +211,10 @@ static void garbage_counts_like_any_other_text(void **state)
 		char text[20];
 		int size = snprintf(text, sizeof text, "<garbage %u", i);
 
-		tell_chunk(&manifest, 0, 1, text, (size_t)size, look, fixture);
+		announce_chunk(&manifest, 0, 1, text, (size_t)size, look, fixture);
 	}
 	assert_int_equal(statistics_of(fixture).entries, INBAND_MOST_OF_PROCESS);
-	tell(fixture, HOSTILE, "Late");
+	announce(fixture, HOSTILE, "Late");
 	assert_called(fixture, HOSTILE, "1");
 }
 
@@ -222,7 +222,7 @@ static void all_together_are_bounded_and_the_idle_go_first(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(fixture, HONEST, "Honest");
+	announce(fixture, HONEST, "Honest");
 	for (unsigned i = 0; i < 700; i++) {
 		announce_number(fixture, 1000 + i, i);
 		assert_called(fixture, HONEST, "Honest"); /* it is in use */
@@ -245,16 +245,17 @@ static void bytes_are_bounded(void **state)
 		size_t half = INBAND_SIZE_MOST / 2;
 
 		large[i] = 'x';
-		tell_chunk(&manifest, 0, 2, large, half, look, fixture);
-		tell_chunk(&manifest, 1, 2, large + half, INBAND_SIZE_MOST - half, look, fixture);
+		announce_chunk(&manifest, 0, 2, large, half, look, fixture);
+		announce_chunk(&manifest, 1, 2, large + half, INBAND_SIZE_MOST - half, look,
+			       fixture);
 	}
 	assert_int_equal(statistics_of(fixture).entries, INBAND_BYTES_MOST / INBAND_SIZE_MOST);
-	tell_chunk(&(struct inband_manifest){ .provider = &alpha, .process_id = HOSTILE }, 0, 1,
-		   large, sizeof large, look, fixture);
+	announce_chunk(&(struct inband_manifest){ .provider = &alpha, .process_id = HOSTILE }, 0, 1,
+		       large, sizeof large, look, fixture);
 	assert_int_equal(statistics_of(fixture).entries, INBAND_BYTES_MOST / INBAND_SIZE_MOST);
 }
 
-static void kinds_of_what_is_forgotten_are_let_go(void **state)
+static void event_classes_of_a_freed_manifest_are_dropped(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -276,7 +277,7 @@ static void kinds_of_what_is_forgotten_are_let_go(void **state)
 	}
 }
 
-static void a_kind_without_room_beside_it_is_let_go_as_well(void **state)
+static void the_only_event_class_of_a_table_is_dropped_as_well(void **state)
 {
 	struct fixture *fixture = *state;
 	struct schema_origins origins = { .live = true, .inband = fixture->inband };
@@ -284,7 +285,7 @@ static void a_kind_without_room_beside_it_is_let_go_as_well(void **state)
 	event_table_free(fixture->event_table);
 	fixture->event_table = event_table_new(1, &origins, NULL);
 	assert_non_null(fixture->event_table);
-	tell(fixture, HONEST, "Told");
+	announce(fixture, HONEST, "Told");
 	assert_called(fixture, HONEST, "Told");
 	for (unsigned i = 0; i < INBAND_MOST; i++) {
 		announce_number(fixture, 1000 + i, i);
@@ -293,7 +294,7 @@ static void a_kind_without_room_beside_it_is_let_go_as_well(void **state)
 	assert_called(fixture, HONEST, "1");
 }
 
-static void half_told_manifests_are_bounded_by_process(void **state)
+static void incomplete_manifests_are_bounded_by_process(void **state)
 {
 	static const char xml[] = "<x/>";
 	struct fixture *fixture = *state;
@@ -306,15 +307,15 @@ static void half_told_manifests_are_bounded_by_process(void **state)
 	struct text whole = { 0 };
 
 	inband_manifest_xml(&whole, &honest);
-	tell_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
+	announce_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
 	for (unsigned i = 0; i < 1000; i++) {
 		struct guid guid = { { (uint8_t)i, (uint8_t)(i / 256), 1 } };
 		const struct inband_manifest manifest = { .provider = &guid,
 							  .process_id = HOSTILE };
 
-		tell_chunk(&manifest, 0, 2, xml, 2, look, fixture);
+		announce_chunk(&manifest, 0, 2, xml, 2, look, fixture);
 	}
-	tell_chunk(&honest, 1, 2, whole.data + 20, whole.size - 20, look, fixture);
+	announce_chunk(&honest, 1, 2, whole.data + 20, whole.size - 20, look, fixture);
 	assert_called(fixture, HONEST, "Whole");
 	text_free(&whole);
 }
@@ -324,16 +325,16 @@ static void half_told_manifests_are_bounded_by_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(events_decode_from_when_their_process_has_told),
-		TEST(processes_that_tell_the_same_share_it),
-		TEST(a_process_that_tells_too_much_has_to_wait),
-		TEST(what_others_told_too_is_not_the_first_ones_to_take_back),
+		TEST(events_decode_once_their_process_has_announced_a_manifest),
+		TEST(processes_with_equal_manifests_share_one),
+		TEST(a_process_that_announces_too_much_has_to_wait),
+		TEST(a_manifest_that_others_announced_too_stays_when_the_first_ends),
 		TEST(garbage_counts_like_any_other_text),
 		TEST(all_together_are_bounded_and_the_idle_go_first),
 		TEST(bytes_are_bounded),
-		TEST(kinds_of_what_is_forgotten_are_let_go),
-		TEST(a_kind_without_room_beside_it_is_let_go_as_well),
-		TEST(half_told_manifests_are_bounded_by_process),
+		TEST(event_classes_of_a_freed_manifest_are_dropped),
+		TEST(the_only_event_class_of_a_table_is_dropped_as_well),
+		TEST(incomplete_manifests_are_bounded_by_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static const struct field *field_of(const struct schema *schema, const char *nam
 	return &schema->fields[index];
 }
 
-static void classes_have_names_and_kinds(void **state)
+static void classes_have_names_and_enumerators(void **state)
 {
 	static const struct {
 		const char *guid;
@@ -487,7 +487,7 @@ static void every_event_has_the_name_of_the_reference(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(classes_have_names_and_kinds),
+		cmocka_unit_test(classes_have_names_and_enumerators),
 		cmocka_unit_test(names_are_found_without_case_and_whole),
 		cmocka_unit_test(classes_are_listed_once_each),
 		cmocka_unit_test(versions_fall_back_to_the_nearest_below_then_to_the_lowest),

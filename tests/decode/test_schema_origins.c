@@ -33,7 +33,7 @@ struct fixture {
 	struct manifest_set *configured;
 	struct manifest_set *builtin;
 	struct tracelogging_cache *tracelogging;
-	unsigned asked; /* the system, for schemas */
+	unsigned queries; /* the system, for schemas */
 };
 
 static int set_up(void **state)
@@ -73,7 +73,7 @@ static const struct schema *system_schema(void *context, const struct event_reco
 	struct fixture *fixture = context;
 
 	(void)answer;
-	fixture->asked++;
+	fixture->queries++;
 	return record->id <= 4 ? &schema : NULL;
 }
 
@@ -124,7 +124,7 @@ static void give(struct manifest_set *set, const char *name, const char *symbol,
 	text_free(&events);
 }
 
-static void look_at_told(void *context, const struct event_record *record)
+static void add_to_inband(void *context, const struct event_record *record)
 {
 	struct fixture *fixture = context;
 	const char *name = inband_manifests_add(fixture->inband, record);
@@ -141,15 +141,15 @@ static void look_at_trace(void *context, const struct event_record *record)
 	trace_schemas_look(fixture->trace, record);
 }
 
-static void tell(struct fixture *fixture, bool ahead, uint32_t process_id, const char *name,
-		 const char *symbol, unsigned most)
+static void announce(struct fixture *fixture, bool ahead, uint32_t process_id, const char *name,
+		     const char *symbol, unsigned most)
 {
 	struct text events = events_called(symbol, most);
 	const struct inband_manifest manifest = {
 		.provider = &alpha, .process_id = process_id, .name = name, .inside = events.data
 	};
 
-	tell_chunks(&manifest, ahead ? look_at_trace : look_at_told, fixture);
+	announce_chunks(&manifest, ahead ? look_at_trace : add_to_inband, fixture);
 	text_free(&events);
 }
 
@@ -175,14 +175,14 @@ static void assert_schema(struct fixture *fixture, bool live, const struct event
 	assert_int_equal(terms.manifest_id != 0, strncmp(name, "told", 4) == 0);
 }
 
-static void a_recording_describes_itself_before_anybody_else_does(void **state)
+static void the_descriptions_of_a_recording_come_before_all_others(void **state)
 {
 	static const char *const order[] = { "held", "told", "configured", "builtin", "none" };
 	struct fixture *fixture = *state;
 
-	tell(fixture, true, HONEST, "Held", "held", 1);
+	announce(fixture, true, HONEST, "Held", "held", 1);
 	trace_schemas_finish(fixture->trace);
-	tell(fixture, false, HONEST, "Told", "told", 2);
+	announce(fixture, false, HONEST, "Told", "told", 2);
 	give(fixture->configured, "Configured", "configured", 3);
 	give(fixture->builtin, "Builtin", "builtin", 4);
 	for (uint16_t id = 1; id <= 5; id++) {
@@ -190,10 +190,10 @@ static void a_recording_describes_itself_before_anybody_else_does(void **state)
 
 		assert_schema(fixture, false, &record, order[id - 1]);
 	}
-	assert_int_equal(fixture->asked, 0); /* a replay is the same on every system */
+	assert_int_equal(fixture->queries, 0); /* a replay is the same on every system */
 }
 
-static void a_live_session_asks_whoever_its_events_cannot_change(void **state)
+static void a_live_session_prefers_origins_that_events_cannot_change(void **state)
 {
 	static const char *const order[] = { "configured", "builtin", "system", "system",
 					     "told",       "told",    "none" };
@@ -201,7 +201,7 @@ static void a_live_session_asks_whoever_its_events_cannot_change(void **state)
 
 	give(fixture->configured, "Configured", "configured", 1);
 	give(fixture->builtin, "Builtin", "builtin", 2);
-	tell(fixture, false, HONEST, "Told", "told", 6);
+	announce(fixture, false, HONEST, "Told", "told", 6);
 	for (uint16_t id = 1; id <= 7; id++) {
 		const struct event_record record = event(id, HONEST);
 
@@ -209,7 +209,7 @@ static void a_live_session_asks_whoever_its_events_cannot_change(void **state)
 	}
 }
 
-static void what_a_process_tells_decodes_its_own_events_alone(void **state)
+static void an_inband_manifest_decodes_the_events_of_its_process_alone(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct event_record honest = event(9, HONEST), hostile = event(9, HOSTILE);
@@ -217,13 +217,13 @@ static void what_a_process_tells_decodes_its_own_events_alone(void **state)
 	for (unsigned live = 0; live < 2; live++) {
 		assert_schema(fixture, live, &honest, "none");
 	}
-	tell(fixture, false, HOSTILE, "Mine", "told-badly", 9);
+	announce(fixture, false, HOSTILE, "Mine", "told-badly", 9);
 	for (unsigned live = 0; live < 2; live++) {
 		assert_schema(fixture, live, &honest, "none");
 		assert_schema(fixture, live, &hostile, "told-badly");
 	}
-	tell(fixture, false, HONEST, "Alpha", "told", 9);
-	tell(fixture, false, HOSTILE, "Mine", "told-worse", 9);
+	announce(fixture, false, HONEST, "Alpha", "told", 9);
+	announce(fixture, false, HOSTILE, "Mine", "told-worse", 9);
 	for (unsigned live = 0; live < 2; live++) {
 		assert_schema(fixture, live, &honest, "told");
 		assert_schema(fixture, live, &hostile, "told-worse");
@@ -235,12 +235,12 @@ static void another_provider_of_the_same_process_is_left_alone(void **state)
 	struct fixture *fixture = *state;
 	struct event_record record = event(9, HOSTILE);
 
-	tell(fixture, false, HOSTILE, "Mine", "told", 9);
+	announce(fixture, false, HOSTILE, "Mine", "told", 9);
 	record.provider = &beta;
 	assert_schema(fixture, true, &record, "none");
 }
 
-static void the_system_is_asked_about_what_only_it_can_know(void **state)
+static void the_system_is_queried_for_what_only_it_can_know(void **state)
 {
 	struct fixture *fixture = *state;
 	const uint8_t chunk[] = { 1, 1, 0, 0x5b, 1, 0, 0, 0, '<' };
@@ -266,11 +266,11 @@ static void the_system_is_asked_about_what_only_it_can_know(void **state)
 	assert_schema(fixture, true, &manifest, "none");
 	message.type = RECORD_MESSAGE;
 	assert_schema(fixture, true, &message, "none");
-	assert_int_equal(fixture->asked, 0);
+	assert_int_equal(fixture->queries, 0);
 
 	mof.classic = true; /* of a class that is not the kernel's */
 	assert_schema(fixture, true, &mof, "system");
-	assert_int_equal(fixture->asked, 1);
+	assert_int_equal(fixture->queries, 1);
 }
 
 static void assert_name(struct fixture *fixture, bool live, const struct guid *provider,
@@ -299,7 +299,7 @@ static void a_recording_names_its_providers(void **state)
 	assert_name(fixture, false, &kernel_process, "Microsoft-Windows-Kernel-Process");
 	trace_schemas_claim_name(fixture->trace, &beta, "Claimed");
 	assert_name(fixture, false, &beta, "Claimed");
-	tell(fixture, true, HONEST, "Held", "x", 1);
+	announce(fixture, true, HONEST, "Held", "x", 1);
 	assert_name(fixture, false, &alpha, "Held");
 }
 
@@ -341,11 +341,11 @@ static void manifests_of_one_provider_complete_each_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_recording_describes_itself_before_anybody_else_does),
-		TEST(a_live_session_asks_whoever_its_events_cannot_change),
-		TEST(what_a_process_tells_decodes_its_own_events_alone),
+		TEST(the_descriptions_of_a_recording_come_before_all_others),
+		TEST(a_live_session_prefers_origins_that_events_cannot_change),
+		TEST(an_inband_manifest_decodes_the_events_of_its_process_alone),
 		TEST(another_provider_of_the_same_process_is_left_alone),
-		TEST(the_system_is_asked_about_what_only_it_can_know),
+		TEST(the_system_is_queried_for_what_only_it_can_know),
 		TEST(a_recording_names_its_providers),
 		TEST(a_name_that_events_claim_serves_when_none_is_known),
 		TEST(manifests_of_one_provider_complete_each_other),

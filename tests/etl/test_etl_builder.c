@@ -120,7 +120,7 @@ static void a_32_bit_header_embeds_shorter_pointers(void **state)
 	etl_builder_close(builder);
 }
 
-static void a_session_that_was_not_stopped_tells_no_end(void **state)
+static void a_session_that_was_not_stopped_has_no_end_time(void **state)
 {
 	struct etl_builder_options options = plain_options;
 	struct etl_builder *builder;
@@ -333,7 +333,7 @@ static void a_file_holds_what_memory_does(void **state)
 
 /* --- failures --------------------------------------------------------------------------------- */
 
-static void the_first_failure_is_told_at_the_end(void **state)
+static void the_first_failure_is_reported_at_the_end(void **state)
 {
 	static const uint8_t large[1000];
 	static const struct {
@@ -425,14 +425,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_buffer_stands_as_documented),
 		cmocka_unit_test(a_32_bit_header_embeds_shorter_pointers),
-		cmocka_unit_test(a_session_that_was_not_stopped_tells_no_end),
+		cmocka_unit_test(a_session_that_was_not_stopped_has_no_end_time),
 		cmocka_unit_test(records_of_the_first_buffer_stand_behind_its_header),
 		cmocka_unit_test(a_short_first_buffer_grows_to_its_header),
 		cmocka_unit_test(buffers_go_out_when_they_are_full),
 		cmocka_unit_test(packed_buffers_hold_what_plain_ones_do),
 		cmocka_unit_test(a_buffer_that_does_not_shrink_stays_plain),
 		cmocka_unit_test(a_file_holds_what_memory_does),
-		cmocka_unit_test(the_first_failure_is_told_at_the_end),
+		cmocka_unit_test(the_first_failure_is_reported_at_the_end),
 		cmocka_unit_test(options_that_make_no_recording_are_refused),
 		cmocka_unit_test(raw_times_follow_the_clock),
 	};

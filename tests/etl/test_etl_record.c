@@ -18,7 +18,7 @@ static const struct guid disk_io =
 	GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
 static const struct guid zero_guid;
 
-static void kernel_headers_of_every_kind_are_read(void **state)
+static void kernel_headers_of_every_type_are_read(void **state)
 {
 	static const struct {
 		uint8_t type;
@@ -326,7 +326,7 @@ static void a_message_has_the_parts_that_its_flags_name(void **state)
 	}
 }
 
-static void kinds_that_are_not_read_are_delivered_by_size(void **state)
+static void record_types_that_are_not_read_are_delivered_by_size(void **state)
 {
 	static const struct {
 		uint8_t type;
@@ -418,7 +418,7 @@ static void a_walk_can_go_back_to_a_record(void **state)
 	free(b);
 }
 
-static void kinds_have_the_names_of_the_summaries(void **state)
+static void record_types_have_the_names_of_the_summaries(void **state)
 {
 	(void)state;
 	assert_string_equal(record_type_name(RECORD_SYSTEM), "system");
@@ -433,17 +433,17 @@ static void kinds_have_the_names_of_the_summaries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernel_headers_of_every_kind_are_read),
+		cmocka_unit_test(kernel_headers_of_every_type_are_read),
 		cmocka_unit_test(extras_of_the_version_word_precede_the_payload),
 		cmocka_unit_test(opcode_10_of_the_process_group_is_an_image_load),
 		cmocka_unit_test(classic_headers_are_read),
 		cmocka_unit_test(event_headers_are_read),
 		cmocka_unit_test(extended_items_precede_the_payload),
 		cmocka_unit_test(a_message_has_the_parts_that_its_flags_name),
-		cmocka_unit_test(kinds_that_are_not_read_are_delivered_by_size),
+		cmocka_unit_test(record_types_that_are_not_read_are_delivered_by_size),
 		cmocka_unit_test(an_override_of_the_pointer_size_is_for_classic_payloads),
 		cmocka_unit_test(a_walk_can_go_back_to_a_record),
-		cmocka_unit_test(kinds_have_the_names_of_the_summaries),
+		cmocka_unit_test(record_types_have_the_names_of_the_summaries),
 	};
 
 	return cmocka_run_group_tests_name("etl_record", tests, NULL, NULL);

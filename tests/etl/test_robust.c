@@ -135,7 +135,7 @@ static void consume(const char *path, uint8_t pointer_size, struct outcome *outc
 }
 
 /* A failure to open is one line that begins with the path and says something. */
-static void assert_told(const struct outcome *outcome, const char *path)
+static void assert_reported(const struct outcome *outcome, const char *path)
 {
 	size_t size = strlen(path);
 
@@ -232,7 +232,7 @@ static void a_recording_cut_at_any_byte_is_read_as_far_as_it_goes(void **state)
 			assert_int_equal(truncate(path, (off_t)size), 0);
 			consume(path, 0, &outcome);
 			if (!outcome.opened) {
-				assert_told(&outcome, path);
+				assert_reported(&outcome, path);
 				continue;
 			}
 			opened++;
@@ -339,7 +339,7 @@ static void damage(const struct recording *r, const struct length *length, uint6
 	temporary_patch(path, length->offset, value, length->size);
 	consume(path, 0, &outcome);
 	if (!outcome.opened) {
-		assert_told(&outcome, path);
+		assert_reported(&outcome, path);
 		return;
 	}
 	assert_true(outcome.ahead == outcome.records);
@@ -397,7 +397,7 @@ static void any_byte_of_a_packed_recording_may_be_wrong(void **state)
 			temporary_patch(path, i, r->bytes[i] ^ 1u << bit, 1);
 			consume(path, 0, &outcome);
 			if (!outcome.opened) {
-				assert_told(&outcome, path);
+				assert_reported(&outcome, path);
 			}
 		}
 		temporary_patch(path, i, r->bytes[i], 1);
@@ -425,7 +425,7 @@ static void another_pointer_size_than_the_recording_has_is_harmless(void **state
 
 /* --- what is no recording --------------------------------------------------------------------- */
 
-static void what_is_no_recording_is_told_in_one_line(void **state)
+static void a_file_that_is_no_recording_is_reported_in_one_line(void **state)
 {
 	static const char text[] =
 		"etw_exporter turns Event Tracing for Windows into metrics.\n"
@@ -454,7 +454,7 @@ static void what_is_no_recording_is_told_in_one_line(void **state)
 		consume(path, 0, &outcome);
 		remove(path);
 		assert_false(outcome.opened);
-		assert_told(&outcome, path);
+		assert_reported(&outcome, path);
 		print_message("  %s: %s\n", cases[i].what, outcome.err.text + strlen(path) + 2);
 	}
 	for (int i = 0; i < 2; i++) {
@@ -463,13 +463,13 @@ static void what_is_no_recording_is_told_in_one_line(void **state)
 		consume(path, 0, &outcome);
 		remove(path);
 		assert_false(outcome.opened);
-		assert_told(&outcome, path);
+		assert_reported(&outcome, path);
 	}
 	assert_true(system_make_folder(path));
 	consume(path, 0, &outcome);
 	assert_true(system_remove_folder(path));
 	assert_false(outcome.opened);
-	assert_told(&outcome, path);
+	assert_reported(&outcome, path);
 	assert_non_null(strstr(outcome.err.text, "directory"));
 }
 
@@ -480,7 +480,7 @@ int main(void)
 		cmocka_unit_test(a_length_that_is_wrong_is_noticed_or_harmless),
 		cmocka_unit_test(any_byte_of_a_packed_recording_may_be_wrong),
 		cmocka_unit_test(another_pointer_size_than_the_recording_has_is_harmless),
-		cmocka_unit_test(what_is_no_recording_is_told_in_one_line),
+		cmocka_unit_test(a_file_that_is_no_recording_is_reported_in_one_line),
 	};
 
 	return cmocka_run_group_tests_name("robust", tests, build_recordings, free_recordings);

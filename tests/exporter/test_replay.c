@@ -96,7 +96,7 @@ static void bytes_stand_under_the_process_that_caused_them(void **state)
 	wiring_close(&wiring);
 }
 
-static void a_second_recording_of_the_same_name_is_told_apart(void **state)
+static void a_second_recording_of_the_same_name_has_another_label(void **state)
 {
 	const char *const paths[] = { path, path };
 	const char *name = strrchr(path, '/') + 1;
@@ -181,7 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_record_is_counted_once_and_has_one_outcome),
 		cmocka_unit_test(bytes_stand_under_the_process_that_caused_them),
-		cmocka_unit_test(a_second_recording_of_the_same_name_is_told_apart),
+		cmocka_unit_test(a_second_recording_of_the_same_name_has_another_label),
 		cmocka_unit_test(without_a_pass_nothing_is_counted_or_lost_yet),
 		cmocka_unit_test(a_loop_goes_on_counting_and_adds_losses_once),
 	};

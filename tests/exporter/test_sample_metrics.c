@@ -74,7 +74,7 @@ static void expect(uint64_t expected, const char *format, ...)
 
 #define KERNEL "provider=\"Windows Kernel\""
 
-static void processes_start_and_end_as_in_the_books(void **state)
+static void processes_start_and_end_as_in_the_simulation(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < totals.process_count; i++) {
@@ -96,7 +96,7 @@ static void processes_start_and_end_as_in_the_books(void **state)
 	}
 }
 
-static void file_operations_are_those_of_the_books(void **state)
+static void file_operations_are_those_of_the_simulation(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < totals.process_count; i++) {
@@ -117,7 +117,7 @@ static void file_operations_are_those_of_the_books(void **state)
 	}
 }
 
-static void file_bytes_are_those_of_the_books_by_volume(void **state)
+static void file_bytes_are_those_of_the_simulation_by_volume(void **state)
 {
 	static const char *const volumes[SAMPLE_DISKS] = { "C:", "D:" };
 
@@ -147,7 +147,7 @@ static void file_bytes_are_those_of_the_books_by_volume(void **state)
 	assert_null(strstr(page.data, "volume=\"_unknown\""));
 }
 
-static void disk_transfers_are_those_of_the_books(void **state)
+static void disk_transfers_are_those_of_the_simulation(void **state)
 {
 	struct sample_process_totals all = { 0 };
 
@@ -190,7 +190,7 @@ static void disk_transfers_are_those_of_the_books(void **state)
 	       "etw_disk_volume_info{disk=\"0\",partition=\"3\",volume=\"C:\",file_system=\"NTFS\"}");
 }
 
-static void network_traffic_is_that_of_the_books(void **state)
+static void network_traffic_is_that_of_the_simulation(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < totals.process_count; i++) {
@@ -225,7 +225,7 @@ static void network_traffic_is_that_of_the_books(void **state)
 	expect(totals.connect_failures, "etw_tcp_connect_failures_total");
 }
 
-static void hard_faults_are_those_of_the_books(void **state)
+static void hard_faults_are_those_of_the_simulation(void **state)
 {
 	uint64_t all = 0;
 
@@ -326,12 +326,12 @@ static void every_default_family_moves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(processes_start_and_end_as_in_the_books),
-		cmocka_unit_test(file_operations_are_those_of_the_books),
-		cmocka_unit_test(file_bytes_are_those_of_the_books_by_volume),
-		cmocka_unit_test(disk_transfers_are_those_of_the_books),
-		cmocka_unit_test(network_traffic_is_that_of_the_books),
-		cmocka_unit_test(hard_faults_are_those_of_the_books),
+		cmocka_unit_test(processes_start_and_end_as_in_the_simulation),
+		cmocka_unit_test(file_operations_are_those_of_the_simulation),
+		cmocka_unit_test(file_bytes_are_those_of_the_simulation_by_volume),
+		cmocka_unit_test(disk_transfers_are_those_of_the_simulation),
+		cmocka_unit_test(network_traffic_is_that_of_the_simulation),
+		cmocka_unit_test(hard_faults_are_those_of_the_simulation),
 		cmocka_unit_test(every_record_is_counted_once),
 		cmocka_unit_test(opt_in_collectors_find_their_events),
 		cmocka_unit_test(every_default_family_moves),

@@ -214,18 +214,18 @@ static void take_round(struct delivery *delivery, struct round *round)
 		if (!trace->closing && !trace->session_gone) {
 			round->watermark = fake_buffer_watermark(session);
 		}
-		round->loss = session->lost > trace->lost_told;
-		round->buffer_loss = session->realtime_lost > trace->buffers_lost_told;
+		round->loss = session->lost > trace->lost_reported;
+		round->buffer_loss = session->realtime_lost > trace->buffers_lost_reported;
 	}
 }
 
-static void told(struct fake_trace *trace)
+static void losses_reported(struct fake_trace *trace)
 {
 	const struct fake_session *session = fake_session_by_handle(trace->session);
 
 	if (session) {
-		trace->lost_told = session->lost;
-		trace->buffers_lost_told = session->realtime_lost;
+		trace->lost_reported = session->lost;
+		trace->buffers_lost_reported = session->realtime_lost;
 	}
 }
 
@@ -260,7 +260,7 @@ static uint32_t deliver_round(struct delivery *delivery, struct round *round,
 		const struct fake_stored *stored = fake_buffer_at(open->buffer, open->offset);
 		int64_t raw = stored->header.TimeStamp.QuadPart;
 		int64_t time = fake_clock_to_time(clock, raw);
-		int64_t told_time = trace->raw ? raw : time;
+		int64_t report_time = trace->raw ? raw : time;
 
 		if (raw > round->watermark || trace->held) {
 			return 0;
@@ -268,17 +268,17 @@ static uint32_t deliver_round(struct delivery *delivery, struct round *round,
 		trace->log.CurrentTime = time;
 		if (round->loss || round->buffer_loss) {
 			if (round->loss) {
-				deliver_loss(trace, stored, told_time, LOST_EVENT);
+				deliver_loss(trace, stored, report_time, LOST_EVENT);
 			}
 			if (round->buffer_loss) {
-				deliver_loss(trace, stored, told_time, LOST_BUFFER);
+				deliver_loss(trace, stored, report_time, LOST_BUFFER);
 			}
 			round->loss = round->buffer_loss = false;
 			fake_lock();
-			told(trace);
+			losses_reported(trace);
 			fake_unlock();
 		}
-		deliver(trace, stored, told_time);
+		deliver(trace, stored, report_time);
 		open->offset += stored->size;
 		if (open->offset >= open->buffer->stored_size && !buffer_end(delivery, open)) {
 			return ERROR_CANCELLED;
@@ -349,8 +349,8 @@ static uint32_t process(struct fake_trace *trace, struct fake_session *session)
 	trace->end_with = 0;
 	trace->held = false;
 	trace->session = session->handle;
-	trace->lost_told = 0;
-	trace->buffers_lost_told = 0;
+	trace->lost_reported = 0;
+	trace->buffers_lost_reported = 0;
 	trace->log.BufferSize = session->buffer_size_kb * 1024;
 	for (size_t i = 0; i < session->playback.count; i++) {
 		fake_queue_add(&trace->queue, session->playback.buffers[i]);
@@ -422,7 +422,7 @@ static uint32_t open_trace(PEVENT_TRACE_LOGFILEW log, TRACEHANDLE *handle)
 		fake_refuse("OpenTraceW", "consumers without PROCESS_TRACE_MODE_EVENT_RECORD");
 		return ERROR_NOT_SUPPORTED;
 	}
-	if (fake.options.rights == FAKE_ETW_NOBODY) {
+	if (fake.options.rights == FAKE_ETW_NO_RIGHTS) {
 		return ERROR_ACCESS_DENIED;
 	}
 	session = fake_session_by_name(log->LoggerName);

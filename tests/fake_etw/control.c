@@ -132,7 +132,7 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 	    !fake_session_kernel(session)) {
 		return ERROR_INVALID_PARAMETER;
 	}
-	if (fake.options.rights == FAKE_ETW_NOBODY) {
+	if (fake.options.rights == FAKE_ETW_NO_RIGHTS) {
 		return ERROR_ACCESS_DENIED;
 	}
 	if (!session) {

@@ -184,8 +184,8 @@ uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 			for (unsigned m = 0; m < 8; m++) {
 				masks[m] = session->masks[m] | session->provider_masks[m];
 			}
-			if (!fake_kernel_wanted(session, masks, &event->provider,
-						event->descriptor.Opcode)) {
+			if (!fake_kernel_requested(session, masks, &event->provider,
+						   event->descriptor.Opcode)) {
 				continue;
 			}
 		} else {

@@ -26,7 +26,7 @@
 enum fake_etw_rights {
 	FAKE_ETW_ADMINISTRATOR,
 	FAKE_ETW_PERFORMANCE_LOG_USER, /* may control sessions, but no system logger */
-	FAKE_ETW_NOBODY,
+	FAKE_ETW_NO_RIGHTS,
 };
 
 /* The machine. Zero-initialised fields take the value behind the colon. */

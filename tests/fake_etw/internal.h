@@ -167,8 +167,8 @@ struct fake_trace {
 	_Atomic(bool) held;         /* fake_etw_hold_consumer() */
 	uint64_t session;           /* handle while processing */
 	struct fake_queue queue;
-	uint64_t lost_told;
-	uint32_t buffers_lost_told;
+	uint64_t lost_reported;
+	uint32_t buffers_lost_reported;
 };
 
 struct fake_failure {
@@ -320,8 +320,8 @@ bool fake_providers_wait(uint64_t ticket, uint32_t timeout_ms);
 /* kernel.c */
 bool fake_kernel_class(const GUID *guid);
 /* Whether a system logger with these flags gets an event of a kernel class. */
-bool fake_kernel_wanted(const struct fake_session *session, const uint32_t masks[8],
-			const GUID *guid, uint8_t opcode);
+bool fake_kernel_requested(const struct fake_session *session, const uint32_t masks[8],
+			   const GUID *guid, uint8_t opcode);
 /* Emits what exists already for what is newly on. */
 void fake_kernel_rundown(struct fake_session *session, const uint32_t before[8]);
 void fake_kernel_provider_rundown(struct fake_session *session, const struct fake_enable *enable);

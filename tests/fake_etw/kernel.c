@@ -202,8 +202,8 @@ bool fake_kernel_class(const GUID *guid)
 	return fake_guid_equal(guid, &stack_walk) || fake_guid_equal(guid, &system_config);
 }
 
-bool fake_kernel_wanted(const struct fake_session *session, const uint32_t masks[8],
-			const GUID *guid, uint8_t opcode)
+bool fake_kernel_requested(const struct fake_session *session, const uint32_t masks[8],
+			   const GUID *guid, uint8_t opcode)
 {
 	if (!session->system_logger) {
 		return false;
@@ -259,8 +259,8 @@ static void rundown_between(struct fake_session *session, const uint32_t before[
 		uint8_t opcode = event->descriptor.Opcode;
 
 		if (fake_guid_equal(&rundowns[i].provider, &fake_no_guid) &&
-		    fake_kernel_wanted(session, after, &event->provider, opcode) &&
-		    !fake_kernel_wanted(session, before, &event->provider, opcode)) {
+		    fake_kernel_requested(session, after, &event->provider, opcode) &&
+		    !fake_kernel_requested(session, before, &event->provider, opcode)) {
 			(void)fake_emit_to(session, event, NULL);
 		}
 	}

@@ -422,7 +422,7 @@ BOOL WINAPI LookupPrivilegeValueW(LPCWSTR system, LPCWSTR name, PLUID luid)
 	return leave(error);
 }
 
-BOOL WINAPI AdjustTokenPrivileges(HANDLE token, BOOL disable_all, PTOKEN_PRIVILEGES wanted,
+BOOL WINAPI AdjustTokenPrivileges(HANDLE token, BOOL disable_all, PTOKEN_PRIVILEGES requested,
 				  DWORD size, PTOKEN_PRIVILEGES previous, PDWORD returned)
 {
 	uint32_t error = fake_enter(CALL_AdjustTokenPrivileges);
@@ -438,13 +438,13 @@ BOOL WINAPI AdjustTokenPrivileges(HANDLE token, BOOL disable_all, PTOKEN_PRIVILE
 		error = ERROR_INVALID_HANDLE;
 	} else if (error == 0 && (handle->token_access & TOKEN_ADJUST_PRIVILEGES) == 0) {
 		error = ERROR_ACCESS_DENIED;
-	} else if (error == 0 && (disable_all || !wanted)) {
+	} else if (error == 0 && (disable_all || !requested)) {
 		profile_enabled = false;
 	} else if (error == 0) {
-		for (DWORD i = 0; i < wanted->PrivilegeCount; i++) {
-			bool on = (wanted->Privileges[i].Attributes & SE_PRIVILEGE_ENABLED) != 0;
+		for (DWORD i = 0; i < requested->PrivilegeCount; i++) {
+			bool on = (requested->Privileges[i].Attributes & SE_PRIVILEGE_ENABLED) != 0;
 
-			if (wanted->Privileges[i].Luid.LowPart != SE_PROFILE || !held) {
+			if (requested->Privileges[i].Luid.LowPart != SE_PROFILE || !held) {
 				all = false;
 			} else {
 				profile_enabled = on;

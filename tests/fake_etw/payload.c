@@ -354,17 +354,18 @@ static bool compare_text(const struct predicate *predicate, unsigned type, const
 			 size_t size)
 {
 	size_t unit = type == IN_UNICODE ? 2 : 1;
-	size_t length = size / unit - 1, wanted = fake_wide_length(predicate->text);
+	size_t length = size / unit - 1, text_length = fake_wide_length(predicate->text);
 	bool contains = predicate->op == OP_CONTAINS || predicate->op == OP_CONTAINS_NOT;
 	bool found = false;
 
-	for (size_t start = 0; !found && start + wanted <= length; start++) {
+	for (size_t start = 0; !found && start + text_length <= length; start++) {
 		WCHAR part[TEXT] = { 0 };
 
-		for (size_t i = 0; i < wanted; i++) {
+		for (size_t i = 0; i < text_length; i++) {
 			memcpy(&part[i], at + (start + i) * unit, unit);
 		}
-		found = fake_wide_equal(part, predicate->text) && (contains || length == wanted);
+		found = fake_wide_equal(part, predicate->text) &&
+			(contains || length == text_length);
 	}
 	return found == (predicate->op == OP_CONTAINS || predicate->op == OP_IS);
 }

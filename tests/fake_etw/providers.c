@@ -242,10 +242,10 @@ static struct registration *add(const GUID *provider, PENABLECALLBACK callback, 
 	*handle = registration->handle;
 	if (sum.is_enabled != 0) {
 		/* Source and filter data are those of a call that is long over: none. */
-		struct fake_etw_callback told = { fake_no_guid, 1, sum.level, sum.match_any,
-						  sum.match_all };
+		struct fake_etw_callback state = { fake_no_guid, 1, sum.level, sum.match_any,
+						   sum.match_all };
 
-		call_back(registration, &told);
+		call_back(registration, &state);
 	}
 	return registration_of(*handle);
 }

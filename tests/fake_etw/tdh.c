@@ -112,15 +112,15 @@ static uint32_t answer(const void *bytes, ULONG needed, void *buffer, ULONG *siz
 
 static bool same_event(const struct event *event, const EVENT_RECORD *record)
 {
-	const EVENT_DESCRIPTOR *asked = &record->EventHeader.EventDescriptor;
+	const EVENT_DESCRIPTOR *descriptor = &record->EventHeader.EventDescriptor;
 	bool classic = (record->EventHeader.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER) != 0;
 
 	if (!fake_guid_equal(&event->provider, &record->EventHeader.ProviderId) ||
-	    event->classic != classic || event->descriptor.Version != asked->Version) {
+	    event->classic != classic || event->descriptor.Version != descriptor->Version) {
 		return false;
 	}
-	return classic ? event->descriptor.Opcode == asked->Opcode :
-			 event->descriptor.Id == asked->Id;
+	return classic ? event->descriptor.Opcode == descriptor->Opcode :
+			 event->descriptor.Id == descriptor->Id;
 }
 
 ULONG WINAPI TdhGetEventInformation(PEVENT_RECORD record, ULONG context_count,

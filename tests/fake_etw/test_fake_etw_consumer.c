@@ -87,7 +87,7 @@ static void open_trace_needs_rights(void **state)
 
 	(void)state;
 	start();
-	fake_etw_set_rights(FAKE_ETW_NOBODY);
+	fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
 	assert_int_equal(recorder_open(&recorder, u"test", 0), ERROR_ACCESS_DENIED);
 	recorder_close(&recorder);
 }
@@ -254,7 +254,7 @@ static void process_trace_ends_with_what_a_test_asks_for(void **state)
 	recorder_close(&recorder);
 }
 
-static void records_carry_what_was_emitted(void **state)
+static void records_have_what_was_emitted(void **state)
 {
 	struct recorder recorder = { 0 };
 	const struct recorded *event;
@@ -354,7 +354,7 @@ static void a_full_buffer_waits_for_older_events_of_other_processors(void **stat
 	recorder_close(&recorder);
 }
 
-static void losses_are_told_by_a_record(void **state)
+static void losses_are_reported_by_a_record(void **state)
 {
 	struct recorder recorder = { 0 };
 
@@ -401,7 +401,7 @@ static void the_flush_timer_delivers(void **state)
 	recorder_close(&recorder);
 }
 
-static void what_is_written_before_somebody_consumes_comes_first(void **state)
+static void what_is_written_before_a_consumer_opens_comes_first(void **state)
 {
 	struct recorder recorder = { 0 };
 
@@ -461,13 +461,13 @@ int main(void)
 		ROW(process_trace_returns_when_the_session_stops),
 		ROW(buffer_callback_cancels),
 		ROW(process_trace_ends_with_what_a_test_asks_for),
-		ROW(records_carry_what_was_emitted),
+		ROW(records_have_what_was_emitted),
 		ROW(times_are_system_time_unless_raw),
 		ROW(events_of_all_processors_come_in_time_order),
 		ROW(a_full_buffer_waits_for_older_events_of_other_processors),
-		ROW(losses_are_told_by_a_record),
+		ROW(losses_are_reported_by_a_record),
 		ROW(the_flush_timer_delivers),
-		ROW(what_is_written_before_somebody_consumes_comes_first),
+		ROW(what_is_written_before_a_consumer_opens_comes_first),
 		ROW(two_consumers_get_every_event),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_consumer", tests, NULL, NULL);

@@ -30,10 +30,10 @@ static int all_is_closed(void **state)
 	return fake_etw_open_things().handles == 0 ? 0 : -1;
 }
 
-static void group_masks_are_set_and_told(void **state)
+static void group_masks_are_set_and_returned(void **state)
 {
 	uint32_t masks[8] = { EVENT_TRACE_FLAG_PROCESS, 0x4, 0, 0, 0x8000 };
-	uint32_t told[8] = { 0 };
+	uint32_t read_back[8] = { 0 };
 	ULONG returned = 0;
 	TRACEHANDLE user;
 	TRACEHANDLE one;
@@ -50,12 +50,12 @@ static void group_masks_are_set_and_told(void **state)
 	assert_int_equal(TraceSetInformation(one, TraceSystemTraceEnableFlagsInfo, NULL, 32),
 			 ERROR_INVALID_PARAMETER);
 	assert_int_equal(TraceSetInformation(one, TraceSystemTraceEnableFlagsInfo, masks, 32), 0);
-	assert_int_equal(TraceQueryInformation(one, TraceSystemTraceEnableFlagsInfo, told, 32,
+	assert_int_equal(TraceQueryInformation(one, TraceSystemTraceEnableFlagsInfo, read_back, 32,
 					       &returned),
 			 0);
 	assert_int_equal(returned, 32);
-	assert_memory_equal(told, masks, 32);
-	assert_int_equal(TraceQueryInformation(one, TraceSystemTraceEnableFlagsInfo, told, 4,
+	assert_memory_equal(read_back, masks, 32);
+	assert_int_equal(TraceQueryInformation(one, TraceSystemTraceEnableFlagsInfo, read_back, 4,
 					       &returned),
 			 ERROR_BAD_LENGTH);
 	masks[0] |= EVENT_TRACE_FLAG_PROFILE;
@@ -63,7 +63,7 @@ static void group_masks_are_set_and_told(void **state)
 			 ERROR_PRIVILEGE_NOT_HELD);
 }
 
-static void stacks_are_asked_for_by_event(void **state)
+static void stacks_are_enabled_by_event(void **state)
 {
 	CLASSIC_EVENT_ID ids[257] = { 0 };
 	struct fake_etw_session session;
@@ -108,7 +108,7 @@ static void the_machine_has_limits_and_intervals(void **state)
 			 ERROR_NOT_SUPPORTED);
 }
 
-static void who_registered_and_who_enabled_is_told(void **state)
+static void queries_list_registrations_and_enabling_sessions(void **state)
 {
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	uint8_t bytes[256];
@@ -117,7 +117,7 @@ static void who_registered_and_who_enabled_is_told(void **state)
 	TRACE_GUID_INFO head;
 	TRACE_PROVIDER_INSTANCE_INFO instance;
 	TRACE_ENABLE_INFO info;
-	GUID asked = some_provider;
+	GUID guid = some_provider;
 	TRACEHANDLE one;
 
 	(void)state;
@@ -135,11 +135,11 @@ static void who_registered_and_who_enabled_is_told(void **state)
 					       &returned),
 			 0);
 	assert_int_equal(returned, 0); /* the provider is in another process */
-	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &asked, sizeof(asked), bytes, 8,
+	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &guid, sizeof(guid), bytes, 8,
 					       &returned),
 			 ERROR_INSUFFICIENT_BUFFER);
 	assert_int_equal(returned, sizeof(head) + sizeof(instance) + sizeof(info));
-	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &asked, sizeof(asked), bytes,
+	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &guid, sizeof(guid), bytes,
 					       sizeof(bytes), &returned),
 			 0);
 	memcpy(&head, bytes, sizeof(head));
@@ -151,8 +151,8 @@ static void who_registered_and_who_enabled_is_told(void **state)
 	assert_int_equal(info.Level, 4);
 	assert_int_equal(info.MatchAnyKeyword, 0x12);
 	assert_int_equal(info.MatchAllKeyword, 0x2);
-	asked = other_provider; /* enabled, but nobody has registered it */
-	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &asked, sizeof(asked), bytes,
+	guid = other_provider; /* enabled, but nobody has registered it */
+	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &guid, sizeof(guid), bytes,
 					       sizeof(bytes), &returned),
 			 ERROR_WMI_GUID_NOT_FOUND);
 	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, NULL, 0, bytes, sizeof(bytes),
@@ -279,7 +279,7 @@ static void clocks_can_be_set_and_jump(void **state)
 	assert_true(after.QuadPart - before.QuadPart < 2337949);
 }
 
-static void schemas_are_asked_twice(void **state)
+static void schemas_are_queried_twice_for_their_size(void **state)
 {
 	static const EVENT_DESCRIPTOR descriptor = { .Id = 7, .Version = 2 };
 	static const TRACE_EVENT_INFO information = { .PropertyCount = 1 };
@@ -344,16 +344,16 @@ int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, reset, all_is_closed)
 	const struct CMUnitTest tests[] = {
-		ROW(group_masks_are_set_and_told),
-		ROW(stacks_are_asked_for_by_event),
+		ROW(group_masks_are_set_and_returned),
+		ROW(stacks_are_enabled_by_event),
 		ROW(the_machine_has_limits_and_intervals),
-		ROW(who_registered_and_who_enabled_is_told),
+		ROW(queries_list_registrations_and_enabling_sessions),
 		ROW(snapshots_list_processes),
 		ROW(snapshots_list_threads),
 		ROW(drives_have_targets),
 		ROW(privileges_have_names),
 		ROW(clocks_can_be_set_and_jump),
-		ROW(schemas_are_asked_twice),
+		ROW(schemas_are_queried_twice_for_their_size),
 		ROW(maps_have_names),
 		ROW(providers_have_names),
 	};

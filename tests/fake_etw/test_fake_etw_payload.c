@@ -65,21 +65,23 @@ static void events_of_a_manifest_are_listed(void **state)
 	struct {
 		PROVIDER_EVENT_INFO head;
 		EVENT_DESCRIPTOR more;
-	} told;
-	GUID asked = unknown;
+	} returned;
+	GUID provider = unknown;
 	ULONG size = 0;
 
 	(void)state;
-	assert_int_equal(TdhEnumerateManifestProviderEvents(&asked, NULL, &size), ERROR_NOT_FOUND);
+	assert_int_equal(TdhEnumerateManifestProviderEvents(&provider, NULL, &size),
+			 ERROR_NOT_FOUND);
 	assert_int_equal(TdhEnumerateManifestProviderEvents(NULL, NULL, &size),
 			 ERROR_INVALID_PARAMETER);
 	assert_int_equal(TdhEnumerateManifestProviderEvents(&some_provider, NULL, &size),
 			 ERROR_INSUFFICIENT_BUFFER);
 	assert_int_equal(size, 8 + 2 * sizeof(EVENT_DESCRIPTOR));
-	assert_int_equal(TdhEnumerateManifestProviderEvents(&some_provider, &told.head, &size), 0);
-	assert_int_equal(told.head.NumberOfEvents, 2);
-	assert_int_equal(told.head.EventDescriptorsArray[0].Id, 7);
-	assert_int_equal(told.more.Version, 1);
+	assert_int_equal(TdhEnumerateManifestProviderEvents(&some_provider, &returned.head, &size),
+			 0);
+	assert_int_equal(returned.head.NumberOfEvents, 2);
+	assert_int_equal(returned.head.EventDescriptorsArray[0].Id, 7);
+	assert_int_equal(returned.more.Version, 1);
 }
 
 static ULONG create(uint8_t version, bool any, ULONG count, PAYLOAD_FILTER_PREDICATE *predicates,

@@ -100,20 +100,24 @@ static void expect_callbacks(struct fake_etw_provider *provider,
  * and stop. Around a capture the controller enables keywords and capture keywords, asks, and
  * enables the keywords alone again.
  */
-static void callbacks_carry_the_union_and_captures_the_asking_session(void **state)
+static void callbacks_get_the_union_and_captures_the_requesting_session(void **state)
 {
-#define TOLD(is, at_level, any)                                             \
+#define RECEIVED(is, at_level, any)                                         \
 	{                                                                   \
 		.is_enabled = (is), .level = (at_level), .match_any = (any) \
 	}
-	static const struct fake_etw_callback one_starts[] = { TOLD(1, 5, 0x3), TOLD(2, 5, 0x3),
-							       TOLD(1, 5, 0x1) };
-	static const struct fake_etw_callback two_starts[] = { TOLD(1, 7, 0x19), TOLD(2, 7, 0x18),
-							       TOLD(1, 7, 0x9) };
-	static const struct fake_etw_callback one_stops[] = { TOLD(1, 7, 0xD), TOLD(2, 5, 0x5),
-							      TOLD(1, 7, 0x9), TOLD(1, 7, 0x8) };
-	static const struct fake_etw_callback two_stops[] = { TOLD(1, 7, 0x28), TOLD(2, 7, 0x28),
-							      TOLD(1, 7, 0x8), TOLD(0, 0, 0) };
+	static const struct fake_etw_callback one_starts[] = { RECEIVED(1, 5, 0x3),
+							       RECEIVED(2, 5, 0x3),
+							       RECEIVED(1, 5, 0x1) };
+	static const struct fake_etw_callback two_starts[] = { RECEIVED(1, 7, 0x19),
+							       RECEIVED(2, 7, 0x18),
+							       RECEIVED(1, 7, 0x9) };
+	static const struct fake_etw_callback one_stops[] = {
+		RECEIVED(1, 7, 0xD), RECEIVED(2, 5, 0x5), RECEIVED(1, 7, 0x9), RECEIVED(1, 7, 0x8)
+	};
+	static const struct fake_etw_callback two_stops[] = {
+		RECEIVED(1, 7, 0x28), RECEIVED(2, 7, 0x28), RECEIVED(1, 7, 0x8), RECEIVED(0, 0, 0)
+	};
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	TRACEHANDLE one;
 	TRACEHANDLE two;
@@ -144,12 +148,12 @@ static void callbacks_carry_the_union_and_captures_the_asking_session(void **sta
 	assert_int_equal(disable(two, &some_provider), 0);
 	expect_callbacks(provider, two_stops, 4);
 	fake_etw_provider_close(provider);
-#undef TOLD
+#undef RECEIVED
 }
 
 static void unions_know_levels_and_keywords_that_mean_all(void **state)
 {
-	static const struct fake_etw_callback told[] = {
+	static const struct fake_etw_callback received[] = {
 		{ .is_enabled = 1, .level = 5, .match_any = 0x1 },
 		{ .is_enabled = 1, .level = 255, .match_any = UINT64_MAX },
 		{ .is_enabled = 1, .level = 5, .match_any = 0x1 },
@@ -168,7 +172,7 @@ static void unions_know_levels_and_keywords_that_mean_all(void **state)
 	assert_int_equal(fake_etw_provider_callbacks(provider, callbacks, 3), 3);
 	assert_int_equal(callbacks[0].match_all, 0x1);
 	assert_int_equal(callbacks[1].match_all, 0); /* else two would miss events */
-	expect_callbacks(provider, told, 3);
+	expect_callbacks(provider, received, 3);
 	fake_etw_provider_close(provider);
 }
 
@@ -205,7 +209,7 @@ static void state_is_written_before_the_capturing_call_returns(void **state)
 	fake_etw_provider_close(provider);
 }
 
-static void a_capture_of_what_is_not_enabled_reaches_nobody(void **state)
+static void a_capture_of_what_is_not_enabled_reaches_no_provider(void **state)
 {
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	TRACEHANDLE one;
@@ -287,7 +291,7 @@ static void enabling_checks_its_arguments(void **state)
 	assert_int_equal(enable_with(one, &parameters), ERROR_INVALID_PARAMETER);
 	parameters.FilterDescCount = 0;
 	assert_int_equal(enable_with(one, &parameters), 0);
-	fake_etw_set_rights(FAKE_ETW_NOBODY);
+	fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
 	assert_int_equal(enable(one, &some_provider, 5, 0), ERROR_ACCESS_DENIED);
 }
 
@@ -495,7 +499,7 @@ static void properties_add_items(void **state)
 
 /* --- our own providers --- */
 
-struct told {
+struct received {
 	unsigned calls;
 	ULONG is_enabled;
 	UCHAR level;
@@ -505,21 +509,21 @@ struct told {
 static VOID NTAPI note(LPCGUID source, ULONG is_enabled, UCHAR level, ULONGLONG any, ULONGLONG all,
 		       PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
-	struct told *told = context;
+	struct received *received = context;
 
 	(void)source;
 	(void)all;
 	(void)filter;
-	told->calls++;
-	told->is_enabled = is_enabled;
-	told->level = level;
-	told->any = any;
+	received->calls++;
+	received->is_enabled = is_enabled;
+	received->level = level;
+	received->any = any;
 }
 
 static void a_registered_provider_writes_events(void **state)
 {
 	static const EVENT_DESCRIPTOR descriptor = { .Id = 5, .Level = 4, .Keyword = 0x10 };
-	struct told told = { 0 };
+	struct received received = { 0 };
 	struct recorder recorder = { 0 };
 	EVENT_DATA_DESCRIPTOR data[2];
 	REGHANDLE provider;
@@ -527,7 +531,7 @@ static void a_registered_provider_writes_events(void **state)
 
 	(void)state;
 	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
-	assert_int_equal(EventRegister(&some_provider, note, &told, &provider), 0);
+	assert_int_equal(EventRegister(&some_provider, note, &received, &provider), 0);
 	assert_int_equal(fake_etw_open_things().registrations, 1);
 	assert_false(EventProviderEnabled(provider, 4, 0x10));
 	EventDataDescCreate(&data[0], "ab", 2);
@@ -535,8 +539,8 @@ static void a_registered_provider_writes_events(void **state)
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 2, data),
 			 0); /* nobody listens: fine */
 	assert_int_equal(enable(one, &some_provider, 5, 0x10), 0);
-	assert_int_equal(told.calls, 1);
-	assert_int_equal(told.level, 5);
+	assert_int_equal(received.calls, 1);
+	assert_int_equal(received.level, 5);
 	assert_true(EventEnabled(provider, &descriptor));
 	assert_false(EventProviderEnabled(provider, 6, 0x10));
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, &other_provider, 2, data),
@@ -561,10 +565,10 @@ static void a_registered_provider_writes_events(void **state)
 			 ERROR_INVALID_HANDLE);
 	assert_int_equal(recorder_stop(u"one"), 0);
 	assert_true(fake_etw_wait_idle(WAIT_MS));
-	assert_int_equal(told.calls, 1); /* who has unregistered is told no more */
+	assert_int_equal(received.calls, 1); /* who has unregistered is told no more */
 }
 
-static void a_trace_logging_event_carries_its_description(void **state)
+static void a_trace_logging_event_contains_its_description(void **state)
 {
 	static const uint8_t traits[] = { 6, 0, 'a', 'b', 'c', 0 };
 	static const uint8_t event[] = { 5, 0, 0, 'e', 0 };
@@ -730,7 +734,7 @@ static void samples_by_system_provider_need_the_privilege(void **state)
 	assert_int_equal(masks[0], 0);
 }
 
-static void what_exists_is_told_when_its_flag_comes_on(void **state)
+static void what_exists_is_reported_when_its_flag_comes_on(void **state)
 {
 	struct fake_etw_event running = kernel_event(&process_class, 3);
 	struct fake_etw_event file = kernel_event(&file_class, 36);
@@ -761,10 +765,10 @@ int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
 	const struct CMUnitTest tests[] = {
-		ROW(callbacks_carry_the_union_and_captures_the_asking_session),
+		ROW(callbacks_get_the_union_and_captures_the_requesting_session),
 		ROW(unions_know_levels_and_keywords_that_mean_all),
 		ROW(state_is_written_before_the_capturing_call_returns),
-		ROW(a_capture_of_what_is_not_enabled_reaches_nobody),
+		ROW(a_capture_of_what_is_not_enabled_reaches_no_provider),
 		ROW(a_session_that_stops_disables_its_providers),
 		ROW(a_provider_may_come_later),
 		ROW(enabling_waits_for_the_callback_or_says_that_it_did_not),
@@ -777,12 +781,12 @@ int main(void)
 		ROW(the_last_session_has_a_classic_provider),
 		ROW(properties_add_items),
 		ROW(a_registered_provider_writes_events),
-		ROW(a_trace_logging_event_carries_its_description),
+		ROW(a_trace_logging_event_contains_its_description),
 		ROW(writing_has_limits),
 		ROW(flags_choose_kernel_events),
 		ROW(system_providers_are_for_system_loggers_of_new_builds),
 		ROW(samples_by_system_provider_need_the_privilege),
-		ROW(what_exists_is_told_when_its_flag_comes_on),
+		ROW(what_exists_is_reported_when_its_flag_comes_on),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_providers", tests, NULL, NULL);
 

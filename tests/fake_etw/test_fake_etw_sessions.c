@@ -24,9 +24,9 @@ static int reset(void **state)
 	return 0;
 }
 
-static ULONG start_with(const struct recorder_properties *wanted, const WCHAR *name)
+static ULONG start_with(const struct recorder_properties *requested, const WCHAR *name)
 {
-	struct recorder_properties properties = *wanted;
+	struct recorder_properties properties = *requested;
 	TRACEHANDLE handle;
 
 	return StartTraceW(&handle, name, &properties.base);
@@ -86,7 +86,7 @@ static void lengths_must_be_right(void **state)
 	assert_int_equal(StartTraceW(&handle, name, &properties.base), 0);
 }
 
-static void starting_tells_what_the_session_is_like(void **state)
+static void starting_returns_the_properties_of_the_session(void **state)
 {
 	struct recorder_properties properties;
 	TRACEHANDLE handle = 0;
@@ -159,7 +159,7 @@ static void names_and_guids_are_unique(void **state)
 static void rights_decide(void **state)
 {
 	(void)state;
-	fake_etw_set_rights(FAKE_ETW_NOBODY);
+	fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
 	assert_int_equal(recorder_start(u"test", false, 0, NULL), ERROR_ACCESS_DENIED);
 	fake_etw_set_rights(FAKE_ETW_PERFORMANCE_LOG_USER);
 	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
@@ -167,7 +167,7 @@ static void rights_decide(void **state)
 			 ERROR_ACCESS_DENIED);
 	assert_int_equal(recorder_start(kernel_logger, false, EVENT_TRACE_FLAG_PROCESS, NULL),
 			 ERROR_ACCESS_DENIED);
-	fake_etw_set_rights(FAKE_ETW_NOBODY);
+	fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
 	assert_int_equal(recorder_stop(u"test"), ERROR_ACCESS_DENIED);
 }
 
@@ -348,7 +348,7 @@ static void names_need_room(void **state)
 	assert_int_equal(recorder_stop(u"test"), ERROR_WMI_INSTANCE_NOT_FOUND); /* it has stopped */
 }
 
-static void queries_and_stops_tell_the_losses(void **state)
+static void queries_and_stops_return_the_losses(void **state)
 {
 	struct recorder_properties properties;
 
@@ -485,7 +485,7 @@ static void other_programs_interfere(void **state)
 	assert_false(fake_etw_other_stop("NT Kernel Logger"));
 }
 
-static void each_call_fails_when_asked(void **state)
+static void each_call_fails_when_the_test_requests_it(void **state)
 {
 	(void)state;
 	fake_etw_fail("StartTraceW", ERROR_NO_SYSTEM_RESOURCES, 1);
@@ -507,7 +507,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROW(bad_arguments_are_refused),
 		ROW(lengths_must_be_right),
-		ROW(starting_tells_what_the_session_is_like),
+		ROW(starting_returns_the_properties_of_the_session),
 		ROW(numbers_that_make_no_sense_are_overwritten),
 		ROW(a_session_needs_somewhere_to_write),
 		ROW(names_and_guids_are_unique),
@@ -521,13 +521,13 @@ int main(void)
 		ROW(control_by_name_and_by_handle),
 		ROW(a_handle_ends_with_its_session),
 		ROW(names_need_room),
-		ROW(queries_and_stops_tell_the_losses),
+		ROW(queries_and_stops_return_the_losses),
 		ROW(an_update_sets_what_it_names),
 		ROW(an_update_refuses_what_cannot_be),
 		ROW(the_shorthands_do_the_same),
 		ROW(all_sessions_are_listed),
 		ROW(other_programs_interfere),
-		ROW(each_call_fails_when_asked),
+		ROW(each_call_fails_when_the_test_requests_it),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_sessions", tests, NULL, NULL);
 

@@ -29,7 +29,7 @@ enum { RECORDS_MOST = 64, ITEMS_MOST = 3, CLASSES_MOST = 6 };
 enum how {
 	IS_LIVE = 1,
 	BUILTIN_NAMES = 2,
-	TOLD_MEANWHILE = 4,
+	ANNOUNCED_MEANWHILE = 4,
 	WITH_CONFIGURED = 8,
 	WITH_SYSTEM = 16,
 	MEMORY_FAILS = 32,
@@ -327,7 +327,7 @@ static void first_pass(struct trace_schemas *trace, unsigned how, const struct r
 	struct trace_schemas_counts counts;
 
 	for (size_t i = 0; i < records->count; i++) {
-		if (how & TOLD_MEANWHILE) {
+		if (how & ANNOUNCED_MEANWHILE) {
 			trace_schemas_look_at_name(trace, &records->all[i]);
 		} else {
 			trace_schemas_look(trace, &records->all[i]);
@@ -341,7 +341,7 @@ static void consume(struct consumer *consumer, unsigned how, const struct record
 {
 	struct inband_statistics inband;
 
-	for (size_t i = 0; (how & TOLD_MEANWHILE) && i < records->count; i++) {
+	for (size_t i = 0; (how & ANNOUNCED_MEANWHILE) && i < records->count; i++) {
 		(void)inband_manifests_add(consumer->inband, &records->all[i]);
 	}
 	decode(consumer, records);
@@ -360,7 +360,7 @@ static void try_records(unsigned how, const struct records *records)
 	struct manifest_set *set = how & WITH_CONFIGURED ? configured(records) : NULL;
 
 	consumer.inband = inband_manifests_new(on_forget, &consumer, NULL);
-	origins.inband = how & TOLD_MEANWHILE ? consumer.inband : NULL;
+	origins.inband = how & ANNOUNCED_MEANWHILE ? consumer.inband : NULL;
 	origins.configured = set;
 	if (how & WITH_SYSTEM) {
 		origins.system.schema = system_schema;

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CLASSES_MOST = 6, ANSWERS_MOST = 32, CHUNK_SIZE = 4096, QUARTER_100NS = 2500000 };
 
-enum step { TELL, EVENT, WAIT, ANSWER, MAP, STEPS };
+enum step { ANNOUNCE, EVENT, WAIT, ANSWER, MAP, STEPS };
 
 struct session {
 	struct inband_manifests *inband;
@@ -85,8 +85,8 @@ static struct guid provider_of(uint8_t number)
 }
 
 /* A manifest in as many chunks as it takes. */
-static void tell(struct session *session, struct event_record *record, const uint8_t *xml,
-		 size_t size)
+static void announce(struct session *session, struct event_record *record, const uint8_t *xml,
+		     size_t size)
 {
 	size_t total = (size + CHUNK_SIZE - 1) / CHUNK_SIZE;
 	uint8_t chunk[8 + CHUNK_SIZE] = { 1, 1, 0, 0x5b, (uint8_t)total };
@@ -145,15 +145,15 @@ static void take_step(struct session *session, struct cursor *c)
 	size_t size = 0;
 	bool added;
 
-	if (step == TELL || step == ANSWER || step == MAP) {
+	if (step == ANNOUNCE || step == ANSWER || step == MAP) {
 		size = cursor_u16(c);
 		bytes = c->at;
 		size = size < (size_t)(c->end - c->at) ? size : (size_t)(c->end - c->at);
 		cursor_skip(c, size);
 	}
 	switch (step) {
-	case TELL:
-		tell(session, &record, bytes, size);
+	case ANNOUNCE:
+		announce(session, &record, bytes, size);
 		break;
 	case EVENT:
 		record.id = cursor_u8(c);

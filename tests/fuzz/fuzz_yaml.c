@@ -45,7 +45,7 @@ static void release(void *context, struct event_class *class)
 }
 
 /* Plans and applies the rules to one empty event of every kernel kind. */
-static void plan_all(const struct rule_set *set, struct registry *registry)
+static void compile_all(const struct rule_set *set, struct registry *registry)
 {
 	struct shard *shard = registry_shard(registry, false, NULL);
 	struct tracker_options tracker_options = { .registry = registry,
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (rule_set_add(set, tree, name_of(tree), false, &err) &&
 	    rule_set_finish(set, &options, registry, &err)) {
-		plan_all(set, registry);
+		compile_all(set, registry);
 	} else {
 		/* A refusal says why, in one line. */
 		assert(err.text[0] != '\0' && !strchr(err.text, '\n'));

@@ -282,7 +282,7 @@ static void head_answers_without_a_body(void **state)
 	}
 }
 
-static void health_and_readiness_are_told_apart(void **state)
+static void health_and_readiness_are_different_pages(void **state)
 {
 	struct fixture *fixture = *state;
 	struct text reply = get(fixture, "GET", "/-/healthy");
@@ -607,7 +607,7 @@ static void the_telemetry_path_may_be_the_root(void **state)
 	registry_free(fixture.registry);
 }
 
-static void bad_options_are_told(void **state)
+static void bad_options_are_reported(void **state)
 {
 	static const char hint[] = "is no listen address: :9189, 127.0.0.1:9189 and [::1]:9189 are";
 	static const struct {
@@ -657,7 +657,7 @@ static void bad_options_are_told(void **state)
 	registry_free(registry);
 }
 
-static void a_port_in_use_is_told(void **state)
+static void a_port_in_use_is_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = registry_new(NULL, NULL);
@@ -747,7 +747,7 @@ int main(void)
 		with_server(metrics_are_served_whole_with_their_type),
 		with_server(http_1_0_gets_the_page_without_chunks),
 		with_server(head_answers_without_a_body),
-		with_server(health_and_readiness_are_told_apart),
+		with_server(health_and_readiness_are_different_pages),
 		with_server(other_methods_are_not_allowed),
 		with_server(a_body_is_not_waited_for),
 		with_server(what_does_not_exist_is_not_found),
@@ -758,10 +758,10 @@ int main(void)
 		with_server(a_client_that_leaves_is_counted),
 		with_server(stopping_does_not_wait_for_a_client_that_reads_nothing),
 		with_server(scrapes_at_the_same_time_are_whole),
-		with_server(a_port_in_use_is_told),
+		with_server(a_port_in_use_is_reported),
 		cmocka_unit_test(the_landing_page_names_the_telemetry_path),
 		cmocka_unit_test(the_telemetry_path_may_be_the_root),
-		cmocka_unit_test(bad_options_are_told),
+		cmocka_unit_test(bad_options_are_reported),
 		cmocka_unit_test(several_addresses_are_served),
 		cmocka_unit_test(ipv6_is_served_where_there_is_any),
 	};

@@ -424,7 +424,7 @@ static void a_ninth_session_and_the_kernel_logger_do_without(void **state)
 	close_canary(canary);
 }
 
-static void canaries_come_again_when_somebody_disabled_them(void **state)
+static void canaries_return_after_another_program_disabled_them(void **state)
 {
 	struct canary *canary = open_canary();
 	struct run run;
@@ -468,7 +468,7 @@ static struct live_options asking(struct run *run, struct provider_spec *spec, c
 /* What the provider takes for wanted, seen right behind each of its callbacks. */
 struct views {
 	struct canary *canary;
-	struct fake_etw_callback told[32];
+	struct fake_etw_callback received[32];
 	struct fake_etw_callback seen[32];
 	size_t count;
 };
@@ -479,12 +479,12 @@ static void see(void *context, const struct fake_etw_callback *callback)
 	struct fake_etw_callback *seen = &views->seen[views->count];
 
 	if (views->count < 32) {
-		views->told[views->count++] = *callback;
+		views->received[views->count++] = *callback;
 		seen->is_enabled = canary_enabled(views->canary, &seen->level, &seen->match_any);
 	}
 }
 
-static void what_is_wanted_follows_the_union_and_no_capture(void **state)
+static void the_enabled_state_follows_the_union_and_no_capture(void **state)
 {
 	/* Two recorder sessions and one TraceLogging provider, measured on Windows. */
 	static const struct {
@@ -492,7 +492,7 @@ static void what_is_wanted_follows_the_union_and_no_capture(void **state)
 			uint32_t is_enabled;
 			uint8_t level;
 			uint64_t any;
-		} told, wanted;
+		} received, expected;
 	} steps[] = {
 		/* session 1 starts */
 		{ { 1, 5, 0x3 }, { 1, 5, 0x3 } },
@@ -536,12 +536,12 @@ static void what_is_wanted_follows_the_union_and_no_capture(void **state)
 	assert_int_equal(views.count, sizeof steps / sizeof steps[0]);
 	for (size_t i = 0; i < views.count; i++) {
 		print_message("  callback %zu\n", i);
-		assert_int_equal(views.told[i].is_enabled, steps[i].told.is_enabled);
-		assert_int_equal(views.told[i].level, steps[i].told.level);
-		assert_int_equal(views.told[i].match_any, steps[i].told.any);
-		assert_int_equal(views.seen[i].is_enabled, steps[i].wanted.is_enabled);
-		assert_int_equal(views.seen[i].level, steps[i].wanted.level);
-		assert_int_equal(views.seen[i].match_any, steps[i].wanted.any);
+		assert_int_equal(views.received[i].is_enabled, steps[i].received.is_enabled);
+		assert_int_equal(views.received[i].level, steps[i].received.level);
+		assert_int_equal(views.received[i].match_any, steps[i].received.any);
+		assert_int_equal(views.seen[i].is_enabled, steps[i].expected.is_enabled);
+		assert_int_equal(views.seen[i].level, steps[i].expected.level);
+		assert_int_equal(views.seen[i].match_any, steps[i].expected.any);
 	}
 	/* The first asked for the keyword of the state, at its start and its stop. */
 	assert_int_equal(runs[0].events, 2);
@@ -555,7 +555,7 @@ static void what_is_wanted_follows_the_union_and_no_capture(void **state)
 }
 
 /* Compares the events of a capture with texts. */
-struct told {
+struct received {
 	struct tracelogging_cache *cache;
 	char session[400];
 	size_t count;
@@ -564,27 +564,27 @@ struct told {
 static void compare(void *context, const struct event_record *record)
 {
 	static const char *const events[] = { "Exporter", "Session" };
-	struct told *told = context;
+	struct received *received = context;
 	const struct schema *schema;
 	struct extended_item item;
 	char exporter[100];
 
-	assert_true(told->count < 2);
+	assert_true(received->count < 2);
 	assert_true(tracelogging_metadata(record, &item));
-	schema = tracelogging_schema(told->cache, &item);
+	schema = tracelogging_schema(received->cache, &item);
 	assert_non_null(schema);
-	assert_string_equal(schema->event, events[told->count]);
+	assert_string_equal(schema->event, events[received->count]);
 	assert_int_equal(record->keyword, CANARY_STATE_KEYWORD);
 	/* How long it runs is behind the version. */
 	snprintf(exporter, sizeof exporter, "Version=1.2.3 UptimeSeconds=%u Sessions=1",
 		 (unsigned)load_u64(record->payload + sizeof "1.2.3"));
 	assert_decoded(schema, record->payload, record->payload_size, 8,
-		       told->count++ == 0 ? exporter : told->session, 0);
+		       received->count++ == 0 ? exporter : received->session, 0);
 }
 
 static void state_is_complete_when_the_asking_session_stops(void **state)
 {
-	struct told told = { .cache = tracelogging_cache_new(NULL) };
+	struct received received = { .cache = tracelogging_cache_new(NULL) };
 	struct canary *canary = open_canary();
 	struct run run, other;
 	struct live_options options = with_canaries(&run, canary);
@@ -599,7 +599,7 @@ static void state_is_complete_when_the_asking_session_stops(void **state)
 	WAIT_UNTIL(run_statistics(&run).up);
 	now = run_statistics(&run);
 	assert_true(now.buffers_max > 0);
-	snprintf(told.session, sizeof told.session,
+	snprintf(received.session, sizeof received.session,
 		 "Session=etw_test Up=1 Events=0 EventsLost=0 RealTimeBuffersLost=0 Buffers=%llu "
 		 "BuffersFree=%llu BuffersMax=%llu LagNanoseconds=0 CanariesSent=0 "
 		 "CanariesReceived=0",
@@ -607,15 +607,15 @@ static void state_is_complete_when_the_asking_session_stops(void **state)
 		 (unsigned long long)now.buffers_max);
 	run_begin(&other);
 	other.on_record = compare;
-	other.context = &told;
+	other.context = &received;
 	run_start_and_wait(&other, &asks);
 	run_stop(&other); /* asks, and stops at once */
-	assert_int_equal(told.count, 2);
+	assert_int_equal(received.count, 2);
 	run_stop(&run);
 	run_end(&other);
 	run_end(&run);
 	provider_spec_done(&spec);
-	tracelogging_cache_free(told.cache);
+	tracelogging_cache_free(received.cache);
 	close_canary(canary);
 }
 
@@ -633,8 +633,9 @@ int main(void)
 		cmocka_unit_test_setup(the_delay_is_from_the_write_to_the_delivery,
 				       run_reset_manual),
 		cmocka_unit_test_setup(a_ninth_session_and_the_kernel_logger_do_without, run_reset),
-		cmocka_unit_test_setup(canaries_come_again_when_somebody_disabled_them, run_reset),
-		cmocka_unit_test_setup(what_is_wanted_follows_the_union_and_no_capture,
+		cmocka_unit_test_setup(canaries_return_after_another_program_disabled_them,
+				       run_reset),
+		cmocka_unit_test_setup(the_enabled_state_follows_the_union_and_no_capture,
 				       run_reset_manual),
 		cmocka_unit_test_setup(state_is_complete_when_the_asking_session_stops,
 				       run_reset_manual),

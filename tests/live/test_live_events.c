@@ -17,11 +17,11 @@
 #include "tests/support/payload.h"
 #include "tests/support/temporary.h"
 
-#define WANTED "{11111111-2222-3333-4444-555555555555}"
+#define ENABLED "{11111111-2222-3333-4444-555555555555}"
 
 enum { WAIT_MS = 20000 };
 
-static const GUID wanted = {
+static const GUID enabled_provider = {
 	0x11111111, 0x2222, 0x3333, { 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55 }
 };
 static const GUID kernel_process = {
@@ -61,16 +61,16 @@ static void begin_counting(struct side *side, const char *event, const char *lab
  * in its low bits and a stack of two frames. */
 static void what_windows_adds_reaches_rules(void **state)
 {
-	const struct fake_etw_event event = { .provider = wanted,
+	const struct fake_etw_event event = { .provider = enabled_provider,
 					      .descriptor = { .Id = 7, .Level = 4 },
 					      .process_id = 8 };
 	struct side side;
 
 	(void)state;
-	begin_counting(&side, WANTED "/7",
+	begin_counting(&side, ENABLED "/7",
 		       "sid: Event.Sid, terminal: Event.TerminalSession, key: "
 		       "Event.ProcessStartKey, depth: Event.StackDepth",
-		       "etw_exporter: { providers: [{ provider: '" WANTED
+		       "etw_exporter: { providers: [{ provider: '" ENABLED
 		       "', properties: [sid, session_id, stack, process_start_key] }] }");
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
@@ -83,16 +83,16 @@ static void what_windows_adds_reaches_rules(void **state)
 }
 
 /* What nobody asked for is not there. */
-static void without_being_asked_windows_adds_nothing(void **state)
+static void without_a_request_windows_adds_nothing(void **state)
 {
-	const struct fake_etw_event event = { .provider = wanted,
+	const struct fake_etw_event event = { .provider = enabled_provider,
 					      .descriptor = { .Id = 7, .Level = 4 },
 					      .process_id = 8 };
 	struct side side;
 
 	(void)state;
-	begin_counting(&side, WANTED "/7", "sid: Event.Sid",
-		       "etw_exporter: { providers: ['" WANTED "'] }");
+	begin_counting(&side, ENABLED "/7", "sid: Event.Sid",
+		       "etw_exporter: { providers: ['" ENABLED "'] }");
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 	assert_int_equal(fake_etw_emit(&event), 1);
@@ -115,8 +115,8 @@ static void a_classic_provider_is_counted_by_event_class(void **state)
 
 	(void)state;
 	begin_counting(&side, "{c1a55e50-0001-0002-0003-000000000004}/10", "session: Session",
-		       "noise: { logger: user, providers: ['" WANTED "'] }");
-	fake_etw_add_classic(&wanted, &event_class);
+		       "noise: { logger: user, providers: ['" ENABLED "'] }");
+	fake_etw_add_classic(&enabled_provider, &event_class);
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
 	assert_int_equal(fake_etw_emit(&event), 1);
@@ -162,7 +162,7 @@ static void tell_what_runs(void *context, const struct fake_etw_callback *callba
 
 static void emit_by(uint32_t process_id)
 {
-	const struct fake_etw_event event = { .provider = wanted,
+	const struct fake_etw_event event = { .provider = enabled_provider,
 					      .descriptor = { .Id = 7, .Level = 4 },
 					      .process_id = process_id };
 
@@ -209,8 +209,8 @@ static void a_user_session_names_processes_by_itself(void **state)
 	struct side side;
 
 	(void)state;
-	begin_counting(&side, WANTED "/7", "process: Process, session: Session",
-		       "noise: { logger: user, providers: ['" WANTED "'] }");
+	begin_counting(&side, ENABLED "/7", "process: Process, session: Session",
+		       "noise: { logger: user, providers: ['" ENABLED "'] }");
 	provider = fake_etw_provider_open(&kernel_process, tell_what_runs, NULL);
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
@@ -249,8 +249,8 @@ static void a_start_that_comes_late_names_what_follows(void **state)
 	struct side side;
 
 	(void)state;
-	begin_counting(&side, WANTED "/7", "process: Process",
-		       "etw_exporter: { providers: ['" WANTED "'] }");
+	begin_counting(&side, ENABLED "/7", "process: Process",
+		       "etw_exporter: { providers: ['" ENABLED "'] }");
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 	emit_by(8);
@@ -268,7 +268,7 @@ static void a_start_that_comes_late_names_what_follows(void **state)
 }
 
 /* What Windows has registered of them can be broken; known ones, unknown versions and opcodes. */
-static void kernel_classes_are_never_asked_for(void **state)
+static void kernel_classes_are_never_queried(void **state)
 {
 	static const uint8_t opcodes[] = { 1, 2, 200 };
 	static const uint8_t versions[] = { 0, 4, 99 };
@@ -276,8 +276,8 @@ static void kernel_classes_are_never_asked_for(void **state)
 	struct side side;
 
 	(void)state;
-	begin_counting(&side, WANTED "/7", "process: Process",
-		       "etw_exporter: { logger: private, providers: ['" WANTED "'] }");
+	begin_counting(&side, ENABLED "/7", "process: Process",
+		       "etw_exporter: { logger: private, providers: ['" ENABLED "'] }");
 	open_live_unwatched(&side); /* canaries are described, and asked for */
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 	for (size_t i = 0; i < 9; i++) {
@@ -305,7 +305,7 @@ static void kernel_events_beyond_the_flags_are_those_of_collectors(void **state)
 	struct side side;
 
 	(void)state;
-	begin_needing(&side, "POOL, DPC, OB_HANDLE", WANTED "/7", "session: Session",
+	begin_needing(&side, "POOL, DPC, OB_HANDLE", ENABLED "/7", "session: Session",
 		      "etw_exporter: { logger: private }");
 	open_live(&side);
 	assert_true(fake_etw_session("etw_exporter", &session));
@@ -319,11 +319,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_windows_adds_reaches_rules),
-		cmocka_unit_test(without_being_asked_windows_adds_nothing),
+		cmocka_unit_test(without_a_request_windows_adds_nothing),
 		cmocka_unit_test(a_classic_provider_is_counted_by_event_class),
 		cmocka_unit_test(a_user_session_names_processes_by_itself),
 		cmocka_unit_test(a_start_that_comes_late_names_what_follows),
-		cmocka_unit_test(kernel_classes_are_never_asked_for),
+		cmocka_unit_test(kernel_classes_are_never_queried),
 		cmocka_unit_test(kernel_events_beyond_the_flags_are_those_of_collectors),
 	};
 

@@ -18,7 +18,7 @@
 
 /* ---- others ---- */
 
-static void a_session_that_somebody_stops_is_started_again(void **state)
+static void a_session_that_another_program_stops_is_started_again(void **state)
 {
 	struct run *run = *state;
 
@@ -37,7 +37,7 @@ static void a_session_that_somebody_stops_is_started_again(void **state)
 	run_end(run);
 }
 
-static void a_session_that_somebody_takes_is_taken_back(void **state)
+static void a_session_that_another_program_takes_is_taken_back(void **state)
 {
 	struct run *run = *state;
 
@@ -145,7 +145,7 @@ static void a_consumer_that_windows_ends_goes_on(void **state)
 	run_end(run);
 }
 
-static void who_may_not_is_told_in_one_line(void **state)
+static void a_missing_right_to_start_is_reported_in_one_line(void **state)
 {
 	static const struct {
 		uint32_t error;
@@ -178,7 +178,7 @@ static void who_may_not_is_told_in_one_line(void **state)
 
 static void a_user_without_rights_may_not(void **state)
 {
-	static const struct fake_etw_options machine = { .rights = FAKE_ETW_NOBODY };
+	static const struct fake_etw_options machine = { .rights = FAKE_ETW_NO_RIGHTS };
 	struct run *run = *state;
 	struct error err = { 0 };
 
@@ -188,7 +188,7 @@ static void a_user_without_rights_may_not(void **state)
 	run_end(run);
 }
 
-static void who_may_not_consume_is_told_as_well(void **state)
+static void a_missing_right_to_consume_is_reported_as_well(void **state)
 {
 	struct run *run = *state;
 	struct error err = { 0 };
@@ -427,15 +427,18 @@ static void a_thousand_starts_and_stops_leave_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_session_that_somebody_stops_is_started_again, run_set_up),
-		cmocka_unit_test_setup(a_session_that_somebody_takes_is_taken_back, run_set_up),
+		cmocka_unit_test_setup(a_session_that_another_program_stops_is_started_again,
+				       run_set_up),
+		cmocka_unit_test_setup(a_session_that_another_program_takes_is_taken_back,
+				       run_set_up),
 		cmocka_unit_test_setup(a_stale_session_is_stopped_and_started_again, run_set_up),
 		cmocka_unit_test_setup(changed_flags_are_put_back, run_reset),
 		cmocka_unit_test_setup(a_lost_real_time_mode_is_put_back, run_set_up),
 		cmocka_unit_test_setup(a_consumer_that_windows_ends_goes_on, run_set_up),
-		cmocka_unit_test_setup(who_may_not_is_told_in_one_line, run_set_up),
+		cmocka_unit_test_setup(a_missing_right_to_start_is_reported_in_one_line,
+				       run_set_up),
 		cmocka_unit_test_setup(a_user_without_rights_may_not, run_set_up),
-		cmocka_unit_test_setup(who_may_not_consume_is_told_as_well, run_set_up),
+		cmocka_unit_test_setup(a_missing_right_to_consume_is_reported_as_well, run_set_up),
 		cmocka_unit_test_setup(a_restart_that_fails_is_tried_on, run_set_up),
 		cmocka_unit_test_setup(the_kernel_logger_of_another_program_is_waited_for,
 				       run_set_up),

@@ -24,15 +24,15 @@
 #define COLLECTOR \
 	"collector: %c\nhelp: Test.\ndefault: on\nneeds: { providers: ['%s'] }\nmetrics: []\n"
 
-struct wanted {
+struct enabled {
 	struct config *config;
 	struct registry *registry;
 	struct rule_set *rules;
 };
 
 /* Two collectors that need something, NULL: none, and sessions. */
-static void open_wanted(struct wanted *wanted, const char *need_x, const char *need_y,
-			const char *sessions)
+static void open_providers(struct enabled *enabled, const char *need_x, const char *need_y,
+			   const char *sessions)
 {
 	char x[200], y[200];
 	const char *const texts[3] = { need_x ? x : NULL, need_y ? y : NULL, NULL };
@@ -40,27 +40,27 @@ static void open_wanted(struct wanted *wanted, const char *need_x, const char *n
 
 	snprintf(x, sizeof x, COLLECTOR, 'x', need_x ? need_x : "");
 	snprintf(y, sizeof y, COLLECTOR, 'y', need_y ? need_y : "");
-	wanted->config = config_of(sessions);
-	wanted->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
-	wanted->rules = three_collectors(texts, wanted->config, wanted->registry, &err);
+	enabled->config = config_of(sessions);
+	enabled->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+	enabled->rules = three_collectors(texts, enabled->config, enabled->registry, &err);
 	assert_string_equal(err.text, "");
 }
 
-static void close_wanted(struct wanted *wanted)
+static void close_providers(struct enabled *enabled)
 {
-	rule_set_free(wanted->rules);
-	registry_free(wanted->registry);
-	config_free(wanted->config);
+	rule_set_free(enabled->rules);
+	registry_free(enabled->registry);
+	config_free(enabled->config);
 }
 
 /* A session's providers as "name:level:any", with a space between. */
-static void assert_session(const struct wanted *wanted, size_t index, const char *expected,
+static void assert_session(const struct enabled *enabled, size_t index, const char *expected,
 			   bool names_only)
 {
 	struct live_providers providers;
 	struct text text = { 0 };
 
-	assert_true(live_providers_init(&providers, wanted->config, wanted->rules, index, NULL));
+	assert_true(live_providers_init(&providers, enabled->config, enabled->rules, index, NULL));
 	text_add_string(&text, "");
 	for (size_t i = 0; i < providers.count; i++) {
 		char label[GUID_TEXT_SIZE + 2];
@@ -77,46 +77,46 @@ static void assert_session(const struct wanted *wanted, size_t index, const char
 
 static void what_collectors_need_goes_into_the_first_session(void **state)
 {
-	struct wanted wanted;
+	struct enabled enabled;
 
 	(void)state;
-	open_wanted(&wanted, DNS ":4::2", "Other:3::1",
-		    "sessions: { noise: { logger: user, providers: ['Third:5::8'] } }\n");
-	assert_session(&wanted, 0, DNS ":4:2 Other:3:1", false);
-	assert_session(&wanted, 1, "Third:5:8 " NAMES ":4:10", true);
-	close_wanted(&wanted);
+	open_providers(&enabled, DNS ":4::2", "Other:3::1",
+		       "sessions: { noise: { logger: user, providers: ['Third:5::8'] } }\n");
+	assert_session(&enabled, 0, DNS ":4:2 Other:3:1", false);
+	assert_session(&enabled, 1, "Third:5:8 " NAMES ":4:10", true);
+	close_providers(&enabled);
 }
 
 static void one_provider_that_two_collectors_need_is_enabled_for_both(void **state)
 {
-	struct wanted wanted;
+	struct enabled enabled;
 	struct live_providers providers;
 
 	(void)state;
-	open_wanted(&wanted, DNS ":2:7:1:3", "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:4:8:2:6",
-		    "sessions: {}\n");
-	assert_session(&wanted, 0, DNS ":4:3", false);
-	assert_true(live_providers_init(&providers, wanted.config, wanted.rules, 0, NULL));
+	open_providers(&enabled, DNS ":2:7:1:3", "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:4:8:2:6",
+		       "sessions: {}\n");
+	assert_session(&enabled, 0, DNS ":4:3", false);
+	assert_true(live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
 	assert_int_equal(providers.list[0].all, 2);
 	assert_int_equal(providers.list[0].id_count, 2);
 	assert_int_equal(providers.list[0].ids[0], 7);
 	assert_int_equal(providers.list[0].ids[1], 8);
 	live_providers_done(&providers);
-	close_wanted(&wanted);
+	close_providers(&enabled);
 }
 
 static void who_needs_every_event_of_a_provider_gets_them(void **state)
 {
-	struct wanted wanted;
+	struct enabled enabled;
 	struct live_providers providers;
 
 	(void)state;
-	open_wanted(&wanted, DNS ":4:7", DNS ":4", "sessions: {}\n");
-	assert_true(live_providers_init(&providers, wanted.config, wanted.rules, 0, NULL));
+	open_providers(&enabled, DNS ":4:7", DNS ":4", "sessions: {}\n");
+	assert_true(live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
 	assert_int_equal(providers.count, 1);
 	assert_int_equal(providers.list[0].id_count, 0);
 	live_providers_done(&providers);
-	close_wanted(&wanted);
+	close_providers(&enabled);
 }
 
 static void a_provider_is_enabled_where_the_configuration_has_it(void **state)
@@ -129,39 +129,39 @@ static void a_provider_is_enabled_where_the_configuration_has_it(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct wanted wanted;
+		struct enabled enabled;
 
-		open_wanted(&wanted, DNS ":4::2", NULL, sessions[i]);
-		assert_session(&wanted, 0, "", false); /* or its events would count twice */
-		assert_session(&wanted, 1,
+		open_providers(&enabled, DNS ":4::2", NULL, sessions[i]);
+		assert_session(&enabled, 0, "", false); /* or its events would count twice */
+		assert_session(&enabled, 1,
 			       i == 0 ? DNS ":5:8 " NAMES ":4:10" :
 					"{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:5:8 " NAMES ":4:10",
 			       true);
-		close_wanted(&wanted);
+		close_providers(&enabled);
 	}
 }
 
 static void the_configuration_says_how_the_first_session_has_a_provider(void **state)
 {
-	struct wanted wanted;
+	struct enabled enabled;
 
 	(void)state;
-	open_wanted(&wanted, DNS ":4::2", NULL,
-		    "sessions: { etw_exporter: { providers: [" DNS ":3::8] } }\n");
-	assert_session(&wanted, 0, DNS ":3:8", false);
-	close_wanted(&wanted);
+	open_providers(&enabled, DNS ":4::2", NULL,
+		       "sessions: { etw_exporter: { providers: [" DNS ":3::8] } }\n");
+	assert_session(&enabled, 0, DNS ":3:8", false);
+	close_providers(&enabled);
 }
 
-static void names_of_processes_are_asked_for_unless_they_are_configured(void **state)
+static void names_of_processes_are_enabled_unless_they_are_configured(void **state)
 {
-	struct wanted wanted;
+	struct enabled enabled;
 
 	(void)state;
-	open_wanted(&wanted, NULL, NULL,
-		    "sessions: { a: { logger: user, providers: "
-		    "['{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5::0x50'] } }\n");
-	assert_session(&wanted, 1, "{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5:50", false);
-	close_wanted(&wanted);
+	open_providers(&enabled, NULL, NULL,
+		       "sessions: { a: { logger: user, providers: "
+		       "['{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5::0x50'] } }\n");
+	assert_session(&enabled, 1, "{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5:50", false);
+	close_providers(&enabled);
 }
 
 int main(void)
@@ -172,7 +172,7 @@ int main(void)
 		cmocka_unit_test(who_needs_every_event_of_a_provider_gets_them),
 		cmocka_unit_test(a_provider_is_enabled_where_the_configuration_has_it),
 		cmocka_unit_test(the_configuration_says_how_the_first_session_has_a_provider),
-		cmocka_unit_test(names_of_processes_are_asked_for_unless_they_are_configured),
+		cmocka_unit_test(names_of_processes_are_enabled_unless_they_are_configured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,7 +241,7 @@ static void begin(struct side *side)
 }
 
 /* Everything has been delivered: what was emitted was counted or reported lost. */
-static void settle(struct side *side)
+static void wait_until_quiet(struct side *side)
 {
 	for (size_t i = 0; i < 2; i++) {
 		uint64_t until = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
@@ -346,7 +346,7 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 	begin(&hostile);
 	/* The name that a GUID is first told by stays: that of the one who was there first. */
 	emit_good();
-	settle(&hostile);
+	wait_until_quiet(&hostile);
 	rounds = 1;
 	end = os_monotonic_ns() + seconds * NS_PER_S;
 	while (os_monotonic_ns() < end) {
@@ -356,7 +356,7 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 		emit_good();
 		rounds++;
 	}
-	settle(&hostile);
+	wait_until_quiet(&hostile);
 	assert_bounded(&hostile);
 	stop_live(&hostile);
 	take_page(&hostile);
@@ -365,7 +365,7 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 	for (unsigned i = 0; i < rounds; i++) {
 		emit_good();
 	}
-	settle(&honest);
+	wait_until_quiet(&honest);
 	stop_live(&honest);
 	take_page(&honest);
 	print_message("  %u events each of the well-behaved provider and the kernel\n", rounds);

@@ -186,7 +186,7 @@ static void all_conditions_must_hold_or_any(void **state)
 }
 
 /* Version 0 has no Status. */
-static void a_version_that_cannot_be_filtered_is_told_once_and_comes_whole(void **state)
+static void a_version_that_cannot_be_filtered_is_reported_once_and_comes_whole(void **state)
 {
 	struct run run;
 	struct config *config;
@@ -204,7 +204,7 @@ static void a_version_that_cannot_be_filtered_is_told_once_and_comes_whole(void 
 	finish(&run, config);
 }
 
-static void what_windows_refuses_is_told_once_and_left_out(void **state)
+static void what_windows_refuses_is_reported_once_and_left_out(void **state)
 {
 	static const struct {
 		const char *name, *call; /* that fails; NULL: none */
@@ -270,8 +270,10 @@ int main(void)
 		cmocka_unit_test_setup(every_operator_reaches_windows, run_reset),
 		cmocka_unit_test_setup(all_conditions_must_hold_or_any, run_reset),
 		cmocka_unit_test_setup(
-			a_version_that_cannot_be_filtered_is_told_once_and_comes_whole, run_reset),
-		cmocka_unit_test_setup(what_windows_refuses_is_told_once_and_left_out, run_reset),
+			a_version_that_cannot_be_filtered_is_reported_once_and_comes_whole,
+			run_reset),
+		cmocka_unit_test_setup(what_windows_refuses_is_reported_once_and_left_out,
+				       run_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/live/support/run.h"
 
-static void providers_are_told_to_capture_their_state(void **state)
+static void providers_are_requested_to_capture_their_state(void **state)
 {
 	static const struct {
 		uint32_t is_enabled;
@@ -96,7 +96,7 @@ static void a_provider_is_found_by_name(void **state)
 	provider_spec_done(&specs[1]);
 }
 
-static void a_provider_that_cannot_be_enabled_is_told(void **state)
+static void a_provider_that_cannot_be_enabled_is_reported(void **state)
 {
 	struct provider_spec spec;
 	struct run *run = *state;
@@ -319,7 +319,7 @@ static void filters_reach_windows(void **state)
 	provider_spec_done(&spec);
 }
 
-static void names_of_open_files_are_asked_for_once_the_trace_is_open(void **state)
+static void names_of_open_files_are_requested_once_the_trace_is_open(void **state)
 {
 	static const GUID rundown = {
 		0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
@@ -349,7 +349,7 @@ static void names_of_open_files_are_asked_for_once_the_trace_is_open(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(providers_are_told_to_capture_their_state, run_set_up),
+		cmocka_unit_test_setup(providers_are_requested_to_capture_their_state, run_set_up),
 		cmocka_unit_test_setup(state_is_captured_again_and_again, run_set_up),
 		cmocka_unit_test_setup(a_provider_is_found_by_name, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_is_not_registered_delivers_when_it_appears,
@@ -358,11 +358,11 @@ int main(void)
 				       run_set_up),
 		cmocka_unit_test_setup(a_provider_that_another_program_disables_is_enabled_again,
 				       run_set_up),
-		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_told, run_set_up),
+		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_set_up),
 		cmocka_unit_test_setup(filters_reach_windows, run_set_up),
-		cmocka_unit_test_setup(names_of_open_files_are_asked_for_once_the_trace_is_open,
+		cmocka_unit_test_setup(names_of_open_files_are_requested_once_the_trace_is_open,
 				       run_set_up),
 	};
 

@@ -374,8 +374,8 @@ static void assert_plays_as_it_replays(const char *path, bool single_pass, bool 
 
 /* ---- recordings ---- */
 
-static void told(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id,
-		 const char *image)
+static void report(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id,
+		   const char *image)
 {
 	const struct kernel_process process = {
 		.id = id, .parent_id = 4, .image = image, .command_line = image
@@ -387,7 +387,7 @@ static void told(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t 
 }
 
 /* A machine that tells at the start what exists, as a live session does. */
-static void write_told_at_the_start(const char *path)
+static void write_reported_at_the_start(const char *path)
 {
 	const struct etl_builder_options options = { .processors = 2 };
 	const struct kernel_file file = {
@@ -403,8 +403,8 @@ static void write_told_at_the_start(const char *path)
 	kernel_events_init(&k, builder, 8);
 	kernel_events_at(&k, 0, time, 4, 8);
 	event_volume_mapping(&k, "\\Device\\HarddiskVolume3\\", "C:\\");
-	told(&k, OP_DC_START, 100, "alpha.exe");
-	told(&k, OP_DC_START, 200, "Beta.EXE");
+	report(&k, OP_DC_START, 100, "alpha.exe");
+	report(&k, OP_DC_START, 200, "Beta.EXE");
 	event_file_name(&k, OP_FILE_NAME, 0xbee, "\\Device\\HarddiskVolume3\\data\\log.txt");
 	for (unsigned i = 0; i < 2000; i++) {
 		time += 10;
@@ -414,9 +414,9 @@ static void write_told_at_the_start(const char *path)
 		event_hard_fault(&k, &fault);
 		event_sample(&k, 0x1000, i % 2 ? 101 : 201);
 		if (i % 100 == 0) {
-			told(&k, OP_START, 300 + i, "gamma.exe");
+			report(&k, OP_START, 300 + i, "gamma.exe");
 		} else if (i % 100 == 50) {
-			told(&k, OP_STOP, 300 + i - 50, "gamma.exe");
+			report(&k, OP_STOP, 300 + i - 50, "gamma.exe");
 		}
 	}
 	kernel_events_done(&k);
@@ -424,13 +424,13 @@ static void write_told_at_the_start(const char *path)
 	etl_builder_close(builder);
 }
 
-static void what_is_told_at_the_start_counts_as_in_a_replay(void **state)
+static void what_is_reported_at_the_start_counts_as_in_a_replay(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
 
 	(void)state;
 	temporary_path(path, "etl");
-	write_told_at_the_start(path);
+	write_reported_at_the_start(path);
 	assert_plays_as_it_replays(path, false, false, THE_SAME);
 	assert_plays_as_it_replays(path, false, true, THE_SAME);
 	remove(path);
@@ -502,7 +502,7 @@ static void every_recording_counts_as_in_a_replay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_told_at_the_start_counts_as_in_a_replay),
+		cmocka_unit_test(what_is_reported_at_the_start_counts_as_in_a_replay),
 		cmocka_unit_test(the_sample_counts_as_in_a_replay),
 		cmocka_unit_test(every_recording_counts_as_in_a_replay),
 	};

@@ -34,7 +34,7 @@ static void emit_process(uint8_t opcode, uint32_t pid)
 	fake_etw_emit(&event);
 }
 
-static void health_tells_of_the_session(void **state)
+static void health_shows_the_session(void **state)
 {
 	struct side side;
 
@@ -66,7 +66,7 @@ static void health_tells_of_the_session(void **state)
 	end_live(&side);
 }
 
-static void canaries_stand_beside_the_other_figures(void **state)
+static void canaries_stand_beside_the_other_metrics(void **state)
 {
 	struct side side;
 	uint64_t received;
@@ -134,7 +134,7 @@ static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
 }
 
 /* An event of a minute ago, by the clock of the session. */
-static void lag_and_busy_time_are_told(void **state)
+static void lag_and_busy_time_are_shown(void **state)
 {
 	struct fake_etw_event event = { .provider = process_class,
 					.descriptor = { .Opcode = 1, .Version = 4 },
@@ -375,11 +375,11 @@ static void a_second_session_that_cannot_start_stops_the_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(health_tells_of_the_session, run_reset_manual),
-		cmocka_unit_test_setup(canaries_stand_beside_the_other_figures, run_reset_manual),
+		cmocka_unit_test_setup(health_shows_the_session, run_reset_manual),
+		cmocka_unit_test_setup(canaries_stand_beside_the_other_metrics, run_reset_manual),
 		cmocka_unit_test_setup(lost_buffers_are_counted_and_so_are_their_notices,
 				       run_reset_manual),
-		cmocka_unit_test_setup(lag_and_busy_time_are_told, run_reset_manual),
+		cmocka_unit_test_setup(lag_and_busy_time_are_shown, run_reset_manual),
 		cmocka_unit_test_setup(processes_that_no_event_names_are_named_by_the_snapshot,
 				       run_reset_manual),
 		cmocka_unit_test_setup(disk_events_have_their_process_from_the_first_one,

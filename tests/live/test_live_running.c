@@ -41,7 +41,7 @@ static void start_sessions(void)
 	fake_etw_tdh_provider(&beta, "Beta \x1b[31m", false);
 }
 
-static void sessions_are_told_with_what_they_have_enabled(void **state)
+static void sessions_are_listed_with_what_they_have_enabled(void **state)
 {
 	struct running_sessions sessions;
 	struct fake_etw_session kernel;
@@ -153,7 +153,7 @@ static void what_windows_refuses_is_one_sentence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sessions_are_told_with_what_they_have_enabled,
+		cmocka_unit_test_setup_teardown(sessions_are_listed_with_what_they_have_enabled,
 						reset, reset),
 		cmocka_unit_test_setup_teardown(sessions_are_shown_as_a_table_and_as_json, reset,
 						reset),

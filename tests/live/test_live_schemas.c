@@ -140,13 +140,13 @@ static void emit_record(void *context, const struct event_record *record)
 	     record->payload_size);
 }
 
-static void tell(uint32_t process_id, const char *name, const char *inside)
+static void announce(uint32_t process_id, const char *name, const char *inside)
 {
 	const struct inband_manifest manifest = {
 		.provider = &some_guid, .process_id = process_id, .name = name, .inside = inside
 	};
 
-	tell_chunks(&manifest, emit_record, NULL);
+	announce_chunks(&manifest, emit_record, NULL);
 }
 
 /* ---- what was counted ---- */
@@ -183,7 +183,7 @@ static void events_count_in_full_from_when_their_manifest_arrives(void **state)
 			 "etw_consumer_records_total{session=\"s\",outcome=\"no_schema\"}"),
 		3);
 	assert_int_equal(errors_of(fixture, PROVIDER, "no_schema"), 3);
-	tell(HONEST, "My-Provider", honest_layout);
+	announce(HONEST, "My-Provider", honest_layout);
 	emit_size(HONEST);
 	emit_size(HONEST);
 	assert_int_equal(value_of(fixture, "size_total{provider=\"My-Provider\"}"), 2 * SENT_SIZE);
@@ -199,14 +199,14 @@ static void a_hostile_manifest_changes_nothing_for_others(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(HOSTILE, "Mine", hostile_layout);
+	announce(HOSTILE, "Mine", hostile_layout);
 	emit_size(HONEST);
 	emit_size(HOSTILE);
 	assert_int_equal(value_of(fixture, "size_total{provider=\"Mine\"}"), UINT64_MAX);
-	tell(HONEST, "My-Provider", honest_layout);
+	announce(HONEST, "My-Provider", honest_layout);
 	emit_size(HONEST);
-	tell(HOSTILE, "Mine", hostile_layout);
-	tell(HOSTILE, "Mine", layout_without_size);
+	announce(HOSTILE, "Mine", hostile_layout);
+	announce(HOSTILE, "Mine", layout_without_size);
 	emit_size(HONEST);
 	emit_size(HOSTILE);
 	assert_int_equal(value_of(fixture, "size_total{provider=\"Mine\"}"), 2 * SENT_SIZE);
@@ -236,12 +236,12 @@ static void install(const char *name)
 	payload_done(&payload);
 }
 
-static void what_windows_knows_no_process_can_tell(void **state)
+static void what_windows_knows_no_process_can_override(void **state)
 {
 	struct fixture *fixture = *state;
 
 	install("Registered");
-	tell(HOSTILE, "Mine", hostile_layout);
+	announce(HOSTILE, "Mine", hostile_layout);
 	emit_size(HOSTILE);
 	emit_size(HONEST);
 	assert_int_equal(value_of(fixture, "size_total{provider=\"Registered\"}"), SENT_SIZE);
@@ -290,26 +290,26 @@ static void a_provider_that_is_installed_later_has_its_name_from_its_first_event
 	assert_int_equal(events_of(fixture, PROVIDER), 1);
 }
 
-static void a_name_that_is_told_late_is_that_of_all_later_events(void **state)
+static void a_name_that_is_announced_late_is_that_of_all_later_events(void **state)
 {
 	struct fixture *fixture = *state;
 	uint64_t nameless, named;
 
 	emit(HONEST, 4, 0, "", 0);
-	tell(HONEST, "My-Provider", honest_layout);
+	announce(HONEST, "My-Provider", honest_layout);
 	nameless = events_of(fixture, PROVIDER); /* the first chunks among them */
 	named = events_of(fixture, "My-Provider");
 	for (uint32_t process = HONEST; process < HONEST + 3; process++) {
 		emit(process, 4, 0, "", 0);
 	}
-	tell(HOSTILE, "Mine", hostile_layout);
+	announce(HOSTILE, "Mine", hostile_layout);
 	emit(HOSTILE, 4, 0, "", 0);
 	assert_int_equal(events_of(fixture, PROVIDER), nameless);
 	assert_true(events_of(fixture, "My-Provider") > named + 3);
 	assert_int_equal(events_of(fixture, "Mine"), UINT64_MAX);
 }
 
-static void a_rule_that_misses_its_field_is_told_once(void **state)
+static void a_rule_that_lacks_its_field_is_reported_once(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -317,7 +317,7 @@ static void a_rule_that_misses_its_field_is_told_once(void **state)
 		char name[20];
 
 		snprintf(name, sizeof name, "Provider-%u", (unsigned)process);
-		tell(HONEST + process, name, layout_without_size);
+		announce(HONEST + process, name, layout_without_size);
 		emit_size(HONEST + process);
 	}
 	emit(HONEST, 5, 1, "", 0); /* another kind that misses it */
@@ -328,17 +328,17 @@ static void a_rule_that_misses_its_field_is_told_once(void **state)
 					      "lacks a field that the rule asks for"));
 }
 
-static void a_process_that_tells_too_much_is_bounded_and_counted(void **state)
+static void a_process_that_announces_too_much_is_bounded_and_counted(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(HONEST, "My-Provider", honest_layout);
+	announce(HONEST, "My-Provider", honest_layout);
 	for (unsigned i = 0; i < 100; i++) {
 		char inside[100];
 
 		snprintf(inside, sizeof inside, "<events><event value='5' symbol='s%u'/></events>",
 			 i);
-		tell(HOSTILE, "Mine", inside);
+		announce(HOSTILE, "Mine", inside);
 	}
 	emit_size(HONEST);
 	assert_int_equal(value_of(fixture, "size_total{provider=\"My-Provider\"}"), SENT_SIZE);
@@ -355,12 +355,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(events_count_in_full_from_when_their_manifest_arrives),
 		TEST(a_hostile_manifest_changes_nothing_for_others),
-		TEST(what_windows_knows_no_process_can_tell),
+		TEST(what_windows_knows_no_process_can_override),
 		TEST(a_process_that_makes_up_events_blanks_none_of_others),
 		TEST(a_provider_that_is_installed_later_has_its_name_from_its_first_event),
-		TEST(a_name_that_is_told_late_is_that_of_all_later_events),
-		TEST(a_rule_that_misses_its_field_is_told_once),
-		TEST(a_process_that_tells_too_much_is_bounded_and_counted),
+		TEST(a_name_that_is_announced_late_is_that_of_all_later_events),
+		TEST(a_rule_that_lacks_its_field_is_reported_once),
+		TEST(a_process_that_announces_too_much_is_bounded_and_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,7 +148,7 @@ static void a_session_does_without_groups_that_windows_refuses(void **state)
 }
 
 /* Two are Windows' own, six are other programs'. */
-static void all_eight_system_loggers_in_use_are_told(void **state)
+static void all_eight_system_loggers_in_use_are_reported(void **state)
 {
 	static const struct fake_etw_options machine = { .foreign_system_loggers = 6 };
 	struct run *run = *state;
@@ -274,7 +274,7 @@ static void what_the_session_holds_at_the_stop_is_delivered(void **state)
 	run_end(run);
 }
 
-static void what_exists_is_told_before_events(void **state)
+static void what_exists_is_reported_before_events(void **state)
 {
 	struct run *run = *state;
 
@@ -290,13 +290,13 @@ static void what_exists_is_told_before_events(void **state)
 	assert_int_equal(run->restarts, 0);
 	assert_true(run->name_count >= 2);
 	for (size_t i = 0; i < 2; i++) {
-		const char *wanted = i == 0 ? "4 = System" :
-					      "8 = notep\xc3\xa4"
-					      "d.exe";
+		const char *expected = i == 0 ? "4 = System" :
+						"8 = notep\xc3\xa4"
+						"d.exe";
 		bool found = false;
 
 		for (size_t j = 0; j < run->name_count; j++) {
-			found = found || strcmp(run->names[j], wanted) == 0;
+			found = found || strcmp(run->names[j], expected) == 0;
 		}
 		assert_true(found);
 	}
@@ -337,7 +337,7 @@ static void losses_survive_a_wrap(void **state)
 	run_end(run);
 }
 
-static void buffers_are_told(void **state)
+static void buffers_are_reported(void **state)
 {
 	struct run *run = *state;
 
@@ -361,15 +361,15 @@ int main(void)
 		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
 		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
 				       run_set_up),
-		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_told, run_set_up),
+		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_reported, run_set_up),
 		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_set_up),
 		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_set_up),
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
 				       run_set_up_manual),
-		cmocka_unit_test_setup(what_exists_is_told_before_events, run_set_up),
+		cmocka_unit_test_setup(what_exists_is_reported_before_events, run_set_up),
 		cmocka_unit_test_setup(losses_are_counted_over_restarts, run_set_up),
 		cmocka_unit_test_setup(losses_survive_a_wrap, run_set_up),
-		cmocka_unit_test_setup(buffers_are_told, run_set_up),
+		cmocka_unit_test_setup(buffers_are_reported, run_set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

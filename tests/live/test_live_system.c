@@ -143,7 +143,7 @@ static void every_flag_but_one_has_its_system_provider(void **state)
 	}
 }
 
-static void one_provider_carries_all_its_keywords(void **state)
+static void one_provider_is_enabled_with_all_its_keywords(void **state)
 {
 	uint32_t all = 0;
 	struct fake_etw_session session;
@@ -236,7 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(every_flag_but_one_has_its_system_provider, run_reset),
-		cmocka_unit_test_setup(one_provider_carries_all_its_keywords, run_reset),
+		cmocka_unit_test_setup(one_provider_is_enabled_with_all_its_keywords, run_reset),
 		cmocka_unit_test_setup(the_logger_decides_with_the_build, run_reset),
 		cmocka_unit_test_setup(asking_for_them_on_older_windows_is_one_error,
 				       reset_before_windows_11),

@@ -203,7 +203,7 @@ static void classic_events_go_by_class_and_opcode(void **state)
 	assert_null(live_schema(fixture, &record));
 }
 
-static void each_answer_is_asked_for_once(void **state)
+static void each_answer_is_queried_once(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct event_record known = event(&alpha, 7, 2), unknown = event(&alpha, 8, 2);
@@ -356,7 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(events_decode_as_by_the_description_in_a_recording),
 		TEST(classic_events_go_by_class_and_opcode),
-		TEST(each_answer_is_asked_for_once),
+		TEST(each_answer_is_queried_once),
 		TEST(a_process_that_makes_up_events_does_not_keep_us_asking),
 		TEST(many_processes_that_make_up_events_cost_no_more_than_a_few),
 		TEST(answers_that_are_not_whole_are_none_or_lack_what_is_cut),

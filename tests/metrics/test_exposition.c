@@ -244,7 +244,7 @@ static void a_histogram_may_have_no_labels_and_no_buckets(void **state)
 					       "d_bytes_count 1\n");
 }
 
-static void the_registry_tells_of_itself(void **state)
+static void the_registry_counts_itself(void **state)
 {
 	struct fixture *fixture = *state;
 	struct text page;
@@ -366,7 +366,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_histogram_is_cumulative_and_scaled, make, done),
 		cmocka_unit_test_setup_teardown(a_histogram_may_have_no_labels_and_no_buckets, make,
 						done),
-		cmocka_unit_test_setup_teardown(the_registry_tells_of_itself, make, done),
+		cmocka_unit_test_setup_teardown(the_registry_counts_itself, make, done),
 		cmocka_unit_test_setup_teardown(a_big_page_goes_out_in_chunks, make, done),
 		cmocka_unit_test_setup_teardown(rendering_ends_when_the_client_is_gone, make, done),
 	};

@@ -373,7 +373,7 @@ static void all_families_share_a_limit(void **state)
 	registry_free(registry);
 }
 
-static void too_many_folded_label_sets_fold_entirely(void **state)
+static void too_many_overflow_series_become_one(void **state)
 {
 	struct registry *registry = registry_with(2, 0);
 	struct shard *shard = registry_shard(registry, false, NULL);
@@ -508,7 +508,7 @@ int main(void)
 		cmocka_unit_test(past_the_limit_open_labels_read_other),
 		cmocka_unit_test(a_family_has_a_limit_of_its_own),
 		cmocka_unit_test(all_families_share_a_limit),
-		cmocka_unit_test(too_many_folded_label_sets_fold_entirely),
+		cmocka_unit_test(too_many_overflow_series_become_one),
 		cmocka_unit_test(text_without_room_reads_other),
 		cmocka_unit_test(prefixes_have_a_budget),
 		cmocka_unit_test(what_is_not_utf8_counts_as_its_cleaned_text),

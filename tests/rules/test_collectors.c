@@ -291,7 +291,7 @@ static void contention(struct scene *scene, double ms, uint16_t id, uint8_t vers
 
 #define NET ",provider=\"Microsoft-Windows-DotNETRuntime\""
 
-static void the_runtime_tells_of_collections_heaps_locks_and_threads(void **state)
+static void the_runtime_reports_collections_heaps_locks_and_threads(void **state)
 {
 	struct scene scene;
 
@@ -633,7 +633,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dns_queries_are_counted_and_timed),
-		cmocka_unit_test(the_runtime_tells_of_collections_heaps_locks_and_threads),
+		cmocka_unit_test(the_runtime_reports_collections_heaps_locks_and_threads),
 		cmocka_unit_test(requests_are_counted_and_timed_by_their_id),
 		cmocka_unit_test(nothing_of_a_url_but_its_host_is_shown),
 		cmocka_unit_test(connections_are_timed_and_their_failures_counted),

@@ -554,7 +554,7 @@ static void exit_statuses_fall_into_classes(void **state)
 	}
 }
 
-static void what_an_old_layout_lacks_is_settled_once(void **state)
+static void a_field_that_an_old_layout_lacks_is_resolved_once(void **state)
 {
 	struct rule_run run;
 
@@ -719,7 +719,7 @@ static void fixed_labels_stand_at_zero_from_the_start(void **state)
 	rule_run_close(&run);
 }
 
-static void open_labels_fold_at_the_limit_and_closed_ones_stay(void **state)
+static void dynamic_labels_read_other_at_the_limit_and_fixed_ones_stay(void **state)
 {
 	struct rule_run run;
 
@@ -812,7 +812,7 @@ static void a_set_gauge_forgets_who_exits(void **state)
 	rule_run_close(&run);
 }
 
-static void processes_that_nobody_named_are_instances_by_their_id(void **state)
+static void processes_without_a_name_are_instances_by_their_id(void **state)
 {
 	struct rule_run run;
 
@@ -931,16 +931,16 @@ int main(void)
 		cmocka_unit_test(many_values_of_a_label_keep_apart),
 		cmocka_unit_test(rules_of_one_event_keep_their_labels_apart),
 		cmocka_unit_test(exit_statuses_fall_into_classes),
-		cmocka_unit_test(what_an_old_layout_lacks_is_settled_once),
+		cmocka_unit_test(a_field_that_an_old_layout_lacks_is_resolved_once),
 		cmocka_unit_test(a_payload_that_ends_early_is_undecodable_for_its_rules_only),
 		cmocka_unit_test(text_behind_varying_fields_is_found),
 		cmocka_unit_test(every_record_has_one_outcome),
 		cmocka_unit_test(messages_count_by_guid_and_number),
 		cmocka_unit_test(fixed_labels_stand_at_zero_from_the_start),
-		cmocka_unit_test(open_labels_fold_at_the_limit_and_closed_ones_stay),
+		cmocka_unit_test(dynamic_labels_read_other_at_the_limit_and_fixed_ones_stay),
 		cmocka_unit_test(gauges_go_up_and_down),
 		cmocka_unit_test(a_set_gauge_forgets_who_exits),
-		cmocka_unit_test(processes_that_nobody_named_are_instances_by_their_id),
+		cmocka_unit_test(processes_without_a_name_are_instances_by_their_id),
 		cmocka_unit_test(filters_take_events_out_before_any_counter),
 		cmocka_unit_test(an_expression_that_would_try_forever_matches_nothing),
 		cmocka_unit_test(label_text_is_cut_and_bounded),

@@ -49,7 +49,7 @@ static void set(struct rule_run *run, uint32_t process, uint32_t count)
 }
 
 /* Process by, in whose context the event is logged, starts or stops a process. */
-static void tell(struct rule_run *run, uint16_t event, uint32_t by, uint32_t process)
+static void report(struct rule_run *run, uint16_t event, uint32_t by, uint32_t process)
 {
 	rule_run_other(run, KERNEL_PROCESS_GUID, event);
 	payload_u32(&run->payload, process);
@@ -65,38 +65,38 @@ static void a_stop_takes_the_share_of_the_process_it_names(void **state)
 
 	(void)state;
 	begin(&run);
-	tell(&run, STARTED, 4, 100);
-	tell(&run, STARTED, 4, 200);
+	report(&run, STARTED, 4, 100);
+	report(&run, STARTED, 4, 200);
 	set(&run, 100, 5);
 	set(&run, 200, 7);
 	rule_run_expect(&run, "a 12");
-	tell(&run, STOPPED, 200, 200);
+	report(&run, STOPPED, 200, 200);
 	rule_run_expect(&run, "a 5");
 	/* Stopped from elsewhere. */
-	tell(&run, STOPPED, 4, 100);
+	report(&run, STOPPED, 4, 100);
 	rule_run_expect(&run, "a 0");
 	rule_run_close(&run);
 }
 
-static void whoever_starts_another_keeps_its_own_share(void **state)
+static void a_process_that_starts_another_keeps_its_own_share(void **state)
 {
 	struct rule_run run;
 
 	(void)state;
 	begin(&run);
-	tell(&run, STARTED, 4, 100);
+	report(&run, STARTED, 4, 100);
 	set(&run, 100, 5);
 	set(&run, 200, 7);
-	tell(&run, STARTED, 100, 300);
+	report(&run, STARTED, 100, 300);
 	rule_run_expect(&run, "a 12");
 	/* The stop of 200 was lost, but its id starts again. */
-	tell(&run, STARTED, 100, 200);
+	report(&run, STARTED, 100, 200);
 	rule_run_expect(&run, "a 5");
 	rule_run_close(&run);
 }
 
 /* Both tell of the same lives, a moment apart and in either order. */
-static void an_instance_ends_once_when_both_tell(void **state)
+static void an_instance_ends_once_when_both_providers_report_it(void **state)
 {
 	struct rule_run run;
 
@@ -106,19 +106,19 @@ static void an_instance_ends_once_when_both_tell(void **state)
 		run.record.raw_time++;
 		rule_run_process(&run, "Process/Start", 100, "a.exe", 259);
 		set(&run, 100, 3);
-		tell(&run, STARTED, 4, 100);
+		report(&run, STARTED, 4, 100);
 		set(&run, 200, 7);
 		rule_run_expect(&run, "a 10");
 		set(&run, 100, 5);
 		rule_run_expect(&run, "a 12");
 		if (!kernel_first) {
-			tell(&run, STOPPED, 100, 100);
+			report(&run, STOPPED, 100, 100);
 		}
 		run.record.raw_time++;
 		rule_run_process(&run, "Process/Stop", 100, "a.exe", 0);
 		rule_run_expect(&run, "a 7");
 		if (kernel_first) {
-			tell(&run, STOPPED, 100, 100);
+			report(&run, STOPPED, 100, 100);
 		}
 		rule_run_expect(&run, "a 7");
 	}
@@ -129,8 +129,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stop_takes_the_share_of_the_process_it_names),
-		cmocka_unit_test(whoever_starts_another_keeps_its_own_share),
-		cmocka_unit_test(an_instance_ends_once_when_both_tell),
+		cmocka_unit_test(a_process_that_starts_another_keeps_its_own_share),
+		cmocka_unit_test(an_instance_ends_once_when_both_providers_report_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

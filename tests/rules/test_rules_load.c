@@ -329,7 +329,7 @@ static void a_version_is_a_list_or_a_least_one(void **state)
 	REFUSED(cases);
 }
 
-static void a_value_is_a_number_in_a_unit_that_the_name_tells(void **state)
+static void a_value_is_a_number_in_a_unit_that_the_name_ends_with(void **state)
 {
 	static const struct refusal cases[] = {
 		{ EVENTS "  - { event: DiskIo/Read, value: Size }\n",
@@ -773,7 +773,7 @@ static void one_family_has_one_type_help_and_label_set(void **state)
 #undef OTHER
 }
 
-static void a_family_of_two_sources_tells_them_apart(void **state)
+static void a_family_of_two_sources_distinguishes_them(void **state)
 {
 	static const struct refusal cases[] = {
 		{ EVENTS "  - { event: '*' }\n",
@@ -823,7 +823,7 @@ int main(void)
 		cmocka_unit_test(a_pair_has_start_stop_and_key),
 		cmocka_unit_test(an_event_is_one_that_exists),
 		cmocka_unit_test(a_version_is_a_list_or_a_least_one),
-		cmocka_unit_test(a_value_is_a_number_in_a_unit_that_the_name_tells),
+		cmocka_unit_test(a_value_is_a_number_in_a_unit_that_the_name_ends_with),
 		cmocka_unit_test(a_gauge_has_an_op),
 		cmocka_unit_test(buckets_rise_in_the_familys_unit),
 		cmocka_unit_test(bounds_are_kept_in_nanoseconds_or_as_written),
@@ -831,7 +831,7 @@ int main(void)
 		cmocka_unit_test(labels_are_fields_texts_maps_or_decoded),
 		cmocka_unit_test(a_derived_field_stands_where_it_makes_sense),
 		cmocka_unit_test(one_family_has_one_type_help_and_label_set),
-		cmocka_unit_test(a_family_of_two_sources_tells_them_apart),
+		cmocka_unit_test(a_family_of_two_sources_distinguishes_them),
 		cmocka_unit_test(collectors_that_are_off_are_checked_too),
 	};
 

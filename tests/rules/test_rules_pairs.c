@@ -208,7 +208,7 @@ static void events_of_the_kernel_pair_too(void **state)
 	rule_run_close(&run);
 }
 
-static void a_key_that_cannot_be_told_is_counted(void **state)
+static void a_key_that_cannot_be_read_is_counted(void **state)
 {
 	struct rule_run run;
 
@@ -227,7 +227,7 @@ static void a_key_that_cannot_be_told_is_counted(void **state)
 	rule_run_close(&run);
 }
 
-static void tables_of_the_rules_tell_their_size(void **state)
+static void tables_of_the_rules_show_their_size(void **state)
 {
 	struct rule_engine_statistics statistics;
 	struct rule_run run;
@@ -247,7 +247,7 @@ static void tables_of_the_rules_tell_their_size(void **state)
 }
 
 /* What the stop does not say it has of the start, decoded there. */
-static void a_start_carries_texts_to_its_stop(void **state)
+static void texts_of_a_start_reach_its_stop(void **state)
 {
 	struct rule_run run;
 
@@ -284,7 +284,7 @@ static void a_start_carries_texts_to_its_stop(void **state)
 	rule_run_close(&run);
 }
 
-static void an_event_in_between_carries_too(void **state)
+static void texts_of_an_event_in_between_reach_the_stop_too(void **state)
 {
 	struct rule_run run;
 
@@ -304,7 +304,7 @@ static void an_event_in_between_carries_too(void **state)
 	rule_run_close(&run);
 }
 
-static void what_is_cut_short_or_empty_carries_nothing(void **state)
+static void what_is_cut_short_or_empty_captures_nothing(void **state)
 {
 	struct rule_run run;
 
@@ -329,7 +329,7 @@ static void what_is_cut_short_or_empty_carries_nothing(void **state)
 }
 
 /* What is carried makes pairs of the same beginning two. */
-static void pairs_that_carry_differently_are_two(void **state)
+static void spans_that_capture_differently_are_two(void **state)
 {
 	struct rule_run run;
 
@@ -363,12 +363,12 @@ int main(void)
 		cmocka_unit_test(several_ends_share_one_beginning),
 		cmocka_unit_test(one_event_can_end_and_begin),
 		cmocka_unit_test(events_of_the_kernel_pair_too),
-		cmocka_unit_test(a_key_that_cannot_be_told_is_counted),
-		cmocka_unit_test(a_start_carries_texts_to_its_stop),
-		cmocka_unit_test(an_event_in_between_carries_too),
-		cmocka_unit_test(what_is_cut_short_or_empty_carries_nothing),
-		cmocka_unit_test(pairs_that_carry_differently_are_two),
-		cmocka_unit_test(tables_of_the_rules_tell_their_size),
+		cmocka_unit_test(a_key_that_cannot_be_read_is_counted),
+		cmocka_unit_test(texts_of_a_start_reach_its_stop),
+		cmocka_unit_test(texts_of_an_event_in_between_reach_the_stop_too),
+		cmocka_unit_test(what_is_cut_short_or_empty_captures_nothing),
+		cmocka_unit_test(spans_that_capture_differently_are_two),
+		cmocka_unit_test(tables_of_the_rules_show_their_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

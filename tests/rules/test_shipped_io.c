@@ -11,7 +11,7 @@
 
 #include "tests/support/shipped.h"
 
-enum { W = SHIPPED_SHARD, O = SHIPPED_OTHER, NOBODY = SHIPPED_NOBODY };
+enum { W = SHIPPED_SHARD, O = SHIPPED_OTHER, NO_PROCESS = SHIPPED_NO_PROCESS };
 
 /* Ticks of the performance counter, which response times are in. */
 enum { RESPONSE_MS = RUN_PERF_FREQUENCY / 1000 };
@@ -22,7 +22,7 @@ static void disk(void **state)
 {
 #define TRANSFER(what, number, thread, bytes, ms)                                            \
 	{                                                                                    \
-		"DiskIo/" what, 0, (uint32_t)NOBODY,                                         \
+		"DiskIo/" what, 0, (uint32_t)NO_PROCESS,                                     \
 		{                                                                            \
 			{ "DiskNumber", number, NULL }, { "IssuingThreadId", thread, NULL }, \
 				{ "TransferSize", bytes, NULL },                             \
@@ -40,7 +40,7 @@ static void disk(void **state)
 		/* A flush is of another layout, without a size. */
 		{ "DiskIo/FlushBuffers",
 		  0,
-		  (uint32_t)NOBODY,
+		  (uint32_t)NO_PROCESS,
 		  { { "DiskNumber", 0, NULL },
 		    { "IssuingThreadId", 10 * W, NULL },
 		    { "HighResResponseTime", 5 * RESPONSE_MS, NULL } } },

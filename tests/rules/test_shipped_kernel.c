@@ -13,7 +13,7 @@
 
 #include "tests/support/shipped.h"
 
-enum { W = SHIPPED_SHARD, O = SHIPPED_OTHER, NOBODY = SHIPPED_NOBODY, MS = SHIPPED_MS };
+enum { W = SHIPPED_SHARD, O = SHIPPED_OTHER, NO_PROCESS = SHIPPED_NO_PROCESS, MS = SHIPPED_MS };
 
 #define KERNEL ",provider=\"Windows Kernel\""
 #define WRITER "{process=\"writer\"" KERNEL
@@ -76,7 +76,7 @@ static void memory(void **state)
 {
 #define FAULT(at, thread, bytes, began)                                              \
 	{                                                                            \
-		"PageFault/HardFault", at, (uint32_t)NOBODY,                         \
+		"PageFault/HardFault", at, (uint32_t)NO_PROCESS,                     \
 		{                                                                    \
 			{ "TThreadId", thread, NULL }, { "ByteCount", bytes, NULL }, \
 			{                                                            \
@@ -118,7 +118,7 @@ static void page_faults(void **state)
 		{ "PageFault/CopyOnWrite", 0, O, { { 0 } } },
 		{ "PageFault/GuardPageFault", 0, W, { { 0 } } },
 		{ "PageFault/HardPageFault", 0, W, { { 0 } } },
-		{ "PageFault/AccessViolation", 0, (uint32_t)NOBODY, { { 0 } } },
+		{ "PageFault/AccessViolation", 0, (uint32_t)NO_PROCESS, { { 0 } } },
 		{ 0 },
 	};
 	static const char *const lines[] = {
@@ -168,11 +168,20 @@ static void virtual_alloc(void **state)
 static void cpu(void **state)
 {
 	static const struct built_event events[] = {
-		{ "PerfInfo/SampleProf", 0, (uint32_t)NOBODY, { { "ThreadId", 10 * W, NULL } } },
-		{ "PerfInfo/SampleProf", 0, (uint32_t)NOBODY, { { "ThreadId", 10 * W, NULL } } },
-		{ "PerfInfo/SampleProf", 0, (uint32_t)NOBODY, { { "ThreadId", 10 * O, NULL } } },
-		{ "PerfInfo/SampleProf", 0, (uint32_t)NOBODY, { { "ThreadId", 0, NULL } } },
-		{ "PerfInfo/SampleProf", 0, (uint32_t)NOBODY, { { "ThreadId", 9999, NULL } } },
+		{ "PerfInfo/SampleProf",
+		  0,
+		  (uint32_t)NO_PROCESS,
+		  { { "ThreadId", 10 * W, NULL } } },
+		{ "PerfInfo/SampleProf",
+		  0,
+		  (uint32_t)NO_PROCESS,
+		  { { "ThreadId", 10 * W, NULL } } },
+		{ "PerfInfo/SampleProf",
+		  0,
+		  (uint32_t)NO_PROCESS,
+		  { { "ThreadId", 10 * O, NULL } } },
+		{ "PerfInfo/SampleProf", 0, (uint32_t)NO_PROCESS, { { "ThreadId", 0, NULL } } },
+		{ "PerfInfo/SampleProf", 0, (uint32_t)NO_PROCESS, { { "ThreadId", 9999, NULL } } },
 		{ 0 },
 	};
 	static const char *const lines[] = {
@@ -192,7 +201,7 @@ static void sched(void **state)
 {
 #define SWITCH(at, cpu, new_thread, old_thread, old_state, reason)                                \
 	{                                                                                         \
-		"Thread/CSwitch", at, (uint32_t)NOBODY,                                           \
+		"Thread/CSwitch", at, (uint32_t)NO_PROCESS,                                       \
 		{                                                                                 \
 			{ "NewThreadId", new_thread, NULL }, { "OldThreadId", old_thread, NULL }, \
 				{ "OldThreadState", old_state, NULL },                            \
@@ -206,7 +215,7 @@ static void sched(void **state)
 		SWITCH(0, 0, 10 * W, 0, 2, 0), /* W runs from 0 … */
 		{ "Thread/ReadyThread",
 		  4 * MS,
-		  (uint32_t)NOBODY,
+		  (uint32_t)NO_PROCESS,
 		  { { "TThreadId", 10 * O, NULL } } },
 		SWITCH(6 * MS, 0, 10 * O, 10 * W, 5,
 		       6),                           /* … to 6, and waits; O was ready since 4 */
@@ -242,7 +251,7 @@ static void sched(void **state)
 
 #define DRIVER(path, at, base)                                                      \
 	{                                                                           \
-		"Image/Load", at, (uint32_t)NOBODY,                                 \
+		"Image/Load", at, (uint32_t)NO_PROCESS,                             \
 		{                                                                   \
 			{ "ImageBase", base, NULL }, { "ImageSize", 0x1000, NULL }, \
 			{                                                           \
@@ -255,7 +264,7 @@ static void interrupt(void **state)
 {
 #define CALL(what, at, began, routine)                                    \
 	{                                                                 \
-		"PerfInfo/" what, at, (uint32_t)NOBODY,                   \
+		"PerfInfo/" what, at, (uint32_t)NO_PROCESS,               \
 		{                                                         \
 			{ "InitialTime", SHIPPED_START + (began), NULL }, \
 			{                                                 \

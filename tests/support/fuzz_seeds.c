@@ -137,18 +137,18 @@ static void write_recordings(void)
 /* --- payloads --------------------------------------------------------------------------------- */
 
 /* The number of a layout as the target counts them; -1: none. */
-static int layout_number(const struct schema *wanted)
+static int layout_number(const struct schema *layout)
 {
 	const struct schema *schema;
 	struct guid guid;
 	int number = 0;
 
-	for (unsigned class = 0; wanted && kernel_class_at(class, &guid); class ++) {
+	for (unsigned class = 0; layout && kernel_class_at(class, &guid); class ++) {
 		for (unsigned opcode = 0; opcode < 256; opcode++) {
 			for (unsigned i = 0;
 			     (schema = kernel_schema_at(&guid, (uint8_t)opcode, i, NULL));
 			     i++, number++) {
-				if (schema == wanted) {
+				if (schema == layout) {
 					return number;
 				}
 			}

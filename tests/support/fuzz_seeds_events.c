@@ -149,7 +149,7 @@ static void add_chunk(struct payload *seed, uint8_t process, uint16_t total, uin
 	payload_bytes(seed, xml, size);
 }
 
-static void add_told(struct payload *seed, unsigned how)
+static void add_announced(struct payload *seed, unsigned how)
 {
 	static const char xml[] =
 		"<instrumentationManifest xmlns='urn:x'><instrumentation><events><provider name='Told' "
@@ -187,23 +187,23 @@ static void add_told(struct payload *seed, unsigned how)
 	add_chunk(seed, 2, 3, 1, xml, half); /* out of order */
 }
 
-static void add_told_ahead(struct payload *seed)
+static void add_announced_first(struct payload *seed)
 {
-	add_told(seed, FIRST_PASS);
+	add_announced(seed, FIRST_PASS);
 }
 
-static void add_told_meanwhile(struct payload *seed)
+static void add_announced_meanwhile(struct payload *seed)
 {
-	add_told(seed, MEANWHILE);
+	add_announced(seed, MEANWHILE);
 }
 
-static void add_told_live(struct payload *seed)
+static void add_announced_live(struct payload *seed)
 {
-	add_told(seed, LIVE | NAMES | MEANWHILE);
+	add_announced(seed, LIVE | NAMES | MEANWHILE);
 }
 
 /* One process tells more than it may. */
-static void add_told_often(struct payload *seed)
+static void add_announced_often(struct payload *seed)
 {
 	char xml[] = BEGIN "<provider name='T' guid='{000000bb-0000-0000-0000-000000000000}'>"
 			   "<events><event value='1' symbol='Aa'/></events></provider>" END;
@@ -309,10 +309,10 @@ bool fuzz_events_seed(unsigned index, struct payload *seed, const char **name)
 		void (*add)(struct payload *seed);
 	} seeds[] = {
 		{ "described", add_described },
-		{ "told-ahead", add_told_ahead },
-		{ "told-meanwhile", add_told_meanwhile },
-		{ "told-live", add_told_live },
-		{ "told-often", add_told_often },
+		{ "told-ahead", add_announced_first },
+		{ "told-meanwhile", add_announced_meanwhile },
+		{ "told-live", add_announced_live },
+		{ "told-often", add_announced_often },
 		{ "configured", add_configured },
 		{ "self-describing", add_self_describing },
 		{ "types", add_types },

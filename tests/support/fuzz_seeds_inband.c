@@ -6,7 +6,7 @@
 #include "tests/support/inband_manifest.h"
 
 /* The steps of the target, and which processes and providers there are. */
-enum { TELL, EVENT, WAIT, ANSWER, MAP };
+enum { ANNOUNCE, EVENT, WAIT, ANSWER, MAP };
 enum { HONEST = 0, HOSTILE = 4, OTHER_PROVIDER = 1 };
 
 static const struct guid provider = { { 0, 0xfe } };
@@ -23,7 +23,7 @@ static void event(struct payload *seed, uint8_t number, uint8_t id)
 	payload_u8(seed, id);
 }
 
-static void tell(struct payload *seed, uint8_t number, const char *inside)
+static void announce(struct payload *seed, uint8_t number, const char *inside)
 {
 	const struct inband_manifest manifest = { .provider = &provider,
 						  .name = "Told",
@@ -31,7 +31,7 @@ static void tell(struct payload *seed, uint8_t number, const char *inside)
 	struct text xml = { 0 };
 
 	inband_manifest_xml(&xml, &manifest);
-	step(seed, TELL, number);
+	step(seed, ANNOUNCE, number);
 	payload_u16(seed, (uint16_t)xml.size);
 	payload_bytes(seed, xml.data, xml.size);
 	text_free(&xml);
@@ -40,11 +40,11 @@ static void tell(struct payload *seed, uint8_t number, const char *inside)
 static void add_manifest_ids(struct payload *seed)
 {
 	event(seed, HONEST, 2);
-	tell(seed, HONEST,
-	     "<events><event value='2' symbol='S' template='t'/></events><templates>"
-	     "<template tid='t'><data name='n' inType='win:UInt32'/></template></templates>");
+	announce(seed, HONEST,
+		 "<events><event value='2' symbol='S' template='t'/></events><templates>"
+		 "<template tid='t'><data name='n' inType='win:UInt32'/></template></templates>");
 	event(seed, HONEST, 2);
-	tell(seed, HOSTILE, "<events><event value='2' symbol='X'/></events>");
+	announce(seed, HOSTILE, "<events><event value='2' symbol='X'/></events>");
 	event(seed, HOSTILE, 2);
 	step(seed, WAIT, 60);
 	event(seed, HONEST, 2);

@@ -15,9 +15,9 @@ void inband_manifest_xml(struct text *xml, const struct inband_manifest *manifes
 			manifest->name, manifest->inside);
 }
 
-void tell_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_t total,
-		const char *part, size_t size,
-		void (*look)(void *context, const struct event_record *record), void *context)
+void announce_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_t total,
+		    const char *part, size_t size,
+		    void (*look)(void *context, const struct event_record *record), void *context)
 {
 	struct event_record record = { .provider = manifest->provider,
 				       .type = RECORD_EVENT,
@@ -42,16 +42,16 @@ void tell_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_
 	payload_done(&payload);
 }
 
-void tell_chunks(const struct inband_manifest *manifest,
-		 void (*look)(void *context, const struct event_record *record), void *context)
+void announce_chunks(const struct inband_manifest *manifest,
+		     void (*look)(void *context, const struct event_record *record), void *context)
 {
 	struct text xml = { 0 };
 	size_t half;
 
 	inband_manifest_xml(&xml, manifest);
 	half = xml.size / 2;
-	tell_chunk(manifest, 0, 2, xml.data, half, look, context);
-	tell_chunk(manifest, 1, 2, xml.data + half, xml.size - half, look, context);
+	announce_chunk(manifest, 0, 2, xml.data, half, look, context);
+	announce_chunk(manifest, 1, 2, xml.data + half, xml.size - half, look, context);
 	text_free(&xml);
 }
 
@@ -60,12 +60,12 @@ static void show_trace(void *context, const struct event_record *record)
 	trace_schemas_look(context, record);
 }
 
-void tell_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
-		   const char *inside)
+void announce_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
+		       const char *inside)
 {
 	const struct inband_manifest manifest = {
 		.provider = provider, .process_id = 4, .name = name, .inside = inside
 	};
 
-	tell_chunks(&manifest, show_trace, trace);
+	announce_chunks(&manifest, show_trace, trace);
 }

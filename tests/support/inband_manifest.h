@@ -24,16 +24,16 @@ struct inband_manifest {
 void inband_manifest_xml(struct text *xml, const struct inband_manifest *manifest);
 
 /* Shows one chunk: that part of the text. Its payload ends where its heap block does. */
-void tell_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_t total,
-		const char *part, size_t size,
-		void (*look)(void *context, const struct event_record *record), void *context);
+void announce_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_t total,
+		    const char *part, size_t size,
+		    void (*look)(void *context, const struct event_record *record), void *context);
 
 /* Shows the whole of it, in two chunks. */
-void tell_chunks(const struct inband_manifest *manifest,
-		 void (*look)(void *context, const struct event_record *record), void *context);
+void announce_chunks(const struct inband_manifest *manifest,
+		     void (*look)(void *context, const struct event_record *record), void *context);
 
 /* Shows it to the schemas of a recording. */
-void tell_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
-		   const char *inside);
+void announce_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
+		       const char *inside);
 
 #endif

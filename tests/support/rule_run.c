@@ -214,7 +214,7 @@ void rule_run_announce(struct rule_run *run, const char *guid, const char *name,
 	struct guid provider;
 
 	assert_true(guid_parse(guid, &provider));
-	tell_manifest(run->schemas, &provider, name, inside);
+	announce_manifest(run->schemas, &provider, name, inside);
 	trace_schemas_finish(run->schemas);
 }
 

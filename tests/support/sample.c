@@ -6,7 +6,7 @@
 
 #include "tests/support/sample_scenario.h"
 
-static void books(const struct machine *m, struct sample_totals *totals)
+static void add_counts(const struct machine *m, struct sample_totals *totals)
 {
 	memcpy(totals->kernel_counts, m->events.counts, sizeof totals->kernel_counts);
 	/* The logfile header is the builder's; it is a record of EventTrace too. */
@@ -56,7 +56,7 @@ bool sample_write(const char *path, struct sample_totals *totals, struct error *
 	} else if (builder) {
 		machine_init(m, builder, counted);
 		written = play(m, err);
-		books(m, counted);
+		add_counts(m, counted);
 		machine_done(m);
 		if (totals) {
 			*totals = *counted;

@@ -112,7 +112,7 @@ static void disk_begin(struct machine *m, const struct transfer *transfer)
 	*t = *transfer;
 	t->begun_ns = m->now_ns;
 	m->disk_free_ns[disk] = start + service / (disk == 0 ? 16 : 4); /* so many at a time */
-	machine_plan(m, start - m->now_ns + service, disk_done, t, 0);
+	machine_schedule(m, start - m->now_ns + service, disk_done, t, 0);
 }
 
 /* --- operations ------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static void script_work(struct machine *m, void *subject, uint64_t left)
 		page_in(m, process, open.file, 32768);
 		file_close(m, &open);
 		leave(m, mostly_low(m, 3 * MS, 45 * MS));
-		machine_plan(m, between(m, 30 * MS, 150 * MS), script_work, process, left - 1);
+		machine_schedule(m, between(m, 30 * MS, 150 * MS), script_work, process, left - 1);
 		return;
 	}
 	snprintf(path, sizeof path, "\\Scripts\\out\\inventory-%u.csv", (unsigned)process->id);
@@ -101,12 +101,12 @@ static void script(struct machine *m, void *subject, uint64_t number)
 	struct process *process = process_start(m, &powershell, parent);
 	struct process *console = process_start(m, &conhost, process);
 
-	machine_plan(m, 40 * MS, script_work, process, between(m, 12, 24));
-	machine_plan(m, 5 * SECOND, script_end, process,
-		     number == 3 ? 1 : 0); /* one of them does not succeed */
-	machine_plan(m, 5 * SECOND + 30 * MS, script_end, console, 0);
+	machine_schedule(m, 40 * MS, script_work, process, between(m, 12, 24));
+	machine_schedule(m, 5 * SECOND, script_end, process,
+			 number == 3 ? 1 : 0); /* one of them does not succeed */
+	machine_schedule(m, 5 * SECOND + 30 * MS, script_end, console, 0);
 	if (number + 1 < SCRIPTS) {
-		machine_plan(m, 9 * SECOND, script, parent, number + 1);
+		machine_schedule(m, 9 * SECOND, script, parent, number + 1);
 	}
 }
 
@@ -166,7 +166,7 @@ static void copy_step(struct machine *m, void *subject, uint64_t number)
 		which++;
 	}
 	leave(m, mostly_low(m, 2 * MS, 12 * MS));
-	machine_plan(m, between(m, 40 * MS, 130 * MS), copy_step, process, which << 16 | piece);
+	machine_schedule(m, between(m, 40 * MS, 130 * MS), copy_step, process, which << 16 | piece);
 }
 
 static void nightly_end(struct machine *m, void *subject, uint64_t unused)
@@ -182,8 +182,8 @@ static void nightly(struct machine *m, void *subject, uint64_t unused)
 	struct process *process = process_start(m, &robocopy, shell);
 
 	(void)unused;
-	machine_plan(m, 60 * MS, copy_step, process, 0);
-	machine_plan(m, 16 * SECOND, nightly_end, shell, 0);
+	machine_schedule(m, 60 * MS, copy_step, process, 0);
+	machine_schedule(m, 16 * SECOND, nightly_end, shell, 0);
 }
 
 /* --- others ----------------------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static void dump_memory(struct machine *m, void *subject, uint64_t left)
 	file_flush(m, &open);
 	file_close(m, &open);
 	leave(m, 8 * MS);
-	machine_plan(m, 70 * MS, dump_memory, process, left - 1);
+	machine_schedule(m, 70 * MS, dump_memory, process, left - 1);
 }
 
 void jobs_report_crash(struct machine *m, struct process *parent)
@@ -215,7 +215,7 @@ void jobs_report_crash(struct machine *m, struct process *parent)
 
 	m->scenario->dump =
 		file_absent(m, 0, "\\ProgramData\\Microsoft\\Windows\\WER\\Temp\\WER6B1F.tmp.mdmp");
-	machine_plan(m, 30 * MS, dump_memory, process, 12);
+	machine_schedule(m, 30 * MS, dump_memory, process, 12);
 }
 
 static void instrumentation(struct machine *m, void *subject, uint64_t left)
@@ -236,19 +236,19 @@ static void instrumentation(struct machine *m, void *subject, uint64_t left)
 		process_add_thread(m, process);
 	}
 	leave(m, mostly_low(m, MS, 30 * MS));
-	machine_plan(m, between(m, 500 * MS, 1500 * MS), instrumentation, process, left - 1);
+	machine_schedule(m, between(m, 500 * MS, 1500 * MS), instrumentation, process, left - 1);
 }
 
 static void start_instrumentation(struct machine *m, void *subject, uint64_t runs)
 {
-	machine_plan(m, 50 * MS, instrumentation, process_start(m, &wmiprvse, subject), runs);
+	machine_schedule(m, 50 * MS, instrumentation, process_start(m, &wmiprvse, subject), runs);
 }
 
 static void maintenance(struct machine *m, void *subject, uint64_t status)
 {
 	struct process *process = process_start(m, &taskhostw, subject);
 
-	machine_plan(m, 2 * SECOND, script_end, process, status);
+	machine_schedule(m, 2 * SECOND, script_end, process, status);
 }
 
 void jobs_begin(struct machine *m, struct process *parent)
@@ -262,11 +262,12 @@ void jobs_begin(struct machine *m, struct process *parent)
 		snprintf(path, sizeof path, "\\Backup\\report-%u.xlsx", i);
 		s->copies[i] = i % 2 ? file_absent(m, 0, path) : file_existing(m, 0, path, 1048576);
 	}
-	machine_plan(m, 4 * SECOND, script, parent, 0);
-	machine_plan(m, 26 * SECOND, nightly, parent, 0);
-	machine_plan(m, 2 * SECOND, start_instrumentation, parent, 9);
-	machine_plan(m, 33 * SECOND, start_instrumentation, parent, 60); /* lives on at the end */
-	machine_plan(m, 17 * SECOND, maintenance, parent, 0);
-	machine_plan(m, 48 * SECOND, maintenance, parent,
-		     UINT32_C(0x800710e0)); /* the task was refused */
+	machine_schedule(m, 4 * SECOND, script, parent, 0);
+	machine_schedule(m, 26 * SECOND, nightly, parent, 0);
+	machine_schedule(m, 2 * SECOND, start_instrumentation, parent, 9);
+	machine_schedule(m, 33 * SECOND, start_instrumentation, parent,
+			 60); /* lives on at the end */
+	machine_schedule(m, 17 * SECOND, maintenance, parent, 0);
+	machine_schedule(m, 48 * SECOND, maintenance, parent,
+			 UINT32_C(0x800710e0)); /* the task was refused */
 }

@@ -20,8 +20,8 @@ void machine_init(struct machine *m, struct etl_builder *builder, struct sample_
 void machine_done(struct machine *m)
 {
 	kernel_events_done(&m->events);
-	free(m->plan);
-	m->plan = NULL;
+	free(m->actions);
+	m->actions = NULL;
 	free(m->scenario);
 	m->scenario = NULL;
 }
@@ -41,60 +41,60 @@ static void swap(struct action *a, struct action *b)
 	*b = kept;
 }
 
-void machine_plan(struct machine *m, uint64_t delay_ns, action_fn *run, void *subject,
-		  uint64_t argument)
+void machine_schedule(struct machine *m, uint64_t delay_ns, action_fn *run, void *subject,
+		      uint64_t argument)
 {
-	size_t at = m->plan_count;
+	size_t at = m->action_count;
 
-	if (m->plan_count == m->plan_capacity) {
-		size_t capacity = m->plan_capacity ? 2 * m->plan_capacity : 256;
-		struct action *plan = realloc(m->plan, capacity * sizeof *plan);
+	if (m->action_count == m->action_capacity) {
+		size_t capacity = m->action_capacity ? 2 * m->action_capacity : 256;
+		struct action *actions = realloc(m->actions, capacity * sizeof *actions);
 
-		if (!plan) {
+		if (!actions) {
 			m->failed = true;
 			return;
 		}
-		m->plan = plan;
-		m->plan_capacity = capacity;
+		m->actions = actions;
+		m->action_capacity = capacity;
 	}
-	m->plan[at] = (struct action){ .time_ns = m->now_ns + delay_ns,
-				       .sequence = m->plan_sequence++,
-				       .run = run,
-				       .subject = subject,
-				       .argument = argument };
-	m->plan_count++;
-	while (at > 0 && before(&m->plan[at], &m->plan[(at - 1) / 2])) {
-		swap(&m->plan[at], &m->plan[(at - 1) / 2]);
+	m->actions[at] = (struct action){ .time_ns = m->now_ns + delay_ns,
+					  .sequence = m->action_sequence++,
+					  .run = run,
+					  .subject = subject,
+					  .argument = argument };
+	m->action_count++;
+	while (at > 0 && before(&m->actions[at], &m->actions[(at - 1) / 2])) {
+		swap(&m->actions[at], &m->actions[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
 }
 
 static struct action take_first(struct machine *m)
 {
-	struct action first = m->plan[0];
+	struct action first = m->actions[0];
 	size_t at = 0;
 
-	m->plan[0] = m->plan[--m->plan_count];
+	m->actions[0] = m->actions[--m->action_count];
 	for (;;) {
 		size_t least = at;
 
-		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < m->plan_count;
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < m->action_count;
 		     child++) {
-			if (before(&m->plan[child], &m->plan[least])) {
+			if (before(&m->actions[child], &m->actions[least])) {
 				least = child;
 			}
 		}
 		if (least == at) {
 			return first;
 		}
-		swap(&m->plan[at], &m->plan[least]);
+		swap(&m->actions[at], &m->actions[least]);
 		at = least;
 	}
 }
 
 void machine_run(struct machine *m, uint64_t until_ns)
 {
-	while (!m->failed && m->plan_count > 0 && m->plan[0].time_ns < until_ns) {
+	while (!m->failed && m->action_count > 0 && m->actions[0].time_ns < until_ns) {
 		struct action action = take_first(m);
 
 		m->now_ns = action.time_ns;
@@ -231,7 +231,7 @@ void leave(struct machine *m, uint64_t busy_ns)
 {
 	struct processor *p = &m->processors[m->events.processor];
 
-	machine_plan(m, busy_ns, switch_out, p, p->stint);
+	machine_schedule(m, busy_ns, switch_out, p, p->stint);
 }
 
 void interrupt(struct machine *m, uint64_t isr_routine, uint64_t dpc_routine)

@@ -90,9 +90,9 @@ struct machine {
 	bool failed;
 	uint64_t now_ns; /* since the start: of the action, then of what it does */
 	uint64_t random;
-	struct action *plan; /* a heap, earliest first; owned */
-	size_t plan_count, plan_capacity;
-	uint64_t plan_sequence;
+	struct action *actions; /* a heap, earliest first; owned */
+	size_t action_count, action_capacity;
+	uint64_t action_sequence;
 	struct processor processors[SAMPLE_PROCESSORS];
 	struct process processes[PROCESSES_MOST];
 	size_t process_count;
@@ -114,8 +114,8 @@ void machine_done(struct machine *m);
 
 /* Runs the plan up to a time; what is planned for later stays. */
 void machine_run(struct machine *m, uint64_t until_ns);
-void machine_plan(struct machine *m, uint64_t delay_ns, action_fn *run, void *subject,
-		  uint64_t argument);
+void machine_schedule(struct machine *m, uint64_t delay_ns, action_fn *run, void *subject,
+		      uint64_t argument);
 
 uint64_t chance(struct machine *m, uint64_t below);               /* 0 … below - 1 */
 uint64_t between(struct machine *m, uint64_t low, uint64_t high); /* evenly */

@@ -72,7 +72,7 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 	struct connection server =
 		connection_v4(m, s->database, "127.0.0.1", s->database_port, 1433);
 	struct open_file open;
-	uint32_t asked = (uint32_t)between(m, 180, 900);
+	uint32_t request_size = (uint32_t)between(m, 180, 900);
 	uint32_t answered = (uint32_t)mostly_low(m, 300, 24000);
 	bool order = chance(m, 6) == 0;
 
@@ -84,9 +84,9 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 	file_query(m, &open);
 	file_read(m, &open, 0, (uint32_t)mostly_low(m, 900, 60000));
 	file_close(m, &open);
-	tcp_event(m, &database, OP_NET_SEND, asked);
+	tcp_event(m, &database, OP_NET_SEND, request_size);
 	pass(m, 5000);
-	tcp_event(m, &server, OP_NET_RECEIVE, asked);
+	tcp_event(m, &server, OP_NET_RECEIVE, request_size);
 	tcp_event(m, &server, OP_NET_SEND, answered);
 	tcp_event(m, &database, OP_NET_RECEIVE, answered);
 	if (order) {
@@ -101,7 +101,7 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 		file_write(m, &open, s->web_log->size, (uint32_t)between(m, 1200, 4096));
 	}
 	leave(m, mostly_low(m, MS, 14 * MS));
-	machine_plan(m, between(m, 3 * MS, 90 * MS), web_end, s, slot);
+	machine_schedule(m, between(m, 3 * MS, 90 * MS), web_end, s, slot);
 }
 
 static void web_request(struct machine *m, void *subject, uint64_t unused)
@@ -116,7 +116,8 @@ static void web_request(struct machine *m, void *subject, uint64_t unused)
 	uint16_t port;
 
 	(void)unused;
-	machine_plan(m, between(m, SECOND / rate / 4, SECOND / rate * 7 / 4), web_request, s, 0);
+	machine_schedule(m, between(m, SECOND / rate / 4, SECOND / rate * 7 / 4), web_request, s,
+			 0);
 	if (!s->web->alive) {
 		return;
 	}
@@ -128,7 +129,7 @@ static void web_request(struct machine *m, void *subject, uint64_t unused)
 	tcp_event(m, c, OP_NET_ACCEPT, 0);
 	pass(m, between(m, 50000, 300000));
 	tcp_event(m, c, OP_NET_RECEIVE, (uint32_t)mostly_low(m, 420, 9000));
-	machine_plan(m, between(m, 30000, 400000), web_answer, s, slot);
+	machine_schedule(m, between(m, 30000, 400000), web_answer, s, slot);
 }
 
 /* --- the database ----------------------------------------------------------------------------- */
@@ -149,8 +150,8 @@ static void database_work(struct machine *m, void *subject, uint64_t count)
 		file_read_disk(m, &data, chance(m, 400000) * 8192, size);
 	}
 	leave(m, mostly_low(m, 200000, 8 * MS));
-	machine_plan(m, between(m, SECOND / busy / 2, SECOND / busy * 3 / 2), database_work, s,
-		     count + 1);
+	machine_schedule(m, between(m, SECOND / busy / 2, SECOND / busy * 3 / 2), database_work, s,
+			 count + 1);
 }
 
 /* Every 20 s all changed pages are written: two seconds of large writes to the second disk, then a
@@ -170,8 +171,8 @@ static void database_checkpoint(struct machine *m, void *subject, uint64_t left)
 		file_flush(m, &data);
 	}
 	leave(m, mostly_low(m, 300000, 2 * MS));
-	machine_plan(m, left ? between(m, 15 * MS, 45 * MS) : 18 * SECOND, database_checkpoint, s,
-		     left ? left - 1 : 60);
+	machine_schedule(m, left ? between(m, 15 * MS, 45 * MS) : 18 * SECOND, database_checkpoint,
+			 s, left ? left - 1 : 60);
 }
 
 /* --- services --------------------------------------------------------------------------------- */
@@ -188,7 +189,7 @@ static void name_service(struct machine *m, void *subject, uint64_t count)
 	leave(m, mostly_low(m, 60000, MS));
 	interrupt(m, driver_routine(ROUTINE_NIC_ISR), driver_routine(ROUTINE_NIC_DPC));
 	udp_event(m, &c, OP_NET_RECEIVE, (uint32_t)between(m, 80, 420));
-	machine_plan(m, mostly_low(m, 40 * MS, 900 * MS), name_service, s, count + 1);
+	machine_schedule(m, mostly_low(m, 40 * MS, 900 * MS), name_service, s, count + 1);
 }
 
 static void logons(struct machine *m, void *subject, uint64_t count)
@@ -204,7 +205,7 @@ static void logons(struct machine *m, void *subject, uint64_t count)
 	tcp_event(m, &c, OP_NET_RECEIVE, (uint32_t)between(m, 800, 6000));
 	tcp_event(m, &c, OP_NET_DISCONNECT, 0);
 	leave(m, mostly_low(m, MS, 6 * MS));
-	machine_plan(m, mostly_low(m, 500 * MS, 4 * SECOND), logons, s, count + 1);
+	machine_schedule(m, mostly_low(m, 500 * MS, 4 * SECOND), logons, s, count + 1);
 }
 
 /* Something asks for a host that is not there any more. */
@@ -215,7 +216,7 @@ static void lost_host(struct machine *m, void *subject, uint64_t count)
 	enter(m, s->names, s->names->threads[0]);
 	tcp_failure(m, count % 5 == 4 ? 1 : 5); /* no resources, other */
 	leave(m, 200000);
-	machine_plan(m, between(m, 2 * SECOND, 5 * SECOND), lost_host, s, count + 1);
+	machine_schedule(m, between(m, 2 * SECOND, 5 * SECOND), lost_host, s, count + 1);
 }
 
 static void scan(struct machine *m, void *subject, uint64_t count)
@@ -226,8 +227,9 @@ static void scan(struct machine *m, void *subject, uint64_t count)
 	struct file *file = &m->files[chance(m, m->file_count)];
 	struct open_file open;
 
-	machine_plan(m, active ? mostly_low(m, 9 * MS, 60 * MS) : between(m, 400 * MS, 900 * MS),
-		     scan, s, count + 1);
+	machine_schedule(m,
+			 active ? mostly_low(m, 9 * MS, 60 * MS) : between(m, 400 * MS, 900 * MS),
+			 scan, s, count + 1);
 	if (file->key == 0 || file == s->database_log || file == s->database_data) {
 		return;
 	}
@@ -258,7 +260,7 @@ static void memory_pressure(struct machine *m, void *subject, uint64_t unused)
 	struct file *file = &m->files[chance(m, m->file_count)];
 
 	(void)unused;
-	machine_plan(m, mostly_low(m, 60 * MS, 900 * MS), memory_pressure, s, 0);
+	machine_schedule(m, mostly_low(m, 60 * MS, 900 * MS), memory_pressure, s, 0);
 	if (process->alive && process->id > 4) {
 		enter(m, process, any_thread(m, process));
 		page_in(m, process, file, (uint32_t)(4096 * between(m, 1, 16)));
@@ -278,7 +280,7 @@ static void lazy_shard(struct machine *m, void *subject, uint64_t unused)
 		write_back(m, s->system, &m->files[i], m->files[i].dirty_bytes / 2 + 65536);
 	}
 	leave(m, mostly_low(m, 300000, 4 * MS));
-	machine_plan(m, SECOND, lazy_shard, s, 0);
+	machine_schedule(m, SECOND, lazy_shard, s, 0);
 }
 
 static void timer(struct machine *m, void *subject, uint64_t unused)
@@ -286,14 +288,14 @@ static void timer(struct machine *m, void *subject, uint64_t unused)
 	(void)unused;
 	interrupt(m, driver_routine(ROUTINE_NIC_ISR), driver_routine(ROUTINE_NIC_DPC));
 	event_dpc(&m->events, 69, m->events.raw_time - 12, driver_routine(ROUTINE_TIMER_DPC));
-	machine_plan(m, 62500000, timer, subject, 0);
+	machine_schedule(m, 62500000, timer, subject, 0);
 }
 
 static void profile(struct machine *m, void *subject, uint64_t unused)
 {
 	(void)unused;
 	sample_processors(m);
-	machine_plan(m, 40 * MS, profile, subject, 0);
+	machine_schedule(m, 40 * MS, profile, subject, 0);
 }
 
 static void load_driver(struct machine *m, void *subject, uint64_t unused)
@@ -327,7 +329,7 @@ static void web_crash(struct machine *m, void *subject, uint64_t unused)
 	(void)unused;
 	jobs_report_crash(m, s->scheduler);
 	process_exit(m, s->web, UINT32_C(0xc0000005));
-	machine_plan(m, 900 * MS, web_restart, s, 0);
+	machine_schedule(m, 900 * MS, web_restart, s, 0);
 }
 
 void scenario_begin(struct machine *m)
@@ -341,18 +343,18 @@ void scenario_begin(struct machine *m)
 	m->scenario = s;
 	cast_enter(m);
 
-	machine_plan(m, 20 * MS, web_request, s, 0);
-	machine_plan(m, 30 * MS, database_work, s, 0);
-	machine_plan(m, 8 * SECOND, database_checkpoint, s, 60);
-	machine_plan(m, 100 * MS, name_service, s, 0);
-	machine_plan(m, 700 * MS, logons, s, 0);
-	machine_plan(m, 1900 * MS, lost_host, s, 0);
-	machine_plan(m, 50 * MS, scan, s, 1);
-	machine_plan(m, 300 * MS, memory_pressure, s, 0);
-	machine_plan(m, 800 * MS, lazy_shard, s, 0);
-	machine_plan(m, 10 * MS, timer, s, 0);
-	machine_plan(m, 11 * MS, profile, s, 0);
-	machine_plan(m, 25500 * MS, load_driver, s, 0);
-	machine_plan(m, 41300 * MS, web_crash, s, 0);
+	machine_schedule(m, 20 * MS, web_request, s, 0);
+	machine_schedule(m, 30 * MS, database_work, s, 0);
+	machine_schedule(m, 8 * SECOND, database_checkpoint, s, 60);
+	machine_schedule(m, 100 * MS, name_service, s, 0);
+	machine_schedule(m, 700 * MS, logons, s, 0);
+	machine_schedule(m, 1900 * MS, lost_host, s, 0);
+	machine_schedule(m, 50 * MS, scan, s, 1);
+	machine_schedule(m, 300 * MS, memory_pressure, s, 0);
+	machine_schedule(m, 800 * MS, lazy_shard, s, 0);
+	machine_schedule(m, 10 * MS, timer, s, 0);
+	machine_schedule(m, 11 * MS, profile, s, 0);
+	machine_schedule(m, 25500 * MS, load_driver, s, 0);
+	machine_schedule(m, 41300 * MS, web_crash, s, 0);
 	jobs_begin(m, s->scheduler);
 }

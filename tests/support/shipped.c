@@ -31,8 +31,8 @@ static void feed(struct rule_run *run, const struct built_event *event)
 	}
 	run->record.raw_time = SHIPPED_START + event->time;
 	run->record.process_id = event->process;
-	run->record.thread_id = event->process == (uint32_t)SHIPPED_NOBODY ?
-					(uint32_t)SHIPPED_NOBODY :
+	run->record.thread_id = event->process == (uint32_t)SHIPPED_NO_PROCESS ?
+					(uint32_t)SHIPPED_NO_PROCESS :
 					10 * event->process;
 	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
 }

@@ -12,7 +12,7 @@
 enum {
 	SHIPPED_SHARD = 8,  /* runs from the start: "writer", with a thread of ten times its id */
 	SHIPPED_OTHER = 12, /* "other" */
-	SHIPPED_NOBODY = -1,
+	SHIPPED_NO_PROCESS = -1,
 	SHIPPED_FIELDS = 8,
 	/* Ticks of the raw times, which begin at 0 with the first event of a table. */
 	SHIPPED_MS = RUN_FREQUENCY / 1000,

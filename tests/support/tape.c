@@ -48,7 +48,7 @@ struct tape_event *tape_add(struct tape *tape, const char *class_name, uint8_t o
 	assert_true(tape->count < TAPE_EVENTS && !tape->payload.failed);
 	event = &tape->events[tape->count];
 	*event = (struct tape_event){
-		.duration = NOT_ASKED, .on_cpu = NOT_ASKED, .ready = NOT_ASKED, .started = -1
+		.duration = NOT_CHECKED, .on_cpu = NOT_CHECKED, .ready = NOT_CHECKED, .started = -1
 	};
 	assert_true(kernel_class_find(class_name, strlen(class_name), &event->provider));
 	event->payload = exact_copy(tape->payload.bytes, tape->payload.size);
@@ -122,10 +122,10 @@ struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process
 
 /* ---- playing ---- */
 
-void player_init(struct player *player, const struct tracker_options *wanted)
+void player_init(struct player *player, const struct tracker_options *tracker_options)
 {
 	static const struct registry_limits limits;
-	struct tracker_options options = *wanted;
+	struct tracker_options options = *tracker_options;
 	struct error err;
 
 	*player = (struct player){ .clock = { CLOCK_QPC, 10000000, 10000000, 0, 0 } };
@@ -163,18 +163,18 @@ static enum derived_result ask(struct player *player, const struct event_record 
 }
 
 static void check_ns(struct player *player, const struct tape_event *event, const char *name,
-		     uint64_t wanted)
+		     uint64_t expected)
 {
 	struct derived_read read;
 	enum derived_result result;
 
-	if (wanted == NOT_ASKED) {
+	if (expected == NOT_CHECKED) {
 		return;
 	}
 	result = ask(player, &event->record, name, &read);
-	assert_int_equal(result, wanted == NOT_KNOWN ? DERIVED_UNKNOWN : DERIVED_FOUND);
+	assert_int_equal(result, expected == NOT_KNOWN ? DERIVED_UNKNOWN : DERIVED_FOUND);
 	if (result == DERIVED_FOUND) {
-		assert_int_equal(read.number, wanted);
+		assert_int_equal(read.number, expected);
 	}
 }
 

@@ -21,8 +21,8 @@
 enum { TAPE_EVENTS = 2048 };
 
 /* A time in ns that is not asked for, and one that must not be known. */
-#define NOT_ASKED UINT64_MAX
-#define NOT_KNOWN (UINT64_MAX - 1)
+#define NOT_CHECKED UINT64_MAX
+#define NOT_KNOWN   (UINT64_MAX - 1)
 
 struct tape_event {
 	struct event_record record;
@@ -82,7 +82,7 @@ struct player {
 	bool ask_all; /* everything about every record, whatever the answer */
 };
 
-void player_init(struct player *player, const struct tracker_options *wanted);
+void player_init(struct player *player, const struct tracker_options *tracker_options);
 void player_done(struct player *player);
 
 enum passes { ONE_PASS, TWO_PASSES };

@@ -216,7 +216,7 @@ static void the_sample_reads_without_a_problem_and_in_order(void **state)
 	assert_true(sample->statistics.events_lost == 0);
 }
 
-static void the_sample_has_the_records_that_its_books_have(void **state)
+static void the_sample_has_the_records_of_the_simulation(void **state)
 {
 	const struct sample *sample = *state;
 
@@ -375,7 +375,7 @@ static void the_sample_is_the_same_every_time(void **state)
 
 /* --- the benchmark's recording ---------------------------------------------------------------- */
 
-static void a_plain_recording_has_what_its_books_have(void **state)
+static void a_plain_recording_has_the_records_that_were_written(void **state)
 {
 	static const struct {
 		uint64_t size;
@@ -409,11 +409,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_sample_reads_without_a_problem_and_in_order),
-		cmocka_unit_test(the_sample_has_the_records_that_its_books_have),
+		cmocka_unit_test(the_sample_has_the_records_of_the_simulation),
 		cmocka_unit_test(the_sample_feeds_every_default_family),
 		cmocka_unit_test(the_sample_has_processes_that_end_in_every_way),
 		cmocka_unit_test(the_sample_is_the_same_every_time),
-		cmocka_unit_test(a_plain_recording_has_what_its_books_have),
+		cmocka_unit_test(a_plain_recording_has_the_records_that_were_written),
 	};
 
 	return cmocka_run_group_tests_name("sample", tests, make_sample, remove_sample);

@@ -140,7 +140,7 @@ static void an_event_log_that_was_restarted_is_found_again(void **state)
 	assert_int_equal(event_log.closed, 2);
 }
 
-static void an_event_log_that_fails_stops_nobody(void **state)
+static void an_event_log_that_fails_stops_no_writer(void **state)
 {
 	(void)state;
 	assert_true(event_log_open(NULL));
@@ -217,7 +217,7 @@ int main(void)
 		cmocka_unit_test_setup(a_place_holder_in_a_text_stays_text, forget),
 		cmocka_unit_test_setup(an_entry_that_is_too_long_is_cut, forget),
 		cmocka_unit_test_setup(an_event_log_that_was_restarted_is_found_again, forget),
-		cmocka_unit_test_setup(an_event_log_that_fails_stops_nobody, forget),
+		cmocka_unit_test_setup(an_event_log_that_fails_stops_no_writer, forget),
 		cmocka_unit_test(the_source_is_registered_and_removed),
 		cmocka_unit_test(the_program_holds_the_message_of_its_entries),
 	};

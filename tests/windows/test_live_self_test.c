@@ -33,7 +33,8 @@ struct script {
 	bool stop; /* somebody asks the program to end */
 };
 
-static void told(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id, uint32_t status)
+static void report(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id,
+		   uint32_t status)
 {
 	const struct kernel_process process = { .id = id,
 						.parent_id = 4,
@@ -81,9 +82,9 @@ static void write_events(const char *path, const struct script *script)
 	assert_non_null(builder);
 	kernel_events_init(&k, builder, 8);
 	kernel_events_at(&k, 0, 1000, OURS, OURS + 1);
-	told(&k, OP_DC_START, OURS, 259);
-	told(&k, OP_START, CHILD, 259);
-	told(&k, OP_STOP, CHILD, script->child_crashes ? 0xc0000005 : 0);
+	report(&k, OP_DC_START, OURS, 259);
+	report(&k, OP_START, CHILD, 259);
+	report(&k, OP_STOP, CHILD, script->child_crashes ? 0xc0000005 : 0);
 	add_file(&k, script);
 	add_connection(&k);
 	kernel_events_done(&k);
@@ -251,7 +252,7 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 		bool passed;
 
 		fake_etw_reset(&(struct fake_etw_options){
-			.rights = cases[i].denied ? FAKE_ETW_NOBODY : FAKE_ETW_ADMINISTRATOR });
+			.rights = cases[i].denied ? FAKE_ETW_NO_RIGHTS : FAKE_ETW_ADMINISTRATOR });
 		assert_false(run(&script, &report, &passed, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 		assert_int_equal(report.size, 0);

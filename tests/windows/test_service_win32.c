@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "base/text.h"
 #include "base/os_win32.h"
+#include "base/text.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
 
@@ -124,13 +124,14 @@ static bool is_installed(void)
 }
 
 /* Waits until it is in this state, or has stopped. */
-static SERVICE_STATUS wait_for(DWORD wanted)
+static SERVICE_STATUS wait_for(DWORD requested)
 {
 	SERVICE_STATUS status;
 
 	for (unsigned waited = 0;; waited += LOOK_MS) {
 		assert_true(QueryServiceStatus(service, &status));
-		if (status.dwCurrentState == wanted || status.dwCurrentState == SERVICE_STOPPED) {
+		if (status.dwCurrentState == requested ||
+		    status.dwCurrentState == SERVICE_STOPPED) {
 			return status;
 		}
 		assert_true(waited < WAIT_MS);

@@ -171,18 +171,18 @@ static void value_text(const struct schema *schema, unsigned index, bool plain,
 }
 
 /* A recording has not all maps, and not every manifest at hand has the out-types. */
-static void assert_same_fields(const struct event_record *record, const struct schema *told,
+static void assert_same_fields(const struct event_record *record, const struct schema *recorded,
 			       const struct schema *configured, bool with_forms)
 {
 	struct text a = { 0 }, b = { 0 };
 
-	assert_int_equal(told->field_count, configured->field_count);
-	for (unsigned i = 0; i < told->field_count; i++) {
-		bool plain = !with_forms || !told->fields[i].map != !configured->fields[i].map;
+	assert_int_equal(recorded->field_count, configured->field_count);
+	for (unsigned i = 0; i < recorded->field_count; i++) {
+		bool plain = !with_forms || !recorded->fields[i].map != !configured->fields[i].map;
 
-		assert_string_equal(told->fields[i].name, configured->fields[i].name);
-		assert_int_equal(told->fields[i].span, configured->fields[i].span);
-		value_text(told, i, plain, record, &a);
+		assert_string_equal(recorded->fields[i].name, configured->fields[i].name);
+		assert_int_equal(recorded->fields[i].span, configured->fields[i].span);
+		value_text(recorded, i, plain, record, &a);
 		value_text(configured, i, plain, record, &b);
 		assert_string_equal(a.data, b.data);
 	}
@@ -207,13 +207,13 @@ static void look_end(void *context)
 static void compare(void *context, const struct event_record *record)
 {
 	struct comparison *comparison = context;
-	const struct schema *told, *configured, *builtin;
+	const struct schema *recorded, *configured, *builtin;
 
 	if (record->classic || record->type >= RECORD_MESSAGE) {
 		return;
 	}
-	told = trace_schemas_find(comparison->trace, record);
-	if (!told || told->origin != SCHEMA_EVENT_INFO) {
+	recorded = trace_schemas_find(comparison->trace, record);
+	if (!recorded || recorded->origin != SCHEMA_EVENT_INFO) {
 		return;
 	}
 	configured = manifest_set_schema(comparison->configured.configured, record->provider,
@@ -221,11 +221,11 @@ static void compare(void *context, const struct event_record *record)
 	builtin = manifest_set_schema(comparison->configured.builtin, record->provider, record->id,
 				      record->version);
 	if (configured) {
-		assert_same_fields(record, told, configured, false);
+		assert_same_fields(record, recorded, configured, false);
 		comparison->by_manifest++;
 	}
 	if (builtin) {
-		assert_same_fields(record, told, builtin, true);
+		assert_same_fields(record, recorded, builtin, true);
 		comparison->by_builtin++;
 	}
 }

@@ -189,7 +189,7 @@ static void utf_16_reads_like_utf_8(void **state)
 }
 
 /* The provider stands on line 1, what is inside it on line 2. */
-static void what_is_wrong_is_told_with_its_place(void **state)
+static void errors_name_file_line_and_column(void **state)
 {
 	static const struct {
 		const char *inside;
@@ -364,7 +364,7 @@ int main(void)
 		cmocka_unit_test(maps_are_their_providers_own),
 		cmocka_unit_test(names_stand_for_numbers),
 		cmocka_unit_test(utf_16_reads_like_utf_8),
-		cmocka_unit_test(what_is_wrong_is_told_with_its_place),
+		cmocka_unit_test(errors_name_file_line_and_column),
 		cmocka_unit_test(taken_as_found_nothing_of_it_is_an_error),
 		cmocka_unit_test(xml_that_means_harm_is_refused_in_little_memory),
 		cmocka_unit_test(a_name_of_a_value_is_cut_at_a_page),

@@ -192,7 +192,7 @@ static void structures_and_arrays_of_them(void **state)
 }
 
 /* A counter inside an array tells its own element's only. */
-static void a_counter_inside_an_array_serves_nobody_outside(void **state)
+static void a_counter_inside_an_array_counts_inside_it_only(void **state)
 {
 	struct manifest *manifest = read_text(ONE_TEMPLATE(
 		"<struct name='A' count='0'><data name='N' inType='win:UInt8'/></struct>"
@@ -319,7 +319,7 @@ int main(void)
 		cmocka_unit_test(events_are_called_by_task_and_opcode_or_by_their_symbol),
 		cmocka_unit_test(every_in_type),
 		cmocka_unit_test(structures_and_arrays_of_them),
-		cmocka_unit_test(a_counter_inside_an_array_serves_nobody_outside),
+		cmocka_unit_test(a_counter_inside_an_array_counts_inside_it_only),
 		cmocka_unit_test(an_unknown_type_ends_the_fields),
 		cmocka_unit_test(versions_fall_back_to_0),
 		cmocka_unit_test(providers_are_apart),
