@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps the words of the product code to those of the glossary (docs/ARCHITECTURE.md).
+"""Keeps the words of the code to those of the glossary (docs/ARCHITECTURE.md).
 
 Each row of WORDS is a home-made or unclear word, the standard term that replaces it, and where it is looked for: in
-identifiers (each part between underscores), in comments, in string literals. ALLOWED lists what stays, with the reason.
+identifiers (each part between underscores), in comments, in string literals. Of tests only comments are looked at, because
+their strings are data and their identifiers are partly those of the product. ALLOWED lists what stays, with the reason.
 Prints each place as file:line and exits 1. With a folder or file as argument it looks there alone.
 """
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("exporter", "metrics", "config")
+TESTS = "tests"
 
 NAMES, COMMENTS, STRINGS = 1, 2, 4
 PROSE = COMMENTS | STRINGS
@@ -74,6 +76,8 @@ def faults(path, text):
     for token in TOKEN.finditer(text):
         if token.group("com"):
             found, body = IN_COMMENTS, re.sub(r"\n\s*\*? ?", "\n", token.group())
+        elif path.startswith(f"{TESTS}/"):
+            continue
         elif token.group("str"):
             found, body = IN_STRINGS, token.group()
         elif token.group("id"):
@@ -97,7 +101,7 @@ def faults(path, text):
 
 
 def main():
-    places = [Path(argument).resolve() for argument in sys.argv[1:]] or [ROOT / top for top in PRODUCT]
+    places = [Path(argument).resolve() for argument in sys.argv[1:]] or [ROOT / top for top in (*PRODUCT, TESTS)]
     files = found = 0
     for place in places:
         for file in sorted(place.rglob("*.[ch]")) if place.is_dir() else [place]:

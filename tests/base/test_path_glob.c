@@ -140,7 +140,7 @@ static void random_patterns_match_by_the_definition(void **state)
 		random_text(pattern, MOST, "a\\**?", &seed);
 		random_text(path, MOST, "ab\\", &seed);
 		if (strstr(pattern, "***")) {
-			continue; /* two ways to read it, of one meaning but for `**\` */
+			continue; /* two ways to read it, of one meaning except for `**\` */
 		}
 		expected = slowly(pattern, path, true);
 		matched += expected;

@@ -105,7 +105,7 @@ static void what_is_not_utf8_is_replaced(void **state)
 	}
 }
 
-/* Whatever three bytes there are, what comes out is clean: cleaning it again changes nothing. */
+/* The result for any three bytes is clean: cleaning it again changes nothing. */
 static void clean_text_stays_as_it_is(void **state)
 {
 	struct text once = { 0 }, twice = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etw_bench: figures of the exporter's parts, one line each: name, value, unit, smallest and
+ * etw_bench: measurements of the exporter's parts, one line each: name, value, unit, smallest and
  * greatest.
  */
 #ifndef BENCH_BENCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How fast rules on ten fields of TraceLogging events are applied, and what such an event costs
- * when nobody asks for it: a recording that is made for it, and removed again, is replayed with the
+ * when no rule reads it: a recording that is made for it, and removed again, is replayed with the
  * collector of ten_fields.yaml and without.
  */
 #include <stdio.h>
@@ -97,7 +97,7 @@ static bool build(const char *path, struct error *err)
 	return done;
 }
 
-/* One line of figures: replays with the collector, or with none. */
+/* One line of measurements: replays with the collector, or with none. */
 static bool measure(const char *path, const char *config_path, bool on, size_t runs,
 		    struct error *err)
 {
@@ -129,7 +129,8 @@ int bench_rules(int argc, char **argv)
 		return 2;
 	}
 	if (is_there(argv[1])) {
-		/* Its writer would begin it anew: not with what somebody else keeps there. */
+		/* Its writer would begin it anew: a file of another program must not be
+		 * overwritten. */
 		fprintf(stderr, "etw_bench: %s exists; rules makes a recording there\n", argv[1]);
 		return 2;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etw_bench: figures of the exporter's parts. Which to compare them with, tests/bench/run.sh tells.
+ * etw_bench: measurements of the exporter's parts. tests/bench/run.sh says what to compare them
+ * with.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -185,7 +185,7 @@ static void files_are_read_and_named_in_errors(void **state)
 
 static const char *const colours[] = { "red", "green", NULL };
 
-/* A structure with a member of each kind. */
+/* A structure with a member of each type. */
 struct shapes {
 	const char *text;
 	uint8_t byte;

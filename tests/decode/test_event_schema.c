@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which schema decodes an event when several are at hand, and what its kind is called.
+ * Which schema decodes an event when several are at hand, and the name of its event class.
  */
 #include "decode/event_schema.h"
 
@@ -284,7 +284,7 @@ static void tracelogging_events_of_one_id_are_different_event_classes(void **sta
 	event_table_free(event_table);
 }
 
-/* More kinds than there are places for those met last, by turns. */
+/* More event classes than there are places for the last ones, in turn. */
 static void event_classes_that_differ_in_one_member_are_different(void **state)
 {
 	enum { IDS = 600 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of events that a consumer remembers: what a process that makes up kinds costs others,
- * and when a kind is worked out again.
+ * The event classes that a consumer remembers: what a process that makes up classes costs others,
+ * and when an event class is resolved again.
  */
 #include "decode/event_table.h"
 
@@ -44,7 +44,8 @@ static struct event_class *find(struct event_table *event_table, const struct ev
 	return class;
 }
 
-/* The well-behaved write all their kinds in turn, each between some made-up ones of another. */
+/* The well-behaved processes write all their event classes in turn, each between some made-up ones
+ * of another process. */
 static void a_process_that_makes_up_event_classes_evicts_no_other(void **state)
 {
 	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
@@ -128,7 +129,7 @@ static void kernel_event_classes_are_evicted_like_others(void **state)
 	event_table_free(event_table);
 }
 
-/* ---- kinds that there is news about ---- */
+/* ---- event classes that are resolved again ---- */
 
 struct windows {
 	bool busy;

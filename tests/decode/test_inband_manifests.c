@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manifests that events tell while others are decoded: whose they are, how long they stay, and what
- * a process that tells too much loses.
+ * Manifests that arrive as events while others are decoded: whose they are, how long they stay, and
+ * what a process that announces too much loses.
  */
 #include "decode/inband_manifests.h"
 
@@ -25,9 +25,9 @@ static const struct guid alpha = { { 0xa1 } };
 struct fixture {
 	struct inband_manifests *inband;
 	struct event_table *event_table;
-	uint32_t forgotten[FORGOTTEN_MOST]; /* tellers */
+	uint32_t forgotten[FORGOTTEN_MOST]; /* ids of in-band manifests */
 	size_t forgotten_count;
-	size_t released; /* kinds */
+	size_t released; /* event classes */
 	int64_t now;
 };
 

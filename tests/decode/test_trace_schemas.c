@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recording tells about its providers: names by origin, distinct counts, chunks of
+ * What a recording says about its providers: names by origin, distinct counts, chunks of
  * manifests.
  */
 #include "decode/trace_schemas.h"
@@ -224,7 +224,7 @@ static void look_at_meta_data(struct trace_schemas *schemas, uint8_t opcode,
 	look(schemas, record, payload, NULL);
 }
 
-/* Before the description and after it, of another provider, and one that nobody brings. */
+/* Before the description and after it, of another provider, and one that is nowhere. */
 static void values_have_the_names_of_their_maps(void **state)
 {
 	static const struct blob_property properties[] = {

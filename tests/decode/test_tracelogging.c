@@ -376,7 +376,7 @@ static void hostile_metadata_is_bounded(void **state)
 	assert_ptr_equal(slice.at, payload + 2 + 255);
 	text_free(&body);
 
-	/* An array of nothing ends at once, whatever it counts. */
+	/* An array of nothing ends at once, for every count. */
 	schema = schema_of(cache, SIZED("E\0" FIELD("s", "\xd8\x01") FIELD("n", "\x00")
 						FIELD("e", "\x04")));
 	payload[1] = 0xff;

@@ -5,7 +5,7 @@
  *
  * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
- * sessions take them: whoever writes waits for a buffer. "overflow FILE COUNT" does the same
+ * sessions take them: the writer waits for a buffer. "overflow FILE COUNT" does the same
  * without waiting, while the consumers are held up until every session has lost that many events;
  * then they go on, beside the writers.
  *

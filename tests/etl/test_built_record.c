@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Record headers of every kind, byte by byte, checked by hand against docs/etl-format.md section 4.
+ * Record headers of every type, byte by byte, checked by hand against docs/etl-format.md section 4.
  */
 #include "tests/support/etl_builder.h"
 

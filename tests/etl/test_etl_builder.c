@@ -170,7 +170,7 @@ static void a_short_first_buffer_grows_to_its_header(void **state)
 	b = finish_in_memory(builder, &size);
 	assert_int_equal(size, 0x1a0);
 	assert_int_equal(load_u32(b), 0x1a0);
-	assert_int_equal(load_u32(b + 0x68), 1024); /* the header tells that of the others */
+	assert_int_equal(load_u32(b + 0x68), 1024); /* the header has that of the others */
 	etl_builder_close(builder);
 }
 
@@ -208,7 +208,7 @@ static void buffers_go_out_when_they_are_full(void **state)
 		assert_int_equal(load_u16(b + 0x34), expected[i].flags);
 		assert_int_equal(load_u16(b + 0x36), 0);
 		assert_int_equal(load_u32(b + 0x30), 0x48 + 16 * expected[i].records);
-		/* The buffer carries the time of its last record. */
+		/* The buffer has the time of its last record. */
 		assert_true(load_u64(b + 0x10) == load_u64(b + load_u32(b + 0x30) - 8));
 		for (size_t at = load_u32(b + 0x30); at < 1024; at++) {
 			assert_int_equal(b[at], 0xff);

@@ -115,7 +115,7 @@ static void read_done(struct read *read)
 	etl_problems_done(&read->problems);
 }
 
-/* Reads, expects counts, and that a problem is told just when something was counted. */
+/* Reads, expects counts, and that a problem is reported exactly when something was counted. */
 static void expect(const char *name, const struct image *image, uint64_t records, uint64_t buffers,
 		   uint64_t bad_buffers, uint64_t bad_records, bool truncated)
 {
@@ -347,7 +347,7 @@ static void space_that_was_reserved_ends_a_recording_quietly(void **state)
 	free(longer.bytes);
 }
 
-/* Buffers differ in size; the one in the logfile header is nobody's stride. */
+/* Buffers differ in size; the one in the logfile header is the stride of none. */
 static void each_buffer_has_its_own_size(void **state)
 {
 	struct image image = build_plain();
@@ -399,7 +399,7 @@ static void a_compressed_buffer_that_makes_no_sense_is_dropped(void **state)
 	}
 }
 
-/* Whatever is cut, what is whole before the cut is read, and the cut is told. */
+/* At every cut, what is whole before it is read, and the cut is reported. */
 static void a_recording_cut_anywhere_keeps_its_whole_records(void **state)
 {
 	(void)state;

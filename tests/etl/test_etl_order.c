@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of delivery is that of a stable sort of all records by time, whatever the buffers look
+ * The order of delivery is that of a stable sort of all records by time, however the buffers look
  * like: recordings of chance, read with limits large and small.
  */
 #include "etl/order.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every kind of record header, with what can be in it.
+ * Every type of record header, with what can be in it.
  */
 #include "etl/record.h"
 

@@ -79,7 +79,7 @@ static void bytes_stand_under_the_process_that_caused_them(void **state)
 	assert_int_equal(page_value(&page, "etw_file_written_bytes_total{process=\"alpha\"" KERNEL
 					   ",volume=\"HarddiskVolume3\"}"),
 			 ROUNDS * SMALL_WRITE_BYTES);
-	/* Only the rundown at the end names beta: the look-ahead has read it. */
+	/* Only the rundown at the end names beta: the first pass has read it. */
 	assert_int_equal(page_value(&page,
 				    "etw_disk_process_read_bytes_total{process=\"beta\"" KERNEL
 				    ",disk=\"0\"}"),

@@ -16,9 +16,9 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
+#include "etl/source_file.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
-#include "etl/source_file.h"
 #include "tests/support/every_class.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"
@@ -74,7 +74,7 @@ static void run(const char *path)
 	source_close(options.source);
 }
 
-/* What all recordings so far delivered stands on the page, by whatever it is counted. */
+/* What all recordings so far delivered stands on the page, counted under any outcome. */
 static void assert_all_counted(void)
 {
 	struct text page = wiring_page(&all.wiring);

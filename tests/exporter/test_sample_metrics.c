@@ -2,7 +2,7 @@
 /*
  * The sample recording through the whole program: the page says what the sample's maker knows.
  *
- * The books of the simulation are kept by process name where things happen; they know nothing of
+ * The counts of the simulation are kept by process name where things happen; they know nothing of
  * events, attribution, rules or labels.
  */
 #include <inttypes.h>

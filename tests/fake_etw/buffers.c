@@ -4,8 +4,8 @@
  * back; and what happens when there is none left.
  *
  * A buffer counts its bytes as ETW does (72 of its own header, records aligned to 8), and stores
- * its events in a form of its own. While nobody consumes a session, what is flushed goes to the
- * playback file, which is bounded too.
+ * its events in a form of its own. While no consumer has a session open, what is flushed goes to
+ * the playback file, which is bounded too.
  */
 #include "tests/fake_etw/internal.h"
 
@@ -124,7 +124,7 @@ static void flush_one(struct fake_session *session, unsigned processor)
 	session->written++;
 	buffer->references = 1;
 	if ((session->mode & EVENT_TRACE_REAL_TIME_MODE) == 0) {
-		session->delivered += buffer->events; /* to a log file, which nobody reads here */
+		session->delivered += buffer->events; /* to a log file, which is not read here */
 	} else if (session->lose_buffers > 0) {
 		session->lose_buffers--;
 		session->realtime_lost++;

@@ -334,7 +334,7 @@ static bool wait_for_buffers(struct delivery *delivery)
 	}
 }
 
-/* With the lock, which is let go of while callbacks run. */
+/* With the lock, which is released while callbacks run. */
 static uint32_t process(struct fake_trace *trace, struct fake_session *session)
 {
 	struct delivery delivery = { .trace = trace };

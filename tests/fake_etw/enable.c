@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* EnableTraceEx2: which session wants what of which provider, and what providers are told of it. */
+/* EnableTraceEx2: what each session enables of which provider, and how providers are notified. */
 #define _WMI_SOURCE_
 #include "tests/fake_etw/internal.h"
 
@@ -53,7 +53,7 @@ struct fake_union fake_enable_union(const GUID *provider)
 	return sum;
 }
 
-/* Tells a provider what is wanted now. */
+/* Notifies a provider of what is enabled now. */
 static uint64_t notify_union(const GUID *provider, const GUID *source)
 {
 	struct fake_union sum = fake_enable_union(provider);

@@ -38,7 +38,7 @@ struct fake_etw_options {
 	bool manual_flush;           /* the flush timer fires by fake_etw_flush() only */
 	bool bare_log_header;      /* OpenTraceW leaves LogfileHeader zero, as real-time sessions of
 				      older systems do */
-	unsigned playback_buffers; /* that a session keeps while nobody consumes it: its maximum of
+	unsigned playback_buffers; /* that a session keeps while it has no consumer: its maximum of
 				      buffers */
 	unsigned foreign_sessions; /* of other programs that run already; they count towards the 64:
 				      0 */
@@ -117,7 +117,7 @@ void fake_etw_flush(const char *name);
  */
 bool fake_etw_drain(const char *name, unsigned timeout_ms);
 
-/* Waits until somebody consumes the session. */
+/* Waits until the session has a consumer. */
 bool fake_etw_wait_consumer(const char *name, unsigned timeout_ms);
 
 /* As if that many events had found no buffer. */
@@ -126,8 +126,8 @@ void fake_etw_lose_events(const char *name, unsigned count);
 /* The next buffers that would go to a consumer are lost. */
 void fake_etw_lose_buffers(const char *name, unsigned count);
 
-/* While held, ProcessTrace of that session calls nobody, as if the consumer got no processor time.
- * A session that is stopped, or a trace that is closed, ends when hold is taken back. */
+/* While held, ProcessTrace of that session makes no callback, as if the consumer got no processor
+ * time. A session that is stopped, or a trace that is closed, ends when hold is taken back. */
 void fake_etw_hold_consumer(const char *name, bool hold);
 
 /* ProcessTrace of that session returns with this error as soon as the callback under way has
@@ -155,7 +155,7 @@ bool fake_etw_other_steal(const char *name);
  */
 void fake_etw_set_clock(uint64_t frequency, int64_t counter, int64_t system_time);
 
-/* Somebody sets the clock: the system time jumps, the performance counter does not. */
+/* The clock is set: the system time jumps, the performance counter does not. */
 void fake_etw_jump_system_time(int64_t delta_100ns);
 
 /* --- events and providers --- */
@@ -192,7 +192,7 @@ struct fake_etw_event {
 unsigned fake_etw_emit(const struct fake_etw_event *event);
 
 /* The same, but waits until every session has a buffer for it: nothing is lost, and consumers set
- * the pace. False when nobody makes room within that time; then nothing was emitted. */
+ * the pace. False when no buffer becomes free within that time; then nothing was emitted. */
 bool fake_etw_emit_waiting(const struct fake_etw_event *event, unsigned timeout_ms);
 
 /*
@@ -235,7 +235,7 @@ size_t fake_etw_provider_callbacks(struct fake_etw_provider *provider,
 				   struct fake_etw_callback *callbacks, size_t size);
 void fake_etw_provider_forget(struct fake_etw_provider *provider);
 
-/* While true its callback does not return: whoever enables it with a timeout gets ERROR_TIMEOUT. */
+/* While true its callback does not return: enabling it with a timeout fails with ERROR_TIMEOUT. */
 void fake_etw_provider_block(struct fake_etw_provider *provider, bool block);
 
 /* Waits until every callback that is due has returned; false: not within that time. */
@@ -246,8 +246,8 @@ bool fake_etw_wait_idle(unsigned timeout_ms);
 struct event_record;
 
 struct fake_etw_play_options {
-	const char *only; /* this session gets everything, whatever it has enabled; NULL: who wants
-			     what */
+	const char *only; /* this session gets everything, even what it has not enabled; NULL: who
+			     wants what */
 	uint8_t pointer_size; /* as in struct source_file_options */
 	bool lossy;           /* never waits for a buffer: what finds none is lost and counted */
 	bool advance_clock;   /* the clocks jump ahead with the events; else these may be of the
@@ -267,16 +267,16 @@ struct fake_etw_played {
 /*
  * Plays a recording, in time order, to the sessions that run now: kernel events to system loggers
  * by their flags, others by what is enabled. Returns when the last event is in a buffer (flush to
- * have it delivered). False when the recording cannot be read, or nobody makes room for a long
+ * have it delivered). False when the recording cannot be read, or no buffer becomes free for a long
  * time.
  */
 bool fake_etw_play(const char *path, const struct fake_etw_play_options *options,
 		   struct fake_etw_played *played, struct error *err);
 
 /*
- * Sets the clocks to those of a recording at its start, so that whoever takes an anchor from now on
- * converts times as a replay of the recording does. Call before sessions start. A recording by
- * system time or cycles is played in ticks of its performance counter.
+ * Sets the clocks to those of a recording at its start, so that a consumer that takes an anchor
+ * from now on converts times as a replay of the recording does. Call before sessions start. A
+ * recording by system time or cycles is played in ticks of its performance counter.
  */
 bool fake_etw_clock_like(const char *path, struct error *err);
 

@@ -180,7 +180,7 @@ struct fake_failure {
 
 struct fake_etw {
 	struct os_mutex lock;
-	struct os_condition changed; /* anything that somebody may wait for */
+	struct os_condition changed; /* anything that a thread may wait for */
 	struct fake_etw_options options;
 	struct fake_failure failures[CALL_COUNT];
 	struct fake_session sessions[FAKE_SESSIONS];
@@ -211,7 +211,7 @@ extern const GUID fake_no_guid;
 extern const GUID fake_system_trace_control_guid;
 
 /* clock.c: no lock needed */
-uint64_t fake_clock_monotonic_ns(void); /* the real one, whatever a test set */
+uint64_t fake_clock_monotonic_ns(void); /* the real one, even when a test has set the clock */
 int64_t fake_clock_qpc(void);
 int64_t fake_clock_frequency(void);
 int64_t fake_clock_system_time(void);
@@ -262,7 +262,7 @@ struct fake_write {
  * ERROR_LOG_FILE_FULL. */
 uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write);
 /* Waits until an event of at most that many bytes would find a place in every session. False:
- * nobody made room within that time. */
+ * no buffer became free within that time. */
 bool fake_buffer_wait_for_room(uint16_t processor, size_t size, unsigned timeout_ms);
 void fake_buffer_flush(struct fake_session *session);
 /* Fires the flush timer when it is due. */
@@ -283,7 +283,7 @@ uint64_t fake_consumer_waiting(const struct fake_session *session); /* events in
 
 /* events.c */
 uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions);
-/* To this session, whatever it has enabled. */
+/* To this session, even what it has not enabled. */
 uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event *event,
 		      const struct fake_enable *enable);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which flags bring which kernel events, and what a system logger is told of what exists already.
+ * Which flags bring which kernel events, and which events report to a system logger what exists
+ * already.
  *
  * Source of the flags: "EVENT_TRACE_PROPERTIES structure" (EnableFlags), Microsoft Learn; of the
  * groups beyond the first 32: winsiderss/phnt, ntwmi.h (PERF_*: the top three bits are the index of

@@ -3,7 +3,7 @@
  * Plays a recording through our own reader into the sessions that run.
  *
  * What no live session delivers is left out: the header of the recording, what a trace merge adds,
- * and records of kinds that the consumer's API does not have. Times are ticks of the performance
+ * and records of types that the consumer's API does not have. Times are ticks of the performance
  * counter; see fake_etw_clock_like().
  */
 #include "tests/fake_etw/internal.h"
@@ -27,7 +27,7 @@ struct play {
 	const struct source_clock *clock;
 	struct fake_etw_played *played;
 	struct source *source;
-	bool stuck; /* nobody made room */
+	bool stuck; /* no buffer became free */
 };
 
 static bool is_left_out(const struct event_record *record, const GUID *guid)

@@ -4,8 +4,8 @@
  * calls their enable callbacks.
  *
  * As on Windows the callbacks of a change run on a thread of their own, one after another, and
- * whoever enabled the provider may wait for them; but a provider that registers when it is already
- * wanted is told on the spot, on its own thread.
+ * the session that enabled the provider may wait for them; but a provider that registers when it is
+ * already enabled is notified at once, on its own thread.
  */
 #define _EVNT_SOURCE_
 #include "tests/fake_etw/internal.h"
@@ -63,7 +63,7 @@ static struct registration *registration_of(REGHANDLE handle)
 	return NULL;
 }
 
-/* With the lock, which is let go of meanwhile. */
+/* With the lock, which is released meanwhile. */
 static void call_back(struct registration *registration, const struct fake_etw_callback *callback)
 {
 	REGHANDLE handle = registration->handle;

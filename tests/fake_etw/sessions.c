@@ -262,7 +262,7 @@ void fake_session_set_mask(struct fake_session *session, unsigned index, uint32_
 void fake_session_stop(struct fake_session *session)
 {
 	fake_enable_session_gone(
-		session); /* providers may still emit when told that they are off */
+		session); /* providers may still emit when notified that they are off */
 	fake_buffer_flush(session);
 	session->used = false;
 	fake_consumer_session_gone(session->handle);

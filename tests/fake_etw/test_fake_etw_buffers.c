@@ -141,7 +141,7 @@ static void the_pool_grows_to_its_maximum_and_then_events_are_lost(void **state)
 	recorder_stop(u"one");
 	assert_int_equal(recorder_join(&recorder), 0);
 	assert_int_equal(recorder.count,
-			 10 * A_BUFFER + 1 + 1); /* and one record that tells of the loss */
+			 10 * A_BUFFER + 1 + 1); /* and one record that reports the loss */
 	recorder_close(&recorder);
 }
 

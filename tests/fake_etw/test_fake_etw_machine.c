@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the fake ETW tells of itself and of the machine: rows I (information), M (machine) and T
+ * What the fake ETW reports about itself and the machine: rows I (information), M (machine) and T
  * (schemas) of tests/fake_etw/BEHAVIOUR.md, one test a row.
  */
 #include "tests/fake_etw/recorder.h"
@@ -151,7 +151,7 @@ static void queries_list_registrations_and_enabling_sessions(void **state)
 	assert_int_equal(info.Level, 4);
 	assert_int_equal(info.MatchAnyKeyword, 0x12);
 	assert_int_equal(info.MatchAllKeyword, 0x2);
-	guid = other_provider; /* enabled, but nobody has registered it */
+	guid = other_provider; /* enabled, but not registered */
 	assert_int_equal(EnumerateTraceGuidsEx(TraceGuidQueryInfo, &guid, sizeof(guid), bytes,
 					       sizeof(bytes), &returned),
 			 ERROR_WMI_GUID_NOT_FOUND);

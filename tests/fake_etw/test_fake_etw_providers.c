@@ -96,9 +96,9 @@ static void expect_callbacks(struct fake_etw_provider *provider,
 }
 
 /*
- * The table of the protocol, measured on Windows: what a provider is told while two recorders start
- * and stop. Around a capture the controller enables keywords and capture keywords, asks, and
- * enables the keywords alone again.
+ * The table of the protocol, measured on Windows: what callbacks a provider gets while two
+ * recorders start and stop. Around a capture the controller enables keywords and capture keywords,
+ * asks, and enables the keywords alone again.
  */
 static void callbacks_get_the_union_and_captures_the_requesting_session(void **state)
 {
@@ -537,7 +537,7 @@ static void a_registered_provider_writes_events(void **state)
 	EventDataDescCreate(&data[0], "ab", 2);
 	EventDataDescCreate(&data[1], "cde", 3);
 	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 2, data),
-			 0); /* nobody listens: fine */
+			 0); /* no session has it enabled: fine */
 	assert_int_equal(enable(one, &some_provider, 5, 0x10), 0);
 	assert_int_equal(received.calls, 1);
 	assert_int_equal(received.level, 5);
@@ -565,7 +565,7 @@ static void a_registered_provider_writes_events(void **state)
 			 ERROR_INVALID_HANDLE);
 	assert_int_equal(recorder_stop(u"one"), 0);
 	assert_true(fake_etw_wait_idle(WAIT_MS));
-	assert_int_equal(received.calls, 1); /* who has unregistered is told no more */
+	assert_int_equal(received.calls, 1); /* no callback after the registration ended */
 }
 
 static void a_trace_logging_event_contains_its_description(void **state)

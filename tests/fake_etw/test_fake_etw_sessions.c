@@ -225,7 +225,7 @@ static void there_is_one_kernel_logger_of_that_name(void **state)
 			 0);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
 	assert_true(
-		IsEqualGUID(&session.guid, &SystemTraceControlGuid)); /* whatever was asked for */
+		IsEqualGUID(&session.guid, &SystemTraceControlGuid)); /* for any requested GUID */
 	assert_true((session.mode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0);
 	assert_int_equal(recorder_start(kernel_logger, false, EVENT_TRACE_FLAG_PROCESS, NULL),
 			 ERROR_ALREADY_EXISTS);

@@ -163,7 +163,7 @@ static void look_at_one(struct trace_schemas *schemas, struct cursor *c)
 	}
 	trace_schemas_look(schemas, &record);
 	(void)trace_schemas_provider_name(schemas, record.provider);
-	/* Schemas are asked for at the end as a rule; here nobody keeps one. */
+	/* Schemas are usually looked up at the end; here none is kept. */
 	record.version = 0;
 	(void)trace_schemas_find(schemas, &record);
 	visit_strings(&record);

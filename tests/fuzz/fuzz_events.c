@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Some records of anything at all, decoded as a consumer does it: what they tell about providers
- * first or meanwhile, then the kind of each, its names, its fields by every name that rules have.
+ * Some records of anything at all, decoded as a consumer does it: what they say about providers
+ * first or meanwhile, then the event class of each, its names, its fields by every name that rules
+ * have.
  *
  * The first byte says how they are decoded, and whether the next one is there: the number of an
  * allocation that fails. A record is: flags, family of header, number of an
@@ -228,7 +229,7 @@ static void look_at_class(const struct event_class *class)
 struct consumer {
 	struct event_table *event_table;
 	struct inband_manifests *inband;
-	uint32_t manifest_id; /* of the last kind that has one */
+	uint32_t manifest_id; /* of the last event class that has one */
 };
 
 static void release(void *context, struct event_class *class)

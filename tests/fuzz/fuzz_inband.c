@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a live session is told, by processes and by the operating system: manifests and answers of
- * anything at all, in any order, with few places for kinds, and all that is kept of them.
+ * What processes and the operating system announce to a live session: manifests and answers of
+ * anything at all, in any order, with few places for event classes, and all that is kept of them.
  *
- * The input is a row of steps: a byte that tells which, then what it takes (see take_step()).
+ * The input is a row of steps: a byte that says which, then what it takes (see take_step()).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -50,7 +50,7 @@ static void on_forget(void *context, uint32_t manifest_id)
 	event_table_drop(session->event_table, manifest_id, release, session);
 }
 
-/* Every kind holds a schema that is still there. */
+/* Every event class holds a schema that is still there. */
 static void visit(void *context, struct event_class *class)
 {
 	unsigned *count = context;

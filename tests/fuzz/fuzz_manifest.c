@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manifests of anything at all, as somebody gives them and as events bring them, and a payload
+ * Manifests of anything at all, as configured and as events bring them, and a payload
  * decoded by every event of theirs. The input is the XML, and its size says which allocation fails
  * when it is read once more.
  */

@@ -213,7 +213,7 @@ static void try_event_info(struct cursor *c, const struct event_record *record)
 	text_free(&name);
 }
 
-/* Each field: type, kinds of count and length, form, count, length; type 0xff closes a structure.
+/* Each field: type, types of count and length, form, count, length; type 0xff closes a structure.
  */
 static void try_fields(struct cursor *c, const struct event_record *record)
 {

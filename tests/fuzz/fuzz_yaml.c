@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A collector of anything at all: read, checked, registered and, when it is well-formed, planned
- * for every kernel event. Whatever it says, the answer is rules or one sentence.
+ * A collector of anything at all: read, checked, registered and, when it is well-formed, compiled
+ * for every kernel event. For any text the answer is rules or one sentence.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void release(void *context, struct event_class *class)
 	rule_engine_release(class);
 }
 
-/* Plans and applies the rules to one empty event of every kernel kind. */
+/* Compiles and applies the rules for one empty event of every kernel event class. */
 static void compile_all(const struct rule_set *set, struct registry *registry)
 {
 	struct shard *shard = registry_shard(registry, false, NULL);

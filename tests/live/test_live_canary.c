@@ -179,7 +179,7 @@ static void hold(void *context, const struct event_record *record)
 	}
 }
 
-/* As long as another program records the provider, whatever is written is written somewhere. */
+/* As long as another program records the provider, all that is written reaches a session. */
 static void what_went_to_another_recorder_only_is_not_sent(void **state)
 {
 	struct canary *canary = open_canary();
@@ -514,7 +514,7 @@ static void the_enabled_state_follows_the_union_and_no_capture(void **state)
 		{ { 0, 0, 0 }, { 0, 0, 0 } },
 	};
 	struct views views = { .canary = open_canary() };
-	/* Registered behind ours, so it is told what ours has just been told. */
+	/* Registered behind ours, so it gets the callback that ours has just got. */
 	struct fake_etw_provider *beside = fake_etw_provider_open(&provider, see, &views);
 	struct provider_spec specs[2];
 	struct run runs[2];

@@ -82,7 +82,7 @@ static void what_windows_adds_reaches_rules(void **state)
 	end_live(&side);
 }
 
-/* What nobody asked for is not there. */
+/* What was not enabled is not there. */
 static void without_a_request_windows_adds_nothing(void **state)
 {
 	const struct fake_etw_event event = { .provider = enabled_provider,
@@ -169,7 +169,7 @@ static void emit_by(uint32_t process_id)
 	assert_int_equal(fake_etw_emit(&event), 1);
 }
 
-/* The kernel tells of the same start, to the session of the kernel events; so many seconds ago. */
+/* The kernel reports the same start, to the session of the kernel events; so many seconds ago. */
 static void announce_kernel_start(uint32_t process_id, unsigned seconds)
 {
 	struct fake_etw_event event = { .provider = process_class,
@@ -215,7 +215,7 @@ static void a_user_session_names_processes_by_itself(void **state)
 	open_live(&side);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
-	emit_by(8);  /* nobody has told of it yet */
+	emit_by(8);  /* not reported yet */
 	emit_by(12); /* it ran when the session asked */
 	assert_int_equal(announce_process(1, 8, "\\Device\\HarddiskVolume3\\Windows\\notepad.exe"),
 			 1);

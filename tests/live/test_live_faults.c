@@ -371,7 +371,7 @@ static bool count_entry(void *context, const char *name)
 	return true;
 }
 
-/* Linux tells; elsewhere a thread is a handle. */
+/* Linux can count them; elsewhere a thread is a handle. */
 static unsigned threads_now(void)
 {
 	unsigned count = 0;

@@ -271,7 +271,7 @@ static void wait_until_quiet(struct side *side)
 
 /* ---- comparing ---- */
 
-/* What tells of events as such, and of ourselves. */
+/* Families about events as such, and about the exporter. */
 static bool is_of_events(const char *line)
 {
 	static const char *const starts[] = { "#",
@@ -344,7 +344,7 @@ static void a_hostile_provider_changes_nothing_for_others(void **state)
 	print_message("  HOSTILE_SEED=%llu\n", (unsigned long long)seed);
 	state_of_random = seed;
 	begin(&hostile);
-	/* The name that a GUID is first told by stays: that of the one who was there first. */
+	/* The first name that is announced for a GUID stays. */
 	emit_good();
 	wait_until_quiet(&hostile);
 	rounds = 1;

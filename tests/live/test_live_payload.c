@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Providers filtered by their payload: what the configuration says reaches Windows, and what
- * Windows refuses is told once and left out.
+ * Windows refuses is reported once and left out.
  */
 #include "live/live_source.h"
 
@@ -247,7 +247,7 @@ static void what_windows_refuses_is_reported_once_and_left_out(void **state)
 			 cases[i].field);
 		config = start(&run, payload);
 		assert_true(passes(7, 1, "a", 0));
-		/* Started again, and not told again. */
+		/* Started again, and not reported again. */
 		assert_true(fake_etw_other_stop("etw_test"));
 		assert_true(run_wait(&run, &run.restarts, 1));
 		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));

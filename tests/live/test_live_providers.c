@@ -188,7 +188,7 @@ static void a_provider_that_another_program_disables_is_enabled_again(void **sta
 	struct run *run = *state;
 	unsigned looks;
 
-	/* Nobody has registered the first: who disables it cannot be seen. */
+	/* The first is not registered, so that disabling it cannot be seen. */
 	assert_true(provider_spec_parse(&specs[0], "Microsoft-Windows-DNS-Client", NULL));
 	assert_true(provider_spec_parse(&specs[1], SOME_PROVIDER, NULL));
 	run->options.providers = specs;

@@ -4,9 +4,9 @@
  * does, family by family.
  *
  * Left out are facts of sessions and of our own process, and the records that no live session
- * delivers. A replay looks ahead and knows what is named at the end only; a live session then knows
- * less: part of what the replay counts for a process stands under `_unknown`, and nothing else
- * differs.
+ * delivers. A replay has a first pass and knows what is named at the end only; a live session then
+ * knows less: part of what the replay counts for a process stands under `_unknown`, and nothing
+ * else differs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static bool is_left_out(void *context, const struct event_record *record)
 	return part != EVERYTHING && kernel_class_is_kernel(record->provider) != (part == KERNEL);
 }
 
-/* Whatever the session has enabled; what no live session delivers is left out. */
+/* Also what the session has not enabled; what no live session delivers is left out. */
 static void play(const char *path, const char *session, enum part part)
 {
 	const struct fake_etw_play_options options = { .only = session,
@@ -69,7 +69,7 @@ static const char *const left_out[] = {
  * so that durations are rounded elsewhere. */
 static const char *const rounded[] = { "_seconds_bucket", "_seconds_sum", "_seconds_total", NULL };
 
-/* One sample: what it is of but for the process, and which process. */
+/* One sample: its labels except the process, and the process. */
 struct line {
 	char key[512];
 	char process[256];
@@ -233,8 +233,8 @@ static bool is_together(const struct line *a, const struct line *b, enum likenes
 }
 
 /*
- * Samples of idle processors are left out, and which threads idle may be told at the end. Of the
- * most written paths, which are by process, those that do not fit the list are left out.
+ * Samples of idle processors are left out, and which threads idle may be reported at the end. Of
+ * the most written paths, which are by process, those that do not fit the list are left out.
  */
 static bool may_differ(const struct line *line, enum likeness likeness)
 {
@@ -321,7 +321,7 @@ static void assert_alike(const struct side *replay, const struct side *live, enu
 	assert_int_equal(different, 0);
 }
 
-/* Taken out before any counter: what no live session delivers (records of old kinds have no
+/* Taken out before any counter: what no live session delivers (records of old types have no
  * provider at all), and the exporter's own events, which no recording has. */
 #define FILTERS                                                                \
 	"filters: { events: [ { event: EventTrace/* }, { event: ImageID/* }, " \
@@ -386,7 +386,7 @@ static void report(struct kernel_events *k, enum lifetime_opcode opcode, uint32_
 	event_thread(k, opcode, &thread);
 }
 
-/* A machine that tells at the start what exists, as a live session does. */
+/* A machine that reports at the start what exists, as a live session does. */
 static void write_reported_at_the_start(const char *path)
 {
 	const struct etl_builder_options options = { .processors = 2 };
@@ -454,7 +454,7 @@ struct folder {
 	unsigned recordings;
 };
 
-/* Recordings whose end, or a merge, tells of more than processes: files, drives, schemas. */
+/* Recordings whose end, or a merge, reports more than processes: files, drives, schemas. */
 static bool is_named_at_the_end(const char *name)
 {
 	static const char *const names[] = { "net.4.5.2.x64.etl", "synthetic-cycles-cut.etl",

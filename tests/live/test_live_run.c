@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Live sessions through the whole program, against tests/fake_etw: what health tells of them, when
+ * Live sessions through the whole program, against tests/fake_etw: what health shows of them, when
  * names are known, restarts, refusals. What they count is compared with replays in
  * test_live_replay.c.
  */
@@ -103,7 +103,7 @@ static void canaries_stand_beside_the_other_metrics(void **state)
 	end_live(&side);
 }
 
-/* Nobody looks at the session before its end: the figures are those that the stop returns. */
+/* The watcher does not look before the end: the statistics are those that the stop returns. */
 static void lost_buffers_are_counted_and_so_are_their_notices(void **state)
 {
 	struct side side;
@@ -152,7 +152,7 @@ static void lag_and_busy_time_are_shown(void **state)
 	event.raw_time = now.QuadPart - 60 * frequency.QuadPart;
 	assert_int_equal(fake_etw_emit(&event), 1);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
-	/* Told once the consumer is through with the buffer. */
+	/* Shown once the consumer is through with the buffer. */
 	WAIT_UNTIL(value_of(&side, "\netw_consumer_lag_seconds{session=\"etw_exporter\"} ") >= 60);
 	assert_non_null(strstr(side.page.data,
 			       "\netw_consumer_busy_seconds_total{session=\"etw_exporter\"} "));
@@ -214,7 +214,7 @@ static void ready_when_every_process_found_was_seen(void **state)
 	emit_process(3, 8);
 	emit_process(3, 4);
 	for (int i = 0; i < 500 && !runner_ready(side.runner); i++) {
-		emit_process(3, (uint32_t)(i & 0xff)); /* whoever else the machine runs */
+		emit_process(3, (uint32_t)(i & 0xff)); /* other processes of the machine */
 		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	}
 	assert_true(runner_ready(side.runner));
@@ -289,7 +289,7 @@ static const GUID kernel_process = {
 	0x22fb2cd6, 0x0e7b, 0x422b, { 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16 }
 };
 
-/* Microsoft-Windows-Kernel-Process tells of a process: 1 starts, 15 runs. */
+/* Microsoft-Windows-Kernel-Process reports a process: 1 starts, 15 runs. */
 static unsigned announce_process(uint16_t id)
 {
 	const struct fake_etw_event event = {
@@ -307,7 +307,8 @@ static void on_callback(void *context, const struct fake_etw_callback *callback)
 	}
 }
 
-/* Whoever needs its events for names does not count them; who needs them to count them does. */
+/* A session that enables its events for names only does not count them; one that rules enable them
+ * for does. */
 static void a_start_counts_once_however_many_sessions_need_names(void **state)
 {
 	static const char collector[] =

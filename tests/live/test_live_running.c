@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What etwtool tells of the sessions that run and the providers that are registered, against
+ * What etwtool prints about the sessions that run and the providers that are registered, against
  * tests/fake_etw.
  */
 #include "live/running.h"
@@ -26,7 +26,7 @@ static int reset(void **state)
 	return 0;
 }
 
-/* Two sessions of somebody else, one of which has a provider of two processes enabled. */
+/* Two sessions of other programs, one of which has a provider of two processes enabled. */
 static void start_sessions(void)
 {
 	assert_true(fake_etw_other_start(

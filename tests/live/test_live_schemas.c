@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Schemas in a live session, through the whole program against tests/fake_etw: providers that
- * describe themselves while they run, and processes that describe somebody else's.
+ * describe themselves while they run, and processes that describe events of other providers.
  */
 #include "decode/tdh.h"
 
@@ -320,8 +320,8 @@ static void a_rule_that_lacks_its_field_is_reported_once(void **state)
 		announce(HONEST + process, name, layout_without_size);
 		emit_size(HONEST + process);
 	}
-	emit(HONEST, 5, 1, "", 0); /* another kind that misses it */
-	assert_int_equal(errors_of(fixture, "Provider-0", "rule"), 5 + 1); /* kinds */
+	emit(HONEST, 5, 1, "", 0); /* another event class that lacks it */
+	assert_int_equal(errors_of(fixture, "Provider-0", "rule"), 5 + 1); /* event classes */
 	assert_int_equal(fixture->mismatches_reported, 2);                 /* rules */
 	assert_non_null(strstr(fixture->line, "x.yaml:6:"));
 	assert_non_null(strstr(fixture->line, "hostile_size_total: event Sized of Provider-0 "

@@ -266,7 +266,7 @@ static void what_the_session_holds_at_the_stop_is_delivered(void **state)
 	for (uint32_t i = 0; i < 500; i++) {
 		emit_process_start(i);
 	}
-	run_stop(run); /* nobody flushed */
+	run_stop(run); /* not flushed before */
 	assert_int_equal(run->events, 500);
 	assert_int_equal(run_statistics(run).records, 500);
 	assert_true(run_statistics(run).buffers > 0);
@@ -318,7 +318,7 @@ static void losses_are_counted_over_restarts(void **state)
 	WAIT_UNTIL(run_statistics(run).restarts[RESTART_STOPPED] == 1);
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	fake_etw_lose_events("etw_test", 5);
-	run_stop(run); /* the last figures are those that the stop returns */
+	run_stop(run); /* the last statistics are those that the stop returns */
 	assert_int_equal(run_statistics(run).events_lost, 12);
 	run_end(run);
 }

@@ -414,7 +414,7 @@ static void text_without_room_reads_other(void **state)
 	assert_true(family_value(family, ids, &value));
 	assert_int_equal(value, 4);
 	family_cells(family, shard, ids, &overflowed);
-	assert_false(overflowed); /* what really reads so is not folded */
+	assert_false(overflowed); /* a value that really reads so is no overflow */
 
 	memset(longest, 'x', 5000);
 	ids[0] = intern_add(registry_strings(registry), longest, 5000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The shipped collectors of manifest providers, on recordings built by hand: what the catalogue
- * promises is what is counted. The built-in manifests tell the layouts.
+ * promises is what is counted. The built-in manifests have the layouts.
  */
 #include "runner.h"
 
@@ -175,7 +175,7 @@ static void dns_queries_are_counted_and_timed(void **state)
 
 	(void)state;
 	begin(&scene, &dns);
-	/* Two processes ask the same, and one of them for both kinds of address. */
+	/* Two processes ask the same, and one of them for both types of address. */
 	query(&scene, 10, ALPHA, "example.org", 1);
 	query(&scene, 11, ALPHA, "example.org", 28);
 	query(&scene, 12, BETA, "example.org", 1);

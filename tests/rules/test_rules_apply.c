@@ -438,7 +438,7 @@ static void labels_are_made_of_numbers_and_text(void **state)
 	}
 }
 
-/* Neither the whole text nor a wrong one: whoever wrote it chose what is too hard. */
+/* Neither the whole text nor a wrong one: the author of the text chose what is too hard. */
 static void what_a_regular_expression_cannot_take_is_unknown(void **state)
 {
 	static const struct {
@@ -559,7 +559,7 @@ static void a_field_that_an_old_layout_lacks_is_resolved_once(void **state)
 	struct rule_run run;
 
 	(void)state;
-	/* DiskIo version 0 has no HighResResponseTime; a label of it cannot be told, a value cannot
+	/* DiskIo version 0 has no HighResResponseTime; a label of it is unknown, a value cannot
 	 * be added. */
 	rule_run_open(
 		&run,
@@ -646,7 +646,7 @@ static void every_record_has_one_outcome(void **state)
 	assert_int_equal(rule_run_feed(&run), OUTCOME_NO_SCHEMA);
 	rule_run_other(&run, guid, 7);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
-	/* The rule wants a field, of which nobody knows where it is. */
+	/* The rule needs a field whose place is not known. */
 	rule_run_other(&run, guid, 8);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_NO_SCHEMA);
 	rule_run_other(&run, guid, 8);
@@ -668,7 +668,8 @@ static void every_record_has_one_outcome(void **state)
 	rule_run_close(&run);
 }
 
-/* Messages of WPP have a GUID of their source file and a number, and nothing else tells them. */
+/* Messages of WPP have a GUID of their source file and a number, and nothing else identifies them.
+ */
 static void messages_count_by_guid_and_number(void **state)
 {
 	static const char guid[] = "11111111-2222-3333-4444-555555555555";
@@ -800,7 +801,7 @@ static void a_set_gauge_forgets_who_exits(void **state)
 	rule_run_expect(&run, "a{process=\"a\"} 7");
 	rule_run_process(&run, "Process/Stop", 100, "a.exe", 0);
 	rule_run_expect(&run, "a{process=\"a\"} 7");
-	/* Its stop was lost, but a start with its id tells as much. */
+	/* Its stop was lost, but a start with its id shows the same. */
 	rule_run_process(&run, "Process/Start", 102, "b.exe", 259);
 	rule_run_expect(&run, "a{process=\"b\"} 0");
 	rule_engine_statistics(run.engine, &statistics);

@@ -198,7 +198,7 @@ static void conditions_know_values_by_name(void **state)
 		{ "{ field: how, eq: Lost }", 1 },
 		{ "{ field: how, eq: -1 }", 1 },
 		{ "{ field: why, eq: Small }, { field: why, eq: 1 }", 1 },
-		/* Of these nobody knows the number: the rule does not apply. */
+		/* The number of these is unknown: the rule does not apply. */
 		{ "{ field: why, eq: Twice }", 0 },
 		{ "{ field: why, ne: Nothing }", 0 },
 		{ "{ field: plain, eq: Large }", 0 },
@@ -365,7 +365,7 @@ static void extended_items_are_fields(void **state)
 		feed_items(&run, all, COUNT(all));
 		snprintf(text, sizeof text, "a_total{l=\"%s\"} 1", cases[i].value);
 		rule_run_expect(&run, text);
-		/* An event that carries none says so. */
+		/* An event that has none says so. */
 		feed_items(&run, NULL, 0);
 		rule_run_expect(&run, "a_total{l=\"_none\"} 1");
 		rule_run_close(&run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose share of a `set` gauge goes when Microsoft-Windows-Kernel-Process tells of processes, alone
+ * Whose share of a `set` gauge goes when Microsoft-Windows-Kernel-Process reports processes, alone
  * or beside the kernel's own events.
  */
 #include <setjmp.h>
@@ -95,7 +95,7 @@ static void a_process_that_starts_another_keeps_its_own_share(void **state)
 	rule_run_close(&run);
 }
 
-/* Both tell of the same lives, a moment apart and in either order. */
+/* Both report the same processes, a moment apart and in either order. */
 static void an_instance_ends_once_when_both_providers_report_it(void **state)
 {
 	struct rule_run run;

@@ -384,7 +384,7 @@ static void a_value_is_a_number_in_a_unit_that_the_name_ends_with(void **state)
 		SECONDS "  - { event: Thread/CSwitch, value: OnCpu }\n",
 		SECONDS "  - { event: Thread/CSwitch, value: Ready }\n",
 		SECONDS "  - { event: FileIo/OperationEnd, value: Duration }\n",
-		/* Nobody knows before it arrives what another provider's event holds. */
+		/* What another provider's event holds is not known before it arrives. */
 		EVENTS "  - { event: Some-Provider/1, value: Anything }\n",
 	};
 

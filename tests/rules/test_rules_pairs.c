@@ -274,7 +274,7 @@ static void texts_of_a_start_reach_its_stop(void **state)
 	rule_run_expect(&run, "a_total{who=\"two\",by=\"a\",last=\"more\",f=\"f\"} 1");
 	rule_run_expect(&run, "b_total 1");
 	expect_unmatched(&run, 0, 0);
-	/* Without its start a stop counts as well, but for a condition on what nobody knows. */
+	/* Without its start a stop counts as well, except with a condition on what is unknown. */
 	assert_int_equal(answer(&run, SECOND, "three", 3), OUTCOME_COUNTED);
 	rule_run_expect(
 		&run,
@@ -328,7 +328,7 @@ static void what_is_cut_short_or_empty_captures_nothing(void **state)
 	rule_run_close(&run);
 }
 
-/* What is carried makes pairs of the same beginning two. */
+/* Spans with the same start that capture different labels are two. */
 static void spans_that_capture_differently_are_two(void **state)
 {
 	struct rule_run run;

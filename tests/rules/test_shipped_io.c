@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The collectors of transfers as they ship: disk, file, file_other, network. What each family shows
- * of a few events, worked out by hand.
+ * of a few events, computed by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,7 +177,7 @@ static void file_other(void **state)
 
 static void network(void **state)
 {
-/* The header is that of whatever ran: the process stands in the payload. */
+/* The header is that of the thread that ran: the process stands in the payload. */
 #define PACKET(what, process, bytes)                \
 	{                                           \
 		what, 0, O,                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The other collectors of kernel events as they ship: process, memory, page_faults, virtual_alloc,
- * cpu, sched, interrupt, image, registry. What each family shows of a few events, worked out by
+ * cpu, sched, interrupt, image, registry. What each family shows of a few events, computed by
  * hand.
  */
 #include <setjmp.h>
@@ -238,7 +238,7 @@ static void sched(void **state)
 		"etw_thread_ready_duration_seconds_sum 0.002",
 		"etw_thread_ready_duration_seconds_bucket{le=\"0.001024\"} 0",
 		"etw_thread_ready_duration_seconds_bucket{le=\"0.002048\"} 1",
-		/* The latest version does not tell the mode. */
+		/* The latest version does not have the mode. */
 		"etw_thread_waits_total{reason=\"user_request\",mode=\"_unknown\"} 1",
 		"etw_thread_waits_total{reason=\"other\",mode=\"_unknown\"} 1",
 		"etw_thread_waits_total{reason=\"preempted\",mode=\"user\"} 0",

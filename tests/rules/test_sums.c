@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What must hold for any stream of events, at any limit: the samples of a family by process add up
- * to what the stream has, and none of them decreases or goes, whatever processes start, exit and
+ * to what the stream has, and none of them decreases or goes, while processes start, exit and
  * take each other's ids.
  *
  * Streams are random; SUMS_SEED repeats one.

@@ -225,7 +225,7 @@ static void facts_are_those_of_the_header(void **state)
 	source_close(NULL);
 }
 
-/* Damage counts once, what is delivered counts again; a sink that does not look ahead needs no
+/* Damage counts once, what is delivered counts again; a sink without a first pass needs no
  * first pass the second time. */
 static void a_second_run_delivers_the_same(void **state)
 {
@@ -405,7 +405,7 @@ static void truncation_at_every_byte_is_survived(void **state)
 	}
 }
 
-/* Every place that could be a length, whatever it is: two and four bytes, all zeros and all ones.
+/* Every place that could be a length: two and four bytes, all zeros and all ones.
  */
 static void every_field_at_its_ends_is_survived(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Record headers, one function a kind. Offsets are those of docs/etl-format.md section 4.
+ * Record headers, one function a type. Offsets are those of docs/etl-format.md section 4.
  */
 #include "tests/support/built_record.h"
 

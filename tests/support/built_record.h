@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of one record: its header by kind, then extended items, then the payload. etl_builder.h
+ * The bytes of one record: its header by type, then extended items, then the payload. etl_builder.h
  * says what is in it.
  */
 #ifndef SUPPORT_BUILT_RECORD_H

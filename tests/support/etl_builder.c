@@ -5,7 +5,7 @@
  *
  * A buffer's place in the file is decided when it is full, so a recording is one sequence of
  * buffers with the processors interleaved, as ETW writes it. The first buffer stays in memory to
- * the end, because its header record tells when the session ended and how many buffers it wrote.
+ * the end, because its header record says when the session ended and how many buffers it wrote.
  */
 #include "tests/support/etl_builder.h"
 

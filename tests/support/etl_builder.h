@@ -9,8 +9,8 @@
  * processor is the caller's part, as is what their payloads mean.
  *
  * The functions that add return nothing: the first failure is kept, the rest does nothing, and
- * etl_builder_finish() tells. One thread. The bytes are those of docs/etl-format.md sections 1 to 5
- * and 9.
+ * etl_builder_finish() reports. One thread. The bytes are those of docs/etl-format.md sections 1 to
+ * 5 and 9.
  */
 #ifndef SUPPORT_ETL_BUILDER_H
 #define SUPPORT_ETL_BUILDER_H
@@ -67,7 +67,7 @@ struct built_item {
 };
 
 /*
- * One record. Everything is borrowed for the length of the call. Fields that the header of its kind
+ * One record. Everything is borrowed for the length of the call. Fields that the header of its type
  * does not have are ignored.
  *
  * SYSTEM, COMPACT and PERFINFO records take group, opcode and version; EVENT records take provider,
@@ -99,7 +99,7 @@ struct built_record {
 	const struct guid *activity; /* likewise; of an INSTANCE record the parent's GUID */
 	uint32_t instance_id;
 	uint32_t parent_instance_id;
-	uint32_t sequence; /* of a message, as its option flags tell */
+	uint32_t sequence; /* of a message, by its option flags */
 	uint32_t component;
 
 	/* Header extras of SYSTEM, COMPACT and PERFINFO records (section 4.4). */
@@ -135,13 +135,13 @@ void etl_builder_add_to_header(struct etl_builder *builder, const struct built_r
 void etl_builder_add_raw(struct etl_builder *builder, uint16_t processor, int64_t raw_time,
 			 const void *bytes, size_t size);
 
-/* Writes all open buffers, by processor; the last one carries the mark of a flush. */
+/* Writes all open buffers, by processor; the last one has the mark of a flush. */
 void etl_builder_flush(struct etl_builder *builder);
 
 /* From now on: whether buffers are packed. Those already written stay as they are. */
 void etl_builder_set_compressed(struct etl_builder *builder, bool compressed);
 
-/* The losses that the header will tell; replaces those of the options. */
+/* The losses that the header will report; replaces those of the options. */
 void etl_builder_set_losses(struct etl_builder *builder, uint32_t events, uint32_t buffers);
 
 /* Bytes of the recording so far, open buffers left out. */

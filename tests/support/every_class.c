@@ -369,7 +369,7 @@ static void add_descriptions(struct etl_builder *builder, uint8_t pointer_size, 
 	etl_builder_add_payload(builder, &record, p);
 }
 
-/* An event with a related activity and a stack, as a kernel writes it for whoever asks. */
+/* An event with a related activity and a stack, as a kernel writes it on request. */
 static void add_stack(struct etl_builder *builder, uint8_t pointer_size)
 {
 	static const uint8_t stack[8 + 3 * 8] = { [0] = 1, [8] = 0x10, [16] = 0x20, [24] = 0x30 };
@@ -398,7 +398,7 @@ void every_class_add_programs(struct etl_builder *builder, uint8_t pointer_size)
 	payload_done(&payload);
 }
 
-/* --- rare kinds ------------------------------------------------------------------------------- */
+/* --- rare types ------------------------------------------------------------------------------- */
 
 void every_class_add_rare(struct etl_builder *builder, uint8_t pointer_size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One of everything, small: records of every header kind, kernel events of every class that
- * something tracks, self-describing events and the descriptions that recordings carry. For tests
+ * One of everything, small: records of every header type, kernel events of every class that
+ * something tracks, self-describing events and the descriptions that recordings have. For tests
  * that damage recordings, and as seeds for fuzzing.
  */
 #ifndef SUPPORT_EVERY_CLASS_H
@@ -24,7 +24,7 @@ struct etl_builder_options every_class_options(uint8_t pointer_size, enum clock_
 /* Adds all of it. */
 void every_class_add(struct etl_builder *builder, uint8_t pointer_size);
 
-/* Or a part: what the kernel writes; what programs write; header kinds that are rare. */
+/* Or a part: what the kernel writes; what programs write; header types that are rare. */
 void every_class_add_kernel(struct etl_builder *builder, uint8_t pointer_size);
 void every_class_add_programs(struct etl_builder *builder, uint8_t pointer_size);
 void every_class_add_rare(struct etl_builder *builder, uint8_t pointer_size);

@@ -4,8 +4,8 @@
  *
  * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
- * payloads. fuzz_inband: what a session is told. fuzz_manifest: manifests, with every element
- * somewhere. fuzz_yaml: collectors, with every word of the language somewhere.
+ * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
+ * element somewhere. fuzz_yaml: collectors, with every word of the language somewhere.
  */
 #include <errno.h>
 #include <stdio.h>

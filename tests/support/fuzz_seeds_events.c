@@ -202,7 +202,7 @@ static void add_announced_live(struct payload *seed)
 	add_announced(seed, LIVE | NAMES | MEANWHILE);
 }
 
-/* One process tells more than it may. */
+/* One process announces more than it may. */
 static void add_announced_often(struct payload *seed)
 {
 	char xml[] = BEGIN "<provider name='T' guid='{000000bb-0000-0000-0000-000000000000}'>"
@@ -240,7 +240,7 @@ static void add_configured(struct payload *seed)
 	}
 }
 
-/* The kernel's, which say their group: two versions of a kind, each met twice. */
+/* The kernel's, which say their group: two versions of an event, each met twice. */
 static void add_grouped(struct payload *seed)
 {
 	payload_u8(seed, LIVE);
@@ -251,7 +251,8 @@ static void add_grouped(struct payload *seed)
 	}
 }
 
-/* TraceLogging: more kinds than the target's table takes, with the name of their provider. */
+/* TraceLogging: more event classes than the target's table takes, with the name of their provider.
+ */
 static void add_self_describing(struct payload *seed)
 {
 	static const char traits[] = "\x0a\0Traits\0\0";

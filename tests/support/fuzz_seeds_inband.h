@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a live session is told, to fuzz from, in the form that fuzz_inband takes.
+ * Seeds of what is announced to a live session, in the form that fuzz_inband takes.
  */
 #ifndef SUPPORT_FUZZ_SEEDS_INBAND_H
 #define SUPPORT_FUZZ_SEEDS_INBAND_H

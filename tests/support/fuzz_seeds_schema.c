@@ -9,7 +9,7 @@
 
 enum what { TRACELOGGING, MANIFEST, EVENT_INFO, FIELDS, WITH_POINTERS_OF_4 };
 
-/* What the target reads first: which kind, and the payload. */
+/* What the target reads first: which format, and the payload. */
 static void begin(struct payload *seed, unsigned what, const char *payload, size_t size)
 {
 	payload_u8(seed, (uint8_t)what);

@@ -3,7 +3,7 @@
  * The kernel's events, typed: a struct goes in, a record as Windows 10 and Server 2019 write it
  * comes out.
  *
- * Versions and header kinds are those seen in recordings of these systems: Process 4, Thread 3,
+ * Versions and header types are those seen in recordings of these systems: Process 4, Thread 3,
  * Image 3, FileIo 3, DiskIo 3, TcpIp and UdpIp 2, PageFault 2, SystemConfig 2 and 3. Layouts:
  * docs/etl-format.md section 15, docs/kernel-events.csv.
  */
@@ -181,7 +181,7 @@ struct kernel_disk {
 
 void event_disk(struct kernel_events *k, enum disk_opcode opcode, const struct kernel_disk *disk);
 
-/* Opcodes of TcpIp and UdpIp for IPv4; struct kernel_network tells which they are. */
+/* Opcodes of TcpIp and UdpIp for IPv4; struct kernel_network says which they are. */
 enum network_opcode {
 	OP_NET_SEND = 10,
 	OP_NET_RECEIVE = 11,

@@ -34,7 +34,7 @@ static int64_t wall_time(const struct etl_builder_options *options, int64_t raw)
 	return (int64_t)((uint64_t)options->start_time + ticks / frequency * 10000000 + rest);
 }
 
-/* A SYSTEMTIME that says "the week-th Sunday of a month": how time zones tell their change. */
+/* A SYSTEMTIME that says "the week-th Sunday of a month": how time zones state their change. */
 static void add_change_of_time(struct payload *payload, uint16_t month, uint16_t week,
 			       uint16_t hour)
 {

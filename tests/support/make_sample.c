@@ -4,7 +4,7 @@
  * make_sample --plain-size=1GiB [--switches] OUT.etl   writes a plain recording of about this size,
  * for the benchmark
  *
- * With --plain-size, one line on standard output tells how many records it has.
+ * With --plain-size, one line on standard output says how many records it has.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "metrics/registry.h"
 #include "rules/language/rule_set.h"
 
-/* The collector is called x and stands in x.yaml; it is on whatever it says. */
+/* The collector is called x and stands in x.yaml; it is always on. */
 struct rule_set *one_collector(const char *text, const struct config *config,
 			       struct registry *registry, struct error *err);
 

@@ -3,7 +3,7 @@
  * Builds the payload of an event, field after field, packed as ETW packs them.
  *
  * The primitive encodings are those of docs/etl-format.md section 14. When memory runs out `failed`
- * is set and later additions do nothing; whoever writes the record looks at it.
+ * is set and later additions do nothing; the writer of the record checks it.
  */
 #ifndef SUPPORT_PAYLOAD_H
 #define SUPPORT_PAYLOAD_H

@@ -57,7 +57,7 @@ void rule_run_zeros(struct rule_run *run); /* those zeros, for rule_run_version(
 void rule_run_set(struct rule_run *run, const char *field, uint64_t value);
 void rule_run_set_text(struct rule_run *run, const char *field, const char *text); /* ASCII */
 /*
- * What a manifest tells about a provider's events (tests/support/inband_manifest.h); before their
+ * What a manifest says about a provider's events (tests/support/inband_manifest.h); before their
  * first record.
  */
 void rule_run_announce(struct rule_run *run, const char *guid, const char *name,

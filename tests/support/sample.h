@@ -3,7 +3,7 @@
  * The sample recording: a minute of an invented Windows server, the same bytes every time.
  *
  * A database, a web server, a virus scanner, a backup and the usual services share eight processors
- * and two disks. Everything is played by a small simulation (sample_machine.h), which keeps books
+ * and two disks. Everything is played by a small simulation (sample_machine.h), which keeps counts
  * of its own: what a replay counts can be compared with them.
  */
 #ifndef SUPPORT_SAMPLE_H

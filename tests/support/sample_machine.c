@@ -26,7 +26,8 @@ void machine_done(struct machine *m)
 	m->scenario = NULL;
 }
 
-/* --- the plan --------------------------------------------------------------------------------- */
+/* --- the schedule
+ * --------------------------------------------------------------------------------- */
 
 static bool before(const struct action *a, const struct action *b)
 {
@@ -221,7 +222,7 @@ static void switch_out(struct machine *m, void *subject, uint64_t stint)
 {
 	struct processor *p = subject;
 
-	if (p->stint == stint) { /* else somebody took the processor away */
+	if (p->stint == stint) { /* else another thread has the processor */
 		stand_at(m, (size_t)(p - m->processors));
 		switch_to(m, 0, true, 0);
 	}

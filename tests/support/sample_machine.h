@@ -4,8 +4,8 @@
  * network, and a list of what is to happen.
  *
  * An action is a function that is called at its time. It runs a thread on a processor, lets it do
- * things (each is a record or a few, microseconds apart) and plans what follows. Things that other
- * hardware finishes (disks) come back as actions. Records of one processor are in time order;
+ * things (each is a record or a few, microseconds apart) and schedules what follows. Things that
+ * other hardware finishes (disks) come back as actions. Records of one processor are in time order;
  * between processors the order of the buffers is that in which they fill, as in a real session.
  */
 #ifndef SUPPORT_SAMPLE_MACHINE_H
@@ -112,7 +112,7 @@ struct machine {
 void machine_init(struct machine *m, struct etl_builder *builder, struct sample_totals *totals);
 void machine_done(struct machine *m);
 
-/* Runs the plan up to a time; what is planned for later stays. */
+/* Runs the schedule up to a time; later actions stay. */
 void machine_run(struct machine *m, uint64_t until_ns);
 void machine_schedule(struct machine *m, uint64_t delay_ns, action_fn *run, void *subject,
 		      uint64_t argument);
@@ -133,7 +133,7 @@ void enter(struct machine *m, const struct process *process, uint32_t thread_id)
 void pass(struct machine *m, uint64_t ns);
 void leave(struct machine *m, uint64_t busy_ns);
 
-/* An interrupt and its DPC on some processor: records that follow stand in whatever thread it
+/* An interrupt and its DPC on some processor: records that follow stand in the thread that it
  * interrupts. */
 void interrupt(struct machine *m, uint64_t isr_routine, uint64_t dpc_routine);
 void sample_processors(struct machine *m);

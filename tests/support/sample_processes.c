@@ -91,7 +91,8 @@ void driver_load(struct machine *m, const char *file_name)
 	add_image(m, OP_IMAGE_LOAD, &image, 0);
 }
 
-/* --- books ------------------------------------------------------------------------------------ */
+/* --- counts ------------------------------------------------------------------------------------
+ */
 
 static bool is_named(const char *name, const char *image)
 {

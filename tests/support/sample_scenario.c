@@ -3,7 +3,7 @@
  * What goes on all the time on the sample's server: the web site and its database, services, the
  * virus scanner, the system itself. Jobs that come and go are in sample_jobs.c.
  *
- * Each activity is an action that does one thing and plans itself again; load changes over the
+ * Each activity is an action that does one thing and schedules itself again; load changes over the
  * minute by slow waves, so that a graph of any rate has a shape.
  */
 #include "tests/support/sample_scenario.h"

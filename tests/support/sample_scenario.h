@@ -40,7 +40,8 @@ struct scenario {
 	uint64_t orders;
 };
 
-/* sample_cast.c: who is there and what is open, with the rundown that tells; the same at the end.
+/* sample_cast.c: who is there and what is open, with the rundown that reports it; the same at the
+ * end.
  */
 void cast_enter(struct machine *m);
 void cast_leave(struct machine *m);

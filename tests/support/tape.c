@@ -275,7 +275,7 @@ static void release(void *context, struct event_class *class)
 	tracker_release(class);
 }
 
-/* As a recording's source and the pipeline leave records out of the look-ahead. */
+/* As a recording's source and the pipeline leave records out of the first pass. */
 static bool is_left_out(const struct kernel_choice *choice, const struct event_record *record)
 {
 	for (uint8_t group = 0; record->classic && group < KERNEL_GROUPS; group++) {

@@ -73,13 +73,13 @@ struct tape_event *tape_thread(struct tape *tape, uint8_t opcode, int64_t time, 
 struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process_id,
 			       uint32_t thread_id);
 
-/* A tracker and what it needs. Zero-initialised options but for what a test wants. */
+/* A tracker and what it needs. The options are zero except those that a test sets. */
 struct player {
 	struct registry *registry;
 	struct shard *shard;
 	struct source_clock clock;
 	struct tracker *tracker;
-	bool ask_all; /* everything about every record, whatever the answer */
+	bool ask_all; /* reads everything about every record, for any result */
 };
 
 void player_init(struct player *player, const struct tracker_options *tracker_options);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sample recording and the benchmark's: the reader finds in them what their makers' books have.
+ * The sample recording and the benchmark's: the reader finds in them what their makers have
+ * counted.
  *
- * The books are kept where things happen, not where records are written, and the payloads are read
+ * The counts are kept where things happen, not where records are written, and the payloads are read
  * here at offsets written out by hand.
  */
 #include "tests/support/sample.h"

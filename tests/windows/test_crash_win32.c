@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last act of a process that dies: this program starts itself, and the child dies in the way it
- * is told. A stack that is full is not among them: Wine ends the process without an exception.
+ * The last act of a process that dies: this program starts itself, and the child dies in the way that
+ * its argument says. A stack that is full is not among them: Wine ends the process without an exception.
  */
 #include "windows/crash.h"
 

@@ -193,7 +193,7 @@ static void the_program_holds_the_message_of_its_entries(void **state)
 	}
 	wide = wide_from(path);
 	assert_non_null(wide);
-	/* The test is told a path of the host; Wine has it below Z:. */
+	/* The test gets a path of the host; Wine has it below Z:. */
 	dos = calloc(wcslen(wide) + 3, sizeof *dos);
 	assert_non_null(dos);
 	wcscpy(dos, wide[0] == L'/' ? L"Z:" : L"");

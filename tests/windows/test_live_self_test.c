@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The self-test against tests/fake_etw: the activity is a script, of which the fake tells what the
- * kernel would.
+ * The self-test against tests/fake_etw: the activity is a script, of which the fake reports what
+ * the kernel would.
  */
 #include "windows/self_test.h"
 
@@ -30,7 +30,7 @@ struct script {
 	bool cut_file_event; /* too short to decode */
 	unsigned lost;
 	bool fails;
-	bool stop; /* somebody asks the program to end */
+	bool stop; /* the program is requested to end */
 };
 
 static void report(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id,
@@ -72,7 +72,7 @@ static void add_connection(struct kernel_events *k)
 	event_network(k, OP_NET_RECEIVE, &end);
 }
 
-/* A recording of what the kernel would tell. */
+/* A recording of what the kernel would report. */
 static void write_events(const char *path, const struct script *script)
 {
 	struct etl_builder *builder =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the service manager is told to start. That Windows takes the lines apart again as they were
- * put together, test_service_win32 asks of CommandLineToArgvW() itself.
+ * The command line that the service manager starts. That Windows takes the lines apart again as
+ * they were put together, test_service_win32 asks of CommandLineToArgvW() itself.
  */
 #include "windows/service.h"
 

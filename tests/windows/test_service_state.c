@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a service tells the service manager; numbers are those of winsvc.h and winerror.h.
+ * What a service reports to the service manager; numbers are those of winsvc.h and winerror.h.
  */
 #include "windows/service.h"
 

@@ -104,7 +104,7 @@ static void open_service(void)
 	assert_non_null(service);
 }
 
-/* While somebody has it open, a service that is removed is still there. */
+/* While another program has it open, a service that is removed is still there. */
 static void close_service(void)
 {
 	if (service) {
@@ -375,7 +375,7 @@ static int find_program(void **state)
 
 	(void)state;
 	assert_non_null(wide);
-	/* The test is told a path of the host; Wine has it below Z:. */
+	/* The test gets a path of the host; Wine has it below Z:. */
 	swprintf(program, MAX_PATH, L"%ls%ls", wide[0] == L'/' ? L"Z:" : L"", wide);
 	for (WCHAR *at = program; *at; at++) {
 		*at = *at == L'/' ? L'\\' : *at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manifests that somebody gives us: maps and strings, numbers of names, encodings, what is refused
+ * Configured manifests: maps and strings, numbers of names, encodings, what is refused
  * and where, and XML that means harm.
  */
 #include "decode/manifest/manifest.h"

@@ -139,7 +139,7 @@ static void every_in_type(void **state)
 		{ "inType='win:AnsiString' count='2' length='b'", SIZED("abcdef"), "abc,def" },
 		{ "inType='win:Binary' count='b' length='2'", SIZED("\1\2\3\4\5\6"),
 		  "0102,0304,0506" },
-		/* Nobody there, later, or no number: a single value. */
+		/* The field does not exist, stands later, or is no number: a single value. */
 		{ "inType='win:UInt8' count='nobody'", SIZED("\x01"), "1" },
 		{ "inType='win:UInt8' count='e'", SIZED("\x01"), "1" },
 		{ "inType='win:UInt8' count='v'", SIZED("\x01"), "1" },
@@ -191,7 +191,7 @@ static void structures_and_arrays_of_them(void **state)
 	manifest_free(manifest);
 }
 
-/* A counter inside an array tells its own element's only. */
+/* A counter inside an array counts for its own element only. */
 static void a_counter_inside_an_array_counts_inside_it_only(void **state)
 {
 	struct manifest *manifest = read_text(ONE_TEMPLATE(

@@ -42,7 +42,7 @@ struct run {
 	enum session_event session_events[RUN_SESSION_EVENTS_MAX];
 	char sentences[RUN_SESSION_EVENTS_MAX][200];
 	size_t session_event_count;
-	/* Every record, with the lock held; NULL: nobody looks. Set it before the session runs. */
+	/* Every record, with the lock held; NULL: none. Set it before the session runs. */
 	void (*on_record)(void *context, const struct event_record *record);
 	void *context;
 	/* the last record */
@@ -53,7 +53,7 @@ struct run {
 	bool had_activity;
 };
 
-/* Waits for a figure that another thread sets. */
+/* Waits for a number that another thread sets. */
 #define WAIT_UNTIL(condition)                                                     \
 	do {                                                                      \
 		uint64_t until = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000); \
@@ -77,11 +77,11 @@ void run_end(struct run *run);
 /* Waits until one of the run's counts has reached a value. */
 bool run_wait(struct run *run, const uint64_t *count, uint64_t value);
 bool run_wait_session_event(struct run *run, enum session_event event);
-/* The first sentence of that kind; empty when there is none. */
+/* The first sentence of that type; empty when there is none. */
 const char *run_sentence(const struct run *run, enum session_event event);
 struct source_statistics run_statistics(struct run *run);
 
-/* The kernel tells that a process starts. */
+/* The kernel reports that a process starts. */
 void emit_process_start(uint32_t pid);
 
 /* Set-ups of tests: a new machine; one whose sessions flush only when they are asked to. */

@@ -31,8 +31,8 @@ void open_live(struct side *side);
 /* open_side() and open_live(); waits until the session "etw_exporter" is consumed. */
 void start_live(struct side *side, const char *config);
 /*
- * Likewise, but nobody looks: no canary is written. Its time is not that of a recording that is
- * played, and it would stand out of order between its events.
+ * Likewise, but without a watcher: no canary is written. Its time is not that of a recording that
+ * is played, and it would stand out of order between its events.
  */
 void open_live_unwatched(struct side *side);
 /* The recording to its end, and the page behind it. */
@@ -40,7 +40,7 @@ void run_replay(struct side *side, const char *path, bool single_pass);
 
 /* Forgets all that the fake knows; its flush timer does not run. Then as open_side(). */
 void begin_live(struct side *side, const char *config);
-/* Stops the sessions; their figures remain. */
+/* Stops the sessions; their statistics remain. */
 void stop_live(struct side *side);
 /* Stops the sessions and frees everything; nothing of the fake is open then. */
 void end_live(struct side *side);
