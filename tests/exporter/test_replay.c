@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "tests/support/program.h"
 #include "tests/support/small_recording.h"
 #include "tests/support/temporary.h"
-#include "tests/support/wiring.h"
 
 enum { ROUNDS = 1000 };
 
@@ -40,42 +40,42 @@ static int remove_recording(void **state)
 	return remove(path);
 }
 
-static void run(struct wiring *wiring)
+static void run(struct program *program)
 {
 	struct error err = { 0 };
 
-	assert_true(runner_run(wiring->runner, &err));
+	assert_true(runner_run(program->runner, &err));
 	assert_string_equal(err.text, "");
 }
 
 static void each_record_is_counted_once_and_has_one_outcome(void **state)
 {
 	const char *const paths[] = { path };
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 
 	(void)state;
-	wiring_open(&wiring, paths, 1, false);
-	run(&wiring);
-	page = wiring_page(&wiring);
+	program_open(&program, paths, 1, false);
+	run(&program);
+	page = program_page(&program);
 	assert_int_equal(page_value(&page, "etw_events_total"), records);
 	assert_int_equal(page_value(&page, "etw_provider_events_total"), records);
 	assert_int_equal(page_value(&page, "etw_consumer_events_total"), records);
 	assert_int_equal(page_value(&page, "etw_consumer_records_total"), records);
 	text_free(&page);
-	wiring_close(&wiring);
+	program_close(&program);
 }
 
 static void bytes_stand_under_the_process_that_caused_them(void **state)
 {
 	const char *const paths[] = { path };
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 
 	(void)state;
-	wiring_open(&wiring, paths, 1, false);
-	run(&wiring);
-	page = wiring_page(&wiring);
+	program_open(&program, paths, 1, false);
+	run(&program);
+	page = program_page(&program);
 	assert_int_equal(page_value(&page, "etw_file_written_bytes_total{process=\"alpha\"" KERNEL
 					   ",volume=\"HarddiskVolume3\"}"),
 			 ROUNDS * SMALL_WRITE_BYTES);
@@ -93,7 +93,7 @@ static void bytes_stand_under_the_process_that_caused_them(void **state)
 	assert_int_equal(page_value(&page, "etw_process_instances{process=\"gamma\"" KERNEL "}"),
 			 0);
 	text_free(&page);
-	wiring_close(&wiring);
+	program_close(&program);
 }
 
 static void a_second_recording_of_the_same_name_has_another_label(void **state)
@@ -101,13 +101,13 @@ static void a_second_recording_of_the_same_name_has_another_label(void **state)
 	const char *const paths[] = { path, path };
 	const char *name = strrchr(path, '/') + 1;
 	char line[256];
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 
 	(void)state;
-	wiring_open(&wiring, paths, 2, false);
-	run(&wiring);
-	page = wiring_page(&wiring);
+	program_open(&program, paths, 2, false);
+	run(&program);
+	page = program_page(&program);
 	snprintf(line, sizeof line, "etw_session_events_lost_total{session=\"%s\"}", name);
 	assert_int_equal(page_value(&page, line), SMALL_LOST_EVENTS);
 	snprintf(line, sizeof line, "etw_session_events_lost_total{session=\"%s#2\"}", name);
@@ -119,32 +119,32 @@ static void a_second_recording_of_the_same_name_has_another_label(void **state)
 	assert_int_equal(page_value(&page, "etw_replay_finished"), 1);
 	assert_int_equal(page_value(&page, "etw_replay_progress_ratio"), 1);
 	text_free(&page);
-	wiring_close(&wiring);
+	program_close(&program);
 }
 
 static void without_a_pass_nothing_is_counted_or_lost_yet(void **state)
 {
 	const char *const paths[] = { path };
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 
 	(void)state;
-	wiring_open(&wiring, paths, 1, false);
-	page = wiring_page(&wiring);
-	assert_false(runner_ready(wiring.runner));
+	program_open(&program, paths, 1, false);
+	page = program_page(&program);
+	assert_false(runner_ready(program.runner));
 	assert_int_equal(page_value(&page, "etw_session_events_lost_total"), 0);
 	assert_int_equal(page_value(&page, "etw_session_up"), 0);
 	assert_int_equal(page_value(&page, "etw_replay_finished"), 0);
 	text_free(&page);
-	wiring_close(&wiring);
+	program_close(&program);
 }
 
 /* Waits on what is counted, not on the clock, until the recording has been passed over so many
  * times. */
-static uint64_t wait_for_passes(struct wiring *wiring, unsigned passes)
+static uint64_t wait_for_passes(struct program *program, unsigned passes)
 {
 	for (;;) {
-		struct text page = wiring_page(wiring);
+		struct text page = program_page(program);
 		uint64_t events = page_value(&page, "etw_events_total");
 
 		text_free(&page);
@@ -157,23 +157,23 @@ static uint64_t wait_for_passes(struct wiring *wiring, unsigned passes)
 static void a_loop_goes_on_counting_and_adds_losses_once(void **state)
 {
 	const char *const paths[] = { path };
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 
 	(void)state;
-	wiring_open(&wiring, paths, 1, true);
-	assert_true(runner_start(wiring.runner, NULL));
-	assert_true(wait_for_passes(&wiring, 3) >= 3 * records);
-	assert_true(runner_ready(wiring.runner));
-	runner_stop(wiring.runner);
-	runner_join(wiring.runner);
-	page = wiring_page(&wiring);
+	program_open(&program, paths, 1, true);
+	assert_true(runner_start(program.runner, NULL));
+	assert_true(wait_for_passes(&program, 3) >= 3 * records);
+	assert_true(runner_ready(program.runner));
+	runner_stop(program.runner);
+	runner_join(program.runner);
+	page = program_page(&program);
 	assert_int_equal(page_value(&page, "etw_session_events_lost_total"), SMALL_LOST_EVENTS);
 	assert_int_equal(page_value(&page, "etw_consumer_records_total"),
 			 page_value(&page, "etw_events_total"));
 	assert_int_equal(page_value(&page, "etw_replay_finished"), 0);
 	text_free(&page);
-	wiring_close(&wiring);
+	program_close(&program);
 }
 
 int main(void)

@@ -22,11 +22,11 @@
 #include "tests/support/every_class.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"
+#include "tests/support/program.h"
 #include "tests/support/temporary.h"
-#include "tests/support/wiring.h"
 
 static struct {
-	struct wiring wiring; /* its set-up alone */
+	struct program program; /* its set-up alone */
 	struct shard *shard;
 	uint64_t records; /* delivered by all recordings so far */
 	uint64_t runs;
@@ -37,8 +37,8 @@ static int wire_everything(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	wiring_set_up(&all.wiring, NULL, &(struct setup_options){ .every_collector = true });
-	all.shard = registry_shard(all.wiring.setup.registry, false, &err);
+	program_set_up(&all.program, NULL, &(struct setup_options){ .every_collector = true });
+	all.shard = registry_shard(all.program.setup.registry, false, &err);
 	assert_non_null(all.shard);
 	return 0;
 }
@@ -46,14 +46,14 @@ static int wire_everything(void **state)
 static int unwire(void **state)
 {
 	(void)state;
-	wiring_close(&all.wiring);
+	program_close(&all.program);
 	return 0;
 }
 
 static void run(const char *path)
 {
 	const struct source_file_options file = { 0 };
-	struct pipeline_options options = { .setup = &all.wiring.setup,
+	struct pipeline_options options = { .setup = &all.program.setup,
 					    .session = "damaged",
 					    .shard = all.shard };
 	struct source_statistics statistics;
@@ -77,7 +77,7 @@ static void run(const char *path)
 /* What all recordings so far delivered stands on the page, counted under any outcome. */
 static void assert_all_counted(void)
 {
-	struct text page = wiring_page(&all.wiring);
+	struct text page = program_page(&all.program);
 
 	assert_true(all.records > 0);
 	assert_true(page_value(&page, "etw_events_total") == all.records);

@@ -17,9 +17,9 @@
 #include <cmocka.h>
 
 #include "tests/support/kernel_events.h"
+#include "tests/support/program.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
-#include "tests/support/wiring.h"
 
 static struct sample_totals totals;
 static struct text page;
@@ -30,16 +30,16 @@ static int replay_sample(void **state)
 	char path[TEMPORARY_PATH_SIZE];
 	const char *paths[] = { path };
 	struct error err = { 0 };
-	struct wiring wiring;
+	struct program program;
 
 	(void)state;
 	temporary_path(path, "etl");
 	assert_true(sample_write(path, &totals, &err));
-	wiring_set_up(&wiring, NULL, &(struct setup_options){ .every_collector = true });
-	wiring_run(&wiring, (struct runner_options){ .paths = paths, .path_count = 1 });
-	assert_true(runner_run(wiring.runner, &err));
-	page = wiring_page(&wiring);
-	wiring_close(&wiring);
+	program_set_up(&program, NULL, &(struct setup_options){ .every_collector = true });
+	program_run(&program, (struct runner_options){ .paths = paths, .path_count = 1 });
+	assert_true(runner_run(program.runner, &err));
+	page = program_page(&program);
+	program_close(&program);
 	remove(path);
 	return 0;
 }

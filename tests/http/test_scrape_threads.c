@@ -18,10 +18,10 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "runner.h"
+#include "tests/support/program.h"
 #include "tests/support/small_recording.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
-#include "tests/support/wiring.h"
 
 enum { CLIENTS = 4, SCRAPES = 25, ROUNDS = 2000 };
 
@@ -86,17 +86,17 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 	struct client clients[CLIENTS] = { 0 };
 	struct http_server *server;
 	struct error err = { 0 };
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 
 	(void)state;
 	temporary_path(path, "etl");
 	small_recording(path, ROUNDS);
-	wiring_open(&wiring, paths, 1, true);
-	server = http_start(&options, wiring.setup.registry, &err);
+	program_open(&program, paths, 1, true);
+	server = http_start(&options, program.setup.registry, &err);
 	assert_string_equal(err.text, "");
 	assert_non_null(server);
-	assert_true(runner_start(wiring.runner, &err));
+	assert_true(runner_start(program.runner, &err));
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		clients[i].port = (uint16_t)http_port(server, 0);
 		assert_true(os_thread_start(&clients[i].thread, scrape_again_and_again, &clients[i],
@@ -108,9 +108,9 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 		assert_false(clients[i].went_backwards);
 		assert_true(clients[i].last > 0);
 	}
-	runner_stop(wiring.runner);
-	runner_join(wiring.runner);
-	page = wiring_page(&wiring);
+	runner_stop(program.runner);
+	runner_join(program.runner);
+	page = program_page(&program);
 	/* At rest nothing is under way: every event has been counted by its provider and has its
 	 * outcome. */
 	assert_int_equal(page_value(&page, "etw_consumer_records_total"),
@@ -121,7 +121,7 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 			 CLIENTS * SCRAPES);
 	text_free(&page);
 	http_stop(server);
-	wiring_close(&wiring);
+	program_close(&program);
 	remove(path);
 }
 

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "metrics/registry.h"
 #include "tests/support/one_collector.h"
-#include "tests/support/wiring.h"
+#include "tests/support/program.h"
 
 #define NAMES    "Microsoft-Windows-Kernel-Process"
 #define DNS      "Microsoft-Windows-DNS-Client"

@@ -19,7 +19,7 @@
 #include "tests/support/event_info_blob.h"
 #include "tests/support/inband_manifest.h"
 #include "tests/support/one_collector.h"
-#include "tests/support/wiring.h"
+#include "tests/support/program.h"
 
 enum { WAIT_MS = 20000, HONEST = 40, HOSTILE = 66 };
 
@@ -51,7 +51,7 @@ static const char layout_without_size[] =
 	"<template tid='t'><data name='Other' inType='win:UInt32'/></template></templates>";
 
 struct fixture {
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 	unsigned mismatches_reported; /* lines of the log; written by the consumer, read when it is
 					 idle */
@@ -72,7 +72,7 @@ static int set_up(void **state)
 {
 	static const struct fake_etw_options machine = { .manual_flush = true };
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	struct setup *setup = &fixture->wiring.setup;
+	struct setup *setup = &fixture->program.setup;
 	struct error err = { 0 };
 
 	assert_non_null(fixture);
@@ -83,8 +83,8 @@ static int set_up(void **state)
 	assert_non_null(setup->registry);
 	setup->rules = one_collector(collector, setup->config, setup->registry, &err);
 	assert_string_equal(err.text, "");
-	wiring_run(&fixture->wiring, (struct runner_options){ .watch_ms = 20, .retry_ms = 10 });
-	assert_true(runner_start(fixture->wiring.runner, &err));
+	program_run(&fixture->program, (struct runner_options){ .watch_ms = 20, .retry_ms = 10 });
+	assert_true(runner_start(fixture->program.runner, &err));
 	assert_true(fake_etw_wait_consumer("s", WAIT_MS));
 	*state = fixture;
 	return 0;
@@ -94,9 +94,9 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	runner_stop(fixture->wiring.runner);
-	runner_join(fixture->wiring.runner);
-	wiring_close(&fixture->wiring);
+	runner_stop(fixture->program.runner);
+	runner_join(fixture->program.runner);
+	program_close(&fixture->program);
 	text_free(&fixture->page);
 	free(fixture);
 	log_to(NULL, NULL);
@@ -156,7 +156,7 @@ static uint64_t value_of(struct fixture *fixture, const char *sample)
 {
 	assert_true(fake_etw_drain("s", WAIT_MS));
 	text_free(&fixture->page);
-	fixture->page = wiring_page(&fixture->wiring);
+	fixture->page = program_page(&fixture->program);
 	return page_value(&fixture->page, sample);
 }
 

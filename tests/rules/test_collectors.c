@@ -18,8 +18,8 @@
 #include "tests/support/etl_builder.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/page.h"
+#include "tests/support/program.h"
 #include "tests/support/temporary.h"
-#include "tests/support/wiring.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -113,7 +113,7 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 	const char *const paths[] = { scene->path };
 	const struct config_switch on = { .collector = name, .on = true };
 	struct error err = { 0 };
-	struct wiring wiring;
+	struct program program;
 	struct text page, found = { 0 };
 
 	snprintf(name, sizeof name, "%s", collector);
@@ -121,12 +121,12 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 	etl_builder_close(scene->builder);
 	kernel_events_done(&scene->kernel);
 	payload_done(&scene->payload);
-	wiring_set_up(&wiring, NULL,
-		      &(struct setup_options){
-			      .switches = &on, .switch_count = 1, .disable_defaults = true });
-	wiring_run(&wiring, (struct runner_options){ .paths = paths, .path_count = 1 });
-	assert_true(runner_run(wiring.runner, &err));
-	page = wiring_page(&wiring);
+	program_set_up(&program, NULL,
+		       &(struct setup_options){
+			       .switches = &on, .switch_count = 1, .disable_defaults = true });
+	program_run(&program, (struct runner_options){ .paths = paths, .path_count = 1 });
+	assert_true(runner_run(program.runner, &err));
+	page = program_page(&program);
 	for (const char *line = page.data; line && *line; line += strcspn(line, "\n") + 1) {
 		size_t size = strlen(collector);
 
@@ -136,12 +136,12 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 		}
 	}
 	assert_lines(found.data, lines);
-	page_expect(wiring.setup.registry,
+	page_expect(program.setup.registry,
 		    "\netw_state_unmatched_total{table=\"pair\",side=\"start\"} 0\n");
 	assert_null(strstr(page.data, "etw_decode_errors_total{"));
 	text_free(&found);
 	text_free(&page);
-	wiring_close(&wiring);
+	program_close(&program);
 	remove(scene->path);
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/shipped.h"
+#include "tests/support/shipped_collectors.h"
 
 enum { W = SHIPPED_SHARD, O = SHIPPED_OTHER, NO_PROCESS = SHIPPED_NO_PROCESS, MS = SHIPPED_MS };
 

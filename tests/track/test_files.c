@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/tape.h"
+#include "tests/support/tracker_run.h"
 #include "track/files.h"
 
 static const struct tracker_options files_only = { .features = TRACK_FILES };

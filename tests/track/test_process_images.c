@@ -19,8 +19,8 @@
 #include "tests/support/etl_builder.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/kernel_events.h"
+#include "tests/support/program.h"
 #include "tests/support/temporary.h"
-#include "tests/support/wiring.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -112,15 +112,15 @@ static struct text page_of(struct etl_builder *builder)
 {
 	const char *const paths[] = { path };
 	struct error err = { 0 };
-	struct wiring wiring;
+	struct program program;
 	struct text page;
 
 	assert_true(etl_builder_finish(builder, &err));
 	etl_builder_close(builder);
-	wiring_open(&wiring, paths, 1, false);
-	assert_true(runner_run(wiring.runner, &err));
-	page = wiring_page(&wiring);
-	wiring_close(&wiring);
+	program_open(&program, paths, 1, false);
+	assert_true(runner_run(program.runner, &err));
+	page = program_page(&program);
+	program_close(&program);
 	remove(path);
 	return page;
 }

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/support/rule_run.h"
-#include "tests/support/tape.h"
+#include "tests/support/tracker_run.h"
 #include "track/services.h"
 
 enum { HOST = 8, OTHER = 12, SECOND_HOST = 16 };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/support/page.h"
-#include "tests/support/tape.h"
+#include "tests/support/tracker_run.h"
 #include "track/top_paths.h"
 
 #define SECOND INT64_C(10000000)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/tape.h"
+#include "tests/support/tracker_run.h"
 #include "track/derived_fields.h"
 
 /* Processes 100 alpha and 200 beta, with threads 1000 and 2000. */

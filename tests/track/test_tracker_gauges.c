@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/tape.h"
+#include "tests/support/tracker_run.h"
 
 static const struct tracker_options gauges = { .process_gauges = true,
 					       .disk_info = true,

@@ -15,25 +15,25 @@
 void take_page(struct side *side)
 {
 	text_free(&side->page);
-	side->page = wiring_page(&side->wiring);
+	side->page = program_page(&side->program);
 }
 
 void open_side(struct side *side, const char *config)
 {
 	memset(side, 0, sizeof *side);
-	wiring_set_up(&side->wiring, config, &(struct setup_options){ .every_collector = true });
+	program_set_up(&side->program, config, &(struct setup_options){ .every_collector = true });
 }
 
 void close_side(struct side *side)
 {
-	wiring_close(&side->wiring);
+	program_close(&side->program);
 	text_free(&side->page);
 }
 
 static void open_runner(struct side *side, struct runner_options options)
 {
-	wiring_run(&side->wiring, options);
-	side->runner = side->wiring.runner;
+	program_run(&side->program, options);
+	side->runner = side->program.runner;
 }
 
 static void open_watched(struct side *side, uint32_t watch_ms)

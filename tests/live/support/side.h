@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "tests/support/wiring.h"
+#include "tests/support/program.h"
 
-/* A wiring with the last page that was taken of it. */
+/* A program with the last page that was taken of it. */
 struct side {
-	struct wiring wiring;
-	struct runner *runner; /* the wiring's */
+	struct program program;
+	struct runner *runner; /* the program's */
 	struct text page;      /* of the last take_page() */
 };
 

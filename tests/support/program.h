@@ -5,8 +5,8 @@
  *
  * For the thread of the test; a failure ends it.
  */
-#ifndef SUPPORT_WIRING_H
-#define SUPPORT_WIRING_H
+#ifndef SUPPORT_PROGRAM_H
+#define SUPPORT_PROGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include "runner.h"
 #include "setup.h"
 
-struct wiring {
+struct program {
 	struct setup setup;
 	struct runner *runner;
 	struct health *health;
@@ -26,18 +26,19 @@ struct wiring {
 struct config *config_of(const char *text);
 
 /* Sets up and opens the recordings with the default collectors and no manifests; speed 0. */
-void wiring_open(struct wiring *wiring, const char *const *paths, size_t count, bool loop);
+void program_open(struct program *program, const char *const *paths, size_t count, bool loop);
 
 /* The same in two steps: the set-up, with the options of setup_open(), … */
-void wiring_set_up(struct wiring *wiring, const char *config, const struct setup_options *options);
-/* … and what is run; the set-up of the options is that of wiring. */
-void wiring_run(struct wiring *wiring, struct runner_options options);
+void program_set_up(struct program *program, const char *config,
+		    const struct setup_options *options);
+/* … and what is run; the set-up of the options is that of program. */
+void program_run(struct program *program, struct runner_options options);
 
 /* What does not run any more. */
-void wiring_close(struct wiring *wiring);
+void program_close(struct program *program);
 
 /* The exposition, to be freed with text_free(). */
-struct text wiring_page(struct wiring *wiring);
+struct text program_page(struct program *program);
 
 /* The value of a line that begins with name_and_labels, or the sum of a family given by its bare
  * name; UINT64_MAX when there is none. */

@@ -2,7 +2,7 @@
 /*
  * Plays records to a tracker.
  */
-#include "tests/support/tape.h"
+#include "tests/support/tracker_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

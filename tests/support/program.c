@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/wiring.h"
+#include "tests/support/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,43 +31,44 @@ struct config *config_of(const char *text)
 	return config;
 }
 
-void wiring_set_up(struct wiring *wiring, const char *config, const struct setup_options *options)
+void program_set_up(struct program *program, const char *config,
+		    const struct setup_options *options)
 {
 	struct error err = { 0 };
 
-	memset(wiring, 0, sizeof *wiring);
-	setup_open(&wiring->setup, config_of(config), options, &err);
+	memset(program, 0, sizeof *program);
+	setup_open(&program->setup, config_of(config), options, &err);
 	assert_string_equal(err.text, "");
 }
 
-void wiring_run(struct wiring *wiring, struct runner_options options)
+void program_run(struct program *program, struct runner_options options)
 {
 	struct error err = { 0 };
 
-	options.setup = &wiring->setup;
-	wiring->runner = runner_new(&options, &err);
+	options.setup = &program->setup;
+	program->runner = runner_new(&options, &err);
 	assert_string_equal(err.text, "");
-	wiring->health = health_new(&wiring->setup, wiring->runner, &err);
-	assert_non_null(wiring->health);
+	program->health = health_new(&program->setup, program->runner, &err);
+	assert_non_null(program->health);
 }
 
-void wiring_open(struct wiring *wiring, const char *const *paths, size_t count, bool loop)
+void program_open(struct program *program, const char *const *paths, size_t count, bool loop)
 {
-	wiring_set_up(wiring, NULL, &(struct setup_options){ .no_manifests = true });
-	wiring_run(wiring,
-		   (struct runner_options){ .paths = paths, .path_count = count, .loop = loop });
+	program_set_up(program, NULL, &(struct setup_options){ .no_manifests = true });
+	program_run(program,
+		    (struct runner_options){ .paths = paths, .path_count = count, .loop = loop });
 }
 
-void wiring_close(struct wiring *wiring)
+void program_close(struct program *program)
 {
-	health_free(wiring->health);
-	runner_free(wiring->runner);
-	setup_close(&wiring->setup);
+	health_free(program->health);
+	runner_free(program->runner);
+	setup_close(&program->setup);
 }
 
-struct text wiring_page(struct wiring *wiring)
+struct text program_page(struct program *program)
 {
-	return page_of(wiring->setup.registry);
+	return page_of(program->setup.registry);
 }
 
 uint64_t page_value(const struct text *page, const char *name_and_labels)

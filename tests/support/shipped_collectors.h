@@ -2,8 +2,8 @@
 /*
  * Collectors as they ship, at work on tables of kernel events: what each family must show.
  */
-#ifndef SUPPORT_SHIPPED_H
-#define SUPPORT_SHIPPED_H
+#ifndef SUPPORT_SHIPPED_COLLECTORS_H
+#define SUPPORT_SHIPPED_COLLECTORS_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Records for a tracker, in memory: put on a tape in file order, played in both passes or in one,
  * with what must be known about each.
  */
-#ifndef SUPPORT_TAPE_H
-#define SUPPORT_TAPE_H
+#ifndef SUPPORT_TRACKER_RUN_H
+#define SUPPORT_TRACKER_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/shipped.h"
+#include "tests/support/shipped_collectors.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
