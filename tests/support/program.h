@@ -31,7 +31,7 @@ void program_open(struct program *program, const char *const *paths, size_t coun
 /* The same in two steps: the set-up, with the options of setup_open(), … */
 void program_set_up(struct program *program, const char *config,
 		    const struct setup_options *options);
-/* … and what is run; the set-up of the options is that of program. */
+/* … and what is run; the options get the set-up of the program. */
 void program_run(struct program *program, struct runner_options options);
 
 /* What does not run any more. */
