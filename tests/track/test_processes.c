@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/tape.h"
+#include "tests/support/tracker_run.h"
 #include "track/processes.h"
 
 static uint8_t opcode_of(char what)
