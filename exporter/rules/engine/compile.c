@@ -14,12 +14,16 @@
  * the class. That is counted once, and reported in one sentence for each rule, because every
  * process may bring its own version of an event.
  *
- * A class is compiled again when its schema changes, so everything here must cope with being freed
- * half-built.
+ * Live sessions may bring thousands of classes, and a class is compiled again when its schema
+ * changes. The rules are therefore compiled into a draft, whose arrays the engine keeps, and then
+ * copied into one block of exactly their size. A failure leaves nothing to free, and heaps that
+ * search long lists of free blocks see one allocation for each class.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "rules/engine/compile_values.h"
 #include "rules/language/probe.h"
 #include "source/provider_names.h"
@@ -37,14 +41,15 @@ static enum rule_result condition_numbers(struct builder *builder, const struct 
 					  struct compiled_condition *compiled)
 {
 	const struct condition *condition = compiled->condition;
+	size_t count = value->form == FORM_NUMBER ? condition->literal_count : 0;
 
-	compiled->numbers = calloc(condition->literal_count, sizeof *compiled->numbers);
-	if (!compiled->numbers) {
+	compiled->number_index = compile_add_numbers(builder, count);
+	if (compiled->number_index == NO_NUMBERS) {
 		return RULE_FAILED;
 	}
-	for (size_t i = 0; i < condition->literal_count; i++) {
+	compiled->numbers = &builder->compiled->numbers[compiled->number_index];
+	for (size_t i = 0; i < count; i++) {
 		if (!literal_for(&condition->literals[i], value, &compiled->numbers[i])) {
-			free(compiled->numbers);
 			return compile_wrong_type(builder);
 		}
 	}
@@ -58,49 +63,42 @@ static enum rule_result compile_condition(struct builder *builder,
 	struct compiled_condition compiled = { .condition = condition,
 					       .value_index = compile_find_value(
 						       builder, &condition->field) };
+	struct compiled_rules *to = builder->compiled;
+	struct compiled_condition *conditions;
 	const struct value *value;
-	bool holds;
+	enum rule_result result;
 
 	if (compiled.value_index == NO_VALUE) {
 		return compile_lacks_field(builder, &condition->field);
 	}
-	value = &builder->compiled->values[compiled.value_index];
+	value = &to->values[compiled.value_index];
 	if (!fits_form(condition, value)) {
 		return compile_wrong_type(builder);
 	}
-	if (value->form == FORM_NUMBER) {
-		enum rule_result result = condition_numbers(builder, value, &compiled);
-
-		if (result != RULE_APPLIES) {
-			return result;
-		}
+	result = condition_numbers(builder, value, &compiled);
+	if (result != RULE_APPLIES) {
+		return result;
 	}
 	if (value->type == VALUE_CONSTANT) {
-		holds = condition_compute(builder->engine, &compiled, value);
-		free(compiled.numbers);
-		return holds ? RULE_APPLIES : RULE_NEVER;
+		to->number_count = compiled.number_index;
+		return condition_compute(builder->engine, &compiled, value) ? RULE_APPLIES :
+									      RULE_NEVER;
 	}
-	if (value->form == FORM_ID) {
-		compiled.cache = cache_new();
-		if (!compiled.cache) {
-			return RULE_FAILED;
-		}
+	conditions = array_grow(to->conditions, &builder->engine->draft.condition_capacity,
+				to->condition_count, sizeof *conditions);
+	if (!conditions) {
+		return RULE_FAILED;
 	}
+	to->conditions = conditions;
 	compiled.owner = ++builder->engine->owners;
-	rule->conditions[rule->condition_count++] = compiled;
+	conditions[to->condition_count++] = compiled;
+	rule->condition_count++;
 	return RULE_APPLIES;
 }
 
 static enum rule_result compile_conditions(struct builder *builder, const struct rule *from,
 					   struct compiled_rule *rule)
 {
-	if (from->condition_count == 0) {
-		return RULE_APPLIES;
-	}
-	rule->conditions = calloc(from->condition_count, sizeof *rule->conditions);
-	if (!rule->conditions) {
-		return RULE_FAILED;
-	}
 	for (size_t i = 0; i < from->condition_count; i++) {
 		enum rule_result result = compile_condition(builder, &from->conditions[i], rule);
 
@@ -161,15 +159,6 @@ static enum rule_result compile_value(struct builder *builder, const struct rule
 
 /* ---- rules ---- */
 
-static void free_rule(struct compiled_rule *rule)
-{
-	for (unsigned i = 0; i < rule->condition_count; i++) {
-		free(rule->conditions[i].numbers);
-		free(rule->conditions[i].cache);
-	}
-	free(rule->conditions);
-}
-
 static enum rule_result compile_rule(struct builder *builder, const struct active_rule *active,
 				     struct compiled_rule *rule)
 {
@@ -196,7 +185,7 @@ static enum rule_result compile_rule(struct builder *builder, const struct activ
 		result = RULE_FAILED;
 	}
 	if (result != RULE_APPLIES) {
-		free_rule(rule);
+		builder->compiled->condition_count -= rule->condition_count;
 	}
 	return result;
 }
@@ -238,9 +227,16 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 static enum rule_result try_rule(struct builder *builder, size_t index)
 {
 	struct compiled_rules *compiled = builder->compiled;
+	struct compiled_rule *rules = array_grow(compiled->rules,
+						 &builder->engine->draft.rule_capacity,
+						 compiled->rule_count, sizeof *rules);
 	bool lacks = builder->problem_rule, differs = builder->problem_type;
 	enum rule_result result;
 
+	if (!rules) {
+		return RULE_FAILED;
+	}
+	compiled->rules = rules;
 	builder->problem_rule = builder->problem_type = false;
 	result = compile_rule(builder, &builder->engine->set->rules[index],
 			      &compiled->rules[compiled->rule_count]);
@@ -265,16 +261,7 @@ static bool compile_rules(struct builder *builder)
 	struct compiled_rules *compiled = builder->compiled;
 	/* Beyond the header nothing is known of an undecodable record, its process included. */
 	bool only_every = compiled->undecodable || is_for_names(builder);
-	size_t most = 0;
 
-	for (size_t i = 0; i < set->rule_count; i++) {
-		most += event_pattern_matches(&set->rules[i].rule->event, class) &&
-			has_version(set->rules[i].rule, class->version);
-	}
-	compiled->rules = calloc(most + 1, sizeof *compiled->rules);
-	if (!compiled->rules) {
-		return false;
-	}
 	for (size_t i = 0; i < set->rule_count; i++) {
 		const struct rule *rule = set->rules[i].rule;
 
@@ -311,12 +298,79 @@ static bool compile_probe(struct builder *builder)
 	return result != RULE_FAILED && !builder->failed;
 }
 
-/* Once nothing moves any more: parts point to parts. */
-static void link_conditions(struct compiled_rules *compiled, struct compiled_rule *rule)
+/* ---- the block ---- */
+
+static bool condition_has_cache(const struct compiled_condition *condition,
+				const struct value *values)
 {
-	for (unsigned i = 0; i < rule->condition_count; i++) {
-		rule->conditions[i].value = &compiled->values[rule->conditions[i].value_index];
+	return values[condition->value_index].form == FORM_ID;
+}
+
+static bool label_has_cache(const struct compiled_label *label, const struct value *values)
+{
+	return !label->plain && values[label->value_index].form != FORM_TEXT;
+}
+
+static size_t entry_count(const struct label_set_cache *cache)
+{
+	size_t sets = cache->label_count <= CACHED_LABELS_MAX ? CACHED_LABEL_SETS : 1;
+
+	return sets * cache->rule_count;
+}
+
+/* A block of memory that is filled from its start; without bytes it is only measured. */
+struct block {
+	uint8_t *bytes;
+	size_t size;
+	struct cache *caches; /* of conditions and labels */
+	cell **entries;       /* of the label-set caches */
+};
+
+/* Copies items into the block, or leaves room of zeros if there are none. */
+static void *place(struct block *block, const void *items, size_t count, size_t item_size)
+{
+	const size_t alignment = _Alignof(max_align_t);
+	uint8_t *placed = block->bytes ? block->bytes + block->size : NULL;
+
+	if (placed && items && count > 0) {
+		memcpy(placed, items, count * item_size);
 	}
+	block->size += (count * item_size + alignment - 1) / alignment * alignment;
+	return placed;
+}
+
+/* Returns the copy of the draft in the block; NULL when the block is only measured. */
+static struct compiled_rules *place_compiled(struct block *block, const struct compiled_rules *from)
+{
+	struct compiled_rules to = *from, *placed = place(block, NULL, 1, sizeof *placed);
+	size_t caches = 0, entries = 0;
+
+	for (size_t i = 0; i < from->condition_count; i++) {
+		caches += condition_has_cache(&from->conditions[i], from->values);
+	}
+	for (size_t i = 0; i < from->label_count; i++) {
+		caches += label_has_cache(&from->labels[i], from->values);
+	}
+	for (size_t i = 0; i < from->cache_count; i++) {
+		entries += entry_count(&from->caches[i]);
+	}
+	to.values = place(block, from->values, from->value_count, sizeof *to.values);
+	to.parts = place(block, from->parts, from->part_count, sizeof *to.parts);
+	to.numbers = place(block, from->numbers, from->number_count, sizeof *to.numbers);
+	to.conditions =
+		place(block, from->conditions, from->condition_count, sizeof *to.conditions);
+	to.labels = place(block, from->labels, from->label_count, sizeof *to.labels);
+	to.caches = place(block, from->caches, from->cache_count, sizeof *to.caches);
+	to.rules = place(block, from->rules, from->rule_count, sizeof *to.rules);
+	to.starts = place(block, from->starts, from->start_count, sizeof *to.starts);
+	to.stops = place(block, from->stops, from->stop_count, sizeof *to.stops);
+	to.notes = place(block, from->notes, from->note_count, sizeof *to.notes);
+	block->caches = place(block, NULL, caches, sizeof *block->caches);
+	block->entries = place(block, NULL, entries, sizeof *block->entries);
+	if (placed) {
+		*placed = to;
+	}
+	return placed;
 }
 
 static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rule)
@@ -327,37 +381,106 @@ static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rul
 	if (rule->amount_type != AMOUNT_ONE) {
 		rule->value = &compiled->values[rule->value_index];
 	}
-	link_conditions(compiled, rule);
 	rule->plain = counter && rule->amount_type < AMOUNT_REAL &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
 }
 
-static bool link_compiled(struct compiled_rules *compiled)
+static void link_cache(struct compiled_rules *compiled, struct block *block,
+		       struct label_set_cache *cache)
 {
+	for (unsigned i = 0; i < cache->label_count; i++) {
+		cache->labels[i] = &compiled->labels[cache->label_indexes[i]];
+	}
+	cache->keyed = cache->label_count <= CACHED_LABELS_MAX;
+	cache->entries = cache->entry = block->entries;
+	block->entries += entry_count(cache);
+}
+
+/* Nothing moves any more: indexes become pointers. */
+static void link_compiled(struct compiled_rules *compiled, struct block *block)
+{
+	struct compiled_condition *conditions = compiled->conditions;
+
+	compile_link_parts(compiled);
+	for (size_t i = 0; i < compiled->condition_count; i++) {
+		conditions[i].value = &compiled->values[conditions[i].value_index];
+		conditions[i].numbers = &compiled->numbers[conditions[i].number_index];
+		if (condition_has_cache(&conditions[i], compiled->values)) {
+			conditions[i].cache = block->caches++;
+		}
+	}
 	for (size_t i = 0; i < compiled->label_count; i++) {
-		compiled->labels[i].value = &compiled->values[compiled->labels[i].value_index];
+		struct compiled_label *label = &compiled->labels[i];
+
+		label->value = &compiled->values[label->value_index];
+		label->numbers = &compiled->numbers[label->number_index];
+		if (label_has_cache(label, compiled->values)) {
+			label->cache = block->caches++;
+		}
 	}
 	for (size_t i = 0; i < compiled->cache_count; i++) {
-		struct label_set_cache *cache = &compiled->caches[i];
-
-		for (unsigned j = 0; j < cache->label_count; j++) {
-			cache->labels[j] = &compiled->labels[cache->label_indexes[j]];
-		}
-		cache->keyed = cache->label_count <= CACHED_LABELS_MAX;
-		cache->entries =
-			calloc((cache->keyed ? (size_t)CACHED_LABEL_SETS : 1U) * cache->rule_count,
-			       sizeof(cell *));
-		if (!cache->entries) {
-			return false;
-		}
-		cache->entry = cache->entries;
+		link_cache(compiled, block, &compiled->caches[i]);
 	}
 	for (size_t i = 0; i < compiled->rule_count; i++) {
 		link_rule(compiled, &compiled->rules[i]);
+		compiled->rules[i].conditions = conditions;
+		conditions += compiled->rules[i].condition_count;
 	}
-	link_conditions(compiled, &compiled->probe);
-	return true;
+	compiled->probe.conditions = conditions;
 }
+
+/* NULL without memory. */
+static struct compiled_rules *copy_draft(const struct draft *draft)
+{
+	struct block block = { 0 };
+	struct compiled_rules *compiled;
+
+	place_compiled(&block, &draft->compiled);
+	block.bytes = calloc(1, block.size);
+	if (!block.bytes) {
+		return NULL;
+	}
+	block.size = 0;
+	compiled = place_compiled(&block, &draft->compiled);
+	link_compiled(compiled, &block);
+	return compiled;
+}
+
+/* Forgets the class before, and keeps the arrays. */
+static struct compiled_rules *empty_draft(struct draft *draft)
+{
+	struct compiled_rules *compiled = &draft->compiled;
+
+	*compiled = (struct compiled_rules){
+		.values = compiled->values,
+		.parts = compiled->parts,
+		.numbers = compiled->numbers,
+		.conditions = compiled->conditions,
+		.labels = compiled->labels,
+		.caches = compiled->caches,
+		.rules = compiled->rules,
+		.starts = compiled->starts,
+		.stops = compiled->stops,
+		.notes = compiled->notes,
+	};
+	return compiled;
+}
+
+void draft_free(struct draft *draft)
+{
+	free(draft->compiled.values);
+	free(draft->compiled.parts);
+	free(draft->compiled.numbers);
+	free(draft->compiled.conditions);
+	free(draft->compiled.labels);
+	free(draft->compiled.caches);
+	free(draft->compiled.rules);
+	free(draft->compiled.starts);
+	free(draft->compiled.stops);
+	free(draft->compiled.notes);
+}
+
+/* ---- classes ---- */
 
 static bool make_slices(struct rule_engine *engine, size_t count)
 {
@@ -385,67 +508,37 @@ static bool ends_process(const struct event_class *class)
 	       provider_is(&class->provider, PROVIDER_KERNEL_PROCESS);
 }
 
-static void free_compiled(struct compiled_rules *compiled)
-{
-	for (size_t i = 0; i < compiled->rule_count; i++) {
-		free_rule(&compiled->rules[i]);
-	}
-	free_rule(&compiled->probe);
-	for (size_t i = 0; i < compiled->label_count; i++) {
-		compiled_label_free(&compiled->labels[i]);
-	}
-	for (size_t i = 0; i < compiled->cache_count; i++) {
-		free(compiled->caches[i].entries);
-	}
-	free(compiled->rules);
-	for (size_t i = 0; i < compiled->part_count; i++) {
-		free(compiled->parts[i]);
-	}
-	free(compiled->parts);
-	free(compiled->notes);
-	free(compiled->starts);
-	free(compiled->stops);
-	free(compiled->labels);
-	free(compiled->caches);
-	free(compiled->values);
-	free(compiled);
-}
-
 void rule_engine_release(struct event_class *class)
 {
-	if (class->compiled) {
-		free_compiled(class->compiled);
-		class->compiled = NULL;
-	}
+	free(class->compiled);
+	class->compiled = NULL;
 }
 
 bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
 {
-	struct builder builder = { .engine = engine, .class = class };
-	struct compiled_rules *compiled = calloc(1, sizeof *compiled);
+	struct compiled_rules *draft = empty_draft(&engine->draft);
+	struct builder builder = { .engine = engine, .class = class, .compiled = draft };
 
 	rule_engine_release(class);
-	if (!compiled) {
+	draft->undecodable = class->record_type >= RECORD_TIMED;
+	draft->schema = draft->undecodable ? NULL : class->schema;
+	draft->provider = intern_string(engine->strings, class->provider_name);
+	draft->dropped = filters_drop_event(engine->set, class);
+	draft->ends_instance = ends_process(class);
+	if (!compile_spans(&builder) || !compile_rules(&builder) ||
+	    (engine->probe && !compile_probe(&builder)) ||
+	    !make_slices(engine, draft->schema ? draft->schema->field_count : 0U)) {
 		return false;
 	}
-	builder.compiled = compiled;
-	compiled->undecodable = class->record_type >= RECORD_TIMED;
-	compiled->schema = compiled->undecodable ? NULL : class->schema;
-	compiled->provider = intern_string(engine->strings, class->provider_name);
-	compiled->dropped = filters_drop_event(engine->set, class);
-	compiled->ends_instance = ends_process(class);
-	if (!compile_spans(&builder) || !compile_rules(&builder) ||
-	    (engine->probe && !compile_probe(&builder)) || !link_compiled(compiled) ||
-	    !make_slices(engine, compiled->schema ? compiled->schema->field_count : 0U)) {
-		free_compiled(compiled);
+	class->compiled = copy_draft(&engine->draft);
+	if (!class->compiled) {
 		return false;
 	}
 	if (builder.problem_rule) {
-		engine_count_problem(engine, compiled, PROBLEM_RULE);
+		engine_count_problem(engine, class->compiled, PROBLEM_RULE);
 	}
 	if (builder.problem_type) {
-		engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
+		engine_count_problem(engine, class->compiled, PROBLEM_BAD_TYPE);
 	}
-	class->compiled = compiled;
 	return true;
 }

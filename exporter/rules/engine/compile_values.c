@@ -11,17 +11,18 @@
  *
  * A label of a constant value becomes an id here and costs nothing later. The others are numbers
  * into compiled->labels, and rules whose samples differ by the same labels share a cache that leads
- * from label ids to samples. Values, labels and caches lie in arrays that grow while a class
- * is compiled, so they refer to each other by index; compile.c turns the indexes into pointers when
- * all are there.
+ * from label ids to samples. Values, labels and caches lie in arrays of the engine's draft, which
+ * grow while a class is compiled, so they refer to each other by index; compile.c copies them into
+ * a block of their own and turns the indexes into pointers when all are there.
  *
  * A name that the layout lacks is no error of ours: the label reads "_unknown", a rule whose value
  * or condition it is does not apply to the class, and either is noted for the dry run.
  */
 #include "rules/engine/compile_values.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 enum { NOT_CAPTURED = SPAN_CAPTURED_MAX, VALUES_MAX = 4096, LABELS_MAX = 4096 };
 
@@ -35,7 +36,8 @@ void compile_add_note(struct builder *builder, const struct dry_run_note *note)
 	if (!builder->engine->dry_run) {
 		return;
 	}
-	grown = realloc(compiled->notes, (compiled->note_count + 1) * sizeof *grown);
+	grown = array_grow(compiled->notes, &builder->engine->draft.note_capacity,
+			   compiled->note_count, sizeof *grown);
 	if (!grown) {
 		builder->failed = true;
 		return;
@@ -106,7 +108,8 @@ static uint16_t add_value(struct builder *builder, const struct value *value)
 		}
 	}
 	values = compiled->value_count < VALUES_MAX ?
-			 realloc(compiled->values, (compiled->value_count + 1) * sizeof *values) :
+			 array_grow(compiled->values, &builder->engine->draft.value_capacity,
+				    compiled->value_count, sizeof *values) :
 			 NULL;
 	if (!values) {
 		builder->failed = true;
@@ -164,33 +167,40 @@ static bool is_same_part(const struct field_path *a, const struct field_path *b)
 	return true;
 }
 
-static struct field_path *add_part(struct compiled_rules *compiled, const struct field_path *path,
-				   uint16_t *index)
+void compile_link_parts(struct compiled_rules *compiled)
 {
-	struct field_path **parts;
-	struct field_path *copy;
+	for (size_t i = 0; i < compiled->value_count; i++) {
+		if (compiled->values[i].type == VALUE_PART) {
+			compiled->values[i].field =
+				&compiled->parts[compiled->values[i].index].value;
+		}
+	}
+}
+
+static const struct field_path *add_part(struct builder *builder, const struct field_path *path,
+					 uint16_t *index)
+{
+	struct compiled_rules *compiled = builder->compiled;
+	struct field_path *parts;
 
 	for (size_t i = 0; i < compiled->part_count; i++) {
-		if (is_same_part(compiled->parts[i], path)) {
+		if (is_same_part(&compiled->parts[i], path)) {
 			*index = (uint16_t)i;
-			return compiled->parts[i];
+			return &compiled->parts[i];
 		}
 	}
 	parts = compiled->part_count < VALUES_MAX ?
-			realloc(compiled->parts,
-				(compiled->part_count + 1) * sizeof(struct field_path *)) :
+			array_grow(compiled->parts, &builder->engine->draft.part_capacity,
+				   compiled->part_count, sizeof *parts) :
 			NULL;
 	if (!parts) {
 		return NULL;
 	}
 	compiled->parts = parts;
-	copy = malloc(sizeof *copy);
-	if (copy) {
-		*copy = *path;
-		*index = (uint16_t)compiled->part_count;
-		parts[compiled->part_count++] = copy;
-	}
-	return copy;
+	compile_link_parts(compiled);
+	*index = (uint16_t)compiled->part_count;
+	parts[compiled->part_count] = *path;
+	return &parts[compiled->part_count++];
 }
 
 /* An element, a member of one, a count. NO_VALUE: the layout has none, or builder->failed. */
@@ -198,12 +208,13 @@ static uint16_t add_part_value(struct builder *builder, const char *name)
 {
 	struct compiled_rules *compiled = builder->compiled;
 	struct value value = { .type = VALUE_PART };
-	struct field_path path, *part;
+	struct field_path path;
+	const struct field_path *part;
 
 	if (!compiled->schema || !field_path_find(compiled->schema, name, &path)) {
 		return NO_VALUE;
 	}
-	part = add_part(compiled, &path, &value.index);
+	part = add_part(builder, &path, &value.index);
 	if (!part) {
 		builder->failed = true;
 		return NO_VALUE;
@@ -302,10 +313,21 @@ uint16_t compile_find_value(struct builder *builder, const struct field_ref *fie
 
 /* ---- labels ---- */
 
-void compiled_label_free(struct compiled_label *label)
+uint32_t compile_add_numbers(struct builder *builder, size_t count)
 {
-	free(label->numbers);
-	free(label->cache);
+	struct compiled_rules *compiled = builder->compiled;
+	struct number_literal *numbers =
+		array_grow(compiled->numbers, &builder->engine->draft.number_capacity,
+			   compiled->number_count + count, sizeof *numbers);
+	size_t index = compiled->number_count;
+
+	if (!numbers || index + count >= NO_NUMBERS) {
+		builder->failed = true;
+		return NO_NUMBERS;
+	}
+	compiled->numbers = numbers;
+	compiled->number_count += count;
+	return (uint32_t)index;
 }
 
 /* A label that another rule has made of the same value already. */
@@ -324,7 +346,6 @@ static bool find_label(const struct compiled_rules *compiled, const struct compi
 	return false;
 }
 
-/* Takes what the label owns. */
 static enum rule_result add_label(struct builder *builder, struct compiled_label *label,
 				  uint8_t position, struct compiled_label_set *set)
 {
@@ -333,14 +354,14 @@ static enum rule_result add_label(struct builder *builder, struct compiled_label
 	uint16_t index;
 
 	if (find_label(compiled, label, &index)) {
-		compiled_label_free(label);
+		compiled->number_count = label->number_index;
 	} else {
 		labels = compiled->label_count < LABELS_MAX ?
-				 realloc(compiled->labels,
-					 (compiled->label_count + 1) * sizeof *labels) :
+				 array_grow(compiled->labels,
+					    &builder->engine->draft.label_capacity,
+					    compiled->label_count, sizeof *labels) :
 				 NULL;
 		if (!labels) {
-			compiled_label_free(label);
 			return RULE_FAILED;
 		}
 		compiled->labels = labels;
@@ -358,15 +379,13 @@ static enum rule_result add_label(struct builder *builder, struct compiled_label
 static enum rule_result map_numbers(struct builder *builder, const struct value *value,
 				    struct compiled_label *label)
 {
-	size_t count = label->label->entry_count;
+	size_t count = value->form == FORM_NUMBER ? label->label->entry_count : 0;
 
-	if (value->form != FORM_NUMBER || count == 0) {
-		return RULE_APPLIES;
-	}
-	label->numbers = calloc(count, sizeof *label->numbers);
-	if (!label->numbers) {
+	label->number_index = compile_add_numbers(builder, count);
+	if (label->number_index == NO_NUMBERS) {
 		return RULE_FAILED;
 	}
+	label->numbers = &builder->compiled->numbers[label->number_index];
 	for (size_t i = 0; i < count; i++) {
 		if (!literal_for(&label->label->entries[i].from, value, &label->numbers[i])) {
 			return compile_wrong_type(builder);
@@ -407,16 +426,9 @@ static enum rule_result compile_label(struct builder *builder, const struct labe
 					     (uint32_t)value->read.number :
 					     label_compute(builder->engine, &compiled, value);
 	} else if (result == RULE_APPLIES) {
-		if (!compiled.plain && value->form != FORM_TEXT) {
-			compiled.cache = cache_new();
-			if (!compiled.cache) {
-				compiled_label_free(&compiled);
-				return RULE_FAILED;
-			}
-		}
 		return add_label(builder, &compiled, position, set);
 	}
-	compiled_label_free(&compiled);
+	builder->compiled->number_count = compiled.number_index;
 	return result;
 }
 
@@ -444,7 +456,8 @@ static enum rule_result join_cache(struct builder *builder, struct compiled_rule
 		}
 	}
 	if (index == compiled->cache_count) {
-		caches = realloc(compiled->caches, (compiled->cache_count + 1) * sizeof *caches);
+		caches = array_grow(compiled->caches, &builder->engine->draft.cache_capacity,
+				    compiled->cache_count, sizeof *caches);
 		if (!caches) {
 			return RULE_FAILED;
 		}
@@ -504,6 +517,7 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 	struct compiled_rules *compiled = builder->compiled;
 	struct compiled_span **spans = side == SPAN_STOP ? &compiled->stops : &compiled->starts;
 	size_t *count = side == SPAN_STOP ? &compiled->stop_count : &compiled->start_count;
+	struct draft *draft = &builder->engine->draft;
 	struct compiled_span *grown;
 	enum rule_result result;
 
@@ -522,7 +536,9 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 	if (result != RULE_APPLIES) {
 		return result;
 	}
-	grown = realloc(*spans, (*count + 1) * sizeof *grown);
+	grown = array_grow(*spans,
+			   side == SPAN_STOP ? &draft->stop_capacity : &draft->start_capacity,
+			   *count, sizeof *grown);
 	if (!grown) {
 		return RULE_FAILED;
 	}

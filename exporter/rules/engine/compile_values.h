@@ -9,12 +9,14 @@
 
 enum { NO_VALUE = UINT16_MAX };
 
+#define NO_NUMBERS UINT32_MAX
+
 struct builder {
 	struct rule_engine *engine;
 	const struct event_class *class;
-	struct compiled_rules *compiled;
-	const struct active_rule *rule; /* NULL: none of the set's */
-	bool failed;                    /* no memory */
+	struct compiled_rules *compiled; /* of the engine's draft */
+	const struct active_rule *rule;  /* NULL: none of the set's */
+	bool failed;                     /* no memory */
 	bool kernel;       /* its rules were held against its layouts when they were read */
 	bool lacks;        /* the rule at hand cannot apply for want of a field */
 	bool wrong_type;   /* … of a field of the right type */
@@ -40,10 +42,15 @@ bool compile_spans(struct builder *builder);
 /* The index of a field's value. NO_VALUE: this class has no such field, or builder->failed. */
 uint16_t compile_find_value(struct builder *builder, const struct field_ref *field);
 
+/* Lets values point to the parts that they are, after parts were moved. */
+void compile_link_parts(struct compiled_rules *compiled);
+
+/* The index of room for the numbers of count literals; NO_NUMBERS without memory. */
+uint32_t compile_add_numbers(struct builder *builder, size_t count);
+
 /* Label values that are constant go into the rule's ids, the others into compiled.labels; the
  * rule gets the cache of its label sets. */
 enum rule_result compile_labels(struct builder *builder, const struct rule *from,
 				struct compiled_rule *rule);
-void compiled_label_free(struct compiled_label *label);
 
 #endif

@@ -143,6 +143,7 @@ void rule_engine_free(struct rule_engine *engine)
 	regex_matcher_free(engine->matcher);
 	gauges_free(engine->gauges);
 	spans_free(engine->spans);
+	draft_free(&engine->draft);
 	text_free(&engine->text);
 	text_free(&engine->scratch);
 	free(engine->texts);

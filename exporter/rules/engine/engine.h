@@ -72,8 +72,9 @@ struct compiled_condition {
 	uint64_t owner;      /* a number unique in the engine, for text_entry */
 	struct value *value; /* of compiled.values */
 	uint16_t value_index;
-	struct number_literal *numbers; /* owned; of the literals, FORM_NUMBER */
-	struct cache *cache;            /* owned; verdicts by label id, FORM_ID */
+	uint32_t number_index;          /* of the first of numbers in compiled.numbers */
+	struct number_literal *numbers; /* of the literals, FORM_NUMBER */
+	struct cache *cache;            /* verdicts by label id, FORM_ID; NULL: none */
 };
 
 /* What one value becomes as a label; rules that show the same value share it. */
@@ -84,10 +85,11 @@ struct compiled_label {
 	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
 	bool plain;    /* the value is the id already */
 	uint16_t value_index;
+	uint32_t number_index; /* as in compiled_condition */
 	const struct label *label;
 	uint64_t owner;                 /* as in compiled_condition */
-	struct number_literal *numbers; /* owned; of a map, FORM_NUMBER */
-	struct cache *cache;            /* owned; ids by value, FORM_NUMBER and FORM_ID */
+	struct number_literal *numbers; /* of a map, FORM_NUMBER */
+	struct cache *cache;            /* ids by value, FORM_NUMBER and FORM_ID; NULL: none */
 };
 
 /*
@@ -104,7 +106,7 @@ struct label_set_cache {
 	uint32_t used; /* bit i: entry i is taken */
 	struct compiled_label *labels[FAMILY_LABELS_MAX];
 	uint16_t label_indexes[FAMILY_LABELS_MAX]; /* rising */
-	cell **entries;                            /* owned; rule_count each */
+	cell **entries;                            /* rule_count each */
 	uint64_t keys[CACHED_LABEL_SETS];
 };
 
@@ -121,7 +123,7 @@ struct compiled_label_set {
 enum amount_type { AMOUNT_ONE, AMOUNT_VALUE, AMOUNT_REAL, AMOUNT_SINCE };
 
 struct compiled_rule {
-	struct compiled_condition *conditions; /* owned */
+	struct compiled_condition *conditions; /* of compiled.conditions */
 	struct value *value;                   /* NULL: 1 */
 	struct label_set_cache *cache;
 	struct family *family;
@@ -175,22 +177,27 @@ enum decode_problem {
 	PROBLEM_COUNT
 };
 
+/* The arrays, and what their items point to, lie behind the structure in one block of memory. */
 struct compiled_rules {
-	struct value *values; /* owned */
+	struct value *values;
 	size_t value_count;
-	struct field_path **parts; /* owned, as are they */
+	struct field_path *parts;
 	size_t part_count;
-	struct compiled_label *labels; /* owned */
+	struct number_literal *numbers;
+	size_t number_count;
+	struct compiled_condition *conditions; /* of the rules in their order, then of the probe */
+	size_t condition_count;
+	struct compiled_label *labels;
 	size_t label_count;
-	struct label_set_cache *caches; /* owned */
+	struct label_set_cache *caches;
 	size_t cache_count;
-	struct compiled_rule *rules; /* owned */
+	struct compiled_rule *rules;
 	size_t rule_count;
-	struct compiled_rule probe;           /* its conditions are all it has */
-	bool probed;                          /* events of the class can fulfil them */
-	struct compiled_span *starts, *stops; /* owned */
+	struct compiled_rule probe; /* its conditions are all it has */
+	bool probed;                /* events of the class can fulfil them */
+	struct compiled_span *starts, *stops;
 	size_t start_count, stop_count;
-	struct dry_run_note *notes; /* owned; empty without a dry run */
+	struct dry_run_note *notes; /* empty without a dry run */
 	size_t note_count;
 	uint64_t generation;
 	const struct schema *schema;
@@ -203,6 +210,16 @@ struct compiled_rules {
 	uint32_t provider;             /* label id */
 	unsigned whole_fields;         /* of the walk */
 	cell *problems[PROBLEM_COUNT]; /* once they are made */
+};
+
+/*
+ * Compiled rules under construction, in arrays that are reused for the next class. The items refer
+ * to each other by index as long as the arrays can grow.
+ */
+struct draft {
+	struct compiled_rules compiled; /* owns its arrays */
+	size_t value_capacity, part_capacity, number_capacity, condition_capacity, label_capacity;
+	size_t cache_capacity, rule_capacity, start_capacity, stop_capacity, note_capacity;
 };
 
 /* Labels of payload text, and verdicts about it, by its bytes. */
@@ -227,6 +244,7 @@ struct rule_engine {
 	struct regex_matcher *matcher; /* owned */
 	struct gauges *gauges;         /* owned */
 	struct spans *spans;           /* owned */
+	struct draft draft;
 	/* Written by the consumer, read by any thread: rule_engine_statistics(). */
 	_Atomic(uint64_t) tables[ENGINE_TABLES], evictions[ENGINE_TABLES];
 	cell *unmatched[2];              /* starts, stops; NULL without memory */
@@ -311,7 +329,8 @@ bool condition_compute(struct rule_engine *engine, const struct compiled_conditi
 bool literal_for(const struct literal *literal, const struct value *value,
 		 struct number_literal *number);
 
-struct cache *cache_new(void);
+/* Frees the arrays of a draft (compile.c). */
+void draft_free(struct draft *draft);
 
 /* Publishes the statistics of the tables of gauges and spans (engine.c). */
 void engine_publish(struct rule_engine *engine);

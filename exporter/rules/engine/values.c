@@ -90,7 +90,7 @@ static enum value_state read_walked(struct rule_engine *engine, struct compiled_
 static enum value_state read_part(struct rule_engine *engine, struct compiled_rules *compiled,
 				  const struct event_record *record, struct value *value)
 {
-	const struct field_path *path = compiled->parts[value->index];
+	const struct field_path *path = &compiled->parts[value->index];
 	struct field_slice slice;
 	uint32_t count;
 
@@ -193,11 +193,6 @@ enum value_state value_read(struct rule_engine *engine, struct compiled_rules *c
 }
 
 /* ---- caches ---- */
-
-struct cache *cache_new(void)
-{
-	return calloc(1, sizeof(struct cache));
-}
 
 typedef uint32_t compute_result(struct rule_engine *engine, const void *what,
 				const struct value *value);
