@@ -245,6 +245,48 @@ static void maps_know_values_by_name(void **state)
 	rule_run_close(&run);
 }
 
+/* More values, labels, literals and parts than one growth of their arrays has room for, first and
+ * again for another class. */
+static void one_rule_set_may_read_many_of_them(void **state)
+{
+	enum { LABELS = 6, METRICS = 5 };
+	struct rule_run run;
+	char text[4096] = X;
+	size_t size = strlen(text);
+
+	(void)state;
+	for (int i = 0; i < METRICS; i++) {
+		size += (size_t)snprintf(text + size, sizeof text - size,
+					 "- { name: a%d_total, type: counter, help: h, labels: {",
+					 i);
+		for (int j = 0; j < LABELS; j++) {
+			size += (size_t)snprintf(
+				text + size, sizeof text - size,
+				"%s l%d: { field: 'plain[%d]', map: { %d: mapped }, default: other }",
+				j > 0 ? "," : "", j, i * LABELS + j, 100 - i * LABELS);
+		}
+		size += (size_t)snprintf(text + size, sizeof text - size,
+					 " }, events: [{ event: '{" PROVIDER
+					 "}/*', where: [{ field: 'plain[%d]', in: [1, %d, 3] }] "
+					 "}] }\n",
+					 i, 100 - i);
+	}
+	open(&run, text);
+	for (int round = 1; round <= 2; round++) {
+		assert_int_equal(feed(&run, LABELS * METRICS, SIZE_MAX), OUTCOME_COUNTED);
+		rule_run_other(&run, PROVIDER, 2);
+		rule_run_feed(&run);
+		for (int i = 0; i < METRICS; i++) {
+			snprintf(text, sizeof text,
+				 "a%d_total{l0=\"mapped\",l1=\"other\",l2=\"other\",l3=\"other\","
+				 "l4=\"other\",l5=\"other\"} %d",
+				 i, round);
+			rule_run_expect(&run, text);
+		}
+	}
+	rule_run_close(&run);
+}
+
 static void a_missing_element_is_counted_and_no_zero(void **state)
 {
 	struct rule_run run;
@@ -443,6 +485,7 @@ int main(void)
 		cmocka_unit_test(values_and_conditions_read_them_too),
 		cmocka_unit_test(conditions_know_values_by_name),
 		cmocka_unit_test(maps_know_values_by_name),
+		cmocka_unit_test(one_rule_set_may_read_many_of_them),
 		cmocka_unit_test(a_missing_element_is_counted_and_no_zero),
 		cmocka_unit_test(a_payload_that_ends_before_the_element_is_truncated),
 		cmocka_unit_test(extended_items_are_fields),
