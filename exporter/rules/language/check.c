@@ -5,18 +5,433 @@
  *
  * A mistake that only shows when events arrive costs an operator a deployment, so everything that
  * can be decided from the kernel's layouts and the manifests at hand is decided when the rules are
- * read. The functions here go through a rule in the order of its parts and stop at the first
- * mistake; the error names file, line and column.
+ * read. A rule is checked in the order of its parts up to the first mistake; the error names file,
+ * line and column. Checking fills in what it finds (the types, whether a derived field applies),
+ * and the rule engine relies on it.
  *
- * check_fields.c finds a field and its type for the events of a rule. A type may be unknown, for
- * events without a layout at hand; such a field passes every check, and the rule engine decides
- * when an event arrives. A span is checked as if a rule were about each of its events. Checking
- * fills in what it finds (the types, whether a derived field applies), and the rule engine relies
- * on it.
+ * Kernel events have fixed layouts for each opcode and version. A provider has its manifest, if the
+ * configuration gives one or one is built in; the others are unknown until their events arrive. A
+ * rule is checked against every layout that its event pattern fits (struct known_events). A field
+ * is known when some layout has it, or when it is a derived one that such events can have. Its type
+ * is TYPE_UNKNOWN where versions differ or no layout is known: such a field passes every check, and
+ * the rule engine decides when an event arrives. A name that is wrong for certain is refused, with
+ * the nearest right one. A span is checked as if a rule were about each of its events.
+ *
+ * A manifest of the configuration is taken to be complete, so an event that it lacks is refused.
+ * The built-in manifests leave events out: an unknown event of theirs is refused only if it is
+ * within two letters of a known one.
  */
-#include "rules/language/checker.h"
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
+#include "base/nearest.h"
+#include "decode/event_schema.h"
+#include "decode/field_path.h"
+#include "decode/manifest/manifest.h"
+#include "rules/language/collector.h"
 #include "rules/language/decoders.h"
+
+struct checker {
+	const struct collector *collector;
+	const struct configured_manifests *manifests;
+	struct error *err;
+};
+
+/* ---- layouts that are known ---- */
+
+struct known_events {
+	const struct schema **schemas; /* owned; theirs are whose they come from */
+	size_t count, capacity;
+	bool complete; /* the pattern fits no other event */
+	bool failed;   /* no memory */
+};
+
+static void add_schema(struct known_events *known, const struct schema *schema)
+{
+	const struct schema **grown =
+		array_grow(known->schemas, &known->capacity, known->count, sizeof *grown);
+
+	if (!grown) {
+		known->failed = true;
+		return;
+	}
+	known->schemas = grown;
+	known->schemas[known->count++] = schema;
+}
+
+static void find_kernel(struct known_events *known, const struct event_pattern *pattern)
+{
+	unsigned first = pattern->every ? 0 : pattern->opcode;
+	unsigned last = pattern->every ? UINT8_MAX : pattern->opcode;
+
+	for (unsigned opcode = first; opcode <= last; opcode++) {
+		const struct schema *schema;
+		uint8_t version;
+
+		for (unsigned i = 0; (schema = kernel_schema_at(&pattern->guid, (uint8_t)opcode, i,
+								&version)) != NULL;
+		     i++) {
+			add_schema(known, schema);
+		}
+	}
+}
+
+/* The event class that an event of a manifest will have, as far as patterns look at it. */
+static void make_class(struct event_class *class, const struct manifest *manifest, size_t index,
+		       const struct manifest_event *event, struct text *name)
+{
+	text_clear(name);
+	event_schema_name(event->schema, name);
+	*class = (struct event_class){ .id = event->id,
+				       .version = event->version,
+				       .opcode = event->opcode,
+				       .schema = event->schema,
+				       .provider_name = manifest_provider_name(manifest, index),
+				       .event_name = name->data ? name->data : "" };
+	manifest_provider_guid(manifest, index, &class->provider);
+}
+
+/* A provider of a set that a pattern is about. */
+struct provider_walk {
+	const struct manifest_set *set;
+	const struct event_pattern *pattern;
+	size_t number;
+	struct manifest_set_provider found;
+};
+
+static bool next_provider(struct provider_walk *walk)
+{
+	while (manifest_set_provider(walk->set, walk->number++, &walk->found)) {
+		const char *name = manifest_provider_name(walk->found.manifest, walk->found.index);
+
+		if (event_pattern_is_provider(walk->pattern, name, walk->found.guid)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_configured(struct known_events *known, const struct event_pattern *pattern,
+			    const struct manifest_set *set)
+{
+	struct provider_walk walk = { .set = set, .pattern = pattern };
+	struct text name = { 0 };
+	bool described = false;
+
+	while (next_provider(&walk)) {
+		struct manifest_event event;
+		struct event_class class;
+
+		described = true;
+		for (size_t i = 0; manifest_event(walk.found.manifest, walk.found.index, i, &event);
+		     i++) {
+			make_class(&class, walk.found.manifest, walk.found.index, &event, &name);
+			if (event_pattern_matches(pattern, &class)) {
+				add_schema(known, event.schema);
+			}
+		}
+	}
+	known->failed |= name.failed;
+	text_free(&name);
+	return described;
+}
+
+/* All versions of all events that the pattern is about. To be freed with known_events_done(). */
+static void known_events_find(struct known_events *known, const struct event_pattern *pattern,
+			      const struct configured_manifests *manifests)
+{
+	*known = (struct known_events){ .schemas = NULL };
+	if (pattern->scope == EVENTS_KERNEL) {
+		find_kernel(known, pattern);
+		known->complete = true;
+	} else if (pattern->scope == EVENTS_PROVIDER) {
+		known->complete = find_configured(known, pattern, manifests->configured);
+		find_configured(known, pattern, manifests->builtin);
+	}
+}
+
+static void known_events_done(struct known_events *known)
+{
+	free(known->schemas);
+	*known = (struct known_events){ .schemas = NULL };
+}
+
+/*
+ * The name of an event of the pattern's provider that resembles the pattern's most, as a rule
+ * writes it ("Provider/Name"), and how many letters differ; nothing is added when there is none.
+ */
+static void known_events_nearest(const struct event_pattern *pattern,
+				 const struct configured_manifests *manifests, struct text *out,
+				 unsigned *distance)
+{
+	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
+	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };
+	struct text name = { 0 };
+
+	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+		struct provider_walk walk = { .set = sets[i], .pattern = pattern };
+
+		while (next_provider(&walk)) {
+			const char *provider =
+				manifest_provider_name(walk.found.manifest, walk.found.index);
+			size_t size = strlen(provider);
+			struct manifest_event event;
+			struct event_class class;
+
+			if (!pattern->by_guid) {
+				/* Events by name have slashes as well. */
+				nearest.word = pattern->provider + size + 1;
+				nearest.size = pattern->provider_size + pattern->event_size - size;
+			}
+			for (size_t k = 0;
+			     manifest_event(walk.found.manifest, walk.found.index, k, &event);
+			     k++) {
+				const char *before = nearest.best;
+
+				make_class(&class, walk.found.manifest, walk.found.index, &event,
+					   &name);
+				nearest_offer(&nearest, class.event_name);
+				if (nearest.best != before) {
+					text_clear(out);
+					text_add_format(out, "%s/%s", provider, class.event_name);
+					nearest.best = event.schema->event; /* stays */
+					*distance = nearest.distance;
+				}
+			}
+		}
+	}
+	text_free(&name);
+}
+
+/* ---- fields ---- */
+
+/* A field Pair.NAME that is not among the captured labels of the span. */
+static bool unknown_captured(struct checker *checker, const struct span *span,
+			     const struct field_ref *field)
+{
+	const char *name = field->name + strlen(SPAN_PREFIX);
+	struct nearest nearest = { .word = name, .size = strlen(name) };
+
+	for (size_t i = 0; i < span->captured_count; i++) {
+		nearest_offer(&nearest, span->captured[i].name);
+	}
+	if (nearest.best) {
+		return yaml_error(checker->collector->tree, field->at, checker->err,
+				  "the pair carries no '%s'; did you mean '%s'?", name,
+				  nearest.best);
+	}
+	return yaml_error(checker->collector->tree, field->at, checker->err,
+			  "the pair carries no '%s'", name);
+}
+
+/* Whether some layout of the kernel events has the field. */
+static bool layout_has(const struct event_pattern *pattern, const char *name)
+{
+	struct known_events known;
+	bool has = false;
+
+	known_events_find(&known, pattern, NULL);
+	for (size_t i = 0; i < known.count && !has; i++) {
+		has = schema_find_field(known.schemas[i], name) >= 0;
+	}
+	known_events_done(&known);
+	return has;
+}
+
+static bool is_listed(const struct derived_events *events, const struct event_pattern *pattern)
+{
+	for (; events->kernel_class != KERNEL_NONE || events->provider; events++) {
+		if (events->provider ?
+			    event_pattern_is_provider(pattern, events->provider->name,
+						      &events->provider->guid) :
+			    event_pattern_is_class(pattern, events->kernel_class) &&
+				    (events->opcode == EVERY_OPCODE ||
+				     (!pattern->every && pattern->opcode == events->opcode))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether events of the pattern can have the derived field. */
+static bool derived_fits(const struct derived_field *derived, const struct event_pattern *pattern)
+{
+	if (derived->events && !is_listed(derived->events, pattern)) {
+		return false;
+	}
+	if (derived->origin && pattern->scope == EVENTS_KERNEL) {
+		return layout_has(pattern, derived->origin);
+	}
+	return !derived->origin || derived->events;
+}
+
+static bool unknown_field(struct checker *checker, const struct rule *rule,
+			  const struct field_ref *field, const struct known_events *known)
+{
+	struct nearest nearest = { .word = field->name, .size = strlen(field->name) };
+	const struct derived_field *derived;
+
+	if (rule->span && rule->span->captured_count > 0 &&
+	    strncmp(field->name, SPAN_PREFIX, strlen(SPAN_PREFIX)) == 0) {
+		return unknown_captured(checker, rule->span, field);
+	}
+
+	for (size_t i = 0; i < known->count; i++) {
+		for (unsigned k = 0; k < known->schemas[i]->field_count; k++) {
+			nearest_offer(&nearest, known->schemas[i]->fields[k].name);
+		}
+	}
+	for (unsigned i = 0; (derived = derived_at(i)) != NULL; i++) {
+		if (derived_fits(derived, &rule->event)) {
+			nearest_offer(&nearest, derived->name);
+		}
+	}
+	if (nearest.best) {
+		return yaml_error(checker->collector->tree, field->at, checker->err,
+				  "event '%s' has no field '%s'; did you mean '%s'?",
+				  rule->event_at->text, field->name, nearest.best);
+	}
+	return yaml_error(checker->collector->tree, field->at, checker->err,
+			  "event '%s' has no field '%s'", rule->event_at->text, field->name);
+}
+
+static enum value_type type_of(const struct field *field)
+{
+	if (field_is_integer(field)) {
+		return TYPE_INTEGER;
+	}
+	return field_is_real(field) ? TYPE_REAL : TYPE_TEXT;
+}
+
+/* TYPE_UNKNOWN where versions of the event differ. */
+static bool find_in_layouts(const struct known_events *known, const char *name,
+			    enum value_type *type)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < known->count; i++) {
+		struct field_path path;
+		enum value_type own;
+
+		if (!field_path_find(known->schemas[i], name, &path)) {
+			continue;
+		}
+		own = type_of(&path.value);
+		*type = found && *type != own ? TYPE_UNKNOWN : own;
+		found = true;
+	}
+	return found;
+}
+
+/* Whether a field that no known layout has can still be one. */
+static bool may_arrive(const struct rule *rule, const struct known_events *known)
+{
+	return rule->event.scope == EVENTS_PROVIDER &&
+	       (known->count == 0 || (rule->event.every && !known->complete));
+}
+
+static bool check_in_layouts(struct checker *checker, const struct rule *rule,
+			     struct field_ref *field, const struct derived_field *derived)
+{
+	struct known_events known;
+	bool good = true;
+
+	known_events_find(&known, &rule->event, checker->manifests);
+	if (known.failed) {
+		good = error_no_memory(checker->err, "the check of a rule");
+	} else if (find_in_layouts(&known, field->name, &field->type)) {
+		field->layout = true;
+	} else if (derived) {
+		field->type = derived->type;
+	} else if (may_arrive(rule, &known)) {
+		field->layout = true;
+		field->type = TYPE_UNKNOWN;
+	} else {
+		good = unknown_field(checker, rule, field, &known);
+	}
+	known_events_done(&known);
+	return good;
+}
+
+/* Finds out what a field is for the events of a rule: fills its type. An error when it is none. */
+static bool check_field(struct checker *checker, const struct rule *rule, struct field_ref *field)
+{
+	const struct derived_field *derived =
+		field->derived && derived_fits(field->derived, &rule->event) ? field->derived :
+									       NULL;
+
+	if (rule->span && field_has_role(field, ROLE_DURATION)) {
+		field->type = TYPE_DURATION;
+		return true;
+	}
+	if (rule->span &&
+	    span_find_captured(rule->span, field->name) < rule->span->captured_count) {
+		field->type = TYPE_TEXT;
+		return true;
+	}
+	field->derived = derived;
+	if (derived && derived->before_layout) {
+		field->type = derived->type;
+		return true;
+	}
+	return check_in_layouts(checker, rule, field, derived);
+}
+
+/* ---- events and literals ---- */
+
+/* Whether the event of a rule can be one. */
+static bool check_event(struct checker *checker, const struct rule *rule)
+{
+	enum { NEAR_MISS = 2 };
+	const struct event_pattern *pattern = &rule->event;
+	struct known_events known;
+	struct text nearest = { 0 };
+	unsigned distance = 0;
+	bool good = true;
+
+	if (pattern->scope != EVENTS_PROVIDER || pattern->every) {
+		return true;
+	}
+	known_events_find(&known, pattern, checker->manifests);
+	if (known.failed) {
+		good = error_no_memory(checker->err, "the check of a rule");
+	} else if (known.count == 0 && (known.complete || !pattern->by_id)) {
+		known_events_nearest(pattern, checker->manifests, &nearest, &distance);
+		if (nearest.size > 0 && (known.complete || distance <= NEAR_MISS)) {
+			good = yaml_error(checker->collector->tree, rule->event_at, checker->err,
+					  "unknown event '%s'; did you mean '%s'?",
+					  rule->event_at->text, nearest.data);
+		} else if (known.complete) {
+			good = yaml_error(checker->collector->tree, rule->event_at, checker->err,
+					  "unknown event '%s'", rule->event_at->text);
+		}
+	}
+	text_free(&nearest);
+	known_events_done(&known);
+	return good;
+}
+
+/* Whether the literal is a number, or else the name of a value of the field in some layout. */
+static bool check_literal(struct checker *checker, const struct rule *rule,
+			  const struct field_ref *field, const struct literal *literal)
+{
+	struct known_events known;
+	bool found = literal->integer;
+
+	known_events_find(&known, &rule->event, checker->manifests);
+	for (size_t i = 0; i < known.count && !found; i++) {
+		struct field_path path;
+		uint32_t value;
+
+		found = field_path_find(known.schemas[i], field->name, &path) && path.value.map &&
+			value_map_value(path.value.map, literal->text, literal->size, &value);
+	}
+	known_events_done(&known);
+	return found;
+}
+
+/* ---- the parts of a rule ---- */
 
 static bool is_number(enum value_type type)
 {
