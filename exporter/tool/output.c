@@ -11,9 +11,6 @@
  * person watches: standard error is a terminal and standard output is none, because the two would
  * mix.
  */
-/*
- * What the subcommands print: results on standard output, complaints on standard error.
- */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -101,7 +101,7 @@ struct recording *recording_open(struct tool_arguments *arguments, const char *p
 	struct recording *recording = calloc(1, sizeof *recording);
 
 	if (!recording) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
+		error_no_memory(err, "a recording");
 		return NULL;
 	}
 	recording->arguments = arguments;

@@ -407,7 +407,7 @@ static int run(struct tool_arguments *arguments)
 	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
 	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);
 	if (summary.schemas && !summary.buffer_types) {
-		error_set(&err, ERROR_NO_MEMORY, "no memory to sum up a recording");
+		error_no_memory(&err, "a summary");
 	} else if (summary.schemas && read_recording(&summary, &err)) {
 		write_summary(&out, &summary, arguments->words[0]);
 		status = tool_print("summary", &out);

@@ -7,20 +7,17 @@
 #include "rules/engine/engine.h"
 
 struct dry_run {
-	struct dry_run_rule *rules; /* owned; of the set's rules */
 	size_t count;
+	struct dry_run_rule rules[]; /* of the set's rules */
 };
 
 struct dry_run *dry_run_new(const struct rule_set *set, struct error *err)
 {
-	struct dry_run *dry_run = calloc(1, sizeof *dry_run);
+	struct dry_run *dry_run =
+		calloc(1, sizeof *dry_run + set->rule_count * sizeof dry_run->rules[0]);
 
-	if (dry_run) {
-		dry_run->rules = calloc(set->rule_count + 1, sizeof *dry_run->rules);
-	}
-	if (!dry_run || !dry_run->rules) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to try rules");
-		dry_run_free(dry_run);
+	if (!dry_run) {
+		error_no_memory(err, "a dry run of rules");
 		return NULL;
 	}
 	dry_run->count = set->rule_count;
@@ -32,10 +29,7 @@ struct dry_run *dry_run_new(const struct rule_set *set, struct error *err)
 
 void dry_run_free(struct dry_run *dry_run)
 {
-	if (dry_run) {
-		free(dry_run->rules);
-		free(dry_run);
-	}
+	free(dry_run);
 }
 
 const struct dry_run_rule *dry_run_at(const struct dry_run *dry_run, size_t index)

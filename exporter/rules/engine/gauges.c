@@ -40,7 +40,7 @@ struct gauges *gauges_new(struct error *err)
 	struct gauges *gauges = calloc(1, sizeof *gauges);
 
 	if (!gauges) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for gauges");
+		error_no_memory(err, "gauges");
 	}
 	return gauges;
 }

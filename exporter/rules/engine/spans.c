@@ -35,13 +35,13 @@ struct span_list {
 };
 
 struct spans {
-	struct map places;       /* key -> index of its entry */
-	struct entry *entries;   /* owned; SPANS_MAX once the first one starts */
-	struct span_list *lists; /* owned; of each span */
-	size_t count;
-	uint32_t used; /* entries below were in use at some time */
-	uint32_t free; /* the first free one among them */
+	struct map places;     /* key -> index of its entry */
+	struct entry *entries; /* owned; SPANS_MAX once the first one starts */
+	uint32_t used;         /* entries below were in use at some time */
+	uint32_t free;         /* the first free one among them */
 	struct spans_statistics statistics;
+	size_t count;
+	struct span_list lists[]; /* of each span */
 };
 
 static void empty(struct spans *spans)
@@ -56,14 +56,10 @@ static void empty(struct spans *spans)
 
 struct spans *spans_new(const uint64_t *timeouts, size_t count, struct error *err)
 {
-	struct spans *spans = calloc(1, sizeof *spans);
+	struct spans *spans = calloc(1, sizeof *spans + count * sizeof spans->lists[0]);
 
-	if (spans) {
-		spans->lists = calloc(count + 1, sizeof *spans->lists);
-	}
-	if (!spans || !spans->lists) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
-		spans_free(spans);
+	if (!spans) {
+		error_no_memory(err, "pairs");
 		return NULL;
 	}
 	spans->count = count;
@@ -79,7 +75,6 @@ void spans_free(struct spans *spans)
 	if (spans) {
 		map_done(&spans->places);
 		free(spans->entries);
-		free(spans->lists);
 		free(spans);
 	}
 }

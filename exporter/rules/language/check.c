@@ -77,64 +77,70 @@ static void find_kernel(struct known_events *known, const struct event_pattern *
 	}
 }
 
-/* The event class that an event of a manifest will have, as far as patterns look at it. */
-static void make_class(struct event_class *class, const struct manifest *manifest, size_t index,
-		       const struct manifest_event *event, struct text *name)
-{
-	text_clear(name);
-	event_schema_name(event->schema, name);
-	*class = (struct event_class){ .id = event->id,
-				       .version = event->version,
-				       .opcode = event->opcode,
-				       .schema = event->schema,
-				       .provider_name = manifest_provider_name(manifest, index),
-				       .event_name = name->data ? name->data : "" };
-	manifest_provider_guid(manifest, index, &class->provider);
-}
-
-/* A provider of a set that a pattern is about. */
-struct provider_walk {
+/* The events of those providers of a set that a pattern is about. The name must be freed. */
+struct event_walk {
 	const struct manifest_set *set;
 	const struct event_pattern *pattern;
-	size_t number;
-	struct manifest_set_provider found;
+	size_t number;  /* of the next provider */
+	size_t index;   /* of the next event */
+	bool described; /* a provider was met */
+	struct manifest_set_provider at;
+	const char *provider;
+	const struct schema *schema;
+	struct event_class class; /* of the event, as far as patterns look at it */
+	struct text name;
 };
 
-static bool next_provider(struct provider_walk *walk)
+static bool next_provider(struct event_walk *walk)
 {
-	while (manifest_set_provider(walk->set, walk->number++, &walk->found)) {
-		const char *name = manifest_provider_name(walk->found.manifest, walk->found.index);
-
-		if (event_pattern_is_provider(walk->pattern, name, walk->found.guid)) {
+	while (manifest_set_provider(walk->set, walk->number++, &walk->at)) {
+		walk->provider = manifest_provider_name(walk->at.manifest, walk->at.index);
+		walk->index = 0;
+		if (event_pattern_is_provider(walk->pattern, walk->provider, walk->at.guid)) {
+			walk->described = true;
 			return true;
 		}
 	}
 	return false;
 }
 
+static bool next_event(struct event_walk *walk)
+{
+	struct manifest_event event;
+
+	while (!walk->described ||
+	       !manifest_event(walk->at.manifest, walk->at.index, walk->index, &event)) {
+		if (!next_provider(walk)) {
+			return false;
+		}
+	}
+	walk->index++;
+	walk->schema = event.schema;
+	text_clear(&walk->name);
+	event_schema_name(event.schema, &walk->name);
+	walk->class = (struct event_class){ .id = event.id,
+					    .version = event.version,
+					    .opcode = event.opcode,
+					    .schema = event.schema,
+					    .provider_name = walk->provider,
+					    .event_name = walk->name.data ? walk->name.data : "" };
+	manifest_provider_guid(walk->at.manifest, walk->at.index, &walk->class.provider);
+	return true;
+}
+
 static bool find_configured(struct known_events *known, const struct event_pattern *pattern,
 			    const struct manifest_set *set)
 {
-	struct provider_walk walk = { .set = set, .pattern = pattern };
-	struct text name = { 0 };
-	bool described = false;
+	struct event_walk walk = { .set = set, .pattern = pattern };
 
-	while (next_provider(&walk)) {
-		struct manifest_event event;
-		struct event_class class;
-
-		described = true;
-		for (size_t i = 0; manifest_event(walk.found.manifest, walk.found.index, i, &event);
-		     i++) {
-			make_class(&class, walk.found.manifest, walk.found.index, &event, &name);
-			if (event_pattern_matches(pattern, &class)) {
-				add_schema(known, event.schema);
-			}
+	while (next_event(&walk)) {
+		if (event_pattern_matches(pattern, &walk.class)) {
+			add_schema(known, walk.schema);
 		}
 	}
-	known->failed |= name.failed;
-	text_free(&name);
-	return described;
+	known->failed |= walk.name.failed;
+	text_free(&walk.name);
+	return walk.described;
 }
 
 /* All versions of all events that the pattern is about. To be freed with known_events_done(). */
@@ -167,41 +173,30 @@ static void known_events_nearest(const struct event_pattern *pattern,
 {
 	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
 	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };
-	struct text name = { 0 };
 
 	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-		struct provider_walk walk = { .set = sets[i], .pattern = pattern };
+		struct event_walk walk = { .set = sets[i], .pattern = pattern };
 
-		while (next_provider(&walk)) {
-			const char *provider =
-				manifest_provider_name(walk.found.manifest, walk.found.index);
-			size_t size = strlen(provider);
-			struct manifest_event event;
-			struct event_class class;
+		while (next_event(&walk)) {
+			const char *before = nearest.best;
 
 			if (!pattern->by_guid) {
+				size_t size = strlen(walk.provider);
+
 				/* Events by name have slashes as well. */
 				nearest.word = pattern->provider + size + 1;
 				nearest.size = pattern->provider_size + pattern->event_size - size;
 			}
-			for (size_t k = 0;
-			     manifest_event(walk.found.manifest, walk.found.index, k, &event);
-			     k++) {
-				const char *before = nearest.best;
-
-				make_class(&class, walk.found.manifest, walk.found.index, &event,
-					   &name);
-				nearest_offer(&nearest, class.event_name);
-				if (nearest.best != before) {
-					text_clear(out);
-					text_add_format(out, "%s/%s", provider, class.event_name);
-					nearest.best = event.schema->event; /* stays */
-					*distance = nearest.distance;
-				}
+			nearest_offer(&nearest, walk.class.event_name);
+			if (nearest.best != before) {
+				text_clear(out);
+				text_add_format(out, "%s/%s", walk.provider, walk.class.event_name);
+				nearest.best = walk.schema->event; /* stays */
+				*distance = nearest.distance;
 			}
 		}
+		text_free(&walk.name);
 	}
-	text_free(&name);
 }
 
 /* ---- fields ---- */

@@ -29,16 +29,6 @@ struct declared_family *rule_set_find_family(const struct rule_set *set, const c
 	return NULL;
 }
 
-/* An error at a metric's name that also says where the family was declared first. */
-static bool differs(const struct collector *collector, const struct metric *metric,
-		    const struct declared_family *declared, const char *what, struct error *err)
-{
-	return yaml_error(collector->tree, metric->name_at, err,
-			  "'%s' has another %s than in %s:%u", metric->name, what,
-			  yaml_name(declared->collector->tree),
-			  (unsigned)declared->metric->name_at->line);
-}
-
 static bool same_buckets(const struct metric *a, const struct metric *b)
 {
 	return a->bucket_count == b->bucket_count &&
@@ -49,19 +39,17 @@ static bool same_buckets(const struct metric *a, const struct metric *b)
 static bool agrees(const struct collector *collector, const struct metric *metric,
 		   const struct declared_family *declared, struct error *err)
 {
-	if (metric->type != declared->metric->type) {
-		return differs(collector, metric, declared, "type", err);
-	}
-	if (strcmp(metric->help, declared->metric->help) != 0) {
-		return differs(collector, metric, declared, "help", err);
-	}
-	if (!same_buckets(metric, declared->metric)) {
-		return differs(collector, metric, declared, "set of buckets", err);
-	}
-	if (metric->max_series != declared->metric->max_series) {
-		return differs(collector, metric, declared, "max_series", err);
-	}
-	return true;
+	const struct metric *first = declared->metric;
+	const char *what = metric->type != first->type             ? "type" :
+			   strcmp(metric->help, first->help) != 0  ? "help" :
+			   !same_buckets(metric, first)            ? "set of buckets" :
+			   metric->max_series != first->max_series ? "max_series" :
+								     NULL;
+
+	return !what ||
+	       yaml_error(collector->tree, metric->name_at, err,
+			  "'%s' has another %s than in %s:%u", metric->name, what,
+			  yaml_name(declared->collector->tree), (unsigned)first->name_at->line);
 }
 
 static size_t label_index(const struct declared_family *declared, const char *name)
@@ -77,16 +65,8 @@ static size_t label_index(const struct declared_family *declared, const char *na
 /* Values that events decide; they give way to "_other" at a limit. */
 static bool is_open(const struct label *label)
 {
-	switch (label->source) {
-	case LABEL_TEXT:
-	case LABEL_MAP:
-		return false;
-	case LABEL_FIELD:
-		return !field_has_role(&label->field, ROLE_PROVIDER);
-	case LABEL_DECODE:
-		break;
-	}
-	return true;
+	return label->source == LABEL_DECODE ||
+	       (label->source == LABEL_FIELD && !field_has_role(&label->field, ROLE_PROVIDER));
 }
 
 /* Brings the labels into the family's order. */
@@ -148,19 +128,6 @@ static bool check_source(const struct collector *collector, const struct rule *r
 	return true;
 }
 
-static bool check_ops(const struct collector *collector, const struct rule *rule,
-		      const struct declared_family *declared, struct error *err)
-{
-	const struct rule *first = &declared->metric->rules[0];
-
-	if ((rule->op == GAUGE_SET) != (first->op == GAUGE_SET)) {
-		return yaml_error(collector->tree, rule->at, err,
-				  "'%s' is either set or counted up and down",
-				  declared->metric->name);
-	}
-	return true;
-}
-
 static bool declare_metric(struct rule_set *set, const struct collector *collector,
 			   struct metric *metric, struct error *err)
 {
@@ -184,9 +151,15 @@ static bool declare_metric(struct rule_set *set, const struct collector *collect
 		}
 	}
 	for (size_t i = 0; i < metric->rule_count; i++) {
-		if (!check_source(collector, &metric->rules[i], declared, err) ||
-		    !check_ops(collector, &metric->rules[i], declared, err)) {
+		const struct rule *rule = &metric->rules[i];
+
+		if (!check_source(collector, rule, declared, err)) {
 			return false;
+		}
+		if ((rule->op == GAUGE_SET) != (declared->metric->rules[0].op == GAUGE_SET)) {
+			return yaml_error(collector->tree, rule->at, err,
+					  "'%s' is either set or counted up and down",
+					  metric->name);
 		}
 	}
 	return true;
@@ -201,7 +174,7 @@ bool rule_set_declare_families(struct rule_set *set, struct error *err)
 	}
 	set->families = calloc(most + 1, sizeof *set->families);
 	if (!set->families) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the families of collectors");
+		return error_no_memory(err, "the families of collectors");
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
 		struct collector *collector = set->collectors[i];
@@ -319,7 +292,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 	set->rules = calloc(most + 1, sizeof *set->rules);
 	set->spans = calloc(most + 1, sizeof(const struct span *));
 	if (!set->rules || !set->spans) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		return error_no_memory(err, "rules");
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
 		for (size_t j = 0; set->infos[i].on && j < set->collectors[i]->metric_count; j++) {

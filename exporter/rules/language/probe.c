@@ -34,7 +34,7 @@ struct probe *probe_new(struct error *err)
 	struct probe *probe = calloc(1, sizeof *probe);
 
 	if (!probe) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for conditions");
+		error_no_memory(err, "conditions");
 		return NULL;
 	}
 	probe->rule.event.scope = EVENTS_ALL;
@@ -103,7 +103,7 @@ static bool read_literals(char *text, struct condition *condition, struct owned_
 	}
 	owned->literals = calloc(count, sizeof *owned->literals);
 	if (!owned->literals) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a condition");
+		return error_no_memory(err, "a condition");
 	}
 	for (size_t i = 0; i < count; i++) {
 		char *end = list ? strchr(text, ',') : NULL;
@@ -117,18 +117,6 @@ static bool read_literals(char *text, struct condition *condition, struct owned_
 	}
 	condition->literals = owned->literals;
 	condition->literal_count = count;
-	return true;
-}
-
-/* A comparison of numbers needs numbers. */
-static bool check_literals(const struct condition *condition, struct error *err)
-{
-	enum comparison comparison = condition->comparison;
-
-	if (compares_numbers(comparison) && !condition->literals->integer) {
-		return error_set(err, ERROR_CONFIG, "'%s' wants a number, not '%s'",
-				 comparison_name(comparison), condition->literals->text);
-	}
 	return true;
 }
 
@@ -146,8 +134,12 @@ static bool read_condition(struct condition *condition, struct owned_condition *
 	}
 	condition->field = (struct field_ref){ .name = field, .derived = derived_find(field) };
 	if (!find_comparison(comparison, &condition->comparison, err) ||
-	    !read_literals(at, condition, owned, err) || !check_literals(condition, err)) {
+	    !read_literals(at, condition, owned, err)) {
 		return false;
+	}
+	if (compares_numbers(condition->comparison) && !condition->literals->integer) {
+		return error_set(err, ERROR_CONFIG, "'%s' wants a number, not '%s'", comparison,
+				 condition->literals->text);
 	}
 	if (condition->comparison == COMPARE_MATCHES) {
 		owned->regex = regex_new(at, strlen(at), err);
@@ -169,13 +161,13 @@ bool probe_add(struct probe *probe, const char *text, struct error *err)
 		owned = realloc(probe->owned, (count + 1) * sizeof *owned);
 	}
 	if (!owned) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a condition");
+		return error_no_memory(err, "a condition");
 	}
 	probe->owned = owned;
 	conditions[count] = (struct condition){ .comparison = COMPARE_EQ };
 	owned[count] = (struct owned_condition){ .text = text_duplicate(text, strlen(text)) };
 	if (!owned[count].text) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a condition");
+		return error_no_memory(err, "a condition");
 	}
 	if (!read_condition(&conditions[count], &owned[count], err)) {
 		free_condition(&owned[count]);

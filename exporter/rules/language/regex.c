@@ -52,7 +52,7 @@ struct regex *regex_new(const char *pattern, size_t size, struct error *err)
 	}
 	regex = calloc(1, sizeof *regex);
 	if (!regex) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a regular expression");
+		error_no_memory(err, "a regular expression");
 		return NULL;
 	}
 	/* No lookbehind by bytes, no way to switch UTF or the limits off from within the pattern.
@@ -131,7 +131,7 @@ bool regex_check_replacement(const struct regex *regex, const char *replacement,
 	/* An expression that matches anything shows whether the replacement can be read at all. */
 	empty = pcre2_compile((PCRE2_SPTR) "", 0, PCRE2_UTF, &result, &offset, NULL);
 	if (!empty) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a regular expression");
+		return error_no_memory(err, "a regular expression");
 	}
 	result = pcre2_substitute(empty, (PCRE2_SPTR) "", 0, 0,
 				  PCRE2_SUBSTITUTE_UNKNOWN_UNSET | PCRE2_SUBSTITUTE_UNSET_EMPTY,
@@ -154,7 +154,7 @@ struct regex_matcher *regex_matcher_new(struct error *err)
 	}
 	if (!matcher || !matcher->context || !matcher->data) {
 		regex_matcher_free(matcher);
-		error_set(err, ERROR_NO_MEMORY, "no memory for regular expressions");
+		error_no_memory(err, "regular expressions");
 		return NULL;
 	}
 	pcre2_set_match_limit(matcher->context, MATCH_LIMIT);

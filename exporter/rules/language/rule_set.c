@@ -65,7 +65,7 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 		realloc(set->collectors, (set->collector_count + 1) * sizeof(struct collector *));
 	if (!collectors) {
 		collector_free(collector);
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a collector");
+		return error_no_memory(err, "a collector");
 	}
 	set->collectors = collectors;
 	set->collectors[set->collector_count++] = collector;
@@ -149,14 +149,7 @@ static bool unknown_collector(const struct rule_set *set, const char *path,
 		  nearest.best ? "; did you mean '" : ";", nearest.best ? nearest.best : "",
 		  nearest.best ? "'?" : "", known.data ? known.data : "");
 	text_free(&known);
-	if (at->line > 0) {
-		char place[32];
-		struct error sentence = *err;
-
-		snprintf(place, sizeof place, "%u:%u", at->line, at->column);
-		error_set(err, ERROR_CONFIG, "%s:%s: %s", path, place, sentence.text);
-	}
-	return false;
+	return at->line > 0 ? error_prefix(err, "%s:%u:%u", path, at->line, at->column) : false;
 }
 
 static bool switch_all(struct rule_set *set, const char *path, const struct config_switch *switches,
@@ -185,7 +178,7 @@ static bool load_patterns(const struct config *config, const struct config_patte
 {
 	*regexes = calloc(count + 1, sizeof(struct regex *));
 	if (!*regexes) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for filters");
+		return error_no_memory(err, "filters");
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct error why;
@@ -205,7 +198,7 @@ static bool load_dropped(struct rule_set *set, const struct config *config, stru
 	set->dropped = calloc(config->dropped_event_count + 1, sizeof *set->dropped);
 	set->dropped_texts = calloc(config->dropped_event_count + 1, sizeof *set->dropped_texts);
 	if (!set->dropped || !set->dropped_texts) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for filters");
+		return error_no_memory(err, "filters");
 	}
 	for (size_t i = 0; i < config->dropped_event_count; i++) {
 		const struct config_event_filter *filter = &config->dropped_events[i];
@@ -214,7 +207,7 @@ static bool load_dropped(struct rule_set *set, const struct config *config, stru
 		struct error why;
 
 		if (!text) {
-			return error_set(err, ERROR_NO_MEMORY, "no memory for filters");
+			return error_no_memory(err, "filters");
 		}
 		set->dropped_texts[i] = text;
 		if (!event_pattern_parse(text, size, &set->dropped[i], &why)) {
@@ -320,7 +313,7 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 	}
 	set->infos = calloc(set->collector_count + 1, sizeof *set->infos);
 	if (!set->infos) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for collectors");
+		return error_no_memory(err, "collectors");
 	}
 	for (size_t i = 0; i < set->collector_count; i++) {
 		struct collector *collector = set->collectors[i];
@@ -350,7 +343,7 @@ struct rule_set *rule_set_new(const struct rule_set_options *options, struct reg
 	struct rule_set *set = calloc(1, sizeof *set);
 
 	if (!set) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		error_no_memory(err, "rules");
 		return NULL;
 	}
 	if (!add_builtin(set, err) || !add_files(set, options->config, err) ||
