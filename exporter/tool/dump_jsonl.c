@@ -43,24 +43,15 @@ static void member_time(struct json *json, const char *key, int64_t time)
 /*
  * 0xffffffff is an id like any other where a header always has one (observed in merged recordings).
  */
-static bool has_ids(const struct event_record *record)
-{
-	switch (record->type) {
-	case RECORD_SYSTEM:
-	case RECORD_COMPACT:
-	case RECORD_EVENT:
-	case RECORD_FULL:
-	case RECORD_INSTANCE:
-		return true;
-	default:
-		return false;
-	}
-}
+static const bool has_ids[RECORD_TYPE_COUNT] = {
+	[RECORD_SYSTEM] = true, [RECORD_COMPACT] = true,  [RECORD_EVENT] = true,
+	[RECORD_FULL] = true,   [RECORD_INSTANCE] = true,
+};
 
 static void member_id(struct json *json, const char *key, const struct event_record *record,
 		      uint32_t id)
 {
-	if (id == RECORD_NO_ID && !has_ids(record)) {
+	if (id == RECORD_NO_ID && !has_ids[record->type]) {
 		json_member_string(json, key, NULL);
 	} else {
 		json_member_u64(json, key, id);
@@ -408,9 +399,9 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);
 		dump.passed = 0.5;
-		if (pass(&dump, show, NULL, &err)) {
-			status = !dump.failed && tool_write("dump", &dump.out) ? TOOL_DONE :
-										 TOOL_FAILED;
+		if (pass(&dump, show, NULL, &err) && !dump.failed &&
+		    tool_write("dump", &dump.out)) {
+			status = TOOL_DONE;
 		}
 	}
 	progress_end(&dump.progress);

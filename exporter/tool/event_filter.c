@@ -43,10 +43,6 @@ bool event_filter_where(void *target, const char *text, struct error *err)
 	if (!filter->probe) {
 		filter->probe = probe_new(err);
 	}
-	if (filter->probe && probe_field(filter->probe, FILTER_CONDITIONS_MOST - 1)) {
-		error_set(err, ERROR_LIMIT, "more than %d conditions", FILTER_CONDITIONS_MOST);
-		return error_prefix(err, "--where");
-	}
 	if (!filter->probe || !probe_add(filter->probe, text, err)) {
 		return error_prefix(err, "--where");
 	}

@@ -12,10 +12,7 @@
 #include "base/nearest.h"
 #include "tool/recording.h"
 
-enum {
-	SUGGESTION_SIZE = 65, /* longer words are near none */
-	FILTER_CONDITIONS_MOST = 64,
-};
+enum { SUGGESTION_SIZE = 65 }; /* longer words are near none */
 
 /* A name on the command line: whether it was met, and the nearest name that was. */
 struct requested_name {
@@ -43,7 +40,7 @@ struct event_filter {
 
 	struct map classes;   /* of struct event_class * -> 1: requested, 0: not */
 	struct map processes; /* label ids of processes that were offered as near */
-	struct requested_name fields[FILTER_CONDITIONS_MOST]; /* of the probe */
+	struct requested_name fields[PROBE_CONDITIONS_MOST]; /* of the probe */
 };
 
 /* Reads a struct filter_time: "2020-07-29T00:07:00Z" or seconds from the start. An option_read. */

@@ -160,12 +160,9 @@ static int unknown_command(const char *name)
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		nearest_offer(&nearest, commands[i]->name);
 	}
-	if (nearest.best) {
-		fprintf(stderr, "etwtool: unknown command \"%s\"; did you mean %s?\n", name,
-			nearest.best);
-	} else {
-		fprintf(stderr, "etwtool: unknown command \"%s\": try etwtool --help\n", name);
-	}
+	fprintf(stderr, "etwtool: unknown command \"%s\"%s%s%s\n", name,
+		nearest.best ? "; did you mean " : ": try etwtool --help",
+		nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 	return TOOL_BAD_USAGE;
 }
 

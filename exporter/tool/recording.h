@@ -20,8 +20,7 @@ struct recording; /* opaque */
 
 struct recording_options {
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
-	/* A configuration whose collectors are on, with a dry run of its rules; NULL: none is on.
-	 */
+	/* A configuration whose collectors are on, with a dry run of its rules; NULL: none. */
 	const char *config_path;
 	void *context;
 	/* An event class is new, or its struct is used for another one from now on. May be NULL. */

@@ -401,8 +401,7 @@ static int run(struct tool_arguments *arguments)
 	struct text out = { 0 };
 	int status = TOOL_FAILED;
 
-	/* Headers are counted as recorded, and nothing else depends on pointer sizes: no override.
-	 */
+	/* No override of the pointer size: headers are counted as recorded. */
 	summary.file = etl_file_open(arguments->words[0], 0, &err);
 	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
 	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);

@@ -199,6 +199,10 @@ static void known_events_nearest(const struct event_pattern *pattern,
 	}
 }
 
+/* Three strings for "%s%s%s" behind a sentence: the question for the nearest known name, or "". */
+#define MEANT(nearest) \
+	(nearest) ? "; did you mean '" : "", (nearest) ? (nearest) : "", (nearest) ? "'?" : ""
+
 /* ---- fields ---- */
 
 /* A field Pair.NAME that is not among the captured labels of the span. */
@@ -211,13 +215,8 @@ static bool unknown_captured(struct checker *checker, const struct span *span,
 	for (size_t i = 0; i < span->captured_count; i++) {
 		nearest_offer(&nearest, span->captured[i].name);
 	}
-	if (nearest.best) {
-		return yaml_error(checker->collector->tree, field->at, checker->err,
-				  "the pair carries no '%s'; did you mean '%s'?", name,
-				  nearest.best);
-	}
 	return yaml_error(checker->collector->tree, field->at, checker->err,
-			  "the pair carries no '%s'", name);
+			  "the pair carries no '%s'%s%s%s", name, MEANT(nearest.best));
 }
 
 /* Whether some layout of the kernel events has the field. */
@@ -282,13 +281,9 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 			nearest_offer(&nearest, derived->name);
 		}
 	}
-	if (nearest.best) {
-		return yaml_error(checker->collector->tree, field->at, checker->err,
-				  "event '%s' has no field '%s'; did you mean '%s'?",
-				  rule->event_at->text, field->name, nearest.best);
-	}
 	return yaml_error(checker->collector->tree, field->at, checker->err,
-			  "event '%s' has no field '%s'", rule->event_at->text, field->name);
+			  "event '%s' has no field '%s'%s%s%s", rule->event_at->text, field->name,
+			  MEANT(nearest.best));
 }
 
 static enum value_type type_of(const struct field *field)
@@ -393,13 +388,11 @@ static bool check_event(struct checker *checker, const struct rule *rule)
 		good = error_no_memory(checker->err, "the check of a rule");
 	} else if (known.count == 0 && (known.complete || !pattern->by_id)) {
 		known_events_nearest(pattern, checker->manifests, &nearest, &distance);
-		if (nearest.size > 0 && (known.complete || distance <= NEAR_MISS)) {
-			good = yaml_error(checker->collector->tree, rule->event_at, checker->err,
-					  "unknown event '%s'; did you mean '%s'?",
-					  rule->event_at->text, nearest.data);
-		} else if (known.complete) {
-			good = yaml_error(checker->collector->tree, rule->event_at, checker->err,
-					  "unknown event '%s'", rule->event_at->text);
+		good = !known.complete && (nearest.size == 0 || distance > NEAR_MISS);
+		if (!good) {
+			yaml_error(checker->collector->tree, rule->event_at, checker->err,
+				   "unknown event '%s'%s%s%s", rule->event_at->text,
+				   MEANT(nearest.data));
 		}
 	}
 	text_free(&nearest);

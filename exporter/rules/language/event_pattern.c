@@ -39,14 +39,13 @@ static bool refuse_near_class(const char *name, size_t size, struct error *err)
 			 (int)size, name, nearest.best);
 }
 
-static bool unknown_kernel_event(const char *text, size_t size, const char *kernel_class,
-				 const char *event, size_t event_size, const struct guid *guid,
+static bool unknown_kernel_event(const char *text, size_t size, const struct event_pattern *pattern,
 				 struct error *err)
 {
-	struct nearest nearest = { .word = event, .size = event_size };
+	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };
 
 	for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++) {
-		const char *name = kernel_event_name(guid, (uint8_t)opcode);
+		const char *name = kernel_event_name(&pattern->guid, (uint8_t)opcode);
 
 		if (name) {
 			nearest_offer(&nearest, name);
@@ -54,24 +53,23 @@ static bool unknown_kernel_event(const char *text, size_t size, const char *kern
 	}
 	if (nearest.best) {
 		return error_set(err, ERROR_CONFIG, "unknown event '%.*s'; did you mean '%s/%s'?",
-				 (int)size, text, kernel_class, nearest.best);
+				 (int)size, text, kernel_class_name(&pattern->guid), nearest.best);
 	}
 	return error_set(err, ERROR_CONFIG, "unknown event '%.*s'", (int)size, text);
 }
 
-static bool parse_kernel(const char *text, size_t size, const char *event, size_t event_size,
-			 struct event_pattern *pattern, struct error *err)
+static bool parse_kernel(const char *text, size_t size, struct event_pattern *pattern,
+			 struct error *err)
 {
 	uint64_t opcode;
 
 	pattern->scope = EVENTS_KERNEL;
-	if (pattern->every ||
-	    kernel_event_find(&pattern->guid, event, event_size, &pattern->opcode)) {
+	if (pattern->every || kernel_event_find(&pattern->guid, pattern->event, pattern->event_size,
+						&pattern->opcode)) {
 		return true;
 	}
-	if (!parse_u64(event, event_size, &opcode)) {
-		return unknown_kernel_event(text, size, kernel_class_name(&pattern->guid), event,
-					    event_size, &pattern->guid, err);
+	if (!parse_u64(pattern->event, pattern->event_size, &opcode)) {
+		return unknown_kernel_event(text, size, pattern, err);
 	}
 	if (opcode > UINT8_MAX) {
 		return error_set(err, ERROR_CONFIG,
@@ -131,7 +129,7 @@ bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pa
 	}
 	if (found.by_guid ? kernel_class_name(&found.guid) != NULL :
 			    kernel_class_find(text, found.provider_size, &found.guid)) {
-		if (!parse_kernel(text, size, found.event, found.event_size, &found, err)) {
+		if (!parse_kernel(text, size, &found, err)) {
 			return false;
 		}
 		*pattern = found;
@@ -221,9 +219,7 @@ bool event_pattern_matches(const struct event_pattern *pattern, const struct eve
 		event_matches(pattern, class, schema->symbol));
 }
 
-/* The provider of a pattern by name, as far as its text is certain: an event by name may have
- * slashes.
- */
+/* The certain part of a provider's name: an event by name may have slashes. */
 static size_t sure_provider_size(const struct event_pattern *pattern)
 {
 	const char *slash;

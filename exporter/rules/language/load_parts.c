@@ -278,7 +278,6 @@ static const struct yaml_row step_rows[] = {
 
 static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	static const char *const keys[] = { "regex", "replace" };
 	struct decode_step *step = base;
 
 	if (yaml_find(node, "bits")) {
@@ -287,12 +286,8 @@ static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, voi
 		       yaml_wrong(in, node, "decode: {bits} or {regex, replace}");
 	}
 	step->decoder = decoder_find("regex");
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-		if (!yaml_find(node, keys[i])) {
-			return yaml_missing(in, node, "decode", keys[i]);
-		}
-	}
-	return true;
+	return (yaml_find(node, "regex") || yaml_missing(in, node, "decode", "regex")) &&
+	       (yaml_find(node, "replace") || yaml_missing(in, node, "decode", "replace"));
 }
 
 /* The decoders that are written as one word. */

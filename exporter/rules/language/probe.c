@@ -25,8 +25,9 @@ struct owned_condition {
 };
 
 struct probe {
-	struct rule rule; /* on every event; its conditions are owned */
-	struct owned_condition *owned;
+	struct rule rule; /* on every event, with the conditions */
+	struct condition conditions[PROBE_CONDITIONS_MOST];
+	struct owned_condition owned[PROBE_CONDITIONS_MOST];
 };
 
 struct probe *probe_new(struct error *err)
@@ -38,6 +39,7 @@ struct probe *probe_new(struct error *err)
 		return NULL;
 	}
 	probe->rule.event.scope = EVENTS_ALL;
+	probe->rule.conditions = probe->conditions;
 	return probe;
 }
 
@@ -56,8 +58,6 @@ void probe_free(struct probe *probe)
 	for (size_t i = 0; i < probe->rule.condition_count; i++) {
 		free_condition(&probe->owned[i]);
 	}
-	free(probe->owned);
-	free(probe->rule.conditions);
 	free(probe);
 }
 
@@ -152,25 +152,19 @@ static bool read_condition(struct condition *condition, struct owned_condition *
 bool probe_add(struct probe *probe, const char *text, struct error *err)
 {
 	size_t count = probe->rule.condition_count;
-	struct condition *conditions =
-		realloc(probe->rule.conditions, (count + 1) * sizeof *conditions);
-	struct owned_condition *owned = NULL;
+	struct owned_condition *owned = &probe->owned[count];
 
-	if (conditions) {
-		probe->rule.conditions = conditions;
-		owned = realloc(probe->owned, (count + 1) * sizeof *owned);
+	if (count == PROBE_CONDITIONS_MOST) {
+		return error_set(err, ERROR_LIMIT, "more than %d conditions",
+				 PROBE_CONDITIONS_MOST);
 	}
-	if (!owned) {
+	owned->text = text_duplicate(text, strlen(text));
+	if (!owned->text) {
 		return error_no_memory(err, "a condition");
 	}
-	probe->owned = owned;
-	conditions[count] = (struct condition){ .comparison = COMPARE_EQ };
-	owned[count] = (struct owned_condition){ .text = text_duplicate(text, strlen(text)) };
-	if (!owned[count].text) {
-		return error_no_memory(err, "a condition");
-	}
-	if (!read_condition(&conditions[count], &owned[count], err)) {
-		free_condition(&owned[count]);
+	if (!read_condition(&probe->conditions[count], owned, err)) {
+		free_condition(owned);
+		*owned = (struct owned_condition){ .text = NULL };
 		return error_prefix(err, "'%s'", text);
 	}
 	probe->rule.condition_count++;

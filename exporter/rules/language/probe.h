@@ -20,6 +20,8 @@
 struct rule;  /* rules/language/collector.h */
 struct probe; /* opaque; immutable once all conditions are added */
 
+enum { PROBE_CONDITIONS_MOST = 64 };
+
 struct probe *probe_new(struct error *err);
 void probe_free(struct probe *probe);
 

@@ -55,8 +55,7 @@ struct regex *regex_new(const char *pattern, size_t size, struct error *err)
 		error_no_memory(err, "a regular expression");
 		return NULL;
 	}
-	/* No lookbehind by bytes, no way to switch UTF or the limits off from within the pattern.
-	 */
+	/* No lookbehind by bytes; a pattern cannot switch UTF or the limits off. */
 	regex->code = pcre2_compile((PCRE2_SPTR)pattern, size,
 				    PCRE2_UTF | PCRE2_CASELESS | PCRE2_NEVER_BACKSLASH_C |
 					    PCRE2_DOLLAR_ENDONLY,

@@ -152,21 +152,26 @@ static bool unknown_collector(const struct rule_set *set, const char *path,
 	return at->line > 0 ? error_prefix(err, "%s:%u:%u", path, at->line, at->column) : false;
 }
 
+static struct collector_info *find_info(const struct rule_set *set, const char *name)
+{
+	size_t i = 0;
+
+	while (i < set->collector_count && strcmp(set->infos[i].name, name) != 0) {
+		i++;
+	}
+	return i < set->collector_count ? &set->infos[i] : NULL;
+}
+
 static bool switch_all(struct rule_set *set, const char *path, const struct config_switch *switches,
 		       size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
-		bool found = false;
+		struct collector_info *info = find_info(set, switches[i].collector);
 
-		for (size_t j = 0; j < set->collector_count && !found; j++) {
-			found = strcmp(set->infos[j].name, switches[i].collector) == 0;
-			if (found) {
-				set->infos[j].on = switches[i].on;
-			}
-		}
-		if (!found) {
+		if (!info) {
 			return unknown_collector(set, path, &switches[i], err);
 		}
+		info->on = switches[i].on;
 	}
 	return true;
 }
@@ -290,7 +295,6 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 		.labels = { "provider", "reason" },
 		.label_count = 2,
 	};
-
 	static const struct family_options unmatched = {
 		.name = "etw_state_unmatched_total",
 		.help = "Beginnings that no end met in time (start), ends without a beginning (stop), by table.",
@@ -378,12 +382,9 @@ const struct collector_info *rule_set_collector(const struct rule_set *set, size
 
 bool rule_set_on(const struct rule_set *set, const char *collector)
 {
-	for (size_t i = 0; i < set->collector_count; i++) {
-		if (strcmp(set->infos[i].name, collector) == 0) {
-			return set->infos[i].on;
-		}
-	}
-	return false;
+	const struct collector_info *info = find_info(set, collector);
+
+	return info && info->on;
 }
 
 uint32_t rule_set_features(const struct rule_set *set)

@@ -35,8 +35,7 @@ struct rule_set {
 	size_t family_count;
 	struct active_rule *rules; /* owned; of the collectors that are on */
 	size_t rule_count;
-	/* Those of the rules, each once: spans with the same start, key and time-out are one.
-	 */
+	/* Of the rules, each once: spans with the same start, key and time-out are one. */
 	const struct span **spans; /* owned, not what they point to */
 	size_t span_count;
 	struct regex **include, **exclude; /* owned; of process names */
