@@ -18,8 +18,7 @@
 
 #include "base/guid.h"
 #include "base/text.h"
-#include "decode/schema_build.h"
-#include "decode/value_map.h"
+#include "decode/schema.h"
 #include "source/event_record.h"
 
 /* The event class of such records, and its opcodes. */

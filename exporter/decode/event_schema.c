@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the schema of an event in the order of schema_origins.h.
+ * Finds the schema of an event in the order of event_schema.h.
  *
  * An event with its own layout (TraceLogging) and an event of a kernel class are decided at once.
  * For the others each origin is searched in turn, and the first one that has a schema wins. The
@@ -13,39 +13,23 @@
 
 #include <string.h>
 
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "source/provider_names.h"
 
+/* older: the latest version before the event's, because its own is not known. */
 static const struct schema *configured(const struct schema_origins *origins,
-				       const struct event_record *record)
+				       const struct event_record *record, bool older)
 {
-	const struct schema *schema;
+	const struct manifest_set *const sets[] = { origins->configured, origins->builtin };
+	const struct schema *schema = NULL;
 
-	if (record->classic) {
-		return NULL; /* manifests have no classic events */
+	/* Manifests have no classic events. */
+	for (size_t i = 0; i < 2 && !schema && !record->classic; i++) {
+		schema = (older ? manifest_set_schema_older : manifest_set_schema)(
+			sets[i], record->provider, record->id, record->version);
 	}
-	schema = manifest_set_schema(origins->configured, record->provider, record->id,
-				     record->version);
-	return schema ? schema :
-			manifest_set_schema(origins->builtin, record->provider, record->id,
-					    record->version);
-}
-
-/* An older version of the event, where its own is not known. */
-static const struct schema *configured_older(const struct schema_origins *origins,
-					     const struct event_record *record)
-{
-	const struct schema *schema;
-
-	if (record->classic) {
-		return NULL;
-	}
-	schema = manifest_set_schema_older(origins->configured, record->provider, record->id,
-					   record->version);
-	return schema ? schema :
-			manifest_set_schema_older(origins->builtin, record->provider, record->id,
-						  record->version);
+	return schema;
 }
 
 static const struct schema *ask_system(const struct schema_origins *origins,
@@ -91,7 +75,7 @@ static const struct schema *live_schema(const struct schema_origins *origins,
 					const struct event_record *record,
 					struct schema_terms *terms)
 {
-	const struct schema *schema = configured(origins, record);
+	const struct schema *schema = configured(origins, record, false);
 
 	if (!schema) {
 		schema = ask_system(origins, record, terms);
@@ -99,7 +83,7 @@ static const struct schema *live_schema(const struct schema_origins *origins,
 	if (!schema) {
 		schema = ask_manifest_id(origins, record, terms);
 	}
-	return schema ? schema : configured_older(origins, record);
+	return schema ? schema : configured(origins, record, true);
 }
 
 static const struct schema *recorded_schema(const struct schema_origins *origins,
@@ -113,9 +97,9 @@ static const struct schema *recorded_schema(const struct schema_origins *origins
 		schema = ask_manifest_id(origins, record, terms);
 	}
 	if (!schema) {
-		schema = configured(origins, record);
+		schema = configured(origins, record, false);
 	}
-	return schema ? schema : configured_older(origins, record);
+	return schema ? schema : configured(origins, record, true);
 }
 
 const struct schema *event_schema(const struct schema_origins *origins,

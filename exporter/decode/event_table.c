@@ -23,14 +23,14 @@
 #include "decode/event_table.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/cursor.h"
 #include "base/map.h"
-#include "decode/event_class.h"
-#include "decode/event_schema.h"
+#include "base/text.h"
 
 struct slot {
 	uint64_t hash;
@@ -151,6 +151,128 @@ static inline struct event_class *probe(const struct event_table *table,
 	return NULL;
 }
 
+/* ---- the contents of a class ---- */
+
+/* "Windows Kernel", or the provider's name by any origin; NULL: no name is known. */
+static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
+{
+	return kernel_class_is_kernel(provider) ? "Windows Kernel" :
+						  event_provider_name(origins, provider);
+}
+
+/* Changes when a provider gets a name. */
+static uint64_t name_count(const struct schema_origins *origins)
+{
+	return origins->trace ? trace_schemas_name_count(origins->trace) : 0;
+}
+
+static char *event_name(const struct event_record *record, const struct schema *schema)
+{
+	const char *kernel_class = record->classic ? kernel_class_name(record->provider) : NULL;
+	const char *event = kernel_class ? kernel_event_name(record->provider, record->opcode) :
+					   NULL;
+	char text[160];
+
+	if (schema && schema->origin != SCHEMA_KERNEL && schema->event[0]) {
+		struct text name = { 0 };
+
+		event_schema_name(schema, &name);
+		if (name.failed) {
+			text_free(&name);
+		}
+		return name.data;
+	}
+	if (event) {
+		snprintf(text, sizeof text, "%s/%s", kernel_class, event);
+	} else if (kernel_class) {
+		snprintf(text, sizeof text, "%s/%u", kernel_class, record->opcode);
+	} else {
+		/* Classic events have no id; the documentation of a class numbers its events by
+		 * opcode. */
+		snprintf(text, sizeof text, "%u",
+			 (unsigned)(record->classic ? record->opcode : record->id));
+	}
+	return text_duplicate(text, strlen(text));
+}
+
+/* Fills in everything except the parts of the layers above. Without memory it returns false, and
+ * *class is as it was. */
+static bool fill_class(const struct event_table *table, const struct event_record *record,
+		       struct event_class *class)
+{
+	const struct schema_origins *origins = &table->origins;
+	struct schema_terms terms;
+	const struct schema *schema = event_schema(origins, table->tracelogging, record, &terms);
+	const char *known = known_name(origins, record->provider);
+	char guid[GUID_TEXT_SIZE], *provider, *event;
+
+	guid_format(record->provider, guid);
+	provider = text_duplicate(known ? known : guid, strlen(known ? known : guid));
+	event = event_name(record, schema);
+	if (!provider || !event) {
+		free(provider);
+		free(event);
+		return false;
+	}
+	*class = (struct event_class){
+		.provider = *record->provider,
+		.id = record->id,
+		.version = record->version,
+		.opcode = record->opcode,
+		.pointer_size = record->pointer_size,
+		.classic = record->classic,
+		.record_type = record->type,
+		.kernel_class = KERNEL_NONE,
+		.overridable = terms.manifest_id == 0 &&
+			       event_schema_overridable(origins, record, schema),
+		.stale = (uint8_t)((known ? 0 : STALE_NAME) | (terms.later ? STALE_SYSTEM : 0)),
+		.names = name_count(origins),
+		.manifest_id = terms.manifest_id,
+		.schema = schema,
+		.provider_name = provider,
+		.event_name = event,
+	};
+	if (record->classic && record->type < RECORD_MESSAGE) {
+		class->kernel_class = (uint8_t)kernel_class_of(record->provider);
+	}
+	return true;
+}
+
+/*
+ * Whether fill_class() would give another result for a class whose `stale` is not 0. When it would
+ * not, the class remembers up to which state of origins this is true.
+ */
+static bool class_changed(const struct event_table *table, const struct event_record *record,
+			  struct event_class *class)
+{
+	const struct schema_origins *origins = &table->origins;
+	struct schema_terms terms;
+
+	if (class->stale & STALE_SCHEMA) {
+		return true;
+	}
+	if (class->stale & STALE_SYSTEM) {
+		event_schema(origins, table->tracelogging, record, &terms);
+		if (!terms.later) {
+			return true;
+		}
+	}
+	if ((class->stale & STALE_NAME) == 0 || class->names == name_count(origins)) {
+		return false;
+	}
+	class->names = name_count(origins);
+	return known_name(origins, &class->provider) != NULL;
+}
+
+static void free_names(struct event_class *class)
+{
+	/* The names are owned; they are const only for the readers of the struct. */
+	free((void *)(uintptr_t) class->provider_name);
+	free((void *)(uintptr_t) class->event_name);
+	class->provider_name = NULL;
+	class->event_name = NULL;
+}
+
 /* ---- adding, evicting and resolving ---- */
 
 /* Moves later entries of the probe sequence back, so that no search stops at the hole. */
@@ -261,7 +383,7 @@ static RARE struct event_class *resolve(struct event_table *table,
 	if (record->extended) {
 		make_room_for_metadata(table);
 	}
-	if (!event_class_resolve(&table->origins, table->tracelogging, record, &fresh)) {
+	if (!fill_class(table, record, &fresh)) {
 		return NULL;
 	}
 	hash = inband_hash(hash, fresh.manifest_id);
@@ -270,12 +392,12 @@ static RARE struct event_class *resolve(struct event_table *table,
 		class = place_class(table, hash);
 	}
 	if (!class) {
-		event_class_free_names(&fresh);
+		free_names(&fresh);
 		return NULL;
 	}
 	fresh.attribution = class->attribution;
 	fresh.compiled = class->compiled;
-	event_class_free_names(class);
+	free_names(class);
 	*class = fresh;
 	atomic_fetch_add_explicit(&table->shown_misses, 1, memory_order_relaxed);
 	publish(table);
@@ -315,8 +437,7 @@ static struct event_class *find(struct event_table *table, const struct event_re
 			class = probe(table, record, inband_hash(hash, manifest_id), manifest_id);
 		}
 	}
-	if (class && (class->stale == 0 ||
-		      !event_class_changed(&table->origins, table->tracelogging, record, class))) {
+	if (class && (class->stale == 0 || !class_changed(table, record, class))) {
 		*added = false;
 		count_hit(table, class);
 		return class;
@@ -396,7 +517,7 @@ struct event_table *event_table_new(size_t most, const struct schema_origins *or
 			free(table->recent);
 		}
 		free(table);
-		error_set(err, ERROR_NO_MEMORY, "no memory for the event table");
+		error_no_memory(err, "the event table");
 		return NULL;
 	}
 	table->mask = FIRST_SLOTS - 1;
@@ -421,7 +542,7 @@ void event_table_each(struct event_table *table,
 static void free_class(void *context, struct event_class *class)
 {
 	(void)context;
-	event_class_free_names(class);
+	free_names(class);
 	free(class);
 }
 

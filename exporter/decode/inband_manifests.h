@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In-band manifests: those that arrive as events while other events are decoded. EventSources emit
- * them in a live session, and they are in a recording that can be read only once.
+ * Manifests that .NET EventSources write as events, cut into chunks.
+ *
+ * In-band manifests are those that arrive as events while other events are decoded. EventSources
+ * emit them in a live session, and they are in a recording that can be read only once.
  *
  * They are kept for each provider and process: a manifest describes the events of the process that
  * emitted it, and no others. Processes with the same text share one parsed manifest, because all
@@ -12,7 +14,8 @@
  * is dropped and counted, and its events stay without a schema. The tables belong to one consumer;
  * any thread may read the statistics.
  *
- * Source: docs/etl-format.md section 11.
+ * Sources: microsoft/perfview, src/TraceEvent/DynamicTraceEventParser.cs; docs/etl-format.md
+ * section 11.
  */
 #ifndef DECODE_INBAND_MANIFESTS_H
 #define DECODE_INBAND_MANIFESTS_H
@@ -22,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "decode/schema.h"
 #include "source/event_record.h"
 
@@ -32,6 +36,45 @@ enum {
 	INBAND_BYTES_MOST = 64 << 20,          /* of all */
 	INBAND_KEPT_100NS = 10 * 10 * 1000000, /* before its process may replace it */
 };
+
+enum { MANIFEST_EVENT_ID = 0xfffe };
+
+/* One chunk of a manifest, as it stands in a record. */
+struct manifest_chunk {
+	uint8_t format;
+	uint8_t major;
+	uint8_t minor;
+	uint8_t magic;
+	uint16_t total;     /* chunks of the manifest, at least 1 */
+	uint16_t number;    /* below total */
+	const uint8_t *xml; /* borrowed */
+	uint32_t xml_size;
+};
+
+/* Returns false if it is another record, or its header is not valid. */
+bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk);
+
+/*
+ * Assembles chunks, one manifest at a time for each provider and process. Chunks must arrive in
+ * order; after a gap the manifest is dropped until its next chunk 0. Incomplete manifests are
+ * bounded: a process with too many loses one of its own, and if there are too many in total the
+ * oldest is dropped. Zero-initialise it.
+ */
+struct manifest_assembly {
+	size_t size_most;                /* of one manifest; 0: docs/etl-format.md section 18 */
+	struct manifest_stream *streams; /* owned */
+	size_t count;
+	size_t oldest; /* the next one to drop when there are too many */
+	size_t bytes;  /* of all of them */
+};
+
+/*
+ * Adds a chunk. Returns true if it completes a manifest; then *xml is the whole manifest, which the
+ * caller frees with text_free().
+ */
+bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
+			   const struct manifest_chunk *chunk, struct text *xml);
+void manifest_assembly_done(struct manifest_assembly *assembly);
 
 struct inband_manifests; /* opaque */
 

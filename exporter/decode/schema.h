@@ -16,7 +16,6 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
-#include "decode/value_map.h"
 #include "source/event_record.h"
 
 /* Types of values in a payload (docs/etl-format.md sections 10, 12, 14 and 15). */
@@ -89,6 +88,43 @@ enum {
 	SCHEMA_FIELDS_MOST = 1024, /* docs/etl-format.md section 18 */
 	SCHEMA_DEPTH_MOST = 16,    /* structures in structures; likewise */
 };
+
+/*
+ * Names of the values of an integer field: one name for each value, or one name for each bit.
+ *
+ * Sources: "valueMap", "bitMap", "EVENT_MAP_INFO structure", Microsoft Learn; docs/etl-format.md
+ * section 12.2.
+ */
+struct value_name {
+	uint32_t value;   /* in a bit map: one or more bits */
+	uint32_t order;   /* private to value_map_sort() */
+	const char *name; /* UTF-8; borrowed */
+};
+
+/* Immutable after value_map_sort(). */
+struct value_map {
+	struct value_name *names; /* owned as the maker of the map defines */
+	uint32_t count;
+	bool bits;
+};
+
+/*
+ * Sorts the names for value_map_text(). Duplicate values: the first name wins. Overlapping bit
+ * masks are all kept.
+ */
+void value_map_sort(struct value_map *map);
+
+/*
+ * Adds the name of a value. A bit map gives "name|name", and the bits without a name follow in
+ * hexadecimal: "Read|Write|0x40". Returns false and adds nothing if the map has no name for it.
+ */
+bool value_map_text(const struct value_map *map, uint64_t value, struct text *out);
+
+/*
+ * Finds the value with this name, without regard to the case of ASCII letters. Returns false and
+ * leaves *value alone if no value or several values have the name.
+ */
+bool value_map_value(const struct value_map *map, const char *name, size_t size, uint32_t *value);
 
 /* An origin sets the members before offset, and map; fields_place() sets offset and size. */
 struct field {
@@ -297,5 +333,108 @@ bool field_next_element(const struct field *field, const struct field_slice *arr
  * - arrays: a list separated by commas; structures: nothing.
  */
 void field_text(const struct field *field, const struct field_slice *slice, struct text *out);
+
+/* ---- reading one integer field of an event class from many payloads ---- */
+
+enum { FIELD_READER_WALKS = UINT32_MAX };
+
+/*
+ * Most fields are at a constant offset, so reading one is a comparison and a load. Fields after one
+ * of variable length are found by a walk over the payload. A reader is made once for each event
+ * class and pointer size. All zero: the event class has no such field.
+ */
+struct field_reader {
+	uint32_t end;    /* payload bytes that are needed; FIELD_READER_WALKS: no constant offset */
+	uint16_t offset; /* in the payload */
+	uint16_t index;  /* of the field in the schema */
+	uint8_t size;    /* bytes; 0: no such field */
+	uint8_t type;    /* enum field_type */
+};
+
+/* index: as schema_find_field() returns it. Only scalar integers have a reader. */
+struct field_reader field_reader_of(const struct schema *schema, int index, uint8_t pointer_size);
+
+/* field_read_u64() for a field without a constant offset, or one that the payload lacks. */
+bool field_read_by_walk(const struct field_reader *reader, const struct schema *schema,
+			const struct event_record *record, uint64_t *value);
+
+/*
+ * Reads the value like field_u64(). Returns false and leaves *value alone if the event class has no
+ * such field, or the payload ends before the end of the field.
+ */
+static inline bool field_read_u64(const struct field_reader *reader, const struct schema *schema,
+				  const struct event_record *record, uint64_t *value)
+{
+	if (reader->end > record->payload_size) {
+		return field_read_by_walk(reader, schema, record, value);
+	}
+	if (reader->size == 0) {
+		return false;
+	}
+	*value = field_integer((enum field_type)reader->type, record->payload + reader->offset,
+			       reader->size);
+	return true;
+}
+
+static inline bool field_read_u32(const struct field_reader *reader, const struct schema *schema,
+				  const struct event_record *record, uint32_t *value)
+{
+	uint64_t wide;
+
+	if (!field_read_u64(reader, schema, record, &wide)) {
+		return false;
+	}
+	*value = (uint32_t)wide;
+	return true;
+}
+
+/* ---- fields from data outside the program: bounded, with correct spans and copies of the names
+ * ---- */
+
+/* Fields with their names, in one block. */
+struct built_fields {
+	struct field *fields; /* owned: free(); NULL if there are none */
+	uint16_t count;
+	uint16_t first_variable; /* as in struct schema */
+	size_t bytes;            /* of memory */
+};
+
+/* Zero-initialise it. */
+struct schema_builder {
+	struct field *fields;   /* owned; their names are set at the end */
+	uint32_t *name_offsets; /* owned; in names */
+	size_t count;
+	size_t capacity;                  /* of fields */
+	size_t offset_capacity;           /* of name_offsets */
+	struct text names;                /* each with its NUL */
+	uint16_t open[SCHEMA_DEPTH_MOST]; /* the structures that contain the next field */
+	unsigned depth;
+	bool stopped; /* further fields could not be located */
+	bool failed;  /* no memory */
+};
+
+/*
+ * Adds a copy of *field. Its name is copied from name, converted to valid UTF-8, and ends at a NUL.
+ * A FIELD_STRUCT stays open: it contains all fields that are added before schema_build_close().
+ *
+ * Returns the index of the field; -1 if it was not added, and then no later field will be.
+ */
+int schema_build_add(struct schema_builder *builder, const struct field *field, const char *name,
+		     size_t name_size);
+void schema_build_close(struct schema_builder *builder);
+
+/* The latest field with this name, also inside structures; -1 if there is none. */
+int schema_build_find(const struct schema_builder *builder, const char *name);
+
+/*
+ * Ends the schema, because the next part of the payload is not understood and nothing after it can
+ * be located. This also removes an open array of structures: its second element could not be
+ * located.
+ */
+void schema_build_stop(struct schema_builder *builder);
+
+/* Computes the offsets of the fields and empties the builder. False without memory. */
+bool schema_build_finish(struct schema_builder *builder, struct built_fields *fields);
+void schema_build_done(struct schema_builder *builder);
 
 #endif

@@ -7,7 +7,7 @@
  * the text can move. At the end fields and names are copied into one block of memory, which is
  * freed with one call.
  */
-#include "decode/schema_build.h"
+#include "decode/schema.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Schemas of registered manifests and MOF classes, and names of registered providers, from Windows
  * (TDH, the Trace Data Helper).
  *
- * It is the last of the origins that events cannot change (schema_origins.h). Answers of TDH are
+ * It is the last of the origins that events cannot change (event_schema.h). Answers of TDH are
  * converted to struct schema, which our own decoder reads. One consumer's: no lock. On other
  * systems it finds nothing.
  *
@@ -17,7 +17,7 @@
 #define DECODE_TDH_H
 
 #include "base/error.h"
-#include "decode/schema_origins.h"
+#include "decode/event_schema.h"
 
 enum {
 	TDH_SCHEMAS_MOST = 1 << 14,

@@ -23,7 +23,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "decode/event_info.h"
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "decode/manifest/manifest.h"
 
 enum {

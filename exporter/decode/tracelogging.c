@@ -25,7 +25,7 @@
 #include "base/cursor.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "decode/schema_build.h"
+#include "decode/schema.h"
 #include "decode/tdh_types.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "decode/event_info.h"
 #include "decode/event_schema.h"
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "decode/trace_schemas.h"
 #include "etl/file.h"

@@ -13,7 +13,7 @@
 
 #include "base/intern.h"
 #include "base/text.h"
-#include "decode/field_reader.h"
+#include "decode/schema.h"
 #include "source/kernel_group.h"
 #include "track/disks.h"
 #include "track/drivers.h"

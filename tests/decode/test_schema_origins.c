@@ -3,7 +3,7 @@
  * Who wins: the order in which origins are asked for schemas and names, in a recording and in a
  * live session.
  */
-#include "decode/schema_origins.h"
+#include "decode/event_schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-#include "decode/event_schema.h"
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "tests/support/inband_manifest.h"
 
 enum { HONEST = 40, HOSTILE = 66 };

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 #include "decode/event_info.h"
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "decode/manifest/manifest.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/event_info_blob.h"

@@ -2,7 +2,6 @@
 /*
  * Names of values: exact ones, bits, values that no name fits.
  */
-#include "decode/value_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

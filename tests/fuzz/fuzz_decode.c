@@ -13,7 +13,7 @@
 #include "base/cursor.h"
 #include "base/text.h"
 #include "decode/event_info.h"
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "decode/manifest/manifest.h"
 #include "decode/schema.h"

@@ -12,8 +12,8 @@
 
 #include "base/cursor.h"
 #include "decode/event_info.h"
-#include "decode/event_source.h"
 #include "decode/event_table.h"
+#include "decode/inband_manifests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

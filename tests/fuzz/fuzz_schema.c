@@ -17,7 +17,6 @@
 #include "decode/event_schema.h"
 #include "decode/manifest/manifest.h"
 #include "decode/schema.h"
-#include "decode/schema_build.h"
 #include "decode/tracelogging.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

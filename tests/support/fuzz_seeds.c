@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "config/builtin.h"
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "etl/source_file.h"
 #include "tests/support/every_class.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "decode/event_info.h"
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "tests/support/event_info_blob.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "decode/event_source.h"
+#include "decode/inband_manifests.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/payload.h"
 

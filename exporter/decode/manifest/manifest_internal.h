@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "decode/schema_build.h"
+#include "decode/schema.h"
 
 enum {
 	MANIFEST_DEPTH_MOST = 64,

@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 
 #include "decode/field_path.h"
-#include "decode/field_reader.h"
+#include "decode/schema.h"
 #include "rules/engine/gauges.h"
 #include "rules/engine/spans.h"
 #include "rules/language/decoders.h"
