@@ -26,8 +26,8 @@ static const struct schema *configured(const struct schema_origins *origins,
 
 	/* Manifests have no classic events. */
 	for (size_t i = 0; i < 2 && !schema && !record->classic; i++) {
-		schema = (older ? manifest_set_schema_older : manifest_set_schema)(
-			sets[i], record->provider, record->id, record->version);
+		schema = manifest_set_schema(sets[i], record->provider, record->id, record->version,
+					     older);
 	}
 	return schema;
 }
@@ -71,32 +71,24 @@ static const struct schema *ask_manifest_id(const struct schema_origins *origins
 	return schema;
 }
 
-static const struct schema *live_schema(const struct schema_origins *origins,
-					const struct event_record *record,
-					struct schema_terms *terms)
+static const struct schema *search_origins(const struct schema_origins *origins,
+					   const struct event_record *record,
+					   struct schema_terms *terms)
 {
-	const struct schema *schema = configured(origins, record, false);
+	const struct schema *schema = NULL;
 
-	if (!schema) {
-		schema = ask_system(origins, record, terms);
+	if (origins->live) {
+		schema = configured(origins, record, false);
+		if (!schema) {
+			schema = ask_system(origins, record, terms);
+		}
+	} else if (origins->trace) {
+		schema = trace_schemas_find(origins->trace, record);
 	}
 	if (!schema) {
 		schema = ask_manifest_id(origins, record, terms);
 	}
-	return schema ? schema : configured(origins, record, true);
-}
-
-static const struct schema *recorded_schema(const struct schema_origins *origins,
-					    const struct event_record *record,
-					    struct schema_terms *terms)
-{
-	const struct schema *schema = origins->trace ? trace_schemas_find(origins->trace, record) :
-						       NULL;
-
-	if (!schema) {
-		schema = ask_manifest_id(origins, record, terms);
-	}
-	if (!schema) {
+	if (!schema && !origins->live) {
 		schema = configured(origins, record, false);
 	}
 	return schema ? schema : configured(origins, record, true);
@@ -120,11 +112,7 @@ const struct schema *event_schema(const struct schema_origins *origins,
 	} else if (tracelogging_metadata(record, &metadata)) {
 		return tracelogging_schema(tracelogging, &metadata);
 	}
-	if (schema || !origins) {
-		return schema;
-	}
-	return origins->live ? live_schema(origins, record, terms) :
-			       recorded_schema(origins, record, terms);
+	return schema || !origins ? schema : search_origins(origins, record, terms);
 }
 
 bool event_schema_overridable(const struct schema_origins *origins,

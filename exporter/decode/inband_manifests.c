@@ -156,18 +156,23 @@ static struct manifest_stream *new_stream(struct manifest_assembly *assembly, ui
 }
 
 bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
-			   const struct manifest_chunk *chunk, struct text *xml)
+			   struct text *xml)
 {
-	struct manifest_stream *stream = find_stream(assembly, record);
+	struct manifest_stream *stream;
 	size_t most = assembly->size_most ? assembly->size_most : MANIFEST_SIZE_MOST;
+	struct manifest_chunk chunk;
 
-	if (stream && (chunk->number != stream->next || chunk->total != stream->total ||
-		       chunk->xml_size > most - stream->xml.size)) {
+	if (!manifest_chunk_read(record, &chunk)) {
+		return false;
+	}
+	stream = find_stream(assembly, record);
+	if (stream && (chunk.number != stream->next || chunk.total != stream->total ||
+		       chunk.xml_size > most - stream->xml.size)) {
 		give_up(assembly, stream);
 		stream = NULL;
 	}
 	if (!stream) {
-		if (chunk->number != 0 || chunk->xml_size > most) {
+		if (chunk.number != 0 || chunk.xml_size > most) {
 			return false;
 		}
 		stream = new_stream(assembly, record->process_id);
@@ -176,13 +181,13 @@ bool manifest_assembly_add(struct manifest_assembly *assembly, const struct even
 		}
 		stream->provider = *record->provider;
 		stream->process_id = record->process_id;
-		stream->total = chunk->total;
+		stream->total = chunk.total;
 	}
-	text_add(&stream->xml, (const char *)chunk->xml, chunk->xml_size);
-	assembly->bytes += chunk->xml_size;
+	text_add(&stream->xml, (const char *)chunk.xml, chunk.xml_size);
+	assembly->bytes += chunk.xml_size;
 	stream->next++;
 	if (stream->xml.failed) {
-		assembly->bytes -= chunk->xml_size;
+		assembly->bytes -= chunk.xml_size;
 		give_up(assembly, stream);
 		return false;
 	}
@@ -466,11 +471,10 @@ static bool make_sets(struct inband_manifests *inband)
 const char *inband_manifests_add(struct inband_manifests *inband, const struct event_record *record)
 {
 	struct text xml = { 0 };
-	struct manifest_chunk chunk;
 	struct slot *slot;
 
-	if (record->id != MANIFEST_EVENT_ID || !manifest_chunk_read(record, &chunk) ||
-	    !manifest_assembly_add(&inband->assembly, record, &chunk, &xml)) {
+	if (record->id != MANIFEST_EVENT_ID ||
+	    !manifest_assembly_add(&inband->assembly, record, &xml)) {
 		return NULL;
 	}
 	slot = xml.size > 0 && make_sets(inband) ? find_text(inband, record->provider, &xml) : NULL;

@@ -69,11 +69,11 @@ struct manifest_assembly {
 };
 
 /*
- * Adds a chunk. Returns true if it completes a manifest; then *xml is the whole manifest, which the
- * caller frees with text_free().
+ * Adds the chunk in a record; another record is ignored. Returns true if it completes a manifest;
+ * then *xml is the whole manifest, which the caller frees with text_free().
  */
 bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
-			   const struct manifest_chunk *chunk, struct text *xml);
+			   struct text *xml);
 void manifest_assembly_done(struct manifest_assembly *assembly);
 
 struct inband_manifests; /* opaque */

@@ -67,47 +67,34 @@ void tdh_apply_out(struct field *field, unsigned out)
 {
 	static const struct {
 		uint32_t out;
-		uint8_t from, to;
+		uint8_t from, or_from, to;
 	} changes[] = {
-		{ TDH_OUT_STRING, FIELD_I8, FIELD_ACHAR },
-		{ TDH_OUT_STRING, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_STRING, FIELD_I16, FIELD_WCHAR },
-		{ TDH_OUT_STRING, FIELD_U16, FIELD_WCHAR },
-		{ TDH_OUT_BOOLEAN, FIELD_I8, FIELD_BOOL8 },
-		{ TDH_OUT_BOOLEAN, FIELD_U8, FIELD_BOOL8 },
-		{ TDH_OUT_BOOLEAN, FIELD_I16, FIELD_BOOL16 },
-		{ TDH_OUT_BOOLEAN, FIELD_U16, FIELD_BOOL16 },
-		{ TDH_OUT_BOOLEAN, FIELD_I32, FIELD_BOOL32 },
-		{ TDH_OUT_BOOLEAN, FIELD_U32, FIELD_BOOL32 },
-		{ TDH_OUT_PORT, FIELD_I16, FIELD_PORT },
-		{ TDH_OUT_PORT, FIELD_U16, FIELD_PORT },
-		{ TDH_OUT_IP4, FIELD_I32, FIELD_IP4 },
-		{ TDH_OUT_IP4, FIELD_U32, FIELD_IP4 },
-		{ TDH_OUT_UTF8, FIELD_I8, FIELD_ACHAR },
-		{ TDH_OUT_UTF8, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_JSON, FIELD_I8, FIELD_ACHAR },
-		{ TDH_OUT_JSON, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_JSON, FIELD_U16, FIELD_WCHAR },
-		{ TDH_OUT_XML, FIELD_I8, FIELD_ACHAR },
-		{ TDH_OUT_XML, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_XML, FIELD_U16, FIELD_WCHAR },
-		{ TDH_OUT_FILETIME, FIELD_I64, FIELD_FILETIME },
-		{ TDH_OUT_FILETIME, FIELD_U64, FIELD_FILETIME },
-		{ TDH_OUT_SIGNED, FIELD_U8, FIELD_I8 },
-		{ TDH_OUT_SIGNED, FIELD_U16, FIELD_I16 },
-		{ TDH_OUT_SIGNED, FIELD_U32, FIELD_I32 },
-		{ TDH_OUT_SIGNED, FIELD_U64, FIELD_I64 },
-		{ TDH_OUT_UNSIGNED, FIELD_I8, FIELD_U8 },
-		{ TDH_OUT_UNSIGNED, FIELD_I16, FIELD_U16 },
-		{ TDH_OUT_UNSIGNED, FIELD_I32, FIELD_U32 },
-		{ TDH_OUT_UNSIGNED, FIELD_I64, FIELD_U64 },
+		{ TDH_OUT_STRING, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_STRING, FIELD_I16, FIELD_U16, FIELD_WCHAR },
+		{ TDH_OUT_BOOLEAN, FIELD_I8, FIELD_U8, FIELD_BOOL8 },
+		{ TDH_OUT_BOOLEAN, FIELD_I16, FIELD_U16, FIELD_BOOL16 },
+		{ TDH_OUT_BOOLEAN, FIELD_I32, FIELD_U32, FIELD_BOOL32 },
+		{ TDH_OUT_PORT, FIELD_I16, FIELD_U16, FIELD_PORT },
+		{ TDH_OUT_IP4, FIELD_I32, FIELD_U32, FIELD_IP4 },
+		{ TDH_OUT_UTF8, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_JSON, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_JSON, FIELD_U16, FIELD_U16, FIELD_WCHAR },
+		{ TDH_OUT_XML, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+		{ TDH_OUT_XML, FIELD_U16, FIELD_U16, FIELD_WCHAR },
+		{ TDH_OUT_FILETIME, FIELD_I64, FIELD_U64, FIELD_FILETIME },
 	};
 
 	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-		if (changes[i].out == out && changes[i].from == field->type) {
+		if (changes[i].out == out &&
+		    (changes[i].from == field->type || changes[i].or_from == field->type)) {
 			field->type = changes[i].to;
 			return;
 		}
+	}
+	if (field->type <= FIELD_U64 && (out == TDH_OUT_SIGNED || out == TDH_OUT_UNSIGNED)) {
+		/* Of each size, the signed type is even and the unsigned type follows it. */
+		field->type = (uint8_t)(field->type / 2 * 2 + (out == TDH_OUT_UNSIGNED));
+		return;
 	}
 	if (field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
 	    field->type == FIELD_BINARY32) {

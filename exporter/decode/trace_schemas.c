@@ -372,11 +372,9 @@ static void keep_manifest(struct trace_schemas *schemas, const struct guid *guid
 static void look_at_manifest(struct trace_schemas *schemas, const struct event_record *record)
 {
 	struct text xml = { 0 }, name = { 0 };
-	struct manifest_chunk chunk;
 	struct manifest *manifest;
 
-	if (!manifest_chunk_read(record, &chunk) ||
-	    !manifest_assembly_add(&schemas->assembly, record, &chunk, &xml)) {
+	if (!manifest_assembly_add(&schemas->assembly, record, &xml)) {
 		return;
 	}
 	schemas->manifests++;
@@ -389,14 +387,14 @@ static void look_at_manifest(struct trace_schemas *schemas, const struct event_r
 	text_free(&xml);
 }
 
-static void look_at_traits(struct trace_schemas *schemas, const struct event_record *record)
+void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record)
 {
 	struct extended_item item;
 	struct text name = { 0 };
 	size_t size;
 
-	if (!record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &item) || item.size < 2 ||
-	    trace_schemas_claimed_name(schemas, record->provider)) {
+	if (!record->extended || !record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &item) ||
+	    item.size < 2 || trace_schemas_claimed_name(schemas, record->provider)) {
 		return;
 	}
 	size = load_u16(item.data);
@@ -419,18 +417,9 @@ void trace_schemas_look(struct trace_schemas *schemas, const struct event_record
 		}
 		return;
 	}
-	if (record->extended) {
-		look_at_traits(schemas, record);
-	}
+	trace_schemas_look_at_name(schemas, record);
 	if (record->id == MANIFEST_EVENT_ID) {
 		look_at_manifest(schemas, record);
-	}
-}
-
-void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record)
-{
-	if (record->extended) {
-		look_at_traits(schemas, record);
 	}
 }
 

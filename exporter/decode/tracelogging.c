@@ -46,9 +46,9 @@ struct entry {
 	struct schema schema;
 	struct built_fields fields; /* owned */
 	char *event;                /* owned; NULL: the metadata is invalid */
-	uint8_t *metadata;          /* owned */
 	uint32_t size;
 	uint32_t next; /* index + 1 of the next entry with the same hash; 0: none */
+	uint8_t metadata[];
 };
 
 struct tracelogging_cache {
@@ -77,7 +77,8 @@ uint64_t tracelogging_hash(const struct event_record *record, uint64_t seed)
 
 /* ---- types ---- */
 
-static enum field_type type_of_in(unsigned in_type)
+/* False: the in-type is not known. */
+static bool set_in_type(struct field *field, unsigned in_type)
 {
 	static const uint8_t types[] = {
 		FIELD_NULL,     FIELD_WSTRING, FIELD_ASTRING,  FIELD_I8,         FIELD_U8,
@@ -88,12 +89,11 @@ static enum field_type type_of_in(unsigned in_type)
 		FIELD_BINARY16,
 	};
 
-	return in_type < sizeof types ? (enum field_type)types[in_type] : FIELD_NULL;
-}
-
-static bool is_known_in(unsigned in_type)
-{
-	return in_type <= 25;
+	if (in_type >= sizeof types) {
+		return false;
+	}
+	field->type = types[in_type];
+	return true;
 }
 
 /* The out-type with a number of TraceLogging; most numbers change nothing. */
@@ -143,7 +143,7 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 		size_t name_size = 0;
 		const char *name = take_string(c, &name_size);
 		unsigned in = cursor_u8(c), out = 0;
-		bool known = is_known_in(in & IN_TYPE_MASK);
+		bool known = set_in_type(&field, in & IN_TYPE_MASK);
 
 		if ((in & CHAINED) != 0) {
 			out = cursor_u8(c);
@@ -170,7 +170,6 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 			schema_build_stop(builder);
 			return;
 		}
-		field.type = (uint8_t)type_of_in(in & IN_TYPE_MASK);
 		if (field.type != FIELD_STRUCT) {
 			tdh_apply_out(&field, out_type_of(out));
 		}
@@ -230,24 +229,18 @@ static void free_entry(struct entry *entry)
 	if (entry) {
 		free(entry->fields.fields);
 		free(entry->event);
-		free(entry->metadata);
 		free(entry);
 	}
 }
 
 static struct entry *new_entry(const struct extended_item *metadata)
 {
-	struct entry *entry = calloc(1, sizeof *entry);
+	struct entry *entry = calloc(1, sizeof *entry + metadata->size);
 
 	if (!entry) {
 		return NULL;
 	}
 	entry->size = metadata->size;
-	entry->metadata = malloc(metadata->size > 0 ? metadata->size : 1);
-	if (!entry->metadata) {
-		free_entry(entry);
-		return NULL;
-	}
 	memcpy(entry->metadata, metadata->data, metadata->size);
 	if (!read_metadata(entry)) {
 		free_entry(entry);

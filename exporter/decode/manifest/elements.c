@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "decode/manifest/manifest_internal.h"
 #include "decode/tdh_types.h"
 
@@ -78,24 +79,19 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 static bool make_room(struct manifest_reader *reader, void *array, size_t *capacity, size_t count,
 		      size_t most, size_t size)
 {
-	size_t grown_capacity = *capacity ? 2 * *capacity : 16;
 	void *old, *grown;
 
-	if (count < *capacity) {
-		return true;
-	}
 	if (count >= most) {
 		MANIFEST_FAULT(reader, &reader->at, "more than %zu of one kind of element", most);
 		return false;
 	}
 	memcpy(&old, array, sizeof old);
-	grown = realloc(old, grown_capacity * size);
+	grown = array_grow(old, capacity, count, size);
 	if (!grown) {
 		reader->failed = true;
 		return false;
 	}
 	memcpy(array, &grown, sizeof grown);
-	*capacity = grown_capacity;
 	return true;
 }
 
@@ -437,7 +433,7 @@ void manifest_close_template(struct manifest_reader *reader)
 {
 	struct manifest *manifest = reader->manifest;
 	const char *id = manifest_text(manifest, reader->template_id);
-	struct manifest_template *template;
+	struct built_fields *fields;
 	uint64_t *known;
 
 	if (!id || !MAKE_ROOM(reader, manifest, templates)) {
@@ -445,11 +441,10 @@ void manifest_close_template(struct manifest_reader *reader)
 		schema_build_done(&reader->builder);
 		return;
 	}
-	template = &manifest->templates[manifest->templates_count];
-	*template = (struct manifest_template){ .fields = { .fields = NULL } };
+	fields = &manifest->templates[manifest->templates_count];
 	known = map_put(&reader->known_templates,
 			manifest_key(reader, current_provider(reader), 0, id), NULL);
-	if (!known || !schema_build_finish(&reader->builder, &template->fields)) {
+	if (!known || !schema_build_finish(&reader->builder, fields)) {
 		schema_build_done(&reader->builder);
 		reader->failed = true;
 		return;
@@ -460,6 +455,6 @@ void manifest_close_template(struct manifest_reader *reader)
 	for (size_t i = reader->template_uses; i < reader->map_uses_count; i++) {
 		reader->map_uses[i].template = (uint32_t)manifest->templates_count;
 	}
-	manifest->field_bytes += template->fields.bytes;
+	manifest->field_bytes += fields->bytes;
 	*known = ++manifest->templates_count;
 }

@@ -119,11 +119,9 @@ static size_t find(const struct manifest_set *set, const struct guid *provider)
 		       set->entry_count;
 }
 
-typedef const struct schema *(finder)(const struct manifest *manifest, size_t index, uint16_t id,
-				      uint8_t version);
-
-static const struct schema *find_schema(const struct manifest_set *set, const struct guid *provider,
-					uint16_t id, uint8_t version, finder *find_in)
+const struct schema *manifest_set_schema(const struct manifest_set *set,
+					 const struct guid *provider, uint16_t id, uint8_t version,
+					 bool older)
 {
 	const struct schema *schema = NULL;
 
@@ -132,22 +130,12 @@ static const struct schema *find_schema(const struct manifest_set *set, const st
 	}
 	for (size_t i = find(set, provider);
 	     !schema && i < set->entry_count && guid_equal(&set->entries[i].guid, provider); i++) {
-		schema = find_in(set->entries[i].manifest, set->entries[i].index, id, version);
+		const struct entry *entry = &set->entries[i];
+
+		schema = older ? manifest_schema_older(entry->manifest, entry->index, id, version) :
+				 manifest_schema(entry->manifest, entry->index, id, version);
 	}
 	return schema;
-}
-
-const struct schema *manifest_set_schema(const struct manifest_set *set,
-					 const struct guid *provider, uint16_t id, uint8_t version)
-{
-	return find_schema(set, provider, id, version, manifest_schema);
-}
-
-const struct schema *manifest_set_schema_older(const struct manifest_set *set,
-					       const struct guid *provider, uint16_t id,
-					       uint8_t version)
-{
-	return find_schema(set, provider, id, version, manifest_schema_older);
 }
 
 const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider)

@@ -30,15 +30,13 @@ void manifest_set_free(struct manifest_set *set);
  */
 bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struct error *err);
 
-/* The schema of an event by id and version, as manifest_schema() finds it; NULL: none. The set owns
- * it. */
+/*
+ * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
+ * manifest_schema_older() does; NULL: none. The set owns it.
+ */
 const struct schema *manifest_set_schema(const struct manifest_set *set,
-					 const struct guid *provider, uint16_t id, uint8_t version);
-
-/* The same for the latest version before this one. */
-const struct schema *manifest_set_schema_older(const struct manifest_set *set,
-					       const struct guid *provider, uint16_t id,
-					       uint8_t version);
+					 const struct guid *provider, uint16_t id, uint8_t version,
+					 bool older);
 
 /* A provider of the set. One that is in several manifests is listed once for each. */
 struct manifest_set_provider {

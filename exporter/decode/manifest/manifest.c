@@ -104,7 +104,7 @@ static void resolve_map_uses(struct manifest_reader *reader)
 
 	for (size_t i = 0; i < reader->map_uses_count; i++) {
 		const struct manifest_map_use *use = &reader->map_uses[i];
-		const struct built_fields *fields = &manifest->templates[use->template].fields;
+		const struct built_fields *fields = &manifest->templates[use->template];
 		const char *name = manifest_text(manifest, use->name);
 		const uint64_t *known =
 			name ? map_find(&reader->known_maps,
@@ -221,7 +221,7 @@ static void resolve_event(struct manifest_reader *reader, struct manifest_event_
 		.origin = SCHEMA_MANIFEST,
 	};
 	if (known) {
-		const struct built_fields *fields = &manifest->templates[*known - 1].fields;
+		const struct built_fields *fields = &manifest->templates[*known - 1];
 
 		event->schema.fields = fields->fields;
 		event->schema.field_count = fields->count;
@@ -311,7 +311,7 @@ void manifest_free(struct manifest *manifest)
 		return;
 	}
 	for (size_t i = 0; i < manifest->templates_count; i++) {
-		free(manifest->templates[i].fields.fields);
+		free(manifest->templates[i].fields);
 	}
 	free(manifest->providers);
 	free(manifest->events);

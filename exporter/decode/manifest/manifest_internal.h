@@ -38,10 +38,6 @@ struct manifest_named {
 	uint8_t word;  /* enum manifest_word */
 };
 
-struct manifest_template {
-	struct built_fields fields; /* owned */
-};
-
 struct manifest_event_row {
 	struct schema schema;
 	uint64_t keywords;
@@ -82,7 +78,7 @@ struct manifest_map_entry {
 struct manifest {
 	MANIFEST_ROWS(manifest_provider, providers);
 	MANIFEST_ROWS(manifest_event_row, events);
-	MANIFEST_ROWS(manifest_template, templates);
+	MANIFEST_ROWS(built_fields, templates); /* owned, as are the fields */
 	MANIFEST_ROWS(manifest_named, named);
 	MANIFEST_ROWS(manifest_map, maps);
 	struct value_name *value_names; /* owned; of all maps */

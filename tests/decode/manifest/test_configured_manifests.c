@@ -116,7 +116,7 @@ static size_t compare_events(const struct configured_manifests *configured,
 			    manifest_set_provider_name(configured->configured, provider->guid));
 	for (size_t i = 0; manifest_event(provider->manifest, provider->index, i, &event); i++) {
 		const struct schema *real = manifest_set_schema(
-			configured->configured, provider->guid, event.id, event.version);
+			configured->configured, provider->guid, event.id, event.version, false);
 
 		print_message("  %s %u.%u\n", name, event.id, event.version);
 		if (real) {
@@ -217,7 +217,7 @@ static void compare(void *context, const struct event_record *record)
 		return;
 	}
 	configured = manifest_set_schema(comparison->configured.configured, record->provider,
-					 record->id, record->version);
+					 record->id, record->version, false);
 	builtin = manifest_set_schema(comparison->configured.builtin, record->provider, record->id,
 				      record->version);
 	if (configured) {
