@@ -219,7 +219,7 @@ static void compare(void *context, const struct event_record *record)
 	configured = manifest_set_schema(comparison->configured.configured, record->provider,
 					 record->id, record->version, false);
 	builtin = manifest_set_schema(comparison->configured.builtin, record->provider, record->id,
-				      record->version);
+				      record->version, false);
 	if (configured) {
 		assert_same_fields(record, recorded, configured, false);
 		comparison->by_manifest++;
