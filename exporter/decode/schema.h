@@ -388,10 +388,9 @@ static inline bool field_read_u32(const struct field_reader *reader, const struc
 	return true;
 }
 
-/* ---- fields from data outside the program: bounded, with correct spans and copies of the names
- * ---- */
+/* ---- building the fields of a schema from data outside the program ---- */
 
-/* Fields with their names, in one block. */
+/* Fields with copies of their names, in one block; bounded, with correct spans. */
 struct built_fields {
 	struct field *fields; /* owned: free(); NULL if there are none */
 	uint16_t count;
