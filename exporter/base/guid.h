@@ -57,4 +57,11 @@ static inline uint64_t guid_hash(const struct guid *guid, uint64_t seed)
 		}                                                                              \
 	}
 
+/* The same in the parts of its text: GUID_PARTS(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda,
+ * 0x00c04fd7ba7c). */
+#define GUID_PARTS(a, b, c, d, e)                                                                \
+	GUID_INIT(a, b, c, GUID_BYTE(d, 8), GUID_BYTE(d, 0), GUID_BYTE(e, 40), GUID_BYTE(e, 32), \
+		  GUID_BYTE(e, 24), GUID_BYTE(e, 16), GUID_BYTE(e, 8), GUID_BYTE(e, 0))
+#define GUID_BYTE(part, shift) (uint8_t)(UINT64_C(part) >> (shift)&0xff)
+
 #endif

@@ -21,15 +21,9 @@
 
 const char *clock_type_name(enum clock_type type)
 {
-	switch (type) {
-	case CLOCK_QPC:
-		return "qpc";
-	case CLOCK_SYSTEM_TIME:
-		return "systemtime";
-	case CLOCK_CPU_CYCLE:
-		return "cputick";
-	}
-	return "unknown";
+	static const char *const names[] = { NULL, "qpc", "systemtime", "cputick" };
+
+	return type >= CLOCK_QPC && type <= CLOCK_CPU_CYCLE ? names[type] : "unknown";
 }
 
 /* part * unit / whole, rounded down, for part < whole. It uses long division, since part * unit may
