@@ -122,12 +122,12 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 		.anchor_raw = header->raw_time,
 		.anchor_time = header->start_time,
 	};
-	const char *why = NULL;
 
+	*doubt = NULL;
 	if (header->perf_frequency > 0) {
 		clock.perf_frequency = (uint64_t)header->perf_frequency;
 	} else {
-		why = "its header has no performance counter frequency: taken as 10 MHz";
+		*doubt = "its header has no performance counter frequency: taken as 10 MHz";
 	}
 	switch (header->clock_type) {
 	case CLOCK_SYSTEM_TIME:
@@ -137,8 +137,9 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 		clock.frequency = (uint64_t)header->cpu_mhz * 1000000;
 		if (clock.frequency == 0) {
 			clock.frequency = DEFAULT_FREQUENCY;
-			why = "its clock counts processor cycles, but its header has no processor "
-			      "speed: taken as 10 MHz";
+			*doubt =
+				"its clock counts processor cycles, but its header has no processor "
+				"speed: taken as 10 MHz";
 		}
 		break;
 	case CLOCK_QPC:
@@ -146,28 +147,19 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 		break;
 	default:
 		clock.frequency = clock.perf_frequency;
-		why = "its header has an unknown clock type: taken as the performance counter";
+		*doubt = "its header has an unknown clock type: taken as the performance counter";
 		break;
 	}
-	*doubt = why;
 	return clock;
 }
 
 const char *etl_header_mode_name(const struct etl_header *header)
 {
-	if (header->mode & ETL_MODE_CIRCULAR) {
-		return "circular";
-	}
-	if (header->mode & ETL_MODE_BUFFERING) {
-		return "buffering";
-	}
-	if (header->mode & ETL_MODE_NEW_FILE) {
-		return "new_file";
-	}
-	if (header->mode & ETL_MODE_SEQUENTIAL) {
-		return "sequential";
-	}
-	return "file";
+	return header->mode & ETL_MODE_CIRCULAR   ? "circular" :
+	       header->mode & ETL_MODE_BUFFERING  ? "buffering" :
+	       header->mode & ETL_MODE_NEW_FILE   ? "new_file" :
+	       header->mode & ETL_MODE_SEQUENTIAL ? "sequential" :
+						    "file";
 }
 
 /* ---- the file ---- */
@@ -228,7 +220,7 @@ struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct er
 	struct etl_file *file = calloc(1, sizeof *file);
 
 	if (!file) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
+		error_no_memory(err, "a recording");
 		return NULL;
 	}
 	if (!etl_input_open(&file->input, path, err) || !read_header(file, pointer_size, err)) {
@@ -245,7 +237,7 @@ struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_s
 	struct etl_file *file = calloc(1, sizeof *file);
 
 	if (!file) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
+		error_no_memory(err, "a recording");
 		return NULL;
 	}
 	etl_input_over(&file->input, bytes, size);

@@ -19,19 +19,6 @@
 
 #include "base/array.h"
 
-static struct etl_entry *add_entry(struct etl_index *index, struct error *err)
-{
-	struct etl_entry *entries =
-		array_grow(index->entries, &index->capacity, index->count, sizeof *entries);
-
-	if (!entries) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to index %zu buffers", index->count + 1);
-		return NULL;
-	}
-	index->entries = entries;
-	return &index->entries[index->count++];
-}
-
 struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
 				    uint64_t first_record, struct etl_damage *damage,
 				    const struct etl_visitor *visitor)
@@ -90,11 +77,14 @@ static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
 		       uint64_t first_record, struct error *err)
 {
 	const struct etl_place *place = &buffer->place;
-	struct etl_entry *entry = add_entry(index, err);
+	struct etl_entry *entry =
+		array_grow(index->entries, &index->capacity, index->count, sizeof *entry);
 
 	if (!entry) {
-		return false;
+		return error_no_memory(err, "the index of a recording");
 	}
+	index->entries = entry;
+	entry += index->count++;
 	*entry = (struct etl_entry){
 		.offset = place->offset,
 		.first_record = first_record,
@@ -175,13 +165,8 @@ void etl_index_done(struct etl_index *index)
 		free(index->entries[i].unpacked);
 	}
 	free(index->entries);
-	index->entries = NULL;
-	index->count = 0;
-	index->capacity = 0;
-	index->kept_bytes = 0;
-	index->complete = false;
-	index->buffers = 0;
-	index->empty_buffers = 0;
+	*index = (struct etl_index){ .entries_max = index->entries_max,
+				     .keep_bytes = index->keep_bytes };
 }
 
 /* ---- loading buffers ---- */
@@ -214,20 +199,18 @@ static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_
 	size_t got;
 
 	if (!block) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a buffer of %zu bytes", size);
+		error_no_memory(err, "a buffer of the recording");
 		return NULL;
 	}
-	if (!etl_input_read(loader->input, entry->offset, block->bytes, size, &got, err)) {
-		etl_block_put(loader->unpacker.blocks, block);
-		return NULL;
-	}
-	if (got < size) {
+	if (etl_input_read(loader->input, entry->offset, block->bytes, size, &got, err)) {
+		if (got == size) {
+			return block;
+		}
 		error_set(err, ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
 			  entry->offset);
-		etl_block_put(loader->unpacker.blocks, block);
-		return NULL;
 	}
-	return block;
+	etl_block_put(loader->unpacker.blocks, block);
+	return NULL;
 }
 
 /* Reads a compressed entry and gets a block for its unpacked bytes. */
@@ -238,7 +221,7 @@ static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
 	struct etl_block *out = packed ? etl_block_get(loader->unpacker.blocks, entry->end) : NULL;
 
 	if (packed && !out) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to unpack a buffer");
+		error_no_memory(err, "an unpacked buffer");
 	}
 	if (!out) {
 		etl_block_put(loader->unpacker.blocks, packed);

@@ -189,9 +189,7 @@ static bool sort_positions(struct open *open, struct error *err)
 							open->position_count, sizeof *positions);
 
 		if (!positions) {
-			return error_set(err, ERROR_NO_MEMORY,
-					 "no memory to sort a buffer of %zu records",
-					 open->position_count);
+			return error_no_memory(err, "the order of the records of a buffer");
 		}
 		open->positions = positions;
 		open->positions[open->position_count] = (struct position){
@@ -246,6 +244,7 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 			uint64_t first_record, bool unordered, struct error *err)
 {
 	struct open *open = pass->unused;
+	bool good;
 
 	if (open) {
 		pass->unused = open->next_unused;
@@ -256,36 +255,27 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 		etl_block_put(&pass->file->input.blocks, block);
 		return error_no_memory(err, "another open buffer");
 	}
-	open->block = block;
-	open->offset = place->offset;
-	open->first_record = first_record;
-	open->disk_size = place->disk_size;
-	open->positions = NULL;
-	open->position_count = 0;
-	open->next_position = 0;
-	open->cost_bytes = sizeof *open + sizeof *block + block->capacity;
+	*open = (struct open){
+		.block = block,
+		.offset = place->offset,
+		.first_record = first_record,
+		.disk_size = place->disk_size,
+		.cost_bytes = sizeof *open + sizeof *block + block->capacity,
+	};
 	etl_walk_start(&open->walk, &pass->file->format, block->bytes, place->end, place->processor,
 		       first_record);
-	if (unordered && !sort_positions(open, err)) {
-		goto fail;
-	}
+	good = !unordered || sort_positions(open, err);
 	pass->open_bytes += open->cost_bytes;
-	if (!next_record(open)) {
-		close_buffer(pass, open); /* the file was changed since the first pass */
-		return true;
+	if (good && next_record(open)) {
+		if (heap_push(&pass->heap, (struct key){ open->walk.record.raw_time, open->offset },
+			      open)) {
+			return true;
+		}
+		good = error_no_memory(err, "another open buffer");
 	}
-	if (!heap_push(&pass->heap, (struct key){ open->walk.record.raw_time, open->offset },
-		       open)) {
-		error_no_memory(err, "another open buffer");
-		pass->open_bytes -= open->cost_bytes;
-		goto fail;
-	}
-	return true;
-
-fail:
-	pass->open_bytes += open->cost_bytes;
+	/* A sorted buffer without a record: the file was changed since the first pass. */
 	close_buffer(pass, open);
-	return false;
+	return good;
 }
 
 static bool open_entry(struct pass *pass, const struct etl_entry *entry, struct error *err)

@@ -232,14 +232,12 @@ static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, 
 
 		free(scan->window);
 		scan->window_size = 0;
-		scan->window_capacity = 0;
 		scan->window = malloc(capacity);
+		scan->window_capacity = scan->window ? capacity : 0;
 		if (!scan->window) {
-			error_set(err, ERROR_NO_MEMORY, "no memory for a buffer of %zu bytes",
-				  size);
+			error_no_memory(err, "a buffer of the recording");
 			return NULL;
 		}
-		scan->window_capacity = capacity;
 	}
 	if (!etl_input_read(scan->input, offset, scan->window, scan->window_capacity, &got, err)) {
 		return NULL;
@@ -254,11 +252,6 @@ static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, 
 	return scan->window;
 }
 
-static void drop_buffer(struct etl_scan *scan)
-{
-	scan->damage->bad_buffers++;
-}
-
 /* Finds the end of the valid bytes. Returns false if there are none. */
 static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 {
@@ -268,7 +261,7 @@ static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 	if (header->end < ETL_BUFFER_HEADER_SIZE || header->end > ETL_BUFFER_MAX) {
 		buffer_problem(scan->damage, buffer, "its data end at %" PRIu32 ": dropped",
 			       header->end);
-		drop_buffer(scan);
+		scan->damage->bad_buffers++;
 		return false;
 	}
 	place->end = header->end;
@@ -280,7 +273,7 @@ static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 			buffer_problem(scan->damage, buffer,
 				       "%" PRIu32 " bytes cannot unpack to %" PRIu32 ": dropped",
 				       packed, header->end);
-			drop_buffer(scan);
+			scan->damage->bad_buffers++;
 			return false;
 		}
 		return true;
@@ -310,7 +303,7 @@ static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, stru
 	}
 	job->out = etl_block_get(scan->unpacker.blocks, place->end);
 	if (!job->out) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory to unpack a buffer");
+		return error_no_memory(err, "an unpacked buffer");
 	}
 	ahead->unpacking = true;
 	job->end = place->end;
@@ -345,7 +338,7 @@ static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
 		buffer_problem(scan->damage, buffer,
 			       "its compressed data make no sense after %" PRIu32 " bytes: dropped",
 			       job->end - ETL_BUFFER_HEADER_SIZE);
-		drop_buffer(scan);
+		scan->damage->bad_buffers++;
 		return;
 	}
 	if (job->end < whole && !cut) {
@@ -387,7 +380,7 @@ static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffe
 				       "size %" PRIu32 " is below the %d-byte header; the "
 				       "recording cannot be followed beyond it",
 				       header->size_bytes, (int)ETL_BUFFER_HEADER_SIZE);
-			drop_buffer(scan);
+			scan->damage->bad_buffers++;
 		}
 		return ETL_STEP_END;
 	}

@@ -100,7 +100,6 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 		.stopping = &base->stopping,
 	};
 	struct etl_damage *damage = source->surveyed ? &again : &source->damage;
-	uint64_t bytes_read;
 	bool good;
 
 	source->sink = sink;
@@ -115,16 +114,10 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 					     &source->progress, &visitor, err);
 		}
 	}
-	bytes_read = source->statistics.bytes_read;
-	if (good && !source_stopping(base)) {
-		bytes_read = source->statistics.bytes_total;
-	}
-	publish(source, bytes_read);
+	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :
+							 source->statistics.bytes_read);
 	source->sink = NULL;
-	if (!good) {
-		error_prefix(err, "%s", source->name);
-	}
-	return good;
+	return good || error_prefix(err, "%s", source->name);
 }
 
 static void file_close(struct source *base)
@@ -161,7 +154,7 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 	const struct etl_header *header;
 
 	if (!source) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
+		error_no_memory(err, "a recording");
 		return NULL;
 	}
 	source_init(&source->source, &operations);
@@ -170,13 +163,14 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 	source->index.keep_bytes = ETL_KEEP_MAX;
 	source->progress.last_time = RECORD_NO_TIME;
 	source->name = text_duplicate(name, strlen(name));
-	if (!source->name) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to open a recording");
-		goto fail;
+	if (source->name) {
+		source->file = etl_file_open(path, options ? options->pointer_size : 0, err);
+	} else {
+		error_no_memory(err, "a recording");
 	}
-	source->file = etl_file_open(path, options ? options->pointer_size : 0, err);
 	if (!source->file) {
-		goto fail;
+		file_close(&source->source);
+		return NULL;
 	}
 	header = &source->file->header;
 	source->statistics = (struct source_statistics){
@@ -197,8 +191,4 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 		.clock = source->file->format.clock,
 	};
 	return &source->source;
-
-fail:
-	file_close(&source->source);
-	return NULL;
 }
