@@ -131,7 +131,7 @@ bool live_providers_init(struct live_providers *providers, const struct config *
 	*providers = (struct live_providers){ .list = calloc(session->provider_count + needed + 1,
 							     sizeof *providers->list) };
 	if (!providers->list) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the providers of a session");
+		return error_no_memory(err, "the providers of a session");
 	}
 	for (size_t i = 0; i < needed; i++) {
 		const struct provider_spec *need = rule_set_provider(rules, i);
@@ -189,9 +189,7 @@ static bool make_delay(struct live_session *session, struct registry *registry, 
 	}
 	session->delay = delay;
 	session->delay_cells = family_cells(delay, session->shard, &label, NULL);
-	return session->delay_cells ||
-	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s",
-			 session->name);
+	return session->delay_cells || error_no_memory(err, "the counters of a session");
 }
 
 static void on_canary(void *context, uint64_t delay_ns)

@@ -30,7 +30,7 @@ struct pace *pace_new(double speed, struct error *err)
 	struct pace *pace = calloc(1, sizeof *pace);
 
 	if (!pace) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to pace a replay");
+		error_no_memory(err, "the pace of a replay");
 		return NULL;
 	}
 	pace->speed = speed;

@@ -191,7 +191,7 @@ static bool open_recording(struct runner *runner, struct session *session, const
 	session->path = text_duplicate(path, strlen(path));
 	session->name = recording_name(runner, session, path);
 	if (!session->path || !session->name) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory to open %s", path);
+		return error_no_memory(err, "a recording");
 	}
 	session->source = source_open_file(path, &runner->options.file, err);
 	if (!session->source) {
@@ -242,7 +242,7 @@ static bool open_sessions(struct runner *runner, struct error *err)
 		session->consumer->flush_ns = configured->flush_ms * 1000000;
 		session->name = text_duplicate(configured->name, strlen(configured->name));
 		if (!session->name) {
-			return error_set(err, ERROR_NO_MEMORY, "no memory for live sessions");
+			return error_no_memory(err, "live sessions");
 		}
 		options.index = i;
 		options.shard = session->consumer->shard;
@@ -271,7 +271,7 @@ struct runner *runner_new(const struct runner_options *options, struct error *er
 	size_t count = live ? options->setup->config->session_count : options->path_count;
 
 	if (!runner) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for sessions");
+		error_no_memory(err, "sessions");
 		return NULL;
 	}
 	runner->options = *options;
@@ -280,7 +280,7 @@ struct runner *runner_new(const struct runner_options *options, struct error *er
 	runner->sessions = calloc(count, sizeof *runner->sessions);
 	runner->consumers = calloc(count, sizeof *runner->consumers);
 	if (!runner->sessions || !runner->consumers) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for sessions");
+		error_no_memory(err, "sessions");
 		goto fail;
 	}
 	if (live ? !open_sessions(runner, err) : !open_recordings(runner, err)) {

@@ -251,16 +251,11 @@ void filter_done(struct live *live)
 	live->payloads = NULL;
 }
 
-static struct live_payload *payload_of(struct live *live, const struct provider_spec *provider)
-{
-	return &live->payloads[provider - live->providers];
-}
-
 /* The filter of a provider. Returns false if there is none, or Windows refused it. */
 static bool filter_of(struct live *live, const struct provider_spec *provider,
 		      EVENT_FILTER_DESCRIPTOR *filter)
 {
-	const struct live_payload *payload = payload_of(live, provider);
+	const struct live_payload *payload = &live->payloads[provider - live->providers];
 	bool refused;
 
 	os_mutex_lock(&live->lock);
@@ -276,7 +271,7 @@ static bool filter_of(struct live *live, const struct provider_spec *provider,
 /* Leaves the filter of the provider out from now on. Returns true the first time. */
 static bool filter_give_up(struct live *live, const struct provider_spec *provider)
 {
-	struct live_payload *payload = payload_of(live, provider);
+	struct live_payload *payload = &live->payloads[provider - live->providers];
 	bool first;
 
 	os_mutex_lock(&live->lock);
@@ -362,16 +357,10 @@ static ULONG enable_property(uint32_t properties)
 	return property;
 }
 
-/* A request to a provider: an EVENT_CONTROL_CODE_*, keywords, how long the provider may take. */
-struct request {
-	ULONG code;
-	ULONG timeout_ms;
-	uint64_t any;
-};
-
-/* A filter by payload that Windows refuses is left out: too many events are better than none. */
+/* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, which has timeout_ms to answer. A
+ * filter by payload that Windows refuses is left out: too many events are better than none. */
 static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		     struct request request)
+		     ULONG code, uint64_t any, ULONG timeout_ms)
 {
 	GUID guid = live_windows_guid(&provider->guid);
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
@@ -384,15 +373,15 @@ static ULONG control(struct live *live, TRACEHANDLE session, const struct provid
 	parameters.EnableProperty = enable_property(provider->properties);
 	parameters.FilterDescCount = filters.count + by_payload;
 	parameters.EnableFilterDesc = parameters.FilterDescCount > 0 ? filters.descriptors : NULL;
-	status = EnableTraceEx2(session, &guid, request.code, provider->level, request.any,
-				provider->all, request.timeout_ms, &parameters);
+	status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				timeout_ms, &parameters);
 	if (!by_payload || status == ERROR_SUCCESS || status == ERROR_TIMEOUT) {
 		return status;
 	}
 	parameters.FilterDescCount = filters.count;
 	parameters.EnableFilterDesc = filters.count > 0 ? filters.descriptors : NULL;
-	without = EnableTraceEx2(session, &guid, request.code, provider->level, request.any,
-				 provider->all, request.timeout_ms, &parameters);
+	without = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				 timeout_ms, &parameters);
 	if (without == ERROR_SUCCESS && filter_give_up(live, provider)) {
 		complain(live, provider, "its events are not filtered by their payload", status);
 	}
@@ -402,10 +391,8 @@ static ULONG control(struct live *live, TRACEHANDLE session, const struct provid
 static ULONG enable(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		    uint64_t any, ULONG timeout_ms)
 {
-	return control(live, session, provider,
-		       (struct request){ .code = EVENT_CONTROL_CODE_ENABLE_PROVIDER,
-					 .timeout_ms = timeout_ms,
-					 .any = any });
+	return control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, any,
+		       timeout_ms);
 }
 
 /* Enables it with more keywords, requests its state, and enables it without them. */
@@ -421,12 +408,8 @@ static ULONG capture(struct live *live, TRACEHANDLE session, const struct provid
 	}
 	/* A provider that did not answer in time is nevertheless enabled, and gets the request
 	 * later. */
-	captured =
-		control(live, session, provider,
-			(struct request){ .code = EVENT_CONTROL_CODE_CAPTURE_STATE,
-					  .timeout_ms = enabled == ERROR_TIMEOUT ? NO_WAIT :
-										   CAPTURE_WAIT_MS,
-					  .any = any });
+	captured = control(live, session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
+			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
 	complain(live, provider, "its state could not be captured",
 		 captured != ERROR_SUCCESS ? captured : enabled);
 	return enable(live, session, provider, provider->any, NO_WAIT);
@@ -451,13 +434,6 @@ ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 		canaries_begin(live);
 	}
 	return status;
-}
-
-void enable_providers(struct live *live, TRACEHANDLE session)
-{
-	for (size_t i = 0; i < live->provider_count; i++) {
-		enable_provider(live, session, i);
-	}
 }
 
 ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords)
@@ -489,7 +465,6 @@ void disable_providers(struct live *live, TRACEHANDLE session)
 		if (provider->capture_at_stop != 0) {
 			enable_capture(live, session, provider, provider->capture_at_stop);
 		}
-		control(live, session, provider,
-			(struct request){ .code = EVENT_CONTROL_CODE_DISABLE_PROVIDER });
+		control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
 	}
 }

@@ -210,7 +210,6 @@ bool running_each_enabled(const GUID *provider, running_enabled *each, void *con
 
 /* Finds the GUIDs of providers by name: built-in names, then those registered with Windows. */
 bool enable_resolve(struct live *live, struct error *err);
-void enable_providers(struct live *live, TRACEHANDLE session);
 /* Enables one of them. A failure is reported and returned. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,

@@ -419,17 +419,6 @@ static bool copy_providers(struct live *live, const struct live_options *options
 	return true;
 }
 
-static bool make_watchdogs(struct live *live)
-{
-	live->watchdogs = calloc(live->provider_count + 1, sizeof *live->watchdogs);
-	return live->watchdogs != NULL;
-}
-
-static uint32_t most(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Replaces zeros by the defaults of live_source.h. */
 static void set_defaults(struct live *live, uint32_t processors)
 {
@@ -444,7 +433,10 @@ static void set_defaults(struct live *live, uint32_t processors)
 	live->buffers_min = options->buffers_min;
 	live->buffers_max = options->buffers_max;
 	if (live->buffers_min == 0) {
-		live->buffers_min = most(BUFFERS_LEAST, BUFFERS_PER_PROCESSOR * processors);
+		live->buffers_min = BUFFERS_PER_PROCESSOR * processors;
+		if (live->buffers_min < BUFFERS_LEAST) {
+			live->buffers_min = BUFFERS_LEAST;
+		}
 		if (live->buffers_max != 0 && live->buffers_min > live->buffers_max) {
 			live->buffers_min = live->buffers_max;
 		}
@@ -545,14 +537,16 @@ struct source *source_open_live(const struct live_options *options, struct error
 	if (!enable_resolve(live, err)) {
 		goto fail;
 	}
-	if (!canaries_open(live) || !make_watchdogs(live) || !filter_prepare(live)) {
+	if (canaries_open(live)) {
+		live->watchdogs = calloc(live->provider_count + 1, sizeof *live->watchdogs);
+	}
+	if (!live->watchdogs || !filter_prepare(live)) {
 		error_no_memory(err, "a live session");
 		goto fail;
 	}
-	if (!start_at_open(live, err)) {
-		goto fail;
+	if (start_at_open(live, err)) {
+		return &live->source;
 	}
-	return &live->source;
 
 fail:
 	live_close(&live->source);

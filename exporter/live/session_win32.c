@@ -86,20 +86,15 @@ static void init_properties(struct session_properties *properties)
 		(ULONG)offsetof(struct session_properties, log_file_name);
 }
 
+/* Of the logger that system_choose() has resolved. */
 static ULONG logging_mode(const struct live *live)
 {
-	switch (live->options.logger) {
-	case LIVE_PRIVATE:
-	case LIVE_SYSTEM_PROVIDERS:
-	case LIVE_AUTO:
-		return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE;
-	case LIVE_NT_KERNEL:
-		return EVENT_TRACE_REAL_TIME_MODE;
-	case LIVE_USER:
-		break;
-	}
-	/* Without the second flag, a provider of many events can lose some that are not counted. */
-	return EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_INDEPENDENT_SESSION_MODE;
+	/* Without the flag of LIVE_USER, a provider of many events can lose some uncounted. */
+	static const ULONG modes[] = { [LIVE_PRIVATE] = EVENT_TRACE_SYSTEM_LOGGER_MODE,
+				       [LIVE_NT_KERNEL] = 0,
+				       [LIVE_USER] = EVENT_TRACE_INDEPENDENT_SESSION_MODE };
+
+	return EVENT_TRACE_REAL_TIME_MODE | modes[live->options.logger];
 }
 
 static uint32_t windows_build(void)
@@ -133,6 +128,11 @@ uint32_t system_flags(const struct live *live)
 	return live->system_providers ? system_provider_flags(live->options.kernel_flags) : 0;
 }
 
+static bool is_kernel(const struct live *live)
+{
+	return live->options.logger != LIVE_USER;
+}
+
 static void fill_properties(const struct live *live, struct session_properties *properties)
 {
 	init_properties(properties);
@@ -144,14 +144,9 @@ static void fill_properties(const struct live *live, struct session_properties *
 	properties->base.MaximumBuffers = live->buffers_max;
 	properties->base.LogFileMode = logging_mode(live);
 	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
-	if (live->options.logger != LIVE_USER) {
+	if (is_kernel(live)) {
 		properties->base.EnableFlags = live->options.kernel_flags & ~system_flags(live);
 	}
-}
-
-static bool is_kernel(const struct live *live)
-{
-	return live->options.logger != LIVE_USER;
 }
 
 /* ---- kernel events ---- */
@@ -225,14 +220,6 @@ static void enable_profile_privilege(void)
 	CloseHandle(token);
 }
 
-static ULONG stop_by_name(struct live *live)
-{
-	struct session_properties properties;
-
-	init_properties(&properties);
-	return ControlTraceW(0, live->wide_name, &properties.base, EVENT_TRACE_CONTROL_STOP);
-}
-
 TRACEHANDLE session_running(struct live *live)
 {
 	TRACEHANDLE session;
@@ -269,11 +256,6 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	}
 }
 
-static bool waits_for_owner(const struct live *live)
-{
-	return live->options.logger == LIVE_NT_KERNEL && !live->options.takeover;
-}
-
 ULONG session_start(struct live *live)
 {
 	struct session_properties properties;
@@ -287,10 +269,12 @@ ULONG session_start(struct live *live)
 		fill_properties(live, &properties);
 		status = StartTraceW(&session, live->wide_name, &properties.base);
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
-		    waits_for_owner(live)) {
+		    (live->options.logger == LIVE_NT_KERNEL && !live->options.takeover)) {
 			break;
 		}
-		status = stop_by_name(live);
+		init_properties(&properties);
+		status = ControlTraceW(0, live->wide_name, &properties.base,
+				       EVENT_TRACE_CONTROL_STOP);
 		if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 			live_report(live, SESSION_STALE, "%s",
 				    live->options.logger == LIVE_NT_KERNEL ?
@@ -320,7 +304,9 @@ ULONG session_start(struct live *live)
 		session_stop(live);
 		return status;
 	}
-	enable_providers(live, session);
+	for (size_t i = 0; i < live->provider_count; i++) {
+		enable_provider(live, session, i);
+	}
 	os_mutex_lock(&live->lock);
 	live->providers_enabled = true;
 	os_mutex_unlock(&live->lock);
@@ -393,18 +379,13 @@ static ULONG query(struct live *live, struct session_properties *properties, boo
 	if (status != ERROR_SUCCESS) {
 		return status;
 	}
-	if (handle == 0 || (memcmp(&guid, &no_guid, sizeof guid) != 0 &&
-			    memcmp(&guid, &properties->base.Wnode.Guid, sizeof guid) != 0)) {
-		*other = true;
-		return ERROR_WMI_INSTANCE_NOT_FOUND;
-	}
-	/* "WNODE_HEADER structure", Microsoft Learn: the handle, on output. */
-	if (properties->base.Wnode.HistoricalContext != 0 &&
-	    properties->base.Wnode.HistoricalContext != handle) {
-		*other = true;
-		return ERROR_WMI_INSTANCE_NOT_FOUND;
-	}
-	return ERROR_SUCCESS;
+	/* "WNODE_HEADER structure", Microsoft Learn: HistoricalContext is the handle, on output. */
+	*other = handle == 0 ||
+		 (memcmp(&guid, &no_guid, sizeof guid) != 0 &&
+		  memcmp(&guid, &properties->base.Wnode.Guid, sizeof guid) != 0) ||
+		 (properties->base.Wnode.HistoricalContext != 0 &&
+		  properties->base.Wnode.HistoricalContext != handle);
+	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
 }
 
 /* Undoes changes by other programs. */
