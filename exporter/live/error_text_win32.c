@@ -51,18 +51,13 @@ static const struct {
 
 const char *live_error_text(ULONG status, char text[160])
 {
-	const char *word = NULL;
-
-	for (size_t i = 0; i < sizeof words / sizeof words[0] && !word; i++) {
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
 		if (words[i].status == status) {
-			word = words[i].text;
+			snprintf(text, 160, "%s (error %lu)", words[i].text, (unsigned long)status);
+			return text;
 		}
 	}
-	if (word) {
-		snprintf(text, 160, "%s (error %lu)", word, (unsigned long)status);
-	} else {
-		snprintf(text, 160, "error %lu", (unsigned long)status);
-	}
+	snprintf(text, 160, "error %lu", (unsigned long)status);
 	return text;
 }
 

@@ -107,31 +107,20 @@ static const struct {
 	{ REGISTRY, 0x1, KERNEL_FLAG_REGISTRY },         /* GENERAL */
 };
 
-static uint64_t keywords_of(enum provider provider, uint32_t flags, uint32_t *covered)
-{
-	uint64_t keywords = 0;
-
-	*covered = 0;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		if (rows[i].provider == provider && (flags & rows[i].flag)) {
-			keywords |= rows[i].keyword;
-			*covered |= rows[i].flag;
-		}
-	}
-	return keywords;
-}
-
 bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *keywords,
 		     uint32_t *covered)
 {
 	for (unsigned i = 0; i < PROVIDERS; i++) {
-		uint32_t these;
-		uint64_t enabled = keywords_of((enum provider)i, flags, &these);
-
-		if (enabled != 0 && index-- == 0) {
+		*keywords = 0;
+		*covered = 0;
+		for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
+			if (rows[j].provider == (enum provider)i && (flags & rows[j].flag)) {
+				*keywords |= rows[j].keyword;
+				*covered |= rows[j].flag;
+			}
+		}
+		if (*keywords != 0 && index-- == 0) {
 			*guid = guids[i];
-			*keywords = enabled;
-			*covered = these;
 			return true;
 		}
 	}
