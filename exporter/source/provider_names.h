@@ -15,7 +15,8 @@
 
 /* The exporter's own provider; TraceLogging computes the GUID of a provider from its name. */
 #define CANARY_PROVIDER_NAME "etw_exporter"
-#define CANARY_PROVIDER_GUID GUID_PARTS(0x07f70771, 0x7647, 0x53cf, 0xf7a8, 0xa8c8660b66d7)
+#define CANARY_PROVIDER_GUID \
+	GUID_INIT(0x07f70771, 0x7647, 0x53cf, 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7)
 
 enum known_provider {
 	PROVIDER_ETW_EXPORTER,
