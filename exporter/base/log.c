@@ -85,22 +85,18 @@ static bool steers_terminal(uint32_t codepoint)
 
 static void add_quoted(struct text *line, const char *text)
 {
+	static const char escaped[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
 	size_t left = strlen(text);
 
 	text_add_char(line, '"');
 	while (left > 0) {
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text, left, &codepoint);
+		const char *escape = codepoint < 0x80 ? strchr(escaped, (int)codepoint) : NULL;
 
-		if (codepoint == '"' || codepoint == '\\') {
+		if (escape) {
 			text_add_char(line, '\\');
-			text_add_char(line, (char)codepoint);
-		} else if (codepoint == '\n') {
-			text_add_string(line, "\\n");
-		} else if (codepoint == '\r') {
-			text_add_string(line, "\\r");
-		} else if (codepoint == '\t') {
-			text_add_string(line, "\\t");
+			text_add_char(line, letters[escape - escaped]);
 		} else if (steers_terminal(codepoint)) {
 			text_add_format(line, "\\u%04x", (unsigned)codepoint);
 		} else {
@@ -127,20 +123,12 @@ static void add_logfmt(struct text *line, const char *timestamp, enum log_level 
 		text_add_char(line, ' ');
 		text_add_string(line, field->name);
 		text_add_char(line, '=');
-		switch (field->type) {
-		case LOG_FIELD_TEXT:
-			if (plain_word(field->value.text)) {
-				text_add_string(line, field->value.text);
-			} else {
-				add_quoted(line, field->value.text);
-			}
-			break;
-		case LOG_FIELD_U64:
+		if (field->type == LOG_FIELD_U64) {
 			text_add_u64(line, field->value.u64);
-			break;
-		case LOG_FIELD_I64:
-			text_add_i64(line, field->value.i64);
-			break;
+		} else if (plain_word(field->value.text)) {
+			text_add_string(line, field->value.text);
+		} else {
+			add_quoted(line, field->value.text);
 		}
 	}
 }
@@ -152,24 +140,15 @@ static void add_json(struct text *line, const char *timestamp, enum log_level le
 
 	json_init(&json, line, false);
 	json_object_begin(&json);
-	json_key(&json, "ts");
-	json_string(&json, timestamp);
-	json_key(&json, "level");
-	json_string(&json, level_names[level]);
-	json_key(&json, "msg");
-	json_string(&json, message);
+	json_member_string(&json, "ts", timestamp);
+	json_member_string(&json, "level", level_names[level]);
+	json_member_string(&json, "msg", message);
 	for (const struct log_field *field = fields; field->name; field++) {
 		json_key(&json, field->name);
-		switch (field->type) {
-		case LOG_FIELD_TEXT:
-			json_string(&json, field->value.text);
-			break;
-		case LOG_FIELD_U64:
+		if (field->type == LOG_FIELD_U64) {
 			json_u64(&json, field->value.u64);
-			break;
-		case LOG_FIELD_I64:
-			json_i64(&json, field->value.i64);
-			break;
+		} else {
+			json_string(&json, field->value.text);
 		}
 	}
 	json_object_end(&json);

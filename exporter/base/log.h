@@ -27,11 +27,10 @@ enum log_format { LOG_LOGFMT, LOG_JSON };
 
 struct log_field {
 	const char *name; /* [a-z_]+; NULL ends a list */
-	enum { LOG_FIELD_TEXT, LOG_FIELD_U64, LOG_FIELD_I64 } type;
+	enum { LOG_FIELD_TEXT, LOG_FIELD_U64 } type;
 	union {
 		const char *text;
 		uint64_t u64;
-		int64_t i64;
 	} value;
 };
 
@@ -48,14 +47,6 @@ static inline struct log_field log_u64(const char *name, uint64_t value)
 	struct log_field field = { .name = name, .type = LOG_FIELD_U64 };
 
 	field.value.u64 = value;
-	return field;
-}
-
-static inline struct log_field log_i64(const char *name, int64_t value)
-{
-	struct log_field field = { .name = name, .type = LOG_FIELD_I64 };
-
-	field.value.i64 = value;
 	return field;
 }
 

@@ -75,13 +75,12 @@ static void a_line_has_time_level_message_and_fields(void **state)
 	(void)state;
 	log_configure(LOG_INFO, LOG_LOGFMT);
 	catch_stderr();
-	log_info("Replay started", log_text("file", "a.etl"), log_u64("buffers", 12),
-		 log_i64("shift", -3));
+	log_info("Replay started", log_text("file", "a.etl"), log_u64("buffers", 12));
 	line = release_stderr();
 	assert_memory_equal(line, "ts=", 3);
 	assert_timestamp(line + 3);
 	assert_string_equal(line + 3 + TIMESTAMP_LENGTH,
-			    " level=info msg=\"Replay started\" file=a.etl buffers=12 shift=-3\n");
+			    " level=info msg=\"Replay started\" file=a.etl buffers=12\n");
 }
 
 static void the_same_line_as_json(void **state)
@@ -92,14 +91,14 @@ static void the_same_line_as_json(void **state)
 	log_configure(LOG_INFO, LOG_JSON);
 	catch_stderr();
 	log_warning("Replay \"cut\"", log_text("file", "C:\\a\nb"), log_u64("buffers", UINT64_MAX),
-		    log_i64("shift", -3), log_text("none", NULL));
+		    log_text("none", NULL));
 	line = release_stderr();
 	assert_memory_equal(line, "{\"ts\":\"", 7);
 	assert_timestamp(line + 7);
 	assert_string_equal(line + 7 + TIMESTAMP_LENGTH,
 			    "\",\"level\":\"warning\",\"msg\":\"Replay \\\"cut\\\"\","
 			    "\"file\":\"C:\\\\a\\nb\",\"buffers\":18446744073709551615,"
-			    "\"shift\":-3,\"none\":\"\"}\n");
+			    "\"none\":\"\"}\n");
 }
 
 static void the_timestamp_is_now_in_utc(void **state)
