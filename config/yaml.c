@@ -23,7 +23,6 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "base/file.h"
 #include "base/map.h"
 #include "base/text.h"
 

@@ -16,8 +16,68 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metrics/decimal.h"
+#include "base/decimal.h"
+#include "base/text.h"
 #include "metrics/registry_internal.h"
+
+/* ---- texts of families and samples ---- */
+
+/* HELP escapes backslash and line feed; a label value the double quote as well. */
+static void add_escaped(struct text *text, const char *value, size_t size, bool quoted)
+{
+	struct text clean = { 0 };
+	size_t done = 0;
+
+	text_add_utf8_clean(&clean, value, size);
+	for (size_t i = 0; i < clean.size; i++) {
+		char c = clean.data[i];
+
+		if (c == '\\' || c == '\n' || (c == '"' && quoted)) {
+			text_add(text, clean.data + done, i - done);
+			text_add_char(text, '\\');
+			text_add_char(text, c == '\n' ? 'n' : c);
+			done = i + 1;
+		}
+	}
+	if (clean.size > done) {
+		text_add(text, clean.data + done, clean.size - done);
+	}
+	text->failed |= clean.failed;
+	text_free(&clean);
+}
+
+void text_add_label_value(struct text *text, const char *value, size_t size)
+{
+	add_escaped(text, value, size, true);
+}
+
+void text_add_family_head(struct text *text, const struct family_options *options)
+{
+	text_add_string(text, "# HELP ");
+	text_add_string(text, options->name);
+	text_add_char(text, ' ');
+	add_escaped(text, options->help, strlen(options->help), false);
+	text_add_string(text, "\n# TYPE ");
+	text_add_string(text, options->name);
+	text_add_char(text, ' ');
+	text_add_string(text, family_type_name(options->type));
+	text_add_char(text, '\n');
+}
+
+void text_add_bucket(struct text *text, const uint64_t *bound, unsigned decimals)
+{
+	char number[DECIMAL_ROOM];
+
+	text_add_string(text, "le=\"");
+	if (bound) {
+		text_add(text, number, (size_t)(put_scaled(number, *bound, decimals) - number));
+	} else {
+		text_add_string(text, "+Inf");
+	}
+	text_add_string(text, "\"} ");
+}
+
+/* ---- the page ---- */
 
 enum {
 	CHUNK_SIZE = 64 * 1024, /* approximate size of a chunk */

@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/text.h"
-#include "metrics/decimal.h"
 #include "metrics/registry_internal.h"
 
 static bool no_memory(struct error *err)
@@ -28,7 +28,124 @@ static bool no_memory(struct error *err)
 	return error_no_memory(err, "metrics");
 }
 
+/* ---- memory ---- */
+
+enum { BLOCK_SIZE_MIN = 8 * 1024, BLOCK_SIZE_MAX = 64 * 1024 };
+
+struct arena_block {
+	struct arena_block *older; /* owned */
+};
+
+static char *block_new(struct arena *arena, size_t size)
+{
+	struct arena_block *block;
+
+	if (size > SIZE_MAX - sizeof *block) {
+		return NULL;
+	}
+	block = calloc(1, sizeof *block + size);
+	if (!block) {
+		return NULL;
+	}
+	block->older = arena->blocks;
+	arena->blocks = block;
+	return (char *)(block + 1);
+}
+
+static size_t padding(const char *at, size_t align)
+{
+	return (size_t)(-(uintptr_t)at & (align - 1));
+}
+
+void *arena_alloc(struct arena *arena, size_t size, size_t align)
+{
+	char *at;
+
+	if (size > SIZE_MAX / 2) {
+		return NULL;
+	}
+	if (size + align > arena->left) {
+		size_t block_size = arena->next_block_size;
+
+		if (block_size == 0) {
+			block_size = BLOCK_SIZE_MIN;
+		}
+		if (size + align > block_size / 4) {
+			/* It has its own block; small pieces still come from the current one. */
+			at = block_new(arena, size + align);
+			return at ? at + padding(at, align) : NULL;
+		}
+		at = block_new(arena, block_size);
+		if (!at) {
+			return NULL;
+		}
+		arena->at = at;
+		arena->left = block_size;
+		arena->next_block_size = block_size < BLOCK_SIZE_MAX ? 2 * block_size : block_size;
+	}
+	at = arena->at + padding(arena->at, align);
+	arena->left -= (size_t)(at + size - arena->at);
+	arena->at = at + size;
+	return at;
+}
+
+static void arena_done(struct arena *arena)
+{
+	while (arena->blocks) {
+		struct arena_block *older = arena->blocks->older;
+
+		free(arena->blocks);
+		arena->blocks = older;
+	}
+	*arena = (struct arena){ 0 };
+}
+
+/* ---- names ---- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool valid_name(const char *name, bool colons)
+{
+	size_t size = strlen(name);
+
+	if (size == 0 || size > NAME_SIZE_MAX) {
+		return false;
+	}
+	for (size_t i = 0; i < size; i++) {
+		bool digit = name[i] >= '0' && name[i] <= '9';
+
+		if (!is_letter(name[i]) && !(digit && i > 0) && !(name[i] == ':' && colons)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool valid_metric_name(const char *name)
+{
+	return valid_name(name, true);
+}
+
+static bool valid_label_name(const char *name)
+{
+	return valid_name(name, false) && strncmp(name, "__", 2) != 0;
+}
+
 /* ---- families ---- */
+
+const char *family_type_name(enum family_type type)
+{
+	static const char *const names[] = {
+		[FAMILY_COUNTER] = "counter",
+		[FAMILY_GAUGE] = "gauge",
+		[FAMILY_HISTOGRAM] = "histogram",
+	};
+
+	return names[type];
+}
 
 struct family *registry_find_family(struct registry *registry, const char *name)
 {

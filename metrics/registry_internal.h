@@ -19,7 +19,6 @@
 #define METRICS_REGISTRY_INTERNAL_H
 
 #include "base/os.h"
-#include "metrics/arena.h"
 #include "metrics/registry.h"
 
 enum {
@@ -122,6 +121,23 @@ struct family {
 	_Atomic(uint64_t) overflow; /* events counted in the overflow series */
 };
 
+/*
+ * Memory that is valid as long as the registry: zeroed, aligned, freed only as a whole.
+ *
+ * Readers use memory without a lock, so it must not move, and the registry frees nothing before its
+ * end. Small pieces share blocks. A large piece has its own block, of which the system commits only
+ * the pages that are used. Zero-initialise it. One thread at a time.
+ */
+struct arena {
+	struct arena_block *blocks; /* owned */
+	char *at;                   /* in the block being filled */
+	size_t left;
+	size_t next_block_size;
+};
+
+/* align: a power of two, at most 64. NULL without memory. */
+void *arena_alloc(struct arena *arena, size_t size, size_t align);
+
 struct scrape_hook {
 	void (*run)(void *context);
 	void *context;
@@ -176,12 +192,10 @@ bool family_make_table(struct family *family);
 /* Runs the hooks and updates the families about the registry itself. */
 void registry_refresh(struct registry *registry);
 
-/* registry_text.c: the texts of a family and its samples. */
+/* exposition.c: the texts of a family and its samples. */
 struct text;
 void text_add_family_head(struct text *text, const struct family_options *options);
 void text_add_bucket(struct text *text, const uint64_t *bound,
 		     unsigned decimals); /* bound NULL: +Inf */
-bool valid_metric_name(const char *name);
-bool valid_label_name(const char *name);
 
 #endif

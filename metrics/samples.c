@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/compiler.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "metrics/exposition.h"

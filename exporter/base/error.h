@@ -18,6 +18,15 @@
 #define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
 #endif
 
+/* Hints for the compiler; each is empty where the compiler does not know it. */
+#if defined(__GNUC__)
+#define NOINLINE __attribute__((noinline))
+#define RARE     __attribute__((noinline, cold)) /* hardly called: kept out of the hot path */
+#else
+#define NOINLINE
+#define RARE
+#endif
+
 enum error_code {
 	ERROR_NONE = 0,
 	ERROR_NO_MEMORY,

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+#include "base/os.h"
 #include "base/utf8.h"
 
 enum { TEXT_CAPACITY_MIN = 64, DECIMAL_U64_SIZE = 20 };
@@ -102,7 +104,7 @@ void text_add_u64(struct text *text, uint64_t value)
 	if (!text_reserve(text, DECIMAL_U64_SIZE)) {
 		return;
 	}
-	text->size += decimal_u64(text->data + text->size, value);
+	text->size = (size_t)(put_u64(text->data + text->size, value) - text->data);
 	text->data[text->size] = '\0';
 }
 
@@ -240,64 +242,6 @@ uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed)
 	return hash_bytes(text, size, seed, true);
 }
 
-static size_t decimal_digits(uint64_t value)
-{
-	static const uint64_t least_with_one_more[] = {
-		UINT64_C(10),
-		UINT64_C(100),
-		UINT64_C(1000),
-		UINT64_C(10000),
-		UINT64_C(100000),
-		UINT64_C(1000000),
-		UINT64_C(10000000),
-		UINT64_C(100000000),
-		UINT64_C(1000000000),
-		UINT64_C(10000000000),
-		UINT64_C(100000000000),
-		UINT64_C(1000000000000),
-		UINT64_C(10000000000000),
-		UINT64_C(100000000000000),
-		UINT64_C(1000000000000000),
-		UINT64_C(10000000000000000),
-		UINT64_C(100000000000000000),
-		UINT64_C(1000000000000000000),
-		UINT64_C(10000000000000000000),
-	};
-	/* 1233 / 4096 is about log10(2): the guess from the top bit is right or one too low. */
-	unsigned top_bit = 63u - (unsigned)__builtin_clzll(value | 1);
-	size_t guess = top_bit * 1233 >> 12;
-
-	return 1 + guess + (value >= least_with_one_more[guess]);
-}
-
-size_t decimal_u64(char *out, uint64_t value)
-{
-	static const char pairs[] = "00010203040506070809"
-				    "10111213141516171819"
-				    "20212223242526272829"
-				    "30313233343536373839"
-				    "40414243444546474849"
-				    "50515253545556575859"
-				    "60616263646566676869"
-				    "70717273747576777879"
-				    "80818283848586878889"
-				    "90919293949596979899";
-	size_t digits = decimal_digits(value);
-	size_t at = digits;
-
-	while (value >= 100) {
-		at -= 2;
-		memcpy(out + at, pairs + 2 * (value % 100), 2);
-		value /= 100;
-	}
-	if (value >= 10) {
-		memcpy(out, pairs + 2 * value, 2);
-	} else {
-		out[0] = (char)('0' + value);
-	}
-	return digits;
-}
-
 char *text_duplicate(const char *text, size_t size)
 {
 	char *copy = malloc(size + 1);
@@ -415,4 +359,39 @@ void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
 		at += taken;
 	}
 	text_add(text, bytes + clean, size - clean);
+}
+
+/* ---- files ---- */
+
+bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size, struct error *err)
+{
+	struct os_file *file = os_file_open(path, err);
+	char *read = NULL;
+	bool done = false;
+	uint64_t length;
+
+	if (!file) {
+		return false;
+	}
+	length = os_file_size(file);
+	if (length > most) {
+		error_set(err, ERROR_CONFIG, "%llu bytes; a file may have %zu MiB",
+			  (unsigned long long)length, most >> 20);
+		goto done;
+	}
+	read = malloc((size_t)length + 1);
+	if (!read) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to read the file");
+		goto done;
+	}
+	done = os_file_read(file, 0, read, (size_t)length, size, err);
+	if (done) {
+		*bytes = read;
+		read = NULL;
+	}
+
+done:
+	free(read);
+	os_file_close(file);
+	return done;
 }

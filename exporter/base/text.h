@@ -51,12 +51,6 @@ bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end
 uint64_t text_hash(const char *text, size_t size, uint64_t seed);
 uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed);
 
-/* Writes value in decimal to out (at least 20 bytes, no NUL) and returns the number of digits. */
-size_t decimal_u64(char *out, uint64_t value);
-
-/* Adds bytes; invalid UTF-8 becomes U+FFFD. */
-void text_add_utf8_clean(struct text *text, const char *bytes, size_t size);
-
 /* A copy with a NUL after it, for the caller to free; NULL without memory. */
 char *text_duplicate(const char *text, size_t size);
 
@@ -68,5 +62,17 @@ bool parse_u64(const char *text, size_t size, uint64_t *value);
 bool parse_i64(const char *text, size_t size, int64_t *value);
 /* Parses "500ms", "1s", "5m", "2h"; a duration that does not fit becomes UINT64_MAX. */
 bool parse_duration(const char *text, size_t size, uint64_t *ms);
+
+/* Adds bytes; invalid UTF-8 becomes U+FFFD. */
+void text_add_utf8_clean(struct text *text, const char *bytes, size_t size);
+
+/* ---- files ---- */
+
+/*
+ * Reads a whole file, for example one that a configuration names. The caller frees *bytes, which
+ * has room for a NUL after its size. A file of more than `most` bytes (a multiple of 1 MiB) is an
+ * ERROR_CONFIG. Errors do not contain the path.
+ */
+bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
 
 #endif

@@ -27,8 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/cursor.h"
+#include "base/error.h"
 #include "base/map.h"
 #include "base/text.h"
 

@@ -15,8 +15,8 @@
  */
 #include "etl/record.h"
 
-#include "base/compiler.h"
 #include "base/cursor.h"
+#include "base/error.h"
 #include "source/kernel_group.h"
 
 /* TRACE_HEADER_TYPE_* (ntwmi.h) */

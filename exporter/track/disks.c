@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/text.h"
 
 bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
@@ -68,8 +69,8 @@ void disks_name(struct disks *disks, uint32_t disk)
 
 static uint32_t number_label(const struct disks *disks, uint32_t number)
 {
-	char digits[20];
-	size_t size = decimal_u64(digits, number);
+	char digits[DECIMAL_ROOM];
+	size_t size = (size_t)(put_u64(digits, number) - digits);
 
 	return intern_add(registry_strings(disks->registry), digits, size);
 }

@@ -2,6 +2,7 @@
 /*
  * The growing buffer, comparisons without case, hashes, numbers.
  */
+#include "base/decimal.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -240,7 +241,7 @@ static void decimals_are_those_of_printf(void **state)
 
 			assert_non_null(out);
 			snprintf(expected, sizeof expected, "%" PRIu64, values[i]);
-			size = decimal_u64(out, values[i]);
+			size = (size_t)(put_u64(out, values[i]) - out);
 			assert_int_equal(size, strlen(expected));
 			assert_memory_equal(out, expected, size);
 			free(out);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "metrics/decimal.h"
+#include "base/decimal.h"
 #include "tests/support/page.h"
 
 struct fixture {

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "config/builtin.h"

@@ -3,8 +3,8 @@
  * Integers as decimal text, two digits at a time. The functions are inline because a scrape prints
  * millions of integers.
  */
-#ifndef METRICS_DECIMAL_H
-#define METRICS_DECIMAL_H
+#ifndef BASE_DECIMAL_H
+#define BASE_DECIMAL_H
 
 #include <stdint.h>
 #include <string.h>
