@@ -187,15 +187,20 @@ static bool place(struct builder *builder, struct yaml_node *node, struct error 
 	return true;
 }
 
+static bool check_plain(const struct builder *builder, const yaml_event_t *event, bool anchor,
+			bool tag, struct error *err)
+{
+	return (!anchor && !tag) ||
+	       event_error(builder, event, err,
+			   anchor ? "anchors are not supported" : "tags are not supported");
+}
+
 static bool add_text(struct builder *builder, const yaml_event_t *event, struct error *err)
 {
 	struct yaml_node *node;
 
-	if (event->data.scalar.anchor) {
-		return event_error(builder, event, err, "anchors are not supported");
-	}
-	if (event->data.scalar.tag) {
-		return event_error(builder, event, err, "tags are not supported");
+	if (!check_plain(builder, event, event->data.scalar.anchor, event->data.scalar.tag, err)) {
+		return false;
 	}
 	if (memchr(event->data.scalar.value, '\0', event->data.scalar.length)) {
 		return event_error(builder, event, err, "text with a NUL in it");
@@ -215,11 +220,8 @@ static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_
 {
 	struct yaml_node *node;
 
-	if (anchor) {
-		return event_error(builder, event, err, "anchors are not supported");
-	}
-	if (tag) {
-		return event_error(builder, event, err, "tags are not supported");
+	if (!check_plain(builder, event, anchor, tag, err)) {
+		return false;
 	}
 	if (builder->depth == YAML_DEPTH_MAX) {
 		return event_error(builder, event, err, "more than 32 levels");

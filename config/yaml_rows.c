@@ -175,8 +175,9 @@ static bool read_text(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
-static bool in_range(struct yaml_reader *in, const struct yaml_node *node,
-		     const struct yaml_row *row, uint64_t value, const char *unit)
+/* Stores the value if it satisfies the bounds of the shape. */
+static bool store_in_range(struct yaml_reader *in, const struct yaml_node *node,
+			   const struct yaml_row *row, void *base, uint64_t value, const char *unit)
 {
 	unsigned long long least = row->shape->least, most = row->shape->most;
 	unsigned long long multiple = row->shape->multiple;
@@ -185,9 +186,12 @@ static bool in_range(struct yaml_reader *in, const struct yaml_node *node,
 		return yaml_wrong(in, node, "%s: %s is not from %llu%s to %llu%s", row->key,
 				  node->text, least, unit, most, unit);
 	}
-	return multiple == 0 || value % multiple == 0 ||
-	       yaml_wrong(in, node, "%s: %s is not a multiple of %llu%s", row->key, node->text,
-			  multiple, unit);
+	if (multiple != 0 && value % multiple != 0) {
+		return yaml_wrong(in, node, "%s: %s is not a multiple of %llu%s", row->key,
+				  node->text, multiple, unit);
+	}
+	store_integer(row, base, value);
+	return true;
 }
 
 static bool read_number(struct yaml_reader *in, const struct yaml_node *node,
@@ -198,11 +202,7 @@ static bool read_number(struct yaml_reader *in, const struct yaml_node *node,
 	if (!parse_u64(node->text, node->size, &value)) {
 		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
 	}
-	if (!in_range(in, node, row, value, "")) {
-		return false;
-	}
-	store_integer(row, base, value);
-	return true;
+	return store_in_range(in, node, row, base, value, "");
 }
 
 static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
@@ -251,11 +251,7 @@ static bool read_size(struct yaml_reader *in, const struct yaml_node *node,
 				  node->text);
 	}
 	value = value > UINT64_MAX >> shift ? UINT64_MAX : value << shift;
-	if (!in_range(in, node, row, value, "")) {
-		return false;
-	}
-	store_integer(row, base, value);
-	return true;
+	return store_in_range(in, node, row, base, value, "");
 }
 
 static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
@@ -267,11 +263,7 @@ static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
 		return yaml_wrong(in, node, "%s: '%s' is not a duration such as 1s", row->key,
 				  node->text);
 	}
-	if (!in_range(in, node, row, value, "ms")) {
-		return false;
-	}
-	store_integer(row, base, value);
-	return true;
+	return store_in_range(in, node, row, base, value, "ms");
 }
 
 static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
