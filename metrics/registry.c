@@ -15,7 +15,6 @@
  */
 #include "metrics/registry.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

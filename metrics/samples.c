@@ -19,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "metrics/exposition.h"
 #include "metrics/registry_internal.h"
 

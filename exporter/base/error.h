@@ -9,7 +9,6 @@
 #define BASE_ERROR_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #if defined(__MINGW32__)
 /* The printf of mingw, because that of Microsoft's library has no %zu. */

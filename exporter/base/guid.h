@@ -6,7 +6,6 @@
 #define BASE_GUID_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #define DECODE_EVENT_INFO_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/guid.h"

@@ -10,7 +10,6 @@
 #ifndef DECODE_TRACE_SCHEMAS_H
 #define DECODE_TRACE_SCHEMAS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -8,7 +8,6 @@
 #define DECODE_TRACELOGGING_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -9,7 +9,6 @@
 #ifndef ETL_FILE_H
 #define ETL_FILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -14,14 +14,6 @@ void canary_close(struct canary *canary)
 	(void)canary;
 }
 
-bool canary_enabled(struct canary *canary, uint8_t *level, uint64_t *keywords)
-{
-	(void)canary;
-	(void)level;
-	(void)keywords;
-	return false;
-}
-
 struct source *source_open_live(const struct live_options *options, struct error *err)
 {
 	(void)options;

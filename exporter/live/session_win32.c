@@ -18,7 +18,6 @@
  * "Configuring and Starting a SystemTraceProvider Session", "System Providers", Microsoft Learn.
  */
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "live/live_source_internal_win32.h"

@@ -10,7 +10,6 @@
 #define SOURCE_EVENT_RECORD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/guid.h"

@@ -13,7 +13,6 @@
  */
 #include "source/provider_spec.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -5,6 +5,8 @@
 #ifndef SOURCE_SOURCE_INTERNAL_H
 #define SOURCE_SOURCE_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "base/os.h"
 #include "source/source.h"
 

@@ -10,7 +10,6 @@
  * The number of rows is limited; records beyond them are counted and reported at the end.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "tool/class_rows.h"

@@ -10,7 +10,6 @@
  * stay until the tables are written.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

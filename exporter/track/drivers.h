@@ -8,7 +8,6 @@
 #ifndef TRACK_DRIVERS_H
 #define TRACK_DRIVERS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

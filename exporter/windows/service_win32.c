@@ -25,7 +25,6 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/os_win32.h"
-#include "windows/event_log.h"
 #include "windows/service.h"
 
 enum {

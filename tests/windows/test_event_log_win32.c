@@ -3,7 +3,7 @@
  * Log lines as event log entries. The event log is one of the test's own: its functions stand in
  * front of those of Windows when the test is linked (and Wine's keeps nothing).
  */
-#include "windows/event_log.h"
+#include "windows/service.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "rules/engine/compile_values.h"
+#include "rules/engine/engine.h"
 #include "rules/language/probe.h"
 #include "source/provider_names.h"
 

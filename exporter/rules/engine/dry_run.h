@@ -6,7 +6,6 @@
 #ifndef RULES_DRY_RUN_H
 #define RULES_DRY_RUN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

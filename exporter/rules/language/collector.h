@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "config/yaml.h"
+#include "config/yaml_rows.h"
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "rules/language/event_pattern.h"
@@ -242,5 +242,14 @@ const char *comparison_name(enum comparison comparison);
 
 /* A text that reads as an integer, or not. */
 struct literal literal_of(const char *text, size_t size);
+
+/* What load.c (collectors, metrics, rules) and load_parts.c (the rest) share. */
+extern const struct yaml_shape load_field_shape;      /* a struct field_ref */
+extern const struct yaml_shape load_event_shape;      /* a struct event_pattern */
+extern const struct yaml_shape load_conditions_shape; /* an array of struct condition */
+extern const struct yaml_shape load_label_shape;      /* a struct label */
+
+/* [a-z][a-z0-9_]*, or also capitals and a leading underscore. */
+bool load_is_name(const char *text, bool upper_case);
 
 #endif

@@ -15,7 +15,6 @@
  */
 #include "rules/language/event_pattern.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"

@@ -15,7 +15,7 @@
  * All memory is that of the YAML tree except for regular expressions and the texts of providers,
  * which the collector frees.
  */
-#include "rules/language/load.h"
+#include "rules/language/collector.h"
 
 #include <math.h>
 #include <stdlib.h>
