@@ -469,7 +469,9 @@ static bool run_consumer(struct consumer *consumer, struct error *err)
 	runner->finished = !stopping(runner);
 	os_mutex_unlock(&runner->lock);
 	on_named(consumer);
-	os_release_memory(); /* the recordings' buffers: an idle program is small */
+	if (runner->options.path_count > 0) {
+		os_release_memory(); /* the recordings' buffers: an idle program is small */
+	}
 	return done;
 }
 
