@@ -344,8 +344,6 @@ void dry_run_result(struct dry_run *dry_run, const struct compiled_rules *compil
 void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,
 			  enum decode_problem problem);
 
-/* ---- compiling: what compile.c and compile_values.c share ---- */
-
 enum { NO_VALUE = UINT16_MAX };
 
 #define NO_NUMBERS UINT32_MAX
