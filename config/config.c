@@ -432,8 +432,9 @@ const struct yaml_shape config_shape = {
 	.json = "'title': 'the configuration, etw_exporter.yaml', 'type': ['object', 'null']",
 };
 
-/* Takes the tree, also on failure. */
-static struct config *read_config(struct yaml_tree *tree, const char *path, struct error *err)
+/* Takes the tree, also on failure. broken_too: also returns a configuration with errors. */
+static struct config *read_config(struct yaml_tree *tree, const char *path, bool broken_too,
+				  struct error *err)
 {
 	struct config *config = tree ? calloc(1, sizeof *config) : NULL;
 	struct yaml_reader in = { .tree = tree, .err = err, .owner = config };
@@ -448,22 +449,25 @@ static struct config *read_config(struct yaml_tree *tree, const char *path, stru
 	config->tree = tree;
 	config->path = path;
 	if (!yaml_read_root(&in, &config_shape, "the configuration", config)) {
-		config_free(config);
-		return NULL;
+		config->broken = true;
+		if (!broken_too || yaml_problems(tree)->errors == 0) { /* without memory */
+			config_free(config);
+			return NULL;
+		}
 	}
 	return config;
 }
 
 struct config *config_default(struct error *err)
 {
-	return read_config(yaml_open_text("the defaults", "", 0, err), "", err);
+	return read_config(yaml_open_text("the defaults", "", 0, NULL, err), "", false, err);
 }
 
-struct config *config_load(const char *path, struct error *err)
+struct config *config_load(const char *path, struct problems *problems, struct error *err)
 {
-	struct yaml_tree *tree = yaml_open_file(path, path, err);
+	struct yaml_tree *tree = yaml_open_file(path, path, problems, err);
 
-	return read_config(tree, tree ? yaml_name(tree) : NULL, err);
+	return read_config(tree, tree ? yaml_name(tree) : NULL, problems != NULL, err);
 }
 
 void config_free(struct config *config)

@@ -56,10 +56,12 @@ struct config_limits {
 	uint64_t strings_bytes;
 };
 
+struct problems;
 struct yaml_tree;
 
 struct config {
 	struct yaml_tree *tree; /* owned: the memory of what is not owned otherwise */
+	bool broken;            /* it has errors; it is as far as it could be read */
 	const char *path;       /* "" for the built-in defaults; in front of errors */
 	struct config_switch *switches;
 	size_t switch_count;
@@ -91,8 +93,13 @@ struct config {
 /* The built-in defaults. */
 struct config *config_default(struct error *err);
 
-/* Reads a file; errors read "path:line:column: sentence". To be freed with config_free(). */
-struct config *config_load(const char *path, struct error *err);
+/*
+ * Reads a file; errors read "path:line:column: sentence". problems takes all of them, and warnings;
+ * err has the first. NULL if the file cannot be read or is not YAML. If it has other errors it is
+ * `broken`, so that its collectors can still be checked, or without problems NULL. To be freed with
+ * config_free().
+ */
+struct config *config_load(const char *path, struct problems *problems, struct error *err);
 void config_free(struct config *config);
 
 /* What the file may hold (config/yaml_rows.h); its structure is a struct config. */

@@ -146,7 +146,7 @@ static const struct yaml_shape conditions_shape = {
 	.most = PAYLOAD_CONDITIONS_MAX,
 	.items = "conditions",
 	.item = YAML_SHAPE(.type = SHAPE_MAP, .what = "condition", YAML_ROWS(condition_rows),
-			   .before = begin_condition,
+			   .before = begin_condition, .whole = true,
 			   .json = "'required': ['field'], 'minProperties': 2, 'maxProperties': 2"),
 	.name = "payload_conditions",
 };
@@ -250,7 +250,8 @@ static const struct yaml_row capture_rows[] = {
 	{ "every",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS, .most = CAPTURE_MOST_MS,
 		     .check = check_every),
-	  YAML_TO(struct provider_spec, capture_every_ms), .help = "Repeats at_start: 1s to 24h." },
+	  .relies = true, YAML_TO(struct provider_spec, capture_every_ms),
+	  .help = "Repeats at_start: 1s to 24h." },
 };
 
 static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -283,7 +284,7 @@ static const struct yaml_row provider_rows[] = {
 	{ "all", &keywords_shape, YAML_TO(struct provider_spec, all),
 	  .help = "Of these, those with all of these keywords; default: 0." },
 	{ "ids",
-	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids,
+	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids, .whole = true,
 		     .json = "'minProperties': 1, 'maxProperties': 1"),
 	  .help = "Event ids, at most 64." },
 	{ "process_ids",
@@ -306,7 +307,7 @@ static const struct yaml_row provider_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
 		     .item = YAML_SHAPE(
 				     .type = SHAPE_MAP, YAML_ROWS(payload_rows),
-				     .before = begin_payload,
+				     .before = begin_payload, .whole = true,
 				     .json = "'required': ['event'], 'minProperties': 2, 'maxProperties': 2"),
 		     .same = same_event,
 		     .twice = "two entries for one event; put their conditions together"),

@@ -11,6 +11,10 @@
  * hash has a random seed, because a file could otherwise be written whose keys all collide. Depth,
  * size and number of nodes are bounded for the same reason: a small file must not cost much.
  *
+ * After an error of the subset (a key twice, an anchor) the file is read to its end, so that all of
+ * them are seen; after one of YAML itself nothing behind it has a meaning. libyaml says what its
+ * grammar expected; a table has what people most likely did instead.
+ *
  * Nodes, their texts and what readers make of them are in chunks of memory that the tree owns, and
  * are freed all at once. A reader may therefore keep pointers to texts for as long as the tree
  * lives, and has nothing to free after an error.
@@ -40,6 +44,8 @@ struct yaml_tree {
 	const char *name;
 	struct yaml_node *root;
 	unsigned nodes;
+	struct problems *problems, own_problems;
+	unsigned file; /* its number among the files of the problems */
 };
 
 /* One list or map under construction. */
@@ -50,11 +56,19 @@ struct level {
 	struct map keys;             /* hash of a key -> the key's node; of maps */
 };
 
+/* Where a text in quotes stands; lines from 1. */
+struct scalar_place {
+	size_t line, column, end_line;
+	size_t end; /* characters of the file up to its end */
+};
+
 struct builder {
 	struct yaml_tree *tree;
 	struct level levels[YAML_DEPTH_MAX];
 	unsigned depth;
 	bool documents;
+	bool refused;                    /* there was an error, but the file is read to its end */
+	struct scalar_place last_quoted; /* the last text in quotes */
 };
 
 void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error *err)
@@ -97,10 +111,26 @@ static const char *copy_text(struct yaml_tree *tree, const void *text, size_t si
 	return copy;
 }
 
+/* line 0: about the file as a whole. */
 static bool error_at(const struct yaml_tree *tree, size_t line, size_t column, struct error *err,
 		     const char *sentence)
 {
-	return error_set(err, ERROR_CONFIG, "%s:%zu:%zu: %s", tree->name, line, column, sentence);
+	const struct problem place = { .file = tree->file,
+				       .line = (uint32_t)line,
+				       .column = (uint32_t)column };
+	struct error full;
+
+	if (line > 0) {
+		error_set(&full, ERROR_CONFIG, "%s:%zu:%zu: %s", tree->name, line, column,
+			  sentence);
+	} else {
+		error_set(&full, ERROR_CONFIG, "%s: %s", tree->name, sentence);
+	}
+	problems_add(tree->problems, &place, full.text);
+	if (err) {
+		*err = full;
+	}
+	return false;
 }
 
 static bool event_error(const struct builder *builder, const yaml_event_t *event, struct error *err,
@@ -108,6 +138,14 @@ static bool event_error(const struct builder *builder, const yaml_event_t *event
 {
 	return error_at(builder->tree, event->start_mark.line + 1, event->start_mark.column + 1,
 			err, sentence);
+}
+
+/* An error after which the rest of the file can still be read. */
+static void refuse(struct builder *builder, const yaml_event_t *event, struct error *err,
+		   const char *sentence)
+{
+	builder->refused = true;
+	event_error(builder, event, err, sentence);
 }
 
 static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *event,
@@ -129,7 +167,7 @@ static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *
 	return node;
 }
 
-/* Remembers the key of the map. An error if the map has it already. */
+/* Remembers the key of the map. False: no memory. */
 static bool take_key(struct builder *builder, struct level *level, const struct yaml_node *key,
 		     struct error *err)
 {
@@ -150,9 +188,10 @@ static bool take_key(struct builder *builder, struct level *level, const struct 
 		}
 		other = (const struct yaml_node *)(uintptr_t)*value;
 		if (other->size == key->size && memcmp(other->text, key->text, key->size) == 0) {
-			return yaml_error(builder->tree, key, err,
-					  "'%s' stands twice, first in line %u", key->text,
-					  (unsigned)other->line);
+			builder->refused = true;
+			yaml_error(builder->tree, key, err, "'%s' stands twice, first in line %u",
+				   key->text, (unsigned)other->line);
+			break;
 		}
 	}
 	level->key = key;
@@ -187,32 +226,47 @@ static bool place(struct builder *builder, struct yaml_node *node, struct error 
 	return true;
 }
 
-static bool check_plain(const struct builder *builder, const yaml_event_t *event, bool anchor,
-			bool tag, struct error *err)
+static void check_plain(struct builder *builder, const yaml_event_t *event, bool anchor, bool tag,
+			struct error *err)
 {
-	return (!anchor && !tag) ||
-	       event_error(builder, event, err,
-			   anchor ? "anchors are not supported" : "tags are not supported");
+	if (anchor || tag) {
+		refuse(builder, event, err,
+		       anchor ? "anchors are not supported" : "tags are not supported");
+	}
+}
+
+static bool place_text(struct builder *builder, const yaml_event_t *event, const void *text,
+		       size_t size, bool quoted, struct error *err)
+{
+	struct yaml_node *node = make_node(builder, event, YAML_TEXT, err);
+
+	if (!node) {
+		return false;
+	}
+	node->quoted = quoted;
+	node->size = size;
+	node->text = copy_text(builder->tree, text, size, err);
+	return node->text && place(builder, node, err);
 }
 
 static bool add_text(struct builder *builder, const yaml_event_t *event, struct error *err)
 {
-	struct yaml_node *node;
+	yaml_scalar_style_t style = event->data.scalar.style;
 
-	if (!check_plain(builder, event, event->data.scalar.anchor, event->data.scalar.tag, err)) {
-		return false;
-	}
+	check_plain(builder, event, event->data.scalar.anchor, event->data.scalar.tag, err);
 	if (memchr(event->data.scalar.value, '\0', event->data.scalar.length)) {
-		return event_error(builder, event, err, "text with a NUL in it");
+		refuse(builder, event, err, "text with a NUL in it");
 	}
-	node = make_node(builder, event, YAML_TEXT, err);
-	if (!node) {
-		return false;
+	if (style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE) {
+		builder->last_quoted = (struct scalar_place){
+			.line = event->start_mark.line + 1,
+			.column = event->start_mark.column + 1,
+			.end_line = event->end_mark.line + 1,
+			.end = event->end_mark.index,
+		};
 	}
-	node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-	node->size = event->data.scalar.length;
-	node->text = copy_text(builder->tree, event->data.scalar.value, node->size, err);
-	return node->text && place(builder, node, err);
+	return place_text(builder, event, event->data.scalar.value, event->data.scalar.length,
+			  style != YAML_PLAIN_SCALAR_STYLE, err);
 }
 
 static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_type type,
@@ -220,9 +274,7 @@ static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_
 {
 	struct yaml_node *node;
 
-	if (!check_plain(builder, event, anchor, tag, err)) {
-		return false;
-	}
+	check_plain(builder, event, anchor, tag, err);
 	if (builder->depth == YAML_DEPTH_MAX) {
 		return event_error(builder, event, err, "more than 32 levels");
 	}
@@ -240,6 +292,7 @@ static void end(struct builder *builder)
 	map_done(&builder->levels[builder->depth].keys);
 }
 
+/* False: the rest of the file cannot be read. */
 static bool take_event(struct builder *builder, const yaml_event_t *event, struct error *err)
 {
 	switch (event->type) {
@@ -250,12 +303,13 @@ static bool take_event(struct builder *builder, const yaml_event_t *event, struc
 		}
 		if (event->data.document_start.tag_directives.start !=
 		    event->data.document_start.tag_directives.end) {
-			return event_error(builder, event, err, "tags are not supported");
+			refuse(builder, event, err, "tags are not supported");
 		}
 		builder->documents = true;
 		return true;
 	case YAML_ALIAS_EVENT:
-		return event_error(builder, event, err, "aliases are not supported");
+		refuse(builder, event, err, "aliases are not supported");
+		return place_text(builder, event, "", 0, true, err);
 	case YAML_SCALAR_EVENT:
 		return add_text(builder, event, err);
 	case YAML_SEQUENCE_START_EVENT:
@@ -277,21 +331,136 @@ static bool take_event(struct builder *builder, const yaml_event_t *event, struc
 	return true;
 }
 
-static bool parser_error(const struct yaml_tree *tree, const yaml_parser_t *parser,
-			 struct error *err)
-{
-	size_t line = parser->problem_mark.line, column = parser->problem_mark.column;
+/* ---- what libyaml refuses, in plain words ---- */
 
-	if (parser->error == YAML_MEMORY_ERROR) {
+/*
+ * The words of libyaml 0.2 for what people get wrong most. %zu: the line of the context, where the
+ * list, map or text began that libyaml was reading.
+ */
+static const struct wording {
+	const char *problem; /* its words start so */
+	const char *context; /* likewise; NULL: any */
+	bool at_context;     /* the place to look at is that of the context */
+	const char *sentence;
+} wordings[] = {
+	{ "found unexpected end of stream", "while scanning a quoted scalar", true,
+	  "the quote that opens here is not closed" },
+	{ "found unexpected document indicator", "while scanning a quoted scalar", true,
+	  "the quote that opens here is not closed" },
+	{ "found unknown escape character", NULL, false,
+	  "an unknown escape in double quotes: write \\\\ for \\, or use single quotes" },
+	{ "did not find expected hexdecimal number", NULL, false,
+	  "an escape such as \\x in double quotes lacks its digits: write \\\\ for \\, or use single "
+	  "quotes" },
+	{ "did not find expected ',' or ']'", NULL, false,
+	  "',' or ']' is missing: the list that '[' opens in line %zu goes on to here" },
+	{ "did not find expected ',' or '}'", NULL, false,
+	  "',' or '}' is missing: the map that '{' opens in line %zu goes on to here" },
+	{ "did not find expected key", NULL, false,
+	  "expected a key, indented as the other keys of the map that begins in line %zu" },
+	{ "did not find expected '-' indicator", NULL, false,
+	  "expected '- ', indented as in the other lines of the list that begins in line %zu" },
+	{ "could not find expected ':'", NULL, true,
+	  "this looks like a key, but no ':' and blank follow it" },
+	{ "mapping values are not allowed", NULL, false,
+	  "a second ': ' in one entry: put text with ': ' in it in quotes, and a key in a line of its "
+	  "own" },
+	{ "block sequence entries are not allowed", NULL, false,
+	  "'- ' begins a list, which cannot stand here: it needs a line of its own below its key" },
+	{ "mapping keys are not allowed", NULL, false, "'? ' cannot stand here; put it in quotes" },
+	{ "did not find expected <document start>", NULL, false,
+	  "expected the end of the file: what stands before this line is complete" },
+	{ "did not find expected node content", NULL, false, "expected a value" },
+	{ "found a tab character", NULL, false, "a tab cannot indent YAML: use blanks" },
+	{ "found character that cannot start any token", NULL, false,
+	  "text cannot begin with this character: put it in quotes" },
+	{ "invalid leading UTF-8 octet", NULL, false, "the file is not in UTF-8" },
+	{ "invalid trailing UTF-8 octet", NULL, false, "the file is not in UTF-8" },
+	{ "incomplete UTF-8 octet sequence", NULL, false, "the file is not in UTF-8" },
+	{ "control characters are not allowed", NULL, false,
+	  "a control character, which YAML does not allow" },
+};
+
+static const struct wording *find_wording(const yaml_parser_t *parser)
+{
+	for (size_t i = 0; i < sizeof wordings / sizeof wordings[0]; i++) {
+		const struct wording *w = &wordings[i];
+
+		if (strncmp(parser->problem, w->problem, strlen(w->problem)) == 0 &&
+		    (!w->context || (parser->context && strncmp(parser->context, w->context,
+								strlen(w->context)) == 0))) {
+			return w;
+		}
+	}
+	return NULL;
+}
+
+/* Copies a sentence; a line number takes the place of its "%zu". */
+static void put_line(char *out, size_t size, const char *sentence, size_t line)
+{
+	const char *number = strstr(sentence, "%zu");
+
+	if (number) {
+		snprintf(out, size, "%.*s%zu%s", (int)(number - sentence), sentence, line,
+			 number + strlen("%zu"));
+	} else {
+		snprintf(out, size, "%s", sentence);
+	}
+}
+
+/* Whether a tab is among the white space that begins a line (from 0). */
+static bool is_indented_by_tab(const char *text, size_t size, size_t line)
+{
+	const char *at = text, *end = text + size;
+
+	while (line > 0 && at < end) {
+		line -= *at++ == '\n';
+	}
+	while (at < end && *at == ' ') {
+		at++;
+	}
+	return at < end && *at == '\t';
+}
+
+/* Says in our words what libyaml does not take of the text. */
+static bool parser_error(const struct builder *builder, const yaml_parser_t *parser,
+			 const char *text, size_t size, struct error *err)
+{
+	const struct yaml_tree *tree = builder->tree;
+	const struct scalar_place *quoted = &builder->last_quoted;
+	yaml_mark_t mark = parser->problem_mark;
+	const struct wording *wording;
+	char sentence[256];
+
+	if (parser->error == YAML_MEMORY_ERROR || !parser->problem) {
 		return error_no_memory(err, tree->name);
 	}
 	if (parser->error == YAML_READER_ERROR) {
-		/* It sets no problem_mark. The parser's mark is a little behind the reader. */
-		line = parser->mark.line;
-		column = parser->mark.column;
+		mark = parser->mark; /* without a problem_mark; a little behind the reader */
+	} else if (quoted->line < quoted->end_line && quoted->end_line == mark.line + 1) {
+		/* Words behind a text of several lines: one of its quotes opens, the next closes.
+		 */
+		snprintf(sentence, sizeof sentence,
+			 "the quote that opens here is closed in line %zu only: one is missing",
+			 quoted->end_line);
+		return error_at(tree, quoted->line, quoted->column, err, sentence);
+	} else if (quoted->line == mark.line + 1 && mark.index <= quoted->end + 1) {
+		return error_at(tree, mark.line + 1, mark.column + 1, err,
+				"text behind the closing quote: put all of it in quotes, with a "
+				"quote in it written twice");
+	} else if (is_indented_by_tab(text, size, mark.line)) {
+		return error_at(tree, mark.line + 1, 1, err,
+				"a tab cannot indent YAML: use blanks");
 	}
-	return error_at(tree, line + 1, column + 1, err,
-			parser->problem ? parser->problem : "not YAML");
+	wording = find_wording(parser);
+	if (!wording) {
+		return error_at(tree, mark.line + 1, mark.column + 1, err, parser->problem);
+	}
+	if (wording->at_context) {
+		mark = parser->context_mark;
+	}
+	put_line(sentence, sizeof sentence, wording->sentence, parser->context_mark.line + 1);
+	return error_at(tree, mark.line + 1, mark.column + 1, err, sentence);
 }
 
 static bool build(struct yaml_tree *tree, const char *text, size_t size, struct error *err)
@@ -308,7 +477,7 @@ static bool build(struct yaml_tree *tree, const char *text, size_t size, struct 
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
 	while (good && more) {
 		if (!yaml_parser_parse(&parser, &event)) {
-			good = parser_error(tree, &parser, err);
+			good = parser_error(&builder, &parser, text, size, err);
 			break;
 		}
 		good = take_event(&builder, &event, err);
@@ -319,33 +488,39 @@ static bool build(struct yaml_tree *tree, const char *text, size_t size, struct 
 	while (builder.depth > 0) {
 		end(&builder);
 	}
-	return good;
+	return good && !builder.refused;
 }
 
-struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size, struct error *err)
+struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size,
+				 struct problems *problems, struct error *err)
 {
 	struct yaml_tree *tree = calloc(1, sizeof *tree);
+	struct error why = { 0 };
+	char sentence[64];
 
 	if (!tree) {
 		error_no_memory(err, name);
 		return NULL;
 	}
+	tree->problems = problems ? problems : &tree->own_problems;
+	tree->file = problems_new_file(tree->problems);
 	tree->name = name;
-	tree->name = copy_text(tree, name, strlen(name), err);
+	tree->name = copy_text(tree, name, strlen(name), &why);
 	if (!tree->name) {
 		goto fail;
 	}
 	if (size > YAML_FILE_SIZE_MAX) {
-		error_set(err, ERROR_CONFIG, "%s: %zu bytes; a file may have 1 MiB", name, size);
+		snprintf(sentence, sizeof sentence, "%zu bytes; a file may have 1 MiB", size);
+		error_at(tree, 0, 0, &why, sentence);
 		goto fail;
 	}
-	if (!build(tree, text, size, err)) {
+	if (!build(tree, text, size, &why)) {
 		goto fail;
 	}
 	/* An empty file, or one of comments, says nothing: a map without keys. */
 	if (!tree->root ||
 	    (tree->root->type == YAML_TEXT && tree->root->size == 0 && !tree->root->quoted)) {
-		tree->root = yaml_alloc(tree, 1, sizeof *tree->root, err);
+		tree->root = yaml_alloc(tree, 1, sizeof *tree->root, &why);
 		if (!tree->root) {
 			goto fail;
 		}
@@ -354,21 +529,35 @@ struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size
 	return tree;
 
 fail:
+	if (why.code == ERROR_CONFIG) {
+		problems_first_error(tree->problems, &why);
+	}
+	if (err) {
+		*err = why;
+	}
 	yaml_close(tree);
 	return NULL;
 }
 
-struct yaml_tree *yaml_open_file(const char *path, const char *name, struct error *err)
+struct yaml_tree *yaml_open_file(const char *path, const char *name, struct problems *problems,
+				 struct error *err)
 {
 	struct yaml_tree *tree;
+	struct error why;
 	char *text;
 	size_t size;
 
-	if (!file_read_whole(path, YAML_FILE_SIZE_MAX, &text, &size, err)) {
-		error_prefix(err, "%s", name);
+	if (!file_read_whole(path, YAML_FILE_SIZE_MAX, &text, &size, &why)) {
+		error_prefix(&why, "%s", name);
+		if (problems && why.code == ERROR_CONFIG) {
+			problems_add_file(problems, why.text);
+		}
+		if (err) {
+			*err = why;
+		}
 		return NULL;
 	}
-	tree = yaml_open_text(name, text, size, err);
+	tree = yaml_open_text(name, text, size, problems, err);
 	free(text);
 	return tree;
 }
@@ -384,6 +573,7 @@ void yaml_close(struct yaml_tree *tree)
 		free(tree->chunks);
 		tree->chunks = next;
 	}
+	problems_done(&tree->own_problems);
 	free(tree);
 }
 
@@ -397,18 +587,63 @@ const char *yaml_name(const struct yaml_tree *tree)
 	return tree->name;
 }
 
+struct problems *yaml_problems(const struct yaml_tree *tree)
+{
+	return tree->problems;
+}
+
+enum { SENTENCE_SIZE = 1024 };
+
+static void write_sentence(char sentence[SENTENCE_SIZE], const char *format, va_list args)
+	PRINTF_LIKE(2, 0);
+
+static void write_sentence(char sentence[SENTENCE_SIZE], const char *format, va_list args)
+{
+	if (vsnprintf(sentence, SENTENCE_SIZE, format, args) < 0) {
+		sentence[0] = '\0';
+	}
+}
+
 bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
 		const char *format, ...)
 {
-	char sentence[1024];
+	char sentence[SENTENCE_SIZE];
 	va_list args;
 
 	va_start(args, format);
-	if (vsnprintf(sentence, sizeof sentence, format, args) < 0) {
-		sentence[0] = '\0';
-	}
+	write_sentence(sentence, format, args);
 	va_end(args);
 	return error_at(tree, at->line, at->column, err, sentence);
+}
+
+void yaml_warning(const struct yaml_tree *tree, const struct yaml_node *at, const char *format, ...)
+{
+	const struct problem place = {
+		.file = tree->file, .line = at->line, .column = at->column, .warning = true
+	};
+	char sentence[SENTENCE_SIZE];
+	struct error full;
+	va_list args;
+
+	va_start(args, format);
+	write_sentence(sentence, format, args);
+	va_end(args);
+	error_set(&full, ERROR_CONFIG, "%s:%u:%u: warning: %s", tree->name, (unsigned)at->line,
+		  (unsigned)at->column, sentence);
+	problems_add(tree->problems, &place, full.text);
+}
+
+bool yaml_describe(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
+		   const char *format, ...)
+{
+	char sentence[SENTENCE_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	write_sentence(sentence, format, args);
+	va_end(args);
+	return error_set(err, ERROR_CONFIG, "%s:%u:%u: %s", tree->name, (unsigned)at->line,
+			 (unsigned)at->column, sentence);
 }
 
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "config/problems.h"
 
 enum { YAML_FILE_SIZE_MAX = 1024 * 1024, YAML_DEPTH_MAX = 32, YAML_NODES_MAX = 100000 };
 
@@ -33,10 +34,16 @@ struct yaml_node {
 
 struct yaml_tree; /* opaque; owns its nodes and all memory of yaml_alloc() */
 
-/* name: what stands in front of errors ("disk.yaml"); copied. To be freed with yaml_close(). */
+/*
+ * name: what stands in front of errors ("disk.yaml"); copied. problems: takes every problem of the
+ * file, those of yaml_error() included; it must live as long as readers of the tree can find one.
+ * NULL: the tree has its own. A file that is not YAML has one error at the place where it stops to
+ * be YAML, behind those of the subset (a key that stands twice). To be freed with yaml_close().
+ */
 struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size,
+				 struct problems *problems, struct error *err);
+struct yaml_tree *yaml_open_file(const char *path, const char *name, struct problems *problems,
 				 struct error *err);
-struct yaml_tree *yaml_open_file(const char *path, const char *name, struct error *err);
 void yaml_close(struct yaml_tree *tree); /* NULL is fine */
 
 const struct yaml_node *yaml_root(const struct yaml_tree *tree); /* an empty file: an empty map */
@@ -52,8 +59,22 @@ const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key);
 /* Whether both say the same, entries in the same order; NULL is only equal to NULL. */
 bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b);
 
-/* Sets "name:line:column: sentence" (ERROR_CONFIG) and returns false. */
+struct problems *yaml_problems(const struct yaml_tree *tree);
+
+/*
+ * Sets "name:line:column: sentence" (ERROR_CONFIG), adds it to the problems of the tree and returns
+ * false. A reader then goes on with what does not depend on the node, so that a file shows all its
+ * errors at once; after an error of another code it stops. It ends with problems_first_error().
+ */
 bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
 		const char *format, ...) PRINTF_LIKE(4, 5);
+
+/* Adds "name:line:column: warning: sentence" to the problems of the tree. */
+void yaml_warning(const struct yaml_tree *tree, const struct yaml_node *at, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+
+/* Only sets the error, for sentences about a file that was taken. Any thread. */
+bool yaml_describe(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
+		   const char *format, ...) PRINTF_LIKE(4, 5);
 
 #endif

@@ -18,6 +18,12 @@
  *
  * Every error names its place in the file. Keep it so: a sentence without line and column is of
  * little use in a file of a hundred lines.
+ *
+ * After an error the reader goes on with the next key or list item, so that one run shows all
+ * errors of a file. What is wrong stays as it was before, empty. So check() of a structure is only
+ * called when all of it is right, and a row whose value cannot be read without those above it says
+ * so
+ * (`relies`). Without memory the reader stops.
  */
 #include "config/yaml_rows.h"
 
@@ -70,6 +76,12 @@ const char *yaml_word_at(const struct yaml_shape *shape, size_t index)
 		return index < shape->row_count ? shape->rows[index].key : NULL;
 	}
 	return shape->word ? shape->word(index) : shape->words[index];
+}
+
+/* Whether the reader can go on after an error: then it is one of the file, and reported. */
+static bool can_go_on(const struct yaml_reader *in)
+{
+	return in->err->code == ERROR_CONFIG;
 }
 
 static bool unknown_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
@@ -366,6 +378,7 @@ static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 	struct yaml_row element = { .shape = item, .size = row->size };
 	size_t *count = row->size > 0 ? member(base, row->count) : NULL;
 	unsigned char *items;
+	bool good = true;
 
 	if (!yaml_expect(in, node, shape->type == SHAPE_LIST ? YAML_LIST : YAML_MAP, row->key) ||
 	    !number_fits(in, node, row, node->size + (row->in_place ? *count : 0)) ||
@@ -376,12 +389,15 @@ static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 		void *to = count ? items + (*count)++ * row->size : base;
 
 		element.key = item->what ? item->what : entry->key ? entry->key->text : row->key;
-		if (!yaml_read(in, entry, &element, to) ||
-		    (shape->same && !check_twice(in, node, entry, row, items, *count - 1))) {
+		good = yaml_read(in, entry, &element, to) && good;
+		if (!good && !can_go_on(in)) {
 			return false;
 		}
+		/* Elements that are not whole cannot be compared. */
+		good = good &&
+		       (!shape->same || check_twice(in, node, entry, row, items, *count - 1));
 	}
-	return true;
+	return good;
 }
 
 /* ---- maps ---- */
@@ -413,20 +429,63 @@ static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shap
 static bool check_keys(struct yaml_reader *in, const struct yaml_node *node,
 		       const struct yaml_shape *shape)
 {
+	bool good = true;
+
 	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
 		size_t index;
 		const char *needs;
 
 		if (!find_word(shape, entry->key->text, &index)) {
-			return unknown_word(in, entry->key, "key", shape);
+			good = unknown_word(in, entry->key, "key", shape);
+			continue;
 		}
 		needs = shape->rows[index].needs;
 		if (needs && !yaml_find(node, needs)) {
-			return yaml_wrong(in, entry->key, "'%s' is only allowed with '%s'",
+			good = yaml_wrong(in, entry->key, "'%s' is only allowed with '%s'",
 					  entry->key->text, needs);
 		}
 	}
-	return true;
+	return good;
+}
+
+/* Whether a key of the map is unknown and resembles this one most: then it is reported already. */
+static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *shape,
+			const char *key)
+{
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		struct nearest nearest = { .word = entry->key->text, .size = entry->key->size };
+		size_t index;
+
+		if (find_word(shape, entry->key->text, &index)) {
+			continue;
+		}
+		for (size_t i = 0; i < shape->row_count; i++) {
+			nearest_offer(&nearest, shape->rows[i].key);
+		}
+		if (nearest.best && strcmp(nearest.best, key) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool check_required(struct yaml_reader *in, const struct yaml_node *node,
+			   const struct yaml_row *row)
+{
+	const struct yaml_shape *shape = row->shape;
+	bool good = true;
+
+	for (size_t i = 0; i < shape->row_count; i++) {
+		const char *key = shape->rows[i].key;
+
+		if (shape->rows[i].required && !yaml_find(node, key)) {
+			good = is_misspelt(node, shape, key) ?
+				       false :
+				       yaml_missing(in, node, shape->what ? shape->what : row->key,
+						    key);
+		}
+	}
+	return good;
 }
 
 bool yaml_read_map(struct yaml_reader *in, const struct yaml_node *node, const struct yaml_row *row,
@@ -435,25 +494,29 @@ bool yaml_read_map(struct yaml_reader *in, const struct yaml_node *node, const s
 	const struct yaml_shape *shape = row->shape;
 	const struct yaml_row *rows = shape->rows;
 	void *to = yaml_member(base, row);
+	bool good;
 
-	if (!yaml_expect(in, node, YAML_MAP, row->key) || !check_keys(in, node, shape) ||
-	    !read_fallbacks(in, shape, to) || (shape->before && !shape->before(in, node, to))) {
+	if (!yaml_expect(in, node, YAML_MAP, row->key)) {
 		return false;
 	}
-	for (size_t i = 0; i < shape->row_count; i++) {
-		if (rows[i].required && !yaml_find(node, rows[i].key)) {
-			return yaml_missing(in, node, shape->what ? shape->what : row->key,
-					    rows[i].key);
-		}
+	good = check_keys(in, node, shape);
+	if ((shape->whole && !good) || !read_fallbacks(in, shape, to) ||
+	    (shape->before && !shape->before(in, node, to))) {
+		return false;
 	}
+	good = check_required(in, node, row) && good;
 	for (size_t i = 0; i < shape->row_count; i++) {
 		const struct yaml_node *value = yaml_find(node, rows[i].key);
 
-		if (value && !yaml_read(in, value, &rows[i], to)) {
+		if (!value || (rows[i].relies && !good)) {
+			continue;
+		}
+		good = yaml_read(in, value, &rows[i], to) && good;
+		if (!good && !can_go_on(in)) {
 			return false;
 		}
 	}
-	return true;
+	return good;
 }
 
 bool yaml_read(struct yaml_reader *in, const struct yaml_node *node, const struct yaml_row *row,
@@ -495,6 +558,17 @@ bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, cons
 		    void *base)
 {
 	const struct yaml_row row = { .key = what, .shape = shape };
+	struct error *err = in->err, why = { 0 };
+	bool good;
 
-	return yaml_read(in, yaml_root(in->tree), &row, base);
+	in->err = &why; /* can_go_on() needs one */
+	good = yaml_read(in, yaml_root(in->tree), &row, base);
+	if (!good && can_go_on(in)) {
+		problems_first_error(yaml_problems(in->tree), &why);
+	}
+	if (!good && err) {
+		*err = why;
+	}
+	in->err = err;
+	return good;
 }

@@ -22,7 +22,8 @@ struct yaml_reader {
 
 /*
  * Reads one value and stores it. base: the structure that the offsets of the row are in; for an
- * entry of a list, the element. Returns false with an error at the node.
+ * entry of a list, the element. Returns false with an error at the node; the reader then goes on
+ * with the next key or item, so that a member may be empty that a row above should have filled.
  */
 typedef bool yaml_read_function(struct yaml_reader *in, const struct yaml_node *node,
 				const struct yaml_row *row, void *base);
@@ -66,8 +67,11 @@ struct yaml_shape {
 	const struct yaml_row *rows;
 	size_t row_count;
 	const struct yaml_shape *other; /* of a value that is no map; NULL: it is an error */
-	/* Called with the structure once all keys are known ones, before any value is read. */
+	/* Called with the structure before any value is read. Some keys may be unknown ones, and
+	 * required ones missing. `whole`: it is about which keys stand together, so after an
+	 * unknown key neither it is called nor anything in the map read. */
 	yaml_check_function *before;
+	bool whole;
 
 	/* In place of what the type does. From SHAPE_TEXT to SHAPE_WORD, the node is a text. */
 	yaml_read_function *read;
@@ -87,9 +91,10 @@ struct yaml_row {
 	const char *key;
 	const struct yaml_shape *shape;
 	bool required;
-	bool later;          /* its map does not read it: only `at` is set */
-	bool in_place;       /* a list: the member is an array, to which items are added */
-	bool owned;          /* the list or text is for free(), not in the memory of the tree */
+	bool relies;   /* on the rows above it: not read if anything in the map is wrong so far */
+	bool later;    /* its map does not read it: only `at` is set */
+	bool in_place; /* a list: the member is an array, to which items are added */
+	bool owned;    /* the list or text is for free(), not in the memory of the tree */
 	size_t offset, size; /* of the member, or of one element; size 0: read() stores itself */
 	size_t count;        /* offset of the size_t that counts the elements of a list */
 	size_t at;         /* offset of a `const struct yaml_node *` that takes the node; 0: none */
@@ -125,7 +130,8 @@ yaml_read_function yaml_read;
 /* What yaml_read() does with a SHAPE_MAP, for a read() of its own. */
 yaml_read_function yaml_read_map;
 
-/* Reads the whole file into the structure; what: "the configuration". */
+/* Reads the whole file into the structure; what: "the configuration". After errors, of which err
+ * has the first and the tree's problems have all, the structure is as far as it could be read. */
 bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, const char *what,
 		    void *base);
 

@@ -38,6 +38,7 @@ struct app {
 	int argc;
 	char **argv; /* borrowed */
 	struct options options;
+	struct problems problems; /* of the configuration */
 	struct setup setup;
 	struct runner *runner;
 	struct health *health;
@@ -49,16 +50,47 @@ static enum exit_status status_of(const struct error *err)
 	return err->code == ERROR_CONFIG ? EXIT_BAD_USAGE : EXIT_COULD_NOT_RUN;
 }
 
+static void print_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	(void)warning;
+	fprintf(stderr, "etw_exporter: %s\n", sentence);
+}
+
+static void log_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	log_write(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
+		  (const struct log_field[]){ log_text(warning ? "warning" : "error", sentence),
+					      { .name = NULL } });
+}
+
+/* Shows everything that is wrong with the configuration: as lines of the log when the program then
+ * runs, or is a service. Takes away an error that was shown. */
+static void show_problems(const struct app *app, struct error *err)
+{
+	bool service = app->options.service == SERVICE_RUN;
+	bool runs = app->problems.errors == 0 && !app->options.check_config;
+
+	problems_show(&app->problems, service || runs ? log_problem : print_problem, NULL);
+	if (app->problems.errors > 0 && err->code == ERROR_CONFIG && !service) {
+		err->text[0] = '\0';
+	}
+}
+
 static bool set_up(struct app *app, struct error *err)
 {
 	const struct options *options = &app->options;
-	struct config *config = setup_config(options->config_file, err);
+	struct config *config = setup_config(options->config_file, &app->problems, err);
+	bool good;
 
 	if (config) {
 		log_configure(options->log_level_set ? options->log_level : config->log_level,
 			      options->log_format_set ? options->log_format : config->log_format);
 	}
-	return setup_open(&app->setup, config, &options->setup, err);
+	good = setup_open(&app->setup, config, &options->setup, err);
+	show_problems(app, err);
+	return good;
 }
 
 static bool open_sources(struct app *app, struct error *err)
@@ -228,6 +260,7 @@ static void app_done(struct app *app)
 	health_free(app->health);
 	runner_free(app->runner);
 	setup_close(&app->setup);
+	problems_done(&app->problems);
 	options_done(&app->options);
 }
 
@@ -264,7 +297,7 @@ static enum exit_status start(struct app *app)
 		status = (int)status_of(&err);
 		app_done(app);
 	}
-	if (err.code != ERROR_NONE) {
+	if (err.text[0] != '\0') {
 		fprintf(stderr, "etw_exporter: %s\n", err.text);
 	}
 	return (enum exit_status)status;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "setup.h"
 
-struct config *setup_config(const char *path, struct error *err)
+#include "config/yaml.h"
+
+struct config *setup_config(const char *path, struct problems *problems, struct error *err)
 {
-	return path ? config_load(path, err) : config_default(err);
+	return path ? config_load(path, problems, err) : config_default(err);
 }
 
 static bool load_manifests(struct setup *setup, const struct setup_options *options,
@@ -14,6 +16,9 @@ static bool load_manifests(struct setup *setup, const struct setup_options *opti
 
 	setup->manifests_borrowed = options->manifests != NULL;
 	if (!options->no_manifests && !configured_manifests_load(manifests, setup->config, err)) {
+		if (err->code == ERROR_CONFIG) {
+			problems_add_file(yaml_problems(setup->config->tree), err->text);
+		}
 		return false;
 	}
 	setup->manifests = *manifests;
@@ -44,9 +49,22 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
 		struct error *err)
 {
+	struct error why = { 0 };
+	bool good;
+
 	*setup = (struct setup){ .config = config };
-	if (config && load_manifests(setup, options, err) && load_rules(setup, options, err)) {
+	if (!config) {
+		return false;
+	}
+	good = load_manifests(setup, options, &why) && load_rules(setup, options, &why);
+	if (good && !config->broken) {
 		return true;
+	}
+	if (good || why.code == ERROR_CONFIG) {
+		problems_first_error(yaml_problems(config->tree), &why);
+	}
+	if (err) {
+		*err = why;
 	}
 	setup_close(setup);
 	return false;

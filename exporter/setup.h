@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
+#include "config/problems.h"
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "rules/rules.h"
@@ -39,12 +40,14 @@ struct setup {
 	struct rule_set *rules;
 };
 
-/* The configuration of a file, or the built-in one if path is NULL. */
-struct config *setup_config(const char *path, struct error *err);
+/* The configuration of a file (config_load()), or the built-in one if path is NULL. */
+struct config *setup_config(const char *path, struct problems *problems, struct error *err);
 
 /*
  * Makes everything that the configuration asks for. Takes config, on failure too; config may be
- * NULL, which fails with the error that is set already. On failure setup is empty.
+ * NULL, which fails with the error that is set already. Of a broken configuration the collectors
+ * are checked before it fails. err is the first error; the problems that the configuration was read
+ * with have all of them, and warnings. On failure setup is empty.
  */
 bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
 		struct error *err);

@@ -49,8 +49,8 @@ struct rule_set_options {
 /*
  * Reads the built-in collectors and the configured files (a file replaces the built-in collector of
  * its name), checks all of them, on or off, and registers the families of those that are on. Errors
- * read "disk.yaml:12:7: sentence". An unknown collector in a switch is an error that names the
- * known ones.
+ * read "disk.yaml:12:7: sentence"; err has the first, and the problems of the configuration's tree
+ * have all. An unknown collector in a switch is an error that names the known ones.
  */
 struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
 			      struct error *err);

@@ -257,7 +257,7 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 		.on_time = on_time,
 		.time_context = backfill,
 	};
-	bool open = setup_open(&backfill->setup, setup_config(request->config, err), &setup, err);
+	bool open = setup_open(&backfill->setup, setup_config(request->config, NULL, err), &setup, err);
 	struct runner *runner = open ? runner_new(&replay, err) : NULL;
 	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
 	bool good = health && runner_run(runner, err);

@@ -8,15 +8,16 @@
  * about, how many of them it counted, and why it did not count the others. The report lists these
  * numbers, as text or as JSON, and ends with the exposition that a scrape would show.
  *
- * A configuration that is refused is reported as "file:line:column: sentence" with nothing before
- * it, because editors read that form. The exit status is then that of bad usage, so that a script
- * can distinguish it from a recording that cannot be read.
+ * Everything that is wrong with a configuration is reported as lines "file:line:column: sentence"
+ * with nothing before them, because editors read that form. The exit status is then that of bad
+ * usage, so that a script can distinguish it from a recording that cannot be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/config.h"
+#include "config/problems.h"
 #include "rules/language/collector.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
@@ -26,6 +27,7 @@
 struct request {
 	struct tool_arguments arguments;
 	const char *recording; /* NULL: the configuration alone */
+	struct problems problems;
 };
 
 /* ---- a configuration alone ---- */
@@ -61,7 +63,7 @@ static bool describe(struct request *request, const char *path, struct text *out
 	struct setup setup;
 	const struct rule_set *set;
 
-	if (!setup_open(&setup, config_load(path, err), &options, err)) {
+	if (!setup_open(&setup, config_load(path, &request->problems, err), &options, err)) {
 		return false;
 	}
 	set = setup.rules;
@@ -169,7 +171,8 @@ static void add_report(const struct request *request, const char *path,
 static bool try_on_recording(struct request *request, const char *path, struct text *out,
 			     struct error *err)
 {
-	const struct recording_options options = { .config_path = path };
+	const struct recording_options options = { .config_path = path,
+						   .problems = &request->problems };
 	struct recording *recording =
 		recording_open(&request->arguments, request->recording, &options, err);
 	bool done = recording && recording_run(recording, err);
@@ -189,12 +192,21 @@ static const struct command_option option_rows[] = {
 	{ NULL },
 };
 
+/* The sentence has its place and "warning:" already. */
+static void show_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	(void)warning;
+	fprintf(stderr, "%s\n", sentence);
+}
+
 static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
 	const char *path = arguments->words[1];
 	struct text out = { 0 };
-	struct error err;
+	struct error err = { 0 };
+	bool good;
 
 	if (arguments->word_count != 2 || strcmp(arguments->words[0], "config") != 0) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "takes \"config\" and one file");
@@ -202,11 +214,15 @@ static int run(struct tool_arguments *arguments)
 	if (arguments->as_json && !request->recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
 	}
-	if (!(request->recording ? try_on_recording : describe)(request, path, &out, &err)) {
-		text_free(&out);
+	good = (request->recording ? try_on_recording : describe)(request, path, &out, &err);
+	problems_show(&request->problems, show_problem, NULL);
+	if (!good && request->problems.errors == 0) {
 		fprintf(stderr, "%s\n", err.text);
-		return !request->recording || err.code == ERROR_CONFIG ? TOOL_BAD_USAGE :
-									 TOOL_FAILED;
+	}
+	problems_done(&request->problems);
+	if (!good) {
+		text_free(&out);
+		return err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	}
 	return tool_print("check", &out);
 }

@@ -22,7 +22,7 @@ bool bench_replay_once(const char *path, const char *config, const struct config
 					       .disable_defaults = only != NULL };
 	struct setup setup;
 	const struct runner_options replay = { .setup = &setup, .paths = &path, .path_count = 1 };
-	bool open = setup_open(&setup, setup_config(config, err), &options, err);
+	bool open = setup_open(&setup, setup_config(config, NULL, err), &options, err);
 	struct runner *runner = open ? runner_new(&replay, err) : NULL;
 	uint64_t start = os_monotonic_ns();
 	bool done = runner && runner_run(runner, err);

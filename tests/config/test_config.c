@@ -62,7 +62,7 @@ static struct config *load(const char *text, struct error *err)
 	*err = (struct error){ 0 };
 	write_file("etw.yaml", text);
 	path_in(path, "etw.yaml");
-	config = config_load(path, err);
+	config = config_load(path, NULL, err);
 	remove(path);
 	return config;
 }
@@ -141,7 +141,7 @@ static void the_defaults_are_those_of_the_page(void **state)
 static void the_shipped_file_says_the_defaults(void **state)
 {
 	struct error err;
-	struct config *shipped = config_load(SOURCE_DIR "/config/etw_exporter.yaml", &err);
+	struct config *shipped = config_load(SOURCE_DIR "/config/etw_exporter.yaml", NULL, &err);
 	struct config *built_in = config_default(&err);
 
 	(void)state;
@@ -439,7 +439,7 @@ static void a_missing_file_is_named(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_null(config_load("/nowhere/etw.yaml", &err));
+	assert_null(config_load("/nowhere/etw.yaml", NULL, &err));
 	assert_memory_equal(err.text, "/nowhere/etw.yaml: ", 19);
 	config_free(NULL);
 }

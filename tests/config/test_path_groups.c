@@ -21,7 +21,7 @@ static struct config *load(const char *text, struct error *err)
 
 	temporary_path(path, "yaml");
 	temporary_write(path, text, strlen(text));
-	config = config_load(path, err);
+	config = config_load(path, NULL, err);
 	remove(path);
 	return config;
 }

@@ -16,7 +16,7 @@
 static struct yaml_tree *open_text(const char *text, struct error *err)
 {
 	*err = (struct error){ 0 };
-	return yaml_open_text("f.yaml", text, strlen(text), err);
+	return yaml_open_text("f.yaml", text, strlen(text), NULL, err);
 }
 
 static struct yaml_tree *open_good(const char *text)
@@ -92,9 +92,48 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		{ "[a]: 1\n", "f.yaml:1:1: a key must be text" },
 		{ "? { a: 1 }\n: 2\n", "f.yaml:1:3: a key must be text" },
 		{ "a: \"x\\0y\"\n", "f.yaml:1:4: text with a NUL in it" },
-		{ "a: [1, 2\n", "f.yaml:2:1: did not find expected ',' or ']'" },
-		{ "a: b: c\n", "f.yaml:1:5: mapping values are not allowed in this context" },
-		{ "\ta: 1\n", "f.yaml:1:1: found character that cannot start any token" },
+		{ "a: [1, 2\n",
+		  "f.yaml:2:1: ',' or ']' is missing: the list that '[' opens in line 1 goes on to "
+		  "here" },
+		{ "a: b: c\n",
+		  "f.yaml:1:5: a second ': ' in one entry: put text with ': ' in it in quotes, and "
+		  "a key in a line of its own" },
+		{ "\ta: 1\n", "f.yaml:1:1: a tab cannot indent YAML: use blanks" },
+		{ "a:\n\tb: 1\n", "f.yaml:2:1: a tab cannot indent YAML: use blanks" },
+		{ "a:\n  b: 1\n \tc: 2\n", "f.yaml:3:1: a tab cannot indent YAML: use blanks" },
+		{ "a: @b\n",
+		  "f.yaml:1:4: text cannot begin with this character: put it in quotes" },
+		{ "a: 1\nb: 'x\nc: 2\n", "f.yaml:2:4: the quote that opens here is not closed" },
+		{ "a: 1\nb: \"x\nc: 2\n", "f.yaml:2:4: the quote that opens here is not closed" },
+		{ "a: 'x\nb: 'y'\n",
+		  "f.yaml:1:4: the quote that opens here is closed in line 2 only: one is missing" },
+		{ "a: [ 'x, 'y' ]\n",
+		  "f.yaml:1:11: text behind the closing quote: put all of it in quotes, with a "
+		  "quote in it written twice" },
+		{ "a: 'x' y\n",
+		  "f.yaml:1:8: text behind the closing quote: put all of it in quotes, with a "
+		  "quote in it written twice" },
+		{ "a: \"C:\\Windows\"\n",
+		  "f.yaml:1:7: an unknown escape in double quotes: write \\\\ for \\, or use single "
+		  "quotes" },
+		{ "a: { b: 1\nc: 2\n",
+		  "f.yaml:2:2: ',' or '}' is missing: the map that '{' opens in "
+		  "line 1 goes on to here" },
+		{ "a: 1\n  b: 2\n",
+		  "f.yaml:2:4: a second ': ' in one entry: put text with ': ' in it "
+		  "in quotes, and a key in a line of its own" },
+		{ "a:\n  b: 1\n c: 2\n",
+		  "f.yaml:3:2: expected a key, indented as the other keys of "
+		  "the map that begins in line 1" },
+		{ "a:\n  - 1\n  b: 2\n",
+		  "f.yaml:3:3: expected '- ', indented as in the other lines "
+		  "of the list that begins in line 2" },
+		{ "a: 1\nbcd\ne: 2\n",
+		  "f.yaml:2:1: this looks like a key, but no ':' and blank follow it" },
+		{ "a: - 1\n", "f.yaml:1:4: '- ' begins a list, which cannot stand here: it needs a "
+			      "line of its own below its key" },
+		{ "a: \xff\n", "f.yaml:1:1: the file is not in UTF-8" },
+		{ "a: \x01\n", "f.yaml:1:1: a control character, which YAML does not allow" },
 	};
 
 	(void)state;
@@ -105,6 +144,48 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		assert_string_equal(err.text, cases[i].error);
 		assert_int_equal(err.code, ERROR_CONFIG);
 	}
+}
+
+struct shown {
+	struct text lines;
+	unsigned warnings;
+};
+
+static void add_shown(void *context, const char *sentence, bool warning)
+{
+	struct shown *shown = context;
+
+	text_add_format(&shown->lines, "%s\n", sentence);
+	shown->warnings += warning;
+}
+
+/* That these are all problems, a line each. */
+static void assert_problems(const struct problems *problems, const char *lines)
+{
+	struct shown shown = { 0 };
+
+	problems_show(problems, add_shown, &shown);
+	assert_string_equal(shown.lines.data ? shown.lines.data : "", lines);
+	text_free(&shown.lines);
+}
+
+static void all_errors_of_the_subset_are_found_at_once(void **state)
+{
+	static const char text[] = "a: &x 1\nb: *x\na: !!str 2\nc: [1\n";
+	struct problems problems = { 0 };
+	struct error err;
+
+	(void)state;
+	assert_null(yaml_open_text("f.yaml", text, strlen(text), &problems, &err));
+	assert_string_equal(err.text, "f.yaml:1:4: anchors are not supported");
+	assert_problems(&problems,
+			"f.yaml:1:4: anchors are not supported\n"
+			"f.yaml:2:4: aliases are not supported\n"
+			"f.yaml:3:1: 'a' stands twice, first in line 1\n"
+			"f.yaml:3:4: tags are not supported\n"
+			"f.yaml:5:1: ',' or ']' is missing: the list that '[' opens in line 4 goes "
+			"on to here\n");
+	problems_done(&problems);
 }
 
 static void depth_nodes_and_size_are_bounded(void **state)
@@ -172,14 +253,14 @@ static void files_are_read_and_named_in_errors(void **state)
 	(void)state;
 	temporary_path(path, "yaml");
 	temporary_write(path, "a: on\n", 6);
-	tree = yaml_open_file(path, "short", &err);
+	tree = yaml_open_file(path, "short", NULL, &err);
 	assert_non_null(tree);
 	assert_string_equal(yaml_name(tree), "short");
 	yaml_close(tree);
 	remove(path);
-	assert_null(yaml_open_file(path, "short", &err));
+	assert_null(yaml_open_file(path, "short", NULL, &err));
 	assert_memory_equal(err.text, "short: ", 7);
-	assert_null(yaml_open_file("/", "root", &err));
+	assert_null(yaml_open_file("/", "root", NULL, &err));
 	assert_memory_equal(err.text, "root: ", 6);
 }
 
@@ -376,6 +457,93 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 	}
 }
 
+static void all_errors_of_a_file_are_found_at_once(void **state)
+{
+	static const char text[] = "byte: 256\nnumber: x\nlist: [1, y, 1001]\n"
+				   "within: { a: 0, b: 2000 }\ncolur: red\non: maybe\n";
+	struct problems problems = { 0 };
+	struct shapes shapes;
+	struct error err = { 0 };
+	struct yaml_tree *tree = yaml_open_text("f.yaml", text, strlen(text), &problems, &err);
+
+	(void)state;
+	assert_false(read_shapes(&shapes_shape, tree, &shapes, &err));
+	assert_string_equal(err.text, "f.yaml:1:7: byte: 256 is not from 0 to 255");
+	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_problems(&problems, "f.yaml:1:7: byte: 256 is not from 0 to 255\n"
+				   "f.yaml:2:9: number: 'x' is not a number\n"
+				   "f.yaml:3:11: list: 'y' is not a number\n"
+				   "f.yaml:3:14: list: 1001 is not from 1 to 1000\n"
+				   "f.yaml:4:14: a: 0 is not from 1 to 1000\n"
+				   "f.yaml:4:20: b: 2000 is not from 1 to 1000\n"
+				   "f.yaml:5:1: unknown key 'colur'; did you mean 'colour'?\n"
+				   "f.yaml:6:5: on: expected on or off, found 'maybe'\n");
+	assert_false(shapes.checked);
+	yaml_close(tree);
+	problems_done(&problems);
+}
+
+static void a_misspelt_key_is_not_missing_too(void **state)
+{
+	static const struct yaml_shape shape = { .type = SHAPE_MAP, YAML_ROWS(needy_rows) };
+	static const char text[] = "tow: 1\n";
+	struct problems problems = { 0 };
+	struct shapes shapes;
+	struct yaml_tree *tree = yaml_open_text("f.yaml", text, strlen(text), &problems, NULL);
+
+	(void)state;
+	assert_false(read_shapes(&shape, tree, &shapes, NULL));
+	assert_problems(&problems, "f.yaml:1:1: unknown key 'tow'; did you mean 'two'?\n");
+	yaml_close(tree);
+	problems_done(&problems);
+}
+
+static void many_problems_are_counted_and_files_stand_in_their_order(void **state)
+{
+	struct problems problems = { 0 };
+	struct shown shown = { 0 };
+	struct error err = { 0 };
+	char sentence[32];
+
+	(void)state;
+	assert_int_equal(problems_new_file(&problems), 0);
+	assert_int_equal(problems_new_file(&problems), 1);
+	for (unsigned line = 30; line > 0; line--) {
+		for (unsigned file = 2; file > 0; file--) {
+			struct problem place = { .file = file - 1, .line = line };
+
+			snprintf(sentence, sizeof sentence, "f%u:%u", file - 1, line);
+			problems_add(&problems, &place, sentence);
+			problems_add(&problems, &place, sentence);
+		}
+	}
+	assert_int_equal(problems.count, 60);
+	problems_show(&problems, add_shown, &shown);
+	assert_memory_equal(shown.lines.data, "f0:1\nf0:2\nf0:3\n", 15);
+	assert_non_null(strstr(shown.lines.data, "\nf0:20\nand 40 more\n"));
+	text_free(&shown.lines);
+	for (unsigned line = 1; line <= 2000; line++) {
+		snprintf(sentence, sizeof sentence, "f2:%u", line);
+		problems_add(&problems, &(struct problem){ .file = 2, .line = line }, sentence);
+	}
+	assert_int_equal(problems.count, PROBLEMS_KEPT);
+	assert_int_equal(problems.errors, 2060);
+	problems_show(&problems, add_shown, &shown);
+	assert_non_null(strstr(shown.lines.data, "\nand 2040 more\n"));
+	text_free(&shown.lines);
+	problems_done(&problems);
+
+	problems_add(&problems, &(struct problem){ .line = 2, .warning = true }, "f:2: warning: w");
+	assert_false(problems_first_error(&problems, &err));
+	problems_add(&problems, &(struct problem){ .line = 3 }, "f:3: e");
+	problems_add(&problems, &(struct problem){ .line = 3 }, "f:3: e");
+	problems_first_error(&problems, &err);
+	assert_string_equal(err.text, "f:3: e");
+	assert_int_equal(problems.errors, 1);
+	assert_problems(&problems, "f:2: warning: w\nf:3: e\n");
+	problems_done(&problems);
+}
+
 static void numbers_with_units_are_multiplied(void **state)
 {
 	static const struct {
@@ -450,6 +618,10 @@ int main(void)
 		cmocka_unit_test(nodes_know_their_place),
 		cmocka_unit_test(an_empty_file_is_an_empty_map),
 		cmocka_unit_test(what_is_no_plain_yaml_is_refused_at_its_place),
+		cmocka_unit_test(all_errors_of_the_subset_are_found_at_once),
+		cmocka_unit_test(all_errors_of_a_file_are_found_at_once),
+		cmocka_unit_test(a_misspelt_key_is_not_missing_too),
+		cmocka_unit_test(many_problems_are_counted_and_files_stand_in_their_order),
 		cmocka_unit_test(depth_nodes_and_size_are_bounded),
 		cmocka_unit_test(many_keys_are_still_distinguished),
 		cmocka_unit_test(files_are_read_and_named_in_errors),

@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 	}
 	options.config = config;
-	tree = yaml_open_text("fuzz.yaml", (const char *)data, size, &err);
+	tree = yaml_open_text("fuzz.yaml", (const char *)data, size, NULL, &err);
 	if (!tree) {
 		assert(err.text[0] != '\0');
 		return 0;

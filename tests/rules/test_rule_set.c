@@ -141,6 +141,26 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* From now on the configuration is an empty file, without errors so far. */
+static void use_empty_file(char path[TEMPORARY_PATH_SIZE])
+{
+	struct error err = { 0 };
+
+	temporary_path(path, "yaml");
+	temporary_write(path, "", 0);
+	config_free(config);
+	config = config_load(path, NULL, &err);
+	assert_string_equal(err.text, "");
+	remove(path);
+}
+
+/* That the error is "path:sentence". */
+static void assert_error_of(const struct error *err, const char *path, const char *sentence)
+{
+	assert_memory_equal(err->text, path, strlen(path));
+	assert_memory_equal(err->text + strlen(path), sentence, strlen(sentence));
+}
+
 static struct rule_set *every_collector(void)
 {
 	const struct rule_set_options options = { .config = config, .every_collector = true };
@@ -331,8 +351,7 @@ static void the_command_line_wins_over_the_configuration(void **state)
 static void an_unknown_collector_is_refused_and_the_known_are_named(void **state)
 {
 	static const char *const typo[] = { "+dsik", NULL };
-	char name[] = "zebra", path[] = "etc/etw.yaml";
-	const char *no_path = config->path;
+	char name[] = "zebra", path[TEMPORARY_PATH_SIZE];
 	struct config_switch at = { .collector = name, .on = true, .line = 3, .column = 5 };
 	struct error err;
 
@@ -344,13 +363,11 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, network, "
 		"page_faults, payload, process, registry, sched, tcp, virtual_alloc");
 	assert_int_equal(err.code, ERROR_CONFIG);
-	config->path = path;
+	use_empty_file(path);
 	config->switches = &at;
 	config->switch_count = 1;
 	assert_null(make(NULL, false, &err));
-	assert_memory_equal(err.text,
-			    "etc/etw.yaml:3:5: unknown collector 'zebra'; known: cpu, disk,", 62);
-	config->path = no_path;
+	assert_error_of(&err, path, ":3:5: unknown collector 'zebra'; known: cpu, disk,");
 	config->switches = NULL;
 	config->switch_count = 0;
 }
@@ -396,30 +413,29 @@ static void a_file_takes_the_place_of_the_shipped_collector(void **state)
 
 static void filters_that_cannot_be_read_are_refused_at_their_place(void **state)
 {
-	char bad[] = "(a", event[] = "FileIo/Raed", path[] = "etw.yaml";
-	const char *no_path = config->path;
+	char bad[] = "(a", event[] = "FileIo/Raed", path[TEMPORARY_PATH_SIZE];
 	struct config_pattern pattern = { .text = bad, .line = 7, .column = 3 };
 	struct config_event_filter filter = { .event = event, .line = 8, .column = 4 };
 	struct error err;
 
 	(void)state;
-	config->path = path;
+	use_empty_file(path);
 	config->exclude_processes = &pattern;
 	config->exclude_process_count = 1;
 	assert_null(make(NULL, false, &err));
-	assert_string_equal(
-		err.text,
-		"etw.yaml:7:3: regular expression '(a': missing closing parenthesis at character 3");
+	assert_error_of(
+		&err, path,
+		":7:3: regular expression '(a': missing closing parenthesis at character 3");
 	config->exclude_processes = NULL;
 	config->exclude_process_count = 0;
+	use_empty_file(path);
 	config->dropped_events = &filter;
 	config->dropped_event_count = 1;
 	assert_null(make(NULL, false, &err));
-	assert_string_equal(
-		err.text, "etw.yaml:8:4: unknown event 'FileIo/Raed'; did you mean 'FileIo/Read'?");
+	assert_error_of(&err, path,
+			":8:4: unknown event 'FileIo/Raed'; did you mean 'FileIo/Read'?");
 	config->dropped_events = NULL;
 	config->dropped_event_count = 0;
-	config->path = no_path;
 }
 
 static void what_rules_ask_for_is_tracked(void **state)

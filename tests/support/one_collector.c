@@ -22,7 +22,8 @@ struct rule_set *three_collectors(const char *const texts[3], const struct confi
 		if (!texts[i]) {
 			continue;
 		}
-		tree = yaml_open_text(files[i], texts[i], strlen(texts[i]), err);
+		tree = yaml_open_text(files[i], texts[i], strlen(texts[i]),
+				      yaml_problems(config->tree), err);
 		if (!tree || !rule_set_add(set, tree, names[i], false, err)) {
 			goto fail;
 		}

@@ -22,7 +22,7 @@ struct config *config_of(const char *text)
 		temporary_path(path, "yaml");
 		temporary_write(path, text, strlen(text));
 	}
-	config = setup_config(text ? path : NULL, &err);
+	config = setup_config(text ? path : NULL, NULL, &err);
 	if (text) {
 		remove(path);
 	}

@@ -40,7 +40,7 @@ static struct config *load_config(const char *text)
 	}
 	temporary_path(path, "yaml");
 	temporary_write(path, text, strlen(text));
-	config = config_load(path, &err);
+	config = config_load(path, NULL, &err);
 	remove(path);
 	stop_on(config, &err);
 	return config;

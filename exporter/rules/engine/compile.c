@@ -214,11 +214,11 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 	}
 	engine->mismatches_reported[index] = true;
 	if (engine->on_schema_mismatch) {
-		yaml_error(rule->collector->tree, rule->at, &err, "%s: event %s of %s %s",
-			   rule->metric->name, class->event_name, class->provider_name,
-			   builder->problem_type ?
-				   "has a field of another type than the rule needs" :
-				   "lacks a field that the rule asks for");
+		yaml_describe(rule->collector->tree, rule->at, &err, "%s: event %s of %s %s",
+			      rule->metric->name, class->event_name, class->provider_name,
+			      builder->problem_type ?
+				      "has a field of another type than the rule needs" :
+				      "lacks a field that the rule asks for");
 		engine->on_schema_mismatch(engine->schema_mismatch_context, err.text);
 	}
 }

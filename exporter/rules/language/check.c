@@ -5,9 +5,9 @@
  *
  * A mistake that only shows when events arrive costs an operator a deployment, so everything that
  * can be decided from the kernel's layouts and the manifests at hand is decided when the rules are
- * read. A rule is checked in the order of its parts up to the first mistake; the error names file,
- * line and column. Checking fills in what it finds (the types, whether a derived field applies),
- * and the rule engine relies on it.
+ * read. Every part of a rule is checked, also after a mistake in another part that it does not
+ * depend on; errors name file, line and column. Checking fills in what it finds (the types, whether
+ * a derived field applies), and the rule engine relies on it.
  *
  * Kernel events have fixed layouts for each opcode and version. A provider has its manifest, if the
  * configuration gives one or one is built in; the others are unknown until their events arrive. A
@@ -632,11 +632,9 @@ static bool check_span(struct checker *checker, const struct rule *rule)
 	return true;
 }
 
-static bool check_rule(struct checker *checker, struct rule *rule)
+/* What a rule adds: its value or time, and their unit. */
+static bool check_sum(struct checker *checker, struct rule *rule)
 {
-	if (!check_event(checker, rule) || (rule->span && !check_span(checker, rule))) {
-		return false;
-	}
 	if ((rule->value.name && !check_value(checker, rule, &rule->value)) ||
 	    (rule->since.name && !check_value(checker, rule, &rule->since)) ||
 	    !check_unit(checker, rule)) {
@@ -648,32 +646,52 @@ static bool check_rule(struct checker *checker, struct rule *rule)
 				  "field '%s' is a %s, not a time", rule->since.name,
 				  rule->since.type == TYPE_REAL ? "fraction" : "duration");
 	}
-	for (size_t i = 0; i < rule->condition_count; i++) {
-		if (!check_condition(checker, rule, &rule->conditions[i])) {
-			return false;
-		}
-	}
-	for (size_t i = 0; i < rule->label_count; i++) {
-		if (!check_label(checker, rule, &rule->labels[i])) {
-			return false;
-		}
-	}
 	return true;
+}
+
+/* Whether the check goes on after a part that is wrong: not without memory. */
+static bool can_go_on(const struct checker *checker)
+{
+	return checker->err->code == ERROR_CONFIG;
+}
+
+/* Fields depend on event and span; the parts that name them do not depend on each other. */
+static bool check_rule(struct checker *checker, struct rule *rule)
+{
+	bool good = check_event(checker, rule) && (!rule->span || check_span(checker, rule));
+
+	if (!good) {
+		return false;
+	}
+	good = check_sum(checker, rule);
+	for (size_t i = 0; i < rule->condition_count && (good || can_go_on(checker)); i++) {
+		good = check_condition(checker, rule, &rule->conditions[i]) && good;
+	}
+	for (size_t i = 0; i < rule->label_count && (good || can_go_on(checker)); i++) {
+		good = check_label(checker, rule, &rule->labels[i]) && good;
+	}
+	return good;
 }
 
 bool collector_check(struct collector *collector, const struct configured_manifests *manifests,
 		     struct error *err)
 {
-	struct checker checker = { .collector = collector, .manifests = manifests, .err = err };
+	struct error why = { 0 };
+	struct checker checker = { .collector = collector, .manifests = manifests, .err = &why };
+	bool good = true;
 
 	for (size_t i = 0; i < collector->metric_count; i++) {
 		struct metric *metric = &collector->metrics[i];
 
-		for (size_t j = 0; j < metric->rule_count; j++) {
-			if (!check_rule(&checker, &metric->rules[j])) {
-				return false;
-			}
+		for (size_t j = 0; j < metric->rule_count && (good || can_go_on(&checker)); j++) {
+			good = check_rule(&checker, &metric->rules[j]) && good;
 		}
 	}
-	return true;
+	if (!good && can_go_on(&checker)) {
+		problems_first_error(yaml_problems(collector->tree), &why);
+	}
+	if (!good && err) {
+		*err = why;
+	}
+	return good;
 }

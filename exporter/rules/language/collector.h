@@ -183,6 +183,7 @@ struct metric {
 	const struct yaml_node *at, *name_at;
 	const char *help;
 	enum family_type type;
+	bool typed;          /* type is known */
 	bool seconds, bytes; /* by the name */
 	uint64_t *buckets;   /* in nanoseconds, or as written */
 	size_t bucket_count;
@@ -214,8 +215,8 @@ struct collector {
 };
 
 /*
- * Reads the text of NAME.yaml. file: what stands in front of errors; name: what the file is called
- * without folder and ".yaml". Takes the tree, also on failure.
+ * Reads the text of NAME.yaml. name: what the file is called without folder and ".yaml". Takes the
+ * tree, also on failure. All errors are in the tree's problems; err has the first.
  */
 struct collector *collector_load(struct yaml_tree *tree, const char *name, struct error *err);
 void collector_free(struct collector *collector);
@@ -225,7 +226,7 @@ struct yaml_shape;
 extern const struct yaml_shape collector_shape;
 
 /* What can be said about one collector alone: events, fields, types, units. Fills the types of its
- * fields. */
+ * fields. All errors are in the tree's problems; err has the first. */
 bool collector_check(struct collector *collector, const struct configured_manifests *manifests,
 		     struct error *err);
 

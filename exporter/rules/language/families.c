@@ -4,8 +4,9 @@
  *
  * Several collectors can add to one family. They must agree on its type, help, labels and buckets,
  * and an error names both places. The first collector that declares a family fixes the order of its
- * labels; the labels of all other rules are brought into that order. Families are registered for
- * collectors that are on, but checked for all.
+ * labels; the labels of all other rules are brought into that order. Shipped collectors come first:
+ * a collector of the user changes nothing in what they show, and an error stands in the user's
+ * file. Families are registered for collectors that are on, but checked for all.
  *
  * A family with samples of several providers must have the label `provider`, as must one whose
  * rules are for every event: otherwise their samples would add up to nonsense. Labels whose values
@@ -14,6 +15,7 @@
  * Samples of rules whose labels are all fixed exist at 0 from the start, because rate() and
  * increase() lose the first value of a series that appears.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,10 +48,32 @@ static bool agrees(const struct collector *collector, const struct metric *metri
 			   metric->max_series != first->max_series ? "max_series" :
 								     NULL;
 
+	if (what && declared->collector->builtin) {
+		return yaml_error(
+			collector->tree, metric->name_at, err,
+			"'%s' is already a family of the shipped collector '%s', with another %s",
+			metric->name, declared->collector->name, what);
+	}
 	return !what ||
 	       yaml_error(collector->tree, metric->name_at, err,
 			  "'%s' has another %s than in %s:%u", metric->name, what,
 			  yaml_name(declared->collector->tree), (unsigned)first->name_at->line);
+}
+
+enum { PLACE_SIZE = 256 };
+
+/* Where the first rule of a family stands: "x.yaml:12". A shipped collector has no file. */
+static const char *place_of(const struct declared_family *declared, char place[PLACE_SIZE])
+{
+	const struct collector *collector = declared->collector;
+
+	if (collector->builtin) {
+		snprintf(place, PLACE_SIZE, "the shipped collector '%s'", collector->name);
+	} else {
+		snprintf(place, PLACE_SIZE, "%s:%u", yaml_name(collector->tree),
+			 (unsigned)declared->metric->rules[0].at->line);
+	}
+	return place;
 }
 
 static size_t label_index(const struct declared_family *declared, const char *name)
@@ -74,23 +98,21 @@ static bool order_labels(const struct collector *collector, struct rule *rule,
 			 struct declared_family *declared, struct error *err)
 {
 	struct label ordered[FAMILY_LABELS_MAX];
+	char place[PLACE_SIZE];
 
 	if (rule->label_count != declared->label_count) {
 		return yaml_error(collector->tree, rule->at, err,
-				  "'%s' has %zu labels here, %zu in %s:%u", declared->metric->name,
+				  "'%s' has %zu labels here, %zu in %s", declared->metric->name,
 				  rule->label_count, declared->label_count,
-				  yaml_name(declared->collector->tree),
-				  (unsigned)declared->metric->rules[0].at->line);
+				  place_of(declared, place));
 	}
 	for (size_t i = 0; i < rule->label_count; i++) {
 		size_t index = label_index(declared, rule->labels[i].name);
 
 		if (index == declared->label_count) {
 			return yaml_error(collector->tree, rule->labels[i].at, err,
-					  "'%s' has no label '%s' in %s:%u", declared->metric->name,
-					  rule->labels[i].name,
-					  yaml_name(declared->collector->tree),
-					  (unsigned)declared->metric->rules[0].at->line);
+					  "'%s' has no label '%s' in %s", declared->metric->name,
+					  rule->labels[i].name, place_of(declared, place));
 		}
 		ordered[index] = rule->labels[i];
 		if (is_open(&rule->labels[i])) {
@@ -109,6 +131,7 @@ static bool check_source(const struct collector *collector, const struct rule *r
 			 const struct declared_family *declared, struct error *err)
 {
 	const struct rule *first = &declared->metric->rules[0];
+	char place[PLACE_SIZE];
 
 	if (declared->has_provider) {
 		return true;
@@ -121,9 +144,8 @@ static bool check_source(const struct collector *collector, const struct rule *r
 	if (!event_pattern_same_source(&first->event, &rule->event)) {
 		return yaml_error(
 			collector->tree, rule->event_at, err,
-			"a second source of '%s', whose first is %s in %s:%u: it needs the label 'provider'",
-			declared->metric->name, first->event_at->text,
-			yaml_name(declared->collector->tree), (unsigned)first->event_at->line);
+			"a second source of '%s', whose first is %s in %s: it needs the label 'provider'",
+			declared->metric->name, first->event_at->text, place_of(declared, place));
 	}
 	return true;
 }
@@ -165,9 +187,26 @@ static bool declare_metric(struct rule_set *set, const struct collector *collect
 	return true;
 }
 
+/* Declares the families of the shipped collectors, or those of all others. */
+static bool declare_all(struct rule_set *set, bool builtin, struct error *err)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		struct collector *collector = set->collectors[i];
+
+		for (size_t j = 0; collector->builtin == builtin && j < collector->metric_count;
+		     j++) {
+			good = declare_metric(set, collector, &collector->metrics[j], err) && good;
+		}
+	}
+	return good;
+}
+
 bool rule_set_declare_families(struct rule_set *set, struct error *err)
 {
 	size_t most = 0;
+	bool good;
 
 	for (size_t i = 0; i < set->collector_count; i++) {
 		most += set->collectors[i]->metric_count;
@@ -176,16 +215,8 @@ bool rule_set_declare_families(struct rule_set *set, struct error *err)
 	if (!set->families) {
 		return error_no_memory(err, "the families of collectors");
 	}
-	for (size_t i = 0; i < set->collector_count; i++) {
-		struct collector *collector = set->collectors[i];
-
-		for (size_t j = 0; j < collector->metric_count; j++) {
-			if (!declare_metric(set, collector, &collector->metrics[j], err)) {
-				return false;
-			}
-		}
-	}
-	return true;
+	good = declare_all(set, true, err);
+	return declare_all(set, false, err) && good;
 }
 
 static bool register_family(struct declared_family *declared, struct registry *registry,

@@ -156,6 +156,7 @@ static const struct yaml_shape buckets_shape = {
 	.type = SHAPE_MAP,
 	YAML_ROWS(series_rows),
 	.before = begin_series,
+	.whole = true,
 	.read = read_buckets,
 	.other = &bounds_shape,
 	.name = "buckets",
@@ -375,7 +376,7 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	rule->at = node;
 	rule->every_version = true;
 	rule->op = metric->op;
-	if (op && metric->type != FAMILY_GAUGE) {
+	if (op && metric->typed && metric->type != FAMILY_GAUGE) {
 		return yaml_wrong(in, op->key, "'op' is for gauges");
 	}
 	if (since && yaml_find(node, "value")) {
@@ -402,7 +403,7 @@ static bool check_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 		metric->span_used = true;
 	}
 	return metric->type != FAMILY_GAUGE || rule->op != GAUGE_NONE ||
-	       yaml_missing(in, node, "gauge", "op");
+	       yaml_find(metric->at, "op") || yaml_missing(in, node, "gauge", "op");
 }
 
 static const struct yaml_shape rule_shape = {
@@ -483,6 +484,10 @@ static bool check_type(struct yaml_reader *in, const struct yaml_node *node, voi
 	const struct yaml_node *op = yaml_find(metric->at, "op");
 
 	(void)node;
+	metric->typed = true;
+	if (!metric->name) {
+		return true; /* its error is reported already */
+	}
 	if (!check_metric_name(in, metric)) {
 		return false;
 	}
@@ -519,7 +524,7 @@ static const struct yaml_row metric_rows[] = {
 	{ "labels", YAML_SHAPE(LABELS), .later = true, .at = offsetof(struct metric, labels_at),
 	  .help = "Labels of all its events. Those of each event and these together must be the same "
 		  "names for all events; at most 8." },
-	{ .key = "buckets", .shape = &buckets_shape },
+	{ .key = "buckets", .shape = &buckets_shape, .relies = true },
 	{ "max_series", YAML_NUMBER(1, UINT32_MAX / 2), YAML_TO(struct metric, max_series),
 	  .help = "Limit of this family's label sets, in place of limits.series_per_family." },
 	{ "op", &op_shape, YAML_TO(struct metric, op) },

@@ -216,7 +216,8 @@ static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node
 const struct yaml_shape load_conditions_shape = {
 	.type = SHAPE_LIST,
 	.item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(condition_rows), .before = begin_condition,
-			   .name = "condition", .help = "A field, and one comparison.",
+			   .whole = true, .name = "condition",
+			   .help = "A field, and one comparison.",
 			   .json = "'minProperties': 2, 'maxProperties': 2"),
 };
 
@@ -264,7 +265,7 @@ static bool check_replacement(struct yaml_reader *in, const struct yaml_node *no
 static const struct yaml_row step_rows[] = {
 	{ "regex", YAML_SHAPE(.type = SHAPE_TEXT, .read = read_regex),
 	  YAML_TO(struct decode_step, regex), .help = "PCRE2, upper or lower case." },
-	{ "replace", YAML_SHAPE(ANY_TEXT, .check = check_replacement),
+	{ "replace", YAML_SHAPE(ANY_TEXT, .check = check_replacement), .relies = true,
 	  YAML_TO(struct decode_step, replacement) },
 	{ "bits",
 	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = BITS_MAX, .items = "entries",
@@ -332,6 +333,7 @@ static const struct yaml_shape step_shape = {
 	.type = SHAPE_MAP,
 	YAML_ROWS(step_rows),
 	.before = begin_step,
+	.whole = true,
 	.read = read_step,
 	.other = &decoder_word_shape,
 	.name = "decoder",
@@ -402,6 +404,7 @@ const struct yaml_shape load_label_shape = {
 	.type = SHAPE_MAP,
 	YAML_ROWS(label_rows),
 	.before = begin_label,
+	.whole = true,
 	.read = read_label,
 	.other = &load_field_shape,
 	.name = "label",

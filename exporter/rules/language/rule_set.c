@@ -72,7 +72,7 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 	return true;
 }
 
-static bool add_builtin(struct rule_set *set, struct error *err)
+static bool add_builtin(struct rule_set *set, struct problems *problems, struct error *err)
 {
 	for (size_t i = 0; i < builtin_collector_count; i++) {
 		const struct builtin_file *file = &builtin_collectors[i];
@@ -80,7 +80,7 @@ static bool add_builtin(struct rule_set *set, struct error *err)
 		struct yaml_tree *tree;
 
 		snprintf(name, sizeof name, "%s.yaml", file->name);
-		tree = yaml_open_text(name, file->text, file->size, err);
+		tree = yaml_open_text(name, file->text, file->size, problems, err);
 		if (!tree || !rule_set_add(set, tree, file->name, true, err)) {
 			return false;
 		}
@@ -108,23 +108,35 @@ static bool file_collector(const char *path, char *name, size_t size)
 	return true;
 }
 
+static bool add_file(struct rule_set *set, const char *path, struct problems *problems,
+		     struct error *err)
+{
+	struct yaml_tree *tree;
+	char name[128];
+
+	if (!file_collector(path, name, sizeof name)) {
+		error_set(err, ERROR_CONFIG, "%s: a collector file is called NAME.yaml", path);
+		problems_add_file(problems, err->text);
+		return false;
+	}
+	tree = yaml_open_file(path, path, problems, err);
+	return tree && rule_set_add(set, tree, name, false, err);
+}
+
+/* Adds what can be read. False: it is not all, or without memory. */
 static bool add_files(struct rule_set *set, const struct config *config, struct error *err)
 {
-	for (size_t i = 0; i < config->collector_files.count; i++) {
-		const char *path = config->collector_files.paths[i];
-		char name[128];
-		struct yaml_tree *tree;
+	bool good = true;
 
-		if (!file_collector(path, name, sizeof name)) {
-			return error_set(err, ERROR_CONFIG,
-					 "%s: a collector file is called NAME.yaml", path);
-		}
-		tree = yaml_open_file(path, path, err);
-		if (!tree || !rule_set_add(set, tree, name, false, err)) {
+	for (size_t i = 0; i < config->collector_files.count; i++) {
+		good = add_file(set, config->collector_files.paths[i], yaml_problems(config->tree),
+				err) &&
+		       good;
+		if (!good && err->code != ERROR_CONFIG) {
 			return false;
 		}
 	}
-	return true;
+	return good;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -134,22 +146,42 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-static bool unknown_collector(const struct rule_set *set, const char *path,
+/* An error of the configuration at a place in its file; line 0: on the command line. */
+static bool config_error(const struct config *config, unsigned line, unsigned column,
+			 struct error *err, const char *sentence)
+{
+	const struct yaml_node at = { .line = line, .column = column };
+
+	if (line > 0) {
+		return yaml_error(config->tree, &at, err, "%s", sentence);
+	}
+	error_set(err, ERROR_CONFIG, "%s", sentence);
+	problems_add_file(yaml_problems(config->tree), err->text);
+	return false;
+}
+
+static bool unknown_collector(const struct rule_set *set, const struct config *config,
 			      const struct config_switch *at, struct error *err)
 {
-	struct text known = { 0 };
+	struct text sentence = { 0 };
 	struct nearest nearest = { .word = at->collector, .size = strlen(at->collector) };
 
 	for (size_t i = 0; i < set->collector_count; i++) {
-		text_add_string(&known, i > 0 ? ", " : "");
-		text_add_string(&known, set->collectors[i]->name);
 		nearest_offer(&nearest, set->collectors[i]->name);
 	}
-	error_set(err, ERROR_CONFIG, "unknown collector '%s'%s%s%s known: %s", at->collector,
-		  nearest.best ? "; did you mean '" : ";", nearest.best ? nearest.best : "",
-		  nearest.best ? "'?" : "", known.data ? known.data : "");
-	text_free(&known);
-	return at->line > 0 ? error_prefix(err, "%s:%u:%u", path, at->line, at->column) : false;
+	text_add_format(&sentence, "unknown collector '%s'%s%s%s known: ", at->collector,
+			nearest.best ? "; did you mean '" : ";", nearest.best ? nearest.best : "",
+			nearest.best ? "'?" : "");
+	for (size_t i = 0; i < set->collector_count; i++) {
+		text_add_format(&sentence, "%s%s", i > 0 ? ", " : "", set->collectors[i]->name);
+	}
+	if (sentence.failed) {
+		error_no_memory(err, "the names of collectors");
+	} else {
+		config_error(config, at->line, at->column, err, sentence.data);
+	}
+	text_free(&sentence);
+	return false;
 }
 
 static struct collector_info *find_info(const struct rule_set *set, const char *name)
@@ -162,18 +194,21 @@ static struct collector_info *find_info(const struct rule_set *set, const char *
 	return i < set->collector_count ? &set->infos[i] : NULL;
 }
 
-static bool switch_all(struct rule_set *set, const char *path, const struct config_switch *switches,
-		       size_t count, struct error *err)
+static bool switch_all(struct rule_set *set, const struct config *config,
+		       const struct config_switch *switches, size_t count, struct error *err)
 {
+	bool good = true;
+
 	for (size_t i = 0; i < count; i++) {
 		struct collector_info *info = find_info(set, switches[i].collector);
 
-		if (!info) {
-			return unknown_collector(set, path, &switches[i], err);
+		if (info) {
+			info->on = switches[i].on;
+		} else {
+			good = unknown_collector(set, config, &switches[i], err);
 		}
-		info->on = switches[i].on;
 	}
-	return true;
+	return good;
 }
 
 /* ---- filters ---- */
@@ -181,25 +216,36 @@ static bool switch_all(struct rule_set *set, const char *path, const struct conf
 static bool load_patterns(const struct config *config, const struct config_pattern *patterns,
 			  size_t count, struct regex ***regexes, size_t *loaded, struct error *err)
 {
+	bool good = true;
+
 	*regexes = calloc(count + 1, sizeof(struct regex *));
 	if (!*regexes) {
 		return error_no_memory(err, "filters");
 	}
 	for (size_t i = 0; i < count; i++) {
+		const struct config_pattern *pattern = &patterns[i];
 		struct error why;
 
-		(*regexes)[i] = regex_new(patterns[i].text, strlen(patterns[i].text), &why);
-		if (!(*regexes)[i]) {
-			return error_set(err, ERROR_CONFIG, "%s:%u:%u: %s", config->path,
-					 patterns[i].line, patterns[i].column, why.text);
+		if (!pattern->text) { /* of a broken configuration */
+			continue;
 		}
-		++*loaded;
+		(*regexes)[*loaded] = regex_new(pattern->text, strlen(pattern->text), &why);
+		if ((*regexes)[*loaded]) {
+			++*loaded;
+		} else if (why.code == ERROR_CONFIG) {
+			good = config_error(config, pattern->line, pattern->column, err, why.text);
+		} else {
+			return error_set(err, why.code, "%s", why.text);
+		}
 	}
-	return true;
+	return good;
 }
 
 static bool load_dropped(struct rule_set *set, const struct config *config, struct error *err)
 {
+	size_t texts = 0;
+	bool good = true;
+
 	set->dropped = calloc(config->dropped_event_count + 1, sizeof *set->dropped);
 	set->dropped_texts = calloc(config->dropped_event_count + 1, sizeof *set->dropped_texts);
 	if (!set->dropped || !set->dropped_texts) {
@@ -207,30 +253,37 @@ static bool load_dropped(struct rule_set *set, const struct config *config, stru
 	}
 	for (size_t i = 0; i < config->dropped_event_count; i++) {
 		const struct config_event_filter *filter = &config->dropped_events[i];
-		size_t size = strlen(filter->event);
-		char *text = text_duplicate(filter->event, size);
+		struct event_pattern *pattern = &set->dropped[set->dropped_count];
 		struct error why;
+		char *text;
 
+		if (!filter->event) { /* of a broken configuration */
+			continue;
+		}
+		text = text_duplicate(filter->event, strlen(filter->event));
 		if (!text) {
 			return error_no_memory(err, "filters");
 		}
-		set->dropped_texts[i] = text;
-		if (!event_pattern_parse(text, size, &set->dropped[i], &why)) {
-			return error_set(err, ERROR_CONFIG, "%s:%u:%u: %s", config->path,
-					 filter->line, filter->column, why.text);
+		set->dropped_texts[texts++] = text;
+		if (event_pattern_parse(text, strlen(text), pattern, &why)) {
+			set->dropped_count++;
+		} else {
+			good = config_error(config, filter->line, filter->column, err, why.text);
 		}
-		set->dropped_count++;
 	}
-	return true;
+	return good;
 }
 
 static bool load_filters(struct rule_set *set, const struct config *config, struct error *err)
 {
-	return load_patterns(config, config->include_processes, config->include_process_count,
-			     &set->include, &set->include_count, err) &&
-	       load_patterns(config, config->exclude_processes, config->exclude_process_count,
-			     &set->exclude, &set->exclude_count, err) &&
-	       load_dropped(set, config, err);
+	bool include = load_patterns(config, config->include_processes,
+				     config->include_process_count, &set->include,
+				     &set->include_count, err);
+	bool exclude = load_patterns(config, config->exclude_processes,
+				     config->exclude_process_count, &set->exclude,
+				     &set->exclude_count, err);
+
+	return load_dropped(set, config, err) && include && exclude;
 }
 
 static void free_filters(struct rule_set *set)
@@ -308,9 +361,55 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 	return set->decode_errors && set->unmatched;
 }
 
+/* Checks each collector; those that are wrong do not keep the others from being checked. */
+static bool check_all(struct rule_set *set, const struct rule_set_options *options,
+		      struct error *err)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		struct collector *collector = set->collectors[i];
+
+		set->infos[i] = (struct collector_info){
+			.name = collector->name,
+			.help = collector->help,
+			.default_on = collector->default_on,
+			.on = options->every_collector ||
+			      (collector->default_on && !options->disable_defaults),
+		};
+		good = collector_check(collector, &options->manifests, err) && good;
+		if (!good && err->code != ERROR_CONFIG) {
+			return false;
+		}
+	}
+	return good;
+}
+
+static bool check_and_register(struct rule_set *set, const struct rule_set_options *options,
+			       struct registry *registry, struct error *err)
+{
+	const struct config *config = options->config;
+	bool good = check_all(set, options, err) && !set->incomplete;
+
+	if (!good && err->code != ERROR_NONE && err->code != ERROR_CONFIG) {
+		return false;
+	}
+	good = load_filters(set, config, err) && good;
+	if (!config->broken && !set->incomplete) {
+		good = switch_all(set, config, config->switches, config->switch_count, err) && good;
+		good = switch_all(set, config, options->switches, options->switch_count, err) &&
+		       good;
+	}
+	return good && rule_set_declare_families(set, err) &&
+	       rule_set_register(set, registry, err) && register_own(set, registry, err);
+}
+
 bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
 		     struct registry *registry, struct error *err)
 {
+	struct error why = { 0 };
+	bool good;
+
 	if (set->collector_count > 0) {
 		qsort(set->collectors, set->collector_count, sizeof(struct collector *),
 		      compare_names);
@@ -319,43 +418,47 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 	if (!set->infos) {
 		return error_no_memory(err, "collectors");
 	}
-	for (size_t i = 0; i < set->collector_count; i++) {
-		struct collector *collector = set->collectors[i];
-
-		if (!collector_check(collector, &options->manifests, err)) {
-			return false;
-		}
-		set->infos[i] = (struct collector_info){
-			.name = collector->name,
-			.help = collector->help,
-			.default_on = collector->default_on,
-			.on = options->every_collector ||
-			      (collector->default_on && !options->disable_defaults),
-		};
+	good = check_and_register(set, options, registry, &why);
+	if (!good && (why.code == ERROR_NONE || why.code == ERROR_CONFIG)) {
+		problems_first_error(yaml_problems(options->config->tree), &why);
 	}
-	return rule_set_declare_families(set, err) &&
-	       switch_all(set, options->config->path, options->config->switches,
-			  options->config->switch_count, err) &&
-	       switch_all(set, "", options->switches, options->switch_count, err) &&
-	       load_filters(set, options->config, err) && rule_set_register(set, registry, err) &&
-	       register_own(set, registry, err);
+	if (!good && err) {
+		*err = why;
+	}
+	return good;
 }
 
 struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
 			      struct error *err)
 {
+	const struct config *config = options->config;
 	struct rule_set *set = calloc(1, sizeof *set);
+	struct error why = { 0 };
 
 	if (!set) {
 		error_no_memory(err, "rules");
 		return NULL;
 	}
-	if (!add_builtin(set, err) || !add_files(set, options->config, err) ||
-	    !rule_set_finish(set, options, registry, err)) {
-		rule_set_free(set);
-		return NULL;
+	if (!add_builtin(set, yaml_problems(config->tree), &why)) {
+		goto fail;
 	}
-	return set;
+	set->incomplete = !add_files(set, config, &why);
+	if (set->incomplete && why.code != ERROR_CONFIG) {
+		goto fail;
+	}
+	if (rule_set_finish(set, options, registry, &why)) {
+		return set;
+	}
+
+fail:
+	if (why.code == ERROR_CONFIG) {
+		problems_first_error(yaml_problems(config->tree), &why);
+	}
+	if (err) {
+		*err = why;
+	}
+	rule_set_free(set);
+	return NULL;
 }
 
 void rule_set_free(struct rule_set *set)

@@ -31,6 +31,8 @@ struct rule_set {
 	struct collector **collectors; /* owned; in the order of their names */
 	struct collector_info *infos;  /* owned; one for each */
 	size_t collector_count;
+	/* A collector of the configuration could not be read: names that are unknown may be its. */
+	bool incomplete;
 	struct declared_family *families; /* owned */
 	size_t family_count;
 	struct active_rule *rules; /* owned; of the collectors that are on */
@@ -53,12 +55,13 @@ struct rule_set {
 bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool builtin,
 		  struct error *err);
 
-/* Once all are added: checks them together, switches, registers families. */
+/* Once all are added: checks them together, switches, registers families. err has the first error;
+ * the problems of the trees have all. */
 bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
 		     struct registry *registry, struct error *err);
 
 /* Checks families over all collectors and brings every rule's labels into the family's order
- * (families.c). */
+ * (families.c). Errors are those of the trees; err has the last. */
 bool rule_set_declare_families(struct rule_set *set, struct error *err);
 
 /* The features of a tracker that the fields of a rule need (families.c). */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is wrong with the files of a configuration: every mistake with its place, so that one run
+ * shows all of them. Errors refuse the configuration; warnings do not.
+ */
+#ifndef CONFIG_PROBLEMS_H
+#define CONFIG_PROBLEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* How many are kept, and how many problems_show() shows; all are counted. */
+enum { PROBLEMS_KEPT = 1000, PROBLEMS_SHOWN = 20 };
+
+struct problem {
+	char *sentence; /* owned: "name:line:column: sentence", of a warning "…: warning: …" */
+	unsigned file;  /* from problems_new_file() */
+	uint32_t line, column;
+	bool warning;
+};
+
+/* Zero-initialise it. One thread at a time. */
+struct problems {
+	struct problem *list; /* owned: sorted by file, line and column */
+	size_t count, capacity;
+	size_t beyond; /* those that are not kept */
+	size_t errors; /* of all */
+	unsigned files;
+};
+
+/* A number for a file that is about to be read. Problems are sorted by these numbers. */
+unsigned problems_new_file(struct problems *problems);
+
+/* Adds a problem; place: all of it but the sentence, which is copied. The same sentence about the
+ * same place is added once: labels of a metric are read for each of its events. */
+void problems_add(struct problems *problems, const struct problem *place, const char *sentence);
+
+/* Adds an error about a file as a whole, or about the command line, behind those so far. */
+void problems_add_file(struct problems *problems, const char *sentence);
+
+/* Replaces err (ERROR_CONFIG) by the first error of the list. Keeps it if there is none. Returns
+ * false. err may be NULL. */
+bool problems_first_error(const struct problems *problems, struct error *err);
+
+/* Calls show with each of the first PROBLEMS_SHOWN, then with "and N more" if there are more. */
+void problems_show(const struct problems *problems,
+		   void (*show)(void *context, const char *sentence, bool warning), void *context);
+
+void problems_done(struct problems *problems);
+
+#endif

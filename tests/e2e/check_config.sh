@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Everything that is wrong with a configuration and its collectors is said at once, each with its place.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+cd "$work"
+
+# refused FILE: both programs refuse the configuration with status 2 and say the lines of standard input, no others.
+refused() {
+	local status=0
+	cat >expected
+	"$ETWTOOL" check config "$1" >out 2>err || status=$?
+	[ "$status" = 2 ] || fail "etwtool: status $status, not 2: $(cat err)"
+	diff expected err || fail "etwtool says this instead"
+	[ ! -s out ] || fail "etwtool calls it good as well"
+	status=0
+	"$ETW_EXPORTER" --check-config --config.file="$1" >out 2>err || status=$?
+	[ "$status" = 2 ] || fail "etw_exporter: status $status, not 2: $(cat err)"
+	sed 's/^/etw_exporter: /' expected | diff - err || fail "etw_exporter says this instead"
+	[ ! -s out ] || fail "etw_exporter calls it good as well"
+}
+
+# ---- several files, several mistakes in each ----
+
+cat >etw.yaml <<'END'
+collectors: { disk: on }
+collector_files: [one.yaml, two.yaml, three.yaml]
+limits: { series: many, procesess: 3 }
+log: { level: loud }
+filters:
+  processes: { exclude: ['(a'] }
+  events: [{ event: FileIo/Raed }, { event: [] }]
+END
+# A key that is misspelt is not missing as well, and what depends on the type is not wrong because the type is.
+cat >one.yaml <<'END'
+collector: one
+help: One.
+default: maybe
+metrics:
+  - name: one_total
+    typ: gauge
+    op: set
+    help: One.
+    labels: { process: Process }
+    events:
+      - { evnt: FileIo/Write, where: [{ field: IoSize, gt: 65536 }] }
+      - { event: FileIo/Raed }
+      - { event: FileIo/Read, where: [{ feild: IoSize, gt: 65536 }, { field: IoSize, is: 3 }] }
+  - name: one_seconds
+    type: histogram
+    help: Two.
+    buckets: [1, 2, 2]
+    events:
+      - { event: DiskIo/Read, value: HighResResponseTime, unit: tick }
+END
+cat >two.yaml <<'END'
+collector: two
+help: Two.
+default: on
+metrics:
+  - name: two_total
+    type: counter
+    help: One.
+    labels: { volume: Volum, process: Process }
+    events:
+      - { event: FileIo/Write, where: [{ field: IoSiz, gt: 65536 }] }
+      - { event: FileIo/Write, value: Offst, where: [{ field: IoSize, gt: x }] }
+END
+printf 'collector: three\nhelp: "x\n' >three.yaml
+refused etw.yaml <<'END'
+etw.yaml:3:19: series: 'many' is not a number
+etw.yaml:3:25: unknown key 'procesess'; did you mean 'processes'?
+etw.yaml:4:15: unknown level 'loud'; known: debug, info, warn, warning, error
+etw.yaml:6:26: regular expression '(a': missing closing parenthesis at character 3
+etw.yaml:7:21: unknown event 'FileIo/Raed'; did you mean 'FileIo/Read'?
+etw.yaml:7:45: event: expected text, found a list
+one.yaml:3:10: default: expected on or off, found 'maybe'
+one.yaml:6:5: unknown key 'typ'; did you mean 'type'?
+one.yaml:11:11: unknown key 'evnt'; did you mean 'event'?
+one.yaml:12:18: unknown event 'FileIo/Raed'; did you mean 'FileIo/Read'?
+one.yaml:13:41: unknown key 'feild'; did you mean 'field'?
+one.yaml:13:86: unknown key 'is'; did you mean 'in'?
+one.yaml:17:21: buckets: bound 2 is not above the one before
+one.yaml:19:65: unknown unit 'tick'; did you mean 'ticks'?
+two.yaml:8:23: event 'FileIo/Write' has no field 'Volum'; did you mean 'Volume'?
+two.yaml:10:49: event 'FileIo/Write' has no field 'IoSiz'; did you mean 'IoSize'?
+two.yaml:11:39: event 'FileIo/Write' has no field 'Offst'; did you mean 'Offset'?
+two.yaml:11:75: 'x' is not a number, as field 'IoSize' is
+three.yaml:2:7: the quote that opens here is not closed
+END
+
+# ---- a bounded number ----
+
+{
+	printf 'limits:\n'
+	for i in {1..30}; do printf '  z%d: 1\n' "$i"; done
+} >many.yaml
+known='series_per_family, series, processes, threads, files, top_paths, strings'
+{
+	for i in {1..20}; do printf "many.yaml:%d:3: unknown key 'z%d'; known: %s\n" $((i + 1)) "$i" "$known"; done
+	printf 'and 10 more\n'
+} | refused many.yaml
+
+# ---- a family of a shipped collector ----
+
+printf 'collector_files: [clash.yaml]\n' >clash_config.yaml
+cat >clash.yaml <<'END'
+collector: clash
+help: Clash.
+default: on
+metrics:
+  - name: etw_events_total
+    type: counter
+    help: Mine.
+    events: [{ event: FileIo/Read }]
+END
+refused clash_config.yaml <<'END'
+clash.yaml:5:11: 'etw_events_total' is already a family of the shipped collector 'events', with another help
+END
+
+echo ok
