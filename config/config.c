@@ -21,6 +21,7 @@
 
 #include "base/glob.h"
 #include "base/listen_address.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "config/yaml_rows.h"
 
@@ -48,28 +49,74 @@ static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 	return yaml_read(in, node, &on, base);
 }
 
-/* Adds the files that an entry names to a list of them. */
-static bool add_files(struct yaml_reader *in, const struct yaml_node *node, struct file_list *files)
+/*
+ * Adds the files that an entry names to a list of them. A pattern may match none, because the files
+ * may come later; but most often it is a mistake, of which nothing else would tell.
+ */
+static bool add_files(struct yaml_reader *in, const struct yaml_node *node, const char *key,
+		      struct file_list *files)
 {
 	const char *name = yaml_name(in->tree);
+	size_t before = files->count;
+	struct text instead = { 0 };
+	struct os_file *file;
+	struct error why;
+	bool good;
 
-	return file_list_add(files, name, node->text, in->err) ||
-	       error_prefix(in->err, "%s:%u:%u", name, (unsigned)node->line,
-			    (unsigned)node->column);
+	if (!file_list_add(files, name, node->text, &why)) {
+		return why.code == ERROR_NO_MEMORY ? error_no_memory(in->err, key) :
+						     yaml_wrong(in, node, "%s: %s", key, why.text);
+	}
+	if (file_is_pattern(node->text)) {
+		if (files->count == before) {
+			file_list_explain(name, node->text, &instead);
+			yaml_warning(in->tree, node, "%s: '%s' matches no file%s", key, node->text,
+				     instead.data ? instead.data : "");
+			text_free(&instead);
+		}
+		return true;
+	}
+	file = os_file_open(files->paths[before], &why);
+	good = file || file_is_folder(files->paths[before]);
+	if (!good) {
+		file_list_explain(name, node->text, &instead);
+		yaml_wrong(in, node, "%s: '%s' %s%s", key, node->text, why.text,
+			   instead.data ? instead.data : "");
+		text_free(&instead);
+		free(files->paths[--files->count]);
+	}
+	os_file_close(file);
+	return good;
 }
 
 static bool add_collector_files(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct config *config = base;
+	struct file_list *files = &config->collector_files;
+	size_t first = files->count;
+	bool good = add_files(in, node, "collector_files", files);
 
-	return add_files(in, node, &config->collector_files);
+	for (size_t i = first; good && i < files->count; i++) {
+		const char *path = files->paths[i];
+
+		if (file_is_folder(path)) {
+			good = yaml_wrong(in, node,
+					  "collector_files: '%s' is a folder; '%s/*.yaml' takes "
+					  "its files",
+					  path, node->text);
+		} else if (!text_ends_nocase(path, strlen(path), ".yaml", 5)) {
+			good = yaml_wrong(in, node, "collector_files: '%s' is not called NAME.yaml",
+					  path);
+		}
+	}
+	return good;
 }
 
 static bool add_schemas(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct config *config = base;
 
-	return add_files(in, node, &config->schemas);
+	return add_files(in, node, "schemas", &config->schemas);
 }
 
 /* ---- filters ---- */

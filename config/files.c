@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "base/glob.h"
+#include "base/nearest.h"
 #include "base/os.h"
-#include "base/text.h"
 
 enum { FILES_MAX = 1024 };
 
@@ -80,6 +80,16 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 	return good;
 }
 
+/* The path of a pattern; a relative one starts at the folder of beside. False without memory. */
+static bool join(struct text *path, const char *beside, const char *pattern)
+{
+	if (!os_path_is_absolute(pattern)) {
+		text_add(path, beside, folder_size(beside));
+	}
+	text_add_string(path, pattern);
+	return !path->failed && path->data;
+}
+
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
 		   struct error *err)
 {
@@ -87,16 +97,12 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 	size_t folder;
 	bool good;
 
-	if (!os_path_is_absolute(pattern)) {
-		text_add(&path, beside, folder_size(beside));
-	}
-	text_add_string(&path, pattern);
-	if (path.failed || !path.data) {
+	if (!join(&path, beside, pattern)) {
 		text_free(&path);
 		return error_no_memory(err, "the names of files");
 	}
 	folder = folder_size(path.data);
-	if (strpbrk(path.data + folder, "*?")) {
+	if (file_is_pattern(path.data)) {
 		good = expand(list, path.data, folder, err);
 	} else {
 		good = add_path(list, "", 0, path.data, err);
@@ -112,4 +118,117 @@ void file_list_free(struct file_list *list)
 	}
 	free(list->paths);
 	*list = (struct file_list){ 0 };
+}
+
+bool file_is_pattern(const char *path)
+{
+	return strpbrk(os_path_name(path), "*?") != NULL;
+}
+
+/* ---- what is there in place of a path ---- */
+
+/* What a folder has, with regard to a name that it does not have. */
+struct look {
+	bool exists;
+	struct nearest nearest;
+	struct text best;  /* nearest.best */
+	struct text first; /* of its names without a dot in front, in the order of strcmp() */
+};
+
+static bool look_at(void *context, const char *name)
+{
+	struct look *look = context;
+	const char *best = look->nearest.best;
+
+	look->exists = true;
+	if (name[0] == '.') {
+		return true;
+	}
+	nearest_offer(&look->nearest, name);
+	if (look->nearest.best != best) {
+		text_clear(&look->best);
+		text_add_string(&look->best, name);
+		look->nearest.best = look->best.data;
+	}
+	if (!look->first.data || strcmp(name, look->first.data) < 0) {
+		text_clear(&look->first);
+		text_add_string(&look->first, name);
+	}
+	return true;
+}
+
+static void look_into(struct look *look, const char *folder, const char *name)
+{
+	*look = (struct look){ .nearest = { .word = name, .size = strlen(name) } };
+	os_folder_list(folder[0] != '\0' ? folder : ".", look_at, look);
+}
+
+static void look_done(struct look *look)
+{
+	text_free(&look->best);
+	text_free(&look->first);
+}
+
+bool file_is_folder(const char *path)
+{
+	struct look look;
+
+	look_into(&look, path, "");
+	look_done(&look);
+	return look.exists;
+}
+
+/* The last component of a path, without separators behind it, which are cut off. */
+static char *cut_name(char *path)
+{
+	char *end = path + strlen(path);
+
+	while (end > path && (end[-1] == '/' || end[-1] == '\\')) {
+		*--end = '\0';
+	}
+	return path + folder_size(path);
+}
+
+/* Says that a name is not in a folder; the folder in the words of the user begins at shown. */
+static void explain(struct text *out, const char *shown, const char *name, bool whole,
+		    const struct look *look)
+{
+	if (look->nearest.best) {
+		text_add_format(out, "%s%s%s%s; did you mean '%s%s'?",
+				whole ? "" : "; there is no folder '", whole ? "" : shown,
+				whole ? "" : name, whole ? "" : "'", shown, look->nearest.best);
+	} else if (!whole) {
+		text_add_format(out, "; there is no folder '%s%s'", shown, name);
+	} else if (look->first.data) {
+		text_add_format(out, "; there is '%s%s', for example", shown, look->first.data);
+	} else {
+		text_add_string(out, "; the folder is empty");
+	}
+}
+
+void file_list_explain(const char *beside, const char *pattern, struct text *out)
+{
+	size_t own = os_path_is_absolute(pattern) ? 0 : folder_size(beside);
+	struct text path = { 0 };
+	bool whole = true; /* it is the last component that is not there */
+
+	/* From the last component up to the first whose folder exists. */
+	for (bool more = join(&path, beside, pattern); more; whole = false) {
+		char *name = cut_name(path.data);
+		char *folder = text_duplicate(path.data, (size_t)(name - path.data));
+		struct look look = { .exists = false };
+
+		more = folder && name > path.data + own;
+		if (folder) {
+			look_into(&look, folder, name);
+		}
+		if (look.exists) {
+			explain(out, folder + (strlen(folder) < own ? 0 : own), name, whole, &look);
+			more = false;
+		}
+		look_done(&look);
+		free(folder);
+		*name = '\0';
+	}
+	text_free(&path);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 struct file_list {
 	char **paths; /* owned, each of them too */
@@ -23,5 +24,17 @@ struct file_list {
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
 		   struct error *err);
 void file_list_free(struct file_list *list);
+
+/* Whether a path has `*` or `?` in its last component. */
+bool file_is_pattern(const char *path);
+
+/* Whether there is a folder of this path that can be read. */
+bool file_is_folder(const char *path);
+
+/*
+ * Adds what is there in place of a path or pattern that names no file: "; there is no folder
+ * 'my-colectors'; did you mean 'my-collectors'?". Nothing if there is nothing to say.
+ */
+void file_list_explain(const char *beside, const char *pattern, struct text *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "config/problems.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
 
@@ -220,10 +221,11 @@ static void collector_files_are_found_beside_the_configuration(void **state)
 	(void)state;
 	write_file("b.yaml", "");
 	write_file("a.yaml", "");
-	write_file("c.txt", "");
+	write_file("[ab].yaml", "");
+	write_file("c.YAML", "");
 	write_file(".d.yaml", "");
-	config = load_good(
-		"collector_files: ['[ab].yaml', '*.none', '?.yaml', c.txt, /etc/mine.yaml]\n");
+	config = load_good("collector_files: ['[ab].yaml', '*.none', '?.yaml', c.YAML, "
+			   "'" SOURCE_DIR "/config/collectors/disk.yaml']\n");
 	/* Brackets are no pattern; the file without one is taken as it is. */
 	assert_int_equal(config->collector_files.count, 5);
 	path_in(path, "[ab].yaml");
@@ -232,13 +234,15 @@ static void collector_files_are_found_beside_the_configuration(void **state)
 	assert_string_equal(config->collector_files.paths[1], path);
 	path_in(path, "b.yaml");
 	assert_string_equal(config->collector_files.paths[2], path);
-	path_in(path, "c.txt");
+	path_in(path, "c.YAML");
 	assert_string_equal(config->collector_files.paths[3], path);
-	assert_string_equal(config->collector_files.paths[4], "/etc/mine.yaml");
+	assert_string_equal(config->collector_files.paths[4],
+			    SOURCE_DIR "/config/collectors/disk.yaml");
 	config_free(config);
 	remove_file("a.yaml");
 	remove_file("b.yaml");
-	remove_file("c.txt");
+	remove_file("[ab].yaml");
+	remove_file("c.YAML");
 	remove_file(".d.yaml");
 }
 
@@ -250,6 +254,8 @@ static void schemas_are_found_beside_the_configuration(void **state)
 	(void)state;
 	write_file("b.man", "");
 	write_file("a.man", "");
+	path_in(path, "manifests");
+	assert_true(system_make_folder(path));
 	config = load_good("schemas: ['?.man', manifests]\n");
 	assert_int_equal(config->schemas.count, 3);
 	path_in(path, "a.man");
@@ -261,6 +267,73 @@ static void schemas_are_found_beside_the_configuration(void **state)
 	config_free(config);
 	remove_file("a.man");
 	remove_file("b.man");
+	assert_true(system_remove_folder(path));
+}
+
+static void keep_sentence(void *context, const char *sentence, bool warning)
+{
+	snprintf(context, 512, "%s%s", warning ? "W" : "E", sentence);
+}
+
+/* Files that are not there: a warning for a pattern, an error for a path. */
+static void what_names_no_file_is_told_with_what_is_there(void **state)
+{
+	static const struct {
+		const char *text, *sentence;
+	} cases[] = {
+		{ "collector_files: ['my-colectors/*.yaml']\n",
+		  "W:1:19: warning: collector_files: 'my-colectors/*.yaml' matches no file; there is no "
+		  "folder 'my-colectors'; did you mean 'my-collectors'?" },
+		{ "collector_files: ['my-collectors/*.yml']\n",
+		  "W:1:19: warning: collector_files: 'my-collectors/*.yml' matches no file; there is "
+		  "'my-collectors/disk.yaml', for example" },
+		{ "schemas: ['my-collectors/empty/*.man']\n",
+		  "W:1:11: warning: schemas: 'my-collectors/empty/*.man' matches no file; the folder is "
+		  "empty" },
+		{ "schemas: ['somewhere/else/*.man']\n",
+		  "W:1:11: warning: schemas: 'somewhere/else/*.man' matches no file; there is no folder "
+		  "'somewhere'" },
+		{ "collector_files: [my-collectors/disc.yaml]\n",
+		  "E:1:19: collector_files: 'my-collectors/disc.yaml' cannot be opened: No such file or "
+		  "directory; did you mean 'my-collectors/disk.yaml'?" },
+		{ "collector_files: [my-colectors/disk.yaml]\n",
+		  "E:1:19: collector_files: 'my-colectors/disk.yaml' cannot be opened: No such file or "
+		  "directory; there is no folder 'my-colectors'; did you mean 'my-collectors'?" },
+		{ "schemas: [my-colectors]\n",
+		  "E:1:11: schemas: 'my-colectors' cannot be opened: No such file or directory; did you "
+		  "mean 'my-collectors'?" },
+	};
+	char inner[128], empty[160], file[160], path[128];
+
+	(void)state;
+	path_in(inner, "my-collectors");
+	snprintf(empty, sizeof empty, "%s/empty", inner);
+	snprintf(file, sizeof file, "%s/disk.yaml", inner);
+	assert_true(system_make_folder(inner) && system_make_folder(empty));
+	write_file("my-collectors/disk.yaml", "");
+	path_in(path, "etw.yaml");
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct problems problems = { 0 };
+		char shown[512] = "";
+		struct config *config;
+
+		write_file("etw.yaml", cases[i].text);
+		config = config_load(path, &problems, NULL);
+		assert_non_null(config);
+		assert_int_equal(config->broken, cases[i].sentence[0] == 'E');
+		assert_int_equal(problems.count, 1);
+		problems_show(&problems, keep_sentence, shown);
+		assert_int_equal(shown[0], cases[i].sentence[0]);
+		assert_memory_equal(shown + 1, path, strlen(path));
+#ifndef _WIN32 /* whose words for errors are others */
+		assert_string_equal(shown + 1 + strlen(path), cases[i].sentence + 1);
+#endif
+		config_free(config);
+		problems_done(&problems);
+	}
+	remove(path);
+	remove(file);
+	assert_true(system_remove_folder(empty) && system_remove_folder(inner));
 }
 
 static void filters_keep_their_place(void **state)
@@ -683,6 +756,7 @@ int main(void)
 		cmocka_unit_test(collectors_are_switched),
 		cmocka_unit_test(collector_files_are_found_beside_the_configuration),
 		cmocka_unit_test(schemas_are_found_beside_the_configuration),
+		cmocka_unit_test(what_names_no_file_is_told_with_what_is_there),
 		cmocka_unit_test(filters_keep_their_place),
 		cmocka_unit_test(limits_case_log_and_web_are_read),
 		cmocka_unit_test(what_is_not_on_the_page_is_refused_at_its_place),

@@ -117,4 +117,23 @@ refused clash_config.yaml <<'END'
 clash.yaml:5:11: 'etw_events_total' is already a family of the shipped collector 'events', with another help
 END
 
-echo ok
+# ---- patterns that match nothing ----
+
+mkdir my-collectors
+printf 'collector_files: ["my-colectors/*.yaml"]\n' >pattern.yaml
+warning="pattern.yaml:1:19: warning: collector_files: 'my-colectors/*.yaml' matches no file; \
+there is no folder 'my-colectors'; did you mean 'my-collectors'?"
+"$ETWTOOL" check config pattern.yaml >out 2>err || fail "etwtool refuses a pattern that matches nothing: $(cat err)"
+grep -q '^pattern.yaml: good' out || fail "$(cat out)"
+grep -Fxq "$warning" err || fail "etwtool does not warn: $(cat err)"
+"$ETW_EXPORTER" --check-config --config.file=pattern.yaml >out 2>err || fail "etw_exporter refuses it: $(cat err)"
+grep -Fxq "etw_exporter: $warning" err || fail "--check-config does not warn: $(cat err)"
+"$MAKE_SAMPLE" sample.etl >/dev/null
+"$ETW_EXPORTER" --config.file=pattern.yaml --once --replay.file=sample.etl >out 2>err || fail "it does not run"
+grep -q "level=warn.* msg=.*my-collectors" err || fail "the log has no warning: $(cat err)"
+
+printf 'collector_files: [my-colectors/disk.yaml]\nschemas: [disk.man]\n' >path.yaml
+refused path.yaml <<'END'
+path.yaml:1:19: collector_files: 'my-colectors/disk.yaml' cannot be opened: No such file or directory; there is no folder 'my-colectors'; did you mean 'my-collectors'?
+path.yaml:2:11: schemas: 'disk.man' cannot be opened: No such file or directory; there is 'clash.yaml', for example
+END

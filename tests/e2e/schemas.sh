@@ -76,7 +76,7 @@ refused "manifests/plant.man:2:7: mismatched tag"
 rm "$work/manifests/plant.man"
 printf 'schemas: [manifests/plant.man]\n' >"$work/config.yaml"
 if "$ETWTOOL" check config "$work/config.yaml" 2>"$work/why"; then fail "a manifest that is not there is fine"; fi
-grep -q 'manifests/plant.man: cannot be opened' "$work/why" || fail "it says: $(cat "$work/why")"
+grep -q "config.yaml:1:11: schemas: 'manifests/plant.man' cannot be opened" "$work/why" || fail "it says: $(cat "$work/why")"
 
 # By option: several times, files and folders; --schema alone makes nothing else known.
 manifest Litres >"$work/manifests/b.xml"

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
 #include "base/text.h"
 #include "config/builtin.h"
 #include "config/files.h"
@@ -193,24 +192,6 @@ static bool add_file(struct manifest_set *set, const char *path, struct error *e
 	return added;
 }
 
-static bool note_entry(void *context, const char *name)
-{
-	bool *found = context;
-
-	(void)name;
-	*found = true;
-	return false;
-}
-
-/* Whether it is a folder with entries. For any other path, os_file_open() reports the error. */
-static bool is_folder(const char *path)
-{
-	bool found = false;
-
-	os_folder_list(path, note_entry, &found);
-	return found;
-}
-
 static bool add_folder(struct manifest_set *set, const char *path, struct error *err)
 {
 	static const char *const patterns[] = { "*.man", "*.xml" };
@@ -245,8 +226,8 @@ bool configured_manifests_add(struct configured_manifests *configured, const cha
 			return false;
 		}
 	}
-	return is_folder(path) ? add_folder(configured->configured, path, err) :
-				 add_file(configured->configured, path, err);
+	return file_is_folder(path) ? add_folder(configured->configured, path, err) :
+				      add_file(configured->configured, path, err);
 }
 
 bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err)
