@@ -121,6 +121,13 @@ static const struct yaml_row condition_rows[] = {
 	{ "not_contains", TEXT_OPERATOR, .tag = PAYLOAD_CONTAINS_NOT },
 	{ "is", TEXT_OPERATOR, .tag = PAYLOAD_IS },
 	{ "is_not", TEXT_OPERATOR, .tag = PAYLOAD_IS_NOT },
+	{ "=", &payload_number, .tag = PAYLOAD_EQ, .spelling = true },
+	{ "==", &payload_number, .tag = PAYLOAD_EQ, .spelling = true },
+	{ "!=", &payload_number, .tag = PAYLOAD_NE, .spelling = true },
+	{ "<", &payload_number, .tag = PAYLOAD_LT, .spelling = true },
+	{ "<=", &payload_number, .tag = PAYLOAD_LE, .spelling = true },
+	{ ">", &payload_number, .tag = PAYLOAD_GT, .spelling = true },
+	{ ">=", &payload_number, .tag = PAYLOAD_GE, .spelling = true },
 };
 
 static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node, void *base)

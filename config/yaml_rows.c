@@ -94,6 +94,9 @@ static bool unknown_word(struct yaml_reader *in, const struct yaml_node *node, c
 	for (size_t i = 0; yaml_word_at(shape, i); i++) {
 		const char *word = yaml_word_at(shape, i);
 
+		if (shape->type == SHAPE_MAP && shape->rows[i].spelling) {
+			continue;
+		}
 		nearest_offer(&nearest, word);
 		if (filled + strlen(word) + 3 < sizeof known) {
 			filled += (size_t)snprintf(known + filled, sizeof known - filled, "%s%s",
@@ -460,7 +463,9 @@ static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *s
 			continue;
 		}
 		for (size_t i = 0; i < shape->row_count; i++) {
-			nearest_offer(&nearest, shape->rows[i].key);
+			if (!shape->rows[i].spelling) {
+				nearest_offer(&nearest, shape->rows[i].key);
+			}
 		}
 		if (nearest.best && strcmp(nearest.best, key) == 0) {
 			return true;

@@ -92,6 +92,7 @@ struct yaml_row {
 	const struct yaml_shape *shape;
 	bool required;
 	bool relies;   /* on the rows above it: not read if anything in the map is wrong so far */
+	bool spelling; /* of a key above: taken, but not among the keys that errors name */
 	bool later;    /* its map does not read it: only `at` is set */
 	bool in_place; /* a list: the member is an array, to which items are added */
 	bool owned;    /* the list or text is for free(), not in the memory of the tree */

@@ -137,3 +137,32 @@ refused path.yaml <<'END'
 path.yaml:1:19: collector_files: 'my-colectors/disk.yaml' cannot be opened: No such file or directory; there is no folder 'my-colectors'; did you mean 'my-collectors'?
 path.yaml:2:11: schemas: 'disk.man' cannot be opened: No such file or directory; there is 'clash.yaml', for example
 END
+
+# ---- spellings of comparisons ----
+
+printf 'collector_files: [signs.yaml]\nsessions: { u: { logger: user, providers: [{ provider: Contoso, payload: [%s] }] } }\n' \
+	"{ event: 1, all: [{ field: a, '!=': 1 }, { field: b, <=: 2 }, { field: c, =: 3 }] }" >signs_config.yaml
+cat >signs.yaml <<'END'
+collector: signs
+help: Signs.
+default: on
+metrics:
+  - name: signs_total
+    type: counter
+    help: Signs.
+    events:
+      - { event: FileIo/Write, where: [{ field: IoSize, '>': 65536 }, { field: Offset, <=: 100000000 }] }
+      - event: FileIo/Read
+        where:
+          - { field: IoSize, ==: 4096 }
+          - { field: Process, '!=': System }
+          - field: Path
+            =~: '\.mdf$'
+END
+"$ETWTOOL" check config signs_config.yaml >out 2>err || fail "spellings are refused: $(cat err)"
+sed "s/==: 4096/'!~': 4096/; s/'!=': System/'>': System/" signs.yaml >signs2.yaml
+sed -i 's/: signs$/: signs2/; s/signs_total/signs2_total/' signs2.yaml
+printf 'collector_files: [signs2.yaml]\n' >signs2_config.yaml
+refused signs2_config.yaml <<'END'
+signs2.yaml:12:30: unknown key '!~'; known: field, eq, ne, lt, le, gt, ge, in, has, lacks, starts, ends, matches
+END

@@ -73,6 +73,21 @@ static void conditions_are_those_of_rules(void **state)
 		{ { "Provider eq Windows Kernel" }, true },
 		{ { "TransferSize gt 1", "DiskNumber eq 2" }, true },
 		{ { "TransferSize gt 1", "DiskNumber eq 3" }, false },
+		/* Other spellings, for which blanks may be left out. */
+		{ { "TransferSize > 4096" }, true },
+		{ { "TransferSize > 8192" }, false },
+		{ { "TransferSize >= 8192" }, true },
+		{ { "TransferSize < 8192" }, false },
+		{ { "TransferSize <= 8192" }, true },
+		{ { "TransferSize = 8192" }, true },
+		{ { "TransferSize == 8193" }, false },
+		{ { "TransferSize != 8192" }, false },
+		{ { "TransferSize>4096" }, true },
+		{ { "TransferSize >8192" }, false },
+		{ { "TransferSize!= 1" }, true },
+		{ { "Process =~ ^ch.+e$" }, true },
+		{ { "Process=~^x" }, false },
+		{ { "Process == CHROME" }, true },
 		/* What such events lack, or have as another type. */
 		{ { "FileName starts C" }, false },
 		{ { "FileName ne C" }, false },
@@ -101,8 +116,11 @@ static void what_is_no_condition_is_refused(void **state)
 		  "'TransferSize gt ': wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096" },
 		{ "Path start C:",
 		  "'Path start C:': unknown comparison 'start'; did you mean 'starts'?" },
-		{ "Size > 4", "'Size > 4': unknown comparison '>'; there are eq ne lt le gt ge in "
-			      "has lacks starts ends matches" },
+		{ "Path !~ x", "'Path !~ x': unknown comparison '!~'; there are eq ne lt le gt ge in "
+			       "has lacks starts ends matches" },
+		{ "> 4", "'> 4': wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096" },
+		{ "Size >", "'Size >': wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096" },
+		{ "Size > many", "'Size > many': '>' wants a number, not 'many'" },
 		{ "Size gt many", "'Size gt many': 'gt' wants a number, not 'many'" },
 	};
 	struct error err = { 0 };

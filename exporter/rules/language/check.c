@@ -499,8 +499,7 @@ static bool check_condition(struct checker *checker, const struct rule *rule,
 	    (compares_texts(comparison) && is_number(type))) {
 		return yaml_error(tree, condition->at->key, checker->err,
 				  "'%s' is not for field '%s', which is %s",
-				  comparison_name(comparison), condition->field.name,
-				  type_name(type));
+				  condition->at->key->text, condition->field.name, type_name(type));
 	}
 	for (size_t i = 0; i < condition->literal_count; i++, at = at->next) {
 		const struct literal *literal = &condition->literals[i];

@@ -241,6 +241,9 @@ size_t span_find_captured(const struct span *span, const char *field);
 /* "eq", …; for sentences. */
 const char *comparison_name(enum comparison comparison);
 
+/* The comparison of a name or another spelling: "eq", "=", "==". False: there is none. */
+bool comparison_find(const char *word, enum comparison *comparison);
+
 /* A text that reads as an integer, or not. */
 struct literal literal_of(const char *text, size_t size);
 

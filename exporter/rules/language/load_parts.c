@@ -158,29 +158,58 @@ static const struct yaml_shape integer_shape = {
 	.json = "'type': 'integer', 'minimum': -9223372036854775808, 'maximum': 18446744073709551615",
 };
 
-/* The field, and the comparisons in the order of enum comparison. */
+static const struct yaml_shape regex_shape = { .type = SHAPE_TEXT, .read = read_matches };
+
+/* The field, and the comparisons: their names, then other spellings that people know from
+ * elsewhere. */
 static const struct yaml_row condition_rows[] = {
 	{ "field", &load_field_shape, .required = true, YAML_TO(struct condition, field) },
-	{ "eq", &literal_shape, .help = "Equal." },
-	{ "ne", &literal_shape, .help = "Not equal." },
-	{ "lt", &integer_shape, .help = "Less." },
-	{ "le", &integer_shape, .help = "Less or equal." },
-	{ "gt", &integer_shape, .help = "Greater." },
-	{ "ge", &integer_shape, .help = "Greater or equal." },
+	{ "eq", &literal_shape, .tag = COMPARE_EQ, .help = "Equal." },
+	{ "ne", &literal_shape, .tag = COMPARE_NE, .help = "Not equal." },
+	{ "lt", &integer_shape, .tag = COMPARE_LT, .help = "Less." },
+	{ "le", &integer_shape, .tag = COMPARE_LE, .help = "Less or equal." },
+	{ "gt", &integer_shape, .tag = COMPARE_GT, .help = "Greater." },
+	{ "ge", &integer_shape, .tag = COMPARE_GE, .help = "Greater or equal." },
 	{ "in", YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .item = &literal_shape),
-	  .help = "Equal to one of these." },
-	{ "has", &integer_shape, .help = "All of these bits are set." },
-	{ "lacks", &integer_shape, .help = "None of these bits is set." },
-	{ "starts", &literal_shape, .help = "Text starts so." },
-	{ "ends", &literal_shape, .help = "Text ends so." },
-	{ "matches", YAML_SHAPE(.type = SHAPE_TEXT, .read = read_matches),
-	  YAML_TO(struct condition, regex),
+	  .tag = COMPARE_IN, .help = "Equal to one of these." },
+	{ "has", &integer_shape, .tag = COMPARE_HAS, .help = "All of these bits are set." },
+	{ "lacks", &integer_shape, .tag = COMPARE_LACKS, .help = "None of these bits is set." },
+	{ "starts", &literal_shape, .tag = COMPARE_STARTS, .help = "Text starts so." },
+	{ "ends", &literal_shape, .tag = COMPARE_ENDS, .help = "Text ends so." },
+	{ "matches", &regex_shape, .tag = COMPARE_MATCHES, YAML_TO(struct condition, regex),
 	  .help = "Regular expression (PCRE2), anywhere in the text, upper or lower case." },
+	{ "=", &literal_shape, .tag = COMPARE_EQ, .spelling = true, .help = "As eq." },
+	{ "==", &literal_shape, .tag = COMPARE_EQ, .spelling = true, .help = "As eq." },
+	{ "!=", &literal_shape, .tag = COMPARE_NE, .spelling = true, .help = "As ne." },
+	{ "<", &integer_shape, .tag = COMPARE_LT, .spelling = true, .help = "As lt." },
+	{ "<=", &integer_shape, .tag = COMPARE_LE, .spelling = true, .help = "As le." },
+	{ ">", &integer_shape, .tag = COMPARE_GT, .spelling = true, .help = "As gt." },
+	{ ">=", &integer_shape, .tag = COMPARE_GE, .spelling = true, .help = "As ge." },
+	{ "=~", &regex_shape, .tag = COMPARE_MATCHES, .spelling = true,
+	  YAML_TO(struct condition, regex), .help = "As matches." },
 };
+
+enum { CONDITION_ROW_COUNT = sizeof condition_rows / sizeof condition_rows[0] };
 
 const char *comparison_name(enum comparison comparison)
 {
-	return condition_rows[1 + comparison].key;
+	size_t row = 1;
+
+	while (condition_rows[row].tag != comparison) {
+		row++;
+	}
+	return condition_rows[row].key;
+}
+
+bool comparison_find(const char *word, enum comparison *comparison)
+{
+	for (size_t i = 1; i < CONDITION_ROW_COUNT; i++) {
+		if (strcmp(condition_rows[i].key, word) == 0) {
+			*comparison = (enum comparison)condition_rows[i].tag;
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -191,9 +220,8 @@ static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node
 	if (!yaml_find(node, "field")) {
 		return yaml_missing(in, node, "where", "field");
 	}
-	for (unsigned i = COMPARE_EQ; i <= COMPARE_MATCHES; i++) {
-		const struct yaml_node *literal =
-			yaml_find(node, comparison_name((enum comparison)i));
+	for (size_t i = 1; i < CONDITION_ROW_COUNT; i++) {
+		const struct yaml_node *literal = yaml_find(node, condition_rows[i].key);
 
 		if (literal && condition->at) {
 			return yaml_wrong(in, literal->key,
@@ -202,7 +230,7 @@ static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node
 		}
 		if (literal) {
 			condition->at = literal;
-			condition->comparison = (enum comparison)i;
+			condition->comparison = (enum comparison)condition_rows[i].tag;
 		}
 	}
 	if (!condition->at) {

@@ -61,28 +61,46 @@ void probe_free(struct probe *probe)
 	free(probe);
 }
 
-/* Cuts the next word off, at the blanks behind it; NULL when there is none. */
-static char *next_word(char **at)
-{
-	char *word = *at + strspn(*at, " \t");
-	size_t size = strcspn(word, " \t");
+#define BLANKS " \t"
+#define SIGNS  "<>=!~"
 
-	*at = word + size;
-	if (size > 0 && **at != '\0') {
-		*(*at)++ = '\0';
+enum { OPERATOR_SIZE_MAX = 16 };
+
+/*
+ * Cuts "FIELD OPERATOR LITERAL" into its parts. Blanks may be left out beside an operator of signs:
+ * "IoSize>4096". False: a part is missing, or it is no operator by its size.
+ */
+static bool cut(char *text, char **field, char operator[OPERATOR_SIZE_MAX], char **literal)
+{
+	char *at = text + strspn(text, BLANKS), *end;
+	size_t size;
+
+	*field = at;
+	end = at + strcspn(at, BLANKS SIGNS);
+	at = end + strspn(end, BLANKS);
+	size = strspn(at, SIGNS);
+	if (size == 0) {
+		size = at > end ? strcspn(at, BLANKS) : 0;
 	}
-	return size > 0 ? word : NULL;
+	if (end == *field || size == 0 || size >= OPERATOR_SIZE_MAX) {
+		return false;
+	}
+	memcpy(operator, at, size);
+	operator[size] = '\0';
+	at += size;
+	*literal = at + strspn(at, BLANKS);
+	*end = '\0';
+	return **literal != '\0';
 }
 
 static bool find_comparison(const char *word, enum comparison *comparison, struct error *err)
 {
 	struct nearest nearest = { .word = word, .size = strlen(word) };
 
+	if (comparison_find(word, comparison)) {
+		return true;
+	}
 	for (unsigned i = 0; i <= COMPARE_MATCHES; i++) {
-		if (strcmp(comparison_name((enum comparison)i), word) == 0) {
-			*comparison = (enum comparison)i;
-			return true;
-		}
 		nearest_offer(&nearest, comparison_name((enum comparison)i));
 	}
 	return error_set(err, ERROR_CONFIG, "unknown comparison '%s'; %s%s%s", word,
@@ -123,12 +141,10 @@ static bool read_literals(char *text, struct condition *condition, struct owned_
 static bool read_condition(struct condition *condition, struct owned_condition *owned,
 			   struct error *err)
 {
-	char *at = owned->text;
-	char *field = next_word(&at);
-	char *comparison = next_word(&at);
+	char comparison[OPERATOR_SIZE_MAX];
+	char *field, *at;
 
-	at += strspn(at, " \t");
-	if (!comparison || *at == '\0') {
+	if (!cut(owned->text, &field, comparison, &at)) {
 		return error_set(err, ERROR_CONFIG,
 				 "wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096");
 	}
