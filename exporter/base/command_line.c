@@ -63,7 +63,7 @@ static bool unknown(const struct command_option *options, const char *name, size
 	const char *longer = NULL, *meant;
 
 	for (const struct command_option *option = options; option->name; option++) {
-		if (option->type == OPTION_SWITCH) {
+		if (option->type == OPTION_SWITCH || !option->help) {
 			continue;
 		}
 		nearest_offer(&nearest, option->name);
@@ -223,6 +223,9 @@ void command_line_help(struct text *out, const struct command_option *options, c
 	for (const struct command_option *option = options; option->name; option++) {
 		size_t start = out->size;
 
+		if (!option->help) {
+			continue;
+		}
 		if (option->type == OPTION_SWITCH) {
 			text_add_format(out, "  --[no-]%s%s", option->name + strlen("--"),
 					option->value);

@@ -3,8 +3,8 @@
  * Errors as sentences to which callers add context.
  *
  * Sentences quote names and values from recordings and configurations. So this file makes each
- * formatted text one line of UTF-8, and a text that is too long ends in "..." and not inside a
- * character.
+ * formatted text one line of UTF-8 without characters that steer a terminal, and a text that is too
+ * long ends in "..." and not inside a character.
  */
 #include "base/error.h"
 
@@ -30,7 +30,7 @@ static size_t copy_line(char *line, size_t size, const char *text)
 		size_t encoded_size;
 		size_t taken = utf8_decode(text, left, &codepoint);
 
-		if (codepoint < 0x20 || codepoint == 0x7f) {
+		if (utf8_steers_terminal(codepoint)) {
 			codepoint = '?';
 		}
 		encoded_size = utf8_encode(codepoint, encoded);

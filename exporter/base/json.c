@@ -7,8 +7,8 @@
  * the next value. After a key the next value needs no separator. The functions do not check that
  * the calls form a valid document, except with assertions, since only our own code can break it.
  *
- * Text from events is escaped as JSON requires. Control characters that a terminal would obey are
- * escaped as well, although JSON allows them.
+ * Text from events is escaped as JSON requires. Other characters that steer a terminal (base/utf8.h)
+ * are escaped as well, although JSON allows them.
  *
  * Source: RFC 8259, "The JavaScript Object Notation (JSON) Data Interchange Format".
  */
@@ -61,19 +61,6 @@ static void end(struct json *json, char bracket)
 	text_add_char(json->out, bracket);
 }
 
-static void add_escape(struct text *out, uint32_t codepoint)
-{
-	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-	const char *at = codepoint > 0 && codepoint < 0x80 ? strchr(escaped, (int)codepoint) : NULL;
-
-	if (at) {
-		text_add_char(out, '\\');
-		text_add_char(out, letters[at - escaped]);
-	} else {
-		text_add_format(out, "\\u%04x", (unsigned)codepoint);
-	}
-}
-
 static void add_quoted(struct text *out, const char *text, size_t size)
 {
 	size_t plain = 0; /* start of the part that needs no escape and is not added yet */
@@ -84,12 +71,10 @@ static void add_quoted(struct text *out, const char *text, size_t size)
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text + at, size - at, &codepoint);
 
-		/* JSON does not require escapes for DEL and the C1 controls, but a terminal that
-		 * shows them would obey them. */
-		if (codepoint < 0x20 || codepoint == '"' || codepoint == '\\' ||
-		    (codepoint >= 0x7f && codepoint <= 0x9f)) {
+		/* JSON requires escapes for C0 only, but people look at it on terminals, too. */
+		if (codepoint == '"' || codepoint == '\\' || utf8_steers_terminal(codepoint)) {
 			text_add(out, text + plain, at - plain);
-			add_escape(out, codepoint);
+			text_add_escape(out, codepoint);
 			plain = at + taken;
 		} else if (codepoint == UTF8_REPLACEMENT) {
 			text_add(out, text + plain, at - plain);

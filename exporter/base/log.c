@@ -5,8 +5,8 @@
  * A line is built in memory and written with one call, so that the lines of several threads, or of
  * several programs on one pipe, are not mixed. The level and the format are set before other
  * threads start and need no lock. logfmt readers split at spaces and "=", so a value that is not a
- * plain word is quoted. Characters that move the cursor of a terminal or change the direction of
- * writing are escaped: values come from events and must not change how the log looks.
+ * plain word is quoted. Characters that steer a terminal (base/utf8.h) are escaped: values come from
+ * events and must not change how the log looks.
  *
  * On Windows a service writes to the event log, which can block. The queue keeps this away from the
  * threads that log: they copy the line into a ring and wake the thread of the queue. When the ring
@@ -74,31 +74,17 @@ static bool plain_word(const char *text)
 	return *text != '\0';
 }
 
-/* Code points that end a line, move the cursor or change the direction of writing. */
-static bool steers_terminal(uint32_t codepoint)
-{
-	return codepoint < 0x20 || (codepoint >= 0x7f && codepoint <= 0x9f) ||
-	       (codepoint >= 0x200e && codepoint <= 0x200f) ||
-	       (codepoint >= 0x2028 && codepoint <= 0x202e) ||
-	       (codepoint >= 0x2066 && codepoint <= 0x2069);
-}
-
 static void add_quoted(struct text *line, const char *text)
 {
-	static const char escaped[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
 	size_t left = strlen(text);
 
 	text_add_char(line, '"');
 	while (left > 0) {
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text, left, &codepoint);
-		const char *escape = codepoint < 0x80 ? strchr(escaped, (int)codepoint) : NULL;
 
-		if (escape) {
-			text_add_char(line, '\\');
-			text_add_char(line, letters[escape - escaped]);
-		} else if (steers_terminal(codepoint)) {
-			text_add_format(line, "\\u%04x", (unsigned)codepoint);
+		if (codepoint == '"' || codepoint == '\\' || utf8_steers_terminal(codepoint)) {
+			text_add_escape(line, codepoint);
 		} else {
 			char encoded[4];
 

@@ -361,6 +361,42 @@ void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
 	text_add(text, bytes + clean, size - clean);
 }
 
+void text_add_escape(struct text *text, uint32_t codepoint)
+{
+	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	const char *at = codepoint > 0 && codepoint < 0x80 ? strchr(escaped, (int)codepoint) : NULL;
+
+	if (at) {
+		text_add_char(text, '\\');
+		text_add_char(text, letters[at - escaped]);
+	} else {
+		text_add_format(text, "\\u%04x", (unsigned)codepoint);
+	}
+}
+
+void text_add_shown_bytes(struct text *text, const char *bytes, size_t size)
+{
+	while (size > 0) {
+		uint32_t codepoint;
+		size_t taken = utf8_decode(bytes, size, &codepoint);
+
+		if (utf8_steers_terminal(codepoint)) {
+			text_add_escape(text, codepoint);
+		} else {
+			char encoded[4];
+
+			text_add(text, encoded, utf8_encode(codepoint, encoded));
+		}
+		bytes += taken;
+		size -= taken;
+	}
+}
+
+void text_add_shown(struct text *text, const char *string)
+{
+	text_add_shown_bytes(text, string, strlen(string));
+}
+
 /* ---- files ---- */
 
 bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size, struct error *err)

@@ -66,6 +66,16 @@ bool parse_duration(const char *text, size_t size, uint64_t *ms);
 /* Adds bytes; invalid UTF-8 becomes U+FFFD. */
 void text_add_utf8_clean(struct text *text, const char *bytes, size_t size);
 
+/* Adds the escape of a character below U+10000 as JSON, YAML and logfmt have it: \n or \u001b. */
+void text_add_escape(struct text *text, uint32_t codepoint);
+
+/*
+ * Adds text from outside for people to read: as it is, except that characters that steer a terminal
+ * (utf8_steers_terminal()) become escapes, and invalid UTF-8 U+FFFD.
+ */
+void text_add_shown(struct text *text, const char *string);
+void text_add_shown_bytes(struct text *text, const char *bytes, size_t size);
+
 /* ---- files ---- */
 
 /*

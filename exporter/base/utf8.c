@@ -72,3 +72,21 @@ size_t utf8_encode(uint32_t codepoint, char out[4])
 	out[3] = (char)(0x80 | (codepoint & 0x3f));
 	return 4;
 }
+
+bool utf8_steers_terminal(uint32_t codepoint)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },     { 0x61c, 0x61c },
+		{ 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
+	};
+
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+		if (codepoint <= ranges[i].last) {
+			return codepoint >= ranges[i].first;
+		}
+	}
+	return false;
+}

@@ -5,6 +5,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +27,16 @@ size_t utf8_decode(const char *at, size_t size, uint32_t *codepoint);
  * U+10FFFF become U+FFFD.
  */
 size_t utf8_encode(uint32_t codepoint, char out[4]);
+
+/*
+ * Whether a terminal or a reader can be misled by the character: it moves the cursor, starts an
+ * escape sequence, ends a line, changes the direction of writing or is invisible. Names and texts
+ * of events may contain any of them; everything that people read is written without them.
+ *
+ * These are the controls (C0, DEL, C1) and, of category Cf, soft hyphen, zero-width characters,
+ * line and paragraph separators, and bidirectional controls. Source: "The Unicode Standard",
+ * sections 23.1 to 23.3; all are below U+10000.
+ */
+bool utf8_steers_terminal(uint32_t codepoint);
 
 #endif

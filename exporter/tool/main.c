@@ -79,8 +79,10 @@ static int print_help(const struct tool_command *command, const struct command_o
 {
 	struct text out = { 0 };
 
-	text_add_format(&out, "usage: etwtool %s %s\n\n%s.\n\n", command->name, command->synopsis,
-			command->about);
+	/* The last option is --help, which every command has. */
+	text_add_format(&out, "usage: etwtool %s%s%s%s\n\n%s.\n\n", command->name,
+			options[1].name ? " [OPTIONS]" : "", command->synopsis[0] ? " " : "",
+			command->synopsis, command->about);
 	command_line_help(&out, options, ' ', HELP_COLUMN);
 	if (command->more) {
 		text_add_format(&out, "\n%s", command->more);
@@ -146,8 +148,8 @@ static void add_usage(struct text *out)
 		text_add_format(out, "  %-10s %s\n", commands[i]->name, commands[i]->about);
 	}
 	text_add_string(out,
-			"\n  --version  which etwtool this is\n"
-			"  --help     this text; etwtool COMMAND --help: about one of them\n"
+			"\n  --version, -V  which etwtool this is\n"
+			"  --help, -h     this text; etwtool COMMAND --help: about one of them\n"
 			"\n"
 			"Exit status: 0 done (a recording cut short is a warning), 1 could not "
 			"run, 2 bad usage.\n");
@@ -160,10 +162,9 @@ static int unknown_command(const char *name)
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		nearest_offer(&nearest, commands[i]->name);
 	}
-	fprintf(stderr, "etwtool: unknown command \"%s\"%s%s%s\n", name,
-		nearest.best ? "; did you mean " : ": try etwtool --help",
-		nearest.best ? nearest.best : "", nearest.best ? "?" : "");
-	return TOOL_BAD_USAGE;
+	return tool_complain(TOOL_BAD_USAGE, NULL, "unknown command \"%s\"%s%s%s", name,
+			     nearest.best ? "; did you mean " : ": try etwtool --help",
+			     nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 }
 
 int main(int argc, char **argv)
@@ -173,23 +174,21 @@ int main(int argc, char **argv)
 	const char *name;
 
 	if (!os_program_start(&argc, &argv, &err)) {
-		fprintf(stderr, "etwtool: %s\n", err.text);
-		return TOOL_FAILED;
+		return tool_complain(TOOL_FAILED, NULL, "%s", err.text);
 	}
 	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
-		fprintf(stderr, "etwtool: which command? try etwtool --help\n");
-		return TOOL_BAD_USAGE;
+		return tool_complain(TOOL_BAD_USAGE, NULL, "which command? try etwtool --help");
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		add_usage(&out);
-		return tool_print("", &out);
+		return tool_print(NULL, &out);
 	}
-	if (strcmp(name, "--version") == 0) {
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		text_add_format(&out, "etwtool %s (revision %s, %s, %s)\n", program_version.number,
 				program_version.revision, program_version.compiler,
 				program_version.arch);
-		return tool_print("", &out);
+		return tool_print(NULL, &out);
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(name, commands[i]->name) == 0) {

@@ -2,8 +2,8 @@
 /*
  * What the commands print: results on standard output, complaints and progress on standard error.
  *
- * Names of providers, events and files come from outside and may hold any bytes. In text they are
- * written as JSON would escape them, so that they cannot control a terminal; a complaint stays one
+ * Names of providers, events and files come from outside and may hold any bytes. All that people
+ * read is written by text_add_shown(), so that they cannot control a terminal; a complaint stays one
  * line for the same reason. A result is built in memory and written at once. When the reader has
  * closed the pipe, the write fails with EPIPE, which is no error for a person who has seen enough,
  * so no complaint follows, but the command still ends. JSON for people is written compactly first
@@ -23,33 +23,17 @@
 int tool_complain(int status, const char *command, const char *format, ...)
 {
 	char sentence[1024];
+	struct text line = { 0 };
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
-	/* Paths can hold anything, and a complaint is one line. */
-	for (char *at = sentence; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f) {
-			*at = '?';
-		}
-	}
-	fprintf(stderr, "etwtool %s: %s\n", command, sentence);
+	text_add_shown(&line, sentence);
+	fprintf(stderr, "etwtool%s%s: %s\n", command ? " " : "", command ? command : "",
+		line.failed ? "no memory" : line.data);
+	text_free(&line);
 	return status;
-}
-
-void text_add_shown(struct text *out, const char *name)
-{
-	struct text quoted = { 0 };
-	struct json json;
-
-	json_init(&json, &quoted, false);
-	json_string(&json, name);
-	if (!quoted.failed && quoted.size >= 2) {
-		text_add(out, quoted.data + 1, quoted.size - 2);
-	}
-	out->failed |= quoted.failed;
-	text_free(&quoted);
 }
 
 bool tool_write(const char *command, const struct text *text)

@@ -49,7 +49,7 @@ struct tool_arguments {
 
 struct tool_command {
 	const char *name;
-	const char *synopsis; /* what stands behind the name: "FILE" */
+	const char *synopsis; /* the words that it takes, for --help: "FILE" */
 	const char *about;    /* one line */
 	const char *more;     /* what --help says below the options; NULL: nothing */
 	const struct command_option *options; /* its own; the last has no name. NULL: none */
@@ -71,12 +71,8 @@ extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_p
 
 /* ---- output (output.c) ---- */
 
-/* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. */
+/* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. command may be NULL. */
 int tool_complain(int status, const char *command, const char *format, ...) PRINTF_LIKE(3, 4);
-
-/* Adds a name from outside, escaped as in JSON but without quotes, so that it cannot control a
- * terminal. */
-void text_add_shown(struct text *out, const char *name);
 
 /*
  * Writes text to standard output and flushes; false when that fails or the text is incomplete, with

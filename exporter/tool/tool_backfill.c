@@ -51,8 +51,9 @@ static bool read_step(void *step_ms, const char *value, struct error *err)
 static const struct command_option option_rows[] = {
 	{ "--step", "DURATION", "time between two samples: 500ms, 1s; 15s without it", OPTION_READ,
 	  AT(step_ms), .takes = "a duration from 1ms to 1h", .read = read_step },
-	{ "--config", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
+	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
 	  AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
 	{ "--job", "NAME", "label of every series; etw without it", OPTION_TEXT, AT(job) },
 	{ "--instance", "NAME", "label of every series; the file's name without it", OPTION_TEXT,
 	  AT(instance) },
@@ -308,7 +309,7 @@ static int run(struct tool_arguments *arguments)
 
 const struct tool_command tool_backfill = {
 	.name = "backfill",
-	.synopsis = "FILE [OPTIONS] >samples.om",
+	.synopsis = "FILE >samples.om",
 	.about = "A recording as samples at its own date, for a Prometheus",
 	.more = "Then: promtool tsdb create-blocks-from openmetrics samples.om DATA, and a Prometheus with\n"
 		"--storage.tsdb.path=DATA --storage.tsdb.retention.time=100y.\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool check config FILE: whether the exporter would start with a configuration, and which
+ * etwtool check FILE: whether the exporter would start with a configuration, and which
  * families its collectors have.
  *
  * With a recording the configuration is also tried on it. The recording is replayed by the pipeline
@@ -67,7 +67,8 @@ static bool describe(struct request *request, const char *path, struct text *out
 		return false;
 	}
 	set = setup.rules;
-	text_add_format(out, "%s: good\n", path);
+	text_add_shown(out, path);
+	text_add_string(out, ": good\n");
 	add_collectors(out, set, true);
 	add_collectors(out, set, false);
 	text_add_string(out, "families of the collectors that are on:\n");
@@ -93,8 +94,9 @@ static void add_rule_text(struct text *out, const struct dry_run_rule *result)
 {
 	const struct rule *rule = result->rule;
 
-	text_add_format(out, "  %s.%s <- %s (line %u): ", rule->collector->name, rule->metric->name,
-			rule->event_at->text, rule->event_at->line);
+	text_add_format(out, "  %s.%s <- ", rule->collector->name, rule->metric->name);
+	text_add_shown(out, rule->event_at->text);
+	text_add_format(out, " (line %u): ", rule->event_at->line);
 	if (result->events == 0) {
 		text_add_string(out, "no such event in the recording\n");
 		return;
@@ -105,8 +107,9 @@ static void add_rule_text(struct text *out, const struct dry_run_rule *result)
 	add_count(out, result->cut, "cut short");
 	add_count(out, result->wrong_type, "with a field of another type");
 	for (size_t i = 0; i < result->missing_count; i++) {
-		text_add_format(out, "; '%s' missing in %" PRIu64, result->missing[i].field,
-				result->missing[i].events);
+		text_add_string(out, "; '");
+		text_add_shown(out, result->missing[i].field);
+		text_add_format(out, "' missing in %" PRIu64, result->missing[i].events);
 	}
 	text_add_char(out, '\n');
 }
@@ -133,6 +136,18 @@ static void add_rule_json(struct json *json, const struct dry_run_rule *result)
 	json_object_end(json);
 }
 
+/* The page as people read it: labels may hold anything, but lines stay lines. */
+static void add_exposition_shown(struct text *out, const struct text *page)
+{
+	const char *line = page->data, *end;
+
+	while (line && (end = strchr(line, '\n')) != NULL) {
+		text_add_shown_bytes(out, line, (size_t)(end - line));
+		text_add_char(out, '\n');
+		line = end + 1;
+	}
+}
+
 static void add_report(const struct request *request, const char *path,
 		       const struct recording *recording, struct text *out)
 {
@@ -141,14 +156,18 @@ static void add_report(const struct request *request, const char *path,
 	struct text page = { 0 };
 	struct json json;
 
+	text_add_exposition(&page, recording_registry(recording));
 	if (!request->arguments.as_json) {
-		text_add_format(out, "%s: tried on %s\nrules:\n", path, request->recording);
+		text_add_shown(out, path);
+		text_add_string(out, ": tried on ");
+		text_add_shown(out, request->recording);
+		text_add_string(out, "\nrules:\n");
 		for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
 			add_rule_text(out, result);
 		}
 		text_add_string(out, "exposition:\n");
-		text_add_exposition(out, recording_registry(recording));
-		return;
+		add_exposition_shown(out, &page);
+		goto done;
 	}
 	json_init(&json, out, false);
 	json_object_begin(&json);
@@ -159,11 +178,12 @@ static void add_report(const struct request *request, const char *path,
 		add_rule_json(&json, result);
 	}
 	json_array_end(&json);
-	text_add_exposition(&page, recording_registry(recording));
 	json_key(&json, "exposition");
 	json_text(&json, page.data ? page.data : "", page.size);
 	json_object_end(&json);
 	text_add_char(out, '\n');
+
+done:
 	out->failed |= page.failed;
 	text_free(&page);
 }
@@ -203,13 +223,15 @@ static void show_problem(void *context, const char *sentence, bool warning)
 static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
-	const char *path = arguments->words[1];
+	/* "check config FILE" is an older spelling. */
+	size_t skipped = arguments->word_count > 0 && strcmp(arguments->words[0], "config") == 0;
+	const char *path = arguments->words[skipped];
 	struct text out = { 0 };
 	struct error err = { 0 };
 	bool good;
 
-	if (arguments->word_count != 2 || strcmp(arguments->words[0], "config") != 0) {
-		return tool_complain(TOOL_BAD_USAGE, "check", "takes \"config\" and one file");
+	if (arguments->word_count != skipped + 1) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "takes one configuration file");
 	}
 	if (arguments->as_json && !request->recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
@@ -229,14 +251,14 @@ static int run(struct tool_arguments *arguments)
 
 const struct tool_command tool_check = {
 	.name = "check",
-	.synopsis = "config FILE",
+	.synopsis = "FILE",
 	.about = "Whether a configuration and its collectors are well-formed",
 	.more = "With a recording the report lists for each rule how many events it is about, how\n"
 		"many of them it counted, and why it did not count the others.\n",
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.words_most = 2,
-	.too_many = "takes \"config\" and one file, not also",
+	.too_many = "takes one configuration file, not also",
 	.size = sizeof(struct request),
 	.run = run,
 };

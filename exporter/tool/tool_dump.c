@@ -325,7 +325,7 @@ static void done(struct tool_arguments *arguments)
 
 const struct tool_command tool_dump = {
 	.name = "dump",
-	.synopsis = "FILE [OPTIONS]",
+	.synopsis = "FILE",
 	.about = "The events of a recording, one JSON object a line, as a table or as text",
 	.more = more,
 	.options = option_rows,

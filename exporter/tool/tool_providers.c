@@ -157,7 +157,7 @@ static int run(struct tool_arguments *arguments)
 
 const struct tool_command tool_providers = {
 	.name = "providers",
-	.synopsis = "FILE [OPTIONS]",
+	.synopsis = "FILE | --installed [WORD]",
 	.about = "Who wrote events into a recording: providers, their events, fields and counts",
 	.more = "Names are those that a collector's rules take: kernel events as they stand, the others\n"
 		"behind their provider, as Provider/Name.\n",

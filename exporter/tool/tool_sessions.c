@@ -306,7 +306,7 @@ int tool_installed(const char *word, bool as_json)
 
 const struct tool_command tool_sessions = {
 	.name = "sessions",
-	.synopsis = "[OPTIONS]",
+	.synopsis = "",
 	.about = "Trace sessions that run on this Windows: buffers, losses, what they have enabled",
 	.more = "Windows shows an account no more than it has the rights for.\n",
 	.shared = TOOL_TEXT_OR_JSON,

@@ -258,7 +258,7 @@ static int run(struct tool_arguments *arguments)
 
 const struct tool_command tool_stats = {
 	.name = "stats",
-	.synopsis = "FILE [OPTIONS]",
+	.synopsis = "FILE",
 	.about = "What a recording is full of: processes, providers and events with most records",
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,

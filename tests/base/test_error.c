@@ -95,6 +95,7 @@ static void text_from_outside_stays_one_line_of_utf8(void **state)
 		{ "two\nlines\r", "two?lines?" },
 		{ "\x1b[31mred", "?[31mred" },
 		{ "del\x7f", "del?" },
+		{ "csi\xc2\x9b rlo\xe2\x80\xae zwsp\xe2\x80\x8b ls\xe2\x80\xa8", "csi? rlo? zwsp? ls?" },
 		{ "caf\xc3\xa9", "caf\xc3\xa9" },
 		{ "latin-1 caf\xe9", "latin-1 caf\xef\xbf\xbd" },
 		{ "cut \xf0\x9f", "cut \xef\xbf\xbd" },

@@ -101,6 +101,7 @@ static void text_is_escaped_and_valid(void **state)
 		{ "\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"" },
 		{ "\x01\x1b\x1f", "\"\\u0001\\u001b\\u001f\"" },
 		{ "\x7f\xc2\x9b", "\"\\u007f\\u009b\"" },
+		{ "a\xe2\x80\xae" "b\xe2\x80\x8b\xef\xbb\xbf", "\"a\\u202eb\\u200b\\ufeff\"" },
 		{ "caf\xc3\xa9 \xf0\x9f\x98\x80", "\"caf\xc3\xa9 \xf0\x9f\x98\x80\"" },
 		{ "caf\xe9.", "\"caf\xef\xbf\xbd.\"" },
 		{ "\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },

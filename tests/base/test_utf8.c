@@ -126,6 +126,25 @@ static void clean_text_stays_as_it_is(void **state)
 	text_free(&twice);
 }
 
+/* Expected by "The Unicode Standard", sections 23.1 to 23.3, and by Unicode Standard Annex #9 (bidirectional controls). */
+static void what_steers_a_terminal_is_known(void **state)
+{
+	static const uint32_t steer[] = { 0,      '\t',   '\n',   '\r',   0x1b,   0x7f,   0x85,
+					  0x9b,   0xad,   0x61c,  0x180e, 0x200b, 0x200d, 0x200e,
+					  0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2066,
+					  0x2069, 0xfeff, 0xfff9 };
+	static const uint32_t harmless[] = { ' ',    '~',    0xa0,   0xa9,   0x3b1,   0x5d0,  0x200a,
+					     0x2010, 0x2026, 0x202f, 0x4e2d, 0xfffd, 0x1f600 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof steer / sizeof steer[0]; i++) {
+		assert_true(utf8_steers_terminal(steer[i]));
+	}
+	for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+		assert_false(utf8_steers_terminal(harmless[i]));
+	}
+}
+
 static void no_text_at_all_adds_nothing(void **state)
 {
 	struct text text = { 0 };
@@ -145,6 +164,7 @@ int main(void)
 		cmocka_unit_test(encodings_have_the_standard_bytes),
 		cmocka_unit_test(what_is_not_utf8_is_replaced),
 		cmocka_unit_test(clean_text_stays_as_it_is),
+		cmocka_unit_test(what_steers_a_terminal_is_known),
 	};
 
 	return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);

@@ -44,8 +44,24 @@ expect_exit 2 'sessions: takes no words, not "x"' "$ETWTOOL" sessions x
 expect_exit 2 'which command' "$ETWTOOL"
 for tool in $("$ETWTOOL" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
 	"$ETWTOOL" "$tool" --help >"$work/out" || fail "etwtool $tool --help"
-	grep -q "^usage: etwtool $tool " "$work/out" || fail "etwtool $tool --help: $(cat "$work/out")"
+	grep -Eq "^usage: etwtool $tool( \[OPTIONS\])?( [^ ]|$)" "$work/out" || fail "etwtool $tool --help: $(cat "$work/out")"
+	! grep -q ' $' "$work/out" || fail "etwtool $tool --help has blanks at an end: $(grep ' $' "$work/out")"
 done
+[ "$("$ETWTOOL" -V)" = "$("$ETWTOOL" --version)" ] || fail "etwtool -V"
+printf 'collectors: { cpu: on }\n' >"$work/good.yaml"
+"$ETWTOOL" check "$work/good.yaml" >"$work/out" || fail "etwtool check FILE"
+"$ETWTOOL" check config "$work/good.yaml" | cmp - "$work/out" || fail "etwtool check config FILE"
+for words in '' config 'config a b' 'a b'; do
+	# shellcheck disable=SC2086 # words
+	expect_exit 2 'check: takes one configuration file' "$ETWTOOL" check $words
+done
+# One spelling of an option that the exporter has as well, and the older one.
+for option in --config.file= --config= '--config.file ' '--config '; do
+	# shellcheck disable=SC2086 # words
+	"$ETWTOOL" backfill "$work/sample.etl" --step 1h $option"$work/good.yaml" >"$work/out" || fail "backfill $option"
+	grep -q '^etw_process_cpu_samples_total{' "$work/out" || fail "backfill $option: the configuration is not used"
+done
+"$ETWTOOL" backfill --help | grep -q -e '--config.file FILE' || fail "backfill --help names no --config.file"
 "$ETWTOOL" dump "$work/sample.etl" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed by etwtool"
 grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
 # A reader that has seen enough is no trouble, though the pipe's signal does not end the program.

@@ -452,7 +452,7 @@ int main(void)
 		"{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
 		"  \"title\": \"etw_exporter: a configuration, or a collector\",\n"
 		"  \"$comment\": \"For editors. Written by build/release/make_schema from the tables that "
-		"the program reads files by; not to be edited. `etwtool check config` knows more: names of "
+		"the program reads files by; not to be edited. `etwtool check` knows more: names of "
 		"events, fields and collectors, what several families must agree on. Stricter in one "
 		"thing: a number stands without quotes. No words newer than draft-07 but $defs, which "
 		"older editors resolve too.\",\n"
