@@ -15,6 +15,7 @@
 #include "etl/file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cursor.h"
 #include "base/text.h"
@@ -171,6 +172,57 @@ static const struct source_clock no_clock = {
 	.perf_frequency = 10000000,
 };
 
+/*
+ * What people give by mistake, by the first bytes of the file. No recording begins with them: its
+ * first four bytes are the size of a buffer (docs/etl-format.md section 1.1), a multiple of 8 of at
+ * most ETL_BUFFER_MAX, and these are above that or not a multiple.
+ *
+ * Sources: ".ZIP File Format Specification" 4.3; RFC 1952, 2.3.1; RFC 8878, 3.1.1; "The .xz File
+ * Format" 2.1.1; 7-Zip, 7zFormat.txt; [MS-CAB] 2.1; [MS-EVTX] and libyal/libevtx (event logs);
+ * dotnet/diagnostics (NetTrace); minidumpapiset.h.
+ */
+static const struct other_format {
+	const char *magic;
+	uint8_t size;
+	const char *name;
+	bool archive; /* it may contain a recording */
+} other_formats[] = {
+	{ "PK\x03\x04", 4, "a zip archive", true },
+	{ "PK\x05\x06", 4, "an empty zip archive", true },
+	{ "\x1f\x8b", 2, "packed by gzip", true },
+	{ "\xfd" "7zXZ", 5, "packed by xz", true },
+	{ "7z\xbc\xaf\x27\x1c", 6, "a 7-Zip archive", true },
+	{ "BZh", 3, "packed by bzip2", true },
+	{ "\x28\xb5\x2f\xfd", 4, "packed by zstd", true },
+	{ "Rar!", 4, "a RAR archive", true },
+	{ "MSCF", 4, "a cabinet (.cab)", true },
+	{ "ElfFile", 8, "an event log of Windows (.evtx)", false },
+	{ "Nettrace", 8, "a trace of .NET's EventPipe (.nettrace)", false },
+	{ "MDMP", 4, "a memory dump", false },
+	{ "PAGEDU", 6, "a memory dump", false },
+	{ "<?xml", 5, "XML", false },
+};
+
+static bool refuse_other_format(struct etl_input *input, struct error *err)
+{
+	char start[8];
+	size_t size;
+
+	if (!etl_input_read(input, 0, start, sizeof start, &size, err)) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof other_formats / sizeof other_formats[0]; i++) {
+		const struct other_format *other = &other_formats[i];
+
+		if (size >= other->size && memcmp(start, other->magic, other->size) == 0) {
+			return error_set(err, ERROR_FORMAT, "is %s%s", other->name,
+					 other->archive ? ": unpack it first" :
+							  ", not a recording (.etl)");
+		}
+	}
+	return true;
+}
+
 static bool read_header(struct etl_file *file, uint8_t pointer_size, struct error *err)
 {
 	struct etl_damage damage = { 0 };
@@ -184,6 +236,9 @@ static bool read_header(struct etl_file *file, uint8_t pointer_size, struct erro
 
 	if (file->input.size_bytes == 0) {
 		return error_set(err, ERROR_FORMAT, "is empty, not a recording");
+	}
+	if (!refuse_other_format(&file->input, err)) {
+		return false;
 	}
 	etl_scan_start(&scan, &file->input, &damage, false, 0, 0);
 	step = etl_scan_next(&scan, &buffer, err);

@@ -232,6 +232,37 @@ static void clocks_that_make_no_sense_are_taken_as_10_mhz(void **state)
 	}
 }
 
+/* The first bytes of such files, by their formats' specifications. */
+static void archives_and_other_files_are_named(void **state)
+{
+	static const struct {
+		const char bytes[13];
+		const char *sentence;
+	} cases[] = {
+		{ "PK\x03\x04\x14\0\0\0\x08\0zip", "is a zip archive: unpack it first" },
+		{ "\x1f\x8b\x08\x08gz", "is packed by gzip: unpack it first" },
+		{ "\xfd\x37zXZ", "is packed by xz: unpack it first" },
+		{ "7z\xbc\xaf\x27\x1c", "is a 7-Zip archive: unpack it first" },
+		{ "BZh91AY", "is packed by bzip2: unpack it first" },
+		{ "\x28\xb5\x2f\xfdzst", "is packed by zstd: unpack it first" },
+		{ "Rar!\x1a\x07", "is a RAR archive: unpack it first" },
+		{ "MSCF", "is a cabinet (.cab): unpack it first" },
+		{ "ElfFile", "is an event log of Windows (.evtx), not a recording (.etl)" },
+		{ "Nettrace", "is a trace of .NET's EventPipe (.nettrace), not a recording (.etl)" },
+		{ "MDMP\x93\xa7", "is a memory dump, not a recording (.etl)" },
+		{ "<?xml", "is XML, not a recording (.etl)" },
+		{ "PK\x03", "is not a recording: it does not start with a buffer of records" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct error err = { 0 };
+
+		assert_null(etl_file_over(cases[i].bytes, sizeof cases[i].bytes, 0, &err));
+		assert_string_equal(err.text, cases[i].sentence);
+	}
+}
+
 static void a_file_that_is_no_recording_is_refused(void **state)
 {
 	struct image image = build_plain();
@@ -461,6 +492,7 @@ int main(void)
 		cmocka_unit_test(the_header_is_read_in_both_layouts),
 		cmocka_unit_test(clocks_that_make_no_sense_are_taken_as_10_mhz),
 		cmocka_unit_test(a_file_that_is_no_recording_is_refused),
+		cmocka_unit_test(archives_and_other_files_are_named),
 		cmocka_unit_test(damage_to_a_buffer_header_costs_that_buffer),
 		cmocka_unit_test(the_processor_is_a_byte_unless_the_header_says_index),
 		cmocka_unit_test(space_that_was_reserved_ends_a_recording_quietly),
