@@ -539,6 +539,9 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	if (engine.probe) {
 		tracker.features |= probe_features(engine.probe);
 	}
+	if (options->observer) {
+		tracker.features |= options->observer->features;
+	}
 	pipeline->tracker = tracker_new(&tracker, err);
 	if (!pipeline->tracker) {
 		return false;

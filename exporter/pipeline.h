@@ -42,6 +42,7 @@ struct pipeline_observer {
 			  const struct event_class *class, struct tracker *tracker);
 	void (*on_buffer)(void *context); /* in both passes */
 	struct dry_run *dry_run;          /* records what the rules do; may be NULL */
+	uint32_t features; /* of the tracker (enum tracker_feature), beside those of the rules */
 	/* Records that do not fulfil it are not shown; NULL: all are shown. */
 	const struct probe *probe;
 };

@@ -190,7 +190,9 @@ static const struct other_format {
 	{ "PK\x03\x04", 4, "a zip archive", true },
 	{ "PK\x05\x06", 4, "an empty zip archive", true },
 	{ "\x1f\x8b", 2, "packed by gzip", true },
-	{ "\xfd" "7zXZ", 5, "packed by xz", true },
+	{ "\xfd"
+	  "7zXZ",
+	  5, "packed by xz", true },
 	{ "7z\xbc\xaf\x27\x1c", 6, "a 7-Zip archive", true },
 	{ "BZh", 3, "packed by bzip2", true },
 	{ "\x28\xb5\x2f\xfd", 4, "packed by zstd", true },

@@ -55,8 +55,10 @@ struct dump_pass {
 	struct recording *recording; /* owned; opened by the first run */
 	const char *process;         /* of the record that is shown */
 	uint32_t process_id;
-	struct text out; /* owned; what has not been written yet */
-	bool stopped;    /* show() returned false, or the output cannot be written */
+	struct map derived; /* struct event_class * -> its derived fields, as a set of numbers */
+	struct text value;  /* owned; of one of them */
+	struct text out;    /* owned; what has not been written yet */
+	bool stopped;       /* show() returned false, or the output cannot be written */
 };
 
 /*
@@ -65,5 +67,12 @@ struct dump_pass {
  */
 bool dump_pass_run(struct dump_pass *pass);
 void dump_pass_done(struct dump_pass *pass);
+
+/*
+ * In show(): the derived fields that apply to a class, or that a condition is about, and that the
+ * columns for every event do not show already. Start with *number 0; NULL after the last.
+ */
+const struct derived_field *dump_derived_next(struct dump_pass *pass,
+					      const struct event_class *class, unsigned *number);
 
 #endif

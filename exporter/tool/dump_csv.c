@@ -4,7 +4,9 @@
  *
  * All rows of a table have the same columns, but which fields there are is known only after all
  * events were seen. So the recording is read twice. The first pass gives each field name a column,
- * in the order in which they are met; events of different classes share the column of a name. The
+ * in the order in which they are met; events of different classes share the column of a name, and a
+ * derived field gets one when an event has a value of it (a layout with its name goes first, as for
+ * rules). The
  * second pass writes the rows, and an event without a field leaves its column empty. For each event
  * class the field of every column is resolved once and kept, because there may be thousands of
  * columns. The number of columns is limited: a table with more of them would be of no use.
@@ -18,7 +20,10 @@
 #include "tool/tool.h"
 #include "tool/utc.h"
 
-enum { COLUMNS_MOST = 4096 };
+enum {
+	COLUMNS_MOST = 4096,
+	DERIVED_COLUMN = SCHEMA_FIELDS_MOST, /* a derived field in a column: this + number + 1 */
+};
 
 struct csv {
 	struct text *out;   /* the pass's */
@@ -27,10 +32,12 @@ struct csv {
 	size_t column_count;
 	/*
 	 * Of struct event_class *. First pass: -> 0, its columns are known. Second pass: -> an
-	 * array of the field in each column + 1, 0 for none; owned.
+	 * array of the field in each column + 1, 0 for none, above DERIVED_COLUMN of a derived
+	 * field; owned.
 	 */
 	struct map classes;
-	struct text cell;
+	uint64_t derived;        /* first pass: those with a column, as a set of their numbers */
+	struct text cell, shown; /* owned */
 };
 
 static bool fail(const char *sentence)
@@ -72,15 +79,27 @@ static bool collect(struct dump_pass *pass, const struct event_record *record,
 {
 	struct csv *csv = pass->context;
 	struct field_walk field = { 0 };
+	const struct derived_field *row;
 	const char *refused = NULL;
 	bool added;
 
-	(void)record;
 	if (!map_put(&csv->classes, (uintptr_t) class, &added)) {
 		return fail("no memory for columns");
 	}
 	while (added && !refused && field_walk_next(&field, class->schema)) {
 		refused = add_column(csv, &field.name);
+	}
+	for (unsigned i = 0; !refused && (row = dump_derived_next(pass, class, &i)) != NULL;) {
+		uint64_t bit = UINT64_C(1) << (i - 1);
+
+		text_clear(&csv->cell);
+		if ((csv->derived & bit) == 0 &&
+		    recording_derived(pass->recording, row, record, class, &csv->cell)) {
+			csv->derived |= bit;
+			text_clear(&csv->cell);
+			text_add_string(&csv->cell, row->name);
+			refused = add_column(csv, &csv->cell);
+		}
 	}
 	text_free(&field.name);
 	return !refused || fail(refused);
@@ -120,9 +139,25 @@ static void add_quoted(struct text *out, const char *text, size_t size)
 	text_add_char(out, '"');
 }
 
+/*
+ * Adds text from outside as a cell. Spreadsheets run a cell that begins with one of these
+ * characters
+ * ("CSV Injection", OWASP), so such text gets an apostrophe, which they take for the mark of text.
+ */
+static void add_text_cell(struct csv *csv, const char *text, size_t size)
+{
+	text_clear(&csv->shown);
+	if (size > 0 && text[0] != '\0' && strchr("=+-@", text[0])) {
+		text_add_char(&csv->shown, '\'');
+	}
+	text_add_shown_bytes(&csv->shown, text, size);
+	csv->out->failed |= csv->shown.failed;
+	add_quoted(csv->out, csv->shown.data ? csv->shown.data : "", csv->shown.size);
+}
+
 static void add_string(struct csv *csv, const char *string)
 {
-	add_quoted(csv->out, string, strlen(string));
+	add_text_cell(csv, string, strlen(string));
 	text_add_char(csv->out, ',');
 }
 
@@ -132,6 +167,19 @@ static void add_id(struct csv *csv, uint32_t id)
 		text_add_u64(csv->out, id);
 	}
 	text_add_char(csv->out, ',');
+}
+
+/* What csv->cell holds; numbers and forms of ours stay as they are. */
+static void add_cell(struct csv *csv, bool from_outside)
+{
+	const char *text = csv->cell.data ? csv->cell.data : "";
+
+	csv->out->failed |= csv->cell.failed;
+	if (from_outside) {
+		add_text_cell(csv, text, csv->cell.size);
+	} else {
+		add_quoted(csv->out, text, csv->cell.size);
+	}
 }
 
 static void add_value(struct csv *csv, struct event_fields *fields, unsigned index)
@@ -146,14 +194,16 @@ static void add_value(struct csv *csv, struct event_fields *fields, unsigned ind
 	} else {
 		field_text(field, &fields->slices[index], &csv->cell);
 	}
-	add_quoted(csv->out, csv->cell.data ? csv->cell.data : "", csv->cell.size);
+	add_cell(csv, field_is_text(field) || field->type == FIELD_STRUCT || field->map);
 }
 
 /* The field in each column, made when the event class is first shown; NULL without memory. */
-static const uint16_t *fields_of(struct csv *csv, const struct event_class *class)
+static const uint16_t *fields_of(struct dump_pass *pass, const struct event_class *class)
 {
+	struct csv *csv = pass->context;
 	struct field_walk field = { 0 };
 	uint64_t *known = map_put(&csv->classes, (uintptr_t) class, NULL);
+	const struct derived_field *row;
 	uint16_t *fields;
 
 	if (!known || *known != 0) {
@@ -171,13 +221,24 @@ static const uint16_t *fields_of(struct csv *csv, const struct event_class *clas
 			fields[*column - 1] = (uint16_t)(field.index + 1);
 		}
 	}
+	for (unsigned i = 0; (row = dump_derived_next(pass, class, &i)) != NULL;) {
+		const uint64_t *column;
+
+		text_clear(&csv->cell);
+		text_add_string(&csv->cell, row->name);
+		column = column_of(csv, &csv->cell);
+		if (column && *column > 0 && fields[*column - 1] == 0) {
+			fields[*column - 1] = (uint16_t)(DERIVED_COLUMN + i);
+		}
+	}
 	return fields;
 }
 
-static bool add_cells(struct csv *csv, const struct event_record *record,
+static bool add_cells(struct dump_pass *pass, const struct event_record *record,
 		      const struct event_class *class)
 {
-	const uint16_t *columns = fields_of(csv, class);
+	struct csv *csv = pass->context;
+	const uint16_t *columns = fields_of(pass, class);
 	struct event_fields fields;
 
 	if (!columns) {
@@ -188,7 +249,14 @@ static bool add_cells(struct csv *csv, const struct event_record *record,
 	}
 	for (size_t i = 0; i < csv->column_count; i++) {
 		text_add_char(csv->out, ',');
-		if (columns[i] > 0 && columns[i] - 1U < fields.end) {
+		if (columns[i] > DERIVED_COLUMN) {
+			const struct derived_field *row =
+				derived_at(columns[i] - DERIVED_COLUMN - 1U);
+
+			text_clear(&csv->cell);
+			recording_derived(pass->recording, row, record, class, &csv->cell);
+			add_cell(csv, row->type == TYPE_TEXT);
+		} else if (columns[i] > 0 && columns[i] - 1U < fields.end) {
 			add_value(csv, &fields, columns[i] - 1U);
 		}
 	}
@@ -212,7 +280,7 @@ static bool show(struct dump_pass *pass, const struct event_record *record,
 	add_string(csv, class->provider_name);
 	add_string(csv, class->event_name);
 	text_add_u64(csv->out, record->level);
-	if (!add_cells(csv, record, class)) {
+	if (!add_cells(pass, record, class)) {
 		return fail("no memory for a row");
 	}
 	text_add_char(csv->out, '\n');
@@ -228,7 +296,7 @@ static void add_header(struct csv *csv)
 		size_t size = strlen(name);
 
 		text_add_char(csv->out, ',');
-		add_quoted(csv->out, name, size);
+		add_text_cell(csv, name, size);
 		name += size + 1;
 	}
 	text_add_char(csv->out, '\n');
@@ -246,6 +314,7 @@ static void done(struct csv *csv)
 	map_done(&csv->by_name);
 	text_free(&csv->names);
 	text_free(&csv->cell);
+	text_free(&csv->shown);
 }
 
 int dump_csv(struct dump_request *request)

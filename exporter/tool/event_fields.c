@@ -11,6 +11,9 @@
  */
 #include "tool/event_fields.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 /* ---- names ---- */
 
 void field_name_add(const struct schema *schema, unsigned index, struct text *out)
@@ -94,7 +97,190 @@ const char *schema_origin_name(const struct schema *schema)
 	return schema ? names[schema->origin] : NULL;
 }
 
-/* ---- values ---- */
+/* ---- values for people ---- */
+
+enum { BINARY_SHOWN_MOST = 32 };
+
+static bool ends_in_one_of(const char *name, const char *const *ends)
+{
+	size_t size = strlen(name);
+
+	while (*ends && !text_ends_nocase(name, size, *ends, strlen(*ends))) {
+		ends++;
+	}
+	return *ends != NULL;
+}
+
+/* Schemas do not say what a number means (those of manifests could), but providers name such fields
+ * alike. */
+static const char *const flags_ends[] = { "Flags",   "Mask",   "Keyword",    "Keywords",
+					  "Options", "Access", "Attributes", NULL };
+static const char *const status_ends[] = { "NtStatus", "HResult", NULL };
+/* A status or a plain number: a status of an error has its top bit set ([MS-ERREF] 2.1, 2.3). */
+static const char *const result_ends[] = { "Status", "Code", "Result", "Error", "hr", NULL };
+
+/* The kernel's descriptions give sizes the type of addresses where both grow with the system. */
+static const char *const amount_ends[] = { "Size", "Bytes", "Count", "Length", NULL };
+
+bool field_is_address(const struct field *field)
+{
+	return field->type == FIELD_POINTER && !ends_in_one_of(field->name, amount_ends);
+}
+
+bool field_is_code(const struct field *field)
+{
+	return field->type <= FIELD_SIZE && (ends_in_one_of(field->name, flags_ends) ||
+					     ends_in_one_of(field->name, status_ends) ||
+					     ends_in_one_of(field->name, result_ends));
+}
+
+const char *field_status_decoder(const struct field *field)
+{
+	if (!field_is_integer(field) || !ends_in_one_of(field->name, status_ends)) {
+		return NULL;
+	}
+	return text_ends_nocase(field->name, strlen(field->name), "NtStatus", 8) ? "ntstatus" :
+										   "hresult";
+}
+
+static bool is_shown_in_hex(const struct field *field, uint64_t value)
+{
+	bool wide = field->type == FIELD_I32 || field->type == FIELD_U32;
+
+	return field_is_address(field) ||
+	       (field->type <= FIELD_SIZE && (ends_in_one_of(field->name, flags_ends) ||
+					      ends_in_one_of(field->name, status_ends))) ||
+	       (wide && (uint32_t)value >> 31 != 0 && ends_in_one_of(field->name, result_ends));
+}
+
+static void add_number_shown(const struct field *field, const struct field_slice *slice,
+			     struct text *out)
+{
+	uint64_t value = field_u64(field, slice);
+	bool bits32 = field_is_signed(field) && field->type != FIELD_I64;
+
+	if (field->type == FIELD_BOOL8 || field->type == FIELD_BOOL16 ||
+	    field->type == FIELD_BOOL32) {
+		text_add_string(out, value != 0 ? "true" : "false");
+	} else if (!field->map && is_shown_in_hex(field, value)) {
+		text_add_format(out, "0x%" PRIx64, bits32 ? (uint32_t)value : value);
+	} else {
+		struct text number = { 0 };
+
+		field_number_text(field, value, &number); /* a name is from outside */
+		text_add_shown(out, number.data ? number.data : "");
+		out->failed |= number.failed;
+		text_free(&number);
+	}
+}
+
+void text_add_quoted_shown(struct text *out, const char *bytes, size_t size)
+{
+	bool has_double = size > 0 && memchr(bytes, '"', size);
+	bool has_single = size > 0 && memchr(bytes, '\'', size);
+	char quote = has_double && !has_single ? '\'' : '"';
+	size_t at = 0;
+
+	text_add_char(out, quote);
+	while (at < size) {
+		size_t plain = at;
+
+		while (plain < size && bytes[plain] != quote) {
+			plain++;
+		}
+		text_add_shown_bytes(out, bytes + at, plain - at);
+		if (plain < size) {
+			text_add_escape(out, (uint32_t)quote);
+			plain++;
+		}
+		at = plain;
+	}
+	text_add_char(out, quote);
+}
+
+static void add_one_shown(const struct field *field, const struct field_slice *slice,
+			  struct text *out)
+{
+	struct text value = { 0 };
+	bool binary = field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
+		      field->type == FIELD_BINARY32;
+
+	if (field->type <= FIELD_PORT) {
+		add_number_shown(field, slice, out);
+		return;
+	}
+	if (binary && field->form == FIELD_FORM_PLAIN && slice->size > BINARY_SHOWN_MOST) {
+		text_add_hex(out, slice->at, BINARY_SHOWN_MOST);
+		text_add_format(out, "…(%" PRIu32 " bytes)", slice->size);
+		return;
+	}
+	field_text(field, slice, &value);
+	if (field_is_text(field)) {
+		text_add_quoted_shown(out, value.data ? value.data : "", value.size);
+	} else {
+		text_add(out, value.size > 0 ? value.data : "-", value.size > 0 ? value.size : 1);
+	}
+	out->failed |= value.failed;
+	text_free(&value);
+}
+
+void field_shown(const struct field *field, const struct field_slice *slice, struct text *out)
+{
+	struct field one = *field;
+	struct field_slice element;
+	uint32_t offset = 0;
+	const char *between = "[";
+
+	if (!field_is_list(field)) {
+		add_one_shown(field, slice, out);
+		return;
+	}
+	one.count_type = FIELD_SCALAR;
+	while (field_next_element(field, slice, &offset, &element)) {
+		text_add_string(out, between);
+		add_one_shown(&one, &element, out);
+		between = ",";
+	}
+	text_add_string(out, *between == '[' ? "[]" : "]");
+}
+
+static void add_members_shown(struct event_fields *fields, unsigned index, struct text *out)
+{
+	const struct schema *schema = fields->schema;
+	const char *between = "{";
+
+	for (unsigned i = index + 1; i < field_behind(schema, index); i = field_behind(schema, i)) {
+		text_add_string(out, between);
+		text_add_shown(out, schema->fields[i].name);
+		text_add_char(out, '=');
+		event_fields_shown(fields, i, out);
+		between = ",";
+	}
+	text_add_string(out, *between == '{' ? "{}" : "}");
+}
+
+void event_fields_shown(struct event_fields *fields, unsigned index, struct text *out)
+{
+	const struct field *field = &fields->schema->fields[index];
+	const char *between = "[";
+	uint32_t offset = 0;
+
+	if (field->type != FIELD_STRUCT) {
+		field_shown(field, &fields->slices[index], out);
+	} else if (field->count_type == FIELD_SCALAR) {
+		add_members_shown(fields, index, out);
+	} else {
+		while (field_next_struct(fields->schema, index, fields->record, fields->slices,
+					 &offset)) {
+			text_add_string(out, between);
+			add_members_shown(fields, index, out);
+			between = ",";
+		}
+		text_add_string(out, *between == '[' ? "[]" : "]");
+	}
+}
+
+/* ---- values as JSON ---- */
 
 static void add_number(struct json *json, const struct field *field,
 		       const struct field_slice *slice)

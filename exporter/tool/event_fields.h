@@ -41,6 +41,21 @@ void field_name_add(const struct schema *schema, unsigned index, struct text *ou
 /* What its values are, or those of its elements: "u32", "text", "guid". */
 const char *field_type_name(const struct field *field);
 
+bool field_is_address(const struct field *field);
+/* Whether a number of the field is a set of flags or a status: no amount to add up. */
+bool field_is_code(const struct field *field);
+/* The decoder of rules for its statuses ("ntstatus"); NULL: none. */
+const char *field_status_decoder(const struct field *field);
+
+/* Whether its value is text from the event, not a number, an address or an id in a form of ours. */
+static inline bool field_is_text(const struct field *field)
+{
+	return field->type == FIELD_WSTRING || field->type == FIELD_ASTRING ||
+	       (field->type >= FIELD_WCOUNTED && field->type <= FIELD_ACOUNTED) ||
+	       field->type == FIELD_WCOUNTED_BE || field->type == FIELD_ACOUNTED_BE ||
+	       field_is_text_of_chars(field);
+}
+
 /* Whether its value is a list for rules; characters in an array are one text. */
 static inline bool field_is_list(const struct field *field)
 {
@@ -69,6 +84,19 @@ void event_fields_done(struct event_fields *fields);
 
 /* Adds the value of a field before `end`: of arrays a list, of structures an object. */
 void event_fields_json(struct event_fields *fields, unsigned index, struct json *json);
+
+/*
+ * Adds the value of a field before `end` for people: text in quotes, with characters that steer a
+ * terminal escaped; numbers by the name that the field has for them; pointers, flags and statuses
+ * in hexadecimal; of long binary data the beginning; lists as [1,2], structures as {a=1,b=2}.
+ */
+void event_fields_shown(struct event_fields *fields, unsigned index, struct text *out);
+
+/* The same for one located field without its structure. */
+void field_shown(const struct field *field, const struct field_slice *slice, struct text *out);
+
+/* Adds text in quotes of the sort that does not occur in it, for people. */
+void text_add_quoted_shown(struct text *out, const char *bytes, size_t size);
 
 /* Adds keys and values of the fields first … end - 1. */
 void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,

@@ -3,13 +3,13 @@
  * What the commands print: results on standard output, complaints and progress on standard error.
  *
  * Names of providers, events and files come from outside and may hold any bytes. All that people
- * read is written by text_add_shown(), so that they cannot control a terminal; a complaint stays one
- * line for the same reason. A result is built in memory and written at once. When the reader has
- * closed the pipe, the write fails with EPIPE, which is no error for a person who has seen enough,
- * so no complaint follows, but the command still ends. JSON for people is written compactly first
- * and then indented, which keeps the writer of base/json.h simple. Progress is shown only when a
- * person watches: standard error is a terminal and standard output is none, because the two would
- * mix.
+ * read is written by text_add_shown(), so that they cannot control a terminal; a complaint stays
+ * one line for the same reason. A result is built in memory and written at once. When the reader
+ * has closed the pipe, the write fails with EPIPE, which is no error for a person who has seen
+ * enough, so no complaint follows, but the command still ends. JSON for people is written compactly
+ * first and then indented, which keeps the writer of base/json.h simple. Progress is shown only
+ * when a person watches: standard error is a terminal and standard output is none, because the two
+ * would mix.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -106,11 +106,13 @@ struct recording *recording_open(struct tool_arguments *arguments, const char *p
 	}
 	recording->arguments = arguments;
 	recording->options = *options;
-	recording->observer = (struct pipeline_observer){ .context = recording,
-							  .on_class = on_class,
-							  .on_record = on_record,
-							  .on_buffer = on_buffer,
-							  .probe = options->probe };
+	recording->observer =
+		(struct pipeline_observer){ .context = recording,
+					    .on_class = on_class,
+					    .on_record = on_record,
+					    .on_buffer = on_buffer,
+					    .probe = options->probe,
+					    .features = options->derived ? derived_features() : 0 };
 	recording->source = source_open_file(path, &file, err);
 	if (!recording->source || !set_up(recording, &arguments->manifests, err)) {
 		goto fail;
@@ -211,14 +213,62 @@ struct recording *recording_read(struct tool_arguments *arguments,
 	return recording;
 }
 
-const char *recording_process(const struct recording *recording, uint32_t *process_id)
+static const char *label_text(const struct recording *recording, uint32_t id)
 {
 	const struct intern *strings = registry_strings(recording->setup.registry);
-	uint32_t id;
 
-	*process_id = RECORD_NO_ID;
-	id = tracker_process(recording->tracker, process_id);
 	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
+}
+
+/* The value of the payload field that a derived field is computed from. */
+static bool read_origin(struct derived_read *read, const struct schema *schema)
+{
+	int index = schema ? schema_find_field(schema, read->row->origin) : -1;
+	struct field_slice slice;
+
+	if (index < 0 || !field_locate(schema, (unsigned)index, read->record, &slice)) {
+		return false;
+	}
+	read->number = field_u64(&schema->fields[index], &slice);
+	return true;
+}
+
+bool recording_derived(const struct recording *recording, const struct derived_field *row,
+		       const struct event_record *record, const struct event_class *class,
+		       struct text *out)
+{
+	struct derived_read read = { .row = row, .tracker = recording->tracker, .record = record };
+
+	if ((row->reads_origin && !read_origin(&read, class->schema)) ||
+	    row->read(&read) != DERIVED_FOUND) {
+		return false;
+	}
+	switch (row->form) {
+	case FORM_NUMBER:
+		text_add_u64(out, read.number);
+		return true;
+	case FORM_ID:
+		if (read.number == registry_none(recording->setup.registry) ||
+		    read.number == registry_unknown(recording->setup.registry)) {
+			return false;
+		}
+		text_add_string(out, label_text(recording, (uint32_t)read.number));
+		return true;
+	case FORM_TEXT:
+		break;
+	}
+	if (row->field) {
+		field_text(row->field, &read.slice, out);
+	} else {
+		text_add_utf8_clean(out, (const char *)read.slice.at, read.slice.size);
+	}
+	return true;
+}
+
+const char *recording_process(const struct recording *recording, uint32_t *process_id)
+{
+	*process_id = RECORD_NO_ID;
+	return label_text(recording, tracker_process(recording->tracker, process_id));
 }
 
 struct dry_run *recording_dry_run(const struct recording *recording)

@@ -15,6 +15,7 @@
 #include "rules/language/probe.h"
 #include "source/event_record.h"
 #include "tool/tool.h"
+#include "track/derived_fields.h"
 
 struct recording; /* opaque */
 
@@ -23,6 +24,7 @@ struct recording_options {
 	/* A configuration whose collectors are on, with a dry run of its rules; NULL: none. */
 	const char *config_path;
 	struct problems *problems; /* of the configuration, for config_load(); may be NULL */
+	bool derived; /* recording_derived() is called */
 	void *context;
 	/* An event class is new, or its struct is used for another one from now on. May be NULL. */
 	void (*on_class)(void *context, const struct event_class *class);
@@ -57,6 +59,15 @@ struct recording *recording_read(struct tool_arguments *arguments,
 
 /* In on_record: the process of the record; *process_id as tracker_process() sets it. */
 const char *recording_process(const struct recording *recording, uint32_t *process_id);
+
+/*
+ * In on_record: adds the value of a derived field that applies to the class, and is not .of_record,
+ * as text; durations in nanoseconds. False, and nothing is added, when it is not known or there is
+ * none for this event.
+ */
+bool recording_derived(const struct recording *recording, const struct derived_field *row,
+		       const struct event_record *record, const struct event_class *class,
+		       struct text *out);
 
 /* What the configuration's rules did, in the last run. NULL: there is none. */
 struct dry_run *recording_dry_run(const struct recording *recording);

@@ -74,6 +74,7 @@ static void on_class(void *context, const struct event_class *class)
 	struct dump_pass *pass = context;
 
 	event_filter_class(&pass->request->filter, class);
+	map_remove(&pass->derived, (uintptr_t) class);
 	if (pass->on_class) {
 		pass->on_class(pass->context, class);
 	}
@@ -96,12 +97,61 @@ static void on_record(void *context, struct recording *recording, const struct e
 	}
 }
 
+/* Whether a condition of the command line is about the field. */
+static bool is_in_condition(const struct event_filter *filter, const struct derived_field *row)
+{
+	const char *name;
+
+	for (size_t i = 0; filter->probe && (name = probe_field(filter->probe, i)) != NULL; i++) {
+		if (strcmp(name, row->name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The derived fields of a class as a set of their numbers, found when it is first shown. */
+static uint64_t derived_of(struct dump_pass *pass, const struct event_class *class)
+{
+	uint64_t *known = map_put(&pass->derived, (uintptr_t) class, NULL);
+	const struct derived_field *row;
+	uint64_t set = 0;
+
+	if (known && *known != 0) {
+		return *known;
+	}
+	for (unsigned i = 0; (row = derived_at(i)) != NULL; i++) {
+		bool shown = !row->of_record &&
+			     (derived_applies(row, class) ||
+			      (!row->origin && is_in_condition(&pass->request->filter, row)));
+
+		set |= shown ? UINT64_C(1) << i : 0;
+	}
+	if (known) {
+		*known = set;
+	}
+	return set;
+}
+
+const struct derived_field *dump_derived_next(struct dump_pass *pass,
+					      const struct event_class *class, unsigned *number)
+{
+	uint64_t left = derived_of(pass, class) >> *number;
+
+	while (left != 0 && (left & 1) == 0) {
+		left >>= 1;
+		++*number;
+	}
+	return left != 0 ? derived_at((*number)++) : NULL;
+}
+
 bool dump_pass_run(struct dump_pass *pass)
 {
 	struct tool_arguments *arguments = &pass->request->arguments;
 	struct event_filter *filter = &pass->request->filter;
 	const struct recording_options options = {
 		.probe = filter->probe,
+		.derived = true,
 		.context = pass,
 		.on_class = on_class,
 		.on_record = on_record,
@@ -112,6 +162,7 @@ bool dump_pass_run(struct dump_pass *pass)
 		pass->recording = recording_open(arguments, arguments->words[0], &options, &err);
 	}
 	map_done(&pass->limit.shown);
+	map_done(&pass->derived);
 	if (!pass->recording || !recording_run(pass->recording, &err)) {
 		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
 		return false;
@@ -123,6 +174,8 @@ void dump_pass_done(struct dump_pass *pass)
 {
 	recording_close(pass->recording);
 	map_done(&pass->limit.shown);
+	map_done(&pass->derived);
+	text_free(&pass->value);
 	text_free(&pass->out);
 }
 
@@ -134,6 +187,7 @@ enum { RAW_BYTES_MOST = 32 };
 #define COLOUR_OF_PROCESS "\033[32m"
 #define COLOUR_OF_EVENT   "\033[1;36m"
 #define COLOUR_OF_FIELD   "\033[33m"
+#define COLOUR_OF_DERIVED "\033[35m"
 #define COLOUR_END        "\033[0m"
 
 static void colour(struct dump_pass *pass, const char *code)
@@ -173,20 +227,45 @@ static void add_fields(struct dump_pass *pass, const struct schema *schema,
 		       const struct event_record *record)
 {
 	struct event_fields fields;
-	struct json json;
 
 	event_fields_locate(&fields, schema, record);
 	for (unsigned i = 0; i < fields.end; i = field_behind(schema, i)) {
 		text_add_string(&pass->out, "  ");
 		add_coloured(pass, COLOUR_OF_FIELD, schema->fields[i].name);
 		text_add_char(&pass->out, '=');
-		json_init(&json, &pass->out, false);
-		event_fields_json(&fields, i, &json);
+		event_fields_shown(&fields, i, &pass->out);
 	}
 	if (fields.truncated) {
 		text_add_string(&pass->out, "  (cut short)");
 	}
 	event_fields_done(&fields);
+}
+
+/* What the exporter knows about the event and its payload does not say. */
+static void add_derived(struct dump_pass *pass, const struct event_record *record,
+			const struct event_class *class)
+{
+	const struct derived_field *row;
+	const char *before = "  |  ";
+
+	for (unsigned i = 0; (row = dump_derived_next(pass, class, &i)) != NULL;) {
+		text_clear(&pass->value);
+		if (!recording_derived(pass->recording, row, record, class, &pass->value)) {
+			continue;
+		}
+		text_add_string(&pass->out, before);
+		add_coloured(pass, COLOUR_OF_DERIVED, row->name);
+		text_add_char(&pass->out, '=');
+		if (row->type == TYPE_TEXT) {
+			text_add_quoted_shown(&pass->out, pass->value.data ? pass->value.data : "",
+					      pass->value.size);
+		} else {
+			text_add(&pass->out, pass->value.data, pass->value.size);
+			text_add_string(&pass->out, row->type == TYPE_DURATION ? "ns" : "");
+		}
+		pass->out.failed |= pass->value.failed;
+		before = "  ";
+	}
 }
 
 static bool show(struct dump_pass *pass, const struct event_record *record,
@@ -216,6 +295,7 @@ static bool show(struct dump_pass *pass, const struct event_record *record,
 	} else if (record->payload_size > 0) {
 		add_raw(out, record);
 	}
+	add_derived(pass, record, class);
 	text_add_char(out, '\n');
 	return true;
 }
@@ -273,7 +353,10 @@ static const char more[] =
 	"\n"
 	"jsonl: each record as it stands in the file, in file order, names as the layout has them.\n"
 	"csv: a column for each field of the events shown; text: a line an event. Both in time order,\n"
-	"with the process that an event belongs to and the names that rules take.\n"
+	"with the process that an event belongs to and the names that rules take, and with derived\n"
+	"fields (Path, Volume, Duration in ns and so on; in text behind a |). Text shows pointers, flags\n"
+	"and statuses in hexadecimal. Characters that control a terminal are shown as \\u001b; text in\n"
+	"a cell of csv that a spreadsheet would take for a formula (= + - @) has a ' in front.\n"
 	"\n"
 	"A name that is nowhere in the recording ends it with status 1.\n";
 

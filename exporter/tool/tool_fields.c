@@ -4,12 +4,12 @@
  * events of one class, and the fields that these were seen to have stand ready in comments, with
  * types and some values.
  *
- * First, fields and some of their values are collected from the events. Fields are distinguished by
- * name and type, because versions of an event may give one field two types, and each would need a
- * rule of its own. Of arrays of structures the members of the first element are shown. Values are
- * looked for in a limited number of events, and long ones are left out.
+ * Fields and some of their values are collected from the events (field_samples.h). What a live
+ * session would have to enable is collected, too: the levels and keywords that the events had. The
+ * collector asks for these and no more, because a provider with all its keywords at level 5 can
+ * emit a million events a second.
  *
- * Then the collector is written. It must be valid YAML that the exporter accepts as it is, for any
+ * The collector must be valid YAML that the exporter accepts as it is, for any
  * names that a provider has chosen. A name is therefore written plain only if no reader of YAML
  * could take it for something else, and an event whose name would mean another one in a rule is
  * written with GUID and number.
@@ -19,175 +19,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/os.h"
 #include "rules/language/event_pattern.h"
 #include "tool/class_rows.h"
 #include "tool/event_fields.h"
 #include "tool/event_filter.h"
+#include "tool/field_samples.h"
 #include "tool/tool.h"
 
-enum {
-	SAMPLES_MOST = 3,
-	SAMPLE_SIZE_MOST = 40,  /* bytes; longer values are left out */
-	SAMPLES_EVENTS = 10000, /* that are examined for values */
-	SAMPLES_FIELDS_MOST = 2 * SCHEMA_FIELDS_MOST,
-	COMMENT_COLUMN = 48,
-};
-
-struct sampled_field {
-	char *name;       /* owned */
-	const char *type; /* "u32", of a list that of its elements */
-	bool number;      /* to rules */
-	bool list;        /* rules take elements ("a[0]") and their number ("a.count"), too */
-	bool structures;  /* a list whose members are fields of their own */
-	struct text samples[SAMPLES_MOST]; /* owned */
-	size_t sample_count;
-};
-
-/* Zero-initialise it. */
-struct field_samples {
-	/* Owned; in payload order of the first event class, then those that others add. */
-	struct sampled_field *fields;
-	size_t count, capacity;
-	struct map rows; /* address of a field in its schema -> its place + 1 */
-	uint64_t events;
-	bool failed; /* no memory: something is missing */
-};
-
-/* ---- fields ---- */
-
-/* The place of a row with the same name and type, made when new; count without room. */
-static size_t place_of(struct field_samples *samples, const struct sampled_field *row)
-{
-	struct sampled_field *grown;
-	size_t i = 0;
-
-	while (i < samples->count && (strcmp(samples->fields[i].name, row->name) != 0 ||
-				      strcmp(samples->fields[i].type, row->type) != 0 ||
-				      samples->fields[i].list != row->list)) {
-		i++;
-	}
-	if (i < samples->count || samples->count == SAMPLES_FIELDS_MOST) {
-		return i;
-	}
-	grown = array_grow(samples->fields, &samples->capacity, samples->count, sizeof *grown);
-	if (grown) {
-		samples->fields = grown;
-		samples->fields[i] = *row;
-		samples->fields[i].name = text_duplicate(row->name, strlen(row->name));
-		samples->count += samples->fields[i].name != NULL;
-	}
-	return i;
-}
-
-/* The row of a field; NULL without room. */
-static struct sampled_field *row_of(struct field_samples *samples, const struct schema *schema,
-				    unsigned index)
-{
-	const struct field *field = &schema->fields[index];
-	uint64_t *place = map_put(&samples->rows, (uintptr_t)field, NULL);
-	struct text name = { 0 };
-
-	if (place && *place == 0) {
-		struct sampled_field row = {
-			.type = field_type_name(field),
-			.number = field_is_integer(field),
-			.list = field_is_list(field),
-			.structures = field->type == FIELD_STRUCT,
-		};
-		size_t found;
-
-		text_add_string(&name, "");
-		field_name_add(schema, index, &name);
-		row.name = name.data;
-		found = name.failed ? samples->count : place_of(samples, &row);
-		*place = found < samples->count ? found + 1 : 0;
-		text_free(&name);
-	}
-	if (!place || *place == 0) {
-		samples->failed = true;
-		return NULL;
-	}
-	return &samples->fields[*place - 1];
-}
-
-static void add_sample(struct sampled_field *row, const struct field *field,
-		       const struct field_slice *slice)
-{
-	struct text value = { 0 };
-	bool known = false;
-
-	field_text(field, slice, &value);
-	for (size_t i = 0; i < row->sample_count && value.data; i++) {
-		known |= row->samples[i].size == value.size &&
-			 memcmp(row->samples[i].data, value.data, value.size) == 0;
-	}
-	if (known || value.failed || value.size == 0 || value.size > SAMPLE_SIZE_MOST) {
-		text_free(&value);
-	} else {
-		row->samples[row->sample_count++] = value;
-	}
-}
-
-/*
- * Fields first … end - 1; of arrays of structures the first element. has_values: they are located.
- */
-static void add_fields(struct field_samples *samples, struct event_fields *fields, unsigned first,
-		       unsigned end, bool has_values)
-{
-	const struct schema *schema = fields->schema;
-	unsigned i = first;
-
-	while (i < end) {
-		const struct field *field = &schema->fields[i];
-		struct sampled_field *row;
-		uint32_t offset = 0;
-
-		has_values = has_values && (first > 0 || i < fields->end);
-		if (field->type == FIELD_STRUCT && !field_is_struct_array(field)) {
-			i++;
-			continue;
-		}
-		row = row_of(samples, schema, i);
-		if (field_is_struct_array(field)) {
-			bool element = has_values && field_next_struct(schema, i, fields->record,
-								       fields->slices, &offset);
-
-			add_fields(samples, fields, i + 1, field_behind(schema, i), element);
-		} else if (row && has_values && row->sample_count < SAMPLES_MOST &&
-			   fields->slices[i].at) {
-			add_sample(row, field, &fields->slices[i]);
-		}
-		i = field_behind(schema, i);
-	}
-}
-
-static void field_samples_add(struct field_samples *samples, const struct schema *schema,
-			      const struct event_record *record)
-{
-	struct event_fields fields;
-
-	if (samples->events == SAMPLES_EVENTS) {
-		return;
-	}
-	samples->events++;
-	event_fields_locate(&fields, schema, record);
-	add_fields(samples, &fields, 0, schema->field_count, true);
-	event_fields_done(&fields);
-}
-
-static void field_samples_done(struct field_samples *samples)
-{
-	for (size_t i = 0; i < samples->count; i++) {
-		free(samples->fields[i].name);
-		for (size_t j = 0; j < samples->fields[i].sample_count; j++) {
-			text_free(&samples->fields[i].samples[j]);
-		}
-	}
-	free(samples->fields);
-	map_done(&samples->rows);
-}
+enum { COMMENT_COLUMN = 48 };
 
 /* ---- the collector ---- */
 
@@ -293,21 +133,114 @@ static const char *kernel_flag(const struct class_row *row)
 	return NULL;
 }
 
-static void add_needs(struct text *out, const struct class_row *row)
+/* ---- what a live session must enable ---- */
+
+/*
+ * Bits 48 to 63 of a keyword are Windows' own; the upper ones name channels ("Defining Keywords
+ * Used to Classify Types of Events", Microsoft Learn). The highest of a provider's bits is hardly
+ * used.
+ */
+#define PROVIDER_KEYWORDS (UINT64_MAX >> 16)
+#define HIGHEST_KEYWORD   (UINT64_C(1) << 47)
+
+/* What the events of a class row had. Zero-initialise it. */
+struct seen {
+	uint8_t level;       /* the highest */
+	uint64_t keywords;   /* of all events, or-ed */
+	uint64_t in_process; /* events that belong to a process */
+	bool registered;     /* Windows knows the provider by its name */
+};
+
+/*
+ * Whether a live session finds the provider by the name in the recording: the program knows it, or
+ * Windows had it registered where the recording was made. Providers of TraceLogging and EventSource
+ * are not registered.
+ */
+static bool is_registered(const struct configured_manifests *manifests,
+			  const struct event_class *class)
+{
+	const char *const names[] = {
+		manifest_set_provider_name(manifests->configured, &class->provider),
+		manifest_set_provider_name(manifests->builtin, &class->provider),
+		provider_name(&class->provider),
+	};
+
+	if (strpbrk(class->provider_name, ":{")) {
+		return false; /* it would read as something else */
+	}
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (names[i] && strcmp(names[i], class->provider_name) == 0) {
+			return true;
+		}
+	}
+	return class->schema && class->schema->origin == SCHEMA_EVENT_INFO;
+}
+
+static void seen_add(struct seen *seen, const struct event_record *record, const char *process)
+{
+	seen->level = record->level > seen->level ? record->level : seen->level;
+	seen->keywords |= record->keyword;
+	seen->in_process += strcmp(process, "_none") != 0;
+}
+
+/* "Provider:level:id:keywords", as docs/rules.md has it. */
+static void add_provider(struct text *out, const struct class_row *row, const struct seen *seen)
+{
+	uint64_t keywords = seen->keywords & PROVIDER_KEYWORDS;
+	char guid[GUID_TEXT_SIZE];
+	struct text spec = { 0 };
+	struct json json;
+
+	guid_format(&row->guid, guid);
+	if (seen->registered) {
+		text_add_string(&spec, row->provider);
+	} else {
+		text_add_format(&spec, "{%s}", guid);
+	}
+	/* Events of level 0 always come, and level 0 of a session means all levels. */
+	text_add_format(&spec, ":%u:", seen->level > 0 ? seen->level : 1U);
+	if (row->number > 0) { /* all events of TraceLogging have the id 0 */
+		text_add_u64(&spec, row->number);
+	}
+	/* Events without keywords always come, and a mask of 0 means all. */
+	text_add_format(&spec, ":0x%" PRIx64,
+			keywords != 0       ? keywords :
+			seen->keywords != 0 ? seen->keywords :
+					      HIGHEST_KEYWORD);
+	text_add_string(out,
+			"needs:    # of a live session: provider:level:ids:keywords, as seen in "
+			"the recording\n  providers: [");
+	json_init(&json, out, false);
+	json_string(&json, spec.data ? spec.data : "");
+	text_add_string(out, "]    # ");
+	if (seen->registered) {
+		text_add_format(out, "{%s}\n", guid);
+	} else {
+		text_add_shown(out, row->provider);
+		text_add_char(out, '\n');
+	}
+	out->failed |= spec.failed;
+	text_free(&spec);
+}
+
+static void add_needs(struct text *out, const struct class_row *row, const struct seen *seen)
 {
 	const char *flag = kernel_flag(row);
-	char guid[GUID_TEXT_SIZE];
 
 	if (flag) {
-		text_add_format(out, "needs: { kernel: [%s] }", flag);
+		text_add_format(out,
+				"needs: { kernel: [%s] }    # of a live session; a replay "
+				"takes what is in the recording\n",
+				flag);
 	} else if (row->kernel_class == KERNEL_NONE && !row->classic) {
-		guid_format(&row->guid, guid);
-		text_add_format(out, "needs: { providers: ['{%s}'] }", guid);
-	} else {
-		return;
+		add_provider(out, row, seen);
+	} else if (row->kernel_class == KERNEL_NONE) {
+		text_add_string(out, "# needs: of a live session, the provider that writes the "
+				     "event; a classic event does not name it\n");
 	}
-	text_add_string(out, "    # of a live session; a replay takes what is in the recording\n");
 }
+
+/* ---- fields and values ---- */
 
 static void pad(struct text *out, size_t line_start)
 {
@@ -324,7 +257,7 @@ static void add_samples(struct text *out, const struct sampled_field *field)
 	}
 }
 
-static void add_label(struct text *out, const struct sampled_field *field)
+static void add_label(struct text *out, const struct sampled_field *field, bool derived)
 {
 	size_t start = out->size;
 
@@ -338,7 +271,8 @@ static void add_label(struct text *out, const struct sampled_field *field)
 	text_add_string(out, ": ");
 	add_scalar(out, field->name);
 	pad(out, start);
-	text_add_format(out, "# %s%s", field->list ? "list of " : "", field->type);
+	text_add_format(out, "# %s%s%s", derived ? "derived, " : "", field->list ? "list of " : "",
+			field->type);
 	add_samples(out, field);
 	if (field->list) {
 		text_add_string(out, "; one of them: ");
@@ -346,54 +280,131 @@ static void add_label(struct text *out, const struct sampled_field *field)
 		text_add_string(out, "[0], how many: ");
 		text_add_shown(out, field->name);
 		text_add_string(out, ".count");
+	} else if (field->decoder) {
+		text_add_string(out, "; by name: { field: ");
+		add_scalar(out, field->name);
+		text_add_format(out, ", decode: [%s] }", field->decoder);
 	}
 	text_add_char(out, '\n');
 }
 
-/* A number that looks like an amount; else the first number; NULL: there is none. */
+static bool is_duration(unsigned number)
+{
+	return derived_at(number) && derived_at(number)->type == TYPE_DURATION;
+}
+
+/* Derived fields first: they answer most questions. */
+static void add_labels(struct text *out, const struct field_samples *samples)
+{
+	const char *before = "      # addresses, of no use as label or value: ";
+
+	for (unsigned i = 0; i < DERIVED_MOST; i++) {
+		if (samples->derived[i].name && !is_duration(i)) {
+			add_label(out, &samples->derived[i], true);
+		}
+	}
+	for (size_t i = 0; i < samples->count; i++) {
+		if (!samples->fields[i].address) {
+			add_label(out, &samples->fields[i], false);
+		}
+	}
+	for (size_t i = 0; i < samples->count; i++) {
+		if (samples->fields[i].address) {
+			text_add_string(out, before);
+			text_add_shown(out, samples->fields[i].name);
+			before = ", ";
+		}
+	}
+	text_add_string(out, *before == ',' ? "\n" : "");
+}
+
+static bool ends_in(const char *name, const char *const *ends)
+{
+	size_t size = strlen(name);
+
+	while (*ends && !text_ends_nocase(name, size, *ends, strlen(*ends))) {
+		ends++;
+	}
+	return *ends != NULL;
+}
+
+/* A number that looks like an amount; else the first that may be one; NULL: there is none. */
 static const struct sampled_field *amount_of(const struct field_samples *samples)
 {
 	static const char *const words[] = { "Size", "Bytes", "Amount", "Length" };
+	static const char *const others[] = { "Id",      "Key",    "Index",    "Offset",
+					      "Address", "Addr",   "Port",     "Version",
+					      "Type",    "Class",  "Time",     "Level",
+					      "Number",  "Handle", "Reserved", "Reserved0",
+					      "State",   "Reason", "Priority", NULL };
 	const struct sampled_field *first = NULL;
 
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct sampled_field *field = &samples->fields[i];
 
-		if (!field->number || field->name[0] == '\0') {
+		if (!field->number || field->name[0] == '\0' || field->address || field->code) {
 			continue;
 		}
-		first = first ? first : field;
 		for (size_t j = 0; j < sizeof words / sizeof words[0]; j++) {
 			if (strstr(field->name, words[j])) {
 				return field;
 			}
 		}
+		if (!first && !ends_in(field->name, others)) {
+			first = field;
+		}
 	}
 	return first;
 }
 
-/* A condition on the first field that has a value; of numbers one that a rule can be given. */
-static void add_condition(struct text *out, const struct field_samples *samples)
+static void add_value(struct text *out, const char *name, const char *comment)
 {
-	for (size_t i = 0; i < samples->count; i++) {
-		const struct sampled_field *field = &samples->fields[i];
-		const struct text *value = &field->samples[0];
-		int64_t number;
+	size_t start = out->size;
 
-		if (field->sample_count == 0 || field->list || field->name[0] == '\0' ||
-		    (field->number && !parse_i64(value->data, value->size, &number))) {
-			continue;
+	text_add_string(out, "        # value: ");
+	add_scalar(out, name);
+	pad(out, start);
+	text_add_string(out, comment);
+}
+
+/* A condition on the first value of a field; of numbers one that a rule can be given. */
+static bool add_condition(struct text *out, const struct sampled_field *field)
+{
+	const struct text *value = &field->samples[0];
+	int64_t number;
+
+	if (!field->name || field->name[0] == '\0' || field->sample_count == 0 || field->list ||
+	    field->address || field->structures ||
+	    (field->number && !parse_i64(value->data, value->size, &number))) {
+		return false;
+	}
+	text_add_string(out, "        # where: [{ field: ");
+	add_scalar(out, field->name);
+	text_add_string(out, ", eq: ");
+	if (field->number) {
+		text_add_string(out, value->data);
+	} else {
+		add_scalar(out, value->data);
+	}
+	text_add_string(out, " }]\n");
+	return true;
+}
+
+/* On what is particular to the events: derived fields that all events can have come last. */
+static void add_first_condition(struct text *out, const struct field_samples *samples)
+{
+	const struct derived_field *row;
+
+	for (unsigned i = 0; (row = derived_at(i)) != NULL; i++) {
+		if ((row->events || row->origin) && !is_duration(i) &&
+		    add_condition(out, &samples->derived[i])) {
+			return;
 		}
-		text_add_string(out, "        # where: [{ field: ");
-		add_scalar(out, field->name);
-		text_add_string(out, ", eq: ");
-		if (field->number) {
-			text_add_string(out, value->data);
-		} else {
-			add_scalar(out, value->data);
+	}
+	for (size_t i = 0; i < samples->count; i++) {
+		if (add_condition(out, &samples->fields[i])) {
+			return;
 		}
-		text_add_string(out, " }]\n");
-		return;
 	}
 }
 
@@ -401,22 +412,47 @@ static void add_rule(struct text *out, const struct class_row *row,
 		     const struct field_samples *samples)
 {
 	const struct sampled_field *amount = amount_of(samples);
-	size_t start;
 
 	text_add_string(out, "    events:\n      - event: ");
 	add_event(out, row);
 	text_add_char(out, '\n');
-	if (amount) {
-		start = out->size;
-		text_add_string(out, "        # value: ");
-		add_scalar(out, amount->name);
-		pad(out, start);
-		text_add_string(out, "# adds the number; without it each event counts 1\n");
+	for (unsigned i = 0; i < DERIVED_MOST; i++) {
+		if (samples->derived[i].name && is_duration(i)) {
+			add_value(out, samples->derived[i].name,
+				  "# derived; adds seconds: the metric's name must end in "
+				  "_seconds_total\n");
+		}
 	}
-	add_condition(out, samples);
+	if (amount) {
+		add_value(out, amount->name, "# adds the number; without it each event counts 1\n");
+	}
+	add_first_condition(out, samples);
 }
 
-static void add_head(struct text *out, const char *file, const struct class_row *row)
+/* The label of the process: of the one that began the operation where the event has none itself. */
+static void add_process(struct text *out, const struct seen *seen,
+			const struct field_samples *samples)
+{
+	bool started_by = false;
+	size_t start = out->size;
+
+	for (unsigned i = 0; i < DERIVED_MOST; i++) {
+		started_by |= samples->derived[i].name &&
+			      strcmp(samples->derived[i].name, "StartedBy") == 0;
+	}
+	text_add_format(out, "      process: %s", started_by ? "StartedBy" : "Process");
+	if (started_by) {
+		pad(out, start);
+		text_add_string(out, "# derived: who began the operation; its end has no Process");
+	} else if (seen->in_process == 0) {
+		pad(out, start);
+		text_add_string(out, "# always _none: these events belong to no process");
+	}
+	text_add_char(out, '\n');
+}
+
+static void add_head(struct text *out, const char *file, const struct class_row *row,
+		     const struct seen *seen)
 {
 	struct text help = { 0 };
 
@@ -436,21 +472,20 @@ static void add_head(struct text *out, const char *file, const struct class_row 
 	text_add_format(&help, "Events %s.", row->name);
 	add_scalar(out, help.data ? help.data : "");
 	text_add_string(out, "\ndefault: on\n");
-	add_needs(out, row);
+	add_needs(out, row, seen);
 	text_add_string(out,
 			"metrics:\n  - name: etw_my_events_total\n    type: counter\n    help: ");
 	add_scalar(out, help.data ? help.data : "");
-	text_add_string(out, "\n    labels:\n      process: Process\n");
+	text_add_string(out, "\n    labels:\n");
 	text_free(&help);
 }
 
 static void add_collector(struct text *out, const char *file, const struct class_row *row,
-			  const struct field_samples *samples)
+			  const struct seen *seen, const struct field_samples *samples)
 {
-	add_head(out, file, row);
-	for (size_t i = 0; i < samples->count; i++) {
-		add_label(out, &samples->fields[i]);
-	}
+	add_head(out, file, row, seen);
+	add_process(out, seen, samples);
+	add_labels(out, samples);
 	if (!row->schema) {
 		text_add_string(
 			out,
@@ -463,9 +498,11 @@ static void add_collector(struct text *out, const char *file, const struct class
 /* ---- the command ---- */
 
 struct search {
+	const struct configured_manifests *manifests;
 	struct requested_name provider; /* no name: any */
 	struct requested_name event;
 	struct class_rows rows; /* of the events that match */
+	struct seen seen;
 	struct field_samples samples;
 };
 
@@ -476,6 +513,7 @@ static void on_class(void *context, const struct event_class *class)
 	if ((!search->provider.name || is_requested_provider(&search->provider, class)) &&
 	    is_requested_event(&search->event, class)) {
 		class_rows_class(&search->rows, class);
+		search->seen.registered |= is_registered(search->manifests, class);
 	} else {
 		map_remove(&search->rows.by_class, (uintptr_t) class);
 	}
@@ -485,11 +523,12 @@ static void on_record(void *context, struct recording *recording, const struct e
 		      const struct event_class *class)
 {
 	struct search *search = context;
+	uint32_t process_id;
 
-	(void)recording;
 	if (map_find(&search->rows.by_class, (uintptr_t) class) &&
-	    class_rows_count(&search->rows, class) && class->schema) {
-		field_samples_add(&search->samples, class->schema, record);
+	    class_rows_count(&search->rows, class)) {
+		seen_add(&search->seen, record, recording_process(recording, &process_id));
+		field_samples_add(&search->samples, recording, record, class);
 	}
 }
 
@@ -520,7 +559,8 @@ static int print(struct search *search, const char *path)
 	if (search->rows.count > 1) {
 		return complain_of_several(search);
 	}
-	add_collector(&out, os_path_name(path), &search->rows.rows[0], &search->samples);
+	add_collector(&out, os_path_name(path), &search->rows.rows[0], &search->seen,
+		      &search->samples);
 	return tool_print("fields", &out);
 }
 
@@ -536,10 +576,12 @@ static int run(struct tool_arguments *arguments)
 		return tool_complain(TOOL_BAD_USAGE, "fields",
 				     "which event? etwtool providers lists them");
 	}
-	search = (struct search){ .provider.name = count == 3 ? words[1] : NULL,
+	search = (struct search){ .manifests = &arguments->manifests,
+				  .provider.name = count == 3 ? words[1] : NULL,
 				  .event.name = words[count - 1] };
 	recording =
-		recording_read(arguments, &(struct recording_options){ .context = &search,
+		recording_read(arguments, &(struct recording_options){ .derived = true,
+								       .context = &search,
 								       .on_class = on_class,
 								       .on_record = on_record });
 	if (recording) {

@@ -33,7 +33,7 @@ struct table {
 	size_t count;
 };
 
-enum { PROCESSES, PROVIDERS, EVENTS, TABLE_COUNT };
+enum { PROCESSES, PROVIDERS, EVENTS, STATS_TABLES };
 
 struct request {
 	struct tool_arguments arguments;
@@ -46,7 +46,7 @@ struct stats {
 	struct map processes; /* name, a text of the recording -> records */
 	uint64_t records;
 	int64_t first, last; /* RECORD_NO_TIME: no record had a time */
-	struct table tables[TABLE_COUNT];
+	struct table tables[STATS_TABLES];
 	uint64_t top; /* rows of each table that are shown */
 };
 
@@ -105,7 +105,7 @@ static bool fill_tables(struct stats *stats)
 	const struct map_slot *slot;
 	size_t at = 0;
 
-	for (size_t i = 0; i < TABLE_COUNT; i++) {
+	for (size_t i = 0; i < STATS_TABLES; i++) {
 		size_t rows_most = i == PROCESSES ? stats->processes.count : classes->count;
 
 		stats->tables[i].rows = calloc(rows_most + 1, sizeof(struct table_row));
@@ -123,7 +123,7 @@ static bool fill_tables(struct stats *stats)
 	for (size_t i = 0; i < classes->count; i++) {
 		add_row(&stats->tables[EVENTS], classes->rows[i].name, classes->rows[i].records);
 	}
-	for (size_t i = 0; i < TABLE_COUNT; i++) {
+	for (size_t i = 0; i < STATS_TABLES; i++) {
 		qsort(stats->tables[i].rows, stats->tables[i].count, sizeof(struct table_row),
 		      compare_rows);
 	}
@@ -174,7 +174,7 @@ static void add_text(struct text *out, const struct stats *stats)
 				seconds_of(stats), rate(stats, stats->records));
 	}
 	text_add_char(out, '\n');
-	for (size_t i = 0; i < TABLE_COUNT; i++) {
+	for (size_t i = 0; i < STATS_TABLES; i++) {
 		add_text_table(out, stats, &stats->tables[i]);
 	}
 }
@@ -205,7 +205,7 @@ static void add_json(struct text *out, const struct stats *stats)
 	utc_member(json, "last", stats->last);
 	json_member_double(json, "seconds", seconds_of(stats));
 	json_member_double(json, "per_second", rate(stats, stats->records));
-	for (size_t i = 0; i < TABLE_COUNT; i++) {
+	for (size_t i = 0; i < STATS_TABLES; i++) {
 		add_json_table(json, stats, &stats->tables[i]);
 	}
 	tool_json_end(&page, out);
@@ -247,7 +247,7 @@ static int run(struct tool_arguments *arguments)
 			tool_complain(TOOL_FAILED, "stats", "no memory for a table");
 		}
 	}
-	for (size_t i = 0; i < TABLE_COUNT; i++) {
+	for (size_t i = 0; i < STATS_TABLES; i++) {
 		free(stats.tables[i].rows);
 	}
 	class_rows_done(&stats.classes);

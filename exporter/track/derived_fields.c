@@ -19,6 +19,7 @@
  */
 #include "track/derived_fields.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -403,22 +404,26 @@ static const struct derived_events context_switch[] = {
 };
 
 static const struct derived_field fields[] = {
-	{ "Process", TYPE_TEXT, FORM_ID, .before_layout = true, .read = read_process },
-	{ "ProcessId", TYPE_INTEGER, FORM_NUMBER, .none_if_unknown = true,
+	{ "Process", TYPE_TEXT, FORM_ID, .of_record = true, .before_layout = true,
+	  .read = read_process },
+	{ "ProcessId", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .none_if_unknown = true,
 	  .read = read_process_id },
 	{ "OfProcess", TYPE_TEXT, FORM_ID, .before_layout = true, .events = about_process,
 	  .read = read_of_process },
 	{ "OldProcess", TYPE_TEXT, FORM_ID, .before_layout = true, .features = TRACK_SCHEDULER,
 	  .events = context_switch, .read = read_old_process },
-	{ "ThreadId", TYPE_INTEGER, FORM_NUMBER, .none_if_unknown = true, .read = read_thread_id },
-	{ "Cpu", TYPE_INTEGER, FORM_NUMBER, .read = read_cpu },
-	{ "Level", TYPE_INTEGER, FORM_NUMBER, .read = read_level },
-	{ "Opcode", TYPE_INTEGER, FORM_NUMBER, .constant = opcode_of },
-	{ "PayloadSize", TYPE_INTEGER, FORM_NUMBER, .read = read_payload_size },
-	{ "Session", TYPE_TEXT, FORM_ID, .before_layout = true, .constant = session_of },
-	{ "Provider", TYPE_TEXT, FORM_ID, .before_layout = true, .role = ROLE_PROVIDER,
-	  .constant = provider_of },
-	{ "Event", TYPE_TEXT, FORM_ID, .before_layout = true, .constant = event_of },
+	{ "ThreadId", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .none_if_unknown = true,
+	  .read = read_thread_id },
+	{ "Cpu", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .read = read_cpu },
+	{ "Level", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .read = read_level },
+	{ "Opcode", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .constant = opcode_of },
+	{ "PayloadSize", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .read = read_payload_size },
+	{ "Session", TYPE_TEXT, FORM_ID, .of_record = true, .before_layout = true,
+	  .constant = session_of },
+	{ "Provider", TYPE_TEXT, FORM_ID, .of_record = true, .before_layout = true,
+	  .role = ROLE_PROVIDER, .constant = provider_of },
+	{ "Event", TYPE_TEXT, FORM_ID, .of_record = true, .before_layout = true,
+	  .constant = event_of },
 	{ "Path", TYPE_TEXT, FORM_TEXT, .features = TRACK_FILES, .events = about_file,
 	  .read = read_path },
 	{ "PathGroup", TYPE_TEXT, FORM_ID, .features = TRACK_FILES, .events = about_file,
@@ -466,6 +471,8 @@ static const struct derived_field fields[] = {
 	  .field = &item_text, .item = EXTENDED_CONTAINER_ID, .read = read_item },
 };
 
+static_assert(sizeof fields / sizeof fields[0] <= DERIVED_MOST, "sets of them have 64 bits");
+
 const struct derived_field *derived_at(unsigned number)
 {
 	return number < sizeof fields / sizeof fields[0] ? &fields[number] : NULL;
@@ -479,4 +486,46 @@ const struct derived_field *derived_find(const char *name)
 		}
 	}
 	return NULL;
+}
+
+static bool is_listed(const struct derived_events *events, const struct event_class *class)
+{
+	for (; events->kernel_class != KERNEL_NONE || events->provider; events++) {
+		if (events->provider ? guid_equal(&events->provider->guid, &class->provider) :
+				       events->kernel_class == class->kernel_class &&
+					       (events->opcode == EVERY_OPCODE ||
+						events->opcode == class->opcode)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool layout_has(const struct schema *schema, const char *name, bool integer)
+{
+	int index = schema ? schema_find_field(schema, name) : -1;
+
+	return index >= 0 && (!integer || field_is_integer(&schema->fields[index]));
+}
+
+bool derived_applies(const struct derived_field *row, const struct event_class *class)
+{
+	if (row->events && !is_listed(row->events, class)) {
+		return false;
+	}
+	if (!row->before_layout && layout_has(class->schema, row->name, false)) {
+		return false;
+	}
+	return !row->origin || ((row->events || class->kernel_class != KERNEL_NONE) &&
+				layout_has(class->schema, row->origin, true));
+}
+
+uint32_t derived_features(void)
+{
+	uint32_t features = 0;
+
+	for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		features |= fields[i].features;
+	}
+	return features;
 }

@@ -42,6 +42,9 @@ struct derived_events {
 
 enum { EVERY_OPCODE = -1 };
 
+/* The table has at most so many rows, so that their numbers fit a set of 64 bits. */
+enum { DERIVED_MOST = 64 };
+
 enum derived_result {
 	DERIVED_FOUND,
 	DERIVED_UNKNOWN,   /* not known for this event */
@@ -80,7 +83,8 @@ struct derived_field {
 	enum derived_role role;
 	bool before_layout;   /* it hides a payload field of the same name */
 	bool none_if_unknown; /* a label of an unknown value reads _none instead of _unknown */
-	uint32_t features;    /* of the tracker (enum tracker_feature) that it needs */
+	bool of_record; /* all events have it, from their header or event class: who, where, when */
+	uint32_t features; /* of the tracker (enum tracker_feature) that it needs */
 	/*
 	 * The events that can have it; NULL: all. Ends with a row of zeros. With an origin, kernel
 	 * events have it if their layout has the origin; other events must be listed.
@@ -100,5 +104,14 @@ const struct derived_field *derived_at(unsigned number);
 
 /* NULL: no derived field has the name. */
 const struct derived_field *derived_find(const char *name);
+
+/*
+ * Whether a rule on events of the class that names the field gets it: the events can have it, and
+ * their layout has no field of the name that goes before it.
+ */
+bool derived_applies(const struct derived_field *row, const struct event_class *class);
+
+/* What the tracker must collect for all of them (enum tracker_feature). */
+uint32_t derived_features(void);
 
 #endif

@@ -83,7 +83,11 @@ if len(rows) != len(events) + 1 or any(len(row) != len(rows[0]) for row in rows)
 stamps = [row[0] for row in rows[1:] if row[0]]
 if stamps != sorted(stamps):
     sys.exit("csv: not in time order")
-if collections.Counter(row[1] for row in rows[1:]) != processes:
+# A name with a line feed is shown with its escape, so that a row is a line.
+shown = collections.Counter()
+for name, count in processes.items():
+    shown[name.replace("\n", "\\n")] += count
+if collections.Counter(row[1] for row in rows[1:]) != shown:
     sys.exit(f"csv: processes are not those of the exporter")
 for name, _ in fields.most_common(5):
     column = rows[0].index(name)
@@ -105,6 +109,51 @@ same("colours", [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured], run("
 END
 	echo "ok: $(basename "$file")"
 done
+
+# What rules live on is shown: derived fields, against the exporter's sums; text as text, pointers and statuses in hexadecimal.
+python3 - "$ETWTOOL" "$ETW_EXPORTER" "$work/sample.etl" <<'END' || fail "derived fields and forms of values"
+import collections, csv, io, json, re, subprocess, sys
+
+tool, exporter, path = sys.argv[1:4]
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, check=True).stdout.decode("utf-8")
+
+def same(title, found, wanted):
+    if found != wanted or not found:
+        sys.exit(f"{title}: {found}, wanted {wanted}")
+
+page = run(exporter, "--once", "--collector.file_latency", "--replay.file=" + path)
+
+def family(name, *labels):
+    sums = collections.Counter()
+    for text, value in re.findall(rf"^{name}\{{(.*)\}} (\S+)$", page, re.M):
+        sums[tuple(re.search(rf'(?:^|,){label}="([^"]*)"', text)[1] for label in labels)] += float(value)
+    return +sums
+
+rows = list(csv.DictReader(io.StringIO(run(tool, "dump", path, "--format", "csv", "--event", "FileIo/*"))))
+written, ended = collections.Counter(), collections.Counter()
+for row in rows:
+    if row["event"] == "FileIo/Write" and row["Paging"] == "0":
+        written[row["process"], row["Volume"]] += int(row["IoSize"])
+    if row["event"] == "FileIo/OperationEnd" and row["Started"] == "FileIo/Write":
+        ended["write", ] += int(row["Duration"])
+same("bytes written by process and volume", {k: float(v) for k, v in written.items()}, dict(family("etw_file_written_bytes_total", "process", "volume")))
+seconds = sum(v for (operation,), v in family("etw_file_operation_duration_seconds_sum", "operation").items() if operation == "write")
+same("seconds of writes", round(ended["write", ] / 1e9, 6), round(seconds, 6))
+same("who started them", {row["StartedBy"] for row in rows if row["event"] == "FileIo/OperationEnd"} >= {"sqlservr", "w3wp"}, True)
+
+text = run(tool, "dump", path, "--format", "text", "--where", "Path ends .mdf").splitlines()
+same("a path in each line", [line for line in text if not re.search(r'  Path="\\Device\\HarddiskVolume5\\[^"]*\.mdf"', line)] or "none", "none")
+same("lines with a path", len(text) > 100, True)
+events = [json.loads(line) for line in run(tool, "dump", path, "--event", "FileIo/OperationEnd").splitlines()]
+wanted = collections.Counter((e["fields"]["IrpPtr"], e["fields"]["NtStatus"]) for e in events)
+text = run(tool, "dump", path, "--format", "text", "--event", "FileIo/OperationEnd")
+found = re.findall(r"  IrpPtr=0x([0-9a-f]+)  .*?  NtStatus=0x([0-9a-f]+) ", text)
+same("pointers and statuses", collections.Counter((int(p, 16), int(s, 16)) for p, s in found), wanted)
+text = run(tool, "dump", path, "--format", "text", "--event", "Process/DCStart")
+same("quotes", re.search(r"  CommandLine='\"C:\\.*?' ", text) is not None or '\\"' not in text, True)
+END
 
 # Names that are nowhere: the nearest one.
 sample=$work/sample.etl

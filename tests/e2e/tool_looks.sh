@@ -55,8 +55,29 @@ text = run(tool, "stats", path, "--top", "1")
 if f"{records} records" not in text or len(text.split("\n")) > 14:
     sys.exit(f"stats: {text}")
 
+def check_needs(event, provider, snippet):
+    """`needs` covers every event of the recording, and asks for no keyword, level or id that none of them had."""
+    events = [json.loads(line) for line in run(tool, "dump", path, "--builtin", "--provider", event["guid"], "--event", str(event["id"])).splitlines()]
+    events = [e for e in events if e["id"] == event["id"] and (event["decoded_by"] != "tracelogging" or e["event"] == event["event"].rsplit("/", 1)[1])]
+    found = re.search(r'^  providers: \["(.*):(\d+):(\d*):(0x[0-9a-f]+)"\]    # (.*)$', snippet, re.M)
+    if not found or not events:
+        sys.exit(f"{event['event']}: no needs in\n{snippet}")
+    name, level, ids, keywords, comment = found[1], int(found[2]), found[3], int(found[4], 16), found[5]
+    seen = 0
+    for e in events:
+        seen |= int(e["keyword"], 16)
+        if int(e["keyword"], 16) and not int(e["keyword"], 16) & keywords:
+            sys.exit(f"{event['event']}: {found[0]} leaves out {e}")
+    if level != max(1, max(e["level"] for e in events)) or ids != str(event["id"] or "") or not keywords:
+        sys.exit(f"{event['event']}: {found[0]}")
+    if keywords & ~seen and (seen or keywords != 1 << 47):
+        sys.exit(f"{event['event']}: {found[0]} asks for more than {seen:#x}")
+    if sorted([name, comment]) != sorted(["{" + event["guid"] + "}", provider["name"]]):
+        sys.exit(f"{event['event']}: {found[0]}: not the provider's name and GUID")
+    return name == provider["name"]
+
 # Each event's collector: with all comments taken away, in batches of as many labels as a family may have.
-checked = tried = 0
+checked = tried = by_name = 0
 most = 5 if records < 50000 else 1
 for provider in providers:
     for event in provider["events"][:most]:
@@ -65,13 +86,21 @@ for provider in providers:
         snippet = run(tool, "fields", path, event["guid"], str(event.get("id", event.get("opcode"))) if event["decoded_by"] != "tracelogging"
                       else event["event"].rsplit("/", 1)[1])
         tried += 1
+        if "id" in event:
+            registered = check_needs(event, provider, snippet)
+            if event["decoded_by"] == "tracelogging" and registered:
+                sys.exit(f"{event['event']}: by a name that Windows does not know")
+            by_name += registered
+        addresses = re.search(r"^      # addresses, of no use as label or value: (.*)$", snippet, re.M)
+        addresses = addresses[1].split(", ") if addresses else []
         labels = re.findall(r"^      # (\w+: (?:[\w.-]+|\"[^\"]*\")) +#", snippet, re.M)
         offered = [re.sub(r"\[0\]", "", json.loads(label.split(": ", 1)[1]) if '"' in label else label.split(": ", 1)[1]) for label in labels]
-        if not set(field for field in event["fields"]) <= set(offered) | set(field.split(".")[0] for field in offered):
+        if not set(field for field in event["fields"]) <= set(offered) | set(addresses) | set(field.split(".")[0] for field in offered):
             sys.exit(f"{event['event']}: fields {event['fields']}, offered {offered}")
         for first in range(0, len(labels), 7):
             some = "".join(f"      {label}\n" for label in labels[first:first + 7])
-            whole = re.sub(r"^      # .*\n", "", snippet, flags=re.M).replace("      process: Process\n", "      process: Process\n" + some)
+            whole = re.sub(r"^      # .*\n", "", snippet, flags=re.M)
+            whole = re.sub(r"^      process: .*\n", lambda line: line[0] + some, whole, flags=re.M)
             with open(os.path.join(work, "my_collector.yaml"), "w", encoding="utf-8") as f:
                 f.write(whole)
             counted = subprocess.run([exporter, "--once", "--config.file=" + os.path.join(work, "config.yaml"), "--replay.file=" + path,
@@ -88,10 +117,41 @@ for provider in providers:
                 sys.exit(f"{event['event']}: a field that is offered is not there\n{whole}")
 if tried and not checked:
     sys.exit("no collector counted its events")
-print(f"{checked} collectors count their events")
+if "net.4.5.2" in path and by_name < 5:
+    sys.exit(f"{by_name} providers by name")
+print(f"{checked} collectors count their events, {by_name} name a provider that Windows knows")
 END
 	echo "ok: $(basename "$file")"
 done
+
+# The question "which file, which volume, how long, for which process" is answered by what fields offers, marked as derived.
+"$ETWTOOL" fields "$work/sample.etl" FileIo/Write >"$work/write"
+for line in 'path: Path  *# derived, text: ' 'volume: Volume  *# derived, text: D:, C:$' 'paging: Paging  *# derived, integer: 0, 1$' \
+	'io_flags: IoFlags  *# u32: 0x0, 0x60a00, 0x43$'; do
+	grep -Eq "^      # $line" "$work/write" || fail "FileIo/Write does not offer $line: $(cat "$work/write")"
+done
+grep -q '^      # addresses, of no use as label or value: IrpPtr, FileObject, FileKey$' "$work/write" || fail "addresses: $(cat "$work/write")"
+grep -q '^        # value: IoSize  ' "$work/write" || fail "the amount: $(cat "$work/write")"
+"$ETWTOOL" fields "$work/sample.etl" Process/Stop | grep -Eq '^      # exit_result: ExitResult  *# derived, text: ' || fail "no ExitResult"
+"$ETWTOOL" fields "$work/sample.etl" PerfInfo/DPC | grep -Eq '^      process: Process  *# always _none' || fail "PerfInfo/DPC has no process"
+"$ETWTOOL" fields "$work/sample.etl" FileIo/OperationEnd >"$work/end"
+grep -Eq '^      process: StartedBy  *# derived' "$work/end" || fail "StartedBy: $(cat "$work/end")"
+grep -Eq '^      # nt_status: NtStatus  *# u32: 0x0, 0xc0000034; by name: \{ field: NtStatus, decode: \[ntstatus\] \}$' "$work/end" || fail "NtStatus: $(cat "$work/end")"
+# Its offer of a value, taken: the seconds are those of the shipped collector.
+sed 's/etw_my_events_total/etw_my_events_seconds_total/; s/# value: Duration /value: Duration /; s/# started: Started /started: Started /' "$work/end" >"$work/my_collector.yaml"
+"$ETW_EXPORTER" --once --config.file="$work/config.yaml" --collector.file_latency --replay.file="$work/sample.etl" >"$work/page"
+python3 - "$work/page" <<'END' || fail "durations: $(grep etw_my "$work/page" | head -3)"
+import collections, re, sys
+mine, shipped = collections.Counter(), collections.Counter()
+for line in open(sys.argv[1]):
+    if found := re.match(r'etw_my_events_seconds_total\{process="([^"]*)",started="FileIo/(\w+)"\} (\S+)', line):
+        mine[found[2].lower()] += float(found[3])
+    elif found := re.match(r'etw_file_operation_duration_seconds_sum\{.*operation="(\w+)".*\} (\S+)', line):
+        shipped[found[1].replace("_", "")] += float(found[2])
+# The collector leaves out reads and writes of paging.
+names = ("create", "queryinfo", "flush", "delete", "rename")
+sys.exit(any(not shipped[name] or round(mine[name], 6) != round(shipped[name], 6) for name in names))
+END
 
 # What is asked for and is not there, is there more than once, or is misspelt.
 sample=$work/sample.etl
