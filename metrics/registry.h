@@ -144,6 +144,9 @@ void family_set(struct family *family, struct shard *shard, const uint32_t *ids,
  */
 void family_hide(struct family *family, struct shard *shard, const uint32_t *ids);
 
+/* Hides every sample of a gauge that this shard has set to another value than 0. */
+void family_hide_all(struct family *family, const struct shard *shard);
+
 /* ---- the scrape: any thread ---- */
 
 /*

@@ -620,6 +620,25 @@ void family_hide(struct family *family, struct shard *shard, const uint32_t *ids
 	set(family, shard, ids, CELL_HIDDEN);
 }
 
+void family_hide_all(struct family *family, const struct shard *shard)
+{
+	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
+
+	assert(family->type == FAMILY_GAUGE);
+	for (unsigned segment = SEGMENT_FIRST; left > 0; segment++) {
+		cell *cells = family_segment(family, shard->index, segment);
+		uint32_t here = left < 1u << segment ? left : 1u << segment;
+
+		left -= here;
+		for (uint32_t i = 0; cells && i < here; i++) {
+			/* A sample that only other shards have set has 0 here, and stays shown. */
+			if (atomic_load_explicit(&cells[i], memory_order_relaxed) != 0) {
+				atomic_store_explicit(&cells[i], CELL_HIDDEN, memory_order_relaxed);
+			}
+		}
+	}
+}
+
 bool family_value(struct family *family, const uint32_t *ids, int64_t *value)
 {
 	uint32_t sample = sample_find(family, ids, family->label_count), index;

@@ -52,7 +52,7 @@ export default dashboard({
 			timeseries('Read by path group', 'As beside.', 'binBps', topRates('etw_file_group_read_bytes_total', 'group, process', '{{group}}: {{process}}', byProcess), { stack: true }),
 			timeseries('Operations by path group', 'As beside.', 'ops', topRates('etw_file_group_operations_total', 'group, operation', '{{group}}: {{operation}}', byProcess))),
 		optIn('Most written files', ['file_top'], 'A list of the last minute, whose members change.',
-			table('Most written files of the last minute', 'From a sketch of bounded size: the figures are upper bounds.', { path: 'Path', process: 'Process' }, [
+			table('Most written files of the last minute', 'Made anew every ten seconds, from sketches of bounded size: the figures are lower bounds.', { path: 'Path', process: 'Process' }, [
 				['Written', `topk($topn, sum by (path, process) (etw_file_top_written_bytes${at(byProcess)}))`, 'bytes'],
 			], { widths: { path: 480 } })),
 		optIn('Latency and failures', ['file_latency', 'file_errors'], 'Both need an event more for each operation.',

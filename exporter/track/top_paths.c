@@ -7,14 +7,21 @@
  * sketch knows for each key an upper bound of the bytes and the greatest possible error, and the
  * difference is shown: at least these bytes were written.
  *
- * At the end of a window the keys are ranked. The bytes of a key that is already listed count
- * twice, which keeps the list stable. Then all old samples are hidden and the new list is shown.
- * Beyond the limit of series several paths share the overflow series, so samples with equal labels
- * are added up.
+ * The last minute is a ring of slices of ten seconds, each with a sketch of its own. An event adds
+ * to the sketch of the present slice alone. When a slice ends, the sketches of the whole minute are
+ * added up by key and the keys are ranked; then the oldest slice is dropped. A sum of lower bounds
+ * is a lower bound. The bytes of a key that is already listed count twice, which keeps the list
+ * stable. Beyond the limit of series several paths share the overflow series, so samples with equal
+ * labels are added up.
  *
- * Windows follow event time, not the clock of the machine, so a replay gives the same list. A gap
- * of more than a window shows an empty list. A time far before the window means that an earlier
- * time was wrong, and the window starts again.
+ * Slices follow event time, not the clock of the machine, so a replay gives the same list. Slices
+ * in which nothing was written are empty, so the list is empty a minute after the last write. A
+ * time far before the present slice means that the clock was set back or an earlier time was wrong;
+ * then the slice begins again at that time, and what is in the ring is dropped slice by slice as
+ * usual.
+ *
+ * The list stays shown when the tracker is reset and when it is freed: a replay in a loop makes a
+ * new tracker for each pass, and the samples must not be absent until its first slice has ended.
  */
 #include "track/top_paths.h"
 
@@ -24,8 +31,8 @@
 #include "base/text.h"
 #include "source/event_record.h"
 
-/* With 1000 counters the sketch contains every path with more than a thousandth of the bytes. */
-enum { LABELS = 3, COUNTERS_PER_PLACE = 50, COUNTERS_LEAST = 1000 };
+/* With 1000 counters a sketch contains every path with more than a thousandth of its bytes. */
+enum { LABELS = 3, COUNTERS_PER_PLACE = 10, COUNTERS_LEAST = 1000 };
 
 struct top_path {
 	uint64_t key;
@@ -44,7 +51,7 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 {
 	static const struct family_options options = {
 		.name = "etw_file_top_written_bytes",
-		.help = "The most written paths of the last minute, with the bytes that programs asked to write to them for sure. Paging is left out.",
+		.help = "Lower bound of the bytes that programs asked to write to the most-written files in the last minute. Excludes paging I/O.",
 		.type = FAMILY_GAUGE,
 		.labels = { "path", "process", "provider" },
 		.label_count = LABELS,
@@ -59,19 +66,22 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 				   .start = RECORD_NO_TIME };
 	top->provider = intern_string(registry_strings(registry), "Windows Kernel");
 	top->family = registry_family(registry, &options, err);
-	if (!top->family ||
-	    !top_sketch_init(&top->sketch, counters > COUNTERS_LEAST ? counters : COUNTERS_LEAST,
-			     err)) {
-		return false;
+	counters = counters > COUNTERS_LEAST ? counters : COUNTERS_LEAST;
+	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {
+		if (!top->family || !top_sketch_init(&top->slices[i], counters, err)) {
+			return false;
+		}
 	}
-	top->order = calloc(top->sketch.size, sizeof *top->order);
+	top->order = calloc((size_t)TOP_PATHS_SLICES * counters, sizeof *top->order);
 	top->listed = calloc((size_t)2 * places, sizeof *top->listed);
 	return (top->order && top->listed) || error_no_memory(err, "the most written paths");
 }
 
 void top_paths_done(struct top_paths *top)
 {
-	top_sketch_done(&top->sketch);
+	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {
+		top_sketch_done(&top->slices[i]);
+	}
 	free(top->order);
 	free(top->listed);
 	*top = (struct top_paths){ 0 };
@@ -79,53 +89,94 @@ void top_paths_done(struct top_paths *top)
 
 /* ---- choosing ---- */
 
-static bool is_listed(const struct top_paths *top, uint64_t key)
+static int by_key(uint64_t a, uint64_t b)
 {
-	for (uint32_t i = 0; i < top->count; i++) {
-		if (top->listed[i].key == key) {
-			return true;
-		}
-	}
-	return false;
+	return a > b ? 1 : a < b ? -1 : 0;
+}
+
+static int compare_listed(const void *a, const void *b)
+{
+	return by_key(((const struct top_path *)a)->key, ((const struct top_path *)b)->key);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	return by_key(((const struct top_ranked *)a)->key, ((const struct top_ranked *)b)->key);
 }
 
 /* Sorts by claim, the highest first. */
-static int compare(const void *a, const void *b)
+static int compare_claims(const void *a, const void *b)
 {
 	const struct top_ranked *x = a, *y = b;
 
 	if (x->claim != y->claim) {
 		return x->claim > y->claim ? -1 : 1;
 	}
-	return x->key < y->key ? -1 : x->key > y->key;
+	return by_key(x->key, y->key);
 }
 
-/* Fills chosen with the next list and returns its length. */
-static uint32_t choose(struct top_paths *top, struct top_path *chosen)
+/* The bytes of each key in the whole ring, in top->order. Returns the number of keys. */
+static size_t add_up_slices(struct top_paths *top)
 {
-	uint32_t count = 0;
+	size_t count = 0, keys = 0;
 
-	for (uint32_t i = 0; i < top->sketch.count; i++) {
-		const struct top_counter *counter = &top->sketch.counters[i];
-		uint64_t bytes = top_counter_least(counter);
+	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {
+		const struct top_sketch *slice = &top->slices[i];
 
-		if (bytes > 0) {
-			bool doubled = is_listed(top, counter->key) && bytes <= UINT64_MAX / 2;
+		for (uint32_t j = 0; j < slice->count; j++) {
+			uint64_t bytes = top_counter_least(&slice->counters[j]);
 
-			top->order[count++] = (struct top_ranked){
-				.key = counter->key,
-				.bytes = bytes,
-				.claim = doubled ? 2 * bytes : bytes,
-			};
+			if (bytes > 0) {
+				top->order[count++] =
+					(struct top_ranked){ .key = slice->counters[j].key,
+							     .bytes = bytes };
+			}
 		}
 	}
 	if (count > 0) {
-		qsort(top->order, count, sizeof *top->order, compare);
+		qsort(top->order, count, sizeof *top->order, compare_keys);
 	}
-	count = count < top->places ? count : top->places;
+	for (size_t i = 0; i < count; i++) {
+		if (keys > 0 && top->order[keys - 1].key == top->order[i].key) {
+			top->order[keys - 1].bytes =
+				top_sum(top->order[keys - 1].bytes, top->order[i].bytes);
+		} else {
+			top->order[keys++] = top->order[i];
+		}
+	}
+	return keys;
+}
+
+static bool is_listed(const struct top_paths *top, uint64_t key)
+{
+	const struct top_path like = { .key = key };
+
+	return top->count > 0 &&
+	       bsearch(&like, top->listed, top->count, sizeof *top->listed, compare_listed) != NULL;
+}
+
+/* Fills chosen with the next list, in the order of keys, and returns its length. */
+static uint32_t choose(struct top_paths *top, struct top_path *chosen)
+{
+	size_t keys = add_up_slices(top);
+	uint32_t count = keys < top->places ? (uint32_t)keys : top->places;
+
+	for (size_t i = 0; i < keys; i++) {
+		struct top_ranked *ranked = &top->order[i];
+
+		ranked->claim = is_listed(top, ranked->key) ?
+					top_sum(ranked->bytes, ranked->bytes) :
+					ranked->bytes;
+	}
+	if (keys > 0) {
+		qsort(top->order, keys, sizeof *top->order, compare_claims);
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		chosen[i] =
 			(struct top_path){ .key = top->order[i].key, .bytes = top->order[i].bytes };
+	}
+	if (count > 0) {
+		qsort(chosen, count, sizeof *chosen, compare_listed);
 	}
 	return count;
 }
@@ -167,24 +218,8 @@ static void find_labels(struct top_paths *top, struct top_path *path)
 	}
 }
 
-static void show(struct top_paths *top, const struct top_path *chosen, uint32_t count)
-{
-	for (uint32_t i = 0; i < top->count; i++) {
-		family_hide(top->family, top->shard, top->listed[i].ids);
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t bytes = 0;
-
-		for (uint32_t j = 0; j < count; j++) {
-			if (memcmp(chosen[i].ids, chosen[j].ids, sizeof chosen[i].ids) == 0) {
-				bytes += chosen[j].bytes;
-			}
-		}
-		family_set(top->family, top->shard, chosen[i].ids, (int64_t)(bytes & INT64_MAX));
-	}
-}
-
-static void end_window(struct top_paths *top)
+/* Makes the list from the whole ring and shows it in place of the one before. */
+static void show(struct top_paths *top)
 {
 	struct top_path *chosen = top->listed + top->places;
 	uint32_t count = choose(top, chosen);
@@ -192,27 +227,44 @@ static void end_window(struct top_paths *top)
 	for (uint32_t i = 0; i < count; i++) {
 		find_labels(top, &chosen[i]);
 	}
-	show(top, chosen, count);
-	memcpy(top->listed, chosen, count * sizeof *chosen);
+	family_hide_all(top->family, top->shard);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t bytes = 0;
+
+		for (uint32_t j = 0; j < count; j++) {
+			if (memcmp(chosen[i].ids, chosen[j].ids, sizeof chosen[i].ids) == 0) {
+				bytes = top_sum(bytes, chosen[j].bytes);
+			}
+		}
+		family_set(top->family, top->shard, chosen[i].ids,
+			   bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
+	}
+	if (count > 0) {
+		memcpy(top->listed, chosen, count * sizeof *chosen);
+	}
 	top->count = count;
-	top_sketch_clear(&top->sketch);
 }
 
 /* ---- the stream ---- */
 
+static void next_slice(struct top_paths *top)
+{
+	top->present = (top->present + 1) % TOP_PATHS_SLICES;
+	top_sketch_clear(&top->slices[top->present]);
+}
+
 void top_paths_clear(struct top_paths *top)
 {
-	if (top->family) {
-		top_sketch_clear(&top->sketch);
-		show(top, NULL, 0);
-		top->count = 0;
-		top->start = RECORD_NO_TIME;
+	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {
+		top_sketch_clear(&top->slices[i]);
 	}
+	top->count = 0;
+	top->start = RECORD_NO_TIME;
 }
 
 void top_paths_time(struct top_paths *top, int64_t time)
 {
-	uint64_t passed;
+	uint64_t passed, ended;
 
 	if (time == RECORD_NO_TIME) {
 		return;
@@ -221,31 +273,36 @@ void top_paths_time(struct top_paths *top, int64_t time)
 		top->start = time;
 	}
 	if (time < top->start) {
-		/* More than a window earlier: the start of this window was wrong. */
-		if ((uint64_t)top->start - (uint64_t)time > (uint64_t)TOP_PATHS_WINDOW) {
+		/* A minute earlier: the start of this slice was wrong, or the clock was set back.
+		 */
+		if ((uint64_t)top->start - (uint64_t)time > (uint64_t)TOP_PATHS_MINUTE) {
 			top->start = time;
 		}
 		return;
 	}
 	passed = (uint64_t)time - (uint64_t)top->start;
-	if (passed < (uint64_t)TOP_PATHS_WINDOW) {
+	if (passed < (uint64_t)TOP_PATHS_SLICE) {
 		return;
 	}
-	end_window(top);
-	if (passed >= 2 * (uint64_t)TOP_PATHS_WINDOW) {
-		end_window(top); /* the following window was empty */
+	top->start = time - (int64_t)(passed % (uint64_t)TOP_PATHS_SLICE);
+	ended = passed / (uint64_t)TOP_PATHS_SLICE;
+	/* The slices after the first one that ended were empty. More than a ring of them is no
+	 * different from one ring. */
+	for (uint64_t i = 1; i < ended && i <= TOP_PATHS_SLICES; i++) {
+		next_slice(top);
 	}
-	top->start = time - (int64_t)(passed % (uint64_t)TOP_PATHS_WINDOW);
+	show(top);
+	next_slice(top);
 }
 
 void top_paths_add(struct top_paths *top, uint32_t file, uint32_t process, uint64_t bytes)
 {
-	top_sketch_add(&top->sketch, (uint64_t)process << 32 | file, bytes);
+	top_sketch_add(&top->slices[top->present], (uint64_t)process << 32 | file, bytes);
 }
 
 void top_paths_end(struct top_paths *top)
 {
-	if (top->family && top->sketch.count > 0) {
-		end_window(top);
+	if (top->family && top->start != RECORD_NO_TIME) {
+		show(top);
 	}
 }

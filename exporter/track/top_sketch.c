@@ -134,11 +134,6 @@ static void rise(struct top_sketch *sketch, uint32_t place)
 	place_at(sketch, place, number);
 }
 
-static uint64_t sum_of(uint64_t a, uint64_t b)
-{
-	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
-}
-
 void top_sketch_add(struct top_sketch *sketch, uint64_t key, uint64_t weight)
 {
 	uint32_t number = find(sketch, key);
@@ -160,6 +155,6 @@ void top_sketch_add(struct top_sketch *sketch, uint64_t key, uint64_t weight)
 		put_in_list(sketch, number);
 	}
 	counter = &sketch->counters[number];
-	counter->count = sum_of(counter->count, weight);
+	counter->count = top_sum(counter->count, weight);
 	sink(sketch, counter->place);
 }

@@ -41,6 +41,12 @@ void top_sketch_clear(struct top_sketch *sketch);
 
 void top_sketch_add(struct top_sketch *sketch, uint64_t key, uint64_t weight);
 
+/* The sum of two weights; UINT64_MAX when it is higher. */
+static inline uint64_t top_sum(uint64_t a, uint64_t b)
+{
+	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+}
+
 /* A lower bound of the weight of the key. */
 static inline uint64_t top_counter_least(const struct top_counter *counter)
 {

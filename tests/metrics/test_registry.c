@@ -252,6 +252,47 @@ static void gauges_go_up_and_down_and_hide(void **state)
 	registry_free(registry);
 }
 
+/* A shard hides what it has shown, and nothing that another has. */
+static void a_shard_hides_all_of_its_samples(void **state)
+{
+	enum { SAMPLES = 40 };
+	struct registry *registry = registry_with(0, 0);
+	struct shard *one = registry_shard(registry, false, NULL);
+	struct shard *other = registry_shard(registry, false, NULL);
+	struct shard *none = registry_shard(registry, false, NULL);
+	const struct family_options options = { .name = "x",
+						.help = "X.",
+						.type = FAMILY_GAUGE,
+						.labels = { "path" },
+						.label_count = 1 };
+	struct family *family = registry_family(registry, &options, NULL);
+	int64_t value;
+	uint32_t id;
+
+	(void)state;
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		char path[8];
+
+		snprintf(path, sizeof path, "%u", i);
+		id = intern_string(registry_strings(registry), path);
+		family_set(family, i % 2 == 0 ? one : other, &id, 5);
+	}
+	family_hide_all(family, none);
+	family_hide_all(family, one);
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		char path[8];
+
+		snprintf(path, sizeof path, "%u", i);
+		id = intern_string(registry_strings(registry), path);
+		assert_int_equal(family_value(family, &id, &value), i % 2 == 1);
+	}
+	id = intern_string(registry_strings(registry), "0");
+	family_set(family, one, &id, 6);
+	assert_true(family_value(family, &id, &value));
+	assert_int_equal(value, 6);
+	registry_free(registry);
+}
+
 static void an_observation_falls_into_one_bucket(void **state)
 {
 	static const uint64_t bounds[] = { 0, 10, 20, 30, 40, 50, 60 };
@@ -504,6 +545,7 @@ int main(void)
 		cmocka_unit_test(a_family_without_labels_has_one_sample),
 		cmocka_unit_test(a_sample_is_the_sum_over_its_writers),
 		cmocka_unit_test(gauges_go_up_and_down_and_hide),
+		cmocka_unit_test(a_shard_hides_all_of_its_samples),
 		cmocka_unit_test(an_observation_falls_into_one_bucket),
 		cmocka_unit_test(past_the_limit_open_labels_read_other),
 		cmocka_unit_test(a_family_has_a_limit_of_its_own),

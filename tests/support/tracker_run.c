@@ -122,10 +122,22 @@ struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process
 
 /* ---- playing ---- */
 
+void player_new_tracker(struct player *player, const struct tracker_options *tracker_options)
+{
+	struct tracker_options options = *tracker_options;
+	struct error err;
+
+	tracker_free(player->tracker);
+	options.registry = player->registry;
+	options.shard = player->shard;
+	options.clock = &player->clock;
+	player->tracker = tracker_new(&options, &err);
+	assert_non_null(player->tracker);
+}
+
 void player_init(struct player *player, const struct tracker_options *tracker_options)
 {
 	static const struct registry_limits limits;
-	struct tracker_options options = *tracker_options;
 	struct error err;
 
 	*player = (struct player){ .clock = { CLOCK_QPC, 10000000, 10000000, 0, 0 } };
@@ -133,11 +145,7 @@ void player_init(struct player *player, const struct tracker_options *tracker_op
 	assert_non_null(player->registry);
 	player->shard = registry_shard(player->registry, false, &err);
 	assert_non_null(player->shard);
-	options.registry = player->registry;
-	options.shard = player->shard;
-	options.clock = &player->clock;
-	player->tracker = tracker_new(&options, &err);
-	assert_non_null(player->tracker);
+	player_new_tracker(player, tracker_options);
 }
 
 void player_done(struct player *player)

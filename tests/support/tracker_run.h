@@ -84,6 +84,8 @@ struct player {
 
 void player_init(struct player *player, const struct tracker_options *tracker_options);
 void player_done(struct player *player);
+/* Frees the tracker and makes another with the same registry and shard. */
+void player_new_tracker(struct player *player, const struct tracker_options *tracker_options);
 
 enum passes { ONE_PASS, TWO_PASSES };
 

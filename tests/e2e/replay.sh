@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# A replay as it is watched: what a loop shows while it runs, and at its end.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+command -v curl >/dev/null || skip "curl is not installed"
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+page() { curl -fsS "$url/metrics"; }
+stop_exporter() { kill -TERM "$exporter_pid" && wait "$exporter_pid" || fail "exit $? after SIGTERM: $(tail -3 "$work/log")"; }
+
+# The most written files: in a loop of a short recording they are there after ten seconds of event time, and stay from one pass to the
+# next.
+top() { page | grep -q '^etw_file_top_written_bytes{'; }
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=20 --collector.file_top
+until_true 60 top || fail "a loop never shows the most written files"
+passes() { page | awk -F'[ ]' '/^etw_replay_progress_ratio / { print $2 }'; }
+last=$(passes)
+began_anew() { local now; now=$(passes); awk -v a="$last" -v b="$now" 'BEGIN { exit !(b < a) }' && return 0; last=$now; return 1; }
+until_true 60 began_anew || fail "the loop does not begin anew"
+top || fail "the most written files are gone when a loop begins anew"
+stop_exporter
+"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --collector.file_top >"$work/page" || fail "--once"
+grep -q '^etw_file_top_written_bytes{' "$work/page" || fail "--once ends without the most written files"
