@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "base/output.h"
 #include "health.h"
 #include "http/server.h"
 #include "live/live_source.h"
@@ -109,13 +110,32 @@ static bool open_sources(struct app *app, struct error *err)
 
 /* ---- --once: replay, print, end ---- */
 
+static bool print_line(const char *line, struct error *err)
+{
+	struct text out = { 0 };
+
+	text_add_format(&out, "%s\n", line);
+	return output_text(&out, err);
+}
+
+/* What a sink that writes to standard output has to know. */
+struct printing {
+	struct error *err;
+	bool failed;
+};
+
 static bool print_chunk(void *context, const char *bytes, size_t size)
 {
-	return fwrite(bytes, 1, size, context) == size;
+	struct printing *printing = context;
+
+	printing->failed |= !output_write(bytes, size, printing->err);
+	return !printing->failed;
 }
 
 static bool run_once(struct app *app, struct error *err)
 {
+	struct printing printing = { .err = err };
+
 	if (app->options.runner.loop) {
 		return error_set(err, ERROR_CONFIG, "--once and --replay.loop exclude each other");
 	}
@@ -126,11 +146,11 @@ static bool run_once(struct app *app, struct error *err)
 	if (!open_sources(app, err) || !runner_run(app->runner, err)) {
 		return false;
 	}
-	if (exposition_write(app->setup.registry, print_chunk, stdout) == 0 ||
-	    fflush(stdout) != 0) {
-		return error_set(err, ERROR_SYSTEM, "standard output: %s", strerror(errno));
+	if (exposition_write(app->setup.registry, print_chunk, &printing) == 0 &&
+	    !printing.failed) {
+		return error_no_memory(err, "the page");
 	}
-	return true;
+	return !printing.failed;
 }
 
 /* ---- serving ---- */
@@ -201,7 +221,7 @@ static bool wait_unless_stopped(void *context, uint64_t ms)
 /* Prints the table; a row that fails fails the program. */
 static bool self_test(const struct app *app, struct error *err)
 {
-	char *process = activity_process();
+	char *process = activity_process(err);
 	const struct self_test_options options = {
 		.act = activity_run,
 		.process = process,
@@ -216,13 +236,11 @@ static bool self_test(const struct app *app, struct error *err)
 	log_configure(app->options.log_level_set ? app->options.log_level : LOG_WARNING,
 		      app->options.log_format);
 	if (!process) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the self-test");
+		return false;
 	}
 	done = os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
 	       self_test_run(&options, &report, &passed, err);
-	if (done) {
-		fwrite(report.data, 1, report.size, stdout);
-	}
+	done = done && output_text(&report, err);
 	text_free(&report);
 	free(process);
 	return done && (passed || error_set(err, ERROR_SYSTEM, "the self-test failed"));
@@ -233,7 +251,7 @@ static bool self_test(const struct app *app, struct error *err)
 static bool run(struct app *app, struct error *err)
 {
 	if (app->options.service == SERVICE_UNINSTALL) {
-		return service_uninstall(err) && puts("The service is removed.") >= 0;
+		return service_uninstall(err) && print_line("The service is removed.", err);
 	}
 	if (app->options.self_test) {
 		return self_test(app, err);
@@ -242,13 +260,13 @@ static bool run(struct app *app, struct error *err)
 		return false;
 	}
 	if (app->options.check_config) {
-		puts("The configuration is fine.");
-		return true;
+		return print_line("The configuration is fine.", err);
 	}
 	if (app->options.service == SERVICE_INSTALL) {
 		return service_install(app->argc, app->argv, err) &&
-		       puts("The service is installed. Start it with: net start " SERVICE_KEY_NAME) >=
-			       0;
+		       print_line(
+			       "The service is installed. Start it with: net start " SERVICE_KEY_NAME,
+			       err);
 	}
 	return app->options.once ? run_once(app, err) : serve(app, err);
 }
@@ -285,6 +303,17 @@ static int run_as_service(void *context)
 	return (int)status;
 }
 
+/*
+ * An error without a sentence is not reported: the reader of standard output has gone, or the
+ * problems of the configuration are printed already.
+ */
+static void complain(const struct error *err)
+{
+	if (err->text[0] != '\0') {
+		fprintf(stderr, "etw_exporter: %s\n", err->text);
+	}
+}
+
 static enum exit_status start(struct app *app)
 {
 	struct error err = { 0 };
@@ -297,32 +326,44 @@ static enum exit_status start(struct app *app)
 		status = (int)status_of(&err);
 		app_done(app);
 	}
-	if (err.text[0] != '\0') {
-		fprintf(stderr, "etw_exporter: %s\n", err.text);
-	}
+	complain(&err);
 	return (enum exit_status)status;
+}
+
+/* --help and --version */
+static enum exit_status print(struct text *out)
+{
+	struct error err = { 0 };
+	enum exit_status status = output_text(out, &err) ? EXIT_DONE : EXIT_COULD_NOT_RUN;
+
+	complain(&err);
+	return status;
 }
 
 int main(int argc, char **argv)
 {
 	struct app app = { 0 };
 	struct error err = { 0 };
-	enum exit_status status = EXIT_DONE;
+	struct text out = { 0 };
+	enum exit_status status;
 
 	if (!os_program_start(&argc, &argv, &err)) {
-		fprintf(stderr, "etw_exporter: %s\n", err.text);
+		complain(&err);
 		return EXIT_COULD_NOT_RUN;
 	}
 	app.argc = argc;
 	app.argv = argv;
 	if (!options_parse(&app.options, argc, argv, &err)) {
-		fprintf(stderr, "etw_exporter: %s\n", err.text);
+		complain(&err);
 		status = EXIT_BAD_USAGE;
 	} else if (app.options.help) {
-		options_help(stdout);
+		options_help(&out);
+		status = print(&out);
 	} else if (app.options.version) {
-		printf("etw_exporter %s (revision %s, %s, %s)\n", program_version.number,
-		       program_version.revision, program_version.compiler, program_version.arch);
+		text_add_format(&out, "etw_exporter %s (revision %s, %s, %s)\n",
+				program_version.number, program_version.revision,
+				program_version.compiler, program_version.arch);
+		status = print(&out);
 	} else {
 		return start(&app);
 	}

@@ -67,6 +67,17 @@ static bool read_telemetry_path(void *path, const char *value, struct error *err
 	return value[0] == '/';
 }
 
+/* Other exporters read TLS and users from this file. */
+static bool read_web_config(void *target, const char *value, struct error *err)
+{
+	(void)target;
+	(void)value;
+	return error_set(
+		err, ERROR_CONFIG,
+		"--web.config.file: TLS and authentication are not supported yet; a reverse "
+		"proxy can add them");
+}
+
 static bool read_log_level(void *target, const char *value, struct error *err)
 {
 	struct options *options = target;
@@ -142,6 +153,7 @@ static const struct command_option flags[] = {
 	{ "--web.telemetry-path", "PATH", "Path of the metrics. Default: /metrics.",
 	  OPTION_READ, AT(telemetry_path), .takes = "a path that begins with a slash",
 	  .read = read_telemetry_path },
+	{ "--web.config.file", "FILE", NULL, OPTION_READ, .read = read_web_config },
 	{ "--collector.disable-defaults", NULL,
 	  "Switch off all collectors that are not switched on by name.",
 	  OPTION_SET, AT(setup.disable_defaults) },
@@ -188,15 +200,12 @@ void options_done(struct options *options)
 	memset(options, 0, sizeof *options);
 }
 
-void options_help(FILE *out)
+void options_help(struct text *out)
 {
 	enum { HELP_COLUMN = 37 };
-	struct text help = { 0 };
 
-	text_add_string(&help,
+	text_add_string(out,
 			"usage: etw_exporter [--replay.file=FILE] [flags]\n\n"
 			"Turns Event Tracing for Windows into Prometheus metrics.\n\nflags:\n");
-	command_line_help(&help, flags, '=', HELP_COLUMN);
-	fwrite(help.data, 1, help.size, out);
-	text_free(&help);
+	command_line_help(out, flags, '=', HELP_COLUMN);
 }

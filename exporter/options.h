@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "runner.h"
 #include "setup.h"
 #include "windows/service.h"
@@ -41,6 +41,6 @@ struct options {
 bool options_parse(struct options *options, int argc, char **argv, struct error *err);
 void options_done(struct options *options);
 
-void options_help(FILE *out);
+void options_help(struct text *out);
 
 #endif

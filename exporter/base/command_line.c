@@ -158,6 +158,12 @@ static bool store(const struct command_option *option, const char *value, void *
 					error_set(err, why.code, "%s", why.text);
 }
 
+/* Whether a value is not described, so that only an empty one is known to be wrong. */
+static bool takes_anything(const struct command_option *option)
+{
+	return option->type == OPTION_TEXT || (option->type == OPTION_READ && !option->takes);
+}
+
 /* Reads the option at *index, and its value, which may be the next argument. */
 static bool read_option(const struct command_option *option, int argc, char **argv, int *index,
 			void *target, struct error *err)
@@ -170,12 +176,14 @@ static bool read_option(const struct command_option *option, int argc, char **ar
 		value = argument;
 	} else if (!option->value && value) {
 		return error_set(err, ERROR_CONFIG, "%s takes no value", option->name);
-	} else if (option->value && !value) {
-		if (*index + 1 >= argc) {
+	} else if (option->value) {
+		if (!value && *index + 1 < argc) {
+			value = argv[++*index];
+		}
+		if (!value || (value[0] == '\0' && takes_anything(option))) {
 			return error_set(err, ERROR_CONFIG, "%s needs a value: %s", option->name,
 					 option->value);
 		}
-		value = argv[++*index];
 	}
 	return store(option, value, target, err);
 }

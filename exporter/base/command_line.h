@@ -35,7 +35,7 @@ typedef bool option_read(void *member, const char *value, struct error *err);
 struct command_option {
 	const char *name;  /* "--replay.file" */
 	const char *value; /* what --help calls the value; NULL: the option takes none */
-	const char *help;  /* NULL: another spelling of an option, read but not shown in --help */
+	const char *help;  /* NULL: read, but neither shown in --help nor suggested */
 	enum option_type type;
 	size_t offset;            /* of the member in the target */
 	const char *const *words; /* of OPTION_WORD and OPTION_DIGIT; the last is NULL */

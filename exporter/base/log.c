@@ -152,14 +152,19 @@ void log_to(log_sink *sink, void *context)
 	sink_context = context;
 }
 
+static bool is_word(const char *text, const char *word)
+{
+	return text_equal_nocase(text, strlen(text), word, strlen(word));
+}
+
 bool log_level_parse(const char *text, enum log_level *level)
 {
-	if (strcmp(text, "warn") == 0) {
+	if (is_word(text, "warn")) {
 		*level = LOG_WARNING;
 		return true;
 	}
 	for (size_t i = 0; i < sizeof level_names / sizeof level_names[0]; i++) {
-		if (strcmp(text, level_names[i]) == 0) {
+		if (is_word(text, level_names[i])) {
 			*level = (enum log_level)i;
 			return true;
 		}
@@ -169,11 +174,11 @@ bool log_level_parse(const char *text, enum log_level *level)
 
 bool log_format_parse(const char *text, enum log_format *format)
 {
-	if (strcmp(text, "logfmt") == 0) {
+	if (is_word(text, "logfmt")) {
 		*format = LOG_LOGFMT;
 		return true;
 	}
-	if (strcmp(text, "json") == 0) {
+	if (is_word(text, "json")) {
 		*format = LOG_JSON;
 		return true;
 	}

@@ -62,7 +62,9 @@ typedef void log_sink(void *context, enum log_level level, const char *line, siz
  * thread logs. */
 void log_to(log_sink *sink, void *context);
 
-/* Parse "debug", "info", "warn" or "warning", "error"; and "logfmt", "json". */
+/* Parse "debug", "info", "warn" or "warning", "error"; and "logfmt", "json"; in any case of
+ * letters.
+ */
 bool log_level_parse(const char *text, enum log_level *level);
 bool log_format_parse(const char *text, enum log_format *format);
 

@@ -11,12 +11,12 @@
  * when a person watches: standard error is a terminal and standard output is none, because the two
  * would mix.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
+#include "base/output.h"
 #include "metrics/exposition.h"
 #include "tool/tool.h"
 
@@ -38,20 +38,14 @@ int tool_complain(int status, const char *command, const char *format, ...)
 
 bool tool_write(const char *command, const struct text *text)
 {
-	if (text->failed) {
-		tool_complain(TOOL_FAILED, command, "no memory for the output");
-		return false;
+	struct error err = { 0 };
+	bool written = text->failed ? error_no_memory(&err, "the output") :
+				      output_write(text->data, text->size, &err);
+
+	if (err.code != ERROR_NONE) {
+		tool_complain(TOOL_FAILED, command, "%s", err.text);
 	}
-	errno = 0;
-	if ((text->size > 0 && fwrite(text->data, 1, text->size, stdout) != text->size) ||
-	    fflush(stdout) != 0) {
-		if (errno != EPIPE) {
-			tool_complain(TOOL_FAILED, command, "standard output cannot be written: %s",
-				      strerror(errno));
-		}
-		return false;
-	}
-	return true;
+	return written;
 }
 
 int tool_print(const char *command, struct text *text)

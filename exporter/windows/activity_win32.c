@@ -27,7 +27,7 @@ enum {
 	CHILD_WAIT_MS = 5000,
 };
 
-char *activity_process(void)
+char *activity_process(struct error *err)
 {
 	wchar_t *wide = wide_program_path();
 	char *path = wide ? narrow_from(wide) : NULL;
@@ -39,6 +39,9 @@ char *activity_process(void)
 
 		size -= text_ends_nocase(name, size, ".exe", 4) ? 4 : 0;
 		process = text_duplicate(name, size);
+	}
+	if (!process) {
+		error_no_memory(err, "the self-test");
 	}
 	free(path);
 	free(wide);

@@ -33,8 +33,9 @@ struct activity {
  * Windows only; elsewhere it fails. */
 bool activity_run(void *context, struct activity *done, struct error *err);
 
-/* The image base name of this process without .exe, to be freed; NULL without memory. */
-char *activity_process(void);
+/* The image base name of this process without .exe, to be freed. NULL without memory, and where
+ * there is no self-test: not on Windows. */
+char *activity_process(struct error *err);
 
 struct self_test_options {
 	/* Performs the activity and fills in *done; false when that was not possible. */

@@ -38,18 +38,23 @@ void service_move_to(enum service_phase phase)
 
 /* ---- self_test.h ---- */
 
+static bool no_self_test(struct error *err)
+{
+	return error_set(err, ERROR_UNSUPPORTED,
+			 "--self-test is for Windows: it counts an activity in a live session");
+}
+
 bool activity_run(void *context, struct activity *done, struct error *err)
 {
 	(void)context;
 	(void)done;
-	return error_set(err, ERROR_UNSUPPORTED, "the self-test needs Windows");
+	return no_self_test(err);
 }
 
-char *activity_process(void)
+char *activity_process(struct error *err)
 {
-	static const char name[] = "etw_exporter";
-
-	return text_duplicate(name, sizeof name - 1);
+	no_self_test(err);
+	return NULL;
 }
 
 /* ---- crash.h ---- */

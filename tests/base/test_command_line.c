@@ -156,6 +156,7 @@ static void the_first_wrong_argument_is_named(void **state)
 		{ "--set=1", "--set takes no value", true },
 		{ "--help=1", "--help takes no value", true },
 		{ "--text", "--text needs a value: TEXT", true },
+		{ "--text=", "--text needs a value: TEXT", true },
 		{ "--colour=gren", "--colour takes red or green, not \"gren\"; did you mean green?",
 		  true },
 		{ "--colour=", "--colour takes red or green, not \"\"", true },

@@ -24,7 +24,12 @@ expect_exit 2 'bad\.yaml:1:' "$ETW_EXPORTER" --config.file="$work/bad.yaml" --ch
 for action in install uninstall run; do
 	expect_exit 2 '--service is for Windows' "$ETW_EXPORTER" --service=$action
 done
-expect_exit 1 'live sessions need Windows' "$ETW_EXPORTER" --self-test
+expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test
+expect_exit 2 '--web\.config\.file: TLS and authentication are not supported yet' "$ETW_EXPORTER" --web.config.file=web.yml
+expect_exit 2 'unknown flag --confg\.file; did you mean --config\.file' "$ETW_EXPORTER" --confg.file=x
+expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file=
+expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file ''
+expect_exit 2 '--log\.level takes debug, info, warning or error, not "loud"' "$ETW_EXPORTER" --log.level=loud
 expect_exit 2 'exclude each other' "$ETW_EXPORTER" --once --replay.loop --replay.file="$work/sample.etl"
 expect_exit 2 'listen address' "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:99999
 
@@ -77,8 +82,22 @@ grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
 "$ETW_EXPORTER" --version | grep -q '^etw_exporter ' || fail "--version"
 "$ETW_EXPORTER" --check-config | grep -q fine || fail "--check-config"
 "$ETWTOOL" --help | grep -q summary || fail "etwtool --help"
-"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed"
-grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
+# What cannot be written is an error, whatever it is: a full disk, or no standard output at all.
+for arguments in --help --version --check-config "--once --replay.file=$work/sample.etl"; do
+	for output in /dev/full -; do
+		status=0
+		if [ "$output" = - ]; then
+			"$ETW_EXPORTER" $arguments >&- 2>"$work/err" || status=$?
+		else
+			"$ETW_EXPORTER" $arguments >"$output" 2>"$work/err" || status=$?
+		fi
+		[ "$status" = 1 ] || fail "etw_exporter $arguments, output $output: exit $status"
+		[ "$(wc -l <"$work/err")" = 1 ] && grep -q '^etw_exporter: standard output cannot be written: ' "$work/err" ||
+			fail "etw_exporter $arguments, output $output: $(cat "$work/err")"
+	done
+done
+"$ETW_EXPORTER" --log.level=WARNING --check-config >/dev/null || fail "--log.level=WARNING"
+"$ETW_EXPORTER" --help | grep -q web.config && fail "--help lists a flag that is always refused"
 
 # A recording cut short is a warning, and read with exit status 0.
 head -c 100000 "$work/sample.etl" >"$work/cut.etl"

@@ -141,6 +141,10 @@ static void what_is_wrong_is_named(void **state)
 		{ "--once=yes", "--once takes no value" },
 		{ "--service=start", "--service takes install, uninstall or run, not \"start\"" },
 		{ "--config.file", "--config.file needs a value: FILE" },
+		{ "--replay.file=", "--replay.file needs a value: FILE" },
+		{ "--web.config.file=a.yml",
+		  "--web.config.file: TLS and authentication are not supported yet; a reverse proxy "
+		  "can add them" },
 		{ "--replay.speed=fast", "--replay.speed takes a number from 0, not \"fast\"" },
 		{ "--replay.speed=-1", "--replay.speed takes a number from 0, not \"-1\"" },
 		{ "--replay.speed=nan", "--replay.speed takes a number from 0, not \"nan\"" },

@@ -54,7 +54,7 @@ static void the_activity_says_what_it_did(void **state)
 
 static void the_process_is_named_as_the_label_has_it(void **state)
 {
-	char *process = activity_process();
+	char *process = activity_process(NULL);
 
 	(void)state;
 	assert_non_null(process);
