@@ -108,6 +108,40 @@ static bool open_sources(struct app *app, struct error *err)
 	return app->health != NULL;
 }
 
+/* Which program this is, its configuration and its collectors. */
+static void log_start(enum log_level level, const struct app *app)
+{
+	const struct collector_info *collector;
+	struct text collectors = { 0 };
+
+	log_line(level, "Starting etw_exporter", log_text("version", program_version.number),
+		 log_text("revision", program_version.revision),
+		 log_text("compiler", program_version.compiler),
+		 log_text("arch", program_version.arch));
+	for (size_t i = 0; (collector = rule_set_collector(app->setup.rules, i)) != NULL; i++) {
+		if (collector->on) {
+			text_add_format(&collectors, "%s%s", collectors.size > 0 ? "," : "",
+					collector->name);
+		}
+	}
+	log_line(level, "Configuration",
+		 log_text("file", app->options.config_file ? app->options.config_file : "built-in"),
+		 log_text("collectors", collectors.failed ? NULL : collectors.data));
+	text_free(&collectors);
+}
+
+static void log_recordings(enum log_level level, struct runner *runner)
+{
+	for (size_t i = 0; !runner_is_live(runner) && i < runner_session_count(runner); i++) {
+		struct runner_session session;
+
+		runner_session(runner, i, &session);
+		log_line(level, "Recording", log_text("file", session.path),
+			 log_u64("bytes", session.statistics.bytes_total),
+			 log_text("session", session.facts.name));
+	}
+}
+
 /* ---- --once: replay, print, end ---- */
 
 static bool print_line(const char *line, struct error *err)
@@ -143,7 +177,12 @@ static bool run_once(struct app *app, struct error *err)
 		return error_set(err, ERROR_UNSUPPORTED,
 				 "--once prints a recording; name it with --replay.file");
 	}
-	if (!open_sources(app, err) || !runner_run(app->runner, err)) {
+	log_start(LOG_DEBUG, app);
+	if (!open_sources(app, err)) {
+		return false;
+	}
+	log_recordings(LOG_DEBUG, app->runner);
+	if (!runner_run(app->runner, err)) {
 		return false;
 	}
 	if (exposition_write(app->setup.registry, print_chunk, &printing) == 0 &&
@@ -191,19 +230,30 @@ static bool start_server(struct app *app, struct error *err)
 	return true;
 }
 
+static void log_no_reload(void)
+{
+	log_warning("The configuration is not read again while the program runs; restart it",
+		    log_text("signal", "SIGHUP"));
+}
+
 /* Serves until the program is asked to stop. */
 static bool serve(struct app *app, struct error *err)
 {
+	log_start(LOG_INFO, app);
 	/* Caught before sessions start: from then on every end of the program must stop them. */
 	if (app->options.service != SERVICE_RUN && !os_stop_catch(err)) {
 		return false;
 	}
 	service_move_to(PHASE_STARTING);
-	if (!open_sources(app, err) || !start_server(app, err) || !runner_start(app->runner, err)) {
+	if (!open_sources(app, err)) {
+		return false;
+	}
+	log_recordings(LOG_INFO, app->runner);
+	if (!start_server(app, err) || !runner_start(app->runner, err)) {
 		return false;
 	}
 	service_move_to(PHASE_SERVING);
-	log_info("Stopping", log_text("reason", os_stop_wait()));
+	log_info("Stopping", log_text("reason", os_stop_wait(log_no_reload)));
 	service_move_to(PHASE_STOPPING);
 	runner_stop(app->runner);
 	runner_join(app->runner);

@@ -155,6 +155,25 @@ bool pipeline_make_samples(struct registry *registry, struct shard *shard, const
 	return make_cells(registry, shard, session, &cells, err);
 }
 
+void pipeline_add_outcomes(struct registry *registry, const char *session,
+			   uint64_t outcomes[OUTCOME_COUNT])
+{
+	struct intern *strings = registry_strings(registry);
+	uint32_t labels[] = { intern_string(strings, session), 0 };
+	struct family *families[PIPELINE_FAMILIES];
+	int64_t value;
+
+	if (!pipeline_families(registry, families, NULL)) {
+		return;
+	}
+	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
+		labels[1] = intern_string(strings, record_outcome_name(i));
+		if (family_value(families[CONSUMER_RECORDS], labels, &value)) {
+			outcomes[i] += (uint64_t)value;
+		}
+	}
+}
+
 /* The counter of notifications that the event class is one of, or NULL. */
 static cell *lost_cell(const struct session_cells *cells, const struct event_class *class)
 {

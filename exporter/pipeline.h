@@ -32,6 +32,10 @@ bool pipeline_families(struct registry *registry, struct family *families[PIPELI
 bool pipeline_make_samples(struct registry *registry, struct shard *shard, const char *session,
 			   struct error *err);
 
+/* Adds the records of a session that are counted so far, by outcome. Any thread. */
+void pipeline_add_outcomes(struct registry *registry, const char *session,
+			   uint64_t outcomes[OUTCOME_COUNT]);
+
 /* What a tool sees of the records: called on the pipeline's thread, between its records. */
 struct pipeline_observer {
 	void *context;

@@ -19,6 +19,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,7 @@ static void take_facts(struct session *session)
 {
 	session->sum.facts = *source_facts(session->source);
 	session->sum.facts.name = session->name;
+	session->sum.path = session->path;
 	source_statistics(session->source, &session->sum.statistics);
 }
 
@@ -431,6 +433,9 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	if (!session->path) {
 		return done;
 	}
+	log_debug("Recording was read", log_text("file", session->path),
+		  log_u64("records", session->sum.statistics.records),
+		  log_u64("buffers", session->sum.statistics.buffers));
 	warn_of_damage(session);
 	return done || error_prefix(err, "%s", session->path);
 }
@@ -475,26 +480,67 @@ static bool run_consumer(struct consumer *consumer, struct error *err)
 	return done;
 }
 
+/* One line with what all recordings came to. start_ns: when the first one began. */
+static void log_totals(enum log_level level, const char *message, struct runner *runner,
+		       uint64_t start_ns)
+{
+	double seconds = (double)(os_monotonic_ns() - start_ns) / 1e9;
+	uint64_t outcomes[OUTCOME_COUNT] = { 0 };
+	uint64_t records = 0, lost = 0;
+	char seconds_text[32];
+
+	for (size_t i = 0; i < runner->session_count; i++) {
+		pipeline_add_outcomes(runner->options.setup->registry, runner->sessions[i].name,
+				      outcomes);
+		lost += runner->sessions[i].sum.lost_events;
+	}
+	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
+		records += outcomes[i];
+	}
+	snprintf(seconds_text, sizeof seconds_text, "%.3f", seconds);
+	log_line(level, message, log_u64("records", records),
+		 log_u64("counted", outcomes[OUTCOME_COUNTED]),
+		 log_u64("undecoded", outcomes[OUTCOME_NO_SCHEMA] + outcomes[OUTCOME_UNDECODABLE]),
+		 log_u64("lost", lost), log_text("seconds", seconds_text),
+		 log_u64("records_per_second",
+			 seconds > 0 ? (uint64_t)((double)records / seconds) : 0));
+}
+
 bool runner_run(struct runner *runner, struct error *err)
 {
+	uint64_t start_ns = os_monotonic_ns();
+	bool done;
+
 	assert(runner->consumer_count == 1);
-	return run_consumer(runner->consumers, err);
+	done = run_consumer(runner->consumers, err);
+	log_totals(LOG_DEBUG, "Replay finished", runner, start_ns);
+	return done;
 }
 
 static void consumer_thread(void *context)
 {
 	struct consumer *consumer = context;
-	bool live = runner_is_live(consumer->runner);
+	struct runner *runner = consumer->runner;
+	bool live = runner_is_live(runner);
+	uint64_t start_ns = os_monotonic_ns();
 	struct error err = { 0 };
+	bool done;
 
 	if (!live) {
 		log_info("Replay started", log_u64("recordings", consumer->session_count));
 	}
-	if (run_consumer(consumer, &err)) {
-		if (!live && !stopping(consumer->runner)) {
-			log_info("Replay finished");
-		}
-	} else if (live) {
+	done = run_consumer(consumer, &err);
+	if (!live) {
+		log_totals(LOG_INFO,
+			   stopping(runner) ? "Replay stopped" :
+			   done             ? "Replay finished" :
+					      "Replay ended by an error",
+			   runner, start_ns);
+	}
+	if (done) {
+		return;
+	}
+	if (live) {
 		log_error("Session is no longer consumed",
 			  log_text("session", consumer->sessions[0].name),
 			  log_text("error", err.text));

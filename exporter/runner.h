@@ -66,6 +66,7 @@ bool runner_ready(const struct runner *runner);
 
 struct runner_session {
 	struct source_facts facts; /* name: the label value, valid until runner_free() */
+	const char *path;          /* of a recording, likewise; NULL: live */
 	struct source_statistics statistics;
 	uint64_t up;          /* 1 while a recording is replayed or a session runs */
 	uint64_t lost_events; /* each recording counts once, however often it is replayed */

@@ -58,9 +58,10 @@ bool os_program_start(int *argc, char ***argv, struct error *err);
 
 /*
  * From now on, a request to end the program is kept for os_stop_wait() instead of ending it:
- * SIGINT, SIGTERM and SIGHUP; on Windows Ctrl-C, Ctrl-Break, closing of the console, log-off and
- * shutdown, which leave a few seconds. Writing to a closed connection does not end the program
- * either. Call once on the main thread, before any other thread starts.
+ * SIGINT, SIGTERM, and the SIGHUP of a terminal that closes; on Windows Ctrl-C, Ctrl-Break, closing
+ * of the console, log-off and shutdown, which leave a few seconds. Any other SIGHUP is a request to
+ * reload. Writing to a closed connection does not end the program either. Call once on the main
+ * thread, before any other thread starts.
  */
 bool os_stop_catch(struct error *err);
 /*
@@ -72,10 +73,12 @@ bool os_stop_catch_service(struct error *err);
  * two functions above. */
 void os_stop_ask(const char *reason);
 /*
- * Waits for a request to end the program and returns its reason ("SIGTERM"). On Linux only the main
- * thread may call it, on Windows any thread. os_stop_wait_for() returns NULL after the timeout.
+ * Waits for a request to end the program and returns its reason ("SIGTERM"). For each request to
+ * reload before that, calls on_reload on this thread; NULL: such requests are ignored. On Linux
+ * only the main thread may call it, on Windows, which has no request to reload, any thread.
+ * os_stop_wait_for() ignores requests to reload, and returns NULL after the timeout.
  */
-const char *os_stop_wait(void);
+const char *os_stop_wait(void (*on_reload)(void));
 const char *os_stop_wait_for(uint64_t timeout_ns);
 
 /* The thread starts with all signals blocked except those of faults; the main thread takes them. */

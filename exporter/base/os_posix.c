@@ -4,7 +4,8 @@
  *
  * Signals need most care. SIGTERM and the other requests to end are blocked before any thread
  * starts, so that no thread is interrupted by them; the main thread takes them with sigwait() in
- * os_stop_wait(). Threads inherit the blocked signals. Only the signals that a fault of the thread
+ * os_stop_wait(). Threads inherit the blocked signals. SIGHUP means two things, see
+ * asks_to_reload(). Only the signals that a fault of the thread
  * itself raises stay enabled, and SIGPROF for profilers. A request from inside the program sends
  * SIGTERM to itself and stores its reason.
  *
@@ -76,7 +77,9 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 static const struct {
 	int number;
 	const char *name;
-} stop_signals[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
+} stop_signals[] = { { SIGINT, "SIGINT" },
+		     { SIGTERM, "SIGTERM" },
+		     { SIGHUP, "SIGHUP: the terminal was closed" } };
 
 static void stop_signal_set(sigset_t *set)
 {
@@ -86,12 +89,38 @@ static void stop_signal_set(sigset_t *set)
 	}
 }
 
+/* Whether a closing terminal would end the program: it has one, and was not started by nohup(1). */
+static bool ends_with_terminal;
+
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	return fd >= 0;
+}
+
+/*
+ * Whether the signal asks to reload. A daemon gets SIGHUP from an administrator or from a service
+ * manager. The kernel and the shell send it when the terminal of the program is closed; it has no
+ * controlling terminal then any more (setsid(2), tty(4)).
+ */
+static bool asks_to_reload(int number)
+{
+	return number == SIGHUP && !(ends_with_terminal && !has_terminal());
+}
+
 /* These signals are blocked before any thread starts; only os_stop_wait() takes them. */
 bool os_stop_catch(struct error *err)
 {
+	struct sigaction hang_up;
 	sigset_t signals;
 
 	(void)err;
+	must_succeed(sigaction(SIGHUP, NULL, &hang_up));
+	ends_with_terminal = hang_up.sa_handler != SIG_IGN && has_terminal();
 	stop_signal_set(&signals);
 	must_succeed(pthread_sigmask(SIG_BLOCK, &signals, NULL));
 	signal(SIGPIPE, SIG_IGN);
@@ -127,27 +156,39 @@ static const char *reason_of(int number)
 	return "signal";
 }
 
-const char *os_stop_wait(void)
+const char *os_stop_wait(void (*on_reload)(void))
 {
 	sigset_t signals;
 	int number = 0;
 
 	stop_signal_set(&signals);
-	while (sigwait(&signals, &number) != 0) {
+	while (sigwait(&signals, &number) != 0 || asks_to_reload(number)) {
+		if (on_reload && number == SIGHUP) {
+			on_reload();
+		}
 	}
 	return reason_of(number);
 }
 
 const char *os_stop_wait_for(uint64_t timeout_ns)
 {
-	const struct timespec timeout = { .tv_sec = (time_t)(timeout_ns / 1000000000),
-					  .tv_nsec = (long)(timeout_ns % 1000000000) };
+	uint64_t start = os_monotonic_ns(), passed = 0;
 	sigset_t signals;
 	int number;
 
 	stop_signal_set(&signals);
-	number = sigtimedwait(&signals, NULL, &timeout);
-	return number > 0 ? reason_of(number) : NULL;
+	do {
+		const uint64_t left = timeout_ns - passed;
+		const struct timespec timeout = { .tv_sec = (time_t)(left / NS_PER_SECOND),
+						  .tv_nsec = (long)(left % NS_PER_SECOND) };
+
+		number = sigtimedwait(&signals, NULL, &timeout);
+		if (number > 0 && !asks_to_reload(number)) {
+			return reason_of(number);
+		}
+		passed = os_monotonic_ns() - start;
+	} while (number > 0 && passed < timeout_ns);
+	return NULL;
 }
 
 static void *thread_main(void *argument)

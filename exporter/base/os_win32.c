@@ -188,8 +188,9 @@ const char *os_stop_wait_for(uint64_t timeout_ns)
 		       NULL;
 }
 
-const char *os_stop_wait(void)
+const char *os_stop_wait(void (*on_reload)(void))
 {
+	(void)on_reload;
 	WaitForSingleObject(stop_event, INFINITE);
 	return stop_reason;
 }

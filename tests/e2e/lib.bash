@@ -38,11 +38,13 @@ until_true() {
 	done
 }
 
-# expect_exit STATUS PATTERN COMMAND...: exit status, and exactly one line on standard error that matches.
+# expect_exit STATUS PATTERN COMMAND...: exit status, and exactly one line on standard error that matches, besides what the
+# exporter logs about its start.
 expect_exit() {
 	local want=$1 pattern=$2 got=0
 	shift 2
-	"$@" >"$work/out" 2>"$work/err" </dev/null || got=$?
+	"$@" >"$work/out" 2>"$work/all" </dev/null || got=$?
+	sed '/^ts=[^ ]* level=info /d' "$work/all" >"$work/err"
 	[ "$got" = "$want" ] || fail "$*: exit $got, expected $want: $(head -c 400 "$work/err")"
 	[ "$(wc -l <"$work/err")" = 1 ] || fail "$*: not one line: $(head -c 400 "$work/err")"
 	grep -Eq -- "$pattern" "$work/err" || fail "$*: \"$(cat "$work/err")\" does not match $pattern"

@@ -31,14 +31,51 @@ else
 	echo "Prometheus is not installed: its part is left out"
 fi
 
+# The log says who started, with what, and on what.
+logs() { grep -Eq "level=$1 msg=\"$2\" $3" "$work/log" || fail "the log lacks $2, $3: $(cat "$work/log")"; }
+logs info 'Starting etw_exporter' 'version=[0-9.]+ revision=[^ ]+ compiler=.* arch=[^ ]+$'
+logs info Configuration 'file=built-in collectors=disk,.*,process$'
+logs info Recording "file=$work/sample.etl bytes=$(stat -c %s "$work/sample.etl") session=sample.etl$"
+[ "$(sed -n 's/.* msg="*\([A-Z][a-z]*\).*/\1/p' "$work/log" | head -1)" = Starting ] || fail "the version is not the first line"
+
+# SIGHUP does not end a program whose terminal is still there, or that has none.
+hang_ups() { [ "$(grep -c 'level=warning .*signal=SIGHUP' "$work/log")" = "$1" ]; }
+kill -HUP "$exporter_pid"
+until_true 30 hang_ups 1 || fail "no word about SIGHUP: $(tail -3 "$work/log")"
+kill -HUP "$exporter_pid"
+until_true 30 hang_ups 2 || fail "no word about the second SIGHUP: $(tail -3 "$work/log")"
+curl -fsS "$url/-/healthy" >/dev/null || fail "SIGHUP ended the program"
+
 kill -TERM "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGTERM: $(tail -3 "$work/log")"
-grep -q 'Stopping' "$work/log" || fail "no word at the end"
+logs info Stopping 'reason=SIGTERM$'
+logs info 'Replay stopped' 'records=[1-9]'
+
+# A terminal that closes ends the program that runs in it.
+if command -v python3 >/dev/null; then
+	python3 - "$ETW_EXPORTER" --web.listen-address=127.0.0.1:0 --replay.file="$work/sample.etl" 2>"$work/err" <<-'PYTHON' || fail "a closed terminal: $(cat "$work/err")"
+		import os, pty, sys
+
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], sys.argv[1:])
+		log = b''
+		while b'Listening' not in log:
+		    log += os.read(terminal, 4096)
+		os.close(terminal)
+		_, status = os.waitpid(pid, 0)
+		sys.exit(os.waitstatus_to_exitcode(status))
+	PYTHON
+fi
 
 # A port that is taken: one line, exit 1.
 start_exporter --replay.file="$work/sample.etl"
 expect_exit 1 "${url##*:}" "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address="127.0.0.1:${url##*:}"
 finished() { curl -fsS "$url/metrics" | grep -q '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
+total() { curl -fsS "$url/metrics" | awk -v want="$1" '$1 ~ want { s += $NF } END { printf "%d", s }'; }
+ended() { grep -q 'Replay finished' "$work/log"; }
+until_true 30 ended || fail "no word about the end of the replay"
+logs info 'Replay finished' "records=$(total '^etw_consumer_records_total[{]') counted=$(total '^etw_consumer_records_total[{].*counted') undecoded=0 lost=$(total '^etw_session_events_lost_total[{]') seconds=[0-9.]+ records_per_second=[1-9]"
 kill -INT "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGINT"
