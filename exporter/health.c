@@ -8,8 +8,7 @@
  * copies the members, which are all uint64_t. A member that is an array has one sample for each
  * element, and the row says how elements are labelled. Two rows may share a family; their samples
  * differ in the last label. The rows whose labels are texts that never change have a function
- * instead, which runs once when the health is made. The order of the rows is that of the families
- * in etw_exporter_series.
+ * instead, which runs once when the health is made.
  */
 #include "health.h"
 
@@ -173,12 +172,11 @@ static const struct row rows[] = {
 		"Buffers that could not be written to the session's file.", BY_SESSION) },
 	{ SOURCE(buffers_written), COUNTER("etw_session_buffers_written_total",
 		"Buffers that the session has written.", BY_SESSION) },
-	{ SOURCE(buffers_allocated), GAUGE("etw_session_buffers",
-		"Buffers allocated to the session; 0 for a recording.", BY_SESSION) },
-	{ SOURCE(buffers_free), GAUGE("etw_session_buffers_free",
-		"Buffers of the session that are allocated and free; 0 for a recording.",
-		BY_SESSION) },
-	{ SESSION(buffers_max), GAUGE("etw_session_buffers_max",
+	{ SOURCE(buffers_allocated), .scope = OF_LIVE, GAUGE("etw_session_buffers",
+		"Buffers allocated to the session.", BY_SESSION) },
+	{ SOURCE(buffers_free), .scope = OF_LIVE, GAUGE("etw_session_buffers_free",
+		"Buffers of the session that are allocated and free.", BY_SESSION) },
+	{ SOURCE(buffers_max), .scope = OF_LIVE, GAUGE("etw_session_buffers_max",
 		"Maximum number of buffers of the session; 0 when it is not known.", BY_SESSION) },
 	{ SOURCE(buffer_size_bytes), GAUGE("etw_session_buffer_size_bytes",
 		"Size of one buffer of the session.", BY_SESSION) },
@@ -195,10 +193,10 @@ static const struct row rows[] = {
 	{ SESSION(busy_ns), COUNTER("etw_consumer_busy_seconds_total",
 		"CPU time of the consumer thread for the session; events may be lost when its rate is near 1.",
 		.decimals = 9, BY_SESSION) },
-	{ SOURCE(late_records), COUNTER("etw_consumer_late_records_total",
+	{ SOURCE(late_records), .scope = OF_REPLAY, COUNTER("etw_consumer_late_records_total",
 		"Records delivered out of time order, because too many buffers overlapped in time.",
 		BY_SESSION) },
-	{ SOURCE(bad_buffers), COUNTER("etw_consumer_bad_buffers_total",
+	{ SOURCE(bad_buffers), .scope = OF_REPLAY, COUNTER("etw_consumer_bad_buffers_total",
 		"Buffers that were skipped because their header or compressed data are invalid.",
 		BY_SESSION) },
 	{ SOURCE(bad_records), COUNTER("etw_consumer_bad_records_total",

@@ -641,11 +641,9 @@ void runner_session(struct runner *runner, size_t index, struct runner_session *
 	os_mutex_unlock(&runner->lock);
 	if (runner_is_live(runner)) {
 		result->up = result->statistics.up;
-		result->buffers_max = result->statistics.buffers_max;
 		result->lag_ns = result->statistics.lag_ns;
 	} else {
 		result->up = running;
-		result->buffers_max = result->facts.buffers_max;
 		result->lag_ns = running && runner->pace ? pace_lag_ns(runner->pace) : 0;
 	}
 }

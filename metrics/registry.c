@@ -390,18 +390,6 @@ static struct family *add_family(struct registry *registry, const struct family_
 	return family;
 }
 
-/* Gives the families about the registry a sample for a new family. */
-static void announce(struct registry *registry, const struct family *family)
-{
-	uint32_t id = intern_add(registry->strings, family->name, family->name_size);
-
-	family_set(registry->series_family, registry->self, &id, 0);
-	if (family->dynamic_labels != 0) {
-		family_add(registry->overflow_family, registry->self, &id, 0);
-		family_add(registry->evicted_family, registry->self, &id, 0);
-	}
-}
-
 struct family *registry_family(struct registry *registry, const struct family_options *options,
 			       struct error *err)
 {
@@ -439,11 +427,6 @@ struct family *registry_family(struct registry *registry, const struct family_op
 		}
 	}
 	os_mutex_unlock(&registry->mutex);
-	if (family && registry->evicted_family) {
-		os_mutex_lock(&registry->scrape_mutex);
-		announce(registry, family);
-		os_mutex_unlock(&registry->scrape_mutex);
-	}
 	return family;
 }
 
@@ -461,32 +444,25 @@ enum family_type family_type(const struct family *family)
 
 static bool add_self_families(struct registry *registry, struct error *err)
 {
-	struct family_options options = {
+	const struct family_options series = {
 		.name = "etw_exporter_series",
-		.help = "Label sets held, by metric family.",
+		.help = "Label sets held, of all metric families together.",
 		.type = FAMILY_GAUGE,
+	};
+	const struct family_options overflow = {
+		.name = "etw_exporter_series_overflow_total",
+		.help = "Events counted under _other because of a limit on series or text, by metric family; absent while there are none.",
+		.type = FAMILY_COUNTER,
 		.labels = { "metric" },
 		.label_count = 1,
 	};
-	struct family *evicted;
 
-	registry->series_family = registry_family(registry, &options, err);
-	options.name = "etw_exporter_series_overflow_total";
-	options.help =
-		"Events counted under _other because of a limit on series or text, by metric family.";
-	options.type = FAMILY_COUNTER;
-	registry->overflow_family = registry_family(registry, &options, err);
-	options.name = "etw_exporter_series_evicted_total";
-	options.help =
-		"Label sets that made room for others at the limit on series, by metric family.";
-	evicted = registry_family(registry, &options, err);
-	if (!registry->series_family || !registry->overflow_family || !evicted) {
+	registry->series_family = registry_family(registry, &series, err);
+	registry->overflow_family = registry_family(registry, &overflow, err);
+	if (!registry->series_family || !registry->overflow_family) {
 		return false;
 	}
-	registry->evicted_family = evicted;
-	announce(registry, registry->series_family);
-	announce(registry, registry->overflow_family);
-	announce(registry, registry->evicted_family);
+	family_set(registry->series_family, registry->self, NULL, 0);
 	return true;
 }
 
@@ -607,27 +583,34 @@ bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), 
 	return added || error_set(err, ERROR_LIMIT, "more than %d scrape hooks", HOOKS_MAX);
 }
 
+/* A family that has no overflow has no sample in the family about it. */
+static void refresh_overflow(struct registry *registry, const struct family *family)
+{
+	uint64_t overflow = atomic_load_explicit(&family->overflow, memory_order_relaxed);
+
+	if (overflow > 0) {
+		uint32_t id = intern_add(registry->strings, family->name, family->name_size);
+
+		family_set(registry->overflow_family, registry->self, &id, (int64_t)overflow);
+	}
+}
+
 void registry_refresh(struct registry *registry)
 {
-	struct family *family;
+	struct family *family = NULL;
+	size_t series = 0;
 
 	os_mutex_lock(&registry->scrape_mutex);
 	for (size_t i = 0; i < registry->hook_count; i++) {
 		registry->hooks[i].run(registry->hooks[i].context);
 	}
-	family = atomic_load_explicit(&registry->families, memory_order_acquire);
-	for (; family; family = atomic_load_explicit(&family->next, memory_order_acquire)) {
-		uint32_t id = intern_add(registry->strings, family->name, family->name_size);
-
-		family_set(registry->series_family, registry->self, &id,
-			   (int64_t)family_series(family));
-		if (family->dynamic_labels != 0) {
-			uint64_t overflow =
-				atomic_load_explicit(&family->overflow, memory_order_relaxed);
-
-			family_set(registry->overflow_family, registry->self, &id,
-				   (int64_t)overflow);
-		}
+	while ((family = registry_next_family(registry, family)) != NULL) {
+		refresh_overflow(registry, family);
 	}
+	/* Counted last, because all of the above may make samples. */
+	while ((family = registry_next_family(registry, family)) != NULL) {
+		series += family_series(family);
+	}
+	family_set(registry->series_family, registry->self, NULL, (int64_t)series);
 	os_mutex_unlock(&registry->scrape_mutex);
 }

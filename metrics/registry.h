@@ -165,7 +165,7 @@ bool family_value(struct family *family, const uint32_t *ids, int64_t *value);
  * included. */
 size_t family_series(const struct family *family);
 
-/* Families that the registry adds itself: etw_exporter_series{metric},
- * etw_exporter_series_overflow_total{metric}, etw_exporter_series_evicted_total{metric}. */
+/* Families that the registry adds itself: etw_exporter_series, and for families that have reached a
+ * limit etw_exporter_series_overflow_total{metric}. */
 
 #endif

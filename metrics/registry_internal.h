@@ -164,7 +164,6 @@ struct registry {
 	struct shard *self; /* used with scrape_mutex */
 	struct family *series_family;
 	struct family *overflow_family;
-	struct family *evicted_family;
 };
 
 /* The place of a sample. */

@@ -48,10 +48,9 @@ export default dashboard({
 				query(bySession('etw_consumer_late_records_total'), '{{instance}} {{session}} late records')]),
 			lines('Decode errors', 'By provider and reason; nothing here is good.', 'ops', [query(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) or on () vector(0)`, '{{provider}} {{reason}}')])),
 		row('Memory and series',
-			lines('Series', 'By family.', 'short', [query(`topk($topn, sum by (metric) (etw_exporter_series${at()}))`, '{{metric}}')]),
-			lines('Folded and evicted', 'Events counted under _other, and series that made room.', 'ops', [
-				query(`sum by (metric) (rate(etw_exporter_series_overflow_total${at()}[$__rate_interval])) or on () vector(0)`, '{{metric}} folded'),
-				query(`sum by (metric) (rate(etw_exporter_series_evicted_total${at()}[$__rate_interval])) or on () vector(0)`, '{{metric}} evicted')]),
+			lines('Series', 'Label sets held, of all families together.', 'short', [query(gauge('etw_exporter_series', 'instance'), '{{instance}}')]),
+			lines('Folded', 'Events counted under _other since the exporter started, by family: it is at its limit of series.', 'short', [
+				query(`sum by (metric) (etw_exporter_series_overflow_total${at()}) or on () vector(0)`, '{{metric}}')]),
 			lines('Tables', 'Entries of what the exporter remembers.', 'short', [query(gauge('etw_state_entries', 'table'), '{{table}}')], { width: 8 }),
 			lines('Evicted from tables', 'A table was full: attribution suffers.', 'ops', [query(rate('etw_state_evictions_total', 'table'), '{{table}}')], { width: 8 }),
 			lines('Pairs without their other half', 'Starts whose stop never came within the time-out, and stops without a start.', 'ops', [query(rate('etw_state_unmatched_total', 'table, side'), '{{table}} {{side}}')]),
@@ -63,7 +62,7 @@ export default dashboard({
 			lines('Open handles', 'And how many there may be.', 'short', [query(gauge('process_open_fds', 'instance'), '{{instance}}'), query(gauge('process_max_fds', 'instance'), '{{instance}} most')], { width: 8 }),
 			lines('Scrapes', 'By answer.', 'reqps', [query(rate('etw_exporter_scrapes_total', 'code'), '{{code}}')], { width: 8 }),
 			lines('Time to render', 'p50 and p99.', 's', quantiles('etw_exporter_scrape_duration_seconds', '', ''), { width: 8 }),
-			lines('Size of a page', 'Before compression.', 'bytes', [query(gauge('etw_exporter_scrape_size_bytes', 'instance'), '{{instance}}')], { width: 8 }),
+			lines('Size of a page', 'Of the last scrape.', 'bytes', [query(gauge('etw_exporter_scrape_size_bytes', 'instance'), '{{instance}}')], { width: 8 }),
 			table('What runs', 'Version, and when it started.', { instance: 'Host', version: 'Version', revision: 'Revision', compiler: 'Compiler', arch: 'Architecture' }, [
 				['There', `max by (instance, version, revision, compiler, arch) (etw_exporter_build_info${at()})`, 'short', { width: 70 }]], { height: 7 }),
 			table('Sessions', 'Kind, clock and mode.', { instance: 'Host', session: 'Session', kind: 'Kind', clock: 'Clock', mode: 'Mode' }, [

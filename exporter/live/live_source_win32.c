@@ -474,7 +474,6 @@ static void set_facts(struct live *live, uint32_t processors)
 		.type = types[live->options.logger],
 		.mode = "real_time",
 		.processors = processors,
-		.buffers_max = (uint32_t)live->buffers_max,
 	};
 	consume_clock(&live->source.facts.clock);
 }

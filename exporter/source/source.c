@@ -4,7 +4,7 @@
 const char *restart_reason_name(enum restart_reason reason)
 {
 	static const char *const names[RESTART_COUNT] = { "stopped", "stolen", "flags_changed",
-							  "error", "reload" };
+							  "error" };
 
 	return names[reason];
 }

@@ -86,7 +86,6 @@ enum restart_reason {
 	RESTART_FLAGS_CHANGED, /* another program changed its flags; they were restored without a
 				  restart */
 	RESTART_ERROR,         /* Windows ended the consumer */
-	RESTART_RELOAD,
 	RESTART_COUNT
 };
 
@@ -135,7 +134,6 @@ struct source_facts {
 	const char *mode; /* file, circular, real_time, … a word for etw_session_info */
 	uint32_t os_build;
 	uint32_t processors;
-	uint32_t buffers_max; /* 0: not known */
 	struct source_clock clock;
 };
 

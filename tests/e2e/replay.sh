@@ -4,12 +4,14 @@
 
 command -v curl >/dev/null || skip "curl is not installed"
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-page() { curl -fsS "$url/metrics"; }
+# The whole page is read before it is searched: curl fails when the reader of a pipe leaves early.
+page() { curl -fsS "$url/metrics" >"$work/page" && cat "$work/page"; }
+shows() { page >/dev/null && grep -Eq "$1" "$work/page"; }
 stop_exporter() { kill -TERM "$exporter_pid" && wait "$exporter_pid" || fail "exit $? after SIGTERM: $(tail -3 "$work/log")"; }
 
 # The most written files: in a loop of a short recording they are there after ten seconds of event time, and stay from one pass to the
 # next.
-top() { page | grep -q '^etw_file_top_written_bytes{'; }
+top() { shows '^etw_file_top_written_bytes\{'; }
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=20 --collector.file_top
 until_true 60 top || fail "a loop never shows the most written files"
 passes() { page | awk -F'[ ]' '/^etw_replay_progress_ratio / { print $2 }'; }
@@ -20,3 +22,13 @@ top || fail "the most written files are gone when a loop begins anew"
 stop_exporter
 "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --collector.file_top >"$work/page" || fail "--once"
 grep -q '^etw_file_top_written_bytes{' "$work/page" || fail "--once ends without the most written files"
+
+# A page has no family that can only be false or 0: a recording has no buffers in memory, and no family has reached a limit.
+for family in etw_session_buffers etw_session_buffers_free etw_session_buffers_max etw_exporter_series_overflow_total \
+	etw_exporter_series_evicted_total; do
+	! grep -Eq "^(# [A-Z]+ )?$family[ {]" "$work/page" || fail "a page without a reason for $family has it"
+done
+grep -Eq '^etw_exporter_series [1-9][0-9]*$' "$work/page" || fail "no number of series"
+echo 'limits: { series_per_family: 10 }' >"$work/few.yaml"
+"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --config.file="$work/few.yaml" >"$work/page" || fail "--once with a limit"
+grep -Eq '^etw_exporter_series_overflow_total\{metric="etw_file_operations_total"\} [1-9]' "$work/page" || fail "no overflow at a limit"

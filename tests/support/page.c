@@ -40,6 +40,17 @@ void page_expect(struct registry *registry, const char *text)
 	text_free(&page);
 }
 
+void page_expect_none(struct registry *registry, const char *text)
+{
+	struct text page = page_of(registry);
+
+	if (strstr(page.data, text)) {
+		print_message("%s", page.data);
+		fail_msg("on the page: %s", text);
+	}
+	text_free(&page);
+}
+
 void page_expect_exactly(struct registry *registry, const char *text)
 {
 	static const char self[] = "etw_exporter_series";

@@ -14,8 +14,10 @@ struct text page_of(struct registry *registry);
 /* Fails the test, and prints the page, unless it holds text. */
 void page_expect(struct registry *registry, const char *text);
 
-/* The same for a page without the families of the registry about itself: it must be text exactly.
- */
+/* Fails the test if the text is on the page. */
+void page_expect_none(struct registry *registry, const char *text);
+
+/* The page without the families of the registry about itself must be text exactly. */
 void page_expect_exactly(struct registry *registry, const char *text);
 
 #endif
