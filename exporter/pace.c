@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/os.h"
+#include "source/clock.h"
 #include "source/event_record.h"
 
 enum { SLICE_NS = 5 * 1000 * 1000 };
@@ -91,7 +92,6 @@ static bool wait_for(struct pace *pace, int64_t time)
 {
 	uint64_t now = os_monotonic_ns();
 	uint64_t due;
-	double slice;
 
 	if (!pace->started) {
 		pace->started = true;
@@ -103,9 +103,7 @@ static bool wait_for(struct pace *pace, int64_t time)
 	if (!sleep_until(pace, due)) {
 		return false;
 	}
-	slice = (double)SLICE_NS / 100 * pace->speed;
-	pace->released = (double)time + slice >= (double)INT64_MAX ? INT64_MAX :
-								     time + (int64_t)slice;
+	pace->released = time_add(time, i64_of_double((double)SLICE_NS / 100 * pace->speed));
 	return true;
 }
 

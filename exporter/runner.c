@@ -33,9 +33,6 @@
 
 #define NEVER UINT64_MAX
 
-/* 100 ns units between 1601-01-01 and 1970-01-01. */
-#define UNIX_EPOCH_100NS INT64_C(116444736000000000)
-
 struct session {
 	struct consumer *consumer;
 	char *name;               /* owned: the session label */
@@ -679,6 +676,5 @@ void runner_totals(struct runner *runner, struct runner_totals *totals)
 	totals->progress_millionths =
 		bytes < bytes_total ? (uint64_t)((double)bytes / (double)bytes_total * 1e6) :
 				      1000000;
-	totals->position_100ns =
-		position == RECORD_NO_TIME ? 0 : (uint64_t)(position - UNIX_EPOCH_100NS);
+	totals->position_100ns = time_since_1970(position);
 }

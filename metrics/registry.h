@@ -116,14 +116,30 @@ typedef _Atomic(uint64_t) cell;
 cell *family_cells(struct family *family, struct shard *shard, const uint32_t *ids,
 		   bool *overflowed);
 
-/* Adds to a cell that only the calling thread writes. */
+/* The sum of two counts. It stays at 2^64 - 1 once it is there, so that a counter never falls:
+ * a payload may have any amount. */
+static inline uint64_t count_sum(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* Adds to a cell of a counter or histogram that only the calling thread writes; see count_sum(). */
 static inline void cell_add(cell *at, uint64_t amount)
+{
+	atomic_store_explicit(at,
+			      count_sum(atomic_load_explicit(at, memory_order_relaxed), amount),
+			      memory_order_relaxed);
+}
+
+/* Adds to a cell of a gauge that only the calling thread writes. The amount is in two's complement,
+ * so it may be negative; the sum wraps around, so that what is taken back leaves nothing. */
+static inline void cell_move(cell *at, uint64_t amount)
 {
 	atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + amount,
 			      memory_order_relaxed);
 }
 
-/* family_cells() and an addition in one call. For histograms use family_observe(). */
+/* family_cells() and an addition in one call. For counters; for histograms use family_observe(). */
 void family_add(struct family *family, struct shard *shard, const uint32_t *ids, uint64_t amount);
 
 /* Adds one observation to a histogram. */

@@ -660,7 +660,7 @@ bool family_value(struct family *family, const uint32_t *ids, int64_t *value)
 			if (one == CELL_HIDDEN && family->type == FAMILY_GAUGE) {
 				return false;
 			}
-			sum += one;
+			sum = family->type == FAMILY_GAUGE ? sum + one : count_sum(sum, one);
 		}
 	}
 	*value = (int64_t)sum;

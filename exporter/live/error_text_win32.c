@@ -260,7 +260,7 @@ static uint64_t lag_ns(const struct live *live)
 {
 	int64_t now = clock_time(&live->source.facts.clock, consume_counter());
 
-	return now > live->last_time ? ((uint64_t)now - (uint64_t)live->last_time) * 100 : 0;
+	return ticks_to_ns(time_between(live->last_time, now), 10000000);
 }
 
 void counters_delivered(struct live *live)

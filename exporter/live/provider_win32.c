@@ -493,20 +493,19 @@ static bool take(struct live *live, const struct canary_mark *mark)
 void canaries_arrival(struct live *live, const struct event_record *record)
 {
 	struct canary_mark mark;
-	int64_t ticks;
+	uint64_t ticks;
 	bool taken;
 
 	if (!recognise(live->canary, record, &mark) || mark.slot != live->canary_slot) {
 		return;
 	}
-	ticks = consume_counter() - record->raw_time;
+	ticks = time_between(record->raw_time, consume_counter());
 	os_mutex_lock(live->source.mutex);
 	taken = take(live, &mark);
 	os_mutex_unlock(live->source.mutex);
 	if (taken && live->options.on_canary) {
 		live->options.on_canary(live->options.canary_context,
-					ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0,
-						    live->source.facts.clock.frequency));
+					ticks_to_ns(ticks, live->source.facts.clock.frequency));
 	}
 }
 

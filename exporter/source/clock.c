@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clocks of recordings and sessions: exact conversion from ticks to wall time and durations.
+ * Exact conversion from ticks to wall time and durations, and arithmetic that saturates.
  *
  * A record has a raw time in ticks of the clock of its session. The source knows the frequency
  * of the clock and one anchor: a raw time and the wall time of the same moment. The wall time of a
@@ -14,10 +14,13 @@
  * Source: docs/etl-format.md section 6; "TRACE_LOGFILE_HEADER structure", Microsoft Learn
  * (ReservedFlags).
  */
-#include "source/source.h"
+#include "source/clock.h"
+
+#include "source/event_record.h"
 
 #define TICKS_100NS_PER_SECOND UINT64_C(10000000)
 #define NS_PER_SECOND          UINT64_C(1000000000)
+#define UNIX_EPOCH_100NS       INT64_C(116444736000000000) /* 1970, counted from 1601 */
 
 const char *clock_type_name(enum clock_type type)
 {
@@ -83,16 +86,15 @@ static uint64_t scale_up(uint64_t ticks, uint64_t unit, uint64_t frequency)
  */
 static int64_t add_saturating(int64_t time, uint64_t distance, bool back)
 {
-	uint64_t room = back ? (uint64_t)time - (uint64_t)(INT64_MIN + 1) :
+	uint64_t room = back ? (uint64_t)time - (uint64_t)INT64_MIN :
 			       (uint64_t)INT64_MAX - (uint64_t)time;
+	int64_t sum;
 
-	if (back && time == INT64_MIN) {
-		room = 0;
-	}
 	if (distance > room) {
 		return back ? INT64_MIN + 1 : INT64_MAX;
 	}
-	return (int64_t)(back ? (uint64_t)time - distance : (uint64_t)time + distance);
+	sum = (int64_t)(back ? (uint64_t)time - distance : (uint64_t)time + distance);
+	return sum == RECORD_NO_TIME ? INT64_MIN + 1 : sum;
 }
 
 int64_t clock_time(const struct source_clock *clock, int64_t raw)
@@ -123,4 +125,40 @@ uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency)
 		return ticks * NS_PER_SECOND / frequency;
 	}
 	return scale(ticks, NS_PER_SECOND, frequency);
+}
+
+uint64_t ticks_of_ms(uint64_t ms, uint64_t frequency)
+{
+	return scale(ms, frequency, 1000);
+}
+
+int64_t time_add(int64_t time, int64_t distance)
+{
+	bool back = distance < 0;
+
+	return add_saturating(time, back ? 0 - (uint64_t)distance : (uint64_t)distance, back);
+}
+
+uint64_t time_since_1970(int64_t time)
+{
+	return time_between(UNIX_EPOCH_100NS, time);
+}
+
+uint64_t u64_of_double(double number)
+{
+	if (!(number > 0)) { /* NaN is not */
+		return 0;
+	}
+	return number < 0x1p64 ? (uint64_t)number : UINT64_MAX;
+}
+
+int64_t i64_of_double(double number)
+{
+	if (number >= -0x1p63 && number < 0x1p63) {
+		return (int64_t)number;
+	}
+	if (number > 0) {
+		return INT64_MAX;
+	}
+	return number < 0 ? INT64_MIN : 0;
 }

@@ -14,38 +14,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "source/clock.h"
 #include "source/event_record.h"
-
-enum clock_type { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
-
-/* "qpc", "systemtime", "cputick", as in the summaries; otherwise "unknown". */
-const char *clock_type_name(enum clock_type type);
-
-/*
- * The clock of a source, which converts raw times to wall time and durations. It does not change
- * after the source was opened.
- */
-struct source_clock {
-	enum clock_type type;
-	uint64_t frequency; /* ticks per second of raw times; never 0 */
-	/* ticks per second of the performance counter (DiskIo response times); never 0 */
-	uint64_t perf_frequency;
-	int64_t anchor_raw;  /* a raw time … */
-	int64_t anchor_time; /* … and the same moment in 100 ns since 1601 UTC */
-};
-
-/*
- * The wall time of a raw time, in 100 ns since 1601 UTC, by docs/etl-format.md section 6. It is
- * rounded down and saturates at INT64_MAX and at INT64_MIN + 1. RECORD_NO_TIME results only from
- * RECORD_NO_TIME.
- */
-int64_t clock_time(const struct source_clock *clock, int64_t raw);
-
-/*
- * Converts ticks to nanoseconds; frequency: ticks per second. Rounded down, saturating, exact for
- * every 64-bit input.
- */
-uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
 
 /*
  * The receiver of records. on_first_pass and on_first_pass_end may be NULL; a source that can only

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "decode/field_path.h"
 #include "rules/language/event_pattern.h"
+#include "source/clock.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
 #include "track/derived_fields.h"
@@ -197,14 +198,17 @@ static bool keeps_process(struct event_filter *filter, const struct recording *r
 	return *verdict != 0;
 }
 
+static int64_t wall_time(const struct event_filter *filter, const struct filter_time *time)
+{
+	return time->relative ? time_add(filter->start, time->time_100ns) : time->time_100ns;
+}
+
 static bool keeps_time(const struct event_filter *filter, int64_t time)
 {
-	const struct filter_time *from = &filter->from, *to = &filter->to;
-
-	if (from->set && time < from->time_100ns + (from->relative ? filter->start : 0)) {
+	if (filter->from.set && time < wall_time(filter, &filter->from)) {
 		return false;
 	}
-	return !to->set || time < to->time_100ns + (to->relative ? filter->start : 0);
+	return !filter->to.set || time < wall_time(filter, &filter->to);
 }
 
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "source/clock.h"
 #include "tool/class_rows.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
@@ -134,7 +135,9 @@ static bool fill_tables(struct stats *stats)
 
 static double seconds_of(const struct stats *stats)
 {
-	return stats->first == RECORD_NO_TIME ? 0 : (double)(stats->last - stats->first) / 1e7;
+	return stats->first == RECORD_NO_TIME ?
+		       0 :
+		       (double)time_between(stats->first, stats->last) / 1e7;
 }
 
 /* Per second; 0 when no time has passed. */

@@ -12,11 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ticks from one time to another, UINT64_MAX if the second is earlier. Times come from recordings,
- * so their difference may not fit into int64_t. */
+#include "source/clock.h"
+
+/* Ticks from one time to another; UINT64_MAX, which is unknown, if the second is earlier. */
 static inline uint64_t ticks_since(int64_t begin, int64_t now)
 {
-	return now >= begin ? (uint64_t)now - (uint64_t)begin : UINT64_MAX;
+	return now >= begin ? time_between(begin, now) : UINT64_MAX;
 }
 
 /* ---- starts that wait for their end ---- */

@@ -240,10 +240,13 @@ static void gauges_go_up_and_down_and_hide(void **state)
 	int64_t value;
 
 	(void)state;
-	family_add(family, shard, NULL, 1);
-	family_add(family, shard, NULL, (uint64_t)-3);
+	cell_move(family_cells(family, shard, NULL, NULL), 1);
+	cell_move(family_cells(family, shard, NULL, NULL), (uint64_t)-3);
 	assert_true(family_value(family, NULL, &value));
 	assert_int_equal(value, -2);
+	cell_move(family_cells(family, shard, NULL, NULL), 5);
+	assert_true(family_value(family, NULL, &value));
+	assert_int_equal(value, 3);
 	family_hide(family, shard, NULL);
 	assert_false(family_value(family, NULL, &value));
 	family_set(family, shard, NULL, -7);
@@ -321,13 +324,49 @@ static void an_observation_falls_into_one_bucket(void **state)
 			uint64_t before = atomic_load(&cells[bucket]);
 
 			family_observe(family, shard, NULL, cases[i].value);
-			sum += cases[i].value;
 			assert_int_equal(atomic_load(&cells[bucket]), before + 1);
+			assert_true(family_value(family, NULL, &value));
+			assert_true((uint64_t)value >= sum); /* it does not fall */
+			sum = (uint64_t)value;
 		}
-		assert_true(family_value(family, NULL, &value));
-		assert_int_equal(value, sum);
+		assert_true(sum == UINT64_MAX); /* the last value reached the end */
 		registry_free(registry);
 	}
+}
+
+/* A counter that falls looks to Prometheus as if the program had been started again. */
+static void a_counter_stays_at_its_end(void **state)
+{
+	struct registry *registry = registry_with(0, 0);
+	struct shard *shards[] = { registry_shard(registry, false, NULL),
+				   registry_shard(registry, false, NULL) };
+	struct family *family = declare(registry, &(struct family_options){ .name = "x_total",
+									    .help = "X.",
+									    .type = FAMILY_COUNTER });
+	static const struct {
+		size_t shard;
+		uint64_t amount, sum;
+	} steps[] = {
+		{ 0, UINT64_MAX - 1, UINT64_MAX - 1 }, { 1, 1, UINT64_MAX },
+		{ 0, 1, UINT64_MAX }, { 0, UINT64_MAX, UINT64_MAX },
+		{ 1, UINT64_MAX, UINT64_MAX }, { 1, 1, UINT64_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+		struct text page = { 0 };
+		int64_t value;
+
+		family_add(family, shards[steps[i].shard], NULL, steps[i].amount);
+		assert_true(family_value(family, NULL, &value));
+		assert_true((uint64_t)value == steps[i].sum);
+		page = page_of(registry);
+		assert_non_null(strstr(page.data, steps[i].sum == UINT64_MAX ?
+							  "\nx_total 18446744073709551615\n" :
+							  "\nx_total 18446744073709551614\n"));
+		text_free(&page);
+	}
+	registry_free(registry);
 }
 
 static void past_the_limit_open_labels_read_other(void **state)
@@ -547,6 +586,7 @@ int main(void)
 		cmocka_unit_test(gauges_go_up_and_down_and_hide),
 		cmocka_unit_test(a_shard_hides_all_of_its_samples),
 		cmocka_unit_test(an_observation_falls_into_one_bucket),
+		cmocka_unit_test(a_counter_stays_at_its_end),
 		cmocka_unit_test(past_the_limit_open_labels_read_other),
 		cmocka_unit_test(a_family_has_a_limit_of_its_own),
 		cmocka_unit_test(all_families_share_a_limit),

@@ -2,8 +2,9 @@
 /*
  * Times and durations are exact for every 64-bit input, checked against 128-bit arithmetic.
  */
-#include "source/source.h"
+#include "source/clock.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "etl/record.h"
+#include "source/event_record.h"
 
 __extension__ typedef __int128 int128;
 
@@ -125,6 +127,7 @@ static void times_saturate_at_the_ends(void **state)
 	assert_true(clock_time(&clock, RECORD_NO_TIME) == RECORD_NO_TIME);
 	clock.anchor_time = INT64_MIN;
 	assert_true(clock_time(&clock, -1) == INT64_MIN + 1);
+	assert_true(clock_time(&clock, 0) == INT64_MIN + 1); /* not RECORD_NO_TIME */
 	clock.anchor_raw = INT64_MIN;
 	clock.anchor_time = INT64_MAX;
 	assert_true(clock_time(&clock, INT64_MAX) == INT64_MAX);
@@ -151,6 +154,70 @@ static void durations_are_exact(void **state)
 	}
 }
 
+static void a_distance_between_any_two_times_is_exact(void **state)
+{
+	(void)state;
+	assert_true(time_between(INT64_MIN, INT64_MAX) == UINT64_MAX);
+	assert_true(time_between(-1, 1) == 2);
+	assert_true(time_between(7, 7) == 0);
+	assert_true(time_between(INT64_MAX, INT64_MIN) == 0);
+}
+
+static void sums_of_times_and_distances_saturate(void **state)
+{
+	static const struct {
+		int64_t time, distance, sum;
+	} cases[] = {
+		{ 5, 7, 12 },
+		{ 5, -7, -2 },
+		{ INT64_MAX, 1, INT64_MAX },
+		{ INT64_MAX - 1, 1, INT64_MAX },
+		{ INT64_MIN + 1, -1, INT64_MIN + 1 },
+		{ INT64_MIN, 0, INT64_MIN + 1 },
+		{ 0, INT64_MIN, INT64_MIN + 1 },
+		{ INT64_MAX, INT64_MIN, -1 },
+		{ INT64_MIN + 1, INT64_MAX, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_true(time_add(cases[i].time, cases[i].distance) == cases[i].sum);
+	}
+}
+
+static void no_time_is_before_1970_when_shown(void **state)
+{
+	(void)state;
+	/* 2024-05-14 07:00 UTC is 1,715,670,000 s after 1970, and 1970 is 11,644,473,600 s after
+	 * 1601. */
+	assert_true(time_since_1970(INT64_C(133601436000000000)) == UINT64_C(17156700000000000));
+	assert_true(time_since_1970(INT64_C(116444736000000000)) == 0);
+	assert_true(time_since_1970(INT64_C(116444735999999999)) == 0);
+	assert_true(time_since_1970(INT64_MIN) == 0);
+	assert_true(time_since_1970(INT64_MAX) == UINT64_C(9106927300854775807));
+}
+
+static void ticks_of_milliseconds_are_exact(void **state)
+{
+	(void)state;
+	assert_true(ticks_of_ms(1500, 10000000) == 15000000);
+	assert_true(ticks_of_ms(999, 1) == 0);
+	assert_true(ticks_of_ms(1000, INT64_MAX) == INT64_MAX);
+	assert_true(ticks_of_ms(3000, INT64_MAX) == UINT64_MAX);
+}
+
+static void doubles_outside_an_integer_type_become_its_ends(void **state)
+{
+	(void)state;
+	assert_true(u64_of_double(1.9) == 1 && i64_of_double(-1.9) == -1);
+	assert_true(u64_of_double(-0.5) == 0 && u64_of_double(-1e300) == 0);
+	assert_true(u64_of_double(0x1p64) == UINT64_MAX && u64_of_double(INFINITY) == UINT64_MAX);
+	assert_true(u64_of_double(0x1p63) == UINT64_C(1) << 63);
+	assert_true(i64_of_double(0x1p63) == INT64_MAX && i64_of_double(INFINITY) == INT64_MAX);
+	assert_true(i64_of_double(-0x1p63) == INT64_MIN && i64_of_double(-INFINITY) == INT64_MIN);
+	assert_true(u64_of_double(NAN) == 0 && i64_of_double(NAN) == 0);
+}
+
 static void clocks_have_the_names_of_the_summaries(void **state)
 {
 	(void)state;
@@ -168,6 +235,11 @@ int main(void)
 		cmocka_unit_test(times_of_all_magnitudes_are_exact),
 		cmocka_unit_test(times_saturate_at_the_ends),
 		cmocka_unit_test(durations_are_exact),
+		cmocka_unit_test(a_distance_between_any_two_times_is_exact),
+		cmocka_unit_test(sums_of_times_and_distances_saturate),
+		cmocka_unit_test(no_time_is_before_1970_when_shown),
+		cmocka_unit_test(ticks_of_milliseconds_are_exact),
+		cmocka_unit_test(doubles_outside_an_integer_type_become_its_ends),
 		cmocka_unit_test(clocks_have_the_names_of_the_summaries),
 	};
 

@@ -88,7 +88,6 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 			uint64_t *amount)
 {
 	const struct value *value = rule->value;
-	int64_t ticks;
 
 	if (!value) {
 		*amount = 1;
@@ -102,8 +101,8 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 			return false;
 		}
 		/* A start after the end, as clocks of two processors can have it, took no time. */
-		ticks = (int64_t)((uint64_t)record->raw_time - value->read.number);
-		*amount = ticks_to_ns(ticks > 0 ? (uint64_t)ticks : 0, rule->frequency);
+		*amount = ticks_to_ns(time_between((int64_t)value->read.number, record->raw_time),
+				      rule->frequency);
 		return true;
 	}
 	if (value->is_signed && (int64_t)value->read.number < 0) {
@@ -153,11 +152,13 @@ static void add(struct rule_engine *engine, const struct compiled_rule *rule, ce
 	}
 	switch ((enum gauge_op)rule->op) {
 	case GAUGE_NONE:
-	case GAUGE_INC:
 		cell_add(cells, amount);
 		break;
+	case GAUGE_INC:
+		cell_move(cells, amount);
+		break;
 	case GAUGE_DEC:
-		cell_add(cells, 0 - amount);
+		cell_move(cells, 0 - amount);
 		break;
 	case GAUGE_SET:
 		gauges_set(engine->gauges, gauge_instance(engine), cells, amount);

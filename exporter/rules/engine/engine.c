@@ -75,8 +75,7 @@ static bool make_spans(struct rule_engine *engine, struct error *err)
 		return error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
 	}
 	for (size_t i = 0; i < set->span_count; i++) {
-		timeouts[i] = (uint64_t)((double)set->spans[i]->timeout_ms / 1000 *
-					 (double)engine->clock.frequency);
+		timeouts[i] = ticks_of_ms(set->spans[i]->timeout_ms, engine->clock.frequency);
 	}
 	engine->spans = spans_new(timeouts, set->span_count, err);
 	free(timeouts);

@@ -64,7 +64,7 @@ static void take_out(struct gauges *gauges, uint32_t index)
 {
 	struct entry *entry = &gauges->entries[index];
 
-	cell_add(entry->cells, 0 - entry->value);
+	cell_move(entry->cells, 0 - entry->value);
 	if (entry->next != NO_ENTRY) {
 		gauges->entries[entry->next].previous = entry->previous;
 	}
@@ -107,7 +107,7 @@ static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cel
 	}
 	*first = index;
 	gauges->count++;
-	cell_add(cells, value);
+	cell_move(cells, value);
 }
 
 void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value)
@@ -125,7 +125,7 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 	if (place) {
 		entry = &gauges->entries[*place];
 		if (entry->instance == instance && entry->cells == cells) {
-			cell_add(cells, value - entry->value);
+			cell_move(cells, value - entry->value);
 			entry->value = value;
 			return;
 		}

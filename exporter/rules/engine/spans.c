@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "source/clock.h"
 
 enum { NO_ENTRY = UINT32_MAX };
 
@@ -99,15 +100,10 @@ static void take_out(struct spans *spans, struct span_list *list, uint32_t index
 	spans->statistics.entries--;
 }
 
-static uint64_t ticks_between(int64_t start, int64_t end)
-{
-	return end > start ? (uint64_t)end - (uint64_t)start : 0;
-}
-
 static void time_out(struct spans *spans, struct span_list *list, int64_t now)
 {
 	while (list->first != NO_ENTRY &&
-	       ticks_between(spans->entries[list->first].time, now) > list->timeout) {
+	       time_between(spans->entries[list->first].time, now) > list->timeout) {
 		take_out(spans, list, list->first);
 		spans->statistics.unmatched_starts++;
 	}
@@ -218,7 +214,7 @@ bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, ui
 		spans->statistics.unmatched_stops++;
 		return false;
 	}
-	*ticks = ticks_between(spans->entries[*found].time, time);
+	*ticks = time_between(spans->entries[*found].time, time);
 	memcpy(captured, spans->entries[*found].captured, sizeof spans->entries->captured);
 	take_out(spans, list, (uint32_t)*found);
 	return true;

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Recordings that are valid but not plausible, through every command of both programs: they end, by themselves and not by a
+# signal, and what they print is bounded and right. Under asan this finds overflows in times.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+output_most=20000000 # bytes
+
+# Runs a program on a recording; leaves what it printed in $work/out and $work/err.
+run() {
+	local status=0
+
+	(ulimit -f $((output_most / 1024)) && exec timeout 120 "$@") >"$work/out" 2>"$work/err" </dev/null || status=$?
+	[ "$status" -le 1 ] || fail "$*: exit $status: $(tail -c 2000 "$work/err")"
+	! grep -q 'runtime error\|Sanitizer' "$work/err" || fail "$*: $(head -c 2000 "$work/err")"
+	[ "$status" = 0 ] || [ -s "$work/err" ] || fail "$*: exit $status without a message"
+	[ "$(wc -c <"$work/out")" -lt "$output_most" ] || fail "$*: more than $output_most bytes"
+}
+
+"$MAKE_HOSTILE" "$work/hostile"
+for recording in "$work"/hostile/*.etl; do
+	name=$(basename "$recording" .etl)
+	run "$ETW_EXPORTER" --once --collector.image --collector.cpu --collector.interrupt --collector.sched \
+		--collector.file_top --replay.file="$recording"
+	! grep -E '^[^#].* (-|.*[nN]a[nN])' "$work/out" || fail "$name: a negative value"
+	cp "$work/out" "$work/page"
+	# backfill is not in this list until its number of pages is bounded.
+	run "$ETW_EXPORTER" --once --replay.single-pass --replay.file="$recording"
+	[ "$name" = bomb ] || for command in summary stats providers 'fields DiskIo' 'fields DiskIo/Read' dump 'dump --format csv' \
+		'dump --format text' 'dump --format text --from 5' 'dump --format text --to 5' \
+		'dump --format text --from 2024-05-14T07:00:00Z' 'dump --format csv --per-kind 1'; do
+		set -- $command
+		run "$ETWTOOL" "$1" "$recording" "${@:2}"
+	done
+	run "$ETWTOOL" check config "$SOURCE_DIR/config/etw_exporter.yaml" --with "$recording"
+
+	# The position is that of the last record, saturated, and 0 before 1970.
+	case $name in
+	start-min) position=0 ;;
+	start-max | start-near-max | span | frequency-one) position=910692730085.4775807 ;;
+	*) position= ;;
+	esac
+	if [ -n "$position" ]; then
+		grep -q "^etw_replay_position_timestamp_seconds $position\$" "$work/page" ||
+			fail "$name: $(grep '^etw_replay_position' "$work/page"), expected $position"
+	fi
+done
