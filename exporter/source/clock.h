@@ -4,8 +4,8 @@
  *
  * A wall time is an int64_t in units of 100 ns since 1601 UTC. A recording chooses its times, so
  * each may be any 64-bit number, and so may the frequency of the clock. The functions here are
- * defined for all of them: they saturate where a result does not fit. Other code adds, subtracts and
- * converts times with these functions only.
+ * defined for all of them: they saturate where a result does not fit. Other code adds, subtracts
+ * and converts times with these functions only.
  */
 #ifndef SOURCE_CLOCK_H
 #define SOURCE_CLOCK_H

@@ -340,16 +340,19 @@ static void a_counter_stays_at_its_end(void **state)
 	struct registry *registry = registry_with(0, 0);
 	struct shard *shards[] = { registry_shard(registry, false, NULL),
 				   registry_shard(registry, false, NULL) };
-	struct family *family = declare(registry, &(struct family_options){ .name = "x_total",
-									    .help = "X.",
-									    .type = FAMILY_COUNTER });
+	struct family *family = declare(
+		registry, &(struct family_options){
+				  .name = "x_total", .help = "X.", .type = FAMILY_COUNTER });
 	static const struct {
 		size_t shard;
 		uint64_t amount, sum;
 	} steps[] = {
-		{ 0, UINT64_MAX - 1, UINT64_MAX - 1 }, { 1, 1, UINT64_MAX },
-		{ 0, 1, UINT64_MAX }, { 0, UINT64_MAX, UINT64_MAX },
-		{ 1, UINT64_MAX, UINT64_MAX }, { 1, 1, UINT64_MAX },
+		{ 0, UINT64_MAX - 1, UINT64_MAX - 1 },
+		{ 1, 1, UINT64_MAX },
+		{ 0, 1, UINT64_MAX },
+		{ 0, UINT64_MAX, UINT64_MAX },
+		{ 1, UINT64_MAX, UINT64_MAX },
+		{ 1, 1, UINT64_MAX },
 	};
 
 	(void)state;

@@ -2,7 +2,8 @@
 /*
  * fuzz_seeds OUTDIR: inputs for the fuzz targets to start from, in a folder for each target.
  *
- * fuzz_etl: small recordings of everything. fuzz_decode: the payloads in them, in the forms that
+ * fuzz_etl: small recordings of everything. fuzz_pipeline: some of them, for each command.
+ * fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
  * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
  * element somewhere. fuzz_yaml: collectors, with every word of the language somewhere.
@@ -61,6 +62,22 @@ static void write_seed(const char *folder, const char *name, const void *bytes, 
 
 typedef void add_fn(struct etl_builder *builder, uint8_t pointer_size);
 
+/* The last byte is the number of a command: see fuzz_pipeline. */
+static void write_for_commands(const char *recording, struct payload *whole)
+{
+	enum { COMMANDS = 32 };
+	bool all = strcmp(recording, "all-64.etl") == 0 ||
+		   strcmp(recording, "all-32-packed.etl") == 0;
+	char name[64];
+
+	payload_u8(whole, 0);
+	for (unsigned i = 0; i < (all ? COMMANDS : 1); i++) {
+		whole->bytes[whole->size - 1] = (uint8_t)i;
+		snprintf(name, sizeof name, "%u-%s", i, recording);
+		write_seed("fuzz_pipeline", name, whole->bytes, whole->size);
+	}
+}
+
 static void write_recording(const char *name, const struct etl_builder_options *options,
 			    add_fn *add, size_t cut, size_t zeros)
 {
@@ -88,6 +105,7 @@ static void write_recording(const char *name, const struct etl_builder_options *
 		stop(name, "no memory");
 	}
 	write_seed("fuzz_etl", name, whole.bytes, whole.size);
+	write_for_commands(name, &whole);
 	payload_done(&whole);
 	etl_builder_close(builder);
 }
@@ -114,6 +132,7 @@ static void write_recordings(void)
 	char name[64];
 
 	make_folder("fuzz_etl");
+	make_folder("fuzz_pipeline");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		for (size_t j = 0; j < sizeof forms / sizeof forms[0]; j++) {
 			options = every_class_options(forms[j].pointer_size, forms[j].clock,

@@ -64,9 +64,9 @@ static void add_moment(struct kernel_events *k, int64_t raw_time)
 	const struct kernel_disk disk = {
 		.size = 4096, .irp = 1, .response_ticks = UINT64_MAX, .thread_id = SERVER + 1
 	};
-	const struct kernel_hard_fault fault = {
-		.initial_raw = INT64_MIN, .thread_id = SERVER + 1, .size = 4096
-	};
+	const struct kernel_hard_fault fault = { .initial_raw = INT64_MIN,
+						 .thread_id = SERVER + 1,
+						 .size = 4096 };
 
 	kernel_events_at(k, 0, raw_time, SERVER, SERVER + 1);
 	event_file_end(k, 1, 4096, 0);
