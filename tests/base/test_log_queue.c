@@ -14,8 +14,9 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "tests/support/patience.h"
 
-#define LONG_NS UINT64_C(60000000000)
+#define LONG_NS (WAIT_MS * UINT64_C(1000000))
 
 /* A writer that waits at a gate. */
 struct writer {

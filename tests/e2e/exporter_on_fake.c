@@ -21,7 +21,7 @@
 #include "base/os.h"
 #include "tests/fake_etw/fake_etw.h"
 
-enum { SESSIONS = 64, WAIT_MS = 60000, LINE = 4096 };
+enum { SESSIONS = 64, LINE = 4096 };
 
 #define NS_PER_S UINT64_C(1000000000)
 

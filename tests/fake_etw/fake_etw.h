@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "tests/fake_etw/sdk.h"
+#include "tests/support/patience.h"
 
 /* Whose rights the program runs with. */
 enum fake_etw_rights {

@@ -12,7 +12,7 @@
 
 #include "etl/source_file.h"
 
-enum { MAX_ITEMS = 32, GIVE_UP_MS = 20000 };
+enum { MAX_ITEMS = 32 };
 
 /* EventTrace, MetaData (EventInfo, EventMapInfo), ImageID: docs/etl-format.md sections 8, 12
  * and 15. */
@@ -114,7 +114,7 @@ static void on_event(void *context, const struct event_record *record)
 	}
 
 	fake_lock();
-	if (!options->lossy && !fake_buffer_wait_for_room(record->processor, size, GIVE_UP_MS)) {
+	if (!options->lossy && !fake_buffer_wait_for_room(record->processor, size, WAIT_MS)) {
 		play->stuck = true;
 		source_stop(play->source);
 	} else if (options->only) {
@@ -174,7 +174,7 @@ bool fake_etw_play(const char *path, const struct fake_etw_play_options *options
 	source_close(play.source);
 	if (play.stuck) {
 		return error_set(err, ERROR_LIMIT, "no consumer made room for an event within %d s",
-				 GIVE_UP_MS / 1000);
+				 WAIT_MS / 1000);
 	}
 	return good;
 }

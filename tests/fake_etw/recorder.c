@@ -142,7 +142,7 @@ size_t recorder_count(struct recorder *recorder)
 
 bool recorder_wait(struct recorder *recorder, size_t count)
 {
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < WAIT_MS; i++) {
 		if (recorder_count(recorder) >= count) {
 			return true;
 		}

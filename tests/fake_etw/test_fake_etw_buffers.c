@@ -16,7 +16,7 @@
 
 static const GUID some_provider = { 0x12345678, 0x1234, 0x1234, { 1, 2, 3, 4, 5, 6, 7, 8 } };
 
-enum { WAIT_MS = 20000, A_BUFFER = 45 /* events of 88 bytes in 4096 - 72 */ };
+enum { A_BUFFER = 45 /* events of 88 bytes in 4096 - 72 */ };
 
 static int reset(void **state)
 {

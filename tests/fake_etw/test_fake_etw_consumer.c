@@ -64,7 +64,7 @@ static void consume(struct recorder *recorder, ULONG mode)
 {
 	assert_int_equal(recorder_open(recorder, u"test", mode), 0);
 	recorder_run(recorder);
-	assert_true(fake_etw_wait_consumer("test", 5000));
+	assert_true(fake_etw_wait_consumer("test", WAIT_MS));
 }
 
 static void open_trace_needs_a_session_that_runs(void **state)
@@ -187,7 +187,7 @@ static void close_trace_delivers_what_was_flushed_and_nothing_newer(void **state
 	fake_etw_flush("test");
 	emit_process(2, 0, 0);
 	recorder_run(&recorder);
-	assert_true(fake_etw_wait_consumer("test", 5000));
+	assert_true(fake_etw_wait_consumer("test", WAIT_MS));
 	assert_int_equal(CloseTrace(recorder.trace), ERROR_CTX_CLOSE_PENDING);
 	fake_etw_flush("test");
 	assert_int_equal(recorder_join(&recorder), 0);
@@ -438,7 +438,7 @@ static void two_consumers_get_every_event(void **state)
 	fake_etw_flush("test");
 	assert_true(recorder_wait(&first, 1));
 	assert_true(recorder_wait(&second, 1));
-	assert_true(fake_etw_drain("test", 5000));
+	assert_true(fake_etw_drain("test", WAIT_MS));
 	recorder_stop(u"test");
 	assert_int_equal(recorder_join(&first), 0);
 	assert_int_equal(recorder_join(&second), 0);

@@ -24,7 +24,7 @@ static const struct guid event_info =
 	GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71);
 static const struct guid activity = GUID_INIT(0xac, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
 
-enum { WAIT_MS = 20000, START_RAW = 5000, MANY = 3000 };
+enum { START_RAW = 5000, MANY = 3000 };
 
 static char path[TEMPORARY_PATH_SIZE];
 

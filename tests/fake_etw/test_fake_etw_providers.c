@@ -30,8 +30,6 @@ static const GUID kernel_rundown = {
 	0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
 };
 
-enum { WAIT_MS = 5000 };
-
 static int reset(void **state)
 {
 	(void)state;

@@ -191,7 +191,7 @@ static void wait_for(struct family *family, const uint32_t *ids, int64_t expecte
 {
 	int64_t value = -1;
 
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < WAIT_MS; i++) {
 		assert_true(family_value(family, ids, &value));
 		if (value == expected) {
 			return;

@@ -19,8 +19,6 @@
 
 #define ENABLED "{11111111-2222-3333-4444-555555555555}"
 
-enum { WAIT_MS = 20000 };
-
 static const GUID enabled_provider = {
 	0x11111111, 0x2222, 0x3333, { 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55 }
 };

@@ -21,7 +21,6 @@
 #include "tests/live/support/side.h"
 
 enum {
-	WAIT_MS = 60000,
 	SECONDS = 3,
 	EVIL_PID = 666,
 	GOOD_PID = 100,

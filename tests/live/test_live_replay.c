@@ -25,7 +25,7 @@
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
 
-enum { WAIT_MS = 20000, LINES_MAX = 5000 };
+enum { LINES_MAX = 5000 };
 
 /* ---- a machine that plays a recording ---- */
 

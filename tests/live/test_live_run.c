@@ -213,26 +213,21 @@ static void ready_when_every_process_found_was_seen(void **state)
 	assert_false(runner_ready(side.runner));
 	emit_process(3, 8);
 	emit_process(3, 4);
-	for (int i = 0; i < 500 && !runner_ready(side.runner); i++) {
-		emit_process(3, (uint32_t)(i & 0xff)); /* other processes of the machine */
-		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
-	}
-	assert_true(runner_ready(side.runner));
+	WAIT_UNTIL((emit_process(3, 12), /* another process of the machine */
+		    fake_etw_drain("etw_exporter", WAIT_MS) && runner_ready(side.runner)));
 	end_live(&side);
 }
 
 static void ready_after_one_flush_interval(void **state)
 {
+	uint64_t begin = os_monotonic_ns();
 	struct side side;
 
 	(void)state;
 	fake_etw_add_process(8, 4, "notepad.exe");
-	start_live(&side, "");
-	assert_false(runner_ready(side.runner));
-	for (int i = 0; i < 3000 && !runner_ready(side.runner); i++) {
-		Sleep(1);
-	}
-	assert_true(runner_ready(side.runner));
+	start_live(&side, ""); /* flushes every second */
+	WAIT_UNTIL(runner_ready(side.runner));
+	assert_true(os_monotonic_ns() - begin >= 1000000000);
 	end_live(&side);
 }
 

@@ -228,7 +228,8 @@ static void a_process_that_makes_up_events_does_not_keep_us_asking(void **state)
 {
 	struct fixture *fixture = *state;
 	struct event_record hostile = event(&alpha, 0, 0);
-	const struct event_record honest = event(&alpha, 7, 2);
+	struct event_record honest = event(&alpha, 7, 2);
+	bool answered = false;
 	unsigned calls;
 
 	register_event(&described, false, 0);
@@ -238,7 +239,12 @@ static void a_process_that_makes_up_events_does_not_keep_us_asking(void **state)
 		assert_null(live_schema(fixture, &hostile));
 	}
 	assert_int_equal(fake_etw_calls("TdhGetEventInformation"), TDH_VAIN_MOST);
-	assert_non_null(live_schema(fixture, &honest));
+	/* A process shares its counter with one of 256: three do with this one once in 16 million
+	 * runs. */
+	for (honest.process_id = 100; honest.process_id < 103; honest.process_id++) {
+		answered = live_schema(fixture, &honest) || answered;
+	}
+	assert_true(answered);
 	calls = fake_etw_calls("TdhGetEventInformation");
 	hostile.id = 5000;
 	assert_null(live_schema(fixture, &hostile));

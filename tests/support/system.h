@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "tests/support/patience.h"
+
 /* True when the folder is there afterwards. */
 bool system_make_folder(const char *path);
 bool system_remove_folder(const char *path);
@@ -25,7 +27,7 @@ unsigned long system_process_id(void);
 
 void system_sleep_ms(unsigned ms);
 
-/* A connection to this machine. Reading fails after 20 s, so that no test hangs. */
+/* A connection to this machine. Reading fails after WAIT_MS, so that no test hangs. */
 typedef intptr_t connection; /* -1: none */
 
 extern const int system_address_in_use; /* the error number */

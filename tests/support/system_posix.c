@@ -55,7 +55,7 @@ const int system_address_in_use = EADDRINUSE;
 
 static connection dial(const struct sockaddr *address, socklen_t size)
 {
-	struct timeval patience = { .tv_sec = 20 };
+	struct timeval patience = { .tv_sec = WAIT_MS / 1000 };
 	int s = socket(address->sa_family, SOCK_STREAM, 0);
 
 	if (s >= 0 && (setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||

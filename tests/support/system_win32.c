@@ -72,7 +72,7 @@ static SOCKET new_socket(int family)
 
 static connection dial(const struct sockaddr *address, int size)
 {
-	DWORD patience_ms = 20000;
+	DWORD patience_ms = WAIT_MS;
 	SOCKET s = new_socket(address->sa_family);
 
 	if (s != INVALID_SOCKET &&

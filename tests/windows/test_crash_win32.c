@@ -17,8 +17,9 @@
 #include <cmocka.h>
 
 #include "base/os.h"
+#include "tests/support/patience.h"
 
-enum { WAIT_MS = 60000, ABORTED = 3 };
+enum { ABORTED = 3 };
 
 /* ---- the child ---- */
 

@@ -21,7 +21,7 @@
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
 
-enum { WAIT_MS = 20000, OURS = 100, CHILD = 300, BYTES = 4096 };
+enum { OURS = 100, CHILD = 300, BYTES = 4096 };
 
 /* What the kernel of the script leaves out, or adds. */
 struct script {

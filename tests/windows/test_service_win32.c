@@ -19,13 +19,14 @@
 
 #include "base/os_win32.h"
 #include "base/text.h"
+#include "tests/support/patience.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
 
 #define NAME       L"etw_exporter"
 #define SOURCE_KEY L"SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\etw_exporter"
 
-enum { WAIT_MS = 30000, LOOK_MS = 10, LINE_SIZE = 4096 };
+enum { LOOK_MS = 10, LINE_SIZE = 4096 };
 
 static WCHAR program[MAX_PATH]; /* the exporter */
 static SC_HANDLE manager;

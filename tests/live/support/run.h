@@ -16,7 +16,7 @@
 #include "source/event_record.h"
 #include "tests/fake_etw/fake_etw.h"
 
-enum { WAIT_MS = 20000, RUN_NAMES_MAX = 8, RUN_SESSION_EVENTS_MAX = 32 };
+enum { RUN_NAMES_MAX = 8, RUN_SESSION_EVENTS_MAX = 32 };
 
 /* The provider of process events ("Process class", Microsoft Learn). */
 extern const GUID process_class;
