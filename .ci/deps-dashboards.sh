@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what checking the dashboards needs besides .ci/deps-debian.sh: Node.js, npm and the packages of dashboards/check's lock file.
-# With "preview" also what drawing them needs: Chromium, a font, and the packages of dashboards/preview (about 1 GB).
+# Installs what checking the dashboards needs besides .ci/deps-tests.sh: Node.js, npm and the packages of dashboards/check's lock file.
+# With "preview" also what drawing them needs: Prometheus, Chromium, a font, and the packages of dashboards/preview (about 1 GB).
 # Does nothing, without network or root, when all is there.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 
@@ -19,7 +19,10 @@ packages=()
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	packages+=(nodejs npm)
 fi
-[ "${1:-}" != preview ] || packages+=(chromium fonts-inter)
+if [ "${1:-}" = preview ]; then
+	packages+=(chromium curl fonts-inter)
+	bash "$here/deps-prometheus.sh"
+fi
 install_packages "${packages[@]}"
 lock_cache
 npm_packages "$here/../dashboards/check"

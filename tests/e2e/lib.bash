@@ -87,11 +87,23 @@ start_prometheus() {
 # query PROMQL: what the Prometheus answers.
 query() { curl -fsS --get --data-urlencode "query=$1" "$prometheus/api/v1/query"; }
 
+# The reference recordings and manifests, which not every machine has.
+shared=$SOURCE_DIR/../shared
+
+# needs_shared FILE...: skips the rest of the script unless all of these are in $shared.
+needs_shared() {
+	local file
+
+	for file in "$@"; do
+		[ -e "$shared/$file" ] || skip "../shared/$file is absent: what needs it was not tested"
+	done
+}
+
 # Recordings to try everything on: the sample, and the real ones where they are at hand.
 recordings() {
 	"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 	echo "$work/sample.etl"
-	ls "$SOURCE_DIR"/../shared/traces/*.etl 2>/dev/null || true
+	ls "$shared"/traces/*.etl 2>/dev/null || true
 }
 
 all_collectors=(--collector.image --collector.cpu --collector.interrupt --collector.sched)
