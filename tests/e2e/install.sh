@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# cmake --install: into an empty prefix, from which the programs then run with the installed configuration. Of the Windows
+# build under Wine.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+command -v cmake >/dev/null || skip "cmake is not installed"
+if [[ $ETW_EXPORTER == *.exe ]]; then
+	runner=("${WINE64:-/usr/lib/wine/wine64}")
+	suffix=.exe
+fi
+prefix=$work/prefix
+cmake --install "$BUILD_DIR" --prefix "$prefix" >"$work/out" 2>&1 || fail "cmake --install: $(cat "$work/out")"
+exporter=$prefix/bin/etw_exporter${suffix:-}
+tool=$prefix/bin/etwtool${suffix:-}
+config=$prefix/etc/etw_exporter/etw_exporter.yaml
+data=$prefix/share/etw_exporter
+documents=$prefix/share/doc/etw_exporter
+
+# The programs, with the installed configuration.
+"${runner[@]}" "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+cd "$work"
+"${runner[@]}" "$exporter" --check-config --config.file="$config" >/dev/null || fail "the configuration is refused"
+"${runner[@]}" "$tool" check config "$config" >/dev/null || fail "etwtool refuses the configuration"
+"${runner[@]}" "$tool" summary sample.etl | grep -q '"records"' || fail "etwtool summary"
+"${runner[@]}" "$exporter" --once --config.file="$config" --replay.file=sample.etl | tr -d '\r' >page || fail "replay: exit $?"
+"${runner[@]}" "$ETW_EXPORTER" --once --replay.file=sample.etl | tr -d '\r' >page_of_build || fail "replay: exit $?"
+counted() { grep -E '^etw_(events|file_written_bytes|disk_written_bytes)_total' "$1"; }
+diff <(counted page) <(counted page_of_build) || fail "the installed program counts otherwise"
+[ "$(counted page | wc -l)" -gt 20 ] || fail "the installed program counts nothing"
+
+# The rest is what the sources have.
+same() { # folder of the sources, pattern, installed folder
+	diff <(cd "$SOURCE_DIR/$1" && find . -name "$2" ! -name '*_test.yml' | sort) <(cd "$3" && find . -name "$2" | sort) ||
+		fail "$3 is not $1"
+}
+same config/collectors '*.yaml' "$data/collectors"
+same dashboards/grafana '*.json' "$data/grafana"
+same dashboards/prometheus '*.yml' "$data/prometheus"
+same dashboards/provisioning '*.yaml' "$data/provisioning"
+same docs '*.*' "$documents/docs"
+for file in "$prefix/etc/etw_exporter/schema.json" "$data/schema.json" "$documents"/{LICENSE,README.md} \
+	"$documents"/config/{README,METRICS}.md "$documents/dashboards/README.md"; do
+	[ -s "$file" ] || fail "$file is not installed"
+done
+if command -v promtool >/dev/null; then
+	promtool check config "$data/prometheus/scrape/one-host.yml" >"$work/out" 2>&1 || fail "Prometheus refuses it: $(cat "$work/out")"
+fi
