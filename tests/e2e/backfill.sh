@@ -36,8 +36,8 @@ expect_exit 1 'none.yaml' "$ETWTOOL" backfill "$work/sample.etl" --config "$work
 "$ETWTOOL" backfill "$work/sample.etl" --instance 'a "b"' --job x >"$work/labels.om"
 grep -qF 'up{job="x",instance="a \"b\""} 1 ' "$work/labels.om" || fail "labels: $(grep -m 1 ^up "$work/labels.om")"
 
-trace=$shared/traces/net.4.5.2.x64
-needs_shared traces/net.4.5.2.x64.{etl,metrics.json}
+trace=$traces/net.4.5.2.x64
+needs "$trace".{etl,metrics.json}
 blocks_of "$trace.etl" 1s
 echo 'scrape_configs: []' >"$work/none.yml"
 prometheus --config.file="$work/none.yml" --storage.tsdb.path="$work/data" --storage.tsdb.retention.time=100y \

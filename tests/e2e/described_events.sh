@@ -58,8 +58,7 @@ while IFS=$'\t' read -r sample count; do
 	expect "$sample" "$count"
 done <"$work/expected"
 
-traces=$shared/traces
-needs_shared traces/{net.4.5.2.x64,SelfDescribingSingleEvent}.etl
+needs "$traces"/{net.4.5.2.x64,SelfDescribingSingleEvent}.etl
 
 # Two orders of names: as a manifest writes them, as a description spells them; an event in a structure.
 cat >"$work/dotnet_test.yaml" <<'END'

@@ -18,11 +18,10 @@ sys.exit([e["i"] for e in events] != list(range(records)) or 2 * len(whole) < re
 END
 
 shopt -s nullglob
-names=("$shared"/traces/*.etl)
-names=("${names[@]#"$shared/"}")
-needs_shared "${names[@]/%.etl/.metrics.json}" "${names[@]/%.etl/.events.jsonl}"
+names=("$traces"/*.etl)
 [ ${#names[@]} -gt 0 ] || skip "../shared/traces has no recordings: their events were not compared"
-python3 - "$ETWTOOL" "$shared/traces" <<'END' || fail "events differ"
+needs "${names[@]/%.etl/.metrics.json}" "${names[@]/%.etl/.events.jsonl}"
+python3 - "$ETWTOOL" "$traces" <<'END' || fail "events differ"
 import glob, json, os, subprocess, sys
 
 tool, folder = sys.argv[1:3]

@@ -88,14 +88,15 @@ start_prometheus() {
 query() { curl -fsS --get --data-urlencode "query=$1" "$prometheus/api/v1/query"; }
 
 # The reference recordings and manifests, which not every machine has.
-shared=$SOURCE_DIR/../shared
+traces=$SOURCE_DIR/../shared/traces
+reference_manifests=$SOURCE_DIR/../shared/reference/manifests
 
-# needs_shared FILE...: skips the rest of the script unless all of these are in $shared.
-needs_shared() {
+# needs FILE...: skips the rest of the script unless all of these are there.
+needs() {
 	local file
 
 	for file in "$@"; do
-		[ -e "$shared/$file" ] || skip "../shared/$file is absent: what needs it was not tested"
+		[ -e "$file" ] || skip "${file#"$SOURCE_DIR/"} is absent: what needs it was not tested"
 	done
 }
 
@@ -103,7 +104,7 @@ needs_shared() {
 recordings() {
 	"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 	echo "$work/sample.etl"
-	ls "$shared"/traces/*.etl 2>/dev/null || true
+	ls "$traces"/*.etl 2>/dev/null || true
 }
 
 all_collectors=(--collector.image --collector.cpu --collector.interrupt --collector.sched)

@@ -95,8 +95,8 @@ for command in dump summary stats providers fields backfill; do
 	grep -q "etwtool $command: .*none.man: cannot be opened" "$work/why" || fail "it says: $(cat "$work/why")"
 done
 
-traces=$shared/traces clr=$shared/reference/manifests/ClrEtwAll.man
-needs_shared traces/gcevents.etl reference/manifests/ClrEtwAll.man
+clr=$reference_manifests/ClrEtwAll.man
+needs "$traces/gcevents.etl" "$clr"
 
 # gcevents.etl has no schema in it. The values are read by hand in the raw payloads that NAME.events.jsonl shows, little-endian:
 # 10: "80ab0100 00000000 0800 80ab010000000000 28f86c48fb7f0000 530079007300…": amount 0x1ab80 = 109440, kind 0, CLR 8, the amount
