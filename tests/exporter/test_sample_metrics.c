@@ -73,6 +73,7 @@ static void expect(uint64_t expected, const char *format, ...)
 }
 
 #define KERNEL "provider=\"Windows Kernel\""
+#define DOTNET "provider=\"Microsoft-Windows-DotNETRuntime\""
 
 static void processes_start_and_end_as_in_the_simulation(void **state)
 {
@@ -275,8 +276,147 @@ static void opt_in_collectors_find_their_events(void **state)
 	expect(0, "etw_dpc_duration_seconds_count{driver=\"_unknown\"}");
 }
 
-/* No family of a default collector stays without a sample above 0. */
-static void every_default_family_moves(void **state)
+static void soft_faults_and_address_space_are_those_of_the_simulation(void **state)
+{
+	static const char *const types[SAMPLE_SOFT_FAULTS] = { "transition", "demand_zero",
+							       "copy_on_write", "guard_page" };
+
+	(void)state;
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		for (size_t j = 0; j < SAMPLE_SOFT_FAULTS; j++) {
+			expect(p->soft_faults[j],
+			       "etw_memory_page_faults_total{process=\"%s\"," KERNEL
+			       ",type=\"%s\"}",
+			       p->name, types[j]);
+		}
+		expect(p->virtual_allocated_bytes,
+		       "etw_memory_virtual_allocated_bytes_total{process=\"%s\"," KERNEL "}",
+		       p->name);
+		expect(p->virtual_freed_bytes,
+		       "etw_memory_virtual_freed_bytes_total{process=\"%s\"," KERNEL "}", p->name);
+	}
+}
+
+/* The sum of a family's samples that contain a text. */
+static uint64_t sum_of(const char *family, const char *text)
+{
+	uint64_t sum = 0;
+	size_t size = strlen(family);
+
+	for (const char *line = page.data; line; line = strchr(line, '\n')) {
+		char copy[512];
+
+		line += *line == '\n';
+		snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);
+		if (strncmp(copy, family, size) == 0 && copy[size] == '{' && strstr(copy, text)) {
+			sum += strtoull(strrchr(copy, ' '), NULL, 10);
+		}
+	}
+	return sum;
+}
+
+static void expect_sum(uint64_t expected, const char *family, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+
+static void expect_sum(uint64_t expected, const char *family, const char *format, ...)
+{
+	char text[256];
+	uint64_t sum;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	sum = sum_of(family, text);
+	if (sum != expected) {
+		fail_msg("%s with %s is %" PRIu64 ", not %" PRIu64, family, text, sum, expected);
+	}
+}
+
+static void registry_operations_are_those_of_the_simulation(void **state)
+{
+	uint64_t all = 0, failed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		expect_sum(p->registry_operations, "etw_registry_operations_total",
+			   "process=\"%s\"", p->name);
+		all += p->registry_operations;
+		failed += p->registry_failures;
+	}
+	expect_sum(all - failed, "etw_registry_operations_total", "result=\"success\"");
+	expect(all, "etw_registry_operation_duration_seconds_count");
+}
+
+static void lookups_and_connections_are_those_of_the_simulation(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		expect_sum(p->dns_queries, "etw_dns_queries_total", "process=\"%s\"", p->name);
+		expect_sum(p->dns_failures, "etw_dns_failures_total", "process=\"%s\"", p->name);
+		expect_sum(p->tcp_refused, "etw_tcp_process_connect_failures_total",
+			   "process=\"%s\"", p->name);
+	}
+	expect(totals.tcp_connects, "etw_tcp_connect_duration_seconds_count");
+}
+
+static void answers_of_http_are_those_of_the_simulation(void **state)
+{
+	uint64_t answers = 0;
+
+	(void)state;
+	assert_true(totals.http_count >= 8); /* two sites, four codes */
+	for (size_t i = 0; i < totals.http_count; i++) {
+		const struct sample_http_totals *answer = &totals.http[i];
+
+		expect(answer->gets,
+		       "etw_http_requests_total{site=\"%s\",method=\"GET\",code=\"%u\"}",
+		       answer->site, answer->code);
+		expect(answer->posts,
+		       "etw_http_requests_total{site=\"%s\",method=\"POST\",code=\"%u\"}",
+		       answer->site, answer->code);
+		answers += answer->gets + answer->posts;
+	}
+	expect(answers, "etw_http_requests_total");
+	expect(totals.http_sent, "etw_http_request_duration_seconds_count");
+	expect(totals.http_connections, "etw_http_connections_total");
+}
+
+static void runtimes_of_dotnet_are_those_of_the_simulation(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		for (unsigned j = 0; j < SAMPLE_GENERATIONS; j++) {
+			expect(p->collections[j],
+			       "etw_dotnet_gc_collections_total{process=\"%s\"," DOTNET
+			       ",generation=\"%u\"}",
+			       p->name, j);
+		}
+		expect(p->collection_pauses,
+		       "etw_dotnet_gc_pause_seconds_count{process=\"%s\"," DOTNET "}", p->name);
+		expect(p->allocated_bytes,
+		       "etw_dotnet_allocated_bytes_total{process=\"%s\"," DOTNET "}", p->name);
+		expect(p->exceptions, "etw_dotnet_exceptions_total{process=\"%s\"," DOTNET "}",
+		       p->name);
+		expect(p->contentions, "etw_dotnet_contentions_total{process=\"%s\"," DOTNET "}",
+		       p->name);
+		expect(p->contention_ns / 1000000000,
+		       "etw_dotnet_contention_seconds_total{process=\"%s\"," DOTNET "}", p->name);
+		expect(p->methods_compiled,
+		       "etw_dotnet_methods_jitted_total{process=\"%s\"," DOTNET "}", p->name);
+	}
+}
+
+/* No family of a collector that needs no configuration stays without a sample above 0. */
+static void every_family_moves(void **state)
 {
 	static const char *const families[] = {
 		"etw_events_total",
@@ -311,6 +451,43 @@ static void every_default_family_moves(void **state)
 		"etw_memory_hard_faults_total",
 		"etw_memory_hard_fault_read_bytes_total",
 		"etw_memory_hard_fault_duration_seconds_count",
+		"etw_process_cpu_samples_total",
+		"etw_process_cpu_seconds_total",
+		"etw_thread_context_switches_total",
+		"etw_thread_process_context_switches_total",
+		"etw_thread_ready_duration_seconds_count",
+		"etw_thread_waits_total",
+		"etw_dpc_duration_seconds_count",
+		"etw_isr_duration_seconds_count",
+		"etw_image_loads_total",
+		"etw_driver_loads_total",
+		"etw_process_image_info",
+		"etw_file_operation_duration_seconds_count",
+		"etw_file_process_operation_duration_seconds_count",
+		"etw_file_operation_errors_total",
+		"etw_memory_page_faults_total",
+		"etw_memory_virtual_allocated_bytes_total",
+		"etw_memory_virtual_freed_bytes_total",
+		"etw_registry_operations_total",
+		"etw_registry_operation_duration_seconds_count",
+		"etw_event_payload_bytes_total",
+		"etw_dns_queries_total",
+		"etw_dns_failures_total",
+		"etw_dns_query_duration_seconds_count",
+		"etw_tcp_connect_duration_seconds_count",
+		"etw_tcp_process_connect_failures_total",
+		"etw_http_connections_total",
+		"etw_http_requests_total",
+		"etw_http_request_duration_seconds_count",
+		"etw_dotnet_allocated_bytes_total",
+		"etw_dotnet_contention_seconds_total",
+		"etw_dotnet_contentions_total",
+		"etw_dotnet_exceptions_total",
+		"etw_dotnet_gc_collections_total",
+		"etw_dotnet_gc_heap_bytes",
+		"etw_dotnet_gc_pause_seconds_count",
+		"etw_dotnet_methods_jitted_total",
+		"etw_dotnet_threadpool_threads",
 	};
 
 	(void)state;
@@ -334,7 +511,12 @@ int main(void)
 		cmocka_unit_test(hard_faults_are_those_of_the_simulation),
 		cmocka_unit_test(every_record_is_counted_once),
 		cmocka_unit_test(opt_in_collectors_find_their_events),
-		cmocka_unit_test(every_default_family_moves),
+		cmocka_unit_test(soft_faults_and_address_space_are_those_of_the_simulation),
+		cmocka_unit_test(registry_operations_are_those_of_the_simulation),
+		cmocka_unit_test(lookups_and_connections_are_those_of_the_simulation),
+		cmocka_unit_test(answers_of_http_are_those_of_the_simulation),
+		cmocka_unit_test(runtimes_of_dotnet_are_those_of_the_simulation),
+		cmocka_unit_test(every_family_moves),
 	};
 
 	return cmocka_run_group_tests_name("sample_metrics", tests, replay_sample, free_page);

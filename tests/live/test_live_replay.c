@@ -234,7 +234,8 @@ static bool is_together(const struct line *a, const struct line *b, enum likenes
 
 /*
  * Samples of idle processors are left out, and which threads idle may be reported at the end. Of
- * the most written paths, which are by process, those that do not fit the list are left out.
+ * the most written paths, which are by process, those that do not fit the list are left out. A
+ * session that no process event reaches keeps the last value of a process that has exited.
  */
 static bool may_differ(const struct line *line, enum likeness likeness)
 {
@@ -242,6 +243,8 @@ static bool may_differ(const struct line *line, enum likeness likeness)
 		const char *name;
 		enum likeness from;
 	} families[] = {
+		{ "etw_dotnet_gc_heap_bytes{", UNKNOWN_PROCESSES },
+		{ "etw_dotnet_threadpool_threads{", UNKNOWN_PROCESSES },
 		{ "etw_process_cpu_samples_total{", OTHER_NAMES },
 		{ "etw_file_top_written_bytes{", OTHER_PROCESSES },
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Payloads of kernel events: processes, threads, images, files, disks, memory. The network, the
- * scheduler and the system's configuration are in kernel_events_system.c.
+ * scheduler, the registry and the system's configuration are in kernel_events_system.c.
  */
 #include "tests/support/kernel_events.h"
 
@@ -271,4 +271,23 @@ void event_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *f
 	payload_u32(p, fault->thread_id);
 	payload_u32(p, fault->size);
 	event_add(k, RECORD_PERFINFO, GROUP_PAGE_FAULT, 32, 2);
+}
+
+void event_soft_fault(struct kernel_events *k, enum soft_fault_opcode opcode, uint64_t address,
+		      uint64_t instruction)
+{
+	payload_pointer(&k->payload, address);
+	payload_pointer(&k->payload, instruction);
+	event_add(k, RECORD_SYSTEM, GROUP_PAGE_FAULT, (uint8_t)opcode, 2);
+}
+
+void event_virtual(struct kernel_events *k, enum virtual_opcode opcode, uint64_t address,
+		   uint64_t size, uint32_t process_id)
+{
+	payload_pointer(&k->payload, address);
+	payload_pointer(&k->payload, size);
+	payload_u32(&k->payload, process_id);
+	payload_u32(&k->payload,
+		    opcode == OP_VIRTUAL_ALLOC ? 0x3000 : 0x8000); /* commit, release */
+	event_add(k, RECORD_SYSTEM, GROUP_PAGE_FAULT, (uint8_t)opcode, 2);
 }

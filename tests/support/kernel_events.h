@@ -37,6 +37,7 @@ enum kernel_group { /* docs/etl-format.md section 8 */
 		    GROUP_THREAD = 0x05,
 		    GROUP_TCP_IP = 0x06,
 		    GROUP_UDP_IP = 0x08,
+		    GROUP_REGISTRY = 0x09,
 		    GROUP_SYSTEM_CONFIG = 0x0b,
 		    GROUP_PERF_INFO = 0x0f,
 		    GROUP_IMAGE = 0x14,
@@ -220,6 +221,41 @@ struct kernel_hard_fault {
 };
 
 void event_hard_fault(struct kernel_events *k, const struct kernel_hard_fault *fault);
+
+/* Page faults that need no disk. */
+enum soft_fault_opcode {
+	OP_FAULT_TRANSITION = 10,
+	OP_FAULT_DEMAND_ZERO = 11,
+	OP_FAULT_COPY_ON_WRITE = 12,
+	OP_FAULT_GUARD_PAGE = 13,
+};
+
+void event_soft_fault(struct kernel_events *k, enum soft_fault_opcode opcode, uint64_t address,
+		      uint64_t instruction);
+
+enum virtual_opcode { OP_VIRTUAL_ALLOC = 98, OP_VIRTUAL_FREE = 99 };
+
+void event_virtual(struct kernel_events *k, enum virtual_opcode opcode, uint64_t address,
+		   uint64_t size, uint32_t process_id);
+
+enum registry_opcode {
+	OP_REGISTRY_CREATE = 10,
+	OP_REGISTRY_OPEN = 11,
+	OP_REGISTRY_SET_VALUE = 14,
+	OP_REGISTRY_QUERY_VALUE = 16,
+	OP_REGISTRY_ENUMERATE_KEY = 17,
+	OP_REGISTRY_CLOSE = 27,
+};
+
+struct kernel_registry {
+	int64_t initial_raw; /* when the operation began */
+	uint32_t status;     /* NTSTATUS */
+	uint64_t key;
+	const char *name;
+};
+
+void event_registry(struct kernel_events *k, enum registry_opcode opcode,
+		    const struct kernel_registry *registry);
 
 struct kernel_switch {
 	uint32_t new_thread_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Payloads of kernel events: the network, the scheduler, interrupts, the configuration of the
- * system and of the recording.
+ * Payloads of kernel events: the network, the scheduler, interrupts, the registry, the
+ * configuration of the system and of the recording.
  */
 #include "tests/support/kernel_events.h"
 
@@ -109,6 +109,19 @@ void event_isr(struct kernel_events *k, int64_t initial_raw, uint64_t routine, u
 	payload_u16(&k->payload, vector);
 	payload_u8(&k->payload, 0);
 	event_add(k, RECORD_PERFINFO, GROUP_PERF_INFO, 67, 2);
+}
+
+void event_registry(struct kernel_events *k, enum registry_opcode opcode,
+		    const struct kernel_registry *registry)
+{
+	struct payload *p = &k->payload;
+
+	payload_u64(p, (uint64_t)registry->initial_raw);
+	payload_u32(p, registry->status);
+	payload_u32(p, 0); /* Index */
+	payload_pointer(p, registry->key);
+	payload_wstring(p, registry->name);
+	event_add(k, RECORD_SYSTEM, GROUP_REGISTRY, (uint8_t)opcode, 2);
 }
 
 void event_system_cpu(struct kernel_events *k, const struct kernel_cpu *cpu)

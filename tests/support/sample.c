@@ -11,7 +11,8 @@ static void add_counts(const struct machine *m, struct sample_totals *totals)
 	memcpy(totals->kernel_counts, m->events.counts, sizeof totals->kernel_counts);
 	/* The logfile header is the builder's; it is a record of EventTrace too. */
 	totals->kernel_counts[GROUP_EVENT_TRACE][0]++;
-	totals->records = 1 + m->events.records + totals->application_records;
+	totals->records =
+		1 + m->events.records + totals->application_records + totals->remark_records;
 }
 
 static bool play(struct machine *m, struct error *err)
@@ -19,7 +20,7 @@ static bool play(struct machine *m, struct error *err)
 	const uint64_t end = SAMPLE_SECONDS * SECOND;
 
 	scenario_begin(m);
-	machine_run(m, end / 2);
+	machine_run(m, end / 3);
 	etl_builder_set_compressed(m->builder, true);
 	machine_run(m, end);
 	if (!m->failed) {

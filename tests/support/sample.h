@@ -20,6 +20,9 @@ enum {
 	SAMPLE_PROCESSORS = 8,
 	SAMPLE_DISKS = 2,
 	SAMPLE_NAMES_MOST = 32,
+	SAMPLE_SOFT_FAULTS = 4,
+	SAMPLE_GENERATIONS = 3,
+	SAMPLE_HTTP_ANSWERS = 16,
 };
 
 /* What one process name did, over all its instances. Rundown counts nowhere but in kernel_counts.
@@ -37,6 +40,23 @@ struct sample_process_totals {
 	uint64_t connects, accepts, disconnects, retransmits;
 	uint64_t hard_faults, hard_fault_bytes;
 	uint64_t cpu_samples;
+
+	uint64_t
+		soft_faults[SAMPLE_SOFT_FAULTS]; /* transition, demand zero, copy on write, guard */
+	uint64_t virtual_allocated_bytes, virtual_freed_bytes;
+	uint64_t registry_operations, registry_failures; /* the latter are among the former */
+
+	uint64_t dns_queries, dns_failures;
+	uint64_t tcp_refused; /* outbound connections that could not be made */
+	uint64_t collections[SAMPLE_GENERATIONS], collection_pauses, allocated_bytes;
+	uint64_t exceptions, contentions, contention_ns, methods_compiled;
+};
+
+/* One way in which HTTP.sys answered. */
+struct sample_http_totals {
+	const char *site;
+	uint16_t code;
+	uint64_t gets, posts;
 };
 
 struct sample_totals {
@@ -44,7 +64,12 @@ struct sample_totals {
 	uint32_t kernel_counts[32][128]; /* by group and opcode (kernel_events.h) */
 	uint64_t sys_config_records;
 	uint64_t application_records; /* of the TraceLogging provider Contoso.Shop */
+	uint64_t remark_records;      /* of the manifest providers */
 	uint64_t connect_failures;
+	uint64_t tcp_connects;                /* outbound, that TCPIP reports as made */
+	uint64_t http_connections, http_sent; /* HTTP.sys: accepted; answers that have gone out */
+	struct sample_http_totals http[SAMPLE_HTTP_ANSWERS];
+	size_t http_count;
 	struct sample_process_totals processes[SAMPLE_NAMES_MOST];
 	size_t process_count;
 };

@@ -3,6 +3,7 @@
  * Jobs of the sample's server that come and go: scheduled scripts, a nightly copy, the report of a
  * crash.
  */
+#include "tests/support/sample_remarks.h"
 #include "tests/support/sample_scenario.h"
 
 #include <stdio.h>
@@ -101,6 +102,10 @@ static void script(struct machine *m, void *subject, uint64_t number)
 	struct process *process = process_start(m, &powershell, parent);
 	struct process *console = process_start(m, &conhost, process);
 
+	remark_runtime(m, process, false);
+	if (number == 3) {
+		remark_script_fails(m, 4900 * MS, process);
+	}
 	machine_schedule(m, 40 * MS, script_work, process, between(m, 12, 24));
 	machine_schedule(m, 5 * SECOND, script_end, process,
 			 number == 3 ? 1 : 0); /* one of them does not succeed */

@@ -24,6 +24,8 @@ void machine_done(struct machine *m)
 	m->actions = NULL;
 	free(m->scenario);
 	m->scenario = NULL;
+	free(m->remarks);
+	m->remarks = NULL;
 }
 
 /* --- the schedule

@@ -55,6 +55,7 @@ struct file {
 
 struct machine;
 struct scenario;
+struct remarks;
 typedef void action_fn(struct machine *m, void *subject, uint64_t argument);
 
 struct action {
@@ -105,6 +106,7 @@ struct machine {
 	uint64_t next_key, next_object, next_irp, next_connection;
 	struct sample_totals *totals;
 	struct scenario *scenario; /* owned */
+	struct remarks *remarks;   /* owned; sample_remarks.h */
 };
 
 /* --- sample_machine.c: time, chance, processors ----------------------------------------------- */
@@ -219,6 +221,7 @@ void files_rundown(struct machine *m);
 struct connection {
 	struct kernel_network network;
 	const struct process *process;
+	uint16_t http_code; /* of the answer to its request */
 };
 
 struct connection connection_v4(struct machine *m, const struct process *process,

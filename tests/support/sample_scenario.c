@@ -7,6 +7,7 @@
  * minute by slow waves, so that a graph of any rate has a shape.
  */
 #include "tests/support/sample_scenario.h"
+#include "tests/support/sample_remarks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ static void web_end(struct machine *m, void *subject, uint64_t slot)
 
 	interrupt(m, driver_routine(ROUTINE_NIC_ISR), driver_routine(ROUTINE_NIC_DPC));
 	tcp_event(m, c, OP_NET_DISCONNECT, 0);
+	remark_http_sent(m, c);
 }
 
 static void web_answer(struct machine *m, void *subject, uint64_t slot)
@@ -80,6 +82,7 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 		return;
 	}
 	enter(m, s->web, any_thread(m, s->web));
+	remark_http_delivered(m, c);
 	open = file_open(m, s->web, s->pages[chance(m, PAGES)]);
 	file_query(m, &open);
 	file_read(m, &open, 0, (uint32_t)mostly_low(m, 900, 60000));
@@ -100,6 +103,7 @@ static void web_answer(struct machine *m, void *subject, uint64_t slot)
 		open = (struct open_file){ s->web_log, s->web_log_object, s->web };
 		file_write(m, &open, s->web_log->size, (uint32_t)between(m, 1200, 4096));
 	}
+	remark_http_answered(m, c, order);
 	leave(m, mostly_low(m, MS, 14 * MS));
 	machine_schedule(m, between(m, 3 * MS, 90 * MS), web_end, s, slot);
 }
@@ -129,6 +133,7 @@ static void web_request(struct machine *m, void *subject, uint64_t unused)
 	tcp_event(m, c, OP_NET_ACCEPT, 0);
 	pass(m, between(m, 50000, 300000));
 	tcp_event(m, c, OP_NET_RECEIVE, (uint32_t)mostly_low(m, 420, 9000));
+	remark_http_arrived(m, c);
 	machine_schedule(m, between(m, 30000, 400000), web_answer, s, slot);
 }
 
@@ -197,26 +202,34 @@ static void logons(struct machine *m, void *subject, uint64_t count)
 	struct scenario *s = subject;
 	struct connection c =
 		connection_v6(m, s->logon, 0x10, count % 2 ? 88 : 389, ephemeral_port(m));
+	uint64_t next_ns;
 
 	enter(m, s->logon, any_thread(m, s->logon));
 	tcp_event(m, &c, OP_NET_CONNECT, 0);
+	remark_connected(m, &c, count);
 	tcp_event(m, &c, OP_NET_SEND, (uint32_t)between(m, 300, 1800));
 	pass(m, between(m, 200000, 700000));
 	tcp_event(m, &c, OP_NET_RECEIVE, (uint32_t)between(m, 800, 6000));
 	tcp_event(m, &c, OP_NET_DISCONNECT, 0);
 	leave(m, mostly_low(m, MS, 6 * MS));
-	machine_schedule(m, mostly_low(m, 500 * MS, 4 * SECOND), logons, s, count + 1);
+	next_ns = mostly_low(m, 500 * MS, 4 * SECOND);
+	machine_schedule(m, next_ns, logons, s, count + 1);
+	remark_connect_request(m, next_ns, s->logon, count + 1);
 }
 
 /* Something asks for a host that is not there any more. */
 static void lost_host(struct machine *m, void *subject, uint64_t count)
 {
 	struct scenario *s = subject;
+	uint64_t next_ns;
 
 	enter(m, s->names, s->names->threads[0]);
 	tcp_failure(m, count % 5 == 4 ? 1 : 5); /* no resources, other */
+	remark_connect_failed(m, s->names, count);
 	leave(m, 200000);
-	machine_schedule(m, between(m, 2 * SECOND, 5 * SECOND), lost_host, s, count + 1);
+	next_ns = between(m, 2 * SECOND, 5 * SECOND);
+	machine_schedule(m, next_ns, lost_host, s, count + 1);
+	remark_connect_request(m, next_ns, s->names, count + 1);
 }
 
 static void scan(struct machine *m, void *subject, uint64_t count)
@@ -317,6 +330,7 @@ static void web_restart(struct machine *m, void *subject, uint64_t unused)
 	(void)unused;
 	s->web = cast_start_web(m, s->scheduler);
 	s->web_log_object = m->next_object += 0x150;
+	remark_runtime(m, s->web, false);
 	for (size_t i = 0; i < 12; i++) {
 		page_in(m, s->web, s->libraries[i % LIBRARIES], 32768);
 	}
@@ -342,13 +356,19 @@ void scenario_begin(struct machine *m)
 	}
 	m->scenario = s;
 	cast_enter(m);
+	remarks_begin(m);
+	if (m->failed) {
+		return;
+	}
 
 	machine_schedule(m, 20 * MS, web_request, s, 0);
 	machine_schedule(m, 30 * MS, database_work, s, 0);
 	machine_schedule(m, 8 * SECOND, database_checkpoint, s, 60);
 	machine_schedule(m, 100 * MS, name_service, s, 0);
 	machine_schedule(m, 700 * MS, logons, s, 0);
+	remark_connect_request(m, 700 * MS, s->logon, 0);
 	machine_schedule(m, 1900 * MS, lost_host, s, 0);
+	remark_connect_request(m, 1900 * MS, s->names, 0);
 	machine_schedule(m, 50 * MS, scan, s, 1);
 	machine_schedule(m, 300 * MS, memory_pressure, s, 0);
 	machine_schedule(m, 800 * MS, lazy_shard, s, 0);

@@ -34,7 +34,7 @@ struct seen {
 	uint64_t processors;                 /* bit set */
 	uint64_t backwards;
 	uint32_t kernel[32][128];
-	uint64_t sys_config, application;
+	uint64_t sys_config, events; /* those of providers other than the kernel */
 	uint64_t undecodable;
 	struct plain_totals sums;
 };
@@ -122,7 +122,7 @@ static void see(void *context, const struct event_record *record)
 	} else if (record->type == RECORD_FULL) {
 		seen->sys_config++;
 	} else {
-		seen->application++;
+		seen->events++;
 		return;
 	}
 	seen->undecodable += !fits_its_layout(record);
@@ -233,10 +233,11 @@ static void the_sample_has_the_records_of_the_simulation(void **state)
 		}
 	}
 	assert_true(sample->seen->sys_config == sample->totals.sys_config_records);
-	assert_true(sample->seen->application == sample->totals.application_records);
+	assert_true(sample->seen->events ==
+		    sample->totals.application_records + sample->totals.remark_records);
 }
 
-static void the_sample_feeds_every_default_family(void **state)
+static void the_sample_feeds_every_kernel_family(void **state)
 {
 	static const struct {
 		const char *what;
@@ -284,7 +285,18 @@ static void the_sample_feeds_every_default_family(void **state)
 		{ "UDP send", GROUP_UDP_IP, 10, 50 },
 		{ "UDP receive", GROUP_UDP_IP, 11, 50 },
 		{ "UDP send, IPv6", GROUP_UDP_IP, 26, 10 },
+		{ "transition fault", GROUP_PAGE_FAULT, 10, 100 },
+		{ "demand-zero fault", GROUP_PAGE_FAULT, 11, 100 },
+		{ "copy on write", GROUP_PAGE_FAULT, 12, 10 },
+		{ "guard page", GROUP_PAGE_FAULT, 13, 10 },
 		{ "hard fault", GROUP_PAGE_FAULT, 32, 100 },
+		{ "address space taken", GROUP_PAGE_FAULT, 98, 100 },
+		{ "address space given back", GROUP_PAGE_FAULT, 99, 100 },
+		{ "registry key made", GROUP_REGISTRY, 10, 5 },
+		{ "registry key opened", GROUP_REGISTRY, 11, 100 },
+		{ "registry value written", GROUP_REGISTRY, 14, 10 },
+		{ "registry value read", GROUP_REGISTRY, 16, 100 },
+		{ "registry key closed", GROUP_REGISTRY, 27, 100 },
 		{ "sample", GROUP_PERF_INFO, 46, 1000 },
 		{ "interrupt", GROUP_PERF_INFO, 67, 1000 },
 		{ "DPC", GROUP_PERF_INFO, 68, 1000 },
@@ -411,7 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_sample_reads_without_a_problem_and_in_order),
 		cmocka_unit_test(the_sample_has_the_records_of_the_simulation),
-		cmocka_unit_test(the_sample_feeds_every_default_family),
+		cmocka_unit_test(the_sample_feeds_every_kernel_family),
 		cmocka_unit_test(the_sample_has_processes_that_end_in_every_way),
 		cmocka_unit_test(the_sample_is_the_same_every_time),
 		cmocka_unit_test(a_plain_recording_has_the_records_that_were_written),
