@@ -4,6 +4,7 @@
 import { parser } from '@prometheus-io/lezer-promql';
 import fs from 'node:fs';
 
+import { list } from '../source/list.mjs';
 import { dashboards, report } from './dashboards.mjs';
 import { expand, leftOver, panelsOf } from './queries.mjs';
 
@@ -24,6 +25,14 @@ function catalogue(markdown) {
 		}
 	}
 	return families.set('up', everywhere);
+}
+// The collector of each family, and whether it is off by default: "## `cpu`, off by default". Families of the exporter have none.
+function collectorsOf(markdown) {
+	const collectors = new Map();
+	for (const [, name, state, body] of markdown.matchAll(/^## `(\w+)`, (on|off) by default\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)) {
+		for (const [, family] of body.matchAll(/^\| `(\w+)` \|/gm)) collectors.set(family, { name, off: state === 'off' });
+	}
+	return collectors;
 }
 // Series that recording rules make: name -> labels of its `sum by (…)`.
 function recorded(yaml) {
@@ -54,6 +63,7 @@ function names(expr) {
 }
 
 const [, , metricsFile, rulesFile, outFile] = process.argv;
+const collectors = collectorsOf(fs.readFileSync(metricsFile, 'utf8'));
 const known = new Map([...catalogue(fs.readFileSync(metricsFile, 'utf8')), ...recorded(fs.readFileSync(rulesFile, 'utf8'))]);
 const seen = new Set(), rules = [], uids = new Set();
 
@@ -91,7 +101,31 @@ function lintPlaces(file, panels) {
 	}
 }
 
-function lintPanel(where, panel, variables) {
+// What a panel owes its reader: the reason when it is empty, an axis that fits zero, a colour for each process, links that keep the host.
+function lintReading(where, panel, closed) {
+	const { defaults, overrides } = panel.fieldConfig;
+	const family = panel.targets[0].expr.match(/(?:\w+:)?(etw_\w+)/)?.[1] ?? '';
+	const collector = ['', '_total'].map(end => collectors.get(family.replace(/_(bucket|sum|count)$/, '') + end)).find(Boolean);
+	const properties = overrides.flatMap(o => o.properties);
+	const links = [...(defaults.links ?? []), ...properties.filter(({ id }) => id === 'links').flatMap(({ value }) => value)];
+
+	if (panel.type !== 'stat' && collector && !defaults.noValue?.includes(`"${collector.name}"`)) report(`${where}: does not say when it is empty that ${family} comes from the collector ${collector.name}`);
+	if (collector?.off && !closed) report(`${where}: needs the collector ${collector.name}, which is off by default, and is in an open row`);
+	if (panel.type === 'timeseries' && defaults.custom.axisSoftMax === undefined && defaults.max === undefined) report(`${where}: no end of the axis for a line at zero`);
+	if (panel.type === 'timeseries' && (panel.targets[0].legendFormat === '{{process}}') !== (defaults.color.mode === 'palette-classic-by-name')) report(`${where}: the colour of a process is by its name`);
+	for (const o of overrides) {
+		const ids = o.properties.map(({ id, value }) => (id === 'custom.cellOptions' ? value.type : id));
+		if (ids.includes('gauge') && !ids.includes('fieldMinMax')) report(`${where}: the bar of "${o.matcher.options}" has the scale of all columns`);
+	}
+	for (const { url } of links) lintLink(where, url);
+}
+
+function lintLink(where, url) {
+	for (const name of ['job', 'instance']) if (!url.includes(`\${${name}:queryparam}`) && !url.includes(`var-${name}=`)) report(`${where}: a link without the ${name}: ${url}`);
+	if (/\$\{__\w+\.[^}:]*\}/.test(url)) report(`${where}: a link with a name that is not encoded: ${url}`);
+}
+
+function lintPanel(where, panel, variables, closed) {
 	const refIds = (panel.targets ?? []).map(target => target.refId);
 	const { defaults, overrides } = panel.fieldConfig;
 	const used = [defaults.unit, panel.options.yAxis?.unit, ...overrides.flatMap(o => o.properties.filter(p => p.id === 'unit').map(p => p.value))];
@@ -105,6 +139,7 @@ function lintPanel(where, panel, variables) {
 	}
 	for (const { id } of panel.transformations ?? []) if (!transformations.has(id)) report(`${where}: transformation ${id}`);
 	if (panel.type !== 'text' && (!panel.title || !panel.description)) report(`${where}: no title or no description`);
+	if (panel.type !== 'text') lintReading(where, panel, closed);
 	for (const target of panel.targets ?? []) lintQuery(`${where} ${target.refId}`, target.expr, variables);
 }
 
@@ -122,9 +157,11 @@ for (const { file, json } of dashboards()) {
 	}
 	lintPlaces(file, json.panels);
 	for (const row of json.panels.filter(panel => panel.collapsed)) lintPlaces(file, row.panels);
-	for (const panel of all.filter(panel => panel.type !== 'row')) lintPanel(`${file} panel ${panel.id} "${panel.title}"`, panel, variables);
+	const closed = new Set(json.panels.filter(panel => panel.collapsed).flatMap(row => row.panels));
+	for (const panel of all.filter(panel => panel.type !== 'row')) lintPanel(`${file} panel ${panel.id} "${panel.title}"`, panel, variables, closed.has(panel));
+	for (const { title, url } of json.links) lintLink(`${file} link "${title}"`, url);
 	for (const annotation of json.annotations.list) if (annotation.expr) lintQuery(`${file} annotation "${annotation.name}"`, annotation.expr, variables);
-	for (const [, uid] of text.matchAll(/\/d\/([\w-]+)/g)) if (!dashboards().some(other => other.json.uid === uid)) report(`${file}: a link to ${uid}, which is not there`);
+	for (const [, uid] of text.matchAll(/\/d\/([\w-]+)/g)) if (!list.some(other => other.uid === uid)) report(`${file}: a link to ${uid}, which is not there`);
 }
 for (const name of known.keys()) {
 	const family = name.replace(/_(bucket|sum|count)$/, '');

@@ -18,6 +18,13 @@ async function panels(url, minutes, scrapeMs) {
 		for (const { panel, what, expr } of problems) {
 			if (what !== 'no data') report(`${file} panel ${panel.id} "${panel.title}": ${what}: ${expr}`);
 		}
+		for (const [id, answers] of Object.entries(results)) {
+			for (const { target, series } of answers) {
+				const names = [...(target.legendFormat ?? '').matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name);
+				const nameless = series.find(({ metric }) => names.length && !names.some(name => metric[name]));
+				if (nameless) report(`${file} panel ${id} ${target.refId}: a series without a name: ${target.expr}`);
+			}
+		}
 		for (const panel of json.panels) {
 			const data = (results[panel.id] ?? []).some(({ series }) => series.length);
 			if (panel.targets && !inClosedRow.has(panel.id) && !data) report(`${file} panel ${panel.id} "${panel.title}": no data in any query`);

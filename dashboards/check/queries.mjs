@@ -2,7 +2,7 @@
 //
 // Grafana's rules, from its documentation ("Template variables", "Prometheus query editor"):
 //   $__interval       time range / points of the panel, rounded up to a round step; not below the scrape interval
-//   $__rate_interval  max($__interval + scrape interval, 4 x scrape interval)
+//   $__rate_interval  max($__interval + scrape interval, 4 x scrape interval); as the minimum step of a query it is the step
 //   a variable of many values is escaped for a regex and becomes (a|b); "All" becomes its allValue
 //
 // Runs in node and in the browser.
@@ -58,13 +58,14 @@ async function fillIn(base, dashboard, { from, to }, chosen) {
 	return variables;
 }
 
-function intervals({ from, to }, scrapeMs, points) {
-	const step = Math.max(roundSteps.find(ms => ms >= (to - from) / points) ?? 36e5, scrapeMs);
+function intervals({ from, to }, scrapeMs, points, minStep) {
+	const interval = Math.max(roundSteps.find(ms => ms >= (to - from) / points) ?? 36e5, scrapeMs);
+	const rateInterval = Math.max(interval + scrapeMs, 4 * scrapeMs), step = minStep === '$__rate_interval' ? rateInterval : interval;
 	const range = Math.round((to - from) / 1e3);
 	return {
 		step,
 		builtins: {
-			__interval: toText(step), __interval_ms: `${step}`, __rate_interval: toText(Math.max(step + scrapeMs, 4 * scrapeMs)),
+			__interval: toText(step), __interval_ms: `${step}`, __rate_interval: toText(rateInterval),
 			__range: `${range}s`, __range_s: `${range}`, __range_ms: `${range * 1e3}`,
 		},
 	};
@@ -79,7 +80,7 @@ export async function runDashboard(base, dashboard, { from, to, scrapeMs = 15000
 	const results = {}, problems = [];
 	const run = async (panel, target) => {
 		const points = panel.maxDataPoints ?? Math.round(width * panel.gridPos.w / 24);
-		const { step, builtins } = intervals({ from, to }, scrapeMs, points);
+		const { step, builtins } = intervals({ from, to }, scrapeMs, points, target.interval);
 		const expr = expand(target.expr, variables, builtins);
 		const problem = what => problems.push({ panel, what, expr });
 		if (leftOver(expr)) problem('a variable is left over');

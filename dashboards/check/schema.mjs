@@ -19,8 +19,9 @@ const common = `
 interface Target { refId: string; expr: string; legendFormat?: string; format?: 'time_series' | 'table' | 'heatmap'; instant?: boolean; range?: boolean; interval?: string; editorMode?: 'code'; datasource?: R.DataSourceRef }
 interface Override { matcher: { id: string; options?: string }; properties: { id: string; value?: any }[] }
 interface Steps { mode: 'absolute' | 'percentage'; steps: { color: string; value: number | null }[] }
-type Defaults<C> = Omit<R.FieldConfig, 'custom' | 'links' | 'thresholds'> & { custom?: C; thresholds?: Steps };
-interface P<T extends string, O, C> { id: number; type: T; title: string; description: string; gridPos: R.GridPos; datasource: R.DataSourceRef; targets?: Target[]; options: O; fieldConfig: { defaults: Defaults<C>; overrides: Override[] }; transformations?: R.DataTransformerConfig[] }
+type Defaults<C> = Omit<R.FieldConfig, 'custom' | 'links' | 'thresholds'> & { custom?: C; links?: Link[]; thresholds?: Steps };
+interface Link { title: string; url: string; targetBlank: boolean }
+interface P<T extends string, O, C> { id: number; type: T; title: string; description: string; gridPos: R.GridPos; datasource: R.DataSourceRef; targets?: Target[]; options: O; fieldConfig: { defaults: Defaults<C>; overrides: Override[] }; transformations?: R.DataTransformerConfig[]; maxDataPoints?: number }
 type Variable = Omit<R.VariableModel, 'current' | 'options' | 'datasource'> & { definition?: string; datasource?: R.DataSourceRef; current: { selected?: boolean; text: string | string[]; value: string | string[] }; options: { selected: boolean; text: string; value: string }[]; queryValue?: string };
 export type Dashboard = Omit<R.Dashboard, 'panels' | 'annotations' | 'refresh' | 'templating' | 'id'> & { id: null; uid: string; refresh: string; panels: any[]; annotations: { list: any[] }; templating: { list: Variable[] } };
 export type Row = Omit<R.RowPanel, 'panels'> & { panels: any[] };

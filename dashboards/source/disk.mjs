@@ -1,11 +1,10 @@
-import { at, byProcess, dashboard, heatmap, linkTo, query, quantile, quantiles, rate, row, stat, table, timeseries, topRates, topRatesAndRest, grown } from './lib.mjs';
+import { at, byProcess, dashboard, heatmap, query, quantile, quantiles, rate, row, stat, table, timeseries, topRates, topRatesAndRest, grown } from './lib.mjs';
 
 const disk = 'disk=~"$disk"';
-const processIo = linkTo('Process I/O of ${__data.fields.process}', 'etw-process-io', 'process', 'process');
 const busy = `sum by (instance, disk) (rate(etw_disk_operation_duration_seconds_sum${at(disk)}[$__rate_interval]))`;
 
 export default dashboard({
-	uid: 'etw-disk', title: 'ETW / Disk',
+	uid: 'etw-disk',
 	description: 'How long physical disks take, who waits for them and who fills them. Response times are in every event, not sampled.',
 	use: ['process', 'disk', 'topn'],
 	rows: [
@@ -28,16 +27,14 @@ export default dashboard({
 				['Written', grown('etw_disk_process_written_bytes_total', 'process', byProcess, disk), 'bytes'],
 				['Read', grown('etw_disk_process_read_bytes_total', 'process', byProcess, disk), 'bytes'],
 				['Operations', grown('etw_disk_process_operations_total', 'process', byProcess, disk), 'short'],
-			], { links: { process: processIo } }),
+			]),
 			timeseries('Operations by process', 'Issued by its threads.', 'iops', topRates('etw_disk_process_operations_total', 'process', '{{process}}', byProcess, disk), { width: 24 })),
 		row('Hard page faults',
 			timeseries('Faults that read the disk', 'A thread stands still until the page is there.', 'ops', topRates('etw_memory_hard_faults_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('Bytes they read', 'By process.', 'binBps', topRates('etw_memory_hard_fault_read_bytes_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('How long they take', 'All processes.', 's', quantiles('etw_memory_hard_fault_duration_seconds', '', ''), { width: 8 })),
 		row('What there is',
-			table('Disks', 'As the system configuration in the trace tells.', { instance: 'Host', disk: 'Disk', model: 'Model', bytes_per_sector: 'Bytes per sector' }, [
-				['There', `max by (instance, disk, model, bytes_per_sector) (etw_disk_info${at(disk)})`, 'short', { width: 70 }]], { height: 7, widths: { model: 260 } }),
-			table('Volumes', 'As the system configuration in the trace tells.', { instance: 'Host', disk: 'Disk', partition: 'Partition', volume: 'Volume', file_system: 'File system' }, [
-				['There', `max by (instance, disk, partition, volume, file_system) (etw_disk_volume_info${at(disk)})`, 'short', { width: 70 }]], { height: 7 })),
+			table('Disks', 'As the system configuration in the trace tells.', { instance: 'Host', disk: 'Disk', model: 'Model', bytes_per_sector: 'Bytes per sector' }, [], { info: `max by (instance, disk, model, bytes_per_sector) (etw_disk_info${at(disk)})`, height: 7, widths: { model: 260 } }),
+			table('Volumes', 'As the system configuration in the trace tells.', { instance: 'Host', disk: 'Disk', partition: 'Partition', volume: 'Volume', file_system: 'File system' }, [], { info: `max by (instance, disk, partition, volume, file_system) (etw_disk_volume_info${at(disk)})`, height: 7 })),
 	],
 });

@@ -3,7 +3,7 @@ import { at, byProcess, dashboard, heatmap, optIn, query, rate, row, text, times
 const note = 'From the provider Microsoft-Windows-DotNETRuntime, of every .NET process on the host.';
 
 export default dashboard({
-	uid: 'etw-dotnet', title: 'ETW / .NET',
+	uid: 'etw-dotnet',
 	description: 'Garbage collection, exceptions, contention and the thread pool of every .NET process, without changing one.',
 	use: ['process', 'topn'],
 	rows: [

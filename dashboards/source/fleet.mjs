@@ -1,19 +1,20 @@
-import { at, dashboard, instant, linkTo, query, rate, row, stat, table, timeseries, topRates } from './lib.mjs';
+import { at, dashboard, hostPage, instant, linkTo, query, rate, row, stat, table, timeseries, topRates } from './lib.mjs';
 
 const lost = '(sum by (instance) (increase(etw_session_events_lost_total' + at() + '[$__range])))';
 const hosts = `count by (version) (etw_exporter_build_info${at()})`;
-const thisHost = [...linkTo('Processes of ${__data.fields.instance}', 'etw-process-io', 'instance', 'instance'), ...linkTo('Exporter on ${__data.fields.instance}', 'etw-health', 'instance', 'instance')];
+const ofHost = (title, uid) => linkTo(`${title} \${__data.fields.instance}`, uid, 'instance', '__data.fields.instance');
+const thisHost = [...hostPage('${__data.fields.instance}', '__data.fields.instance'), ...ofHost('Process I/O on', 'etw-process-io'), ...ofHost('Exporter on', 'etw-health')];
 
 export default dashboard({
-	uid: 'etw-fleet', title: 'ETW / Fleet',
+	uid: 'etw-fleet',
 	description: 'All hosts on one page: which answer, which lose events, which write most.',
 	use: ['topn'],
 	rows: [
 		row('Now',
 			stat('Hosts', 'Hosts that answer.', 'short', instant(`sum(up{job=~"$job", instance=~"$instance"})`)),
-			stat('Silent', 'Hosts that do not answer.', 'short', instant(`count(up{job=~"$job", instance=~"$instance"} == 0) or on () vector(0)`), { steps: [[1, 'red']], mode: 'background' }),
+			stat('Silent', 'Hosts that do not answer.', 'short', instant(`count(up{job=~"$job", instance=~"$instance"} == 0) or on () vector(0)`), { steps: [[1, 'red']] }),
 			stat('Down', 'Sessions that are not consumed; replays that have ended left out.', 'short',
-				instant(`count(etw_session_up${at()} == 0 unless on (job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`), { steps: [[1, 'red']], mode: 'background' }),
+				instant(`count(etw_session_up${at()} == 0 unless on (job, instance, session) etw_session_info{kind="replay"}) or on () vector(0)`), { steps: [[1, 'red']] }),
 			stat('Events', 'A second, all hosts.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at()}[$__rate_interval]))`)),
 			stat('Lost', 'Events in the range that Windows says it lost.', 'short', instant(`sum(increase(etw_session_events_lost_total${at()}[$__range]))`), { steps: [[1, 'red']] }),
 			stat('Series', 'Of all hosts: what the fleet costs Prometheus.', 'short', instant(`sum(etw_exporter_series${at()})`))),

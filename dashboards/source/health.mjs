@@ -6,13 +6,13 @@ const lines = (title, description, unit, targets, options) => timeseries(title, 
 const gauge = (metric, by) => `sum by (${by}) (${metric}${at()})`;
 
 export default dashboard({
-	uid: 'etw-health', title: 'ETW / Exporter health',
+	uid: 'etw-health',
 	description: 'Whether the figures can be trusted: losses, lag, what could not be decoded or attributed, and what the exporter itself costs.',
 	use: ['topn'],
 	rows: [
 		row('Trust',
 			stat('Up', 'Sessions that are consumed now.', 'short', instant(`sum(etw_session_up${at()})`)),
-			stat('Lost', 'Events in the range, as Windows reports them.', 'short', instant(`sum(increase(etw_session_events_lost_total${at()}[$__range]))`), { steps: [[1, 'red']], mode: 'background' }),
+			stat('Lost', 'Events in the range, as Windows reports them.', 'short', instant(`sum(increase(etw_session_events_lost_total${at()}[$__range]))`), { steps: [[1, 'red']] }),
 			stat('Restarts', 'Of sessions, in the range.', 'short', instant(`sum(increase(etw_session_restarts_total${at()}[$__range]))`), { steps: [[1, 'orange']] }),
 			stat('Busiest', 'Consumer: share of one processor. Loss is near at 0.8.', 'percentunit', query(`max(rate(etw_consumer_busy_seconds_total${at()}[$__rate_interval]))`), { steps: [[0.5, 'orange'], [0.8, 'red']] }),
 			stat('Lag', 'From event to consumer, the worst.', 's', query(`max(etw_consumer_lag_seconds${at()})`), { steps: [[5, 'orange'], [15, 'red']] }),
@@ -63,17 +63,14 @@ export default dashboard({
 			lines('Scrapes', 'By answer.', 'reqps', [query(rate('etw_exporter_scrapes_total', 'code'), '{{code}}')], { width: 8 }),
 			lines('Time to render', 'p50 and p99.', 's', quantiles('etw_exporter_scrape_duration_seconds', '', ''), { width: 8 }),
 			lines('Size of a page', 'Of the last scrape.', 'bytes', [query(gauge('etw_exporter_scrape_size_bytes', 'instance'), '{{instance}}')], { width: 8 }),
-			table('What runs', 'Version, and when it started.', { instance: 'Host', version: 'Version', revision: 'Revision', compiler: 'Compiler', arch: 'Architecture' }, [
-				['There', `max by (instance, version, revision, compiler, arch) (etw_exporter_build_info${at()})`, 'short', { width: 70 }]], { height: 7 }),
-			table('Sessions', 'Kind, clock and mode.', { instance: 'Host', session: 'Session', kind: 'Kind', clock: 'Clock', mode: 'Mode' }, [
-				['There', `max by (instance, session, kind, clock, mode) (etw_session_info${at()})`, 'short', { width: 70 }]], { height: 7 }),
+			table('What runs', 'Version, and when it started.', { instance: 'Host', version: 'Version', revision: 'Revision', compiler: 'Compiler', arch: 'Architecture' }, [], { info: `max by (instance, version, revision, compiler, arch) (etw_exporter_build_info${at()})`, height: 7 }),
+			table('Sessions', 'Kind, clock and mode.', { instance: 'Host', session: 'Session', kind: 'Kind', clock: 'Clock', mode: 'Mode' }, [], { info: `max by (instance, session, kind, clock, mode) (etw_session_info${at()})`, height: 7 }),
 			table('Collectors', 'Hosts on which each is on.', { collector: 'Collector' }, [['Hosts', `sum by (collector) (etw_exporter_collector_enabled${at()})`, 'short', { width: 90 }]], { width: 12, height: 9 }),
 			lines('Since the start', 'Age of the process.', 's', [query(`time() - max by (instance) (process_start_time_seconds${at()})`, '{{instance}}')])),
 		optIn('Size of events', ['payload'], 'Which provider fills the buffers.',
 			timeseries('Payload by provider', 'Bytes of payload a second, headers left out.', 'binBps', topRates('etw_event_payload_bytes_total', 'provider', '{{provider}}'), { width: 24 })),
 		closed('Replay', 'Empty for live sessions.',
-			table('Recordings', 'What is replayed.', { instance: 'Host', file: 'File', os_build: 'Build', cpus: 'Processors' }, [
-				['There', `max by (instance, file, os_build, cpus) (etw_replay_info${at()})`, 'short', { width: 70 }]], { height: 7 }),
+			table('Recordings', 'What is replayed.', { instance: 'Host', file: 'File', os_build: 'Build', cpus: 'Processors' }, [], { info: `max by (instance, file, os_build, cpus) (etw_replay_info${at()})`, height: 7 }),
 			lines('Progress', 'Share of the recording, and whether it has ended.', 'percentunit', [query(gauge('etw_replay_progress_ratio', 'instance'), '{{instance}}'), query(gauge('etw_replay_finished', 'instance'), '{{instance}} ended')], { max: 1, height: 7 }),
 			lines('Position', 'Time of the last event, before now.', 's', [query(`time() - max by (instance) (etw_replay_position_timestamp_seconds${at()} > 0)`, '{{instance}}')], { width: 24, height: 7 })),
 	],

@@ -1,6 +1,8 @@
 // What the dashboards are made of: panels with every option that Grafana versions disagree about written out, and a layout.
 //
 // A dashboard here is a list of rows; a row is a list of panels with widths that add up to 24. build.mjs turns them into JSON.
+import { emptyText } from './empty.mjs';
+import { list } from './list.mjs';
 
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
@@ -26,12 +28,19 @@ export const topRates = (metric, by, legend, ...matchers) => [
 // The same with all others in one series: the stack is as high as the whole.
 export const topRatesAndRest = (metric, by, legend, ...matchers) => [
 	...topRates(metric, by, legend, ...matchers),
-	query(`sum(${rate(metric, by, ...matchers)} unless on (${by}) ${top(metric, by, ...matchers)})`, 'all others'),
+	query(`sum(${rate(metric, by, ...matchers)} unless on (${by}) ${top(metric, by, ...matchers)})`, rest),
 ];
 
+// Whole numbers: increase() extrapolates, and so makes 8.11 of 8 starts.
+export const grownCount = (metric, by, ...matchers) => `round(${grown(metric, by, ...matchers)})`;
+// Events in each interval of the top N, for bars: rare events are easier to count than to read as a rate. See `perInterval`.
+export const counted = (metric, by, legend, ...matchers) =>
+	query(`round(sum by (${by}) (increase(${metric}${at(...matchers)}[$__rate_interval]))) > 0 and on (${by}) ${top(metric, by, ...matchers)}`, legend);
+
+// An interval without observations is a gap, not NaN.
 export const quantile = (q, metric, by, ...matchers) => {
 	const labels = ['le', by].filter(Boolean).join(', ');
-	return `histogram_quantile(${q}, sum by (${labels}) (rate(${metric}_bucket${at(...matchers)}[$__rate_interval])))`;
+	return `histogram_quantile(${q}, sum by (${labels}) (rate(${metric}_bucket${at(...matchers)}[$__rate_interval]))) >= 0`;
 };
 export const quantiles = (metric, by, legend, ...matchers) =>
 	[0.5, 0.99].map(q => query(quantile(q, metric, by, ...matchers), `p${q * 100} ${legend}`.trim()));
@@ -39,55 +48,78 @@ export const quantiles = (metric, by, legend, ...matchers) =>
 export const query = (expr, legendFormat = '') => ({ datasource, editorMode: 'code', expr, legendFormat, range: true });
 export const instant = (expr, legendFormat = '') => ({ datasource, editorMode: 'code', expr, legendFormat, instant: true, range: false });
 const column = expr => ({ ...instant(expr), format: 'table' });
+// A flat line at zero with a name, for a family that has no series as long as nothing is wrong.
+export const orNone = (expr, label) => `${expr} or on () label_replace(vector(0), "${label}", "none", "", "")`;
 
 // ---- panels ----
 
-const thresholds = (...steps) => ({ mode: 'absolute', steps: [{ color: 'green', value: null }, ...steps.map(([value, color]) => ({ color, value }))] });
-const plain = { mode: 'absolute', steps: [{ color: 'green', value: null }] };
+// Without steps a plain figure. With them it is plain as long as all is well, and coloured when it is not.
+const thresholds = (base, ...steps) => ({ mode: 'absolute', steps: [{ color: base, value: null }, ...steps.map(([value, color]) => ({ color, value }))] });
 const override = (column, properties) => ({ matcher: { id: 'byName', options: column }, properties });
 
-const panel = (type, title, description, targets, fieldConfig, options, more) => ({
-	type, title, description, datasource,
-	targets: targets.map((target, i) => ({ refId: String.fromCharCode(65 + i), ...target })),
-	fieldConfig, options, ...more,
-});
+const panel = (type, title, description, targets, fieldConfig, options, more) => {
+	const { noValue = emptyText(targets[0].expr) } = fieldConfig.defaults;
 
-// A legend of more than names needs half the width, or it is cut off on a narrow screen.
-export function timeseries(title, description, unit, targets, { stack = false, max, fill, width = 12, height = 9, legend = width < 12 ? 'list' : 'table' } = {}) {
-	const custom = {
-		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', barAlignment: 0,
-		drawStyle: 'line', fillOpacity: fill ?? (stack ? 40 : 8), gradientMode: 'none', hideFrom: { legend: false, tooltip: false, viz: false },
-		lineInterpolation: 'linear', lineWidth: 1, pointSize: 4, scaleDistribution: { type: 'linear' }, showPoints: 'never', spanNulls: false,
-		stacking: { group: 'A', mode: stack ? 'normal' : 'none' }, thresholdsStyle: { mode: 'off' },
+	return {
+		type, title, description, datasource,
+		targets: targets.map((target, i) => ({ refId: String.fromCharCode(65 + i), ...target })),
+		fieldConfig: { ...fieldConfig, defaults: { ...fieldConfig.defaults, ...(noValue && { noValue }) } }, options, ...more,
 	};
-	const defaults = { color: { mode: 'palette-classic' }, custom, mappings: [], min: 0, thresholds: plain, unit };
-	if (max !== undefined) defaults.max = max;
-	return panel('timeseries', title, description, targets, { defaults, overrides: [] }, {
-		legend: { calcs: legend === 'table' ? ['mean', 'max'] : [], displayMode: legend, placement: 'bottom', showLegend: true, ...(legend === 'table' && { sortBy: 'Mean', sortDesc: true }) },
-		tooltip: { mode: 'multi', sort: 'desc' },
-	}, { width, height });
-}
+};
 
-export function stat(title, description, unit, target, { steps = [], width = 4, height = 4, mode = 'value', noValue } = {}) {
-	const defaults = { color: { mode: 'thresholds' }, mappings: [], thresholds: thresholds(...steps), unit };
+// The end of an axis that shows nothing but zero; without it Grafana's goes to 100, which looks like trouble.
+const softMaxOf = unit => ({ s: 1e-6, percentunit: 0.01, bytes: 1024, binBps: 1024 })[unit] ?? 1;
+// Series named by a process have that process's colour, the same in each panel, and lead to its page.
+const rest = 'all others';
+const nameOfProcess = '{{process}}';
+
+// Options: stack; max and softMax of the axis; fill in percent; width, height; bars: `counted()` queries, one bar for each interval;
+// legend: 'list' has names only, 'table' mean and maximum too, at the right where the panel has the width for it.
+export function timeseries(title, description, unit, targets, { stack = false, max, softMax = softMaxOf(unit), fill, decimals, bars = false, width = 12, height = 9, legend = width < 24 ? 'list' : 'table', noValue } = {}) {
+	const ofProcesses = targets[0].legendFormat === nameOfProcess;
+	const custom = {
+		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', axisSoftMax: softMax, barAlignment: 0,
+		drawStyle: bars ? 'bars' : 'line', fillOpacity: fill ?? (stack || bars ? 40 : 8), gradientMode: 'none', hideFrom: { legend: false, tooltip: false, viz: false },
+		lineInterpolation: 'linear', lineWidth: 1, pointSize: 4, scaleDistribution: { type: 'linear' }, showPoints: 'never', spanNulls: false,
+		stacking: { group: 'A', mode: stack || bars ? 'normal' : 'none' }, thresholdsStyle: { mode: 'off' },
+	};
+	const defaults = { color: { mode: ofProcesses ? 'palette-classic-by-name' : 'palette-classic' }, custom, mappings: [], min: 0, thresholds: thresholds('green'), unit };
+	if (max !== undefined) defaults.max = max;
+	if (decimals !== undefined) defaults.decimals = decimals;
 	if (noValue !== undefined) defaults.noValue = noValue;
+	if (ofProcesses) defaults.links = processPage('${__field.labels.process}', '__field.labels.process');
+	const overrides = targets.some(({ legendFormat }) => legendFormat === rest)
+		? [override(rest, [{ id: 'color', value: { mode: 'fixed', fixedColor: '#808080' } }, { id: 'links', value: [] }])] : [];
+	return panel('timeseries', title, description, bars ? targets.map(perInterval) : targets, { defaults, overrides }, {
+		legend: { calcs: legend === 'table' ? ['mean', 'max'] : [], displayMode: legend, placement: legend === 'table' && width === 24 ? 'right' : 'bottom', showLegend: true, ...(legend === 'table' && { sortBy: 'Mean', sortDesc: true }) },
+		tooltip: { mode: 'multi', sort: 'desc' },
+	}, { width, height, ...(bars && { maxDataPoints: 60 }) });
+}
+// With this minimum step the windows of $__rate_interval follow each other without overlap, so the bars add up to the total.
+const perInterval = target => ({ ...target, interval: '$__rate_interval' });
+
+export function stat(title, description, unit, target, { steps = [], width = 4, height = 4, decimals, noValue = '–' } = {}) {
+	const defaults = { color: { mode: 'thresholds' }, mappings: [], noValue, thresholds: thresholds(steps.length ? 'transparent' : 'text', ...steps), unit };
+	if (decimals !== undefined) defaults.decimals = decimals;
 	return panel('stat', title, description, [target], { defaults, overrides: [] }, {
-		colorMode: mode, graphMode: 'none', justifyMode: 'auto', orientation: 'auto',
+		colorMode: steps.length ? 'background_solid' : 'value', graphMode: 'none', justifyMode: 'auto', orientation: 'auto',
 		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, textMode: 'auto', wideLayout: true,
 	}, { width, height });
 }
 
 export function bars(title, description, unit, targets, { width = 12, height = 9 } = {}) {
 	return panel('bargauge', title, description, targets, {
-		defaults: { color: { mode: 'palette-classic' }, mappings: [], min: 0, thresholds: plain, unit }, overrides: [],
+		defaults: { color: { mode: 'palette-classic' }, mappings: [], min: 0, thresholds: thresholds('green'), unit }, overrides: [],
 	}, {
 		displayMode: 'gradient', maxVizHeight: 300, minVizHeight: 16, minVizWidth: 8, namePlacement: 'auto', orientation: 'horizontal',
 		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, showUnfilled: true, sizing: 'auto', valueMode: 'color',
 	}, { width, height });
 }
 
+// The second half keeps intervals without observations out, so that a panel of them says why it is empty.
 export function heatmap(title, description, metric, { matchers = [], width = 12, height = 9, scheme = 'Oranges' } = {}) {
-	const expr = `sum by (le) (increase(${metric}_bucket${at(...matchers)}[$__rate_interval]))`;
+	const grew = series => `(increase(${metric}_${series}${at(...matchers)}[$__rate_interval]))`;
+	const expr = `sum by (le) ${grew('bucket')} and on () sum ${grew('count')} > 0`;
 	return panel('heatmap', title, description, [{ ...query(expr, '{{le}}'), format: 'heatmap' }], {
 		defaults: { custom: { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } } }, overrides: [],
 	}, {
@@ -100,16 +132,16 @@ export function heatmap(title, description, metric, { matchers = [], width = 12,
 }
 
 // columns: [[header, expression, unit, { bar, width, steps }]]; keys: the labels that name a line, { label: header };
-// widths: of those, in pixels, where values are long.
-export function table(title, description, keys, columns, { width = 24, height = 10, sortBy, links = {}, widths = {} } = {}) {
-	const one = columns.length === 1;
-	const value = i => (one ? 'Value' : `Value #${String.fromCharCode(65 + i)}`);
-	const renameByName = { ...keys }, indexByName = {};
-	const overrides = [];
+// widths: of those, in pixels, where values are long. Without columns the lines of `info`, a family whose value is always 1.
+export function table(title, description, keys, columns, { info, width = 24, height = 10, sortBy, links = {}, widths = {}, noValue } = {}) {
+	const exprs = info ? [info] : columns.map(([, expr], i) => (columns[i][3]?.bar ? [expr, ...columns.filter((_, j) => j !== i).map(([, other]) => `0 * ${other}`)].join(' or ') : expr));
+	const value = i => (exprs.length === 1 ? 'Value' : `Value #${String.fromCharCode(65 + i)}`);
+	const renameByName = { ...keys }, indexByName = {}, overrides = [];
 
 	Object.keys(keys).forEach((label, i) => {
 		indexByName[label] = i;
-		const properties = [...(links[label] ? [{ id: 'links', value: links[label] }] : []), ...(widths[label] ? [{ id: 'custom.width', value: widths[label] }] : [])];
+		const linked = links[label] ?? (label === 'process' ? processPage('${__data.fields.process}', '__data.fields.process') : undefined);
+		const properties = [...(linked ? [{ id: 'links', value: linked }] : []), ...(widths[label] ? [{ id: 'custom.width', value: widths[label] }] : [])];
 		if (properties.length) overrides.push(override(keys[label], properties));
 	});
 	columns.forEach(([header, , unit, more = {}], i) => {
@@ -118,22 +150,23 @@ export function table(title, description, keys, columns, { width = 24, height = 
 		overrides.push(override(header, [
 			{ id: 'unit', value: unit },
 			{ id: 'custom.width', value: more.width ?? 95 },
+			{ id: 'noValue', value: '–' },
+			// The bar's scale is that of its column; without fieldMinMax it would be that of all columns.
 			...(more.bar ? [{ id: 'custom.cellOptions', value: { mode: 'basic', type: 'gauge', valueDisplayMode: 'text' } }, { id: 'min', value: 0 },
-				{ id: 'color', value: { mode: 'continuous-BlPu' } }] : []),
-			...(more.steps ? [{ id: 'custom.cellOptions', value: { type: 'color-text' } }, { id: 'thresholds', value: thresholds(...more.steps) }] : []),
+				{ id: 'fieldMinMax', value: true }, { id: 'color', value: { mode: 'continuous-BlPu' } }] : []),
+			...(more.steps ? [{ id: 'custom.cellOptions', value: { type: 'color-text' } }, { id: 'thresholds', value: thresholds('text', ...more.steps) }] : []),
 		]));
 	});
-	return panel('table', title, description, columns.map(([, expr]) => column(expr)), {
-		defaults: { color: { mode: 'thresholds' }, custom: { align: 'auto', cellOptions: { type: 'auto' }, inspect: false }, mappings: [], thresholds: plain },
-		overrides,
-	}, {
+	const defaults = { color: { mode: 'thresholds' }, custom: { align: 'auto', cellOptions: { type: 'auto' }, inspect: false }, mappings: [], thresholds: thresholds('text') };
+	if (noValue !== undefined) defaults.noValue = noValue;
+	return panel('table', title, description, exprs.map(column), { defaults, overrides }, {
 		cellHeight: 'sm', showHeader: true,
-		sortBy: [{ desc: true, displayName: sortBy ?? columns[0][0] }],
+		sortBy: [{ desc: !info, displayName: sortBy ?? (info ? Object.values(keys)[0] : columns[0][0]) }],
 	}, {
 		width, height,
 		transformations: [
-			...(one ? [] : [{ id: 'merge', options: {} }]),
-			{ id: 'organize', options: { excludeByName: { Time: true }, includeByName: {}, indexByName, renameByName } },
+			...(exprs.length > 1 ? [{ id: 'merge', options: {} }] : []),
+			{ id: 'organize', options: { excludeByName: { Time: true, ...(info && { Value: true }) }, includeByName: {}, indexByName, renameByName } },
 		],
 	});
 }
@@ -146,13 +179,13 @@ export const text = (content, { width = 24, height = 3 } = {}) => ({
 // ---- rows ----
 
 export const row = (title, ...panels) => ({ title, panels });
-// A closed row, with a line above its panels that says when they are empty.
-export const closed = (title, note, ...panels) => ({ title, collapsed: true, panels: [text(note), ...panels] });
+// A closed row, with a line above its panels when there is something to know.
+export const closed = (title, note, ...panels) => ({ title, collapsed: true, panels: [...(note ? [text(note)] : []), ...panels] });
 // Families that are off by default.
 export const optIn = (title, collectors, note, ...panels) => {
 	const flags = collectors.map(name => `\`--collector.${name}\``).join(' or ');
 	const yaml = collectors.map(name => `${name}: on`).join(', ');
-	return closed(`${title} (off by default)`, `Empty? Turn on ${flags}, or \`collectors: { ${yaml} }\` in etw_exporter.yaml. ${note}`, ...panels);
+	return closed(`${title} (off by default)`, `Off by default. To turn on: ${flags}, or \`collectors: { ${yaml} }\` in etw_exporter.yaml. ${note}`.trim(), ...panels);
 };
 
 // ---- variables ----
@@ -188,9 +221,14 @@ const annotations = [
 	annotation('Lost events', 'red', `sum by (instance, session) (increase(etw_session_events_lost_total${at()}[$__interval])) > 0`, '{{session}} on {{instance}} lost events'),
 ];
 
-// Keeps hosts and time when going from one dashboard to the next.
-export const carry = 'var-datasource=${datasource}&${job:queryparam}&${__url_time_range}';
-export const linkTo = (title, uid, variable, label) => [{ targetBlank: false, title, url: `/d/${uid}?${carry}&var-${variable}=\${__data.fields.${label}}` }];
+// Links keep the data source, the job, the host and the time range; a variable that the link sets is not carried over.
+// `value` is a macro of Grafana without braces, `__data.fields.process`; encoded, because names contain + and &.
+const carried = ['datasource', 'job', 'instance'];
+const carry = variable => carried.filter(name => name !== variable).map(name => (name === 'datasource' ? 'var-datasource=${datasource}' : `\${${name}:queryparam}`)).join('&');
+export const linkTo = (title, uid, variable, value) =>
+	[{ targetBlank: false, title, url: `/d/${uid}?${carry(variable)}&\${__url_time_range}&var-${variable}=\${${value}:percentencode}` }];
+export const processPage = (name, value) => linkTo(`Everything about ${name}`, 'etw-process', 'process', value);
+export const hostPage = (name, value) => linkTo(`Overview of ${name}`, 'etw-host', 'instance', value);
 
 const place = rows => {
 	const panels = [];
@@ -215,10 +253,15 @@ const place = rows => {
 	return panels;
 };
 
-export const dashboard = ({ uid, title, description, use, rows }) => ({
-	annotations: { list: annotations }, description, editable: true, fiscalYearStartMonth: 0, graphTooltip: 1, id: null,
-	links: [{ asDropdown: true, icon: 'external link', includeVars: true, keepTime: true, tags: ['etw_exporter'], targetBlank: false, title: 'ETW dashboards', tooltip: '', type: 'dashboards', url: '' }],
+// The other dashboards, in the order of the list. A job or host that is chosen stays chosen, and so does the time range.
+const tabs = uid => list.filter(other => other.uid !== uid).map(other => ({
+	asDropdown: false, icon: 'dashboard', includeVars: false, keepTime: true, tags: [], targetBlank: false, title: other.title, tooltip: '', type: 'link',
+	url: `/d/${other.uid}?${carry()}`,
+}));
+
+export const dashboard = ({ uid, description, use, rows }) => ({
+	annotations: { list: annotations }, description, editable: true, fiscalYearStartMonth: 0, graphTooltip: 1, id: null, links: tabs(uid),
 	panels: place(rows), refresh: '30s', schemaVersion: 39, tags: ['etw_exporter'],
 	templating: { list: ['datasource', 'job', 'instance', ...use].map(name => variables[name]) },
-	time: { from: 'now-1h', to: 'now' }, timepicker: {}, timezone: 'browser', title, uid, version: 1, weekStart: '',
+	time: { from: 'now-1h', to: 'now' }, timepicker: {}, timezone: 'browser', title: `ETW / ${list.find(one => one.uid === uid).title}`, uid, version: 1, weekStart: '',
 });

@@ -1,9 +1,8 @@
-import { at, byProcess, dashboard, grown, heatmap, linkTo, optIn, query, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, byProcess, dashboard, grown, heatmap, optIn, query, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
-const processIo = linkTo('Process I/O of ${__data.fields.process}', 'etw-process-io', 'process', 'process');
 
 export default dashboard({
-	uid: 'etw-network', title: 'ETW / Network',
+	uid: 'etw-network',
 	description: 'Who talks on the network, how much, and what goes wrong.',
 	use: ['process', 'topn'],
 	rows: [
@@ -18,7 +17,7 @@ export default dashboard({
 				['Received', grown('etw_network_received_bytes_total', 'process', byProcess), 'bytes'],
 				['Connections', grown('etw_tcp_connections_total', 'process', byProcess), 'short'],
 				['Retransmits', grown('etw_tcp_retransmits_total', 'process', byProcess), 'short'],
-			], { links: { process: processIo } })),
+			])),
 		row('TCP',
 			timeseries('Connections', 'Outbound: connects; inbound: accepts.', 'cps', topRates('etw_tcp_connections_total', 'process, direction', '{{process}} {{direction}}', byProcess)),
 			timeseries('Disconnects', 'By process.', 'cps', topRates('etw_tcp_disconnects_total', 'process', '{{process}}', byProcess)),

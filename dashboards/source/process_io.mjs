@@ -1,10 +1,9 @@
-import { at, bars, byProcess, dashboard, grown, linkTo, optIn, quantile, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest, heatmap } from './lib.mjs';
+import { at, bars, byProcess, dashboard, grown, optIn, quantile, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest, heatmap } from './lib.mjs';
 
 const written = 'etw_file_written_bytes_total', volume = 'volume=~"$volume"';
-const onlyThis = linkTo('Only ${__data.fields.process}', 'etw-process-io', 'process', 'process');
 
 export default dashboard({
-	uid: 'etw-process-io', title: 'ETW / Process I/O',
+	uid: 'etw-process-io',
 	description: 'Which process reads and writes how much: to files, to which volume, and what of it reaches the disk.',
 	use: ['process', 'volume', 'topn'],
 	rows: [
@@ -18,7 +17,7 @@ export default dashboard({
 				['Paging in', grown('etw_file_paging_read_bytes_total', 'process', byProcess, volume), 'bytes'],
 				['Operations', grown('etw_file_operations_total', 'process', byProcess), 'short'],
 				['To disk', grown('etw_disk_process_written_bytes_total', 'process', byProcess), 'bytes'],
-			], { links: { process: onlyThis } })),
+			])),
 		row('Application and paging',
 			timeseries('Read from files', 'Bytes a second that programs read from files, from the cache or not.',
 				'binBps', topRatesAndRest('etw_file_read_bytes_total', 'process', '{{process}}', byProcess, volume), { stack: true }),

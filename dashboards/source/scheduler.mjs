@@ -1,12 +1,11 @@
-import { at, byProcess, dashboard, grown, heatmap, linkTo, optIn, query, quantile, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, byProcess, dashboard, grown, heatmap, optIn, query, quantile, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const share = metric => `sum by (driver) (rate(${metric}_sum${at()}[$__rate_interval]))`;
 const topDrivers = metric => `${share(metric)} and on (driver) topk($topn, sum by (driver) (increase(${metric}_sum${at()}[$__range] @ end())))`;
 
-const processIo = linkTo('Process I/O of ${__data.fields.process}', 'etw-process-io', 'process', 'process');
 
 export default dashboard({
-	uid: 'etw-scheduler', title: 'ETW / Scheduler and drivers',
+	uid: 'etw-scheduler',
 	description: 'What runs and starts, who has the CPU, who waits for it, and which driver takes it away.',
 	use: ['process', 'topn'],
 	rows: [
@@ -21,7 +20,7 @@ export default dashboard({
 				['Crashes', grown('etw_process_exits_total', 'process', byProcess, 'result="crash"'), 'short', { steps: [[1, 'red']] }],
 				['Errors', grown('etw_process_exits_total', 'process', byProcess, 'result="error"'), 'short', { steps: [[1, 'orange']] }],
 				['Threads started', grown('etw_thread_starts_total', 'process', byProcess), 'short', { width: 135 }],
-			], { links: { process: processIo } })),
+			])),
 		optIn('CPU by samples', ['cpu'], 'Cheap: one event for each millisecond and processor.',
 			timeseries('Share of samples', 'Idle left out.', 'percentunit', [query(`${rate('etw_process_cpu_samples_total', 'process', byProcess)} / on () group_left sum(rate(etw_process_cpu_samples_total${at()}[$__rate_interval]))`, '{{process}}')], { stack: true, width: 24 })),
 		optIn('Scheduler', ['sched'], 'Exact, and tens of thousands of events a second.',
@@ -44,8 +43,7 @@ export default dashboard({
 		optIn('Images', ['image'], 'DLLs, programs and drivers as they are loaded.',
 			timeseries('Image loads', 'By process.', 'ops', topRates('etw_image_loads_total', 'process', '{{process}}', byProcess)),
 			timeseries('Driver loads', 'By driver.', 'ops', topRates('etw_driver_loads_total', 'driver', '{{driver}}')),
-			table('Programs', 'Path and checksum of what runs under a name.', { process: 'Process', path: 'Path', checksum: 'Checksum' }, [
-				['There', `max by (process, path, checksum) (label_replace(etw_process_image_info${at(byProcess)}, "path", "$1", "path", "\\\\\\\\Device\\\\\\\\(.*)"))`, 'short', { width: 60 }]], { widths: { path: 545, checksum: 100 } })),
+			table('Programs', 'Path and checksum of what runs under a name.', { process: 'Process', path: 'Path', checksum: 'Checksum' }, [], { info: `max by (process, path, checksum) (label_replace(etw_process_image_info${at(byProcess)}, "path", "$1", "path", "\\\\\\\\Device\\\\\\\\(.*)"))`, widths: { path: 545, checksum: 100 } })),
 		optIn('Registry', ['registry'], 'Thousands of events a second on a busy host.',
 			timeseries('Operations by process', 'All kinds.', 'ops', topRates('etw_registry_operations_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('Operations by result', 'With the kind.', 'ops', topRates('etw_registry_operations_total', 'operation, result', '{{operation}}: {{result}}', byProcess), { width: 8 }),

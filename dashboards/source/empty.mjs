@@ -1,0 +1,40 @@
+// What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them.
+//
+// One row for each collector; lint.mjs compares the families with config/METRICS.md.
+const kernel = flags => `kernel flag${flags.includes(',') ? 's' : ''} ${flags}`;
+const collectors = [
+	['file', /^etw_file_(operations|(paging_)?(read|written)_bytes)_total$/, 'file events', kernel('FILE_IO_INIT')],
+	['file_errors', /^etw_file_operation_errors_/, 'failed file operations', kernel('FILE_IO, FILE_IO_INIT')],
+	['file_groups', /^etw_file_group_/, 'file operations in a path group', kernel('FILE_IO_INIT')],
+	['file_latency', /^etw_file_(process_)?operation_duration_/, 'completed file operations', kernel('FILE_IO, FILE_IO_INIT')],
+	['file_top', /^etw_file_top_/, 'file writes in the last minute', kernel('FILE_IO_INIT')],
+	['disk', /^etw_disk_/, 'disk events', kernel('DISK_IO')],
+	['memory', /^etw_memory_hard_/, 'hard page faults', kernel('MEMORY_HARD_FAULTS')],
+	['page_faults', /^etw_memory_page_/, 'page faults', kernel('MEMORY_PAGE_FAULTS')],
+	['virtual_alloc', /^etw_memory_virtual_/, 'allocations of address space', kernel('VIRTUAL_ALLOC')],
+	['tcp', /^etw_tcp_(connect_duration|process)_/, 'outbound TCP connections', 'provider Microsoft-Windows-TCPIP'],
+	['network', /^etw_(network|tcp)_/, 'network events', kernel('NETWORK_TCPIP')],
+	['dns', /^etw_dns_/, 'DNS queries', 'provider Microsoft-Windows-DNS-Client'],
+	['http', /^etw_http_/, 'HTTP.sys requests', 'provider Microsoft-Windows-HttpService'],
+	['cpu', /^etw_process_cpu_samples_/, 'CPU samples', kernel('PROFILE')],
+	['sched', /^etw_(process_cpu_seconds|thread_(context|process_context|ready|waits))_/, 'context switches', kernel('CSWITCH, DISPATCHER')],
+	['image', /^etw_(image|driver|process_image)_/, 'image loads', kernel('IMAGE_LOAD')],
+	['process', /^etw_(process|thread)_/, 'process events', kernel('PROCESS, THREAD')],
+	['interrupt', /^etw_(dpc|isr)_/, 'DPCs or ISRs', kernel('DPC, INTERRUPT')],
+	['registry', /^etw_registry_/, 'registry operations', kernel('REGISTRY')],
+	['dotnet', /^etw_dotnet_/, '.NET events', 'provider Microsoft-Windows-DotNETRuntime'],
+	['payload', /^etw_event_payload_/, 'events', 'any provider'],
+	['events', /^etw_(provider_)?events_total$/, 'events', 'any provider'],
+];
+
+// Recorded series (instance_process:FAMILY:increase5m) need the rules besides.
+const familyOf = expr => expr.match(/(?:\w+:)?(etw_\w+)/)?.[1] ?? '';
+
+// The text for a panel whose first query is `expr`; undefined for families of the exporter itself.
+export function emptyText(expr) {
+	const recorded = /\w:etw_/.test(expr), family = familyOf(expr) + (recorded ? '_total' : '');
+	const [name, , what, needs] = collectors.find(([, families]) => families.test(family)) ?? [];
+
+	if (!name) return undefined;
+	return `No ${what} in this selection. They come from the collector "${name}" (${needs})${recorded ? ', through the recording rules' : ''}.`;
+}
