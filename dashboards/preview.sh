@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # Shows the dashboards on a recording, without Grafana: exporter (replaying in a loop) <- Prometheus <- one page drawn with Grafana's own
-# components. usage: dashboards/preview.sh [--once] [FILE.etl]
+# components. usage: dashboards/preview.sh [--once] [--theme=dark|light] [FILE.etl]
 #
-# Writes build/preview/index.html and a PNG of each dashboard at 1600 and at 900 pixels. Then serves the page, in which a process can be
-# chosen, until Ctrl-C; with --once it chooses one itself, checks that the figures follow, and ends: 0 when nothing was wrong.
+# Writes build/preview/index.html and a PNG of each dashboard at 1600 and at 900 pixels, in both themes unless one is named. Then serves
+# the page, in which a process can be chosen, until Ctrl-C; with --once it chooses one itself, checks that the figures follow, and ends:
+# 0 when nothing was wrong.
 set -euo pipefail
 
 once=false
+themes=dark,light
+usage='usage: bash dashboards/preview.sh [--once] [--theme=dark|light] [FILE.etl]'
 seconds=75 # of data before the pictures; the sample lasts a minute
 while [[ ${1:-} == -* ]]; do
 	case $1 in
 	--once) once=true ;;
-	-h | --help) echo "usage: bash dashboards/preview.sh [--once] [FILE.etl]"; exit 0 ;;
-	*) echo "preview.sh: unknown option $1" >&2; exit 2 ;;
+	--theme=dark | --theme=light) themes=${1#--theme=} ;;
+	-h | --help) echo "$usage"; exit 0 ;;
+	*) echo "preview.sh: unknown option $1; $usage" >&2; exit 2 ;;
 	esac
 	shift
 done
@@ -83,12 +87,10 @@ until_true $((seconds + 60)) enough || die "Prometheus cannot scrape: $(tail -3 
 cd dashboards/preview
 node bundle.mjs
 status=0
-node render.mjs "$prometheus" "$out" 1.2 1000 || status=1
+node render.mjs "$prometheus" "$out" 1.2 1000 "$themes" || status=1
 echo "Pictures and index.html are in $out."
 if $once; then
-	busiest=$(curl -fsS --get --data-urlencode 'query=topk(1, sum by (process) (increase(etw_file_written_bytes_total[1m])))' \
-		"$prometheus/api/v1/query" | sed -n 's/.*"process":"\([^"]*\)".*/\1/p')
-	node select.mjs "$prometheus" "$out" "$busiest" || status=1
+	node select.mjs "$prometheus" "$out" || status=1
 	exit $status
 fi
 node serve_page.mjs "$out"

@@ -29,10 +29,10 @@ export async function showsDashboard(page, uid, chosen = {}) {
 		.every(panel => panel.querySelector('[data-empty]') || panel.querySelectorAll('[role="row"] [role="gridcell"]').length > 0), null, { timeout: 60000 });
 }
 
-// Text that is cut off, plots without a pixel, panels over one another.
+// Text that is cut off (but paths and names may be longer than any column), plots without a pixel, panels over one another.
 export const faults = page => page.evaluate(() => {
 	const panels = [...document.querySelectorAll('[data-panel]')], found = [];
-	const cut = element => element.clientWidth && element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== 'visible';
+	const cut = element => element.clientWidth && element.textContent.length <= 60 && element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== 'visible';
 	const blank = canvas => !canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(byte => byte);
 
 	for (const [i, panel] of panels.entries()) {

@@ -21,11 +21,23 @@ function filled(rows) {
 	return first < 0 ? rows : rows.slice(Math.max(0, first - 1), last + 2);
 }
 
-export function Heatmap({ panel, data, range, theme, timeZone, width, height }) {
-	const rows = filled(rowsOf(data)), { color, filterValues, yAxis } = panel.options;
-	if (!rows.length) return <div>No data</div>;
+const scaleHeight = 22;
+
+// The colour at a share of the largest count, and the line below the plot that explains it.
+const colorAt = (color, theme) => share => ramps[`interpolate${color.scheme}`](theme.isDark !== color.reverse ? 1 - share ** color.exponent : share ** color.exponent);
+function ColorScale({ most, paint, theme }) {
+	const stops = Array.from({ length: 17 }, (_, i) => paint(i / 16)).join(', ');
+	const figure = text => <span style={{ color: theme.colors.text.secondary, fontSize: 12, lineHeight: '14px' }}>{text}</span>;
+
+	return <div data-scale style={{ alignItems: 'center', display: 'flex', gap: 8, height: scaleHeight, justifyContent: 'center' }}>
+		{figure('0')}<div style={{ background: `linear-gradient(to right, ${stops})`, height: 10, width: 160 }} />{figure(D.formattedValueToString(D.getValueFormat('short')(most)))}
+	</div>;
+}
+
+export function Heatmap({ panel, data, range, theme, timeZone, width, height: whole }) {
+	const rows = filled(rowsOf(data)), { color, filterValues, legend, yAxis } = panel.options, height = whole - (legend.show ? scaleHeight : 0);
 	const times = data[0].fields[0].values, step = times[1] - times[0], unit = D.getValueFormat(yAxis.unit);
-	const most = Math.max(...rows.flatMap(row => row.cells)), ramp = ramps[`interpolate${color.scheme}`];
+	const most = Math.max(...rows.flatMap(row => row.cells)), paint = colorAt(color, theme);
 	const labelEvery = Math.ceil((rows.length * 28) / height), builder = new UPlotConfigBuilder(timeZone);
 	const label = le => (le === Infinity ? '+Inf' : D.formattedValueToString(unit(le, 0)));
 
@@ -39,10 +51,9 @@ export function Heatmap({ panel, data, range, theme, timeZone, width, height }) 
 	builder.addSeries({ scaleKey: 'y', theme, lineWidth: 0, showPoints: 'never', pathBuilder: () => null, pointsBuilder: () => null });
 	const drawCells = plot => rows.forEach((row, i) => row.cells.forEach((value, j) => {
 		if (!(value > filterValues.le)) return;
-		const share = (value / most) ** color.exponent;
 		const left = plot.valToPos(times[j] - step, 'x', true), right = plot.valToPos(times[j], 'x', true);
 		const above = plot.valToPos(i + 1, 'y', true), below = plot.valToPos(i, 'y', true);
-		plot.ctx.fillStyle = ramp(theme.isDark !== color.reverse ? 1 - share : share);
+		plot.ctx.fillStyle = paint(value / most);
 		plot.ctx.fillRect(left, above, Math.max(1, right - left - 1), Math.max(1, below - above - 1));
 	}));
 	builder.addHook('draw', plot => {
@@ -54,5 +65,6 @@ export function Heatmap({ panel, data, range, theme, timeZone, width, height }) 
 		drawCells(plot);
 		plot.ctx.restore();
 	});
-	return <UPlotChart config={builder} width={width} height={height} data={[times, times.map(() => null)]} />;
+	return <div><UPlotChart config={builder} width={width} height={height} data={[times, times.map(() => null)]} />
+		{legend.show && <ColorScale {...{ most, paint, theme }} />}</div>;
 }

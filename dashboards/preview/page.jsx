@@ -2,6 +2,8 @@
 //
 // window.preview (from render.mjs): { dashboards, found, live }. `found` holds for each uid what runDashboard() found when the page was
 // made, so the page stands alone. `live`, when there: { base, scrapeMs, minutes }; then a choice is asked of that Prometheus.
+//
+// The address says what is shown, as Grafana's does: #UID or /d/UID, var-NAME=VALUE for what is chosen, theme=light or dark.
 import * as D from '@grafana/data';
 import { initPluginTranslations } from '@grafana/i18n';
 import { GlobalStyles, PortalContainer } from '@grafana/ui';
@@ -10,11 +12,13 @@ import { createRoot } from 'react-dom/client';
 
 import { panelsOf, runDashboard } from '../check/queries.mjs';
 import { framesOf } from './frames.mjs';
+import { replacer } from './macros.mjs';
 import { Panel } from './panel.jsx';
 import { registerStandard } from './registries.mjs';
 
 const { dashboards, found, live } = window.preview;
-const theme = D.createTheme({ colors: { mode: 'dark' } }), timeZone = 'utc';
+const address = new URLSearchParams(location.search), mode = address.get('theme') === 'light' ? 'light' : 'dark';
+const theme = D.createTheme({ colors: { mode } }), timeZone = 'utc';
 const fieldStyle = { appearance: 'auto', background: theme.colors.background.secondary, border: `1px solid ${theme.colors.border.medium}`, color: theme.colors.text.primary, padding: '2px 6px', height: 30, fontSize: 14, lineHeight: '24px', width: 'auto' };
 const margin = 16, gap = 8, rowHeight = 30, columns = 24, narrow = 769;
 
@@ -51,9 +55,7 @@ function places(panels, pageWidth) {
 }
 
 async function dataOf(dashboard, { results, from, to, fields }) {
-	const shown = Object.fromEntries(fields.map(field => [field.name, field.shown]));
-	const replaceVariables = text => String(text).replace(/\$\{(\w+)(?::\w+)?\}|\$(\w+)/g, (whole, braced, bare) => (braced === '__url_time_range' ? `from=${from}&to=${to}` : shown[braced ?? bare] ?? whole));
-	const context = { replaceVariables, theme, timeZone }, data = {};
+	const context = { replaceVariables: replacer(fields, { from, to }), theme, timeZone }, data = {};
 
 	for (const panel of panelsOf(dashboard)) {
 		if (panel.type !== 'row') data[panel.id] = await framesOf(panel, results[panel.id] ?? [], { range: { from, to }, ...context });
@@ -83,15 +85,20 @@ function Grid({ dashboard, prepared, pageWidth }) {
 	})}</div>;
 }
 
+const uidInAddress = () => location.hash.slice(1) || location.pathname.match(/\/d\/([\w-]+)/)?.[1] || dashboards[0].uid;
+// Not the data source, of which there is one here.
+const chosenInAddress = () => Object.fromEntries([...address].filter(([name, value]) => name.startsWith('var-') && name !== 'var-datasource' && value !== '$__all')
+	.map(([name, value]) => [name.slice('var-'.length), value]));
+
 function Page() {
-	const [uid, setUid] = useState(location.hash.slice(1) || dashboards[0].uid);
-	const [chosen, setChosen] = useState({});
+	const [uid, setUid] = useState(uidInAddress());
+	const [chosen, setChosen] = useState(chosenInAddress());
 	const [answer, setAnswer] = useState(null); // { uid, prepared, fields, note }
 	const [pageWidth, setPageWidth] = useState(window.innerWidth);
 	const dashboard = dashboards.find(one => one.uid === uid) ?? dashboards[0];
 
 	useEffect(() => {
-		const onHash = () => { setChosen({}); setUid(location.hash.slice(1)); }, onResize = () => setPageWidth(window.innerWidth);
+		const onHash = () => { setChosen({}); setUid(uidInAddress()); }, onResize = () => setPageWidth(window.innerWidth);
 		window.addEventListener('hashchange', onHash);
 		window.addEventListener('resize', onResize);
 		return () => { window.removeEventListener('hashchange', onHash); window.removeEventListener('resize', onResize); };
@@ -121,7 +128,8 @@ function Page() {
 
 	return <D.ThemeContext.Provider value={theme}><GlobalStyles />
 		<div style={{ padding: margin, background: theme.colors.background.canvas, minHeight: '100vh' }}>
-			<nav>{dashboards.map(one => <a key={one.uid} href={`#${one.uid}`} style={{ marginRight: margin, fontWeight: one === dashboard ? 'bold' : 'normal' }}>{one.title}</a>)}</nav>
+			<nav>{dashboards.map(one => <a key={one.uid} href={`#${one.uid}`} style={{ marginRight: margin, fontWeight: one === dashboard ? 'bold' : 'normal' }}>{one.title}</a>)}
+				<a href={`?theme=${mode === 'dark' ? 'light' : 'dark'}#${uid}`} style={{ float: 'right' }}>{mode === 'dark' ? 'Light' : 'Dark'} theme</a></nav>
 			<h2>{dashboard.title}</h2><p>{dashboard.description}</p>
 			{answer?.uid === dashboard.uid && <>
 				<p>{answer.fields.map(field => <Field key={field.name} field={field} value={chosen[field.name] ?? (field.all ? '$__all' : field.shown)}

@@ -51,7 +51,7 @@ export class Panel extends React.Component {
 
 		if (this.state.error) return <pre>{String(this.state.error)}</pre>;
 		return <PanelChrome title={panel.title} description={panel.description} padding={panel.type === 'table' ? 'none' : 'md'} {...{ width, height }}>
-			{(innerWidth, innerHeight) => (empty ? <div data-empty style={{ textAlign: 'center', paddingTop: innerHeight / 2 - 10 }}>{panel.fieldConfig.defaults.noValue ?? 'No data'}</div>
+			{(innerWidth, innerHeight) => (empty ? <div data-empty style={{ alignItems: 'center', display: 'flex', height: innerHeight, justifyContent: 'center', padding: '0 16px', textAlign: 'center' }}>{panel.fieldConfig.defaults.noValue ?? 'No data'}</div>
 				: Drawing ? <Drawing {...{ panel, data, ...rest }} width={innerWidth} height={innerHeight} /> : <b>no drawing for {panel.type}</b>)}
 		</PanelChrome>;
 	}

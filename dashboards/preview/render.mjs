@@ -1,6 +1,7 @@
-// usage: render.mjs PROMETHEUS_URL FOLDER MINUTES SCRAPE_MS [END_MS]
+// usage: render.mjs PROMETHEUS_URL FOLDER MINUTES SCRAPE_MS THEMES [END_MS]     THEMES: dark, light or dark,light
 //
-// Writes index.html and, for every dashboard, UID-1600.png and UID-900.png. Prints what is wrong with them; ends with 1 if anything is.
+// Writes index.html and, for every dashboard, UID-1600.png and UID-900.png, in the light theme UID-1600-light.png and UID-900-light.png.
+// Prints what is wrong with them; ends with 1 if anything is.
 import path from 'node:path';
 
 import { dashboards } from '../check/dashboards.mjs';
@@ -8,21 +9,24 @@ import { faults, openBrowser, openPage, showsDashboard } from './browser.mjs';
 import { makePage } from './page_file.mjs';
 import { serve } from './serve.mjs';
 
-const [, , base, folder, minutes, scrapeMs, end] = process.argv;
+const [, , base, folder, minutes, scrapeMs, themes, to] = process.argv;
 const failed = [];
-const problems = await makePage(folder, { base, minutes: +minutes, scrapeMs: +scrapeMs, ...(end && { to: +end }) });
+const problems = await makePage(folder, { base, minutes: +minutes, scrapeMs: +scrapeMs, ...(to && { to: +to }) });
 for (const { uid, panel, what, expr } of problems) {
 	if (what !== 'no data') failed.push(`${uid} panel ${panel.id}: ${what}: ${expr}`);
 }
 const server = await serve(folder), browser = await openBrowser();
-for (const width of [1600, 900]) {
-	for (const { json: { uid } } of dashboards()) {
-		const page = await openPage(browser, width, failed);
-		await page.goto(`${server.url}#${uid}`);
-		await showsDashboard(page, uid);
-		failed.push(...(await faults(page)).map(fault => `${uid} ${fault}`));
-		await page.screenshot({ path: path.join(folder, `${uid}-${width}.png`), fullPage: true });
-		await page.close();
+for (const theme of themes.split(',')) {
+	const end = theme === 'dark' ? '' : `-${theme}`;
+	for (const width of [1600, 900]) {
+		for (const { json: { uid } } of dashboards()) {
+			const page = await openPage(browser, width, failed);
+			await page.goto(`${server.url}?theme=${theme}#${uid}`);
+			await showsDashboard(page, uid);
+			failed.push(...(await faults(page)).map(fault => `${uid} ${fault}`));
+			await page.screenshot({ path: path.join(folder, `${uid}-${width}${end}.png`), fullPage: true });
+			await page.close();
+		}
 	}
 }
 await browser.close();

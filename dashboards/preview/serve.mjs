@@ -12,7 +12,7 @@ const types = { '.html': 'text/html; charset=utf-8', '.png': 'image/png', '.svg'
 function fileOf(folder, pathname) {
 	const image = pathname.split('/img/')[1];
 
-	if (pathname === '/') return path.join(folder, 'index.html');
+	if (pathname === '/' || pathname.startsWith('/d/')) return path.join(folder, 'index.html');
 	if (image) return path.join(icons, path.normalize(`/${image}`));
 	if (pathname.includes('/fonts/')) return path.join(inter, path.basename(pathname).replace(/woff2?$/, 'otf'));
 	return path.join(folder, path.basename(pathname));
