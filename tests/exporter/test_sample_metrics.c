@@ -259,6 +259,7 @@ static void every_record_is_counted_once(void **state)
 static void opt_in_collectors_find_their_events(void **state)
 {
 	uint32_t(*counts)[128] = totals.kernel_counts;
+	uint64_t running = 0;
 
 	(void)state;
 	for (size_t i = 0; i < totals.process_count; i++) {
@@ -266,7 +267,9 @@ static void opt_in_collectors_find_their_events(void **state)
 
 		expect(p->cpu_samples, "etw_process_cpu_samples_total{process=\"%s\"," KERNEL "}",
 		       p->name);
+		running += p->alive > 0;
 	}
+	expect(running - 3, "etw_process_image_info"); /* Idle, System, Registry have no file */
 	expect(counts[GROUP_THREAD][36], "etw_thread_context_switches_total");
 	expect(counts[GROUP_PERF_INFO][68] + counts[GROUP_PERF_INFO][69],
 	       "etw_dpc_duration_seconds_count");

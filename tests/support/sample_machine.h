@@ -34,6 +34,8 @@ struct process {
 	const char *image;
 	const char *command_line;
 	const char *sid;
+	const char *directory; /* of the image; empty: the kernel's own, without a file */
+	uint64_t image_size;
 	uint32_t id;
 	uint32_t parent_id;
 	uint32_t session_id;
@@ -160,7 +162,6 @@ struct process *process_start(struct machine *m, const struct process_type *type
 void process_exit(struct machine *m, struct process *process, uint32_t status);
 void process_add_thread(struct machine *m, struct process *process);
 uint32_t any_thread(struct machine *m, const struct process *process);
-const char *process_type_image_path(const struct process_type *type, char path[PATH_MOST]);
 struct process *process_of_thread(struct machine *m, uint32_t thread_id);
 
 /* Rundown: 3 at the start, 4 at the end. */

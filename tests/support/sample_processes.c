@@ -129,12 +129,6 @@ static struct sample_process_totals *totals_of(struct machine *m, const char *im
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-const char *process_type_image_path(const struct process_type *type, char path[PATH_MOST])
-{
-	snprintf(path, PATH_MOST, "%s\\%s", type->directory, type->image);
-	return path;
-}
-
 static uint32_t next_id(struct machine *m)
 {
 	m->next_id += (uint32_t)(4 + 4 * chance(m, 40));
@@ -154,6 +148,8 @@ static struct process *new_process(struct machine *m, const struct process_type 
 	*process = (struct process){ .image = type->image,
 				     .command_line = type->command_line,
 				     .sid = type->sid,
+				     .directory = type->directory,
+				     .image_size = type->image_size,
 				     .id = id,
 				     .parent_id = parent_id,
 				     .session_id = type->session_id,
@@ -223,12 +219,13 @@ void process_add_thread(struct machine *m, struct process *process)
 }
 
 /* What a process loads besides the libraries that all load: its own image, first. */
-static struct known_image own_image(const struct process_type *type, char path[PATH_MOST])
+static struct known_image own_image(const struct process *process, char path[PATH_MOST])
 {
-	return (struct known_image){ .file_name = process_type_image_path(type, path),
+	snprintf(path, PATH_MOST, "%s\\%s", process->directory, process->image);
+	return (struct known_image){ .file_name = path,
 				     .base = 0x7ff6a3b00000,
-				     .size = type->image_size,
-				     .checksum = (uint32_t)(type->image_size >> 4 ^ 0x2f11) };
+				     .size = process->image_size,
+				     .checksum = (uint32_t)(process->image_size >> 4 ^ 0x2f11) };
 }
 
 struct process *process_start(struct machine *m, const struct process_type *type,
@@ -236,7 +233,7 @@ struct process *process_start(struct machine *m, const struct process_type *type
 {
 	struct process *process = new_process(m, type, next_id(m), parent->id);
 	char path[PATH_MOST];
-	struct known_image image = own_image(type, path);
+	struct known_image image = own_image(process, path);
 
 	enter(m, parent, any_thread(m, parent));
 	add_process(m, OP_START, process, 259);
@@ -317,6 +314,12 @@ void processes_rundown(struct machine *m, enum lifetime_opcode opcode)
 		for (size_t j = 0; j < process->thread_count; j++) {
 			add_thread(m, opcode, process, process->threads[j]);
 			pass(m, 400);
+		}
+		if (process->directory[0] != '\0') {
+			char path[PATH_MOST];
+			struct known_image image = own_image(process, path);
+
+			add_image(m, opcode, &image, process->id);
 		}
 		for (size_t j = 0; process->id > 4 && j < 4; j++) {
 			add_image(m, opcode, &libraries[j], process->id);
