@@ -58,11 +58,19 @@ if [ -z "${recording:-}" ]; then
 	recording=$out/sample.etl
 	build/release/make_sample "$recording"
 fi
-all_on=()
-for file in config/collectors/*.yaml; do
-	all_on+=("--collector.$(basename "$file" .yaml)")
-done
-build/release/etw_exporter --replay.file="$recording" --replay.loop --replay.speed=1 --web.listen-address=127.0.0.1:0 "${all_on[@]}" \
+# All collectors are on, and two path groups are there, so that each panel has something to show.
+{
+	echo "collectors:"
+	for file in config/collectors/*.yaml; do
+		echo "  $(basename "$file" .yaml): on"
+	done
+	cat <<-'YAML'
+		path_groups:
+		  - { name: databases, match: ['**\*.mdf', '**\*.ldf'] }
+		  - { name: logs, match: ['**\*.log', '**\*.evtx'] }
+	YAML
+} >"$out/etw_exporter.yaml"
+build/release/etw_exporter --replay.file="$recording" --replay.loop --replay.speed=1 --web.listen-address=127.0.0.1:0 --config.file="$out/etw_exporter.yaml" \
 	</dev/null 2>"$out/exporter.log" &
 pids+=("$!")
 until_true 30 grep -q 'msg="*Listening' "$out/exporter.log" || die "the exporter does not listen: $(tail -3 "$out/exporter.log")"

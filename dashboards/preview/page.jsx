@@ -128,7 +128,7 @@ function Page() {
 
 	return <D.ThemeContext.Provider value={theme}><GlobalStyles />
 		<div style={{ padding: margin, background: theme.colors.background.canvas, minHeight: '100vh' }}>
-			<nav>{dashboards.map(one => <a key={one.uid} href={`#${one.uid}`} style={{ marginRight: margin, fontWeight: one === dashboard ? 'bold' : 'normal' }}>{one.title}</a>)}
+			<nav>{dashboards.map(one => <a key={one.uid} href={`#${one.uid}`} style={{ display: 'inline-block', marginRight: margin, fontWeight: one === dashboard ? 'bold' : 'normal' }}>{one.title.replace('ETW / ', '')}</a>)}
 				<a href={`?theme=${mode === 'dark' ? 'light' : 'dark'}#${uid}`} style={{ float: 'right' }}>{mode === 'dark' ? 'Light' : 'Dark'} theme</a></nav>
 			<h2>{dashboard.title}</h2><p>{dashboard.description}</p>
 			{answer?.uid === dashboard.uid && <>

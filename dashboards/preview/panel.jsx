@@ -9,7 +9,7 @@ import { Heatmap } from './heatmap.jsx';
 function Repeated({ panel, data, width, height, context, render }) {
 	const { orientation, reduceOptions, graphMode } = panel.options, bars = panel.type === 'bargauge';
 
-	return <VizRepeater {...{ width, height, orientation }} source={data} renderCounter={0} autoGrid={!bars} itemSpacing={bars ? 10 : 3}
+	return <VizRepeater {...{ width, height, orientation }} source={data} renderCounter={0} autoGrid={!bars} itemSpacing={bars ? 10 : 3} minVizHeight={panel.options.minVizHeight} maxVizHeight={panel.options.maxVizHeight}
 		getValues={() => D.getFieldDisplayValues({ data, fieldConfig: panel.fieldConfig, reduceOptions, sparkline: graphMode === 'area', ...context })}
 		getAlignmentFactors={D.getDisplayValueAlignmentFactors} renderValue={render} />;
 }

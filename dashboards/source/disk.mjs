@@ -1,40 +1,43 @@
-import { at, byProcess, dashboard, heatmap, query, quantile, quantiles, rate, row, stat, table, timeseries, topRates, topRatesAndRest, grown } from './lib.mjs';
+import { at, byProcess, closed, dashboard, grown, grownCount, heatmap, quantile, quantiles, query, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const disk = 'disk=~"$disk"';
-const busy = `sum by (instance, disk) (rate(etw_disk_operation_duration_seconds_sum${at(disk)}[$__rate_interval]))`;
+const outstanding = `sum by (instance, disk) (rate(etw_disk_operation_duration_seconds_sum${at(disk)}[$__rate_interval]))`;
 
 export default dashboard({
 	uid: 'etw-disk',
-	description: 'How long physical disks take, who waits for them and who fills them. Response times are in every event, not sampled.',
+	description: 'How long physical disks take, which processes wait for them, and which processes fill the queue. Every request is measured; nothing is sampled.',
 	use: ['process', 'disk', 'topn'],
 	rows: [
 		row('Response time',
-			heatmap('Reads and writes by duration', 'From issue to completion, queueing included; each column is one interval.', 'etw_disk_operation_duration_seconds', { matchers: [disk, 'operation=~"read|write"'] }),
-			timeseries('p50 and p99', 'By operation.', 's', quantiles('etw_disk_operation_duration_seconds', 'operation', '{{operation}}', disk)),
-			timeseries('p99 by disk', 'Reads and writes.', 's', [query(quantile(0.99, 'etw_disk_operation_duration_seconds', 'instance, disk', disk, 'operation=~"read|write"'), '{{instance}} disk {{disk}}')]),
-			timeseries('Requests under way', 'Sum of response times a second: by Little\'s law the mean number of requests in the queue.', 'short', [query(busy, '{{instance}} disk {{disk}}')]),
-			heatmap('Flushes by duration', 'A flush waits for the disk\'s own cache.', 'etw_disk_operation_duration_seconds', { matchers: [disk, 'operation="flush"'], width: 24, height: 7, scheme: 'Purples' })),
-		row('Work',
-			timeseries('Operations', 'Completed transfers.', 'iops', [query(rate('etw_disk_operations_total', 'disk, operation', disk), 'disk {{disk}} {{operation}}')]),
-			timeseries('Bytes', 'Reads and writes by disk.', 'binBps', [
+			heatmap('Reads and writes by response time', 'Time from issue to completion, including the time in the queue. Each column is one interval; brighter cells hold more requests.', 'etw_disk_operation_duration_seconds', { matchers: [disk, 'operation=~"read|write"'] }),
+			timeseries('Response time by operation', 'Median (p50) and 99th percentile (p99) of all selected disks. Buckets are a factor of 2 apart.', 's', quantiles('etw_disk_operation_duration_seconds', 'operation', '{{operation}}', disk)),
+			timeseries('p99 response time by disk', '99th percentile of reads and writes.', 's', [query(quantile(0.99, 'etw_disk_operation_duration_seconds', 'instance, disk', disk, 'operation=~"read|write"'), '{{instance}} disk {{disk}}')]),
+			timeseries('Average outstanding requests', 'Mean number of requests that are queued or in service, computed as the sum of response times per second (Little\'s law).', 'short', [query(outstanding, '{{instance}} disk {{disk}}')]),
+			heatmap('Flushes by response time', 'A flush writes the disk\'s own cache to the medium.', 'etw_disk_operation_duration_seconds', { matchers: [disk, 'operation="flush"'], width: 24, height: 7 })),
+		row('Throughput',
+			timeseries('Requests by disk and operation', 'Completed requests.', 'iops', [query(rate('etw_disk_operations_total', 'disk, operation', disk), 'disk {{disk}} {{operation}}')]),
+			timeseries('Bytes by disk', 'Bytes read from and written to each disk.', 'binBps', [
 				query(rate('etw_disk_read_bytes_total', 'disk', disk), 'disk {{disk}} read'), query(rate('etw_disk_written_bytes_total', 'disk', disk), 'disk {{disk}} written')])),
-		row('Who',
-			timeseries('Who waits for the disk', 'Seconds of response time a second, by the process whose thread issued the request.', 'short', topRatesAndRest('etw_disk_process_io_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
-			timeseries('Written by process', 'Cached writes are flushed, and so counted, by System.', 'binBps', topRatesAndRest('etw_disk_process_written_bytes_total', 'process', '{{process}}', byProcess, disk), { stack: true }),
-			timeseries('Read by process', 'What the cache did not hold.', 'binBps', topRatesAndRest('etw_disk_process_read_bytes_total', 'process', '{{process}}', byProcess, disk), { stack: true }),
-			table('In the time range', 'By process, with what new processes began with.', { process: 'Process' }, [
-				['Waited', grown('etw_disk_process_io_seconds_total', 'process', byProcess), 's', { bar: true, width: 150 }],
+		row('By process',
+			timeseries('Disk response time by process, per second', 'Sum of the response times of the requests that threads of the process issued. Requests that overlap count in full, so this can grow faster than real time.', 's',
+				topRatesAndRest('etw_disk_process_io_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
+			timeseries('Written to disk by process', 'Cached data is written later by the lazy writer and counts for System.', 'binBps', topRatesAndRest('etw_disk_process_written_bytes_total', 'process', '{{process}}', byProcess, disk), { stack: true }),
+			timeseries('Read from disk by process', 'Reads served from the cache do not reach the disk and are not counted.', 'binBps', topRatesAndRest('etw_disk_process_read_bytes_total', 'process', '{{process}}', byProcess, disk), { stack: true }),
+			table('Totals in the time range', 'Disk use by process, including the first values of processes that started in the time range.', { process: 'Process' }, [
+				['Response time', grown('etw_disk_process_io_seconds_total', 'process', byProcess), 's', { bar: true, width: 150 }],
 				['Written', grown('etw_disk_process_written_bytes_total', 'process', byProcess, disk), 'bytes'],
 				['Read', grown('etw_disk_process_read_bytes_total', 'process', byProcess, disk), 'bytes'],
-				['Operations', grown('etw_disk_process_operations_total', 'process', byProcess, disk), 'short'],
+				['Requests', grownCount('etw_disk_process_operations_total', 'process', byProcess, disk), 'short'],
 			]),
-			timeseries('Operations by process', 'Issued by its threads.', 'iops', topRates('etw_disk_process_operations_total', 'process', '{{process}}', byProcess, disk), { width: 24 })),
+			timeseries('Requests by process', 'Completed requests by the process whose thread issued them.', 'iops', topRates('etw_disk_process_operations_total', 'process', '{{process}}', byProcess, disk), { width: 24 })),
 		row('Hard page faults',
-			timeseries('Faults that read the disk', 'A thread stands still until the page is there.', 'ops', topRates('etw_memory_hard_faults_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			timeseries('Bytes they read', 'By process.', 'binBps', topRates('etw_memory_hard_fault_read_bytes_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			timeseries('How long they take', 'All processes.', 's', quantiles('etw_memory_hard_fault_duration_seconds', '', ''), { width: 8 })),
-		row('What there is',
-			table('Disks', 'As the system configuration in the trace tells.', { instance: 'Host', disk: 'Disk', model: 'Model', bytes_per_sector: 'Bytes per sector' }, [], { info: `max by (instance, disk, model, bytes_per_sector) (etw_disk_info${at(disk)})`, height: 7, widths: { model: 260 } }),
-			table('Volumes', 'As the system configuration in the trace tells.', { instance: 'Host', disk: 'Disk', partition: 'Partition', volume: 'Volume', file_system: 'File system' }, [], { info: `max by (instance, disk, partition, volume, file_system) (etw_disk_volume_info${at(disk)})`, height: 7 })),
+			timeseries('Hard faults by process', 'Page faults that read from disk. The thread is blocked until the page is in memory.', 'suffix:faults/s', topRates('etw_memory_hard_faults_total', 'process', '{{process}}', byProcess), { width: 8 }),
+			timeseries('Read by hard faults', 'Bytes that hard faults read from disk, by process.', 'binBps', topRates('etw_memory_hard_fault_read_bytes_total', 'process', '{{process}}', byProcess), { width: 8 }),
+			timeseries('Duration of hard faults', 'Median and 99th percentile of all processes. Buckets are a factor of 2 apart.', 's', quantiles('etw_memory_hard_fault_duration_seconds', '', ''), { width: 8 })),
+		closed('Inventory', '',
+			table('Disks', 'Physical disks, from the system configuration events.', { instance: 'Host', disk: 'Disk', model: 'Model', bytes_per_sector: 'Bytes per sector' }, [],
+				{ info: `max by (instance, disk, model, bytes_per_sector) (etw_disk_info${at(disk)})`, height: 6, widths: { model: 260 } }),
+			table('Volumes', 'Volumes and the disks that hold them, from the system configuration events.', { instance: 'Host', disk: 'Disk', partition: 'Partition', volume: 'Volume', file_system: 'File system' }, [],
+				{ info: `max by (instance, disk, partition, volume, file_system) (etw_disk_volume_info${at(disk)})`, height: 6 })),
 	],
 });

@@ -14,14 +14,15 @@ export const byProcess = 'process=~"$process"';
 
 export const rate = (metric, by, ...matchers) => `sum by (${by}) (rate(${metric}${at(...matchers)}[$__rate_interval]))`;
 
-// Growth over the whole range, what new series began with included (increase() misses it; see prometheus/rules.yml).
-export const grown = (metric, by, ...matchers) => {
+// Growth within a window, including the first values of new series (increase() misses them; see prometheus/rules.yml).
+const grownWithin = (window, metric, by, matchers) => {
 	const series = `${metric}${at(...matchers)}`;
-	return `sum by (${by}) (((${series} unless ${series} offset $__range) and on (job, instance) (up offset $__range == 1)) or increase(${series}[$__range]))`;
+	return `sum by (${by}) (((${series} unless ${series} offset ${window}) and on (job, instance) (up offset ${window} == 1)) or increase(${series}[${window}]))`;
 };
+export const grown = (metric, by, ...matchers) => grownWithin('$__range', metric, by, matchers);
 
-// The top N over the whole range, so that a series neither comes nor goes within a panel.
-const top = (metric, by, ...matchers) => `topk($topn, sum by (${by}) (increase(${metric}${at(...matchers)}[$__range] @ end())))`;
+// The top N over the whole range, so that a series neither comes nor goes within a panel; without those that stood at one value.
+const top = (metric, by, ...matchers) => `topk($topn, sum by (${by}) (increase(${metric}${at(...matchers)}[$__range] @ end())) > 0)`;
 export const topRates = (metric, by, legend, ...matchers) => [
 	query(`${rate(metric, by, ...matchers)} and on (${by}) ${top(metric, by, ...matchers)}`, legend),
 ];
@@ -33,9 +34,14 @@ export const topRatesAndRest = (metric, by, legend, ...matchers) => [
 
 // Whole numbers: increase() extrapolates, and so makes 8.11 of 8 starts.
 export const grownCount = (metric, by, ...matchers) => `round(${grown(metric, by, ...matchers)})`;
-// Events in each interval of the top N, for bars: rare events are easier to count than to read as a rate. See `perInterval`.
+// Events in each interval, of the top N in that interval, for bars: rare events are easier to count than to read as a rate.
 export const counted = (metric, by, legend, ...matchers) =>
-	query(`round(sum by (${by}) (increase(${metric}${at(...matchers)}[$__rate_interval]))) > 0 and on (${by}) ${top(metric, by, ...matchers)}`, legend);
+	query(`topk($topn, round(${grownWithin('$__rate_interval', metric, by, matchers)}) > 0)`, legend);
+
+// The top N of a gauge, chosen over the whole range as well.
+export const topGauges = (metric, by, legend, ...matchers) => [
+	query(`sum by (${by}) (${metric}${at(...matchers)}) and on (${by}) topk($topn, sum by (${by}) (max_over_time(${metric}${at(...matchers)}[$__range] @ end())))`, legend),
+];
 
 // An interval without observations is a gap, not NaN.
 export const quantile = (q, metric, by, ...matchers) => {
@@ -58,12 +64,12 @@ const thresholds = (base, ...steps) => ({ mode: 'absolute', steps: [{ color: bas
 const override = (column, properties) => ({ matcher: { id: 'byName', options: column }, properties });
 
 const panel = (type, title, description, targets, fieldConfig, options, more) => {
-	const { noValue = emptyText(targets[0].expr) } = fieldConfig.defaults;
+	const { noValue = emptyText(targets[0].expr), ...defaults } = fieldConfig.defaults;
 
 	return {
 		type, title, description, datasource,
 		targets: targets.map((target, i) => ({ refId: String.fromCharCode(65 + i), ...target })),
-		fieldConfig: { ...fieldConfig, defaults: { ...fieldConfig.defaults, ...(noValue && { noValue }) } }, options, ...more,
+		fieldConfig: { ...fieldConfig, defaults: { ...defaults, ...(noValue && { noValue }) } }, options, ...more,
 	};
 };
 
@@ -72,24 +78,31 @@ const softMaxOf = unit => ({ s: 1e-6, percentunit: 0.01, bytes: 1024, binBps: 10
 // Series named by a process have that process's colour, the same in each panel, and lead to its page.
 const rest = 'all others';
 const nameOfProcess = '{{process}}';
+// Grafana's colours by name are many of a kind. Those that are on top of most hosts are told apart here.
+const processColours = {
+	System: 'green', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: 'super-light-blue', explorer: 'yellow',
+};
 
 // Options: stack; max and softMax of the axis; fill in percent; width, height; bars: `counted()` queries, one bar for each interval;
 // legend: 'list' has names only, 'table' mean and maximum too, at the right where the panel has the width for it.
-export function timeseries(title, description, unit, targets, { stack = false, max, softMax = softMaxOf(unit), fill, decimals, bars = false, width = 12, height = 9, legend = width < 24 ? 'list' : 'table', noValue } = {}) {
+export function timeseries(title, description, unit, targets, { stack = false, max, softMax = max === undefined ? softMaxOf(unit) : undefined, fill, decimals, bars = false, width = 12, height = 9, legend = width < 24 ? 'list' : 'table', noValue } = {}) {
 	const ofProcesses = targets[0].legendFormat === nameOfProcess;
 	const custom = {
-		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', axisSoftMax: softMax, barAlignment: 0,
+		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', ...(softMax !== undefined && { axisSoftMax: softMax }), barAlignment: 0,
 		drawStyle: bars ? 'bars' : 'line', fillOpacity: fill ?? (stack || bars ? 40 : 8), gradientMode: 'none', hideFrom: { legend: false, tooltip: false, viz: false },
 		lineInterpolation: 'linear', lineWidth: 1, pointSize: 4, scaleDistribution: { type: 'linear' }, showPoints: 'never', spanNulls: false,
 		stacking: { group: 'A', mode: stack || bars ? 'normal' : 'none' }, thresholdsStyle: { mode: 'off' },
 	};
 	const defaults = { color: { mode: ofProcesses ? 'palette-classic-by-name' : 'palette-classic' }, custom, mappings: [], min: 0, thresholds: thresholds('green'), unit };
 	if (max !== undefined) defaults.max = max;
-	if (decimals !== undefined) defaults.decimals = decimals;
+	if (decimals !== undefined || bars) defaults.decimals = decimals ?? 0;
 	if (noValue !== undefined) defaults.noValue = noValue;
 	if (ofProcesses) defaults.links = processPage('${__field.labels.process}', '__field.labels.process');
-	const overrides = targets.some(({ legendFormat }) => legendFormat === rest)
-		? [override(rest, [{ id: 'color', value: { mode: 'fixed', fixedColor: '#808080' } }, { id: 'links', value: [] }])] : [];
+	const fixed = fixedColor => ({ id: 'color', value: { mode: 'fixed', fixedColor } });
+	const overrides = [
+		...(ofProcesses ? Object.entries(processColours).map(([name, colour]) => override(name, [fixed(colour)])) : []),
+		...(targets.some(({ legendFormat }) => legendFormat === rest) ? [override(rest, [fixed('#808080'), { id: 'links', value: [] }])] : []),
+	];
 	return panel('timeseries', title, description, bars ? targets.map(perInterval) : targets, { defaults, overrides }, {
 		legend: { calcs: legend === 'table' ? ['mean', 'max'] : [], displayMode: legend, placement: legend === 'table' && width === 24 ? 'right' : 'bottom', showLegend: true, ...(legend === 'table' && { sortBy: 'Mean', sortDesc: true }) },
 		tooltip: { mode: 'multi', sort: 'desc' },
@@ -111,17 +124,17 @@ export function bars(title, description, unit, targets, { width = 12, height = 9
 	return panel('bargauge', title, description, targets, {
 		defaults: { color: { mode: 'palette-classic' }, mappings: [], min: 0, thresholds: thresholds('green'), unit }, overrides: [],
 	}, {
-		displayMode: 'gradient', maxVizHeight: 300, minVizHeight: 16, minVizWidth: 8, namePlacement: 'auto', orientation: 'horizontal',
-		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, showUnfilled: true, sizing: 'auto', valueMode: 'color',
+		displayMode: 'gradient', maxVizHeight: 36, minVizHeight: 16, minVizWidth: 8, namePlacement: 'auto', orientation: 'horizontal',
+		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, showUnfilled: true, sizing: 'manual', valueMode: 'color',
 	}, { width, height });
 }
 
 // The second half keeps intervals without observations out, so that a panel of them says why it is empty.
-export function heatmap(title, description, metric, { matchers = [], width = 12, height = 9, scheme = 'Oranges' } = {}) {
+export function heatmap(title, description, metric, { matchers = [], width = 12, height = 9, scheme = 'Oranges', noValue } = {}) {
 	const grew = series => `(increase(${metric}_${series}${at(...matchers)}[$__rate_interval]))`;
 	const expr = `sum by (le) ${grew('bucket')} and on () sum ${grew('count')} > 0`;
 	return panel('heatmap', title, description, [{ ...query(expr, '{{le}}'), format: 'heatmap' }], {
-		defaults: { custom: { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } } }, overrides: [],
+		defaults: { custom: { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } }, noValue }, overrides: [],
 	}, {
 		calculate: false, cellGap: 1,
 		color: { exponent: 0.5, fill: 'dark-orange', mode: 'scheme', reverse: false, scale: 'exponential', scheme, steps: 64 },
@@ -171,7 +184,7 @@ export function table(title, description, keys, columns, { info, width = 24, hei
 	});
 }
 
-export const text = (content, { width = 24, height = 3 } = {}) => ({
+export const text = (content, { width = 24, height = 2 } = {}) => ({
 	type: 'text', title: '', description: '', datasource, fieldConfig: { defaults: {}, overrides: [] },
 	options: { code: { language: 'plaintext', showLineNumbers: false, showMiniMap: false }, content, mode: 'markdown' }, width, height,
 });

@@ -1,52 +1,57 @@
-import { at, byProcess, dashboard, grown, heatmap, optIn, query, quantile, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, byProcess, counted, dashboard, grownCount, heatmap, optIn, query, quantile, quantiles, rate, row, table, timeseries, topGauges, topRates, topRatesAndRest } from './lib.mjs';
 
-const share = metric => `sum by (driver) (rate(${metric}_sum${at()}[$__rate_interval]))`;
-const topDrivers = metric => `${share(metric)} and on (driver) topk($topn, sum by (driver) (increase(${metric}_sum${at()}[$__range] @ end())))`;
+const time = metric => `sum by (driver) (rate(${metric}_sum${at()}[$__rate_interval]))`;
+const topDrivers = metric => [query(`${time(metric)} and on (driver) topk($topn, sum by (driver) (increase(${metric}_sum${at()}[$__range] @ end())))`, '{{driver}}')];
 
+// Samples of all processors, including idle ones; etw_process_cpu_samples_total leaves Idle out.
+const samples = 'etw_process_cpu_samples_total', allSamples = `sum(rate(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[$__rate_interval]))`;
+const shares = topRatesAndRest(samples, 'process', '{{process}}', byProcess).map(({ expr, legendFormat }) => query(`(${expr}) / on () group_left () ${allSamples}`, legendFormat));
 
 export default dashboard({
 	uid: 'etw-scheduler',
-	description: 'What runs and starts, who has the CPU, who waits for it, and which driver takes it away.',
+	description: 'Which processes start and crash, which use the processors or wait for them, and how much time drivers take.',
 	use: ['process', 'topn'],
 	rows: [
 		row('Processes and threads',
-			timeseries('Running processes', 'Instances behind one name.', 'short', [query(`topk($topn, sum by (process) (etw_process_instances${at(byProcess)}))`, '{{process}}')]),
-			timeseries('Threads', 'Of all instances.', 'short', [query(`topk($topn, sum by (process) (etw_process_threads${at(byProcess)}))`, '{{process}}')]),
-			timeseries('Process starts', 'Programs that ran for less than a scrape interval count as well.', 'ops', topRates('etw_process_starts_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			timeseries('Process exits', 'By how they ended: crash is an exception code.', 'ops', [query(rate('etw_process_exits_total', 'result', byProcess), '{{result}}')], { width: 8 }),
-			timeseries('Thread starts', 'By process.', 'ops', topRates('etw_thread_starts_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			table('In the time range', 'With what new processes began with.', { process: 'Process' }, [
-				['Starts', grown('etw_process_starts_total', 'process', byProcess), 'short', { bar: true, width: 150 }],
-				['Crashes', grown('etw_process_exits_total', 'process', byProcess, 'result="crash"'), 'short', { steps: [[1, 'red']] }],
-				['Errors', grown('etw_process_exits_total', 'process', byProcess, 'result="error"'), 'short', { steps: [[1, 'orange']] }],
-				['Threads started', grown('etw_thread_starts_total', 'process', byProcess), 'short', { width: 135 }],
+			timeseries('Running processes', 'Instances with the same process name.', 'short', topGauges('etw_process_instances', 'process', '{{process}}', byProcess), { fill: 0, decimals: 0 }),
+			timeseries('Threads', 'Threads of all instances with the same process name.', 'short', topGauges('etw_process_threads', 'process', '{{process}}', byProcess), { fill: 0, decimals: 0 }),
+			timeseries('Process starts', 'Processes started in each interval. Programs that run for less than a scrape interval are counted too.', 'short', [counted('etw_process_starts_total', 'process', '{{process}}', byProcess)], { bars: true, width: 8 }),
+			timeseries('Process exits', 'Processes ended in each interval, by result. crash: an unhandled exception; error: any other exit code except 0.', 'short', [counted('etw_process_exits_total', 'result', '{{result}}', byProcess)], { bars: true, width: 8 }),
+			timeseries('Thread starts', 'Threads started, by process.', 'suffix:threads/s', topRates('etw_thread_starts_total', 'process', '{{process}}', byProcess), { width: 8 }),
+			table('Totals in the time range', 'Including the first values of processes that started in the time range.', { process: 'Process' }, [
+				['Starts', grownCount('etw_process_starts_total', 'process', byProcess), 'short', { bar: true, width: 150 }],
+				['Crashes', grownCount('etw_process_exits_total', 'process', byProcess, 'result="crash"'), 'short', { steps: [[1, 'red']] }],
+				['Errors', grownCount('etw_process_exits_total', 'process', byProcess, 'result="error"'), 'short', { steps: [[1, 'orange']] }],
+				['Threads started', grownCount('etw_thread_starts_total', 'process', byProcess), 'short', { width: 135 }],
 			])),
-		optIn('CPU by samples', ['cpu'], 'Cheap: one event for each millisecond and processor.',
-			timeseries('Share of samples', 'Idle left out.', 'percentunit', [query(`${rate('etw_process_cpu_samples_total', 'process', byProcess)} / on () group_left sum(rate(etw_process_cpu_samples_total${at()}[$__rate_interval]))`, '{{process}}')], { stack: true, width: 24 })),
-		optIn('Scheduler', ['sched'], 'Exact, and tens of thousands of events a second.',
-			timeseries('CPU time by process', 'Seconds a second, from switch-in to switch-out. Idle left out.', 'short', topRatesAndRest('etw_process_cpu_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
-			heatmap('Time in the run queue', 'From ready to running: how long threads wait for a processor.', 'etw_thread_ready_duration_seconds'),
-			timeseries('p50 and p99 in the run queue', 'All processors.', 's', quantiles('etw_thread_ready_duration_seconds', '', '')),
-			timeseries('Context switches by processor', 'All threads.', 'ops', topRates('etw_thread_context_switches_total', 'cpu', 'CPU {{cpu}}'), { width: 8 }),
-			timeseries('Context switches by process', 'Of the thread that comes.', 'ops', topRates('etw_thread_process_context_switches_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			timeseries('Why threads wait', 'By reason and mode, of threads that really wait.', 'ops', topRates('etw_thread_waits_total', 'reason, mode', '{{reason}} ({{mode}})'), { width: 8 })),
-		optIn('Drivers: DPC and ISR', ['interrupt'], 'While one runs, no thread runs on that processor.',
-			timeseries('Time in DPCs by driver', 'Seconds a second, all processors together.', 'short', [query(topDrivers('etw_dpc_duration_seconds'), '{{driver}}')], { stack: true }),
-			timeseries('Time in ISRs by driver', 'Seconds a second, all processors together.', 'short', [query(topDrivers('etw_isr_duration_seconds'), '{{driver}}')], { stack: true }),
-			timeseries('p99 of a DPC', 'Over 1 ms sound breaks up and the network stutters.', 's', [query(quantile(0.99, 'etw_dpc_duration_seconds', 'driver'), '{{driver}}')]),
+		optIn('CPU by samples', ['cpu'], 'One event for each millisecond and processor.',
+			timeseries('CPU utilization by process', 'Samples of the process divided by all samples, including those of idle processors: 100 % means that all processors are busy. Time in interrupts counts for the interrupted process.', 'percentunit', shares, { stack: true, width: 24 })),
+		optIn('Scheduler', ['sched'], 'Exact figures, at the price of tens of thousands of events per second.',
+			timeseries('CPU time by process', 'Processors in use on average, measured from switch-in to switch-out of each thread. Idle is not included.', 'suffix:cores', topRatesAndRest('etw_process_cpu_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
+			heatmap('Time in the ready queue', 'Time that threads were ready to run but waited for a processor.', 'etw_thread_ready_duration_seconds'),
+			timeseries('Time in the ready queue, quantiles', 'Median and 99th percentile of all processors. Buckets are a factor of 2 apart.', 's', quantiles('etw_thread_ready_duration_seconds', '', '')),
+			timeseries('Context switches by processor', 'Including switches to and from Idle.', 'suffix:switches/s', topRates('etw_thread_context_switches_total', 'cpu', 'CPU {{cpu}}'), { width: 8 }),
+			timeseries('Context switches by process', 'Switches to a thread of the process.', 'suffix:switches/s', topRates('etw_thread_process_context_switches_total', 'process', '{{process}}', byProcess), { width: 8 }),
+			timeseries('Waits by reason', 'Waits of threads, by reason and mode. A thread that was preempted is not waiting.', 'suffix:waits/s', topRates('etw_thread_waits_total', 'reason, mode', '{{reason}} ({{mode}})'), { width: 8 })),
+		optIn('Drivers: DPCs and interrupts', ['interrupt'], 'While a DPC or an interrupt service routine runs, no thread runs on that processor.',
+			timeseries('Time in DPCs by driver', 'Share of the time of one processor, summed over all processors.', 'percentunit', topDrivers('etw_dpc_duration_seconds'), { stack: true, softMax: 0.001 }),
+			timeseries('Time in ISRs by driver', 'Share of the time of one processor, summed over all processors.', 'percentunit', topDrivers('etw_isr_duration_seconds'), { stack: true, softMax: 0.001 }),
+			timeseries('p99 DPC duration by driver', 'Above 1 ms sound breaks up and network latency grows. Buckets are a factor of 2 apart.', 's', [query(quantile(0.99, 'etw_dpc_duration_seconds', 'driver'), '{{driver}}')]),
 			heatmap('DPCs by duration', 'All drivers.', 'etw_dpc_duration_seconds'),
 			heatmap('ISRs by duration', 'All drivers.', 'etw_isr_duration_seconds', { width: 24, height: 7 })),
-		optIn('Memory', ['page_faults', 'virtual_alloc'], 'Page faults are many.',
-			timeseries('Page faults', 'By type; hard ones are on the dashboard Disk, too.', 'ops', [query(rate('etw_memory_page_faults_total', 'type', byProcess), '{{type}}')], { width: 8 }),
-			timeseries('Address space taken', 'By process.', 'binBps', topRates('etw_memory_virtual_allocated_bytes_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			timeseries('Address space given back', 'By process.', 'binBps', topRates('etw_memory_virtual_freed_bytes_total', 'process', '{{process}}', byProcess), { width: 8 })),
-		optIn('Images', ['image'], 'DLLs, programs and drivers as they are loaded.',
-			timeseries('Image loads', 'By process.', 'ops', topRates('etw_image_loads_total', 'process', '{{process}}', byProcess)),
-			timeseries('Driver loads', 'By driver.', 'ops', topRates('etw_driver_loads_total', 'driver', '{{driver}}')),
-			table('Programs', 'Path and checksum of what runs under a name.', { process: 'Process', path: 'Path', checksum: 'Checksum' }, [], { info: `max by (process, path, checksum) (label_replace(etw_process_image_info${at(byProcess)}, "path", "$1", "path", "\\\\\\\\Device\\\\\\\\(.*)"))`, widths: { path: 545, checksum: 100 } })),
-		optIn('Registry', ['registry'], 'Thousands of events a second on a busy host.',
-			timeseries('Operations by process', 'All kinds.', 'ops', topRates('etw_registry_operations_total', 'process', '{{process}}', byProcess), { width: 8 }),
-			timeseries('Operations by result', 'With the kind.', 'ops', topRates('etw_registry_operations_total', 'operation, result', '{{operation}}: {{result}}', byProcess), { width: 8 }),
-			timeseries('How long they take', 'p50 and p99 by operation.', 's', quantiles('etw_registry_operation_duration_seconds', 'operation', '{{operation}}'), { width: 8 })),
+		optIn('Memory', ['page_faults', 'virtual_alloc'], 'A busy host has thousands of page faults per second.',
+			timeseries('Page faults by type', 'Only hard faults wait for a disk; the dashboard Disk shows them by process.', 'suffix:faults/s', [query(rate('etw_memory_page_faults_total', 'type', byProcess), '{{type}}')], { width: 8 }),
+			timeseries('Address space allocated', 'Bytes reserved or committed, by process.', 'binBps', topRates('etw_memory_virtual_allocated_bytes_total', 'process', '{{process}}', byProcess), { width: 8 }),
+			timeseries('Address space freed', 'Bytes decommitted or released, by process.', 'binBps', topRates('etw_memory_virtual_freed_bytes_total', 'process', '{{process}}', byProcess), { width: 8 })),
+		optIn('Images', ['image'], 'Programs, DLLs and drivers as they are loaded.',
+			timeseries('Image loads by process', 'Programs, DLLs and drivers loaded in each interval.', 'short', [counted('etw_image_loads_total', 'process', '{{process}}', byProcess)], { bars: true }),
+			timeseries('Driver loads', 'Drivers loaded into the kernel in each interval.', 'short', [counted('etw_driver_loads_total', 'driver', '{{driver}}')], { bars: true }),
+			table('Program files of running processes', 'Path and checksum of the program behind each process name.', { process: 'Process', path: 'Path', checksum: 'Checksum' }, [], {
+				info: `max by (process, path, checksum) (label_replace(etw_process_image_info${at(byProcess)}, "path", "$1", "path", "\\\\\\\\Device\\\\\\\\(.*)"))`, widths: { process: 150, checksum: 110 },
+			})),
+		optIn('Registry', ['registry'], 'A busy host has thousands of registry operations per second.',
+			timeseries('Operations by process', 'All kinds of operations together.', 'ops', topRates('etw_registry_operations_total', 'process', '{{process}}', byProcess), { width: 8 }),
+			timeseries('Operations by kind and result', 'The most frequent combinations.', 'ops', topRates('etw_registry_operations_total', 'operation, result', '{{operation}}: {{result}}', byProcess), { width: 8 }),
+			timeseries('p99 duration by operation', '99th percentile. Buckets are a factor of 4 apart, so the value is rough.', 's', [query(quantile(0.99, 'etw_registry_operation_duration_seconds', 'operation'), '{{operation}}')], { width: 8 })),
 	],
 });
