@@ -172,6 +172,7 @@ static void announce_image(struct tracker *tracker)
 	uint32_t process_id;
 	uint32_t checksum = 0;
 	const struct text *path;
+	struct text dos_path = { 0 };
 
 	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == RECORD_NO_ID) {
 		return;
@@ -189,9 +190,11 @@ static void announce_image(struct tracker *tracker)
 		   change != LIFETIME_STOP) {
 		payload_u32(tracker, PAYLOAD_CHECKSUM, &checksum);
 		path = read_text(tracker, PAYLOAD_NAME);
+		volumes_dos_path(&tracker->files.volumes, path->data, path->size, &dos_path);
 		image_info_announce(&tracker->image_info, process_id,
-				    tracker_label(tracker, process_id), path->data, path->size,
-				    checksum);
+				    tracker_label(tracker, process_id), dos_path.data,
+				    dos_path.size, checksum);
+		text_free(&dos_path);
 	}
 }
 

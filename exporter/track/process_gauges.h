@@ -77,7 +77,8 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 
-/* The process, whose name is `label` now, has loaded an image. path: UTF-8, as recorded. */
+/* The process, whose name is `label` now, has loaded an image. path: UTF-8, as
+ * users write it. */
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
 			 const char *path, size_t size, uint32_t checksum);
 

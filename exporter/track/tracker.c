@@ -157,7 +157,7 @@ static uint32_t enabled_by(const struct tracker_options *options)
 			   ANNOUNCES_WRITE;
 	}
 	if (options->image_info) {
-		enabled |= ANNOUNCES_IMAGE;
+		enabled |= ANNOUNCES_IMAGE | ANNOUNCES_VOLUME;
 	}
 	if (options->disk_info) {
 		enabled |= ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_TRANSFER;

@@ -313,6 +313,30 @@ static void a_process_shows_the_image_it_is_named_after_while_it_runs(void **sta
 	player_done(&player);
 }
 
+/* The path of a program is the one that file paths have: with a drive where the volume has one. */
+static void the_path_of_a_program_has_its_drive(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &gauges);
+	tape_init(&tape, 8);
+	payload_wstring(&tape.payload, "\\Device\\HarddiskVolume3\\");
+	payload_wstring(&tape.payload, "C:\\");
+	tape_add(&tape, "SysConfig", 35, 2, 0);
+	tape_process(&tape, 1, 1, 7, "app.exe");
+	tape_process(&tape, 1, 1, 8, "tool.exe");
+	put_image(&tape, 10, 2, 7, 1, "\\Device\\HarddiskVolume3\\bin\\app.exe");
+	put_image(&tape, 10, 2, 8, 2, "\\Device\\HarddiskVolume9\\bin\\tool.exe");
+	player_play(&player, &tape, ONE_PASS);
+	assert_true(shows_image(&player, "app", "C:\\bin\\app.exe", "0x00000001"));
+	assert_true(shows_image(&player, "tool", "\\Device\\HarddiskVolume9\\bin\\tool.exe",
+				"0x00000002"));
+	tape_done(&tape);
+	player_done(&player);
+}
+
 static void gauges_are_bounded_like_the_tables(void **state)
 {
 	static const struct tracker_options few = {
@@ -348,6 +372,7 @@ int main(void)
 		cmocka_unit_test(gauges_that_are_not_enabled_do_not_exist),
 		cmocka_unit_test(disks_and_their_volumes_are_described),
 		cmocka_unit_test(a_process_shows_the_image_it_is_named_after_while_it_runs),
+		cmocka_unit_test(the_path_of_a_program_has_its_drive),
 		cmocka_unit_test(gauges_are_bounded_like_the_tables),
 	};
 
