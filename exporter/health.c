@@ -155,23 +155,23 @@ static void show_replay_info(struct health *health, struct family *family)
 
 /* Families of several rows. */
 #define SCHEMA_CACHE_LOOKUPS COUNTER("etw_schema_cache_lookups_total", \
-	"Look-ups of the event class of an event: found (hit) or resolved anew (miss).", LABELS(1, "result"))
+	"Schema cache lookups, by result (hit or miss).", LABELS(1, "result"))
 #define STATE_ENTRIES GAUGE("etw_state_entries", \
-	"Entries in the tables that remember information of earlier events.", LABELS(1, "table"))
+	"Entries in the tables that keep state between events, by table.", LABELS(1, "table"))
 #define STATE_EVICTIONS COUNTER("etw_state_evictions_total", \
-	"Entries that were dropped from a table because it was full.", LABELS(1, "table"))
+	"Entries dropped from a state table because it was full, by table.", LABELS(1, "table"))
 
 static const struct row rows[] = {
 	{ SESSION(up), GAUGE("etw_session_up",
-		"1 while the consumer of the session runs.", BY_SESSION) },
+		"State of the session's consumer: 1 while it runs, otherwise 0.", BY_SESSION) },
 	{ SESSION(lost_events), COUNTER("etw_session_events_lost_total",
-		"Events that the session lost, as Windows reports it.", BY_SESSION) },
+		"Events lost by the session, as reported by Windows.", BY_SESSION) },
 	{ SOURCE(realtime_buffers_lost), COUNTER("etw_session_realtime_buffers_lost_total",
-		"Buffers that could not be delivered to a real-time consumer.", BY_SESSION) },
+		"Buffers lost because they could not be delivered to a real-time consumer.", BY_SESSION) },
 	{ SESSION(lost_buffers), COUNTER("etw_session_log_buffers_lost_total",
-		"Buffers that could not be written to the session's file.", BY_SESSION) },
+		"Buffers lost because they could not be written to the log file.", BY_SESSION) },
 	{ SOURCE(buffers_written), COUNTER("etw_session_buffers_written_total",
-		"Buffers that the session has written.", BY_SESSION) },
+		"Buffers written by the session.", BY_SESSION) },
 	{ SOURCE(buffers_allocated), .scope = OF_LIVE, GAUGE("etw_session_buffers",
 		"Buffers allocated to the session.", BY_SESSION) },
 	{ SOURCE(buffers_free), .scope = OF_LIVE, GAUGE("etw_session_buffers_free",
@@ -181,36 +181,36 @@ static const struct row rows[] = {
 	{ SOURCE(buffer_size_bytes), GAUGE("etw_session_buffer_size_bytes",
 		"Size of one buffer of the session.", BY_SESSION) },
 	{ SOURCE(canary_sent), .scope = OF_LIVE, COUNTER("etw_session_canary_sent_total",
-		"Events that the exporter's own provider wrote into the session.", BY_SESSION) },
+		"Test events (canaries) that the exporter wrote into the session.", BY_SESSION) },
 	{ SOURCE(canary_received), .scope = OF_LIVE, COUNTER("etw_session_canary_received_total",
-		"Events that the exporter's own provider wrote into the session and that came back.",
+		"Test events (canaries) of the exporter that the session delivered back to it.",
 		BY_SESSION) },
 	{ SESSION(buffers), COUNTER("etw_consumer_buffers_total",
 		"Buffers whose events were delivered to the consumer.", BY_SESSION) },
 	{ SESSION(lag_ns), GAUGE("etw_consumer_lag_seconds",
-		"Delay of the consumer: from event time to delivery; for a replay, behind its schedule.",
+		"Delay between an event's timestamp and its processing (replay: delay against the schedule).",
 		.decimals = 9, BY_SESSION) },
 	{ SESSION(busy_ns), COUNTER("etw_consumer_busy_seconds_total",
-		"CPU time of the consumer thread for the session; events may be lost when its rate is near 1.",
+		"CPU time of the session's consumer thread. Events may be lost when its rate approaches 1.",
 		.decimals = 9, BY_SESSION) },
 	{ SOURCE(late_records), .scope = OF_REPLAY, COUNTER("etw_consumer_late_records_total",
-		"Records delivered out of time order, because too many buffers overlapped in time.",
+		"Events delivered out of time order because too many buffers overlapped in time.",
 		BY_SESSION) },
 	{ SOURCE(bad_buffers), .scope = OF_REPLAY, COUNTER("etw_consumer_bad_buffers_total",
-		"Buffers that were skipped because their header or compressed data are invalid.",
+		"Buffers skipped because their header or compressed data is invalid.",
 		BY_SESSION) },
 	{ SOURCE(bad_records), COUNTER("etw_consumer_bad_records_total",
-		"Invalid records; the rest of the buffer behind each of them was skipped.",
+		"Malformed records; the rest of their buffer was skipped.",
 		BY_SESSION) },
 	{ TOTALS(pipeline.event_table.entries), GAUGE("etw_schema_cache_entries",
-		"Event classes that the running consumers remember.", NO_LABELS) },
+		"Event classes in the schema cache.", NO_LABELS) },
 	{ TOTALS(progress_millionths), .scope = OF_REPLAY, GAUGE("etw_replay_progress_ratio",
-		"Share of the bytes of all recordings that the current pass has replayed.",
+		"Fraction of the recordings replayed in the current loop.",
 		.decimals = 6) },
 	{ TOTALS(position_100ns), .scope = OF_REPLAY, GAUGE("etw_replay_position_timestamp_seconds",
-		"Time of the last event replayed, in the recording's clock.", .decimals = 7) },
+		"Timestamp of the last replayed event, as recorded.", .decimals = 7) },
 	{ TOTALS(finished), .scope = OF_REPLAY, GAUGE("etw_replay_finished",
-		"1 when every recording has been replayed.", NO_LABELS) },
+		"State of the replay: 1 when every recording has been replayed, otherwise 0.", NO_LABELS) },
 	{ PROCESS(cpu_ns), COUNTER("process_cpu_seconds_total",
 		"Total user and system CPU time spent in seconds.", .decimals = 9) },
 	{ PROCESS(resident_bytes), GAUGE("process_resident_memory_bytes",
@@ -224,7 +224,7 @@ static const struct row rows[] = {
 	{ PROCESS(max_fds), GAUGE("process_max_fds",
 		"Maximum number of open file descriptors.", NO_LABELS) },
 	{ ONCE(show_session_info), GAUGE("etw_session_info",
-		"The session with its kind, clock and mode.", LABELS(4, "session", "kind", "clock",
+		"Sessions with their kind, clock and mode; always 1.", LABELS(4, "session", "kind", "clock",
 		"mode")) },
 	{ SOURCE(restarts), .count = RESTART_COUNT, .label = restart_label,
 	  COUNTER("etw_session_restarts_total",
@@ -232,7 +232,7 @@ static const struct row rows[] = {
 		"reason")) },
 	{ SESSION(unattributed), .count = MISS_COUNT, .label = miss_label,
 	  COUNTER("etw_consumer_unattributed_events_total",
-		"Events whose thread, process, file or disk was not described by any earlier event.", LABELS(2, "session",
+		"Events that refer to a thread, process, file or disk that no event has named.", LABELS(2, "session",
 		"reason")) },
 	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.hits), .text = "hit" },
 	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.misses), .text = "miss" },
@@ -244,13 +244,13 @@ static const struct row rows[] = {
 	{ STATE_EVICTIONS, TOTALS(pipeline.event_table.evictions), .text = "kind" },
 	{ STATE_EVICTIONS, TOTALS(pipeline.inband.dropped), .text = "manifest", .scope = OF_LIVE },
 	{ ONCE(show_replay_info), .scope = OF_REPLAY, GAUGE("etw_replay_info",
-		"A recording that is replayed: its file, and the build and processors of the machine that wrote it.",
+		"Recordings with the Windows build and CPU count of the machine that wrote them; always 1.",
 		LABELS(3, "file", "os_build", "cpus")) },
 	{ ONCE(show_build_info), GAUGE("etw_exporter_build_info",
-		"How this program was built.", LABELS(4, "version", "revision", "compiler",
+		"Version, source revision, compiler and architecture of the exporter; always 1.", LABELS(4, "version", "revision", "compiler",
 		"arch")) },
 	{ ONCE(show_collectors), GAUGE("etw_exporter_collector_enabled",
-		"Whether a collector is switched on.", LABELS(1, "collector")) },
+		"State of each collector: 1 enabled, 0 disabled.", LABELS(1, "collector")) },
 };
 /* clang-format on */
 
@@ -380,12 +380,12 @@ static const uint64_t duration_bounds_ns[] = { 1000000,    2500000,    5000000, 
 /* clang-format off */
 static const struct family_options scrape_rows[SCRAPE_FAMILIES] = {
 	[SCRAPE_COUNT] = { .type = FAMILY_COUNTER, .name = "etw_exporter_scrapes_total",
-		.help = "Scrapes answered, by HTTP status; 499: the client left before the end.", LABELS(1, "code") },
+		.help = "Scrapes answered, by HTTP status code. Code 499 means that the client closed the connection early.", LABELS(1, "code") },
 	[SCRAPE_DURATION] = { .type = FAMILY_HISTOGRAM, .name = "etw_exporter_scrape_duration_seconds",
-		.help = "Time to render and send a page of metrics.", .decimals = 9, .buckets = duration_bounds_ns,
+		.help = "Time to render and send the metrics page.", .decimals = 9, .buckets = duration_bounds_ns,
 		.bucket_count = sizeof duration_bounds_ns / sizeof duration_bounds_ns[0] },
 	[SCRAPE_SIZE] = { .type = FAMILY_GAUGE, .name = "etw_exporter_scrape_size_bytes",
-		.help = "Size of the last page of metrics." },
+		.help = "Size of the last metrics page." },
 };
 /* clang-format on */
 

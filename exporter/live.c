@@ -164,7 +164,7 @@ static const uint64_t delay_bounds_ns[] = { 1000000,     10000000,    100000000,
 
 static const struct family_options delay_family = {
 	.name = "etw_session_canary_delay_seconds",
-	.help = "Time from writing a canary to its delivery.",
+	.help = "Time from writing a test event (canary) to its delivery.",
 	.type = FAMILY_HISTOGRAM,
 	.decimals = 9,
 	.labels = { "session" },

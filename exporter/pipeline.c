@@ -98,13 +98,13 @@ static const struct {
 /* clang-format off */
 static const struct family_options pipeline_rows[PIPELINE_FAMILIES] = {
 	[CONSUMER_EVENTS] = { .type = FAMILY_COUNTER, .name = "etw_consumer_events_total",
-		.help = "Event records delivered to a consumer, by provider.",
+		.help = "Events delivered to the consumer, by provider. Includes events removed by filters.",
 		.labels = { "session", "provider" }, .label_count = 2, .dynamic_labels = 1U << 1 },
 	[CONSUMER_RECORDS] = { .type = FAMILY_COUNTER, .name = "etw_consumer_records_total",
-		.help = "Event records by outcome: each has exactly one.",
+		.help = "Events delivered to the consumer, by outcome. Each event has exactly one outcome.",
 		.labels = { "session", "outcome" }, .label_count = 2 },
 	[CONSUMER_LOST] = { .type = FAMILY_COUNTER, .name = "etw_consumer_lost_notifications_total",
-		.help = "Records by which a session reports that it lost events, a buffer or its file.",
+		.help = "\"Events lost\" records found in the trace, by type of loss.",
 		.labels = { "session", "type" }, .label_count = 2 },
 };
 /* clang-format on */

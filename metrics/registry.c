@@ -446,7 +446,7 @@ static bool add_self_families(struct registry *registry, struct error *err)
 {
 	const struct family_options series = {
 		.name = "etw_exporter_series",
-		.help = "Label sets held, of all metric families together.",
+		.help = "Label sets in use, of all metric families together.",
 		.type = FAMILY_GAUGE,
 	};
 	const struct family_options overflow = {

@@ -22,7 +22,7 @@ bool disks_init(struct disks *disks, struct registry *registry, struct shard *sh
 {
 	static const struct family_options disk_info = {
 		.name = "etw_disk_info",
-		.help = "Physical disks; always 1.",
+		.help = "Physical disks with their model and sector size; always 1.",
 		.type = FAMILY_GAUGE,
 		.labels = { "disk", "model", "bytes_per_sector" },
 		.label_count = 3,

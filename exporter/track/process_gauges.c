@@ -39,7 +39,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 {
 	static const struct family_options instances = {
 		.name = "etw_process_instances",
-		.help = "Running instances behind one process name.",
+		.help = "Running instances by process name.",
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider" },
 		.label_count = 2,
@@ -47,7 +47,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 	};
 	static const struct family_options threads = {
 		.name = "etw_process_threads",
-		.help = "Threads of the running processes behind one name.",
+		.help = "Threads of running processes, by process name.",
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider" },
 		.label_count = 2,
@@ -267,7 +267,7 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 {
 	static const struct family_options options = {
 		.name = "etw_process_image_info",
-		.help = "Program files of running processes; always 1.",
+		.help = "Program files of running processes, with their checksum; always 1.",
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider", "path", "checksum" },
 		.label_count = IMAGE_LABELS,

@@ -40,3 +40,17 @@ wrong = [f"{name}: {shown.get(name, 'is not there')} in METRICS.md, {wanted.get(
 print("\n".join(wrong) or f"ok: {len(wanted)} families agree with the catalogue")
 sys.exit(bool(wrong) or len(wanted) < 90)
 PYTHON
+
+# Each help is one or two plain sentences, so that it reads well in a query browser.
+python3 - "$work/METRICS.md" <<'PYTHON' || fail "the help of a family is not one or two plain sentences"
+import re
+import sys
+
+UNCLEAR = r"\b(tells?|stands?|made? room|left out|counted apart|anew|for sure|behind one)\b"
+helps = dict(re.findall(r"^\| `(etw_\w+|process_\w+)` \|.*\| ([^|]+) \|$", open(sys.argv[1], encoding="utf-8").read(), re.M))
+wrong = [f"{name}: {text}" for name, text in helps.items()
+         if not re.fullmatch(r"[\"A-Z].*\.", text) or len(re.findall(r"\.(?= |$)", text)) > 2 or len(text) > 150
+         or re.search(UNCLEAR, text)]
+print("\n".join(wrong) or f"ok: {len(helps)} helps")
+sys.exit(bool(wrong) or len(helps) < 90)
+PYTHON

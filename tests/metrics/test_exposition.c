@@ -260,7 +260,7 @@ static void the_registry_counts_itself(void **state)
 	page = page_of(fixture->registry);
 	assert_string_equal(
 		page.data,
-		"# HELP etw_exporter_series Label sets held, of all metric families together.\n"
+		"# HELP etw_exporter_series Label sets in use, of all metric families together.\n"
 		"# TYPE etw_exporter_series gauge\n"
 		"etw_exporter_series 1\n");
 	text_free(&page);

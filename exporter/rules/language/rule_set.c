@@ -343,14 +343,14 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 {
 	static const struct family_options errors = {
 		.name = "etw_decode_errors_total",
-		.help = "Events that a rule could not read, by reason. rule: once for each kind of event that lacks a field, each time an array is too short.",
+		.help = "Events that a rule could not evaluate, by reason. A missing field counts once for each event class, a missing array element each time.",
 		.type = FAMILY_COUNTER,
 		.labels = { "provider", "reason" },
 		.label_count = 2,
 	};
 	static const struct family_options unmatched = {
 		.name = "etw_state_unmatched_total",
-		.help = "Beginnings that no end met in time (start), ends without a beginning (stop), by table.",
+		.help = "Start events without a stop in time (side=\"start\") and stop events without a start (side=\"stop\").",
 		.type = FAMILY_COUNTER,
 		.labels = { "table", "side" },
 		.label_count = 2,
