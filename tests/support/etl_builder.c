@@ -15,7 +15,7 @@
 #include "tests/support/built_record.h"
 #include "tests/support/logfile_header.h"
 #include "tests/support/lz77_compress.h"
-#include "tests/support/output.h"
+#include "tests/support/recording_output.h"
 #include "tests/support/store.h"
 
 enum {
@@ -42,7 +42,7 @@ struct buffer {
 
 struct etl_builder {
 	struct etl_builder_options options; /* with the defaults, without the names */
-	struct output output;
+	struct recording_output output;
 	struct buffer header;   /* the first buffer */
 	struct buffer *buffers; /* one a processor */
 	uint8_t *packed;        /* owned; a whole packed buffer */
@@ -65,7 +65,7 @@ int64_t etl_builder_raw_time(const struct etl_builder *builder, uint64_t ns)
 static void write_bytes(struct etl_builder *builder, const uint8_t *bytes, size_t size)
 {
 	if (!failed(builder)) {
-		output_write(&builder->output, bytes, size, &builder->failure);
+		recording_output_write(&builder->output, bytes, size, &builder->failure);
 	}
 }
 
@@ -345,8 +345,9 @@ static void finish_first_buffer(struct etl_builder *builder)
 	store_buffer_header(builder, buffer->bytes, buffer, builder->options.header_buffer_size,
 			    FLAG_FLUSH, BUFFER_LOGFILE_HEADER);
 	if (!failed(builder)) {
-		output_rewrite_start(&builder->output, buffer->bytes,
-				     builder->options.header_buffer_size, &builder->failure);
+		recording_output_rewrite_start(&builder->output, buffer->bytes,
+					       builder->options.header_buffer_size,
+					       &builder->failure);
 	}
 }
 
@@ -410,7 +411,7 @@ struct etl_builder *etl_builder_open(const char *path, const struct etl_builder_
 		error_set(&builder->failure, ERROR_NO_MEMORY, "no memory to write a recording");
 		goto fail;
 	}
-	if (!output_open(&builder->output, path, &builder->failure)) {
+	if (!recording_output_open(&builder->output, path, &builder->failure)) {
 		goto fail;
 	}
 	if (!open_first_buffer(builder, options->session_name, options->file_name)) {
@@ -454,7 +455,7 @@ void etl_builder_close(struct etl_builder *builder)
 	for (size_t i = 0; builder->buffers && i < builder->options.processors; i++) {
 		free(builder->buffers[i].bytes);
 	}
-	output_close(&builder->output);
+	recording_output_close(&builder->output);
 	free(builder->buffers);
 	free(builder->packed);
 	free(builder->header.bytes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/output.h"
+#include "tests/support/recording_output.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool output_open(struct output *output, const char *path, struct error *err)
+bool recording_output_open(struct recording_output *output, const char *path, struct error *err)
 {
 	if (!path) {
 		return true;
@@ -17,7 +17,7 @@ bool output_open(struct output *output, const char *path, struct error *err)
 	return true;
 }
 
-static bool reserve(struct output *output, size_t size, struct error *err)
+static bool reserve(struct recording_output *output, size_t size, struct error *err)
 {
 	size_t needed = (size_t)output->size + size;
 	size_t capacity = output->memory_capacity ? output->memory_capacity : 65536;
@@ -39,7 +39,8 @@ static bool reserve(struct output *output, size_t size, struct error *err)
 	return true;
 }
 
-bool output_write(struct output *output, const uint8_t *bytes, size_t size, struct error *err)
+bool recording_output_write(struct recording_output *output, const uint8_t *bytes, size_t size,
+			    struct error *err)
 {
 	if (output->file) {
 		if (fwrite(bytes, 1, size, output->file) != size) {
@@ -55,8 +56,8 @@ bool output_write(struct output *output, const uint8_t *bytes, size_t size, stru
 	return true;
 }
 
-bool output_rewrite_start(struct output *output, const uint8_t *bytes, size_t size,
-			  struct error *err)
+bool recording_output_rewrite_start(struct recording_output *output, const uint8_t *bytes,
+				    size_t size, struct error *err)
 {
 	if (!output->file) {
 		memcpy(output->memory, bytes, size);
@@ -69,11 +70,11 @@ bool output_rewrite_start(struct output *output, const uint8_t *bytes, size_t si
 	return true;
 }
 
-void output_close(struct output *output)
+void recording_output_close(struct recording_output *output)
 {
 	if (output->file) {
 		fclose(output->file);
 	}
 	free(output->memory);
-	*output = (struct output){ 0 };
+	*output = (struct recording_output){ 0 };
 }
