@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/output.h"
 #include "health.h"
@@ -46,9 +47,11 @@ struct app {
 	struct http_server *server;
 };
 
+/* A configuration that could not be read for lack of memory may be right. */
 static enum exit_status status_of(const struct error *err)
 {
-	return err->code == ERROR_CONFIG ? EXIT_BAD_USAGE : EXIT_COULD_NOT_RUN;
+	return err->code == ERROR_CONFIG && !memory_has_losses() ? EXIT_BAD_USAGE :
+								   EXIT_COULD_NOT_RUN;
 }
 
 static void print_problem(void *context, const char *sentence, bool warning)
@@ -189,7 +192,10 @@ static bool run_once(struct app *app, struct error *err)
 	    !printing.failed) {
 		return error_no_memory(err, "the page");
 	}
-	return !printing.failed;
+	if (printing.failed) {
+		return false;
+	}
+	return !memory_has_losses() || error_no_memory(err, "all events: the counts are too low");
 }
 
 /* ---- serving ---- */
@@ -405,7 +411,7 @@ int main(int argc, char **argv)
 	app.argv = argv;
 	if (!options_parse(&app.options, argc, argv, &err)) {
 		complain(&err);
-		status = EXIT_BAD_USAGE;
+		status = status_of(&err);
 	} else if (app.options.help) {
 		options_help(&out);
 		status = print(&out);

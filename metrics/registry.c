@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "metrics/registry_internal.h"
 
@@ -44,6 +45,7 @@ static char *block_new(struct arena *arena, size_t size)
 	}
 	block = calloc(1, sizeof *block + size);
 	if (!block) {
+		memory_note_loss();
 		return NULL;
 	}
 	block->older = arena->blocks;
@@ -498,8 +500,12 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 	registry->none = intern_string(registry->strings, "_none");
 	if (registry->other == INTERN_FULL || registry->unknown == INTERN_FULL ||
 	    registry->none == INTERN_FULL) {
-		error_set(err, ERROR_CONFIG, "a budget of %zu bytes for texts is too small",
-			  registry->limits.strings_bytes);
+		if (memory_has_losses()) {
+			error_no_memory(err, "texts");
+		} else {
+			error_set(err, ERROR_CONFIG, "a budget of %zu bytes for texts is too small",
+				  registry->limits.strings_bytes);
+		}
 		goto fail;
 	}
 	registry->self = registry_shard(registry, false, err);

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 enum { CAPACITY_MIN = 8 };
 
 void *array_grow(void *items, size_t *capacity, size_t count, size_t item_size)
@@ -26,6 +28,8 @@ void *array_grow(void *items, size_t *capacity, size_t count, size_t item_size)
 	grown = realloc(items, grown_capacity * item_size);
 	if (grown) {
 		*capacity = grown_capacity;
+	} else {
+		memory_note_loss();
 	}
 	return grown;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/utf8.h"
 
 /* A prefix may be a long path; the sentence after it is more important and keeps so many bytes. */
@@ -71,6 +72,7 @@ bool error_set(struct error *err, enum error_code code, const char *format, ...)
 
 bool error_no_memory(struct error *err, const char *what)
 {
+	memory_note_loss();
 	return error_set(err, ERROR_NO_MEMORY, "no memory for %s", what);
 }
 

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
 
@@ -148,6 +149,8 @@ static struct table *table_new(size_t slot_count)
 	table = calloc(1, sizeof *table + slot_count * sizeof table->slots[0]);
 	if (table) {
 		table->mask = slot_count - 1;
+	} else {
+		memory_note_loss();
 	}
 	return table;
 }
@@ -192,6 +195,7 @@ static struct entry *reserve_entry(struct intern *intern, uint32_t id)
 	if (!entries) {
 		entries = calloc((size_t)1 << (chunk + CHUNK_FIRST_BITS), sizeof *entries);
 		if (!entries) {
+			memory_note_loss();
 			return NULL;
 		}
 		/* Pairs with the acquire in entry_of(). */
@@ -207,6 +211,8 @@ static struct arena *arena_new(struct intern *intern, size_t size)
 	if (arena) {
 		arena->older = intern->arenas;
 		intern->arenas = arena;
+	} else {
+		memory_note_loss();
 	}
 	return arena;
 }

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/os.h"
 
 /* ---- hashes ---- */
@@ -62,6 +63,7 @@ static bool grow(struct map *map)
 
 	grown.slots = calloc(slot_count, sizeof *grown.slots);
 	if (!grown.slots) {
+		memory_note_loss();
 		return false;
 	}
 	grown.mask = slot_count - 1;

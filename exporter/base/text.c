@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/utf8.h"
 
@@ -48,6 +49,7 @@ static bool text_reserve(struct text *text, size_t size)
 	}
 	data = realloc(text->data, capacity);
 	if (!data) {
+		memory_note_loss();
 		text->failed = true;
 		return false;
 	}
@@ -247,6 +249,7 @@ char *text_duplicate(const char *text, size_t size)
 	char *copy = malloc(size + 1);
 
 	if (!copy) {
+		memory_note_loss();
 		return NULL;
 	}
 	if (size > 0) {

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/memory.h"
 #include "decode/tdh_types.h"
 #include "decode/text_forms.h"
 
@@ -191,6 +192,9 @@ struct value_map *event_map_make(const struct event_map *map)
 	}
 	if (!text.failed) {
 		made = malloc(sizeof *made + names_size + text.size);
+		if (!made) {
+			memory_note_loss();
+		}
 	}
 	if (made) {
 		char *at = (char *)(made + 1) + names_size;

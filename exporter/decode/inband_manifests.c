@@ -33,6 +33,7 @@
 #include "base/cursor.h"
 #include "base/guid.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "decode/manifest/manifest.h"
 
@@ -134,6 +135,7 @@ static struct manifest_stream *new_stream(struct manifest_assembly *assembly, ui
 	if (!assembly->streams) {
 		assembly->streams = calloc(STREAMS_MOST, sizeof *assembly->streams);
 		if (!assembly->streams) {
+			memory_note_loss();
 			return NULL;
 		}
 	}
@@ -464,6 +466,9 @@ static bool make_sets(struct inband_manifests *inband)
 {
 	if (!inband->sets) {
 		inband->sets = calloc(SETS, sizeof *inband->sets);
+		if (!inband->sets) {
+			memory_note_loss();
+		}
 	}
 	return inband->sets != NULL;
 }

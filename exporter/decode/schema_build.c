@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 enum { NAMES_SIZE_MOST = 1 << 18 };
@@ -120,6 +121,7 @@ bool schema_build_finish(struct schema_builder *builder, struct built_fields *fi
 		built.bytes = size + builder->names.size;
 		built.fields = malloc(built.bytes);
 		if (!built.fields) {
+			memory_note_loss();
 			schema_build_done(builder);
 			return false;
 		}

@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/inband_manifests.h"
@@ -236,6 +237,7 @@ static bool note_uses(struct description *description, const struct event_info *
 			description->uses =
 				calloc(description->made.fields.count, sizeof *description->uses);
 			if (!description->uses) {
+				memory_note_loss();
 				return false;
 			}
 		}
@@ -251,6 +253,7 @@ static struct description *new_description(const struct event_info *info)
 	uint32_t map_names[SCHEMA_FIELDS_MOST];
 
 	if (!description) {
+		memory_note_loss();
 		return NULL;
 	}
 	if (!event_info_schema(info, &description->made, map_names) ||

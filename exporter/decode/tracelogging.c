@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "decode/schema.h"
 #include "decode/tdh_types.h"
@@ -238,6 +239,7 @@ static struct entry *new_entry(const struct extended_item *metadata)
 	struct entry *entry = calloc(1, sizeof *entry + metadata->size);
 
 	if (!entry) {
+		memory_note_loss();
 		return NULL;
 	}
 	entry->size = metadata->size;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/memory.h"
 
 /* ---- starts that wait for their end ---- */
 
@@ -47,6 +48,7 @@ void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag
 	if (!recent->entries) {
 		recent->entries = calloc(recent->sets * WAYS, sizeof *recent->entries);
 		if (!recent->entries) {
+			memory_note_loss();
 			recent->evictions++;
 			return;
 		}
@@ -124,6 +126,7 @@ static struct scheduler_processor *processor_at(struct scheduler *scheduler, uin
 			realloc(scheduler->processors, count * sizeof *processors);
 
 		if (!processors) {
+			memory_note_loss();
 			return NULL;
 		}
 		memset(processors + scheduler->processor_count, 0,

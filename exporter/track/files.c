@@ -25,6 +25,7 @@
 
 #include "base/array.h"
 #include "base/glob.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 /* ---- volumes ---- */
@@ -349,6 +350,7 @@ static uint32_t *label_place(const struct files *files, struct path_labels *labe
 	count += count / 2;
 	ids = realloc(labels->ids, count * sizeof *ids);
 	if (!ids) {
+		memory_note_loss();
 		return NULL;
 	}
 	memset(ids + labels->count, 0, (count - labels->count) * sizeof *ids);

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 
 /* ---- look-up ---- */
 
@@ -277,6 +278,7 @@ static bool grow(struct lifetimes_key *slot)
 	capacity = slot->many ? 2 * slot->capacity : 4;
 	many = realloc(slot->many, capacity * sizeof *many);
 	if (!many) {
+		memory_note_loss();
 		return false;
 	}
 	if (!slot->many) {

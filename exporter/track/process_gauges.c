@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 /* ---- instances and threads ---- */
@@ -128,6 +129,9 @@ static struct gauge_process *find_or_add(struct process_gauges *gauges, uint32_t
 		return process;
 	}
 	process = calloc(1, sizeof *process);
+	if (!process) {
+		memory_note_loss();
+	}
 	place = process ? map_put(&gauges->by_id, process_id, NULL) : NULL;
 	if (!place) {
 		free(process);
@@ -350,6 +354,9 @@ static void show_image(struct image_info *info, uint32_t process_id,
 
 	if (info->by_process.count < info->limit) {
 		shown = malloc(sizeof *shown);
+		if (!shown) {
+			memory_note_loss();
+		}
 	}
 	place = shown ? map_put(&info->by_process, process_id, NULL) : NULL;
 	users = place ? map_put(&info->users, image_hash(image->ids), NULL) : NULL;

@@ -41,7 +41,7 @@ struct reader {
 	uint64_t cumulated;
 };
 
-bool is_clean_text(const char *at, size_t size)
+static bool is_text(const char *at, size_t size, bool controls)
 {
 	const char *end = at + size;
 
@@ -49,7 +49,7 @@ bool is_clean_text(const char *at, size_t size)
 		uint32_t point;
 		size_t bytes = utf8_decode(at, (size_t)(end - at), &point);
 
-		if ((point < ' ' && point != '\n') || point == 0x7f ||
+		if ((!controls && ((point < ' ' && point != '\n') || point == 0x7f)) ||
 		    (point == UTF8_REPLACEMENT &&
 		     (bytes != 3 || memcmp(at, "\xef\xbf\xbd", 3) != 0))) {
 			return false;
@@ -57,6 +57,16 @@ bool is_clean_text(const char *at, size_t size)
 		at += bytes;
 	}
 	return true;
+}
+
+bool is_utf8(const char *at, size_t size)
+{
+	return is_text(at, size, true);
+}
+
+bool is_clean_text(const char *at, size_t size)
+{
+	return is_text(at, size, false);
 }
 
 static size_t name_size(const char *at, const char *end)

@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether all of a text is UTF-8 without control characters other than line feeds. */
+/* Whether all of a text is UTF-8, … */
+bool is_utf8(const char *at, size_t size);
+/* … without control characters other than line feeds. */
 bool is_clean_text(const char *at, size_t size);
 
 /*

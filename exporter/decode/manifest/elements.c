@@ -26,7 +26,8 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 	char sentence[sizeof reader->why.text];
 	va_list arguments;
 
-	if (reader->refused) {
+	/* Without memory the text lacks something, and no sentence about it would be right. */
+	if (reader->refused || manifest_lacks_memory(reader)) {
 		return;
 	}
 	va_start(arguments, format);

@@ -140,6 +140,12 @@ static inline const char *manifest_text(const struct manifest *manifest, uint32_
 void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *at,
 		     const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* Whether an allocation has failed; then there is no result, also of a text that is right. */
+static inline bool manifest_lacks_memory(const struct manifest_reader *reader)
+{
+	return reader->failed || reader->builder.failed || reader->builder.names.failed;
+}
+
 /* manifest_refuse() for a checked manifest; the reader of an in-band manifest continues. */
 #define MANIFEST_FAULT(reader, at, ...)                               \
 	do {                                                          \

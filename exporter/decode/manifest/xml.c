@@ -151,7 +151,7 @@ static void stop_if_over(struct document *document)
 {
 	const struct manifest_reader *reader = &document->reader;
 
-	if (reader->failed || reader->builder.failed || reader->refused) {
+	if (manifest_lacks_memory(reader) || reader->refused) {
 		XML_StopParser(document->parser, XML_FALSE);
 	}
 }
@@ -304,7 +304,10 @@ static bool parse(struct document *document, const char *xml, size_t size)
 	struct manifest_reader *reader = &document->reader;
 	enum XML_Status status = XML_Parse(document->parser, xml, (int)size, 1);
 
-	if (reader->failed || reader->builder.failed) {
+	if (XML_GetErrorCode(document->parser) == XML_ERROR_NO_MEMORY) {
+		reader->failed = true;
+	}
+	if (manifest_lacks_memory(reader)) {
 		return false;
 	}
 	if (status != XML_STATUS_OK) {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/memory.h"
 
 enum { NO_ENTRY = UINT32_MAX };
 
@@ -118,6 +119,7 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 	if (!gauges->entries) {
 		gauges->entries = calloc(GAUGES_MAX, sizeof *gauges->entries);
 		if (!gauges->entries) {
+			memory_note_loss();
 			return;
 		}
 	}

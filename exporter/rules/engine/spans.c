@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/memory.h"
 #include "source/clock.h"
 
 enum { NO_ENTRY = UINT32_MAX };
@@ -137,6 +138,7 @@ static uint32_t take_free(struct spans *spans)
 	if (!spans->entries) {
 		spans->entries = calloc(SPANS_MAX, sizeof *spans->entries);
 		if (!spans->entries) {
+			memory_note_loss();
 			return NO_ENTRY;
 		}
 	}

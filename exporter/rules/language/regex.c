@@ -60,6 +60,11 @@ struct regex *regex_new(const char *pattern, size_t size, struct error *err)
 				    PCRE2_UTF | PCRE2_CASELESS | PCRE2_NEVER_BACKSLASH_C |
 					    PCRE2_DOLLAR_ENDONLY,
 				    &code, &offset, NULL);
+	if (!regex->code && code == PCRE2_ERROR_HEAP_FAILED) {
+		error_no_memory(err, "a regular expression");
+		free(regex);
+		return NULL;
+	}
 	if (!regex->code) {
 		PCRE2_UCHAR message[160] = { 0 };
 
@@ -137,6 +142,9 @@ bool regex_check_replacement(const struct regex *regex, const char *replacement,
 				  NULL, NULL, (PCRE2_SPTR)replacement, strlen(replacement), out,
 				  &size);
 	pcre2_code_free(empty);
+	if (result == PCRE2_ERROR_NOMEMORY && strlen(replacement) < sizeof out) {
+		return error_no_memory(err, "a regular expression");
+	}
 	if (result < 0) {
 		return error_set(err, ERROR_CONFIG, "replacement '%s' cannot be read", replacement);
 	}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether the program has lacked memory.
+ *
+ * Most functions that find no memory return an error. Some go on with less instead, because an
+ * exporter that runs must not end for one event: a name stays unknown, a schema is not kept. Both
+ * are noted here, so that a program that is about to report success, or a mistake in what it has
+ * read, can report the lack instead. Any thread.
+ */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stdbool.h>
+
+void memory_note_loss(void); /* error_no_memory() does it, too */
+bool memory_has_losses(void);
+
+#endif
