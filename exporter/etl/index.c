@@ -19,16 +19,40 @@
 
 #include "base/array.h"
 
+/* Whether a compressed buffer keeps the limit of ETL_WORK_FREE. Its records are counted only if
+ * their number could be too high. */
+static bool is_plausible(const struct etl_file *file, const struct etl_buffer *buffer,
+			 const struct etl_so_far *so_far)
+{
+	const struct etl_place *place = &buffer->place;
+	uint64_t most = ETL_WORK_FREE + place->offset + place->disk_size;
+	uint64_t work = so_far->work + place->end / ETL_WORK_BYTES;
+	struct etl_walk walk;
+
+	if (!place->compressed || work + place->end / ETL_RECORD_SIZE_MIN <= most) {
+		return true;
+	}
+	etl_walk_start(&walk, &file->format, buffer->bytes, place->end, place->processor, 0);
+	while (work <= most && etl_walk_next(&walk)) {
+		work++;
+	}
+	return work <= most;
+}
+
 struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
-				    uint64_t first_record, struct etl_damage *damage,
+				    struct etl_so_far *so_far, struct etl_damage *damage,
 				    const struct etl_visitor *visitor)
 {
 	struct etl_survey survey = { .first_time = INT64_MAX };
 	struct etl_walk walk;
 	int64_t last = INT64_MIN;
 
+	if (!is_plausible(file, buffer, so_far)) {
+		etl_damage_implausible(damage, buffer);
+		return survey;
+	}
 	etl_walk_start(&walk, &file->format, buffer->bytes, buffer->place.end,
-		       buffer->place.processor, first_record);
+		       buffer->place.processor, so_far->records);
 	walk.only = visitor->only;
 	while (!etl_visitor_stopping(visitor) && etl_walk_next(&walk)) {
 		int64_t time = walk.record.raw_time;
@@ -41,7 +65,11 @@ struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct et
 		}
 	}
 	etl_damage_walk(damage, buffer, &walk);
-	survey.records = walk.next_index - first_record;
+	survey.records = walk.next_index - so_far->records;
+	so_far->records += survey.records;
+	if (buffer->place.compressed) {
+		so_far->work += survey.records + buffer->place.end / ETL_WORK_BYTES;
+	}
 	return survey;
 }
 
@@ -109,7 +137,7 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 	struct etl_scan scan;
 	struct etl_buffer buffer;
 	enum etl_step step = ETL_STEP_BUFFER;
-	uint64_t record = 0;
+	struct etl_so_far so_far = { 0 };
 	bool good = false;
 
 	etl_index_done(index);
@@ -117,6 +145,7 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 	index->complete = true;
 	while (!etl_visitor_stopping(visitor)) {
 		struct etl_survey survey = { 0 };
+		uint64_t first_record = so_far.records;
 
 		step = etl_scan_next(&scan, &buffer, err);
 		if (step != ETL_STEP_BUFFER) {
@@ -126,16 +155,15 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 			index->complete = false;
 			index->rest_offset = buffer.place.offset;
 			index->rest_sequence = buffer.sequence;
-			index->rest_record = record;
+			index->rest = so_far;
 		}
 		if (buffer.bytes) {
-			survey = etl_survey_buffer(file, &buffer, record, damage, visitor);
+			survey = etl_survey_buffer(file, &buffer, &so_far, damage, visitor);
 		}
 		if (survey.records > 0 && index->complete &&
-		    !add_buffer(index, &scan, &buffer, &survey, record, err)) {
+		    !add_buffer(index, &scan, &buffer, &survey, first_record, err)) {
 			goto done;
 		}
-		record += survey.records;
 		index->buffers++;
 		index->empty_buffers += index->complete && survey.records == 0;
 		if (visitor->on_buffer) {

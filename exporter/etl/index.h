@@ -32,6 +32,19 @@ struct etl_entry {
 	bool unordered; /* times go backwards inside the buffer */
 };
 
+/* What the buffers of a file have had, up to a place; zero at its start. */
+struct etl_so_far {
+	uint64_t records;
+	uint64_t work; /* of the compressed buffers: records, and ETL_WORK_BYTES for one more */
+};
+
+/*
+ * What compressed buffers may unpack to, because a copy of 64 KiB takes 8 bytes of the file, and
+ * 114 bytes can hold 32,764 records. A record that differs from the one before takes at least three
+ * bytes. So the work may be ETL_WORK_FREE and one more for each byte of the file up to there.
+ */
+enum { ETL_WORK_FREE = 1 << 18, ETL_WORK_BYTES = 1024 };
+
 /* Zero-initialise it, then set the limits. */
 struct etl_index {
 	size_t entries_max;
@@ -46,7 +59,7 @@ struct etl_index {
 	bool complete;
 	uint64_t rest_offset;
 	uint64_t rest_sequence;
-	uint64_t rest_record;
+	struct etl_so_far rest;
 	uint64_t buffers;       /* scanned */
 	uint64_t empty_buffers; /* of those before rest_offset: the ones without an entry */
 };
@@ -70,7 +83,7 @@ static inline bool etl_visitor_stopping(const struct etl_visitor *visitor)
 	return visitor->stopping && atomic_load_explicit(visitor->stopping, memory_order_acquire);
 }
 
-/* The result of a walk over one buffer. */
+/* The result of a survey of one buffer. */
 struct etl_survey {
 	uint64_t records;
 	int64_t first_time; /* raw; the lowest */
@@ -78,11 +91,12 @@ struct etl_survey {
 };
 
 /*
- * Walks a buffer whose first record has this index, shows the records to the visitor, counts and
- * reports damage.
+ * Walks the buffer that follows those so far, shows the records to the visitor, counts and reports
+ * damage, and adds the buffer to those so far. A compressed buffer that unpacks to implausibly much
+ * (ETL_WORK_FREE) counts as damaged, and none of its records is shown.
  */
 struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
-				    uint64_t first_record, struct etl_damage *damage,
+				    struct etl_so_far *so_far, struct etl_damage *damage,
 				    const struct etl_visitor *visitor);
 
 /*

@@ -163,7 +163,7 @@ struct pass {
 	size_t window_bytes;
 	struct etl_scan scan; /* of the buffers that are not indexed */
 	struct etl_damage *damage;
-	uint64_t next_record;
+	struct etl_so_far so_far; /* of the scan */
 };
 
 static int compare_positions(const void *a, const void *b)
@@ -322,12 +322,11 @@ static bool open_due(struct pass *pass, struct error *err)
 static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, struct error *err)
 {
 	static const struct etl_visitor no_visitor;
+	uint64_t first_record = pass->so_far.records;
 	struct etl_survey survey =
-		etl_survey_buffer(pass->file, buffer, pass->next_record, pass->damage, &no_visitor);
-	uint64_t first_record = pass->next_record;
+		etl_survey_buffer(pass->file, buffer, &pass->so_far, pass->damage, &no_visitor);
 	struct etl_block *block;
 
-	pass->next_record += survey.records;
 	if (survey.records == 0) {
 		buffer_done(pass, buffer->place.disk_size);
 		return true;
@@ -511,7 +510,7 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 	bool good;
 
 	etl_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
-	pass.next_record = index->rest_record;
+	pass.so_far = index->rest;
 	pass.streaming = !index->complete;
 	etl_loader_start(&pass.loader, &file->input, index);
 	good = run(&pass, err);

@@ -43,7 +43,7 @@ enum {
 	MARKER_TYPED = 0xc0, /* top byte of a record's first 32 bits */
 	MARKER_MESSAGE = 0x90,
 
-	HEADER_MIN = 8,
+	HEADER_MIN = ETL_RECORD_SIZE_MIN,
 	HEADER_SYSTEM = 32,
 	HEADER_COMPACT = 24,
 	HEADER_PERFINFO = 16,

@@ -19,6 +19,7 @@
 
 enum {
 	ETL_BUFFER_HEADER_SIZE = 0x48, /* in front of the records of a buffer */
+	ETL_RECORD_SIZE_MIN = 8,       /* bytes, of any header type */
 	ETL_BUFFER_MAX = 16 << 20, /* valid bytes of a buffer, unpacked; a larger one is corrupt */
 };
 

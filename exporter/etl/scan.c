@@ -139,6 +139,15 @@ void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
 	}
 }
 
+void etl_damage_implausible(struct etl_damage *damage, const struct etl_buffer *buffer)
+{
+	buffer_problem(damage, buffer,
+		       "%" PRIu32 " bytes that unpack to %" PRIu32
+		       ", with the buffers before it more than is plausible: dropped",
+		       buffer->place.disk_size, buffer->place.end);
+	damage->bad_buffers++;
+}
+
 /* ---- headers ---- */
 
 void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *bytes)

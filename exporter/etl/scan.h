@@ -164,6 +164,9 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
 void etl_scan_done(struct etl_scan *scan);
 
+/* Counts and reports a compressed buffer that unpacks to more than is plausible. */
+void etl_damage_implausible(struct etl_damage *damage, const struct etl_buffer *buffer);
+
 /* Counts and reports the damage that a walk has found in the buffer; call it after the walk. */
 void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
 		     const struct etl_walk *walk);

@@ -361,7 +361,8 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 	struct etl_scan scan;
 	struct etl_buffer buffer;
 	enum etl_step step = ETL_STEP_END;
-	uint64_t records = 0, buffers = 0;
+	struct etl_so_far so_far = { 0 };
+	uint64_t buffers = 0;
 
 	etl_file_scan(file, &scan, &damage, 0, 0);
 	while (!dump->failed && (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
@@ -370,8 +371,7 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 			      dump->passed + (double)buffer.place.offset /
 						     (double)file->input.size_bytes / 2);
 		if (buffer.bytes) {
-			records += etl_survey_buffer(file, &buffer, records, &damage, &visitor)
-					   .records;
+			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
 	}
 	etl_scan_done(&scan);

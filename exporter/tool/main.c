@@ -126,8 +126,9 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 	arguments->command = command;
 	status = read_and_run(arguments, argc, argv);
 	if (status != TOOL_FAILED && memory_has_losses()) {
-		status = tool_complain(TOOL_FAILED, command->name,
-				       "no memory for everything: what is printed may be incomplete");
+		status = tool_complain(
+			TOOL_FAILED, command->name,
+			"no memory for everything: what is printed may be incomplete");
 	}
 	if (command->done) {
 		command->done(arguments);

@@ -142,6 +142,7 @@ static bool read_recording(struct summary *summary, struct error *err)
 	struct etl_damage damage = { .problems = &summary->problems };
 	struct etl_visitor visitor = { .record_context = summary, .on_record = look_at_record };
 	struct etl_file *file = summary->file;
+	struct etl_so_far so_far = { 0 };
 	struct etl_scan scan;
 	struct etl_buffer buffer;
 	enum etl_step step;
@@ -155,7 +156,7 @@ static bool read_recording(struct summary *summary, struct error *err)
 		summary->compressed += buffer.header.compressed;
 		summary->buffer_types[buffer.header.type]++;
 		if (buffer.bytes) {
-			etl_survey_buffer(file, &buffer, summary->records, &damage, &visitor);
+			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
 	}
 	etl_scan_done(&scan);

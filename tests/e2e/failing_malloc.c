@@ -8,7 +8,9 @@
  * names; those of the other libraries do. glibc exports its own functions under a second name, so
  * nothing has to be looked up.
  */
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +42,13 @@ __attribute__((destructor)) static void end(void)
 	}
 }
 
-static int fails(void)
+static bool fails(void)
 {
-	return atomic_fetch_add(&made, 1) + 1 == failing;
+	if (atomic_fetch_add(&made, 1) + 1 != failing) {
+		return false;
+	}
+	errno = ENOMEM; /* glibc relies on it */
+	return true;
 }
 
 void *malloc(size_t size)

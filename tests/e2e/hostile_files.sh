@@ -22,7 +22,8 @@ for recording in "$work"/hostile/*.etl; do
 	run "$ETW_EXPORTER" --once --collector.image --collector.cpu --collector.interrupt --collector.sched \
 		--collector.file_top --replay.file="$recording"
 	! grep -E '^[^#].* (-|.*[nN]a[nN])' "$work/out" || fail "$name: a negative value"
-	cp "$work/out" "$work/page"
+	mv "$work/out" "$work/page"
+	mv "$work/err" "$work/said"
 	# backfill is not in this list until its number of pages is bounded.
 	run "$ETW_EXPORTER" --once --replay.single-pass --replay.file="$recording"
 	[ "$name" = bomb ] || for command in summary stats providers 'fields DiskIo' 'fields DiskIo/Read' dump 'dump --format csv' \
@@ -42,5 +43,11 @@ for recording in "$work"/hostile/*.etl; do
 	if [ -n "$position" ]; then
 		grep -q "^etw_replay_position_timestamp_seconds $position\$" "$work/page" ||
 			fail "$name: $(grep '^etw_replay_position' "$work/page"), expected $position"
+	fi
+
+	# 4 million records in 90 KB: what is left out is counted, and said once.
+	if [ "$name" = bomb ]; then
+		! grep -q '^etw_consumer_bad_buffers_total{.*} 0$' "$work/page" || fail "bomb: no buffer was dropped"
+		[ "$(grep -c 'level=warning.*damaged' "$work/said")" = 1 ] || fail "bomb: $(cat "$work/said")"
 	fi
 done

@@ -330,6 +330,76 @@ static void a_pass_that_is_stopped_ends_at_the_record(void **state)
 	etl_builder_close(builder);
 }
 
+/* Compressed buffers full of records, each like the one before or a tick later. */
+static struct etl_builder *build_full(unsigned records, int64_t ticks)
+{
+	const struct etl_builder_options options = { .buffer_size = 1 << 20,
+						     .header_buffer_size = 4096,
+						     .compressed = true };
+	struct built_record record = { .type = RECORD_SYSTEM, .group = 0x05, .opcode = 50 };
+	struct error err;
+	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+
+	assert_non_null(builder);
+	for (unsigned i = 0; i < records; i++) {
+		record.raw_time += ticks;
+		etl_builder_add(builder, &record);
+	}
+	assert_true(etl_builder_finish(builder, &err));
+	return builder;
+}
+
+/*
+ * 195 bytes of a file can hold 32,764 records, so a file of some megabytes would keep a reader busy
+ * for hours. All passes stop at the same buffer, also where the index is full before it.
+ */
+static void buffers_that_unpack_to_too_much_are_dropped(void **state)
+{
+	enum { RECORDS = 2 * ETL_WORK_FREE };
+	struct etl_builder *builder = build_full(RECORDS, 0);
+	size_t size;
+
+	(void)state;
+	etl_builder_bytes(builder, &size);
+	for (unsigned kind = 0; kind < 3; kind++) {
+		struct run run;
+
+		open_run(&run, builder);
+		run.looked.count_only = run.delivered.count_only = true;
+		if (kind == 2) {
+			stream(&run, 1 << 20);
+		} else {
+			run.index.entries_max = kind == 0 ? ETL_INDEX_MAX : 3;
+			look(&run);
+			deliver(&run, ETL_OPEN_MAX);
+			assert_int_equal(run.looked.count, run.delivered.count);
+		}
+		assert_in_range(run.delivered.count, ETL_WORK_FREE / 2, ETL_WORK_FREE + size);
+		/* All are counted: a buffer has (2^20 - 72) / 32 of them, and the header is one. */
+		assert_true(run.damage.bad_buffers > 0);
+		assert_int_equal(run.delivered.count + 32765 * run.damage.bad_buffers, RECORDS + 1);
+		assert_int_equal(run.damage.bad_records, 0);
+		close_run(&run);
+	}
+	etl_builder_close(builder);
+}
+
+static void records_that_differ_are_all_delivered(void **state)
+{
+	struct etl_builder *builder = build_full(2 * ETL_WORK_FREE, 1);
+	struct run run;
+
+	(void)state;
+	open_run(&run, builder);
+	run.looked.count_only = run.delivered.count_only = true;
+	look(&run);
+	deliver(&run, ETL_OPEN_MAX);
+	assert_int_equal(run.delivered.count, 2 * ETL_WORK_FREE + 1); /* and the header */
+	assert_int_equal(run.damage.bad_buffers, 0);
+	close_run(&run);
+	etl_builder_close(builder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +407,8 @@ int main(void)
 		cmocka_unit_test(a_window_that_holds_all_gives_the_same_order),
 		cmocka_unit_test(beyond_a_limit_the_order_is_best_effort),
 		cmocka_unit_test(a_recording_as_in_life_stays_in_order_with_few_buffers_open),
+		cmocka_unit_test(buffers_that_unpack_to_too_much_are_dropped),
+		cmocka_unit_test(records_that_differ_are_all_delivered),
 		cmocka_unit_test(a_pass_that_is_stopped_ends_at_the_record),
 	};
 
