@@ -22,6 +22,7 @@
 #include "tests/support/every_class.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"
+#include "tests/support/page_oracle.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary.h"
 
@@ -79,6 +80,12 @@ static void assert_all_counted(void)
 {
 	struct text page = program_page(&all.program);
 
+	const char *line;
+	const char *fault = page_fault(page.data, page.size, &line);
+
+	if (fault) {
+		fail_msg("%s: %.200s", fault, line);
+	}
 	assert_true(all.records > 0);
 	assert_true(page_value(&page, "etw_events_total") == all.records);
 	assert_true(page_value(&page, "etw_provider_events_total") == all.records);
