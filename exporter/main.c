@@ -172,6 +172,8 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 static bool run_once(struct app *app, struct error *err)
 {
 	struct printing printing = { .err = err };
+	struct progress progress;
+	bool done;
 
 	if (app->options.runner.loop) {
 		return error_set(err, ERROR_CONFIG, "--once and --replay.loop exclude each other");
@@ -181,11 +183,15 @@ static bool run_once(struct app *app, struct error *err)
 				 "--once prints a recording; name it with --replay.file");
 	}
 	log_start(LOG_DEBUG, app);
+	app->options.runner.progress = &progress;
+	progress_start(&progress, "etw_exporter", NULL, OUTPUT_AT_END);
 	if (!open_sources(app, err)) {
 		return false;
 	}
 	log_recordings(LOG_DEBUG, app->runner);
-	if (!runner_run(app->runner, err)) {
+	done = runner_run(app->runner, err);
+	progress_end(&progress);
+	if (!done) {
 		return false;
 	}
 	if (exposition_write(app->setup.registry, print_chunk, &printing) == 0 &&

@@ -466,6 +466,9 @@ static void on_buffer(void *context)
 	if (pipeline->options.observer) {
 		pipeline->options.observer->on_buffer(pipeline->options.observer->context);
 	}
+	if (pipeline->options.on_buffer) {
+		pipeline->options.on_buffer(pipeline->options.buffer_context);
+	}
 	if (pipeline->awaits_names && tracker_unseen_processes(pipeline->tracker) == 0) {
 		pipeline->awaits_names = false;
 		if (pipeline->options.on_ready) {

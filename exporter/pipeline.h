@@ -75,6 +75,9 @@ struct pipeline_options {
 	void (*on_ready)(void *context);
 	void (*on_snapshot)(void *context);
 	void *ready_context;
+	/* Between records, at least once for each buffer, in both passes. May be NULL. */
+	void (*on_buffer)(void *context);
+	void *buffer_context;
 	const struct pipeline_observer *observer; /* may be NULL */
 };
 

@@ -66,6 +66,7 @@ struct runner {
 	struct session *sessions;   /* owned */
 	struct consumer *consumers; /* owned */
 	size_t session_count, consumer_count;
+	uint64_t bytes_total;  /* of all recordings */
 	struct pace *pace;     /* owned; NULL at full speed */
 	struct canary *canary; /* owned; NULL: none could be registered */
 	_Atomic(bool) stopping;
@@ -118,6 +119,19 @@ static void on_snapshot(void *context)
 	atomic_store_explicit(&consumer->snapshot_ns, os_monotonic_ns(), memory_order_release);
 }
 
+static void on_buffer(void *context)
+{
+	const struct consumer *consumer = context;
+	const struct runner *runner = consumer->runner;
+	struct source_statistics now;
+
+	if (runner->options.progress->watched) {
+		source_statistics(consumer->current->source, &now);
+		progress_show(runner->options.progress, now.bytes_read, now.bytes_total,
+			      consumer->bytes_before, runner->bytes_total);
+	}
+}
+
 /* The pipeline of the session that its consumer runs next. */
 static bool make_pipeline(struct session *session, struct error *err)
 {
@@ -137,6 +151,8 @@ static bool make_pipeline(struct session *session, struct error *err)
 		.on_ready = on_named,
 		.on_snapshot = on_snapshot,
 		.ready_context = consumer,
+		.on_buffer = runner->options.progress ? on_buffer : NULL,
+		.buffer_context = consumer,
 	};
 
 	if (session->live.tdh) {
@@ -214,6 +230,9 @@ static bool open_recordings(struct runner *runner, struct error *err)
 		}
 	}
 	runner->options.paths = NULL; /* copied into the sessions */
+	for (size_t i = 0; i < runner->session_count; i++) {
+		runner->bytes_total += runner->sessions[i].sum.statistics.bytes_total;
+	}
 	runner->pace = options->speed > 0 ? pace_new(options->speed, err) : NULL;
 	return runner->pace || options->speed <= 0;
 }
@@ -509,6 +528,9 @@ bool runner_run(struct runner *runner, struct error *err)
 	bool done;
 
 	assert(runner->consumer_count == 1);
+	if (runner->options.progress && runner->options.file.single_pass) {
+		runner->options.progress->passes = 1;
+	}
 	done = run_consumer(runner->consumers, err);
 	log_totals(LOG_DEBUG, "Replay finished", runner, start_ns);
 	return done;
@@ -647,7 +669,7 @@ void runner_session(struct runner *runner, size_t index, struct runner_session *
 
 void runner_totals(struct runner *runner, struct runner_totals *totals)
 {
-	uint64_t bytes = 0, bytes_total = 0;
+	uint64_t bytes = 0;
 	int64_t position;
 
 	memset(totals, 0, sizeof *totals);
@@ -669,12 +691,10 @@ void runner_totals(struct runner *runner, struct runner_totals *totals)
 			position = source.last_time != RECORD_NO_TIME ? source.last_time : position;
 		}
 	}
-	for (size_t i = 0; i < runner->session_count; i++) {
-		bytes_total += runner->sessions[i].sum.statistics.bytes_total;
-	}
 	os_mutex_unlock(&runner->lock);
 	totals->progress_millionths =
-		bytes < bytes_total ? (uint64_t)((double)bytes / (double)bytes_total * 1e6) :
-				      1000000;
+		bytes < runner->bytes_total ?
+			(uint64_t)((double)bytes / (double)runner->bytes_total * 1e6) :
+			1000000;
 	totals->position_100ns = time_since_1970(position);
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "etl/source_file.h"
 #include "pipeline.h"
 #include "setup.h"
@@ -31,6 +32,9 @@ struct runner_options {
 	/* See struct pipeline_options; may be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
+	/* Shows how far runner_run() is; started and ended by the caller. NULL: nothing is shown.
+	 */
+	struct progress *progress;
 	/* ---- of live sessions; for tests, see source/live_source.h ---- */
 	uint32_t watch_ms;
 	uint32_t retry_ms;

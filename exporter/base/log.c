@@ -25,6 +25,7 @@
 
 #include "base/json.h"
 #include "base/os.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -202,6 +203,9 @@ void log_write(enum log_level level, const char *message, const struct log_field
 		add_logfmt(&line, timestamp, level, message, fields);
 	}
 	text_add_char(&line, '\n');
+	if (!line_sink) {
+		progress_clear();
+	}
 	if (line.failed) {
 		os_stderr_write(no_memory, sizeof no_memory - 1);
 	} else if (line_sink) {

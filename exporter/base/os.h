@@ -139,6 +139,9 @@ void os_stderr_write(const char *bytes, size_t size);
 /* Whether the stream (stdout or stderr of this program) is a terminal. */
 bool os_is_terminal(FILE *stream);
 
+/* Whether the stream is a file on a disk: no terminal, pipe or device. */
+bool os_is_file(FILE *stream);
+
 /* Whether the stream is a terminal that supports the escape sequences of ECMA-48 for colours. */
 bool os_has_colours(FILE *stream);
 

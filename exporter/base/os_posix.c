@@ -464,6 +464,13 @@ bool os_is_terminal(FILE *stream)
 	return isatty(fileno(stream)) == 1;
 }
 
+bool os_is_file(FILE *stream)
+{
+	struct stat facts;
+
+	return fstat(fileno(stream), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
 bool os_has_colours(FILE *stream)
 {
 	const char *terminal = getenv("TERM");

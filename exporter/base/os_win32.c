@@ -62,6 +62,11 @@ bool os_is_terminal(FILE *stream)
 	return GetConsoleMode((HANDLE)_get_osfhandle(_fileno(stream)), &mode) != 0;
 }
 
+bool os_is_file(FILE *stream)
+{
+	return GetFileType((HANDLE)_get_osfhandle(_fileno(stream))) == FILE_TYPE_DISK;
+}
+
 /* Consoles support colours since Windows 10, if a program enables them ("Console Virtual Terminal
  * Sequences", Microsoft Learn). */
 bool os_has_colours(FILE *stream)

@@ -318,7 +318,6 @@ struct dump {
 	const struct chosen *chosen; /* NULL: all */
 	struct dump_limit limit;
 	struct progress progress;
-	double passed; /* share of the run that earlier passes were */
 	struct text out;
 	bool failed;
 	atomic_bool stopping; /* what a visitor looks at; one thread only */
@@ -367,9 +366,8 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 	etl_file_scan(file, &scan, &damage, 0, 0);
 	while (!dump->failed && (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
 		buffers++;
-		progress_show(&dump->progress,
-			      dump->passed + (double)buffer.place.offset /
-						     (double)file->input.size_bytes / 2);
+		progress_show(&dump->progress, buffer.place.offset, file->input.size_bytes, 0,
+			      file->input.size_bytes);
 		if (buffer.bytes) {
 			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
@@ -389,7 +387,7 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	int status = TOOL_FAILED;
 
 	atomic_init(&dump.stopping, false);
-	progress_start(&dump.progress, "dump");
+	progress_start(&dump.progress, "etwtool", "dump", tool_dump.output);
 	dump.file = etl_file_open(arguments->words[0], arguments->pointer_size, &err);
 	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
 	dump.origins = (struct schema_origins){ .trace = dump.schemas,
@@ -398,7 +396,6 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);
-		dump.passed = 0.5;
 		if (pass(&dump, show, NULL, &err) && !dump.failed &&
 		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;

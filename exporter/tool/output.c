@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands print: results on standard output, complaints and progress on standard error.
+ * What the commands print: results on standard output, complaints on standard error.
  *
  * Names of providers, events and files come from outside and may hold any bytes. All that people
  * read is written by text_add_shown(), so that they cannot control a terminal; a complaint stays
  * one line for the same reason. A result is built in memory and written at once. When the reader
  * has closed the pipe, the write fails with EPIPE, which is no error for a person who has seen
  * enough, so no complaint follows, but the command still ends. JSON for people is written compactly
- * first and then indented, which keeps the writer of base/json.h simple. Progress is shown only
- * when a person watches: standard error is a terminal and standard output is none, because the two
- * would mix.
+ * first and then indented, which keeps the writer of base/json.h simple.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/os.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "metrics/exposition.h"
 #include "tool/tool.h"
 
@@ -30,6 +28,7 @@ int tool_complain(int status, const char *command, const char *format, ...)
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
 	text_add_shown(&line, sentence);
+	progress_clear();
 	fprintf(stderr, "etwtool%s%s: %s\n", command ? " " : "", command ? command : "",
 		line.failed ? "no memory" : line.data);
 	text_free(&line);
@@ -148,52 +147,4 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 void text_add_exposition(struct text *out, struct registry *registry)
 {
 	exposition_write(registry, add_chunk, out);
-}
-
-/* ---- progress ---- */
-
-#define NS_PER_MS UINT64_C(1000000)
-
-void progress_start(struct progress *progress, const char *command)
-{
-	*progress = (struct progress){
-		.command = command,
-		.start_ns = os_monotonic_ns(),
-		.watched = os_is_terminal(stderr) && !os_is_terminal(stdout),
-	};
-	progress->next_ns = progress->start_ns + PROGRESS_AFTER_MS * NS_PER_MS;
-}
-
-bool progress_line(struct progress *progress, double share, uint64_t now_ns,
-		   char line[PROGRESS_LINE_SIZE])
-{
-	double percent = share < 0 ? 0 : share > 1 ? 100 : 100 * share;
-
-	if (now_ns < progress->next_ns) {
-		return false;
-	}
-	progress->next_ns = now_ns + PROGRESS_EVERY_MS * NS_PER_MS;
-	snprintf(line, PROGRESS_LINE_SIZE, "\retwtool %.16s: %3.0f %%, %.0f s ", progress->command,
-		 percent, (double)(now_ns - progress->start_ns) / 1e9);
-	return true;
-}
-
-void progress_show(struct progress *progress, double share)
-{
-	char line[PROGRESS_LINE_SIZE];
-
-	if (progress->watched && progress_line(progress, share, os_monotonic_ns(), line)) {
-		os_stderr_write(line, strlen(line));
-		progress->shown = true;
-	}
-}
-
-void progress_end(struct progress *progress)
-{
-	static const char blank[] = "\r                                        \r";
-
-	if (progress->shown) {
-		os_stderr_write(blank, sizeof blank - 1);
-		progress->shown = false;
-	}
 }

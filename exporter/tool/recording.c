@@ -6,9 +6,9 @@
  * Without a configuration no collector is on and no manifest is read besides those of the command
  * line, so that the tool shows what the recording itself says. With a configuration its collectors
  * run as in the exporter, and a dry run notes what each rule does. The pipeline makes two passes
- * over the file: the first collects schemas and names, the second delivers the records. Progress is
- * therefore half the share of the bytes that one pass has read. The pipeline of the last run stays
- * until the next one, because commands keep pointers to its event classes.
+ * over the file: the first collects schemas and names, the second delivers the records. The
+ * pipeline of the last run stays until the next one, because commands keep pointers to its event
+ * classes.
  */
 #include "tool/recording.h"
 
@@ -30,8 +30,6 @@ struct recording {
 	struct pipeline_observer observer;
 	struct tracker *tracker; /* the pipeline's; describes the record that is shown */
 	struct progress progress;
-	uint64_t bytes_before; /* at the last buffer; fewer now: the second pass */
-	bool second_pass;
 	bool warned; /* of damage, where there is any */
 };
 
@@ -55,23 +53,16 @@ static void on_record(void *context, const struct event_record *record,
 	}
 }
 
-/* Two passes over the same bytes. */
 static void on_buffer(void *context)
 {
 	struct recording *recording = context;
 	struct source_statistics statistics;
-	double share;
 
-	if (!recording->progress.watched) {
-		return;
+	if (recording->progress.watched) {
+		source_statistics(recording->source, &statistics);
+		progress_show(&recording->progress, statistics.bytes_read, statistics.bytes_total,
+			      0, statistics.bytes_total);
 	}
-	source_statistics(recording->source, &statistics);
-	recording->second_pass |= statistics.bytes_read < recording->bytes_before;
-	recording->bytes_before = statistics.bytes_read;
-	share = statistics.bytes_total ?
-			(double)statistics.bytes_read / (double)statistics.bytes_total :
-			1;
-	progress_show(&recording->progress, (share + (recording->second_pass ? 1 : 0)) / 2);
 }
 
 /* Sets up the collectors of the configuration, or none. */
@@ -180,9 +171,8 @@ bool recording_run(struct recording *recording, struct error *err)
 	if (!recording->pipeline) {
 		return false;
 	}
-	recording->bytes_before = 0;
-	recording->second_pass = false;
-	progress_start(&recording->progress, recording->arguments->command->name);
+	progress_start(&recording->progress, "etwtool", recording->arguments->command->name,
+		       recording->arguments->command->output);
 	done = pipeline_run(recording->pipeline, err);
 	progress_end(&recording->progress);
 	if (done) {

@@ -13,6 +13,7 @@
 #include "base/command_line.h"
 #include "base/guid.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "decode/manifest/load.h"
 
@@ -55,6 +56,7 @@ struct tool_command {
 	const struct command_option *options; /* its own; the last has no name. NULL: none */
 	unsigned shared;                      /* of enum tool_shared */
 	size_t words_most;                    /* words that it takes */
+	enum progress_output output;          /* what it prints while it reads a recording */
 	const char *too_many; /* the sentence about one more; NULL: recordings come one by one */
 	/* The struct that the options are stored in; it begins with a struct tool_arguments. */
 	size_t size;
@@ -100,33 +102,6 @@ void json_member_guid(struct json *json, const char *key, const struct guid *gui
 
 /* Adds the page that a scrape of the registry would show. */
 void text_add_exposition(struct text *out, struct registry *registry);
-
-/* ---- progress on standard error (output.c) ---- */
-
-enum { PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250, PROGRESS_LINE_SIZE = 64 };
-
-struct progress {
-	const char *command;
-	uint64_t start_ns;
-	uint64_t next_ns; /* when to show something next */
-	bool watched;     /* standard error is a terminal, and nothing else is printed on one */
-	bool shown;
-};
-
-void progress_start(struct progress *progress, const char *command);
-
-/* share: 0 to 1, of the whole run. */
-void progress_show(struct progress *progress, double share);
-
-/* Takes the line away again. */
-void progress_end(struct progress *progress);
-
-/*
- * What progress_show() prints at a time (os_monotonic_ns()): false for nothing, in the first two
- * seconds and between two changes.
- */
-bool progress_line(struct progress *progress, double share, uint64_t now_ns,
-		   char line[PROGRESS_LINE_SIZE]);
 
 /* ---- what Windows reports (tool_sessions.c) ---- */
 

@@ -250,6 +250,7 @@ static bool write_end(struct backfill *backfill)
 static bool set_up_and_replay(struct backfill *backfill, struct request *request, struct error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests };
+	struct progress progress;
 	const struct runner_options replay = {
 		.setup = &backfill->setup,
 		.paths = request->arguments.words,
@@ -257,12 +258,16 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 		.file = { .pointer_size = request->arguments.pointer_size },
 		.on_time = on_time,
 		.time_context = backfill,
+		.progress = &progress,
 	};
 	bool open = setup_open(&backfill->setup, setup_config(request->config, NULL, err), &setup, err);
 	struct runner *runner = open ? runner_new(&replay, err) : NULL;
 	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
-	bool good = health && runner_run(runner, err);
+	bool good;
 
+	progress_start(&progress, "etwtool", tool_backfill.name, tool_backfill.output);
+	good = health && runner_run(runner, err);
+	progress_end(&progress);
 	if (good && !write_end(backfill)) {
 		good = error_set(err, ERROR_SYSTEM, "the samples could not be written");
 	}
@@ -316,6 +321,7 @@ const struct tool_command tool_backfill = {
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 1,
+	.output = OUTPUT_STREAMS,
 	.size = sizeof(struct request),
 	.run = run,
 };

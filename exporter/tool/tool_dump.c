@@ -414,6 +414,7 @@ const struct tool_command tool_dump = {
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
 	.words_most = 1,
+	.output = OUTPUT_STREAMS,
 	.size = sizeof(struct dump_request),
 	.run = run,
 	.done = done,

@@ -116,6 +116,7 @@ struct summary {
 	int64_t last_raw;
 	bool has_time;
 	struct event_counts counts;
+	struct progress progress;
 };
 
 static void look_at_record(void *context, const struct event_record *record)
@@ -150,8 +151,12 @@ static bool read_recording(struct summary *summary, struct error *err)
 	if (file->clock_doubt) {
 		etl_problem(&summary->problems, "%s", file->clock_doubt);
 	}
+	progress_start(&summary->progress, "etwtool", tool_summary.name, tool_summary.output);
+	summary->progress.passes = 1;
 	etl_file_scan(file, &scan, &damage, 0, 0);
 	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+		progress_show(&summary->progress, buffer.place.offset, file->input.size_bytes, 0,
+			      file->input.size_bytes);
 		summary->buffers++;
 		summary->compressed += buffer.header.compressed;
 		summary->buffer_types[buffer.header.type]++;
@@ -160,6 +165,7 @@ static bool read_recording(struct summary *summary, struct error *err)
 		}
 	}
 	etl_scan_done(&scan);
+	progress_end(&summary->progress);
 	if (step == ETL_STEP_FAILED) {
 		return false;
 	}

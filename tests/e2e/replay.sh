@@ -23,6 +23,31 @@ stop_exporter
 "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --collector.file_top >"$work/page" || fail "--once"
 grep -q '^etw_file_top_written_bytes{' "$work/page" || fail "--once ends without the most written files"
 
+# A person who waits for --once sees how far it is; the line is gone before the metrics come. A file or a pipe gets no such line.
+if command -v python3 >/dev/null; then
+	python3 - "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --replay.speed=15 >"$work/terminal" <<-'PYTHON' || fail "--once on a terminal"
+		import os, pty, sys
+
+		pid, terminal = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], sys.argv[1:])
+		while True:
+		    try:
+		        piece = os.read(terminal, 65536)
+		    except OSError: # Linux: the other end is closed
+		        break
+		    if not piece:
+		        break
+		    sys.stdout.buffer.write(piece)
+		sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	PYTHON
+	grep -Eq 'etw_exporter: +[0-9]+ %, [0-9]+ s' "$work/terminal" || fail "--once shows no progress on a terminal"
+	tr '\r' '\n' <"$work/terminal" | awk '/^# HELP/ { metrics = 1 } metrics && / %, [0-9]+ s/ { bad = 1 } END { exit bad || !metrics }' ||
+		fail "progress is mixed with the metrics"
+fi
+"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --replay.speed=25 >/dev/null 2>"$work/err" || fail "--once"
+[ ! -s "$work/err" ] || fail "progress is written to a file: $(cat "$work/err")"
+
 # A page has no family that can only be false or 0: a recording has no buffers in memory, and no family has reached a limit.
 for family in etw_session_buffers etw_session_buffers_free etw_session_buffers_max etw_exporter_series_overflow_total \
 	etw_exporter_series_evicted_total; do
