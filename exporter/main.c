@@ -23,6 +23,7 @@
 #include "base/output.h"
 #include "health.h"
 #include "http/server.h"
+#include "landing.h"
 #include "live/live_source.h"
 #include "metrics/exposition.h"
 #include "options.h"
@@ -213,6 +214,13 @@ static bool is_ready(void *context)
 	return runner_ready(app->runner);
 }
 
+static void add_state(void *context, struct text *html)
+{
+	const struct app *app = context;
+
+	landing_add(html, &app->setup, app->runner, app->options.config_file);
+}
+
 static bool start_server(struct app *app, struct error *err)
 {
 	const struct options *options = &app->options;
@@ -228,6 +236,8 @@ static bool start_server(struct app *app, struct error *err)
 							    config->telemetry_path,
 		.ready = is_ready,
 		.ready_context = app,
+		.add_state = add_state,
+		.state_context = app,
 	};
 
 	app->server = http_start(&http, app->setup.registry, err);

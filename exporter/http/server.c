@@ -26,17 +26,20 @@
 #include "http/server.h"
 
 #include <civetweb.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/html.h"
 #include "base/listen_address.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "health.h"
 #include "metrics/exposition.h"
+#include "version.h"
 
 #define HEALTHY_PATH "/-/healthy"
 #define READY_PATH   "/-/ready"
@@ -58,6 +61,9 @@ struct http_server {
 	char telemetry_path[TELEMETRY_PATH_SIZE_MAX];
 	bool (*ready)(void *context);
 	void *ready_context;
+	void (*add_state)(void *context, struct text *html);
+	void *state_context;
+	uint64_t started_ns;
 	bool library_started;
 
 	struct listen_address addresses[ADDRESSES_MAX];
@@ -126,47 +132,114 @@ static int on_error(struct mg_connection *connection, int status, const char *me
 	return 0;
 }
 
-/* The two characters of special meaning that check_telemetry_path() lets through. */
-static void add_html(struct text *out, const char *text)
+/* ---- the landing page ---- */
+
+static const struct {
+	const char *path; /* NULL: the telemetry path */
+	const char *what;
+} listed_pages[] = {
+	{ NULL, "the metrics, for Prometheus" },
+	{ HEALTHY_PATH, "whether the program runs" },
+	{ READY_PATH, "whether the names of processes are known" },
+};
+
+enum { LISTED_PAGES = sizeof listed_pages / sizeof listed_pages[0] };
+
+static const char *listed_path(const struct http_server *server, size_t index)
 {
-	for (; *text; text++) {
-		if (*text == '&') {
-			text_add_string(out, "&amp;");
-		} else if (*text == '\'') {
-			text_add_string(out, "&#39;");
-		} else {
-			text_add_char(out, *text);
-		}
-	}
+	return listed_pages[index].path ? listed_pages[index].path : server->telemetry_path;
 }
 
 static void add_link(struct text *out, const char *path, const char *what)
 {
 	text_add_string(out, "<li><a href=\"");
-	add_html(out, path);
+	text_add_html(out, path);
 	text_add_string(out, "\">");
-	add_html(out, path);
+	text_add_html(out, path);
 	text_add_format(out, "</a> %s</li>\n", what);
+}
+
+static void add_uptime(struct text *out, uint64_t seconds)
+{
+	uint64_t minutes = seconds / 60, hours = minutes / 60;
+
+	if (hours >= 24) {
+		text_add_format(out, "%" PRIu64 " d %" PRIu64 " h", hours / 24, hours % 24);
+	} else if (hours > 0) {
+		text_add_format(out, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
+	} else if (minutes > 0) {
+		text_add_format(out, "%" PRIu64 " min", minutes);
+	} else {
+		text_add_format(out, "%" PRIu64 " s", seconds);
+	}
+}
+
+static void add_landing_page(struct text *page, const struct http_server *server)
+{
+	/* Names in cells come from outside: each has its own direction of writing. */
+	text_add_string(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
+			      "<title>etw_exporter</title>\n<style>"
+			      "body{font-family:sans-serif;margin:2em;max-width:60em}"
+			      "table{border-collapse:collapse}"
+			      "th,td{text-align:left;padding:.2em 1em .2em 0;unicode-bidi:isolate}"
+			      ".n{text-align:right}"
+			      "</style></head>\n<body>\n<h1>etw_exporter ");
+	text_add_html(page, program_version.number);
+	text_add_string(page,
+			"</h1>\n<p>Prometheus metrics from Event Tracing for Windows. Revision ");
+	text_add_html(page, program_version.revision);
+	text_add_string(page, ", ");
+	text_add_html(page, program_version.compiler);
+	text_add_string(page, ", ");
+	text_add_html(page, program_version.arch);
+	text_add_string(page, ". Up for ");
+	add_uptime(page, (os_monotonic_ns() - server->started_ns) / UINT64_C(1000000000));
+	text_add_string(page, ".</p>\n<ul>\n");
+	for (size_t i = 0; i < LISTED_PAGES; i++) {
+		add_link(page, listed_path(server, i), listed_pages[i].what);
+	}
+	text_add_string(page, "</ul>\n");
+	if (server->add_state) {
+		server->add_state(server->state_context, page);
+	}
+	text_add_string(page,
+			"<p>Every metric is described in <code>config/METRICS.md</code> of the "
+			"source, and in the HELP lines of the metrics.</p>\n"
+			"</body>\n</html>\n");
 }
 
 static int answer_landing_page(struct http_server *server, struct mg_connection *connection)
 {
 	struct text page = { 0 };
 
-	text_add_string(&page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
-			       "<title>etw_exporter</title></head>\n<body>\n<h1>etw_exporter</h1>\n"
-			       "<p>Prometheus metrics from Event Tracing for Windows.</p>\n<ul>\n");
-	add_link(&page, server->telemetry_path, "metrics");
-	add_link(&page, HEALTHY_PATH, "whether the program runs");
-	add_link(&page, READY_PATH, "whether the first events are in");
-	text_add_string(&page, "</ul>\n</body>\n</html>\n");
+	add_landing_page(&page, server);
 	if (page.failed) {
 		text_free(&page);
 		return answer_status(connection, 500, "");
 	}
-	answer(connection, 200, "text/html; charset=utf-8", "", page.data);
+	answer(connection, 200, "text/html; charset=utf-8",
+	       "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n",
+	       page.data);
 	text_free(&page);
 	return 200;
+}
+
+/* Says what there is. The path that was asked for is not repeated. */
+static int answer_not_found(const struct http_server *server, struct mg_connection *connection)
+{
+	struct text page = { 0 };
+
+	text_add_string(&page, "Not Found. There are:\n/\n");
+	for (size_t i = 0; i < LISTED_PAGES; i++) {
+		text_add_format(&page, "%s\n", listed_path(server, i));
+	}
+	if (page.failed) {
+		text_free(&page);
+		return answer_status(connection, 404, "");
+	}
+	answer(connection, 404, "text/plain; charset=utf-8", "", page.data);
+	text_free(&page);
+	return 404;
 }
 
 static int answer_healthy(struct http_server *server, struct mg_connection *connection)
@@ -275,7 +348,6 @@ static int answer_metrics(struct http_server *server, struct mg_connection *conn
 		status = answer_status(connection, 500, "");
 	} else if (scrape.refused) {
 		code = client_left;
-		log_debug("Client left in the middle of a scrape");
 	}
 	code_id = intern_string(registry_strings(server->registry), code);
 	family_add(server->families[SCRAPE_COUNT], server->shard, &code_id, 1);
@@ -284,6 +356,9 @@ static int answer_metrics(struct http_server *server, struct mg_connection *conn
 	if (code == done) {
 		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)size);
 	}
+	log_debug("Scrape", log_text("client", request->remote_addr), log_text("code", code),
+		  log_u64("bytes", size),
+		  log_u64("microseconds", (os_monotonic_ns() - start_ns) / 1000));
 	return status;
 }
 
@@ -347,7 +422,7 @@ static int on_request(struct mg_connection *connection)
 	}
 	page = page_of(server, path);
 	if (!page) {
-		return answer_status(connection, 404, "");
+		return answer_not_found(server, connection);
 	}
 	if (!is_head(request) && strcmp(request->request_method, "GET") != 0) {
 		return answer_status(connection, 405, "Allow: GET, HEAD\r\n");
@@ -535,6 +610,9 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	server->registry = registry;
 	server->ready = options->ready;
 	server->ready_context = options->ready_context;
+	server->add_state = options->add_state;
+	server->state_context = options->state_context;
+	server->started_ns = os_monotonic_ns();
 	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
 		error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
 			  options->listen_address_count, ADDRESSES_MAX);

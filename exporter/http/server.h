@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "metrics/registry.h"
 
 struct http_options {
@@ -23,6 +24,10 @@ struct http_options {
 	bool (*ready)(void *context); /* any thread; false answers /-/ready with 503; NULL: always
 					 ready */
 	void *ready_context;
+	/* Adds what the program says about itself to the landing page, as HTML. Any thread; NULL:
+	 * nothing. */
+	void (*add_state)(void *context, struct text *html);
+	void *state_context;
 };
 
 struct http_server; /* opaque */

@@ -7,7 +7,12 @@ command -v curl >/dev/null || skip "curl is not installed"
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=5
 until_true 30 curl -fsS "$url/-/ready" || fail "never ready"
 curl -fsS "$url/-/healthy" >/dev/null || fail "not healthy"
-curl -fsS "$url/" | grep -q '/metrics' || fail "the landing page does not name /metrics"
+curl -fsS "$url/" >"$work/landing" || fail "no landing page"
+for part in 'href="/metrics"' "etw_exporter $("$ETW_EXPORTER" --version | cut -d' ' -f2)" 'Up for [0-9]+ ' 'Configuration: built-in<' \
+	'<td>sample\.etl<td>replay<td>is being replayed<td class="n">[0-9]+<td class="n">0<td class="n">0' '<td>disk<td>on<td>' \
+	'<td>sched<td>off<td>'; do
+	grep -Eq "$part" "$work/landing" || fail "the landing page lacks $part: $(cat "$work/landing")"
+done
 
 # etw_file_written_bytes_total of all processes
 written() {
@@ -71,11 +76,21 @@ fi
 # A port that is taken: one line, exit 1.
 start_exporter --replay.file="$work/sample.etl"
 expect_exit 1 "${url##*:}" "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address="127.0.0.1:${url##*:}"
+kill -TERM "$exporter_pid"
+wait "$exporter_pid" || fail "exit $? after SIGTERM"
+
+# Names of files are text on the landing page. Debug lines say what a scrape took.
+cp "$work/sample.etl" "$work/<b>&.etl"
+start_exporter --replay.file="$work/<b>&.etl" --log.level=debug
 finished() { curl -fsS "$url/metrics" | grep -q '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
 total() { curl -fsS "$url/metrics" | awk -v want="$1" '$1 ~ want { s += $NF } END { printf "%d", s }'; }
 ended() { grep -q 'Replay finished' "$work/log"; }
 until_true 30 ended || fail "no word about the end of the replay"
+curl -fsS "$url/" >"$work/landing"
+grep -Fq '<td>&lt;b&gt;&amp;.etl<td>replay<td>replayed<td' "$work/landing" || fail "a file name on the landing page: $(cat "$work/landing")"
+logs debug Scrape 'client=127\.0\.0\.1 code=200 bytes=[0-9]+ microseconds=[0-9]+$'
+logs debug 'Recording was read' 'file=.* records=[0-9]+ buffers=[0-9]+$'
 logs info 'Replay finished' "records=$(total '^etw_consumer_records_total[{]') counted=$(total '^etw_consumer_records_total[{].*counted') undecoded=0 lost=$(total '^etw_session_events_lost_total[{]') seconds=[0-9.]+ records_per_second=[1-9]"
 kill -INT "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGINT"

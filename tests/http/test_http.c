@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "metrics/exposition.h"
 #include "tests/support/system.h"
+#include "version.h"
 
 struct fixture {
 	struct registry *registry;
@@ -356,6 +357,8 @@ static void what_does_not_exist_is_not_found(void **state)
 		if (status_of(&reply) != 404) {
 			fail_msg("%s: %s", paths[i], reply.data);
 		}
+		assert_string_equal(body_of(&reply), "Not Found. There are:\n/\n/metrics\n"
+						     "/-/healthy\n/-/ready\n");
 		text_free(&reply);
 	}
 }
@@ -555,12 +558,19 @@ static void scrapes_at_the_same_time_are_whole(void **state)
 
 /* ---- starting ---- */
 
+static void add_state(void *context, struct text *html)
+{
+	assert_null(context);
+	text_add_string(html, "<p>the state</p>\n");
+}
+
 static struct http_server *try_start(struct registry *registry, const char *address,
 				     const char *telemetry_path, struct error *err)
 {
 	struct http_options options = { .listen_addresses = &address,
 					.listen_address_count = 1,
-					.telemetry_path = telemetry_path };
+					.telemetry_path = telemetry_path,
+					.add_state = add_state };
 
 	return http_start(&options, registry, err);
 }
@@ -581,6 +591,15 @@ static void the_landing_page_names_the_telemetry_path(void **state)
 	expect_header(&reply, "Content-Type: text/html; charset=utf-8");
 	assert_non_null(strstr(reply.data, "<a href=\"/m&#39;&amp;amp;\">/m&#39;&amp;amp;</a>"));
 	assert_null(strstr(reply.data, "/m'"));
+	/* Which program it is, and since when; what the program adds; nothing from elsewhere. */
+	assert_non_null(strstr(reply.data, program_version.number));
+	assert_non_null(strstr(reply.data, program_version.revision));
+	assert_non_null(strstr(reply.data, "Up for "));
+	assert_non_null(strstr(reply.data, "<p>the state</p>"));
+	assert_null(strstr(reply.data, "://"));
+	assert_null(strstr(reply.data, "<script"));
+	expect_header(&reply,
+		      "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'");
 	text_free(&reply);
 	reply = get(&fixture, "GET", "/m'&amp;");
 	assert_int_equal(status_of(&reply), 200);
