@@ -33,6 +33,9 @@
 
 #define NEVER UINT64_MAX
 
+/* Between two passes of a loop that delivered no record. */
+#define IDLE_PASS_NS UINT64_C(1000000000)
+
 struct session {
 	struct consumer *consumer;
 	char *name;               /* owned: the session label */
@@ -41,6 +44,9 @@ struct session {
 	struct live_session live; /* empty for a recording */
 	/* What the passes that ended came to; guarded by the runner's lock. */
 	struct runner_session sum;
+	/* Of its consumer: what the log has said about the file. */
+	struct source_statistics warned;
+	unsigned warnings;
 };
 
 struct consumer {
@@ -71,6 +77,7 @@ struct runner {
 	struct canary *canary; /* owned; NULL: none could be registered */
 	_Atomic(bool) stopping;
 	struct os_mutex lock;
+	struct os_condition stop_requested;
 	/* Guarded by the lock. */
 	struct pipeline_statistics before; /* sums over pipelines that ended */
 	int64_t position;                  /* of the last event of a pass that ended */
@@ -295,6 +302,7 @@ struct runner *runner_new(const struct runner_options *options, struct error *er
 	runner->options = *options;
 	runner->position = RECORD_NO_TIME;
 	os_mutex_init(&runner->lock);
+	os_condition_init(&runner->stop_requested);
 	runner->sessions = calloc(count, sizeof *runner->sessions);
 	runner->consumers = calloc(count, sizeof *runner->consumers);
 	if (!runner->sessions || !runner->consumers) {
@@ -330,6 +338,7 @@ void runner_free(struct runner *runner)
 	pace_free(runner->pace);
 	free(runner->consumers);
 	free(runner->sessions);
+	os_condition_done(&runner->stop_requested);
 	os_mutex_done(&runner->lock);
 	free(runner);
 }
@@ -390,17 +399,27 @@ static struct runner_session session_now(const struct session *session, uint64_t
 	return now;
 }
 
-/* The pass is over, and its pipeline is about to be freed: what both came to is added to the sums
- * in one step. */
-static void end_pass(struct runner *runner, struct session *session)
+/*
+ * The pass is over, and its pipeline is about to be freed: what both came to is added to the sums
+ * in one step. changed: the recording is not what it was in the pass before, so that its damage is
+ * another one.
+ */
+static void end_pass(struct runner *runner, struct session *session, bool changed)
 {
 	struct consumer *consumer = session->consumer;
+	const struct source_statistics before = session->sum.statistics;
+	struct source_statistics pass;
 	struct pipeline_statistics pipeline;
 
 	pipeline_statistics(consumer->pipeline, &pipeline);
 	pipeline_statistics_end(&pipeline);
+	source_statistics(session->source, &pass);
 	os_mutex_lock(&runner->lock);
 	session->sum = session_now(session, os_thread_cpu_ns());
+	if (changed) {
+		session->sum.statistics.bad_buffers = before.bad_buffers + pass.bad_buffers;
+		session->sum.statistics.bad_records = before.bad_records + pass.bad_records;
+	}
 	consumer->bytes_before += session->sum.statistics.bytes_total;
 	if (session->sum.statistics.last_time != RECORD_NO_TIME) {
 		runner->position = session->sum.statistics.last_time;
@@ -410,19 +429,43 @@ static void end_pass(struct runner *runner, struct session *session)
 	os_mutex_unlock(&runner->lock);
 }
 
-static void warn_of_damage(const struct session *session)
+/* Whether the log gets another line about the recording. A loop could write one in each pass. */
+static bool may_warn(struct session *session)
 {
-	const struct source_statistics *statistics = &session->sum.statistics;
+	enum { WARNINGS_MOST = 20 };
 
-	if (statistics->truncated) {
+	if (session->warnings == WARNINGS_MOST) {
+		log_warning("Further changes of the recording are not logged",
+			    log_text("file", session->path));
+	}
+	session->warnings += session->warnings <= WARNINGS_MOST;
+	return session->warnings <= WARNINGS_MOST;
+}
+
+static void warn_of_change(struct session *session, const char *change)
+{
+	if (change && may_warn(session)) {
+		log_warning("Recording was changed while it is replayed",
+			    log_text("file", session->path), log_text("change", change));
+	}
+}
+
+/* Says what is new since the last warning. */
+static void warn_of_damage(struct session *session)
+{
+	const struct source_statistics *now = &session->sum.statistics;
+	const struct source_statistics warned = session->warned;
+
+	session->warned = *now;
+	if (now->truncated && !warned.truncated && may_warn(session)) {
 		log_warning("Recording is cut short; all records before that place are counted",
 			    log_text("file", session->path));
 	}
-	if (statistics->bad_buffers || statistics->bad_records) {
+	if ((now->bad_buffers > warned.bad_buffers || now->bad_records > warned.bad_records) &&
+	    may_warn(session)) {
 		log_warning("Recording is damaged; unreadable parts are skipped",
-			    log_text("file", session->path),
-			    log_u64("buffers", statistics->bad_buffers),
-			    log_u64("records", statistics->bad_records));
+			    log_text("file", session->path), log_u64("buffers", now->bad_buffers),
+			    log_u64("records", now->bad_records));
 	}
 }
 
@@ -431,6 +474,7 @@ static bool run_session(struct session *session, bool last, struct error *err)
 {
 	struct consumer *consumer = session->consumer;
 	struct runner *runner = consumer->runner;
+	const char *change;
 	bool done;
 
 	if (!consumer->pipeline && !make_pipeline(session, err)) {
@@ -438,7 +482,8 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	}
 	begin_pass(runner, session);
 	done = pipeline_run(consumer->pipeline, err);
-	end_pass(runner, session);
+	change = session->path ? source_file_change(session->source) : NULL;
+	end_pass(runner, session, change != NULL);
 	on_named(consumer);
 	if (!last && !stopping(runner)) {
 		/* The state of one machine must not remain beside that of the next. */
@@ -452,6 +497,7 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	log_debug("Recording was read", log_text("file", session->path),
 		  log_u64("records", session->sum.statistics.records),
 		  log_u64("buffers", session->sum.statistics.buffers));
+	warn_of_change(session, change);
 	warn_of_damage(session);
 	return done || error_prefix(err, "%s", session->path);
 }
@@ -478,16 +524,45 @@ static bool run_sessions(struct consumer *consumer, struct error *err)
 	return true;
 }
 
+/* Delivered by all sessions so far. */
+static uint64_t records_of(const struct consumer *consumer)
+{
+	uint64_t records = 0;
+
+	for (size_t i = 0; i < consumer->session_count; i++) {
+		records += consumer->sessions[i].sum.statistics.records;
+	}
+	return records;
+}
+
+/* A loop over recordings without a record would take a whole processor. */
+static void wait_before_next_pass(struct runner *runner)
+{
+	uint64_t start = os_monotonic_ns(), passed = 0;
+
+	os_mutex_lock(&runner->lock);
+	while (!stopping(runner) && passed < IDLE_PASS_NS) {
+		os_condition_wait(&runner->stop_requested, &runner->lock, IDLE_PASS_NS - passed);
+		passed = os_monotonic_ns() - start;
+	}
+	os_mutex_unlock(&runner->lock);
+}
+
 static bool run_consumer(struct consumer *consumer, struct error *err)
 {
 	struct runner *runner = consumer->runner;
 	bool done;
 
 	do {
+		uint64_t records = records_of(consumer);
+
 		done = run_sessions(consumer, err);
+		if (runner->options.loop && records_of(consumer) == records) {
+			wait_before_next_pass(runner);
+		}
 	} while (done && runner->options.loop && !stopping(runner));
 	os_mutex_lock(&runner->lock);
-	runner->finished = !stopping(runner);
+	runner->finished = done && !stopping(runner);
 	os_mutex_unlock(&runner->lock);
 	on_named(consumer);
 	if (runner->options.path_count > 0) {
@@ -596,6 +671,7 @@ void runner_stop(struct runner *runner)
 		pace_stop(runner->pace);
 	}
 	os_mutex_lock(&runner->lock);
+	os_condition_wake_all(&runner->stop_requested);
 	for (size_t i = 0; i < runner->consumer_count; i++) {
 		if (runner->consumers[i].current) {
 			source_stop(runner->consumers[i].current->source);

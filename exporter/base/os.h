@@ -172,6 +172,12 @@ struct os_file *os_file_open(const char *path, struct error *err);
 void os_file_close(struct os_file *file); /* NULL is allowed */
 uint64_t os_file_size(const struct os_file *file);
 /*
+ * What has become of the file since it was opened, or since the last call that said something: "was
+ * overwritten", "has become longer", "has become shorter" or "was removed"; NULL: nothing that the
+ * system shows.
+ */
+const char *os_file_change(struct os_file *file);
+/*
  * Reads up to size bytes at offset; *got is below size only at the end of the file. It is an error
  * if the file became shorter.
  */

@@ -44,6 +44,7 @@ struct thread_start {
 struct os_file {
 	int fd;
 	uint64_t size;
+	struct stat seen; /* by os_file_change() */
 };
 
 /* These calls only fail after a mistake in our own code, such as a lock that is not initialised. */
@@ -538,6 +539,7 @@ struct os_file *os_file_open(const char *path, struct error *err)
 		goto fail;
 	}
 	file->size = (uint64_t)facts.st_size;
+	file->seen = facts;
 	return file;
 
 fail:
@@ -559,6 +561,23 @@ void os_file_close(struct os_file *file)
 uint64_t os_file_size(const struct os_file *file)
 {
 	return file->size;
+}
+
+const char *os_file_change(struct os_file *file)
+{
+	struct stat before = file->seen, now;
+
+	if (fstat(file->fd, &now) != 0) {
+		return NULL;
+	}
+	file->seen = now;
+	return now.st_size > before.st_size             ? "has become longer" :
+	       now.st_size < before.st_size             ? "has become shorter" :
+	       now.st_nlink == 0 && before.st_nlink > 0 ? "was removed" :
+	       now.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+			       now.st_mtim.tv_nsec != before.st_mtim.tv_nsec ?
+							  "was overwritten" :
+							  NULL;
 }
 
 bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,

@@ -48,9 +48,17 @@ struct thread_start {
 	void *context;
 };
 
+/* What os_file_change() compares. */
+struct file_seen {
+	uint64_t size;
+	uint64_t written; /* FILETIME */
+	DWORD links;
+};
+
 struct os_file {
 	HANDLE handle;
 	uint64_t size;
+	struct file_seen seen;
 };
 
 /* ---- errors ---- */
@@ -484,6 +492,32 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 	return more;
 }
 
+static struct file_seen seen_of(const BY_HANDLE_FILE_INFORMATION *facts)
+{
+	return (struct file_seen){
+		.size = (uint64_t)facts->nFileSizeHigh << 32 | facts->nFileSizeLow,
+		.written = (uint64_t)facts->ftLastWriteTime.dwHighDateTime << 32 |
+			   facts->ftLastWriteTime.dwLowDateTime,
+		.links = facts->nNumberOfLinks,
+	};
+}
+
+const char *os_file_change(struct os_file *file)
+{
+	const struct file_seen before = file->seen;
+	BY_HANDLE_FILE_INFORMATION facts;
+
+	if (!GetFileInformationByHandle(file->handle, &facts)) {
+		return NULL;
+	}
+	file->seen = seen_of(&facts);
+	return file->seen.size > before.size             ? "has become longer" :
+	       file->seen.size < before.size             ? "has become shorter" :
+	       file->seen.links == 0 && before.links > 0 ? "was removed" :
+	       file->seen.written != before.written      ? "was overwritten" :
+							   NULL;
+}
+
 struct os_file *os_file_open(const char *path, struct error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);
@@ -527,6 +561,7 @@ struct os_file *os_file_open(const char *path, struct error *err)
 		goto fail;
 	}
 	file->size = (uint64_t)size.QuadPart;
+	file->seen = seen_of(&facts);
 	return file;
 
 fail:

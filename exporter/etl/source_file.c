@@ -7,8 +7,8 @@
  * beginning. The second pass delivers the records in time order. A file that can be read only once
  * (a pipe) has one pass, ordered within a window.
  *
- * Damage is counted only in the first pass of the first run: it is the same in every pass, and a
- * replay in a loop must not count it again. Delivered records and buffers are counted in every run.
+ * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
+ * have changed since the run before. Delivered records and buffers are counted over all runs.
  * The statistics belong to the thread of the source and are published to other threads once for
  * each buffer.
  */
@@ -29,7 +29,6 @@ struct file_source {
 	struct etl_index index;
 	bool indexed;
 	bool single_pass;
-	bool surveyed; /* damage is counted */
 	char *name;
 	struct etl_damage damage;
 	struct etl_progress progress;
@@ -65,7 +64,6 @@ static void on_buffer(void *context, uint64_t bytes_read)
 /* The first pass: builds the index and shows the records to the sink. */
 static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
 {
-	struct etl_damage again = { 0 };
 	struct etl_visitor visitor = {
 		.record_context = sink->context,
 		.on_record = sink->on_first_pass,
@@ -74,11 +72,10 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 		.on_buffer = on_buffer,
 		.stopping = &source->source.stopping,
 	};
-	struct etl_damage *damage = source->surveyed ? &again : &source->damage;
 
-	source->surveyed = true;
+	source->damage = (struct etl_damage){ 0 };
 	source->indexed = false;
-	if (!etl_index_build(&source->index, source->file, damage, &visitor, err)) {
+	if (!etl_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
 		return false;
 	}
 	source->indexed = !source_stopping(&source->source);
@@ -91,7 +88,6 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
 {
 	struct file_source *source = (struct file_source *)base;
-	struct etl_damage again = { 0 };
 	struct etl_visitor visitor = {
 		.record_context = sink->context,
 		.on_record = sink->on_event,
@@ -99,14 +95,13 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 		.on_buffer = on_buffer,
 		.stopping = &base->stopping,
 	};
-	struct etl_damage *damage = source->surveyed ? &again : &source->damage;
 	bool good;
 
 	source->sink = sink;
 	if (source->single_pass) {
-		source->surveyed = true;
-		good = etl_order_stream(source->file, ETL_WINDOW_MAX, damage, &source->progress,
-					&visitor, err);
+		source->damage = (struct etl_damage){ 0 };
+		good = etl_order_stream(source->file, ETL_WINDOW_MAX, &source->damage,
+					&source->progress, &visitor, err);
 	} else {
 		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
 		if (good && source->indexed) {
@@ -144,6 +139,11 @@ static const char *base_name(const char *path)
 		}
 	}
 	return name;
+}
+
+const char *source_file_change(struct source *source)
+{
+	return os_file_change(((struct file_source *)source)->file->input.file);
 }
 
 struct source *source_open_file(const char *path, const struct source_file_options *options,

@@ -25,4 +25,8 @@ struct source_file_options {
 struct source *source_open_file(const char *path, const struct source_file_options *options,
 				struct error *err);
 
+/* os_file_change() of the recording of such a source. The thread of the source, between two runs.
+ */
+const char *source_file_change(struct source *source);
+
 #endif

@@ -281,6 +281,30 @@ static void a_file_cut_short_while_open_is_an_error(void **state)
 	os_file_close(file);
 }
 
+static void a_change_of_an_open_file_is_reported_once(void **state)
+{
+	const struct place *place = *state;
+	const char *change = NULL;
+	struct os_file *file;
+
+	write_file(place->path, "0123456789");
+	file = os_file_open(place->path, NULL);
+	assert_null(os_file_change(file));
+	write_file(place->path, "0123456789 and more");
+	assert_string_equal(os_file_change(file), "has become longer");
+	assert_null(os_file_change(file));
+	assert_int_equal(truncate(place->path, 4), 0);
+	assert_string_equal(os_file_change(file), "has become shorter");
+	assert_null(os_file_change(file));
+	/* Times of files advance by ticks: a write within one is not seen. */
+	while (!change) {
+		write_file(place->path, "abcd");
+		change = os_file_change(file);
+	}
+	assert_string_equal(change, "was overwritten");
+	os_file_close(file);
+}
+
 static void what_is_not_a_file_is_refused(void **state)
 {
 	static const char failure[] = "cannot be opened: ";
@@ -420,6 +444,8 @@ int main(void)
 						make_place, remove_place),
 		cmocka_unit_test_setup_teardown(a_file_cut_short_while_open_is_an_error, make_place,
 						remove_place),
+		cmocka_unit_test_setup_teardown(a_change_of_an_open_file_is_reported_once,
+						make_place, remove_place),
 		cmocka_unit_test_setup_teardown(what_is_not_a_file_is_refused, make_place,
 						remove_place),
 		cmocka_unit_test_setup_teardown(the_names_in_a_folder_are_listed, make_place, NULL),

@@ -122,12 +122,28 @@ static void pipes_and_devices_are_no_files(void **state)
 	assert_null(os_file_open("/dev/null", NULL));
 }
 
+static void a_removed_file_is_reported_once(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+	struct os_file *file;
+
+	(void)state;
+	temporary_path(path, "gone");
+	temporary_write(path, "x", 1);
+	file = os_file_open(path, NULL);
+	remove(path);
+	assert_string_equal(os_file_change(file), "was removed");
+	assert_null(os_file_change(file));
+	os_file_close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_are_left_to_the_main_thread),
 		cmocka_unit_test(descriptors_and_memory_are_counted),
 		cmocka_unit_test(pipes_and_devices_are_no_files),
+		cmocka_unit_test(a_removed_file_is_reported_once),
 		cmocka_unit_test(a_signal_is_kept_until_os_stop_wait),
 		cmocka_unit_test(a_hang_up_asks_to_reload_while_there_is_a_terminal_or_none_at_all),
 		cmocka_unit_test(the_wait_returns_the_reason_of_the_stop),

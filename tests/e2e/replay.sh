@@ -57,3 +57,43 @@ grep -Eq '^etw_exporter_series [1-9][0-9]*$' "$work/page" || fail "no number of 
 echo 'limits: { series_per_family: 10 }' >"$work/few.yaml"
 "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --config.file="$work/few.yaml" >"$work/page" || fail "--once with a limit"
 grep -Eq '^etw_exporter_series_overflow_total\{metric="etw_file_operations_total"\} [1-9]' "$work/page" || fail "no overflow at a limit"
+
+# A recording that changes while it loops: counted where records are lost, in the log either way, and in a bounded number of lines.
+loop() {
+	cp "$work/sample.etl" "$work/loop.etl"
+	start_exporter --replay.file="$work/loop.etl" --replay.loop
+	until_true 60 shows '^etw_consumer_records_total\{.*outcome="counted"\} [1-9]' || fail "the loop counts nothing"
+}
+warns() { grep -q "level=warning .*$1" "$work/log"; }
+bad() { shows '^etw_consumer_bad_(buffers|records)_total\{.*\} [1-9]'; }
+loop
+bad && fail "the sample is damaged"
+head -c "$(stat -c %s "$work/loop.etl")" /dev/urandom | dd of="$work/loop.etl" conv=notrunc status=none
+until_true 60 warns 'was changed while .*change="was overwritten"' || fail "noise over a recording: $(tail -5 "$work/log")"
+until_true 60 warns "cut short\\|damaged" || fail "noise is not damage: $(tail -5 "$work/log")"
+until_true 60 bad || fail "noise over a recording is not counted"
+stop_exporter
+[ "$(grep -c level=warning "$work/log")" -le 22 ] || fail "a changed recording fills the log: $(wc -l <"$work/log") lines"
+
+loop
+printf 'x' >>"$work/loop.etl"
+until_true 60 warns 'change="has become longer"' || fail "a recording that grows: $(tail -5 "$work/log")"
+for i in {1..60}; do
+	printf 'x' >>"$work/loop.etl"
+	sleep 0.02
+done
+stop_exporter
+[ "$(grep -c level=warning "$work/log")" -le 22 ] || fail "a growing recording fills the log: $(wc -l <"$work/log") lines"
+
+loop
+rm "$work/loop.etl"
+until_true 60 warns 'change="was removed"' || fail "a recording that is removed: $(tail -5 "$work/log")"
+stop_exporter
+
+loop
+truncate -s 100000 "$work/loop.etl"
+failed() { grep -q 'level=error msg="Replay failed".*cut short meanwhile' "$work/log"; }
+until_true 60 failed || fail "a recording that is cut: $(tail -5 "$work/log")"
+until_true 60 shows '^etw_session_up\{session="loop.etl"\} 0$' || fail "the session of a cut recording is up"
+shows '^etw_replay_finished 0$' || fail "a replay that failed is finished"
+stop_exporter
