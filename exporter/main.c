@@ -12,10 +12,8 @@
  *
  * Exit status: 0 done, 1 could not run, 2 bad usage or configuration.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -47,6 +45,14 @@ struct app {
 	struct health *health;
 	struct http_server *server;
 };
+
+static bool print_line(const char *line, struct error *err)
+{
+	struct text out = { 0 };
+
+	text_add_format(&out, "%s\n", line);
+	return output_text(&out, err);
+}
 
 /* A configuration that could not be read for lack of memory may be right. */
 static enum exit_status status_of(const struct error *err)
@@ -147,14 +153,6 @@ static void log_recordings(enum log_level level, struct runner *runner)
 }
 
 /* ---- --once: replay, print, end ---- */
-
-static bool print_line(const char *line, struct error *err)
-{
-	struct text out = { 0 };
-
-	text_add_format(&out, "%s\n", line);
-	return output_text(&out, err);
-}
 
 /* What a sink that writes to standard output has to know. */
 struct printing {
