@@ -2,7 +2,8 @@
 # Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, the
 # Windows build's under Wine, a hostile provider and every fuzz target for 15 s (--long: 10 minutes), every command on
 # 20 damaged recordings (10,000), and the recordings in ../shared/traces against their expected results.
-# A failure does not stop the rest. The last line is the sum; the exit status is 0 when nothing failed and something ran.
+# A failure does not stop the rest. A line a minute says how far it is. The last line is the sum; the exit status is 0 when
+# nothing failed and something ran.
 set -uo pipefail
 
 fuzz_seconds=15 mutants=20
@@ -16,8 +17,20 @@ exec </dev/null
 
 passed=0 failed=0 skipped=0
 failures=()
+steps=(set-up release asan tsan "hostile provider" "damaged recordings" windows-mingw fuzz recordings)
+[ "$fuzz_seconds" -eq 15 ] || steps+=(dashboards)
+step=0
+
+# Compilers and Wine leave files behind when they are ended early.
+TMPDIR=$(mktemp -d) || exit 1
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 
 heading() { printf '\n== %s\n' "$*"; }
+next_step() {
+	step=$((step + 1))
+	heading "step $step of ${#steps[@]}: ${steps[step - 1]}; $((SECONDS / 60)) min so far, $passed passed, $failed failed, $skipped skipped"
+}
 pass() { passed=$((passed + 1)); }
 skip() { skipped=$((skipped + 1)); echo "skipped: $*"; }
 fail() { failed=$((failed + 1)); failures+=("$*"); echo "FAILED: $*"; }
@@ -26,13 +39,41 @@ count_of() { # attribute, JUnit file: its number of tests of that kind
 	sed -n "/<testsuite/,/>/s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1
 }
 
+# Passes on what ninja and ctest print, but for ninja's lines of progress. Says how far they are each minute, also while they
+# print nothing.
+show_progress() { # name
+	local line='' part at='not yet built' status said=$SECONDS
+	local built='^\[([0-9]+/[0-9]+)\] ' tested='^ *([0-9]+/[0-9]+) Test +#'
+
+	while true; do
+		IFS= read -r -t 10 part
+		status=$?
+		line+=$part # after a time-out the beginning of a line
+		if [ "$status" -eq 0 ]; then
+			if [[ $line =~ $built ]]; then
+				at="${BASH_REMATCH[1]} built"
+			else
+				printf '%s\n' "$line"
+			fi
+			[[ $line =~ $tested ]] && at="${BASH_REMATCH[1]} tests"
+			line=
+		elif [ "$status" -le 128 ]; then
+			printf '%s' "$line"
+			return 0
+		fi
+		if ((SECONDS - said >= 60)); then
+			said=$SECONDS
+			echo "$1: $at, $((SECONDS / 60)) min so far"
+		fi
+	done
+}
+
 # Configures, builds and tests a preset; the numbers come from the JUnit file that the test preset asks for.
 run_preset() {
 	local junit=build/$1/tests.xml status=0 total bad without
 
-	heading "$1"
 	rm -f "$junit"
-	cmake --workflow --preset "$1" || status=$?
+	cmake --workflow --preset "$1" 2>&1 | show_progress "$1" || status=$?
 	if [ ! -s "$junit" ]; then
 		fail "$1: no test ran (status $status)"
 		return
@@ -40,6 +81,7 @@ run_preset() {
 	total=$(count_of tests "$junit") bad=$(count_of failures "$junit")
 	without=$(($(count_of skipped "$junit") + $(count_of disabled "$junit")))
 	passed=$((passed + total - bad - without)) skipped=$((skipped + without))
+	sed -n 's/^SKIP: /skipped: /p' "build/$1/Testing/Temporary/LastTest.log"
 	sed -n 's/^live load: /  /p' "build/$1/Testing/Temporary/LastTest.log" # rates, which nothing fails on
 	if [ "$bad" -gt 0 ]; then
 		failed=$((failed + bad))
@@ -96,8 +138,9 @@ fuzz_one() { # program
 	elif [ -d build/fuzz/seeds ]; then
 		seeds=(build/fuzz/seeds)
 	fi
-	heading "$name, $fuzz_seconds s"
-	if "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	heading "$name, $fuzz_seconds s; $((SECONDS / 60)) min so far"
+	# An input takes milliseconds; a minute is not reached because the machine is busy.
+	if "$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="build/fuzz/findings/$name-" "$corpus" "${seeds[@]}" >"build/fuzz/$name.log" 2>&1; then
 		pass
 		grep -E '^(stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)|Done )' "build/fuzz/$name.log"
@@ -109,6 +152,10 @@ fuzz_one() { # program
 	fi
 }
 
+build_fuzzers() {
+	cmake --preset fuzz && cmake --build --preset fuzz && cmake --preset fuzz-coverage && cmake --build --preset fuzz-coverage
+}
+
 run_fuzzers() {
 	local program
 
@@ -116,10 +163,8 @@ run_fuzzers() {
 		skip "fuzzing: no targets in tests/fuzz"
 		return
 	fi
-	heading "fuzz"
 	rm -f build/fuzz/*.coverage # of targets that there may not be any more
-	if ! { cmake --preset fuzz && cmake --build --preset fuzz &&
-		cmake --preset fuzz-coverage && cmake --build --preset fuzz-coverage; }; then
+	if ! build_fuzzers 2>&1 | show_progress fuzz; then
 		fail "fuzz: does not build"
 		return
 	fi
@@ -140,7 +185,6 @@ run_fuzzers() {
 
 # What ctest tries for some seconds, for longer.
 run_hostile() {
-	heading "hostile provider, $fuzz_seconds s"
 	if HOSTILE_SECONDS=$fuzz_seconds build/asan/tests/test_live_hostile; then
 		pass
 	else
@@ -150,7 +194,6 @@ run_hostile() {
 
 # What fuzz_pipeline tries inside one process, for the programs as they are.
 run_mutants() {
-	heading "$mutants damaged recordings"
 	if python3 tests/fuzz/mutate.py build/asan --count "$mutants"; then
 		pass
 	else
@@ -169,11 +212,24 @@ run_windows() {
 	fi
 }
 
+# Prints the first of the files that comparing the recordings needs and that is absent.
+absent_reference() {
+	local recording file
+
+	for recording in ../shared/traces/*.etl; do # the pattern itself when there is none
+		for file in ../shared/traces/check.py "$recording" "${recording%.etl}".{summary.json,metrics.json,events.jsonl}; do
+			[ -e "$file" ] || { echo "$file"; return; }
+		done
+	done
+}
+
 check_recordings() {
-	heading "recordings"
-	if [ ! -e ../shared/traces/check.py ]; then
-		skip "../shared/traces is absent: recordings were not compared with their expected results"
-	elif python3 ../shared/traces/check.py build/release ../shared/traces; then
+	local absent
+
+	absent=$(absent_reference)
+	if [ -n "$absent" ]; then
+		skip "$absent is absent: recordings were not compared with their expected results"
+	elif CHECK_TIMEOUT=1800 python3 ../shared/traces/check.py build/release ../shared/traces; then
 		pass
 	else
 		fail "recordings disagree with their expected results"
@@ -182,7 +238,6 @@ check_recordings() {
 
 # Pictures in build/preview, to be looked at.
 preview_dashboards() {
-	heading "dashboards"
 	if bash dashboards/preview.sh --once; then
 		pass
 	else
@@ -190,18 +245,27 @@ preview_dashboards() {
 	fi
 }
 
-if bash .ci/deps-debian.sh && bash .ci/deps-dashboards.sh; then
+plan="${#steps[@]} steps:"
+for name in "${steps[@]}"; do
+	plan+=" $name,"
+done
+echo "${plan%,}. README.md, \"Test it\", says what this takes."
+next_step
+if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards.sh; then
 	for preset in release asan tsan; do
+		next_step
 		run_preset "$preset"
 	done
-	run_hostile
-	run_mutants
-	run_windows
-	run_fuzzers
-	check_recordings
-	[ "$fuzz_seconds" -eq 15 ] || preview_dashboards
+	for part in run_hostile run_mutants run_windows run_fuzzers check_recordings; do
+		next_step
+		"$part"
+	done
+	if [ "$fuzz_seconds" -ne 15 ]; then
+		next_step
+		preview_dashboards
+	fi
 else
-	fail "set-up (.ci/deps-debian.sh, .ci/deps-dashboards.sh)"
+	fail "set-up (.ci/deps-debian.sh, .ci/deps-tests.sh, .ci/deps-dashboards.sh)"
 fi
 
 if [ ${#failures[@]} -gt 0 ]; then
@@ -209,5 +273,6 @@ if [ ${#failures[@]} -gt 0 ]; then
 	printf '%s\n' "${failures[@]}"
 fi
 echo
+echo "$((SECONDS / 60)) min"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
