@@ -78,10 +78,10 @@ grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
 (trap '' PIPE; "$ETWTOOL" dump "$work/sample.etl" 2>"$work/err" || true) | head -n 1 >/dev/null
 [ ! -s "$work/err" ] || fail "a reader that has gone: $(cat "$work/err")"
 
-"$ETW_EXPORTER" --help | grep -q -- --replay.file || fail "--help does not name --replay.file"
-"$ETW_EXPORTER" --version | grep -q '^etw_exporter ' || fail "--version"
-"$ETW_EXPORTER" --check-config | grep -q fine || fail "--check-config"
-"$ETWTOOL" --help | grep -q summary || fail "etwtool --help"
+"$ETW_EXPORTER" --help | says -- --replay.file || fail "--help does not name --replay.file"
+"$ETW_EXPORTER" --version | says '^etw_exporter ' || fail "--version"
+"$ETW_EXPORTER" --check-config | says fine || fail "--check-config"
+"$ETWTOOL" --help | says summary || fail "etwtool --help"
 # What cannot be written is an error, whatever it is: a full disk, or no standard output at all.
 for arguments in --help --version --check-config "--once --replay.file=$work/sample.etl"; do
 	for output in /dev/full -; do
@@ -97,7 +97,7 @@ for arguments in --help --version --check-config "--once --replay.file=$work/sam
 	done
 done
 "$ETW_EXPORTER" --log.level=WARNING --check-config >/dev/null || fail "--log.level=WARNING"
-"$ETW_EXPORTER" --help | grep -q web.config && fail "--help lists a flag that is always refused"
+"$ETW_EXPORTER" --help | says web.config && fail "--help lists a flag that is always refused"
 
 # A recording cut short is a warning, and read with exit status 0.
 head -c 100000 "$work/sample.etl" >"$work/cut.etl"

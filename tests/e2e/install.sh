@@ -21,7 +21,7 @@ documents=$prefix/share/doc/etw_exporter
 cd "$work"
 "${runner[@]}" "$exporter" --check-config --config.file="$config" >/dev/null || fail "the configuration is refused"
 "${runner[@]}" "$tool" check config "$config" >/dev/null || fail "etwtool refuses the configuration"
-"${runner[@]}" "$tool" summary sample.etl | grep -q '"records"' || fail "etwtool summary"
+"${runner[@]}" "$tool" summary sample.etl | says '"records"' || fail "etwtool summary"
 "${runner[@]}" "$exporter" --once --config.file="$config" --replay.file=sample.etl | tr -d '\r' >page || fail "replay: exit $?"
 "${runner[@]}" "$ETW_EXPORTER" --once --replay.file=sample.etl | tr -d '\r' >page_of_build || fail "replay: exit $?"
 counted() { grep -E '^etw_(events|file_written_bytes|disk_written_bytes)_total' "$1"; }

@@ -39,6 +39,10 @@ until_true() {
 	done
 }
 
+# says PATTERN: whether a line of the standard input matches. It reads all; "grep -q" ends at the first match, and the program
+# before it then fails when it writes on.
+says() { grep -c "$@" >/dev/null; }
+
 # expect_exit STATUS PATTERN COMMAND...: exit status, and exactly one line on standard error that matches, besides what the
 # exporter logs about its start.
 expect_exit() {

@@ -27,7 +27,7 @@ grep -q '^etw_session_up{session="sample.etl"} 1$' "$work/page" || fail "the ses
 
 if command -v prometheus >/dev/null; then
 	start_prometheus
-	has() { query "$1" | grep -q '"value":\['; }
+	has() { query "$1" | says '"value":\['; }
 	until_true 30 has 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(tail -3 "$work/prometheus.log")"
 	until_true 60 has 'sum by (process) (rate(etw_file_written_bytes_total[10s])) > 0' || fail "no rate by process"
 	until_true 60 has 'sum(rate(etw_events_total[10s])) > 0' || fail "no rate of events"
@@ -82,7 +82,7 @@ wait "$exporter_pid" || fail "exit $? after SIGTERM"
 # Names of files are text on the landing page. Debug lines say what a scrape took.
 cp "$work/sample.etl" "$work/<b>&.etl"
 start_exporter --replay.file="$work/<b>&.etl" --log.level=debug
-finished() { curl -fsS "$url/metrics" | grep -q '^etw_replay_finished 1$'; }
+finished() { curl -fsS "$url/metrics" | says '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
 total() { curl -fsS "$url/metrics" | awk -v want="$1" '$1 ~ want { s += $NF } END { printf "%d", s }'; }
 ended() { grep -q 'Replay finished' "$work/log"; }
