@@ -7,6 +7,10 @@
  * of the step, the page of that moment is written. The exposition is the exporter's own; each line
  * of it gets the labels of the target (job and instance) and a timestamp.
  *
+ * A recording is small against its pages, so their number is limited: beyond the limit backfill
+ * fails, without the "# EOF" that promtool asks for, so that no part is taken for the whole.
+ * page_times.h says where pages stand.
+ *
  * A family comes again with every page; its HELP and TYPE stand where it comes first. OpenMetrics
  * asks for all samples of a family in one place. promtool does not, and a text in that order would
  * have to be held in memory as a whole.
@@ -23,18 +27,20 @@
 #include "runner.h"
 #include "setup.h"
 #include "source/event_record.h"
+#include "tool/page_times.h"
 #include "tool/tool.h"
 
 enum {
 	STEP_DEFAULT_MS = 15000,
 	STEP_MOST_MS = 3600000,
-	STEPS_MOST = 100000, /* without a record between them: then a clock was set */
+	PAGES_DEFAULT = 100000, /* a day of steps of 1 s, 17 days of 15 s */
 	TICKS_PER_MS = 10000,
 };
 
 struct request {
 	struct tool_arguments arguments;
 	uint64_t step_ms; /* 0: STEP_DEFAULT_MS */
+	uint64_t pages;   /* at most; 0: PAGES_DEFAULT */
 	const char *config, *job, *instance;
 };
 
@@ -51,6 +57,8 @@ static bool read_step(void *step_ms, const char *value, struct error *err)
 static const struct command_option option_rows[] = {
 	{ "--step", "DURATION", "time between two samples: 500ms, 1s; 15s without it", OPTION_READ,
 	  AT(step_ms), .takes = "a duration from 1ms to 1h", .read = read_step },
+	{ "--pages", "N", "at most so many samples of a series; 100000 without it", OPTION_COUNT,
+	  AT(pages) },
 	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
@@ -62,9 +70,11 @@ static const struct command_option option_rows[] = {
 
 struct backfill {
 	struct setup setup;
-	int64_t step; /* 100 ns */
-	int64_t next; /* time of the next page; RECORD_NO_TIME before the first record */
-	bool failed;  /* standard output takes no more */
+	struct runner *runner; /* of the replay */
+	struct page_times times;
+	uint64_t pages_left;
+	bool full;   /* no page was left for a time */
+	bool failed; /* standard output takes no more */
 
 	/* What is written. */
 	struct text target;     /* `job="etw",instance="a.etl"`, of every series */
@@ -214,35 +224,58 @@ static void write_page(struct backfill *backfill, int64_t time)
 
 /* ---- pages ---- */
 
+/* False, and the replay ends, when there can be no page. */
+static bool add_page(struct backfill *backfill, int64_t time)
+{
+	if (backfill->pages_left == 0) {
+		backfill->full = true;
+	} else if (!backfill->failed) {
+		backfill->pages_left--;
+		write_page(backfill, time);
+	}
+	if (backfill->full || backfill->failed) {
+		runner_stop(backfill->runner);
+		return false;
+	}
+	return true;
+}
+
 /* Before a record counts: a page for each step that has passed. */
 static void on_time(void *context, int64_t time)
 {
 	struct backfill *backfill = context;
+	int64_t page;
 
-	if (time == RECORD_NO_TIME || backfill->failed) {
-		return;
-	}
-	if (backfill->next == RECORD_NO_TIME) {
-		backfill->next = time - time % backfill->step;
-	}
-	if (time > backfill->next &&
-	    ((uint64_t)time - (uint64_t)backfill->next) / (uint64_t)backfill->step > STEPS_MOST) {
-		write_page(backfill, backfill->next);
-		backfill->next = time - time % backfill->step;
-	}
-	while (backfill->next <= time && !backfill->failed) {
-		write_page(backfill, backfill->next);
-		backfill->next += backfill->step;
+	while (!backfill->full && !backfill->failed &&
+	       page_times_due(&backfill->times, time, &page) && add_page(backfill, page)) {
 	}
 }
 
-static bool write_end(struct backfill *backfill)
+static bool write_end(struct backfill *backfill, const struct request *request, struct error *err)
 {
-	if (backfill->next != RECORD_NO_TIME && !backfill->failed) {
-		write_page(backfill, backfill->next);
+	if (backfill->times.next != 0 && !backfill->full) {
+		add_page(backfill, backfill->times.next);
+	}
+	if (backfill->full) {
+		return error_set(err, ERROR_LIMIT,
+				 "the recording needs more than %" PRIu64
+				 " samples of a series: take a longer --step, or allow more with "
+				 "--pages; the output is incomplete",
+				 request->pages ? request->pages : PAGES_DEFAULT);
 	}
 	text_add_string(&backfill->out, "# EOF\n");
-	return !backfill->failed && tool_write("backfill", &backfill->out);
+	if (backfill->failed || !tool_write("backfill", &backfill->out)) {
+		return error_set(err, ERROR_SYSTEM, "the samples could not be written");
+	}
+	if (backfill->times.outside > 0) {
+		tool_complain(
+			TOOL_DONE, "backfill",
+			"warning: %" PRIu64
+			" records have a time before 1970 or after 9999; they count at the time "
+			"of the next page",
+			backfill->times.outside);
+	}
+	return true;
 }
 
 /* ---- the replay ---- */
@@ -265,12 +298,10 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
 	bool good;
 
+	backfill->runner = runner;
 	progress_start(&progress, "etwtool", tool_backfill.name, tool_backfill.output);
-	good = health && runner_run(runner, err);
+	good = health && runner_run(runner, err) && write_end(backfill, request, err);
 	progress_end(&progress);
-	if (good && !write_end(backfill)) {
-		good = error_set(err, ERROR_SYSTEM, "the samples could not be written");
-	}
 	health_free(health);
 	runner_free(runner);
 	setup_close(&backfill->setup);
@@ -281,8 +312,8 @@ static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
 	uint64_t step_ms = request->step_ms ? request->step_ms : STEP_DEFAULT_MS;
-	struct backfill backfill = { .step = (int64_t)step_ms * TICKS_PER_MS,
-				     .next = RECORD_NO_TIME,
+	struct backfill backfill = { .times.step = (int64_t)step_ms * TICKS_PER_MS,
+				     .pages_left = request->pages ? request->pages : PAGES_DEFAULT,
 				     .time = RECORD_NO_TIME };
 	const char *job = request->job ? request->job : "etw";
 	const char *instance = request->instance ? request->instance :
@@ -317,7 +348,10 @@ const struct tool_command tool_backfill = {
 	.synopsis = "FILE >samples.om",
 	.about = "A recording as samples at its own date, for a Prometheus",
 	.more = "Then: promtool tsdb create-blocks-from openmetrics samples.om DATA, and a Prometheus with\n"
-		"--storage.tsdb.path=DATA --storage.tsdb.retention.time=100y.\n",
+		"--storage.tsdb.path=DATA --storage.tsdb.retention.time=100y.\n"
+		"\n"
+		"Where nothing was recorded for more than 5 minutes there are no samples, as of an exporter\n"
+		"that was stopped. Output that is not whole has no \"# EOF\" at its end, and promtool refuses it.\n",
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 1,

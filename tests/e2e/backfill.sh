@@ -32,6 +32,35 @@ expect_exit 2 'which recording' "$ETWTOOL" backfill
 expect_exit 1 'nothing.etl' "$ETWTOOL" backfill "$work/nothing.etl"
 expect_exit 1 'none.yaml' "$ETWTOOL" backfill "$work/sample.etl" --config "$work/none.yaml"
 
+# What a recording of a few kilobytes can ask for is bounded: beyond --pages it fails, without the end that promtool wants.
+expect_exit 1 'more than 5 samples of a series: take a longer --step, or allow more with --pages' \
+	"$ETWTOOL" backfill "$work/sample.etl" --step 1s --pages 5
+"$ETWTOOL" backfill "$work/sample.etl" --step 1s --pages 5 >"$work/few.om" 2>/dev/null || true
+[ "$(grep -c '^up{' "$work/few.om")" = 5 ] || fail "$(grep -c '^up{' "$work/few.om") pages of 5"
+! grep -q EOF "$work/few.om" || fail "incomplete output with an end"
+"$ETWTOOL" backfill "$work/sample.etl" --step 1s --pages "$pages" | tail -1 | grep -qx '# EOF' || fail "$pages pages are enough"
+
+# Times that no sample can have (a start in the header at the ends of 64 bits).
+at_start() { # NUMBER: the sample with this start time, docs/etl-format.md section 2
+	python3 - "$work/sample.etl" "$1" >"$work/other.etl" <<'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+assert struct.unpack_from("<q", data, 368)[0] == 133601436000000000 # 2024-05-14T07:00:00Z
+struct.pack_into("<q", data, 368, int(sys.argv[2]))
+sys.stdout.buffer.write(data)
+END
+}
+for start in 9223372036854775807 -9223372036854775807 0 116444736000000000 2650467743900000000; do
+	at_start $start
+	(ulimit -f 200000 && "$ETWTOOL" backfill "$work/other.etl" --step 1s >"$work/samples.om" 2>"$work/err") || fail "start $start: exit $?"
+	[ "$(tail -1 "$work/samples.om")" = '# EOF' ] || fail "start $start: no end"
+	found=$(grep -c '^up{' "$work/samples.om" || true)
+	case $start in
+	116444736000000000) [ "$found" = "$pages" ] || fail "1970: $found pages, not $pages" ;;
+	2650467743900000000) [ "$found" -gt 5 ] && [ "$found" -le 13 ] || fail "the last 10 s of 9999: $found pages" ;;
+	*) [ "$found" = 0 ] && grep -q 'warning: [0-9]* records have a time before 1970 or after 9999' "$work/err" || fail "start $start: $found pages" ;;
+	esac
+done
 # Two hosts in one Prometheus, and labels that need escaping.
 "$ETWTOOL" backfill "$work/sample.etl" --instance 'a "b"' --job x >"$work/labels.om"
 grep -qF 'up{job="x",instance="a \"b\""} 1 ' "$work/labels.om" || fail "labels: $(grep -m 1 ^up "$work/labels.om")"

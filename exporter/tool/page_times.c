@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording chooses its times, so a few records can span thousands of years. The pages of one
+ * step would then fill every disk. A pause gets one page at its beginning, with the values that
+ * stay as they are from there on, and the next one before the record that ends it.
+ */
+#include "tool/page_times.h"
+
+#include "source/event_record.h"
+
+#define SECOND    INT64_C(10000000)
+#define YEAR_1970 INT64_C(116444736000000000)
+#define YEAR_9999 INT64_C(2650467744000000000) /* its end */
+
+bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
+{
+	int64_t pause = PAUSE_SECONDS * SECOND;
+
+	pause = times->step > pause ? times->step : pause;
+	if (time == RECORD_NO_TIME) {
+		return false;
+	}
+	if (time < YEAR_1970 || time >= YEAR_9999) {
+		times->outside++;
+		return false;
+	}
+	if (times->next == 0) {
+		times->next = time - time % times->step;
+	}
+	if (time < times->next) {
+		return false;
+	}
+	*page = times->next;
+	times->next = time - times->next > pause ? time - time % times->step :
+						   times->next + times->step;
+	return true;
+}
