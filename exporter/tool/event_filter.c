@@ -5,9 +5,9 @@
  * Names may be written in several ways. A provider is given by its name, its GUID, the name of a
  * kernel class, or a pattern with * and ?; an event by the name that rules use, the name in its
  * schema, the symbol of its manifest, or its number. Every name that is compared and does not match
- * is offered as a suggestion, so that a typo can be answered with the nearest name that occurs in
- * the recording. For this all records are compared by process, even those that another condition
- * leaves out.
+ * is offered as a suggestion, so that a typo or an abbreviation can be answered with the nearest
+ * name that occurs in the recording. For this all records are compared by process, even those that
+ * another condition leaves out.
  *
  * Conditions on fields are those of a rule. The pipeline evaluates them (rules/probe.h); here they
  * are only parsed, and their fields looked up for suggestions.
@@ -61,13 +61,50 @@ bool event_filter_active(const struct event_filter *filter)
 
 /* ---- names ---- */
 
+static char ascii_upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* Whether a word is made of the capitals of a name: "gc" of "GarbageCollection". */
+static bool is_initials(const char *word, size_t word_size, const char *name, size_t name_size)
+{
+	size_t met = 0;
+
+	for (size_t i = 0; i < name_size; i++) {
+		if (name[i] >= 'A' && name[i] <= 'Z') {
+			if (met == word_size || ascii_upper(word[met]) != name[i]) {
+				return false;
+			}
+			met++;
+		}
+	}
+	return met == word_size && met > 1;
+}
+
+/* "GC/Start" for "GarbageCollection/Start": the same behind the slash, initials before it. */
+static bool abbreviates(const char *word, const char *known)
+{
+	size_t word_task = strcspn(word, "/"), known_task = strcspn(known, "/");
+	const char *word_rest = word + word_task, *known_rest = known + known_task;
+
+	return *word_rest == '/' &&
+	       text_equal_nocase(word_rest, strlen(word_rest), known_rest, strlen(known_rest)) &&
+	       is_initials(word, word_task, known, known_task);
+}
+
 static void offer(struct requested_name *requested, const char *known)
 {
 	const char *before = requested->nearest.best;
 
 	requested->nearest.word = requested->name;
 	requested->nearest.size = strlen(requested->name);
-	nearest_offer(&requested->nearest, known);
+	if (abbreviates(requested->name, known)) {
+		requested->nearest.best = known;
+		requested->nearest.distance = 0;
+	} else {
+		nearest_offer(&requested->nearest, known);
+	}
 	if (requested->nearest.best != before) { /* known may be freed */
 		snprintf(requested->suggestion, sizeof requested->suggestion, "%s", known);
 		requested->nearest.best = requested->suggestion;
@@ -121,14 +158,24 @@ bool is_requested_event(struct requested_name *requested, const struct event_cla
 	if (parse_u64(requested->name, strlen(requested->name), &number)) {
 		return note(requested, number == (class->classic ? class->opcode : class->id));
 	}
+	/* A name with a slash is no part of one: then parts are not offered. */
 	if (is_requested(requested, class->event_name) ||
-	    (slash && is_requested(requested, slash + 1)) ||
+	    (slash && !strchr(requested->name, '/') && is_requested(requested, slash + 1)) ||
 	    (schema && is_requested(requested, schema->event)) ||
 	    (schema && schema->symbol && is_requested(requested, schema->symbol))) {
 		return true;
 	}
-	return strchr(requested->name, '/') &&
-	       note(requested, is_pattern_of(requested->name, class));
+	if (!strchr(requested->name, '/')) {
+		return false;
+	}
+	if (!note(requested, is_pattern_of(requested->name, class))) {
+		char whole[2 * SUGGESTION_SIZE];
+
+		snprintf(whole, sizeof whole, "%s/%s", class->provider_name, class->event_name);
+		offer(requested, whole);
+		return false;
+	}
+	return true;
 }
 
 /* ---- event classes ---- */

@@ -158,6 +158,7 @@ END
 # Names that are nowhere: the nearest one.
 sample=$work/sample.etl
 expect_exit 1 "no provider 'Contoso.Shpo'; did you mean 'Contoso.Shop'" "$ETWTOOL" dump "$sample" --provider Contoso.Shpo
+expect_exit 1 "no event 'Contoso.Shpo/OrderPlaced'; did you mean 'Contoso.Shop/OrderPlaced'" "$ETWTOOL" dump "$sample" --event Contoso.Shpo/OrderPlaced
 expect_exit 1 "no event 'FileIo/Wriet'; did you mean 'FileIo/Write'" "$ETWTOOL" dump "$sample" --event FileIo/Wriet
 expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" dump "$sample" --process sqlserv
 expect_exit 1 "no field 'TransferSiz'; did you mean 'TransferSize'" "$ETWTOOL" dump "$sample" --where 'TransferSiz gt 1'

@@ -126,6 +126,12 @@ grep -q '"Microsoft-Windows-DotNETRuntime"' "$work/summary" || fail "summary --b
 "$ETWTOOL" summary "$traces/gcevents.etl" >"$work/summary"
 if grep -q DotNETRuntime "$work/summary"; then fail "summary knows what the recording does not tell"; fi
 
+# The documentation of .NET calls the task GC, the manifest GarbageCollection; a part of a name is no answer to a whole one.
+for name in GC/Start gc/start GarbageColection/Start; do
+	expect_exit 1 "no event '$name'; did you mean 'GarbageCollection/Start'\?" "$ETWTOOL" fields "$traces/gcevents.etl" "$name"
+	expect_exit 1 "no event '$name'; did you mean 'GarbageCollection/Start'\?" "$ETWTOOL" dump "$traces/gcevents.etl" --builtin --event "$name"
+done
+
 # Another manifest of the same provider comes before the built-in one, for all that look at events as rules do.
 manifest Litres | sed 's/aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0001/e13c0d23-ccbc-4e12-931b-d9cc2eee27e4/; s/value="7"/value="10" version="4"/' >"$work/clr.man"
 "$ETWTOOL" stats "$traces/gcevents.etl" >"$work/stats"
