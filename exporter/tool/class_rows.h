@@ -22,6 +22,7 @@ struct class_row {
 	bool classic;
 	uint8_t kernel_class; /* enum kernel_class */
 	uint64_t records;
+	uint64_t of_no_process;    /* of these; counted by who calls class_rows_count() */
 	uint64_t provider_records; /* of all rows of the provider; after class_rows_sort() */
 	uint64_t versions[4];      /* bit v % 64 of word v / 64: version v */
 	/* The one with most fields, valid as long as the event classes; NULL: none is known. */

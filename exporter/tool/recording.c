@@ -203,6 +203,11 @@ struct recording *recording_read(struct tool_arguments *arguments,
 	return recording;
 }
 
+void recording_statistics(const struct recording *recording, struct source_statistics *statistics)
+{
+	source_statistics(recording->source, statistics);
+}
+
 static const char *label_text(const struct recording *recording, uint32_t id)
 {
 	const struct intern *strings = registry_strings(recording->setup.registry);

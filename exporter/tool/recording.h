@@ -14,6 +14,7 @@
 #include "rules/engine/dry_run.h"
 #include "rules/language/probe.h"
 #include "source/event_record.h"
+#include "source/source.h"
 #include "tool/tool.h"
 #include "track/derived_fields.h"
 
@@ -56,6 +57,9 @@ void recording_stop(struct recording *recording);
  */
 struct recording *recording_read(struct tool_arguments *arguments,
 				 const struct recording_options *options);
+
+/* After a run: what the source counted, losses among it. */
+void recording_statistics(const struct recording *recording, struct source_statistics *statistics);
 
 /* In on_record: the process of the record; *process_id as tracker_process() sets it. */
 const char *recording_process(const struct recording *recording, uint32_t *process_id);

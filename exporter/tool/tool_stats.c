@@ -5,7 +5,9 @@
  * One run of the pipeline counts records per process name and per event. Afterwards three tables
  * are filled from these counts, each sorted by records: processes as they are, events under the
  * names that rules use, and providers as sums of their events. Only the first rows of each table
- * are shown. Rates are per second of recorded time, from the first record with a time to the last.
+ * are shown, and below them their sum. Rates are per second of recorded time, from the first record
+ * with a time to the last. Labels that stand for no process (`_none`) are explained below the table
+ * of processes, with the events that have them, because they are often its first row.
  * Names in the tables are borrowed from the recording and from the rows of class_rows.h, so both
  * stay until the tables are written.
  */
@@ -46,7 +48,8 @@ struct stats {
 	struct class_rows classes;
 	struct map processes; /* name, a text of the recording -> records */
 	uint64_t records;
-	int64_t first, last; /* RECORD_NO_TIME: no record had a time */
+	uint64_t events_lost, buffers_lost; /* by the header */
+	int64_t first, last;                /* RECORD_NO_TIME: no record had a time */
 	struct table tables[STATS_TABLES];
 	uint64_t top; /* rows of each table that are shown */
 };
@@ -63,14 +66,17 @@ static void on_record(void *context, struct recording *recording, const struct e
 {
 	struct stats *stats = context;
 	uint32_t id;
-	uint64_t *process =
-		map_put(&stats->processes, (uintptr_t)recording_process(recording, &id), NULL);
+	const char *name = recording_process(recording, &id);
+	uint64_t *process = map_put(&stats->processes, (uintptr_t)name, NULL);
+	struct class_row *row = class_rows_count(&stats->classes, class);
 
 	if (process) {
 		++*process;
 	}
+	if (row && strcmp(name, "_none") == 0) {
+		row->of_no_process++;
+	}
 	stats->records++;
-	class_rows_count(&stats->classes, class);
 	if (record->time == RECORD_NO_TIME) {
 		return;
 	}
@@ -148,21 +154,80 @@ static double rate(const struct stats *stats, uint64_t records)
 	return seconds > 0 ? (double)records / seconds : 0;
 }
 
+enum { EXPLAINED_MOST = 3 };
+
+/* The event with most records of no process, after `last` or of all (NULL); NULL: there is none. */
+static const struct class_row *next_of_no_process(const struct class_rows *classes,
+						  const struct class_row *last)
+{
+	const struct class_row *next = NULL;
+
+	for (size_t i = 0; i < classes->count; i++) {
+		const struct class_row *row = &classes->rows[i];
+		bool after = !last || row->of_no_process < last->of_no_process ||
+			     (row->of_no_process == last->of_no_process && row > last);
+
+		if (row->of_no_process > 0 && after &&
+		    (!next || row->of_no_process > next->of_no_process)) {
+			next = row;
+		}
+	}
+	return next;
+}
+
+/* Labels that are no process, where the table shows them. */
+static void explain(struct text *out, const struct stats *stats, const struct table_row *row)
+{
+	const struct class_row *event = NULL;
+	unsigned shown = 0;
+
+	if (strcmp(row->name, "_none") == 0) {
+		text_add_string(out, "  _none: events that belong to no process");
+		while (shown < EXPLAINED_MOST &&
+		       (event = next_of_no_process(&stats->classes, event)) != NULL) {
+			text_add_string(out, shown++ == 0 ? ", most of them " : ", ");
+			text_add_shown(out, event->name);
+		}
+		text_add_char(out, '\n');
+	} else if (strcmp(row->name, "_unknown") == 0) {
+		text_add_string(out,
+				"  _unknown: a process id that no event of the recording names\n");
+	} else if (strcmp(row->name, "_other") == 0) {
+		text_add_string(out, "  _other: more names than the tool remembers\n");
+	}
+}
+
+static void add_numbers(struct text *out, const struct stats *stats, uint64_t records)
+{
+	text_add_format(out, "%12" PRIu64 " %5.1f %% %12.1f  ", records,
+			100 * (double)records / (double)(stats->records > 0 ? stats->records : 1),
+			rate(stats, records));
+}
+
 static void add_text_table(struct text *out, const struct stats *stats, const struct table *table)
 {
+	size_t shown = table->count < stats->top ? table->count : (size_t)stats->top;
+	uint64_t others = stats->records;
+
 	text_add_format(out, "\n%12s %7s %12s  %s\n", "records", "share", "per second",
 			table->title);
-	for (size_t i = 0; i < table->count && i < stats->top; i++) {
-		const struct table_row *row = &table->rows[i];
-
-		text_add_format(out, "%12" PRIu64 " %5.1f %% %12.1f  ", row->records,
-				100 * (double)row->records / (double)stats->records,
-				rate(stats, row->records));
-		text_add_shown(out, row->name);
+	for (size_t i = 0; i < shown; i++) {
+		add_numbers(out, stats, table->rows[i].records);
+		text_add_shown(out, table->rows[i].name);
 		text_add_char(out, '\n');
+		others -= table->rows[i].records;
 	}
-	if (table->count > stats->top) {
-		text_add_format(out, "%35s and %" PRIu64 " more\n", "…", table->count - stats->top);
+	if (table->count > shown) {
+		add_numbers(out, stats, others);
+		text_add_format(out, "(%zu more)\n", table->count - shown);
+	} else if (others > 0) { /* CLASS_ROWS_MOST */
+		add_numbers(out, stats, others);
+		text_add_string(out, "(too many names to list)\n");
+	}
+	add_numbers(out, stats, stats->records);
+	text_add_format(out, "(all %zu)\n", table->count);
+	for (size_t i = 0; i < shown && table == &stats->tables[PROCESSES]; i++) {
+		explain(out, stats, &table->rows[i]);
 	}
 }
 
@@ -176,7 +241,9 @@ static void add_text(struct text *out, const struct stats *stats)
 		text_add_format(out, " from %s to %s, %.1f s, %.1f per second", first, last,
 				seconds_of(stats), rate(stats, stats->records));
 	}
-	text_add_char(out, '\n');
+	text_add_format(out,
+			"\nlost while it was recorded: %" PRIu64 " events, %" PRIu64 " buffers\n",
+			stats->events_lost, stats->buffers_lost);
 	for (size_t i = 0; i < STATS_TABLES; i++) {
 		add_text_table(out, stats, &stats->tables[i]);
 	}
@@ -208,6 +275,8 @@ static void add_json(struct text *out, const struct stats *stats)
 	utc_member(json, "last", stats->last);
 	json_member_double(json, "seconds", seconds_of(stats));
 	json_member_double(json, "per_second", rate(stats, stats->records));
+	json_member_u64(json, "events_lost", stats->events_lost);
+	json_member_u64(json, "buffers_lost", stats->buffers_lost);
 	for (size_t i = 0; i < STATS_TABLES; i++) {
 		add_json_table(json, stats, &stats->tables[i]);
 	}
@@ -242,6 +311,11 @@ static int run(struct tool_arguments *arguments)
 	int status = TOOL_FAILED;
 
 	if (recording) {
+		struct source_statistics source;
+
+		recording_statistics(recording, &source);
+		stats.events_lost = source.events_lost;
+		stats.buffers_lost = source.buffers_lost;
 		class_rows_sort(&stats.classes);
 		if (fill_tables(&stats)) {
 			(arguments->as_json ? add_json : add_text)(&out, &stats);

@@ -51,9 +51,30 @@ for table in ("processes", "providers", "events"):
     for row in stats[table]:
         if abs(row["per_second"] * stats["seconds"] - row["records"]) > 0.001 * row["records"] + 1 and stats["seconds"]:
             sys.exit(f"stats: {row} in {stats['seconds']} s")
-text = run(tool, "stats", path, "--top", "1")
-if f"{records} records" not in text or len(text.split("\n")) > 14:
-    sys.exit(f"stats: {text}")
+header = json.loads(run(tool, "summary", path))["header"]
+if (stats["events_lost"], stats["buffers_lost"]) != (header["events_lost"], header["buffers_lost"]):
+    sys.exit("stats: losses are not those of the header")
+
+# The text: the same numbers in columns, rows that add up, and a line about what is no process.
+for top in (1, 3, 10):
+    text = run(tool, "stats", path, "--top", str(top))
+    head, *tables = text.split("\n\n")
+    if f": {records} records" not in head or f"lost while it was recorded: {stats['events_lost']} events, {stats['buffers_lost']} buffers" not in head:
+        sys.exit(f"stats: {head}")
+    for key, table in zip(("processes", "providers", "events"), tables, strict=True):
+        title, *lines = table.rstrip("\n").split("\n")
+        notes = [line for line in lines if line.startswith("  _")]
+        rows = [re.fullmatch(r"( *(\d+) {1,3}(\d+\.\d) % +(\d+\.\d)  )(.+)", line) for line in lines if line not in notes]
+        if not all(rows) or len({len(row[1]) for row in rows}) != 1 or len(rows[0][1]) != title.index(title.split()[-1]):
+            sys.exit(f"stats: columns of\n{text}")
+        *shown, total = [int(row[2]) for row in rows]
+        if total != records or sum(shown) != records or rows[-1][5] != f"(all {len(stats[key])})":
+            sys.exit(f"stats: {key} do not add up:\n{text}")
+        if [row["records"] for row in stats[key][:top]] != shown[:top]:
+            sys.exit(f"stats: {key} are not the first {top}:\n{text}")
+        wanted_notes = [row["name"] for row in stats[key][:top] if key == "processes" and row["name"] in ("_none", "_unknown", "_other")]
+        if [note.split(":")[0].strip() for note in notes] != wanted_notes:
+            sys.exit(f"stats: notes {notes}, wanted {wanted_notes}")
 
 def check_needs(event, provider, snippet):
     """`needs` covers every event of the recording, and asks for no keyword, level or id that none of them had."""
@@ -127,7 +148,7 @@ done
 # The question "which file, which volume, how long, for which process" is answered by what fields offers, marked as derived.
 "$ETWTOOL" fields "$work/sample.etl" FileIo/Write >"$work/write"
 for line in 'path: Path  *# derived, text: ' 'volume: Volume  *# derived, text: D:, C:$' 'paging: Paging  *# derived, integer: 0, 1$' \
-	'io_flags: IoFlags  *# u32: 0x0, 0x60a00, 0x43$'; do
+	'io_flags: IoFlags  *# u32: 0x0, 0x60a00'; do
 	grep -Eq "^      # $line" "$work/write" || fail "FileIo/Write does not offer $line: $(cat "$work/write")"
 done
 grep -q '^      # addresses, of no use as label or value: IrpPtr, FileObject, FileKey$' "$work/write" || fail "addresses: $(cat "$work/write")"
@@ -152,6 +173,10 @@ for line in open(sys.argv[1]):
 names = ("create", "queryinfo", "flush", "delete", "rename")
 sys.exit(any(not shipped[name] or round(mine[name], 6) != round(shipped[name], 6) for name in names))
 END
+
+"$ETWTOOL" stats "$work/sample.etl" >"$work/stats"
+grep -q '^  _none: events that belong to no process, most of them FileIo/OperationEnd, ' "$work/stats" ||
+	fail "stats does not explain _none: $(cat "$work/stats")"
 
 # What is asked for and is not there, is there more than once, or is misspelt.
 sample=$work/sample.etl
