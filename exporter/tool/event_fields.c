@@ -101,7 +101,7 @@ const char *schema_origin_name(const struct schema *schema)
 
 enum { BINARY_SHOWN_MOST = 32 };
 
-static bool ends_in_one_of(const char *name, const char *const *ends)
+bool name_ends_in_one_of(const char *name, const char *const *ends)
 {
 	size_t size = strlen(name);
 
@@ -124,19 +124,19 @@ static const char *const amount_ends[] = { "Size", "Bytes", "Count", "Length", N
 
 bool field_is_address(const struct field *field)
 {
-	return field->type == FIELD_POINTER && !ends_in_one_of(field->name, amount_ends);
+	return field->type == FIELD_POINTER && !name_ends_in_one_of(field->name, amount_ends);
 }
 
 bool field_is_code(const struct field *field)
 {
-	return field->type <= FIELD_SIZE && (ends_in_one_of(field->name, flags_ends) ||
-					     ends_in_one_of(field->name, status_ends) ||
-					     ends_in_one_of(field->name, result_ends));
+	return field->type <= FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
+					     name_ends_in_one_of(field->name, status_ends) ||
+					     name_ends_in_one_of(field->name, result_ends));
 }
 
 const char *field_status_decoder(const struct field *field)
 {
-	if (!field_is_integer(field) || !ends_in_one_of(field->name, status_ends)) {
+	if (!field_is_integer(field) || !name_ends_in_one_of(field->name, status_ends)) {
 		return NULL;
 	}
 	return text_ends_nocase(field->name, strlen(field->name), "NtStatus", 8) ? "ntstatus" :
@@ -148,9 +148,10 @@ static bool is_shown_in_hex(const struct field *field, uint64_t value)
 	bool wide = field->type == FIELD_I32 || field->type == FIELD_U32;
 
 	return field_is_address(field) ||
-	       (field->type <= FIELD_SIZE && (ends_in_one_of(field->name, flags_ends) ||
-					      ends_in_one_of(field->name, status_ends))) ||
-	       (wide && (uint32_t)value >> 31 != 0 && ends_in_one_of(field->name, result_ends));
+	       (field->type <= FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
+					      name_ends_in_one_of(field->name, status_ends))) ||
+	       (wide && (uint32_t)value >> 31 != 0 &&
+		name_ends_in_one_of(field->name, result_ends));
 }
 
 static void add_number_shown(const struct field *field, const struct field_slice *slice,

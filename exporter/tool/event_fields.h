@@ -41,6 +41,10 @@ void field_name_add(const struct schema *schema, unsigned index, struct text *ou
 /* What its values are, or those of its elements: "u32", "text", "guid". */
 const char *field_type_name(const struct field *field);
 
+/* The ends of names, without regard to case; a NULL follows the last. */
+bool name_ends_in_one_of(const char *name, const char *const *ends);
+
+/* Whether a number of the field is an address: of no use as a label, and no amount. */
 bool field_is_address(const struct field *field);
 /* Whether a number of the field is a set of flags or a status: no amount to add up. */
 bool field_is_code(const struct field *field);

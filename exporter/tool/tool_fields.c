@@ -4,15 +4,13 @@
  * events of one class, and the fields that these were seen to have stand ready in comments, with
  * types and some values.
  *
- * Fields and some of their values are collected from the events (field_samples.h). What a live
- * session would have to enable is collected, too: the levels and keywords that the events had. The
- * collector asks for these and no more, because a provider with all its keywords at level 5 can
- * emit a million events a second.
+ * One run of the pipeline collects fields and some of their values (field_samples.h), and what a
+ * live session would have to enable for these events (needs.h).
  *
- * The collector must be valid YAML that the exporter accepts as it is, for any
- * names that a provider has chosen. A name is therefore written plain only if no reader of YAML
- * could take it for something else, and an event whose name would mean another one in a rule is
- * written with GUID and number.
+ * The collector must be valid YAML that the exporter accepts as it is, for any names that a
+ * provider has chosen. A name is therefore written plain only if no reader of YAML could take it
+ * for something else, and an event whose name would mean another one in a rule is written with GUID
+ * and number.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,9 +23,20 @@
 #include "tool/event_fields.h"
 #include "tool/event_filter.h"
 #include "tool/field_samples.h"
+#include "tool/needs.h"
 #include "tool/tool.h"
 
 enum { COMMENT_COLUMN = 48 };
+
+struct search {
+	const struct configured_manifests *manifests;
+	struct requested_name provider; /* no name: any */
+	struct requested_name event;
+	struct class_rows rows; /* of the events that match */
+	struct seen seen;
+	bool in_process; /* one of them belongs to a process */
+	struct field_samples samples;
+};
 
 /* ---- the collector ---- */
 
@@ -91,153 +100,6 @@ static void add_event(struct text *out, const struct class_row *row)
 	guid_format(&row->guid, guid);
 	snprintf(number, sizeof number, "{%s}/%u", guid, row->number);
 	add_scalar(out, number);
-}
-
-/*
- * The kernel flag that brings events of a class, by their opcodes ("EVENT_TRACE_PROPERTIES
- * structure", Microsoft Learn; docs/etl-format.md section 15).
- */
-static const char *kernel_flag(const struct class_row *row)
-{
-	static const struct {
-		uint8_t kernel_class, first, last;
-		const char *flag;
-	} flags[] = {
-		{ KERNEL_PROCESS, 0, 255, "PROCESS" },
-		{ KERNEL_THREAD, 36, 36, "CSWITCH" },
-		{ KERNEL_THREAD, 50, 50, "DISPATCHER" },
-		{ KERNEL_THREAD, 0, 255, "THREAD" },
-		{ KERNEL_IMAGE, 0, 255, "IMAGE_LOAD" },
-		{ KERNEL_DISK_IO, 0, 255, "DISK_IO" },
-		{ KERNEL_FILE_IO, 64, 75, "FILE_IO_INIT" },
-		{ KERNEL_FILE_IO, 77, 77, "FILE_IO_INIT" },
-		{ KERNEL_FILE_IO, 76, 76, "FILE_IO" },
-		{ KERNEL_FILE_IO, 0, 36, "DISK_FILE_IO" },
-		{ KERNEL_TCP_IP, 0, 255, "NETWORK_TCPIP" },
-		{ KERNEL_UDP_IP, 0, 255, "NETWORK_TCPIP" },
-		{ KERNEL_PAGE_FAULT, 10, 14, "MEMORY_PAGE_FAULTS" },
-		{ KERNEL_PAGE_FAULT, 32, 32, "MEMORY_HARD_FAULTS" },
-		{ KERNEL_PAGE_FAULT, 98, 99, "VIRTUAL_ALLOC" },
-		{ KERNEL_PERF_INFO, 46, 46, "PROFILE" },
-		{ KERNEL_PERF_INFO, 67, 67, "INTERRUPT" },
-		{ KERNEL_PERF_INFO, 66, 69, "DPC" },
-		{ KERNEL_REGISTRY, 0, 255, "REGISTRY" },
-	};
-
-	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-		if (flags[i].kernel_class == row->kernel_class && row->number >= flags[i].first &&
-		    row->number <= flags[i].last) {
-			return flags[i].flag;
-		}
-	}
-	return NULL;
-}
-
-/* ---- what a live session must enable ---- */
-
-/*
- * Bits 48 to 63 of a keyword are Windows' own; the upper ones name channels ("Defining Keywords
- * Used to Classify Types of Events", Microsoft Learn). The highest of a provider's bits is hardly
- * used.
- */
-#define PROVIDER_KEYWORDS (UINT64_MAX >> 16)
-#define HIGHEST_KEYWORD   (UINT64_C(1) << 47)
-
-/* What the events of a class row had. Zero-initialise it. */
-struct seen {
-	uint8_t level;       /* the highest */
-	uint64_t keywords;   /* of all events, or-ed */
-	uint64_t in_process; /* events that belong to a process */
-	bool registered;     /* Windows knows the provider by its name */
-};
-
-/*
- * Whether a live session finds the provider by the name in the recording: the program knows it, or
- * Windows had it registered where the recording was made. Providers of TraceLogging and EventSource
- * are not registered.
- */
-static bool is_registered(const struct configured_manifests *manifests,
-			  const struct event_class *class)
-{
-	const char *const names[] = {
-		manifest_set_provider_name(manifests->configured, &class->provider),
-		manifest_set_provider_name(manifests->builtin, &class->provider),
-		provider_name(&class->provider),
-	};
-
-	if (strpbrk(class->provider_name, ":{")) {
-		return false; /* it would read as something else */
-	}
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-		if (names[i] && strcmp(names[i], class->provider_name) == 0) {
-			return true;
-		}
-	}
-	return class->schema && class->schema->origin == SCHEMA_EVENT_INFO;
-}
-
-static void seen_add(struct seen *seen, const struct event_record *record, const char *process)
-{
-	seen->level = record->level > seen->level ? record->level : seen->level;
-	seen->keywords |= record->keyword;
-	seen->in_process += strcmp(process, "_none") != 0;
-}
-
-/* "Provider:level:id:keywords", as docs/rules.md has it. */
-static void add_provider(struct text *out, const struct class_row *row, const struct seen *seen)
-{
-	uint64_t keywords = seen->keywords & PROVIDER_KEYWORDS;
-	char guid[GUID_TEXT_SIZE];
-	struct text spec = { 0 };
-	struct json json;
-
-	guid_format(&row->guid, guid);
-	if (seen->registered) {
-		text_add_string(&spec, row->provider);
-	} else {
-		text_add_format(&spec, "{%s}", guid);
-	}
-	/* Events of level 0 always come, and level 0 of a session means all levels. */
-	text_add_format(&spec, ":%u:", seen->level > 0 ? seen->level : 1U);
-	if (row->number > 0) { /* all events of TraceLogging have the id 0 */
-		text_add_u64(&spec, row->number);
-	}
-	/* Events without keywords always come, and a mask of 0 means all. */
-	text_add_format(&spec, ":0x%" PRIx64,
-			keywords != 0       ? keywords :
-			seen->keywords != 0 ? seen->keywords :
-					      HIGHEST_KEYWORD);
-	text_add_string(out,
-			"needs:    # of a live session: provider:level:ids:keywords, as seen in "
-			"the recording\n  providers: [");
-	json_init(&json, out, false);
-	json_string(&json, spec.data ? spec.data : "");
-	text_add_string(out, "]    # ");
-	if (seen->registered) {
-		text_add_format(out, "{%s}\n", guid);
-	} else {
-		text_add_shown(out, row->provider);
-		text_add_char(out, '\n');
-	}
-	out->failed |= spec.failed;
-	text_free(&spec);
-}
-
-static void add_needs(struct text *out, const struct class_row *row, const struct seen *seen)
-{
-	const char *flag = kernel_flag(row);
-
-	if (flag) {
-		text_add_format(out,
-				"needs: { kernel: [%s] }    # of a live session; a replay "
-				"takes what is in the recording\n",
-				flag);
-	} else if (row->kernel_class == KERNEL_NONE && !row->classic) {
-		add_provider(out, row, seen);
-	} else if (row->kernel_class == KERNEL_NONE) {
-		text_add_string(out, "# needs: of a live session, the provider that writes the "
-				     "event; a classic event does not name it\n");
-	}
 }
 
 /* ---- fields and values ---- */
@@ -318,16 +180,6 @@ static void add_labels(struct text *out, const struct field_samples *samples)
 	text_add_string(out, *before == ',' ? "\n" : "");
 }
 
-static bool ends_in(const char *name, const char *const *ends)
-{
-	size_t size = strlen(name);
-
-	while (*ends && !text_ends_nocase(name, size, *ends, strlen(*ends))) {
-		ends++;
-	}
-	return *ends != NULL;
-}
-
 /* A number that looks like an amount; else the first that may be one; NULL: there is none. */
 static const struct sampled_field *amount_of(const struct field_samples *samples)
 {
@@ -350,7 +202,7 @@ static const struct sampled_field *amount_of(const struct field_samples *samples
 				return field;
 			}
 		}
-		if (!first && !ends_in(field->name, others)) {
+		if (!first && !name_ends_in_one_of(field->name, others)) {
 			first = field;
 		}
 	}
@@ -430,9 +282,9 @@ static void add_rule(struct text *out, const struct class_row *row,
 }
 
 /* The label of the process: of the one that began the operation where the event has none itself. */
-static void add_process(struct text *out, const struct seen *seen,
-			const struct field_samples *samples)
+static void add_process(struct text *out, const struct search *search)
 {
+	const struct field_samples *samples = &search->samples;
 	bool started_by = false;
 	size_t start = out->size;
 
@@ -444,7 +296,7 @@ static void add_process(struct text *out, const struct seen *seen,
 	if (started_by) {
 		pad(out, start);
 		text_add_string(out, "# derived: who began the operation; its end has no Process");
-	} else if (seen->in_process == 0) {
+	} else if (!search->in_process) {
 		pad(out, start);
 		text_add_string(out, "# always _none: these events belong to no process");
 	}
@@ -452,7 +304,7 @@ static void add_process(struct text *out, const struct seen *seen,
 }
 
 static void add_head(struct text *out, const char *file, const struct class_row *row,
-		     const struct seen *seen)
+		     const struct search *search)
 {
 	struct text help = { 0 };
 
@@ -472,7 +324,7 @@ static void add_head(struct text *out, const char *file, const struct class_row 
 	text_add_format(&help, "Events %s.", row->name);
 	add_scalar(out, help.data ? help.data : "");
 	text_add_string(out, "\ndefault: on\n");
-	add_needs(out, row, seen);
+	text_add_needs(out, row, &search->seen);
 	text_add_string(out,
 			"metrics:\n  - name: etw_my_events_total\n    type: counter\n    help: ");
 	add_scalar(out, help.data ? help.data : "");
@@ -480,11 +332,13 @@ static void add_head(struct text *out, const char *file, const struct class_row 
 	text_free(&help);
 }
 
-static void add_collector(struct text *out, const char *file, const struct class_row *row,
-			  const struct seen *seen, const struct field_samples *samples)
+static void add_collector(struct text *out, const char *file, const struct search *search)
 {
-	add_head(out, file, row, seen);
-	add_process(out, seen, samples);
+	const struct class_row *row = &search->rows.rows[0];
+	const struct field_samples *samples = &search->samples;
+
+	add_head(out, file, row, search);
+	add_process(out, search);
 	add_labels(out, samples);
 	if (!row->schema) {
 		text_add_string(
@@ -497,15 +351,6 @@ static void add_collector(struct text *out, const char *file, const struct class
 
 /* ---- the command ---- */
 
-struct search {
-	const struct configured_manifests *manifests;
-	struct requested_name provider; /* no name: any */
-	struct requested_name event;
-	struct class_rows rows; /* of the events that match */
-	struct seen seen;
-	struct field_samples samples;
-};
-
 static void on_class(void *context, const struct event_class *class)
 {
 	struct search *search = context;
@@ -513,7 +358,7 @@ static void on_class(void *context, const struct event_class *class)
 	if ((!search->provider.name || is_requested_provider(&search->provider, class)) &&
 	    is_requested_event(&search->event, class)) {
 		class_rows_class(&search->rows, class);
-		search->seen.registered |= is_registered(search->manifests, class);
+		seen_class(&search->seen, search->manifests, class);
 	} else {
 		map_remove(&search->rows.by_class, (uintptr_t) class);
 	}
@@ -527,7 +372,9 @@ static void on_record(void *context, struct recording *recording, const struct e
 
 	if (map_find(&search->rows.by_class, (uintptr_t) class) &&
 	    class_rows_count(&search->rows, class)) {
-		seen_add(&search->seen, record, recording_process(recording, &process_id));
+		seen_record(&search->seen, record);
+		search->in_process |= strcmp(recording_process(recording, &process_id), "_none") !=
+				      0;
 		field_samples_add(&search->samples, recording, record, class);
 	}
 }
@@ -559,8 +406,7 @@ static int print(struct search *search, const char *path)
 	if (search->rows.count > 1) {
 		return complain_of_several(search);
 	}
-	add_collector(&out, os_path_name(path), &search->rows.rows[0], &search->seen,
-		      &search->samples);
+	add_collector(&out, os_path_name(path), search);
 	return tool_print("fields", &out);
 }
 

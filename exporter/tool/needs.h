@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a live session must enable to get the events of one name, as a recording shows it.
+ */
+#ifndef TOOL_NEEDS_H
+#define TOOL_NEEDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "decode/event_table.h"
+#include "decode/manifest/load.h"
+#include "tool/class_rows.h"
+
+/* What the events had. Zero-initialise it. */
+struct seen {
+	uint8_t level;     /* the highest */
+	uint64_t keywords; /* of all events, or-ed */
+	bool registered;   /* Windows knows the provider by its name */
+};
+
+/* For each class of the events, and each of their records. */
+void seen_class(struct seen *seen, const struct configured_manifests *manifests,
+		const struct event_class *class);
+void seen_record(struct seen *seen, const struct event_record *record);
+
+/* Adds the lines of a collector that begin with `needs`; of an event that needs nothing, none. */
+void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen);
+
+#endif
