@@ -5,9 +5,11 @@
  *
  * Nothing is listed here that stands elsewhere already. The families are registered in the way of
  * the exporter, with every collector on, and read back from the registry with their types, labels
- * and help. Events come from the rules that count them. Only state gauges are listed by hand,
- * because trackers declare them and no rule does. A family that no collector switches is one that
- * the program always has, about its sessions, its consumers and itself.
+ * and help. Events and values of labels come from the rules that count them. A family that several
+ * collectors add to is listed for each of them, with the events of that collector. Only state
+ * gauges are listed by hand, because trackers declare them and no rule does. A family that no
+ * collector switches is one that the program always has, about its sessions, its consumers and
+ * itself.
  */
 #include <string.h>
 
@@ -15,6 +17,7 @@
 #include "live.h"
 #include "metrics/registry.h"
 #include "pipeline.h"
+#include "rules/language/decoders.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
 #include "tool/tool.h"
@@ -84,19 +87,27 @@ static const char *unit_of(const char *name)
 						    "";
 }
 
-/* Each event of a family once. */
-static void add_events(struct text *out, const struct rule_set *set, const char *family)
+/* Whether a rule of the collector adds to the family. */
+static bool is_rule_of(const struct rule *rule, const char *collector, const char *family)
+{
+	return strcmp(rule->metric->name, family) == 0 &&
+	       strcmp(rule->collector->name, collector) == 0;
+}
+
+/* Each event of a family once, of those that the collector counts. */
+static void add_events(struct text *out, const struct rule_set *set, const char *collector,
+		       const char *family)
 {
 	const char *between = "";
 
 	for (size_t i = 0; i < set->rule_count; i++) {
 		const char *event = set->rules[i].rule->event_at->text;
-		bool seen = strcmp(set->rules[i].rule->metric->name, family) != 0;
+		bool seen = !is_rule_of(set->rules[i].rule, collector, family);
 
 		for (size_t j = 0; !seen && j < i; j++) {
 			const struct rule *before = set->rules[j].rule;
 
-			seen = strcmp(before->metric->name, family) == 0 &&
+			seen = is_rule_of(before, collector, family) &&
 			       strcmp(before->event_at->text, event) == 0;
 		}
 		if (!seen) {
@@ -106,7 +117,8 @@ static void add_events(struct text *out, const struct rule_set *set, const char 
 	}
 }
 
-static void add_row(struct text *out, const struct rule_set *set, const struct family *family)
+static void add_row(struct text *out, const struct rule_set *set, const char *collector,
+		    const struct family *family)
 {
 	const char *name = family_name(family), *label, *help;
 	const struct state_gauge *gauge = find_state_gauge(name);
@@ -119,21 +131,172 @@ static void add_row(struct text *out, const struct rule_set *set, const struct f
 	text_add_format(out, " | %s | ", unit_of(name));
 	if (gauge) {
 		text_add_string(out, gauge->events);
-	} else {
-		add_events(out, set, name);
+	} else if (collector) {
+		add_events(out, set, collector, name);
 	}
 	help = family_help(family, &help_size);
 	text_add_format(out, " | %.*s |\n", (int)help_size, help);
 }
 
-/* The collector that a family belongs to; NULL: it is always there. */
-static const char *collector_of(const struct rule_set *set, const char *name)
+/* Whether the collector adds to the family; NULL: the family is always there. Several collectors
+ * can add to one. */
+static bool belongs_to(const struct rule_set *set, const char *collector, const char *family)
 {
-	const struct declared_family *declared = rule_set_find_family(set, name);
-	const struct state_gauge *gauge = find_state_gauge(name);
+	const struct state_gauge *gauge = find_state_gauge(family);
 
-	return declared ? declared->collector->name : gauge ? gauge->collector : NULL;
+	if (!collector) {
+		return !gauge && !rule_set_find_family(set, family);
+	}
+	for (size_t i = 0; i < set->rule_count; i++) {
+		if (is_rule_of(set->rules[i].rule, collector, family)) {
+			return true;
+		}
+	}
+	return gauge && strcmp(gauge->collector, collector) == 0;
 }
+
+/* ---- values of labels ---- */
+
+enum { VALUES_MOST = 256, LINES_MOST = 64 };
+
+/* The values of a label, as far as rules, decoders and derived fields say them. */
+struct values {
+	const char *list[VALUES_MOST];
+	size_t count;
+	bool any; /* events decide them */
+};
+
+static void add_value(struct values *values, const char *value)
+{
+	for (size_t i = 0; i < values->count; i++) {
+		if (strcmp(values->list[i], value) == 0) {
+			return;
+		}
+	}
+	if (values->count < VALUES_MOST) {
+		values->list[values->count++] = value;
+	}
+}
+
+static void add_words(struct values *values, const char *const *words)
+{
+	values->any |= !words;
+	for (size_t i = 0; words && words[i]; i++) {
+		add_value(values, words[i]);
+	}
+}
+
+static void add_label_values(struct values *values, const struct label *label)
+{
+	const struct decoder *last =
+		label->source == LABEL_DECODE ? label->steps[label->step_count - 1].decoder : NULL;
+	const char *text;
+
+	if (label->source == LABEL_FIELD) {
+		add_words(values, label->field.derived ? label->field.derived->words : NULL);
+	} else if (last && last->text_at) {
+		for (size_t i = 0; (text = last->text_at(i)) != NULL; i++) {
+			add_value(values, text);
+		}
+	} else if (last) {
+		values->any = true;
+	} else {
+		for (size_t i = 0; i < label->entry_count; i++) {
+			add_value(values, label->entries[i].to);
+		}
+		add_value(values, label->text);
+	}
+}
+
+/* Of the labels of the program's own families. */
+static void add_own_values(struct values *values, const char *family, const char *label)
+{
+	values->any = strcmp(family, "etw_consumer_records_total") != 0 ||
+		      strcmp(label, "outcome") != 0;
+	for (unsigned i = 0; !values->any && i < OUTCOME_COUNT; i++) {
+		add_value(values, record_outcome_name((enum record_outcome)i));
+	}
+}
+
+static void find_values(struct values *values, const struct rule_set *set, const char *collector,
+			const char *family, const char *label)
+{
+	*values = (struct values){ .count = 0 };
+	if (!collector) {
+		add_own_values(values, family, label);
+		return;
+	}
+	for (size_t i = 0; i < set->rule_count; i++) {
+		const struct rule *rule = set->rules[i].rule;
+
+		for (size_t j = 0; is_rule_of(rule, collector, family) && j < rule->label_count;
+		     j++) {
+			if (strcmp(rule->labels[j].name, label) == 0) {
+				add_label_values(values, &rule->labels[j]);
+			}
+		}
+	}
+}
+
+/* Families whose label has the same values share a line. */
+struct line {
+	struct text families, values;
+};
+
+static void add_to_lines(struct line *lines, size_t *count, const char *label, const char *family,
+			 const struct values *values)
+{
+	struct text text = { 0 };
+	size_t i = 0;
+
+	text_add_format(&text, "`%s`: ", label);
+	for (size_t k = 0; k < values->count; k++) {
+		text_add_format(&text, "%s%s", k > 0 ? ", " : "", values->list[k]);
+	}
+	while (i < *count && strcmp(lines[i].values.data, text.data) != 0) {
+		i++;
+	}
+	if (i == *count) {
+		lines[(*count)++].values = text;
+	} else {
+		text_free(&text);
+	}
+	text_add_format(&lines[i].families, "%s`%s`", lines[i].families.size > 0 ? ", " : "",
+			family);
+}
+
+/* A line for each label of the collector whose values are known. */
+static void add_values(struct text *out, const struct rule_set *set, struct registry *registry,
+		       const char *collector)
+{
+	struct line lines[LINES_MOST] = { { .families = { 0 } } };
+	struct family *family = NULL;
+	struct values values;
+	const char *label;
+	size_t count = 0;
+
+	while ((family = registry_next_family(registry, family)) != NULL) {
+		const char *name = family_name(family);
+
+		for (size_t i = 0; belongs_to(set, collector, name) && count < LINES_MOST &&
+				   (label = family_label(family, i)) != NULL;
+		     i++) {
+			find_values(&values, set, collector, name, label);
+			if (!values.any && values.count > 0) {
+				add_to_lines(lines, &count, label, name, &values);
+			}
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		text_add_format(out, "%s- %s (%s)\n", i == 0 ? "\n" : "", lines[i].values.data,
+				lines[i].families.data);
+		out->failed |= lines[i].values.failed || lines[i].families.failed;
+		text_free(&lines[i].values);
+		text_free(&lines[i].families);
+	}
+}
+
+/* ---- the page ---- */
 
 static void add_table(struct text *out, const struct rule_set *set, struct registry *registry,
 		      const char *collector)
@@ -143,22 +306,26 @@ static void add_table(struct text *out, const struct rule_set *set, struct regis
 	text_add_string(out, "| metric | type | labels | unit | from | what it says |\n"
 			     "| --- | --- | --- | --- | --- | --- |\n");
 	while ((family = registry_next_family(registry, family)) != NULL) {
-		const char *owner = collector_of(set, family_name(family));
-
-		if (owner && collector ? strcmp(owner, collector) == 0 : owner == collector) {
-			add_row(out, set, family);
+		if (belongs_to(set, collector, family_name(family))) {
+			add_row(out, set, collector, family);
 		}
 	}
+	add_values(out, set, registry, collector);
 }
 
 static void add_page(struct text *out, const struct rule_set *set, struct registry *registry)
 {
 	const struct collector_info *info;
 
-	text_add_string(out, "# Metrics\n\n"
-			     "Every family, by the collector that switches it; written by `etwtool "
-			     "metrics`, not by hand. Events are named as rules\nname them "
-			     "([README](README.md)); `*` is every event.\n");
+	text_add_string(out,
+			"# Metrics\n\n"
+			"Every family, by the collector that switches it; written by `etwtool "
+			"metrics`, not by hand. Events are named as rules\nname them "
+			"([README](README.md)); `*` is every event. Below a table are the "
+			"values of its labels where they are known beforehand,\nwith the families "
+			"that have them. `_unknown`, `_none` and `_other` may stand beside them "
+			"([docs/metrics.md](../docs/metrics.md#labels)).\nWhich of the four totals "
+			"of events to use: [docs/metrics.md](../docs/metrics.md#events).\n");
 	for (size_t i = 0; (info = rule_set_collector(set, i)) != NULL; i++) {
 		text_add_format(out, "\n## `%s`, %s by default\n%s\n\n", info->name,
 				info->default_on ? "on" : "off", info->help);

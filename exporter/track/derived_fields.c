@@ -232,10 +232,16 @@ static enum derived_result read_ready(struct derived_read *read)
 		       DERIVED_UNKNOWN;
 }
 
+enum { EXIT_SUCCESSFUL, EXIT_CRASHED, EXIT_FAILED };
+
+static const char *const exit_results[] = {
+	[EXIT_SUCCESSFUL] = "success", [EXIT_CRASHED] = "crash", [EXIT_FAILED] = "error", NULL
+};
+
 static const char *exit_result(uint32_t status)
 {
 	if (status == 0) {
-		return "success";
+		return exit_results[EXIT_SUCCESSFUL];
 	}
 	/*
 	 * The kernel ends a process with an NTSTATUS error when no handler catches an exception;
@@ -244,9 +250,9 @@ static const char *exit_result(uint32_t status)
 	 */
 	if ((status >= 0xc0000000U && status <= 0xcfffffffU) || status == 0x80000003U ||
 	    status == 0xe0434352U || status == 0xe06d7363U) {
-		return "crash";
+		return exit_results[EXIT_CRASHED];
 	}
-	return "error";
+	return exit_results[EXIT_FAILED];
 }
 
 static enum derived_result read_exit_result(struct derived_read *read)
@@ -433,7 +439,7 @@ static const struct derived_field fields[] = {
 	{ "Paging", TYPE_INTEGER, FORM_NUMBER, .events = about_file, .origin = "IoFlags",
 	  .reads_origin = true, .read = read_paging },
 	{ "ExitResult", TYPE_TEXT, FORM_ID, .origin = "ExitStatus", .reads_origin = true,
-	  .read = read_exit_result },
+	  .read = read_exit_result, .words = exit_results },
 	{ "Driver", TYPE_TEXT, FORM_ID, .features = TRACK_DRIVERS, .origin = "Routine",
 	  .read = read_driver },
 	{ "Service", TYPE_TEXT, FORM_ID, .features = TRACK_SERVICES, .read = read_service },

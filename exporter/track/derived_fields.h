@@ -97,6 +97,7 @@ struct derived_field {
 	enum derived_result (*read)(struct derived_read *read);
 	/* Instead of read: it is the same for all events of an event class. */
 	uint64_t (*constant)(const struct derived_class *class);
+	const char *const *words; /* all texts that it can read, up to NULL; NULL: any */
 };
 
 /* In the order of the table; NULL after the last. */

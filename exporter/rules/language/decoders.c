@@ -190,14 +190,27 @@ static const char *find_code(const struct code_name *codes, size_t count, uint64
 	return NULL;
 }
 
-/* The name, else the class of its severity. */
+/* By the two bits of severity of an NTSTATUS; the first is among the statuses, too. */
+static const char *const severities[] = { "success", "information", "warning", "error" };
+
+/* The name, else the severity. */
 static const char *code_ntstatus(uint32_t status)
 {
-	/* By the two bits of severity. */
-	static const char *const classes[] = { "success", "information", "warning", "error" };
 	const char *name = find_code(statuses, sizeof statuses / sizeof statuses[0], status);
 
-	return name ? name : classes[status >> 30];
+	return name ? name : severities[status >> 30];
+}
+
+static const char *ntstatus_text_at(size_t index)
+{
+	const size_t statuses_count = sizeof statuses / sizeof statuses[0];
+	const size_t all = statuses_count + sizeof severities / sizeof severities[0] - 1;
+
+	if (index >= all) {
+		return NULL;
+	}
+	return index < statuses_count ? statuses[index].name :
+					severities[1 + index - statuses_count];
 }
 
 /* NULL: none that is known here. */
@@ -592,21 +605,21 @@ static void decode_regex(const struct decoded *from, struct text *out)
 
 /* In the order of the sentences that list them. */
 static const struct decoder decoders[] = {
-	{ "hex", READS_NUMBERS, decode_hex, false },
-	{ "lower", READS_TEXT, decode_lower, false },
-	{ "basename", READS_TEXT, decode_basename, false },
-	{ "directory", READS_TEXT, decode_directory, false },
-	{ "extension", READS_TEXT, decode_extension, false },
-	{ "drive", READS_TEXT, decode_drive, false },
-	{ "ntstatus", READS_NUMBERS, decode_ntstatus, false },
-	{ "win32_error", READS_NUMBERS, decode_win32_error, false },
-	{ "bits", READS_NUMBERS, decode_bits, false },
-	{ "ip", READS_ALL, decode_ip, false },
-	{ "port", READS_ALL, decode_port, false },
-	{ "guid", READS_BYTES, decode_guid, false },
-	{ "sid", READS_BYTES, decode_sid, false },
-	{ "hresult", READS_NUMBERS, decode_hresult, false },
-	{ "regex", READS_TEXT, decode_regex, true },
+	{ "hex", READS_NUMBERS, decode_hex, false, NULL },
+	{ "lower", READS_TEXT, decode_lower, false, NULL },
+	{ "basename", READS_TEXT, decode_basename, false, NULL },
+	{ "directory", READS_TEXT, decode_directory, false, NULL },
+	{ "extension", READS_TEXT, decode_extension, false, NULL },
+	{ "drive", READS_TEXT, decode_drive, false, NULL },
+	{ "ntstatus", READS_NUMBERS, decode_ntstatus, false, ntstatus_text_at },
+	{ "win32_error", READS_NUMBERS, decode_win32_error, false, NULL },
+	{ "bits", READS_NUMBERS, decode_bits, false, NULL },
+	{ "ip", READS_ALL, decode_ip, false, NULL },
+	{ "port", READS_ALL, decode_port, false, NULL },
+	{ "guid", READS_BYTES, decode_guid, false, NULL },
+	{ "sid", READS_BYTES, decode_sid, false, NULL },
+	{ "hresult", READS_NUMBERS, decode_hresult, false, NULL },
+	{ "regex", READS_TEXT, decode_regex, true, NULL },
 };
 
 const struct decoder *decoder_at(unsigned number)

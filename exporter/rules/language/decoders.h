@@ -41,6 +41,9 @@ struct decoder {
 	enum decoder_reads reads;
 	void (*decode)(const struct decoded *from, struct text *out);
 	bool with_arguments; /* written as a map only */
+	/* The texts that it makes of numbers, each once; NULL behind the last. No function: they
+	 * are too many to be listed. */
+	const char *(*text_at)(size_t index);
 };
 
 /* In the order of the table; NULL behind the last. */
