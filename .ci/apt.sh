@@ -73,3 +73,8 @@ fetch_source() { # package
 	(cd "$work/$1" && fetch source "$1") >&2
 	find "$work/$1" -mindepth 1 -maxdepth 1 -type d
 }
+
+# All that our civetweb is made from besides its source package.
+civetweb_recipe() {
+	cat "$here"/civetweb/{CMakeLists.txt,*.inl,patches/*} "$here/../cmake/hardening.cmake"
+}

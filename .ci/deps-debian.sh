@@ -15,7 +15,7 @@ packages=(
 build_civetweb() {
 	local stamp source
 
-	stamp=$(cksum <"$here/civetweb/CMakeLists.txt")
+	stamp=$(civetweb_recipe | cksum)
 	[ "$(cat "$prefix/civetweb.stamp" 2>/dev/null)" != "$stamp" ] || return 0
 	say "building civetweb in $prefix"
 	source=$(fetch_source civetweb)

@@ -28,7 +28,10 @@ build() { # library, source folder, CMake options...
 
 # What a library is made from: a library whose stamp says the same is there already.
 stamp_of() { # library
-	sed -n "/^build_$1()/,/^}/p;/^build()/,/^}/p" "$here/deps-mingw.sh" | cat - "$here/civetweb/CMakeLists.txt" | cksum
+	{
+		sed -n "/^build_$1()/,/^}/p;/^build()/,/^}/p" "$here/deps-mingw.sh"
+		[ "$1" != civetweb ] || civetweb_recipe
+	} | cksum
 }
 
 # Its own CMake insists on a C++ compiler.

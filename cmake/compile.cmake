@@ -28,7 +28,7 @@ else()
   set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
   # All of it ends in programs: PIE, not PIC, which would keep the compiler from inlining public functions.
   add_compile_options(-fPIE)
-  add_link_options(-pie)
+  add_link_options(-pie -Wl,--gc-sections) # of libraries in sections, what nothing calls
 endif()
 
 set(sanitize "${ETWX_SANITIZE}")
@@ -38,10 +38,10 @@ if(sanitize)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized) # false alarms when GCC instruments
   endif()
-elseif(NOT WIN32)
-  add_compile_options(
-    -fstack-protector-strong "$<$<CONFIG:Release>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
-  add_link_options(-Wl,-z,relro,-z,now)
+elseif(NOT MSVC)
+  include(${CMAKE_CURRENT_LIST_DIR}/hardening.cmake)
+  add_compile_options(${etwx_hardening})
+  add_link_options(${etwx_hardening_link})
 endif()
 if(ETWX_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

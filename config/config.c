@@ -51,7 +51,7 @@ static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 
 /*
  * Adds the files that an entry names to a list of them. A pattern may match none, because the files
- * may come later; but most often it is a mistake that nothing else would show.
+ * may come later; but most often it is a mistake, which nothing else would report.
  */
 static bool add_files(struct yaml_reader *in, const struct yaml_node *node, const char *key,
 		      struct file_list *files)
