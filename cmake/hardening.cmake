@@ -16,7 +16,8 @@ set(optimized "$<CONFIG:Release,RelWithDebInfo>")
 list(APPEND etwx_hardening "$<${optimized}:-U_FORTIFY_SOURCE>" "$<${optimized}:-D_FORTIFY_SOURCE=${etwx_fortify}>")
 
 if(WIN32)
-  set(etwx_hardening_link -Wl,--dynamicbase,--high-entropy-va,--nxcompat)
+  # The stack protector also as an option of linking: MinGW has its functions in a library of their own.
+  set(etwx_hardening_link -fstack-protector-strong -Wl,--dynamicbase,--high-entropy-va,--nxcompat)
 else()
   list(APPEND etwx_hardening -fstack-clash-protection)
   # Control-flow protection of the processor: x86, else Arm.

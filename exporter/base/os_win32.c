@@ -116,6 +116,10 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 	wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &count);
 	char **arguments;
 
+	/* DLLs that are loaded from now on come from the folder of the system, never from that of
+	 * the program, where a stranger may have put one ("SetDefaultDllDirectories function",
+	 * Microsoft Learn). */
+	SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_SYSTEM32);
 	if (!wide) {
 		return error_set_last(err, "the command line cannot be read");
 	}

@@ -1,4 +1,4 @@
-# Fails when a program imports a real function that the fake ETW has: cmake -D OBJDUMP=… -D PROGRAM=… -P imports.cmake
+# Fails when a program imports a real function that the fake ETW has: cmake -D OBJDUMP=… -D NM=… -D PROGRAM=… -P imports.cmake
 execute_process(COMMAND ${OBJDUMP} -p ${PROGRAM} OUTPUT_VARIABLE text RESULT_VARIABLE failed)
 if(failed OR NOT text MATCHES "DLL Name: KERNEL32.dll")
   message(FATAL_ERROR "${PROGRAM}: ${OBJDUMP} tells no imports")
@@ -15,6 +15,11 @@ foreach(source IN LISTS sources)
     endif()
   endforeach()
 endforeach()
+# tdh.dll is not imported but loaded later, by what stands in the import library of exporter/live/CMakeLists.txt.
+execute_process(COMMAND ${NM} ${PROGRAM} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
+if(failed OR symbols MATCHES "__tailMerge_libtdh_delayed")
+  message(SEND_ERROR "${PROGRAM} would load the real tdh.dll")
+endif()
 if(count LESS 30)
   message(FATAL_ERROR "only ${count} functions found in the fake")
 endif()
