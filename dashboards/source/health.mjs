@@ -1,4 +1,4 @@
-import { at, closed, dashboard, heatmap, instant, optIn, orNone, query, quantiles, rate, row, stat, table, timeseries, topGauges, topRates } from './lib.mjs';
+import { at, closed, dashboard, grownCount, heatmap, instant, optIn, orNone, query, quantiles, rate, row, stat, table, timeseries, topGauges, topRates } from './lib.mjs';
 
 const bySession = (metric, name) => query(rate(metric, 'instance, session'), `{{instance}} {{session}} ${name}`.trim());
 const gauge = (metric, by) => `sum by (${by}) (${metric}${at()})`;
@@ -20,7 +20,7 @@ export default dashboard({
 			stat('Busiest consumer', 'Share of one processor that the busiest consumer thread uses. Above 0.8 events will soon be lost.', 'percentunit', query(`max(rate(etw_consumer_busy_seconds_total${at()}[$__rate_interval]))`), { steps: [[0.5, 'orange'], [0.8, 'red']], width: 6, height: 3 }),
 			stat('Longest lag', 'Time from an event to its delivery to the consumer, in the session where it is longest.', 's', query(`max(etw_consumer_lag_seconds${at()})`), { steps: [[5, 'orange'], [15, 'red']], width: 6, height: 3 }),
 			stat('Restarts', 'Restarts of sessions in the time range.', 'short', increased('etw_session_restarts_total'), { steps: [[1, 'orange']], width: 6, height: 3 }),
-			stat('Over the series limit', 'Events since the exporter started that were counted under _other, because a family had reached its limit on series or text.', 'short', instant(`sum(etw_exporter_series_overflow_total${at()}) or on () vector(0)`), { steps: [[1, 'orange']], width: 6, height: 3 })),
+			stat('Over the series limit', 'Events in the time range that were counted under _other because a family had reached its limit on series.', 'short', instant(`${grownCount('etw_exporter_series_overflow_total', '')} or on () vector(0)`), { steps: [[1, 'orange']], width: 6, height: 3 })),
 		row('Loss',
 			timeseries('Events and buffers lost', 'Per second, as Windows counts them.', 'short', [
 				bySession('etw_session_events_lost_total', 'events'), bySession('etw_session_realtime_buffers_lost_total', 'real-time buffers'), bySession('etw_session_log_buffers_lost_total', 'log buffers')]),
