@@ -5,7 +5,7 @@ export default dashboard({
 	description: 'Garbage collections, exceptions, lock contention and thread pools of all .NET processes. The processes need no change.',
 	use: ['process', 'topn'],
 	rows: [
-		row('About', text('The panels below need the collector `dotnet`, which is off by default. To turn it on: `--collector.dotnet`, or `collectors: { dotnet: on }` in etw_exporter.yaml. It counts events of the provider Microsoft-Windows-DotNETRuntime, of every .NET process on the host.')),
+		row('About', text('The panels below need the collector `dotnet`, which is off by default. To turn it on: `--collector.dotnet`, or `collectors: { dotnet: on }` in etw_exporter.yaml. It counts events of the provider Microsoft-Windows-DotNETRuntime, of every .NET process on the host.', { height: 3 })),
 		closed('Garbage collection', '',
 			timeseries('Time in GC pauses', 'Share of time for which all threads of the process were stopped, mostly for a garbage collection.', 'percentunit', topRates('etw_dotnet_gc_pause_seconds_sum', 'process', '{{process}}', byProcess)),
 			heatmap('Pauses by duration', 'Pauses of all selected processes. Each column is one interval; brighter cells hold more pauses.', 'etw_dotnet_gc_pause_seconds', { matchers: [byProcess] }),

@@ -32,7 +32,7 @@ export default dashboard({
 			timeseries('CPU use of consumer threads', 'Share of one processor, for each session.', 'percentunit', [bySession('etw_consumer_busy_seconds_total', '')], { max: 1 }),
 			timeseries('Lag', 'Time from an event to its delivery. In a replay: how far it is behind its schedule.', 's', [query(`max by (instance, session) (etw_consumer_lag_seconds${at()})`, '{{instance}} {{session}}')], { softMax: 1 }),
 			timeseries('Events by provider', 'The providers that write most.', 'suffix:ev/s', topRates('etw_consumer_events_total', 'provider', '{{provider}}')),
-			timeseries('Records by outcome', 'Each record has exactly one outcome.', 'suffix:ev/s', [query(rate('etw_consumer_records_total', 'outcome'), '{{outcome}}')], { stack: true }),
+			timeseries('Records by outcome', 'Each record has exactly one outcome.', 'suffix:ev/s', topRates('etw_consumer_records_total', 'outcome', '{{outcome}}'), { stack: true, colours: { counted: 'green', undecodable: 'red' } }),
 			timeseries('Unattributed events by reason', 'Events that refer to a thread, process, file or disk that no earlier event described.', 'suffix:ev/s', [query(rate('etw_consumer_unattributed_events_total', 'reason'), '{{reason}}')]),
 			timeseries('Decoding errors', 'Events that a rule could not read, by provider and reason.', 'suffix:ev/s', [query(orNone(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) > 0`, 'reason'), '{{provider}} {{reason}}')]),
 			timeseries('Invalid and late input', 'Buffers and records that are invalid, and records that came too late to be put in order.', 'ops', [

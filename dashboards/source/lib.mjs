@@ -80,12 +80,12 @@ const rest = 'all others';
 const nameOfProcess = '{{process}}';
 // Grafana's colours by name are many of a kind. Those that are on top of most hosts are told apart here.
 const processColours = {
-	System: 'green', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: 'super-light-blue', explorer: 'yellow',
+	System: 'green', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
 };
 
 // Options: stack; max and softMax of the axis; fill in percent; width, height; bars: `counted()` queries, one bar for each interval;
-// legend: 'list' has names only, 'table' mean and maximum too, at the right where the panel has the width for it.
-export function timeseries(title, description, unit, targets, { stack = false, max, softMax = max === undefined ? softMaxOf(unit) : undefined, fill, decimals, bars = false, width = 12, height = 9, legend = width < 24 ? 'list' : 'table', noValue } = {}) {
+// colours: of series by name; legend: 'list' has names only, 'table' mean and maximum too, at the right where the panel has the width for it.
+export function timeseries(title, description, unit, targets, { stack = false, max, softMax = max === undefined ? softMaxOf(unit) : undefined, colours = {}, fill, decimals, bars = false, width = 12, height = 9, legend = width < 24 ? 'list' : 'table', noValue } = {}) {
 	const ofProcesses = targets[0].legendFormat === nameOfProcess;
 	const custom = {
 		axisBorderShow: false, axisCenteredZero: false, axisColorMode: 'text', axisLabel: '', axisPlacement: 'auto', ...(softMax !== undefined && { axisSoftMax: softMax }), barAlignment: 0,
@@ -100,7 +100,7 @@ export function timeseries(title, description, unit, targets, { stack = false, m
 	if (ofProcesses) defaults.links = processPage('${__field.labels.process}', '__field.labels.process');
 	const fixed = fixedColor => ({ id: 'color', value: { mode: 'fixed', fixedColor } });
 	const overrides = [
-		...(ofProcesses ? Object.entries(processColours).map(([name, colour]) => override(name, [fixed(colour)])) : []),
+		...Object.entries(ofProcesses ? processColours : colours).map(([name, colour]) => override(name, [fixed(colour)])),
 		...(targets.some(({ legendFormat }) => legendFormat === rest) ? [override(rest, [fixed('#808080'), { id: 'links', value: [] }])] : []),
 	];
 	return panel('timeseries', title, description, bars ? targets.map(perInterval) : targets, { defaults, overrides }, {
@@ -193,7 +193,7 @@ export const text = (content, { width = 24, height = 2 } = {}) => ({
 
 export const row = (title, ...panels) => ({ title, panels });
 // A closed row, with a line above its panels when there is something to know.
-export const closed = (title, note, ...panels) => ({ title, collapsed: true, panels: [...(note ? [text(note)] : []), ...panels] });
+export const closed = (title, note, ...panels) => ({ title, collapsed: true, panels: [...(note ? [text(note, { height: note.length > 170 ? 3 : 2 })] : []), ...panels] });
 // Families that are off by default.
 export const optIn = (title, collectors, note, ...panels) => {
 	const flags = collectors.map(name => `\`--collector.${name}\``).join(' or ');

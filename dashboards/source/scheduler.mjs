@@ -16,7 +16,7 @@ export default dashboard({
 			timeseries('Running processes', 'Instances with the same process name.', 'short', topGauges('etw_process_instances', 'process', '{{process}}', byProcess), { fill: 0, decimals: 0 }),
 			timeseries('Threads', 'Threads of all instances with the same process name.', 'short', topGauges('etw_process_threads', 'process', '{{process}}', byProcess), { fill: 0, decimals: 0 }),
 			timeseries('Process starts', 'Processes started in each interval. Programs that run for less than a scrape interval are counted too.', 'short', [counted('etw_process_starts_total', 'process', '{{process}}', byProcess)], { bars: true, width: 8 }),
-			timeseries('Process exits', 'Processes ended in each interval, by result. crash: an unhandled exception; error: any other exit code except 0.', 'short', [counted('etw_process_exits_total', 'result', '{{result}}', byProcess)], { bars: true, width: 8 }),
+			timeseries('Process exits', 'Processes ended in each interval, by result. crash: an unhandled exception; error: any other exit code except 0.', 'short', [counted('etw_process_exits_total', 'result', '{{result}}', byProcess)], { bars: true, colours: { success: 'green', error: 'orange', crash: 'red' }, width: 8 }),
 			timeseries('Thread starts', 'Threads started, by process.', 'suffix:threads/s', topRates('etw_thread_starts_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			table('Totals in the time range', 'Including the first values of processes that started in the time range.', { process: 'Process' }, [
 				['Starts', grownCount('etw_process_starts_total', 'process', byProcess), 'short', { bar: true, width: 150 }],
