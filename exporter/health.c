@@ -185,7 +185,7 @@ static const struct row rows[] = {
 	{ SOURCE(canary_received), .scope = OF_LIVE, COUNTER("etw_session_canary_received_total",
 		"Test events (canaries) of the exporter that the session delivered back to it.",
 		BY_SESSION) },
-	{ SESSION(buffers), COUNTER("etw_consumer_buffers_total",
+	{ SOURCE(buffers), COUNTER("etw_consumer_buffers_total",
 		"Buffers whose events were delivered to the consumer.", BY_SESSION) },
 	{ SESSION(lag_ns), GAUGE("etw_consumer_lag_seconds",
 		"Delay between an event's timestamp and its processing (replay: delay against the schedule).",

@@ -390,7 +390,6 @@ static struct runner_session session_now(const struct session *session, uint64_t
 	keep_most(&now.statistics.bad_records, earlier->bad_records);
 	now.lost_events = now.statistics.events_lost;
 	now.lost_buffers = now.statistics.buffers_lost;
-	now.buffers += now.statistics.buffers;
 	now.busy_ns += cpu_ns > consumer->cpu_at_start ? cpu_ns - consumer->cpu_at_start : 0;
 	pipeline_statistics(consumer->pipeline, &pipeline);
 	for (unsigned i = 0; i < MISS_COUNT; i++) {

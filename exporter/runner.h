@@ -75,7 +75,6 @@ struct runner_session {
 	uint64_t up;          /* 1 while a recording is replayed or a session runs */
 	uint64_t lost_events; /* each recording counts once, however often it is replayed */
 	uint64_t lost_buffers;
-	uint64_t buffers; /* delivered, over all passes */
 	uint64_t lag_ns;
 	uint64_t busy_ns; /* CPU time of the consumer spent on the session */
 	uint64_t unattributed[MISS_COUNT];

@@ -70,8 +70,8 @@ struct source_statistics {
 	uint64_t buffers_lost; /* log buffers of a recording */
 	uint64_t realtime_buffers_lost;
 	uint64_t buffers_written; /* from the header */
-	uint64_t buffers;         /* delivered so far */
-	uint64_t records;         /* delivered so far */
+	uint64_t buffers;         /* delivered so far, in all passes */
+	uint64_t records;         /* delivered so far, in all passes */
 	uint64_t bad_buffers;     /* dropped: invalid header or compressed data */
 	/* places where the rest of a buffer, or the payload of a record, was dropped */
 	uint64_t bad_records;

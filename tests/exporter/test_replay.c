@@ -159,8 +159,17 @@ static void a_loop_goes_on_counting_and_adds_losses_once(void **state)
 	const char *const paths[] = { path };
 	struct program program;
 	struct text page;
+	uint64_t buffers, passes;
 
 	(void)state;
+	program_open(&program, paths, 1, false);
+	run(&program);
+	page = program_page(&program);
+	buffers = page_value(&page, "etw_consumer_buffers_total");
+	assert_true(buffers > 0);
+	text_free(&page);
+	program_close(&program);
+
 	program_open(&program, paths, 1, true);
 	assert_true(runner_start(program.runner, NULL));
 	assert_true(wait_for_passes(&program, 3) >= 3 * records);
@@ -171,6 +180,9 @@ static void a_loop_goes_on_counting_and_adds_losses_once(void **state)
 	assert_int_equal(page_value(&page, "etw_session_events_lost_total"), SMALL_LOST_EVENTS);
 	assert_int_equal(page_value(&page, "etw_consumer_records_total"),
 			 page_value(&page, "etw_events_total"));
+	passes = page_value(&page, "etw_events_total") / records;
+	assert_in_range(page_value(&page, "etw_consumer_buffers_total"), passes * buffers,
+			(passes + 1) * buffers);
 	assert_int_equal(page_value(&page, "etw_replay_finished"), 0);
 	text_free(&page);
 	program_close(&program);
