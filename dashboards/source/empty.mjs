@@ -1,6 +1,6 @@
 // What a panel says when it has no data: which events it shows, and which collector, kernel flags or providers deliver them.
 //
-// One row for each collector; lint.mjs compares the families with config/METRICS.md.
+// Rows in the order in which they are tried; lint.mjs compares the families with config/METRICS.md.
 const kernel = flags => `kernel flag${flags.includes(',') ? 's' : ''} ${flags}`;
 const collectors = [
 	['file', /^etw_file_(operations|(paging_)?(read|written)_bytes)_total$/, 'file events', kernel('FILE_IO_INIT')],
@@ -13,16 +13,17 @@ const collectors = [
 	['page_faults', /^etw_memory_page_/, 'page faults', kernel('MEMORY_PAGE_FAULTS')],
 	['virtual_alloc', /^etw_memory_virtual_/, 'allocations of address space', kernel('VIRTUAL_ALLOC')],
 	['tcp', /^etw_tcp_(connect_duration|process)_/, 'outbound TCP connections', 'provider Microsoft-Windows-TCPIP'],
-	['network', /^etw_(network|tcp)_/, 'network events', kernel('NETWORK_TCPIP')],
+	['network', /^etw_network_/, 'network events', kernel('NETWORK_TCPIP')],
+	['network', /^etw_tcp_/, 'such TCP events', kernel('NETWORK_TCPIP')],
 	['dns', /^etw_dns_/, 'DNS queries', 'provider Microsoft-Windows-DNS-Client'],
 	['http', /^etw_http_/, 'HTTP.sys requests', 'provider Microsoft-Windows-HttpService'],
 	['cpu', /^etw_process_cpu_samples_/, 'CPU samples', kernel('PROFILE')],
 	['sched', /^etw_(process_cpu_seconds|thread_(context|process_context|ready|waits))_/, 'context switches', kernel('CSWITCH, DISPATCHER')],
 	['image', /^etw_(image|driver|process_image)_/, 'image loads', kernel('IMAGE_LOAD')],
-	['process', /^etw_(process|thread)_/, 'process events', kernel('PROCESS, THREAD')],
+	['process', /^etw_(process|thread)_/, 'such process events', kernel('PROCESS, THREAD')],
 	['interrupt', /^etw_(dpc|isr)_/, 'DPCs or ISRs', kernel('DPC, INTERRUPT')],
 	['registry', /^etw_registry_/, 'registry operations', kernel('REGISTRY')],
-	['dotnet', /^etw_dotnet_/, '.NET events', 'provider Microsoft-Windows-DotNETRuntime'],
+	['dotnet', /^etw_dotnet_/, 'such .NET events', 'provider Microsoft-Windows-DotNETRuntime'],
 	['payload', /^etw_event_payload_/, 'events', 'any provider'],
 	['events', /^etw_(provider_)?events_total$/, 'events', 'any provider'],
 ];

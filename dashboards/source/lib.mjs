@@ -144,7 +144,7 @@ export function heatmap(title, description, metric, { matchers = [], width = 12,
 	}, { width, height });
 }
 
-// columns: [[header, expression, unit, { bar, width, steps }]]; keys: the labels that name a line, { label: header };
+// columns: [[header, expression, unit, { bar, width, steps, decimals }]]; keys: the labels that name a line, { label: header };
 // widths: of those, in pixels, where values are long. Without columns the lines of `info`, a family whose value is always 1.
 export function table(title, description, keys, columns, { info, width = 24, height = 10, sortBy, links = {}, widths = {}, noValue } = {}) {
 	const exprs = info ? [info] : columns.map(([, expr], i) => (columns[i][3]?.bar ? [expr, ...columns.filter((_, j) => j !== i).map(([, other]) => `0 * ${other}`)].join(' or ') : expr));
@@ -164,6 +164,7 @@ export function table(title, description, keys, columns, { info, width = 24, hei
 			{ id: 'unit', value: unit },
 			{ id: 'custom.width', value: more.width ?? 95 },
 			{ id: 'noValue', value: '–' },
+			...(more.decimals !== undefined ? [{ id: 'decimals', value: more.decimals }] : []),
 			// The bar's scale is that of its column; without fieldMinMax it would be that of all columns.
 			...(more.bar ? [{ id: 'custom.cellOptions', value: { mode: 'basic', type: 'gauge', valueDisplayMode: 'text' } }, { id: 'min', value: 0 },
 				{ id: 'fieldMinMax', value: true }, { id: 'color', value: { mode: 'continuous-BlPu' } }] : []),
