@@ -9,7 +9,9 @@ import { dashboards, report } from './dashboards.mjs';
 import { expand, leftOver, panelsOf } from './queries.mjs';
 
 // The units in use, as Grafana spells them (valueFormats/categories.ts); a word it does not know is printed behind the number.
-const units = new Set(['short', 'bytes', 'binBps', 's', 'percentunit', 'ops', 'iops', 'cps', 'pps', 'reqps']);
+const units = new Set(['short', 'bytes', 'binBps', 's', 'percentunit', 'ops', 'iops', 'cps', 'pps', 'reqps', 'dateTimeFromNow']);
+// CPU belongs on the first screen of a host and of a process, where its panels say which collector to turn on.
+const shownAnyway = new Set(['cpu']);
 const transformations = new Set(['merge', 'organize']);
 const builtins = { __interval: '30s', __interval_ms: '30000', __rate_interval: '1m', __range: '1h', __range_s: '3600', __range_ms: '3600000' };
 const everywhere = ['job', 'instance'];
@@ -24,7 +26,9 @@ function catalogue(markdown) {
 			families.set(`${name}_bucket`, [...list, 'le']).set(`${name}_sum`, list).set(`${name}_count`, list);
 		}
 	}
-	return families.set('up', everywhere);
+	// What Prometheus records of its alerts; `about` is made of further labels by label_join().
+	const alerts = [...everywhere, 'alertname', 'severity', 'about'];
+	return families.set('up', everywhere).set('ALERTS', [...alerts, 'alertstate']).set('ALERTS_FOR_STATE', alerts);
 }
 // The collector of each family, and whether it is off by default: "## `cpu`, off by default". Families of the exporter have none.
 function collectorsOf(markdown) {
@@ -110,7 +114,7 @@ function lintReading(where, panel, closed) {
 	const links = [...(defaults.links ?? []), ...properties.filter(({ id }) => id === 'links').flatMap(({ value }) => value)];
 
 	if (panel.type !== 'stat' && collector && !defaults.noValue?.includes(`"${collector.name}"`)) report(`${where}: does not say when it is empty that ${family} comes from the collector ${collector.name}`);
-	if (collector?.off && !closed) report(`${where}: needs the collector ${collector.name}, which is off by default, and is in an open row`);
+	if (collector?.off && !closed && !shownAnyway.has(collector.name)) report(`${where}: needs the collector ${collector.name}, which is off by default, and is in an open row`);
 	if (panel.type === 'timeseries' && defaults.custom.axisSoftMax === undefined && defaults.max === undefined) report(`${where}: no end of the axis for a line at zero`);
 	if (panel.type === 'timeseries' && (panel.targets[0].legendFormat === '{{process}}') !== (defaults.color.mode === 'palette-classic-by-name')) report(`${where}: the colour of a process is by its name`);
 	for (const o of overrides) {

@@ -1,13 +1,14 @@
 // Layer 3: against a Prometheus that scrapes an exporter.
 //
 // usage: live.mjs panels URL MINUTES SCRAPE_MS   every query of every panel: no error; data, or a line at zero, in each default panel
+//        live.mjs annotations URL MINUTES        every annotation answers, and the crash and the start of the exporter are among them
 //        live.mjs sums URL JOB PAGE              sums from PromQL equal those of the exposition in PAGE, for every counter and gauge
 //        live.mjs counters URL JOB RANGE MOST    each counter went back at most MOST times, and no rate was ever negative
 //        live.mjs rules URL                      every rule was evaluated without an error
 import fs from 'node:fs';
 
 import { dashboards, report } from './dashboards.mjs';
-import { ask, runDashboard, toMs } from './queries.mjs';
+import { annotationsOf, ask, runDashboard, toMs } from './queries.mjs';
 
 async function panels(url, minutes, scrapeMs) {
 	const to = Date.now();
@@ -29,6 +30,16 @@ async function panels(url, minutes, scrapeMs) {
 			const data = (results[panel.id] ?? []).some(({ series }) => series.length);
 			if (panel.targets && !inClosedRow.has(panel.id) && !data) report(`${file} panel ${panel.id} "${panel.title}": no data in any query`);
 		}
+	}
+}
+
+// The sample crashes w3wp once a minute; the exporter started a short time ago.
+async function annotations(url, minutes) {
+	const to = Date.now(), wanted = ['Crashes: w3wp on', 'Exporter starts: etw_exporter on'];
+
+	for (const { file, json } of dashboards()) {
+		const found = await annotationsOf(url, json, { from: to - minutes * 6e4, to, step: 1e4 });
+		for (const text of wanted) if (!found.some(({ name, title }) => `${name}: ${title}`.startsWith(text))) report(`${file}: no annotation "${text} …" among ${found.map(({ title }) => title).join(', ')}`);
 	}
 }
 
@@ -79,4 +90,4 @@ async function rules(url) {
 }
 
 const [, , what, url, ...rest] = process.argv;
-await { panels, sums, counters, rules }[what](url, ...rest);
+await { panels, annotations, sums, counters, rules }[what](url, ...rest);

@@ -40,6 +40,12 @@ export const expand = (text, variables, builtins) => text.replace(/\$\{(\w+)(?::
 });
 export const leftOver = expr => /\$[A-Za-z_{]|\[\[/.test(expr);
 
+// Where one value must be chosen: the one with most series, because most panels show something of it. (Grafana takes the first.)
+async function richest(base, selector, label, to) {
+	const { result } = await ask(base, 'query', { query: `topk(1, count by (${label}) (${selector}))`, time: to / 1e3 });
+	return result[0]?.metric[label];
+}
+
 async function fillIn(base, dashboard, { from, to }, chosen) {
 	const variables = {};
 	for (const variable of dashboard.templating.list) {
@@ -52,7 +58,8 @@ async function fillIn(base, dashboard, { from, to }, chosen) {
 			const query = expand(variable.query.query, variables, {});
 			const [, selector, label] = query.match(/^label_values\((?:(.+),)?\s*(\w+)\s*\)$/s);
 			const options = await ask(base, `label/${label}/values`, { start: from / 1e3, end: to / 1e3, ...(selector && { 'match[]': selector.trim() }) });
-			variables[variable.name] = { variable, options, value: chosen[variable.name] ?? (variable.includeAll ? '$__all' : options[0]) };
+			const unchosen = async () => (variable.includeAll ? '$__all' : await richest(base, selector, label, to) ?? options[0]);
+			variables[variable.name] = { variable, options, value: chosen[variable.name] ?? await unchosen() };
 		}
 	}
 	return variables;
@@ -69,6 +76,23 @@ function intervals({ from, to }, scrapeMs, points, minStep) {
 			__range: `${range}s`, __range_s: `${range}`, __range_ms: `${range * 1e3}`,
 		},
 	};
+}
+
+const titleOf = (format, labels) => format.replace(/\{\{\s*(.+?)\s*\}\}/g, (_, name) => labels[name] ?? '');
+
+// The marks of a dashboard's annotations: [{ name, title, color, time }]. A series has one for each time at which it rises above nothing.
+export async function annotationsOf(base, dashboard, { from, to, step, chosen = {} }) {
+	const variables = await fillIn(base, dashboard, { from, to }, chosen), marks = [];
+
+	for (const { name, iconColor: color, titleFormat, expr } of dashboard.annotations.list.filter(annotation => annotation.expr)) {
+		const query = expand(expr, variables, { __interval: toText(step), __interval_ms: `${step}` });
+		const { result } = await ask(base, 'query_range', { query, step: step / 1e3, start: Math.floor(from / step) * step / 1e3, end: to / 1e3 });
+		for (const { metric, values } of result) {
+			const times = values.map(([time]) => time * 1e3);
+			marks.push(...times.filter((time, i) => time - step !== times[i - 1]).map(time => ({ name, title: titleOf(titleFormat, metric), color, time })));
+		}
+	}
+	return marks;
 }
 
 // Runs every query of a dashboard. Times in ms since 1970; width: of the page, in pixels. What comes back:

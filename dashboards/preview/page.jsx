@@ -109,8 +109,8 @@ function Page() {
 			let answers = found[dashboard.uid], note = '';
 			if (live && Object.keys(chosen).length) {
 				try {
-					const to = live.to ?? Date.now();
-					answers = await runDashboard(live.base, dashboard, { from: to - live.minutes * 6e4, to, scrapeMs: live.scrapeMs, width: window.innerWidth, chosen });
+					const to = live.to ?? Date.now(), single = answers.fields.filter(({ all }) => !all).map(({ name, shown }) => [name, shown]);
+					answers = await runDashboard(live.base, dashboard, { from: to - live.minutes * 6e4, to, scrapeMs: live.scrapeMs, width: window.innerWidth, chosen: { ...Object.fromEntries(single), ...chosen } });
 				} catch (error) {
 					note = `Prometheus does not answer (${error.message}): this is what was seen when the page was made.`;
 				}

@@ -18,8 +18,8 @@ const drawings = {
 	timeseries: ({ panel, data, context, timeRange, ...size }) => <TimeSeries frames={data} structureRev={1} legend={panel.options.legend} options={panel.options}
 		timeZone={context.timeZone} timeRange={timeRange} {...size} />,
 	stat: props => <Repeated {...props} render={({ value, ...size }) => {
-		const { colorMode, graphMode, justifyMode, textMode } = props.panel.options;
-		return <BigValue value={value.display} sparkline={value.sparkline} theme={props.context.theme} {...{ colorMode, graphMode, justifyMode, textMode }} {...size} />;
+		const { colorMode, graphMode, justifyMode, text, textMode } = props.panel.options;
+		return <BigValue value={value.display} sparkline={value.sparkline} theme={props.context.theme} {...{ colorMode, graphMode, justifyMode, text, textMode }} {...size} />;
 	}} />,
 	bargauge: props => <Repeated {...props} render={({ value, ...size }) => {
 		const { displayMode, showUnfilled, valueMode } = props.panel.options;

@@ -1,4 +1,4 @@
-import { at, bars, dashboard, grown, grownCount, hostPage, instant, linkTo, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { alertList, at, bars, dashboard, grown, grownCount, hostPage, instant, linkTo, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const up = 'up{job=~"$job", instance=~"$instance"}';
 const events = (...matchers) => `sum by (instance) (rate(etw_events_total${at(...matchers)}[$__range]))`;
@@ -19,6 +19,7 @@ export default dashboard({
 			stat('Event rate', 'Events per second of all hosts.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at()}[$__rate_interval]))`), wide),
 			stat('Events lost', 'Events lost in the time range, as Windows reports them.', 'short', instant(`round(sum(increase(etw_session_events_lost_total${at()}[$__range])))`), { steps: [[1, 'red']], ...wide }),
 			stat('Series', 'Series of all hosts: what the fleet costs Prometheus.', 'short', instant(`sum(etw_exporter_series${at()})`), wide)),
+		row('Alerts', alertList()),
 		row('Hosts',
 			table('Hosts', 'One line for each host. The links keep the time range. Unattributed: share of events whose process is not known. Busy: share of one processor that the consumer thread uses.', { instance: 'Host' }, [
 				['Up', `max by (instance) (${up})`, 'short', { width: 45 }],

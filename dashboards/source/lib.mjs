@@ -11,6 +11,7 @@ const datasource = { type: 'prometheus', uid: '${datasource}' };
 // The selector every query carries; `more` are further matchers, `process=~"$process"` and the like.
 export const at = (...more) => `{${['job=~"$job"', 'instance=~"$instance"', ...more].join(', ')}}`;
 export const byProcess = 'process=~"$process"';
+export const ofProcess = 'process="$process"'; // on the page of one process
 
 export const rate = (metric, by, ...matchers) => `sum by (${by}) (rate(${metric}${at(...matchers)}[$__rate_interval]))`;
 
@@ -20,6 +21,12 @@ const grownWithin = (window, metric, by, matchers) => {
 	return `sum by (${by}) (((${series} unless ${series} offset ${window}) and on (job, instance) (up offset ${window} == 1)) or increase(${series}[${window}]))`;
 };
 export const grown = (metric, by, ...matchers) => grownWithin('$__range', metric, by, matchers);
+// Growth since a short time ago, as a whole number. increase() would miss one of a few events: that between the last scrape before its
+// window and the first one within.
+export const grownSince = (ago, metric, by, ...matchers) => {
+	const series = `${metric}${at(...matchers)}`, before = `${series} offset ${ago}`;
+	return `sum by (${by}) (((${series} unless ${before}) and on (job, instance) (up offset ${ago} == 1)) or clamp_min(${series} - ${before}, 0))`;
+};
 
 // The top N over the whole range, so that a series neither comes nor goes within a panel; without those that stood at one value.
 const top = (metric, by, ...matchers) => `topk($topn, sum by (${by}) (increase(${metric}${at(...matchers)}[$__range] @ end())) > 0)`;
@@ -111,12 +118,14 @@ export function timeseries(title, description, unit, targets, { stack = false, m
 // With this minimum step the windows of $__rate_interval follow each other without overlap, so the bars add up to the total.
 const perInterval = target => ({ ...target, interval: '$__rate_interval' });
 
-export function stat(title, description, unit, target, { steps = [], width = 4, height = 4, decimals, noValue = '–' } = {}) {
+// named: the name of the process stands above its figure, and leads to its page.
+export function stat(title, description, unit, target, { steps = [], width = 4, height = 4, decimals, named = false, noValue = '–' } = {}) {
 	const defaults = { color: { mode: 'thresholds' }, mappings: [], noValue, thresholds: thresholds(steps.length ? 'transparent' : 'text', ...steps), unit };
 	if (decimals !== undefined) defaults.decimals = decimals;
+	if (named) defaults.links = processPage('${__field.labels.process}', '__field.labels.process');
 	return panel('stat', title, description, [target], { defaults, overrides: [] }, {
 		colorMode: steps.length ? 'background_solid' : 'value', graphMode: 'none', justifyMode: 'auto', orientation: 'auto',
-		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, textMode: 'auto', wideLayout: true,
+		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, textMode: named ? 'value_and_name' : 'auto', wideLayout: true, ...(named && { text: { titleSize: 16, valueSize: 20 } }),
 	}, { width, height });
 }
 
@@ -185,6 +194,17 @@ export function table(title, description, keys, columns, { info, width = 24, hei
 	});
 }
 
+// Alerts of prometheus/alerts.yml as Prometheus itself records them, so that they show wherever they are evaluated.
+export const alertList = ({ width = 24, height = 6 } = {}) => {
+	const labels = ['alertname', 'alertstate', 'severity', 'instance', 'about'];
+	const active = `ALERTS${at()} * ignoring (alertstate) group_left () ALERTS_FOR_STATE${at()}`;
+	const about = `label_join(${active}, "about", " ", "session", "process", "driver", "metric", "disk", "operation")`;
+
+	return table('Alerts', 'Alerts of alerts.yml that fire, and those that wait for their time to fire (pending).', { alertname: 'Alert', alertstate: 'State', severity: 'Severity', instance: 'Host', about: 'About' }, [
+		['Since', `1000 * max by (${labels.join(', ')}) (${about})`, 'dateTimeFromNow', { width: 130 }],
+	], { width, height, noValue: 'No alert fires or is pending (of those that Prometheus evaluates: alerts.yml).', links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') }, widths: { alertname: 190, alertstate: 80, severity: 85 } });
+};
+
 export const text = (content, { width = 24, height = 2 } = {}) => ({
 	type: 'text', title: '', description: '', datasource, fieldConfig: { defaults: {}, overrides: [] },
 	options: { code: { language: 'plaintext', showLineNumbers: false, showMiniMap: false }, content, mode: 'markdown' }, width, height,
@@ -217,6 +237,8 @@ export const variables = {
 	job: choice('job', 'Job', 'label_values(etw_exporter_build_info, job)'),
 	instance: choice('instance', 'Host', 'label_values(etw_exporter_build_info{job=~"$job"}, instance)'),
 	process: choice('process', 'Process', 'label_values(etw_events_total{job=~"$job", instance=~"$instance"}, process)'),
+	// One process: stands behind =, because Grafana escapes no name for a regular expression where only one can be chosen.
+	oneProcess: { ...choice('process', 'Process', 'label_values(etw_events_total{job=~"$job", instance=~"$instance", process!~"_none|Idle"}, process)'), allValue: undefined, current: { selected: false, text: '', value: '' }, includeAll: false, multi: false },
 	volume: choice('volume', 'Volume', 'label_values(etw_file_written_bytes_total{job=~"$job", instance=~"$instance"}, volume)'),
 	disk: choice('disk', 'Disk', 'label_values(etw_disk_operations_total{job=~"$job", instance=~"$instance"}, disk)'),
 	topn: {
@@ -229,10 +251,14 @@ export const variables = {
 // ---- a dashboard ----
 
 const annotation = (name, iconColor, expr, titleFormat) => ({ datasource, enable: true, expr, hide: false, iconColor, name, step: '60s', titleFormat, useValueForTime: false });
+const started = `process_start_time_seconds${at()}`;
 const annotations = [
 	{ builtIn: 1, datasource: { type: 'grafana', uid: '-- Grafana --' }, enable: true, hide: true, iconColor: 'rgba(0, 211, 255, 1)', name: 'Annotations & Alerts', type: 'dashboard' },
-	annotation('Session restarts', 'orange', `sum by (instance, session, reason) (increase(etw_session_restarts_total${at()}[$__interval])) > 0`, '{{session}} on {{instance}} started again: {{reason}}'),
-	annotation('Lost events', 'red', `sum by (instance, session) (increase(etw_session_events_lost_total${at()}[$__interval])) > 0`, '{{session}} on {{instance}} lost events'),
+	// A start time that is not that of an interval ago; after a pause of the scrapes only if it is a recent one.
+	annotation('Exporter starts', 'blue', `max by (instance) ((${started} unless ${started} == ${started} offset $__interval) > time() - 900)`, 'etw_exporter on {{instance}} started'),
+	annotation('Session restarts', 'orange', `${grownSince('$__interval', 'etw_session_restarts_total', 'instance, session, reason')} > 0`, '{{session}} on {{instance}} started again: {{reason}}'),
+	annotation('Lost events', 'red', `${grownSince('$__interval', 'etw_session_events_lost_total', 'instance, session')} > 0`, '{{session}} on {{instance}} lost events'),
+	annotation('Crashes', 'purple', `${grownSince('$__interval', 'etw_process_exits_total', 'instance, process', 'result="crash"')} > 0`, '{{process}} on {{instance}} crashed'),
 ];
 
 // Links keep the data source, the job, the host and the time range; a variable that the link sets is not carried over.

@@ -30,11 +30,12 @@ echo "ok: files"
 # ---- against a real Prometheus ----
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-start_exporter --replay.file="$work/sample.etl" # as fast as possible: it stands still soon
+# The host and the process page show processor time, whose collector is off by default, in open rows: on here.
+start_exporter --replay.file="$work/sample.etl" --collector.cpu # as fast as possible: it stands still soon
 still_url=$url
 finished() { curl -fsS "$still_url/metrics" | says '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
-start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1
+start_exporter --replay.file="$work/sample.etl" --collector.cpu --replay.loop --replay.speed=1
 cat >"$work/prometheus.yml" <<-YAML
 	global: { scrape_interval: 1s, scrape_timeout: 900ms, evaluation_interval: 1s }
 	rule_files: [ "$work/rules.yml", "$work/alerts.yml" ]
@@ -45,7 +46,9 @@ cat >"$work/prometheus.yml" <<-YAML
 	    static_configs: [ { targets: [ "${still_url#http://}" ] } ]
 YAML
 sed 's/interval: 1m/interval: 1s/' "$dashboards/prometheus/rules.yml" >"$work/rules.yml"
-cp "$dashboards/prometheus/alerts.yml" "$work/alerts.yml"
+# One alert more, which fires at once: the list of alerts shows it.
+sed 's/^groups:/&\n  - name: test\n    rules: [ { alert: EtwTest, expr: "etw_session_up == 1", labels: { severity: info } } ]/' \
+	"$dashboards/prometheus/alerts.yml" >"$work/alerts.yml"
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
 	</dev/null >"$work/prometheus.log" 2>&1 &
 pids+=("$!")
@@ -60,7 +63,8 @@ until_true 30 holds 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(ta
 until_true 150 holds 'sum_over_time(up{job="etw"}[15m]) >= 75' || fail "too few scrapes"
 quiet node "$check/live.mjs" panels "$prometheus_url" 1 1000
 quiet node "$check/live.mjs" rules "$prometheus_url"
-echo "ok: every query of every panel and rule answers, every default panel has data"
+quiet node "$check/live.mjs" annotations "$prometheus_url" 5
+echo "ok: every query of every panel, annotation and rule answers, every default panel has data"
 curl -fsS "$still_url/metrics" >"$work/page"
 quiet node "$check/live.mjs" sums "$prometheus_url" still "$work/page"
 echo "ok: sums from PromQL equal the page's"
@@ -71,7 +75,7 @@ echo "ok: no counter went back, through the end of the recording and its start"
 long_after_the_first=$(($(date +%s) - 30)) # it has run for more than a minute
 kill -TERM "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGTERM"
-"$ETW_EXPORTER" --web.listen-address="${url#http://}" --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 \
+"$ETW_EXPORTER" --web.listen-address="${url#http://}" --replay.file="$work/sample.etl" --collector.cpu --replay.loop --replay.speed=1 \
 	</dev/null >"$work/stdout" 2>"$work/log" &
 pids+=("$!")
 until_true 60 holds "count_over_time((process_start_time_seconds{job=\"etw\"} >= $long_after_the_first)[10m:1s]) >= 7" ||

@@ -1,0 +1,95 @@
+import { at, dashboard, grown, grownCount, grownSince, hostPage, instant, ofProcess, optIn, quantile, quantiles, query, rate, row, stat, table, timeseries } from './lib.mjs';
+
+// Of the process that is chosen; `by` are labels, none for one series.
+const its = (metric, by, legend, ...matchers) => query(rate(metric, by, ofProcess, ...matchers), legend);
+// For bars, one for each interval of $__rate_interval.
+const increases = (metric, by, legend) => query(`${grownSince('$__rate_interval', metric, by, ofProcess)} > 0`, legend);
+const gauge = (metric, by, legend) => query(`sum by (${by}) (${metric}${at(ofProcess)})`, legend);
+const now = (metric) => instant(`sum(${metric}${at(ofProcess)})`);
+const inRange = (metric, ...matchers) => instant(`round(sum(${grown(metric, 'job', ofProcess, ...matchers)})) or on () vector(0)`);
+const figure = { width: 6, height: 3 }, third = { width: 8, height: 8 }, half = { width: 12, height: 8 };
+
+const samples = 'etw_process_cpu_samples_total', allSamples = (by, range) => `(sum by (${by}) (rate(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[${range}])) > 0)`;
+
+export default dashboard({
+	uid: 'etw-process',
+	description: 'Everything about one process over time: processor, memory, files, disks, network, starts and exits, .NET. All instances of a name count together, on all hosts that are chosen.',
+	use: ['oneProcess'],
+	rows: [
+		row('Now, and in the time range',
+			stat('Running', 'Instances that run now.', 'short', now('etw_process_instances'), { ...figure, decimals: 0 }),
+			stat('Threads', 'Of all instances, now.', 'short', now('etw_process_threads'), { ...figure, decimals: 0 }),
+			stat('Starts', 'In the time range.', 'short', inRange('etw_process_starts_total'), { ...figure, decimals: 0 }),
+			stat('Crashes', 'Exits with an exception code in the time range.', 'short', inRange('etw_process_exits_total', 'result="crash"'), { ...figure, decimals: 0, steps: [[1, 'red']] }),
+			stat('Failures', 'Exits with another code than 0 in the time range, crashes left out.', 'short', inRange('etw_process_exits_total', 'result="error"'), { ...figure, decimals: 0 }),
+			stat('Written', 'To files in the time range, cached or not.', 'bytes', inRange('etw_file_written_bytes_total'), { ...figure, decimals: 1 }),
+			stat('Read', 'From files in the time range, cached or not.', 'bytes', inRange('etw_file_read_bytes_total'), { ...figure, decimals: 1 }),
+			stat('Events', 'All events of this process a second, from all providers.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at(ofProcess)}[$__rate_interval]))`), { ...figure, decimals: 0 })),
+		row('Processor and memory',
+			timeseries('CPU', 'Share of the time of all processors of a host, by samples.', 'percentunit', [query(`sum by (instance) (rate(${samples}${at(ofProcess)}[$__rate_interval])) / ${allSamples('instance', '$__rate_interval')}`, '{{instance}}')], third),
+			timeseries('Hard page faults', 'Page faults that read the disk. The thread waits meanwhile.', 'ops', [its('etw_memory_hard_faults_total', 'instance', '{{instance}}')], third),
+			timeseries('Bytes read by hard page faults', 'A part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], third)),
+		row('Starts, exits and threads',
+			timeseries('Starts and exits', 'In each interval. Exits by result: a crash is an exit with an exception code, an error one with another code than 0.', 'short', [
+				increases('etw_process_starts_total', 'process', 'starts'), increases('etw_process_exits_total', 'result', 'exits: {{result}}')], { ...third, bars: true, decimals: 0 }),
+			timeseries('Instances and threads', 'That run.', 'short', [gauge('etw_process_instances', 'process', 'instances'), gauge('etw_process_threads', 'process', 'threads')], { ...third, decimals: 0 }),
+			timeseries('Thread starts', 'Many of them: a program that makes a thread for each piece of work.', 'ops', [its('etw_thread_starts_total', 'instance', '{{instance}}')], third)),
+		row('Files',
+			timeseries('Read and written', 'Bytes that the program asked for, cached or not.', 'binBps', [its('etw_file_written_bytes_total', 'process', 'written'), its('etw_file_read_bytes_total', 'process', 'read')], half),
+			timeseries('By volume', 'The same, by volume.', 'binBps', [its('etw_file_written_bytes_total', 'volume', '{{volume}} written'), its('etw_file_read_bytes_total', 'volume', '{{volume}} read')], half),
+			timeseries('Operations', 'Requested, whether they succeed or not. Creates include opens.', 'ops', [its('etw_file_operations_total', 'operation', '{{operation}}')], half),
+			timeseries('Paging', 'Memory-mapped files and programs that are loaded.', 'binBps', [its('etw_file_paging_read_bytes_total', 'process', 'paged in'), its('etw_file_paging_written_bytes_total', 'process', 'paged out')], half)),
+		row('Disks',
+			timeseries('Disk traffic', 'Transfers that its threads issued. What it writes to the cache is written to disk later, by System.', 'binBps', [its('etw_disk_process_read_bytes_total', 'disk', 'disk {{disk}} read'), its('etw_disk_process_written_bytes_total', 'disk', 'disk {{disk}} written')], third),
+			timeseries('Disk operations', 'Completed transfers.', 'iops', [its('etw_disk_process_operations_total', 'disk, operation', 'disk {{disk}} {{operation}}')], third),
+			timeseries('Disk operations under way', 'On average: the sum of their durations a second.', 'short', [its('etw_disk_process_io_seconds_total', 'operation', '{{operation}}')], { ...third, softMax: 0.01 })),
+		row('Network',
+			timeseries('Sent and received', 'TCP and UDP payload, loopback included.', 'binBps', [its('etw_network_sent_bytes_total', 'protocol', '{{protocol}} sent'), its('etw_network_received_bytes_total', 'protocol', '{{protocol}} received')], third),
+			timeseries('TCP connections', 'Outbound: made by the process; inbound: accepted by it.', 'cps', [its('etw_tcp_connections_total', 'direction', '{{direction}}'), its('etw_tcp_disconnects_total', 'process', 'closed')], third),
+			timeseries('TCP retransmits', 'Segments sent again: loss on the way, or a peer that is too slow.', 'suffix:segments/s', [its('etw_tcp_retransmits_total', 'instance', '{{instance}}')], third)),
+		row('Where it runs, and what it says',
+			table('Hosts', 'The same process on each host, in the time range.', { instance: 'Host' }, [
+				['Running', `sum by (instance) (etw_process_instances${at(ofProcess)})`, 'short', { width: 80 }],
+				['Starts', grownCount('etw_process_starts_total', 'instance', ofProcess), 'short', { width: 70 }],
+				['Crashes', grownCount('etw_process_exits_total', 'instance', ofProcess, 'result="crash"'), 'short', { width: 75, steps: [[1, 'red']] }],
+				['Written', grown('etw_file_written_bytes_total', 'instance', ofProcess), 'bytes', { width: 130, bar: true }],
+				['Sent', grown('etw_network_sent_bytes_total', 'instance', ofProcess), 'bytes', { width: 90 }],
+			], { width: 12, height: 8, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } }),
+			timeseries('Events by provider', 'What the process tells by ETW, and the kernel about it.', 'suffix:ev/s', [its('etw_events_total', 'provider', '{{provider}}')], half)),
+		optIn('Scheduler', ['sched'], '',
+			timeseries('CPU time', 'Exact: from switch-in to switch-out. 1 is one processor.', 'suffix:cores', [its('etw_process_cpu_seconds_total', 'instance', '{{instance}}')], { ...half, softMax: 0.01 }),
+			timeseries('Context switches', 'To threads of the process.', 'ops', [its('etw_thread_process_context_switches_total', 'instance', '{{instance}}')], half)),
+		optIn('Latency and failures of file operations', ['file_latency', 'file_errors'], '',
+			timeseries('99th percentile of file operations', 'By operation. Buckets grow by a factor of 4, so this is no more precise.', 's', [query(quantile(0.99, 'etw_file_process_operation_duration_seconds', 'operation', ofProcess), '{{operation}}')], half),
+			timeseries('Failed file operations', 'By operation and status. "Not found" and "end of file" are everyday answers.', 'ops', [its('etw_file_operation_errors_total', 'operation, status', '{{operation}}: {{status}}')], half)),
+		optIn('Which files', ['file_top', 'file_groups'], '',
+			table('Most written files of the last minute', 'Those of this process among the most written of the host. Lower bounds.', { path: 'Path' }, [
+				['Written', `sum by (path) (etw_file_top_written_bytes${at(ofProcess)})`, 'bytes'],
+			], { width: 12, height: 8, widths: { path: 400 } }),
+			timeseries('By path group', 'Groups of paths are declared under `path_groups`.', 'binBps', [its('etw_file_group_written_bytes_total', 'group', '{{group}} written'), its('etw_file_group_read_bytes_total', 'group', '{{group}} read')], half)),
+		optIn('Memory', ['page_faults', 'virtual_alloc'], '',
+			timeseries('Page faults', 'Those of type "hard" wait for a disk, the others do not.', 'ops', [its('etw_memory_page_faults_total', 'type', '{{type}}')], half),
+			timeseries('Address space', 'Taken and given back.', 'binBps', [its('etw_memory_virtual_allocated_bytes_total', 'process', 'allocated'), its('etw_memory_virtual_freed_bytes_total', 'process', 'freed')], half)),
+		optIn('Registry and images', ['registry', 'image'], '',
+			timeseries('Registry operations', 'By operation and result.', 'ops', [its('etw_registry_operations_total', 'operation, result', '{{operation}}: {{result}}')], half),
+			timeseries('Image loads', 'DLLs and programs.', 'ops', [its('etw_image_loads_total', 'instance', '{{instance}}')], half),
+			table('Program files', 'What runs under this name. Other paths or checksums on some hosts are other programs, or other versions.', { path: 'Path', checksum: 'Checksum', instance: 'Host' }, [], { info: `max by (path, checksum, instance) (etw_process_image_info${at(ofProcess)})`, height: 6, widths: { checksum: 120, instance: 180 }, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } })),
+		optIn('.NET', ['dotnet'], '',
+			timeseries('Time in pauses', 'Share of the time in which the runtime held up all threads, mostly to collect garbage.', 'percentunit', [its('etw_dotnet_gc_pause_seconds_sum', 'instance', '{{instance}}')], third),
+			timeseries('Longest pauses', '99th percentile. Buckets grow by a factor of 4, so this is no more precise.', 's', [query(quantile(0.99, 'etw_dotnet_gc_pause_seconds', 'instance', ofProcess), '{{instance}}')], third),
+			timeseries('Collections', 'By the oldest generation collected.', 'ops', [its('etw_dotnet_gc_collections_total', 'generation', 'generation {{generation}}')], third),
+			timeseries('Heap', 'After the last collection, by generation. 3 holds large objects, 4 pinned ones.', 'bytes', [gauge('etw_dotnet_gc_heap_bytes', 'generation', 'generation {{generation}}')], { ...third, stack: true }),
+			timeseries('Allocated', 'By objects, whether they are collected soon or not.', 'binBps', [its('etw_dotnet_allocated_bytes_total', 'instance', '{{instance}}')], third),
+			timeseries('Exceptions', 'Thrown, caught ones included.', 'ops', [its('etw_dotnet_exceptions_total', 'instance', '{{instance}}')], third),
+			timeseries('Waits for locks', 'Times a thread had to wait for a lock that another one held.', 'ops', [its('etw_dotnet_contentions_total', 'instance', '{{instance}}')], third),
+			timeseries('Threads waiting for locks', 'On average: the sum of their waits a second.', 'short', [its('etw_dotnet_contention_seconds_total', 'instance', '{{instance}}')], { ...third, softMax: 0.01 }),
+			timeseries('Methods compiled', 'At run time.', 'ops', [its('etw_dotnet_methods_jitted_total', 'instance', '{{instance}}')], third),
+			timeseries('Thread pool', 'Workers that are not retired.', 'short', [gauge('etw_dotnet_threadpool_threads', 'instance', '{{instance}}')], { ...third, decimals: 0 })),
+		optIn('DNS, connects and HTTP', ['dns', 'tcp', 'http'], 'HTTP.sys does not say which process a request is for: those panels show all requests of the host.',
+			timeseries('DNS queries', 'By type of record.', 'ops', [its('etw_dns_queries_total', 'type', '{{type}}')], third),
+			timeseries('Failed DNS queries', 'By reason.', 'ops', [its('etw_dns_failures_total', 'status', '{{status}}')], third),
+			timeseries('Failed TCP connects', 'By reason.', 'cps', [its('etw_tcp_process_connect_failures_total', 'reason', '{{reason}}')], third),
+			timeseries('HTTP.sys requests of the host', 'By site and status code, of all processes.', 'reqps', [query(rate('etw_http_requests_total', 'site, code'), '{{site}}: {{code}}')], half),
+			timeseries('Duration of HTTP.sys requests of the host', 'Median and 99th percentile by site, of all processes.', 's', quantiles('etw_http_request_duration_seconds', 'site', '{{site}}'), half)),
+	],
+});
