@@ -75,10 +75,12 @@ build/release/etw_exporter --replay.file="$recording" --replay.loop --replay.spe
 pids+=("$!")
 until_true 30 grep -q 'msg="*Listening' "$out/exporter.log" || die "the exporter does not listen: $(tail -3 "$out/exporter.log")"
 exporter=127.0.0.1:$(port_in 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$out/exporter.log")
+# Rules and alerts at the pace of the preview.
 sed 's/interval: 1m/interval: 1s/' dashboards/prometheus/rules.yml >"$out/rules.yml"
+sed 's/^\( *for:\) .*/\1 5s/' dashboards/prometheus/alerts.yml >"$out/alerts.yml"
 cat >"$out/prometheus.yml" <<-YAML
 	global: { scrape_interval: 1s, scrape_timeout: 900ms, evaluation_interval: 1s }
-	rule_files: [ "$out/rules.yml" ]
+	rule_files: [ "$out/rules.yml", "$out/alerts.yml" ]
 	scrape_configs:
 	  - job_name: etw
 	    static_configs: [ { targets: [ "$exporter" ] } ]

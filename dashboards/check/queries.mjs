@@ -97,6 +97,7 @@ export async function annotationsOf(base, dashboard, { from, to, step, chosen = 
 
 // Runs every query of a dashboard. Times in ms since 1970; width: of the page, in pixels. What comes back:
 //   results   panel id -> [{ target, step, series }]
+//   marks     of the annotations, see annotationsOf()
 //   fields    [{ name, label, options, shown }] of the variables, for the line above the panels
 //   problems  [{ panel, what, expr }]: errors, variables left over, and queries without data
 export async function runDashboard(base, dashboard, { from, to, scrapeMs = 15000, width = 1600, chosen = {} }) {
@@ -125,5 +126,6 @@ export async function runDashboard(base, dashboard, { from, to, scrapeMs = 15000
 		const values = [].concat(value);
 		return { name, label: variable.label, options, all: variable.includeAll, shown: values[0] === '$__all' ? 'All' : values.join(' + ') };
 	});
-	return { from, to, results, fields, problems };
+	const marks = await annotationsOf(base, dashboard, { from, to, step: 4 * scrapeMs, chosen });
+	return { from, to, results, marks, fields, problems };
 }

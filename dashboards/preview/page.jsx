@@ -54,13 +54,13 @@ function places(panels, pageWidth) {
 	return panels.map(({ gridPos: { x, y, w, h } }) => ({ left: x * (column + gap), top: y * (rowHeight + gap), width: w * column + (w - 1) * gap, height: height(h) }));
 }
 
-async function dataOf(dashboard, { results, from, to, fields }) {
+async function dataOf(dashboard, { results, marks, from, to, fields }) {
 	const context = { replaceVariables: replacer(fields, { from, to }), theme, timeZone }, data = {};
 
 	for (const panel of panelsOf(dashboard)) {
 		if (panel.type !== 'row') data[panel.id] = await framesOf(panel, results[panel.id] ?? [], { range: { from, to }, ...context });
 	}
-	return { data, context, range: { from, to } };
+	return { data, marks, context, range: { from, to } };
 }
 
 function Field({ field, value, onChoose }) {
@@ -72,7 +72,7 @@ function Field({ field, value, onChoose }) {
 }
 
 function Grid({ dashboard, prepared, pageWidth }) {
-	const panels = opened(dashboard), spots = places(panels, pageWidth), { data, context, range } = prepared;
+	const panels = opened(dashboard), spots = places(panels, pageWidth), { data, marks, context, range } = prepared;
 	const moments = { from: D.dateTime(range.from), to: D.dateTime(range.to) }, timeRange = { ...moments, raw: moments };
 	const height = Math.max(...spots.map(spot => spot.top + spot.height));
 
@@ -80,7 +80,7 @@ function Grid({ dashboard, prepared, pageWidth }) {
 		const { left, top, width, height: tall } = spots[i];
 		return <div key={`${dashboard.uid}-${panel.id}`} data-panel={panel.id} data-type={panel.type} style={{ position: 'absolute', left, top, width, height: tall }}>
 			{panel.type === 'row' ? <h4 style={{ margin: 0 }}>{panel.title}</h4>
-				: <Panel key={`${range.to}`} {...{ panel, context, range, timeRange }} data={data[panel.id]} width={width} height={tall} />}
+				: <Panel key={`${range.to}`} {...{ panel, marks, context, range, timeRange }} data={data[panel.id]} width={width} height={tall} />}
 		</div>;
 	})}</div>;
 }

@@ -14,9 +14,36 @@ function Repeated({ panel, data, width, height, context, render }) {
 		getAlignmentFactors={D.getDisplayValueAlignmentFactors} renderValue={render} />;
 }
 
+// Annotations as Grafana draws them: a dashed line at the time, a triangle below it. Each plot's builder gets them once.
+const marked = new WeakSet();
+function drawMarks(builder, marks, theme) {
+	if (marked.has(builder)) return;
+	marked.add(builder);
+	builder.addHook('draw', plot => {
+		const { ctx, bbox: { left, top, width, height } } = plot, size = 5 * devicePixelRatio;
+		ctx.save();
+		for (const { time, color } of marks) {
+			const x = plot.valToPos(time, 'x', true);
+			if (!(x >= left && x <= left + width)) continue;
+			ctx.strokeStyle = ctx.fillStyle = theme.visualization.getColorByName(color);
+			ctx.setLineDash([size, size]);
+			ctx.beginPath();
+			ctx.moveTo(x, top);
+			ctx.lineTo(x, top + height);
+			ctx.stroke();
+			ctx.beginPath();
+			ctx.moveTo(x, top + height);
+			ctx.lineTo(x - size, top + height + size);
+			ctx.lineTo(x + size, top + height + size);
+			ctx.fill();
+		}
+		ctx.restore();
+	});
+}
+
 const drawings = {
-	timeseries: ({ panel, data, context, timeRange, ...size }) => <TimeSeries frames={data} structureRev={1} legend={panel.options.legend} options={panel.options}
-		timeZone={context.timeZone} timeRange={timeRange} {...size} />,
+	timeseries: ({ panel, data, context, timeRange, marks, range, ...size }) => <TimeSeries frames={data} structureRev={1} legend={panel.options.legend} options={panel.options}
+		timeZone={context.timeZone} timeRange={timeRange} {...size}>{builder => { drawMarks(builder, marks, context.theme); return null; }}</TimeSeries>,
 	stat: props => <Repeated {...props} render={({ value, ...size }) => {
 		const { colorMode, graphMode, justifyMode, text, textMode } = props.panel.options;
 		return <BigValue value={value.display} sparkline={value.sparkline} theme={props.context.theme} {...{ colorMode, graphMode, justifyMode, text, textMode }} {...size} />;

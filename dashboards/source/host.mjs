@@ -48,7 +48,7 @@ export default dashboard({
 			alertList({ height: 5 })),
 		row('Over time',
 			timeseries('CPU by process', 'Share of the time of all processors, by samples. What is missing up to 100 % was idle.', 'percentunit', [
-				query(`${most(samples)} / on () group_left () (${allSamples} > 0) and on (process) topk($topn, sum by (process) (increase(${samples}${at()}[$__range] @ end())))`, '{{process}}')], { stack: true, max: 1, width: 8, height: 7 }),
+				query(`${most(samples)} / on () group_left () (${allSamples} > 0) and on (process) topk($topn, sum by (process) (increase(${samples}${at()}[$__range] @ end())))`, '{{process}}')], { stack: true, width: 8, height: 7 }),
 			timeseries('Hard page faults by process', 'Page faults that read the disk.', 'ops', topRates('etw_memory_hard_faults_total', 'process', '{{process}}'), { width: 8, height: 7 }),
 			timeseries('Written to files by process', 'By programs, cached or not.', 'binBps', topRatesAndRest('etw_file_written_bytes_total', 'process', '{{process}}'), { stack: true, width: 8, height: 7 }),
 			timeseries('Disk traffic', 'By physical disk.', 'binBps', [
