@@ -305,16 +305,19 @@ static void soft_faults_and_address_space_are_those_of_the_simulation(void **sta
 /* The sum of a family's samples that contain a text. */
 static uint64_t sum_of(const char *family, const char *text)
 {
+	struct page_line line = { 0 };
 	uint64_t sum = 0;
 	size_t size = strlen(family);
 
-	for (const char *line = page.data; line; line = strchr(line, '\n')) {
+	while (page_next_line(&page, &line)) {
 		char copy[512];
 
-		line += *line == '\n';
-		snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);
-		if (strncmp(copy, family, size) == 0 && copy[size] == '{' && strstr(copy, text)) {
-			sum += strtoull(strrchr(copy, ' '), NULL, 10);
+		if (line.size <= size || memcmp(line.text, family, size) != 0) {
+			continue;
+		}
+		snprintf(copy, sizeof copy, "%.*s", (int)line.size, line.text);
+		if (copy[size] == '{' && strstr(copy, text)) {
+			sum += page_line_value(&line);
 		}
 	}
 	return sum;

@@ -71,26 +71,44 @@ struct text program_page(struct program *program)
 	return page_of(program->setup.registry);
 }
 
+/* memchr() and not strchr(), which the address sanitizer makes read the whole page for each line.
+ */
+bool page_next_line(const struct text *page, struct page_line *line)
+{
+	const char *end = page->data + page->size, *stop;
+
+	line->text = line->text ? line->text + line->size + 1 : page->data;
+	if (!line->text || line->text >= end) {
+		return false;
+	}
+	stop = memchr(line->text, '\n', (size_t)(end - line->text));
+	line->size = (size_t)((stop ? stop : end) - line->text);
+	return true;
+}
+
+uint64_t page_line_value(const struct page_line *line)
+{
+	const char *value = line->text + line->size;
+
+	while (value > line->text && value[-1] != ' ') {
+		value--;
+	}
+	return strtoull(value, NULL, 10);
+}
+
 uint64_t page_value(const struct text *page, const char *name_and_labels)
 {
 	size_t size = strlen(name_and_labels);
+	struct page_line line = { 0 };
 	uint64_t sum = 0;
 	bool found = false;
 
-	for (const char *line = page->data; line && *line;
-	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-		const char *value;
-
-		if (strncmp(line, name_and_labels, size) != 0 ||
-		    (line[size] != ' ' && line[size] != '{')) {
-			continue;
+	while (page_next_line(page, &line)) {
+		if (line.size > size && memcmp(line.text, name_and_labels, size) == 0 &&
+		    (line.text[size] == ' ' || line.text[size] == '{')) {
+			sum += page_line_value(&line);
+			found = true;
 		}
-		value = line + strcspn(line, "\n");
-		while (value[-1] != ' ') {
-			value--;
-		}
-		sum += strtoull(value, NULL, 10);
-		found = true;
 	}
 	return found ? sum : UINT64_MAX;
 }

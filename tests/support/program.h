@@ -40,6 +40,16 @@ void program_close(struct program *program);
 /* The exposition, to be freed with text_free(). */
 struct text program_page(struct program *program);
 
+/* A line of the exposition, without its end. Zero-initialised before the first one. */
+struct page_line {
+	const char *text;
+	size_t size;
+};
+
+bool page_next_line(const struct text *page, struct page_line *line);
+/* The whole part of the value at the end of a line. */
+uint64_t page_line_value(const struct page_line *line);
+
 /* The value of a line that begins with name_and_labels, or the sum of a family given by its bare
  * name; UINT64_MAX when there is none. */
 uint64_t page_value(const struct text *page, const char *name_and_labels);
