@@ -6,7 +6,8 @@ const its = (metric, by, legend, ...matchers) => query(rate(metric, by, ofProces
 const increases = (metric, by, legend) => query(`${grownSince('$__rate_interval', metric, by, ofProcess)} > 0`, legend);
 const gauge = (metric, by, legend) => query(`sum by (${by}) (${metric}${at(ofProcess)})`, legend);
 const now = (metric) => instant(`sum(${metric}${at(ofProcess)})`);
-const inRange = (metric, ...matchers) => instant(`round(sum(${grown(metric, 'job', ofProcess, ...matchers)})) or on () vector(0)`);
+const inRange = (metric, ...matchers) => instant(`sum(${grown(metric, 'job', ofProcess, ...matchers)})`);
+const countInRange = (metric, ...matchers) => instant(`round(sum(${grown(metric, 'job', ofProcess, ...matchers)})) or on () vector(0)`);
 const figure = { width: 6, height: 3 }, third = { width: 8, height: 8 }, half = { width: 12, height: 8 };
 
 const samples = 'etw_process_cpu_samples_total', allSamples = (by, range) => `(sum by (${by}) (rate(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[${range}])) > 0)`;
@@ -19,9 +20,9 @@ export default dashboard({
 		row('Now, and in the time range',
 			stat('Running', 'Instances that run now.', 'short', now('etw_process_instances'), { ...figure, decimals: 0 }),
 			stat('Threads', 'Of all instances, now.', 'short', now('etw_process_threads'), { ...figure, decimals: 0 }),
-			stat('Starts', 'In the time range.', 'short', inRange('etw_process_starts_total'), { ...figure, decimals: 0 }),
-			stat('Crashes', 'Exits with an exception code in the time range.', 'short', inRange('etw_process_exits_total', 'result="crash"'), { ...figure, decimals: 0, steps: [[1, 'red']] }),
-			stat('Failures', 'Exits with another code than 0 in the time range, crashes left out.', 'short', inRange('etw_process_exits_total', 'result="error"'), { ...figure, decimals: 0 }),
+			stat('Starts', 'In the time range.', 'short', countInRange('etw_process_starts_total'), { ...figure, decimals: 0 }),
+			stat('Crashes', 'Exits with an exception code in the time range.', 'short', countInRange('etw_process_exits_total', 'result="crash"'), { ...figure, decimals: 0, steps: [[1, 'red']] }),
+			stat('Failures', 'Exits with another code than 0 in the time range, crashes left out.', 'short', countInRange('etw_process_exits_total', 'result="error"'), { ...figure, decimals: 0 }),
 			stat('Written', 'To files in the time range, cached or not.', 'bytes', inRange('etw_file_written_bytes_total'), { ...figure, decimals: 1 }),
 			stat('Read', 'From files in the time range, cached or not.', 'bytes', inRange('etw_file_read_bytes_total'), { ...figure, decimals: 1 }),
 			stat('Events', 'All events of this process a second, from all providers.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at(ofProcess)}[$__rate_interval]))`), { ...figure, decimals: 0 })),
@@ -31,7 +32,7 @@ export default dashboard({
 			timeseries('Bytes read by hard page faults', 'A part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], third)),
 		row('Starts, exits and threads',
 			timeseries('Starts and exits', 'In each interval. Exits by result: a crash is an exit with an exception code, an error one with another code than 0.', 'short', [
-				increases('etw_process_starts_total', 'process', 'starts'), increases('etw_process_exits_total', 'result', 'exits: {{result}}')], { ...third, bars: true, decimals: 0 }),
+				increases('etw_process_starts_total', 'process', 'starts'), increases('etw_process_exits_total', 'result', 'exits: {{result}}')], { ...third, bars: true, decimals: 0, noValue: 'No start and no exit in the time range (collector "process").' }),
 			timeseries('Instances and threads', 'That run.', 'short', [gauge('etw_process_instances', 'process', 'instances'), gauge('etw_process_threads', 'process', 'threads')], { ...third, decimals: 0 }),
 			timeseries('Thread starts', 'Many of them: a program that makes a thread for each piece of work.', 'ops', [its('etw_thread_starts_total', 'instance', '{{instance}}')], third)),
 		row('Files',
@@ -50,10 +51,9 @@ export default dashboard({
 		row('Where it runs, and what it says',
 			table('Hosts', 'The same process on each host, in the time range.', { instance: 'Host' }, [
 				['Running', `sum by (instance) (etw_process_instances${at(ofProcess)})`, 'short', { width: 80 }],
-				['Starts', grownCount('etw_process_starts_total', 'instance', ofProcess), 'short', { width: 70 }],
+				['Starts', grownCount('etw_process_starts_total', 'instance', ofProcess), 'short', { width: 60 }],
 				['Crashes', grownCount('etw_process_exits_total', 'instance', ofProcess, 'result="crash"'), 'short', { width: 75, steps: [[1, 'red']] }],
-				['Written', grown('etw_file_written_bytes_total', 'instance', ofProcess), 'bytes', { width: 130, bar: true }],
-				['Sent', grown('etw_network_sent_bytes_total', 'instance', ofProcess), 'bytes', { width: 90 }],
+				['Written', grown('etw_file_written_bytes_total', 'instance', ofProcess), 'bytes', { width: 80 }],
 			], { width: 12, height: 8, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } }),
 			timeseries('Events by provider', 'What the process tells by ETW, and the kernel about it.', 'suffix:ev/s', [its('etw_events_total', 'provider', '{{provider}}')], half)),
 		optIn('Scheduler', ['sched'], '',
