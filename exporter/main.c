@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/os.h"
-#include "base/output.h"
+#include "base/print.h"
 #include "health.h"
 #include "http/server.h"
 #include "landing.h"
@@ -51,7 +51,7 @@ static bool print_line(const char *line, struct error *err)
 	struct text out = { 0 };
 
 	text_add_format(&out, "%s\n", line);
-	return output_text(&out, err);
+	return print_text(&out, err);
 }
 
 /* A configuration that could not be read for lack of memory may be right. */
@@ -164,7 +164,7 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 {
 	struct printing *printing = context;
 
-	printing->failed |= !output_write(bytes, size, printing->err);
+	printing->failed |= !print_bytes(bytes, size, printing->err);
 	return !printing->failed;
 }
 
@@ -310,7 +310,7 @@ static bool self_test(const struct app *app, struct error *err)
 	}
 	done = os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
 	       self_test_run(&options, &report, &passed, err);
-	done = done && output_text(&report, err);
+	done = done && print_text(&report, err);
 	text_free(&report);
 	free(process);
 	return done && (passed || error_set(err, ERROR_SYSTEM, "the self-test failed"));
@@ -404,7 +404,7 @@ static enum exit_status start(struct app *app)
 static enum exit_status print(struct text *out)
 {
 	struct error err = { 0 };
-	enum exit_status status = output_text(out, &err) ? EXIT_DONE : EXIT_COULD_NOT_RUN;
+	enum exit_status status = print_text(out, &err) ? EXIT_DONE : EXIT_COULD_NOT_RUN;
 
 	complain(&err);
 	return status;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/output.h"
+#include "base/print.h"
 #include "base/progress.h"
 #include "metrics/exposition.h"
 #include "tool/tool.h"
@@ -39,7 +39,7 @@ bool tool_write(const char *command, const struct text *text)
 {
 	struct error err = { 0 };
 	bool written = text->failed ? error_no_memory(&err, "the output") :
-				      output_write(text->data, text->size, &err);
+				      print_bytes(text->data, text->size, &err);
 
 	if (err.code != ERROR_NONE) {
 		tool_complain(TOOL_FAILED, command, "%s", err.text);

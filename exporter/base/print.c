@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/output.h"
+#include "base/print.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-bool output_write(const char *bytes, size_t size, struct error *err)
+bool print_bytes(const char *bytes, size_t size, struct error *err)
 {
 	errno = 0;
 	if ((size > 0 && fwrite(bytes, 1, size, stdout) != size) || fflush(stdout) != 0) {
@@ -16,10 +16,10 @@ bool output_write(const char *bytes, size_t size, struct error *err)
 	return true;
 }
 
-bool output_text(struct text *text, struct error *err)
+bool print_text(struct text *text, struct error *err)
 {
 	bool written = text->failed ? error_no_memory(err, "the output") :
-				      output_write(text->data, text->size, err);
+				      print_bytes(text->data, text->size, err);
 
 	text_free(text);
 	return written;

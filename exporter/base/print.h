@@ -3,8 +3,8 @@
  * Results on standard output. A program that could not write its result must say so and fail: the
  * reader of a file on a full disk would take what is there for the whole.
  */
-#ifndef BASE_OUTPUT_H
-#define BASE_OUTPUT_H
+#ifndef BASE_PRINT_H
+#define BASE_PRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
  * Writes to standard output and flushes it. False when that fails; err then has a sentence, except
  * when the reader has closed the pipe: this reader has seen enough, and no complaint is needed.
  */
-bool output_write(const char *bytes, size_t size, struct error *err);
+bool print_bytes(const char *bytes, size_t size, struct error *err);
 
 /* Writes a text and frees it. It is also an error if the text lacked memory. */
-bool output_text(struct text *text, struct error *err);
+bool print_text(struct text *text, struct error *err);
 
 #endif
