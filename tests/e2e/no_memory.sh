@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Every command of both programs, with a full disk behind standard output, with a closed one, and with one allocation that
 # fails: it is never ended by a signal, and it either prints what it should or ends with status 1 and says why.
-# NO_MEMORY_POINTS: how many allocations of each command are tried, 40 without it.
+# NO_MEMORY_POINTS: how many allocations of each command are tried, 24 without it.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 [ -e "${FAILING_MALLOC_LIBRARY:-}" ] || skip "no library to preload"
 full_disk=yes
-points=${NO_MEMORY_POINTS:-40}
+points=${NO_MEMORY_POINTS:-24}
 small="$work/small"
 "$MAKE_HOSTILE" "$small"
 recording=$small/frequency-max.etl

@@ -8,10 +8,10 @@
  * main(). They read a file in memory and write to a stream that checks what arrives.
  *
  * For all bytes: a command ends with status 0 or 1 (fields also with 2, if its pattern fits several
- * events), and with a message unless it is 0. What it
- * prints is UTF-8 without control characters, except for csv. The page has no fault that its format
- * knows (tests/support/page_oracle.h), and each record that the reader delivered is counted exactly
- * once in each family that counts all of them.
+ * events), and with a message unless it is 0. What it prints is UTF-8, and without control
+ * characters except for csv and the page of check. The page has no fault that its format knows
+ * (tests/support/page_oracle.h), and each record that the reader delivered is counted exactly once
+ * in each family that counts all of them.
  */
 #define _GNU_SOURCE /* memfd_create, fopencookie */
 #include <stddef.h>
@@ -204,7 +204,7 @@ static void run(const char *const words[WORDS_MOST])
 	char *arguments[WORDS_MOST + 2] = { (char *)(uintptr_t) "etwtool" };
 	long said;
 	int count = 1, status;
-	bool csv;
+	bool raw;
 
 	for (; words[count - 1]; count++) {
 		arguments[count] = (char *)(uintptr_t)words[count - 1];
@@ -227,11 +227,11 @@ static void run(const char *const words[WORDS_MOST])
 	}
 	bytes[output.size] = '\0';
 	bleach(&output);
-	/* What is cut at the limit may end within a character. The cells of csv are texts as they
-	 * are, for programs. */
-	csv = words[3] && strcmp(words[3], "csv") == 0;
+	/* What is cut at the limit may end within a character. The cells of csv and the
+	 * labels of the page that check shows are texts as they are. */
+	raw = strcmp(words[0], "check") == 0 || (words[3] && strcmp(words[3], "csv") == 0);
 	if (output.size < OUTPUT_MOST - 65536 &&
-	    !(csv ? is_utf8 : is_clean_text)(output.bytes, output.size)) {
+	    !(raw ? is_utf8 : is_clean_text)(output.bytes, output.size)) {
 		fail("not UTF-8, or control characters", output.bytes, output.size);
 	}
 }

@@ -280,7 +280,10 @@ const char *page_fault(const char *page, size_t size, const char **line)
 {
 	struct reader reader = { .type = NO_TYPE };
 	const char *end = page + size;
-	const char *fault = is_clean_text(page, size) ? NULL : "not UTF-8, or control characters";
+	/* A label may have control characters, but a NUL ends the page for some readers. */
+	const char *fault = is_utf8(page, size) && !(size > 0 && memchr(page, '\0', size)) ?
+				    NULL :
+				    "not UTF-8, or a NUL";
 
 	*line = page;
 	for (const char *at = page; !fault && at < end;) {

@@ -33,8 +33,8 @@ static const struct {
 	{ COUNTER "c_total{a=\"\\x\"} 1\n", "no line of the format" },
 	{ COUNTER "c_total{a=\"x\" 1\n", "no line of the format" },
 	{ COUNTER "c_total 1", "a line without an end" },
-	{ COUNTER "c_total{a=\"\xff\"} 1\n", "not UTF-8, or control characters" },
-	{ COUNTER "c_total{a=\"\x1b[2J\"} 1\n", "not UTF-8, or control characters" },
+	{ COUNTER "c_total{a=\"\xff\"} 1\n", "not UTF-8, or a NUL" },
+	{ COUNTER "c_total{a=\"\x1b[2J\"} 1\n", NULL },
 	{ COUNTER "c_total{a=\"x\"} 1\nc_total{a=\"x\"} 1\n", "a series for the second time" },
 	{ COUNTER "c_total 1\n" COUNTER, "a family for the second time" },
 	{ COUNTER "d_total 1\n", "a sample of another family" },
@@ -50,6 +50,19 @@ static const struct {
 	{ HISTOGRAM "h_bucket{le=\"+Inf\"} 3\nh_sum 1\nh_count 4\n",
 	  "a count other than the last bucket" },
 };
+
+static void texts_are_told_from_bytes(void **state)
+{
+	static const char nul[] = "# HELP x \0.\n";
+	const char *line;
+
+	(void)state;
+	assert_true(is_clean_text("\xc3\xa4\n", 3));
+	assert_false(is_clean_text("\x1b[2J", 4));
+	assert_true(is_utf8("\x1b[2J", 4));
+	assert_false(is_utf8("\xc3", 1));
+	assert_non_null(page_fault(nul, sizeof nul - 1, &line));
+}
 
 static void every_fault_is_found(void **state)
 {
@@ -70,6 +83,7 @@ static void every_fault_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_are_told_from_bytes),
 		cmocka_unit_test(every_fault_is_found),
 	};
 
