@@ -77,7 +77,7 @@ export class Panel extends React.Component {
 		const empty = panel.type !== 'text' && !data.some(frame => frame.length);
 
 		if (this.state.error) return <pre>{String(this.state.error)}</pre>;
-		return <PanelChrome title={panel.title} description={panel.description} padding={panel.type === 'table' ? 'none' : 'md'} hoverHeader={!panel.title} {...{ width, height }}>
+		return <PanelChrome title={panel.title} description={panel.description} padding={['table', 'stat'].includes(panel.type) ? 'none' : 'md'} hoverHeader={!panel.title} {...{ width, height }}>
 			{(innerWidth, innerHeight) => (empty ? <div data-empty style={{ alignItems: 'center', display: 'flex', height: innerHeight, justifyContent: 'center', padding: '0 16px', textAlign: 'center' }}>{panel.fieldConfig.defaults.noValue ?? 'No data'}</div>
 				: Drawing ? <Drawing {...{ panel, data, ...rest }} width={innerWidth} height={innerHeight} /> : <b>no drawing for {panel.type}</b>)}
 		</PanelChrome>;

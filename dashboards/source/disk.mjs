@@ -1,6 +1,7 @@
 import { at, byProcess, closed, dashboard, grown, grownCount, heatmap, quantile, quantiles, query, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const disk = 'disk=~"$disk"';
+const noInventory = 'No system configuration events in this selection. The collector "disk" learns disks and volumes from them.';
 const outstanding = `sum by (instance, disk) (rate(etw_disk_operation_duration_seconds_sum${at(disk)}[$__rate_interval]))`;
 
 export default dashboard({
@@ -36,8 +37,8 @@ export default dashboard({
 			timeseries('Duration of hard faults', 'Median and 99th percentile of all processes. Buckets are a factor of 2 apart.', 's', quantiles('etw_memory_hard_fault_duration_seconds', '', ''), { width: 8 })),
 		closed('Inventory', '',
 			table('Disks', 'Physical disks, from the system configuration events.', { instance: 'Host', disk: 'Disk', model: 'Model', bytes_per_sector: 'Bytes per sector' }, [],
-				{ info: `max by (instance, disk, model, bytes_per_sector) (etw_disk_info${at(disk)})`, height: 6, widths: { model: 260 } }),
+				{ info: `max by (instance, disk, model, bytes_per_sector) (etw_disk_info${at(disk)})`, height: 6, widths: { model: 260 }, noValue: noInventory }),
 			table('Volumes', 'Volumes and the disks that hold them, from the system configuration events.', { instance: 'Host', disk: 'Disk', partition: 'Partition', volume: 'Volume', file_system: 'File system' }, [],
-				{ info: `max by (instance, disk, partition, volume, file_system) (etw_disk_volume_info${at(disk)})`, height: 6 })),
+				{ info: `max by (instance, disk, partition, volume, file_system) (etw_disk_volume_info${at(disk)})`, height: 6, noValue: noInventory })),
 	],
 });

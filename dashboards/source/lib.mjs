@@ -214,7 +214,7 @@ export const text = (content, { width = 24, height = 2 } = {}) => ({
 
 export const row = (title, ...panels) => ({ title, panels });
 // A closed row, with a line above its panels when there is something to know.
-export const closed = (title, note, ...panels) => ({ title, collapsed: true, panels: [...(note ? [text(note, { height: note.length > 220 ? 3 : 2 })] : []), ...panels] });
+export const closed = (title, note, ...panels) => ({ title, collapsed: true, panels: [...(note ? [text(note, { height: note.length > 190 ? 3 : 2 })] : []), ...panels] });
 // Families that are off by default.
 export const optIn = (title, collectors, note, ...panels) => {
 	const flags = collectors.map(name => `\`--collector.${name}\``).join(' or ');
