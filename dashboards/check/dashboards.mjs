@@ -8,7 +8,7 @@ import { list } from '../source/list.mjs';
 export const here = path.dirname(fileURLToPath(import.meta.url));
 const folder = path.join(here, '../grafana');
 
-// In the order of the list. A file that the list does not name is one too many.
+// In the order of the list.
 const place = file => list.findIndex(({ uid }) => file === `${uid}.json`);
 export const dashboards = () => fs.readdirSync(folder).filter(name => name.endsWith('.json')).sort((a, b) => place(a) - place(b))
 	.map(file => ({ file, json: JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')) }));

@@ -155,6 +155,7 @@ for (const { file, json } of dashboards()) {
 	if (new Set(ids).size !== ids.length) report(`${file}: a panel id twice`);
 	if (uids.has(json.uid) || !/^[\w-]{1,40}$/.test(json.uid)) report(`${file}: uid "${json.uid}"`);
 	uids.add(json.uid);
+	if (!list.some(({ uid }) => file === `${uid}.json`)) report(`${file}: dashboards/source/list.mjs does not name it`);
 	if (json.id !== null || json.schemaVersion !== 39 || json.__inputs || json.__requires) report(`${file}: id, schemaVersion or inputs`);
 	for (const name of Object.keys(variables)) {
 		if (!new RegExp(`\\$\\{?${name}\\b`).test(text)) report(`${file}: the variable ${name} is not used`);

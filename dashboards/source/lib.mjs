@@ -139,14 +139,14 @@ export function bars(title, description, unit, targets, { width = 12, height = 9
 }
 
 // The second half keeps intervals without observations out, so that a panel of them says why it is empty.
-export function heatmap(title, description, metric, { matchers = [], width = 12, height = 9, scheme = 'Oranges', noValue } = {}) {
+export function heatmap(title, description, metric, { matchers = [], width = 12, height = 9, noValue } = {}) {
 	const grew = series => `(increase(${metric}_${series}${at(...matchers)}[$__rate_interval]))`;
 	const expr = `sum by (le) ${grew('bucket')} and on () sum ${grew('count')} > 0`;
 	return panel('heatmap', title, description, [{ ...query(expr, '{{le}}'), format: 'heatmap' }], {
 		defaults: { custom: { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } }, noValue }, overrides: [],
 	}, {
 		calculate: false, cellGap: 1,
-		color: { exponent: 0.5, fill: 'dark-orange', mode: 'scheme', reverse: false, scale: 'exponential', scheme, steps: 64 },
+		color: { exponent: 0.5, fill: 'dark-orange', mode: 'scheme', reverse: false, scale: 'exponential', scheme: 'Oranges', steps: 64 },
 		exemplars: { color: 'rgba(255,0,255,0.7)' }, filterValues: { le: 1e-9 }, legend: { show: true }, rowsFrame: { layout: 'auto' },
 		tooltip: { mode: 'single', showColorScale: false, yHistogram: false },
 		yAxis: { axisPlacement: 'left', reverse: false, unit: 's' },
