@@ -4,12 +4,12 @@
  *
  * All rows of a table have the same columns, but which fields there are is known only after all
  * events were seen. So the recording is read twice. The first pass gives each field name a column,
- * in the order in which they are met; events of different classes share the column of a name, and a
- * derived field gets one when an event has a value of it (a layout with its name goes first, as for
- * rules). The
- * second pass writes the rows, and an event without a field leaves its column empty. For each event
- * class the field of every column is resolved once and kept, because there may be thousands of
- * columns. The number of columns is limited: a table with more of them would be of no use.
+ * in the order in which they are met; events of different classes share the column of a name. A
+ * derived field gets one when an event has a value of it; in an event whose layout has a field of
+ * that name the column shows that field, as a rule would read it. The second pass writes the rows,
+ * and an event without a field leaves its column empty. For each event class the field of every
+ * column is resolved once and kept, because there may be thousands of columns. The number of
+ * columns is limited: a table with more of them would be of no use.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -140,9 +140,9 @@ static void add_quoted(struct text *out, const char *text, size_t size)
 }
 
 /*
- * Adds text from outside as a cell. Spreadsheets run a cell that begins with one of these
- * characters
- * ("CSV Injection", OWASP), so such text gets an apostrophe, which they take for the mark of text.
+ * Adds text from outside as a cell, on one line and without characters that steer a terminal.
+ * Spreadsheets run a cell that begins with one of these signs ("CSV Injection", OWASP), so such
+ * text gets an apostrophe in front, which they take for the mark of text.
  */
 static void add_text_cell(struct csv *csv, const char *text, size_t size)
 {

@@ -136,7 +136,7 @@ static uint64_t derived_of(struct dump_pass *pass, const struct event_class *cla
 const struct derived_field *dump_derived_next(struct dump_pass *pass,
 					      const struct event_class *class, unsigned *number)
 {
-	uint64_t left = derived_of(pass, class) >> *number;
+	uint64_t left = *number < DERIVED_MOST ? derived_of(pass, class) >> *number : 0;
 
 	while (left != 0 && (left & 1) == 0) {
 		left >>= 1;

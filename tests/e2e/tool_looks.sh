@@ -107,6 +107,9 @@ for provider in providers:
         snippet = run(tool, "fields", path, event["guid"], str(event.get("id", event.get("opcode"))) if event["decoded_by"] != "tracelogging"
                       else event["event"].rsplit("/", 1)[1])
         tried += 1
+        with open(os.path.join(work, "my_collector.yaml"), "w", encoding="utf-8") as f:
+            f.write(snippet)
+        run(tool, "check", os.path.join(work, "config.yaml")) # good as it is
         if "id" in event:
             registered = check_needs(event, provider, snippet)
             if event["decoded_by"] == "tracelogging" and registered:
