@@ -151,7 +151,7 @@ bool dump_pass_run(struct dump_pass *pass)
 	struct event_filter *filter = &pass->request->filter;
 	const struct recording_options options = {
 		.probe = filter->probe,
-		.derived = true,
+		.derived = pass->request->format != DUMP_JSONL,
 		.context = pass,
 		.on_class = on_class,
 		.on_record = on_record,
