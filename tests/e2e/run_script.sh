@@ -26,6 +26,8 @@ for word in FILE.etl web.listen-address build/sample.etl --replay.speed; do
 done
 [ ! -e "$calls" ] || fail "it was installed or built: $(cat "$calls")"
 
+serves() { curl -fsS "$page" | says '^etw_events_total'; }
+
 # start_script ARGUMENTS...: runs it until it says where to look; sets script_pid and page.
 start_script() {
 	rm -f "$calls"
@@ -34,8 +36,7 @@ start_script() {
 	pids+=("$script_pid")
 	until_true 30 grep -q 'Look at ' "$work/log" || fail "it names no address: $(cat "$work/log")"
 	page=$(sed -n 's/^Look at \(http[^;]*\);.*/\1/p' "$work/log" | head -1)
-	curl -fsS "$page" >"$work/page" || fail "$page is not the page: $(cat "$work/log")"
-	grep -q '^etw_events_total' "$work/page" || fail "$page has no metrics"
+	until_true 30 serves || fail "$page has no metrics: $(cat "$work/log")"
 }
 stop_script() {
 	kill -INT "$script_pid"
@@ -47,7 +48,7 @@ port_of_log() { sed -n 's/.*Listening.*port"*[=:]\([0-9]*\).*/\1/p' "$work/log" 
 cp "$work/a.etl" "$work/b.etl"
 start_script "$work/a.etl" "$work/b.etl" --web.listen-address=127.0.0.1:0 --web.telemetry-path=/m
 [ "$page" = "http://127.0.0.1:$(port_of_log)/m" ] || fail "it says $page"
-grep -q 'recordings=2$' "$work/log" || fail "not two recordings: $(cat "$work/log")"
+until_true 30 grep -q 'recordings=2$' "$work/log" || fail "not two recordings: $(cat "$work/log")"
 stop_script
 printf '%s\n' set-up 'cmake --preset release' 'cmake --build --preset release --target etw_exporter' >"$work/expected"
 diff "$work/expected" "$calls" || fail "other calls"
