@@ -57,6 +57,9 @@ bool error_set(struct error *err, enum error_code code, const char *format, ...)
 	char text[2 * sizeof err->text]; /* separate, because an argument may be err->text */
 	va_list args;
 
+	if (code == ERROR_NO_MEMORY) {
+		memory_note_loss();
+	}
 	if (!err) {
 		return false;
 	}
@@ -72,7 +75,6 @@ bool error_set(struct error *err, enum error_code code, const char *format, ...)
 
 bool error_no_memory(struct error *err, const char *what)
 {
-	memory_note_loss();
 	return error_set(err, ERROR_NO_MEMORY, "no memory for %s", what);
 }
 

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-void memory_note_loss(void); /* error_no_memory() does it, too */
+void memory_note_loss(void); /* an error ERROR_NO_MEMORY does it, too */
 bool memory_has_losses(void);
 
 #endif

@@ -9,7 +9,7 @@ full_disk=yes
 points=${NO_MEMORY_POINTS:-24}
 small="$work/small"
 "$MAKE_HOSTILE" "$small"
-recording=$small/frequency-max.etl
+recording=$small/every-class.etl
 
 printf '%s\n' 'path_groups: [ { name: logs, match: [ C:/logs/** ] } ]' 'limits: { series: 1000 }' >"$work/config.yaml"
 

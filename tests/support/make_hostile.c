@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * make_hostile DIR: small recordings that are valid but not plausible. Their times stand at both
- * ends of 64 bits, or their compressed buffers hold thousands of times their size.
+ * ends of 64 bits, or their compressed buffers hold thousands of times their size. One more has a
+ * record of every class.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "tests/support/etl_builder.h"
+#include "tests/support/every_class.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/system.h"
 
@@ -147,6 +149,17 @@ static void write_bomb(const char *name)
 	close_recording(name, builder);
 }
 
+/* ---- one of everything ---- */
+
+static void write_every_class(const char *name)
+{
+	const struct etl_builder_options options = every_class_options(4, CLOCK_QPC, true);
+	struct etl_builder *builder = open_recording(name, &options);
+
+	every_class_add(builder, options.pointer_size);
+	close_recording(name, builder);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -161,5 +174,6 @@ int main(int argc, char **argv)
 		write_times(i);
 	}
 	write_bomb("bomb");
+	write_every_class("every-class");
 	return 0;
 }
