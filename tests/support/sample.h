@@ -22,7 +22,7 @@ enum {
 	SAMPLE_NAMES_MOST = 32,
 	SAMPLE_SOFT_FAULTS = 4,
 	SAMPLE_GENERATIONS = 3,
-	SAMPLE_HTTP_ANSWERS = 16,
+	SAMPLE_HTTP_ANSWERS = 16, /* two sites by five codes, and some room */
 };
 
 /* What one process name did, over all its instances. Rundown counts nowhere but in kernel_counts.
