@@ -140,10 +140,10 @@ static const struct yaml_shape patterns_shape = {
 static const struct yaml_row process_filter_rows[] = {
 	{ "include", &patterns_shape,
 	  YAML_TO_LIST(struct config, include_processes, include_process_count),
-	  .help = "None: every process." },
+	  .help = "Processes to keep. Absent or empty: every process." },
 	{ "exclude", &patterns_shape,
 	  YAML_TO_LIST(struct config, exclude_processes, exclude_process_count),
-	  .help = "These not, even if included." },
+	  .help = "Processes to leave out, even if they are included." },
 };
 
 static bool place_event(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -163,11 +163,10 @@ static const struct yaml_row event_filter_rows[] = {
 
 static const struct yaml_row filter_rows[] = {
 	{ "processes", YAML_MAP_OF(process_filter_rows),
-	  .help = "By name of the process: regular expressions (PCRE2, anywhere in the name, upper or "
-		  "lower case)." },
+	  .help = "Filters by process name: regular expressions (PCRE2) that match anywhere in the name and ignore case." },
 	{ "events", YAML_SHAPE(.type = SHAPE_LIST, .item = YAML_MAP_OF(event_filter_rows)),
 	  YAML_TO_LIST(struct config, dropped_events, dropped_event_count),
-	  .help = "Kinds of events to leave out." },
+	  .help = "Events to leave out." },
 };
 
 /* ---- path groups ---- */
@@ -226,7 +225,7 @@ static const struct yaml_row path_group_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = PATH_GROUP_NAME_MAX,
 		     .pattern = "^[^_]", .json = YAML_ANY_SCALAR, .check = check_group_name),
 	  .required = true, YAML_TO(struct config_path_group, name),
-	  .help = "Label value; not _..." },
+	  .help = "Value of the label; it must not begin with _." },
 	{ "match",
 	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = PATH_GROUP_GLOBS_MAX,
 		     .items = "patterns",
@@ -235,8 +234,7 @@ static const struct yaml_row path_group_rows[] = {
 					.check = check_glob),
 		     .check = check_globs),
 	  .required = true, YAML_TO_LIST(struct config_path_group, globs, glob_count),
-	  .help = "Patterns of the whole path, upper and lower case alike (ASCII): * within a "
-		  "component, ? one character, ** anything, **\\ no component or several." },
+	  .help = "Patterns that match the whole path and ignore case (ASCII): * any text within a component, ? one character, ** any text, **\\ any number of components." },
 };
 
 /* ---- limits, log, web ---- */
@@ -252,16 +250,17 @@ static const struct yaml_shape limit_shape = {
 #member, &limit_shape, YAML_TO(struct config_limits, member), .fallback = (number)
 
 static const struct yaml_row limit_rows[] = {
-	{ LIMIT(series_per_family, "2000"), .help = "Label sets of one family." },
-	{ LIMIT(series, "200000"), .help = "Label sets of all families." },
-	{ LIMIT(processes, "20000"), .help = "Processes remembered." },
-	{ LIMIT(threads, "200000"), .help = "Threads remembered." },
-	{ LIMIT(files, "200000"), .help = "Names of files remembered." },
+	{ LIMIT(series_per_family, "2000"), .help = "Maximum number of label sets of one family." },
+	{ LIMIT(series, "200000"),
+	  .help = "Maximum number of label sets of all families together." },
+	{ LIMIT(processes, "20000"), .help = "Maximum number of processes in the process table." },
+	{ LIMIT(threads, "200000"), .help = "Maximum number of threads in the thread table." },
+	{ LIMIT(files, "200000"), .help = "Maximum number of names in the file table." },
 	{ "top_paths", YAML_NUMBER(1, TOP_PATHS_MOST), YAML_TO(struct config_limits, top_paths),
-	  .fallback = "20", .help = "Paths that the collector file_top shows." },
+	  .fallback = "20", .help = "Maximum number of paths that the collector file_top lists." },
 	{ "strings", YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST),
 	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
-	  .help = "Text of labels, from 64KiB to 64GiB." },
+	  .help = "Memory for the text of labels, from 64KiB to 64GiB." },
 };
 
 static const char *const process_cases[] = { "keep", "lower", NULL };
@@ -325,7 +324,7 @@ static const struct yaml_row web_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_TEXT, .pattern = "^/(?!-/)[^?# ]+$",
 		     .check = check_telemetry_path),
 	  YAML_TO(struct config, telemetry_path), .fallback = "/metrics",
-	  .help = "Path of the metrics." },
+	  .help = "Path of the metrics page." },
 };
 
 /* ---- sessions ---- */
@@ -404,8 +403,7 @@ static const struct yaml_shape sessions_shape = {
 	.same = same_session,
 	.twice = "two sessions have this name; upper and lower case are the same",
 	.check = check_sessions,
-	.help = "Live sessions (Windows) by name; none: one private session with what the collectors "
-		"need. At most one that is not logger: user.",
+	.help = "Live sessions (Windows) by name. Absent: one private session with what the collectors need. At most one session has another logger than user.",
 	.json = "'propertyNames': { 'minLength': 1, 'maxLength': 1023 }, "
 		"'patternProperties': { "
 		"'^[nN][tT] [kK][eE][rR][nN][eE][lL] [lL][oO][gG][gG][eE][rR]$': { 'allOf': ["
@@ -429,35 +427,31 @@ static const struct yaml_row config_rows[] = {
 		     .item = YAML_SHAPE(.type = SHAPE_SWITCH, .read = read_switch),
 		     .json = "'propertyNames': { 'pattern': '^[a-z][a-z0-9_]*$' }"),
 	  YAML_TO_LIST(struct config, switches, switch_count),
-	  .help = "Collectors by name, on or off; the command line wins." },
+	  .help = "Collectors by name, on or off. The command line overrides this." },
 	{ "collector_files",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT,
 					.pattern = "([*?][^/]*|\\.[yY][aA][mM][lL])$",
 					.check = add_collector_files)),
-	  .help = "Collectors of your own: NAME.yaml, with * and ? in the file name; relative paths "
-		  "start at this file. One with the name of a shipped collector takes its place." },
+	  .help = "Files of your own collectors, NAME.yaml; the file name may contain * and ?, and relative paths start at this file. A collector with the name of a shipped one replaces it." },
 	{ "schemas",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_schemas,
 					.json = "'type': 'string', 'minLength': 1")),
-	  .help = "Instrumentation manifests (.man or .xml), or folders of them, with * and ? in the "
-		  "last name; relative paths start at this file." },
+	  .help = "Instrumentation manifests (.man or .xml) or folders of them; the last name may contain * and ?, and relative paths start at this file." },
 	{ "filters", YAML_MAP_OF(filter_rows),
-	  .help = "What is left out before any counter, and counted as filtered." },
+	  .help = "Events to remove before any rule counts them. They are counted as filtered." },
 	{ "path_groups",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = PATH_GROUPS_MAX, .items = "groups",
 		     .item = YAML_MAP_OF(path_group_rows), .same = same_group,
 		     .twice = "two groups have this name"),
 	  YAML_TO_LIST(struct config, path_groups, path_group_count),
-	  .help = "Groups of files by their paths, for the field PathGroup; the first that matches has "
-		  "a file. At most 64 groups, 256 patterns in all." },
+	  .help = "Groups of files by path, for the field PathGroup. A file belongs to the first group that matches. At most 64 groups with 256 patterns in all." },
 	{ "limits", YAML_MAP_OF(limit_rows), YAML_TO(struct config, limits),
-	  .help = "Bounds on memory. Beyond them names read _other and tables forget what is oldest; "
-		  "both are counted." },
+	  .help = "Limits on memory. Beyond them, labels read _other and tables drop their oldest entries; both are counted." },
 	{ "process_case", YAML_WORDS(process_cases), YAML_TO(struct config, lower_case_processes),
 	  .fallback = "keep",
-	  .help = "keep: process names as they were first seen; lower: in lower case (ASCII)." },
+	  .help = "keep: process names in their first spelling; lower: in lower case (ASCII)." },
 	{ "sessions", &sessions_shape, YAML_TO_LIST(struct config, sessions, session_count) },
 	{ .key = "log", .shape = YAML_MAP_OF(log_rows) },
 	{ .key = "web", .shape = YAML_MAP_OF(web_rows) },

@@ -82,7 +82,7 @@ static const struct yaml_shape payload_number = {
 	.type = SHAPE_TEXT,
 	.read = read_payload_number,
 	.name = "payload_number",
-	.help = "Of an integer field.",
+	.help = "Number to compare an integer field with.",
 	.json = "'type': 'integer', 'minimum': -9223372036854775808, 'maximum': 18446744073709551615",
 };
 static const struct yaml_shape payload_range = {
@@ -97,7 +97,7 @@ static const struct yaml_shape payload_text = {
 	.type = SHAPE_TEXT,
 	.least = 1,
 	.name = "payload_text",
-	.help = "Of a text field, without case; a GUID in braces.",
+	.help = "Text to compare a text field with; case is ignored. A GUID is written in braces.",
 };
 
 #define TEXT_OPERATOR &payload_text, .owned = true, YAML_TO(struct payload_condition, value)
@@ -106,17 +106,18 @@ static const struct yaml_shape payload_text = {
 static const struct yaml_row condition_rows[] = {
 	{ "field", YAML_SHAPE(.type = SHAPE_TEXT, .least = 1), .owned = true,
 	  YAML_TO(struct payload_condition, field),
-	  .help = "As the provider's manifest calls it." },
+	  .help = "Name of the field in the provider's manifest." },
 	{ "eq", &payload_number, .tag = PAYLOAD_EQ },
 	{ "ne", &payload_number, .tag = PAYLOAD_NE },
 	{ "lt", &payload_number, .tag = PAYLOAD_LT },
 	{ "le", &payload_number, .tag = PAYLOAD_LE },
 	{ "gt", &payload_number, .tag = PAYLOAD_GT },
 	{ "ge", &payload_number, .tag = PAYLOAD_GE },
-	{ "between", &payload_range, .tag = PAYLOAD_BETWEEN, .help = "Both ends included." },
+	{ "between", &payload_range, .tag = PAYLOAD_BETWEEN,
+	  .help = "Lower and upper bound, both included." },
 	{ "not_between", &payload_range, .tag = PAYLOAD_NOT_BETWEEN },
 	{ "modulo", &payload_number, .tag = PAYLOAD_MODULO,
-	  .help = "Divides the field without rest." },
+	  .help = "A divisor of the field's value." },
 	{ "contains", TEXT_OPERATOR, .tag = PAYLOAD_CONTAINS },
 	{ "not_contains", TEXT_OPERATOR, .tag = PAYLOAD_CONTAINS_NOT },
 	{ "is", TEXT_OPERATOR, .tag = PAYLOAD_IS },
@@ -164,9 +165,9 @@ static const struct yaml_shape conditions_shape = {
 
 static const struct yaml_row payload_rows[] = {
 	{ "event", YAML_NUMBER(0, UINT16_MAX), YAML_TO(struct payload_filter, event),
-	  .help = "Its id, in every version." },
-	{ "all", CONDITIONS, .help = "All of these must hold." },
-	{ "any", CONDITIONS, .help = "One of these is enough." },
+	  .help = "Id of the event; all its versions are meant." },
+	{ "all", CONDITIONS, .help = "Conditions that must all hold." },
+	{ "any", CONDITIONS, .help = "Conditions of which one must hold." },
 };
 
 /* { event: 3008, all: [...] } or { event: 3008, any: [...] } */
@@ -264,14 +265,14 @@ static const struct yaml_row capture_rows[] = {
 static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	return provider_spec_name(base, node->text, node->size, NULL) ||
-	       yaml_wrong(in, node, "'%s' names no provider", node->text);
+	       yaml_wrong(in, node, "'%s' is not the name or GUID of a provider", node->text);
 }
 
 static const struct yaml_shape provider_name_shape = {
 	.type = SHAPE_TEXT,
 	.check = check_provider_name,
 	.name = "provider_name",
-	.help = "Name or {guid}.",
+	.help = "Name of the provider, or its {guid}.",
 	.pattern =
 		"^(\\{(?![-0]*\\})[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}|[^{].*)$",
 };
@@ -280,36 +281,36 @@ static const struct yaml_shape level_shape = {
 	.type = SHAPE_NUMBER,
 	.most = UINT8_MAX,
 	.name = "level",
-	.help = "1 critical, 2 error, 3 warning, 4 information, 5 verbose (default).",
+	.help = "Highest level to deliver: 1 critical, 2 error, 3 warning, 4 information, 5 verbose (default).",
 };
 
 static const struct yaml_row provider_rows[] = {
 	{ "provider", &provider_name_shape, .required = true },
 	{ "level", &level_shape, YAML_TO(struct provider_spec, level) },
 	{ "any", &keywords_shape, YAML_TO(struct provider_spec, any),
-	  .help = "Events with any of these keywords; default: all." },
+	  .help = "Keywords: deliver events that have any of them. Absent: all events." },
 	{ "all", &keywords_shape, YAML_TO(struct provider_spec, all),
-	  .help = "Of these, those with all of these keywords; default: 0." },
+	  .help = "Keywords: of these events, deliver those that have all of them. Default: 0." },
 	{ "ids",
 	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids, .whole = true,
 		     .json = "'minProperties': 1, 'maxProperties': 1"),
-	  .help = "Event ids, at most 64." },
+	  .help = "Ids of the events to deliver or to leave out, at most 64." },
 	{ "process_ids",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = PROVIDER_PROCESSES_MAX, .items = "process ids",
 		     .item = YAML_SHAPE(.type = SHAPE_NUMBER, .what = "process id",
 					.most = UINT32_MAX)),
 	  .in_place = true, YAML_TO_LIST(struct provider_spec, process_ids, process_id_count),
-	  .help = "Of these processes only, at most 8." },
+	  .help = "Ids of the processes whose events are delivered, at most 8." },
 	{ "executables",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_executable,
 					.pattern = "^[^;]+$", .json = YAML_ANY_SCALAR)),
-	  .help = "Of programs with these file names only." },
+	  .help = "File names of the programs whose events are delivered." },
 	{ "properties",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "property", .words = properties,
 					.read = read_property)),
-	  .help = "What Windows adds to each event; no_keyword_0 leaves events without keyword out." },
+	  .help = "Items that Windows adds to each event. no_keyword_0 removes events without a keyword." },
 	{ "payload",
 	  YAML_SHAPE(.type = SHAPE_LIST, .most = FILTERS_MOST, .items = "events",
 		     .item = YAML_SHAPE(
@@ -319,13 +320,12 @@ static const struct yaml_row provider_rows[] = {
 		     .same = same_event,
 		     .twice = "two entries for one event; put their conditions together"),
 	  .owned = true, YAML_TO_LIST(struct provider_spec, payload, payload_count),
-	  .help = "Conditions on fields of the payload, for one event each; events without are let in. "
-		  "Windows needs the provider's manifest for them." },
+	  .help = "Conditions on payload fields, one entry for each event; events without an entry are always delivered. Windows needs the provider's manifest for them." },
 	{ "capture_state",
 	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(capture_rows),
 		     .json = "'if': { 'required': ['every'] }, 'then': { 'required': "
 			     "['at_start'], 'properties': { 'at_start': { 'minimum': 1 } } }"),
-	  .help = "Keywords for which the provider is asked to report its state." },
+	  .help = "Keywords whose state the provider is requested to report (capture state)." },
 };
 
 static bool begin_provider(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -350,8 +350,7 @@ const struct yaml_shape provider_text_shape = {
 	.type = SHAPE_TEXT,
 	.read = read_provider_text,
 	.name = "provider_text",
-	.help = "Name or {guid}[:level[:ids[:any[:all]]]]; ids with commas between them, any and all "
-		"are keywords.",
+	.help = "Name or {guid}[:level[:ids[:any[:all]]]]. ids are separated by commas; any and all are keywords.",
 	.pattern =
 		"^(\\{(?![-0]*\\})[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\\}|[^{:][^:]*)"
 		"(:(0*([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]|25[0-5])|0[xX]0*[0-9a-fA-F]{1,2})?"
@@ -392,11 +391,11 @@ static const struct yaml_row buffer_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_SIZE, .least = BUFFER_LEAST, .most = BUFFER_MOST,
 		     .multiple = 1024),
 	  YAML_TO(struct config_session, buffer_size_bytes), .fallback = "256KiB",
-	  .help = "Of one buffer: 16KiB to 1MiB, whole KiB." },
+	  .help = "Size of one buffer, from 16KiB to 1MiB, in whole KiB." },
 	{ "min", &buffers_number_shape, YAML_TO(struct config_session, buffers_min),
-	  .help = "Absent: 64, and 4 for each processor." },
+	  .help = "Minimum number of buffers. Default: 64 plus 4 for each processor." },
 	{ "max", &buffers_number_shape, YAML_TO(struct config_session, buffers_max),
-	  .help = "Absent: twice min." },
+	  .help = "Maximum number of buffers. Default: twice min." },
 };
 
 /* In the order of enum config_logger. */
@@ -406,31 +405,28 @@ static const char *const conflicts[] = { "wait", "takeover", NULL };
 
 static const struct yaml_row session_rows[] = {
 	{ "logger", YAML_WORDS(loggers), YAML_TO(struct config_session, logger), .fallback = "auto",
-	  .help = "private: a system logger of our own; system_providers: the same, with the system "
-		  "providers of Windows 11 and Server 2022 in place of kernel flags; auto: "
-		  "system_providers where Windows has them, else private; nt_kernel_logger: the one "
-		  "called NT Kernel Logger; user: providers only." },
+	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags; auto: system_providers where Windows has them, else private; nt_kernel_logger: the session NT Kernel Logger; user: providers only." },
 	{ "on_conflict", YAML_WORDS(conflicts), YAML_TO(struct config_session, takeover),
 	  .fallback = "wait",
-	  .help = "When another program owns the NT Kernel Logger: wait for it, or take it over." },
+	  .help = "What to do if another program owns the NT Kernel Logger: wait for it, or take it over." },
 	{ .key = "buffers",
 	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(buffer_rows), .check = check_buffers) },
 	{ "flush",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = FLUSH_LEAST_MS, .most = FLUSH_MOST_MS,
 		     .multiple = 1000),
 	  YAML_TO(struct config_session, flush_ms), .fallback = "1s",
-	  .help = "How long an event waits in a buffer at most: whole seconds, from 1s to 1h." },
+	  .help = "Longest time that an event waits in a buffer: whole seconds, from 1s to 1h." },
 	{ "rundown", &yaml_switch_shape, YAML_TO(struct config_session, rundown), .fallback = "on",
-	  .help = "Names of the files that are open when the session starts." },
+	  .help = "Whether to request the names of the files that are open when the session starts." },
 	{ "providers",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),
 					.before = begin_provider, .other = &provider_text_shape,
 					.name = "provider"),
 		     .same = same_provider,
-		     .twice = "one provider stands here twice; Windows would keep the last only"),
+		     .twice = "a provider is listed twice; Windows would use only the last entry"),
 	  YAML_TO_LIST(struct config_session, providers, provider_count),
-	  .help = "Providers, beside those that the collectors need." },
+	  .help = "Providers to enable in addition to those that the collectors need." },
 };
 
 static bool check_name(struct yaml_reader *in, const struct yaml_node *key)
@@ -480,8 +476,9 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 
 	if (nt_kernel != named_nt) {
 		return yaml_wrong(in, logger ? logger : node->key,
-				  "a session is called '%s' just when its logger is "
-				  "nt_kernel_logger",
+				  nt_kernel ?
+					  "logger: nt_kernel_logger needs a session called '%s'" :
+					  "a session called '%s' needs logger: nt_kernel_logger",
 				  NT_KERNEL_NAME);
 	}
 	if (conflict && !nt_kernel) {
@@ -492,7 +489,7 @@ static bool check_session(struct yaml_reader *in, const struct yaml_node *node, 
 	}
 	if (session->logger == LOGGER_USER && session->provider_count == 0) {
 		return yaml_wrong(in, node->key,
-				  "session '%s' has no provider: it would never see an event",
+				  "session '%s' has no provider: it would receive no event",
 				  session->name);
 	}
 	return !nt_kernel || session->provider_count == 0 ||

@@ -299,7 +299,7 @@ static bool take_event(struct builder *builder, const yaml_event_t *event, struc
 	case YAML_DOCUMENT_START_EVENT:
 		if (builder->documents) {
 			return event_error(builder, event, err,
-					   "a second document; one is allowed");
+					   "a second document; only one is allowed");
 		}
 		if (event->data.document_start.tag_directives.start !=
 		    event->data.document_start.tag_directives.end) {

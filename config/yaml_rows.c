@@ -44,7 +44,7 @@ const struct yaml_shape yaml_switch_shape = {
 const struct yaml_shape yaml_scalar_shape = {
 	.type = SHAPE_TEXT,
 	.name = "scalar",
-	.help = "Text; a bare number or switch is text as well.",
+	.help = "Text. A number or a switch without quotes is also taken as text.",
 };
 
 bool yaml_missing(struct yaml_reader *in, const struct yaml_node *at, const char *what,

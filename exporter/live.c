@@ -207,7 +207,7 @@ static void on_session_event(void *context, enum session_event event, const char
 		const char *message;
 	} lines[] = {
 		[SESSION_STARTED] = { LOG_INFO, "Session started" },
-		[SESSION_STALE] = { LOG_WARNING, "Session was there already" },
+		[SESSION_STALE] = { LOG_WARNING, "Session existed already" },
 		[SESSION_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
 		[SESSION_LOST] = { LOG_WARNING, "Session ended; starting it again" },
 		[SESSION_RESTORED] = { LOG_WARNING, "Session was changed" },
@@ -261,7 +261,7 @@ static struct source *open_source(struct live_session *session,
 	if (live.logger == LIVE_NT_KERNEL && live.provider_count > 0) {
 		error_set(err, ERROR_CONFIG,
 			  "session %s: the collectors that are on need providers, which the NT "
-			  "Kernel Logger does not take; give them a user session",
+			  "Kernel Logger does not support; add a user session",
 			  configured->name);
 		return NULL;
 	}

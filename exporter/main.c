@@ -175,11 +175,11 @@ static bool run_once(struct app *app, struct error *err)
 	bool done;
 
 	if (app->options.runner.loop) {
-		return error_set(err, ERROR_CONFIG, "--once and --replay.loop exclude each other");
+		return error_set(err, ERROR_CONFIG, "--once and --replay.loop cannot be combined");
 	}
 	if (app->options.runner.path_count == 0) {
 		return error_set(err, ERROR_UNSUPPORTED,
-				 "--once prints a recording; name it with --replay.file");
+				 "--once needs a recording: --replay.file=FILE");
 	}
 	log_start(LOG_DEBUG, app);
 	app->options.runner.progress = &progress;

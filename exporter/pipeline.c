@@ -501,7 +501,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 	event_table_publish(pipeline->event_table);
 	tracker_end(pipeline->tracker);
 	if (pipeline->failed) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for another kind of event");
+		return error_set(err, ERROR_NO_MEMORY, "no memory for another event class");
 	}
 	return done;
 }

@@ -203,7 +203,7 @@ static bool check_labels(const struct family_options *options, struct error *err
 		const char *label = options->labels[i];
 
 		if (!valid_label_name(label)) {
-			return error_set(err, ERROR_CONFIG, "\"%s\" is no label name", label);
+			return error_set(err, ERROR_CONFIG, "\"%s\" is not a label name", label);
 		}
 		if (options->type == FAMILY_HISTOGRAM && strcmp(label, "le") == 0) {
 			return error_set(err, ERROR_CONFIG,
@@ -211,7 +211,7 @@ static bool check_labels(const struct family_options *options, struct error *err
 		}
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(label, options->labels[j]) == 0) {
-				return error_set(err, ERROR_CONFIG, "label \"%s\" stands twice",
+				return error_set(err, ERROR_CONFIG, "label \"%s\" appears twice",
 						 label);
 			}
 		}
@@ -234,7 +234,8 @@ static bool check_buckets(const struct family_options *options, struct error *er
 	}
 	for (size_t i = 1; i < options->bucket_count; i++) {
 		if (options->buckets[i] <= options->buckets[i - 1]) {
-			return error_set(err, ERROR_CONFIG, "bucket %zu does not rise", i);
+			return error_set(err, ERROR_CONFIG,
+					 "bucket %zu is not greater than the one before", i);
 		}
 	}
 	return true;
@@ -399,7 +400,7 @@ struct family *registry_family(struct registry *registry, const struct family_op
 	const char *taken;
 
 	if (!valid_metric_name(options->name)) {
-		error_set(err, ERROR_CONFIG, "\"%s\" is no metric name", options->name);
+		error_set(err, ERROR_CONFIG, "\"%s\" is not a metric name", options->name);
 		return NULL;
 	}
 	if (!check_options(options, err)) {

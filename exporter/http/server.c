@@ -474,7 +474,7 @@ static bool check_telemetry_path(const char *path, struct error *err)
 	if (path[0] != '/' || strspn(path, allowed) != strlen(path)) {
 		return error_set(
 			err, ERROR_CONFIG,
-			"\"%s\" is no telemetry path: a slash and what a URL may hold as it is",
+			"\"%s\" is not a telemetry path: a slash, then characters that a URL allows",
 			path);
 	}
 	if (strlen(path) >= TELEMETRY_PATH_SIZE_MAX) {
@@ -482,7 +482,8 @@ static bool check_telemetry_path(const char *path, struct error *err)
 				 strlen(path));
 	}
 	if (strcmp(path, HEALTHY_PATH) == 0 || strcmp(path, READY_PATH) == 0) {
-		return error_set(err, ERROR_CONFIG, "the telemetry path %s has another use", path);
+		return error_set(err, ERROR_CONFIG,
+				 "the telemetry path %s is the address of another page", path);
 	}
 	return true;
 }
@@ -573,7 +574,7 @@ static bool start_failed(const struct http_server *server, struct error *err)
 		}
 	}
 	if (strstr(message, "invalid port spec")) {
-		return error_set(err, ERROR_CONFIG, "\"%s\" is no listen address", address);
+		return error_set(err, ERROR_CONFIG, "\"%s\" is not a listen address", address);
 	}
 	if (strncmp(message, "cannot bind", 11) == 0 && number) {
 		os_error_text((int)strtol(number + 1, NULL, 10), reason, sizeof reason);
@@ -623,8 +624,8 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	for (size_t i = 0; i < server->address_count; i++) {
 		if (!listen_address_parse(options->listen_addresses[i], &server->addresses[i])) {
 			error_set(err, ERROR_CONFIG,
-				  "\"%s\" is no listen address: :9189, 127.0.0.1:9189 and "
-				  "[::1]:9189 are",
+				  "\"%s\" is not a listen address such as :9189, 127.0.0.1:9189 or "
+				  "[::1]:9189",
 				  options->listen_addresses[i]);
 			goto fail;
 		}

@@ -5,7 +5,7 @@
 struct canary *canary_open(const char *version, struct error *err)
 {
 	(void)version;
-	error_set(err, ERROR_UNSUPPORTED, "there is no ETW here");
+	error_set(err, ERROR_UNSUPPORTED, "this system has no ETW");
 	return NULL;
 }
 

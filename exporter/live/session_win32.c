@@ -250,7 +250,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	}
 	if (status != ERROR_SUCCESS) {
 		live_report(live, SESSION_PROVIDER_FAILED,
-			    "kernel events beyond the flags could not be switched on: %s",
+			    "kernel events beyond the flags could not be enabled: %s",
 			    live_error_text(status, text));
 	}
 }
@@ -346,8 +346,8 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	case ERROR_NO_SYSTEM_RESOURCES:
 		return error_set(
 			err, ERROR_SYSTEM,
-			"session %s: %s: of 64 sessions, 8 of them with kernel events, all are "
-			"in use, or its buffers are too large",
+			"session %s: %s: all 64 sessions, or all 8 with kernel events, are in use, or its "
+			"buffers are too large",
 			live->name, text);
 	default:
 		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s", live->name,
@@ -413,7 +413,7 @@ static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
 		}
 		counters_restart(live, RESTART_FLAGS_CHANGED);
 		live_report(live, SESSION_RESTORED, "another program changed its kernel flags: %s",
-			    status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
+			    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
 	}
 	if (!(now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE)) {
 		fill_properties(live, &properties);
@@ -423,7 +423,7 @@ static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
 		status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
 		counters_restart(live, RESTART_FLAGS_CHANGED);
 		live_report(live, SESSION_RESTORED, "another program ended its real-time mode: %s",
-			    status == ERROR_SUCCESS ? "put back" : live_error_text(status, text));
+			    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
 	}
 }
 

@@ -80,7 +80,8 @@ bool provider_spec_name(struct provider_spec *spec, const char *text, size_t siz
 	char *copy;
 
 	if (size == 0) {
-		return error_set(err, ERROR_CONFIG, "'%s' names no provider", text);
+		return error_set(err, ERROR_CONFIG, "'%s' is not the name or GUID of a provider",
+				 text);
 	}
 	copy = text_duplicate(text, size);
 	if (!copy) {
@@ -90,7 +91,8 @@ bool provider_spec_name(struct provider_spec *spec, const char *text, size_t siz
 		bool good = guid_parse(copy, &spec->guid) && !provider_spec_nameless(spec);
 
 		free(copy);
-		return good || error_set(err, ERROR_CONFIG, "'%s' names no provider", text);
+		return good || error_set(err, ERROR_CONFIG,
+					 "'%s' is not the name or GUID of a provider", text);
 	}
 	free(spec->name);
 	spec->name = copy;

@@ -34,15 +34,14 @@ static bool read_schema(void *manifests, const char *path, struct error *err)
 /* By bit of enum tool_shared; --help comes last and is always there. */
 static const struct command_option shared_options[] = {
 	{ "--pointer-size", "4|8",
-	  "pointer size of classic payloads, where records have a wrong one", OPTION_DIGIT,
+	  "pointer size of classic events, if the recording states a wrong one", OPTION_DIGIT,
 	  AT(pointer_size), .words = pointer_sizes },
 	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
 	  OPTION_READ, AT(manifests), .read = read_schema },
-	{ "--builtin", NULL, "use the manifests that the program brings along", OPTION_SET,
-	  AT(builtin) },
+	{ "--builtin", NULL, "use the built-in manifests", OPTION_SET, AT(builtin) },
 	{ "--format", "FORMAT", "text (default) or json", OPTION_WORD, AT(as_json),
 	  .words = formats },
-	{ "--help", NULL, "this text", OPTION_HELP, AT(help) },
+	{ "--help", NULL, "print this help", OPTION_HELP, AT(help) },
 };
 
 enum { SHARED_COUNT = sizeof shared_options / sizeof shared_options[0] };

@@ -55,7 +55,7 @@ static bool read_step(void *step_ms, const char *value, struct error *err)
 #define AT(member) .offset = offsetof(struct request, member)
 
 static const struct command_option option_rows[] = {
-	{ "--step", "DURATION", "time between two samples: 500ms, 1s; 15s without it", OPTION_READ,
+	{ "--step", "DURATION", "time between two samples, such as 500ms; default 15s", OPTION_READ,
 	  AT(step_ms), .takes = "a duration from 1ms to 1h", .read = read_step },
 	{ "--pages", "N", "at most so many samples of a series; 100000 without it", OPTION_COUNT,
 	  AT(pages) },

@@ -207,7 +207,7 @@ static bool try_on_recording(struct request *request, const char *path, struct t
 /* ---- the command ---- */
 
 static const struct command_option option_rows[] = {
-	{ "--with", "FILE", "try the configuration on a recording", OPTION_TEXT,
+	{ "--with", "FILE", "try the rules on a recording", OPTION_TEXT,
 	  .offset = offsetof(struct request, recording) },
 	{ NULL },
 };

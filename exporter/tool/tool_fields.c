@@ -442,9 +442,9 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_fields = {
 	.name = "fields",
 	.synopsis = "FILE [PROVIDER] EVENT",
-	.about = "The fields of an event, with values, as a collector to begin with",
-	.more = "PROVIDER: name or GUID; EVENT: name or id, or as a rule has it, without a provider in\n"
-		"front: DiskIo/Read. In both * and ? stand for others.\n",
+	.about = "Show the fields of an event, as a collector to start from",
+	.more = "PROVIDER is a name or GUID. EVENT is a name or an id, or without PROVIDER the event as\n"
+		"in a rule: DiskIo/Read. In both, * matches any text and ? one character.\n",
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 3,
 	.too_many = "one event at a time, not also",

@@ -357,7 +357,7 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_metrics = {
 	.name = "metrics",
 	.synopsis = "",
-	.about = "Every metric that the exporter can show, as Markdown",
+	.about = "List every metric of the exporter, as Markdown",
 	.too_many = "takes no words, not",
 	.size = sizeof(struct tool_arguments),
 	.run = run,

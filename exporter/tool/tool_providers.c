@@ -139,8 +139,9 @@ struct request {
 };
 
 static const struct command_option option_rows[] = {
-	{ "--installed", NULL, "those registered on this Windows; a word instead of FILE filters",
-	  OPTION_SET, .offset = offsetof(struct request, installed) },
+	{ "--installed", NULL,
+	  "list those registered on this Windows; a word in place of FILE filters", OPTION_SET,
+	  .offset = offsetof(struct request, installed) },
 	{ NULL },
 };
 

@@ -286,7 +286,7 @@ static void add_json(struct text *out, const struct stats *stats)
 /* ---- the command ---- */
 
 static const struct command_option option_rows[] = {
-	{ "--top", "N", "rows of each table; 10 without it", OPTION_COUNT,
+	{ "--top", "N", "rows of each table; default 10", OPTION_COUNT,
 	  .offset = offsetof(struct request, top) },
 	{ NULL },
 };

@@ -433,7 +433,7 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_summary = {
 	.name = "summary",
 	.synopsis = "FILE",
-	.about = "What is in a recording (.etl), as JSON",
+	.about = "Summarise a recording (.etl) as JSON",
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
 	.words_most = 1,
 	.size = sizeof(struct tool_arguments),

@@ -111,7 +111,7 @@ static bool run_file(struct activity *done, struct error *err)
 
 	if (GetTempPathW(MAX_PATH + 1, folder) == 0 ||
 	    GetTempFileNameW(folder, L"etw", 0, path) == 0) {
-		return error_set_last(err, "a temporary file cannot be made");
+		return error_set_last(err, "a temporary file cannot be created");
 	}
 	file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
 			   FILE_ATTRIBUTE_TEMPORARY, NULL);

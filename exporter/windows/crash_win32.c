@@ -57,7 +57,7 @@ bool crash_catch(void (*last_act)(void), struct error *err)
 			 _beginthreadex(NULL, 0, wait_for_crash, NULL, 0, NULL) :
 			 0;
 	if (thread == 0) {
-		return error_set_last(err, "a crash cannot be prepared for");
+		return error_set_last(err, "the crash handler cannot be installed");
 	}
 	CloseHandle((HANDLE)thread);
 	/* Bytes that a full stack keeps for the handler of that exception. */

@@ -242,7 +242,7 @@ static bool add_row(struct text *report, const struct row *row, uint64_t expecte
 
 	text_add_format(report, "  %-32s %s %10" PRIu64 " %10" PRIu64 "  %s%s\n", row->what,
 			row->comparison == EXACTLY ? "        " : "at least", expected, counted,
-			holds ? "ok" : "FAILED: look at ", holds ? "" : row->look_at);
+			holds ? "ok" : "FAILED: check ", holds ? "" : row->look_at);
 	return holds;
 }
 
@@ -259,8 +259,8 @@ static bool add_table(struct text *report, const char *process, const struct act
 					 (rows[i].of_process ? before->counted[i] : 0)) &&
 			 passed;
 	}
-	text_add_string(report, passed ? "\nAll is counted as it should be.\n" :
-					 "\nNot all is counted as it should be.\n");
+	text_add_string(report, passed ? "\nAll counts are as expected.\n" :
+					 "\nSome counts are not as expected.\n");
 	return passed;
 }
 

@@ -66,8 +66,8 @@ static bool fail(struct error *err, const char *what)
 		return error_set(err, ERROR_SYSTEM, "%s: it is not installed", what);
 	case ERROR_SERVICE_MARKED_FOR_DELETE:
 		return error_set(err, ERROR_SYSTEM,
-				 "%s: its removal waits for programs that look at it (such as "
-				 "services.msc) to be closed",
+				 "%s: it is removed when the programs that have it open (such as "
+				 "services.msc) are closed",
 				 what);
 	default:
 		return error_set_last(err, what);
@@ -205,7 +205,7 @@ static void stop(SC_HANDLE service)
 		}
 		Sleep(STOP_LOOK_MS);
 	}
-	log_warning("Service does not stop; it is removed when it does");
+	log_warning("Service does not stop; it will be removed when it stops");
 }
 
 bool service_uninstall(struct error *err)

@@ -404,7 +404,7 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		{ "collectors: { disk: maybe }\n",
 		  "1:21: disk: expected on or off, found 'maybe'" },
 		{ "collectors: { disk: on, disk: off }\n",
-		  "1:25: 'disk' stands twice, first in line 1" },
+		  "1:25: 'disk' appears twice, first in line 1" },
 		{ "collector_files: a.yaml\n",
 		  "1:18: collector_files: expected a list, found text" },
 		{ "schemas: a.man\n", "1:10: schemas: expected a list, found text" },
@@ -663,16 +663,14 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 	} cases[] = {
 		{ "sessions: { '': {} }\n", "1:13: sessions: a session needs a name" },
 		{ "sessions: { a: { logger: user } }\n",
-		  "1:13: session 'a' has no provider: it would never see an event" },
+		  "1:13: session 'a' has no provider: it would receive no event" },
 		{ "sessions: { a: { logger: mine } }\n",
 		  "1:26: unknown logger 'mine'; known: auto, private, system_providers, "
 		  "nt_kernel_logger, user" },
 		{ "sessions: { a: { logger: nt_kernel_logger } }\n",
-		  "1:26: a session is called 'NT Kernel Logger' just when its logger is "
-		  "nt_kernel_logger" },
+		  "1:26: logger: nt_kernel_logger needs a session called 'NT Kernel Logger'" },
 		{ "sessions: { nt kernel logger: {} }\n",
-		  "1:13: a session is called 'NT Kernel Logger' just when its logger is "
-		  "nt_kernel_logger" },
+		  "1:13: a session called 'NT Kernel Logger' needs logger: nt_kernel_logger" },
 		{ "sessions: { NT Kernel Logger: { logger: nt_kernel_logger, providers: [P] } }\n",
 		  "1:70: providers: the NT Kernel Logger takes kernel events only; give providers "
 		  "a session of their own" },
@@ -702,16 +700,16 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		{ "sessions: { a: { flush: 500ms } }\n",
 		  "1:25: flush: 500ms is not from 1000ms to 3600000ms" },
 		{ "sessions: { a: { providers: [':4'] } }\n",
-		  "1:30: providers: ':4' names no provider" },
+		  "1:30: providers: ':4' is not the name or GUID of a provider" },
 		{ "sessions: { a: { providers: ['{12}'] } }\n",
-		  "1:30: providers: '{12}' names no provider" },
+		  "1:30: providers: '{12}' is not the name or GUID of a provider" },
 		{ "sessions: { a: { providers: [P, 'p:4'] } }\n",
-		  "1:33: providers: one provider stands here twice; Windows would keep the last "
-		  "only (first in line 1)" },
+		  "1:33: providers: a provider is listed twice; Windows would use only the last "
+		  "entry (first in line 1)" },
 		{ "sessions: { a: { providers: [{ level: 4 }] } }\n",
 		  "1:30: providers: 'provider' is missing" },
 		{ "sessions: { a: { providers: [{ provider: '' }] } }\n",
-		  "1:42: '' names no provider" },
+		  "1:42: '' is not the name or GUID of a provider" },
 		{ "sessions: { a: { providers: [{ provider: P, level: 256 }] } }\n",
 		  "1:52: level: 256 is not from 0 to 255" },
 		{ "sessions: { a: { providers: [{ provider: P, ids: {} }] } }\n",

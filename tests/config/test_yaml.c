@@ -87,8 +87,8 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		{ "a: 1\nb: *x\n", "f.yaml:2:4: aliases are not supported" },
 		{ "a: !!str 1\n", "f.yaml:1:4: tags are not supported" },
 		{ "a: !x { b: 1 }\n", "f.yaml:1:4: tags are not supported" },
-		{ "a: 1\n---\nb: 1\n", "f.yaml:2:1: a second document; one is allowed" },
-		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3:1: 'a' stands twice, first in line 1" },
+		{ "a: 1\n---\nb: 1\n", "f.yaml:2:1: a second document; only one is allowed" },
+		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3:1: 'a' appears twice, first in line 1" },
 		{ "[a]: 1\n", "f.yaml:1:1: a key must be text" },
 		{ "? { a: 1 }\n: 2\n", "f.yaml:1:3: a key must be text" },
 		{ "a: \"x\\0y\"\n", "f.yaml:1:4: text with a NUL in it" },
@@ -240,7 +240,8 @@ static void many_keys_are_still_distinguished(void **state)
 	yaml_close(tree);
 	text_add_string(&text, "k39999: 1\n");
 	assert_null(open_text(text.data, &err));
-	assert_string_equal(err.text, "f.yaml:40001:1: 'k39999' stands twice, first in line 40000");
+	assert_string_equal(err.text,
+			    "f.yaml:40001:1: 'k39999' appears twice, first in line 40000");
 	text_free(&text);
 }
 

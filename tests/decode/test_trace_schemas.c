@@ -408,9 +408,9 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		{ XML_BEFORE "<other><provider name='x'/></other>" XML_AFTER,
 		  "1:1: the manifest has no provider" },
 		{ "<!DOCTYPE a [<!ENTITY e 'x'>]>\n<a>&e;</a>",
-		  "1:1: a document type is not accepted" },
+		  "1:1: a document type declaration is not allowed" },
 		{ "<!DOCTYPE a SYSTEM 'file:///etc/passwd'>\n<a/>",
-		  "1:1: a document type is not accepted" },
+		  "1:1: a document type declaration is not allowed" },
 		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "1:31: unknown encoding" },
 	};
 	struct text deep = { 0 };

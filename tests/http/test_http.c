@@ -628,7 +628,8 @@ static void the_telemetry_path_may_be_the_root(void **state)
 
 static void bad_options_are_reported(void **state)
 {
-	static const char hint[] = "is no listen address: :9189, 127.0.0.1:9189 and [::1]:9189 are";
+	static const char hint[] =
+		"is not a listen address such as :9189, 127.0.0.1:9189 or [::1]:9189";
 	static const struct {
 		const char *address, *path;
 		const char *error; /* NULL: hint */
@@ -651,15 +652,16 @@ static void bad_options_are_reported(void **state)
 		{ "[]:9189", "/metrics", NULL },
 		{ "[::1]x:9189", "/metrics", NULL },
 		{ "http://127.0.0.1:9189", "/metrics", NULL },
-		{ "[1:2:3]:9189", "/metrics", "\"[1:2:3]:9189\" is no listen address" },
-		{ ":0", "", "\"\" is no telemetry path: a slash and what a URL may hold as it is" },
+		{ "[1:2:3]:9189", "/metrics", "\"[1:2:3]:9189\" is not a listen address" },
+		{ ":0", "",
+		  "\"\" is not a telemetry path: a slash, then characters that a URL allows" },
 		{ ":0", "metrics",
-		  "\"metrics\" is no telemetry path: a slash and what a URL may hold as it is" },
+		  "\"metrics\" is not a telemetry path: a slash, then characters that a URL allows" },
 		{ ":0", "/a?b",
-		  "\"/a?b\" is no telemetry path: a slash and what a URL may hold as it is" },
+		  "\"/a?b\" is not a telemetry path: a slash, then characters that a URL allows" },
 		{ ":0", "/<b>",
-		  "\"/<b>\" is no telemetry path: a slash and what a URL may hold as it is" },
-		{ ":0", "/-/ready", "the telemetry path /-/ready has another use" },
+		  "\"/<b>\" is not a telemetry path: a slash, then characters that a URL allows" },
+		{ ":0", "/-/ready", "the telemetry path /-/ready is the address of another page" },
 	};
 	struct registry *registry = registry_new(NULL, NULL);
 

@@ -154,8 +154,8 @@ static void a_missing_right_to_start_is_reported_in_one_line(void **state)
 		{ ERROR_ACCESS_DENIED, "session etw_test: access is denied (error 5): run as "
 				       "administrator" },
 		{ ERROR_NO_SYSTEM_RESOURCES,
-		  "session etw_test: Windows has no room for it (error 1450): of 64 sessions, 8 of "
-		  "them with kernel events, all are in use, or its buffers are too large" },
+		  "session etw_test: Windows has no resources for it (error 1450): all 64 "
+		  "sessions, or all 8 with kernel events, are in use, or its buffers are too large" },
 		{ ERROR_NO_SUCH_PRIVILEGE,
 		  "session etw_test: a privilege is missing (error 1313): processor samples need "
 		  "\"Profile system performance\"; switch the collector cpu off, or run as "
@@ -216,7 +216,8 @@ static void a_restart_that_fails_is_tried_on(void **state)
 	fake_etw_fail_never("StartTraceW");
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	run_stop(run);
-	assert_non_null(strstr(run_sentence(run, SESSION_NOT_RESTARTED), "Windows has no room"));
+	assert_non_null(
+		strstr(run_sentence(run, SESSION_NOT_RESTARTED), "Windows has no resources"));
 	run_end(run);
 }
 

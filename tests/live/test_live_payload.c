@@ -214,7 +214,7 @@ static void what_windows_refuses_is_reported_once_and_left_out(void **state)
 	} cases[] = {
 		{ "no manifest", NULL, 0, "Name",
 		  ": its events are not filtered by their payload: Windows has no manifest of "
-		  "it: it is not there (error 1168)",
+		  "it: it was not found (error 1168)",
 		  false },
 		{ "no such field", NULL, 0, "Nothing",
 		  ": its events are not filtered by their payload: a parameter is not valid (error "

@@ -139,7 +139,7 @@ static void a_session_does_without_groups_that_windows_refuses(void **state)
 	fake_etw_fail("TraceSetInformation", ERROR_NOT_SUPPORTED, 0);
 	run_start_and_wait(run, &run->options);
 	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
-			    "kernel events beyond the flags could not be switched on: this Windows "
+			    "kernel events beyond the flags could not be enabled: this Windows "
 			    "does not support it (error 50)");
 	emit_process_start(8);
 	assert_true(run_wait(run, &run->events, 1));
@@ -157,9 +157,9 @@ static void all_eight_system_loggers_in_use_are_reported(void **state)
 	fake_etw_reset(&machine);
 	assert_null(source_open_live(&run->options, &err));
 	assert_string_equal(err.text,
-			    "session etw_test: Windows has no room for it (error 1450): of "
-			    "64 sessions, 8 of them with kernel events, all are in use, or "
-			    "its buffers are too large");
+			    "session etw_test: Windows has no resources for it (error 1450): all "
+			    "64 sessions, or all 8 with kernel events, are in use, or its "
+			    "buffers are too large");
 	run->options.logger = LIVE_USER;
 	run->options.kernel_flags = 0;
 	run_open(run, &run->options); /* which is none of them */

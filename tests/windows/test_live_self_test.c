@@ -115,7 +115,7 @@ static bool act(void *context, struct activity *done, struct error *err)
 	char path[TEMPORARY_PATH_SIZE];
 
 	if (script->fails) {
-		return error_set(err, ERROR_SYSTEM, "a temporary file cannot be made");
+		return error_set(err, ERROR_SYSTEM, "a temporary file cannot be created");
 	}
 	temporary_path(path, "etl");
 	write_events(path, script);
@@ -185,7 +185,7 @@ static void what_is_counted_as_done_passes(void **state)
 	assert_null(strstr(report.data, "FAILED"));
 	assert_non_null(strstr(report.data, "bytes written to a file"));
 	assert_non_null(strstr(report.data, "own test events that came back"));
-	assert_non_null(strstr(report.data, "\nAll is counted as it should be.\n"));
+	assert_non_null(strstr(report.data, "\nAll counts are as expected.\n"));
 	text_free(&report);
 }
 
@@ -236,7 +236,7 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 		struct script script;
 		bool denied;
 	} cases[] = {
-		{ "a temporary file cannot be made", { .fails = true }, false },
+		{ "a temporary file cannot be created", { .fails = true }, false },
 		{ "the self-test was stopped", { .stop = true }, false },
 		{ "session etw_exporter_self_test: access is denied (error 5): run as "
 		  "administrator",

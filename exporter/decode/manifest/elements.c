@@ -83,7 +83,7 @@ static bool make_room(struct manifest_reader *reader, void *array, size_t *capac
 	void *old, *grown;
 
 	if (count >= most) {
-		MANIFEST_FAULT(reader, &reader->at, "more than %zu of one kind of element", most);
+		MANIFEST_FAULT(reader, &reader->at, "more than %zu elements of one type", most);
 		return false;
 	}
 	memcpy(&old, array, sizeof old);
@@ -129,8 +129,7 @@ void manifest_read_provider(struct manifest_reader *reader, const struct manifes
 		MANIFEST_FAULT(reader, &reader->at, "the provider has no name");
 	}
 	if (!provider->has_guid) {
-		MANIFEST_FAULT(reader, &reader->at,
-			       "provider '%s' has no 'guid', or one that is none",
+		MANIFEST_FAULT(reader, &reader->at, "provider '%s' has no valid 'guid'",
 			       a->name ? a->name : "");
 	}
 	manifest->providers_count++;
@@ -204,7 +203,7 @@ void manifest_read_map(struct manifest_reader *reader, const struct manifest_att
 		return;
 	}
 	if (*known != 0) {
-		MANIFEST_FAULT(reader, &reader->at, "map '%s' is there already",
+		MANIFEST_FAULT(reader, &reader->at, "map '%s' is defined twice",
 			       a->name ? a->name : "");
 	}
 	manifest->maps[manifest->maps_count++] =
@@ -219,7 +218,8 @@ void manifest_read_map_entry(struct manifest_reader *reader, const struct manife
 	uint64_t value;
 
 	if (!read_number(a->value, UINT32_MAX, &value)) {
-		MANIFEST_FAULT(reader, &reader->at, "'value' is missing, or no number below 2^32");
+		MANIFEST_FAULT(reader, &reader->at,
+			       "'value' is missing or is not a number below 2^32");
 		return;
 	}
 	if (manifest->maps_count == 0 || !MAKE_ROOM(reader, reader, map_entries)) {
@@ -451,7 +451,7 @@ void manifest_close_template(struct manifest_reader *reader)
 		return;
 	}
 	if (*known != 0) {
-		MANIFEST_FAULT(reader, &reader->template_at, "template '%s' is there already", id);
+		MANIFEST_FAULT(reader, &reader->template_at, "template '%s' is defined twice", id);
 	}
 	for (size_t i = reader->template_uses; i < reader->map_uses_count; i++) {
 		reader->map_uses[i].template = (uint32_t)manifest->templates_count;

@@ -209,8 +209,8 @@ static bool add_folder(struct manifest_set *set, const char *path, struct error 
 		added = add_file(set, files.paths[i], err);
 	}
 	if (added && files.count == 0) {
-		added = error_set(err, ERROR_CONFIG, "%s: no *.man and no *.xml in this folder",
-				  path);
+		added = error_set(err, ERROR_CONFIG,
+				  "%s: the folder has no *.man and no *.xml file", path);
 	}
 	file_list_free(&files);
 	text_free(&beside);

@@ -263,7 +263,7 @@ static void refuse_twins(struct manifest_reader *reader)
 		const struct manifest_event_row *b = &manifest->events[i];
 
 		if (a->provider == b->provider && a->id == b->id && a->version == b->version) {
-			MANIFEST_FAULT(reader, &b->at, "event %u of version %u is there already",
+			MANIFEST_FAULT(reader, &b->at, "event %u of version %u is defined twice",
 				       b->id, b->version);
 		}
 	}

@@ -292,7 +292,8 @@ static void on_doctype(void *context, const char *name, const char *system_id,
 	(void)has_internal_subset;
 	note_place(document);
 	document->reader.at.column = 1; /* expat reports some place inside it */
-	manifest_refuse(&document->reader, &document->reader.at, "a document type is not accepted");
+	manifest_refuse(&document->reader, &document->reader.at,
+			"a document type declaration is not allowed");
 	stop_if_over(document);
 }
 

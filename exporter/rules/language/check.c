@@ -216,7 +216,7 @@ static bool unknown_captured(struct checker *checker, const struct span *span,
 		nearest_offer(&nearest, span->captured[i].name);
 	}
 	return yaml_error(checker->collector->tree, field->at, checker->err,
-			  "the pair carries no '%s'%s%s%s", name, MEANT(nearest.best));
+			  "the pair has no '%s' in its 'carry'%s%s%s", name, MEANT(nearest.best));
 }
 
 /* Whether some layout of the kernel events has the field. */
@@ -452,7 +452,7 @@ static bool check_unit(struct checker *checker, const struct rule *rule)
 
 	if (derived && rule->unit != UNIT_NONE) {
 		return yaml_error(tree, rule->unit_at, checker->err,
-				  "field '%s' has its unit already", rule->value.name);
+				  "field '%s' already has a unit", rule->value.name);
 	}
 	if (metric->seconds && !duration) {
 		return yaml_error(tree, rule->at, checker->err,
@@ -540,7 +540,7 @@ static bool check_steps(struct checker *checker, const struct label *label)
 
 		if (type != TYPE_UNKNOWN && !decodes(step->decoder, type)) {
 			return yaml_error(checker->collector->tree, step->at, checker->err,
-					  "decoder '%s' is not for %s", step->decoder->name,
+					  "decoder '%s' cannot read %s", step->decoder->name,
 					  type_name(type));
 		}
 		type = TYPE_TEXT;
@@ -558,7 +558,8 @@ static bool check_label(struct checker *checker, const struct rule *rule, struct
 	}
 	if (label->field.type == TYPE_DURATION) {
 		return yaml_error(checker->collector->tree, label->field.at, checker->err,
-				  "field '%s' is a duration, not a label", label->field.name);
+				  "field '%s' is a duration and cannot be a label",
+				  label->field.name);
 	}
 	return check_map(checker, rule, label) && check_steps(checker, label);
 }
@@ -586,7 +587,8 @@ static bool check_span_event(struct checker *checker, const struct rule *rule,
 		}
 		if (end->keys[i].type == TYPE_DURATION) {
 			return yaml_error(checker->collector->tree, end->keys[i].at, checker->err,
-					  "field '%s' is a duration, not a key", end->keys[i].name);
+					  "field '%s' is a duration and cannot be a key",
+					  end->keys[i].name);
 		}
 	}
 	return true;

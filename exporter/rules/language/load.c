@@ -44,7 +44,7 @@ enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 #define LABELS                                                             \
 	.type = SHAPE_NAMES, .most = FAMILY_LABELS_MAX, .items = "labels", \
 	.item = &load_label_shape, .name = "labels",                       \
-	.help = "Label names, and where their values come from.",          \
+	.help = "Label names and the sources of their values.",            \
 	.json = "'propertyNames': { 'pattern': "                           \
 		"'^(?!__)(?!(le|quantile)$)[a-zA-Z_][a-zA-Z0-9_]*$' }"
 
@@ -65,7 +65,8 @@ static bool add_bound(struct yaml_reader *in, const struct yaml_node *at, struct
 	}
 	if (metric->bucket_count > 0 &&
 	    (uint64_t)whole <= metric->buckets[metric->bucket_count - 1]) {
-		return yaml_wrong(in, at, "buckets: bound %g is not above the one before", bound);
+		return yaml_wrong(in, at, "buckets: bound %g is not greater than the one before",
+				  bound);
 	}
 	metric->buckets[metric->bucket_count++] = (uint64_t)whole;
 	return true;
@@ -80,11 +81,12 @@ static const struct yaml_row series_rows[] = {
 	{ "start", YAML_SHAPE(.type = SHAPE_REAL, .json = "'exclusiveMinimum': 0"),
 	  YAML_TO(struct series, start), .help = "The first bound." },
 	{ "factor", YAML_SHAPE(.type = SHAPE_REAL, .json = "'exclusiveMinimum': 1"),
-	  YAML_TO(struct series, factor), .help = "Each bound is the one before times this." },
+	  YAML_TO(struct series, factor),
+	  .help = "Each bound is the one before multiplied by this factor." },
 	{ "width", YAML_SHAPE(.type = SHAPE_REAL, .json = "'exclusiveMinimum': 0"),
-	  YAML_TO(struct series, width), .help = "Each bound is the one before plus this." },
+	  YAML_TO(struct series, width), .help = "Each bound is the one before plus this width." },
 	{ "count", YAML_NUMBER(1, FAMILY_BUCKETS_MAX), YAML_TO(struct series, count),
-	  .help = "How many bounds." },
+	  .help = "Number of bounds." },
 };
 
 static bool begin_series(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -92,7 +94,8 @@ static bool begin_series(struct yaml_reader *in, const struct yaml_node *node, v
 	(void)base;
 	return (yaml_find(node, "start") && yaml_find(node, "count") &&
 		!yaml_find(node, "factor") != !yaml_find(node, "width")) ||
-	       yaml_wrong(in, node, "buckets: {start, factor, count} or {start, width, count}");
+	       yaml_wrong(in, node,
+			  "buckets: expected {start, factor, count} or {start, width, count}");
 }
 
 static bool read_series(struct yaml_reader *in, const struct yaml_node *node,
@@ -107,7 +110,7 @@ static bool read_series(struct yaml_reader *in, const struct yaml_node *node,
 	}
 	if (factor ? series.factor <= 1 : series.width <= 0) {
 		return yaml_wrong(in, factor ? factor : yaml_find(node, "width"),
-				  "buckets: they must rise");
+				  "buckets: the bounds must increase");
 	}
 	for (uint32_t i = 0; i < series.count; i++) {
 		if (!add_bound(in, node, metric,
@@ -160,8 +163,7 @@ static const struct yaml_shape buckets_shape = {
 	.read = read_buckets,
 	.other = &bounds_shape,
 	.name = "buckets",
-	.help = "Upper bounds, in the unit of the family's name: {start, factor, count}, {start, width, "
-		"count} or a rising list; at most 64. +Inf comes by itself.",
+	.help = "Upper bounds in the unit of the family's name: {start, factor, count}, {start, width, count} or an increasing list, at most 64. +Inf is added automatically.",
 	.json = "'required': ['start', 'count'], "
 		"'oneOf': [{ 'required': ['factor'] }, { 'required': ['width'] }]",
 };
@@ -195,20 +197,19 @@ static const struct yaml_row span_rows[] = {
 		     .item = &load_field_shape),
 	  .required = true, YAML_TO_LIST(struct span, start.keys, key_count),
 	  .at = offsetof(struct span, key_at),
-	  .help = "Fields that both events have; a start belongs to the stop with the same values." },
+	  .help = "Fields of both events. A start and a stop belong together if these fields have the same values." },
 	{ "timeout",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = TIMEOUT_LEAST_MS, .most = TIMEOUT_MOST_MS),
 	  YAML_TO(struct span, timeout_ms), .fallback = "30s",
-	  .help = "A start that has no stop by then is given up. Default 30s, at most 24h." },
+	  .help = "Longest time between start and stop. A start without a stop in this time is dropped. Default 30s, at most 24h." },
 	{ "carry",
 	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = SPAN_CAPTURED_MAX, .items = "labels",
 		     .item = &load_label_shape, .json = "'$ref': '#/$defs/labels'"),
 	  YAML_TO_LIST(struct span, captured, captured_count),
 	  .at = offsetof(struct span, captured_at),
-	  .help = "Labels of the start that the stop has as fields Pair.NAME; at most 4." },
+	  .help = "Values of the start event, which the stop event can use as fields Pair.NAME; at most 4." },
 	{ "carried_by", SPAN_EVENT(middle), .needs = "carry",
-	  .help = "An event between start and stop, with the same key, which 'carry' is about in place "
-		  "of the start." },
+	  .help = "An event between start and stop with the same key. 'carry' takes its values from this event instead of the start." },
 };
 
 /* The other end has the same keys, which are resolved for its own event. */
@@ -216,7 +217,8 @@ static bool finish_span_event(struct yaml_reader *in, const struct span *span,
 			      struct span_event *end)
 {
 	if (end->event.scope == EVENTS_ALL) {
-		return yaml_wrong(in, end->event_at, "pair: '*' is every event; a pair needs one");
+		return yaml_wrong(in, end->event_at,
+				  "pair: '*' means every event; a pair needs a single one");
 	}
 	if (!end->keys) {
 		end->keys = yaml_alloc(in->tree, span->key_count, sizeof *end->keys, in->err);
@@ -251,8 +253,7 @@ static const struct yaml_shape span_shape = {
 	YAML_ROWS(span_rows),
 	.read = read_span,
 	.name = "pair",
-	.help = "The event ends what another one began: its field Duration is the time between. At an "
-		"event, or at the metric for those of its events that are the stop.",
+	.help = "Connects a stop event with its start event. The field Duration of the stop is the time between them. Stands at an event, or at a metric for those of its events that are the stop.",
 };
 
 /* ---- rules ---- */
@@ -292,7 +293,7 @@ static bool read_versions(struct yaml_reader *in, const struct yaml_node *node,
 		return true;
 	}
 	if (node->type != YAML_LIST || node->size == 0) {
-		return yaml_wrong(in, node, "version: a list such as [2, 3], or '>=2'");
+		return yaml_wrong(in, node, "version: expected a list such as [2, 3], or '>=2'");
 	}
 	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
 		if (!add_version(in, entry, row, base)) {
@@ -311,8 +312,7 @@ static const struct yaml_shape op_shape = {
 	.words = ops,
 	.least = GAUGE_SET,
 	.name = "op",
-	.help = "What an event does to a gauge. set keeps one value for each running process and shows "
-		"their sum; an exit takes its share away.",
+	.help = "Effect of an event on a gauge. set keeps one value for each running process and shows their sum; when a process exits, its value is removed.",
 };
 
 /* The metric's come first, so a label that stands twice is one of the event. */
@@ -344,23 +344,20 @@ static const struct yaml_row rule_rows[] = {
 				"0[xX]0*[0-9a-fA-F]{1,2})$",
 		     .json = "'type': ['array', 'string'], 'minItems': 1, 'items': { 'type': 'integer', "
 			     "'minimum': 0, 'maximum': 255 }"),
-	  .help = "Versions of the event: a list, or '>=N'. Absent: all." },
+	  .help = "Versions of the event: a list, or '>=N'. Absent: all versions." },
 	{ "value", &load_field_shape, YAML_TO(struct rule, value),
-	  .help = "Field with the number to add; absent: 1." },
+	  .help = "Field with the number to add. Absent: each event adds 1." },
 	{ "since", &load_field_shape, YAML_TO(struct rule, since),
-	  .help = "Field with a time of the session's clock: the value is the event's time less this. "
-		  "For families in seconds." },
+	  .help = "Field with a time of the session's clock. The value is the time of the event minus this time. Only for families in seconds." },
 	{ "unit", YAML_SHAPE(.type = SHAPE_WORD, .words = units, .least = UNIT_KB),
 	  YAML_TO(struct rule, unit), .at = offsetof(struct rule, unit_at), .needs = "value",
-	  .help = "Unit of value: absent for counts and bytes; KB for families in bytes; ticks of the "
-		  "session's clock, ns, 100ns, us, ms or s for families in seconds. Duration, OnCpu and "
-		  "Ready need none." },
+	  .help = "Unit of value. Absent for counts and bytes; KB for families in bytes; ticks (of the session's clock), ns, 100ns, us, ms or s for families in seconds. Duration, OnCpu and Ready have a unit already." },
 	{ "op", &op_shape, YAML_TO(struct rule, op) },
 	{ "where", &load_conditions_shape, YAML_TO_LIST(struct rule, conditions, condition_count),
 	  .help = "Conditions; all must hold." },
 	[RULE_LABELS] = { "labels", YAML_SHAPE(LABELS, .check = check_labels), .in_place = true,
 			  YAML_TO_LIST(struct rule, labels, label_count),
-			  .help = "Labels of this event, beside those of the family." },
+			  .help = "Labels of this event, in addition to those of the family." },
 	{ "pair", &span_shape, YAML_TO(struct rule, span) },
 };
 
@@ -380,7 +377,7 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 		return yaml_wrong(in, op->key, "'op' is for gauges");
 	}
 	if (since && yaml_find(node, "value")) {
-		return yaml_wrong(in, since->key, "'value' or 'since', not both");
+		return yaml_wrong(in, since->key, "either 'value' or 'since', not both");
 	}
 	return !metric->labels_at ||
 	       yaml_read(in, metric->labels_at, &rule_rows[RULE_LABELS], rule);
@@ -412,7 +409,7 @@ static const struct yaml_shape rule_shape = {
 	.before = begin_rule,
 	.check = check_rule,
 	.name = "rule",
-	.help = "For this event, add this value under these labels.",
+	.help = "A rule: which event adds which value under which labels.",
 	.json = "'not': { 'required': ['value', 'since'] }",
 };
 
@@ -461,7 +458,8 @@ static bool check_metric_name(struct yaml_reader *in, const struct metric *metri
 	}
 	if ((metric->type == FAMILY_COUNTER) != ends_in(name, "_total")) {
 		return yaml_wrong(in, metric->name_at,
-				  "'%s': counters end in _total, and nothing else does", name);
+				  "'%s': only names of counters end in _total, and all of them do",
+				  name);
 	}
 	if (ends_in(name, "_count") || ends_in(name, "_sum") || ends_in(name, "_bucket")) {
 		return yaml_wrong(
@@ -471,7 +469,7 @@ static bool check_metric_name(struct yaml_reader *in, const struct metric *metri
 	}
 	if (is_among(OWN_PREFIXES, name, '_') || is_among(OWN_NAMES, name, '\0')) {
 		return yaml_wrong(in, metric->name_at,
-				  "'%s' is reserved: the program declares it itself", name);
+				  "'%s' is reserved for the metrics of the program itself", name);
 	}
 	return true;
 }
@@ -497,9 +495,10 @@ static bool check_type(struct yaml_reader *in, const struct yaml_node *node, voi
 		return yaml_missing(in, metric->at, "histogram", "buckets");
 	}
 	if (buckets && metric->type != FAMILY_HISTOGRAM) {
-		return yaml_wrong(in, buckets->key, "'buckets' are for histograms");
+		return yaml_wrong(in, buckets->key, "'buckets' are only for histograms");
 	}
-	return !op || metric->type == FAMILY_GAUGE || yaml_wrong(in, op->key, "'op' is for gauges");
+	return !op || metric->type == FAMILY_GAUGE ||
+	       yaml_wrong(in, op->key, "'op' is only for gauges");
 }
 
 /* In the order of enum family_type. */
@@ -517,21 +516,20 @@ static const struct yaml_row metric_rows[] = {
 		  "refused." },
 	{ "type", YAML_SHAPE(.type = SHAPE_WORD, .words = types, .check = check_type),
 	  .required = true, YAML_TO(struct metric, type),
-	  .help = "counter: rises; gauge: is set, or goes up and down; histogram: counts values by "
-		  "size." },
+	  .help = "counter: only increases; gauge: is set, or goes up and down; histogram: counts values by size." },
 	{ "help", &help_shape, .required = true, YAML_TO(struct metric, help),
-	  .help = "One sentence, shown on the metrics page." },
+	  .help = "The HELP text of the family: one or two sentences." },
 	{ "labels", YAML_SHAPE(LABELS), .later = true, .at = offsetof(struct metric, labels_at),
 	  .help = "Labels of all its events. Those of each event and these together must be the same "
 		  "names for all events; at most 8." },
 	{ .key = "buckets", .shape = &buckets_shape, .relies = true },
 	{ "max_series", YAML_NUMBER(1, UINT32_MAX / 2), YAML_TO(struct metric, max_series),
-	  .help = "Limit of this family's label sets, in place of limits.series_per_family." },
+	  .help = "Limit on the label sets of this family, in place of limits.series_per_family." },
 	{ "op", &op_shape, YAML_TO(struct metric, op) },
 	{ "pair", &span_shape, YAML_TO(struct metric, span) },
 	{ "events", YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .item = &rule_shape),
 	  .required = true, YAML_TO_LIST(struct metric, rules, rule_count),
-	  .help = "What it is fed from." },
+	  .help = "The events that the family counts, each with its value and labels." },
 };
 
 static bool begin_metric(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -549,7 +547,7 @@ static bool check_metric(struct yaml_reader *in, const struct yaml_node *node, v
 
 	(void)node;
 	return !metric->span || metric->span_used ||
-	       yaml_wrong(in, metric->span->stop.event_at, "pair: 'stop' is no event of '%s'",
+	       yaml_wrong(in, metric->span->stop.event_at, "pair: 'stop' is not an event of '%s'",
 			  metric->name);
 }
 
@@ -590,7 +588,7 @@ static const struct yaml_shape metric_shape = {
 	.before = begin_metric,
 	.check = check_metric,
 	.name = "metric",
-	.help = "One family of samples.",
+	.help = "A metric family.",
 	.json = "'allOf': [" COUNTER_RULE ", " HISTOGRAM_RULE ", " GAUGE_RULE ", " SECONDS_RULE
 		", " BYTES_RULE "]",
 };
@@ -637,8 +635,8 @@ static bool check_name(struct yaml_reader *in, const struct yaml_node *node, voi
 			node->text);
 	}
 	if (strcmp(node->text, collector->name) != 0) {
-		return yaml_wrong(in, node, "collector '%s' in a file called '%s'", node->text,
-				  collector->name);
+		return yaml_wrong(in, node, "collector '%s' is in a file of another name, '%s'",
+				  node->text, collector->name);
 	}
 	collector->name = node->text;
 	collector->at = node;
@@ -649,18 +647,16 @@ static const struct yaml_row collector_rows[] = {
 	{ "collector",
 	  YAML_SHAPE(.type = SHAPE_TEXT, .pattern = "^[a-z][a-z0-9_]*$", .check = check_name),
 	  .required = true,
-	  .help = "Its name, which is the file's name without .yaml; switched with --collector.NAME and "
-		  "--no-collector.NAME." },
+	  .help = "Name of the collector, the same as the file's name without .yaml. Flags: --collector.NAME and --no-collector.NAME." },
 	{ "help", &help_shape, .required = true, YAML_TO(struct collector, help),
-	  .help = "One sentence." },
+	  .help = "What the collector counts, in one sentence." },
 	{ "default", &yaml_switch_shape, .required = true, YAML_TO(struct collector, default_on),
-	  .help = "Whether it is on unless switched otherwise." },
+	  .help = "Whether the collector is on by default." },
 	{ "needs", YAML_MAP_OF(need_rows),
-	  .help = "What a live session must deliver; a replay takes what is in the recording." },
+	  .help = "What a live session must deliver. A replay uses what is in the recording." },
 	{ "metrics", YAML_SHAPE(.type = SHAPE_LIST, .item = &metric_shape),
 	  YAML_TO_LIST(struct collector, metrics, metric_count),
-	  .help = "Its families. One family may be fed by several collectors, which then say the same "
-		  "of it." },
+	  .help = "The families of the collector. Several collectors may declare the same family if type, help and labels agree." },
 };
 
 const struct yaml_shape collector_shape = {

@@ -54,7 +54,7 @@ static bool read_field(struct yaml_reader *in, const struct yaml_node *node,
 	struct field_ref *field = yaml_member(base, row);
 
 	if (node->size == 0 || node->size > FIELD_NAME_MAX) {
-		return yaml_wrong(in, node, "%s: not the name of a field", row->key);
+		return yaml_wrong(in, node, "%s: this is not the name of a field", row->key);
 	}
 	*field = (struct field_ref){ .name = node->text,
 				     .at = node,
@@ -148,7 +148,7 @@ static const struct yaml_shape literal_shape = {
 	.type = SHAPE_TEXT,
 	.read = read_literal,
 	.name = "literal",
-	.help = "Text, compared without regard to case (ASCII), or an integer, decimal or 0x\xe2\x80\xa6",
+	.help = "Text (ASCII case is ignored) or an integer, decimal or 0x\xe2\x80\xa6",
 };
 static const struct yaml_shape integer_shape = {
 	.type = SHAPE_TEXT,
@@ -225,7 +225,7 @@ static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node
 
 		if (literal && condition->at) {
 			return yaml_wrong(in, literal->key,
-					  "where: one comparison each, '%s' is a second",
+					  "where: a condition has one comparison; '%s' is a second",
 					  literal->key->text);
 		}
 		if (literal) {
@@ -301,8 +301,7 @@ static const struct yaml_row step_rows[] = {
 		     .json = "'propertyNames': { 'pattern': "
 			     "'^(0*[1-9][0-9]*|0[xX]0*[1-9a-fA-F][0-9a-fA-F]*)$' }"),
 	  YAML_TO_LIST(struct decode_step, bits, bit_count),
-	  .help = "Masks and the names that they read as, with | between; what has no name is shown in "
-		  "hexadecimal." },
+	  .help = "Names of bit masks. The names of the bits that are set are joined with |; bits without a name are shown in hexadecimal." },
 };
 
 static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -312,7 +311,7 @@ static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, voi
 	if (yaml_find(node, "bits")) {
 		step->decoder = decoder_find("bits");
 		return node->size == 1 ||
-		       yaml_wrong(in, node, "decode: {bits} or {regex, replace}");
+		       yaml_wrong(in, node, "decode: expected {bits} or {regex, replace}");
 	}
 	step->decoder = decoder_find("regex");
 	return (yaml_find(node, "regex") || yaml_missing(in, node, "decode", "regex")) &&
@@ -335,9 +334,7 @@ static const char *decoder_word(size_t index)
 static const struct yaml_shape decoder_word_shape = {
 	.type = SHAPE_WORD,
 	.word = decoder_word,
-	.help = "Of numbers: hex, ntstatus, win32_error, hresult, bits. Of numbers, binary data and "
-		"text: ip, port. Of binary data and text: guid, sid. Of text: lower, basename, "
-		"directory, extension, drive.",
+	.help = "For numbers: hex, ntstatus, win32_error, hresult, bits. For numbers, binary data and text: ip, port. For binary data and text: guid, sid. For text: lower, basename, directory, extension, drive.",
 };
 
 static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
@@ -374,21 +371,20 @@ static const struct yaml_shape step_shape = {
 /* ---- labels ---- */
 
 static const struct yaml_row label_rows[] = {
-	{ "text", YAML_SHAPE(ANY_TEXT), YAML_TO(struct label, text), .help = "The value itself." },
+	{ "text", YAML_SHAPE(ANY_TEXT), YAML_TO(struct label, text), .help = "A fixed value." },
 	{ "field", &load_field_shape, YAML_TO(struct label, field) },
 	{ "map",
 	  YAML_SHAPE(.type = SHAPE_NAMES, .least = 1, .most = MAP_ENTRIES_MAX, .items = "entries",
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .read = read_map_entry)),
 	  YAML_TO_LIST(struct label, entries, entry_count),
-	  .help = "Values of the field (integers, or text without regard to case) and what they read "
-		  "as." },
+	  .help = "Label values by value of the field (integers, or text whose case is ignored)." },
 	{ "default", &yaml_scalar_shape, YAML_TO(struct label, text),
-	  .help = "What everything reads as that is not in map." },
+	  .help = "Label value for all values that are not in map." },
 	{ "decode",
 	  YAML_SHAPE(.type = SHAPE_LIST, .least = 1, .most = STEPS_MAX, .items = "decoders",
 		     .item = &step_shape),
 	  YAML_TO_LIST(struct label, steps, step_count),
-	  .help = "Decoders, one after another; those of numbers come first." },
+	  .help = "Decoders, applied one after another; those of numbers come first." },
 };
 
 static bool begin_label(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -402,7 +398,7 @@ static bool begin_label(struct yaml_reader *in, const struct yaml_node *node, vo
 	    (other && !map)) {
 		return yaml_wrong(
 			in, node,
-			"label '%s': {text}, {field}, {field, map, default} or {field, decode}",
+			"label '%s': expected {text}, {field}, {field, map, default} or {field, decode}",
 			label->name);
 	}
 	label->source = text ? LABEL_TEXT : map ? LABEL_MAP : decode ? LABEL_DECODE : LABEL_FIELD;
@@ -436,7 +432,7 @@ const struct yaml_shape load_label_shape = {
 	.read = read_label,
 	.other = &load_field_shape,
 	.name = "label",
-	.help = "A bare word is a field. Else {text}, {field, map, default} or {field, decode}.",
+	.help = "The name of a field, or {text}, {field, map, default} or {field, decode}.",
 	.json = "'oneOf': [{ 'required': ['text'], 'maxProperties': 1 }, "
 		"{ 'required': ['field'], 'not': { 'anyOf': [{ 'required': ['map'] }, "
 		"{ 'required': ['decode'] }, { 'required': ['default'] }, { 'required': ['text'] }] } }, "

@@ -51,7 +51,7 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 	place = find_collector(set, collector->name);
 	if (place && (builtin || !(*place)->builtin)) {
 		yaml_error(collector->tree, collector->at, err,
-			   "collector '%s' stands in %s already", collector->name,
+			   "collector '%s' is already defined in %s", collector->name,
 			   yaml_name((*place)->tree));
 		collector_free(collector);
 		return false;
