@@ -4,11 +4,12 @@
  *
  * The tables below are the keys of the configuration: what each takes, where it is stored, what it
  * reads as when it is absent, and what config/schema.json says about it. A configuration without a
- * file is what the tables make of an empty one, so that a default stands in one place only. What is
- * checked beyond shapes and bounds is checked here as well, because only here line and column are
- * known: whether a listen address has a port, whether a pattern of paths can match any path.
- * Names of collectors and events and regular expressions are checked by the code that uses them,
- * because this needs more than the file itself; each entry gives that code its line and column.
+ * file is what the tables make of an empty one, so that a default is written in one place only.
+ * What is checked beyond shapes and bounds is checked here as well, because only here line and
+ * column are known: whether a listen address has a port, whether a pattern of paths can match any
+ * path. Names of collectors and events and regular expressions are checked by the code that uses
+ * them, because this needs more than the file itself; each entry gives that code its line and
+ * column.
  *
  * Only one session may have kernel events, because they would be counted twice otherwise; it comes
  * first in the array, and when the file has user sessions only, the default session is added for

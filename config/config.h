@@ -38,7 +38,7 @@ struct config_pattern {
 /* In all groups together, as each path is compared with all of them once. */
 enum { PATH_GROUPS_MAX = 64, PATH_GROUP_GLOBS_MAX = 256, PATH_GROUP_NAME_MAX = 64 };
 
-/* Files by their paths (base/glob.h); the first group with a pattern that matches has them. */
+/* Files by path (base/glob.h). A file belongs to the first group with a pattern that matches. */
 struct config_path_group {
 	const char *name;
 	const char **globs;
@@ -65,8 +65,9 @@ struct config {
 	const char *path;       /* "" for the built-in defaults; in front of errors */
 	struct config_switch *switches;
 	size_t switch_count;
-	struct file_list collector_files; /* globs expanded, from the configuration's folder on */
-	struct file_list schemas;         /* likewise: manifests and folders of them */
+	struct file_list
+		collector_files;  /* globs expanded, relative to the configuration's folder */
+	struct file_list schemas; /* likewise: manifests and folders of them */
 	struct config_pattern *include_processes; /* none: every process */
 	size_t include_process_count;
 	struct config_pattern *exclude_processes;
@@ -78,8 +79,8 @@ struct config {
 	struct config_limits limits;
 	bool lower_case_processes;
 	/*
-	 * Live sessions. The first of them that is no user session, at index 0, takes what the
-	 * collectors need; config_default() and config_load() see to it that there is one.
+	 * Live sessions. Index 0 is the one that is not a user session; it gets what the collectors
+	 * need. config_default() and config_load() ensure that it exists.
 	 */
 	struct config_session *sessions;
 	size_t session_count;
@@ -105,8 +106,8 @@ void config_free(struct config *config);
 /* What the file may hold (config/yaml_rows.h); its structure is a struct config. */
 extern const struct yaml_shape config_shape;
 
-/* What the schema says about an event as it is written in filters and in rules; whether there is
- * such an event, the rules know (rules/event_pattern.h). */
+/* The form of an event in filters and rules. Whether such an event exists is checked later
+ * (rules/language/event_pattern.h). */
 #define CONFIG_EVENT_SCHEMA                                                                   \
 	.name = "event",                                                                      \
 	.help = "Class/Name, Class/<opcode> or Class/* of the kernel; Provider/Name, "        \

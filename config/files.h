@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 struct file_list {
-	char **paths; /* owned, each of them too */
+	char **paths; /* owned, and each path in it */
 	size_t count, capacity;
 };
 

@@ -2,14 +2,14 @@
 /*
  * Reads one live session: its buffers and its providers. config.c has the list of sessions.
  *
- * What Windows would refuse, or quietly do otherwise, is refused here, where line and column are
- * known. Windows keeps the last of two settings for one provider, and takes the flush timer in
+ * Settings that Windows would refuse or silently change are refused here, where line and column
+ * are known. Windows uses the last of two settings for one provider, and takes the flush timer in
  * whole seconds.
  *
  * `payload:` of a provider holds conditions on fields of its events. Windows takes their values as
- * text and converts them to the type of the field, so whether a field exists and takes the operator
- * shows only when the session starts and the provider's manifest is there. Refused here is what no
- * manifest could take.
+ * text and converts them to the type of the field. Whether the field exists and allows the operator
+ * is known only when the session starts and the provider's manifest is there. So this file refuses
+ * only conditions that no manifest could allow.
  *
  * Source: "EVENT_TRACE_PROPERTIES structure", "StartTraceW function", "PAYLOAD_FILTER_PREDICATE
  * structure", "TdhCreatePayloadFilter function", Microsoft Learn.

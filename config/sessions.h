@@ -14,13 +14,13 @@
 /* The type of a session, "Sessions" in config/README.md. */
 enum config_logger {
 	LOGGER_AUTO,             /* system_providers where Windows has them, else private */
-	LOGGER_PRIVATE,          /* a system logger of our own: kernel events and providers */
+	LOGGER_PRIVATE,          /* a separate system logger: kernel events and providers */
 	LOGGER_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
 	LOGGER_NT_KERNEL,
 	LOGGER_USER, /* providers only */
 };
 
-/* Zero where Windows or the number of processors decides. */
+/* 0: Windows or the number of processors decides. */
 struct config_session {
 	char *name; /* owned */
 	enum config_logger logger;

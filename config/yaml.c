@@ -173,7 +173,7 @@ static bool take_key(struct builder *builder, struct level *level, const struct 
 {
 	uint64_t hash = text_hash(key->text, key->size, hash_seed());
 
-	/* Two keys of one hash take the next number; equal texts meet on the way. */
+	/* If another key has this hash, tries the next number; an equal key is met on the way. */
 	for (;; hash++) {
 		bool added;
 		uint64_t *value = map_put(&level->keys, hash, &added);

@@ -4,7 +4,7 @@
  * place in the file.
  *
  * A plain subset: one document of maps, lists and scalars. Anchors, aliases, tags and several
- * documents are refused, as are keys that stand twice and keys that are not text. Bounded:
+ * documents are refused, as are keys that appear twice and keys that are not text. Bounded:
  * YAML_FILE_SIZE_MAX bytes, YAML_DEPTH_MAX levels, YAML_NODES_MAX nodes.
  */
 #ifndef CONFIG_YAML_H

@@ -8,7 +8,7 @@
  * value at the row's offset. A map is read in this order: unknown keys are refused, with the
  * nearest known key as a suggestion; members get the values that they have without a key; before()
  * looks at the keys as a whole; missing keys are refused; the values are read in the order of the
- * rows; and check() looks at the structure. A row may so rely on the rows above it.
+ * rows; and check() looks at the structure. So a row may rely on the rows above it.
  *
  * Where a value needs logic, its shape has a read() of its own, and a check() where the value is
  * stored as usual but must satisfy more than bounds. Lists are read into arrays in the memory of
@@ -356,7 +356,7 @@ static const struct yaml_node *key_or_entry(const struct yaml_node *entry)
 	return entry->key ? entry->key : entry;
 }
 
-/* Compares the element of an entry, the one at an index, with those before it. */
+/* Compares the element at an index, which was read from entry, with those before it. */
 static bool check_twice(struct yaml_reader *in, const struct yaml_node *list,
 			const struct yaml_node *entry, const struct yaml_row *row,
 			const unsigned char *items, size_t index)
@@ -405,7 +405,7 @@ static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 
 /* ---- maps ---- */
 
-/* What members have without a key, those of maps within included. */
+/* Sets the members whose keys are absent to their defaults, also in nested maps. */
 static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shape, void *base)
 {
 	for (const struct yaml_row *row = shape->rows; row < shape->rows + shape->row_count;

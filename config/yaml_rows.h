@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of what may stand in a YAML file: a row for each key, a shape for each type of value.
+ * Tables of the keys of a YAML file: a row for each key, a shape for each type of value.
  *
  * Configurations and collectors are read by such tables, and config/schema.json is written from the
  * same tables (tests/support/make_schema.c). So what a key takes, where it is stored, what it is
- * for and what editors know about it stand in one place.
+ * for and what editors know about it are in one place.
  */
 #ifndef CONFIG_YAML_ROWS_H
 #define CONFIG_YAML_ROWS_H
@@ -58,7 +58,7 @@ struct yaml_shape {
 	/* SHAPE_LIST, SHAPE_NAMES */
 	const struct yaml_shape *item;
 	const char *items; /* "fields", for errors about their number */
-	/* Whether two elements must not stand in one list, and the sentence about it. NULL: all
+	/* Whether two elements must not be in one list, and the sentence about it. NULL: all
 	 * may. */
 	bool (*same)(const void *element, const void *other);
 	const char *twice;

@@ -7,8 +7,8 @@
  * providers. Entries of collectors for the same provider are merged, because Windows would keep
  * only the later call. An entry of the configuration is never merged: it is used as it is. A user
  * session also enables the provider of process names, because it has no kernel events. Each session
- * writes canaries, counts their delays in a histogram, and asks TDH for schemas that neither events
- * nor manifests contain. What the watcher of a session reports is logged here.
+ * writes canaries, counts their delays in a histogram, and queries TDH for schemas that neither
+ * events nor manifests contain. What the watcher of a session reports is logged here.
  *
  * Source: Microsoft-Windows-Kernel-Process as registered in Windows 10 (WINEVENT_KEYWORD_PROCESS:
  * starts and exits, and the processes that run when its state is captured).
@@ -39,7 +39,7 @@ static bool guid_of(const struct provider_spec *spec, struct guid *guid)
 	return provider_guid(spec->name, guid);
 }
 
-/* One that Windows knows by name and the other by GUID are found to be the same only when the name
+/* A provider that is given once by name and once by GUID is recognised as the same only if its name
  * is among the built-in ones. */
 static bool same(const struct provider_spec *a, const struct provider_spec *b)
 {
@@ -84,7 +84,7 @@ static void merge_ids(struct provider_spec *into, const struct provider_spec *fr
 	into->id_count += from->id_count;
 }
 
-/* What both ask for; needs have the short form only. */
+/* What both request; needs have the short form only. */
 static void merge(struct provider_spec *into, const struct provider_spec *from)
 {
 	into->level = from->level > into->level ? from->level : into->level;

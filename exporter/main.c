@@ -6,7 +6,7 @@
  * There are five ways to run it, and run() chooses one of them: install or remove the service, test
  * itself, check a configuration, replay and print once, or serve. All but the first two set up the
  * same way (setup.h) and all that consume have a runner (runner.h), which knows whether it replays
- * recordings or consumes live sessions. What a run is made of stands in struct app and is freed in
+ * recordings or consumes live sessions. The parts of a run are in struct app and are freed in
  * one place, also after a failure. As a service the same code runs on a thread of the service
  * manager, and errors are logged, because nothing reads the standard error of a service.
  *

@@ -3,8 +3,8 @@
  * The flow of an event on one page: source → decode → track → rules → registry, for one source and
  * its consumer.
  *
- * The callback that the source delivers to is the queue: no second one stands between the consumer
- * and the registry, because a second queue only adds a second place to lose events.
+ * The callback that the source delivers to is the queue: there is no second one between the
+ * consumer and the registry, because a second queue only adds a second place to lose events.
  */
 #ifndef EXPORTER_PIPELINE_H
 #define EXPORTER_PIPELINE_H

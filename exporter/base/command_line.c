@@ -5,7 +5,7 @@
  *
  * Each option writes one member of the caller's struct, which a row names by its offset; a repeated
  * option overwrites it, unless its read() collects values. A program or a command of it is thus a
- * struct and a table, and neither the wording of complaints nor the layout of --help is its own.
+ * struct and a table, and errors and --help look the same everywhere.
  * Values of a small choice are given as words in the row, so that the sentence about a wrong value
  * lists them and suggests the nearest. Everything else that has a form of its own, such as a
  * duration, has a read() and says in `takes` what a good value is.

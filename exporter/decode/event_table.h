@@ -30,7 +30,7 @@ struct compiled_rules; /* rules/ */
 /* Why a resolved class may have to be resolved again; bits. */
 enum event_class_stale {
 	STALE_NAME = 1,   /* the provider had no name yet; a later event may announce one */
-	STALE_SYSTEM = 2, /* the operating system was not asked yet, because it is asked rarely */
+	STALE_SYSTEM = 2, /* the operating system was not queried yet; queries are limited */
 	STALE_SCHEMA = 4, /* the schema was freed */
 };
 

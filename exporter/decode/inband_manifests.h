@@ -39,7 +39,7 @@ enum {
 
 enum { MANIFEST_EVENT_ID = 0xfffe };
 
-/* One chunk of a manifest, as it stands in a record. */
+/* One chunk of a manifest, as a record contains it. */
 struct manifest_chunk {
 	uint8_t format;
 	uint8_t major;

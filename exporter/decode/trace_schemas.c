@@ -4,7 +4,7 @@
  * (EventInfo) and of maps (EventMapInfo), names in provider traits.
  *
  * Every record of a recording passes here before anything is decoded, so the common record costs a
- * few comparisons. Descriptions stand in a recording once for each process and session, so each is
+ * few comparisons. A recording contains descriptions once for each process and session, so each is
  * recognised by a hash of what distinguishes it and kept once. Maps may come after the descriptions
  * that use them; the uses are noted and resolved at the end, in trace_schemas_finish(). Of several
  * manifests of one provider the last one is kept.

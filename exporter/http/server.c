@@ -13,8 +13,8 @@
  *
  * /metrics is sent in chunks as the exposition fills its buffer, so a page of any size needs little
  * memory. The first chunk brings the head with it: until then an error can still be answered with
- * status 500. A client of HTTP/1.0 knows no chunks and reads until the connection closes. The whole
- * page has a deadline, because a client that reads slowly would otherwise hold a thread.
+ * status 500. A client of HTTP/1.0 does not support chunks and reads until the connection closes.
+ * The whole page has a deadline, because a client that reads slowly would otherwise hold a thread.
  *
  * civetweb takes its settings as texts and reports only in its log why it cannot start. So
  * addresses are parsed here first (base/listen_address.h), which gives good messages for most

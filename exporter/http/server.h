@@ -2,7 +2,7 @@
 /*
  * The web server: /metrics, the landing page, health and readiness.
  *
- * There is no document root: every URI is answered by our own handler (CVE-2025-55763 sits in
+ * There is no document root: every URI is answered by our own handler (CVE-2025-55763 is in
  * civetweb's directory code), so nothing of the file system can be reached.
  */
 #ifndef EXPORTER_HTTP_H

@@ -3,7 +3,7 @@
  * etwtool metrics: every family that the exporter can show, as a page of Markdown. It writes
  * config/METRICS.md, and a test compares the two.
  *
- * Nothing is listed here that stands elsewhere already. The families are registered in the way of
+ * Nothing is listed here that is written elsewhere. The families are registered in the way of
  * the exporter, with every collector on, and read back from the registry with their types, labels
  * and help. Events and values of labels come from the rules that count them. A family that several
  * collectors add to is listed for each of them, with the events of that collector. Only state

@@ -6,7 +6,7 @@
  * The recording is read by the whole pipeline with the built-in manifests, because the names shown
  * must be those by which the rules of the exporter find events. With --installed nothing is read:
  * then the providers that are registered on this Windows are listed (tool_sessions.c). An event is
- * a row of class_rows.h, so all its versions stand together with the fields of its largest schema.
+ * a row of class_rows.h, so all its versions are one row, with the fields of its largest schema.
  * The number of rows is limited; records beyond them are counted and reported at the end.
  */
 #include <inttypes.h>

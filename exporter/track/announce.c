@@ -16,7 +16,7 @@
  */
 #include "track/tracker_internal.h"
 
-/* Reads a text of the record at hand as UTF-8 into tracker->scratch, the second name into
+/* Reads a text of the current record as UTF-8 into tracker->scratch, the second name into
  * tracker->second_scratch; empty if the payload does not contain it. */
 static const struct text *read_text(struct tracker *tracker, enum payload_field field)
 {

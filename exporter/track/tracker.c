@@ -40,7 +40,7 @@ enum {
 
 #define STRINGS_BYTES ((size_t)64 << 20)
 
-/* The record at hand when there is none. */
+/* The current record when there is none. */
 static const struct guid no_provider;
 static const struct event_record no_record = {
 	.provider = &no_provider,

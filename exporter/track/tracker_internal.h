@@ -127,7 +127,7 @@ struct tracker {
 	struct tracker_options options;
 	uint32_t enabled;     /* enum announcement: what the tracker collects */
 	struct intern *texts; /* owned: paths */
-	struct text scratch;  /* owned: texts of the record at hand */
+	struct text scratch;  /* owned: texts of the current record */
 	struct text second_scratch;
 	bool in_first_pass;
 
@@ -152,7 +152,7 @@ struct tracker {
 	_Atomic(uint64_t) unattributed[MISS_COUNT];
 };
 
-/* Read a field of the record at hand. False, and *value left alone: it does not have the field. */
+/* Read a field of the current record. False, and *value left alone: it does not have the field. */
 static inline bool payload_u64(const struct tracker *tracker, enum payload_field field,
 			       uint64_t *value)
 {
@@ -179,13 +179,13 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 			      memory_order_relaxed);
 }
 
-/* Hands what the record at hand announces, of the given announcements, to the tables. */
+/* Hands what the current record announces, of the given announcements, to the tables. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);
 
-/* The label of a process id at the time of the record at hand; `_unknown`: it has no name. */
+/* The label of a process id at the time of the current record; `_unknown`: it has no name. */
 uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);
 
-/* The file of the record at hand, as files_find() returns it. */
+/* The file of the current record, as files_find() returns it. */
 uint32_t tracker_file(struct tracker *tracker);
 
 #endif

@@ -42,7 +42,7 @@ struct self_test_options {
 	bool (*act)(void *context, struct activity *done, struct error *err);
 	void *context;
 	const char *process; /* the label value of the process that performs it */
-	/* Waits; false when the program was asked to stop meanwhile. */
+	/* Waits; false if the program was requested to stop meanwhile. */
 	bool (*wait)(void *context, uint64_t ms);
 	uint32_t idle_ms;     /* at most, until the names of processes are known */
 	uint32_t duration_ms; /* from the activity until the session is stopped */

@@ -119,7 +119,7 @@ static SC_HANDLE create_or_change(SC_HANDLE manager, const wchar_t *line, struct
 {
 	static const wchar_t shown[] = L"ETW exporter for Prometheus";
 	const DWORD access = SERVICE_CHANGE_CONFIG | SERVICE_START;
-	/* SERVICE_START: setting a restart asks for that right. No account: LocalSystem. */
+	/* SERVICE_START: setting a restart requires that right. No account: LocalSystem. */
 	SC_HANDLE service = CreateServiceW(manager, SERVICE_WIDE_NAME, shown, access,
 					   SERVICE_WIN32_OWN_PROCESS, SERVICE_AUTO_START,
 					   SERVICE_ERROR_NORMAL, line, NULL, NULL, NULL, NULL,

@@ -64,7 +64,7 @@ static void take_the_odd_turns(void *context)
 	take_100_turns(context, 1);
 }
 
-static void a_condition_wakes_the_one_who_waits(void **state)
+static void a_condition_wakes_the_waiting_thread(void **state)
 {
 	struct turns turns = { .turn = 0 };
 	struct os_thread thread;
@@ -432,7 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_runs_and_its_writes_are_seen_after_the_join),
-		cmocka_unit_test(a_condition_wakes_the_one_who_waits),
+		cmocka_unit_test(a_condition_wakes_the_waiting_thread),
 		cmocka_unit_test(a_wait_ends_when_its_time_ran_out),
 		cmocka_unit_test(clocks_go_forward),
 		cmocka_unit_test(the_cpu_time_of_a_running_thread_is_known),

@@ -644,7 +644,7 @@ static void every_logger_has_its_word(void **state)
 	}
 }
 
-static void user_sessions_stand_beside_the_default_one(void **state)
+static void user_sessions_run_beside_the_default_one(void **state)
 {
 	struct config *config = load_good("sessions: { b: { logger: user, providers: [P] } }\n");
 
@@ -761,7 +761,7 @@ int main(void)
 		cmocka_unit_test(without_sessions_there_is_a_private_one),
 		cmocka_unit_test(every_key_of_a_session_is_read),
 		cmocka_unit_test(every_logger_has_its_word),
-		cmocka_unit_test(user_sessions_stand_beside_the_default_one),
+		cmocka_unit_test(user_sessions_run_beside_the_default_one),
 		cmocka_unit_test(a_session_that_windows_would_refuse_is_refused_at_its_place),
 		cmocka_unit_test(
 			conditions_on_payloads_that_make_no_sense_are_refused_at_their_place),

@@ -30,7 +30,7 @@ static struct yaml_tree *open_good(const char *text)
 	return tree;
 }
 
-static void nodes_know_their_place(void **state)
+static void nodes_have_their_line_and_column(void **state)
 {
 	struct yaml_tree *tree = open_good("# comment\n"
 					   "one: 1\n"
@@ -616,7 +616,7 @@ static void a_key_that_must_be_there_is_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nodes_know_their_place),
+		cmocka_unit_test(nodes_have_their_line_and_column),
 		cmocka_unit_test(an_empty_file_is_an_empty_map),
 		cmocka_unit_test(what_is_no_plain_yaml_is_refused_at_its_place),
 		cmocka_unit_test(all_errors_of_the_subset_are_found_at_once),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where fields are and what they say: with constant offsets, behind strings and counted arrays, in
- * payloads that end too soon.
+ * Where fields are and which values they have: with constant offsets, behind strings and counted
+ * arrays, in payloads that end too soon.
  */
 #include "decode/schema.h"
 
@@ -480,7 +480,7 @@ static void try_layout(const struct schema *schema)
 	}
 }
 
-static void every_kernel_layout_stands_every_length(void **state)
+static void every_kernel_layout_survives_payloads_of_every_length(void **state)
 {
 	const struct schema *schema;
 	struct guid guid;
@@ -520,7 +520,7 @@ int main(void)
 		cmocka_unit_test(a_counter_that_makes_no_sense_makes_a_single_value),
 		cmocka_unit_test(values_become_text),
 		cmocka_unit_test(a_large_payload_needs_no_constant_offset),
-		cmocka_unit_test(every_kernel_layout_stands_every_length),
+		cmocka_unit_test(every_kernel_layout_survives_payloads_of_every_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

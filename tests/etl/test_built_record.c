@@ -134,7 +134,7 @@ static void every_header_is_laid_out_as_documented(void **state)
 	}
 }
 
-static void a_record_is_copied_as_it_stands(void **state)
+static void a_record_is_copied_unchanged(void **state)
 {
 	static const uint8_t raw[] = { 0x13, 0x00, 0x11, 0xc0, 0x13, 0x00, 0x2e, 0x0f, 0x08, 7,
 				       6,    5,    4,    3,    2,    1,    'x',  'y',  'z' };
@@ -156,7 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_header_is_laid_out_as_documented),
-		cmocka_unit_test(a_record_is_copied_as_it_stands),
+		cmocka_unit_test(a_record_is_copied_unchanged),
 	};
 
 	return cmocka_run_group_tests_name("built_record", tests, NULL, NULL);

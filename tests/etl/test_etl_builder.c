@@ -46,7 +46,7 @@ static const struct etl_builder_options plain_options = {
 	.thread_id = 3780,
 };
 
-static void the_first_buffer_stands_as_documented(void **state)
+static void the_first_buffer_is_as_documented(void **state)
 {
 	struct etl_builder *builder = open_in_memory(&plain_options);
 	struct built_record record = { .type = RECORD_PERFINFO, .raw_time = 1942608875 + 10069 };
@@ -423,7 +423,7 @@ static void raw_times_follow_the_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_buffer_stands_as_documented),
+		cmocka_unit_test(the_first_buffer_is_as_documented),
 		cmocka_unit_test(a_32_bit_header_embeds_shorter_pointers),
 		cmocka_unit_test(a_session_that_was_not_stopped_has_no_end_time),
 		cmocka_unit_test(records_of_the_first_buffer_stand_behind_its_header),

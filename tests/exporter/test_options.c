@@ -27,7 +27,7 @@ static bool parse(struct options *options, const char *const *arguments, struct 
 	return options_parse(options, argc, argv, err);
 }
 
-static void values_stand_behind_an_equals_sign_or_in_the_next_argument(void **state)
+static void values_follow_an_equals_sign_or_are_the_next_argument(void **state)
 {
 	static const char *const forms[][ARGUMENTS_MAX] = {
 		{ "--replay.file=a.etl", "--replay.speed=2.5", "--web.telemetry-path=/m" },
@@ -175,7 +175,7 @@ static void what_is_wrong_is_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_stand_behind_an_equals_sign_or_in_the_next_argument),
+		cmocka_unit_test(values_follow_an_equals_sign_or_are_the_next_argument),
 		cmocka_unit_test(repeated_flags_keep_their_order),
 		cmocka_unit_test(every_flag_without_a_value_sets_its_switch),
 		cmocka_unit_test(without_arguments_everything_is_left_to_the_configuration),

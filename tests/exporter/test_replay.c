@@ -66,7 +66,7 @@ static void each_record_is_counted_once_and_has_one_outcome(void **state)
 	program_close(&program);
 }
 
-static void bytes_stand_under_the_process_that_caused_them(void **state)
+static void bytes_count_for_the_process_that_caused_them(void **state)
 {
 	const char *const paths[] = { path };
 	struct program program;
@@ -192,7 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_record_is_counted_once_and_has_one_outcome),
-		cmocka_unit_test(bytes_stand_under_the_process_that_caused_them),
+		cmocka_unit_test(bytes_count_for_the_process_that_caused_them),
 		cmocka_unit_test(a_second_recording_of_the_same_name_has_another_label),
 		cmocka_unit_test(without_a_pass_nothing_is_counted_or_lost_yet),
 		cmocka_unit_test(a_loop_goes_on_counting_and_adds_losses_once),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests see of sessions and do to them, and what other programs do. */
+/* Functions with which tests inspect and change sessions, and act as other programs. */
 #define _WMI_SOURCE_
 #include "tests/fake_etw/internal.h"
 

@@ -215,7 +215,7 @@ static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enabl
 	}
 	switch (filter->Type) {
 	case EVENT_FILTER_TYPE_SCHEMATIZED:
-		return filter->Size <= FAKE_MAX_FILTER_DATA; /* the provider's business */
+		return filter->Size <= FAKE_MAX_FILTER_DATA; /* only the provider interprets it */
 	case EVENT_FILTER_TYPE_PID:
 		return read_pids(filter, enable);
 	case EVENT_FILTER_TYPE_EXECUTABLE_NAME:
@@ -228,7 +228,8 @@ static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enabl
 		return read_ids(filter, &enable->stack_ids_in, enable->stack_ids,
 				&enable->stack_id_count);
 	case EVENT_FILTER_TYPE_STACKWALK_LEVEL_KW:
-		return filter->Size == 24; /* sizeof(EVENT_FILTER_LEVEL_KW); taken, not imitated */
+		return filter->Size ==
+		       24; /* sizeof(EVENT_FILTER_LEVEL_KW); accepted, but not imitated */
 	case EVENT_FILTER_TYPE_PAYLOAD:
 		return read_payload(filter, enable);
 	default:

@@ -67,7 +67,7 @@ size_t recorder_count(struct recorder *recorder);
 /* Waits until that many came; false after five seconds. */
 bool recorder_wait(struct recorder *recorder, size_t count);
 
-/* Closes the trace, if that was not done, and frees what was kept. After recorder_join(). */
+/* Closes the trace if it is open, and frees what was kept. After recorder_join(). */
 void recorder_close(struct recorder *recorder);
 
 #endif

@@ -356,7 +356,7 @@ static void a_consumer_can_be_held_up(void **state)
 	recorder_close(&recorder);
 }
 
-static void who_waits_for_a_buffer_loses_nothing(void **state)
+static void a_writer_that_waits_for_a_buffer_loses_no_event(void **state)
 {
 	static const struct fake_etw_options by_timer = { .processors = 2 };
 	static const struct fake_etw_event event = {
@@ -411,7 +411,7 @@ int main(void)
 		ROW(what_was_emitted_was_delivered_or_lost),
 		ROW(starting_and_stopping_leaves_nothing_behind),
 		ROW(a_consumer_can_be_held_up),
-		ROW(who_waits_for_a_buffer_loses_nothing),
+		ROW(a_writer_that_waits_for_a_buffer_loses_no_event),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_buffers", tests, NULL, NULL);
 

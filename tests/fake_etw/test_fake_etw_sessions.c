@@ -404,7 +404,7 @@ static void an_update_sets_what_it_names(void **state)
 	assert_int_equal(session.mode & EVENT_TRACE_REAL_TIME_MODE, 0); /* 0 turns real time off */
 }
 
-static void an_update_refuses_what_cannot_be(void **state)
+static void an_update_refuses_invalid_settings(void **state)
 {
 	struct recorder_properties properties;
 
@@ -523,7 +523,7 @@ int main(void)
 		ROW(names_need_room),
 		ROW(queries_and_stops_return_the_losses),
 		ROW(an_update_sets_what_it_names),
-		ROW(an_update_refuses_what_cannot_be),
+		ROW(an_update_refuses_invalid_settings),
 		ROW(the_shorthands_do_the_same),
 		ROW(all_sessions_are_listed),
 		ROW(other_programs_interfere),

@@ -141,7 +141,7 @@ static void a_consumer_that_windows_ends_goes_on(void **state)
 	assert_true(run_wait(run, &run->events, 1));
 	run_stop(run);
 	assert_int_equal(run->restarts, 0);
-	assert_int_equal(fake_etw_calls("StartTraceW"), 1); /* it was the session's all the time */
+	assert_int_equal(fake_etw_calls("StartTraceW"), 1); /* the same session ran all the time */
 	run_end(run);
 }
 
@@ -357,7 +357,7 @@ static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 	assert_true(fake_etw_session("others", &session));
 	source_close(ours);
 	source_close(stolen);
-	/* What is closed is forgotten: nothing is asked about it. */
+	/* The emergency stop does not touch sessions that are closed. */
 	fake_etw_reset(NULL);
 	live_emergency_stop();
 	assert_int_equal(fake_etw_calls("ControlTraceW"), 0);
@@ -413,14 +413,14 @@ static void a_thousand_starts_and_stops_leave_nothing(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		start_and_stop(); /* what is made once is made */
+		start_and_stop(); /* one-time allocations are done */
 	}
 	threads = threads_now();
 	handles = handles_now();
 	for (int i = 0; i < 980; i++) {
 		start_and_stop();
 	}
-	/* A thread that was joined may stand in the list for a moment. */
+	/* A joined thread may still be in the list for a moment. */
 	WAIT_UNTIL(threads_now() <= threads);
 	WAIT_UNTIL(handles_now() <= handles);
 }

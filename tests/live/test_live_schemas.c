@@ -242,7 +242,7 @@ static void install(const char *name)
 	payload_done(&payload);
 }
 
-static void what_windows_knows_no_process_can_override(void **state)
+static void no_process_overrides_what_windows_knows(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -373,7 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(events_count_in_full_from_when_their_manifest_arrives),
 		TEST(a_hostile_manifest_changes_nothing_for_others),
-		TEST(what_windows_knows_no_process_can_override),
+		TEST(no_process_overrides_what_windows_knows),
 		TEST(a_process_that_makes_up_events_blanks_none_of_others),
 		TEST(a_provider_that_is_installed_later_has_its_name_from_its_first_event),
 		TEST(a_name_that_is_announced_late_is_that_of_all_later_events),

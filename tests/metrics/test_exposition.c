@@ -123,7 +123,7 @@ static void scaled_values_are_exact_and_short(void **state)
 	}
 }
 
-static void families_stand_by_name_and_samples_as_they_were_made(void **state)
+static void families_are_sorted_by_name_and_samples_by_creation(void **state)
 {
 	struct fixture *fixture = *state;
 	struct family_options options = {
@@ -347,8 +347,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers_are_printed_exactly),
 		cmocka_unit_test(scaled_values_are_exact_and_short),
-		cmocka_unit_test_setup_teardown(
-			families_stand_by_name_and_samples_as_they_were_made, make, done),
+		cmocka_unit_test_setup_teardown(families_are_sorted_by_name_and_samples_by_creation,
+						make, done),
 		cmocka_unit_test_setup_teardown(label_values_and_help_are_escaped, make, done),
 		cmocka_unit_test_setup_teardown(gauges_are_signed_scaled_and_hidden, make, done),
 		cmocka_unit_test_setup_teardown(a_histogram_is_cumulative_and_scaled, make, done),

@@ -214,7 +214,7 @@ static void families_are_those_of_the_catalogue(void **state)
 }
 
 /* `provider` stands beside `process` wherever that stands, and is the provider's. */
-static void process_never_stands_without_provider(void **state)
+static void process_never_appears_without_provider(void **state)
 {
 	struct rule_set *set = every_collector();
 
@@ -468,7 +468,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(families_are_those_of_the_catalogue, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(process_never_stands_without_provider, set_up,
+		cmocka_unit_test_setup_teardown(process_never_appears_without_provider, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(rundown_is_counted_by_no_rule_of_its_own, set_up,
 						tear_down),

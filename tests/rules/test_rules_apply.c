@@ -698,7 +698,7 @@ static void messages_count_by_guid_and_number(void **state)
 	rule_run_close(&run);
 }
 
-static void fixed_labels_stand_at_zero_from_the_start(void **state)
+static void samples_with_fixed_labels_are_0_from_the_start(void **state)
 {
 	struct rule_run run;
 
@@ -767,7 +767,7 @@ static void gauges_go_up_and_down(void **state)
 }
 
 /* A set gauge is the sum over the processes that run. */
-static void a_set_gauge_forgets_who_exits(void **state)
+static void a_set_gauge_drops_processes_that_exit(void **state)
 {
 	static const struct {
 		uint32_t process;
@@ -937,10 +937,10 @@ int main(void)
 		cmocka_unit_test(text_behind_varying_fields_is_found),
 		cmocka_unit_test(every_record_has_one_outcome),
 		cmocka_unit_test(messages_count_by_guid_and_number),
-		cmocka_unit_test(fixed_labels_stand_at_zero_from_the_start),
+		cmocka_unit_test(samples_with_fixed_labels_are_0_from_the_start),
 		cmocka_unit_test(dynamic_labels_read_other_at_the_limit_and_fixed_ones_stay),
 		cmocka_unit_test(gauges_go_up_and_down),
-		cmocka_unit_test(a_set_gauge_forgets_who_exits),
+		cmocka_unit_test(a_set_gauge_drops_processes_that_exit),
 		cmocka_unit_test(processes_without_a_name_are_instances_by_their_id),
 		cmocka_unit_test(filters_take_events_out_before_any_counter),
 		cmocka_unit_test(an_expression_that_would_try_forever_matches_nothing),

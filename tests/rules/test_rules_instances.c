@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose share of a `set` gauge goes when Microsoft-Windows-Kernel-Process reports processes, alone
- * or beside the kernel's own events.
+ * Which process's value leaves a `set` gauge when Microsoft-Windows-Kernel-Process reports
+ * processes, alone or together with the kernel's own events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void set(struct rule_run *run, uint32_t process, uint32_t count)
 	assert_int_equal(rule_run_feed(run), OUTCOME_COUNTED);
 }
 
-/* Process by, in whose context the event is logged, starts or stops a process. */
+/* An event that reports a process, logged in the context of the process `by`. */
 static void report(struct rule_run *run, uint16_t event, uint32_t by, uint32_t process)
 {
 	rule_run_other(run, KERNEL_PROCESS_GUID, event);

@@ -669,7 +669,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 	REFUSED(cases);
 }
 
-static void a_derived_field_stands_where_it_makes_sense(void **state)
+static void derived_fields_are_accepted_only_for_their_events(void **state)
 {
 	static const struct {
 		const char *field;
@@ -829,7 +829,7 @@ int main(void)
 		cmocka_unit_test(bounds_are_kept_in_nanoseconds_or_as_written),
 		cmocka_unit_test(conditions_fit_the_type_of_their_field),
 		cmocka_unit_test(labels_are_fields_texts_maps_or_decoded),
-		cmocka_unit_test(a_derived_field_stands_where_it_makes_sense),
+		cmocka_unit_test(derived_fields_are_accepted_only_for_their_events),
 		cmocka_unit_test(one_family_has_one_type_help_and_label_set),
 		cmocka_unit_test(a_family_of_two_sources_distinguishes_them),
 		cmocka_unit_test(collectors_that_are_off_are_checked_too),

@@ -56,7 +56,7 @@ static void an_end_takes_its_beginning_once(void **state)
 	spans_free(spans);
 }
 
-static void a_beginning_anew_replaces_the_other(void **state)
+static void a_second_start_replaces_the_first(void **state)
 {
 	struct spans *spans = make(100, 100);
 	uint64_t ticks;
@@ -174,7 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_end_takes_its_beginning_once),
 		cmocka_unit_test(a_start_has_ids_for_its_stop),
-		cmocka_unit_test(a_beginning_anew_replaces_the_other),
+		cmocka_unit_test(a_second_start_replaces_the_first),
 		cmocka_unit_test(an_end_that_seems_earlier_took_no_time),
 		cmocka_unit_test(what_does_not_end_in_time_is_given_up),
 		cmocka_unit_test(the_table_is_bounded_and_the_oldest_goes),

@@ -2,11 +2,11 @@
 /*
  * Writes config/schema.json, the JSON Schema of configurations and collectors, to standard output.
  *
- * It is what the tables of config/yaml_rows.h say, in the words of JSON Schema. After a change of a
- * table: build/release/make_schema >config/schema.json
+ * It expresses the tables of config/yaml_rows.h as JSON Schema. After a change of a table:
+ * build/release/make_schema >config/schema.json
  *
- * A shape with a name stands once, among $defs, and is referred to from there on. Members that no
- * table can express, such as which keys go together, are JSON in the shape itself.
+ * A shape with a name is written once, below $defs, and other places refer to it. Rules that no
+ * table can express, such as which keys exclude each other, are JSON in the shape itself.
  */
 #include <stdio.h>
 #include <string.h>

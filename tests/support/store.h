@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Little-endian stores, byte by byte: the counterpart of load_u16 and its kin in base/cursor.h.
+ * Little-endian stores, byte by byte: the counterparts of load_u16() and the like in base/cursor.h.
  */
 #ifndef SUPPORT_STORE_H
 #define SUPPORT_STORE_H

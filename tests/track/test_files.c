@@ -241,7 +241,7 @@ static struct tape_event *ask_volume(struct tape *tape, int64_t time, uint64_t k
 	return event;
 }
 
-static void mappings_hold_for_the_whole_trace_wherever_they_stand(void **state)
+static void mappings_hold_for_the_whole_trace_at_any_place(void **state)
 {
 	struct player player;
 	struct tape tape;
@@ -398,7 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_read_finds_its_file),
 		cmocka_unit_test(a_path_has_the_volume_of_section_16_3),
-		cmocka_unit_test(mappings_hold_for_the_whole_trace_wherever_they_stand),
+		cmocka_unit_test(mappings_hold_for_the_whole_trace_at_any_place),
 		cmocka_unit_test(a_file_without_a_name_has_an_unknown_volume_and_no_path),
 		cmocka_unit_test(disk_transfers_name_the_file_by_its_key),
 		cmocka_unit_test(lone_surrogates_in_a_path_become_replacement_characters),

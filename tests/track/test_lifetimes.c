@@ -324,7 +324,7 @@ static void a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second(
 	lifetimes_clear(&table);
 }
 
-static void memory_stays_within_the_limit_whatever_comes(void **state)
+static void memory_stays_within_the_limit_for_any_input(void **state)
 {
 	static const uint32_t limits[] = { 1, 2, 17, 64 };
 	uint64_t seed = 99;
@@ -426,7 +426,7 @@ int main(void)
 		cmocka_unit_test(if_no_instance_has_ended_an_unused_key_is_evicted),
 		cmocka_unit_test(
 			a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second),
-		cmocka_unit_test(memory_stays_within_the_limit_whatever_comes),
+		cmocka_unit_test(memory_stays_within_the_limit_for_any_input),
 		cmocka_unit_test(a_key_used_very_often_stays_fast),
 		cmocka_unit_test(a_timeline_announced_in_file_order_reads_in_time_order),
 		cmocka_unit_test(a_timeline_that_refused_a_change_is_announced_again),

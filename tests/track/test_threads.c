@@ -40,7 +40,7 @@ static void found_threads_are_bounded(void **state)
 	threads_clear(&threads);
 }
 
-static void thread_0_is_idle_whatever_was_found(void **state)
+static void thread_0_is_always_idle(void **state)
 {
 	struct threads threads;
 
@@ -56,7 +56,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_found_running_is_used_until_an_event_names_it),
 		cmocka_unit_test(found_threads_are_bounded),
-		cmocka_unit_test(thread_0_is_idle_whatever_was_found),
+		cmocka_unit_test(thread_0_is_always_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

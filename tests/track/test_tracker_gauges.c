@@ -59,7 +59,7 @@ static void put_step(struct tape *tape, const struct step *step, int64_t time)
 	}
 }
 
-static void alive_is_what_was_started_or_known_and_not_stopped(void **state)
+static void a_process_is_alive_from_start_or_rundown_to_stop(void **state)
 {
 	static const struct {
 		const char *name;
@@ -367,7 +367,7 @@ static void gauges_are_bounded_like_the_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(alive_is_what_was_started_or_known_and_not_stopped),
+		cmocka_unit_test(a_process_is_alive_from_start_or_rundown_to_stop),
 		cmocka_unit_test(a_name_that_comes_late_moves_what_was_counted),
 		cmocka_unit_test(gauges_that_are_not_enabled_do_not_exist),
 		cmocka_unit_test(disks_and_their_volumes_are_described),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The activity of the self-test, done for real: it says what it did, and leaves nothing behind.
+ * Runs the activity of the self-test on the system: it reports what it did, and removes its files.
  */
 #include "windows/self_test.h"
 

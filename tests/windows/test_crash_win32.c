@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last act of a process that dies: this program starts itself, and the child dies in the way that
- * its argument says. A stack that is full is not among them: Wine ends the process without an exception.
+ * The crash handler. This program starts itself as a child, and the child crashes in the way that
+ * its argument says. A stack overflow is not tested: Wine ends the process without an exception.
  */
 #include "windows/crash.h"
 
@@ -31,7 +31,7 @@ static void act(void)
 	SetEvent(acted);
 }
 
-/* Waits for a lock that the thread which dies holds. */
+/* Waits for a lock that the crashing thread holds. */
 static void act_too_late(void)
 {
 	EnterCriticalSection(&taken);

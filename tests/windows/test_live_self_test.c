@@ -23,7 +23,7 @@
 
 enum { OURS = 100, CHILD = 300, BYTES = 4096 };
 
-/* What the kernel of the script leaves out, or adds. */
+/* Events that the script leaves out or adds. */
 struct script {
 	bool no_file_writes;
 	bool child_crashes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line that the service manager starts. That Windows takes the lines apart again as
- * they were put together, test_service_win32 asks of CommandLineToArgvW() itself.
+ * The command line that the service manager starts. test_service_win32 checks with
+ * CommandLineToArgvW() itself that Windows splits the lines as they were put together.
  */
 #include "windows/service.h"
 

@@ -67,7 +67,7 @@ void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compile
 	}
 }
 
-/* Whether the event at hand lacks the value that others have. */
+/* Whether the current event lacks the value that others have. */
 static bool lacks(const struct compiled_rules *compiled, const struct value *value)
 {
 	return value->type != VALUE_CONSTANT && value->generation == compiled->generation &&

@@ -163,7 +163,7 @@ struct compiled_span {
 	uint8_t side;                 /* enum span_side */
 	uint8_t captured_count;
 	struct compiled_label_set labels; /* captured; none for SPAN_STOP */
-	/* Of the event at hand, SPAN_STOP: */
+	/* Of the current event, SPAN_STOP: */
 	uint8_t state; /* enum value_state, of the rest */
 	uint64_t duration_ns;
 	uint32_t captured[SPAN_CAPTURED_MAX];
@@ -355,7 +355,7 @@ struct builder {
 	const struct active_rule *rule;  /* NULL: none of the set's */
 	bool failed;                     /* no memory */
 	bool kernel;       /* its rules were held against its layouts when they were read */
-	bool lacks;        /* the rule at hand cannot apply for want of a field */
+	bool lacks;        /* the current rule cannot apply: a field is missing */
 	bool wrong_type;   /* … of a field of the right type */
 	bool problem_rule; /* a rule needs what the layout lacks */
 	bool problem_type; /* a rule needs another type */

@@ -5,7 +5,7 @@
  * Every span has events that start something and events that stop it, which share a key: a request
  * id, a connection, a file. The engine hashes the key of an event and looks here for the start that
  * has it. One map leads from key and span to an entry; the entries of a span are also a list in the
- * order of their arrival, so that the ones to time out stand in front and each call frees only
+ * order of their arrival, so that the ones to time out come first and each call frees only
  * those.
  *
  * Entries lie in one array that is allocated when the first span starts; free ones are a list. When

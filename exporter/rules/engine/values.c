@@ -264,7 +264,7 @@ static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const s
 
 /* ---- text of values ---- */
 
-/* Data that no layout makes text of. */
+/* Whether the field is binary data. */
 static bool holds_bytes(const struct field *field)
 {
 	return field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
@@ -273,8 +273,8 @@ static bool holds_bytes(const struct field *field)
 		(field->type == FIELD_U8 || field->type == FIELD_I8));
 }
 
-/* The value, as decoders take it. Text lies in engine->scratch or is the engine's
- * strings'. */
+/* The value in the form that decoders read. Its text is in engine->scratch or in
+ * engine->strings. */
 static struct decoded decoded_of(struct rule_engine *engine, const struct value *value)
 {
 	struct decoded from = { .field = value->field };
@@ -470,7 +470,7 @@ static const char *map_text(const struct compiled_label *compiled, const struct 
 	return label->text;
 }
 
-/* A number that its layout has a name for is that name, where nothing else is done with it. */
+/* Replaces a number by the name that its layout has for it. */
 static void name_number(struct rule_engine *engine, const struct value *value, struct decoded *from)
 {
 	if (value->form != FORM_NUMBER || !value->field || !value->field->map) {

@@ -16,7 +16,7 @@ struct field; /* decode/schema.h */
 
 /* What a decoder works on; the first step of a chain gets the value of the event. */
 struct decoded {
-	const struct decode_step *step; /* at hand, and what it works with; by decode_chain() */
+	const struct decode_step *step; /* the current one and its state; set by decode_chain() */
 	struct regex_matcher *matcher;
 	bool is_number;
 	bool is_signed;
@@ -57,7 +57,7 @@ enum { LABEL_TEXT_SIZE_MAX = 1024 };
 
 /*
  * Runs the steps; *out is emptied first. Without steps a number is written in decimal, text as it
- * is. scratch: room for what stands between two steps; both keep their memory.
+ * is. scratch: room for the text between two steps; both keep their memory.
  */
 void decode_chain(const struct decode_step *steps, size_t count, struct regex_matcher *matcher,
 		  const struct decoded *from, struct text *scratch, struct text *out);

@@ -20,7 +20,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 
-/* What stands before a slash is a kernel class or a provider; a near miss of a class is one
+/* The part before a slash is a kernel class or a provider; a near miss of a class is one
  * misspelt. */
 static bool refuse_near_class(const char *name, size_t size, struct error *err)
 {
@@ -240,7 +240,7 @@ bool event_pattern_same_source(const struct event_pattern *a, const struct event
 		return kernel_class_is_kernel(&a->guid) == kernel_class_is_kernel(&b->guid);
 	}
 	if (a->by_guid != b->by_guid) {
-		return false; /* they may be one, but nothing here knows */
+		return false; /* unknown here; they may be one */
 	}
 	return a->by_guid ? guid_equal(&a->guid, &b->guid) :
 			    text_equal_nocase(a->provider, sure_provider_size(a), b->provider,

@@ -315,7 +315,7 @@ static const struct yaml_shape op_shape = {
 	.help = "Effect of an event on a gauge. set keeps one value for each running process and shows their sum; when a process exits, its value is removed.",
 };
 
-/* The metric's come first, so a label that stands twice is one of the event. */
+/* The metric's come first, so a label that appears twice is one of the event. */
 static bool check_labels(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct rule *rule = base;
