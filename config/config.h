@@ -60,9 +60,9 @@ struct problems;
 struct yaml_tree;
 
 struct config {
-	struct yaml_tree *tree; /* owned: the memory of what is not owned otherwise */
-	bool broken;            /* it has errors; it is as far as it could be read */
-	const char *path;       /* "" for the built-in defaults; in front of errors */
+	struct yaml_tree *tree; /* owned; holds everything that is not marked as owned */
+	bool broken;            /* it has errors; it contains what could be read */
+	const char *path;       /* "" for the built-in defaults; the prefix of errors */
 	struct config_switch *switches;
 	size_t switch_count;
 	struct file_list

@@ -125,9 +125,9 @@ bool file_is_pattern(const char *path)
 	return strpbrk(os_path_name(path), "*?") != NULL;
 }
 
-/* ---- what is there in place of a path ---- */
+/* ---- the nearest existing path ---- */
 
-/* What a folder has, with regard to a name that it does not have. */
+/* The entries of a folder, searched for a name that it does not contain. */
 struct look {
 	bool exists;
 	struct nearest nearest;
@@ -189,7 +189,7 @@ static char *cut_name(char *path)
 	return path + folder_size(path);
 }
 
-/* Says that a name is not in a folder; the folder in the words of the user begins at shown. */
+/* Says that a name is not in a folder. shown: the folder as the user wrote it. */
 static void explain(struct text *out, const char *shown, const char *name, bool whole,
 		    const struct look *look)
 {

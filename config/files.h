@@ -32,8 +32,8 @@ bool file_is_pattern(const char *path);
 bool file_is_folder(const char *path);
 
 /*
- * Adds what is there in place of a path or pattern that names no file: "; there is no folder
- * 'my-colectors'; did you mean 'my-collectors'?". Nothing if there is nothing to say.
+ * Adds a hint about a path or pattern that names no file: "; there is no folder
+ * 'my-colectors'; did you mean 'my-collectors'?". Adds nothing if there is no hint.
  */
 void file_list_explain(const char *beside, const char *pattern, struct text *out);
 

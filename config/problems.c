@@ -13,7 +13,7 @@ unsigned problems_new_file(struct problems *problems)
 	return problems->files++;
 }
 
-/* Negative, 0 or positive, as the place of a is before, at or behind that of b. */
+/* Negative, 0 or positive, if a is before, at or after b. */
 static int compare_places(const struct problem *a, const struct problem *b)
 {
 	if (a->file != b->file) {

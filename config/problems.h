@@ -26,7 +26,7 @@ struct problem {
 struct problems {
 	struct problem *list; /* owned: sorted by file, line and column */
 	size_t count, capacity;
-	size_t beyond; /* those that are not kept */
+	size_t beyond; /* the number that are not kept */
 	size_t errors; /* of all */
 	unsigned files;
 };
@@ -34,8 +34,8 @@ struct problems {
 /* A number for a file that is about to be read. Problems are sorted by these numbers. */
 unsigned problems_new_file(struct problems *problems);
 
-/* Adds a problem; place: all of it but the sentence, which is copied. The same sentence about the
- * same place is added once: labels of a metric are read for each of its events. */
+/* Adds a problem; place: everything except the sentence, which is copied. The same sentence about
+ * the same place is added once: labels of a metric are read for each of its events. */
 void problems_add(struct problems *problems, const struct problem *place, const char *sentence);
 
 /* Adds an error about a file as a whole, or about the command line, behind those so far. */

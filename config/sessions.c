@@ -259,7 +259,7 @@ static const struct yaml_row capture_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS, .most = CAPTURE_MOST_MS,
 		     .check = check_every),
 	  .relies = true, YAML_TO(struct provider_spec, capture_every_ms),
-	  .help = "Repeats at_start: 1s to 24h." },
+	  .help = "Interval at which at_start is repeated, from 1s to 24h." },
 };
 
 static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)

@@ -12,7 +12,7 @@
  * size and number of nodes are bounded for the same reason: a small file must not cost much.
  *
  * After an error of the subset (a key twice, an anchor) the file is read to its end, so that all of
- * them are seen; after one of YAML itself nothing behind it has a meaning. libyaml says what its
+ * them are seen; after a syntax error of YAML the rest cannot be read. libyaml says what its
  * grammar expected; a table has what people most likely did instead.
  *
  * Nodes, their texts and what readers make of them are in chunks of memory that the tree owns, and
@@ -189,7 +189,7 @@ static bool take_key(struct builder *builder, struct level *level, const struct 
 		other = (const struct yaml_node *)(uintptr_t)*value;
 		if (other->size == key->size && memcmp(other->text, key->text, key->size) == 0) {
 			builder->refused = true;
-			yaml_error(builder->tree, key, err, "'%s' stands twice, first in line %u",
+			yaml_error(builder->tree, key, err, "'%s' appears twice, first in line %u",
 				   key->text, (unsigned)other->line);
 			break;
 		}
@@ -255,7 +255,7 @@ static bool add_text(struct builder *builder, const yaml_event_t *event, struct 
 
 	check_plain(builder, event, event->data.scalar.anchor, event->data.scalar.tag, err);
 	if (memchr(event->data.scalar.value, '\0', event->data.scalar.length)) {
-		refuse(builder, event, err, "text with a NUL in it");
+		refuse(builder, event, err, "the text contains a NUL character");
 	}
 	if (style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE) {
 		builder->last_quoted = (struct scalar_place){
@@ -334,13 +334,13 @@ static bool take_event(struct builder *builder, const yaml_event_t *event, struc
 /* ---- what libyaml refuses, in plain words ---- */
 
 /*
- * The words of libyaml 0.2 for what people get wrong most. %zu: the line of the context, where the
+ * Messages of libyaml 0.2 for the most frequent mistakes. %zu: the line of the context, where the
  * list, map or text began that libyaml was reading.
  */
 static const struct wording {
-	const char *problem; /* its words start so */
+	const char *problem; /* the message begins with this */
 	const char *context; /* likewise; NULL: any */
-	bool at_context;     /* the place to look at is that of the context */
+	bool at_context;     /* report the place of the context */
 	const char *sentence;
 } wordings[] = {
 	{ "found unexpected end of stream", "while scanning a quoted scalar", true,
@@ -422,7 +422,7 @@ static bool is_indented_by_tab(const char *text, size_t size, size_t line)
 	return at < end && *at == '\t';
 }
 
-/* Says in our words what libyaml does not take of the text. */
+/* Reports a syntax error of libyaml with a message of the table above. */
 static bool parser_error(const struct builder *builder, const yaml_parser_t *parser,
 			 const char *text, size_t size, struct error *err)
 {

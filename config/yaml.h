@@ -35,10 +35,10 @@ struct yaml_node {
 struct yaml_tree; /* opaque; owns its nodes and all memory of yaml_alloc() */
 
 /*
- * name: what stands in front of errors ("disk.yaml"); copied. problems: takes every problem of the
+ * name: the prefix of errors ("disk.yaml"); copied. problems: takes every problem of the
  * file, those of yaml_error() included; it must live as long as readers of the tree can find one.
- * NULL: the tree has its own. A file that is not YAML has one error at the place where it stops to
- * be YAML, behind those of the subset (a key that stands twice). To be freed with yaml_close().
+ * NULL: the tree has its own. A file that is not YAML has one error at the place of the syntax
+ * error, after those about unsupported features (a repeated key). To be freed with yaml_close().
  */
 struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size,
 				 struct problems *problems, struct error *err);

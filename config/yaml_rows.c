@@ -20,7 +20,7 @@
  * little use in a file of a hundred lines.
  *
  * After an error the reader goes on with the next key or list item, so that one run shows all
- * errors of a file. What is wrong stays as it was before, empty. So check() of a structure is only
+ * errors of a file. Members with errors keep their initial value. So check() of a structure is only
  * called when all of it is right, and a row whose value cannot be read without those above it says
  * so
  * (`relies`). Without memory the reader stops.

@@ -118,7 +118,7 @@ static bool open_sources(struct app *app, struct error *err)
 	return app->health != NULL;
 }
 
-/* Which program this is, its configuration and its collectors. */
+/* Logs the version, the configuration and the collectors. */
 static void log_start(enum log_level level, const struct app *app)
 {
 	const struct collector_info *collector;
@@ -154,7 +154,7 @@ static void log_recordings(enum log_level level, struct runner *runner)
 
 /* ---- --once: replay, print, end ---- */
 
-/* What a sink that writes to standard output has to know. */
+/* The state of a sink that writes to standard output. */
 struct printing {
 	struct error *err;
 	bool failed;
@@ -256,7 +256,7 @@ static void log_no_reload(void)
 		    log_text("signal", "SIGHUP"));
 }
 
-/* Serves until the program is asked to stop. */
+/* Serves until the program is requested to stop. */
 static bool serve(struct app *app, struct error *err)
 {
 	log_start(LOG_INFO, app);
@@ -330,7 +330,7 @@ static bool run(struct app *app, struct error *err)
 		return false;
 	}
 	if (app->options.check_config) {
-		return print_line("The configuration is fine.", err);
+		return print_line("The configuration is valid.", err);
 	}
 	if (app->options.service == SERVICE_INSTALL) {
 		return service_install(app->argc, app->argv, err) &&

@@ -570,7 +570,7 @@ static bool run_consumer(struct consumer *consumer, struct error *err)
 	return done;
 }
 
-/* One line with what all recordings came to. start_ns: when the first one began. */
+/* Logs the totals of all recordings in one line. start_ns: when the first one began. */
 static void log_totals(enum log_level level, const char *message, struct runner *runner,
 		       uint64_t start_ns)
 {

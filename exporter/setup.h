@@ -44,7 +44,7 @@ struct setup {
 struct config *setup_config(const char *path, struct problems *problems, struct error *err);
 
 /*
- * Makes everything that the configuration asks for. Takes config, on failure too; config may be
+ * Makes everything that the configuration requests. Takes config, on failure too; config may be
  * NULL, which fails with the error that is set already. Of a broken configuration the collectors
  * are checked before it fails. err is the first error; the problems that the configuration was read
  * with have all of them, and warnings. On failure setup is empty.

@@ -454,7 +454,7 @@ static bool add_self_families(struct registry *registry, struct error *err)
 	};
 	const struct family_options overflow = {
 		.name = "etw_exporter_series_overflow_total",
-		.help = "Events counted under _other because of a limit on series or text, by metric family; absent while there are none.",
+		.help = "Events counted under _other because a limit was reached, by metric family. Absent while there are none.",
 		.type = FAMILY_COUNTER,
 		.labels = { "metric" },
 		.label_count = 1,

@@ -158,7 +158,7 @@ static bool store(const struct command_option *option, const char *value, void *
 					error_set(err, why.code, "%s", why.text);
 }
 
-/* Whether a value is not described, so that only an empty one is known to be wrong. */
+/* Whether the option accepts any value except an empty one. */
 static bool takes_anything(const struct command_option *option)
 {
 	return option->type == OPTION_TEXT || (option->type == OPTION_READ && !option->takes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the program has lacked memory.
+ * Whether an allocation of the program has failed.
  *
  * Most functions that find no memory return an error. Some go on with less instead, because an
  * exporter that runs must not end for one event: a name stays unknown, a schema is not kept. Both

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line on standard error that says how far a long command is, for a person who watches it.
+ * A line on standard error with the progress of a long command, for a person at the terminal.
  *
  * Programs show one at a time, on the thread that runs the command. A log line takes it away for a
  * moment.
@@ -41,7 +41,7 @@ void progress_start(struct progress *progress, const char *program, const char *
 void progress_show(struct progress *progress, uint64_t read, uint64_t size, uint64_t before,
 		   uint64_t total);
 
-/* Takes the line away again, for good. */
+/* Removes the line; nothing is shown after that. */
 void progress_end(struct progress *progress);
 
 /* Takes away the line that is shown, if any, before something else is printed on standard error. */

@@ -99,7 +99,7 @@ void event_fields_shown(struct event_fields *fields, unsigned index, struct text
 /* The same for one located field without its structure. */
 void field_shown(const struct field *field, const struct field_slice *slice, struct text *out);
 
-/* Adds text in quotes of the sort that does not occur in it, for people. */
+/* Adds text for people, in quotes that it does not contain. */
 void text_add_quoted_shown(struct text *out, const char *bytes, size_t size);
 
 /* Adds keys and values of the fields first … end - 1. */

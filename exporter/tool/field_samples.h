@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields that the events of one name were seen to have, with some of their values: those of the
+ * The fields of the events of one name in a recording, with some of their values: those of the
  * payload, and derived fields.
  */
 #ifndef TOOL_FIELD_SAMPLES_H

@@ -152,12 +152,13 @@ static void add_usage(struct text *out)
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		text_add_format(out, "  %-10s %s\n", commands[i]->name, commands[i]->about);
 	}
-	text_add_string(out,
-			"\n  --version, -V  which etwtool this is\n"
-			"  --help, -h     this text; etwtool COMMAND --help: about one of them\n"
-			"\n"
-			"Exit status: 0 done (a recording cut short is a warning), 1 could not "
-			"run, 2 bad usage.\n");
+	text_add_string(
+		out,
+		"\n  --version, -V  print the version\n"
+		"  --help, -h     print this help; etwtool COMMAND --help describes one command\n"
+		"\n"
+		"Exit status: 0 success (a truncated recording is a warning), 1 could not "
+		"run, 2 bad usage.\n");
 }
 
 static int unknown_command(const char *name)

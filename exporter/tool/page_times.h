@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- * After so long without a sample a Prometheus takes a series for gone ("Staleness",
+ * After so long without a sample Prometheus marks a series as stale ("Staleness",
  * "Querying basics", prometheus.io). A pause in the recording that is longer gets no pages.
  */
 enum { PAUSE_SECONDS = 300 };
@@ -25,7 +25,7 @@ struct page_times {
 /*
  * Whether a page is due before the record with this time (or RECORD_NO_TIME) is counted; then sets
  * *page to its time, which is later than that of the page before. Call it until it returns false.
- * Times of records may be any; of one that is earlier than the page before nothing is due.
+ * Any time is allowed; a record that is earlier than the last page makes no page due.
  */
 bool page_times_due(struct page_times *times, int64_t time, int64_t *page);
 

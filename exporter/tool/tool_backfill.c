@@ -8,12 +8,12 @@
  * of it gets the labels of the target (job and instance) and a timestamp.
  *
  * A recording is small against its pages, so their number is limited: beyond the limit backfill
- * fails, without the "# EOF" that promtool asks for, so that no part is taken for the whole.
- * page_times.h says where pages stand.
+ * fails, without the "# EOF" that promtool requires, so that incomplete output is not imported.
+ * page_times.h chooses the times of pages.
  *
- * A family comes again with every page; its HELP and TYPE stand where it comes first. OpenMetrics
- * asks for all samples of a family in one place. promtool does not, and a text in that order would
- * have to be held in memory as a whole.
+ * A family comes again with every page; its HELP and TYPE are written where it comes first.
+ * OpenMetrics requires all samples of a family in one place. promtool does not, and a text in that
+ * order would have to be held in memory as a whole.
  *
  * Source: "OpenMetrics 1.0", prometheus.io; what promtool takes was tried with version 2.42.
  */
@@ -57,14 +57,14 @@ static bool read_step(void *step_ms, const char *value, struct error *err)
 static const struct command_option option_rows[] = {
 	{ "--step", "DURATION", "time between two samples, such as 500ms; default 15s", OPTION_READ,
 	  AT(step_ms), .takes = "a duration from 1ms to 1h", .read = read_step },
-	{ "--pages", "N", "at most so many samples of a series; 100000 without it", OPTION_COUNT,
+	{ "--pages", "N", "maximum number of samples of a series; default 100000", OPTION_COUNT,
 	  AT(pages) },
 	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
-	{ "--job", "NAME", "label of every series; etw without it", OPTION_TEXT, AT(job) },
-	{ "--instance", "NAME", "label of every series; the file's name without it", OPTION_TEXT,
-	  AT(instance) },
+	{ "--job", "NAME", "job label of every series; default etw", OPTION_TEXT, AT(job) },
+	{ "--instance", "NAME", "instance label of every series; default the file's name",
+	  OPTION_TEXT, AT(instance) },
 	{ NULL },
 };
 
@@ -73,8 +73,8 @@ struct backfill {
 	struct runner *runner; /* of the replay */
 	struct page_times times;
 	uint64_t pages_left;
-	bool full;   /* no page was left for a time */
-	bool failed; /* standard output takes no more */
+	bool full;   /* the limit of pages was reached */
+	bool failed; /* standard output cannot be written */
 
 	/* What is written. */
 	struct text target;     /* `job="etw",instance="a.etl"`, of every series */
@@ -293,7 +293,8 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 		.time_context = backfill,
 		.progress = &progress,
 	};
-	bool open = setup_open(&backfill->setup, setup_config(request->config, NULL, err), &setup, err);
+	bool open =
+		setup_open(&backfill->setup, setup_config(request->config, NULL, err), &setup, err);
 	struct runner *runner = open ? runner_new(&replay, err) : NULL;
 	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
 	bool good;
@@ -346,9 +347,9 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_backfill = {
 	.name = "backfill",
 	.synopsis = "FILE >samples.om",
-	.about = "A recording as samples at its own date, for a Prometheus",
-	.more = "Then: promtool tsdb create-blocks-from openmetrics samples.om DATA, and a Prometheus with\n"
-		"--storage.tsdb.path=DATA --storage.tsdb.retention.time=100y.\n"
+	.about = "Convert a recording to OpenMetrics samples with its own timestamps",
+	.more = "Next: promtool tsdb create-blocks-from openmetrics samples.om DATA, then start Prometheus\n"
+		"with --storage.tsdb.path=DATA --storage.tsdb.retention.time=100y.\n"
 		"\n"
 		"Where nothing was recorded for more than 5 minutes there are no samples, as of an exporter\n"
 		"that was stopped. Output that is not whole has no \"# EOF\" at its end, and promtool refuses it.\n",

@@ -252,9 +252,9 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_check = {
 	.name = "check",
 	.synopsis = "FILE",
-	.about = "Whether a configuration and its collectors are well-formed",
-	.more = "With a recording the report lists for each rule how many events it is about, how\n"
-		"many of them it counted, and why it did not count the others.\n",
+	.about = "Check a configuration and its collectors",
+	.more = "With a recording, the report lists for each rule how many events match it, how many\n"
+		"of them it counted, and why it did not count the others.\n",
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.words_most = 2,

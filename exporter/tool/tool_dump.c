@@ -241,7 +241,7 @@ static void add_fields(struct dump_pass *pass, const struct schema *schema,
 	event_fields_done(&fields);
 }
 
-/* What the exporter knows about the event and its payload does not say. */
+/* The derived fields, which are not in the payload. */
 static void add_derived(struct dump_pass *pass, const struct event_record *record,
 			const struct event_class *class)
 {
@@ -410,7 +410,7 @@ static void done(struct tool_arguments *arguments)
 const struct tool_command tool_dump = {
 	.name = "dump",
 	.synopsis = "FILE",
-	.about = "The events of a recording, one JSON object a line, as a table or as text",
+	.about = "Print the events of a recording as JSON, CSV or text",
 	.more = more,
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,

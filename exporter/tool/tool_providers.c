@@ -159,9 +159,9 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_providers = {
 	.name = "providers",
 	.synopsis = "FILE | --installed [WORD]",
-	.about = "Who wrote events into a recording: providers, their events, fields and counts",
-	.more = "Names are those that a collector's rules take: kernel events as they stand, the others\n"
-		"behind their provider, as Provider/Name.\n",
+	.about = "List the providers of a recording, their events and fields",
+	.more = "The names are those that the rules of collectors use: kernel events as shown, other\n"
+		"events with their provider in front, as Provider/Name.\n",
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 1,

@@ -307,8 +307,9 @@ int tool_installed(const char *word, bool as_json)
 const struct tool_command tool_sessions = {
 	.name = "sessions",
 	.synopsis = "",
-	.about = "Trace sessions that run on this Windows: buffers, losses, what they have enabled",
-	.more = "Windows shows an account no more than it has the rights for.\n",
+	.about = "List the trace sessions that run on this Windows machine",
+	.more = "Shows the buffers, losses and enabled providers of each session. Windows lists only\n"
+		"what the account may see.\n",
 	.shared = TOOL_TEXT_OR_JSON,
 	.too_many = "takes no words, not",
 	.size = sizeof(struct tool_arguments),

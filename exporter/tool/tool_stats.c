@@ -193,7 +193,7 @@ static void explain(struct text *out, const struct stats *stats, const struct ta
 		text_add_string(out,
 				"  _unknown: a process id that no event of the recording names\n");
 	} else if (strcmp(row->name, "_other") == 0) {
-		text_add_string(out, "  _other: more names than the tool remembers\n");
+		text_add_string(out, "  _other: names beyond the limit of the table\n");
 	}
 }
 
@@ -336,7 +336,7 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_stats = {
 	.name = "stats",
 	.synopsis = "FILE",
-	.about = "What a recording is full of: processes, providers and events with most records",
+	.about = "List the processes, providers and events with the most records",
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 1,

@@ -91,7 +91,7 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3:1: 'a' appears twice, first in line 1" },
 		{ "[a]: 1\n", "f.yaml:1:1: a key must be text" },
 		{ "? { a: 1 }\n: 2\n", "f.yaml:1:3: a key must be text" },
-		{ "a: \"x\\0y\"\n", "f.yaml:1:4: text with a NUL in it" },
+		{ "a: \"x\\0y\"\n", "f.yaml:1:4: the text contains a NUL character" },
 		{ "a: [1, 2\n",
 		  "f.yaml:2:1: ',' or ']' is missing: the list that '[' opens in line 1 goes on to "
 		  "here" },
@@ -181,7 +181,7 @@ static void all_errors_of_the_subset_are_found_at_once(void **state)
 	assert_problems(&problems,
 			"f.yaml:1:4: anchors are not supported\n"
 			"f.yaml:2:4: aliases are not supported\n"
-			"f.yaml:3:1: 'a' stands twice, first in line 1\n"
+			"f.yaml:3:1: 'a' appears twice, first in line 1\n"
 			"f.yaml:3:4: tags are not supported\n"
 			"f.yaml:5:1: ',' or ']' is missing: the list that '[' opens in line 4 goes "
 			"on to here\n");

@@ -79,7 +79,7 @@ one.yaml:11:11: unknown key 'evnt'; did you mean 'event'?
 one.yaml:12:18: unknown event 'FileIo/Raed'; did you mean 'FileIo/Read'?
 one.yaml:13:41: unknown key 'feild'; did you mean 'field'?
 one.yaml:13:86: unknown key 'is'; did you mean 'in'?
-one.yaml:17:21: buckets: bound 2 is not above the one before
+one.yaml:17:21: buckets: bound 2 is not greater than the one before
 one.yaml:19:65: unknown unit 'tick'; did you mean 'ticks'?
 two.yaml:8:23: event 'FileIo/Write' has no field 'Volum'; did you mean 'Volume'?
 two.yaml:10:49: event 'FileIo/Write' has no field 'IoSiz'; did you mean 'IoSize'?

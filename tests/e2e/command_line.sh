@@ -30,7 +30,7 @@ expect_exit 2 'unknown flag --confg\.file; did you mean --config\.file' "$ETW_EX
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file=
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file ''
 expect_exit 2 '--log\.level takes debug, info, warning or error, not "loud"' "$ETW_EXPORTER" --log.level=loud
-expect_exit 2 'exclude each other' "$ETW_EXPORTER" --once --replay.loop --replay.file="$work/sample.etl"
+expect_exit 2 'cannot be combined' "$ETW_EXPORTER" --once --replay.loop --replay.file="$work/sample.etl"
 expect_exit 2 'listen address' "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:99999
 
 for tool in summary dump; do
@@ -80,7 +80,7 @@ grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
 
 "$ETW_EXPORTER" --help | says -- --replay.file || fail "--help does not name --replay.file"
 "$ETW_EXPORTER" --version | says '^etw_exporter ' || fail "--version"
-"$ETW_EXPORTER" --check-config | says fine || fail "--check-config"
+"$ETW_EXPORTER" --check-config | says valid || fail "--check-config"
 "$ETWTOOL" --help | says summary || fail "etwtool --help"
 # What cannot be written is an error, whatever it is: a full disk, or no standard output at all.
 for arguments in --help --version --check-config "--once --replay.file=$work/sample.etl"; do

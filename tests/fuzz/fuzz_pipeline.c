@@ -9,7 +9,7 @@
  *
  * For all bytes: a command ends with status 0 or 1 (fields also with 2, if its pattern fits several
  * events), and with a message unless it is 0. What it prints is UTF-8, and without control
- * characters except for csv and the page of check. The page has no fault that its format knows
+ * characters except for csv and the page of check. The page is valid in its format
  * (tests/support/page_oracle.h), and each record that the reader delivered is counted exactly once
  * in each family that counts all of them.
  */

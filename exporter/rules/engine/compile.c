@@ -218,7 +218,7 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 			      rule->metric->name, class->event_name, class->provider_name,
 			      builder->problem_type ?
 				      "has a field of another type than the rule needs" :
-				      "lacks a field that the rule asks for");
+				      "does not have a field that the rule uses");
 		engine->on_schema_mismatch(engine->schema_mismatch_context, err.text);
 	}
 }

@@ -4,7 +4,7 @@
  * comparisons, decoders, spans.
  *
  * A mistake that only shows when events arrive costs an operator a deployment, so everything that
- * can be decided from the kernel's layouts and the manifests at hand is decided when the rules are
+ * can be decided from the kernel's layouts and the known manifests is decided when the rules are
  * read. Every part of a rule is checked, also after a mistake in another part that it does not
  * depend on; errors name file, line and column. Checking fills in what it finds (the types, whether
  * a derived field applies), and the rule engine relies on it.
@@ -498,7 +498,7 @@ static bool check_condition(struct checker *checker, const struct rule *rule,
 	if ((numbers && (type == TYPE_TEXT || type == TYPE_REAL)) ||
 	    (compares_texts(comparison) && is_number(type))) {
 		return yaml_error(tree, condition->at->key, checker->err,
-				  "'%s' is not for field '%s', which is %s",
+				  "'%s' cannot compare field '%s', which is %s",
 				  condition->at->key->text, condition->field.name, type_name(type));
 	}
 	for (size_t i = 0; i < condition->literal_count; i++, at = at->next) {

@@ -374,7 +374,7 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	rule->every_version = true;
 	rule->op = metric->op;
 	if (op && metric->typed && metric->type != FAMILY_GAUGE) {
-		return yaml_wrong(in, op->key, "'op' is for gauges");
+		return yaml_wrong(in, op->key, "'op' is only for gauges");
 	}
 	if (since && yaml_find(node, "value")) {
 		return yaml_wrong(in, since->key, "either 'value' or 'since', not both");
@@ -520,8 +520,7 @@ static const struct yaml_row metric_rows[] = {
 	{ "help", &help_shape, .required = true, YAML_TO(struct metric, help),
 	  .help = "The HELP text of the family: one or two sentences." },
 	{ "labels", YAML_SHAPE(LABELS), .later = true, .at = offsetof(struct metric, labels_at),
-	  .help = "Labels of all its events. Those of each event and these together must be the same "
-		  "names for all events; at most 8." },
+	  .help = "Labels of all events of the family. Together with the labels of an event, each event must have the same label names; at most 8." },
 	{ .key = "buckets", .shape = &buckets_shape, .relies = true },
 	{ "max_series", YAML_NUMBER(1, UINT32_MAX / 2), YAML_TO(struct metric, max_series),
 	  .help = "Limit on the label sets of this family, in place of limits.series_per_family." },

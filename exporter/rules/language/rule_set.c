@@ -115,7 +115,8 @@ static bool add_file(struct rule_set *set, const char *path, struct problems *pr
 	char name[128];
 
 	if (!file_collector(path, name, sizeof name)) {
-		error_set(err, ERROR_CONFIG, "%s: a collector file is called NAME.yaml", path);
+		error_set(err, ERROR_CONFIG,
+			  "%s: a collector file must have a name of the form NAME.yaml", path);
 		problems_add_file(problems, err->text);
 		return false;
 	}
