@@ -15,12 +15,11 @@ export const ofProcess = 'process="$process"'; // on the page of one process
 
 export const rate = (metric, by, ...matchers) => `sum by (${by}) (rate(${metric}${at(...matchers)}[$__rate_interval]))`;
 
-// Growth within a window, including the first values of new series (increase() misses them; see prometheus/rules.yml).
-const grownWithin = (window, metric, by, matchers) => {
+// Growth over the whole range, including the first values of new series (increase() misses them; see prometheus/rules.yml).
+export const grown = (metric, by, ...matchers) => {
 	const series = `${metric}${at(...matchers)}`;
-	return `sum by (${by}) (((${series} unless ${series} offset ${window}) and on (job, instance) (up offset ${window} == 1)) or increase(${series}[${window}]))`;
+	return `sum by (${by}) (((${series} unless ${series} offset $__range) and on (job, instance) (up offset $__range == 1)) or increase(${series}[$__range]))`;
 };
-export const grown = (metric, by, ...matchers) => grownWithin('$__range', metric, by, matchers);
 // Growth since a short time ago, as a whole number. increase() would miss one of a few events: that between the last scrape before its
 // window and the first one within.
 export const grownSince = (ago, metric, by, ...matchers) => {
@@ -43,7 +42,7 @@ export const topRatesAndRest = (metric, by, legend, ...matchers) => [
 export const grownCount = (metric, by, ...matchers) => `round(${grown(metric, by, ...matchers)})`;
 // Events in each interval, of the top N in that interval, for bars: rare events are easier to count than to read as a rate.
 export const counted = (metric, by, legend, ...matchers) =>
-	query(`topk($topn, round(${grownWithin('$__rate_interval', metric, by, matchers)}) > 0)`, legend);
+	query(`topk($topn, ${grownSince('$__rate_interval', metric, by, ...matchers)} > 0)`, legend);
 
 // The top N of a gauge, chosen over the whole range as well.
 export const topGauges = (metric, by, legend, ...matchers) => [
