@@ -4,11 +4,10 @@ import { fileURLToPath } from 'node:url';
 
 import { list } from './list.mjs';
 
-const sources = list.map(({ source }) => source).filter(name => fs.existsSync(new URL(`${name}.mjs`, import.meta.url)));
 const check = process.argv[2] === '--check';
 let stale = 0;
 
-for (const name of sources) {
+for (const { source: name } of list) {
 	const { default: dashboard } = await import(`./${name}.mjs`);
 	const file = fileURLToPath(new URL(`../grafana/${dashboard.uid}.json`, import.meta.url));
 	const text = `${JSON.stringify(dashboard, null, 2)}\n`;
