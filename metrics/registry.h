@@ -126,8 +126,7 @@ static inline uint64_t count_sum(uint64_t a, uint64_t b)
 /* Adds to a cell of a counter or histogram that only the calling thread writes; see count_sum(). */
 static inline void cell_add(cell *at, uint64_t amount)
 {
-	atomic_store_explicit(at,
-			      count_sum(atomic_load_explicit(at, memory_order_relaxed), amount),
+	atomic_store_explicit(at, count_sum(atomic_load_explicit(at, memory_order_relaxed), amount),
 			      memory_order_relaxed);
 }
 

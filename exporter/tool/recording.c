@@ -74,7 +74,8 @@ static bool set_up(struct recording *recording, struct configured_manifests *man
 					       .no_manifests = !path,
 					       .manifests = manifests };
 
-	if (!setup_open(&recording->setup, setup_config(path, recording->options.problems, err), &options, err)) {
+	if (!setup_open(&recording->setup, setup_config(path, recording->options.problems, err),
+			&options, err)) {
 		return false;
 	}
 	if (path) {

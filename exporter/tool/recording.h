@@ -25,7 +25,7 @@ struct recording_options {
 	/* A configuration whose collectors are on, with a dry run of its rules; NULL: none. */
 	const char *config_path;
 	struct problems *problems; /* of the configuration, for config_load(); may be NULL */
-	bool derived; /* recording_derived() is called */
+	bool derived;              /* recording_derived() is called */
 	void *context;
 	/* An event class is new, or its struct is used for another one from now on. May be NULL. */
 	void (*on_class)(void *context, const struct event_class *class);
