@@ -20,7 +20,6 @@
 
 #define TICKS_100NS_PER_SECOND UINT64_C(10000000)
 #define NS_PER_SECOND          UINT64_C(1000000000)
-#define UNIX_EPOCH_100NS       INT64_C(116444736000000000) /* 1970, counted from 1601 */
 
 const char *clock_type_name(enum clock_type type)
 {

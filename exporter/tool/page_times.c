@@ -6,10 +6,10 @@
  */
 #include "tool/page_times.h"
 
+#include "source/clock.h"
 #include "source/event_record.h"
 
 #define SECOND    INT64_C(10000000)
-#define YEAR_1970 INT64_C(116444736000000000)
 #define YEAR_9999 INT64_C(2650467744000000000) /* its end */
 
 bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
@@ -20,7 +20,7 @@ bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
 	if (time == RECORD_NO_TIME) {
 		return false;
 	}
-	if (time < YEAR_1970 || time >= YEAR_9999) {
+	if (time < UNIX_EPOCH_100NS || time >= YEAR_9999) {
 		times->outside++;
 		return false;
 	}

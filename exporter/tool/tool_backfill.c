@@ -22,10 +22,12 @@
 
 #include "base/map.h"
 #include "base/os.h"
+#include "config/problems.h"
 #include "health.h"
 #include "metrics/exposition.h"
 #include "runner.h"
 #include "setup.h"
+#include "source/clock.h"
 #include "source/event_record.h"
 #include "tool/page_times.h"
 #include "tool/tool.h"
@@ -42,6 +44,7 @@ struct request {
 	uint64_t step_ms; /* 0: STEP_DEFAULT_MS */
 	uint64_t pages;   /* at most; 0: PAGES_DEFAULT */
 	const char *config, *job, *instance;
+	struct problems problems; /* of the configuration */
 };
 
 static bool read_step(void *step_ms, const char *value, struct error *err)
@@ -92,9 +95,9 @@ struct backfill {
 /* Seconds since 1970, to the millisecond that Prometheus keeps. */
 static void add_time(struct text *out, int64_t time)
 {
-	int64_t ms = (time - INT64_C(116444736000000000)) / 10000;
+	uint64_t ms = time_since_1970(time) / TICKS_PER_MS;
 
-	text_add_format(out, " %" PRId64 ".%03d\n", ms / 1000, (int)(ms % 1000));
+	text_add_format(out, " %" PRIu64 ".%03d\n", ms / 1000, (int)(ms % 1000));
 }
 
 /* Whether a line, from the name on, is about this run of the exporter itself. */
@@ -268,17 +271,24 @@ static bool write_end(struct backfill *backfill, const struct request *request, 
 		return error_set(err, ERROR_SYSTEM, "the samples could not be written");
 	}
 	if (backfill->times.outside > 0) {
-		tool_complain(
-			TOOL_DONE, "backfill",
-			"warning: %" PRIu64
-			" records have a time before 1970 or after 9999; they count at the time "
-			"of the next page",
-			backfill->times.outside);
+		tool_complain(TOOL_DONE, "backfill",
+			      "warning: %" PRIu64
+			      " records have a time before 1970 or after 9999; %s",
+			      backfill->times.outside,
+			      backfill->times.next != 0 ?
+				      "they count at the time of the next page" :
+				      "no record has another, so there are no samples");
 	}
 	return true;
 }
 
 /* ---- the replay ---- */
+
+static void show_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "backfill", "%s", sentence);
+}
 
 static bool set_up_and_replay(struct backfill *backfill, struct request *request, struct error *err)
 {
@@ -293,12 +303,13 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 		.time_context = backfill,
 		.progress = &progress,
 	};
-	bool open =
-		setup_open(&backfill->setup, setup_config(request->config, NULL, err), &setup, err);
+	bool open = setup_open(&backfill->setup,
+			       setup_config(request->config, &request->problems, err), &setup, err);
 	struct runner *runner = open ? runner_new(&replay, err) : NULL;
 	struct health *health = runner ? health_new(&backfill->setup, runner, err) : NULL;
 	bool good;
 
+	problems_show(&request->problems, show_problem, NULL);
 	backfill->runner = runner;
 	progress_start(&progress, "etwtool", tool_backfill.name, tool_backfill.output);
 	good = health && runner_run(runner, err) && write_end(backfill, request, err);
@@ -333,9 +344,11 @@ static int run(struct tool_arguments *arguments)
 	} else if (!set_up_and_replay(&backfill, request, &err)) {
 		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	}
-	if (status != TOOL_DONE && !backfill.failed) {
+	if (status != TOOL_DONE && !backfill.failed &&
+	    (request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
 		tool_complain(status, "backfill", "%s", err.text);
 	}
+	problems_done(&request->problems);
 	text_free(&backfill.target);
 	text_free(&backfill.exposition);
 	text_free(&backfill.out);

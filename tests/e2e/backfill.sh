@@ -32,6 +32,15 @@ expect_exit 2 'which recording' "$ETWTOOL" backfill
 expect_exit 1 'nothing.etl' "$ETWTOOL" backfill "$work/nothing.etl"
 expect_exit 1 'none.yaml' "$ETWTOOL" backfill "$work/sample.etl" --config "$work/none.yaml"
 
+# Everything that is wrong with a configuration is shown at once, and what is only a warning, too.
+printf 'limits: { siries: 1, filez: 2 }\nprocess_case: uppr\n' >"$work/wrong.yaml"
+"$ETWTOOL" backfill "$work/sample.etl" --config.file "$work/wrong.yaml" >"$work/out" 2>"$work/err" && fail "a wrong configuration" || [ $? = 2 ] || fail "exit status"
+[ "$(sed 's#^\(etwtool backfill: \).*/#\1#; s/ *unknown .*//' "$work/err" | paste -sd ' ')" = 'etwtool backfill: wrong.yaml:1:11: etwtool backfill: wrong.yaml:1:22: etwtool backfill: wrong.yaml:2:15:' ] ||
+	fail "wrong.yaml: $(cat "$work/err")"
+echo "collector_files: ['none-*.yaml']" >"$work/warns.yaml"
+"$ETWTOOL" backfill "$work/sample.etl" --step 30s --config.file "$work/warns.yaml" 2>"$work/err" | tail -1 | grep -qx '# EOF' || fail "warns.yaml: $(cat "$work/err")"
+[ "$(grep -c "^etwtool backfill: .*/warns.yaml:1:.*warning: .*matches no file" "$work/err")" = 1 ] || fail "no warning: $(cat "$work/err")"
+
 # What a recording of a few kilobytes can ask for is bounded: beyond --pages it fails, without the end that promtool wants.
 expect_exit 1 'more than 5 samples of a series: take a longer --step, or allow more with --pages' \
 	"$ETWTOOL" backfill "$work/sample.etl" --step 1s --pages 5
@@ -58,7 +67,7 @@ for start in 9223372036854775807 -9223372036854775807 0 116444736000000000 26504
 	case $start in
 	116444736000000000) [ "$found" = "$pages" ] || fail "1970: $found pages, not $pages" ;;
 	2650467743900000000) [ "$found" -gt 5 ] && [ "$found" -le 13 ] || fail "the last 10 s of 9999: $found pages" ;;
-	*) [ "$found" = 0 ] && grep -q 'warning: [0-9]* records have a time before 1970 or after 9999' "$work/err" || fail "start $start: $found pages" ;;
+	*) [ "$found" = 0 ] && grep -q 'warning: [0-9]* records have a time before 1970 or after 9999; no record has another, so' "$work/err" || fail "start $start: $found pages" ;;
 	esac
 done
 # Two hosts in one Prometheus, and labels that need escaping.
