@@ -4,5 +4,5 @@
 
 bool etw_here(struct error *err)
 {
-	return error_set(err, ERROR_UNSUPPORTED, "only Windows has event tracing sessions");
+	return error_set(err, ERROR_UNSUPPORTED, "only Windows has event tracing");
 }

@@ -11,5 +11,5 @@ bool running_read(struct running_sessions *sessions, struct error *err)
 bool registered_read(struct registered_providers *providers, struct error *err)
 {
 	(void)providers;
-	return error_set(err, ERROR_UNSUPPORTED, "only Windows has registered providers");
+	return etw_here(err);
 }

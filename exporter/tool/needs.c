@@ -15,7 +15,9 @@
 
 /*
  * The kernel flag that brings events of a class, by their opcodes ("EVENT_TRACE_PROPERTIES
- * structure", Microsoft Learn; docs/etl-format.md section 15).
+ * structure", Microsoft Learn; docs/etl-format.md section 15); NULL: `needs` has no name for it.
+ * The flags that derived fields need besides are added when a rule uses one
+ * (tracker_kernel_flags()).
  */
 static const char *kernel_flag(const struct class_row *row)
 {
@@ -28,6 +30,8 @@ static const char *kernel_flag(const struct class_row *row)
 		{ KERNEL_THREAD, 50, 50, "DISPATCHER" },
 		{ KERNEL_THREAD, 0, 255, "THREAD" },
 		{ KERNEL_IMAGE, 0, 255, "IMAGE_LOAD" },
+		{ KERNEL_DISK_IO, 12, 13, NULL }, /* DISK_IO_INIT, which no collector can need */
+		{ KERNEL_DISK_IO, 15, 15, NULL },
 		{ KERNEL_DISK_IO, 0, 255, "DISK_IO" },
 		{ KERNEL_FILE_IO, 64, 75, "FILE_IO_INIT" },
 		{ KERNEL_FILE_IO, 77, 77, "FILE_IO_INIT" },

@@ -25,7 +25,8 @@ void seen_class(struct seen *seen, const struct configured_manifests *manifests,
 		const struct event_class *class);
 void seen_record(struct seen *seen, const struct event_record *record);
 
-/* Adds the lines of a collector that begin with `needs`; of an event that needs nothing, none. */
+/* Adds the lines of a collector that begin with `needs`; of a kernel event
+ * that no flag of `needs` brings, none. */
 void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen);
 
 #endif

@@ -48,8 +48,8 @@ expect_exit 2 'unknown flag --per-kin; did you mean --per-kind' "$ETWTOOL" dump 
 expect_exit 2 '\-\-per-kind needs a value: N' "$ETWTOOL" dump "$work/sample.etl" --per-kind
 expect_exit 2 'one recording at a time' "$ETWTOOL" dump "$work/sample.etl" "$work/empty.etl"
 expect_exit 1 '^etwtool dump: --per-kind: ' "$ETWTOOL" dump -- --per-kind
-expect_exit 1 '^etwtool sessions: only Windows has' "$ETWTOOL" sessions
-expect_exit 1 '^etwtool providers: only Windows has' "$ETWTOOL" providers --installed Kernel
+expect_exit 1 '^etwtool sessions: only Windows has event tracing$' "$ETWTOOL" sessions
+expect_exit 1 '^etwtool providers: only Windows has event tracing$' "$ETWTOOL" providers --installed Kernel
 expect_exit 2 'sessions: takes no words, not "x"' "$ETWTOOL" sessions x
 expect_exit 2 'which command' "$ETWTOOL"
 for tool in $("$ETWTOOL" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do

@@ -161,6 +161,10 @@ grep -q '^        # value: IoSize  ' "$work/write" || fail "the amount: $(cat "$
 "$ETWTOOL" fields "$work/sample.etl" FileIo/OperationEnd >"$work/end"
 grep -Eq '^      process: StartedBy  *# derived' "$work/end" || fail "StartedBy: $(cat "$work/end")"
 grep -Eq '^      # nt_status: NtStatus  *# u32: 0x0, 0xc0000034; by name: \{ field: NtStatus, decode: \[ntstatus\] \}$' "$work/end" || fail "NtStatus: $(cat "$work/end")"
+# The start of a disk request comes with a flag that no collector can need, so none is suggested.
+"$MAKE_HOSTILE" "$work"
+"$ETWTOOL" fields "$work/every-class.etl" DiskIo/Read | grep -q '^needs: { kernel: \[DISK_IO\] }' || fail "needs of DiskIo/Read"
+! "$ETWTOOL" fields "$work/every-class.etl" DiskIo/ReadInit | grep -q '^needs' || fail "needs of DiskIo/ReadInit"
 # Its offer of a value, taken: the seconds are those of the shipped collector.
 sed 's/etw_my_events_total/etw_my_events_seconds_total/; s/# value: Duration /value: Duration /; s/# started: Started /started: Started /' "$work/end" >"$work/my_collector.yaml"
 "$ETW_EXPORTER" --once --config.file="$work/config.yaml" --collector.file_latency --replay.file="$work/sample.etl" >"$work/page"
