@@ -14,9 +14,12 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
+
+enum { FLAG_SIZE = 128 }; /* of a name that is suggested; more than 64 bytes are never near */
 
 static bool is_option(const char *argument)
 {
@@ -55,15 +58,35 @@ static const struct command_option *find(const struct command_option *options, c
 	return NULL;
 }
 
+/* Offers "--collector.X" and "--no-collector.X" for "--colector.X". */
+static void offer_switch(struct nearest *nearest, const struct command_option *option,
+			 char spellings[2][FLAG_SIZE])
+{
+	static const char *const before[] = { "--", "--no-" };
+	const char *dot = memchr(nearest->word, '.', nearest->size);
+	size_t rest = dot ? nearest->size - (size_t)(dot + 1 - nearest->word) : 0;
+
+	for (size_t i = 0; rest > 0 && rest < FLAG_SIZE / 2 && i < 2; i++) {
+		snprintf(spellings[i], FLAG_SIZE, "%s%s%.*s", before[i],
+			 option->name + strlen("--"), (int)rest, dot + 1);
+		nearest_offer(nearest, spellings[i]);
+	}
+}
+
 /* Suggests the nearest name, or else the first that begins like this. */
 static bool unknown(const struct command_option *options, const char *name, size_t size,
 		    struct error *err)
 {
 	struct nearest nearest = { .word = name, .size = size };
 	const char *longer = NULL, *meant;
+	char spellings[2][FLAG_SIZE];
 
 	for (const struct command_option *option = options; option->name; option++) {
-		if (option->type == OPTION_SWITCH || !option->help) {
+		if (option->type == OPTION_SWITCH) {
+			offer_switch(&nearest, option, spellings);
+			continue;
+		}
+		if (!option->help) {
 			continue;
 		}
 		nearest_offer(&nearest, option->name);

@@ -32,7 +32,8 @@ struct search {
 	const struct configured_manifests *manifests;
 	struct requested_name provider; /* no name: any */
 	struct requested_name event;
-	struct class_rows rows; /* of the events that match */
+	struct requested_name alone; /* the event's name as that of a provider */
+	struct class_rows rows;      /* of the events that match */
 	struct seen seen;
 	bool in_process; /* one of them belongs to a process */
 	struct field_samples samples;
@@ -355,6 +356,7 @@ static void on_class(void *context, const struct event_class *class)
 {
 	struct search *search = context;
 
+	is_requested_provider(&search->alone, class);
 	if ((!search->provider.name || is_requested_provider(&search->provider, class)) &&
 	    is_requested_event(&search->event, class)) {
 		class_rows_class(&search->rows, class);
@@ -400,6 +402,12 @@ static int print(struct search *search, const char *path)
 	if (search->provider.name && !search->provider.met) {
 		return complain_of_missing(&search->provider, "fields", "provider");
 	}
+	if (search->rows.count == 0 && !search->provider.name && search->alone.met) {
+		return tool_complain(TOOL_BAD_USAGE, "fields",
+				     "'%s' is a provider; which of its events? etwtool providers "
+				     "lists them",
+				     search->event.name);
+	}
 	if (search->rows.count == 0) {
 		return complain_of_missing(&search->event, "fields", "event");
 	}
@@ -424,7 +432,8 @@ static int run(struct tool_arguments *arguments)
 	}
 	search = (struct search){ .manifests = &arguments->manifests,
 				  .provider.name = count == 3 ? words[1] : NULL,
-				  .event.name = words[count - 1] };
+				  .event.name = words[count - 1],
+				  .alone.name = words[count - 1] };
 	recording =
 		recording_read(arguments, &(struct recording_options){ .derived = true,
 								       .context = &search,

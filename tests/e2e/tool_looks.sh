@@ -191,6 +191,7 @@ expect_exit 1 "no event 'FileIo/Wriet'; did you mean 'FileIo/Write'" "$ETWTOOL" 
 expect_exit 1 "no provider 'Contoso.Shpo'; did you mean 'Contoso.Shop'" "$ETWTOOL" fields "$sample" Contoso.Shpo OrderPlaced
 expect_exit 1 "no event 'OrderPlacd'; did you mean 'OrderPlaced'" "$ETWTOOL" fields "$sample" Contoso.Shop OrderPlacd
 expect_exit 2 "'Write' is several events: .*DiskIo/Write" "$ETWTOOL" fields "$sample" 'Windows Kernel' Write
+expect_exit 2 "'Contoso.Shop' is a provider; which of its events" "$ETWTOOL" fields "$sample" Contoso.Shop
 expect_exit 2 'which event' "$ETWTOOL" fields "$sample"
 expect_exit 2 'not also "x"' "$ETWTOOL" fields "$sample" a b x
 expect_exit 2 'which recording' "$ETWTOOL" providers

@@ -130,6 +130,10 @@ static void what_is_wrong_is_named(void **state)
 	} cases[] = {
 		{ "--replay.fiel=a",
 		  "unknown flag --replay.fiel; did you mean --replay.file? (--help lists all)" },
+		{ "--colector.cpu",
+		  "unknown flag --colector.cpu; did you mean --collector.cpu? (--help lists all)" },
+		{ "--no-colector.cpu",
+		  "unknown flag --no-colector.cpu; did you mean --no-collector.cpu? (--help lists all)" },
 		{ "--bogus", "unknown flag --bogus (--help lists all)" },
 		{ "--", "unknown flag -- (--help lists all)" },
 		{ "-v", "unknown flag -v (--help lists all)" },
