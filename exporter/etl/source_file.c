@@ -112,7 +112,7 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :
 							 source->statistics.bytes_read);
 	source->sink = NULL;
-	return good || error_prefix(err, "%s", source->name);
+	return good;
 }
 
 static void file_close(struct source *base)

@@ -176,10 +176,11 @@ bool recording_run(struct recording *recording, struct error *err)
 		       recording->arguments->command->output);
 	done = pipeline_run(recording->pipeline, err);
 	progress_end(&recording->progress);
-	if (done) {
-		warn_of_damage(recording);
+	if (!done) {
+		return error_prefix(err, "%s", source_facts(recording->source)->name);
 	}
-	return done;
+	warn_of_damage(recording);
+	return true;
 }
 
 void recording_stop(struct recording *recording)

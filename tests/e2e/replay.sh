@@ -92,7 +92,7 @@ stop_exporter
 
 loop
 truncate -s 100000 "$work/loop.etl"
-failed() { grep -q 'level=error msg="Replay failed".*cut short meanwhile' "$work/log"; }
+failed() { grep -q 'level=error msg="Replay failed" error="[^ ]*/loop.etl: ends at .*cut short meanwhile' "$work/log"; }
 until_true 60 failed || fail "a recording that is cut: $(tail -5 "$work/log")"
 until_true 60 shows '^etw_session_up\{session="loop.etl"\} 0$' || fail "the session of a cut recording is up"
 shows '^etw_replay_finished 0$' || fail "a replay that failed is finished"
