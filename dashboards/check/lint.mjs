@@ -31,10 +31,13 @@ function catalogue(markdown) {
 	return families.set('up', everywhere).set('ALERTS', [...alerts, 'alertstate']).set('ALERTS_FOR_STATE', alerts);
 }
 // The collector of each family, and whether it is off by default: "## `cpu`, off by default". Families of the exporter have none.
+// Of several collectors that count into a family, the one that is on by default.
 function collectorsOf(markdown) {
 	const collectors = new Map();
 	for (const [, name, state, body] of markdown.matchAll(/^## `(\w+)`, (on|off) by default\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)) {
-		for (const [, family] of body.matchAll(/^\| `(\w+)` \|/gm)) collectors.set(family, { name, off: state === 'off' });
+		for (const [, family] of body.matchAll(/^\| `(\w+)` \|/gm)) {
+			if (collectors.get(family)?.off !== false) collectors.set(family, { name, off: state === 'off' });
+		}
 	}
 	return collectors;
 }

@@ -15,6 +15,8 @@ const mostOfBoth = (metric, other, ...matchers) => {
 	const rates = [metric, other].map(one => `rate(${one}${at(...matchers)}[$__rate_interval])`);
 	return `sum by (process) (${rates[0]} or label_replace(${rates[1]}, "direction", "other", "", ""))`;
 };
+// The sum of two figures of a process that may have only one of them.
+const eitherOf = (one, other) => `(${one} + ${other}) or ${one} or ${other}`;
 const diskBytes = ['etw_disk_read_bytes_total', 'etw_disk_written_bytes_total'];
 const diskProcessBytes = ['etw_disk_process_read_bytes_total', 'etw_disk_process_written_bytes_total'];
 const networkBytes = ['etw_network_sent_bytes_total', 'etw_network_received_bytes_total'];
@@ -36,7 +38,7 @@ export default dashboard({
 			busiest('Top faults', 'Hard page faults a second.', 'suffix:/s', most('etw_memory_hard_faults_total', names), { decimals: 1 }),
 			busiest('Top writer', 'Bytes a second to files, cached or not.', 'binBps', most('etw_file_written_bytes_total', names), { decimals: 0 }),
 			busiest('Top disk', 'Bytes a second that its threads read and write. System writes what others have written to the cache.', 'binBps', mostOfBoth(...diskProcessBytes, names), { decimals: 0 }),
-			busiest('Disk wait', 'Disk operations under way at a time, on average: the sum of their durations a second.', 'short', most('etw_disk_process_io_seconds_total', names), { decimals: 2 }),
+			busiest('Disk queue', 'Disk operations under way at a time, on average: the sum of their durations a second.', 'short', most('etw_disk_process_io_seconds_total', names), { decimals: 2 }),
 			busiest('Top talker', 'Bytes a second sent and received over the network, loopback included.', 'binBps', mostOfBoth(...networkBytes, names), { decimals: 0 })),
 		row('What went wrong in the time range',
 			failed('Crashes', 'Processes that ended with an exception code.', `round(sum(${grown('etw_process_exits_total', 'job', 'result="crash"')})) or on () vector(0)`, { steps: [[1, 'red']] }),
@@ -49,7 +51,7 @@ export default dashboard({
 		row('Over time',
 			timeseries('CPU by process', 'Share of the time of all processors, by samples. What is missing up to 100 % was idle.', 'percentunit', [
 				query(`${most(samples)} / on () group_left () (${allSamples} > 0) and on (process) topk($topn, sum by (process) (increase(${samples}${at()}[$__range] @ end())))`, '{{process}}')], { stack: true, width: 8, height: 7 }),
-			timeseries('Hard page faults by process', 'Page faults that read the disk.', 'ops', topRates('etw_memory_hard_faults_total', 'process', '{{process}}'), { width: 8, height: 7 }),
+			timeseries('Hard page faults by process', 'Page faults that read the disk.', 'suffix:faults/s', topRates('etw_memory_hard_faults_total', 'process', '{{process}}'), { width: 8, height: 7 }),
 			timeseries('Written to files by process', 'By programs, cached or not.', 'binBps', topRatesAndRest('etw_file_written_bytes_total', 'process', '{{process}}'), { stack: true, width: 8, height: 7 }),
 			timeseries('Disk traffic', 'By physical disk.', 'binBps', [
 				query(`sum by (disk) (rate(etw_disk_read_bytes_total${at()}[$__rate_interval]))`, 'disk {{disk}} read'),
@@ -58,17 +60,16 @@ export default dashboard({
 			timeseries('Network by process', 'Sent and received, loopback included.', 'binBps', [
 				query(`${mostOfBoth(...networkBytes)} and on (process) topk($topn, sum by (process) (increase(etw_network_sent_bytes_total${at()}[$__range] @ end())))`, '{{process}}')], { stack: true, width: 8, height: 7 })),
 		row('Processes',
-			table('Processes in the time range', 'One line a process; its name leads to all about it.', { process: 'Process' }, [
-				['CPU', `sum by (process) (increase(${samples}${at()}[$__range])) / on () group_left () (sum(increase(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[$__range])) > 0)`, 'percentunit', { bar: true, width: 130 }],
-				['Written', grown('etw_file_written_bytes_total', 'process'), 'bytes', { bar: true, width: 130 }],
-				['Read', grown('etw_file_read_bytes_total', 'process'), 'bytes', { bar: true, width: 130 }],
-				['Disk wait', grown('etw_disk_process_io_seconds_total', 'process'), 's', { width: 90 }],
-				['Sent', grown('etw_network_sent_bytes_total', 'process'), 'bytes', { width: 90 }],
-				['Received', grown('etw_network_received_bytes_total', 'process'), 'bytes', { width: 90 }],
-				['Page faults', grownCount('etw_memory_hard_faults_total', 'process'), 'short', { width: 95 }],
-				['Starts', grownCount('etw_process_starts_total', 'process'), 'short', { width: 70 }],
-				['Crashes', grownCount('etw_process_exits_total', 'process', 'result="crash"'), 'short', { width: 75, steps: [[1, 'red']] }],
-				['Running', `sum by (process) (etw_process_instances${at()})`, 'short', { width: 80 }],
+			table('Processes in the time range', 'One line for each process. Its link leads to the page of the process. Network: sent and received.', { process: 'Process' }, [
+				['CPU', `sum by (process) (increase(${samples}${at()}[$__range])) / on () group_left () (sum(increase(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[$__range])) > 0)`, 'percentunit', { width: 70, decimals: 2 }],
+				['Written', grown('etw_file_written_bytes_total', 'process'), 'bytes', { bar: true, width: 125 }],
+				['Read', grown('etw_file_read_bytes_total', 'process'), 'bytes', { width: 78 }],
+				['Disk wait', grown('etw_disk_process_io_seconds_total', 'process'), 's', { width: 80 }],
+				['Network', eitherOf(...networkBytes.map(metric => grown(metric, 'process'))), 'bytes', { width: 80 }],
+				['Page faults', grownCount('etw_memory_hard_faults_total', 'process'), 'short', { width: 90 }],
+				['Starts', grownCount('etw_process_starts_total', 'process'), 'short', { width: 55 }],
+				['Crashes', grownCount('etw_process_exits_total', 'process', 'result="crash"'), 'short', { width: 68, steps: [[1, 'red']] }],
+				['Running', `sum by (process) (etw_process_instances${at()})`, 'short', { width: 72 }],
 			], { sortBy: 'Written', height: 14 })),
 	],
 });

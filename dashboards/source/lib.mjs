@@ -86,7 +86,7 @@ const rest = 'all others';
 const nameOfProcess = '{{process}}';
 // Grafana's colours by name are many of a kind. Those that are on top of most hosts are told apart here.
 const processColours = {
-	System: 'green', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
+	System: 'green', WmiPrvSE: '#e377c2', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
 };
 
 // Options: stack; max and softMax of the axis; fill in percent; width, height; bars: `counted()` queries, one bar for each interval;
@@ -133,15 +133,15 @@ export function bars(title, description, unit, targets, { width = 12, height = 9
 		defaults: { color: { mode: 'palette-classic' }, mappings: [], min: 0, thresholds: thresholds('green'), unit }, overrides: [],
 	}, {
 		displayMode: 'gradient', maxVizHeight: 36, minVizHeight: 16, minVizWidth: 8, namePlacement: 'auto', orientation: 'horizontal',
-		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, showUnfilled: true, sizing: 'manual', valueMode: 'color',
+		reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false }, showUnfilled: false, sizing: 'manual', valueMode: 'color',
 	}, { width, height });
 }
 
-// The second half keeps intervals without observations out, so that a panel of them says why it is empty.
+// Each observation is in one cell. The second half keeps intervals without observations out, so that a panel of them says why it is empty.
 export function heatmap(title, description, metric, { matchers = [], width = 12, height = 9, noValue } = {}) {
-	const grew = series => `(increase(${metric}_${series}${at(...matchers)}[$__rate_interval]))`;
-	const expr = `sum by (le) ${grew('bucket')} and on () sum ${grew('count')} > 0`;
-	return panel('heatmap', title, description, [{ ...query(expr, '{{le}}'), format: 'heatmap' }], {
+	const grew = (series, by) => grownSince('$__rate_interval', `${metric}_${series}`, by, ...matchers);
+	const expr = `${grew('bucket', 'le')} and on () ${grew('count', '')} > 0`;
+	return panel('heatmap', title, description, [perInterval({ ...query(expr, '{{le}}'), format: 'heatmap' })], {
 		defaults: { custom: { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } }, noValue }, overrides: [],
 	}, {
 		calculate: false, cellGap: 1,

@@ -1,4 +1,4 @@
-import { at, byProcess, counted, dashboard, grown, grownCount, heatmap, optIn, orNone, query, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, byProcess, counted, dashboard, grown, grownCount, heatmap, optIn, query, quantiles, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 export default dashboard({
 	uid: 'etw-network',
@@ -21,17 +21,17 @@ export default dashboard({
 			timeseries('Connections established', 'Outbound connections were made by the process, inbound ones accepted by it.', 'suffix:conn/s', topRates('etw_tcp_connections_total', 'process, direction', '{{process}} {{direction}}', byProcess)),
 			timeseries('Connections closed', 'By process.', 'suffix:conn/s', topRates('etw_tcp_disconnects_total', 'process', '{{process}}', byProcess)),
 			timeseries('Segments retransmitted', 'TCP segments sent again in each interval, after loss or because the peer answered late.', 'short', [counted('etw_tcp_retransmits_total', 'process', '{{process}}', byProcess)], { bars: true }),
-			timeseries('Failed connections by reason', 'The event does not name the process. The collector tcp does.', 'suffix:conn/s', [query(orNone(`sum by (reason) (rate(etw_tcp_connect_failures_total${at()}[$__rate_interval]))`, 'reason'), '{{reason}}')])),
+			timeseries('Failed connections by reason', 'In each interval. The event does not name the process. The collector tcp does.', 'short', [counted('etw_tcp_connect_failures_total', 'reason', '{{reason}}')], { bars: true })),
 		optIn('TCP connection time and failures by process', ['tcp'], 'Events of the provider Microsoft-Windows-TCPIP.',
 			heatmap('Outbound connections by connection time', 'Time from the request to the end of the handshake.', 'etw_tcp_connect_duration_seconds'),
-			timeseries('Failed connections by process and reason', 'Outbound connections that could not be established.', 'suffix:conn/s', topRates('etw_tcp_process_connect_failures_total', 'process, reason', '{{process}}: {{reason}}', byProcess))),
+			timeseries('Failed connections by process and reason', 'Outbound connections in each interval that could not be established.', 'short', [counted('etw_tcp_process_connect_failures_total', 'process, reason', '{{process}}: {{reason}}', byProcess)], { bars: true })),
 		optIn('DNS', ['dns'], 'Events of the provider Microsoft-Windows-DNS-Client.',
 			timeseries('Queries by process and type', 'Answered from the cache or by a server.', 'suffix:queries/s', topRates('etw_dns_queries_total', 'process, type', '{{process}} {{type}}', byProcess), { width: 8 }),
-			timeseries('Failed queries by status', 'By process and status.', 'suffix:queries/s', topRates('etw_dns_failures_total', 'process, status', '{{process}}: {{status}}', byProcess), { width: 8 }),
+			timeseries('Failed queries by status', 'In each interval, by process and status.', 'short', [counted('etw_dns_failures_total', 'process, status', '{{process}}: {{status}}', byProcess)], { bars: true, width: 8 }),
 			timeseries('Query time', 'Median and 99th percentile, from the query to its answer. Buckets are a factor of 2 apart.', 's', quantiles('etw_dns_query_duration_seconds', '', ''), { width: 8 })),
 		optIn('HTTP.sys', ['http'], 'Events of the provider Microsoft-Windows-HttpService: requests to IIS, WinRM and all other programs that listen through HTTP.sys.',
-			timeseries('Requests by site and status', 'Requests that were answered.', 'reqps', topRates('etw_http_requests_total', 'site, code', '{{site}}: {{code}}'), { width: 8 }),
-			timeseries('Response time by site', 'Median and 99th percentile, from the arrival of the request until its response was sent. Buckets are a factor of 2 apart.', 's', quantiles('etw_http_request_duration_seconds', 'site', '{{site}}'), { width: 8 }),
-			timeseries('Connections accepted', 'All sites together.', 'suffix:conn/s', [query(`sum(rate(etw_http_connections_total${at()}[$__rate_interval]))`, 'accepted')], { width: 8 })),
+			timeseries('Requests by site and status', 'Requests that were answered.', 'reqps', topRates('etw_http_requests_total', 'site, code', '{{site}}: {{code}}'), { width: 24 }),
+			timeseries('Response time by site', 'Median and 99th percentile, from the arrival of the request until its response was sent. Buckets are a factor of 2 apart.', 's', quantiles('etw_http_request_duration_seconds', 'site', '{{site}}')),
+			timeseries('Connections accepted', 'All sites together.', 'suffix:conn/s', [query(`sum(rate(etw_http_connections_total${at()}[$__rate_interval]))`, 'accepted')])),
 	],
 });

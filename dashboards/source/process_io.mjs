@@ -52,7 +52,7 @@ export default dashboard({
 		optIn('Most written files', ['file_top'], 'The list changes all the time; only the last minute counts.',
 			table('Most written files of the last minute', 'The figures are lower bounds: at least so many bytes were written. Paging I/O is not included.', { path: 'Path', process: 'Process' }, [
 				['Written', `topk($topn, sum by (path, process) (etw_file_top_written_bytes${at(byProcess)}))`, 'bytes', { bar: true, width: 150 }],
-			], { widths: { path: 480 } })),
+			], { widths: { process: 160 } })),
 		optIn('Latency and failures', ['file_latency', 'file_errors'], 'Each of them needs one more event for each operation.',
 			heatmap('File operations by duration', 'Time from the request of an operation to its end. Each column is one interval; brighter cells hold more operations.', 'etw_file_operation_duration_seconds'),
 			timeseries('p99 duration by operation', '99th percentile. Buckets are a factor of 4 apart, so a flat line means "within one bucket", not a fixed duration.', 's', [query(quantile(0.99, 'etw_file_operation_duration_seconds', 'operation'), '{{operation}}')]),
