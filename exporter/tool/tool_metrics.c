@@ -325,7 +325,7 @@ static void add_page(struct text *out, const struct rule_set *set, struct regist
 			"values of its labels where they are known beforehand,\nwith the families "
 			"that have them. `_unknown`, `_none` and `_other` may stand beside them "
 			"([docs/metrics.md](../docs/metrics.md#labels)).\nWhich of the four totals "
-			"of events to use: [docs/metrics.md](../docs/metrics.md#events).\n");
+			"of events to use: [docs/metrics.md](../docs/metrics.md#four-totals-of-events).\n");
 	for (size_t i = 0; (info = rule_set_collector(set, i)) != NULL; i++) {
 		text_add_format(out, "\n## `%s`, %s by default\n%s\n\n", info->name,
 				info->default_on ? "on" : "off", info->help);
