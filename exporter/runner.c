@@ -19,7 +19,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +27,7 @@
 #include "base/text.h"
 #include "decode/tdh.h"
 #include "live.h"
+#include "replay_log.h"
 #include "track/processes.h"
 #include "version.h"
 
@@ -44,9 +44,7 @@ struct session {
 	struct live_session live; /* empty for a recording */
 	/* What the passes that ended came to; guarded by the runner's lock. */
 	struct runner_session sum;
-	/* Of its consumer: what the log has said about the file. */
-	struct source_statistics warned;
-	unsigned warnings;
+	struct replay_log said; /* of its consumer */
 };
 
 struct consumer {
@@ -428,46 +426,6 @@ static void end_pass(struct runner *runner, struct session *session, bool change
 	os_mutex_unlock(&runner->lock);
 }
 
-/* Whether the log gets another line about the recording. A loop could write one in each pass. */
-static bool may_warn(struct session *session)
-{
-	enum { WARNINGS_MOST = 20 };
-
-	if (session->warnings == WARNINGS_MOST) {
-		log_warning("Further changes of the recording are not logged",
-			    log_text("file", session->path));
-	}
-	session->warnings += session->warnings <= WARNINGS_MOST;
-	return session->warnings <= WARNINGS_MOST;
-}
-
-static void warn_of_change(struct session *session, const char *change)
-{
-	if (change && may_warn(session)) {
-		log_warning("Recording was changed while it is replayed",
-			    log_text("file", session->path), log_text("change", change));
-	}
-}
-
-/* Says what is new since the last warning. */
-static void warn_of_damage(struct session *session)
-{
-	const struct source_statistics *now = &session->sum.statistics;
-	const struct source_statistics warned = session->warned;
-
-	session->warned = *now;
-	if (now->truncated && !warned.truncated && may_warn(session)) {
-		log_warning("Recording is cut short; all records before that place are counted",
-			    log_text("file", session->path));
-	}
-	if ((now->bad_buffers > warned.bad_buffers || now->bad_records > warned.bad_records) &&
-	    may_warn(session)) {
-		log_warning("Recording is damaged; unreadable parts are skipped",
-			    log_text("file", session->path), log_u64("buffers", now->bad_buffers),
-			    log_u64("records", now->bad_records));
-	}
-}
-
 /* last: no session follows on this consumer. */
 static bool run_session(struct session *session, bool last, struct error *err)
 {
@@ -496,8 +454,8 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	log_debug("Recording was read", log_text("file", session->path),
 		  log_u64("records", session->sum.statistics.records),
 		  log_u64("buffers", session->sum.statistics.buffers));
-	warn_of_change(session, change);
-	warn_of_damage(session);
+	replay_log_change(&session->said, session->path, change);
+	replay_log_damage(&session->said, session->path, &session->sum.statistics);
 	return done || error_prefix(err, "%s", session->path);
 }
 
@@ -570,30 +528,19 @@ static bool run_consumer(struct consumer *consumer, struct error *err)
 	return done;
 }
 
-/* Logs the totals of all recordings in one line. start_ns: when the first one began. */
+/* start_ns: when the first recording began. */
 static void log_totals(enum log_level level, const char *message, struct runner *runner,
 		       uint64_t start_ns)
 {
-	double seconds = (double)(os_monotonic_ns() - start_ns) / 1e9;
 	uint64_t outcomes[OUTCOME_COUNT] = { 0 };
-	uint64_t records = 0, lost = 0;
-	char seconds_text[32];
+	uint64_t lost = 0;
 
 	for (size_t i = 0; i < runner->session_count; i++) {
 		pipeline_add_outcomes(runner->options.setup->registry, runner->sessions[i].name,
 				      outcomes);
 		lost += runner->sessions[i].sum.lost_events;
 	}
-	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
-		records += outcomes[i];
-	}
-	snprintf(seconds_text, sizeof seconds_text, "%.3f", seconds);
-	log_line(level, message, log_u64("records", records),
-		 log_u64("counted", outcomes[OUTCOME_COUNTED]),
-		 log_u64("undecoded", outcomes[OUTCOME_NO_SCHEMA] + outcomes[OUTCOME_UNDECODABLE]),
-		 log_u64("lost", lost), log_text("seconds", seconds_text),
-		 log_u64("records_per_second",
-			 seconds > 0 ? (uint64_t)((double)records / seconds) : 0));
+	replay_log_totals(level, message, outcomes, lost, os_monotonic_ns() - start_ns);
 }
 
 bool runner_run(struct runner *runner, struct error *err)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the log says about recordings that are replayed: that one is damaged or was changed, and the
+ * totals at the end. One thread at a time.
+ */
+#ifndef REPLAY_LOG_H
+#define REPLAY_LOG_H
+
+#include <stdint.h>
+
+#include "base/log.h"
+#include "rules/rules.h"
+#include "source/source.h"
+
+/* What was said about one recording. Zero-initialise it. */
+struct replay_log {
+	struct source_statistics warned; /* at the last warning of damage */
+	unsigned warnings;
+};
+
+/* change: as source_file_change() has it; NULL: none. */
+void replay_log_change(struct replay_log *said, const char *path, const char *change);
+
+/* After a pass: the damage that is new since the last warning. */
+void replay_log_damage(struct replay_log *said, const char *path,
+		       const struct source_statistics *now);
+
+/* One line about all recordings together, in which the outcomes add up to the records. */
+void replay_log_totals(enum log_level level, const char *message,
+		       const uint64_t outcomes[OUTCOME_COUNT], uint64_t lost, uint64_t ns);
+
+#endif
