@@ -22,7 +22,7 @@ export default dashboard({
 		row('Alerts', alertList()),
 		row('Hosts',
 			table('Hosts', 'One line for each host. The links keep the time range. Unattributed: share of events whose process is not known. Busy: share of one processor that the consumer thread uses.', { instance: 'Host' }, [
-				['Up', `max by (instance) (${up})`, 'short', { width: 45 }],
+				['Up', `max by (instance) (${up})`, 'short', { width: 50 }],
 				['Events/s', events(), 'short', { width: 78 }],
 				['Lost', `round(sum by (instance) (increase(etw_session_events_lost_total${at()}[$__range])))`, 'short', { width: 60, steps: [[1, 'red']] }],
 				['Restarts', `round(sum by (instance) (increase(etw_session_restarts_total${at()}[$__range])))`, 'short', { width: 76, steps: [[1, 'orange']] }],

@@ -86,7 +86,7 @@ const rest = 'all others';
 const nameOfProcess = '{{process}}';
 // Grafana's colours by name are many of a kind. Those that are on top of most hosts are told apart here.
 const processColours = {
-	System: 'green', WmiPrvSE: '#e377c2', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
+	System: 'green', WmiPrvSE: '#e377c2', Robocopy: '#bcbd22', WerFault: '#7f8fa6', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
 };
 
 // Options: stack; max and softMax of the axis; fill in percent; width, height; bars: `counted()` queries, one bar for each interval;
