@@ -62,7 +62,7 @@ export default dashboard({
 		row('Processes',
 			table('Processes in the time range', 'One line for each process. Its link leads to the page of the process. Network: sent and received.', { process: 'Process' }, [
 				['CPU', `sum by (process) (increase(${samples}${at()}[$__range])) / on () group_left () (sum(increase(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[$__range])) > 0)`, 'percentunit', { width: 70, decimals: 2 }],
-				['Written', grown('etw_file_written_bytes_total', 'process'), 'bytes', { bar: true, width: 125 }],
+				['Written', grown('etw_file_written_bytes_total', 'process'), 'bytes', { bar: true, width: 118 }],
 				['Read', grown('etw_file_read_bytes_total', 'process'), 'bytes', { width: 78 }],
 				['Disk wait', grown('etw_disk_process_io_seconds_total', 'process'), 's', { width: 80 }],
 				['Network', eitherOf(...networkBytes.map(metric => grown(metric, 'process'))), 'bytes', { width: 80 }],

@@ -32,7 +32,7 @@ export default dashboard({
 			timeseries('Bytes read by hard page faults', 'A part of what is paged in.', 'binBps', [its('etw_memory_hard_fault_read_bytes_total', 'instance', '{{instance}}')], third)),
 		row('Starts, exits and threads',
 			timeseries('Starts and exits', 'In each interval. Exits by result: a crash is an exit with an exception code, an error one with another code than 0.', 'short', [
-				increases('etw_process_starts_total', 'process', 'starts'), increases('etw_process_exits_total', 'result', 'exits: {{result}}')], { ...third, bars: true, decimals: 0, noValue: 'No start and no exit in the time range (collector "process").' }),
+				increases('etw_process_starts_total', 'process', 'starts'), increases('etw_process_exits_total', 'result', 'exits: {{result}}')], { ...third, bars: true, colours: { starts: 'blue', 'exits: success': 'green', 'exits: error': 'orange', 'exits: crash': 'red' }, noValue: 'No start and no exit in the time range (collector "process").' }),
 			timeseries('Instances and threads', 'Instances that run, and their threads.', 'short', [gauge('etw_process_instances', 'process', 'instances'), gauge('etw_process_threads', 'process', 'threads')], { ...third, decimals: 0 }),
 			timeseries('Thread starts', 'Threads started in each interval. Many of them point to a program that starts a thread for each piece of work.', 'short', [increases('etw_thread_starts_total', 'instance', '{{instance}}')], { ...third, bars: true })),
 		row('Files',
