@@ -140,7 +140,7 @@ int64_t time_add(int64_t time, int64_t distance)
 
 uint64_t time_since_1970(int64_t time)
 {
-	return time_between(UNIX_EPOCH_100NS, time);
+	return time_between(TIME_1970, time);
 }
 
 uint64_t u64_of_double(double number)

@@ -57,7 +57,7 @@ static inline uint64_t time_between(int64_t start, int64_t end)
  * INT64_MIN + 1, because INT64_MIN is RECORD_NO_TIME. */
 int64_t time_add(int64_t time, int64_t distance);
 
-#define UNIX_EPOCH_100NS INT64_C(116444736000000000) /* 1970 UTC as a wall time */
+#define TIME_1970 INT64_C(116444736000000000) /* the beginning of 1970 UTC as a wall time */
 
 /* A wall time in units of 100 ns since 1970 UTC; 0 for an earlier one and for RECORD_NO_TIME. */
 uint64_t time_since_1970(int64_t time);

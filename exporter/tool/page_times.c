@@ -9,8 +9,14 @@
 #include "source/clock.h"
 #include "source/event_record.h"
 
-#define SECOND    INT64_C(10000000)
-#define YEAR_9999 INT64_C(2650467744000000000) /* its end */
+#define SECOND   INT64_C(10000000)
+#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
+
+/* The last multiple of the step, counted from 1970, that is not later than a time since 1970. */
+static int64_t step_before(const struct page_times *times, int64_t time)
+{
+	return time - (int64_t)(time_since_1970(time) % (uint64_t)times->step);
+}
 
 bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
 {
@@ -20,18 +26,18 @@ bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
 	if (time == RECORD_NO_TIME) {
 		return false;
 	}
-	if (time < UNIX_EPOCH_100NS || time >= YEAR_9999) {
+	if (time < TIME_1970 || time >= END_9999) {
 		times->outside++;
 		return false;
 	}
 	if (times->next == 0) {
-		times->next = time - time % times->step;
+		times->next = step_before(times, time);
 	}
 	if (time < times->next) {
 		return false;
 	}
 	*page = times->next;
-	times->next = time - times->next > pause ? time - time % times->step :
+	times->next = time - times->next > pause ? step_before(times, time) :
 						   times->next + times->step;
 	return true;
 }

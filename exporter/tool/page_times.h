@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When `etwtool backfill` writes a page: at each multiple of the step, as a Prometheus would have
- * scraped, and not where nothing was recorded.
+ * When `etwtool backfill` writes a page: at each multiple of the step since 1970, as a Prometheus
+ * would have scraped, and not where nothing was recorded.
  */
 #ifndef TOOL_PAGE_TIMES_H
 #define TOOL_PAGE_TIMES_H

@@ -97,7 +97,7 @@ static void add_time(struct text *out, int64_t time)
 {
 	uint64_t ms = time_since_1970(time) / TICKS_PER_MS;
 
-	text_add_format(out, " %" PRIu64 ".%03d\n", ms / 1000, (int)(ms % 1000));
+	text_add_format(out, " %" PRIu64 ".%03u\n", ms / 1000, (unsigned)(ms % 1000));
 }
 
 /* Whether a line, from the name on, is about this run of the exporter itself. */

@@ -50,6 +50,23 @@ static void a_page_stands_at_each_multiple_of_the_step(void **state)
 	assert_true(times.outside == 0);
 }
 
+/* 2024-05-14T07:00:00Z is 1715670000 s since 1970, which is 7 * 245095714 + 2. */
+static void steps_are_counted_from_1970(void **state)
+{
+	struct page_times times = { .step = 7 * SECOND };
+	struct page_times first = { .step = 7 * SECOND };
+
+	(void)state;
+	assert_int_equal(due(&times, START), 1);
+	assert_true(pages[0] == START - 2 * SECOND);
+	assert_int_equal(due(&times, START + YEAR), 2); /* 31536000 is 7 * 4505142 + 6 */
+	assert_true(pages[1] == START + YEAR - 1 * SECOND);
+
+	/* No page is earlier than 1970. */
+	assert_int_equal(due(&first, INT64_C(116444736000000000)), 1);
+	assert_true(pages[0] == INT64_C(116444736000000000));
+}
+
 static void a_pause_gets_a_page_at_each_end(void **state)
 {
 	struct page_times times = { .step = 15 * SECOND };
@@ -104,6 +121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_page_stands_at_each_multiple_of_the_step),
+		cmocka_unit_test(steps_are_counted_from_1970),
 		cmocka_unit_test(a_pause_gets_a_page_at_each_end),
 		cmocka_unit_test(a_step_may_be_longer_than_a_pause),
 		cmocka_unit_test(times_that_no_page_can_have_are_counted),
