@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Damages recordings at random and runs every command of both programs on each.
 
-usage: mutate.py BUILD_DIR [--count N] [--seed N] [--seconds N] [--keep DIR] [RECORDING ...]
+usage: mutate.py BUILD_DIR [--count N] [--seed N] [--seconds N] [--jobs N] [--keep DIR] [RECORDING ...]
 
 BUILD_DIR has the programs of the preset asan. Without RECORDING the sample is damaged, and the recordings in
 ../shared/traces if they are there. Mutant number i of a seed is always the same. A finding is a program that ends by a
@@ -10,6 +10,7 @@ the mutant is then kept, and the exit status is 1.
 """
 import argparse
 import glob
+import multiprocessing
 import os
 import random
 import re
@@ -44,6 +45,7 @@ def commands(build, path):
         [tool, "dump", path],
         [tool, "dump", path, "--format", "csv", "--per-kind", "20", "--builtin"],
         [tool, "dump", path, "--format", "text", "--from", "1", "--where", "Process ne x"],
+        [tool, "backfill", path, "--step", "1h", "--pages", "20"],
         [tool, "check", "config", os.path.join(SOURCE, "config", "etw_exporter.yaml"), "--with", path],
     ]
 
@@ -99,19 +101,23 @@ def mutant(seed, number, bases):
     return bytes(data)
 
 
-def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_BYTES, OUTPUT_BYTES))
-
-
-def fault_of(command, folder):
-    """What is wrong with a run, or None."""
+def ended(command, strict, out, err):
+    """Runs a command and returns its status. Its output is limited like that of this process."""
     environment = dict(os.environ,
-                       ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:hard_rss_limit_mb=2048",
+                       ASAN_OPTIONS=f"detect_leaks=1:strict_string_checks={strict:d}:hard_rss_limit_mb=2048",
                        UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment) as process:
+        try:
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        except ProcessLookupError:
+            pass  # it has ended
+        return process.wait()
+
+
+def fault_of(command, strict, folder):
+    """What is wrong with a run, or None. strict: strings are checked up to their end, which takes most of a run."""
     with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:
-        status = subprocess.call(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
-                                 preexec_fn=limit)
+        status = ended(command, strict, out, err)
         err.seek(0)
         said = err.read(1 << 16).decode("utf-8", "replace")
         out.seek(0)
@@ -126,6 +132,34 @@ def fault_of(command, folder):
         return f"status {status} without a message"
     negative = re.search(rb"^[^#\n]*_(?:total|bucket|count|sum)(?:\{.*\})? (?:-|.*[Nn]a[Nn]).*$", page, re.M)
     return f"a counter below 0: {negative.group(0)!r}" if negative else None
+
+
+def try_mutant(number):
+    """Runs every command on a mutant; returns the number of runs and a line for each finding."""
+    arguments, bases, folder, deadline = shared
+    if time.monotonic() > deadline:
+        return 0, []
+    folder = os.path.join(folder, str(os.getpid()))
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "mutant.etl")
+    data = mutant(arguments.seed, number, bases)
+    with open(path, "wb") as file:
+        file.write(data)
+    runs = commands(arguments.build, path)
+    faults = [(command, fault) for i, command in enumerate(runs)
+              if (fault := fault_of(command, i == number % len(runs), folder))]
+    kept = os.path.join(arguments.keep, f"mutant-{arguments.seed}-{number}.etl")
+    if faults:
+        os.makedirs(arguments.keep, exist_ok=True)
+        with open(kept, "wb") as file:
+            file.write(data)
+    return len(runs), [f"{kept}: {' '.join(command)}: {fault}" for command, fault in faults]
+
+
+def start_job(*values):
+    global shared
+    shared = values  # arguments, bases, a folder for temporary files, the time of the end
+    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_BYTES, OUTPUT_BYTES))
 
 
 def bases_of(arguments, folder):
@@ -150,30 +184,22 @@ def main():
     parser.add_argument("--seed", default="1")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no further mutant after so long")
     parser.add_argument("--keep", default="build/fuzz/findings")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="mutants at the same time")
     arguments = parser.parse_args()
     start = time.monotonic()
     tried = runs = findings = 0
 
     with tempfile.TemporaryDirectory() as folder:
         bases = bases_of(arguments, folder)
-        path = os.path.join(folder, "mutant.etl")
-        for number in range(arguments.first, arguments.first + arguments.count):
-            if time.monotonic() - start > arguments.seconds:
-                break
-            data = mutant(arguments.seed, number, bases)
-            with open(path, "wb") as file:
-                file.write(data)
-            tried += 1
-            for command in commands(arguments.build, path):
-                fault = fault_of(command, folder)
-                runs += 1
-                if fault:
-                    findings += 1
-                    os.makedirs(arguments.keep, exist_ok=True)
-                    kept = os.path.join(arguments.keep, f"mutant-{arguments.seed}-{number}.etl")
-                    with open(kept, "wb") as file:
-                        file.write(data)
-                    print(f"{kept}: {' '.join(command)}: {fault}", flush=True)
+        numbers = range(arguments.first, arguments.first + arguments.count)
+        values = arguments, bases, folder, start + arguments.seconds
+        with multiprocessing.Pool(arguments.jobs, start_job, values) as pool:
+            for count, faults in pool.imap_unordered(try_mutant, numbers, chunksize=4):
+                tried += count > 0
+                runs += count
+                findings += len(faults)
+                for line in faults:
+                    print(line, flush=True)
     print(f"{tried} damaged recordings, {runs} runs, {findings} findings, {time.monotonic() - start:.0f} s")
     return 1 if findings or tried == 0 else 0
 
