@@ -258,6 +258,12 @@ static bool keeps_time(const struct event_filter *filter, int64_t time)
 	return !filter->to.set || time < wall_time(filter, &filter->to);
 }
 
+bool event_filter_is_empty(const struct event_filter *filter)
+{
+	return filter->from.set && filter->to.set &&
+	       wall_time(filter, &filter->to) <= wall_time(filter, &filter->from);
+}
+
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
 			const struct event_record *record, const struct event_class *class)
 {

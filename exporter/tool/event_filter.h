@@ -52,6 +52,9 @@ bool event_filter_where(void *filter, const char *text, struct error *err);
 /* Whether it leaves out any event. */
 bool event_filter_active(const struct event_filter *filter);
 
+/* Whether its end of the time range is not after the start, so that no event is in it. */
+bool event_filter_is_empty(const struct event_filter *filter);
+
 /* For on_class and on_record of a recording that has the filter's probe. */
 void event_filter_class(struct event_filter *filter, const struct event_class *class);
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,

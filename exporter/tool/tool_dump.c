@@ -400,7 +400,13 @@ static int run(struct tool_arguments *arguments)
 	if (request->colour == COLOUR_AUTO && wants_colour()) {
 		request->colour = COLOUR_ALWAYS;
 	}
-	return find_start(request) ? dumps[request->format](request) : TOOL_FAILED;
+	if (!find_start(request)) {
+		return TOOL_FAILED;
+	}
+	if (event_filter_is_empty(&request->filter)) {
+		return tool_complain(TOOL_BAD_USAGE, "dump", "--to is not later than --from");
+	}
+	return dumps[request->format](request);
 }
 
 static void done(struct tool_arguments *arguments)

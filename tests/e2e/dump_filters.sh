@@ -164,6 +164,8 @@ expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" dump "$
 expect_exit 1 "no field 'TransferSiz'; did you mean 'TransferSize'" "$ETWTOOL" dump "$sample" --where 'TransferSiz gt 1'
 expect_exit 2 "unknown comparison 'gtt'; did you mean 'gt'" "$ETWTOOL" dump "$sample" --where 'TransferSize gtt 1'
 expect_exit 2 'not "yesterday"' "$ETWTOOL" dump "$sample" --from yesterday
+expect_exit 2 '--to is not later than --from' "$ETWTOOL" dump "$sample" --from 2 --to 1
+expect_exit 2 '--to is not later than --from' "$ETWTOOL" dump "$sample" --from 1 --to 2000-01-01T00:00:00Z
 expect_exit 2 'takes jsonl, csv or text, not "jsonn"; did you mean jsonl' "$ETWTOOL" dump "$sample" --format jsonn
 expect_exit 1 'No such file' "$ETWTOOL" dump "$sample.none" --format text
 expect_exit 1 'No such file' "$ETWTOOL" dump "$sample.none" --where 'Level eq 1'
