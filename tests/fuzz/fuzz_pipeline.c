@@ -8,10 +8,13 @@
  * main(). They read a file in memory and write to a stream that checks what arrives.
  *
  * For all bytes: a command ends with status 0 or 1 (fields also with 2, if its pattern fits several
- * events), and with a message unless it is 0. What it prints is UTF-8, and without control
- * characters except for csv and the page of check. The page is valid in its format
+ * events), and with a message unless it is 0. What it prints is UTF-8, and no character steers a
+ * terminal, except in the labels that backfill writes for promtool. The page is valid in its format
  * (tests/support/page_oracle.h), and each record that the reader delivered is counted exactly once
  * in each family that counts all of them.
+ *
+ * Random bytes are hardly ever a recording. So an input that has not even the header of a buffer is
+ * mutated into a recording of tests/support/every_class.h; this makes an empty corpus useful.
  */
 #define _GNU_SOURCE /* memfd_create, fopencookie */
 #include <stddef.h>
@@ -28,10 +31,13 @@
 #include "metrics/exposition.h"
 #include "runner.h"
 #include "setup.h"
+#include "tests/support/every_class.h"
 #include "tests/support/page_oracle.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most); /* of libFuzzer */
 int etwtool_main(int argc, char **argv); /* main() of exporter/tool/main.c */
 
 enum { WORDS_MOST = 10, OUTPUT_MOST = 8 << 20 /* bytes; then the disk is full */ };
@@ -114,7 +120,7 @@ static void replay(const struct source_file_options *file)
 	struct health *health;
 	struct text page = { 0 };
 
-	if (!setup_open(&setup, setup_config(NULL, &err),
+	if (!setup_open(&setup, setup_config(NULL, NULL, &err),
 			&(struct setup_options){ .every_collector = true }, &err)) {
 		fail("no set-up", err.text, strlen(err.text));
 	}
@@ -156,11 +162,12 @@ static const char *const commands[][WORDS_MOST] = {
 	{ "dump", recording_path, "--format", "text", "--where", "Process ne x", "--where",
 	  "Path matches ." },
 	{ "dump", recording_path, "--format", "csv", "--process", "*", "--where", "Duration ge 0" },
+	{ "backfill", recording_path, "--step", "1h", "--pages", "20" },
 	{ "check", "config", config_path, "--with", recording_path },
 	{ "check", "config", config_path, "--with", recording_path, "--format", "json" },
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], REPLAYS = 12 };
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], REPLAYS = 11 };
 
 struct output {
 	size_t size;
@@ -227,13 +234,45 @@ static void run(const char *const words[WORDS_MOST])
 	}
 	bytes[output.size] = '\0';
 	bleach(&output);
-	/* What is cut at the limit may end within a character. The cells of csv and the
-	 * labels of the page that check shows are texts as they are. */
-	raw = strcmp(words[0], "check") == 0 || (words[3] && strcmp(words[3], "csv") == 0);
+	/* What is cut at the limit may end within a character. */
+	raw = strcmp(words[0], "backfill") == 0;
 	if (output.size < OUTPUT_MOST - 65536 &&
 	    !(raw ? is_utf8 : is_clean_text)(output.bytes, output.size)) {
-		fail("not UTF-8, or control characters", output.bytes, output.size);
+		fail("not UTF-8, or a character that steers a terminal", output.bytes, output.size);
 	}
+}
+
+/* ---- recordings to begin with ---- */
+
+/* Writes a recording to data; returns its size, or 0 if it has more than `most` bytes. */
+static size_t build_recording(unsigned number, uint8_t *data, size_t most)
+{
+	static void (*const parts[])(struct etl_builder *, uint8_t) = {
+		every_class_add,
+		every_class_add_kernel,
+		every_class_add_programs,
+		every_class_add_rare,
+	};
+	uint8_t pointer_size = number % 2 == 0 ? 8 : 4;
+	enum clock_type clock = CLOCK_QPC + number / 2 % 3;
+	bool compressed = number / 6 % 2 == 1;
+	struct etl_builder_options options = every_class_options(pointer_size, clock, compressed);
+	struct error err = { 0 };
+	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+	const uint8_t *bytes;
+	size_t size = 0;
+
+	if (builder) {
+		parts[number / 12 % (sizeof parts / sizeof parts[0])](builder, pointer_size);
+	}
+	if (!builder || !etl_builder_finish(builder, &err)) {
+		fail("no recording", err.text, strlen(err.text));
+	}
+	bytes = etl_builder_bytes(builder, &size);
+	size = size <= most ? size : 0;
+	memcpy(data, bytes, size);
+	etl_builder_close(builder);
+	return size;
 }
 
 /* ---- libFuzzer ---- */
@@ -267,4 +306,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		run(commands[choice - REPLAYS]);
 	}
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+	enum { BUFFER_HEADER_SIZE = 72 };
+	size_t built;
+
+	if (size < BUFFER_HEADER_SIZE && most > BUFFER_HEADER_SIZE) {
+		built = build_recording(seed, data, most - 1);
+		if (built > 0) {
+			data[built] = (uint8_t)(seed >> 8); /* the choice of a command */
+			return built + 1;
+		}
+	}
+	if (size > 0 && seed % 8 == 0) {
+		data[size - 1] = (uint8_t)(seed >> 8);
+		return size;
+	}
+	return LLVMFuzzerMutate(data, size, most);
 }

@@ -41,7 +41,7 @@ struct reader {
 	uint64_t cumulated;
 };
 
-static bool is_text(const char *at, size_t size, bool controls)
+static bool is_text(const char *at, size_t size, bool steers)
 {
 	const char *end = at + size;
 
@@ -49,7 +49,7 @@ static bool is_text(const char *at, size_t size, bool controls)
 		uint32_t point;
 		size_t bytes = utf8_decode(at, (size_t)(end - at), &point);
 
-		if ((!controls && ((point < ' ' && point != '\n') || point == 0x7f)) ||
+		if ((!steers && point != '\n' && utf8_steers_terminal(point)) ||
 		    (point == UTF8_REPLACEMENT &&
 		     (bytes != 3 || memcmp(at, "\xef\xbf\xbd", 3) != 0))) {
 			return false;

@@ -15,7 +15,7 @@
 
 /* Whether all of a text is UTF-8, … */
 bool is_utf8(const char *at, size_t size);
-/* … without control characters other than line feeds. */
+/* … without characters that steer a terminal, other than line feeds (utf8_steers_terminal()). */
 bool is_clean_text(const char *at, size_t size);
 
 /*

@@ -58,6 +58,8 @@ static void texts_are_told_from_bytes(void **state)
 
 	(void)state;
 	assert_true(is_clean_text("\xc3\xa4\n", 3));
+	assert_false(is_clean_text("\xc2\x9b", 2));     /* a control sequence introducer */
+	assert_false(is_clean_text("\xe2\x80\xae", 3)); /* right-to-left override */
 	assert_false(is_clean_text("\x1b[2J", 4));
 	assert_true(is_utf8("\x1b[2J", 4));
 	assert_false(is_utf8("\xc3", 1));
