@@ -260,8 +260,17 @@ static bool keeps_time(const struct event_filter *filter, int64_t time)
 
 bool event_filter_is_empty(const struct event_filter *filter)
 {
-	return filter->from.set && filter->to.set &&
-	       wall_time(filter, &filter->to) <= wall_time(filter, &filter->from);
+	const struct filter_time *from = &filter->from;
+	const struct filter_time *to = &filter->to;
+
+	if (!from->set || !to->set) {
+		return false;
+	}
+	/* Two distances are compared as they are, because both sums may saturate at one time. */
+	if (from->relative && to->relative) {
+		return to->time_100ns <= from->time_100ns;
+	}
+	return wall_time(filter, to) <= wall_time(filter, from);
 }
 
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
