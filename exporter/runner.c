@@ -360,7 +360,7 @@ static void begin_pass(struct runner *runner, struct session *session)
 	}
 }
 
-/* Every pass of a loop meets the same damage again: the value of an earlier pass stays if it is
+/* The source counts damage anew in every pass of a loop: the value of an earlier pass stays if it is
  * higher, so that counters do not fall. */
 static void keep_most(uint64_t *now, uint64_t earlier)
 {
@@ -383,7 +383,6 @@ static struct runner_session session_now(const struct session *session, uint64_t
 		return now;
 	}
 	source_statistics(session->source, &now.statistics);
-	keep_most(&now.statistics.late_records, earlier->late_records);
 	keep_most(&now.statistics.bad_buffers, earlier->bad_buffers);
 	keep_most(&now.statistics.bad_records, earlier->bad_records);
 	now.lost_events = now.statistics.events_lost;

@@ -84,7 +84,7 @@ const softMaxOf = unit => ({ s: 1e-6, percentunit: 0.01, bytes: 1024, binBps: 10
 // Series named by a process have that process's colour, the same in each panel, and lead to its page.
 const rest = 'all others';
 const nameOfProcess = '{{process}}';
-// Grafana's colours by name are many of a kind. Those that are on top of most hosts are told apart here.
+// Grafana's colours by name are often alike. The processes that are busiest on most hosts have fixed colours here.
 const processColours = {
 	System: 'green', WmiPrvSE: '#e377c2', Robocopy: '#bcbd22', WerFault: '#7f8fa6', svchost: 'purple', lsass: 'light-purple', MsMpEng: 'orange', sqlservr: 'red', w3wp: 'blue', powershell: '#20b2aa', explorer: 'yellow',
 };

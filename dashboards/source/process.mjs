@@ -55,7 +55,7 @@ export default dashboard({
 				['Crashes', grownCount('etw_process_exits_total', 'instance', ofProcess, 'result="crash"'), 'short', { width: 75, steps: [[1, 'red']] }],
 				['Written', grown('etw_file_written_bytes_total', 'instance', ofProcess), 'bytes', { width: 80 }],
 			], { height: 5, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } }),
-			timeseries('Events by provider', 'What the process tells by ETW, and the kernel about it.', 'suffix:ev/s', [its('etw_events_total', 'provider', '{{provider}}')], { width: 24, height: 8 })),
+			timeseries('Events by provider', 'Events that the process writes itself, and those that the kernel writes about it.', 'suffix:ev/s', [its('etw_events_total', 'provider', '{{provider}}')], { width: 24, height: 8 })),
 		optIn('Scheduler', ['sched'], '',
 			timeseries('CPU time', 'Exact: from switch-in to switch-out. 1 is one processor.', 'suffix:cores', [its('etw_process_cpu_seconds_total', 'instance', '{{instance}}')], { ...half, softMax: 0.01 }),
 			timeseries('Context switches', 'To threads of the process.', 'suffix:switches/s', [its('etw_thread_process_context_switches_total', 'instance', '{{instance}}')], half)),

@@ -75,7 +75,7 @@ struct source_statistics {
 	uint64_t bad_buffers;     /* dropped: invalid header or compressed data */
 	/* places where the rest of a buffer, or the payload of a record, was dropped */
 	uint64_t bad_records;
-	/* delivered out of time order, because too many buffers were open at once */
+	/* delivered out of time order, in all passes, because too many buffers were open at once */
 	uint64_t late_records;
 	uint64_t buffer_size_bytes;
 	uint64_t bytes_read; /* in this pass of the file */

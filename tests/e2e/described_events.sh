@@ -63,12 +63,12 @@ needs "$traces"/{net.4.5.2.x64,SelfDescribingSingleEvent}.etl
 # Two orders of names: as a manifest writes them, as a description spells them; an event in a structure.
 cat >"$work/dotnet_test.yaml" <<'END'
 collector: dotnet_test
-help: What .NET and an EventSource tell.
+help: Events of .NET and of an EventSource.
 default: on
 metrics:
   - name: test_allocated_bytes_total
     type: counter
-    help: Bytes that allocation ticks tell, by type.
+    help: Bytes that allocation ticks report, by type.
     labels: { type: TypeName }
     events:
       - event: Microsoft-Windows-DotNETRuntime/GarbageCollection/GCAllocationTick

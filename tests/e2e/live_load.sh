@@ -28,18 +28,18 @@ start_exporter --config.file="$work/config.yaml"
 
 start_prometheus
 
-# What a session was given by what it tells, in PromQL: what was counted, but for the records that tell of loss, and what
-# was lost.
+# How many events a session was given, computed from its metrics in PromQL: those counted, without the records that report
+# a loss, and those lost.
 given() { # session
 	echo "sum(etw_consumer_events_total{session=\"$1\"}) - sum(etw_consumer_lost_notifications_total{session=\"$1\"})" \
 		"+ sum(etw_session_events_lost_total{session=\"$1\"})"
 }
 value() { query "$1" | sed -n 's/.*"value":\[[^,]*,"\([^"]*\)"\].*/\1/p'; } # PromQL: one number
 is() { [ "$(value "$1")" = "$2" ]; }
-field() { # phase, session, field: a number that the machine told
+field() { # phase, session, field: a number that the fake machine reports
 	sed -n "s/^{\"phase\":\"$1\",\"session\":\"$2\".*\"$3\":\([0-9.]*\)[,}].*/\1/p" "$work/stdout"
 }
-told() { [ -n "$(field "$1" "${sessions[-1]}" lost)" ] || ! kill -0 "$exporter_pid"; }
+reported() { [ -n "$(field "$1" "${sessions[-1]}" lost)" ] || ! kill -0 "$exporter_pid"; }
 # The page's own sums: given, lost, of all events by process.
 sums() { # session
 	awk -v session="$1" '{ name = $1; sub(/\{.*/, "", name) }
@@ -67,7 +67,7 @@ has_values() { # session, time, how many at least
 check_phase() { # phase
 	local session emitted lost from counted by_process by_outcome
 
-	until_true 120 told "$1" || fail "$1: no end"
+	until_true 120 reported "$1" || fail "$1: no end"
 	for session in "${sessions[@]}"; do
 		emitted=$(field "$1" "$session" emitted)
 		[ "${emitted:-0}" -gt 10000 ] || fail "$1: $session was given ${emitted:-nothing}: $(cat "$work/log")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Manifests that somebody gives: by configuration and by option, what is wrong with them and with rules that name their events.
+# Manifests given by configuration and by option: what is reported about faults in them and in rules that name their events.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 manifest() { # of a provider with one event, whose first field is called $1
@@ -82,7 +82,7 @@ grep -q "config.yaml:1:11: schemas: 'manifests/plant.man' cannot be opened" "$wo
 manifest Litres >"$work/manifests/b.xml"
 printf 'collector_files: [plant.yaml]\n' >"$work/config.yaml"
 collector Contoso-Plant/7 Gallons
-"$ETWTOOL" check config "$work/config.yaml" >/dev/null || fail "a provider that nobody knows is refused"
+"$ETWTOOL" check config "$work/config.yaml" >/dev/null || fail "a provider that no manifest describes is refused"
 for given in "$work/manifests" "$work/manifests/b.xml"; do
 	if "$ETWTOOL" check config "$work/config.yaml" --schema "$given" 2>"$work/why"; then fail "--schema $given has no effect"; fi
 	grep -q "has no field 'Gallons'" "$work/why" || fail "it says: $(cat "$work/why")"
@@ -120,11 +120,11 @@ check_values
 dump --schema "$clr"
 check_values
 dump
-if grep -q 'AllocationAmount\|DotNETRuntime' "$work/dump"; then fail "dump knows what the recording does not tell"; fi
+if grep -q 'AllocationAmount\|DotNETRuntime' "$work/dump"; then fail "dump shows what the recording does not contain"; fi
 "$ETWTOOL" summary "$traces/gcevents.etl" --builtin >"$work/summary"
-grep -q '"Microsoft-Windows-DotNETRuntime"' "$work/summary" || fail "summary --builtin names nobody"
+grep -q '"Microsoft-Windows-DotNETRuntime"' "$work/summary" || fail "summary --builtin names no provider"
 "$ETWTOOL" summary "$traces/gcevents.etl" >"$work/summary"
-if grep -q DotNETRuntime "$work/summary"; then fail "summary knows what the recording does not tell"; fi
+if grep -q DotNETRuntime "$work/summary"; then fail "summary shows what the recording does not contain"; fi
 
 # The documentation of .NET calls the task GC, the manifest GarbageCollection; a part of a name is no answer to a whole one.
 for name in GC/Start gc/start GarbageColection/Start; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# etwtool summary: options on either side of the file, a recording cut short is told inside and is no failure.
+# etwtool summary: options on either side of the file, a recording cut short is reported in the output and is no failure.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
@@ -19,4 +19,4 @@ expect_exit 2 '\-\-pointer-size needs a value: 4' "$ETWTOOL" summary "$work/samp
 size=$(stat -c %s "$work/sample.etl")
 head -c $((size - 40000)) "$work/sample.etl" >"$work/cut.etl"
 "$ETWTOOL" summary "$work/cut.etl" >"$work/cut.json" || fail "a recording cut short: exit $?"
-grep -q 'cut short' "$work/cut.json" || fail "a recording cut short is not told"
+grep -q 'cut short' "$work/cut.json" || fail "a recording cut short is not reported"

@@ -56,7 +56,7 @@ cp "$linux"/{etw_exporter,etwtool,make_sample} "$work/built"
 linux=$work/built
 MAKE_SAMPLE=$linux/make_sample
 
-# Runs a program, its output into a file; a failure tells all there is to tell.
+# Runs a program, its output into a file; a failure prints all of it.
 good() { # what, output, command...
 	local what=$1 out=$2 status=0
 	shift 2
