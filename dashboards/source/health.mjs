@@ -54,7 +54,7 @@ export default dashboard({
 			timeseries('Entries dropped from full tables', 'Later events that refer to a dropped entry cannot be attributed.', 'ops', [query(orNone(`${rate('etw_state_evictions_total', 'table')} > 0`, 'table'), '{{table}}')]),
 			timeseries('Unmatched start and stop events', 'start: no stop event arrived within the time limit; stop: no start event had been seen.', 'suffix:ev/s', [query(orNone(`${rate('etw_state_unmatched_total', 'table, side')} > 0`, 'table'), '{{table}} {{side}}')]),
 			timeseries('Event classes known', 'Event layouts in the schema cache.', 'short', [query(`sum(etw_schema_cache_entries${at()})`, 'known')], { width: 6 }),
-			timeseries('Schema lookups', 'hit: found in the cache; miss: resolved anew.', 'suffix:lookups/s', [query(rate('etw_schema_cache_lookups_total', 'result'), '{{result}}')], { width: 6 })),
+			timeseries('Schema lookups', 'hit: found in the cache; miss: resolved anew.', 'ops', [query(rate('etw_schema_cache_lookups_total', 'result'), '{{result}}')], { width: 6 })),
 		closed('The exporter process', '',
 			timeseries('CPU', 'Share of one processor.', 'percentunit', [query(rate('process_cpu_seconds_total', 'instance'), '{{instance}}')], third),
 			timeseries('Memory', 'Resident memory.', 'bytes', [query(gauge('process_resident_memory_bytes', 'instance'), '{{instance}}')], third),
