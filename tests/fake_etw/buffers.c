@@ -6,6 +6,11 @@
  * A buffer counts its bytes as ETW does (72 of its own header, records aligned to 8), and stores
  * its events in a form of its own. While no consumer has a session open, what is flushed goes to
  * the playback file, which is bounded too.
+ *
+ * Disorder: the events of one processor in one flush interval are delivered as if they had happened
+ * up to that interval later. How much later depends on the seed, the processor and the time alone,
+ * so a test that emits the same events gets the same order, however its threads run. Delivery puts
+ * events in the order of these later times (`due`), and a processor's never overtake each other.
  */
 #include "tests/fake_etw/internal.h"
 
@@ -141,7 +146,7 @@ static void flush_one(struct fake_session *session, unsigned processor)
 	os_condition_wake_all(&fake.changed);
 }
 
-void fake_buffer_flush(struct fake_session *session)
+static void flush_all(struct fake_session *session)
 {
 	for (unsigned i = 0; i < FAKE_PROCESSORS; i++) {
 		if (session->active[i] && session->active[i]->events > 0 &&
@@ -149,6 +154,13 @@ void fake_buffer_flush(struct fake_session *session)
 			flush_one(session, i);
 		}
 	}
+}
+
+void fake_buffer_flush(struct fake_session *session)
+{
+	flush_all(session);
+	session->settled = fake.options.disorder_ms > 0 ? fake.next_order : 0;
+	os_condition_wake_all(&fake.changed);
 }
 
 static uint64_t flush_interval_ns(const struct fake_session *session)
@@ -177,13 +189,13 @@ void fake_buffer_tick(struct fake_session *session, uint64_t now_ns)
 
 int64_t fake_buffer_watermark(const struct fake_session *session)
 {
-	int64_t watermark = INT64_MAX;
+	int64_t watermark = fake.options.disorder_ms > 0 ? session->newest_time : INT64_MAX;
 
 	for (unsigned i = 0; i < FAKE_PROCESSORS; i++) {
 		const struct fake_buffer *buffer = session->active[i];
 
-		if (buffer && buffer->events > 0 && buffer->first_time < watermark) {
-			watermark = buffer->first_time;
+		if (buffer && buffer->events > 0 && buffer->first_due < watermark) {
+			watermark = buffer->first_due;
 		}
 	}
 	return watermark;
@@ -207,6 +219,34 @@ static uint8_t *reserve(struct fake_buffer *buffer, size_t size)
 	}
 	memset(buffer->stored + buffer->stored_size, 0, size);
 	return buffer->stored + buffer->stored_size;
+}
+
+/* The time at which delivery puts an event of that time. */
+static int64_t due_of(struct fake_session *session, unsigned processor, int64_t time)
+{
+	int64_t interval = fake_clock_ticks_of_ms(session, fake.options.disorder_ms);
+	uint64_t mixed;
+	int64_t due = time;
+
+	if (interval == 0) {
+		return time;
+	}
+	if (time > session->newest_time) {
+		session->newest_time = time;
+	}
+	/* The finaliser of SplitMix64; every second interval of a processor is late. */
+	mixed = (uint64_t)(time / interval) * 64 + processor + 1;
+	mixed = (mixed ^ (uint64_t)fake.options.disorder_seed << 40) * 0x9e3779b97f4a7c15;
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+	mixed ^= mixed >> 31;
+	if ((mixed & 1) != 0) {
+		due += (int64_t)((mixed >> 1) % ((uint64_t)interval + 1));
+	}
+	if (due > session->last_due[processor]) {
+		session->last_due[processor] = due;
+	}
+	return session->last_due[processor];
 }
 
 static size_t payload_size(const struct fake_write *write)
@@ -241,6 +281,7 @@ static void store(struct fake_session *session, struct fake_buffer *buffer,
 	stored->payload_size = (uint16_t)payload;
 	stored->items_size = (uint32_t)items;
 	stored->order = fake.next_order++;
+	stored->due = due_of(session, buffer->processor, write->header.TimeStamp.QuadPart);
 	stored->header = write->header;
 	stored->header.Size = (USHORT)(FAKE_EVENT_HEADER + items + payload);
 	if (write->item_count > 0) {
@@ -266,7 +307,7 @@ static void store(struct fake_session *session, struct fake_buffer *buffer,
 		}
 	}
 	if (buffer->events == 0) {
-		buffer->first_time = write->header.TimeStamp.QuadPart;
+		buffer->first_due = stored->due;
 	}
 	buffer->events++;
 	buffer->stored_size += size;
@@ -314,18 +355,22 @@ static struct fake_session *full_session(uint16_t processor, size_t size)
 bool fake_buffer_wait_for_room(uint16_t processor, size_t size, unsigned timeout_ms)
 {
 	struct fake_session *session = full_session(processor, size);
-	uint64_t end;
+	uint64_t end, settle;
 
 	if (!session) {
 		return true;
 	}
-	end = fake_clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	settle = fake_clock_monotonic_ns() + 1000000000;
+	end = settle - 1000000000 + (uint64_t)timeout_ms * 1000000;
 	while (session) {
 		if (fake_clock_monotonic_ns() > end) {
 			return false;
 		}
 		/* A consumer may hold events back until other processors are heard of. */
-		fake_buffer_flush(session);
+		flush_all(session);
+		if (fake_clock_monotonic_ns() > settle) {
+			fake_buffer_flush(session); /* or because all buffers are held back */
+		}
 		os_condition_wait(&fake.changed, &fake.lock, 5000000);
 		session = full_session(processor, size);
 	}

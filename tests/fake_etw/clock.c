@@ -139,9 +139,21 @@ int64_t fake_clock_raw(uint32_t clock)
 	return fake_clock_raw_at(clock, fake_clock_monotonic_ns());
 }
 
+static int64_t ticks_per_second(const struct fake_session *session)
+{
+	return session->clock == 2 ? 10000000 :
+	       session->clock == 3 ? (int64_t)CPU_MHZ * 1000000 :
+				     atomic_load(&frequency);
+}
+
+int64_t fake_clock_ticks_of_ms(const struct fake_session *session, unsigned ms)
+{
+	return ticks_per_second(session) / 1000 * ms;
+}
+
 int64_t fake_clock_to_time(const struct fake_session *session, int64_t raw)
 {
-	int64_t ticks = session->clock == 3 ? (int64_t)CPU_MHZ * 1000000 : atomic_load(&frequency);
+	int64_t ticks = ticks_per_second(session);
 	int64_t since = raw - session->start_raw;
 
 	if (session->clock == 2) {

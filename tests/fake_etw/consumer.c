@@ -4,7 +4,8 @@
  *
  * ProcessTrace merges the buffers it has by time, but holds an event back while an open buffer of
  * another processor still has an older one: that is how ETW keeps the order, and why an event can
- * wait for a flush that other processors need. Each record, its items and its payload are copies of
+ * wait for a flush that other processors need. With disorder it goes by the later times that
+ * buffers.c gives to events instead. Each record, its items and its payload are copies of
  * their own that are freed behind the callback, so that a sanitizer sees who keeps or overruns
  * them.
  */
@@ -167,9 +168,8 @@ static struct open_buffer *oldest(struct delivery *delivery)
 		struct open_buffer *open = &delivery->open[i];
 		const struct fake_stored *stored = fake_buffer_at(open->buffer, open->offset);
 
-		if (!best || stored->header.TimeStamp.QuadPart < first->header.TimeStamp.QuadPart ||
-		    (stored->header.TimeStamp.QuadPart == first->header.TimeStamp.QuadPart &&
-		     stored->order < first->order)) {
+		if (!best || stored->due < first->due ||
+		    (stored->due == first->due && stored->order < first->order)) {
 			best = open;
 			first = stored;
 		}
@@ -180,6 +180,7 @@ static struct open_buffer *oldest(struct delivery *delivery)
 /* What the lock protects, for one round outside it. */
 struct round {
 	int64_t watermark;
+	uint64_t settled;
 	int64_t start_raw; /* to convert times without the session */
 	bool loss;
 	bool buffer_loss;
@@ -208,11 +209,13 @@ static void take_round(struct delivery *delivery, struct round *round)
 	}
 	trace->queue.count = 0; /* the references are the delivery's now */
 	round->watermark = INT64_MAX;
+	round->settled = 0;
 	round->loss = false;
 	round->buffer_loss = false;
 	if (session) {
 		if (!trace->closing && !trace->session_gone) {
 			round->watermark = fake_buffer_watermark(session);
+			round->settled = session->settled;
 		}
 		round->loss = session->lost > trace->lost_reported;
 		round->buffer_loss = session->realtime_lost > trace->buffers_lost_reported;
@@ -262,7 +265,8 @@ static uint32_t deliver_round(struct delivery *delivery, struct round *round,
 		int64_t time = fake_clock_to_time(clock, raw);
 		int64_t report_time = trace->raw ? raw : time;
 
-		if (raw > round->watermark || trace->held) {
+		if ((stored->due > round->watermark && stored->order >= round->settled) ||
+		    trace->held) {
 			return 0;
 		}
 		trace->log.CurrentTime = time;
@@ -322,7 +326,8 @@ static bool wait_for_buffers(struct delivery *delivery)
 				fake_buffer_at(open->buffer, open->offset);
 
 			if (!session || trace->session_gone || trace->closing ||
-			    stored->header.TimeStamp.QuadPart <= fake_buffer_watermark(session)) {
+			    stored->due <= fake_buffer_watermark(session) ||
+			    stored->order < session->settled) {
 				return true;
 			}
 		} else if (!session || trace->session_gone || trace->closing) {

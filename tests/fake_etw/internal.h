@@ -60,7 +60,7 @@ struct fake_buffer {
 	uint32_t references; /* queues that hold it */
 	bool pooled; /* counts towards the session's buffers; a buffer of the playback file does not
 		      */
-	int64_t first_time;
+	int64_t first_due;
 	uint8_t *stored; /* struct fake_stored and what follows each, aligned to 8 */
 	size_t stored_size;
 	size_t capacity;
@@ -75,6 +75,7 @@ struct fake_stored {
 	uint32_t items_size;
 	uint32_t unused;
 	uint64_t order; /* running number: equal times keep it */
+	int64_t due;    /* where delivery puts it: its time, or later (disorder_ms) */
 	EVENT_HEADER header;
 	ETW_BUFFER_CONTEXT context;
 	uint32_t unused2;
@@ -147,6 +148,10 @@ struct fake_session {
 	struct fake_buffer *active[FAKE_PROCESSORS];
 	struct fake_buffer *spare;
 	struct fake_queue playback;
+	/* Of disorder_ms. */
+	int64_t newest_time;
+	int64_t last_due[FAKE_PROCESSORS];
+	uint64_t settled; /* events of a lower order were flushed and wait for nothing */
 
 	struct fake_enable *enables; /* FAKE_ENABLES of them, owned */
 	unsigned enable_count;
@@ -219,6 +224,7 @@ int64_t fake_clock_boot_time(void);
 int64_t fake_clock_raw(uint32_t clock);
 int64_t fake_clock_raw_at(uint32_t clock, uint64_t now_ns); /* by fake_clock_monotonic_ns() */
 int64_t fake_clock_to_time(const struct fake_session *session, int64_t raw);
+int64_t fake_clock_ticks_of_ms(const struct fake_session *session, unsigned ms);
 /* Both clocks go ahead to this reading of the counter, unless it is past already. */
 void fake_clock_advance_to(int64_t counter);
 void fake_clock_reset(void);
@@ -264,11 +270,13 @@ uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write
 /* Waits until an event of at most that many bytes would find a place in every session. False:
  * no buffer became free within that time. */
 bool fake_buffer_wait_for_room(uint16_t processor, size_t size, unsigned timeout_ms);
+/* What was written so far is delivered, however late the events of a processor may come. */
 void fake_buffer_flush(struct fake_session *session);
 /* Fires the flush timer when it is due. */
 void fake_buffer_tick(struct fake_session *session, uint64_t now_ns);
 uint64_t fake_buffer_due_ns(const struct fake_session *session); /* UINT64_MAX: never */
 void fake_buffer_release(struct fake_buffer *buffer);
+/* Up to where no event is still to come that delivery would put before one that is there. */
 int64_t fake_buffer_watermark(const struct fake_session *session);
 void fake_buffer_done(struct fake_session *session);
 void fake_queue_add(struct fake_queue *queue, struct fake_buffer *buffer);

@@ -354,6 +354,70 @@ static void a_full_buffer_waits_for_older_events_of_other_processors(void **stat
 	recorder_close(&recorder);
 }
 
+enum { DISORDERED = 4000, DISORDER_MS = 10, DISORDER_TICKS = 100000, DISORDER_STEP = 1000 };
+
+/* Plays the same events to a machine of that seed; order[] are the numbers as they came. */
+static void play_in_disorder(unsigned seed, bool flush_between, uint32_t order[DISORDERED])
+{
+	const struct fake_etw_options options = { .manual_flush = true,
+						  .disorder_ms = DISORDER_MS,
+						  .disorder_seed = seed };
+	struct recorder recorder = { 0 };
+
+	fake_etw_reset(&options);
+	start();
+	consume(&recorder, PROCESS_TRACE_MODE_RAW_TIMESTAMP);
+	for (uint32_t i = 0; i < DISORDERED; i++) {
+		const struct fake_etw_event event = { .provider = process_class,
+						      .descriptor = { .Opcode = 1 },
+						      .classic = true,
+						      .timed = true,
+						      .raw_time = (int64_t)i * DISORDER_STEP + 1,
+						      .process_id = i,
+						      .processor = (uint16_t)(i % 4) };
+
+		assert_true(fake_etw_emit_waiting(&event, WAIT_MS));
+		if (flush_between && i == DISORDERED / 2) {
+			Sleep(20); /* what may go has gone */
+		}
+	}
+	assert_true(fake_etw_drain("test", WAIT_MS));
+	assert_true(recorder_wait(&recorder, DISORDERED));
+	for (uint32_t i = 0; i < DISORDERED; i++) {
+		order[i] = recorder.events[i].header.ProcessId;
+	}
+	CloseTrace(recorder.trace);
+	recorder_join(&recorder);
+	recorder_close(&recorder);
+}
+
+static void a_buffer_may_come_later_than_newer_ones_of_other_processors(void **state)
+{
+	static uint32_t order[DISORDERED], again[DISORDERED];
+	int64_t last[] = { -1, -1, -1, -1 };
+	uint32_t newest = 0, late = 0;
+
+	(void)state;
+	play_in_disorder(1, false, order);
+	for (uint32_t i = 0; i < DISORDERED; i++) {
+		int64_t *of_processor = &last[order[i] % 4];
+
+		assert_true(order[i] > *of_processor);
+		*of_processor = order[i];
+		if (order[i] < newest) {
+			assert_in_range((newest - order[i]) * DISORDER_STEP, 1, DISORDER_TICKS);
+			late++;
+		} else {
+			newest = order[i];
+		}
+	}
+	assert_in_range(late, DISORDERED / 10, DISORDERED - 1);
+	play_in_disorder(1, true, again);
+	assert_memory_equal(order, again, sizeof order);
+	play_in_disorder(2, false, again);
+	assert_memory_not_equal(order, again, sizeof order);
+}
+
 static void losses_are_reported_by_a_record(void **state)
 {
 	struct recorder recorder = { 0 };
@@ -465,6 +529,7 @@ int main(void)
 		ROW(times_are_system_time_unless_raw),
 		ROW(events_of_all_processors_come_in_time_order),
 		ROW(a_full_buffer_waits_for_older_events_of_other_processors),
+		ROW(a_buffer_may_come_later_than_newer_ones_of_other_processors),
 		ROW(losses_are_reported_by_a_record),
 		ROW(the_flush_timer_delivers),
 		ROW(what_is_written_before_a_consumer_opens_comes_first),
