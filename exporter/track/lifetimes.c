@@ -15,6 +15,12 @@
  * been given to another key; the serial number detects this. If no instance has ended, a CLOCK
  * hand drops a key that was not looked up since the hand last passed it.
  *
+ * A late change, one that is older than the latest start or end of its key, may need an instance
+ * before others of its key. Only places near the end of the array are looked at, because late
+ * changes are late by a second at most, and anything else would let a hostile recording move long
+ * arrays. The queue of ends is then no longer sorted; evict_ended() drops what stands before an
+ * instance first.
+ *
  * A frozen table was built in the first pass of a recording. It contains all changes that fitted,
  * also those after the present time. Announcing the same changes again must not alter it: shown()
  * detects them. Eviction must not drop instances that end after the present time, because the
@@ -42,6 +48,8 @@ struct lifetimes_key {
 	uint32_t used : 1;  /* looked up since the CLOCK hand last passed */
 };
 
+#define SERIAL_MOST UINT32_C(0x7fffffff)
+
 struct lifetimes_end {
 	uint32_t slot;
 	uint32_t serial;
@@ -51,6 +59,7 @@ enum {
 	NO_SLOT = 0x7fffffff, /* fits into hint */
 	STEPS = 8,            /* instances to step over before a binary search */
 	TIES = 16,            /* instances of one tick to examine */
+	LATE_MOST = 64,       /* instances behind the place of a late change */
 };
 
 static struct lifetime *items(struct lifetimes_key *slot)
@@ -158,6 +167,17 @@ static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 	slot->hint = slot->hint > 0 ? (slot->hint - 1) & NO_SLOT : 0;
 }
 
+/* Whether the instance is one of the first of its key. */
+static bool among_first(struct lifetimes_key *slot, uint32_t serial)
+{
+	for (uint32_t i = 0; i < slot->count && i < STEPS; i++) {
+		if (items(slot)[i].serial == serial) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Drops the instance that ended longest ago. False if none has ended before now. */
 static bool evict_ended(struct lifetimes *table, int64_t now)
 {
@@ -166,18 +186,22 @@ static bool evict_ended(struct lifetimes *table, int64_t now)
 		struct lifetimes_key *slot = &table->keys[end.slot];
 
 		/* The slot may belong to another key now. */
-		if (slot->count > 0 && items(slot)->serial == end.serial) {
-			if (items(slot)->end > now) {
+		bool first = slot->count > 0 && items(slot)->serial == end.serial;
+		bool dropped = first || among_first(slot, end.serial);
+
+		if (dropped) {
+			if (table->frozen && items(slot)->end > now) {
 				return false;
 			}
 			remove_first(table, slot);
 			table->evictions++;
-		} else {
-			slot = NULL;
 		}
-		table->end_first = (table->end_first + 1) & (table->end_capacity - 1);
-		table->end_count--;
-		if (slot) {
+		/* The entry of an instance behind the one that was dropped stays. */
+		if (first || !dropped) {
+			table->end_first = (table->end_first + 1) & (table->end_capacity - 1);
+			table->end_count--;
+		}
+		if (dropped) {
 			return true;
 		}
 	}
@@ -290,12 +314,11 @@ static bool grow(struct lifetimes_key *slot)
 	return true;
 }
 
-/* Sets the end of an instance and queues it for evict_ended(). Without memory for the queue the
- * instance only stays longer. */
-static void end_item(struct lifetimes *table, struct lifetimes_key *slot, struct lifetime *item,
-		     int64_t time)
+/* Queues an instance that has ended for evict_ended(). Without memory for the queue the instance
+ * only stays longer. */
+static void queue_end(struct lifetimes *table, struct lifetimes_key *slot,
+		      const struct lifetime *item)
 {
-	item->end = time > item->start ? time : item->start;
 	if (table->end_count == table->end_capacity) {
 		uint32_t capacity = table->end_capacity ? 2 * table->end_capacity : 64;
 		struct lifetimes_end *ends = malloc(capacity * sizeof *ends);
@@ -316,10 +339,24 @@ static void end_item(struct lifetimes *table, struct lifetimes_key *slot, struct
 	table->end_count++;
 }
 
+static void end_item(struct lifetimes *table, struct lifetimes_key *slot, struct lifetime *item,
+		     int64_t time)
+{
+	item->end = time > item->start ? time : item->start;
+	queue_end(table, slot, item);
+}
+
+static uint32_t next_serial(struct lifetimes *table)
+{
+	table->serial = (table->serial + 1) & SERIAL_MOST;
+	table->serial += table->serial == 0;
+	return table->serial;
+}
+
 /* Adds an instance after the last one of its key, which ends where the new one begins. NULL if
  * there is no room. */
 static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t start, int64_t now,
-				 uint32_t value)
+				 uint32_t value, bool started)
 {
 	struct lifetimes_key *slot;
 
@@ -337,10 +374,13 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 	if (!slot || !grow(slot)) {
 		return NULL;
 	}
-	table->serial += table->serial == UINT32_MAX ? 2 : 1;
 	slot->count++;
 	table->count++;
-	*last_item(slot) = (struct lifetime){ start, LIFETIME_OPEN, value, table->serial };
+	*last_item(slot) = (struct lifetime){ .start = start,
+					      .end = LIFETIME_OPEN,
+					      .value = value,
+					      .serial = next_serial(table) & SERIAL_MOST,
+					      .started = started };
 	return slot;
 }
 
@@ -389,6 +429,105 @@ static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64
 	return true;
 }
 
+/* Whether the change is older than the latest start or end of its key. */
+static bool is_late(const struct lifetime *last, int64_t time)
+{
+	return time < last->start || (last->end != LIFETIME_OPEN && time < last->end);
+}
+
+/* Changes an instance that a late change falls into; false: the change begins another instance.
+ * next: the instance behind it, or NULL. */
+static bool change_late(struct lifetime *item, const struct lifetime *next,
+			enum lifetime_change change, int64_t time, uint32_t value)
+{
+	switch (change) {
+	case LIFETIME_START:
+		if (item->started && item->start != time) {
+			return false;
+		}
+		item->start = time;
+		item->started = 1;
+		item->value = value == 0 ? item->value : value; /* the name that a start gives wins */
+		break;
+	case LIFETIME_EXISTS:
+		break;
+	case LIFETIME_STOP:
+		if (!next || next->start != item->end) {
+			return false; /* it has ended at another time */
+		}
+		item->end = time;
+		break;
+	}
+	item->value = item->value == 0 ? value : item->value;
+	return true;
+}
+
+/* The instance that a late change makes between two others, either of which may be NULL. Where they
+ * cover its time, the one before ends there. */
+static struct lifetime late_instance(struct lifetime *before, const struct lifetime *next,
+				     enum lifetime_change change, int64_t time, uint32_t value)
+{
+	struct lifetime item = { .start = before ? before->end : LIFETIME_ALWAYS,
+				 .end = next ? next->start : LIFETIME_OPEN,
+				 .value = value };
+
+	if (before && time < before->end) {
+		/* Two starts or two stops: the instance is two. A name that did not come with the
+		 * start came with the stop. */
+		item.start = time;
+		item.end = before->end;
+		before->end = time;
+		if (change == LIFETIME_START) {
+			item.started = 1;
+		} else if (before->started) {
+			item.value = 0;
+		} else {
+			item.value = before->value;
+			before->value = value;
+		}
+	} else if (change == LIFETIME_START) {
+		item.start = time;
+		item.started = 1;
+	} else if (change == LIFETIME_STOP) {
+		item.end = time;
+	}
+	return item;
+}
+
+static bool announce_late(struct lifetimes *table, struct lifetimes_key *slot,
+			  enum lifetime_change change, uint64_t key, int64_t time, uint32_t value)
+{
+	uint32_t at = latest(slot, time);
+	uint32_t place = at == slot->count ? 0 : at + 1;
+	struct lifetime *before = place > 0 ? items(slot) + place - 1 : NULL;
+	struct lifetime *next = place < slot->count ? items(slot) + place : NULL;
+
+	if (slot->count - place > LATE_MOST ||
+	    (before && time < before->end && change_late(before, next, change, time, value))) {
+		return true;
+	}
+	if (!make_room(table, time)) {
+		table->evictions++;
+		return false;
+	}
+	if (find(table, key) != slot || !grow(slot)) {
+		return true; /* room was made by dropping the key itself */
+	}
+	at = latest(slot, time);
+	place = at == slot->count ? 0 : at + 1;
+	before = place > 0 ? items(slot) + place - 1 : NULL;
+	next = items(slot) + place;
+	memmove(next + 1, next, (slot->count - place) * sizeof *next);
+	*next = late_instance(before, place < slot->count ? next + 1 : NULL, change, time, value);
+	next->serial = next_serial(table) & SERIAL_MOST;
+	slot->count++;
+	table->count++;
+	if (next->end != LIFETIME_OPEN) {
+		queue_end(table, slot, next);
+	}
+	return true;
+}
+
 bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, uint64_t key,
 			int64_t time, uint32_t value)
 {
@@ -398,8 +537,8 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 	if (slot && table->frozen && shown(slot, change, time, value)) {
 		return true;
 	}
-	if (last && time < last->start) {
-		return true; /* out of order: a newer instance already has the key */
+	if (last && is_late(last, time)) {
+		return announce_late(table, slot, change, key, time, value);
 	}
 	if (change != LIFETIME_START && last && last->end == LIFETIME_OPEN) {
 		if (last->value == 0) {
@@ -410,7 +549,7 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 				last                     ? last->end :
 							   LIFETIME_ALWAYS;
 
-		slot = add(table, key, start, time, value);
+		slot = add(table, key, start, time, value, change == LIFETIME_START);
 		if (!slot) {
 			return false;
 		}
@@ -420,6 +559,13 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 		end_item(table, slot, last, time);
 	}
 	return true;
+}
+
+bool lifetimes_running(struct lifetimes *table, uint64_t key)
+{
+	struct lifetimes_key *slot = find(table, key);
+
+	return slot && last_item(slot)->end == LIFETIME_OPEN;
 }
 
 const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key, int64_t time)

@@ -7,8 +7,11 @@
  * struct lifetimes is the table of instances. The instances of a key are sorted by their start.
  * lifetimes_at() returns the latest instance that does not start after the time. If there is none,
  * it returns the first instance, so that a name from the rundown at the end of a recording also
- * applies to the events before it. Changes are announced in time order. Times may be of any clock,
- * if it is the same for all calls.
+ * applies to the events before it. Times may be of any clock, if it is the same for all calls.
+ *
+ * Changes are announced in time order, but a live session may deliver one up to a flush interval
+ * late. A late change takes its place among the instances of its key: a stop ends the instance of
+ * its time and not a newer one, and a start or a rundown record names the events between.
  *
  * struct timeline feeds such a table. In the first pass of a recording, changes arrive in file
  * order, which is not time order: the timeline keeps them in a compact array and sorts them at the
@@ -40,8 +43,9 @@
 struct lifetime {
 	int64_t start;
 	int64_t end;
-	uint32_t value;  /* the name or owner of the instance; 0: not known yet */
-	uint32_t serial; /* number of this instance in its table, from 1 */
+	uint32_t value;       /* the name or owner of the instance; 0: not known yet */
+	uint32_t serial : 31; /* number of this instance in its table, from 1 */
+	uint32_t started : 1; /* its start was announced; else start is a guess */
 };
 
 enum lifetime_change {
@@ -98,6 +102,9 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 /* The instance that a key meant at a time; NULL if no change named the key. Valid until the next
  * change. */
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time);
+
+/* Whether the latest instance of the key has not ended. */
+bool lifetimes_running(struct lifetimes *table, uint64_t key);
 
 /* The instance of the key that ended at exactly this time; NULL if there is none. */
 const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key, int64_t time);

@@ -349,6 +349,9 @@ static const struct machine {
 	enum likeness at_worst;
 } machines[] = {
 	{ "as documented", { .manual_flush = true }, THE_SAME },
+	{ "with disorder, seed 1",
+	  { .manual_flush = true, .disorder_ms = 1000, .disorder_seed = 1 },
+	  OTHER_NAMES },
 };
 
 enum { MACHINES = sizeof machines / sizeof machines[0] };

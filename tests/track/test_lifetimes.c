@@ -111,6 +111,81 @@ static void an_id_means_what_section_16_2_says(void **state)
 	}
 }
 
+static void a_late_change_takes_its_place(void **state)
+{
+	static const struct {
+		const char *name;
+		struct change changes[8]; /* in the order in which they come */
+		struct look looks[8];
+	} cases[] = {
+		{ "a stop of the instance before",
+		  { { 10, '+', 1 }, { 30, '+', 2 }, { 20, '-', 0 } },
+		  { { 19, 1 }, { 29, 1 }, { 30, 2 }, { 99, 2 } } },
+		{ "a start after its stop, which named the instance",
+		  { { 20, '-', 1 }, { 10, '+', 1 }, { 30, '+', 2 } },
+		  { { 10, 1 }, { 29, 1 }, { 30, 2 } } },
+		{ "a start after its stop, which did not",
+		  { { 20, '-', 0 }, { 10, '+', 1 } },
+		  { { 10, 1 }, { 20, 1 } } },
+		{ "a start after the next one of its id",
+		  { { 10, '+', 1 }, { 30, '+', 3 }, { 20, '+', 2 } },
+		  { { 19, 1 }, { 20, 2 }, { 29, 2 }, { 30, 3 }, { 99, 3 } } },
+		{ "start and stop after the next start of the id",
+		  { { 30, '+', 3 }, { 20, '-', 2 }, { 10, '+', 2 } },
+		  { { 10, 2 }, { 20, 2 }, { 29, 2 }, { 30, 3 } } },
+		{ "a start after the stop that ended the one before for it",
+		  { { 10, '+', 1 }, { 30, '-', 0 }, { 20, '+', 2 } },
+		  { { 19, 1 }, { 20, 2 }, { 30, 2 } } },
+		{ "stop and start after the stop of the second",
+		  { { 10, '+', 1 }, { 40, '-', 0 }, { 20, '-', 0 }, { 30, '+', 2 } },
+		  { { 19, 1 }, { 29, 1 }, { 30, 2 }, { 50, 2 } } },
+		{ "a rundown record after the stop",
+		  { { 20, '-', 0 }, { 10, '=', 1 } },
+		  { { 10, 1 }, { 99, 1 } } },
+		{ "a rundown record after the next start of the id",
+		  { { 20, '+', 2 }, { 10, '=', 1 } },
+		  { { 5, 1 }, { 10, 1 }, { 19, 1 }, { 20, 2 } } },
+		{ "a rundown record that does not rename",
+		  { { 10, '+', 1 }, { 20, '-', 0 }, { 15, '=', 9 } },
+		  { { 15, 1 }, { 99, 1 } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct lifetimes table;
+
+		lifetimes_init(&table, PLENTY, true);
+		print_message("  %s\n", cases[i].name);
+		for (const struct change *change = cases[i].changes; change->what; change++) {
+			assert_true(announce(&table, KEY, change));
+		}
+		for (const struct look *look = cases[i].looks; look->time; look++) {
+			assert_int_equal(value_at(&table, KEY, look->time), look->value);
+		}
+		lifetimes_clear(&table);
+	}
+}
+
+static void a_late_start_does_not_bring_a_stopped_one_back(void **state)
+{
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, PLENTY, true);
+	assert_false(lifetimes_running(&table, KEY));
+	announce(&table, KEY, &(struct change){ 20, '-', 1 });
+	announce(&table, KEY, &(struct change){ 10, '+', 1 });
+	assert_false(lifetimes_running(&table, KEY));
+	assert_int_equal(table.count, 1);
+	assert_int_equal(lifetimes_at(&table, KEY, 10)->start, 10);
+	assert_int_equal(lifetimes_ended_at(&table, KEY, 20)->value, 1);
+	announce(&table, KEY, &(struct change){ 30, '+', 2 });
+	assert_true(lifetimes_running(&table, KEY));
+	announce(&table, KEY, &(struct change){ 25, '=', 1 });
+	assert_true(lifetimes_running(&table, KEY));
+	lifetimes_clear(&table);
+}
+
 static void a_late_change_does_not_touch_a_newer_instance(void **state)
 {
 	struct lifetimes table;
@@ -194,7 +269,7 @@ static void announce_plain(struct plain *plain, const struct change *change)
 			last->end = change->time;
 		}
 		plain->items[plain->count++] =
-			(struct lifetime){ start, LIFETIME_OPEN, change->value, 0 };
+			(struct lifetime){ .start = start, .end = LIFETIME_OPEN, .value = change->value };
 		last = &plain->items[plain->count - 1];
 	} else if (last->value == 0) {
 		last->value = change->value;
@@ -254,6 +329,75 @@ static void any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twic
 		assert_int_equal(table.evictions, 0);
 		lifetimes_clear(&table);
 	}
+}
+
+/* Instances of one key that start, stop and start again; each change comes up to `late` places
+ * later than it happened, as buffers of several processors do. */
+static void late_changes_give_what_changes_in_time_give(void **state)
+{
+	enum { INSTANCES = 40, ROUNDS = 2000, LATE = 5 };
+	static struct change changes[2 * INSTANCES];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct lifetimes in_time, late;
+		bool taken[2 * INSTANCES] = { false };
+		bool named = round % 2; /* by its stop too, as processes are */
+
+		lifetimes_init(&in_time, PLENTY, true);
+		lifetimes_init(&late, PLENTY, true);
+		for (uint32_t i = 0; i < INSTANCES; i++) {
+			changes[2 * i] = (struct change){ 20 * i + 1, '+', i + 1 };
+			changes[2 * i + 1] = (struct change){ 20 * i + 11, '-', named ? i + 1 : 0 };
+		}
+		for (size_t i = 0; i < 2 * INSTANCES; i++) {
+			announce(&in_time, KEY, &changes[i]);
+		}
+		for (size_t first = 0; first < 2 * INSTANCES;) {
+			size_t at = first + next_random(&seed) % LATE;
+
+			if (at < 2 * INSTANCES && !taken[at]) {
+				taken[at] = true;
+				assert_true(announce(&late, KEY, &changes[at]));
+			}
+			while (first < 2 * INSTANCES && taken[first]) {
+				first++;
+			}
+		}
+		for (int64_t time = 0; time < 20 * INSTANCES; time++) {
+			assert_int_equal(value_at(&late, KEY, time), value_at(&in_time, KEY, time));
+		}
+		assert_int_equal(late.count, INSTANCES);
+		assert_false(lifetimes_running(&late, KEY));
+		assert_true(late.end_count <= INSTANCES);
+		lifetimes_clear(&in_time);
+		lifetimes_clear(&late);
+	}
+}
+
+static void what_late_changes_insert_is_evicted_too(void **state)
+{
+	struct lifetimes table;
+	uint64_t seed = 11;
+
+	(void)state;
+	lifetimes_init(&table, 50, true);
+	for (int64_t time = 100; time < 20000; time++) {
+		struct change change = { time - next_random(&seed) % 20,
+					 "+=-"[next_random(&seed) % 3], 1 };
+
+		assert_true(announce(&table, next_random(&seed) % 10, &change));
+		assert_true(table.count <= 50);
+		assert_true(table.end_count <= 50);
+	}
+	/* Old ones have gone: what happened long ago is known of no key. */
+	for (uint64_t key = 0; key < 10; key++) {
+		const struct lifetime *oldest = lifetimes_at(&table, key, 0);
+
+		assert_true(!oldest || oldest->end > 19000);
+	}
+	lifetimes_clear(&table);
 }
 
 static void a_full_table_lets_the_instance_go_that_ended_longest_ago(void **state)
@@ -418,6 +562,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_id_means_what_section_16_2_says),
+		cmocka_unit_test(a_late_change_takes_its_place),
+		cmocka_unit_test(a_late_start_does_not_bring_a_stopped_one_back),
+		cmocka_unit_test(late_changes_give_what_changes_in_time_give),
+		cmocka_unit_test(what_late_changes_insert_is_evicted_too),
 		cmocka_unit_test(a_late_change_does_not_touch_a_newer_instance),
 		cmocka_unit_test(the_instance_that_ended_at_a_time_is_found),
 		cmocka_unit_test(
