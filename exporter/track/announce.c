@@ -10,7 +10,8 @@
  * the second pass, or live, they come in time order. A table that is complete then already has the
  * change, so its text is not even read. Functions that also show state as a metric (processes,
  * threads, images, disks) do so in time order only: the gauges follow the events and must not know
- * what the first pass has seen.
+ * what the first pass has seen. A live session may deliver a change late. What it says about the
+ * state may be out of date then, so the gauges take it only if the table agrees.
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
@@ -39,6 +40,13 @@ static const struct text *read_text(struct tracker *tracker, enum payload_field 
 	return out;
 }
 
+/* Whether a change came so late that its instance is not the latest one, or has ended already. */
+static bool is_outdated(struct timeline *timeline, enum lifetime_change change, uint64_t id)
+{
+	return !timeline->table.frozen &&
+	       lifetimes_running(&timeline->table, id) == (change == LIFETIME_STOP);
+}
+
 static void announce_process(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
@@ -53,7 +61,8 @@ static void announce_process(struct tracker *tracker)
 		processes_announce(&tracker->processes, change, process_id,
 				   tracker->now.record->raw_time, name->data, name->size);
 	}
-	if (tracker->in_first_pass) {
+	if (tracker->in_first_pass ||
+	    is_outdated(&tracker->processes.timeline, change, process_id)) {
 		return;
 	}
 	if (tracker->options.process_gauges) {
@@ -61,7 +70,9 @@ static void announce_process(struct tracker *tracker)
 				       tracker_label(tracker, process_id));
 	}
 	if (change != LIFETIME_EXISTS) {
-		image_info_forget(&tracker->image_info, process_id);
+		image_info_forget(&tracker->image_info, process_id,
+				  change == LIFETIME_STOP ? INT64_MAX :
+							    tracker->now.record->raw_time);
 	}
 }
 
@@ -92,7 +103,8 @@ static void announce_thread(struct tracker *tracker)
 	payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
 	threads_announce(&tracker->threads, change, thread_id, time, process_id);
 	if (tracker->in_first_pass || !tracker->options.process_gauges ||
-	    thread_id == RECORD_NO_ID) {
+	    thread_id == RECORD_NO_ID ||
+	    (thread_id != 0 && is_outdated(&tracker->threads.timeline, change, thread_id))) {
 		return;
 	}
 	process_id = threads_process(&tracker->threads, thread_id, time);
@@ -187,13 +199,13 @@ static void announce_image(struct tracker *tracker)
 					 path->size, tracker->now.record->raw_time);
 		}
 	} else if (!tracker->in_first_pass && tracker->options.image_info &&
-		   change != LIFETIME_STOP) {
+		   change != LIFETIME_STOP && !tracker_has_gone(tracker, process_id)) {
 		payload_u32(tracker, PAYLOAD_CHECKSUM, &checksum);
 		path = read_text(tracker, PAYLOAD_NAME);
 		volumes_dos_path(&tracker->files.volumes, path->data, path->size, &dos_path);
 		image_info_announce(&tracker->image_info, process_id,
 				    tracker_label(tracker, process_id), dos_path.data,
-				    dos_path.size, checksum);
+				    dos_path.size, checksum, tracker->now.record->raw_time);
 		text_free(&dos_path);
 	}
 }
@@ -238,15 +250,41 @@ static void announce_transfer(struct tracker *tracker)
 	}
 }
 
+/* What the owner of a request is, for the table of requests. */
+enum { REQUEST_OF_PROCESS, REQUEST_OF_THREAD };
+
 static void announce_request(struct tracker *tracker)
 {
 	const struct event_record *record = tracker->now.record;
-	uint64_t irp;
+	struct recent_entry begin = { .time = record->raw_time, .tag = record->opcode };
 
-	if (payload_u64(tracker, PAYLOAD_IRP, &irp)) {
-		recent_begin(&tracker->requests, irp, record->raw_time, record->opcode,
-			     tracker_process(tracker, NULL));
+	if (!payload_u64(tracker, PAYLOAD_IRP, &begin.key)) {
+		return;
 	}
+	tracker_process(tracker, &begin.owner);
+	if (begin.owner == RECORD_NO_ID) {
+		begin.owner_type = REQUEST_OF_THREAD;
+		begin.owner = record->thread_id;
+		payload_u32(tracker, PAYLOAD_OWNER, &begin.owner);
+	}
+	recent_begin(&tracker->requests, &begin);
+}
+
+/* The process that started a request, by what is known now: a name or a thread may have come after
+ * the request. */
+static uint32_t request_process(struct tracker *tracker, const struct recent_entry *begin)
+{
+	uint32_t id = begin->owner;
+	uint32_t label;
+
+	if (begin->owner_type == REQUEST_OF_THREAD && id != RECORD_NO_ID) {
+		id = threads_process(&tracker->threads, id, begin->time);
+	}
+	if (id == RECORD_NO_ID) {
+		return registry_none(tracker->options.registry);
+	}
+	label = processes_label(&tracker->processes, id, begin->time, NULL);
+	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
 }
 
 static void announce_request_end(struct tracker *tracker)
@@ -258,14 +296,14 @@ static void announce_request_end(struct tracker *tracker)
 	if (!payload_u64(tracker, PAYLOAD_IRP, &irp)) {
 		return;
 	}
-	if (!recent_end(&tracker->requests, irp, &begin)) {
+	if (!recent_end(&tracker->requests, irp, now->record->raw_time, &begin)) {
 		/* The start that says which operation this was, and on which file, was not seen. */
 		tracker_miss(tracker, MISS_FILE);
 		return;
 	}
 	now->started = true;
 	now->start_opcode = begin.tag;
-	now->start_process = begin.owner;
+	now->start_process = request_process(tracker, &begin);
 	now->duration_ticks = ticks_since(begin.time, now->record->raw_time);
 }
 

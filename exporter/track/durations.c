@@ -11,6 +11,11 @@
  * The time that a thread ran needs no table of starts. Each processor runs one thread, so it is
  * enough to remember the thread that was switched in last and the time. If the next switch names
  * another old thread, a switch event was lost, and the duration is unknown.
+ *
+ * A live session may deliver the record of one processor after newer ones of another. So a start is
+ * never paired with an end before it, and a start that comes after its end is not left for the next
+ * end of its key, where that can be known: a thread that is switched out was ready before it was
+ * switched in, so what then still waits with an earlier time is dropped.
  */
 #include "track/durations.h"
 
@@ -41,7 +46,7 @@ static struct recent_entry *set_of(const struct recent *recent, uint64_t key)
 	return recent->entries + (hash_u64(key) & (recent->sets - 1)) * WAYS;
 }
 
-void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag, uint32_t owner)
+void recent_begin(struct recent *recent, const struct recent_entry *begin)
 {
 	struct recent_entry *set, *place;
 
@@ -53,12 +58,15 @@ void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag
 			return;
 		}
 	}
-	set = set_of(recent, key);
+	set = set_of(recent, begin->key);
 	place = &set[0];
 	for (unsigned way = 0; way < WAYS; way++) {
 		struct recent_entry *entry = &set[way];
 
-		if (entry->taken && entry->key == key) {
+		if (entry->taken && entry->key == begin->key) {
+			if (entry->time > begin->time) {
+				return;
+			}
 			place = entry;
 			break;
 		}
@@ -68,18 +76,19 @@ void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag
 	}
 	if (!place->taken) {
 		recent->count++;
-	} else if (place->key != key) {
+	} else if (place->key != begin->key) {
 		recent->evictions++;
 	}
-	*place = (struct recent_entry){ key, time, owner, tag, true };
+	*place = *begin;
+	place->taken = true;
 }
 
-bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin)
+bool recent_end(struct recent *recent, uint64_t key, int64_t time, struct recent_entry *begin)
 {
 	struct recent_entry *set = recent->entries ? set_of(recent, key) : NULL;
 
 	for (unsigned way = 0; set && way < WAYS; way++) {
-		if (set[way].taken && set[way].key == key) {
+		if (set[way].taken && set[way].key == key && set[way].time <= time) {
 			*begin = set[way];
 			set[way].taken = false;
 			recent->count--;
@@ -115,7 +124,8 @@ void scheduler_clear(struct scheduler *scheduler)
 
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time)
 {
-	recent_begin(&scheduler->ready, thread_id, time, 0, 0);
+	recent_begin(&scheduler->ready,
+		     &(const struct recent_entry){ .key = thread_id, .time = time });
 }
 
 static struct scheduler_processor *processor_at(struct scheduler *scheduler, uint16_t number)
@@ -148,10 +158,11 @@ void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t 
 		/* If the old thread is not the expected one, a switch event was lost. */
 		if (at->known && at->thread_id == old_thread) {
 			out->on_cpu = ticks_since(at->since, time);
+			recent_end(&scheduler->ready, old_thread, at->since, &begin);
 		}
 		*at = (struct scheduler_processor){ new_thread, true, time };
 	}
-	if (recent_end(&scheduler->ready, new_thread, &begin)) {
+	if (recent_end(&scheduler->ready, new_thread, time, &begin)) {
 		out->ready = ticks_since(begin.time, time);
 	}
 }

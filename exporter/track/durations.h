@@ -31,8 +31,9 @@ static inline uint64_t ticks_since(int64_t begin, int64_t now)
 struct recent_entry {
 	uint64_t key;
 	int64_t time;
-	uint32_t owner; /* any number of the caller */
-	uint8_t tag;    /* likewise */
+	uint32_t owner;     /* any number of the caller */
+	uint8_t tag;        /* likewise */
+	uint8_t owner_type; /* likewise */
 	bool taken;
 };
 
@@ -47,12 +48,13 @@ struct recent {
 void recent_init(struct recent *recent, size_t sets);
 void recent_clear(struct recent *recent); /* frees all memory */
 
-/* An operation started. An earlier start of the same key without an end is replaced. */
-void recent_begin(struct recent *recent, uint64_t key, int64_t time, uint8_t tag, uint32_t owner);
+/* An operation started; begin->taken is ignored. An earlier start of the same key without an end is
+ * replaced. If a later one is there already, this one came late, and nothing happens. */
+void recent_begin(struct recent *recent, const struct recent_entry *begin);
 
 /* The operation ended: removes its start and copies it to *begin. Returns false and leaves *begin
- * alone if there is no start. */
-bool recent_end(struct recent *recent, uint64_t key, struct recent_entry *begin);
+ * alone if there is no start at or before that time. */
+bool recent_end(struct recent *recent, uint64_t key, int64_t time, struct recent_entry *begin);
 
 /* ---- the scheduler ---- */
 
@@ -67,6 +69,8 @@ struct scheduler {
 void scheduler_init(struct scheduler *scheduler);
 void scheduler_clear(struct scheduler *scheduler); /* frees all memory */
 
+/* The records of all processors may come in another order than their times, those of one may not.
+ */
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time);
 
 /* Ticks; UINT64_MAX if not known. */

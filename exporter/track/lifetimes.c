@@ -447,7 +447,8 @@ static bool change_late(struct lifetime *item, const struct lifetime *next,
 		}
 		item->start = time;
 		item->started = 1;
-		item->value = value == 0 ? item->value : value; /* the name that a start gives wins */
+		/* The name that a start gives wins. */
+		item->value = value == 0 ? item->value : value;
 		break;
 	case LIFETIME_EXISTS:
 		break;

@@ -264,6 +264,7 @@ enum {
 
 struct shown_image {
 	uint32_t ids[IMAGE_LABELS]; /* process, provider, path, checksum */
+	int64_t time;
 };
 
 bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
@@ -301,7 +302,7 @@ static uint64_t image_hash(const uint32_t *ids)
 	return hash_u64(hash_u64((uint64_t)ids[0] << 32 | ids[2]) + ids[3]);
 }
 
-void image_info_forget(struct image_info *info, uint32_t process_id)
+void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time)
 {
 	const uint64_t *place = info->family ? map_find(&info->by_process, process_id) : NULL;
 	struct shown_image *shown;
@@ -311,6 +312,9 @@ void image_info_forget(struct image_info *info, uint32_t process_id)
 		return;
 	}
 	shown = (struct shown_image *)(uintptr_t)*place;
+	if (shown->time >= time) {
+		return;
+	}
 	map_remove(&info->by_process, process_id);
 	users = map_find(&info->users, image_hash(shown->ids));
 	if (users && --*users == 0) {
@@ -374,10 +378,10 @@ static void show_image(struct image_info *info, uint32_t process_id,
 }
 
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
-			 const char *path, size_t size, uint32_t checksum)
+			 const char *path, size_t size, uint32_t checksum, int64_t time)
 {
 	struct intern *strings = registry_strings(info->registry);
-	struct shown_image image = { .ids = { label, info->provider, 0, 0 } };
+	struct shown_image image = { .ids = { label, info->provider, 0, 0 }, .time = time };
 	size_t name = size;
 	char text[16];
 	int length;

@@ -80,9 +80,10 @@ void image_info_clear(struct image_info *info);
 /* The process, whose name is `label` now, has loaded an image. path: UTF-8, as
  * users write it. */
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
-			 const char *path, size_t size, uint32_t checksum);
+			 const char *path, size_t size, uint32_t checksum, int64_t time);
 
-/* The process has ended, or another process starts with its id. */
-void image_info_forget(struct image_info *info, uint32_t process_id);
+/* The process has ended, or another process starts with its id. An image that was loaded at `time`
+ * or later stays. */
+void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time);
 
 #endif

@@ -89,6 +89,24 @@ uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id)
 	return tracker->now.process;
 }
 
+bool tracker_has_gone(struct tracker *tracker, uint32_t process_id)
+{
+	struct lifetimes *table = &tracker->processes.timeline.table;
+	const struct lifetime *instance =
+		table->frozen ? NULL :
+				lifetimes_at(table, process_id, tracker->now.record->raw_time);
+
+	return instance && instance->end != LIFETIME_OPEN;
+}
+
+bool tracker_outlived(struct tracker *tracker)
+{
+	uint32_t process_id;
+
+	tracker_process(tracker, &process_id);
+	return process_id != RECORD_NO_ID && tracker_has_gone(tracker, process_id);
+}
+
 uint64_t tracker_instance(struct tracker *tracker)
 {
 	if (!tracker->now.process_known) {

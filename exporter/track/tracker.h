@@ -129,6 +129,9 @@ uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id);
  * the same pid; 0: none known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
+/* Whether the record came so late that its process has ended already: what it sets is over. */
+bool tracker_outlived(struct tracker *tracker);
+
 /*
  * The process id that the record ends: by the stop of a process, or by the start of another one
  * with its id, when the stop was lost. False for other records. *instance: the instance that ends,

@@ -136,7 +136,7 @@ struct tracker {
 	struct threads threads;
 	struct files files;
 	struct drivers drivers;
-	struct recent requests; /* IRP -> when, opcode, label id of the process */
+	struct recent requests; /* IRP -> when, opcode, id of the process or thread */
 	struct scheduler scheduler;
 	struct services services;
 	struct process_gauges gauges;
@@ -181,6 +181,10 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 
 /* Hands what the current record announces, of the given announcements, to the tables. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);
+
+/* Whether the process that an id meant at the time of the current record has ended since: the
+ * record came late, or is the end. Known of live sessions only. */
+bool tracker_has_gone(struct tracker *tracker, uint32_t process_id);
 
 /* The label of a process id at the time of the current record; `_unknown`: it has no name. */
 uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);

@@ -14,13 +14,15 @@
 
 #include "base/intern.h"
 
+enum { SKEW = 3 };
+
 static uint32_t captured[SPAN_CAPTURED_MAX];
 
 static struct spans *make(uint64_t first_timeout, uint64_t second_timeout)
 {
 	const uint64_t timeouts[] = { first_timeout, second_timeout };
 	struct error err;
-	struct spans *spans = spans_new(timeouts, 2, &err);
+	struct spans *spans = spans_new(timeouts, 2, SKEW, &err);
 
 	assert_non_null(spans);
 	return spans;
@@ -81,6 +83,24 @@ static void an_end_that_seems_earlier_took_no_time(void **state)
 	assert_int_equal(ticks, 0);
 	spans_start(spans, 0, 5, INT64_MIN + 1);
 	assert_false(spans_stop(spans, 0, 5, INT64_MAX, &ticks, captured));
+	spans_free(spans);
+}
+
+static void a_start_or_stop_that_comes_late_does_not_touch_newer_ones(void **state)
+{
+	struct spans *spans = make(100, 100);
+	uint64_t ticks = 7;
+
+	(void)state;
+	assert_false(spans_stop(spans, 0, 5, 20, &ticks, captured));
+	spans_start(spans, 0, 5, 30);
+	assert_null(spans_start(spans, 0, 5, 10));
+	assert_statistics(spans, 1, 0, 1, 1);
+	assert_false(spans_stop(spans, 0, 5, 30 - SKEW - 1, &ticks, captured));
+	assert_int_equal(ticks, 7);
+	assert_statistics(spans, 1, 0, 1, 2);
+	assert_true(spans_stop(spans, 0, 5, 41, &ticks, captured));
+	assert_int_equal(ticks, 11);
 	spans_free(spans);
 }
 
@@ -176,6 +196,7 @@ int main(void)
 		cmocka_unit_test(a_start_has_ids_for_its_stop),
 		cmocka_unit_test(a_second_start_replaces_the_first),
 		cmocka_unit_test(an_end_that_seems_earlier_took_no_time),
+		cmocka_unit_test(a_start_or_stop_that_comes_late_does_not_touch_newer_ones),
 		cmocka_unit_test(what_does_not_end_in_time_is_given_up),
 		cmocka_unit_test(the_table_is_bounded_and_the_oldest_goes),
 		cmocka_unit_test(a_reset_forgets_all),

@@ -314,7 +314,7 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 	if (passes == TWO_PASSES) {
 		tracker_first_pass_end(player->tracker);
 	}
-	if (tape->count > 1) {
+	if (tape->count > 1 && passes != UNSORTED) {
 		qsort(sorted, tape->count, sizeof(struct tape_event *), by_time);
 	}
 	for (size_t i = 0; i < tape->count; i++) {

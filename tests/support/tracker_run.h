@@ -87,7 +87,8 @@ void player_done(struct player *player);
 /* Frees the tracker and makes another with the same registry and shard. */
 void player_new_tracker(struct player *player, const struct tracker_options *tracker_options);
 
-enum passes { ONE_PASS, TWO_PASSES };
+/* UNSORTED: in one pass, in the order of the tape instead of that of time. */
+enum passes { ONE_PASS, TWO_PASSES, UNSORTED };
 
 /* Plays and checks. Fails the test where the tracker says something else than the tape. */
 void player_play(struct player *player, struct tape *tape, enum passes passes);

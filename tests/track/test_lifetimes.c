@@ -268,8 +268,9 @@ static void announce_plain(struct plain *plain, const struct change *change)
 		if (open) {
 			last->end = change->time;
 		}
-		plain->items[plain->count++] =
-			(struct lifetime){ .start = start, .end = LIFETIME_OPEN, .value = change->value };
+		plain->items[plain->count++] = (struct lifetime){ .start = start,
+								  .end = LIFETIME_OPEN,
+								  .value = change->value };
 		last = &plain->items[plain->count - 1];
 	} else if (last->value == 0) {
 		last->value = change->value;

@@ -139,12 +139,12 @@ static uint64_t gauge_instance(struct rule_engine *engine)
 	if (instance == 0) {
 		return unannounced;
 	}
-	gauges_end_instance(engine->gauges, unannounced);
+	gauges_end_instance(engine->gauges, unannounced, INT64_MAX);
 	return instance;
 }
 
 static void add(struct rule_engine *engine, const struct compiled_rule *rule, cell *cells,
-		uint64_t amount)
+		uint64_t amount, const struct event_record *record)
 {
 	if (rule->histogram) {
 		cells_observe(rule->family, engine->shard, cells, amount);
@@ -161,8 +161,11 @@ static void add(struct rule_engine *engine, const struct compiled_rule *rule, ce
 		cell_move(cells, 0 - amount);
 		break;
 	case GAUGE_SET:
-		gauges_set(engine->gauges, gauge_instance(engine), cells, amount);
-		engine_publish(engine);
+		if (!tracker_outlived(engine->tracker)) {
+			gauges_set(engine->gauges, gauge_instance(engine), cells, amount,
+				   record->raw_time);
+			engine_publish(engine);
+		}
 		break;
 	}
 }
@@ -276,7 +279,7 @@ static enum event_result apply_rule(struct rule_engine *engine, struct compiled_
 	if (rule->plain) {
 		cell_add(cells, amount);
 	} else {
-		add(engine, rule, cells, amount);
+		add(engine, rule, cells, amount, record);
 	}
 	return APPLIED;
 }
@@ -451,7 +454,7 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 }
 
 /* What a process has set leaves its samples when the process ends. */
-static void end_instance(struct rule_engine *engine)
+static void end_instance(struct rule_engine *engine, const struct event_record *record)
 {
 	uint64_t instance;
 	uint32_t process_id;
@@ -459,9 +462,10 @@ static void end_instance(struct rule_engine *engine)
 	if (!tracker_ended_process(engine->tracker, &process_id, &instance)) {
 		return;
 	}
-	gauges_end_instance(engine->gauges, unannounced_instance(process_id));
+	/* What a process set after the time of a late start is its own. */
+	gauges_end_instance(engine->gauges, unannounced_instance(process_id), record->raw_time);
 	if (instance != 0) {
-		gauges_end_instance(engine->gauges, instance);
+		gauges_end_instance(engine->gauges, instance, INT64_MAX);
 	}
 	engine_publish(engine);
 }
@@ -477,7 +481,7 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 	}
 	outcome = apply_rules(engine, compiled, record);
 	if (compiled->ends_instance) {
-		end_instance(engine);
+		end_instance(engine, record);
 	}
 	return outcome;
 }

@@ -25,6 +25,7 @@ struct entry {
 	uint64_t instance;
 	cell *cells; /* NULL: free */
 	uint64_t value;
+	int64_t time;            /* when it was set */
 	uint32_t next, previous; /* of the same instance */
 };
 
@@ -82,7 +83,7 @@ static void take_out(struct gauges *gauges, uint32_t index)
 }
 
 static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cell *cells,
-		   uint64_t value)
+		   uint64_t value, int64_t time)
 {
 	struct entry *entry = &gauges->entries[index];
 	uint64_t *place = map_put(&gauges->places, place_of(instance, cells), NULL);
@@ -101,6 +102,7 @@ static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cel
 	*entry = (struct entry){ .instance = instance,
 				 .cells = cells,
 				 .value = value,
+				 .time = time,
 				 .next = added ? NO_ENTRY : (uint32_t)*first,
 				 .previous = NO_ENTRY };
 	if (!added) {
@@ -111,7 +113,7 @@ static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cel
 	cell_move(cells, value);
 }
 
-void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value)
+void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value, int64_t time)
 {
 	uint64_t *place;
 	struct entry *entry;
@@ -127,8 +129,11 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 	if (place) {
 		entry = &gauges->entries[*place];
 		if (entry->instance == instance && entry->cells == cells) {
-			cell_move(cells, value - entry->value);
-			entry->value = value;
+			if (time >= entry->time) {
+				cell_move(cells, value - entry->value);
+				entry->value = value;
+				entry->time = time;
+			}
 			return;
 		}
 		/* Two of one hash: they cannot both be here. */
@@ -138,16 +143,22 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 		take_out(gauges, gauges->at);
 		gauges->evictions++;
 	}
-	put_in(gauges, gauges->at, instance, cells, value);
+	put_in(gauges, gauges->at, instance, cells, value, time);
 	gauges->at = (gauges->at + 1) % GAUGES_MAX;
 }
 
-void gauges_end_instance(struct gauges *gauges, uint64_t instance)
+void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until)
 {
-	uint64_t *first;
+	const uint64_t *first = map_find(&gauges->first, instance);
+	uint32_t index = first ? (uint32_t)*first : NO_ENTRY;
 
-	while ((first = map_find(&gauges->first, instance)) != NULL) {
-		take_out(gauges, (uint32_t)*first);
+	while (index != NO_ENTRY) {
+		uint32_t next = gauges->entries[index].next;
+
+		if (gauges->entries[index].time <= until) {
+			take_out(gauges, index);
+		}
+		index = next;
 	}
 }
 

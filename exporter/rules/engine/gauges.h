@@ -20,11 +20,13 @@ enum { GAUGES_MAX = 65536 };
 struct gauges *gauges_new(struct error *err);
 void gauges_free(struct gauges *gauges);
 
-/* The value of an instance in a sample; cells: the sample's. */
-void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value);
+/* The value of an instance in a sample since `time`; cells: the sample's. Ignored if a newer one is
+ * there. */
+void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value,
+		int64_t time);
 
-/* A process has ended: its values leave their samples. */
-void gauges_end_instance(struct gauges *gauges, uint64_t instance);
+/* A process has ended: the values that it set up to that time leave their samples. */
+void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until);
 
 /* All processes at once. */
 void gauges_reset(struct gauges *gauges);

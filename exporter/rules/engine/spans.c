@@ -12,6 +12,7 @@
  * all SPANS_MAX are in use, the oldest start of all spans makes room. A start that has no stop is
  * counted once, whether it timed out, was evicted, was replaced by a new start with its key, or was
  * forgotten by a reset: it is an unmatched start, and a stop without a start is an unmatched stop.
+ * A start or stop that is delivered late is unmatched too when the other was there first.
  */
 #include "rules/engine/spans.h"
 
@@ -42,6 +43,7 @@ struct spans {
 	uint32_t used;         /* entries below were in use at some time */
 	uint32_t free;         /* the first free one among them */
 	struct spans_statistics statistics;
+	uint64_t skew;
 	size_t count;
 	struct span_list lists[]; /* of each span */
 };
@@ -56,7 +58,7 @@ static void empty(struct spans *spans)
 	spans->statistics.entries = 0;
 }
 
-struct spans *spans_new(const uint64_t *timeouts, size_t count, struct error *err)
+struct spans *spans_new(const uint64_t *timeouts, size_t count, uint64_t skew, struct error *err)
 {
 	struct spans *spans = calloc(1, sizeof *spans + count * sizeof spans->lists[0]);
 
@@ -65,6 +67,7 @@ struct spans *spans_new(const uint64_t *timeouts, size_t count, struct error *er
 		return NULL;
 	}
 	spans->count = count;
+	spans->skew = skew;
 	for (size_t i = 0; i < count; i++) {
 		spans->lists[i].timeout = timeouts[i];
 	}
@@ -168,8 +171,11 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 	time_out(spans, list, time);
 	found = map_find(&spans->places, place);
 	if (found) {
-		take_out(spans, list, (uint32_t)*found);
 		spans->statistics.unmatched_starts++;
+		if (spans->entries[*found].time > time) {
+			return NULL;
+		}
+		take_out(spans, list, (uint32_t)*found);
 	}
 	index = take_free(spans);
 	found = index != NO_ENTRY ? map_put(&spans->places, place, NULL) : NULL;
@@ -212,7 +218,7 @@ bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, ui
 
 	time_out(spans, list, time);
 	found = map_find(&spans->places, place_of(span, key));
-	if (!found) {
+	if (!found || time_between(time, spans->entries[*found].time) > spans->skew) {
 		spans->statistics.unmatched_stops++;
 		return false;
 	}

@@ -4,7 +4,8 @@
  *
  * Bounded: beyond SPANS_MAX starts the oldest is evicted. A start that has no stop within its
  * span's time-out is dropped when the span's next event comes. Only the consumer that owns the
- * table may call; times rise, except for differences between the clocks of processors.
+ * table may call. Times rise, except that a live session may deliver the events of one processor
+ * late.
  */
 #ifndef RULES_SPANS_H
 #define RULES_SPANS_H
@@ -20,24 +21,25 @@ struct spans; /* opaque */
 
 enum { SPANS_MAX = 65536 };
 
-/* timeouts: for each span, in the ticks of the times; copied. */
-struct spans *spans_new(const uint64_t *timeouts, size_t count, struct error *err);
+/* timeouts: for each span, in the ticks of the times; copied. skew: so many ticks at most are the
+ * clocks of processors apart. */
+struct spans *spans_new(const uint64_t *timeouts, size_t count, uint64_t skew, struct error *err);
 void spans_free(struct spans *spans);
 
 /*
  * A start. key: a seeded hash of what the events of a span share; an earlier start with this key
- * had no stop and is replaced.
+ * had no stop and is replaced. If a later one is there, this one came late and has no stop.
  *
  * Returns where the ids of the captured labels go, SPAN_CAPTURED_MAX of them, which are INTERN_NONE
- * now; valid until the next call. NULL without memory.
+ * now; valid until the next call. NULL: it is not kept, because it came late or without memory.
  */
 uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t time);
 
 /* The same for a start that waits; NULL: there is no such start. */
 uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t time);
 
-/* Removes the start and gives the *ticks since then (0 when the start seems to be later) and its
- * SPAN_CAPTURED_MAX ids. False: there is no such start. */
+/* Removes the start and gives the *ticks since then (0 when the start seems to be later, within the
+ * skew) and its SPAN_CAPTURED_MAX ids. False: there is no such start. */
 bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, uint64_t *ticks,
 		uint32_t *captured);
 
