@@ -10,6 +10,10 @@
  * nothing. Sizes and counts of an EVENT_RECORD come from the program that wrote the event: an item
  * that does not fit is left out and counted.
  *
+ * Windows merges the buffers of all processors, but the buffer of a quiet one may come up to a
+ * flush interval late. Records that are older than one before are counted and delivered all the
+ * same.
+ *
  * ProcessTrace() runs on the consumer thread until the session ends. Another thread makes it return
  * by closing the trace; `closed` makes sure that the trace is closed once.
  *
@@ -125,7 +129,11 @@ static VOID WINAPI on_record(PEVENT_RECORD from)
 		canaries_arrival(live, &record);
 	}
 	live->records++;
-	live->last_time = record.time;
+	if (record.raw_time >= live->newest_raw) {
+		live->newest_raw = record.raw_time;
+	} else {
+		live->late_records++;
+	}
 	live->sink->on_event(live->sink->context, &record);
 }
 

@@ -254,25 +254,27 @@ void counters_up(struct live *live, bool up)
 	os_mutex_unlock(live->source.mutex);
 }
 
-/* The time now, from the same counter and anchor as event times, because the system time may have
- * been set since. */
+/* How old the newest event is, by the counter that stamps events: the system time may have been set
+ * since. */
 static uint64_t lag_ns(const struct live *live)
 {
-	int64_t now = clock_time(&live->source.facts.clock, consume_counter());
-
-	return ticks_to_ns(time_between(live->last_time, now), 10000000);
+	return ticks_to_ns(time_between(live->newest_raw, consume_counter()),
+			   live->source.facts.clock.frequency);
 }
 
 void counters_delivered(struct live *live)
 {
 	struct source_statistics *statistics = &live->source.statistics;
-	uint64_t lag = live->last_time == RECORD_NO_TIME ? 0 : lag_ns(live);
+	bool any = live->newest_raw != RECORD_NO_TIME;
+	uint64_t lag = any ? lag_ns(live) : 0;
 
 	os_mutex_lock(live->source.mutex);
 	statistics->records = live->records;
 	statistics->buffers = live->buffers;
 	statistics->bad_records = live->bad_records;
-	statistics->last_time = live->last_time;
+	statistics->late_records = live->late_records;
+	statistics->last_time = any ? clock_time(&live->source.facts.clock, live->newest_raw) :
+				      RECORD_NO_TIME;
 	statistics->lag_ns = lag;
 	os_mutex_unlock(live->source.mutex);
 }

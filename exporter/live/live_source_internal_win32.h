@@ -120,7 +120,8 @@ struct live {
 	uint64_t records;
 	uint64_t buffers;
 	uint64_t bad_records;
-	int64_t last_time;
+	uint64_t late_records;
+	int64_t newest_raw; /* RECORD_NO_TIME: none came */
 	uint8_t *items; /* extended items as on disk; owned */
 	ULONG last_failure;
 	bool conflict_reported;

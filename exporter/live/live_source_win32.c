@@ -511,7 +511,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	live->options = *options;
 	live->options.name = NULL;
 	live->options.providers = NULL;
-	live->last_time = RECORD_NO_TIME;
+	live->newest_raw = RECORD_NO_TIME;
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
 	if (!live->name || !live->items || !copy_providers(live, options)) {

@@ -75,12 +75,14 @@ struct source_statistics {
 	uint64_t bad_buffers;     /* dropped: invalid header or compressed data */
 	/* places where the rest of a buffer, or the payload of a record, was dropped */
 	uint64_t bad_records;
-	/* delivered out of time order, in all passes, because too many buffers were open at once */
+	/* delivered after one with a later time, in all passes: too many buffers of a recording were
+	 * open at once, or Windows delivered the buffer of a quiet processor late */
 	uint64_t late_records;
 	uint64_t buffer_size_bytes;
 	uint64_t bytes_read; /* in this pass of the file */
 	uint64_t bytes_total;
-	/* 100 ns since 1601 UTC of the last record delivered; RECORD_NO_TIME before the first */
+	/* 100 ns since 1601 UTC of the last record delivered, of a live session of the newest;
+	 * RECORD_NO_TIME before the first */
 	int64_t last_time;
 	bool truncated; /* the last buffer is cut short */
 
@@ -90,7 +92,7 @@ struct source_statistics {
 	uint64_t buffers_allocated;
 	uint64_t buffers_free;
 	uint64_t buffers_max;
-	uint64_t lag_ns; /* delivery after event time, at the last buffer */
+	uint64_t lag_ns; /* delivery of the newest event after its time, at the last buffer */
 	uint64_t restarts[RESTART_COUNT];
 	uint64_t canary_sent; /* see live/canary.h */
 	uint64_t canary_received;

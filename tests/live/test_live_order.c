@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live sessions on a machine that delivers the buffers of quiet processors late, and whose clocks
+ * disagree.
+ */
+#include "live/live_source.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/fake_etw/fake_etw.h"
+#include "tests/live/support/run.h"
+#include "tests/live/support/side.h"
+
+enum { EVENTS = 2000, STEP = 1000 };
+
+/* What came, counted by the test. */
+struct order {
+	int64_t newest;
+	uint64_t late;
+};
+
+static void note_order(void *context, const struct event_record *record)
+{
+	struct order *order = context;
+
+	if (record->raw_time < order->newest) {
+		order->late++;
+	} else {
+		order->newest = record->raw_time;
+	}
+}
+
+static struct fake_etw_event process_start(uint32_t i, int64_t raw_time)
+{
+	return (struct fake_etw_event){ .provider = process_class,
+					.descriptor = { .Opcode = 1, .Version = 4 },
+					.classic = true,
+					.timed = true,
+					.raw_time = raw_time,
+					.process_id = i,
+					.processor = (uint16_t)(i % 4) };
+}
+
+static void events_that_come_late_are_counted(void **state)
+{
+	static const struct fake_etw_options machines[] = {
+		{ .manual_flush = true },
+		{ .manual_flush = true, .disorder_ms = 10, .disorder_seed = 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+		struct order order = { INT64_MIN, 0 };
+		struct run run;
+
+		fake_etw_reset(&machines[i]);
+		run_begin(&run);
+		run.on_record = note_order;
+		run.context = &order;
+		run_start_and_wait(&run, &run.options);
+		for (uint32_t j = 0; j < EVENTS; j++) {
+			struct fake_etw_event event = process_start(j, (int64_t)j * STEP);
+
+			assert_true(fake_etw_emit_waiting(&event, WAIT_MS));
+		}
+		assert_true(fake_etw_drain("etw_test", WAIT_MS));
+		run_stop(&run);
+		assert_int_equal(run.events, EVENTS);
+		assert_int_equal(run_statistics(&run).late_records, order.late);
+		assert_int_equal(order.late > 0, machines[i].disorder_ms > 0);
+		run_end(&run);
+	}
+}
+
+/* The lag is that of the newest event, not that of one that comes late behind it. */
+static void a_late_event_is_no_lag(void **state)
+{
+	struct run *run = *state;
+	LARGE_INTEGER now, frequency;
+
+	run_start_and_wait(run, &run->options);
+	QueryPerformanceFrequency(&frequency);
+	QueryPerformanceCounter(&now);
+	for (uint32_t i = 0; i < 2; i++) {
+		int64_t age = i == 0 ? 0 : 100000 * frequency.QuadPart;
+		struct fake_etw_event event = process_start(i, now.QuadPart - age);
+
+		assert_int_equal(fake_etw_emit(&event), 1);
+		assert_true(fake_etw_drain("etw_test", WAIT_MS));
+	}
+	run_stop(run);
+	assert_int_equal(run_statistics(run).late_records, 1);
+	assert_true(run_statistics(run).lag_ns < UINT64_C(90000) * 1000000000);
+	run_end(run);
+}
+
+static void the_page_shows_how_many_came_late(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true };
+	struct side side;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	open_side(&side, "sessions: { one: {} }\n");
+	open_live_unwatched(&side);
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	for (uint32_t i = 0; i < 3; i++) {
+		struct fake_etw_event event = process_start(i, 9000 - (int64_t)i * STEP);
+
+		assert_int_equal(fake_etw_emit(&event), 1);
+		assert_true(fake_etw_drain("one", WAIT_MS));
+	}
+	WAIT_UNTIL(value_of(&side, "\netw_consumer_late_records_total{session=\"one\"} ") == 2);
+	end_live(&side);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_that_come_late_are_counted),
+		cmocka_unit_test_setup(a_late_event_is_no_lag, run_set_up_manual),
+		cmocka_unit_test(the_page_shows_how_many_came_late),
+	};
+	int failed = cmocka_run_group_tests_name("live_order", tests, NULL, NULL);
+
+	fake_etw_reset(NULL);
+	return failed;
+}
