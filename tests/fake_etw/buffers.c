@@ -377,36 +377,43 @@ bool fake_buffer_wait_for_room(uint16_t processor, size_t size, unsigned timeout
 	return true;
 }
 
-uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write)
+uint32_t fake_buffer_make_room(struct fake_session *session, const struct fake_write *write)
 {
 	unsigned processor = slot_of(session, write->processor);
-	size_t items = items_size(write);
-	size_t payload = payload_size(write);
-	size_t size = aligned(FAKE_EVENT_HEADER + items + payload);
+	size_t bytes = FAKE_EVENT_HEADER + items_size(write) + payload_size(write);
 	size_t capacity = (size_t)session->buffer_size_kb * 1024;
 
-	session->emitted++;
-	if (size > capacity - FAKE_BUFFER_HEADER ||
-	    FAKE_EVENT_HEADER + items + payload > UINT16_MAX) {
-		session->lost++;
+	if (aligned(bytes) > capacity - FAKE_BUFFER_HEADER || bytes > UINT16_MAX) {
 		return ERROR_MORE_DATA;
 	}
 	fake_buffer_tick(session, write->now_ns);
-	if (session->active[processor] && session->active[processor]->used + size > capacity) {
+	if (session->full) {
+		return ERROR_NOT_ENOUGH_MEMORY;
+	}
+	if (session->active[processor] &&
+	    session->active[processor]->used + aligned(bytes) > capacity) {
 		if (playback_full(session)) {
-			session->lost++;
 			return ERROR_LOG_FILE_FULL;
 		}
 		flush_one(session, processor);
 	}
 	if (!session->active[processor]) {
 		session->active[processor] = take(session, (uint16_t)processor);
-		if (!session->active[processor]) {
-			session->lost++;
-			return ERROR_NOT_ENOUGH_MEMORY;
-		}
 	}
-	store(session, session->active[processor], write, items, payload);
+	return session->active[processor] ? 0 : ERROR_NOT_ENOUGH_MEMORY;
+}
+
+uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write)
+{
+	uint32_t error = fake_buffer_make_room(session, write);
+
+	session->emitted++;
+	if (error != 0) {
+		session->lost++;
+		return error;
+	}
+	store(session, session->active[slot_of(session, write->processor)], write,
+	      items_size(write), payload_size(write));
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 void fake_properties_fill(const struct fake_session *session, EVENT_TRACE_PROPERTIES *properties)
 {
-	properties->Wnode.HistoricalContext = session->handle;
+	properties->Wnode.HistoricalContext = session->given;
 	properties->Wnode.Guid = session->guid;
 	properties->Wnode.ClientContext = session->clock;
 	properties->BufferSize = session->buffer_size_kb;
@@ -44,6 +44,14 @@ static bool copy_names(const struct fake_session *session, EVENT_TRACE_PROPERTIE
 		       sizeof(WCHAR)); /* no session of the fake has one */
 	}
 	return true;
+}
+
+/* What a query answers: of each session one that no program gave. */
+static GUID query_guid(const struct fake_session *session)
+{
+	GUID guid = { .Data1 = (ULONG)(session->handle >> 16), .Data2 = 0x9e77 };
+
+	return fake.options.other_guid ? guid : session->guid;
 }
 
 static bool offset_valid(const EVENT_TRACE_PROPERTIES *properties, ULONG offset)
@@ -127,7 +135,7 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 	if (error != 0) {
 		return error;
 	}
-	session = name ? fake_session_by_name(name) : fake_session_by_handle(handle);
+	session = name ? fake_session_by_name(name) : fake_session_by_given(handle);
 	if (fake_guid_equal(&properties->Wnode.Guid, &fake_system_trace_control_guid) && session &&
 	    !fake_session_kernel(session)) {
 		return ERROR_INVALID_PARAMETER;
@@ -142,6 +150,7 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 		return ERROR_ACCESS_DENIED;
 	}
 	fake_buffer_tick(session, fake_clock_monotonic_ns());
+	fake_session_settle(session);
 	if (code == EVENT_TRACE_CONTROL_UPDATE) {
 		error = update(session, properties);
 		if (error != 0) {
@@ -150,9 +159,15 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 	} else if (code == EVENT_TRACE_CONTROL_FLUSH || code == EVENT_TRACE_CONTROL_STOP) {
 		fake_buffer_flush(session);
 	}
+	if (code == EVENT_TRACE_CONTROL_STOP) {
+		session->emitted += fake.options.lost_at_stop;
+		session->lost += fake.options.lost_at_stop;
+	}
 	fits = copy_names(session, properties);
 	fake_properties_fill(session, properties);
+	properties->Wnode.Guid = query_guid(session);
 	if (code == EVENT_TRACE_CONTROL_STOP) {
+		fake.stops_while_consumed += fake_consumer_count(session) > 0;
 		fake_session_stop(session);
 		properties->FreeBuffers = properties->NumberOfBuffers;
 	}
@@ -195,7 +210,7 @@ static uint32_t query_all(PEVENT_TRACE_PROPERTIES *array, ULONG count, PULONG se
 {
 	ULONG running = 0;
 
-	if (!array || !sessions || count == 0 || count > FAKE_SESSIONS) {
+	if (!array || !sessions || count == 0 || count > fake.options.max_loggers) {
 		return ERROR_INVALID_PARAMETER;
 	}
 	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
@@ -212,6 +227,7 @@ static uint32_t query_all(PEVENT_TRACE_PROPERTIES *array, ULONG count, PULONG se
 			}
 			(void)copy_names(session, array[running]);
 			fake_properties_fill(session, array[running]);
+			array[running]->Wnode.Guid = query_guid(session);
 		}
 		running++;
 	}

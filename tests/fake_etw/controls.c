@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool look(const struct fake_session *from, struct fake_etw_session *session)
+static bool look(struct fake_session *from, struct fake_etw_session *session)
 {
 	if (!from) {
 		return false;
 	}
-	*session = (struct fake_etw_session){ .handle = from->handle,
+	fake_session_settle(from);
+	*session = (struct fake_etw_session){ .handle = from->given,
 					      .guid = from->guid,
 					      .mode = from->mode,
 					      .buffer_size_kb = from->buffer_size_kb,
@@ -29,7 +30,8 @@ static bool look(const struct fake_session *from, struct fake_etw_session *sessi
 					      .delivered = from->delivered,
 					      .consumers = fake_consumer_count(from),
 					      .providers = from->enable_count,
-					      .stack_events = from->stack_event_count };
+					      .stack_events = from->stack_event_count,
+					      .withheld = from->withheld };
 	memcpy(session->masks, from->masks, sizeof(session->masks));
 	return true;
 }
@@ -148,6 +150,28 @@ void fake_etw_lose_events(const char *name, unsigned count)
 		session->lost += count;
 	}
 	fake_unlock();
+}
+
+void fake_etw_fill(const char *name, bool full)
+{
+	struct fake_session *session;
+
+	fake_lock();
+	session = fake_session_by_utf8(name);
+	if (session) {
+		session->full = full;
+	}
+	fake_unlock();
+}
+
+unsigned fake_etw_stops_while_consumed(void)
+{
+	unsigned count;
+
+	fake_lock();
+	count = fake.stops_while_consumed;
+	fake_unlock();
+	return count;
 }
 
 void fake_etw_lose_buffers(const char *name, unsigned count)

@@ -107,6 +107,7 @@ uint32_t fake_enable_set(struct fake_session *session, const struct fake_enable 
 	free_filters(place);
 	*place = *enable;
 	fake_kernel_update(session);
+	fake_session_gain(session);
 	fake_kernel_provider_rundown(session, place);
 	return 0;
 }
@@ -298,7 +299,7 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 			return error;
 		}
 	}
-	session = fake_session_by_handle(handle);
+	session = fake_session_by_given(handle);
 	if (!session) {
 		return ERROR_WMI_INSTANCE_NOT_FOUND;
 	}

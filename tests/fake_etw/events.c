@@ -43,8 +43,11 @@ static int64_t time_of(const struct fake_session *session, const struct fake_etw
 								event->raw_time;
 }
 
-uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event *event,
-		      const struct fake_enable *enable)
+typedef uint32_t (*use_of_write)(struct fake_session *session, const struct fake_write *write);
+
+/* Makes what goes into a buffer of the session, and uses it. */
+static uint32_t with_write(struct fake_session *session, const struct fake_etw_event *event,
+			   const struct fake_enable *enable, use_of_write use)
 {
 	struct fake_piece pieces[MAX_ITEMS];
 	uint16_t types[MAX_ITEMS];
@@ -97,7 +100,13 @@ uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event 
 	write.header.ProviderId = event->provider;
 	write.header.EventDescriptor = event->descriptor;
 	write.header.ActivityId = event->activity;
-	return fake_buffer_write(session, &write);
+	return use(session, &write);
+}
+
+uint32_t fake_emit_to(struct fake_session *session, const struct fake_etw_event *event,
+		      const struct fake_enable *enable)
+{
+	return with_write(session, event, enable, fake_buffer_write);
 }
 
 /* Names in a filter stand between semicolons. */
@@ -162,42 +171,78 @@ static bool enable_wants(const struct fake_enable *enable, const struct fake_etw
 	return true;
 }
 
+/* A session that has an event enabled. */
+struct wanting {
+	struct fake_session *session;
+	const struct fake_enable *enable; /* NULL: by kernel flags */
+	bool room;
+};
+
+static bool session_wants(struct fake_session *session, const struct fake_etw_event *event,
+			  bool kernel, const struct fake_enable **enable)
+{
+	const GUID *control = event->classic ? fake_classic_control(&event->provider) : NULL;
+	uint32_t masks[8];
+
+	if (!kernel) {
+		*enable = fake_enable_of(session, control ? control : &event->provider);
+		return *enable && enable_wants(*enable, event);
+	}
+	fake_session_settle(session);
+	for (unsigned i = 0; i < 8; i++) {
+		masks[i] = session->masks[i] | session->provider_masks[i];
+	}
+	return fake_kernel_requested(session, masks, &event->provider, event->descriptor.Opcode);
+}
+
+static bool is_independent(const struct fake_session *session)
+{
+	return (session->mode & EVENT_TRACE_INDEPENDENT_SESSION_MODE) != 0;
+}
+
+/* Whether a session that has room for an event does not get it, because another one has none. */
+static bool is_withheld(const struct wanting *one, const struct wanting *all, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!all[i].room &&
+		    !is_independent(fake.options.full_decides ? all[i].session : one->session)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 {
 	bool kernel = event->classic && fake_kernel_class(&event->provider);
-	const GUID *control = event->classic ? fake_classic_control(&event->provider) : NULL;
-	const GUID *provider = control ? control : &event->provider;
+	struct wanting wanting[FAKE_SESSIONS];
+	size_t count = 0;
 	uint32_t error = 0;
 
-	*sessions = 0;
 	for (size_t i = 0; i < fake.session_end; i++) {
 		struct fake_session *session = &fake.sessions[i];
 		const struct fake_enable *enable = NULL;
+
+		if (session->used && session_wants(session, event, kernel, &enable)) {
+			/* The kernel logs to each session by itself; EventWrite wants all. */
+			bool room = event->classic ||
+				    with_write(session, event, enable, fake_buffer_make_room) == 0;
+
+			wanting[count++] = (struct wanting){ session, enable, room };
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct wanting *one = &wanting[i];
 		uint32_t lost;
 
-		if (!session->used) {
+		if (one->room && is_withheld(one, wanting, count)) {
+			one->session->withheld++;
 			continue;
 		}
-		if (kernel) {
-			uint32_t masks[8];
-
-			for (unsigned m = 0; m < 8; m++) {
-				masks[m] = session->masks[m] | session->provider_masks[m];
-			}
-			if (!fake_kernel_requested(session, masks, &event->provider,
-						   event->descriptor.Opcode)) {
-				continue;
-			}
-		} else {
-			enable = fake_enable_of(session, provider);
-			if (!enable || !enable_wants(enable, event)) {
-				continue;
-			}
-		}
-		lost = fake_emit_to(session, event, enable);
+		lost = fake_emit_to(one->session, event, one->enable);
 		error = lost != 0 ? lost : error;
-		++*sessions;
 	}
+	*sessions = (unsigned)count;
 	return error;
 }
 

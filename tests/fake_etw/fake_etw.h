@@ -30,6 +30,13 @@ enum fake_etw_rights {
 	FAKE_ETW_NO_RIGHTS,
 };
 
+/* When the group masks of a system logger gain a bit that no program set. */
+enum fake_etw_mask_gain {
+	FAKE_ETW_MASKS_STAY,
+	FAKE_ETW_MASKS_GAIN_AT_ONCE, /* in the call that enables a provider */
+	FAKE_ETW_MASKS_GAIN_LATER,   /* 100 ms later */
+};
+
 /* The machine. Zero-initialised fields take the value behind the colon. */
 struct fake_etw_options {
 	unsigned processors;         /* 4 */
@@ -47,6 +54,13 @@ struct fake_etw_options {
 	unsigned disorder_ms;   /* events of one processor may come so much later than those of
 				   others: 0 */
 	unsigned disorder_seed; /* chooses which do */
+	unsigned max_loggers;            /* sessions that can run (EtwMaxLoggers), 32 to 256: 64 */
+	bool full_decides; /* whether an event is given to no session is decided by the mode of the
+			      session that has no room, and not by the modes of the others */
+	bool other_guid;   /* QUERY answers another GUID than StartTraceW was given */
+	bool reused_handles; /* a session gets the handle of the one that had its place before */
+	enum fake_etw_mask_gain mask_gain; /* FAKE_ETW_MASKS_STAY */
+	unsigned lost_at_stop; /* events that STOP itself writes, and that find no room: 0 */
 };
 
 /*
@@ -104,6 +118,8 @@ struct fake_etw_session {
 	uint32_t consumers; /* inside ProcessTrace */
 	uint32_t providers; /* enabled */
 	uint32_t stack_events; /* TraceStackTracingInfo */
+	uint64_t withheld;     /* events that it did not get because another session had no room for
+				  them; Windows counts them nowhere */
 };
 
 /* False when no session of that name runs. */
@@ -126,6 +142,12 @@ bool fake_etw_wait_consumer(const char *name, unsigned timeout_ms);
 
 /* As if that many events had found no buffer. */
 void fake_etw_lose_events(const char *name, unsigned count);
+
+/* While full, the session has no room for another event. */
+void fake_etw_fill(const char *name, bool full);
+
+/* How often live code has stopped a session that a consumer was still processing. */
+unsigned fake_etw_stops_while_consumed(void);
 
 /* The next buffers that would go to a consumer are lost. */
 void fake_etw_lose_buffers(const char *name, unsigned count);

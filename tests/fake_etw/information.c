@@ -7,14 +7,16 @@
 #include <string.h>
 
 enum { GROUP_MASK_SIZE = 32, MAX_GUIDS = 512, MAX_INSTANCES = 64 };
+enum { FIRST_BUILD_WITH_MAX_LOGGERS = 16299 };
 
 /* The session that a class of information is about. */
 static uint32_t system_logger_of(TRACEHANDLE handle, struct fake_session **session)
 {
-	*session = fake_session_by_handle(handle);
+	*session = fake_session_by_given(handle);
 	if (!*session) {
 		return ERROR_WMI_INSTANCE_NOT_FOUND;
 	}
+	fake_session_settle(*session);
 	if (!fake_rights_for((*session)->system_logger)) {
 		return ERROR_ACCESS_DENIED;
 	}
@@ -127,7 +129,7 @@ ULONG WMIAPI TraceQueryInformation(TRACEHANDLE handle, TRACE_INFO_CLASS informat
 				   PVOID information, ULONG size, PULONG returned)
 {
 	uint32_t error = fake_enter(CALL_TraceQueryInformation);
-	ULONG loggers = FAKE_SESSIONS;
+	ULONG loggers = fake.options.max_loggers;
 	TRACE_PROFILE_INTERVAL interval = { 0, 0 };
 	TRACE_VERSION_INFO version = { 2, 0 };
 	struct fake_session *session;
@@ -160,7 +162,10 @@ ULONG WMIAPI TraceQueryInformation(TRACEHANDLE handle, TRACE_INFO_CLASS informat
 			error = give(&version, sizeof(version), information, size, returned);
 			break;
 		case TraceMaxLoggersQuery:
-			error = give(&loggers, sizeof(loggers), information, size, returned);
+			error = fake.options.os_build < FIRST_BUILD_WITH_MAX_LOGGERS ?
+					ERROR_NOT_SUPPORTED :
+					give(&loggers, sizeof(loggers), information, size,
+					     returned);
 			break;
 		default:
 			error = ERROR_NOT_SUPPORTED;
@@ -292,7 +297,7 @@ ULONG WMIAPI EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS information_class, PVO
 				   ULONG in_size, PVOID out, ULONG out_size, PULONG returned)
 {
 	uint32_t error = fake_enter(CALL_EnumerateTraceGuidsEx);
-	ULONG loggers = FAKE_SESSIONS;
+	ULONG loggers = fake.options.max_loggers;
 
 	if (error != 0) {
 		/* as asked */

@@ -15,7 +15,7 @@
 #include "base/os.h"
 
 enum {
-	FAKE_SESSIONS = 64,
+	FAKE_SESSIONS = 256, /* places; options.max_loggers of them are used */
 	FAKE_SYSTEM_LOGGERS = 8,
 	FAKE_RESERVED_LOGGERS = 2, /* NT Kernel Logger, Circular Kernel Context Logger */
 	FAKE_NAME = 1024,          /* characters of a session's name */
@@ -120,12 +120,14 @@ struct fake_session {
 	bool used;
 	bool foreign; /* another program's */
 	uint16_t id;
-	TRACEHANDLE handle;
+	TRACEHANDLE handle; /* of no other session, ever */
+	TRACEHANDLE given;  /* the handle that programs have */
 	WCHAR name[FAKE_NAME + 1];
 	GUID guid;
 	bool system_logger;
 	uint32_t masks[8];          /* EnableFlags and TraceSetInformation */
 	uint32_t provider_masks[8]; /* of the system providers that are enabled */
+	uint64_t gain_due_ns;       /* when the masks gain a bit by themselves; 0: never */
 	uint32_t mode;
 	uint32_t buffer_size_kb;
 	uint32_t minimum_buffers;
@@ -144,6 +146,8 @@ struct fake_session {
 	uint64_t emitted;
 	uint64_t lost;
 	uint64_t lost_in_buffers;
+	uint64_t withheld;
+	bool full; /* fake_etw_fill() */
 	uint64_t delivered;
 	struct fake_buffer *active[FAKE_PROCESSORS];
 	struct fake_buffer *spare;
@@ -195,6 +199,7 @@ struct fake_etw {
 	uint64_t next_order;
 	unsigned handles;          /* snapshots and tokens */
 	uint32_t profile_interval; /* 100 ns */
+	unsigned stops_while_consumed;
 };
 
 extern struct fake_etw fake;
@@ -233,6 +238,11 @@ void fake_clock_reset(void);
 struct fake_session *fake_session_by_name(const WCHAR *name);
 struct fake_session *fake_session_by_handle(TRACEHANDLE handle);
 struct fake_session *fake_session_by_utf8(const char *name);
+struct fake_session *fake_session_by_given(TRACEHANDLE given); /* a handle that a program has */
+/* A provider was enabled: the masks gain a bit, if the machine is one of those. */
+void fake_session_gain(struct fake_session *session);
+/* Brings the masks up to date. */
+void fake_session_settle(struct fake_session *session);
 uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 			    EVENT_TRACE_PROPERTIES *properties, bool foreign);
 void fake_session_stop(struct fake_session *session);
@@ -264,8 +274,10 @@ struct fake_write {
 	size_t item_count;
 };
 
-/* Returns 0, or why the event was lost: ERROR_MORE_DATA, ERROR_NOT_ENOUGH_MEMORY,
- * ERROR_LOG_FILE_FULL. */
+/* Makes room for the event in an open buffer. Returns 0, or why there is none: ERROR_MORE_DATA,
+ * ERROR_NOT_ENOUGH_MEMORY, ERROR_LOG_FILE_FULL. */
+uint32_t fake_buffer_make_room(struct fake_session *session, const struct fake_write *write);
+/* Likewise: not 0 says why the event was lost. */
 uint32_t fake_buffer_write(struct fake_session *session, const struct fake_write *write);
 /* Waits until an event of at most that many bytes would find a place in every session. False:
  * no buffer became free within that time. */

@@ -42,6 +42,16 @@ struct fake_session *fake_session_by_handle(TRACEHANDLE handle)
 	return NULL;
 }
 
+struct fake_session *fake_session_by_given(TRACEHANDLE given)
+{
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		if (fake.sessions[i].used && fake.sessions[i].given == given) {
+			return &fake.sessions[i];
+		}
+	}
+	return NULL;
+}
+
 bool fake_session_kernel(const struct fake_session *session)
 {
 	return fake_wide_equal(session->name, kernel_logger_name);
@@ -122,7 +132,7 @@ static struct fake_session *place(bool system_logger, bool kernel)
 	unsigned used = fake.options.foreign_sessions + fake.options.foreign_system_loggers;
 	unsigned loggers = fake.options.foreign_system_loggers;
 
-	for (size_t i = FAKE_SESSIONS; i > 0; i--) {
+	for (size_t i = fake.options.max_loggers; i > 0; i--) {
 		struct fake_session *session = &fake.sessions[i - 1];
 
 		if (session->used) {
@@ -132,7 +142,7 @@ static struct fake_session *place(bool system_logger, bool kernel)
 			found = session;
 		}
 	}
-	if (used >= FAKE_SESSIONS ||
+	if (used >= fake.options.max_loggers ||
 	    (system_logger && !kernel && loggers >= FAKE_SYSTEM_LOGGERS - FAKE_RESERVED_LOGGERS)) {
 		return NULL;
 	}
@@ -229,6 +239,7 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	session->foreign = foreign;
 	session->id = (uint16_t)(session - fake.sessions + 1);
 	session->handle = ++fake.next_handle << 16 | session->id;
+	session->given = fake.options.reused_handles ? (1u << 16 | session->id) : session->handle;
 	memcpy(session->name, name, (fake_wide_length(name) + 1) * sizeof(WCHAR));
 	session->guid = fake_guid_equal(&guid, &fake_no_guid) ? new_guid() : guid;
 	session->system_logger = system_logger;
@@ -245,7 +256,7 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	session->next_flush_ns = fake_clock_monotonic_ns();
 	fake_buffer_tick(session, session->next_flush_ns); /* the timer starts now */
 	fake_session_set_mask(session, 0, properties->EnableFlags);
-	*handle = session->handle;
+	*handle = session->given;
 	os_condition_wake_all(&fake.changed);
 	return 0;
 }
@@ -257,6 +268,34 @@ void fake_session_set_mask(struct fake_session *session, unsigned index, uint32_
 	memcpy(before, session->masks, sizeof(before));
 	session->masks[index] = mask;
 	fake_kernel_rundown(session, before);
+}
+
+/* A flag and a group that no program of the tests sets. */
+enum { GAINED_FLAG = EVENT_TRACE_FLAG_DEBUG_EVENTS, GAINED_WORD = 5, GAINED_GROUP = 1 };
+enum { GAIN_LATER_NS = 100000000 };
+
+void fake_session_gain(struct fake_session *session)
+{
+	if (session->system_logger && fake.options.mask_gain != FAKE_ETW_MASKS_STAY) {
+		session->gain_due_ns = fake_clock_monotonic_ns();
+		if (fake.options.mask_gain == FAKE_ETW_MASKS_GAIN_LATER) {
+			session->gain_due_ns += GAIN_LATER_NS;
+		}
+		fake_session_settle(session);
+	}
+}
+
+void fake_session_settle(struct fake_session *session)
+{
+	uint32_t before[8];
+
+	if (session->gain_due_ns != 0 && fake_clock_monotonic_ns() >= session->gain_due_ns) {
+		session->gain_due_ns = 0;
+		memcpy(before, session->masks, sizeof(before));
+		session->masks[0] |= GAINED_FLAG;
+		session->masks[GAINED_WORD] |= GAINED_GROUP;
+		fake_kernel_rundown(session, before);
+	}
 }
 
 void fake_session_stop(struct fake_session *session)
@@ -299,7 +338,7 @@ static uint32_t start(PTRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIES
 	if (error == 0) {
 		memcpy((char *)properties + properties->LoggerNameOffset, name,
 		       (fake_wide_length(name) + 1) * sizeof(WCHAR));
-		fake_properties_fill(fake_session_by_handle(*handle), properties);
+		fake_properties_fill(fake_session_by_given(*handle), properties);
 	}
 	return error;
 }

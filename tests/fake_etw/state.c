@@ -114,6 +114,12 @@ static void complete(struct fake_etw_options *options)
 	if (options->processors > FAKE_PROCESSORS) {
 		options->processors = FAKE_PROCESSORS;
 	}
+	if (options->max_loggers == 0) {
+		options->max_loggers = 64;
+	}
+	if (options->max_loggers > FAKE_SESSIONS) {
+		options->max_loggers = FAKE_SESSIONS;
+	}
 	if (options->os_build == 0) {
 		options->os_build = 22621;
 	}
@@ -147,6 +153,7 @@ void fake_etw_reset(const struct fake_etw_options *options)
 	fake_classic_reset();
 	fake.handles = 0;
 	fake.profile_interval = 10000;
+	fake.stops_while_consumed = 0;
 	fake_clock_reset();
 	fake_unlock();
 	fake_machine_reset();

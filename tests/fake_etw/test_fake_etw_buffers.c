@@ -256,6 +256,8 @@ static void query_often(void *context)
 
 static void what_was_emitted_was_delivered_or_lost(void **state)
 {
+	const uint32_t independent = EVENT_TRACE_INDEPENDENT_SESSION_MODE |
+				     EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN;
 	struct recorder first = { 0 };
 	struct recorder second = { 0 };
 	struct os_thread writers[WRITERS];
@@ -266,8 +268,8 @@ static void what_was_emitted_was_delivered_or_lost(void **state)
 	size_t losses = 0;
 
 	(void)state;
-	start(u"one", 0, 0, 10);
-	start(u"two", 0, 0, 1000);
+	start(u"one", independent, 0, 10);
+	start(u"two", independent, 0, 1000);
 	assert_int_equal(recorder_open(&first, u"one", 0), 0);
 	assert_int_equal(recorder_open(&second, u"two", 0), 0);
 	recorder_run(&first);

@@ -501,6 +501,271 @@ static void each_call_fails_when_the_test_requests_it(void **state)
 	assert_int_equal(fake_etw_calls("ControlTraceW"), 3);
 }
 
+/* ---- modes ---- */
+
+static const GUID some_provider = { 0x50e, 1, 2, { 3 } };
+
+/* Three sessions have the provider enabled: one that is full, one with INDEPENDENT, one without. */
+static void start_three(void)
+{
+	static const WCHAR *const names[] = { u"full", u"independent", u"plain" };
+	TRACEHANDLE handles[3];
+
+	for (size_t i = 0; i < 3; i++) {
+		struct recorder_properties properties;
+
+		recorder_properties(&properties, false);
+		if (i == 1) {
+			properties.base.LogFileMode |= EVENT_TRACE_INDEPENDENT_SESSION_MODE |
+						       EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN;
+		}
+		assert_int_equal(StartTraceW(&handles[i], names[i], &properties.base), 0);
+		assert_int_equal(EnableTraceEx2(handles[i], &some_provider,
+						EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 0,
+						NULL),
+				 0);
+	}
+	fake_etw_fill("full", true);
+}
+
+static void assert_counts(const char *name, uint64_t emitted, uint64_t lost, uint64_t withheld)
+{
+	struct fake_etw_session session;
+
+	assert_true(fake_etw_session(name, &session));
+	assert_int_equal(session.emitted, emitted);
+	assert_int_equal(session.events_lost, lost);
+	assert_int_equal(session.withheld, withheld);
+}
+
+static void an_event_without_room_in_one_session_is_lost_in_all(void **state)
+{
+	const struct fake_etw_event event = { .provider = some_provider };
+	REGHANDLE provider;
+	const EVENT_DESCRIPTOR descriptor = { .Id = 1 };
+
+	(void)state;
+	start_three();
+	assert_int_equal(fake_etw_emit(&event), 3);
+	assert_counts("full", 1, 1, 0);
+	assert_counts("independent", 1, 0, 0);
+	assert_counts("plain", 0, 0, 1);
+	assert_int_equal(EventRegister(&some_provider, NULL, NULL, &provider), 0);
+	assert_int_equal(EventWriteTransfer(provider, &descriptor, NULL, NULL, 0, NULL),
+			 ERROR_NOT_ENOUGH_MEMORY);
+	assert_int_equal(EventUnregister(provider), 0);
+	assert_counts("independent", 2, 0, 0);
+	assert_counts("plain", 0, 0, 2);
+	fake_etw_fill("full", false);
+	assert_int_equal(fake_etw_emit(&event), 3);
+	assert_counts("full", 3, 2, 0);
+	assert_counts("plain", 1, 0, 2);
+}
+
+static void the_mode_of_the_session_without_room_may_decide(void **state)
+{
+	static const struct fake_etw_options machine = { .full_decides = true };
+	const struct fake_etw_event event = { .provider = some_provider };
+
+	(void)state;
+	fake_etw_reset(&machine);
+	start_three();
+	assert_int_equal(fake_etw_emit(&event), 3);
+	assert_counts("full", 1, 1, 0);
+	assert_counts("independent", 0, 0, 1);
+	assert_counts("plain", 0, 0, 1);
+	fake_etw_fill("full", false);
+	fake_etw_fill("independent", true);
+	assert_int_equal(fake_etw_emit(&event), 3);
+	assert_counts("independent", 1, 1, 1);
+	assert_counts("plain", 1, 0, 1);
+}
+
+/* ---- identity ---- */
+
+static void queries_may_answer_a_guid_of_their_own(void **state)
+{
+	static const struct fake_etw_options machine = { .other_guid = true };
+	struct recorder_properties started;
+	struct recorder_properties first;
+	struct recorder_properties second;
+	TRACEHANDLE handle;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	recorder_properties(&started, false);
+	started.base.Wnode.Guid = some_provider;
+	assert_int_equal(StartTraceW(&handle, u"test", &started.base), 0);
+	assert_memory_equal(&started.base.Wnode.Guid, &some_provider, sizeof(GUID));
+	assert_int_equal(recorder_query(u"test", &first), 0);
+	assert_memory_not_equal(&first.base.Wnode.Guid, &some_provider, sizeof(GUID));
+	assert_true(first.base.Wnode.HistoricalContext == handle);
+	assert_int_equal(recorder_query(u"test", &second), 0);
+	assert_memory_equal(&first.base.Wnode.Guid, &second.base.Wnode.Guid, sizeof(GUID));
+	assert_int_equal(recorder_stop(u"test"), 0);
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	assert_int_equal(recorder_query(u"test", &second), 0);
+	assert_memory_not_equal(&first.base.Wnode.Guid, &second.base.Wnode.Guid, sizeof(GUID));
+}
+
+static void handles_may_be_used_again(void **state)
+{
+	static const struct fake_etw_options machine = { .reused_handles = true };
+	struct recorder_properties properties;
+	TRACEHANDLE first;
+	TRACEHANDLE second;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	assert_int_equal(recorder_start(u"one", false, 0, &first), 0);
+	assert_int_equal(recorder_start(u"two", false, 0, &second), 0);
+	assert_true(first != second);
+	assert_int_equal(recorder_stop(u"one"), 0);
+	assert_int_equal(recorder_start(u"three", false, 0, &second), 0);
+	assert_true(first == second);
+	recorder_properties(&properties, false);
+	assert_int_equal(ControlTraceW(first, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY),
+			 0);
+	assert_memory_equal(properties.name, u"three", 12);
+}
+
+/* ---- masks ---- */
+
+/* Bits that are set in the masks of a session and were not asked for. */
+static unsigned gained_bits(const char *name, uint32_t asked)
+{
+	struct fake_etw_session session;
+	unsigned count = 0;
+
+	assert_true(fake_etw_session(name, &session));
+	session.masks[0] &= ~asked;
+	for (size_t i = 0; i < 8 * 32; i++) {
+		count += session.masks[i / 32] >> i % 32 & 1;
+	}
+	return count;
+}
+
+static void masks_may_gain_bits_by_themselves(void **state)
+{
+	static const struct {
+		enum fake_etw_mask_gain gain;
+		bool gains, at_once;
+	} cases[] = {
+		{ FAKE_ETW_MASKS_STAY, false, false },
+		{ FAKE_ETW_MASKS_GAIN_AT_ONCE, true, true },
+		{ FAKE_ETW_MASKS_GAIN_LATER, true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct fake_etw_options machine = { .mask_gain = cases[i].gain };
+		const uint32_t flag = EVENT_TRACE_FLAG_PROCESS;
+		TRACEHANDLE session;
+		uint64_t began;
+
+		fake_etw_reset(&machine);
+		assert_int_equal(recorder_start(u"test", true, flag, &session), 0);
+		assert_int_equal(gained_bits("test", flag), 0);
+		began = os_monotonic_ns();
+		assert_int_equal(EnableTraceEx2(session, &some_provider,
+						EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 0,
+						NULL),
+				 0);
+		if (cases[i].at_once) {
+			assert_true(gained_bits("test", flag) > 0);
+		}
+		while (cases[i].gains && gained_bits("test", flag) == 0) {
+			assert_true(os_monotonic_ns() - began < WAIT_MS * UINT64_C(1000000));
+			Sleep(2);
+		}
+		assert_true(!cases[i].gains || cases[i].at_once ||
+			    os_monotonic_ns() - began >= 100000000);
+		assert_int_equal(gained_bits("test", flag) > 0, cases[i].gains);
+	}
+}
+
+/* ---- stops and places ---- */
+
+static void a_stop_returns_losses_of_its_own_records(void **state)
+{
+	static const struct fake_etw_options machine = { .lost_at_stop = 5 };
+	struct recorder_properties properties;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	fake_etw_lose_events("test", 2);
+	assert_int_equal(recorder_query(u"test", &properties), 0);
+	assert_int_equal(properties.base.EventsLost, 2);
+	recorder_properties(&properties, false);
+	assert_int_equal(StopTraceW(0, u"test", &properties.base), 0);
+	assert_int_equal(properties.base.EventsLost, 7);
+}
+
+static void the_number_of_sessions_is_configured(void **state)
+{
+	static const struct fake_etw_options small = { .max_loggers = 32, .foreign_sessions = 31 };
+	static const struct fake_etw_options large = { .max_loggers = 256,
+						       .foreign_sessions = 255 };
+	static const struct fake_etw_options old = { .os_build = 15063 };
+	static struct recorder_properties properties[257];
+	PEVENT_TRACE_PROPERTIES array[257];
+	ULONG number = 0;
+	ULONG count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 257; i++) {
+		recorder_properties(&properties[i], false);
+		array[i] = &properties[i].base;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fake_etw_options *machine = i == 0 ? &small : &large;
+
+		fake_etw_reset(machine);
+		assert_int_equal(TraceQueryInformation(0, TraceMaxLoggersQuery, &number,
+						       sizeof(number), NULL),
+				 0);
+		assert_int_equal(number, machine->max_loggers);
+		assert_int_equal(recorder_start(u"last", false, 0, NULL), 0);
+		assert_int_equal(recorder_start(u"more", false, 0, NULL),
+				 ERROR_NO_SYSTEM_RESOURCES);
+		assert_int_equal(QueryAllTracesW(array, number, &count), 0);
+		assert_int_equal(count, 1);
+		assert_int_equal(QueryAllTracesW(array, number + 1, &count),
+				 ERROR_INVALID_PARAMETER);
+	}
+	fake_etw_reset(&old);
+	assert_int_equal(TraceQueryInformation(0, TraceMaxLoggersQuery, &number, sizeof(number),
+					       NULL),
+			 ERROR_NOT_SUPPORTED);
+}
+
+static void sessions_are_filled_and_stops_are_observed(void **state)
+{
+	const struct fake_etw_event event = { .provider = some_provider };
+	struct recorder recorder = { 0 };
+	TRACEHANDLE handle;
+
+	(void)state;
+	assert_int_equal(recorder_start(u"test", false, 0, &handle), 0);
+	assert_int_equal(EnableTraceEx2(handle, &some_provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER,
+					0, 0, 0, 0, NULL),
+			 0);
+	fake_etw_fill("test", true);
+	(void)fake_etw_emit(&event);
+	assert_counts("test", 1, 1, 0);
+	assert_int_equal(recorder_stop(u"test"), 0);
+	assert_int_equal(fake_etw_stops_while_consumed(), 0);
+	assert_int_equal(recorder_start(u"test", false, 0, NULL), 0);
+	assert_int_equal(recorder_open(&recorder, u"test", 0), 0);
+	recorder_run(&recorder);
+	assert_true(fake_etw_wait_consumer("test", WAIT_MS));
+	assert_int_equal(recorder_stop(u"test"), 0);
+	assert_int_equal(fake_etw_stops_while_consumed(), 1);
+	assert_int_equal(recorder_join(&recorder), 0);
+	recorder_close(&recorder);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -528,6 +793,14 @@ int main(void)
 		ROW(all_sessions_are_listed),
 		ROW(other_programs_interfere),
 		ROW(each_call_fails_when_the_test_requests_it),
+		ROW(an_event_without_room_in_one_session_is_lost_in_all),
+		ROW(the_mode_of_the_session_without_room_may_decide),
+		ROW(queries_may_answer_a_guid_of_their_own),
+		ROW(handles_may_be_used_again),
+		ROW(masks_may_gain_bits_by_themselves),
+		ROW(a_stop_returns_losses_of_its_own_records),
+		ROW(the_number_of_sessions_is_configured),
+		ROW(sessions_are_filled_and_stops_are_observed),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_sessions", tests, NULL, NULL);
 
