@@ -405,7 +405,7 @@ static const char *const conflicts[] = { "wait", "takeover", NULL };
 
 static const struct yaml_row session_rows[] = {
 	{ "logger", YAML_WORDS(loggers), YAML_TO(struct config_session, logger), .fallback = "auto",
-	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags; auto: system_providers where Windows has them, else private; nt_kernel_logger: the session NT Kernel Logger; user: providers only." },
+	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags, never tried on a real Windows; auto: private; nt_kernel_logger: the session NT Kernel Logger; user: providers only." },
 	{ "on_conflict", YAML_WORDS(conflicts), YAML_TO(struct config_session, takeover),
 	  .fallback = "wait",
 	  .help = "What to do if another program owns the NT Kernel Logger: wait for it, or take it over." },

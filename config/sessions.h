@@ -13,7 +13,7 @@
 
 /* The type of a session, "Sessions" in config/README.md. */
 enum config_logger {
-	LOGGER_AUTO,             /* system_providers where Windows has them, else private */
+	LOGGER_AUTO,             /* private */
 	LOGGER_PRIVATE,          /* a separate system logger: kernel events and providers */
 	LOGGER_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
 	LOGGER_NT_KERNEL,

@@ -226,7 +226,7 @@ static struct source *open_source(struct live_session *session,
 				  const struct live_providers *providers, struct error *err)
 {
 	static const enum live_logger loggers[] = {
-		[LOGGER_AUTO] = LIVE_AUTO,
+		[LOGGER_AUTO] = LIVE_PRIVATE,
 		[LOGGER_PRIVATE] = LIVE_PRIVATE,
 		[LOGGER_SYSTEM_PROVIDERS] = LIVE_SYSTEM_PROVIDERS,
 		[LOGGER_NT_KERNEL] = LIVE_NT_KERNEL,

@@ -23,7 +23,6 @@
 enum live_logger {
 	LIVE_PRIVATE, /* a private system logger: kernel events and providers (Windows 8) */
 	LIVE_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
-	LIVE_AUTO,             /* LIVE_SYSTEM_PROVIDERS where Windows has them, else LIVE_PRIVATE */
 	LIVE_NT_KERNEL, /* the session "NT Kernel Logger": kernel events, one owner at a time */
 	LIVE_USER,      /* providers only */
 };

@@ -5,10 +5,10 @@
  * A session is identified by its name and its GUID, never by its handle alone: Windows reuses
  * handles, so a handle that was ours may belong to another program by now.
  *
- * Kernel events are enabled by flags of the session or, from Windows 11 on, by system providers. A
- * system provider that Windows refuses is replaced by its flags, so no events are missing in either
- * case. It is not documented whether TraceQueryInformation() reports what system providers enabled,
- * and nothing here relies on it.
+ * Kernel events are enabled by flags of the session or, where the configuration says so, by system
+ * providers. A system provider that Windows refuses is replaced by its flags, so no events are
+ * missing in either case. It is not documented whether TraceQueryInformation() reports what system
+ * providers enabled, and nothing here relies on it.
  *
  * A session outlives the program that started it and costs time and memory until it is stopped. So
  * running sessions are also stored in a table that a crashing process can read without a lock and
@@ -107,17 +107,16 @@ static uint32_t windows_build(void)
 bool system_choose(struct live *live, struct error *err)
 {
 	uint32_t build = windows_build();
-	bool there = build >= SYSTEM_PROVIDERS_BUILD;
 
-	if (live->options.logger == LIVE_SYSTEM_PROVIDERS && !there) {
+	if (live->options.logger == LIVE_SYSTEM_PROVIDERS && build < SYSTEM_PROVIDERS_BUILD) {
 		return error_set(err, ERROR_CONFIG,
 				 "session %s: system providers need Windows 11 or Server 2022 "
 				 "(build %d), and this is build %u; use logger: private",
 				 live->name, SYSTEM_PROVIDERS_BUILD, (unsigned)build);
 	}
-	if (live->options.logger == LIVE_AUTO || live->options.logger == LIVE_SYSTEM_PROVIDERS) {
+	if (live->options.logger == LIVE_SYSTEM_PROVIDERS) {
 		live->options.logger = LIVE_PRIVATE;
-		live->system_providers = there;
+		live->system_providers = true;
 	}
 	return true;
 }

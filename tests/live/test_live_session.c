@@ -98,7 +98,8 @@ static void samples_need_a_privilege_that_is_switched_on(void **state)
 /* PERF_POOL is 0x20000040 and PERF_OB_HANDLE 0x80000040: their top three bits are the word. */
 static void groups_beyond_the_flags_are_switched_on(void **state)
 {
-	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_AUTO, LIVE_NT_KERNEL };
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS,
+						    LIVE_NT_KERNEL };
 	static const GUID pool_class = {
 		0x0268a8b6, 0x74fd, 0x4302, { 0x9d, 0xd0, 0x6e, 0x8f, 0x17, 0x95, 0xc0, 0xcf }
 	};

@@ -15,6 +15,7 @@
 #include "source/provider_names.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/live/support/run.h"
+#include "tests/live/support/side.h"
 
 static struct live_options session_with(struct run *run, enum live_logger logger, uint32_t flags)
 {
@@ -172,9 +173,9 @@ static void the_logger_decides_with_the_build(void **state)
 		uint32_t os_build;
 		bool providers;
 	} cases[] = {
-		{ "auto, the last build without", LIVE_AUTO, 20347, false },
-		{ "auto, Server 2022", LIVE_AUTO, 20348, true },
+		{ "system_providers, Server 2022", LIVE_SYSTEM_PROVIDERS, 20348, true },
 		{ "system_providers, Windows 11", LIVE_SYSTEM_PROVIDERS, 22000, true },
+		{ "private, the last build without", LIVE_PRIVATE, 20347, false },
 		{ "private, Windows 11", LIVE_PRIVATE, 22000, false },
 	};
 
@@ -196,6 +197,35 @@ static void the_logger_decides_with_the_build(void **state)
 	}
 }
 
+/* On a Windows that has them too, and in the session that runs without any configuration. */
+static void system_providers_are_used_by_choice_only(void **state)
+{
+	static const struct {
+		const char *config, *session;
+		bool providers;
+	} cases[] = {
+		{ "", "etw_exporter", false },
+		{ "sessions: { one: {} }\n", "one", false },
+		{ "sessions: { one: { logger: auto } }\n", "one", false },
+		{ "sessions: { one: { logger: private } }\n", "one", false },
+		{ "sessions: { one: { logger: system_providers } }\n", "one", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct fake_etw_session session;
+		struct side side;
+
+		print_message("  %s", cases[i].config);
+		begin_live(&side, cases[i].config); /* the fake's Windows 11 */
+		open_live(&side);
+		assert_true(fake_etw_session(cases[i].session, &session));
+		assert_int_equal((session.masks[0] & KERNEL_FLAG_PROCESS) == 0, cases[i].providers);
+		assert_true(arrives(0));
+		end_live(&side);
+	}
+}
+
 static void asking_for_them_on_older_windows_is_one_error(void **state)
 {
 	(void)state;
@@ -211,7 +241,7 @@ static void a_refused_one_is_replaced_by_its_flags(void **state)
 
 	(void)state;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
-	open_with(&run, LIVE_AUTO, KERNEL_FLAG_PROCESS | KERNEL_FLAG_DISK_IO);
+	open_with(&run, LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_PROCESS | KERNEL_FLAG_DISK_IO);
 	assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED),
 			    "system provider {151f55dc-467d-471f-83b5-5f889d46ff66}: access is "
 			    "denied (error 5); its flags are set instead");
@@ -228,7 +258,7 @@ static void without_provider_and_flags_the_session_does_not_start(void **state)
 	(void)state;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
 	fake_etw_fail("TraceSetInformation", ERROR_ACCESS_DENIED, 0);
-	assert_refused(LIVE_AUTO,
+	assert_refused(LIVE_SYSTEM_PROVIDERS,
 		       "session etw_test: access is denied (error 5): run as administrator");
 }
 
@@ -238,6 +268,7 @@ int main(void)
 		cmocka_unit_test_setup(every_flag_but_one_has_its_system_provider, run_reset),
 		cmocka_unit_test_setup(one_provider_is_enabled_with_all_its_keywords, run_reset),
 		cmocka_unit_test_setup(the_logger_decides_with_the_build, run_reset),
+		cmocka_unit_test_setup(system_providers_are_used_by_choice_only, run_reset),
 		cmocka_unit_test_setup(asking_for_them_on_older_windows_is_one_error,
 				       reset_before_windows_11),
 		cmocka_unit_test_setup(a_refused_one_is_replaced_by_its_flags, run_reset),
