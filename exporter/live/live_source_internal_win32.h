@@ -25,6 +25,16 @@
 
 enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW function") */
 
+/*
+ * The logging mode of every session that the exporter starts, those of helpers included. Without
+ * INDEPENDENT, an event that another session has no room for is not given to ours either, and no
+ * session counts it; Windows takes INDEPENDENT only together with one of the modes of hybrid
+ * shutdowns (docs/windows.md section 1).
+ */
+#define SESSION_MODE                                                         \
+	(EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_INDEPENDENT_SESSION_MODE | \
+	 EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN)
+
 /* EVENT_TRACE_PROPERTIES with room for both names. With too little room, Windows returns
  * ERROR_MORE_DATA. */
 struct session_properties {
@@ -74,6 +84,8 @@ struct live_payload {
 
 enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
 
+enum { MODE_TEXT_SIZE = 320 }; /* every word of a logging mode, and a comma behind each */
+
 struct live {
 	struct source source; /* first */
 
@@ -90,7 +102,8 @@ struct live {
 	ULONG buffers_max;
 	struct canary *canary; /* borrowed; NULL: none */
 	uint32_t canary_slot;
-	size_t canary_index; /* in providers */
+	size_t canary_index;            /* in providers */
+	char mode_text[MODE_TEXT_SIZE]; /* source.facts.mode */
 
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, consuming */
@@ -100,6 +113,8 @@ struct live {
 	unsigned emergency_number; /* its number for emergency_stop_remove(), or 0 */
 	ULONG masks[KERNEL_MASKS];
 	bool masks_known;
+	ULONG mode;             /* logging mode, as Windows answered when it started; 0: never */
+	bool mode_reported;     /* that Windows left modes out */
 	bool providers_enabled; /* in the running session */
 	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
 	bool closed;            /* its handle is closed already */
@@ -247,6 +262,9 @@ ULONG session_watch(struct live *live);
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
 /* Remembers which kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
+
+/* The words of the logging mode, as Windows answered when the session was started. */
+void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE]);
 
 /* ---- kernel events by system provider ---- */
 

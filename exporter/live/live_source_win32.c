@@ -472,7 +472,7 @@ static void set_facts(struct live *live, uint32_t processors)
 	live->source.facts = (struct source_facts){
 		.name = live->name,
 		.type = types[live->options.logger],
-		.mode = "real_time",
+		.mode = live->mode_text,
 		.processors = processors,
 	};
 	consume_clock(&live->source.facts.clock);
@@ -544,6 +544,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 		goto fail;
 	}
 	if (start_at_open(live, err)) {
+		session_mode_text(live, live->mode_text);
 		return &live->source;
 	}
 

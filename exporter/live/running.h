@@ -3,8 +3,9 @@
  * What Windows knows about event tracing on this machine: the trace sessions that run, whichever
  * program started them, with what they have enabled, and the providers that are registered.
  *
- * Sources: "QueryAllTracesW function", "EVENT_TRACE_PROPERTIES structure", "EnumerateTraceGuidsEx
- * function", "TRACE_ENABLE_INFO structure", "TdhEnumerateProviders function", Microsoft Learn.
+ * Sources: "QueryAllTracesW function", "EVENT_TRACE_PROPERTIES structure", "Logging Mode
+ * Constants", "EnumerateTraceGuidsEx function", "TRACE_ENABLE_INFO structure",
+ * "TdhEnumerateProviders function", Microsoft Learn.
  */
 #ifndef LIVE_RUNNING_H
 #define LIVE_RUNNING_H
@@ -64,6 +65,11 @@ void registered_done(struct registered_providers *providers);
 
 /* NULL: it is not registered, or has no name. */
 const char *registered_name(const struct registered_providers *providers, const struct guid *guid);
+
+/* The bits of a logging mode (EVENT_TRACE_*_MODE) that have a name, by value. */
+enum { LOGGING_MODE_COUNT = 17 };
+extern const unsigned logging_mode_bits[LOGGING_MODE_COUNT];
+extern const char *const logging_mode_names[LOGGING_MODE_COUNT];
 
 /* Whether event tracing exists: on Windows, but not in Wine, where its functions end the program.
  */

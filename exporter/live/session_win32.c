@@ -18,9 +18,11 @@
  * "Configuring and Starting a SystemTraceProvider Session", "System Providers", Microsoft Learn.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "live/live_source_internal_win32.h"
+#include "live/running.h"
 #include "source/kernel_flags.h"
 #include "source/provider_names.h"
 
@@ -88,12 +90,8 @@ static void init_properties(struct session_properties *properties)
 /* Of the logger that system_choose() has resolved. */
 static ULONG logging_mode(const struct live *live)
 {
-	/* Without the flag of LIVE_USER, a provider of many events can lose some uncounted. */
-	static const ULONG modes[] = { [LIVE_PRIVATE] = EVENT_TRACE_SYSTEM_LOGGER_MODE,
-				       [LIVE_NT_KERNEL] = 0,
-				       [LIVE_USER] = EVENT_TRACE_INDEPENDENT_SESSION_MODE };
-
-	return EVENT_TRACE_REAL_TIME_MODE | modes[live->options.logger];
+	return SESSION_MODE |
+	       (live->options.logger == LIVE_PRIVATE ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
 }
 
 static uint32_t windows_build(void)
@@ -254,6 +252,75 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	}
 }
 
+/* What the exporter loses with a logging mode that Windows leaves out. */
+static const struct {
+	ULONG bit;
+	const char *consequence;
+} needed_modes[] = {
+	{ EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+	  "independent: an event of a provider that another session has no room for is lost here, "
+	  "too, and is counted nowhere" },
+	{ EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN,
+	  "persist_on_hybrid_shutdown: the session may end when the machine is shut down to start "
+	  "fast" },
+};
+
+/* Remembers the mode that Windows answered; the first difference that matters is reported. */
+static void compare_mode(struct live *live, ULONG mode)
+{
+	ULONG missing = logging_mode(live) & ~mode;
+	bool reported;
+
+	os_mutex_lock(&live->lock);
+	live->mode = mode;
+	reported = live->mode_reported;
+	live->mode_reported = reported || missing != 0;
+	os_mutex_unlock(&live->lock);
+	for (size_t i = 0; !reported && i < sizeof needed_modes / sizeof needed_modes[0]; i++) {
+		if (missing & needed_modes[i].bit) {
+			live_report(live, SESSION_PROVIDER_FAILED,
+				    "Windows left out the logging mode %s",
+				    needed_modes[i].consequence);
+			break; /* the worst one comes first */
+		}
+	}
+}
+
+void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE])
+{
+	size_t used = 0;
+	ULONG mode;
+
+	os_mutex_lock(&live->lock);
+	mode = live->mode != 0 ? live->mode : logging_mode(live);
+	os_mutex_unlock(&live->lock);
+	text[0] = '\0';
+	for (size_t i = 0; i < LOGGING_MODE_COUNT; i++) {
+		if (mode & logging_mode_bits[i]) {
+			used += (size_t)snprintf(text + used, MODE_TEXT_SIZE - used, "%s%s",
+						 used > 0 ? "," : "", logging_mode_names[i]);
+			mode &= ~logging_mode_bits[i];
+		}
+	}
+	if (mode != 0) {
+		snprintf(text + used, MODE_TEXT_SIZE - used, "%s0x%lx", used > 0 ? "," : "",
+			 (unsigned long)mode);
+	}
+}
+
+/* What Windows made of the session that has just started. */
+static void first_query(struct live *live, TRACEHANDLE session)
+{
+	struct session_properties properties;
+	ULONG status;
+
+	init_properties(&properties);
+	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY);
+	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
+		compare_mode(live, properties.base.LogFileMode);
+	}
+}
+
 ULONG session_start(struct live *live)
 {
 	struct session_properties properties;
@@ -290,6 +357,7 @@ ULONG session_start(struct live *live)
 	}
 	counters_begin(live);
 	counters_add(live, counters_generation(live), &properties.base);
+	first_query(live, session);
 	os_mutex_lock(&live->lock);
 	live->masks_known = false;
 	live->started_guid = properties.base.Wnode.Guid;

@@ -98,12 +98,14 @@ struct source_statistics {
 	uint64_t canary_received;
 };
 
-/* Properties of a source, fixed when it is opened. The name is valid until source_close(); type and
- * mode are literals. */
+/* Properties of a source, fixed when it is opened. Name and mode are valid until source_close();
+ * type is a literal. */
 struct source_facts {
 	const char *name; /* session label; of a recording the base name of the file */
 	const char *type; /* replay, system_logger, … (etw_session_info) */
-	const char *mode; /* file, circular, real_time, … a word for etw_session_info */
+	/* for etw_session_info: of a recording a word; of a live session the words of its logging
+	 * mode as Windows answered it, with commas between */
+	const char *mode;
 	uint32_t os_build;
 	uint32_t processors;
 	struct source_clock clock;

@@ -26,22 +26,7 @@ struct bit_names {
 	size_t count;
 };
 
-/* "Logging Mode Constants", Microsoft Learn. */
-static const unsigned mode_bits[] = {
-	0x00000001, 0x00000002, 0x00000004, 0x00000008, 0x00000040, 0x00000080, 0x00000100,
-	0x00000400, 0x00000800, 0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000,
-};
-static const char *const mode_names[] = {
-	"sequential",    "circular",
-	"append",        "new_file",
-	"nonstoppable",  "secure",
-	"real_time",     "buffering",
-	"private",       "private_in_process",
-	"system_logger", "compressed",
-	"independent",   "no_per_processor_buffers",
-};
-static const struct bit_names modes = { mode_bits, mode_names,
-					sizeof mode_bits / sizeof mode_bits[0] };
+static const struct bit_names modes = { logging_mode_bits, logging_mode_names, LOGGING_MODE_COUNT };
 static const struct bit_names flags = { kernel_flag_values, kernel_flag_names, KERNEL_FLAG_COUNT };
 
 enum { WORD_SIZE = 16 };

@@ -60,6 +60,7 @@ struct fake_etw_options {
 	bool other_guid;   /* QUERY answers another GUID than StartTraceW was given */
 	bool reused_handles; /* a session gets the handle of the one that had its place before */
 	enum fake_etw_mask_gain mask_gain; /* FAKE_ETW_MASKS_STAY */
+	uint32_t stripped_modes;           /* that StartTraceW leaves out of every session: 0 */
 	unsigned lost_at_stop; /* events that STOP itself writes, and that find no room: 0 */
 };
 

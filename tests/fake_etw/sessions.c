@@ -174,6 +174,16 @@ static void set_buffers(struct fake_session *session, const EVENT_TRACE_PROPERTI
 	session->free = session->minimum_buffers;
 }
 
+/* INDEPENDENT is stripped when it stands without one of the modes of hybrid shutdowns. */
+static uint32_t kept_modes(uint32_t mode)
+{
+	const uint32_t hybrid = EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN |
+				EVENT_TRACE_STOP_ON_HYBRID_SHUTDOWN;
+
+	mode &= ~fake.options.stripped_modes;
+	return (mode & hybrid) != 0 ? mode : mode & ~(uint32_t)EVENT_TRACE_INDEPENDENT_SESSION_MODE;
+}
+
 static GUID new_guid(void)
 {
 	GUID guid = { .Data1 = (ULONG)fake.next_handle,
@@ -243,7 +253,8 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	memcpy(session->name, name, (fake_wide_length(name) + 1) * sizeof(WCHAR));
 	session->guid = fake_guid_equal(&guid, &fake_no_guid) ? new_guid() : guid;
 	session->system_logger = system_logger;
-	session->mode = properties->LogFileMode | (kernel ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
+	session->mode = kept_modes(properties->LogFileMode) |
+			(kernel ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
 	session->clock = properties->Wnode.ClientContext ? properties->Wnode.ClientContext : 1;
 	session->start_raw = fake_clock_raw(session->clock);
 	session->start_time = fake_clock_system_time();

@@ -503,6 +503,34 @@ static void each_call_fails_when_the_test_requests_it(void **state)
 
 /* ---- modes ---- */
 
+static uint32_t mode_of(const WCHAR *name, uint32_t requested)
+{
+	struct recorder_properties properties;
+
+	recorder_properties(&properties, false);
+	properties.base.LogFileMode |= requested;
+	assert_int_equal(start_with(&properties, name), 0);
+	assert_int_equal(recorder_query(name, &properties), 0);
+	return properties.base.LogFileMode;
+}
+
+static void independent_mode_is_stripped_when_it_stands_alone(void **state)
+{
+	const uint32_t independent = EVENT_TRACE_INDEPENDENT_SESSION_MODE;
+	const uint32_t persist = EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN;
+	const uint32_t stop = EVENT_TRACE_STOP_ON_HYBRID_SHUTDOWN;
+	const struct fake_etw_options machine = { .stripped_modes = persist };
+
+	(void)state;
+	assert_int_equal(mode_of(u"alone", independent), EVENT_TRACE_REAL_TIME_MODE);
+	assert_int_equal(mode_of(u"persist", independent | persist),
+			 EVENT_TRACE_REAL_TIME_MODE | independent | persist);
+	assert_int_equal(mode_of(u"stop", independent | stop),
+			 EVENT_TRACE_REAL_TIME_MODE | independent | stop);
+	fake_etw_reset(&machine);
+	assert_int_equal(mode_of(u"persist", independent | persist), EVENT_TRACE_REAL_TIME_MODE);
+}
+
 static const GUID some_provider = { 0x50e, 1, 2, { 3 } };
 
 /* Three sessions have the provider enabled: one that is full, one with INDEPENDENT, one without. */
@@ -793,6 +821,7 @@ int main(void)
 		ROW(all_sessions_are_listed),
 		ROW(other_programs_interfere),
 		ROW(each_call_fails_when_the_test_requests_it),
+		ROW(independent_mode_is_stripped_when_it_stands_alone),
 		ROW(an_event_without_room_in_one_session_is_lost_in_all),
 		ROW(the_mode_of_the_session_without_room_may_decide),
 		ROW(queries_may_answer_a_guid_of_their_own),

@@ -48,7 +48,8 @@ static void health_shows_the_session(void **state)
 	take_page(&side);
 	assert_non_null(strstr(side.page.data,
 			       "\netw_session_info{session=\"etw_exporter\",kind=\"system_logger\","
-			       "clock=\"qpc\",mode=\"real_time\"} 1\n"));
+			       "clock=\"qpc\",mode=\"real_time,persist_on_hybrid_shutdown,"
+			       "system_logger,independent\"} 1\n"));
 	assert_null(strstr(side.page.data, "etw_replay_"));
 	WAIT_UNTIL(value_of(&side, "\netw_session_events_lost_total{session=\"etw_exporter\"} ") ==
 		   3);

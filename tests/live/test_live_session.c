@@ -31,6 +31,9 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 	assert_int_equal(session.mode & EVENT_TRACE_SYSTEM_LOGGER_MODE,
 			 EVENT_TRACE_SYSTEM_LOGGER_MODE);
 	assert_int_equal(session.mode & EVENT_TRACE_REAL_TIME_MODE, EVENT_TRACE_REAL_TIME_MODE);
+	assert_int_equal(session.mode & EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
 	assert_memory_not_equal(&session.guid, &nt_kernel_guid, sizeof(GUID));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
 	assert_int_equal(session.buffer_size_kb, 256);
@@ -40,7 +43,8 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 	assert_int_equal(session.clock, 1);
 	assert_string_equal(source_facts(run->source)->name, "etw_test");
 	assert_string_equal(source_facts(run->source)->type, "system_logger");
-	assert_string_equal(source_facts(run->source)->mode, "real_time");
+	assert_string_equal(source_facts(run->source)->mode,
+			    "real_time,persist_on_hybrid_shutdown,system_logger,independent");
 	assert_int_equal(source_facts(run->source)->clock.type, CLOCK_QPC);
 	run_end(run); /* closing one that never ran stops the session */
 	assert_false(fake_etw_session("etw_test", &session));
@@ -84,6 +88,83 @@ static void buffers_are_those_of_the_configuration(void **state)
 	assert_int_equal(session.maximum_buffers, 75);
 	assert_int_equal(session.flush_timer, 3);
 	run_end(run);
+}
+
+/* "Logging Mode Constants", Microsoft Learn: that is what INDEPENDENT is for. */
+static void an_event_that_another_session_has_no_room_for_arrives(void **state)
+{
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS,
+						    LIVE_USER };
+	const struct fake_etw_event event = { .provider = some_provider };
+	struct provider_spec provider;
+
+	(void)state;
+	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct fake_etw_session session;
+		struct run run;
+
+		fake_etw_reset(NULL);
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.kernel_flags = loggers[i] == LIVE_USER ? 0 : KERNEL_FLAG_PROCESS;
+		run.options.providers = &provider;
+		run.options.provider_count = 1;
+		run_start_and_wait(&run, &run.options);
+		assert_true(fake_etw_other_start("full", EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_other_enable("full", &some_provider, 0, 0));
+		fake_etw_fill("full", true);
+		for (unsigned j = 0; j < 10; j++) {
+			assert_int_equal(fake_etw_emit(&event), 2);
+		}
+		assert_true(fake_etw_session("etw_test", &session));
+		assert_int_equal(session.withheld, 0);
+		assert_true(run_wait(&run, &run.events, 10));
+		run_stop(&run);
+		assert_true(fake_etw_other_stop("full"));
+		run_end(&run);
+	}
+	provider_spec_done(&provider);
+}
+
+static void a_mode_that_windows_leaves_out_is_one_warning(void **state)
+{
+	static const struct {
+		uint32_t stripped;
+		const char *mode, *sentence;
+	} cases[] = {
+		{ EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+		  "real_time,persist_on_hybrid_shutdown,system_logger",
+		  "Windows left out the logging mode independent: an event of a provider that "
+		  "another session has no room for is lost here, too, and is counted nowhere" },
+		{ EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN, "real_time,system_logger",
+		  "Windows left out the logging mode independent: an event of a provider that "
+		  "another session has no room for is lost here, too, and is counted nowhere" },
+		{ EVENT_TRACE_USE_MS_FLUSH_TIMER, /* which was not asked for */
+		  "real_time,persist_on_hybrid_shutdown,system_logger,independent", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct fake_etw_options machine = { .stripped_modes = cases[i].stripped };
+		unsigned warnings = 0;
+		struct run run;
+
+		fake_etw_reset(&machine);
+		run_begin(&run);
+		run_start_and_wait(&run, &run.options);
+		assert_string_equal(source_facts(run.source)->mode, cases[i].mode);
+		assert_true(fake_etw_other_stop("etw_test"));
+		assert_true(run_wait(&run, &run.restarts, 1));
+		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+		run_stop(&run);
+		for (size_t j = 0; j < run.session_event_count; j++) {
+			warnings += run.session_events[j] == SESSION_PROVIDER_FAILED;
+		}
+		assert_int_equal(warnings, cases[i].sentence[0] ? 1 : 0);
+		assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED), cases[i].sentence);
+		run_end(&run);
+	}
 }
 
 static void samples_need_a_privilege_that_is_switched_on(void **state)
@@ -358,6 +439,9 @@ int main(void)
 		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
 		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
 		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
+		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
+				       run_reset),
+		cmocka_unit_test_setup(a_mode_that_windows_leaves_out_is_one_warning, run_reset),
 		cmocka_unit_test_setup(samples_need_a_privilege_that_is_switched_on, run_set_up),
 		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
 		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
