@@ -82,6 +82,17 @@ struct live_payload {
 	bool refused;                   /* Windows did not accept it; guarded by lock */
 };
 
+/*
+ * What queries answer about one session and no other, taken from the query right after it was
+ * started. Handles are used again, and it is documented nowhere that the GUID is the one that
+ * StartTraceW() was given; but both stay while the session runs.
+ */
+struct session_identity {
+	ULONG64 context; /* Wnode.HistoricalContext, which is the handle */
+	GUID guid;       /* Wnode.Guid */
+	bool guid_known; /* false: that query failed, and the first one that succeeds answers it */
+};
+
 enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
 
 enum { MODE_TEXT_SIZE = 320 }; /* every word of a logging mode, and a comma behind each */
@@ -108,9 +119,9 @@ struct live {
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, consuming */
 	/* Guarded by lock. */
-	TRACEHANDLE session;       /* 0: no session runs */
-	GUID started_guid;         /* of the running session, as Windows reported it */
-	unsigned emergency_number; /* its number for emergency_stop_remove(), or 0 */
+	TRACEHANDLE session;              /* 0: no session runs */
+	struct session_identity identity; /* of the running session */
+	unsigned emergency_number;        /* its number for emergency_stop_remove(), or 0 */
 	ULONG masks[KERNEL_MASKS];
 	bool masks_known;
 	ULONG mode;             /* logging mode, as Windows answered when it started; 0: never */

@@ -2,8 +2,10 @@
 /*
  * The session itself: starting it, querying it, undoing changes by other programs, stopping it.
  *
- * A session is identified by its name and its GUID, never by its handle alone: Windows reuses
- * handles, so a handle that was ours may belong to another program by now.
+ * A session is identified by its name, its handle and the GUID that queries answer, as the query
+ * right after its start answered them (struct session_identity). One of them alone is not enough:
+ * another program may start a session of that name, and Windows uses handles again. The GUID that
+ * StartTraceW() was given is never compared, because no page says that queries answer it.
  *
  * Kernel events are enabled by flags of the session or, where the configuration says so, by system
  * providers. A system provider that Windows refuses is replaced by its flags, so no events are
@@ -32,17 +34,34 @@ enum {
 	QPC_CLOCK = 1, /* Wnode.ClientContext */
 };
 
-static const GUID no_guid;
+/* ---- identity ---- */
+
+static struct session_identity identity_of(const EVENT_TRACE_PROPERTIES *answer)
+{
+	return (struct session_identity){ .context = answer->Wnode.HistoricalContext,
+					  .guid = answer->Wnode.Guid,
+					  .guid_known = true };
+}
+
+/* Whether the answer to a query is about that session. */
+static bool is_same_session(const struct session_identity *identity,
+			    const EVENT_TRACE_PROPERTIES *answer)
+{
+	return identity->context == answer->Wnode.HistoricalContext &&
+	       (!identity->guid_known ||
+		memcmp(&identity->guid, &answer->Wnode.Guid, sizeof identity->guid) == 0);
+}
 
 /* ---- sessions of a process that crashes ---- */
 
-enum { SESSIONS_MAX = 64 }; /* the most that Windows runs ("Event Tracing Sessions") */
+enum { SESSIONS_MAX = 256 }; /* the most that Windows runs ("StartTraceW function") */
 
 enum { FREE, CHANGING, RUNS };
 
-static struct {
+static struct running_session_entry {
 	_Atomic(int) state;
-	GUID guid;
+	TRACEHANDLE session;
+	struct session_identity identity;
 	WCHAR name[SESSION_NAME_MAX];
 } sessions[SESSIONS_MAX];
 
@@ -50,16 +69,17 @@ static struct {
  * Adds a running session and returns its number for emergency_stop_remove(); 0: there is no room.
  * Any thread may call it.
  */
-static unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], const GUID *guid)
+static unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
+				   const struct session_identity *identity)
 {
 	for (unsigned i = 0; i < SESSIONS_MAX; i++) {
 		int expected = FREE;
 
 		if (atomic_compare_exchange_strong(&sessions[i].state, &expected, CHANGING)) {
-			sessions[i].guid = *guid;
+			sessions[i].session = session;
+			sessions[i].identity = *identity;
 			memcpy(sessions[i].name, name, sizeof sessions[i].name);
-			/* Pairs with the acquire in live_emergency_stop(): name and GUID are whole.
-			 */
+			/* Pairs with the acquire in live_emergency_stop(): the entry is whole. */
 			atomic_store_explicit(&sessions[i].state, RUNS, memory_order_release);
 			return i + 1;
 		}
@@ -308,22 +328,27 @@ void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE])
 	}
 }
 
-/* What Windows made of the session that has just started. */
-static void first_query(struct live *live, TRACEHANDLE session)
+/* What Windows made of the session that has just started: its mode, and how it is known again. */
+static struct session_identity first_query(struct live *live, TRACEHANDLE session)
 {
+	struct session_identity identity = { .context = session };
 	struct session_properties properties;
 	ULONG status;
 
 	init_properties(&properties);
+	/* By its handle, because another session of that name may run already. */
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		compare_mode(live, properties.base.LogFileMode);
+		identity = identity_of(&properties.base);
 	}
+	return identity;
 }
 
 ULONG session_start(struct live *live)
 {
 	struct session_properties properties;
+	struct session_identity identity;
 	TRACEHANDLE session = 0;
 	ULONG status;
 
@@ -357,12 +382,12 @@ ULONG session_start(struct live *live)
 	}
 	counters_begin(live);
 	counters_add(live, counters_generation(live), &properties.base);
-	first_query(live, session);
+	identity = first_query(live, session);
 	os_mutex_lock(&live->lock);
 	live->masks_known = false;
-	live->started_guid = properties.base.Wnode.Guid;
+	live->identity = identity;
 	live->session = session;
-	live->emergency_number = emergency_stop_add(live->wide_name, &live->started_guid);
+	live->emergency_number = emergency_stop_add(live->wide_name, session, &identity);
 	os_mutex_unlock(&live->lock);
 	add_groups(live, session);
 	status = enable_system_providers(live, session);
@@ -428,14 +453,8 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
  * longer ours; then *other is true if another one of that name runs. */
 static ULONG query(struct live *live, struct session_properties *properties, bool *other)
 {
-	TRACEHANDLE handle;
-	GUID guid;
 	ULONG status;
 
-	os_mutex_lock(&live->lock);
-	handle = live->session;
-	guid = live->started_guid;
-	os_mutex_unlock(&live->lock);
 	*other = false;
 	init_properties(properties);
 	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
@@ -445,12 +464,12 @@ static ULONG query(struct live *live, struct session_properties *properties, boo
 	if (status != ERROR_SUCCESS) {
 		return status;
 	}
-	/* "WNODE_HEADER structure", Microsoft Learn: HistoricalContext is the handle, on output. */
-	*other = handle == 0 ||
-		 (memcmp(&guid, &no_guid, sizeof guid) != 0 &&
-		  memcmp(&guid, &properties->base.Wnode.Guid, sizeof guid) != 0) ||
-		 (properties->base.Wnode.HistoricalContext != 0 &&
-		  properties->base.Wnode.HistoricalContext != handle);
+	os_mutex_lock(&live->lock);
+	*other = live->session == 0 || !is_same_session(&live->identity, &properties->base);
+	if (!*other) {
+		live->identity = identity_of(&properties->base);
+	}
+	os_mutex_unlock(&live->lock);
 	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
 }
 
@@ -582,28 +601,29 @@ void session_stop(struct live *live)
 	}
 }
 
-/* Stops a session, unless another program has started one of that name meanwhile. */
-static void emergency_stop_one(const WCHAR *name, const GUID *guid)
+/* Stops a session, unless the one of that name or handle is another program's by now. */
+static void emergency_stop_one(const struct running_session_entry *entry)
 {
 	static struct session_properties
 		properties; /* too large for the stack of a crashing thread */
 	ULONG status;
 
 	init_properties(&properties);
-	status = ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_QUERY);
+	status = ControlTraceW(0, entry->name, &properties.base, EVENT_TRACE_CONTROL_QUERY);
 	if ((status != ERROR_SUCCESS && status != ERROR_MORE_DATA) ||
-	    memcmp(&properties.base.Wnode.Guid, guid, sizeof *guid) != 0) {
+	    !is_same_session(&entry->identity, &properties.base)) {
 		return;
 	}
 	init_properties(&properties);
-	ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_STOP);
+	/* By the handle: a session that took the name since that query has another one. */
+	ControlTraceW(entry->session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 
 void live_emergency_stop(void)
 {
 	for (size_t i = 0; i < SESSIONS_MAX; i++) {
 		if (atomic_load_explicit(&sessions[i].state, memory_order_acquire) == RUNS) {
-			emergency_stop_one(sessions[i].name, &sessions[i].guid);
+			emergency_stop_one(&sessions[i]);
 		}
 	}
 }

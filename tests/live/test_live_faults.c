@@ -37,17 +37,87 @@ static void a_session_that_another_program_stops_is_started_again(void **state)
 	run_end(run);
 }
 
+/* What Windows answers to queries is documented in part: each way that it may be. */
+static const struct fake_etw_options machines[] = {
+	{ .processors = 4 },
+	{ .other_guid = true },
+	{ .reused_handles = true },
+	{ .other_guid = true, .reused_handles = true },
+};
+
+enum { MACHINES = sizeof machines / sizeof machines[0] };
+
+static unsigned all_restarts(struct run *run)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < RESTART_COUNT; i++) {
+		sum += run_statistics(run).restarts[i];
+	}
+	return (unsigned)sum;
+}
+
+static void a_session_is_known_by_what_queries_answer(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < MACHINES; i++) {
+		struct run run;
+		unsigned calls;
+
+		print_message("  machine %zu\n", i);
+		fake_etw_reset(&machines[i]);
+		run_begin(&run);
+		run_start_and_wait(&run, &run.options);
+		calls = fake_etw_calls("ControlTraceW");
+		WAIT_UNTIL(fake_etw_calls("ControlTraceW") >= calls + 5);
+		emit_process_start(8);
+		assert_true(run_wait(&run, &run.events, 1));
+		run_stop(&run);
+		assert_int_equal(all_restarts(&run), 0);
+		assert_int_equal(fake_etw_calls("StartTraceW"), 1);
+		run_end(&run);
+	}
+}
+
+/* It is then known by the handle, and by what the next query answers. */
+static void a_first_query_that_fails_does_not_matter(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < MACHINES; i++) {
+		struct run run;
+
+		fake_etw_reset(&machines[i]);
+		fake_etw_fail("ControlTraceW", ERROR_NO_SYSTEM_RESOURCES, 0);
+		run_begin(&run);
+		run_start_and_wait(&run, &run.options);
+		WAIT_UNTIL(fake_etw_calls("ControlTraceW") >= 5);
+		assert_int_equal(all_restarts(&run), 0);
+		assert_true(fake_etw_other_steal("etw_test"));
+		assert_true(run_wait(&run, &run.restarts, 1));
+		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+		run_stop(&run);
+		assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 1);
+		run_end(&run);
+	}
+}
+
 static void a_session_that_another_program_takes_is_taken_back(void **state)
 {
-	struct run *run = *state;
+	(void)state;
+	for (size_t i = 0; i < MACHINES; i++) {
+		struct run run;
 
-	run_start_and_wait(run, &run->options);
-	assert_true(fake_etw_other_steal("etw_test"));
-	assert_true(run_wait(run, &run->restarts, 1));
-	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
-	run_stop(run);
-	assert_int_equal(run_statistics(run).restarts[RESTART_STOLEN], 1);
-	run_end(run);
+		print_message("  machine %zu\n", i);
+		fake_etw_reset(&machines[i]);
+		run_begin(&run);
+		run_start_and_wait(&run, &run.options);
+		assert_true(fake_etw_other_steal("etw_test"));
+		assert_true(run_wait(&run, &run.restarts, 1));
+		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+		run_stop(&run);
+		assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 1);
+		run_end(&run);
+	}
 }
 
 static void a_stale_session_is_stopped_and_started_again(void **state)
@@ -334,34 +404,50 @@ static void times_stay_right_when_the_system_time_jumps(void **state)
 	run_end(run);
 }
 
-/* ---- many times ---- */
-
 /* ---- a process that dies ---- */
 
 static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 {
-	struct run *run = *state;
-	struct source *ours, *stolen;
-	struct fake_etw_session session;
+	(void)state;
+	for (size_t i = 0; i < MACHINES; i++) {
+		struct source *ours, *stolen, *gone;
+		struct fake_etw_session session;
+		struct live_options options;
+		struct run run;
 
-	run->options.on_session_event = NULL;
-	ours = source_open_live(&run->options, NULL);
-	run->options.name = "stolen";
-	stolen = source_open_live(&run->options, NULL);
-	assert_true(ours && stolen);
-	assert_true(fake_etw_other_steal("stolen"));
-	assert_true(fake_etw_other_start("others", EVENT_TRACE_REAL_TIME_MODE, 0));
-	live_emergency_stop();
-	assert_false(fake_etw_session("etw_test", &session));
-	assert_true(fake_etw_session("stolen", &session));
-	assert_true(fake_etw_session("others", &session));
-	source_close(ours);
-	source_close(stolen);
-	/* The emergency stop does not touch sessions that are closed. */
-	fake_etw_reset(NULL);
-	live_emergency_stop();
-	assert_int_equal(fake_etw_calls("ControlTraceW"), 0);
+		print_message("  machine %zu\n", i);
+		fake_etw_reset(&machines[i]);
+		run_begin(&run);
+		options = run.options;
+		options.on_session_event = NULL;
+		ours = source_open_live(&options, NULL);
+		options.name = "stolen";
+		stolen = source_open_live(&options, NULL);
+		options.name = "gone";
+		gone = source_open_live(&options, NULL);
+		assert_true(ours && stolen && gone);
+		assert_true(fake_etw_other_steal("stolen"));
+		assert_true(fake_etw_other_stop("gone"));
+		/* It has the place of the one that is gone, and perhaps its handle. */
+		assert_true(fake_etw_other_start("others", EVENT_TRACE_REAL_TIME_MODE, 0));
+		live_emergency_stop();
+		assert_false(fake_etw_session("etw_test", &session));
+		assert_true(fake_etw_session("stolen", &session));
+		assert_true(fake_etw_session("others", &session));
+		source_close(ours);
+		source_close(stolen);
+		source_close(gone);
+		assert_true(fake_etw_session("stolen", &session));
+		assert_true(fake_etw_session("others", &session));
+		/* The emergency stop does not touch sessions that are closed. */
+		fake_etw_reset(NULL);
+		live_emergency_stop();
+		assert_int_equal(fake_etw_calls("ControlTraceW"), 0);
+		run_end(&run);
+	}
 }
+
+/* ---- many times ---- */
 
 static bool count_entry(void *context, const char *name)
 {
@@ -430,8 +516,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_session_that_another_program_stops_is_started_again,
 				       run_set_up),
+		cmocka_unit_test_setup(a_session_is_known_by_what_queries_answer, run_reset),
+		cmocka_unit_test_setup(a_first_query_that_fails_does_not_matter, run_reset),
 		cmocka_unit_test_setup(a_session_that_another_program_takes_is_taken_back,
-				       run_set_up),
+				       run_reset),
 		cmocka_unit_test_setup(a_stale_session_is_stopped_and_started_again, run_set_up),
 		cmocka_unit_test_setup(changed_flags_are_put_back, run_reset),
 		cmocka_unit_test_setup(a_lost_real_time_mode_is_put_back, run_set_up),
@@ -446,8 +534,7 @@ int main(void)
 		cmocka_unit_test_setup(waiting_for_the_kernel_logger_can_be_stopped, run_set_up),
 		cmocka_unit_test_setup(a_stolen_kernel_logger_is_not_stolen_back, run_set_up),
 		cmocka_unit_test_setup(the_kernel_logger_is_taken_over_when_configured, run_set_up),
-		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others,
-				       run_set_up),
+		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others, run_reset),
 		cmocka_unit_test_setup(times_stay_right_when_the_system_time_jumps, run_set_up),
 		cmocka_unit_test_setup(a_thousand_starts_and_stops_leave_nothing, run_reset_manual),
 	};
