@@ -183,7 +183,7 @@ static bool read_executables(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_
 	size_t count = filter->Size / sizeof(WCHAR);
 	WCHAR last;
 
-	if (count < 2 || filter->Size % sizeof(WCHAR) != 0 || filter->Size > FAKE_MAX_FILTER_DATA) {
+	if (count < 2 || filter->Size % sizeof(WCHAR) != 0) {
 		return false;
 	}
 	memcpy(&last, (const char *)filter_data(filter) + (count - 1) * sizeof(WCHAR),
@@ -211,12 +211,14 @@ static bool read_payload(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enab
 
 static bool read_filter(const EVENT_FILTER_DESCRIPTOR *filter, struct fake_enable *enable)
 {
-	if (filter->Ptr == 0 || filter->Size == 0) {
+	if (filter->Ptr == 0 || filter->Size == 0 ||
+	    filter->Size > (filter->Type == EVENT_FILTER_TYPE_PAYLOAD ? FAKE_MAX_FILTER_PAYLOAD :
+									FAKE_MAX_FILTER_DATA)) {
 		return false;
 	}
 	switch (filter->Type) {
 	case EVENT_FILTER_TYPE_SCHEMATIZED:
-		return filter->Size <= FAKE_MAX_FILTER_DATA; /* only the provider interprets it */
+		return true; /* only the provider interprets it */
 	case EVENT_FILTER_TYPE_PID:
 		return read_pids(filter, enable);
 	case EVENT_FILTER_TYPE_EXECUTABLE_NAME:

@@ -404,6 +404,28 @@ static void filters_that_make_no_sense_are_refused(void **state)
 	assert_int_equal(enable_with(one, &parameters), ERROR_INVALID_PARAMETER);
 }
 
+static void a_filter_has_at_most_1024_bytes(void **state)
+{
+	static uint8_t anything[1025];
+	WCHAR names[513];
+	TRACEHANDLE one;
+
+	(void)state;
+	for (size_t i = 0; i < 513; i++) {
+		names[i] = i % 8 == 7 ? ';' : 'x';
+	}
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	names[511] = 0;
+	assert_int_equal(filter_by(one, EVENT_FILTER_TYPE_EXECUTABLE_NAME, names, 512 * 2), 0);
+	names[511] = ';';
+	names[512] = 0;
+	assert_int_equal(filter_by(one, EVENT_FILTER_TYPE_EXECUTABLE_NAME, names, 513 * 2),
+			 ERROR_INVALID_PARAMETER);
+	assert_int_equal(filter_by(one, EVENT_FILTER_TYPE_SCHEMATIZED, anything, 1024), 0);
+	assert_int_equal(filter_by(one, EVENT_FILTER_TYPE_SCHEMATIZED, anything, 1025),
+			 ERROR_INVALID_PARAMETER);
+}
+
 static const GUID an_event_class = { 0xc1a55e5, 1, 2, { 3 } };
 
 static unsigned try_classic(UCHAR level)
@@ -775,6 +797,7 @@ int main(void)
 		ROW(levels_and_keywords_choose_events),
 		ROW(filters_choose_events),
 		ROW(filters_that_make_no_sense_are_refused),
+		ROW(a_filter_has_at_most_1024_bytes),
 		ROW(a_classic_provider_is_enabled_by_its_control_guid),
 		ROW(the_last_session_has_a_classic_provider),
 		ROW(properties_add_items),
