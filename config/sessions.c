@@ -59,6 +59,20 @@ static bool append(struct yaml_reader *in, char **to, char separator, const char
 	return true;
 }
 
+/* Length of a text in UTF-16, in which Windows counts characters. */
+static size_t utf16_length(const char *text)
+{
+	size_t length = 0;
+
+	for (; *text != '\0'; text++) {
+		/* None for a continuation byte, two for what is beyond the basic plane. */
+		unsigned char byte = (unsigned char)*text;
+
+		length += byte >= 0xf0 ? 2 : (byte & 0xc0) != 0x80;
+	}
+	return length;
+}
+
 /* Windows takes numbers as decimal text, and two of them with a comma between. */
 static bool read_payload_number(struct yaml_reader *in, const struct yaml_node *node,
 				const struct yaml_row *row, void *base)
@@ -220,11 +234,20 @@ static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void
 static bool add_executable(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct provider_spec *spec = base;
+	size_t characters;
 
 	if (node->size == 0 || strchr(node->text, ';')) {
 		return yaml_wrong(in, node, "'%s' is not the name of an executable", node->text);
 	}
-	return append(in, &spec->executables, ';', node->text);
+	if (!append(in, &spec->executables, ';', node->text)) {
+		return false;
+	}
+	characters = utf16_length(spec->executables);
+	return characters <= PROVIDER_EXECUTABLES_MAX ||
+	       yaml_wrong(in, node,
+			  "executables: up to here, the names and the semicolons between them have "
+			  "%zu characters, and Windows takes at most %d",
+			  characters, PROVIDER_EXECUTABLES_MAX);
 }
 
 static const char *const properties[] = { "sid",          "session_id",
@@ -305,7 +328,7 @@ static const struct yaml_row provider_rows[] = {
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_TEXT, .check = add_executable,
 					.pattern = "^[^;]+$", .json = YAML_ANY_SCALAR)),
-	  .help = "File names of the programs whose events are delivered." },
+	  .help = "File names of the programs whose events are delivered, at most 511 characters together." },
 	{ "properties",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "property", .words = properties,
@@ -431,14 +454,8 @@ static const struct yaml_row session_rows[] = {
 
 static bool check_name(struct yaml_reader *in, const struct yaml_node *key)
 {
-	size_t characters = 0;
+	size_t characters = utf16_length(key->text);
 
-	for (size_t i = 0; i < key->size; i++) {
-		/* UTF-16 units: none for a continuation, two beyond the basic plane. */
-		unsigned char byte = (unsigned char)key->text[i];
-
-		characters += byte >= 0xf0 ? 2 : (byte & 0xc0) != 0x80;
-	}
 	if (characters == 0) {
 		return yaml_wrong(in, key, "sessions: a session needs a name");
 	}

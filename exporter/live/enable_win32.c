@@ -28,7 +28,6 @@
 
 enum {
 	FILTERS_MAX = 4,
-	EXECUTABLES_MAX = 1024, /* characters; MAX_EVENT_FILTER_DATA_SIZE allows half of it */
 	NO_WAIT = 0,            /* do not wait for the callbacks of providers */
 	CAPTURE_WAIT_MS = 1000, /* state captured at the stop must be written before it */
 	RUNDOWN_KEYWORD = 0x10, /* names of files */
@@ -62,10 +61,27 @@ static bool registered_guid(const char *name, struct guid *guid)
 	return found;
 }
 
+static bool wide_executables(const struct provider_spec *provider,
+			     WCHAR names[PROVIDER_EXECUTABLES_MAX + 1])
+{
+	return live_wide(provider->executables, names, PROVIDER_EXECUTABLES_MAX + 1);
+}
+
 bool enable_resolve(struct live *live, struct error *err)
 {
 	for (size_t i = 0; i < live->provider_count; i++) {
 		struct provider_spec *provider = &live->providers[i];
+		WCHAR executables[PROVIDER_EXECUTABLES_MAX + 1];
+		char label[GUID_TEXT_SIZE + 2];
+
+		/* Without this filter, the events of every program would be delivered. */
+		if (provider->executables && !wide_executables(provider, executables)) {
+			return error_set(err, ERROR_CONFIG,
+					 "session %s: provider %s: the names of its executables "
+					 "have more than %d characters",
+					 live->name, provider_spec_label(provider, label),
+					 PROVIDER_EXECUTABLES_MAX);
+		}
 
 		if (provider_spec_nameless(provider) &&
 		    !provider_guid(provider->name, &provider->guid) &&
@@ -293,7 +309,7 @@ struct filters {
 		USHORT ids[PROVIDER_IDS_MAX];
 	} ids;
 	ULONG process_ids[PROVIDER_PROCESSES_MAX];
-	WCHAR executables[EXECUTABLES_MAX];
+	WCHAR executables[PROVIDER_EXECUTABLES_MAX + 1];
 };
 
 static void add_filter(struct filters *filters, ULONG type, const void *data, size_t size)
@@ -323,8 +339,7 @@ static void fill_filters(struct filters *filters, const struct provider_spec *pr
 		add_filter(filters, EVENT_FILTER_TYPE_PID, filters->process_ids,
 			   provider->process_id_count * sizeof filters->process_ids[0]);
 	}
-	if (provider->executables &&
-	    live_wide(provider->executables, filters->executables, EXECUTABLES_MAX)) {
+	if (provider->executables && wide_executables(provider, filters->executables)) {
 		size_t length = 0;
 
 		while (filters->executables[length] != 0) {

@@ -58,8 +58,14 @@ bool payload_filter_copy(struct payload_filter *to, const struct payload_filter 
 
 /* ---- providers ---- */
 
-/* MAX_EVENT_FILTER_EVENT_ID_COUNT and MAX_EVENT_FILTER_PID_COUNT (evntprov.h). */
-enum { PROVIDER_IDS_MAX = 64, PROVIDER_PROCESSES_MAX = 8, PROVIDER_LEVEL_DEFAULT = 5 };
+/* MAX_EVENT_FILTER_EVENT_ID_COUNT, MAX_EVENT_FILTER_PID_COUNT and MAX_EVENT_FILTER_DATA_SIZE
+ * (evntprov.h). */
+enum {
+	PROVIDER_IDS_MAX = 64,
+	PROVIDER_PROCESSES_MAX = 8,
+	PROVIDER_EXECUTABLES_MAX = 511, /* units of UTF-16, semicolons included; a NUL follows */
+	PROVIDER_LEVEL_DEFAULT = 5,
+};
 
 /* Extended items that Windows adds to each event (EVENT_ENABLE_PROPERTY_*). */
 enum provider_property {

@@ -726,7 +726,7 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "}\n",
 		  "1:69: every: repeats at_start, which is missing" },
 	};
-	char text[2300], sentence[160];
+	char text[2300], sentence[200];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -745,6 +745,37 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 	assert_refused(text, sentence);
 }
 
+/* Windows takes 1024 bytes of UTF-16: 511 characters, each semicolon between two is one, a NUL. */
+static void executables_that_windows_does_not_take_are_refused(void **state)
+{
+	enum { NAME = 255 };
+	char text[1200] = "sessions:\n  a:\n    providers:\n      - provider: P\n"
+			  "        executables:\n          - ";
+	struct config *config;
+
+	(void)state;
+	/* Two bytes, one character. */
+	for (size_t i = 0; i < NAME; i++) {
+		strcat(text, "\xc3\xa4");
+	}
+	strcat(text, "\n          - ");
+	for (size_t i = 0; i < NAME; i++) {
+		strcat(text, "b");
+	}
+	strcat(text, "\n");
+	config = load_good(text);
+	assert_int_equal(strlen(config->sessions[0].providers[0].executables),
+			 2 * NAME + 1 + NAME);
+	config_free(config);
+	strcpy(text + strlen(text) - 1, "b\n");
+	assert_refused(text, "7:13: executables: up to here, the names and the semicolons between "
+			     "them have 512 characters, and Windows takes at most 511");
+	/* Beyond the basic plane a character takes two units. */
+	strcpy(text + strlen(text) - 3, "\xf0\x9f\x98\x80\n");
+	assert_refused(text, "7:13: executables: up to here, the names and the semicolons between "
+			     "them have 512 characters, and Windows takes at most 511");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -758,6 +789,7 @@ int main(void)
 		cmocka_unit_test(filters_keep_their_place),
 		cmocka_unit_test(limits_case_log_and_web_are_read),
 		cmocka_unit_test(what_is_not_on_the_page_is_refused_at_its_place),
+		cmocka_unit_test(executables_that_windows_does_not_take_are_refused),
 		cmocka_unit_test(without_sessions_there_is_a_private_one),
 		cmocka_unit_test(every_key_of_a_session_is_read),
 		cmocka_unit_test(every_logger_has_its_word),

@@ -294,6 +294,35 @@ static void filters_that_leave_out_reach_windows(void **state)
 	provider_spec_done(&spec);
 }
 
+/* Windows takes 511 characters of names; without the filter every program would be counted. */
+static void executables_that_windows_would_refuse_are_refused(void **state)
+{
+	char executables[1025];
+	struct provider_spec spec;
+	struct run *run = *state;
+	struct error err;
+
+	memset(executables, 'x', sizeof executables - 1);
+	executables[sizeof executables - 1] = '\0';
+	assert_true(provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	spec.executables = executables;
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	assert_null(source_open_live(&run->options, &err));
+	assert_string_equal(err.text,
+			    "session etw_test: provider " SOME_PROVIDER
+			    ": the names of its executables have more than 511 characters");
+	executables[512] = '\0';
+	assert_null(source_open_live(&run->options, &err));
+	executables[511] = '\0';
+	run_start_and_wait(run, &run->options);
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
+	run_stop(run);
+	run_end(run);
+	spec.executables = NULL;
+	provider_spec_done(&spec);
+}
+
 static void filters_reach_windows(void **state)
 {
 	static const uint16_t ids[] = { 1, 2, 3 };
@@ -361,6 +390,8 @@ int main(void)
 		cmocka_unit_test_setup(a_provider_that_cannot_be_enabled_is_reported, run_set_up),
 		cmocka_unit_test_setup(properties_reach_windows, run_reset),
 		cmocka_unit_test_setup(filters_that_leave_out_reach_windows, run_set_up),
+		cmocka_unit_test_setup(executables_that_windows_would_refuse_are_refused,
+				       run_set_up),
 		cmocka_unit_test_setup(filters_reach_windows, run_set_up),
 		cmocka_unit_test_setup(names_of_open_files_are_requested_once_the_trace_is_open,
 				       run_set_up),
