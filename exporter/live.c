@@ -73,15 +73,33 @@ static bool configured(const struct config *config, const struct provider_spec *
 	return false;
 }
 
+static bool has_id(const struct provider_spec *spec, uint16_t id)
+{
+	for (size_t i = 0; i < spec->id_count; i++) {
+		if (spec->ids[i] == id) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* When there are more ids than a filter takes, every event is delivered. */
 static void merge_ids(struct provider_spec *into, const struct provider_spec *from)
 {
-	if (into->id_count + from->id_count > PROVIDER_IDS_MAX || into->id_count == 0 ||
-	    from->id_count == 0) {
+	if (into->id_count == 0 || from->id_count == 0) {
 		into->id_count = 0; /* every event */
 		return;
 	}
-	memcpy(&into->ids[into->id_count], from->ids, from->id_count * sizeof from->ids[0]);
-	into->id_count += from->id_count;
+	for (size_t i = 0; i < from->id_count; i++) {
+		if (has_id(into, from->ids[i])) {
+			continue;
+		}
+		if (into->id_count == PROVIDER_IDS_MAX) {
+			into->id_count = 0;
+			return;
+		}
+		into->ids[into->id_count++] = from->ids[i];
+	}
 }
 
 /* What both request; needs have the short form only. */

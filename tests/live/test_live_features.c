@@ -34,7 +34,7 @@ struct enabled {
 static void open_providers(struct enabled *enabled, const char *need_x, const char *need_y,
 			   const char *sessions)
 {
-	char x[200], y[200];
+	char x[500], y[500];
 	const char *const texts[3] = { need_x ? x : NULL, need_y ? y : NULL, NULL };
 	struct error err = { 0 };
 
@@ -105,6 +105,39 @@ static void one_provider_that_two_collectors_need_is_enabled_for_both(void **sta
 	close_providers(&enabled);
 }
 
+/* A filter by id takes 64 of them: what the collectors have in common counts once, and when there
+ * are more, every event is delivered. */
+static void ids_that_two_collectors_need_count_once(void **state)
+{
+	static const struct {
+		unsigned first, last; /* ids of the second collector; the first needs 1 to 40 */
+		size_t ids;           /* of both; 0: every event */
+	} cases[] = { { 1, 40, 40 }, { 30, 64, 64 }, { 30, 65, 0 }, { 41, 80, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct enabled enabled;
+		struct live_providers providers;
+		struct text x = { 0 }, y = { 0 };
+
+		for (unsigned id = 1; id <= 40; id++) {
+			text_add_format(&x, "%s%u", id > 1 ? "," : DNS ":4:", id);
+		}
+		for (unsigned id = cases[i].first; id <= cases[i].last; id++) {
+			text_add_format(&y, "%s%u", id > cases[i].first ? "," : DNS ":4:", id);
+		}
+		open_providers(&enabled, x.data, y.data, "sessions: {}\n");
+		assert_true(live_providers_init(&providers, enabled.config, enabled.rules, 0,
+						NULL));
+		assert_int_equal(providers.count, 1);
+		assert_int_equal(providers.list[0].id_count, cases[i].ids);
+		live_providers_done(&providers);
+		close_providers(&enabled);
+		text_free(&x);
+		text_free(&y);
+	}
+}
+
 static void who_needs_every_event_of_a_provider_gets_them(void **state)
 {
 	struct enabled enabled;
@@ -169,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_collectors_need_goes_into_the_first_session),
 		cmocka_unit_test(one_provider_that_two_collectors_need_is_enabled_for_both),
+		cmocka_unit_test(ids_that_two_collectors_need_count_once),
 		cmocka_unit_test(who_needs_every_event_of_a_provider_gets_them),
 		cmocka_unit_test(a_provider_is_enabled_where_the_configuration_has_it),
 		cmocka_unit_test(the_configuration_says_how_the_first_session_has_a_provider),
