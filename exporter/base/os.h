@@ -148,6 +148,10 @@ bool os_has_colours(FILE *stream);
 /* The text of the system for an error number (errno; on Windows GetLastError()). */
 void os_error_text(int number, char *text, size_t text_size);
 
+/* What the reader can do about an error of listening on a port; NULL: the text of the error says
+ * all that is known. */
+const char *os_listen_advice(int number);
+
 /* The part of a path after its last separator: `/`; on Windows also `\` and the `:` of a drive. */
 const char *os_path_name(const char *path);
 bool os_path_is_absolute(const char *path);

@@ -486,6 +486,12 @@ void os_error_text(int number, char *text, size_t text_size)
 	}
 }
 
+const char *os_listen_advice(int number)
+{
+	return number == EACCES ? "ports below 1024 need the capability CAP_NET_BIND_SERVICE" :
+				  NULL;
+}
+
 const char *os_path_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

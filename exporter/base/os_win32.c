@@ -107,6 +107,21 @@ void os_error_text(int number, char *text, size_t text_size)
 	free(utf8);
 }
 
+/* "Winsock Error Codes" and "Using SO_REUSEADDR and SO_EXCLUSIVEADDRUSE", Microsoft Learn. */
+const char *os_listen_advice(int number)
+{
+	switch (number) {
+	case WSAEADDRINUSE:
+		return "another program listens there; \"netstat -ano -p tcp\" shows its process id";
+	case WSAEACCES:
+		return "another account uses the port exclusively, or Windows has reserved it; "
+		       "\"netsh int ipv4 show excludedportrange protocol=tcp\" shows what is "
+		       "reserved";
+	default:
+		return NULL;
+	}
+}
+
 /* ---- the program ---- */
 
 /* Never freed: the arguments are valid until the program ends. */

@@ -577,8 +577,13 @@ static bool start_failed(const struct http_server *server, struct error *err)
 		return error_set(err, ERROR_CONFIG, "\"%s\" is not a listen address", address);
 	}
 	if (strncmp(message, "cannot bind", 11) == 0 && number) {
-		os_error_text((int)strtol(number + 1, NULL, 10), reason, sizeof reason);
-		return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %s", address, reason);
+		int code = (int)strtol(number + 1, NULL, 10);
+		const char *advice = os_listen_advice(code);
+
+		os_error_text(code, reason, sizeof reason);
+		return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %s%s%s%s", address,
+				 reason, advice ? " (" : "", advice ? advice : "",
+				 advice ? ")" : "");
 	}
 	return error_set(err, ERROR_SYSTEM, "cannot start the web server: %s",
 			 message[0] ? message : "no memory or no threads");

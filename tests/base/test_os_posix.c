@@ -4,11 +4,13 @@
  */
 #include "base/os.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -17,6 +19,13 @@
 #include <unistd.h>
 
 #include "tests/support/temporary.h"
+
+static void a_low_port_comes_with_advice(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(os_listen_advice(EACCES), "CAP_NET_BIND_SERVICE"));
+	assert_null(os_listen_advice(EADDRINUSE));
+}
 
 static void read_signal_mask(void *context)
 {
@@ -140,6 +149,7 @@ static void a_removed_file_is_reported_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_low_port_comes_with_advice),
 		cmocka_unit_test(signals_are_left_to_the_main_thread),
 		cmocka_unit_test(descriptors_and_memory_are_counted),
 		cmocka_unit_test(pipes_and_devices_are_no_files),

@@ -84,6 +84,17 @@ static void an_error_number_has_a_sentence(void **state)
 	assert_string_equal(text, "error 134217727");
 }
 
+/* 10013 says "access", and no page of Windows connects it with reserved ports. */
+static void a_port_that_cannot_be_used_comes_with_advice(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(os_listen_advice(10013), "Windows has reserved it"));
+	assert_non_null(strstr(os_listen_advice(10013),
+			       "\"netsh int ipv4 show excludedportrange protocol=tcp\""));
+	assert_non_null(strstr(os_listen_advice(10048), "another program listens there"));
+	assert_null(os_listen_advice(10049)); /* not an address of this machine */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +102,7 @@ int main(void)
 		cmocka_unit_test(a_recording_may_be_written_renamed_and_deleted_while_it_is_read),
 		cmocka_unit_test(devices_are_no_files),
 		cmocka_unit_test(an_error_number_has_a_sentence),
+		cmocka_unit_test(a_port_that_cannot_be_used_comes_with_advice),
 	};
 
 	return cmocka_run_group_tests_name("os_win32", tests, NULL, NULL);

@@ -108,6 +108,7 @@ if command -v promtool >/dev/null; then
 fi
 expect_exit 1 "cannot listen on 127.0.0.1:${url##*:}: " exporter --replay.file="$work/sample.etl" \
 	--web.listen-address="127.0.0.1:${url##*:}"
+grep -q 'another program listens there' "$work/err" || fail "no advice for a port in use: $(cat "$work/err")"
 grep -qE ': (Success|No error)' "$work/err" && fail "a port in use: $(cat "$work/err")"
 kill -INT "$exporter_pid"
 wait "$exporter_pid" || fail "exit $? after SIGINT: $(tail -3 "$work/log")"

@@ -683,13 +683,17 @@ static void a_port_in_use_is_reported(void **state)
 	struct fixture *fixture = *state;
 	struct registry *registry = registry_new(NULL, NULL);
 	struct error err = { 0 };
-	char address[64], expected[256], reason[128];
+	const char *advice = os_listen_advice(system_address_in_use);
+	char address[64], expected[512], reason[256];
 	const char *addresses[2] = { "127.0.0.1:0", address };
 	struct http_options options = { .listen_addresses = addresses,
 					.listen_address_count = 2,
 					.telemetry_path = "/metrics" };
 
 	os_error_text(system_address_in_use, reason, sizeof reason);
+	if (advice) {
+		snprintf(reason + strlen(reason), sizeof reason - strlen(reason), " (%s)", advice);
+	}
 	snprintf(address, sizeof address, "127.0.0.1:%u", http_port(fixture->server, 0));
 	snprintf(expected, sizeof expected, "cannot listen on %s: %s", address, reason);
 	assert_null(http_start(&options, registry, &err));
