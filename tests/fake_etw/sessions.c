@@ -105,7 +105,7 @@ static uint32_t check_modes(const EVENT_TRACE_PROPERTIES *properties, bool syste
 	if (system_logger && (mode & EVENT_TRACE_USE_PAGED_MEMORY) != 0) {
 		return ERROR_INVALID_PARAMETER;
 	}
-	if (properties->Wnode.ClientContext > 3) {
+	if (properties->Wnode.ClientContext > FAKE_CLOCK_TYPES) {
 		return ERROR_INVALID_PARAMETER;
 	}
 	return 0;
@@ -147,6 +147,26 @@ static struct fake_session *place(bool system_logger, bool kernel)
 		return NULL;
 	}
 	return found;
+}
+
+/* Before build 15063 the system loggers of a machine use at most two types of clock at a time. */
+static bool clock_is_one_too_many(const struct fake_etw_options *options, unsigned clock)
+{
+	unsigned used = options->foreign_clocks | 1u << clock;
+	unsigned types = 0;
+
+	if (options->os_build >= FAKE_FREE_CLOCKS_BUILD) {
+		return false;
+	}
+	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
+		if (fake.sessions[i].used && fake.sessions[i].system_logger) {
+			used |= 1u << fake.sessions[i].clock;
+		}
+	}
+	for (unsigned i = 0; i <= FAKE_CLOCK_TYPES; i++) {
+		types += used >> i & 1;
+	}
+	return types > 2;
 }
 
 static void set_buffers(struct fake_session *session, const EVENT_TRACE_PROPERTIES *properties)
@@ -202,6 +222,7 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	bool kernel = fake_wide_equal(name, kernel_logger_name);
 	bool system_logger = kernel ||
 			     (properties->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0;
+	uint32_t clock = properties->Wnode.ClientContext ? properties->Wnode.ClientContext : 1;
 	uint32_t error;
 
 	if (kernel) {
@@ -231,6 +252,9 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	if (error != 0) {
 		return error;
 	}
+	if (system_logger && clock_is_one_too_many(&fake.options, clock)) {
+		return fake.options.clock_type_error;
+	}
 	session = place(system_logger, kernel);
 	if (!session) {
 		return ERROR_NO_SYSTEM_RESOURCES;
@@ -255,7 +279,7 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	session->system_logger = system_logger;
 	session->mode = kept_modes(properties->LogFileMode) |
 			(kernel ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
-	session->clock = properties->Wnode.ClientContext ? properties->Wnode.ClientContext : 1;
+	session->clock = clock;
 	session->start_raw = fake_clock_raw(session->clock);
 	session->start_time = fake_clock_system_time();
 	session->flush_timer = properties->FlushTimer;

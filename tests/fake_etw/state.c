@@ -123,6 +123,9 @@ static void complete(struct fake_etw_options *options)
 	if (options->os_build == 0) {
 		options->os_build = 22621;
 	}
+	if (options->clock_type_error == 0) {
+		options->clock_type_error = ERROR_INVALID_PARAMETER;
+	}
 }
 
 void fake_etw_reset(const struct fake_etw_options *options)

@@ -201,6 +201,41 @@ static void there_are_eight_system_loggers_of_which_two_are_reserved(void **stat
 	assert_int_equal(recorder_start(u"user", false, 0, NULL), 0);
 }
 
+static void system_loggers_of_old_builds_use_two_types_of_clock(void **state)
+{
+	static const struct {
+		struct fake_etw_options machine;
+		uint32_t error;
+	} cases[] = {
+		{ { .os_build = 14393 }, ERROR_INVALID_PARAMETER },
+		{ { .os_build = 15062, .clock_type_error = ERROR_NO_SYSTEM_RESOURCES },
+		  ERROR_NO_SYSTEM_RESOURCES },
+		{ { .os_build = 15063 }, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct recorder_properties properties;
+
+		fake_etw_reset(&cases[i].machine);
+		for (ULONG clock = 1; clock <= 3; clock++) {
+			WCHAR name[] = { (WCHAR)('a' + clock), 0 };
+
+			recorder_properties(&properties, true);
+			properties.base.Wnode.Guid.Data1 = clock;
+			properties.base.Wnode.ClientContext = clock;
+			assert_int_equal(start_with(&properties, name),
+					 clock < 3 ? 0u : cases[i].error);
+			/* The limit is of system loggers alone, and of types, not of loggers. */
+			recorder_properties(&properties, false);
+			properties.base.Wnode.ClientContext = clock;
+			name[0] = (WCHAR)('A' + 16 + clock);
+			assert_int_equal(start_with(&properties, name), 0);
+		}
+		assert_int_equal(recorder_start(u"one more", true, 0, NULL), 0);
+	}
+}
+
 static void a_system_logger_has_a_guid_of_its_own(void **state)
 {
 	struct recorder_properties properties;
@@ -807,6 +842,7 @@ int main(void)
 		ROW(rights_decide),
 		ROW(there_are_64_sessions),
 		ROW(there_are_eight_system_loggers_of_which_two_are_reserved),
+		ROW(system_loggers_of_old_builds_use_two_types_of_clock),
 		ROW(a_system_logger_has_a_guid_of_its_own),
 		ROW(there_is_one_kernel_logger_of_that_name),
 		ROW(flags_are_for_system_loggers),
