@@ -31,7 +31,8 @@
 enum {
 	STALE_TRIES = 5, /* a stopped session still exists for a moment */
 	STALE_WAIT_MS = 100,
-	QPC_CLOCK = 1, /* Wnode.ClientContext */
+	QPC_CLOCK = 1,             /* Wnode.ClientContext */
+	FREE_CLOCKS_BUILD = 15063, /* Windows 10 1703 */
 };
 
 /* ---- identity ---- */
@@ -418,6 +419,18 @@ void session_know_masks(struct live *live)
 	os_mutex_unlock(&live->lock);
 }
 
+/* A reason for ERROR_INVALID_PARAMETER and ERROR_NO_SYSTEM_RESOURCES that neither text names. It is
+ * not documented which of them StartTraceW() returns ("WNODE_HEADER structure", Microsoft Learn).
+ */
+static const char *clock_reason(const struct live *live)
+{
+	return is_kernel(live) && windows_build() < FREE_CLOCKS_BUILD ?
+		       "; before Windows 10 1703, system loggers use at most two types of clock at "
+		       "a time: stop a system logger that does not use the performance counter "
+		       "(\"logman query -ets\" lists the sessions)" :
+		       "";
+}
+
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err)
 {
 	char text[160];
@@ -439,11 +452,12 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 		return error_set(
 			err, ERROR_SYSTEM,
 			"session %s: %s: all 64 sessions, or all 8 with kernel events, are in use, or its "
-			"buffers are too large",
-			live->name, text);
+			"buffers are too large%s",
+			live->name, text, clock_reason(live));
 	default:
-		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s", live->name,
-				 what, text);
+		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s%s", live->name,
+				 what, text,
+				 status == ERROR_INVALID_PARAMETER ? clock_reason(live) : "");
 	}
 }
 

@@ -764,8 +764,7 @@ static void executables_that_windows_does_not_take_are_refused(void **state)
 	}
 	strcat(text, "\n");
 	config = load_good(text);
-	assert_int_equal(strlen(config->sessions[0].providers[0].executables),
-			 2 * NAME + 1 + NAME);
+	assert_int_equal(strlen(config->sessions[0].providers[0].executables), 2 * NAME + 1 + NAME);
 	config_free(config);
 	strcpy(text + strlen(text) - 1, "b\n");
 	assert_refused(text, "7:13: executables: up to here, the names and the semicolons between "

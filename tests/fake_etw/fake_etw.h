@@ -62,8 +62,8 @@ struct fake_etw_options {
 	enum fake_etw_mask_gain mask_gain; /* FAKE_ETW_MASKS_STAY */
 	uint32_t stripped_modes;           /* that StartTraceW leaves out of every session: 0 */
 	unsigned lost_at_stop; /* events that STOP itself writes, and that find no room: 0 */
-	unsigned foreign_clocks;   /* bits (1 << Wnode.ClientContext) of the clocks that those system
-				      loggers use: none */
+	unsigned foreign_clocks; /* bits (1 << Wnode.ClientContext) of the clocks that those system
+				    loggers use: none */
 	uint32_t clock_type_error; /* of a third type of clock before build 15063:
 				      ERROR_INVALID_PARAMETER */
 };

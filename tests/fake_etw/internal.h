@@ -17,10 +17,10 @@
 enum {
 	FAKE_SESSIONS = 256, /* places; options.max_loggers of them are used */
 	FAKE_SYSTEM_LOGGERS = 8,
-	FAKE_RESERVED_LOGGERS = 2, /* NT Kernel Logger, Circular Kernel Context Logger */
+	FAKE_RESERVED_LOGGERS = 2,      /* NT Kernel Logger, Circular Kernel Context Logger */
 	FAKE_CLOCK_TYPES = 3,           /* Wnode.ClientContext 1 to 3 */
 	FAKE_FREE_CLOCKS_BUILD = 15063, /* Windows 10 1703 */
-	FAKE_NAME = 1024,          /* characters of a session's name */
+	FAKE_NAME = 1024,               /* characters of a session's name */
 	FAKE_PROCESSORS = 64,
 	FAKE_TRACES = 128,
 	FAKE_ENABLES = 256, /* providers of a session */

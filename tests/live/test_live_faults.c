@@ -246,6 +246,40 @@ static void a_missing_right_to_start_is_reported_in_one_line(void **state)
 	run_end(run);
 }
 
+/* Which code Windows answers is written nowhere, so both likely ones are explained. */
+static void a_clock_that_is_one_too_many_is_explained(void **state)
+{
+	static const uint32_t codes[] = { ERROR_INVALID_PARAMETER, ERROR_NO_SYSTEM_RESOURCES };
+	static const char explanation[] =
+		"; before Windows 10 1703, system loggers use at most two types of clock at a time: "
+		"stop a system logger that does not use the performance counter (\"logman query "
+		"-ets\" lists the sessions)";
+	struct run *run = *state;
+
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+		/* System time and cycles are in use. */
+		const struct fake_etw_options machine = { .os_build = 14393,
+							  .foreign_system_loggers = 2,
+							  .foreign_clocks = 1u << 2 | 1u << 3,
+							  .clock_type_error = codes[i] };
+		struct error err = { 0 };
+
+		fake_etw_reset(&machine);
+		assert_null(source_open_live(&run->options, &err));
+		assert_non_null(strstr(err.text, explanation));
+	}
+	/* Where that is no reason, it is not mentioned. */
+	fake_etw_reset(NULL);
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+		struct error err = { 0 };
+
+		fake_etw_fail("StartTraceW", codes[i], 0);
+		assert_null(source_open_live(&run->options, &err));
+		assert_null(strstr(err.text, "clock"));
+	}
+	run_end(run);
+}
+
 static void a_user_without_rights_may_not(void **state)
 {
 	static const struct fake_etw_options machine = { .rights = FAKE_ETW_NO_RIGHTS };
@@ -526,6 +560,7 @@ int main(void)
 		cmocka_unit_test_setup(a_consumer_that_windows_ends_goes_on, run_set_up),
 		cmocka_unit_test_setup(a_missing_right_to_start_is_reported_in_one_line,
 				       run_set_up),
+		cmocka_unit_test_setup(a_clock_that_is_one_too_many_is_explained, run_set_up),
 		cmocka_unit_test_setup(a_user_without_rights_may_not, run_set_up),
 		cmocka_unit_test_setup(a_missing_right_to_consume_is_reported_as_well, run_set_up),
 		cmocka_unit_test_setup(a_restart_that_fails_is_tried_on, run_set_up),

@@ -127,8 +127,8 @@ static void ids_that_two_collectors_need_count_once(void **state)
 			text_add_format(&y, "%s%u", id > cases[i].first ? "," : DNS ":4:", id);
 		}
 		open_providers(&enabled, x.data, y.data, "sessions: {}\n");
-		assert_true(live_providers_init(&providers, enabled.config, enabled.rules, 0,
-						NULL));
+		assert_true(
+			live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
 		assert_int_equal(providers.count, 1);
 		assert_int_equal(providers.list[0].id_count, cases[i].ids);
 		live_providers_done(&providers);
