@@ -6,6 +6,9 @@ set(etwx_config_dir ${CMAKE_INSTALL_SYSCONFDIR}/${PROJECT_NAME})
 set(etwx_data_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME})
 
 install(TARGETS etw_exporter etwtool RUNTIME)
+if(MINGW) # a debugger finds it beside the program (cmake/windows.cmake)
+  install(FILES ${PROJECT_BINARY_DIR}/etw_exporter.debug ${PROJECT_BINARY_DIR}/etwtool.debug DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 # Editors find schema.json beside the configuration and above the collectors.
 install(FILES config/etw_exporter.yaml config/schema.json DESTINATION ${etwx_config_dir})
 install(FILES config/schema.json DESTINATION ${etwx_data_dir})
@@ -22,6 +25,8 @@ install(FILES dashboards/README.md ${pictures} DESTINATION ${CMAKE_INSTALL_DOCDI
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_VENDOR "${PROJECT_NAME}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
-set(CPACK_STRIP_FILES ON)
+if(NOT WIN32) # those are stripped already, and their debugging information is a file to keep
+  set(CPACK_STRIP_FILES ON)
+endif()
 set(CPACK_VERBATIM_VARIABLES ON)
 include(CPack)

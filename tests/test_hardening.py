@@ -7,7 +7,8 @@ Linux: position-independent, not executable data, read-only relocations that are
 string functions (FORTIFY), no gaps in the growth of the stack, control-flow protection of every object. Windows: the same as far as
 it exists there, and no DLL that could be taken from the folder of the program.
 
-The flags of each object are read from its debugging information, where the compiler notes them (DW_AT_producer).
+The flags of each object are read from its debugging information, where the compiler notes them (DW_AT_producer); that of a program of
+Windows is in a file beside it.
 """
 import os
 import re
@@ -141,12 +142,13 @@ def check_pe(path):
     for name in names:
         if name.lower() not in KNOWN_DLLS:
             fault(path, f"{name} is no known DLL: Windows looks for it beside the program first")
-    symbols = run(tool("nm", True), path)
+    with_symbols = os.path.splitext(path)[0] + ".debug"  # a file of its own (cmake/windows.cmake)
+    symbols = run(tool("nm", True), with_symbols)
     if "__stack_chk_fail" not in symbols:
         fault(path, "no stack protector")
     if not re.search(r"\b__\w+_chk\b|\b__chk_fail\b", symbols):
         fault(path, "no checked functions: FORTIFY is off")
-    check_flags(path, True, ["-fstack-protector-strong"], False)
+    check_flags(with_symbols, True, ["-fstack-protector-strong"], False)
 
 
 # ---- a static library ----

@@ -28,6 +28,11 @@ counted() { grep -E '^etw_(events|file_written_bytes|disk_written_bytes)_total' 
 diff <(counted page) <(counted page_of_build) || fail "the installed program counts otherwise"
 [ "$(counted page | wc -l)" -gt 20 ] || fail "the installed program counts nothing"
 
+if [ -n "${suffix:-}" ]; then
+	python3 "$SOURCE_DIR/tests/test_windows_programs.py" "$("${runner[@]}" "$exporter" --version | sed -n 's/^etw_exporter \([^ ]*\).*/\1/p')" \
+		"$exporter" "$tool" >"$work/out" || fail "the installed programs: $(cat "$work/out")"
+fi
+
 # The rest is what the sources have.
 same() { # folder of the sources, pattern, installed folder
 	diff <(cd "$SOURCE_DIR/$1" && find . -name "$2" ! -name '*_test.yml' | sort) <(cd "$3" && find . -name "$2" | sort) ||
