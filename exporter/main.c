@@ -65,7 +65,7 @@ static void print_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;
 	(void)warning;
-	fprintf(stderr, "etw_exporter: %s\n", sentence);
+	print_error("etw_exporter: %s", sentence);
 }
 
 static void log_problem(void *context, const char *sentence, bool warning)
@@ -380,7 +380,7 @@ static int run_as_service(void *context)
 static void complain(const struct error *err)
 {
 	if (err->text[0] != '\0') {
-		fprintf(stderr, "etw_exporter: %s\n", err->text);
+		print_error("etw_exporter: %s", err->text);
 	}
 }
 

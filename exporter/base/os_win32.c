@@ -122,6 +122,33 @@ const char *os_listen_advice(int number)
 	}
 }
 
+/* ---- the console ---- */
+
+static UINT console_code_page; /* before console_utf8(); 0: it was not changed */
+
+void console_restore(void)
+{
+	if (console_code_page != 0) {
+		SetConsoleOutputCP(console_code_page);
+		console_code_page = 0;
+	}
+}
+
+/*
+ * The code page belongs to the console, so shells and later programs would keep it ("Console Code
+ * Pages", Microsoft Learn). Without a console it is 0.
+ */
+void console_utf8(void)
+{
+	UINT code_page = GetConsoleOutputCP();
+
+	if (code_page != 0 && code_page != CP_UTF8 && console_code_page == 0 &&
+	    SetConsoleOutputCP(CP_UTF8)) {
+		console_code_page = code_page;
+		atexit(console_restore);
+	}
+}
+
 /* ---- the program ---- */
 
 /* Never freed: the arguments are valid until the program ends. */
@@ -151,6 +178,9 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 	}
 	_setmode(_fileno(stdout), _O_BINARY);
 	_setmode(_fileno(stderr), _O_BINARY);
+	if (os_is_terminal(stdout) || os_is_terminal(stderr)) {
+		console_utf8();
+	}
 	*argc = count;
 	*argv = arguments;
 	return true;

@@ -19,6 +19,12 @@ char *narrow_from(const wchar_t *wide);
 /* The path of this program; the caller frees it. NULL without memory. */
 wchar_t *wide_program_path(void);
 
+/* The console shows what the program writes as UTF-8 from now on, until the program ends. */
+void console_utf8(void);
+
+/* The console has the code page again that it had before. Runs by itself when the program ends. */
+void console_restore(void);
+
 /* Sets "<what>: <text of the system>" for GetLastError(). Returns false. */
 bool error_set_last(struct error *err, const char *what);
 

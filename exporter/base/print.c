@@ -2,8 +2,11 @@
 #include "base/print.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/os.h"
 
 bool print_bytes(const char *bytes, size_t size, struct error *err)
 {
@@ -23,4 +26,23 @@ bool print_text(struct text *text, struct error *err)
 
 	text_free(text);
 	return written;
+}
+
+void print_error(const char *format, ...)
+{
+	struct text line = { 0 };
+	va_list arguments;
+
+	va_start(arguments, format);
+	text_add_arguments(&line, format, arguments);
+	va_end(arguments);
+	text_add_char(&line, '\n');
+	if (line.failed) {
+		static const char no_memory[] = "no memory\n";
+
+		os_stderr_write(no_memory, sizeof no_memory - 1);
+	} else {
+		os_stderr_write(line.data, line.size);
+	}
+	text_free(&line);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results on standard output. A program that could not write its result must say so and fail: the
- * reader of a file on a full disk would take what is there for the whole.
+ * Results on standard output, and errors on standard error. A program that could not write its
+ * result must say so and fail: the reader of a file on a full disk would take what is there for the
+ * whole.
  */
 #ifndef BASE_PRINT_H
 #define BASE_PRINT_H
@@ -20,5 +21,11 @@ bool print_bytes(const char *bytes, size_t size, struct error *err);
 
 /* Writes a text and frees it. It is also an error if the text lacked memory. */
 bool print_text(struct text *text, struct error *err);
+
+/*
+ * Writes one line to standard error, with one call: where fprintf() writes byte by byte, as it does
+ * on Windows, a console shows no character outside ASCII.
+ */
+void print_error(const char *format, ...) PRINTF_LIKE(1, 2);
 
 #endif

@@ -80,25 +80,29 @@ void text_add_char(struct text *text, char c)
 	text_add(text, &c, 1);
 }
 
+void text_add_arguments(struct text *text, const char *format, va_list args)
+{
+	va_list again;
+	int size;
+
+	va_copy(again, args);
+	size = vsnprintf(NULL, 0, format, args);
+	if (size < 0) {
+		text->failed = true;
+	} else if (text_reserve(text, (size_t)size)) {
+		vsnprintf(text->data + text->size, (size_t)size + 1, format, again);
+		text->size += (size_t)size;
+	}
+	va_end(again);
+}
+
 void text_add_format(struct text *text, const char *format, ...)
 {
 	va_list args;
-	int size;
 
 	va_start(args, format);
-	size = vsnprintf(NULL, 0, format, args);
+	text_add_arguments(text, format, args);
 	va_end(args);
-	if (size < 0) {
-		text->failed = true;
-		return;
-	}
-	if (!text_reserve(text, (size_t)size)) {
-		return;
-	}
-	va_start(args, format);
-	vsnprintf(text->data + text->size, (size_t)size + 1, format, args);
-	va_end(args);
-	text->size += (size_t)size;
 }
 
 void text_add_u64(struct text *text, uint64_t value)

@@ -6,6 +6,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,8 @@ void text_add(struct text *text, const char *bytes, size_t size);
 void text_add_string(struct text *text, const char *string);
 void text_add_char(struct text *text, char c);
 void text_add_format(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+/* As vsnprintf(): afterwards the arguments cannot be read again. */
+void text_add_arguments(struct text *text, const char *format, va_list args) PRINTF_LIKE(2, 0);
 void text_add_u64(struct text *text, uint64_t value);
 void text_add_i64(struct text *text, int64_t value);
 /* Two digits for each byte, in lower case. */

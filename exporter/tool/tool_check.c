@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "config/config.h"
 #include "config/problems.h"
 #include "rules/language/collector.h"
@@ -217,7 +218,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;
 	(void)warning;
-	fprintf(stderr, "%s\n", sentence);
+	print_error("%s", sentence);
 }
 
 static int run(struct tool_arguments *arguments)
@@ -239,7 +240,7 @@ static int run(struct tool_arguments *arguments)
 	good = (request->recording ? try_on_recording : describe)(request, path, &out, &err);
 	problems_show(&request->problems, show_problem, NULL);
 	if (!good && request->problems.errors == 0) {
-		fprintf(stderr, "%s\n", err.text);
+		print_error("%s", err.text);
 	}
 	problems_done(&request->problems);
 	if (!good) {

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/os_win32.h"
 #include "tests/support/temporary.h"
 
 static void a_path_is_utf8(void **state)
@@ -95,6 +96,25 @@ static void a_port_that_cannot_be_used_comes_with_advice(void **state)
 	assert_null(os_listen_advice(10049)); /* not an address of this machine */
 }
 
+/* Under Wine there is a console in a terminal only: tests/e2e/windows.sh runs this test in one. */
+static void a_console_shows_utf_8_and_is_left_as_it_was(void **state)
+{
+	(void)state;
+	if (GetConsoleOutputCP() == 0) {
+		console_utf8(); /* does nothing */
+		console_restore();
+		skip();
+	}
+	assert_true(SetConsoleOutputCP(850));
+	console_utf8();
+	assert_int_equal(GetConsoleOutputCP(), CP_UTF8);
+	console_utf8();
+	console_restore();
+	assert_int_equal(GetConsoleOutputCP(), 850);
+	console_restore();
+	assert_int_equal(GetConsoleOutputCP(), 850);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +123,7 @@ int main(void)
 		cmocka_unit_test(devices_are_no_files),
 		cmocka_unit_test(an_error_number_has_a_sentence),
 		cmocka_unit_test(a_port_that_cannot_be_used_comes_with_advice),
+		cmocka_unit_test(a_console_shows_utf_8_and_is_left_as_it_was),
 	};
 
 	return cmocka_run_group_tests_name("os_win32", tests, NULL, NULL);

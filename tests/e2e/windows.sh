@@ -36,6 +36,19 @@ expect_exit 1 'etw_exporter_self_test: access is denied .*: run as administrator
 grep -q $'\r' "$work/version" "$work/help" "$work/err" && fail "lines end in CR LF"
 exporter --config.file="$SOURCE_DIR/config/etw_exporter.yaml" --check-config >"$work/out" || fail "--check-config"
 
+# ---- in a console: UTF-8 ----
+# Wine makes a console of a terminal. What moves the cursor is removed, and with it blanks.
+in_terminal() {
+	# shellcheck disable=SC2016
+	script -qc "$(printf '%q ' "${runner[@]}" "$@")" /dev/null </dev/null | sed 's/\x1b\[[?0-9;]*[a-zA-Z]//g' || true
+}
+if command -v script >/dev/null; then
+	in_terminal "$BUILD_DIR/tests/test_os_win32.exe" >"$work/terminal"
+	grep -q 'OK.*a_console_shows_utf_8_and_is_left_as_it_was' "$work/terminal" || fail "a console: $(tail -5 "$work/terminal")"
+	in_terminal "$ETW_EXPORTER" --once --replay.file='größe.etl' >"$work/terminal"
+	grep -q 'größe\.etl' "$work/terminal" || fail "not UTF-8 in a console: $(cat "$work/terminal")"
+fi
+
 # ---- replay: the same text ----
 same() { # what, as on Linux, as on Windows
 	cmp "$2" "$3" >"$work/cmp" 2>&1 ||
