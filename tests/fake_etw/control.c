@@ -90,6 +90,7 @@ static uint32_t update(struct fake_session *session, const EVENT_TRACE_PROPERTIE
 	}
 	fake_session_set_realtime(session,
 				  (properties->LogFileMode & EVENT_TRACE_REAL_TIME_MODE) != 0);
+	fake_changes_session(session, FAKE_CHANGE_CONFIGURED, GetCurrentProcessId());
 	os_condition_wake_all(&fake.changed);
 	return 0;
 }
@@ -168,7 +169,7 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 	properties->Wnode.Guid = query_guid(session);
 	if (code == EVENT_TRACE_CONTROL_STOP) {
 		fake.stops_while_consumed += fake_consumer_count(session) > 0;
-		fake_session_stop(session);
+		fake_session_stop(session, GetCurrentProcessId());
 		properties->FreeBuffers = properties->NumberOfBuffers;
 	}
 	return fits || code == EVENT_TRACE_CONTROL_UPDATE ? 0 : ERROR_MORE_DATA;

@@ -256,7 +256,7 @@ bool fake_etw_other_stop(const char *name)
 	session = fake_session_by_utf8(name);
 	done = session != NULL;
 	if (done) {
-		fake_session_stop(session);
+		fake_session_stop(session, fake.options.other_pid);
 	}
 	fake_unlock();
 	return done;
@@ -272,6 +272,7 @@ bool fake_etw_other_set_flags(const char *name, uint32_t flags)
 	done = session && session->system_logger;
 	if (done) {
 		fake_session_set_mask(session, 0, flags);
+		fake_changes_session(session, FAKE_CHANGE_CONFIGURED, fake.options.other_pid);
 	}
 	fake_unlock();
 	return done;
@@ -284,6 +285,7 @@ bool fake_etw_other_set_realtime(const char *name, bool realtime)
 	fake_lock();
 	session = fake_session_by_utf8(name);
 	if (session) {
+		fake_changes_session(session, FAKE_CHANGE_CONFIGURED, fake.options.other_pid);
 		fake_session_set_realtime(session, realtime);
 	}
 	fake_unlock();
@@ -302,6 +304,7 @@ bool fake_etw_other_enable(const char *name, const GUID *provider, uint8_t level
 	done = session && fake_enable_set(session, &enable) == 0;
 	sum = fake_enable_union(provider);
 	if (done) {
+		fake_changes_provider(session, provider, &enable, fake.options.other_pid);
 		(void)fake_providers_notify(provider, &fake_no_guid, sum.is_enabled, sum.level,
 					    sum.match_any, sum.match_all);
 	}
@@ -320,6 +323,7 @@ bool fake_etw_other_disable(const char *name, const GUID *provider)
 	done = session && fake_enable_clear(session, provider);
 	sum = fake_enable_union(provider);
 	if (done) {
+		fake_changes_provider(session, provider, NULL, fake.options.other_pid);
 		(void)fake_providers_notify(provider, &fake_no_guid, sum.is_enabled, sum.level,
 					    sum.match_any, sum.match_all);
 	}
@@ -337,7 +341,7 @@ bool fake_etw_other_steal(const char *name)
 	if (session) {
 		uint32_t mode = session->mode;
 
-		fake_session_stop(session);
+		fake_session_stop(session, fake.options.other_pid);
 		done = other_start(name, mode,
 				   (mode & EVENT_TRACE_SYSTEM_LOGGER_MODE) != 0 ?
 					   EVENT_TRACE_FLAG_PROCESS :

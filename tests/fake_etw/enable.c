@@ -324,12 +324,14 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 			enable->executables = NULL; /* the session's now */
 			enable->payload = NULL;
 			*ticket = notify_union(provider, &enable->source);
+			fake_changes_provider(session, provider, enable, GetCurrentProcessId());
 		}
 		return error;
 	}
 	if (code == EVENT_CONTROL_CODE_DISABLE_PROVIDER) {
 		if (fake_enable_clear(session, provider)) {
 			*ticket = notify_union(provider, &enable->source);
+			fake_changes_provider(session, provider, NULL, GetCurrentProcessId());
 		}
 		return 0;
 	}

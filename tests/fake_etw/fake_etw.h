@@ -64,6 +64,8 @@ struct fake_etw_options {
 	unsigned lost_at_stop; /* events that STOP itself writes, and that find no room: 0 */
 	unsigned foreign_clocks; /* bits (1 << Wnode.ClientContext) of the clocks that those system
 				    loggers use: none */
+	uint32_t other_pid;      /* of the program that acts in fake_etw_other_…(): 4242 */
+	bool own_stop_is_told;   /* a session also gets the event that it is stopped itself */
 	uint32_t clock_type_error; /* of a third type of clock before build 15063:
 				      ERROR_INVALID_PARAMETER */
 };

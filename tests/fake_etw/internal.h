@@ -247,7 +247,7 @@ void fake_session_gain(struct fake_session *session);
 void fake_session_settle(struct fake_session *session);
 uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 			    EVENT_TRACE_PROPERTIES *properties, bool foreign);
-void fake_session_stop(struct fake_session *session);
+void fake_session_stop(struct fake_session *session, uint32_t pid); /* pid 0: of no process */
 void fake_session_set_mask(struct fake_session *session, unsigned index, uint32_t mask);
 bool fake_session_kernel(const struct fake_session *session); /* "NT Kernel Logger" */
 bool fake_rights_for(bool system_logger);
@@ -326,6 +326,17 @@ struct fake_union {
 struct fake_union fake_enable_union(const GUID *provider);
 bool fake_enable_passes(uint8_t level, uint64_t match_any, uint64_t match_all, uint8_t event_level,
 			uint64_t keyword);
+
+/* changes.c: what Microsoft-Windows-Kernel-EventTracing reports of sessions, to those that enabled
+ * it; pid: of the process that did it. */
+enum fake_change { FAKE_CHANGE_STARTED, FAKE_CHANGE_STOPPED, FAKE_CHANGE_CONFIGURED };
+
+extern const GUID fake_event_tracing_guid;
+void fake_changes_session(const struct fake_session *session, enum fake_change change,
+			  uint32_t pid);
+/* enable NULL: disabled. */
+void fake_changes_provider(const struct fake_session *session, const GUID *provider,
+			   const struct fake_enable *enable, uint32_t pid);
 
 /* providers.c */
 /* The index-th registration that exists, and the process it is in (pid may be NULL); false: no

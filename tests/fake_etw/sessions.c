@@ -291,6 +291,8 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	session->next_flush_ns = fake_clock_monotonic_ns();
 	fake_buffer_tick(session, session->next_flush_ns); /* the timer starts now */
 	fake_session_set_mask(session, 0, properties->EnableFlags);
+	fake_changes_session(session, FAKE_CHANGE_STARTED,
+			     foreign ? fake.options.other_pid : GetCurrentProcessId());
 	*handle = session->given;
 	os_condition_wake_all(&fake.changed);
 	return 0;
@@ -333,10 +335,16 @@ void fake_session_settle(struct fake_session *session)
 	}
 }
 
-void fake_session_stop(struct fake_session *session)
+void fake_session_stop(struct fake_session *session, uint32_t pid)
 {
+	if (pid != 0 && fake.options.own_stop_is_told) {
+		fake_changes_session(session, FAKE_CHANGE_STOPPED, pid);
+	}
 	fake_enable_session_gone(
 		session); /* providers may still emit when notified that they are off */
+	if (pid != 0 && !fake.options.own_stop_is_told) {
+		fake_changes_session(session, FAKE_CHANGE_STOPPED, pid);
+	}
 	fake_buffer_flush(session);
 	session->used = false;
 	fake_consumer_session_gone(session->handle);

@@ -123,6 +123,9 @@ static void complete(struct fake_etw_options *options)
 	if (options->os_build == 0) {
 		options->os_build = 22621;
 	}
+	if (options->other_pid == 0) {
+		options->other_pid = 4242;
+	}
 	if (options->clock_type_error == 0) {
 		options->clock_type_error = ERROR_INVALID_PARAMETER;
 	}
@@ -146,7 +149,7 @@ void fake_etw_reset(const struct fake_etw_options *options)
 	}
 	for (size_t i = 0; i < FAKE_SESSIONS; i++) {
 		if (fake.sessions[i].used) {
-			fake_session_stop(&fake.sessions[i]);
+			fake_session_stop(&fake.sessions[i], 0);
 		}
 	}
 	memset(fake.failures, 0, sizeof fake.failures);

@@ -781,6 +781,113 @@ static void what_exists_is_reported_when_its_flag_comes_on(void **state)
 	assert_int_equal(session.emitted, 2);
 }
 
+/* ---- what is done to sessions ---- */
+
+static const GUID event_tracing = {
+	0xb675ec37, 0xbdb6, 0x4648, { 0xbc, 0x92, 0xf3, 0xfd, 0xc7, 0x4d, 0x3c, 0xa2 }
+};
+
+/* A report, and at which byte of it the name of the session starts. */
+static void assert_report(const struct recorded *event, USHORT id, ULONG pid, size_t name_at,
+			  const WCHAR *name)
+{
+	size_t size = 0;
+
+	while (name[size++] != 0) {
+	}
+	assert_memory_equal(&event->header.ProviderId, &event_tracing, sizeof(GUID));
+	assert_int_equal(event->header.EventDescriptor.Id, id);
+	assert_int_equal(event->header.ProcessId, pid);
+	assert_true(event->payload_size >= name_at + size * sizeof(*name));
+	assert_memory_equal(event->payload + name_at, name, size * sizeof(*name));
+}
+
+static void what_is_done_to_sessions_is_reported(void **state)
+{
+	enum { OTHER = 4242, GUID_AND_MODE = 20 };
+	static const GUID watched = { 0x7a7c4ed, 1, 2, { 3 } };
+	struct recorder recorder = { 0 };
+	struct recorder_properties properties;
+	TRACEHANDLE one, two;
+	ULONG self = GetCurrentProcessId();
+
+	(void)state;
+	assert_int_equal(recorder_start(u"one", false, 0, &one), 0);
+	assert_int_equal(enable(one, &event_tracing, 5, 0x410), 0); /* reports itself */
+	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
+	recorder_run(&recorder);
+	assert_int_equal(recorder_start(u"two", true, 0, &two), 0);
+	assert_int_equal(enable(two, &watched, 4, 8), 0);
+	assert_int_equal(disable(two, &watched), 0);
+	assert_true(fake_etw_other_enable("two", &watched, 4, 8));
+	assert_true(fake_etw_other_disable("two", &watched));
+	assert_true(fake_etw_other_set_flags("two", EVENT_TRACE_FLAG_PROCESS));
+	recorder_properties(&properties, true);
+	properties.base.LogFileNameOffset = 0;
+	assert_int_equal(ControlTraceW(two, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE), 0);
+	assert_int_equal(recorder_stop(u"two"), 0);
+	assert_true(fake_etw_other_start("two", EVENT_TRACE_REAL_TIME_MODE, 0));
+	assert_true(fake_etw_other_stop("two"));
+	fake_etw_flush("one");
+	assert_true(recorder_wait(&recorder, 11));
+	assert_report(&recorder.events[0], 14, self, 16, u"one");
+	assert_report(&recorder.events[1], 10, self, GUID_AND_MODE, u"two");
+	assert_report(&recorder.events[2], 14, self, 16, u"two");
+	assert_memory_equal(recorder.events[2].payload, &watched, sizeof(GUID));
+	assert_report(&recorder.events[3], 15, self, 16, u"two");
+	assert_report(&recorder.events[4], 14, OTHER, 16, u"two");
+	assert_report(&recorder.events[5], 15, OTHER, 16, u"two");
+	assert_memory_equal(recorder.events[5].payload, &watched, sizeof(GUID));
+	assert_report(&recorder.events[6], 12, OTHER, GUID_AND_MODE, u"two");
+	assert_report(&recorder.events[7], 12, self, GUID_AND_MODE, u"two");
+	assert_report(&recorder.events[8], 11, self, GUID_AND_MODE, u"two");
+	assert_report(&recorder.events[9], 10, OTHER, GUID_AND_MODE, u"two");
+	assert_report(&recorder.events[10], 11, OTHER, GUID_AND_MODE, u"two");
+	/* Keyword 0x10 alone: sessions, and no providers. */
+	assert_int_equal(enable(one, &event_tracing, 5, 0x10), 0);
+	assert_int_equal(enable(one, &watched, 4, 8), 0);
+	assert_int_equal(recorder_stop(u"one"), 0);
+	assert_int_equal(recorder_join(&recorder), 0);
+	assert_int_equal(recorder.count, 11);
+	recorder_close(&recorder);
+}
+
+static void a_stop_is_reported_to_the_other_sessions(void **state)
+{
+	static const struct {
+		struct fake_etw_options machine;
+		size_t own; /* reports in the session that is stopped */
+	} cases[] = { { { .processors = 0 }, 0 }, { { .own_stop_is_told = true }, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct recorder recorders[2] = { 0 };
+		TRACEHANDLE handles[2];
+
+		fake_etw_reset(&cases[i].machine);
+		for (unsigned k = 0; k < 2; k++) {
+			const WCHAR *name = k == 0 ? u"stopped" : u"other";
+
+			assert_int_equal(recorder_start(name, false, 0, &handles[k]), 0);
+			assert_int_equal(recorder_open(&recorders[k], name, 0), 0);
+			recorder_run(&recorders[k]);
+			assert_true(fake_etw_wait_consumer(k == 0 ? "stopped" : "other", WAIT_MS));
+		}
+		assert_int_equal(enable(handles[0], &event_tracing, 5, 0x10), 0);
+		assert_int_equal(enable(handles[1], &event_tracing, 5, 0x10), 0);
+		assert_true(fake_etw_other_stop("stopped"));
+		assert_int_equal(recorder_join(&recorders[0]), 0);
+		assert_int_equal(recorders[0].count, cases[i].own);
+		fake_etw_flush("other");
+		assert_true(recorder_wait(&recorders[1], 1));
+		assert_report(&recorders[1].events[0], 11, 4242, 20, u"stopped");
+		assert_int_equal(recorder_stop(u"other"), 0);
+		assert_int_equal(recorder_join(&recorders[1]), 0);
+		recorder_close(&recorders[0]);
+		recorder_close(&recorders[1]);
+	}
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -808,6 +915,8 @@ int main(void)
 		ROW(system_providers_are_for_system_loggers_of_new_builds),
 		ROW(samples_by_system_provider_need_the_privilege),
 		ROW(what_exists_is_reported_when_its_flag_comes_on),
+		ROW(what_is_done_to_sessions_is_reported),
+		ROW(a_stop_is_reported_to_the_other_sessions),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_providers", tests, NULL, NULL);
 
