@@ -163,6 +163,9 @@ struct fake_session {
 	unsigned enable_count;
 	CLASSIC_EVENT_ID *stack_events; /* owned */
 	unsigned stack_event_count;
+
+	struct fake_log_file *log; /* owned; NULL: it writes no file */
+	uint32_t log_buffers_lost;
 };
 
 struct fake_trace {
@@ -202,6 +205,7 @@ struct fake_etw {
 	unsigned handles;          /* snapshots and tokens */
 	uint32_t profile_interval; /* 100 ns */
 	unsigned stops_while_consumed;
+	bool full_logs;            /* of some session: see fake_log_end_full_sessions() */
 };
 
 extern struct fake_etw fake;
@@ -296,6 +300,17 @@ void fake_buffer_done(struct fake_session *session);
 void fake_queue_add(struct fake_queue *queue, struct fake_buffer *buffer);
 void fake_queue_done(struct fake_queue *queue);
 const struct fake_stored *fake_buffer_at(const struct fake_buffer *buffer, size_t offset);
+
+/* log_file.c: of a session that writes one, unless they say otherwise */
+/* Any session that has none. Returns 0, or the error of StartTraceW. */
+uint32_t fake_log_open(struct fake_session *session, const WCHAR *path, uint32_t maximum_mb);
+/* What the buffer holds; beyond the maximum nothing. */
+void fake_log_write(struct fake_session *session, const struct fake_buffer *buffer);
+/* Stops the sessions whose file has reached its maximum, where the machine does that. */
+void fake_log_end_full_sessions(void);
+const WCHAR *fake_log_path(const struct fake_session *session);   /* any session; "": none */
+uint32_t fake_log_maximum_mb(const struct fake_session *session); /* likewise; 0: none */
+void fake_log_close(struct fake_session *session);                /* any session */
 
 /* consumer.c */
 void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffer);
