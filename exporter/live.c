@@ -233,6 +233,7 @@ static void on_session_event(void *context, enum session_event event, const char
 		[SESSION_PROVIDER_FAILED] = { LOG_WARNING,
 					      "Optional session feature is not available" },
 		[SESSION_STOPPED] = { LOG_INFO, "Session stopped" },
+		[SESSION_RECORDING_ENDED] = { LOG_WARNING, "Session is recorded no longer" },
 	};
 
 	log_line(lines[event].level, lines[event].message, log_text("session", session->name),
@@ -266,6 +267,8 @@ static struct source *open_source(struct live_session *session,
 		.rundown = configured->rundown,
 		.providers = providers->list,
 		.provider_count = providers->count,
+		.recording_path = options->recording_path,
+		.recording_max_bytes = options->recording_max_bytes,
 		.canary = options->canary,
 		.on_canary = on_canary,
 		.canary_context = session,

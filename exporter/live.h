@@ -46,6 +46,8 @@ struct live_session_options {
 	size_t index;          /* of the session in the configuration */
 	struct shard *shard;   /* of its consumer */
 	struct canary *canary; /* NULL: none */
+	const char *recording_path; /* see live/live_source.h; NULL: none */
+	uint64_t recording_max_bytes;
 	/* For tests; see source/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;

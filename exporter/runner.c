@@ -247,6 +247,9 @@ static bool open_sessions(struct runner *runner, struct error *err)
 {
 	const struct config *config = runner->options.setup->config;
 	struct live_session_options options = { .setup = runner->options.setup,
+						.recording_path = runner->options.recording_path,
+						.recording_max_bytes =
+							runner->options.recording_max_bytes,
 						.watch_ms = runner->options.watch_ms,
 						.retry_ms = runner->options.retry_ms,
 						.stop_grace_ms = runner->options.stop_grace_ms };
@@ -268,6 +271,9 @@ static bool open_sessions(struct runner *runner, struct error *err)
 			return error_no_memory(err, "live sessions");
 		}
 		options.index = i;
+		if (i > 0) {
+			options.recording_path = NULL;
+		}
 		options.shard = session->consumer->shard;
 		session->source = live_session_open(&session->live, &options, err);
 		if (!session->source) {

@@ -35,7 +35,10 @@ struct runner_options {
 	/* Shows how far runner_run() is; started and ended by the caller. NULL: nothing is shown.
 	 */
 	struct progress *progress;
-	/* ---- of live sessions; for tests, see source/live_source.h ---- */
+	/* ---- of live sessions, see live/live_source.h ---- */
+	const char *recording_path; /* of the first session, borrowed during runner_new() */
+	uint64_t recording_max_bytes;
+	/* For tests. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;

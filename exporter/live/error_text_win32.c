@@ -27,6 +27,7 @@ static const struct {
 	ULONG status;
 	const char *text;
 } words[] = {
+	{ ERROR_PATH_NOT_FOUND, "there is no such folder" },
 	{ ERROR_ACCESS_DENIED, "access is denied" },
 	{ ERROR_INVALID_HANDLE, "the handle is not valid" },
 	{ ERROR_NOT_ENOUGH_MEMORY, "no memory" },
@@ -34,6 +35,7 @@ static const struct {
 	{ ERROR_BAD_LENGTH, "a size is wrong" },
 	{ ERROR_NOT_SUPPORTED, "this Windows does not support it" },
 	{ ERROR_INVALID_PARAMETER, "a parameter is not valid" },
+	{ ERROR_DISK_FULL, "the disk has not enough space; Windows needs 200 MB besides" },
 	{ ERROR_CALL_NOT_IMPLEMENTED, "this Windows does not have it" },
 	{ ERROR_BAD_PATHNAME, "the name is not valid" },
 	{ ERROR_ALREADY_EXISTS, "one of that name or GUID exists" },

@@ -37,6 +37,7 @@ enum session_event {
 	SESSION_NOT_RESTARTED,   /* starting it again failed; it is tried again later */
 	SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
 	SESSION_STOPPED,
+	SESSION_RECORDING_ENDED, /* the session runs on without its recording */
 };
 
 struct live_options {
@@ -52,6 +53,14 @@ struct live_options {
 	bool rundown;               /* of the names of open files */
 	const struct provider_spec *providers;
 	size_t provider_count;
+	/*
+	 * Windows also writes the session's records into this file (.etl, UTF-8), which is
+	 * overwritten; NULL: no file. A session that is started again goes on in NAME.2.etl and so
+	 * on. The recording is complete when the session has stopped. When the maximum is reached,
+	 * the session runs on without it.
+	 */
+	const char *recording_path;
+	uint64_t recording_max_bytes; /* of all these files together, at least 1 MiB; 0: 1 GiB */
 	/*
 	 * The provider of the session's canaries; borrowed until source_close(). NULL: no canaries.
 	 * The NT Kernel Logger takes no providers, so it gets no canaries; nor does a ninth

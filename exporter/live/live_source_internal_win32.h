@@ -7,6 +7,7 @@
  *   consume_win32.c      EVENT_RECORD to struct event_record; what exists at the start
  *   running_win32.c      what runs and is registered on the machine
  *   enable_win32.c       providers: enabling, filters, capturing state
+ *   recording_win32.c    the file that Windows writes of the session beside real time
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
  *   live_source_win32.c  opening, the run, the watcher, stopping, closing
  *
@@ -93,6 +94,19 @@ struct session_identity {
 	bool guid_known; /* false: that query failed, and the first one that succeeds answers it */
 };
 
+/* The recordings of a session: see recording_win32.c. */
+struct recording {
+	char *path;             /* UTF-8, owned; NULL: none */
+	uint64_t maximum_bytes; /* of all files */
+	bool refused;           /* the first file could not be written */
+	/* Guarded by the session's lock. */
+	unsigned files;      /* so far */
+	uint64_t left_bytes; /* of the maximum for the last file */
+	uint64_t last_bytes; /* of the last file, when it was last looked at */
+	bool runs;           /* the session that runs, or ran last, has a file */
+	bool over;           /* no more files */
+};
+
 enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
 
 enum { MODE_TEXT_SIZE = 320 }; /* every word of a logging mode, and a comma behind each */
@@ -111,6 +125,7 @@ struct live {
 	GUID guid;                     /* Wnode.Guid; all zero: Windows chooses one */
 	ULONG buffers_min;             /* as requested from Windows */
 	ULONG buffers_max;
+	struct recording recording;
 	struct canary *canary; /* borrowed; NULL: none */
 	uint32_t canary_slot;
 	size_t canary_index;            /* in providers */
@@ -252,6 +267,30 @@ void disable_providers(struct live *live, TRACEHANDLE session);
  * Returns false without memory. */
 bool filter_prepare(struct live *live);
 void filter_done(struct live *live);
+
+/* ---- the recording; these functions take the lock ---- */
+
+struct text;
+
+/* False: the path cannot be that of a file, or no memory. */
+bool recording_init(struct live *live, const struct live_options *options, struct error *err);
+void recording_done(struct live *live);
+/*
+ * Adds the next file to the properties of a session that starts; false: it has none. Not for an
+ * UPDATE, which takes the name as that of another file ("ControlTraceW function").
+ */
+bool recording_fill(struct live *live, struct session_properties *properties);
+/* The session with that file has started. */
+void recording_begin(struct live *live);
+/*
+ * Windows starts the session without that file only: status says why. True: the session goes on
+ * without one. False: it was the first file.
+ */
+bool recording_refuse(struct live *live, ULONG status);
+/* Whether the session's file has reached the maximum, which is reported once. Any thread. */
+bool recording_is_full(struct live *live);
+/* Adds ", recording to NAME", or nothing. */
+void recording_describe(struct live *live, struct text *text);
 
 /* ---- the session; these functions take the lock ---- */
 

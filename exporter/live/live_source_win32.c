@@ -233,10 +233,15 @@ static void watch(void *context)
 
 /* ---- the consumer ---- */
 
-static void report_start(const struct live *live)
+static void report_start(struct live *live)
 {
-	live_report(live, SESSION_STARTED, "%s",
-		    system_flags(live) != 0 ? "started, with system providers" : "started");
+	struct text sentence = { 0 };
+
+	text_add_string(&sentence,
+			system_flags(live) != 0 ? "started, with system providers" : "started");
+	recording_describe(live, &sentence);
+	live_report(live, SESSION_STARTED, "%s", sentence.failed ? "started" : sentence.data);
+	text_free(&sentence);
 }
 
 /* Starts the session. A failure is reported once, until another one replaces it. */
@@ -299,6 +304,8 @@ static void handle_end(struct live *live, ULONG status)
 
 	counters_restart(live, reason);
 	live_report(live, SESSION_LOST, "%s",
+		    reason == RESTART_STOPPED && recording_is_full(live) ?
+			    "its recording is full, or another program stopped it" :
 		    reason == RESTART_STOPPED ? "another program stopped it" :
 		    reason == RESTART_STOLEN  ? "another program took it" :
 						live_error_text(status, text));
@@ -391,6 +398,7 @@ static void live_close(struct source *base)
 	}
 	free(live->providers);
 	free(live->items);
+	recording_done(live);
 	free(live->name);
 	os_condition_done(&live->changed);
 	os_mutex_done(&live->lock);
@@ -512,6 +520,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	live->options.name = NULL;
 	live->options.providers = NULL;
 	live->newest_raw = RECORD_NO_TIME;
+	live->options.recording_path = NULL;
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
 	if (!live->name || !live->items || !copy_providers(live, options)) {
@@ -523,7 +532,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 			  live->name);
 		goto fail;
 	}
-	if (!system_choose(live, err)) {
+	if (!recording_init(live, options, err) || !system_choose(live, err)) {
 		goto fail;
 	}
 	set_defaults(live, processors);

@@ -346,6 +346,36 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
 	return identity;
 }
 
+/*
+ * Calls StartTraceW(), with the session's next recording if it has one. Windows does not say
+ * whether it refuses the session or its file, so a session that is refused is tried without.
+ */
+static ULONG start_trace(struct live *live, TRACEHANDLE *session,
+			 struct session_properties *properties)
+{
+	ULONG with_file, status;
+
+	fill_properties(live, properties);
+	if (!recording_fill(live, properties)) {
+		return StartTraceW(session, live->wide_name, &properties->base);
+	}
+	with_file = StartTraceW(session, live->wide_name, &properties->base);
+	if (with_file == ERROR_SUCCESS) {
+		recording_begin(live);
+	}
+	if (with_file == ERROR_SUCCESS || with_file == ERROR_ALREADY_EXISTS) {
+		return with_file;
+	}
+	fill_properties(live, properties);
+	status = StartTraceW(session, live->wide_name, &properties->base);
+	if (status != ERROR_SUCCESS || recording_refuse(live, with_file)) {
+		return status;
+	}
+	init_properties(properties);
+	ControlTraceW(*session, NULL, &properties->base, EVENT_TRACE_CONTROL_STOP);
+	return with_file;
+}
+
 ULONG session_start(struct live *live)
 {
 	struct session_properties properties;
@@ -357,8 +387,7 @@ ULONG session_start(struct live *live)
 		enable_profile_privilege();
 	}
 	for (unsigned tries = 0;; tries++) {
-		fill_properties(live, &properties);
-		status = StartTraceW(&session, live->wide_name, &properties.base);
+		status = start_trace(live, &session, &properties);
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
 		    (live->options.logger == LIVE_NT_KERNEL && !live->options.takeover)) {
 			break;
@@ -436,6 +465,10 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	char text[160];
 
 	live_error_text(status, text);
+	if (live->recording.refused) {
+		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be recorded in %s: %s",
+				 live->name, live->recording.path, text);
+	}
 	switch (status) {
 	case ERROR_ACCESS_DENIED:
 		return error_set(
@@ -537,6 +570,7 @@ ULONG session_watch(struct live *live)
 	if (status == ERROR_SUCCESS) {
 		counters_add(live, generation, &properties.base);
 		put_back(live, &properties.base);
+		recording_is_full(live);
 	}
 	return status;
 }

@@ -2,8 +2,8 @@
 /*
  * The log file of a session: a recording (.etl) into which each buffer goes when it is flushed.
  *
- * A session may write a file beside real time. Both get the same buffers: one buffer of the session
- * becomes one buffer of the file, so the file holds the runs of its processors interleaved, as
+ * A session may write a file beside real time. Both get the same buffers: a buffer of the session
+ * becomes a buffer of the file, so the file holds the runs of its processors interleaved, as
  * Windows writes them (docs/etl-format.md sections 1 and 7). Records get the headers that the
  * kernel uses: events of kernel classes have a group instead of a GUID, and a short header where
  * the event has no thread. The logfile header is completed when the session stops.
@@ -28,6 +28,7 @@
 enum {
 	UTF8_PATH = 3 * FAKE_NAME + 1,
 	ITEMS_MAX = 64,
+	LOG_PROCESSORS = 1024,   /* more than the machine has: those of recordings that it plays */
 	MESSAGE_HAS_GUID = 0x02, /* TRACE_MESSAGE_*, evntrace.h */
 	MESSAGE_HAS_TIME = 0x10,
 	MESSAGE_HAS_IDS = 0x20,
@@ -92,7 +93,7 @@ static size_t read_items(const struct fake_stored *stored, struct built_item ite
 	return count;
 }
 
-static void add(struct etl_builder *builder, uint16_t processor, const struct fake_stored *stored)
+static void add(struct etl_builder *builder, const struct fake_stored *stored)
 {
 	const EVENT_HEADER *header = &stored->header;
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
@@ -101,7 +102,7 @@ static void add(struct etl_builder *builder, uint16_t processor, const struct fa
 	struct guid provider, activity;
 	struct built_record record = {
 		.pointer_size = narrow ? 4 : 8,
-		.processor = processor,
+		.processor = stored->context.ProcessorIndex % LOG_PROCESSORS,
 		.raw_time = header->TimeStamp.QuadPart,
 		.process_id = header->ProcessId,
 		.thread_id = header->ThreadId,
@@ -182,7 +183,8 @@ uint32_t fake_log_open(struct fake_session *session, const WCHAR *path, uint32_t
 	struct fake_log_file *log;
 	char name[UTF8_PATH], session_name[UTF8_PATH];
 	const struct etl_builder_options options = {
-		.processors = (uint16_t)fake.options.processors,
+		.processors = LOG_PROCESSORS,
+		.processor_index = true,
 		.buffer_size = session->buffer_size_kb * 1024,
 		.clock = (enum clock_type)session->clock,
 		.perf_frequency = (uint64_t)fake_clock_frequency(),
@@ -243,7 +245,7 @@ void fake_log_write(struct fake_session *session, const struct fake_buffer *buff
 	for (size_t offset = 0; offset < buffer->stored_size;) {
 		const struct fake_stored *stored = fake_buffer_at(buffer, offset);
 
-		add(log->builder, (uint16_t)(buffer->processor % fake.options.processors), stored);
+		add(log->builder, stored);
 		offset += stored->size;
 	}
 	etl_builder_flush(log->builder);
