@@ -115,8 +115,11 @@ static struct replayed replay(const char *path)
 /* Emits, and waits until the session has delivered them. */
 static void emit_and_wait(struct run *run, unsigned count)
 {
-	uint64_t before = run->events;
+	uint64_t before;
 
+	os_mutex_lock(&run->lock);
+	before = run->events;
+	os_mutex_unlock(&run->lock);
 	for (unsigned i = 0; i < count; i++) {
 		emit_process_start(8 + 4 * i);
 	}
@@ -276,7 +279,7 @@ static void paths_that_cannot_be_files_are_refused(void **state)
 }
 
 /* Eight of them fill a buffer; waits until the consumer has made room. */
-static void emit_large(void)
+static void emit_large(unsigned count)
 {
 	static const char payload[8 * 1024 - 200];
 	const struct fake_etw_event event = { .provider = process_class,
@@ -285,9 +288,12 @@ static void emit_large(void)
 					      .payload = payload,
 					      .payload_size = sizeof payload };
 
-	assert_true(fake_etw_emit_waiting(&event, WAIT_MS));
+	for (unsigned i = 0; i < count; i++) {
+		assert_true(fake_etw_emit_waiting(&event, WAIT_MS));
+	}
 }
 
+/* Of a session that has stopped. */
 static unsigned count_reports(const struct run *run, enum session_event event)
 {
 	unsigned count = 0;
@@ -305,9 +311,7 @@ static void a_full_recording_does_not_end_the_metrics(void **state)
 
 	run->options.recording_max_bytes = MEBIBYTE;
 	run_start_and_wait(run, &run->options);
-	while (!exists(paths[1]) && count_reports(run, SESSION_RECORDING_ENDED) == 0) {
-		emit_large();
-	}
+	emit_large(20 * 8); /* 15 buffers fit, behind the one of the header */
 	assert_true(run_wait_session_event(run, SESSION_LOST));
 	assert_true(run_wait(run, &run->restarts, 1));
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
@@ -333,9 +337,7 @@ static void a_recording_that_ends_alone_is_reported(void **state)
 	fake_etw_reset(&machine);
 	run->options.recording_max_bytes = MEBIBYTE;
 	run_start_and_wait(run, &run->options);
-	for (unsigned i = 0; i < 20 * 8; i++) {
-		emit_large();
-	}
+	emit_large(20 * 8);
 	assert_true(run_wait_session_event(run, SESSION_RECORDING_ENDED));
 	emit_and_wait(run, 2);
 	run_stop(run);
@@ -352,19 +354,16 @@ static void the_maximum_is_that_of_all_files(void **state)
 
 	run->options.recording_max_bytes = 3 * MEBIBYTE;
 	run_start_and_wait(run, &run->options);
-	for (unsigned i = 0; i < 20 * 8; i++) { /* 21 buffers of 64 KiB with the header's */
-		emit_large();
-	}
+	emit_large(20 * 8); /* 21 buffers with that of the header */
 	assert_true(fake_etw_drain("etw_test", WAIT_MS));
 	assert_true(fake_etw_other_stop("etw_test"));
 	assert_true(run_wait(run, &run->restarts, 1));
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
-	while (count_reports(run, SESSION_RECORDING_ENDED) == 0) {
-		emit_large();
-	}
+	emit_large(20 * 8);
+	assert_true(run_wait_session_event(run, SESSION_RECORDING_ENDED));
 	run_stop(run);
 	assert_int_equal(size_of(paths[0]), 21 * BUFFER);
-	assert_int_equal(size_of(paths[1]), MEBIBYTE); /* whole ones are left: 48 - 21 buffers */
+	assert_int_equal(size_of(paths[1]), MEBIBYTE); /* of 48 - 21 buffers 16 are whole ones */
 	assert_false(exists(paths[2]));
 	run_end(run);
 }
