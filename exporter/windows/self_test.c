@@ -138,18 +138,21 @@ static uint64_t sum_of(const char *page, const struct row *row, const char *proc
 	return sum;
 }
 
-static bool read_counts(struct registry *registry, const char *process, struct counts *counts,
-			struct error *err)
+static bool read_counts(struct registry *registry, const struct self_test_options *options,
+			const char *moment, struct counts *counts, struct error *err)
 {
 	static const struct row sent = { .family = "etw_session_canary_sent_total" };
 	struct text page = { 0 };
 	bool taken = exposition_write(registry, add_chunk, &page) > 0 && !page.failed;
 
 	for (size_t i = 0; taken && i < ROWS; i++) {
-		counts->counted[i] = sum_of(page.data, &rows[i], process);
+		counts->counted[i] = sum_of(page.data, &rows[i], options->process);
 	}
 	if (taken) {
-		counts->sent = sum_of(page.data, &sent, process);
+		counts->sent = sum_of(page.data, &sent, options->process);
+	}
+	if (taken && options->on_page) {
+		options->on_page(options->result_context, moment, &page);
 	}
 	text_free(&page);
 	return taken || error_set(err, ERROR_NO_MEMORY, "no memory for the metrics");
@@ -212,7 +215,7 @@ static bool measure(struct self_test *test, const struct self_test_options *opti
 			return stopped(err);
 		}
 	}
-	if (!read_counts(test->setup.registry, options->process, before, err)) {
+	if (!read_counts(test->setup.registry, options, "before", before, err)) {
 		return false;
 	}
 	acted = options->act(options->context, done, err);
@@ -221,7 +224,7 @@ static bool measure(struct self_test *test, const struct self_test_options *opti
 	}
 	runner_stop(test->runner); /* what the session still holds is delivered */
 	runner_join(test->runner);
-	return acted && read_counts(test->setup.registry, options->process, after, err);
+	return acted && read_counts(test->setup.registry, options, "after", after, err);
 }
 
 /* ---- the table ---- */
@@ -236,28 +239,62 @@ static uint64_t expected_of(const struct row *row, const struct activity *done, 
 	return expected;
 }
 
-static bool add_row(struct text *report, const struct row *row, uint64_t expected, uint64_t counted)
-{
-	bool holds = row->comparison == EXACTLY ? counted == expected : counted >= expected;
+static const char *const states[] = {
+	[SELF_TEST_OK] = "ok",
+	[SELF_TEST_FAILED] = "FAILED",
+	[SELF_TEST_SKIPPED] = "skipped",
+};
 
-	text_add_format(report, "  %-32s %s %10" PRIu64 " %10" PRIu64 "  %s%s\n", row->what,
-			row->comparison == EXACTLY ? "        " : "at least", expected, counted,
-			holds ? "ok" : "FAILED: check ", holds ? "" : row->look_at);
-	return holds;
+static void add_row(struct text *report, const struct self_test_result *result)
+{
+	text_add_format(report, "  %-36s %s %10" PRIu64 " %10" PRIu64 "  %s\n", result->what,
+			result->at_least ? "at least" : "        ", result->expected,
+			result->counted, states[result->state]);
+	if (result->look_at[0] != '\0') {
+		text_add_format(report, "      %s%s\n",
+				result->state == SELF_TEST_FAILED ? "check " : "", result->look_at);
+	}
 }
 
-static bool add_table(struct text *report, const char *process, const struct activity *done,
-		      const struct counts *before, const struct counts *after)
+static struct self_test_result result_of(const struct row *row, const struct activity *done,
+					 uint64_t counted, uint64_t sent)
+{
+	struct self_test_result result = {
+		.what = row->what,
+		.expected = expected_of(row, done, sent),
+		.counted = counted,
+		.at_least = row->comparison == AT_LEAST,
+		.look_at = "",
+	};
+	bool holds = result.at_least ? counted >= result.expected : counted == result.expected;
+
+	if (!holds) {
+		result.state = SELF_TEST_FAILED;
+		result.look_at = row->look_at;
+	}
+	return result;
+}
+
+/* Adds every row to the report, and gives it to on_result(). Returns whether none failed. */
+static bool show_results(const struct self_test_options *options, struct text *report,
+			 const struct activity *done, const struct counts *before,
+			 const struct counts *after)
 {
 	bool passed = true;
 
-	text_add_format(report, "Self-test of etw_exporter: what process \"%s\" did.\n\n", process);
-	text_add_format(report, "  %-32s          %10s %10s\n", "", "expected", "counted");
+	text_add_format(report, "Self-test of etw_exporter: what process \"%s\" did.\n\n",
+			options->process);
+	text_add_format(report, "  %-36s          %10s %10s\n", "", "expected", "counted");
 	for (size_t i = 0; i < ROWS; i++) {
-		passed = add_row(report, &rows[i], expected_of(&rows[i], done, after->sent),
-				 after->counted[i] -
-					 (rows[i].of_process ? before->counted[i] : 0)) &&
-			 passed;
+		uint64_t earlier = rows[i].of_process ? before->counted[i] : 0;
+		struct self_test_result result =
+			result_of(&rows[i], done, after->counted[i] - earlier, after->sent);
+
+		passed = passed && result.state != SELF_TEST_FAILED;
+		add_row(report, &result);
+		if (options->on_result) {
+			options->on_result(options->result_context, &result);
+		}
 	}
 	text_add_string(report, passed ? "\nAll counts are as expected.\n" :
 					 "\nSome counts are not as expected.\n");
@@ -281,6 +318,6 @@ bool self_test_run(const struct self_test_options *options, struct text *report,
 	if (!measured) {
 		return false;
 	}
-	*passed = add_table(report, options->process, &done, &before, &after);
+	*passed = show_results(options, report, &done, &before, &after);
 	return !report->failed || error_set(err, ERROR_NO_MEMORY, "no memory for the table");
 }

@@ -37,6 +37,18 @@ bool activity_run(void *context, struct activity *done, struct error *err);
  * there is no self-test: not on Windows. */
 char *activity_process(struct error *err);
 
+enum self_test_state { SELF_TEST_OK, SELF_TEST_FAILED, SELF_TEST_SKIPPED };
+
+/* A row of the table, for programs. Its texts are valid during the call that gets it. */
+struct self_test_result {
+	const char *what; /* "bytes written to a file" */
+	uint64_t expected, counted;
+	bool at_least; /* counted may be more than expected */
+	enum self_test_state state;
+	const char *look_at; /* FAILED: what to check; SKIPPED: why; OK: "" */
+};
+
+/* Pointers are borrowed during the call. */
 struct self_test_options {
 	/* Performs the activity and fills in *done; false when that was not possible. */
 	bool (*act)(void *context, struct activity *done, struct error *err);
@@ -46,10 +58,18 @@ struct self_test_options {
 	bool (*wait)(void *context, uint64_t ms);
 	uint32_t idle_ms;     /* at most, until the names of processes are known */
 	uint32_t duration_ms; /* from the activity until the session is stopped */
+	/* Gets every row in the order of the table, once all are known; may be NULL. */
+	void (*on_result)(void *result_context, const struct self_test_result *result);
+	/* Gets the expositions that the counts are read from, at the moments "before" and "after"
+	 * (the activity); may be NULL. */
+	void (*on_page)(void *result_context, const char *moment, const struct text *page);
+	void *result_context;
+	/* A recording (.etl) that the session writes beside real time; NULL: none. */
+	const char *recording_path;
 };
 
 /*
- * Writes a table of expected against counted to report; *passed is set if all rows hold. False
+ * Writes a table of expected against counted to report; *passed is set if no row failed. False
  * when there is nothing to compare: no session, no activity, or a stop.
  */
 bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,

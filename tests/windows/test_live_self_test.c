@@ -145,14 +145,45 @@ static bool wait_a_little(void *context, uint64_t ms)
 	return !script->stop;
 }
 
-static bool run(struct script *script, struct text *report, bool *passed, struct error *err)
+/* What programs get beside the table. */
+struct told {
+	size_t results, not_ok;
+	struct self_test_result last_not_ok; /* its texts are those of the table of rows */
+	char moments[32];
+};
+
+static void on_result(void *context, const struct self_test_result *result)
+{
+	struct told *told = context;
+
+	told->results++;
+	if (result->state != SELF_TEST_OK) {
+		told->not_ok++;
+		told->last_not_ok = *result;
+	}
+}
+
+static void on_page(void *context, const char *moment, const struct text *page)
+{
+	struct told *told = context;
+
+	snprintf(told->moments + strlen(told->moments),
+		 sizeof told->moments - strlen(told->moments), "%s ", moment);
+	assert_non_null(strstr(page->data, "# TYPE etw_consumer_records_total counter\n"));
+}
+
+static bool run(struct script *script, struct text *report, bool *passed, struct told *told,
+		struct error *err)
 {
 	const struct self_test_options options = { .act = act,
 						   .context = script,
 						   .process = "etw_exporter",
 						   .wait = wait_a_little,
 						   .idle_ms = WAIT_MS,
-						   .duration_ms = 1 };
+						   .duration_ms = 1,
+						   .on_result = on_result,
+						   .on_page = on_page,
+						   .result_context = told };
 
 	return self_test_run(&options, report, passed, err);
 }
@@ -171,21 +202,36 @@ static int nothing_is_left(void **state)
 	return fake_etw_open_things().sessions == 0 && fake_etw_open_things().traces == 0 ? 0 : -1;
 }
 
+static size_t count(const char *text, const char *part)
+{
+	size_t found = 0;
+
+	while ((text = strstr(text, part)) != NULL) {
+		text += strlen(part);
+		found++;
+	}
+	return found;
+}
+
 static void what_is_counted_as_done_passes(void **state)
 {
 	struct script script = { 0 };
 	struct text report = { 0 };
 	struct error err = { 0 };
+	struct told told = { 0 };
 	bool passed = false;
 
 	(void)state;
-	assert_true(run(&script, &report, &passed, &err));
+	assert_true(run(&script, &report, &passed, &told, &err));
 	print_message("%s", report.data);
 	assert_true(passed);
 	assert_null(strstr(report.data, "FAILED"));
 	assert_non_null(strstr(report.data, "bytes written to a file"));
 	assert_non_null(strstr(report.data, "own test events that came back"));
 	assert_non_null(strstr(report.data, "\nAll counts are as expected.\n"));
+	assert_string_equal(told.moments, "before after ");
+	assert_int_equal(told.not_ok, 0);
+	assert_int_equal(told.results, count(report.data, "  ok\n"));
 	text_free(&report);
 }
 
@@ -208,23 +254,22 @@ static void what_is_missing_fails_its_row_and_says_where_to_look(void **state)
 		struct script script = cases[i].script;
 		struct text report = { 0 };
 		struct error err = { 0 };
-		const char *row;
+		struct told told = { 0 };
 		bool passed = true;
 
 		fake_etw_reset(NULL);
-		assert_true(run(&script, &report, &passed, &err));
+		assert_true(run(&script, &report, &passed, &told, &err));
 		assert_false(passed);
-		row = strstr(report.data, "FAILED");
-		assert_non_null(row);
-		if (strstr(row + 1, "FAILED")) {
+		if (count(report.data, "FAILED") != 1) {
 			print_message("%s", report.data);
 		}
-		assert_null(strstr(row + 1, "FAILED"));
-		assert_non_null(strstr(row, cases[i].look_at));
-		while (row[-1] != '\n') {
-			row--;
-		}
-		assert_memory_equal(row + 2, cases[i].row, strlen(cases[i].row));
+		assert_int_equal(count(report.data, "FAILED"), 1);
+		assert_non_null(strstr(report.data, "FAILED\n      check "));
+		assert_int_equal(told.not_ok, 1);
+		assert_int_equal(told.last_not_ok.state, SELF_TEST_FAILED);
+		assert_string_equal(told.last_not_ok.what, cases[i].row);
+		assert_non_null(strstr(told.last_not_ok.look_at, cases[i].look_at));
+		assert_int_not_equal(told.last_not_ok.counted, told.last_not_ok.expected);
 		text_free(&report);
 	}
 }
@@ -249,13 +294,15 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 		struct script script = cases[i].script;
 		struct text report = { 0 };
 		struct error err = { 0 };
+		struct told told = { 0 };
 		bool passed;
 
 		fake_etw_reset(&(struct fake_etw_options){
 			.rights = cases[i].denied ? FAKE_ETW_NO_RIGHTS : FAKE_ETW_ADMINISTRATOR });
-		assert_false(run(&script, &report, &passed, &err));
+		assert_false(run(&script, &report, &passed, &told, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 		assert_int_equal(report.size, 0);
+		assert_int_equal(told.results, 0);
 		assert_int_equal(fake_etw_open_things().sessions, 0);
 	}
 }
