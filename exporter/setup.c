@@ -39,6 +39,8 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 		.switch_count = options->switch_count,
 		.disable_defaults = options->disable_defaults,
 		.every_collector = options->every_collector,
+		.collectors = options->collectors,
+		.collector_count = options->collector_count,
 	};
 
 	setup->registry = registry_new(&limits, err);

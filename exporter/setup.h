@@ -24,6 +24,10 @@ struct setup_options {
 	size_t switch_count;
 	bool disable_defaults; /* collectors are off unless they are switched on */
 	bool every_collector;  /* collectors are on unless they are switched off */
+	/* Collectors of the caller, in addition to the shipped ones; borrowed during setup_open().
+	 */
+	const struct builtin_file *collectors;
+	size_t collector_count;
 	/* No manifest is read: events are decoded only with those that the caller gives here. */
 	bool no_manifests;
 	/* Manifests of the caller, borrowed until setup_close(); those of the configuration and the

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "config/builtin.h"
 #include "config/config.h"
 #include "decode/event_table.h"
 #include "decode/manifest/load.h"
@@ -44,6 +45,9 @@ struct rule_set_options {
 	size_t switch_count;
 	bool disable_defaults; /* --collector.disable-defaults */
 	bool every_collector;  /* all collectors are on unless they are switched off */
+	/* Collectors of the caller, in addition to the built-in ones; borrowed during the call. */
+	const struct builtin_file *collectors;
+	size_t collector_count;
 };
 
 /*

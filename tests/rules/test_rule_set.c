@@ -303,6 +303,40 @@ static struct rule_set *make(const char *const *switches, bool disable_defaults,
 	return rule_set_new(&options, registry, err);
 }
 
+static void a_caller_can_add_a_collector_of_its_own(void **state)
+{
+	static const char text[] = "collector: mine\n"
+				   "help: Processes that started.\n"
+				   "default: on\n"
+				   "metrics:\n"
+				   "  - name: my_process_starts_total\n"
+				   "    type: counter\n"
+				   "    help: Processes that started.\n"
+				   "    events: [{ event: Process/Start }]\n";
+	const struct builtin_file file = { "mine", text, sizeof text - 1 };
+	struct rule_set_options options = {
+		.config = config,
+		.disable_defaults = true,
+		.switches = (const struct config_switch[]){ { .collector = (char[]){ "mine" },
+							      .on = true } },
+		.switch_count = 1,
+		.collectors = &file,
+		.collector_count = 1
+	};
+	struct error err = { 0 };
+	struct rule_set *set = rule_set_new(&options, registry, &err);
+
+	(void)state;
+	assert_string_equal(err.text, "");
+	assert_true(rule_set_on(set, "mine"));
+	assert_non_null(rule_set_find_family(set, "my_process_starts_total"));
+	rule_set_free(set);
+
+	options.collectors = &(struct builtin_file){ "disk", text, sizeof text - 1 };
+	assert_null(rule_set_new(&options, registry, &err));
+	assert_non_null(strstr(err.text, "disk.yaml:1:12"));
+}
+
 /* The names of what is on, each followed by a blank. */
 static void assert_on(const char *const *switches, bool disable_defaults, const char *expected)
 {
@@ -482,6 +516,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			filters_that_cannot_be_read_are_refused_at_their_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_caller_can_add_a_collector_of_its_own, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(what_rules_ask_for_is_tracked, set_up, tear_down),
 	};
 

@@ -72,10 +72,11 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 	return true;
 }
 
-static bool add_builtin(struct rule_set *set, struct problems *problems, struct error *err)
+static bool add_texts(struct rule_set *set, const struct builtin_file *files, size_t count,
+		      struct problems *problems, struct error *err)
 {
-	for (size_t i = 0; i < builtin_collector_count; i++) {
-		const struct builtin_file *file = &builtin_collectors[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct builtin_file *file = &files[i];
 		char name[128];
 		struct yaml_tree *tree;
 
@@ -440,7 +441,10 @@ struct rule_set *rule_set_new(const struct rule_set_options *options, struct reg
 		error_no_memory(err, "rules");
 		return NULL;
 	}
-	if (!add_builtin(set, yaml_problems(config->tree), &why)) {
+	if (!add_texts(set, builtin_collectors, builtin_collector_count,
+		       yaml_problems(config->tree), &why) ||
+	    !add_texts(set, options->collectors, options->collector_count,
+		       yaml_problems(config->tree), &why)) {
 		goto fail;
 	}
 	set->incomplete = !add_files(set, config, &why);
