@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Texts that are part of the program: every collector in config/collectors, every manifest in
- * config/manifests, and the table of kernel event classes. cmake/embed.cmake puts them into C files
- * when the program is built.
+ * config/manifests, the table of kernel event classes, and the collector of the self-test.
+ * cmake/embed.cmake puts them into C files when the program is built.
  */
 #ifndef CONFIG_BUILTIN_H
 #define CONFIG_BUILTIN_H
@@ -23,5 +23,9 @@ extern const size_t builtin_manifest_count;
 /* exporter/decode/kernel_classes.txt alone; read by decode/kernel_class.c. */
 extern const struct builtin_file builtin_kernel_tables[];
 extern const size_t builtin_kernel_table_count;
+/* exporter/windows/self_test.yaml alone, a collector that no other run has; read by
+ * exporter/windows/self_test.c. */
+extern const struct builtin_file builtin_self_test_collectors[];
+extern const size_t builtin_self_test_collector_count;
 
 #endif

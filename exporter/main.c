@@ -291,13 +291,16 @@ static bool wait_unless_stopped(void *context, uint64_t ms)
 /* Prints the table; a row that fails fails the program. */
 static bool self_test(const struct app *app, struct error *err)
 {
-	char *process = activity_process(err);
+	struct activity_work *work = activity_open(&(struct activity_work_options){ 0 }, err);
+	char *process = work ? activity_process(err) : NULL;
 	const struct self_test_options options = {
+		.prepare = activity_prepare,
 		.act = activity_run,
+		.context = work,
 		.process = process,
 		.wait = wait_unless_stopped,
 		.idle_ms = 3000,
-		.duration_ms = 7000,
+		.duration_ms = 15000,
 	};
 	struct text report = { 0 };
 	bool passed = false;
@@ -305,14 +308,12 @@ static bool self_test(const struct app *app, struct error *err)
 
 	log_configure(app->options.log_level_set ? app->options.log_level : LOG_WARNING,
 		      app->options.log_format);
-	if (!process) {
-		return false;
-	}
-	done = os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
+	done = process && os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
 	       self_test_run(&options, &report, &passed, err);
 	done = done && print_text(&report, err);
 	text_free(&report);
 	free(process);
+	activity_close(work);
 	return done && (passed || error_set(err, ERROR_SYSTEM, "the self-test failed"));
 }
 
@@ -320,6 +321,9 @@ static bool self_test(const struct app *app, struct error *err)
 
 static bool run(struct app *app, struct error *err)
 {
+	if (app->options.self_test_child) {
+		return activity_child(app->options.self_test_child, err);
+	}
 	if (app->options.service == SERVICE_UNINSTALL) {
 		return service_uninstall(err) && print_line("The service is removed.", err);
 	}

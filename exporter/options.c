@@ -162,6 +162,7 @@ static const struct command_option flags[] = {
 	{ "--self-test", NULL,
 	  "Windows: perform a known activity, compare it with the counts, and exit.",
 	  OPTION_SET, AT(self_test) },
+	{ "--self-test.child", "WORK", NULL, OPTION_TEXT, AT(self_test_child) },
 	{ "--service", "ACTION",
 	  "Windows service: install (with the other flags) or uninstall. Only the service manager "
 	  "uses run.",

@@ -28,6 +28,7 @@ struct options {
 	struct setup_options setup;     /* --collector… */
 	bool check_config;
 	bool self_test;
+	const char *self_test_child; /* what a child of the self-test does; NULL: it is none */
 	enum service_action service;
 	bool log_level_set, log_format_set;
 	enum log_level log_level;

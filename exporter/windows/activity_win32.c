@@ -1,30 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Known activity for the self-test: one child process, one file, one TCP connection.
+ * Known activity for the self-test: a table of steps, a tree of processes, and the folder that all
+ * files are in.
  *
- * Files and sockets are used in pieces of one size, and the sizes that Windows returns are summed
- * up. So written bytes are exact: every request is one FileIo event with its size. Received bytes
- * may arrive in other pieces than they were sent in, but their sum is the same. Each piece is
- * received before the next is sent, so no buffer of the connection can fill up and block the only
- * thread.
+ * Every step counts what Windows confirmed, in the order of the table. A step that must succeed
+ * ends the activity with its reason; of any other the reason is kept, its rows are skipped, and the
+ * activity goes on. The file that was opened before the session comes late, because the exporter
+ * learns names of open files shortly after its start; so does the file on the new volume, because
+ * the exporter looks for new volumes only now and then.
+ *
+ * The tree has branches that run at the same time. Each branch is this program again; it writes a
+ * file and starts its leaves one after another, this program as well, which write a file each and
+ * end. What a child does is the value of --self-test.child: "BRANCH-NUMBER,LEAVES,FOLDER". So
+ * hundreds of processes start and end within seconds, and each must be known by its name when its
+ * only file is written.
  */
-#include "windows/self_test.h"
+#include "windows/activity_win32.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
-/* before windows.h */
-#include <winsock2.h>
-
-#include <windows.h>
 
 #include "base/os.h"
 #include "base/os_win32.h"
 
 enum {
-	PIECE_BYTES = 4096,
-	PIECES = 64,
-	CHILD_WAIT_MS = 5000,
+	BRANCHES = 2,
+	LEAVES = 99,
+	BRANCHES_MOST = 16,
+	LEAVES_MOST = 999,
+	LEAF_BYTES = 1000,
+	LEAF_WAIT_MS = 60000,
+	TREE_WAIT_MS = 300000,
+	VOLUME_MS = 15000,
+	FOLDERS = 100, /* names that are tried */
+	LINE = 1024,
 };
 
 char *activity_process(struct error *err)
@@ -48,171 +59,316 @@ char *activity_process(struct error *err)
 	return process;
 }
 
-/* ---- a child ---- */
-
-/* This program with --version; its output goes nowhere. */
-static bool run_child(struct activity *done, struct error *err)
+bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
+		   struct error *err)
 {
-	wchar_t *path = wide_program_path();
-	wchar_t line[] = L"etw_exporter --version";
+	int size = _snwprintf(path, MAX_PATH, L"%ls\\%ls", work->folder, name);
+
+	return (size > 0 && size < MAX_PATH) ||
+	       error_set(err, ERROR_SYSTEM, "the path of the temporary folder is too long");
+}
+
+/* ---- processes ---- */
+
+HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, struct error *err)
+{
+	wchar_t line[LINE];
 	STARTUPINFOW start = { .cb = sizeof start };
 	PROCESS_INFORMATION child;
-	DWORD status = 1;
-	bool started = path && CreateProcessW(path, line, NULL, NULL, FALSE, CREATE_NO_WINDOW, NULL,
-					      NULL, &start, &child);
+	int size = _snwprintf(line, LINE, L"\"%ls\" %ls", program, arguments);
 
-	free(path);
-	if (!started) {
-		return error_set_last(err, "a child process cannot be started");
+	if (size <= 0 || size >= LINE) {
+		error_set(err, ERROR_SYSTEM, "a command line is too long");
+		return NULL;
 	}
-	if (WaitForSingleObject(child.hProcess, CHILD_WAIT_MS) == WAIT_OBJECT_0) {
-		GetExitCodeProcess(child.hProcess, &status);
+	if (!CreateProcessW(program, line, NULL, NULL, FALSE, CREATE_NO_WINDOW, NULL, NULL, &start,
+			    &child)) {
+		error_set_last(err, "a child process cannot be started");
+		return NULL;
 	}
 	CloseHandle(child.hThread);
-	CloseHandle(child.hProcess);
-	if (status != 0) {
-		return error_set(err, ERROR_SYSTEM, "a child process did not end as it should");
+	return child.hProcess;
+}
+
+bool activity_wait(HANDLE process, DWORD ms)
+{
+	DWORD status = 1;
+
+	if (WaitForSingleObject(process, ms) == WAIT_OBJECT_0) {
+		GetExitCodeProcess(process, &status);
+	} else {
+		TerminateProcess(process, status);
 	}
-	done->processes++;
+	CloseHandle(process);
+	return status == 0;
+}
+
+/* This program as a child of the tree. */
+static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned number, unsigned leaves,
+			  struct error *err)
+{
+	wchar_t *program = wide_program_path();
+	wchar_t arguments[LINE];
+	int size = _snwprintf(arguments, LINE, L"\"--self-test.child=%u-%u,%u,%ls\"", branch,
+			      number, leaves, folder);
+	HANDLE child = NULL;
+
+	if (!program) {
+		error_no_memory(err, "the self-test");
+	} else if (size <= 0 || size >= LINE) {
+		error_set(err, ERROR_SYSTEM, "the path of the temporary folder is too long");
+	} else {
+		child = activity_start(program, arguments, err);
+	}
+	free(program);
+	return child;
+}
+
+static bool child_failed(struct error *err)
+{
+	return error_set(err, ERROR_SYSTEM, "a child process did not end as it should");
+}
+
+static bool run_tree(struct activity_work *work, struct activity *done, struct error *err)
+{
+	unsigned branches = work->options.branches;
+	unsigned processes = branches * (1 + work->options.leaves);
+	HANDLE children[BRANCHES_MOST];
+	unsigned started = 0;
+	bool good;
+
+	while (started < branches &&
+	       (children[started] =
+			start_child(work->folder, started, 0, work->options.leaves, err)) != NULL) {
+		started++;
+	}
+	good = started == branches;
+	for (unsigned i = 0; i < started; i++) {
+		if (!activity_wait(children[i], TREE_WAIT_MS) && good) {
+			good = child_failed(err);
+		}
+	}
+	if (good) {
+		done->processes += processes;
+		done->written_bytes[ACTIVITY_TREE] += (uint64_t)processes * LEAF_BYTES;
+	}
+	return good;
+}
+
+/* ---- a child ---- */
+
+struct child {
+	unsigned branch, number;
+	unsigned leaves;
+	const char *folder; /* behind the numbers */
+};
+
+/* A number in front of `end`; *at moves behind it. */
+static bool take_number(const char **at, char end, unsigned most, unsigned *number)
+{
+	char *behind;
+	unsigned long value = strtoul(*at, &behind, 10);
+
+	if (behind == *at || **at < '0' || **at > '9' || *behind != end || value > most) {
+		return false;
+	}
+	*number = (unsigned)value;
+	*at = behind + 1;
 	return true;
 }
 
-/* ---- a file ---- */
-
-static bool use_file(HANDLE file, struct activity *done, struct error *err)
+static bool parse_child(const char *work, struct child *child)
 {
-	char piece[PIECE_BYTES];
-	DWORD size;
-
-	memset(piece, 'e', sizeof piece);
-	for (unsigned i = 0; i < PIECES; i++) {
-		if (!WriteFile(file, piece, sizeof piece, &size, NULL)) {
-			return error_set_last(err, "a temporary file cannot be written");
-		}
-		done->written_bytes += size;
+	if (!take_number(&work, '-', BRANCHES_MOST, &child->branch) ||
+	    !take_number(&work, ',', LEAVES_MOST, &child->number) ||
+	    !take_number(&work, ',', LEAVES_MOST, &child->leaves)) {
+		return false;
 	}
-	if (SetFilePointer(file, 0, NULL, FILE_BEGIN) != 0) {
-		return error_set_last(err, "a temporary file cannot be read");
-	}
-	for (unsigned i = 0; i < PIECES; i++) {
-		if (!ReadFile(file, piece, sizeof piece, &size, NULL)) {
-			return error_set_last(err, "a temporary file cannot be read");
-		}
-		done->read_bytes += size;
-	}
-	return true;
+	child->folder = work;
+	return work[0] != '\0';
 }
 
-static bool run_file(struct activity *done, struct error *err)
+static bool write_tree_file(const wchar_t *folder, const struct child *child, struct error *err)
 {
-	wchar_t folder[MAX_PATH + 1], path[MAX_PATH + 1];
-	HANDLE file;
-	bool used;
+	static const char bytes[LEAF_BYTES];
+	wchar_t path[MAX_PATH];
+	int size = _snwprintf(path, MAX_PATH, L"%ls\\tree-%u-%u.dat", folder, child->branch,
+			      child->number);
+	HANDLE file = size > 0 && size < MAX_PATH ?
+			      CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_NEW,
+					  FILE_ATTRIBUTE_TEMPORARY, NULL) :
+			      INVALID_HANDLE_VALUE;
+	DWORD written = 0;
 
-	if (GetTempPathW(MAX_PATH + 1, folder) == 0 ||
-	    GetTempFileNameW(folder, L"etw", 0, path) == 0) {
-		return error_set_last(err, "a temporary file cannot be created");
-	}
-	file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
-			   FILE_ATTRIBUTE_TEMPORARY, NULL);
 	if (file == INVALID_HANDLE_VALUE) {
-		return error_set_last(err, "a temporary file cannot be opened");
+		return error_set_last(err, "a file of the self-test cannot be created");
 	}
-	used = use_file(file, done, err);
+	if (!WriteFile(file, bytes, sizeof bytes, &written, NULL) || written != sizeof bytes) {
+		error_set_last(err, "a file of the self-test cannot be written");
+	}
 	CloseHandle(file);
-	if (!DeleteFileW(path)) {
-		return used && error_set_last(err, "a temporary file cannot be deleted");
+	return written == sizeof bytes;
+}
+
+bool activity_child(const char *work, struct error *err)
+{
+	struct child child;
+	wchar_t *folder;
+	bool good;
+
+	if (!parse_child(work, &child)) {
+		return error_set(err, ERROR_CONFIG, "--self-test.child is for the self-test");
 	}
-	done->deletes++;
-	return used;
+	folder = wide_from(child.folder);
+	if (!folder) {
+		return error_no_memory(err, "the self-test");
+	}
+	good = write_tree_file(folder, &child, err);
+	for (unsigned i = 1; good && i <= child.leaves; i++) {
+		HANDLE leaf = start_child(folder, child.branch, i, 0, err);
+
+		good = leaf && (activity_wait(leaf, LEAF_WAIT_MS) || child_failed(err));
+	}
+	free(folder);
+	return good;
 }
 
-/* ---- a connection ---- */
+/* ---- the folder ---- */
 
-static bool fail_socket(struct error *err, const char *what)
+static bool make_folder(struct activity_work *work, struct error *err)
 {
-	SetLastError((DWORD)WSAGetLastError());
-	return error_set_last(err, what);
-}
+	wchar_t temporary[MAX_PATH + 1];
 
-/* Sends pieces one way, and takes each before the next. */
-static bool talk(SOCKET from, SOCKET to, struct activity *done, struct error *err)
-{
-	char piece[PIECE_BYTES] = { 0 };
+	if (GetTempPathW(MAX_PATH + 1, temporary) == 0) {
+		return error_set_last(err, "there is no temporary folder");
+	}
+	for (unsigned i = 0; i < FOLDERS; i++) {
+		/* Room is left for the names of files. */
+		int size = _snwprintf(work->folder, MAX_PATH - 32, L"%lsetw_self_test_%lu_%u",
+				      temporary, (unsigned long)GetCurrentProcessId(), i);
 
-	for (unsigned i = 0; i < PIECES; i++) {
-		int sent = send(from, piece, sizeof piece, 0);
-
-		if (sent <= 0) {
-			return fail_socket(err, "the loopback connection cannot be written to");
+		if (size <= 0 || size >= MAX_PATH - 32) {
+			work->folder[0] = L'\0';
+			return error_set(err, ERROR_SYSTEM,
+					 "the path of the temporary folder is too long");
 		}
-		done->sent_bytes += (uint64_t)sent;
-		for (int left = sent; left > 0;) {
-			int size = recv(to, piece, left, 0);
-
-			if (size <= 0) {
-				return fail_socket(err, "the loopback connection cannot be read");
-			}
-			done->received_bytes += (uint64_t)size;
-			left -= size;
+		if (CreateDirectoryW(work->folder, NULL)) {
+			return true;
+		}
+		if (GetLastError() != ERROR_ALREADY_EXISTS) {
+			break;
 		}
 	}
-	return true;
+	work->folder[0] = L'\0';
+	return error_set_last(err, "a temporary folder cannot be created");
 }
 
-static bool listen_on_loopback(SOCKET listener, struct sockaddr_in *address)
+/* The label of the volume of the folder: "C:". */
+static void name_volume(const struct activity_work *work, struct activity *done)
 {
-	int size = sizeof *address;
+	wchar_t root[MAX_PATH];
+	char *volume;
+	size_t size;
 
-	*address = (struct sockaddr_in){ .sin_family = AF_INET };
-	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return bind(listener, (struct sockaddr *)address, sizeof *address) == 0 &&
-	       listen(listener, 1) == 0 &&
-	       getsockname(listener, (struct sockaddr *)address, &size) == 0;
+	if (!GetVolumePathNameW(work->folder, root, MAX_PATH)) {
+		return;
+	}
+	size = wcslen(root);
+	if (size > 0 && root[size - 1] == L'\\') {
+		root[size - 1] = L'\0';
+	}
+	volume = narrow_from(root);
+	if (volume && strlen(volume) < sizeof done->volume) {
+		strcpy(done->volume, volume);
+	}
+	free(volume);
 }
 
-static bool connect_and_talk(SOCKET listener, SOCKET client, struct activity *done,
-			     struct error *err)
+struct activity_work *activity_open(const struct activity_work_options *options, struct error *err)
 {
-	struct sockaddr_in address;
-	SOCKET server;
-	bool talked;
+	struct activity_work *work = calloc(1, sizeof *work);
 
-	if (!listen_on_loopback(listener, &address) ||
-	    connect(client, (struct sockaddr *)&address, sizeof address) != 0) {
-		return fail_socket(err, "a loopback connection cannot be made");
+	if (!work) {
+		error_no_memory(err, "the self-test");
+		return NULL;
 	}
-	done->connects++;
-	server = accept(listener, NULL, NULL);
-	if (server == INVALID_SOCKET) {
-		return fail_socket(err, "a loopback connection is not accepted");
+	work->held = INVALID_HANDLE_VALUE;
+	work->options = *options;
+	if (work->options.branches == 0 || work->options.branches > BRANCHES_MOST) {
+		work->options.branches = BRANCHES;
 	}
-	done->accepts++;
-	talked = talk(client, server, done, err);
-	closesocket(server);
-	return talked;
+	if (work->options.leaves == 0 || work->options.leaves > LEAVES_MOST) {
+		work->options.leaves = LEAVES;
+	}
+	if (work->options.volume_ms == 0) {
+		work->options.volume_ms = VOLUME_MS;
+	}
+	if (!make_folder(work, err)) {
+		free(work);
+		return NULL;
+	}
+	return work;
 }
 
-static bool run_connection(struct activity *done, struct error *err)
+void activity_close(struct activity_work *work)
 {
-	WSADATA data;
-	SOCKET listener, client;
-	bool talked;
+	struct activity unused = { 0 };
 
-	if (WSAStartup(MAKEWORD(2, 2), &data) != 0) {
-		return fail_socket(err, "there is no network");
+	if (!work) {
+		return;
 	}
-	listener = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
-	client = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
-	talked = connect_and_talk(listener, client, done, err);
-	closesocket(client);
-	closesocket(listener);
-	WSACleanup();
-	return talked;
+	if (work->held != INVALID_HANDLE_VALUE) {
+		CloseHandle(work->held);
+	}
+	activity_detach_volume(work);
+	activity_delete_files(work, &unused, NULL);
+	RemoveDirectoryW(work->folder);
+	free(work);
+}
+
+/* ---- the steps ---- */
+
+struct step {
+	enum activity_part part;
+	bool required; /* what cannot be done ends the activity */
+	bool (*run)(struct activity_work *work, struct activity *done, struct error *err);
+};
+
+static const struct step steps[] = {
+	{ ACTIVITY_LATER_VOLUME, false, activity_attach_volume },
+	{ ACTIVITY_TREE, true, run_tree },
+	{ ACTIVITY_CACHED, true, activity_cached },
+	{ ACTIVITY_WRITE_THROUGH, false, activity_write_through },
+	{ ACTIVITY_UNBUFFERED, false, activity_unbuffered },
+	{ ACTIVITY_MAPPED, false, activity_mapped },
+	{ ACTIVITY_BASICS, true, activity_ipv4 },
+	{ ACTIVITY_IPV6, false, activity_ipv6 },
+	{ ACTIVITY_HELD_FILE, false, activity_held_file },
+	{ ACTIVITY_LATER_VOLUME, false, activity_use_volume },
+	{ ACTIVITY_BASICS, true, activity_delete_files },
+};
+
+bool activity_prepare(void *context, struct error *err)
+{
+	return activity_open_held_file(context, err);
 }
 
 bool activity_run(void *context, struct activity *done, struct error *err)
 {
-	(void)context;
-	return run_child(done, err) && run_file(done, err) && run_connection(done, err);
+	struct activity_work *work = context;
+
+	name_volume(work, done);
+	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+		char *skipped = done->skipped[steps[i].part];
+		struct error why = { 0 };
+
+		if (skipped[0] != '\0' || steps[i].run(work, done, &why)) {
+			continue;
+		}
+		if (steps[i].required) {
+			return error_set(err, why.code, "%s", why.text);
+		}
+		snprintf(skipped, ACTIVITY_TEXT, "%.*s", ACTIVITY_TEXT - 1, why.text);
+	}
+	return true;
 }

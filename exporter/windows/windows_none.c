@@ -44,10 +44,34 @@ static bool no_self_test(struct error *err)
 			 "--self-test is for Windows: it counts an activity in a live session");
 }
 
+struct activity_work *activity_open(const struct activity_work_options *options, struct error *err)
+{
+	(void)options;
+	no_self_test(err);
+	return NULL;
+}
+
+void activity_close(struct activity_work *work)
+{
+	(void)work;
+}
+
+bool activity_prepare(void *context, struct error *err)
+{
+	(void)context;
+	return no_self_test(err);
+}
+
 bool activity_run(void *context, struct activity *done, struct error *err)
 {
 	(void)context;
 	(void)done;
+	return no_self_test(err);
+}
+
+bool activity_child(const char *work, struct error *err)
+{
+	(void)work;
 	return no_self_test(err);
 }
 

@@ -7,21 +7,24 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
 
 #include <cmocka.h>
 
-static unsigned temporary_files(void)
+enum { PIECE = 4096, BRANCHES = 2, LEAVES = 10, TREE = BRANCHES * (1 + LEAVES) };
+
+static unsigned temporary_folders(void)
 {
-	WCHAR pattern[MAX_PATH + 16];
+	WCHAR pattern[MAX_PATH + 32];
 	WIN32_FIND_DATAW entry;
 	HANDLE search;
 	unsigned count = 0;
 
 	GetTempPathW(MAX_PATH, pattern);
-	wcscat(pattern, L"etw*.tmp");
+	wcscat(pattern, L"etw_self_test_*");
 	search = FindFirstFileW(pattern, &entry);
 	if (search == INVALID_HANDLE_VALUE) {
 		return 0;
@@ -33,23 +36,138 @@ static unsigned temporary_files(void)
 	return count;
 }
 
+static void assert_network(const struct activity_network *done)
+{
+	assert_int_equal(done->sent_bytes, 64 * PIECE);
+	assert_int_equal(done->received_bytes, 64 * PIECE);
+	assert_int_equal(done->connects, 1);
+	assert_int_equal(done->accepts, 1);
+}
+
 static void the_activity_says_what_it_did(void **state)
 {
+	const struct activity_work_options options = { .branches = BRANCHES, .leaves = LEAVES };
+	unsigned folders = temporary_folders();
 	struct activity done = { 0 };
 	struct error err = { 0 };
-	unsigned files = temporary_files();
+	struct activity_work *work = activity_open(&options, &err);
 
 	(void)state;
-	assert_true(activity_run(NULL, &done, &err));
-	assert_int_equal(done.processes, 1);
-	assert_int_equal(done.written_bytes, 64 * 4096);
-	assert_int_equal(done.read_bytes, 64 * 4096);
-	assert_int_equal(done.deletes, 1);
-	assert_int_equal(done.sent_bytes, 64 * 4096);
-	assert_int_equal(done.received_bytes, 64 * 4096);
-	assert_int_equal(done.connects, 1);
-	assert_int_equal(done.accepts, 1);
-	assert_int_equal(temporary_files(), files);
+	assert_non_null(work);
+	assert_int_equal(temporary_folders(), folders + 1);
+	assert_true(activity_prepare(work, &err));
+	if (!activity_run(work, &done, &err)) {
+		fail_msg("%s", err.text);
+	}
+	assert_int_equal(done.processes, TREE);
+	assert_int_equal(done.written_bytes[ACTIVITY_TREE], TREE * 1000);
+	assert_int_equal(done.written_bytes[ACTIVITY_CACHED], 64 * PIECE);
+	assert_int_equal(done.read_bytes, 64 * PIECE);
+	assert_int_equal(done.written_bytes[ACTIVITY_HELD_FILE], 64 * PIECE);
+	assert_int_equal(done.written_bytes[ACTIVITY_WRITE_THROUGH], 16 * PIECE);
+	assert_int_equal(done.written_bytes[ACTIVITY_UNBUFFERED], 16 * PIECE);
+	assert_int_equal(done.written_bytes[ACTIVITY_MAPPED], 64 * PIECE);
+	/* One of each process of the tree, and cached, held, through, unbuffered, mapped. */
+	assert_int_equal(done.deletes, TREE + 5);
+	assert_network(&done.ipv4);
+	if (done.skipped[ACTIVITY_IPV6][0] == '\0') {
+		assert_network(&done.ipv6);
+	} else {
+		assert_memory_equal(done.skipped[ACTIVITY_IPV6], "IPv6: ", 6);
+		assert_int_equal(done.ipv6.connects, 0);
+	}
+	assert_int_equal(strlen(done.volume), 2);
+	assert_int_equal(done.volume[1], ':');
+	/* Wine has no virtual disks. */
+	assert_string_equal(done.skipped[ACTIVITY_LATER_VOLUME],
+			    "no virtual disk can be attached: there is no diskpart.exe");
+	assert_int_equal(done.written_bytes[ACTIVITY_LATER_VOLUME], 0);
+	for (unsigned i = 0; i < ACTIVITY_PARTS; i++) {
+		if (i != ACTIVITY_IPV6 && i != ACTIVITY_LATER_VOLUME) {
+			assert_string_equal(done.skipped[i], "");
+		}
+	}
+	activity_close(work);
+	assert_int_equal(temporary_folders(), folders);
+}
+
+static void what_cannot_be_done_is_skipped(void **state)
+{
+	const struct activity_work_options options = { .branches = 1,
+						       .leaves = 1,
+						       .no_new_volume = true };
+	struct activity done = { 0 };
+	struct error err = { 0 };
+	struct activity_work *work = activity_open(&options, &err);
+
+	(void)state;
+	/* Without activity_prepare() no file was opened before the session. */
+	assert_true(activity_run(work, &done, &err));
+	assert_string_equal(done.skipped[ACTIVITY_HELD_FILE],
+			    "no file was opened before the session");
+	assert_non_null(strstr(done.skipped[ACTIVITY_LATER_VOLUME], "no virtual disk is wanted"));
+	assert_int_equal(done.written_bytes[ACTIVITY_HELD_FILE], 0);
+	activity_close(work);
+}
+
+/* Creates a file in the folder of our activity. */
+static void put_file(const WCHAR *name)
+{
+	WCHAR path[2 * MAX_PATH], temporary[MAX_PATH + 1];
+	HANDLE file;
+
+	GetTempPathW(MAX_PATH, temporary);
+	_snwprintf(path, 2 * MAX_PATH, L"%lsetw_self_test_%lu_0\\%ls", temporary,
+		   (unsigned long)GetCurrentProcessId(), name);
+	file = CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_NEW, 0, NULL);
+	assert_true(file != INVALID_HANDLE_VALUE);
+	CloseHandle(file);
+}
+
+static void a_file_that_exists_ends_or_skips_what_would_create_it(void **state)
+{
+	const struct activity_work_options options = { .branches = 1,
+						       .leaves = 2,
+						       .no_new_volume = true };
+	struct activity done = { 0 };
+	struct error err = { 0 };
+	struct activity_work *work = activity_open(&options, &err);
+
+	(void)state;
+	put_file(L"through.dat");
+	assert_true(activity_run(work, &done, &err));
+	assert_memory_equal(done.skipped[ACTIVITY_WRITE_THROUGH],
+			    "a temporary file cannot be created: ", 36);
+	assert_int_equal(done.written_bytes[ACTIVITY_WRITE_THROUGH], 0);
+	assert_int_equal(done.written_bytes[ACTIVITY_UNBUFFERED], 16 * PIECE);
+
+	/* A process of the tree fails, and the one that started it with it. */
+	put_file(L"tree-0-1.dat");
+	assert_false(activity_run(work, &done, &err));
+	assert_string_equal(err.text, "a child process did not end as it should");
+	activity_close(work);
+}
+
+static void a_child_takes_what_the_activity_gives_it_alone(void **state)
+{
+	static const char *const wrong[] = { "",
+					     "1",
+					     "1-2",
+					     "1-2,0",
+					     "1-2,0,",
+					     "-1-2,0,C:\\",
+					     "1-2,100000,C:\\",
+					     "99-0,0,C:\\",
+					     "x-0,0,C:\\",
+					     "1- 2,0,C:\\" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		struct error err = { 0 };
+
+		assert_false(activity_child(wrong[i], &err));
+		assert_int_equal(err.code, ERROR_CONFIG);
+	}
 }
 
 static void the_process_is_named_as_the_label_has_it(void **state)
@@ -64,14 +182,18 @@ static void the_process_is_named_as_the_label_has_it(void **state)
 
 int main(int argc, char **argv)
 {
+	static const char child[] = "--self-test.child=";
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_activity_says_what_it_did),
+		cmocka_unit_test(what_cannot_be_done_is_skipped),
+		cmocka_unit_test(a_file_that_exists_ends_or_skips_what_would_create_it),
+		cmocka_unit_test(a_child_takes_what_the_activity_gives_it_alone),
 		cmocka_unit_test(the_process_is_named_as_the_label_has_it),
 	};
 
-	/* The child that the activity starts: this program again. */
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		return 0;
+	/* A child that the activity starts: this program again. */
+	if (argc == 2 && strncmp(argv[1], child, sizeof child - 1) == 0) {
+		return activity_child(argv[1] + sizeof child - 1, NULL) ? 0 : 1;
 	}
 	return cmocka_run_group_tests_name("activity_win32", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "windows/self_test.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,55 +22,196 @@
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
 
-enum { OURS = 100, CHILD = 300, BYTES = 4096 };
-
-/* Events that the script leaves out or adds. */
-struct script {
-	bool no_file_writes;
-	bool child_crashes;
-	bool cut_file_event; /* too short to decode */
-	unsigned lost;
-	bool fails;
-	bool stop; /* the program is requested to end */
+/* Ids, and bytes of the files, no two alike. */
+enum {
+	OURS = 100,
+	CHILD = 300,
+	HOST = 500,
+	FIRST_OF_TREE = 1000,
+	TREE = 5,
+	SERVICE_TAG = 7,
+	PIECE = 4096,
+	CACHED = 2 * PIECE,
+	HELD = 3 * PIECE,
+	THROUGH = 4 * PIECE,
+	UNBUFFERED = 5 * PIECE,
+	MAPPED = 6 * PIECE,
+	LATER = 7 * PIECE,
+	TREE_FILE = 1000,
+	READ = PIECE,
+	SENT_4 = 8 * PIECE,
+	SENT_6 = 9 * PIECE,
 };
 
-static void report(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id,
-		   uint32_t status)
-{
-	const struct kernel_process process = { .id = id,
-						.parent_id = 4,
-						.exit_status = status,
-						.image = "etw_exporter.exe",
-						.command_line = "etw_exporter" };
-	const struct kernel_thread thread = { .process_id = id, .id = id + 1 };
+/* What the machine reports otherwise than what was done, and how the self-test is run. */
+struct script {
+	bool no_cached_writes;
+	bool no_held_name; /* what was open before the session started has no name */
+	bool cached_writes_are_paging;
+	bool no_through_paging;
+	bool no_unbuffered;
+	bool mapped_by_nobody;
+	bool drive_unknown;
+	bool later_drive_unknown;
+	bool tree_process_missing;
+	bool tree_name_missing; /* of one file */
+	bool child_crashes;
+	bool no_read, no_delete;
+	bool no_ipv6_events;
+	bool no_ipv4_receive;
+	bool cut_file_event; /* too short to decode */
+	unsigned lost;
+	bool no_ipv6, no_volume; /* this machine has neither */
+	bool lose_canaries;
+	bool fails, fails_early;
+	bool stop;            /* the program is requested to end */
+	unsigned hold_for;    /* the consumer gets nothing for so many looks at the page */
+	uint32_t patience_ms; /* 0: WAIT_MS */
+	unsigned looks;       /* so far */
+	bool acted;
+};
 
-	event_process(k, opcode, &process);
-	event_thread(k, opcode, &thread);
+static int64_t now; /* raw time of the next events */
+
+static void next_moment(struct kernel_events *k, uint32_t process)
+{
+	now += 1000;
+	kernel_events_at(k, 0, now, process, process + 1);
 }
 
-static void add_file(struct kernel_events *k, const struct script *script)
+static void lifetime(struct kernel_events *k, enum lifetime_opcode opcode, uint32_t id,
+		     uint32_t status, const char *image)
 {
-	const struct kernel_file file = {
-		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = OURS + 1
+	const struct kernel_process process = {
+		.id = id, .parent_id = 4, .exit_status = status, .image = image, .command_line = ""
+	};
+	const struct kernel_thread thread = { .process_id = id,
+					      .id = id + 1,
+					      .sub_process_tag = id == HOST ? SERVICE_TAG : 0 };
+
+	next_moment(k, id);
+	if (opcode == OP_STOP) {
+		event_thread(k, opcode, &thread);
+		event_process(k, opcode, &process);
+	} else {
+		event_process(k, opcode, &process);
+		event_thread(k, opcode, &thread);
+	}
+}
+
+static struct kernel_file file_of(unsigned number, uint32_t process)
+{
+	return (struct kernel_file){ .irp = number,
+				     .object = 0xf000 + number,
+				     .key = 0xb000 + number,
+				     .thread_id = process + 1 };
+}
+
+/* A file that is created and written by a process. path: behind the volume; NULL: no event names
+ * it. */
+static void write_file(struct kernel_events *k, unsigned number, uint32_t process, const char *path,
+		       uint32_t bytes, uint32_t flags)
+{
+	const struct kernel_file file = file_of(number, process);
+
+	next_moment(k, process);
+	if (path) {
+		event_file_create(k, &file, path, 0, 0);
+	}
+	for (uint32_t at = 0; at < bytes; at += PIECE) {
+		event_file_transfer(k, OP_FILE_WRITE, &file, at,
+				    bytes - at < PIECE ? bytes - at : PIECE, flags);
+	}
+}
+
+#define FOLDER     "\\Device\\HarddiskVolume3\\Temp\\etw_self_test_17\\"
+#define NEW_FOLDER "\\Device\\HarddiskVolume9\\etw_self_test_17\\"
+
+enum { UNBUFFERED_WRITE = 0x60a01 }; /* IRP_NOCACHE */
+
+static void add_files(struct kernel_events *k, const struct script *script)
+{
+	const struct kernel_file cached = file_of(1, OURS), held = file_of(2, OURS);
+
+	write_file(k, 1, OURS, FOLDER "cached.dat", script->no_cached_writes ? 0 : CACHED,
+		   script->cached_writes_are_paging ? FILE_IO_PAGING : FILE_IO_CACHED_WRITE);
+	event_file_transfer(k, OP_FILE_WRITE, &cached, 0, PIECE, FILE_IO_PAGING);
+	if (!script->no_read) {
+		event_file_transfer(k, OP_FILE_READ, &cached, 0, READ, FILE_IO_CACHED_READ);
+	}
+	if (!script->no_delete) {
+		event_file_info(k, OP_FILE_DELETE, &cached, 1, 13);
+	}
+	if (!script->no_held_name) {
+		event_file_name(k, OP_FILE_NAME_RUNDOWN, held.object, FOLDER "held.dat");
+		event_file_name(k, OP_FILE_NAME_RUNDOWN, held.key, FOLDER "held.dat");
+	}
+	write_file(k, 2, OURS, NULL, HELD, FILE_IO_CACHED_WRITE);
+	write_file(k, 3, OURS, FOLDER "through.dat", THROUGH, FILE_IO_CACHED_WRITE);
+	write_file(k, 3, OURS, NULL, script->no_through_paging ? 0 : THROUGH, FILE_IO_PAGING);
+	write_file(k, 4, OURS, FOLDER "unbuffered.dat", script->no_unbuffered ? 0 : UNBUFFERED,
+		   UNBUFFERED_WRITE);
+	/* The memory manager writes whole pages, maybe more than once. */
+	write_file(k, 5, OURS, FOLDER "mapped.dat", 0, 0);
+	write_file(k, 5, 4, NULL, script->mapped_by_nobody ? 0 : MAPPED + PIECE, FILE_IO_PAGING);
+	if (!script->no_volume) {
+		write_file(k, 6, OURS, NEW_FOLDER "later.dat", LATER, FILE_IO_CACHED_WRITE);
+	}
+}
+
+static void add_tree(struct kernel_events *k, const struct script *script)
+{
+	for (unsigned i = 0; i < TREE; i++) {
+		uint32_t id = FIRST_OF_TREE + 4 * i;
+		bool nameless = script->tree_name_missing && i == 3;
+		char path[128];
+
+		if (script->tree_process_missing && i == 2) {
+			continue;
+		}
+		snprintf(path, sizeof path, FOLDER "tree-1-%u.dat", i);
+		lifetime(k, OP_START, id, 259, "etw_exporter.exe");
+		write_file(k, 100 + i, id, nameless ? NULL : path, TREE_FILE, FILE_IO_CACHED_WRITE);
+		lifetime(k, OP_STOP, id, 0, "etw_exporter.exe");
+	}
+}
+
+static void add_connections(struct kernel_events *k, const struct script *script)
+{
+	static const enum network_opcode opcodes[] = { OP_NET_CONNECT, OP_NET_ACCEPT, OP_NET_SEND,
+						       OP_NET_RECEIVE };
+
+	next_moment(k, OURS);
+	for (unsigned ipv6 = 0; ipv6 <= !script->no_ipv6; ipv6++) {
+		const struct kernel_network end = { .ipv6 = ipv6,
+						    .process_id = OURS,
+						    .size = ipv6 ? SENT_6 : SENT_4 };
+
+		for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++) {
+			if (!(ipv6 && script->no_ipv6_events) &&
+			    !(!ipv6 && opcodes[i] == OP_NET_RECEIVE && script->no_ipv4_receive)) {
+				event_network(k, opcodes[i], &end);
+			}
+		}
+	}
+}
+
+/* What SystemConfig says of the machine. */
+static void add_machine(struct kernel_events *k)
+{
+	const struct kernel_physical_disk disk = {
+		.bytes_per_sector = 512, .model = "Contoso Disk", .partitions = 1, .boot_drive = "C"
 	};
 
-	if (!script->no_file_writes) {
-		event_file_transfer(k, OP_FILE_WRITE, &file, 0, BYTES, FILE_IO_CACHED_WRITE);
-		event_file_transfer(k, OP_FILE_WRITE, &file, BYTES, BYTES, FILE_IO_CACHED_WRITE);
-	}
-	event_file_transfer(k, OP_FILE_WRITE, &file, 0, BYTES, FILE_IO_PAGING);
-	event_file_transfer(k, OP_FILE_READ, &file, 0, BYTES, FILE_IO_CACHED_READ);
-	event_file_info(k, OP_FILE_DELETE, &file, 1, 13);
-}
-
-static void add_connection(struct kernel_events *k)
-{
-	const struct kernel_network end = { .process_id = OURS, .size = BYTES };
-
-	event_network(k, OP_NET_CONNECT, &end);
-	event_network(k, OP_NET_ACCEPT, &end);
-	event_network(k, OP_NET_SEND, &end);
-	event_network(k, OP_NET_RECEIVE, &end);
+	next_moment(k, HOST);
+	event_system_physical_disk(k, &disk);
+	payload_u32(&k->payload, HOST);
+	payload_u32(&k->payload, 4); /* it runs */
+	payload_u32(&k->payload, SERVICE_TAG);
+	payload_wstring(&k->payload, "Dnscache");
+	payload_wstring(&k->payload, "DNS Client");
+	payload_wstring(&k->payload, "svchost.exe");
+	event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 15, 2);
 }
 
 /* A recording of what the kernel would report. */
@@ -80,13 +222,18 @@ static void write_events(const char *path, const struct script *script)
 	struct kernel_events k;
 
 	assert_non_null(builder);
+	now = 0;
 	kernel_events_init(&k, builder, 8);
-	kernel_events_at(&k, 0, 1000, OURS, OURS + 1);
-	report(&k, OP_DC_START, OURS, 259);
-	report(&k, OP_START, CHILD, 259);
-	report(&k, OP_STOP, CHILD, script->child_crashes ? 0xc0000005 : 0);
-	add_file(&k, script);
-	add_connection(&k);
+	lifetime(&k, OP_DC_START, OURS, 259, "etw_exporter.exe");
+	lifetime(&k, OP_DC_START, HOST, 259, "svchost.exe");
+	add_machine(&k);
+	lifetime(&k, OP_START, CHILD, 259, "etw_exporter.exe");
+	lifetime(&k, OP_STOP, CHILD, script->child_crashes ? 0xc0000005 : 0, "etw_exporter.exe");
+	add_files(&k, script);
+	add_tree(&k, script);
+	add_connections(&k, script);
+	write_file(&k, 900, HOST, "\\Device\\HarddiskVolume3\\Windows\\dns.log", PIECE,
+		   FILE_IO_CACHED_WRITE);
 	kernel_events_done(&k);
 	assert_true(etl_builder_finish(builder, NULL));
 	etl_builder_close(builder);
@@ -107,10 +254,49 @@ static void emit_cut_file_event(void)
 	assert_int_equal(fake_etw_emit(&event), 1);
 }
 
+static struct activity what_was_done(const struct script *script)
+{
+	struct activity done = {
+		.processes = 1 + TREE,
+		.written_bytes = { [ACTIVITY_CACHED] = CACHED,
+				   [ACTIVITY_HELD_FILE] = HELD,
+				   [ACTIVITY_WRITE_THROUGH] = THROUGH,
+				   [ACTIVITY_UNBUFFERED] = UNBUFFERED,
+				   [ACTIVITY_MAPPED] = MAPPED,
+				   [ACTIVITY_TREE] = TREE * TREE_FILE,
+				   [ACTIVITY_LATER_VOLUME] = LATER },
+		.read_bytes = READ,
+		.deletes = 1,
+		.ipv4 = { SENT_4, SENT_4, 1, 1 },
+		.ipv6 = { SENT_6, SENT_6, 1, 1 },
+		.volume = "C:",
+		.later_volume = "Z:",
+	};
+
+	if (script->no_ipv6) {
+		done.ipv6 = (struct activity_network){ 0 };
+		strcpy(done.skipped[ACTIVITY_IPV6], "IPv6 is off");
+	}
+	if (script->no_volume) {
+		done.written_bytes[ACTIVITY_LATER_VOLUME] = 0;
+		strcpy(done.skipped[ACTIVITY_LATER_VOLUME], "no VHD can be attached");
+	}
+	return done;
+}
+
+static bool prepare(void *context, struct error *err)
+{
+	const struct script *script = context;
+
+	/* What exists before the start is opened before it. */
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+	return !script->fails_early || error_set(err, ERROR_SYSTEM, "a file cannot be held open");
+}
+
 static bool act(void *context, struct activity *done, struct error *err)
 {
 	const struct fake_etw_play_options options = { .only = SELF_TEST_SESSION };
-	const struct script *script = context;
+	struct script *script = context;
 	struct fake_etw_played played;
 	char path[TEMPORARY_PATH_SIZE];
 
@@ -120,35 +306,42 @@ static bool act(void *context, struct activity *done, struct error *err)
 	temporary_path(path, "etl");
 	write_events(path, script);
 	assert_true(fake_etw_wait_consumer(SELF_TEST_SESSION, WAIT_MS));
+	fake_etw_hold_consumer(SELF_TEST_SESSION, script->hold_for > 0);
 	assert_true(fake_etw_play(path, &options, &played, err));
 	remove(path);
 	if (script->cut_file_event) {
 		emit_cut_file_event();
 	}
 	fake_etw_lose_events(SELF_TEST_SESSION, script->lost);
-	*done = (struct activity){ .processes = 1,
-				   .written_bytes = 2 * BYTES,
-				   .read_bytes = BYTES,
-				   .deletes = 1,
-				   .sent_bytes = BYTES,
-				   .received_bytes = BYTES,
-				   .connects = 1,
-				   .accepts = 1 };
+	*done = what_was_done(script);
+	script->acted = true;
 	return true;
 }
 
+/* The flush timer fires faster here than once a second. */
 static bool wait_a_little(void *context, uint64_t ms)
 {
-	const struct script *script = context;
+	struct script *script = context;
 
-	system_sleep_ms((unsigned)ms);
+	fake_etw_flush(SELF_TEST_SESSION);
+	system_sleep_ms(ms < 10 ? (unsigned)ms : 10);
+	script->looks += script->acted;
+	if (script->looks == 1 && script->lose_canaries) {
+		/* All else has arrived, so the next buffer holds canaries alone. */
+		assert_true(fake_etw_drain(SELF_TEST_SESSION, WAIT_MS));
+		fake_etw_lose_buffers(SELF_TEST_SESSION, 1);
+	}
+	if (script->looks == script->hold_for) {
+		fake_etw_hold_consumer(SELF_TEST_SESSION, false);
+	}
 	return !script->stop;
 }
 
 /* What programs get beside the table. */
 struct told {
-	size_t results, not_ok;
-	struct self_test_result last_not_ok; /* its texts are those of the table of rows */
+	size_t results, failed, skipped;
+	/* That failed; their texts are those of the table of rows, which stay. */
+	struct self_test_result rows[32];
 	char moments[32];
 };
 
@@ -157,30 +350,63 @@ static void on_result(void *context, const struct self_test_result *result)
 	struct told *told = context;
 
 	told->results++;
-	if (result->state != SELF_TEST_OK) {
-		told->not_ok++;
-		told->last_not_ok = *result;
+	told->skipped += result->state == SELF_TEST_SKIPPED;
+	if (result->state == SELF_TEST_FAILED && told->failed < 32) {
+		told->rows[told->failed++] = *result;
 	}
 }
 
 static void on_page(void *context, const char *moment, const struct text *page)
 {
 	struct told *told = context;
+	struct fake_etw_session session;
 
+	/* Losses are normal while a session stops: the counts are taken before. */
+	assert_true(fake_etw_session(SELF_TEST_SESSION, &session));
+	fake_etw_hold_consumer(SELF_TEST_SESSION, false);
 	snprintf(told->moments + strlen(told->moments),
 		 sizeof told->moments - strlen(told->moments), "%s ", moment);
 	assert_non_null(strstr(page->data, "# TYPE etw_consumer_records_total counter\n"));
 }
 
+/* A machine with two drives, and a file that is open. */
+static void reset(const struct script *script, enum fake_etw_rights rights)
+{
+	static const GUID file_class = {
+		0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
+	};
+	static const char open_file[] = "\x01\0\0\0\0\0\0\0"
+					"\\\0D\0e\0v\0i\0c\0e\0\\\0V\0\\\0a\0\0";
+	const struct fake_etw_event name = { .provider = file_class,
+					     .descriptor = { .Opcode = OP_FILE_NAME_RUNDOWN,
+							     .Version = 2 },
+					     .classic = true,
+					     .payload = open_file,
+					     .payload_size = sizeof open_file };
+
+	fake_etw_reset(&(struct fake_etw_options){ .rights = rights });
+	if (!script->drive_unknown) {
+		fake_etw_add_volume("C:", "\\Device\\HarddiskVolume3");
+	}
+	if (!script->later_drive_unknown) {
+		fake_etw_add_volume("Z:", "\\Device\\HarddiskVolume9");
+	}
+	fake_etw_add_rundown(&name, NULL);
+}
+
 static bool run(struct script *script, struct text *report, bool *passed, struct told *told,
 		struct error *err)
 {
-	const struct self_test_options options = { .act = act,
+	const struct self_test_options options = { .prepare = prepare,
+						   .act = act,
 						   .context = script,
 						   .process = "etw_exporter",
 						   .wait = wait_a_little,
-						   .idle_ms = WAIT_MS,
-						   .duration_ms = 1,
+						   .idle_ms = 1, /* names come with the activity */
+						   .duration_ms = script->patience_ms > 0 ?
+									  script->patience_ms :
+									  WAIT_MS,
+						   .watch_ms = 40,
 						   .on_result = on_result,
 						   .on_page = on_page,
 						   .result_context = told };
@@ -191,7 +417,6 @@ static bool run(struct script *script, struct text *report, bool *passed, struct
 static int start(void **state)
 {
 	(void)state;
-	fake_etw_reset(NULL);
 	log_configure(LOG_WARNING, LOG_LOGFMT);
 	return 0;
 }
@@ -213,6 +438,20 @@ static size_t count(const char *text, const char *part)
 	return found;
 }
 
+/* No line is wider than a console. */
+static void assert_narrow(const char *report)
+{
+	for (const char *line = report; *line != '\0';) {
+		size_t size = strcspn(line, "\n");
+
+		if (size > 80) {
+			print_message("%.*s\n", (int)size, line);
+		}
+		assert_true(size <= 80);
+		line += size + (line[size] == '\n');
+	}
+}
+
 static void what_is_counted_as_done_passes(void **state)
 {
 	struct script script = { 0 };
@@ -222,31 +461,72 @@ static void what_is_counted_as_done_passes(void **state)
 	bool passed = false;
 
 	(void)state;
+	reset(&script, FAKE_ETW_ADMINISTRATOR);
 	assert_true(run(&script, &report, &passed, &told, &err));
-	print_message("%s", report.data);
+	fputs(report.data, stdout);
 	assert_true(passed);
 	assert_null(strstr(report.data, "FAILED"));
-	assert_non_null(strstr(report.data, "bytes written to a file"));
-	assert_non_null(strstr(report.data, "own test events that came back"));
-	assert_non_null(strstr(report.data, "\nAll counts are as expected.\n"));
+	assert_non_null(strstr(report.data, "  bytes of a file opened earlier  "));
+	assert_non_null(strstr(report.data, "\nAll counts are as expected"));
+	assert_narrow(report.data);
 	assert_string_equal(told.moments, "before after ");
-	assert_int_equal(told.not_ok, 0);
-	assert_int_equal(told.results, count(report.data, "  ok\n"));
+	assert_int_equal(told.failed, 0);
+	assert_int_equal(told.results,
+			 count(report.data, "  ok\n") + count(report.data, "  skipped\n"));
+	assert_int_equal(told.skipped, count(report.data, "  skipped\n"));
 	text_free(&report);
 }
 
-static void what_is_missing_fails_its_row_and_says_where_to_look(void **state)
+#define TOTAL "bytes written to files"
+
+static void what_is_missing_fails_its_rows_and_says_where_to_look(void **state)
 {
 	static const struct {
-		const char *row, *look_at;
+		const char *look_at; /* of the last row */
 		struct script script;
+		const char *rows[8]; /* that fail */
 	} cases[] = {
-		{ "bytes written to a file", "opcode 68", { .no_file_writes = true } },
-		{ "processes exited with status 0", "ExitStatus", { .child_crashes = true } },
-		{ "events that did not decode",
-		  "etw_decode_errors_total",
-		  { .cut_file_event = true } },
-		{ "events that Windows lost", "buffers", { .lost = 3 } },
+		{ "QueryDosDevice",
+		  { .no_cached_writes = true },
+		  { TOTAL, "bytes of cached writes", "... under the volume of the file" } },
+		{ "QueryDosDevice",
+		  { .cached_writes_are_paging = true },
+		  { TOTAL, "bytes of cached writes", "... under the volume of the file" } },
+		{ "opcode 36", { .no_held_name = true }, { "bytes of a file opened earlier" } },
+		{ "opcode 36",
+		  { .drive_unknown = true },
+		  { "... under the volume of the file", "bytes of a file opened earlier" } },
+		{ "IoFlags bit 2",
+		  { .no_through_paging = true },
+		  { "... written to disk by the cache" } },
+		{ "opcode 68", { .no_unbuffered = true }, { TOTAL, "bytes of unbuffered writes" } },
+		{ "System", { .mapped_by_nobody = true }, { "bytes of a mapped file, paging" } },
+		{ "TTID",
+		  { .tree_process_missing = true },
+		  { "processes started", "processes exited with status 0", TOTAL,
+		    "bytes by the tree of processes" } },
+		{ "TTID", { .tree_name_missing = true }, { "bytes by the tree of processes" } },
+		{ "new drive",
+		  { .later_drive_unknown = true },
+		  { "bytes on a volume that came later" } },
+		{ "ExitStatus", { .child_crashes = true }, { "processes exited with status 0" } },
+		{ "opcode 67", { .no_read = true }, { "bytes read from a file" } },
+		{ "opcode 70", { .no_delete = true }, { "files deleted" } },
+		{ "opcode 11",
+		  { .no_ipv4_receive = true },
+		  { "TCP bytes received", "bytes received over IPv4" } },
+		{ "opcode 28",
+		  { .no_ipv6_events = true },
+		  { "TCP bytes sent", "TCP bytes received", "TCP connections made",
+		    "TCP connections accepted", "bytes sent over IPv6", "bytes received over IPv6",
+		    "connections made over IPv6" } },
+		{ "does not report",
+		  { .lose_canaries = true, .patience_ms = 500 },
+		  { "own test events that came back" } },
+		{ "etw_decode_errors_total",
+		  { .cut_file_event = true },
+		  { "events that did not decode" } },
+		{ "buffers", { .lost = 3 }, { "events that Windows lost" } },
 	};
 
 	(void)state;
@@ -256,22 +536,73 @@ static void what_is_missing_fails_its_row_and_says_where_to_look(void **state)
 		struct error err = { 0 };
 		struct told told = { 0 };
 		bool passed = true;
+		size_t rows = 0;
 
-		fake_etw_reset(NULL);
+		reset(&script, FAKE_ETW_ADMINISTRATOR);
 		assert_true(run(&script, &report, &passed, &told, &err));
 		assert_false(passed);
-		if (count(report.data, "FAILED") != 1) {
-			print_message("%s", report.data);
+		for (; cases[i].rows[rows]; rows++) {
+			if (rows >= told.failed ||
+			    strcmp(told.rows[rows].what, cases[i].rows[rows]) != 0) {
+				fputs(report.data, stdout);
+				fail_msg("case %zu: not the row \"%s\"", i, cases[i].rows[rows]);
+			}
+			assert_int_not_equal(told.rows[rows].counted, told.rows[rows].expected);
 		}
-		assert_int_equal(count(report.data, "FAILED"), 1);
-		assert_non_null(strstr(report.data, "FAILED\n      check "));
-		assert_int_equal(told.not_ok, 1);
-		assert_int_equal(told.last_not_ok.state, SELF_TEST_FAILED);
-		assert_string_equal(told.last_not_ok.what, cases[i].row);
-		assert_non_null(strstr(told.last_not_ok.look_at, cases[i].look_at));
-		assert_int_not_equal(told.last_not_ok.counted, told.last_not_ok.expected);
+		if (told.failed != rows) {
+			fputs(report.data, stdout);
+		}
+		assert_int_equal(told.failed, rows);
+		assert_non_null(strstr(told.rows[rows - 1].look_at, cases[i].look_at));
+		assert_int_equal(count(report.data, "  FAILED\n      check "), rows);
+		assert_non_null(strstr(report.data, "\nSome counts are not as expected"));
+		assert_narrow(report.data);
 		text_free(&report);
 	}
+}
+
+static void what_this_machine_cannot_do_is_skipped_with_the_reason(void **state)
+{
+	struct script script = { .no_ipv6 = true, .no_volume = true };
+	struct text report = { 0 };
+	struct error err = { 0 };
+	struct told told = { 0 };
+	bool passed = false;
+
+	(void)state;
+	reset(&script, FAKE_ETW_ADMINISTRATOR);
+	assert_true(run(&script, &report, &passed, &told, &err));
+	assert_true(passed);
+	assert_int_equal(told.failed, 0);
+	assert_int_equal(count(report.data, "  skipped\n      IPv6 is off\n"), 3);
+	assert_int_equal(count(report.data, "  skipped\n      no VHD can be attached\n"), 1);
+	assert_narrow(report.data);
+	text_free(&report);
+}
+
+static void counts_wait_until_everything_has_been_delivered(void **state)
+{
+	struct script late = { .hold_for = 20 };
+	struct script never = { .hold_for = UINT_MAX, .patience_ms = 200 };
+	struct text report = { 0 };
+	struct error err = { 0 };
+	struct told told = { 0 };
+	bool passed = false;
+
+	(void)state;
+	reset(&late, FAKE_ETW_ADMINISTRATOR);
+	assert_true(run(&late, &report, &passed, &told, &err));
+	assert_true(passed);
+	assert_true(late.looks > late.hold_for);
+	text_free(&report);
+
+	/* What does not arrive in time is not waited for. */
+	reset(&never, FAKE_ETW_ADMINISTRATOR);
+	told = (struct told){ 0 };
+	assert_true(run(&never, &report, &passed, &told, &err));
+	assert_false(passed);
+	assert_non_null(strstr(report.data, "  bytes of cached writes"));
+	text_free(&report);
 }
 
 static void what_cannot_be_tried_is_one_sentence(void **state)
@@ -282,6 +613,7 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 		bool denied;
 	} cases[] = {
 		{ "a temporary file cannot be created", { .fails = true }, false },
+		{ "a file cannot be held open", { .fails_early = true }, false },
 		{ "the self-test was stopped", { .stop = true }, false },
 		{ "session etw_exporter_self_test: access is denied (error 5): run as "
 		  "administrator",
@@ -297,8 +629,7 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 		struct told told = { 0 };
 		bool passed;
 
-		fake_etw_reset(&(struct fake_etw_options){
-			.rights = cases[i].denied ? FAKE_ETW_NO_RIGHTS : FAKE_ETW_ADMINISTRATOR });
+		reset(&script, cases[i].denied ? FAKE_ETW_NO_RIGHTS : FAKE_ETW_ADMINISTRATOR);
 		assert_false(run(&script, &report, &passed, &told, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 		assert_int_equal(report.size, 0);
@@ -313,8 +644,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_counted_as_done_passes, start,
 						nothing_is_left),
 		cmocka_unit_test_setup_teardown(
-			what_is_missing_fails_its_row_and_says_where_to_look, start,
+			what_is_missing_fails_its_rows_and_says_where_to_look, start,
 			nothing_is_left),
+		cmocka_unit_test_setup_teardown(
+			what_this_machine_cannot_do_is_skipped_with_the_reason, start,
+			nothing_is_left),
+		cmocka_unit_test_setup_teardown(counts_wait_until_everything_has_been_delivered,
+						start, nothing_is_left),
 		cmocka_unit_test_setup_teardown(what_cannot_be_tried_is_one_sentence, start,
 						nothing_is_left),
 	};

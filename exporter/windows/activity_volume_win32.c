@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A volume that did not exist when the session started: a virtual hard disk in the temporary
+ * folder, of which diskpart.exe makes a formatted volume with a drive letter.
+ *
+ * diskpart ends a script at its first error, and every command here acts on the disk that the
+ * command before has created or selected by the path of its file; no other disk is touched. The
+ * script is ASCII, because diskpart documents no other encoding.
+ *
+ * Sources: "diskpart", "create vdisk", "attach vdisk", "detach vdisk", Microsoft Learn.
+ */
+#include "windows/activity_win32.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/os_win32.h"
+
+enum { PIECES = 16, DISKPART_WAIT_MS = 90000, SCRIPT = 2048 };
+
+static bool is_ascii(const wchar_t *text)
+{
+	while (*text != L'\0' && *text < 128) {
+		text++;
+	}
+	return *text == L'\0';
+}
+
+/* A letter that no volume has, from the end of the alphabet; 0 if there is none. */
+static wchar_t free_letter(void)
+{
+	DWORD drives = GetLogicalDrives();
+
+	for (wchar_t letter = L'Z'; letter > L'C'; letter--) {
+		if ((drives >> (letter - L'A') & 1) == 0) {
+			return letter;
+		}
+	}
+	return 0;
+}
+
+static bool write_script(const wchar_t *path, const char *script, struct error *err)
+{
+	HANDLE file = CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS, 0, NULL);
+	DWORD size = 0;
+
+	if (file == INVALID_HANDLE_VALUE) {
+		return error_set_last(err, "a script for diskpart cannot be created");
+	}
+	if (!WriteFile(file, script, (DWORD)strlen(script), &size, NULL)) {
+		error_set_last(err, "a script for diskpart cannot be written");
+	}
+	CloseHandle(file);
+	return size > 0;
+}
+
+static bool run_diskpart(const struct activity_work *work, const char *script, struct error *err)
+{
+	wchar_t program[MAX_PATH + 16], path[MAX_PATH], arguments[MAX_PATH + 16];
+	UINT size = GetSystemDirectoryW(program, MAX_PATH);
+	HANDLE process;
+	bool good;
+
+	if (size == 0 || size >= MAX_PATH || !activity_path(work, L"diskpart.txt", path, err)) {
+		return error_set(err, ERROR_SYSTEM, "there is no system folder");
+	}
+	wcscat(program, L"\\diskpart.exe");
+	if (GetFileAttributesW(program) == INVALID_FILE_ATTRIBUTES) {
+		return error_set(err, ERROR_UNSUPPORTED, "there is no diskpart.exe");
+	}
+	if (!write_script(path, script, err)) {
+		return false;
+	}
+	_snwprintf(arguments, MAX_PATH + 16, L"/s \"%ls\"", path);
+	process = activity_start(program, arguments, err);
+	good = process && (activity_wait(process, DISKPART_WAIT_MS) ||
+			   error_set(err, ERROR_SYSTEM, "diskpart.exe reports a failure"));
+	DeleteFileW(path);
+	return good;
+}
+
+bool activity_attach_volume(struct activity_work *work, struct activity *done, struct error *err)
+{
+	wchar_t letter = free_letter();
+	char script[SCRIPT];
+
+	(void)done;
+	if (work->options.no_new_volume) {
+		return error_set(err, ERROR_UNSUPPORTED, "no virtual disk is wanted");
+	}
+	if (letter == 0) {
+		return error_set(err, ERROR_LIMIT, "all drive letters are in use");
+	}
+	if (!is_ascii(work->folder)) {
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "the temporary folder has a name outside ASCII");
+	}
+	snprintf(script, sizeof script,
+		 "create vdisk file=\"%ls\\later.vhd\" maximum=64 type=expandable\r\n"
+		 "attach vdisk\r\n"
+		 "create partition primary\r\n"
+		 "format fs=ntfs label=etw_self_test quick\r\n"
+		 "assign letter=%c\r\n",
+		 work->folder, (char)letter);
+	work->drive = letter; /* also after a failure: it may be attached */
+	if (!run_diskpart(work, script, err)) {
+		return error_prefix(err, "no virtual disk can be attached");
+	}
+	work->drive_since = GetTickCount64();
+	return true;
+}
+
+bool activity_use_volume(struct activity_work *work, struct activity *done, struct error *err)
+{
+	ULONGLONG due = work->drive_since + work->options.volume_ms;
+	wchar_t path[MAX_PATH];
+	ULONGLONG now = GetTickCount64();
+
+	if (now < due) {
+		Sleep((DWORD)(due - now));
+	}
+	_snwprintf(path, MAX_PATH, L"%lc:\\etw_self_test_later", work->drive);
+	if (!CreateDirectoryW(path, NULL)) {
+		return error_set_last(err, "the virtual disk cannot be written to");
+	}
+	wcscat(path, L"\\later.dat");
+	snprintf(done->later_volume, sizeof done->later_volume, "%c:", (char)work->drive);
+	return activity_write_file(path, 0, PIECES, &done->written_bytes[ACTIVITY_LATER_VOLUME],
+				   err);
+}
+
+void activity_detach_volume(struct activity_work *work)
+{
+	wchar_t path[MAX_PATH];
+	char script[SCRIPT];
+
+	if (work->drive == 0 || !activity_path(work, L"later.vhd", path, NULL)) {
+		return;
+	}
+	snprintf(script, sizeof script, "select vdisk file=\"%ls\"\r\ndetach vdisk\r\n", path);
+	if (GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES) {
+		run_diskpart(work, script, NULL);
+		DeleteFileW(path);
+	}
+	work->drive = 0;
+}
