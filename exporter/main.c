@@ -291,7 +291,8 @@ static bool wait_unless_stopped(void *context, uint64_t ms)
 /* Prints the table; a row that fails fails the program. */
 static bool self_test(const struct app *app, struct error *err)
 {
-	struct activity_work *work = activity_open(&(struct activity_work_options){ 0 }, err);
+	const struct activity_work_options activity = { .wait = wait_unless_stopped };
+	struct activity_work *work = activity_open(&activity, err);
 	char *process = work ? activity_process(err) : NULL;
 	const struct self_test_options options = {
 		.prepare = activity_prepare,
@@ -308,6 +309,9 @@ static bool self_test(const struct app *app, struct error *err)
 
 	log_configure(app->options.log_level_set ? app->options.log_level : LOG_WARNING,
 		      app->options.log_format);
+	if (process && os_is_terminal(stderr)) {
+		fprintf(stderr, "etw_exporter: the self-test takes about half a minute\n");
+	}
 	done = process && os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
 	       self_test_run(&options, &report, &passed, err);
 	done = done && print_text(&report, err);

@@ -120,5 +120,5 @@ bool activity_ipv4(struct activity_work *work, struct activity *done, struct err
 bool activity_ipv6(struct activity_work *work, struct activity *done, struct error *err)
 {
 	(void)work;
-	return run_connection(AF_INET6, &done->ipv6, err) || error_prefix(err, "IPv6");
+	return run_connection(AF_INET6, &done->ipv6, err);
 }

@@ -105,7 +105,7 @@ bool activity_attach_volume(struct activity_work *work, struct activity *done, s
 		 work->folder, (char)letter);
 	work->drive = letter; /* also after a failure: it may be attached */
 	if (!run_diskpart(work, script, err)) {
-		return error_prefix(err, "no virtual disk can be attached");
+		return false;
 	}
 	work->drive_since = GetTickCount64();
 	return true;
@@ -117,8 +117,8 @@ bool activity_use_volume(struct activity_work *work, struct activity *done, stru
 	wchar_t path[MAX_PATH];
 	ULONGLONG now = GetTickCount64();
 
-	if (now < due) {
-		Sleep((DWORD)(due - now));
+	if (!activity_sleep(work, now < due ? due - now : 0, err)) {
+		return false;
 	}
 	_snwprintf(path, MAX_PATH, L"%lc:\\etw_self_test_later", work->drive);
 	if (!CreateDirectoryW(path, NULL)) {

@@ -59,6 +59,16 @@ char *activity_process(struct error *err)
 	return process;
 }
 
+bool activity_sleep(const struct activity_work *work, uint64_t ms, struct error *err)
+{
+	if (!work->options.wait) {
+		Sleep((DWORD)ms);
+		return true;
+	}
+	return work->options.wait(work->options.wait_context, ms) ||
+	       error_set(err, ERROR_SYSTEM, "the self-test was stopped");
+}
+
 bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
 		   struct error *err)
 {
@@ -329,23 +339,24 @@ void activity_close(struct activity_work *work)
 /* ---- the steps ---- */
 
 struct step {
+	const char *name; /* in front of the reason why it could not be done */
 	enum activity_part part;
 	bool required; /* what cannot be done ends the activity */
 	bool (*run)(struct activity_work *work, struct activity *done, struct error *err);
 };
 
 static const struct step steps[] = {
-	{ ACTIVITY_LATER_VOLUME, false, activity_attach_volume },
-	{ ACTIVITY_TREE, true, run_tree },
-	{ ACTIVITY_CACHED, true, activity_cached },
-	{ ACTIVITY_WRITE_THROUGH, false, activity_write_through },
-	{ ACTIVITY_UNBUFFERED, false, activity_unbuffered },
-	{ ACTIVITY_MAPPED, false, activity_mapped },
-	{ ACTIVITY_BASICS, true, activity_ipv4 },
-	{ ACTIVITY_IPV6, false, activity_ipv6 },
-	{ ACTIVITY_HELD_FILE, false, activity_held_file },
-	{ ACTIVITY_LATER_VOLUME, false, activity_use_volume },
-	{ ACTIVITY_BASICS, true, activity_delete_files },
+	{ "virtual disk", ACTIVITY_LATER_VOLUME, false, activity_attach_volume },
+	{ "tree of processes", ACTIVITY_TREE, true, run_tree },
+	{ "cached writes", ACTIVITY_CACHED, true, activity_cached },
+	{ "write-through", ACTIVITY_WRITE_THROUGH, false, activity_write_through },
+	{ "unbuffered writes", ACTIVITY_UNBUFFERED, false, activity_unbuffered },
+	{ "mapped file", ACTIVITY_MAPPED, false, activity_mapped },
+	{ "IPv4", ACTIVITY_BASICS, true, activity_ipv4 },
+	{ "IPv6", ACTIVITY_IPV6, false, activity_ipv6 },
+	{ "file opened earlier", ACTIVITY_HELD_FILE, false, activity_held_file },
+	{ "virtual disk", ACTIVITY_LATER_VOLUME, false, activity_use_volume },
+	{ "deleting", ACTIVITY_BASICS, true, activity_delete_files },
 };
 
 bool activity_prepare(void *context, struct error *err)
@@ -362,9 +373,13 @@ bool activity_run(void *context, struct activity *done, struct error *err)
 		char *skipped = done->skipped[steps[i].part];
 		struct error why = { 0 };
 
+		if (!activity_sleep(work, 0, err)) {
+			return false;
+		}
 		if (skipped[0] != '\0' || steps[i].run(work, done, &why)) {
 			continue;
 		}
+		error_prefix(&why, "%s", steps[i].name);
 		if (steps[i].required) {
 			return error_set(err, why.code, "%s", why.text);
 		}

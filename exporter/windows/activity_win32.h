@@ -23,6 +23,9 @@ struct activity_work {
 	ULONGLONG drive_since; /* GetTickCount64() */
 };
 
+/* Waits; false if the program was requested to stop. */
+bool activity_sleep(const struct activity_work *work, uint64_t ms, struct error *err);
+
 /* The path of a file in the folder; false if it is too long. */
 bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
 		   struct error *err);

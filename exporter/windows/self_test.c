@@ -182,9 +182,12 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 /* Whether a line has this text among its labels. */
 static bool has_label(const char *line, const char *end, const char *label)
 {
-	const char *at = strstr(line, label);
+	size_t size = strlen(label);
 
-	return at && at < end;
+	while ((size_t)(end - line) >= size && memcmp(line, label, size) != 0) {
+		line++;
+	}
+	return (size_t)(end - line) >= size;
 }
 
 /* The value at the end of a line of an exposition; all values here are integers. */

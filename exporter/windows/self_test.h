@@ -62,8 +62,10 @@ struct activity_work_options {
 	unsigned branches;  /* children that start children of their own; 0: 2 */
 	unsigned leaves;    /* that each of them starts; 0: 99 */
 	bool no_new_volume; /* ACTIVITY_LATER_VOLUME is skipped */
-	/* Waits for Windows and for the exporter to see a new volume; 0: 15 s. */
-	uint32_t volume_ms;
+	uint32_t volume_ms; /* for the exporter to see a new volume; 0: 15 s */
+	/* Waits; false if the program was requested to stop meanwhile. NULL: nothing asks it to. */
+	bool (*wait)(void *context, uint64_t ms);
+	void *wait_context;
 };
 
 struct activity_work *activity_open(const struct activity_work_options *options, struct error *err);
@@ -86,9 +88,9 @@ enum self_test_state { SELF_TEST_OK, SELF_TEST_FAILED, SELF_TEST_SKIPPED };
 
 /* A row of the table, for programs. Its texts are valid during the call that gets it. */
 struct self_test_result {
-	const char *what; /* "bytes written to a file" */
-	uint64_t expected, counted;
-	bool at_least; /* counted may be more than expected */
+	const char *what;           /* "bytes of cached writes" */
+	uint64_t expected, counted; /* without meaning when the row is skipped */
+	bool at_least;              /* counted may be more than expected */
 	enum self_test_state state;
 	const char *look_at; /* FAILED: what to check; SKIPPED: why; OK: "" */
 };

@@ -25,6 +25,8 @@ for action in install uninstall run; do
 	expect_exit 2 '--service is for Windows' "$ETW_EXPORTER" --service=$action
 done
 expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test
+expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test.child=0-0,0,/tmp
+"$ETW_EXPORTER" --help | grep -q 'self-test\.child' && fail "--help shows what only the self-test uses"
 expect_exit 2 '--web\.config\.file: TLS and authentication are not supported yet' "$ETW_EXPORTER" --web.config.file=web.yml
 expect_exit 2 'unknown flag --confg\.file; did you mean --config\.file' "$ETW_EXPORTER" --confg.file=x
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file=

@@ -80,7 +80,7 @@ static void the_activity_says_what_it_did(void **state)
 	assert_int_equal(done.volume[1], ':');
 	/* Wine has no virtual disks. */
 	assert_string_equal(done.skipped[ACTIVITY_LATER_VOLUME],
-			    "no virtual disk can be attached: there is no diskpart.exe");
+			    "virtual disk: there is no diskpart.exe");
 	assert_int_equal(done.written_bytes[ACTIVITY_LATER_VOLUME], 0);
 	for (unsigned i = 0; i < ACTIVITY_PARTS; i++) {
 		if (i != ACTIVITY_IPV6 && i != ACTIVITY_LATER_VOLUME) {
@@ -104,7 +104,7 @@ static void what_cannot_be_done_is_skipped(void **state)
 	/* Without activity_prepare() no file was opened before the session. */
 	assert_true(activity_run(work, &done, &err));
 	assert_string_equal(done.skipped[ACTIVITY_HELD_FILE],
-			    "no file was opened before the session");
+			    "file opened earlier: no file was opened before the session");
 	assert_non_null(strstr(done.skipped[ACTIVITY_LATER_VOLUME], "no virtual disk is wanted"));
 	assert_int_equal(done.written_bytes[ACTIVITY_HELD_FILE], 0);
 	activity_close(work);
@@ -136,15 +136,37 @@ static void a_file_that_exists_ends_or_skips_what_would_create_it(void **state)
 	(void)state;
 	put_file(L"through.dat");
 	assert_true(activity_run(work, &done, &err));
-	assert_memory_equal(done.skipped[ACTIVITY_WRITE_THROUGH],
-			    "a temporary file cannot be created: ", 36);
+	assert_non_null(strstr(done.skipped[ACTIVITY_WRITE_THROUGH],
+			       "write-through: a temporary file cannot be created: "));
 	assert_int_equal(done.written_bytes[ACTIVITY_WRITE_THROUGH], 0);
 	assert_int_equal(done.written_bytes[ACTIVITY_UNBUFFERED], 16 * PIECE);
 
 	/* A process of the tree fails, and the one that started it with it. */
 	put_file(L"tree-0-1.dat");
 	assert_false(activity_run(work, &done, &err));
-	assert_string_equal(err.text, "a child process did not end as it should");
+	assert_string_equal(err.text,
+			    "tree of processes: a child process did not end as it should");
+	activity_close(work);
+}
+
+static bool never(void *context, uint64_t ms)
+{
+	(void)context;
+	(void)ms;
+	return false;
+}
+
+static void a_request_to_stop_ends_the_activity(void **state)
+{
+	const struct activity_work_options options = { .wait = never };
+	struct activity done = { 0 };
+	struct error err = { 0 };
+	struct activity_work *work = activity_open(&options, &err);
+
+	(void)state;
+	assert_false(activity_run(work, &done, &err));
+	assert_string_equal(err.text, "the self-test was stopped");
+	assert_int_equal(done.processes, 0);
 	activity_close(work);
 }
 
@@ -187,6 +209,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_activity_says_what_it_did),
 		cmocka_unit_test(what_cannot_be_done_is_skipped),
 		cmocka_unit_test(a_file_that_exists_ends_or_skips_what_would_create_it),
+		cmocka_unit_test(a_request_to_stop_ends_the_activity),
 		cmocka_unit_test(a_child_takes_what_the_activity_gives_it_alone),
 		cmocka_unit_test(the_process_is_named_as_the_label_has_it),
 	};
