@@ -326,6 +326,50 @@ void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image); /* 
 void fake_etw_add_thread(uint32_t tid, uint32_t pid);
 void fake_etw_add_volume(const char *drive,
 			 const char *target); /* "C:", "\\Device\\HarddiskVolume3" */
+void fake_etw_remove_drive(const char *drive);
+
+enum { FAKE_VOLUME_FOLDERS = 4, FAKE_VOLUME_EXTENTS = 4 };
+
+/*
+ * A volume of the mount manager. Its letters are those of fake_etw_add_volume(), and the folders in
+ * which it is mounted stand here. One on a single partition has its number; one on none or several
+ * disks has partition 0. Everything is copied.
+ */
+struct fake_etw_volume {
+	const char *device;                       /* "\\Device\\HarddiskVolume3" */
+	const char *folders[FAKE_VOLUME_FOLDERS]; /* "D:\\data\\"; as many as there are */
+	const char *file_system;                  /* "NTFS"; NULL: none that Windows knows */
+	uint32_t disks[FAKE_VOLUME_EXTENTS];
+	unsigned disk_count;
+	uint32_t partition;
+};
+
+/* The volume comes, or is another one from now on if there is one of that device. */
+void fake_etw_attach_volume(const struct fake_etw_volume *volume);
+void fake_etw_detach_volume(const char *device); /* with its letters */
+
+/* A disk comes, or is another one from now on. vendor may be NULL: the disk does not report one. */
+void fake_etw_attach_disk(uint32_t number, const char *vendor, const char *product,
+			  uint32_t bytes_per_sector);
+void fake_etw_detach_disk(uint32_t number);
+
+/*
+ * From now on DeviceIoControl() of that disk ("PhysicalDrive0") or volume (by its device) answers
+ * the code with these bytes, as many as there is room for, and with this error; 0: success.
+ */
+void fake_etw_device_answer(const char *device, uint32_t code, uint32_t error, const void *bytes,
+			    size_t size);
+/* While true, no control code of the disk or volume returns. */
+void fake_etw_device_hang(const char *device, bool hang);
+/* Waits until a call hangs on a device. */
+bool fake_etw_wait_hanging(unsigned timeout_ms);
+
+/* A service that runs in the process, with the tag of its threads. */
+void fake_etw_add_service(const char *name, uint32_t pid, uint32_t tag);
+void fake_etw_remove_service(const char *name);
+
+/* A number below HKEY_LOCAL_MACHINE. */
+void fake_etw_set_registry(const char *key, const char *value, uint32_t number);
 
 /* --- schemas --- */
 

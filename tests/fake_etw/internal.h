@@ -31,20 +31,26 @@ enum {
 };
 
 /* Every function of the API, for failures and counts. */
-#define FAKE_CALLS(call)                                                                           \
-	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(     \
-		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)       \
-		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(     \
-			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)        \
-			call(TdhGetEventInformation) call(TdhGetEventMapInformation) call(         \
-				TdhEnumerateProviders) call(CreateToolhelp32Snapshot)              \
-				call(Process32FirstW) call(Process32NextW) call(                   \
-					Thread32First) call(Thread32Next) call(QueryDosDeviceW)    \
-					call(GetLogicalDrives) call(OpenProcessToken) call(        \
-						LookupPrivilegeValueW) call(AdjustTokenPrivileges) \
-						call(TdhEnumerateManifestProviderEvents)           \
-							call(TdhCreatePayloadFilter)               \
-								call(TdhAggregatePayloadFilters)
+#define FAKE_CALLS(call)                                                                                         \
+	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(                   \
+		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)                     \
+		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(                   \
+			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)                      \
+			call(TdhGetEventInformation) call(TdhGetEventMapInformation) call(                       \
+				TdhEnumerateProviders) call(CreateToolhelp32Snapshot) call(Process32FirstW)      \
+				call(Process32NextW) call(Thread32First) call(Thread32Next) call(                \
+					QueryDosDeviceW) call(GetLogicalDrives) call(OpenProcessToken)           \
+					call(LookupPrivilegeValueW) call(AdjustTokenPrivileges) call(            \
+						TdhEnumerateManifestProviderEvents) call(TdhCreatePayloadFilter) \
+						call(TdhAggregatePayloadFilters) call(                           \
+							FindFirstVolumeW) call(FindNextVolumeW)                  \
+							call(GetVolumePathNamesForVolumeNameW) call(             \
+								GetVolumeInformationW) call(CreateFileW)         \
+								call(DeviceIoControl) call(                      \
+									OpenSCManagerW)                          \
+									call(EnumServicesStatusExW) call(        \
+										I_QueryTagInformation)           \
+										call(RegGetValueW)
 
 enum fake_call {
 #define FAKE_CALL(name) CALL_##name,
@@ -214,6 +220,7 @@ extern struct fake_etw fake;
 void fake_lock(void);
 void fake_unlock(void);
 uint32_t fake_enter(enum fake_call call);
+BOOL fake_leave(uint32_t error); /* ends a call that returns BOOL and sets the last error */
 void fake_refuse(const char *call,
 		 const char *what); /* says on stderr what the fake cannot imitate */
 
@@ -382,6 +389,14 @@ void fake_kernel_reset(void);
 bool fake_machine_profile_privilege(void); /* held and enabled */
 bool fake_machine_process_name(uint32_t pid, WCHAR *name, size_t size);
 void fake_machine_reset(void);
+HANDLE fake_handle_of_device(const void *device); /* CloseHandle ends it */
+const void *fake_device_of_handle(HANDLE value);  /* NULL: it is no device */
+
+/* disks.c */
+void fake_disks_reset(void);
+
+/* services.c */
+void fake_services_reset(void);
 
 /* classic.c */
 /* The control GUID that an event class belongs to; NULL: no test said. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the machine around ETW is like: its processes, volumes, processors, and the privileges of
- * our account. */
+/* What the machine around ETW is like: its processes, processors, and the privileges of our
+ * account. Its disks are in disks.c, its services and registry in services.c. */
 #define _KERNEL32_
 #define _ADVAPI32_
 #include "tests/fake_etw/internal.h"
@@ -8,14 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	PROCESSES = 1024,
-	THREADS = 1024,
-	VOLUMES = 26,
-	HANDLES = 256,
-	SE_PROFILE = 11,
-	SE_DEBUG = 20
-};
+enum { PROCESSES = 1024, THREADS = 1024, HANDLES = 256, SE_PROFILE = 11, SE_DEBUG = 20 };
 
 struct process {
 	uint32_t pid;
@@ -26,11 +19,6 @@ struct process {
 struct thread {
 	uint32_t tid;
 	uint32_t pid;
-};
-
-struct volume {
-	WCHAR drive[8];
-	WCHAR target[MAX_PATH];
 };
 
 struct snapshot {
@@ -45,15 +33,14 @@ struct snapshot {
 struct handle {
 	HANDLE handle; /* NULL: free */
 	DWORD token_access;
-	struct snapshot *snapshot; /* owned; NULL: a token */
+	struct snapshot *snapshot; /* owned; NULL: a token or a device */
+	const void *device;        /* NULL: a token or a snapshot */
 };
 
 static struct process processes[PROCESSES];
 static size_t process_count;
 static struct thread threads[THREADS];
 static size_t thread_count;
-static struct volume volumes[VOLUMES];
-static size_t volume_count;
 static struct handle handles[HANDLES];
 static bool profile_enabled;
 
@@ -86,19 +73,6 @@ void fake_etw_add_thread(uint32_t tid, uint32_t pid)
 	fake_unlock();
 }
 
-void fake_etw_add_volume(const char *drive, const char *target)
-{
-	struct volume *volume = &volumes[volume_count];
-
-	fake_lock();
-	if (volume_count == VOLUMES || !fake_wide_from_utf8(drive, volume->drive, 8) ||
-	    !fake_wide_from_utf8(target, volume->target, MAX_PATH)) {
-		abort();
-	}
-	volume_count++;
-	fake_unlock();
-}
-
 bool fake_machine_profile_privilege(void)
 {
 	return profile_enabled;
@@ -123,9 +97,10 @@ void fake_machine_reset(void)
 		free(handles[i].snapshot);
 		handles[i] = (struct handle){ 0 };
 	}
+	fake_disks_reset();
+	fake_services_reset();
 	process_count = 0;
 	thread_count = 0;
-	volume_count = 0;
 	profile_enabled = false;
 	add_process(0, 0, "[System Process]");
 	add_process(4, 0, "System");
@@ -192,14 +167,19 @@ BOOL WINAPI CloseHandle(HANDLE value)
 }
 #endif
 
-/* Ends a call that returns BOOL and sets the last error. */
-static BOOL leave(uint32_t error)
+HANDLE fake_handle_of_device(const void *device)
 {
-	fake_unlock();
-	if (error != 0) {
-		SetLastError(error);
-	}
-	return error == 0;
+	struct handle *handle = new_handle();
+
+	handle->device = device;
+	return handle->handle;
+}
+
+const void *fake_device_of_handle(HANDLE value)
+{
+	const struct handle *handle = handle_of(value);
+
+	return handle ? handle->device : NULL;
 }
 
 /* --- snapshots --- */
@@ -239,7 +219,7 @@ HANDLE WINAPI CreateToolhelp32Snapshot(DWORD flags, DWORD process)
 		handle->snapshot = take_snapshot(flags);
 		value = handle->handle;
 	}
-	leave(error);
+	fake_leave(error);
 	return value;
 }
 
@@ -278,14 +258,14 @@ BOOL WINAPI Process32FirstW(HANDLE snapshot, LPPROCESSENTRY32W entry)
 {
 	uint32_t error = fake_enter(CALL_Process32FirstW);
 
-	return leave(error != 0 ? error : next_process(snapshot, entry, true));
+	return fake_leave(error != 0 ? error : next_process(snapshot, entry, true));
 }
 
 BOOL WINAPI Process32NextW(HANDLE snapshot, LPPROCESSENTRY32W entry)
 {
 	uint32_t error = fake_enter(CALL_Process32NextW);
 
-	return leave(error != 0 ? error : next_process(snapshot, entry, false));
+	return fake_leave(error != 0 ? error : next_process(snapshot, entry, false));
 }
 
 static uint32_t next_thread(HANDLE value, LPTHREADENTRY32 entry, bool first)
@@ -318,71 +298,14 @@ BOOL WINAPI Thread32First(HANDLE snapshot, LPTHREADENTRY32 entry)
 {
 	uint32_t error = fake_enter(CALL_Thread32First);
 
-	return leave(error != 0 ? error : next_thread(snapshot, entry, true));
+	return fake_leave(error != 0 ? error : next_thread(snapshot, entry, true));
 }
 
 BOOL WINAPI Thread32Next(HANDLE snapshot, LPTHREADENTRY32 entry)
 {
 	uint32_t error = fake_enter(CALL_Thread32Next);
 
-	return leave(error != 0 ? error : next_thread(snapshot, entry, false));
-}
-
-/* --- volumes --- */
-
-DWORD WINAPI GetLogicalDrives(void)
-{
-	uint32_t error = fake_enter(CALL_GetLogicalDrives);
-	DWORD drives = 0;
-
-	for (size_t i = 0; error == 0 && i < volume_count; i++) {
-		WCHAR letter = (WCHAR)(volumes[i].drive[0] & ~0x20);
-
-		if (letter >= 'A' && letter <= 'Z' && volumes[i].drive[1] == ':') {
-			drives |= 1u << (letter - 'A');
-		}
-	}
-	leave(error);
-	return drives;
-}
-
-/* Adds a string and its NUL; false: no room. */
-static bool add_string(LPWSTR out, DWORD size, DWORD *used, const WCHAR *text)
-{
-	DWORD length = (DWORD)fake_wide_length(text) + 1;
-
-	if (size - *used < length) {
-		return false;
-	}
-	memcpy(out + *used, text, length * sizeof(WCHAR));
-	*used += length;
-	return true;
-}
-
-DWORD WINAPI QueryDosDeviceW(LPCWSTR device, LPWSTR target, DWORD size)
-{
-	static const WCHAR nothing[] = { 0 };
-	uint32_t error = fake_enter(CALL_QueryDosDeviceW);
-	DWORD used = 0;
-	bool found = !device;
-	bool fits = true;
-
-	for (size_t i = 0; error == 0 && i < volume_count; i++) {
-		if (!device) {
-			fits = fits && add_string(target, size, &used, volumes[i].drive);
-		} else if (!found && fake_wide_equal(device, volumes[i].drive)) {
-			found = true;
-			fits = add_string(target, size, &used, volumes[i].target);
-		}
-	}
-	fits = fits &&
-	       add_string(target, size, &used, nothing); /* the list ends with an empty string */
-	if (error == 0 && !found) {
-		error = ERROR_FILE_NOT_FOUND;
-	} else if (error == 0 && !fits) {
-		error = ERROR_INSUFFICIENT_BUFFER;
-	}
-	return leave(error) ? used : 0;
+	return fake_leave(error != 0 ? error : next_thread(snapshot, entry, false));
 }
 
 /* --- privileges --- */
@@ -400,7 +323,7 @@ BOOL WINAPI OpenProcessToken(HANDLE process, DWORD access, PHANDLE token)
 		handle->token_access = access;
 		*token = handle->handle;
 	}
-	return leave(error);
+	return fake_leave(error);
 }
 
 BOOL WINAPI LookupPrivilegeValueW(LPCWSTR system, LPCWSTR name, PLUID luid)
@@ -419,7 +342,7 @@ BOOL WINAPI LookupPrivilegeValueW(LPCWSTR system, LPCWSTR name, PLUID luid)
 	if (error == 0) {
 		*luid = value;
 	}
-	return leave(error);
+	return fake_leave(error);
 }
 
 BOOL WINAPI AdjustTokenPrivileges(HANDLE token, BOOL disable_all, PTOKEN_PRIVILEGES requested,
@@ -434,7 +357,7 @@ BOOL WINAPI AdjustTokenPrivileges(HANDLE token, BOOL disable_all, PTOKEN_PRIVILE
 	(void)size;
 	(void)previous;
 	(void)returned;
-	if (error == 0 && (!handle || handle->snapshot)) {
+	if (error == 0 && (!handle || handle->snapshot || handle->device)) {
 		error = ERROR_INVALID_HANDLE;
 	} else if (error == 0 && (handle->token_access & TOKEN_ADJUST_PRIVILEGES) == 0) {
 		error = ERROR_ACCESS_DENIED;
@@ -451,7 +374,7 @@ BOOL WINAPI AdjustTokenPrivileges(HANDLE token, BOOL disable_all, PTOKEN_PRIVILE
 			}
 		}
 	}
-	if (!leave(error)) {
+	if (!fake_leave(error)) {
 		return FALSE;
 	}
 	SetLastError(all ? ERROR_SUCCESS : ERROR_NOT_ALL_ASSIGNED); /* success all the same */
@@ -507,8 +430,6 @@ IMPORTED(Process32FirstW);
 IMPORTED(Process32NextW);
 IMPORTED(Thread32First);
 IMPORTED(Thread32Next);
-IMPORTED(GetLogicalDrives);
-IMPORTED(QueryDosDeviceW);
 IMPORTED(OpenProcessToken);
 IMPORTED(LookupPrivilegeValueW);
 IMPORTED(AdjustTokenPrivileges);

@@ -15,6 +15,8 @@
 #include <evntprov.h>
 #include <tdh.h>
 #include <tlhelp32.h>
+#include <winioctl.h>
+#include <winsvc.h>
 
 #ifndef EVENT_TRACE_USE_MS_FLUSH_TIMER
 #define EVENT_TRACE_USE_MS_FLUSH_TIMER 0x00000010u

@@ -56,6 +56,15 @@ uint32_t fake_enter(enum fake_call call)
 	return error;
 }
 
+BOOL fake_leave(uint32_t error)
+{
+	fake_unlock();
+	if (error != 0) {
+		SetLastError(error);
+	}
+	return error == 0;
+}
+
 static enum fake_call call_of(const char *name)
 {
 	for (int call = 0; call < CALL_COUNT; call++) {

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/os.h"
+
 static const GUID some_provider = { 0x12345678, 0x1234, 0x1234, { 1, 2, 3, 4, 5, 6, 7, 8 } };
 static const GUID other_provider = { 0x87654321, 0x1234, 0x1234, { 1, 2, 3, 4, 5, 6, 7, 8 } };
 
@@ -28,6 +30,16 @@ static int all_is_closed(void **state)
 {
 	(void)state;
 	return fake_etw_open_things().handles == 0 ? 0 : -1;
+}
+
+static size_t length_of(const WCHAR *text)
+{
+	size_t length = 0;
+
+	while (text[length] != 0) {
+		length++;
+	}
+	return length;
 }
 
 static void group_masks_are_set_and_returned(void **state)
@@ -241,6 +253,301 @@ static void drives_have_targets(void **state)
 	assert_memory_equal(list, u"C:\0d:\0", 7 * sizeof(WCHAR));
 }
 
+static void letters_come_go_and_move(void **state)
+{
+	WCHAR target[64];
+
+	(void)state;
+	fake_etw_add_volume("E:", "\\Device\\HarddiskVolume7");
+	assert_int_equal(GetLogicalDrives(), 0x10);
+	fake_etw_add_volume("e:", "\\Device\\HarddiskVolume9");
+	assert_int_equal(QueryDosDeviceW(u"E:", target, 64), 25);
+	assert_memory_equal(target, u"\\Device\\HarddiskVolume9", 24 * sizeof(WCHAR));
+	fake_etw_remove_drive("E:");
+	assert_int_equal(GetLogicalDrives(), 0);
+	assert_int_equal(QueryDosDeviceW(u"E:", target, 64), 0);
+	assert_int_equal(GetLastError(), ERROR_FILE_NOT_FOUND);
+	fake_etw_attach_volume(&(struct fake_etw_volume){ .device = "\\Device\\HarddiskVolume9" });
+	fake_etw_add_volume("F:", "\\Device\\HarddiskVolume9");
+	fake_etw_detach_volume("\\Device\\HarddiskVolume9");
+	assert_int_equal(GetLogicalDrives(), 0);
+}
+
+static void volumes_are_listed_with_their_folders(void **state)
+{
+	static const struct fake_etw_volume first = { .device = "\\Device\\HarddiskVolume3" };
+	static const struct fake_etw_volume second = { .device = "\\Device\\HarddiskVolume4",
+						       .folders = { "C:\\data\\", "C:\\x\\" } };
+	WCHAR name[50], paths[32], target[64], list[200];
+	DWORD needed = 0;
+	HANDLE find;
+
+	(void)state;
+	assert_true(FindFirstVolumeW(name, 50) == INVALID_HANDLE_VALUE);
+	assert_int_equal(GetLastError(), ERROR_NO_MORE_FILES);
+	fake_etw_attach_volume(&first);
+	fake_etw_attach_volume(&second);
+	fake_etw_attach_disk(12, NULL, "Disk", 0);
+	fake_etw_add_volume("C:", "\\Device\\HarddiskVolume3");
+	fake_etw_add_volume("D:", "\\Device\\HarddiskVolume4");
+	assert_true(FindFirstVolumeW(name, 10) == INVALID_HANDLE_VALUE);
+	assert_int_equal(GetLastError(), ERROR_FILENAME_EXCED_RANGE);
+	find = FindFirstVolumeW(name, 50);
+	assert_true(find != INVALID_HANDLE_VALUE);
+	assert_memory_equal(name, u"\\\\?\\Volume{", 11 * sizeof(WCHAR));
+	assert_true(GetVolumePathNamesForVolumeNameW(name, paths, 32, &needed));
+	assert_int_equal(needed, 5);
+	assert_memory_equal(paths, u"C:\\\0", 5 * sizeof(WCHAR));
+	assert_true(FindNextVolumeW(find, name, 50));
+	assert_false(GetVolumePathNamesForVolumeNameW(name, paths, 19, &needed));
+	assert_int_equal(GetLastError(), ERROR_MORE_DATA);
+	assert_int_equal(needed, 20);
+	assert_true(GetVolumePathNamesForVolumeNameW(name, paths, 20, &needed));
+	assert_memory_equal(paths, u"D:\\\0C:\\data\\\0C:\\x\\\0", 20 * sizeof(WCHAR));
+	name[length_of(name) - 1] = 0; /* "Volume{…}" is a name of the object manager */
+	assert_int_equal(QueryDosDeviceW(name + 4, target, 64), 25);
+	assert_memory_equal(target, u"\\Device\\HarddiskVolume4", 24 * sizeof(WCHAR));
+	assert_false(FindNextVolumeW(find, name, 50));
+	assert_int_equal(GetLastError(), ERROR_NO_MORE_FILES);
+	assert_true(FindVolumeClose(find));
+	assert_false(FindVolumeClose(find));
+	/* The list of all names ends with that of the disk. */
+	needed = QueryDosDeviceW(NULL, list, 200);
+	assert_true(needed > 16);
+	assert_memory_equal(list + needed - 18, u"\0PhysicalDrive12\0", 18 * sizeof(WCHAR));
+}
+
+static HANDLE open_device(const WCHAR *path)
+{
+	return CreateFileW(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL, OPEN_EXISTING, 0,
+			   NULL);
+}
+
+static bool control(HANDLE device, DWORD code, void *out, DWORD size, DWORD *returned)
+{
+	STORAGE_PROPERTY_QUERY query = { .PropertyId = StorageDeviceProperty,
+					 .QueryType = PropertyStandardQuery };
+	bool asks = code == IOCTL_STORAGE_QUERY_PROPERTY;
+
+	return DeviceIoControl(device, code, asks ? &query : NULL, asks ? sizeof query : 0, out,
+			       size, returned, NULL);
+}
+
+static void disks_and_volumes_answer_control_codes(void **state)
+{
+	static const struct fake_etw_volume spanned = { .device = "\\Device\\HarddiskVolume3",
+							.disks = { 1, 2 },
+							.disk_count = 2 };
+	static const struct fake_etw_volume plain = { .device = "\\Device\\HarddiskVolume4",
+						      .disks = { 1 },
+						      .disk_count = 1,
+						      .partition = 3 };
+	union {
+		STORAGE_DEVICE_DESCRIPTOR descriptor;
+		VOLUME_DISK_EXTENTS extents;
+		STORAGE_DEVICE_NUMBER number;
+		DISK_GEOMETRY geometry;
+		char bytes[128];
+	} out;
+	HANDLE disk, volume;
+	WCHAR name[50];
+	DWORD got;
+	HANDLE find;
+
+	(void)state;
+	assert_true(open_device(u"\\\\.\\PhysicalDrive1") == INVALID_HANDLE_VALUE);
+	assert_int_equal(GetLastError(), ERROR_FILE_NOT_FOUND);
+	fake_etw_attach_disk(1, "ACME", "Disk 9", 4096);
+	fake_etw_attach_volume(&spanned);
+	disk = open_device(u"\\\\.\\PhysicalDrive1");
+	assert_true(disk != INVALID_HANDLE_VALUE);
+	assert_true(control(disk, IOCTL_STORAGE_QUERY_PROPERTY, &out, sizeof out, &got));
+	assert_string_equal(out.bytes + out.descriptor.VendorIdOffset, "ACME");
+	assert_string_equal(out.bytes + out.descriptor.ProductIdOffset, "Disk 9");
+	assert_int_equal(out.descriptor.Size, got);
+	assert_true(control(disk, IOCTL_STORAGE_QUERY_PROPERTY, &out, 8, &got));
+	assert_int_equal(got, 8); /* what fits */
+	assert_true(control(disk, IOCTL_DISK_GET_DRIVE_GEOMETRY, &out, sizeof out, &got));
+	assert_int_equal(out.geometry.BytesPerSector, 4096);
+	assert_false(control(disk, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &out, sizeof out, &got));
+	assert_int_equal(GetLastError(), ERROR_INVALID_FUNCTION);
+	find = FindFirstVolumeW(name, 50);
+	name[length_of(name) - 1] = 0;
+	volume = open_device(name);
+	assert_true(volume != INVALID_HANDLE_VALUE);
+	assert_false(control(volume, IOCTL_STORAGE_GET_DEVICE_NUMBER, &out, sizeof out, &got));
+	assert_int_equal(GetLastError(), ERROR_INVALID_FUNCTION);
+	assert_false(control(volume, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &out, sizeof out.extents,
+			     &got));
+	assert_int_equal(GetLastError(), ERROR_MORE_DATA);
+	assert_int_equal(out.extents.NumberOfDiskExtents, 2);
+	assert_true(control(volume, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &out, sizeof out, &got));
+	assert_int_equal(got, 8 + 2 * sizeof(DISK_EXTENT));
+	assert_int_equal(out.extents.Extents[0].DiskNumber, 1);
+	assert_true(CloseHandle(volume));
+	fake_etw_detach_volume(spanned.device);
+	fake_etw_attach_volume(&plain);
+	assert_false(FindNextVolumeW(find, name, 10)); /* the new one, for which there is no room */
+	assert_true(FindNextVolumeW(find, name, 50));
+	name[length_of(name) - 1] = 0;
+	volume = open_device(name);
+	assert_true(control(volume, IOCTL_STORAGE_GET_DEVICE_NUMBER, &out, sizeof out, &got));
+	assert_int_equal(out.number.DeviceNumber, 1);
+	assert_int_equal(out.number.PartitionNumber, 3);
+	assert_true(FindVolumeClose(find));
+	assert_true(CloseHandle(volume));
+	fake_etw_detach_disk(1);
+	assert_false(control(disk, IOCTL_DISK_GET_DRIVE_GEOMETRY, &out, sizeof out, &got));
+	assert_int_equal(GetLastError(), ERROR_FILE_NOT_FOUND);
+	assert_true(CloseHandle(disk));
+}
+
+static void hold_device(void *context)
+{
+	DISK_GEOMETRY geometry;
+	DWORD got;
+
+	control(context, IOCTL_DISK_GET_DRIVE_GEOMETRY, &geometry, sizeof geometry, &got);
+}
+
+static void devices_answer_wrongly_late_or_never(void **state)
+{
+	struct os_thread thread;
+	char bytes[8];
+	HANDLE disk;
+	DWORD got;
+
+	(void)state;
+	fake_etw_attach_disk(0, NULL, "Disk", 512);
+	disk = open_device(u"\\\\.\\PhysicalDrive0");
+	fake_etw_device_answer("PhysicalDrive0", IOCTL_DISK_GET_DRIVE_GEOMETRY, ERROR_NOT_READY,
+			       "xyz", 3);
+	assert_false(control(disk, IOCTL_DISK_GET_DRIVE_GEOMETRY, bytes, sizeof bytes, &got));
+	assert_int_equal(GetLastError(), ERROR_NOT_READY);
+	assert_int_equal(got, 3);
+	assert_memory_equal(bytes, "xyz", 3);
+	fake_etw_device_hang("PhysicalDrive0", true);
+	assert_true(os_thread_start(&thread, hold_device, disk, NULL));
+	assert_true(fake_etw_wait_hanging(WAIT_MS));
+	fake_etw_device_hang("PhysicalDrive0", false);
+	os_thread_join(&thread);
+	assert_true(CloseHandle(disk));
+}
+
+static void volumes_have_a_file_system_or_none(void **state)
+{
+	static const struct fake_etw_volume ntfs = { .device = "\\Device\\HarddiskVolume3",
+						     .file_system = "NTFS" };
+	static const struct fake_etw_volume raw = { .device = "\\Device\\HarddiskVolume4" };
+	WCHAR name[50], file_system[8];
+	HANDLE find;
+
+	(void)state;
+	fake_etw_attach_volume(&ntfs);
+	fake_etw_attach_volume(&raw);
+	find = FindFirstVolumeW(name, 50);
+	assert_true(GetVolumeInformationW(name, NULL, 0, NULL, NULL, NULL, file_system, 8));
+	assert_memory_equal(file_system, u"NTFS", 5 * sizeof(WCHAR));
+	assert_false(GetVolumeInformationW(name, NULL, 0, NULL, NULL, NULL, file_system, 4));
+	assert_true(FindNextVolumeW(find, name, 50));
+	assert_false(GetVolumeInformationW(name, NULL, 0, NULL, NULL, NULL, file_system, 8));
+	assert_int_equal(GetLastError(), ERROR_UNRECOGNIZED_VOLUME);
+	assert_true(FindVolumeClose(find));
+}
+
+static void services_are_listed_in_parts(void **state)
+{
+	ENUM_SERVICE_STATUS_PROCESSW list[8];
+	DWORD needed, count, resume = 0;
+	SC_HANDLE manager =
+		OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE);
+
+	(void)state;
+	assert_non_null(manager);
+	fake_etw_add_service("Dnscache", 8, 5);
+	fake_etw_add_service("Schedule", 12, 6);
+	fake_etw_add_service("Themes", 12, 7);
+#define LIST(at, size)                                                                      \
+	EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_ACTIVE, \
+			      (LPBYTE)(at), size, &needed, &count, &resume, NULL)
+	assert_false(LIST(NULL, 0));
+	assert_int_equal(GetLastError(), ERROR_MORE_DATA);
+	assert_int_equal(count, 0);
+	assert_int_equal(needed, 3 * sizeof *list + 2 * 2 * (9 + 9 + 7));
+	assert_false(LIST(list, 200));
+	assert_int_equal(count, 2);
+	assert_int_equal(resume, 2);
+	assert_int_equal(needed, sizeof *list + 2 * 2 * 7);
+	assert_memory_equal(list[1].lpServiceName, u"Schedule", 9 * sizeof(WCHAR));
+	assert_int_equal(list[0].ServiceStatusProcess.dwServiceType, SERVICE_WIN32_OWN_PROCESS);
+	assert_int_equal(list[1].ServiceStatusProcess.dwServiceType, SERVICE_WIN32_SHARE_PROCESS);
+	assert_true(LIST(list, sizeof list));
+	assert_int_equal(count, 1);
+	assert_int_equal(resume, 0);
+	assert_int_equal(list[0].ServiceStatusProcess.dwProcessId, 12);
+	assert_true(CloseServiceHandle(manager));
+}
+
+static void services_have_tags(void **state)
+{
+	struct {
+		ULONG pid;
+		struct {
+			ULONG count;
+			struct {
+				ULONG type, tag;
+				PWSTR name, group;
+			} * elements;
+		} * list;
+	} query = { .pid = 12 };
+	typedef ULONG(WINAPI * query_tags)(PCWSTR, ULONG, PVOID);
+	query_tags function;
+
+	(void)state;
+#ifdef _WIN32
+	(void)query;
+	(void)function;
+	skip(); /* the function is found by name in the real advapi32.dll */
+#else
+	fake_etw_add_service("Dnscache", 8, 5);
+	fake_etw_add_service("Schedule", 12, 6);
+	fake_etw_add_service("Themes", 12, 7);
+	assert_null(GetProcAddress(GetModuleHandleW(u"advapi32.dll"), "Nonsense"));
+	function = (query_tags)(void (*)(void))GetProcAddress(GetModuleHandleW(u"advapi32.dll"),
+							      "I_QueryTagInformation");
+	assert_non_null(function);
+	assert_int_equal(function(NULL, 3, &query), 0);
+	assert_int_equal(query.list->count, 2);
+	assert_int_equal(query.list->elements[1].tag, 7);
+	assert_memory_equal(query.list->elements[1].name, u"Themes", 7 * sizeof(WCHAR));
+	assert_null(LocalFree(query.list));
+	query.pid = 13;
+	assert_int_equal(function(NULL, 3, &query), ERROR_SERVICE_NOT_ACTIVE);
+#endif
+}
+
+static void the_registry_has_numbers(void **state)
+{
+	uint32_t number = 0;
+	DWORD size = sizeof number;
+
+	(void)state;
+	fake_etw_set_registry("SOFTWARE\\Fake", "Number", 7);
+	assert_int_equal(RegGetValueW(HKEY_LOCAL_MACHINE, u"software\\fake", u"Number",
+				      RRF_RT_REG_DWORD, NULL, &number, &size),
+			 0);
+	assert_int_equal(number, 7);
+	assert_int_equal(size, 4);
+	size = 2;
+	assert_int_equal(RegGetValueW(HKEY_LOCAL_MACHINE, u"SOFTWARE\\Fake", u"Number",
+				      RRF_RT_REG_DWORD, NULL, &number, &size),
+			 ERROR_MORE_DATA);
+	size = 4;
+	assert_int_equal(RegGetValueW(HKEY_LOCAL_MACHINE, u"SOFTWARE\\Fake", u"Other",
+				      RRF_RT_REG_DWORD, NULL, &number, &size),
+			 ERROR_FILE_NOT_FOUND);
+}
+
 static void privileges_have_names(void **state)
 {
 	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
@@ -351,6 +658,14 @@ int main(void)
 		ROW(snapshots_list_processes),
 		ROW(snapshots_list_threads),
 		ROW(drives_have_targets),
+		ROW(letters_come_go_and_move),
+		ROW(volumes_are_listed_with_their_folders),
+		ROW(disks_and_volumes_answer_control_codes),
+		ROW(devices_answer_wrongly_late_or_never),
+		ROW(volumes_have_a_file_system_or_none),
+		ROW(services_are_listed_in_parts),
+		ROW(services_have_tags),
+		ROW(the_registry_has_numbers),
 		ROW(privileges_have_names),
 		ROW(clocks_can_be_set_and_jump),
 		ROW(schemas_are_queried_twice_for_their_size),

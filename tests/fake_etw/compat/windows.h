@@ -142,6 +142,7 @@ typedef const GUID *LPCGUID, *REFGUID;
 #define ERROR_INVALID_DATA            13u
 #define ERROR_OUTOFMEMORY             14u
 #define ERROR_NO_MORE_FILES           18u
+#define ERROR_NOT_READY               21u
 #define ERROR_BAD_LENGTH              24u
 #define ERROR_NOT_SUPPORTED           50u
 #define ERROR_INVALID_PARAMETER       87u
@@ -153,6 +154,7 @@ typedef const GUID *LPCGUID, *REFGUID;
 #define ERROR_BAD_PATHNAME            161u
 #define ERROR_BUSY                    170u
 #define ERROR_ALREADY_EXISTS          183u
+#define ERROR_FILENAME_EXCED_RANGE    206u
 #define ERROR_MORE_DATA               234u
 #define ERROR_NO_MORE_ITEMS           259u
 #define ERROR_ARITHMETIC_OVERFLOW     534u
@@ -166,6 +168,8 @@ typedef const GUID *LPCGUID, *REFGUID;
 #define ERROR_NO_SYSTEM_RESOURCES     1450u
 #define ERROR_TIMEOUT                 1460u
 #define ERROR_RESOURCE_TYPE_NOT_FOUND 1813u
+#define ERROR_UNRECOGNIZED_VOLUME     1005u
+#define ERROR_SERVICE_NOT_ACTIVE      1062u
 #define ERROR_INVALID_TIME            1901u
 #define ERROR_ACTIVE_CONNECTIONS      2402u
 #define ERROR_WMI_GUID_NOT_FOUND      4200u
@@ -223,6 +227,43 @@ LONG WINAPI RtlGetVersion(PRTL_OSVERSIONINFOW version);
 
 DWORD WINAPI GetLogicalDrives(void);
 DWORD WINAPI QueryDosDeviceW(LPCWSTR device, LPWSTR target, DWORD size);
+HANDLE WINAPI FindFirstVolumeW(LPWSTR volume, DWORD size);
+BOOL WINAPI FindNextVolumeW(HANDLE find, LPWSTR volume, DWORD size);
+BOOL WINAPI FindVolumeClose(HANDLE find);
+BOOL WINAPI GetVolumePathNamesForVolumeNameW(LPCWSTR volume, LPWSTR paths, DWORD size,
+					     PDWORD needed);
+BOOL WINAPI GetVolumeInformationW(LPCWSTR root, LPWSTR name, DWORD name_size, LPDWORD serial,
+				  LPDWORD component_length, LPDWORD flags, LPWSTR file_system,
+				  DWORD file_system_size);
+
+#define FILE_SHARE_READ  0x00000001u
+#define FILE_SHARE_WRITE 0x00000002u
+#define OPEN_EXISTING    3u
+
+typedef struct _SECURITY_ATTRIBUTES *LPSECURITY_ATTRIBUTES;
+typedef struct _OVERLAPPED *LPOVERLAPPED;
+
+HANDLE WINAPI CreateFileW(LPCWSTR path, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES security,
+			  DWORD creation, DWORD flags, HANDLE template_file);
+BOOL WINAPI DeviceIoControl(HANDLE device, DWORD code, LPVOID in, DWORD in_size, LPVOID out,
+			    DWORD out_size, LPDWORD returned, LPOVERLAPPED overlapped);
+
+typedef LONG LSTATUS;
+typedef struct HKEY__ *HKEY;
+
+#define HKEY_LOCAL_MACHINE ((HKEY)(ULONG_PTR)0x80000002u)
+#define RRF_RT_REG_DWORD   0x00000010u
+#define REG_DWORD          4u
+
+LSTATUS WINAPI RegGetValueW(HKEY key, LPCWSTR sub_key, LPCWSTR value, DWORD flags, LPDWORD type,
+			    PVOID data, LPDWORD size);
+
+typedef struct HINSTANCE__ *HMODULE;
+typedef INT_PTR(WINAPI *FARPROC)(void);
+
+HMODULE WINAPI GetModuleHandleW(LPCWSTR name);
+FARPROC WINAPI GetProcAddress(HMODULE module, LPCSTR name);
+PVOID WINAPI LocalFree(PVOID memory);
 
 #define CP_UTF8              65001u
 #define MB_ERR_INVALID_CHARS 0x00000008u
