@@ -177,10 +177,12 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 		if (error != 0) {
 			return error;
 		}
-	} else if (code == EVENT_TRACE_CONTROL_FLUSH || code == EVENT_TRACE_CONTROL_STOP) {
+	} else if (code == EVENT_TRACE_CONTROL_FLUSH) {
 		fake_buffer_flush(session);
-	}
-	if (code == EVENT_TRACE_CONTROL_STOP) {
+	} else if (code == EVENT_TRACE_CONTROL_STOP) {
+		fake.stops_while_consumed += fake_consumer_count(session) > 0;
+		fake_session_stop(session, GetCurrentProcessId()); /* its numbers stay, until
+								      another takes the place */
 		session->emitted += fake.options.lost_at_stop;
 		session->lost += fake.options.lost_at_stop;
 	}
@@ -188,8 +190,6 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 	fake_properties_fill(session, properties);
 	properties->Wnode.Guid = query_guid(session);
 	if (code == EVENT_TRACE_CONTROL_STOP) {
-		fake.stops_while_consumed += fake_consumer_count(session) > 0;
-		fake_session_stop(session, GetCurrentProcessId());
 		properties->FreeBuffers = properties->NumberOfBuffers;
 	}
 	return fits || code == EVENT_TRACE_CONTROL_UPDATE ? 0 : ERROR_MORE_DATA;

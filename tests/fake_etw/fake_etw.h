@@ -37,6 +37,14 @@ enum fake_etw_mask_gain {
 	FAKE_ETW_MASKS_GAIN_LATER,   /* 100 ms later */
 };
 
+/* What the kernel's rundown provider {3b9c9951-...} does when a session enables it. */
+enum fake_etw_rundown_provider {
+	FAKE_ETW_NAMES_AT_ONCE, /* the names of open files are in the session when the call returns
+				 */
+	FAKE_ETW_NAMES_LATE,    /* by fake_etw_report_late_names() */
+	FAKE_ETW_NAMES_NEVER,
+};
+
 /* The machine. Zero-initialised fields take the value behind the colon. */
 struct fake_etw_options {
 	unsigned processors;         /* 4 */
@@ -71,6 +79,9 @@ struct fake_etw_options {
 	uint64_t log_disk_bytes; /* free on the disk of the log files: as much as they need */
 	/* A log file that has reached its maximum ends alone; else its session ends with it. */
 	bool full_log_ends_alone;
+	enum fake_etw_rundown_provider rundown_provider; /* at once */
+	bool end_rundown_at_stop; /* fake_etw_play() leaves out what a recording reports of its end:
+				     see fake_etw_exist_like() */
 };
 
 /*
@@ -236,12 +247,16 @@ unsigned fake_etw_emit(const struct fake_etw_event *event);
 bool fake_etw_emit_waiting(const struct fake_etw_event *event, unsigned timeout_ms);
 
 /*
- * An event of what exists already (a DCStart, a file name): a session gets it when it turns on what
- * the event belongs to. Of a kernel class with provider NULL: when its flag is turned on. Else when
- * that provider is enabled with a keyword that the descriptor has: the kernel's rundown provider,
- * whose events are of kernel classes. Copied.
+ * An event of what exists already; copied. Its class and opcode decide which session gets it, and
+ * when: a process, thread or image as DCStart (3) when its flag comes on, as DCEnd (4) when the
+ * flag goes off or the session stops; the name of an open file (FileIo/36) when its flag goes off,
+ * the session stops, or it enables the rundown provider; SystemConfig when it stops; any other when
+ * its flag comes on. Of kernel classes.
  */
-void fake_etw_add_rundown(const struct fake_etw_event *event, const GUID *provider);
+void fake_etw_add_rundown(const struct fake_etw_event *event);
+
+/* The rundown provider reports now what sessions asked it for (FAKE_ETW_NAMES_LATE). */
+void fake_etw_report_late_names(void);
 
 /*
  * A classic (MOF) provider: it is enabled by its control GUID, in one session at a time, and emits
@@ -319,6 +334,13 @@ bool fake_etw_play(const char *path, const struct fake_etw_play_options *options
  * recording by system time or cycles is played in ticks of its performance counter.
  */
 bool fake_etw_clock_like(const char *path, struct error *err);
+
+/*
+ * What a recording reports of its end (names of open files, SystemConfig, DCEnd) exists on the
+ * machine, and is reported when a session stops; a file whose FileCreate the recording has exists
+ * from then on, by the machine's clock. For a machine with end_rundown_at_stop.
+ */
+bool fake_etw_exist_like(const char *path, struct error *err);
 
 /* --- the machine --- */
 

@@ -126,7 +126,9 @@ struct fake_enable {
 
 struct fake_session {
 	bool used;
-	bool foreign; /* another program's */
+	bool foreign;   /* another program's */
+	bool stopping;  /* its end has been written */
+	bool names_due; /* of a rundown provider that is late */
 	uint16_t id;
 	TRACEHANDLE handle; /* of no other session, ever */
 	TRACEHANDLE given;  /* the handle that programs have */
@@ -377,13 +379,20 @@ bool fake_kernel_class(const GUID *guid);
 /* Whether a system logger with these flags gets an event of a kernel class. */
 bool fake_kernel_requested(const struct fake_session *session, const uint32_t masks[8],
 			   const GUID *guid, uint8_t opcode);
-/* Emits what exists already for what is newly on. */
-void fake_kernel_rundown(struct fake_session *session, const uint32_t before[8]);
-void fake_kernel_provider_rundown(struct fake_session *session, const struct fake_enable *enable);
 /* Groups that a system provider stands for; false: no system provider of this machine. */
 bool fake_kernel_system_provider(const GUID *guid, uint64_t keywords, uint32_t masks[8]);
+
+/* rundown.c */
+/* After a change of the masks: what exists, of what is newly off and newly on. */
+void fake_kernel_rundown(struct fake_session *session, const uint32_t before[8]);
 void fake_kernel_update(struct fake_session *session); /* after a change of what is enabled */
-void fake_kernel_reset(void);
+void fake_kernel_provider_rundown(struct fake_session *session, const struct fake_enable *enable);
+void fake_kernel_stop(struct fake_session *session); /* before its last flush */
+/* Whether a session gets such an event at its end. */
+bool fake_rundown_of_the_end(const struct fake_etw_event *event);
+/* since: the reading of the counter from which on it exists. */
+void fake_rundown_add(const struct fake_etw_event *event, int64_t since, bool only_at_end);
+void fake_rundown_reset(void);
 
 /* machine.c */
 bool fake_machine_profile_privilege(void); /* held and enabled */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which flags bring which kernel events, and which events report to a system logger what exists
- * already.
+ * Which flags bring which kernel events.
  *
  * Source of the flags: "EVENT_TRACE_PROPERTIES structure" (EnableFlags), Microsoft Learn; of the
  * groups beyond the first 32: winsiderss/phnt, ntwmi.h (PERF_*: the top three bits are the index of
@@ -10,10 +9,7 @@
  */
 #include "tests/fake_etw/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-enum { RUNDOWNS = 65536 };
 
 #define CLASS_3D6F(first)                                              \
 	{                                                              \
@@ -184,15 +180,6 @@ enum {
 	FIRST_BUILD_WITH_SYSTEM_PROVIDERS = 20348
 };
 
-struct rundown {
-	struct fake_etw_event event;
-	GUID provider; /* that triggers it; none: the flag of its class */
-	void *payload; /* owned */
-};
-
-static struct rundown *rundowns;
-static size_t rundown_count;
-
 bool fake_kernel_class(const GUID *guid)
 {
 	for (size_t i = 0; i < ROWS; i++) {
@@ -243,114 +230,4 @@ bool fake_kernel_system_provider(const GUID *guid, uint64_t keywords, uint32_t m
 		}
 	}
 	return found;
-}
-
-static void sum_of(const struct fake_session *session, uint32_t masks[8])
-{
-	for (unsigned i = 0; i < 8; i++) {
-		masks[i] = session->masks[i] | session->provider_masks[i];
-	}
-}
-
-static void rundown_between(struct fake_session *session, const uint32_t before[8],
-			    const uint32_t after[8])
-{
-	for (size_t i = 0; i < rundown_count; i++) {
-		const struct fake_etw_event *event = &rundowns[i].event;
-		uint8_t opcode = event->descriptor.Opcode;
-
-		if (fake_guid_equal(&rundowns[i].provider, &fake_no_guid) &&
-		    fake_kernel_requested(session, after, &event->provider, opcode) &&
-		    !fake_kernel_requested(session, before, &event->provider, opcode)) {
-			(void)fake_emit_to(session, event, NULL);
-		}
-	}
-}
-
-void fake_kernel_rundown(struct fake_session *session, const uint32_t before[8])
-{
-	uint32_t old[8];
-	uint32_t now[8];
-
-	sum_of(session, now);
-	for (unsigned i = 0; i < 8; i++) {
-		old[i] = before[i] | session->provider_masks[i];
-	}
-	rundown_between(session, old, now);
-}
-
-void fake_kernel_update(struct fake_session *session)
-{
-	uint32_t old[8];
-	uint32_t now[8];
-
-	if (!session->system_logger) {
-		return;
-	}
-	sum_of(session, old);
-	memset(session->provider_masks, 0, sizeof(session->provider_masks));
-	for (unsigned i = 0; i < session->enable_count; i++) {
-		uint32_t masks[8];
-
-		if (fake_kernel_system_provider(&session->enables[i].provider,
-						session->enables[i].match_any, masks)) {
-			for (unsigned m = 0; m < 8; m++) {
-				session->provider_masks[m] |= masks[m];
-			}
-		}
-	}
-	sum_of(session, now);
-	rundown_between(session, old, now);
-}
-
-void fake_kernel_provider_rundown(struct fake_session *session, const struct fake_enable *enable)
-{
-	for (size_t i = 0; i < rundown_count; i++) {
-		const struct rundown *rundown = &rundowns[i];
-		struct fake_etw_event event = rundown->event;
-
-		if (fake_guid_equal(&rundown->provider, &enable->provider) &&
-		    fake_enable_passes(enable->level, enable->match_any, enable->match_all,
-				       event.descriptor.Level, event.descriptor.Keyword)) {
-			event.descriptor.Keyword = 0;
-			(void)fake_emit_to(session, &event, NULL);
-		}
-	}
-}
-
-void fake_etw_add_rundown(const struct fake_etw_event *event, const GUID *provider)
-{
-	struct rundown *rundown;
-
-	fake_lock();
-	if (!rundowns) {
-		rundowns = calloc(RUNDOWNS, sizeof(*rundowns));
-	}
-	if (!rundowns || rundown_count == RUNDOWNS) {
-		abort();
-	}
-	rundown = &rundowns[rundown_count++];
-	rundown->event = *event;
-	rundown->event.items = NULL;
-	rundown->event.item_count = 0;
-	rundown->provider = provider ? *provider : fake_no_guid;
-	rundown->payload = malloc(event->payload_size + 1);
-	if (!rundown->payload) {
-		abort();
-	}
-	if (event->payload_size > 0) {
-		memcpy(rundown->payload, event->payload, event->payload_size);
-	}
-	rundown->event.payload = rundown->payload;
-	fake_unlock();
-}
-
-void fake_kernel_reset(void)
-{
-	for (size_t i = 0; i < rundown_count; i++) {
-		free(rundowns[i].payload);
-	}
-	free(rundowns);
-	rundowns = NULL;
-	rundown_count = 0;
 }

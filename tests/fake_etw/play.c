@@ -8,8 +8,10 @@
  */
 #include "tests/fake_etw/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "etl/source_file.h"
 
 enum { MAX_ITEMS = 32 };
@@ -67,29 +69,18 @@ static size_t read_items(const struct event_record *record, struct fake_etw_item
 	return count;
 }
 
-static void on_event(void *context, const struct event_record *record)
+/* The event without its items and times. */
+static struct fake_etw_event event_of(const struct event_record *record)
 {
-	struct play *play = context;
-	const struct fake_etw_play_options *options = play->options;
-	struct fake_etw_item items[MAX_ITEMS];
 	struct fake_etw_event event = { .classic = record->classic,
-					.timed = !options->now,
 					.process_id = record->process_id,
 					.thread_id = record->thread_id,
 					.processor = record->processor,
 					.pointer_size = record->pointer_size,
-					.items = items,
 					.payload = record->payload,
 					.payload_size = record->payload_size };
-	size_t size = FAKE_EVENT_HEADER + 8u + record->payload_size;
-	unsigned sessions = 0;
 
 	memcpy(&event.provider, record->provider->bytes, sizeof(event.provider));
-	if (play->stuck || is_left_out(record, &event.provider) ||
-	    (options->skip && options->skip(options->context, record))) {
-		play->played->left_out++;
-		return;
-	}
 	event.descriptor.Id = record->id;
 	event.descriptor.Version = record->version;
 	event.descriptor.Channel = record->channel;
@@ -103,6 +94,26 @@ static void on_event(void *context, const struct event_record *record)
 	if (record->activity) {
 		memcpy(&event.activity, record->activity->bytes, sizeof(event.activity));
 	}
+	return event;
+}
+
+static void on_event(void *context, const struct event_record *record)
+{
+	struct play *play = context;
+	const struct fake_etw_play_options *options = play->options;
+	struct fake_etw_item items[MAX_ITEMS];
+	struct fake_etw_event event = event_of(record);
+	size_t size = FAKE_EVENT_HEADER + 8u + record->payload_size;
+	unsigned sessions = 0;
+
+	if (play->stuck || is_left_out(record, &event.provider) ||
+	    (fake.options.end_rundown_at_stop && fake_rundown_of_the_end(&event)) ||
+	    (options->skip && options->skip(options->context, record))) {
+		play->played->left_out++;
+		return;
+	}
+	event.timed = !options->now;
+	event.items = items;
 	/* What has no time comes first (docs/etl-format.md section 4): it happens at the start. */
 	event.raw_time = record->raw_time == RECORD_NO_TIME ? play->clock->anchor_raw :
 							      counter_of(play->clock, record);
@@ -135,6 +146,54 @@ static void on_event(void *context, const struct event_record *record)
 	}
 }
 
+/* ---- what exists at the end of a recording ---- */
+
+enum { FILE_CREATE = 32, KEYS_MAX = 1 << 20 };
+
+struct end_of_recording {
+	const struct source_clock *clock;
+	struct map created; /* file key -> number in times + 1 */
+	int64_t *times;     /* owned */
+	size_t count;
+};
+
+/* The number at the start of the payload of a name record: the file key. */
+static uint64_t file_key(const struct event_record *record)
+{
+	uint64_t key = 0;
+
+	if (record->payload_size >= record->pointer_size) {
+		memcpy(&key, record->payload, record->pointer_size);
+	}
+	return key;
+}
+
+static void on_record_of_the_end(void *context, const struct event_record *record)
+{
+	static const GUID file_io = {
+		0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
+	};
+	struct end_of_recording *end = context;
+	struct fake_etw_event event = event_of(record);
+	bool of_file = event.classic && fake_guid_equal(&event.provider, &file_io);
+	const uint64_t *created;
+
+	if (of_file && record->opcode == FILE_CREATE && end->count < KEYS_MAX) {
+		uint64_t *number = map_put(&end->created, file_key(record), NULL);
+
+		if (!number) {
+			abort();
+		}
+		end->times[end->count++] = counter_of(end->clock, record);
+		*number = end->count;
+	} else if (fake_rundown_of_the_end(&event)) {
+		created = of_file ? map_find(&end->created, file_key(record)) : NULL;
+		fake_lock();
+		fake_rundown_add(&event, created ? end->times[*created - 1] : INT64_MIN, true);
+		fake_unlock();
+	}
+}
+
 static struct source *open_recording(const char *path, uint8_t pointer_size, struct error *err)
 {
 	struct source_file_options options = { .pointer_size = pointer_size };
@@ -154,6 +213,26 @@ bool fake_etw_clock_like(const char *path, struct error *err)
 	fake_etw_set_clock(clock->perf_frequency, clock->anchor_raw, clock->anchor_time);
 	source_close(source);
 	return true;
+}
+
+bool fake_etw_exist_like(const char *path, struct error *err)
+{
+	struct end_of_recording end = { .times = calloc(KEYS_MAX, sizeof(*end.times)) };
+	const struct event_sink sink = { .context = &end, .on_event = on_record_of_the_end };
+	struct source *source = open_recording(path, 0, err);
+	bool good = false;
+
+	if (!end.times) {
+		abort();
+	}
+	if (source) {
+		end.clock = &source_facts(source)->clock;
+		good = source_run(source, &sink, err);
+		source_close(source);
+	}
+	map_done(&end.created);
+	free(end.times);
+	return good;
 }
 
 bool fake_etw_play(const char *path, const struct fake_etw_play_options *options,

@@ -167,7 +167,7 @@ void fake_etw_reset(const struct fake_etw_options *options)
 	memset(fake.failures, 0, sizeof fake.failures);
 	fake.options = options ? *options : defaults;
 	complete(&fake.options);
-	fake_kernel_reset();
+	fake_rundown_reset();
 	fake_classic_reset();
 	fake.handles = 0;
 	fake.profile_interval = 10000;

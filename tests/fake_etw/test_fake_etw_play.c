@@ -380,6 +380,79 @@ static void records_can_happen_when_they_are_played(void **state)
 	assert_int_equal(remove(path), 0);
 }
 
+/* What a session gets when it stops: the keys of names. */
+static unsigned names_at_stop(const WCHAR *name, const char *utf8, uint64_t *last_key)
+{
+	struct recorder recorder = { 0 };
+	unsigned names = 0;
+
+	assert_int_equal(recorder_start(name, true,
+					EVENT_TRACE_FLAG_DISK_IO | EVENT_TRACE_FLAG_DISK_FILE_IO,
+					NULL),
+			 0);
+	consume(&recorder, name, utf8);
+	finish(&recorder, name, utf8);
+	for (size_t i = 0; i < recorder.count; i++) {
+		names += recorder.events[i].header.EventDescriptor.Opcode == 36;
+		memcpy(last_key, recorder.events[i].payload, sizeof(*last_key));
+	}
+	recorder_close(&recorder);
+	return names;
+}
+
+static void the_end_of_a_recording_is_reported_at_stop_only(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true,
+							 .end_rundown_at_stop = true };
+	static const uint64_t old_key = 0xaaa, new_key = 0xbbb;
+	const struct built_record records[] = {
+		{ .type = RECORD_SYSTEM,
+		  .group = 3,
+		  .opcode = 3,
+		  .payload = "1234",
+		  .payload_size = 4 },
+		{ .type = RECORD_SYSTEM,
+		  .group = 4,
+		  .opcode = 32,
+		  .payload = &new_key,
+		  .payload_size = sizeof(new_key) },
+		{ .type = RECORD_SYSTEM,
+		  .group = 4,
+		  .opcode = 36,
+		  .payload = &new_key,
+		  .payload_size = sizeof(new_key) },
+		{ .type = RECORD_SYSTEM,
+		  .group = 4,
+		  .opcode = 36,
+		  .payload = &old_key,
+		  .payload_size = sizeof(old_key) },
+		{ .type = RECORD_SYSTEM,
+		  .group = 3,
+		  .opcode = 4,
+		  .payload = "1234",
+		  .payload_size = 4 },
+	};
+	struct fake_etw_played played;
+	struct error err;
+	uint64_t key = 0;
+
+	(void)state;
+	build(records, sizeof(records) / sizeof(records[0]));
+	fake_etw_reset(&machine);
+	assert_true(fake_etw_exist_like(path, &err));
+	fake_etw_set_clock(2337949, -INT64_C(2337949) * 86400, 133600000000000000); /* before it */
+	assert_int_equal(names_at_stop(u"early", "early", &key), 1);
+	assert_int_equal(key, old_key);
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	play(NULL, &played);
+	assert_int_equal(played.emitted, 1);
+	assert_int_equal(played.left_out, 1 + 3); /* the header, and the end */
+	fake_etw_set_clock(2337949, START_RAW + 1000, 133600000000000000);
+	assert_int_equal(names_at_stop(u"after", "after", &key), 2);
+	assert_false(fake_etw_exist_like("no such file", &err));
+	assert_int_equal(remove(path), 0);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -392,6 +465,7 @@ int main(void)
 		ROW(the_clocks_can_be_those_of_the_recording),
 		ROW(a_test_may_skip_records),
 		ROW(records_can_happen_when_they_are_played),
+		ROW(the_end_of_a_recording_is_reported_at_stop_only),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_play", tests, NULL, NULL);
 

@@ -763,9 +763,8 @@ static void what_exists_is_reported_when_its_flag_comes_on(void **state)
 
 	(void)state;
 	running.process_id = 8;
-	fake_etw_add_rundown(&running, NULL);
-	file.descriptor.Keyword = 0x10;
-	fake_etw_add_rundown(&file, &kernel_rundown);
+	fake_etw_add_rundown(&running);
+	fake_etw_add_rundown(&file);
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, &one), 0);
 	assert_true(fake_etw_session("one", &session));
 	assert_int_equal(session.emitted, 1);

@@ -350,22 +350,19 @@ static void filters_reach_windows(void **state)
 
 static void names_of_open_files_are_requested_once_the_trace_is_open(void **state)
 {
-	static const GUID rundown = {
-		0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
-	};
 	static const GUID file_class = {
 		0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
 	};
 	struct fake_etw_event name = {
 		.provider = file_class,
-		.descriptor = { .Opcode = 36, .Version = 2, .Keyword = 0x10 },
+		.descriptor = { .Opcode = 36, .Version = 2 },
 		.classic = true,
 		.payload = "12345678a",
 		.payload_size = 10
 	};
 	struct run *run = *state;
 
-	fake_etw_add_rundown(&name, &rundown);
+	fake_etw_add_rundown(&name);
 	run->options.kernel_flags |= KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
 	run->options.rundown = true;
 	run_start_and_wait(run, &run->options);
