@@ -51,6 +51,9 @@ void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffe
 
 		if (trace->processing && trace->session == session->handle && !trace->closing) {
 			fake_queue_add(&trace->queue, buffer);
+			if (fake_otherwise("C19")) {
+				return;
+			}
 		}
 	}
 }

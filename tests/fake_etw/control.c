@@ -189,6 +189,7 @@ static uint32_t control(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIE
 	fits = copy_names(session, properties);
 	fake_properties_fill(session, properties);
 	properties->Wnode.Guid = query_guid(session);
+	properties->Wnode.Guid.Data1 ^= fake_otherwise("W1a");
 	if (code == EVENT_TRACE_CONTROL_STOP) {
 		properties->FreeBuffers = properties->NumberOfBuffers;
 	}

@@ -39,7 +39,9 @@ struct fake_union fake_enable_union(const GUID *provider)
 
 		enable = fake.sessions[i].used ? fake_enable_of(&fake.sessions[i], provider) : NULL;
 		if (enable) {
-			uint8_t level = enable->level == 0 ? UINT8_MAX : enable->level;
+			uint8_t level = enable->level == 0 && !fake_otherwise("P1a") ?
+						UINT8_MAX :
+						enable->level;
 
 			sum.is_enabled = 1;
 			sum.level = level > sum.level ? level : sum.level;
@@ -133,7 +135,9 @@ void fake_enable_session_gone(struct fake_session *session)
 		GUID provider = session->enables[session->enable_count - 1].provider;
 
 		fake_enable_clear(session, &provider);
-		(void)notify_union(&provider, &fake_no_guid);
+		if (!fake_otherwise("P4")) {
+			(void)notify_union(&provider, &fake_no_guid);
+		}
 	}
 }
 
@@ -337,7 +341,8 @@ static uint32_t enable_trace(TRACEHANDLE handle, LPCGUID provider, ULONG code,
 	}
 	if (fake_enable_of(session, provider)) {
 		*ticket = fake_providers_notify(provider, &enable->source,
-						EVENT_CONTROL_CODE_CAPTURE_STATE, enable->level,
+						EVENT_CONTROL_CODE_CAPTURE_STATE,
+						fake_otherwise("P1") ? 5 : enable->level,
 						enable->match_any, enable->match_all);
 	}
 	return 0;

@@ -75,6 +75,10 @@ static uint32_t with_write(struct fake_session *session, const struct fake_etw_e
 		add_item(&write, pieces, types, EVENT_HEADER_EXT_TYPE_PROCESS_START_KEY, &start_key,
 			 sizeof(start_key));
 	}
+	if (write.item_count > 1 && fake_otherwise("P12")) {
+		types[0] = types[1];
+		types[1] = EVENT_HEADER_EXT_TYPE_SID;
+	}
 	for (size_t i = 0; i < event->item_count; i++) {
 		add_item(&write, pieces, types, event->items[i].type, event->items[i].data,
 			 event->items[i].size);

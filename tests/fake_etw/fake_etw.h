@@ -112,6 +112,13 @@ void fake_etw_fail(const char *call, uint32_t error, unsigned after);
 void fake_etw_fail_always(const char *call, uint32_t error);
 void fake_etw_fail_never(const char *call);
 
+/*
+ * From now on, until fake_etw_reset(), the fake does not do what this row of BEHAVIOUR.md says: as
+ * a Windows would for which the assumption is wrong. Rows that it knows this of: see the calls of
+ * fake_otherwise(). row: a string that stays valid.
+ */
+void fake_etw_otherwise(const char *row);
+
 /* How often live code called the function so far, failed calls included. */
 unsigned fake_etw_calls(const char *call);
 

@@ -214,6 +214,7 @@ struct fake_etw {
 	uint32_t profile_interval; /* 100 ns */
 	unsigned stops_while_consumed;
 	bool full_logs;            /* of some session: see fake_log_end_full_sessions() */
+	const char *otherwise[8];  /* rows of fake_etw_otherwise() */
 };
 
 extern struct fake_etw fake;
@@ -223,6 +224,7 @@ void fake_lock(void);
 void fake_unlock(void);
 uint32_t fake_enter(enum fake_call call);
 BOOL fake_leave(uint32_t error); /* ends a call that returns BOOL and sets the last error */
+bool fake_otherwise(const char *row); /* whether fake_etw_otherwise() named it */
 void fake_refuse(const char *call,
 		 const char *what); /* says on stderr what the fake cannot imitate */
 

@@ -195,7 +195,7 @@ static struct snapshot *take_snapshot(DWORD flags)
 		memcpy(snapshot->processes, processes, sizeof(processes));
 		snapshot->process_count = process_count;
 	}
-	if (flags & TH32CS_SNAPTHREAD) {
+	if ((flags & TH32CS_SNAPTHREAD) || fake_otherwise("M1a")) {
 		memcpy(snapshot->threads, threads, sizeof(threads));
 		snapshot->thread_count = thread_count;
 	}

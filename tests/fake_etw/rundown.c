@@ -139,6 +139,9 @@ void fake_kernel_rundown(struct fake_session *session, const uint32_t before[8])
 	for (unsigned i = 0; i < 8; i++) {
 		old[i] = before[i] | session->provider_masks[i];
 	}
+	if (fake_otherwise("P18")) {
+		rundown_between(session, old, now); /* twice */
+	}
 	rundown_between(session, old, now);
 }
 

@@ -191,7 +191,9 @@ static void set_buffers(struct fake_session *session, const EVENT_TRACE_PROPERTI
 	uint32_t least = 2 * (shared ? 1 : fake.options.processors);
 
 	session->buffer_size_kb = properties->BufferSize;
-	if (session->buffer_size_kb == 0) {
+	if (fake_otherwise("S4a")) {
+		/* as requested */
+	} else if (session->buffer_size_kb == 0) {
 		session->buffer_size_kb = 64;
 	} else if (session->buffer_size_kb < 4) {
 		session->buffer_size_kb = 4;
@@ -299,13 +301,17 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 	}
 	session->foreign = foreign;
 	session->id = (uint16_t)(session - fake.sessions + 1);
-	session->handle = ++fake.next_handle << 16 | session->id;
+	session->handle = fake_otherwise("S15") ? session->id :
+						  ++fake.next_handle << 16 | session->id;
 	session->given = fake.options.reused_handles ? (1u << 16 | session->id) : session->handle;
 	memcpy(session->name, name, (fake_wide_length(name) + 1) * sizeof(WCHAR));
 	session->guid = fake_guid_equal(&guid, &fake_no_guid) ? new_guid() : guid;
 	session->system_logger = system_logger;
 	session->mode = kept_modes(properties->LogFileMode) |
 			(kernel ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
+	if (fake_otherwise("W1b")) {
+		session->mode &= ~(uint32_t)EVENT_TRACE_INDEPENDENT_SESSION_MODE;
+	}
 	session->clock = clock;
 	session->start_raw = fake_clock_raw(session->clock);
 	session->start_time = fake_clock_system_time();

@@ -102,6 +102,30 @@ void fake_etw_fail_never(const char *call)
 	set_failure(call, 0, 0, false);
 }
 
+void fake_etw_otherwise(const char *row)
+{
+	size_t i = 0;
+
+	fake_lock();
+	while (fake.otherwise[i]) {
+		if (++i == sizeof fake.otherwise / sizeof fake.otherwise[0]) {
+			abort();
+		}
+	}
+	fake.otherwise[i] = row;
+	fake_unlock();
+}
+
+bool fake_otherwise(const char *row)
+{
+	for (size_t i = 0; i < sizeof fake.otherwise / sizeof fake.otherwise[0]; i++) {
+		if (fake.otherwise[i] && strcmp(fake.otherwise[i], row) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 unsigned fake_etw_calls(const char *name)
 {
 	enum fake_call call = call_of(name);
@@ -165,6 +189,7 @@ void fake_etw_reset(const struct fake_etw_options *options)
 		}
 	}
 	memset(fake.failures, 0, sizeof fake.failures);
+	memset(fake.otherwise, 0, sizeof fake.otherwise);
 	fake.options = options ? *options : defaults;
 	complete(&fake.options);
 	fake_rundown_reset();

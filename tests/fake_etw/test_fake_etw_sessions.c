@@ -829,6 +829,19 @@ static void sessions_are_filled_and_stops_are_observed(void **state)
 	recorder_close(&recorder);
 }
 
+static void a_row_does_not_hold_when_the_test_requests_it(void **state)
+{
+	TRACEHANDLE handles[2];
+
+	(void)state;
+	fake_etw_otherwise("S15");
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(recorder_start(u"one", false, 0, &handles[i]), 0);
+		assert_int_equal(recorder_stop(u"one"), 0);
+	}
+	assert_int_equal(handles[0], handles[1]);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -866,6 +879,7 @@ int main(void)
 		ROW(a_stop_returns_losses_of_its_own_records),
 		ROW(the_number_of_sessions_is_configured),
 		ROW(sessions_are_filled_and_stops_are_observed),
+		ROW(a_row_does_not_hold_when_the_test_requests_it),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_sessions", tests, NULL, NULL);
 
