@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Fields of CSV (RFC 4180), for the files of the kit. */
+#ifndef WINDOWS_KIT_CSV_H
+#define WINDOWS_KIT_CSV_H
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Adds a value, in quotes if it needs them; without a separator. */
+static inline void csv_add(struct text *csv, const char *value)
+{
+	if (value[strcspn(value, ",\"\r\n")] == '\0') {
+		text_add_string(csv, value);
+		return;
+	}
+	text_add_char(csv, '"');
+	for (; *value; value++) {
+		if (*value == '"') {
+			text_add_char(csv, '"');
+		}
+		text_add_char(csv, *value);
+	}
+	text_add_char(csv, '"');
+}
+
+#endif
