@@ -69,6 +69,16 @@ static const char *restart_label(size_t index)
 	return restart_reason_name((enum restart_reason)index);
 }
 
+static const char *names_label(size_t index)
+{
+	return names_source_name((enum names_source)index);
+}
+
+static const char *harvest_label(size_t index)
+{
+	return harvest_result_name((enum harvest_result)index);
+}
+
 static const char *miss_label(size_t index)
 {
 	return tracker_miss_name((enum tracker_miss)index);
@@ -229,6 +239,16 @@ static const struct row rows[] = {
 	  COUNTER("etw_session_restarts_total",
 		"Restarts of the session, by reason.", LABELS(2, "session",
 		"reason")) },
+	{ SOURCE(names), .count = NAMES_COUNT, .label = names_label, .scope = OF_LIVE,
+	  COUNTER("etw_session_names_harvested_total",
+		"Names of files that were open before, by the source they came from.", LABELS(2, "session",
+		"source")) },
+	{ SOURCE(names_lost), .scope = OF_LIVE, COUNTER("etw_session_names_lost_total",
+		"Records of harvest sessions that were lost or did not fit into memory.", BY_SESSION) },
+	{ SOURCE(harvests), .count = HARVEST_COUNT, .label = harvest_label, .scope = OF_LIVE,
+	  COUNTER("etw_session_harvests_total",
+		"Harvest sessions, which find open files, disks and services, by result.", LABELS(2, "session",
+		"result")) },
 	{ SESSION(unattributed), .count = MISS_COUNT, .label = miss_label,
 	  COUNTER("etw_consumer_unattributed_events_total",
 		"Events that refer to a thread, process, file or disk that no event has named.", LABELS(2, "session",

@@ -449,6 +449,19 @@ static void on_volume(void *context, const char *nt_path, const char *dos_path)
 	tracker_map_volume(pipeline->tracker, nt_path, dos_path);
 }
 
+static void on_known(void *context, const struct event_record *record)
+{
+	struct pipeline *pipeline = context;
+	bool added;
+	struct event_class *class = event_table_find(pipeline->event_table, record, &added);
+
+	if (!class || (added && !prepare_class(pipeline, class))) {
+		stop_without_memory(pipeline);
+		return;
+	}
+	tracker_learn(pipeline->tracker, record, class);
+}
+
 static void on_snapshot_end(void *context)
 {
 	struct pipeline *pipeline = context;
@@ -491,6 +504,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.on_thread = on_thread,
 		.on_volume = on_volume,
 		.on_snapshot_end = on_snapshot_end,
+		.on_known = on_known,
 	};
 	bool done;
 

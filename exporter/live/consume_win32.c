@@ -74,8 +74,7 @@ static void read_items(struct live *live, const EVENT_RECORD *from, struct event
 	}
 }
 
-/* The pointer size of the program that wrote the event; without a flag it is that of the kernel. */
-static uint8_t pointer_size(USHORT flags)
+uint8_t consume_pointer_size(USHORT flags)
 {
 	if (flags & EVENT_HEADER_FLAG_32_BIT_HEADER) {
 		return 4;
@@ -102,7 +101,7 @@ static VOID WINAPI on_record(PEVENT_RECORD from)
 		.version = descriptor->Version,
 		.opcode = descriptor->Opcode,
 		.level = descriptor->Level,
-		.pointer_size = pointer_size(header->Flags),
+		.pointer_size = consume_pointer_size(header->Flags),
 		.type = RECORD_EVENT,
 		.kernel_group = 0xff,
 		.raw_time = header->TimeStamp.QuadPart,
@@ -128,6 +127,10 @@ static VOID WINAPI on_record(PEVENT_RECORD from)
 	if (live->canary) {
 		canaries_arrival(live, &record);
 	}
+	if (known_is_file_name(header)) {
+		live->names[NAMES_RUNDOWN_PROVIDER]++;
+	}
+	known_deliver_due(live, record.raw_time);
 	live->records++;
 	if (record.raw_time >= live->newest_raw) {
 		live->newest_raw = record.raw_time;
@@ -142,6 +145,8 @@ static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 	struct live *live = log_file->Context;
 
 	live->buffers++;
+	known_first_buffer(live);
+	known_deliver_due(live, live->newest_raw);
 	counters_delivered(live);
 	if (live->sink->on_buffer) {
 		live->sink->on_buffer(live->sink->context);

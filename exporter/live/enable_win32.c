@@ -467,7 +467,8 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 
 	if (status != ERROR_SUCCESS) {
 		live_report(live, SESSION_PROVIDER_FAILED,
-			    "names of open files are not available: %s",
+			    "the kernel's rundown provider cannot be asked for the names of open "
+			    "files: %s",
 			    live_error_text(status, text));
 	}
 }

@@ -278,5 +278,6 @@ void counters_delivered(struct live *live)
 	statistics->last_time = any ? clock_time(&live->source.facts.clock, live->newest_raw) :
 				      RECORD_NO_TIME;
 	statistics->lag_ns = lag;
+	memcpy(statistics->names, live->names, sizeof live->names);
 	os_mutex_unlock(live->source.mutex);
 }

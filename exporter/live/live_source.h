@@ -50,7 +50,10 @@ struct live_options {
 	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
 	uint32_t buffers_max;       /* 0: twice as many */
 	uint64_t flush_ms;          /* whole seconds; 0: 1 s */
-	bool rundown;               /* of the names of open files */
+	/* What exists since before the start is asked for: names of open files, disks, services.
+	 * Only for LIVE_PRIVATE and LIVE_SYSTEM_PROVIDERS. */
+	bool rundown;
+	bool services; /* names of services are needed, even without events of files and disks */
 	const struct provider_spec *providers;
 	size_t provider_count;
 	/*
@@ -77,9 +80,12 @@ struct live_options {
 	void (*on_session_event)(void *context, enum session_event event, const char *sentence);
 	void *session_event_context;
 	/* For tests; 0 means the value after the colon. */
-	uint32_t watch_ms;      /* between two checks of the session: 1000 */
-	uint32_t retry_ms;      /* before the first restart; doubles up to 30 s: 250 */
-	uint32_t stop_grace_ms; /* to deliver what a stopped session still holds: 5000 */
+	uint32_t watch_ms;         /* between two checks of the session: 1000 */
+	uint32_t retry_ms;         /* before the first restart; doubles up to 30 s: 250 */
+	uint32_t stop_grace_ms;    /* to deliver what a stopped session still holds: 5000 */
+	uint32_t harvest_ms;       /* for which a harvest session runs: 100 */
+	uint32_t harvest_again_ms; /* between two harvests because of losses; doubles while losses
+				      continue, up to 1 h: 60000 */
 };
 
 /*

@@ -4,18 +4,22 @@
  *
  *   error_text_win32.c   error codes as sentences, UTF-16, queries of Windows, statistics
  *   provider_win32.c     the exporter's own provider; the canaries of a session
+ *   known_win32.c        what a harvest found, on its way to the consumer thread
  *   consume_win32.c      EVENT_RECORD to struct event_record; what exists at the start
  *   running_win32.c      what runs and is registered on the machine
  *   enable_win32.c       providers: enabling, filters, capturing state
  *   recording_win32.c    the file that Windows writes of the session beside real time
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
+ *   harvest_win32.c      a second session for a moment: names of open files, disks, services
  *   live_source_win32.c  opening, the run, the watcher, stopping, closing
  *
- * There are two threads: the consumer, which runs source_run(), and the watcher. `lock` guards what
- * both use; it is never held while Windows delivers events.
+ * There are three threads: the consumer, which runs source_run(), the watcher and the harvester.
+ * `lock` guards what several of them use; it is never held while Windows delivers events.
  */
 #ifndef LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
 #define LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
+
+#include <stdatomic.h>
 
 #include "base/os.h"
 #include "live/canary.h"
@@ -111,6 +115,32 @@ enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel ev
 
 enum { MODE_TEXT_SIZE = 320 }; /* every word of a logging mode, and a comma behind each */
 
+struct known_batch; /* known_win32.c */
+
+/* The harvest of a session (harvest_win32.c). */
+struct harvest {
+	/* Fixed once open. */
+	bool on;
+	bool names; /* of files; else only disks and services */
+	WCHAR wide_name[SESSION_NAME_MAX];
+	GUID guid;
+
+	/* Guarded by lock. */
+	bool started;     /* a first buffer was delivered, and no harvest has begun since */
+	uint64_t due_ns;  /* of the next harvest because of losses or a failure; UINT64_MAX: none */
+	uint64_t last_ns; /* when the last harvest ended */
+	uint64_t interval_ns; /* from one harvest to the next because of losses */
+
+	/* For the watcher thread alone. */
+	uint64_t losses;
+
+	/* For the harvester thread alone. */
+	bool failure_reported;
+
+	struct os_thread thread;
+	bool thread_started;
+};
+
 struct live {
 	struct source source; /* first */
 
@@ -144,8 +174,14 @@ struct live {
 	bool providers_enabled; /* in the running session */
 	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
 	bool closed;            /* its handle is closed already */
-	bool ended;             /* source_run() is over: the watcher ends */
+	bool ended;             /* source_run() is over: the watcher and the harvester end */
 	TRACEHANDLE trace;
+	/* The last harvest brought no disks and services: they are to be read in another way. */
+	bool harvest_failed;
+	struct known_batch *known; /* waits for the consumer thread; owned; NULL: none */
+	/* It is due when the stream reaches this raw time; INT64_MAX: there is none. Written with
+	 * the lock, read by the consumer without. */
+	_Atomic(int64_t) known_due;
 
 	/* Guarded by source.mutex, as the statistics are. */
 	struct session_counters seen;
@@ -163,10 +199,13 @@ struct live {
 	uint64_t bad_records;
 	uint64_t late_records;
 	int64_t newest_raw; /* RECORD_NO_TIME: none came */
-	uint8_t *items; /* extended items as on disk; owned */
+	uint8_t *items;     /* extended items as on disk; owned */
+	uint64_t names[NAMES_COUNT];
+	bool awaits_buffer; /* none was delivered since the consumer began */
 	ULONG last_failure;
 	bool conflict_reported;
 
+	struct harvest harvest;
 	struct os_thread watcher;
 };
 
@@ -224,7 +263,45 @@ void canaries_confirm(struct live *live, const struct canary_epoch *written);
 /* For every record, on the consumer thread. */
 void canaries_arrival(struct live *live, const struct event_record *record);
 
+/* ---- what a harvest found ---- */
+
+/* Whether a harvest needs the event: the name of an open file, or a disk, volume or service. */
+bool known_needed(const EVENT_HEADER *header);
+bool known_is_file_name(const EVENT_HEADER *header);
+
+struct known_batch *known_new(void);        /* NULL without memory */
+void known_free(struct known_batch *batch); /* NULL is allowed */
+/* Copies the event. What does not fit is counted by the batch. */
+void known_add(struct known_batch *batch, const EVENT_RECORD *from);
+size_t known_count(const struct known_batch *batch);
+bool known_has_config(const struct known_batch *batch); /* disks, volumes or services */
+uint64_t known_refused(const struct known_batch *batch);
+
+/*
+ * Passes the batch to the consumer thread, in place of one that still waits. at_once: before the
+ * next record; otherwise when the stream has reached the time of the harvest, because what the
+ * stream says of earlier times must come first.
+ */
+void known_publish(struct live *live, struct known_batch *batch, bool at_once);
+/* Between two records of the consumer thread: gives the sink what is due. */
+void known_deliver(struct live *live);
+
+/* raw_time: which the stream has reached. */
+static inline void known_deliver_due(struct live *live, int64_t raw_time)
+{
+	/* Pairs with the release in known_publish(). */
+	if (raw_time >= atomic_load_explicit(&live->known_due, memory_order_acquire)) {
+		known_deliver(live);
+	}
+}
+
+/* A buffer was delivered: the harvester may begin. On the consumer thread. */
+void known_first_buffer(struct live *live);
+
 /* ---- consuming ---- */
+
+/* The pointer size of the program that wrote the event; without a flag it is that of the kernel. */
+uint8_t consume_pointer_size(USHORT flags);
 
 /* Opens the trace of the running session, unless it is open. */
 ULONG consume_open(struct live *live);
@@ -315,6 +392,29 @@ void session_know_masks(struct live *live);
 
 /* The words of the logging mode, as Windows answered when the session was started. */
 void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE]);
+/* Fills in what each call about a session needs. */
+void session_properties_init(struct session_properties *properties);
+
+/*
+ * Adds a session to those that a crashing process stops, and returns its number for
+ * emergency_stop_remove(); 0: there is no room. With session 0 and identity NULL it is known by its
+ * name alone: a session that is about to be started, whose name no other program uses. Any thread
+ * may call it.
+ */
+unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
+			    const struct session_identity *identity);
+void emergency_stop_remove(unsigned number); /* 0 is allowed */
+
+/* ---- the harvest ---- */
+
+/* Prepares harvests of a private system logger, and stops a harvest session that a crash left. Call
+ * it when the session has its GUID, before it is started. */
+void harvest_open(struct live *live);
+/* Starts the thread, and ends it. It begins when the session has delivered a buffer. */
+void harvest_start(struct live *live);
+void harvest_end(struct live *live);
+/* After a look at the session: another harvest is due when events were lost. */
+void harvest_look(struct live *live);
 
 /* ---- kernel events by system provider ---- */
 

@@ -160,6 +160,7 @@ static void look(struct live *live, unsigned *missing)
 		return;
 	}
 	status = session_watch(live);
+	harvest_look(live);
 	if (status == ERROR_SUCCESS && watchdog_check_providers(live, session)) {
 		canaries_confirm(live, &written);
 	}
@@ -269,15 +270,6 @@ static bool try_start(struct live *live)
 	return false;
 }
 
-/* Whether any event class needs the names of files. */
-static bool needs_rundown(const struct live *live)
-{
-	return live->options.rundown && live->options.logger == LIVE_PRIVATE &&
-	       (live->options.kernel_flags &
-		(EVENT_TRACE_FLAG_DISK_FILE_IO | EVENT_TRACE_FLAG_FILE_IO |
-		 EVENT_TRACE_FLAG_FILE_IO_INIT)) != 0;
-}
-
 /* Consumes until ProcessTrace() returns; the status of Windows. */
 static ULONG consume(struct live *live)
 {
@@ -287,10 +279,7 @@ static ULONG consume(struct live *live)
 		return status;
 	}
 	session_know_masks(live);
-	/* Not before the trace is open, because events that are not consumed fill the buffers. */
-	if (needs_rundown(live) && session_running(live) != 0) {
-		enable_rundown(live, session_running(live));
-	}
+	live->awaits_buffer = true;
 	status = consume_run(live);
 	consume_close(live);
 	return status;
@@ -363,6 +352,7 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 	if (!os_thread_start(&live->watcher, watch, live, err)) {
 		return error_prefix(err, "session %s", live->name);
 	}
+	harvest_start(live);
 	consume_until_stopped(live, sink);
 	consume_close(live); /* it is still open if the stop came before consume_run() */
 	os_mutex_lock(&live->lock);
@@ -370,6 +360,7 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 	os_condition_wake_all(&live->changed);
 	os_mutex_unlock(&live->lock);
 	os_thread_join(&live->watcher);
+	harvest_end(live);
 	session_stop(live); /* one that was started while the watcher stopped the one before */
 	live->sink = NULL;
 	return true;
@@ -391,6 +382,7 @@ static void live_close(struct source *base)
 	consume_close(live); /* opened, and never run */
 	session_stop(live);
 	canaries_close(live);
+	known_free(live->known);
 	free(live->watchdogs);
 	filter_done(live);
 	for (size_t i = 0; i < live->provider_count; i++) {
@@ -521,6 +513,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	live->options.providers = NULL;
 	live->newest_raw = RECORD_NO_TIME;
 	live->options.recording_path = NULL;
+	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
 	if (!live->name || !live->items || !copy_providers(live, options)) {
@@ -552,6 +545,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 		error_no_memory(err, "a live session");
 		goto fail;
 	}
+	harvest_open(live);
 	if (start_at_open(live, err)) {
 		session_mode_text(live, live->mode_text);
 		return &live->source;

@@ -61,24 +61,22 @@ enum { FREE, CHANGING, RUNS };
 
 static struct running_session_entry {
 	_Atomic(int) state;
-	TRACEHANDLE session;
+	TRACEHANDLE session; /* 0: not known, the name alone says which */
 	struct session_identity identity;
 	WCHAR name[SESSION_NAME_MAX];
 } sessions[SESSIONS_MAX];
 
-/*
- * Adds a running session and returns its number for emergency_stop_remove(); 0: there is no room.
- * Any thread may call it.
- */
-static unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
-				   const struct session_identity *identity)
+unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
+			    const struct session_identity *identity)
 {
 	for (unsigned i = 0; i < SESSIONS_MAX; i++) {
 		int expected = FREE;
 
 		if (atomic_compare_exchange_strong(&sessions[i].state, &expected, CHANGING)) {
 			sessions[i].session = session;
-			sessions[i].identity = *identity;
+			if (identity) {
+				sessions[i].identity = *identity;
+			}
 			memcpy(sessions[i].name, name, sizeof sessions[i].name);
 			/* Pairs with the acquire in live_emergency_stop(): the entry is whole. */
 			atomic_store_explicit(&sessions[i].state, RUNS, memory_order_release);
@@ -88,8 +86,7 @@ static unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHAND
 	return 0;
 }
 
-/* 0 is allowed. */
-static void emergency_stop_remove(unsigned number)
+void emergency_stop_remove(unsigned number)
 {
 	if (number > 0) {
 		atomic_store_explicit(&sessions[number - 1].state, FREE, memory_order_release);
@@ -98,7 +95,7 @@ static void emergency_stop_remove(unsigned number)
 
 /* ---- properties ---- */
 
-static void init_properties(struct session_properties *properties)
+void session_properties_init(struct session_properties *properties)
 {
 	memset(properties, 0, sizeof *properties);
 	properties->base.Wnode.BufferSize = (ULONG)sizeof *properties;
@@ -152,7 +149,7 @@ static bool is_kernel(const struct live *live)
 
 static void fill_properties(const struct live *live, struct session_properties *properties)
 {
-	init_properties(properties);
+	session_properties_init(properties);
 	properties->base.LogFileNameOffset = 0; /* no file */
 	properties->base.Wnode.ClientContext = QPC_CLOCK;
 	properties->base.Wnode.Guid = live->guid;
@@ -336,7 +333,7 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
 	struct session_properties properties;
 	ULONG status;
 
-	init_properties(&properties);
+	session_properties_init(&properties);
 	/* By its handle, because another session of that name may run already. */
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
@@ -371,7 +368,7 @@ static ULONG start_trace(struct live *live, TRACEHANDLE *session,
 	if (status != ERROR_SUCCESS || recording_refuse(live, with_file)) {
 		return status;
 	}
-	init_properties(properties);
+	session_properties_init(properties);
 	ControlTraceW(*session, NULL, &properties->base, EVENT_TRACE_CONTROL_STOP);
 	return with_file;
 }
@@ -392,7 +389,7 @@ ULONG session_start(struct live *live)
 		    (live->options.logger == LIVE_NT_KERNEL && !live->options.takeover)) {
 			break;
 		}
-		init_properties(&properties);
+		session_properties_init(&properties);
 		status = ControlTraceW(0, live->wide_name, &properties.base,
 				       EVENT_TRACE_CONTROL_STOP);
 		if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
@@ -503,7 +500,7 @@ static ULONG query(struct live *live, struct session_properties *properties, boo
 	ULONG status;
 
 	*other = false;
-	init_properties(properties);
+	session_properties_init(properties);
 	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
 	if (status == ERROR_MORE_DATA) {
 		status = ERROR_SUCCESS;
@@ -639,9 +636,9 @@ void session_stop(struct live *live)
 		canaries_confirm(live, &written);
 	}
 	disable_providers(live, session);
-	init_properties(&properties);
+	session_properties_init(&properties);
 	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
-	init_properties(&properties);
+	session_properties_init(&properties);
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		counters_add(live, counters_generation(live), &properties.base);
@@ -656,13 +653,17 @@ static void emergency_stop_one(const struct running_session_entry *entry)
 		properties; /* too large for the stack of a crashing thread */
 	ULONG status;
 
-	init_properties(&properties);
+	session_properties_init(&properties);
+	if (entry->session == 0) {
+		ControlTraceW(0, entry->name, &properties.base, EVENT_TRACE_CONTROL_STOP);
+		return;
+	}
 	status = ControlTraceW(0, entry->name, &properties.base, EVENT_TRACE_CONTROL_QUERY);
 	if ((status != ERROR_SUCCESS && status != ERROR_MORE_DATA) ||
 	    !is_same_session(&entry->identity, &properties.base)) {
 		return;
 	}
-	init_properties(&properties);
+	session_properties_init(&properties);
 	/* By the handle: a session that took the name since that query has another one. */
 	ControlTraceW(entry->session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }

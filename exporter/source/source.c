@@ -9,6 +9,20 @@ const char *restart_reason_name(enum restart_reason reason)
 	return names[reason];
 }
 
+const char *names_source_name(enum names_source source)
+{
+	static const char *const names[NAMES_COUNT] = { "rundown_provider", "harvest" };
+
+	return names[source];
+}
+
+const char *harvest_result_name(enum harvest_result result)
+{
+	static const char *const names[HARVEST_COUNT] = { "done", "empty", "failed" };
+
+	return names[result];
+}
+
 void source_init(struct source *source, const struct source_operations *operations)
 {
 	source->operations = operations;

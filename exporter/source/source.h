@@ -47,6 +47,12 @@ struct event_sink {
 	void (*on_thread)(void *context, uint32_t thread_id, uint32_t process_id);
 	void (*on_volume)(void *context, const char *nt_path, const char *dos_path);
 	void (*on_snapshot_end)(void *context);
+	/*
+	 * A record of what exists since before the session (the name of an open file, a disk, a
+	 * service) that another session found. It is true at its time, and no event: it is counted
+	 * nowhere.
+	 */
+	void (*on_known)(void *context, const struct event_record *record);
 };
 
 /* Why a live session was started again (etw_session_restarts_total). */
@@ -60,6 +66,25 @@ enum restart_reason {
 };
 
 const char *restart_reason_name(enum restart_reason reason);
+
+/* Where the names of files that were open already came from (etw_session_names_harvested_total). */
+enum names_source {
+	NAMES_RUNDOWN_PROVIDER, /* the kernel's rundown provider, as events of the session */
+	NAMES_HARVEST,          /* a harvest session */
+	NAMES_COUNT
+};
+
+const char *names_source_name(enum names_source source);
+
+/* How a harvest ended (etw_session_harvests_total). */
+enum harvest_result {
+	HARVEST_DONE,
+	HARVEST_EMPTY,  /* Windows wrote nothing of what exists when the harvest session stopped */
+	HARVEST_FAILED, /* the harvest session could not be started or consumed */
+	HARVEST_COUNT
+};
+
+const char *harvest_result_name(enum harvest_result result);
 
 /*
  * Statistics of a session or a recording. The thread of the source writes them, any thread may read
@@ -96,6 +121,9 @@ struct source_statistics {
 	uint64_t restarts[RESTART_COUNT];
 	uint64_t canary_sent; /* see live/canary.h */
 	uint64_t canary_received;
+	uint64_t names[NAMES_COUNT]; /* of files that were open already */
+	uint64_t harvests[HARVEST_COUNT];
+	uint64_t names_lost; /* records of harvests that were lost or did not fit into memory */
 };
 
 /* Properties of a source, fixed when it is opened. Name and mode are valid until source_close();

@@ -149,6 +149,11 @@ static void announce_file_key(struct tracker *tracker)
 	if (!tracker->files.keys.complete && payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
 		const struct text *path = read_text(tracker, PAYLOAD_NAME);
 
+		if (tracker->now.learned) {
+			files_found_key(&tracker->files, key, tracker->now.record->raw_time,
+					tracker->observed_time, path->data, path->size);
+			return;
+		}
 		files_name_key(&tracker->files, tracker->now.attribution->change, key,
 			       tracker->now.record->raw_time, path->data, path->size);
 	}

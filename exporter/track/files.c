@@ -302,6 +302,17 @@ void files_name_key(struct files *files, enum lifetime_change change, uint64_t k
 	timeline_announce(&files->keys, change, key, time, keep_path(files, path, size));
 }
 
+void files_found_key(struct files *files, uint64_t key, int64_t time, int64_t known_until,
+		     const char *path, size_t size)
+{
+	uint32_t file = keep_path(files, path, size);
+	const struct lifetime *known = lifetimes_at(&files->keys.table, key, time);
+	bool reused = known && known->end == LIFETIME_OPEN && known->start < time &&
+		      known->value != FILE_UNKNOWN && known->value != file && known_until >= time;
+
+	timeline_announce(&files->keys, reused ? LIFETIME_START : LIFETIME_EXISTS, key, time, file);
+}
+
 void files_name_object(struct files *files, uint64_t object, int64_t time, const char *path,
 		       size_t size)
 {

@@ -104,6 +104,13 @@ void files_clear(struct files *files);
 /* path: UTF-8, as recorded. */
 void files_name_key(struct files *files, enum lifetime_change change, uint64_t key, int64_t time,
 		    const char *path, size_t size);
+/*
+ * A key was found to mean a path at a time, up to which maybe not all records are known: those
+ * until `known_until` are. An open file that the records know under another path ends there, if no
+ * record that is still to come can say so.
+ */
+void files_found_key(struct files *files, uint64_t key, int64_t time, int64_t known_until,
+		     const char *path, size_t size);
 void files_name_object(struct files *files, uint64_t object, int64_t time, const char *path,
 		       size_t size);
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,

@@ -229,6 +229,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	tracker->options.strings_bytes = options->strings_bytes ? options->strings_bytes :
 								  STRINGS_BYTES;
 	tracker->enabled = enabled_by(options);
+	tracker->observed_time = RECORD_NO_TIME;
 	forget_record(tracker);
 	if (!make_parts(tracker, err)) {
 		tracker_free(tracker);
@@ -253,6 +254,7 @@ void tracker_reset(struct tracker *tracker)
 {
 	forget_record(tracker);
 	tracker->in_first_pass = false;
+	tracker->observed_time = RECORD_NO_TIME;
 	clear_tables(tracker);
 	process_gauges_clear(&tracker->gauges);
 	image_info_clear(&tracker->image_info);
@@ -339,6 +341,7 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 	now->attribution = class->attribution;
 	now->process_known = false;
 	now->file_known = false;
+	tracker->observed_time = record->raw_time;
 	if (announces == 0) {
 		return;
 	}
@@ -350,6 +353,25 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 	} else if (announces & (ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END)) {
 		publish_requests(tracker);
 	}
+}
+
+void tracker_learn(struct tracker *tracker, const struct event_record *record,
+		   const struct event_class *class)
+{
+	uint32_t announces =
+		class->attribution->announces &
+		(ANNOUNCES_FILE_KEY | ANNOUNCES_DISK | ANNOUNCES_PARTITION | ANNOUNCES_SERVICE);
+
+	if (announces == 0) {
+		return;
+	}
+	forget_record(tracker);
+	tracker->now.record = record;
+	tracker->now.attribution = class->attribution;
+	tracker->now.learned = true;
+	tracker_announce(tracker, announces);
+	forget_record(tracker);
+	publish_all(tracker);
 }
 
 void tracker_end(struct tracker *tracker)

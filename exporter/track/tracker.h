@@ -99,6 +99,14 @@ void tracker_first_pass_end(struct tracker *tracker);
 void tracker_observe(struct tracker *tracker, const struct event_record *record,
 		     const struct event_class *class);
 
+/*
+ * Learns from a record of what exists, between two records that are observed: a file, a disk or a
+ * service that a live session found (on_known in source/source.h). No derived field can be read of
+ * it. What observed records say of later times stays true.
+ */
+void tracker_learn(struct tracker *tracker, const struct event_record *record,
+		   const struct event_class *class);
+
 /* After tracker_observe() of a record that no filter takes out: adds what it writes to the list of
  * the most written paths. */
 void tracker_count(struct tracker *tracker);

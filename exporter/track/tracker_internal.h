@@ -113,6 +113,7 @@ struct tracker_record {
 	uint32_t instance; /* number in processes; 0: none */
 
 	bool file_known;
+	bool learned; /* by tracker_learn() */
 	uint32_t file;
 
 	bool started; /* FileIo/OperationEnd: its start was found */
@@ -130,6 +131,7 @@ struct tracker {
 	struct text scratch;  /* owned: texts of the current record */
 	struct text second_scratch;
 	bool in_first_pass;
+	int64_t observed_time; /* raw, of the last record observed */
 
 	struct names *own_names; /* owned; NULL: they are shared */
 	struct processes processes;

@@ -348,30 +348,6 @@ static void filters_reach_windows(void **state)
 	provider_spec_done(&spec);
 }
 
-static void names_of_open_files_are_requested_once_the_trace_is_open(void **state)
-{
-	static const GUID file_class = {
-		0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
-	};
-	struct fake_etw_event name = {
-		.provider = file_class,
-		.descriptor = { .Opcode = 36, .Version = 2 },
-		.classic = true,
-		.payload = "12345678a",
-		.payload_size = 10
-	};
-	struct run *run = *state;
-
-	fake_etw_add_rundown(&name);
-	run->options.kernel_flags |= KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT;
-	run->options.rundown = true;
-	run_start_and_wait(run, &run->options);
-	assert_true(run_wait(run, &run->events, 1));
-	run_stop(run);
-	assert_int_equal(run->record.opcode, 36);
-	run_end(run);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,8 +366,6 @@ int main(void)
 		cmocka_unit_test_setup(executables_that_windows_would_refuse_are_refused,
 				       run_set_up),
 		cmocka_unit_test_setup(filters_reach_windows, run_set_up),
-		cmocka_unit_test_setup(names_of_open_files_are_requested_once_the_trace_is_open,
-				       run_set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,13 @@ static void on_event(void *context, const struct event_record *record)
 	os_mutex_unlock(&run->lock);
 }
 
+static void on_known(void *context, const struct event_record *record)
+{
+	struct run *run = context;
+
+	note(run, record->opcode == 36 ? &run->known_files : &run->known_others);
+}
+
 static void on_restart(void *context)
 {
 	struct run *run = context;
@@ -110,6 +117,7 @@ static void run_thread(void *context)
 	const struct event_sink sink = { .context = run,
 					 .on_event = on_event,
 					 .on_restart = on_restart,
+					 .on_known = on_known,
 					 .on_process = on_process,
 					 .on_volume = on_volume,
 					 .on_snapshot_end = on_snapshot_end };
@@ -125,7 +133,9 @@ struct live_options run_private_session(struct run *run)
 				      .session_event_context = run,
 				      .watch_ms = 20,
 				      .retry_ms = 10,
-				      .stop_grace_ms = 2000 };
+				      .stop_grace_ms = 2000,
+				      .harvest_ms = 1,
+				      .harvest_again_ms = 1 };
 }
 
 void run_begin(struct run *run)

@@ -35,6 +35,8 @@ struct run {
 	uint64_t events;
 	uint64_t restarts;
 	uint64_t snapshots;
+	uint64_t known_files; /* records of what exists: names of files, and all others */
+	uint64_t known_others;
 	char names[RUN_NAMES_MAX][64]; /* "8 = notepad.exe" */
 	size_t name_count;
 	char volumes[RUN_NAMES_MAX][64];
