@@ -62,21 +62,21 @@ struct fake_etw_options {
 	unsigned disorder_ms;   /* events of one processor may come so much later than those of
 				   others: 0 */
 	unsigned disorder_seed; /* chooses which do */
-	unsigned max_loggers;            /* sessions that can run (EtwMaxLoggers), 32 to 256: 64 */
+	unsigned max_loggers;   /* sessions that can run (EtwMaxLoggers), 32 to 256: 64 */
 	bool full_decides; /* whether an event is given to no session is decided by the mode of the
 			      session that has no room, and not by the modes of the others */
 	bool other_guid;   /* QUERY answers another GUID than StartTraceW was given */
 	bool reused_handles; /* a session gets the handle of the one that had its place before */
 	enum fake_etw_mask_gain mask_gain; /* FAKE_ETW_MASKS_STAY */
 	uint32_t stripped_modes;           /* that StartTraceW leaves out of every session: 0 */
-	unsigned lost_at_stop; /* events that STOP itself writes, and that find no room: 0 */
+	unsigned lost_at_stop;   /* events that STOP itself writes, and that find no room: 0 */
 	unsigned foreign_clocks; /* bits (1 << Wnode.ClientContext) of the clocks that those system
 				    loggers use: none */
 	uint32_t other_pid;      /* of the program that acts in fake_etw_other_…(): 4242 */
 	bool own_stop_is_told;   /* a session also gets the event that it is stopped itself */
 	uint32_t clock_type_error; /* of a third type of clock before build 15063:
 				      ERROR_INVALID_PARAMETER */
-	uint64_t log_disk_bytes; /* free on the disk of the log files: as much as they need */
+	uint64_t log_disk_bytes;   /* free on the disk of the log files: as much as they need */
 	/* A log file that has reached its maximum ends alone; else its session ends with it. */
 	bool full_log_ends_alone;
 	enum fake_etw_rundown_provider rundown_provider; /* at once */
