@@ -229,6 +229,7 @@ static void on_session_event(void *context, enum session_event event, const char
 		[SESSION_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
 		[SESSION_LOST] = { LOG_WARNING, "Session ended; starting it again" },
 		[SESSION_RESTORED] = { LOG_WARNING, "Session was changed" },
+		[SESSION_GIVEN_UP] = { LOG_WARNING, "Session is changed again and again" },
 		[SESSION_NOT_RESTARTED] = { LOG_ERROR, "Session cannot be restarted; retrying" },
 		[SESSION_PROVIDER_FAILED] = { LOG_WARNING,
 					      "Optional session feature is not available" },

@@ -245,6 +245,13 @@ void counters_restart(struct live *live, enum restart_reason reason)
 	os_mutex_unlock(live->source.mutex);
 }
 
+void counters_given_up(struct live *live)
+{
+	os_mutex_lock(live->source.mutex);
+	live->source.statistics.restores_given_up++;
+	os_mutex_unlock(live->source.mutex);
+}
+
 void counters_up(struct live *live, bool up)
 {
 	os_mutex_lock(live->source.mutex);

@@ -34,6 +34,7 @@ enum session_event {
 	SESSION_CONFLICT,        /* another program owns the NT Kernel Logger: we wait for it */
 	SESSION_LOST,            /* the session or its consumer ended; it is started again */
 	SESSION_RESTORED,        /* another program changed its flags or providers; restored */
+	SESSION_GIVEN_UP,        /* other programs change it again and again: left as it is */
 	SESSION_NOT_RESTARTED,   /* starting it again failed; it is tried again later */
 	SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
 	SESSION_STOPPED,

@@ -71,11 +71,26 @@ struct canary_statistics {
 	uint64_t sent_before;       /* in all epochs before that one */
 };
 
+enum { RESTORES_MOST = 3 };
+
+/*
+ * How often a setting was restored, so that two programs that change it in turn do not do so for
+ * ever: RESTORES_MOST times within a minute, then not for ten minutes.
+ */
+struct restore_budget {
+	uint64_t tried_ns[RESTORES_MOST]; /* the latest tries, in a ring */
+	unsigned tries;
+	uint64_t rests_until_ns;
+};
+
 /* What the watchdog knows about a provider, which other programs may disable. */
-enum provider_watchdog {
-	WATCHDOG_FINE,
-	WATCHDOG_DOUBT,    /* was enabled again at the last check */
-	WATCHDOG_GIVEN_UP, /* Windows does not report it as enabled right after we enabled it */
+struct provider_watchdog {
+	enum {
+		WATCHDOG_FINE,
+		WATCHDOG_DOUBT,    /* was enabled again at the last check */
+		WATCHDOG_GIVEN_UP, /* is not reported as enabled right after we enabled it */
+	} state;
+	struct restore_budget budget;
 };
 
 /* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
@@ -167,8 +182,8 @@ struct live {
 	TRACEHANDLE session;              /* 0: no session runs */
 	struct session_identity identity; /* of the running session */
 	unsigned emergency_number;        /* its number for emergency_stop_remove(), or 0 */
-	ULONG masks[KERNEL_MASKS];
-	bool masks_known;
+	ULONG expected[KERNEL_MASKS]; /* the groups that the session is for and had at its start */
+	bool masks_known;             /* they are */
 	ULONG mode;             /* logging mode, as Windows answered when it started; 0: never */
 	bool mode_reported;     /* that Windows left modes out */
 	bool providers_enabled; /* in the running session */
@@ -189,7 +204,9 @@ struct live {
 	struct canary_statistics canaries;
 
 	/* For the watcher thread alone. */
-	enum provider_watchdog *watchdogs; /* owned, one a provider */
+	struct restore_budget masks_budget;
+	struct restore_budget real_time_budget;
+	struct provider_watchdog *watchdogs; /* owned, one a provider */
 	size_t watchdog_next;
 
 	/* For the consumer thread alone. */
@@ -243,6 +260,7 @@ unsigned counters_generation(struct live *live);
 /* Adds the difference since the last call, unless another session has started meanwhile. */
 void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
 void counters_restart(struct live *live, enum restart_reason reason);
+void counters_given_up(struct live *live); /* a setting is no longer restored */
 void counters_up(struct live *live, bool up);
 /* Publishes what the consumer has delivered so far. */
 void counters_delivered(struct live *live);
@@ -387,8 +405,13 @@ enum restart_reason session_judge(struct live *live, ULONG *status);
 ULONG session_watch(struct live *live);
 /* One sentence for a session that cannot be started; what: "started", "consumed". */
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
-/* Remembers which kernel groups are enabled, for session_watch() to restore. */
+/* Remembers which of the requested kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
+/*
+ * Whether a setting that another program changed is restored once more. what: the setting, for the
+ * report when it is not. For the watcher thread alone.
+ */
+bool restore_again(struct live *live, struct restore_budget *budget, const char *what);
 
 /* The words of the logging mode, as Windows answered when the session was started. */
 void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE]);

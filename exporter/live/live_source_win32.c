@@ -74,27 +74,29 @@ static bool is_for_some(const struct provider_spec *provider)
 static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct provider_spec *provider = &live->providers[index];
-	char label[GUID_TEXT_SIZE + 2];
+	struct provider_watchdog *watchdog = &live->watchdogs[index];
+	char text[GUID_TEXT_SIZE + 2];
+	const char *label = provider_spec_label(provider, text);
 
-	if (live->watchdogs[index] == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
+	if (watchdog->state == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
 		return true;
 	}
 	if (!is_disabled(provider, session)) {
-		live->watchdogs[index] = WATCHDOG_FINE;
+		watchdog->state = WATCHDOG_FINE;
 		return true;
 	}
-	if (live->watchdogs[index] == WATCHDOG_DOUBT) {
-		live->watchdogs[index] = WATCHDOG_GIVEN_UP;
+	if (watchdog->state == WATCHDOG_DOUBT) {
+		watchdog->state = WATCHDOG_GIVEN_UP;
 		return true;
 	}
 	/* Windows reuses handles: first make sure that the session is still ours. */
 	if (session_watch(live) == ERROR_SUCCESS && session_running(live) == session &&
+	    restore_again(live, &watchdog->budget, label) &&
 	    enable_provider(live, session, index) == ERROR_SUCCESS) {
-		live->watchdogs[index] = WATCHDOG_DOUBT;
+		watchdog->state = WATCHDOG_DOUBT;
 		counters_restart(live, RESTART_FLAGS_CHANGED);
 		live_report(live, SESSION_RESTORED,
-			    "another program disabled provider %s: enabled again",
-			    provider_spec_label(provider, label));
+			    "another program disabled provider %s: enabled again", label);
 	}
 	return false;
 }

@@ -35,6 +35,9 @@ enum {
 	FREE_CLOCKS_BUILD = 15063, /* Windows 10 1703 */
 };
 
+#define RESTORES_WITHIN_NS (UINT64_C(60) * 1000 * 1000 * 1000)
+#define RESTORES_REST_NS   (10 * RESTORES_WITHIN_NS)
+
 /* ---- identity ---- */
 
 static struct session_identity identity_of(const EVENT_TRACE_PROPERTIES *answer)
@@ -174,14 +177,17 @@ static bool ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
 				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
 }
 
-static ULONG add_flags(TRACEHANDLE session, uint32_t flags)
+/* Adds groups of kernel events; what others or Windows enabled stays. */
+static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
 {
 	ULONG masks[KERNEL_MASKS];
 
 	if (!ask_masks(session, masks)) {
 		return ERROR_NOT_SUPPORTED;
 	}
-	masks[0] |= flags;
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] |= added[i];
+	}
 	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
 }
 
@@ -206,7 +212,7 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 		live_report(live, SESSION_PROVIDER_FAILED,
 			    "system provider {%s}: %s; its flags are set instead", label,
 			    live_error_text(status, text));
-		status = add_flags(session, flags);
+		status = add_masks(session, (const ULONG[KERNEL_MASKS]){ flags });
 		if (status != ERROR_SUCCESS) {
 			return status;
 		}
@@ -244,25 +250,31 @@ TRACEHANDLE session_running(struct live *live)
 	return session;
 }
 
+/* The groups of kernel events that the session is for, by flags or by system providers. */
+static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
+{
+	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
+	masks[0] = live->options.kernel_flags;
+	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+		if (live->options.kernel_groups & (1U << i)) {
+			masks[kernel_groups[i].word] |= kernel_groups[i].bit;
+		}
+	}
+}
+
 /* EnableFlags has 32 bits; kernel events beyond them are enabled while the session runs. */
 static void add_groups(const struct live *live, TRACEHANDLE session)
 {
-	ULONG masks[KERNEL_MASKS];
-	ULONG status = ERROR_NOT_SUPPORTED;
+	ULONG groups[KERNEL_MASKS];
+	ULONG status;
 	char text[160];
 
 	if (!is_kernel(live) || live->options.kernel_groups == 0) {
 		return;
 	}
-	if (ask_masks(session, masks)) {
-		for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
-			if (live->options.kernel_groups & (1U << i)) {
-				masks[kernel_groups[i].word] |= kernel_groups[i].bit;
-			}
-		}
-		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
-					     sizeof masks);
-	}
+	requested_masks(live, groups);
+	groups[0] = 0; /* by EnableFlags, or by system providers */
+	status = add_masks(session, groups);
 	if (status != ERROR_SUCCESS) {
 		live_report(live, SESSION_PROVIDER_FAILED,
 			    "kernel events beyond the flags could not be enabled: %s",
@@ -433,15 +445,16 @@ ULONG session_start(struct live *live)
 
 void session_know_masks(struct live *live)
 {
-	ULONG masks[KERNEL_MASKS];
+	ULONG masks[KERNEL_MASKS], requested[KERNEL_MASKS];
 	TRACEHANDLE session = session_running(live);
 	bool known = is_kernel(live) && session != 0 && ask_masks(session, masks);
 
+	requested_masks(live, requested);
 	os_mutex_lock(&live->lock);
-	if (known && !live->masks_known) {
-		memcpy(live->masks, masks, sizeof masks);
-		live->masks_known = true;
+	for (size_t i = 0; known && !live->masks_known && i < KERNEL_MASKS; i++) {
+		live->expected[i] = requested[i] & masks[i];
 	}
+	live->masks_known = live->masks_known || known;
 	os_mutex_unlock(&live->lock);
 }
 
@@ -517,44 +530,75 @@ static ULONG query(struct live *live, struct session_properties *properties, boo
 	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
 }
 
-/* Undoes changes by other programs. */
-static void put_back(struct live *live, const EVENT_TRACE_PROPERTIES *now)
+bool restore_again(struct live *live, struct restore_budget *budget, const char *what)
 {
-	struct session_properties properties;
+	uint64_t now = os_monotonic_ns();
+	uint64_t *oldest = &budget->tried_ns[budget->tries % RESTORES_MOST];
+
+	if (now < budget->rests_until_ns) {
+		return false;
+	}
+	if (budget->tries >= RESTORES_MOST && now - *oldest < RESTORES_WITHIN_NS) {
+		budget->tries = 0;
+		budget->rests_until_ns = now + RESTORES_REST_NS;
+		counters_given_up(live);
+		live_report(live, SESSION_GIVEN_UP,
+			    "%s changed again after it was restored %d times within a minute: it "
+			    "is left as it is for ten minutes",
+			    what, RESTORES_MOST);
+		return false;
+	}
+	*oldest = now;
+	budget->tries++;
+	return true;
+}
+
+static void restore_masks(struct live *live, TRACEHANDLE session)
+{
 	ULONG masks[KERNEL_MASKS], expected[KERNEL_MASKS];
-	TRACEHANDLE session;
-	bool known;
+	bool known, gone = false;
 	ULONG status;
 	char text[160];
 
 	os_mutex_lock(&live->lock);
-	session = live->session;
 	known = live->masks_known;
-	memcpy(expected, live->masks, sizeof expected);
+	memcpy(expected, live->expected, sizeof expected);
 	os_mutex_unlock(&live->lock);
-	if (session == 0) {
+	if (!known || !ask_masks(session, masks)) {
 		return;
 	}
-	if (known && ask_masks(session, masks) && memcmp(masks, expected, sizeof masks) != 0) {
-		status = TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, expected,
-					     sizeof expected);
-		if (status == ERROR_SUCCESS) {
-			status = enable_system_providers(live, session);
-		}
-		counters_restart(live, RESTART_FLAGS_CHANGED);
-		live_report(live, SESSION_RESTORED, "another program changed its kernel flags: %s",
-			    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		gone = gone || (expected[i] & ~masks[i]) != 0;
 	}
-	if (!(now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE)) {
-		fill_properties(live, &properties);
-		if (known) {
-			properties.base.EnableFlags = expected[0];
-		}
-		status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
-		counters_restart(live, RESTART_FLAGS_CHANGED);
-		live_report(live, SESSION_RESTORED, "another program ended its real-time mode: %s",
-			    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
+	if (!gone || !restore_again(live, &live->masks_budget, "the set of kernel events")) {
+		return;
 	}
+	status = add_masks(session, expected);
+	if (status == ERROR_SUCCESS) {
+		status = enable_system_providers(live, session);
+	}
+	counters_restart(live, RESTART_FLAGS_CHANGED);
+	live_report(live, SESSION_RESTORED, "another program changed its kernel flags: %s",
+		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
+}
+
+static void restore_real_time(struct live *live, TRACEHANDLE session,
+			      const EVENT_TRACE_PROPERTIES *now)
+{
+	struct session_properties properties;
+	ULONG status;
+	char text[160];
+
+	if ((now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE) != 0 ||
+	    !restore_again(live, &live->real_time_budget, "the real-time mode")) {
+		return;
+	}
+	fill_properties(live, &properties);
+	properties.base.EnableFlags |= now->EnableFlags;
+	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
+	counters_restart(live, RESTART_FLAGS_CHANGED);
+	live_report(live, SESSION_RESTORED, "another program ended its real-time mode: %s",
+		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
 }
 
 ULONG session_watch(struct live *live)
@@ -565,8 +609,13 @@ ULONG session_watch(struct live *live)
 	ULONG status = query(live, &properties, &other);
 
 	if (status == ERROR_SUCCESS) {
+		TRACEHANDLE session = session_running(live);
+
 		counters_add(live, generation, &properties.base);
-		put_back(live, &properties.base);
+		if (session != 0) {
+			restore_masks(live, session);
+			restore_real_time(live, session, &properties.base);
+		}
 		recording_is_full(live);
 	}
 	return status;

@@ -119,6 +119,8 @@ struct source_statistics {
 	uint64_t buffers_max;
 	uint64_t lag_ns; /* delivery of the newest event after its time, at the last buffer */
 	uint64_t restarts[RESTART_COUNT];
+	/* settings that other programs changed so often that they were left as they were */
+	uint64_t restores_given_up;
 	uint64_t canary_sent; /* see live/canary.h */
 	uint64_t canary_received;
 	uint64_t names[NAMES_COUNT]; /* of files that were open already */

@@ -176,7 +176,7 @@ static bool enable_wants(const struct fake_enable *enable, const struct fake_etw
 }
 
 /* A session that has an event enabled. */
-struct wanting {
+struct receiver {
 	struct fake_session *session;
 	const struct fake_enable *enable; /* NULL: by kernel flags */
 	bool room;
@@ -205,7 +205,7 @@ static bool is_independent(const struct fake_session *session)
 }
 
 /* Whether a session that has room for an event does not get it, because another one has none. */
-static bool is_withheld(const struct wanting *one, const struct wanting *all, size_t count)
+static bool is_withheld(const struct receiver *one, const struct receiver *all, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!all[i].room &&
@@ -219,7 +219,7 @@ static bool is_withheld(const struct wanting *one, const struct wanting *all, si
 uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 {
 	bool kernel = event->classic && fake_kernel_class(&event->provider);
-	struct wanting wanting[FAKE_SESSIONS];
+	struct receiver receivers[FAKE_SESSIONS];
 	size_t count = 0;
 	uint32_t error = 0;
 
@@ -232,14 +232,14 @@ uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions)
 			bool room = event->classic ||
 				    with_write(session, event, enable, fake_buffer_make_room) == 0;
 
-			wanting[count++] = (struct wanting){ session, enable, room };
+			receivers[count++] = (struct receiver){ session, enable, room };
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct wanting *one = &wanting[i];
+		const struct receiver *one = &receivers[i];
 		uint32_t lost;
 
-		if (one->room && is_withheld(one, wanting, count)) {
+		if (one->room && is_withheld(one, receivers, count)) {
 			one->session->withheld++;
 			continue;
 		}

@@ -158,14 +158,102 @@ static void changed_flags_are_put_back(void **state)
 		run_start_and_wait(&run, &run.options);
 		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
 		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == 1);
+		/* What the other program enabled stays: it may need it. */
 		WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
-			   session.masks[0] == cases[i].flags);
+			   session.masks[0] == (cases[i].flags | KERNEL_FLAG_CSWITCH));
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 1));
 		run_stop(&run);
 		assert_int_equal(run.restarts, 0); /* the session went on */
 		run_end(&run);
 	}
+}
+
+/* Waits until the watcher has looked at the masks several times more. */
+static void wait_for_looks(void)
+{
+	unsigned calls = fake_etw_calls("TraceQueryInformation");
+
+	WAIT_UNTIL(fake_etw_calls("TraceQueryInformation") >= calls + 5);
+}
+
+static void masks_that_gain_bits_are_left_alone(void **state)
+{
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS };
+	static const enum fake_etw_mask_gain gains[] = { FAKE_ETW_MASKS_GAIN_AT_ONCE,
+							 FAKE_ETW_MASKS_GAIN_LATER };
+	struct provider_spec provider;
+
+	(void)state;
+	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	for (size_t i = 0; i < 4; i++) {
+		const struct fake_etw_options machine = { .mask_gain = gains[i % 2] };
+		const uint32_t asked = KERNEL_FLAG_PROCESS | KERNEL_FLAG_FILE_IO_INIT;
+		struct fake_etw_session session;
+		struct run run;
+
+		print_message("  case %zu\n", i);
+		fake_etw_reset(&machine);
+		run_begin(&run);
+		run.options.logger = loggers[i / 2];
+		run.options.kernel_flags = asked;
+		run.options.providers = &provider;
+		run.options.provider_count = 1;
+		run_start_and_wait(&run, &run.options);
+		WAIT_UNTIL(fake_etw_session("etw_test", &session) && session.masks[5] != 0);
+		wait_for_looks();
+		assert_int_equal(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED], 0);
+		assert_true(fake_etw_session("etw_test", &session));
+		assert_true((session.masks[0] & ~asked) != 0 && session.masks[5] != 0);
+		emit_process_start(8);
+		assert_true(run_wait(&run, &run.events, 1));
+		/* A bit that is wanted and gone comes back; what was gained stays. */
+		assert_true(fake_etw_other_set_flags("etw_test", 0));
+		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == 1);
+		wait_for_looks();
+		assert_true(fake_etw_session("etw_test", &session));
+		assert_true((session.masks[0] & KERNEL_FLAG_FILE_IO_INIT) != 0);
+		assert_true(session.masks[5] != 0);
+		emit_process_start(8);
+		assert_true(run_wait(&run, &run.events, 2));
+		run_stop(&run);
+		assert_int_equal(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED], 1);
+		run_end(&run);
+	}
+	provider_spec_done(&provider);
+}
+
+/* Two programs that change a setting in turn would do so for ever. */
+static void what_is_changed_again_and_again_is_given_up(void **state)
+{
+	struct run *run = *state;
+	struct fake_etw_session session;
+	unsigned calls, reports = 0;
+
+	run_start_and_wait(run, &run->options);
+	for (unsigned i = 1; i <= 3; i++) {
+		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
+		WAIT_UNTIL(run_statistics(run).restarts[RESTART_FLAGS_CHANGED] == i);
+	}
+	assert_int_equal(run_statistics(run).restores_given_up, 0);
+	calls = fake_etw_calls("TraceSetInformation");
+	assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
+	assert_true(run_wait_session_event(run, SESSION_GIVEN_UP));
+	wait_for_looks();
+	assert_int_equal(fake_etw_calls("TraceSetInformation"), calls);
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.masks[0], KERNEL_FLAG_CSWITCH);
+	run_stop(run);
+	assert_int_equal(run_statistics(run).restarts[RESTART_FLAGS_CHANGED], 3);
+	assert_int_equal(run_statistics(run).restores_given_up, 1);
+	for (size_t i = 0; i < run->session_event_count; i++) {
+		reports += run->session_events[i] == SESSION_GIVEN_UP;
+	}
+	assert_int_equal(reports, 1);
+	assert_string_equal(run_sentence(run, SESSION_GIVEN_UP),
+			    "the set of kernel events changed again after it was restored 3 times "
+			    "within a minute: it is left as it is for ten minutes");
+	run_end(run);
 }
 
 static void a_lost_real_time_mode_is_put_back(void **state)
@@ -556,6 +644,8 @@ int main(void)
 				       run_reset),
 		cmocka_unit_test_setup(a_stale_session_is_stopped_and_started_again, run_set_up),
 		cmocka_unit_test_setup(changed_flags_are_put_back, run_reset),
+		cmocka_unit_test_setup(masks_that_gain_bits_are_left_alone, run_reset),
+		cmocka_unit_test_setup(what_is_changed_again_and_again_is_given_up, run_set_up),
 		cmocka_unit_test_setup(a_lost_real_time_mode_is_put_back, run_set_up),
 		cmocka_unit_test_setup(a_consumer_that_windows_ends_goes_on, run_set_up),
 		cmocka_unit_test_setup(a_missing_right_to_start_is_reported_in_one_line,
