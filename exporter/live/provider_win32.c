@@ -280,8 +280,9 @@ static uint64_t slot_keyword(uint32_t slot)
 	return (uint64_t)FIRST_CANARY_KEYWORD << slot;
 }
 
-/* Returns false if no session has the provider enabled, or Windows refuses. */
-static bool write_canary(struct canary *canary, const struct canary_mark *mark)
+enum written { NOT_ENABLED, REFUSED, WRITTEN };
+
+static enum written write_canary(struct canary *canary, const struct canary_mark *mark)
 {
 	struct payload payload = { .size = 0 };
 	bool enabled;
@@ -296,7 +297,11 @@ static bool write_canary(struct canary *canary, const struct canary_mark *mark)
 		put_text(&payload, canary->members[mark->slot].name);
 	}
 	os_mutex_unlock(&canary->lock);
-	return enabled && write_event(canary, EVENT_CANARY, slot_keyword(mark->slot), &payload);
+	if (!enabled) {
+		return NOT_ENABLED;
+	}
+	return write_event(canary, EVENT_CANARY, slot_keyword(mark->slot), &payload) ? WRITTEN :
+										       REFUSED;
 }
 
 /* Whether a record is a canary that this process wrote. */
@@ -450,10 +455,15 @@ void canaries_write(struct live *live)
 	mark.number = live->canaries.now.written + 1;
 	on = live->canaries.on;
 	os_mutex_unlock(live->source.mutex);
-	/* After a refusal the next canary gets the same number. */
-	if (on && live->session != 0 && write_canary(live->canary, &mark)) {
+	if (on && live->session != 0) {
+		enum written written = write_canary(live->canary, &mark);
+
 		os_mutex_lock(live->source.mutex);
-		live->canaries.now.written = mark.number;
+		if (written == WRITTEN) {
+			live->canaries.now.written = mark.number;
+		} else if (written == REFUSED) { /* the next one gets the same number */
+			live->source.statistics.canary_refused++;
+		}
 		os_mutex_unlock(live->source.mutex);
 	}
 	os_mutex_unlock(&live->lock);

@@ -123,6 +123,7 @@ struct source_statistics {
 	uint64_t restores_given_up;
 	uint64_t canary_sent; /* see live/canary.h */
 	uint64_t canary_received;
+	uint64_t canary_refused; /* by Windows, when it was asked to write them */
 	uint64_t names[NAMES_COUNT]; /* of files that were open already */
 	uint64_t harvests[HARVEST_COUNT];
 	uint64_t names_lost; /* records of harvests that were lost or did not fit into memory */

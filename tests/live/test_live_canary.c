@@ -286,11 +286,55 @@ static void what_windows_refuses_is_not_sent(void **state)
 	calls = fake_etw_calls("EventWriteTransfer");
 	WAIT_UNTIL(fake_etw_calls("EventWriteTransfer") >= calls + 3);
 	fake_etw_fail_never("EventWriteTransfer");
+	assert_true(run_statistics(&run).canary_refused >= 3);
 	assert_true(run_wait(&run, &run.events, 10));
 	run_stop(&run);
 	assert_all_came_back(&run);
 	run_end(&run);
 	close_canary(canary);
+}
+
+/*
+ * Another session has the provider enabled and no room. On a machine where the mode of that session
+ * decides, our session loses every event of the provider, and only the refusals show it.
+ */
+static void what_another_session_has_no_room_for_shows_as_refused(void **state)
+{
+	static const struct fake_etw_options machines[] = { { .processors = 4 },
+							    { .full_decides = true } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+		struct canary *canary;
+		struct live_options options;
+		struct fake_etw_session session;
+		struct source_statistics now;
+		struct run run;
+		uint64_t events;
+
+		fake_etw_reset(&machines[i]);
+		canary = open_canary();
+		options = with_canaries(&run, canary);
+		run_begin(&run);
+		run_start_and_wait(&run, &options);
+		assert_true(fake_etw_other_start("full", EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_other_enable("full", &provider, 0, 0));
+		fake_etw_fill("full", true);
+		WAIT_UNTIL(run_statistics(&run).canary_refused >= 5);
+		assert_true(fake_etw_session("etw_test", &session));
+		assert_int_equal(session.events_lost, 0);
+		assert_int_equal(session.withheld > 0, machines[i].full_decides);
+		assert_int_equal(run_statistics(&run).events_lost, 0);
+		fake_etw_fill("full", false);
+		events = events_so_far(&run);
+		assert_true(run_wait(&run, &run.events, events + 3));
+		run_stop(&run);
+		now = run_statistics(&run);
+		assert_int_equal(now.canary_sent, now.canary_received);
+		assert_true(fake_etw_other_stop("full"));
+		run_end(&run);
+		close_canary(canary);
+	}
 }
 
 /* Any process may claim the GUID, and ours may have had a predecessor of the same id. */
@@ -629,6 +673,8 @@ int main(void)
 		cmocka_unit_test_setup(restarts_leave_no_gap_between_sent_and_received, run_reset),
 		cmocka_unit_test_setup(loss_that_is_not_reported_shows, run_reset_manual),
 		cmocka_unit_test_setup(what_windows_refuses_is_not_sent, run_reset),
+		cmocka_unit_test_setup(what_another_session_has_no_room_for_shows_as_refused,
+				       run_reset),
 		cmocka_unit_test_setup(canaries_of_others_are_not_ours, run_reset),
 		cmocka_unit_test_setup(the_delay_is_from_the_write_to_the_delivery,
 				       run_reset_manual),
