@@ -102,11 +102,34 @@ static void forget(void *bytes, size_t size)
 	}
 }
 
-static void deliver(const struct fake_trace *trace, const struct fake_stored *stored, int64_t time)
+/* A call of EventRecordCallback. */
+struct call {
+	const struct fake_trace *trace;
+	EVENT_RECORD *record;
+};
+
+static void call_record(void *context)
+{
+	const struct call *call = context;
+
+	call->trace->log.EventRecordCallback(call->record);
+}
+
+static void call_buffer(void *context)
+{
+	struct fake_trace *trace = context;
+
+	trace->wants_more = trace->log.BufferCallback(&trace->log);
+}
+
+/* False when the callback faults. */
+static bool deliver(const struct fake_trace *trace, const struct fake_stored *stored, int64_t time)
 {
 	EVENT_HEADER_EXTENDED_DATA_ITEM *items = NULL;
 	const uint8_t *at = (const uint8_t *)(stored + 1);
 	EVENT_RECORD *record = calloc(1, sizeof(*record));
+	struct call call = { trace, record };
+	bool done = true;
 	void *payload = copy_of(at + stored->items_size, stored->payload_size);
 
 	if (!record) {
@@ -137,7 +160,7 @@ static void deliver(const struct fake_trace *trace, const struct fake_stored *st
 	record->ExtendedData = items;
 	record->ExtendedDataCount = stored->item_count;
 	if (trace->log.EventRecordCallback) {
-		trace->log.EventRecordCallback(record);
+		done = fake_guard(call_record, &call);
 	}
 	for (unsigned i = 0; i < stored->item_count; i++) {
 		forget((void *)(ULONG_PTR)items[i].DataPtr, items[i].DataSize);
@@ -145,9 +168,10 @@ static void deliver(const struct fake_trace *trace, const struct fake_stored *st
 	forget(items, stored->item_count * sizeof(*items));
 	forget(payload, stored->payload_size);
 	forget(record, sizeof(*record));
+	return done;
 }
 
-static void deliver_loss(const struct fake_trace *trace, const struct fake_stored *next,
+static bool deliver_loss(const struct fake_trace *trace, const struct fake_stored *next,
 			 int64_t time, UCHAR opcode)
 {
 	struct fake_stored stored = { .size = sizeof(stored), .context = next->context };
@@ -156,7 +180,7 @@ static void deliver_loss(const struct fake_trace *trace, const struct fake_store
 	stored.header.Flags = EVENT_HEADER_FLAG_CLASSIC_HEADER | EVENT_HEADER_FLAG_64_BIT_HEADER;
 	stored.header.ProviderId = lost_event_guid;
 	stored.header.EventDescriptor.Opcode = opcode;
-	deliver(trace, &stored, time);
+	return deliver(trace, &stored, time);
 }
 
 /* --- a batch of buffers --- */
@@ -235,8 +259,8 @@ static void losses_reported(struct fake_trace *trace)
 	}
 }
 
-/* Behind the last event of a buffer. False: the consumer wants no more. */
-static bool buffer_end(struct delivery *delivery, struct open_buffer *open)
+/* Behind the last event of a buffer. Returns the error that ends ProcessTrace, or 0. */
+static uint32_t buffer_end(struct delivery *delivery, struct open_buffer *open)
 {
 	struct fake_trace *trace = delivery->trace;
 	struct fake_buffer *buffer = open->buffer;
@@ -253,7 +277,11 @@ static bool buffer_end(struct delivery *delivery, struct open_buffer *open)
 	os_condition_wake_all(&fake.changed);
 	fake_unlock();
 	*open = delivery->open[--delivery->count];
-	return !trace->log.BufferCallback || trace->log.BufferCallback(&trace->log);
+	trace->wants_more = true;
+	if (trace->log.BufferCallback && !fake_guard(call_buffer, trace)) {
+		return ERROR_NOACCESS;
+	}
+	return trace->wants_more ? 0 : ERROR_CANCELLED;
 }
 
 static uint32_t deliver_round(struct delivery *delivery, struct round *round,
@@ -274,21 +302,27 @@ static uint32_t deliver_round(struct delivery *delivery, struct round *round,
 		}
 		trace->log.CurrentTime = time;
 		if (round->loss || round->buffer_loss) {
-			if (round->loss) {
-				deliver_loss(trace, stored, report_time, LOST_EVENT);
-			}
-			if (round->buffer_loss) {
-				deliver_loss(trace, stored, report_time, LOST_BUFFER);
+			if ((round->loss &&
+			     !deliver_loss(trace, stored, report_time, LOST_EVENT)) ||
+			    (round->buffer_loss &&
+			     !deliver_loss(trace, stored, report_time, LOST_BUFFER))) {
+				return ERROR_NOACCESS;
 			}
 			round->loss = round->buffer_loss = false;
 			fake_lock();
 			losses_reported(trace);
 			fake_unlock();
 		}
-		deliver(trace, stored, report_time);
+		if (!deliver(trace, stored, report_time)) {
+			return ERROR_NOACCESS;
+		}
 		open->offset += stored->size;
-		if (open->offset >= open->buffer->stored_size && !buffer_end(delivery, open)) {
-			return ERROR_CANCELLED;
+		if (open->offset >= open->buffer->stored_size) {
+			uint32_t error = buffer_end(delivery, open);
+
+			if (error != 0) {
+				return error;
+			}
 		}
 		if (trace->end_with != 0) {
 			return trace->end_with;
@@ -352,6 +386,7 @@ static uint32_t process(struct fake_trace *trace, struct fake_session *session)
 	struct round round;
 	uint32_t error = 0;
 
+	fake_guard_begin();
 	trace->processing = true;
 	trace->session_gone = false;
 	trace->end_with = 0;

@@ -184,6 +184,7 @@ struct fake_trace {
 	bool closing;
 	bool session_gone;
 	bool raw;
+	bool wants_more; /* BufferCallback's answer; the consumer's thread alone */
 	/* Read between events without the lock. */
 	_Atomic(uint32_t) end_with; /* fake_etw_end_consumer(); 0: not asked */
 	_Atomic(bool) held;         /* fake_etw_hold_consumer() */
@@ -328,6 +329,11 @@ void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffe
 void fake_consumer_session_gone(uint64_t session);
 unsigned fake_consumer_count(const struct fake_session *session);
 uint64_t fake_consumer_waiting(const struct fake_session *session); /* events in queues */
+
+/* guard.c */
+void fake_guard_begin(void); /* before calls of fake_guard() */
+/* False: the function faulted. Without the lock. */
+bool fake_guard(void (*call)(void *context), void *context);
 
 /* events.c */
 uint32_t fake_emit(const struct fake_etw_event *event, unsigned *sessions);

@@ -254,6 +254,38 @@ static void process_trace_ends_with_what_a_test_asks_for(void **state)
 	recorder_close(&recorder);
 }
 
+static void fault(void *context)
+{
+	volatile int *volatile nowhere = (int *)16;
+
+	(void)context;
+	*nowhere = 1;
+}
+
+static void a_fault_in_a_callback_ends_process_trace_and_nothing_else(void **state)
+{
+	struct recorder recorder = { .on_event = fault };
+	struct recorder next = { 0 };
+
+	(void)state;
+	start();
+	consume(&recorder, 0);
+	emit_process(1, 0, 0);
+	emit_process(2, 0, 0);
+	fake_etw_flush("test");
+	assert_int_equal(recorder_join(&recorder), ERROR_NOACCESS);
+	assert_int_equal(recorder.count, 0);
+	recorder_close(&recorder);
+	/* The session and the process go on. */
+	consume(&next, 0);
+	emit_process(3, 0, 0);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&next, 1));
+	CloseTrace(next.trace);
+	recorder_join(&next);
+	recorder_close(&next);
+}
+
 static void records_have_what_was_emitted(void **state)
 {
 	struct recorder recorder = { 0 };
@@ -525,6 +557,7 @@ int main(void)
 		ROW(process_trace_returns_when_the_session_stops),
 		ROW(buffer_callback_cancels),
 		ROW(process_trace_ends_with_what_a_test_asks_for),
+		ROW(a_fault_in_a_callback_ends_process_trace_and_nothing_else),
 		ROW(records_have_what_was_emitted),
 		ROW(times_are_system_time_unless_raw),
 		ROW(events_of_all_processors_come_in_time_order),
