@@ -393,6 +393,88 @@ static void files_are_not_tracked_unless_enabled(void **state)
 	player_done(&player);
 }
 
+/* What happens to one key, or is found, or is asked. */
+struct step {
+	enum { START, STOP, FOUND, ASK } what;
+	int64_t time;
+	const char *path;
+	int64_t known_until; /* FOUND: the records up to this time are known */
+};
+
+static void a_found_name_is_true_at_its_time(void **state)
+{
+	static const struct {
+		const char *name;
+		struct step steps[8];
+	} stories[] = {
+		{ "of an unknown key, always",
+		  { { FOUND, 100, "a", 50 }, { ASK, 60, "a", 0 }, { ASK, 110, "a", 0 } } },
+		{ "of a key that the records reused later, not",
+		  { { START, 150, "b", 0 }, { FOUND, 100, "a", 200 }, { ASK, 160, "b", 0 } } },
+		{ "where records were lost, from then on",
+		  { { START, 50, "a", 0 },
+		    { FOUND, 100, "b", 200 },
+		    { ASK, 60, "a", 0 },
+		    { ASK, 110, "b", 0 } } },
+		{ "where records are still to come, as they say",
+		  { { START, 50, "a", 0 },
+		    { FOUND, 100, "b", 60 },
+		    { STOP, 70, "a", 0 },
+		    { START, 80, "b", 0 },
+		    { ASK, 65, "a", 0 },
+		    { ASK, 90, "b", 0 } } },
+		{ "of a key that has ended, from its end on",
+		  { { START, 50, "a", 0 },
+		    { STOP, 70, "a", 0 },
+		    { FOUND, 100, "b", 200 },
+		    { ASK, 60, "a", 0 },
+		    { ASK, 80, "b", 0 } } },
+		{ "of the same path, nothing new",
+		  { { START, 50, "a", 0 },
+		    { FOUND, 100, "a", 200 },
+		    { STOP, 90, "a", 0 }, /* a late record */
+		    { START, 95, "b", 0 },
+		    { ASK, 96, "b", 0 } } },
+		{ "of a key that was used without a name, always",
+		  { { START, 50, "", 0 }, { FOUND, 100, "a", 200 }, { ASK, 60, "a", 0 } } },
+	};
+	const uint64_t key = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof stories / sizeof stories[0]; i++) {
+		static const struct registry_limits limits;
+		struct registry *registry = registry_new(&limits, NULL);
+		struct intern *texts = intern_new(1000, NULL);
+		struct files files;
+
+		print_message("  %s\n", stories[i].name);
+		assert_non_null(registry);
+		assert_non_null(texts);
+		assert_true(files_init(&files, registry, texts, 10, NULL));
+		for (const struct step *step = stories[i].steps; step->path; step++) {
+			size_t size = strlen(step->path);
+
+			if (step->what == FOUND) {
+				files_found_key(&files, key, step->time, step->known_until,
+						step->path, size);
+			} else if (step->what == ASK) {
+				const char *path = files_path(
+					&files, files_find(&files, &key, NULL, step->time), &size);
+
+				assert_non_null(path);
+				assert_string_equal(path, step->path);
+			} else {
+				files_name_key(&files,
+					       step->what == START ? LIFETIME_START : LIFETIME_STOP,
+					       key, step->time, step->path, size);
+			}
+		}
+		files_done(&files);
+		intern_free(texts);
+		registry_free(registry);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +487,7 @@ int main(void)
 		cmocka_unit_test(when_paths_no_longer_fit_volumes_are_still_known),
 		cmocka_unit_test(what_decides_the_volume_is_the_start_of_the_path),
 		cmocka_unit_test(files_are_not_tracked_unless_enabled),
+		cmocka_unit_test(a_found_name_is_true_at_its_time),
 	};
 
 	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
