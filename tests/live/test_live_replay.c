@@ -390,20 +390,6 @@ static void assert_alike(const struct side *replay, const struct side *live, enu
 	assert_int_equal(different, 0);
 }
 
-/* Taken out before any counter: what no live session delivers (records of old types have no
- * provider at all), and the exporter's own events, which no recording has. */
-#define FILTERS                                                                \
-	"filters: { events: [ { event: EventTrace/* }, { event: ImageID/* }, " \
-	"{ event: '{bbccf6c1-6cd1-48c4-80ff-839482e37671}/*' }, "              \
-	"{ event: '{00000000-0000-0000-0000-000000000000}/*' }, "              \
-	"{ event: '{07f70771-7647-53cf-f7a8-a8c8660b66d7}/*' } ] }\n"
-
-static void replay_of(struct side *side, const char *path, bool single_pass)
-{
-	open_side(side, FILTERS);
-	run_replay(side, path, single_pass);
-}
-
 /*
  * The machines that play the recordings: each behaves worse in one respect
  * (tests/fake_etw/BEHAVIOUR.md). What the respect costs is at_worst: the likeness to the replay is
@@ -425,22 +411,89 @@ static const struct machine {
 	{ "in small disorder",
 	  { .manual_flush = true, .disorder_ms = 20, .disorder_seed = 3 },
 	  OTHER_NAMES },
+	/* What the recording says at its end is harvested at the start. */
+	{ "that reports its end at STOP only",
+	  { .manual_flush = true,
+	    .rundown_provider = FAKE_ETW_NAMES_NEVER,
+	    .end_rundown_at_stop = true },
+	  THE_SAME },
 };
 
 enum { MACHINES = sizeof machines / sizeof machines[0] };
+
+/* Taken out before any counter: what no live session delivers (records of old types have no
+ * provider at all), and the exporter's own events, which no recording has. */
+#define FILTERS "filters: { events: [ " LEFT_OUT " ] }\n"
+#define LEFT_OUT                                                  \
+	"{ event: EventTrace/* }, { event: ImageID/* }, "         \
+	"{ event: '{bbccf6c1-6cd1-48c4-80ff-839482e37671}/*' }, " \
+	"{ event: '{00000000-0000-0000-0000-000000000000}/*' }, " \
+	"{ event: '{07f70771-7647-53cf-f7a8-a8c8660b66d7}/*' }"
+
+/* And what a session gets when it stops, which is then no part of the stream. It is learned from
+ * all the same. */
+#define FILTERS_OF_THE_END                                               \
+	"filters: { events: [ " LEFT_OUT ", { event: SystemConfig/* }, " \
+	"{ event: FileIo/FileRundown }, { event: Process/DCStop }, "     \
+	"{ event: Thread/DCStop }, { event: Image/DCStop } ] }\n"
+
+static const char *filters_of(const struct machine *machine)
+{
+	return machine->options.end_rundown_at_stop ? FILTERS_OF_THE_END : FILTERS;
+}
+
+static void replay_of(struct side *side, const char *path, bool single_pass,
+		      const struct machine *machine)
+{
+	open_side(side, filters_of(machine));
+	run_replay(side, path, single_pass);
+}
+
+/* One event, which is filtered out, lets the session begin its harvest; waits until it is over. */
+static void wait_for_harvest(struct side *side, int64_t time)
+{
+	static const GUID own_provider = {
+		0x07f70771, 0x7647, 0x53cf, { 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7 }
+	};
+	const struct fake_etw_event event = { .provider = own_provider,
+					      .timed = true,
+					      .raw_time = time };
+	struct runner_session session;
+	uint64_t over;
+
+	assert_true(fake_etw_wait_consumer("one", WAIT_MS));
+	assert_true(fake_etw_emit(&event) > 0);
+	fake_etw_flush("one");
+	do {
+		Sleep(1);
+		runner_session(side->runner, 0, &session);
+		over = session.statistics.harvests[HARVEST_DONE] +
+		       session.statistics.harvests[HARVEST_EMPTY];
+	} while (over == 0); /* the time limit of the test ends what hangs */
+}
 
 /* The machine plays the recording; what it counted is on the page. */
 static void live_of(struct side *side, const char *path, bool two_sessions,
 		    const struct machine *machine)
 {
-	static const char one[] = FILTERS "sessions: { one: {} }\n";
-	static const char two[] = FILTERS "sessions: { one: {}, two: { logger: user, providers: "
-					  "[ '{11111111-2222-3333-4444-555555555555}' ] } }\n";
+	static const char one[] = "sessions: { one: {} }\n";
+	static const char two[] = "sessions: { one: {}, two: { logger: user, providers: "
+				  "[ '{11111111-2222-3333-4444-555555555555}' ] } }\n";
+	char config[1024];
+	LARGE_INTEGER start;
 
 	fake_etw_reset(&machine->options);
 	assert_true(fake_etw_clock_like(path, NULL));
-	open_side(side, two_sessions ? two : one);
+	QueryPerformanceCounter(&start);
+	if (machine->options.end_rundown_at_stop) {
+		assert_true(fake_etw_exist_like(path, NULL));
+	}
+	snprintf(config, sizeof config, "%s%s", filters_of(machine), two_sessions ? two : one);
+	open_side(side, config);
 	open_live_unwatched(side);
+	if (machine->options.end_rundown_at_stop) {
+		wait_for_harvest(side, start.QuadPart);
+	}
 	play(path, "one", two_sessions ? KERNEL : EVERYTHING);
 	if (two_sessions) {
 		play(path, "two", PROVIDERS);
@@ -465,12 +518,12 @@ static void assert_plays_like(const struct side *replay, const char *path, bool 
 }
 
 static void assert_plays_as_it_replays(const char *path, bool single_pass, bool two_sessions,
-				       enum likeness likeness)
+				       enum likeness likeness, const struct machine *machine)
 {
 	struct side replay;
 
-	replay_of(&replay, path, single_pass);
-	assert_plays_like(&replay, path, two_sessions, likeness, &machines[0]);
+	replay_of(&replay, path, single_pass, machine);
+	assert_plays_like(&replay, path, two_sessions, likeness, machine);
 	close_side(&replay);
 }
 
@@ -533,8 +586,63 @@ static void what_is_reported_at_the_start_counts_as_in_a_replay(void **state)
 	(void)state;
 	temporary_path(path, "etl");
 	write_reported_at_the_start(path);
-	assert_plays_as_it_replays(path, false, false, THE_SAME);
-	assert_plays_as_it_replays(path, false, true, THE_SAME);
+	assert_plays_as_it_replays(path, false, false, THE_SAME, &machines[0]);
+	assert_plays_as_it_replays(path, false, true, THE_SAME, &machines[0]);
+	remove(path);
+}
+
+/* Names, disks and services that only the end of a recording has. */
+static void write_named_at_the_end(const char *path)
+{
+	const struct etl_builder_options options = { .processors = 2 };
+	const struct kernel_file file = {
+		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = 101
+	};
+	const struct kernel_disk transfer = {
+		.size = 512, .response_ticks = 100, .file_key = 0xbee, .thread_id = 101
+	};
+	const struct kernel_physical_disk disk = { .bytes_per_sector = 512,
+						   .model = "Contoso SSD",
+						   .boot_drive = "C" };
+	const struct kernel_logical_disk volume = { .partition = 3,
+						    .drive = "C:\\",
+						    .file_system = "NTFS" };
+	struct etl_builder *builder = etl_builder_open(path, &options, NULL);
+	struct kernel_events k;
+
+	assert_non_null(builder);
+	kernel_events_init(&k, builder, 8);
+	kernel_events_at(&k, 0, 1000, 4, 8);
+	report(&k, OP_DC_START, 100, "alpha.exe");
+	for (unsigned i = 0; i < 100; i++) {
+		kernel_events_at(&k, (uint16_t)(i % 2), 1010 + 10 * (int64_t)i, 100, 101);
+		event_file_transfer(&k, OP_FILE_WRITE, &file, 0, 4096, FILE_IO_CACHED_WRITE);
+		event_disk(&k, OP_DISK_READ, &transfer);
+	}
+	kernel_events_at(&k, 0, 3000, 4, 8);
+	event_file_name(&k, OP_FILE_NAME_RUNDOWN, 0xbee,
+			"\\Device\\HarddiskVolume3\\data\\log.txt");
+	event_system_physical_disk(&k, &disk);
+	event_system_logical_disk(&k, &volume);
+	report(&k, OP_DC_STOP, 100, "alpha.exe");
+	kernel_events_done(&k);
+	assert_true(etl_builder_finish(builder, NULL));
+	etl_builder_close(builder);
+}
+
+static void what_is_named_at_the_end_counts_as_in_a_replay(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	temporary_path(path, "etl");
+	write_named_at_the_end(path);
+	assert_plays_as_it_replays(path, false, false, OTHER_NAMES, &machines[0]);
+	for (size_t i = 0; i < MACHINES; i++) {
+		if (machines[i].options.end_rundown_at_stop) {
+			assert_plays_as_it_replays(path, false, false, THE_SAME, &machines[i]);
+		}
+	}
 	remove(path);
 }
 
@@ -546,8 +654,8 @@ static void the_sample_counts_as_in_a_replay(void **state)
 	(void)state;
 	temporary_path(path, "etl");
 	assert_true(sample_write(path, NULL, &err));
-	assert_plays_as_it_replays(path, true, false, THE_SAME);
-	assert_plays_as_it_replays(path, true, true, UNKNOWN_PROCESSES);
+	assert_plays_as_it_replays(path, true, false, THE_SAME, &machines[0]);
+	assert_plays_as_it_replays(path, true, true, UNKNOWN_PROCESSES, &machines[0]);
 	remove(path);
 }
 
@@ -574,6 +682,7 @@ static bool try_recording(void *context, const char *name)
 {
 	struct folder *folder = context;
 	const char *ending = strrchr(name, '.');
+	enum likeness likeness = is_named_at_the_end(name) ? OTHER_NAMES : UNKNOWN_PROCESSES;
 	char path[1024];
 	struct side replay;
 
@@ -582,18 +691,23 @@ static bool try_recording(void *context, const char *name)
 	}
 	folder->recordings++;
 	snprintf(path, sizeof path, "%s/%s", folder->path, name);
-	replay_of(&replay, path, true);
+	replay_of(&replay, path, true, &machines[0]);
 	assert_plays_like(&replay, path, false, THE_SAME, &machines[0]);
 	assert_plays_like(&replay, path, true, UNKNOWN_PROCESSES, &machines[0]);
 	close_side(&replay);
 	/* With its first pass; each machine costs one more play of every recording. */
-	replay_of(&replay, path, false);
+	replay_of(&replay, path, false, &machines[0]);
 	for (size_t i = 0; i < MACHINES; i++) {
-		assert_plays_like(&replay, path, false,
-				  is_named_at_the_end(name) ? OTHER_NAMES : UNKNOWN_PROCESSES,
-				  &machines[i]);
+		if (!machines[i].options.end_rundown_at_stop) {
+			assert_plays_like(&replay, path, false, likeness, &machines[i]);
+		}
 	}
 	close_side(&replay);
+	for (size_t i = 0; i < MACHINES; i++) {
+		if (machines[i].options.end_rundown_at_stop) {
+			assert_plays_as_it_replays(path, false, false, likeness, &machines[i]);
+		}
+	}
 	return true;
 }
 
@@ -614,6 +728,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_reported_at_the_start_counts_as_in_a_replay),
+		cmocka_unit_test(what_is_named_at_the_end_counts_as_in_a_replay),
 		cmocka_unit_test(the_sample_counts_as_in_a_replay),
 		cmocka_unit_test(every_recording_counts_as_in_a_replay),
 	};
