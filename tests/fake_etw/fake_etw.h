@@ -345,7 +345,8 @@ bool fake_etw_clock_like(const char *path, struct error *err);
 /*
  * What a recording reports of its end (names of open files, SystemConfig, DCEnd) exists on the
  * machine, and is reported when a session stops; a file whose FileCreate the recording has exists
- * from then on, by the machine's clock. For a machine with end_rundown_at_stop.
+ * from then on, by the machine's clock, and a process or thread that begins nowhere in it ran all
+ * the time. For a machine with end_rundown_at_stop.
  */
 bool fake_etw_exist_like(const char *path, struct error *err);
 

@@ -148,48 +148,74 @@ static void on_event(void *context, const struct event_record *record)
 
 /* ---- what exists at the end of a recording ---- */
 
-enum { FILE_CREATE = 32, KEYS_MAX = 1 << 20 };
+/* What has an id and a beginning. */
+enum begun { BEGUN_FILE, BEGUN_PROCESS, BEGUN_THREAD, BEGUN_COUNT };
+
+enum { FILE_CREATE = 32, START = 1, DC_START = 3 };
+
+static const GUID begun_classes[BEGUN_COUNT] = {
+	{ 0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 } },
+	{ 0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c } },
+	{ 0x3d6fa8d1, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c } },
+};
 
 struct end_of_recording {
 	const struct source_clock *clock;
-	struct map created; /* file key -> number in times + 1 */
-	int64_t *times;     /* owned */
-	size_t count;
+	struct map begun[BEGUN_COUNT]; /* id -> reading of the counter when it began */
 };
 
-/* The number at the start of the payload of a name record: the file key. */
-static uint64_t file_key(const struct event_record *record)
+static enum begun begun_of(const struct fake_etw_event *event)
 {
-	uint64_t key = 0;
+	unsigned kind = 0;
 
-	if (record->payload_size >= record->pointer_size) {
-		memcpy(&key, record->payload, record->pointer_size);
+	while (kind < BEGUN_COUNT &&
+	       !(event->classic && fake_guid_equal(&begun_classes[kind], &event->provider))) {
+		kind++;
 	}
-	return key;
+	return (enum begun)kind;
+}
+
+/* The file key, process id or thread id: docs/kernel-events.csv. */
+static uint64_t id_of(const struct event_record *record, enum begun kind)
+{
+	size_t size = kind == BEGUN_FILE ? record->pointer_size : 4;
+	size_t offset = kind == BEGUN_FILE || record->version == 0 ? 0 :
+			kind == BEGUN_PROCESS                      ? record->pointer_size :
+								     4;
+	uint64_t id = 0;
+
+	if (record->payload_size >= offset + size) {
+		memcpy(&id, record->payload + offset, size);
+	}
+	return id;
 }
 
 static void on_record_of_the_end(void *context, const struct event_record *record)
 {
-	static const GUID file_io = {
-		0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
-	};
 	struct end_of_recording *end = context;
 	struct fake_etw_event event = event_of(record);
-	bool of_file = event.classic && fake_guid_equal(&event.provider, &file_io);
-	const uint64_t *created;
+	enum begun kind = begun_of(&event);
+	const uint64_t *begun = NULL;
 
-	if (of_file && record->opcode == FILE_CREATE && end->count < KEYS_MAX) {
-		uint64_t *number = map_put(&end->created, file_key(record), NULL);
+	if (kind != BEGUN_COUNT) {
+		uint64_t id = id_of(record, kind);
 
-		if (!number) {
-			abort();
+		if (kind == BEGUN_FILE ? record->opcode == FILE_CREATE :
+					 record->opcode == START || record->opcode == DC_START) {
+			uint64_t *time = map_put(&end->begun[kind], id, NULL);
+
+			if (!time) {
+				abort();
+			}
+			*time = (uint64_t)counter_of(end->clock, record);
+			return;
 		}
-		end->times[end->count++] = counter_of(end->clock, record);
-		*number = end->count;
-	} else if (fake_rundown_of_the_end(&event)) {
-		created = of_file ? map_find(&end->created, file_key(record)) : NULL;
+		begun = map_find(&end->begun[kind], id);
+	}
+	if (fake_rundown_of_the_end(&event)) {
 		fake_lock();
-		fake_rundown_add(&event, created ? end->times[*created - 1] : INT64_MIN, true);
+		fake_rundown_add(&event, begun ? (int64_t)*begun : INT64_MIN,
+				 begun || kind == BEGUN_COUNT);
 		fake_unlock();
 	}
 }
@@ -217,21 +243,19 @@ bool fake_etw_clock_like(const char *path, struct error *err)
 
 bool fake_etw_exist_like(const char *path, struct error *err)
 {
-	struct end_of_recording end = { .times = calloc(KEYS_MAX, sizeof(*end.times)) };
+	struct end_of_recording end = { .clock = NULL };
 	const struct event_sink sink = { .context = &end, .on_event = on_record_of_the_end };
 	struct source *source = open_recording(path, 0, err);
 	bool good = false;
 
-	if (!end.times) {
-		abort();
-	}
 	if (source) {
 		end.clock = &source_facts(source)->clock;
 		good = source_run(source, &sink, err);
 		source_close(source);
 	}
-	map_done(&end.created);
-	free(end.times);
+	for (unsigned i = 0; i < BEGUN_COUNT; i++) {
+		map_done(&end.begun[i]);
+	}
 	return good;
 }
 

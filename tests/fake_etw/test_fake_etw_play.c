@@ -405,33 +405,17 @@ static void the_end_of_a_recording_is_reported_at_stop_only(void **state)
 	static const struct fake_etw_options machine = { .manual_flush = true,
 							 .end_rundown_at_stop = true };
 	static const uint64_t old_key = 0xaaa, new_key = 0xbbb;
+	static const uint32_t process = 8, other_process = 12; /* as version 0 has it */
 	const struct built_record records[] = {
-		{ .type = RECORD_SYSTEM,
-		  .group = 3,
-		  .opcode = 3,
-		  .payload = "1234",
-		  .payload_size = 4 },
-		{ .type = RECORD_SYSTEM,
-		  .group = 4,
-		  .opcode = 32,
-		  .payload = &new_key,
-		  .payload_size = sizeof(new_key) },
-		{ .type = RECORD_SYSTEM,
-		  .group = 4,
-		  .opcode = 36,
-		  .payload = &new_key,
-		  .payload_size = sizeof(new_key) },
-		{ .type = RECORD_SYSTEM,
-		  .group = 4,
-		  .opcode = 36,
-		  .payload = &old_key,
-		  .payload_size = sizeof(old_key) },
-		{ .type = RECORD_SYSTEM,
-		  .group = 3,
-		  .opcode = 4,
-		  .payload = "1234",
+		{ RECORD_SYSTEM, .group = 3, .opcode = 3, .payload = &process, .payload_size = 4 },
+		{ RECORD_SYSTEM, .group = 4, .opcode = 32, .payload = &new_key, .payload_size = 8 },
+		{ RECORD_SYSTEM, .group = 4, .opcode = 36, .payload = &new_key, .payload_size = 8 },
+		{ RECORD_SYSTEM, .group = 4, .opcode = 36, .payload = &old_key, .payload_size = 8 },
+		{ RECORD_SYSTEM, .group = 3, .opcode = 4, .payload = &process, .payload_size = 4 },
+		{ RECORD_SYSTEM, .group = 3, .opcode = 4, .payload = &other_process,
 		  .payload_size = 4 },
 	};
+	struct fake_etw_session session;
 	struct fake_etw_played played;
 	struct error err;
 	uint64_t key = 0;
@@ -444,9 +428,11 @@ static void the_end_of_a_recording_is_reported_at_stop_only(void **state)
 	assert_int_equal(names_at_stop(u"early", "early", &key), 1);
 	assert_int_equal(key, old_key);
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	assert_true(fake_etw_session("one", &session));
+	assert_int_equal(session.emitted, 1); /* the process that begins nowhere */
 	play(NULL, &played);
 	assert_int_equal(played.emitted, 1);
-	assert_int_equal(played.left_out, 1 + 3); /* the header, and the end */
+	assert_int_equal(played.left_out, 1 + 4); /* the header, and the end */
 	fake_etw_set_clock(2337949, START_RAW + 1000, 133600000000000000);
 	assert_int_equal(names_at_stop(u"after", "after", &key), 2);
 	assert_false(fake_etw_exist_like("no such file", &err));
