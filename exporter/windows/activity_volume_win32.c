@@ -55,21 +55,34 @@ static bool write_script(const wchar_t *path, const char *script, struct error *
 	return size > 0;
 }
 
+/* The path of diskpart.exe, which only the system folder is trusted to have. */
+static bool find_diskpart(const struct activity_work *work, wchar_t path[MAX_PATH],
+			  struct error *err)
+{
+	static const wchar_t name[] = L"\\diskpart.exe";
+	UINT size;
+
+	if (work->options.diskpart) {
+		return wcslen(work->options.diskpart) < MAX_PATH &&
+		       wcscpy(path, work->options.diskpart) != NULL;
+	}
+	size = GetSystemDirectoryW(path, MAX_PATH);
+	if (size == 0 || size + sizeof name / sizeof name[0] > MAX_PATH) {
+		return error_set(err, ERROR_SYSTEM, "there is no system folder");
+	}
+	wcscat(path, name);
+	return GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES ||
+	       error_set(err, ERROR_UNSUPPORTED, "there is no diskpart.exe");
+}
+
 static bool run_diskpart(const struct activity_work *work, const char *script, struct error *err)
 {
-	wchar_t program[MAX_PATH + 16], path[MAX_PATH], arguments[MAX_PATH + 16];
-	UINT size = GetSystemDirectoryW(program, MAX_PATH);
+	wchar_t program[MAX_PATH], path[MAX_PATH], arguments[MAX_PATH + 16];
 	HANDLE process;
 	bool good;
 
-	if (size == 0 || size >= MAX_PATH || !activity_path(work, L"diskpart.txt", path, err)) {
-		return error_set(err, ERROR_SYSTEM, "there is no system folder");
-	}
-	wcscat(program, L"\\diskpart.exe");
-	if (GetFileAttributesW(program) == INVALID_FILE_ATTRIBUTES) {
-		return error_set(err, ERROR_UNSUPPORTED, "there is no diskpart.exe");
-	}
-	if (!write_script(path, script, err)) {
+	if (!find_diskpart(work, program, err) ||
+	    !activity_path(work, L"diskpart.txt", path, err) || !write_script(path, script, err)) {
 		return false;
 	}
 	_snwprintf(arguments, MAX_PATH + 16, L"/s \"%ls\"", path);
@@ -82,7 +95,7 @@ static bool run_diskpart(const struct activity_work *work, const char *script, s
 
 bool activity_attach_volume(struct activity_work *work, struct activity *done, struct error *err)
 {
-	wchar_t letter = free_letter();
+	wchar_t letter = work->options.drive ? work->options.drive : free_letter();
 	char script[SCRIPT];
 
 	(void)done;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <wchar.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -66,6 +67,10 @@ struct activity_work_options {
 	/* Waits; false if the program was requested to stop meanwhile. NULL: nothing asks it to. */
 	bool (*wait)(void *context, uint64_t ms);
 	void *wait_context;
+	/* For tests: the path of a program in place of diskpart.exe, borrowed, and the drive that
+	 * it makes. */
+	const wchar_t *diskpart;
+	wchar_t drive;
 };
 
 struct activity_work *activity_open(const struct activity_work_options *options, struct error *err);
