@@ -4,18 +4,11 @@
  *
  * A file is written in pieces of one size, and the sizes that Windows returns are summed up. So
  * written bytes are exact: every request is one FileIo/Write event with its size. What Windows does
- * behind a request depends on the way ("File Caching", "CreateFileW function" and "File
- * Buffering", Microsoft Learn):
+ * behind a request is in docs/windows.md section 7. Stores to a mapped file are no requests; they
+ * are flushed, so that the paging I/O comes while the session runs.
  *
- * - cached: the request only changes the cache, which is written at any time later, or not at all
- *   when the file is deleted before.
- * - write-through: the cache is written at once, by paging I/O of the same size or more, beside the
- *   request of the program.
- * - unbuffered: the request goes to the disk itself, and there is no paging I/O. Address and size
- *   must be multiples of the sector size; memory of VirtualAlloc() begins with a page.
- * - mapped: stores to memory are no requests. FlushViewOfFile() has whole pages written by paging
- *   I/O, on the thread that calls it unless the memory manager (System) was faster; a page may be
- *   written twice. So at least the bytes that were stored appear as paging I/O of some process.
+ * Unbuffered writes need an address and sizes that are multiples of the sector size ("File
+ * Buffering", Microsoft Learn); memory of VirtualAlloc() begins with a page.
  */
 #include <string.h>
 #include <wchar.h>
