@@ -1,4 +1,4 @@
-# Sourced by the set-up scripts: installs packages through apt, fetches source packages without leaving a source list
+# Sourced by the set-up scripts: installs packages through apt and npm, fetches source packages without leaving a source list
 # behind. Sets `cache`, the folder of what we build ourselves, and `work`, a temporary folder.
 set -euo pipefail
 
@@ -72,6 +72,23 @@ fetch_source() { # package
 	mkdir -p "$work/$1"
 	(cd "$work/$1" && fetch source "$1") >&2
 	find "$work/$1" -mindepth 1 -maxdepth 1 -type d
+}
+
+# Not by package name: Node.js also comes from elsewhere, with npm in it.
+install_node() {
+	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+		install_packages nodejs npm
+	fi
+}
+
+npm_packages() { # folder with a lock file
+	local stamp
+
+	stamp=$1/node_modules/.for-$(cksum <"$1/package-lock.json" | cut -d ' ' -f 1)
+	[ ! -e "$stamp" ] || return 0
+	say "npm packages of $1"
+	(cd "$1" && npm ci --ignore-scripts --no-audit --no-fund)
+	touch "$stamp"
 }
 
 # All that our civetweb is made from besides its source package.

@@ -251,7 +251,7 @@ for name in "${steps[@]}"; do
 done
 echo "${plan%,}. README.md, \"Test it\", says what this takes."
 next_step
-if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards.sh; then
+if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards.sh && bash .ci/deps-workflows.sh; then
 	for preset in release asan tsan; do
 		next_step
 		run_preset "$preset"
@@ -265,7 +265,7 @@ if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards
 		preview_dashboards
 	fi
 else
-	fail "set-up (.ci/deps-debian.sh, .ci/deps-tests.sh, .ci/deps-dashboards.sh)"
+	fail "set-up (.ci/deps-debian.sh, .ci/deps-tests.sh, .ci/deps-dashboards.sh, .ci/deps-workflows.sh)"
 fi
 
 if [ ${#failures[@]} -gt 0 ]; then
