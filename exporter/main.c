@@ -23,12 +23,14 @@
 #include "http/server.h"
 #include "landing.h"
 #include "live/live_source.h"
+#include "live/running.h"
 #include "metrics/exposition.h"
 #include "options.h"
 #include "runner.h"
 #include "setup.h"
 #include "version.h"
 #include "windows/crash.h"
+#include "windows/kit.h"
 #include "windows/self_test.h"
 #include "windows/service.h"
 
@@ -288,7 +290,38 @@ static bool wait_unless_stopped(void *context, uint64_t ms)
 	return os_stop_wait_for(ms * 1000000) == NULL;
 }
 
-/* Prints the table; a row that fails fails the program. */
+static bool self_test_options_fit(const struct options *options, struct error *err)
+{
+	bool more = options->self_test_private || options->self_test_service;
+
+	if (!options->self_test && (options->self_test_folder || more)) {
+		return error_set(err, ERROR_CONFIG, "%s needs --self-test",
+				 options->self_test_folder  ? "--self-test.out" :
+				 options->self_test_private ? "--self-test.private" :
+							      "--self-test.service");
+	}
+	if (!options->self_test_folder && more) {
+		return error_set(err, ERROR_CONFIG, "%s needs --self-test.out=DIR",
+				 options->self_test_private ? "--self-test.private" :
+							      "--self-test.service");
+	}
+	return true;
+}
+
+/* Without --self-test.out a table, else a summary of the files. */
+static bool self_test_report(const struct app *app, const struct self_test_options *self_test,
+			     struct text *report, bool *passed, struct error *err)
+{
+	const struct kit_options options = { .folder = app->options.self_test_folder,
+					     .private_names = app->options.self_test_private,
+					     .service = app->options.self_test_service,
+					     .self_test = *self_test };
+
+	return options.folder ? etw_here(err) && kit_run(&options, report, passed, err) :
+				self_test_run(self_test, report, passed, err);
+}
+
+/* Prints the result; a row that fails fails the program. */
 static bool self_test(const struct app *app, struct error *err)
 {
 	const struct activity_work_options activity = { .wait = wait_unless_stopped };
@@ -313,7 +346,7 @@ static bool self_test(const struct app *app, struct error *err)
 		fprintf(stderr, "etw_exporter: the self-test takes about half a minute\n");
 	}
 	done = process && os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
-	       self_test_run(&options, &report, &passed, err);
+	       self_test_report(app, &options, &report, &passed, err);
 	done = done && print_text(&report, err);
 	text_free(&report);
 	free(process);
@@ -330,6 +363,9 @@ static bool run(struct app *app, struct error *err)
 	}
 	if (app->options.service == SERVICE_UNINSTALL) {
 		return service_uninstall(err) && print_line("The service is removed.", err);
+	}
+	if (!self_test_options_fit(&app->options, err)) {
+		return false;
 	}
 	if (app->options.self_test) {
 		return self_test(app, err);

@@ -162,6 +162,13 @@ bool os_path_is_absolute(const char *path);
  */
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context);
 
+/* Makes a folder, whose parent must exist; one that exists is fine. */
+bool os_folder_make(const char *path, struct error *err);
+
+/* Writes a whole file, in place of one that exists; only its owner may read it, if the system knows
+ * that. The texts of errors do not contain the path. */
+bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err);
+
 /*
  * A file that is read by position into memory of the caller. Its size is that at the time of
  * opening; data that is appended later is not visible. The file is not mapped: if another program

@@ -520,6 +520,37 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 	return more;
 }
 
+bool os_folder_make(const char *path, struct error *err)
+{
+	struct stat facts;
+
+	if (mkdir(path, 0700) == 0 ||
+	    (errno == EEXIST && stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))) {
+		return true;
+	}
+	return error_set(err, ERROR_SYSTEM, "%s: the folder cannot be made: %m", path);
+}
+
+bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	bool written = fd >= 0;
+
+	for (size_t at = 0; written && at < size;) {
+		ssize_t more = write(fd, bytes + at, size - at);
+
+		written = more >= 0 || errno == EINTR;
+		at += more > 0 ? (size_t)more : 0;
+	}
+	if (!written) {
+		error_set(err, ERROR_SYSTEM, "cannot be written: %m");
+	}
+	if (fd >= 0 && close(fd) != 0 && written) {
+		written = error_set(err, ERROR_SYSTEM, "cannot be written: %m");
+	}
+	return written;
+}
+
 struct os_file *os_file_open(const char *path, struct error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);

@@ -541,6 +541,54 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 	return more;
 }
 
+bool os_folder_make(const char *path, struct error *err)
+{
+	wchar_t *wide = wide_from(path);
+	DWORD attributes;
+	bool there;
+
+	if (!wide) {
+		return error_no_memory(err, "a folder");
+	}
+	there = CreateDirectoryW(wide, NULL);
+	if (!there) {
+		error_set_last(err, path);
+		error_prefix(err, "the folder cannot be made");
+		attributes = GetFileAttributesW(wide);
+		there = attributes != INVALID_FILE_ATTRIBUTES &&
+			(attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+	}
+	free(wide);
+	return there;
+}
+
+bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
+{
+	enum { PIECE = 1 << 20 };
+	wchar_t *wide = wide_from(path);
+	HANDLE file = wide ? CreateFileW(wide, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
+					 FILE_ATTRIBUTE_NORMAL, NULL) :
+			     INVALID_HANDLE_VALUE;
+	bool written = file != INVALID_HANDLE_VALUE;
+
+	free(wide);
+	for (size_t at = 0; written && at < size;) {
+		DWORD more = 0;
+
+		written = WriteFile(file, bytes + at,
+				    (DWORD)(size - at < PIECE ? size - at : PIECE), &more, NULL) &&
+			  more > 0;
+		at += more;
+	}
+	if (!written) {
+		error_set_last(err, "cannot be written");
+	}
+	if (file != INVALID_HANDLE_VALUE) {
+		CloseHandle(file);
+	}
+	return written;
+}
+
 static struct file_seen seen_of(const BY_HANDLE_FILE_INFORMATION *facts)
 {
 	return (struct file_seen){

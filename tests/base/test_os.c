@@ -339,6 +339,36 @@ static bool see_entry(void *context, const char *name)
 	return !listing->stop_at || strcmp(name, listing->stop_at) != 0;
 }
 
+static void folders_and_files_are_written(void **state)
+{
+	const struct place *place = *state;
+	struct error err = { 0 };
+	char inside[sizeof place->path + 8];
+	struct os_file *file;
+	char bytes[8];
+	size_t got;
+
+	snprintf(inside, sizeof inside, "%s/\xc3\xa9.txt", place->path);
+	assert_false(os_file_write_whole(inside, "x", 1, &err)); /* no folder */
+	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_null(strstr(err.text, place->path));
+	assert_true(os_folder_make(place->path, &err));
+	assert_true(os_folder_make(place->path, &err)); /* it exists */
+	assert_true(os_file_write_whole(inside, "longer", 6, &err));
+	assert_true(os_file_write_whole(inside, "abc", 3, &err));
+	file = os_file_open(inside, &err);
+	assert_non_null(file);
+	assert_true(os_file_read(file, 0, bytes, sizeof bytes, &got, &err));
+	assert_int_equal(got, 3);
+	assert_memory_equal(bytes, "abc", 3);
+	os_file_close(file);
+	assert_false(os_folder_make(inside, &err)); /* a file */
+	assert_non_null(strstr(err.text, inside));
+	assert_true(os_file_write_whole(inside, NULL, 0, &err));
+	assert_int_equal(remove(inside), 0);
+	assert_true(system_remove_folder(place->path));
+}
+
 static void the_names_in_a_folder_are_listed(void **state)
 {
 	static const char *const names[] = { "a.yaml", "b \xc3\xa9.yaml" };
@@ -448,6 +478,7 @@ int main(void)
 						make_place, remove_place),
 		cmocka_unit_test_setup_teardown(what_is_not_a_file_is_refused, make_place,
 						remove_place),
+		cmocka_unit_test_setup_teardown(folders_and_files_are_written, make_place, NULL),
 		cmocka_unit_test_setup_teardown(the_names_in_a_folder_are_listed, make_place, NULL),
 		cmocka_unit_test(a_path_has_a_name),
 		cmocka_unit_test(once_runs_the_function_exactly_once),

@@ -27,6 +27,8 @@ done
 expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test
 expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test.child=0-0,0,/tmp
 "$ETW_EXPORTER" --help | grep -q 'self-test\.child' && fail "--help shows what only the self-test uses"
+expect_exit 2 '^etw_exporter: --self-test\.out needs --self-test$' "$ETW_EXPORTER" --self-test.out=x
+expect_exit 2 '^etw_exporter: --self-test\.private needs --self-test\.out=DIR$' "$ETW_EXPORTER" --self-test --self-test.private
 expect_exit 2 '--web\.config\.file: TLS and authentication are not supported yet' "$ETW_EXPORTER" --web.config.file=web.yml
 expect_exit 2 'unknown flag --confg\.file; did you mean --config\.file' "$ETW_EXPORTER" --confg.file=x
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file=

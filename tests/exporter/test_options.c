@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { ARGUMENTS_MAX = 8 };
+enum { ARGUMENTS_MAX = 12 };
 
 /* Parses a NULL-terminated list of arguments, the program's name left out. */
 static bool parse(struct options *options, const char *const *arguments, struct error *err)
@@ -79,6 +79,8 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 						 "--collector.disable-defaults",
 						 "--check-config",
 						 "--self-test",
+						 "--self-test.private",
+						 "--self-test.service",
 						 "--version",
 						 "--help",
 						 NULL };
@@ -88,6 +90,7 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 	assert_true(parse(&options, arguments, NULL));
 	assert_true(options.once && options.runner.loop && options.runner.file.single_pass);
 	assert_true(options.setup.disable_defaults && options.check_config && options.self_test);
+	assert_true(options.self_test_private && options.self_test_service);
 	assert_true(options.version && options.help);
 	options_done(&options);
 }

@@ -14,8 +14,9 @@
 #include <cmocka.h>
 
 #include "tests/fake_etw/fake_etw.h"
+#include "tests/live/support/existing.h"
 
-enum { OTHER_STATUS = 31, OPEN_FILES = 3 };
+enum { OTHER_STATUS = 31 };
 
 /* How a row is refuted. */
 enum way {
@@ -52,30 +53,6 @@ static const struct kit_assumption *assumption_of(const char *row)
 	return assumption;
 }
 
-/* Adds what exists: this process, and open files that the rundown provider reports. */
-static void add_what_exists(void)
-{
-	static const GUID process = {
-		0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
-	};
-	static const GUID file = {
-		0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
-	};
-	uint32_t payload[4] = { 0, 0, GetCurrentProcessId(), 0 };
-	struct fake_etw_event event = { .provider = process,
-					.descriptor = { .Opcode = 3, .Version = 4 },
-					.classic = true,
-					.payload = payload,
-					.payload_size = sizeof payload };
-
-	fake_etw_add_rundown(&event);
-	event.provider = file;
-	event.descriptor = (EVENT_DESCRIPTOR){ .Opcode = 36, .Version = 2 };
-	for (unsigned i = 0; i < OPEN_FILES; i++) {
-		fake_etw_add_rundown(&event);
-	}
-}
-
 static void set_up(const char *row, bool exists)
 {
 	fake_etw_reset(&(struct fake_etw_options){ .rights = strcmp(row, "S7a") == 0 ?
@@ -83,7 +60,7 @@ static void set_up(const char *row, bool exists)
 								     FAKE_ETW_ADMINISTRATOR });
 	fake_etw_add_thread(77, 4);
 	if (exists) {
-		add_what_exists();
+		existing_add();
 	}
 }
 

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pseudonyms for names of machine, users and paths.
+ *
+ * A text is read once, from left to right. At the beginning of each word it is decided what it is:
+ * a name of the list, an account's identifier, the beginning of a path, or a word that stays. A
+ * path is read part by part up to a character that ends it. In expositions and JSON a backslash is
+ * written twice, so a run of separators counts as one, and is copied as it stands.
+ *
+ * Pseudonyms are numbers in the order of the first occurrence. They are stored under the hash of
+ * the name without case, because Windows compares names so. A hash that two names share would give
+ * them one pseudonym, which makes the text less precise and discloses nothing.
+ */
+#include "windows/kit_mask.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+enum { NAMES_MAX = 256, EXTENSION_MAX = 4, DRIVE_SIZE = 2 };
+
+struct mask_name {
+	char *name;
+	const char *pseudonym;
+	size_t size;
+};
+
+struct kit_mask {
+	struct mask_name names[NAMES_MAX];
+	size_t name_count;
+	struct map parts; /* hash of a part of a path -> its number */
+	struct map accounts;
+};
+
+/* Parts of paths that say nothing about a machine. */
+static const char *const public_parts[] = {
+	"Device",        "??",
+	"Mup",           "NamedPipe",
+	"Windows",       "SystemRoot",
+	"System32",      "SysWOW64",
+	"drivers",       "Users",
+	"ProgramData",   "GLOBAL??",
+	"Program Files", "Program Files (x86)",
+	"AppData",       "LanmanRedirector",
+};
+
+struct kit_mask *kit_mask_new(void)
+{
+	return calloc(1, sizeof(struct kit_mask));
+}
+
+void kit_mask_free(struct kit_mask *mask)
+{
+	if (mask) {
+		for (size_t i = 0; i < mask->name_count; i++) {
+			free(mask->names[i].name);
+		}
+		map_done(&mask->parts);
+		map_done(&mask->accounts);
+		free(mask);
+	}
+}
+
+bool kit_mask_name(struct kit_mask *mask, const char *name, const char *pseudonym)
+{
+	size_t size = strlen(name);
+	char *copy;
+
+	if (size < 2) {
+		return true;
+	}
+	copy = mask->name_count < NAMES_MAX ? text_duplicate(name, size) : NULL;
+	if (!copy) {
+		return false;
+	}
+	mask->names[mask->name_count++] =
+		(struct mask_name){ .name = copy, .pseudonym = pseudonym, .size = size };
+	return true;
+}
+
+/* ---- characters ---- */
+
+static bool is_alphanumeric(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       ((unsigned char)c & 0x80) != 0;
+}
+
+static bool in_word(char c)
+{
+	return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == '$';
+}
+
+static bool ends_path(char c)
+{
+	return c == '\0' || c == '\n' || c == '\r' || c == '\t' ||
+	       strchr("\"',;|<>*:{}", c) != NULL;
+}
+
+/* Whether " name=" follows, the next field of a line of the log. */
+static bool field_follows(const char *at, const char *end)
+{
+	if (at == end || *at != ' ') {
+		return false;
+	}
+	for (at++; at < end && ((*at >= 'a' && *at <= 'z') || *at == '_'); at++) {
+	}
+	return at < end && *at == '=';
+}
+
+/* ---- parts of paths ---- */
+
+static bool is_public(const char *part, size_t size)
+{
+	static const char volume[] = "HarddiskVolume";
+
+	if (size > sizeof volume - 1 && text_starts_nocase(part, size, volume, sizeof volume - 1)) {
+		return true;
+	}
+	for (size_t i = 0; i < sizeof public_parts / sizeof public_parts[0]; i++) {
+		if (text_equal_nocase(part, size, public_parts[i], strlen(public_parts[i]))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t extension_size(const char *part, size_t size)
+{
+	size_t extension = 0;
+
+	while (extension < size && extension < EXTENSION_MAX &&
+	       is_alphanumeric(part[size - 1 - extension])) {
+		extension++;
+	}
+	return extension > 0 && extension + 1 < size && part[size - 1 - extension] == '.' ?
+		       extension + 1 :
+		       0;
+}
+
+/* 0 without memory. */
+static uint64_t number_of(struct map *map, const char *text, size_t size)
+{
+	bool added = false;
+	uint64_t *number = map_put(map, text_hash_nocase(text, size, 0), &added);
+
+	if (number && added) {
+		*number = map->count;
+	}
+	return number ? *number : 0;
+}
+
+static void add_part(struct kit_mask *mask, struct text *out, const char *part, size_t size)
+{
+	size_t extension = extension_size(part, size);
+
+	if (size == 0 || is_public(part, size)) {
+		text_add(out, part, size);
+		return;
+	}
+	for (size_t i = 0; i < mask->name_count; i++) {
+		if (text_equal_nocase(part, size, mask->names[i].name, mask->names[i].size)) {
+			text_add_string(out, mask->names[i].pseudonym);
+			return;
+		}
+	}
+	text_add_format(out, "name%" PRIu64, number_of(&mask->parts, part, size));
+	text_add(out, part + size - extension, extension);
+}
+
+/* Copies separators and replaces parts until the path ends; returns what follows. */
+static const char *add_path(struct kit_mask *mask, struct text *out, const char *at,
+			    const char *end, bool slashes)
+{
+	while (at < end && !ends_path(*at) && !field_follows(at, end)) {
+		const char *from = at;
+
+		while (at < end && (*at == '\\' || (slashes && *at == '/'))) {
+			at++;
+		}
+		text_add(out, from, (size_t)(at - from));
+		from = at;
+		while (at < end && *at != '\\' && !(slashes && *at == '/') && !ends_path(*at) &&
+		       !field_follows(at, end)) {
+			at++;
+		}
+		add_part(mask, out, from, (size_t)(at - from));
+	}
+	return at;
+}
+
+/* ---- words ---- */
+
+static const struct mask_name *listed(const struct kit_mask *mask, const char *at, const char *end)
+{
+	const struct mask_name *longest = NULL;
+
+	for (size_t i = 0; i < mask->name_count; i++) {
+		const struct mask_name *name = &mask->names[i];
+
+		if (name->size <= (size_t)(end - at) &&
+		    text_equal_nocase(at, name->size, name->name, name->size) &&
+		    (at + name->size == end || !is_alphanumeric(at[name->size])) &&
+		    (!longest || name->size > longest->size)) {
+			longest = name;
+		}
+	}
+	return longest;
+}
+
+static const char *add_account(struct kit_mask *mask, struct text *out, const char *at,
+			       const char *end)
+{
+	static const char start[] = "S-1-5-21-";
+	const char *from = at;
+
+	if (!text_starts_nocase(at, (size_t)(end - at), start, sizeof start - 1)) {
+		return at;
+	}
+	for (at += sizeof start - 1; at < end && ((*at >= '0' && *at <= '9') || *at == '-'); at++) {
+	}
+	text_add_format(out, "S-1-5-21-account%" PRIu64,
+			number_of(&mask->accounts, from, (size_t)(at - from)));
+	return at;
+}
+
+/* At the beginning of a word; returns what follows it. */
+static const char *add_word(struct kit_mask *mask, struct text *out, const char *at,
+			    const char *end)
+{
+	const struct mask_name *name = listed(mask, at, end);
+	const char *next = add_account(mask, out, at, end);
+
+	if (next > at) {
+		return next;
+	}
+	if (end - at > DRIVE_SIZE && is_alphanumeric(at[0]) && at[1] == ':' &&
+	    (at[2] == '\\' || at[2] == '/')) {
+		text_add(out, at, DRIVE_SIZE);
+		return add_path(mask, out, at + DRIVE_SIZE, end, true);
+	}
+	for (next = at; next < end && in_word(*next); next++) {
+	}
+	if (next < end && *next == '\\') {
+		return add_path(mask, out, at, end, false);
+	}
+	if (name) {
+		text_add_string(out, name->pseudonym);
+		return at + name->size;
+	}
+	/* A name of the list may begin behind a character that is no letter: "_NAME". */
+	for (next = at; next < end && is_alphanumeric(*next); next++) {
+	}
+	next += next == at;
+	text_add(out, at, (size_t)(next - at));
+	return next;
+}
+
+void kit_mask_add(struct kit_mask *mask, struct text *out, const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	for (const char *at = text; at < end;) {
+		at = add_word(mask, out, at, end);
+	}
+}
