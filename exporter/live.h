@@ -48,7 +48,8 @@ struct live_session_options {
 	struct canary *canary; /* NULL: none */
 	const char *recording_path; /* see live/live_source.h; NULL: none */
 	uint64_t recording_max_bytes;
-	/* For tests; see source/live_source.h. */
+	void (*on_fault)(const char *reason); /* likewise */
+	/* For tests; see live/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;

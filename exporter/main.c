@@ -111,6 +111,7 @@ static bool open_sources(struct app *app, struct error *err)
 	struct runner_options runner = app->options.runner;
 
 	runner.setup = &app->setup;
+	runner.on_fault = crash_end;
 	/* An emergency stop must find every session that runs: it is set up before the first. */
 	if (runner.path_count == 0 && !crash_catch(live_emergency_stop, err)) {
 		return false;

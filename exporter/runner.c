@@ -250,6 +250,7 @@ static bool open_sessions(struct runner *runner, struct error *err)
 						.recording_path = runner->options.recording_path,
 						.recording_max_bytes =
 							runner->options.recording_max_bytes,
+						.on_fault = runner->options.on_fault,
 						.watch_ms = runner->options.watch_ms,
 						.retry_ms = runner->options.retry_ms,
 						.stop_grace_ms = runner->options.stop_grace_ms };

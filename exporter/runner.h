@@ -38,6 +38,7 @@ struct runner_options {
 	/* ---- of live sessions, see live/live_source.h ---- */
 	const char *recording_path; /* of the first session, borrowed during runner_new() */
 	uint64_t recording_max_bytes;
+	void (*on_fault)(const char *reason);
 	/* For tests. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;

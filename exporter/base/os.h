@@ -104,6 +104,14 @@ void os_condition_wake_all(struct os_condition *condition);
  * must be static and initialised with { OS_ONCE_INIT }. */
 void os_once(struct os_once *once, void (*run)(void));
 
+/*
+ * Whether a fault of the calling thread (an access violation and the like) must end the process,
+ * even if code further up its stack would catch the exception and go on. Off at first. Returns what
+ * was set before. windows/crash.h acts on it; other systems end the process anyway.
+ */
+bool os_set_faults_fatal(bool fatal);
+bool os_faults_fatal(void);
+
 uint64_t os_monotonic_ns(void);
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
 /*

@@ -192,6 +192,21 @@ const char *os_stop_wait_for(uint64_t timeout_ns)
 	return NULL;
 }
 
+static _Thread_local bool fatal_faults;
+
+bool os_set_faults_fatal(bool fatal)
+{
+	bool before = fatal_faults;
+
+	fatal_faults = fatal;
+	return before;
+}
+
+bool os_faults_fatal(void)
+{
+	return fatal_faults;
+}
+
 static void *thread_main(void *argument)
 {
 	struct thread_start *argument_start = argument;

@@ -259,12 +259,47 @@ const char *os_stop_wait(void (*on_reload)(void))
 
 /* ---- threads ---- */
 
+/* Not thread-local variables: the first use of one by a thread allocates memory, and a thread that
+ * faults cannot. */
+static DWORD fatal_faults = TLS_OUT_OF_INDEXES; /* NULL: not fatal */
+static struct os_once fatal_faults_once = { OS_ONCE_INIT };
+
+static void allocate_fatal_faults(void)
+{
+	fatal_faults = TlsAlloc();
+}
+
+bool os_set_faults_fatal(bool fatal)
+{
+	bool before;
+
+	os_once(&fatal_faults_once, allocate_fatal_faults);
+	before = os_faults_fatal();
+	TlsSetValue(fatal_faults, fatal ? (void *)1 : NULL);
+	return before;
+}
+
+/* TlsGetValue() sets the last error, which the caller may still need. */
+bool os_faults_fatal(void)
+{
+	DWORD error = GetLastError();
+	bool fatal = fatal_faults != TLS_OUT_OF_INDEXES && TlsGetValue(fatal_faults) != NULL;
+
+	SetLastError(error);
+	return fatal;
+}
+
+/* Of the stack of each thread, for what runs when the rest has overflowed. */
+enum { STACK_LEFT_BYTES = 65536 };
+
 static unsigned __stdcall thread_main(void *argument)
 {
 	struct thread_start *argument_start = argument;
 	struct thread_start start = *argument_start;
+	ULONG stack_bytes = STACK_LEFT_BYTES;
 
 	free(argument_start);
+	SetThreadStackGuarantee(&stack_bytes);
 	start.run(start.context);
 	return 0;
 }

@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/map.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "live/running.h"
@@ -155,6 +156,28 @@ static bool make_room(struct tdh *tdh, ULONG size)
 	return true;
 }
 
+/*
+ * TDH may catch faults of its own: while it runs, a fault does not end the process.
+ */
+static ULONG event_information(EVENT_RECORD *query, TRACE_EVENT_INFO *information, ULONG *size)
+{
+	bool fatal = os_set_faults_fatal(false);
+	ULONG status = TdhGetEventInformation(query, 0, NULL, information, size);
+
+	os_set_faults_fatal(fatal);
+	return status;
+}
+
+static ULONG map_information(EVENT_RECORD *query, WCHAR *name, EVENT_MAP_INFO *information,
+			     ULONG *size)
+{
+	bool fatal = os_set_faults_fatal(false);
+	ULONG status = TdhGetEventMapInformation(query, name, information, size);
+
+	os_set_faults_fatal(fatal);
+	return status;
+}
+
 /* Puts the answer into tdh->buffer and returns its size; 0: no answer. */
 static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *query)
 {
@@ -162,8 +185,7 @@ static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *query)
 
 	for (unsigned i = 0; i < TRIES && status == ERROR_INSUFFICIENT_BUFFER; i++) {
 		size = tdh->buffer_size;
-		status = TdhGetEventInformation(query, 0, NULL,
-						(TRACE_EVENT_INFO *)(void *)tdh->buffer, &size);
+		status = event_information(query, (TRACE_EVENT_INFO *)(void *)tdh->buffer, &size);
 		if (status == ERROR_INSUFFICIENT_BUFFER && !make_room(tdh, size)) {
 			break;
 		}
@@ -193,7 +215,7 @@ static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *quer
 		}
 		information = larger;
 		room = size;
-		status = TdhGetEventMapInformation(query, wide, information, &size);
+		status = map_information(query, wide, information, &size);
 	}
 	if (status == ERROR_SUCCESS && information && size <= room &&
 	    event_map_view(provider, (const uint8_t *)information, size, &map)) {

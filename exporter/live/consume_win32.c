@@ -14,6 +14,11 @@
  * flush interval late. Records that are older than one before are counted and delivered all the
  * same.
  *
+ * ProcessTrace() catches exceptions of callbacks, and returns ERROR_NOACCESS. What a callback was
+ * doing is then half done, and a lock may still be held. So a fault in a callback ends the process
+ * (os_set_faults_fatal()), and where ProcessTrace() caught it nevertheless, nothing of ours is
+ * touched before on_fault().
+ *
  * ProcessTrace() runs on the consumer thread until the session ends. Another thread makes it return
  * by closing the trace; `closed` makes sure that the trace is closed once.
  *
@@ -82,7 +87,7 @@ uint8_t consume_pointer_size(USHORT flags)
 	return flags & EVENT_HEADER_FLAG_64_BIT_HEADER ? 8 : (uint8_t)sizeof(void *);
 }
 
-static VOID WINAPI on_record(PEVENT_RECORD from)
+static void deliver(const EVENT_RECORD *from)
 {
 	struct live *live = from->UserContext;
 	const EVENT_HEADER *header = &from->EventHeader;
@@ -140,10 +145,18 @@ static VOID WINAPI on_record(PEVENT_RECORD from)
 	live->sink->on_event(live->sink->context, &record);
 }
 
+static VOID WINAPI on_record(PEVENT_RECORD from)
+{
+	os_set_faults_fatal(true);
+	deliver(from);
+	os_set_faults_fatal(false);
+}
+
 static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 {
 	struct live *live = log_file->Context;
 
+	os_set_faults_fatal(true);
 	live->buffers++;
 	known_first_buffer(live);
 	known_deliver_due(live, live->newest_raw);
@@ -151,6 +164,7 @@ static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 	if (live->sink->on_buffer) {
 		live->sink->on_buffer(live->sink->context);
 	}
+	os_set_faults_fatal(false);
 	return TRUE; /* FALSE would end ProcessTrace() */
 }
 
@@ -192,6 +206,10 @@ ULONG consume_run(struct live *live)
 
 	counters_up(live, true);
 	status = ProcessTrace(&trace, 1, NULL, NULL);
+	if (status == ERROR_NOACCESS) {
+		live->faulted = true;
+		live->options.on_fault("an exception in a callback of ProcessTrace (error 998)");
+	}
 	counters_up(live, false);
 	counters_delivered(live);
 	return status;

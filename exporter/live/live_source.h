@@ -80,6 +80,12 @@ struct live_options {
 	/* On any thread of the source, one call at a time; may be NULL. */
 	void (*on_session_event)(void *context, enum session_event event, const char *sentence);
 	void *session_event_context;
+	/*
+	 * A callback of the session has faulted, and Windows caught the exception: what the
+	 * consumer thread was doing is half done, and it may hold locks. On that thread; it should
+	 * end the process. If it returns, source_run() fails. NULL: abort().
+	 */
+	void (*on_fault)(const char *reason);
 	/* For tests; 0 means the value after the colon. */
 	uint32_t watch_ms;         /* between two checks of the session: 1000 */
 	uint32_t retry_ms;         /* before the first restart; doubles up to 30 s: 250 */

@@ -221,6 +221,7 @@ struct live {
 	bool awaits_buffer; /* none was delivered since the consumer began */
 	ULONG last_failure;
 	bool conflict_reported;
+	bool faulted; /* a callback did: ProcessTrace() must not be called again */
 
 	struct harvest harvest;
 	struct os_thread watcher;

@@ -332,6 +332,9 @@ static void consume_until_stopped(struct live *live, const struct event_sink *si
 			}
 			began = os_monotonic_ns();
 			status = consume(live);
+			if (live->faulted) {
+				break;
+			}
 			if (source_stopping(&live->source)) {
 				break;
 			}
@@ -365,6 +368,10 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 	harvest_end(live);
 	session_stop(live); /* one that was started while the watcher stopped the one before */
 	live->sink = NULL;
+	if (live->faulted) {
+		return error_set(err, ERROR_SYSTEM, "session %s: a callback has faulted",
+				 live->name);
+	}
 	return true;
 }
 
@@ -421,6 +428,12 @@ static bool copy_providers(struct live *live, const struct live_options *options
 	return true;
 }
 
+static void end_process(const char *reason)
+{
+	(void)reason;
+	abort();
+}
+
 /* Replaces zeros by the defaults of live_source.h. */
 static void set_defaults(struct live *live, uint32_t processors)
 {
@@ -432,6 +445,7 @@ static void set_defaults(struct live *live, uint32_t processors)
 	options->watch_ms = options->watch_ms ? options->watch_ms : WATCH_MS;
 	options->retry_ms = options->retry_ms ? options->retry_ms : RETRY_MS;
 	options->stop_grace_ms = options->stop_grace_ms ? options->stop_grace_ms : STOP_GRACE_MS;
+	options->on_fault = options->on_fault ? options->on_fault : end_process;
 	live->buffers_min = options->buffers_min;
 	live->buffers_max = options->buffers_max;
 	if (live->buffers_min == 0) {

@@ -1,48 +1,166 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The crash handler: the last act of a process that dies, and the reason in its log.
+ *
+ * There are three ways in: the filter of unhandled exceptions, abort(), and a vectored handler,
+ * which Windows runs before any handler on the stack. The last is for callbacks of ProcessTrace(),
+ * which catches their exceptions, so that the filter would never run. It must be sure that the
+ * exception is fatal, because it runs for every exception of every thread, and most of these are
+ * handled: the thread must have said so (os_faults_fatal()), and the code must be one that the
+ * processor raises for a mistake of the program.
+ *
+ * The thread that dies does next to nothing: it notes what happened, wakes the thread that waits,
+ * and waits for it. The other thread has a whole stack, but the thread that died may hold any lock
+ * of the process, also those of the log and of the heap; therefore the wait has an end.
+ */
 #include "windows/crash.h"
 
+#include <inttypes.h>
 #include <process.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <windows.h>
 
+#include "base/log.h"
+#include "base/os.h"
 #include "base/os_win32.h"
+#include "windows/service.h"
 
-enum { LAST_ACT_MS = 2000, STACK_LEFT_BYTES = 65536 };
+enum { LAST_ACT_MS = 5000, STACK_LEFT_BYTES = 65536 };
 
-/* Written before the filter is in place. */
+/* last_act and the events are written before the handlers are in place, the others by the first
+ * thread that dies before it sets `crashed`. */
 static struct {
 	void (*last_act)(void);
 	HANDLE crashed; /* set by the thread that dies */
 	HANDLE done;    /* set when the last act is over */
+	atomic_bool noted;
+	const char *reason; /* of crash_end() and abort(); NULL: an exception */
+	DWORD thread;
+	DWORD code;
+	const void *address;
 } crash;
+
+static const struct {
+	DWORD code;
+	const char *text;
+} faults[] = {
+	{ EXCEPTION_ACCESS_VIOLATION, "access violation" },
+	{ EXCEPTION_IN_PAGE_ERROR, "a page could not be read" },
+	{ EXCEPTION_STACK_OVERFLOW, "stack overflow" },
+	{ EXCEPTION_ILLEGAL_INSTRUCTION, "illegal instruction" },
+	{ EXCEPTION_PRIV_INSTRUCTION, "privileged instruction" },
+	{ EXCEPTION_INT_DIVIDE_BY_ZERO, "division by zero" },
+	{ EXCEPTION_INT_OVERFLOW, "integer overflow" },
+	{ EXCEPTION_DATATYPE_MISALIGNMENT, "misaligned access" },
+	{ EXCEPTION_ARRAY_BOUNDS_EXCEEDED, "array bounds exceeded" },
+	{ EXCEPTION_NONCONTINUABLE_EXCEPTION, "an exception that cannot be continued" },
+};
+
+/* NULL: the exception is no fault of the program. */
+static const char *fault_text(DWORD code)
+{
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+		if (faults[i].code == code) {
+			return faults[i].text;
+		}
+	}
+	return NULL;
+}
+
+/* "etw_exporter.exe+0x1234", which the debug information turns into a line. */
+static void place_text(const void *address, char text[static MAX_PATH + 32])
+{
+	char path[MAX_PATH] = "?";
+	HMODULE module = NULL;
+
+	if (GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+				       GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+			       (LPCSTR)address, &module)) {
+		GetModuleFileNameA(module, path, MAX_PATH);
+		path[MAX_PATH - 1] = '\0';
+	}
+	snprintf(text, MAX_PATH + 32, "%s+0x%" PRIxPTR, os_path_name(path),
+		 (uintptr_t)address - (uintptr_t)module);
+}
+
+static void log_reason(void)
+{
+	const char *fault = fault_text(crash.code);
+	char code[16], place[MAX_PATH + 32];
+
+	if (crash.reason) {
+		log_error("Ending at once", log_text("reason", crash.reason),
+			  log_u64("thread", crash.thread));
+	} else {
+		snprintf(code, sizeof code, "0x%08lx", (unsigned long)crash.code);
+		place_text(crash.address, place);
+		log_error("Ending at once",
+			  log_text("reason", fault ? fault : "an unhandled exception"),
+			  log_text("code", code), log_text("at", place),
+			  log_u64("thread", crash.thread));
+	}
+	event_log_close(); /* waits until it has the line */
+}
 
 static unsigned __stdcall wait_for_crash(void *unused)
 {
 	(void)unused;
 	WaitForSingleObject(crash.crashed, INFINITE);
 	crash.last_act();
+	log_reason();
 	SetEvent(crash.done);
 	return 0;
 }
 
-/* On the thread that died: two calls to the kernel, no lock, hardly any stack. */
-static void act_last(void)
+/* On the thread that died: two calls to the kernel, no lock, hardly any stack. exception may be
+ * NULL. */
+static void act_last(const EXCEPTION_RECORD *exception, const char *reason)
 {
-	SetEvent(crash.crashed);
+	if (!atomic_exchange(&crash.noted, true)) {
+		crash.reason = reason;
+		crash.thread = GetCurrentThreadId();
+		crash.code = exception ? exception->ExceptionCode : 0;
+		crash.address = exception ? exception->ExceptionAddress : NULL;
+		SetEvent(crash.crashed);
+	}
 	WaitForSingleObject(crash.done, LAST_ACT_MS);
 }
 
 static LONG WINAPI on_exception(EXCEPTION_POINTERS *exception)
 {
-	(void)exception;
-	act_last();
+	act_last(exception->ExceptionRecord, NULL);
+	return EXCEPTION_CONTINUE_SEARCH;
+}
+
+/* For every exception of the process, before any handler on the stack. */
+static LONG CALLBACK on_first_chance(EXCEPTION_POINTERS *exception)
+{
+	DWORD code = exception->ExceptionRecord->ExceptionCode;
+
+	if (!os_faults_fatal() || !fault_text(code)) {
+		return EXCEPTION_CONTINUE_SEARCH;
+	}
+	os_set_faults_fatal(false); /* should this function fault itself */
+	act_last(exception->ExceptionRecord, NULL);
+	/* Error reporting, as for an unhandled exception. */
+	UnhandledExceptionFilter(exception);
+	TerminateProcess(GetCurrentProcess(), code);
 	return EXCEPTION_CONTINUE_SEARCH;
 }
 
 static void on_abort(int number)
 {
 	(void)number;
-	act_last();
+	act_last(NULL, "abort() was called");
+}
+
+_Noreturn void crash_end(const char *reason)
+{
+	act_last(NULL, reason);
+	TerminateProcess(GetCurrentProcess(), CRASH_STATUS);
+	abort();
 }
 
 bool crash_catch(void (*last_act)(void), struct error *err)
@@ -56,7 +174,7 @@ bool crash_catch(void (*last_act)(void), struct error *err)
 	thread = crash.crashed && crash.done ?
 			 _beginthreadex(NULL, 0, wait_for_crash, NULL, 0, NULL) :
 			 0;
-	if (thread == 0) {
+	if (thread == 0 || !AddVectoredExceptionHandler(1, on_first_chance)) {
 		return error_set_last(err, "the crash handler cannot be installed");
 	}
 	CloseHandle((HANDLE)thread);

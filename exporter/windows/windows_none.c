@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What other systems have in place of the Windows code: services and the self-test fail. */
+#include <stdlib.h>
+
+#include "base/log.h"
 #include "windows/crash.h"
 #include "windows/self_test.h"
 #include "windows/service.h"
@@ -82,6 +85,12 @@ char *activity_process(struct error *err)
 }
 
 /* ---- crash.h ---- */
+
+_Noreturn void crash_end(const char *reason)
+{
+	log_error("Ending at once", log_text("reason", reason));
+	_Exit(CRASH_STATUS);
+}
 
 bool crash_catch(void (*last_act)(void), struct error *err)
 {

@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -119,12 +119,70 @@ static void the_page_shows_how_many_came_late(void **state)
 	end_live(&side);
 }
 
+/* ---- faults ---- */
+
+/* The reason that on_fault() was called with. Static, because it has no context: a process ends
+ * once. */
+static char fault_reason[128];
+
+static void note_fault(const char *reason)
+{
+	snprintf(fault_reason, sizeof fault_reason, "%s", reason);
+}
+
+struct faulty {
+	struct source *source;
+	struct error err;
+	bool good;
+};
+
+static void fault(void *context, const struct event_record *record)
+{
+	volatile int *volatile nowhere = (int *)16;
+
+	(void)context;
+	(void)record;
+	*nowhere = 1;
+}
+
+static void run_into_fault(void *context)
+{
+	const struct event_sink sink = { .on_event = fault };
+	struct faulty *faulty = context;
+
+	faulty->good = source_run(faulty->source, &sink, &faulty->err);
+}
+
+static void after_a_fault_in_a_callback_nothing_is_consumed_again(void **state)
+{
+	struct run *run = *state;
+	struct faulty faulty = { .good = true };
+	struct os_thread thread;
+
+	fault_reason[0] = '\0';
+	run->options.on_fault = note_fault;
+	run_open(run, &run->options);
+	faulty.source = run->source;
+	assert_true(os_thread_start(&thread, run_into_fault, &faulty, NULL));
+	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+	emit_process_start(1);
+	fake_etw_flush("etw_test");
+	os_thread_join(&thread);
+	assert_false(faulty.good);
+	assert_string_equal(faulty.err.text, "session etw_test: a callback has faulted");
+	assert_string_equal(fault_reason, "an exception in a callback of ProcessTrace (error 998)");
+	assert_int_equal(fake_etw_calls("ProcessTrace"), 1);
+	run_end(run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_that_come_late_are_counted),
 		cmocka_unit_test_setup(a_late_event_is_no_lag, run_set_up_manual),
 		cmocka_unit_test(the_page_shows_how_many_came_late),
+		cmocka_unit_test_setup(after_a_fault_in_a_callback_nothing_is_consumed_again,
+				       run_set_up_manual),
 	};
 	int failed = cmocka_run_group_tests_name("live_order", tests, NULL, NULL);
 
