@@ -570,6 +570,9 @@ ULONG WMIAPI CloseTrace(TRACEHANDLE handle)
 		error = ERROR_INVALID_HANDLE;
 	} else if (trace->processing) {
 		trace->closing = true;
+		if (fake.options.close_drops) {
+			fake_queue_done(&trace->queue);
+		}
 		error = ERROR_CTX_CLOSE_PENDING;
 		os_condition_wake_all(&fake.changed);
 	} else {

@@ -204,12 +204,13 @@ void fake_etw_end_consumer(const char *name, uint32_t error)
 
 void fake_etw_hold_consumer(const char *name, bool hold)
 {
-	const struct fake_session *session;
+	WCHAR wide[FAKE_NAME + 1];
+	bool valid = fake_wide_from_utf8(name, wide, FAKE_NAME + 1);
 
+	/* By the trace, because the session may have been stopped meanwhile. */
 	fake_lock();
-	session = fake_session_by_utf8(name);
-	for (size_t i = 0; session && i < FAKE_TRACES; i++) {
-		if (fake.traces[i].processing && fake.traces[i].session == session->handle) {
+	for (size_t i = 0; valid && i < FAKE_TRACES; i++) {
+		if (fake.traces[i].processing && fake_wide_equal(fake.traces[i].name, wide)) {
 			fake.traces[i].held = hold;
 		}
 	}

@@ -195,6 +195,26 @@ static void close_trace_delivers_what_was_flushed_and_nothing_newer(void **state
 	recorder_close(&recorder);
 }
 
+static void close_trace_may_drop_what_was_flushed(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true,
+							 .close_drops = true };
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	fake_etw_reset(&machine);
+	start();
+	consume(&recorder, 0);
+	fake_etw_hold_consumer("test", true);
+	emit_process(1, 0, 0);
+	fake_etw_flush("test");
+	assert_int_equal(CloseTrace(recorder.trace), ERROR_CTX_CLOSE_PENDING);
+	fake_etw_hold_consumer("test", false);
+	assert_int_equal(recorder_join(&recorder), 0);
+	assert_int_equal(recorder.count, 0);
+	recorder_close(&recorder);
+}
+
 static void close_trace_knows_its_handles(void **state)
 {
 	struct recorder recorder = { 0 };
@@ -553,6 +573,7 @@ int main(void)
 		ROW(process_trace_wants_a_session_in_real_time_mode),
 		ROW(process_trace_blocks_until_the_trace_is_closed),
 		ROW(close_trace_delivers_what_was_flushed_and_nothing_newer),
+		ROW(close_trace_may_drop_what_was_flushed),
 		ROW(close_trace_knows_its_handles),
 		ROW(process_trace_returns_when_the_session_stops),
 		ROW(buffer_callback_cancels),
