@@ -202,6 +202,7 @@ void counters_begin(struct live *live)
 {
 	os_mutex_lock(live->source.mutex);
 	live->seen = (struct session_counters){ 0 };
+	live->buffers_before = live->source.statistics.buffers;
 	live->generation++;
 	os_mutex_unlock(live->source.mutex);
 }
@@ -287,4 +288,19 @@ void counters_delivered(struct live *live)
 	statistics->lag_ns = lag;
 	memcpy(statistics->names, live->names, sizeof live->names);
 	os_mutex_unlock(live->source.mutex);
+}
+
+bool counters_caught_up(struct live *live, uint64_t *buffers)
+{
+	const struct session_counters *seen = &live->seen;
+	uint64_t expected;
+
+	os_mutex_lock(live->source.mutex);
+	*buffers = live->source.statistics.buffers;
+	expected = seen->buffers_written > seen->realtime_buffers_lost ?
+			   seen->buffers_written - seen->realtime_buffers_lost :
+			   0;
+	expected += live->buffers_before;
+	os_mutex_unlock(live->source.mutex);
+	return *buffers >= expected;
 }

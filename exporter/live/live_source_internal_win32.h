@@ -187,6 +187,7 @@ struct live {
 	ULONG mode;             /* logging mode, as Windows answered when it started; 0: never */
 	bool mode_reported;     /* that Windows left modes out */
 	bool providers_enabled; /* in the running session */
+	bool drained;           /* session_drain() was called for the running session */
 	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
 	bool closed;            /* its handle is closed already */
 	bool ended;             /* source_run() is over: the watcher and the harvester end */
@@ -200,7 +201,8 @@ struct live {
 
 	/* Guarded by source.mutex, as the statistics are. */
 	struct session_counters seen;
-	unsigned generation; /* of the session: answers about an earlier one are not added */
+	uint64_t buffers_before; /* delivered of earlier sessions */
+	unsigned generation;     /* of the session: answers about an earlier one are not added */
 	struct canary_statistics canaries;
 
 	/* For the watcher thread alone. */
@@ -265,6 +267,11 @@ void counters_given_up(struct live *live); /* a setting is no longer restored */
 void counters_up(struct live *live, bool up);
 /* Publishes what the consumer has delivered so far. */
 void counters_delivered(struct live *live);
+/*
+ * Whether the consumer has got as many buffers as the session had written at the last
+ * counters_add(). *buffers: those that it has got.
+ */
+bool counters_caught_up(struct live *live, uint64_t *buffers);
 
 /* ---- the canaries of a session ---- */
 
@@ -392,8 +399,16 @@ void recording_describe(struct live *live, struct text *text);
 
 /* Returns ERROR_ALREADY_EXISTS if another program owns the NT Kernel Logger. */
 ULONG session_start(struct live *live);
-/* Disables providers, flushes and stops the session, and adds its last statistics. Does nothing
- * when none runs. */
+/*
+ * First step of the stop: captures what providers are to report at the stop, disables them, flushes
+ * the session and adds its last statistics. What Windows loses of the rundown that STOP writes is
+ * therefore not counted. Does nothing when no session runs.
+ */
+void session_drain(struct live *live);
+/*
+ * Last step: stops the session, and drains it if that was not done. A consumer should be gone by
+ * then, because it would get the rundown. Does nothing when no session runs.
+ */
 void session_stop(struct live *live);
 TRACEHANDLE session_running(struct live *live); /* 0: none */
 /* Call it when the session no longer exists. */

@@ -4,7 +4,7 @@
  *
  * The consumer announces what exists, consumes until ProcessTrace() returns, finds out why it
  * returned, and starts the session again after a while. The watcher thread queries the session once
- * a second. It also stops the session; ProcessTrace() then delivers what is left and returns.
+ * a second. It also stops the session, after ProcessTrace() has delivered what the session held.
  *
  * Every program that may control sessions can also disable a provider in ours, and Windows does not
  * report this. So the watchdog checks whether one of the providers is still enabled each time the
@@ -30,6 +30,8 @@ enum {
 	RETRY_MOST_MS = 30000,
 	STOP_GRACE_MS = 5000,
 	CANARIES_PER_LOOK = 4,
+	POLL_MS = 5,   /* between two looks at what was delivered */
+	LATE_MS = 500, /* beside the flush interval, after which no buffer is expected */
 };
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -178,19 +180,57 @@ static void look(struct live *live, unsigned *missing)
 	}
 }
 
-/* Stops the session and waits until the consumer has delivered what it held. */
+/* Waits until no consumer runs, at most until then. Returns false if one does. */
+static bool wait_for_consumer(struct live *live, uint64_t until_ns)
+{
+	bool gone;
+
+	os_mutex_lock(&live->lock);
+	while (live->consuming && os_monotonic_ns() < until_ns) {
+		os_condition_wait(&live->changed, &live->lock, until_ns - os_monotonic_ns());
+	}
+	gone = !live->consuming;
+	os_mutex_unlock(&live->lock);
+	return gone;
+}
+
+/*
+ * Waits until the consumer has delivered what the session held when it was flushed. The number of
+ * buffers says so. Where it does not, because the consumer missed some, the wait ends when no
+ * buffer has come for longer than one can be late, which is a flush interval.
+ */
+static void wait_for_delivery(struct live *live, uint64_t deadline)
+{
+	uint64_t late_ns = (live->options.flush_ms + LATE_MS) * NS_PER_MS;
+	uint64_t now = os_monotonic_ns(), last = now, delivered = 0, before = 0;
+
+	while (!counters_caught_up(live, &delivered) && now < deadline && now - last < late_ns) {
+		if (delivered != before) {
+			before = delivered;
+			last = now;
+		}
+		if (wait_for_consumer(live, now + POLL_MS * NS_PER_MS)) {
+			return;
+		}
+		now = os_monotonic_ns();
+	}
+}
+
+/*
+ * Stops the session. All that it holds is delivered first; then the consumer is closed, and the
+ * session is stopped last, because STOP writes a rundown (DCEnd, SystemConfig, names of files) that
+ * is of no use to a consumer.
+ */
 static void stop_and_wait(struct live *live)
 {
 	uint64_t deadline;
 
-	session_stop(live);
+	session_drain(live);
 	deadline = os_monotonic_ns() + live->options.stop_grace_ms * NS_PER_MS;
-	os_mutex_lock(&live->lock);
-	while (live->consuming && os_monotonic_ns() < deadline) {
-		os_condition_wait(&live->changed, &live->lock, deadline - os_monotonic_ns());
-	}
-	os_mutex_unlock(&live->lock);
+	wait_for_delivery(live, deadline);
 	consume_abandon(live);
+	wait_for_consumer(live, deadline);
+	session_stop(live);
 }
 
 /* Waits for at most so long. Returns false if the source must stop, or the consumer has ended. */

@@ -651,6 +651,7 @@ static void clear_session(struct live *live)
 {
 	live->session = 0;
 	live->providers_enabled = false;
+	live->drained = false;
 	emergency_stop_remove(live->emergency_number);
 	live->emergency_number = 0;
 }
@@ -663,16 +664,54 @@ void session_forget(struct live *live)
 	canaries_end(live);
 }
 
-void session_stop(struct live *live)
+void session_drain(struct live *live)
 {
 	struct session_properties properties;
 	struct canary_epoch written;
 	TRACEHANDLE session;
-	bool other;
+	unsigned generation;
+	bool enabled, other;
 	ULONG status;
 
 	canaries_end(live);
 	written = canaries_written(live);
+	status = query(live, &properties, &other);
+	session = session_running(live);
+	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
+		return;
+	}
+	if (status == ERROR_SUCCESS) {
+		canaries_confirm(live, &written);
+	}
+	os_mutex_lock(&live->lock);
+	enabled = live->providers_enabled;
+	live->providers_enabled = false;
+	live->drained = true;
+	os_mutex_unlock(&live->lock);
+	if (enabled) {
+		disable_providers(live, session);
+	}
+	session_properties_init(&properties);
+	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
+	generation = counters_generation(live);
+	if (query(live, &properties, &other) == ERROR_SUCCESS) {
+		counters_add(live, generation, &properties.base);
+	}
+}
+
+void session_stop(struct live *live)
+{
+	struct session_properties properties;
+	TRACEHANDLE session;
+	bool drained, other;
+	ULONG status;
+
+	os_mutex_lock(&live->lock);
+	drained = live->drained;
+	os_mutex_unlock(&live->lock);
+	if (!drained) {
+		session_drain(live);
+	}
 	status = query(live, &properties, &other);
 	os_mutex_lock(&live->lock);
 	session = live->session;
@@ -681,16 +720,9 @@ void session_stop(struct live *live)
 	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
 		return;
 	}
-	if (status == ERROR_SUCCESS) {
-		canaries_confirm(live, &written);
-	}
-	disable_providers(live, session);
-	session_properties_init(&properties);
-	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
 	session_properties_init(&properties);
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
-		counters_add(live, counters_generation(live), &properties.base);
 		live_report(live, SESSION_STOPPED, "stopped");
 	}
 }

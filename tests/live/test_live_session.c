@@ -356,6 +356,89 @@ static void what_the_session_holds_at_the_stop_is_delivered(void **state)
 	run_end(run);
 }
 
+static void slow(void *context, const struct event_record *record)
+{
+	unsigned *seen = context;
+
+	(void)record;
+	if (++*seen % 50 == 0) {
+		Sleep(1);
+	}
+}
+
+static void emit_state(void *context, const struct fake_etw_callback *callback)
+{
+	const struct fake_etw_event event = { .provider = some_provider,
+					      .descriptor = { .Keyword = 2 } };
+
+	(void)context;
+	if (callback->is_enabled == EVENT_CONTROL_CODE_CAPTURE_STATE) {
+		(void)fake_etw_emit(&event);
+	}
+}
+
+/* The state that is captured at the stop, and what a slow consumer has not got yet. */
+static void a_stop_delivers_first_and_closes_the_consumer(void **state)
+{
+	static const struct fake_etw_options machines[] = {
+		{ .manual_flush = true },
+		{ .manual_flush = true, .close_drops = true },
+		{ .manual_flush = true, .lost_at_stop = 9 },
+	};
+	enum { EVENTS = 2000 };
+	struct provider_spec provider;
+
+	(void)state;
+	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	provider.any = 1;
+	provider.capture_at_stop = 2;
+	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+		struct fake_etw_provider *emitter;
+		unsigned seen = 0;
+		struct run run;
+
+		print_message("  machine %zu\n", i);
+		fake_etw_reset(&machines[i]);
+		emitter = fake_etw_provider_open(&some_provider, emit_state, NULL);
+		run_begin(&run);
+		run.options.providers = &provider;
+		run.options.provider_count = 1;
+		run.options.buffer_size_bytes = 16384; /* so that there are many */
+		run.on_record = slow;
+		run.context = &seen;
+		run_start_and_wait(&run, &run.options);
+		for (uint32_t j = 0; j < EVENTS; j++) {
+			emit_process_start(j);
+		}
+		run_stop(&run);
+		assert_int_equal(run.events, EVENTS + 1);
+		assert_memory_equal(run.provider.bytes, &some_provider, 16); /* the last one */
+		assert_int_equal(run_statistics(&run).events_lost, 0);
+		assert_int_equal(fake_etw_stops_while_consumed(), 0);
+		assert_string_equal(run_sentence(&run, SESSION_STOPPED), "stopped");
+		fake_etw_provider_close(emitter);
+		run_end(&run);
+	}
+	provider_spec_done(&provider);
+}
+
+/* A consumer that does not return must not keep the session, which costs memory of the kernel. */
+static void a_stop_does_not_wait_for_ever(void **state)
+{
+	struct run *run = *state;
+	struct fake_etw_session session;
+
+	run->options.stop_grace_ms = 50;
+	run_start_and_wait(run, &run->options);
+	fake_etw_hold_consumer("etw_test", true);
+	emit_process_start(8);
+	source_stop(run->source);
+	WAIT_UNTIL(!fake_etw_session("etw_test", &session));
+	fake_etw_hold_consumer("etw_test", false);
+	os_thread_join(&run->thread);
+	run_end(run);
+}
+
 static void what_exists_is_reported_before_events(void **state)
 {
 	struct run *run = *state;
@@ -451,6 +534,8 @@ int main(void)
 		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_set_up),
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
 				       run_set_up_manual),
+		cmocka_unit_test_setup(a_stop_delivers_first_and_closes_the_consumer, run_reset),
+		cmocka_unit_test_setup(a_stop_does_not_wait_for_ever, run_set_up_manual),
 		cmocka_unit_test_setup(what_exists_is_reported_before_events, run_set_up),
 		cmocka_unit_test_setup(losses_are_counted_over_restarts, run_set_up),
 		cmocka_unit_test_setup(losses_survive_a_wrap, run_set_up),
