@@ -45,7 +45,22 @@ struct event_sink {
 	void (*on_restart)(void *context);
 	void (*on_process)(void *context, uint32_t process_id, const char *name, size_t size);
 	void (*on_thread)(void *context, uint32_t thread_id, uint32_t process_id);
+	/*
+	 * What exists on the machine, read directly, soon after the start and again when it
+	 * changes. Texts are UTF-8, "" is one that Windows does not know. Only what has a callback
+	 * is read. What is gone is reported before what is new.
+	 *
+	 * on_volume: the device has this letter ("C:") or mount folder ("D:\data"); NULL: it no
+	 * longer has one. on_disk: a physical disk; model NULL: it is gone. on_partition: the
+	 * volume on a partition of a disk, or on several (SOURCE_NO_PARTITION); file_system NULL:
+	 * it is gone. on_service: the service in a process whose threads have this tag; tag 0: the
+	 * only one in the process; name NULL: it is gone.
+	 */
 	void (*on_volume)(void *context, const char *nt_path, const char *dos_path);
+	void (*on_disk)(void *context, uint32_t disk, const char *model, uint32_t bytes_per_sector);
+	void (*on_partition)(void *context, uint32_t disk, uint32_t partition, const char *volume,
+			     const char *file_system);
+	void (*on_service)(void *context, uint32_t process_id, uint32_t tag, const char *name);
 	void (*on_snapshot_end)(void *context);
 	/*
 	 * A record of what exists since before the session (the name of an open file, a disk, a
@@ -54,6 +69,8 @@ struct event_sink {
 	 */
 	void (*on_known)(void *context, const struct event_record *record);
 };
+
+#define SOURCE_NO_PARTITION UINT32_MAX
 
 /* Why a live session was started again (etw_session_restarts_total). */
 enum restart_reason {

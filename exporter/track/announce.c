@@ -250,7 +250,9 @@ static void announce_transfer(struct tracker *tracker)
 {
 	uint32_t disk;
 
-	if (payload_u32(tracker, PAYLOAD_DISK, &disk) && !disks_named(&tracker->disks, disk)) {
+	/* A live session describes its disks later than their first transfers. */
+	if (payload_u32(tracker, PAYLOAD_DISK, &disk) && !disks_named(&tracker->disks, disk) &&
+	    (!tracker->options.live || disks_known(&tracker->disks))) {
 		tracker_miss(tracker, MISS_DISK);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Disks and their volumes, as SystemConfig records describe them: etw_disk_info and
- * etw_disk_volume_info. One consumer's: no lock.
+ * Disks and their volumes, as SystemConfig records describe them or a live session finds them:
+ * etw_disk_info and etw_disk_volume_info. One consumer's: no lock.
  *
  * Source: docs/metrics.md; "SystemConfig_PhyDisk class" and "SystemConfig_LogDisk class", Microsoft
  * Learn.
@@ -22,10 +22,12 @@ struct disks {
 	struct shard *shard;       /* borrowed */
 	struct family *disk_info;  /* NULL: not enabled */
 	struct family *volume_info;
-	uint64_t named[DISKS / 64]; /* bit n: a record has described disk n */
+	uint64_t named[DISKS / 64]; /* bit n: disk n is described */
+	uint64_t found[DISKS / 64]; /* bit n: a live session has found disk n */
 	/* The samples that are shown: label ids in the order of the labels of the families. */
 	uint32_t shown_disks[DISKS][3]; /* by disk number */
 	uint32_t shown_volumes[PARTITIONS][4];
+	bool found_volumes[PARTITIONS]; /* a live session has found it */
 	uint32_t volume_count;
 };
 
@@ -44,10 +46,32 @@ static inline bool disks_named(const struct disks *disks, uint32_t disk)
 	return disk < DISKS && (disks->named[disk / 64] >> (disk % 64) & 1);
 }
 
-/* Texts are UTF-8, as recorded. A later description replaces the earlier one. */
+/* Whether any disk is described. */
+static inline bool disks_known(const struct disks *disks)
+{
+	uint64_t named = 0;
+
+	for (unsigned i = 0; i < DISKS / 64; i++) {
+		named |= disks->named[i];
+	}
+	return named != 0;
+}
+
+/*
+ * A record describes a disk or the volume on a partition; texts are UTF-8, as recorded. A later
+ * description replaces the earlier one, except for what it leaves empty.
+ */
 void disks_show(struct disks *disks, uint32_t disk, const char *model, size_t model_size,
 		uint32_t bytes_per_sector);
 void disks_show_volume(struct disks *disks, uint32_t disk, uint32_t partition, const char *drive,
 		       size_t drive_size, const char *file_system, size_t file_system_size);
+
+/*
+ * A live session found it; see tracker_find_disk(). What a record has described before stays,
+ * except for what it leaves empty; a disk or volume that is found once more has changed.
+ */
+void disks_find(struct disks *disks, uint32_t disk, const char *model, uint32_t bytes_per_sector);
+void disks_find_volume(struct disks *disks, uint32_t disk, uint32_t partition, const char *volume,
+		       const char *file_system);
 
 #endif

@@ -11,7 +11,9 @@
  *
  * Paths in events are native ("\Device\HarddiskVolume3\logs\a"). Volume mappings, from records
  * or from the live system, lead from a device to a drive. Deeper mappings are possible, so the
- * mappings are sorted by the length of the native path and the longest one that matches wins.
+ * mappings are sorted by the length of the native path and the longest one that matches wins. Live,
+ * a mapping may change or go, and may lead to the folder in which a volume without a letter is
+ * mounted.
  *
  * The labels of volume and path group are cached by path. A new mapping can change them, so it
  * empties the caches. A path is in the first path group of the configuration that has a matching
@@ -33,7 +35,9 @@
 struct volume_mapping {
 	char *nt_path; /* owned; without its trailing backslash */
 	size_t nt_size;
-	char drive; /* upper case */
+	char *dos_path; /* owned; likewise, the drive in upper case */
+	size_t dos_size;
+	size_t volume_size; /* of the part of dos_path that is the label of the volume */
 };
 
 enum { MAPPINGS = 256 }; /* a machine has a few dozen at most */
@@ -41,7 +45,15 @@ enum { MAPPINGS = 256 }; /* a machine has a few dozen at most */
 static const char device[] = "\\Device\\";
 static const char dos_devices[] = "\\??\\";
 
-enum { DEVICE_SIZE = sizeof device - 1, DOS_DEVICES_SIZE = sizeof dos_devices - 1 };
+/* Each backup makes one with the next number, so that a name for each would never end. */
+static const char shadow_copy[] = "HarddiskVolumeShadowCopy";
+
+enum {
+	DEVICE_SIZE = sizeof device - 1,
+	DOS_DEVICES_SIZE = sizeof dos_devices - 1,
+	SHADOW_COPY_SIZE = sizeof shadow_copy - 1,
+	DRIVE_SIZE = 2, /* "C:" */
+};
 
 /* The drive letter at the start of a path, in upper case; 0 if there is none. */
 static char drive_of(const char *path, size_t size)
@@ -51,53 +63,108 @@ static char drive_of(const char *path, size_t size)
 	return letter >= 'a' && letter <= 'z' ? (char)(letter - 'a' + 'A') : 0;
 }
 
-bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
-		 size_t dos_size)
+static void free_mapping(struct volume_mapping *mapping)
 {
-	char drive = drive_of(dos_path, dos_size);
-	struct volume_mapping *mappings;
-	char *copy;
+	free(mapping->nt_path);
+	free(mapping->dos_path);
+}
+
+static size_t without_backslash(const char *path, size_t size)
+{
+	return size > 0 && path[size - 1] == '\\' ? size - 1 : size;
+}
+
+/* The place of a native path among the mappings, or the one where it belongs. */
+static size_t mapping_place(const struct volumes *volumes, const char *nt_path, size_t nt_size,
+			    bool *known)
+{
 	size_t at = 0;
 
-	if (nt_size > 0 && nt_path[nt_size - 1] == '\\') {
-		nt_size--;
-	}
-	if (!drive || nt_size == 0) {
-		return false;
-	}
+	*known = false;
 	for (; at < volumes->count && volumes->mappings[at].nt_size >= nt_size; at++) {
-		struct volume_mapping *known = &volumes->mappings[at];
+		const struct volume_mapping *mapping = &volumes->mappings[at];
 
-		if (text_equal_nocase(known->nt_path, known->nt_size, nt_path, nt_size)) {
-			bool changed = known->drive != drive;
-
-			known->drive = drive;
-			return changed;
+		if (text_equal_nocase(mapping->nt_path, mapping->nt_size, nt_path, nt_size)) {
+			*known = true;
+			break;
 		}
 	}
-	if (volumes->count == MAPPINGS) {
+	return at;
+}
+
+static bool insert_mapping(struct volumes *volumes, size_t at, const struct volume_mapping *mapping)
+{
+	struct volume_mapping *grown = NULL;
+
+	if (volumes->count < MAPPINGS) {
+		grown = array_grow(volumes->mappings, &volumes->capacity, volumes->count,
+				   sizeof *grown);
+	}
+	if (!grown) {
 		return false;
 	}
-	mappings =
-		array_grow(volumes->mappings, &volumes->capacity, volumes->count, sizeof *mappings);
-	if (!mappings) {
-		return false;
-	}
-	volumes->mappings = mappings;
-	copy = text_duplicate(nt_path, nt_size);
-	if (!copy) {
-		return false;
-	}
-	memmove(mappings + at + 1, mappings + at, (volumes->count - at) * sizeof *mappings);
-	mappings[at] = (struct volume_mapping){ copy, nt_size, drive };
+	volumes->mappings = grown;
+	memmove(grown + at + 1, grown + at, (volumes->count - at) * sizeof *grown);
+	grown[at] = *mapping;
 	volumes->count++;
 	return true;
+}
+
+bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
+		 size_t dos_size, bool folders)
+{
+	char drive = drive_of(dos_path, dos_size);
+	struct volume_mapping mapping = { .nt_size = without_backslash(nt_path, nt_size),
+					  .dos_size = without_backslash(dos_path, dos_size) };
+	struct volume_mapping *old;
+	bool known, changed;
+	size_t at;
+
+	if (!drive || mapping.nt_size == 0) {
+		return false;
+	}
+	mapping.volume_size = folders ? mapping.dos_size : DRIVE_SIZE;
+	mapping.nt_path = text_duplicate(nt_path, mapping.nt_size);
+	mapping.dos_path = text_duplicate(dos_path, mapping.dos_size);
+	if (!mapping.nt_path || !mapping.dos_path) {
+		free_mapping(&mapping);
+		return false;
+	}
+	mapping.dos_path[0] = drive;
+	at = mapping_place(volumes, nt_path, mapping.nt_size, &known);
+	if (known) {
+		old = &volumes->mappings[at];
+		changed = old->dos_size != mapping.dos_size ||
+			  memcmp(old->dos_path, mapping.dos_path, old->dos_size) != 0;
+		free_mapping(old);
+		*old = mapping;
+		return changed;
+	}
+	if (!insert_mapping(volumes, at, &mapping)) {
+		free_mapping(&mapping);
+		return false;
+	}
+	return true;
+}
+
+bool volumes_unmap(struct volumes *volumes, const char *nt_path, size_t nt_size)
+{
+	bool known;
+	size_t at = mapping_place(volumes, nt_path, without_backslash(nt_path, nt_size), &known);
+
+	if (known) {
+		free_mapping(&volumes->mappings[at]);
+		volumes->count--;
+		memmove(&volumes->mappings[at], &volumes->mappings[at + 1],
+			(volumes->count - at) * sizeof volumes->mappings[0]);
+	}
+	return known;
 }
 
 void volumes_done(struct volumes *volumes)
 {
 	for (size_t i = 0; i < volumes->count; i++) {
-		free(volumes->mappings[i].nt_path);
+		free_mapping(&volumes->mappings[i]);
 	}
 	free(volumes->mappings);
 	volumes->mappings = NULL;
@@ -114,7 +181,7 @@ static uint32_t label_of(const struct volumes *volumes, const char *text, size_t
 
 static uint32_t drive_label(const struct volumes *volumes, char drive)
 {
-	const char text[2] = { drive, ':' };
+	const char text[DRIVE_SIZE] = { drive, ':' };
 
 	return label_of(volumes, text, sizeof text);
 }
@@ -133,18 +200,31 @@ static const struct volume_mapping *find_mapping(const struct volumes *volumes, 
 	return NULL;
 }
 
+static bool is_shadow_copy(const char *name, size_t size)
+{
+	size_t at = SHADOW_COPY_SIZE;
+
+	while (at < size && name[at] >= '0' && name[at] <= '9') {
+		at++;
+	}
+	return at == size && text_starts_nocase(name, size, shadow_copy, SHADOW_COPY_SIZE);
+}
+
 uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size)
 {
 	const struct volume_mapping *mapping = find_mapping(volumes, path, size);
 
 	if (mapping) {
-		return drive_label(volumes, mapping->drive);
+		return label_of(volumes, mapping->dos_path, mapping->volume_size);
 	}
 	if (text_starts_nocase(path, size, device, DEVICE_SIZE)) {
 		const char *name = path + DEVICE_SIZE;
 		const char *end = memchr(name, '\\', size - DEVICE_SIZE);
 		size_t name_size = end ? (size_t)(end - name) : size - DEVICE_SIZE;
 
+		if (is_shadow_copy(name, name_size)) {
+			return label_of(volumes, shadow_copy, SHADOW_COPY_SIZE);
+		}
 		if (name_size > 0) {
 			return label_of(volumes, name, name_size);
 		}
@@ -166,8 +246,7 @@ void volumes_dos_path(const struct volumes *volumes, const char *path, size_t si
 	const struct volume_mapping *mapping = find_mapping(volumes, path, size);
 
 	if (mapping) {
-		text_add_char(out, mapping->drive);
-		text_add_char(out, ':');
+		text_add(out, mapping->dos_path, mapping->dos_size);
 		path += mapping->nt_size;
 		size -= mapping->nt_size;
 	} else if (text_starts_nocase(path, size, dos_devices, DOS_DEVICES_SIZE) &&
@@ -325,7 +404,18 @@ void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 {
 	/* Mappings apply to the whole trace, so the second pass brings nothing new. */
 	if (!files->keys.table.frozen &&
-	    volumes_map(&files->volumes, nt_path, nt_size, dos_path, dos_size)) {
+	    volumes_map(&files->volumes, nt_path, nt_size, dos_path, dos_size, false)) {
+		forget_labels(files);
+	}
+}
+
+void files_find_volume(struct files *files, const char *nt_path, const char *dos_path)
+{
+	size_t nt_size = strlen(nt_path);
+
+	if (dos_path ? volumes_map(&files->volumes, nt_path, nt_size, dos_path, strlen(dos_path),
+				   true) :
+		       volumes_unmap(&files->volumes, nt_path, nt_size)) {
 		forget_labels(files);
 	}
 }

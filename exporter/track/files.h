@@ -47,12 +47,19 @@ void volumes_done(struct volumes *volumes);
 /*
  * Adds a mapping from a native path to a drive; both paths are UTF-8. A later mapping of the same
  * native path replaces the earlier one. Mappings to something other than a drive are ignored.
- * Returns true if something changed, so that labels which were found before may be wrong now.
+ * folders: the label is the whole path, which may be that of a mount folder ("D:\data"); otherwise
+ * it is its drive. Returns true if something changed, so that labels which were found before may be
+ * wrong now.
  */
 bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
-		 size_t dos_size);
+		 size_t dos_size, bool folders);
+/* Removes the mapping; false if there was none. */
+bool volumes_unmap(struct volumes *volumes, const char *nt_path, size_t nt_size);
 
-/* The label value of the volume of a path: "C:", "HarddiskVolume3", "_unknown". */
+/*
+ * The label value of the volume of a path: "C:", "HarddiskVolume3", "_unknown". Shadow copies, of
+ * which each backup makes a new one, are one volume: "HarddiskVolumeShadowCopy".
+ */
 uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size);
 
 /*
@@ -115,6 +122,9 @@ void files_name_object(struct files *files, uint64_t object, int64_t time, const
 		       size_t size);
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 		      const char *dos_path, size_t dos_size);
+
+/* A live session found that the device has this letter or mount folder; NULL: none any more. */
+void files_find_volume(struct files *files, const char *nt_path, const char *dos_path);
 
 /* The number of the file that a key and an object meant at a time; NULL for one that the record
  * does not have. FILE_UNKNOWN if no path is known. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "track/services.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 static const char host_name[] = "svchost";
@@ -22,15 +24,12 @@ static uint64_t key_of(uint32_t process_id, uint32_t tag)
 	return (uint64_t)process_id << 32 | tag;
 }
 
-void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
-		   size_t size)
+static void add_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
+		     size_t size)
 {
 	uint64_t *label = map_find(&services->names, key_of(process_id, tag));
 	uint32_t id;
 
-	if (tag == 0 || size == 0) {
-		return; /* a service that does not run */
-	}
 	if (!label && services->names.count < SERVICES_MAX) {
 		label = map_put(&services->names, key_of(process_id, tag), NULL);
 	}
@@ -40,6 +39,23 @@ void services_name(struct services *services, uint32_t process_id, uint32_t tag,
 	}
 	id = intern_add(registry_strings(services->registry), name, size);
 	*label = id == INTERN_FULL ? registry_other(services->registry) : id;
+}
+
+void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
+		   size_t size)
+{
+	if (tag != 0 && size > 0) { /* otherwise the service does not run */
+		add_name(services, process_id, tag, name, size);
+	}
+}
+
+void services_find(struct services *services, uint32_t process_id, uint32_t tag, const char *name)
+{
+	if (!name) {
+		map_remove(&services->names, key_of(process_id, tag));
+	} else if (name[0] != '\0') {
+		add_name(services, process_id, tag, name, strlen(name));
+	}
 }
 
 bool services_is_host(struct services *services, uint32_t process)
@@ -71,5 +87,6 @@ uint32_t services_label(struct services *services, uint32_t process_id, uint32_t
 		return registry_none(services->registry);
 	}
 	label = map_find(&services->names, key_of(process_id, thread->value - 1));
+	label = label ? label : map_find(&services->names, key_of(process_id, 0));
 	return label ? (uint32_t)*label : registry_unknown(services->registry);
 }

@@ -4,7 +4,8 @@
  *
  * The service control manager assigns a sub-process tag to each service, and each thread has
  * the tag of its service. SystemConfig records contain the service of each process and tag. Both
- * tables are bounded.
+ * tables are bounded. A live session reads from the service control manager which services run, and
+ * where it cannot read their tags, a process with a single service has the tag 0 for it.
  *
  * Source: docs/etl-format.md section 15, Thread 1 to 4 and 69, SystemConfig 15; TEB.SubProcessTag,
  * System Informer, phnt/include/ntpebteb.h.
@@ -23,7 +24,7 @@
 struct services {
 	struct registry *registry; /* borrowed */
 	struct timeline tags;      /* thread id -> tag + 1 */
-	struct map names;          /* process id and tag -> label id */
+	struct map names;          /* process id and tag -> label id; tag 0: its only service */
 	uint32_t host;             /* label id of the process svchost; INTERN_NONE: not seen yet */
 	uint64_t refused;          /* services that did not fit */
 };
@@ -43,6 +44,9 @@ static inline void services_tag(struct services *services, enum lifetime_change 
 /* name: UTF-8. */
 void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
 		   size_t size);
+
+/* What a live session found; tag 0: the only service of the process. name NULL: it is gone. */
+void services_find(struct services *services, uint32_t process_id, uint32_t tag, const char *name);
 
 /* Whether a process label is the name of the service hosts. */
 bool services_is_host(struct services *services, uint32_t process);

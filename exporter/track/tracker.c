@@ -392,11 +392,45 @@ void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t pr
 	threads_found(&tracker->threads, thread_id, process_id);
 }
 
+bool tracker_uses_volumes(const struct tracker *tracker)
+{
+	return (tracker->enabled & ANNOUNCES_VOLUME) != 0;
+}
+
+bool tracker_uses_disks(const struct tracker *tracker)
+{
+	return (tracker->enabled & ANNOUNCES_DISK) != 0;
+}
+
+bool tracker_uses_services(const struct tracker *tracker)
+{
+	return (tracker->enabled & ANNOUNCES_SERVICE) != 0;
+}
+
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path)
 {
-	if (tracker->options.features & TRACK_FILES) {
-		files_map_volume(&tracker->files, nt_path, strlen(nt_path), dos_path,
-				 strlen(dos_path));
+	if (tracker_uses_volumes(tracker)) {
+		files_find_volume(&tracker->files, nt_path, dos_path);
+	}
+}
+
+void tracker_find_disk(struct tracker *tracker, uint32_t disk, const char *model,
+		       uint32_t bytes_per_sector)
+{
+	disks_find(&tracker->disks, disk, model, bytes_per_sector);
+}
+
+void tracker_find_partition(struct tracker *tracker, uint32_t disk, uint32_t partition,
+			    const char *volume, const char *file_system)
+{
+	disks_find_volume(&tracker->disks, disk, partition, volume, file_system);
+}
+
+void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t tag,
+			  const char *name)
+{
+	if (tracker_uses_services(tracker)) {
+		services_find(&tracker->services, process_id, tag, name);
 	}
 }
 

@@ -64,6 +64,8 @@ struct tracker_options {
 	bool top_paths;          /* etw_file_top_written_bytes */
 	uint32_t top_path_count; /* places of that list; 0: 20 */
 	uint32_t features;       /* set of enum tracker_feature; the others are not tracked */
+	/* The source is a live session, which describes disks later than their first transfers. */
+	bool live;
 };
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
@@ -115,14 +117,32 @@ void tracker_count(struct tracker *tracker);
 void tracker_end(struct tracker *tracker);
 
 /*
- * What a live session found when it started, between two records: a process that was running, a
- * thread and its process, and the device behind a drive ("C:"). It is used where no event announces
- * the same; state gauges count only what events announce. tracker_reset() forgets it.
+ * What a live session found when it started, between two records: a process that was running, and a
+ * thread and its process. It is used where no event announces the same; state gauges count only
+ * what events announce. tracker_reset() forgets it.
  */
 void tracker_name_process(struct tracker *tracker, uint32_t process_id, const char *name,
 			  size_t size);
 void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t process_id);
+
+/*
+ * What a live session finds on the machine, at its start and later, as the callbacks of struct
+ * event_sink describe it (source/source.h): the letter or mount folder of a device, disks,
+ * partitions, services. Texts are UTF-8, and NULL where the sink has NULL. What a record says of a
+ * disk or a partition stays until it is found changed. tracker_reset() forgets all of it.
+ */
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path);
+void tracker_find_disk(struct tracker *tracker, uint32_t disk, const char *model,
+		       uint32_t bytes_per_sector);
+void tracker_find_partition(struct tracker *tracker, uint32_t disk, uint32_t partition,
+			    const char *volume, const char *file_system);
+void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t tag,
+			  const char *name);
+
+/* Which of them are used: a live session need not find the others. */
+bool tracker_uses_volumes(const struct tracker *tracker);
+bool tracker_uses_disks(const struct tracker *tracker);
+bool tracker_uses_services(const struct tracker *tracker);
 
 /* How many of those processes no event has named yet. */
 size_t tracker_unseen_processes(struct tracker *tracker);

@@ -185,6 +185,26 @@ static void a_path_has_the_volume_of_section_16_3(void **state)
 		{ "a drive alone", "C:", "C:", { { 0 } } },
 		{ "a drive of the DOS devices", "\\??\\d:\\x", "D:", { { 0 } } },
 		{ "mapped before the drive", "C:\\mount\\x", "E:", { { "C:\\mount", "E:" } } },
+		{ "a shadow copy, without its number",
+		  "\\Device\\HarddiskVolumeShadowCopy12\\x",
+		  "HarddiskVolumeShadowCopy",
+		  { { 0 } } },
+		{ "shadow copies in another case, one of them without a number",
+		  "\\device\\harddiskvolumeshadowcopy",
+		  "HarddiskVolumeShadowCopy",
+		  { { 0 } } },
+		{ "something behind the number",
+		  "\\Device\\HarddiskVolumeShadowCopy12b\\x",
+		  "HarddiskVolumeShadowCopy12b",
+		  { { 0 } } },
+		{ "a shadow copy with a letter",
+		  "\\Device\\HarddiskVolumeShadowCopy12\\x",
+		  "S:",
+		  { { "\\Device\\HarddiskVolumeShadowCopy12\\", "S:\\" } } },
+		{ "a record maps to a drive, not to a folder",
+		  "\\Device\\HarddiskVolume7\\x",
+		  "D:",
+		  { { "\\Device\\HarddiskVolume7\\", "D:\\data\\" } } },
 		{ "no letter", "1:\\x", "_unknown", { { 0 } } },
 		{ "the DOS devices without a drive", "\\??\\Volume{1}\\x", "_unknown", { { 0 } } },
 		{ "something else", "\\SystemRoot\\x", "_unknown", { { 0 } } },
@@ -207,7 +227,7 @@ static void a_path_has_the_volume_of_section_16_3(void **state)
 		volumes_init(&volumes, registry);
 		for (const struct mapping *mapping = cases[i].mappings; mapping->nt; mapping++) {
 			volumes_map(&volumes, mapping->nt, strlen(mapping->nt), mapping->dos,
-				    strlen(mapping->dos));
+				    strlen(mapping->dos), false);
 		}
 		label = volumes_label(&volumes, cases[i].path, strlen(cases[i].path));
 		assert_string_equal(intern_text(registry_strings(registry), label, NULL),
@@ -260,6 +280,63 @@ static void mappings_hold_for_the_whole_trace_at_any_place(void **state)
 	player_play(&player, &tape, ONE_PASS);
 	tape_done(&tape);
 	player_done(&player);
+}
+
+/* What a live session finds: letters and mount folders that come, change and go. */
+static void volumes_found_live_change_and_go(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &files_only);
+	tape_init(&tape, 8);
+	put_file(&tape, 1, 7, "\\Device\\HarddiskVolume7\\x");
+	put_file(&tape, 1, 9, "\\Device\\HarddiskVolume9\\x");
+	tracker_map_volume(player.tracker, "\\Device\\HarddiskVolume7", "e:");
+	ask_volume(&tape, 2, 7, "E:");
+	ask_volume(&tape, 3, 9, "HarddiskVolume9");
+	player_play(&player, &tape, ONE_PASS);
+	/* The letter moves, and the old volume is mounted in a folder. */
+	tracker_map_volume(player.tracker, "\\Device\\HarddiskVolume7", NULL);
+	tracker_map_volume(player.tracker, "\\Device\\HarddiskVolume9", "E:");
+	tape.events[2].volume = "HarddiskVolume7";
+	tape.events[3].volume = "E:";
+	player_play(&player, &tape, ONE_PASS);
+	tracker_map_volume(player.tracker, "\\Device\\HarddiskVolume7", "d:\\data\\");
+	tape.events[2].volume = "D:\\data";
+	player_play(&player, &tape, ONE_PASS);
+	/* One that never had a letter goes. */
+	tracker_map_volume(player.tracker, "\\Device\\HarddiskVolume8", NULL);
+	tracker_map_volume(player.tracker, "", NULL);
+	tracker_reset(player.tracker);
+	tape.events[2].volume = "HarddiskVolume7";
+	tape.events[3].volume = "HarddiskVolume9";
+	player_play(&player, &tape, ONE_PASS);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void a_path_has_its_mount_folder(void **state)
+{
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	const char *nt = "\\Device\\HarddiskVolume7", *path = "\\Device\\HarddiskVolume7\\a\\b";
+	struct text out = { 0 };
+	struct volumes volumes;
+
+	(void)state;
+	volumes_init(&volumes, registry);
+	assert_true(volumes_map(&volumes, nt, strlen(nt), "d:\\data\\", 8, true));
+	assert_false(volumes_map(&volumes, nt, strlen(nt), "D:\\data", 7, true));
+	volumes_dos_path(&volumes, path, strlen(path), &out);
+	assert_int_equal(out.size, 11);
+	assert_memory_equal(out.data, "D:\\data\\a\\b", 11);
+	assert_true(volumes_unmap(&volumes, nt, strlen(nt)));
+	assert_false(volumes_unmap(&volumes, nt, strlen(nt)));
+	text_free(&out);
+	volumes_done(&volumes);
+	registry_free(registry);
 }
 
 static void a_file_without_a_name_has_an_unknown_volume_and_no_path(void **state)
@@ -481,6 +558,8 @@ int main(void)
 		cmocka_unit_test(a_read_finds_its_file),
 		cmocka_unit_test(a_path_has_the_volume_of_section_16_3),
 		cmocka_unit_test(mappings_hold_for_the_whole_trace_at_any_place),
+		cmocka_unit_test(volumes_found_live_change_and_go),
+		cmocka_unit_test(a_path_has_its_mount_folder),
 		cmocka_unit_test(a_file_without_a_name_has_an_unknown_volume_and_no_path),
 		cmocka_unit_test(disk_transfers_name_the_file_by_its_key),
 		cmocka_unit_test(lone_surrogates_in_a_path_become_replacement_characters),

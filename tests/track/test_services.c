@@ -145,6 +145,33 @@ static void a_thread_goes_to_another_service(void **state)
 	rule_run_close(&run);
 }
 
+/* A live session reads services directly: with tags, or only that a process has a single one. */
+static void services_found_live_are_those_of_their_tag_or_the_only_one(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	begin(&run);
+	tracker_find_service(run.tracker, HOST, 7, "Found");
+	disk_read(&run, 84);
+	EXPECT("SvcHost", "Found", "1");
+	tracker_find_service(run.tracker, HOST, 7, NULL);
+	disk_read(&run, 84);
+	EXPECT("SvcHost", "_unknown", "1");
+	tracker_find_service(run.tracker, HOST, 0, "Only");
+	disk_read(&run, 84);
+	disk_read(&run, 81); /* its tag has a name */
+	disk_read(&run, 83); /* it has no tag */
+	EXPECT("SvcHost", "Only", "1");
+	EXPECT("SvcHost", "Dnscache", "1");
+	EXPECT("SvcHost", "_none", "1");
+	tracker_find_service(run.tracker, HOST, 0, NULL);
+	tracker_find_service(run.tracker, HOST, 99, NULL);
+	disk_read(&run, 84);
+	EXPECT("SvcHost", "_unknown", "2");
+	rule_run_close(&run);
+}
+
 /* Recordings contain the services, and often the threads, at their end. */
 static void services_named_at_the_end_of_a_recording_are_known_from_its_start(void **state)
 {
@@ -200,6 +227,7 @@ int main(void)
 		cmocka_unit_test(a_thread_of_a_host_works_for_the_service_of_its_tag),
 		cmocka_unit_test(the_thread_of_the_header_counts_where_it_is_of_the_process),
 		cmocka_unit_test(a_thread_goes_to_another_service),
+		cmocka_unit_test(services_found_live_are_those_of_their_tag_or_the_only_one),
 		cmocka_unit_test(services_named_at_the_end_of_a_recording_are_known_from_its_start),
 		cmocka_unit_test(the_table_of_services_is_bounded),
 	};

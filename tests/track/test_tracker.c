@@ -547,6 +547,38 @@ static void what_could_not_be_attributed_is_counted_once_an_event(void **state)
 	player_done(&player);
 }
 
+/* A live session describes its disks later than their first transfers. */
+static void live_a_disk_is_missed_only_when_others_are_known(void **state)
+{
+	static const struct tracker_options live = { .disk_info = true, .live = true };
+	struct tracker_statistics statistics;
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &live);
+	tape_init(&tape, 8);
+	tape_poke(tape_zeros(&tape, "DiskIo", 10, 3, 56), "DiskNumber", 1);
+	player_play(&player, &tape, ONE_PASS);
+	tracker_statistics(player.tracker, &statistics);
+	assert_int_equal(statistics.unattributed[MISS_DISK], 0);
+	tracker_find_disk(player.tracker, 255, "", 512);
+	player_play(&player, &tape, ONE_PASS);
+	tracker_find_disk(player.tracker, 1, "", 512);
+	player_play(&player, &tape, ONE_PASS);
+	tracker_find_disk(player.tracker, 1, NULL, 0);
+	player_play(&player, &tape, ONE_PASS);
+	tracker_statistics(player.tracker, &statistics);
+	assert_int_equal(statistics.unattributed[MISS_DISK], 2);
+	/* After a restart nothing is known. */
+	tracker_reset(player.tracker);
+	player_play(&player, &tape, ONE_PASS);
+	tracker_statistics(player.tracker, &statistics);
+	assert_int_equal(statistics.unattributed[MISS_DISK], 2);
+	tape_done(&tape);
+	player_done(&player);
+}
+
 static void tables_and_misses_have_the_names_of_the_metrics(void **state)
 {
 	(void)state;
@@ -700,6 +732,7 @@ int main(void)
 		cmocka_unit_test(a_rundown_at_the_end_names_drivers_for_earlier_events),
 		cmocka_unit_test(any_number_of_images_is_bounded),
 		cmocka_unit_test(what_could_not_be_attributed_is_counted_once_an_event),
+		cmocka_unit_test(live_a_disk_is_missed_only_when_others_are_known),
 		cmocka_unit_test(tables_and_misses_have_the_names_of_the_metrics),
 		cmocka_unit_test(tables_too_small_for_the_recording_are_counted_and_bounded),
 		cmocka_unit_test(any_bytes_are_taken),

@@ -250,6 +250,95 @@ static void disks_and_their_volumes_are_described(void **state)
 	player_done(&player);
 }
 
+/* A live session finds disks; records of the same disks may come before or after. */
+static void disks_found_live_stand_where_records_do_not(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &gauges);
+	tape_init(&tape, 8);
+	/* Found first: the record takes its place, except for what it leaves empty. */
+	tracker_find_disk(player.tracker, 0, "Found", 4096);
+	tracker_find_disk(player.tracker, 1, "Kept", 4096);
+	tracker_find_partition(player.tracker, 0, 2, "D:\\data", "NTFS");
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("0", "Found", "4096")));
+	put_disk(&tape, 1, 0, 512, "Recorded");
+	put_disk(&tape, 1, 1, 512, "");
+	put_disk(&tape, 1, 2, 512, "First");
+	put_disk(&tape, 1, 3, 512, "");
+	put_partition(&tape, 2, 0, 2, "", "ReFS");
+	put_partition(&tape, 2, 0, 3, "C:", "");
+	player_play(&player, &tape, ONE_PASS);
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("0", "Recorded", "512")));
+	assert_false(player_shows(&player, "etw_disk_info", LABELS("0", "Found", "4096")));
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("1", "Kept", "512")));
+	assert_true(player_shows(&player, "etw_disk_volume_info",
+				 LABELS("0", "2", "D:\\data", "ReFS")));
+	/* Recorded first: likewise. */
+	tracker_find_disk(player.tracker, 2, "Second", 4096);
+	tracker_find_disk(player.tracker, 3, "Filled in", 4096);
+	tracker_find_partition(player.tracker, 0, 3, "E:", "FAT32");
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("2", "First", "512")));
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("3", "Filled in", "512")));
+	assert_true(player_shows(&player, "etw_disk_volume_info", LABELS("0", "3", "C:", "FAT32")));
+	/* Found once more: it has changed. */
+	tracker_find_disk(player.tracker, 2, "Third", 4096);
+	tracker_find_partition(player.tracker, 0, 3, "F:", "FAT32");
+	assert_true(player_shows(&player, "etw_disk_info", LABELS("2", "Third", "4096")));
+	assert_false(player_shows(&player, "etw_disk_info", LABELS("2", "First", "512")));
+	assert_true(player_shows(&player, "etw_disk_volume_info", LABELS("0", "3", "F:", "FAT32")));
+	/* Gone. */
+	tracker_find_disk(player.tracker, 2, NULL, 0);
+	tracker_find_disk(player.tracker, 200, NULL, 0);
+	tracker_find_partition(player.tracker, 0, 2, "", NULL);
+	tracker_find_partition(player.tracker, 7, 7, "", NULL);
+	assert_false(player_shows(&player, "etw_disk_info", LABELS("2", "Third", "4096")));
+	assert_false(player_shows(&player, "etw_disk_volume_info",
+				  LABELS("0", "2", "D:\\data", "ReFS")));
+	assert_true(player_shows(&player, "etw_disk_volume_info", LABELS("0", "3", "F:", "FAT32")));
+	tape_done(&tape);
+	player_done(&player);
+}
+
+static void volumes_on_several_disks_have_no_partition(void **state)
+{
+	struct player player;
+
+	(void)state;
+	player_init(&player, &gauges);
+	tracker_find_partition(player.tracker, 4, SOURCE_NO_PARTITION, "E:", "NTFS");
+	tracker_find_partition(player.tracker, 5, SOURCE_NO_PARTITION, "E:", "NTFS");
+	tracker_find_partition(player.tracker, 4, SOURCE_NO_PARTITION, "F:", "ReFS");
+	assert_true(player_shows(&player, "etw_disk_volume_info",
+				 LABELS("4", "_unknown", "E:", "NTFS")));
+	assert_true(player_shows(&player, "etw_disk_volume_info",
+				 LABELS("5", "_unknown", "E:", "NTFS")));
+	assert_true(player_shows(&player, "etw_disk_volume_info",
+				 LABELS("4", "_unknown", "F:", "ReFS")));
+	tracker_find_partition(player.tracker, 4, SOURCE_NO_PARTITION, "E:", NULL);
+	assert_false(player_shows(&player, "etw_disk_volume_info",
+				  LABELS("4", "_unknown", "E:", "NTFS")));
+	assert_true(player_shows(&player, "etw_disk_volume_info",
+				 LABELS("4", "_unknown", "F:", "ReFS")));
+	/* Beyond the table, and beyond the disks. */
+	for (uint32_t i = 0; i < 2000; i++) {
+		tracker_find_partition(player.tracker, 0, i, "", "NTFS");
+		tracker_find_disk(player.tracker, i, "", 0);
+	}
+	for (uint32_t i = 2000; i > 0; i--) {
+		tracker_find_partition(player.tracker, 0, i - 1, "", NULL);
+		tracker_find_disk(player.tracker, i - 1, NULL, 0);
+	}
+	assert_false(player_shows(&player, "etw_disk_info", LABELS("0", "_unknown", "0")));
+	assert_false(player_shows(&player, "etw_disk_volume_info",
+				  LABELS("0", "0", "_unknown", "NTFS")));
+	assert_true(player_shows(&player, "etw_disk_volume_info",
+				 LABELS("4", "_unknown", "F:", "ReFS")));
+	player_done(&player);
+}
+
 /* ---- program files ---- */
 
 static void put_image(struct tape *tape, uint8_t opcode, int64_t time, uint32_t process_id,
@@ -371,6 +460,8 @@ int main(void)
 		cmocka_unit_test(a_name_that_comes_late_moves_what_was_counted),
 		cmocka_unit_test(gauges_that_are_not_enabled_do_not_exist),
 		cmocka_unit_test(disks_and_their_volumes_are_described),
+		cmocka_unit_test(disks_found_live_stand_where_records_do_not),
+		cmocka_unit_test(volumes_on_several_disks_have_no_partition),
 		cmocka_unit_test(a_process_shows_the_image_it_is_named_after_while_it_runs),
 		cmocka_unit_test(the_path_of_a_program_has_its_drive),
 		cmocka_unit_test(gauges_are_bounded_like_the_tables),
