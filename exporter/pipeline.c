@@ -462,6 +462,28 @@ static void on_known(void *context, const struct event_record *record)
 	tracker_learn(pipeline->tracker, record, class);
 }
 
+static void on_disk(void *context, uint32_t disk, const char *model, uint32_t bytes_per_sector)
+{
+	struct pipeline *pipeline = context;
+
+	tracker_find_disk(pipeline->tracker, disk, model, bytes_per_sector);
+}
+
+static void on_partition(void *context, uint32_t disk, uint32_t partition, const char *volume,
+			 const char *file_system)
+{
+	struct pipeline *pipeline = context;
+
+	tracker_find_partition(pipeline->tracker, disk, partition, volume, file_system);
+}
+
+static void on_service(void *context, uint32_t process_id, uint32_t tag, const char *name)
+{
+	struct pipeline *pipeline = context;
+
+	tracker_find_service(pipeline->tracker, process_id, tag, name);
+}
+
 static void on_snapshot_end(void *context)
 {
 	struct pipeline *pipeline = context;
@@ -492,6 +514,7 @@ static void on_buffer(void *context)
 
 bool pipeline_run(struct pipeline *pipeline, struct error *err)
 {
+	const struct tracker *tracker = pipeline->tracker;
 	const struct event_sink sink = {
 		.context = pipeline,
 		.on_first_pass = on_first_pass,
@@ -502,7 +525,10 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.on_restart = on_restart,
 		.on_process = on_process,
 		.on_thread = on_thread,
-		.on_volume = on_volume,
+		.on_volume = tracker_uses_volumes(tracker) ? on_volume : NULL,
+		.on_disk = tracker_uses_disks(tracker) ? on_disk : NULL,
+		.on_partition = tracker_uses_disks(tracker) ? on_partition : NULL,
+		.on_service = tracker_uses_services(tracker) ? on_service : NULL,
 		.on_snapshot_end = on_snapshot_end,
 		.on_known = on_known,
 	};
@@ -559,6 +585,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.image_info = rule_set_on(setup->rules, "image"),
 		.top_paths = rule_set_on(setup->rules, "file_top"),
 		.top_path_count = limits->top_paths,
+		.live = options->live,
 	};
 	struct rule_engine_options engine = {
 		.set = setup->rules,

@@ -85,6 +85,9 @@ const char *os_stop_wait_for(uint64_t timeout_ns);
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
 		     struct error *err);
 void os_thread_join(struct os_thread *thread);
+/* Instead of os_thread_join(), for a thread that may never end: it is left to itself, and must not
+ * use what its starter frees. */
+void os_thread_detach(struct os_thread *thread);
 
 void os_mutex_init(struct os_mutex *mutex);
 void os_mutex_done(struct os_mutex *mutex);

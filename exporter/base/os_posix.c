@@ -256,6 +256,11 @@ void os_thread_join(struct os_thread *thread)
 	must_succeed(pthread_join(thread->handle, NULL));
 }
 
+void os_thread_detach(struct os_thread *thread)
+{
+	must_succeed(pthread_detach(thread->handle));
+}
+
 void os_mutex_init(struct os_mutex *mutex)
 {
 	must_succeed(pthread_mutex_init(&mutex->handle, NULL));

@@ -327,6 +327,11 @@ bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void 
 void os_thread_join(struct os_thread *thread)
 {
 	WaitForSingleObject(thread->handle, INFINITE);
+	os_thread_detach(thread);
+}
+
+void os_thread_detach(struct os_thread *thread)
+{
 	CloseHandle(thread->handle);
 	thread->handle = NULL;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Consumes a session: every EVENT_RECORD becomes a struct event_record and goes to the sink. What
- * exists before the first event (running processes and their threads, drives) goes to the sink
- * when a session starts.
+ * Consumes a session: every EVENT_RECORD becomes a struct event_record and goes to the sink.
+ * Between two records the sink gets what the snapshot has found meanwhile (snapshot_win32.c).
  *
  * Windows delivers extended items as an array of pointers, and a struct event_record has them as
  * they are in recordings. So they are copied into that form, into one buffer that is reused for
@@ -22,15 +21,12 @@
  * ProcessTrace() runs on the consumer thread until the session ends. Another thread makes it return
  * by closing the trace; `closed` makes sure that the trace is closed once.
  *
- * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function",
- * "CreateToolhelp32Snapshot function", "THREADENTRY32 structure", "QueryDosDeviceW function",
- * Microsoft Learn; docs/etl-format.md section 9.
+ * Source: "EVENT_RECORD structure", "EVENT_HEADER structure", "ProcessTrace function", Microsoft
+ * Learn; docs/etl-format.md section 9.
  */
 #include <string.h>
 
 #include "live/live_source_internal_win32.h"
-
-#include <tlhelp32.h>
 
 enum { ITEM_HEADER = 8 };
 
@@ -136,6 +132,7 @@ static void deliver(const EVENT_RECORD *from)
 		live->names[NAMES_RUNDOWN_PROVIDER]++;
 	}
 	known_deliver_due(live, record.raw_time);
+	snapshot_announce_changes(live);
 	live->records++;
 	if (record.raw_time >= live->newest_raw) {
 		live->newest_raw = record.raw_time;
@@ -161,6 +158,7 @@ static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 	known_first_buffer(live);
 	known_deliver_due(live, live->newest_raw);
 	counters_delivered(live);
+	snapshot_announce_changes(live);
 	if (live->sink->on_buffer) {
 		live->sink->on_buffer(live->sink->context);
 	}
@@ -240,79 +238,4 @@ void consume_close(struct live *live)
 	live->consuming = false;
 	os_condition_wake_all(&live->changed);
 	os_mutex_unlock(&live->lock);
-}
-
-/* ---- what exists ---- */
-
-enum { DRIVES = 26, DEVICE_MAX = 1024 };
-
-static void announce_processes(const struct event_sink *sink, HANDLE snapshot)
-{
-	/* A unit of UTF-16 takes at most three bytes of UTF-8. */
-	char name[3 * MAX_PATH + 1];
-	PROCESSENTRY32W entry = { .dwSize = sizeof entry };
-
-	for (BOOL more = Process32FirstW(snapshot, &entry); more;
-	     more = Process32NextW(snapshot, &entry)) {
-		/* The name of process 0 is "[System Process]" here, and Idle in events. */
-		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
-			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
-		}
-	}
-}
-
-static void announce_threads(const struct event_sink *sink, HANDLE snapshot)
-{
-	THREADENTRY32 entry = { .dwSize = sizeof entry };
-
-	for (BOOL more = Thread32First(snapshot, &entry); more;
-	     more = Thread32Next(snapshot, &entry)) {
-		sink->on_thread(sink->context, entry.th32ThreadID, entry.th32OwnerProcessID);
-	}
-}
-
-static void announce_running(const struct event_sink *sink)
-{
-	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
-
-	if (snapshot == INVALID_HANDLE_VALUE) {
-		return; /* the events announce names as well */
-	}
-	if (sink->on_process) {
-		announce_processes(sink, snapshot);
-	}
-	if (sink->on_thread) {
-		announce_threads(sink, snapshot);
-	}
-	CloseHandle(snapshot);
-}
-
-static void announce_drives(const struct event_sink *sink)
-{
-	DWORD drives = GetLogicalDrives();
-
-	for (unsigned i = 0; i < DRIVES; i++) {
-		WCHAR drive[] = { (WCHAR)('A' + i), ':', 0 };
-		const char dos_path[] = { (char)('A' + i), ':', '\0' };
-		WCHAR device[DEVICE_MAX];
-		char nt_path[3 * DEVICE_MAX];
-
-		/* A drive made with SUBST maps to "\??\C:\folder": no device. */
-		if ((drives >> i & 1) && QueryDosDeviceW(drive, device, DEVICE_MAX) > 0 &&
-		    live_narrow(device, nt_path, sizeof nt_path) &&
-		    strncmp(nt_path, "\\Device\\", 8) == 0) {
-			sink->on_volume(sink->context, nt_path, dos_path);
-		}
-	}
-}
-
-void snapshot_announce(const struct event_sink *sink)
-{
-	announce_running(sink);
-	if (sink->on_volume) {
-		announce_drives(sink);
-	}
-	if (sink->on_snapshot_end) {
-		sink->on_snapshot_end(sink->context);
-	}
 }

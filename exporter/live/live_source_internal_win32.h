@@ -5,7 +5,10 @@
  *   error_text_win32.c   error codes as sentences, UTF-16, queries of Windows, statistics
  *   provider_win32.c     the exporter's own provider; the canaries of a session
  *   known_win32.c        what a harvest found, on its way to the consumer thread
- *   consume_win32.c      EVENT_RECORD to struct event_record; what exists at the start
+ *   consume_win32.c      EVENT_RECORD to struct event_record
+ *   snapshot_win32.c     what exists at the start and later: processes, volumes, disks, services
+ *   volumes_win32.c      volumes and disks, read directly
+ *   services_win32.c     services, read directly
  *   running_win32.c      what runs and is registered on the machine
  *   enable_win32.c       providers: enabling, filters, capturing state
  *   recording_win32.c    the file that Windows writes of the session beside real time
@@ -13,7 +16,8 @@
  *   harvest_win32.c      a second session for a moment: names of open files, disks, services
  *   live_source_win32.c  opening, the run, the watcher, stopping, closing
  *
- * There are three threads: the consumer, which runs source_run(), the watcher and the harvester.
+ * There are four threads: the consumer, which runs source_run(), the watcher, the harvester and the
+ * snapshot, which reads the machine.
  * `lock` guards what several of them use; it is never held while Windows delivers events.
  */
 #ifndef LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
@@ -24,6 +28,7 @@
 #include "base/os.h"
 #include "live/canary.h"
 #include "live/live_source.h"
+#include "live/machine.h"
 #include "source/etw_sdk_win32.h"
 #include "source/event_record.h"
 #include "source/source_internal.h"
@@ -223,10 +228,12 @@ struct live {
 	bool awaits_buffer; /* none was delivered since the consumer began */
 	ULONG last_failure;
 	bool conflict_reported;
-	bool faulted; /* a callback did: ProcessTrace() must not be called again */
+	bool faulted;             /* a callback did: ProcessTrace() must not be called again */
+	struct machine announced; /* what the sink knows of the machine */
 
 	struct harvest harvest;
 	struct os_thread watcher;
+	struct snapshot *snapshot; /* what reads the machine; NULL: the sink needs nothing of it */
 };
 
 /* ---- texts ---- */
@@ -336,9 +343,40 @@ void consume_close(struct live *live);
 /* Makes consume_run() return soon. Another thread may call it. */
 void consume_abandon(struct live *live);
 
-/* ---- what exists ---- */
+/* ---- what exists; on the consumer thread ---- */
 
-void snapshot_announce(const struct event_sink *sink);
+/* Starts the thread that reads volumes, disks and services, as far as the sink needs them. */
+bool snapshot_start(struct live *live, struct error *err);
+/* Ends it. A thread that hangs in a call about a device is left to itself. */
+void snapshot_stop(struct live *live);
+/* At the start of a session: processes, threads, drives, and what was read so far. */
+void snapshot_announce(struct live *live);
+/* Between two records: what was read since, if it is different. */
+void snapshot_announce_changes(struct live *live);
+
+/*
+ * ---- reading the machine; any thread ----
+ *
+ * Each function adds facts to a list. False: Windows did not answer, and what it reported before
+ * holds until it does. All except the first two may take long.
+ */
+
+bool machine_read_letters(struct machine *machine);
+
+enum { MACHINE_DISKS = 256 };
+
+struct machine_disks {
+	uint64_t set[MACHINE_DISKS / 64]; /* bit n: disk n */
+};
+
+/* Which disks exist. */
+bool machine_list_disks(struct machine_disks *disks);
+/* The mount folders of volumes. */
+bool machine_read_folders(struct machine *machine);
+bool machine_read_services(struct machine *machine);
+/* Asks every disk for its model, and every volume for its partition. volumes: sorted. */
+bool machine_read_disks(struct machine *machine, const struct machine_disks *disks,
+			const struct machine *volumes);
 
 /* ---- what runs on the machine ---- */
 

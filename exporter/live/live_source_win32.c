@@ -363,7 +363,7 @@ static void consume_until_stopped(struct live *live, const struct event_sink *si
 				if (!first && sink->on_restart) {
 					sink->on_restart(sink->context);
 				}
-				snapshot_announce(sink);
+				snapshot_announce(live);
 				first = false;
 				known = true;
 			}
@@ -394,7 +394,11 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 
 	live->sink = sink;
 	live->ended = false;
+	if (!snapshot_start(live, err)) {
+		return error_prefix(err, "session %s", live->name);
+	}
 	if (!os_thread_start(&live->watcher, watch, live, err)) {
+		snapshot_stop(live);
 		return error_prefix(err, "session %s", live->name);
 	}
 	harvest_start(live);
@@ -406,6 +410,7 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 	os_mutex_unlock(&live->lock);
 	os_thread_join(&live->watcher);
 	harvest_end(live);
+	snapshot_stop(live);
 	session_stop(live); /* one that was started while the watcher stopped the one before */
 	live->sink = NULL;
 	if (live->faulted) {
@@ -440,6 +445,7 @@ static void live_close(struct source *base)
 	free(live->providers);
 	free(live->items);
 	recording_done(live);
+	machine_clear(&live->announced);
 	free(live->name);
 	os_condition_done(&live->changed);
 	os_mutex_done(&live->lock);

@@ -296,18 +296,14 @@ void fake_etw_device_hang(const char *name, bool hang)
 	fake_unlock();
 }
 
-bool fake_etw_wait_hanging(unsigned timeout_ms)
+unsigned fake_etw_hanging(void)
 {
-	uint64_t end = fake_clock_monotonic_ns() + timeout_ms * UINT64_C(1000000);
-	bool hangs;
+	unsigned count;
 
 	fake_lock();
-	while (hanging == 0 && fake_clock_monotonic_ns() < end) {
-		os_condition_wait(&fake.changed, &fake.lock, end - fake_clock_monotonic_ns());
-	}
-	hangs = hanging > 0;
+	count = hanging;
 	fake_unlock();
-	return hangs;
+	return count;
 }
 
 /* ---- drives ---- */

@@ -392,8 +392,7 @@ void fake_etw_device_answer(const char *device, uint32_t code, uint32_t error, c
 			    size_t size);
 /* While true, no control code of the disk or volume returns. */
 void fake_etw_device_hang(const char *device, bool hang);
-/* Waits until a call hangs on a device. */
-bool fake_etw_wait_hanging(unsigned timeout_ms);
+unsigned fake_etw_hanging(void); /* calls that do not return at the moment */
 
 /* A service that runs in the process, with the tag of its threads. */
 void fake_etw_add_service(const char *name, uint32_t pid, uint32_t tag);

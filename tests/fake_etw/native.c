@@ -21,6 +21,13 @@ void WINAPI SetLastError(DWORD error)
 	last_error = error;
 }
 
+BOOL WINAPI SetThreadErrorMode(DWORD mode, LPDWORD old)
+{
+	(void)mode;
+	(void)old;
+	return TRUE;
+}
+
 void WINAPI Sleep(DWORD milliseconds)
 {
 	struct timespec time = { .tv_sec = milliseconds / 1000,

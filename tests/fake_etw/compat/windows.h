@@ -181,6 +181,10 @@ typedef const GUID *LPCGUID, *REFGUID;
 
 DWORD WINAPI GetLastError(void);
 void WINAPI SetLastError(DWORD error);
+
+#define SEM_FAILCRITICALERRORS 0x0001u
+
+BOOL WINAPI SetThreadErrorMode(DWORD mode, LPDWORD old);
 void WINAPI Sleep(DWORD milliseconds);
 BOOL WINAPI CloseHandle(HANDLE handle);
 
