@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "live/canary.h"
+#include "live/session_changes.h"
 #include "metrics/registry.h"
 #include "setup.h"
 #include "source/provider_spec.h"
@@ -43,12 +44,13 @@ void live_providers_done(struct live_providers *providers);
 struct live_session_options {
 	/* Borrowed until the source is closed. */
 	const struct setup *setup;
-	size_t index;          /* of the session in the configuration */
-	struct shard *shard;   /* of its consumer */
-	struct canary *canary; /* NULL: none */
+	size_t index;               /* of the session in the configuration */
+	struct shard *shard;        /* of its consumer */
+	struct canary *canary;      /* NULL: none */
 	const char *recording_path; /* see live/live_source.h; NULL: none */
 	uint64_t recording_max_bytes;
 	void (*on_fault)(const char *reason); /* likewise */
+	struct session_changes *changes;      /* likewise */
 	/* For tests; see live/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;

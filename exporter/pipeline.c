@@ -494,6 +494,15 @@ static void on_snapshot_end(void *context)
 	}
 }
 
+static const char *process_name(void *context)
+{
+	struct pipeline *pipeline = context;
+	const char *name = intern_text(registry_strings(pipeline->options.setup->registry),
+				       tracker_process(pipeline->tracker, NULL), NULL);
+
+	return name && name[0] != '_' ? name : NULL; /* _unknown, _none, _other */
+}
+
 static void on_buffer(void *context)
 {
 	struct pipeline *pipeline = context;
@@ -531,6 +540,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.on_service = tracker_uses_services(tracker) ? on_service : NULL,
 		.on_snapshot_end = on_snapshot_end,
 		.on_known = on_known,
+		.process_name = process_name,
 	};
 	bool done;
 

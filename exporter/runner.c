@@ -70,9 +70,10 @@ struct runner {
 	struct session *sessions;   /* owned */
 	struct consumer *consumers; /* owned */
 	size_t session_count, consumer_count;
-	uint64_t bytes_total;  /* of all recordings */
-	struct pace *pace;     /* owned; NULL at full speed */
-	struct canary *canary; /* owned; NULL: none could be registered */
+	uint64_t bytes_total;            /* of all recordings */
+	struct pace *pace;               /* owned; NULL at full speed */
+	struct canary *canary;           /* owned; NULL: none could be registered */
+	struct session_changes *changes; /* owned; of the live sessions */
 	_Atomic(bool) stopping;
 	struct os_mutex lock;
 	struct os_condition stop_requested;
@@ -259,6 +260,11 @@ static bool open_sessions(struct runner *runner, struct error *err)
 	runner->options.loop = false;
 	runner->canary = canary_open(program_version.number, &canary_err);
 	options.canary = runner->canary;
+	runner->changes = session_changes_new(err);
+	if (!runner->changes) {
+		return false;
+	}
+	options.changes = runner->changes;
 	for (size_t i = 0; i < config->session_count; i++) {
 		const struct config_session *configured = &config->sessions[i];
 		struct session *session = &runner->sessions[i];
@@ -340,6 +346,7 @@ void runner_free(struct runner *runner)
 		free(runner->sessions[i].path);
 	}
 	canary_close(runner->canary);
+	session_changes_free(runner->changes);
 	pace_free(runner->pace);
 	free(runner->consumers);
 	free(runner->sessions);
@@ -367,8 +374,8 @@ static void begin_pass(struct runner *runner, struct session *session)
 	}
 }
 
-/* The source counts damage anew in every pass of a loop: the value of an earlier pass stays if it is
- * higher, so that counters do not fall. */
+/* The source counts damage anew in every pass of a loop: the value of an earlier pass stays if it
+ * is higher, so that counters do not fall. */
 static void keep_most(uint64_t *now, uint64_t earlier)
 {
 	*now = *now > earlier ? *now : earlier;

@@ -83,6 +83,18 @@ uint8_t consume_pointer_size(USHORT flags)
 	return flags & EVENT_HEADER_FLAG_64_BIT_HEADER ? 8 : (uint8_t)sizeof(void *);
 }
 
+/* A report about one of our sessions, by the process that the sink knows. */
+static void observe_change(const struct live *live, const struct event_record *record)
+{
+	const struct event_sink *sink = live->sink;
+
+	if (guid_equal(record->provider, &session_changes_provider)) {
+		session_changes_observe(live->options.changes, record, GetCurrentProcessId(),
+					sink->process_name ? sink->process_name(sink->context) :
+							     NULL);
+	}
+}
+
 static void deliver(const EVENT_RECORD *from)
 {
 	struct live *live = from->UserContext;
@@ -140,6 +152,7 @@ static void deliver(const EVENT_RECORD *from)
 		live->late_records++;
 	}
 	live->sink->on_event(live->sink->context, &record);
+	observe_change(live, &record);
 }
 
 static VOID WINAPI on_record(PEVENT_RECORD from)

@@ -459,6 +459,34 @@ ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uin
 			      keywords, 0, NO_WAIT, &parameters);
 }
 
+void enable_changes(struct live *live, TRACEHANDLE session, bool on)
+{
+	GUID guid = live_windows_guid(&session_changes_provider);
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+	struct provider_spec spec;
+	struct filters filters;
+
+	/* An entry of the configuration stays as it is; what it delivers is used, too. */
+	for (size_t i = 0; i < live->provider_count; i++) {
+		if (guid_equal(&live->providers[i].guid, &session_changes_provider)) {
+			return;
+		}
+	}
+	if (!live->change || live->options.logger == LIVE_NT_KERNEL) {
+		return;
+	}
+	provider_spec_init(&spec);
+	spec.id_count = CHANGE_TYPES;
+	memcpy(spec.ids, session_changes_ids, sizeof session_changes_ids);
+	fill_filters(&filters, &spec);
+	parameters.EnableFilterDesc = filters.descriptors;
+	parameters.FilterDescCount = filters.count;
+	EnableTraceEx2(session, &guid,
+		       on ? EVENT_CONTROL_CODE_ENABLE_PROVIDER :
+			    EVENT_CONTROL_CODE_DISABLE_PROVIDER,
+		       SESSION_CHANGES_LEVEL, SESSION_CHANGES_KEYWORDS, 0, NO_WAIT, &parameters);
+}
+
 void enable_rundown(struct live *live, TRACEHANDLE session)
 {
 	char text[160];

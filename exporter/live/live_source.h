@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "live/canary.h"
+#include "live/session_changes.h"
 #include "source/provider_spec.h"
 #include "source/source.h"
 
@@ -35,6 +36,7 @@ enum session_event {
 	SESSION_LOST,            /* the session or its consumer ended; it is started again */
 	SESSION_RESTORED,        /* another program changed its flags or providers; restored */
 	SESSION_GIVEN_UP,        /* other programs change it again and again: left as it is */
+	SESSION_EXPLAINED,       /* the program that caused one of the last two is known only now */
 	SESSION_NOT_RESTARTED,   /* starting it again failed; it is tried again later */
 	SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
 	SESSION_STOPPED,
@@ -77,6 +79,9 @@ struct live_options {
 	 */
 	void (*on_canary)(void *context, uint64_t delay_ns);
 	void *canary_context;
+	/* Which process stopped or changed a session; borrowed until source_close(). NULL: it is
+	 * not watched for. Of all sessions, because one reports the end of another. */
+	struct session_changes *changes;
 	/* On any thread of the source, one call at a time; may be NULL. */
 	void (*on_session_event)(void *context, enum session_event event, const char *sentence);
 	void *session_event_context;

@@ -176,7 +176,8 @@ struct live {
 	ULONG buffers_min;             /* as requested from Windows */
 	ULONG buffers_max;
 	struct recording recording;
-	struct canary *canary; /* borrowed; NULL: none */
+	struct session_change_member *change; /* owned; may be NULL */
+	struct canary *canary;                /* borrowed; NULL: none */
 	uint32_t canary_slot;
 	size_t canary_index;            /* in providers */
 	char mode_text[MODE_TEXT_SIZE]; /* source.facts.mode */
@@ -400,6 +401,9 @@ void enable_capture(struct live *live, TRACEHANDLE session, const struct provide
 /* Enables a provider without filters. */
 ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords);
 void enable_rundown(struct live *live, TRACEHANDLE session);
+/* The provider that reports changes of sessions (live/session_changes.h), or no longer. Where it
+ * cannot be enabled, nothing is known of who made a change, and nothing is said. */
+void enable_changes(struct live *live, TRACEHANDLE session, bool on);
 void disable_providers(struct live *live, TRACEHANDLE session);
 
 /* ---- filters by payload ---- */

@@ -77,7 +77,7 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 {
 	const struct provider_spec *provider = &live->providers[index];
 	struct provider_watchdog *watchdog = &live->watchdogs[index];
-	char text[GUID_TEXT_SIZE + 2];
+	char text[GUID_TEXT_SIZE + 2], who[SESSION_CHANGES_WHO];
 	const char *label = provider_spec_label(provider, text);
 
 	if (watchdog->state == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
@@ -97,8 +97,10 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	    enable_provider(live, session, index) == ERROR_SUCCESS) {
 		watchdog->state = WATCHDOG_DOUBT;
 		counters_restart(live, RESTART_FLAGS_CHANGED);
-		live_report(live, SESSION_RESTORED,
-			    "another program disabled provider %s: enabled again", label);
+		live_report(live, SESSION_RESTORED, "%s disabled provider %s: enabled again",
+			    session_changes_who(live->change, CHANGE_DISABLED, &provider->guid,
+						who),
+			    label);
 	}
 	return false;
 }
@@ -254,9 +256,13 @@ static void watch(void *context)
 	uint64_t *due = calloc(live->provider_count + 1, sizeof *due);
 	unsigned ticks_per_look = live->canary ? CANARIES_PER_LOOK : 1;
 	uint64_t tick_ns = live->options.watch_ms * NS_PER_MS / ticks_per_look;
+	char sentence[SESSION_CHANGES_SENTENCE];
 	unsigned missing = 0;
 
 	for (unsigned tick = 1; wait_ns(live, tick_ns); tick++) {
+		if (session_changes_late(live->change, sentence)) {
+			live_report(live, SESSION_EXPLAINED, "%s", sentence);
+		}
 		if (live->canary) {
 			canaries_write(live);
 		}
@@ -331,15 +337,19 @@ static ULONG consume(struct live *live)
 static void handle_end(struct live *live, ULONG status)
 {
 	enum restart_reason reason = session_judge(live, &status);
-	char text[160];
+	char text[160], who[SESSION_CHANGES_WHO];
 
 	counters_restart(live, reason);
-	live_report(live, SESSION_LOST, "%s",
-		    reason == RESTART_STOPPED && recording_is_full(live) ?
-			    "its recording is full, or another program stopped it" :
-		    reason == RESTART_STOPPED ? "another program stopped it" :
-		    reason == RESTART_STOLEN  ? "another program took it" :
-						live_error_text(status, text));
+	if (reason == RESTART_ERROR) {
+		live_report(live, SESSION_LOST, "%s", live_error_text(status, text));
+	} else if (reason == RESTART_STOPPED && recording_is_full(live)) {
+		live_report(live, SESSION_LOST,
+			    "its recording is full, or another program stopped it");
+	} else {
+		live_report(live, SESSION_LOST, "%s %s it",
+			    session_changes_who(live->change, CHANGE_STOPPED, NULL, who),
+			    reason == RESTART_STOPPED ? "stopped" : "took");
+	}
 	if (reason != RESTART_ERROR) {
 		session_forget(live);
 	}
@@ -437,6 +447,7 @@ static void live_close(struct source *base)
 	session_stop(live);
 	canaries_close(live);
 	known_free(live->known);
+	session_changes_leave(live->change);
 	free(live->watchdogs);
 	filter_done(live);
 	for (size_t i = 0; i < live->provider_count; i++) {
@@ -597,6 +608,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 		live->guid = nt_kernel_guid;
 	}
 	set_facts(live, processors);
+	live->change = session_changes_join(live->options.changes, live->name);
 	if (!enable_resolve(live, err)) {
 		goto fail;
 	}

@@ -437,6 +437,7 @@ ULONG session_start(struct live *live)
 	for (size_t i = 0; i < live->provider_count; i++) {
 		enable_provider(live, session, i);
 	}
+	enable_changes(live, session, true);
 	os_mutex_lock(&live->lock);
 	live->providers_enabled = true;
 	os_mutex_unlock(&live->lock);
@@ -558,7 +559,7 @@ static void restore_masks(struct live *live, TRACEHANDLE session)
 	ULONG masks[KERNEL_MASKS], expected[KERNEL_MASKS];
 	bool known, gone = false;
 	ULONG status;
-	char text[160];
+	char text[160], who[SESSION_CHANGES_WHO];
 
 	os_mutex_lock(&live->lock);
 	known = live->masks_known;
@@ -578,7 +579,8 @@ static void restore_masks(struct live *live, TRACEHANDLE session)
 		status = enable_system_providers(live, session);
 	}
 	counters_restart(live, RESTART_FLAGS_CHANGED);
-	live_report(live, SESSION_RESTORED, "another program changed its kernel flags: %s",
+	live_report(live, SESSION_RESTORED, "%s changed its kernel flags: %s",
+		    session_changes_who(live->change, CHANGE_SETTINGS, NULL, who),
 		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
 }
 
@@ -587,7 +589,7 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 {
 	struct session_properties properties;
 	ULONG status;
-	char text[160];
+	char text[160], who[SESSION_CHANGES_WHO];
 
 	if ((now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE) != 0 ||
 	    !restore_again(live, &live->real_time_budget, "the real-time mode")) {
@@ -597,7 +599,8 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 	properties.base.EnableFlags |= now->EnableFlags;
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
 	counters_restart(live, RESTART_FLAGS_CHANGED);
-	live_report(live, SESSION_RESTORED, "another program ended its real-time mode: %s",
+	live_report(live, SESSION_RESTORED, "%s ended its real-time mode: %s",
+		    session_changes_who(live->change, CHANGE_SETTINGS, NULL, who),
 		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
 }
 
@@ -689,6 +692,7 @@ void session_drain(struct live *live)
 	live->drained = true;
 	os_mutex_unlock(&live->lock);
 	if (enabled) {
+		enable_changes(live, session, false); /* nothing about our own stop */
 		disable_providers(live, session);
 	}
 	session_properties_init(&properties);

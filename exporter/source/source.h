@@ -68,6 +68,9 @@ struct event_sink {
 	 * nowhere.
 	 */
 	void (*on_known)(void *context, const struct event_record *record);
+	/* Right after on_event: the name of the process of that record, valid until the next one;
+	 * NULL if it is not known. */
+	const char *(*process_name)(void *context);
 };
 
 #define SOURCE_NO_PARTITION UINT32_MAX
@@ -117,8 +120,8 @@ struct source_statistics {
 	uint64_t bad_buffers;     /* dropped: invalid header or compressed data */
 	/* places where the rest of a buffer, or the payload of a record, was dropped */
 	uint64_t bad_records;
-	/* delivered after one with a later time, in all passes: too many buffers of a recording were
-	 * open at once, or Windows delivered the buffer of a quiet processor late */
+	/* delivered after one with a later time, in all passes: too many buffers of a recording
+	 * were open at once, or Windows delivered the buffer of a quiet processor late */
 	uint64_t late_records;
 	uint64_t buffer_size_bytes;
 	uint64_t bytes_read; /* in this pass of the file */
@@ -140,7 +143,7 @@ struct source_statistics {
 	uint64_t restores_given_up;
 	uint64_t canary_sent; /* see live/canary.h */
 	uint64_t canary_received;
-	uint64_t canary_refused; /* by Windows, when it was asked to write them */
+	uint64_t canary_refused;     /* by Windows, when it was asked to write them */
 	uint64_t names[NAMES_COUNT]; /* of files that were open already */
 	uint64_t harvests[HARVEST_COUNT];
 	uint64_t names_lost; /* records of harvests that were lost or did not fit into memory */

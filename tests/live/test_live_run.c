@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "tests/fake_etw/fake_etw.h"
@@ -369,10 +370,63 @@ static void a_second_session_that_cannot_start_stops_the_first(void **state)
 	close_side(&side);
 }
 
+struct lines {
+	struct os_mutex lock;
+	struct text text;
+};
+
+static void keep_line(void *context, enum log_level level, const char *line, size_t size)
+{
+	struct lines *lines = context;
+
+	(void)level;
+	os_mutex_lock(&lines->lock);
+	text_add(&lines->text, line, size);
+	text_add_char(&lines->text, '\n');
+	os_mutex_unlock(&lines->lock);
+}
+
+static bool has_line(struct lines *lines, const char *part)
+{
+	bool has;
+
+	os_mutex_lock(&lines->lock);
+	has = lines->text.data && strstr(lines->text.data, part);
+	os_mutex_unlock(&lines->lock);
+	return has;
+}
+
+/* One session reports who stopped the other; the tracker has the name. */
+static void the_log_names_the_program_that_stopped_a_session(void **state)
+{
+	static struct lines lines; /* log lines may still come when the test has failed */
+	struct side side;
+
+	(void)state;
+	os_mutex_init(&lines.lock);
+	log_to(keep_line, &lines);
+	open_side(&side,
+		  "sessions: { noise: { logger: user, providers: ['" SOME_PROVIDER "'] } }\n");
+	fake_etw_add_process(4242, 4, "logman.exe");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+	assert_true(fake_etw_other_stop("etw_exporter"));
+	fake_etw_flush("noise");
+	WAIT_UNTIL(has_line(&lines, "logman (process id 4242) stopped it"));
+	assert_true(has_line(&lines, "session=etw_exporter"));
+	end_live(&side);
+	log_to(NULL, NULL);
+	text_free(&lines.text);
+	os_mutex_done(&lines.lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(health_shows_the_session, run_reset_manual),
+		cmocka_unit_test_setup(the_log_names_the_program_that_stopped_a_session,
+				       run_reset_manual),
 		cmocka_unit_test_setup(canaries_stand_beside_the_other_metrics, run_reset_manual),
 		cmocka_unit_test_setup(lost_buffers_are_counted_and_so_are_their_notices,
 				       run_reset_manual),
