@@ -2,8 +2,9 @@
 /*
  * Reports of Microsoft-Windows-Kernel-EventTracing, matched with what happened to our sessions.
  *
- * Each session has a few reports, the oldest of which gives way, and one question: the last change
- * that we noticed before its report. A report that was used as an answer is not used again, and
+ * Each session has a few reports of each type, the oldest of which gives way (a session that is
+ * stopped loses all its providers at once), and one question: the last change that we noticed
+ * before its report. A report that was used as an answer is not used again, and
  * both expire: a change that is noticed a minute after a report has another cause. The clock is
  * that of arrival, because a report says nothing about when we shall notice the change.
  *
@@ -58,7 +59,7 @@ struct what {
 
 struct report {
 	bool unused;
-	struct what what;
+	struct guid provider; /* as in struct what */
 	uint64_t arrived_ns;
 	char who[SESSION_CHANGES_WHO];
 };
@@ -67,8 +68,8 @@ struct session_change_member {
 	struct session_changes *changes;
 	struct session_change_member *next;
 	char *name; /* owned */
-	struct report reports[REPORTS];
-	size_t next_report; /* to overwrite */
+	struct report reports[CHANGE_TYPES][REPORTS];
+	size_t next_report[CHANGE_TYPES]; /* modulo REPORTS: to overwrite */
 	bool asking;
 	struct what question;
 	uint64_t asking_since_ns;
@@ -204,10 +205,9 @@ void session_changes_observe(struct session_changes *changes, const struct event
 		if (!is_name(name, member->name)) {
 			continue;
 		}
-		report = &member->reports[member->next_report];
-		member->next_report = (member->next_report + 1) % REPORTS;
+		report = &member->reports[what.type][member->next_report[what.type]++ % REPORTS];
 		*report = (struct report){ .unused = true,
-					   .what = what,
+					   .provider = what.provider,
 					   .arrived_ns = os_monotonic_ns() };
 		if (process) {
 			snprintf(report->who, sizeof report->who, "%.*s (process id %u)",
@@ -222,11 +222,6 @@ void session_changes_observe(struct session_changes *changes, const struct event
 
 /* ---- answers ---- */
 
-static bool same(const struct what *a, const struct what *b)
-{
-	return a->type == b->type && guid_equal(&a->provider, &b->provider);
-}
-
 /* With the lock: uses the newest report up; older ones about the same are of earlier changes. */
 static bool take(struct session_change_member *member, const struct what *what,
 		 char who[SESSION_CHANGES_WHO])
@@ -235,10 +230,11 @@ static bool take(struct session_change_member *member, const struct what *what,
 	struct report *newest = NULL;
 
 	for (size_t i = 0; i < REPORTS; i++) {
-		struct report *report =
-			&member->reports[(member->next_report + i) % REPORTS]; /* oldest first */
+		/* The oldest one first. */
+		size_t at = (member->next_report[what->type] + i) % REPORTS;
+		struct report *report = &member->reports[what->type][at];
 
-		if (report->unused && same(&report->what, what)) {
+		if (report->unused && guid_equal(&report->provider, &what->provider)) {
 			report->unused = false;
 			if (now - report->arrived_ns < change_types[what->type].kept_ns) {
 				newest = report;

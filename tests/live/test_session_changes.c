@@ -132,6 +132,17 @@ static void the_newest_report_answers(void **state)
 	assert_who(CHANGE_STOPPED, "another program"); /* the others were of earlier stops */
 }
 
+/* A session that is stopped loses its providers, all at once. */
+static void disabled_providers_push_no_stop_out(void **state)
+{
+	(void)state;
+	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
+	for (uint32_t i = 0; i < 100; i++) {
+		observe(PROVIDER_DISABLED, THEIRS, "ours", "logman");
+	}
+	assert_who(CHANGE_STOPPED, "logman (process id 200)");
+}
+
 static void a_disabled_provider_is_told_by_its_guid(void **state)
 {
 	char who[SESSION_CHANGES_WHO];
@@ -228,6 +239,7 @@ int main(void)
 		TEST(a_report_that_came_before_answers_once),
 		TEST(a_report_that_comes_late_answers_once),
 		TEST(the_newest_report_answers),
+		TEST(disabled_providers_push_no_stop_out),
 		TEST(a_disabled_provider_is_told_by_its_guid),
 		TEST(other_records_are_left_alone),
 		TEST(names_of_sessions_may_be_any_text),
