@@ -25,6 +25,10 @@ run_tests "$build" && fail "a test that fails: $(cat "$work/out")"
 says_line 'FAILED: test_bad, exit status 2'
 says_line 'etwtool: which command? try etwtool --help'
 says_line '2 passed, 1 failed, 0 skipped'
+: >"$work/build/tests/test_empty.exe" # is no program
+run_tests "$build" && fail "what is no program: $(cat "$work/out")"
+grep -q '^FAILED: test_empty, ' "$work/out" || fail "what is no program: $(cat "$work/out")"
+says_line '2 passed, 2 failed, 0 skipped'
 
 run_tests "$build" 'test_arr*' || fail "a pattern: $(cat "$work/out")"
 says_line '1 passed, 0 failed, 0 skipped'

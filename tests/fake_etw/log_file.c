@@ -24,6 +24,7 @@
 
 #include "source/kernel_group.h"
 #include "tests/support/etl_builder.h"
+#include "tests/support/system.h"
 
 enum {
 	UTF8_PATH = 3 * FAKE_NAME + 1,
@@ -160,7 +161,7 @@ static uint32_t check_disk(uint64_t maximum)
 /* Empties a file that exists. */
 static uint32_t create(const char *path)
 {
-	FILE *file = fopen(path, "wb");
+	FILE *file = system_open_file(path, "wb");
 
 	if (file) {
 		fclose(file);

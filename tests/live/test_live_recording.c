@@ -194,6 +194,20 @@ static void a_path_without_ending_gets_its_number_at_the_end(void **state)
 	run_end(run);
 }
 
+static void a_path_may_have_any_characters(void **state)
+{
+	static const char path[] = "./temporary-J\xc3\xbcrgen-\xf0\x9f\x93\x88.etl";
+	struct run *run = *state;
+
+	run->options.recording_path = path;
+	run_start_and_wait(run, &run->options);
+	emit_and_wait(run, 1);
+	run_stop(run);
+	assert_int_equal(replay(path).starts, 1);
+	assert_true(system_remove_file(path));
+	run_end(run);
+}
+
 static void a_restored_session_goes_on_in_its_file(void **state)
 {
 	struct run *run = *state;
@@ -536,6 +550,7 @@ int main(void)
 		RUN(what_comes_at_the_stop_is_recorded),
 		RUN(each_start_of_the_session_has_a_file_of_its_own),
 		RUN(a_path_without_ending_gets_its_number_at_the_end),
+		RUN(a_path_may_have_any_characters),
 		RUN(a_restored_session_goes_on_in_its_file),
 		RUN(a_file_that_cannot_be_written_is_an_error_at_the_start),
 		RUN(a_session_that_cannot_be_started_is_not_blamed_on_its_file),

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/system.h"
+
 bool recording_output_open(struct recording_output *output, const char *path, struct error *err)
 {
 	if (!path) {
 		return true;
 	}
-	output->file = fopen(path, "wb");
+	output->file = system_open_file(path, "wb");
 	if (!output->file) {
 		return error_set(err, ERROR_SYSTEM, "cannot create: %s", strerror(errno));
 	}

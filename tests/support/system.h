@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tests ask of the operating system, beyond base/os.h: folders, the time zone, TCP clients.
+ * What tests ask of the operating system, beyond base/os.h: files, folders, the time zone, TCP
+ * clients. Paths are UTF-8.
  */
 #ifndef SUPPORT_SYSTEM_H
 #define SUPPORT_SYSTEM_H
@@ -8,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "tests/support/patience.h"
@@ -15,6 +17,10 @@
 /* True when the folder is there afterwards. */
 bool system_make_folder(const char *path);
 bool system_remove_folder(const char *path);
+
+/* As fopen() and remove(). */
+FILE *system_open_file(const char *path, const char *mode);
+bool system_remove_file(const char *path);
 
 /* Overrides it for this process, in the form of POSIX ("XXX-5"); NULL: as it was. */
 void system_set_time_zone(const char *zone);

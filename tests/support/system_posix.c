@@ -26,6 +26,16 @@ bool system_remove_folder(const char *path)
 	return rmdir(path) == 0;
 }
 
+FILE *system_open_file(const char *path, const char *mode)
+{
+	return fopen(path, mode);
+}
+
+bool system_remove_file(const char *path)
+{
+	return remove(path) == 0;
+}
+
 void system_set_time_zone(const char *zone)
 {
 	if (zone) {

@@ -25,7 +25,8 @@ if not defined source (
 )
 set "source=%source:/=\%"
 
-if not exist "%build%\tests\run" mkdir "%build%\tests\run"
+if exist "%build%\tests\run" rd /s /q "%build%\tests\run"
+mkdir "%build%\tests\run"
 cd /d "%build%\tests\run"
 if not exist "%source%\config" (
 	for %%P in ("%source%\..") do if not exist "%%~fP" mkdir "%%~fP"
@@ -42,9 +43,12 @@ if %failed% gtr 0 exit /b 1
 if %passed% equ 0 exit /b 1
 exit /b 0
 
+rem A file of its own: a child process that outlives its test keeps its output open. A test that wrote nothing did not run.
 :run_one
-"%~1" >output.txt 2>&1 <nul
+"%~1" >"%~2.txt" 2>&1 <nul
 set "status=%errorlevel%"
+if not exist "%~2.txt" set "status=not run"
+for %%F in ("%~2.txt") do if "%%~zF"=="0" set "status=not run"
 if "%status%"=="0" (
 	set /a passed=passed+1
 	echo ok: %~2
@@ -57,5 +61,5 @@ if "%status%"=="77" (
 )
 set /a failed=failed+1
 echo FAILED: %~2, exit status %status%
-type output.txt
+type "%~2.txt"
 exit /b 0
