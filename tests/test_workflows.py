@@ -26,7 +26,8 @@ PINNED = re.compile(r"^\s*(?:- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+
 WINDOWS = {
     r"tests\windows\run_tests.cmd build\windows-mingw": ("tests/windows/run_tests.cmd", "windows/run_tests.cmd"),
     r"build\windows-mingw\etw_exporter.exe --self-test": ("exporter/windows/self_test.c", "exporter --self-test"),
-    r"build\windows-mingw\collect.cmd --self-test.logger=*": ("exporter/windows/collect.cmd", "collect.cmd"),
+    r"copy exporter\windows\collect.cmd build\windows-mingw": ("exporter/windows/collect.cmd", "exporter/windows/collect.cmd"),
+    r"build\windows-mingw\collect.cmd * kit": ("exporter/windows/collect.cmd", "collect.cmd"),
 }
 
 
