@@ -318,22 +318,32 @@ static bool act(void *context, struct activity *done, struct error *err)
 	return true;
 }
 
-/* The flush timer fires faster here than once a second. */
+/*
+ * Time passes faster here, and the flush timer fires each time. What the self-test waits for is
+ * waited for, so that a busy machine changes nothing.
+ */
 static bool wait_a_little(void *context, uint64_t ms)
 {
 	struct script *script = context;
+	bool needs_canaries = script->hold_for > 0 || script->lose_canaries;
 
-	fake_etw_flush(SELF_TEST_SESSION);
-	system_sleep_ms(ms < 10 ? (unsigned)ms : 10);
+	(void)ms;
 	script->looks += script->acted;
+	if (script->looks == 1 && script->hold_for == 0) {
+		assert_true(fake_etw_drain(SELF_TEST_SESSION, WAIT_MS));
+	}
 	if (script->looks == 1 && script->lose_canaries) {
 		/* All else has arrived, so the next buffer holds canaries alone. */
-		assert_true(fake_etw_drain(SELF_TEST_SESSION, WAIT_MS));
 		fake_etw_lose_buffers(SELF_TEST_SESSION, 1);
 	}
 	if (script->looks == script->hold_for) {
 		fake_etw_hold_consumer(SELF_TEST_SESSION, false);
 	}
+	if (script->looks >=
+	    script->hold_for) { /* each flush takes a buffer until it is delivered */
+		fake_etw_flush(SELF_TEST_SESSION);
+	}
+	system_sleep_ms(needs_canaries ? 10 : 2);
 	return !script->stop;
 }
 
@@ -539,7 +549,10 @@ static void what_is_missing_fails_its_rows_and_says_where_to_look(void **state)
 		const struct told *told = &outcome.told;
 		size_t rows = 0;
 
-		assert_false(outcome.passed);
+		if (outcome.passed) {
+			fputs(outcome.report.data, stdout);
+			fail_msg("case %zu: no row failed", i);
+		}
 		for (; cases[i].rows[rows]; rows++) {
 			if (rows >= told->failed ||
 			    strcmp(told->rows[rows].what, cases[i].rows[rows]) != 0) {
@@ -577,8 +590,8 @@ static void what_this_machine_cannot_do_is_skipped_with_the_reason(void **state)
 
 static void counts_wait_until_everything_has_been_delivered(void **state)
 {
-	struct script late = { .hold_for = 20 };
-	struct script never = { .hold_for = UINT_MAX, .patience_ms = 200 };
+	struct script late = { .hold_for = 150 };
+	struct script never = { .hold_for = UINT_MAX, .patience_ms = 3000 };
 	struct outcome outcome = measure(&late);
 
 	(void)state;
