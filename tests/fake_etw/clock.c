@@ -14,6 +14,7 @@
 enum { CPU_MHZ = 2400 };
 
 static _Atomic int64_t frequency;
+static _Atomic int too_fast_ppm;
 static _Atomic int64_t counter_base; /* at base_ns */
 static _Atomic int64_t time_base;    /* likewise, 100 ns since 1601 UTC */
 static _Atomic int64_t base_ns;
@@ -89,6 +90,7 @@ static int64_t counter_at(int64_t now_ns)
 	int64_t ns = now_ns - atomic_load(&base_ns);
 	int64_t ticks = atomic_load(&frequency);
 
+	ns += ns / 1000000 * atomic_load(&too_fast_ppm);
 	return atomic_load(&counter_base) + ns / 1000000000 * ticks +
 	       ns % 1000000000 * ticks / 1000000000;
 }
@@ -189,6 +191,7 @@ void fake_clock_advance_to(int64_t counter)
 
 void fake_clock_reset(void)
 {
+	atomic_store(&too_fast_ppm, fake.options.counter_ppm);
 	fake_etw_set_clock(10000000, monotonic_ns() / 100, real_system_time());
 }
 

@@ -62,6 +62,7 @@ struct fake_etw_options {
 	unsigned disorder_ms;   /* events of one processor may come so much later than those of
 				   others: 0 */
 	unsigned disorder_seed; /* chooses which do */
+	int counter_ppm;        /* so many millionths is the performance counter too fast: 0 */
 	unsigned max_loggers;   /* sessions that can run (EtwMaxLoggers), 32 to 256: 64 */
 	bool full_decides; /* whether an event is given to no session is decided by the mode of the
 			      session that has no room, and not by the modes of the others */

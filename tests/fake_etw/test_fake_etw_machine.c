@@ -588,6 +588,32 @@ static void clocks_can_be_set_and_jump(void **state)
 	assert_true(after.QuadPart - before.QuadPart < 2337949);
 }
 
+static int64_t system_now(void)
+{
+	FILETIME time;
+
+	GetSystemTimePreciseAsFileTime(&time);
+	return (int64_t)((uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime);
+}
+
+static void the_counter_may_be_too_fast(void **state)
+{
+	static const struct fake_etw_options machine = { .counter_ppm = 1000000 };
+	LARGE_INTEGER before, after;
+	int64_t system;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	fake_etw_set_clock(10000000, 0, 133600000000000000);
+	QueryPerformanceCounter(&before);
+	system = system_now();
+	Sleep(50);
+	system = system_now() - system;
+	QueryPerformanceCounter(&after);
+	/* Twice as fast, in steps of a millisecond. */
+	assert_true(after.QuadPart - before.QuadPart >= 2 * system - 20000);
+}
+
 static void schemas_are_queried_twice_for_their_size(void **state)
 {
 	static const EVENT_DESCRIPTOR descriptor = { .Id = 7, .Version = 2 };
@@ -670,6 +696,7 @@ int main(void)
 		ROW(the_registry_has_numbers),
 		ROW(privileges_have_names),
 		ROW(clocks_can_be_set_and_jump),
+		ROW(the_counter_may_be_too_fast),
 		ROW(schemas_are_queried_twice_for_their_size),
 		ROW(maps_have_names),
 		ROW(providers_have_names),
