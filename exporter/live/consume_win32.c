@@ -133,7 +133,7 @@ static void deliver(const EVENT_RECORD *from)
 		record.keyword = descriptor->Keyword;
 		record.activity = (const struct guid *)(const void *)&header->ActivityId;
 	}
-	record.time = clock_time(&live->source.facts.clock, record.raw_time);
+	record.time = clock_time(&live->clock, record.raw_time);
 	if (from->ExtendedDataCount > 0 && from->ExtendedData) {
 		read_items(live, from, &record);
 	}
@@ -155,6 +155,19 @@ static void deliver(const EVENT_RECORD *from)
 	observe_change(live, &record);
 }
 
+/* Between buffers, so that the times of one buffer go by one anchor. */
+static void take_anchor(struct live *live)
+{
+	/* Pairs with the release in anchor_when_due(). */
+	if (!atomic_load_explicit(&live->anchored_anew, memory_order_acquire)) {
+		return;
+	}
+	os_mutex_lock(&live->lock);
+	live->clock = live->anchored;
+	atomic_store_explicit(&live->anchored_anew, false, memory_order_relaxed);
+	os_mutex_unlock(&live->lock);
+}
+
 static VOID WINAPI on_record(PEVENT_RECORD from)
 {
 	os_set_faults_fatal(true);
@@ -168,6 +181,7 @@ static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 
 	os_set_faults_fatal(true);
 	live->buffers++;
+	take_anchor(live);
 	known_first_buffer(live);
 	known_deliver_due(live, live->newest_raw);
 	counters_delivered(live);

@@ -157,7 +157,7 @@ static int64_t system_now(void)
 	return (int64_t)now.QuadPart;
 }
 
-void consume_clock(struct source_clock *clock)
+uint64_t consume_clock(struct source_clock *clock)
 {
 	int64_t closest = INT64_MAX;
 	LARGE_INTEGER frequency;
@@ -180,6 +180,7 @@ void consume_clock(struct source_clock *clock)
 			clock->anchor_time = time;
 		}
 	}
+	return (uint64_t)closest;
 }
 
 /* ---- statistics ---- */
@@ -283,8 +284,7 @@ void counters_delivered(struct live *live)
 	statistics->buffers = live->buffers;
 	statistics->bad_records = live->bad_records;
 	statistics->late_records = live->late_records;
-	statistics->last_time = any ? clock_time(&live->source.facts.clock, live->newest_raw) :
-				      RECORD_NO_TIME;
+	statistics->last_time = any ? clock_time(&live->clock, live->newest_raw) : RECORD_NO_TIME;
 	statistics->lag_ns = lag;
 	memcpy(statistics->names, live->names, sizeof live->names);
 	os_mutex_unlock(live->source.mutex);

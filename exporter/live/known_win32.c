@@ -211,7 +211,7 @@ static void deliver_one(struct live *live, const struct known_record *known)
 		.classic = true,
 		.kernel_group = 0xff,
 		.raw_time = known->raw_time,
-		.time = clock_time(&live->source.facts.clock, known->raw_time),
+		.time = clock_time(&live->clock, known->raw_time),
 	};
 
 	live->names[NAMES_HARVEST] += known->of_file;

@@ -204,6 +204,10 @@ struct live {
 	/* It is due when the stream reaches this raw time; INT64_MAX: there is none. Written with
 	 * the lock, read by the consumer without. */
 	_Atomic(int64_t) known_due;
+	struct source_clock anchored; /* taken by the watcher, for the consumer */
+	/* anchored is newer than the consumer's clock. Without the lock the consumer only asks
+	 * whether it must take the lock. */
+	atomic_bool anchored_anew;
 
 	/* Guarded by source.mutex, as the statistics are. */
 	struct session_counters seen;
@@ -216,9 +220,12 @@ struct live {
 	struct restore_budget real_time_budget;
 	struct provider_watchdog *watchdogs; /* owned, one a provider */
 	size_t watchdog_next;
+	struct source_clock last_anchor;
+	uint64_t last_anchor_ns; /* when it was taken */
 
 	/* For the consumer thread alone. */
 	const struct event_sink *sink;
+	struct source_clock clock; /* of events: that of the facts, anchored anew since */
 	uint64_t records;
 	uint64_t buffers;
 	uint64_t bad_records;
@@ -260,8 +267,9 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 
 /* ---- clock and statistics ---- */
 
-/* The clock of a session that starts now: frequency of the counter, and an anchor. */
-void consume_clock(struct source_clock *clock);
+/* The clock of a session that starts now: frequency of the counter, and an anchor. Returns by how
+ * many ticks at most the anchor may be wrong. */
+uint64_t consume_clock(struct source_clock *clock);
 int64_t consume_counter(void); /* the performance counter now */
 
 /* Call it when a session starts, because Windows then counts from 0 again. */

@@ -11,6 +11,10 @@
  * session is queried, and enables it again if not. If a provider seems to be disabled right after
  * this, the watchdog ignores it from then on, because the answer of Windows is not reliable for it.
  *
+ * The watcher also compares the performance counter, which stamps events, with the system time. The
+ * counter is not disciplined, and an administrator may set the system time. Once a minute, and at
+ * once when they are far apart, it takes a new anchor for the times of events.
+ *
  * Source: "ProcessTrace function", "EnumerateTraceGuidsEx function", "TRACE_PROVIDER_INSTANCE_INFO
  * structure", "TRACE_ENABLE_INFO structure", Microsoft Learn.
  */
@@ -32,6 +36,9 @@ enum {
 	CANARIES_PER_LOOK = 4,
 	POLL_MS = 5,   /* between two looks at what was delivered */
 	LATE_MS = 500, /* beside the flush interval, after which no buffer is expected */
+	ANCHOR_MS = 60000,
+	SET_100NS = 1000000,       /* so far apart are clocks of which one was set */
+	PRECISE_PER_SECOND = 1000, /* an anchor is taken if it is right to a millisecond */
 };
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -148,6 +155,29 @@ static void capture_when_due(struct live *live, uint64_t *due)
 		}
 		due[i] = now + provider->capture_every_ms * NS_PER_MS;
 	}
+}
+
+/* Takes a new anchor for the times of events, for the consumer to use from its next buffer on. */
+static void anchor_when_due(struct live *live)
+{
+	struct source_clock now;
+	uint64_t wrong = consume_clock(&now);
+	int64_t expected = clock_time(&live->last_anchor, now.anchor_raw);
+	uint64_t apart =
+		time_between(expected, now.anchor_time) + time_between(now.anchor_time, expected);
+
+	if (wrong > now.frequency / PRECISE_PER_SECOND ||
+	    (apart < SET_100NS &&
+	     os_monotonic_ns() - live->last_anchor_ns < live->options.anchor_ms * NS_PER_MS)) {
+		return;
+	}
+	live->last_anchor = now;
+	live->last_anchor_ns = os_monotonic_ns();
+	os_mutex_lock(&live->lock);
+	live->anchored = now;
+	/* Pairs with the acquire in take_anchor(). */
+	atomic_store_explicit(&live->anchored_anew, true, memory_order_release);
+	os_mutex_unlock(&live->lock);
 }
 
 /* Checks the session. *missing counts how often it was missing although it is being consumed. */
@@ -270,6 +300,7 @@ static void watch(void *context)
 			continue;
 		}
 		look(live, &missing);
+		anchor_when_due(live);
 		if (due) {
 			capture_when_due(live, due);
 		}
@@ -502,6 +533,7 @@ static void set_defaults(struct live *live, uint32_t processors)
 	options->watch_ms = options->watch_ms ? options->watch_ms : WATCH_MS;
 	options->retry_ms = options->retry_ms ? options->retry_ms : RETRY_MS;
 	options->stop_grace_ms = options->stop_grace_ms ? options->stop_grace_ms : STOP_GRACE_MS;
+	options->anchor_ms = options->anchor_ms ? options->anchor_ms : ANCHOR_MS;
 	options->on_fault = options->on_fault ? options->on_fault : end_process;
 	live->buffers_min = options->buffers_min;
 	live->buffers_max = options->buffers_max;
@@ -549,6 +581,9 @@ static void set_facts(struct live *live, uint32_t processors)
 		.processors = processors,
 	};
 	consume_clock(&live->source.facts.clock);
+	live->clock = live->source.facts.clock;
+	live->last_anchor = live->clock;
+	live->last_anchor_ns = os_monotonic_ns();
 }
 
 static bool start_at_open(struct live *live, struct error *err)

@@ -19,8 +19,9 @@ enum clock_type { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
 const char *clock_type_name(enum clock_type type);
 
 /*
- * The clock of a source, which converts raw times to wall time and durations. It does not change
- * after the source was opened.
+ * The clock of a source, which converts raw times to wall time and durations. The facts of a source
+ * have the one with which it was opened; a live session takes new anchors for the times of its
+ * records.
  */
 struct source_clock {
 	enum clock_type type;

@@ -119,6 +119,83 @@ static void the_page_shows_how_many_came_late(void **state)
 	end_live(&side);
 }
 
+/* ---- clocks ---- */
+
+/* 100 ns since 1601 UTC, of the fake machine. */
+static int64_t system_now(void)
+{
+	FILETIME time;
+
+	GetSystemTimePreciseAsFileTime(&time);
+	return (int64_t)((uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime);
+}
+
+/* Writes an event, and returns how much earlier than the system time its time is, at least; ms. */
+static int64_t behind_ms(struct run *run)
+{
+	struct fake_etw_event event = process_start(1, 0);
+	int64_t before = system_now(), time;
+	uint64_t count;
+
+	os_mutex_lock(&run->lock);
+	count = run->events + 1;
+	os_mutex_unlock(&run->lock);
+	event.timed = false;
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(fake_etw_drain("etw_test", WAIT_MS));
+	assert_true(run_wait(run, &run->events, count));
+	os_mutex_lock(&run->lock);
+	time = run->record.time;
+	os_mutex_unlock(&run->lock);
+	return (before - time) / 10000;
+}
+
+static void event_times_follow_a_system_time_that_is_set(void **state)
+{
+	struct run *run = *state;
+
+	run_start_and_wait(run, &run->options);
+	assert_true(behind_ms(run) <= 1);
+	fake_etw_jump_system_time(INT64_C(36000000000)); /* an hour */
+	WAIT_UNTIL(behind_ms(run) <= 10);
+	fake_etw_jump_system_time(INT64_C(-72000000000));
+	WAIT_UNTIL(behind_ms(run) >= -1000);
+	run_stop(run);
+	run_end(run);
+}
+
+/* Too little to be a time that was set, and too much for ever. */
+static void a_drift_is_corrected_now_and_then(void **state)
+{
+	struct run *run = *state;
+
+	run->options.anchor_ms = 10;
+	run_start_and_wait(run, &run->options);
+	fake_etw_jump_system_time(50 * 10000);
+	WAIT_UNTIL(behind_ms(run) <= 5);
+	run_stop(run);
+	run_end(run);
+}
+
+/* A counter that is twice as fast: without new anchors an event seems to be as far in the future as
+ * the session has run. */
+static void a_counter_that_is_too_fast_does_not_run_away(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true,
+							 .counter_ppm = 1000000 };
+	struct run *run = *state;
+	int64_t start;
+
+	fake_etw_reset(&machine);
+	run->options.anchor_ms = 1;
+	run_start_and_wait(run, &run->options);
+	start = system_now();
+	WAIT_UNTIL(system_now() - start > 4000000 &&
+		   -behind_ms(run) < (system_now() - start) / 10000 / 2);
+	run_stop(run);
+	run_end(run);
+}
+
 /* ---- faults ---- */
 
 /* The reason that on_fault() was called with. Static, because it has no context: a process ends
@@ -181,6 +258,11 @@ int main(void)
 		cmocka_unit_test(events_that_come_late_are_counted),
 		cmocka_unit_test_setup(a_late_event_is_no_lag, run_set_up_manual),
 		cmocka_unit_test(the_page_shows_how_many_came_late),
+		cmocka_unit_test_setup(event_times_follow_a_system_time_that_is_set,
+				       run_set_up_manual),
+		cmocka_unit_test_setup(a_drift_is_corrected_now_and_then, run_set_up_manual),
+		cmocka_unit_test_setup(a_counter_that_is_too_fast_does_not_run_away,
+				       run_set_up_manual),
 		cmocka_unit_test_setup(after_a_fault_in_a_callback_nothing_is_consumed_again,
 				       run_set_up_manual),
 	};
