@@ -392,6 +392,9 @@ bool machine_read_disks(struct machine *machine, const struct machine_disks *dis
 /* Called for a session (info->LoggerId) that has the provider enabled. False ends the search. */
 typedef bool running_enabled(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info);
 
+/* How many sessions Windows runs at a time: 64, or what the registry value EtwMaxLoggers says. */
+uint32_t running_places(void);
+
 /*
  * Calls `each` for every session that has the provider enabled, once for each process that has
  * registered it. False when Windows knows no such process, or its answer makes no sense.

@@ -19,7 +19,7 @@
 #include "live/live_source_internal_win32.h"
 #include "live/running.h"
 
-enum { SESSIONS_MOST = 64 }; /* "QueryAllTracesW function": as many as can run */
+enum { SESSIONS_BY_DEFAULT = 64, SESSIONS_MOST = 256 }; /* EtwMaxLoggers, "StartTraceW function" */
 
 static bool failed(const char *what, ULONG status, struct error *err)
 {
@@ -65,33 +65,59 @@ static bool take_session(const struct session_properties *properties,
 	return session->name && session->file;
 }
 
+uint32_t running_places(void)
+{
+	ULONG places = 0, returned = 0;
+	ULONG status =
+		TraceQueryInformation(0, TraceMaxLoggersQuery, &places, sizeof places, &returned);
+
+	if (status != ERROR_SUCCESS || places == 0) {
+		return SESSIONS_BY_DEFAULT; /* Windows before 1709, which has no more */
+	}
+	return places < SESSIONS_MOST ? places : SESSIONS_MOST;
+}
+
+/* Queries Windows with room for so many sessions. The caller frees *properties, also on failure. */
+static ULONG query_sessions(ULONG room, struct session_properties **properties, ULONG *count)
+{
+	EVENT_TRACE_PROPERTIES *pointers[SESSIONS_MOST];
+
+	free(*properties);
+	*properties = calloc(room, sizeof **properties);
+	if (!*properties) {
+		return ERROR_NOT_ENOUGH_MEMORY;
+	}
+	for (size_t i = 0; i < room; i++) {
+		struct session_properties *one = &(*properties)[i];
+
+		one->base.Wnode.BufferSize = sizeof *one;
+		one->base.LoggerNameOffset = offsetof(struct session_properties, logger_name);
+		one->base.LogFileNameOffset = offsetof(struct session_properties, log_file_name);
+		pointers[i] = &one->base;
+	}
+	return QueryAllTracesW(pointers, room, count);
+}
+
 static bool read_sessions(struct running_sessions *sessions, struct error *err)
 {
-	struct session_properties *properties = calloc(SESSIONS_MOST, sizeof *properties);
-	EVENT_TRACE_PROPERTIES *pointers[SESSIONS_MOST];
-	ULONG count = 0, status;
+	struct session_properties *properties = NULL;
+	ULONG count = 0, room = running_places();
+	ULONG status = query_sessions(room, &properties, &count);
 	bool good = false;
 
-	sessions->list = calloc(SESSIONS_MOST, sizeof *sessions->list);
-	if (!properties || !sessions->list) {
-		error_no_memory(err, "the sessions");
-		goto done;
+	if (status == ERROR_INVALID_PARAMETER && room > SESSIONS_BY_DEFAULT) {
+		/* The page of the function allows 64 and does not know of EtwMaxLoggers. */
+		room = SESSIONS_BY_DEFAULT;
+		status = query_sessions(room, &properties, &count);
 	}
-	for (size_t i = 0; i < SESSIONS_MOST; i++) {
-		properties[i].base.Wnode.BufferSize = sizeof properties[i];
-		properties[i].base.LoggerNameOffset =
-			offsetof(struct session_properties, logger_name);
-		properties[i].base.LogFileNameOffset =
-			offsetof(struct session_properties, log_file_name);
-		pointers[i] = &properties[i].base;
-	}
-	status = QueryAllTracesW(pointers, SESSIONS_MOST, &count);
 	if (status != ERROR_SUCCESS && status != ERROR_MORE_DATA) {
 		failed("sessions", status, err);
 		goto done;
 	}
-	good = true;
-	for (ULONG i = 0; good && i < count && i < SESSIONS_MOST; i++) {
+	count = count < room ? count : room;
+	sessions->list = calloc(count + 1, sizeof *sessions->list);
+	good = sessions->list || error_no_memory(err, "the sessions");
+	for (ULONG i = 0; good && i < count; i++) {
 		good = take_session(&properties[i], &sessions->list[sessions->count++]) ||
 		       error_no_memory(err, "the sessions");
 	}

@@ -495,9 +495,9 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	case ERROR_NO_SYSTEM_RESOURCES:
 		return error_set(
 			err, ERROR_SYSTEM,
-			"session %s: %s: all 64 sessions, or all 8 with kernel events, are in use, or its "
+			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, or its "
 			"buffers are too large%s",
-			live->name, text, clock_reason(live));
+			live->name, text, (unsigned)running_places(), clock_reason(live));
 	default:
 		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s%s", live->name,
 				 what, text,

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -569,6 +570,37 @@ static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 	}
 }
 
+/* More than 64, which is the number of sessions only where EtwMaxLoggers is not set. */
+static void a_dying_process_stops_all_its_sessions(void **state)
+{
+	static const struct fake_etw_options machine = { .max_loggers = 256 };
+	enum { SESSIONS = 100 };
+	struct source *sources[SESSIONS];
+	struct live_options options;
+	char name[32];
+	struct run run;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	run_begin(&run);
+	options = run.options;
+	options.on_session_event = NULL;
+	options.logger = LIVE_USER;
+	options.kernel_flags = 0;
+	options.name = name;
+	for (unsigned i = 0; i < SESSIONS; i++) {
+		snprintf(name, sizeof name, "session %u", i);
+		sources[i] = source_open_live(&options, NULL);
+		assert_non_null(sources[i]);
+	}
+	live_emergency_stop();
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+	for (unsigned i = 0; i < SESSIONS; i++) {
+		source_close(sources[i]);
+	}
+	run_end(&run);
+}
+
 /* ---- many times ---- */
 
 static bool count_entry(void *context, const char *name)
@@ -660,6 +692,7 @@ int main(void)
 		cmocka_unit_test_setup(a_stolen_kernel_logger_is_not_stolen_back, run_set_up),
 		cmocka_unit_test_setup(the_kernel_logger_is_taken_over_when_configured, run_set_up),
 		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others, run_reset),
+		cmocka_unit_test_setup(a_dying_process_stops_all_its_sessions, run_reset),
 		cmocka_unit_test_setup(times_stay_right_when_the_system_time_jumps, run_set_up),
 		cmocka_unit_test_setup(a_thousand_starts_and_stops_leave_nothing, run_reset_manual),
 	};

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -69,6 +70,43 @@ static void sessions_are_listed_with_what_they_have_enabled(void **state)
 	assert_memory_equal(&sessions.list[1].providers[0].guid, &alpha, sizeof alpha);
 	assert_int_equal(sessions.list[1].providers[0].level, 4);
 	assert_int_equal(sessions.list[1].providers[0].any, 0x10);
+	running_done(&sessions);
+}
+
+static void all_sessions_of_a_machine_are_listed(void **state)
+{
+	static const struct {
+		struct fake_etw_options machine;
+		unsigned sessions;
+	} cases[] = {
+		{ { .max_loggers = 256 }, 250 },
+		{ { .max_loggers = 32 }, 32 },
+		{ { .os_build = 15063 }, 64 },
+	};
+
+	struct running_sessions sessions;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct error err = { 0 };
+		char name[32];
+
+		fake_etw_reset(&cases[i].machine);
+		for (unsigned j = 0; j < cases[i].sessions; j++) {
+			snprintf(name, sizeof name, "session %u", j);
+			assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
+		}
+		assert_true(running_read(&sessions, &err));
+		assert_int_equal(sessions.count, cases[i].sessions);
+		assert_string_equal(sessions.list[sessions.count - 1].name, name);
+		running_done(&sessions);
+	}
+	/* A Windows that takes the 64 of the page, and no more. */
+	fake_etw_reset(&cases[0].machine);
+	assert_true(fake_etw_other_start("one", EVENT_TRACE_REAL_TIME_MODE, 0));
+	fake_etw_fail("QueryAllTracesW", ERROR_INVALID_PARAMETER, 0);
+	assert_true(running_read(&sessions, NULL));
+	assert_int_equal(sessions.count, 1);
 	running_done(&sessions);
 }
 
@@ -155,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sessions_are_listed_with_what_they_have_enabled,
 						reset, reset),
+		cmocka_unit_test_setup_teardown(all_sessions_of_a_machine_are_listed, reset, reset),
 		cmocka_unit_test_setup_teardown(sessions_are_shown_as_a_table_and_as_json, reset,
 						reset),
 		cmocka_unit_test_setup_teardown(registered_providers_are_listed_by_a_word, reset,

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -246,6 +247,36 @@ static void all_eight_system_loggers_in_use_are_reported(void **state)
 	run->options.kernel_flags = 0;
 	run_open(run, &run->options); /* which is none of them */
 	run_end(run);
+}
+
+static void the_number_of_sessions_is_that_of_the_machine(void **state)
+{
+	static const struct {
+		struct fake_etw_options machine;
+		unsigned sessions;
+	} cases[] = {
+		{ { .max_loggers = 32, .foreign_sessions = 32 }, 32 },
+		{ { .max_loggers = 200, .foreign_sessions = 200 }, 200 },
+		{ { .os_build = 15063, .foreign_sessions = 64 }, 64 }, /* cannot be queried */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char expected[200];
+		struct error err = { 0 };
+		struct run run;
+
+		fake_etw_reset(&cases[i].machine);
+		run_begin(&run);
+		assert_null(source_open_live(&run.options, &err));
+		snprintf(expected, sizeof expected,
+			 "session etw_test: Windows has no resources for it (error 1450): all %u "
+			 "sessions, or all 8 with kernel events, are in use, or its buffers are "
+			 "too large",
+			 cases[i].sessions);
+		assert_string_equal(err.text, expected);
+		run_end(&run);
+	}
 }
 
 /* ---- events ---- */
@@ -530,6 +561,7 @@ int main(void)
 		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
 				       run_set_up),
 		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_reported, run_set_up),
+		cmocka_unit_test_setup(the_number_of_sessions_is_that_of_the_machine, run_reset),
 		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_set_up),
 		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_set_up),
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
