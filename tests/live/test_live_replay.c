@@ -419,6 +419,26 @@ static const struct machine {
 	  THE_SAME },
 	/* The event that a session is stopped also comes in its own last buffer. */
 	{ "own stop is reported", { .manual_flush = true, .own_stop_is_told = true }, THE_SAME },
+	/* Identity, modes and masks: nothing of a recording depends on them. */
+	{ "other GUIDs, handles used again",
+	  { .manual_flush = true, .other_guid = true, .reused_handles = true },
+	  THE_SAME },
+	{ "INDEPENDENT stripped, the full session decides",
+	  { .manual_flush = true,
+	    .stripped_modes = EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+	    .full_decides = true },
+	  THE_SAME },
+	{ "masks gain bits at once",
+	  { .manual_flush = true, .mask_gain = FAKE_ETW_MASKS_GAIN_AT_ONCE },
+	  THE_SAME },
+	{ "masks gain bits later",
+	  { .manual_flush = true, .mask_gain = FAKE_ETW_MASKS_GAIN_LATER },
+	  THE_SAME },
+	/* All that was flushed is delivered before the trace is closed. */
+	{ "CloseTrace drops buffers, STOP loses records",
+	  { .manual_flush = true, .close_drops = true, .lost_at_stop = 1000 },
+	  THE_SAME },
+	{ "256 sessions", { .manual_flush = true, .max_loggers = 256 }, THE_SAME },
 };
 
 enum { MACHINES = sizeof machines / sizeof machines[0] };
