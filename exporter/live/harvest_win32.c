@@ -65,19 +65,14 @@ struct harvest_run {
 
 /* ---- the harvest session ---- */
 
-static ULONG stop_by_name(const struct live *live)
-{
-	struct session_properties properties;
-
-	session_properties_init(&properties);
-	return ControlTraceW(0, live->harvest.wide_name, &properties.base,
-			     EVENT_TRACE_CONTROL_STOP);
-}
-
 static void stop_stale(const struct live *live)
 {
-	ULONG status = stop_by_name(live);
+	struct session_properties properties;
+	ULONG status;
 
+	session_properties_init(&properties);
+	status = ControlTraceW(0, live->harvest.wide_name, &properties.base,
+			       EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		live_report(live, SESSION_STALE, "a harvest session was left over and is stopped");
 	}
@@ -219,7 +214,7 @@ static bool wait_for(struct harvest_run *run, const bool *what, uint64_t ns)
 /* ---- one harvest ---- */
 
 /* The session runs and its trace is open: consumes it, and stops it after that time. */
-static ULONG consume_for(struct live *live, struct harvest_run *run, uint64_t ns)
+static ULONG consume_for(struct harvest_run *run, uint64_t ns)
 {
 	bool goes_on;
 
@@ -236,7 +231,7 @@ static ULONG consume_for(struct live *live, struct harvest_run *run, uint64_t ns
 	stop_session(run);
 	if (goes_on) {
 		/* ProcessTrace() returns when it has delivered what the session held. */
-		wait_for(run, &run->consumed, live->options.stop_grace_ms * NS_PER_MS);
+		wait_for(run, &run->consumed, WAIT_AT_MOST);
 		CloseTrace(run->trace);
 	}
 	os_thread_join(&run->consumer);
@@ -253,7 +248,7 @@ static ULONG harvest_once(struct live *live, struct harvest_run *run, uint64_t n
 	if (status == ERROR_SUCCESS) {
 		status = open_trace(live, run);
 		if (status == ERROR_SUCCESS) {
-			status = consume_for(live, run, ns);
+			status = consume_for(run, ns);
 		} else {
 			stop_session(run);
 		}
@@ -295,54 +290,55 @@ static void report_failure(struct live *live, enum harvest_result result, ULONG 
 	}
 }
 
+/* Harvests until Windows has attached the consumer in time. Without memory the run has no batch. */
+static ULONG harvest_in_time(struct live *live, struct harvest_run *run)
+{
+	uint64_t ns = live->options.harvest_ms * NS_PER_MS;
+
+	for (unsigned tries = 1;; tries++, ns *= 2) {
+		ULONG status;
+
+		*run = (struct harvest_run){ .live = live, .batch = known_new() };
+		if (!run->batch) {
+			return ERROR_NOT_ENOUGH_MEMORY;
+		}
+		status = harvest_once(live, run, ns);
+		if (tries == LATE_TRIES || status != ERROR_WMI_INSTANCE_NOT_FOUND ||
+		    known_count(run->batch) > 0) {
+			return status;
+		}
+		known_free(run->batch);
+	}
+}
+
 /* first: since the session was started. Returns false when it is to be tried again. */
 static bool harvest_now(struct live *live, bool first)
 {
-	struct harvest_run run = { .live = live };
-	enum harvest_result result = HARVEST_FAILED;
-	uint64_t ns = live->options.harvest_ms * NS_PER_MS;
-	ULONG status = ERROR_NOT_ENOUGH_MEMORY;
-	uint64_t lost = 0;
-	bool ending, failed;
+	struct harvest_run run;
+	ULONG status = harvest_in_time(live, &run);
+	enum harvest_result result = run.batch && known_count(run.batch) > 0 ? HARVEST_DONE :
+				     run.batch && status == ERROR_SUCCESS    ? HARVEST_EMPTY :
+									       HARVEST_FAILED;
+	uint64_t lost;
+	bool ending;
 
-	for (unsigned tries = 0; tries < LATE_TRIES; tries++, ns *= 2) {
-		run = (struct harvest_run){ .live = live, .batch = known_new() };
-		if (!run.batch) {
-			break;
-		}
-		status = harvest_once(live, &run, ns);
-		if (status != ERROR_WMI_INSTANCE_NOT_FOUND || known_count(run.batch) > 0) {
-			break;
-		}
-		known_free(run.batch);
-		run.batch = NULL;
-	}
 	os_mutex_lock(&live->lock);
 	ending = is_ending(live);
+	if (!ending) {
+		live->harvest_failed = !run.batch || !known_has_config(run.batch);
+	}
 	os_mutex_unlock(&live->lock);
-	if (run.batch) {
-		lost = run.lost + known_refused(run.batch);
-		if (known_count(run.batch) > 0) {
-			result = HARVEST_DONE;
-		} else if (status == ERROR_SUCCESS) {
-			result = HARVEST_EMPTY;
-		}
-	}
-	failed = !run.batch || !known_has_config(run.batch);
-	if (result == HARVEST_DONE && !ending) {
-		known_publish(live, run.batch, first);
-		live->harvest.failure_reported = false;
-	} else {
-		known_free(run.batch);
-	}
 	if (ending) {
-		return false;
+		known_free(run.batch);
+		return true;
 	}
-	os_mutex_lock(&live->lock);
-	live->harvest_failed = failed;
-	os_mutex_unlock(&live->lock);
-	if (result != HARVEST_DONE) {
+	lost = run.lost + (run.batch ? known_refused(run.batch) : 0);
+	if (result == HARVEST_DONE) {
+		live->harvest.failure_reported = false;
+		known_publish(live, run.batch, first);
+	} else {
 		report_failure(live, result, status);
+		known_free(run.batch);
 	}
 	count(live, result, lost);
 	return result != HARVEST_FAILED;
@@ -384,8 +380,10 @@ static void choose_interval(struct live *live, bool first)
 
 	if (first || now - harvest->last_ns > 2 * harvest->interval_ns) {
 		harvest->interval_ns = least;
-	} else if (harvest->interval_ns < INTERVAL_MOST) {
-		harvest->interval_ns *= 2;
+	} else {
+		harvest->interval_ns = 2 * harvest->interval_ns < INTERVAL_MOST ?
+					       2 * harvest->interval_ns :
+					       INTERVAL_MOST;
 	}
 	harvest->last_ns = now;
 }
