@@ -264,6 +264,9 @@ bool fake_etw_emit_waiting(const struct fake_etw_event *event, unsigned timeout_
  */
 void fake_etw_add_rundown(const struct fake_etw_event *event);
 
+/* The same for a file that is open; its path begins with a device. */
+void fake_etw_add_open_file(uint64_t key, const char *path);
+
 /* The rundown provider reports now what sessions asked it for (FAKE_ETW_NAMES_LATE). */
 void fake_etw_report_late_names(void);
 

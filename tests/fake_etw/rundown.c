@@ -260,6 +260,27 @@ void fake_etw_add_rundown(const struct fake_etw_event *event)
 	fake_unlock();
 }
 
+void fake_etw_add_open_file(uint64_t key, const char *path)
+{
+	struct {
+		uint64_t key;
+		WCHAR path[FAKE_NAME];
+	} payload = { .key = key };
+	struct fake_etw_event event = {
+		.provider = file_io_class,
+		.descriptor = { .Opcode = FILE_RUNDOWN, .Version = 2 },
+		.classic = true,
+		.payload = &payload,
+	};
+
+	if (!fake_wide_from_utf8(path, payload.path, FAKE_NAME)) {
+		abort();
+	}
+	event.payload_size =
+		sizeof(payload.key) + (fake_wide_length(payload.path) + 1) * sizeof(WCHAR);
+	fake_etw_add_rundown(&event);
+}
+
 void fake_rundown_reset(void)
 {
 	for (size_t i = 0; i < rundown_count; i++) {

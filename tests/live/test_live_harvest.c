@@ -44,14 +44,8 @@ static void add(const GUID *class, uint8_t opcode, const void *payload, size_t s
 
 static void add_names(unsigned count)
 {
-	struct {
-		uint64_t key;
-		WCHAR name[32];
-	} payload = { 0, u"\\Device\\HarddiskVolume3\\a" };
-
 	for (unsigned i = 0; i < count; i++) {
-		payload.key = 0x1000 + i;
-		add(&file_class, FILE_RUNDOWN, &payload, sizeof payload);
+		fake_etw_add_open_file(0x1000 + i, "\\Device\\HarddiskVolume3\\logs\\service.log");
 	}
 }
 
