@@ -151,7 +151,7 @@ static void on_event(void *context, const struct event_record *record)
 /* What has an id and a beginning. */
 enum begun { BEGUN_FILE, BEGUN_PROCESS, BEGUN_THREAD, BEGUN_COUNT };
 
-enum { FILE_CREATE = 32, START = 1, DC_START = 3 };
+enum { FILE_NAME_CREATE = 32, START = 1, DC_START = 3 };
 
 static const GUID begun_classes[BEGUN_COUNT] = {
 	{ 0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 } },
@@ -200,7 +200,7 @@ static void on_record_of_the_end(void *context, const struct event_record *recor
 	if (kind != BEGUN_COUNT) {
 		uint64_t id = id_of(record, kind);
 
-		if (kind == BEGUN_FILE ? record->opcode == FILE_CREATE :
+		if (kind == BEGUN_FILE ? record->opcode == FILE_NAME_CREATE :
 					 record->opcode == START || record->opcode == DC_START) {
 			uint64_t *time = map_put(&end->begun[kind], id, NULL);
 
