@@ -6,8 +6,9 @@ set(etwx_config_dir ${CMAKE_INSTALL_SYSCONFDIR}/${PROJECT_NAME})
 set(etwx_data_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME})
 
 install(TARGETS etw_exporter etwtool RUNTIME)
-if(MINGW) # a debugger finds it beside the program (cmake/windows.cmake)
+if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.cmake)
   install(FILES ${PROJECT_BINARY_DIR}/etw_exporter.debug ${PROJECT_BINARY_DIR}/etwtool.debug DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 # Editors find schema.json beside the configuration and above the collectors.
 install(FILES config/etw_exporter.yaml config/schema.json DESTINATION ${etwx_config_dir})

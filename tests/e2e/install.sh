@@ -47,6 +47,9 @@ for file in "$prefix/etc/etw_exporter/schema.json" "$data/schema.json" "$documen
 	"$documents"/config/{README,METRICS}.md "$documents/dashboards/README.md"; do
 	[ -s "$file" ] || fail "$file is not installed"
 done
+if [ "${suffix:-}" = .exe ]; then
+	cmp "$SOURCE_DIR/exporter/windows/collect.cmd" "$prefix/bin/collect.cmd" || fail "collect.cmd is not beside the program"
+fi
 if command -v promtool >/dev/null; then
 	promtool check config "$data/prometheus/scrape/one-host.yml" >"$work/out" 2>&1 || fail "Prometheus refuses it: $(cat "$work/out")"
 fi
