@@ -293,18 +293,24 @@ static bool wait_unless_stopped(void *context, uint64_t ms)
 
 static bool self_test_options_fit(const struct options *options, struct error *err)
 {
-	bool more = options->self_test_private || options->self_test_service;
+	const struct {
+		const char *flag;
+		bool given, needs_folder;
+	} flags[] = {
+		{ "--self-test.out", options->self_test_folder != NULL, false },
+		{ "--self-test.system-providers", options->self_test_system_providers, false },
+		{ "--self-test.private", options->self_test_private, true },
+		{ "--self-test.service", options->self_test_service, true },
+	};
 
-	if (!options->self_test && (options->self_test_folder || more)) {
-		return error_set(err, ERROR_CONFIG, "%s needs --self-test",
-				 options->self_test_folder  ? "--self-test.out" :
-				 options->self_test_private ? "--self-test.private" :
-							      "--self-test.service");
-	}
-	if (!options->self_test_folder && more) {
-		return error_set(err, ERROR_CONFIG, "%s needs --self-test.out=DIR",
-				 options->self_test_private ? "--self-test.private" :
-							      "--self-test.service");
+	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+		if (flags[i].given && !options->self_test) {
+			return error_set(err, ERROR_CONFIG, "%s needs --self-test", flags[i].flag);
+		}
+		if (flags[i].given && flags[i].needs_folder && !options->self_test_folder) {
+			return error_set(err, ERROR_CONFIG, "%s needs --self-test.out=DIR",
+					 flags[i].flag);
+		}
 	}
 	return true;
 }
@@ -334,6 +340,7 @@ static bool self_test(const struct app *app, struct error *err)
 		.context = work,
 		.process = process,
 		.wait = wait_unless_stopped,
+		.system_providers = app->options.self_test_system_providers,
 		.idle_ms = 3000,
 		.duration_ms = 15000,
 	};

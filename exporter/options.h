@@ -32,6 +32,7 @@ struct options {
 	const char *self_test_folder; /* NULL: only the table is printed */
 	bool self_test_private;
 	bool self_test_service;
+	bool self_test_system_providers;
 	enum service_action service;
 	bool log_level_set, log_format_set;
 	enum log_level log_level;

@@ -3,10 +3,11 @@ rem SPDX-License-Identifier: MIT
 rem
 rem Runs the self-test of etw_exporter on this machine and packs what it leaves into one archive.
 rem
-rem   collect.cmd [private] [noservice] [FOLDER]
+rem   collect.cmd [private] [noservice] [system_providers] [FOLDER]
 rem
 rem private:   names of the machine, of users and in paths are masked; no recording, no event logs.
 rem noservice: no service is installed, run and removed.
+rem system_providers: the session of the self-test has them (Windows 11, Server 2022).
 rem FOLDER:    a new folder for the files; the archive is FOLDER.zip. Default: in your user folder.
 rem
 rem It ends with the status of the self-test: 0, or 1 when a row of its table failed. 2: it is not
@@ -17,6 +18,7 @@ set "program=%~dp0etw_exporter.exe"
 set "system=%SystemRoot%\System32"
 set "options=--self-test.service"
 set "mask="
+set "logger="
 set "out="
 
 :arguments
@@ -25,6 +27,8 @@ if /i "%~1"=="private" (
 	set "mask=--self-test.private"
 ) else if /i "%~1"=="noservice" (
 	set "options="
+) else if /i "%~1"=="system_providers" (
+	set "logger=--self-test.system-providers"
 ) else (
 	set "out=%~f1"
 )
@@ -47,7 +51,7 @@ for /l %%n in (1,1,99) do if not defined out if not exist "%USERPROFILE%\etw_exp
 
 :run
 echo This takes about two minutes. Ctrl-C stops it and keeps what was collected.
-"%program%" --self-test "--self-test.out=%out%" %mask% %options%
+"%program%" --self-test "--self-test.out=%out%" %mask% %options% %logger%
 set "status=%errorlevel%"
 if not exist "%out%\summary.txt" (
 	echo The self-test left no files in "%out%".

@@ -309,7 +309,7 @@ static void show_page(const struct self_test_options *options, const char *momen
 /* ---- the session ---- */
 
 /* The built-in configuration, with another name for its session. */
-static struct config *make_config(struct error *err)
+static struct config *make_config(const struct self_test_options *options, struct error *err)
 {
 	struct config *config = config_default(err);
 	char *name = text_duplicate(SELF_TEST_SESSION, strlen(SELF_TEST_SESSION));
@@ -317,6 +317,8 @@ static struct config *make_config(struct error *err)
 	if (config && name) {
 		free(config->sessions[0].name);
 		config->sessions[0].name = name;
+		config->sessions[0].logger = options->system_providers ? LOGGER_SYSTEM_PROVIDERS :
+									 LOGGER_AUTO;
 		return config;
 	}
 	if (config) {
@@ -345,7 +347,7 @@ static bool self_test_open(struct self_test *test, const struct self_test_option
 		.collector_count = builtin_self_test_collector_count,
 	};
 
-	if (!setup_open(&test->setup, make_config(err), &setup, err)) {
+	if (!setup_open(&test->setup, make_config(options, err), &setup, err)) {
 		return false;
 	}
 	test->runner = runner_new(&runner, err);

@@ -119,6 +119,7 @@ struct self_test_options {
 	void (*on_page)(void *result_context, const char *moment, const struct text *page);
 	void *result_context;
 	uint32_t watch_ms; /* for tests: see struct runner_options */
+	bool system_providers; /* the session has them in place of kernel flags */
 	/* A recording (.etl) that the session writes beside real time; NULL: none. */
 	const char *recording_path;
 };

@@ -81,6 +81,7 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 						 "--self-test",
 						 "--self-test.private",
 						 "--self-test.service",
+						 "--self-test.system-providers",
 						 "--version",
 						 "--help",
 						 NULL };
@@ -90,7 +91,8 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 	assert_true(parse(&options, arguments, NULL));
 	assert_true(options.once && options.runner.loop && options.runner.file.single_pass);
 	assert_true(options.setup.disable_defaults && options.check_config && options.self_test);
-	assert_true(options.self_test_private && options.self_test_service);
+	assert_true(options.self_test_private && options.self_test_service &&
+		    options.self_test_system_providers);
 	assert_true(options.version && options.help);
 	options_done(&options);
 }
