@@ -59,6 +59,7 @@ struct fake_etw_options {
 	unsigned foreign_sessions; /* of other programs that run already; they count towards the 64:
 				      0 */
 	unsigned foreign_system_loggers; /* likewise, of the eight: 0 */
+	bool container;                  /* Windows runs in a process-isolated container */
 	unsigned disorder_ms;   /* events of one processor may come so much later than those of
 				   others: 0 */
 	unsigned disorder_seed; /* chooses which do */

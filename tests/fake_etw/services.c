@@ -36,6 +36,12 @@ void fake_services_reset(void)
 {
 	service_count = 0;
 	number_count = 0;
+	if (fake.options.container) {
+		numbers[number_count++] =
+			(struct number){ .key = u"SYSTEM\\CurrentControlSet\\Control",
+					 .value = u"ContainerType",
+					 .number = 1 };
+	}
 }
 
 void fake_etw_add_service(const char *name, uint32_t pid, uint32_t tag)

@@ -59,6 +59,9 @@ bool fake_session_kernel(const struct fake_session *session)
 
 bool fake_rights_for(bool system_logger)
 {
+	if (fake.options.container && system_logger) {
+		return false;
+	}
 	return fake.options.rights == FAKE_ETW_ADMINISTRATOR ||
 	       (fake.options.rights == FAKE_ETW_PERFORMANCE_LOG_USER && !system_logger);
 }

@@ -550,6 +550,24 @@ static void the_registry_has_numbers(void **state)
 			 ERROR_FILE_NOT_FOUND);
 }
 
+static void containers_have_no_system_loggers(void **state)
+{
+	static const struct fake_etw_options container = { .container = true };
+	uint32_t number = 0;
+	DWORD size = sizeof number;
+	TRACEHANDLE one;
+
+	(void)state;
+	fake_etw_reset(&container);
+	assert_int_equal(RegGetValueW(HKEY_LOCAL_MACHINE, u"SYSTEM\\CurrentControlSet\\Control",
+				      u"ContainerType", RRF_RT_REG_DWORD, NULL, &number, &size),
+			 0);
+	assert_true(number != 0);
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, &one),
+			 ERROR_ACCESS_DENIED);
+	assert_int_equal(recorder_start(u"user", false, 0, &one), 0);
+}
+
 static void privileges_have_names(void **state)
 {
 	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
@@ -694,6 +712,7 @@ int main(void)
 		ROW(services_are_listed_in_parts),
 		ROW(services_have_tags),
 		ROW(the_registry_has_numbers),
+		ROW(containers_have_no_system_loggers),
 		ROW(privileges_have_names),
 		ROW(clocks_can_be_set_and_jump),
 		ROW(the_counter_may_be_too_fast),
