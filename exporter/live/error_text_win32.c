@@ -87,6 +87,18 @@ void live_report(const struct live *live, enum session_event event, const char *
 	live->options.on_session_event(live->options.session_event_context, event, sentence);
 }
 
+bool windows_in_container(void)
+{
+	/* Its presence says so, as dotnet/runtime reads it (PlatformDetection.Windows.cs). */
+	static const char key[] = "SYSTEM\\CurrentControlSet\\Control";
+	static const char value[] = "ContainerType";
+	WCHAR wide_key[sizeof key], wide_value[sizeof value];
+
+	return live_wide(key, wide_key, sizeof key) && live_wide(value, wide_value, sizeof value) &&
+	       RegGetValueW(HKEY_LOCAL_MACHINE, wide_key, wide_value, RRF_RT_ANY, NULL, NULL,
+			    NULL) == ERROR_SUCCESS;
+}
+
 /* In memory both are the same 16 bytes on every machine that Windows runs on. */
 _Static_assert(sizeof(GUID) == sizeof(struct guid), "GUID");
 

@@ -256,6 +256,10 @@ void live_report(const struct live *live, enum session_event event, const char *
 struct guid live_guid(const GUID *guid);
 GUID live_windows_guid(const struct guid *guid);
 
+/* Whether the program runs in a container with process isolation, or a virtual machine of its own.
+ * A HostProcess container is none. */
+bool windows_in_container(void);
+
 /* One call of Windows for an answer of unknown size; *size is the room, then what is needed. */
 typedef ULONG live_question(void *context, void *answer, ULONG *size);
 

@@ -480,6 +480,14 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be recorded in %s: %s",
 				 live->name, live->recording.path, text);
 	}
+	if (is_kernel(live) && windows_in_container() &&
+	    (status == ERROR_ACCESS_DENIED || status == ERROR_INVALID_PARAMETER)) {
+		return error_set(err, ERROR_SYSTEM,
+				 "session %s: %s: in a Windows container with process isolation "
+				 "there are no kernel events; run the exporter on the host or in a "
+				 "HostProcess container, or configure a session with logger: user",
+				 live->name, text);
+	}
 	switch (status) {
 	case ERROR_ACCESS_DENIED:
 		return error_set(

@@ -309,12 +309,12 @@ LSTATUS WINAPI RegGetValueW(HKEY key, LPCWSTR sub_key, LPCWSTR value, DWORD flag
 			found = &numbers[i];
 		}
 	}
-	if (error == 0 && found && (!(flags & RRF_RT_REG_DWORD) || !data || !size)) {
+	if (error == 0 && found && (!(flags & RRF_RT_REG_DWORD) || !data != !size)) {
 		fake_refuse("RegGetValueW", "anything but numbers");
 		error = ERROR_NOT_SUPPORTED;
-	} else if (error == 0 && found && *size < sizeof found->number) {
+	} else if (error == 0 && found && data && *size < sizeof found->number) {
 		error = ERROR_MORE_DATA;
-	} else if (error == 0 && found) {
+	} else if (error == 0 && found && data) {
 		memcpy(data, &found->number, sizeof found->number);
 		*size = sizeof found->number;
 		if (type) {

@@ -563,6 +563,9 @@ static void containers_have_no_system_loggers(void **state)
 				      u"ContainerType", RRF_RT_REG_DWORD, NULL, &number, &size),
 			 0);
 	assert_true(number != 0);
+	assert_int_equal(RegGetValueW(HKEY_LOCAL_MACHINE, u"SYSTEM\\CurrentControlSet\\Control",
+				      u"ContainerType", RRF_RT_ANY, NULL, NULL, NULL),
+			 0);
 	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, &one),
 			 ERROR_ACCESS_DENIED);
 	assert_int_equal(recorder_start(u"user", false, 0, &one), 0);

@@ -665,6 +665,34 @@ static void a_thousand_starts_and_stops_leave_nothing(void **state)
 	WAIT_UNTIL(handles_now() <= handles);
 }
 
+/* Not to be mistaken for missing rights. */
+static void in_a_container_the_sentence_names_it(void **state)
+{
+	static const struct fake_etw_options container = { .container = true };
+	struct run *run = *state;
+	struct error err = { 0 };
+
+	fake_etw_reset(&container);
+	assert_null(source_open_live(&run->options, &err));
+	assert_string_equal(
+		err.text, "session etw_test: access is denied (error 5): in a Windows container "
+			  "with process isolation there are no kernel events; run the exporter on "
+			  "the host or in a HostProcess container, or configure a session with "
+			  "logger: user");
+	/* Also with another error. */
+	fake_etw_fail("StartTraceW", ERROR_INVALID_PARAMETER, 0);
+	assert_null(source_open_live(&run->options, &err));
+	assert_non_null(
+		strstr(err.text, "a parameter is not valid (error 87): in a Windows container "));
+	/* A session without kernel events can fail there, too. */
+	run->options.logger = LIVE_USER;
+	run->options.kernel_flags = 0;
+	fake_etw_fail("StartTraceW", ERROR_ACCESS_DENIED, 0);
+	assert_null(source_open_live(&run->options, &err));
+	assert_null(strstr(err.text, "container"));
+	run_end(run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -693,6 +721,7 @@ int main(void)
 		cmocka_unit_test_setup(the_kernel_logger_is_taken_over_when_configured, run_set_up),
 		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others, run_reset),
 		cmocka_unit_test_setup(a_dying_process_stops_all_its_sessions, run_reset),
+		cmocka_unit_test_setup(in_a_container_the_sentence_names_it, run_set_up),
 		cmocka_unit_test_setup(times_stay_right_when_the_system_time_jumps, run_set_up),
 		cmocka_unit_test_setup(a_thousand_starts_and_stops_leave_nothing, run_reset_manual),
 	};

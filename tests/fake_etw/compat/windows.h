@@ -257,6 +257,7 @@ typedef struct HKEY__ *HKEY;
 
 #define HKEY_LOCAL_MACHINE ((HKEY)(ULONG_PTR)0x80000002u)
 #define RRF_RT_REG_DWORD   0x00000010u
+#define RRF_RT_ANY         0x0000ffffu
 #define REG_DWORD          4u
 
 LSTATUS WINAPI RegGetValueW(HKEY key, LPCWSTR sub_key, LPCWSTR value, DWORD flags, LPDWORD type,
