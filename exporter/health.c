@@ -26,7 +26,7 @@
 enum from {
 	FROM_SESSION, /* struct runner_session, one sample for each session */
 	FROM_TOTALS,  /* struct runner_totals */
-	FROM_PROCESS, /* struct os_process_stats; UINT64_MAX: the system does not know it */
+	FROM_PROCESS, /* struct os_process_stats */
 	FROM_NOTHING, /* show() sets the samples, once */
 };
 
@@ -259,6 +259,9 @@ static const struct row rows[] = {
 	  COUNTER("etw_consumer_unattributed_events_total",
 		"Events that refer to a thread, process, file or disk that no event has named.", LABELS(2, "session",
 		"reason")) },
+	{ SESSION(with_volume_millionths), GAUGE("etw_consumer_file_bytes_with_volume_ratio",
+		"Share of the bytes read from and written to files whose volume is known, since the session was started.",
+		.decimals = 6, BY_SESSION) },
 	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.hits), .text = "hit" },
 	{ SCHEMA_CACHE_LOOKUPS, TOTALS(pipeline.event_table.misses), .text = "miss" },
 	{ STATE_ENTRIES, TOTALS(pipeline.tracker.entries), .count = TABLE_COUNT, .label = table_label },
@@ -299,8 +302,10 @@ static void show_row(struct health *health, size_t index, const void *values, ui
 		if (label) {
 			labels[row->family.label_count - 1] = word(health, label);
 		}
-		if (row->from != FROM_PROCESS || value != UINT64_MAX) {
+		if (value != UINT64_MAX) {
 			set(health, health->families[index], labels, value);
+		} else if (row->from == FROM_SESSION) { /* unknown, and perhaps known before */
+			family_hide(health->families[index], health->shard, labels);
 		}
 	}
 }

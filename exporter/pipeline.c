@@ -75,7 +75,7 @@ struct pipeline {
 	uint32_t session; /* label id */
 	struct session_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
-	bool top_paths;     /* the collector file_top is on */
+	bool counts;        /* the tracker counts something of records, see tracker_count() */
 	bool awaits_names;  /* of processes that a live session found */
 	bool failed;        /* no memory for an event class: the pass is stopped and reported */
 };
@@ -413,7 +413,7 @@ static void on_event(void *context, const struct event_record *record)
 	tracker_observe(pipeline->tracker, record, class);
 	outcome = rule_engine_apply(pipeline->engine, record, class);
 	cell_add(pipeline->cells.outcomes[outcome], 1);
-	if (pipeline->top_paths && outcome != OUTCOME_FILTERED) {
+	if (pipeline->counts && outcome != OUTCOME_FILTERED) {
 		tracker_count(pipeline->tracker);
 	}
 	if (pipeline->options.observer) {
@@ -621,7 +621,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	}
 	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
 	engine.tracker = pipeline->tracker;
-	pipeline->top_paths = tracker.top_paths;
+	pipeline->counts = tracker.top_paths || (tracker.features & TRACK_FILES);
 	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;
 	pipeline->inband = pipeline->schemas ? inband_manifests_new(on_forget, pipeline, err) :

@@ -173,6 +173,7 @@ static void take_facts(struct session *session)
 	session->sum.facts = *source_facts(session->source);
 	session->sum.facts.name = session->name;
 	session->sum.path = session->path;
+	session->sum.with_volume_millionths = UINT64_MAX;
 	source_statistics(session->source, &session->sum.statistics);
 }
 
@@ -381,6 +382,15 @@ static void keep_most(uint64_t *now, uint64_t earlier)
 	*now = *now > earlier ? *now : earlier;
 }
 
+static uint64_t millionths(uint64_t part, uint64_t all)
+{
+	if (all == 0) {
+		return UINT64_MAX;
+	}
+	/* Beyond 2^64 / 10^6 bytes the lowest digits of both make no difference. */
+	return all > UINT64_MAX / 1000000 ? part / (all / 1000000) : part * 1000000 / all;
+}
+
 /*
  * What the session has come to, its running pass included. The lock is held.
  *
@@ -406,6 +416,8 @@ static struct runner_session session_now(const struct session *session, uint64_t
 	for (unsigned i = 0; i < MISS_COUNT; i++) {
 		now.unattributed[i] += pipeline.tracker.unattributed[i];
 	}
+	now.with_volume_millionths = millionths(pipeline.tracker.file_bytes[FILE_BYTES_WITH_VOLUME],
+						pipeline.tracker.file_bytes[FILE_BYTES_ALL]);
 	return now;
 }
 

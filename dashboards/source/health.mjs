@@ -5,7 +5,7 @@ const gauge = (metric, by) => `sum by (${by}) (${metric}${at()})`;
 const gaugeBySession = (metric, name = '') => query(gauge(metric, 'instance, session'), `{{instance}} {{session}} ${name}`.trim());
 const increased = metric => instant(`round(sum(increase(${metric}${at()}[$__range])))`);
 const share = (part, whole) => `sum(rate(${part}[$__rate_interval])) / (sum(rate(${whole}[$__rate_interval])) > 0)`;
-const third = { width: 8 }, liveOnly = { noValue: 'Only live sessions have these figures.' }, replayOnly = { noValue: 'No recording is replayed.' };
+const third = { width: 8 }, quarter = { width: 6 }, liveOnly = { noValue: 'Only live sessions have these figures.' }, replayOnly = { noValue: 'No recording is replayed.' };
 
 export default dashboard({
 	uid: 'etw-health',
@@ -33,10 +33,11 @@ export default dashboard({
 			timeseries('Lag', 'Time from an event to its delivery. In a replay: how far it is behind its schedule.', 's', [query(`max by (instance, session) (etw_consumer_lag_seconds${at()})`, '{{instance}} {{session}}')], { softMax: 1 }),
 			timeseries('Events by provider', 'The providers that write most.', 'suffix:ev/s', topRates('etw_consumer_events_total', 'provider', '{{provider}}')),
 			timeseries('Records by outcome', 'Each record has exactly one outcome.', 'suffix:ev/s', topRates('etw_consumer_records_total', 'outcome', '{{outcome}}'), { stack: true, colours: { counted: 'green', undecodable: 'red' } }),
-			timeseries('Unattributed events by reason', 'Events that refer to a thread, process, file or disk that no earlier event described.', 'suffix:ev/s', [query(rate('etw_consumer_unattributed_events_total', 'reason'), '{{reason}}')], third),
-			timeseries('Decoding errors', 'Events that a rule could not read, by provider and reason.', 'suffix:ev/s', [query(orNone(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) > 0`, 'reason'), '{{provider}} {{reason}}')], third),
+			timeseries('Unattributed events by reason', 'Events that refer to a thread, process, file or disk that no earlier event described.', 'suffix:ev/s', [query(rate('etw_consumer_unattributed_events_total', 'reason'), '{{reason}}')], quarter),
+			timeseries('File bytes with a known volume', 'Share of the bytes read from and written to files since the session was started. It is low while files that were open before have no names.', 'percentunit', [gaugeBySession('etw_consumer_file_bytes_with_volume_ratio')], { ...quarter, max: 1 }),
+			timeseries('Decoding errors', 'Events that a rule could not read, by provider and reason.', 'suffix:ev/s', [query(orNone(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) > 0`, 'reason'), '{{provider}} {{reason}}')], quarter),
 			timeseries('Invalid and late input', 'Buffers and records that are invalid, and records that came too late to be put in order.', 'ops', [
-				bySession('etw_consumer_bad_buffers_total', 'invalid buffers'), bySession('etw_consumer_bad_records_total', 'invalid records'), bySession('etw_consumer_late_records_total', 'late records')], third),
+				bySession('etw_consumer_bad_buffers_total', 'invalid buffers'), bySession('etw_consumer_bad_records_total', 'invalid records'), bySession('etw_consumer_late_records_total', 'late records')], quarter),
 			timeseries('Events by kind', 'The most frequent events. They are candidates for `filters` in etw_exporter.yaml.', 'suffix:ev/s', topRates('etw_provider_events_total', 'provider, event', '{{provider}} {{event}}'), { width: 24, height: 10 })),
 		closed('Buffers (live sessions)', 'For a replay, the figures are those of the recording\'s header.',
 			timeseries('Buffers of the session', 'Free buffers are the reserve: events are lost when none is left.', 'short', [

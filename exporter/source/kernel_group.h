@@ -45,6 +45,7 @@ enum kernel_opcode {
 	KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN = 36,
 	/* Create to FSControl are requests of programs, which end with an OperationEnd. */
 	KERNEL_OPCODE_FILE_IO_CREATE = 64,
+	KERNEL_OPCODE_FILE_IO_READ = 67,
 	KERNEL_OPCODE_FILE_IO_WRITE = 68,
 	KERNEL_OPCODE_FILE_IO_FS_CONTROL = 75,
 	KERNEL_OPCODE_FILE_IO_OPERATION_END = 76,

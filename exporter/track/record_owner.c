@@ -156,10 +156,27 @@ uint32_t tracker_file(struct tracker *tracker)
 	return now->file;
 }
 
+static void count_file_bytes(struct tracker *tracker)
+{
+	uint32_t bytes;
+
+	if (payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
+		uint32_t volume = files_volume(&tracker->files, tracker_file(tracker));
+
+		tracker_add(&tracker->file_bytes[FILE_BYTES_ALL], bytes);
+		if (volume != registry_unknown(tracker->options.registry)) {
+			tracker_add(&tracker->file_bytes[FILE_BYTES_WITH_VOLUME], bytes);
+		}
+	}
+}
+
 void tracker_count(struct tracker *tracker)
 {
 	uint32_t bytes, flags;
 
+	if (tracker->now.attribution->announces & ANNOUNCES_FILE_BYTES) {
+		count_file_bytes(tracker);
+	}
 	if (!tracker->options.top_paths) {
 		return;
 	}

@@ -116,6 +116,10 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 		statistics->unattributed[i] =
 			atomic_load_explicit(&tracker->unattributed[i], memory_order_relaxed);
 	}
+	for (unsigned i = 0; i < FILE_BYTES_COUNT; i++) {
+		statistics->file_bytes[i] =
+			atomic_load_explicit(&tracker->file_bytes[i], memory_order_relaxed);
+	}
 }
 
 /* ---- making and ending ---- */
@@ -124,7 +128,8 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 static const struct {
 	uint32_t feature, announces, kernel_flags;
 } features[] = {
-	{ TRACK_FILES, ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME,
+	{ TRACK_FILES,
+	  ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME | ANNOUNCES_FILE_BYTES,
 	  KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO_INIT },
 	{ TRACK_REQUESTS, ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END,
 	  KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT },
@@ -260,6 +265,9 @@ void tracker_reset(struct tracker *tracker)
 	image_info_clear(&tracker->image_info);
 	disks_clear(&tracker->disks);
 	top_paths_clear(&tracker->top_paths);
+	for (unsigned i = 0; i < FILE_BYTES_COUNT; i++) {
+		atomic_store_explicit(&tracker->file_bytes[i], 0, memory_order_relaxed);
+	}
 	publish_all(tracker);
 }
 
@@ -335,7 +343,7 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 		     const struct event_class *class)
 {
 	struct tracker_record *now = &tracker->now;
-	uint32_t announces = class->attribution->announces;
+	uint32_t announces = class->attribution->announces & ~(uint32_t)ANNOUNCES_COUNTED;
 
 	now->record = record;
 	now->attribution = class->attribution;

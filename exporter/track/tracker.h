@@ -109,8 +109,8 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 void tracker_learn(struct tracker *tracker, const struct event_record *record,
 		   const struct event_class *class);
 
-/* After tracker_observe() of a record that no filter takes out: adds what it writes to the list of
- * the most written paths. */
+/* After tracker_observe() of a record that no filter takes out: counts its bytes, and adds what it
+ * writes to the list of the most written paths. */
 void tracker_count(struct tracker *tracker);
 
 /* No record follows before a tracker_reset(): shows what has not been shown yet. */
@@ -182,11 +182,15 @@ enum tracker_table {
 };
 enum tracker_miss { MISS_THREAD, MISS_PROCESS, MISS_FILE, MISS_DISK, MISS_COUNT };
 
+/* Bytes read from files and written to them, paging included, since the last tracker_reset(). */
+enum tracker_file_bytes { FILE_BYTES_ALL, FILE_BYTES_WITH_VOLUME, FILE_BYTES_COUNT };
+
 struct tracker_statistics {
 	uint64_t entries[TABLE_COUNT];
 	uint64_t evictions[TABLE_COUNT];
 	uint64_t unattributed[MISS_COUNT]; /* events whose thread, process, file or disk no event
 					      had named */
+	uint64_t file_bytes[FILE_BYTES_COUNT]; /* counted with TRACK_FILES */
 };
 
 const char *tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp",

@@ -55,10 +55,14 @@ enum announcement {
 	ANNOUNCES_PARTITION = 1 << 11,
 	ANNOUNCES_TRANSFER = 1 << 12,
 	ANNOUNCES_PROCESS_IMAGE = 1 << 13,
-	ANNOUNCES_LATER = 1 << 14,   /* something, once its schema is known */
-	ANNOUNCES_WRITE = 1 << 15,   /* bytes that a program writes to a file */
-	ANNOUNCES_TAG = 1 << 16,     /* sub-process tag of a thread */
-	ANNOUNCES_SERVICE = 1 << 17, /* service behind a tag */
+	ANNOUNCES_LATER = 1 << 14,      /* something, once its schema is known */
+	ANNOUNCES_WRITE = 1 << 15,      /* bytes that a program writes to a file */
+	ANNOUNCES_TAG = 1 << 16,        /* sub-process tag of a thread */
+	ANNOUNCES_SERVICE = 1 << 17,    /* service behind a tag */
+	ANNOUNCES_FILE_BYTES = 1 << 18, /* bytes read from a file or written to it */
+
+	/* What tracker_count() reads; no table takes it. */
+	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES,
 
 	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
 				  ANNOUNCES_THREAD | ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT |
@@ -76,11 +80,12 @@ enum payload_field {
 	PAYLOAD_FILE_OBJECT,
 	PAYLOAD_IRP,
 	PAYLOAD_ADDRESS,  /* Image: base; PerfInfo: Routine */
-	PAYLOAD_SIZE,     /* Image; FileIo/Write: bytes */
+	PAYLOAD_SIZE,     /* Image; FileIo/Read and Write: bytes */
 	PAYLOAD_CHECKSUM, /* Image */
 	PAYLOAD_TAG,      /* Thread: of the thread; SystemConfig/Services: of the service */
 	PAYLOAD_DISK,
-	PAYLOAD_NUMBER, /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Write: flags */
+	PAYLOAD_NUMBER, /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Read and Write:
+			   flags */
 	/* The fields before are integers, the others are texts. */
 	PAYLOAD_NAME,
 	PAYLOAD_SECOND_NAME, /* VolumeMapping: the drive; LogDisk: the file system */
@@ -152,6 +157,7 @@ struct tracker {
 	_Atomic(uint64_t) entries[TABLE_COUNT];
 	_Atomic(uint64_t) evictions[TABLE_COUNT];
 	_Atomic(uint64_t) unattributed[MISS_COUNT];
+	_Atomic(uint64_t) file_bytes[FILE_BYTES_COUNT];
 };
 
 /* Read a field of the current record. False, and *value left alone: it does not have the field. */
@@ -173,12 +179,16 @@ static inline bool payload_u32(const struct tracker *tracker, enum payload_field
 			      tracker->now.record, value);
 }
 
+/* Adds to a number that only the consumer writes. */
+static inline void tracker_add(_Atomic(uint64_t) *number, uint64_t value)
+{
+	atomic_store_explicit(number, atomic_load_explicit(number, memory_order_relaxed) + value,
+			      memory_order_relaxed);
+}
+
 static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reason)
 {
-	_Atomic(uint64_t) *count = &tracker->unattributed[reason];
-
-	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	tracker_add(&tracker->unattributed[reason], 1);
 }
 
 /* Hands what the current record announces, of the given announcements, to the tables. */

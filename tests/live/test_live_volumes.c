@@ -184,6 +184,32 @@ static void a_restart_knows_the_volumes_again(void **state)
 	end_live(&side);
 }
 
+/* Since the start, and anew since a restart. */
+static void the_share_of_bytes_with_a_volume_is_shown(void **state)
+{
+	static const char line[] =
+		"\netw_consumer_file_bytes_with_volume_ratio{session=\"etw_exporter\"} ";
+	struct side side;
+
+	(void)state;
+	start_live(&side, "");
+	assert_false(page_has(&side, line)); /* no bytes so far */
+	write_file(1, 300);
+	name_file(2, "\\Device\\HarddiskVolume2\\a");
+	write_file(2, 100);
+	assert_true(page_has(&side, "{session=\"etw_exporter\"} 0.25\n"));
+	assert_true(fake_etw_other_stop("etw_exporter"));
+	WAIT_UNTIL(value_of(&side, "\netw_session_restarts_total{session=\"etw_exporter\","
+				   "reason=\"stopped\"} ") != 0);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_false(page_has(&side, line));
+	name_file(2, "\\Device\\HarddiskVolume2\\a");
+	write_file(2, 100);
+	assert_true(page_has(&side, line));
+	assert_int_equal(value_of(&side, line), 1);
+	end_live(&side);
+}
+
 static void shadow_copies_are_one_volume(void **state)
 {
 	struct side side;
@@ -566,6 +592,7 @@ int main(void)
 		TEST(a_letter_that_moves_is_that_of_the_new_volume),
 		TEST(a_volume_without_a_letter_has_its_mount_folder),
 		TEST(a_restart_knows_the_volumes_again),
+		TEST(the_share_of_bytes_with_a_volume_is_shown),
 		TEST(shadow_copies_are_one_volume),
 		TEST(hostile_names_of_drives_map_nothing),
 		TEST(more_volumes_than_fit_are_bounded),
