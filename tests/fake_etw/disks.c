@@ -581,7 +581,8 @@ HANDLE WINAPI CreateFileW(LPCWSTR path, DWORD access, DWORD share, LPSECURITY_AT
 		typedef HANDLE(WINAPI * create)(LPCWSTR, DWORD, DWORD, LPSECURITY_ATTRIBUTES, DWORD,
 						DWORD, HANDLE);
 
-		return ((create)GetProcAddress(GetModuleHandleA("kernel32.dll"), "CreateFileW"))(
+		return ((create)(void (*)(void))GetProcAddress(GetModuleHandleA("kernel32.dll"),
+							       "CreateFileW"))(
 			path, access, share, security, creation, flags, template_file);
 #else
 		SetLastError(ERROR_NOT_SUPPORTED);

@@ -98,9 +98,11 @@ void fake_etw_set_registry(const char *key, const char *value, uint32_t number)
 
 #ifdef _WIN32
 /* The real function behind a name that is ours here. */
-static FARPROC real(const char *name)
+typedef void any_function(void);
+
+static any_function *real(const char *name)
 {
-	return GetProcAddress(LoadLibraryA("advapi32.dll"), name);
+	return (any_function *)GetProcAddress(LoadLibraryA("advapi32.dll"), name);
 }
 #endif
 
