@@ -4,8 +4,8 @@
  *
  * A file is written in pieces of one size, and the sizes that Windows returns are summed up. So
  * written bytes are exact: every request is one FileIo/Write event with its size. What Windows does
- * behind a request is in docs/windows.md section 7. Stores to a mapped file are no requests; they
- * are flushed, so that the paging I/O comes while the session runs.
+ * behind a request is in docs/windows.md, "How writes appear". Stores to a mapped file are no
+ * requests; they are flushed, so that the paging I/O comes while the session runs.
  *
  * Unbuffered writes need an address and sizes that are multiples of the sector size ("File
  * Buffering", Microsoft Learn); memory of VirtualAlloc() begins with a page.
