@@ -67,7 +67,7 @@ static void print_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;
 	(void)warning;
-	print_error("etw_exporter: %s", sentence);
+	print_failure("etw_exporter: %s", sentence);
 }
 
 static void log_problem(void *context, const char *sentence, bool warning)
@@ -432,7 +432,7 @@ static int run_as_service(void *context)
 static void complain(const struct error *err)
 {
 	if (err->text[0] != '\0') {
-		print_error("etw_exporter: %s", err->text);
+		print_failure("etw_exporter: %s", err->text);
 	}
 }
 

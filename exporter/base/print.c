@@ -28,7 +28,7 @@ bool print_text(struct text *text, struct error *err)
 	return written;
 }
 
-void print_error(const char *format, ...)
+void print_failure(const char *format, ...)
 {
 	struct text line = { 0 };
 	va_list arguments;

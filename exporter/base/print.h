@@ -26,6 +26,6 @@ bool print_text(struct text *text, struct error *err);
  * Writes one line to standard error, with one call: where fprintf() writes byte by byte, as it does
  * on Windows, a console shows no character outside ASCII.
  */
-void print_error(const char *format, ...) PRINTF_LIKE(1, 2);
+void print_failure(const char *format, ...) PRINTF_LIKE(1, 2);
 
 #endif

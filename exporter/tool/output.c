@@ -29,8 +29,8 @@ int tool_complain(int status, const char *command, const char *format, ...)
 	va_end(arguments);
 	text_add_shown(&line, sentence);
 	progress_clear();
-	print_error("etwtool%s%s: %s", command ? " " : "", command ? command : "",
-		    line.failed ? "no memory" : line.data);
+	print_failure("etwtool%s%s: %s", command ? " " : "", command ? command : "",
+		      line.failed ? "no memory" : line.data);
 	text_free(&line);
 	return status;
 }

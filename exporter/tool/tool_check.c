@@ -218,7 +218,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;
 	(void)warning;
-	print_error("%s", sentence);
+	print_failure("%s", sentence);
 }
 
 static int run(struct tool_arguments *arguments)
@@ -240,7 +240,7 @@ static int run(struct tool_arguments *arguments)
 	good = (request->recording ? try_on_recording : describe)(request, path, &out, &err);
 	problems_show(&request->problems, show_problem, NULL);
 	if (!good && request->problems.errors == 0) {
-		print_error("%s", err.text);
+		print_failure("%s", err.text);
 	}
 	problems_done(&request->problems);
 	if (!good) {
