@@ -11,7 +11,9 @@
  * table of fixed size, in which a newer hash replaces an older one. A process could nevertheless
  * emit events with ever new ids, and each of them costs a slow query. Therefore failed queries are
  * counted for each second of event time, for each process and for all processes, and beyond a limit
- * the query is postponed (*later). Processes share counters by a hash that changes every second.
+ * the query is postponed (*later). Processes share counters by a hash that changes every second. An
+ * event that comes late counts for the second of the newest: between two seconds that alternate the
+ * counters would begin anew each time.
  *
  * The buffer of TDH is reused. The size that a call needs can grow between two calls, so each query
  * is tried a few times. Answers come from registered manifests, which are not under our control, so
@@ -36,6 +38,7 @@
 enum {
 	TRIES = 4, /* the needed size may grow between two calls */
 	VAIN_PLACES = 256,
+	SET_BACK_SECONDS = 60, /* more than any event is late: the clock was set back */
 	UNKNOWN_PLACES = 1 << 14,
 	ANSWER_SIZE_MOST = 4 << 20,
 	NAME_SIZE_MOST = 1024,
@@ -64,6 +67,7 @@ struct tdh {
 	size_t bytes;                     /* of answers, approximately */
 	struct map known;                 /* hash of the identity of an answer -> index + 1 */
 	uint64_t unknown[UNKNOWN_PLACES]; /* such hashes, of events that TDH does not know */
+	int64_t second;                   /* of the newest event that was asked for */
 	struct vain vain_of_all;
 	struct vain vain[VAIN_PLACES]; /* by the hash of process and second */
 	uint64_t seed;
@@ -346,6 +350,16 @@ static struct vain *vain_in(struct vain *vain, int64_t second)
 	return vain;
 }
 
+static int64_t newest_second(struct tdh *tdh, int64_t time)
+{
+	int64_t second = time / 10000000;
+
+	if (second > tdh->second || second < tdh->second - SET_BACK_SECONDS) {
+		tdh->second = second;
+	}
+	return tdh->second;
+}
+
 /* The processes that share a counter change every second, so that no process blocks another one for
  * long. */
 static struct vain *vain_of(struct tdh *tdh, const struct event_record *record, int64_t second)
@@ -375,7 +389,7 @@ static struct answer *ask(struct tdh *tdh, const struct event_record *record,
 			  const struct answer *key, uint64_t hash, bool *later)
 {
 	uint64_t *unknown = &tdh->unknown[hash % UNKNOWN_PLACES];
-	int64_t second = record->time / 10000000;
+	int64_t second = newest_second(tdh, record->time);
 	struct vain *of_all = vain_in(&tdh->vain_of_all, second);
 	struct vain *vain = vain_of(tdh, record, second);
 	struct answer *answer;

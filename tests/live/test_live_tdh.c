@@ -254,6 +254,22 @@ static void a_process_that_makes_up_events_does_not_keep_us_asking(void **state)
 	assert_int_equal(fake_etw_calls("TdhGetEventInformation"), calls + 1);
 }
 
+static void events_that_come_late_do_not_raise_the_limit(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_record hostile = event(&alpha, 0, 0);
+	int64_t start = hostile.time;
+
+	hostile.process_id = 66;
+	for (unsigned id = 1000; id < 5000; id++) {
+		hostile.id = (uint16_t)id;
+		hostile.time = id % 2 ? start + SECOND : start;
+		assert_null(live_schema(fixture, &hostile));
+	}
+	/* One was asked for before the second second began. */
+	assert_int_equal(fake_etw_calls("TdhGetEventInformation"), TDH_VAIN_MOST + 1);
+}
+
 static void many_processes_that_make_up_events_cost_no_more_than_a_few(void **state)
 {
 	struct fixture *fixture = *state;
@@ -364,6 +380,7 @@ int main(void)
 		TEST(classic_events_go_by_class_and_opcode),
 		TEST(each_answer_is_queried_once),
 		TEST(a_process_that_makes_up_events_does_not_keep_us_asking),
+		TEST(events_that_come_late_do_not_raise_the_limit),
 		TEST(many_processes_that_make_up_events_cost_no_more_than_a_few),
 		TEST(answers_that_are_not_whole_are_none_or_lack_what_is_cut),
 		TEST(a_map_that_is_not_to_be_had_leaves_the_number),
