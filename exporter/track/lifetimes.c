@@ -495,11 +495,18 @@ static struct lifetime late_instance(struct lifetime *before, const struct lifet
 	return item;
 }
 
+/* Index of the first instance that began after time. */
+static uint32_t place_after(struct lifetimes_key *slot, int64_t time)
+{
+	uint32_t at = latest(slot, time);
+
+	return at == slot->count ? 0 : at + 1;
+}
+
 static bool announce_late(struct lifetimes *table, struct lifetimes_key *slot,
 			  enum lifetime_change change, uint64_t key, int64_t time, uint32_t value)
 {
-	uint32_t at = latest(slot, time);
-	uint32_t place = at == slot->count ? 0 : at + 1;
+	uint32_t place = place_after(slot, time);
 	struct lifetime *before = place > 0 ? items(slot) + place - 1 : NULL;
 	struct lifetime *next = place < slot->count ? items(slot) + place : NULL;
 
@@ -514,8 +521,7 @@ static bool announce_late(struct lifetimes *table, struct lifetimes_key *slot,
 	if (find(table, key) != slot || !grow(slot)) {
 		return true; /* room was made by dropping the key itself */
 	}
-	at = latest(slot, time);
-	place = at == slot->count ? 0 : at + 1;
+	place = place_after(slot, time); /* making room may have moved them */
 	before = place > 0 ? items(slot) + place - 1 : NULL;
 	next = items(slot) + place;
 	memmove(next + 1, next, (slot->count - place) * sizeof *next);
