@@ -39,7 +39,12 @@ enum {
 static const GUID good_guid = { 0xa0a0a0a0, 1, 2, { 3, 4, 5, 6, 7, 8, 9, 0 } };
 static const GUID evil_guid = { 0xe0e0e0e0, 1, 2, { 3, 4, 5, 6, 7, 8, 9, 0 } };
 
+/* Which session gets the report that another one of ours is stopped depends on which stops first.
+ */
 static const char config[] = "limits: { series_per_family: 500 }\n"
+			     "filters: { events: [ "
+			     "{ event: '{b675ec37-bdb6-4648-bc92-f3fdc74d3ca2}/11' }, "
+			     "{ event: '{b675ec37-bdb6-4648-bc92-f3fdc74d3ca2}/15' } ] }\n"
 			     "sessions:\n"
 			     "  kernel: { providers: [ '{" GOOD_GUID "}', '{" EVIL_GUID "}' ] }\n"
 			     "  user: { logger: user, providers: [ '{" GOOD_GUID "}', '{" EVIL_GUID
