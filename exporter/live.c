@@ -282,6 +282,7 @@ static struct source *open_source(struct live_session *session,
 		.watch_ms = options->watch_ms,
 		.retry_ms = options->retry_ms,
 		.stop_grace_ms = options->stop_grace_ms,
+		.snapshot_ms = options->snapshot_ms,
 	};
 
 	if (live.logger == LIVE_NT_KERNEL && live.provider_count > 0) {

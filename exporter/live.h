@@ -55,6 +55,7 @@ struct live_session_options {
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;
+	uint32_t snapshot_ms;
 };
 
 /* What a live session has besides its source. Zero-initialise it. */

@@ -255,7 +255,8 @@ static bool open_sessions(struct runner *runner, struct error *err)
 						.on_fault = runner->options.on_fault,
 						.watch_ms = runner->options.watch_ms,
 						.retry_ms = runner->options.retry_ms,
-						.stop_grace_ms = runner->options.stop_grace_ms };
+						.stop_grace_ms = runner->options.stop_grace_ms,
+						.snapshot_ms = runner->options.snapshot_ms };
 	struct error canary_err = { 0 };
 
 	runner->options.loop = false;

@@ -43,6 +43,7 @@ struct runner_options {
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;
+	uint32_t snapshot_ms;
 };
 
 struct runner; /* opaque */

@@ -99,6 +99,7 @@ struct live_options {
 	uint32_t harvest_again_ms; /* between two harvests because of losses; doubles while losses
 				      continue, up to 1 h: 60000 */
 	uint32_t anchor_ms;        /* between two anchors of the clock: 60000 */
+	uint32_t snapshot_ms;      /* between two looks at volumes, disks and services: 10000 */
 };
 
 /*

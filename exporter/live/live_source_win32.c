@@ -33,6 +33,7 @@ enum {
 	RETRY_MS = 250,
 	RETRY_MOST_MS = 30000,
 	STOP_GRACE_MS = 5000,
+	SNAPSHOT_MS = 10000,
 	CANARIES_PER_LOOK = 4,
 	POLL_MS = 5,   /* between two looks at what was delivered */
 	LATE_MS = 500, /* beside the flush interval, after which no buffer is expected */
@@ -535,6 +536,7 @@ static void set_defaults(struct live *live, uint32_t processors)
 	options->stop_grace_ms = options->stop_grace_ms ? options->stop_grace_ms : STOP_GRACE_MS;
 	options->anchor_ms = options->anchor_ms ? options->anchor_ms : ANCHOR_MS;
 	options->on_fault = options->on_fault ? options->on_fault : end_process;
+	options->snapshot_ms = options->snapshot_ms ? options->snapshot_ms : SNAPSHOT_MS;
 	live->buffers_min = options->buffers_min;
 	live->buffers_max = options->buffers_max;
 	if (live->buffers_min == 0) {

@@ -4,9 +4,9 @@
  * volumes, disks and services then and whenever they change.
  *
  * The consumer thread reads only what needs no device: processes, threads and drive letters. All
- * else is read by a thread of its own, at once and then every ten watcher intervals (10 s), since a
- * device may take long to answer, or never answer. Disks and partitions are asked only when a
- * volume or a disk has come or gone, because the question may wake a disk that sleeps.
+ * else is read by a thread of its own, at once and then every ten seconds, since a device may take
+ * long to answer, or never answer. Disks and partitions are asked only when a volume or a disk has
+ * come or gone, because the question may wake a disk that sleeps.
  *
  * That thread publishes a list of all facts when one has changed. The consumer thread takes the
  * list between two records, compares it with the one that the sink knows, and reports the
@@ -25,8 +25,6 @@
 #include "live/live_source_internal_win32.h"
 
 #include <tlhelp32.h>
-
-enum { LOOKS_PER_READ = 10 };
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -236,6 +234,7 @@ static void run(void *context)
 bool snapshot_start(struct live *live, struct error *err)
 {
 	const struct event_sink *sink = live->sink;
+	bool kernel = live->options.kernel_flags != 0;
 	struct snapshot *snapshot;
 
 	if (!sink->on_volume && !sink->on_disk && !sink->on_partition && !sink->on_service) {
@@ -245,9 +244,10 @@ bool snapshot_start(struct live *live, struct error *err)
 	if (!snapshot) {
 		return error_no_memory(err, "what exists on the machine");
 	}
-	snapshot->reads[PART_SERVICES] = sink->on_service != NULL;
-	snapshot->reads[PART_DISKS] = sink->on_disk || sink->on_partition;
-	snapshot->period_ns = LOOKS_PER_READ * live->options.watch_ms * NS_PER_MS;
+	/* Only kernel events are about disks and services; of several sessions one has them. */
+	snapshot->reads[PART_SERVICES] = kernel && sink->on_service;
+	snapshot->reads[PART_DISKS] = kernel && (sink->on_disk || sink->on_partition);
+	snapshot->period_ns = live->options.snapshot_ms * NS_PER_MS;
 	os_mutex_init(&snapshot->lock);
 	os_condition_init(&snapshot->changed);
 	if (!os_thread_start(&snapshot->thread, run, snapshot, err)) {

@@ -48,7 +48,8 @@ struct event_sink {
 	/*
 	 * What exists on the machine, read directly, soon after the start and again when it
 	 * changes. Texts are UTF-8, "" is one that Windows does not know. Only what has a callback
-	 * is read. What is gone is reported before what is new.
+	 * is read; disks and services only by a session with kernel events. What is gone is
+	 * reported before what is new.
 	 *
 	 * on_volume: the device has this letter ("C:") or mount folder ("D:\data"); NULL: it no
 	 * longer has one. on_disk: a physical disk; model NULL: it is gone. on_partition: the

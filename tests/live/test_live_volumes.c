@@ -321,6 +321,27 @@ static void disks_are_described_from_the_start(void **state)
 	end_live(&side);
 }
 
+static void several_sessions_describe_disks_once(void **state)
+{
+	struct side side;
+
+	(void)state;
+	fake_etw_attach_disk(0, NULL, "Disk", 512);
+	fake_etw_add_volume("E:", "\\Device\\HarddiskVolume7");
+	start_live(&side, "sessions: { noise: { logger: user, providers: "
+			  "['" SOME_PROVIDER "'] } }\n");
+	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+	WAIT_UNTIL(page_has(&side, "\netw_disk_info{disk=\"0\",model=\"Disk\","
+				   "bytes_per_sector=\"512\"} "));
+	fake_etw_attach_disk(1, NULL, "Second", 512);
+	WAIT_UNTIL(fake_etw_drain("noise", WAIT_MS) &&
+		   page_has(&side, "\netw_disk_info{disk=\"1\",model=\"Second\","
+				   "bytes_per_sector=\"512\"} "));
+	assert_true(page_has(&side, "\netw_disk_info{disk=\"0\",model=\"Disk\","
+				    "bytes_per_sector=\"512\"} 1\n"));
+	end_live(&side);
+}
+
 static void read_disk(uint32_t disk)
 {
 	struct payload payload = { .pointer_size = 8 };
@@ -597,6 +618,7 @@ int main(void)
 		TEST(hostile_names_of_drives_map_nothing),
 		TEST(more_volumes_than_fit_are_bounded),
 		TEST(disks_are_described_from_the_start),
+		TEST(several_sessions_describe_disks_once),
 		TEST(a_transfer_is_missed_only_when_disks_are_known),
 		TEST(what_a_record_says_of_a_disk_is_kept),
 		TEST(a_device_that_hangs_holds_up_nothing_else),

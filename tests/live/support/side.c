@@ -40,7 +40,8 @@ static void open_watched(struct side *side, uint32_t watch_ms)
 {
 	struct error err = { 0 };
 
-	open_runner(side, (struct runner_options){ .watch_ms = watch_ms, .retry_ms = 10 });
+	open_runner(side, (struct runner_options){
+				  .watch_ms = watch_ms, .retry_ms = 10, .snapshot_ms = 20 });
 	assert_true(runner_start(side->runner, &err));
 }
 
