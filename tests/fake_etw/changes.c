@@ -49,7 +49,9 @@ static void emit(const EVENT_DESCRIPTOR *descriptor, uint32_t pid, const struct 
 					      .payload_size = bytes->size };
 	unsigned sessions;
 
-	(void)fake_emit(&event, &sessions);
+	if (!fake.options.changes_unreported) {
+		(void)fake_emit(&event, &sessions);
+	}
 }
 
 void fake_changes_session(const struct fake_session *session, enum fake_change change, uint32_t pid)

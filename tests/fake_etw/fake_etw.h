@@ -76,6 +76,7 @@ struct fake_etw_options {
 	unsigned foreign_clocks; /* bits (1 << Wnode.ClientContext) of the clocks that those system
 				    loggers use: none */
 	uint32_t other_pid;      /* of the program that acts in fake_etw_other_…(): 4242 */
+	bool changes_unreported; /* what is done to sessions is written as no event */
 	bool own_stop_is_told;   /* a session also gets the event that it is stopped itself */
 	uint32_t clock_type_error; /* of a third type of clock before build 15063:
 				      ERROR_INVALID_PARAMETER */
