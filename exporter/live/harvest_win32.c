@@ -78,8 +78,19 @@ static void stop_stale(const struct live *live)
 	}
 }
 
-static void fill_properties(const struct harvest *harvest, struct session_properties *properties,
-			    ULONG buffers_min)
+/* The modes that Windows left to the session itself; it refuses the others here, too. */
+static ULONG kept_modes(struct live *live)
+{
+	ULONG mode;
+
+	os_mutex_lock(&live->lock);
+	mode = live->mode != 0 ? live->mode : SESSION_MODE;
+	os_mutex_unlock(&live->lock);
+	return mode & SESSION_MODE;
+}
+
+static void fill_properties(const struct harvest *harvest, ULONG mode,
+			    struct session_properties *properties, ULONG buffers_min)
 {
 	session_properties_init(properties);
 	properties->base.LogFileNameOffset = 0; /* no file */
@@ -88,7 +99,7 @@ static void fill_properties(const struct harvest *harvest, struct session_proper
 	properties->base.BufferSize = 1024;
 	properties->base.MinimumBuffers = buffers_min;
 	properties->base.MaximumBuffers = 200;
-	properties->base.LogFileMode = SESSION_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE;
+	properties->base.LogFileMode = mode | EVENT_TRACE_SYSTEM_LOGGER_MODE;
 	properties->base.EnableFlags = EVENT_TRACE_FLAG_DISK_IO |
 				       (harvest->names ? EVENT_TRACE_FLAG_DISK_FILE_IO : 0);
 }
@@ -101,7 +112,7 @@ static ULONG start_session(struct live *live, struct harvest_run *run)
 	ULONG status;
 
 	for (unsigned tries = 0;; tries++) {
-		fill_properties(&live->harvest, &properties, buffers_min);
+		fill_properties(&live->harvest, kept_modes(live), &properties, buffers_min);
 		status = StartTraceW(&run->session, live->harvest.wide_name, &properties.base);
 		if (tries == STALE_TRIES) {
 			return status;

@@ -458,10 +458,14 @@ void recording_describe(struct live *live, struct text *text);
 ULONG session_start(struct live *live);
 /*
  * First step of the stop: captures what providers are to report at the stop, disables them, flushes
- * the session and adds its last statistics. What Windows loses of the rundown that STOP writes is
- * therefore not counted. Does nothing when no session runs.
+ * the session and adds its statistics. Does nothing when no session runs.
  */
 void session_drain(struct live *live);
+/*
+ * Adds the statistics of the session, if it is still ours. For the last time before the consumer is
+ * closed: what Windows loses of the rundown that STOP writes is no loss of ours.
+ */
+void session_count(struct live *live);
 /*
  * Last step: stops the session, and drains it if that was not done. A consumer should be gone by
  * then, because it would get the rundown. Does nothing when no session runs.

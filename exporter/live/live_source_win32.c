@@ -261,6 +261,7 @@ static void stop_and_wait(struct live *live)
 	session_drain(live);
 	deadline = os_monotonic_ns() + live->options.stop_grace_ms * NS_PER_MS;
 	wait_for_delivery(live, deadline);
+	session_count(live);
 	consume_abandon(live);
 	wait_for_consumer(live, deadline);
 	session_stop(live);

@@ -150,7 +150,8 @@ static bool is_kernel(const struct live *live)
 	return live->options.logger != LIVE_USER;
 }
 
-static void fill_properties(const struct live *live, struct session_properties *properties)
+static void fill_properties(const struct live *live, ULONG mode,
+			    struct session_properties *properties)
 {
 	session_properties_init(properties);
 	properties->base.LogFileNameOffset = 0; /* no file */
@@ -159,7 +160,7 @@ static void fill_properties(const struct live *live, struct session_properties *
 	properties->base.BufferSize = (ULONG)(live->options.buffer_size_bytes / 1024);
 	properties->base.MinimumBuffers = live->buffers_min;
 	properties->base.MaximumBuffers = live->buffers_max;
-	properties->base.LogFileMode = logging_mode(live);
+	properties->base.LogFileMode = mode;
 	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
 	if (is_kernel(live)) {
 		properties->base.EnableFlags = live->options.kernel_flags & ~system_flags(live);
@@ -282,11 +283,11 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	}
 }
 
-/* What the exporter loses with a logging mode that Windows leaves out. */
+/* The modes that a session can do without, and what is lost then; the worst loss comes first. */
 static const struct {
 	ULONG bit;
 	const char *consequence;
-} needed_modes[] = {
+} useful_modes[] = {
 	{ EVENT_TRACE_INDEPENDENT_SESSION_MODE,
 	  "independent: an event of a provider that another session has no room for is lost here, "
 	  "too, and is counted nowhere" },
@@ -295,10 +296,12 @@ static const struct {
 	  "fast" },
 };
 
-/* Remembers the mode that Windows answered; the first difference that matters is reported. */
+#define USEFUL_MODES (EVENT_TRACE_INDEPENDENT_SESSION_MODE | EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN)
+
+/* Remembers the mode that Windows answered; the first difference is reported. */
 static void compare_mode(struct live *live, ULONG mode)
 {
-	ULONG missing = logging_mode(live) & ~mode;
+	ULONG missing = USEFUL_MODES & ~mode;
 	bool reported;
 
 	os_mutex_lock(&live->lock);
@@ -306,12 +309,12 @@ static void compare_mode(struct live *live, ULONG mode)
 	reported = live->mode_reported;
 	live->mode_reported = reported || missing != 0;
 	os_mutex_unlock(&live->lock);
-	for (size_t i = 0; !reported && i < sizeof needed_modes / sizeof needed_modes[0]; i++) {
-		if (missing & needed_modes[i].bit) {
+	for (size_t i = 0; !reported && i < sizeof useful_modes / sizeof useful_modes[0]; i++) {
+		if (missing & useful_modes[i].bit) {
 			live_report(live, SESSION_PROVIDER_FAILED,
 				    "Windows left out the logging mode %s",
-				    needed_modes[i].consequence);
-			break; /* the worst one comes first */
+				    useful_modes[i].consequence);
+			break;
 		}
 	}
 }
@@ -359,12 +362,12 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
  * Calls StartTraceW(), with the session's next recording if it has one. Windows does not say
  * whether it refuses the session or its file, so a session that is refused is tried without.
  */
-static ULONG start_trace(struct live *live, TRACEHANDLE *session,
-			 struct session_properties *properties)
+static ULONG start_with_recording(struct live *live, ULONG mode, TRACEHANDLE *session,
+				  struct session_properties *properties)
 {
 	ULONG with_file, status;
 
-	fill_properties(live, properties);
+	fill_properties(live, mode, properties);
 	if (!recording_fill(live, properties)) {
 		return StartTraceW(session, live->wide_name, &properties->base);
 	}
@@ -375,7 +378,7 @@ static ULONG start_trace(struct live *live, TRACEHANDLE *session,
 	if (with_file == ERROR_SUCCESS || with_file == ERROR_ALREADY_EXISTS) {
 		return with_file;
 	}
-	fill_properties(live, properties);
+	fill_properties(live, mode, properties);
 	status = StartTraceW(session, live->wide_name, &properties->base);
 	if (status != ERROR_SUCCESS || recording_refuse(live, with_file)) {
 		return status;
@@ -385,24 +388,19 @@ static ULONG start_trace(struct live *live, TRACEHANDLE *session,
 	return with_file;
 }
 
-ULONG session_start(struct live *live)
+/* StartTraceW(); a session of that name that is left over, or may be taken, is stopped before. */
+static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
+			 struct session_properties *properties)
 {
-	struct session_properties properties;
-	struct session_identity identity;
-	TRACEHANDLE session = 0;
-	ULONG status;
-
-	if (is_kernel(live) && (live->options.kernel_flags & EVENT_TRACE_FLAG_PROFILE)) {
-		enable_profile_privilege();
-	}
 	for (unsigned tries = 0;; tries++) {
-		status = start_trace(live, &session, &properties);
+		ULONG status = start_with_recording(live, mode, session, properties);
+
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
 		    (live->options.logger == LIVE_NT_KERNEL && !live->options.takeover)) {
-			break;
+			return status;
 		}
-		session_properties_init(&properties);
-		status = ControlTraceW(0, live->wide_name, &properties.base,
+		session_properties_init(properties);
+		status = ControlTraceW(0, live->wide_name, &properties->base,
 				       EVENT_TRACE_CONTROL_STOP);
 		if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 			live_report(live, SESSION_STALE, "%s",
@@ -415,6 +413,24 @@ ULONG session_start(struct live *live)
 		if (tries > 0) {
 			Sleep(STALE_WAIT_MS);
 		}
+	}
+}
+
+ULONG session_start(struct live *live)
+{
+	struct session_properties properties;
+	struct session_identity identity;
+	TRACEHANDLE session = 0;
+	ULONG status;
+
+	if (is_kernel(live) && (live->options.kernel_flags & EVENT_TRACE_FLAG_PROFILE)) {
+		enable_profile_privilege();
+	}
+	status = start_trace(live, logging_mode(live), &session, &properties);
+	if (status == ERROR_INVALID_PARAMETER) {
+		/* No page says that every Windows takes the modes that are only useful. */
+		status = start_trace(live, logging_mode(live) & ~USEFUL_MODES, &session,
+				     &properties);
 	}
 	if (status != ERROR_SUCCESS) {
 		return status;
@@ -603,7 +619,7 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 	    !restore_again(live, &live->real_time_budget, "the real-time mode")) {
 		return;
 	}
-	fill_properties(live, &properties);
+	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, &properties);
 	properties.base.EnableFlags |= now->EnableFlags;
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
 	counters_restart(live, RESTART_FLAGS_CHANGED);
@@ -675,12 +691,22 @@ void session_forget(struct live *live)
 	canaries_end(live);
 }
 
+void session_count(struct live *live)
+{
+	struct session_properties properties;
+	unsigned generation = counters_generation(live);
+	bool other;
+
+	if (query(live, &properties, &other) == ERROR_SUCCESS) {
+		counters_add(live, generation, &properties.base);
+	}
+}
+
 void session_drain(struct live *live)
 {
 	struct session_properties properties;
 	struct canary_epoch written;
 	TRACEHANDLE session;
-	unsigned generation;
 	bool enabled, other;
 	ULONG status;
 
@@ -705,10 +731,7 @@ void session_drain(struct live *live)
 	}
 	session_properties_init(&properties);
 	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
-	generation = counters_generation(live);
-	if (query(live, &properties, &other) == ERROR_SUCCESS) {
-		counters_add(live, generation, &properties.base);
-	}
+	session_count(live);
 }
 
 void session_stop(struct live *live)

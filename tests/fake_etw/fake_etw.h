@@ -71,6 +71,7 @@ struct fake_etw_options {
 	bool reused_handles; /* a session gets the handle of the one that had its place before */
 	enum fake_etw_mask_gain mask_gain; /* FAKE_ETW_MASKS_STAY */
 	uint32_t stripped_modes;           /* that StartTraceW leaves out of every session: 0 */
+	uint32_t refused_modes;            /* for which StartTraceW returns 87: 0 */
 	bool close_drops; /* CloseTrace drops buffers that ProcessTrace has not begun to deliver */
 	unsigned lost_at_stop;   /* events that STOP itself writes, and that find no room: 0 */
 	unsigned foreign_clocks; /* bits (1 << Wnode.ClientContext) of the clocks that those system

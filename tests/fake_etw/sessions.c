@@ -124,7 +124,8 @@ static uint32_t check_modes(const EVENT_TRACE_PROPERTIES *properties, bool syste
 	if (system_logger && (mode & EVENT_TRACE_USE_PAGED_MEMORY) != 0) {
 		return ERROR_INVALID_PARAMETER;
 	}
-	if (properties->Wnode.ClientContext > FAKE_CLOCK_TYPES) {
+	if (properties->Wnode.ClientContext > FAKE_CLOCK_TYPES ||
+	    (mode & fake.options.refused_modes) != 0) {
 		return ERROR_INVALID_PARAMETER;
 	}
 	return 0;

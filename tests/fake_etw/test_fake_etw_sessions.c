@@ -566,6 +566,22 @@ static void independent_mode_is_stripped_when_it_stands_alone(void **state)
 	assert_int_equal(mode_of(u"persist", independent | persist), EVENT_TRACE_REAL_TIME_MODE);
 }
 
+static void modes_may_be_refused(void **state)
+{
+	static const struct fake_etw_options machine = {
+		.refused_modes = EVENT_TRACE_INDEPENDENT_SESSION_MODE
+	};
+	struct recorder_properties properties;
+
+	(void)state;
+	fake_etw_reset(&machine);
+	recorder_properties(&properties, false);
+	assert_int_equal(start_with(&properties, u"plain"), 0);
+	properties.base.LogFileMode |= EVENT_TRACE_INDEPENDENT_SESSION_MODE |
+				       EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN;
+	assert_int_equal(start_with(&properties, u"independent"), ERROR_INVALID_PARAMETER);
+}
+
 static const GUID some_provider = { 0x50e, 1, 2, { 3 } };
 
 /* Three sessions have the provider enabled: one that is full, one with INDEPENDENT, one without. */
@@ -871,6 +887,7 @@ int main(void)
 		ROW(other_programs_interfere),
 		ROW(each_call_fails_when_the_test_requests_it),
 		ROW(independent_mode_is_stripped_when_it_stands_alone),
+		ROW(modes_may_be_refused),
 		ROW(an_event_without_room_in_one_session_is_lost_in_all),
 		ROW(the_mode_of_the_session_without_room_may_decide),
 		ROW(queries_may_answer_a_guid_of_their_own),

@@ -327,7 +327,7 @@ static void a_missing_right_to_start_is_reported_in_one_line(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct error err = { 0 };
 
-		fake_etw_fail("StartTraceW", cases[i].error, 0);
+		fake_etw_fail_always("StartTraceW", cases[i].error);
 		assert_null(source_open_live(&run->options, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 		assert_int_equal(err.code, ERROR_SYSTEM);

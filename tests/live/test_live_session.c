@@ -168,6 +168,33 @@ static void a_mode_that_windows_leaves_out_is_one_warning(void **state)
 	}
 }
 
+/* Events are missing sooner there, but there are events. */
+static void a_session_does_without_modes_that_windows_refuses(void **state)
+{
+	static const struct fake_etw_options machine = {
+		.refused_modes = EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN
+	};
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_NT_KERNEL };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct run run;
+
+		fake_etw_reset(&machine);
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" : "etw_test";
+		run_start_and_wait(&run, &run.options);
+		assert_string_equal(source_facts(run.source)->mode, "real_time,system_logger");
+		assert_non_null(strstr(run_sentence(&run, SESSION_PROVIDER_FAILED),
+				       "left out the logging mode independent: "));
+		emit_process_start(8);
+		assert_true(run_wait(&run, &run.events, 1));
+		run_stop(&run);
+		run_end(&run);
+	}
+}
+
 static void samples_need_a_privilege_that_is_switched_on(void **state)
 {
 	struct run *run = *state;
@@ -387,6 +414,35 @@ static void what_the_session_holds_at_the_stop_is_delivered(void **state)
 	run_end(run);
 }
 
+static void lose_at_the_end(void *context, const struct event_record *record)
+{
+	const uint64_t *seen = context;
+
+	(void)record;
+	if (*seen == 999) { /* the last one, which is delivered while the stop waits for it */
+		fake_etw_lose_events("etw_test", 3);
+	}
+}
+
+/* The statistics are those of the moment before the consumer is closed. */
+static void losses_of_the_last_moment_count(void **state)
+{
+	struct run *run = *state;
+
+	run->on_record = lose_at_the_end;
+	run->context = &run->events;
+	run->options.buffer_size_bytes = 16384;
+	run->options.watch_ms = 60000;
+	run_start_and_wait(run, &run->options);
+	for (uint32_t i = 0; i < 1000; i++) {
+		emit_process_start(i);
+	}
+	run_stop(run);
+	assert_int_equal(run->events, 1000);
+	assert_int_equal(run_statistics(run).events_lost, 3);
+	run_end(run);
+}
+
 static void slow(void *context, const struct event_record *record)
 {
 	unsigned *seen = context;
@@ -556,6 +612,8 @@ int main(void)
 		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
 				       run_reset),
 		cmocka_unit_test_setup(a_mode_that_windows_leaves_out_is_one_warning, run_reset),
+		cmocka_unit_test_setup(a_session_does_without_modes_that_windows_refuses,
+				       run_reset),
 		cmocka_unit_test_setup(samples_need_a_privilege_that_is_switched_on, run_set_up),
 		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
 		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
@@ -567,6 +625,7 @@ int main(void)
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
 				       run_set_up_manual),
 		cmocka_unit_test_setup(a_stop_delivers_first_and_closes_the_consumer, run_reset),
+		cmocka_unit_test_setup(losses_of_the_last_moment_count, run_set_up_manual),
 		cmocka_unit_test_setup(a_stop_does_not_wait_for_ever, run_set_up_manual),
 		cmocka_unit_test_setup(what_exists_is_reported_before_events, run_set_up),
 		cmocka_unit_test_setup(losses_are_counted_over_restarts, run_set_up),
