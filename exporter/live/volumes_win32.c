@@ -143,11 +143,10 @@ struct folders_question {
 static ULONG ask_folders(void *context, void *answer, ULONG *size)
 {
 	const struct folders_question *question = context;
-	DWORD needed = 0;
+	DWORD room = *size / sizeof(WCHAR), needed = 0;
 
-	if (GetVolumePathNamesForVolumeNameW(question->volume, answer, *size / sizeof(WCHAR),
-					     &needed)) {
-		*size = *size / sizeof(WCHAR) * sizeof(WCHAR);
+	if (GetVolumePathNamesForVolumeNameW(question->volume, answer, room, &needed)) {
+		*size = (needed < room ? needed : room) * sizeof(WCHAR);
 		return ERROR_SUCCESS;
 	}
 	if (GetLastError() != ERROR_MORE_DATA || needed > UINT32_MAX / sizeof(WCHAR)) {

@@ -52,6 +52,8 @@ struct device {
 	WCHAR guid_name[NAME]; /* "\\?\Volume{GUID}\" */
 	WCHAR folders[FAKE_VOLUME_FOLDERS][MAX_PATH];
 	size_t folder_count;
+	WCHAR raw_paths[MAX_PATH]; /* of fake_etw_volume_paths() */
+	DWORD raw_count;           /* 0: none */
 	WCHAR file_system[MAX_PATH];
 	uint32_t disks[FAKE_VOLUME_EXTENTS];
 	unsigned disk_count;
@@ -198,6 +200,20 @@ void fake_etw_attach_volume(const struct fake_etw_volume *volume)
 	fake_unlock();
 }
 
+void fake_etw_volume_paths(const char *name, const uint16_t *units, size_t count)
+{
+	struct device *device;
+
+	fake_lock();
+	device = device_named(name);
+	if (!device || count > MAX_PATH) {
+		abort();
+	}
+	memcpy(device->raw_paths, units, count * sizeof *units);
+	device->raw_count = (DWORD)count;
+	fake_unlock();
+}
+
 static void detach(const char *name)
 {
 	struct device *device;
@@ -308,11 +324,37 @@ unsigned fake_etw_hanging(void)
 
 /* ---- drives ---- */
 
+/* What comes, goes and changes with each look on a restless machine. */
+static void change_everything(void)
+{
+	static unsigned looks;
+	char text[NAME];
+
+	looks++;
+	snprintf(text, sizeof text, "\\Device\\HarddiskVolume%u", 9000 + looks % 3);
+	fake_wide_from_utf8("Q:", letters[0].drive, 8);
+	fake_wide_from_utf8(text, letters[0].target, MAX_PATH);
+	letter_count = looks % 4 != 0;
+	snprintf(text, sizeof text, "\\\\?\\Volume{00000000-0000-0000-0000-%012u}\\", looks % 5);
+	fake_wide_from_utf8(text, devices[0].guid_name, NAME);
+	snprintf(devices[0].name, sizeof devices[0].name, "\\Device\\HarddiskVolume%u",
+		 9003 + looks % 2);
+	fake_wide_from_utf8(looks % 3 ? "R:\\data\\" : "R:\\other\\", devices[0].folders[0],
+			    MAX_PATH);
+	devices[0].folder_count = 1;
+	devices[0].attached = looks % 5 != 0;
+	device_count = 1;
+	fake_services_change(looks);
+}
+
 DWORD WINAPI GetLogicalDrives(void)
 {
 	uint32_t error = fake_enter(CALL_GetLogicalDrives);
 	DWORD drives = 0;
 
+	if (fake.options.restless_drives) {
+		change_everything();
+	}
 	for (size_t i = 0; error == 0 && i < letter_count; i++) {
 		WCHAR letter = (WCHAR)(letters[i].drive[0] & ~0x20);
 
@@ -498,7 +540,11 @@ BOOL WINAPI GetVolumePathNamesForVolumeNameW(LPCWSTR name, LPWSTR paths, DWORD s
 	if (error == 0 && !volume) {
 		error = ERROR_FILE_NOT_FOUND;
 	}
-	if (error == 0) {
+	if (error == 0 && volume->raw_count > 0) {
+		*needed = volume->raw_count;
+		error = volume->raw_count > size ? ERROR_MORE_DATA : 0;
+		memcpy(paths, volume->raw_paths, error ? 0 : volume->raw_count * sizeof(WCHAR));
+	} else if (error == 0) {
 		fake_wide_from_utf8(volume->name, target, MAX_PATH);
 		for (size_t i = 0; i < letter_count; i++) {
 			if (fake_wide_equal(letters[i].target, target)) {

@@ -87,6 +87,8 @@ struct fake_etw_options {
 	enum fake_etw_rundown_provider rundown_provider; /* at once */
 	bool end_rundown_at_stop; /* fake_etw_play() leaves out what a recording reports of its end:
 				     see fake_etw_exist_like() */
+	bool restless_drives;     /* each look finds other letters, volumes and services; none of a
+				     device that a recording has */
 };
 
 /*
@@ -397,6 +399,8 @@ void fake_etw_detach_disk(uint32_t number);
  */
 void fake_etw_device_answer(const char *device, uint32_t code, uint32_t error, const void *bytes,
 			    size_t size);
+/* From now on these units are the letters and folders of the volume, for which no NUL need end. */
+void fake_etw_volume_paths(const char *device, const uint16_t *units, size_t count);
 /* While true, no control code of the disk or volume returns. */
 void fake_etw_device_hang(const char *device, bool hang);
 unsigned fake_etw_hanging(void); /* calls that do not return at the moment */

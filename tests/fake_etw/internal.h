@@ -414,6 +414,7 @@ void fake_disks_reset(void);
 
 /* services.c */
 void fake_services_reset(void);
+void fake_services_change(unsigned look); /* of a restless machine */
 
 /* classic.c */
 /* The control GUID that an event class belongs to; NULL: no test said. */

@@ -44,6 +44,16 @@ void fake_services_reset(void)
 	}
 }
 
+/* Of processes that no recording has. */
+void fake_services_change(unsigned look)
+{
+	service_count = look % 4;
+	for (size_t i = 0; i < service_count; i++) {
+		services[i] = (struct service){ .pid = 0x70000000 + look % 3, .tag = 1 + look % 2 };
+		fake_wide_from_utf8(look % 5 ? "Restless" : "Service", services[i].name, NAME);
+	}
+}
+
 void fake_etw_add_service(const char *name, uint32_t pid, uint32_t tag)
 {
 	struct service *service;

@@ -436,6 +436,46 @@ static void devices_answer_wrongly_late_or_never(void **state)
 	assert_true(CloseHandle(disk));
 }
 
+static void paths_of_volumes_need_not_end(void **state)
+{
+	static const uint16_t units[] = { 'C', ':', 0xd800 };
+	WCHAR name[50], paths[4];
+	DWORD needed;
+	HANDLE find;
+
+	(void)state;
+	fake_etw_attach_volume(&(struct fake_etw_volume){ .device = "\\Device\\HarddiskVolume9" });
+	fake_etw_volume_paths("\\Device\\HarddiskVolume9", units, 3);
+	find = FindFirstVolumeW(name, 50);
+	assert_false(GetVolumePathNamesForVolumeNameW(name, paths, 2, &needed));
+	assert_int_equal(GetLastError(), ERROR_MORE_DATA);
+	assert_true(GetVolumePathNamesForVolumeNameW(name, paths, 4, &needed));
+	assert_int_equal(needed, 3);
+	assert_memory_equal(paths, units, 3 * sizeof *units);
+	assert_true(FindVolumeClose(find));
+}
+
+static void a_machine_can_be_restless(void **state)
+{
+	static const struct fake_etw_options restless = { .restless_drives = true };
+	WCHAR first[64] = { 0 }, now[64];
+	bool differs = false;
+
+	(void)state;
+	fake_etw_reset(&restless);
+	for (unsigned i = 0; !differs && i < 16; i++) {
+		if (GetLogicalDrives() == 0) {
+			continue;
+		}
+		assert_int_equal(QueryDosDeviceW(u"Q:", now, 64), 28);
+		if (first[0] == 0) {
+			memcpy(first, now, sizeof first);
+		}
+		differs = memcmp(first, now, 27 * sizeof(WCHAR)) != 0;
+	}
+	assert_true(differs);
+}
+
 static void volumes_have_a_file_system_or_none(void **state)
 {
 	static const struct fake_etw_volume ntfs = { .device = "\\Device\\HarddiskVolume3",
@@ -711,6 +751,8 @@ int main(void)
 		ROW(volumes_are_listed_with_their_folders),
 		ROW(disks_and_volumes_answer_control_codes),
 		ROW(devices_answer_wrongly_late_or_never),
+		ROW(paths_of_volumes_need_not_end),
+		ROW(a_machine_can_be_restless),
 		ROW(volumes_have_a_file_system_or_none),
 		ROW(services_are_listed_in_parts),
 		ROW(services_have_tags),

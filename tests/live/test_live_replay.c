@@ -425,6 +425,8 @@ static const struct machine {
 	  { .close_drops = true, .lost_at_stop = 1000 },
 	  THE_SAME },
 	{ "256 sessions", { .max_loggers = 256 }, THE_SAME },
+	/* Drives that no recording has come and go; those of the recording are none of them. */
+	{ "restless drives", { .restless_drives = true }, THE_SAME },
 };
 
 enum { MACHINES = sizeof machines / sizeof machines[0] };

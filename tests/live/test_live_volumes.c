@@ -253,6 +253,27 @@ static void hostile_names_of_drives_map_nothing(void **state)
 	end_live(&side);
 }
 
+static void paths_of_volumes_may_be_any_units(void **state)
+{
+	/* A folder, one with half of a surrogate pair, no drive, and one that never ends. */
+	static const uint16_t units[] = { 'C', ':', '\\',   'l', 'o',  'n', 'g', '\\', 0,
+					  'D', ':', 0xd800, 0,   '\\', 0,   'E', ':',  'x' };
+	struct side side;
+
+	(void)state;
+	fake_etw_attach_volume(&(struct fake_etw_volume){ .device = "\\Device\\HarddiskVolume5" });
+	fake_etw_volume_paths("\\Device\\HarddiskVolume5", units, sizeof units / sizeof *units);
+	fake_etw_attach_volume(&(struct fake_etw_volume){ .device = "\\Device\\HarddiskVolume6" });
+	fake_etw_volume_paths("\\Device\\HarddiskVolume6", units + 15, 3);
+	fake_etw_add_volume("G:", "\\Device\\HarddiskVolume7");
+	start_live(&side, "");
+	name_file(5, "\\Device\\HarddiskVolume5\\a");
+	name_file(6, "\\Device\\HarddiskVolume6\\a");
+	WAIT_UNTIL(goes_to(&side, 5, "D:\xef\xbf\xbd")); /* the shortest */
+	assert_true(goes_to(&side, 6, "HarddiskVolume6"));
+	end_live(&side);
+}
+
 /* More than the tables hold: the rest have the names of their devices. */
 static void more_volumes_than_fit_are_bounded(void **state)
 {
@@ -616,6 +637,7 @@ int main(void)
 		TEST(the_share_of_bytes_with_a_volume_is_shown),
 		TEST(shadow_copies_are_one_volume),
 		TEST(hostile_names_of_drives_map_nothing),
+		TEST(paths_of_volumes_may_be_any_units),
 		TEST(more_volumes_than_fit_are_bounded),
 		TEST(disks_are_described_from_the_start),
 		TEST(several_sessions_describe_disks_once),
