@@ -117,6 +117,20 @@ bool os_faults_fatal(void);
 
 uint64_t os_monotonic_ns(void);
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
+
+/*
+ * Like os_condition_wait(), until os_monotonic_ns() has reached the deadline; false when it has. A
+ * caller that compares and then subtracts reads the clock twice; if it loses its processor in
+ * between, the difference wraps and it waits for centuries.
+ */
+static inline bool os_condition_wait_until(struct os_condition *condition, struct os_mutex *mutex,
+					   uint64_t deadline_ns)
+{
+	uint64_t now = os_monotonic_ns();
+
+	return now < deadline_ns && os_condition_wait(condition, mutex, deadline_ns - now);
+}
+
 /*
  * CPU time (user and system) of another thread of this program that is not joined yet. 0 if it is
  * not known or the thread has ended. Any thread.

@@ -219,8 +219,7 @@ static bool wait_for_consumer(struct live *live, uint64_t until_ns)
 	bool gone;
 
 	os_mutex_lock(&live->lock);
-	while (live->consuming && os_monotonic_ns() < until_ns) {
-		os_condition_wait(&live->changed, &live->lock, until_ns - os_monotonic_ns());
+	while (live->consuming && os_condition_wait_until(&live->changed, &live->lock, until_ns)) {
 	}
 	gone = !live->consuming;
 	os_mutex_unlock(&live->lock);
@@ -274,8 +273,8 @@ static bool wait_ns(struct live *live, uint64_t ns)
 	bool goes_on;
 
 	os_mutex_lock(&live->lock);
-	while (!live->ended && !source_stopping(&live->source) && os_monotonic_ns() < deadline) {
-		os_condition_wait(&live->changed, &live->lock, deadline - os_monotonic_ns());
+	while (!live->ended && !source_stopping(&live->source) &&
+	       os_condition_wait_until(&live->changed, &live->lock, deadline)) {
 	}
 	goes_on = !live->ended && !source_stopping(&live->source);
 	os_mutex_unlock(&live->lock);

@@ -200,9 +200,8 @@ static bool wait_period(struct snapshot *snapshot)
 	bool goes_on;
 
 	os_mutex_lock(&snapshot->lock);
-	while (!snapshot->stopping && os_monotonic_ns() < deadline) {
-		os_condition_wait(&snapshot->changed, &snapshot->lock,
-				  deadline - os_monotonic_ns());
+	while (!snapshot->stopping &&
+	       os_condition_wait_until(&snapshot->changed, &snapshot->lock, deadline)) {
 	}
 	goes_on = !snapshot->stopping;
 	os_mutex_unlock(&snapshot->lock);
@@ -272,9 +271,8 @@ void snapshot_stop(struct live *live)
 	os_mutex_lock(&snapshot->lock);
 	snapshot->stopping = true;
 	os_condition_wake_all(&snapshot->changed);
-	while (!snapshot->ended && os_monotonic_ns() < deadline) {
-		os_condition_wait(&snapshot->changed, &snapshot->lock,
-				  deadline - os_monotonic_ns());
+	while (!snapshot->ended &&
+	       os_condition_wait_until(&snapshot->changed, &snapshot->lock, deadline)) {
 	}
 	ended = snapshot->ended;
 	snapshot->abandoned = !ended;

@@ -97,6 +97,13 @@ static void a_wait_ends_when_its_time_ran_out(void **state)
 	assert_true(os_monotonic_ns() - start >= 20 * NS_PER_MS);
 	while (os_condition_wait(&never, &mutex, 0)) {
 	}
+	/* A time that is over, by however much, is not waited for. */
+	assert_false(os_condition_wait_until(&never, &mutex, 0));
+	assert_false(os_condition_wait_until(&never, &mutex, os_monotonic_ns()));
+	start = os_monotonic_ns();
+	while (os_condition_wait_until(&never, &mutex, start + 20 * NS_PER_MS)) {
+	}
+	assert_true(os_monotonic_ns() - start >= 20 * NS_PER_MS);
 	os_mutex_unlock(&mutex);
 	os_condition_done(&never);
 	os_mutex_done(&mutex);
