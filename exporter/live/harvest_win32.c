@@ -358,8 +358,8 @@ static bool harvest_now(struct live *live, bool first)
 /* ---- when ---- */
 
 /* Waits until a harvest is due. False: the source ends. *first: the first one since the session was
- * started. */
-static bool wait_until_due(struct live *live, bool *first)
+ * started; *lost: there were losses. */
+static bool wait_until_due(struct live *live, bool *first, bool *lost)
 {
 	struct harvest *harvest = &live->harvest;
 	bool ending;
@@ -375,7 +375,9 @@ static bool wait_until_due(struct live *live, bool *first)
 		wait_until(live, now, harvest->due_ns);
 	}
 	*first = harvest->started;
+	*lost = harvest->lost;
 	harvest->started = false;
+	harvest->lost = false;
 	harvest->due_ns = UINT64_MAX;
 	os_mutex_unlock(&live->lock);
 	return !ending;
@@ -399,20 +401,31 @@ static void choose_interval(struct live *live, bool first)
 	harvest->last_ns = now;
 }
 
+static void ask_provider(struct live *live)
+{
+	TRACEHANDLE session = session_running(live);
+
+	if (live->harvest.names && session != 0) {
+		enable_rundown(live, session);
+	}
+}
+
 static void harvester(void *context)
 {
 	struct live *live = context;
 	struct harvest *harvest = &live->harvest;
-	bool first;
+	bool first, lost;
 
-	while (wait_until_due(live, &first)) {
-		TRACEHANDLE session = session_running(live);
+	while (wait_until_due(live, &first, &lost)) {
 		bool done;
 
-		if (first && harvest->names && session != 0) {
-			enable_rundown(live, session);
+		if (first) {
+			ask_provider(live);
 		}
 		done = harvest_now(live, first);
+		if (!done && lost) {
+			ask_provider(live); /* again, because nothing else names files */
+		}
 		os_mutex_lock(&live->lock);
 		choose_interval(live, first);
 		if (!done) {
@@ -440,6 +453,7 @@ void harvest_look(struct live *live)
 	}
 	harvest->losses = losses;
 	os_mutex_lock(&live->lock);
+	harvest->lost = true;
 	/* Before the first one there is no other. */
 	if (harvest->last_ns != 0 && harvest->due_ns == UINT64_MAX) {
 		harvest->due_ns = harvest->last_ns + harvest->interval_ns;

@@ -147,6 +147,7 @@ struct harvest {
 
 	/* Guarded by lock. */
 	bool started;     /* a first buffer was delivered, and no harvest has begun since */
+	bool lost;        /* events or buffers, since the last harvest */
 	uint64_t due_ns;  /* of the next harvest because of losses or a failure; UINT64_MAX: none */
 	uint64_t last_ns; /* when the last harvest ended */
 	uint64_t interval_ns; /* from one harvest to the next because of losses */

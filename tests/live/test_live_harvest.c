@@ -272,6 +272,26 @@ static void without_a_place_it_is_reported_once_and_tried_again(void **state)
 	run_end(run);
 }
 
+static void without_a_place_losses_let_the_provider_be_asked_again(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true,
+							 .foreign_system_loggers = 5 };
+	struct run *run = begin(&machine);
+
+	(void)state;
+	add_machine();
+	run_start_and_wait(run, &run->options);
+	deliver_one(run);
+	WAIT_UNTIL(harvests(run, HARVEST_FAILED) >= 2);
+	assert_int_equal(fake_etw_calls("EnableTraceEx2"), 1);
+	fake_etw_lose_events("etw_test", 5);
+	WAIT_UNTIL(fake_etw_calls("EnableTraceEx2") == 2);
+	assert_true(fake_etw_drain("etw_test", WAIT_MS));
+	WAIT_UNTIL(from_provider(run) == 2 * NAMES);
+	run_stop(run);
+	run_end(run);
+}
+
 static void each_failure_leaves_nothing(void **state)
 {
 	static const char *const calls[] = { "StartTraceW", "OpenTraceW", "ProcessTrace" };
@@ -649,6 +669,7 @@ int main(void)
 		cmocka_unit_test(names_that_the_session_loses_are_harvested),
 		cmocka_unit_test(names_beyond_the_memory_are_counted),
 		cmocka_unit_test(without_a_place_it_is_reported_once_and_tried_again),
+		cmocka_unit_test(without_a_place_losses_let_the_provider_be_asked_again),
 		cmocka_unit_test(each_failure_leaves_nothing),
 		cmocka_unit_test(a_machine_that_reports_nothing_is_said),
 		cmocka_unit_test(a_harvest_session_that_a_crash_left_is_stopped),
