@@ -73,7 +73,9 @@ static void stop_stale(const struct live *live)
 	session_properties_init(&properties);
 	status = ControlTraceW(0, live->harvest.wide_name, &properties.base,
 			       EVENT_TRACE_CONTROL_STOP);
-	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
+	/* The handle of the session; Wine succeeds without one. */
+	if ((status == ERROR_SUCCESS || status == ERROR_MORE_DATA) &&
+	    properties.base.Wnode.HistoricalContext != 0) {
 		live_report(live, SESSION_STALE, "a harvest session was left over and is stopped");
 	}
 }
