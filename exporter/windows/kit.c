@@ -4,7 +4,7 @@
  *
  * What calls event tracing runs on a thread of its own and gets a limited time, because a call that
  * hangs on an unknown machine must not lose the other parts. A thread that does not end is left
- * alone, together with its memory, and no further part calls event tracing. The self-test runs on
+ * alone with its memory, and no further part calls event tracing. The self-test runs on
  * the calling thread: it has time limits of its own and stops when the program is requested to.
  *
  * Texts are written through kit_files_write(), which masks names. Files that other programs write
@@ -29,8 +29,7 @@
 #include "windows/kit_mask.h"
 
 enum {
-	PROBE_MS = 60000,
-	TABLE_MS = 60000,
+	CALL_MS = 60000,
 	LOOK_MS = 100,
 	EVENT_LOG_MS = 30000,
 	LOG_BYTES_MAX = 4 << 20,
@@ -40,9 +39,6 @@ enum {
 };
 
 #define NS_PER_MS UINT64_C(1000000)
-
-/* A service that runs meanwhile keeps the session named etw_exporter. */
-#define SERVICE_SESSION "etw_exporter_probe_service"
 
 /* Two moments of the self-test. */
 enum moment { BEFORE, AFTER, MOMENTS };
@@ -55,6 +51,8 @@ struct sums {
 	struct kit_counter_value windows[KIT_COUNTERS];
 };
 
+struct job;
+
 struct kit {
 	const struct kit_options *options;
 	struct kit_mask *mask; /* NULL: names are not masked */
@@ -62,7 +60,7 @@ struct kit {
 	struct os_mutex log_lock;
 	struct text log;      /* guarded by log_lock */
 	bool stopped;         /* the program was requested to stop */
-	bool hangs;           /* a call of event tracing did not return */
+	struct job *hangs;    /* a call of event tracing that did not return; NULL: none */
 	struct text failures; /* a line a part */
 	unsigned failure_count;
 	uint64_t start_ns, start_unix_ns;
@@ -110,61 +108,104 @@ static bool is_file(const char *path)
 
 struct job {
 	void (*run)(void *argument);
+	void (*release)(void *argument);
 	void *argument;
 	struct os_mutex lock;
 	struct os_condition changed;
-	bool done; /* guarded by lock */
+	bool done;      /* guarded by lock */
+	bool abandoned; /* guarded by lock */
 	struct os_thread thread;
 };
+
+static void job_free(struct job *job)
+{
+	os_condition_done(&job->changed);
+	os_mutex_done(&job->lock);
+	free(job);
+}
 
 static void job_run(void *context)
 {
 	struct job *job = context;
+	bool abandoned;
 
 	job->run(job->argument);
 	os_mutex_lock(&job->lock);
 	job->done = true;
+	abandoned = job->abandoned;
 	os_condition_wake_all(&job->changed);
 	os_mutex_unlock(&job->lock);
+	if (abandoned) {
+		job->release(job->argument);
+		job_free(job);
+	}
 }
 
-/*
- * Calls run(argument) on a thread of its own. False: it did not end in time, or no thread could be
- * started, as err says; in the first case it goes on and argument stays its own.
- */
-static bool limited(struct kit *kit, void (*run)(void *), void *argument, uint32_t ms,
-		    struct error *err)
+/* False: it did not end within that time. */
+static bool job_wait(struct job *job, uint32_t ms)
 {
-	struct job *job = calloc(1, sizeof *job);
 	uint64_t until = os_monotonic_ns() + ms * NS_PER_MS;
 	bool done;
 
-	if (!job) {
-		return error_no_memory(err, "a thread");
-	}
-	*job = (struct job){ .run = run, .argument = argument };
-	os_mutex_init(&job->lock);
-	os_condition_init(&job->changed);
-	if (!os_thread_start(&job->thread, job_run, job, err)) {
-		free(job);
-		return false;
-	}
 	os_mutex_lock(&job->lock);
 	while (!job->done && os_monotonic_ns() < until) {
 		os_condition_wait(&job->changed, &job->lock, LOOK_MS * NS_PER_MS);
 	}
 	done = job->done;
 	os_mutex_unlock(&job->lock);
-	if (!done) {
-		kit->hangs = true;
-		return error_set(err, ERROR_SYSTEM, "it did not end within %u seconds",
-				 (unsigned)(ms / 1000));
+	return done;
+}
+
+/*
+ * Calls run(argument) on a thread of its own. False: it did not end in time, as err says, and
+ * no other thread may call event tracing. argument is then released when the call returns after
+ * all, or if there is no thread at once.
+ */
+static bool limited(struct kit *kit, void (*run)(void *), void (*release)(void *), void *argument,
+		    struct error *err)
+{
+	struct job *job = calloc(1, sizeof *job);
+
+	if (!job) {
+		release(argument);
+		return error_no_memory(err, "a thread");
+	}
+	*job = (struct job){ .run = run, .release = release, .argument = argument };
+	os_mutex_init(&job->lock);
+	os_condition_init(&job->changed);
+	if (!os_thread_start(&job->thread, job_run, job, err)) {
+		release(argument);
+		job_free(job);
+		return false;
+	}
+	if (!job_wait(job, kit->options->call_ms > 0 ? kit->options->call_ms : CALL_MS)) {
+		kit->hangs = job;
+		return error_set(err, ERROR_SYSTEM, "it did not end in time");
 	}
 	os_thread_join(&job->thread);
-	os_condition_done(&job->changed);
-	os_mutex_done(&job->lock);
-	free(job);
+	job_free(job);
 	return true;
+}
+
+/* At the end, a call that was only slow gets time to stop its session. */
+static void leave_alone(const struct kit *kit)
+{
+	struct job *job = kit->hangs;
+	bool done;
+
+	if (!job) {
+		return;
+	}
+	job_wait(job, CALL_MS);
+	os_mutex_lock(&job->lock);
+	done = job->done;
+	job->abandoned = !done;
+	os_mutex_unlock(&job->lock);
+	if (done) {
+		os_thread_join(&job->thread);
+		job->release(job->argument);
+		job_free(job);
+	}
 }
 
 /* ---- tables of event tracing ---- */
@@ -179,6 +220,14 @@ static void table_run(void *argument)
 	struct table_job *job = argument;
 
 	job->table(&job->csv);
+}
+
+static void table_free(void *argument)
+{
+	struct table_job *job = argument;
+
+	text_free(&job->csv);
+	free(job);
 }
 
 static void write_table(struct kit *kit, const char *name, const char *what,
@@ -196,8 +245,8 @@ static void write_table(struct kit *kit, const char *name, const char *what,
 		return;
 	}
 	job->table = table;
-	if (!limited(kit, table_run, job, TABLE_MS, &err)) {
-		part_failed(kit, name, err.text); /* the thread may still use the job */
+	if (!limited(kit, table_run, table_free, job, &err)) {
+		part_failed(kit, name, err.text);
 		return;
 	}
 	kit_files_write(kit->files, name, what, &job->csv);
@@ -235,6 +284,14 @@ static void probe_run(void *argument)
 	kit_probe(job->assumption, &job->finding);
 }
 
+static void probe_free(void *argument)
+{
+	struct probe_job *job = argument;
+
+	text_free(&job->finding.seen);
+	free(job);
+}
+
 static void add_finding(struct kit *kit, const struct kit_assumption *assumption, unsigned state,
 			const char *seen)
 {
@@ -269,14 +326,13 @@ static void test_assumption(struct kit *kit, const struct kit_assumption *assump
 		add_finding(kit, assumption, KIT_NOT_TESTED, "no memory");
 	} else {
 		job->assumption = assumption;
-		if (!limited(kit, probe_run, job, PROBE_MS, &err)) {
+		if (!limited(kit, probe_run, probe_free, job, &err)) {
 			add_finding(kit, assumption, KIT_NOT_TESTED, err.text);
-			return; /* the thread may still use the job */
+			return;
 		}
 		add_finding(kit, assumption, job->finding.state,
 			    job->finding.seen.data ? job->finding.seen.data : "");
-		text_free(&job->finding.seen);
-		free(job);
+		probe_free(job);
 	}
 }
 
@@ -480,7 +536,7 @@ static void cycle_service(struct kit *kit)
 	static const char config[] =
 		"# The service that --self-test.service installs for a moment.\n"
 		"web: { listen_addresses: [ '127.0.0.1:0' ] }\n"
-		"sessions: { " SERVICE_SESSION ": {} }\n";
+		"sessions: { " KIT_SERVICE_SESSION ": {} }\n";
 	struct text text = { 0 };
 	struct text csv = { 0 };
 	struct error err = { 0 };
@@ -499,6 +555,9 @@ static void cycle_service(struct kit *kit)
 	kit_files_write(kit->files, "service.csv",
 			"a service: installed, started, killed, restarted, stopped, removed", &csv);
 	free(path);
+	if (!kit->hangs) {
+		kit_etw_clean(); /* a killed service may have left its session */
+	}
 }
 
 static void write_facts(struct kit *kit)
@@ -672,6 +731,7 @@ bool kit_run(const struct kit_options *options, struct text *report, bool *passe
 		kit_machine_names(add_name, &kit);
 		log_to(keep_log, &kit);
 		run_parts(&kit);
+		leave_alone(&kit);
 		log_to(NULL, NULL);
 		if (kit.log.size > 0) {
 			kit_files_write(kit.files, "log.txt", "what the program logged", &kit.log);

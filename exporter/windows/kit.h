@@ -11,6 +11,7 @@
 #define WINDOWS_KIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -19,6 +20,7 @@
 struct kit_options {
 	const char *folder; /* made if it does not exist; one with files gets a new folder in it */
 	bool private_names; /* names are masked; no recording and no event logs */
+	uint32_t call_ms;   /* that a part may take that calls event tracing; 0: a minute */
 	bool service;       /* install, run and remove a service of a name of its own */
 	/* What the self-test does. on_result, on_page, result_context and recording_path are the
 	 * kit's. wait() also says whether the program was requested to stop. */

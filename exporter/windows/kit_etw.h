@@ -17,6 +17,10 @@
 #include "base/os.h"
 #include "base/text.h"
 
+/* Of the service of the kit (windows/kit_machine.h). An exporter that runs meanwhile keeps the
+ * session named etw_exporter. */
+#define KIT_SERVICE_SESSION "etw_exporter_probe_service"
+
 /* ---- assumptions ---- */
 
 enum kit_state { KIT_NOT_TESTED, KIT_CONFIRMED, KIT_REFUTED };
@@ -63,7 +67,7 @@ void kit_sessions(struct text *csv);
 /* Facts that event tracing knows, lines "name,value" without a title. */
 void kit_etw_facts(struct text *csv);
 
-/* Stops the probe sessions that are left over. */
+/* Stops the probe sessions that are left over, and the one of the service. */
 void kit_etw_clean(void);
 
 /* ---- a session of another part over time ---- */

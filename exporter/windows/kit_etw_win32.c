@@ -186,11 +186,15 @@ ULONG probe_stop(struct probe_session *session)
 
 void kit_etw_clean(void)
 {
-	for (unsigned number = 1; number <= PROBE_SESSIONS; number++) {
-		WCHAR name[SESSION_NAME_MAX];
-		struct session_properties properties;
+	struct session_properties properties;
+	WCHAR name[SESSION_NAME_MAX];
 
+	for (unsigned number = 1; number <= PROBE_SESSIONS; number++) {
 		name_of(number, name);
+		init_properties(&properties);
+		ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_STOP);
+	}
+	if (live_wide(KIT_SERVICE_SESSION, name, SESSION_NAME_MAX)) {
 		init_properties(&properties);
 		ControlTraceW(0, name, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	}

@@ -28,12 +28,16 @@ struct script {
 	bool fails;
 	bool stop;
 	bool loses; /* the session loses events */
+	/* Hangs from the self-test on until a part has given up on it; NULL: none does. */
+	struct fake_etw_provider *hangs;
+	bool acted;
 };
 
 static bool act(void *context, struct activity *done, struct error *err)
 {
-	const struct script *script = context;
+	struct script *script = context;
 
+	script->acted = true;
 	if (script->fails) {
 		return error_set(err, ERROR_SYSTEM, "a temporary file cannot be created");
 	}
@@ -47,7 +51,14 @@ static bool act(void *context, struct activity *done, struct error *err)
 static bool wait_a_little(void *context, uint64_t ms)
 {
 	const struct script *script = context;
+	struct fake_etw_session session;
 
+	/* The parts call this before they begin: a probe session that runs then is one that hangs.
+	 */
+	if (script->hangs && script->acted && ms == 0) {
+		fake_etw_provider_block(script->hangs,
+					!fake_etw_session("etw_exporter_probe_1", &session));
+	}
 	system_sleep_ms(ms > 0);
 	return !script->stop;
 }
@@ -94,11 +105,12 @@ static int tear_down(void **state)
 	return open.sessions == 0 && open.traces == 0 && open.registrations == 0 ? 0 : -1;
 }
 
-static bool run(const struct place *place, struct script *script, bool private_names,
-		struct text *report, struct error *err)
+static bool run_limited(const struct place *place, struct script *script, bool private_names,
+			uint32_t call_ms, struct text *report, struct error *err)
 {
 	const struct kit_options options = { .folder = place->folder,
 					     .private_names = private_names,
+					     .call_ms = call_ms,
 					     .self_test = { .act = act,
 							    .context = script,
 							    .process = "etw_exporter",
@@ -108,6 +120,12 @@ static bool run(const struct place *place, struct script *script, bool private_n
 	bool passed = false;
 
 	return kit_run(&options, report, &passed, err);
+}
+
+static bool run(const struct place *place, struct script *script, bool private_names,
+		struct text *report, struct error *err)
+{
+	return run_limited(place, script, private_names, 0, report, err);
 }
 
 /* The text of a file, to be freed; "" when it is not there. */
@@ -264,6 +282,28 @@ static void a_stop_leaves_what_was_collected(void **state)
 	text_free(&report);
 }
 
+/* A call that takes longer than it may: the timeline waits for a provider that hangs. */
+static void what_hangs_loses_only_what_calls_event_tracing(void **state)
+{
+	enum { CALL_MS = 4000 };
+	static const GUID rundown = {
+		0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
+	};
+	const struct place *place = *state;
+	struct script script = { .hangs = fake_etw_provider_open(&rundown, NULL, NULL) };
+	struct text report = { 0 };
+	struct error err = { 0 };
+
+	assert_true(run_limited(place, &script, false, CALL_MS, &report, &err));
+	check_has(place, "summary.txt", "  timeline.csv: it did not end in time\n");
+	check_has(place, "summary.txt", "  loggers.csv: an earlier call of event tracing hangs\n");
+	check_has(place, "assumptions.txt", "an earlier call of event tracing hangs");
+	check_has(place, "self-test.txt", "bytes written to a file");
+	check_has(place, "machine.csv", "version,");
+	text_free(&report);
+	fake_etw_provider_close(script.hangs);
+}
+
 static void names_are_masked_in_all_files(void **state)
 {
 	static const char *const names[] = { "sessions-before.csv", "sessions-after.csv" };
@@ -324,6 +364,7 @@ int main(void)
 		TEST(a_part_that_fails_does_not_lose_the_others),
 		TEST(an_activity_that_fails_is_a_line),
 		TEST(a_stop_leaves_what_was_collected),
+		TEST(what_hangs_loses_only_what_calls_event_tracing),
 		TEST(names_are_masked_in_all_files),
 		TEST(a_folder_with_files_gets_a_folder_for_each_run),
 		TEST(a_folder_that_cannot_be_made_is_one_sentence),
