@@ -84,6 +84,7 @@ struct fake_etw_options {
 	uint64_t log_disk_bytes;   /* free on the disk of the log files: as much as they need */
 	/* A log file that has reached its maximum ends alone; else its session ends with it. */
 	bool full_log_ends_alone;
+	bool no_log_in_real_time; /* a system logger in real time may not write one */
 	enum fake_etw_rundown_provider rundown_provider; /* at once */
 	bool end_rundown_at_stop; /* fake_etw_play() leaves out what a recording reports of its end:
 				     see fake_etw_exist_like() */

@@ -121,6 +121,10 @@ static uint32_t check_modes(const EVENT_TRACE_PROPERTIES *properties, bool syste
 	    ((mode & EVENT_TRACE_REAL_TIME_MODE) != 0 || file_of(properties))) {
 		return ERROR_INVALID_PARAMETER;
 	}
+	if (system_logger && file_of(properties) && (mode & EVENT_TRACE_REAL_TIME_MODE) != 0 &&
+	    fake.options.no_log_in_real_time) {
+		return ERROR_INVALID_PARAMETER;
+	}
 	if (system_logger && (mode & EVENT_TRACE_USE_PAGED_MEMORY) != 0) {
 		return ERROR_INVALID_PARAMETER;
 	}

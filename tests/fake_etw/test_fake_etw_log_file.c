@@ -487,6 +487,19 @@ static void an_update_leaves_the_file_or_changes_it(void **state)
 	assert_int_equal(replayed.events, 2);
 }
 
+static void a_system_logger_may_be_refused_a_file(void **state)
+{
+	static const struct fake_etw_options refusing = { .no_log_in_real_time = true };
+	struct recorder_properties properties;
+
+	(void)state;
+	reset_with(&refusing);
+	properties_with_file(&properties, EVENT_TRACE_REAL_TIME_MODE);
+	assert_int_equal(start(u"test", &properties), ERROR_INVALID_PARAMETER);
+	properties_with_file(&properties, 0);
+	assert_int_equal(start(u"test", &properties), 0);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, reset, remove_file)
@@ -507,6 +520,7 @@ int main(void)
 		ROW(what_the_disk_does_not_take_is_lost_to_the_file),
 		ROW(the_name_of_the_file_is_returned),
 		ROW(an_update_leaves_the_file_or_changes_it),
+		ROW(a_system_logger_may_be_refused_a_file),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_log_file", tests, NULL, NULL);
 
