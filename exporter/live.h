@@ -48,6 +48,7 @@ struct live_session_options {
 	struct shard *shard;        /* of its consumer */
 	struct canary *canary;      /* NULL: none */
 	const char *recording_path; /* see live/live_source.h; NULL: none */
+	bool recording_required;
 	uint64_t recording_max_bytes;
 	void (*on_fault)(const char *reason); /* likewise */
 	struct session_changes *changes;      /* likewise */

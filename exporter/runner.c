@@ -250,6 +250,8 @@ static bool open_sessions(struct runner *runner, struct error *err)
 	const struct config *config = runner->options.setup->config;
 	struct live_session_options options = { .setup = runner->options.setup,
 						.recording_path = runner->options.recording_path,
+						.recording_required =
+							runner->options.recording_required,
 						.recording_max_bytes =
 							runner->options.recording_max_bytes,
 						.on_fault = runner->options.on_fault,

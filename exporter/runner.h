@@ -37,6 +37,7 @@ struct runner_options {
 	struct progress *progress;
 	/* ---- of live sessions, see live/live_source.h ---- */
 	const char *recording_path; /* of the first session, borrowed during runner_new() */
+	bool recording_required;
 	uint64_t recording_max_bytes;
 	void (*on_fault)(const char *reason);
 	/* For tests. */

@@ -63,9 +63,10 @@ struct live_options {
 	 * Windows also writes the session's records into this file (.etl, UTF-8), which is
 	 * overwritten; NULL: no file. A session that is started again goes on in NAME.2.etl and so
 	 * on. The recording is complete when the session has stopped. When the maximum is reached,
-	 * the session runs on without it.
+	 * the session runs on without it; likewise when the file cannot be written.
 	 */
 	const char *recording_path;
+	bool recording_required; /* a first file that cannot be written is an error of opening */
 	uint64_t recording_max_bytes; /* of all these files together, at least 1 MiB; 0: 1 GiB */
 	/*
 	 * The provider of the session's canaries; borrowed until source_close(). NULL: no canaries.

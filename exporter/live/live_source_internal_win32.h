@@ -122,7 +122,7 @@ struct session_identity {
 struct recording {
 	char *path;             /* UTF-8, owned; NULL: none */
 	uint64_t maximum_bytes; /* of all files */
-	bool refused;           /* the first file could not be written */
+	bool refused;           /* the file that is required could not be written */
 	/* Guarded by the session's lock. */
 	unsigned files;      /* so far */
 	uint64_t left_bytes; /* of the maximum for the last file */
@@ -445,7 +445,7 @@ bool recording_fill(struct live *live, struct session_properties *properties);
 void recording_begin(struct live *live);
 /*
  * Windows starts the session without that file only: status says why. True: the session goes on
- * without one. False: it was the first file.
+ * without one. False: the file is required.
  */
 bool recording_refuse(struct live *live, ULONG status);
 /* Whether the session's file has reached the maximum, which is reported once. Any thread. */

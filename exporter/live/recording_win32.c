@@ -13,8 +13,8 @@
  * ("StartTraceW function"), or the writing alone ("Logging Mode Constants"). Both are expected. A
  * session that ended is started again without a file.
  *
- * A file that cannot be written is an error when the source is opened. Later the session runs on
- * without it, because metrics are what most users want.
+ * A session runs without a file that cannot be written, and reports it, because metrics are what
+ * most users want. Only who wants nothing but the recording requires the first file.
  *
  * A session in real time is flushed each second, and a buffer takes its whole size in the file
  * however little is in it. So a file grows by up to one buffer a second for each processor.
@@ -228,12 +228,12 @@ bool recording_refuse(struct live *live, ULONG status)
 	char text[160];
 	char sentence[240];
 
-	if (live->recording.files == 0) {
+	if (live->recording.files == 0 && live->options.recording_required) {
 		live->recording.refused = true;
 		return false;
 	}
-	snprintf(sentence, sizeof sentence, "its next recording cannot be written: %s",
-		 live_error_text(status, text));
+	snprintf(sentence, sizeof sentence, "its %srecording cannot be written: %s",
+		 live->recording.files > 0 ? "next " : "", live_error_text(status, text));
 	end(live, sentence);
 	return true;
 }

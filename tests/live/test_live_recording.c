@@ -127,6 +127,17 @@ static void emit_and_wait(struct run *run, unsigned count)
 	assert_true(run_wait(run, &run->events, before + count));
 }
 
+/* Of a session that has stopped. */
+static unsigned count_reports(const struct run *run, enum session_event event)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < run->session_event_count; i++) {
+		count += run->session_events[i] == event;
+	}
+	return count;
+}
+
 /* ---- tests ---- */
 
 static void a_recording_has_what_the_session_delivered(void **state)
@@ -224,17 +235,37 @@ static void a_restored_session_goes_on_in_its_file(void **state)
 	run_end(run);
 }
 
-static void a_file_that_cannot_be_written_is_an_error_at_the_start(void **state)
+static void a_required_file_that_cannot_be_written_is_an_error(void **state)
 {
 	static const char path[] = "./no-such-folder/recording.etl";
 	struct run *run = *state;
 	struct error err = { 0 };
 
 	run->options.recording_path = path;
+	run->options.recording_required = true;
 	assert_null(source_open_live(&run->options, &err));
 	assert_string_equal(err.text, "session etw_test: it cannot be recorded in "
 				      "./no-such-folder/recording.etl: there is no such folder "
 				      "(error 3)");
+	run_end(run);
+}
+
+/* For any reason: the folder is missing, or Windows does not record such a session. */
+static void a_session_runs_without_a_file_that_cannot_be_written(void **state)
+{
+	static const struct fake_etw_options refusing = { .manual_flush = true,
+							  .no_log_in_real_time = true };
+	struct run *run = *state;
+
+	fake_etw_reset(&refusing);
+	run_start_and_wait(run, &run->options);
+	emit_and_wait(run, 2);
+	run_stop(run);
+	assert_string_equal(run_sentence(run, SESSION_RECORDING_ENDED),
+			    "its recording cannot be written: a parameter is not valid (error 87)");
+	assert_string_equal(run_sentence(run, SESSION_STARTED), "started");
+	assert_int_equal(count_reports(run, SESSION_RECORDING_ENDED), 1);
+	assert_false(exists(paths[0]));
 	run_end(run);
 }
 
@@ -305,17 +336,6 @@ static void emit_large(unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		assert_true(fake_etw_emit_waiting(&event, WAIT_MS));
 	}
-}
-
-/* Of a session that has stopped. */
-static unsigned count_reports(const struct run *run, enum session_event event)
-{
-	unsigned count = 0;
-
-	for (size_t i = 0; i < run->session_event_count; i++) {
-		count += run->session_events[i] == event;
-	}
-	return count;
 }
 
 /* The machine ends the session with its file. */
@@ -552,7 +572,8 @@ int main(void)
 		RUN(a_path_without_ending_gets_its_number_at_the_end),
 		RUN(a_path_may_have_any_characters),
 		RUN(a_restored_session_goes_on_in_its_file),
-		RUN(a_file_that_cannot_be_written_is_an_error_at_the_start),
+		RUN(a_required_file_that_cannot_be_written_is_an_error),
+		RUN(a_session_runs_without_a_file_that_cannot_be_written),
 		RUN(a_session_that_cannot_be_started_is_not_blamed_on_its_file),
 		RUN(later_the_session_goes_on_without_its_file),
 		RUN(paths_that_cannot_be_files_are_refused),
