@@ -37,7 +37,7 @@ static const struct {
 	{ ERROR_INVALID_PARAMETER, "a parameter is not valid" },
 	{ ERROR_DISK_FULL, "the disk has not enough space; Windows needs 200 MB besides" },
 	{ ERROR_CALL_NOT_IMPLEMENTED, "this Windows does not have it" },
-	{ ERROR_BAD_PATHNAME, "the name is not valid" },
+	{ ERROR_BAD_PATHNAME, "the name is not valid, or another session writes that file" },
 	{ ERROR_ALREADY_EXISTS, "one of that name or GUID exists" },
 	{ ERROR_MORE_DATA, "the buffer is too small for the data" },
 	{ ERROR_NOACCESS, "an address is not valid" },

@@ -170,6 +170,62 @@ static void what_comes_at_the_stop_is_recorded(void **state)
 	run_end(run);
 }
 
+/* A session that a crash left behind, with the file that the next one wants. */
+static void leave_session(const char *name, const char *path)
+{
+	struct {
+		EVENT_TRACE_PROPERTIES base;
+		WCHAR name[64];
+		WCHAR file[TEMPORARY_PATH_SIZE + 4];
+	} properties = { .base = { .Wnode = { .BufferSize = sizeof properties,
+					      .Flags = WNODE_FLAG_TRACED_GUID },
+				   .LogFileMode = EVENT_TRACE_REAL_TIME_MODE |
+						  EVENT_TRACE_FILE_MODE_SEQUENTIAL } };
+	WCHAR wide[64];
+	TRACEHANDLE handle;
+
+	properties.base.LoggerNameOffset = (ULONG)((char *)properties.name - (char *)&properties);
+	properties.base.LogFileNameOffset = (ULONG)((char *)properties.file - (char *)&properties);
+	for (size_t i = 0; i <= strlen(path); i++) {
+		properties.file[i] = (WCHAR)path[i];
+	}
+	for (size_t i = 0; i <= strlen(name); i++) {
+		wide[i] = (WCHAR)name[i];
+	}
+	assert_int_equal(StartTraceW(&handle, wide, &properties.base), 0);
+}
+
+static void a_session_that_was_left_over_gives_its_file_back(void **state)
+{
+	struct run *run = *state;
+
+	leave_session("etw_test", paths[0]);
+	run_start_and_wait(run, &run->options);
+	emit_and_wait(run, 1);
+	run_stop(run);
+	assert_int_equal(count_reports(run, SESSION_STALE), 1);
+	assert_int_equal(count_reports(run, SESSION_RECORDING_ENDED), 0);
+	assert_int_equal(replay(paths[0]).starts, 1);
+	run_end(run);
+}
+
+static void a_file_of_another_session_is_left_to_it(void **state)
+{
+	struct run *run = *state;
+
+	leave_session("other", paths[0]);
+	run_start_and_wait(run, &run->options);
+	emit_and_wait(run, 1);
+	run_stop(run);
+	assert_string_equal(
+		run_sentence(run, SESSION_RECORDING_ENDED),
+		"its recording cannot be written: the name is not valid, or another session "
+		"writes that file (error 161)");
+	assert_true(fake_etw_other_stop("other"));
+	assert_int_equal(replay(paths[0]).starts, 0);
+	run_end(run);
+}
+
 static void each_start_of_the_session_has_a_file_of_its_own(void **state)
 {
 	struct run *run = *state;
@@ -568,6 +624,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RUN(a_recording_has_what_the_session_delivered),
 		RUN(what_comes_at_the_stop_is_recorded),
+		RUN(a_session_that_was_left_over_gives_its_file_back),
+		RUN(a_file_of_another_session_is_left_to_it),
 		RUN(each_start_of_the_session_has_a_file_of_its_own),
 		RUN(a_path_without_ending_gets_its_number_at_the_end),
 		RUN(a_path_may_have_any_characters),
