@@ -96,6 +96,8 @@ bool recording_init(struct live *live, const struct live_options *options, struc
 								  MAXIMUM_DEFAULT;
 	if (recording->maximum_bytes < MEBIBYTE) {
 		recording->maximum_bytes = MEBIBYTE;
+	} else if (recording->maximum_bytes > UINT32_MAX * MEBIBYTE) {
+		recording->maximum_bytes = UINT32_MAX * MEBIBYTE;
 	}
 	recording->left_bytes = recording->maximum_bytes;
 	recording->path = text_duplicate(path, strlen(path));

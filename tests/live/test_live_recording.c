@@ -458,6 +458,20 @@ static void the_maximum_is_that_of_all_files(void **state)
 	run_end(run);
 }
 
+/* No maximum in practice; MaximumFileSize has 32 bits. */
+static void a_maximum_may_be_huge(void **state)
+{
+	struct run *run = *state;
+
+	run->options.recording_max_bytes = UINT64_MAX;
+	run_start_and_wait(run, &run->options);
+	emit_and_wait(run, 1);
+	run_stop(run);
+	assert_int_equal(count_reports(run, SESSION_RECORDING_ENDED), 0);
+	assert_int_equal(replay(paths[0]).starts, 1);
+	run_end(run);
+}
+
 /* ---- the program ---- */
 
 static void open_recorded(struct side *side, const char *config)
@@ -638,6 +652,7 @@ int main(void)
 		RUN(a_full_recording_does_not_end_the_metrics),
 		RUN(a_recording_that_ends_alone_is_reported),
 		RUN(the_maximum_is_that_of_all_files),
+		RUN(a_maximum_may_be_huge),
 		cmocka_unit_test(the_first_session_of_the_program_is_recorded),
 		cmocka_unit_test(the_sample_is_recorded_as_it_is_counted),
 		cmocka_unit_test(every_recording_is_recorded_as_it_is_counted),
