@@ -274,12 +274,12 @@ bool os_set_faults_fatal(bool fatal)
 	bool before;
 
 	os_once(&fatal_faults_once, allocate_fatal_faults);
-	before = os_faults_fatal();
+	before = TlsGetValue(fatal_faults) != NULL;
 	TlsSetValue(fatal_faults, fatal ? (void *)1 : NULL);
 	return before;
 }
 
-/* TlsGetValue() sets the last error, which the caller may still need. */
+/* TlsGetValue() sets the last error, which the code that raised an exception may still need. */
 bool os_faults_fatal(void)
 {
 	DWORD error = GetLastError();

@@ -341,8 +341,8 @@ static size_t count_differences(const struct lines *replay, const struct lines *
 	return different + !may_sum_differ(last, &sum, likeness, unpaired);
 }
 
-/* The sum of the samples of a family that have this text in front: "name{label=". */
-static int64_t sum_of(const struct side *side, const char *front)
+/* The sum of the samples that have this text in front ("\nname{") and this one as last label. */
+static int64_t sum_of(const struct side *side, const char *front, const char *last)
 {
 	const char *at = side->page.data;
 	int64_t sum = 0;
@@ -353,7 +353,9 @@ static int64_t sum_of(const struct side *side, const char *front)
 		while (at[size - 1] != ' ') {
 			size--;
 		}
-		sum += strtoll(at + size, NULL, 10);
+		if (strncmp(at + size - 1 - strlen(last), last, strlen(last)) == 0) {
+			sum += strtoll(at + size, NULL, 10);
+		}
 	}
 	return sum;
 }
@@ -361,8 +363,8 @@ static int64_t sum_of(const struct side *side, const char *front)
 /* Operations of which only one event could be used, by all that count them. */
 static int64_t count_unmatched(const struct side *side)
 {
-	return sum_of(side, "\netw_state_unmatched_total{") +
-	       sum_of(side, "\netw_consumer_unattributed_events_total{");
+	return sum_of(side, "\netw_state_unmatched_total{", "}") +
+	       sum_of(side, "\netw_consumer_unattributed_events_total{", "reason=\"file\"}");
 }
 
 static void assert_alike(const struct side *replay, const struct side *live, enum likeness likeness,
