@@ -110,6 +110,22 @@ struct tape_event *tape_thread(struct tape *tape, uint8_t opcode, int64_t time, 
 	return event;
 }
 
+struct tape_event *tape_switch(struct tape *tape, int64_t time, uint16_t processor, uint32_t old,
+			       uint32_t new)
+{
+	struct tape_event *event = tape_zeros(tape, "Thread", 36, 4, time);
+
+	tape_poke(event, "NewThreadId", new);
+	tape_poke(event, "OldThreadId", old);
+	event->record.processor = processor;
+	return event;
+}
+
+void tape_ready(struct tape *tape, int64_t time, uint32_t thread)
+{
+	tape_poke(tape_zeros(tape, "Thread", 50, 2, time), "TThreadId", thread);
+}
+
 struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process_id,
 			       uint32_t thread_id)
 {

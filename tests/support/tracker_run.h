@@ -70,6 +70,9 @@ struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time,
 				const char *image);
 struct tape_event *tape_thread(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
 			       uint32_t process_id);
+struct tape_event *tape_switch(struct tape *tape, int64_t time, uint16_t processor, uint32_t old,
+			       uint32_t new);
+void tape_ready(struct tape *tape, int64_t time, uint32_t thread);
 struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process_id,
 			       uint32_t thread_id);
 

@@ -219,22 +219,6 @@ static void an_end_goes_with_no_start_that_is_later(void **state)
 	player_done(&player);
 }
 
-static struct tape_event *put_switch(struct tape *tape, int64_t time, uint16_t processor,
-				     uint32_t old, uint32_t new)
-{
-	struct tape_event *event = tape_zeros(tape, "Thread", 36, 4, time);
-
-	tape_poke(event, "NewThreadId", new);
-	tape_poke(event, "OldThreadId", old);
-	event->record.processor = processor;
-	return event;
-}
-
-static void put_ready(struct tape *tape, int64_t time, uint32_t thread)
-{
-	tape_poke(tape_zeros(tape, "Thread", 50, 2, time), "TThreadId", thread);
-}
-
 static void a_thread_was_not_ready_since_before_it_last_ran(void **state)
 {
 	struct player player;
@@ -243,16 +227,16 @@ static void a_thread_was_not_ready_since_before_it_last_ran(void **state)
 	(void)state;
 	player_init(&player, &everything);
 	tape_init(&tape, 8);
-	put_switch(&tape, 20, 0, 0, 1000)->ready = NOT_KNOWN;
-	put_ready(&tape, 15, 1000); /* why it runs already */
-	put_switch(&tape, 30, 0, 1000, 0)->on_cpu = 1000;
-	put_switch(&tape, 40, 0, 0, 1000)->ready = NOT_KNOWN;
-	put_switch(&tape, 50, 0, 1000, 0)->on_cpu = 1000;
+	tape_switch(&tape, 20, 0, 0, 1000)->ready = NOT_KNOWN;
+	tape_ready(&tape, 15, 1000); /* why it runs already */
+	tape_switch(&tape, 30, 0, 1000, 0)->on_cpu = 1000;
+	tape_switch(&tape, 40, 0, 0, 1000)->ready = NOT_KNOWN;
+	tape_switch(&tape, 50, 0, 1000, 0)->on_cpu = 1000;
 	/* The switch of another processor comes late: the thread became ready after it. */
-	put_ready(&tape, 62, 1000);
-	put_switch(&tape, 60, 1, 0, 1000)->ready = NOT_KNOWN;
-	put_switch(&tape, 61, 1, 1000, 0)->on_cpu = 100;
-	put_switch(&tape, 65, 0, 0, 1000)->ready = 300;
+	tape_ready(&tape, 62, 1000);
+	tape_switch(&tape, 60, 1, 0, 1000)->ready = NOT_KNOWN;
+	tape_switch(&tape, 61, 1, 1000, 0)->on_cpu = 100;
+	tape_switch(&tape, 65, 0, 0, 1000)->ready = 300;
 	play(&player, &tape);
 	tape_done(&tape);
 	player_done(&player);

@@ -42,13 +42,33 @@ static uint32_t value_at(struct lifetimes *table, uint64_t key, int64_t time)
 	return instance ? instance->value : 0;
 }
 
+struct lifetimes_case {
+	const char *name;
+	struct change changes[8]; /* in the order in which they come */
+	struct look looks[8];
+};
+
+static void check_cases(const struct lifetimes_case *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct lifetimes table;
+
+		lifetimes_init(&table, PLENTY, true);
+		print_message("  %s\n", cases[i].name);
+		for (const struct change *change = cases[i].changes; change->what; change++) {
+			assert_true(announce(&table, KEY, change));
+		}
+		for (const struct look *look = cases[i].looks; look->time; look++) {
+			assert_int_equal(value_at(&table, KEY, look->time), look->value);
+		}
+		assert_null(lifetimes_at(&table, KEY + 1, 10));
+		lifetimes_clear(&table);
+	}
+}
+
 static void an_id_means_what_section_16_2_says(void **state)
 {
-	static const struct {
-		const char *name;
-		struct change changes[8];
-		struct look looks[8];
-	} cases[] = {
+	static const struct lifetimes_case cases[] = {
 		{ "never named", { { 0, 0, 0 } }, { { 5, 0 } } },
 		{ "started: before, at and after the start",
 		  { { 10, '+', 1 } },
@@ -95,29 +115,12 @@ static void an_id_means_what_section_16_2_says(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct lifetimes table;
-
-		lifetimes_init(&table, PLENTY, true);
-		print_message("  %s\n", cases[i].name);
-		for (const struct change *change = cases[i].changes; change->what; change++) {
-			assert_true(announce(&table, KEY, change));
-		}
-		for (const struct look *look = cases[i].looks; look->time; look++) {
-			assert_int_equal(value_at(&table, KEY, look->time), look->value);
-		}
-		assert_null(lifetimes_at(&table, KEY + 1, 10));
-		lifetimes_clear(&table);
-	}
+	check_cases(cases, sizeof cases / sizeof cases[0]);
 }
 
 static void a_late_change_takes_its_place(void **state)
 {
-	static const struct {
-		const char *name;
-		struct change changes[8]; /* in the order in which they come */
-		struct look looks[8];
-	} cases[] = {
+	static const struct lifetimes_case cases[] = {
 		{ "a stop of the instance before",
 		  { { 10, '+', 1 }, { 30, '+', 2 }, { 20, '-', 0 } },
 		  { { 19, 1 }, { 29, 1 }, { 30, 2 }, { 99, 2 } } },
@@ -151,19 +154,7 @@ static void a_late_change_takes_its_place(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct lifetimes table;
-
-		lifetimes_init(&table, PLENTY, true);
-		print_message("  %s\n", cases[i].name);
-		for (const struct change *change = cases[i].changes; change->what; change++) {
-			assert_true(announce(&table, KEY, change));
-		}
-		for (const struct look *look = cases[i].looks; look->time; look++) {
-			assert_int_equal(value_at(&table, KEY, look->time), look->value);
-		}
-		lifetimes_clear(&table);
-	}
+	check_cases(cases, sizeof cases / sizeof cases[0]);
 }
 
 static void a_late_start_does_not_bring_a_stopped_one_back(void **state)

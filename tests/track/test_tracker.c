@@ -343,22 +343,6 @@ static void requests_that_never_end_make_room_and_are_counted(void **state)
 
 /* ---- the scheduler ---- */
 
-static struct tape_event *put_switch(struct tape *tape, int64_t time, uint16_t processor,
-				     uint32_t old, uint32_t new)
-{
-	struct tape_event *event = tape_zeros(tape, "Thread", 36, 4, time);
-
-	tape_poke(event, "NewThreadId", new);
-	tape_poke(event, "OldThreadId", old);
-	event->record.processor = processor;
-	return event;
-}
-
-static void put_ready(struct tape *tape, int64_t time, uint32_t thread)
-{
-	tape_poke(tape_zeros(tape, "Thread", 50, 2, time), "TThreadId", thread);
-}
-
 static void a_thread_runs_from_its_switch_in_to_its_switch_out(void **state)
 {
 	struct player player;
@@ -369,26 +353,26 @@ static void a_thread_runs_from_its_switch_in_to_its_switch_out(void **state)
 	player_init(&player, &everything);
 	tape_init(&tape, 8);
 	put_two_processes(&tape);
-	put_switch(&tape, 10, 0, 2000, 1000)->on_cpu = NOT_KNOWN; /* its start was not seen */
-	put_switch(&tape, 20, 300, 0, 2000)->on_cpu = NOT_KNOWN;  /* another processor */
-	event = put_switch(&tape, 35, 0, 1000, 0);
+	tape_switch(&tape, 10, 0, 2000, 1000)->on_cpu = NOT_KNOWN; /* its start was not seen */
+	tape_switch(&tape, 20, 300, 0, 2000)->on_cpu = NOT_KNOWN;  /* another processor */
+	event = tape_switch(&tape, 35, 0, 1000, 0);
 	event->on_cpu = 2500;
 	event->process = "Idle";
 	event->old_process = "alpha";
-	event = put_switch(&tape, 50, 0, 0, 2000);
+	event = tape_switch(&tape, 50, 0, 0, 2000);
 	event->on_cpu = 1500;
 	event->process = "beta";
 	event->old_process = "Idle";
-	event = put_switch(&tape, 60, 0, 1000,
-			   2000); /* not who was switched in: something was lost */
+	event = tape_switch(&tape, 60, 0, 1000,
+			    2000); /* not who was switched in: something was lost */
 	event->on_cpu = NOT_KNOWN;
 	event->ready = NOT_KNOWN;
-	put_ready(&tape, 61, 1000);
-	put_ready(&tape, 65, 1000);
-	event = put_switch(&tape, 70, 0, 2000, 1000);
+	tape_ready(&tape, 61, 1000);
+	tape_ready(&tape, 65, 1000);
+	event = tape_switch(&tape, 70, 0, 2000, 1000);
 	event->on_cpu = 1000;
 	event->ready = 500;
-	event = put_switch(&tape, 75, 300, 2000, 1000); /* ready only once */
+	event = tape_switch(&tape, 75, 300, 2000, 1000); /* ready only once */
 	event->on_cpu = 5500;
 	event->ready = NOT_KNOWN;
 	event = tape_header(&tape, 80, 100, 1);
