@@ -86,7 +86,7 @@ static bool run_diskpart(const struct activity_work *work, const char *script, s
 		return false;
 	}
 	_snwprintf(arguments, MAX_PATH + 16, L"/s \"%ls\"", path);
-	process = activity_start(program, arguments, err);
+	process = activity_start(program, arguments, NULL, err);
 	good = process && (activity_wait(process, DISKPART_WAIT_MS) ||
 			   error_set(err, ERROR_SYSTEM, "diskpart.exe reports a failure"));
 	DeleteFileW(path);

@@ -32,7 +32,7 @@ enum {
 	LEAVES_MOST = 999,
 	LEAF_BYTES = 1000,
 	LEAF_WAIT_MS = 60000,
-	TREE_WAIT_MS = 300000,
+	TREE_WAIT_MS = 180000,
 	VOLUME_MS = 15000,
 	FOLDERS = 100, /* names that are tried */
 	LINE = 1024,
@@ -80,7 +80,8 @@ bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_
 
 /* ---- processes ---- */
 
-HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, struct error *err)
+HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
+		      struct error *err)
 {
 	wchar_t line[LINE];
 	STARTUPINFOW start = { .cb = sizeof start };
@@ -91,10 +92,16 @@ HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, struct e
 		error_set(err, ERROR_SYSTEM, "a command line is too long");
 		return NULL;
 	}
-	if (!CreateProcessW(program, line, NULL, NULL, FALSE, CREATE_NO_WINDOW, NULL, NULL, &start,
+	if (!CreateProcessW(program, line, NULL, NULL, FALSE,
+			    CREATE_NO_WINDOW | (job ? CREATE_SUSPENDED : 0), NULL, NULL, &start,
 			    &child)) {
 		error_set_last(err, "a child process cannot be started");
 		return NULL;
+	}
+	if (job) {
+		/* It starts nothing before it belongs to the job. That it cannot does no harm. */
+		AssignProcessToJobObject(job, child.hProcess);
+		ResumeThread(child.hThread);
 	}
 	CloseHandle(child.hThread);
 	return child.hProcess;
@@ -115,7 +122,7 @@ bool activity_wait(HANDLE process, DWORD ms)
 
 /* This program as a child of the tree. */
 static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned number, unsigned leaves,
-			  struct error *err)
+			  HANDLE job, struct error *err)
 {
 	wchar_t *program = wide_program_path();
 	wchar_t arguments[LINE];
@@ -128,7 +135,7 @@ static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned numbe
 	} else if (size <= 0 || size >= LINE) {
 		error_set(err, ERROR_SYSTEM, "the path of the temporary folder is too long");
 	} else {
-		child = activity_start(program, arguments, err);
+		child = activity_start(program, arguments, job, err);
 	}
 	free(program);
 	return child;
@@ -139,24 +146,48 @@ static bool child_failed(struct error *err)
 	return error_set(err, ERROR_SYSTEM, "a child process did not end as it should");
 }
 
+/* A job object whose processes end when it is closed, so that none of a tree is left over when one
+ * of it hangs, or when this process ends. NULL: they are on their own. */
+static HANDLE make_job(void)
+{
+	JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
+		.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	};
+	HANDLE job = CreateJobObjectW(NULL, NULL);
+
+	if (job) {
+		SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits,
+					sizeof limits);
+	}
+	return job;
+}
+
 static bool run_tree(struct activity_work *work, struct activity *done, struct error *err)
 {
 	unsigned branches = work->options.branches;
 	unsigned processes = branches * (1 + work->options.leaves);
+	ULONGLONG deadline = GetTickCount64() + TREE_WAIT_MS;
 	HANDLE children[BRANCHES_MOST];
+	HANDLE job = make_job();
 	unsigned started = 0;
 	bool good;
 
 	while (started < branches &&
-	       (children[started] =
-			start_child(work->folder, started, 0, work->options.leaves, err)) != NULL) {
+	       (children[started] = start_child(work->folder, started, 0, work->options.leaves, job,
+						err)) != NULL) {
 		started++;
 	}
 	good = started == branches;
 	for (unsigned i = 0; i < started; i++) {
-		if (!activity_wait(children[i], TREE_WAIT_MS) && good) {
+		ULONGLONG now = GetTickCount64();
+
+		if (!activity_wait(children[i], now < deadline ? (DWORD)(deadline - now) : 0) &&
+		    good) {
 			good = child_failed(err);
 		}
+	}
+	if (job) {
+		CloseHandle(job);
 	}
 	if (good) {
 		done->processes += processes;
@@ -235,7 +266,7 @@ bool activity_child(const char *work, struct error *err)
 	}
 	good = write_tree_file(folder, &child, err);
 	for (unsigned i = 1; good && i <= child.leaves; i++) {
-		HANDLE leaf = start_child(folder, child.branch, i, 0, err);
+		HANDLE leaf = start_child(folder, child.branch, i, 0, NULL, err);
 
 		good = leaf && (activity_wait(leaf, LEAF_WAIT_MS) || child_failed(err));
 	}

@@ -32,9 +32,11 @@ bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_
 
 /*
  * Starts a program, without a window, and without handles of ours. program: its path; arguments:
- * what stands behind its name. NULL on failure; the caller closes the handle.
+ * what stands behind its name; job: it belongs to that job object, with all that it starts; NULL:
+ * to none of ours. NULL on failure; the caller closes the handle.
  */
-HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, struct error *err);
+HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
+		      struct error *err);
 /* Waits until the process has ended, closes the handle, and returns whether its status was 0. A
  * process that does not end in time is ended. */
 bool activity_wait(HANDLE process, DWORD ms);
