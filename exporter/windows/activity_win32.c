@@ -166,7 +166,7 @@ static bool run_tree(struct activity_work *work, struct activity *done, struct e
 {
 	unsigned branches = work->options.branches;
 	unsigned processes = branches * (1 + work->options.leaves);
-	ULONGLONG deadline = GetTickCount64() + TREE_WAIT_MS;
+	ULONGLONG deadline = GetTickCount64() + work->options.tree_ms;
 	HANDLE children[BRANCHES_MOST];
 	HANDLE job = make_job();
 	unsigned started = 0;
@@ -340,6 +340,9 @@ struct activity_work *activity_open(const struct activity_work_options *options,
 	}
 	if (work->options.leaves == 0 || work->options.leaves > LEAVES_MOST) {
 		work->options.leaves = LEAVES;
+	}
+	if (work->options.tree_ms == 0) {
+		work->options.tree_ms = TREE_WAIT_MS;
 	}
 	if (work->options.volume_ms == 0) {
 		work->options.volume_ms = VOLUME_MS;

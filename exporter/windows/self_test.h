@@ -62,6 +62,7 @@ struct activity_work; /* opaque; the folder of its files, what is open */
 struct activity_work_options {
 	unsigned branches;  /* children that start children of their own; 0: 2 */
 	unsigned leaves;    /* that each of them starts; 0: 99 */
+	uint32_t tree_ms;   /* for all of them, at most; 0: 3 minutes */
 	bool no_new_volume; /* ACTIVITY_LATER_VOLUME is skipped */
 	uint32_t volume_ms; /* for the exporter to see a new volume; 0: 15 s */
 	/* Waits; false if the program was requested to stop meanwhile. NULL: nothing asks it to. */

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <windows.h>
 
+#include <tlhelp32.h>
+
 #include <cmocka.h>
 
 enum { PIECE = 4096, BRANCHES = 2, LEAVES = 10, TREE = BRANCHES * (1 + LEAVES) };
@@ -271,6 +273,48 @@ static void a_volume_is_attached_used_and_detached(void **state)
 	assert_int_equal(temporary_folders(), folders);
 }
 
+static const WCHAR hang[] = L"ETW_EXPORTER_TEST_HANG"; /* children that find it set do not end */
+
+/* Processes of this program. */
+static unsigned processes_of_ours(void)
+{
+	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+	PROCESSENTRY32W entry = { .dwSize = sizeof entry };
+	unsigned count = 0;
+
+	assert_true(snapshot != INVALID_HANDLE_VALUE);
+	for (BOOL more = Process32FirstW(snapshot, &entry); more;
+	     more = Process32NextW(snapshot, &entry)) {
+		count += _wcsicmp(entry.szExeFile, L"test_activity_win32.exe") == 0;
+	}
+	CloseHandle(snapshot);
+	return count;
+}
+
+static void a_tree_that_hangs_is_ended_with_all_its_processes(void **state)
+{
+	const struct activity_work_options options = {
+		.branches = 2, .leaves = 2, .tree_ms = 2000, .no_new_volume = true
+	};
+	unsigned before = processes_of_ours();
+	struct activity done = { 0 };
+	struct error err = { 0 };
+	struct activity_work *work = activity_open(&options, &err);
+
+	(void)state;
+	SetEnvironmentVariableW(hang, L"1");
+	assert_false(activity_run(work, &done, &err));
+	SetEnvironmentVariableW(hang, NULL);
+	assert_string_equal(err.text,
+			    "tree of processes: a child process did not end as it should");
+	assert_int_equal(done.processes, 0);
+	activity_close(work);
+	for (unsigned i = 0; i < 1000 && processes_of_ours() > before; i++) {
+		Sleep(10); /* Windows ends them after the call has returned */
+	}
+	assert_int_equal(processes_of_ours(), before);
+}
+
 static void a_child_takes_what_the_activity_gives_it_alone(void **state)
 {
 	static const char *const wrong[] = { "",
@@ -312,6 +356,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_file_that_exists_ends_or_skips_what_would_create_it),
 		cmocka_unit_test(a_request_to_stop_ends_the_activity),
 		cmocka_unit_test(a_volume_is_attached_used_and_detached),
+		cmocka_unit_test(a_tree_that_hangs_is_ended_with_all_its_processes),
 		cmocka_unit_test(a_child_takes_what_the_activity_gives_it_alone),
 		cmocka_unit_test(the_process_is_named_as_the_label_has_it),
 	};
@@ -321,7 +366,12 @@ int main(int argc, char **argv)
 	}
 	/* A child that the activity starts: this program again. */
 	if (argc == 2 && strncmp(argv[1], child, sizeof child - 1) == 0) {
-		return activity_child(argv[1] + sizeof child - 1, NULL) ? 0 : 1;
+		bool good = activity_child(argv[1] + sizeof child - 1, NULL);
+
+		while (GetEnvironmentVariableW(hang, NULL, 0) > 0) {
+			Sleep(1000);
+		}
+		return good ? 0 : 1;
 	}
 	return cmocka_run_group_tests_name("activity_win32", tests, NULL, NULL);
 }
