@@ -62,7 +62,7 @@ struct script {
 	bool cut_file_event; /* too short to decode */
 	unsigned lost;
 	bool no_ipv6, no_volume; /* this machine has neither */
-	bool lose_canaries;
+	bool lose_canaries, no_canaries;
 	bool fails, fails_early;
 	bool stop;            /* the program is requested to end */
 	unsigned hold_for;    /* the consumer gets nothing for so many looks at the page */
@@ -383,6 +383,9 @@ static void on_page(void *context, const char *moment, const struct text *page)
 static void reset(const struct script *script, enum fake_etw_rights rights)
 {
 	fake_etw_reset(&(struct fake_etw_options){ .rights = rights });
+	if (script->no_canaries) {
+		fake_etw_fail_always("EventWriteTransfer", ERROR_NOT_ENOUGH_MEMORY);
+	}
 	if (!script->drive_unknown) {
 		fake_etw_add_volume("C:", "\\Device\\HarddiskVolume3");
 	}
@@ -535,6 +538,9 @@ static void what_is_missing_fails_its_rows_and_says_where_to_look(void **state)
 		    "connections made over IPv6" } },
 		{ "does not report",
 		  { .lose_canaries = true, .patience_ms = 3000 },
+		  { "own test events that came back" } },
+		{ "not enabled",
+		  { .no_canaries = true, .patience_ms = 3000 },
 		  { "own test events that came back" } },
 		{ "etw_decode_errors_total",
 		  { .cut_file_event = true },
