@@ -429,7 +429,7 @@ ULONG session_start(struct live *live)
 	status = start_trace(live, logging_mode(live), &session, &properties);
 	if (status == ERROR_INVALID_PARAMETER) {
 		/* No page says that every Windows takes the modes that are only useful. */
-		status = start_trace(live, logging_mode(live) & ~USEFUL_MODES, &session,
+		status = start_trace(live, logging_mode(live) & ~(ULONG)USEFUL_MODES, &session,
 				     &properties);
 	}
 	if (status != ERROR_SUCCESS) {
