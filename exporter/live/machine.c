@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Lists of what exists on the machine, and the difference between two of them.
+ *
+ * Volumes, disks, partitions and services are facts of one form: a type, a key of numbers and a
+ * text, and a value. So one list holds them all, and one comparison finds what has come, changed
+ * and gone. Lists are sorted by type and key, which makes the comparison a single walk over both.
+ * What is gone is announced before what is new: a letter that moves is taken from its old volume
+ * first, and no two volumes ever have it.
+ *
+ * A list is bounded by type. Facts come from the machine, where programs can make volumes and
+ * services; what does not fit is left out, and its events keep the name of the device or read
+ * `_unknown`. Letters are read before mount folders and so have their places first.
+ */
 #include "live/machine.h"
 
 #include <stdlib.h>
