@@ -8,7 +8,7 @@
  * rundown provider, and SystemConfig at STOP only. All of it is written at full speed: no consumer
  * gives a buffer back meanwhile.
  *
- * Source: BEHAVIOUR.md, rows P18 and P21h to P24h.
+ * Source: BEHAVIOUR.md, rows P18 and P22 to P24.
  */
 #include "tests/fake_etw/internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the fake ETW reports what exists already: rows P21h to P25h of tests/fake_etw/BEHAVIOUR.md,
+ * When the fake ETW reports what exists already: rows P22 to P25 of tests/fake_etw/BEHAVIOUR.md,
  * one test a row.
  */
 #include "tests/fake_etw/recorder.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which program stopped or changed a live session: what Windows reports, when, and in which session
- * (rows P21s and P21t of tests/fake_etw/BEHAVIOUR.md).
+ * (rows P21 and P21a of tests/fake_etw/BEHAVIOUR.md).
  */
 #include "live/session_changes.h"
 

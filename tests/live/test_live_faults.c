@@ -362,9 +362,10 @@ static void a_clock_that_is_one_too_many_is_explained(void **state)
 	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
 		struct error err = { 0 };
 
-		fake_etw_fail("StartTraceW", codes[i], 0);
+		fake_etw_fail_always("StartTraceW", codes[i]);
 		assert_null(source_open_live(&run->options, &err));
 		assert_null(strstr(err.text, "clock"));
+		fake_etw_fail_never("StartTraceW");
 	}
 	run_end(run);
 }

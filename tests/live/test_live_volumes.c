@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a live session knows of the machine beside its events: drives, mount folders, disks and
- * services, which come and go while it runs. Against tests/fake_etw, whose rows M5m to M12m say
+ * services, which come and go while it runs. Against tests/fake_etw, whose rows M5 to M12 say
  * what Windows does.
  */
 #include <setjmp.h>

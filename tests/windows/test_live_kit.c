@@ -193,7 +193,7 @@ static void every_part_leaves_its_file(void **state)
 		{ "loggers.csv", "without rights,only Windows has this" },
 		{ "assumptions.txt", "S12   confirmed  EnableFlags of a session" },
 		{ "assumptions.txt", "B5    no probe " },
-		{ "self-test.txt", "bytes written to a file" },
+		{ "self-test.txt", "bytes written to files" },
 		{ "self-test.csv", "what,expected,counted," },
 		{ "before.prom", "etw_session_up{" },
 		{ "after.prom", "etw_session_up{" },
@@ -298,7 +298,7 @@ static void what_hangs_loses_only_what_calls_event_tracing(void **state)
 	check_has(place, "summary.txt", "  timeline.csv: it did not end in time\n");
 	check_has(place, "summary.txt", "  loggers.csv: an earlier call of event tracing hangs\n");
 	check_has(place, "assumptions.txt", "an earlier call of event tracing hangs");
-	check_has(place, "self-test.txt", "bytes written to a file");
+	check_has(place, "self-test.txt", "bytes written to files");
 	check_has(place, "machine.csv", "version,");
 	text_free(&report);
 	fake_etw_provider_close(script.hangs);
