@@ -190,7 +190,7 @@ static void every_part_leaves_its_file(void **state)
 		{ "timeline.csv", "moment,STOP returned,,0," },
 		{ "loggers.csv", "\nprivate,0,0x02000100," },
 		{ "loggers.csv", "\nNT Kernel Logger,0," },
-		{ "loggers.csv", "without rights,only Windows has this" },
+		{ "loggers.csv", "without rights," },
 		{ "assumptions.txt", "S12   confirmed  EnableFlags of a session" },
 		{ "assumptions.txt", "B5    no probe " },
 		{ "self-test.txt", "bytes written to files" },
