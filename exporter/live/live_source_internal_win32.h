@@ -194,6 +194,7 @@ struct live {
 	ULONG mode;             /* logging mode, as Windows answered when it started; 0: never */
 	bool mode_reported;     /* that Windows left modes out */
 	bool providers_enabled; /* in the running session */
+	bool real_time_lost;    /* the watcher saw that, and the consumer has not ended since */
 	bool drained;           /* session_drain() was called for the running session */
 	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
 	bool closed;            /* its handle is closed already */

@@ -619,6 +619,9 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 	    !restore_again(live, &live->real_time_budget, "the real-time mode")) {
 		return;
 	}
+	os_mutex_lock(&live->lock);
+	live->real_time_lost = true;
+	os_mutex_unlock(&live->lock);
 	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, &properties);
 	properties.base.EnableFlags |= now->EnableFlags;
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
@@ -655,9 +658,16 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 	ULONG said = query(live, &properties, &other);
 
 	if (said == ERROR_SUCCESS) {
+		bool real_time = (properties.base.LogFileMode & EVENT_TRACE_REAL_TIME_MODE) != 0;
+
+		os_mutex_lock(&live->lock);
+		real_time = real_time && !live->real_time_lost;
+		live->real_time_lost = false;
+		os_mutex_unlock(&live->lock);
 		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end
-		 * of its session, the one that runs now belongs to another program. */
-		if (live->options.logger == LIVE_NT_KERNEL &&
+		 * of its session, the one that runs now belongs to another program; unless only its
+		 * real-time mode had ended. */
+		if (live->options.logger == LIVE_NT_KERNEL && real_time &&
 		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
 			return RESTART_STOLEN;
 		}
@@ -679,6 +689,7 @@ static void clear_session(struct live *live)
 	live->session = 0;
 	live->providers_enabled = false;
 	live->drained = false;
+	live->real_time_lost = false;
 	emergency_stop_remove(live->emergency_number);
 	live->emergency_number = 0;
 }

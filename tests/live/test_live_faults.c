@@ -259,18 +259,31 @@ static void what_is_changed_again_and_again_is_given_up(void **state)
 
 static void a_lost_real_time_mode_is_put_back(void **state)
 {
-	struct run *run = *state;
-	struct fake_etw_session session;
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_NT_KERNEL };
 
-	run_start_and_wait(run, &run->options);
-	assert_true(fake_etw_other_set_realtime("etw_test", false));
-	WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
-		   (session.mode & EVENT_TRACE_REAL_TIME_MODE));
-	emit_process_start(8);
-	assert_true(run_wait(run, &run->events, 1));
-	run_stop(run);
-	assert_true(run_statistics(run).restarts[RESTART_FLAGS_CHANGED] >= 1);
-	run_end(run);
+	(void)state;
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct fake_etw_session session;
+		const char *name;
+		struct run run;
+
+		fake_etw_reset(NULL);
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" : run.options.name;
+		run.options.name = name;
+		run_start_and_wait(&run, &run.options);
+		assert_true(fake_etw_other_set_realtime(name, false));
+		WAIT_UNTIL(fake_etw_session(name, &session) &&
+			   (session.mode & EVENT_TRACE_REAL_TIME_MODE));
+		emit_process_start(8);
+		assert_true(run_wait(&run, &run.events, 1));
+		run_stop(&run);
+		assert_true(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] >= 1);
+		assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 0);
+		assert_int_equal(run.restarts, 0); /* the session went on */
+		run_end(&run);
+	}
 }
 
 /* ---- Windows ---- */
@@ -709,7 +722,7 @@ int main(void)
 		cmocka_unit_test_setup(changed_flags_are_put_back, run_reset),
 		cmocka_unit_test_setup(masks_that_gain_bits_are_left_alone, run_reset),
 		cmocka_unit_test_setup(what_is_changed_again_and_again_is_given_up, run_set_up),
-		cmocka_unit_test_setup(a_lost_real_time_mode_is_put_back, run_set_up),
+		cmocka_unit_test_setup(a_lost_real_time_mode_is_put_back, run_reset),
 		cmocka_unit_test_setup(a_consumer_that_windows_ends_goes_on, run_set_up),
 		cmocka_unit_test_setup(a_missing_right_to_start_is_reported_in_one_line,
 				       run_set_up),
