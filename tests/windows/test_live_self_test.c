@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "etl/source_file.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/etl_builder.h"
 #include "tests/support/kernel_events.h"
@@ -57,6 +58,7 @@ struct script {
 	bool tree_name_missing; /* of one file */
 	bool child_crashes;
 	bool no_read, no_delete;
+	bool no_disk, no_service; /* that SystemConfig announces */
 	bool no_ipv6_events;
 	bool no_ipv4_receive;
 	bool cut_file_event; /* too short to decode */
@@ -67,7 +69,9 @@ struct script {
 	bool stop;            /* the program is requested to end */
 	unsigned hold_for;    /* the consumer gets nothing for so many looks at the page */
 	uint32_t patience_ms; /* 0: WAIT_MS */
-	unsigned looks;       /* so far */
+	bool recording;
+	char recording_path[TEMPORARY_PATH_SIZE]; /* of the recording */
+	unsigned looks;                           /* so far */
 	bool acted;
 };
 
@@ -197,21 +201,25 @@ static void add_connections(struct kernel_events *k, const struct script *script
 }
 
 /* What SystemConfig says of the machine. */
-static void add_machine(struct kernel_events *k)
+static void add_machine(struct kernel_events *k, const struct script *script)
 {
 	const struct kernel_physical_disk disk = {
 		.bytes_per_sector = 512, .model = "Contoso Disk", .partitions = 1, .boot_drive = "C"
 	};
 
 	next_moment(k, HOST);
-	event_system_physical_disk(k, &disk);
-	payload_u32(&k->payload, HOST);
-	payload_u32(&k->payload, 4); /* it runs */
-	payload_u32(&k->payload, SERVICE_TAG);
-	payload_wstring(&k->payload, "Dnscache");
-	payload_wstring(&k->payload, "DNS Client");
-	payload_wstring(&k->payload, "svchost.exe");
-	event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 15, 2);
+	if (!script->no_disk) {
+		event_system_physical_disk(k, &disk);
+	}
+	if (!script->no_service) {
+		payload_u32(&k->payload, HOST);
+		payload_u32(&k->payload, 4); /* it runs */
+		payload_u32(&k->payload, SERVICE_TAG);
+		payload_wstring(&k->payload, "Dnscache");
+		payload_wstring(&k->payload, "DNS Client");
+		payload_wstring(&k->payload, "svchost.exe");
+		event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 15, 2);
+	}
 }
 
 /* A recording of what the kernel would report. */
@@ -226,7 +234,7 @@ static void write_events(const char *path, const struct script *script)
 	kernel_events_init(&k, builder, 8);
 	lifetime(&k, OP_DC_START, OURS, 259, "etw_exporter.exe");
 	lifetime(&k, OP_DC_START, HOST, 259, "svchost.exe");
-	add_machine(&k);
+	add_machine(&k, script);
 	lifetime(&k, OP_START, CHILD, 259, "etw_exporter.exe");
 	lifetime(&k, OP_STOP, CHILD, script->child_crashes ? 0xc0000005 : 0, "etw_exporter.exe");
 	add_files(&k, script);
@@ -397,19 +405,20 @@ static void reset(const struct script *script, enum fake_etw_rights rights)
 static bool run(struct script *script, struct text *report, bool *passed, struct told *told,
 		struct error *err)
 {
-	const struct self_test_options options = { .prepare = prepare,
-						   .act = act,
-						   .context = script,
-						   .process = "etw_exporter",
-						   .wait = wait_a_little,
-						   .idle_ms = 1, /* names come with the activity */
-						   .duration_ms = script->patience_ms > 0 ?
-									  script->patience_ms :
-									  WAIT_MS,
-						   .watch_ms = 40,
-						   .on_result = on_result,
-						   .on_page = on_page,
-						   .result_context = told };
+	const struct self_test_options options = {
+		.prepare = prepare,
+		.act = act,
+		.context = script,
+		.process = "etw_exporter",
+		.wait = wait_a_little,
+		.idle_ms = 1, /* names come with the activity */
+		.duration_ms = script->patience_ms > 0 ? script->patience_ms : WAIT_MS,
+		.watch_ms = 40,
+		.on_result = on_result,
+		.on_page = on_page,
+		.result_context = told,
+		.recording_path = script->recording ? script->recording_path : NULL
+	};
 
 	return self_test_run(&options, report, passed, err);
 }
@@ -528,6 +537,8 @@ static void what_is_missing_fails_its_rows_and_says_where_to_look(void **state)
 		{ "ExitStatus", { .child_crashes = true }, { "processes exited with status 0" } },
 		{ "opcode 67", { .no_read = true }, { "bytes read from a file" } },
 		{ "opcode 70", { .no_delete = true }, { "files deleted" } },
+		{ "SystemConfig opcode 11", { .no_disk = true }, { "disks described" } },
+		{ "SubProcessTag", { .no_service = true }, { "events of services with a name" } },
 		{ "opcode 11",
 		  { .no_ipv4_receive = true },
 		  { "TCP bytes received", "bytes received over IPv4" } },
@@ -612,6 +623,25 @@ static void counts_wait_until_everything_has_been_delivered(void **state)
 	text_free(&outcome.report);
 }
 
+static void the_session_makes_a_recording_if_one_is_wanted(void **state)
+{
+	struct script script = { .recording = true };
+	struct outcome outcome;
+	struct source *recording;
+	struct error err = { 0 };
+
+	(void)state;
+	temporary_path(script.recording_path, "etl");
+	outcome = measure(&script);
+	assert_true(outcome.passed);
+	recording =
+		source_open_file(script.recording_path, &(struct source_file_options){ 0 }, &err);
+	assert_string_equal(err.text, "");
+	source_close(recording);
+	remove(script.recording_path);
+	text_free(&outcome.report);
+}
+
 static void what_cannot_be_tried_is_one_sentence(void **state)
 {
 	static const struct {
@@ -657,6 +687,8 @@ int main(void)
 			what_this_machine_cannot_do_is_skipped_with_the_reason, start,
 			nothing_is_left),
 		cmocka_unit_test_setup_teardown(counts_wait_until_everything_has_been_delivered,
+						start, nothing_is_left),
+		cmocka_unit_test_setup_teardown(the_session_makes_a_recording_if_one_is_wanted,
 						start, nothing_is_left),
 		cmocka_unit_test_setup_teardown(what_cannot_be_tried_is_one_sentence, start,
 						nothing_is_left),
