@@ -696,10 +696,11 @@ static void in_a_container_the_sentence_names_it(void **state)
 			  "the host or in a HostProcess container, or configure a session with "
 			  "logger: user");
 	/* Also with another error. */
-	fake_etw_fail("StartTraceW", ERROR_INVALID_PARAMETER, 0);
+	fake_etw_fail_always("StartTraceW", ERROR_INVALID_PARAMETER);
 	assert_null(source_open_live(&run->options, &err));
 	assert_non_null(
 		strstr(err.text, "a parameter is not valid (error 87): in a Windows container "));
+	fake_etw_fail_never("StartTraceW");
 	/* A session without kernel events can fail there, too. */
 	run->options.logger = LIVE_USER;
 	run->options.kernel_flags = 0;
