@@ -155,6 +155,11 @@ PROBE(probe_system_profile)
 PROBE(probe_rundown_once)
 PROBE(probe_file_names)
 PROBE(probe_system_config)
+PROBE(probe_our_modes)
+PROBE(probe_query_all)
+PROBE(probe_filter_data)
+PROBE(probe_changes)
+PROBE(probe_own_stop)
 #undef PROBE
 
 #endif

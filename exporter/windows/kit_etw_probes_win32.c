@@ -15,8 +15,8 @@
 
 #include <tlhelp32.h>
 
-/* Starts a prepared session that Windows should refuse. */
-static void refused(struct kit_finding *finding, const char *what, ULONG expected,
+/* Starts a prepared session, which Windows should refuse with this status; 0: not at all. */
+static void answers(struct kit_finding *finding, const char *what, ULONG expected,
 		    struct probe_session *session)
 {
 	ULONG status = probe_start_prepared(session);
@@ -52,13 +52,13 @@ void probe_start_arguments(struct kit_finding *finding)
 
 	probe_prepare(&session, 1, &user);
 	session.name[0] = 0;
-	refused(finding, "StartTraceW with an empty name", ERROR_INVALID_PARAMETER, &session);
+	answers(finding, "StartTraceW with an empty name", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1, &user);
 	session.properties.base.Wnode.Flags = 0;
-	refused(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, &session);
+	answers(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1, &user);
 	session.properties.base.Wnode.ClientContext = 4;
-	refused(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
+	answers(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
 }
 
 void probe_long_name(struct kit_finding *finding)
@@ -136,7 +136,7 @@ void probe_modes(struct kit_finding *finding)
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = EVENT_TRACE_REAL_TIME_MODE |
 							EVENT_TRACE_BUFFERING_MODE });
-	refused(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
+	answers(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
 }
 
 void probe_log_user(struct kit_finding *finding)
@@ -153,7 +153,7 @@ void probe_log_user(struct kit_finding *finding)
 				     "Performance Log Users that is no administrator");
 		return;
 	}
-	refused(finding, "a system logger of a member of Performance Log Users",
+	answers(finding, "a system logger of a member of Performance Log Users",
 		ERROR_ACCESS_DENIED, &session);
 }
 
@@ -184,11 +184,11 @@ void probe_logger_guid(struct kit_finding *finding)
 
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM, .no_guid = true });
-	refused(finding, "a system logger without GUID", ERROR_INVALID_PARAMETER, &session);
+	answers(finding, "a system logger without GUID", ERROR_INVALID_PARAMETER, &session);
 	probe_prepare(&session, 1,
 		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
 							EVENT_TRACE_USE_PAGED_MEMORY });
-	refused(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
+	answers(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
 }
 
 void probe_flags_of_user_session(struct kit_finding *finding)
@@ -196,7 +196,7 @@ void probe_flags_of_user_session(struct kit_finding *finding)
 	struct probe_session session;
 
 	probe_prepare(&session, 1, &(struct probe_settings){ .flags = EVENT_TRACE_FLAG_PROCESS });
-	refused(finding, "EnableFlags of a session that is no system logger",
+	answers(finding, "EnableFlags of a session that is no system logger",
 		ERROR_INVALID_PARAMETER, &session);
 }
 
@@ -208,7 +208,7 @@ void probe_profile(struct kit_finding *finding)
 	bool held = probe_profile_privilege(false);
 
 	probe_prepare(&session, 1, &profile);
-	refused(finding, "PROFILE without SeSystemProfilePrivilege", ERROR_PRIVILEGE_NOT_HELD,
+	answers(finding, "PROFILE without SeSystemProfilePrivilege", ERROR_PRIVILEGE_NOT_HELD,
 		&session);
 	if (held && !finding->skipped && probe_profile_privilege(true)) {
 		ULONG status = probe_start(&session, 1, &profile);
@@ -376,6 +376,43 @@ void probe_query_guid(struct kit_finding *finding)
 			      (unsigned long long)session.handle);
 	}
 	probe_stop(&session);
+}
+
+void probe_our_modes(struct kit_finding *finding)
+{
+	struct probe_session session;
+
+	probe_prepare(&session, 1,
+		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
+							EVENT_TRACE_INDEPENDENT_SESSION_MODE |
+							EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN });
+	answers(finding, "a session with INDEPENDENT and PERSIST_ON_HYBRID_SHUTDOWN", ERROR_SUCCESS,
+		&session);
+}
+
+void probe_query_all(struct kit_finding *finding)
+{
+	enum { LOGGERS = 64, LOGGERS_MAX = 256 };
+	/* All answers go to one place: only the status is looked at. */
+	static struct session_properties properties;
+	EVENT_TRACE_PROPERTIES *array[LOGGERS_MAX + 1];
+	ULONG loggers = 0, returned = 0, count = 0;
+
+	if (TraceQueryInformation(0, TraceMaxLoggersQuery, &loggers, sizeof loggers, &returned) !=
+		    ERROR_SUCCESS ||
+	    loggers > LOGGERS_MAX) {
+		loggers = LOGGERS;
+	}
+	properties.base.Wnode.BufferSize = (ULONG)sizeof properties;
+	properties.base.LoggerNameOffset = (ULONG)offsetof(struct session_properties, logger_name);
+	properties.base.LogFileNameOffset =
+		(ULONG)offsetof(struct session_properties, log_file_name);
+	for (ULONG i = 0; i <= loggers; i++) {
+		array[i] = &properties.base;
+	}
+	finding_say(finding, "this machine has %lu loggers", (unsigned long)loggers);
+	finding_status(finding, "QueryAllTracesW for one more", ERROR_INVALID_PARAMETER,
+		       QueryAllTracesW(array, loggers + 1, &count));
 }
 
 /* The modes that QUERY answers for a session that was started with these. */

@@ -261,6 +261,24 @@ void probe_filter_sizes(struct kit_finding *finding)
 	}
 }
 
+void probe_filter_data(struct kit_finding *finding)
+{
+	enum { NAME = 513 }; /* characters, the end included: 1026 bytes */
+	struct probe_session session;
+	WCHAR name[NAME];
+
+	for (size_t i = 0; i < NAME; i++) {
+		name[i] = i + 1 < NAME ? 'n' : 0;
+	}
+	if (started(finding, &session, 1, &user)) {
+		finding_status(finding, "a filter of 1026 bytes of executables",
+			       ERROR_INVALID_PARAMETER,
+			       enable_filtered(&session, EVENT_FILTER_TYPE_EXECUTABLE_NAME, name,
+					       sizeof name));
+		probe_stop(&session);
+	}
+}
+
 static uint32_t windows_build(void)
 {
 	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
@@ -485,6 +503,103 @@ void probe_items(struct kit_finding *finding)
 		probe_stop(&session);
 	}
 	probe_provider_close(&provider);
+}
+
+/* ---- what is done to sessions ---- */
+
+/* Microsoft-Windows-Kernel-EventTracing */
+static const GUID event_tracing = {
+	0xb675ec37, 0xbdb6, 0x4648, { 0xbc, 0x92, 0xf3, 0xfd, 0xc7, 0x4d, 0x3c, 0xa2 }
+};
+
+/* Events of it that this process caused. */
+struct changes {
+	_Atomic(unsigned) starts;
+	_Atomic(unsigned) stops;
+};
+
+static void on_change(void *context, const EVENT_RECORD *record)
+{
+	enum { EVENT_STARTED = 10, EVENT_STOPPED = 11 };
+	struct changes *changes = context;
+	USHORT id = record->EventHeader.EventDescriptor.Id;
+
+	if (memcmp(&record->EventHeader.ProviderId, &event_tracing, sizeof(GUID)) != 0 ||
+	    record->EventHeader.ProcessId != GetCurrentProcessId()) {
+		return;
+	}
+	atomic_fetch_add(&changes->starts, id == EVENT_STARTED);
+	atomic_fetch_add(&changes->stops, id == EVENT_STOPPED);
+}
+
+struct change_probe {
+	struct probe_session session;
+	struct probe_consumer consumer;
+	struct changes changes;
+};
+
+static bool has_stop(void *context)
+{
+	struct change_probe *probe = context;
+
+	probe_control(&probe->session, EVENT_TRACE_CONTROL_FLUSH);
+	return atomic_load(&probe->changes.stops) > 0;
+}
+
+/* Starts and stops a second session while the first has the provider enabled, then stops the first.
+ * *before: the stops that were reported before that. False: not tested. */
+static bool see_changes(struct kit_finding *finding, struct change_probe *probe, unsigned *before)
+{
+	struct probe_session other;
+	bool seen = false;
+
+	memset(probe, 0, sizeof *probe);
+	probe->consumer.on_record = on_change;
+	probe->consumer.context = &probe->changes;
+	if (!started(finding, &probe->session, 1, &user)) {
+		return false;
+	}
+	if (good(finding, "OpenTraceW", probe_consume(&probe->consumer, probe->session.name))) {
+		if (good(finding, "enabling Kernel-EventTracing",
+			 probe_enable(&probe->session, &event_tracing,
+				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0)) &&
+		    started(finding, &other, 2, &user)) {
+			probe_stop(&other);
+			probe_wait(has_stop, probe, WAIT_MS);
+			*before = atomic_load(&probe->changes.stops);
+			seen = true;
+		}
+		probe_stop(&probe->session);
+		probe_consumer_end(&probe->consumer);
+	}
+	probe_stop(&probe->session);
+	return seen;
+}
+
+void probe_changes(struct kit_finding *finding)
+{
+	struct change_probe probe;
+	unsigned before;
+
+	if (see_changes(finding, &probe, &before)) {
+		unsigned starts = atomic_load(&probe.changes.starts);
+
+		finding_check(finding, starts == 1 && before == 1,
+			      "of a start and a stop by this process %u and %u were reported",
+			      starts, before);
+	}
+}
+
+void probe_own_stop(struct kit_finding *finding)
+{
+	struct change_probe probe;
+	unsigned before;
+
+	if (see_changes(finding, &probe, &before)) {
+		unsigned own = atomic_load(&probe.changes.stops) - before;
+
+		finding_check(finding, own == 0, "its own stop was reported %u times", own);
+	}
 }
 
 /* ---- records of the kernel ---- */
