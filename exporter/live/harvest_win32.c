@@ -337,9 +337,6 @@ static bool harvest_now(struct live *live, bool first)
 
 	os_mutex_lock(&live->lock);
 	ending = is_ending(live);
-	if (!ending) {
-		live->harvest_failed = !run.batch || !known_has_config(run.batch);
-	}
 	os_mutex_unlock(&live->lock);
 	if (ending) {
 		known_free(run.batch);
@@ -489,7 +486,6 @@ void harvest_open(struct live *live)
 	harvest->on = !name.failed && live_wide(name.data, harvest->wide_name, SESSION_NAME_MAX);
 	text_free(&name);
 	if (!harvest->on) {
-		live->harvest_failed = true;
 		live_report(live, SESSION_PROVIDER_FAILED,
 			    WHAT_IS_MISSED "the name of the session is too long");
 		return;
@@ -511,9 +507,6 @@ void harvest_start(struct live *live)
 	}
 	harvest->thread_started = os_thread_start(&harvest->thread, harvester, live, &err);
 	if (!harvest->thread_started) {
-		os_mutex_lock(&live->lock);
-		live->harvest_failed = true;
-		os_mutex_unlock(&live->lock);
 		live_report(live, SESSION_PROVIDER_FAILED, WHAT_IS_MISSED "%s", err.text);
 	}
 }

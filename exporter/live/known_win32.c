@@ -58,7 +58,6 @@ struct known_batch {
 	size_t count;
 	uint64_t refused;
 	int64_t raw_time; /* of the last record */
-	bool config;
 };
 
 /* ---- what is kept ---- */
@@ -160,7 +159,6 @@ void known_add(struct known_batch *batch, const EVENT_RECORD *from)
 	if (payload_size > 0) {
 		memcpy(to + 1, from->UserData, payload_size);
 	}
-	batch->config = batch->config || !to->of_file;
 	batch->raw_time = to->raw_time;
 	batch->count++;
 }
@@ -168,11 +166,6 @@ void known_add(struct known_batch *batch, const EVENT_RECORD *from)
 size_t known_count(const struct known_batch *batch)
 {
 	return batch->count;
-}
-
-bool known_has_config(const struct known_batch *batch)
-{
-	return batch->config;
 }
 
 uint64_t known_refused(const struct known_batch *batch)

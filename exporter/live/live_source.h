@@ -83,7 +83,7 @@ struct live_options {
 	/* Which process stopped or changed a session; borrowed until source_close(). NULL: it is
 	 * not watched for. Of all sessions, because one reports the end of another. */
 	struct session_changes *changes;
-	/* On any thread of the source, one call at a time; may be NULL. */
+	/* On any thread of the source; calls of two threads may overlap. May be NULL. */
 	void (*on_session_event)(void *context, enum session_event event, const char *sentence);
 	void *session_event_context;
 	/*

@@ -200,8 +200,6 @@ struct live {
 	bool closed;            /* its handle is closed already */
 	bool ended;             /* source_run() is over: the watcher and the harvester end */
 	TRACEHANDLE trace;
-	/* The last harvest brought no disks and services: they are to be read in another way. */
-	bool harvest_failed;
 	struct known_batch *known; /* waits for the consumer thread; owned; NULL: none */
 	/* It is due when the stream reaches this raw time; INT64_MAX: there is none. Written with
 	 * the lock, read by the consumer without. */
@@ -322,7 +320,6 @@ void known_free(struct known_batch *batch); /* NULL is allowed */
 /* Copies the event. What does not fit is counted by the batch. */
 void known_add(struct known_batch *batch, const EVENT_RECORD *from);
 size_t known_count(const struct known_batch *batch);
-bool known_has_config(const struct known_batch *batch); /* disks, volumes or services */
 uint64_t known_refused(const struct known_batch *batch);
 
 /*
