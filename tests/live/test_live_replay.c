@@ -411,6 +411,10 @@ static const struct machine {
 	{ "that reports its end at STOP only",
 	  { .rundown_provider = FAKE_ETW_NAMES_NEVER, .end_rundown_at_stop = true },
 	  THE_SAME },
+	/* Names that are asked for come late, and what comes before a consumer has little room. */
+	{ "names late, small playback file",
+	  { .rundown_provider = FAKE_ETW_NAMES_LATE, .playback_buffers = 1 },
+	  THE_SAME },
 	/* The event that a session is stopped also comes in its own last buffer. */
 	{ "own stop is reported", { .own_stop_is_told = true }, THE_SAME },
 	/* Identity, modes and masks: nothing of a recording depends on them. */
