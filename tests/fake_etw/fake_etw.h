@@ -88,6 +88,7 @@ struct fake_etw_options {
 	enum fake_etw_rundown_provider rundown_provider; /* at once */
 	bool end_rundown_at_stop; /* fake_etw_play() leaves out what a recording reports of its end:
 				     see fake_etw_exist_like() */
+	unsigned open_files;      /* that were open before, beside those that a test adds: 0 */
 	bool restless_drives;     /* each look finds other letters, volumes and services; none of a
 				     device that a recording has */
 };

@@ -201,6 +201,12 @@ void fake_etw_reset(const struct fake_etw_options *options)
 	fake_unlock();
 	fake_machine_reset();
 	fake_tdh_reset();
+	for (unsigned i = 0; i < fake.options.open_files; i++) {
+		char path[64];
+
+		snprintf(path, sizeof path, "\\Device\\HarddiskVolume3\\open\\%u.dat", i);
+		fake_etw_add_open_file(UINT64_C(0xffffe00000000000) + 16 * (uint64_t)i, path);
+	}
 }
 
 void fake_etw_set_rights(enum fake_etw_rights rights)

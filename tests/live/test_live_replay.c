@@ -517,7 +517,7 @@ static void live_of(struct side *side, const char *path, bool two_sessions,
 	snprintf(config, sizeof config, "%s%s", filters_of(machine), two_sessions ? two : one);
 	open_side(side, config);
 	open_live_unwatched(side);
-	if (machine->options.end_rundown_at_stop) {
+	if (machine->options.end_rundown_at_stop || machine->options.open_files > 0) {
 		wait_for_harvest(side, start.QuadPart);
 	}
 	play(path, "one", two_sessions ? KERNEL : EVERYTHING);
@@ -672,6 +672,23 @@ static void what_is_named_at_the_end_counts_as_in_a_replay(void **state)
 	remove(path);
 }
 
+/* A large machine, whose names come in one burst; one recording is enough for that. */
+static void many_open_files_change_nothing(void **state)
+{
+	static const struct machine large = { "with 150,000 open files",
+					      { .open_files = 150000,
+						.rundown_provider = FAKE_ETW_NAMES_NEVER },
+					      THE_SAME };
+	char path[TEMPORARY_PATH_SIZE];
+	struct error err = { 0 };
+
+	(void)state;
+	temporary_path(path, "etl");
+	assert_true(sample_write(path, NULL, &err));
+	assert_plays_as_it_replays(path, true, false, THE_SAME, &large);
+	remove(path);
+}
+
 static void the_sample_counts_as_in_a_replay(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
@@ -763,6 +780,7 @@ int main(void)
 		cmocka_unit_test(what_is_reported_at_the_start_counts_as_in_a_replay),
 		cmocka_unit_test(what_is_named_at_the_end_counts_as_in_a_replay),
 		cmocka_unit_test(the_sample_counts_as_in_a_replay),
+		cmocka_unit_test(many_open_files_change_nothing),
 		cmocka_unit_test(every_recording_counts_as_in_a_replay),
 	};
 	int failed = cmocka_run_group_tests_name("live_replay", tests, NULL, NULL);
