@@ -372,7 +372,7 @@ static void folders_and_files_are_written(void **state)
 	assert_false(os_folder_make(inside, &err)); /* a file */
 	assert_non_null(strstr(err.text, inside));
 	assert_true(os_file_write_whole(inside, NULL, 0, &err));
-	assert_int_equal(remove(inside), 0);
+	assert_true(system_remove_file(inside));
 	assert_true(system_remove_folder(place->path));
 }
 
