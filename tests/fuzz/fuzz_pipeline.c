@@ -45,6 +45,9 @@ enum { WORDS_MOST = 10, OUTPUT_MOST = 8 << 20 /* bytes; then the disk is full */
 static const char config_path[] = SOURCE_DIR "/config/etw_exporter.yaml";
 static char recording_path[64];
 static int recording_file;
+/* Of the sanitizers, where there are any: where they report. */
+extern void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
+
 static FILE *messages; /* what goes to standard error in a run */
 
 static void fail(const char *why, const char *detail, size_t size)
@@ -207,25 +210,32 @@ static void run(const char *const words[WORDS_MOST])
 {
 	static char bytes[OUTPUT_MOST + 1];
 	struct output output = { .bytes = bytes };
-	FILE *standard_output = stdout, *standard_error = stderr;
+	FILE *standard_output = stdout;
+	int standard_error = dup(STDERR_FILENO);
 	char *arguments[WORDS_MOST + 2] = { (char *)(uintptr_t) "etwtool" };
-	long said;
+	off_t said;
 	int count = 1, status;
 	bool raw;
 
 	for (; words[count - 1]; count++) {
 		arguments[count] = (char *)(uintptr_t)words[count - 1];
 	}
-	rewind(messages);
-	/* glibc has them as variables ("Standard Streams", The GNU C Library). */
+	if (__sanitizer_set_report_fd) {
+		__sanitizer_set_report_fd((void *)(intptr_t)standard_error);
+	}
+	lseek(fileno(messages), 0, SEEK_SET);
+	dup2(fileno(messages), STDERR_FILENO);
+	/* glibc has it as a variable ("Standard Streams", The GNU C Library). */
 	stdout = fopencookie(&output, "w", (cookie_io_functions_t){ .write = take });
-	stderr = messages;
 	status = etwtool_main(count, arguments);
 	fclose(stdout);
 	stdout = standard_output;
-	stderr = standard_error;
-	fflush(messages);
-	said = ftell(messages);
+	said = lseek(fileno(messages), 0, SEEK_CUR);
+	dup2(standard_error, STDERR_FILENO);
+	if (__sanitizer_set_report_fd) {
+		__sanitizer_set_report_fd((void *)(intptr_t)STDERR_FILENO);
+	}
+	close(standard_error);
 	if (status < 0 || status > (strcmp(words[0], "fields") == 0 ? 2 : 1)) {
 		fail("a status that cannot be", words[0], strlen(words[0]));
 	}
