@@ -2,19 +2,14 @@
 /*
  * The web server on top of civetweb, which no other file uses.
  *
- * Every request ends in on_request(), before civetweb would look for a file. URIs are compared as
- * they arrived, neither decoded nor cleaned of dots, because the paths of the pages need neither.
+ * Every request ends in on_request(), before civetweb would look for a file, and goes on in
+ * pages.c, which sees it as a struct http_request.
  *
  * Heads are written here and not by mg_response_header_send(). That function sends each line of a
  * head by itself, which with tcp_nodelay is a packet per line; it repeats the HTTP version of the
  * request, which is missing if the request could not be parsed; and it adds a Date. Likewise
  * mg_send_chunk() writes a chunk in three pieces. Here an answer is one write, and a scrape is two
  * writes per chunk.
- *
- * /metrics is sent in chunks as the exposition fills its buffer, so a page of any size needs little
- * memory. The first chunk brings the head with it: until then an error can still be answered with
- * status 500. A client of HTTP/1.0 does not support chunks and reads until the connection closes.
- * The whole page has a deadline, because a client that reads slowly would otherwise hold a thread.
  *
  * civetweb takes its settings as texts and reports only in its log why it cannot start. So
  * addresses are parsed here first (base/listen_address.h), which gives good messages for most
@@ -23,429 +18,94 @@
  * sentence about the address that the message names. Later messages are logged for debugging. A
  * system without IPv6 refuses "+"; then the start is tried once more with IPv4 alone.
  */
-#include "http/server.h"
-
 #include <civetweb.h>
-#include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/html.h"
-#include "base/listen_address.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "base/text.h"
-#include "health.h"
-#include "metrics/exposition.h"
-#include "version.h"
-
-#define HEALTHY_PATH "/-/healthy"
-#define READY_PATH   "/-/ready"
-
-enum {
-	ADDRESSES_MAX = 16,
-	TELEMETRY_PATH_SIZE_MAX = 256,
-};
-
-/* What came of a scrape: the label "code". */
-static const char done[] = "200", client_left[] = "499", no_memory[] = "500";
-
-struct http_server {
-	struct mg_context *context; /* owned */
-	struct registry *registry;
-	struct shard *shard; /* shared by civetweb's threads */
-	struct family *families[SCRAPE_FAMILIES];
-
-	char telemetry_path[TELEMETRY_PATH_SIZE_MAX];
-	bool (*ready)(void *context);
-	void *ready_context;
-	void (*add_state)(void *context, struct text *html);
-	void *state_context;
-	uint64_t started_ns;
-	bool library_started;
-
-	struct listen_address addresses[ADDRESSES_MAX];
-	const char *const *address_texts; /* borrowed, while starting */
-	size_t address_count;
-	unsigned ports[ADDRESSES_MAX];
-	/* While starting, what civetweb says is why it cannot; later only a word for debugging. */
-	atomic_bool started;
-	char start_message[256];
-};
-
-/*
- * A client may take this long over a page as a whole. civetweb's request_timeout_ms bounds the wait
- * for a request, and for a client that takes nothing at all, but not their sum.
- */
-enum { PAGE_TIMEOUT_S = 60 };
+#include "http/server_internal.h"
 
 /* ---- answers ---- */
 
-static void add_head(struct text *out, int status, const char *reason, const char *type)
+const char *request_header(const struct http_request *request, const char *name)
 {
-	text_add_format(out, "HTTP/1.1 %d %s\r\n", status, reason);
+	return mg_get_header(request->connection, name);
+}
+
+void answer_add_head(struct text *out, int status, const char *type)
+{
+	text_add_format(out, "HTTP/1.1 %d %s\r\n", status, mg_get_response_code_text(NULL, status));
 	text_add_format(out, "Content-Type: %s\r\n", type);
 	text_add_string(out, "X-Content-Type-Options: nosniff\r\nConnection: close\r\n");
 }
 
-static bool is_head(const struct mg_request_info *request)
+bool answer_send(const struct http_request *request, const char *bytes, size_t size)
 {
-	return request && request->request_method && strcmp(request->request_method, "HEAD") == 0;
+	return mg_write(request->connection, bytes, size) == (int)size;
 }
 
-/* A whole answer with one write. */
-static void answer(struct mg_connection *connection, int status, const char *type,
-		   const char *headers, const char *body)
+void answer(const struct http_request *request, int status, const char *type, const char *headers,
+	    const char *body)
 {
-	const struct mg_request_info *request = mg_get_request_info(connection);
 	size_t size = strlen(body);
 	struct text out = { 0 };
 
-	add_head(&out, status, mg_get_response_code_text(connection, status), type);
+	answer_add_head(&out, status, type);
 	text_add_string(&out, headers);
 	text_add_format(&out, "Content-Length: %zu\r\n\r\n", size);
-	if (!is_head(request)) {
+	if (!request->is_head) {
 		text_add(&out, body, size);
 	}
 	if (!out.failed) {
-		mg_write(connection, out.data, out.size);
+		answer_send(request, out.data, out.size);
 	}
 	text_free(&out);
 }
 
-static int answer_status(struct mg_connection *connection, int status, const char *headers)
+int answer_status(const struct http_request *request, int status, const char *headers)
 {
 	char body[64];
 
-	snprintf(body, sizeof body, "%s\n", mg_get_response_code_text(connection, status));
-	answer(connection, status, "text/plain; charset=utf-8", headers, body);
+	snprintf(body, sizeof body, "%s\n", mg_get_response_code_text(NULL, status));
+	answer(request, status, "text/plain; charset=utf-8", headers, body);
 	return status;
+}
+
+/* A request as the pages see it. civetweb leaves members NULL if it could not parse the request. */
+static struct http_request request_of(struct mg_connection *connection)
+{
+	const struct mg_request_info *info = mg_get_request_info(connection);
+	struct http_request request = { .connection = connection, .client = "" };
+
+	if (info) {
+		request.method = info->request_method ? info->request_method : "";
+		request.path = info->local_uri_raw ? info->local_uri_raw : "";
+		request.query = info->query_string;
+		request.version = info->http_version ? info->http_version : "";
+		request.client = info->remote_addr;
+		request.is_head = strcmp(request.method, "HEAD") == 0;
+	}
+	return request;
 }
 
 /* civetweb's http_error: requests that civetweb refuses, because they are malformed or too long. */
 static int on_error(struct mg_connection *connection, int status, const char *message)
 {
+	const struct http_request request = request_of(connection);
+
 	(void)message;
-	answer_status(connection, status, "");
+	answer_status(&request, status, "");
 	return 0;
-}
-
-/* ---- the landing page ---- */
-
-static const struct {
-	const char *path; /* NULL: the telemetry path */
-	const char *what;
-} listed_pages[] = {
-	{ NULL, "the metrics, for Prometheus" },
-	{ HEALTHY_PATH, "whether the program runs" },
-	{ READY_PATH, "whether the names of processes are known" },
-};
-
-enum { LISTED_PAGES = sizeof listed_pages / sizeof listed_pages[0] };
-
-static const char *listed_path(const struct http_server *server, size_t index)
-{
-	return listed_pages[index].path ? listed_pages[index].path : server->telemetry_path;
-}
-
-static void add_link(struct text *out, const char *path, const char *what)
-{
-	text_add_string(out, "<li><a href=\"");
-	text_add_html(out, path);
-	text_add_string(out, "\">");
-	text_add_html(out, path);
-	text_add_format(out, "</a> %s</li>\n", what);
-}
-
-static void add_uptime(struct text *out, uint64_t seconds)
-{
-	uint64_t minutes = seconds / 60, hours = minutes / 60;
-
-	if (hours >= 24) {
-		text_add_format(out, "%" PRIu64 " d %" PRIu64 " h", hours / 24, hours % 24);
-	} else if (hours > 0) {
-		text_add_format(out, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
-	} else if (minutes > 0) {
-		text_add_format(out, "%" PRIu64 " min", minutes);
-	} else {
-		text_add_format(out, "%" PRIu64 " s", seconds);
-	}
-}
-
-static void add_landing_page(struct text *page, const struct http_server *server)
-{
-	/* Names in cells come from outside: each has its own direction of writing. */
-	text_add_string(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
-			      "<title>etw_exporter</title>\n<style>"
-			      "body{font-family:sans-serif;margin:2em;max-width:60em}"
-			      "table{border-collapse:collapse}"
-			      "th,td{text-align:left;padding:.2em 1em .2em 0;unicode-bidi:isolate}"
-			      ".n{text-align:right}"
-			      "</style></head>\n<body>\n<h1>etw_exporter ");
-	text_add_html(page, program_version.number);
-	text_add_string(page,
-			"</h1>\n<p>Prometheus metrics from Event Tracing for Windows. Revision ");
-	text_add_html(page, program_version.revision);
-	text_add_string(page, ", ");
-	text_add_html(page, program_version.compiler);
-	text_add_string(page, ", ");
-	text_add_html(page, program_version.arch);
-	text_add_string(page, ". Up for ");
-	add_uptime(page, (os_monotonic_ns() - server->started_ns) / UINT64_C(1000000000));
-	text_add_string(page, ".</p>\n<ul>\n");
-	for (size_t i = 0; i < LISTED_PAGES; i++) {
-		add_link(page, listed_path(server, i), listed_pages[i].what);
-	}
-	text_add_string(page, "</ul>\n");
-	if (server->add_state) {
-		server->add_state(server->state_context, page);
-	}
-	text_add_string(page,
-			"<p>Every metric is described in <code>config/METRICS.md</code> of the "
-			"source, and in the HELP lines of the metrics.</p>\n"
-			"</body>\n</html>\n");
-}
-
-static int answer_landing_page(struct http_server *server, struct mg_connection *connection)
-{
-	struct text page = { 0 };
-
-	add_landing_page(&page, server);
-	if (page.failed) {
-		text_free(&page);
-		return answer_status(connection, 500, "");
-	}
-	answer(connection, 200, "text/html; charset=utf-8",
-	       "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n",
-	       page.data);
-	text_free(&page);
-	return 200;
-}
-
-/* Says what there is. The path that was asked for is not repeated. */
-static int answer_not_found(const struct http_server *server, struct mg_connection *connection)
-{
-	struct text page = { 0 };
-
-	text_add_string(&page, "Not Found. There are:\n/\n");
-	for (size_t i = 0; i < LISTED_PAGES; i++) {
-		text_add_format(&page, "%s\n", listed_path(server, i));
-	}
-	if (page.failed) {
-		text_free(&page);
-		return answer_status(connection, 404, "");
-	}
-	answer(connection, 404, "text/plain; charset=utf-8", "", page.data);
-	text_free(&page);
-	return 404;
-}
-
-static int answer_healthy(struct http_server *server, struct mg_connection *connection)
-{
-	(void)server;
-	answer(connection, 200, "text/plain; charset=utf-8", "", "Healthy\n");
-	return 200;
-}
-
-static int answer_ready(struct http_server *server, struct mg_connection *connection)
-{
-	bool ready = !server->ready || server->ready(server->ready_context);
-
-	answer(connection, ready ? 200 : 503, "text/plain; charset=utf-8", "",
-	       ready ? "Ready\n" : "Not ready\n");
-	return ready ? 200 : 503;
-}
-
-/* ---- /metrics ---- */
-
-/* One answer under way: the head and each chunk go out when the exposition has filled it. */
-struct scrape {
-	struct mg_connection *connection;
-	uint64_t deadline_ns;
-	bool chunked;
-	bool begun;
-	bool refused;
-};
-
-static bool send_all(struct scrape *scrape, const char *bytes, size_t size)
-{
-	scrape->refused |= os_monotonic_ns() > scrape->deadline_ns;
-	scrape->refused |= scrape->refused ||
-			   mg_write(scrape->connection, bytes, size) != (int)size;
-	return !scrape->refused;
-}
-
-static void add_metrics_head(struct text *out, bool chunked)
-{
-	add_head(out, 200, "OK", EXPOSITION_CONTENT_TYPE);
-	text_add_string(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
-}
-
-/*
- * Chunked, so that a page cut short is known to be cut short. What stands between the bytes of two
- * chunks goes out with one write.
- */
-static bool send_chunk(void *context, const char *bytes, size_t size)
-{
-	struct scrape *scrape = context;
-	struct text frame = { 0 };
-	bool sent;
-
-	if (!scrape->begun) {
-		add_metrics_head(&frame, scrape->chunked);
-	} else if (scrape->chunked) {
-		text_add_string(&frame, "\r\n");
-	}
-	if (scrape->chunked) {
-		text_add_format(&frame, "%zx\r\n", size);
-	}
-	scrape->begun = true;
-	scrape->refused |= frame.failed;
-	sent = !scrape->refused && (frame.size == 0 || send_all(scrape, frame.data, frame.size)) &&
-	       send_all(scrape, bytes, size);
-	text_free(&frame);
-	return sent;
-}
-
-static int answer_metrics_head(struct mg_connection *connection)
-{
-	struct text head = { 0 };
-
-	add_metrics_head(&head, true);
-	if (!head.failed) {
-		mg_write(connection, head.data, head.size);
-	}
-	text_free(&head);
-	return 200;
-}
-
-static int answer_metrics(struct http_server *server, struct mg_connection *connection)
-{
-	static const char end[] = "\r\n0\r\n\r\n";
-	const struct mg_request_info *request = mg_get_request_info(connection);
-	uint64_t start_ns = os_monotonic_ns();
-	struct scrape scrape = {
-		.connection = connection,
-		.deadline_ns = start_ns + PAGE_TIMEOUT_S * UINT64_C(1000000000),
-		.chunked = strcmp(request->http_version, "1.1") == 0,
-	};
-	const char *code = done;
-	uint32_t code_id;
-	int status = 200;
-	size_t size;
-
-	if (is_head(request)) {
-		return answer_metrics_head(connection);
-	}
-	size = exposition_write(server->registry, send_chunk, &scrape);
-	if (size > 0 && scrape.chunked) {
-		send_all(&scrape, end, sizeof end - 1);
-	}
-	if (size == 0 && !scrape.begun) {
-		code = no_memory;
-		status = answer_status(connection, 500, "");
-	} else if (scrape.refused) {
-		code = client_left;
-	}
-	code_id = intern_string(registry_strings(server->registry), code);
-	family_add(server->families[SCRAPE_COUNT], server->shard, &code_id, 1);
-	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
-		       os_monotonic_ns() - start_ns);
-	if (code == done) {
-		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)size);
-	}
-	log_debug("Scrape", log_text("client", request->remote_addr), log_text("code", code),
-		  log_u64("bytes", size),
-		  log_u64("microseconds", (os_monotonic_ns() - start_ns) / 1000));
-	return status;
-}
-
-/* ---- requests ---- */
-
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
-}
-
-/* Percent codes are whole and do not hide a NUL. */
-static bool valid_path(const char *path)
-{
-	for (const char *at = strchr(path, '%'); at; at = strchr(at + 1, '%')) {
-		if (!is_hex(at[1]) || !is_hex(at[2]) || (at[1] == '0' && at[2] == '0')) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* An answer to GET and HEAD; returns the status. */
-typedef int answer_page(struct http_server *server, struct mg_connection *connection);
-
-static answer_page *page_of(const struct http_server *server, const char *path)
-{
-	static const struct {
-		const char *path;
-		answer_page *answer;
-	} pages[] = {
-		{ "/", answer_landing_page },
-		{ HEALTHY_PATH, answer_healthy },
-		{ READY_PATH, answer_ready },
-	};
-
-	if (strcmp(path, server->telemetry_path) == 0) {
-		return answer_metrics;
-	}
-	for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-		if (strcmp(path, pages[i].path) == 0) {
-			return pages[i].answer;
-		}
-	}
-	return NULL;
 }
 
 /* civetweb's begin_request: answers every request; returns the status, for civetweb's log. */
 static int on_request(struct mg_connection *connection)
 {
-	struct http_server *server = mg_get_user_data(mg_get_context(connection));
-	const struct mg_request_info *request = mg_get_request_info(connection);
-	const char *path = request->local_uri_raw;
-	answer_page *page;
+	const struct http_request request = request_of(connection);
 
-	if (!path || !valid_path(path)) {
-		return answer_status(connection, 400, "");
-	}
-	/* RFC 9112, section 3.2: a request of HTTP/1.1 has a Host. */
-	if (strcmp(request->http_version, "1.1") == 0 && !mg_get_header(connection, "Host")) {
-		return answer_status(connection, 400, "");
-	}
-	page = page_of(server, path);
-	if (!page) {
-		return answer_not_found(server, connection);
-	}
-	if (!is_head(request) && strcmp(request->request_method, "GET") != 0) {
-		return answer_status(connection, 405, "Allow: GET, HEAD\r\n");
-	}
-	return page(server, connection);
-}
-
-static bool add_families(struct http_server *server, struct error *err)
-{
-	const char *const codes[] = { done, client_left, no_memory };
-
-	server->shard = registry_shard(server->registry, true, err);
-	if (!server->shard || !scrape_families(server->registry, server->families, err)) {
-		return false;
-	}
-	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-		uint32_t id = intern_string(registry_strings(server->registry), codes[i]);
-
-		family_add(server->families[SCRAPE_COUNT], server->shard, &id, 0);
-	}
-	family_cells(server->families[SCRAPE_DURATION], server->shard, NULL, NULL);
-	family_add(server->families[SCRAPE_SIZE], server->shard, NULL, 0);
-	return true;
+	return pages_answer(mg_get_user_data(mg_get_context(connection)), &request);
 }
 
 /* ---- starting and stopping ---- */
@@ -463,29 +123,6 @@ static int on_message(const struct mg_connection *connection, const char *messag
 		log_debug("Web server", log_text("message", message));
 	}
 	return 1; /* not to standard error */
-}
-
-static bool check_telemetry_path(const char *path, struct error *err)
-{
-	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-		"/-._~!$&'()*+,;=:@";
-
-	if (path[0] != '/' || strspn(path, allowed) != strlen(path)) {
-		return error_set(
-			err, ERROR_CONFIG,
-			"\"%s\" is not a telemetry path: a slash, then characters that a URL allows",
-			path);
-	}
-	if (strlen(path) >= TELEMETRY_PATH_SIZE_MAX) {
-		return error_set(err, ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
-				 strlen(path));
-	}
-	if (strcmp(path, HEALTHY_PATH) == 0 || strcmp(path, READY_PATH) == 0) {
-		return error_set(err, ERROR_CONFIG,
-				 "the telemetry path %s is the address of another page", path);
-	}
-	return true;
 }
 
 /* An address in civetweb's words. */
@@ -635,7 +272,8 @@ struct http_server *http_start(const struct http_options *options, struct regist
 			goto fail;
 		}
 	}
-	if (!check_telemetry_path(options->telemetry_path, err) || !add_families(server, err)) {
+	if (!pages_check_telemetry_path(options->telemetry_path, err) ||
+	    !scrape_open(server, err)) {
 		goto fail;
 	}
 	snprintf(server->telemetry_path, sizeof server->telemetry_path, "%s",

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request that is being answered, without the web server's library: what the pages read of it,
+ * and how they answer. server.c implements it with civetweb.
+ */
+#ifndef EXPORTER_HTTP_ANSWER_H
+#define EXPORTER_HTTP_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+/* Texts are valid until the page returns. */
+struct http_request {
+	const char *method;  /* "GET" */
+	const char *path;    /* as it arrived: neither decoded nor cleaned of dots */
+	const char *query;   /* after the question mark, as it arrived; NULL: there is none */
+	const char *version; /* "1.1" */
+	const char *client;  /* the address, for the log */
+	bool is_head;        /* HEAD: the answer ends after its head */
+	void *connection;    /* of server.c */
+};
+
+/* The value of a header of the request, or NULL; the first one if there are several. */
+const char *request_header(const struct http_request *request, const char *name);
+
+/*
+ * The status line and the headers of every answer. The caller adds headers of its own, and the
+ * empty line.
+ */
+void answer_add_head(struct text *out, int status, const char *type);
+
+/* Sends a whole answer with one write. headers: lines with CRLF, or "". */
+void answer(const struct http_request *request, int status, const char *type, const char *headers,
+	    const char *body);
+
+/* Answers with a status and its name as the body; returns the status. */
+int answer_status(const struct http_request *request, int status, const char *headers);
+
+/* Sends a part of an answer. Returns false if the client did not take all of it. */
+bool answer_send(const struct http_request *request, const char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /metrics: one scrape.
+ *
+ * The page is sent in chunks as the exposition fills its buffer, so a page of any size needs little
+ * memory. The first chunk brings the head with it: until then an error can still be answered with
+ * status 500. A client of HTTP/1.0 does not support chunks and reads until the connection closes.
+ * The whole page has a deadline, because a client that reads slowly would otherwise hold a thread.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "http/server_internal.h"
+#include "metrics/exposition.h"
+
+/* What came of a scrape: the label "code". */
+static const char done[] = "200", client_left[] = "499", no_memory[] = "500";
+
+/*
+ * A client may take this long over a page as a whole. civetweb's request_timeout_ms bounds the wait
+ * for a request, and for a client that takes nothing at all, but not their sum.
+ */
+enum { PAGE_TIMEOUT_S = 60 };
+
+bool scrape_open(struct http_server *server, struct error *err)
+{
+	const char *const codes[] = { done, client_left, no_memory };
+
+	server->shard = registry_shard(server->registry, true, err);
+	if (!server->shard || !scrape_families(server->registry, server->families, err)) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+		uint32_t id = intern_string(registry_strings(server->registry), codes[i]);
+
+		family_add(server->families[SCRAPE_COUNT], server->shard, &id, 0);
+	}
+	family_cells(server->families[SCRAPE_DURATION], server->shard, NULL, NULL);
+	family_add(server->families[SCRAPE_SIZE], server->shard, NULL, 0);
+	return true;
+}
+
+/* One answer under way: the head and each chunk go out when the exposition has filled it. */
+struct scrape {
+	const struct http_request *request;
+	uint64_t deadline_ns;
+	bool chunked;
+	bool begun;
+	bool refused;
+};
+
+static bool send_all(struct scrape *scrape, const char *bytes, size_t size)
+{
+	scrape->refused |= os_monotonic_ns() > scrape->deadline_ns;
+	scrape->refused |= scrape->refused || !answer_send(scrape->request, bytes, size);
+	return !scrape->refused;
+}
+
+static void add_metrics_head(struct text *out, bool chunked)
+{
+	answer_add_head(out, 200, EXPOSITION_CONTENT_TYPE);
+	text_add_string(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+}
+
+/*
+ * Chunked, so that a page cut short is known to be cut short. What stands between the bytes of two
+ * chunks goes out with one write.
+ */
+static bool send_chunk(void *context, const char *bytes, size_t size)
+{
+	struct scrape *scrape = context;
+	struct text frame = { 0 };
+	bool sent;
+
+	if (!scrape->begun) {
+		add_metrics_head(&frame, scrape->chunked);
+	} else if (scrape->chunked) {
+		text_add_string(&frame, "\r\n");
+	}
+	if (scrape->chunked) {
+		text_add_format(&frame, "%zx\r\n", size);
+	}
+	scrape->begun = true;
+	scrape->refused |= frame.failed;
+	sent = !scrape->refused && (frame.size == 0 || send_all(scrape, frame.data, frame.size)) &&
+	       send_all(scrape, bytes, size);
+	text_free(&frame);
+	return sent;
+}
+
+static int answer_metrics_head(const struct http_request *request)
+{
+	struct text head = { 0 };
+
+	add_metrics_head(&head, true);
+	if (!head.failed) {
+		answer_send(request, head.data, head.size);
+	}
+	text_free(&head);
+	return 200;
+}
+
+int scrape_answer(struct http_server *server, const struct http_request *request)
+{
+	static const char end[] = "\r\n0\r\n\r\n";
+	uint64_t start_ns = os_monotonic_ns();
+	struct scrape scrape = {
+		.request = request,
+		.deadline_ns = start_ns + PAGE_TIMEOUT_S * UINT64_C(1000000000),
+		.chunked = strcmp(request->version, "1.1") == 0,
+	};
+	const char *code = done;
+	uint32_t code_id;
+	int status = 200;
+	size_t size;
+
+	if (request->is_head) {
+		return answer_metrics_head(request);
+	}
+	size = exposition_write(server->registry, send_chunk, &scrape);
+	if (size > 0 && scrape.chunked) {
+		send_all(&scrape, end, sizeof end - 1);
+	}
+	if (size == 0 && !scrape.begun) {
+		code = no_memory;
+		status = answer_status(request, 500, "");
+	} else if (scrape.refused) {
+		code = client_left;
+	}
+	code_id = intern_string(registry_strings(server->registry), code);
+	family_add(server->families[SCRAPE_COUNT], server->shard, &code_id, 1);
+	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
+		       os_monotonic_ns() - start_ns);
+	if (code == done) {
+		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)size);
+	}
+	log_debug("Scrape", log_text("client", request->client), log_text("code", code),
+		  log_u64("bytes", size),
+		  log_u64("microseconds", (os_monotonic_ns() - start_ns) / 1000));
+	return status;
+}
