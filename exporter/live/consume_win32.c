@@ -88,7 +88,7 @@ static void observe_change(const struct live *live, const struct event_record *r
 {
 	const struct event_sink *sink = live->sink;
 
-	if (guid_equal(record->provider, &session_changes_provider)) {
+	if (!record->classic && guid_equal(record->provider, &session_changes_provider)) {
 		session_changes_observe(live->options.changes, record, GetCurrentProcessId(),
 					sink->process_name ? sink->process_name(sink->context) :
 							     NULL);
