@@ -78,7 +78,7 @@ struct fake_etw_options {
 				    loggers use: none */
 	uint32_t other_pid;      /* of the program that acts in fake_etw_other_…(): 4242 */
 	bool changes_unreported; /* what is done to sessions is written as no event */
-	bool own_stop_is_told;   /* a session also gets the event that it is stopped itself */
+	bool own_stop_is_reported; /* a session also gets the event that it is stopped itself */
 	uint32_t clock_type_error; /* of a third type of clock before build 15063:
 				      ERROR_INVALID_PARAMETER */
 	uint64_t log_disk_bytes;   /* free on the disk of the log files: as much as they need */
@@ -271,8 +271,16 @@ bool fake_etw_emit_waiting(const struct fake_etw_event *event, unsigned timeout_
  */
 void fake_etw_add_rundown(const struct fake_etw_event *event);
 
+/* The classes FileIo and SystemConfig. */
+extern const GUID fake_file_class, fake_config_class;
+
+/* The same for an event of version 2 without more than this. */
+void fake_etw_add_existing(const GUID *class, uint8_t opcode, const void *payload, size_t size);
+
 /* The same for a file that is open; its path begins with a device. */
 void fake_etw_add_open_file(uint64_t key, const char *path);
+/* ... and for many, which differ in their keys only. */
+void fake_etw_add_open_files(unsigned count);
 
 /* The rundown provider reports now what sessions asked it for (FAKE_ETW_NAMES_LATE). */
 void fake_etw_report_late_names(void);

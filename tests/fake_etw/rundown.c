@@ -31,10 +31,10 @@ static size_t rundown_capacity;
 static const GUID rundown_provider = {
 	0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
 };
-static const GUID file_io_class = {
+const GUID fake_file_class = {
 	0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
 };
-static const GUID system_config_class = {
+const GUID fake_config_class = {
 	0x01853a65, 0x418f, 0x4f36, { 0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35 }
 };
 /* Process, Thread, Image. */
@@ -57,13 +57,13 @@ static bool is_running(const GUID *class)
 static bool is_file_name(const struct fake_etw_event *event)
 {
 	return event->descriptor.Opcode == FILE_RUNDOWN &&
-	       fake_guid_equal(&event->provider, &file_io_class);
+	       fake_guid_equal(&event->provider, &fake_file_class);
 }
 
 bool fake_rundown_of_the_end(const struct fake_etw_event *event)
 {
 	return event->classic &&
-	       (is_file_name(event) || fake_guid_equal(&event->provider, &system_config_class) ||
+	       (is_file_name(event) || fake_guid_equal(&event->provider, &fake_config_class) ||
 		(event->descriptor.Opcode == DC_END && is_running(&event->provider)));
 }
 
@@ -101,7 +101,7 @@ static void report_ends(struct fake_session *session, const uint32_t before[8],
 	for (size_t i = 0; i < rundown_count; i++) {
 		const struct fake_etw_event *event = &rundowns[i].event;
 		bool runs = is_running(&event->provider);
-		bool config = fake_guid_equal(&event->provider, &system_config_class);
+		bool config = fake_guid_equal(&event->provider, &fake_config_class);
 		uint8_t opcode = runs ? DC_END : event->descriptor.Opcode;
 
 		if ((runs || is_file_name(event) || (config && stops)) &&
@@ -267,7 +267,7 @@ void fake_etw_add_open_file(uint64_t key, const char *path)
 		WCHAR path[FAKE_NAME];
 	} payload = { .key = key };
 	struct fake_etw_event event = {
-		.provider = file_io_class,
+		.provider = fake_file_class,
 		.descriptor = { .Opcode = FILE_RUNDOWN, .Version = 2 },
 		.classic = true,
 		.payload = &payload,
@@ -279,6 +279,24 @@ void fake_etw_add_open_file(uint64_t key, const char *path)
 	event.payload_size =
 		sizeof(payload.key) + (fake_wide_length(payload.path) + 1) * sizeof(WCHAR);
 	fake_etw_add_rundown(&event);
+}
+
+void fake_etw_add_existing(const GUID *class, uint8_t opcode, const void *payload, size_t size)
+{
+	const struct fake_etw_event event = { .provider = *class,
+					      .descriptor = { .Opcode = opcode, .Version = 2 },
+					      .classic = true,
+					      .payload = payload,
+					      .payload_size = size };
+
+	fake_etw_add_rundown(&event);
+}
+
+void fake_etw_add_open_files(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		fake_etw_add_open_file(0x1000 + i, "\\Device\\HarddiskVolume3\\logs\\service.log");
+	}
 }
 
 void fake_rundown_reset(void)

@@ -387,13 +387,13 @@ void fake_session_settle(struct fake_session *session)
 
 void fake_session_stop(struct fake_session *session, uint32_t pid)
 {
-	if (pid != 0 && fake.options.own_stop_is_told) {
+	if (pid != 0 && fake.options.own_stop_is_reported) {
 		fake_changes_session(session, FAKE_CHANGE_STOPPED, pid);
 	}
 	fake_kernel_stop(session);
 	fake_enable_session_gone(
 		session); /* providers may still emit when notified that they are off */
-	if (pid != 0 && !fake.options.own_stop_is_told) {
+	if (pid != 0 && !fake.options.own_stop_is_reported) {
 		fake_changes_session(session, FAKE_CHANGE_STOPPED, pid);
 	}
 	fake_buffer_flush(session);

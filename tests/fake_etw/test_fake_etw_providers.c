@@ -20,9 +20,6 @@ static const GUID other_provider = { 0x87654321, 0x1234, 0x1234, { 1, 2, 3, 4, 5
 static const GUID process_class = {
 	0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
 };
-static const GUID file_class = {
-	0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0, 0, 0xf8, 4, 0x64, 0xe3 }
-};
 static const GUID system_process = {
 	0x151f55dc, 0x467d, 0x471f, { 0x83, 0xb5, 0x5f, 0x88, 0x9d, 0x46, 0xff, 0x66 }
 };
@@ -682,8 +679,8 @@ static void flags_choose_kernel_events(void **state)
 	};
 	struct fake_etw_event start = kernel_event(&process_class, 1);
 	struct fake_etw_event cswitch = kernel_event(&thread, 36);
-	struct fake_etw_event create = kernel_event(&file_class, 64);
-	struct fake_etw_event end = kernel_event(&file_class, 76);
+	struct fake_etw_event create = kernel_event(&fake_file_class, 64);
+	struct fake_etw_event end = kernel_event(&fake_file_class, 76);
 	uint32_t masks[8] = { EVENT_TRACE_FLAG_PROCESS, 0x4 };
 	TRACEHANDLE one;
 
@@ -757,7 +754,7 @@ static void samples_by_system_provider_need_the_privilege(void **state)
 static void what_exists_is_reported_when_its_flag_comes_on(void **state)
 {
 	struct fake_etw_event running = kernel_event(&process_class, 3);
-	struct fake_etw_event file = kernel_event(&file_class, 36);
+	struct fake_etw_event file = kernel_event(&fake_file_class, 36);
 	struct fake_etw_session session;
 	TRACEHANDLE one;
 
@@ -856,7 +853,7 @@ static void a_stop_is_reported_to_the_other_sessions(void **state)
 	static const struct {
 		struct fake_etw_options machine;
 		size_t own; /* reports in the session that is stopped */
-	} cases[] = { { { .processors = 0 }, 0 }, { { .own_stop_is_told = true }, 1 } };
+	} cases[] = { { { .processors = 0 }, 0 }, { { .own_stop_is_reported = true }, 1 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -15,12 +15,6 @@
 static const GUID process_class = {
 	0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
 };
-static const GUID file_class = {
-	0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
-};
-static const GUID config_class = {
-	0x01853a65, 0x418f, 0x4f36, { 0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35 }
-};
 static const GUID kernel_rundown = {
 	0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
 };
@@ -36,29 +30,11 @@ static int reset(void **state)
 	return 0;
 }
 
-static void add(const GUID *class, uint8_t opcode, const void *payload, size_t size)
-{
-	const struct fake_etw_event event = { .provider = *class,
-					      .descriptor = { .Opcode = opcode, .Version = 2 },
-					      .classic = true,
-					      .payload = payload,
-					      .payload_size = size };
-
-	fake_etw_add_rundown(&event);
-}
-
-static void add_names(unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		fake_etw_add_open_file(0x1000 + i, "\\Device\\HarddiskVolume3\\logs\\service.log");
-	}
-}
-
 static void add_one_of_each(void)
 {
-	add(&process_class, 3, "1234", 4);
-	add(&config_class, DISK, "5678", 4);
-	add_names(1);
+	fake_etw_add_existing(&process_class, 3, "1234", 4);
+	fake_etw_add_existing(&fake_config_class, DISK, "5678", 4);
+	fake_etw_add_open_files(1);
 }
 
 static TRACEHANDLE start(const WCHAR *name, ULONG flags, ULONG buffer_kb, ULONG most)
@@ -135,8 +111,9 @@ static void what_exists_is_reported_again_at_stop(void **state)
 		assert_int_equal(stop(&recorder, u"one"), 0);
 		assert_int_equal(count_of(&recorder, &process_class, 3), cases[i].processes);
 		assert_int_equal(count_of(&recorder, &process_class, 4), cases[i].processes);
-		assert_int_equal(count_of(&recorder, &file_class, FILE_RUNDOWN), cases[i].names);
-		assert_int_equal(count_of(&recorder, &config_class, DISK), cases[i].disks);
+		assert_int_equal(count_of(&recorder, &fake_file_class, FILE_RUNDOWN),
+				 cases[i].names);
+		assert_int_equal(count_of(&recorder, &fake_config_class, DISK), cases[i].disks);
 		recorder_close(&recorder);
 	}
 }
@@ -148,7 +125,7 @@ static void the_rundown_of_stop_can_lose(void **state)
 	ULONG lost;
 
 	(void)state;
-	add_names(MANY);
+	fake_etw_add_open_files(MANY);
 	start(u"small", EVENT_TRACE_FLAG_DISK_FILE_IO, 64, 16);
 	consume(&small, u"small", "small");
 	lost = stop(&small, u"small");
@@ -218,8 +195,8 @@ static void masks_that_go_off_and_on_bring_whole_rundowns(void **state)
 	stop(&recorder, u"one");
 	assert_int_equal(count_of(&recorder, &process_class, 3), 2);
 	assert_int_equal(count_of(&recorder, &process_class, 4), 2);
-	assert_int_equal(count_of(&recorder, &file_class, FILE_RUNDOWN), 2);
-	assert_int_equal(count_of(&recorder, &config_class, DISK), 1);
+	assert_int_equal(count_of(&recorder, &fake_file_class, FILE_RUNDOWN), 2);
+	assert_int_equal(count_of(&recorder, &fake_config_class, DISK), 1);
 	recorder_close(&recorder);
 }
 
@@ -234,7 +211,7 @@ static void names_before_process_trace_fill_the_playback_file(void **state)
 
 	(void)state;
 	fake_etw_reset(&machine);
-	add_names(MANY);
+	fake_etw_add_open_files(MANY);
 	one = start(u"one", EVENT_TRACE_FLAG_DISK_IO, 64, 32);
 	assert_int_equal(recorder_open(&recorder, u"one", 0), 0);
 	ask(one, 0x10);

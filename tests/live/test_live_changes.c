@@ -104,7 +104,7 @@ static void a_report_that_came_first_is_in_the_line(void **state)
 
 static void the_last_events_of_a_session_may_report_its_stop(void **state)
 {
-	static const struct fake_etw_options machine = { .own_stop_is_told = true };
+	static const struct fake_etw_options machine = { .own_stop_is_reported = true };
 	struct run *run = *state;
 
 	fake_etw_reset(&machine);

@@ -20,43 +20,18 @@
 #include "tests/support/kernel_events.h"
 #include "tests/support/temporary.h"
 
-static const GUID file_class = {
-	0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
-};
-static const GUID config_class = {
-	0x01853a65, 0x418f, 0x4f36, { 0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35 }
-};
-
 enum { CPU = 10, DISK = 11, VOLUME = 12, SERVICE = 15, FILE_RUNDOWN = 36, MANY = 150000 };
 
 #define HARVEST "etw_test_harvest"
 
-static void add(const GUID *class, uint8_t opcode, const void *payload, size_t size)
-{
-	const struct fake_etw_event event = { .provider = *class,
-					      .descriptor = { .Opcode = opcode, .Version = 2 },
-					      .classic = true,
-					      .payload = payload,
-					      .payload_size = size };
-
-	fake_etw_add_rundown(&event);
-}
-
-static void add_names(unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		fake_etw_add_open_file(0x1000 + i, "\\Device\\HarddiskVolume3\\logs\\service.log");
-	}
-}
-
 /* Three names, and one of each of SystemConfig; that of the processors is of no use. */
 static void add_machine(void)
 {
-	add_names(3);
-	add(&config_class, CPU, "0000", 4);
-	add(&config_class, DISK, "0000", 4);
-	add(&config_class, VOLUME, "0000", 4);
-	add(&config_class, SERVICE, "0000", 4);
+	fake_etw_add_open_files(3);
+	fake_etw_add_existing(&fake_config_class, CPU, "0000", 4);
+	fake_etw_add_existing(&fake_config_class, DISK, "0000", 4);
+	fake_etw_add_existing(&fake_config_class, VOLUME, "0000", 4);
+	fake_etw_add_existing(&fake_config_class, SERVICE, "0000", 4);
 }
 
 enum { NAMES = 3, OTHERS = 3 };
@@ -176,8 +151,8 @@ static void many_names_are_not_lost(void **state)
 	struct run *run = begin(&machine);
 
 	(void)state;
-	add_names(MANY);
-	add(&config_class, DISK, "0000", 4);
+	fake_etw_add_open_files(MANY);
+	fake_etw_add_existing(&fake_config_class, DISK, "0000", 4);
 	start_and_harvest(run);
 	assert_true(fake_etw_drain("etw_test", WAIT_MS));
 	deliver_one(run);
@@ -198,7 +173,7 @@ static void names_that_the_session_loses_are_harvested(void **state)
 	struct run *run = begin(&machine);
 
 	(void)state;
-	add_names(MANY);
+	fake_etw_add_open_files(MANY);
 	run->options.buffer_size_bytes = 65536;
 	run->options.buffers_min = 8;
 	run->options.buffers_max = 16;
@@ -221,7 +196,7 @@ static void names_beyond_the_memory_are_counted(void **state)
 	(void)state;
 	assert_non_null(payload);
 	for (unsigned i = 0; i < COUNT; i++) {
-		add(&file_class, FILE_RUNDOWN, payload, NAME_BYTES);
+		fake_etw_add_existing(&fake_file_class, FILE_RUNDOWN, payload, NAME_BYTES);
 	}
 	free(payload);
 	start_and_harvest(run);

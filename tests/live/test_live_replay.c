@@ -416,7 +416,7 @@ static const struct machine {
 	  { .rundown_provider = FAKE_ETW_NAMES_LATE, .playback_buffers = 1 },
 	  THE_SAME },
 	/* The event that a session is stopped also comes in its own last buffer. */
-	{ "own stop is reported", { .own_stop_is_told = true }, THE_SAME },
+	{ "own stop is reported", { .own_stop_is_reported = true }, THE_SAME },
 	/* Identity, modes and masks: nothing of a recording depends on them. */
 	{ "other GUIDs, handles used again",
 	  { .other_guid = true, .reused_handles = true },
@@ -507,7 +507,7 @@ static void live_of(struct side *side, const char *path, bool two_sessions,
 	options.manual_flush = true;
 	/* Those events have the time of now, and would stand out of order between the played ones.
 	 */
-	options.changes_unreported = !options.own_stop_is_told;
+	options.changes_unreported = !options.own_stop_is_reported;
 	fake_etw_reset(&options);
 	assert_true(fake_etw_clock_like(path, NULL));
 	QueryPerformanceCounter(&start);

@@ -21,26 +21,21 @@
 #include "tests/support/payload.h"
 #include "tests/support/temporary.h"
 
-static const GUID file_class = {
-	0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
-};
 static const GUID disk_class = {
 	0x3d6fa8d4, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
-};
-static const GUID config_class = {
-	0x01853a65, 0x418f, 0x4f36, { 0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35 }
 };
 
 static void emit(const GUID *class, uint8_t opcode, uint8_t version, struct payload *payload)
 {
-	const struct fake_etw_event event = { .provider = *class,
-					      .descriptor = { .Opcode = opcode,
-							      .Version = version },
-					      .classic = true,
-					      .process_id = class == &file_class ? 4 : UINT32_MAX,
-					      .thread_id = UINT32_MAX,
-					      .payload = payload->bytes,
-					      .payload_size = payload->size };
+	const struct fake_etw_event event = {
+		.provider = *class,
+		.descriptor = { .Opcode = opcode, .Version = version },
+		.classic = true,
+		.process_id = class == &fake_file_class ? 4 : UINT32_MAX,
+		.thread_id = UINT32_MAX,
+		.payload = payload->bytes,
+		.payload_size = payload->size
+	};
 
 	fake_etw_emit(&event);
 	payload_done(payload);
@@ -53,7 +48,7 @@ static void name_file(uint64_t key, const char *path)
 
 	payload_pointer(&payload, key);
 	payload_wstring(&payload, path);
-	emit(&file_class, 0, 2, &payload);
+	emit(&fake_file_class, 0, 2, &payload);
 }
 
 static void write_file(uint64_t key, uint32_t bytes)
@@ -65,7 +60,7 @@ static void write_file(uint64_t key, uint32_t bytes)
 	payload_u32(&payload, 0);
 	payload_u32(&payload, bytes);
 	payload_u32(&payload, 0);
-	emit(&file_class, 68, 3, &payload);
+	emit(&fake_file_class, 68, 3, &payload);
 }
 
 /* The bytes written to a volume so far, on a new page; 0 when it has no series. */
@@ -389,7 +384,7 @@ static void describe_disk(uint32_t disk, const char *model)
 	payload_zeros(&payload, 32);
 	payload_wchars(&payload, model, 256);
 	payload_zeros(&payload, 18);
-	emit(&config_class, 11, 2, &payload);
+	emit(&fake_config_class, 11, 2, &payload);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 }
 

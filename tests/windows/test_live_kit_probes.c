@@ -115,7 +115,7 @@ static void each_is_refuted_by_one_that_behaves_otherwise(void **state)
 		}
 		set_up(row, rows[i].way == OTHERWISE);
 		if (strcmp(row, "P21a") == 0) {
-			fake_etw_reset(&(struct fake_etw_options){ .own_stop_is_told = true });
+			fake_etw_reset(&(struct fake_etw_options){ .own_stop_is_reported = true });
 		} else if (rows[i].way == OTHERWISE) {
 			fake_etw_otherwise(strcmp(row, "W3") == 0 ? "P1a" : row);
 		}

@@ -51,7 +51,7 @@ struct script {
 	bool cached_writes_are_paging;
 	bool no_through_paging;
 	bool no_unbuffered;
-	bool mapped_by_nobody;
+	bool mapped_unwritten;
 	bool drive_unknown;
 	bool later_drive_unknown;
 	bool tree_process_missing;
@@ -157,7 +157,7 @@ static void add_files(struct kernel_events *k, const struct script *script)
 		   UNBUFFERED_WRITE);
 	/* The memory manager writes whole pages, maybe more than once. */
 	write_file(k, 5, OURS, FOLDER "mapped.dat", 0, 0);
-	write_file(k, 5, 4, NULL, script->mapped_by_nobody ? 0 : MAPPED + PIECE, FILE_IO_PAGING);
+	write_file(k, 5, 4, NULL, script->mapped_unwritten ? 0 : MAPPED + PIECE, FILE_IO_PAGING);
 	if (!script->no_volume) {
 		write_file(k, 6, OURS, NEW_FOLDER "later.dat", LATER, FILE_IO_CACHED_WRITE);
 	}
@@ -525,7 +525,7 @@ static void what_is_missing_fails_its_rows_and_says_where_to_look(void **state)
 		  { .no_through_paging = true },
 		  { "... written to disk by the cache" } },
 		{ "opcode 68", { .no_unbuffered = true }, { TOTAL, "bytes of unbuffered writes" } },
-		{ "System", { .mapped_by_nobody = true }, { "bytes of a mapped file, paging" } },
+		{ "System", { .mapped_unwritten = true }, { "bytes of a mapped file, paging" } },
 		{ "TTID",
 		  { .tree_process_missing = true },
 		  { "processes started", "processes exited with status 0", TOTAL,
