@@ -28,9 +28,10 @@ done
 
 serves() { curl -fsS "$page" | says '^etw_events_total'; }
 
-# start_script ARGUMENTS...: runs it until it says where to look; sets script_pid and page.
+# start_script ARGUMENTS...: runs it until it says where to look; sets script_pid and page. The log of the script before goes first:
+# on a busy machine it is read before the new one is there, and a port in it may serve for another test meanwhile.
 start_script() {
-	rm -f "$calls"
+	rm -f "$calls" "$work/log"
 	bash "$run" "$@" </dev/null >"$work/stdout" 2>"$work/log" &
 	script_pid=$!
 	pids+=("$script_pid")
