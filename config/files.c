@@ -111,6 +111,15 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 	return good;
 }
 
+char *file_absolute(const char *beside, const char *pattern)
+{
+	struct text path = { 0 };
+	char *absolute = join(&path, beside, pattern) ? os_path_absolute(path.data) : NULL;
+
+	text_free(&path);
+	return absolute;
+}
+
 void file_list_free(struct file_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {

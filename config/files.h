@@ -23,6 +23,8 @@ struct file_list {
  */
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
 		   struct error *err);
+/* The path of a pattern from the root, for the caller to free; NULL without memory. */
+char *file_absolute(const char *beside, const char *pattern);
 void file_list_free(struct file_list *list);
 
 /* Whether a path has `*` or `?` in its last component. */

@@ -276,8 +276,10 @@ static bool check_every(struct yaml_reader *in, const struct yaml_node *node, vo
 }
 
 static const struct yaml_row capture_rows[] = {
-	{ "at_start", &keywords_shape, YAML_TO(struct provider_spec, capture_at_start) },
-	{ "at_stop", &keywords_shape, YAML_TO(struct provider_spec, capture_at_stop) },
+	{ "at_start", &keywords_shape, YAML_TO(struct provider_spec, capture_at_start),
+	  .fallback = "0" },
+	{ "at_stop", &keywords_shape, YAML_TO(struct provider_spec, capture_at_stop),
+	  .fallback = "0" },
 	{ "every",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS, .most = CAPTURE_MOST_MS,
 		     .check = check_every),
@@ -309,11 +311,12 @@ static const struct yaml_shape level_shape = {
 
 static const struct yaml_row provider_rows[] = {
 	{ "provider", &provider_name_shape, .required = true },
-	{ "level", &level_shape, YAML_TO(struct provider_spec, level) },
+	{ "level", &level_shape, YAML_TO(struct provider_spec, level), .fallback = "5" },
 	{ "any", &keywords_shape, YAML_TO(struct provider_spec, any),
+	  .fallback = "0xffffffffffffffff",
 	  .help = "Keywords: deliver events that have any of them. Absent: all events." },
-	{ "all", &keywords_shape, YAML_TO(struct provider_spec, all),
-	  .help = "Keywords: of these events, deliver those that have all of them. Default: 0." },
+	{ "all", &keywords_shape, YAML_TO(struct provider_spec, all), .fallback = "0",
+	  .help = "Keywords: of these events, deliver those that have all of them." },
 	{ "ids",
 	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids, .whole = true,
 		     .json = "'minProperties': 1, 'maxProperties': 1"),
@@ -430,7 +433,7 @@ static const struct yaml_row session_rows[] = {
 	{ "logger", YAML_WORDS(loggers), YAML_TO(struct config_session, logger), .fallback = "auto",
 	  .help = "private: a separate system logger; system_providers: the same, with the system providers of Windows 11 and Server 2022 in place of kernel flags, never tried on a real Windows; auto: private; nt_kernel_logger: the session NT Kernel Logger; user: providers only." },
 	{ "on_conflict", YAML_WORDS(conflicts), YAML_TO(struct config_session, takeover),
-	  .fallback = "wait",
+	  .fallback = "wait", .if_given = true,
 	  .help = "What to do if another program owns the NT Kernel Logger: wait for it, or take it over." },
 	{ .key = "buffers",
 	  .shape = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(buffer_rows), .check = check_buffers) },

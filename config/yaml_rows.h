@@ -52,6 +52,7 @@ struct yaml_shape {
 	uint64_t least, most;
 	uint64_t multiple;        /* SHAPE_SIZE, SHAPE_DURATION: of which it is one; 0: any */
 	const char *what;         /* in errors, in place of the key */
+	bool path;                /* SHAPE_TEXT: of a file; a relative one starts at the YAML file */
 	const char *const *words; /* SHAPE_WORD: the last is NULL */
 	const char *(*word)(size_t index); /* SHAPE_WORD, instead of words; NULL behind the last */
 
@@ -95,6 +96,7 @@ struct yaml_row {
 	bool spelling; /* of a key above: taken, but not among the keys that errors name */
 	bool later;    /* its map does not read it: only `at` is set */
 	bool in_place; /* a list: the member is an array, to which items are added */
+	bool if_given; /* yaml_print() leaves it out if it is absent: other keys may forbid it */
 	bool owned;    /* the list or text is for free(), not in the memory of the tree */
 	size_t offset, size; /* of the member, or of one element; size 0: read() stores itself */
 	size_t count;        /* offset of the size_t that counts the elements of a list */

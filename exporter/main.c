@@ -26,6 +26,7 @@
 #include "live/running.h"
 #include "metrics/exposition.h"
 #include "options.h"
+#include "print_config.h"
 #include "runner.h"
 #include "setup.h"
 #include "version.h"
@@ -83,7 +84,8 @@ static void log_problem(void *context, const char *sentence, bool warning)
 static void show_problems(const struct app *app, struct error *err)
 {
 	bool service = app->options.service == SERVICE_RUN;
-	bool runs = app->problems.errors == 0 && !app->options.check_config;
+	bool runs = app->problems.errors == 0 && !app->options.check_config &&
+		    !app->options.print_config;
 
 	problems_show(&app->problems, service || runs ? log_problem : print_problem, NULL);
 	if (app->problems.errors > 0 && err->code == ERROR_CONFIG && !service) {
@@ -364,6 +366,14 @@ static bool self_test(const struct app *app, struct error *err)
 
 /* ---- the program ---- */
 
+static bool print_configuration(const struct app *app, struct error *err)
+{
+	struct text out = { 0 };
+
+	print_config(&out, &app->options, &app->setup);
+	return print_text(&out, err);
+}
+
 static bool run(struct app *app, struct error *err)
 {
 	if (app->options.self_test_child) {
@@ -383,6 +393,9 @@ static bool run(struct app *app, struct error *err)
 	}
 	if (app->options.check_config) {
 		return print_line("The configuration is valid.", err);
+	}
+	if (app->options.print_config) {
+		return print_configuration(app, err);
 	}
 	if (app->options.service == SERVICE_INSTALL) {
 		return service_install(app->argc, app->argv, err) &&

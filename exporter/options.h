@@ -27,6 +27,7 @@ struct options {
 	struct config_switch *switches; /* owned, with their names: those of setup */
 	struct setup_options setup;     /* --collector… */
 	bool check_config;
+	bool print_config;
 	bool self_test;
 	const char *self_test_child; /* what a child of the self-test does; NULL: it is none */
 	const char *self_test_folder; /* NULL: only the table is printed */

@@ -46,6 +46,8 @@ static const char *const level_names[] = {
 	[LOG_ERROR] = "error",
 };
 
+static const char *const format_names[] = { [LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json" };
+
 /* RFC 3339 in UTC, with milliseconds. */
 static void format_time(char out[TIMESTAMP_SIZE], uint64_t unix_ns)
 {
@@ -175,15 +177,23 @@ bool log_level_parse(const char *text, enum log_level *level)
 
 bool log_format_parse(const char *text, enum log_format *format)
 {
-	if (is_word(text, "logfmt")) {
-		*format = LOG_LOGFMT;
-		return true;
-	}
-	if (is_word(text, "json")) {
-		*format = LOG_JSON;
-		return true;
+	for (size_t i = 0; i < sizeof format_names / sizeof format_names[0]; i++) {
+		if (is_word(text, format_names[i])) {
+			*format = (enum log_format)i;
+			return true;
+		}
 	}
 	return false;
+}
+
+const char *log_level_name(enum log_level level)
+{
+	return level_names[level];
+}
+
+const char *log_format_name(enum log_format format)
+{
+	return format_names[format];
 }
 
 void log_write(enum log_level level, const char *message, const struct log_field *fields)

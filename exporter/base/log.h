@@ -67,6 +67,8 @@ void log_to(log_sink *sink, void *context);
  */
 bool log_level_parse(const char *text, enum log_level *level);
 bool log_format_parse(const char *text, enum log_format *format);
+const char *log_level_name(enum log_level level);
+const char *log_format_name(enum log_format format);
 
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
 

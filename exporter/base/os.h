@@ -180,6 +180,9 @@ const char *os_listen_advice(int number);
 /* The part of a path after its last separator: `/`; on Windows also `\` and the `:` of a drive. */
 const char *os_path_name(const char *path);
 bool os_path_is_absolute(const char *path);
+/* The path from the root, for the caller to free; links and patterns in it stay as they are. NULL
+ * without memory, or when the working directory is not known. */
+char *os_path_absolute(const char *path);
 
 /*
  * Calls each with the name of each entry of a folder, in any order, until it returns false. A

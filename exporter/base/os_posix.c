@@ -524,6 +524,19 @@ bool os_path_is_absolute(const char *path)
 	return path[0] == '/';
 }
 
+char *os_path_absolute(const char *path)
+{
+	char *folder = os_path_is_absolute(path) ? strdup("") : getcwd(NULL, 0);
+	size_t size = folder ? strlen(folder) + strlen(path) + sizeof "/" : 0;
+	char *absolute = folder ? malloc(size) : NULL;
+
+	if (absolute) {
+		snprintf(absolute, size, "%s%s%s", folder, folder[0] == '\0' ? "" : "/", path);
+	}
+	free(folder);
+	return absolute;
+}
+
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
 {
 	DIR *folder = opendir(path);

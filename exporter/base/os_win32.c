@@ -551,6 +551,18 @@ bool os_path_is_absolute(const char *path)
 	return is_separator(path[0]) || has_drive(path);
 }
 
+char *os_path_absolute(const char *path)
+{
+	wchar_t *wide = wide_from(path);
+	wchar_t *full = calloc(PATH_CHARACTERS, sizeof *full);
+	DWORD size = wide && full ? GetFullPathNameW(wide, PATH_CHARACTERS, full, NULL) : 0;
+	char *absolute = size > 0 && size < PATH_CHARACTERS ? narrow_from(full) : NULL;
+
+	free(wide);
+	free(full);
+	return absolute;
+}
+
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
 {
 	size_t size = strlen(path) + sizeof "\\*";

@@ -28,7 +28,6 @@
 #include "windows/service.h"
 
 enum {
-	PATH_CHARACTERS = 32768, /* the longest path of Windows, with its end */
 	RESET_SECONDS = 24 * 60 * 60,
 	STOP_WAIT_MS = 60000,
 	STOP_LOOK_MS = 100,
@@ -42,18 +41,6 @@ static char *program_path(void)
 
 	free(wide);
 	return path;
-}
-
-static char *absolute_path(const char *path)
-{
-	wchar_t *wide = wide_from(path);
-	wchar_t *full = calloc(PATH_CHARACTERS, sizeof *full);
-	DWORD size = wide && full ? GetFullPathNameW(wide, PATH_CHARACTERS, full, NULL) : 0;
-	char *absolute = size > 0 && size < PATH_CHARACTERS ? narrow_from(full) : NULL;
-
-	free(wide);
-	free(full);
-	return absolute;
 }
 
 static bool fail(struct error *err, const char *what)
@@ -173,7 +160,7 @@ bool service_install(int argc, char **argv, struct error *err)
 
 	if (!program) {
 		error_set(err, ERROR_NO_MEMORY, "no memory to install the service");
-	} else if (service_command_line(&line, program, argc, argv, absolute_path, err)) {
+	} else if (service_command_line(&line, program, argc, argv, os_path_absolute, err)) {
 		wide = wide_from(line.data);
 		installed =
 			wide ? install_line(wide, err) :

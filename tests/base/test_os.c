@@ -437,6 +437,19 @@ static void a_path_has_a_name(void **state)
 	}
 }
 
+static void a_path_is_made_absolute_without_a_look_at_it(void **state)
+{
+	char *relative = os_path_absolute("none/a*.yaml"), *again = os_path_absolute(relative);
+
+	(void)state;
+	assert_non_null(relative);
+	assert_true(os_path_is_absolute(relative));
+	assert_string_equal(os_path_name(relative), "a*.yaml");
+	assert_string_equal(again, relative);
+	free(relative);
+	free(again);
+}
+
 static unsigned once_runs; /* written by the only run, read after the threads */
 
 static void count_run(void)
@@ -488,6 +501,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(folders_and_files_are_written, make_place, NULL),
 		cmocka_unit_test_setup_teardown(the_names_in_a_folder_are_listed, make_place, NULL),
 		cmocka_unit_test(a_path_has_a_name),
+		cmocka_unit_test(a_path_is_made_absolute_without_a_look_at_it),
 		cmocka_unit_test(once_runs_the_function_exactly_once),
 	};
 

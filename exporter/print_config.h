@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --print-config: the configuration that applies, as a file.
+ */
+#ifndef EXPORTER_PRINT_CONFIG_H
+#define EXPORTER_PRINT_CONFIG_H
+
+#include "base/text.h"
+#include "options.h"
+#include "setup.h"
+
+/*
+ * Adds the configuration of a finished set-up as YAML: the defaults, what the file says, and what
+ * the flags change. With the printed file and without these flags the program runs the same.
+ * Without memory out is failed.
+ */
+void print_config(struct text *out, const struct options *options, const struct setup *setup);
+
+#endif
