@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/os.h"
 #include "runner.h"
 #include "version.h"
@@ -27,6 +28,7 @@ enum from {
 	FROM_SESSION, /* struct runner_session, one sample for each session */
 	FROM_TOTALS,  /* struct runner_totals */
 	FROM_PROCESS, /* struct os_process_stats */
+	FROM_LOG,     /* struct log_statistics */
 	FROM_NOTHING, /* show() sets the samples, once */
 };
 
@@ -161,6 +163,7 @@ static void show_replay_info(struct health *health, struct family *family)
 #define SOURCE(member) SESSION(statistics.member)
 #define TOTALS(member) .from = FROM_TOTALS, .offset = offsetof(struct runner_totals, member)
 #define PROCESS(member) .from = FROM_PROCESS, .offset = offsetof(struct os_process_stats, member)
+#define LOG(member) .from = FROM_LOG, .offset = offsetof(struct log_statistics, member)
 #define ONCE(function) .from = FROM_NOTHING, .show = (function)
 
 /* Families of several rows. */
@@ -235,6 +238,8 @@ static const struct row rows[] = {
 		"Number of open file descriptors.", NO_LABELS) },
 	{ PROCESS(max_fds), GAUGE("process_max_fds",
 		"Maximum number of open file descriptors.", NO_LABELS) },
+	{ LOG(suppressed), COUNTER("etw_exporter_log_lines_suppressed_total",
+		"Log lines that were not written because their message repeated.", NO_LABELS) },
 	{ ONCE(show_session_info), GAUGE("etw_session_info",
 		"Sessions with their kind, clock and mode; always 1.", LABELS(4, "session", "kind", "clock",
 		"mode")) },
@@ -324,6 +329,7 @@ static void on_scrape(void *context)
 	struct health *health = context;
 	struct runner_totals totals;
 	struct os_process_stats process;
+	struct log_statistics log;
 
 	for (size_t i = 0; i < runner_session_count(health->runner); i++) {
 		struct runner_session session;
@@ -335,6 +341,8 @@ static void on_scrape(void *context)
 	show_rows(health, FROM_TOTALS, &totals, 0);
 	os_process_stats(&process);
 	show_rows(health, FROM_PROCESS, &process, 0);
+	log_statistics(&log);
+	show_rows(health, FROM_LOG, &log, 0);
 }
 
 /* ---- making ---- */

@@ -74,9 +74,8 @@ static void print_problem(void *context, const char *sentence, bool warning)
 static void log_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;
-	log_write(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
-		  (const struct log_field[]){ log_text(warning ? "warning" : "error", sentence),
-					      { .name = NULL } });
+	log_always(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
+		   log_text(warning ? "warning" : "error", sentence));
 }
 
 /* Shows everything that is wrong with the configuration: as lines of the log when the program then
@@ -151,9 +150,9 @@ static void log_recordings(enum log_level level, struct runner *runner)
 		struct runner_session session;
 
 		runner_session(runner, i, &session);
-		log_line(level, "Recording", log_text("file", session.path),
-			 log_u64("bytes", session.statistics.bytes_total),
-			 log_text("session", session.facts.name));
+		log_always(level, "Recording", log_text("file", session.path),
+			   log_u64("bytes", session.statistics.bytes_total),
+			   log_text("session", session.facts.name));
 	}
 }
 
@@ -415,6 +414,7 @@ static void app_done(struct app *app)
 	setup_close(&app->setup);
 	problems_done(&app->problems);
 	options_done(&app->options);
+	log_report_suppressed(true);
 }
 
 static enum exit_status run_and_free(struct app *app, struct error *err)
@@ -433,7 +433,7 @@ static int run_as_service(void *context)
 	log_info("Service started", log_text("version", program_version.number));
 	status = run_and_free(context, &err);
 	if (status != EXIT_DONE) {
-		log_error("Service cannot run", log_text("error", err.text));
+		log_always(LOG_ERROR, "Service cannot run", log_text("error", err.text));
 	}
 	return (int)status;
 }

@@ -70,6 +70,7 @@ export default dashboard({
 			timeseries('Scrapes by status', 'Scrapes answered, by HTTP status. 499: the client closed the connection before the end.', 'reqps', [query(rate('etw_exporter_scrapes_total', 'code'), '{{code}}')], third),
 			timeseries('Scrape duration', 'Median and 99th percentile of the time to render and send a page.', 's', quantiles('etw_exporter_scrape_duration_seconds', '', ''), third),
 			timeseries('Page size', 'Size of the last page of metrics, without compression.', 'bytes', [query(gauge('etw_exporter_scrape_size_bytes', 'instance'), '{{instance}}')], third),
+			timeseries('Log lines suppressed', 'Lines that were not written because their message came more often than 30 times in a minute. The log has their number.', 'suffix:lines/s', [query(rate('etw_exporter_log_lines_suppressed_total', 'instance'), '{{instance}}')], { width: 24, height: 6 }),
 			table('Versions', 'What runs on each host.', { instance: 'Host', version: 'Version', revision: 'Revision', compiler: 'Compiler', arch: 'Architecture' }, [],
 				{ info: `max by (instance, version, revision, compiler, arch) (etw_exporter_build_info${at()})`, height: 6 }),
 			table('Sessions', 'Kind, clock and mode of each session.', { instance: 'Host', session: 'Session', kind: 'Kind', clock: 'Clock', mode: 'Mode' }, [],

@@ -18,12 +18,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/json.h"
+#include "base/log_limit.h"
 #include "base/os.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -38,6 +40,9 @@ static enum log_level lowest_level = LOG_INFO;
 static enum log_format line_format = LOG_LOGFMT;
 static log_sink *line_sink;
 static void *sink_context;
+static uint64_t (*limit_clock)(void) = os_monotonic_ns;
+
+static _Atomic uint64_t suppressed_lines;
 
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "debug",
@@ -196,16 +201,13 @@ const char *log_format_name(enum log_format format)
 	return format_names[format];
 }
 
-void log_write(enum log_level level, const char *message, const struct log_field *fields)
+static void write_line(enum log_level level, const char *message, const struct log_field *fields)
 {
 	static const char no_memory[] = "level=error msg=\"No memory for a log line\"\n";
 	char timestamp[TIMESTAMP_SIZE];
 	struct text line = { 0 };
 	int saved_errno = errno;
 
-	if (level < lowest_level) {
-		return;
-	}
 	format_time(timestamp, os_unix_time_ns());
 	if (line_format == LOG_JSON) {
 		add_json(&line, timestamp, level, message, fields);
@@ -225,6 +227,57 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	}
 	text_free(&line);
 	errno = saved_errno;
+}
+
+static void write_suppressed(enum log_level level, const char *message, uint64_t lines)
+{
+	write_line(level, message,
+		   (const struct log_field[]){ log_u64("suppressed", lines), { .name = NULL } });
+}
+
+void log_write(enum log_level level, const char *message, const struct log_field *fields)
+{
+	uint64_t before = 0;
+	bool pass;
+
+	if (level < lowest_level) {
+		return;
+	}
+	pass = level == LOG_DEBUG || log_limit_pass(message, (int)level, limit_clock(), &before);
+	if (before > 0) {
+		write_suppressed(level, message, before);
+	}
+	if (pass) {
+		write_line(level, message, fields);
+	} else {
+		atomic_fetch_add_explicit(&suppressed_lines, 1, memory_order_relaxed);
+	}
+}
+
+void log_write_always(enum log_level level, const char *message, const struct log_field *fields)
+{
+	if (level >= lowest_level) {
+		write_line(level, message, fields);
+	}
+}
+
+void log_report_suppressed(bool at_end)
+{
+	struct log_suppressed taken;
+
+	while (log_limit_take(limit_clock(), at_end, &taken)) {
+		write_suppressed((enum log_level)taken.level, taken.message, taken.lines);
+	}
+}
+
+void log_statistics(struct log_statistics *statistics)
+{
+	statistics->suppressed = atomic_load_explicit(&suppressed_lines, memory_order_relaxed);
+}
+
+void log_set_clock(uint64_t (*now_ns)(void))
+{
+	limit_clock = now_ns ? now_ns : os_monotonic_ns;
 }
 
 /* ---- a queue for slow writers ---- */

@@ -10,6 +10,10 @@
  * Only the program logs (main, http, start and end of consumers); modules return errors. Text is
  * escaped, and quoted unless it is a plain word, so that a value can never form a line or a field.
  * Any thread may log; each line is written with one call.
+ *
+ * A message that repeats fills no disk: after LOG_LINES_A_MINUTE lines (base/log_limit.h) further
+ * ones are suppressed until the minute has ended. Then one line has the same message and
+ * suppressed=NUMBER. Debug lines are not limited, because those who switch them on want each.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -70,15 +74,34 @@ bool log_format_parse(const char *text, enum log_format *format);
 const char *log_level_name(enum log_level level);
 const char *log_format_name(enum log_format format);
 
+/* message: a literal. */
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
+/* The same without a limit, for a list that is logged once, and for what the program says last. */
+void log_write_always(enum log_level level, const char *message, const struct log_field *fields);
 
 #define log_line(level, ...) log_pick(level, __VA_ARGS__, (struct log_field){ .name = NULL })
 #define log_pick(level, message, ...) \
 	log_write((level), (message), (const struct log_field[]){ __VA_ARGS__ })
+#define log_always(level, ...) \
+	log_pick_always(level, __VA_ARGS__, (struct log_field){ .name = NULL })
+#define log_pick_always(level, message, ...) \
+	log_write_always((level), (message), (const struct log_field[]){ __VA_ARGS__ })
 #define log_debug(...)   log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_INFO, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
 #define log_error(...)   log_line(LOG_ERROR, __VA_ARGS__)
+
+/* Logs what was suppressed in minutes that have ended; at_end: in this one too. To be called once
+ * in a while, since a message need not come again. */
+void log_report_suppressed(bool at_end);
+
+struct log_statistics {
+	uint64_t suppressed; /* lines */
+};
+void log_statistics(struct log_statistics *statistics);
+
+/* The clock of the limits, in place of os_monotonic_ns(), for tests; NULL: that one again. */
+void log_set_clock(uint64_t (*now_ns)(void));
 
 /* ---- a queue for slow writers ---- */
 

@@ -91,15 +91,15 @@ static void log_reason(void)
 	char code[16], place[MAX_PATH + 32];
 
 	if (crash.reason) {
-		log_error("Ending at once", log_text("reason", crash.reason),
-			  log_u64("thread", crash.thread));
+		log_always(LOG_ERROR, "Ending at once", log_text("reason", crash.reason),
+			   log_u64("thread", crash.thread));
 	} else {
 		snprintf(code, sizeof code, "0x%08lx", (unsigned long)crash.code);
 		place_text(crash.address, place);
-		log_error("Ending at once",
-			  log_text("reason", fault ? fault : "an unhandled exception"),
-			  log_text("code", code), log_text("at", place),
-			  log_u64("thread", crash.thread));
+		log_always(LOG_ERROR, "Ending at once",
+			   log_text("reason", fault ? fault : "an unhandled exception"),
+			   log_text("code", code), log_text("at", place),
+			   log_u64("thread", crash.thread));
 	}
 	event_log_close(); /* waits until it has the line */
 }

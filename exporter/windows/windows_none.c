@@ -88,7 +88,7 @@ char *activity_process(struct error *err)
 
 _Noreturn void crash_end(const char *reason)
 {
-	log_error("Ending at once", log_text("reason", reason));
+	log_always(LOG_ERROR, "Ending at once", log_text("reason", reason));
 	_Exit(CRASH_STATUS);
 }
 

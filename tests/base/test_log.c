@@ -238,7 +238,7 @@ static void errno_survives_a_line(void **state)
 static void write_100_lines(void *context)
 {
 	for (int i = 0; i < 100; i++) {
-		log_info("Line", log_text("from", context));
+		log_always(LOG_INFO, "Line", log_text("from", context));
 	}
 }
 

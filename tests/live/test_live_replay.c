@@ -63,11 +63,16 @@ static void play(const char *path, const char *session, enum part part)
 
 /* Facts of sessions, of our own process, of how tables were filled; and counts of the header
  * record. */
-static const char *const left_out[] = {
-	"etw_session_",        "etw_replay_",         "process_",
-	"etw_exporter_scrape", "etw_exporter_series", "etw_consumer_",
-	"etw_schema_cache_",   "etw_state_",          NULL
-};
+static const char *const left_out[] = { "etw_session_",
+					"etw_replay_",
+					"process_",
+					"etw_exporter_scrape",
+					"etw_exporter_series",
+					"etw_exporter_log_",
+					"etw_consumer_",
+					"etw_schema_cache_",
+					"etw_state_",
+					NULL };
 
 /* Of a recording by another clock than the performance counter: it is played in ticks of that one,
  * so that durations are rounded elsewhere. */
