@@ -9,7 +9,7 @@ target=x86_64-w64-mingw32
 prefix=$cache/$target # cmake/dependencies.cmake looks here
 packages=(
 	build-essential ca-certificates cmake curl dpkg-dev ninja-build
-	gcc-mingw-w64-x86-64-posix libz-mingw-w64-dev wine64
+	gcc-mingw-w64-x86-64-posix wine64
 )
 
 build() { # library, source folder, CMake options...
@@ -17,6 +17,7 @@ build() { # library, source folder, CMake options...
 
 	shift 2
 	cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=OFF \
+		-DCMAKE_PROJECT_INCLUDE="$here/hardened.cmake" \
 		-DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=AMD64 \
 		-DCMAKE_C_COMPILER=$target-gcc-posix -DCMAKE_RC_COMPILER=$target-windres \
 		"-DCMAKE_FIND_ROOT_PATH=$prefix;/usr/$target" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
@@ -30,6 +31,7 @@ build() { # library, source folder, CMake options...
 stamp_of() { # library
 	{
 		sed -n "/^build_$1()/,/^}/p;/^build()/,/^}/p" "$here/deps-mingw.sh"
+		cat "$here/hardened.cmake" "$here/../cmake/hardening.cmake"
 		[ "$1" != civetweb ] || civetweb_recipe
 	} | cksum
 }
@@ -67,10 +69,20 @@ build_pcre2() {
 	build pcre2 "$1" -DPCRE2_BUILD_PCRE2GREP=OFF -DPCRE2_BUILD_TESTS=OFF -DPCRE2_SUPPORT_JIT=ON
 }
 
+# The distribution's own zlib for MinGW has no stack protector. Its CMake also makes a DLL, from a description that the source
+# package leaves out, and names the library zlibstatic on Windows.
+build_zlib() {
+	mkdir -p "$1/win32"
+	echo '1 RCDATA { 0 }' >"$1/win32/zlib1.rc"
+	build zlib "$1"
+	mv "$prefix/lib/libzlibstatic.a" "$prefix/lib/libz.a"
+	rm -f "$prefix"/lib/libzlib.dll.a "$prefix"/bin/*zlib*.dll
+}
+
 install_packages "${packages[@]}"
 lock_cache
 mkdir -p "$prefix"
-for library in civetweb cmocka libyaml expat pcre2; do
+for library in civetweb cmocka libyaml expat pcre2 zlib; do
 	stamp=$(stamp_of $library)
 	[ "$(cat "$prefix/$library.stamp" 2>/dev/null)" != "$stamp" ] || continue
 	say "building $library in $prefix"

@@ -16,6 +16,8 @@ set(optimized "$<CONFIG:Release,RelWithDebInfo>")
 list(APPEND etwx_hardening "$<${optimized}:-U_FORTIFY_SOURCE>" "$<${optimized}:-D_FORTIFY_SOURCE=${etwx_fortify}>")
 
 if(WIN32)
+  # The stack is touched page by page in all programs of Windows, and its control-flow protection (Control Flow Guard, shadow stacks)
+  # needs a linker that MinGW does not have.
   # The stack protector also as an option of linking: MinGW has its functions in a library of their own.
   set(etwx_hardening_link -fstack-protector-strong -Wl,--dynamicbase,--high-entropy-va,--nxcompat)
 else()

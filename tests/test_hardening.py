@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """What the built programs have against the misuse of mistakes with memory (cmake/hardening.cmake), read from the programs
 themselves: test_hardening.py PROGRAM... With --library FILE also what a static library calls, which must not be files or programs.
+Beside PROGRAM stands PROGRAM.map, which the linker wrote: it names the static libraries that are in the program.
 
 Linux: position-independent, not executable data, read-only relocations that are bound at the start, stack protector, checked
 string functions (FORTIFY), no gaps in the growth of the stack, control-flow protection of every object. Windows: the same as far as
 it exists there, and no DLL that could be taken from the folder of the program.
 
 The flags of each object are read from its debugging information, where the compiler notes them (DW_AT_producer); that of a program of
-Windows is in a file beside it.
+Windows is in a file beside it. Each object that the linker took from a static library is looked for in that library: one without such
+flags or without debugging information is a fault. Excepted are the libraries of the compiler, which the distribution builds.
 """
 import os
 import re
@@ -25,6 +27,12 @@ BANNED = {"sprintf", "vsprintf", "strcpy", "strcat", "stpcpy", "gets", "popen", 
 
 # What only a server of files or programs calls.
 BANNED_IN_LIBRARY = BANNED | {"opendir", "mkdir", "fork", "sendfile", "sendfile64", "_wpopen", "_popen"}
+
+# The libraries of the compiler and of Windows' interfaces: built by the distribution, in its way.
+TOOLCHAIN = re.compile(r"^/usr/lib/gcc/|^/usr/(lib/)?x86_64-w64-mingw32/|^/usr/lib/x86_64-linux-gnu/libc_nonshared\.a$")
+
+# Of these not even a library may call one.
+BANNED_EVERYWHERE = {"gets", "popen", "_popen", "_wpopen", "system"}
 
 faults = []
 
@@ -65,6 +73,71 @@ def check_flags(path, windows, wanted, library_too):
                     fault(path, f"{name} is built without {flag}")
 
 
+def linked_objects(program):
+    """{static library: objects that the linker took from it}, of a map of GNU ld. Folders are relative to that of the program."""
+    folder = os.path.dirname(os.path.abspath(program))
+    libraries = {}
+    with open(os.path.splitext(program)[0] + ".map", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith(("As-needed library", "Memory Configuration", "Discarded input sections", "There are no discarded")):
+                break
+            found = re.match(r"(\S[^()]*\.a)\(([^)]*)\)", line)
+            if found:
+                libraries.setdefault(os.path.normpath(os.path.join(folder, found[1])), set()).add(found[2])
+    return libraries
+
+
+def compiled_members(library, windows):
+    """{object of a static library: flags, one list for each unit}; flags of what was assembled are an empty list."""
+    members = {}
+    for part in re.split(r"^(?=\S[^\n]*:\s+file format )", run(tool("objdump", windows), "--dwarf=info", "--dwarf-depth=1", library), flags=re.M):
+        name = re.match(r"(\S[^\n]*):\s+file format ", part)
+        if name:
+            units = re.findall(r"DW_AT_producer\s*:.*?((?:GNU|clang|Debian clang)[^\n]*)", part)
+            members[name[1]] = [[] if unit.startswith("GNU AS") else unit.split() for unit in units]
+    return members
+
+
+def check_libraries(program, windows, wanted):
+    libraries = {library: objects for library, objects in linked_objects(program).items() if not TOOLCHAIN.match(library)}
+    if len(libraries) < 10 or not any("civetweb" in library for library in libraries) and "etw_exporter" in os.path.basename(program):
+        fault(program, f"its map names only {sorted(libraries)}")
+    for library, objects in libraries.items():
+        if library.endswith("_delayed.a"):  # jumps into a DLL, without code of the compiler
+            continue
+        members = compiled_members(library, windows)
+        for name in sorted(objects):
+            if not members.get(name):
+                fault(library, f"{name} has no debugging information, which would show its flags")
+            for flags in members.get(name, []):
+                for flag in wanted:
+                    if flags and flag not in flags:
+                        fault(library, f"{name} is built without {flag}")
+        fortified(library, objects, windows)
+
+
+def fortified(library, objects, windows):
+    """-D_FORTIFY_SOURCE is no flag that the compiler notes. glibc replaces each call of these by one that checks, so a call of them shows
+    that an object was built without; MinGW leaves them as they are."""
+    plain = set() if windows else {"fprintf", "printf", "vprintf", "vfprintf"}
+    for name, symbols in undefined_by_object(library, windows).items():
+        for symbol in sorted(symbols & plain) if name in objects else ():
+            fault(library, f"{name} calls {symbol}() without a check: FORTIFY is off")
+        for symbol in sorted(symbols & BANNED_EVERYWHERE) if name in objects else ():
+            fault(library, f"{name} calls {symbol}()")
+
+
+def undefined_by_object(library, windows):
+    symbols, name = {}, None
+    for line in run(tool("nm", windows), "--undefined-only", library).splitlines():
+        words = line.split()
+        if line.endswith(":") and len(words) == 1:
+            name = words[0][:-1]
+        elif len(words) >= 2:
+            symbols.setdefault(name, set()).add(words[-1].removeprefix("__imp_").split("@")[0])
+    return symbols
+
+
 def undefined(path, *options):
     symbols = set()
     for line in run("nm", "--undefined-only", *options, path).splitlines():
@@ -98,7 +171,9 @@ def check_elf(path):
         fault(path, f"it calls {symbol}()")
     # Whether the processor is told of -fcf-protection depends on the start files of the C library, too, which Debian builds without.
     flags = ["-fstack-protector-strong", "-fstack-clash-protection"]
-    check_flags(path, False, flags + (["-fcf-protection=full"] if x86 else []), False)
+    flags += ["-fcf-protection=full"] if x86 else []
+    check_flags(path, False, flags, False)
+    check_libraries(path, False, flags)
 
 
 # ---- Windows ----
@@ -144,11 +219,14 @@ def check_pe(path):
             fault(path, f"{name} is no known DLL: Windows looks for it beside the program first")
     with_symbols = os.path.splitext(path)[0] + ".debug"  # a file of its own (cmake/windows.cmake)
     symbols = run(tool("nm", True), with_symbols)
+    if "__imp_SetDefaultDllDirectories" not in symbols:
+        fault(path, "DLLs that are loaded late come from beside the program, too")
     if "__stack_chk_fail" not in symbols:
         fault(path, "no stack protector")
     if not re.search(r"\b__\w+_chk\b|\b__chk_fail\b", symbols):
         fault(path, "no checked functions: FORTIFY is off")
     check_flags(with_symbols, True, ["-fstack-protector-strong"], False)
+    check_libraries(path, True, ["-fstack-protector-strong"])
 
 
 # ---- a static library ----
