@@ -89,7 +89,6 @@ struct page {
 	char *at;
 	exposition_sink *sink;
 	void *context;
-	size_t written;
 	bool refused;
 };
 
@@ -111,7 +110,6 @@ static void flush(struct page *page)
 
 	if (!page->refused && size > 0) {
 		page->refused = !page->sink(page->context, page->start, size);
-		page->written += size;
 	}
 	page->at = page->start;
 }
@@ -334,24 +332,51 @@ static void family_write(struct page *page, const struct family *family)
 	}
 }
 
-size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context)
+bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
+			   exposition_sink *sink, void *context)
 {
 	struct page page = { .sink = sink, .context = context };
 	struct family *family;
 
 	page.start = malloc(CHUNK_SIZE + LINE_SIZE_MAX);
 	if (!page.start) {
-		return 0;
+		return false;
 	}
 	page.at = page.start;
 	registry_refresh(registry);
 	family = atomic_load_explicit(&registry->families, memory_order_acquire);
 	while (family && !page.refused) {
-		family_write(&page, family);
+		if (!options->requested || options->requested(options->context, family)) {
+			family_write(&page, family);
+		}
 		/* Pairs with the release in link_family(). */
 		family = atomic_load_explicit(&family->next, memory_order_acquire);
 	}
 	flush(&page);
 	free(page.start);
-	return page.refused ? 0 : page.written;
+	return !page.refused;
+}
+
+struct counted_sink {
+	exposition_sink *sink;
+	void *context;
+	size_t written;
+};
+
+static bool count_chunk(void *context, const char *bytes, size_t size)
+{
+	struct counted_sink *counted = context;
+
+	counted->written += size;
+	return counted->sink(counted->context, bytes, size);
+}
+
+size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context)
+{
+	struct counted_sink counted = { .sink = sink, .context = context };
+
+	return exposition_write_as(registry, &(struct exposition_options){ 0 }, count_chunk,
+				   &counted) ?
+		       counted.written :
+		       0;
 }

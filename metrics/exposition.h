@@ -22,9 +22,27 @@ typedef bool exposition_sink(void *context, const char *bytes, size_t size);
 /*
  * Runs the scrape hooks, then renders every family that has a sample (HELP, TYPE, samples). Any
  * thread may call it, also several at once; only the hooks run one scrape at a time. Returns the
- * number of bytes written, or 0 if the sink returned false.
+ * number of bytes written, or 0 if the sink returned false, or without memory.
  */
 size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context);
+
+enum exposition_format { EXPOSITION_TEXT_0_0_4 };
+
+/* Zero-initialise it: the text format, all families. */
+struct exposition_options {
+	enum exposition_format format;
+	/* Whether a family is rendered; NULL: every family is. It is called on the thread of the
+	 * scrape. */
+	bool (*requested)(void *context, const struct family *family);
+	void *context; /* of requested */
+};
+
+/*
+ * As exposition_write(), but only the requested families, in the given format. Returns false if the
+ * sink did, or without memory. A page without families is a success without a call of the sink.
+ */
+bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
+			   exposition_sink *sink, void *context);
 
 struct text;
 

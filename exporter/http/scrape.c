@@ -45,6 +45,7 @@ bool scrape_open(struct http_server *server, struct error *err)
 struct scrape {
 	const struct http_request *request;
 	uint64_t deadline_ns;
+	size_t size; /* of the page, without head and frames */
 	bool chunked;
 	bool begun;
 	bool refused;
@@ -82,6 +83,7 @@ static bool send_chunk(void *context, const char *bytes, size_t size)
 		text_add_format(&frame, "%zx\r\n", size);
 	}
 	scrape->begun = true;
+	scrape->size += size;
 	scrape->refused |= frame.failed;
 	sent = !scrape->refused && (frame.size == 0 || send_all(scrape, frame.data, frame.size)) &&
 	       send_all(scrape, bytes, size);
@@ -101,9 +103,25 @@ static int answer_metrics_head(const struct http_request *request)
 	return 200;
 }
 
-int scrape_answer(struct http_server *server, const struct http_request *request)
+/* The last chunk; also the head, if the page has no family. */
+static void send_end(struct scrape *scrape)
 {
 	static const char end[] = "\r\n0\r\n\r\n";
+	struct text head = { 0 };
+
+	if (scrape->begun && scrape->chunked) {
+		send_all(scrape, end, sizeof end - 1);
+	} else if (!scrape->begun) {
+		add_metrics_head(&head, scrape->chunked);
+		text_add_string(&head, scrape->chunked ? end + 2 : "");
+		scrape->refused |= head.failed || !send_all(scrape, head.data, head.size);
+		text_free(&head);
+	}
+}
+
+int scrape_answer(struct http_server *server, const struct http_request *request)
+{
+	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4 };
 	uint64_t start_ns = os_monotonic_ns();
 	struct scrape scrape = {
 		.request = request,
@@ -113,16 +131,16 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 	const char *code = done;
 	uint32_t code_id;
 	int status = 200;
-	size_t size;
+	bool written;
 
 	if (request->is_head) {
 		return answer_metrics_head(request);
 	}
-	size = exposition_write(server->registry, send_chunk, &scrape);
-	if (size > 0 && scrape.chunked) {
-		send_all(&scrape, end, sizeof end - 1);
+	written = exposition_write_as(server->registry, &options, send_chunk, &scrape);
+	if (written) {
+		send_end(&scrape);
 	}
-	if (size == 0 && !scrape.begun) {
+	if (!written && !scrape.begun) {
 		code = no_memory;
 		status = answer_status(request, 500, "");
 	} else if (scrape.refused) {
@@ -133,10 +151,10 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
 		       os_monotonic_ns() - start_ns);
 	if (code == done) {
-		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)size);
+		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)scrape.size);
 	}
 	log_debug("Scrape", log_text("client", request->client), log_text("code", code),
-		  log_u64("bytes", size),
+		  log_u64("bytes", scrape.size),
 		  log_u64("microseconds", (os_monotonic_ns() - start_ns) / 1000));
 	return status;
 }

@@ -342,6 +342,31 @@ static void rendering_ends_when_the_client_is_gone(void **state)
 	text_free(&chunks.page);
 }
 
+static bool is_named_x(void *context, const struct family *family)
+{
+	(*(unsigned *)context)++;
+	return strcmp(family_name(family), "x_total") == 0;
+}
+
+static void only_requested_families_are_rendered(void **state)
+{
+	struct fixture *fixture = *state;
+	struct family_options options = { .name = "x_total", .help = "X.", .type = FAMILY_COUNTER };
+	struct chunks chunks = { 0 };
+	unsigned asked = 0;
+	const struct exposition_options requested = { .requested = is_named_x, .context = &asked };
+
+	/* No such family yet: an empty page, which is no failure. */
+	assert_true(exposition_write_as(fixture->registry, &requested, take_chunk, &chunks));
+	assert_int_equal(chunks.count, 0);
+	assert_int_equal(asked, 2); /* the registry's own families */
+	family_add(declare(fixture, &options), fixture->shard, NULL, 3);
+	assert_true(exposition_write_as(fixture->registry, &requested, take_chunk, &chunks));
+	assert_string_equal(chunks.page.data, "# HELP x_total X.\n# TYPE x_total counter\n"
+					      "x_total 3\n");
+	text_free(&chunks.page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +382,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_registry_counts_itself, make, done),
 		cmocka_unit_test_setup_teardown(a_big_page_goes_out_in_chunks, make, done),
 		cmocka_unit_test_setup_teardown(rendering_ends_when_the_client_is_gone, make, done),
+		cmocka_unit_test_setup_teardown(only_requested_families_are_rendered, make, done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
