@@ -21,27 +21,12 @@
 #include "rules/language/rule_set.h"
 #include "setup.h"
 #include "tool/tool.h"
+#include "track/state_gauges.h"
 #include "track/tracker.h"
-
-/* Trackers declare state gauges, which belong to collectors (docs/rules.md, "State gauges"). */
-static const struct state_gauge {
-	const char *family, *collector, *events;
-} state_gauges[] = {
-	{ "etw_process_instances", "process", "Process/*, Microsoft-Windows-Kernel-Process" },
-	{ "etw_process_threads", "process",
-	  "Thread/Start, Thread/Stop, Thread/DCStart, Thread/DCStop" },
-	{ "etw_process_image_info", "image",
-	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart" },
-	{ "etw_file_top_written_bytes", "file_top", "FileIo/Write" },
-	{ "etw_disk_info", "disk", "SystemConfig/PhyDisk" },
-	{ "etw_disk_volume_info", "disk", "SystemConfig/LogDisk" },
-};
-
-enum { STATE_GAUGE_COUNT = sizeof state_gauges / sizeof state_gauges[0] };
 
 static const struct state_gauge *find_state_gauge(const char *family)
 {
-	for (size_t i = 0; i < STATE_GAUGE_COUNT; i++) {
+	for (size_t i = 0; state_gauges[i].family; i++) {
 		if (strcmp(state_gauges[i].family, family) == 0) {
 			return &state_gauges[i];
 		}
@@ -317,15 +302,16 @@ static void add_page(struct text *out, const struct rule_set *set, struct regist
 {
 	const struct collector_info *info;
 
-	text_add_string(out,
-			"# Metrics\n\n"
-			"Every family, by the collector that switches it; written by `etwtool "
-			"metrics`, not by hand. Events are named as rules\nname them "
-			"([README](README.md)); `*` is every event. Below a table are the "
-			"values of its labels where they are known beforehand,\nwith the families "
-			"that have them. `_unknown`, `_none` and `_other` may stand beside them "
-			"([docs/metrics.md](../docs/metrics.md#labels)).\nWhich of the four totals "
-			"of events to use: [docs/metrics.md](../docs/metrics.md#four-totals-of-events).\n");
+	text_add_string(
+		out,
+		"# Metrics\n\n"
+		"Every family, by the collector that switches it; written by `etwtool "
+		"metrics`, not by hand. Events are named as rules\nname them "
+		"([README](README.md)); `*` is every event. Below a table are the "
+		"values of its labels where they are known beforehand,\nwith the families "
+		"that have them. `_unknown`, `_none` and `_other` may stand beside them "
+		"([docs/metrics.md](../docs/metrics.md#labels)).\nWhich of the four totals "
+		"of events to use: [docs/metrics.md](../docs/metrics.md#four-totals-of-events).\n");
 	for (size_t i = 0; (info = rule_set_collector(set, i)) != NULL; i++) {
 		text_add_format(out, "\n## `%s`, %s by default\n%s\n\n", info->name,
 				info->default_on ? "on" : "off", info->help);
