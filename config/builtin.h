@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Texts that are part of the program: every collector in config/collectors, every manifest in
- * config/manifests, the table of kernel event classes, and the collector of the self-test.
- * cmake/embed.cmake puts them into C files when the program is built.
+ * config/manifests, the table of kernel event classes, the collector of the self-test, and the
+ * landing page. cmake/embed.cmake puts them into C files when the program is built.
  */
 #ifndef CONFIG_BUILTIN_H
 #define CONFIG_BUILTIN_H
@@ -27,5 +27,8 @@ extern const size_t builtin_kernel_table_count;
  * exporter/windows/self_test.c. */
 extern const struct builtin_file builtin_self_test_collectors[];
 extern const size_t builtin_self_test_collector_count;
+/* exporter/http/page: the landing page and what it loads; read by exporter/http/landing_page.c. */
+extern const struct builtin_file builtin_web_files[];
+extern const size_t builtin_web_file_count;
 
 #endif

@@ -14,6 +14,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -29,6 +30,7 @@
 #include "print_config.h"
 #include "runner.h"
 #include "setup.h"
+#include "track/state_gauges.h"
 #include "version.h"
 #include "windows/crash.h"
 #include "windows/kit.h"
@@ -220,7 +222,44 @@ static void add_state(void *context, struct text *html)
 {
 	const struct app *app = context;
 
-	landing_add(html, &app->setup, app->runner, app->options.config_file);
+	landing_add_state(html, &app->setup, app->runner, app->options.config_file);
+}
+
+static void add_collectors(void *context, const char *metrics, struct text *html)
+{
+	const struct app *app = context;
+
+	landing_add_collectors(html, app->setup.rules, metrics);
+}
+
+/* Shows collectors and their families to the web server, for collect[] and exclude[]. */
+static void visit_collectors(void *context, scrape_collector_visit *visit, void *visitor)
+{
+	const struct app *app = context;
+	const struct setup *setup = &app->setup;
+	const struct collector_info *info;
+
+	for (size_t i = 0; (info = rule_set_collector(setup->rules, i)) != NULL; i++) {
+		const struct family *family = NULL;
+		size_t at = 0;
+
+		do {
+			visit(visitor, info->name, info->on, family);
+			family = rule_set_next_family(setup->rules, info->name, &at);
+		} while (family);
+		for (const struct state_gauge *gauge = state_gauges; gauge->family; gauge++) {
+			if (info->on && strcmp(gauge->collector, info->name) == 0) {
+				visit(visitor, info->name, info->on,
+				      registry_find_family(setup->registry, gauge->family));
+			}
+		}
+	}
+}
+
+static void quit(void *context)
+{
+	(void)context;
+	os_stop_ask("a request to /-/quit");
 }
 
 static bool start_server(struct app *app, struct error *err)
@@ -239,7 +278,18 @@ static bool start_server(struct app *app, struct error *err)
 		.ready = is_ready,
 		.ready_context = app,
 		.add_state = add_state,
+		.add_collectors = add_collectors,
 		.state_context = app,
+		.external_url = options->external_url,
+		.route_prefix = options->route_prefix,
+		.collectors = visit_collectors,
+		.collectors_context = app,
+		.disable_exporter_metrics = options->disable_exporter_metrics,
+		.max_scrapes = options->max_scrapes,
+		.timeout_offset_ns = options->timeout_offset_ns,
+		.enable_lifecycle = options->enable_lifecycle,
+		.quit = quit,
+		.quit_context = app,
 	};
 
 	app->server = http_start(&http, app->setup.registry, err);

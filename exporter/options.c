@@ -67,6 +67,23 @@ static bool read_telemetry_path(void *path, const char *value, struct error *err
 	return value[0] == '/';
 }
 
+static bool read_count(void *count, const char *value, struct error *err)
+{
+	(void)err;
+	return parse_u64(value, strlen(value), count);
+}
+
+static bool read_seconds(void *ns, const char *value, struct error *err)
+{
+	double seconds;
+
+	if (!read_speed(&seconds, value, err) || seconds > 60) {
+		return false;
+	}
+	*(uint64_t *)ns = (uint64_t)(seconds * 1e9);
+	return true;
+}
+
 /* Other exporters read TLS and users from this file. */
 static bool read_web_config(void *target, const char *value, struct error *err)
 {
@@ -153,6 +170,26 @@ static const struct command_option flags[] = {
 	{ "--web.telemetry-path", "PATH", "Path of the metrics page. Default: /metrics.",
 	  OPTION_READ, AT(telemetry_path), .takes = "a path that begins with a slash",
 	  .read = read_telemetry_path },
+	/* Pages and scrapes. */
+	{ "--web.external-url", "URL",
+	  "Address under which clients reach the pages, if it is another one (reverse proxy).",
+	  OPTION_TEXT, AT(external_url) },
+	{ "--web.route-prefix", "PREFIX",
+	  "What the paths of all pages begin with. Default: the path of --web.external-url.",
+	  OPTION_TEXT, AT(route_prefix) },
+	{ "--web.max-requests", "N",
+	  "Scrapes that are answered at the same time; 0: any number. Default: 40.",
+	  OPTION_READ, AT(max_scrapes), .takes = "a number from 0", .read = read_count },
+	{ "--web.timeout-offset", "SECONDS",
+	  "A scrape ends so long before the timeout that Prometheus announces. Default: 0.5.",
+	  OPTION_READ, AT(timeout_offset_ns), .takes = "a number of seconds from 0 to 60",
+	  .read = read_seconds },
+	{ "--web.disable-exporter-metrics", NULL,
+	  "Leave out the metrics about the exporter itself: etw_exporter_* and process_*.",
+	  OPTION_SET, AT(disable_exporter_metrics) },
+	{ "--web.enable-lifecycle", NULL,
+	  "Allow clients to reload and to end the program: POST /-/reload, POST /-/quit.",
+	  OPTION_SET, AT(enable_lifecycle) },
 	{ "--web.config.file", "FILE", NULL, OPTION_READ, .read = read_web_config },
 	{ "--collector.disable-defaults", NULL,
 	  "Switch off every collector that is not switched on by name.",
@@ -202,6 +239,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 	};
 
 	memset(options, 0, sizeof *options);
+	options->max_scrapes = 40; /* as node_exporter */
+	options->timeout_offset_ns = 500000000; /* as blackbox_exporter */
 	return command_line_read(&line, argc, argv, options, err);
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,13 +24,20 @@ struct options {
 	bool once;
 	const char **listen_addresses; /* owned array; none: those of the configuration */
 	size_t listen_address_count;
-	const char *telemetry_path;     /* NULL: that of the configuration */
+	const char *telemetry_path; /* NULL: that of the configuration */
+	/* Pages and scrapes: see struct http_options. */
+	const char *external_url;
+	const char *route_prefix;
+	uint64_t max_scrapes;
+	uint64_t timeout_offset_ns;
+	bool disable_exporter_metrics;
+	bool enable_lifecycle;
 	struct config_switch *switches; /* owned, with their names: those of setup */
 	struct setup_options setup;     /* --collector… */
 	bool check_config;
 	bool print_config;
 	bool self_test;
-	const char *self_test_child; /* what a child of the self-test does; NULL: it is none */
+	const char *self_test_child;  /* what a child of the self-test does; NULL: it is none */
 	const char *self_test_folder; /* NULL: only the table is printed */
 	bool self_test_private;
 	bool self_test_service;

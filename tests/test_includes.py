@@ -30,7 +30,7 @@ PROGRAM = LAYERS["rules"] | {"rules", "etl", "", "windows"}
 LAYERS[""] = PROGRAM | {"http"}  # main.c alone includes http, see below
 LAYERS["windows"] = PROGRAM
 LAYERS["tool"] = PROGRAM
-LAYERS["http"] = {"base", "metrics", ""}
+LAYERS["http"] = {"base", "metrics", "config", ""}
 HTTP_HEADERS = {"health.h", "version.h"}  # what http/ may see of the program
 
 # A folder within a layer, and the one of the same layer that it may not see.

@@ -2,148 +2,243 @@
 /*
  * The pages of the web server, and which path leads to which.
  *
- * Every request ends here, because nothing is served from the file system. Paths are compared as
- * they arrived, neither decoded nor cleaned of dots, because the paths of the pages need neither. A
+ * Every request ends here, because nothing is served from the file system. One table has all pages:
+ * path, methods, function, and what lists of pages say. Paths are compared as they arrived, neither
+ * decoded nor cleaned of dots, because the paths of the pages need neither. They begin with the
+ * route prefix (web_paths.h), which is taken off first; the path behind it is called the route. A
  * path that has no page is answered with the list of those that have one; it is never repeated.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/html.h"
-#include "base/os.h"
+#include "base/json.h"
+#include "http/collect.h"
+#include "http/landing_page.h"
+#include "http/lifecycle.h"
 #include "http/server_internal.h"
+#include "http/time_limit.h"
 #include "version.h"
 
-#define HEALTHY_PATH "/-/healthy"
-#define READY_PATH   "/-/ready"
+#define TEXT_PLAIN "text/plain; charset=utf-8"
 
-/* ---- the landing page ---- */
-
-static const struct {
-	const char *path; /* NULL: the telemetry path */
-	const char *what;
-} listed_pages[] = {
-	{ NULL, "the metrics, for Prometheus" },
-	{ HEALTHY_PATH, "whether the program runs" },
-	{ READY_PATH, "whether the names of processes are known" },
-};
-
-enum { LISTED_PAGES = sizeof listed_pages / sizeof listed_pages[0] };
-
-static const char *listed_path(const struct http_server *server, size_t index)
-{
-	return listed_pages[index].path ? listed_pages[index].path : server->telemetry_path;
-}
-
-static void add_link(struct text *out, const char *path, const char *what)
-{
-	text_add_string(out, "<li><a href=\"");
-	text_add_html(out, path);
-	text_add_string(out, "\">");
-	text_add_html(out, path);
-	text_add_format(out, "</a> %s</li>\n", what);
-}
-
-static void add_uptime(struct text *out, uint64_t seconds)
-{
-	uint64_t minutes = seconds / 60, hours = minutes / 60;
-
-	if (hours >= 24) {
-		text_add_format(out, "%" PRIu64 " d %" PRIu64 " h", hours / 24, hours % 24);
-	} else if (hours > 0) {
-		text_add_format(out, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
-	} else if (minutes > 0) {
-		text_add_format(out, "%" PRIu64 " min", minutes);
-	} else {
-		text_add_format(out, "%" PRIu64 " s", seconds);
-	}
-}
-
-static void add_landing_page(struct text *page, const struct http_server *server)
-{
-	/* Names in cells come from outside: each has its own direction of writing. */
-	text_add_string(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
-			      "<title>etw_exporter</title>\n<style>"
-			      "body{font-family:sans-serif;margin:2em;max-width:60em}"
-			      "table{border-collapse:collapse}"
-			      "th,td{text-align:left;padding:.2em 1em .2em 0;unicode-bidi:isolate}"
-			      ".n{text-align:right}"
-			      "</style></head>\n<body>\n<h1>etw_exporter ");
-	text_add_html(page, program_version.number);
-	text_add_string(page,
-			"</h1>\n<p>Prometheus metrics from Event Tracing for Windows. Revision ");
-	text_add_html(page, program_version.revision);
-	text_add_string(page, ", ");
-	text_add_html(page, program_version.compiler);
-	text_add_string(page, ", ");
-	text_add_html(page, program_version.arch);
-	text_add_string(page, ". Up for ");
-	add_uptime(page, (os_monotonic_ns() - server->started_ns) / UINT64_C(1000000000));
-	text_add_string(page, ".</p>\n<ul>\n");
-	for (size_t i = 0; i < LISTED_PAGES; i++) {
-		add_link(page, listed_path(server, i), listed_pages[i].what);
-	}
-	text_add_string(page, "</ul>\n");
-	if (server->add_state) {
-		server->add_state(server->state_context, page);
-	}
-	text_add_string(page,
-			"<p>Every metric is described in <code>config/METRICS.md</code> of the "
-			"source, and in the HELP lines of the metrics.</p>\n"
-			"</body>\n</html>\n");
-}
-
-static int answer_landing_page(struct http_server *server, const struct http_request *request)
-{
-	struct text page = { 0 };
-
-	add_landing_page(&page, server);
-	if (page.failed) {
-		text_free(&page);
-		return answer_status(request, 500, "");
-	}
-	answer(request, 200, "text/html; charset=utf-8",
-	       "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n",
-	       page.data);
-	text_free(&page);
-	return 200;
-}
-
-/* Says what there is. The path that was asked for is not repeated. */
-static int answer_not_found(const struct http_server *server, const struct http_request *request)
-{
-	struct text page = { 0 };
-
-	text_add_string(&page, "Not Found. There are:\n/\n");
-	for (size_t i = 0; i < LISTED_PAGES; i++) {
-		text_add_format(&page, "%s\n", listed_path(server, i));
-	}
-	if (page.failed) {
-		text_free(&page);
-		return answer_status(request, 404, "");
-	}
-	answer(request, 404, "text/plain; charset=utf-8", "", page.data);
-	text_free(&page);
-	return 404;
-}
+/* ---- small pages ---- */
 
 static int answer_healthy(struct http_server *server, const struct http_request *request)
 {
 	(void)server;
-	answer(request, 200, "text/plain; charset=utf-8", "", "Healthy\n");
+	answer(request, 200, TEXT_PLAIN, "", "Healthy\n");
 	return 200;
 }
 
 static int answer_ready(struct http_server *server, const struct http_request *request)
 {
-	bool ready = !server->ready || server->ready(server->ready_context);
+	bool ready = !server->options.ready || server->options.ready(server->options.ready_context);
+	int status = ready ? 200 : 503;
 
-	answer(request, ready ? 200 : 503, "text/plain; charset=utf-8", "",
-	       ready ? "Ready\n" : "Not ready\n");
-	return ready ? 200 : 503;
+	answer(request, status, TEXT_PLAIN, "", ready ? "Ready\n" : "Not ready\n");
+	return status;
+}
+
+static int answer_version(struct http_server *server, const struct http_request *request)
+{
+	struct text page = { 0 };
+	struct json json;
+	int status = 200;
+
+	(void)server;
+	json_init(&json, &page, true);
+	json_object_begin(&json);
+	json_member_string(&json, "program", "etw_exporter");
+	json_member_string(&json, "version", program_version.number);
+	json_member_string(&json, "revision", program_version.revision);
+	json_member_string(&json, "compiler", program_version.compiler);
+	json_member_string(&json, "arch", program_version.arch);
+	json_object_end(&json);
+	text_add_char(&page, '\n');
+	if (page.failed) {
+		status = answer_status(request, 500, "");
+	} else {
+		answer(request, status, "application/json", "", page.data);
+	}
+	text_free(&page);
+	return status;
+}
+
+/* ---- the metrics page ---- */
+
+/* Answers a scrape that is not made, and counts it. */
+static int refuse_scrape(struct http_server *server, const struct http_request *request, int status,
+			 const struct text *why)
+{
+	scrape_count(server, status);
+	if (why->size == 0 || why->failed) {
+		return answer_status(request, status, "");
+	}
+	answer(request, status, TEXT_PLAIN, status == 503 ? "Retry-After: 1\r\n" : "", why->data);
+	return status;
+}
+
+static int answer_chosen_metrics(struct http_server *server, const struct http_request *request)
+{
+	static const char timeout_header[] = "X-Prometheus-Scrape-Timeout-Seconds";
+	struct collect collect;
+	struct text why = { 0 };
+	int status = collect_init(&collect, request->query, &server->options, &why);
+
+	if (status == 200) {
+		const struct scrape_options options = {
+			.requested = collect.everything ? NULL : collect_includes,
+			.context = &collect,
+			.time_limit_ns = time_limit_ns(request_header(request, timeout_header),
+						       server->options.timeout_offset_ns),
+		};
+
+		status = scrape_answer(server, request, &options);
+	} else {
+		text_add_string(&why, why.size > 0 ? "\n" : "");
+		refuse_scrape(server, request, status, &why);
+	}
+	collect_done(&collect);
+	text_free(&why);
+	return status;
+}
+
+static int answer_metrics(struct http_server *server, const struct http_request *request)
+{
+	uint64_t most = server->options.max_scrapes;
+	bool admitted = atomic_fetch_add_explicit(&server->scrapes, 1, memory_order_relaxed) <
+				most ||
+			most == 0;
+	struct text why = { 0 };
+	int status;
+
+	if (admitted) {
+		status = answer_chosen_metrics(server, request);
+	}
+	atomic_fetch_sub_explicit(&server->scrapes, 1, memory_order_relaxed);
+	if (!admitted) {
+		text_add_format(&why,
+				"%" PRIu64 " scrapes are being answered, which is the limit "
+				"(--web.max-requests).\n",
+				most);
+		status = refuse_scrape(server, request, 503, &why);
+		text_free(&why);
+	}
+	return status;
+}
+
+/* ---- the table ---- */
+
+/* Answers a request whose method is one of the page's; returns the status. */
+typedef int answer_page(struct http_server *server, const struct http_request *request);
+
+enum methods { METHODS_READ, METHODS_CHANGE };
+
+static const char *const allowed_methods[] = {
+	[METHODS_READ] = "GET, HEAD, OPTIONS",
+	[METHODS_CHANGE] = "POST, PUT, OPTIONS",
+};
+
+/* "/" of the table stands for what is listed there; the telemetry path may take its place. */
+static const struct page {
+	const char *route; /* NULL: the telemetry path */
+	enum methods methods;
+	answer_page *answer;
+	const char *what; /* for lists of pages; NULL: it is in none */
+} pages[] = {
+	{ NULL, METHODS_READ, answer_metrics, "the metrics, for Prometheus" },
+	{ "/", METHODS_READ, landing_page_answer, NULL },
+	{ "/style.css", METHODS_READ, landing_page_style, NULL },
+	{ "/script.js", METHODS_READ, landing_page_script, NULL },
+	{ "/icon.svg", METHODS_READ, landing_page_icon, NULL },
+	{ "/-/healthy", METHODS_READ, answer_healthy, "whether the program runs" },
+	{ "/-/ready", METHODS_READ, answer_ready, "whether the names of processes are known" },
+	{ "/version", METHODS_READ, answer_version, "version and build, as JSON" },
+	{ "/-/reload", METHODS_CHANGE, lifecycle_reload, NULL },
+	{ "/-/quit", METHODS_CHANGE, lifecycle_quit, NULL },
+};
+
+enum { PAGE_COUNT = sizeof pages / sizeof pages[0] };
+
+static const struct page *find_page(const struct web_paths *paths, const char *route)
+{
+	for (size_t i = 0; i < PAGE_COUNT; i++) {
+		if (strcmp(route, pages[i].route ? pages[i].route : paths->telemetry) == 0) {
+			return &pages[i];
+		}
+	}
+	return NULL;
+}
+
+const char *pages_listed(const struct http_server *server, size_t index, const char **what)
+{
+	for (size_t i = 0; i < PAGE_COUNT; i++) {
+		if (pages[i].what && index-- == 0) {
+			*what = pages[i].what;
+			return pages[i].route ? pages[i].route : server->paths.telemetry;
+		}
+	}
+	return NULL;
 }
 
 /* ---- requests ---- */
+
+/* Says what there is. The path of the request is not repeated. */
+static int answer_not_found(const struct http_server *server, const struct http_request *request)
+{
+	struct text page = { 0 };
+	const char *path, *what;
+
+	text_add_format(&page, "Not Found. There are:\n%s/\n", server->paths.links);
+	for (size_t i = 0; (path = pages_listed(server, i, &what)) != NULL; i++) {
+		text_add_format(&page, "%s%s\n", server->paths.links, path);
+	}
+	if (page.failed) {
+		answer_status(request, 404, "");
+	} else {
+		answer(request, 404, TEXT_PLAIN, "", page.data);
+	}
+	text_free(&page);
+	return 404;
+}
+
+/* To the landing page, below a prefix. */
+static int answer_redirect(const struct http_request *request, const char *prefix)
+{
+	struct text headers = { 0 };
+
+	text_add_format(&headers, "Location: %s/\r\n", prefix);
+	answer_status(request, headers.failed ? 500 : 302, headers.failed ? "" : headers.data);
+	text_free(&headers);
+	return 302;
+}
+
+/* OPTIONS, and methods that the page does not have. */
+static int answer_methods(const struct http_request *request, const struct page *page)
+{
+	bool options = strcmp(request->method, "OPTIONS") == 0;
+	struct text headers = { 0 };
+
+	text_add_format(&headers, "Allow: %s\r\n", allowed_methods[page->methods]);
+	if (headers.failed) {
+		answer_status(request, 500, "");
+	} else if (options) {
+		answer(request, 200, TEXT_PLAIN, headers.data, "");
+	} else {
+		answer_status(request, 405, headers.data);
+	}
+	text_free(&headers);
+	return options ? 200 : 405;
+}
+
+static bool page_has_method(const struct page *page, const struct http_request *request)
+{
+	const char *method = request->method;
+
+	return page->methods == METHODS_READ ?
+		       request->is_head || strcmp(method, "GET") == 0 :
+		       strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0;
+}
 
 static bool is_hex(char c)
 {
@@ -161,34 +256,11 @@ static bool valid_path(const char *path)
 	return true;
 }
 
-/* An answer to GET and HEAD; returns the status. */
-typedef int answer_page(struct http_server *server, const struct http_request *request);
-
-static answer_page *page_of(const struct http_server *server, const char *path)
-{
-	static const struct {
-		const char *path;
-		answer_page *answer;
-	} pages[] = {
-		{ "/", answer_landing_page },
-		{ HEALTHY_PATH, answer_healthy },
-		{ READY_PATH, answer_ready },
-	};
-
-	if (strcmp(path, server->telemetry_path) == 0) {
-		return scrape_answer;
-	}
-	for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-		if (strcmp(path, pages[i].path) == 0) {
-			return pages[i].answer;
-		}
-	}
-	return NULL;
-}
-
 int pages_answer(struct http_server *server, const struct http_request *request)
 {
-	answer_page *page;
+	const struct web_paths *paths = &server->paths;
+	const struct page *page;
+	const char *route;
 
 	if (request->path[0] == '\0' || !valid_path(request->path)) {
 		return answer_status(request, 400, "");
@@ -197,35 +269,35 @@ int pages_answer(struct http_server *server, const struct http_request *request)
 	if (strcmp(request->version, "1.1") == 0 && !request_header(request, "Host")) {
 		return answer_status(request, 400, "");
 	}
-	page = page_of(server, request->path);
+	route = web_paths_route(paths, request->path);
+	if (route && route[0] == '\0') {
+		return answer_redirect(request, paths->links);
+	}
+	if (!route && strcmp(request->path, "/") == 0) {
+		return answer_redirect(request, paths->prefix);
+	}
+	page = route ? find_page(paths, route) : NULL;
 	if (!page) {
 		return answer_not_found(server, request);
 	}
-	if (!request->is_head && strcmp(request->method, "GET") != 0) {
-		return answer_status(request, 405, "Allow: GET, HEAD\r\n");
-	}
-	return page(server, request);
+	return page_has_method(page, request) ? page->answer(server, request) :
+						answer_methods(request, page);
 }
 
-bool pages_check_telemetry_path(const char *path, struct error *err)
+bool pages_open(struct http_server *server, const struct http_options *options, struct error *err)
 {
-	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-		"/-._~!$&'()*+,;=:@";
-
-	if (path[0] != '/' || strspn(path, allowed) != strlen(path)) {
-		return error_set(
-			err, ERROR_CONFIG,
-			"\"%s\" is not a telemetry path: a slash, then characters that a URL allows",
-			path);
+	server->options = *options;
+	if (!web_paths_init(&server->paths, options->external_url, options->route_prefix,
+			    options->telemetry_path, err)) {
+		return false;
 	}
-	if (strlen(path) >= TELEMETRY_PATH_SIZE_MAX) {
-		return error_set(err, ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
-				 strlen(path));
-	}
-	if (strcmp(path, HEALTHY_PATH) == 0 || strcmp(path, READY_PATH) == 0) {
-		return error_set(err, ERROR_CONFIG,
-				 "the telemetry path %s is the address of another page", path);
+	for (size_t i = 0; i < PAGE_COUNT; i++) {
+		if (pages[i].route && strcmp(pages[i].route, "/") != 0 &&
+		    strcmp(pages[i].route, options->telemetry_path) == 0) {
+			return error_set(err, ERROR_CONFIG,
+					 "the telemetry path %s is the address of another page",
+					 options->telemetry_path);
+		}
 	}
 	return true;
 }

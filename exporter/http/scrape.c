@@ -5,8 +5,11 @@
  * The page is sent in chunks as the exposition fills its buffer, so a page of any size needs little
  * memory. The first chunk brings the head with it: until then an error can still be answered with
  * status 500. A client of HTTP/1.0 does not support chunks and reads until the connection closes.
- * The whole page has a deadline, because a client that reads slowly would otherwise hold a thread.
+ * The whole page has a deadline, because a client that reads slowly would otherwise hold a thread:
+ * civetweb's request_timeout_ms bounds the wait for a request, and for a client that takes nothing
+ * at all, but not their sum.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -15,17 +18,12 @@
 #include "metrics/exposition.h"
 
 /* What came of a scrape: the label "code". */
-static const char done[] = "200", client_left[] = "499", no_memory[] = "500";
-
-/*
- * A client may take this long over a page as a whole. civetweb's request_timeout_ms bounds the wait
- * for a request, and for a client that takes nothing at all, but not their sum.
- */
-enum { PAGE_TIMEOUT_S = 60 };
+static const char done[] = "200", bad_query[] = "400", client_left[] = "499", no_memory[] = "500",
+		  too_many[] = "503";
 
 bool scrape_open(struct http_server *server, struct error *err)
 {
-	const char *const codes[] = { done, client_left, no_memory };
+	const char *const codes[] = { done, bad_query, client_left, no_memory, too_many };
 
 	server->shard = registry_shard(server->registry, true, err);
 	if (!server->shard || !scrape_families(server->registry, server->families, err)) {
@@ -119,13 +117,26 @@ static void send_end(struct scrape *scrape)
 	}
 }
 
-int scrape_answer(struct http_server *server, const struct http_request *request)
+void scrape_count(struct http_server *server, int status)
 {
-	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4 };
+	char code[16];
+	uint32_t id;
+
+	snprintf(code, sizeof code, "%d", status);
+	id = intern_string(registry_strings(server->registry), code);
+	family_add(server->families[SCRAPE_COUNT], server->shard, &id, 1);
+}
+
+int scrape_answer(struct http_server *server, const struct http_request *request,
+		  const struct scrape_options *options)
+{
+	const struct exposition_options exposition = { .format = EXPOSITION_TEXT_0_0_4,
+						       .requested = options->requested,
+						       .context = options->context };
 	uint64_t start_ns = os_monotonic_ns();
 	struct scrape scrape = {
 		.request = request,
-		.deadline_ns = start_ns + PAGE_TIMEOUT_S * UINT64_C(1000000000),
+		.deadline_ns = start_ns + options->time_limit_ns,
 		.chunked = strcmp(request->version, "1.1") == 0,
 	};
 	const char *code = done;
@@ -136,7 +147,7 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 	if (request->is_head) {
 		return answer_metrics_head(request);
 	}
-	written = exposition_write_as(server->registry, &options, send_chunk, &scrape);
+	written = exposition_write_as(server->registry, &exposition, send_chunk, &scrape);
 	if (written) {
 		send_end(&scrape);
 	}
@@ -151,7 +162,8 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
 		       os_monotonic_ns() - start_ns);
 	if (code == done) {
-		family_set(server->families[SCRAPE_SIZE], server->shard, NULL, (int64_t)scrape.size);
+		family_set(server->families[SCRAPE_SIZE], server->shard, NULL,
+			   (int64_t)scrape.size);
 	}
 	log_debug("Scrape", log_text("client", request->client), log_text("code", code),
 		  log_u64("bytes", scrape.size),

@@ -251,10 +251,6 @@ struct http_server *http_start(const struct http_options *options, struct regist
 		return NULL;
 	}
 	server->registry = registry;
-	server->ready = options->ready;
-	server->ready_context = options->ready_context;
-	server->add_state = options->add_state;
-	server->state_context = options->state_context;
 	server->started_ns = os_monotonic_ns();
 	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
 		error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
@@ -272,12 +268,9 @@ struct http_server *http_start(const struct http_options *options, struct regist
 			goto fail;
 		}
 	}
-	if (!pages_check_telemetry_path(options->telemetry_path, err) ||
-	    !scrape_open(server, err)) {
+	if (!pages_open(server, options, err) || !scrape_open(server, err)) {
 		goto fail;
 	}
-	snprintf(server->telemetry_path, sizeof server->telemetry_path, "%s",
-		 options->telemetry_path);
 	mg_init_library(0);
 	server->library_started = true;
 	/* Without IPv6 in the system, civetweb says "cannot create socket (entry 1)". */

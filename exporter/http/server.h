@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The web server: /metrics, the landing page, health and readiness.
+ * The web server: /metrics, the landing page and the other pages.
  *
  * There is no document root: every URI is answered by our own handler (CVE-2025-55763 is in
  * civetweb's directory code), so nothing of the file system can be reached.
@@ -10,24 +10,57 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "metrics/registry.h"
+
+/*
+ * Shows a collector to a visitor, for collect[] and exclude[]: once for its name, with family NULL,
+ * and once for each family that it adds to, if it is on. A family may come more than once.
+ */
+typedef void scrape_collector_visit(void *visitor, const char *collector, bool on,
+				    const struct family *family);
 
 struct http_options {
 	/* ":9189" (IPv6 too where there is any), "127.0.0.1:0", "[::1]:9189", "localhost:9189"; at
 	 * most 16 */
 	const char *const *listen_addresses;
 	size_t listen_address_count;
-	const char *telemetry_path;   /* "/metrics"; starts with a slash */
+	const char *telemetry_path;   /* "/metrics"; behind the route prefix */
 	bool (*ready)(void *context); /* any thread; false answers /-/ready with 503; NULL: always
 					 ready */
 	void *ready_context;
-	/* Adds what the program says about itself to the landing page, as HTML. Any thread; NULL:
-	 * nothing. */
+	/* ---- what the landing page says about the program, as HTML; any thread ---- */
+	/* Its sources and their losses; NULL: nothing. */
 	void (*add_state)(void *context, struct text *html);
-	void *state_context;
+	/* Its collectors; metrics is the address of the metrics page in links. NULL: nothing. */
+	void (*add_collectors)(void *context, const char *metrics, struct text *html);
+	void *state_context; /* of both */
+
+	/* ---- addresses: see http/web_paths.h ---- */
+	const char *external_url; /* NULL or "": none */
+	const char *route_prefix; /* NULL or "": the path of the external URL */
+
+	/* ---- scrapes ---- */
+	/* Shows every collector, on or off. Any thread; NULL: there are none. */
+	void (*collectors)(void *context, scrape_collector_visit *visit, void *visitor);
+	void *collectors_context;
+	bool disable_exporter_metrics; /* see http/collect.h */
+	uint64_t max_scrapes;          /* at the same time; more get 503; 0: any number */
+	/* A scrape ends so long before Prometheus would give it up, so that it gets an answer. */
+	uint64_t timeout_offset_ns;
+
+	/* ---- POST /-/reload and /-/quit ---- */
+	bool enable_lifecycle; /* otherwise both are refused */
+	/* Asks the program to end; returns at once. Any thread; NULL: it cannot. */
+	void (*quit)(void *context);
+	void *quit_context;
+	/* Reads the configuration again; false leaves everything as it was. Any thread; NULL: it
+	 * cannot. */
+	bool (*reload)(void *context, struct error *err);
+	void *reload_context;
 };
 
 struct http_server; /* opaque */

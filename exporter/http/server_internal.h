@@ -10,11 +10,11 @@
 #include "health.h"
 #include "http/answer.h"
 #include "http/server.h"
+#include "http/web_paths.h"
 #include "metrics/registry.h"
 
 enum {
 	ADDRESSES_MAX = 16,
-	TELEMETRY_PATH_SIZE_MAX = 256,
 };
 
 struct http_server {
@@ -23,11 +23,9 @@ struct http_server {
 	struct shard *shard; /* shared by civetweb's threads */
 	struct family *families[SCRAPE_FAMILIES];
 
-	char telemetry_path[TELEMETRY_PATH_SIZE_MAX];
-	bool (*ready)(void *context);
-	void *ready_context;
-	void (*add_state)(void *context, struct text *html);
-	void *state_context;
+	struct http_options options; /* its texts are valid only while the server starts */
+	struct web_paths paths;
+	_Atomic(uint64_t) scrapes; /* under way */
 	uint64_t started_ns;
 	bool library_started;
 
@@ -45,15 +43,29 @@ struct http_server {
 /* Answers any request; returns the status. */
 int pages_answer(struct http_server *server, const struct http_request *request);
 
-/* Checks that a telemetry path can be one: that it is a path, and not that of another page. */
-bool pages_check_telemetry_path(const char *path, struct error *err);
+/* Takes the options, and checks and keeps the addresses of the pages. */
+bool pages_open(struct http_server *server, const struct http_options *options, struct error *err);
+
+/* For lists of pages: the path behind the prefix, and what is there; NULL behind the last. */
+const char *pages_listed(const struct http_server *server, size_t index, const char **what);
 
 /* ---- scrape.c ---- */
 
 /* Adds the etw_exporter_scrape* families, with a shard for the threads that answer. */
 bool scrape_open(struct http_server *server, struct error *err);
 
+struct scrape_options {
+	/* Whether the page has a family; NULL: it has all. */
+	bool (*requested)(void *context, const struct family *family);
+	void *context; /* of requested */
+	uint64_t time_limit_ns;
+};
+
 /* Answers /metrics; returns the status. */
-int scrape_answer(struct http_server *server, const struct http_request *request);
+int scrape_answer(struct http_server *server, const struct http_request *request,
+		  const struct scrape_options *options);
+
+/* Counts a scrape that is answered with this status, other than by scrape_answer(). */
+void scrape_count(struct http_server *server, int status);
 
 #endif

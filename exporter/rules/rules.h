@@ -65,6 +65,10 @@ void rule_set_free(struct rule_set *set);
 const struct collector_info *rule_set_collector(const struct rule_set *set,
 						size_t index); /* NULL behind the last */
 bool rule_set_on(const struct rule_set *set, const char *collector);
+/* The families that the rules of a collector add to, if it is on: start with *at = 0; NULL behind
+ * the last. A family may come more than once, and may be that of other collectors too. */
+const struct family *rule_set_next_family(const struct rule_set *set, const char *collector,
+					  size_t *at);
 /* Features of the tracker that the rules of the enabled collectors need (enum tracker_feature). */
 uint32_t rule_set_features(const struct rule_set *set);
 

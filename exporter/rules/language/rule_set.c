@@ -495,6 +495,19 @@ bool rule_set_on(const struct rule_set *set, const char *collector)
 	return info && info->on;
 }
 
+const struct family *rule_set_next_family(const struct rule_set *set, const char *collector,
+					  size_t *at)
+{
+	while (*at < set->rule_count) {
+		const struct active_rule *active = &set->rules[(*at)++];
+
+		if (strcmp(active->rule->collector->name, collector) == 0) {
+			return active->declared->family;
+		}
+	}
+	return NULL;
+}
+
 uint32_t rule_set_features(const struct rule_set *set)
 {
 	return set->features;

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads collect[] and exclude[] from the query of a scrape, and finds the families that they mean.
+ *
+ * A query is hostile text: keys and values may have percent codes, and parameters of other
+ * exporters and libraries are left alone. The names of collectors are compared exactly. A name that
+ * is not known is an error that lists the known ones, because a scrape configuration with a typing
+ * mistake would otherwise collect nothing for years. So is collect[] of a collector that is off, as
+ * node_exporter has it; exclude[] of one changes nothing.
+ *
+ * Two collectors may add to the same family (`file` and `file_other` both count operations). The
+ * family is part of the scrape if one of those collectors is. Therefore the families of all
+ * collectors are entered into a map with the answer. A family that is not in the map belongs to no
+ * collector, and its name decides whether it is one of `exporter` or one of `health`.
+ */
+#include "http/collect.h"
+
+#include <string.h>
+
+/* The names for families that no collector adds to. */
+#define EXPORTER_NAME "exporter"
+#define HEALTH_NAME   "health"
+
+/* More names than there are collectors can only be a mistake. */
+enum { NAMES_MAX = 256 };
+
+/* The names that a query gives. */
+struct names {
+	bool collect, exclude; /* it has such parameters */
+	struct text texts;     /* each with a NUL behind it */
+	size_t starts[NAMES_MAX];
+	bool known[NAMES_MAX];
+	bool off[NAMES_MAX]; /* a collector that is off, or left out by a flag */
+	size_t count;
+};
+
+/* ---- the query ---- */
+
+static int hex_digit(char c)
+{
+	c = ascii_lower(c);
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Appends a part of a query without its percent codes, with blanks for plus signs and a NUL at the
+ * end. False: a percent code is not whole, or hides a NUL. */
+static bool add_decoded(struct text *out, const char *from, const char *end)
+{
+	while (from < end) {
+		char c = *from++;
+
+		if (c == '%') {
+			int high = end - from >= 2 ? hex_digit(from[0]) : -1;
+			int low = high >= 0 ? hex_digit(from[1]) : -1;
+
+			if (low < 0 || high + low == 0) {
+				return false;
+			}
+			c = (char)(high * 16 + low);
+			from += 2;
+		} else if (c == '+') {
+			c = ' ';
+		}
+		text_add_char(out, c);
+	}
+	text_add_char(out, '\0');
+	return true;
+}
+
+/* Reads one parameter, "key=value". Returns an HTTP status. */
+static int read_parameter(struct names *names, const char *start, const char *end, struct text *why)
+{
+	const char *equals = memchr(start, '=', (size_t)(end - start));
+	const char *key_end = equals ? equals : end;
+	struct text key = { 0 };
+	bool good = add_decoded(&key, start, key_end);
+	bool collect = good && !key.failed && strcmp(key.data, "collect[]") == 0;
+	bool exclude = good && !key.failed && strcmp(key.data, "exclude[]") == 0;
+	bool failed = key.failed;
+
+	text_free(&key);
+	if (!collect && !exclude) {
+		return failed ? 500 : 200;
+	}
+	names->collect |= collect;
+	names->exclude |= exclude;
+	if (names->count == NAMES_MAX) {
+		text_add_format(why, "The query has more than %d names of collectors.", NAMES_MAX);
+		return 400;
+	}
+	names->starts[names->count++] = names->texts.size;
+	if (!add_decoded(&names->texts, equals ? equals + 1 : end, end)) {
+		text_add_string(why, "A percent code in the query is not valid.");
+		return 400;
+	}
+	return names->texts.failed ? 500 : 200;
+}
+
+static int read_query(struct names *names, const char *query, struct text *why)
+{
+	for (const char *at = query; at;) {
+		size_t size = strcspn(at, "&");
+		int status = read_parameter(names, at, at + size, why);
+
+		if (status != 200) {
+			return status;
+		}
+		at = at[size] == '&' ? at + size + 1 : NULL;
+	}
+	if (names->collect && names->exclude) {
+		text_add_string(why, "collect[] and exclude[] cannot be combined.");
+		return 400;
+	}
+	return 200;
+}
+
+/* ---- the collectors ---- */
+
+/* Whether the query has this name. */
+static bool names_have(struct names *names, const char *name, bool on)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (strcmp(names->texts.data + names->starts[i], name) == 0) {
+			names->known[i] = true;
+			names->off[i] |= !on;
+			found = true;
+		}
+	}
+	return found;
+}
+
+/* A visit to all collectors. */
+struct choosing {
+	struct names *names;
+	struct map *families;
+	bool failed;
+};
+
+static void choose(void *visitor, const char *collector, bool on, const struct family *family)
+{
+	struct choosing *choosing = visitor;
+	bool named = names_have(choosing->names, collector, on);
+	uint64_t *chosen;
+
+	if (!family) {
+		return;
+	}
+	chosen = map_put(choosing->families, (uint64_t)(uintptr_t)family, NULL);
+	if (chosen) {
+		*chosen |= named == choosing->names->collect;
+	}
+	choosing->failed |= !chosen;
+}
+
+static void add_name(void *visitor, const char *collector, bool on, const struct family *family)
+{
+	if (on && !family) {
+		text_add_format(visitor, "%s, ", collector);
+	}
+}
+
+/* "unknown collector 'fiel'. Valid are: disk, file, exporter, health" */
+static void explain(const char *name, bool off, const struct http_options *options,
+		    struct text *why)
+{
+	text_add_format(why, "%s '", off ? "Off: collector" : "Unknown collector");
+	text_add_shown(why, name);
+	text_add_string(why, "'. Valid are: ");
+	if (options->collectors) {
+		options->collectors(options->collectors_context, add_name, why);
+	}
+	text_add_format(why, "%s%s.", options->disable_exporter_metrics ? "" : EXPORTER_NAME ", ",
+			HEALTH_NAME);
+}
+
+static int find_families(struct collect *collect, struct names *names,
+			 const struct http_options *options, struct text *why)
+{
+	struct choosing choosing = { .names = names, .families = &collect->families };
+
+	if (options->collectors) {
+		options->collectors(options->collectors_context, choose, &choosing);
+	}
+	collect->health = names_have(names, HEALTH_NAME, true) == names->collect;
+	collect->exporter = names_have(names, EXPORTER_NAME, !options->disable_exporter_metrics) ==
+				    names->collect &&
+			    !options->disable_exporter_metrics;
+	for (size_t i = 0; i < names->count; i++) {
+		if (!names->known[i] || (names->off[i] && names->collect)) {
+			explain(names->texts.data + names->starts[i], names->known[i], options,
+				why);
+			return 400;
+		}
+	}
+	return choosing.failed ? 500 : 200;
+}
+
+int collect_init(struct collect *collect, const char *query, const struct http_options *options,
+		 struct text *why)
+{
+	struct names names = { 0 };
+	int status = read_query(&names, query, why);
+
+	*collect = (struct collect){ .health = true, .exporter = true };
+	if (status == 200 && (names.collect || names.exclude)) {
+		status = find_families(collect, &names, options, why);
+	} else {
+		collect->everything = !options->disable_exporter_metrics;
+		collect->exporter = collect->everything;
+	}
+	text_free(&names.texts);
+	return why->failed ? 500 : status;
+}
+
+void collect_done(struct collect *collect)
+{
+	map_done(&collect->families);
+}
+
+bool collect_includes(void *context, const struct family *family)
+{
+	static const char *const prefixes[] = { "etw_exporter_", "process_" };
+	const struct collect *collect = context;
+	const uint64_t *chosen = map_find(&collect->families, (uint64_t)(uintptr_t)family);
+
+	if (collect->everything || chosen) {
+		return collect->everything || *chosen;
+	}
+	for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+		if (strncmp(family_name(family), prefixes[i], strlen(prefixes[i])) == 0) {
+			return collect->exporter;
+		}
+	}
+	return collect->health;
+}

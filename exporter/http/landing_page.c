@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The landing page: page/landing.html with its fields filled in.
+ *
+ * A field is a name in double braces, and a row of the table below adds its text. What the program
+ * says about itself (its sources, losses and collectors) comes from callbacks of the options. All
+ * of this works without JavaScript; page/script.js adds the chart, which it feeds from the metrics
+ * page. The page loads nothing from elsewhere and has no script or style of its own, so its Content
+ * Security Policy can be strict: a name of a process or file that gets into the page as markup by
+ * some mistake could still not run, load or send anything.
+ */
+#include "http/landing_page.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/html.h"
+#include "base/os.h"
+#include "config/builtin.h"
+#include "http/server_internal.h"
+#include "version.h"
+
+/* ---- fields ---- */
+
+static void add_links(struct text *page, const struct http_server *server)
+{
+	text_add_html(page, server->paths.links);
+}
+
+static void add_metrics(struct text *page, const struct http_server *server)
+{
+	add_links(page, server);
+	text_add_html(page, server->paths.telemetry);
+}
+
+static void add_version(struct text *page, const struct http_server *server)
+{
+	(void)server;
+	text_add_html(page, program_version.number);
+}
+
+static void add_revision(struct text *page, const struct http_server *server)
+{
+	(void)server;
+	text_add_html(page, program_version.revision);
+}
+
+static void add_compiler(struct text *page, const struct http_server *server)
+{
+	(void)server;
+	text_add_html(page, program_version.compiler);
+}
+
+static void add_arch(struct text *page, const struct http_server *server)
+{
+	(void)server;
+	text_add_html(page, program_version.arch);
+}
+
+static void add_uptime(struct text *page, const struct http_server *server)
+{
+	uint64_t seconds = (os_monotonic_ns() - server->started_ns) / UINT64_C(1000000000);
+	uint64_t minutes = seconds / 60, hours = minutes / 60;
+
+	if (hours >= 24) {
+		text_add_format(page, "%" PRIu64 " d %" PRIu64 " h", hours / 24, hours % 24);
+	} else if (hours > 0) {
+		text_add_format(page, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
+	} else if (minutes > 0) {
+		text_add_format(page, "%" PRIu64 " min", minutes);
+	} else {
+		text_add_format(page, "%" PRIu64 " s", seconds);
+	}
+}
+
+static void add_pages(struct text *page, const struct http_server *server)
+{
+	const char *path, *what;
+
+	for (size_t i = 0; (path = pages_listed(server, i, &what)) != NULL; i++) {
+		text_add_string(page, "<li><a href=\"");
+		add_links(page, server);
+		text_add_html(page, path);
+		text_add_string(page, "\">");
+		text_add_html(page, path);
+		text_add_string(page, "</a> <span>");
+		text_add_html(page, what);
+		text_add_string(page, "</span></li>\n");
+	}
+}
+
+static void add_state(struct text *page, const struct http_server *server)
+{
+	if (server->options.add_state) {
+		server->options.add_state(server->options.state_context, page);
+	}
+}
+
+static void add_collectors(struct text *page, const struct http_server *server)
+{
+	struct text metrics = { 0 };
+
+	text_add_string(&metrics, server->paths.links);
+	text_add_string(&metrics, server->paths.telemetry);
+	page->failed |= metrics.failed;
+	if (server->options.add_collectors && !metrics.failed) {
+		server->options.add_collectors(server->options.state_context, metrics.data, page);
+	}
+	text_free(&metrics);
+}
+
+static const struct {
+	const char *name;
+	void (*add)(struct text *page, const struct http_server *server);
+} fields[] = {
+	{ "links", add_links },           { "metrics", add_metrics },   { "version", add_version },
+	{ "revision", add_revision },     { "compiler", add_compiler }, { "arch", add_arch },
+	{ "uptime", add_uptime },         { "pages", add_pages },       { "state", add_state },
+	{ "collectors", add_collectors },
+};
+
+enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
+
+/* Adds the text of the field at `at`, "{{name}}", and returns its end. */
+static const char *add_field(struct text *page, const struct http_server *server, const char *at)
+{
+	const char *name = at + strlen("{{"), *end = strstr(name, "}}");
+
+	for (size_t i = 0; end && i < FIELD_COUNT; i++) {
+		if (strlen(fields[i].name) == (size_t)(end - name) &&
+		    memcmp(fields[i].name, name, (size_t)(end - name)) == 0) {
+			fields[i].add(page, server);
+			return end + strlen("}}");
+		}
+	}
+	page->failed = true; /* page/landing.html has a field without a row */
+	return at + strlen(at);
+}
+
+/* ---- answers ---- */
+
+static const struct builtin_file *find_file(const char *name)
+{
+	size_t i = 0;
+
+	while (i < builtin_web_file_count && strcmp(builtin_web_files[i].name, name) != 0) {
+		i++;
+	}
+	return i < builtin_web_file_count ? &builtin_web_files[i] : NULL;
+}
+
+int landing_page_answer(struct http_server *server, const struct http_request *request)
+{
+	static const char headers[] =
+		"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+		"img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+		"frame-ancestors 'none'\r\n"
+		"Referrer-Policy: no-referrer\r\n"
+		"Cache-Control: no-store\r\n";
+	const char *at = find_file("landing")->text, *field;
+	struct text page = { 0 };
+	int status = 200;
+
+	while ((field = strstr(at, "{{")) != NULL) {
+		text_add(&page, at, (size_t)(field - at));
+		at = add_field(&page, server, field);
+	}
+	text_add_string(&page, at);
+	if (page.failed) {
+		status = answer_status(request, 500, "");
+	} else {
+		answer(request, status, "text/html; charset=utf-8", headers, page.data);
+	}
+	text_free(&page);
+	return status;
+}
+
+static int answer_file(const struct http_request *request, const char *name, const char *type)
+{
+	/* Another version of the program may have another file at this address. */
+	answer(request, 200, type, "Cache-Control: no-cache\r\n", find_file(name)->text);
+	return 200;
+}
+
+int landing_page_style(struct http_server *server, const struct http_request *request)
+{
+	(void)server;
+	return answer_file(request, "style", "text/css; charset=utf-8");
+}
+
+int landing_page_script(struct http_server *server, const struct http_request *request)
+{
+	(void)server;
+	return answer_file(request, "script", "text/javascript; charset=utf-8");
+}
+
+int landing_page_icon(struct http_server *server, const struct http_request *request)
+{
+	(void)server;
+	return answer_file(request, "icon", "image/svg+xml");
+}

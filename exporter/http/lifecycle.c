@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/lifecycle.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "http/server_internal.h"
+
+static int answer_sentence(const struct http_request *request, int status, const char *sentence)
+{
+	answer(request, status, "text/plain; charset=utf-8", "", sentence);
+	return status;
+}
+
+/*
+ * Whether the request comes from a page of another site. A browser says with each POST in `Origin`
+ * which site a page belongs to, "null" if it does not want to. Ours have the host and port of
+ * `Host`, or behind a reverse proxy those of the external URL. curl and scripts send no Origin.
+ */
+static bool is_of_another_site(const struct http_server *server, const struct http_request *request)
+{
+	const char *origin = request_header(request, "Origin");
+	const char *host = request_header(request, "Host");
+	const char *origin_host;
+
+	if (!origin) {
+		return false;
+	}
+	if (server->paths.origin[0] != '\0' &&
+	    text_equal_nocase(origin, strlen(origin), server->paths.origin,
+			      strlen(server->paths.origin))) {
+		return false;
+	}
+	origin_host = strstr(origin, "://");
+	return !origin_host || !host ||
+	       !text_equal_nocase(origin_host + 3, strlen(origin_host + 3), host, strlen(host));
+}
+
+/* Returns 200 if the request may go on, or the status that it was answered with. */
+static int admit(const struct http_server *server, const struct http_request *request)
+{
+	if (!server->options.enable_lifecycle) {
+		return answer_sentence(
+			request, 403,
+			"This page is switched off. The flag --web.enable-lifecycle switches it "
+			"on.\n");
+	}
+	if (is_of_another_site(server, request)) {
+		log_warning("Refused a request from a page of another site",
+			    log_text("client", request->client), log_text("path", request->path),
+			    log_text("origin", request_header(request, "Origin")));
+		return answer_sentence(request, 403,
+				       "The request comes from a page of another site.\n");
+	}
+	return 200;
+}
+
+int lifecycle_reload(struct http_server *server, const struct http_request *request)
+{
+	const struct http_options *options = &server->options;
+	struct error err = { 0 };
+	struct text sentence = { 0 };
+	int status = admit(server, request);
+
+	if (status != 200) {
+		return status;
+	}
+	if (!options->reload) {
+		return answer_sentence(request, 501,
+				       "This program cannot read its configuration again.\n");
+	}
+	log_info("Reload requested", log_text("client", request->client));
+	if (options->reload(options->reload_context, &err)) {
+		return answer_sentence(request, 200, "The configuration was read again.\n");
+	}
+	text_add_string(&sentence, "The configuration was not changed: ");
+	text_add_shown(&sentence, err.text);
+	text_add_char(&sentence, '\n');
+	status = sentence.failed ? answer_status(request, 500, "") :
+				   answer_sentence(request, 500, sentence.data);
+	text_free(&sentence);
+	return status;
+}
+
+int lifecycle_quit(struct http_server *server, const struct http_request *request)
+{
+	const struct http_options *options = &server->options;
+	int status = admit(server, request);
+
+	if (status != 200) {
+		return status;
+	}
+	if (!options->quit) {
+		return answer_sentence(request, 501,
+				       "This program cannot be ended by a request.\n");
+	}
+	log_info("End requested", log_text("client", request->client));
+	/* First the answer: the end of the program cuts off what is under way. */
+	answer_sentence(request, 200, "The program ends.\n");
+	options->quit(options->quit_context);
+	return 200;
+}
