@@ -67,11 +67,16 @@ fetch() { # source|download, package
 	private_apt "$1" "$2" || private_apt "$1" "$2/$(. /etc/os-release && printf %s "$VERSION_CODENAME")"
 }
 
-# Prints the folder that the source package was unpacked into.
+# Prints the folder that the source package was unpacked into. Its version and licences are kept for .ci/package.sh.
 fetch_source() { # package
-	mkdir -p "$work/$1"
+	local folder
+
+	mkdir -p "$work/$1" "$cache/sources/$1"
 	(cd "$work/$1" && fetch source "$1") >&2
-	find "$work/$1" -mindepth 1 -maxdepth 1 -type d
+	folder=$(find "$work/$1" -mindepth 1 -maxdepth 1 -type d)
+	cp "$folder/debian/copyright" "$cache/sources/$1/"
+	dpkg-parsechangelog -l "$folder/debian/changelog" -S Version >"$cache/sources/$1/version"
+	printf '%s\n' "$folder"
 }
 
 # Not by package name: Node.js also comes from elsewhere, with npm in it.

@@ -1,27 +1,43 @@
-# What `cmake --install build/release --prefix PREFIX` installs, and `cpack` packs: the programs, a configuration to start from, what
-# Prometheus and Grafana load, the documentation, whose pages keep their places to each other.
+# What `cmake --install build/release --prefix PREFIX` installs, `cpack` packs, and the packages of .ci/package.sh contain: the programs,
+# a configuration to start from, what Prometheus and Grafana load, the documentation. This is the only description of that layout.
 include(GNUInstallDirs)
 
-set(etwx_config_dir ${CMAKE_INSTALL_SYSCONFDIR}/${PROJECT_NAME})
-set(etwx_data_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME})
-
-install(TARGETS etw_exporter etwtool RUNTIME)
-if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.cmake)
-  install(FILES ${PROJECT_BINARY_DIR}/etw_exporter.debug ${PROJECT_BINARY_DIR}/etwtool.debug DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(WIN32)
+  # One folder with the places of the sources, so that the links between pages lead to the files, too.
+  set(etwx_bin_dir .)
+  set(etwx_config_dir config)
+  set(etwx_collector_dir config/collectors)
+  set(etwx_dashboard_dir dashboards)
+  set(etwx_doc_dir .)
+else()
+  set(etwx_bin_dir ${CMAKE_INSTALL_BINDIR})
+  set(etwx_config_dir ${CMAKE_INSTALL_SYSCONFDIR}/${PROJECT_NAME})
+  set(etwx_collector_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME}/collectors)
+  set(etwx_dashboard_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME})
+  set(etwx_doc_dir ${CMAKE_INSTALL_DOCDIR})
 endif()
+
+install(TARGETS etw_exporter etwtool RUNTIME DESTINATION ${etwx_bin_dir})
 # Editors find schema.json beside the configuration and above the collectors.
 install(FILES config/etw_exporter.yaml config/schema.json DESTINATION ${etwx_config_dir})
-install(FILES config/schema.json DESTINATION ${etwx_data_dir})
 # The shipped collectors are built in; these are to read, and to copy.
-install(DIRECTORY config/collectors DESTINATION ${etwx_data_dir} FILES_MATCHING PATTERN *.yaml)
-install(DIRECTORY dashboards/grafana dashboards/provisioning dashboards/prometheus DESTINATION ${etwx_data_dir}
+install(DIRECTORY config/collectors/ DESTINATION ${etwx_collector_dir} FILES_MATCHING PATTERN *.yaml)
+install(DIRECTORY dashboards/grafana dashboards/provisioning dashboards/prometheus DESTINATION ${etwx_dashboard_dir}
   PATTERN *_test.yml EXCLUDE)
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.png)
-install(FILES config/README.md config/METRICS.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/config)
+install(FILES LICENSE README.md DESTINATION ${etwx_doc_dir})
+install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.png)
+install(FILES config/README.md config/METRICS.md DESTINATION ${etwx_doc_dir}/config)
 file(GLOB pictures CONFIGURE_DEPENDS dashboards/*.png)
-install(FILES dashboards/README.md ${pictures} DESTINATION ${CMAKE_INSTALL_DOCDIR}/dashboards)
+install(FILES dashboards/README.md ${pictures} DESTINATION ${etwx_doc_dir}/dashboards)
+
+if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.cmake)
+  install(FILES ${PROJECT_BINARY_DIR}/etw_exporter.debug ${PROJECT_BINARY_DIR}/etwtool.debug DESTINATION ${etwx_bin_dir})
+  install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${etwx_bin_dir})
+else()
+  install(FILES config/schema.json DESTINATION ${etwx_dashboard_dir})
+  install(DIRECTORY packaging/systemd/ DESTINATION lib/systemd/system FILES_MATCHING PATTERN *.service PATTERN *.socket)
+  install(DIRECTORY packaging/sysusers/ DESTINATION lib/sysusers.d FILES_MATCHING PATTERN *.conf)
+endif()
 
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_VENDOR "${PROJECT_NAME}")

@@ -4,25 +4,25 @@
 . "${BASH_SOURCE%/*}/lib.bash"
 
 command -v cmake >/dev/null || skip "cmake is not installed"
+prefix=$work/prefix
+bin=$prefix/bin config=$prefix/etc/etw_exporter data=$prefix/share/etw_exporter
+collectors=$data/collectors documents=$prefix/share/doc/etw_exporter
 if [[ $ETW_EXPORTER == *.exe ]]; then
 	runner=("${WINE64:-/usr/lib/wine/wine64}")
 	suffix=.exe
+	bin=$prefix config=$prefix/config data=$prefix/dashboards collectors=$prefix/config/collectors documents=$prefix
 fi
-prefix=$work/prefix
 cmake --install "$BUILD_DIR" --prefix "$prefix" >"$work/out" 2>&1 || fail "cmake --install: $(cat "$work/out")"
-exporter=$prefix/bin/etw_exporter${suffix:-}
-tool=$prefix/bin/etwtool${suffix:-}
-config=$prefix/etc/etw_exporter/etw_exporter.yaml
-data=$prefix/share/etw_exporter
-documents=$prefix/share/doc/etw_exporter
+exporter=$bin/etw_exporter${suffix:-}
+tool=$bin/etwtool${suffix:-}
 
 # The programs, with the installed configuration.
 "${runner[@]}" "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 cd "$work"
-"${runner[@]}" "$exporter" --check-config --config.file="$config" >/dev/null || fail "the configuration is refused"
-"${runner[@]}" "$tool" check config "$config" >/dev/null || fail "etwtool refuses the configuration"
+"${runner[@]}" "$exporter" --check-config --config.file="$config/etw_exporter.yaml" >/dev/null || fail "the configuration is refused"
+"${runner[@]}" "$tool" check config "$config/etw_exporter.yaml" >/dev/null || fail "etwtool refuses the configuration"
 "${runner[@]}" "$tool" summary sample.etl | says '"records"' || fail "etwtool summary"
-"${runner[@]}" "$exporter" --once --config.file="$config" --replay.file=sample.etl | tr -d '\r' >page || fail "replay: exit $?"
+"${runner[@]}" "$exporter" --once --config.file="$config/etw_exporter.yaml" --replay.file=sample.etl | tr -d '\r' >page || fail "replay: exit $?"
 "${runner[@]}" "$ETW_EXPORTER" --once --replay.file=sample.etl | tr -d '\r' >page_of_build || fail "replay: exit $?"
 counted() { grep -E '^etw_(events|file_written_bytes|disk_written_bytes)_total' "$1"; }
 diff <(counted page) <(counted page_of_build) || fail "the installed program counts otherwise"
@@ -38,17 +38,17 @@ same() { # folder of the sources, pattern, installed folder
 	diff <(cd "$SOURCE_DIR/$1" && find . -name "$2" ! -name '*_test.yml' | sort) <(cd "$3" && find . -name "$2" | sort) ||
 		fail "$3 is not $1"
 }
-same config/collectors '*.yaml' "$data/collectors"
+same config/collectors '*.yaml' "$collectors"
 same dashboards/grafana '*.json' "$data/grafana"
 same dashboards/prometheus '*.yml' "$data/prometheus"
 same dashboards/provisioning '*.yaml' "$data/provisioning"
 same docs '*.*' "$documents/docs"
-for file in "$prefix/etc/etw_exporter/schema.json" "$data/schema.json" "$documents"/{LICENSE,README.md} \
+for file in "$config/schema.json" "$collectors/../schema.json" "$documents"/{LICENSE,README.md} \
 	"$documents"/config/{README,METRICS}.md "$documents/dashboards/README.md"; do
 	[ -s "$file" ] || fail "$file is not installed"
 done
 if [ "${suffix:-}" = .exe ]; then
-	cmp "$SOURCE_DIR/exporter/windows/collect.cmd" "$prefix/bin/collect.cmd" || fail "collect.cmd is not beside the program"
+	cmp "$SOURCE_DIR/exporter/windows/collect.cmd" "$bin/collect.cmd" || fail "collect.cmd is not beside the program"
 fi
 if command -v promtool >/dev/null; then
 	promtool check config "$data/prometheus/scrape/one-host.yml" >"$work/out" 2>&1 || fail "Prometheus refuses it: $(cat "$work/out")"

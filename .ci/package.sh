@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Makes the packages of a release: bash .ci/package.sh [OUT], by default in build/packages.
+#
+#   etw-exporter_VERSION_ARCHITECTURE.deb            Debian 12 and newer
+#   etw_exporter-VERSION-windows-amd64.zip, .msi     Windows
+#   etw_exporter-VERSION-windows-amd64-debug.zip     debugging information of the programs in these two
+#   winget/, chocolatey/                             manifests
+#   etw_exporter-VERSION.spdx.json, SHA256SUMS       what is in all of these; their check sums
+#
+# With --linux BUILD or --windows BUILD it packs that build, and only for that system. Without, it configures and builds both, after
+# .ci/deps-debian.sh, .ci/deps-mingw.sh and .ci/deps-packages.sh have installed what is missing.
+#
+# The same commit makes the same bytes: all times are that of the commit, or SOURCE_DATE_EPOCH; order and rights of files are fixed.
+. "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
+root=$(cd "$here/.." && pwd)
+umask 022
+export LC_ALL=C TZ=UTC
+
+usage() {
+	echo "usage: bash .ci/package.sh [--linux BUILD] [--windows BUILD] [OUT]" >&2
+	exit 2
+}
+
+out=$root/build/packages linux='' windows=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--linux) linux=${2:?} && shift ;;
+	--windows) windows=${2:?} && shift ;;
+	-*) usage ;;
+	*) out=$1 && [ $# -eq 1 ] || usage ;;
+	esac
+	shift
+done
+
+version=${PACKAGE_VERSION:-$(sed -n 's/^project(etw_exporter VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")} # other ones for tests
+: "${SOURCE_DATE_EPOCH:=$(git -C "$root" log -1 --format=%ct 2>/dev/null)}"
+[ -n "$SOURCE_DATE_EPOCH" ] || die "no repository here: set SOURCE_DATE_EPOCH to the time of the sources, in seconds since 1970"
+export SOURCE_DATE_EPOCH
+
+# From nothing and without a compiler cache: a cache may return what was made in another folder.
+build() { # preset
+	rm -rf "$root/build/package/$1"
+	(cd "$root" && CCACHE_DISABLE=1 cmake --preset "$1" -B "build/package/$1" -DCMAKE_C_COMPILER_LAUNCHER=)
+	cmake --build "$root/build/package/$1" --target etw_exporter etwtool
+}
+
+if [ -z "$linux$windows" ]; then
+	for script in debian mingw packages; do
+		bash "$here/deps-$script.sh"
+	done
+	build release
+	build windows-mingw
+	linux=$root/build/package/release windows=$root/build/package/windows-mingw
+fi
+
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+made=()
+
+# One time and the rights that all have.
+normalize() { # folder
+	chmod -R u=rwX,go=rX "$1"
+	find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+}
+
+# Fills in a template: each @NAME@ of the arguments NAME=VALUE.
+fill() { # template, NAME=VALUE...
+	local pair text
+
+	text=$(cat "$1")
+	for pair in "${@:2}"; do
+		text=${text//"@${pair%%=*}@"/"${pair#*=}"}
+	done
+	printf '%s\n' "$text"
+}
+
+# ---- Debian ----
+
+# The libraries that a program needs, as the packages of this system: "libc6 (>= 2.34), ...".
+dependencies() { # program...
+	mkdir -p "$work/shlibs/debian"
+	printf 'Source: etw-exporter\n\nPackage: etw-exporter\nArchitecture: any\n' >"$work/shlibs/debian/control"
+	(cd "$work/shlibs" && dpkg-shlibdeps --ignore-missing-info -O "${@/#/-e}") | sed -n 's/^shlibs:Depends=//p'
+}
+
+make_deb() {
+	local stage=$work/deb architecture size
+
+	architecture=$(dpkg --print-architecture)
+	DESTDIR=$stage cmake --install "$linux" --prefix /usr --strip >/dev/null
+	mv "$stage/usr/etc" "$stage/etc"
+	mv "$stage/usr/share/doc/etw_exporter" "$stage/usr/share/doc/etw-exporter"
+	if [ -d "$stage/usr/lib/systemd" ]; then # where Debian 12 has it
+		mkdir -p "$stage/lib"
+		mv "$stage/usr/lib/systemd" "$stage/lib/systemd"
+	fi
+	rm "$stage/usr/share/doc/etw-exporter/LICENSE"
+	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" \
+		>"$stage/usr/share/doc/etw-exporter/copyright"
+	printf 'etw-exporter (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$version" \
+		"etw_exporter authors <etw_exporter@example.org>" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
+		gzip -9n >"$stage/usr/share/doc/etw-exporter/changelog.gz"
+	find "$stage/usr/share/man" -type f ! -name '*.gz' -exec gzip -9n {} + 2>/dev/null || true
+	normalize "$stage"
+
+	mkdir "$stage/DEBIAN"
+	size=$(du -sk --apparent-size --exclude DEBIAN "$stage" | cut -f 1)
+	fill "$root/packaging/debian/control.in" "version=$version" "architecture=$architecture" "size=$size" \
+		"depends=$(dependencies "$stage"/usr/bin/*)" >"$stage/DEBIAN/control"
+	install -m 755 "$root"/packaging/debian/{postinst,prerm,postrm} "$stage/DEBIAN/"
+	(cd "$stage" && find etc -type f | sort | sed 's|^|/|') >"$stage/DEBIAN/conffiles"
+	(cd "$stage" && find . -path ./DEBIAN -prune -o -path ./etc -prune -o -type f -print0 | sort -z | xargs -0 md5sum | sed 's|  \./|  |') \
+		>"$stage/DEBIAN/md5sums"
+	touch --date="@$SOURCE_DATE_EPOCH" "$stage"/DEBIAN{,/*}
+	made+=("etw-exporter_${version}_$architecture.deb")
+	dpkg-deb --build --root-owner-group -Zxz --threads-max=1 "$stage" "$out/${made[-1]}" >/dev/null
+	rm -rf "$stage/DEBIAN"
+}
+
+[ -z "$linux" ] || make_deb
+say "in $out: ${made[*]}"
