@@ -57,16 +57,10 @@ static void add_state_word(struct text *html, const char *class, const char *sig
 
 /* ---- losses ---- */
 
-struct losses {
-	uint64_t events;
-	uint64_t buffers;
-	uint64_t damaged; /* buffers and records that were skipped */
-	size_t sources, up;
-};
-
-static struct losses losses_of(struct runner *runner)
+static struct landing_losses losses_of(struct runner *runner)
 {
-	struct losses losses = { .sources = runner_session_count(runner) };
+	struct landing_losses losses = { .live = runner_is_live(runner),
+					 .sources = runner_session_count(runner) };
 
 	for (size_t i = 0; i < losses.sources; i++) {
 		struct runner_session session;
@@ -80,60 +74,70 @@ static struct losses losses_of(struct runner *runner)
 	return losses;
 }
 
-static void add_known_losses(struct text *html, const struct losses *losses)
+/* "5 events, 1 buffer with an unknown number of events, 2 damaged places" */
+static void add_known_losses(struct text *html, const struct landing_losses *losses)
 {
+	const struct {
+		uint64_t count;
+		const char *noun, *more;
+	} parts[] = {
+		{ losses->events, "event", "" },
+		{ losses->buffers, "buffer", " with an unknown number of events" },
+		{ losses->damaged, "damaged place", losses->live ? "" : " of a recording" },
+	};
 	const char *between = "";
 
-	if (losses->events > 0) {
-		add_counted(html, losses->events, "event");
-		between = ", ";
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		if (parts[i].count > 0) {
+			text_add_string(html, between);
+			add_counted(html, parts[i].count, parts[i].noun);
+			text_add_string(html, parts[i].more);
+			between = ", ";
+		}
 	}
-	if (losses->buffers > 0) {
-		text_add_string(html, between);
-		add_counted(html, losses->buffers, "buffer");
-		text_add_string(html, " with an unknown number of events");
-		between = ", ";
+}
+
+void landing_add_losses(struct text *html, const struct landing_losses *losses)
+{
+	bool lost = losses->events > 0 || losses->buffers > 0 || losses->damaged > 0;
+	const char *since = losses->live ? "since the exporter started" :
+					   "when the recordings were made, and in reading them";
+	size_t down = losses->sources - losses->up;
+
+	text_add_string(html, "<p class=\"sentence\">");
+	if (lost) {
+		add_state_word(html, "bad sentence", SIGN_BAD, "Lost:");
+		text_add_char(html, ' ');
+		add_known_losses(html, losses);
+		text_add_format(html,
+				", %s. The counters are too low by what these would have added.",
+				since);
+	} else if (losses->live && losses->up == 0) {
+		add_state_word(html, "bad sentence", SIGN_BAD, "No session runs.");
+		text_add_string(html, " No event arrives, so nothing is counted. The log of the "
+				      "exporter says why.");
+	} else {
+		add_state_word(html, "good sentence", SIGN_GOOD, "No event was lost");
+		text_add_format(html, " %s.", since);
 	}
-	if (losses->damaged > 0) {
-		text_add_string(html, between);
-		add_counted(html, losses->damaged, "damaged part");
-		text_add_format(html, " of %s",
-				losses->sources == 1 ? "the source" : "the sources");
+	text_add_string(html, "</p>\n");
+	if (losses->live && down > 0 && (losses->up > 0 || lost)) {
+		text_add_string(html, "<p class=\"sentence\">");
+		add_state_word(html, "bad sentence", SIGN_BAD, "Events are missing:");
+		text_add_char(html, ' ');
+		add_counted(html, down, "session");
+		text_add_format(html, " of %zu %s not run.</p>\n", losses->sources,
+				down == 1 ? "does" : "do");
 	}
 }
 
 static void add_losses(struct text *html, struct runner *runner)
 {
-	bool live = runner_is_live(runner);
-	struct losses losses = losses_of(runner);
-	bool lost = losses.events > 0 || losses.buffers > 0 || losses.damaged > 0;
-	const char *since = live ? "since the exporter started" :
-				   "when the recordings were made, and in reading them";
+	const struct landing_losses losses = losses_of(runner);
 
 	text_add_string(html, "<section aria-labelledby=\"losses-title\">\n"
-			      "<h2 id=\"losses-title\">Losses</h2>\n<p class=\"sentence\">");
-	if (lost) {
-		add_state_word(html, "bad sentence", SIGN_BAD, "Lost: ");
-		add_known_losses(html, &losses);
-		text_add_format(html,
-				", %s. All counters are too low by what these would have "
-				"added.</p>\n",
-				since);
-	} else if (live && losses.up == 0) {
-		add_state_word(html, "bad sentence", SIGN_BAD, "No session runs.");
-		text_add_string(html, " No event arrives, so nothing is counted. The log of the "
-				      "exporter says why a session does not start.</p>\n");
-	} else {
-		add_state_word(html, "good sentence", SIGN_GOOD, "No event was lost");
-		text_add_format(html, " %s.</p>\n", since);
-	}
-	if (live && losses.up > 0 && losses.up < losses.sources) {
-		text_add_string(html, "<p class=\"sentence\">");
-		add_state_word(html, "bad sentence", SIGN_BAD, "");
-		add_counted(html, losses.sources - losses.up, "session");
-		text_add_format(html, " of %zu %s not run; its events are missing.</p>\n",
-				losses.sources, losses.sources - losses.up == 1 ? "does" : "do");
-	}
+			      "<h2 id=\"losses-title\">Losses</h2>\n");
+	landing_add_losses(html, &losses);
 	text_add_string(html, "</section>\n");
 }
 
@@ -147,15 +151,28 @@ static void add_source_state(struct text *html, const struct runner_session *ses
 	} else if (live) {
 		add_state_word(html, "bad", SIGN_BAD, "does not run");
 	} else if (session->up) {
-		add_state_word(html, "good", SIGN_GOOD, "is being replayed");
+		add_state_word(html, "good", SIGN_GOOD, "replaying");
 	} else {
-		add_state_word(html, "off", SIGN_OFF, finished ? "replayed" : "not being replayed");
+		add_state_word(html, "off", SIGN_OFF, finished ? "replayed" : "waits");
+	}
+}
+
+static void add_lost_cell(struct text *html, uint64_t events, uint64_t buffers)
+{
+	text_add_string(html, "<td class=\"n\">");
+	if (events > 0 || buffers == 0) {
+		add_counted(html, events, "event");
+	}
+	text_add_string(html, events > 0 && buffers > 0 ? ",<br>" : "");
+	if (buffers > 0) {
+		add_counted(html, buffers, "buffer");
 	}
 }
 
 static void add_source(struct text *html, const struct setup *setup, struct runner *runner,
 		       size_t index, bool finished)
 {
+	bool live = runner_is_live(runner);
 	struct runner_session session;
 	uint64_t outcomes[OUTCOME_COUNT] = { 0 };
 	uint64_t records = 0;
@@ -167,13 +184,17 @@ static void add_source(struct text *html, const struct setup *setup, struct runn
 	}
 	text_add_string(html, "<tr><th scope=\"row\"><bdi>");
 	text_add_html(html, session.facts.name);
-	text_add_string(html, "</bdi><td>");
-	text_add_html(html, session.facts.type);
+	text_add_string(html, "</bdi>");
+	if (live) {
+		text_add_string(html, "<small>");
+		text_add_html(html, session.facts.type);
+		text_add_string(html, "</small>");
+	}
 	text_add_string(html, "<td>");
-	add_source_state(html, &session, runner_is_live(runner), finished);
+	add_source_state(html, &session, live, finished);
 	add_number_cell(html, records);
-	add_number_cell(html, session.lost_events);
-	add_number_cell(html, session.lost_buffers + session.statistics.realtime_buffers_lost);
+	add_lost_cell(html, session.lost_events,
+		      session.lost_buffers + session.statistics.realtime_buffers_lost);
 	text_add_char(html, '\n');
 }
 
@@ -184,20 +205,20 @@ static void add_sources(struct text *html, const struct setup *setup, struct run
 	struct runner_totals totals;
 
 	runner_totals(runner, &totals);
-	text_add_format(html,
-			"<section aria-labelledby=\"sources-title\">\n"
-			"<h2 id=\"sources-title\">%s</h2>\n"
-			"<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-			"aria-labelledby=\"sources-title\">\n<table>\n"
-			"<caption>%s</caption>\n"
-			"<thead><tr><th scope=\"col\">%s<th scope=\"col\">Kind"
-			"<th scope=\"col\">State<th scope=\"col\" class=\"n\">Records"
-			"<th scope=\"col\" class=\"n\">Lost events"
-			"<th scope=\"col\" class=\"n\">Lost buffers\n<tbody>\n",
-			live ? "Sessions" : "Recordings",
-			live ? "The trace sessions of the exporter" :
-			       "What is replayed in place of live sessions",
-			live ? "Session" : "Recording");
+	text_add_format(
+		html,
+		"<section aria-labelledby=\"sources-title\">\n"
+		"<h2 id=\"sources-title\">%s</h2>\n"
+		"<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+		"aria-labelledby=\"sources-title\">\n<table class=\"sources\">\n"
+		"<caption>%s</caption>\n"
+		"<thead><tr><th scope=\"col\">%s<th scope=\"col\">State<th scope=\"col\" class=\"n\">Records"
+		"<th scope=\"col\" class=\"n\">Lost events"
+		"<th scope=\"col\" class=\"n\">Lost buffers\n<tbody>\n",
+		live ? "Sessions" : "Recordings",
+		live ? "The trace sessions of the exporter" :
+		       "What is replayed in place of live sessions",
+		live ? "Session" : "Recording");
 	for (size_t i = 0; i < runner_session_count(runner); i++) {
 		add_source(html, setup, runner, i, totals.finished != 0);
 	}
@@ -215,32 +236,74 @@ void landing_add_state(struct text *html, const struct setup *setup, struct runn
 
 /* ---- collectors ---- */
 
-void landing_add_collectors(struct text *html, const struct rule_set *rules, const char *metrics)
+/* A name may be broken behind each underscore. */
+static void add_breakable(struct text *html, const char *name)
+{
+	for (; *name != '\0'; name++) {
+		const char character[] = { *name, '\0' };
+
+		text_add_html(html, character);
+		text_add_string(html, *name == '_' ? "<wbr>" : "");
+	}
+}
+
+static void add_collector(struct text *html, const struct collector_info *collector,
+			  const char *metrics)
+{
+	text_add_string(html, "<tr><th scope=\"row\">");
+	if (collector->on) {
+		text_add_string(html, "<a href=\"");
+		text_add_html(html, metrics);
+		text_add_string(html, "?collect%5B%5D=");
+		text_add_html(html, collector->name);
+		text_add_string(html, "\">");
+	}
+	add_breakable(html, collector->name);
+	text_add_string(html, collector->on ? "</a><td>" : "<td>");
+	text_add_html(html, collector->help);
+	text_add_char(html, '\n');
+}
+
+/* Those that are on, or those that are off. Returns how many there are. */
+static size_t add_collector_table(struct text *html, const struct rule_set *rules, bool on,
+				  const char *metrics)
 {
 	const struct collector_info *collector;
+	size_t count = 0;
+
+	text_add_format(html,
+			"<table class=\"collectors\">\n<caption>Collectors that are %s</caption>\n"
+			"<thead><tr><th scope=\"col\">Collector<th scope=\"col\">What it counts\n"
+			"<tbody>\n",
+			on ? "on" : "off");
+	for (size_t i = 0; (collector = rule_set_collector(rules, i)) != NULL; i++) {
+		if (collector->on == on) {
+			add_collector(html, collector, metrics);
+			count++;
+		}
+	}
+	text_add_string(html, "</table>\n");
+	return count;
+}
+
+void landing_add_collectors(struct text *html, const struct rule_set *rules, const char *metrics)
+{
+	struct text off = { 0 };
+	size_t off_count = add_collector_table(&off, rules, false, metrics);
 
 	text_add_string(html, "<section aria-labelledby=\"collectors-title\">\n"
-			      "<h2 id=\"collectors-title\">Collectors</h2>\n<table>\n"
-			      "<caption>What is counted. The name of a collector leads to its "
-			      "metrics</caption>\n"
-			      "<thead><tr><th scope=\"col\">Collector<th scope=\"col\">State"
-			      "<th scope=\"col\">What it counts\n<tbody>\n");
-	for (size_t i = 0; (collector = rule_set_collector(rules, i)) != NULL; i++) {
-		text_add_string(html, "<tr><th scope=\"row\">");
-		if (collector->on) {
-			text_add_string(html, "<a href=\"");
-			text_add_html(html, metrics);
-			text_add_string(html, "?collect%5B%5D=");
-			text_add_html(html, collector->name);
-			text_add_string(html, "\">");
-		}
-		text_add_html(html, collector->name);
-		text_add_string(html, collector->on ? "</a><td>" : "<td>");
-		add_state_word(html, collector->on ? "good" : "off",
-			       collector->on ? SIGN_GOOD : SIGN_OFF, collector->on ? "on" : "off");
-		text_add_string(html, "<td>");
-		text_add_html(html, collector->help);
-		text_add_char(html, '\n');
+			      "<h2 id=\"collectors-title\">Collectors</h2>\n");
+	if (add_collector_table(html, rules, true, metrics) == 0) {
+		text_add_string(html, "<p>No collector is on: nothing is counted.</p>\n");
 	}
-	text_add_string(html, "</table>\n</section>\n");
+	if (off_count > 0) {
+		text_add_string(html, "<details>\n<summary>");
+		add_counted(html, off_count, "collector");
+		text_add_format(html, " %s off</summary>\n", off_count == 1 ? "is" : "are");
+		text_add(html, off.data, off.size);
+		text_add_string(html, "</details>\n");
+	}
+	html->failed |= off.failed;
+	text_free(&off);
+	text_add_string(html, "</section>\n");
 }

@@ -9,8 +9,8 @@ until_true 30 curl -fsS "$url/-/ready" || fail "never ready"
 curl -fsS "$url/-/healthy" >/dev/null || fail "not healthy"
 curl -fsS "$url/" >"$work/landing" || fail "no landing page"
 for part in 'href="/metrics"' "etw_exporter <span class=\"version\">$("$ETW_EXPORTER" --version | cut -d' ' -f2)<" 'Up for .*[0-9]+ ' 'Configuration: <bdi>built-in<' \
-	'<bdi>sample\.etl</bdi><td>replay<td>.*is being replayed.*<td class="n">[0-9,]+<td class="n">0<td class="n">0' \
-	'No event was lost' '<a href="/metrics\?collect%5B%5D=disk">disk</a><td>.* on</span><td>' '>sched<td>.* off</span><td>'; do
+	'<bdi>sample\.etl</bdi><td>.* replaying</span><td class="n">[0-9,]+<td class="n">0 events' \
+	'No event was lost' '<a href="/metrics\?collect%5B%5D=disk">disk</a><td>Requests' '<th scope="row">sched<td>CPU time' 'collectors are off<'; do
 	grep -Eq "$part" "$work/landing" || fail "the landing page lacks $part: $(cat "$work/landing")"
 done
 
@@ -88,7 +88,7 @@ total() { curl -fsS "$url/metrics" | awk -v want="$1" '$1 ~ want { s += $NF } EN
 ended() { grep -q 'Replay finished' "$work/log"; }
 until_true 30 ended || fail "no word about the end of the replay"
 curl -fsS "$url/" >"$work/landing"
-grep -Eq '<bdi>&lt;b&gt;&amp;\.etl</bdi><td>replay<td>.* replayed</span><td' "$work/landing" || fail "a file name on the landing page: $(cat "$work/landing")"
+grep -Eq '<bdi>&lt;b&gt;&amp;\.etl</bdi><td>.* replayed</span><td' "$work/landing" || fail "a file name on the landing page: $(cat "$work/landing")"
 logs debug Scrape 'client=127\.0\.0\.1 code=200 bytes=[0-9]+ microseconds=[0-9]+$'
 logs debug 'Recording was read' 'file=.* records=[0-9]+ buffers=[0-9]+$'
 logs info 'Replay finished' "records=$(total '^etw_consumer_records_total[{]') counted=$(total '^etw_consumer_records_total[{].*counted') no_rule=$(total '^etw_consumer_records_total[{].*no_rule') undecoded=0 filtered=0 lost=$(total '^etw_session_events_lost_total[{]') seconds=[0-9.]+ records_per_second=[1-9]"

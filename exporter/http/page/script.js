@@ -55,6 +55,7 @@ const bytes = (value, unit = '') => {
 	}
 	return `${i > 0 && value < 99.95 ? value.toFixed(1) : Math.round(value)} ${units[i]}${unit}`;
 };
+const rounded = (value, unit) => bytes(value, unit).replace('.0 ', ' '); // for the axis
 
 // ---- the counters ----
 
@@ -106,22 +107,26 @@ function axis(most) {
 }
 
 function drawChart() {
-	const width = Math.max(chart.clientWidth, 200), height = chart.clientHeight, left = 64, right = 8, above = 10, below = 24;
+	const width = Math.max(chart.clientWidth, 200), height = chart.clientHeight, left = 72, right = 8, above = 10, below = 24;
 	const lines = top.slice(0, LINES).filter(row => row.sum > 0);
-	const end = before ? before.time : 0;
+	const end = before?.time ?? samples.at(-1)?.time ?? 0;
+	// It begins with one minute, and grows with the samples to the whole window.
+	const minutes = [1, 2, 3, 5].find(n => samples.length === 0 || samples[0].time >= end - n * 60000) ?? 5;
 	const peak = Math.max(0, ...lines.flatMap(row => samples.map(sample => sample.rates?.get(row.name) ?? 0)));
 	const scale = axis(peak || 1000);
-	const x = time => left + (width - left - right) * (1 - (end - time) / WINDOW_MS);
+	const x = time => left + (width - left - right) * (1 - (end - time) / (minutes * 60000));
 	const y = rate => height - below - (height - above - below) * rate / scale.end;
 
 	chart.setAttribute('viewBox', `0 0 ${width} ${height}`);
 	chart.replaceChildren();
 	for (let rate = 0; rate <= scale.end * 1.001; rate += scale.step) {
 		chart.append(make('line', { class: 'grid', x1: left, x2: width - right, y1: y(rate), y2: y(rate) }),
-			make('text', { x: left - 8, y: y(rate) + 4, 'text-anchor': 'end' }, bytes(rate, '/s')));
+			make('text', { x: left - 8, y: y(rate) + 4, 'text-anchor': 'end' }, rounded(rate, '/s')));
 	}
-	for (const [minutes, anchor] of [[5, 'start'], [4, 'middle'], [3, 'middle'], [2, 'middle'], [1, 'middle'], [0, 'end']]) {
-		chart.append(make('text', { x: x(end - minutes * 60000), y: height - 6, 'text-anchor': anchor }, minutes === 0 ? 'now' : `−${minutes} min`));
+	const step = width < 500 && minutes > 2 ? minutes : 1;
+	for (let ago = 0; ago <= minutes; ago += step) {
+		chart.append(make('text', { x: x(end - ago * 60000), y: height - 6, 'text-anchor': ago === 0 ? 'end' : ago === minutes ? 'start' : 'middle' },
+			ago === 0 ? 'now' : `−${ago} min`));
 	}
 	for (const [i, row] of lines.entries()) {
 		let path = '', pen = 'M', last = null;

@@ -1,0 +1,137 @@
+// Headless Chromium over its DevTools protocol, through two pipes: nothing but Node.js is needed, and no port is open.
+import { spawn } from 'node:child_process';
+
+const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--no-default-browser-check',
+	'--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions', '--hide-scrollbars',
+	'--remote-debugging-pipe', 'about:blank'];
+
+export class Browser {
+	#process;
+	#next = 1;
+	#calls = new Map();
+	#listeners = [];
+
+	// profile: an empty folder that is the caller's to remove.
+	static start(profile) {
+		const browser = new Browser();
+		const child = spawn(process.env.CHROMIUM ?? 'chromium', [`--user-data-dir=${profile}`, ...flags], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+		let rest = '';
+
+		browser.#process = child;
+		child.stdio[4].setEncoding('utf8').on('data', text => {
+			const messages = (rest + text).split('\0');
+
+			rest = messages.pop();
+			for (const message of messages) browser.#take(JSON.parse(message));
+		});
+		child.on('exit', code => {
+			for (const { reject } of browser.#calls.values()) reject(new Error(`Chromium has ended with ${code}`));
+		});
+		return browser;
+	}
+
+	#take({ id, method, params, sessionId, result, error }) {
+		if (!id) {
+			for (const listener of this.#listeners) listener(method, params, sessionId);
+			return;
+		}
+		const { resolve, reject, what } = this.#calls.get(id);
+		this.#calls.delete(id);
+		if (error) reject(new Error(`${what}: ${error.message}`));
+		else resolve(result);
+	}
+
+	call(method, params = {}, sessionId = undefined) {
+		return new Promise((resolve, reject) => {
+			const id = this.#next++;
+
+			this.#calls.set(id, { resolve, reject, what: method });
+			this.#process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+		});
+	}
+
+	on(listener) { this.#listeners.push(listener); }
+
+	async open() {
+		const { targetId } = await this.call('Target.createTarget', { url: 'about:blank' });
+		const { sessionId } = await this.call('Target.attachToTarget', { targetId, flatten: true });
+		const page = new Page(this, targetId, sessionId);
+
+		for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await page.call(`${domain}.enable`);
+		return page;
+	}
+
+	async stop() {
+		const ended = new Promise(resolve => this.#process.on('exit', resolve));
+
+		await this.call('Browser.close').catch(() => {});
+		await ended;
+	}
+}
+
+export class Page {
+	faults = []; // what the console shows as errors, violations of the Content Security Policy included
+	requests = []; // addresses
+
+	constructor(browser, target, session) {
+		Object.assign(this, { browser, target, session });
+		browser.on((method, params, sessionId) => {
+			if (sessionId !== session) return;
+			if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
+			if (method === 'Runtime.exceptionThrown') this.faults.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+			if (method === 'Runtime.consoleAPICalled' && ['error', 'warning'].includes(params.type)) this.faults.push(params.args.map(argument => argument.value).join(' '));
+			if (method === 'Log.entryAdded' && params.entry.level !== 'verbose') this.faults.push(`${params.entry.text} ${params.entry.url ?? ''}`);
+		});
+	}
+
+	call(method, params) { return this.browser.call(method, params, this.session); }
+
+	// The value of an expression, or of a function that is called in the page with arguments of JSON.
+	async evaluate(what, ...values) {
+		const expression = typeof what === 'function' ? `(${what})(...${JSON.stringify(values)})` : what;
+		const { result, exceptionDetails } = await this.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+
+		if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+		return result.value;
+	}
+
+	// Waits until what evaluates to something true, and returns it; ctest ends what hangs.
+	async until(what, ...values) {
+		for (let i = 0; i < 6000; i++) {
+			const value = await this.evaluate(what, ...values);
+			if (value) return value;
+			await new Promise(resolve => setTimeout(resolve, 50));
+		}
+		throw new Error(`not in five minutes: ${what}\n${await this.evaluate('document.body.innerText')}`);
+	}
+
+	async go(url) {
+		const loaded = new Promise(resolve => this.browser.on((method, _, sessionId) => {
+			if (sessionId === this.session && method === 'Page.loadEventFired') resolve();
+		}));
+		const { errorText } = await this.call('Page.navigate', { url });
+
+		if (errorText) throw new Error(`${url}: ${errorText}`);
+		await loaded;
+	}
+
+	async looks({ width = 1000, height = 900, scheme = 'light' }) {
+		await this.call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 600 });
+		await this.call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+	}
+
+	// The whole page as PNG.
+	async picture() {
+		const { cssContentSize: { width, height } } = await this.call('Page.getLayoutMetrics');
+		const { data } = await this.call('Page.captureScreenshot', { captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 } });
+
+		return Buffer.from(data, 'base64');
+	}
+
+	async press(key, code = key) {
+		const keys = { Tab: 9, Enter: 13 };
+		for (const type of ['keyDown', 'keyUp']) await this.call('Input.dispatchKeyEvent', { type, key, code, windowsVirtualKeyCode: keys[key] });
+	}
+
+	close() { return this.browser.call('Target.closeTarget', { targetId: this.target }); }
+}

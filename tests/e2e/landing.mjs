@@ -1,0 +1,207 @@
+// The landing page in headless Chromium: node landing.mjs PROFILE PICTURES STEP URL [MORE]. Each step is a function below; landing.sh
+// starts the exporters that they need.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { Browser } from './browser.mjs';
+
+const [profile, pictures, step, url, ...more] = process.argv.slice(2);
+const browser = Browser.start(profile);
+
+const open = async (address, look = {}) => {
+	const page = await browser.open();
+
+	await page.looks(look);
+	await page.go(address);
+	return page;
+};
+const shoot = async (page, name) => writeFileSync(`${pictures}/landing-${name}.png`, await page.picture());
+
+const rows = page => page.evaluate(() => [...document.querySelectorAll('#writers tbody tr')].map(row => [...row.children].map(cell => cell.textContent)));
+const hasRows = page => page.until(() => document.querySelectorAll('#writers tbody tr').length > 0);
+const hasLine = page => page.until(() => document.querySelector('#writers .chart path')?.getAttribute('d').includes('L'));
+const status = page => page.evaluate(() => document.querySelector('#writers [role=status]').textContent);
+const says = (page, part) => page.until(text => document.querySelector('#writers [role=status]').textContent.includes(text), part);
+
+// Text whose contrast with its background is below that of WCAG 2, level AA; text that is cut off or runs out of the page.
+const faultsOfLook = page => page.evaluate(() => {
+	const found = [];
+	const numbers = colour => colour.match(/[\d.]+/g).map(Number);
+	const light = colour => {
+		const [r, g, b] = numbers(colour).map(c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+	};
+	const behind = element => {
+		for (let at = element; at; at = at.parentElement) {
+			const colour = getComputedStyle(at).backgroundColor;
+			if ((numbers(colour)[3] ?? 1) === 1) return colour;
+		}
+		return 'rgb(255, 255, 255)';
+	};
+
+	for (const element of document.querySelectorAll('body *')) {
+		const text = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.textContent.trim());
+		const box = element.getBoundingClientRect(), style = getComputedStyle(element);
+		if (!text || box.width === 0 || box.bottom <= 0 || style.visibility === 'hidden') continue;
+		const pair = [light(element.closest('svg') ? style.fill : style.color), light(behind(element))].sort((a, b) => b - a);
+		const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
+		if (contrast < 4.5) found.push(`contrast ${contrast.toFixed(1)}: "${element.textContent.slice(0, 40)}"`);
+		if (box.right > document.documentElement.clientWidth + 1 && !element.closest('.scroll')) found.push(`out of the page: "${element.textContent.slice(0, 40)}"`);
+	}
+	for (const line of document.querySelectorAll('.chart path')) {
+		const pair = [light(getComputedStyle(line).stroke), light(behind(line.closest('section')))].sort((a, b) => b - a);
+		const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
+		if (contrast < 3) found.push(`contrast ${contrast.toFixed(1)} of a line of the chart`);
+	}
+	if (document.documentElement.scrollWidth > innerWidth) found.push(`${document.documentElement.scrollWidth} px wide instead of ${innerWidth}`);
+	return found;
+});
+
+const steps = {
+	// A replay as recorded: the chart moves, in both themes, on a phone.
+	async live() {
+		const page = await open(url);
+
+		await hasRows(page);
+		await hasLine(page);
+		const before = await page.evaluate(() => document.querySelector('#writers .chart path').getAttribute('d'));
+		await page.until(old => document.querySelector('#writers .chart path').getAttribute('d') !== old, before);
+		assert.match((await rows(page))[0].join('|'), /^[^|]+\|[\d.]+ k?M?B\/s\|[\d.]+ [kMG]?B$/);
+		assert.match(await page.evaluate(() => document.querySelector('.chart').getAttribute('aria-label')), /last five minutes\. Now: \w+ [\d.]+ [kMG]?B\/s/);
+		// State, losses and uptime are read again.
+		const uptime = await page.evaluate(() => document.getElementById('uptime').textContent);
+		await page.until(old => document.getElementById('uptime').textContent !== old, uptime);
+		// Rates are those of the counters: their sum over time is what the totals grew by.
+		await page.until(() => document.querySelector('#writers .chart path').getAttribute('d').split('L').length > 6);
+		for (const scheme of ['light', 'dark']) {
+			for (const width of [1000, 360, 320]) {
+				await page.looks({ width, scheme });
+				await page.until(w => Math.abs(document.querySelector('.chart').viewBox.baseVal.width - document.querySelector('.chart').clientWidth) < 2 && innerWidth === w, width);
+				assert.deepEqual(await faultsOfLook(page), [], `${scheme}, ${width} px`);
+				await shoot(page, `${scheme}-${width}`);
+			}
+		}
+		assert.deepEqual(page.faults, []);
+		assert.deepEqual(page.requests.filter(address => !address.startsWith(`${new URL(url).origin}/`)), []);
+		assert.deepEqual([...new Set(page.requests.map(address => new URL(address).pathname))].sort(), more.sort());
+	},
+
+	// What a screen reader and a keyboard meet.
+	async access() {
+		const page = await open(url);
+
+		await hasRows(page);
+		await page.call('Accessibility.enable');
+		const { nodes } = await page.call('Accessibility.getFullAXTree');
+		const named = role => nodes.filter(node => !node.ignored && node.role?.value === role).map(node => node.name?.value ?? '');
+		for (const role of ['banner', 'main', 'contentinfo']) assert.equal(named(role).length, 1, role);
+		assert.deepEqual(named('navigation'), ['Pages']);
+		assert.deepEqual(named('heading').sort(), ['Collectors', 'Losses', 'Recordings', 'Top processes by bytes written', 'etw_exporter 0.1.0']);
+		assert.equal(named('table').length, 3);
+		for (const name of [...named('table'), ...named('region')]) assert.notEqual(name, '');
+		assert.match(named('image').find(name => name.startsWith('Chart')) ?? '', /bytes written per second/);
+		assert.equal(named('status').length, 1);
+		assert.equal(await page.evaluate(() => document.querySelectorAll('table:not(:has(caption)), th:not([scope])').length), 0);
+
+		const visited = [];
+		for (let i = 0; i < 8; i++) {
+			await page.press('Tab');
+			visited.push(await page.evaluate(() => {
+				const style = getComputedStyle(document.activeElement);
+				return `${document.activeElement.textContent.trim().slice(0, 11)}, ${style.outlineStyle} ${parseFloat(style.outlineWidth) >= 2}`;
+			}));
+		}
+		assert.deepEqual(visited.slice(0, 5), ['Skip to the, solid true', '/metrics, solid true', '/-/healthy, solid true', '/-/ready, solid true', '/version, solid true']);
+		for (const at of visited) assert.match(at, /, solid true$/);
+		assert.deepEqual(page.faults, []);
+	},
+
+	// Names of processes that are markup, quotes, and letters that turn the direction of writing.
+	async hostile() {
+		const page = await open(url);
+
+		await hasRows(page);
+		await hasLine(page);
+		const names = (await rows(page)).map(row => row[0]);
+		assert.ok(names.includes('<script>"\'\\x'), names.join(' '));
+		assert.ok(names.includes('abcd\ufffdgpj'), names.join(' '));
+		assert.equal(await page.evaluate(() => document.querySelectorAll('script').length), 1);
+		assert.equal(await page.evaluate(() => document.querySelectorAll('#writers tbody th:not(:has(> bdi))').length), 0);
+		assert.equal(await page.evaluate(() => /[\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.outerHTML)), false);
+		assert.match(await page.evaluate(() => document.querySelector('.chart').getAttribute('aria-label')), /<script>"'\\x \d/);
+		assert.deepEqual(page.faults, []);
+		await shoot(page, 'hostile');
+	},
+
+	// The part that is there without JavaScript.
+	async static() {
+		const page = await browser.open();
+
+		await page.call('Emulation.setScriptExecutionDisabled', { value: true });
+		await page.looks({});
+		await page.go(url);
+		const { root: { nodeId } } = await page.call('DOM.getDocument');
+		const { nodeId: body } = await page.call('DOM.querySelector', { nodeId, selector: 'body' });
+		const { outerHTML } = await page.call('DOM.getOuterHTML', { nodeId: body });
+		for (const part of ['No event was lost', 'The chart needs JavaScript', 'sample.etl', 'Collectors', 'collect%5B%5D=file']) assert.ok(outerHTML.includes(part), part);
+		assert.deepEqual(page.faults, []);
+		await shoot(page, 'without-javascript');
+	},
+
+	// A hidden page asks for nothing; one whose exporter does not answer asks less and less often, and goes on by itself.
+	async pauses() {
+		const page = await open(url);
+		const scrapes = () => page.requests.filter(address => address.includes('/metrics')).length;
+		const hide = hidden => page.evaluate(value => {
+			Object.defineProperty(document, 'hidden', { value, configurable: true });
+			document.dispatchEvent(new Event('visibilitychange'));
+		}, hidden);
+
+		await hasLine(page);
+		await hide(true);
+		await new Promise(resolve => setTimeout(resolve, 1000)); // for a scrape that was under way
+		const before = scrapes();
+		await new Promise(resolve => setTimeout(resolve, 7000)); // more than two intervals
+		assert.equal(scrapes(), before);
+		await hide(false);
+		await page.until(count => performance.getEntriesByType('resource').filter(entry => entry.name.includes('/metrics')).length > count, before);
+		// A gap: the line begins anew.
+		await page.until(() => document.querySelector('#writers .chart path').getAttribute('d').split('M').length > 2);
+
+		assert.deepEqual(page.faults, []);
+		await page.call('Network.emulateNetworkConditions', { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+		await says(page, 'does not answer');
+		const from = scrapes(), at = Date.now();
+		while (scrapes() < from + 2) await new Promise(resolve => setTimeout(resolve, 50));
+		assert.ok(Date.now() - at >= 5900, `two attempts within ${Date.now() - at} ms`);
+		await shoot(page, 'no-answer');
+		await page.call('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+		await says(page, 'has written most');
+	},
+
+	// Nothing to draw: MORE is what the page says about it, and the name of its picture.
+	async empty() {
+		const page = await open(url);
+
+		await says(page, more[0]);
+		assert.deepEqual(await faultsOfLook(page), []);
+		await shoot(page, more[1]);
+	},
+
+	// Only the text of a section, and a picture: MORE is a part of the text, and the name.
+	async section() {
+		const page = await open(url);
+
+		await page.until(text => document.body.innerText.includes(text), more[0]);
+		assert.deepEqual(await faultsOfLook(page), []);
+		await shoot(page, more[1]);
+	},
+};
+
+try {
+	await steps[step]();
+} catch (error) {
+	console.error(`${step}: ${error.stack}`);
+	process.exitCode = 1;
+} finally {
+	await browser.stop();
+}
