@@ -31,6 +31,7 @@ enum {
 	DEFERRED_CLASSES_MAX = 64,
 	DEFERRED_RECORDS_MAX = 1 << 18,
 	DEFERRED_PAYLOADS_MAX = 64 << 20, /* bytes */
+	TEND_EVERY = 10 * 10000000,       /* 100 ns */
 };
 
 /* A copy of a record that the first pass cannot decode yet. */
@@ -72,7 +73,12 @@ struct pipeline {
 	struct deferred_records deferred; /* of the first pass that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
-	uint32_t session; /* label id */
+	/* See shard_enter() and shard_tend(). */
+	const _Atomic(uint64_t) *epoch; /* the registry's */
+	uint64_t entered;               /* what shard_enter() returned; 0: left */
+	int64_t time, tended_time;      /* of the last record; of the last shard_tend() */
+	const struct event_record *next; /* for tell_alive() */
+	uint32_t session;               /* label id */
 	struct session_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
 	bool counts;        /* the tracker counts something of records, see tracker_count() */
@@ -253,6 +259,70 @@ static void deferred_done(struct deferred_records *deferred)
 	*deferred = (struct deferred_records){ .records = NULL };
 }
 
+/* ---- giving label sets back ---- */
+
+static void forget_class_cells(void *context, struct event_class *class)
+{
+	(void)context;
+	class->records = NULL;
+	rule_engine_forget_cells(class);
+}
+
+static void forget_cells(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	event_table_each(pipeline->event_table, forget_class_cells, NULL);
+}
+
+static void tell_alive(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	tracker_tell_alive(pipeline->tracker, pipeline->next);
+}
+
+/* Before the registry is used between records. */
+static void enter(struct pipeline *pipeline)
+{
+	if (atomic_load_explicit(pipeline->epoch, memory_order_relaxed) != pipeline->entered) {
+		pipeline->entered = shard_enter(pipeline->options.shard);
+	}
+}
+
+static void leave(struct pipeline *pipeline)
+{
+	pipeline->entered = 0;
+	shard_leave(pipeline->options.shard);
+}
+
+/* Whether prepare_for() has anything to do: two comparisons for each record. */
+static inline bool is_prepared_for(const struct pipeline *pipeline,
+				   const struct event_record *record)
+{
+	return atomic_load_explicit(pipeline->epoch, memory_order_relaxed) == pipeline->entered &&
+	       (uint64_t)record->time - (uint64_t)pipeline->tended_time < (uint64_t)TEND_EVERY;
+}
+
+/* Every ten seconds of event time, looks for label sets to give back. */
+static void prepare_for(struct pipeline *pipeline, const struct event_record *record)
+{
+	enter(pipeline);
+	if (record->time == RECORD_NO_TIME) {
+		return;
+	}
+	if (pipeline->tended_time != RECORD_NO_TIME && pipeline->tended_time > record->time &&
+	    time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
+		return; /* a record that comes late */
+	}
+	if (pipeline->tended_time != RECORD_NO_TIME && !pipeline->options.observer) {
+		pipeline->next = record;
+		shard_tend(pipeline->options.shard, pipeline->time, record->time);
+		enter(pipeline);
+	}
+	pipeline->tended_time = record->time;
+}
+
 /* ---- first pass: schemas and names, in file order ---- */
 
 static void on_first_pass(void *context, const struct event_record *record)
@@ -398,6 +468,10 @@ static void on_event(void *context, const struct event_record *record)
 	if (!pipeline->schemas_known) {
 		learn(pipeline, record);
 	}
+	if (!is_prepared_for(pipeline, record)) {
+		prepare_for(pipeline, record);
+	}
+	pipeline->time = record->time;
 	class = event_table_find(pipeline->event_table, record, &added);
 	if (!class || (added && !prepare_class(pipeline, class))) {
 		stop_without_memory(pipeline);
@@ -425,6 +499,7 @@ static void on_event(void *context, const struct event_record *record)
 
 static void on_restart(void *context)
 {
+	enter(context);
 	pipeline_reset(context);
 }
 
@@ -432,6 +507,7 @@ static void on_process(void *context, uint32_t process_id, const char *name, siz
 {
 	struct pipeline *pipeline = context;
 
+	enter(pipeline);
 	tracker_name_process(pipeline->tracker, process_id, name, size);
 }
 
@@ -446,15 +522,18 @@ static void on_volume(void *context, const char *nt_path, const char *dos_path)
 {
 	struct pipeline *pipeline = context;
 
+	enter(pipeline);
 	tracker_map_volume(pipeline->tracker, nt_path, dos_path);
 }
 
 static void on_known(void *context, const struct event_record *record)
 {
 	struct pipeline *pipeline = context;
+	struct event_class *class;
 	bool added;
-	struct event_class *class = event_table_find(pipeline->event_table, record, &added);
 
+	enter(pipeline);
+	class = event_table_find(pipeline->event_table, record, &added);
 	if (!class || (added && !prepare_class(pipeline, class))) {
 		stop_without_memory(pipeline);
 		return;
@@ -466,6 +545,7 @@ static void on_disk(void *context, uint32_t disk, const char *model, uint32_t by
 {
 	struct pipeline *pipeline = context;
 
+	enter(pipeline);
 	tracker_find_disk(pipeline->tracker, disk, model, bytes_per_sector);
 }
 
@@ -474,6 +554,7 @@ static void on_partition(void *context, uint32_t disk, uint32_t partition, const
 {
 	struct pipeline *pipeline = context;
 
+	enter(pipeline);
 	tracker_find_partition(pipeline->tracker, disk, partition, volume, file_system);
 }
 
@@ -481,6 +562,7 @@ static void on_service(void *context, uint32_t process_id, uint32_t tag, const c
 {
 	struct pipeline *pipeline = context;
 
+	enter(pipeline);
 	tracker_find_service(pipeline->tracker, process_id, tag, name);
 }
 
@@ -519,6 +601,7 @@ static void on_buffer(void *context)
 			pipeline->options.on_ready(pipeline->options.ready_context);
 		}
 	}
+	leave(pipeline); /* the source may wait for the next buffer */
 }
 
 bool pipeline_run(struct pipeline *pipeline, struct error *err)
@@ -549,7 +632,9 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 	}
 	done = source_run(pipeline->options.source, &sink, err);
 	event_table_publish(pipeline->event_table);
+	enter(pipeline);
 	tracker_end(pipeline->tracker);
+	leave(pipeline);
 	if (pipeline->failed) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for another event class");
 	}
@@ -558,9 +643,11 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 
 void pipeline_reset(struct pipeline *pipeline)
 {
+	enter(pipeline);
 	deferred_done(&pipeline->deferred); /* of a first pass that was stopped */
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
+	leave(pipeline);
 }
 
 /* ---- making and ending ---- */
@@ -650,6 +737,9 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 		return NULL;
 	}
 	pipeline->options = *options;
+	pipeline->epoch = registry_epoch(options->setup->registry);
+	pipeline->time = RECORD_NO_TIME;
+	pipeline->tended_time = RECORD_NO_TIME;
 	pipeline->session =
 		intern_string(registry_strings(options->setup->registry), options->session);
 	if (!make_cells(options->setup->registry, options->shard, options->session,
@@ -657,6 +747,10 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 	    !make_parts(pipeline, err)) {
 		goto fail;
 	}
+	shard_attend(options->shard,
+		     &(struct shard_owner){ .context = pipeline,
+					    .forget_cells = forget_cells,
+					    .tell_alive = tell_alive });
 	return pipeline;
 
 fail:
@@ -669,6 +763,7 @@ void pipeline_free(struct pipeline *pipeline)
 	if (!pipeline) {
 		return;
 	}
+	shard_attend(pipeline->options.shard, NULL);
 	free_classes(pipeline->ahead);
 	free_classes(pipeline->event_table);
 	deferred_done(&pipeline->deferred);

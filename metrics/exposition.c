@@ -2,14 +2,15 @@
 /*
  * Renders a registry in the Prometheus text format 0.0.4.
  *
- * A line is a prefix, which was rendered when its sample was made, and a number. Prefixes and cells
- * are in memory in the order of the page, so rendering is one walk over both. The value of a sample
- * is the sum of its cells in all shards. A histogram has several lines for each prefix, and its
- * buckets are cumulated here. Hidden gauges are left out.
+ * A line is a prefix, which was rendered when its sample was made, and a number. The value of a
+ * sample is the sum of its cells in all shards. A histogram has several lines for each prefix, and
+ * its buckets are cumulated here. Hidden gauges are left out, and samples that were given back.
  *
  * The walk takes no lock. It reads the number of samples of a family once and renders that many, so
- * a sample that is published meanwhile appears in the next scrape. Lines are written into a chunk,
- * which is passed to the sink when the longest possible line would not fit any more.
+ * a sample that is published meanwhile appears in the next scrape. From scrape_begin() to
+ * scrape_end() prefixes stay valid, and cells belong to the prefix that was read before them. Lines
+ * are written into a chunk, which is passed to the sink when the longest possible line would not
+ * fit any more.
  */
 #include "metrics/exposition.h"
 
@@ -92,14 +93,9 @@ struct page {
 	bool refused;
 };
 
-/* The place of a family's next prefix. */
-struct prefix_walk {
-	const struct prefix_chunk *chunk;
-	const char *at;
-};
-
-/* The cells of one segment, of the shards that have any. */
+/* One segment of a family: its prefixes, and its cells of the shards that have any. */
 struct columns {
+	const _Atomic(struct prefix *) *prefixes;
 	cell *cells[SHARD_SLOTS];
 	unsigned count;
 };
@@ -152,26 +148,16 @@ static inline char *copy(char *to, const char *from, size_t size)
 	return to + size;
 }
 
-static inline const char *next_prefix(struct prefix_walk *walk, size_t *size)
+/* NULL: the sample was given back. */
+static inline const struct prefix *prefix_at(const struct columns *columns, size_t index)
 {
-	uint16_t stored;
-	const char *prefix;
-
-	memcpy(&stored, walk->at, sizeof stored);
-	while (stored == 0) {
-		walk->chunk = walk->chunk->next;
-		walk->at = walk->chunk->bytes;
-		memcpy(&stored, walk->at, sizeof stored);
-	}
-	prefix = walk->at + sizeof stored;
-	walk->at = prefix + stored;
-	*size = stored;
-	return prefix;
+	/* Pairs with the release in begin_sample(), so the cells are those of this prefix. */
+	return atomic_load_explicit(&columns->prefixes[index], memory_order_acquire);
 }
 
 static struct columns columns_of(const struct family *family, unsigned segment)
 {
-	struct columns columns = { .count = 0 };
+	struct columns columns = { .prefixes = family->prefixes[segment] };
 
 	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
 		cell *cells = family_segment(family, w, segment);
@@ -194,14 +180,17 @@ static inline uint64_t sum_at(const struct columns *columns, size_t index)
 	return sum;
 }
 
-static inline void counter_lines(struct page *page, struct prefix_walk *walk,
-				 const struct columns *columns, uint32_t count, unsigned decimals)
+static inline void counter_lines(struct page *page, const struct columns *columns, uint32_t count,
+				 unsigned decimals)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		size_t size;
-		const char *prefix = next_prefix(walk, &size);
-		char *to = copy(line_start(page), prefix, size);
+		const struct prefix *prefix = prefix_at(columns, i);
+		char *to;
 
+		if (!prefix) {
+			continue;
+		}
+		to = copy(line_start(page), prefix->text, prefix->size);
 		to = put_scaled(to, sum_at(columns, i), decimals);
 		*to++ = '\n';
 		page->at = to;
@@ -214,8 +203,8 @@ static bool gauge_at(const struct columns *columns, size_t index, int64_t *value
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < columns->count; i++) {
-		uint64_t one =
-			atomic_load_explicit(&columns->cells[i][index], memory_order_relaxed);
+		uint64_t one = atomic_load_explicit(&columns->cells[i][index * GAUGE_CELLS],
+						    memory_order_relaxed);
 
 		if (one == CELL_HIDDEN) {
 			return false;
@@ -226,23 +215,22 @@ static bool gauge_at(const struct columns *columns, size_t index, int64_t *value
 	return true;
 }
 
-static void gauge_lines(struct page *page, const struct family *family, struct prefix_walk *walk,
+static void gauge_lines(struct page *page, const struct family *family,
 			const struct columns *columns, uint32_t count, bool *headed)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		size_t size;
-		const char *prefix = next_prefix(walk, &size);
+		const struct prefix *prefix = prefix_at(columns, i);
 		int64_t value;
 		char *to;
 
-		if (!gauge_at(columns, i, &value)) {
+		if (!prefix || !gauge_at(columns, i, &value)) {
 			continue;
 		}
 		if (!*headed) {
 			page_add(page, family->head, family->head_size);
 			*headed = true;
 		}
-		to = copy(line_start(page), prefix, size);
+		to = copy(line_start(page), prefix->text, prefix->size);
 		to = put_scaled_i64(to, value, family->decimals);
 		*to++ = '\n';
 		page->at = to;
@@ -264,7 +252,7 @@ static char *put_name(char *to, const struct family *family, const char *ending,
 }
 
 static void histogram_lines(struct page *page, const struct family *family,
-			    struct prefix_walk *walk, const struct columns *columns, uint32_t count)
+			    const struct columns *columns, uint32_t count)
 {
 	size_t bucket_count = family->bucket_count;
 	char name[NAME_SIZE_MAX + sizeof "_bucket"];
@@ -274,10 +262,16 @@ static void histogram_lines(struct page *page, const struct family *family,
 	memcpy(name + family->name_size, "_bucket", strlen("_bucket"));
 	for (uint32_t i = 0; i < count; i++) {
 		size_t size, first = (size_t)i * family->cells_per_sample;
-		const char *labels = next_prefix(walk, &size);
+		const struct prefix *prefix = prefix_at(columns, i);
 		uint64_t so_far = 0;
+		const char *labels;
 		char *to;
 
+		if (!prefix) {
+			continue;
+		}
+		labels = prefix->text;
+		size = prefix->size;
 		for (size_t b = 0; b <= bucket_count; b++) {
 			const struct bucket_text *bucket = &family->bucket_texts[b];
 
@@ -302,16 +296,13 @@ static void histogram_lines(struct page *page, const struct family *family,
 
 static void family_write(struct page *page, const struct family *family)
 {
-	/* Pairs with the release in add_sample(). */
+	/* Pairs with the release in begin_sample(). */
 	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
-	struct prefix_walk walk;
 	bool headed = false;
 
-	if (left == 0) {
+	if (family_series(family) == 0) {
 		return;
 	}
-	walk.chunk = family->prefixes;
-	walk.at = walk.chunk->bytes;
 	if (family->type != FAMILY_GAUGE) {
 		page_add(page, family->head, family->head_size);
 	}
@@ -321,13 +312,13 @@ static void family_write(struct page *page, const struct family *family)
 
 		left -= here;
 		if (family->type == FAMILY_HISTOGRAM) {
-			histogram_lines(page, family, &walk, &columns, here);
+			histogram_lines(page, family, &columns, here);
 		} else if (family->type == FAMILY_GAUGE) {
-			gauge_lines(page, family, &walk, &columns, here, &headed);
+			gauge_lines(page, family, &columns, here, &headed);
 		} else if (family->decimals == 0) {
-			counter_lines(page, &walk, &columns, here, 0);
+			counter_lines(page, &columns, here, 0);
 		} else {
-			counter_lines(page, &walk, &columns, here, family->decimals);
+			counter_lines(page, &columns, here, family->decimals);
 		}
 	}
 }
@@ -336,6 +327,7 @@ bool exposition_write_as(struct registry *registry, const struct exposition_opti
 			   exposition_sink *sink, void *context)
 {
 	struct page page = { .sink = sink, .context = context };
+	struct scrape scrape;
 	struct family *family;
 
 	page.start = malloc(CHUNK_SIZE + LINE_SIZE_MAX);
@@ -344,6 +336,7 @@ bool exposition_write_as(struct registry *registry, const struct exposition_opti
 	}
 	page.at = page.start;
 	registry_refresh(registry);
+	scrape_begin(registry, &scrape);
 	family = atomic_load_explicit(&registry->families, memory_order_acquire);
 	while (family && !page.refused) {
 		if (!options->requested || options->requested(options->context, family)) {
@@ -352,6 +345,7 @@ bool exposition_write_as(struct registry *registry, const struct exposition_opti
 		/* Pairs with the release in link_family(). */
 		family = atomic_load_explicit(&family->next, memory_order_acquire);
 	}
+	scrape_end(registry, &scrape);
 	flush(&page);
 	free(page.start);
 	return !page.refused;

@@ -369,13 +369,13 @@ static struct family *add_family(struct registry *registry, const struct family_
 	family->dynamic_labels = options->dynamic_labels;
 	family->max_series = options->max_series ? options->max_series :
 						   registry->limits.series_per_family;
-	family->cells_per_sample = 1;
+	family->cells_per_sample = options->type == FAMILY_GAUGE ? GAUGE_CELLS : 1;
 	for (size_t w = 0; w < SHARD_SLOTS; w++) {
 		atomic_init(&family->shards[w], &family_no_cells);
 	}
 	text_add_family_head(&head, options);
 	family->head = keep_text(registry, &head, &family->head_size);
-	if (!family->name || !family->head || !family_make_table(family)) {
+	if (!family->name || !family->head) {
 		return NULL;
 	}
 	for (size_t i = 0; i < options->label_count; i++) {
@@ -387,6 +387,9 @@ static struct family *add_family(struct registry *registry, const struct family_
 		}
 	}
 	if (options->type == FAMILY_HISTOGRAM && !add_buckets(registry, family, options)) {
+		return NULL;
+	}
+	if (!family_make_table(family)) {
 		return NULL;
 	}
 	link_family(registry, family);
@@ -459,10 +462,18 @@ static bool add_self_families(struct registry *registry, struct error *err)
 		.labels = { "metric" },
 		.label_count = 1,
 	};
+	const struct family_options evicted = {
+		.name = "etw_exporter_series_evicted_total",
+		.help = "Label sets that were given back, by metric family: because the family was full and their process had ended, or because of limits.idle. Absent while there are none.",
+		.type = FAMILY_COUNTER,
+		.labels = { "metric" },
+		.label_count = 1,
+	};
 
 	registry->series_family = registry_family(registry, &series, err);
 	registry->overflow_family = registry_family(registry, &overflow, err);
-	if (!registry->series_family || !registry->overflow_family) {
+	registry->evicted_family = registry_family(registry, &evicted, err);
+	if (!registry->series_family || !registry->overflow_family || !registry->evicted_family) {
 		return false;
 	}
 	family_set(registry->series_family, registry->self, NULL, 0);
@@ -491,6 +502,7 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 	if (registry->limits.strings_bytes == 0) {
 		registry->limits.strings_bytes = (size_t)64 << 20;
 	}
+	eviction_init(registry);
 	registry->prefix_bytes_left = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
 	registry->strings = intern_new(registry->limits.strings_bytes, err);
 	if (!registry->strings) {
@@ -525,6 +537,11 @@ void registry_free(struct registry *registry)
 	if (!registry) {
 		return;
 	}
+	for (struct family *family = registry_next_family(registry, NULL); family;
+	     family = registry_next_family(registry, family)) {
+		family_free(family);
+	}
+	eviction_done(registry);
 	arena_done(&registry->arena);
 	intern_free(registry->strings);
 	os_mutex_done(&registry->mutex);
@@ -565,6 +582,7 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
 			shard->registry = registry;
 			shard->index = registry->shard_count++;
 			shard->shared = shared;
+			registry->shards[shard->index] = shard;
 		} else {
 			no_memory(err);
 		}
@@ -590,15 +608,16 @@ bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), 
 	return added || error_set(err, ERROR_LIMIT, "more than %d scrape hooks", HOOKS_MAX);
 }
 
-/* A family that has no overflow has no sample in the family about it. */
-static void refresh_overflow(struct registry *registry, const struct family *family)
+/* A family for which nothing was counted has no sample in the family about it. */
+static void refresh_count(struct registry *registry, struct family *about,
+			  const struct family *family, const _Atomic(uint64_t) *count)
 {
-	uint64_t overflow = atomic_load_explicit(&family->overflow, memory_order_relaxed);
+	uint64_t value = atomic_load_explicit(count, memory_order_relaxed);
 
-	if (overflow > 0) {
+	if (value > 0) {
 		uint32_t id = intern_add(registry->strings, family->name, family->name_size);
 
-		family_set(registry->overflow_family, registry->self, &id, (int64_t)overflow);
+		family_set(about, registry->self, &id, (int64_t)value);
 	}
 }
 
@@ -612,7 +631,8 @@ void registry_refresh(struct registry *registry)
 		registry->hooks[i].run(registry->hooks[i].context);
 	}
 	while ((family = registry_next_family(registry, family)) != NULL) {
-		refresh_overflow(registry, family);
+		refresh_count(registry, registry->overflow_family, family, &family->overflow);
+		refresh_count(registry, registry->evicted_family, family, &family->evicted);
 	}
 	/* Counted last, because all of the above may make samples. */
 	while ((family = registry_next_family(registry, family)) != NULL) {

@@ -5,8 +5,8 @@
  * Consumers add to samples on their per-event path: without a lock, an allocation or work on
  * strings, unless a label set is new. Every thread that counts has a *shard*: its own cells, one
  * for each value, which no other thread writes (relaxed load and store). A scrape sums the cells of
- * all shards. The prefix of a sample is rendered once, when the sample is made, into chunks in the
- * order of the page. So a scrape copies text and prints integers, and never blocks a consumer.
+ * all shards. The prefix of a sample is rendered once, when the sample is made. So a scrape copies
+ * text and prints integers, and never blocks a consumer.
  *
  * Values are integers. A family determines by how many decimal places the exposition moves the
  * decimal point (9 to show nanoseconds as seconds).
@@ -38,6 +38,8 @@ struct registry_limits {
 	uint32_t series_per_family; /* 0: 2000 */
 	uint32_t series;            /* of all families with dynamic labels; 0: 200000 */
 	size_t strings_bytes;       /* budget of interned label text; 0: 64 MiB */
+	/* Label sets that did not change for so long are given back; 0: none for this reason. */
+	uint64_t idle_100ns;
 };
 
 struct family_options {
@@ -97,8 +99,10 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
 /* ---- the per-event path: for the thread that owns the shard ---- */
 
 /*
- * The cells of a sample in one shard. Valid until registry_free(). Counters and gauges have one
- * cell; a histogram has its buckets (not cumulated, the last is +Inf), then the sum.
+ * The cells of a sample in one shard. Of a family with dynamic labels they are valid until the
+ * owner of the shard is asked to forget them (struct shard_owner); without an owner, and of all
+ * other families, until registry_free(). A counter has one cell; a gauge has a second one, for
+ * cells_hold(); a histogram has its buckets (not cumulated, the last is +Inf), then the sum.
  */
 typedef _Atomic(uint64_t) cell;
 
@@ -154,13 +158,70 @@ void cells_observe(const struct family *family, struct shard *shard, cell *cells
 void family_set(struct family *family, struct shard *shard, const uint32_t *ids, int64_t value);
 
 /*
+ * Keeps the cells of a gauge valid, until as many cells_release(), although it may be 0. A gauge
+ * that is not 0 is valid anyway. For cells that only the calling thread writes.
+ */
+static inline void cells_hold(cell *cells)
+{
+	cell_move(&cells[1], 1);
+}
+
+static inline void cells_release(cell *cells)
+{
+	cell_move(&cells[1], UINT64_MAX);
+}
+
+/* The sample with these label values is never given back. */
+void family_keep(struct family *family, const uint32_t *ids);
+
+/*
  * Hides a sample of a gauge: the exposition leaves it out until it is set again (for an _info
- * metric whose object no longer exists). The sample is not removed.
+ * metric whose object no longer exists). It is given back soon after.
  */
 void family_hide(struct family *family, struct shard *shard, const uint32_t *ids);
 
 /* Hides every sample of a gauge that this shard has set to another value than 0. */
 void family_hide_all(struct family *family, const struct shard *shard);
+
+/* ---- giving label sets back: for the thread that owns the shard ---- */
+
+/*
+ * Label sets of families with dynamic labels are given back when a family is nearly full and the
+ * process that they name ended 10 minutes ago or more (or, without one, they did not change for so
+ * long), when they did not change for limits.idle_100ns, and when they are hidden. A shard without
+ * an owner has no part in it; then the registry gives nothing back.
+ */
+struct shard_owner {
+	void *context;
+	/* Between two records: no cell of a family with dynamic labels is used again, except those
+	 * of gauges that are held or not 0. */
+	void (*forget_cells)(void *context);
+	/* During shard_tend(): registry_alive() for the names of processes. */
+	void (*tell_alive)(void *context);
+};
+
+/* The owner of a shard begins, waiting for its first record; NULL: it has ended. Copied. */
+void shard_attend(struct shard *shard, const struct shard_owner *owner);
+
+/*
+ * Before the owner uses the registry, that is before its first record and whenever registry_epoch()
+ * is another than the one that the last call returned. It may call forget_cells.
+ */
+uint64_t shard_enter(struct shard *shard);
+const _Atomic(uint64_t) *registry_epoch(const struct registry *registry); /* never 0 */
+
+/* The owner is about to wait, so that nothing waits for it. shard_enter() comes next. */
+void shard_leave(struct shard *shard);
+
+/*
+ * Looks for label sets to give back; call it between two records every ten seconds of event time.
+ * before: time of the last record; now: of the next one; 100 ns since any moment. It includes
+ * shard_enter().
+ */
+void shard_tend(struct shard *shard, int64_t before, int64_t now);
+
+/* The process whose name is this label value was alive at a time; see shard_tend(). */
+void registry_alive(struct registry *registry, uint32_t id, int64_t time);
 
 /* ---- the scrape: any thread ---- */
 
@@ -177,10 +238,11 @@ bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), 
 bool family_value(struct family *family, const uint32_t *ids, int64_t *value);
 
 /* The number of samples of a family: one for each label set, also of a histogram; hidden ones are
- * included. */
+ * included until they are given back. */
 size_t family_series(const struct family *family);
 
-/* Families that the registry adds itself: etw_exporter_series, and for families that have reached a
- * limit etw_exporter_series_overflow_total{metric}. */
+/* Families that the registry adds itself: etw_exporter_series, for families that have reached a
+ * limit etw_exporter_series_overflow_total{metric}, and for those that have given label sets back
+ * etw_exporter_series_evicted_total{metric}. */
 
 #endif

@@ -8,17 +8,22 @@
  * so on. So readers need no lock; only the order of stores matters:
  *
  *   ids, then the slot of the table that names the sample      slot: release / acquire
- *   all slots of a grown table, then the pointer to it         table: release / acquire
- *   ids, prefix and slot, then the number of samples           sample_count: release / acquire
+ *   all slots of a new table, then the pointer to it           table: release / acquire
+ *   ids, cells and text, then the pointer to the prefix        prefix: release / acquire
+ *   prefix and slot, then the number of samples                sample_count: release / acquire
  *   a segment of cells, zeroed, then the pointer to it         segment: release / acquire
  *
- * All memory is in the arena of the registry until registry_free(). A function that allocates holds
- * the mutex of the registry.
+ * A sample that is given back (eviction.c) has no prefix until its number is used for other labels.
+ *
+ * Prefixes, and tables that a smaller set of samples has replaced, are on the heap, and eviction.c
+ * frees them. All other memory is in the arena of the registry until registry_free(). A function
+ * that allocates holds the mutex of the registry.
  */
 #ifndef METRICS_REGISTRY_INTERNAL_H
 #define METRICS_REGISTRY_INTERNAL_H
 
 #include "base/os.h"
+#include "metrics/eviction.h"
 #include "metrics/registry.h"
 
 enum {
@@ -35,36 +40,60 @@ enum {
 	HOOKS_MAX = 16,
 	/* One more is for the families about the registry itself, which a scrape updates. */
 	SHARD_SLOTS = SHARDS_MAX + 1,
+	RETIRED_MAX = 4096, /* samples that are given back at once */
 };
 
 /* A gauge whose cell holds this is hidden. */
 #define CELL_HIDDEN ((uint64_t)INT64_MIN)
+
+/* Of a gauge: the value, then how many cells_hold() are in force. */
+enum { GAUGE_VALUE, GAUGE_HOLDS, GAUGE_CELLS };
+
+/* A sample that was never looked at. */
+#define TIME_UNKNOWN INT64_MIN
 
 /*
  * A bucket has two slots; the first is in its low half and is filled first. A slot has 8 bits of
  * the hash above the number of the sample; 0 is a free slot.
  */
 struct sample_table {
-	size_t mask; /* buckets - 1; buckets are a power of two */
+	struct sample_table *older; /* owned: the smaller ones, which may still be read; mutex */
+	size_t mask;                /* buckets - 1; buckets are a power of two */
 	_Atomic(uint64_t) buckets[];
 };
 
 /*
- * Rendered prefixes in the order of samples: a uint16_t with the size, then the text. After size 0,
- * the next prefix is in the next chunk.
- *
- * The prefix of a counter or gauge is `name{a="x",b="y"} `. That of a histogram is the text between
- * the name and the `le` label: `{a="x",b="y",`.
+ * The rendered prefix of a sample. That of a counter or gauge is `name{a="x",b="y"} `. That of a
+ * histogram is the text between the name and the `le` label: `{a="x",b="y",`.
  */
-struct prefix_chunk {
-	struct prefix_chunk *next; /* set before the sample that needs it is published */
-	char bytes[];
+struct prefix {
+	uint16_t size;
+	char text[];
+};
+
+/* What eviction.c knows of a sample of a family with dynamic labels. */
+enum life_state {
+	LIFE_KEPT,    /* never given back: an overflow series, or labels that a rule fixes */
+	LIFE_COUNTED, /* counts against the limits, and may be given back */
+	LIFE_RETIRED, /* in the batch, no longer in the table */
+	LIFE_FREE,    /* its number waits for other labels */
+};
+
+struct sample_life {
+	/* Written by the thread that tends, or before the sample is published. */
+	uint64_t sum;    /* of all cells when they were last looked at; LIFE_FREE: the next free */
+	int64_t changed; /* time of the last change, as far as it was looked at; 100 ns */
+	_Atomic(uint8_t) state; /* enum life_state; written with the mutex */
 };
 
 struct shard {
 	struct registry *registry;
 	size_t index;
 	bool shared;
+	/* See eviction.c. */
+	struct shard_owner owner; /* forget_cells NULL: none */
+	uint64_t passed;          /* the owner's: it has no older cells */
+	_Atomic(uint64_t) seen;   /* the epoch that its owner has passed; 0: it waits */
 };
 
 /* The cells of one shard in one family. */
@@ -88,6 +117,7 @@ struct family {
 	_Atomic(struct family_shard *) shards[SHARD_SLOTS]; /* never NULL, see family_no_cells */
 	uint32_t *ids[SEGMENT_COUNT]; /* rows of label_count; published by the slots that name their
 					 samples */
+	uint32_t slots_used; /* of the table, those of retired samples too; with the mutex */
 	struct registry *registry;
 	const uint64_t *buckets; /* bucket_count bounds */
 	size_t bucket_count;
@@ -106,19 +136,21 @@ struct family {
 	const struct bucket_text *bucket_texts; /* bucket_count + 1, with +Inf */
 
 	/* A scrape reads these members; they are written with the mutex. */
-	_Atomic(uint32_t) sample_count;
-	struct prefix_chunk *prefixes; /* the first chunk; published by sample_count */
+	_Atomic(uint32_t) sample_count; /* numbers that were ever used */
+	/* Owned texts; NULL: given back. The segments are published by sample_count. */
+	_Atomic(struct prefix *) *prefixes[SEGMENT_COUNT];
+	struct sample_life *lives[SEGMENT_COUNT]; /* likewise; NULL without dynamic labels */
 
 	/* Written with the mutex. The counts are also read without it, as hints, so that a limit
 	 * does not need the mutex. */
-	_Atomic(uint32_t) limited_count;   /* samples that count against max_series */
-	_Atomic(uint32_t) overflow_count;  /* samples made because of a limit */
-	struct prefix_chunk *prefix_chunk; /* the newest */
-	char *prefix_at;                   /* in the newest chunk */
-	size_t prefix_left;
-	size_t prefix_chunk_size;
+	_Atomic(uint32_t) live_count;     /* samples on the page */
+	_Atomic(uint32_t) limited_count;  /* samples that count against max_series */
+	_Atomic(uint32_t) overflow_count; /* samples made because of a limit */
+	uint32_t free_sample;             /* the first number to use again; NO_SAMPLE: none */
+	_Atomic(bool) hides;              /* a gauge that may have hidden samples */
 
 	_Atomic(uint64_t) overflow; /* events counted in the overflow series */
+	_Atomic(uint64_t) evicted;  /* samples that were on the page and were given back */
 };
 
 /*
@@ -154,9 +186,12 @@ struct registry {
 	struct os_mutex
 		mutex; /* guards adding families, samples, cells, writers; and what follows */
 	struct arena arena;
-	size_t prefix_bytes_left; /* of label sets that count against a limit */
+	/* Of label sets that count against a limit; also read without the mutex, as a hint. */
+	_Atomic(size_t) prefix_bytes_left;
 	struct shard *shards[SHARD_SLOTS];
 	unsigned shard_count;
+
+	struct eviction eviction;
 
 	struct os_mutex scrape_mutex; /* one run of the hooks at a time */
 	struct scrape_hook hooks[HOOKS_MAX];
@@ -164,6 +199,7 @@ struct registry {
 	struct shard *self; /* used with scrape_mutex */
 	struct family *series_family;
 	struct family *overflow_family;
+	struct family *evicted_family;
 };
 
 /* The place of a sample. */
@@ -185,8 +221,39 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
+/* The prefix of a sample whose number is not above sample_count; NULL: it was given back. */
+static inline const struct prefix *sample_prefix(const struct family *family, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	/* Pairs with the release in begin_sample(). */
+	return atomic_load_explicit(&family->prefixes[segment][index], memory_order_acquire);
+}
+
+/* NULL in a family without dynamic labels. */
+static inline struct sample_life *sample_life(const struct family *family, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	return family->lives[segment] ? &family->lives[segment][index] : NULL;
+}
+
 /* samples.c: makes an empty table; call it with the mutex. Returns false without memory. */
 bool family_make_table(struct family *family);
+/*
+ * samples.c, with the mutex: replaces the table by one of the same size without the samples that
+ * are retired or free. Returns the old table, which other threads may still read, or NULL without
+ * memory.
+ */
+struct sample_table *family_shrink_table(struct family *family);
+void family_free_tables(struct sample_table *table);
+/* samples.c, with the mutex: a retired sample is in the table again and counts against the limits.
+ */
+void family_put_back(struct family *family, uint32_t sample);
+/* samples.c: frees what is not in the arena. */
+void family_free(struct family *family);
 
 /* Runs the hooks and updates the families about the registry itself. */
 void registry_refresh(struct registry *registry);

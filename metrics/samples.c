@@ -15,9 +15,10 @@
  * mutex.
  */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "metrics/exposition.h"
 #include "metrics/registry_internal.h"
@@ -137,19 +138,58 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 enum {
 	SLOTS_MIN = 16,
 	SLOTS_SPARSE = 65536, /* up to here at most half full, for speed; beyond, four fifths */
-	PREFIX_CHUNK_MIN = 512,
-	PREFIX_CHUNK_MAX = 64 * 1024,
 	CELLS_ALIGN = 64, /* cells of two shards never share a cache line */
 };
 
 /* Which labels of a label set are replaced. */
 enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
 
+static enum life_state state_of(const struct family *family, uint32_t sample)
+{
+	const struct sample_life *life = sample_life(family, sample);
+
+	return life ? (enum life_state)atomic_load_explicit(&life->state, memory_order_relaxed) :
+		      LIFE_KEPT;
+}
+
+/* With the mutex: puts the samples into an empty table, and the table in place of the present one.
+ * Samples that are retired have no slot, but room for it, so that they can come back. */
+static void fill_table(struct family *family, struct sample_table *table, size_t buckets)
+{
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+
+	table->mask = buckets - 1;
+	family->slots_used = 0;
+	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
+		enum life_state state = state_of(family, sample);
+
+		if (state != LIFE_RETIRED && state != LIFE_FREE) {
+			const uint32_t *ids = sample_ids(family, sample, family->label_count);
+
+			sample_put(table, sample_hash(ids, family->label_count), sample);
+		}
+		family->slots_used += state != LIFE_FREE;
+	}
+	/* Pairs with the acquire in sample_find(). */
+	atomic_store_explicit(&family->table, table, memory_order_release);
+}
+
+static struct sample_table *new_table(size_t buckets)
+{
+	struct sample_table *table =
+		calloc(1, sizeof *table + buckets * sizeof table->buckets[0]);
+
+	if (!table) {
+		memory_note_loss();
+	}
+	return table;
+}
+
 /*
  * With the mutex: makes sure that the table has free slots after one more. The old table stays
  * valid for its readers.
  */
-static bool reserve_slot(struct family *family, uint32_t sample_count)
+static bool reserve_slot(struct family *family)
 {
 	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_relaxed);
 	size_t slots = table ? 2 * (table->mask + 1) : 0;
@@ -157,51 +197,78 @@ static bool reserve_slot(struct family *family, uint32_t sample_count)
 	size_t buckets = table ? 2 * (table->mask + 1) : SLOTS_MIN / 2;
 	struct sample_table *grown;
 
-	if (sample_count < most) {
+	if (family->slots_used < most) {
 		return true;
 	}
-	grown = arena_alloc(&family->registry->arena,
-			    sizeof *grown + buckets * sizeof grown->buckets[0], CELLS_ALIGN);
+	grown = new_table(buckets);
 	if (!grown) {
 		return false;
 	}
-	grown->mask = buckets - 1;
-	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + sample_count; sample++) {
-		const uint32_t *ids = sample_ids(family, sample, family->label_count);
-
-		sample_put(grown, sample_hash(ids, family->label_count), sample);
-	}
-	/* Pairs with the acquire in sample_find(). */
-	atomic_store_explicit(&family->table, grown, memory_order_release);
+	grown->older = table;
+	fill_table(family, grown, buckets);
 	return true;
+}
+
+struct sample_table *family_shrink_table(struct family *family)
+{
+	struct sample_table *table = atomic_load_explicit(&family->table, memory_order_relaxed);
+	struct sample_table *replacement = new_table(table->mask + 1);
+
+	if (replacement) {
+		fill_table(family, replacement, table->mask + 1);
+	}
+	return replacement ? table : NULL;
+}
+
+void family_free_tables(struct sample_table *table)
+{
+	while (table) {
+		struct sample_table *older = table->older;
+
+		free(table);
+		table = older;
+	}
 }
 
 bool family_make_table(struct family *family)
 {
-	return reserve_slot(family, 0);
+	return reserve_slot(family);
 }
 
-/* With the mutex: the row of ids of a new sample; NULL without memory. */
-static uint32_t *reserve_ids(struct family *family, uint32_t sample)
+/* With the mutex: the rows of a new sample, for its ids, prefix and life. False without memory. */
+static bool reserve_rows(struct family *family, uint32_t sample)
 {
+	struct arena *arena = &family->registry->arena;
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 	size_t row_size = family->label_count * sizeof(uint32_t);
-	uint32_t *rows;
+	size_t count = family->label_count > 0 ? (size_t)1 << segment : 1;
 
 	if (!family->ids[segment]) {
 		/* At least one byte, so that a family without labels has rows as well. */
-		rows = arena_alloc(&family->registry->arena, ((size_t)1 << segment) * row_size + 1,
-				   sizeof(uint64_t));
-		if (!rows) {
-			return NULL;
-		}
-		family->ids[segment] = rows;
+		family->ids[segment] = arena_alloc(arena, count * row_size + 1, sizeof(uint64_t));
 	}
-	return family->ids[segment] + (size_t)index * family->label_count;
+	if (!family->prefixes[segment]) {
+		family->prefixes[segment] = arena_alloc(
+			arena, count * sizeof *family->prefixes[segment], sizeof(void *));
+	}
+	if (!family->lives[segment] && family->dynamic_labels != 0) {
+		family->lives[segment] = arena_alloc(arena, count * sizeof *family->lives[segment],
+						     sizeof(uint64_t));
+	}
+	return family->ids[segment] && family->prefixes[segment] &&
+	       (family->lives[segment] || family->dynamic_labels == 0);
 }
 
-/* The prefix of a sample, see struct prefix_chunk. */
+static void put_in_table(struct family *family, uint32_t sample)
+{
+	const uint32_t *ids = sample_ids(family, sample, family->label_count);
+
+	sample_put(atomic_load_explicit(&family->table, memory_order_relaxed),
+		   sample_hash(ids, family->label_count), sample);
+}
+
+/* The text of a sample, see struct prefix. */
 static void render_prefix(const struct family *family, const uint32_t *ids, struct text *text)
 {
 	bool histogram = family->type == FAMILY_HISTOGRAM;
@@ -226,43 +293,77 @@ static void render_prefix(const struct family *family, const uint32_t *ids, stru
 	}
 }
 
-/* With the mutex: room for a prefix in the newest chunk, or in a new one. */
-static char *reserve_prefix(struct family *family, size_t size)
+/* With the mutex: the prefix of a sample, on the heap; NULL without memory or if it is too long. */
+static struct prefix *make_prefix(const struct family *family, const uint32_t *ids)
 {
-	size_t needed = sizeof(uint16_t) + size;
-	struct prefix_chunk *chunk;
-	size_t chunk_size = family->prefix_chunk_size;
+	struct text text = { 0 };
+	struct prefix *prefix = NULL;
 
-	/* A size of 0 after it must fit as well. */
-	if (needed + sizeof(uint16_t) <= family->prefix_left) {
-		return family->prefix_at;
+	render_prefix(family, ids, &text);
+	if (!text.failed && text.size <= PREFIX_SIZE_MAX) {
+		prefix = malloc(sizeof *prefix + text.size);
+		if (prefix) {
+			prefix->size = (uint16_t)text.size;
+			memcpy(prefix->text, text.data, text.size);
+		} else {
+			memory_note_loss();
+		}
 	}
-	if (family->label_count == 0) {
-		chunk_size = 0; /* there is only one sample */
-	} else if (chunk_size == 0) {
-		chunk_size = PREFIX_CHUNK_MIN;
-	} else if (chunk_size < PREFIX_CHUNK_MAX) {
-		chunk_size *= 2;
+	text_free(&text);
+	return prefix;
+}
+
+/* With the mutex: the number of a new sample: one that was given back, or the next. NO_SAMPLE
+ * without memory. */
+static uint32_t reserve_sample(struct family *family)
+{
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+	uint32_t sample = family->free_sample;
+
+	if (!reserve_slot(family)) {
+		return NO_SAMPLE;
 	}
-	family->prefix_chunk_size = chunk_size;
-	chunk_size = chunk_size > sizeof *chunk ? chunk_size - sizeof *chunk : 0;
-	if (chunk_size < needed + sizeof(uint16_t)) {
-		chunk_size = needed + sizeof(uint16_t);
+	if (sample != NO_SAMPLE) {
+		return sample;
 	}
-	chunk = arena_alloc(&family->registry->arena, sizeof *chunk + chunk_size, sizeof(void *));
-	if (!chunk) {
-		return NULL;
+	sample = SAMPLE_FIRST + count;
+	return sample < SAMPLE_END && reserve_rows(family, sample) ? sample : NO_SAMPLE;
+}
+
+/*
+ * With the mutex: a sample begins, under a new number or one that was given back. This is the one
+ * place where what a sample has besides its cells is set; its cells are zero. It takes over prefix.
+ */
+static void begin_sample(struct family *family, uint32_t sample, const uint32_t *ids,
+			 struct prefix *prefix, bool limited)
+{
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+	struct sample_life *life = sample_life(family, sample);
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	if (sample == family->free_sample) {
+		family->free_sample = (uint32_t)life->sum;
 	}
-	if (family->prefix_chunk) {
-		/* The bytes after the last prefix are zero: size 0 means the next chunk. */
-		family->prefix_chunk->next = chunk;
-	} else {
-		family->prefixes = chunk;
+	if (life) {
+		life->sum = 0;
+		life->changed = TIME_UNKNOWN;
+		atomic_store_explicit(&life->state, limited ? LIFE_COUNTED : LIFE_KEPT,
+				      memory_order_relaxed);
 	}
-	family->prefix_chunk = chunk;
-	family->prefix_at = chunk->bytes;
-	family->prefix_left = chunk_size;
-	return family->prefix_at;
+	if (family->label_count > 0) {
+		memcpy(family->ids[segment] + (size_t)index * family->label_count, ids,
+		       family->label_count * sizeof *ids);
+	}
+	/* Pairs with the acquire in sample_prefix(). */
+	atomic_store_explicit(&family->prefixes[segment][index], prefix, memory_order_release);
+	put_in_table(family, sample);
+	family->slots_used++;
+	atomic_fetch_add_explicit(&family->live_count, 1, memory_order_relaxed);
+	if (sample == SAMPLE_FIRST + count) {
+		/* Pairs with the acquire in exposition.c: the rows are visible. */
+		atomic_store_explicit(&family->sample_count, count + 1, memory_order_release);
+	}
 }
 
 /*
@@ -272,48 +373,22 @@ static char *reserve_prefix(struct family *family, size_t size)
 static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limited)
 {
 	struct registry *registry = family->registry;
-	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
-	uint32_t sample = SAMPLE_FIRST + count, *row;
-	uint16_t size;
-	struct text prefix = { 0 };
-	char *at;
+	struct prefix *prefix = make_prefix(family, ids);
+	uint32_t sample = NO_SAMPLE;
 
-	if (sample >= SAMPLE_END) {
+	if (prefix && !(limited && prefix->size > registry->prefix_bytes_left)) {
+		sample = reserve_sample(family);
+	}
+	if (sample == NO_SAMPLE) {
+		free(prefix);
 		return NO_SAMPLE;
 	}
-	render_prefix(family, ids, &prefix);
-	size = (uint16_t)prefix.size;
-	if (prefix.failed || prefix.size > PREFIX_SIZE_MAX ||
-	    (limited && prefix.size > registry->prefix_bytes_left) ||
-	    !reserve_slot(family, count)) {
-		goto fail;
-	}
-	row = reserve_ids(family, sample);
-	at = reserve_prefix(family, prefix.size);
-	if (!row || !at) {
-		goto fail;
-	}
-	memcpy(at, &size, sizeof size);
-	memcpy(at + sizeof size, prefix.data, size);
-	text_free(&prefix);
-	family->prefix_at += sizeof size + size;
-	family->prefix_left -= sizeof size + size;
 	if (limited) {
-		registry->prefix_bytes_left -= size;
+		atomic_fetch_sub_explicit(&registry->prefix_bytes_left, prefix->size,
+					  memory_order_relaxed);
 	}
-	if (family->label_count > 0) {
-		memcpy(row, ids, family->label_count * sizeof *ids);
-	}
-	sample_put(atomic_load_explicit(&family->table, memory_order_relaxed),
-		   sample_hash(ids, family->label_count), sample);
-	/* Pairs with the acquire in exposition.c and family_series(): ids and prefix are visible.
-	 */
-	atomic_store_explicit(&family->sample_count, count + 1, memory_order_release);
+	begin_sample(family, sample, ids, prefix, limited);
 	return sample;
-
-fail:
-	text_free(&prefix);
-	return NO_SAMPLE;
 }
 
 static bool at_limit(const struct family *family, enum overflow overflow)
@@ -338,6 +413,15 @@ static void count_up(_Atomic(uint32_t) *count)
 	atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
+void family_put_back(struct family *family, uint32_t sample)
+{
+	atomic_store_explicit(&sample_life(family, sample)->state, LIFE_COUNTED,
+			      memory_order_relaxed);
+	put_in_table(family, sample);
+	count_up(&family->limited_count);
+	count_up(&family->registry->series);
+}
+
 static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum overflow overflow)
 {
 	struct registry *registry = family->registry;
@@ -350,6 +434,9 @@ static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum ove
 	}
 	os_mutex_lock(&registry->mutex);
 	sample = sample_find(family, ids, family->label_count);
+	if (sample == NO_SAMPLE) {
+		sample = eviction_revive(family, ids);
+	}
 	if (sample == NO_SAMPLE && !at_limit(family, overflow)) {
 		sample = add_sample(family, ids, limited);
 		if (sample != NO_SAMPLE && limited) {
@@ -618,6 +705,7 @@ void family_hide(struct family *family, struct shard *shard, const uint32_t *ids
 {
 	assert(family->type == FAMILY_GAUGE);
 	set(family, shard, ids, CELL_HIDDEN);
+	atomic_store_explicit(&family->hides, true, memory_order_relaxed);
 }
 
 void family_hide_all(struct family *family, const struct shard *shard)
@@ -625,31 +713,30 @@ void family_hide_all(struct family *family, const struct shard *shard)
 	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
 
 	assert(family->type == FAMILY_GAUGE);
+	atomic_store_explicit(&family->hides, true, memory_order_relaxed);
 	for (unsigned segment = SEGMENT_FIRST; left > 0; segment++) {
 		cell *cells = family_segment(family, shard->index, segment);
 		uint32_t here = left < 1u << segment ? left : 1u << segment;
 
 		left -= here;
 		for (uint32_t i = 0; cells && i < here; i++) {
+			cell *at = &cells[i * GAUGE_CELLS];
+
 			/* A sample that only other shards have set has 0 here, and stays shown. */
-			if (atomic_load_explicit(&cells[i], memory_order_relaxed) != 0) {
-				atomic_store_explicit(&cells[i], CELL_HIDDEN, memory_order_relaxed);
+			if (atomic_load_explicit(at, memory_order_relaxed) != 0) {
+				atomic_store_explicit(at, CELL_HIDDEN, memory_order_relaxed);
 			}
 		}
 	}
 }
 
-bool family_value(struct family *family, const uint32_t *ids, int64_t *value)
+static bool value_of(const struct family *family, uint32_t sample, int64_t *value)
 {
-	uint32_t sample = sample_find(family, ids, family->label_count), index;
 	size_t offset = family->type == FAMILY_HISTOGRAM ? family->bucket_count + 1 : 0;
+	uint32_t index;
 	uint64_t sum = 0;
-	unsigned segment;
+	unsigned segment = segment_of(sample, &index);
 
-	if (sample == NO_SAMPLE) {
-		return false;
-	}
-	segment = segment_of(sample, &index);
 	offset += (size_t)index * family->cells_per_sample;
 	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
 		cell *cells = family_segment(family, w, segment);
@@ -667,7 +754,47 @@ bool family_value(struct family *family, const uint32_t *ids, int64_t *value)
 	return true;
 }
 
+bool family_value(struct family *family, const uint32_t *ids, int64_t *value)
+{
+	uint32_t sample;
+	bool found;
+
+	/* The mutex keeps the sample from being given back meanwhile. */
+	os_mutex_lock(&family->registry->mutex);
+	sample = sample_find(family, ids, family->label_count);
+	found = sample != NO_SAMPLE && value_of(family, sample, value);
+	os_mutex_unlock(&family->registry->mutex);
+	return found;
+}
+
 size_t family_series(const struct family *family)
 {
-	return atomic_load_explicit(&family->sample_count, memory_order_acquire);
+	return atomic_load_explicit(&family->live_count, memory_order_relaxed);
+}
+
+void family_keep(struct family *family, const uint32_t *ids)
+{
+	struct sample_life *life;
+	uint32_t sample;
+
+	os_mutex_lock(&family->registry->mutex);
+	sample = sample_find(family, ids, family->label_count);
+	life = sample != NO_SAMPLE ? sample_life(family, sample) : NULL;
+	if (life) {
+		atomic_store_explicit(&life->state, LIFE_KEPT, memory_order_relaxed);
+	}
+	os_mutex_unlock(&family->registry->mutex);
+}
+
+void family_free(struct family *family)
+{
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+
+	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
+		uint32_t index;
+		unsigned segment = segment_of(sample, &index);
+
+		free(atomic_load_explicit(&family->prefixes[segment][index], memory_order_relaxed));
+	}
+	family_free_tables(atomic_load_explicit(&family->table, memory_order_relaxed));
 }

@@ -47,6 +47,7 @@ enum {
 struct entry {
 	const char *text; /* in an arena, NUL-terminated */
 	uint32_t size;
+	_Atomic(int64_t) note;
 };
 
 /* A slot is hash << 32 | id. 0 marks a free slot: id 0, the empty text, is never in the table. */
@@ -92,7 +93,7 @@ static unsigned chunk_of(uint32_t id, size_t *index)
 	return top - CHUNK_FIRST_BITS;
 }
 
-static const struct entry *entry_of(const struct intern *intern, uint32_t id)
+static struct entry *entry_of(const struct intern *intern, uint32_t id)
 {
 	size_t index;
 	unsigned chunk = chunk_of(id, &index);
@@ -277,6 +278,7 @@ static uint32_t add_new(struct intern *intern, const char *text, size_t size, ui
 	}
 	entry->text = copy;
 	entry->size = (uint32_t)size;
+	atomic_init(&entry->note, INT64_MIN);
 	put(atomic_load_explicit(&intern->table, memory_order_relaxed), (uint64_t)hash << 32 | id);
 	atomic_store_explicit(&intern->count, id + 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&intern->spent_bytes, size + 1 + TEXT_OVERHEAD_SIZE,
@@ -387,6 +389,21 @@ const char *intern_text(const struct intern *intern, uint32_t id, size_t *size)
 		*size = entry->size;
 	}
 	return entry->text;
+}
+
+int64_t intern_note(const struct intern *intern, uint32_t id)
+{
+	return atomic_load_explicit(&entry_of(intern, id)->note, memory_order_relaxed);
+}
+
+void intern_set_note(struct intern *intern, uint32_t id, int64_t note)
+{
+	atomic_store_explicit(&entry_of(intern, id)->note, note, memory_order_relaxed);
+}
+
+size_t intern_spent(const struct intern *intern)
+{
+	return atomic_load_explicit(&intern->spent_bytes, memory_order_relaxed);
 }
 
 size_t intern_count(const struct intern *intern)

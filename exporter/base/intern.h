@@ -9,6 +9,7 @@
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,15 @@ uint32_t intern_string(struct intern *intern, const char *string);
  * over through a lock or with release and acquire.
  */
 const char *intern_text(const struct intern *intern, uint32_t id, size_t *size);
+
+/*
+ * A number that the users of the table keep with a text; INT64_MIN at first. Of several threads
+ * that set it at once the last one wins.
+ */
+int64_t intern_note(const struct intern *intern, uint32_t id);
+void intern_set_note(struct intern *intern, uint32_t id, int64_t note);
+
+size_t intern_spent(const struct intern *intern); /* of the budget, bytes */
 
 /* For health metrics: the number of texts, with the empty one, and the number of refused calls. */
 size_t intern_count(const struct intern *intern);

@@ -118,6 +118,8 @@ void rule_engine_free(struct rule_engine *engine);
 /* Compiles the rules for a new event class into class->compiled. False without memory. */
 bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class);
 void rule_engine_release(struct event_class *class); /* frees class->compiled */
+/* Forgets the cells of families with dynamic labels that class->compiled has in caches. */
+void rule_engine_forget_cells(struct event_class *class);
 
 /* Every record has exactly one outcome (etw_consumer_records_total). */
 enum record_outcome {

@@ -568,6 +568,19 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 	return true;
 }
 
+void lifetimes_each(const struct lifetimes *table,
+		    void (*visit)(void *context, uint64_t key, const struct lifetime *instance),
+		    void *context)
+{
+	for (uint32_t i = 0; i < table->key_count; i++) {
+		struct lifetimes_key *slot = &table->keys[i];
+
+		for (uint32_t j = 0; j < slot->count; j++) {
+			visit(context, slot->key, &items(slot)[j]);
+		}
+	}
+}
+
 bool lifetimes_running(struct lifetimes *table, uint64_t key)
 {
 	struct lifetimes_key *slot = find(table, key);

@@ -103,6 +103,11 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
  * change. */
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time);
 
+/* Calls visit for each instance, in no order. It must not change the table. */
+void lifetimes_each(const struct lifetimes *table,
+		    void (*visit)(void *context, uint64_t key, const struct lifetime *instance),
+		    void *context);
+
 /* Whether the latest instance of the key has not ended. */
 bool lifetimes_running(struct lifetimes *table, uint64_t key);
 

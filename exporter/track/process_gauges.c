@@ -30,8 +30,8 @@ struct gauge_process {
 	uint32_t label;
 	uint32_t threads;
 	bool alive;
-	cell *instance_cell; /* the cell that counts it, while it is alive */
-	cell *thread_cell;   /* the cell that counts its threads */
+	cell *instance_cell; /* the cell that counts it; valid while it is alive */
+	cell *thread_cell;   /* the cell that counts its threads; valid while it has any */
 };
 
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
@@ -249,7 +249,9 @@ void process_gauges_clear(struct process_gauges *gauges)
 		struct gauge_process *process = (struct gauge_process *)(uintptr_t)entry->value;
 
 		set_alive(gauges, process, false);
-		add(process->thread_cell, -(int64_t)process->threads);
+		if (process->threads > 0) {
+			add(process->thread_cell, -(int64_t)process->threads);
+		}
 	}
 	process_gauges_done(gauges);
 }

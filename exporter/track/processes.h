@@ -16,6 +16,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "metrics/registry.h"
+#include "source/clock.h"
 #include "source/event_record.h"
 #include "track/lifetimes.h"
 
@@ -137,6 +138,13 @@ size_t processes_unseen(struct processes *processes);
 
 /* Ends the first pass: fixes the spelling of names and gives the instances their labels. */
 void processes_build(struct processes *processes);
+
+/*
+ * Tells the registry which names of processes were alive up to now, and when the others ended
+ * (registry_alive()). raw_now: now in the ticks of the clock; now: in 100 ns.
+ */
+void processes_tell_alive(struct processes *processes, const struct source_clock *clock,
+			  int64_t raw_now, int64_t now);
 
 /* The label of a process that has no instance or whose instance has no name. */
 uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time);

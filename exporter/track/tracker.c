@@ -382,6 +382,12 @@ void tracker_learn(struct tracker *tracker, const struct event_record *record,
 	publish_all(tracker);
 }
 
+void tracker_tell_alive(struct tracker *tracker, const struct event_record *next)
+{
+	processes_tell_alive(&tracker->processes, tracker->options.clock, next->raw_time,
+			     next->time);
+}
+
 void tracker_end(struct tracker *tracker)
 {
 	top_paths_end(&tracker->top_paths);

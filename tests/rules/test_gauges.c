@@ -14,7 +14,7 @@
 
 struct fixture {
 	struct gauges *gauges;
-	cell a, b;
+	cell a[2], b[2]; /* of gauges */
 };
 
 static int set_up(void **state)
@@ -47,12 +47,12 @@ static void a_sample_is_the_sum_over_instances(void **state)
 {
 	struct fixture *fixture = *state;
 
-	gauges_set(fixture->gauges, 1, &fixture->a, 10, 1);
-	gauges_set(fixture->gauges, 2, &fixture->a, 5, 1);
-	gauges_set(fixture->gauges, 1, &fixture->b, 3, 1);
-	gauges_set(fixture->gauges, 1, &fixture->a, 4, 1);
-	assert_int_equal(value(&fixture->a), 9);
-	assert_int_equal(value(&fixture->b), 3);
+	gauges_set(fixture->gauges, 1, fixture->a, 10, 1);
+	gauges_set(fixture->gauges, 2, fixture->a, 5, 1);
+	gauges_set(fixture->gauges, 1, fixture->b, 3, 1);
+	gauges_set(fixture->gauges, 1, fixture->a, 4, 1);
+	assert_int_equal(value(fixture->a), 9);
+	assert_int_equal(value(fixture->b), 3);
 	assert_int_equal(gauges_count(fixture->gauges), 3);
 }
 
@@ -60,17 +60,17 @@ static void an_exit_takes_all_shares_of_an_instance(void **state)
 {
 	struct fixture *fixture = *state;
 
-	gauges_set(fixture->gauges, 1, &fixture->a, 10, 1);
-	gauges_set(fixture->gauges, 2, &fixture->a, 5, 1);
-	gauges_set(fixture->gauges, 1, &fixture->b, 3, 1);
+	gauges_set(fixture->gauges, 1, fixture->a, 10, 1);
+	gauges_set(fixture->gauges, 2, fixture->a, 5, 1);
+	gauges_set(fixture->gauges, 1, fixture->b, 3, 1);
 	gauges_end_instance(fixture->gauges, 1, 1);
 	gauges_end_instance(fixture->gauges, 3, 1);
-	assert_int_equal(value(&fixture->a), 5);
-	assert_int_equal(value(&fixture->b), 0);
-	gauges_set(fixture->gauges, 1, &fixture->a, 1, 1);
-	assert_int_equal(value(&fixture->a), 6);
+	assert_int_equal(value(fixture->a), 5);
+	assert_int_equal(value(fixture->b), 0);
+	gauges_set(fixture->gauges, 1, fixture->a, 1, 1);
+	assert_int_equal(value(fixture->a), 6);
 	gauges_reset(fixture->gauges);
-	assert_int_equal(value(&fixture->a), 0);
+	assert_int_equal(value(fixture->a), 0);
 	assert_int_equal(gauges_count(fixture->gauges), 0);
 }
 
@@ -79,22 +79,22 @@ static void the_table_is_bounded_and_the_oldest_goes(void **state)
 	struct fixture *fixture = *state;
 
 	for (uint64_t i = 0; i < GAUGES_MAX; i++) {
-		gauges_set(fixture->gauges, i + 1, &fixture->a, 1, 1);
+		gauges_set(fixture->gauges, i + 1, fixture->a, 1, 1);
 	}
-	assert_int_equal(value(&fixture->a), GAUGES_MAX);
+	assert_int_equal(value(fixture->a), GAUGES_MAX);
 	assert_int_equal(gauges_evictions(fixture->gauges), 0);
 	for (uint64_t i = 0; i < 100; i++) {
-		gauges_set(fixture->gauges, GAUGES_MAX + i + 1, &fixture->b, 1, 1);
+		gauges_set(fixture->gauges, GAUGES_MAX + i + 1, fixture->b, 1, 1);
 	}
-	assert_int_equal(value(&fixture->a), GAUGES_MAX - 100);
-	assert_int_equal(value(&fixture->b), 100);
+	assert_int_equal(value(fixture->a), GAUGES_MAX - 100);
+	assert_int_equal(value(fixture->b), 100);
 	assert_int_equal(gauges_count(fixture->gauges), GAUGES_MAX);
 	assert_int_equal(gauges_evictions(fixture->gauges), 100);
 	for (uint64_t i = 0; i < GAUGES_MAX + 100; i++) {
 		gauges_end_instance(fixture->gauges, i + 1, 1);
 	}
-	assert_int_equal(value(&fixture->a), 0);
-	assert_int_equal(value(&fixture->b), 0);
+	assert_int_equal(value(fixture->a), 0);
+	assert_int_equal(value(fixture->b), 0);
 	assert_int_equal(gauges_count(fixture->gauges), 0);
 }
 

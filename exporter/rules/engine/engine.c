@@ -9,6 +9,7 @@
  * starts of spans and set gauges, but keeps what was counted.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/os.h"
 #include "rules/engine/engine.h"
@@ -154,6 +155,23 @@ void rule_engine_free(struct rule_engine *engine)
 	free(engine->kept);
 	free(engine->mismatches_reported);
 	free(engine);
+}
+
+void rule_engine_forget_cells(struct event_class *class)
+{
+	struct compiled_rules *compiled = class->compiled;
+
+	for (size_t i = 0; compiled && i < compiled->cache_count; i++) {
+		struct label_set_cache *cache = &compiled->caches[i];
+
+		cache->used = 0;
+		if (cache->label_count == 0) { /* the only entry */
+			memset(cache->entries, 0, cache->rule_count * sizeof(cell *));
+		}
+	}
+	if (compiled) {
+		memset(compiled->problems, 0, sizeof compiled->problems);
+	}
 }
 
 void rule_engine_reset(struct rule_engine *engine)

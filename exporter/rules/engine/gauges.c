@@ -78,6 +78,7 @@ static void take_out(struct gauges *gauges, uint32_t index)
 		map_remove(&gauges->first, entry->instance);
 	}
 	map_remove(&gauges->places, place_of(entry->instance, entry->cells));
+	cells_release(entry->cells);
 	entry->cells = NULL;
 	gauges->count--;
 }
@@ -110,6 +111,7 @@ static void put_in(struct gauges *gauges, uint32_t index, uint64_t instance, cel
 	}
 	*first = index;
 	gauges->count++;
+	cells_hold(cells);
 	cell_move(cells, value);
 }
 

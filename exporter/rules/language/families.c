@@ -388,6 +388,7 @@ static void make_fixed(const struct active_rule *active, struct intern *strings,
 			ids[j] = intern_string(strings, fixed_text(&rule->labels[j], digits[j]));
 		}
 		family_cells(active->declared->family, shard, ids, NULL);
+		family_keep(active->declared->family, ids);
 		while (i < rule->label_count && !fixed_text(&rule->labels[i], ++digits[i])) {
 			digits[i++] = 0;
 		}

@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Giving samples back.
+ *
+ * Programs that run once would fill a family for ever, and every later program would count as
+ * "_other". So the label sets that have been still for the longest time make room: those of
+ * processes that ended, in a family that is nearly full; with limits.idle all that did not change
+ * for a time; and gauges that are hidden, as those of a list that has moved on.
+ *
+ * What changed is found without work on the per-event path. Every ten seconds of event time a
+ * consumer looks at the samples of families that are half full (shard_tend()). A sample whose cells
+ * have another sum than the last time was changed by the events in between. Trackers say which
+ * names of processes are alive (registry_alive()), so that a process which runs but does nothing
+ * keeps its series. All times are those of events, so that a replay is like the session.
+ *
+ * Consumers have the cells of samples in caches and must not write into a sample that has new
+ * labels. So samples are given back in batches, in three steps, and no thread waits for another:
+ *
+ *  1. Retired. The family gets a table without them, and the epoch rises. Each consumer forgets its
+ *     caches between two records and then stores the epoch that it has seen. A consumer that waits
+ *     for events has seen 0: it will forget its caches before its next record. A label set that
+ *     comes back meanwhile is put into the table again with its counts (eviction_revive()).
+ *  2. When all consumers have passed, nothing can write into the samples. One whose sum has changed
+ *     is put back. The others lose their prefix, so that scrapes leave them out.
+ *  3. When all scrapes that began before have ended, the cells are zero, and the number and the
+ *     text are free. So no scrape shows the labels of one sample with the value of another.
+ *
+ * A gauge that is not 0 stays, because what was added will be taken back; so does one whose cells a
+ * consumer holds (cells_hold()). Samples of the overflow series stay, and so do samples whose
+ * labels are fixed by a rule.
+ */
+#include "metrics/eviction.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "metrics/registry_internal.h"
+
+/* 100 ns: how long a process must have ended before its label sets make room. */
+#define EVICT_AFTER (INT64_C(600) * 10000000)
+
+enum {
+	WATCHED = 2,      /* a limit of which less than this part is left is near enough to watch */
+	NEARLY_FULL = 16, /* one of which less than this part is left is nearly full */
+	ROOM = 8,         /* the part of a limit that is given back at once */
+};
+
+void eviction_init(struct registry *registry)
+{
+	struct eviction *eviction = &registry->eviction;
+
+	atomic_init(&eviction->epoch, 1);
+	eviction->scrape_clock = 1;
+	eviction->idle_100ns = registry->limits.idle_100ns ? registry->limits.idle_100ns :
+							     UINT64_MAX;
+}
+
+void eviction_done(struct registry *registry)
+{
+	struct eviction *eviction = &registry->eviction;
+
+	for (size_t i = 0; i < eviction->table_count; i++) {
+		family_free_tables(eviction->tables[i]);
+	}
+	free((void *)eviction->tables);
+	free(eviction->batch);
+}
+
+/* ---- what is known of a sample ---- */
+
+/* Of a family with dynamic labels. */
+static struct sample_life *life_of(const struct family *family, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	return &family->lives[segment][index];
+}
+
+struct look {
+	uint64_t sum; /* of all its cells */
+	bool hidden;
+	bool needed; /* a gauge that is not 0, or is held */
+};
+
+static struct look look_at(const struct family *family, uint32_t sample)
+{
+	struct look look = { .sum = 0 };
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+		const cell *cells = family_segment(family, w, segment);
+
+		if (!cells) {
+			continue;
+		}
+		cells += (size_t)index * family->cells_per_sample;
+		for (uint32_t i = 0; i < family->cells_per_sample; i++) {
+			uint64_t value = atomic_load_explicit(&cells[i], memory_order_relaxed);
+
+			look.sum += value;
+			if (family->type == FAMILY_GAUGE && value == CELL_HIDDEN) {
+				look.hidden = true;
+			} else if (family->type == FAMILY_GAUGE && value != 0) {
+				look.needed = true;
+			}
+		}
+	}
+	return look;
+}
+
+static uint64_t time_since(int64_t then, int64_t now)
+{
+	return now > then ? (uint64_t)now - (uint64_t)then : 0;
+}
+
+/* Changes the clock of what is later than now, as it is after a loop of a replay. */
+static int64_t not_later(int64_t time, int64_t now)
+{
+	return time > now ? now : time;
+}
+
+/* When a process with this name last ran. */
+static int64_t name_alive(struct intern *strings, uint32_t id, int64_t now)
+{
+	int64_t alive = intern_note(strings, id);
+
+	if (alive > now) {
+		intern_set_note(strings, id, now);
+	}
+	return not_later(alive, now);
+}
+
+/* When the label set was last alive: it changed, or a process with one of its names ran. */
+static int64_t last_alive(const struct family *family, uint32_t sample, int64_t now)
+{
+	const struct registry *registry = family->registry;
+	int64_t alive = life_of(family, sample)->changed;
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+	const uint32_t *ids = family->ids[segment] + (size_t)index * family->label_count;
+
+	for (uint32_t i = 0; i < family->label_count; i++) {
+		if ((family->dynamic_labels >> i & 1) != 0) {
+			int64_t named = name_alive(registry->strings, ids[i], now);
+
+			alive = named > alive ? named : alive;
+		}
+	}
+	return alive;
+}
+
+/* ---- choosing ---- */
+
+struct candidate {
+	struct family *family;
+	uint32_t sample;
+	int64_t alive;
+	uint64_t sum;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->alive != y->alive) {
+		return x->alive < y->alive ? -1 : 1;
+	}
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+/* Whether less than a part of the limit is left. */
+static bool is_short(uint64_t used, uint64_t most, unsigned part)
+{
+	return used + most / part >= most;
+}
+
+static bool registry_is_short(const struct registry *registry, unsigned part)
+{
+	uint64_t budget = (uint64_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
+	size_t left = atomic_load_explicit(&registry->prefix_bytes_left, memory_order_relaxed);
+
+	return is_short(atomic_load_explicit(&registry->series, memory_order_relaxed),
+			registry->limits.series, part) ||
+	       is_short(budget - left, budget, part) ||
+	       is_short(intern_spent(registry->strings), registry->limits.strings_bytes, part);
+}
+
+/* Whether the samples of a family are looked at. The others will not be given back soon. */
+static bool is_watched(const struct family *family)
+{
+	const struct registry *registry = family->registry;
+	uint32_t used = atomic_load_explicit(&family->limited_count, memory_order_relaxed);
+
+	return family->dynamic_labels != 0 &&
+	       (registry->eviction.idle_100ns != UINT64_MAX ||
+		atomic_load_explicit(&family->hides, memory_order_relaxed) ||
+		is_short(used, family->max_series, WATCHED) ||
+		registry_is_short(registry, WATCHED));
+}
+
+/* How many samples of the family are to make room. */
+static uint32_t room_wanted(const struct family *family)
+{
+	uint32_t used = atomic_load_explicit(&family->limited_count, memory_order_relaxed);
+	uint32_t wanted = 0;
+
+	if (is_short(used, family->max_series, NEARLY_FULL)) {
+		wanted = family->max_series / ROOM;
+	} else if (registry_is_short(family->registry, NEARLY_FULL)) {
+		wanted = used / ROOM;
+	} else {
+		return 0;
+	}
+	return wanted > 0 ? wanted : 1;
+}
+
+/* The samples that a consumer chooses from. */
+struct choice {
+	int64_t before; /* the last event before now */
+	int64_t now;
+	uint64_t idle_100ns;
+	struct candidate *candidates; /* owned */
+	size_t count, capacity;
+};
+
+static void add_candidate(struct choice *choice, const struct candidate *candidate)
+{
+	struct candidate *grown = array_grow(choice->candidates, &choice->capacity, choice->count,
+					     sizeof *grown);
+
+	if (grown) {
+		choice->candidates = grown;
+		grown[choice->count++] = *candidate;
+	}
+}
+
+/* Notes whether the sample has changed. True: it may be given back now, whether its family is full
+ * or not. */
+static bool look_again(struct choice *choice, struct sample_life *life, const struct look *look)
+{
+	bool changed = life->changed == TIME_UNKNOWN || life->sum != look->sum;
+
+	life->sum = look->sum;
+	life->changed = changed ? choice->before : not_later(life->changed, choice->now);
+	if (changed) {
+		return false;
+	}
+	return look->hidden || time_since(life->changed, choice->now) >= choice->idle_100ns;
+}
+
+/*
+ * Looks at all samples of a family. Adds to the candidates those to give back: first any that are
+ * idle or hidden, then of the rest the ones that have been still for the longest time.
+ */
+static void look_at_family(struct choice *choice, struct family *family)
+{
+	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_acquire);
+	uint32_t wanted = room_wanted(family);
+	size_t first = choice->count, at_once = 0;
+
+	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
+		struct candidate candidate = { .family = family, .sample = sample };
+		struct sample_life *life;
+		struct look look;
+		bool now;
+
+		if (!sample_prefix(family, sample)) {
+			continue;
+		}
+		life = life_of(family, sample);
+		if (atomic_load_explicit(&life->state, memory_order_relaxed) != LIFE_COUNTED) {
+			continue;
+		}
+		look = look_at(family, sample);
+		now = look_again(choice, life, &look);
+		if (look.needed || (!now && wanted == 0)) {
+			continue;
+		}
+		candidate.sum = look.sum;
+		candidate.alive = now ? INT64_MIN : last_alive(family, sample, choice->now);
+		if (now || time_since(candidate.alive, choice->now) >= (uint64_t)EVICT_AFTER) {
+			add_candidate(choice, &candidate);
+			at_once += now;
+		}
+	}
+	if (choice->count > first) {
+		qsort(choice->candidates + first, choice->count - first,
+		      sizeof *choice->candidates, compare_candidates);
+	}
+	wanted = at_once > wanted ? (uint32_t)at_once : wanted;
+	if (choice->count - first > wanted) {
+		choice->count = first + wanted;
+	}
+}
+
+/* ---- step 1 ---- */
+
+/* With the mutex: the family's table without the samples that are retired. False without memory. */
+static bool shrink_table(struct eviction *eviction, struct family *family)
+{
+	struct sample_table **grown =
+		array_grow((void *)eviction->tables, &eviction->table_capacity,
+			   eviction->table_count, sizeof *grown);
+	struct sample_table *old;
+
+	if (!grown) {
+		return false;
+	}
+	eviction->tables = grown;
+	old = family_shrink_table(family);
+	if (old) {
+		grown[eviction->table_count++] = old;
+	}
+	return old != NULL;
+}
+
+static void set_state(const struct retired_sample *retired, enum life_state state)
+{
+	atomic_store_explicit(&life_of(retired->family, retired->sample)->state, state,
+			      memory_order_relaxed);
+}
+
+static void count_down(struct family *family)
+{
+	atomic_fetch_sub_explicit(&family->limited_count, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&family->registry->series, 1, memory_order_relaxed);
+}
+
+/* With the mutex: retires candidates of one family, which lie together. */
+static void retire_family(struct eviction *eviction, const struct candidate *candidates,
+			  size_t count)
+{
+	size_t first = eviction->batch_count;
+
+	for (size_t i = 0; i < count; i++) {
+		eviction->batch[eviction->batch_count++] =
+			(struct retired_sample){ .family = candidates[i].family,
+						 .sample = candidates[i].sample,
+						 .sum = candidates[i].sum };
+		set_state(&eviction->batch[eviction->batch_count - 1], LIFE_RETIRED);
+	}
+	if (!shrink_table(eviction, candidates->family)) {
+		for (size_t i = first; i < eviction->batch_count; i++) {
+			set_state(&eviction->batch[i], LIFE_COUNTED);
+		}
+		eviction->batch_count = first;
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		count_down(candidates->family);
+	}
+}
+
+static void retire(struct registry *registry, const struct choice *choice)
+{
+	struct eviction *eviction = &registry->eviction;
+	size_t at = 0;
+
+	os_mutex_lock(&registry->mutex);
+	if (!eviction->batch) {
+		eviction->batch = calloc(RETIRED_MAX, sizeof *eviction->batch);
+	}
+	while (eviction->batch && at < choice->count && eviction->batch_count < RETIRED_MAX) {
+		const struct candidate *first = &choice->candidates[at];
+		size_t count = 1;
+
+		while (at + count < choice->count && first[count].family == first->family &&
+		       eviction->batch_count + count < RETIRED_MAX) {
+			count++;
+		}
+		retire_family(eviction, first, count);
+		at += count;
+	}
+	if (eviction->batch_count > 0) {
+		eviction->stage = BATCH_RETIRED;
+		atomic_store(&eviction->pending, true);
+		atomic_fetch_add(&eviction->epoch, 1);
+	}
+	os_mutex_unlock(&registry->mutex);
+}
+
+uint32_t eviction_revive(struct family *family, const uint32_t *ids)
+{
+	struct eviction *eviction = &family->registry->eviction;
+	size_t size = family->label_count * sizeof *ids;
+
+	for (size_t i = 0; eviction->stage == BATCH_RETIRED && i < eviction->batch_count; i++) {
+		const struct retired_sample *retired = &eviction->batch[i];
+		uint32_t index;
+		unsigned segment = segment_of(retired->sample, &index);
+
+		if (retired->family == family &&
+		    memcmp(family->ids[segment] + (size_t)index * family->label_count, ids, size) ==
+			    0) {
+			uint32_t sample = retired->sample;
+
+			family_put_back(family, sample);
+			eviction->batch[i] = eviction->batch[--eviction->batch_count];
+			return sample;
+		}
+	}
+	return NO_SAMPLE;
+}
+
+/* ---- steps 2 and 3 ---- */
+
+/* With the mutex: whether no consumer has cells from before the epoch. */
+static bool consumers_have_passed(const struct registry *registry)
+{
+	uint64_t epoch = atomic_load(&registry->eviction.epoch);
+
+	for (unsigned i = 0; i < registry->shard_count; i++) {
+		const struct shard *shard = registry->shards[i];
+		/* Pairs with the stores in shard_enter() and shard_leave(). */
+		uint64_t seen = atomic_load(&shard->seen);
+
+		if (shard->owner.forget_cells && seen != 0 && seen < epoch) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* With the mutex, step 2: puts back what has changed, and takes the rest off the page. */
+static void hide_batch(struct registry *registry)
+{
+	struct eviction *eviction = &registry->eviction;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < eviction->batch_count; i++) {
+		const struct retired_sample *retired = &eviction->batch[i];
+		struct family *family = retired->family;
+		struct look look = look_at(family, retired->sample);
+		uint32_t index;
+		unsigned segment = segment_of(retired->sample, &index);
+
+		if (look.sum != retired->sum || look.needed) {
+			family_put_back(family, retired->sample);
+			continue;
+		}
+		atomic_fetch_add_explicit(&registry->prefix_bytes_left,
+					  sample_prefix(family, retired->sample)->size,
+					  memory_order_relaxed);
+		/* The text is freed in step 3, from the batch. */
+		eviction->batch[kept] = *retired;
+		eviction->batch[kept++].prefix =
+			atomic_exchange(&family->prefixes[segment][index], NULL);
+		family->slots_used--;
+		atomic_fetch_sub_explicit(&family->live_count, 1, memory_order_relaxed);
+		if (!look.hidden) {
+			atomic_fetch_add_explicit(&family->evicted, 1, memory_order_relaxed);
+		}
+	}
+	eviction->batch_count = kept;
+	for (size_t i = 0; i < eviction->table_count; i++) {
+		family_free_tables(eviction->tables[i]);
+	}
+	eviction->table_count = 0;
+	eviction->stage = BATCH_HIDDEN;
+	eviction->hidden_at = ++eviction->scrape_clock;
+}
+
+static bool scrapes_have_ended(const struct eviction *eviction)
+{
+	for (const struct scrape *scrape = eviction->scrapes; scrape; scrape = scrape->next) {
+		if (scrape->start < eviction->hidden_at) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void clear_cells(const struct family *family, uint32_t sample)
+{
+	uint32_t index;
+	unsigned segment = segment_of(sample, &index);
+
+	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+		cell *cells = family_segment(family, w, segment);
+
+		for (uint32_t i = 0; cells && i < family->cells_per_sample; i++) {
+			atomic_store_explicit(
+				&cells[(size_t)index * family->cells_per_sample + i], 0,
+				memory_order_relaxed);
+		}
+	}
+}
+
+/* With the mutex, step 3. */
+static void free_batch(struct eviction *eviction)
+{
+	for (size_t i = 0; i < eviction->batch_count; i++) {
+		struct retired_sample *retired = &eviction->batch[i];
+		struct family *family = retired->family;
+
+		free(retired->prefix);
+		clear_cells(family, retired->sample);
+		set_state(retired, LIFE_FREE);
+		life_of(family, retired->sample)->sum = family->free_sample;
+		family->free_sample = retired->sample;
+	}
+	eviction->batch_count = 0;
+	eviction->stage = BATCH_NONE;
+	atomic_store(&eviction->pending, false);
+}
+
+/* Moves the batch on as far as possible. The caller tends. */
+static void move_on(struct registry *registry)
+{
+	struct eviction *eviction = &registry->eviction;
+
+	os_mutex_lock(&registry->mutex);
+	if (eviction->stage == BATCH_RETIRED && consumers_have_passed(registry)) {
+		hide_batch(registry);
+	}
+	if (eviction->stage == BATCH_HIDDEN && scrapes_have_ended(eviction)) {
+		free_batch(eviction);
+	}
+	os_mutex_unlock(&registry->mutex);
+}
+
+static bool begin_tending(struct eviction *eviction)
+{
+	return !atomic_exchange(&eviction->tending, true);
+}
+
+static void end_tending(struct eviction *eviction)
+{
+	atomic_store(&eviction->tending, false);
+}
+
+/* Another thread that tends, or comes later, does it otherwise. */
+static void try_to_move_on(struct registry *registry)
+{
+	struct eviction *eviction = &registry->eviction;
+
+	if (atomic_load(&eviction->pending) && begin_tending(eviction)) {
+		move_on(registry);
+		end_tending(eviction);
+	}
+}
+
+/* ---- scrapes ---- */
+
+void scrape_begin(struct registry *registry, struct scrape *scrape)
+{
+	struct eviction *eviction = &registry->eviction;
+
+	os_mutex_lock(&registry->mutex);
+	scrape->start = eviction->scrape_clock;
+	scrape->next = eviction->scrapes;
+	scrape->link = &eviction->scrapes;
+	if (scrape->next) {
+		scrape->next->link = &scrape->next;
+	}
+	eviction->scrapes = scrape;
+	os_mutex_unlock(&registry->mutex);
+}
+
+void scrape_end(struct registry *registry, struct scrape *scrape)
+{
+	os_mutex_lock(&registry->mutex);
+	*scrape->link = scrape->next;
+	if (scrape->next) {
+		scrape->next->link = scrape->link;
+	}
+	os_mutex_unlock(&registry->mutex);
+	try_to_move_on(registry);
+}
+
+/* ---- consumers ---- */
+
+void shard_attend(struct shard *shard, const struct shard_owner *owner)
+{
+	struct registry *registry = shard->registry;
+
+	os_mutex_lock(&registry->mutex);
+	shard->owner = owner ? *owner : (struct shard_owner){ .context = NULL };
+	shard->passed = 0;
+	atomic_store(&shard->seen, 0);
+	os_mutex_unlock(&registry->mutex);
+}
+
+uint64_t shard_enter(struct shard *shard)
+{
+	struct registry *registry = shard->registry;
+	uint64_t epoch;
+
+	if (atomic_load_explicit(&shard->seen, memory_order_relaxed) == 0) {
+		/*
+		 * At work again, with what it had when it left. A batch that saw 0 before has a
+		 * higher epoch by now, which is read next; one that comes later waits.
+		 */
+		atomic_exchange(&shard->seen, shard->passed > 0 ? shard->passed : 1);
+	}
+	epoch = atomic_load(&registry->eviction.epoch);
+	if (shard->passed != epoch) {
+		if (shard->owner.forget_cells) {
+			shard->owner.forget_cells(shard->owner.context);
+		}
+		shard->passed = epoch;
+		atomic_store(&shard->seen, epoch);
+		try_to_move_on(registry);
+	}
+	return epoch;
+}
+
+void shard_leave(struct shard *shard)
+{
+	atomic_store(&shard->seen, 0);
+	try_to_move_on(shard->registry);
+}
+
+void shard_tend(struct shard *shard, int64_t before, int64_t now)
+{
+	struct registry *registry = shard->registry;
+	struct eviction *eviction = &registry->eviction;
+	struct choice choice = { .before = before,
+				 .now = now,
+				 .idle_100ns = eviction->idle_100ns };
+	bool told = false;
+
+	if (!begin_tending(eviction)) {
+		return; /* another consumer looks at the samples */
+	}
+	move_on(registry);
+	for (struct family *family = registry_next_family(registry, NULL); family;
+	     family = registry_next_family(registry, family)) {
+		if (is_watched(family)) {
+			if (!told && shard->owner.tell_alive) {
+				shard->owner.tell_alive(shard->owner.context);
+			}
+			told = true;
+			look_at_family(&choice, family);
+		}
+	}
+	if (choice.count > 0 && !atomic_load(&eviction->pending)) {
+		retire(registry, &choice);
+	}
+	free(choice.candidates);
+	end_tending(eviction);
+	/* Its own cells first; if it is the only consumer the room is there at once. */
+	shard_enter(shard);
+}
+
+const _Atomic(uint64_t) *registry_epoch(const struct registry *registry)
+{
+	return &registry->eviction.epoch;
+}
+
+void registry_alive(struct registry *registry, uint32_t id, int64_t time)
+{
+	if (id != INTERN_FULL && intern_note(registry->strings, id) < time) {
+		intern_set_note(registry->strings, id, time);
+	}
+}

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Label sets that make room: which ones, when, and that neither a consumer nor a scrape ever meets
+ * one that has changed its labels.
+ */
+#include "metrics/registry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "metrics/exposition.h"
+#include "tests/support/page.h"
+
+enum { LIMIT = 16 };
+
+#define SECOND INT64_C(10000000)
+#define MINUTE (60 * SECOND)
+
+struct fixture {
+	struct registry *registry;
+	struct shard *shard;
+	struct family *family;
+	unsigned forgotten; /* calls of forget_cells */
+};
+
+static const struct family_options by_process = {
+	.name = "etw_events_total",
+	.help = "Events.",
+	.type = FAMILY_COUNTER,
+	.labels = { "process", "provider" },
+	.label_count = 2,
+	.dynamic_labels = 1,
+};
+
+static void forget(void *context)
+{
+	++*(unsigned *)context;
+}
+
+static struct shard *consumer(struct registry *registry, unsigned *forgotten)
+{
+	struct shard *shard = registry_shard(registry, false, NULL);
+
+	assert_non_null(shard);
+	shard_attend(shard,
+		     &(struct shard_owner){ .context = forgotten, .forget_cells = forget });
+	return shard;
+}
+
+static void set_up(struct fixture *fixture, const struct family_options *options,
+		   uint64_t idle_100ns)
+{
+	struct registry_limits limits = { .series_per_family = LIMIT, .idle_100ns = idle_100ns };
+
+	*fixture = (struct fixture){ .registry = registry_new(&limits, NULL) };
+	assert_non_null(fixture->registry);
+	fixture->shard = consumer(fixture->registry, &fixture->forgotten);
+	fixture->family = registry_family(fixture->registry, options, NULL);
+	assert_non_null(fixture->family);
+}
+
+static void label(struct fixture *fixture, const char *name, unsigned number, uint32_t ids[2])
+{
+	struct intern *strings = registry_strings(fixture->registry);
+	char text[32];
+
+	snprintf(text, sizeof text, "%s%u", name, number);
+	ids[0] = intern_string(strings, text);
+	ids[1] = intern_string(strings, "p");
+}
+
+static void count(struct fixture *fixture, const char *name, unsigned number, uint64_t amount)
+{
+	uint32_t ids[2];
+
+	label(fixture, name, number, ids);
+	family_add(fixture->family, fixture->shard, ids, amount);
+}
+
+static bool has_series(struct fixture *fixture, const char *name, unsigned number)
+{
+	uint32_t ids[2];
+	int64_t value;
+
+	label(fixture, name, number, ids);
+	return family_value(fixture->family, ids, &value);
+}
+
+/* As many programs as the family has room for run at 0, and none after that. */
+static void fill(struct fixture *fixture)
+{
+	for (unsigned i = 0; i < LIMIT; i++) {
+		count(fixture, "odd", i, i + 1);
+	}
+	shard_tend(fixture->shard, 0, 10 * SECOND);
+}
+
+/* ---- which ones make room ---- */
+
+static void after_odd_names_a_service_has_its_own_series(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	shard_tend(fixture.shard, 10 * SECOND, 11 * MINUTE);
+	count(&fixture, "sqlservr", 0, 1 << 30);
+	page_expect(fixture.registry,
+		    "etw_events_total{process=\"sqlservr0\",provider=\"p\"} 1073741824\n");
+	page_expect_none(fixture.registry, "_other");
+	/* An eighth of 16. */
+	page_expect(fixture.registry,
+		    "etw_exporter_series_evicted_total{metric=\"etw_events_total\"} 2\n");
+	assert_int_equal(family_series(fixture.family), LIMIT - 2 + 1);
+	registry_free(fixture.registry);
+}
+
+static void names_that_ended_less_than_ten_minutes_ago_stay(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	shard_tend(fixture.shard, 10 * SECOND, 10 * MINUTE - 1);
+	page_expect_none(fixture.registry, "etw_exporter_series_evicted_total{");
+	count(&fixture, "sqlservr", 0, 1);
+	page_expect(fixture.registry, "etw_events_total{process=\"_other\",provider=\"p\"} 1\n");
+	shard_tend(fixture.shard, 10 * MINUTE - 1, 10 * MINUTE);
+	count(&fixture, "sqlservr", 0, 1);
+	page_expect(fixture.registry, "etw_events_total{process=\"sqlservr0\",provider=\"p\"} 1\n");
+	registry_free(fixture.registry);
+}
+
+static void a_family_with_room_gives_nothing_back(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	for (unsigned i = 0; i < LIMIT / 2; i++) {
+		count(&fixture, "odd", i, 1);
+	}
+	shard_tend(fixture.shard, 0, MINUTE);
+	shard_tend(fixture.shard, MINUTE, 600 * MINUTE);
+	assert_int_equal(family_series(fixture.family), LIMIT / 2);
+	registry_free(fixture.registry);
+}
+
+static void the_name_that_ended_longest_ago_goes_first(void **state)
+{
+	struct fixture fixture;
+	uint32_t ids[2];
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	for (unsigned i = 0; i < LIMIT; i++) {
+		label(&fixture, "odd", i, ids);
+		registry_alive(fixture.registry, ids[0], i == 7 || i == 9 ? MINUTE : 2 * MINUTE);
+	}
+	shard_tend(fixture.shard, 10 * SECOND, 30 * MINUTE);
+	for (unsigned i = 0; i < LIMIT; i++) {
+		assert_int_equal(has_series(&fixture, "odd", i), i != 7 && i != 9);
+	}
+	registry_free(fixture.registry);
+}
+
+static void a_process_that_runs_keeps_its_series(void **state)
+{
+	struct fixture fixture;
+	uint32_t ids[2];
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	for (unsigned i = 0; i < LIMIT - 1; i++) {
+		label(&fixture, "odd", i, ids);
+		registry_alive(fixture.registry, ids[0], 30 * MINUTE);
+	}
+	shard_tend(fixture.shard, 10 * SECOND, 30 * MINUTE);
+	assert_int_equal(family_series(fixture.family), LIMIT - 1);
+	assert_false(has_series(&fixture, "odd", LIMIT - 1));
+	registry_free(fixture.registry);
+}
+
+static void what_changes_keeps_its_series(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	for (int64_t minute = 1; minute < 30; minute++) {
+		count(&fixture, "odd", 3, 1);
+		shard_tend(fixture.shard, minute * MINUTE - 1, minute * MINUTE);
+		for (unsigned i = 0; i < LIMIT && minute == 15; i++) {
+			count(&fixture, "new", i, 1);
+		}
+	}
+	assert_true(has_series(&fixture, "odd", 3));
+	registry_free(fixture.registry);
+}
+
+static void idle_label_sets_go_from_a_family_with_room(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 60 * MINUTE);
+	count(&fixture, "odd", 0, 1);
+	count(&fixture, "odd", 1, 1);
+	shard_tend(fixture.shard, 0, MINUTE);
+	count(&fixture, "odd", 1, 1);
+	shard_tend(fixture.shard, 2 * MINUTE, 3 * MINUTE);
+	shard_tend(fixture.shard, 3 * MINUTE, 60 * MINUTE - 1);
+	assert_int_equal(family_series(fixture.family), 2);
+	shard_tend(fixture.shard, 3 * MINUTE, 60 * MINUTE);
+	assert_false(has_series(&fixture, "odd", 0));
+	assert_true(has_series(&fixture, "odd", 1));
+	page_expect(fixture.registry,
+		    "etw_exporter_series_evicted_total{metric=\"etw_events_total\"} 1\n");
+	registry_free(fixture.registry);
+}
+
+static void overflow_series_and_kept_samples_stay(void **state)
+{
+	struct fixture fixture;
+	uint32_t ids[2];
+
+	(void)state;
+	set_up(&fixture, &by_process, MINUTE);
+	label(&fixture, "fixed", 0, ids);
+	family_cells(fixture.family, fixture.shard, ids, NULL);
+	family_keep(fixture.family, ids);
+	for (unsigned i = 0; i < LIMIT; i++) {
+		count(&fixture, "odd", i, 1);
+	}
+	shard_tend(fixture.shard, 0, SECOND);
+	shard_tend(fixture.shard, SECOND, 100 * MINUTE);
+	assert_true(has_series(&fixture, "fixed", 0));
+	page_expect(fixture.registry, "etw_events_total{process=\"_other\",provider=\"p\"} 1\n");
+	assert_int_equal(family_series(fixture.family), 2);
+	registry_free(fixture.registry);
+}
+
+static void a_replay_that_starts_again_gives_nothing_back_too_early(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	for (unsigned i = 0; i < LIMIT; i++) {
+		count(&fixture, "odd", i, 1);
+	}
+	shard_tend(fixture.shard, 299 * MINUTE, 300 * MINUTE);
+	/* The second loop begins at 0. */
+	shard_tend(fixture.shard, 300 * MINUTE, 0);
+	shard_tend(fixture.shard, 0, 10 * MINUTE - 1);
+	assert_int_equal(family_series(fixture.family), LIMIT);
+	shard_tend(fixture.shard, 0, 10 * MINUTE);
+	assert_int_equal(family_series(fixture.family), LIMIT - 2);
+	registry_free(fixture.registry);
+}
+
+/* ---- gauges ---- */
+
+static struct family_options gauge_options(void)
+{
+	struct family_options options = by_process;
+
+	options.name = "etw_things";
+	options.type = FAMILY_GAUGE;
+	return options;
+}
+
+static void hidden_gauges_are_given_back_and_not_counted(void **state)
+{
+	struct family_options options = gauge_options();
+	struct fixture fixture;
+	uint32_t ids[2];
+
+	(void)state;
+	set_up(&fixture, &options, 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		bool overflowed;
+
+		label(&fixture, "C:\\temp\\", i, ids);
+		assert_non_null(family_cells(fixture.family, fixture.shard, ids, &overflowed));
+		assert_false(overflowed);
+		family_set(fixture.family, fixture.shard, ids, 1);
+		shard_tend(fixture.shard, i * MINUTE, i * MINUTE + SECOND);
+		assert_true(has_series(&fixture, "C:\\temp\\", i));
+		family_hide_all(fixture.family, fixture.shard);
+		shard_tend(fixture.shard, i * MINUTE + SECOND, i * MINUTE + 2 * SECOND);
+	}
+	shard_tend(fixture.shard, 1001 * MINUTE, 1002 * MINUTE);
+	assert_int_equal(family_series(fixture.family), 0);
+	page_expect_none(fixture.registry, "etw_exporter_series_evicted_total{");
+	page_expect_none(fixture.registry, "etw_things");
+	registry_free(fixture.registry);
+}
+
+static void a_gauge_that_is_not_zero_or_is_held_stays(void **state)
+{
+	struct family_options options = gauge_options();
+	struct fixture fixture;
+	uint32_t ids[2];
+	cell *cells;
+
+	(void)state;
+	set_up(&fixture, &options, MINUTE);
+	label(&fixture, "open", 0, ids);
+	cell_move(family_cells(fixture.family, fixture.shard, ids, NULL), 5);
+	label(&fixture, "held", 0, ids);
+	cells = family_cells(fixture.family, fixture.shard, ids, NULL);
+	cells_hold(cells);
+	count(&fixture, "still", 0, 0);
+	shard_tend(fixture.shard, 0, SECOND);
+	shard_tend(fixture.shard, SECOND, 60 * MINUTE);
+	assert_true(has_series(&fixture, "open", 0));
+	assert_true(has_series(&fixture, "held", 0));
+	assert_false(has_series(&fixture, "still", 0));
+	cells_release(cells);
+	shard_tend(fixture.shard, 60 * MINUTE, 61 * MINUTE);
+	shard_tend(fixture.shard, 61 * MINUTE, 180 * MINUTE);
+	assert_false(has_series(&fixture, "held", 0));
+	page_expect(fixture.registry, "etw_things{process=\"open0\",provider=\"p\"} 5\n");
+	registry_free(fixture.registry);
+}
+
+/* ---- consumers ---- */
+
+static void a_sample_waits_until_every_consumer_has_forgotten_it(void **state)
+{
+	struct fixture fixture;
+	struct shard *other;
+	unsigned forgotten = 0;
+	uint32_t ids[2];
+	cell *stale;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	other = consumer(fixture.registry, &forgotten);
+	shard_enter(other);
+	label(&fixture, "odd", 0, ids);
+	stale = family_cells(fixture.family, other, ids, NULL);
+	fill(&fixture);
+	shard_tend(fixture.shard, 10 * SECOND, 11 * MINUTE);
+	/* The other consumer has not come by: nothing has left the page, and its addition counts.
+	 */
+	page_expect(fixture.registry, "etw_events_total{process=\"odd0\",provider=\"p\"} 1\n");
+	page_expect_none(fixture.registry, "etw_exporter_series_evicted_total{");
+	cell_add(stale, 41);
+	forgotten = 0;
+	shard_enter(other);
+	assert_int_equal(forgotten, 1);
+	page_expect(fixture.registry, "etw_events_total{process=\"odd0\",provider=\"p\"} 42\n");
+	page_expect(fixture.registry,
+		    "etw_exporter_series_evicted_total{metric=\"etw_events_total\"} 1\n");
+	registry_free(fixture.registry);
+}
+
+static void nothing_waits_for_a_consumer_that_waits(void **state)
+{
+	struct fixture fixture;
+	struct shard *other;
+	unsigned forgotten = 0;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	other = consumer(fixture.registry, &forgotten);
+	shard_enter(other);
+	shard_leave(other);
+	forgotten = 0;
+	fill(&fixture);
+	shard_tend(fixture.shard, 10 * SECOND, 11 * MINUTE);
+	assert_int_equal(family_series(fixture.family), LIMIT - 2);
+	shard_enter(other);
+	assert_int_equal(forgotten, 1);
+	shard_enter(other);
+	assert_int_equal(forgotten, 1);
+	registry_free(fixture.registry);
+}
+
+static void a_name_that_comes_back_meanwhile_keeps_its_counts(void **state)
+{
+	struct fixture fixture;
+	struct shard *other;
+	unsigned forgotten = 0;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	other = consumer(fixture.registry, &forgotten);
+	shard_enter(other);
+	fill(&fixture);
+	shard_tend(fixture.shard, 10 * SECOND, 11 * MINUTE);
+	count(&fixture, "odd", 1, 5);
+	count(&fixture, "odd", 1, 5);
+	shard_enter(other);
+	page_expect(fixture.registry, "etw_events_total{process=\"odd1\",provider=\"p\"} 12\n");
+	page_expect(fixture.registry,
+		    "etw_exporter_series_evicted_total{metric=\"etw_events_total\"} 1\n");
+	registry_free(fixture.registry);
+}
+
+/* ---- scrapes ---- */
+
+/* A sink that lets the consumer give back and reuse samples while the page is half written. */
+struct meanwhile {
+	struct fixture *fixture;
+	struct text page;
+	unsigned calls;
+};
+
+static bool reuse_meanwhile(void *context, const char *bytes, size_t size)
+{
+	struct meanwhile *meanwhile = context;
+	struct fixture *fixture = meanwhile->fixture;
+
+	text_add(&meanwhile->page, bytes, size);
+	if (meanwhile->calls++ == 0) {
+		shard_tend(fixture->shard, 0, 11 * MINUTE);
+		for (unsigned i = 0; i < 2000; i++) {
+			count(fixture, "new", i, 7);
+		}
+	}
+	return true;
+}
+
+static void a_scrape_never_shows_the_labels_of_one_with_the_value_of_another(void **state)
+{
+	struct family_options options = by_process;
+	struct fixture fixture;
+	struct meanwhile meanwhile = { .fixture = &fixture };
+	size_t odd = 0;
+
+	(void)state;
+	options.max_series = 4000;
+	set_up(&fixture, &options, 0);
+	for (unsigned i = 0; i < 4000; i++) {
+		count(&fixture, "odd", i, 3);
+	}
+	shard_tend(fixture.shard, 0, SECOND);
+	exposition_write(fixture.registry, reuse_meanwhile, &meanwhile);
+	text_add_char(&meanwhile.page, '\0');
+	assert_true(meanwhile.calls > 1);
+	for (const char *line = strstr(meanwhile.page.data, "\netw_events_total{"); line;
+	     line = strstr(line + 1, "\netw_events_total{")) {
+		const char *value = strstr(line, "} ") + 2;
+		bool is_odd = strncmp(line + 27, "odd", 3) == 0;
+
+		if (strncmp(line + 27, "_other", 6) != 0) {
+			assert_int_equal(strtoul(value, NULL, 10), is_odd ? 3 : 7);
+		}
+		odd += is_odd;
+	}
+	assert_true(odd > 0);
+	text_free(&meanwhile.page);
+	/* The scrape is over: what it held back is given back. */
+	shard_tend(fixture.shard, 11 * MINUTE, 22 * MINUTE);
+	assert_true(family_series(fixture.family) <= 4001);
+	registry_free(fixture.registry);
+}
+
+/* ---- for a long time ---- */
+
+static void a_hundred_thousand_names_take_bounded_room(void **state)
+{
+	enum { NAMES = 100000, LIVE = 2000 };
+	struct family_options options = by_process;
+	struct fixture fixture;
+	int64_t now = 0;
+	uint32_t ids[2];
+
+	(void)state;
+	options.max_series = LIVE;
+	set_up(&fixture, &options, 0);
+	for (unsigned i = 0; i < NAMES; i++) {
+		cell *at;
+		bool overflowed;
+
+		now += SECOND;
+		if (i % 10 == 0) {
+			shard_tend(fixture.shard, now - SECOND, now);
+		}
+		label(&fixture, "program", i, ids);
+		at = family_cells(fixture.family, fixture.shard, ids, &overflowed);
+		assert_false(overflowed);
+		assert_int_equal(atomic_load(at), 0);
+		cell_add(at, i + 1);
+		assert_true(family_series(fixture.family) <= LIVE);
+	}
+	/* Ten minutes have 600 names; the samples were used again and again. */
+	page_expect_none(fixture.registry, "_other");
+	registry_free(fixture.registry);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(after_odd_names_a_service_has_its_own_series),
+		cmocka_unit_test(names_that_ended_less_than_ten_minutes_ago_stay),
+		cmocka_unit_test(a_family_with_room_gives_nothing_back),
+		cmocka_unit_test(the_name_that_ended_longest_ago_goes_first),
+		cmocka_unit_test(a_process_that_runs_keeps_its_series),
+		cmocka_unit_test(what_changes_keeps_its_series),
+		cmocka_unit_test(idle_label_sets_go_from_a_family_with_room),
+		cmocka_unit_test(overflow_series_and_kept_samples_stay),
+		cmocka_unit_test(a_replay_that_starts_again_gives_nothing_back_too_early),
+		cmocka_unit_test(hidden_gauges_are_given_back_and_not_counted),
+		cmocka_unit_test(a_gauge_that_is_not_zero_or_is_held_stays),
+		cmocka_unit_test(a_sample_waits_until_every_consumer_has_forgotten_it),
+		cmocka_unit_test(nothing_waits_for_a_consumer_that_waits),
+		cmocka_unit_test(a_name_that_comes_back_meanwhile_keeps_its_counts),
+		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),
+		cmocka_unit_test(a_hundred_thousand_names_take_bounded_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
