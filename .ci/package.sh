@@ -10,6 +10,8 @@
 # With --linux BUILD or --windows BUILD it packs that build, and only for that system. Without, it configures and builds both, after
 # .ci/deps-debian.sh, .ci/deps-mingw.sh and .ci/deps-packages.sh have installed what is missing.
 #
+# RELEASE_URL is the place that the .msi will be downloaded from, for the manifests.
+#
 # The same commit makes the same bytes: all times are that of the commit, or SOURCE_DATE_EPOCH; order and rights of files are fixed.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 root=$(cd "$here/.." && pwd)
@@ -36,6 +38,7 @@ version=${PACKAGE_VERSION:-$(sed -n 's/^project(etw_exporter VERSION \([0-9.]*\)
 : "${SOURCE_DATE_EPOCH:=$(git -C "$root" log -1 --format=%ct 2>/dev/null)}"
 [ -n "$SOURCE_DATE_EPOCH" ] || die "no repository here: set SOURCE_DATE_EPOCH to the time of the sources, in seconds since 1970"
 export SOURCE_DATE_EPOCH
+release_url=${RELEASE_URL:-https://example.org/etw_exporter/v$version}
 
 # From nothing and without a compiler cache: a cache may return what was made in another folder.
 build() { # preset
@@ -76,6 +79,15 @@ fill() { # template, NAME=VALUE...
 	printf '%s\n' "$text"
 }
 
+# Versions and licences of libraries that a set-up script built before it kept them.
+fetch_facts() { # build
+	local name version rest
+
+	while IFS='|' read -r name version rest; do
+		[ -n "$version" ] || (lock_cache && fetch_source "$name" >/dev/null)
+	done < <(python3 "$here/sbom.py" libraries "$cache" "$1")
+}
+
 # ---- Debian ----
 
 # The libraries that a program needs, as the packages of this system: "libc6 (>= 2.34), ...".
@@ -89,6 +101,7 @@ make_deb() {
 	local stage=$work/deb architecture size
 
 	architecture=$(dpkg --print-architecture)
+	fetch_facts "$linux"
 	DESTDIR=$stage cmake --install "$linux" --prefix /usr --strip >/dev/null
 	mv "$stage/usr/etc" "$stage/etc"
 	mv "$stage/usr/share/doc/etw_exporter" "$stage/usr/share/doc/etw-exporter"
@@ -119,5 +132,81 @@ make_deb() {
 	rm -rf "$stage/DEBIAN"
 }
 
+# ---- Windows ----
+
+# The texts of the licences of what is linked into the programs.
+add_licences() { # build, folder
+	local name version licence text
+
+	mkdir -p "$2"
+	while IFS='|' read -r name version licence text; do
+		cp "$text" "$2/$name.txt"
+	done < <(python3 "$here/sbom.py" libraries "$cache" "$1")
+	[ -n "$(ls "$2")" ] || die "no licences of libraries"
+}
+
+# A folder with the file, as it is unpacked.
+make_zip() { # name of the archive, folder
+	(cd "${2%/*}" && find "${2##*/}" -type f | sort | zip -9 -X -D -q -@ "$out/$1")
+	made+=("$1")
+}
+
+make_windows() {
+	local name=etw_exporter-$version-windows-amd64
+	local stage=$work/windows/$name debug=$work/windows-debug/$name-debug
+
+	rm -f "$out/$name"*.zip # zip adds to what is there
+	cmake --install "$windows" --prefix "$stage" >/dev/null
+	fetch_facts "$windows"
+	add_licences "$windows" "$stage/licences"
+	mkdir -p "$debug"
+	mv "$stage"/*.debug "$debug/"
+	normalize "$work/windows"
+	normalize "$work/windows-debug"
+	make_zip "$name.zip" "$stage"
+	make_zip "$name-debug.zip" "$debug"
+	python3 "$here/msi.py" "$stage" "$version" "$out/$name.msi"
+	made+=("$name.msi")
+}
+
+# Manifests that name the .msi and its check sum.
+make_manifests() {
+	local msi=etw_exporter-$version-windows-amd64.msi identifier=EtwExporter.EtwExporter sum file target
+	local values
+
+	sum=$(sha256sum "$out/$msi" | cut -d ' ' -f 1)
+	values=("version=$version" "msi=$msi" "url=$release_url" "sha256=$sum" "sha256_upper=${sum^^}"
+		"product_code=$(msiinfo export "$out/$msi" Property | tr -d '\r' | sed -n 's/^ProductCode\t//p')"
+		"upgrade_code=$(msiinfo export "$out/$msi" Property | tr -d '\r' | sed -n 's/^UpgradeCode\t//p')")
+	mkdir -p "$out/winget" "$out/chocolatey/tools"
+	fill "$root/packaging/winget/version.yaml.in" "${values[@]}" >"$out/winget/$identifier.yaml"
+	fill "$root/packaging/winget/installer.yaml.in" "${values[@]}" >"$out/winget/$identifier.installer.yaml"
+	fill "$root/packaging/winget/locale.yaml.in" "${values[@]}" >"$out/winget/$identifier.locale.en-US.yaml"
+	(cd "$root/packaging/chocolatey" && find . -name '*.in') | while read -r file; do
+		target=$out/chocolatey/${file%.in}
+		fill "$root/packaging/chocolatey/$file" "${values[@]}" >"$target"
+	done
+	while read -r file; do
+		made+=("$file")
+	done < <(cd "$out" && find winget chocolatey -type f | sort)
+}
+
+# ---- what is in all of these ----
+
+make_sbom() {
+	local revision packages=()
+
+	revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo "${GITHUB_SHA:-unknown}")
+	[ -z "$linux" ] || packages+=("$out/etw-exporter_${version}_$(dpkg --print-architecture).deb=$work/deb=$linux")
+	if [ -n "$windows" ]; then
+		packages+=("$out/etw_exporter-$version-windows-amd64".{zip,msi}"=$work/windows/etw_exporter-$version-windows-amd64=$windows")
+	fi
+	made+=("etw_exporter-$version.spdx.json")
+	python3 "$here/sbom.py" write "$cache" "$out/${made[-1]}" "$version" "$revision" "${packages[@]}"
+}
+
 [ -z "$linux" ] || make_deb
-say "in $out: ${made[*]}"
+[ -z "$windows" ] || { make_windows && make_manifests; }
+make_sbom
+(cd "$out" && sha256sum "${made[@]}" >SHA256SUMS)
+say "in $out: ${made[*]} SHA256SUMS"

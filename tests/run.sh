@@ -251,7 +251,8 @@ for name in "${steps[@]}"; do
 done
 echo "${plan%,}. README.md, \"Test it\", says what this takes."
 next_step
-if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards.sh && bash .ci/deps-workflows.sh; then
+if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards.sh && bash .ci/deps-workflows.sh &&
+	bash .ci/deps-packages.sh; then
 	for preset in release asan tsan; do
 		next_step
 		run_preset "$preset"
@@ -265,7 +266,7 @@ if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards
 		preview_dashboards
 	fi
 else
-	fail "set-up (.ci/deps-debian.sh, .ci/deps-tests.sh, .ci/deps-dashboards.sh, .ci/deps-workflows.sh)"
+	fail "set-up (.ci/deps-debian.sh, .ci/deps-tests.sh, .ci/deps-dashboards.sh, .ci/deps-workflows.sh, .ci/deps-packages.sh)"
 fi
 
 if [ ${#failures[@]} -gt 0 ]; then

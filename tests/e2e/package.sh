@@ -19,6 +19,8 @@ diff -r "$work/first" "$work/second" || fail "two runs made different packages"
 package newer PACKAGE_VERSION=99.0.0
 deb=$(echo "$work"/first/etw-exporter_*.deb) newer=$(echo "$work"/newer/etw-exporter_99.0.0_*.deb)
 
+python3 "$SOURCE_DIR/tests/e2e/check_packages.py" "$work/first" >"$work/out" 2>&1 || fail "check_packages.py: $(cat "$work/out")"
+
 # What is in it, against what cmake installs.
 cmake --install "$BUILD_DIR" --prefix "$work/installed" >"$work/out"
 diff <(cd "$work/installed" && find . -type f | sed 's|^\./|/usr/|; s|^/usr/etc/|/etc/|; s|^/usr/lib/systemd/|/lib/systemd/|
