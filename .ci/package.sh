@@ -109,6 +109,7 @@ make_deb() {
 		mkdir -p "$stage/lib"
 		mv "$stage/usr/lib/systemd" "$stage/lib/systemd"
 	fi
+	ln -s etw-exporter "$stage/usr/share/doc/etw_exporter" # the name that the unit and the pages know
 	rm "$stage/usr/share/doc/etw-exporter/LICENSE"
 	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" \
 		>"$stage/usr/share/doc/etw-exporter/copyright"

@@ -35,8 +35,9 @@ if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.
   install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${etwx_bin_dir})
 else()
   install(FILES config/schema.json DESTINATION ${etwx_dashboard_dir})
-  install(DIRECTORY packaging/systemd/ DESTINATION lib/systemd/system FILES_MATCHING PATTERN *.service PATTERN *.socket)
-  install(DIRECTORY packaging/sysusers/ DESTINATION lib/sysusers.d FILES_MATCHING PATTERN *.conf)
+  file(GLOB units CONFIGURE_DEPENDS packaging/systemd/*.service packaging/systemd/*.socket)
+  install(FILES ${units} DESTINATION lib/systemd/system)
+  install(FILES packaging/systemd/etw_exporter.default DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/default RENAME etw_exporter OPTIONAL)
 endif()
 
 set(CPACK_GENERATOR TGZ)
