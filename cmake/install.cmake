@@ -22,8 +22,9 @@ install(TARGETS etw_exporter etwtool RUNTIME DESTINATION ${etwx_bin_dir})
 install(FILES config/etw_exporter.yaml config/schema.json DESTINATION ${etwx_config_dir})
 # The shipped collectors are built in; these are to read, and to copy.
 install(DIRECTORY config/collectors/ DESTINATION ${etwx_collector_dir} FILES_MATCHING PATTERN *.yaml)
-install(DIRECTORY dashboards/grafana dashboards/provisioning dashboards/prometheus DESTINATION ${etwx_dashboard_dir}
-  PATTERN *_test.yml EXCLUDE)
+install(DIRECTORY dashboards/grafana dashboards/external dashboards/provisioning dashboards/prometheus dashboards/agents
+  DESTINATION ${etwx_dashboard_dir} PATTERN *_test.yml EXCLUDE)
+install(FILES dashboards/mixin.libsonnet DESTINATION ${etwx_dashboard_dir})
 install(FILES LICENSE README.md DESTINATION ${etwx_doc_dir})
 install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.png)
 install(FILES config/README.md config/METRICS.md DESTINATION ${etwx_doc_dir}/config)

@@ -16,6 +16,7 @@ quiet() { # command...: ends with 0 and prints nothing but what promtool says wh
 	"$@" >"$work/out" 2>&1 || fail "$*: $(head -40 "$work/out")"
 }
 quiet node "$dashboards/source/build.mjs" --check
+quiet node "$check/external.mjs"
 quiet node "$check/schema.mjs" "$work"
 quiet node "$check/lint.mjs" "$SOURCE_DIR/config/METRICS.md" "$dashboards/prometheus/rules.yml" "$work/panels.yml"
 cat "$work/out"

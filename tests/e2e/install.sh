@@ -40,10 +40,12 @@ same() { # folder of the sources, pattern, installed folder
 }
 same config/collectors '*.yaml' "$collectors"
 same dashboards/grafana '*.json' "$data/grafana"
+same dashboards/external '*.json' "$data/external"
+same dashboards/agents '*' "$data/agents"
 same dashboards/prometheus '*.yml' "$data/prometheus"
 same dashboards/provisioning '*.yaml' "$data/provisioning"
 same docs '*.*' "$documents/docs"
-for file in "$config/schema.json" "$collectors/../schema.json" "$documents"/{LICENSE,README.md} \
+for file in "$config/schema.json" "$collectors/../schema.json" "$data/mixin.libsonnet" "$documents"/{LICENSE,README.md} \
 	"$documents"/config/{README,METRICS}.md "$documents/dashboards/README.md"; do
 	[ -s "$file" ] || fail "$file is not installed"
 done
