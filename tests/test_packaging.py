@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What of packaging/ and docs/security.md can be checked without running it.
+
+- docs/security.md, section 1, has every label of config/METRICS.md.
+- The DaemonSet is a HostProcess container with the network of the host, on Windows nodes; its probes, ports and paths are those of the
+  program and of each other. Fields: "Create a Windows HostProcess Pod", Kubernetes documentation.
+- The Dockerfile copies what the archive for Windows has.
+- No file of packaging/ names an address of a registry or of a download, except for examples.
+"""
+import re
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+faults = []
+
+
+def expect(what, good):
+    if not good:
+        faults.append(what)
+
+
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def check_labels():
+    labels = set()
+    for row in re.finditer(r"^\| `\w+` \| \w+ \| ([^|]*)\|", text("config/METRICS.md"), re.M):
+        labels |= {label.strip() for label in row[1].split(",")} - {""}
+    expect("config/METRICS.md: labels were not found", len(labels) > 20)
+    section, _, _ = text("docs/security.md").partition("## 2.")
+    named = {label for row in re.finditer(r"^\| (`[^|]*) \|", section, re.M) for label in re.findall(r"`(\w+)`", row[1])}
+    for label in sorted(labels - named):
+        faults.append(f"docs/security.md: the label {label} is missing in section 1")
+    for label in sorted(named - labels - {"le"}):
+        faults.append(f"docs/security.md: no metric has the label {label}")
+
+
+def check_daemonset():
+    documents = {one["kind"]: one for one in yaml.safe_load_all(text("packaging/kubernetes/daemonset.yaml"))}
+    expect("daemonset.yaml: its kinds", set(documents) == {"Namespace", "ServiceAccount", "ConfigMap", "DaemonSet"})
+    names = {one["metadata"].get("namespace", one["metadata"]["name"]) for one in documents.values()}
+    expect(f"daemonset.yaml: namespaces {names}", len(names) == 1)
+    template = documents["DaemonSet"]["spec"]["template"]
+    pod = template["spec"]
+    container = pod["containers"][0]
+    windows = pod["securityContext"]["windowsOptions"]
+    expect("daemonset.yaml: no HostProcess container", windows["hostProcess"] is True and pod["hostNetwork"] is True)
+    expect("daemonset.yaml: its account", windows["runAsUserName"] == "NT AUTHORITY\\SYSTEM")
+    expect("daemonset.yaml: its nodes", pod["nodeSelector"] == {"kubernetes.io/os": "windows"})
+    selector = documents["DaemonSet"]["spec"]["selector"]["matchLabels"]
+    expect("daemonset.yaml: its selector", selector.items() <= template["metadata"]["labels"].items())
+    expect("daemonset.yaml: its account of Kubernetes", pod["serviceAccountName"] == documents["ServiceAccount"]["metadata"]["name"])
+    port = re.search(r"Default: :(\d+)", text("exporter/options.c"))[1]
+    expect("daemonset.yaml: its port", f"--web.listen-address=:{port}" in container["args"] and
+           {str(container["ports"][0][key]) for key in ("containerPort", "hostPort")} == {port})
+    for probe, path in (("livenessProbe", "/-/healthy"), ("readinessProbe", "/-/ready")):
+        expect(f"daemonset.yaml: {probe}", container[probe]["httpGet"]["path"] == path)
+    # The mounted configuration is the one that the program reads.
+    config = documents["ConfigMap"]
+    file = next(iter(config["data"]))
+    mount = container["volumeMounts"][0]
+    expect("daemonset.yaml: the configuration", f"--config.file=%CONTAINER_SANDBOX_MOUNT_POINT%{mount['mountPath']}/{file}" in container["args"]
+           and pod["volumes"][0]["configMap"]["name"] == config["metadata"]["name"] and mount["name"] == pod["volumes"][0]["name"])
+    keys = set(yaml.safe_load(config["data"][file]))
+    expect(f"daemonset.yaml: keys of the configuration {keys}", keys <= set(yaml.safe_load(text("config/etw_exporter.yaml"))))
+
+
+def check_dockerfile():
+    layout = text("cmake/install.cmake")
+    for name in re.findall(r"COPY --from=programs (.*) /", text("packaging/kubernetes/Dockerfile")):
+        for one in name.split():
+            known = one == "licences" or one.removesuffix(".exe") in layout
+            expect(f"Dockerfile: the archive has no {one}", known)
+
+
+def check_addresses():
+    for path in sorted((ROOT / "packaging").rglob("*")):
+        if path.is_file():
+            for host in re.findall(r"\b(?:https?://|image: |FROM )([a-z0-9.-]+\.[a-z]{2,})\b", path.read_text(encoding="utf-8")):
+                expect(f"{path.relative_to(ROOT)}: the address {host}",
+                       re.search(r"(^|\.)example\.(org|net|com)$|^schemas\.microsoft\.com$|^www\.debian\.org$|^aka\.ms$", host))
+
+
+for check in (check_labels, check_daemonset, check_dockerfile, check_addresses):
+    check()
+print("\n".join(faults) or "ok")
+sys.exit(1 if faults else 0)
