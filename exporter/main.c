@@ -26,6 +26,7 @@
 #include "live/live_source.h"
 #include "live/running.h"
 #include "metrics/exposition.h"
+#include "notify.h"
 #include "options.h"
 #include "print_config.h"
 #include "runner.h"
@@ -49,6 +50,7 @@ struct app {
 	struct runner *runner;
 	struct health *health;
 	struct http_server *server;
+	struct heartbeat *heartbeat;
 };
 
 static bool print_line(const char *line, struct error *err)
@@ -323,12 +325,15 @@ static bool serve(struct app *app, struct error *err)
 		return false;
 	}
 	log_recordings(LOG_INFO, app->runner);
-	if (!start_server(app, err) || !runner_start(app->runner, err)) {
+	app->heartbeat = heartbeat_start(app->runner, err);
+	if (!app->heartbeat || !start_server(app, err) || !runner_start(app->runner, err)) {
 		return false;
 	}
 	service_move_to(PHASE_SERVING);
+	notify_ready();
 	log_info("Stopping", log_text("reason", os_stop_wait(log_no_reload)));
 	service_move_to(PHASE_STOPPING);
+	notify_stopping();
 	runner_stop(app->runner);
 	runner_join(app->runner);
 	return true;
@@ -457,7 +462,8 @@ static bool run(struct app *app, struct error *err)
 
 static void app_done(struct app *app)
 {
-	/* The server goes first: its threads scrape what the others own. */
+	/* These go first: their threads read what the others own. */
+	heartbeat_stop(app->heartbeat);
 	http_stop(app->server);
 	health_free(app->health);
 	runner_free(app->runner);

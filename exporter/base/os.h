@@ -81,6 +81,15 @@ void os_stop_ask(const char *reason);
 const char *os_stop_wait(void (*on_reload)(void));
 const char *os_stop_wait_for(uint64_t timeout_ns);
 
+/*
+ * Reports lines such as "READY=1" to the service manager that started this program (sd_notify(3)). True
+ * without such a manager, and on Windows. Waits for a manager that is busy, some seconds at most.
+ * Any thread.
+ */
+bool os_service_notify(const char *lines, struct error *err);
+/* The time after which the manager ends a program from which it hears nothing; 0: it does not. */
+uint64_t os_service_watchdog_ns(void);
+
 /* The thread starts with all signals blocked except those of faults; the main thread takes them. */
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
 		     struct error *err);

@@ -551,6 +551,19 @@ bool os_path_is_absolute(const char *path)
 	return is_separator(path[0]) || has_drive(path);
 }
 
+/* Windows services have an interface of their own: windows/service.h. */
+bool os_service_notify(const char *lines, struct error *err)
+{
+	(void)lines;
+	(void)err;
+	return true;
+}
+
+uint64_t os_service_watchdog_ns(void)
+{
+	return 0;
+}
+
 char *os_path_absolute(const char *path)
 {
 	wchar_t *wide = wide_from(path);

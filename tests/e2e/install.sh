@@ -52,6 +52,10 @@ done
 if [ "${suffix:-}" = .exe ]; then
 	cmp "$SOURCE_DIR/exporter/windows/collect.cmd" "$bin/collect.cmd" || fail "collect.cmd is not beside the program"
 fi
+if [ -z "${suffix:-}" ]; then
+	cmp "$SOURCE_DIR/packaging/systemd/etw_exporter.service" "$prefix/lib/systemd/system/etw_exporter.service" || fail "the unit is not installed"
+	grep -q '^ARGS=' "$prefix/etc/default/etw_exporter" || fail "the flags of the unit are not installed"
+fi
 if command -v promtool >/dev/null; then
 	promtool check config "$data/prometheus/scrape/one-host.yml" >"$work/out" 2>&1 || fail "Prometheus refuses it: $(cat "$work/out")"
 fi
