@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building the programs on Debian 12 or newer (or Ubuntu 24.04 or newer) needs: packages through apt, and
-# below ${XDG_CACHE_HOME:-~/.cache}/etw_exporter a static civetweb (the packaged one crashes on TLS with OpenSSL 3).
+# below ${XDG_CACHE_HOME:-~/.cache}/etw_exporter a static civetweb with patches of ours.
 # .ci/deps-tests.sh installs what only tests need. Does nothing, without network or root, when all is there. Leaves no
 # source list behind.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
@@ -20,7 +20,7 @@ build_civetweb() {
 	say "building civetweb in $prefix"
 	source=$(fetch_source civetweb)
 	cmake -S "$here/civetweb" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-		-DCIVETWEB_SOURCE_DIR="$source" -DCIVETWEB_TLS=openssl -DCMAKE_INSTALL_PREFIX="$prefix"
+		-DCIVETWEB_SOURCE_DIR="$source" -DCMAKE_INSTALL_PREFIX="$prefix"
 	cmake --build "$work/build"
 	cmake --install "$work/build"
 	printf '%s\n' "$stamp" >"$prefix/civetweb.stamp"

@@ -2,7 +2,7 @@
 # Installs what the preset windows-mingw needs on Debian 12 or newer (or Ubuntu 24.04 or newer), besides what
 # .ci/deps-debian.sh does: the cross compiler and Wine through apt, and below
 # ${XDG_CACHE_HOME:-~/.cache}/etw_exporter/x86_64-w64-mingw32 the libraries, static, from the distribution's source
-# packages. civetweb is built without TLS. Does nothing, without network or root, when all is there.
+# packages. Does nothing, without network or root, when all is there.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 
 target=x86_64-w64-mingw32
@@ -37,14 +37,7 @@ stamp_of() { # library
 }
 
 # Its own CMake insists on a C++ compiler.
-#
-# Wine 8.0's server dies ("complete_async_poll: Assertion") when a socket stands in two sets of one select() and the other
-# side hangs up just between its looks at the two. The set of exceptions would only tell a web server of urgent data.
 build_civetweb() {
-	sed -i '/^[[:space:]]*FD_SET(pfd\[i\]\.fd, &eset);$/d' "$1/src/civetweb.c"
-	if grep -q 'FD_SET(.*&eset' "$1/src/civetweb.c"; then
-		die "civetweb's poll() has changed: see the lines above this one"
-	fi
 	build civetweb "$here/civetweb" -DCIVETWEB_SOURCE_DIR="$1"
 }
 

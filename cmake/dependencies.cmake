@@ -46,7 +46,6 @@ if(NOT ETWX_FUZZ)
   if(WIN32)
     target_link_libraries(etwx::civetweb INTERFACE ws2_32)
   else()
-    find_package(OpenSSL 3 REQUIRED) # our civetweb is built with TLS
-    target_link_libraries(etwx::civetweb INTERFACE OpenSSL::SSL Threads::Threads)
+    target_link_libraries(etwx::civetweb INTERFACE Threads::Threads)
   endif()
 endif()

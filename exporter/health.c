@@ -424,6 +424,10 @@ static const struct family_options scrape_rows[SCRAPE_FAMILIES] = {
 		.bucket_count = sizeof duration_bounds_ns / sizeof duration_bounds_ns[0] },
 	[SCRAPE_SIZE] = { .type = FAMILY_GAUGE, .name = "etw_exporter_scrape_size_bytes",
 		.help = "Size of the last metrics page." },
+	[CONNECTIONS_OPEN] = { .type = FAMILY_GAUGE, .name = "etw_exporter_http_connections",
+		.help = "Open connections of the web server." },
+	[CONNECTIONS_CLOSED] = { .type = FAMILY_COUNTER, .name = "etw_exporter_http_connections_closed_total",
+		.help = "Connections that ended, by reason.", LABELS(1, "reason") },
 };
 /* clang-format on */
 

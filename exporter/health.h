@@ -29,9 +29,17 @@ void health_free(struct health *health);
  */
 bool health_declare(struct registry *registry, struct error *err);
 
-/* The families about scrapes, which the web server adds to: a counter by HTTP status, a histogram
- * in nanoseconds, a gauge in bytes. */
-enum scrape_family { SCRAPE_COUNT, SCRAPE_DURATION, SCRAPE_SIZE, SCRAPE_FAMILIES };
+/* The families about the web server, which it adds to itself: scrapes, with a counter by HTTP
+ * status, a histogram in nanoseconds, a gauge in bytes; connections, with a gauge and a counter by
+ * reason. */
+enum scrape_family {
+	SCRAPE_COUNT,
+	SCRAPE_DURATION,
+	SCRAPE_SIZE,
+	CONNECTIONS_OPEN,
+	CONNECTIONS_CLOSED,
+	SCRAPE_FAMILIES
+};
 
 bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
 		     struct error *err);

@@ -275,6 +275,9 @@ static bool start_server(struct app *app, struct error *err)
 		.listen_address_count = options->listen_address_count ?
 						options->listen_address_count :
 						config->listen_address_count,
+		.systemd_sockets = options->systemd_sockets,
+		.allowed = options->allowed,
+		.allowed_count = options->allowed_count,
 		.telemetry_path = options->telemetry_path ? options->telemetry_path :
 							    config->telemetry_path,
 		.ready = is_ready,
@@ -298,8 +301,10 @@ static bool start_server(struct app *app, struct error *err)
 	if (!app->server) {
 		return false;
 	}
-	for (size_t i = 0; i < http.listen_address_count; i++) {
-		log_info("Listening", log_text("address", http.listen_addresses[i]),
+	for (size_t i = 0; i < http_listener_count(app->server); i++) {
+		log_info("Listening",
+			 log_text("address",
+				  http.systemd_sockets ? "systemd" : http.listen_addresses[i]),
 			 log_u64("port", http_port(app->server, i)),
 			 log_text("path", http.telemetry_path));
 	}

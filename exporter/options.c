@@ -47,6 +47,13 @@ static bool read_listen_address(void *target, const char *value, struct error *e
 	return add_text(&options->listen_addresses, &options->listen_address_count, value, err);
 }
 
+static bool read_allowed(void *target, const char *value, struct error *err)
+{
+	struct options *options = target;
+
+	return add_text(&options->allowed, &options->allowed_count, value, err);
+}
+
 static bool read_speed(void *speed, const char *value, struct error *err)
 {
 	char *end;
@@ -167,6 +174,11 @@ static const struct command_option flags[] = {
 	{ "--web.listen-address", "ADDRESS",
 	  "Address to listen on. Repeatable. Default: :9189.",
 	  OPTION_READ, .read = read_listen_address },
+	{ "--web.systemd-socket", NULL, "Linux: listen on the sockets that systemd passes.",
+	  OPTION_SET, AT(systemd_sockets) },
+	{ "--web.allow", "CIDR",
+	  "Range of addresses that may connect, such as 10.0.0.0/8. Repeatable. Default: all.",
+	  OPTION_READ, .read = read_allowed },
 	{ "--web.telemetry-path", "PATH", "Path of the metrics page. Default: /metrics.",
 	  OPTION_READ, AT(telemetry_path), .takes = "a path that begins with a slash",
 	  .read = read_telemetry_path },
@@ -252,6 +264,7 @@ void options_done(struct options *options)
 	free(options->switches);
 	free((void *)options->replay_files);
 	free((void *)options->listen_addresses);
+	free((void *)options->allowed);
 	memset(options, 0, sizeof *options);
 }
 

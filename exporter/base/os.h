@@ -111,6 +111,7 @@ void os_condition_done(struct os_condition *condition);
  */
 bool os_condition_wait(struct os_condition *condition, struct os_mutex *mutex, uint64_t timeout_ns);
 void os_condition_wake_all(struct os_condition *condition);
+void os_condition_wake_one(struct os_condition *condition);
 
 /* Calls run unless an earlier call with the same once did; returns after run has returned. once
  * must be static and initialised with { OS_ONCE_INIT }. */

@@ -315,6 +315,11 @@ void os_condition_wake_all(struct os_condition *condition)
 	must_succeed(pthread_cond_broadcast(&condition->handle));
 }
 
+void os_condition_wake_one(struct os_condition *condition)
+{
+	must_succeed(pthread_cond_signal(&condition->handle));
+}
+
 void os_once(struct os_once *once, void (*run)(void))
 {
 	must_succeed(pthread_once(&once->state, run));

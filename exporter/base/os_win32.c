@@ -394,6 +394,11 @@ void os_condition_wake_all(struct os_condition *condition)
 	WakeAllConditionVariable(variable_of(condition));
 }
 
+void os_condition_wake_one(struct os_condition *condition)
+{
+	WakeConditionVariable(variable_of(condition));
+}
+
 static BOOL CALLBACK run_once(INIT_ONCE *once, void *run, void **context)
 {
 	(void)once;

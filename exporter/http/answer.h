@@ -27,9 +27,10 @@ const char *request_header(const struct http_request *request, const char *name)
 
 /*
  * The status line and the headers of every answer. The caller adds headers of its own, and the
- * empty line.
+ * empty line. An answer of status 400 and above ends the connection.
  */
-void answer_add_head(struct text *out, int status, const char *type);
+void answer_add_head(struct text *out, const struct http_request *request, int status,
+		     const char *type);
 
 /* Sends a whole answer with one write. headers: lines with CRLF, or "". */
 void answer(const struct http_request *request, int status, const char *type, const char *headers,
@@ -40,5 +41,11 @@ int answer_status(const struct http_request *request, int status, const char *he
 
 /* Sends a part of an answer. Returns false if the client did not take all of it. */
 bool answer_send(const struct http_request *request, const char *bytes, size_t size);
+
+/*
+ * After the last part: the answer is whole, and the connection may serve another request. Without
+ * it the connection is broken off, so that the client knows that the answer is not whole.
+ */
+void answer_end(const struct http_request *request);
 
 #endif

@@ -5,9 +5,8 @@
  * The page is sent in chunks as the exposition fills its buffer, so a page of any size needs little
  * memory. The first chunk brings the head with it: until then an error can still be answered with
  * status 500. A client of HTTP/1.0 does not support chunks and reads until the connection closes.
- * The whole page has a deadline, because a client that reads slowly would otherwise hold a thread:
- * civetweb's request_timeout_ms bounds the wait for a request, and for a client that takes nothing
- * at all, but not their sum.
+ * A scrape has a deadline, before which Prometheus gives it up; dispatch.h ends pages that are read
+ * too slowly, because they would hold a thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +35,7 @@ bool scrape_open(struct http_server *server, struct error *err)
 	}
 	family_cells(server->families[SCRAPE_DURATION], server->shard, NULL, NULL);
 	family_add(server->families[SCRAPE_SIZE], server->shard, NULL, 0);
+	family_add(server->families[CONNECTIONS_OPEN], server->shard, NULL, 0);
 	return true;
 }
 
@@ -56,9 +56,9 @@ static bool send_all(struct scrape *scrape, const char *bytes, size_t size)
 	return !scrape->refused;
 }
 
-static void add_metrics_head(struct text *out, bool chunked)
+static void add_metrics_head(struct text *out, const struct http_request *request, bool chunked)
 {
-	answer_add_head(out, 200, EXPOSITION_CONTENT_TYPE);
+	answer_add_head(out, request, 200, EXPOSITION_CONTENT_TYPE);
 	text_add_string(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
 }
 
@@ -73,7 +73,7 @@ static bool send_chunk(void *context, const char *bytes, size_t size)
 	bool sent;
 
 	if (!scrape->begun) {
-		add_metrics_head(&frame, scrape->chunked);
+		add_metrics_head(&frame, scrape->request, scrape->chunked);
 	} else if (scrape->chunked) {
 		text_add_string(&frame, "\r\n");
 	}
@@ -93,9 +93,9 @@ static int answer_metrics_head(const struct http_request *request)
 {
 	struct text head = { 0 };
 
-	add_metrics_head(&head, true);
-	if (!head.failed) {
-		answer_send(request, head.data, head.size);
+	add_metrics_head(&head, request, true);
+	if (!head.failed && answer_send(request, head.data, head.size)) {
+		answer_end(request);
 	}
 	text_free(&head);
 	return 200;
@@ -110,10 +110,13 @@ static void send_end(struct scrape *scrape)
 	if (scrape->begun && scrape->chunked) {
 		send_all(scrape, end, sizeof end - 1);
 	} else if (!scrape->begun) {
-		add_metrics_head(&head, scrape->chunked);
+		add_metrics_head(&head, scrape->request, scrape->chunked);
 		text_add_string(&head, scrape->chunked ? end + 2 : "");
 		scrape->refused |= head.failed || !send_all(scrape, head.data, head.size);
 		text_free(&head);
+	}
+	if (!scrape->refused) {
+		answer_end(scrape->request);
 	}
 }
 

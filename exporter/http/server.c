@@ -2,21 +2,20 @@
 /*
  * The web server on top of civetweb, which no other file uses.
  *
- * Every request ends in on_request(), before civetweb would look for a file, and goes on in
- * pages.c, which sees it as a struct http_request.
+ * civetweb parses requests and runs the workers; the connections are ours (reception.h). A worker
+ * of civetweb asks for the next connection, reads the request head out of it, and calls
+ * on_request(), before it would look for a file. The request goes on in pages.c, which sees it as a
+ * struct http_request. When it is answered, civetweb "closes" the connection, which gives it back
+ * to the reception. That is how keep-alive works without civetweb knowing of it.
  *
  * Heads are written here and not by mg_response_header_send(). That function sends each line of a
- * head by itself, which with tcp_nodelay is a packet per line; it repeats the HTTP version of the
- * request, which is missing if the request could not be parsed; and it adds a Date. Likewise
- * mg_send_chunk() writes a chunk in three pieces. Here an answer is one write, and a scrape is two
- * writes per chunk.
+ * head by itself, which with tcp_nodelay is a packet per line, and repeats the HTTP version of the
+ * request, which is missing if the request could not be parsed. Likewise mg_send_chunk() writes a
+ * chunk in three pieces. Here an answer is one write, and a scrape is two writes per chunk.
  *
- * civetweb takes its settings as texts and reports only in its log why it cannot start. So
- * addresses are parsed here first (base/listen_address.h), which gives good messages for most
- * mistakes, and written again in civetweb's form: "+9189" is a port on IPv6 and, through it, IPv4.
- * While the server starts, the first log message is kept, and start_failed() turns it into a
- * sentence about the address that the message names. Later messages are logged for debugging. A
- * system without IPv6 refuses "+"; then the start is tried once more with IPv4 alone.
+ * Addresses are parsed and sockets opened before civetweb starts, which then can only fail for lack
+ * of memory or threads. It reports that in its log alone, so while the server starts, the first log
+ * message is kept for the error. Later messages are logged for debugging.
  */
 #include <civetweb.h>
 #include <stdio.h>
@@ -29,21 +28,58 @@
 
 /* ---- answers ---- */
 
+static struct connection *connection_of(const struct http_request *request)
+{
+	return mg_get_user_connection_data(request->connection);
+}
+
 const char *request_header(const struct http_request *request, const char *name)
 {
 	return mg_get_header(request->connection, name);
 }
 
-void answer_add_head(struct text *out, int status, const char *type)
+/* RFC 9110, section 5.6.7 */
+static void add_date(struct text *out)
+{
+	static const char *const days[] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+	static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+					      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+	struct tm utc;
+
+	os_utc((time_t)(os_unix_time_ns() / UINT64_C(1000000000)), &utc);
+	text_add_format(out, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[utc.tm_wday],
+			utc.tm_mday, months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour,
+			utc.tm_min, utc.tm_sec);
+}
+
+static void add_head(struct text *out, int status, const char *type, bool keep)
 {
 	text_add_format(out, "HTTP/1.1 %d %s\r\n", status, mg_get_response_code_text(NULL, status));
+	add_date(out);
 	text_add_format(out, "Content-Type: %s\r\n", type);
-	text_add_string(out, "X-Content-Type-Options: nosniff\r\nConnection: close\r\n");
+	text_add_string(out, "X-Content-Type-Options: nosniff\r\n");
+	if (!keep) {
+		text_add_string(out, "Connection: close\r\n");
+	}
+}
+
+void answer_add_head(struct text *out, const struct http_request *request, int status,
+		     const char *type)
+{
+	struct connection *connection = connection_of(request);
+
+	connection->keep = connection->keep && status < 400;
+	add_head(out, status, type, connection->keep);
 }
 
 bool answer_send(const struct http_request *request, const char *bytes, size_t size)
 {
 	return mg_write(request->connection, bytes, size) == (int)size;
+}
+
+void answer_end(const struct http_request *request)
+{
+	connection_of(request)->answered = true;
 }
 
 void answer(const struct http_request *request, int status, const char *type, const char *headers,
@@ -52,14 +88,14 @@ void answer(const struct http_request *request, int status, const char *type, co
 	size_t size = strlen(body);
 	struct text out = { 0 };
 
-	answer_add_head(&out, status, type);
+	answer_add_head(&out, request, status, type);
 	text_add_string(&out, headers);
 	text_add_format(&out, "Content-Length: %zu\r\n\r\n", size);
 	if (!request->is_head) {
 		text_add(&out, body, size);
 	}
-	if (!out.failed) {
-		answer_send(request, out.data, out.size);
+	if (!out.failed && answer_send(request, out.data, out.size)) {
+		answer_end(request);
 	}
 	text_free(&out);
 }
@@ -77,16 +113,16 @@ int answer_status(const struct http_request *request, int status, const char *he
 static struct http_request request_of(struct mg_connection *connection)
 {
 	const struct mg_request_info *info = mg_get_request_info(connection);
-	struct http_request request = { .connection = connection, .client = "" };
+	struct http_request request = { .connection = connection };
 
 	if (info) {
 		request.method = info->request_method ? info->request_method : "";
 		request.path = info->local_uri_raw ? info->local_uri_raw : "";
 		request.query = info->query_string;
 		request.version = info->http_version ? info->http_version : "";
-		request.client = info->remote_addr;
 		request.is_head = strcmp(request.method, "HEAD") == 0;
 	}
+	request.client = connection_of(&request)->client;
 	return request;
 }
 
@@ -96,6 +132,7 @@ static int on_error(struct mg_connection *connection, int status, const char *me
 	const struct http_request request = request_of(connection);
 
 	(void)message;
+	connection_of(&request)->keep = false;
 	answer_status(&request, status, "");
 	return 0;
 }
@@ -108,11 +145,120 @@ static int on_request(struct mg_connection *connection)
 	return pages_answer(mg_get_user_data(mg_get_context(connection)), &request);
 }
 
+/* ---- civetweb's connections ---- */
+
+static struct http_server *server_of(const struct mg_context *context)
+{
+	return mg_get_user_data(context);
+}
+
+static void run_reception(const struct mg_context *context)
+{
+	reception_run(server_of(context)->reception);
+}
+
+static void *next_connection(const struct mg_context *context)
+{
+	return reception_next(server_of(context)->reception);
+}
+
+static int read_connection(const struct mg_connection *connection, char *bytes, int capacity)
+{
+	size_t size =
+		reception_read(mg_get_user_connection_data(connection), bytes, (size_t)capacity);
+
+	return size > 0 ? (int)size : -2; /* no more: the body of a request is not read */
+}
+
+static int write_connection(const struct mg_connection *connection, const char *bytes, int size)
+{
+	struct http_server *server = server_of(mg_get_context(connection));
+
+	return reception_send(server->reception, mg_get_user_connection_data(connection), bytes,
+			      (size_t)size) ?
+		       size :
+		       -1;
+}
+
+static void give_back(const struct mg_connection *connection)
+{
+	struct http_server *server = server_of(mg_get_context(connection));
+
+	reception_give_back(server->reception, mg_get_user_connection_data(connection));
+}
+
+/* ---- the reception's questions ---- */
+
+static bool is_large(void *context, const char *target, size_t size)
+{
+	const struct web_paths *paths = &((const struct http_server *)context)->paths;
+	const char *query = memchr(target, '?', size);
+	size_t path_size = query ? (size_t)(query - target) : size;
+	size_t prefix_size = strlen(paths->prefix), telemetry_size = strlen(paths->telemetry);
+
+	return path_size == prefix_size + telemetry_size &&
+	       memcmp(target, paths->prefix, prefix_size) == 0 &&
+	       memcmp(target + prefix_size, paths->telemetry, telemetry_size) == 0;
+}
+
+static struct tls_server *current_tls(void *context)
+{
+	(void)context;
+	return NULL;
+}
+
+static void add_refusal(void *context, int status, struct text *out)
+{
+	const char *reason = mg_get_response_code_text(NULL, status);
+
+	(void)context;
+	add_head(out, status, "text/plain; charset=utf-8", false);
+	if (status == 405) {
+		text_add_string(out, "Allow: GET, HEAD\r\n");
+	} else if (status == 503) {
+		text_add_string(out, "Retry-After: 5\r\n");
+	}
+	text_add_format(out, "Content-Length: %zu\r\n\r\n%s\n", strlen(reason) + 1, reason);
+}
+
+static uint32_t reason_id(const struct http_server *server, enum close_reason reason)
+{
+	static const char *const names[CLOSE_REASONS] = {
+		[CLOSED_DONE] = "done",
+		[CLOSED_CLIENT] = "client",
+		[CLOSED_IDLE] = "idle",
+		[CLOSED_TIMEOUT] = "timeout",
+		[CLOSED_BAD_REQUEST] = "bad_request",
+		[CLOSED_EVICTED] = "evicted",
+		[CLOSED_FULL] = "full",
+		[CLOSED_NOT_ALLOWED] = "not_allowed",
+		[CLOSED_SLOW] = "slow",
+		[CLOSED_BUSY] = "busy",
+	};
+
+	return intern_string(registry_strings(server->registry), names[reason]);
+}
+
+static void count_closed(void *context, enum close_reason reason)
+{
+	struct http_server *server = context;
+	uint32_t id = reason_id(server, reason);
+
+	family_add(server->families[CONNECTIONS_CLOSED], server->shard, &id, 1);
+}
+
+static void show_open(void *context, size_t connections)
+{
+	struct http_server *server = context;
+
+	family_set(server->families[CONNECTIONS_OPEN], server->shard, NULL, (int64_t)connections);
+}
+
 /* ---- starting and stopping ---- */
 
 static int on_message(const struct mg_connection *connection, const char *message)
 {
-	struct http_server *server = mg_get_user_data(mg_get_context(connection));
+	struct http_server *server = server_of(mg_get_context(connection));
 
 	if (server && !atomic_load_explicit(&server->started, memory_order_relaxed)) {
 		if (server->start_message[0] == '\0') {
@@ -125,120 +271,134 @@ static int on_message(const struct mg_connection *connection, const char *messag
 	return 1; /* not to standard error */
 }
 
-/* An address in civetweb's words. */
-static void add_address(struct text *out, const struct listen_address *address, bool ipv6)
+static bool listen_on(const char *text, socket_handle *listener, struct error *err)
 {
-	switch (address->family) {
-	case LISTEN_ANY:
-		/* "+": IPv6 and, through it, IPv4 */
-		text_add_format(out, "%s%u", ipv6 ? "+" : "", address->port);
-		break;
-	case LISTEN_IPV4:
-		text_add_format(out, "%s:%u", address->host, address->port);
-		break;
-	case LISTEN_IPV6:
-		text_add_format(out, "[%s]:%u", address->host, address->port);
-		break;
+	struct listen_address address;
+	int number;
+	const char *advice;
+	char reason[128];
+
+	if (!listen_address_parse(text, &address)) {
+		return error_set(err, ERROR_CONFIG,
+				 "\"%s\" is not a listen address such as :9189, 127.0.0.1:9189 or "
+				 "[::1]:9189",
+				 text);
 	}
+	*listener = socket_listen(&address, &number);
+	if (*listener != SOCKET_NONE) {
+		return true;
+	}
+	if (number == 0) {
+		return error_set(err, ERROR_CONFIG, "\"%s\" is not a listen address", text);
+	}
+	advice = os_listen_advice(number);
+	os_error_text(number, reason, sizeof reason);
+	return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %s%s%s%s", text, reason,
+			 advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
 }
 
-static bool start_civetweb(struct http_server *server, bool ipv6)
+/* Opens what listens; on failure what was opened is left in the array. */
+static bool open_listeners(const struct http_options *options, socket_handle *listeners,
+			   size_t *count, struct error *err)
+{
+	if (options->systemd_sockets) {
+		*count = sockets_inherited(listeners, ADDRESSES_MAX, err);
+		return *count > 0;
+	}
+	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
+		return error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
+				 options->listen_address_count, ADDRESSES_MAX);
+	}
+	for (; *count < options->listen_address_count; ++*count) {
+		if (!listen_on(options->listen_addresses[*count], &listeners[*count], err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool parse_allowed(const struct http_options *options, struct address_range *ranges,
+			  struct error *err)
+{
+	for (size_t i = 0; i < options->allowed_count; i++) {
+		if (!address_range_parse(options->allowed[i], &ranges[i])) {
+			return error_set(err, ERROR_CONFIG,
+					 "\"%s\" is not a range of addresses such as 10.0.0.0/8, "
+					 "192.0.2.1 or 2001:db8::/32",
+					 options->allowed[i]);
+		}
+	}
+	return true;
+}
+
+static bool open_reception(struct http_server *server, const struct http_options *options,
+			   struct error *err)
+{
+	socket_handle listeners[ADDRESSES_MAX];
+	struct address_range *allowed = calloc(options->allowed_count + 1, sizeof *allowed);
+	struct reception_options reception = {
+		.listeners = listeners,
+		.allowed = allowed,
+		.allowed_count = options->allowed_count,
+		.workers = WORKERS,
+		.context = server,
+		.is_large = is_large,
+		.tls = current_tls,
+		.add_refusal = add_refusal,
+		.closed = count_closed,
+		.opened = show_open,
+	};
+
+	if (!allowed) {
+		return error_no_memory(err, "the web server");
+	}
+	if (parse_allowed(options, allowed, err) &&
+	    open_listeners(options, listeners, &reception.listener_count, err)) {
+		server->reception = reception_new(&reception, err);
+	}
+	server->listener_count = reception.listener_count;
+	for (size_t i = 0; i < reception.listener_count; i++) {
+		server->ports[i] = socket_port(listeners[i]);
+		if (!server->reception) {
+			socket_close(listeners[i]);
+		}
+	}
+	free(allowed);
+	return server->reception != NULL;
+}
+
+static bool start_civetweb(struct http_server *server, struct error *err)
 {
 	const struct mg_callbacks callbacks = {
 		.begin_request = on_request,
 		.http_error = on_error,
 		.log_message = on_message,
+		.run_master = run_reception,
+		.next_connection = next_connection,
+		.read_connection = read_connection,
+		.write_connection = write_connection,
+		.connection_close = give_back,
 	};
+	char workers[16], head_size[16];
 	/* clang-format off */
 	const char *options[] = {
-		"listening_ports", NULL, /* below */
-		"num_threads", "8",
-		"request_timeout_ms", "2000",
-		"max_request_size", "16384",
-		"enable_keep_alive", "no",
+		"num_threads", workers,
+		"max_request_size", head_size,
 		"decode_url", "no",
 		"enable_auth_domain_check", "no",
-		"tcp_nodelay", "1",
 		NULL,
 	};
 	/* clang-format on */
-	struct text ports = { 0 };
 
-	for (size_t i = 0; i < server->address_count; i++) {
-		text_add_string(&ports, i > 0 ? "," : "");
-		add_address(&ports, &server->addresses[i], ipv6);
-	}
-	if (ports.failed) {
-		text_free(&ports);
-		return false;
-	}
-	options[1] = ports.data;
-	server->start_message[0] = '\0';
+	snprintf(workers, sizeof workers, "%d", WORKERS);
+	snprintf(head_size, sizeof head_size, "%d", REQUEST_HEAD_SIZE_MAX + 1);
+	mg_init_library(0);
+	server->library_started = true;
 	server->context = mg_start(&callbacks, server, options);
-	text_free(&ports);
-	return server->context != NULL;
-}
-
-/* Whether a message of civetweb is about an address: names it between blanks and a colon. */
-static bool message_names(const char *message, const struct listen_address *address, bool ipv6)
-{
-	struct text spec = { 0 };
-	bool names;
-
-	text_add_char(&spec, ' ');
-	add_address(&spec, address, ipv6);
-	text_add_char(&spec, ':');
-	names = !spec.failed &&
-		(strstr(message, spec.data) || strncmp(message, spec.data + 1, spec.size - 1) == 0);
-	text_free(&spec);
-	return names;
-}
-
-/*
- * What civetweb said, such as "cannot bind to IPv6 +9189: 98 (Address already in use)". The
- * sentence is right on POSIX only, the number everywhere.
- */
-static bool start_failed(const struct http_server *server, struct error *err)
-{
-	const char *address = server->address_texts[0], *message = server->start_message;
-	const char *number = strrchr(message, ':');
-	char reason[128];
-
-	for (size_t i = 0; i < server->address_count; i++) {
-		if (message_names(message, &server->addresses[i], true) ||
-		    message_names(message, &server->addresses[i], false)) {
-			address = server->address_texts[i];
-		}
-	}
-	if (strstr(message, "invalid port spec")) {
-		return error_set(err, ERROR_CONFIG, "\"%s\" is not a listen address", address);
-	}
-	if (strncmp(message, "cannot bind", 11) == 0 && number) {
-		int code = (int)strtol(number + 1, NULL, 10);
-		const char *advice = os_listen_advice(code);
-
-		os_error_text(code, reason, sizeof reason);
-		return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %s%s%s%s", address,
-				 reason, advice ? " (" : "", advice ? advice : "",
-				 advice ? ")" : "");
-	}
-	return error_set(err, ERROR_SYSTEM, "cannot start the web server: %s",
-			 message[0] ? message : "no memory or no threads");
-}
-
-static bool read_ports(struct http_server *server, struct error *err)
-{
-	struct mg_server_port ports[ADDRESSES_MAX];
-	int count = mg_get_server_ports(server->context, ADDRESSES_MAX, ports);
-
-	if (count != (int)server->address_count) {
-		return error_set(err, ERROR_SYSTEM, "listening on %d addresses instead of %zu",
-				 count, server->address_count);
-	}
-	for (size_t i = 0; i < server->address_count; i++) {
-		server->ports[i] = (unsigned)ports[i].port;
-	}
-	return true;
+	atomic_store_explicit(&server->started, true, memory_order_relaxed);
+	return server->context || error_set(err, ERROR_SYSTEM, "cannot start the web server: %s",
+					    server->start_message[0] ? server->start_message :
+								       "no memory or no threads");
 }
 
 struct http_server *http_start(const struct http_options *options, struct registry *registry,
@@ -252,37 +412,10 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	}
 	server->registry = registry;
 	server->started_ns = os_monotonic_ns();
-	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
-		error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
-			  options->listen_address_count, ADDRESSES_MAX);
-		goto fail;
-	}
-	server->address_texts = options->listen_addresses;
-	server->address_count = options->listen_address_count;
-	for (size_t i = 0; i < server->address_count; i++) {
-		if (!listen_address_parse(options->listen_addresses[i], &server->addresses[i])) {
-			error_set(err, ERROR_CONFIG,
-				  "\"%s\" is not a listen address such as :9189, 127.0.0.1:9189 or "
-				  "[::1]:9189",
-				  options->listen_addresses[i]);
-			goto fail;
-		}
-	}
-	if (!pages_open(server, options, err) || !scrape_open(server, err)) {
-		goto fail;
-	}
-	mg_init_library(0);
-	server->library_started = true;
-	/* Without IPv6 in the system, civetweb says "cannot create socket (entry 1)". */
-	if (!start_civetweb(server, true) &&
-	    (!strstr(server->start_message, "cannot create socket") ||
-	     !start_civetweb(server, false))) {
-		start_failed(server, err);
-		goto fail;
-	}
-	server->address_texts = NULL;
-	atomic_store_explicit(&server->started, true, memory_order_relaxed);
-	if (!read_ports(server, err)) {
+	server->sockets_started = sockets_start(err);
+	if (!server->sockets_started || !pages_open(server, options, err) ||
+	    !open_reception(server, options, err) || !scrape_open(server, err) ||
+	    !start_civetweb(server, err)) {
 		goto fail;
 	}
 	return server;
@@ -292,9 +425,14 @@ fail:
 	return NULL;
 }
 
+size_t http_listener_count(const struct http_server *server)
+{
+	return server->listener_count;
+}
+
 unsigned http_port(const struct http_server *server, size_t index)
 {
-	return index < server->address_count ? server->ports[index] : 0;
+	return index < server->listener_count ? server->ports[index] : 0;
 }
 
 void http_stop(struct http_server *server)
@@ -303,10 +441,15 @@ void http_stop(struct http_server *server)
 		return;
 	}
 	if (server->context) {
+		reception_stop(server->reception);
 		mg_stop(server->context);
 	}
+	reception_free(server->reception);
 	if (server->library_started) {
 		mg_exit_library();
+	}
+	if (server->sockets_started) {
+		sockets_stop();
 	}
 	free(server);
 }

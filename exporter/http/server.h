@@ -3,7 +3,7 @@
  * The web server: /metrics, the landing page and the other pages.
  *
  * There is no document root: every URI is answered by our own handler (CVE-2025-55763 is in
- * civetweb's directory code), so nothing of the file system can be reached.
+ * civetweb's directory code, which is not compiled), so nothing of the file system can be reached.
  */
 #ifndef EXPORTER_HTTP_H
 #define EXPORTER_HTTP_H
@@ -28,6 +28,11 @@ struct http_options {
 	 * most 16 */
 	const char *const *listen_addresses;
 	size_t listen_address_count;
+	/* Instead of these, the sockets that systemd passes. */
+	bool systemd_sockets;
+	/* The addresses that may connect, as in "10.0.0.0/8"; none: all. */
+	const char *const *allowed;
+	size_t allowed_count;
 	const char *telemetry_path;   /* "/metrics"; behind the route prefix */
 	bool (*ready)(void *context); /* any thread; false answers /-/ready with 503; NULL: always
 					 ready */
@@ -70,7 +75,10 @@ struct http_server; /* opaque */
 struct http_server *http_start(const struct http_options *options, struct registry *registry,
 			       struct error *err);
 
-/* The port of listen address i (for ":0", the one the system gave). */
+/* How many sockets listen: one for each address, or those of systemd. */
+size_t http_listener_count(const struct http_server *server);
+
+/* The port of listener i (for ":0", the one the system gave). */
 unsigned http_port(const struct http_server *server, size_t index);
 
 /* Stops listening, cuts off requests under way (within some 0.3 s) and frees. NULL is fine. */

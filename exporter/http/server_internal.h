@@ -6,21 +6,22 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/listen_address.h"
 #include "health.h"
 #include "http/answer.h"
+#include "http/reception.h"
 #include "http/server.h"
 #include "http/web_paths.h"
 #include "metrics/registry.h"
 
 enum {
 	ADDRESSES_MAX = 16,
+	WORKERS = 80, /* dispatch.c says why so many */
 };
 
 struct http_server {
 	struct mg_context *context; /* of civetweb, owned */
 	struct registry *registry;
-	struct shard *shard; /* shared by civetweb's threads */
+	struct shard *shard; /* shared by the threads of the server */
 	struct family *families[SCRAPE_FAMILIES];
 
 	struct http_options options; /* its texts are valid only while the server starts */
@@ -29,10 +30,10 @@ struct http_server {
 	uint64_t started_ns;
 	bool library_started;
 
-	struct listen_address addresses[ADDRESSES_MAX];
-	const char *const *address_texts; /* borrowed, while starting */
-	size_t address_count;
+	struct reception *reception; /* owned */
+	size_t listener_count;
 	unsigned ports[ADDRESSES_MAX];
+	bool sockets_started;
 	/* While starting, what civetweb says is why it cannot; later only a word for debugging. */
 	atomic_bool started;
 	char start_message[256];

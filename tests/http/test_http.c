@@ -116,7 +116,8 @@ static struct text get(const struct fixture *fixture, const char *method, const 
 {
 	char request[1024];
 
-	snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: x\r\n\r\n", method, path);
+	snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+		 method, path);
 	return exchange(fixture, request, strlen(request));
 }
 
@@ -420,7 +421,7 @@ static struct text exchange_long(const struct fixture *fixture, const char *firs
 
 static void long_requests_get_4xx(void **state)
 {
-	static const char end[] = " HTTP/1.1\r\nHost: x\r\n\r\n";
+	static const char end[] = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 	static const struct {
 		const char *first;
 		char filler;
@@ -456,7 +457,7 @@ static void a_great_many_headers_do_no_harm(void **state)
 {
 	struct text request = { 0 }, reply;
 
-	text_add_string(&request, "GET /-/healthy HTTP/1.1\r\nHost: x\r\n");
+	text_add_string(&request, "GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
 	for (int i = 0; i < 2000; i++) {
 		text_add_string(&request, "a:\r\n");
 	}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which request is answered next, and which answer is given up.
+ *
+ * A worker is a thread that renders a page and writes it into the socket. It waits only when the
+ * client takes the page more slowly than it is rendered, so a small page, which fits into the
+ * socket, costs a worker some microseconds. The metrics page may be large: clients that read it
+ * slowly hold their workers as long as they like. Therefore KEPT_FOR_SMALL workers never take large
+ * pages, and there are more of the others than a page can be read by at once in earnest.
+ *
+ * When all of these are taken and a further request for a large page waits, the slowest client is
+ * cut off: of the clients that are waited for and took less than SLOW_BYTES_PER_S on average, one
+ * of the address that holds the most workers, and of these the slowest. One goes each RELIEF_NS, so
+ * that an attack cannot make us render pages all the time only to throw them away. Requests for
+ * large pages are answered newest first: when there are too many, the newest is the one whose
+ * client still waits, and clients that come again after they were cut off do not stand before the
+ * others. What waits for longer than QUEUE_NS is taken back and answered with 503.
+ *
+ * Independent of other requests an answer has PAGE_NS in all, and ends when its client has taken
+ * nothing for STALL_NS.
+ */
+#include "http/dispatch.h"
+
+#include <stdlib.h>
+
+#include "base/os.h"
+
+#define MS UINT64_C(1000000)
+
+static const uint64_t PAGE_NS = 60000 * MS, STALL_NS = 5000 * MS, QUEUE_NS = 5000 * MS;
+static const uint64_t RELIEF_NS = 50 * MS, YOUNG_NS = 250 * MS;
+
+enum {
+	KEPT_FOR_SMALL = 8,
+	SLOW_BYTES_PER_S = 1000000,
+	LOOK_MS = 50, /* how often a worker that waits looks whether it is to give up */
+};
+
+struct list {
+	struct connection *first, *last;
+};
+
+struct dispatch {
+	struct os_mutex mutex;
+	struct os_condition condition; /* a request, or the stop */
+	struct waker *waker;
+	size_t workers;
+
+	/* Under the mutex. */
+	struct list small, large; /* queued, oldest first */
+	struct list answering;
+	size_t answering_count, answering_large;
+	struct connection *returned;
+
+	uint64_t relieved_ns; /* of the reception's thread */
+	atomic_bool stopping;
+};
+
+static void list_add(struct list *list, struct connection *connection)
+{
+	connection->next = NULL;
+	connection->previous = list->last;
+	if (list->last) {
+		list->last->next = connection;
+	} else {
+		list->first = connection;
+	}
+	list->last = connection;
+}
+
+static void list_remove(struct list *list, struct connection *connection)
+{
+	if (connection->previous) {
+		connection->previous->next = connection->next;
+	} else {
+		list->first = connection->next;
+	}
+	if (connection->next) {
+		connection->next->previous = connection->previous;
+	} else {
+		list->last = connection->previous;
+	}
+	connection->next = connection->previous = NULL;
+}
+
+struct dispatch *dispatch_new(size_t workers, struct waker *waker, struct error *err)
+{
+	struct dispatch *dispatch = calloc(1, sizeof *dispatch);
+
+	if (!dispatch) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		return NULL;
+	}
+	os_mutex_init(&dispatch->mutex);
+	os_condition_init(&dispatch->condition);
+	dispatch->waker = waker;
+	dispatch->workers = workers;
+	return dispatch;
+}
+
+void dispatch_free(struct dispatch *dispatch)
+{
+	if (dispatch) {
+		os_condition_done(&dispatch->condition);
+		os_mutex_done(&dispatch->mutex);
+		free(dispatch);
+	}
+}
+
+/* ---- the queue ---- */
+
+void dispatch_add(struct dispatch *dispatch, struct connection *connection)
+{
+	connection->state = CONNECTION_WHOLE;
+	connection->since_ns = os_monotonic_ns();
+	os_mutex_lock(&dispatch->mutex);
+	list_add(connection->is_large ? &dispatch->large : &dispatch->small, connection);
+	os_condition_wake_one(&dispatch->condition);
+	os_mutex_unlock(&dispatch->mutex);
+}
+
+static bool large_may_begin(const struct dispatch *dispatch)
+{
+	return dispatch->answering_large + KEPT_FOR_SMALL < dispatch->workers;
+}
+
+/* Under the mutex. Returns what a free worker is to answer; NULL: nothing. */
+static struct connection *take(struct dispatch *dispatch)
+{
+	struct list *list = &dispatch->small;
+	struct connection *connection = list->first;
+
+	if (!connection && large_may_begin(dispatch)) {
+		list = &dispatch->large;
+		connection = list->last;
+	}
+	if (connection) {
+		list_remove(list, connection);
+		list_add(&dispatch->answering, connection);
+		dispatch->answering_count++;
+		dispatch->answering_large += connection->is_large;
+		connection->since_ns = os_monotonic_ns();
+		connection->deadline_ns = connection->since_ns + PAGE_NS;
+		atomic_store_explicit(&connection->waits, false, memory_order_relaxed);
+		atomic_store_explicit(&connection->cut, false, memory_order_relaxed);
+		atomic_store_explicit(&connection->sent_bytes, 0, memory_order_relaxed);
+	}
+	return connection;
+}
+
+struct connection *dispatch_next(struct dispatch *dispatch)
+{
+	struct connection *connection = NULL;
+
+	os_mutex_lock(&dispatch->mutex);
+	while (!atomic_load(&dispatch->stopping) && (connection = take(dispatch)) == NULL) {
+		os_condition_wait(&dispatch->condition, &dispatch->mutex, 3600000 * MS);
+	}
+	os_mutex_unlock(&dispatch->mutex);
+	return connection;
+}
+
+/* The caller is a worker, and takes what waits for one with its next call of dispatch_next(). */
+void dispatch_give_back(struct dispatch *dispatch, struct connection *connection)
+{
+	os_mutex_lock(&dispatch->mutex);
+	list_remove(&dispatch->answering, connection);
+	dispatch->answering_count--;
+	dispatch->answering_large -= connection->is_large;
+	connection->next = dispatch->returned;
+	dispatch->returned = connection;
+	os_mutex_unlock(&dispatch->mutex);
+	waker_wake(dispatch->waker);
+}
+
+struct connection *dispatch_returned(struct dispatch *dispatch)
+{
+	struct connection *returned;
+
+	os_mutex_lock(&dispatch->mutex);
+	returned = dispatch->returned;
+	dispatch->returned = NULL;
+	os_mutex_unlock(&dispatch->mutex);
+	return returned;
+}
+
+struct connection *dispatch_overdue(struct dispatch *dispatch, uint64_t now_ns)
+{
+	struct list *const lists[] = { &dispatch->small, &dispatch->large };
+	struct connection *overdue = NULL;
+
+	os_mutex_lock(&dispatch->mutex);
+	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+		struct connection *first;
+
+		while ((first = lists[i]->first) != NULL && now_ns > first->since_ns + QUEUE_NS) {
+			list_remove(lists[i], first);
+			first->next = overdue;
+			overdue = first;
+		}
+	}
+	os_mutex_unlock(&dispatch->mutex);
+	return overdue;
+}
+
+/* ---- relief ---- */
+
+static uint64_t bytes_per_s(const struct connection *connection, uint64_t now_ns)
+{
+	uint64_t ms = (now_ns - connection->since_ns) / MS;
+
+	return atomic_load_explicit(&connection->sent_bytes, memory_order_relaxed) * 1000 /
+	       (ms > 0 ? ms : 1);
+}
+
+static bool may_be_cut(const struct connection *connection, uint64_t now_ns)
+{
+	return atomic_load_explicit(&connection->waits, memory_order_relaxed) &&
+	       !atomic_load_explicit(&connection->cut, memory_order_relaxed) &&
+	       now_ns > connection->since_ns + YOUNG_NS &&
+	       bytes_per_s(connection, now_ns) < SLOW_BYTES_PER_S;
+}
+
+static size_t workers_of(const struct dispatch *dispatch, const struct client_address *address)
+{
+	size_t count = 0;
+
+	for (const struct connection *c = dispatch->answering.first; c; c = c->next) {
+		count += client_address_alike(&c->address, address);
+	}
+	return count;
+}
+
+/* Under the mutex. */
+static void cut_slowest(struct dispatch *dispatch, bool large, uint64_t now_ns)
+{
+	struct connection *slowest = NULL;
+	size_t most = 0;
+
+	for (struct connection *c = dispatch->answering.first; c; c = c->next) {
+		size_t held;
+
+		if ((large && !c->is_large) || !may_be_cut(c, now_ns)) {
+			continue;
+		}
+		held = workers_of(dispatch, &c->address);
+		if (held > most ||
+		    (held == most && bytes_per_s(c, now_ns) < bytes_per_s(slowest, now_ns))) {
+			most = held;
+			slowest = c;
+		}
+	}
+	if (slowest) {
+		atomic_store_explicit(&slowest->cut, true, memory_order_relaxed);
+		dispatch->relieved_ns = now_ns;
+	}
+}
+
+bool dispatch_relieve(struct dispatch *dispatch, uint64_t now_ns)
+{
+	bool small, large;
+
+	os_mutex_lock(&dispatch->mutex);
+	small = dispatch->small.first && dispatch->answering_count >= dispatch->workers;
+	large = dispatch->large.first && !large_may_begin(dispatch);
+	if ((small || large) && now_ns > dispatch->relieved_ns + RELIEF_NS) {
+		cut_slowest(dispatch, !small, now_ns);
+	}
+	os_mutex_unlock(&dispatch->mutex);
+	return small || large;
+}
+
+/* ---- answers ---- */
+
+void dispatch_stop(struct dispatch *dispatch)
+{
+	os_mutex_lock(&dispatch->mutex);
+	atomic_store(&dispatch->stopping, true);
+	os_condition_wake_all(&dispatch->condition);
+	os_mutex_unlock(&dispatch->mutex);
+}
+
+static bool fail(struct connection *connection, enum close_reason reason)
+{
+	connection->failed = true;
+	connection->reason = reason;
+	return false;
+}
+
+bool dispatch_send(struct dispatch *dispatch, struct connection *connection, const char *bytes,
+		   size_t size)
+{
+	uint64_t moved_ns = os_monotonic_ns();
+
+	while (size > 0 && !connection->failed) {
+		uint64_t now_ns = os_monotonic_ns();
+		enum tls_result result;
+		size_t part;
+
+		if (atomic_load_explicit(&connection->cut, memory_order_relaxed) ||
+		    atomic_load_explicit(&dispatch->stopping, memory_order_relaxed) ||
+		    now_ns > connection->deadline_ns || now_ns > moved_ns + STALL_NS) {
+			return fail(connection, CLOSED_SLOW);
+		}
+		result = connection_write(connection, bytes, size, &part);
+		if (result == TLS_DONE) {
+			atomic_store_explicit(&connection->waits, false, memory_order_relaxed);
+			atomic_fetch_add_explicit(&connection->sent_bytes, part,
+						  memory_order_relaxed);
+			moved_ns = now_ns;
+			bytes += part;
+			size -= part;
+		} else if (result == TLS_CLOSED) {
+			return fail(connection, CLOSED_CLIENT);
+		} else {
+			atomic_store_explicit(&connection->waits, true, memory_order_relaxed);
+			socket_wait(connection->socket, result == TLS_WANT_WRITE, LOOK_MS);
+		}
+	}
+	return !connection->failed;
+}

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reception: one thread that has every connection until its request is whole.
+ *
+ * A client costs a worker only while its request is answered. Before, it is an entry in the set of
+ * sockets that this thread waits for, and a buffer of at most 16 KiB that grows as the head
+ * arrives. The thread never blocks on a client: it accepts, goes on with a TLS handshake, reads
+ * what there is, and hands over a connection as soon as request_head.h says that its head is whole.
+ * Heads that are refused are answered here. The body of a request is not waited for, because no
+ * page reads one. When a worker gives a connection back, it is read for the next request, or
+ * closed: we end our side, and wait a while for the client to end its side (CONNECTION_DRAINING),
+ * because an early close would throw away what the client has not read of the answer.
+ *
+ * Everything that clients can hold is bounded. A head has a deadline in all, from the accept on; a
+ * byte now and then does not prolong it. There are at most `most` connections, and of one address
+ * at most half of them. When there are as many, the oldest that is idle makes room: first what is
+ * closing anyway, then what never sent a request, and what is kept for further requests last. A
+ * connection with a whole request is never evicted. Without descriptors the same is done, and if
+ * that does not help, the listeners are left alone for a moment instead of spinning.
+ *
+ * A pass of the loop costs time in proportion to the connections, some 20 microseconds for 1,000,
+ * which is less than their system calls.
+ */
+#include "http/reception.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "http/dispatch.h"
+
+#define MS UINT64_C(1000000)
+
+static const uint64_t HEAD_NS = 5000 * MS;   /* from the accept, or the first byte */
+static const uint64_t IDLE_NS = 120000 * MS; /* of a kept connection, which Prometheus uses again */
+static const uint64_t DRAIN_NS = 2000 * MS;
+static const uint64_t PAUSE_NS = 100 * MS; /* without descriptors */
+
+enum {
+	CONNECTIONS_MAX = 1024,
+	BUFFER_FIRST = 1024,
+	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may stand before it */
+	ACCEPTS_AT_ONCE = 64,
+	READS_AT_ONCE = 8,
+	LOOK_MS = 25, /* while requests wait for workers */
+	WAIT_MS_MAX = 1000,
+};
+
+struct reception {
+	struct reception_options options; /* with arrays of its own */
+	struct dispatch *dispatch;
+	struct waker *waker;
+	struct socket_set *set;
+	struct connection **connections; /* owned, also those that workers have */
+	struct connection **waited;      /* those in the set, from `first_waited` on */
+	size_t first_waited, waited_count;
+	size_t count, most;
+	uint64_t paused_until_ns; /* no descriptors: nothing is accepted */
+	atomic_bool stopping;
+};
+
+static bool idle(const struct connection *connection)
+{
+	return connection->state != CONNECTION_WHOLE;
+}
+
+static void end(struct reception *reception, struct connection *connection,
+		enum close_reason reason, bool reset)
+{
+	struct connection *last = reception->connections[--reception->count];
+
+	reception->connections[connection->index] = last;
+	last->index = connection->index;
+	connection_free(connection, reset);
+	reception->options.closed(reception->options.context, reason);
+	reception->options.opened(reception->options.context, reception->count);
+}
+
+/* ---- room ---- */
+
+/* The one to evict, of clients alike to an address or of all; NULL: none is idle. */
+static struct connection *oldest_idle(const struct reception *reception,
+				      const struct client_address *address)
+{
+	struct connection *oldest = NULL;
+	int oldest_rank = 0;
+
+	for (size_t i = 0; i < reception->count; i++) {
+		struct connection *c = reception->connections[i];
+		int rank = c->state == CONNECTION_DRAINING ? 0 : c->requests == 0 ? 1 : 2;
+
+		if (!idle(c) || (address && !client_address_alike(&c->address, address))) {
+			continue;
+		}
+		if (!oldest || rank < oldest_rank ||
+		    (rank == oldest_rank && c->since_ns < oldest->since_ns)) {
+			oldest = c;
+			oldest_rank = rank;
+		}
+	}
+	return oldest;
+}
+
+static bool evict(struct reception *reception, const struct client_address *address)
+{
+	struct connection *oldest = oldest_idle(reception, address);
+
+	if (oldest) {
+		end(reception, oldest,
+		    oldest->state == CONNECTION_DRAINING ? oldest->reason : CLOSED_EVICTED, false);
+	}
+	return oldest != NULL;
+}
+
+static size_t connections_of(const struct reception *reception,
+			     const struct client_address *address)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < reception->count; i++) {
+		count += client_address_alike(&reception->connections[i]->address, address);
+	}
+	return count;
+}
+
+static bool make_room(struct reception *reception, const struct client_address *address)
+{
+	if (connections_of(reception, address) >= (reception->most + 1) / 2) {
+		return evict(reception, address);
+	}
+	return reception->count < reception->most || evict(reception, NULL);
+}
+
+/* ---- ends ---- */
+
+/* Ends our side; the client has a while to end its side. */
+static void drain(struct connection *connection, enum close_reason reason, uint64_t now_ns)
+{
+	tls_close(connection->tls);
+	connection->tls = NULL;
+	socket_end_writing(connection->socket);
+	connection->state = CONNECTION_DRAINING;
+	connection->reason = reason;
+	connection->since_ns = now_ns;
+	connection->deadline_ns = now_ns + DRAIN_NS;
+	free(connection->bytes);
+	connection->bytes = NULL;
+	connection->size = connection->capacity = 0;
+}
+
+/* Answers without a worker: the few bytes fit into the socket. */
+static void refuse(struct reception *reception, struct connection *connection, int status,
+		   enum close_reason reason, uint64_t now_ns)
+{
+	struct text out = { 0 };
+	size_t sent;
+
+	reception->options.add_refusal(reception->options.context, status, &out);
+	if (!out.failed) {
+		(void)connection_write(connection, out.data, out.size, &sent);
+	}
+	text_free(&out);
+	drain(connection, reason, now_ns);
+}
+
+/* ---- reading ---- */
+
+static bool grow(struct connection *connection)
+{
+	size_t capacity = connection->capacity ? connection->capacity * 2 : BUFFER_FIRST;
+	char *bytes;
+
+	capacity = capacity < BUFFER_MAX ? capacity : BUFFER_MAX;
+	if (capacity == connection->capacity) {
+		return false;
+	}
+	bytes = realloc(connection->bytes, capacity);
+	if (bytes) {
+		connection->bytes = bytes;
+		connection->capacity = capacity;
+	}
+	return bytes != NULL;
+}
+
+static void hand_over(struct reception *reception, struct connection *connection)
+{
+	enum { REQUESTS_MAX = 1000 }; /* of one connection */
+	const struct reception_options *options = &reception->options;
+	const struct request_head *head = &connection->head;
+
+	connection->requests++;
+	connection->read = 0;
+	connection->answered = connection->failed = false;
+	connection->keep = head->keep_alive && !head->has_body &&
+			   connection->requests < REQUESTS_MAX;
+	connection->is_large = options->is_large(options->context,
+						 connection->bytes + head->target_begin,
+						 head->target_end - head->target_begin);
+	dispatch_add(reception->dispatch, connection);
+}
+
+/* Judges what has arrived. Returns whether more is to be read. */
+static bool look(struct reception *reception, struct connection *connection, uint64_t now_ns)
+{
+	if (connection->size == 0) {
+		return true;
+	}
+	switch (request_head_read(connection->bytes, connection->size, &connection->seen,
+				  &connection->head)) {
+	case HEAD_PARTIAL:
+		return true;
+	case HEAD_WHOLE:
+		hand_over(reception, connection);
+		return false;
+	case HEAD_REFUSED:
+		refuse(reception, connection, connection->head.status, CLOSED_BAD_REQUEST, now_ns);
+		return false;
+	}
+	return false;
+}
+
+static void read_head(struct reception *reception, struct connection *connection, uint64_t now_ns)
+{
+	enum tls_result result;
+
+	do {
+		size_t got;
+
+		if (connection->size == connection->capacity && !grow(connection)) {
+			end(reception, connection, CLOSED_FULL, false);
+			return;
+		}
+		result = connection_read(connection, connection->bytes + connection->size,
+					 connection->capacity - connection->size, &got);
+		if (result == TLS_CLOSED) {
+			end(reception, connection,
+			    connection->requests > 0 && connection->size == 0 ? CLOSED_DONE :
+										CLOSED_CLIENT,
+			    false);
+			return;
+		}
+		if (result == TLS_DONE) {
+			if (connection->size == 0 && connection->requests > 0) {
+				connection->deadline_ns = now_ns + HEAD_NS;
+			}
+			connection->size += got;
+			if (!look(reception, connection, now_ns)) {
+				return;
+			}
+		}
+	} while (result == TLS_DONE);
+	connection->wants_writing = result == TLS_WANT_WRITE;
+}
+
+/* The first byte of a client shows whether it speaks TLS; one that does not gets an answer that it
+ * can read. */
+static void shake_hands(struct reception *reception, struct connection *connection, uint64_t now_ns)
+{
+	enum { HANDSHAKE_RECORD = 0x16 }; /* RFC 8446, section 5.1 */
+	struct tls_server *server = reception->options.tls(reception->options.context);
+	enum tls_result result;
+	char first;
+
+	if (!connection->tls) {
+		enum socket_result peeked = socket_peek(connection->socket, &first);
+
+		if (peeked == SOCKET_WOULD_BLOCK) {
+			return;
+		}
+		if (peeked == SOCKET_DONE && first != HANDSHAKE_RECORD) {
+			refuse(reception, connection, 400, CLOSED_BAD_REQUEST, now_ns);
+			return;
+		}
+		connection->tls = peeked == SOCKET_DONE && server ?
+					  tls_accept(server, connection->socket) :
+					  NULL;
+	}
+	result = connection->tls ? tls_handshake(connection->tls) : TLS_CLOSED;
+	connection->wants_writing = result == TLS_WANT_WRITE;
+	if (result == TLS_CLOSED) {
+		end(reception, connection, CLOSED_CLIENT, false);
+	} else if (result == TLS_DONE) {
+		connection->state = CONNECTION_READING;
+		read_head(reception, connection, now_ns);
+	}
+}
+
+/* What still arrives is thrown away. */
+static void read_rest(struct reception *reception, struct connection *connection)
+{
+	char bytes[4096];
+	size_t got;
+
+	for (int i = 0; i < READS_AT_ONCE; i++) {
+		switch (socket_read(connection->socket, bytes, sizeof bytes, &got)) {
+		case SOCKET_DONE:
+			break;
+		case SOCKET_WOULD_BLOCK:
+			return;
+		case SOCKET_CLOSED:
+			end(reception, connection, connection->reason, false);
+			return;
+		}
+	}
+}
+
+static void serve(struct reception *reception, struct connection *connection, uint64_t now_ns)
+{
+	if (connection->state == CONNECTION_HANDSHAKE) {
+		shake_hands(reception, connection, now_ns);
+	} else if (connection->state == CONNECTION_READING) {
+		read_head(reception, connection, now_ns);
+	} else {
+		read_rest(reception, connection);
+	}
+}
+
+/* ---- back from the workers ---- */
+
+static void read_next(struct reception *reception, struct connection *connection, uint64_t now_ns)
+{
+	connection->size -= connection->head.end;
+	memmove(connection->bytes, connection->bytes + connection->head.end, connection->size);
+	connection->seen = 0;
+	connection->state = CONNECTION_READING;
+	connection->wants_writing = false;
+	connection->since_ns = now_ns;
+	connection->deadline_ns = now_ns + (connection->size > 0 ? HEAD_NS : IDLE_NS);
+	if (look(reception, connection, now_ns)) {
+		/* TLS may have bytes that the socket no longer shows. */
+		read_head(reception, connection, now_ns);
+	}
+}
+
+static void take_back(struct reception *reception, uint64_t now_ns)
+{
+	struct connection *next;
+
+	for (struct connection *c = dispatch_returned(reception->dispatch); c; c = next) {
+		next = c->next;
+		if (c->failed || !c->answered) {
+			end(reception, c, c->failed ? c->reason : CLOSED_CLIENT, true);
+		} else if (c->keep) {
+			read_next(reception, c, now_ns);
+		} else {
+			drain(c, CLOSED_DONE, now_ns);
+		}
+	}
+	for (struct connection *c = dispatch_overdue(reception->dispatch, now_ns); c; c = next) {
+		next = c->next;
+		refuse(reception, c, 503, CLOSED_BUSY, now_ns);
+	}
+}
+
+/* ---- deadlines ---- */
+
+static void expire(struct reception *reception, struct connection *connection, uint64_t now_ns)
+{
+	if (connection->state == CONNECTION_DRAINING) {
+		end(reception, connection, connection->reason, false);
+	} else if (connection->state == CONNECTION_READING && connection->size > 0) {
+		refuse(reception, connection, 408, CLOSED_TIMEOUT, now_ns);
+	} else {
+		end(reception, connection, connection->requests > 0 ? CLOSED_IDLE : CLOSED_TIMEOUT,
+		    false);
+	}
+}
+
+/* Ends what is overdue, and returns how long the rest can wait. */
+static unsigned check_deadlines(struct reception *reception, uint64_t now_ns)
+{
+	uint64_t nearest_ns = now_ns + WAIT_MS_MAX * MS;
+
+	/* Backwards, because what ends is replaced by the last one. */
+	for (size_t i = reception->count; i-- > 0;) {
+		struct connection *c = reception->connections[i];
+
+		if (idle(c) && c->deadline_ns <= now_ns) {
+			expire(reception, c, now_ns);
+		} else if (idle(c) && c->deadline_ns < nearest_ns) {
+			nearest_ns = c->deadline_ns;
+		}
+	}
+	return (unsigned)((nearest_ns - now_ns) / MS) + 1;
+}
+
+/* ---- accepting ---- */
+
+static bool is_allowed(const struct reception *reception, const struct client_address *address)
+{
+	for (size_t i = 0; i < reception->options.allowed_count; i++) {
+		if (address_range_contains(&reception->options.allowed[i], address)) {
+			return true;
+		}
+	}
+	return reception->options.allowed_count == 0 || address->local;
+}
+
+static void add(struct reception *reception, socket_handle client,
+		const struct client_address *address, uint64_t now_ns)
+{
+	struct connection *connection = NULL;
+	enum close_reason reason = CLOSED_FULL;
+
+	if (!is_allowed(reception, address)) {
+		reason = CLOSED_NOT_ALLOWED;
+	} else if (make_room(reception, address)) {
+		connection = connection_new(client, address);
+	}
+	if (!connection) {
+		socket_reset(client);
+		reception->options.closed(reception->options.context, reason);
+		return;
+	}
+	connection->state = reception->options.tls(reception->options.context) ?
+				    CONNECTION_HANDSHAKE :
+				    CONNECTION_READING;
+	connection->since_ns = now_ns;
+	connection->deadline_ns = now_ns + HEAD_NS;
+	connection->index = reception->count;
+	reception->connections[reception->count++] = connection;
+	reception->options.opened(reception->options.context, reception->count);
+	/* The request has often come with the connection. */
+	serve(reception, connection, now_ns);
+}
+
+static void accept_some(struct reception *reception, socket_handle listener, uint64_t now_ns)
+{
+	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+		struct client_address address;
+		socket_handle client;
+
+		switch (socket_accept(listener, &client, &address)) {
+		case SOCKET_ACCEPTED:
+			add(reception, client, &address, now_ns);
+			break;
+		case SOCKET_NO_CLIENT:
+			return;
+		case SOCKET_NO_DESCRIPTORS:
+			if (!evict(reception, NULL)) {
+				reception->paused_until_ns = now_ns + PAUSE_NS;
+				return;
+			}
+			break;
+		}
+	}
+}
+
+/* ---- the loop ---- */
+
+/* Fills the set: the waker, the listeners, then the connections that are waited for. Returns
+ * whether the listeners are in it. */
+static bool fill_set(struct reception *reception, uint64_t now_ns)
+{
+	struct socket_set *set = reception->set;
+	bool accepts = now_ns >= reception->paused_until_ns;
+
+	socket_set_clear(set);
+	socket_set_add(set, waker_socket(reception->waker), false);
+	for (size_t i = 0; accepts && i < reception->options.listener_count; i++) {
+		socket_set_add(set, reception->options.listeners[i], false);
+	}
+	reception->first_waited = 1 + (accepts ? reception->options.listener_count : 0);
+	reception->waited_count = 0;
+	for (size_t i = 0; i < reception->count; i++) {
+		struct connection *c = reception->connections[i];
+
+		if (idle(c)) {
+			socket_set_add(set, c->socket, c->wants_writing);
+			reception->waited[reception->waited_count++] = c;
+		}
+	}
+	return accepts;
+}
+
+static void pass(struct reception *reception)
+{
+	struct socket_set *set = reception->set;
+	uint64_t now_ns = os_monotonic_ns();
+	unsigned wait_ms;
+	bool accepts;
+
+	take_back(reception, now_ns);
+	wait_ms = check_deadlines(reception, now_ns);
+	if (dispatch_relieve(reception->dispatch, now_ns) && wait_ms > LOOK_MS) {
+		wait_ms = LOOK_MS;
+	}
+	accepts = fill_set(reception, now_ns);
+	if (!accepts && wait_ms > PAUSE_NS / MS) {
+		wait_ms = PAUSE_NS / MS;
+	}
+	socket_set_wait(set, wait_ms);
+	now_ns = os_monotonic_ns();
+	if (socket_set_ready(set, 0)) {
+		waker_clear(reception->waker);
+	}
+	/* Each of these can only end itself; accepting can end any. */
+	for (size_t i = 0; i < reception->waited_count; i++) {
+		if (socket_set_ready(set, reception->first_waited + i)) {
+			serve(reception, reception->waited[i], now_ns);
+		}
+	}
+	for (size_t i = 0; accepts && i < reception->options.listener_count; i++) {
+		if (socket_set_ready(set, 1 + i)) {
+			accept_some(reception, reception->options.listeners[i], now_ns);
+		}
+	}
+}
+
+void reception_run(struct reception *reception)
+{
+	while (!atomic_load(&reception->stopping)) {
+		pass(reception);
+	}
+}
+
+/* ---- making ---- */
+
+struct reception *reception_new(const struct reception_options *options, struct error *err)
+{
+	struct reception *reception = calloc(1, sizeof *reception);
+	size_t most = sockets_limit() < CONNECTIONS_MAX ? sockets_limit() : CONNECTIONS_MAX;
+	struct address_range *allowed = NULL;
+	socket_handle *listeners = NULL;
+
+	if (!reception) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		return NULL;
+	}
+	reception->most = most;
+	reception->set = socket_set_new(1 + options->listener_count + most);
+	reception->connections = calloc(most, sizeof *reception->connections);
+	reception->waited = calloc(most, sizeof *reception->waited);
+	listeners = calloc(options->listener_count, sizeof *listeners);
+	allowed = calloc(options->allowed_count + 1, sizeof *allowed);
+	reception->waker = waker_new(err);
+	reception->dispatch =
+		reception->waker ? dispatch_new(options->workers, reception->waker, err) : NULL;
+	if (!reception->dispatch) {
+		goto fail;
+	}
+	if (!reception->set || !reception->connections || !reception->waited || !listeners ||
+	    !allowed) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		goto fail;
+	}
+	memcpy(listeners, options->listeners, options->listener_count * sizeof *listeners);
+	if (options->allowed_count > 0) {
+		memcpy(allowed, options->allowed, options->allowed_count * sizeof *allowed);
+	}
+	reception->options = *options;
+	reception->options.listeners = listeners;
+	reception->options.allowed = allowed;
+	return reception;
+
+fail:
+	free(listeners);
+	free(allowed);
+	reception_free(reception);
+	return NULL;
+}
+
+void reception_free(struct reception *reception)
+{
+	if (!reception) {
+		return;
+	}
+	for (size_t i = 0; i < reception->count; i++) {
+		connection_free(reception->connections[i], false);
+	}
+	for (size_t i = 0; i < reception->options.listener_count; i++) {
+		socket_close(reception->options.listeners[i]);
+	}
+	dispatch_free(reception->dispatch);
+	waker_free(reception->waker);
+	socket_set_free(reception->set);
+	free(reception->options.listeners);
+	free(reception->options.allowed);
+	free(reception->connections);
+	free(reception->waited);
+	free(reception);
+}
+
+void reception_stop(struct reception *reception)
+{
+	atomic_store(&reception->stopping, true);
+	dispatch_stop(reception->dispatch);
+	waker_wake(reception->waker);
+}
+
+/* ---- workers ---- */
+
+struct connection *reception_next(struct reception *reception)
+{
+	return dispatch_next(reception->dispatch);
+}
+
+void reception_give_back(struct reception *reception, struct connection *connection)
+{
+	dispatch_give_back(reception->dispatch, connection);
+}
+
+size_t reception_read(struct connection *connection, char *bytes, size_t capacity)
+{
+	size_t left = connection->head.end - connection->head.begin - connection->read;
+	size_t size = left < capacity ? left : capacity;
+
+	memcpy(bytes, connection->bytes + connection->head.begin + connection->read, size);
+	connection->read += size;
+	return size;
+}
+
+bool reception_send(struct reception *reception, struct connection *connection, const char *bytes,
+		    size_t size)
+{
+	return dispatch_send(reception->dispatch, connection, bytes, size);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The head of a request, checked strictly.
+ *
+ * The end of a head is the first empty line. While it has not arrived, only its first bytes are
+ * judged: what cannot begin a request, such as the first record of TLS, is refused at once instead
+ * of after the deadline. Every byte is looked at once for the end of the head, however the bytes
+ * are cut into packets.
+ *
+ * A whole head is then read line by line. Lines end with CRLF and nothing else; a CR or LF alone, a
+ * NUL and other control characters are refused wherever they stand, and so is a line that continues
+ * the one before it. The request line is three words with one blank between them. Field names are
+ * tokens that the colon follows at once.
+ *
+ * What says how long the request is must be beyond doubt (RFC 9112, section 6.3): one
+ * Content-Length of digits alone, or "Transfer-Encoding: chunked" in HTTP/1.1, and not both. No
+ * page reads a body, so a body only means that the connection cannot be used for another request.
+ *
+ * The target is in origin form ("/metrics?x"). The absolute form ("http://host/metrics") must be
+ * accepted (section 3.2.2): the host in it is read as little as the Host header is, and it is taken
+ * out. The asterisk form belongs to OPTIONS, which no page allows: 405.
+ */
+#include "http/request_head.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* ---- characters ---- */
+
+/* RFC 9110, section 5.6.2 */
+static bool is_token_character(char c)
+{
+	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
+	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+static bool is_visible(char c)
+{
+	return c > ' ' && c < '\x7f';
+}
+
+/* A value may hold blanks, tabs, and bytes beyond ASCII (obs-text). */
+static bool is_value_character(char c)
+{
+	return (unsigned char)c >= 0x80 || is_visible(c) || c == ' ' || c == '\t';
+}
+
+/* ---- parts of a head ---- */
+
+struct part {
+	const char *at;
+	size_t size;
+};
+
+static bool part_is(struct part part, const char *text)
+{
+	return text_equal_nocase(part.at, part.size, text, strlen(text));
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static struct part trimmed(const char *at, const char *end)
+{
+	while (at < end && is_blank(*at)) {
+		at++;
+	}
+	while (at < end && is_blank(end[-1])) {
+		end--;
+	}
+	return (struct part){ at, (size_t)(end - at) };
+}
+
+/* Whether a list such as "keep-alive, Upgrade" has a word. */
+static bool list_has(struct part list, const char *word)
+{
+	const char *at = list.at, *end = list.at + list.size;
+
+	while (at < end) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		const char *stop = comma ? comma : end;
+
+		if (part_is(trimmed(at, stop), word)) {
+			return true;
+		}
+		at = comma ? comma + 1 : end;
+	}
+	return false;
+}
+
+/* What the lines of a head say together. */
+struct reading {
+	struct part method, target;
+	bool http_1_0;
+	unsigned fields;
+	bool has_host, has_length, has_coding, has_close;
+	bool has_content; /* Content-Length above 0 */
+};
+
+/* Each returns 0, or the status to refuse with. */
+
+static int read_version(struct part version, struct reading *reading)
+{
+	const char *at = version.at;
+
+	if (version.size != 8 || memcmp(at, "HTTP/", 5) != 0 || at[5] < '0' || at[5] > '9' ||
+	    at[6] != '.' || at[7] < '0' || at[7] > '9') {
+		return 400;
+	}
+	reading->http_1_0 = at[5] == '1' && at[7] == '0';
+	return at[5] == '1' ? 0 : 505;
+}
+
+static int read_request_line(const char *at, const char *end, struct reading *reading)
+{
+	const char *first = memchr(at, ' ', (size_t)(end - at));
+	const char *second = first ? memchr(first + 1, ' ', (size_t)(end - first - 1)) : NULL;
+
+	if (!second) {
+		return 400;
+	}
+	reading->method = (struct part){ at, (size_t)(first - at) };
+	reading->target = (struct part){ first + 1, (size_t)(second - first - 1) };
+	for (const char *c = at; c < first; c++) {
+		if (!is_token_character(*c)) {
+			return 400;
+		}
+	}
+	for (const char *c = first + 1; c < second; c++) {
+		if (!is_visible(*c)) {
+			return 400;
+		}
+	}
+	if (reading->method.size == 0 || reading->target.size == 0) {
+		return 400;
+	}
+	return read_version((struct part){ second + 1, (size_t)(end - second - 1) }, reading);
+}
+
+static int read_length(struct part value, struct reading *reading)
+{
+	enum { DIGITS_MAX = 18 }; /* fit in 64 bits */
+
+	if (reading->has_length || value.size == 0) {
+		return 400;
+	}
+	for (size_t i = 0; i < value.size; i++) {
+		if (value.at[i] < '0' || value.at[i] > '9') {
+			return 400;
+		}
+		reading->has_content |= value.at[i] != '0';
+	}
+	reading->has_length = true;
+	return value.size <= DIGITS_MAX ? 0 : 413;
+}
+
+static int read_host(struct part value, struct reading *reading)
+{
+	if (reading->has_host) {
+		return 400;
+	}
+	reading->has_host = true;
+	for (size_t i = 0; i < value.size; i++) {
+		if (!is_visible(value.at[i]) || strchr("\"#/<>?@\\^`{|}", value.at[i])) {
+			return 400;
+		}
+	}
+	return 0;
+}
+
+static int read_field(const char *at, const char *end, struct reading *reading)
+{
+	const char *colon = at;
+	struct part name, value;
+
+	while (colon < end && is_token_character(*colon)) {
+		colon++;
+	}
+	/* Also a line that begins with a blank, and a blank before the colon (sections 5.1, 5.2).
+	 */
+	if (colon == at || colon == end || *colon != ':') {
+		return 400;
+	}
+	for (const char *c = colon + 1; c < end; c++) {
+		if (!is_value_character(*c)) {
+			return 400;
+		}
+	}
+	if (++reading->fields > REQUEST_HEADERS_MAX) {
+		return 431;
+	}
+	name = (struct part){ at, (size_t)(colon - at) };
+	value = trimmed(colon + 1, end);
+	if (part_is(name, "Host")) {
+		return read_host(value, reading);
+	}
+	if (part_is(name, "Content-Length")) {
+		return read_length(value, reading);
+	}
+	if (part_is(name, "Transfer-Encoding")) {
+		if (reading->has_coding || !part_is(value, "chunked")) {
+			return 400;
+		}
+		reading->has_coding = true;
+	} else if (part_is(name, "Connection")) {
+		reading->has_close |= list_has(value, "close");
+	}
+	return 0;
+}
+
+/* What only the whole head shows. */
+static int check(const struct reading *reading)
+{
+	if (reading->has_coding && (reading->has_length || reading->http_1_0)) {
+		return 400;
+	}
+	if (!reading->http_1_0 && !reading->has_host) {
+		return 400;
+	}
+	if (reading->target.at[0] != '*') {
+		return 0;
+	}
+	return part_is(reading->method, "OPTIONS") && reading->target.size == 1 ? 405 : 400;
+}
+
+/* ---- the target ---- */
+
+/* The size of "http://host:port", 0 for a target that does not begin so. */
+static size_t authority_size(struct part target)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+
+	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+		size_t scheme = strlen(schemes[i]), size = scheme;
+
+		if (!text_starts_nocase(target.at, target.size, schemes[i], scheme)) {
+			continue;
+		}
+		while (size < target.size && !strchr("/?#", target.at[size])) {
+			size++;
+		}
+		return size > scheme ? size : 0;
+	}
+	return 0;
+}
+
+/*
+ * Makes origin form of absolute form: moves the method to the right, and with it the begin of the
+ * head, over what is taken out. Returns the status to refuse with, or 0.
+ */
+static int make_origin_form(char *bytes, const struct reading *reading, struct request_head *head)
+{
+	size_t taken_out;
+	bool has_path;
+
+	head->target_begin = (size_t)(reading->target.at - bytes);
+	head->target_end = head->target_begin + reading->target.size;
+	if (memchr(reading->target.at, '#', reading->target.size)) {
+		return 400;
+	}
+	if (bytes[head->target_begin] == '/') {
+		return 0;
+	}
+	taken_out = authority_size(reading->target);
+	if (taken_out == 0) {
+		return 400;
+	}
+	has_path = bytes[head->target_begin + taken_out] == '/';
+	if (!has_path) {
+		bytes[head->target_begin + --taken_out] = '/';
+	}
+	memmove(bytes + head->begin + taken_out, bytes + head->begin,
+		head->target_begin - head->begin);
+	head->begin += taken_out;
+	head->target_begin += taken_out;
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+/* The line that begins at *at, without its end; moves *at behind it. NULL: it does not end with
+ * CRLF alone. */
+static const char *next_line(const char **at, const char *end)
+{
+	const char *line = *at;
+	const char *cr = memchr(line, '\r', (size_t)(end - line));
+
+	if (!cr || cr + 1 >= end || cr[1] != '\n') {
+		return NULL;
+	}
+	*at = cr + 2;
+	return cr;
+}
+
+static enum head_result refuse(struct request_head *head, int status)
+{
+	head->status = status;
+	return HEAD_REFUSED;
+}
+
+static enum head_result read_whole(char *bytes, struct request_head *head)
+{
+	const char *at = bytes + head->begin, *end = bytes + head->end;
+	const char *line = at, *line_end = next_line(&at, end);
+	struct reading reading = { .fields = 0 };
+	int status = line_end ? read_request_line(line, line_end, &reading) : 400;
+
+	while (status == 0) {
+		line = at;
+		line_end = next_line(&at, end);
+		if (line_end == line) {
+			break;
+		}
+		status = line_end ? read_field(line, line_end, &reading) : 400;
+	}
+	status = status ? status : check(&reading);
+	if (status == 0) {
+		for (char *c = bytes + head->begin; c < end; c++) {
+			*c = *c == '\t' ? ' ' : *c;
+		}
+		status = make_origin_form(bytes, &reading, head);
+	}
+	if (status != 0) {
+		return refuse(head, status);
+	}
+	head->has_body = reading.has_coding || reading.has_content;
+	head->keep_alive = !reading.http_1_0 && !reading.has_close;
+	return HEAD_WHOLE;
+}
+
+enum head_result request_head_read(char *bytes, size_t size, size_t *seen,
+				   struct request_head *head)
+{
+	*head = (struct request_head){ .begin = 0 };
+	/* An empty line before the request is no part of it (section 2.2). */
+	if (size > 0 && bytes[0] == '\r') {
+		if (size > 1 && bytes[1] != '\n') {
+			return refuse(head, 400);
+		}
+		head->begin = 2;
+	}
+	if (size > head->begin && !is_token_character(bytes[head->begin])) {
+		return refuse(head, 400);
+	}
+	for (size_t i = *seen > head->begin ? *seen : head->begin; i < size; i++) {
+		if (bytes[i] != '\n' || i < head->begin + 3) {
+			continue;
+		}
+		/* A line that ends with LF alone would hide the end of the head until the deadline.
+		 */
+		if (bytes[i - 1] != '\r') {
+			return refuse(head, 400);
+		}
+		if (bytes[i - 2] == '\n') {
+			head->end = i + 1;
+			return head->end - head->begin <= REQUEST_HEAD_SIZE_MAX ?
+				       read_whole(bytes, head) :
+				       refuse(head, 431);
+		}
+	}
+	*seen = size;
+	if (size - (size < head->begin ? size : head->begin) < REQUEST_HEAD_SIZE_MAX) {
+		return HEAD_PARTIAL;
+	}
+	return refuse(head, memchr(bytes, '\n', size) ? 431 : 414);
+}
