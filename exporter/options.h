@@ -25,7 +25,7 @@ struct options {
 	const char **listen_addresses; /* owned array; none: those of the configuration */
 	size_t listen_address_count;
 	bool systemd_sockets;
-	const char **allowed;       /* owned array */
+	const char **allowed; /* owned array */
 	size_t allowed_count;
 	const char *telemetry_path; /* NULL: that of the configuration */
 	/* Pages and scrapes: see struct http_options. */

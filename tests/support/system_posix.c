@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -118,6 +119,13 @@ size_t connection_receive(connection c, void *bytes, size_t size)
 	ssize_t got = recv((int)c, bytes, size, 0);
 
 	return got > 0 ? (size_t)got : 0;
+}
+
+bool connection_is_readable(connection c)
+{
+	struct pollfd one = { .fd = (int)c, .events = POLLIN };
+
+	return poll(&one, 1, 0) > 0;
 }
 
 void connection_close(connection c)

@@ -144,6 +144,13 @@ size_t connection_receive(connection c, void *bytes, size_t size)
 	return got > 0 ? (size_t)got : 0;
 }
 
+bool connection_is_readable(connection c)
+{
+	WSAPOLLFD one = { .fd = (SOCKET)c, .events = POLLRDNORM };
+
+	return WSAPoll(&one, 1, 0) > 0;
+}
+
 void connection_close(connection c)
 {
 	if (c != -1) {
