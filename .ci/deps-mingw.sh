@@ -8,7 +8,7 @@
 target=x86_64-w64-mingw32
 prefix=$cache/$target # cmake/dependencies.cmake looks here
 packages=(
-	build-essential ca-certificates cmake curl dpkg-dev ninja-build
+	build-essential ca-certificates cmake curl dpkg-dev ninja-build perl
 	gcc-mingw-w64-x86-64-posix wine64
 )
 
@@ -33,6 +33,7 @@ stamp_of() { # library
 		sed -n "/^build_$1()/,/^}/p;/^build()/,/^}/p" "$here/deps-mingw.sh"
 		cat "$here/hardened.cmake" "$here/../cmake/hardening.cmake"
 		[ "$1" != civetweb ] || civetweb_recipe
+		[ "$1" != libxcrypt ] || cat "$here/libxcrypt/CMakeLists.txt"
 	} | cksum
 }
 
@@ -72,10 +73,39 @@ build_zlib() {
 	rm -f "$prefix"/lib/libzlib.dll.a "$prefix"/bin/*zlib*.dll
 }
 
+build_libxcrypt() {
+	build libxcrypt "$here/libxcrypt" -DLIBXCRYPT_SOURCE_DIR="$1"
+}
+
+# TLS 1.2 and 1.3 with what browsers and Go offer, hardened like our own code (cmake/hardening.cmake). It reads no
+# configuration file and loads no engines or providers, which other programs could put in their places. Random numbers come
+# from advapi32.dll, as before Windows 7: bcrypt.dll is not among the known DLLs, and a program next to which one is put
+# would load that. Takes some minutes.
+build_openssl() {
+	local without=(
+		aria autoload-config bf blake2 camellia capieng cast cmp cms comp ct des dsa dso dtls
+		engine gost idea legacy md4 mdc2 module multiblock nextprotoneg ocsp psk rc2 rc4 rfc3779 rmd160 scrypt
+		seed shared siphash siv sm2 sm3 sm4 srp srtp ssl3 tests tls1 tls1_1 ts ui-console whirlpool
+	)
+
+	( # in its folder: paths that the library contains are then relative
+		cd "$1"
+		export SOURCE_DATE_EPOCH=0
+		perl Configure mingw64 --cross-compile-prefix=$target- CC=gcc-posix --prefix=/none --openssldir=/none \
+			"${without[@]/#/no-}" -D_WIN32_WINNT=0x0600 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 \
+			-fstack-protector-strong -g1 -ffunction-sections -fdata-sections
+		make -s -j"$(nproc)" build_generated
+		make -s -j"$(nproc)" libssl.a libcrypto.a
+		install -m 644 libssl.a libcrypto.a "$prefix/lib"
+		mkdir -p "$prefix/include/openssl"
+		install -m 644 include/openssl/*.h "$prefix/include/openssl"
+	) >&2
+}
+
 install_packages "${packages[@]}"
 lock_cache
 mkdir -p "$prefix"
-for library in civetweb cmocka libyaml expat pcre2 zlib; do
+for library in civetweb cmocka libyaml expat pcre2 zlib libxcrypt openssl; do
 	stamp=$(stamp_of $library)
 	[ "$(cat "$prefix/$library.stamp" 2>/dev/null)" != "$stamp" ] || continue
 	say "building $library in $prefix"

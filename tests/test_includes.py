@@ -38,6 +38,8 @@ BELOW = {"rules/language": "rules/engine"}
 
 HOMES = {
     "civetweb.h": r"exporter/http/.*",
+    "openssl/": r"exporter/http/(tls|crypto)\.c",
+    "crypt.h": r"exporter/http/password\.c",
     "yaml.h": r"config/yaml\.c",
     "pcre2.h": r"exporter/rules/language/regex\.[ch]",
     "expat.h": r"exporter/decode/.*",
@@ -56,7 +58,7 @@ def folder_of(path):
 def fault(path, kind, header):
     """What is wrong with this include of the file at path, or None."""
     if kind == "<":
-        home = HOMES.get(header.lower())
+        home = HOMES.get(header.lower()) or HOMES.get(header.lower().split("/")[0] + "/")
         return f"<{header}> belongs into {home}" if home and not re.fullmatch(home, path) else None
     if header.startswith((".", "exporter/")):
         return f'"{header}": includes are written from the root, without exporter/'

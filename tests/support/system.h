@@ -41,6 +41,8 @@ extern const int system_address_in_use; /* the error number */
 connection connection_open(unsigned port);      /* to 127.0.0.1 */
 connection connection_open_ipv6(unsigned port); /* to ::1 */
 bool connection_ipv6_works(void);
+/* Two ends of one connection; neither waits. */
+bool connection_pair(connection pair[2]);
 
 /* How many bytes of it went; 0 when the other side has closed, or failed. */
 size_t connection_send(connection c, const void *bytes, size_t size);

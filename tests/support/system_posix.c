@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -105,6 +106,29 @@ bool connection_ipv6_works(void)
 		close(s);
 	}
 	return works;
+}
+
+bool connection_pair(connection pair[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof address;
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	bool good;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	good = bind(listener, (const struct sockaddr *)&address, size) == 0 &&
+	       listen(listener, 1) == 0 &&
+	       getsockname(listener, (struct sockaddr *)&address, &size) == 0;
+	pair[0] = pair[1] = -1;
+	if (good) {
+		pair[0] = connection_open(ntohs(address.sin_port));
+		pair[1] = accept(listener, NULL, NULL);
+	}
+	close(listener);
+	for (unsigned i = 0; i < 2; i++) {
+		good = good && pair[i] >= 0 && fcntl((int)pair[i], F_SETFL, O_NONBLOCK) == 0;
+	}
+	return good;
 }
 
 size_t connection_send(connection c, const void *bytes, size_t size)

@@ -130,6 +130,30 @@ bool connection_ipv6_works(void)
 	return works;
 }
 
+bool connection_pair(connection pair[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	int size = sizeof address;
+	SOCKET listener = new_socket(AF_INET);
+	u_long on = 1;
+	bool good;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	good = bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 1) == 0 &&
+	       getsockname(listener, (struct sockaddr *)&address, &size) == 0;
+	pair[0] = pair[1] = -1;
+	if (good) {
+		pair[0] = connection_open(ntohs(address.sin_port));
+		pair[1] = (connection)accept(listener, NULL, NULL);
+	}
+	closesocket(listener);
+	for (unsigned i = 0; i < 2; i++) {
+		good = good && pair[i] != -1 &&
+		       ioctlsocket((SOCKET)pair[i], (long)FIONBIO, &on) == 0;
+	}
+	return good;
+}
+
 size_t connection_send(connection c, const void *bytes, size_t size)
 {
 	int sent = send((SOCKET)c, bytes, size < INT_MAX ? (int)size : INT_MAX, 0);
