@@ -8,6 +8,7 @@
 prefix=$cache/$(uname -m) # CMakeLists.txt looks here
 packages=(
 	build-essential ca-certificates cmake dpkg-dev ninja-build pkg-config
+	libcrypt-dev  # bcrypt
 	libcmocka-dev # the generator of the sample shares code with the tests
 	libexpat1-dev libpcre2-dev libssl-dev libyaml-dev zlib1g-dev
 )

@@ -5,5 +5,5 @@
 
 install_packages \
 	clang debootstrap jsonnet libclang-rt-dev lintian llvm \
-	curl git python3 python3-jsonschema python3-yaml shellcheck yamllint
+	curl git openssl python3 python3-jsonschema python3-yaml shellcheck yamllint
 bash "$here/deps-prometheus.sh"

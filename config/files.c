@@ -90,6 +90,16 @@ static bool join(struct text *path, const char *beside, const char *pattern)
 	return !path->failed && path->data;
 }
 
+char *file_beside(const char *beside, const char *path)
+{
+	struct text joined = { 0 };
+
+	if (!join(&joined, beside, path)) {
+		text_free(&joined);
+	}
+	return joined.data;
+}
+
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
 		   struct error *err)
 {

@@ -27,6 +27,10 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 char *file_absolute(const char *beside, const char *pattern);
 void file_list_free(struct file_list *list);
 
+/* The path of a file that the file `beside` names; a relative one starts at the folder of that file.
+ * The caller frees it; NULL without memory. */
+char *file_beside(const char *beside, const char *path);
+
 /* Whether a path has `*` or `?` in its last component. */
 bool file_is_pattern(const char *path);
 

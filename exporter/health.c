@@ -442,3 +442,35 @@ bool scrape_families(struct registry *registry, struct family *families[SCRAPE_F
 	}
 	return good;
 }
+
+/* ---- the web configuration ---- */
+
+/* clang-format off */
+static const struct family_options web_rows[WEB_FAMILIES] = {
+	[WEB_AUTH_FAILURES] = { .type = FAMILY_COUNTER, .name = "etw_exporter_http_auth_failures_total",
+		.help = "Requests refused by authentication, by reason (denied, busy or penalty).",
+		LABELS(1, "reason") },
+	[WEB_RATE_LIMITED] = { .type = FAMILY_COUNTER, .name = "etw_exporter_http_rate_limited_total",
+		.help = "Requests refused by the rate limit of the web configuration." },
+	[WEB_TLS_FAILURES] = { .type = FAMILY_COUNTER, .name = "etw_exporter_tls_handshake_failures_total",
+		.help = "TLS handshakes that failed: protocol errors and client certificates that are not accepted." },
+	[WEB_CERTIFICATE_END] = { .type = FAMILY_GAUGE, .name = "etw_exporter_tls_certificate_not_after_timestamp_seconds",
+		.help = "End of the validity of the web server's certificate, since unix epoch in seconds." },
+	[WEB_READ] = { .type = FAMILY_GAUGE, .name = "etw_exporter_web_config_last_reload_successful",
+		.help = "State of the web configuration: 1 when the files as they are now are in force, 0 after a mistake in them." },
+	[WEB_READ_TIME] = { .type = FAMILY_GAUGE, .name = "etw_exporter_web_config_last_reload_success_timestamp_seconds",
+		.help = "Time when the web configuration in force was read, since unix epoch in seconds.", .decimals = 9 },
+};
+/* clang-format on */
+
+bool web_families(struct registry *registry, struct family *families[WEB_FAMILIES],
+		  struct error *err)
+{
+	bool good = true;
+
+	for (unsigned i = 0; good && i < WEB_FAMILIES; i++) {
+		families[i] = registry_family(registry, &web_rows[i], err);
+		good = families[i] != NULL;
+	}
+	return good;
+}

@@ -44,4 +44,18 @@ enum scrape_family {
 bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
 		     struct error *err);
 
+/* The families about the web configuration: authentication, TLS, the file (http/web_config.h). */
+enum web_family {
+	WEB_AUTH_FAILURES,
+	WEB_RATE_LIMITED,
+	WEB_TLS_FAILURES,
+	WEB_CERTIFICATE_END, /* Unix time in seconds */
+	WEB_READ,
+	WEB_READ_TIME, /* Unix time in nanoseconds */
+	WEB_FAMILIES,
+};
+
+bool web_families(struct registry *registry, struct family *families[WEB_FAMILIES],
+		  struct error *err);
+
 #endif

@@ -22,6 +22,7 @@
 #include "base/print.h"
 #include "health.h"
 #include "http/server.h"
+#include "http/web_config.h"
 #include "landing.h"
 #include "live/live_source.h"
 #include "live/running.h"
@@ -47,6 +48,7 @@ struct app {
 	struct options options;
 	struct problems problems; /* of the configuration */
 	struct setup setup;
+	struct web_config *web; /* NULL: none */
 	struct runner *runner;
 	struct health *health;
 	struct http_server *server;
@@ -107,6 +109,12 @@ static bool set_up(struct app *app, struct error *err)
 			      options->log_format_set ? options->log_format : config->log_format);
 	}
 	good = setup_open(&app->setup, config, &options->setup, err);
+	if (options->web_config_file) {
+		struct error *first = good ? err : NULL;
+
+		app->web = web_config_open(options->web_config_file, &app->problems, first);
+		good = good && app->web;
+	}
 	show_problems(app, err);
 	return good;
 }
@@ -295,6 +303,7 @@ static bool start_server(struct app *app, struct error *err)
 		.enable_lifecycle = options->enable_lifecycle,
 		.quit = quit,
 		.quit_context = app,
+		.web = app->web,
 	};
 
 	app->server = http_start(&http, app->setup.registry, err);
@@ -470,6 +479,7 @@ static void app_done(struct app *app)
 	/* These go first: their threads read what the others own. */
 	heartbeat_stop(app->heartbeat);
 	http_stop(app->server);
+	web_config_close(app->web);
 	health_free(app->health);
 	runner_free(app->runner);
 	setup_close(&app->setup);

@@ -91,17 +91,6 @@ static bool read_seconds(void *ns, const char *value, struct error *err)
 	return true;
 }
 
-/* Other exporters read TLS and users from this file. */
-static bool read_web_config(void *target, const char *value, struct error *err)
-{
-	(void)target;
-	(void)value;
-	return error_set(
-		err, ERROR_CONFIG,
-		"--web.config.file: TLS and authentication are not supported yet; a reverse "
-		"proxy can add them");
-}
-
 static bool read_log_level(void *target, const char *value, struct error *err)
 {
 	struct options *options = target;
@@ -202,7 +191,9 @@ static const struct command_option flags[] = {
 	{ "--web.enable-lifecycle", NULL,
 	  "Allow clients to reload and to end the program: POST /-/reload, POST /-/quit.",
 	  OPTION_SET, AT(enable_lifecycle) },
-	{ "--web.config.file", "FILE", NULL, OPTION_READ, .read = read_web_config },
+	{ "--web.config.file", "FILE",
+	  "TLS, users and headers (YAML), in the format of Prometheus' exporter toolkit.",
+	  OPTION_TEXT, AT(web_config_file) },
 	{ "--collector.disable-defaults", NULL,
 	  "Switch off every collector that is not switched on by name.",
 	  OPTION_SET, AT(setup.disable_defaults) },
@@ -251,7 +242,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 	};
 
 	memset(options, 0, sizeof *options);
-	options->max_scrapes = 40; /* as node_exporter */
+	options->max_scrapes = 40;              /* as node_exporter */
 	options->timeout_offset_ns = 500000000; /* as blackbox_exporter */
 	return command_line_read(&line, argc, argv, options, err);
 }

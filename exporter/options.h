@@ -35,6 +35,7 @@ struct options {
 	uint64_t timeout_offset_ns;
 	bool disable_exporter_metrics;
 	bool enable_lifecycle;
+	const char *web_config_file;    /* NULL: plain HTTP */
 	struct config_switch *switches; /* owned, with their names: those of setup */
 	struct setup_options setup;     /* --collector… */
 	bool check_config;

@@ -226,6 +226,16 @@ uint64_t os_file_size(const struct os_file *file);
  * system shows.
  */
 const char *os_file_change(struct os_file *file);
+/* What differs between a file and what it was before. */
+struct os_file_stamp {
+	uint64_t volume, number, size, written, changed; /* all 0: there is no such file */
+};
+
+/* For a path; follows symbolic links. */
+void os_file_stamp(const char *path, struct os_file_stamp *stamp);
+/* Whether users other than its owner and its group may read the file. False on Windows, whose access
+ * lists are not looked at. */
+bool os_file_is_public(const char *path);
 /*
  * Reads up to size bytes at offset; *got is below size only at the end of the file. It is an error
  * if the file became shorter.

@@ -655,6 +655,27 @@ const char *os_file_change(struct os_file *file)
 							  NULL;
 }
 
+void os_file_stamp(const char *path, struct os_file_stamp *stamp)
+{
+	struct stat facts;
+
+	*stamp = (struct os_file_stamp){ 0 };
+	if (stat(path, &facts) == 0) {
+		stamp->volume = facts.st_dev;
+		stamp->number = facts.st_ino;
+		stamp->size = (uint64_t)facts.st_size;
+		stamp->written = timespec_ns(&facts.st_mtim);
+		stamp->changed = timespec_ns(&facts.st_ctim);
+	}
+}
+
+bool os_file_is_public(const char *path)
+{
+	struct stat facts;
+
+	return stat(path, &facts) == 0 && (facts.st_mode & S_IROTH) != 0;
+}
+
 bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
 		  struct error *err)
 {

@@ -752,6 +752,30 @@ uint64_t os_file_size(const struct os_file *file)
 	return file->size;
 }
 
+void os_file_stamp(const char *path, struct os_file_stamp *stamp)
+{
+	struct os_file *file = os_file_open(path, NULL);
+	BY_HANDLE_FILE_INFORMATION facts;
+
+	*stamp = (struct os_file_stamp){ 0 };
+	if (file && GetFileInformationByHandle(file->handle, &facts)) {
+		stamp->volume = facts.dwVolumeSerialNumber;
+		stamp->number = (uint64_t)facts.nFileIndexHigh << 32 | facts.nFileIndexLow;
+		stamp->size = (uint64_t)facts.nFileSizeHigh << 32 | facts.nFileSizeLow;
+		stamp->written = (uint64_t)facts.ftLastWriteTime.dwHighDateTime << 32 |
+				 facts.ftLastWriteTime.dwLowDateTime;
+		stamp->changed = (uint64_t)facts.ftCreationTime.dwHighDateTime << 32 |
+				 facts.ftCreationTime.dwLowDateTime;
+	}
+	os_file_close(file);
+}
+
+bool os_file_is_public(const char *path)
+{
+	(void)path;
+	return false;
+}
+
 bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
 		  struct error *err)
 {

@@ -17,6 +17,7 @@
 #include "http/lifecycle.h"
 #include "http/server_internal.h"
 #include "http/time_limit.h"
+#include "http/web_config.h"
 #include "version.h"
 
 #define TEXT_PLAIN "text/plain; charset=utf-8"
@@ -258,10 +259,15 @@ static bool valid_path(const char *path)
 
 int pages_answer(struct http_server *server, const struct http_request *request)
 {
+	/* Before anything else, so that strangers learn nothing. */
+	int refused = server->web ? web_config_refuse(server->web, request) : 0;
 	const struct web_paths *paths = &server->paths;
 	const struct page *page;
 	const char *route;
 
+	if (refused != 0) {
+		return refused;
+	}
 	if (request->path[0] == '\0' || !valid_path(request->path)) {
 		return answer_status(request, 400, "");
 	}

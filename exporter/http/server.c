@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "http/server_internal.h"
+#include "http/web_config.h"
 
 /* ---- answers ---- */
 
@@ -52,7 +53,8 @@ static void add_date(struct text *out)
 			utc.tm_min, utc.tm_sec);
 }
 
-static void add_head(struct text *out, int status, const char *type, bool keep)
+static void add_head(struct text *out, const struct http_server *server, int status,
+		     const char *type, bool keep)
 {
 	text_add_format(out, "HTTP/1.1 %d %s\r\n", status, mg_get_response_code_text(NULL, status));
 	add_date(out);
@@ -61,15 +63,19 @@ static void add_head(struct text *out, int status, const char *type, bool keep)
 	if (!keep) {
 		text_add_string(out, "Connection: close\r\n");
 	}
+	if (server->web) {
+		web_config_add_headers(server->web, out);
+	}
 }
 
 void answer_add_head(struct text *out, const struct http_request *request, int status,
 		     const char *type)
 {
+	const struct http_server *server = mg_get_user_data(mg_get_context(request->connection));
 	struct connection *connection = connection_of(request);
 
 	connection->keep = connection->keep && status < 400;
-	add_head(out, status, type, connection->keep);
+	add_head(out, server, status, type, connection->keep);
 }
 
 bool answer_send(const struct http_request *request, const char *bytes, size_t size)
@@ -203,16 +209,16 @@ static bool is_large(void *context, const char *target, size_t size)
 
 static struct tls_server *current_tls(void *context)
 {
-	(void)context;
-	return NULL;
+	const struct http_server *server = context;
+
+	return server->web ? web_config_tls(server->web) : NULL;
 }
 
 static void add_refusal(void *context, int status, struct text *out)
 {
 	const char *reason = mg_get_response_code_text(NULL, status);
 
-	(void)context;
-	add_head(out, status, "text/plain; charset=utf-8", false);
+	add_head(out, context, status, "text/plain; charset=utf-8", false);
 	if (status == 405) {
 		text_add_string(out, "Allow: GET, HEAD\r\n");
 	} else if (status == 503) {
@@ -413,6 +419,10 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	server->registry = registry;
 	server->started_ns = os_monotonic_ns();
 	server->sockets_started = sockets_start(err);
+	server->web = options->web;
+	if (server->web && !web_config_start(server->web, registry, err)) {
+		goto fail;
+	}
 	if (!server->sockets_started || !pages_open(server, options, err) ||
 	    !open_reception(server, options, err) || !scrape_open(server, err) ||
 	    !start_civetweb(server, err)) {
@@ -439,6 +449,9 @@ void http_stop(struct http_server *server)
 {
 	if (!server) {
 		return;
+	}
+	if (server->web) {
+		web_config_stop(server->web);
 	}
 	if (server->context) {
 		reception_stop(server->reception);

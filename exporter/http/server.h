@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "metrics/registry.h"
 
+struct web_config;
 /*
  * Shows a collector to a visitor, for collect[] and exclude[]: once for its name, with family NULL,
  * and once for each family that it adds to, if it is on. A family may come more than once.
@@ -66,6 +67,10 @@ struct http_options {
 	 * cannot. */
 	bool (*reload)(void *context, struct error *err);
 	void *reload_context;
+
+	/* TLS, users and headers (http/web_config.h). It stays the caller's and must outlive the
+	 * server; NULL: none. */
+	struct web_config *web;
 };
 
 struct http_server; /* opaque */

@@ -56,10 +56,12 @@ static bool declare_program(struct registry *registry, struct error *err)
 {
 	struct family *pipeline[PIPELINE_FAMILIES];
 	struct family *scrapes[SCRAPE_FAMILIES];
+	struct family *web[WEB_FAMILIES];
 
 	return declare_state_gauges(registry, err) && health_declare(registry, err) &&
 	       pipeline_families(registry, pipeline, err) &&
-	       live_delay_family(registry, err) != NULL && scrape_families(registry, scrapes, err);
+	       live_delay_family(registry, err) != NULL && scrape_families(registry, scrapes, err) &&
+	       web_families(registry, web, err);
 }
 
 /* ---- writing ---- */

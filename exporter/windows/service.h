@@ -71,8 +71,8 @@ typedef char *service_absolute_path(const char *path);
 /*
  * Writes the command line that the service manager starts the service with: program, --service=run
  * and what else is in argv (argc elements, the first of them left out), without its own --service.
- * Paths of --config.file and --replay.file become absolute, because a service starts in the folder
- * of the system.
+ * Paths of --config.file, --replay.file and --web.config.file become absolute, because a service
+ * starts in the folder of the system.
  *
  * argv is one that options_parse() took. False without memory, and for a line that is longer than
  * Windows takes (32767 characters).

@@ -23,7 +23,7 @@
 
 enum { LINE_MAX_CHARACTERS = 32766 }; /* "CreateProcessW function": 32767 with the end */
 
-static const char *const path_flags[] = { "--config.file", "--replay.file" };
+static const char *const path_flags[] = { "--config.file", "--replay.file", "--web.config.file" };
 
 static void add_backslashes(struct text *line, size_t count)
 {

@@ -29,7 +29,7 @@ expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test.child=0-0
 "$ETW_EXPORTER" --help | grep -q 'self-test\.child' && fail "--help shows what only the self-test uses"
 expect_exit 2 '^etw_exporter: --self-test\.out needs --self-test$' "$ETW_EXPORTER" --self-test.out=x
 expect_exit 2 '^etw_exporter: --self-test\.private needs --self-test\.out=DIR$' "$ETW_EXPORTER" --self-test --self-test.private
-expect_exit 2 '--web\.config\.file: TLS and authentication are not supported yet' "$ETW_EXPORTER" --web.config.file=web.yml
+expect_exit 1 '^etw_exporter: /none/web\.yml: cannot be opened: ' "$ETW_EXPORTER" --check-config --web.config.file=/none/web.yml
 expect_exit 2 'unknown flag --confg\.file; did you mean --config\.file' "$ETW_EXPORTER" --confg.file=x
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file=
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file ''
@@ -101,7 +101,6 @@ for arguments in --help --version --check-config "--once --replay.file=$work/sam
 	done
 done
 "$ETW_EXPORTER" --log.level=WARNING --check-config >/dev/null || fail "--log.level=WARNING"
-"$ETW_EXPORTER" --help | says web.config && fail "--help lists a flag that is always refused"
 
 # A recording cut short is a warning, and read with exit status 0.
 head -c 100000 "$work/sample.etl" >"$work/cut.etl"

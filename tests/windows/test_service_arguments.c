@@ -80,6 +80,8 @@ static void the_service_gets_the_other_arguments_with_paths_from_the_root(void *
 		  " \"--config.file=C:\\here now\\a.yaml\" --collector.cpu" },
 		{ { "--config.file", "D:\\etc\\a.yaml", "--service=install" },
 		  " --config.file=D:\\etc\\a.yaml" },
+		{ { "--web.config.file=web.yml" },
+		  " \"--web.config.file=C:\\here now\\web.yml\"" },
 		{ { "--replay.file=a.etl", "--replay.file", "--config.file", "--replay.loop" },
 		  " \"--replay.file=C:\\here now\\a.etl\""
 		  " \"--replay.file=C:\\here now\\--config.file\" --replay.loop" },

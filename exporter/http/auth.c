@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Basic authentication that strangers cannot turn against the exporter.
+ *
+ * To check a password costs a bcrypt hash, tens of milliseconds of a processor at the usual cost. A
+ * Prometheus sends its password with each scrape, so one that was right is remembered, not as it
+ * is, but as an HMAC of name, password and hash with a key that is made when the program starts. An
+ * exchange of the users empties this cache.
+ *
+ * Strangers must not learn which users exist. For an unknown name a hash is computed as for a known
+ * one: with the hash of a user who is chosen by the name, so that costs that differ between users
+ * differ between unknown names in the same way. What comes out is ignored.
+ *
+ * Strangers must not occupy the machine either. One hash is computed at a time.
+ * Further requests wait in a queue that is shorter than the web server has threads, and of which
+ * one client gets a part only; beyond that they are refused at once. A client that gave a wrong
+ * password has to wait for three times as long as its hash took before another one is computed for
+ * it, so it gets at most a quarter of one processor. Clients differ by address; those
+ * behind one proxy count as one, but a password that is known to be right is never refused.
+ *
+ * Names are compared with all users, each in constant time. A password with a NUL cannot be right,
+ * because crypt_r() would only see what is before it.
+ */
+#include "http/auth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/text.h"
+#include "http/crypto.h"
+#include "http/password.h"
+
+enum {
+	CLIENT_SIZE = 64,
+	PENALTY_FACTOR = 3,
+	PENALTIES = 64, /* clients that are remembered for a wrong password */
+};
+
+struct user {
+	char *name; /* owned */
+	size_t name_size;
+	char hash[PASSWORD_HASH_SIZE + 1];
+};
+
+/* A request whose password is checked, or waits for that. */
+struct place {
+	char client[CLIENT_SIZE]; /* "": free */
+	uint64_t number;          /* the least one is computed next */
+};
+
+struct penalty {
+	char client[CLIENT_SIZE];
+	uint64_t until_ns;
+};
+
+struct auth {
+	uint64_t (*clock_ns)(void);
+	uint8_t key[DIGEST_SIZE];
+
+	struct os_mutex mutex; /* of all below */
+	struct os_condition freed;
+	struct user *users; /* owned */
+	size_t user_count;
+	uint8_t cache[AUTH_CACHE_SIZE][DIGEST_SIZE];
+	size_t cached, cache_next;
+	struct place places[AUTH_PLACES];
+	uint64_t last_number;
+	struct penalty penalties[PENALTIES];
+	size_t penalty_next;
+	bool computing, stopped;
+	struct auth_statistics statistics;
+};
+
+/* ---- users ---- */
+
+static void free_users(struct user *users, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(users[i].name);
+	}
+	free(users);
+}
+
+bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t count,
+		    struct error *err)
+{
+	struct user *copies = calloc(count + 1, sizeof *copies), *before;
+	size_t before_count;
+
+	for (size_t i = 0; copies && i < count; i++) {
+		copies[i].name_size = strlen(users[i].name);
+		copies[i].name = text_duplicate(users[i].name, copies[i].name_size);
+		if (!copies[i].name) {
+			free_users(copies, i);
+			copies = NULL;
+			break;
+		}
+		memcpy(copies[i].hash, users[i].hash, PASSWORD_HASH_SIZE);
+	}
+	if (!copies) {
+		return error_no_memory(err, "the users");
+	}
+	os_mutex_lock(&auth->mutex);
+	before = auth->users;
+	before_count = auth->user_count;
+	auth->users = copies;
+	auth->user_count = count;
+	auth->cached = auth->cache_next = 0;
+	os_mutex_unlock(&auth->mutex);
+	free_users(before, before_count);
+	return true;
+}
+
+/* The user of this name; NULL: there is none. */
+static const struct user *find_user(const struct auth *auth, const char *name, size_t size)
+{
+	const struct user *found = NULL;
+
+	for (size_t i = 0; i < auth->user_count; i++) {
+		const struct user *user = &auth->users[i];
+
+		if (user->name_size == size && crypto_equal(user->name, name, size)) {
+			found = user;
+		}
+	}
+	return found;
+}
+
+/* ---- what a client says ---- */
+
+struct credentials {
+	char *bytes; /* owned: "user:password", and a NUL */
+	size_t size, name_size;
+	const char *password;
+};
+
+/* The scheme, in any case of letters, then blanks. */
+static bool parse(const char *header, struct credentials *credentials)
+{
+	static const char scheme[] = "basic ";
+	size_t size = strlen(header);
+	char *colon;
+
+	*credentials = (struct credentials){ 0 };
+	if (!text_starts_nocase(header, size, scheme, sizeof scheme - 1)) {
+		return false;
+	}
+	header += sizeof scheme - 1;
+	header += strspn(header, " ");
+	size = strcspn(header, " ");
+	if (!crypto_base64_decode(header, size, &credentials->bytes, &credentials->size)) {
+		return false;
+	}
+	colon = memchr(credentials->bytes, ':', credentials->size);
+	if (!colon || memchr(credentials->bytes, '\0', credentials->size)) {
+		return false;
+	}
+	credentials->name_size = (size_t)(colon - credentials->bytes);
+	credentials->password = colon + 1;
+	return true;
+}
+
+static void forget(struct credentials *credentials)
+{
+	if (credentials->bytes) {
+		crypto_wipe(credentials->bytes, credentials->size);
+	}
+	free(credentials->bytes);
+}
+
+/* ---- the cache ---- */
+
+/* hash: a fixed number of letters, and "user:password" has one colon first: no two are alike. */
+static bool digest_of(const struct auth *auth, const struct credentials *credentials,
+		      const char *hash, uint8_t digest[DIGEST_SIZE])
+{
+	struct text all = { 0 };
+	bool good;
+
+	text_add(&all, hash, PASSWORD_HASH_SIZE);
+	text_add(&all, credentials->bytes, credentials->size);
+	good = !all.failed && crypto_digest(auth->key, all.data, all.size, digest);
+	if (all.data) {
+		crypto_wipe(all.data, all.size);
+	}
+	text_free(&all);
+	return good;
+}
+
+/* Whether this password of a known user was right before. */
+static bool is_cached(const struct auth *auth, const struct credentials *credentials)
+{
+	const struct user *user = find_user(auth, credentials->bytes, credentials->name_size);
+	uint8_t digest[DIGEST_SIZE];
+	bool found = false;
+
+	if (!user || !digest_of(auth, credentials, user->hash, digest)) {
+		return false;
+	}
+	for (size_t i = 0; i < auth->cached; i++) {
+		found |= crypto_equal(auth->cache[i], digest, DIGEST_SIZE);
+	}
+	return found;
+}
+
+/* In place of the oldest one if there is no room. */
+static void put_into_cache(struct auth *auth, const struct credentials *credentials,
+			   const char *hash)
+{
+	uint8_t digest[DIGEST_SIZE];
+
+	if (!digest_of(auth, credentials, hash, digest)) {
+		return;
+	}
+	memcpy(auth->cache[auth->cache_next], digest, DIGEST_SIZE);
+	auth->cache_next = (auth->cache_next + 1) % AUTH_CACHE_SIZE;
+	auth->cached += auth->cached < AUTH_CACHE_SIZE;
+}
+
+/* ---- places and penalties ---- */
+
+static bool same_client(const char held[CLIENT_SIZE], const char *client)
+{
+	return strncmp(held, client, CLIENT_SIZE - 1) == 0;
+}
+
+static void set_client(char held[CLIENT_SIZE], const char *client)
+{
+	size_t size = strlen(client);
+
+	size = size < CLIENT_SIZE ? size : CLIENT_SIZE - 1;
+	memcpy(held, client, size);
+	held[size] = '\0';
+}
+
+static bool has_penalty(const struct auth *auth, const char *client)
+{
+	uint64_t now = auth->clock_ns();
+
+	for (size_t i = 0; i < PENALTIES; i++) {
+		if (auth->penalties[i].until_ns > now &&
+		    same_client(auth->penalties[i].client, client)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* In the place that the client has, or that of the penalty which was given first. */
+static void give_penalty(struct auth *auth, const char *client, uint64_t took_ns)
+{
+	struct penalty *penalty = NULL;
+
+	for (size_t i = 0; i < PENALTIES && !penalty; i++) {
+		if (same_client(auth->penalties[i].client, client)) {
+			penalty = &auth->penalties[i];
+		}
+	}
+	if (!penalty) {
+		penalty = &auth->penalties[auth->penalty_next];
+		auth->penalty_next = (auth->penalty_next + 1) % PENALTIES;
+	}
+	set_client(penalty->client, client);
+	penalty->until_ns = auth->clock_ns() + PENALTY_FACTOR * took_ns;
+}
+
+/* A place for a client; NULL: all are taken, or this client has its part. */
+static struct place *take_place(struct auth *auth, const char *client)
+{
+	struct place *free_place = NULL;
+	unsigned of_client = 0;
+
+	for (size_t i = 0; i < AUTH_PLACES; i++) {
+		if (auth->places[i].number == 0) {
+			free_place = &auth->places[i];
+		} else if (same_client(auth->places[i].client, client)) {
+			of_client++;
+		}
+	}
+	if (!free_place || of_client >= AUTH_CLIENT_PLACES || auth->stopped) {
+		return NULL;
+	}
+	set_client(free_place->client, client);
+	free_place->number = ++auth->last_number;
+	return free_place;
+}
+
+static bool is_next(const struct auth *auth, const struct place *place)
+{
+	for (size_t i = 0; i < AUTH_PLACES; i++) {
+		if (auth->places[i].number > 0 && auth->places[i].number < place->number) {
+			return false;
+		}
+	}
+	return !auth->computing;
+}
+
+static void leave_place(struct auth *auth, struct place *place)
+{
+	*place = (struct place){ 0 };
+	os_condition_wake_all(&auth->freed);
+}
+
+/* ---- checking ---- */
+
+/*
+ * Computes the hash; the lock is not held meanwhile. The users may be others afterwards: a password
+ * is right only if its user still has the hash that it was compared with.
+ */
+static enum auth_result compute(struct auth *auth, const struct credentials *credentials,
+				const char *client)
+{
+	const struct user *user = find_user(auth, credentials->bytes, credentials->name_size);
+	char hash[PASSWORD_HASH_SIZE + 1];
+	bool known = user != NULL, matches;
+	uint64_t start_ns;
+
+	if (auth->user_count == 0) {
+		return AUTH_GRANTED; /* there are none any more */
+	}
+	if (!known) {
+		uint8_t by_name[DIGEST_SIZE] = { 0 };
+		size_t index = 0;
+
+		crypto_digest(auth->key, credentials->bytes, credentials->name_size, by_name);
+		memcpy(&index, by_name, sizeof index);
+		user = &auth->users[index % auth->user_count];
+	}
+	memcpy(hash, user->hash, sizeof hash);
+	auth->computing = true;
+	auth->statistics.hashes++;
+	os_mutex_unlock(&auth->mutex);
+	start_ns = auth->clock_ns();
+	matches = password_matches(credentials->password, hash);
+	os_mutex_lock(&auth->mutex);
+	auth->computing = false;
+	user = find_user(auth, credentials->bytes, credentials->name_size);
+	if (known && matches && user && strcmp(user->hash, hash) == 0) {
+		put_into_cache(auth, credentials, hash);
+		return AUTH_GRANTED;
+	}
+	give_penalty(auth, client, auth->clock_ns() - start_ns);
+	return AUTH_DENIED;
+}
+
+/* Waits for its turn. */
+static enum auth_result check_in_turn(struct auth *auth, const struct credentials *credentials,
+				      const char *client)
+{
+	struct place *place;
+	enum auth_result result;
+
+	if (has_penalty(auth, client)) {
+		return AUTH_LATER;
+	}
+	place = take_place(auth, client);
+	if (!place) {
+		return AUTH_BUSY;
+	}
+	while (!auth->stopped && !is_next(auth, place)) {
+		os_condition_wait(&auth->freed, &auth->mutex, UINT64_C(1000000000));
+	}
+	/* The request before it may have been of the same client, with the same password. */
+	if (is_cached(auth, credentials)) {
+		result = AUTH_GRANTED;
+	} else if (auth->stopped) {
+		result = AUTH_BUSY;
+	} else {
+		result = has_penalty(auth, client) ? AUTH_LATER :
+						     compute(auth, credentials, client);
+	}
+	leave_place(auth, place);
+	return result;
+}
+
+enum auth_result auth_check(struct auth *auth, const char *authorization, const char *client)
+{
+	struct credentials credentials = { 0 };
+	enum auth_result result = AUTH_DENIED;
+	bool parsed = authorization && parse(authorization, &credentials);
+
+	os_mutex_lock(&auth->mutex);
+	if (auth->user_count == 0) {
+		result = AUTH_GRANTED;
+	} else if (parsed) {
+		result = is_cached(auth, &credentials) ? AUTH_GRANTED :
+							 check_in_turn(auth, &credentials, client);
+	}
+	auth->statistics.denied += result == AUTH_DENIED;
+	auth->statistics.busy += result == AUTH_BUSY;
+	auth->statistics.later += result == AUTH_LATER;
+	os_mutex_unlock(&auth->mutex);
+	forget(&credentials);
+	return result;
+}
+
+void auth_stop(struct auth *auth)
+{
+	os_mutex_lock(&auth->mutex);
+	auth->stopped = true;
+	os_condition_wake_all(&auth->freed);
+	os_mutex_unlock(&auth->mutex);
+}
+
+void auth_statistics(struct auth *auth, struct auth_statistics *statistics)
+{
+	os_mutex_lock(&auth->mutex);
+	*statistics = auth->statistics;
+	os_mutex_unlock(&auth->mutex);
+}
+
+struct auth *auth_new(uint64_t (*clock_ns)(void), struct error *err)
+{
+	struct auth *auth = calloc(1, sizeof *auth);
+
+	if (!auth) {
+		error_no_memory(err, "authentication");
+		return NULL;
+	}
+	auth->clock_ns = clock_ns ? clock_ns : os_monotonic_ns;
+	if (!crypto_random(auth->key, sizeof auth->key)) {
+		error_set(err, ERROR_SYSTEM, "the system gives no random numbers");
+		free(auth);
+		return NULL;
+	}
+	os_mutex_init(&auth->mutex);
+	os_condition_init(&auth->freed);
+	return auth;
+}
+
+void auth_free(struct auth *auth)
+{
+	if (auth) {
+		free_users(auth->users, auth->user_count);
+		os_condition_done(&auth->freed);
+		os_mutex_done(&auth->mutex);
+		crypto_wipe(auth, sizeof *auth);
+		free(auth);
+	}
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/crypto.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool crypto_random(uint8_t *bytes, size_t size)
+{
+	return RAND_bytes(bytes, (int)size) == 1;
+}
+
+bool crypto_digest(const uint8_t key[DIGEST_SIZE], const char *bytes, size_t size,
+		   uint8_t digest[DIGEST_SIZE])
+{
+	unsigned digest_size = 0;
+
+	return HMAC(EVP_sha256(), key, DIGEST_SIZE, (const unsigned char *)bytes, size, digest,
+		    &digest_size) &&
+	       digest_size == DIGEST_SIZE;
+}
+
+bool crypto_equal(const void *a, const void *b, size_t size)
+{
+	return CRYPTO_memcmp(a, b, size) == 0;
+}
+
+void crypto_wipe(void *bytes, size_t size)
+{
+	OPENSSL_cleanse(bytes, size);
+}
+
+/* EVP_DecodeBlock() also takes blanks around the text, and padding inside. */
+static bool is_base64(const char *text, size_t size, size_t *padding)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
+
+	*padding = 0;
+	while (*padding < 2 && *padding < size && text[size - 1 - *padding] == '=') {
+		(*padding)++;
+	}
+	return size % 4 == 0 && strspn(text, digits) >= size - *padding;
+}
+
+bool crypto_base64_decode(const char *text, size_t text_size, char **bytes, size_t *size)
+{
+	size_t padding;
+	int decoded;
+
+	if (text_size > INT32_MAX || !is_base64(text, text_size, &padding)) {
+		return false;
+	}
+	*bytes = malloc(text_size / 4 * 3 + 1);
+	if (!*bytes) {
+		return false;
+	}
+	decoded = text_size == 0 ? 0 :
+				   EVP_DecodeBlock((unsigned char *)*bytes,
+						   (const unsigned char *)text, (int)text_size);
+	if (decoded < 0) {
+		free(*bytes);
+		return false;
+	}
+	*size = (size_t)decoded - padding;
+	(*bytes)[*size] = '\0';
+	return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What authentication needs of OpenSSL. Any thread. */
+#ifndef EXPORTER_HTTP_CRYPTO_H
+#define EXPORTER_HTTP_CRYPTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DIGEST_SIZE = 32 };
+
+/* Unpredictable bytes. */
+bool crypto_random(uint8_t *bytes, size_t size);
+
+/* HMAC with SHA-256 (RFC 2104). Returns false without memory. */
+bool crypto_digest(const uint8_t key[DIGEST_SIZE], const char *bytes, size_t size,
+		   uint8_t digest[DIGEST_SIZE]);
+
+/* Takes the same time wherever they differ. */
+bool crypto_equal(const void *a, const void *b, size_t size);
+
+/* Overwrites; the compiler does not leave it out. */
+void crypto_wipe(void *bytes, size_t size);
+
+/*
+ * Decodes base64 with its padding (RFC 4648, section 4). The caller frees *bytes, which has a NUL
+ * behind its size. Returns false for anything else, and without memory.
+ */
+bool crypto_base64_decode(const char *text, size_t text_size, char **bytes, size_t *size);
+
+#endif
