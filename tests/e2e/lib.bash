@@ -65,8 +65,8 @@ start_exporter() {
 	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
 }
 
-# start_prometheus: starts a Prometheus on a free port that scrapes the exporter each second; sets prometheus_pid and
-# prometheus.
+# start_prometheus [YAML]: starts a Prometheus on a free port that scrapes the exporter each second, with further settings of
+# the scrape; sets prometheus_pid and prometheus.
 start_prometheus() {
 	local attempt
 
@@ -74,7 +74,8 @@ start_prometheus() {
 		global: { scrape_interval: 1s }
 		scrape_configs:
 		  - job_name: etw
-		    static_configs: [ { targets: [ "${url#http://}" ] } ]
+		    static_configs: [ { targets: [ "${url#*://}" ] } ]
+		$(sed 's/^/    /' <<<"${1-}")
 	YAML
 	for attempt in 1 2 3; do
 		prometheus=http://127.0.0.1:$((20000 + RANDOM % 20000))
