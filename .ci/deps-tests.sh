@@ -5,5 +5,16 @@
 
 install_packages \
 	clang debootstrap jsonnet libclang-rt-dev lintian llvm \
-	curl git openssl python3 python3-jsonschema python3-yaml shellcheck yamllint
+	curl git libprotobuf-dev openssl protobuf-compiler python3 python3-jsonschema python3-prometheus-client python3-protobuf \
+	python3-yaml shellcheck yamllint zstd
 bash "$here/deps-prometheus.sh"
+
+# The published description of the protobuf format; its package wants a Go compiler beside it.
+model=$cache/$(uname -m)/share/client_model
+lock_cache
+if [ ! -e "$model/metrics.proto" ]; then
+	say "unpacking metrics.proto in $model"
+	mkdir -p "$work/model" "$model"
+	(cd "$work/model" && fetch download golang-github-prometheus-client-model-dev && dpkg-deb -x golang-*.deb .)
+	install -m 644 "$work"/model/usr/share/gocode/src/github.com/prometheus/client_model/io/prometheus/client/metrics.proto "$model"
+fi

@@ -77,6 +77,7 @@ struct config {
 	struct config_path_group *path_groups;
 	size_t path_group_count;
 	struct config_limits limits;
+	bool native_histograms;
 	bool lower_case_processes;
 	/*
 	 * Live sessions. Index 0 is the one that is not a user session; it gets what the collectors

@@ -186,6 +186,7 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 
 static bool run_once(struct app *app, struct error *err)
 {
+	const struct exposition_options page = { .format = app->options.once_format };
 	struct printing printing = { .err = err };
 	struct progress progress;
 	bool done;
@@ -209,12 +210,8 @@ static bool run_once(struct app *app, struct error *err)
 	if (!done) {
 		return false;
 	}
-	if (exposition_write(app->setup.registry, print_chunk, &printing) == 0 &&
-	    !printing.failed) {
-		return error_no_memory(err, "the page");
-	}
-	if (printing.failed) {
-		return false;
+	if (!exposition_write_as(app->setup.registry, &page, print_chunk, &printing)) {
+		return printing.failed ? false : error_no_memory(err, "the page");
 	}
 	return !memory_has_losses() || error_no_memory(err, "all events: the counts are too low");
 }
@@ -455,6 +452,9 @@ static bool run(struct app *app, struct error *err)
 	}
 	if (app->options.self_test) {
 		return self_test(app, err);
+	}
+	if (app->options.once_format != EXPOSITION_TEXT_0_0_4 && !app->options.once) {
+		return error_set(err, ERROR_CONFIG, "--once.format needs --once");
 	}
 	if (!set_up(app, err)) {
 		return false;

@@ -138,6 +138,8 @@ static bool read_switch(void *target, const char *argument, struct error *err)
 #define AT(member) .offset = offsetof(struct options, member)
 
 static const char *const pointer_sizes[] = { "4", "8", NULL };
+/* In the order of enum exposition_format. */
+static const char *const once_formats[] = { "text", "openmetrics", "protobuf", NULL };
 static const char *const service_actions[] = { "install", "uninstall", "run", NULL };
 
 /* clang-format off */
@@ -160,6 +162,8 @@ static const struct command_option flags[] = {
 	  OPTION_DIGIT, AT(runner.file.pointer_size), .words = pointer_sizes },
 	{ "--once", NULL, "Replay, print the metrics on standard output, and exit.",
 	  OPTION_SET, AT(once) },
+	{ "--once.format", "FORMAT", "With --once: text, openmetrics or protobuf. Default: text.",
+	  OPTION_WORD, AT(once_format), .words = once_formats },
 	{ "--web.listen-address", "ADDRESS",
 	  "Address to listen on. Repeatable. Default: :9189.",
 	  OPTION_READ, .read = read_listen_address },

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "metrics/exposition.h"
 #include "runner.h"
 #include "setup.h"
 #include "windows/service.h"
@@ -22,6 +23,7 @@ struct options {
 	const char **replay_files;    /* owned array: the paths of runner */
 	struct runner_options runner; /* --replay…; without a set-up */
 	bool once;
+	enum exposition_format once_format;
 	const char **listen_addresses; /* owned array; none: those of the configuration */
 	size_t listen_address_count;
 	bool systemd_sockets;

@@ -31,6 +31,7 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 		.series_per_family = setup->config->limits.series_per_family,
 		.series = setup->config->limits.series,
 		.strings_bytes = setup->config->limits.strings_bytes,
+		.native_histograms = setup->config->native_histograms,
 	};
 	const struct rule_set_options rules = {
 		.config = setup->config,

@@ -36,6 +36,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "metrics/native_buckets.h"
 #include "metrics/registry_internal.h"
 
 /* 100 ns: how long a process must have ended before its label sets make room. */
@@ -476,16 +477,21 @@ static bool scrapes_have_ended(const struct eviction *eviction)
 
 static void clear_cells(const struct family *family, uint32_t sample)
 {
-	uint32_t index;
+	uint32_t index, count = family->cells_per_sample - (family->native_scale ? 1 : 0);
 	unsigned segment = segment_of(sample, &index);
 
 	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
 		cell *cells = family_segment(family, w, segment);
 
-		for (uint32_t i = 0; cells && i < family->cells_per_sample; i++) {
-			atomic_store_explicit(
-				&cells[(size_t)index * family->cells_per_sample + i], 0,
-				memory_order_relaxed);
+		if (!cells) {
+			continue;
+		}
+		cells += (size_t)index * family->cells_per_sample;
+		for (uint32_t i = 0; i < count; i++) {
+			atomic_store_explicit(&cells[i], 0, memory_order_relaxed);
+		}
+		if (family->native_scale) {
+			native_clear(&cells[count]);
 		}
 	}
 }

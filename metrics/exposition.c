@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renders a registry in the Prometheus text format 0.0.4.
+ * Renders a registry in the text formats: Prometheus 0.0.4 and OpenMetrics 1.0. protobuf.c has the
+ * third format.
  *
  * A line is a prefix, which was rendered when its sample was made, and a number. The value of a
  * sample is the sum of its cells in all shards. A histogram has several lines for each prefix, and
  * its buckets are cumulated here. Hidden gauges are left out, and samples that were given back.
+ *
+ * OpenMetrics shares these lines. It differs in the head of a family, which names a counter without
+ * `_total` and has a unit, in the numbers of `le`, in the time when a sample began (`_created`),
+ * and in its last line, `# EOF`. A metric that ends in `_info` stays a gauge, as in the libraries
+ * of Prometheus: the type info would change the name in the metadata from one format to the other.
  *
  * The walk takes no lock. It reads the number of samples of a family once and renders that many, so
  * a sample that is published meanwhile appears in the next scrape. From scrape_begin() to
  * scrape_end() prefixes stay valid, and cells belong to the prefix that was read before them. Lines
  * are written into a chunk, which is passed to the sink when the longest possible line would not
  * fit any more.
+ *
+ * Source: "OpenMetrics 1.0" and "Exposition formats", prometheus.io.
  */
 #include "metrics/exposition.h"
 
@@ -19,7 +27,7 @@
 
 #include "base/decimal.h"
 #include "base/text.h"
-#include "metrics/registry_internal.h"
+#include "metrics/exposition_internal.h"
 
 /* ---- texts of families and samples ---- */
 
@@ -65,40 +73,51 @@ void text_add_family_head(struct text *text, const struct family_options *option
 	text_add_char(text, '\n');
 }
 
-void text_add_bucket(struct text *text, const uint64_t *bound, unsigned decimals)
+/*
+ * value / 10^decimals as OpenMetrics wants the numbers of `le`, "Canonical Numbers": as Go prints a
+ * float64 with %g, and with ".0" where that has neither a point nor an exponent.
+ */
+static void add_canonical(struct text *text, uint64_t value, unsigned decimals)
+{
+	char digits[DECIMAL_ROOM];
+	int count = (int)(put_u64(digits, value) - digits), exponent = count - 1 - (int)decimals;
+
+	if (value != 0 && (exponent < -4 || exponent > 5)) {
+		while (count > 1 && digits[count - 1] == '0') {
+			count--;
+		}
+		text_add_char(text, digits[0]);
+		if (count > 1) {
+			text_add_char(text, '.');
+			text_add(text, digits + 1, (size_t)count - 1);
+		}
+		text_add_format(text, "e%c%02d", exponent < 0 ? '-' : '+',
+				exponent < 0 ? -exponent : exponent);
+		return;
+	}
+	count = (int)(put_scaled(digits, value, decimals) - digits);
+	text_add(text, digits, (size_t)count);
+	if (!memchr(digits, '.', (size_t)count)) {
+		text_add_string(text, ".0");
+	}
+}
+
+void text_add_bucket(struct text *text, const uint64_t *bound, unsigned decimals, bool canonical)
 {
 	char number[DECIMAL_ROOM];
 
 	text_add_string(text, "le=\"");
-	if (bound) {
-		text_add(text, number, (size_t)(put_scaled(number, *bound, decimals) - number));
-	} else {
+	if (!bound) {
 		text_add_string(text, "+Inf");
+	} else if (canonical) {
+		add_canonical(text, *bound, decimals);
+	} else {
+		text_add(text, number, (size_t)(put_scaled(number, *bound, decimals) - number));
 	}
 	text_add_string(text, "\"} ");
 }
 
-/* ---- the page ---- */
-
-enum {
-	CHUNK_SIZE = 64 * 1024, /* approximate size of a chunk */
-	LINE_SIZE_MAX = NAME_SIZE_MAX + PREFIX_SIZE_MAX + 128,
-};
-
-struct page {
-	char *start; /* CHUNK_SIZE + LINE_SIZE_MAX bytes */
-	char *at;
-	exposition_sink *sink;
-	void *context;
-	bool refused;
-};
-
-/* One segment of a family: its prefixes, and its cells of the shards that have any. */
-struct columns {
-	const _Atomic(struct prefix *) *prefixes;
-	cell *cells[SHARD_SLOTS];
-	unsigned count;
-};
+/* ---- chunks ---- */
 
 static void flush(struct page *page)
 {
@@ -132,218 +151,299 @@ static void page_add(struct page *page, const char *text, size_t size)
 	}
 }
 
-/* A memcpy for about 100 bytes: blocks of constant size; the last one overlaps the one before. */
-static inline char *copy(char *to, const char *from, size_t size)
+static void page_add_string(struct page *page, const char *string)
 {
-	enum { BLOCK_SIZE = 32 };
-
-	if (size < BLOCK_SIZE) {
-		memcpy(to, from, size);
-		return to + size;
-	}
-	for (size_t i = 0; i + BLOCK_SIZE < size; i += BLOCK_SIZE) {
-		memcpy(to + i, from + i, BLOCK_SIZE);
-	}
-	memcpy(to + size - BLOCK_SIZE, from + size - BLOCK_SIZE, BLOCK_SIZE);
-	return to + size;
+	page_add(page, string, strlen(string));
 }
 
-/* NULL: the sample was given back. */
-static inline const struct prefix *prefix_at(const struct columns *columns, size_t index)
+/* ---- heads of families ---- */
+
+static bool is_openmetrics(const struct exposition_options *options)
 {
-	/* Pairs with the release in begin_sample(), so the cells are those of this prefix. */
-	return atomic_load_explicit(&columns->prefixes[index], memory_order_acquire);
+	return options->format == EXPOSITION_OPENMETRICS_0_0_1 ||
+	       options->format == EXPOSITION_OPENMETRICS_1_0_0;
 }
 
-static struct columns columns_of(const struct family *family, unsigned segment)
+static bool ends_in(const char *name, size_t size, const char *ending)
 {
-	struct columns columns = { .prefixes = family->prefixes[segment] };
+	size_t ending_size = strlen(ending);
 
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
-		cell *cells = family_segment(family, w, segment);
+	return size > ending_size && memcmp(name + size - ending_size, ending, ending_size) == 0;
+}
 
-		if (cells) {
-			columns.cells[columns.count++] = cells;
+size_t family_base_size(const struct family *family)
+{
+	static const char total[] = "_total";
+	bool counter = family->type == FAMILY_COUNTER;
+
+	return counter && ends_in(family->name, family->name_size, total) ?
+		       family->name_size - (sizeof total - 1) :
+		       family->name_size;
+}
+
+/* The sample of a counter must end in `_total` there. */
+static bool is_openmetrics_counter(const struct family *family)
+{
+	return family->type == FAMILY_COUNTER && family_base_size(family) < family->name_size;
+}
+
+const char *family_unit(const struct family *family)
+{
+	static const char *const units[] = { "_seconds", "_bytes", "_ratio" };
+
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		if (ends_in(family->name, family_base_size(family), units[i])) {
+			return units[i] + 1;
 		}
 	}
-	return columns;
+	return NULL;
 }
 
-static inline uint64_t sum_at(const struct columns *columns, size_t index)
+/* "# TYPE name ", for OpenMetrics. */
+static void add_head_line(struct page *page, const struct family *family, const char *keyword)
 {
-	uint64_t sum = 0;
+	page_add_string(page, keyword);
+	page_add(page, family->name, family_base_size(family));
+	page_add(page, " ", 1);
+}
 
-	for (unsigned i = 0; i < columns->count; i++) {
-		sum = count_sum(sum, atomic_load_explicit(&columns->cells[i][index],
-							  memory_order_relaxed));
+/* The help of the text format escapes all but the double quote. */
+static void add_openmetrics_help(struct page *page, const struct family *family)
+{
+	size_t size;
+	const char *help = family_help(family, &size), *end = help + size, *quote;
+
+	while ((quote = memchr(help, '"', (size_t)(end - help))) != NULL) {
+		page_add(page, help, (size_t)(quote - help));
+		page_add_string(page, "\\\"");
+		help = quote + 1;
 	}
-	return sum;
+	page_add(page, help, (size_t)(end - help));
 }
 
-static inline void counter_lines(struct page *page, const struct columns *columns, uint32_t count,
-				 unsigned decimals)
+static void add_head(struct page *page, const struct family *family)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const struct prefix *prefix = prefix_at(columns, i);
+	const char *unit = family_unit(family);
+	bool unknown = family->type == FAMILY_COUNTER && !is_openmetrics_counter(family);
+
+	if (!is_openmetrics(page->options)) {
+		page_add(page, family->head, family->head_size);
+		return;
+	}
+	add_head_line(page, family, "# HELP ");
+	add_openmetrics_help(page, family);
+	page_add(page, "\n", 1);
+	add_head_line(page, family, "# TYPE ");
+	page_add_string(page, unknown ? "unknown" : family_type_name(family->type));
+	page_add(page, "\n", 1);
+	if (unit) {
+		add_head_line(page, family, "# UNIT ");
+		page_add_string(page, unit);
+		page_add(page, "\n", 1);
+	}
+}
+
+/* ---- lines ---- */
+
+/*
+ * `name_created{a="x",b="y"} 1700000000.123`; labels: the text from the brace on, with the blank
+ * before the number.
+ */
+static void put_created(struct page *page, const struct rows *rows, uint32_t index,
+			const char *labels, size_t labels_size)
+{
+	const struct family *family = rows->family;
+	char *to = copy(line_start(page), family->name, family_base_size(family));
+
+	to = copy(to, "_created", strlen("_created"));
+	to = copy(to, labels, labels_size);
+	to = put_scaled(to, created_ms(rows, index), 3);
+	*to++ = '\n';
+	page->at = to;
+}
+
+static inline void counter_lines(struct page *page, struct rows *rows, unsigned decimals)
+{
+	for (uint32_t i = 0; i < rows->count; i++) {
+		size_t size;
+		const char *prefix = row_prefix(rows, i, &size);
 		char *to;
 
 		if (!prefix) {
 			continue;
 		}
-		to = copy(line_start(page), prefix->text, prefix->size);
-		to = put_scaled(to, sum_at(columns, i), decimals);
+		to = copy(line_start(page), prefix, size);
+		to = put_scaled(to, sum_at(&rows->columns, i), decimals);
 		*to++ = '\n';
 		page->at = to;
-	}
-}
+		if (rows->created) {
+			size_t name_size = rows->family->name_size;
 
-/* Sums a gauge. Returns false if it is hidden. */
-static bool gauge_at(const struct columns *columns, size_t index, int64_t *value)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < columns->count; i++) {
-		uint64_t one = atomic_load_explicit(&columns->cells[i][index * GAUGE_CELLS],
-						    memory_order_relaxed);
-
-		if (one == CELL_HIDDEN) {
-			return false;
+			put_created(page, rows, i, prefix + name_size, size - name_size);
 		}
-		sum += one;
 	}
-	*value = (int64_t)sum;
-	return true;
 }
 
-static void gauge_lines(struct page *page, const struct family *family,
-			const struct columns *columns, uint32_t count, bool *headed)
+static void gauge_lines(struct page *page, struct rows *rows, bool *headed)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const struct prefix *prefix = prefix_at(columns, i);
+	for (uint32_t i = 0; i < rows->count; i++) {
+		size_t size;
+		const char *prefix = row_prefix(rows, i, &size);
 		int64_t value;
 		char *to;
 
-		if (!prefix || !gauge_at(columns, i, &value)) {
+		if (!prefix || !gauge_at(&rows->columns, i, &value)) {
 			continue;
 		}
 		if (!*headed) {
-			page_add(page, family->head, family->head_size);
+			add_head(page, rows->family);
 			*headed = true;
 		}
-		to = copy(line_start(page), prefix->text, prefix->size);
-		to = put_scaled_i64(to, value, family->decimals);
+		to = copy(line_start(page), prefix, size);
+		to = put_scaled_i64(to, value, rows->family->decimals);
 		*to++ = '\n';
 		page->at = to;
 	}
 }
 
-/* `name_sum{a="x",b="y"} `; labels is the prefix of the histogram: `{a="x",b="y",`. */
+/*
+ * The labels of a histogram's lines that are not of buckets: `{a="x",b="y"} ` from the prefix
+ * `{a="x",b="y",`. Returns the size.
+ */
+static size_t put_labels(char *to, const char *prefix, size_t size)
+{
+	char *start = to;
+
+	if (size > 1) {
+		to = copy(to, prefix, size - 1);
+		*to++ = '}';
+	}
+	*to++ = ' ';
+	return (size_t)(to - start);
+}
+
 static char *put_name(char *to, const struct family *family, const char *ending, const char *labels,
 		      size_t labels_size)
 {
 	to = copy(to, family->name, family->name_size);
 	to = copy(to, ending, strlen(ending));
-	if (labels_size > 1) {
-		to = copy(to, labels, labels_size - 1);
-		*to++ = '}';
-	}
-	*to++ = ' ';
-	return to;
+	return copy(to, labels, labels_size);
 }
 
-static void histogram_lines(struct page *page, const struct family *family,
-			    const struct columns *columns, uint32_t count)
+static void histogram_lines(struct page *page, struct rows *rows)
 {
+	const struct family *family = rows->family;
+	const struct bucket_text *texts = is_openmetrics(page->options) ?
+						  family->canonical_bucket_texts :
+						  family->bucket_texts;
 	size_t bucket_count = family->bucket_count;
-	char name[NAME_SIZE_MAX + sizeof "_bucket"];
-	size_t name_size = family->name_size + strlen("_bucket");
+	char name[NAME_SIZE_MAX + sizeof "_bucket"], own[PREFIX_SIZE_MAX + 2];
+	size_t name_size = (size_t)(put_name(name, family, "_bucket", "", 0) - name);
 
-	memcpy(name, family->name, family->name_size);
-	memcpy(name + family->name_size, "_bucket", strlen("_bucket"));
-	for (uint32_t i = 0; i < count; i++) {
-		size_t size, first = (size_t)i * family->cells_per_sample;
-		const struct prefix *prefix = prefix_at(columns, i);
+	for (uint32_t i = 0; i < rows->count; i++) {
+		size_t size, own_size, first = (size_t)i * family->cells_per_sample;
+		const char *labels = row_prefix(rows, i, &size);
 		uint64_t so_far = 0;
-		const char *labels;
 		char *to;
 
-		if (!prefix) {
+		if (!labels) {
 			continue;
 		}
-		labels = prefix->text;
-		size = prefix->size;
 		for (size_t b = 0; b <= bucket_count; b++) {
-			const struct bucket_text *bucket = &family->bucket_texts[b];
-
-			so_far += sum_at(columns, first + b);
+			so_far += sum_at(&rows->columns, first + b);
 			to = copy(line_start(page), name, name_size);
 			to = copy(to, labels, size);
-			to = copy(to, bucket->text, bucket->size);
+			to = copy(to, texts[b].text, texts[b].size);
 			to = put_u64(to, so_far);
 			*to++ = '\n';
 			page->at = to;
 		}
-		to = put_name(line_start(page), family, "_sum", labels, size);
-		to = put_scaled(to, sum_at(columns, first + bucket_count + 1), family->decimals);
+		own_size = put_labels(own, labels, size);
+		to = put_name(line_start(page), family, "_sum", own, own_size);
+		to = put_scaled(to, sum_at(&rows->columns, first + bucket_count + 1),
+				family->decimals);
 		*to++ = '\n';
 		page->at = to;
-		to = put_name(line_start(page), family, "_count", labels, size);
+		to = put_name(line_start(page), family, "_count", own, own_size);
 		to = put_u64(to, so_far);
 		*to++ = '\n';
 		page->at = to;
-	}
-}
-
-static void family_write(struct page *page, const struct family *family)
-{
-	/* Pairs with the release in begin_sample(). */
-	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
-	bool headed = false;
-
-	if (family_series(family) == 0) {
-		return;
-	}
-	if (family->type != FAMILY_GAUGE) {
-		page_add(page, family->head, family->head_size);
-	}
-	for (unsigned segment = SEGMENT_FIRST; left > 0 && !page->refused; segment++) {
-		struct columns columns = columns_of(family, segment);
-		uint32_t here = left < 1u << segment ? left : 1u << segment;
-
-		left -= here;
-		if (family->type == FAMILY_HISTOGRAM) {
-			histogram_lines(page, family, &columns, here);
-		} else if (family->type == FAMILY_GAUGE) {
-			gauge_lines(page, family, &columns, here, &headed);
-		} else if (family->decimals == 0) {
-			counter_lines(page, &columns, here, 0);
-		} else {
-			counter_lines(page, &columns, here, family->decimals);
+		if (rows->created) {
+			put_created(page, rows, i, own, own_size);
 		}
 	}
 }
 
-bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
-			   exposition_sink *sink, void *context)
+static void add_text_family(struct page *page, const struct family *family)
 {
-	struct page page = { .sink = sink, .context = context };
-	struct scrape scrape;
-	struct family *family;
+	bool headed = family->type != FAMILY_GAUGE; /* of gauges all may be hidden */
+	bool with_created = is_openmetrics(page->options) && !page->options->no_created &&
+			    (family->type == FAMILY_HISTOGRAM || is_openmetrics_counter(family));
+	struct rows rows = rows_of(family);
 
-	page.start = malloc(CHUNK_SIZE + LINE_SIZE_MAX);
+	if (family_series(family) > 0 && headed) {
+		add_head(page, family);
+	}
+	while (!page->refused && next_rows(&rows)) {
+		rows.created = with_created ? rows.created : NULL;
+		if (family->type == FAMILY_HISTOGRAM) {
+			histogram_lines(page, &rows);
+		} else if (family->type == FAMILY_GAUGE) {
+			gauge_lines(page, &rows, &headed);
+		} else if (family->decimals == 0) {
+			counter_lines(page, &rows, 0);
+		} else {
+			counter_lines(page, &rows, family->decimals);
+		}
+	}
+}
+
+/* ---- the page ---- */
+
+const char *exposition_content_type(enum exposition_format format)
+{
+	static const char *const types[] = {
+		[EXPOSITION_TEXT_0_0_4] = "text/plain; version=0.0.4; charset=utf-8",
+		[EXPOSITION_OPENMETRICS_0_0_1] =
+			"application/openmetrics-text; version=0.0.1; charset=utf-8",
+		[EXPOSITION_OPENMETRICS_1_0_0] =
+			"application/openmetrics-text; version=1.0.0; charset=utf-8",
+		[EXPOSITION_PROTOBUF] = "application/vnd.google.protobuf; "
+					"proto=io.prometheus.client.MetricFamily; "
+					"encoding=delimited",
+	};
+
+	return types[format];
+}
+
+bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
+			 exposition_sink *sink, void *context)
+{
+	bool protobuf = options->format == EXPOSITION_PROTOBUF;
+	struct page page = { .options = options, .sink = sink, .context = context };
+	struct family *family = NULL;
+	struct scrape scrape;
+
+	page.capacity = CHUNK_SIZE + LINE_SIZE_MAX;
+	page.start = malloc(page.capacity);
 	if (!page.start) {
 		return false;
 	}
 	page.at = page.start;
 	registry_refresh(registry);
 	scrape_begin(registry, &scrape);
-	family = atomic_load_explicit(&registry->families, memory_order_acquire);
-	while (family && !page.refused) {
-		if (!options->requested || options->requested(options->context, family)) {
-			family_write(&page, family);
+	while (!page.refused && (family = registry_next_family(registry, family)) != NULL) {
+		if (options->requested && !options->requested(options->context, family)) {
+			continue;
 		}
-		/* Pairs with the release in link_family(). */
-		family = atomic_load_explicit(&family->next, memory_order_acquire);
+		if (protobuf) {
+			protobuf_family(&page, family);
+		} else {
+			add_text_family(&page, family);
+		}
+	}
+	if (is_openmetrics(options)) {
+		page_add_string(&page, "# EOF\n");
 	}
 	scrape_end(registry, &scrape);
 	flush(&page);
@@ -367,10 +467,9 @@ static bool count_chunk(void *context, const char *bytes, size_t size)
 
 size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context)
 {
+	const struct exposition_options text = { .format = EXPOSITION_TEXT_0_0_4 };
 	struct counted_sink counted = { .sink = sink, .context = context };
+	bool written = exposition_write_as(registry, &text, count_chunk, &counted);
 
-	return exposition_write_as(registry, &(struct exposition_options){ 0 }, count_chunk,
-				   &counted) ?
-		       counted.written :
-		       0;
+	return written ? counted.written : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renders a registry in the Prometheus text format 0.0.4.
+ * Renders a registry in the formats that Prometheus scrapes: its text format 0.0.4, OpenMetrics,
+ * and protobuf with native histograms.
  *
  * Families are in the order of their names, samples in the order in which they were made. The page
  * is passed to a sink in chunks and is never in memory as a whole, so a scrape of a million series
@@ -14,23 +15,32 @@
 
 #include "metrics/registry.h"
 
-#define EXPOSITION_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
 /* Receives one chunk; false stops the rendering (for example if the client has disconnected). */
 typedef bool exposition_sink(void *context, const char *bytes, size_t size);
 
 /*
- * Runs the scrape hooks, then renders every family that has a sample (HELP, TYPE, samples). Any
+ * Runs the scrape hooks, then renders every family that has a sample, as text 0.0.4. Any
  * thread may call it, also several at once; only the hooks run one scrape at a time. Returns the
  * number of bytes written, or 0 if the sink returned false, or without memory.
  */
 size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context);
 
-enum exposition_format { EXPOSITION_TEXT_0_0_4 };
+/* The text of both versions of OpenMetrics is the same; clients from before 1.0 request 0.0.1. */
+enum exposition_format {
+	EXPOSITION_TEXT_0_0_4,
+	EXPOSITION_OPENMETRICS_1_0_0,
+	EXPOSITION_PROTOBUF,
+	EXPOSITION_OPENMETRICS_0_0_1,
+};
+
+/* The media type, as the header Content-Type has it. */
+const char *exposition_content_type(enum exposition_format format);
 
 /* Zero-initialise it: the text format, all families. */
 struct exposition_options {
 	enum exposition_format format;
+	/* Leaves out the samples `_created` of OpenMetrics, which Prometheus stores as series. */
+	bool no_created;
 	/* Whether a family is rendered; NULL: every family is. It is called on the thread of the
 	 * scrape. */
 	bool (*requested)(void *context, const struct family *family);
@@ -39,10 +49,10 @@ struct exposition_options {
 
 /*
  * As exposition_write(), but only the requested families, in the given format. Returns false if the
- * sink did, or without memory. A page without families is a success without a call of the sink.
+ * sink did, or without memory. A page may be empty, which is a success without a call of the sink.
  */
 bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
-			   exposition_sink *sink, void *context);
+			 exposition_sink *sink, void *context);
 
 struct text;
 

@@ -322,34 +322,49 @@ static const char *keep_text(struct registry *registry, struct text *text, size_
 	return copy;
 }
 
+static const struct bucket_text *add_bucket_texts(struct registry *registry,
+						  const struct family *family, bool canonical)
+{
+	size_t count = family->bucket_count;
+	struct bucket_text *texts =
+		arena_alloc(&registry->arena, (count + 1) * sizeof *texts, sizeof(void *));
+
+	for (size_t i = 0; texts && i <= count; i++) {
+		struct text text = { 0 };
+
+		text_add_bucket(&text, i < count ? &family->buckets[i] : NULL, family->decimals,
+				canonical);
+		texts[i].text = keep_text(registry, &text, &texts[i].size);
+		if (!texts[i].text) {
+			return NULL;
+		}
+	}
+	return texts;
+}
+
 static bool add_buckets(struct registry *registry, struct family *family,
 			const struct family_options *options)
 {
 	size_t count = options->bucket_count;
-	struct bucket_text *texts =
-		arena_alloc(&registry->arena, (count + 1) * sizeof *texts, sizeof(void *));
 	uint64_t *bounds = arena_alloc(&registry->arena, count * sizeof *bounds, sizeof *bounds);
 
-	if (!texts || !bounds) {
+	if (!bounds) {
 		return false;
 	}
-	for (size_t i = 0; i <= count; i++) {
-		struct text text = { 0 };
-
-		if (i < count) {
-			bounds[i] = options->buckets[i];
-		}
-		text_add_bucket(&text, i < count ? &bounds[i] : NULL, options->decimals);
-		texts[i].text = keep_text(registry, &text, &texts[i].size);
-		if (!texts[i].text) {
-			return false;
-		}
+	if (count > 0) {
+		memcpy(bounds, options->buckets, count * sizeof *bounds);
 	}
 	family->bucket_count = count;
 	family->buckets = bounds;
-	family->bucket_texts = texts;
+	family->bucket_texts = add_bucket_texts(registry, family, false);
+	family->canonical_bucket_texts = add_bucket_texts(registry, family, true);
 	family->cells_per_sample = (uint32_t)count + 2;
-	return true;
+	if (registry->limits.native_histograms) {
+		family->native = registry_native_scale(registry, family->decimals);
+		family->cells_per_sample++;
+	}
+	return family->bucket_texts && family->canonical_bucket_texts &&
+	       (family->native || !registry->limits.native_histograms);
 }
 
 static struct family *add_family(struct registry *registry, const struct family_options *options)

@@ -40,6 +40,7 @@ struct registry_limits {
 	size_t strings_bytes;       /* budget of interned label text; 0: 64 MiB */
 	/* Label sets that did not change for so long are given back; 0: none for this reason. */
 	uint64_t idle_100ns;
+	bool native_histograms;     /* histograms count native buckets as well */
 };
 
 struct family_options {
@@ -102,7 +103,8 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
  * The cells of a sample in one shard. Of a family with dynamic labels they are valid until the
  * owner of the shard is asked to forget them (struct shard_owner); without an owner, and of all
  * other families, until registry_free(). A counter has one cell; a gauge has a second one, for
- * cells_hold(); a histogram has its buckets (not cumulated, the last is +Inf), then the sum.
+ * cells_hold(); a histogram has its buckets (not cumulated, the last is +Inf), then the sum, then,
+ * with native histograms, the address of their cells.
  */
 typedef _Atomic(uint64_t) cell;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The structures of a registry, for registry.c, samples.c and exposition.c only.
+ * The structures of a registry, for registry.c, samples.c and the expositions only.
  *
  * Samples of a family have numbers in the order in which they are made, and their label ids, cells
  * and rendered prefixes are in arrays by that number. Numbers begin at 16. The arrays grow by
@@ -22,6 +22,7 @@
 #ifndef METRICS_REGISTRY_INTERNAL_H
 #define METRICS_REGISTRY_INTERNAL_H
 
+#include "base/decimal.h"
 #include "base/os.h"
 #include "metrics/eviction.h"
 #include "metrics/registry.h"
@@ -121,6 +122,7 @@ struct family {
 	struct registry *registry;
 	const uint64_t *buckets; /* bucket_count bounds */
 	size_t bucket_count;
+	const struct native_scale *native; /* NULL: no native histograms */
 
 	/* The declaration; constant. */
 	_Atomic(struct family *) next; /* in the order of names */
@@ -133,13 +135,17 @@ struct family {
 	uint32_t max_series;
 	const char *head; /* the HELP and TYPE lines */
 	size_t head_size;
-	const struct bucket_text *bucket_texts; /* bucket_count + 1, with +Inf */
+	const struct bucket_text *bucket_texts;           /* bucket_count + 1, with +Inf */
+	const struct bucket_text *canonical_bucket_texts; /* the same for OpenMetrics */
 
 	/* A scrape reads these members; they are written with the mutex. */
 	_Atomic(uint32_t) sample_count; /* numbers that were ever used */
-	/* Owned texts; NULL: given back. The segments are published by sample_count. */
+	/* Owned texts; NULL: given back. The segments are published by sample_count, as are the
+	 * next two. */
 	_Atomic(struct prefix *) *prefixes[SEGMENT_COUNT];
-	struct sample_life *lives[SEGMENT_COUNT]; /* likewise; NULL without dynamic labels */
+	struct sample_life *lives[SEGMENT_COUNT]; /* NULL without dynamic labels */
+	/* When each sample began, ms since 1970; of counters and histograms. */
+	_Atomic(uint64_t) *created_ms[SEGMENT_COUNT];
 
 	/* Written with the mutex. The counts are also read without it, as hints, so that a limit
 	 * does not need the mutex. */
@@ -196,7 +202,8 @@ struct registry {
 	struct os_mutex scrape_mutex; /* one run of the hooks at a time */
 	struct scrape_hook hooks[HOOKS_MAX];
 	size_t hook_count;
-	struct shard *self; /* used with scrape_mutex */
+	struct shard *self;                                   /* used with scrape_mutex */
+	struct native_scale *native_scales[DECIMALS_MAX + 1]; /* by decimals; made when needed */
 	struct family *series_family;
 	struct family *overflow_family;
 	struct family *evicted_family;
@@ -221,6 +228,9 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
+/* native_buckets.c: the scale of families with so many decimals; call it with the mutex. NULL
+ * without memory. */
+const struct native_scale *registry_native_scale(struct registry *registry, unsigned decimals);
 /* The prefix of a sample whose number is not above sample_count; NULL: it was given back. */
 static inline const struct prefix *sample_prefix(const struct family *family, uint32_t sample)
 {
@@ -261,7 +271,7 @@ void registry_refresh(struct registry *registry);
 /* exposition.c: the texts of a family and its samples. */
 struct text;
 void text_add_family_head(struct text *text, const struct family_options *options);
-void text_add_bucket(struct text *text, const uint64_t *bound,
-		     unsigned decimals); /* bound NULL: +Inf */
+/* bound NULL: +Inf; canonical: as OpenMetrics has numbers */
+void text_add_bucket(struct text *text, const uint64_t *bound, unsigned decimals, bool canonical);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "metrics/exposition.h"
+#include "metrics/native_buckets.h"
 #include "metrics/registry_internal.h"
 
 /* ---- the table ---- */
@@ -256,7 +257,12 @@ static bool reserve_rows(struct family *family, uint32_t sample)
 		family->lives[segment] = arena_alloc(arena, count * sizeof *family->lives[segment],
 						     sizeof(uint64_t));
 	}
+	if (!family->created_ms[segment] && family->type != FAMILY_GAUGE) {
+		family->created_ms[segment] = arena_alloc(
+			arena, count * sizeof *family->created_ms[segment], sizeof(uint64_t));
+	}
 	return family->ids[segment] && family->prefixes[segment] &&
+	       (family->created_ms[segment] || family->type == FAMILY_GAUGE) &&
 	       (family->lives[segment] || family->dynamic_labels == 0);
 }
 
@@ -354,6 +360,10 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 	if (family->label_count > 0) {
 		memcpy(family->ids[segment] + (size_t)index * family->label_count, ids,
 		       family->label_count * sizeof *ids);
+	}
+	if (family->type != FAMILY_GAUGE) {
+		atomic_store_explicit(&family->created_ms[segment][index],
+				      os_unix_time_ns() / 1000000, memory_order_relaxed);
 	}
 	/* Pairs with the acquire in sample_prefix(). */
 	atomic_store_explicit(&family->prefixes[segment][index], prefix, memory_order_release);
@@ -657,6 +667,20 @@ void family_add(struct family *family, struct shard *shard, const uint32_t *ids,
 	add_any(family, shard, ids, amount);
 }
 
+static inline void observe_native(const struct family *family, const struct shard *shard, cell *at,
+				  uint64_t value)
+{
+	unsigned position = native_position(family->native, value);
+	cell *native = native_cell(at, position);
+
+	if (!native) {
+		native = native_make(shard->registry, at, position);
+	}
+	if (native) {
+		add(shard, native, 1);
+	}
+}
+
 void cells_observe(const struct family *family, struct shard *shard, cell *cells, uint64_t value)
 {
 	/* Finds the first bucket whose bound is not below value, by halves without branches. */
@@ -674,6 +698,9 @@ void cells_observe(const struct family *family, struct shard *shard, cell *cells
 	}
 	add(shard, cells + (bound - family->buckets), 1);
 	add(shard, cells + family->bucket_count + 1, value);
+	if (family->native) {
+		observe_native(family, shard, cells + family->bucket_count + 2, value);
+	}
 }
 
 void family_observe(struct family *family, struct shard *shard, const uint32_t *ids, uint64_t value)

@@ -58,7 +58,7 @@ static bool send_all(struct scrape *scrape, const char *bytes, size_t size)
 
 static void add_metrics_head(struct text *out, const struct http_request *request, bool chunked)
 {
-	answer_add_head(out, request, 200, EXPOSITION_CONTENT_TYPE);
+	answer_add_head(out, request, 200, exposition_content_type(EXPOSITION_TEXT_0_0_4));
 	text_add_string(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
 }
 

@@ -170,6 +170,7 @@ static void the_shipped_file_has_every_key(void **state)
 		"\n  threads:",
 		"\n  files:",
 		"\n  strings:",
+		"\nnative_histograms:",
 		"\nprocess_case:",
 		"\nsessions:",
 		"\nlog:",

@@ -34,6 +34,8 @@ expect_exit 2 'unknown flag --confg\.file; did you mean --config\.file' "$ETW_EX
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file=
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file ''
 expect_exit 2 '--log\.level takes debug, info, warning or error, not "loud"' "$ETW_EXPORTER" --log.level=loud
+expect_exit 2 '^etw_exporter: --once\.format needs --once$' "$ETW_EXPORTER" --once.format=openmetrics --replay.file="$work/sample.etl"
+expect_exit 2 '^etw_exporter: --once\.format takes text, openmetrics or protobuf, not "json"$' "$ETW_EXPORTER" --once --once.format=json
 expect_exit 2 'cannot be combined' "$ETW_EXPORTER" --once --replay.loop --replay.file="$work/sample.etl"
 expect_exit 2 'listen address' "$ETW_EXPORTER" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:99999
 

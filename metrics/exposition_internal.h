@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the writers of all formats share: the page under way, and the walk over the prefixes and
+ * cells of a family. For exposition.c and protobuf.c only.
+ */
+#ifndef METRICS_EXPOSITION_INTERNAL_H
+#define METRICS_EXPOSITION_INTERNAL_H
+
+#include <string.h>
+
+#include "metrics/exposition.h"
+#include "metrics/native_buckets.h"
+#include "metrics/registry_internal.h"
+
+enum {
+	CHUNK_SIZE = 64 * 1024, /* approximate size of a chunk */
+	LINE_SIZE_MAX = NAME_SIZE_MAX + PREFIX_SIZE_MAX + 128,
+};
+
+struct page {
+	char *start; /* owned; the bytes from here to `at` wait to be sent */
+	char *at;
+	size_t capacity; /* CHUNK_SIZE + LINE_SIZE_MAX at least */
+	const struct exposition_options *options;
+	exposition_sink *sink;
+	void *context;
+	bool refused; /* by the sink, or for lack of memory */
+};
+
+/* One segment of a family: its prefixes, and its cells of the shards that have any. */
+struct columns {
+	const _Atomic(struct prefix *) *prefixes;
+	cell *cells[SHARD_SLOTS];
+	unsigned count;
+};
+
+/* A memcpy for about 100 bytes: blocks of constant size; the last one overlaps the one before. */
+static inline char *copy(char *to, const char *from, size_t size)
+{
+	enum { BLOCK_SIZE = 32 };
+
+	if (size < BLOCK_SIZE) {
+		memcpy(to, from, size);
+		return to + size;
+	}
+	for (size_t i = 0; i + BLOCK_SIZE < size; i += BLOCK_SIZE) {
+		memcpy(to + i, from + i, BLOCK_SIZE);
+	}
+	memcpy(to + size - BLOCK_SIZE, from + size - BLOCK_SIZE, BLOCK_SIZE);
+	return to + size;
+}
+
+static inline struct columns columns_of(const struct family *family, unsigned segment)
+{
+	struct columns columns = { .prefixes = family->prefixes[segment] };
+
+	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+		cell *cells = family_segment(family, w, segment);
+
+		if (cells) {
+			columns.cells[columns.count++] = cells;
+		}
+	}
+	return columns;
+}
+
+static inline uint64_t sum_at(const struct columns *columns, size_t index)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < columns->count; i++) {
+		sum = count_sum(sum, atomic_load_explicit(&columns->cells[i][index],
+							  memory_order_relaxed));
+	}
+	return sum;
+}
+
+/* Sums a gauge. Returns false if it is hidden. */
+static inline bool gauge_at(const struct columns *columns, size_t index, int64_t *value)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < columns->count; i++) {
+		uint64_t one = atomic_load_explicit(&columns->cells[i][index * GAUGE_CELLS],
+						    memory_order_relaxed);
+
+		if (one == CELL_HIDDEN) {
+			return false;
+		}
+		sum += one;
+	}
+	*value = (int64_t)sum;
+	return true;
+}
+
+/* The samples of one segment of a family, for a walk over all of them: rows_of(), next_rows(). */
+struct rows {
+	const struct family *family;
+	uint32_t left; /* samples after these */
+
+	unsigned segment;
+	uint32_t count;
+	struct columns columns;
+	const _Atomic(uint64_t) *created; /* NULL: unknown, or not to be shown */
+};
+
+static inline struct rows rows_of(const struct family *family)
+{
+	struct rows rows = { .family = family, .segment = SEGMENT_FIRST - 1 };
+
+	/* Pairs with the release in begin_sample(). */
+	rows.left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
+	return rows;
+}
+
+/* False after the last segment. */
+static inline bool next_rows(struct rows *rows)
+{
+	unsigned segment = ++rows->segment;
+
+	if (rows->left == 0) {
+		return false;
+	}
+	rows->count = rows->left < 1u << segment ? rows->left : 1u << segment;
+	rows->left -= rows->count;
+	rows->columns = columns_of(rows->family, segment);
+	rows->created = rows->family->created_ms[segment];
+	return true;
+}
+
+/* The prefix of a sample; NULL: the sample was given back. */
+static inline const char *row_prefix(const struct rows *rows, uint32_t index, size_t *size)
+{
+	/* Pairs with the release in begin_sample(), so the cells are those of this prefix. */
+	const struct prefix *prefix =
+		atomic_load_explicit(&rows->columns.prefixes[index], memory_order_acquire);
+
+	if (!prefix) {
+		return NULL;
+	}
+	*size = prefix->size;
+	return prefix->text;
+}
+
+/* When a sample was made: milliseconds since 1970. */
+static inline uint64_t created_ms(const struct rows *rows, uint32_t index)
+{
+	return atomic_load_explicit(&rows->created[index], memory_order_relaxed);
+}
+
+/* The size of a family's name without the `_total` of a counter. */
+size_t family_base_size(const struct family *family);
+
+/* The unit that a family's name ends in, such as "seconds"; NULL if it has none. */
+const char *family_unit(const struct family *family);
+
+/* protobuf.c: adds a family to a page in the protobuf format. */
+void protobuf_family(struct page *page, const struct family *family);
+
+#endif
