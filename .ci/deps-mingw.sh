@@ -102,10 +102,17 @@ build_openssl() {
 	) >&2
 }
 
+# Its own CMake insists on a C++ compiler, too; its make does not.
+build_libzstd() {
+	make -C "$1/lib" CC=$target-gcc-posix AR=$target-ar ZSTD_LEGACY_SUPPORT=0 ZSTD_LIB_DEPRECATED=0 ZSTD_LIB_DICTBUILDER=0 \
+		CFLAGS='-O2 -g1 -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong' \
+		PREFIX="$prefix" install-static install-includes
+}
+
 install_packages "${packages[@]}"
 lock_cache
 mkdir -p "$prefix"
-for library in civetweb cmocka libyaml expat pcre2 zlib libxcrypt openssl; do
+for library in civetweb cmocka libyaml expat pcre2 zlib libzstd libxcrypt openssl; do
 	stamp=$(stamp_of $library)
 	[ "$(cat "$prefix/$library.stamp" 2>/dev/null)" != "$stamp" ] || continue
 	say "building $library in $prefix"

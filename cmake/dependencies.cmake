@@ -41,6 +41,8 @@ set_target_properties(etwx::yaml PROPERTIES INTERFACE_COMPILE_DEFINITIONS $<$<PL
 set_target_properties(etwx::pcre2 PROPERTIES
   INTERFACE_COMPILE_DEFINITIONS "PCRE2_CODE_UNIT_WIDTH=8;$<$<PLATFORM_ID:Windows>:PCRE2_STATIC>")
 if(NOT ETWX_FUZZ)
+  etwx_find(zlib HEADER zlib.h LIBRARY z)
+  etwx_find(zstd HEADER zstd.h LIBRARY zstd zstd_static)
   etwx_find(civetweb HEADER civetweb.h LIBRARY civetweb)
   etwx_find(cmocka HEADER cmocka.h LIBRARY cmocka-static cmocka)
   set(OPENSSL_USE_STATIC_LIBS ${WIN32})

@@ -301,6 +301,7 @@ static bool start_server(struct app *app, struct error *err)
 		.quit = quit,
 		.quit_context = app,
 		.web = app->web,
+		.no_created = options->no_created,
 	};
 
 	app->server = http_start(&http, app->setup.registry, err);

@@ -37,6 +37,7 @@ struct options {
 	uint64_t timeout_offset_ns;
 	bool disable_exporter_metrics;
 	bool enable_lifecycle;
+	bool no_created;
 	const char *web_config_file;    /* NULL: plain HTTP */
 	struct config_switch *switches; /* owned, with their names: those of setup */
 	struct setup_options setup;     /* --collector… */

@@ -477,7 +477,7 @@ static bool scrapes_have_ended(const struct eviction *eviction)
 
 static void clear_cells(const struct family *family, uint32_t sample)
 {
-	uint32_t index, count = family->cells_per_sample - (family->native_scale ? 1 : 0);
+	uint32_t index, count = family->cells_per_sample - (family->native ? 1 : 0);
 	unsigned segment = segment_of(sample, &index);
 
 	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
@@ -490,7 +490,7 @@ static void clear_cells(const struct family *family, uint32_t sample)
 		for (uint32_t i = 0; i < count; i++) {
 			atomic_store_explicit(&cells[i], 0, memory_order_relaxed);
 		}
-		if (family->native_scale) {
+		if (family->native) {
 			native_clear(&cells[count]);
 		}
 	}

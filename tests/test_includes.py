@@ -40,6 +40,8 @@ HOMES = {
     "civetweb.h": r"exporter/http/.*",
     "openssl/": r"exporter/http/(tls|crypto)\.c",
     "crypt.h": r"exporter/http/password\.c",
+    "zlib.h": r"exporter/http/encode\.c",
+    "zstd.h": r"exporter/http/encode\.c",
     "yaml.h": r"config/yaml\.c",
     "pcre2.h": r"exporter/rules/language/regex\.[ch]",
     "expat.h": r"exporter/decode/.*",

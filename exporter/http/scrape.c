@@ -2,17 +2,20 @@
 /*
  * /metrics: one scrape.
  *
- * The page is sent in chunks as the exposition fills its buffer, so a page of any size needs little
- * memory. The first chunk brings the head with it: until then an error can still be answered with
- * status 500. A client of HTTP/1.0 does not support chunks and reads until the connection closes.
- * A scrape has a deadline, before which Prometheus gives it up; dispatch.h ends pages that are read
- * too slowly, because they would hold a thread.
+ * The request's headers choose format and encoding (negotiate.h). The page is sent in chunks as the
+ * exposition fills its buffer, through an encoder if it is compressed, so a page of any size needs
+ * little memory. The first chunk brings the head with it: until then an error can still be answered
+ * with status 500. A client of HTTP/1.0 does not support chunks and reads until the connection
+ * closes. A scrape has a deadline, before which Prometheus gives it up; dispatch.h ends pages that
+ * are read too slowly, because they would hold a thread.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/os.h"
+#include "http/encode.h"
+#include "http/negotiate.h"
 #include "http/server_internal.h"
 #include "metrics/exposition.h"
 
@@ -42,8 +45,11 @@ bool scrape_open(struct http_server *server, struct error *err)
 /* One answer under way: the head and each chunk go out when the exposition has filled it. */
 struct scrape {
 	const struct http_request *request;
+	struct accepted_format accepted;
+	enum content_encoding encoding;
+	struct encoder *encoder; /* owned; NULL: identity */
 	uint64_t deadline_ns;
-	size_t size; /* of the page, without head and frames */
+	size_t size; /* of the page, before it is compressed */
 	bool chunked;
 	bool begun;
 	bool refused;
@@ -56,10 +62,26 @@ static bool send_all(struct scrape *scrape, const char *bytes, size_t size)
 	return !scrape->refused;
 }
 
-static void add_metrics_head(struct text *out, const struct http_request *request, bool chunked)
+static void add_metrics_head(struct text *out, const struct scrape *scrape)
 {
-	answer_add_head(out, request, 200, exposition_content_type(EXPOSITION_TEXT_0_0_4));
-	text_add_string(out, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+	const char *encoding = encoding_name(scrape->encoding);
+	struct text type = { 0 };
+
+	text_add_string(&type, exposition_content_type(scrape->accepted.format));
+	if (scrape->accepted.escaping) {
+		text_add_format(&type, "; escaping=%s", scrape->accepted.escaping);
+	}
+	out->failed |= type.failed;
+	if (!out->failed) {
+		answer_add_head(out, scrape->request, 200, type.data);
+	}
+	text_free(&type);
+	/* A cache must not give one client what another one accepts. */
+	text_add_string(out, "Vary: Accept, Accept-Encoding\r\n");
+	if (encoding) {
+		text_add_format(out, "Content-Encoding: %s\r\n", encoding);
+	}
+	text_add_string(out, scrape->chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
 }
 
 /*
@@ -73,7 +95,7 @@ static bool send_chunk(void *context, const char *bytes, size_t size)
 	bool sent;
 
 	if (!scrape->begun) {
-		add_metrics_head(&frame, scrape->request, scrape->chunked);
+		add_metrics_head(&frame, scrape);
 	} else if (scrape->chunked) {
 		text_add_string(&frame, "\r\n");
 	}
@@ -81,7 +103,6 @@ static bool send_chunk(void *context, const char *bytes, size_t size)
 		text_add_format(&frame, "%zx\r\n", size);
 	}
 	scrape->begun = true;
-	scrape->size += size;
 	scrape->refused |= frame.failed;
 	sent = !scrape->refused && (frame.size == 0 || send_all(scrape, frame.data, frame.size)) &&
 	       send_all(scrape, bytes, size);
@@ -89,13 +110,23 @@ static bool send_chunk(void *context, const char *bytes, size_t size)
 	return sent;
 }
 
-static int answer_metrics_head(const struct http_request *request)
+/* The sink of the exposition. */
+static bool take_page(void *context, const char *bytes, size_t size)
+{
+	struct scrape *scrape = context;
+
+	scrape->size += size;
+	return scrape->encoder ? encoder_add(scrape->encoder, bytes, size) :
+				 send_chunk(scrape, bytes, size);
+}
+
+static int answer_metrics_head(const struct scrape *scrape)
 {
 	struct text head = { 0 };
 
-	add_metrics_head(&head, request, true);
-	if (!head.failed && answer_send(request, head.data, head.size)) {
-		answer_end(request);
+	add_metrics_head(&head, scrape);
+	if (!head.failed && answer_send(scrape->request, head.data, head.size)) {
+		answer_end(scrape->request);
 	}
 	text_free(&head);
 	return 200;
@@ -110,7 +141,7 @@ static void send_end(struct scrape *scrape)
 	if (scrape->begun && scrape->chunked) {
 		send_all(scrape, end, sizeof end - 1);
 	} else if (!scrape->begun) {
-		add_metrics_head(&head, scrape->request, scrape->chunked);
+		add_metrics_head(&head, scrape);
 		text_add_string(&head, scrape->chunked ? end + 2 : "");
 		scrape->refused |= head.failed || !send_all(scrape, head.data, head.size);
 		text_free(&head);
@@ -130,33 +161,60 @@ void scrape_count(struct http_server *server, int status)
 	family_add(server->families[SCRAPE_COUNT], server->shard, &id, 1);
 }
 
+/* Renders and sends the page. False without memory, or when the client has left. */
+static bool send_page(struct scrape *scrape, const struct http_server *server,
+		      const struct scrape_options *scrape_options)
+{
+	const struct exposition_options options = { .format = scrape->accepted.format,
+						    .requested = scrape_options->requested,
+						    .context = scrape_options->context,
+						    .no_created = server->options.no_created };
+	bool written;
+
+	if (scrape->encoding != ENCODING_IDENTITY) {
+		scrape->encoder = encoder_new(scrape->encoding, send_chunk, scrape);
+		if (!scrape->encoder) {
+			return false;
+		}
+	}
+	written = exposition_write_as(server->registry, &options, take_page, scrape) &&
+		  (!scrape->encoder || encoder_end(scrape->encoder));
+	if (written) {
+		send_end(scrape);
+	}
+	encoder_free(scrape->encoder);
+	return written;
+}
+
+/* For the log. */
+static const char *const format_names[] = {
+	[EXPOSITION_TEXT_0_0_4] = "text",
+	[EXPOSITION_OPENMETRICS_1_0_0] = "openmetrics",
+	[EXPOSITION_PROTOBUF] = "protobuf",
+	[EXPOSITION_OPENMETRICS_0_0_1] = "openmetrics",
+};
+
 int scrape_answer(struct http_server *server, const struct http_request *request,
 		  const struct scrape_options *options)
 {
-	const struct exposition_options exposition = { .format = EXPOSITION_TEXT_0_0_4,
-						       .requested = options->requested,
-						       .context = options->context };
 	uint64_t start_ns = os_monotonic_ns();
 	struct scrape scrape = {
 		.request = request,
+		.accepted = negotiate_format(request_header(request, "Accept")),
+		.encoding = negotiate_encoding(request_header(request, "Accept-Encoding")),
 		.deadline_ns = start_ns + options->time_limit_ns,
 		.chunked = strcmp(request->version, "1.1") == 0,
 	};
-	const char *code = done;
+	const char *code = done, *encoding = encoding_name(scrape.encoding);
 	uint32_t code_id;
 	int status = 200;
-	bool written;
 
 	if (request->is_head) {
-		return answer_metrics_head(request);
+		return answer_metrics_head(&scrape);
 	}
-	written = exposition_write_as(server->registry, &exposition, send_chunk, &scrape);
-	if (written) {
-		send_end(&scrape);
-	}
-	if (!written && !scrape.begun) {
+	if (!send_page(&scrape, server, options) && !scrape.refused) {
 		code = no_memory;
-		status = answer_status(request, 500, "");
+		status = scrape.begun ? 500 : answer_status(request, 500, "");
 	} else if (scrape.refused) {
 		code = client_left;
 	}
@@ -169,6 +227,8 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 			   (int64_t)scrape.size);
 	}
 	log_debug("Scrape", log_text("client", request->client), log_text("code", code),
+		  log_text("format", format_names[scrape.accepted.format]),
+		  log_text("encoding", encoding ? encoding : "identity"),
 		  log_u64("bytes", scrape.size),
 		  log_u64("microseconds", (os_monotonic_ns() - start_ns) / 1000));
 	return status;

@@ -57,6 +57,7 @@ struct http_options {
 	uint64_t max_scrapes;          /* at the same time; more get 503; 0: any number */
 	/* A scrape ends so long before Prometheus would give it up, so that it gets an answer. */
 	uint64_t timeout_offset_ns;
+	bool no_created; /* leaves out the samples _created of OpenMetrics */
 
 	/* ---- POST /-/reload and /-/quit ---- */
 	bool enable_lifecycle; /* otherwise both are refused */

@@ -65,8 +65,9 @@ start_exporter() {
 	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
 }
 
-# start_prometheus [YAML]: starts a Prometheus on a free port that scrapes the exporter each second, with further settings of
-# the scrape; sets prometheus_pid and prometheus.
+# start_prometheus [YAML]: starts a Prometheus, with prometheus_flags, on a free port that scrapes the exporter each second, with
+# further settings of the scrape; sets prometheus_pid and prometheus.
+prometheus_flags=()
 start_prometheus() {
 	local attempt
 
@@ -80,7 +81,7 @@ start_prometheus() {
 	for attempt in 1 2 3; do
 		prometheus=http://127.0.0.1:$((20000 + RANDOM % 20000))
 		prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb$attempt" \
-			--web.listen-address="${prometheus#http://}" </dev/null >"$work/prometheus.log" 2>&1 &
+			--web.listen-address="${prometheus#http://}" "${prometheus_flags[@]}" </dev/null >"$work/prometheus.log" 2>&1 &
 		prometheus_pid=$!
 		pids+=("$prometheus_pid")
 		until_true 30 curl -fsS "$prometheus/-/ready" && return

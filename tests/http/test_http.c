@@ -764,12 +764,63 @@ static void ipv6_is_served_where_there_is_any(void **state)
 
 #define with_server(test) cmocka_unit_test_setup_teardown(test, start_server, stop_server)
 
+static void the_format_and_its_encoding_are_negotiated(void **state)
+{
+	static const struct {
+		const char *headers, *type, *encoding, *body;
+	} cases[] = {
+		{ "", "text/plain; version=0.0.4; charset=utf-8", NULL, "# HELP etw_" },
+		{ "Accept: application/openmetrics-text\r\n",
+		  "application/openmetrics-text; version=1.0.0; charset=utf-8", NULL,
+		  "# EOF\n\r\n0\r\n\r\n" },
+		{ "Accept: application/openmetrics-text;version=0.0.1;escaping=dots\r\n",
+		  "application/openmetrics-text; version=0.0.1; charset=utf-8; escaping=dots", NULL,
+		  "_created " },
+		{ "Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited\r\n",
+		  "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
+		  NULL, NULL },
+		{ "Accept-Encoding: gzip\r\n", "text/plain; version=0.0.4; charset=utf-8", "gzip",
+		  "\x1f\x8b" },
+		{ "Accept-Encoding: gzip;q=0.5, zstd\r\n",
+		  "text/plain; version=0.0.4; charset=utf-8", "zstd", "\x28\xb5\x2f\xfd" },
+	};
+	static const char *const methods[] = { "GET", "HEAD" };
+	const struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+		const char *method = methods[i % 2], *body = cases[i / 2].body;
+		char request[512], line[256];
+		struct text answer;
+
+		snprintf(request, sizeof request, "%s /metrics HTTP/1.1\r\nHost: x\r\n%s\r\n",
+			 method, cases[i / 2].headers);
+		answer = exchange(fixture, request, strlen(request));
+		snprintf(line, sizeof line, "Content-Type: %s", cases[i / 2].type);
+		expect_header(&answer, line);
+		expect_header(&answer, "Vary: Accept, Accept-Encoding");
+		if (cases[i / 2].encoding) {
+			snprintf(line, sizeof line, "Content-Encoding: %s", cases[i / 2].encoding);
+			expect_header(&answer, line);
+		} else {
+			assert_null(strstr(answer.data, "Content-Encoding"));
+		}
+		if (i % 2 == 0 && body && !strstr(strstr(answer.data, "\r\n\r\n"), body)) {
+			fail_msg("no %s in:\n%s", body, answer.data);
+		}
+		if (i % 2 == 1) {
+			assert_string_equal(strstr(answer.data, "\r\n\r\n"), "\r\n\r\n");
+		}
+		text_free(&answer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_server(metrics_are_served_whole_with_their_type),
 		with_server(http_1_0_gets_the_page_without_chunks),
 		with_server(head_answers_without_a_body),
+		with_server(the_format_and_its_encoding_are_negotiated),
 		with_server(health_and_readiness_are_different_pages),
 		with_server(other_methods_are_not_allowed),
 		with_server(a_body_is_not_waited_for),

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accept and Accept-Encoding (RFC 9110, sections 12.4.2, 12.5.1 and 12.5.3).
+ *
+ * A header is a list of elements, each a name with parameters: `text/plain;version=0.0.4;q=0.5`.
+ * Every element is compared with every row of a table of what we have. For each row the most
+ * specific element counts, and of the rows the one with the greatest weight is chosen. Formats
+ * differ in their parameters: a range that names another version than ours is not about our format.
+ * Parameters that mean nothing here (charset) are ignored, as by the client libraries of
+ * Prometheus. So is the scheme for escaping names that Prometheus 3 sends (`escaping=`), except
+ * that the answer repeats it: our names are letters, digits, underscores and colons, the same in
+ * each scheme.
+ *
+ * The reader works on any bytes: what is no name, no parameter or no weight makes its element void,
+ * up to the next comma outside of quotes, and nothing else.
+ */
+#include "http/negotiate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* ---- the reader ---- */
+
+struct span {
+	const char *at;
+	size_t size;
+};
+
+enum { PARAMETERS_MAX = 8, WEIGHT_ONE = 1000 };
+
+struct element {
+	struct span name; /* "text/plain", "gzip" */
+	struct {
+		struct span name, value; /* without quotes; escapes in quotes stay */
+	} parameters[PARAMETERS_MAX];
+	size_t parameter_count;
+	unsigned weight; /* in thousandths */
+	bool valid;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static const char *skip_blanks(const char *at)
+{
+	while (is_blank(*at)) {
+		at++;
+	}
+	return at;
+}
+
+static bool span_is(struct span span, const char *text)
+{
+	return text_equal_nocase(span.at, span.size, text, strlen(text));
+}
+
+/* Takes bytes up to one of stops, a blank or the end. */
+static struct span take_until(const char **at, const char *stops)
+{
+	struct span span = { .at = *at };
+
+	while (**at && !is_blank(**at) && !strchr(stops, **at)) {
+		++*at;
+	}
+	span.size = (size_t)(*at - span.at);
+	return span;
+}
+
+/* Takes a value, with quotes or without. False without the second quote. */
+static bool take_value(const char **at, struct span *value)
+{
+	if (**at != '"') {
+		*value = take_until(at, ",;");
+		return true;
+	}
+	value->at = ++*at;
+	while (**at && **at != '"') {
+		*at += (*at)[0] == '\\' && (*at)[1] ? 2 : 1;
+	}
+	value->size = (size_t)(*at - value->at);
+	if (!**at) {
+		return false;
+	}
+	++*at;
+	return true;
+}
+
+/* 0, 1, or a fraction such as 0.75, of which three places count. False for anything else. */
+static bool read_weight(struct span text, unsigned *weight)
+{
+	unsigned place = WEIGHT_ONE;
+
+	if (text.size == 0 || (text.at[0] != '0' && text.at[0] != '1') ||
+	    (text.size > 1 && text.at[1] != '.')) {
+		return false;
+	}
+	*weight = text.at[0] == '1' ? WEIGHT_ONE : 0;
+	for (size_t i = 2; i < text.size; i++) {
+		if (text.at[i] < '0' || text.at[i] > '9') {
+			return false;
+		}
+		place /= 10;
+		*weight += place * (unsigned)(text.at[i] - '0');
+	}
+	return *weight <= WEIGHT_ONE;
+}
+
+/* Reads a parameter, after its semicolon. False if it cannot be read. */
+static bool take_parameter(const char **at, struct element *element)
+{
+	struct span name, value = { .at = "" };
+
+	*at = skip_blanks(*at);
+	name = take_until(at, ",;=\"");
+	*at = skip_blanks(*at);
+	if (**at == '=') {
+		*at = skip_blanks(*at + 1);
+		if (!take_value(at, &value)) {
+			return false;
+		}
+	}
+	*at = skip_blanks(*at);
+	if (span_is(name, "q")) {
+		return read_weight(value, &element->weight);
+	}
+	if (name.size > 0 && element->parameter_count < PARAMETERS_MAX) {
+		element->parameters[element->parameter_count].name = name;
+		element->parameters[element->parameter_count++].value = value;
+	}
+	return **at == '\0' || **at == ',' || **at == ';';
+}
+
+/* Moves behind the next comma outside of quotes; to the end, if there is none. */
+static const char *skip_element(const char *at)
+{
+	struct span ignored;
+
+	while (*at && *at != ',') {
+		if (*at != '"') {
+			at++;
+		} else if (!take_value(&at, &ignored)) {
+			return at;
+		}
+	}
+	return *at ? at + 1 : at;
+}
+
+/* Reads the next element; false at the end of the header. */
+static bool next_element(const char **at, struct element *element)
+{
+	*at = skip_blanks(*at);
+	if (!**at) {
+		return false;
+	}
+	*element = (struct element){ .weight = WEIGHT_ONE };
+	element->name = take_until(at, ",;\"");
+	element->valid = element->name.size > 0;
+	*at = skip_blanks(*at);
+	while (element->valid && **at == ';') {
+		++*at;
+		element->valid = take_parameter(at, element);
+	}
+	element->valid &= **at == '\0' || **at == ',';
+	*at = skip_element(*at);
+	return true;
+}
+
+/* The value of a parameter; false without it. */
+static bool parameter_of(const struct element *element, const char *name, struct span *value)
+{
+	for (size_t i = 0; i < element->parameter_count; i++) {
+		if (span_is(element->parameters[i].name, name)) {
+			*value = element->parameters[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- choosing ---- */
+
+/* The best element for something that we have. */
+struct match {
+	unsigned specificity; /* 0: no element is about it */
+	unsigned weight;
+	size_t position; /* of the element in the header */
+	struct span escaping;
+};
+
+/* Among elements the more specific one counts, among those the first. */
+static void match_element(struct match *match, const struct element *element, unsigned specificity,
+			  size_t position)
+{
+	if (specificity > match->specificity) {
+		*match = (struct match){ .specificity = specificity,
+					 .weight = element->weight,
+					 .position = position };
+		parameter_of(element, "escaping", &match->escaping);
+	}
+}
+
+/* ---- formats ---- */
+
+enum { MATCH_ALL = 1, MATCH_TYPE, MATCH_NAME, MATCH_VERSION };
+
+/* In the order in which a wildcard chooses. */
+static const struct media {
+	enum exposition_format format;
+	const char *name, *type; /* "text/plain" and "text" with the slash and star of its range */
+	const char *version;     /* NULL: needs the parameters of protobuf */
+} medias[] = {
+	{ EXPOSITION_TEXT_0_0_4, "text/plain", "text/*", "0.0.4" },
+	{ EXPOSITION_OPENMETRICS_1_0_0, "application/openmetrics-text", "application/*", "1.0.0" },
+	{ EXPOSITION_OPENMETRICS_0_0_1, "application/openmetrics-text", "application/*", "0.0.1" },
+	{ EXPOSITION_PROTOBUF, "application/vnd.google.protobuf", "application/*", NULL },
+};
+
+enum { MEDIAS = sizeof medias / sizeof medias[0] };
+
+/* How specific an element is about a format; 0: it is not about it. */
+static unsigned media_specificity(const struct element *element, const struct media *media)
+{
+	struct span version, message, encoding;
+
+	if (span_is(element->name, "*/*") || span_is(element->name, "*")) {
+		return MATCH_ALL;
+	}
+	if (span_is(element->name, media->type)) {
+		return MATCH_TYPE;
+	}
+	if (!span_is(element->name, media->name)) {
+		return 0;
+	}
+	if (!media->version) {
+		/* There are other messages, and other ways to write this one. */
+		return parameter_of(element, "proto", &message) &&
+				       span_is(message, "io.prometheus.client.MetricFamily") &&
+				       parameter_of(element, "encoding", &encoding) &&
+				       span_is(encoding, "delimited") ?
+			       MATCH_VERSION :
+			       0;
+	}
+	if (!parameter_of(element, "version", &version)) {
+		return MATCH_NAME;
+	}
+	return span_is(version, media->version) ? MATCH_VERSION : 0;
+}
+
+/* Whether one match is better than another: weight, then named, then first in the header. */
+static bool is_better(const struct match *one, const struct match *other)
+{
+	bool named = one->specificity >= MATCH_NAME, other_named = other->specificity >= MATCH_NAME;
+
+	if (one->specificity == 0 || one->weight != other->weight) {
+		return one->specificity > 0 && one->weight > other->weight;
+	}
+	return named != other_named ? named : named && one->position < other->position;
+}
+
+/* One of the schemes of Prometheus; NULL for anything else. */
+static const char *escaping_of(struct span text)
+{
+	static const char *const schemes[] = { "allow-utf-8", "underscores", "dots", "values" };
+
+	for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+		if (text.at && span_is(text, schemes[i])) {
+			return schemes[i];
+		}
+	}
+	return NULL;
+}
+
+struct accepted_format negotiate_format(const char *accept)
+{
+	struct match matches[MEDIAS] = { { 0 } }, best = { 0 };
+	struct accepted_format accepted = { .format = EXPOSITION_TEXT_0_0_4 };
+	struct element element;
+	const char *at = accept ? accept : "";
+
+	for (size_t position = 0; next_element(&at, &element); position++) {
+		for (size_t i = 0; element.valid && i < MEDIAS; i++) {
+			match_element(&matches[i], &element,
+				      media_specificity(&element, &medias[i]), position);
+		}
+	}
+	for (size_t i = 0; i < MEDIAS; i++) {
+		if (is_better(&matches[i], &best)) {
+			best = matches[i];
+			accepted.format = medias[i].format;
+		}
+	}
+	accepted.escaping = escaping_of(best.escaping);
+	return accepted;
+}
+
+/* ---- encodings ---- */
+
+enum content_encoding negotiate_encoding(const char *accept_encoding)
+{
+	/* In the order of preference. */
+	static const struct {
+		enum content_encoding encoding;
+		const char *name, *also; /* RFC 9110, section 8.4.1.3: x-gzip is gzip */
+		bool wildcard;
+	} rows[] = {
+		{ ENCODING_ZSTD, "zstd", "zstd", false },
+		{ ENCODING_GZIP, "gzip", "x-gzip", true },
+		{ ENCODING_IDENTITY, "identity", "identity", true },
+	};
+	enum { ROWS = sizeof rows / sizeof rows[0] };
+	struct match matches[ROWS] = { { 0 } };
+	enum content_encoding best = ENCODING_IDENTITY;
+	unsigned best_weight = 0;
+	struct element element;
+	const char *at = accept_encoding ? accept_encoding : "";
+
+	for (size_t position = 0; next_element(&at, &element); position++) {
+		for (size_t i = 0; element.valid && i < ROWS; i++) {
+			bool named = span_is(element.name, rows[i].name) ||
+				     span_is(element.name, rows[i].also);
+
+			if (named || (rows[i].wildcard && span_is(element.name, "*"))) {
+				match_element(&matches[i], &element, named ? MATCH_NAME : MATCH_ALL,
+					      position);
+			}
+		}
+	}
+	for (size_t i = 0; i < ROWS; i++) {
+		if (matches[i].weight > best_weight) {
+			best = rows[i].encoding;
+			best_weight = matches[i].weight;
+		}
+	}
+	return best;
+}
