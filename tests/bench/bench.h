@@ -48,10 +48,19 @@ int bench_counter(int argc, char **argv); /* counter */
 int bench_beside(int argc, char **argv);  /* beside SERIES: counting during scrapes */
 int bench_mem(int argc, char **argv);     /* mem SERIES */
 int bench_serve(int argc, char **argv);   /* serve SERIES ADDRESS: until standard input ends */
-int bench_etl(int argc, char **argv);     /* etl FILE RUNS: the reader … */
-int bench_replay(int argc, char **argv);  /* … and from the file to the samples */
-int bench_decode(int argc, char **argv);  /* decode FILE RUNS: all fields of all events */
-int bench_rules(int argc, char **argv);   /* rules CONFIG FILE RUNS: of a recording it builds */
+int bench_observe(int argc, char **argv); /* observe: with and without native buckets */
+int bench_encode(int argc, char **argv);  /* encode SERIES RUNS: gzip and zstd against zlib */
+int bench_scrape(int argc, char **argv);  /* scrape SERIES RUNS CLIENTS: over HTTP */
+int bench_beside_replay(int argc, char **argv); /* beside_replay FILE SERIES RUNS */
+int bench_etl(int argc, char **argv);           /* etl FILE RUNS: the reader … */
+int bench_replay(int argc, char **argv);        /* … and from the file to the samples */
+int bench_decode(int argc, char **argv);        /* decode FILE RUNS: all fields of all events */
+int bench_rules(int argc, char **argv); /* rules CONFIG FILE RUNS: of a recording it builds */
+
+/* The data set above in a registry with room for it; to be freed with registry_free(). */
+struct registry;
+struct registry *bench_registry(uint64_t count);
+void bench_add_counters(struct registry *registry, uint64_t count);
 
 struct config_switch; /* config/config.h */
 

@@ -90,6 +90,25 @@ static void add_counters(struct stand *stand, uint64_t count)
 	}
 }
 
+void bench_add_counters(struct registry *registry, uint64_t count)
+{
+	struct stand stand = { .registry = registry,
+			       .shard = registry_shard(registry, false, NULL) };
+
+	if (!stand.shard) {
+		exit(1);
+	}
+	add_counters(&stand, count - count % BENCH_FAMILIES);
+}
+
+struct registry *bench_registry(uint64_t count)
+{
+	struct stand stand = make_stand();
+
+	add_counters(&stand, count - count % BENCH_FAMILIES);
+	return stand.registry;
+}
+
 static bool take(void *context, const char *bytes, size_t size)
 {
 	(void)bytes;
@@ -189,6 +208,46 @@ int bench_hist(int argc, char **argv)
 	time_rendering(&stand, "hist_lines", count / LINES_EACH * LINES_EACH, "ns/line", runs);
 	registry_free(stand.registry);
 	return 0;
+}
+
+/* An observation, with and without native buckets. */
+int bench_observe(int argc, char **argv)
+{
+	enum { RUNS = 7, OBSERVATIONS = 5000000 };
+	static const char *const names[] = { "observe.classic", "observe.native" };
+	static const uint64_t bounds[] = { 1000,     10000,     100000,    1000000,
+					   10000000, 100000000, 1000000000 };
+	double times[2][RUNS];
+
+	(void)argv;
+	for (unsigned i = 0; argc == 0 && i < 2 * RUNS; i++) {
+		const struct registry_limits limits = { .native_histograms = i % 2 };
+		struct stand stand = { .registry = registry_new(&limits, NULL) };
+		const struct family_options options = { .name = "etw_latency_seconds",
+							.help = "Latency.",
+							.type = FAMILY_HISTOGRAM,
+							.decimals = 9,
+							.buckets = bounds,
+							.bucket_count = 7 };
+		struct family *family;
+		uint64_t start_ns;
+		cell *cells;
+
+		stand.shard = registry_shard(stand.registry, false, NULL);
+		family = add_family(&stand, &options);
+		cells = family_cells(family, stand.shard, NULL, NULL);
+		start_ns = os_monotonic_ns();
+		for (uint64_t n = 0; n < OBSERVATIONS; n++) {
+			/* Durations from some 16 us to 16 ms. */
+			cells_observe(family, stand.shard, cells, bench_mix(n) >> (40 + n % 10));
+		}
+		times[i % 2][i / 2] = (double)(os_monotonic_ns() - start_ns) / OBSERVATIONS;
+		registry_free(stand.registry);
+	}
+	for (unsigned i = 0; argc == 0 && i < 2; i++) {
+		bench_print(names[i], times[i], RUNS, "ns/op");
+	}
+	return argc == 0 ? 0 : 2;
 }
 
 /* ---- counting ---- */

@@ -56,11 +56,19 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} parts[] = {
-		{ "render", bench_render },   { "hist", bench_hist },
-		{ "counter", bench_counter }, { "beside", bench_beside },
-		{ "mem", bench_mem },         { "serve", bench_serve },
-		{ "etl", bench_recording },   { "decode", bench_decode },
+		{ "render", bench_render },
+		{ "hist", bench_hist },
+		{ "counter", bench_counter },
+		{ "beside", bench_beside },
+		{ "mem", bench_mem },
+		{ "serve", bench_serve },
+		{ "etl", bench_recording },
+		{ "decode", bench_decode },
 		{ "rules", bench_rules },
+		{ "observe", bench_observe },
+		{ "encode", bench_encode },
+		{ "scrape", bench_scrape },
+		{ "beside_replay", bench_beside_replay },
 	};
 	int status = 2;
 
@@ -72,7 +80,8 @@ int main(int argc, char **argv)
 	if (status == 2) {
 		fprintf(stderr,
 			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | beside SERIES | mem SERIES |"
-			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG NEW_FILE RUNS\n",
+			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG NEW_FILE RUNS |"
+			" observe | encode SERIES RUNS | scrape SERIES RUNS CLIENTS | beside_replay FILE SERIES RUNS\n",
 			argv[0]);
 	}
 	return status;

@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
 # Measures the release build and prints one line a figure: name, value, unit. Each value is the median of several runs.
 # Machines are noisy: compare figures of one run with each other, not with those of another day.
-# usage: bash tests/bench/run.sh [RUNS]
+# usage: bash tests/bench/run.sh [--long] [RUNS]
+# --long: also scrapes by 64 clients at once, which takes minutes, and whether scrapes of a page of a million series cost a replay at
+# full speed less than 5 %; exit status 1 if they cost more.
 set -euo pipefail
+
+long=
+if [ "${1:-}" = --long ]; then
+	long=yes
+	shift
+fi
 
 runs=${1:-5}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -57,4 +65,16 @@ for series in 10000 100000 1000000; do
 	"$bin/etw_bench" render "$series" "$runs"
 done
 "$bin/etw_bench" hist 100000 "$runs"
+"$bin/etw_bench" observe
+"$bin/etw_bench" encode 300000 "$runs"
+for series in 10000 100000 1000000; do
+	for clients in 1 8 ${long:+64}; do
+		"$bin/etw_bench" scrape "$series" "$runs" "$clients"
+	done
+done
 "$bin/etw_bench" mem 1000000
+if [ -n "$long" ]; then
+	"$bin/etw_bench" beside_replay "$plain" 1000000 "$runs" | tee build/bench/beside_replay
+	awk '$1 == "beside_replay.each_second.ratio" && $2 >= 1.05 { bad = 1 } $1 == "beside_replay.lost" && $2 != 0 { bad = 1 } END { exit bad }' \
+		build/bench/beside_replay
+fi
