@@ -15,7 +15,7 @@ tool() { windows "$ETWTOOL" "$@"; }
 
 for program in "$ETW_EXPORTER" "$ETWTOOL"; do
 	x86_64-w64-mingw32-objdump -p "$program" | sed -n 's/.*DLL Name: //p' |
-		grep -viE '^(advapi32|kernel32|msvcrt|ntdll|shell32|tdh|ws2_32)\.dll$' >"$work/dlls" || true
+		grep -viE '^(advapi32|kernel32|msvcrt|ntdll|shell32|tdh|user32|ws2_32)\.dll$' >"$work/dlls" || true
 	[ ! -s "$work/dlls" ] || fail "$program needs $(paste -sd ' ' "$work/dlls")"
 done
 
