@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# What the exporter listens on, and to whom: several addresses, IPv6, sockets of systemd, --web.allow, few descriptors.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+command -v curl >/dev/null || skip "curl is not installed"
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+healthy() { [ "$(curl -fsS -g "$1/-/healthy")" = Healthy ]; }
+ports() { sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log"; }
+end_exporter() {
+	kill -TERM "$exporter_pid"
+	wait "$exporter_pid" || fail "exit $? after SIGTERM: $(tail -3 "$work/log")"
+}
+
+# ---- several addresses ----
+start_exporter --web.listen-address=:0 --web.listen-address=localhost:0 --replay.file="$work/sample.etl"
+listening() { [ "$(ports | wc -l)" = 3 ]; }
+until_true 30 listening || fail "not three addresses: $(cat "$work/log")"
+for port in $(ports); do
+	healthy "http://127.0.0.1:$port" || fail "port $port does not answer"
+done
+if [ -e /proc/net/if_inet6 ] && grep -q ' lo$' /proc/net/if_inet6; then
+	healthy "http://[::1]:$(ports | sed -n 2p)" || fail "no answer on IPv6"
+fi
+end_exporter
+
+# ---- --web.allow ----
+start_exporter --web.allow=192.0.2.0/24 --replay.file="$work/sample.etl"
+! healthy "$url" 2>/dev/null || fail "an address outside --web.allow was answered"
+end_exporter
+start_exporter --web.allow=192.0.2.0/24 --web.allow=127.0.0.1 --replay.file="$work/sample.etl"
+healthy "$url" || fail "an address of --web.allow was not answered"
+end_exporter
+expect_exit 2 '"10\.0\.0\.1/8" is not a range of addresses' "$ETW_EXPORTER" --web.allow=10.0.0.1/8 \
+	--web.listen-address=127.0.0.1:0 --replay.file="$work/sample.etl"
+
+# ---- sockets of systemd ----
+expect_exit 2 'there are no sockets of systemd' "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
+if command -v python3 >/dev/null; then
+	cat >"$work/activate.py" <<-'PYTHON'
+		import os, socket, sys
+
+		listener = socket.socket()
+		listener.bind(("127.0.0.1", 0))
+		listener.listen()
+		os.dup2(listener.fileno(), 3)
+		os.environ["LISTEN_FDS"] = sys.argv[1]
+		os.environ["LISTEN_PID"] = str(os.getpid())
+		os.execvp(sys.argv[2], sys.argv[2:])
+	PYTHON
+	: >"$work/log"
+	python3 "$work/activate.py" 1 "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl" 2>"$work/log" &
+	exporter_pid=$!
+	pids+=("$exporter_pid")
+	until_true 30 grep -q 'Listening.* address=systemd' "$work/log" || fail "no socket of systemd: $(cat "$work/log")"
+	healthy "http://127.0.0.1:$(ports)" || fail "the socket of systemd does not answer"
+	end_exporter
+	# Standard input is no socket that listens.
+	expect_exit 2 'descriptor 3 of systemd is no socket that listens' python3 "$work/activate.py" 1 \
+		bash -c 'exec 3</dev/null; exec "$@"' bash "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
+fi
+
+# ---- few descriptors: new clients take the place of idle ones, and waiting costs no processor ----
+if command -v python3 >/dev/null; then
+	ulimit -S -n 48
+	start_exporter --replay.file="$work/sample.etl"
+	ulimit -S -n "$(ulimit -H -n)"
+	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "with few descriptors"
+		import http.client, os, socket, sys
+
+		port, pid = int(sys.argv[1]), sys.argv[2]
+		idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+		for _ in range(20):
+		    probe = http.client.HTTPConnection("127.0.0.1", port, timeout=100)
+		    probe.request("GET", "/-/healthy")
+		    assert probe.getresponse().read() == b"Healthy\n"
+		    probe.close()
+		held = len(os.listdir(f"/proc/{pid}/fd"))
+		assert held < 48, held
+	PYTHON
+	end_exporter
+fi
