@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/client_address.h"
 #include "base/glob.h"
 #include "base/listen_address.h"
 #include "base/os.h"
@@ -295,6 +296,17 @@ static bool check_listen_address(struct yaml_reader *in, const struct yaml_node 
 			  node->text);
 }
 
+static bool check_allowed(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct address_range range;
+
+	(void)base;
+	return address_range_parse(node->text, &range) ||
+	       yaml_wrong(in, node,
+			  "'%s' is not a range of addresses such as 10.0.0.0/8 or 2001:db8::/32",
+			  node->text);
+}
+
 static bool check_telemetry_path(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const char *path = node->text;
@@ -321,6 +333,13 @@ static const struct yaml_row web_rows[] = {
 				     .check = check_listen_address)),
 	  YAML_TO_LIST(struct config, listen_addresses, listen_address_count), .fallback = ":9189",
 	  .help = "[host]:port; IPv6 addresses in brackets." },
+	{ "allow",
+	  YAML_SHAPE(.type = SHAPE_LIST,
+		     .item = YAML_SHAPE(.type = SHAPE_TEXT,
+					.pattern = "^[0-9a-fA-F:.]+(/[0-9]{1,3})?$",
+					.check = check_allowed)),
+	  YAML_TO_LIST(struct config, allowed, allowed_count),
+	  .help = "Ranges of addresses that may connect, e.g. 10.0.0.0/8. Absent or empty: all." },
 	{ "telemetry_path",
 	  YAML_SHAPE(.type = SHAPE_TEXT, .pattern = "^/(?!-/)[^?# ]+$",
 		     .check = check_telemetry_path),

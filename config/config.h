@@ -89,6 +89,8 @@ struct config {
 	enum log_format log_format;
 	const char **listen_addresses;
 	size_t listen_address_count;
+	const char **allowed; /* ranges of addresses that may connect; none: all */
+	size_t allowed_count;
 	const char *telemetry_path;
 };
 

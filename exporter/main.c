@@ -281,8 +281,10 @@ static bool start_server(struct app *app, struct error *err)
 						options->listen_address_count :
 						config->listen_address_count,
 		.systemd_sockets = options->systemd_sockets,
-		.allowed = options->allowed,
-		.allowed_count = options->allowed_count,
+		.allowed = options->allowed_count ? options->allowed :
+						    (const char *const *)config->allowed,
+		.allowed_count = options->allowed_count ? options->allowed_count :
+							  config->allowed_count,
 		.telemetry_path = options->telemetry_path ? options->telemetry_path :
 							    config->telemetry_path,
 		.ready = is_ready,

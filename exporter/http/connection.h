@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/client_address.h"
+#include "base/client_address.h"
 #include "http/request_head.h"
 #include "http/sockets.h"
 #include "http/tls.h"

@@ -373,6 +373,7 @@ static void limits_case_log_and_web_are_read(void **state)
 					  "log: { level: debug, format: json }\n"
 					  "web:\n"
 					  "  listen_addresses: ['127.0.0.1:0', '[::1]:9190']\n"
+					  "  allow: [10.0.0.0/8, '::1']\n"
 					  "  telemetry_path: /m\n");
 
 	(void)state;
@@ -389,6 +390,9 @@ static void limits_case_log_and_web_are_read(void **state)
 	assert_int_equal(config->listen_address_count, 2);
 	assert_string_equal(config->listen_addresses[0], "127.0.0.1:0");
 	assert_string_equal(config->listen_addresses[1], "[::1]:9190");
+	assert_int_equal(config->allowed_count, 2);
+	assert_string_equal(config->allowed[0], "10.0.0.0/8");
+	assert_string_equal(config->allowed[1], "::1");
 	assert_string_equal(config->telemetry_path, "/m");
 	config_free(config);
 }
@@ -454,7 +458,10 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		{ "web: { telemetry_path: /-/ready }\n",
 		  "1:24: '/-/ready' is not a path such as /metrics" },
 		{ "web: { tls: on }\n",
-		  "1:8: unknown key 'tls'; known: listen_addresses, telemetry_path" },
+		  "1:8: unknown key 'tls'; known: listen_addresses, allow, telemetry_path" },
+		{ "web: { allow: [10.0.0.1/8] }\n",
+		  "1:16: '10.0.0.1/8' is not a range of addresses such as 10.0.0.0/8 or "
+		  "2001:db8::/32" },
 	};
 
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/client_address.h"
+#include "base/client_address.h"
 
 #include <stdio.h>
 #include <string.h>

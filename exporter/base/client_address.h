@@ -2,8 +2,8 @@
 /*
  * Addresses of clients, and the ranges of them that may connect.
  */
-#ifndef EXPORTER_HTTP_CLIENT_ADDRESS_H
-#define EXPORTER_HTTP_CLIENT_ADDRESS_H
+#ifndef BASE_CLIENT_ADDRESS_H
+#define BASE_CLIENT_ADDRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
