@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing, Python packages, linters, debootstrap, Prometheus.
+# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing, Python packages, linters, debootstrap, Prometheus,
+# Chromium for the landing page.
 # Does nothing, without network or root, when all is there.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 
@@ -17,4 +18,9 @@ if [ ! -e "$model/metrics.proto" ]; then
 	mkdir -p "$work/model" "$model"
 	(cd "$work/model" && fetch download golang-github-prometheus-client-model-dev && dpkg-deb -x golang-*.deb .)
 	install -m 644 "$work"/model/usr/share/gocode/src/github.com/prometheus/client_model/io/prometheus/client/metrics.proto "$model"
+fi
+
+# Ubuntu has Chromium only as a snap; e2e_landing is skipped there.
+if apt-cache show chromium >/dev/null 2>&1; then
+	install_packages chromium
 fi

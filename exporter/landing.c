@@ -101,17 +101,16 @@ void landing_add_losses(struct text *html, const struct landing_losses *losses)
 {
 	bool lost = losses->events > 0 || losses->buffers > 0 || losses->damaged > 0;
 	const char *since = losses->live ? "since the exporter started" :
-					   "when the recordings were made, and in reading them";
+			    lost         ? "when the recordings were made or read" :
+					   "when the recordings were made, nor in reading them";
 	size_t down = losses->sources - losses->up;
 
 	text_add_string(html, "<p class=\"sentence\">");
 	if (lost) {
-		add_state_word(html, "bad sentence", SIGN_BAD, "Lost:");
-		text_add_char(html, ' ');
+		add_state_word(html, "bad sentence", SIGN_BAD, "Lost");
+		text_add_format(html, " %s: ", since);
 		add_known_losses(html, losses);
-		text_add_format(html,
-				", %s. The counters are too low by what these would have added.",
-				since);
+		text_add_string(html, ". The counters are too low by what these would have added.");
 	} else if (losses->live && losses->up == 0) {
 		add_state_word(html, "bad sentence", SIGN_BAD, "No session runs.");
 		text_add_string(html, " No event arrives, so nothing is counted. The log of the "
@@ -213,8 +212,7 @@ static void add_sources(struct text *html, const struct setup *setup, struct run
 		"aria-labelledby=\"sources-title\">\n<table class=\"sources\">\n"
 		"<caption>%s</caption>\n"
 		"<thead><tr><th scope=\"col\">%s<th scope=\"col\">State<th scope=\"col\" class=\"n\">Records"
-		"<th scope=\"col\" class=\"n\">Lost events"
-		"<th scope=\"col\" class=\"n\">Lost buffers\n<tbody>\n",
+		"<th scope=\"col\" class=\"n\">Lost\n<tbody>\n",
 		live ? "Sessions" : "Recordings",
 		live ? "The trace sessions of the exporter" :
 		       "What is replayed in place of live sessions",

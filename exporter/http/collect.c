@@ -161,13 +161,13 @@ static void add_name(void *visitor, const char *collector, bool on, const struct
 	}
 }
 
-/* "unknown collector 'fiel'. Valid are: disk, file, exporter, health" */
+/* "Unknown collector 'fiel'. Valid are: disk, file, exporter, health." */
 static void explain(const char *name, bool off, const struct http_options *options,
 		    struct text *why)
 {
-	text_add_format(why, "%s '", off ? "Off: collector" : "Unknown collector");
+	text_add_string(why, off ? "Collector '" : "Unknown collector '");
 	text_add_shown(why, name);
-	text_add_string(why, "'. Valid are: ");
+	text_add_string(why, off ? "' is off. Valid are: " : "'. Valid are: ");
 	if (options->collectors) {
 		options->collectors(options->collectors_context, add_name, why);
 	}

@@ -4,7 +4,7 @@
 . "${BASH_SOURCE%/*}/lib.bash"
 
 for tool in node chromium; do
-	command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-dashboards.sh preview"
+	command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-tests.sh, bash .ci/deps-dashboards.sh"
 done
 pictures=$BUILD_DIR/landing
 mkdir -p "$pictures"
@@ -45,8 +45,25 @@ step hostile "$url/"
 
 # States without a chart.
 start_exporter --replay.file="$work/sample.etl" --no-collector.file
-step empty "$url/" "collector 'file'" file-off
+step empty "$url/" "Collector 'file' is off" file-off
 start_exporter --replay.file="$work/sample.etl"
 finished() { curl -fsS "$url/metrics" | says '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
 step empty "$url/" "No process writes at the moment" finished
+
+# Live sessions, which lose nothing at first, then more than 1000 events.
+ETW_EXPORTER=$EXPORTER_ON_FAKE
+end_signal=KILL # asked to end, it waits for the end of its input
+cat >"$work/config.yaml" <<-'YAML'
+	sessions:
+	  etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
+	  providers: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
+YAML
+mkfifo "$work/commands"
+exec 3<>"$work/commands"
+exporter_input=$work/commands
+start_exporter --config.file="$work/config.yaml"
+step section "$url/" "No event was lost since the exporter started." live-nothing-lost
+echo "overflow $work/sample.etl 1000" >&3
+until_true 60 grep -q '"phase":"overflow"' "$work/stdout" || fail "nothing was lost: $(tail -3 "$work/log")"
+step section "$url/" "events. The counters are too low" live-lost

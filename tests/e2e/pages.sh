@@ -53,7 +53,7 @@ done
 sort -u "$work/owned" | cmp -s - "$work/all" || fail "not all families can be chosen: $(sort -u "$work/owned" | diff - "$work/all")"
 [ -z "$(sort "$work/owned" | uniq -d)" ] || fail "chosen twice: $(sort "$work/owned" | uniq -d)"
 expect 400 "^Unknown collector 'fiel'. Valid are: disk, events, file, memory, network, process, exporter, health.$" '/metrics?collect[]=fiel'
-expect 400 "^Off: collector 'cpu'" '/metrics?collect[]=cpu'
+expect 400 "^Collector 'cpu' is off" '/metrics?collect[]=cpu'
 expect 400 'cannot be combined' '/metrics?collect[]=file&exclude[]=disk'
 echo "ok: collect[] and exclude[]"
 
@@ -80,7 +80,7 @@ expect 404 '^/etw/metrics$' /metrics
 expect 200 '^# TYPE etw_session_events_lost_total counter$' /etw/metrics # what was lost is not about the exporter
 names >"$work/names"
 ! grep -Eq '^(etw_exporter_|process_)' "$work/names" || fail "families about the exporter: $(cat "$work/names")"
-expect 400 "^Off: collector 'exporter'" '/etw/metrics?collect[]=exporter'
+expect 400 "^Collector 'exporter' is off" '/etw/metrics?collect[]=exporter'
 expect 403 'another site' /etw/-/quit -X POST -H 'Origin: https://evil.example'
 curl -fsS "$url/etw/-/healthy" >/dev/null || fail "a page of another site has ended the exporter"
 expect 200 '^The program ends.$' /etw/-/quit -X POST -H 'Origin: https://proxy.example'

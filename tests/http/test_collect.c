@@ -193,7 +193,7 @@ static void exporter_metrics_can_be_left_out_for_all(void **state)
 	expect_families(fixture, "exclude[]=disk", "rosS");
 	expect_families(fixture, "exclude[]=exporter", "rodsS");
 	expect_refusal(fixture, "collect[]=exporter",
-		       "Off: collector 'exporter'. Valid are: disk, file, file_other, health.");
+		       "Collector 'exporter' is off. Valid are: disk, file, file_other, health.");
 }
 
 static void wrong_names_are_refused_with_the_valid_ones(void **state)
@@ -204,7 +204,7 @@ static void wrong_names_are_refused_with_the_valid_ones(void **state)
 	expect_refusal(*state, "collect[]=", "Unknown collector ''. " VALID);
 	expect_refusal(*state, "collect[]", "Unknown collector ''. " VALID);
 	expect_refusal(*state, "collect[]=Disk", "Unknown collector 'Disk'. " VALID);
-	expect_refusal(*state, "collect[]=disk&collect[]=cpu", "Off: collector 'cpu'. " VALID);
+	expect_refusal(*state, "collect[]=disk&collect[]=cpu", "Collector 'cpu' is off. " VALID);
 	expect_refusal(*state, "collect[]=%1b[2J%e2%80%ae",
 		       "Unknown collector '\\u001b[2J\\u202e'. " VALID);
 #undef VALID

@@ -428,7 +428,7 @@ static void a_scrape_can_choose_its_families(void **state)
 	text_free(&reply);
 	expect(&fixture, "GET", "/metrics?collect[]=x", "", 400,
 	       "Unknown collector 'x'. Valid are: many, exporter, health.\n");
-	expect(&fixture, "GET", "/metrics?collect[]=off", "", 400, "Off: collector 'off'. ");
+	expect(&fixture, "GET", "/metrics?collect[]=off", "", 400, "Collector 'off' is off. ");
 	expect(&fixture, "HEAD", "/metrics?collect[]=x", "", 400, "");
 	assert_int_equal(scrapes(&fixture, "400"), 3);
 	stop(&fixture);

@@ -26,7 +26,7 @@ const make = (name, attributes = {}, text) => {
 };
 
 const chart = make('svg', { class: 'chart', role: 'img', 'aria-label': 'Chart of bytes written per second' });
-const status = make('p', { role: 'status', class: 'note' }, 'The counters are being read.');
+const status = make('p', { role: 'status' }, 'The counters are being read.');
 const table = make('table');
 const body = make('tbody');
 const head = make('tr');
@@ -35,11 +35,12 @@ const thead = make('thead');
 thead.append(head);
 table.append(make('caption', {}, 'The busiest processes of the last five minutes, the same as in the chart'), thead, body);
 table.hidden = true;
-section.append(chart, table, status);
+section.append(status, chart, table);
 
 // Only a change is announced, because a screen reader reads it aloud.
-const say = text => {
+const say = (text, name = '') => {
 	if (text !== said) status.textContent = said = text;
+	status.className = name;
 };
 
 // Letters that turn the direction of writing, or that cannot be seen, are shown as what they are: odd.
@@ -144,7 +145,7 @@ function drawChart() {
 	}
 	if (lines.length === 0) {
 		const why = !before ? '' : samples.length === 0 ? 'A second sample is awaited' : 'No process writes at the moment';
-		chart.append(make('text', { class: 'empty', x: (left + width) / 2, y: height / 2 - 12 }, why));
+		chart.append(make('text', { class: 'empty', x: (left + width) / 2, y: y(scale.end * 0.75) + 5 }, why));
 	}
 	chart.setAttribute('aria-label', lines.length === 0 ? 'Chart of bytes written per second; no process writes at the moment' :
 		`Chart of bytes written per second in the last five minutes. Now: ${lines.map(row => `${shown(row.name)} ${bytes(row.now, '/s')}`).join(', ')}`);
@@ -214,13 +215,13 @@ async function run() {
 		delay = samples.length === 0 ? FIRST_MS : INTERVAL_MS;
 	} catch (error) {
 		if (error instanceof Refused) {
-			say(`There is nothing to draw. The exporter says: ${shown(error.message.trim())}`);
+			say(`There is nothing to draw. The exporter says: ${shown(error.message.trim())}`, 'warning');
 			chart.remove();
 			return;
 		}
 		delay = Math.min(Math.max(delay, INTERVAL_MS) * 2, INTERVAL_MAX_MS);
 		addGap();
-		say('The exporter does not answer. The page tries again less and less often.');
+		say('The exporter does not answer. The page tries again less and less often.', 'warning');
 	}
 	busy = false;
 	schedule(delay);
