@@ -61,11 +61,11 @@ struct http_options {
 
 	/* ---- POST /-/reload and /-/quit ---- */
 	bool enable_lifecycle; /* otherwise both are refused */
-	/* Asks the program to end; returns at once. Any thread; NULL: it cannot. */
+	/* Requests the end of the program; returns at once. Any thread; NULL: it cannot. */
 	void (*quit)(void *context);
 	void *quit_context;
-	/* Reads the configuration again; false leaves everything as it was. Any thread; NULL: it
-	 * cannot. */
+	/* Reads the configuration again. Any thread; returns when the new one is in force, or
+	 * false with all that is wrong with it. NULL: the program cannot reload. */
 	bool (*reload)(void *context, struct error *err);
 	void *reload_context;
 

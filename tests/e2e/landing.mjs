@@ -70,7 +70,6 @@ const steps = {
 		// State, losses and uptime are read again.
 		const uptime = await page.evaluate(() => document.getElementById('uptime').textContent);
 		await page.until(old => document.getElementById('uptime').textContent !== old, uptime);
-		// Rates are those of the counters: their sum over time is what the totals grew by.
 		await page.until(() => document.querySelector('#writers .chart path').getAttribute('d').split('L').length > 6);
 		for (const scheme of ['light', 'dark']) {
 			for (const width of [1000, 360, 320]) {
@@ -130,6 +129,35 @@ const steps = {
 		assert.match(await page.evaluate(() => document.querySelector('.chart').getAttribute('aria-label')), /<script>"'\\x \d/);
 		assert.deepEqual(page.faults, []);
 		await shoot(page, 'hostile');
+	},
+
+	// Known counters, two seconds apart: sums over volumes, a counter that begins again, escapes, lines that are no samples.
+	async numbers() {
+		const line = (process, volume, value) => `etw_file_written_bytes_total{process="${process}",provider="Windows Kernel",volume="${volume}"} ${value}\n`;
+		const noise = '# HELP etw_file_written_bytes_total A.\netw_file_written_bytes_totals{process="no"} 7\netw_file_written_bytes_total{process="cut\n' +
+			`${line('nan', 'C:', 'NaN')}etw_file_read_bytes_total{process="no"} 7\n\n`;
+		const pages = [
+			noise + line('a', 'C:', 1000) + line('a', 'D:', 500) + line('b', 'C:', 100) + line('\\"x\\\\y\\nz', 'C:', 0),
+			line('a', 'C:', 3000) + line('a', 'D:', 1500) + line('b', ',process=\\"no\\"', 50) + line('c', 'C:', '1e1') + line('\\"x\\\\y\\nz', 'C:', 0) + noise,
+		];
+		const page = await browser.open();
+
+		await page.call('Page.addScriptToEvaluateOnNewDocument', { source: `{
+			const pages = ${JSON.stringify(pages)}, real = fetch;
+			let time = 1000;
+			performance.now = () => time;
+			window.fetch = (address, options) => {
+				if (!address.includes('metrics')) return real(address, options);
+				time += 2000;
+				return pages.length > 0 ? Promise.resolve(new Response(pages.shift())) : new Promise(() => {});
+			};
+		}` });
+		await page.looks({});
+		await page.go(url);
+		await page.until(() => document.querySelectorAll('#writers tbody tr').length === 4);
+		assert.deepEqual(await rows(page), [['a', '1.5 kB/s', '4.5 kB'], ['b', '25 B/s', '50 B'], ['c', '5 B/s', '10 B'], ['"x\\y\ufffdz', '0 B/s', '0 B']]);
+		assert.equal(await status(page), 'a has written most in the last five minutes.');
+		assert.deepEqual(page.faults, []);
 	},
 
 	// The part that is there without JavaScript.

@@ -22,6 +22,7 @@ step() { # STEP URL [MORE...]
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1
 step live "$url/" / /icon.svg /metrics /script.js /style.css
 step access "$url/"
+step numbers "$url/"
 step static "$url/"
 step pauses "$url/"
 

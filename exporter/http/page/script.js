@@ -170,10 +170,10 @@ function draw() {
 
 // ---- the samples ----
 
-class Refused extends Error {} // by the exporter, and it will be again
+class Refused extends Error {} // by the exporter, with a sentence
 
-async function read(address) {
-	const response = await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) });
+async function read(address, type) {
+	const response = await fetch(address, { cache: 'no-store', headers: { Accept: type }, signal: AbortSignal.timeout(ANSWER_MS) });
 	const text = await response.text();
 
 	if (response.status === 400) throw new Refused(text);
@@ -183,17 +183,19 @@ async function read(address) {
 
 // What the server has written of the page, again: sources, losses, uptime.
 async function readState() {
-	const fresh = new DOMParser().parseFromString(await read(section.dataset.page), 'text/html');
+	const fresh = new DOMParser().parseFromString(await read(section.dataset.page, 'text/html'), 'text/html');
 
 	for (const old of document.querySelectorAll('[data-live]')) {
 		const now = fresh.getElementById(old.id);
-		if (now && now.textContent !== old.textContent) old.replaceWith(document.adoptNode(now));
+		// What has the focus keeps it.
+		if (now && now.textContent !== old.textContent && !old.contains(document.activeElement)) old.replaceWith(document.adoptNode(now));
 	}
 }
 
 async function takeSample() {
-	const page = await read(`${section.dataset.metrics}?collect%5B%5D=file`);
+	const page = await read(`${section.dataset.metrics}?collect%5B%5D=file`, 'text/plain;version=0.0.4');
 
+	if (!chart.isConnected) status.after(chart);
 	addSample(performance.now(), totalsOf(page));
 	draw();
 	if (++count % STATE_EVERY === 0) await readState();
@@ -217,11 +219,12 @@ async function run() {
 		if (error instanceof Refused) {
 			say(`There is nothing to draw. The exporter says: ${shown(error.message.trim())}`, 'warning');
 			chart.remove();
-			return;
+			delay = INTERVAL_MAX_MS; // a reload of its configuration may change that
+		} else {
+			say('The exporter does not answer. The page tries again less and less often.', 'warning');
+			delay = Math.min(Math.max(delay, INTERVAL_MS) * 2, INTERVAL_MAX_MS);
 		}
-		delay = Math.min(Math.max(delay, INTERVAL_MS) * 2, INTERVAL_MAX_MS);
 		addGap();
-		say('The exporter does not answer. The page tries again less and less often.', 'warning');
 	}
 	busy = false;
 	schedule(delay);
@@ -233,7 +236,7 @@ function schedule(ms) {
 
 document.addEventListener('visibilitychange', () => {
 	clearTimeout(timer);
-	if (document.hidden) addGap();
+	if (!document.hidden) addGap();
 	schedule(0);
 });
 new ResizeObserver(() => chart.isConnected && drawChart()).observe(chart);
