@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, the
 # Windows build's under Wine, a hostile provider and every fuzz target for 15 s (--long: 10 minutes), every command on
-# 20 damaged recordings (10,000), each attack on the web server for 10 s (a minute), and the recordings in ../shared/traces against their expected results.
+# 20 damaged recordings (10,000), each attack on the web server for 10 s (a minute), and the recordings in ../shared/traces
+# against their expected results. --long also draws the dashboards, and builds the packages twice.
 # A failure does not stop the rest. A line a minute says how far it is. The last line is the sum; the exit status is 0 when
 # nothing failed and something ran.
 set -uo pipefail
@@ -18,7 +19,7 @@ exec </dev/null
 passed=0 failed=0 skipped=0
 failures=()
 steps=(set-up release asan tsan "hostile provider" "damaged recordings" windows-mingw fuzz recordings)
-[ "$fuzz_seconds" -eq 15 ] || steps+=(dashboards)
+[ "$fuzz_seconds" -eq 15 ] || steps+=(dashboards packages)
 step=0
 
 # Compilers and Wine leave files behind when they are ended early.
@@ -245,6 +246,25 @@ preview_dashboards() {
 	fi
 }
 
+# Both systems from nothing, here and from a copy of the sources in another folder: the same bytes.
+build_packages() {
+	local revision time
+
+	if ! revision=$(git rev-parse HEAD 2>/dev/null) || ! time=$(git log -1 --format=%ct); then
+		skip "no repository: packages were not built twice"
+		return
+	fi
+	mkdir "$TMPDIR/elsewhere"
+	git ls-files -z | xargs -0 cp --parents -t "$TMPDIR/elsewhere"
+	if bash .ci/package.sh "$TMPDIR/packages" &&
+		SOURCE_DATE_EPOCH=$time GITHUB_SHA=$revision bash "$TMPDIR/elsewhere/.ci/package.sh" "$TMPDIR/other_packages" &&
+		diff -r "$TMPDIR/packages" "$TMPDIR/other_packages"; then
+		pass
+	else
+		fail ".ci/package.sh: it failed, or made other bytes in another folder"
+	fi
+}
+
 plan="${#steps[@]} steps:"
 for name in "${steps[@]}"; do
 	plan+=" $name,"
@@ -264,6 +284,8 @@ if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards
 	if [ "$fuzz_seconds" -ne 15 ]; then
 		next_step
 		preview_dashboards
+		next_step
+		build_packages
 	fi
 else
 	fail "set-up (.ci/deps-debian.sh, .ci/deps-tests.sh, .ci/deps-dashboards.sh, .ci/deps-workflows.sh, .ci/deps-packages.sh)"
