@@ -44,7 +44,9 @@ release_url=${RELEASE_URL:-https://example.org/etw_exporter/v$version}
 build() { # preset
 	rm -rf "$root/build/package/$1"
 	(cd "$root" && CCACHE_DISABLE=1 cmake --preset "$1" -B "build/package/$1" -DCMAKE_C_COMPILER_LAUNCHER=)
-	cmake --build "$root/build/package/$1" --target etw_exporter etwtool
+	# Completions of the .exe come from the .exe.
+	WINEPREFIX=$root/build/wineprefix WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml= \
+		cmake --build "$root/build/package/$1" --target installed
 }
 
 if [ -z "$linux$windows" ]; then
@@ -116,6 +118,9 @@ make_deb() {
 	printf 'etw-exporter (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$version" \
 		"etw_exporter authors <etw_exporter@example.org>" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
 		gzip -9n >"$stage/usr/share/doc/etw-exporter/changelog.gz"
+	if [ -d "$stage/usr/share/zsh/site-functions" ]; then # where Debian's zsh looks
+		mv "$stage/usr/share/zsh/site-functions" "$stage/usr/share/zsh/vendor-completions"
+	fi
 	find "$stage/usr/share/man" -type f ! -name '*.gz' -exec gzip -9n {} + 2>/dev/null || true
 	normalize "$stage"
 

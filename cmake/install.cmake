@@ -6,14 +6,16 @@ if(WIN32)
   # One folder with the places of the sources, so that the links between pages lead to the files, too.
   set(etwx_bin_dir .)
   set(etwx_config_dir config)
+  set(etwx_data_dir .)
   set(etwx_collector_dir config/collectors)
   set(etwx_dashboard_dir dashboards)
   set(etwx_doc_dir .)
 else()
   set(etwx_bin_dir ${CMAKE_INSTALL_BINDIR})
   set(etwx_config_dir ${CMAKE_INSTALL_SYSCONFDIR}/${PROJECT_NAME})
-  set(etwx_collector_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME}/collectors)
-  set(etwx_dashboard_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME})
+  set(etwx_data_dir ${CMAKE_INSTALL_DATADIR}/${PROJECT_NAME})
+  set(etwx_collector_dir ${etwx_data_dir}/collectors)
+  set(etwx_dashboard_dir ${etwx_data_dir})
   set(etwx_doc_dir ${CMAKE_INSTALL_DOCDIR})
 endif()
 
@@ -35,11 +37,21 @@ if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.
   install(FILES ${PROJECT_BINARY_DIR}/etw_exporter.debug ${PROJECT_BINARY_DIR}/etwtool.debug DESTINATION ${etwx_bin_dir})
   install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${etwx_bin_dir})
 else()
-  install(FILES config/schema.json DESTINATION ${etwx_dashboard_dir})
+  install(FILES config/schema.json DESTINATION ${etwx_data_dir})
   file(GLOB units CONFIGURE_DEPENDS packaging/systemd/*.service packaging/systemd/*.socket)
   install(FILES ${units} DESTINATION lib/systemd/system)
   install(FILES packaging/systemd/etw_exporter.default DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/default RENAME etw_exporter OPTIONAL)
 endif()
+
+include(cmake/pages.cmake OPTIONAL) # man pages and completions
+
+# All that `cmake --install` needs, and no tests.
+add_custom_target(installed)
+foreach(target etw_exporter etwtool pages)
+  if(TARGET ${target})
+    add_dependencies(installed ${target})
+  endif()
+endforeach()
 
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_VENDOR "${PROJECT_NAME}")

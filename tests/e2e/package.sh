@@ -24,7 +24,7 @@ python3 "$SOURCE_DIR/tests/e2e/check_packages.py" "$work/first" >"$work/out" 2>&
 # What is in it, against what cmake installs.
 cmake --install "$BUILD_DIR" --prefix "$work/installed" >"$work/out"
 diff <(cd "$work/installed" && find . -type f | sed 's|^\./|/usr/|; s|^/usr/etc/|/etc/|; s|^/usr/lib/systemd/|/lib/systemd/|
-	s|/doc/etw_exporter/|/doc/etw-exporter/|; s|/LICENSE$|/copyright|; s|\(/man/.*\)|\1.gz|' | sort) \
+	s|/zsh/site-functions/|/zsh/vendor-completions/|; s|/doc/etw_exporter/|/doc/etw-exporter/|; s|/LICENSE$|/copyright|; s|\(/man/.*\)|\1.gz|' | sort) \
 	<(dpkg-deb --fsys-tarfile "$deb" | tar -t | sed 's|^\.||' | grep -v '/$' |
 		grep -Ev '/changelog.gz$|/doc/etw_exporter$' | sort) ||
 	fail "the package and the installation differ"
