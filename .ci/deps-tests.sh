@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing, Python packages, linters, debootstrap, Prometheus,
-# Chromium for the landing page.
+# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing, Python packages, linters, Prometheus, Chromium for
+# the landing page.
 # Does nothing, without network or root, when all is there.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 
 install_packages \
-	clang debootstrap jsonnet libclang-rt-dev lintian llvm \
+	clang libclang-rt-dev llvm \
 	curl git libprotobuf-dev openssl protobuf-compiler python3 python3-jsonschema python3-prometheus-client python3-protobuf \
 	python3-yaml shellcheck yamllint zstd
 bash "$here/deps-prometheus.sh"
