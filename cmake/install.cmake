@@ -43,16 +43,6 @@ else()
   install(FILES packaging/systemd/etw_exporter.default DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/default RENAME etw_exporter OPTIONAL)
 endif()
 
-include(cmake/pages.cmake OPTIONAL) # man pages and completions
-
-# All that `cmake --install` needs, and no tests.
-add_custom_target(installed)
-foreach(target etw_exporter etwtool pages)
-  if(TARGET ${target})
-    add_dependencies(installed ${target})
-  endif()
-endforeach()
-
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_VENDOR "${PROJECT_NAME}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
@@ -61,3 +51,11 @@ if(NOT WIN32) # those are stripped already, and their debugging information is a
 endif()
 set(CPACK_VERBATIM_VARIABLES ON)
 include(CPack)
+
+# All that `cmake --install` needs, and no tests.
+add_custom_target(installed)
+foreach(target etw_exporter etwtool pages)
+  if(TARGET ${target})
+    add_dependencies(installed ${target})
+  endif()
+endforeach()
