@@ -11,6 +11,7 @@ packages=(
 	libcrypt-dev  # bcrypt
 	libcmocka-dev # the generator of the sample shares code with the tests
 	libexpat1-dev libpcre2-dev libssl-dev libyaml-dev libzstd-dev zlib1g-dev
+	python3 # writes man pages and completions
 )
 
 build_civetweb() {

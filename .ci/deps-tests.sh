@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing, Python packages, linters, Prometheus, Chromium for
-# the landing page.
+# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing, Python packages, linters, shells with completion,
+# systemd-analyze, Prometheus, Chromium for the landing page.
 # Does nothing, without network or root, when all is there.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 
 install_packages \
 	clang libclang-rt-dev llvm \
-	curl git libprotobuf-dev openssl protobuf-compiler python3 python3-jsonschema python3-prometheus-client python3-protobuf \
-	python3-yaml shellcheck yamllint zstd
+	curl fish git libprotobuf-dev man-db mandoc openssl protobuf-compiler python3 python3-jsonschema python3-prometheus-client \
+	python3-protobuf python3-yaml shellcheck systemd yamllint zsh zstd
 bash "$here/deps-prometheus.sh"
 
 # The published description of the protobuf format; its package wants a Go compiler beside it.

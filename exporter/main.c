@@ -539,7 +539,7 @@ static enum exit_status start(struct app *app)
 	return (enum exit_status)status;
 }
 
-/* --help and --version */
+/* --help, --describe and --version */
 static enum exit_status print(struct text *out)
 {
 	struct error err = { 0 };
@@ -567,6 +567,9 @@ int main(int argc, char **argv)
 		status = status_of(&err);
 	} else if (app.options.help) {
 		options_help(&out);
+		status = print(&out);
+	} else if (app.options.describe) {
+		options_describe(&out);
 		status = print(&out);
 	} else if (app.options.version) {
 		text_add_format(&out, "etw_exporter %s (revision %s, %s, %s)\n",

@@ -16,6 +16,8 @@
 
 #include "base/command_line.h"
 #include "base/text.h"
+#include "config/builtin.h"
+#include "version.h"
 
 /* ---- values that have a form of their own ---- */
 
@@ -140,6 +142,8 @@ static bool read_switch(void *target, const char *argument, struct error *err)
 static const char *const pointer_sizes[] = { "4", "8", NULL };
 /* In the order of enum exposition_format. */
 static const char *const once_formats[] = { "text", "openmetrics", "protobuf", NULL };
+static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
+static const char *const log_formats[] = { "logfmt", "json", NULL };
 static const char *const service_actions[] = { "install", "uninstall", "run", NULL };
 
 /* clang-format off */
@@ -230,9 +234,11 @@ static const struct command_option flags[] = {
 	  "uses run.",
 	  OPTION_WORD, AT(service), .words = service_actions, .first = SERVICE_INSTALL },
 	{ "--log.level", "LEVEL", "debug, info, warning or error. Default: info.",
-	  OPTION_READ, .takes = "debug, info, warning or error", .read = read_log_level },
+	  OPTION_READ, .takes = "debug, info, warning or error", .read = read_log_level,
+	  .words = log_levels },
 	{ "--log.format", "FORMAT", "logfmt or json. Default: logfmt.",
-	  OPTION_READ, .takes = "logfmt or json", .read = read_log_format },
+	  OPTION_READ, .takes = "logfmt or json", .read = read_log_format, .words = log_formats },
+	{ "--describe", NULL, NULL, OPTION_SET, AT(describe) },
 	{ "--version", NULL, "Print the version and the build, and exit.", OPTION_SET, AT(version) },
 	{ "--help", NULL, "Print this help and exit.", OPTION_HELP, AT(help) },
 	{ "--collector.", "NAME", "Switch a collector on or off; overrides the configuration.",
@@ -266,12 +272,34 @@ void options_done(struct options *options)
 	memset(options, 0, sizeof *options);
 }
 
+static const char synopsis[] = "[--replay.file=FILE] [flags]";
+static const char about[] = "Turns Event Tracing for Windows into Prometheus metrics";
+
 void options_help(struct text *out)
 {
 	enum { HELP_COLUMN = 37 };
 
-	text_add_string(out,
-			"usage: etw_exporter [--replay.file=FILE] [flags]\n\n"
-			"Turns Event Tracing for Windows into Prometheus metrics.\n\nflags:\n");
+	text_add_format(out, "usage: etw_exporter %s\n\n%s.\n\nflags:\n", synopsis, about);
 	command_line_help(out, flags, '=', HELP_COLUMN);
+}
+
+void options_describe(struct text *out)
+{
+	struct json json;
+
+	json_init(&json, out, false);
+	json_object_begin(&json);
+	json_member_string(&json, "program", "etw_exporter");
+	json_member_string(&json, "version", program_version.number);
+	json_member_string(&json, "synopsis", synopsis);
+	json_member_string(&json, "about", about);
+	json_member_array(&json, "collectors");
+	for (size_t i = 0; i < builtin_collector_count; i++) {
+		json_string(&json, builtin_collectors[i].name);
+	}
+	json_array_end(&json);
+	json_key(&json, "options");
+	command_line_describe(&json, flags);
+	json_object_end(&json);
+	text_add_char(out, '\n');
 }

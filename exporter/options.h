@@ -53,6 +53,7 @@ struct options {
 	bool log_level_set, log_format_set;
 	enum log_level log_level;
 	enum log_format log_format;
+	bool describe; /* this table, for packaging/pages.py */
 	bool version;
 	bool help;
 };
@@ -63,5 +64,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 void options_done(struct options *options);
 
 void options_help(struct text *out);
+/* Adds the flags and the names of the shipped collectors as JSON. */
+void options_describe(struct text *out);
 
 #endif

@@ -274,3 +274,30 @@ void command_line_help(struct text *out, const struct command_option *options, c
 		text_add_char(out, '\n');
 	}
 }
+
+void command_line_describe(struct json *json, const struct command_option *options)
+{
+	json_array_begin(json);
+	for (const struct command_option *option = options; option->name; option++) {
+		if (!option->help) {
+			continue;
+		}
+		json_object_begin(json);
+		json_member_string(json, "name", option->name);
+		json_member_string(json, "value", option->value);
+		json_key(json, "is_switch");
+		json_bool(json, option->type == OPTION_SWITCH);
+		if (option->words) {
+			json_member_array(json, "words");
+			for (size_t i = 0; option->words[i]; i++) {
+				json_string(json, option->words[i]);
+			}
+			json_array_end(json);
+		} else {
+			json_member_string(json, "words", NULL);
+		}
+		json_member_string(json, "help", option->help);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}

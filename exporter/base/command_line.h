@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 
 /* What an option sets in the target, at the offset of its row. */
@@ -37,11 +38,13 @@ struct command_option {
 	const char *value; /* what --help calls the value; NULL: the option takes none */
 	const char *help;  /* NULL: read, but neither shown in --help nor suggested */
 	enum option_type type;
-	size_t offset;            /* of the member in the target */
-	const char *const *words; /* of OPTION_WORD and OPTION_DIGIT; the last is NULL */
-	unsigned first;           /* of OPTION_WORD: the number of the first word */
-	const char *takes;        /* of OPTION_READ: what a good value is, "a number from 0" */
-	option_read *read;        /* of OPTION_READ and OPTION_SWITCH */
+	size_t offset; /* of the member in the target */
+	/* Of OPTION_WORD and OPTION_DIGIT, and of an OPTION_READ whose good values are these; the
+	 * last is NULL. */
+	const char *const *words;
+	unsigned first;    /* of OPTION_WORD: the number of the first word */
+	const char *takes; /* of OPTION_READ: what a good value is, "a number from 0" */
+	option_read *read; /* of OPTION_READ and OPTION_SWITCH */
 };
 
 struct command_line {
@@ -61,5 +64,12 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
  */
 void command_line_help(struct text *out, const struct command_option *options, char between,
 		       size_t column);
+
+/*
+ * Adds a JSON array of what --help shows: an object for each option with its name, its value (null:
+ * it takes none), whether it is an OPTION_SWITCH, its words (null: any text) and its help. Man
+ * pages and shell completions are written from it (packaging/pages.py).
+ */
+void command_line_describe(struct json *json, const struct command_option *options);
 
 #endif

@@ -144,6 +144,8 @@ static const struct tool_command *const commands[] = {
 	&tool_dump,     &tool_check,   &tool_metrics, &tool_backfill
 };
 
+static const char about[] = "Looks at recordings, configurations and sessions of etw_exporter";
+
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void add_usage(struct text *out)
@@ -159,6 +161,36 @@ static void add_usage(struct text *out)
 		"\n"
 		"Exit status: 0 success (a truncated recording is a warning), 1 could not "
 		"run, 2 bad usage.\n");
+}
+
+/* All commands as JSON, for packaging/pages.py. */
+static void add_description(struct text *out)
+{
+	struct json json;
+
+	json_init(&json, out, false);
+	json_object_begin(&json);
+	json_member_string(&json, "program", "etwtool");
+	json_member_string(&json, "version", program_version.number);
+	json_member_string(&json, "synopsis", "COMMAND …");
+	json_member_string(&json, "about", about);
+	json_member_array(&json, "commands");
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		struct command_option options[OPTIONS_MOST];
+
+		collect_options(commands[i], options);
+		json_object_begin(&json);
+		json_member_string(&json, "name", commands[i]->name);
+		json_member_string(&json, "synopsis", commands[i]->synopsis);
+		json_member_string(&json, "about", commands[i]->about);
+		json_member_string(&json, "more", commands[i]->more);
+		json_key(&json, "options");
+		command_line_describe(&json, options);
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	text_add_char(out, '\n');
 }
 
 static int unknown_command(const char *name)
@@ -188,6 +220,10 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		add_usage(&out);
+		return tool_print(NULL, &out);
+	}
+	if (strcmp(name, "--describe") == 0) {
+		add_description(&out);
 		return tool_print(NULL, &out);
 	}
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {

@@ -1,0 +1,35 @@
+# Man pages and shell completions, written by packaging/pages.py from what the programs print with --describe, into share/ of the build.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# The day of the commit, so that two builds of it make the same pages.
+set(date "")
+find_package(Git QUIET)
+if(Git_FOUND)
+  execute_process(COMMAND ${GIT_EXECUTABLE} log -1 --format=%cs WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+
+set(share ${PROJECT_BINARY_DIR}/share)
+set(pages)
+foreach(program etw_exporter etwtool)
+  list(APPEND pages ${share}/man/man1/${program}.1 ${share}/bash-completion/completions/${program}
+    ${share}/zsh/site-functions/_${program} ${share}/fish/vendor_completions.d/${program}.fish
+    ${share}/etw_exporter/completion/${program}.ps1)
+endforeach()
+# Windows programs are run by what runs the tests.
+string(REPLACE ";" "|" emulator "${CMAKE_CROSSCOMPILING_EMULATOR}")
+if(NOT emulator STREQUAL "")
+  string(APPEND emulator "|")
+endif()
+add_custom_command(OUTPUT ${pages}
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/packaging/pages.py ${PROJECT_BINARY_DIR} "${date}"
+    "${emulator}$<TARGET_FILE:etw_exporter>" "${emulator}$<TARGET_FILE:etwtool>"
+  DEPENDS ${PROJECT_SOURCE_DIR}/packaging/pages.py etw_exporter etwtool
+  COMMENT "Man pages and shell completions" VERBATIM)
+add_custom_target(pages ALL DEPENDS ${pages})
+
+if(WIN32)
+  install(DIRECTORY ${share}/etw_exporter/completion DESTINATION ${etwx_data_dir})
+else()
+  install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATADIR})
+endif()
