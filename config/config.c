@@ -241,6 +241,9 @@ static const struct yaml_row path_group_rows[] = {
 
 /* ---- limits, log, web ---- */
 
+enum { IDLE_LEAST_MS = 60 * 1000 };
+#define IDLE_MOST_MS (UINT64_C(8760) * 3600 * 1000)
+
 static const struct yaml_shape limit_shape = {
 	.type = SHAPE_NUMBER,
 	.least = 1,
@@ -263,6 +266,9 @@ static const struct yaml_row limit_rows[] = {
 	{ "strings", YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST),
 	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
 	  .help = "Memory for the text of labels, from 64KiB to 64GiB." },
+	{ "idle", YAML_SHAPE(.type = SHAPE_DURATION, .least = IDLE_LEAST_MS, .most = IDLE_MOST_MS),
+	  YAML_TO(struct config_limits, idle_ms),
+	  .help = "How long a label set whose values come from events may stay unchanged before it is given back, from 1m to 8760h. Without it, label sets are given back only by a family that is nearly full." },
 };
 
 static const char *const process_cases[] = { "keep", "lower", NULL };

@@ -74,11 +74,11 @@ struct pipeline {
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	/* See shard_enter() and shard_tend(). */
-	const _Atomic(uint64_t) *epoch; /* the registry's */
-	uint64_t entered;               /* what shard_enter() returned; 0: left */
-	int64_t time, tended_time;      /* of the last record; of the last shard_tend() */
-	const struct event_record *next; /* for tell_alive() */
-	uint32_t session;               /* label id */
+	const _Atomic(uint64_t) *epoch;  /* the registry's */
+	uint64_t entered;                /* what shard_enter() returned; 0: left */
+	int64_t time, tended_time;       /* of the last record; of the last shard_tend() */
+	const struct event_record *next; /* for report_alive() */
+	uint32_t session;                /* label id */
 	struct session_cells cells;
 	bool schemas_known; /* an earlier pass has collected them */
 	bool counts;        /* the tracker counts something of records, see tracker_count() */
@@ -275,11 +275,11 @@ static void forget_cells(void *context)
 	event_table_each(pipeline->event_table, forget_class_cells, NULL);
 }
 
-static void tell_alive(void *context)
+static void report_alive(void *context)
 {
 	struct pipeline *pipeline = context;
 
-	tracker_tell_alive(pipeline->tracker, pipeline->next);
+	tracker_report_alive(pipeline->tracker, pipeline->next);
 }
 
 /* Before the registry is used between records. */
@@ -747,10 +747,9 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 	    !make_parts(pipeline, err)) {
 		goto fail;
 	}
-	shard_attend(options->shard,
-		     &(struct shard_owner){ .context = pipeline,
-					    .forget_cells = forget_cells,
-					    .tell_alive = tell_alive });
+	shard_attend(options->shard, &(struct shard_owner){ .context = pipeline,
+							    .forget_cells = forget_cells,
+							    .report_alive = report_alive });
 	return pipeline;
 
 fail:

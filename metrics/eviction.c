@@ -29,8 +29,6 @@
  * consumer holds (cells_hold()). Samples of the overflow series stay, and so do samples whose
  * labels are fixed by a rule.
  */
-#include "metrics/eviction.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,19 +202,19 @@ static bool is_watched(const struct family *family)
 }
 
 /* How many samples of the family are to make room. */
-static uint32_t room_wanted(const struct family *family)
+static uint32_t room_needed(const struct family *family)
 {
 	uint32_t used = atomic_load_explicit(&family->limited_count, memory_order_relaxed);
-	uint32_t wanted = 0;
+	uint32_t room = 0;
 
 	if (is_short(used, family->max_series, NEARLY_FULL)) {
-		wanted = family->max_series / ROOM;
+		room = family->max_series / ROOM;
 	} else if (registry_is_short(family->registry, NEARLY_FULL)) {
-		wanted = used / ROOM;
+		room = used / ROOM;
 	} else {
 		return 0;
 	}
-	return wanted > 0 ? wanted : 1;
+	return room > 0 ? room : 1;
 }
 
 /* The samples that a consumer chooses from. */
@@ -230,8 +228,8 @@ struct choice {
 
 static void add_candidate(struct choice *choice, const struct candidate *candidate)
 {
-	struct candidate *grown = array_grow(choice->candidates, &choice->capacity, choice->count,
-					     sizeof *grown);
+	struct candidate *grown =
+		array_grow(choice->candidates, &choice->capacity, choice->count, sizeof *grown);
 
 	if (grown) {
 		choice->candidates = grown;
@@ -260,7 +258,7 @@ static bool look_again(struct choice *choice, struct sample_life *life, const st
 static void look_at_family(struct choice *choice, struct family *family)
 {
 	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_acquire);
-	uint32_t wanted = room_wanted(family);
+	uint32_t room = room_needed(family);
 	size_t first = choice->count, at_once = 0;
 
 	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
@@ -278,7 +276,7 @@ static void look_at_family(struct choice *choice, struct family *family)
 		}
 		look = look_at(family, sample);
 		now = look_again(choice, life, &look);
-		if (look.needed || (!now && wanted == 0)) {
+		if (look.needed || (!now && room == 0)) {
 			continue;
 		}
 		candidate.sum = look.sum;
@@ -289,12 +287,12 @@ static void look_at_family(struct choice *choice, struct family *family)
 		}
 	}
 	if (choice->count > first) {
-		qsort(choice->candidates + first, choice->count - first,
-		      sizeof *choice->candidates, compare_candidates);
+		qsort(choice->candidates + first, choice->count - first, sizeof *choice->candidates,
+		      compare_candidates);
 	}
-	wanted = at_once > wanted ? (uint32_t)at_once : wanted;
-	if (choice->count - first > wanted) {
-		choice->count = first + wanted;
+	room = at_once > room ? (uint32_t)at_once : room;
+	if (choice->count - first > room) {
+		choice->count = first + room;
 	}
 }
 
@@ -303,9 +301,9 @@ static void look_at_family(struct choice *choice, struct family *family)
 /* With the mutex: the family's table without the samples that are retired. False without memory. */
 static bool shrink_table(struct eviction *eviction, struct family *family)
 {
-	struct sample_table **grown =
-		array_grow((void *)eviction->tables, &eviction->table_capacity,
-			   eviction->table_count, sizeof *grown);
+	struct sample_table **grown = array_grow((void *)eviction->tables,
+						 &eviction->table_capacity, eviction->table_count,
+						 sizeof *grown);
 	struct sample_table *old;
 
 	if (!grown) {
@@ -625,10 +623,8 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 {
 	struct registry *registry = shard->registry;
 	struct eviction *eviction = &registry->eviction;
-	struct choice choice = { .before = before,
-				 .now = now,
-				 .idle_100ns = eviction->idle_100ns };
-	bool told = false;
+	struct choice choice = { .before = before, .now = now, .idle_100ns = eviction->idle_100ns };
+	bool reported = false;
 
 	if (!begin_tending(eviction)) {
 		return; /* another consumer looks at the samples */
@@ -637,10 +633,10 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 	for (struct family *family = registry_next_family(registry, NULL); family;
 	     family = registry_next_family(registry, family)) {
 		if (is_watched(family)) {
-			if (!told && shard->owner.tell_alive) {
-				shard->owner.tell_alive(shard->owner.context);
+			if (!reported && shard->owner.report_alive) {
+				shard->owner.report_alive(shard->owner.context);
 			}
-			told = true;
+			reported = true;
 			look_at_family(&choice, family);
 		}
 	}

@@ -199,7 +199,7 @@ struct shard_owner {
 	 * of gauges that are held or not 0. */
 	void (*forget_cells)(void *context);
 	/* During shard_tend(): registry_alive() for the names of processes. */
-	void (*tell_alive)(void *context);
+	void (*report_alive)(void *context);
 };
 
 /* The owner of a shard begins, waiting for its first record; NULL: it has ended. Copied. */

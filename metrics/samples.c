@@ -139,7 +139,7 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 enum {
 	SLOTS_MIN = 16,
 	SLOTS_SPARSE = 65536, /* up to here at most half full, for speed; beyond, four fifths */
-	CELLS_ALIGN = 64, /* cells of two shards never share a cache line */
+	CELLS_ALIGN = 64,     /* cells of two shards never share a cache line */
 };
 
 /* Which labels of a label set are replaced. */
@@ -177,8 +177,7 @@ static void fill_table(struct family *family, struct sample_table *table, size_t
 
 static struct sample_table *new_table(size_t buckets)
 {
-	struct sample_table *table =
-		calloc(1, sizeof *table + buckets * sizeof table->buckets[0]);
+	struct sample_table *table = calloc(1, sizeof *table + buckets * sizeof table->buckets[0]);
 
 	if (!table) {
 		memory_note_loss();

@@ -306,36 +306,35 @@ static uint32_t found_label(struct processes *processes, uint32_t process_id)
 	return (uint32_t)(*value >> 32);
 }
 
-/* What processes_tell_alive() was called with. */
-struct telling {
+/* What processes_report_alive() was called with. */
+struct alive_report {
 	struct registry *registry;
 	const struct source_clock *clock;
 	int64_t raw_now, now;
 };
 
-static void tell_instance(void *context, uint64_t process_id, const struct lifetime *instance)
+static void report_instance(void *context, uint64_t process_id, const struct lifetime *instance)
 {
-	const struct telling *telling = context;
+	const struct alive_report *report = context;
 
 	(void)process_id;
-	if (instance->value == INTERN_NONE || instance->start > telling->raw_now) {
+	if (instance->value == INTERN_NONE || instance->start > report->raw_now) {
 		return;
 	}
-	registry_alive(telling->registry, instance->value,
-		       instance->end > telling->raw_now ?
-			       telling->now :
-			       clock_time(telling->clock, instance->end));
+	registry_alive(report->registry, instance->value,
+		       instance->end > report->raw_now ? report->now :
+							 clock_time(report->clock, instance->end));
 }
 
-void processes_tell_alive(struct processes *processes, const struct source_clock *clock,
-			  int64_t raw_now, int64_t now)
+void processes_report_alive(struct processes *processes, const struct source_clock *clock,
+			    int64_t raw_now, int64_t now)
 {
-	struct telling telling = { processes->registry, clock, raw_now, now };
+	struct alive_report report = { processes->registry, clock, raw_now, now };
 	const struct map_slot *slot;
 	size_t at = 0;
 
-	lifetimes_each(&processes->timeline.table, tell_instance, &telling);
-	lifetimes_each(&processes->images.table, tell_instance, &telling);
+	lifetimes_each(&processes->timeline.table, report_instance, &report);
+	lifetimes_each(&processes->images.table, report_instance, &report);
 	while ((slot = map_next(&processes->found, &at)) != NULL) {
 		if (slot->value >> 32 != INTERN_NONE &&
 		    !lifetimes_at(&processes->timeline.table, slot->key, raw_now)) {

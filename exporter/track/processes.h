@@ -140,10 +140,10 @@ size_t processes_unseen(struct processes *processes);
 void processes_build(struct processes *processes);
 
 /*
- * Tells the registry which names of processes were alive up to now, and when the others ended
+ * Reports to the registry which names of processes were alive up to now, and when the others ended
  * (registry_alive()). raw_now: now in the ticks of the clock; now: in 100 ns.
  */
-void processes_tell_alive(struct processes *processes, const struct source_clock *clock,
+void processes_report_alive(struct processes *processes, const struct source_clock *clock,
 			  int64_t raw_now, int64_t now);
 
 /* The label of a process that has no instance or whose instance has no name. */

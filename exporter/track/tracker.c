@@ -382,10 +382,10 @@ void tracker_learn(struct tracker *tracker, const struct event_record *record,
 	publish_all(tracker);
 }
 
-void tracker_tell_alive(struct tracker *tracker, const struct event_record *next)
+void tracker_report_alive(struct tracker *tracker, const struct event_record *next)
 {
-	processes_tell_alive(&tracker->processes, tracker->options.clock, next->raw_time,
-			     next->time);
+	processes_report_alive(&tracker->processes, tracker->options.clock, next->raw_time,
+			       next->time);
 }
 
 void tracker_end(struct tracker *tracker)

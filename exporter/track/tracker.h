@@ -144,9 +144,9 @@ bool tracker_uses_volumes(const struct tracker *tracker);
 bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
 
-/* Tells the registry which names of processes were alive until now, the time of the record that
+/* Reports to the registry which names of processes were alive until now, the time of the record that
  * comes next (registry_alive()). */
-void tracker_tell_alive(struct tracker *tracker, const struct event_record *next);
+void tracker_report_alive(struct tracker *tracker, const struct event_record *next);
 
 /* How many of those processes no event has named yet. */
 size_t tracker_unseen_processes(struct tracker *tracker);

@@ -47,8 +47,7 @@ static struct shard *consumer(struct registry *registry, unsigned *forgotten)
 	struct shard *shard = registry_shard(registry, false, NULL);
 
 	assert_non_null(shard);
-	shard_attend(shard,
-		     &(struct shard_owner){ .context = forgotten, .forget_cells = forget });
+	shard_attend(shard, &(struct shard_owner){ .context = forgotten, .forget_cells = forget });
 	return shard;
 }
 

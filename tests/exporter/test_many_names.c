@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * More names of programs than a family has room for, through the whole flow: those that are over
+ * make room for those that come.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runner.h"
+#include "tests/support/kernel_events.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary.h"
+
+#define KERNEL  ",provider=\"Windows Kernel\""
+#define SECOND  INT64_C(10000000) /* ticks of the recordings */
+#define MINUTE  (60 * SECOND)
+#define WRITTEN "etw_file_written_bytes_total"
+
+enum { LIMIT = 2000, WRITE_SIZE = 64 << 10 };
+
+struct making {
+	char path[TEMPORARY_PATH_SIZE];
+	struct etl_builder *builder;
+	struct kernel_events k;
+	int64_t now;
+};
+
+static void begin(struct making *making)
+{
+	const struct etl_builder_options options = { 0 };
+	struct error err = { 0 };
+
+	temporary_path(making->path, "etl");
+	making->builder = etl_builder_open(making->path, &options, &err);
+	assert_non_null(making->builder);
+	kernel_events_init(&making->k, making->builder, 8);
+	making->now = SECOND;
+}
+
+static void end(struct making *making)
+{
+	struct error err = { 0 };
+
+	kernel_events_done(&making->k);
+	assert_true(etl_builder_finish(making->builder, &err));
+	etl_builder_close(making->builder);
+}
+
+static void start(struct making *making, uint32_t process_id, const char *image)
+{
+	const struct kernel_process process = {
+		.id = process_id, .parent_id = 4, .image = image, .command_line = image
+	};
+	const struct kernel_thread thread = { .process_id = process_id, .id = process_id + 1 };
+
+	kernel_events_at(&making->k, 0, making->now, process_id, process_id + 1);
+	event_process(&making->k, OP_START, &process);
+	event_thread(&making->k, OP_START, &thread);
+}
+
+static void stop(struct making *making, uint32_t process_id, const char *image)
+{
+	const struct kernel_process process = {
+		.id = process_id, .parent_id = 4, .image = image, .command_line = image
+	};
+	const struct kernel_thread thread = { .process_id = process_id, .id = process_id + 1 };
+
+	kernel_events_at(&making->k, 0, making->now, process_id, process_id + 1);
+	event_thread(&making->k, OP_STOP, &thread);
+	event_process(&making->k, OP_STOP, &process);
+}
+
+static void write_file(struct making *making, uint32_t process_id, uint32_t size)
+{
+	const struct kernel_file file = {
+		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = process_id + 1
+	};
+
+	kernel_events_at(&making->k, 0, making->now, process_id, process_id + 1);
+	event_file_transfer(&making->k, OP_FILE_WRITE, &file, 0, size, FILE_IO_CACHED_WRITE);
+}
+
+/* A program that writes a byte and ends after a tenth of a second. */
+static void run_once(struct making *making, const char *image)
+{
+	start(making, 1000, image);
+	making->now += SECOND / 20;
+	write_file(making, 1000, 1);
+	making->now += SECOND / 20;
+	stop(making, 1000, image);
+}
+
+static void run_odd_programs(struct making *making, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		char image[32];
+
+		snprintf(image, sizeof image, "odd%u.exe", i);
+		run_once(making, image);
+	}
+}
+
+static struct text replay(const struct making *making, const char *config, bool single_pass)
+{
+	const char *const paths[] = { making->path };
+	struct program program;
+	struct error err = { 0 };
+	struct text page;
+
+	program_set_up(&program, config, &(struct setup_options){ .no_manifests = true });
+	program_run(&program, (struct runner_options){ .paths = paths,
+						       .path_count = 1,
+						       .file = { .single_pass = single_pass } });
+	assert_true(runner_run(program.runner, &err));
+	page = program_page(&program);
+	program_close(&program);
+	remove(making->path);
+	return page;
+}
+
+/* 2,010 programs run once; 15 minutes later a service starts and writes 1 GiB. */
+static void after_2010_odd_programs_a_service_has_its_own_series(void **state)
+{
+	enum { SERVICE = 5000, WRITES = (1 << 30) / WRITE_SIZE, ODD = LIMIT + 10 };
+	struct making making;
+	struct text page;
+	uint64_t evicted;
+
+	(void)state;
+	begin(&making);
+	run_odd_programs(&making, ODD);
+	making.now += 15 * MINUTE;
+	start(&making, SERVICE, "sqlservr.exe");
+	for (unsigned i = 0; i < WRITES; i++) {
+		making.now += SECOND / 1000;
+		write_file(&making, SERVICE, WRITE_SIZE);
+	}
+	end(&making);
+	page = replay(&making, NULL, false);
+	assert_int_equal(page_value(&page,
+				    WRITTEN "{process=\"sqlservr\"" KERNEL ",volume=\"_unknown\"}"),
+			 1 << 30);
+	/* What came beyond the limit while nothing could make room. */
+	assert_in_range(page_value(&page,
+				   WRITTEN "{process=\"_other\"" KERNEL ",volume=\"_other\"}"),
+			1, 10);
+	evicted = page_value(&page, "etw_exporter_series_evicted_total{metric=\"" WRITTEN "\"}");
+	assert_int_equal(evicted, LIMIT / 8);
+	text_free(&page);
+}
+
+/* The same without the pause: there is no room yet. */
+static void programs_that_have_just_ended_keep_their_series(void **state)
+{
+	struct making making;
+	struct text page;
+
+	(void)state;
+	begin(&making);
+	run_odd_programs(&making, LIMIT + 10);
+	making.now += 5 * MINUTE;
+	start(&making, 5000, "sqlservr.exe");
+	write_file(&making, 5000, WRITE_SIZE);
+	end(&making);
+	page = replay(&making, NULL, false);
+	assert_int_equal(page_value(&page, "etw_exporter_series_evicted_total"), UINT64_MAX);
+	assert_in_range(page_value(&page,
+				   WRITTEN "{process=\"_other\"" KERNEL ",volume=\"_other\"}"),
+			WRITE_SIZE, WRITE_SIZE + 11);
+	text_free(&page);
+}
+
+/* A service that runs, but writes nothing for an hour, while other programs come and go. */
+static void a_quiet_service_keeps_its_series(void **state)
+{
+	enum { SERVICE = 5000 };
+	struct making making;
+	struct text page;
+
+	(void)state;
+	begin(&making);
+	start(&making, SERVICE, "sqlservr.exe");
+	write_file(&making, SERVICE, 17);
+	for (unsigned i = 0; i < 4; i++) {
+		char image[32];
+
+		making.now += 15 * MINUTE;
+		for (unsigned j = 0; j < LIMIT / 8; j++) {
+			snprintf(image, sizeof image, "odd%u-%u.exe", i, j);
+			run_once(&making, image);
+		}
+	}
+	making.now += MINUTE;
+	write_file(&making, SERVICE, 4);
+	end(&making);
+	page = replay(&making, "limits: { series_per_family: 300 }\n", false);
+	assert_int_equal(page_value(&page,
+				    WRITTEN "{process=\"sqlservr\"" KERNEL ",volume=\"_unknown\"}"),
+			 21);
+	assert_in_range(page_value(&page,
+				   "etw_exporter_series_evicted_total{metric=\"" WRITTEN "\"}"),
+			1, LIMIT);
+	text_free(&page);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(after_2010_odd_programs_a_service_has_its_own_series),
+		cmocka_unit_test(programs_that_have_just_ended_keep_their_series),
+		cmocka_unit_test(a_quiet_service_keeps_its_series),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
