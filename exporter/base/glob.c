@@ -12,6 +12,8 @@
  */
 #include "base/glob.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 static bool matches(const char *pattern, const char *name, bool nocase)
@@ -82,7 +84,45 @@ static const char *match_one(const char *pattern, const char *path, const char *
 	return path;
 }
 
-bool path_glob_matches(const char *glob, const char *path, size_t size)
+size_t path_glob_end_size(const char *pattern)
+{
+	size_t size = strlen(pattern), at = size;
+
+	while (at > 0 && pattern[at - 1] != '*' && pattern[at - 1] != '?') {
+		at--;
+	}
+	/* The backslash of a `**\` that matches no component is not in the path. */
+	if (at >= 2 && at < size && pattern[at - 2] == '*' && plain(pattern[at]) == '\\') {
+		at++;
+	}
+	return size - at;
+}
+
+bool path_glob_ends(const char *pattern, size_t end_size, const char *path, size_t size)
+{
+	const char *end = pattern + strlen(pattern) - end_size;
+
+	if (size < end_size) {
+		return false;
+	}
+	path += size - end_size;
+	for (size_t i = end_size; i > 0; i--) {
+		if (plain(end[i - 1]) != plain(path[i - 1])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool path_glob_matches(const char *pattern, const char *path, size_t size)
+{
+	uint64_t steps = UINT64_MAX;
+
+	return path_glob_match(pattern, path, size, &steps) == PATH_GLOB_MATCHES;
+}
+
+enum path_glob_result path_glob_match(const char *glob, const char *path, size_t size,
+				      uint64_t *steps)
 {
 	const char *end = path + size, *at = glob, *next;
 	/* The pattern after the last `*` and the last `**`, and where in the path to try it. */
@@ -91,7 +131,7 @@ bool path_glob_matches(const char *glob, const char *path, size_t size)
 	/* The `*` that failed everywhere up to the end of a component, which is here. */
 	const char *failed = NULL, *failed_end = NULL;
 
-	for (;;) {
+	for (; *steps > 0; --*steps) {
 		if (at[0] == '*' && at[1] == '*') {
 			bool whole = (at == glob || plain(at[-1]) == '\\') && plain(at[2]) == '\\';
 
@@ -114,7 +154,7 @@ bool path_glob_matches(const char *glob, const char *path, size_t size)
 			path = next;
 			continue;
 		} else if (path == end && *at == '\0') {
-			return true;
+			return PATH_GLOB_MATCHES;
 		}
 		if (star && star_path < end && plain(*star_path) != '\\') {
 			at = star;
@@ -127,9 +167,10 @@ bool path_glob_matches(const char *glob, const char *path, size_t size)
 			star = NULL;
 		}
 		if (!stars || stars_path > end) {
-			return false;
+			return PATH_GLOB_DIFFERS;
 		}
 		at = stars;
 		path = stars_path++;
 	}
+	return PATH_GLOB_NOT_DONE;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { PATH_GLOB_SIZE_MAX = 255 }; /* bytes of a pattern for paths in the configuration */
 
@@ -25,5 +26,21 @@ bool glob_matches_nocase(const char *pattern, const char *name);
  * backslash. The pattern must match the whole path and is UTF-8.
  */
 bool path_glob_matches(const char *pattern, const char *path, size_t size);
+
+/*
+ * The same with a limit on the work. *steps: how many characters may still be compared; it falls by
+ * those that were, and is 0 afterwards if there were not enough.
+ */
+enum path_glob_result { PATH_GLOB_DIFFERS, PATH_GLOB_MATCHES, PATH_GLOB_NOT_DONE };
+enum path_glob_result path_glob_match(const char *pattern, const char *path, size_t size,
+				      uint64_t *steps);
+
+/*
+ * The size of the literal text with which each path ends that the pattern matches; 0 for a pattern
+ * that ends in a star. Whether a path ends with it takes far less work than to match, and decides
+ * about most paths.
+ */
+size_t path_glob_end_size(const char *pattern);
+bool path_glob_ends(const char *pattern, size_t end_size, const char *path, size_t size);
 
 #endif

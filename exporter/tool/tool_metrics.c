@@ -39,13 +39,19 @@ static const struct state_gauge *find_state_gauge(const char *family)
 static bool declare_state_gauges(struct registry *registry, struct error *err)
 {
 	static const struct source_clock clock = { .frequency = 1 };
+	static const char *globs[] = { "**" };
+	static const struct config_path_group group = { .name = "all",
+							.globs = globs,
+							.glob_count = 1 };
 	const struct tracker_options options = { .registry = registry,
 						 .shard = registry_shard(registry, false, err),
 						 .clock = &clock,
 						 .process_gauges = true,
 						 .disk_info = true,
 						 .image_info = true,
-						 .top_paths = true };
+						 .top_paths = true,
+						 .path_groups = &group,
+						 .path_group_count = 1 };
 	struct tracker *tracker = options.shard ? tracker_new(&options, err) : NULL;
 
 	tracker_free(tracker);

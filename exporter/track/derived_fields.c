@@ -123,7 +123,7 @@ static enum derived_result read_volume(struct derived_read *read)
 
 static enum derived_result read_path_group(struct derived_read *read)
 {
-	return found(read, files_group(&read->tracker->files, tracker_file(read->tracker)));
+	return found(read, tracker_path_group(read->tracker));
 }
 
 /* As recorded (a native path); valid until the next tracker_observe(). */

@@ -17,8 +17,10 @@
  *
  * The labels of volume and path group are cached by path. A new mapping can change them, so it
  * empties the caches. A path is in the first path group of the configuration that has a matching
- * pattern. After the first pass of a recording all mappings are known, and the second
- * pass ignores them.
+ * pattern. Programs choose paths, and the consumer must not spend its time on them: a path of more
+ * than a kilobyte is not matched, and in each second of event time only so many characters are
+ * compared, beyond which a path that is new has an unknown group. After the first pass of a
+ * recording all mappings are known, and the second pass ignores them.
  */
 #include "track/files.h"
 
@@ -29,6 +31,7 @@
 #include "base/glob.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "source/clock.h"
 
 /* ---- volumes ---- */
 
@@ -277,12 +280,19 @@ size_t volumes_prefix(const char *path, size_t size)
 
 enum {
 	PREFIXES_BYTES = 1 << 20,
-	/* A longer path is in no group: programs choose paths and thereby the cost of matching. */
-	GROUPED_PATH_SIZE_MAX = 4096,
+	/* Of a longer path no group is looked for: programs choose paths, and thereby the cost. */
+	GROUPED_PATH_SIZE_MAX = 1024,
+	/*
+	 * Characters that may be compared in a second of event time; about 2 % of a processor. Ten
+	 * patterns such as `**\logs\**\*.log` take 10,000 for a path of 1,000 bytes that they
+	 * match, and a few hundred for one that they do not.
+	 */
+	STEPS_PER_SECOND = 4 * 1000 * 1000,
 };
 
 struct group_glob {
 	char *glob; /* owned */
+	size_t end_size;
 	uint32_t label;
 };
 
@@ -291,7 +301,9 @@ struct group_glob {
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
 		uint32_t limit, struct error *err)
 {
-	*files = (struct files){ .texts = texts };
+	*files = (struct files){ .texts = texts,
+				 .steps_second = INT64_MIN,
+				 .steps_left = STEPS_PER_SECOND };
 	timeline_init(&files->keys, limit);
 	timeline_init(&files->objects, limit);
 	volumes_init(&files->volumes, registry);
@@ -319,7 +331,8 @@ bool files_set_groups(struct files *files, const struct config_path_group *group
 			const char *glob = groups[i].globs[j];
 			struct group_glob *to = &files->globs[files->glob_count];
 
-			*to = (struct group_glob){ text_duplicate(glob, strlen(glob)), label };
+			*to = (struct group_glob){ text_duplicate(glob, strlen(glob)),
+						   path_glob_end_size(glob), label };
 			if (!to->glob) {
 				return error_no_memory(err, "path groups");
 			}
@@ -348,6 +361,8 @@ void files_clear(struct files *files)
 	timeline_clear(&files->objects);
 	volumes_done(&files->volumes);
 	forget_labels(files);
+	files->steps_second = INT64_MIN;
+	files->steps_left = STEPS_PER_SECOND;
 }
 
 void files_done(struct files *files)
@@ -489,18 +504,70 @@ void files_dos_path(const struct files *files, uint32_t file, struct text *out)
 	volumes_dos_path(&files->volumes, path, size, out);
 }
 
-/* path: as users write it ("D:\\logs\\a"). */
-static uint32_t group_label(const struct files *files, const char *path, size_t size)
+/* path: as users write it ("D:\\logs\\a"). INTERN_NONE: there were not enough steps. */
+static uint32_t group_label(struct files *files, const char *path, size_t size)
 {
-	for (size_t i = 0; size <= GROUPED_PATH_SIZE_MAX && i < files->glob_count; i++) {
-		if (path_glob_matches(files->globs[i].glob, path, size)) {
-			return files->globs[i].label;
+	uint64_t *steps = &files->steps_left;
+
+	for (size_t i = 0; i < files->glob_count; i++) {
+		const struct group_glob *group = &files->globs[i];
+
+		*steps -= *steps > 0;
+		if (!path_glob_ends(group->glob, group->end_size, path, size)) {
+			continue;
+		}
+		switch (path_glob_match(group->glob, path, size, steps)) {
+		case PATH_GLOB_DIFFERS:
+			break;
+		case PATH_GLOB_MATCHES:
+			return group->label;
+		case PATH_GLOB_NOT_DONE:
+			return INTERN_NONE;
 		}
 	}
 	return registry_none(files->volumes.registry);
 }
 
-uint32_t files_group(struct files *files, uint32_t file)
+/* Each second of event time has its own steps. A minute back, the clock was set back. */
+static void allow_steps(struct files *files, int64_t second)
+{
+	bool back = second < files->steps_second && time_between(second, files->steps_second) > 60;
+
+	if (second > files->steps_second || (back && second != INT64_MIN)) {
+		files->steps_second = second;
+		files->steps_left = STEPS_PER_SECOND;
+	}
+}
+
+static void count_ungrouped(const struct files *files, enum ungrouped_reason reason)
+{
+	if (files->ungrouped[reason]) {
+		cell_add(files->ungrouped[reason], 1);
+	}
+}
+
+bool files_count_ungrouped(struct files *files, struct shard *shard, struct error *err)
+{
+	static const struct family_options options = {
+		.name = "etw_consumer_ungrouped_paths_total",
+		.help = "Times that the group of a path was not looked for, by reason: the path is too long, or there were too many new paths in a second of event time.",
+		.type = FAMILY_COUNTER,
+		.labels = { "reason" },
+		.label_count = 1,
+	};
+	static const char *const reasons[UNGROUPED_COUNT] = { "long", "work" };
+	struct registry *registry = files->volumes.registry;
+	struct family *family = registry_family(registry, &options, err);
+
+	for (unsigned i = 0; family && i < UNGROUPED_COUNT; i++) {
+		uint32_t id = intern_string(registry_strings(registry), reasons[i]);
+
+		files->ungrouped[i] = family_cells(family, shard, &id, NULL);
+	}
+	return family != NULL;
+}
+
+uint32_t files_group(struct files *files, uint32_t file, int64_t second)
 {
 	uint32_t *label = NULL;
 
@@ -514,9 +581,21 @@ uint32_t files_group(struct files *files, uint32_t file)
 		return registry_unknown(files->volumes.registry);
 	}
 	if (*label == INTERN_NONE) {
+		uint32_t unknown = registry_unknown(files->volumes.registry);
+
 		text_clear(&files->scratch);
 		files_dos_path(files, file, &files->scratch);
+		if (files->scratch.size > GROUPED_PATH_SIZE_MAX) {
+			count_ungrouped(files, UNGROUPED_LONG);
+			*label = unknown;
+			return unknown;
+		}
+		allow_steps(files, second);
 		*label = group_label(files, files->scratch.data, files->scratch.size);
+		if (*label == INTERN_NONE) { /* the next event of the file tries again */
+			count_ungrouped(files, UNGROUPED_WORK);
+			return unknown;
+		}
 	}
 	return *label;
 }

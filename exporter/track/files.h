@@ -85,6 +85,13 @@ struct path_labels {
 	size_t count;
 };
 
+/* Why no group was looked for. */
+enum ungrouped_reason {
+	UNGROUPED_LONG, /* the path is too long */
+	UNGROUPED_WORK, /* too much work in this second */
+	UNGROUPED_COUNT
+};
+
 struct files {
 	struct timeline keys;    /* file key -> path */
 	struct timeline objects; /* FileObject -> path */
@@ -96,7 +103,10 @@ struct files {
 	bool grouped;             /* path groups are configured */
 	struct group_glob *globs; /* owned; of all path groups, in their order */
 	size_t glob_count;
-	struct text scratch; /* owned */
+	uint64_t steps_left;              /* of comparisons, in this second of event time */
+	int64_t steps_second;             /* which one it is */
+	cell *ungrouped[UNGROUPED_COUNT]; /* borrowed; NULL: not counted */
+	struct text scratch;              /* owned */
 };
 
 /* limit: instances of keys, and of objects. */
@@ -138,8 +148,15 @@ uint32_t files_volume(struct files *files, uint32_t file);
  * files_path() is not NULL. */
 void files_dos_path(const struct files *files, uint32_t file, struct text *out);
 
-/* The label of the path group, resolved once for each path. `_none`: the path is in no group.
- * `_unknown`: groups are configured, but the path is not known. */
-uint32_t files_group(struct files *files, uint32_t file);
+/*
+ * The label of the path group, resolved once for each path. `_none`: the path is in no group.
+ * `_unknown`: groups are configured, but the path is not known, or too long, or there was too much
+ * work; the last two are counted in files->ungrouped. second: the present one of event time, from
+ * any moment; INT64_MIN if it is not known.
+ */
+uint32_t files_group(struct files *files, uint32_t file, int64_t second);
+
+/* Makes the counters of files->ungrouped, for the thread of the shard. */
+bool files_count_ungrouped(struct files *files, struct shard *shard, struct error *err);
 
 #endif

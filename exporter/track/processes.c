@@ -5,7 +5,8 @@
  * A process id identifies a process only together with a time, so the names are in a timeline. The
  * label of a process is its image name in one spelling. Events write the same name in different
  * cases, and a series keeps its labels, so the spelling that is seen first wins; struct names is a
- * hash table of these spellings, in which a name that collides takes one of the next hashes. In the
+ * hash table of these spellings, in which a name that collides takes one of the next hashes. When
+ * it is full it begins anew: a name that comes again may then get the spelling of that event. In the
  * first pass of a recording this rule cannot be applied at once, because records arrive in file
  * order. The timeline therefore stores the names as recorded, and processes_build() assigns labels
  * after sorting: first to start and rundown records, then to stop records, and last to the names
@@ -101,8 +102,10 @@ uint32_t names_label(struct names *names, const char *image, size_t size)
 			return (uint32_t)*slot;
 		}
 	}
-	label = slot || names->by_hash.count >= names->most ? INTERN_FULL :
-							      add_label(names, image, size);
+	if (!slot && names->by_hash.count >= names->most) {
+		map_done(&names->by_hash);
+	}
+	label = slot ? INTERN_FULL : add_label(names, image, size);
 	if (label != INTERN_FULL) {
 		slot = map_put(&names->by_hash, hash, NULL);
 		if (slot) {

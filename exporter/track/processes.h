@@ -25,8 +25,8 @@
 /*
  * Names of processes as label values, with one spelling for each name: "Svchost.EXE" and
  * "svchost.exe" are one process name. Several trackers may share it, one after another, so that
- * passes or recordings count into the same series. The number of names is bounded; a new name
- * beyond it becomes "_other".
+ * passes or recordings count into the same series. The number of names that are remembered is
+ * bounded; beyond it all are forgotten, so that a name may get another spelling.
  */
 struct names; /* opaque */
 

@@ -156,6 +156,16 @@ uint32_t tracker_file(struct tracker *tracker)
 	return now->file;
 }
 
+uint32_t tracker_path_group(struct tracker *tracker)
+{
+	static const int64_t second_100ns = 10000000;
+	uint32_t file = tracker_file(tracker);
+	int64_t time = tracker->now.record->time;
+
+	return files_group(&tracker->files, file,
+			   time != RECORD_NO_TIME ? time / second_100ns : INT64_MIN);
+}
+
 static void count_file_bytes(struct tracker *tracker)
 {
 	uint32_t bytes;

@@ -202,6 +202,10 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 			      err)) {
 		return false;
 	}
+	if (options->path_group_count > 0 &&
+	    !files_count_ungrouped(&tracker->files, options->shard, err)) {
+		return false;
+	}
 	if (options->process_gauges &&
 	    !process_gauges_init(&tracker->gauges, registry, options->shard, options->processes,
 				 options->threads, err)) {

@@ -204,4 +204,7 @@ uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);
 /* The file of the current record, as files_find() returns it. */
 uint32_t tracker_file(struct tracker *tracker);
 
+/* The label of the path group of that file, as files_group() returns it. */
+uint32_t tracker_path_group(struct tracker *tracker);
+
 #endif

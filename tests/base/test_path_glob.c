@@ -171,9 +171,77 @@ static void no_path_makes_a_pattern_slow(void **state)
 	free(path);
 }
 
+/* A pattern's literal end never says no to a path that the pattern matches. */
+static void the_literal_end_agrees_with_the_pattern(void **state)
+{
+	enum { ROUNDS = 100000, MOST = 8 };
+	static const struct {
+		const char *pattern;
+		size_t end_size;
+	} cases[] = {
+		{ "**\\*.log", 4 }, { "**\\a", 1 }, { "C:\\a*\\b", 2 }, { "C:\\logs\\**", 0 },
+		{ "C:\\a", 4 },     { "a?b", 1 },   { "**", 0 },        { "**\\", 0 },
+	};
+	uint32_t seed = 7;
+	unsigned matched = 0, differed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(path_glob_end_size(cases[i].pattern), cases[i].end_size);
+	}
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		char pattern[MOST + 1], path[MOST + 1];
+		bool ends;
+
+		random_text(pattern, MOST, "a\\**?b/", &seed);
+		random_text(path, MOST, "aAb\\", &seed);
+		ends = path_glob_ends(pattern, path_glob_end_size(pattern), path, strlen(path));
+		if (matches(pattern, path, strlen(path))) {
+			matched++;
+			if (!ends) {
+				fail_msg("'%s' '%s': the end differs", pattern, path);
+			}
+		}
+		differed += !ends;
+	}
+	assert_in_range(matched, ROUNDS / 100, ROUNDS);
+	assert_in_range(differed, ROUNDS / 4, ROUNDS);
+}
+
+/* The work is counted, not timed: at most twice the product of the lengths. */
+static void the_work_is_bounded_by_the_lengths(void **state)
+{
+	enum { SIZE = 1024 };
+	static const char *const patterns[] = { "**a*a*a*a*a*b", "**\\logs\\**\\*1.log",
+						"**a**a**a**a**b", "*a?*a?*a?*b", "**\\**\\**b" };
+	char path[SIZE];
+
+	(void)state;
+	for (unsigned folders = 0; folders < 2; folders++) {
+		memset(path, 'a', SIZE);
+		for (size_t i = 0; folders && i < SIZE; i += 8) {
+			path[i] = '\\';
+		}
+		for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+			uint64_t most = 2 * (SIZE + 1) * (strlen(patterns[i]) + 1), steps = most;
+
+			assert_int_equal(path_glob_match(patterns[i], path, SIZE, &steps),
+					 PATH_GLOB_DIFFERS);
+			assert_true(steps > 0);
+			/* One step less than it took is not enough. */
+			steps = most - steps;
+			assert_int_equal(path_glob_match(patterns[i], path, SIZE, &steps),
+					 PATH_GLOB_NOT_DONE);
+			assert_int_equal(steps, 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_literal_end_agrees_with_the_pattern),
+		cmocka_unit_test(the_work_is_bounded_by_the_lengths),
 		cmocka_unit_test(a_path_is_matched_by_its_components),
 		cmocka_unit_test(random_patterns_match_by_the_definition),
 		cmocka_unit_test(no_path_makes_a_pattern_slow),

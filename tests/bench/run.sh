@@ -60,6 +60,7 @@ if [ -f "$traces/net.4.5.2.x64.etl" ]; then
 fi
 rm -f build/bench/ten_fields.etl
 "$bin/etw_bench" rules tests/bench/ten_fields_config.yaml build/bench/ten_fields.etl "$runs"
+"$bin/etw_bench" groups "$runs"
 "$bin/etw_bench" counter
 for series in 10000 100000 1000000; do
 	"$bin/etw_bench" render "$series" "$runs"

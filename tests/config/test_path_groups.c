@@ -264,9 +264,9 @@ static void without_groups_nothing_counts(void **state)
 	rule_run_close(&run);
 }
 
-static void a_path_beyond_the_limit_is_in_no_group(void **state)
+static void the_group_of_a_path_beyond_the_limit_is_unknown(void **state)
 {
-	enum { LIMIT = 4096 };
+	enum { LIMIT = 1024 };
 	struct rule_run run;
 	char path[LIMIT + 2] = "C:\\";
 
@@ -276,7 +276,10 @@ static void a_path_beyond_the_limit_is_in_no_group(void **state)
 	memset(path + 3, 'a', LIMIT - 2);
 	name_file(&run, 1, path);
 	transfer(&run, "FileIo/Write", 1, 100, 0);
-	rule_run_expect_none(&run, "etw_file_group_written_bytes_total{");
+	rule_run_expect(
+		&run, "etw_file_group_written_bytes_total{group=\"_unknown\",process=\"_unknown\","
+		      "provider=\"Windows Kernel\"} 100");
+	rule_run_expect(&run, "etw_consumer_ungrouped_paths_total{reason=\"long\"} 1");
 	path[LIMIT] = '\0';
 	name_file(&run, 2, path);
 	transfer(&run, "FileIo/Write", 2, 10, 0);
@@ -284,6 +287,50 @@ static void a_path_beyond_the_limit_is_in_no_group(void **state)
 			"etw_file_group_written_bytes_total{group=\"all\",process=\"_unknown\","
 			"provider=\"Windows Kernel\"} 10");
 	rule_run_close(&run);
+}
+
+/*
+ * A program that opens one path after another, against patterns that need the most work: only so
+ * much is done in each second of event time, and a path that was left out has its turn later.
+ */
+static void the_work_of_a_second_is_bounded(void **state)
+{
+	enum { PATHS = 10, PATH_SIZE = 500, LITERAL = 240 };
+	struct text config = { 0 };
+	struct rule_run run;
+
+	(void)state;
+	text_add_string(&config, "path_groups:\n- name: hard\n  match:\n");
+	for (unsigned i = 0; i < 64; i++) {
+		text_add_string(&config, "  - '**");
+		for (unsigned j = 0; j < LITERAL; j++) {
+			text_add_char(&config, 'a');
+		}
+		text_add_format(&config, "b%u*'\n", i);
+	}
+	text_add_string(&config, "- { name: easy, match: ['C:\\easy'] }\n");
+	rule_run_open_shipped_with(&run, "file_groups", config.data);
+	for (unsigned i = 0; i < PATHS; i++) {
+		char path[PATH_SIZE + 1];
+
+		memset(path, 'a', PATH_SIZE);
+		path[PATH_SIZE] = '\0';
+		memcpy(path, "C:\\", 3);
+		path[PATH_SIZE - 1 - i] = 'c';
+		name_file(&run, i + 1, path);
+		transfer(&run, "FileIo/Write", i + 1, 1, 0);
+	}
+	rule_run_expect_none(&run, "etw_consumer_ungrouped_paths_total{reason=\"work\"} 0\n");
+	name_file(&run, 1000, "C:\\easy");
+	transfer(&run, "FileIo/Write", 1000, 10, 0);
+	rule_run_expect_none(&run, "group=\"easy\"");
+	run.record.raw_time += RUN_FREQUENCY;
+	transfer(&run, "FileIo/Write", 1000, 10, 0);
+	rule_run_expect(&run,
+			"etw_file_group_written_bytes_total{group=\"easy\",process=\"_unknown\","
+			"provider=\"Windows Kernel\"} 10");
+	rule_run_close(&run);
+	text_free(&config);
 }
 
 int main(void)
@@ -296,7 +343,8 @@ int main(void)
 		cmocka_unit_test(an_open_counts_for_the_path_it_names),
 		cmocka_unit_test(a_mapping_that_comes_later_moves_a_file_to_its_group),
 		cmocka_unit_test(without_groups_nothing_counts),
-		cmocka_unit_test(a_path_beyond_the_limit_is_in_no_group),
+		cmocka_unit_test(the_group_of_a_path_beyond_the_limit_is_unknown),
+		cmocka_unit_test(the_work_of_a_second_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,13 +163,13 @@ static void process_case_lower_folds_ascii_only(void **state)
 	PLAY(stories, &lower);
 }
 
-static void past_the_limit_a_new_name_reads_other(void **state)
+static void past_the_limit_each_name_still_has_its_label(void **state)
 {
 	static const struct tracker_options few = { .processes = 4 }; /* Idle and System are two */
 	static const struct story stories[] = {
-		{ "two names fit",
+		{ "a third name has a label of its own",
 		  { "1 + 7 a.exe", "2 + 8 b.exe", "3 + 9 c.exe", "4 ? 7 a", "4 ? 8 b",
-		    "4 ? 9 _other" },
+		    "4 ? 9 c" },
 		  TWO_PASSES },
 		{ "a name that is known needs no room",
 		  { "1 + 7 a.exe", "2 + 8 b.exe", "3 + 9 A.EXE", "4 ? 9 a" },
@@ -285,7 +285,7 @@ int main(void)
 		cmocka_unit_test(a_process_id_has_the_name_of_its_instance),
 		cmocka_unit_test(names_follow_the_rules_of_the_label),
 		cmocka_unit_test(process_case_lower_folds_ascii_only),
-		cmocka_unit_test(past_the_limit_a_new_name_reads_other),
+		cmocka_unit_test(past_the_limit_each_name_still_has_its_label),
 		cmocka_unit_test(a_thread_id_leads_to_its_owner),
 		cmocka_unit_test(names_keep_their_spelling_in_the_next_pass),
 		cmocka_unit_test(recordings_that_share_names_share_their_spelling),
