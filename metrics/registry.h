@@ -243,6 +243,9 @@ bool family_value(struct family *family, const uint32_t *ids, int64_t *value);
  * included until they are given back. */
 size_t family_series(const struct family *family);
 
+/* The bytes that the registry has for a family and its samples. */
+size_t family_memory(struct family *family);
+
 /* Families that the registry adds itself: etw_exporter_series, for families that have reached a
  * limit etw_exporter_series_overflow_total{metric}, and for those that have given label sets back
  * etw_exporter_series_evicted_total{metric}. */

@@ -812,6 +812,51 @@ void family_keep(struct family *family, const uint32_t *ids)
 	os_mutex_unlock(&family->registry->mutex);
 }
 
+/* With the mutex: the bytes of a segment, without the texts of its samples. */
+static size_t segment_memory(const struct family *family, unsigned segment)
+{
+	size_t samples = family->label_count > 0 ? (size_t)1 << segment : 1, bytes = 0;
+
+	if (!family->prefixes[segment]) {
+		return 0;
+	}
+	bytes += samples *
+		 (family->label_count * sizeof(uint32_t) + sizeof *family->prefixes[segment]);
+	if (family->lives[segment]) {
+		bytes += samples * sizeof *family->lives[segment];
+	}
+	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+		if (family_segment(family, w, segment)) {
+			bytes += samples * family->cells_per_sample * sizeof(cell);
+		}
+	}
+	return bytes;
+}
+
+size_t family_memory(struct family *family)
+{
+	size_t bytes = sizeof *family + family->head_size;
+	uint32_t count;
+
+	os_mutex_lock(&family->registry->mutex);
+	count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
+	for (unsigned segment = SEGMENT_FIRST; segment < SEGMENT_COUNT; segment++) {
+		bytes += segment_memory(family, segment);
+	}
+	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + count; sample++) {
+		const struct prefix *prefix = sample_prefix(family, sample);
+
+		bytes += prefix ? sizeof *prefix + prefix->size : 0;
+	}
+	for (const struct sample_table *table =
+		     atomic_load_explicit(&family->table, memory_order_relaxed);
+	     table; table = table->older) {
+		bytes += sizeof *table + (table->mask + 1) * sizeof table->buckets[0];
+	}
+	os_mutex_unlock(&family->registry->mutex);
+	return bytes;
+}
+
 void family_free(struct family *family)
 {
 	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);

@@ -6,7 +6,8 @@
  * With a recording the configuration is also tried on it. The recording is replayed by the pipeline
  * of the exporter with a dry run of its rules, which notes for each rule how many events it is
  * about, how many of them it counted, and why it did not count the others. The report lists these
- * numbers, as text or as JSON, and ends with the exposition that a scrape would show.
+ * numbers, as text or as JSON, and ends with the exposition that a scrape would show. With a number
+ * of hosts it lists instead what each family costs (budget.c).
  *
  * Everything that is wrong with a configuration is reported as lines "file:line:column: sentence"
  * with nothing before them, because editors read that form. The exit status is then that of bad
@@ -16,19 +17,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "base/print.h"
 #include "config/config.h"
 #include "config/problems.h"
 #include "rules/language/collector.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
+#include "tool/budget.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
 
 struct request {
 	struct tool_arguments arguments;
 	const char *recording; /* NULL: the configuration alone */
+	uint64_t hosts;        /* 0: the report is about the rules */
 	struct problems problems;
+	/* Of the recording. */
+	uint64_t records;
+	int64_t first_time, last_time; /* 100 ns since 1601 UTC */
 };
 
 /* ---- a configuration alone ---- */
@@ -189,16 +196,57 @@ done:
 	text_free(&page);
 }
 
+static void add_cost(const struct request *request, const char *path,
+		     const struct recording *recording, uint64_t cpu_ns, struct text *out)
+{
+	const struct budget_input input = {
+		.config = path,
+		.recording = request->recording,
+		.registry = recording_registry(recording),
+		.dry_run = recording_dry_run(recording),
+		.hosts = request->hosts,
+		.records = request->records,
+		.duration_100ns = time_between(request->first_time, request->last_time),
+		.cpu_ns = cpu_ns,
+	};
+
+	add_budget(out, &input, request->arguments.as_json);
+}
+
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
+{
+	struct request *request = context;
+
+	(void)recording;
+	(void)class;
+	request->records++;
+	if (record->time != RECORD_NO_TIME) {
+		request->first_time = record->time < request->first_time ? record->time :
+									   request->first_time;
+		request->last_time = record->time > request->last_time ? record->time :
+									 request->last_time;
+	}
+}
+
 static bool try_on_recording(struct request *request, const char *path, struct text *out,
 			     struct error *err)
 {
 	const struct recording_options options = { .config_path = path,
-						   .problems = &request->problems };
+						   .problems = &request->problems,
+						   .context = request,
+						   .on_record = on_record };
 	struct recording *recording =
 		recording_open(&request->arguments, request->recording, &options, err);
-	bool done = recording && recording_run(recording, err);
+	uint64_t start_ns = os_thread_cpu_ns();
+	bool done;
 
-	if (done) {
+	request->first_time = INT64_MAX;
+	request->last_time = INT64_MIN;
+	done = recording && recording_run(recording, err);
+	if (done && request->hosts > 0) {
+		add_cost(request, path, recording, os_thread_cpu_ns() - start_ns, out);
+	} else if (done) {
 		add_report(request, path, recording, out);
 	}
 	recording_close(recording);
@@ -210,6 +258,8 @@ static bool try_on_recording(struct request *request, const char *path, struct t
 static const struct command_option option_rows[] = {
 	{ "--with", "FILE", "try the rules on a recording", OPTION_TEXT,
 	  .offset = offsetof(struct request, recording) },
+	{ "--hosts", "N", "with --with: what each family costs, on N hosts", OPTION_COUNT,
+	  .offset = offsetof(struct request, hosts) },
 	{ NULL },
 };
 
@@ -237,6 +287,9 @@ static int run(struct tool_arguments *arguments)
 	if (arguments->as_json && !request->recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
 	}
+	if (request->hosts > 0 && !request->recording) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "--hosts is for --with");
+	}
 	good = (request->recording ? try_on_recording : describe)(request, path, &out, &err);
 	problems_show(&request->problems, show_problem, NULL);
 	if (!good && request->problems.errors == 0) {
@@ -255,7 +308,9 @@ const struct tool_command tool_check = {
 	.synopsis = "FILE",
 	.about = "Check a configuration and its collectors",
 	.more = "With a recording, the report lists for each rule how many events match it, how many\n"
-		"of them it counted, and why it did not count the others.\n",
+		"of them it counted, and why it did not count the others. With --hosts it lists for\n"
+		"each family its series, samples a second at a scrape interval of 15 s, bytes of a\n"
+		"scrape, memory and processor time.\n",
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.words_most = 2,

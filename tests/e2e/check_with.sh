@@ -52,6 +52,38 @@ assert rule["events"] == int(sys.argv[1]) == rule["counted"] + rule["left_out"]
 assert open("expected").read() == "".join(line + "\n" for line in report["exposition"].splitlines() if line.startswith("x_"))
 END
 
+# The budget: what the page of the exporter has, for so many hosts.
+check 0 my.yaml --with sample.etl --hosts 2000
+series=$(grep -c ^x_writes expected)
+bytes=$("$ETW_EXPORTER" --config.file=my.yaml --once --replay.file=sample.etl | grep -e '^x_writes' -e '^# [A-Z]* x_writes' | wc -c)
+grep -Eq "^x_writes_total +counter +$series +$series +$(awk -v n="$series" 'BEGIN { printf "%.1f", n * 2000 / 15 }') +$bytes +[1-9][0-9]* +[0-9.]+$" out ||
+	fail "$(cat out)"
+grep -Eq "^total +[1-9]" out || fail "$(tail -1 out)"
+check 0 my.yaml --with sample.etl --hosts 30 --format json
+python3 - "$series" "$bytes" <<'END' || fail "$(cut -c1-2000 out)"
+import json, sys
+report = json.load(open("out"))
+family = {f["family"]: f for f in report["families"]}["x_writes_total"]
+series, size = int(sys.argv[1]), int(sys.argv[2])
+assert (family["series"], family["samples_per_scrape"], family["bytes_per_scrape"]) == (series, series, size)
+assert abs(family["samples_per_second"] - series * 30 / 15) < 1e-6
+assert (report["hosts"], report["scrape_interval_seconds"]) == (30, 15) and report["event_seconds"] > 0
+for key in ("series", "samples_per_scrape", "bytes_per_scrape", "memory_bytes"):
+    assert report["total"][key] == sum(f[key] for f in report["families"])
+assert abs(report["total"]["cpu_percent"] - sum(f["cpu_percent"] for f in report["families"])) < 1e-6
+END
+# A histogram has a sample for each bucket, the sum and the count.
+echo 'collectors: { events: off, file: off, memory: off, network: off, process: off }' >disk.yaml
+check 0 disk.yaml --with sample.etl --hosts 1 --format json
+python3 - <<'END' || fail "$(cut -c1-2000 out)"
+import json
+for f in json.load(open("out"))["families"]:
+    if f["type"] == "histogram":
+        assert f["samples_per_scrape"] % f["series"] == 0 and f["samples_per_scrape"] // f["series"] > 5, f
+END
+check 2 my.yaml --hosts 5
+grep -q -- '--hosts is for --with' err || fail "$(cat err)"
+
 # A rule whose conditions contradict each other counts nothing, and its events were left out by a condition.
 sed -i 's/gt: 65536 }/gt: 65536 }, { field: IoSize, le: 512 }/' x.yaml
 check 0 my.yaml --with sample.etl
