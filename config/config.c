@@ -266,6 +266,8 @@ static const struct yaml_row limit_rows[] = {
 	{ "strings", YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST),
 	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
 	  .help = "Memory for the text of labels, from 64KiB to 64GiB." },
+	{ "budget", &limit_shape, YAML_TO(struct config_limits, budget),
+	  .help = "Number of label sets of all families together that have a series of their own: those with the greatest part of what their family counts; the others count as _other." },
 	{ "idle", YAML_SHAPE(.type = SHAPE_DURATION, .least = IDLE_LEAST_MS, .most = IDLE_MOST_MS),
 	  YAML_TO(struct config_limits, idle_ms),
 	  .help = "How long a label set whose values come from events may stay unchanged before it is given back, from 1m to 8760h. Without it, label sets are given back only by a family that is nearly full." },

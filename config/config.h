@@ -54,6 +54,7 @@ struct config_limits {
 	uint32_t files;
 	uint32_t top_paths; /* places of etw_file_top_written_bytes */
 	uint64_t strings_bytes;
+	uint32_t budget;  /* 0: none */
 	uint64_t idle_ms; /* 0: label sets that do not change stay */
 };
 

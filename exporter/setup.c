@@ -32,6 +32,7 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 		.series = setup->config->limits.series,
 		.strings_bytes = setup->config->limits.strings_bytes,
 		.native_histograms = setup->config->native_histograms,
+		.budget = setup->config->limits.budget,
 		.idle_100ns = setup->config->limits.idle_ms * 10000,
 	};
 	const struct rule_set_options rules = {

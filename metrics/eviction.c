@@ -21,7 +21,8 @@
  *     for events has seen 0: it will forget its caches before its next record. A label set that
  *     comes back meanwhile is put into the table again with its counts (eviction_revive()).
  *  2. When all consumers have passed, nothing can write into the samples. One whose sum has changed
- *     is put back. The others lose their prefix, so that scrapes leave them out.
+ *     is put back (or, chosen by budget.c, added to "_other"). The others lose their prefix, so
+ * that scrapes leave them out.
  *  3. When all scrapes that began before have ended, the cells are zero, and the number and the
  *     text are free. So no scrape shows the labels of one sample with the value of another.
  *
@@ -43,7 +44,6 @@
 enum {
 	WATCHED = 2,      /* a limit of which less than this part is left is near enough to watch */
 	NEARLY_FULL = 16, /* one of which less than this part is left is nearly full */
-	ROOM = 8,         /* the part of a limit that is given back at once */
 };
 
 void eviction_init(struct registry *registry)
@@ -51,6 +51,7 @@ void eviction_init(struct registry *registry)
 	struct eviction *eviction = &registry->eviction;
 
 	atomic_init(&eviction->epoch, 1);
+	eviction->round_time = TIME_UNKNOWN;
 	eviction->scrape_clock = 1;
 	eviction->idle_100ns = registry->limits.idle_100ns ? registry->limits.idle_100ns :
 							     UINT64_MAX;
@@ -78,13 +79,7 @@ static struct sample_life *life_of(const struct family *family, uint32_t sample)
 	return &family->lives[segment][index];
 }
 
-struct look {
-	uint64_t sum; /* of all its cells */
-	bool hidden;
-	bool needed; /* a gauge that is not 0, or is held */
-};
-
-static struct look look_at(const struct family *family, uint32_t sample)
+struct look eviction_look(const struct family *family, uint32_t sample)
 {
 	struct look look = { .sum = 0 };
 	uint32_t index;
@@ -154,13 +149,6 @@ static int64_t last_alive(const struct family *family, uint32_t sample, int64_t 
 
 /* ---- choosing ---- */
 
-struct candidate {
-	struct family *family;
-	uint32_t sample;
-	int64_t alive;
-	uint64_t sum;
-};
-
 static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -184,8 +172,7 @@ static bool registry_is_short(const struct registry *registry, unsigned part)
 
 	return is_short(atomic_load_explicit(&registry->series, memory_order_relaxed),
 			registry->limits.series, part) ||
-	       is_short(budget - left, budget, part) ||
-	       is_short(intern_spent(registry->strings), registry->limits.strings_bytes, part);
+	       is_short(budget - left, budget, part);
 }
 
 /* Whether the samples of a family are looked at. The others will not be given back soon. */
@@ -217,16 +204,7 @@ static uint32_t room_needed(const struct family *family)
 	return room > 0 ? room : 1;
 }
 
-/* The samples that a consumer chooses from. */
-struct choice {
-	int64_t before; /* the last event before now */
-	int64_t now;
-	uint64_t idle_100ns;
-	struct candidate *candidates; /* owned */
-	size_t count, capacity;
-};
-
-static void add_candidate(struct choice *choice, const struct candidate *candidate)
+void choice_add(struct choice *choice, const struct candidate *candidate)
 {
 	struct candidate *grown =
 		array_grow(choice->candidates, &choice->capacity, choice->count, sizeof *grown);
@@ -274,7 +252,7 @@ static void look_at_family(struct choice *choice, struct family *family)
 		if (atomic_load_explicit(&life->state, memory_order_relaxed) != LIFE_COUNTED) {
 			continue;
 		}
-		look = look_at(family, sample);
+		look = eviction_look(family, sample);
 		now = look_again(choice, life, &look);
 		if (look.needed || (!now && room == 0)) {
 			continue;
@@ -282,7 +260,7 @@ static void look_at_family(struct choice *choice, struct family *family)
 		candidate.sum = look.sum;
 		candidate.alive = now ? INT64_MIN : last_alive(family, sample, choice->now);
 		if (now || time_since(candidate.alive, choice->now) >= (uint64_t)EVICT_AFTER) {
-			add_candidate(choice, &candidate);
+			choice_add(choice, &candidate);
 			at_once += now;
 		}
 	}
@@ -376,6 +354,7 @@ static void retire(struct registry *registry, const struct choice *choice)
 	}
 	if (eviction->batch_count > 0) {
 		eviction->stage = BATCH_RETIRED;
+		eviction->fold = choice->fold;
 		atomic_store(&eviction->pending, true);
 		atomic_fetch_add(&eviction->epoch, 1);
 	}
@@ -433,11 +412,12 @@ static void hide_batch(struct registry *registry)
 	for (size_t i = 0; i < eviction->batch_count; i++) {
 		const struct retired_sample *retired = &eviction->batch[i];
 		struct family *family = retired->family;
-		struct look look = look_at(family, retired->sample);
+		struct look look = eviction_look(family, retired->sample);
 		uint32_t index;
 		unsigned segment = segment_of(retired->sample, &index);
 
-		if (look.sum != retired->sum || look.needed) {
+		if (look.needed || (eviction->fold ? !family_fold(family, retired->sample) :
+						     look.sum != retired->sum)) {
 			family_put_back(family, retired->sample);
 			continue;
 		}
@@ -518,7 +498,9 @@ static void move_on(struct registry *registry)
 	struct eviction *eviction = &registry->eviction;
 
 	os_mutex_lock(&registry->mutex);
-	if (eviction->stage == BATCH_RETIRED && consumers_have_passed(registry)) {
+	/* A scrape must not read a sample and then the series to which it was added. */
+	if (eviction->stage == BATCH_RETIRED && consumers_have_passed(registry) &&
+	    !(eviction->fold && eviction->scrapes)) {
 		hide_batch(registry);
 	}
 	if (eviction->stage == BATCH_HIDDEN && scrapes_have_ended(eviction)) {
@@ -623,7 +605,10 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 {
 	struct registry *registry = shard->registry;
 	struct eviction *eviction = &registry->eviction;
-	struct choice choice = { .before = before, .now = now, .idle_100ns = eviction->idle_100ns };
+	struct choice choice = { .before = before,
+				 .now = now,
+				 .idle_100ns = eviction->idle_100ns,
+				 .fold = registry->limits.budget > 0 };
 	bool reported = false;
 
 	if (!begin_tending(eviction)) {
@@ -639,6 +624,9 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 			reported = true;
 			look_at_family(&choice, family);
 		}
+	}
+	if (choice.count == 0) {
+		budget_choose(registry, &choice);
 	}
 	if (choice.count > 0 && !atomic_load(&eviction->pending)) {
 		retire(registry, &choice);

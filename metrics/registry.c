@@ -517,6 +517,9 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 	if (registry->limits.strings_bytes == 0) {
 		registry->limits.strings_bytes = (size_t)64 << 20;
 	}
+	if (registry->limits.budget > 0 && registry->limits.budget < registry->limits.series) {
+		registry->limits.series = registry->limits.budget;
+	}
 	eviction_init(registry);
 	registry->prefix_bytes_left = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
 	registry->strings = intern_new(registry->limits.strings_bytes, err);
@@ -593,13 +596,14 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
 		error_set(err, ERROR_LIMIT, "more than %d threads that count", SHARDS_MAX);
 	} else {
 		shard = arena_alloc(&registry->arena, sizeof *shard, sizeof(void *));
-		if (shard) {
+		if (shard && budget_shard(registry, shard)) {
 			shard->registry = registry;
 			shard->index = registry->shard_count++;
 			shard->shared = shared;
 			registry->shards[shard->index] = shard;
 		} else {
 			no_memory(err);
+			shard = NULL;
 		}
 	}
 	os_mutex_unlock(&registry->mutex);

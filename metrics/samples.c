@@ -134,6 +134,11 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 	atomic_store_explicit(&table->buckets[i], bucket, memory_order_release);
 }
 
+uint64_t family_hash(const struct family *family, const uint32_t *ids)
+{
+	return sample_hash(ids, family->label_count) + (uintptr_t)family;
+}
+
 /* ---- making ---- */
 
 enum {
@@ -353,6 +358,8 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 	if (life) {
 		life->sum = 0;
 		life->changed = TIME_UNKNOWN;
+		life->amount = 0;
+		life->ranked = false;
 		atomic_store_explicit(&life->state, limited ? LIFE_COUNTED : LIFE_KEPT,
 				      memory_order_relaxed);
 	}
@@ -431,18 +438,12 @@ void family_put_back(struct family *family, uint32_t sample)
 	count_up(&family->registry->series);
 }
 
-static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum overflow overflow)
+/* With the mutex: the sample with these ids, which is made if no limit is against it. */
+static uint32_t add_with_mutex(struct family *family, const uint32_t *ids, enum overflow overflow)
 {
-	struct registry *registry = family->registry;
 	bool limited = overflow == OVERFLOW_NONE && family->dynamic_labels != 0;
 	uint32_t sample = sample_find(family, ids, family->label_count);
 
-	/* At a limit, many new label sets must not wait for the mutex. */
-	if (sample != NO_SAMPLE || at_limit(family, overflow)) {
-		return sample;
-	}
-	os_mutex_lock(&registry->mutex);
-	sample = sample_find(family, ids, family->label_count);
 	if (sample == NO_SAMPLE) {
 		sample = eviction_revive(family, ids);
 	}
@@ -450,11 +451,25 @@ static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum ove
 		sample = add_sample(family, ids, limited);
 		if (sample != NO_SAMPLE && limited) {
 			count_up(&family->limited_count);
-			count_up(&registry->series);
+			count_up(&family->registry->series);
 		} else if (sample != NO_SAMPLE && family->dynamic_labels != 0) {
 			count_up(&family->overflow_count);
 		}
 	}
+	return sample;
+}
+
+static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum overflow overflow)
+{
+	struct registry *registry = family->registry;
+	uint32_t sample = sample_find(family, ids, family->label_count);
+
+	/* At a limit, many new label sets must not wait for the mutex. */
+	if (sample != NO_SAMPLE || at_limit(family, overflow)) {
+		return sample;
+	}
+	os_mutex_lock(&registry->mutex);
+	sample = add_with_mutex(family, ids, overflow);
 	os_mutex_unlock(&registry->mutex);
 	return sample;
 }
@@ -495,64 +510,107 @@ static uint32_t clean_id(const struct registry *registry, uint32_t id)
 	return id;
 }
 
+/* Puts "_other" in place of the labels that an overflow series does not have. */
+static void replace_labels(const struct family *family, uint32_t *ids, enum overflow overflow)
+{
+	for (uint32_t i = 0; i < family->label_count && overflow != OVERFLOW_NONE; i++) {
+		if (overflow == OVERFLOW_ALL || (family->dynamic_labels >> i & 1) != 0) {
+			ids[i] = family->registry->other;
+		}
+	}
+}
+
 /*
  * The sample for a label set that is not in the table: a new one, the overflow series, or one with
  * cleaned labels. NO_SAMPLE without memory. Sets *overflowed.
  */
-static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *overflowed)
+static uint32_t make_sample(struct family *family, const struct shard *shard, const uint32_t *ids,
+			    bool *overflowed)
 {
 	const struct registry *registry = family->registry;
 	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample = NO_SAMPLE;
+	bool admitted = budget_admits(family, shard, ids);
 
 	*overflowed = false;
 	for (uint32_t i = 0; i < family->label_count; i++) {
 		clean[i] = clean_id(registry, ids[i]);
 		*overflowed |= clean[i] == registry->other && ids[i] != registry->other;
 	}
-	for (int overflow = OVERFLOW_NONE; overflow <= OVERFLOW_ALL && sample == NO_SAMPLE;
-	     overflow++) {
-		for (uint32_t i = 0; i < family->label_count && overflow != OVERFLOW_NONE; i++) {
-			if (overflow == OVERFLOW_ALL || (family->dynamic_labels >> i & 1) != 0) {
-				clean[i] = registry->other;
-			}
-		}
+	for (int overflow = admitted ? OVERFLOW_NONE : OVERFLOW_DYNAMIC;
+	     overflow <= OVERFLOW_ALL && sample == NO_SAMPLE; overflow++) {
+		replace_labels(family, clean, (enum overflow)overflow);
 		*overflowed |= overflow != OVERFLOW_NONE;
 		sample = find_or_add(family, clean, (enum overflow)overflow);
+	}
+	if (*overflowed) {
+		budget_wait(family, shard, ids);
 	}
 	return sample;
 }
 
 struct family_shard family_no_cells;
 
-/* Makes the cells of a segment that the shard uses for the first time. NULL without memory. */
+/* With the mutex: the cells of a segment, which are made if the shard uses it for the first time.
+ * NULL without memory. */
 static cell *make_segment(struct family *family, const struct shard *shard, unsigned segment)
 {
 	struct registry *registry = family->registry;
-	struct family_shard *cells;
-	cell *made = NULL;
+	struct family_shard *cells =
+		atomic_load_explicit(&family->shards[shard->index], memory_order_relaxed);
+	size_t samples = family->label_count > 0 ? (size_t)1 << segment : 1;
+	cell *made;
 
-	os_mutex_lock(&registry->mutex);
-	cells = atomic_load_explicit(&family->shards[shard->index], memory_order_relaxed);
 	if (cells == &family_no_cells) {
 		cells = arena_alloc(&registry->arena, sizeof *cells, CELLS_ALIGN);
 		if (!cells) {
-			goto done;
+			return NULL;
 		}
 		/* Pairs with the acquire in family_segment(). */
 		atomic_store_explicit(&family->shards[shard->index], cells, memory_order_release);
 	}
 	made = atomic_load_explicit(&cells->segments[segment], memory_order_relaxed);
 	if (!made) {
-		size_t samples = family->label_count > 0 ? (size_t)1 << segment : 1;
-
 		made = arena_alloc(&registry->arena,
 				   samples * family->cells_per_sample * sizeof *made, CELLS_ALIGN);
 		/* Pairs with the acquire in family_segment(). */
 		atomic_store_explicit(&cells->segments[segment], made, memory_order_release);
 	}
-done:
-	os_mutex_unlock(&registry->mutex);
 	return made;
+}
+
+/* The overflow series has cells of the registry's own shard, which nothing else writes. */
+bool family_fold(struct family *family, uint32_t sample)
+{
+	uint32_t ids[FAMILY_LABELS_MAX] = { 0 }, to = NO_SAMPLE, from_index, to_index;
+	unsigned from_segment = segment_of(sample, &from_index), to_segment;
+	cell *cells;
+
+	if (family->type == FAMILY_GAUGE) {
+		return true; /* it is 0, or hidden */
+	}
+	memcpy(ids, sample_ids(family, sample, family->label_count),
+	       family->label_count * sizeof *ids);
+	for (int overflow = OVERFLOW_DYNAMIC; overflow <= OVERFLOW_ALL && to == NO_SAMPLE;
+	     overflow++) {
+		replace_labels(family, ids, (enum overflow)overflow);
+		to = add_with_mutex(family, ids, (enum overflow)overflow);
+	}
+	to_segment = to != NO_SAMPLE ? segment_of(to, &to_index) : 0;
+	cells = to != NO_SAMPLE ? make_segment(family, family->registry->self, to_segment) : NULL;
+	if (!cells) {
+		return false;
+	}
+	cells += (size_t)to_index * family->cells_per_sample;
+	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+		const cell *from = family_segment(family, w, from_segment);
+
+		for (uint32_t i = 0; from && i < family->cells_per_sample; i++) {
+			const cell *at = &from[(size_t)from_index * family->cells_per_sample + i];
+
+			cell_add(&cells[i], atomic_load_explicit(at, memory_order_relaxed));
+		}
+	}
+	return true;
 }
 
 /* ---- the per-event path ---- */
@@ -586,11 +644,14 @@ static RARE cell *make_cells(struct family *family, const struct shard *shard, c
 
 	*overflowed = false;
 	if (sample == NO_SAMPLE) {
-		sample = make_sample(family, ids, overflowed);
+		sample = make_sample(family, shard, ids, overflowed);
 	}
 	if (sample != NO_SAMPLE) {
 		cells = cells_of(family, shard, sample);
-		if (!cells && make_segment(family, shard, segment_of(sample, &index))) {
+		if (!cells) {
+			os_mutex_lock(&family->registry->mutex);
+			make_segment(family, shard, segment_of(sample, &index));
+			os_mutex_unlock(&family->registry->mutex);
 			cells = cells_of(family, shard, sample);
 		}
 	}

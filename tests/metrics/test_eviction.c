@@ -469,6 +469,103 @@ static void a_scrape_never_shows_the_labels_of_one_with_the_value_of_another(voi
 	registry_free(fixture.registry);
 }
 
+/* ---- the budget ---- */
+
+static uint64_t page_sum(const char *page, const char *name, size_t *lines)
+{
+	size_t size = strlen(name);
+	uint64_t sum = 0;
+
+	*lines = 0;
+	for (const char *line = page; line && *line; line = strchr(line, '\n') + 1) {
+		if (strncmp(line, name, size) == 0 && line[size] == '{') {
+			sum += strtoull(strstr(line, "} ") + 2, NULL, 10);
+			++*lines;
+		}
+	}
+	return sum;
+}
+
+/*
+ * Four programs write most of the bytes and four others make most of the events; a hundred more,
+ * which come first, do a little. Half an hour later it does not matter who came first.
+ */
+static void a_budget_keeps_the_greatest_and_all_sums(void **state)
+{
+	enum { BUDGET = 32, SMALL = 100, GREAT = 4, MINUTES = 30 };
+	struct registry_limits limits = { .budget = BUDGET };
+	struct family_options options = by_process;
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+	struct family *events, *bytes;
+	uint64_t event_sum = 0, byte_sum = 0;
+	size_t event_lines, byte_lines;
+	uint32_t ids[2];
+	struct text page;
+
+	(void)state;
+	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
+	events = registry_family(fixture.registry, &options, NULL);
+	options.name = "etw_bytes_total";
+	bytes = registry_family(fixture.registry, &options, NULL);
+	for (unsigned minute = 0; minute < MINUTES; minute++) {
+		for (unsigned i = 0; i < SMALL; i++) {
+			/* In another order each minute. */
+			label(&fixture, "small", (i * 37 + minute * 11) % SMALL, ids);
+			family_add(events, fixture.shard, ids, 1);
+			family_add(bytes, fixture.shard, ids, 10);
+			event_sum += 1;
+			byte_sum += 10;
+		}
+		for (unsigned i = 0; i < GREAT; i++) {
+			for (unsigned j = 0; j < 10; j++) {
+				label(&fixture, "writer", i, ids);
+				family_add(bytes, fixture.shard, ids, 100000);
+				label(&fixture, "caller", i, ids);
+				family_add(events, fixture.shard, ids, 1);
+			}
+			event_sum += 10;
+			byte_sum += 1000000;
+		}
+		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
+		page = page_of(fixture.registry);
+		text_add_char(&page, '\0');
+		assert_int_equal(page_sum(page.data, "etw_events_total", &event_lines), event_sum);
+		assert_int_equal(page_sum(page.data, "etw_bytes_total", &byte_lines), byte_sum);
+		/* One "_other" each is beside the budget. */
+		assert_true(event_lines + byte_lines <= BUDGET + 2);
+		text_free(&page);
+	}
+	fixture.family = events;
+	for (unsigned i = 0; i < GREAT; i++) {
+		assert_true(has_series(&fixture, "caller", i));
+	}
+	fixture.family = bytes;
+	for (unsigned i = 0; i < GREAT; i++) {
+		assert_true(has_series(&fixture, "writer", i));
+	}
+	registry_free(fixture.registry);
+}
+
+static void a_budget_that_is_enough_gives_nothing_back(void **state)
+{
+	enum { BUDGET = 32 };
+	struct registry_limits limits = { .budget = BUDGET };
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+
+	(void)state;
+	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
+	fixture.family = registry_family(fixture.registry, &by_process, NULL);
+	for (unsigned minute = 0; minute < 9; minute++) {
+		for (unsigned i = 0; i < BUDGET; i++) {
+			count(&fixture, "odd", i, i * i);
+		}
+		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
+	}
+	assert_int_equal(family_series(fixture.family), BUDGET);
+	page_expect_none(fixture.registry, "_other");
+	registry_free(fixture.registry);
+}
+
 /* ---- for a long time ---- */
 
 static void a_hundred_thousand_names_take_bounded_room(void **state)
@@ -520,6 +617,8 @@ int main(void)
 		cmocka_unit_test(nothing_waits_for_a_consumer_that_waits),
 		cmocka_unit_test(a_name_that_comes_back_meanwhile_keeps_its_counts),
 		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),
+		cmocka_unit_test(a_budget_keeps_the_greatest_and_all_sums),
+		cmocka_unit_test(a_budget_that_is_enough_gives_nothing_back),
 		cmocka_unit_test(a_hundred_thousand_names_take_bounded_room),
 	};
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Consumers with caches of cells count under names that come and go, while label sets are given
+ * back and used again and while scrapes run: no page shows the labels of one sample with the value
+ * of another, and no count gets lost. Also run by ThreadSanitizer.
+ *
+ * A name with the number n is only counted in multiples of n + 1, so that a value under a wrong
+ * name is seen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "metrics/exposition.h"
+#include "tests/support/page.h"
+
+enum { CONSUMERS = 3, SCRAPERS = 2, NAMES = 997, LIMIT = 128, CACHED = 64, ROUNDS = 400 };
+
+#define STEP (INT64_C(60) * 10000000)
+
+struct shared {
+	struct registry *registry;
+	struct family *bytes;
+	uint32_t ids[NAMES];
+	_Atomic(int64_t) now;
+	atomic_bool done;
+	atomic_uint wrong, pages;
+};
+
+struct consumer {
+	struct shared *shared;
+	struct shard *shard;
+	struct os_thread thread;
+	unsigned number;
+	cell *cached[CACHED]; /* of the names from first on */
+	unsigned forgotten;
+	uint64_t sum;
+};
+
+static void forget(void *context)
+{
+	struct consumer *consumer = context;
+
+	memset(consumer->cached, 0, sizeof consumer->cached);
+	consumer->forgotten++;
+}
+
+static void count(struct consumer *consumer, unsigned name, unsigned place)
+{
+	struct shared *shared = consumer->shared;
+	bool overflowed = false;
+	cell *at = consumer->cached[place];
+
+	if (!at) {
+		at = family_cells(shared->bytes, consumer->shard, &shared->ids[name], &overflowed);
+		consumer->cached[place] = overflowed ? NULL : at;
+	}
+	cell_add(at, name + 1);
+	consumer->sum += name + 1;
+}
+
+static void consume(void *context)
+{
+	struct consumer *consumer = context;
+	struct shared *shared = consumer->shared;
+	const _Atomic(uint64_t) *epoch = registry_epoch(shared->registry);
+	uint64_t entered = 0;
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned first = (round * 23 + consumer->number * 31) % (NAMES - CACHED);
+		int64_t now;
+
+		memset(consumer->cached, 0, sizeof consumer->cached);
+		for (unsigned i = 0; i < 20 * CACHED; i++) {
+			if (atomic_load_explicit(epoch, memory_order_relaxed) != entered) {
+				entered = shard_enter(consumer->shard);
+			}
+			count(consumer, first + i % CACHED, i % CACHED);
+		}
+		now = atomic_fetch_add(&shared->now, STEP);
+		shard_tend(consumer->shard, now, now + STEP);
+		if (round % 3 == consumer->number) {
+			shard_leave(consumer->shard);
+			entered = 0;
+		}
+	}
+	shard_leave(consumer->shard);
+}
+
+static bool append(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* How many lines of the page have a value that their name cannot have. */
+static unsigned wrong_lines(const char *page)
+{
+	static const char start[] = "\netw_bytes_total{name=\"n";
+	unsigned wrong = 0;
+
+	for (const char *line = strstr(page, start); line; line = strstr(line + 1, start)) {
+		unsigned long name = strtoul(line + sizeof start - 1, NULL, 10);
+
+		wrong += strtoull(strstr(line, "} ") + 2, NULL, 10) % (name + 1) != 0;
+	}
+	return wrong;
+}
+
+static void scrape(void *context)
+{
+	struct shared *shared = context;
+
+	while (!atomic_load(&shared->done)) {
+		struct text page = { 0 };
+
+		exposition_write(shared->registry, append, &page);
+		text_add_char(&page, '\0');
+		atomic_fetch_add(&shared->wrong, wrong_lines(page.data));
+		text_free(&page);
+		atomic_fetch_add(&shared->pages, 1);
+	}
+}
+
+static uint64_t page_sum(struct registry *registry, const char *name)
+{
+	struct text page = page_of(registry);
+	uint64_t sum = 0;
+	char start[64];
+
+	text_add_char(&page, '\0');
+	snprintf(start, sizeof start, "\n%s{", name);
+	for (const char *line = strstr(page.data, start); line; line = strstr(line + 1, start)) {
+		sum += strtoull(strstr(line, "} ") + 2, NULL, 10);
+	}
+	text_free(&page);
+	return sum;
+}
+
+static void run(struct shared *shared, const struct registry_limits *limits, uint64_t *sum)
+{
+	const struct family_options options = { .name = "etw_bytes_total",
+						.help = "Bytes.",
+						.type = FAMILY_COUNTER,
+						.labels = { "name" },
+						.label_count = 1,
+						.dynamic_labels = 1 };
+	struct consumer consumers[CONSUMERS] = { { .number = 0 } };
+	struct os_thread scrapers[SCRAPERS];
+
+	memset(shared, 0, sizeof *shared);
+	shared->registry = registry_new(limits, NULL);
+	assert_non_null(shared->registry);
+	shared->bytes = registry_family(shared->registry, &options, NULL);
+	for (unsigned i = 0; i < NAMES; i++) {
+		char text[16];
+
+		snprintf(text, sizeof text, "n%u", i);
+		shared->ids[i] = intern_string(registry_strings(shared->registry), text);
+	}
+	for (unsigned i = 0; i < CONSUMERS; i++) {
+		struct consumer *consumer = &consumers[i];
+
+		consumer->shared = shared;
+		consumer->number = i;
+		consumer->shard = registry_shard(shared->registry, false, NULL);
+		shard_attend(consumer->shard,
+			     &(struct shard_owner){ .context = consumer, .forget_cells = forget });
+	}
+	for (unsigned i = 0; i < SCRAPERS; i++) {
+		assert_true(os_thread_start(&scrapers[i], scrape, shared, NULL));
+	}
+	for (unsigned i = 0; i < CONSUMERS; i++) {
+		assert_true(os_thread_start(&consumers[i].thread, consume, &consumers[i], NULL));
+	}
+	*sum = 0;
+	for (unsigned i = 0; i < CONSUMERS; i++) {
+		os_thread_join(&consumers[i].thread);
+		*sum += consumers[i].sum;
+		assert_true(consumers[i].forgotten > 1);
+	}
+	atomic_store(&shared->done, true);
+	for (unsigned i = 0; i < SCRAPERS; i++) {
+		os_thread_join(&scrapers[i]);
+	}
+	assert_true(atomic_load(&shared->pages) > 0);
+	assert_int_equal(atomic_load(&shared->wrong), 0);
+	assert_true(page_sum(shared->registry, "etw_exporter_series_evicted_total") > 0);
+	assert_true(family_series(shared->bytes) <= LIMIT + LIMIT / 8 + 1);
+	print_message("  %u pages, %llu label sets given back\n", atomic_load(&shared->pages),
+		      (unsigned long long)page_sum(shared->registry,
+						   "etw_exporter_series_evicted_total"));
+}
+
+static void no_page_shows_a_value_under_another_name(void **state)
+{
+	const struct registry_limits limits = { .series_per_family = LIMIT };
+	struct shared shared;
+	uint64_t sum;
+
+	(void)state;
+	run(&shared, &limits, &sum);
+	registry_free(shared.registry);
+}
+
+/* With a budget, what is given back is added to "_other", so the sum is known. */
+static void no_count_gets_lost(void **state)
+{
+	const struct registry_limits limits = { .budget = LIMIT };
+	struct shared shared;
+	uint64_t sum;
+
+	(void)state;
+	run(&shared, &limits, &sum);
+	assert_int_equal(page_sum(shared.registry, "etw_bytes_total"), sum);
+	registry_free(shared.registry);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_page_shows_a_value_under_another_name),
+		cmocka_unit_test(no_count_gets_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
