@@ -167,12 +167,18 @@ static bool is_short(uint64_t used, uint64_t most, unsigned part)
 
 static bool registry_is_short(const struct registry *registry, unsigned part)
 {
-	uint64_t budget = (uint64_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
+	size_t budget = atomic_load_explicit(&registry->prefix_bytes, memory_order_relaxed);
 	size_t left = atomic_load_explicit(&registry->prefix_bytes_left, memory_order_relaxed);
 
 	return is_short(atomic_load_explicit(&registry->series, memory_order_relaxed),
-			registry->limits.series, part) ||
+			atomic_load_explicit(&registry->series_limit, memory_order_relaxed),
+			part) ||
 	       is_short(budget - left, budget, part);
+}
+
+static uint32_t max_series_of(const struct family *family)
+{
+	return atomic_load_explicit(&family->max_series, memory_order_relaxed);
 }
 
 /* Whether the samples of a family are looked at. The others will not be given back soon. */
@@ -184,7 +190,7 @@ static bool is_watched(const struct family *family)
 	return family->dynamic_labels != 0 &&
 	       (registry->eviction.idle_100ns != UINT64_MAX ||
 		atomic_load_explicit(&family->hides, memory_order_relaxed) ||
-		is_short(used, family->max_series, WATCHED) ||
+		is_short(used, max_series_of(family), WATCHED) ||
 		registry_is_short(registry, WATCHED));
 }
 
@@ -194,8 +200,8 @@ static uint32_t room_needed(const struct family *family)
 	uint32_t used = atomic_load_explicit(&family->limited_count, memory_order_relaxed);
 	uint32_t room = 0;
 
-	if (is_short(used, family->max_series, NEARLY_FULL)) {
-		room = family->max_series / ROOM;
+	if (is_short(used, max_series_of(family), NEARLY_FULL)) {
+		room = max_series_of(family) / ROOM;
 	} else if (registry_is_short(family->registry, NEARLY_FULL)) {
 		room = used / ROOM;
 	} else {

@@ -421,8 +421,9 @@ bool exposition_write_as(struct registry *registry, const struct exposition_opti
 {
 	bool protobuf = options->format == EXPOSITION_PROTOBUF;
 	struct page page = { .options = options, .sink = sink, .context = context };
-	struct family *family = NULL;
 	struct scrape scrape;
+	struct family *family;
+	uint32_t generation; /* one for the whole page: it has one set of families */
 
 	page.capacity = CHUNK_SIZE + LINE_SIZE_MAX;
 	page.start = malloc(page.capacity);
@@ -432,8 +433,13 @@ bool exposition_write_as(struct registry *registry, const struct exposition_opti
 	page.at = page.start;
 	registry_refresh(registry);
 	scrape_begin(registry, &scrape);
-	while (!page.refused && (family = registry_next_family(registry, family)) != NULL) {
-		if (options->requested && !options->requested(options->context, family)) {
+	generation = registry_generation(registry);
+	family = atomic_load_explicit(&registry->families, memory_order_acquire);
+	for (; family && !page.refused;
+	     /* Pairs with the release in link_family(). */
+	     family = atomic_load_explicit(&family->next, memory_order_acquire)) {
+		if (!family_shown(family, generation) ||
+		    (options->requested && !options->requested(options->context, family))) {
 			continue;
 		}
 		if (protobuf) {

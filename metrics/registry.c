@@ -4,7 +4,9 @@
  * its families about itself.
  *
  * A scrape walks the list of families without a lock, so a family is complete before it is linked
- * in, and is never removed. All memory comes from one arena that is freed with the registry. Names
+ * in, and is never removed: one that a reload takes out of the configuration is only shown no
+ * longer (exchange.c), and is used again when its declaration returns. Memory comes from one arena
+ * that is freed with the registry, except what is given back (eviction.c). Names
  * are checked against the Prometheus data model once, when a family is declared, so neither the
  * per-event path nor a scrape checks them again. A histogram uses three more names (_bucket, _sum
  * and _count), and no other family may have one of them.
@@ -148,22 +150,45 @@ const char *family_type_name(enum family_type type)
 	return names[type];
 }
 
-struct family *registry_find_family(struct registry *registry, const char *name)
-{
-	/* Both pair with the release in link_family(). */
-	struct family *family = atomic_load_explicit(&registry->families, memory_order_acquire);
-
-	while (family && strcmp(family->name, name) != 0) {
-		family = atomic_load_explicit(&family->next, memory_order_acquire);
-	}
-	return family;
-}
-
-struct family *registry_next_family(struct registry *registry, struct family *family)
+/* The next family by name, shown or not; for NULL the first one. */
+static struct family *next_declared(struct registry *registry, struct family *family)
 {
 	/* Pairs with the release in link_family(). */
 	return atomic_load_explicit(family ? &family->next : &registry->families,
 				    memory_order_acquire);
+}
+
+struct family *registry_next_family(struct registry *registry, struct family *family)
+{
+	uint32_t generation = registry_generation(registry);
+
+	do {
+		family = next_declared(registry, family);
+	} while (family && !family_shown(family, generation));
+	return family;
+}
+
+struct family *registry_find_family(struct registry *registry, const char *name)
+{
+	struct family *family = NULL;
+
+	do {
+		family = registry_next_family(registry, family);
+	} while (family && strcmp(family->name, name) != 0);
+	return family;
+}
+
+struct family *registry_find_coming(struct registry *registry, const char *name, bool coming)
+{
+	struct family *family = NULL;
+
+	if (!coming) {
+		return registry_find_family(registry, name);
+	}
+	do {
+		family = next_declared(registry, family);
+	} while (family && (!family->coming || strcmp(family->name, name) != 0));
+	return family;
 }
 
 const char *family_help(const struct family *family, size_t *size)
@@ -272,28 +297,28 @@ static bool same_family(const struct family *family, const struct family_options
 }
 
 /* A histogram x takes the names x_bucket, x_sum and x_count as well. */
-static const char *name_taken(struct registry *registry, const struct family_options *options)
+const char *registry_name_taken(struct registry *registry, const char *taker, enum family_type type,
+				bool coming)
 {
 	static const char *const endings[] = { "_bucket", "_sum", "_count" };
-	size_t size = strlen(options->name);
+	size_t size = strlen(taker);
 	char name[NAME_SIZE_MAX + sizeof "_bucket"];
 
 	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
 		size_t ending_size = strlen(endings[i]);
 		struct family *family;
 
-		memcpy(name, options->name, size + 1);
-		if (options->type == FAMILY_HISTOGRAM) {
+		memcpy(name, taker, size + 1);
+		if (type == FAMILY_HISTOGRAM) {
 			memcpy(name + size, endings[i], ending_size + 1);
-			family = registry_find_family(registry, name);
+			family = registry_find_coming(registry, name, coming);
 			if (family) {
 				return family->name;
 			}
 		}
-		if (size > ending_size &&
-		    strcmp(options->name + size - ending_size, endings[i]) == 0) {
+		if (size > ending_size && strcmp(taker + size - ending_size, endings[i]) == 0) {
 			name[size - ending_size] = '\0';
-			family = registry_find_family(registry, name);
+			family = registry_find_coming(registry, name, coming);
 			if (family && family->type == FAMILY_HISTOGRAM) {
 				return family->name;
 			}
@@ -382,8 +407,11 @@ static struct family *add_family(struct registry *registry, const struct family_
 	family->decimals = options->decimals;
 	family->label_count = (uint32_t)options->label_count;
 	family->dynamic_labels = options->dynamic_labels;
-	family->max_series = options->max_series ? options->max_series :
-						   registry->limits.series_per_family;
+	family->own_max_series = options->max_series != 0;
+	atomic_init(&family->max_series,
+		    options->max_series ? options->max_series : registry->limits.series_per_family);
+	atomic_init(&family->shown_from, NEVER_SHOWN);
+	atomic_init(&family->shown_until, NEVER_SHOWN);
 	family->cells_per_sample = options->type == FAMILY_GAUGE ? GAUGE_CELLS : 1;
 	for (size_t w = 0; w < SHARD_SLOTS; w++) {
 		atomic_init(&family->shards[w], &family_no_cells);
@@ -411,41 +439,87 @@ static struct family *add_family(struct registry *registry, const struct family_
 	return family;
 }
 
+static bool check_family(const struct family_options *options, struct error *err)
+{
+	if (!valid_metric_name(options->name)) {
+		return error_set(err, ERROR_CONFIG, "\"%s\" is not a metric name", options->name);
+	}
+	return check_options(options, err) || error_prefix(err, "%s", options->name);
+}
+
+/* With the mutex: the family with this declaration, shown or not, which is made if there is none.
+ * NULL without memory. */
+static struct family *find_or_add(struct registry *registry, const struct family_options *options)
+{
+	struct family *family = NULL;
+
+	do {
+		family = next_declared(registry, family);
+	} while (family &&
+		 (strcmp(family->name, options->name) != 0 || !same_family(family, options)));
+	return family ? family : add_family(registry, options);
+}
+
+struct family *registry_prepare(struct registry *registry, const struct family_options *options,
+				struct error *err)
+{
+	struct family *family;
+
+	if (!check_family(options, err)) {
+		return NULL;
+	}
+	os_mutex_lock(&registry->mutex);
+	family = find_or_add(registry, options);
+	if (family) {
+		family->coming_max_series = options->max_series;
+	} else {
+		no_memory(err);
+	}
+	os_mutex_unlock(&registry->mutex);
+	return family;
+}
+
+/* With the mutex; the name is not that of a family that is shown. */
+static struct family *show_family(struct registry *registry, const struct family_options *options,
+				  struct error *err)
+{
+	const char *taken = registry_name_taken(registry, options->name, options->type, false);
+	struct family *family;
+
+	if (taken) {
+		error_set(err, ERROR_CONFIG, "%s: the name collides with the family %s",
+			  options->name, taken);
+		return NULL;
+	}
+	family = find_or_add(registry, options);
+	if (!family) {
+		no_memory(err);
+		return NULL;
+	}
+	/* At once: pairs with the acquires in family_shown(). */
+	atomic_store_explicit(&family->shown_from, registry_generation(registry),
+			      memory_order_release);
+	atomic_store_explicit(&family->shown_until, NEVER_SHOWN, memory_order_release);
+	return family;
+}
+
 struct family *registry_family(struct registry *registry, const struct family_options *options,
 			       struct error *err)
 {
 	struct family *family;
-	const char *taken;
 
-	if (!valid_metric_name(options->name)) {
-		error_set(err, ERROR_CONFIG, "\"%s\" is not a metric name", options->name);
-		return NULL;
-	}
-	if (!check_options(options, err)) {
-		error_prefix(err, "%s", options->name);
+	if (!check_family(options, err)) {
 		return NULL;
 	}
 	os_mutex_lock(&registry->mutex);
 	family = registry_find_family(registry, options->name);
-	if (family) {
-		if (!same_family(family, options)) {
-			error_set(err, ERROR_CONFIG,
-				  "%s: declared before with another type, unit, labels or buckets",
-				  options->name);
-			family = NULL;
-		}
-		os_mutex_unlock(&registry->mutex);
-		return family;
-	}
-	taken = name_taken(registry, options);
-	if (taken) {
-		error_set(err, ERROR_CONFIG, "%s: the name collides with the family %s",
-			  options->name, taken);
-	} else {
-		family = add_family(registry, options);
-		if (!family) {
-			no_memory(err);
-		}
+	if (!family) {
+		family = show_family(registry, options, err);
+	} else if (!same_family(family, options)) {
+		error_set(err, ERROR_CONFIG,
+			  "%s: declared before with another type, unit, labels or buckets",
+			  options->name);
+		family = NULL;
 	}
 	os_mutex_unlock(&registry->mutex);
 	return family;
@@ -509,10 +583,10 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 		registry->limits = *limits;
 	}
 	if (registry->limits.series_per_family == 0) {
-		registry->limits.series_per_family = 2000;
+		registry->limits.series_per_family = SERIES_PER_FAMILY;
 	}
 	if (registry->limits.series == 0) {
-		registry->limits.series = 200000;
+		registry->limits.series = SERIES;
 	}
 	if (registry->limits.strings_bytes == 0) {
 		registry->limits.strings_bytes = (size_t)64 << 20;
@@ -520,7 +594,9 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 	if (registry->limits.budget > 0 && registry->limits.budget < registry->limits.series) {
 		registry->limits.series = registry->limits.budget;
 	}
+	atomic_init(&registry->series_limit, registry->limits.series);
 	eviction_init(registry);
+	registry->prefix_bytes = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
 	registry->prefix_bytes_left = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
 	registry->strings = intern_new(registry->limits.strings_bytes, err);
 	if (!registry->strings) {

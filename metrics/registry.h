@@ -75,14 +75,42 @@ void registry_free(struct registry *registry);
  */
 struct family *registry_family(struct registry *registry, const struct family_options *options,
 			       struct error *err);
-struct family *registry_find_family(struct registry *registry, const char *name); /* or NULL */
-/* The next family by name; for NULL the first one. Returns NULL after the last. */
+/* Of the families that are shown; NULL: there is none. */
+struct family *registry_find_family(struct registry *registry, const char *name);
+/* The next family by name that is shown; for NULL the first one. Returns NULL after the last. */
 struct family *registry_next_family(struct registry *registry, struct family *family);
 const char *family_name(const struct family *family);
 const char *family_help(const struct family *family, size_t *size);  /* as shown: escaped, no NUL */
 const char *family_label(const struct family *family, size_t index); /* NULL after the last */
 enum family_type family_type(const struct family *family);
 const char *family_type_name(enum family_type type); /* "counter", "gauge", "histogram" */
+
+/*
+ * ---- another set of families, while threads count and scrape ----
+ *
+ * A reload prepares the families of the next configuration, then exchanges the sets. A family of
+ * both keeps its samples and values. One that only the former set has leaves the page and keeps its
+ * memory: it is used again, with the values that it had, when a family of the same declaration is
+ * prepared again. So 100 reloads between two configurations need no more memory than two.
+ */
+
+/* Like registry_family(), but a family that is not shown stays so, and its name is not compared
+ * with others before the exchange. */
+struct family *registry_prepare(struct registry *registry, const struct family_options *options,
+				struct error *err);
+
+/*
+ * Takes the families of the former set off the page and shows the prepared ones, in one step for
+ * every page. What is in neither set stays. Fails, and changes nothing, if two families would have
+ * the same name then. Threads may still count into the former set until they use the next one.
+ */
+bool registry_exchange(struct registry *registry, struct family *const *former,
+		       size_t former_count, struct family *const *next, size_t next_count,
+		       struct error *err);
+
+/* Other limits; 0 as for registry_new(). Series beyond a lower one stay. strings_bytes cannot be
+ * changed and is ignored. */
+void registry_set_limits(struct registry *registry, const struct registry_limits *limits);
 
 /* The table of label values. The ids below are ids of this table; INTERN_FULL as an id reads
  * "_other". */
@@ -226,6 +254,12 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now);
 
 /* The process whose name is this label value was alive at a time; see shard_tend(). */
 void registry_alive(struct registry *registry, uint32_t id, int64_t time);
+/* Sets a gauge back to 0, as far as this shard has counted: nothing was counted while it was not
+ * shown. */
+void family_restart(struct family *family, const struct shard *shard);
+
+/* Whether a cell is one of the family in this shard. */
+bool family_has_cell(const struct family *family, const struct shard *shard, const cell *at);
 
 /* ---- the scrape: any thread ---- */
 

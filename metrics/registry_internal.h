@@ -38,6 +38,8 @@ enum {
 	PREFIX_SIZE_MAX = 4096,        /* longer label sets belong to the overflow series */
 	PREFIX_BYTES_PER_SERIES = 512, /* budget for each series of the limits */
 	HOOKS_MAX = 16,
+	SERIES_PER_FAMILY = 2000, /* limits where none is given */
+	SERIES = 200000,
 	/* One more is for the families about the registry itself, which a scrape updates. */
 	SHARD_SLOTS = SHARDS_MAX + 1,
 	RETIRED_MAX = 4096, /* samples that are given back at once */
@@ -127,6 +129,15 @@ struct family {
 	size_t bucket_count;
 	const struct native_scale *native; /* NULL: no native histograms */
 
+	/*
+	 * The family is on the pages of the generations from shown_from up to, not with, shown_until
+	 * (exchange.c). They are stored before the registry's generation, with release; a scrape
+	 * loads that generation once, with acquire.
+	 */
+	_Atomic(uint32_t) shown_from, shown_until;
+	bool coming;                /* used with the mutex, while sets are exchanged */
+	uint32_t coming_max_series; /* likewise: in force when the family is shown */
+
 	/* The declaration; constant. */
 	_Atomic(struct family *) next; /* in the order of names */
 	const char *name;
@@ -135,7 +146,8 @@ struct family {
 	enum family_type type;
 	unsigned decimals;
 	uint32_t dynamic_labels;
-	uint32_t max_series;
+	_Atomic(uint32_t) max_series; /* a reload may change it: exchange.c */
+	bool own_max_series;          /* it is the family's, not that of the registry */
 	const char *head; /* the HELP and TYPE lines */
 	size_t head_size;
 	const struct bucket_text *bucket_texts;           /* bucket_count + 1, with +Inf */
@@ -233,13 +245,16 @@ struct registry {
 	struct intern *strings; /* owned */
 	uint32_t other, unknown, none;
 
-	_Atomic(struct family *) families; /* the first by name */
+	_Atomic(struct family *) families; /* the first by name; see registry_shown() */
+	_Atomic(uint32_t) generation;      /* rises with each exchange of families */
+	_Atomic(uint32_t) series_limit;    /* limits.series, or that of a reload */
 	_Atomic(uint32_t) series;          /* samples that count against limits.series */
 
 	struct os_mutex
 		mutex; /* guards adding families, samples, cells, writers; and what follows */
 	struct arena arena;
 	/* Of label sets that count against a limit; also read without the mutex, as a hint. */
+	_Atomic(size_t) prefix_bytes; /* the budget of text */
 	_Atomic(size_t) prefix_bytes_left;
 	struct shard *shards[SHARD_SLOTS];
 	unsigned shard_count;
@@ -255,6 +270,33 @@ struct registry {
 	struct family *overflow_family;
 	struct family *evicted_family;
 };
+
+/* From this generation on no page has the family. */
+#define NEVER_SHOWN UINT32_MAX
+
+/* Whether the pages of an generation have the family: another set of families may be in force later. */
+static inline bool family_shown(const struct family *family, uint32_t generation)
+{
+	/* Pair with the releases in exchange.c. In this order: a family that is shown again has its
+	 * new beginning before it has no end any more. */
+	return generation < atomic_load_explicit(&family->shown_until, memory_order_acquire) &&
+	       atomic_load_explicit(&family->shown_from, memory_order_acquire) <= generation;
+}
+
+static inline uint32_t registry_generation(const struct registry *registry)
+{
+	/* Pairs with the release in registry_exchange(). */
+	return atomic_load_explicit(&registry->generation, memory_order_acquire);
+}
+
+/* With the mutex. The family with this name in the present generation, or among those that are coming;
+ * NULL: none. */
+struct family *registry_find_coming(struct registry *registry, const char *name, bool coming);
+
+/* With the mutex. The name of a family, as above, that has one of the names which a family of this
+ * name and type would take; NULL: none. */
+const char *registry_name_taken(struct registry *registry, const char *name, enum family_type type,
+				bool coming);
 
 /* The place of a sample. */
 static inline unsigned segment_of(uint32_t sample, uint32_t *index)

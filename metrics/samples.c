@@ -416,12 +416,12 @@ static bool at_limit(const struct family *family, enum overflow overflow)
 	}
 	if (overflow == OVERFLOW_DYNAMIC) {
 		return atomic_load_explicit(&family->overflow_count, memory_order_relaxed) >=
-		       family->max_series;
+		       atomic_load_explicit(&family->max_series, memory_order_relaxed);
 	}
 	return atomic_load_explicit(&family->limited_count, memory_order_relaxed) >=
-		       family->max_series ||
+		       atomic_load_explicit(&family->max_series, memory_order_relaxed) ||
 	       atomic_load_explicit(&registry->series, memory_order_relaxed) >=
-		       registry->limits.series;
+		       atomic_load_explicit(&registry->series_limit, memory_order_relaxed);
 }
 
 static void count_up(_Atomic(uint32_t) *count)

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exchanging one set of families for another while threads count and scrape.
+ *
+ * A family is never removed, because consumers and scrapes use it without a lock. Each family has
+ * the generations in which it is on the page, and an exchange begins the next generation. A page
+ * reads the generation once, so it never has families of two configurations, and never one name
+ * twice, even if the exchange happens while it is written. Consumers know nothing of generations:
+ * they count into the cells that their rules lead to, and take over other rules when they are ready
+ * (pipeline.c).
+ */
+#include "metrics/registry.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "metrics/registry_internal.h"
+
+static void mark(struct family *const *families, size_t count, bool coming)
+{
+	for (size_t i = 0; i < count; i++) {
+		families[i]->coming = coming;
+	}
+}
+
+/* With the mutex: marks the families of the generation to come. */
+static void mark_coming(struct registry *registry, struct family *const *former,
+			size_t former_count, struct family *const *next, size_t next_count)
+{
+	uint32_t generation = registry_generation(registry);
+	struct family *family = atomic_load_explicit(&registry->families, memory_order_acquire);
+
+	for (; family; family = atomic_load_explicit(&family->next, memory_order_acquire)) {
+		family->coming = family_shown(family, generation);
+	}
+	mark(former, former_count, false);
+	mark(next, next_count, true);
+}
+
+/* With the mutex: whether each name of the next set would be there once. */
+static bool check_names(struct registry *registry, struct family *const *next, size_t next_count,
+			struct error *err)
+{
+	for (size_t i = 0; i < next_count; i++) {
+		const struct family *family = next[i];
+		const char *taken =
+			registry_find_coming(registry, family->name, true) != family ?
+				family->name :
+				registry_name_taken(registry, family->name, family->type, true);
+
+		if (taken) {
+			return error_set(err, ERROR_CONFIG,
+					 "%s: the name collides with the family %s", family->name,
+					 taken);
+		}
+	}
+	return true;
+}
+
+/* With the mutex: the samples of a family count against the limit while it is shown. */
+static void count_series(struct registry *registry, const struct family *family, bool shown)
+{
+	uint32_t count = atomic_load_explicit(&family->limited_count, memory_order_relaxed);
+
+	if (shown) {
+		atomic_fetch_add_explicit(&registry->series, count, memory_order_relaxed);
+	} else {
+		atomic_fetch_sub_explicit(&registry->series, count, memory_order_relaxed);
+	}
+}
+
+static uint32_t max_series_of(const struct registry *registry, uint32_t own)
+{
+	return own ? own : registry->limits.series_per_family;
+}
+
+/* With the mutex: shows in the generation to come what is coming, and nothing else. */
+static void apply(struct registry *registry, uint32_t generation)
+{
+	struct family *family = atomic_load_explicit(&registry->families, memory_order_acquire);
+
+	for (; family; family = atomic_load_explicit(&family->next, memory_order_acquire)) {
+		bool shown = family_shown(family, generation - 1);
+
+		if (shown == family->coming) {
+			continue;
+		}
+		count_series(registry, family, family->coming);
+		/* These three pair with the acquires in family_shown(). */
+		if (family->coming) {
+			atomic_store_explicit(&family->shown_from, generation,
+					      memory_order_release);
+			atomic_store_explicit(&family->shown_until, NEVER_SHOWN,
+					      memory_order_release);
+		} else {
+			atomic_store_explicit(&family->shown_until, generation,
+					      memory_order_release);
+		}
+	}
+}
+
+bool registry_exchange(struct registry *registry, struct family *const *former, size_t former_count,
+		       struct family *const *next, size_t next_count, struct error *err)
+{
+	uint32_t generation;
+	bool good;
+
+	os_mutex_lock(&registry->mutex);
+	mark_coming(registry, former, former_count, next, next_count);
+	good = check_names(registry, next, next_count, err);
+	if (good) {
+		generation = registry_generation(registry) + 1;
+		apply(registry, generation);
+		for (size_t i = 0; i < next_count; i++) {
+			next[i]->own_max_series = next[i]->coming_max_series != 0;
+			atomic_store_explicit(&next[i]->max_series,
+					      max_series_of(registry, next[i]->coming_max_series),
+					      memory_order_relaxed);
+		}
+		/* Pairs with the acquire in registry_generation(). */
+		atomic_store_explicit(&registry->generation, generation, memory_order_release);
+	}
+	os_mutex_unlock(&registry->mutex);
+	return good;
+}
+
+void registry_set_limits(struct registry *registry, const struct registry_limits *limits)
+{
+	struct family *family;
+	size_t prefix_bytes;
+
+	os_mutex_lock(&registry->mutex);
+	registry->limits.series_per_family = limits->series_per_family ? limits->series_per_family :
+									 SERIES_PER_FAMILY;
+	registry->limits.series = limits->series ? limits->series : SERIES;
+	atomic_store_explicit(&registry->series_limit, registry->limits.series,
+			      memory_order_relaxed);
+	/* The budget of text grows with the limit and does not shrink with it. */
+	prefix_bytes = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
+	if (prefix_bytes > registry->prefix_bytes) {
+		atomic_fetch_add_explicit(&registry->prefix_bytes_left,
+					  prefix_bytes - registry->prefix_bytes,
+					  memory_order_relaxed);
+		atomic_store_explicit(&registry->prefix_bytes, prefix_bytes, memory_order_relaxed);
+	}
+	family = atomic_load_explicit(&registry->families, memory_order_acquire);
+	for (; family; family = atomic_load_explicit(&family->next, memory_order_acquire)) {
+		if (!family->own_max_series) {
+			atomic_store_explicit(&family->max_series, max_series_of(registry, 0),
+					      memory_order_relaxed);
+		}
+	}
+	os_mutex_unlock(&registry->mutex);
+}
+
+void family_restart(struct family *family, const struct shard *shard)
+{
+	uint32_t left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
+
+	assert(family->type == FAMILY_GAUGE);
+	for (unsigned segment = SEGMENT_FIRST; left > 0; segment++) {
+		cell *cells = family_segment(family, shard->index, segment);
+		uint32_t here = left < 1u << segment ? left : 1u << segment;
+
+		left -= here;
+		for (uint32_t i = 0; cells && i < here; i++) {
+			atomic_store_explicit(&cells[i], 0, memory_order_relaxed);
+		}
+	}
+}
+
+bool family_has_cell(const struct family *family, const struct shard *shard, const cell *at)
+{
+	for (unsigned segment = SEGMENT_FIRST; segment < SEGMENT_COUNT; segment++) {
+		const cell *cells = family_segment(family, shard->index, segment);
+		size_t samples = family->label_count > 0 ? (size_t)1 << segment : 1;
+
+		if (cells && at >= cells && at < cells + samples * family->cells_per_sample) {
+			return true;
+		}
+	}
+	return false;
+}
