@@ -388,6 +388,7 @@ static RARE struct event_class *resolve(struct event_table *table,
 	}
 	hash = inband_hash(hash, fresh.manifest_id);
 	class = probe(table, record, hash, fresh.manifest_id);
+	fresh.again = class != NULL;
 	if (!class) {
 		class = place_class(table, hash);
 	}
@@ -544,6 +545,19 @@ static void free_class(void *context, struct event_class *class)
 	(void)context;
 	free_names(class);
 	free(class);
+}
+
+void event_table_renew(struct event_table *table, const struct schema_origins *origins)
+{
+	if (origins) {
+		table->origins = *origins;
+	}
+	for (size_t i = 0; i <= table->mask; i++) {
+		if (table->slots[i].class) {
+			table->slots[i].class->schema = NULL;
+			table->slots[i].class->stale |= STALE_SCHEMA;
+		}
+	}
 }
 
 void event_table_drop(struct event_table *table, uint32_t manifest_id,

@@ -57,6 +57,7 @@ struct event_class {
 	bool used;            /* an event used the entry since the eviction hand passed it; for
 				 event_table.c alone */
 	uint8_t stale;        /* bits of enum event_class_stale */
+	bool again;           /* resolved once more: what the layers above have is of this class */
 	uint64_t names;       /* number of provider names that were known when it was resolved */
 	uint32_t manifest_id; /* in-band manifest of the schema; 0: the schema is from elsewhere */
 	const struct schema *schema; /* NULL: no layout known */
@@ -100,6 +101,13 @@ struct event_class *event_table_find(struct event_table *table, const struct eve
  */
 void event_table_drop(struct event_table *table, uint32_t manifest_id,
 		      void (*release)(void *context, struct event_class *class), void *context);
+
+/*
+ * From the next look-ups on, classes are resolved with other origins, or, if origins is NULL, with
+ * the same ones. No schema of the former origins is used any more; each class stays, with the parts
+ * of the layers above, and is resolved again when its next record comes.
+ */
+void event_table_renew(struct event_table *table, const struct schema_origins *origins);
 
 void event_table_each(struct event_table *table,
 		      void (*visit)(void *context, struct event_class *class), void *context);

@@ -48,6 +48,8 @@ struct rule_set_options {
 	/* Collectors of the caller, in addition to the built-in ones; borrowed during the call. */
 	const struct builtin_file *collectors;
 	size_t collector_count;
+	/* Another rule set is in use: families are prepared and not shown (registry_prepare()). */
+	bool prepare;
 };
 
 /*
@@ -69,6 +71,8 @@ bool rule_set_on(const struct rule_set *set, const char *collector);
  * the last. A family may come more than once, and may be that of other collectors too. */
 const struct family *rule_set_next_family(const struct rule_set *set, const char *collector,
 					  size_t *at);
+/* The families of the collectors that are on; NULL behind the last. */
+struct family *rule_set_family(const struct rule_set *set, size_t index);
 /* Features of the tracker that the rules of the enabled collectors need (enum tracker_feature). */
 uint32_t rule_set_features(const struct rule_set *set);
 
@@ -114,6 +118,15 @@ struct rule_engine_options {
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err);
 void rule_engine_free(struct rule_engine *engine);
+
+/*
+ * From the next event on, the engine applies another rule set; event classes must be prepared
+ * again. Starts of spans that both sets have go on, as do the values of gauges whose family both
+ * have; other starts count as unmatched. names_only: as in the options. False without memory: the
+ * engine is as it was. The consumer's thread; the former set must still exist.
+ */
+bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next, bool names_only,
+			 struct error *err);
 
 /* Compiles the rules for a new event class into class->compiled. False without memory. */
 bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class);

@@ -218,3 +218,59 @@ const char *provider_spec_label(const struct provider_spec *spec, char *text)
 	strcat(text, "}");
 	return text;
 }
+
+/* ---- comparing ---- */
+
+static bool text_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool filter_equal(const struct payload_filter *a, const struct payload_filter *b)
+{
+	if (a->event != b->event || a->any != b->any || a->condition_count != b->condition_count) {
+		return false;
+	}
+	for (size_t i = 0; i < a->condition_count; i++) {
+		const struct payload_condition *x = &a->conditions[i], *y = &b->conditions[i];
+
+		if (x->op != y->op || !text_same(x->field, y->field) ||
+		    !text_same(x->value, y->value)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool payload_equal(const struct provider_spec *a, const struct provider_spec *b)
+{
+	if (a->payload_count != b->payload_count) {
+		return false;
+	}
+	for (size_t i = 0; i < a->payload_count; i++) {
+		if (!filter_equal(&a->payload[i], &b->payload[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The filters by id, process and program file. */
+static bool scope_equal(const struct provider_spec *a, const struct provider_spec *b)
+{
+	return a->id_count == b->id_count && a->ids_out == b->ids_out &&
+	       memcmp(a->ids, b->ids, a->id_count * sizeof a->ids[0]) == 0 &&
+	       a->process_id_count == b->process_id_count &&
+	       memcmp(a->process_ids, b->process_ids,
+		      a->process_id_count * sizeof a->process_ids[0]) == 0 &&
+	       text_same(a->executables, b->executables);
+}
+
+bool provider_spec_equal(const struct provider_spec *a, const struct provider_spec *b)
+{
+	return guid_equal(&a->guid, &b->guid) && a->level == b->level && a->any == b->any &&
+	       a->all == b->all && a->properties == b->properties && scope_equal(a, b) &&
+	       payload_equal(a, b) && a->capture_at_start == b->capture_at_start &&
+	       a->capture_at_stop == b->capture_at_stop &&
+	       a->capture_every_ms == b->capture_every_ms;
+}

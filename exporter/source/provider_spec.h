@@ -114,6 +114,9 @@ bool provider_spec_name(struct provider_spec *spec, const char *text, size_t siz
 /* After a failure (no memory) the caller must free *to as well. */
 bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *from);
 
+/* Whether both request the same events of the same provider. GUIDs are compared, not names. */
+bool provider_spec_equal(const struct provider_spec *a, const struct provider_spec *b);
+
 /* The name, or the GUID in braces. text: at least GUID_TEXT_SIZE + 2 bytes, for the GUID. */
 const char *provider_spec_label(const struct provider_spec *spec, char *text);
 

@@ -59,6 +59,20 @@ void source_stop(struct source *source)
 	}
 }
 
+void source_sink_changed(struct source *source)
+{
+	if (source->operations->sink_changed) {
+		source->operations->sink_changed(source);
+	}
+}
+
+void source_wake(struct source *source)
+{
+	if (source->operations->wake) {
+		source->operations->wake(source);
+	}
+}
+
 bool source_stopping(const struct source *source)
 {
 	return atomic_load_explicit(&source->stopping, memory_order_acquire);

@@ -181,6 +181,13 @@ bool source_run(struct source *source, const struct event_sink *sink, struct err
 void source_stop(struct source *source);
 bool source_stopping(const struct source *source);
 
+/* Callbacks of the sink are there that were not, or the other way round: what exists on the machine
+ * is reported to them. From a callback of the sink alone. */
+void source_sink_changed(struct source *source);
+
+/* Lets the sink get on_buffer() soon, if the source can: a live session is flushed. Any thread. */
+void source_wake(struct source *source);
+
 /* Any thread. */
 void source_statistics(const struct source *source, struct source_statistics *statistics);
 const struct source_facts *source_facts(const struct source *source);

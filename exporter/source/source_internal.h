@@ -13,6 +13,8 @@
 struct source_operations {
 	bool (*run)(struct source *source, const struct event_sink *sink, struct error *err);
 	void (*stop)(struct source *source); /* wakes a waiting source_run(); any thread; or NULL */
+	void (*sink_changed)(struct source *source); /* or NULL, as is wake */
+	void (*wake)(struct source *source);
 	void (*close)(struct source *source); /* frees everything, also the struct source itself */
 };
 

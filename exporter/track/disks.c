@@ -20,29 +20,31 @@
 #include "base/text.h"
 #include "source/source.h"
 
-bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
-		struct error *err)
-{
-	static const struct family_options disk_info = {
+const struct family_options disks_families[DISKS_FAMILIES] = {
+	{
 		.name = "etw_disk_info",
 		.help = "Physical disks with their model and sector size; always 1.",
 		.type = FAMILY_GAUGE,
 		.labels = { "disk", "model", "bytes_per_sector" },
 		.label_count = 3,
 		.dynamic_labels = 0x7,
-	};
-	static const struct family_options volume_info = {
+	},
+	{
 		.name = "etw_disk_volume_info",
 		.help = "Volumes on the partitions of physical disks; always 1.",
 		.type = FAMILY_GAUGE,
 		.labels = { "disk", "partition", "volume", "file_system" },
 		.label_count = 4,
 		.dynamic_labels = 0xf,
-	};
+	},
+};
 
+bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
+		struct error *err)
+{
 	*disks = (struct disks){ .registry = registry, .shard = shard };
-	disks->disk_info = registry_family(registry, &disk_info, err);
-	disks->volume_info = registry_family(registry, &volume_info, err);
+	disks->disk_info = registry_family(registry, &disks_families[0], err);
+	disks->volume_info = registry_family(registry, &disks_families[1], err);
 	return disks->disk_info && disks->volume_info;
 }
 

@@ -31,6 +31,9 @@ struct disks {
 	uint32_t volume_count;
 };
 
+enum { DISKS_FAMILIES = 2 };
+extern const struct family_options disks_families[DISKS_FAMILIES];
+
 /* Registers the families. Zeroed disks are fine; they only note which disks are described. */
 bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
 		struct error *err);

@@ -311,6 +311,23 @@ bool files_init(struct files *files, struct registry *registry, struct intern *t
 	return files->prefixes != NULL;
 }
 
+static void forget(struct path_labels *labels)
+{
+	if (labels->ids) {
+		memset(labels->ids, 0, labels->count * sizeof *labels->ids);
+	}
+}
+
+static void free_groups(struct files *files)
+{
+	for (size_t i = 0; i < files->glob_count; i++) {
+		free(files->globs[i].glob);
+	}
+	free(files->globs);
+	files->globs = NULL;
+	files->glob_count = 0;
+}
+
 bool files_set_groups(struct files *files, const struct config_path_group *groups, size_t count,
 		      struct error *err)
 {
@@ -319,6 +336,8 @@ bool files_set_groups(struct files *files, const struct config_path_group *group
 	for (size_t i = 0; i < count; i++) {
 		globs += groups[i].glob_count;
 	}
+	free_groups(files);
+	forget(&files->group_labels);
 	files->grouped = count > 0;
 	files->globs = calloc(globs + 1, sizeof *files->globs);
 	if (!files->globs) {
@@ -340,13 +359,6 @@ bool files_set_groups(struct files *files, const struct config_path_group *group
 		}
 	}
 	return true;
-}
-
-static void forget(struct path_labels *labels)
-{
-	if (labels->ids) {
-		memset(labels->ids, 0, labels->count * sizeof *labels->ids);
-	}
 }
 
 static void forget_labels(struct files *files)
@@ -372,10 +384,7 @@ void files_done(struct files *files)
 	free(files->volume_labels.ids);
 	free(files->group_labels.ids);
 	text_free(&files->scratch);
-	for (size_t i = 0; i < files->glob_count; i++) {
-		free(files->globs[i].glob);
-	}
-	free(files->globs);
+	free_groups(files);
 	*files = (struct files){ .texts = NULL };
 }
 

@@ -112,7 +112,8 @@ struct files {
 /* limit: instances of keys, and of objects. */
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
 		uint32_t limit, struct error *err);
-/* The path groups of the configuration, which is no longer needed after the call. */
+/* The path groups of the configuration, which is no longer needed after the call, in place of
+ * those before. */
 bool files_set_groups(struct files *files, const struct config_path_group *groups, size_t count,
 		      struct error *err);
 void files_done(struct files *files);

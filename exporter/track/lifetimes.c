@@ -140,6 +140,20 @@ const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64
 	return items(slot) + (at == slot->count ? 0 : at);
 }
 
+void lifetimes_each_at(const struct lifetimes *table, int64_t time,
+		       void (*visit)(void *context, uint64_t key, const struct lifetime *instance),
+		       void *context)
+{
+	for (uint32_t i = 0; i < table->key_count; i++) {
+		struct lifetimes_key *slot = &table->keys[i];
+		uint32_t at = slot->count > 0 ? latest(slot, time) : slot->count;
+
+		if (at < slot->count && items(slot)[at].end > time) {
+			visit(context, slot->key, &items(slot)[at]);
+		}
+	}
+}
+
 /* ---- making room ---- */
 
 static void remove_key(struct lifetimes *table, struct lifetimes_key *slot)
@@ -625,13 +639,20 @@ void lifetimes_clear(struct lifetimes *table)
 
 enum { CHANGES_PER_INSTANCE = 4, ORDER_MOST = (1 << 30) - 1 };
 
-void timeline_init(struct timeline *timeline, uint32_t limit)
+void timeline_set_limit(struct timeline *timeline, uint32_t limit)
 {
-	*timeline = (struct timeline){ .most = (size_t)limit * CHANGES_PER_INSTANCE };
+	timeline->most = (size_t)limit * CHANGES_PER_INSTANCE;
 	if (timeline->most > ORDER_MOST) {
 		timeline->most = ORDER_MOST;
 	}
+	timeline->table.limit = limit > 0 ? limit : 1;
+}
+
+void timeline_init(struct timeline *timeline, uint32_t limit)
+{
+	*timeline = (struct timeline){ .count = 0 };
 	lifetimes_init(&timeline->table, limit, true);
+	timeline_set_limit(timeline, limit);
 }
 
 static void forget_changes(struct timeline *timeline)

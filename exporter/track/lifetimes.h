@@ -111,6 +111,12 @@ void lifetimes_each(const struct lifetimes *table,
 /* Whether the latest instance of the key has not ended. */
 bool lifetimes_running(struct lifetimes *table, uint64_t key);
 
+/* Calls visit with the instance of each key at a time, if that has begun and not ended. visit must
+ * not change the table. */
+void lifetimes_each_at(const struct lifetimes *table, int64_t time,
+		       void (*visit)(void *context, uint64_t key, const struct lifetime *instance),
+		       void *context);
+
 /* The instance of the key that ended at exactly this time; NULL if there is none. */
 const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key, int64_t time);
 
@@ -138,6 +144,8 @@ struct timeline {
 /* limit: instances; the limit of changes is four times as high. */
 void timeline_init(struct timeline *timeline, uint32_t limit);
 void timeline_clear(struct timeline *timeline); /* as lifetimes_clear() */
+/* Another limit; instances beyond a lower one stay, and each new one evicts one. */
+void timeline_set_limit(struct timeline *timeline, uint32_t limit);
 
 /* Starts to keep changes, until timeline_sort(). May be called again in the same pass. */
 void timeline_begin_first_pass(struct timeline *timeline);

@@ -34,34 +34,36 @@ struct gauge_process {
 	cell *thread_cell;   /* the cell that counts its threads; valid while it has any */
 };
 
-bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
-			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
-			 struct error *err)
-{
-	static const struct family_options instances = {
+const struct family_options process_gauges_families[PROCESS_GAUGES] = {
+	{
 		.name = "etw_process_instances",
 		.help = "Running instances by process name.",
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider" },
 		.label_count = 2,
 		.dynamic_labels = 1U << 0,
-	};
-	static const struct family_options threads = {
+	},
+	{
 		.name = "etw_process_threads",
 		.help = "Threads of running processes, by process name.",
 		.type = FAMILY_GAUGE,
 		.labels = { "process", "provider" },
 		.label_count = 2,
 		.dynamic_labels = 1U << 0,
-	};
+	},
+};
 
+bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
+			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
+			 struct error *err)
+{
 	*gauges = (struct process_gauges){
 		.shard = shard,
 		.process_limit = process_limit,
 		.thread_limit = thread_limit,
 	};
-	gauges->instances = registry_family(registry, &instances, err);
-	gauges->threads = registry_family(registry, &threads, err);
+	gauges->instances = registry_family(registry, &process_gauges_families[0], err);
+	gauges->threads = registry_family(registry, &process_gauges_families[1], err);
 	gauges->provider = intern_string(registry_strings(registry), "Windows Kernel");
 	return gauges->instances && gauges->threads;
 }
@@ -269,20 +271,20 @@ struct shown_image {
 	int64_t time;
 };
 
+const struct family_options image_info_family = {
+	.name = "etw_process_image_info",
+	.help = "Program files of running processes, with their checksum; always 1.",
+	.type = FAMILY_GAUGE,
+	.labels = { "process", "provider", "path", "checksum" },
+	.label_count = IMAGE_LABELS,
+	.dynamic_labels = 0xd, /* all but the provider */
+};
+
 bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
 		     uint32_t limit, struct error *err)
 {
-	static const struct family_options options = {
-		.name = "etw_process_image_info",
-		.help = "Program files of running processes, with their checksum; always 1.",
-		.type = FAMILY_GAUGE,
-		.labels = { "process", "provider", "path", "checksum" },
-		.label_count = IMAGE_LABELS,
-		.dynamic_labels = 0xd, /* all but the provider */
-	};
-
 	*info = (struct image_info){ .registry = registry, .shard = shard, .limit = limit };
-	info->family = registry_family(registry, &options, err);
+	info->family = registry_family(registry, &image_info_family, err);
 	info->provider = intern_string(registry_strings(registry), "Windows Kernel");
 	return info->family != NULL;
 }

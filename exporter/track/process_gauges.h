@@ -37,6 +37,9 @@ struct process_gauges {
 	uint64_t refused_threads;
 };
 
+enum { PROCESS_GAUGES = 2 };
+extern const struct family_options process_gauges_families[PROCESS_GAUGES];
+
 /* Registers the families. */
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
 			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
@@ -71,6 +74,8 @@ struct image_info {
 	uint32_t limit;   /* processes */
 	uint64_t refused; /* not shown: past the limit */
 };
+
+extern const struct family_options image_info_family;
 
 bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
 		     uint32_t limit, struct error *err);

@@ -57,6 +57,11 @@ void names_free(struct names *names)
 	}
 }
 
+void names_set_limit(struct names *names, size_t most)
+{
+	names->most = most;
+}
+
 static uint32_t add_label(struct names *names, const char *name, size_t size)
 {
 	struct text spelling = { 0 };

@@ -33,6 +33,7 @@ struct names; /* opaque */
 /* most: the limit of names. lower_case: labels are in lower case. */
 struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err);
 void names_free(struct names *names);
+void names_set_limit(struct names *names, size_t most); /* names beyond a lower one stay */
 
 /*
  * The label value of an image name (UTF-8, as in the event): the name without a trailing ".exe" in
@@ -53,6 +54,12 @@ static inline void threads_init(struct threads *threads, uint32_t limit)
 {
 	timeline_init(&threads->timeline, limit);
 	threads->found = (struct map){ 0 };
+	threads->limit = limit;
+}
+
+static inline void threads_set_limit(struct threads *threads, uint32_t limit)
+{
+	timeline_set_limit(&threads->timeline, limit);
 	threads->limit = limit;
 }
 

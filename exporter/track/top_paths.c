@@ -46,17 +46,18 @@ struct top_ranked {
 	uint64_t claim; /* rank: the bytes, doubled if already listed */
 };
 
+const struct family_options top_paths_family = {
+	.name = "etw_file_top_written_bytes",
+	.help = "Lower bound of the bytes that programs asked to write to the most-written files in the last minute. Excludes paging I/O.",
+	.type = FAMILY_GAUGE,
+	.labels = { "path", "process", "provider" },
+	.label_count = LABELS,
+	.dynamic_labels = 0x3,
+};
+
 bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
 		    const struct files *files, uint32_t places, struct error *err)
 {
-	static const struct family_options options = {
-		.name = "etw_file_top_written_bytes",
-		.help = "Lower bound of the bytes that programs asked to write to the most-written files in the last minute. Excludes paging I/O.",
-		.type = FAMILY_GAUGE,
-		.labels = { "path", "process", "provider" },
-		.label_count = LABELS,
-		.dynamic_labels = 0x3,
-	};
 	uint32_t counters = COUNTERS_PER_PLACE * places;
 
 	*top = (struct top_paths){ .registry = registry,
@@ -65,7 +66,7 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 				   .places = places,
 				   .start = RECORD_NO_TIME };
 	top->provider = intern_string(registry_strings(registry), "Windows Kernel");
-	top->family = registry_family(registry, &options, err);
+	top->family = registry_family(registry, &top_paths_family, err);
 	counters = counters > COUNTERS_LEAST ? counters : COUNTERS_LEAST;
 	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {
 		if (!top->family || !top_sketch_init(&top->slices[i], counters, err)) {

@@ -45,6 +45,8 @@ struct top_paths {
 	int64_t start; /* of the slice under way; RECORD_NO_TIME: no slice yet */
 };
 
+extern const struct family_options top_paths_family;
+
 bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
 		    const struct files *files, uint32_t places, struct error *err);
 void top_paths_done(struct top_paths *top); /* a zeroed struct is fine */

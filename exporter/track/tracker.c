@@ -66,7 +66,7 @@ static void publish_requests(struct tracker *tracker)
 	publish_table(tracker, TABLE_IRP, tracker->requests.count, tracker->requests.evictions);
 }
 
-static void publish_all(struct tracker *tracker)
+void tracker_publish_all(struct tracker *tracker)
 {
 	const struct lifetimes *processes = &tracker->processes.timeline.table;
 	const struct lifetimes *process_images = &tracker->processes.images.table;
@@ -149,7 +149,7 @@ uint32_t tracker_kernel_flags(uint32_t enabled)
 	return flags;
 }
 
-static uint32_t enabled_by(const struct tracker_options *options)
+uint32_t tracker_enabled_by(const struct tracker_options *options)
 {
 	uint32_t enabled = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
 			   ANNOUNCES_THREAD;
@@ -170,7 +170,7 @@ static uint32_t enabled_by(const struct tracker_options *options)
 	return enabled;
 }
 
-static void forget_record(struct tracker *tracker)
+void tracker_forget_record(struct tracker *tracker)
 {
 	tracker->now =
 		(struct tracker_record){ .record = &no_record, .attribution = &no_attribution };
@@ -217,10 +217,19 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 	}
 	if (options->top_paths &&
 	    !top_paths_init(&tracker->top_paths, registry, options->shard, &tracker->files,
-			    options->top_path_count ? options->top_path_count : TOP_PATHS, err)) {
+			    options->top_path_count, err)) {
 		return false;
 	}
 	return !options->disk_info || disks_init(&tracker->disks, registry, options->shard, err);
+}
+
+void tracker_set_defaults(struct tracker_options *options)
+{
+	options->processes = options->processes ? options->processes : PROCESSES;
+	options->threads = options->threads ? options->threads : THREADS;
+	options->files = options->files ? options->files : FILES;
+	options->strings_bytes = options->strings_bytes ? options->strings_bytes : STRINGS_BYTES;
+	options->top_path_count = options->top_path_count ? options->top_path_count : TOP_PATHS;
 }
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err)
@@ -232,14 +241,10 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 		return NULL;
 	}
 	tracker->options = *options;
-	tracker->options.processes = options->processes ? options->processes : PROCESSES;
-	tracker->options.threads = options->threads ? options->threads : THREADS;
-	tracker->options.files = options->files ? options->files : FILES;
-	tracker->options.strings_bytes = options->strings_bytes ? options->strings_bytes :
-								  STRINGS_BYTES;
-	tracker->enabled = enabled_by(options);
+	tracker_set_defaults(&tracker->options);
+	tracker->enabled = tracker_enabled_by(options);
 	tracker->observed_time = RECORD_NO_TIME;
-	forget_record(tracker);
+	tracker_forget_record(tracker);
 	if (!make_parts(tracker, err)) {
 		tracker_free(tracker);
 		return NULL;
@@ -261,7 +266,7 @@ static void clear_tables(struct tracker *tracker)
 
 void tracker_reset(struct tracker *tracker)
 {
-	forget_record(tracker);
+	tracker_forget_record(tracker);
 	tracker->in_first_pass = false;
 	tracker->observed_time = RECORD_NO_TIME;
 	clear_tables(tracker);
@@ -272,7 +277,7 @@ void tracker_reset(struct tracker *tracker)
 	for (unsigned i = 0; i < FILE_BYTES_COUNT; i++) {
 		atomic_store_explicit(&tracker->file_bytes[i], 0, memory_order_relaxed);
 	}
-	publish_all(tracker);
+	tracker_publish_all(tracker);
 }
 
 /* The gauges keep their last values, which may be shown after the tracker is gone. */
@@ -334,11 +339,11 @@ void tracker_first_pass_end(struct tracker *tracker)
 		begin_first_pass(tracker); /* of a recording without records */
 	}
 	tracker->in_first_pass = false;
-	forget_record(tracker);
+	tracker_forget_record(tracker);
 	processes_build(&tracker->processes);
 	for_each_timeline(tracker, timeline_build);
 	drivers_sort(&tracker->drivers);
-	publish_all(tracker);
+	tracker_publish_all(tracker);
 }
 
 /* ---- in time order ---- */
@@ -361,7 +366,7 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 	now->switched = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
 	tracker_announce(tracker, announces);
 	if (announces & (ANNOUNCES_IN_FIRST_PASS | ANNOUNCES_PARTITION)) {
-		publish_all(tracker);
+		tracker_publish_all(tracker);
 	} else if (announces & (ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END)) {
 		publish_requests(tracker);
 	}
@@ -377,13 +382,13 @@ void tracker_learn(struct tracker *tracker, const struct event_record *record,
 	if (announces == 0) {
 		return;
 	}
-	forget_record(tracker);
+	tracker_forget_record(tracker);
 	tracker->now.record = record;
 	tracker->now.attribution = class->attribution;
 	tracker->now.learned = true;
 	tracker_announce(tracker, announces);
-	forget_record(tracker);
-	publish_all(tracker);
+	tracker_forget_record(tracker);
+	tracker_publish_all(tracker);
 }
 
 void tracker_report_alive(struct tracker *tracker, const struct event_record *next)

@@ -71,6 +71,23 @@ struct tracker_options {
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
 void tracker_free(struct tracker *tracker);
 
+/*
+ * From the next record on, the tracker works for another configuration; event classes must be
+ * prepared again, and the choice of tracker_choose_ahead() is another one. Of next, features, state
+ * gauges, path groups and limits are taken; strings_bytes and what is borrowed stay. What the
+ * tracker knows stays, except for tables that nothing needs any more. A feature that is new works
+ * with what records announce from now on, and so do state gauges. False without memory: parts that
+ * are new may be missing.
+ */
+bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
+		    struct error *err);
+
+/* Prepares the families of the state gauges that the options enable (registry_prepare()), and adds
+ * them to a list with room for TRACKER_GAUGES more. */
+enum { TRACKER_GAUGES = 6 };
+bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
+			    struct family **families, size_t *count, struct error *err);
+
 /* Forgets everything (another pass of a recording begins); state gauges go back to 0, statistics go
  * on. */
 void tracker_reset(struct tracker *tracker);

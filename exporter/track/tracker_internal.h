@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The inside of a tracker, for attribution.c (what event classes announce), tracker.c (its parts
- * and its passes), announce.c (from records into the tables), record_owner.c (process and file of a
+ * and its passes), change.c (another configuration), announce.c (from records into the tables), record_owner.c (process and file of a
  * record) and derived_fields.c (what else rules read of it).
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
@@ -190,6 +190,16 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 {
 	tracker_add(&tracker->unattributed[reason], 1);
 }
+
+/* ---- tracker.c, for change.c ---- */
+
+/* Replaces limits of 0 by the defaults of tracker.h. */
+void tracker_set_defaults(struct tracker_options *options);
+/* What a tracker with these options collects: a set of enum announcement. */
+uint32_t tracker_enabled_by(const struct tracker_options *options);
+/* There is no current record. */
+void tracker_forget_record(struct tracker *tracker);
+void tracker_publish_all(struct tracker *tracker);
 
 /* Hands what the current record announces, of the given announcements, to the tables. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);

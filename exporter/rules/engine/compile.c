@@ -514,10 +514,21 @@ void rule_engine_release(struct event_class *class)
 	class->compiled = NULL;
 }
 
+/* Counts a problem of the class as a whole, once however often it is compiled. */
+static void report(struct rule_engine *engine, struct compiled_rules *compiled,
+		   enum decode_problem problem)
+{
+	if ((compiled->reported >> problem & 1) == 0) {
+		engine_count_problem(engine, compiled, problem);
+	}
+	compiled->reported |= (uint8_t)(1U << problem);
+}
+
 bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
 {
 	struct compiled_rules *draft = empty_draft(&engine->draft);
 	struct builder builder = { .engine = engine, .class = class, .compiled = draft };
+	uint8_t reported = class->again && class->compiled ? class->compiled->reported : 0;
 
 	rule_engine_release(class);
 	draft->undecodable = class->record_type >= RECORD_TIMED;
@@ -534,11 +545,12 @@ bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
 	if (!class->compiled) {
 		return false;
 	}
+	class->compiled->reported = reported;
 	if (builder.problem_rule) {
-		engine_count_problem(engine, class->compiled, PROBLEM_RULE);
+		report(engine, class->compiled, PROBLEM_RULE);
 	}
 	if (builder.problem_type) {
-		engine_count_problem(engine, class->compiled, PROBLEM_BAD_TYPE);
+		report(engine, class->compiled, PROBLEM_BAD_TYPE);
 	}
 	return true;
 }

@@ -6,7 +6,9 @@
  * compiled by compile.c when they first arrive and applied by apply.c to each event; what they
  * share is in engine.h. The statistics of the tables are atomics that the consumer writes after
  * each change, because other threads read them. A reset (a new pass over a recording) forgets
- * starts of spans and set gauges, but keeps what was counted.
+ * starts of spans and set gauges, but keeps what was counted. A reload gives the engine another
+ * rule set: the engine stays, because its statistics are read by other threads, and so do the seed
+ * of its hashes and its tables, as far as both sets have the same spans and families.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +174,100 @@ void rule_engine_forget_cells(struct event_class *class)
 	if (compiled) {
 		memset(compiled->problems, 0, sizeof compiled->problems);
 	}
+}
+
+/* ---- another rule set ---- */
+
+/* Replaces the spans by those of the set, which take over the starts of the spans that stay. */
+static bool replace_spans(struct rule_engine *engine, const struct rule_set *former,
+			  struct error *err)
+{
+	const struct rule_set *set = engine->set;
+	uint16_t *numbers = calloc(set->span_count + 1, sizeof *numbers);
+	struct spans *spans = engine->spans;
+
+	if (!numbers) {
+		return error_no_memory(err, "pairs");
+	}
+	if (!make_spans(engine, err)) {
+		engine->spans = spans;
+		free(numbers);
+		return false;
+	}
+	for (size_t i = 0; i < set->span_count; i++) {
+		size_t j = 0;
+
+		while (j < former->span_count && !span_equal(set->spans[i], former->spans[j])) {
+			j++;
+		}
+		numbers[i] = j < former->span_count ? (uint16_t)j : SPAN_NEW;
+	}
+	spans_take(engine->spans, spans, numbers);
+	spans_free(spans);
+	free(numbers);
+	return true;
+}
+
+/* Families of the former set that the present one does not have. */
+struct left_families {
+	const struct rule_engine *engine;
+	const struct rule_set *former;
+};
+
+static bool is_left(void *context, const cell *at)
+{
+	const struct left_families *left = context;
+	struct family *family;
+
+	for (size_t i = 0; (family = rule_set_family(left->former, i)) != NULL; i++) {
+		if (family_type(family) == FAMILY_GAUGE &&
+		    !rule_set_has_family(left->engine->set, family) &&
+		    family_has_cell(family, left->engine->shard, at)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Gauges that were not counted up to now begin at 0, also those that were counted earlier. */
+static void replace_gauges(struct rule_engine *engine, const struct rule_set *former)
+{
+	struct left_families left = { .engine = engine, .former = former };
+	struct family *family;
+
+	gauges_leave(engine->gauges, is_left, &left);
+	for (size_t i = 0; (family = rule_set_family(engine->set, i)) != NULL; i++) {
+		if (family_type(family) == FAMILY_GAUGE && !rule_set_has_family(former, family)) {
+			family_restart(family, engine->shard);
+		}
+	}
+}
+
+bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next, bool names_only,
+			 struct error *err)
+{
+	const struct rule_set *former = engine->set;
+	bool *reported = calloc(next->rule_count + 1, sizeof *reported);
+
+	if (!reported) {
+		return error_no_memory(err, "rules");
+	}
+	engine->set = next;
+	if (!replace_spans(engine, former, err)) {
+		engine->set = former;
+		free(reported);
+		return false;
+	}
+	replace_gauges(engine, former);
+	free(engine->mismatches_reported);
+	engine->mismatches_reported = reported;
+	engine->names_only = names_only;
+	engine->filters_processes = filters_look_at_processes(next);
+	if (engine->kept) {
+		memset(engine->kept, 0, engine->kept_size); /* verdicts of the former filters */
+	}
+	engine_publish(engine);
+	return true;
 }
 
 void rule_engine_reset(struct rule_engine *engine)

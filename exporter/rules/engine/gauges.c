@@ -164,6 +164,15 @@ void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until
 	}
 }
 
+void gauges_leave(struct gauges *gauges, bool (*has)(void *context, const cell *at), void *context)
+{
+	for (uint32_t i = 0; gauges->entries && i < GAUGES_MAX; i++) {
+		if (gauges->entries[i].cells && has(context, gauges->entries[i].cells)) {
+			take_out(gauges, i);
+		}
+	}
+}
+
 void gauges_reset(struct gauges *gauges)
 {
 	for (uint32_t i = 0; gauges->entries && i < GAUGES_MAX; i++) {

@@ -8,6 +8,7 @@
 #ifndef RULES_GAUGES_H
 #define RULES_GAUGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -27,6 +28,10 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 
 /* A process has ended: the values that it set up to that time leave their samples. */
 void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until);
+
+/* The values in samples of some families leave them; has: whether a cell is of such a sample. */
+void gauges_leave(struct gauges *gauges, bool (*has)(void *context, const cell *at),
+		  void *context);
 
 /* All processes at once. */
 void gauges_reset(struct gauges *gauges);

@@ -244,6 +244,41 @@ void spans_reset(struct spans *spans)
 	empty(spans);
 }
 
+static void take_list(struct spans *spans, size_t span, const struct spans *from, size_t number)
+{
+	uint32_t index = from->lists[number].first;
+
+	while (index != NO_ENTRY) {
+		const struct entry *entry = &from->entries[index];
+		/* place_of() twice gives the key again. */
+		uint32_t *captured =
+			spans_start(spans, span, place_of(number, entry->key), entry->time);
+
+		if (captured) {
+			memcpy(captured, entry->captured, sizeof entry->captured);
+		}
+		index = entry->next;
+	}
+}
+
+void spans_take(struct spans *spans, const struct spans *from, const uint16_t *numbers)
+{
+	const struct spans_statistics *before = &from->statistics;
+	struct spans_statistics *now = &spans->statistics;
+	uint64_t taken;
+
+	for (size_t i = 0; i < spans->count; i++) {
+		if (numbers[i] != SPAN_NEW) {
+			take_list(spans, i, from, numbers[i]);
+		}
+	}
+	/* A start that timed out on the way is counted in the list that it was put into. */
+	taken = now->entries + now->unmatched_starts;
+	now->evictions += before->evictions;
+	now->unmatched_starts += before->unmatched_starts + (before->entries - taken);
+	now->unmatched_stops += before->unmatched_stops;
+}
+
 const struct spans_statistics *spans_statistics(const struct spans *spans)
 {
 	return &spans->statistics;

@@ -46,6 +46,15 @@ bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, ui
 /* Counts an event whose key is unknown as an unmatched start or stop. */
 void spans_miss(struct spans *spans, bool start);
 
+/*
+ * Takes the starts over from other spans, as does a table that takes the place of another one.
+ * numbers: for each span here, its number there, or SPAN_NEW. Counts continue; starts of spans that
+ * are not here count as unmatched.
+ */
+void spans_take(struct spans *spans, const struct spans *from, const uint16_t *numbers);
+
+enum { SPAN_NEW = UINT16_MAX };
+
 /* Forgets all of them. */
 void spans_reset(struct spans *spans);
 

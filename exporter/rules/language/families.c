@@ -219,8 +219,28 @@ bool rule_set_declare_families(struct rule_set *set, struct error *err)
 	return declare_all(set, false, err) && good;
 }
 
-static bool register_family(struct declared_family *declared, struct registry *registry,
-			    struct error *err)
+struct family *rule_set_family(const struct rule_set *set, size_t index)
+{
+	for (size_t i = 0; i < set->family_count; i++) {
+		if (set->families[i].family && index-- == 0) {
+			return set->families[i].family;
+		}
+	}
+	return NULL;
+}
+
+bool rule_set_has_family(const struct rule_set *set, const struct family *family)
+{
+	for (size_t i = 0; i < set->family_count; i++) {
+		if (set->families[i].family == family) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool register_family(const struct rule_set *set, struct declared_family *declared,
+			    struct registry *registry, struct error *err)
 {
 	struct family_options options = {
 		.name = declared->metric->name,
@@ -236,7 +256,8 @@ static bool register_family(struct declared_family *declared, struct registry *r
 	struct error why;
 
 	memcpy(options.labels, declared->labels, sizeof options.labels);
-	declared->family = registry_family(registry, &options, &why);
+	declared->family = set->prepare ? registry_prepare(registry, &options, &why) :
+					  registry_family(registry, &options, &why);
 	if (!declared->family) {
 		return yaml_error(declared->collector->tree, declared->metric->name_at, err, "%s",
 				  why.text);
@@ -284,7 +305,7 @@ uint32_t rule_features(const struct rule *rule)
 	return rule->span ? features | span_features(rule->span) : features;
 }
 
-static bool is_same_span(const struct span *a, const struct span *b)
+bool span_equal(const struct span *a, const struct span *b)
 {
 	return a->timeout_ms == b->timeout_ms && yaml_equal(a->start.event_at, b->start.event_at) &&
 	       yaml_equal(a->key_at, b->key_at) && yaml_equal(a->captured_at, b->captured_at) &&
@@ -299,7 +320,7 @@ static uint16_t add_span(struct rule_set *set, const struct span *span)
 	if (!span) {
 		return NO_SPAN;
 	}
-	while (i < set->span_count && !is_same_span(set->spans[i], span)) {
+	while (i < set->span_count && !span_equal(set->spans[i], span)) {
 		i++;
 	}
 	if (i == NO_SPAN) {
@@ -330,7 +351,7 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 			const struct metric *metric = &set->collectors[i]->metrics[j];
 			struct declared_family *declared = rule_set_find_family(set, metric->name);
 
-			if (!declared->family && !register_family(declared, registry, err)) {
+			if (!declared->family && !register_family(set, declared, registry, err)) {
 				return false;
 			}
 			for (size_t k = 0; k < metric->rule_count; k++) {

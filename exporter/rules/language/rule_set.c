@@ -441,6 +441,7 @@ struct rule_set *rule_set_new(const struct rule_set_options *options, struct reg
 		error_no_memory(err, "rules");
 		return NULL;
 	}
+	set->prepare = options->prepare;
 	if (!add_texts(set, builtin_collectors, builtin_collector_count,
 		       yaml_problems(config->tree), &why) ||
 	    !add_texts(set, options->collectors, options->collector_count,

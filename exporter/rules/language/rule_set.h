@@ -45,6 +45,7 @@ struct rule_set {
 	struct event_pattern *dropped; /* owned */
 	size_t dropped_count;
 	char **dropped_texts; /* owned; what the patterns point into */
+	bool prepare; /* see struct rule_set_options */
 	struct family *decode_errors;
 	struct family *unmatched;
 	uint32_t features; /* of the tracker that the rules need; enum tracker_feature */
@@ -63,6 +64,13 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 /* Checks families over all collectors and brings every rule's labels into the family's order
  * (families.c). Errors are those of the trees; err has the last. */
 bool rule_set_declare_families(struct rule_set *set, struct error *err);
+
+/* Whether two spans are one: their starts, keys, captured labels and time-outs are the same
+ * (families.c). */
+bool span_equal(const struct span *a, const struct span *b);
+
+/* Whether the set has the family, in a collector that is on (families.c). */
+bool rule_set_has_family(const struct rule_set *set, const struct family *family);
 
 /* The features of a tracker that the fields of a rule need (families.c). */
 uint32_t rule_features(const struct rule *rule);

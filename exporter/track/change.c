@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Another configuration for a tracker at work.
+ *
+ * The tables stay, because nothing announces again what they know: a process that started an hour
+ * ago keeps its name. Tables that no rule needs any more are emptied, and a feature that is new
+ * learns from the next record on, as at the start of a session. What is running is known without
+ * the feature, so the gauges of processes and threads begin with that. Disks are announced again by
+ * a live session (sink_changed in source.h); a recording describes them when it does.
+ *
+ * A gauge that is switched off takes back what this tracker has added to it. Its family leaves the
+ * page, but may return in a later configuration, and must not show what was true long ago.
+ */
+#include <string.h>
+
+#include "track/tracker_internal.h"
+
+/* ---- families ---- */
+
+struct prepared {
+	struct registry *registry;
+	struct family **families;
+	size_t *count;
+	struct error *err;
+};
+
+static bool prepare(const struct prepared *to, const struct family_options *options)
+{
+	struct family *family = registry_prepare(to->registry, options, to->err);
+
+	if (family) {
+		to->families[(*to->count)++] = family;
+	}
+	return family != NULL;
+}
+
+bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
+			    struct family **families, size_t *count, struct error *err)
+{
+	const struct prepared to = { registry, families, count, err };
+
+	_Static_assert(TRACKER_GAUGES == PROCESS_GAUGES + DISKS_FAMILIES + 2, "all of them");
+	return (!options->process_gauges || (prepare(&to, &process_gauges_families[0]) &&
+					     prepare(&to, &process_gauges_families[1]))) &&
+	       (!options->disk_info ||
+		(prepare(&to, &disks_families[0]) && prepare(&to, &disks_families[1]))) &&
+	       (!options->image_info || prepare(&to, &image_info_family)) &&
+	       (!options->top_paths || prepare(&to, &top_paths_family));
+}
+
+/* ---- gauges ---- */
+
+static void add_process(void *context, uint64_t key, const struct lifetime *instance)
+{
+	struct tracker *tracker = context;
+
+	(void)instance;
+	process_gauges_process(&tracker->gauges, LIFETIME_EXISTS, (uint32_t)key,
+			       tracker_label(tracker, (uint32_t)key));
+}
+
+static void add_thread(void *context, uint64_t key, const struct lifetime *instance)
+{
+	struct tracker *tracker = context;
+	uint32_t process_id = instance->value > 0 ? instance->value - 1 : RECORD_NO_ID;
+
+	process_gauges_thread(&tracker->gauges, LIFETIME_EXISTS, (uint32_t)key, process_id,
+			      process_id == RECORD_NO_ID ?
+				      registry_unknown(tracker->options.registry) :
+				      tracker_label(tracker, process_id));
+}
+
+static bool start_process_gauges(struct tracker *tracker, struct error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	const struct process_gauges before = tracker->gauges;
+	struct event_record now = *tracker->now.record;
+	bool good = process_gauges_init(&tracker->gauges, options->registry, options->shard,
+					options->processes, options->threads, err);
+
+	tracker->gauges.refused_processes = before.refused_processes;
+	tracker->gauges.refused_threads = before.refused_threads;
+	if (!good || tracker->in_first_pass || tracker->observed_time == RECORD_NO_TIME) {
+		return good;
+	}
+	/* Labels are those at the time of the current record. */
+	now.raw_time = tracker->observed_time;
+	tracker->now.record = &now;
+	lifetimes_each_at(&tracker->processes.timeline.table, now.raw_time, add_process, tracker);
+	lifetimes_each_at(&tracker->threads.timeline.table, now.raw_time, add_thread, tracker);
+	tracker_forget_record(tracker);
+	return true;
+}
+
+static bool change_process_gauges(struct tracker *tracker, bool was_on, struct error *err)
+{
+	bool on = tracker->options.process_gauges;
+
+	if (was_on && !on) {
+		process_gauges_clear(&tracker->gauges);
+		tracker->gauges.instances = tracker->gauges.threads = NULL;
+	}
+	if (!was_on && on) {
+		return start_process_gauges(tracker, err);
+	}
+	tracker->gauges.process_limit = tracker->options.processes;
+	tracker->gauges.thread_limit = tracker->options.threads;
+	return true;
+}
+
+static bool change_image_info(struct tracker *tracker, bool was_on, struct error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct image_info *info = &tracker->image_info;
+	uint64_t refused = info->refused;
+	bool good = true;
+
+	if (was_on && !options->image_info) {
+		image_info_clear(info);
+		info->family = NULL;
+	}
+	if (!was_on && options->image_info) {
+		good = image_info_init(info, options->registry, options->shard, options->processes,
+				       err);
+		info->refused = refused;
+	}
+	info->limit = options->processes;
+	return good;
+}
+
+/* Which disks are described is known with and without the gauges. */
+static bool change_disk_info(struct tracker *tracker, bool was_on, struct error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct disks *disks = &tracker->disks;
+	uint64_t named[DISKS / 64];
+	bool good = true;
+
+	if (was_on == options->disk_info) {
+		return true;
+	}
+	memcpy(named, disks->named, sizeof named);
+	if (was_on) {
+		disks_clear(disks);
+		disks->disk_info = disks->volume_info = NULL;
+	} else {
+		good = disks_init(disks, options->registry, options->shard, err);
+	}
+	memcpy(disks->named, named, sizeof named);
+	return good;
+}
+
+static bool change_top_paths(struct tracker *tracker, const struct tracker_options *before,
+			     struct error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct top_paths *top = &tracker->top_paths;
+
+	if (before->top_paths == options->top_paths &&
+	    (!options->top_paths || before->top_path_count == options->top_path_count)) {
+		return true;
+	}
+	if (before->top_paths) {
+		family_hide_all(top->family, options->shard);
+		top_paths_done(top);
+	}
+	return !options->top_paths ||
+	       top_paths_init(top, options->registry, options->shard, &tracker->files,
+			      options->top_path_count, err);
+}
+
+/* ---- tables ---- */
+
+static void set_limits(struct tracker *tracker)
+{
+	const struct tracker_options *options = &tracker->options;
+
+	timeline_set_limit(&tracker->processes.timeline, options->processes);
+	timeline_set_limit(&tracker->processes.images, options->processes);
+	threads_set_limit(&tracker->threads, options->threads);
+	timeline_set_limit(&tracker->files.keys, options->files);
+	timeline_set_limit(&tracker->files.objects, options->files);
+}
+
+/* gone: what is no longer announced, a set of enum announcement. */
+static void empty_tables(struct tracker *tracker, uint32_t gone)
+{
+	if (gone & ANNOUNCES_FILE_KEY) {
+		timeline_clear(&tracker->files.keys);
+		timeline_clear(&tracker->files.objects);
+	}
+	if (gone & ANNOUNCES_REQUEST) {
+		recent_clear(&tracker->requests);
+	}
+	if (gone & ANNOUNCES_IMAGE) {
+		drivers_clear(&tracker->drivers);
+	}
+	if (gone & ANNOUNCES_SWITCH) {
+		scheduler_clear(&tracker->scheduler);
+	}
+	if (gone & ANNOUNCES_TAG) {
+		services_clear(&tracker->services);
+	}
+}
+
+/* Of next, what a configuration says. */
+static void take_options(struct tracker_options *options, const struct tracker_options *next)
+{
+	struct tracker_options taken = *next;
+
+	tracker_set_defaults(&taken);
+	options->processes = taken.processes;
+	options->threads = taken.threads;
+	options->files = taken.files;
+	options->path_groups = NULL; /* copied, as at the start */
+	options->path_group_count = 0;
+	options->process_gauges = taken.process_gauges;
+	options->disk_info = taken.disk_info;
+	options->image_info = taken.image_info;
+	options->top_paths = taken.top_paths;
+	options->top_path_count = taken.top_path_count;
+	options->features = taken.features;
+}
+
+bool tracker_change(struct tracker *tracker, const struct tracker_options *next, struct error *err)
+{
+	const struct tracker_options before = tracker->options;
+	uint32_t enabled = tracker->enabled;
+	bool good;
+
+	tracker_forget_record(tracker);
+	take_options(&tracker->options, next);
+	tracker->enabled = tracker_enabled_by(&tracker->options);
+	if (!tracker->in_first_pass) { /* then it still collects changes for all of them */
+		empty_tables(tracker, enabled & ~tracker->enabled);
+	}
+	set_limits(tracker);
+	good = change_process_gauges(tracker, before.process_gauges, err);
+	good = change_image_info(tracker, before.image_info, err) && good;
+	good = change_disk_info(tracker, before.disk_info, err) && good;
+	good = change_top_paths(tracker, &before, err) && good;
+	good = files_set_groups(&tracker->files, next->path_groups, next->path_group_count, err) &&
+	       good;
+	tracker_publish_all(tracker);
+	return good;
+}
