@@ -8,7 +8,7 @@
  * copies the members, which are all uint64_t. A member that is an array has one sample for each
  * element, and the row says how elements are labelled. Two rows may share a family; their samples
  * differ in the last label. The rows whose labels are texts that never change have a function
- * instead, which runs once when the health is made.
+ * instead, which runs when the health is made, and again after a reload.
  */
 #include "health.h"
 
@@ -29,7 +29,8 @@ enum from {
 	FROM_TOTALS,  /* struct runner_totals */
 	FROM_PROCESS, /* struct os_process_stats */
 	FROM_LOG,     /* struct log_statistics */
-	FROM_NOTHING, /* show() sets the samples, once */
+	FROM_RELOADS, /* struct reloads */
+	FROM_NOTHING, /* show() sets the samples, once for each configuration */
 };
 
 /* The runs that have the family. */
@@ -46,16 +47,25 @@ struct row {
 	void (*show)(struct health *health, struct family *family);
 };
 
+/* The last reloads, or the start. */
+struct reloads {
+	uint64_t successful;           /* 1: the last one was */
+	uint64_t success_time_unix_ns; /* of the last one that was */
+};
+
 struct health {
-	const struct setup *setup;
+	struct registry *registry;
 	struct runner *runner;
-	struct shard *shard;      /* used by the hook alone */
+	struct os_mutex lock; /* held by the hook and by a reload; guards the next three */
+	const struct setup *setup;
+	struct reloads reloads;
+	struct shard *shard;
 	struct family **families; /* owned; one for each row, NULL where this run has none */
 };
 
 static uint32_t word(const struct health *health, const char *text)
 {
-	return intern_string(registry_strings(health->setup->registry), text);
+	return intern_string(registry_strings(health->registry), text);
 }
 
 static void set(struct health *health, struct family *family, const uint32_t *labels,
@@ -125,7 +135,11 @@ static void show_session_info(struct health *health, struct family *family)
 		labels[1] = word(health, session.facts.type);
 		labels[2] = word(health, clock_type_name(session.facts.clock.type));
 		labels[3] = word(health, session.facts.mode);
-		set(health, family, labels, 1);
+		if (session.gone) {
+			family_hide(family, health->shard, labels);
+		} else {
+			set(health, family, labels, 1);
+		}
 	}
 }
 
@@ -164,6 +178,7 @@ static void show_replay_info(struct health *health, struct family *family)
 #define TOTALS(member) .from = FROM_TOTALS, .offset = offsetof(struct runner_totals, member)
 #define PROCESS(member) .from = FROM_PROCESS, .offset = offsetof(struct os_process_stats, member)
 #define LOG(member) .from = FROM_LOG, .offset = offsetof(struct log_statistics, member)
+#define RELOADS(member) .from = FROM_RELOADS, .offset = offsetof(struct reloads, member)
 #define ONCE(function) .from = FROM_NOTHING, .show = (function)
 
 /* Families of several rows. */
@@ -240,6 +255,10 @@ static const struct row rows[] = {
 		"Maximum number of open file descriptors.", NO_LABELS) },
 	{ LOG(suppressed), COUNTER("etw_exporter_log_lines_suppressed_total",
 		"Log lines that were not written because their message repeated.", NO_LABELS) },
+	{ RELOADS(successful), GAUGE("etw_exporter_config_last_reload_successful",
+		"State of the last reload of the configuration, or of the start: 1 when it was put in force, otherwise 0.", NO_LABELS) },
+	{ RELOADS(success_time_unix_ns), GAUGE("etw_exporter_config_last_reload_success_timestamp_seconds",
+		"Time when the configuration in force was loaded, since unix epoch in seconds.", .decimals = 9) },
 	{ ONCE(show_session_info), GAUGE("etw_session_info",
 		"Sessions with their kind, clock and mode; always 1.", LABELS(4, "session", "kind", "clock",
 		"mode")) },
@@ -291,13 +310,16 @@ enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 /* ---- the scrape ---- */
 
-/* Sets the samples of a row from the struct that it reads. session: a label id, if it has one. */
-static void show_row(struct health *health, size_t index, const void *values, uint32_t session)
+/* Sets the samples of a row from the struct that it reads. session: a label id, if it has one.
+ * gone: the session exists no longer; its gauges leave the page, and its counters stay. */
+static void show_row(struct health *health, size_t index, const void *values, uint32_t session,
+		     bool gone)
 {
 	const struct row *row = &rows[index];
 	const char *member = (const char *)values + row->offset;
 	size_t count = row->count > 0 ? row->count : 1;
 	uint32_t labels[FAMILY_LABELS_MAX] = { session };
+	bool hides = gone && row->family.type == FAMILY_GAUGE;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *label = row->label ? row->label(i) : row->text;
@@ -307,7 +329,7 @@ static void show_row(struct health *health, size_t index, const void *values, ui
 		if (label) {
 			labels[row->family.label_count - 1] = word(health, label);
 		}
-		if (value != UINT64_MAX) {
+		if (value != UINT64_MAX && !hides) {
 			set(health, health->families[index], labels, value);
 		} else if (row->from == FROM_SESSION) { /* unknown, and perhaps known before */
 			family_hide(health->families[index], health->shard, labels);
@@ -315,11 +337,12 @@ static void show_row(struct health *health, size_t index, const void *values, ui
 	}
 }
 
-static void show_rows(struct health *health, enum from from, const void *values, uint32_t session)
+static void show_rows(struct health *health, enum from from, const void *values, uint32_t session,
+		      bool gone)
 {
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		if (rows[i].from == from && health->families[i]) {
-			show_row(health, i, values, session);
+			show_row(health, i, values, session, gone);
 		}
 	}
 }
@@ -331,18 +354,22 @@ static void on_scrape(void *context)
 	struct os_process_stats process;
 	struct log_statistics log;
 
+	os_mutex_lock(&health->lock);
 	for (size_t i = 0; i < runner_session_count(health->runner); i++) {
 		struct runner_session session;
 
 		runner_session(health->runner, i, &session);
-		show_rows(health, FROM_SESSION, &session, word(health, session.facts.name));
+		show_rows(health, FROM_SESSION, &session, word(health, session.facts.name),
+			  session.gone);
 	}
 	runner_totals(health->runner, &totals);
-	show_rows(health, FROM_TOTALS, &totals, 0);
+	show_rows(health, FROM_TOTALS, &totals, 0, false);
 	os_process_stats(&process);
-	show_rows(health, FROM_PROCESS, &process, 0);
+	show_rows(health, FROM_PROCESS, &process, 0, false);
 	log_statistics(&log);
-	show_rows(health, FROM_LOG, &log, 0);
+	show_rows(health, FROM_LOG, &log, 0, false);
+	show_rows(health, FROM_RELOADS, &health->reloads, 0, false);
+	os_mutex_unlock(&health->lock);
 }
 
 /* ---- making ---- */
@@ -360,7 +387,7 @@ static bool make_families(struct health *health, struct error *err)
 			continue;
 		}
 		health->families[i] =
-			registry_family(health->setup->registry, &rows[i].family, err);
+			registry_family(health->registry, &rows[i].family, err);
 		if (!health->families[i]) {
 			return false;
 		}
@@ -379,8 +406,12 @@ struct health *health_new(const struct setup *setup, struct runner *runner, stru
 		error_set(err, ERROR_NO_MEMORY, "no memory for the health families");
 		return NULL;
 	}
+	health->registry = setup->registry;
 	health->setup = setup;
 	health->runner = runner;
+	health->reloads =
+		(struct reloads){ .successful = 1, .success_time_unix_ns = os_unix_time_ns() };
+	os_mutex_init(&health->lock);
 	health->shard = registry_shard(setup->registry, false, err);
 	if (!health->shard || !make_families(health, err) ||
 	    !registry_on_scrape(setup->registry, on_scrape, health, err)) {
@@ -393,9 +424,58 @@ struct health *health_new(const struct setup *setup, struct runner *runner, stru
 void health_free(struct health *health)
 {
 	if (health) {
+		os_mutex_done(&health->lock);
 		free(health->families);
 		free(health);
 	}
+}
+
+/* ---- reloads ---- */
+
+/* With the lock: a collector that no longer exists is not shown. */
+static void hide_collectors(struct health *health, struct family *family,
+			    const struct rule_set *next)
+{
+	const struct collector_info *collector, *other;
+
+	for (size_t i = 0; (collector = rule_set_collector(health->setup->rules, i)) != NULL; i++) {
+		uint32_t name = word(health, collector->name);
+		size_t j = 0;
+
+		while ((other = rule_set_collector(next, j)) != NULL &&
+		       strcmp(other->name, collector->name) != 0) {
+			j++;
+		}
+		if (!other) {
+			family_hide(family, health->shard, &name);
+		}
+	}
+}
+
+void health_reloaded(struct health *health, const struct setup *next)
+{
+	os_mutex_lock(&health->lock);
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (rows[i].show == show_collectors) {
+			hide_collectors(health, health->families[i], next->rules);
+		}
+	}
+	health->setup = next;
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (rows[i].show && health->families[i]) {
+			rows[i].show(health, health->families[i]);
+		}
+	}
+	health->reloads =
+		(struct reloads){ .successful = 1, .success_time_unix_ns = os_unix_time_ns() };
+	os_mutex_unlock(&health->lock);
+}
+
+void health_reload_failed(struct health *health)
+{
+	os_mutex_lock(&health->lock);
+	health->reloads.successful = 0;
+	os_mutex_unlock(&health->lock);
 }
 
 bool health_declare(struct registry *registry, struct error *err)

@@ -25,6 +25,11 @@ struct health; /* opaque */
 struct health *health_new(const struct setup *setup, struct runner *runner, struct error *err);
 void health_free(struct health *health);
 
+/* A reload has put another set-up in force, in place of the one so far, which is borrowed until
+ * this call; or it has failed. Any thread. */
+void health_reloaded(struct health *health, const struct setup *next);
+void health_reload_failed(struct health *health);
+
 /* Registers all of the families above, those of replays and of live sessions, for a list of them.
  */
 bool health_declare(struct registry *registry, struct error *err);

@@ -21,7 +21,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "decode/tdh.h"
-#include "live/live_source.h"
 #include "source/provider_names.h"
 
 /* ---- providers ---- */
@@ -242,9 +241,10 @@ static void on_session_event(void *context, enum session_event event, const char
 		 log_text("what", sentence));
 }
 
-static struct source *open_source(struct live_session *session,
-				  const struct live_session_options *options,
-				  const struct live_providers *providers, struct error *err)
+/* The providers are borrowed. session may be NULL, for a change. False: they do not fit. */
+static bool fill_options(struct live_session *session, const struct live_session_options *options,
+			 const struct live_providers *providers, struct live_options *live,
+			 struct error *err)
 {
 	static const enum live_logger loggers[] = {
 		[LOGGER_AUTO] = LIVE_PRIVATE,
@@ -256,8 +256,9 @@ static struct source *open_source(struct live_session *session,
 	const struct setup *setup = options->setup;
 	const struct config_session *configured = &setup->config->sessions[options->index];
 	bool first = options->index == 0;
-	const struct live_options live = {
-		.name = configured->name,
+
+	*live = (struct live_options){
+		.name = options->name,
 		.logger = loggers[configured->logger],
 		.takeover = configured->takeover,
 		.kernel_flags = first ? rule_set_kernel_flags(setup->rules) : 0,
@@ -285,15 +286,11 @@ static struct source *open_source(struct live_session *session,
 		.stop_grace_ms = options->stop_grace_ms,
 		.snapshot_ms = options->snapshot_ms,
 	};
-
-	if (live.logger == LIVE_NT_KERNEL && live.provider_count > 0) {
-		error_set(err, ERROR_CONFIG,
-			  "session %s: the collectors that are on need providers, which the NT "
-			  "Kernel Logger does not support; add a user session",
-			  configured->name);
-		return NULL;
-	}
-	return source_open_live(&live, err);
+	return live->logger != LIVE_NT_KERNEL || live->provider_count == 0 ||
+	       error_set(err, ERROR_CONFIG,
+			 "session %s: the collectors that are on need providers, which the NT "
+			 "Kernel Logger does not support; add a user session",
+			 configured->name);
 }
 
 struct source *live_session_open(struct live_session *session,
@@ -301,9 +298,10 @@ struct source *live_session_open(struct live_session *session,
 {
 	const struct setup *setup = options->setup;
 	struct live_providers providers;
-	struct source *source;
+	struct live_options live;
+	struct source *source = NULL;
 
-	session->name = setup->config->sessions[options->index].name;
+	session->name = options->name;
 	session->shard = options->shard;
 	if (!make_delay(session, setup->registry, err)) {
 		return NULL;
@@ -314,9 +312,31 @@ struct source *live_session_open(struct live_session *session,
 		return NULL;
 	}
 	session->names_only = providers.names_only;
-	source = open_source(session, options, &providers, err);
+	if (fill_options(session, options, &providers, &live, err)) {
+		source = source_open_live(&live, err);
+	}
 	live_providers_done(&providers);
 	return source;
+}
+
+struct live_change *live_session_prepare(struct source *source,
+					 const struct live_session_options *options,
+					 bool *names_only, struct error *err)
+{
+	const struct setup *setup = options->setup;
+	struct live_providers providers;
+	struct live_options live;
+	struct live_change *change = NULL;
+
+	if (!live_providers_init(&providers, setup->config, setup->rules, options->index, err)) {
+		return NULL;
+	}
+	*names_only = providers.names_only;
+	if (fill_options(NULL, options, &providers, &live, err)) {
+		change = live_change_new(source, &live, err);
+	}
+	live_providers_done(&providers);
+	return change;
 }
 
 void live_session_done(struct live_session *session)

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "live/canary.h"
+#include "live/live_source.h"
 #include "live/session_changes.h"
 #include "metrics/registry.h"
 #include "setup.h"
@@ -45,6 +46,7 @@ struct live_session_options {
 	/* Borrowed until the source is closed. */
 	const struct setup *setup;
 	size_t index;               /* of the session in the configuration */
+	const char *name;           /* the session's, as the configuration has it */
 	struct shard *shard;        /* of its consumer */
 	struct canary *canary;      /* NULL: none */
 	const char *recording_path; /* see live/live_source.h; NULL: none */
@@ -61,7 +63,7 @@ struct live_session_options {
 
 /* What a live session has besides its source. Zero-initialise it. */
 struct live_session {
-	const char *name;           /* the configuration's */
+	const char *name;           /* of the options */
 	const struct family *delay; /* of its canaries */
 	cell *delay_cells;
 	struct shard *shard;
@@ -76,5 +78,15 @@ struct live_session {
 struct source *live_session_open(struct live_session *session,
 				 const struct live_session_options *options, struct error *err);
 void live_session_done(struct live_session *session);
+
+/*
+ * What a session that runs is to become, by the configuration and the rules of the options: its
+ * providers and kernel events; the other settings of the session stay. For live_change_apply()
+ * (live/live_source.h). *names_only as in struct live_providers. NULL on failure: the session stays
+ * as it is.
+ */
+struct live_change *live_session_prepare(struct source *source,
+					 const struct live_session_options *options,
+					 bool *names_only, struct error *err);
 
 #endif

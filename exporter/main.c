@@ -30,6 +30,7 @@
 #include "notify.h"
 #include "options.h"
 #include "print_config.h"
+#include "reload.h"
 #include "runner.h"
 #include "setup.h"
 #include "track/state_gauges.h"
@@ -51,6 +52,7 @@ struct app {
 	struct web_config *web; /* NULL: none */
 	struct runner *runner;
 	struct health *health;
+	struct reload *reload;
 	struct http_server *server;
 	struct heartbeat *heartbeat;
 };
@@ -225,25 +227,32 @@ static bool is_ready(void *context)
 	return runner_ready(app->runner);
 }
 
-static void add_state(void *context, struct text *html)
-{
-	const struct app *app = context;
+/* What the web server shows of the set-up in force; see struct http_options. */
+struct look {
+	const struct app *app;
+	struct text *html;
+	const char *metrics;
+	scrape_collector_visit *visit;
+	void *visitor;
+};
 
-	landing_add_state(html, &app->setup, app->runner, app->options.config_file);
+static void look_at_state(void *context, const struct setup *setup)
+{
+	const struct look *look = context;
+
+	landing_add_state(look->html, setup, look->app->runner, look->app->options.config_file);
 }
 
-static void add_collectors(void *context, const char *metrics, struct text *html)
+static void look_at_collectors(void *context, const struct setup *setup)
 {
-	const struct app *app = context;
+	const struct look *look = context;
 
-	landing_add_collectors(html, app->setup.rules, metrics);
+	landing_add_collectors(look->html, setup->rules, look->metrics);
 }
 
-/* Shows collectors and their families to the web server, for collect[] and exclude[]. */
-static void visit_collectors(void *context, scrape_collector_visit *visit, void *visitor)
+static void look_at_families(void *context, const struct setup *setup)
 {
-	const struct app *app = context;
-	const struct setup *setup = &app->setup;
+	const struct look *look = context;
 	const struct collector_info *info;
 
 	for (size_t i = 0; (info = rule_set_collector(setup->rules, i)) != NULL; i++) {
@@ -251,22 +260,82 @@ static void visit_collectors(void *context, scrape_collector_visit *visit, void 
 		size_t at = 0;
 
 		do {
-			visit(visitor, info->name, info->on, family);
+			look->visit(look->visitor, info->name, info->on, family);
 			family = rule_set_next_family(setup->rules, info->name, &at);
 		} while (family);
 		for (const struct state_gauge *gauge = state_gauges; gauge->family; gauge++) {
 			if (info->on && strcmp(gauge->collector, info->name) == 0) {
-				visit(visitor, info->name, info->on,
-				      registry_find_family(setup->registry, gauge->family));
+				look->visit(look->visitor, info->name, info->on,
+					    registry_find_family(setup->registry, gauge->family));
 			}
 		}
 	}
+}
+
+static void add_state(void *context, struct text *html)
+{
+	struct look look = { .app = context, .html = html };
+
+	reload_look(look.app->reload, look_at_state, &look);
+}
+
+static void add_collectors(void *context, const char *metrics, struct text *html)
+{
+	struct look look = { .app = context, .html = html, .metrics = metrics };
+
+	reload_look(look.app->reload, look_at_collectors, &look);
+}
+
+/* Shows collectors and their families to the web server, for collect[] and exclude[]. */
+static void visit_collectors(void *context, scrape_collector_visit *visit, void *visitor)
+{
+	struct look look = { .app = context, .visit = visit, .visitor = visitor };
+
+	reload_look(look.app->reload, look_at_families, &look);
 }
 
 static void quit(void *context)
 {
 	(void)context;
 	os_stop_ask("a request to /-/quit");
+}
+
+static bool open_reload(struct app *app, struct error *err)
+{
+	const struct options *options = &app->options;
+	const struct reload_options reload = {
+		.config_file = options->config_file,
+		.setup = &options->setup,
+		.current = &app->setup,
+		.runner = app->runner,
+		.health = app->health,
+		.log_level_set = options->log_level_set,
+		.log_format_set = options->log_format_set,
+		.log_level = options->log_level,
+		.log_format = options->log_format,
+		.listen_addresses_set = options->listen_address_count > 0,
+		.telemetry_path_set = options->telemetry_path != NULL,
+	};
+
+	app->reload = reload_new(&reload, err);
+	return app->reload != NULL;
+}
+
+static bool reload(void *context, struct error *err)
+{
+	const struct app *app = context;
+	bool reloaded;
+
+	notify_reloading();
+	reloaded = reload_now(app->reload, err);
+	notify_ready();
+	return reloaded;
+}
+
+/* What is wrong is logged. */
+static void reload_on_signal(void *context)
+{
+	reload(context, NULL);
 }
 
 static bool start_server(struct app *app, struct error *err)
@@ -304,6 +373,8 @@ static bool start_server(struct app *app, struct error *err)
 		.quit_context = app,
 		.web = app->web,
 		.no_created = options->no_created,
+		.reload = reload,
+		.reload_context = app,
 	};
 
 	app->server = http_start(&http, app->setup.registry, err);
@@ -320,12 +391,6 @@ static bool start_server(struct app *app, struct error *err)
 	return true;
 }
 
-static void log_no_reload(void)
-{
-	log_warning("The configuration is not read again while the program runs; restart it",
-		    log_text("signal", "SIGHUP"));
-}
-
 /* Serves until the program is requested to stop. */
 static bool serve(struct app *app, struct error *err)
 {
@@ -340,15 +405,17 @@ static bool serve(struct app *app, struct error *err)
 	}
 	log_recordings(LOG_INFO, app->runner);
 	app->heartbeat = heartbeat_start(app->runner, err);
-	if (!app->heartbeat || !start_server(app, err) || !runner_start(app->runner, err)) {
+	if (!app->heartbeat || !open_reload(app, err) || !start_server(app, err) ||
+	    !runner_start(app->runner, err)) {
 		return false;
 	}
 	service_move_to(PHASE_SERVING);
 	notify_ready();
-	log_info("Stopping", log_text("reason", os_stop_wait(log_no_reload)));
+	log_info("Stopping", log_text("reason", os_stop_wait(reload_on_signal, app)));
 	service_move_to(PHASE_STOPPING);
 	notify_stopping();
 	runner_stop(app->runner);
+	reload_end(app->reload);
 	runner_join(app->runner);
 	return true;
 }
@@ -485,6 +552,7 @@ static void app_done(struct app *app)
 	web_config_close(app->web);
 	health_free(app->health);
 	runner_free(app->runner);
+	reload_free(app->reload);
 	setup_close(&app->setup);
 	problems_done(&app->problems);
 	options_done(&app->options);

@@ -21,9 +21,11 @@ struct pace {
 	int64_t first_time;   /* event time of the schedule's start … */
 	uint64_t first_clock; /* … and the monotonic clock then */
 	_Atomic(uint64_t) lag_ns;
-	struct os_mutex lock; /* of `stopped` */
+	struct os_mutex lock; /* of the following */
 	struct os_condition changed;
 	bool stopped;
+	bool interrupted; /* the wait that is under way */
+	bool waits;
 };
 
 struct pace *pace_new(double speed, struct error *err)
@@ -69,23 +71,26 @@ static uint64_t due_after_ns(const struct pace *pace, int64_t time)
 	return ns >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)ns;
 }
 
-/* Sleeps until the clock reads at least due; false when stopped. */
+/* Sleeps until the clock reads at least due; false when stopped or interrupted. */
 static bool sleep_until(struct pace *pace, uint64_t due)
 {
-	bool stopped;
+	bool ended;
 
 	os_mutex_lock(&pace->lock);
+	pace->waits = true;
 	for (;;) {
 		uint64_t now = os_monotonic_ns();
 
-		stopped = pace->stopped;
-		if (stopped || now >= due) {
+		ended = pace->stopped || pace->interrupted;
+		if (ended || now >= due) {
 			break;
 		}
 		(void)os_condition_wait(&pace->changed, &pace->lock, due - now);
 	}
+	pace->waits = false;
+	pace->interrupted = false;
 	os_mutex_unlock(&pace->lock);
-	return !stopped;
+	return !ended;
 }
 
 static bool wait_for(struct pace *pace, int64_t time)
@@ -116,6 +121,24 @@ void pace_stop(struct pace *pace)
 {
 	os_mutex_lock(&pace->lock);
 	pace->stopped = true;
+	os_condition_wake_all(&pace->changed);
+	os_mutex_unlock(&pace->lock);
+}
+
+bool pace_stopped(struct pace *pace)
+{
+	bool stopped;
+
+	os_mutex_lock(&pace->lock);
+	stopped = pace->stopped;
+	os_mutex_unlock(&pace->lock);
+	return stopped;
+}
+
+void pace_interrupt(struct pace *pace)
+{
+	os_mutex_lock(&pace->lock);
+	pace->interrupted = pace->waits;
 	os_condition_wake_all(&pace->changed);
 	os_mutex_unlock(&pace->lock);
 }

@@ -22,12 +22,17 @@ void pace_start(struct pace *pace);
 /*
  * Waits until an event of this time (100 ns since 1601 UTC) is due, to within a few milliseconds;
  * costs a comparison when it is. Records without a time, or earlier than one seen before, are due
- * at once. False after pace_stop(). The consumer's thread.
+ * at once. False after pace_stop(), and after pace_interrupt(): then wait again. The consumer's
+ * thread.
  */
 bool pace_wait(struct pace *pace, int64_t time);
 
 /* Ends a wait and every later one. Any thread. */
 void pace_stop(struct pace *pace);
+bool pace_stopped(struct pace *pace);
+
+/* Ends the wait that is under way, if there is one, with false. Any thread. */
+void pace_interrupt(struct pace *pace);
 
 /* How far the replay is behind its schedule, in nanoseconds; 0 when it keeps up. Any thread. */
 uint64_t pace_lag_ns(const struct pace *pace);

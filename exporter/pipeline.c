@@ -12,6 +12,11 @@
  * learned on the way, and the processes that a live session finds at its start arrive by
  * callbacks of the sink.
  *
+ * A reload gives the pipeline another set-up between two records: rules, schemas and what the
+ * tracker is to find out. What the tracker knows stays, as do the counts. Event classes are resolved
+ * again when their next record comes. Until then the pipeline uses the former set-up,
+ * which is freed when every consumer has reported that it uses the next one.
+ *
  * The per-event path takes no lock and allocates only when something is new. All of it runs on the
  * consumer's thread; other threads may only ask for the statistics, which are atomic inside.
  */
@@ -84,6 +89,7 @@ struct pipeline {
 	bool counts;        /* the tracker counts something of records, see tracker_count() */
 	bool awaits_names;  /* of processes that a live session found */
 	bool failed;        /* no memory for an event class: the pass is stopped and reported */
+	struct event_sink sink; /* of the source that runs */
 };
 
 /* ---- what every pipeline counts, independent of the rules ---- */
@@ -416,7 +422,6 @@ static void learn(struct pipeline *pipeline, const struct event_record *record)
 
 static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
 {
-	release_class(NULL, class);
 	class->lost = lost_cell(&pipeline->cells, class);
 	if (pipeline->options.observer) {
 		pipeline->options.observer->on_class(pipeline->options.observer->context, class);
@@ -439,60 +444,6 @@ static cell *provider_cell(struct pipeline *pipeline, struct event_class *class)
 		class->records = at;
 	}
 	return at;
-}
-
-static void show(struct pipeline *pipeline, const struct event_record *record,
-		 const struct event_class *class)
-{
-	const struct pipeline_observer *observer = pipeline->options.observer;
-
-	if (!observer->probe || rule_engine_probe(pipeline->engine, record, class)) {
-		observer->on_record(observer->context, record, class, pipeline->tracker);
-	}
-}
-
-static void on_event(void *context, const struct event_record *record)
-{
-	struct pipeline *pipeline = context;
-	struct event_class *class;
-	enum record_outcome outcome;
-	cell *events;
-	bool added;
-
-	if (pipeline->options.pace && !pace_wait(pipeline->options.pace, record->time)) {
-		return; /* stopped: the record is not counted, nor is it delivered */
-	}
-	if (pipeline->options.on_time) {
-		pipeline->options.on_time(pipeline->options.time_context, record->time);
-	}
-	if (!pipeline->schemas_known) {
-		learn(pipeline, record);
-	}
-	if (!is_prepared_for(pipeline, record)) {
-		prepare_for(pipeline, record);
-	}
-	pipeline->time = record->time;
-	class = event_table_find(pipeline->event_table, record, &added);
-	if (!class || (added && !prepare_class(pipeline, class))) {
-		stop_without_memory(pipeline);
-		return;
-	}
-	events = class->records ? class->records : provider_cell(pipeline, class);
-	if (events) {
-		cell_add(events, 1);
-	}
-	if (class->lost) {
-		cell_add(class->lost, 1);
-	}
-	tracker_observe(pipeline->tracker, record, class);
-	outcome = rule_engine_apply(pipeline->engine, record, class);
-	cell_add(pipeline->cells.outcomes[outcome], 1);
-	if (pipeline->counts && outcome != OUTCOME_FILTERED) {
-		tracker_count(pipeline->tracker);
-	}
-	if (pipeline->options.observer) {
-		show(pipeline, record, class);
-	}
 }
 
 /* ---- callbacks of live sessions ---- */
@@ -585,10 +536,148 @@ static const char *process_name(void *context)
 	return name && name[0] != '_' ? name : NULL; /* _unknown, _none, _other */
 }
 
+/* ---- reload ---- */
+
+/* Which lists of the machine the tracker uses. */
+static void choose_lists(struct pipeline *pipeline)
+{
+	const struct tracker *tracker = pipeline->tracker;
+	struct event_sink *sink = &pipeline->sink;
+
+	sink->on_volume = tracker_uses_volumes(tracker) ? on_volume : NULL;
+	sink->on_disk = tracker_uses_disks(tracker) ? on_disk : NULL;
+	sink->on_partition = tracker_uses_disks(tracker) ? on_partition : NULL;
+	sink->on_service = tracker_uses_services(tracker) ? on_service : NULL;
+}
+
+/* What the configuration and the observer request of the tracker. */
+static void add_configured(struct pipeline *pipeline, struct tracker_options *tracker)
+{
+	const struct pipeline_observer *observer = pipeline->options.observer;
+
+	setup_tracker_options(pipeline->options.setup, tracker);
+	if (observer) {
+		tracker->features |= observer->features;
+	}
+	if (observer && observer->probe) {
+		tracker->features |= probe_features(observer->probe);
+	}
+	pipeline->counts = tracker->top_paths || (tracker->features & TRACK_FILES);
+}
+
+/* The former set-up stays in use without memory for the next one, and the pass ends. */
+static void take_reload(struct pipeline *pipeline)
+{
+	struct pipeline_options *options = &pipeline->options;
+	struct pipeline_reload next = options->on_reload(options->reload_context);
+	struct tracker_options tracker = { 0 };
+	struct error err;
+
+	enter(pipeline);
+	options->setup = next.setup;
+	options->names_only = next.names_only;
+	add_configured(pipeline, &tracker);
+	if (!tracker_change(pipeline->tracker, &tracker, &err) ||
+	    !rule_engine_replace(pipeline->engine, next.setup->rules, next.names_only, &err)) {
+		stop_without_memory(pipeline);
+		return;
+	}
+	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
+	pipeline->origins.configured = next.setup->manifests.configured;
+	pipeline->origins.builtin = next.setup->manifests.builtin;
+	event_table_renew(pipeline->ahead, NULL);
+	event_table_renew(pipeline->event_table, &pipeline->origins);
+	choose_lists(pipeline);
+	source_sink_changed(options->source);
+	options->on_reloaded(options->reload_context);
+}
+
+static inline void reload_when_due(struct pipeline *pipeline)
+{
+	const atomic_bool *due = pipeline->options.reload_due;
+
+	/* Pairs with the release of what sets it: the next set-up is complete. */
+	if (due && atomic_load_explicit(due, memory_order_acquire)) {
+		take_reload(pipeline);
+	}
+}
+
+/* ---- each event ---- */
+
+static void show(struct pipeline *pipeline, const struct event_record *record,
+		 const struct event_class *class)
+{
+	const struct pipeline_observer *observer = pipeline->options.observer;
+
+	if (!observer->probe || rule_engine_probe(pipeline->engine, record, class)) {
+		observer->on_record(observer->context, record, class, pipeline->tracker);
+	}
+}
+
+/* Waits until the record is due, and takes over what a reload brings meanwhile. False: stopped. */
+static bool wait_until_due(struct pipeline *pipeline, const struct event_record *record)
+{
+	struct pace *pace = pipeline->options.pace;
+
+	while (!pace_wait(pace, record->time)) {
+		if (pace_stopped(pace)) {
+			return false;
+		}
+		reload_when_due(pipeline);
+	}
+	return true;
+}
+
+static void on_event(void *context, const struct event_record *record)
+{
+	struct pipeline *pipeline = context;
+	struct event_class *class;
+	enum record_outcome outcome;
+	cell *events;
+	bool added;
+
+	if (pipeline->options.pace && !wait_until_due(pipeline, record)) {
+		return; /* it is not counted, nor is it delivered */
+	}
+	reload_when_due(pipeline);
+	if (pipeline->options.on_time) {
+		pipeline->options.on_time(pipeline->options.time_context, record->time);
+	}
+	if (!pipeline->schemas_known) {
+		learn(pipeline, record);
+	}
+	if (!is_prepared_for(pipeline, record)) {
+		prepare_for(pipeline, record);
+	}
+	pipeline->time = record->time;
+	class = event_table_find(pipeline->event_table, record, &added);
+	if (!class || (added && !prepare_class(pipeline, class))) {
+		stop_without_memory(pipeline);
+		return;
+	}
+	events = class->records ? class->records : provider_cell(pipeline, class);
+	if (events) {
+		cell_add(events, 1);
+	}
+	if (class->lost) {
+		cell_add(class->lost, 1);
+	}
+	tracker_observe(pipeline->tracker, record, class);
+	outcome = rule_engine_apply(pipeline->engine, record, class);
+	cell_add(pipeline->cells.outcomes[outcome], 1);
+	if (pipeline->counts && outcome != OUTCOME_FILTERED) {
+		tracker_count(pipeline->tracker);
+	}
+	if (pipeline->options.observer) {
+		show(pipeline, record, class);
+	}
+}
+
 static void on_buffer(void *context)
 {
 	struct pipeline *pipeline = context;
 
+	reload_when_due(pipeline);
 	if (pipeline->options.observer) {
 		pipeline->options.observer->on_buffer(pipeline->options.observer->context);
 	}
@@ -606,8 +695,9 @@ static void on_buffer(void *context)
 
 bool pipeline_run(struct pipeline *pipeline, struct error *err)
 {
-	const struct tracker *tracker = pipeline->tracker;
-	const struct event_sink sink = {
+	bool done;
+
+	pipeline->sink = (struct event_sink){
 		.context = pipeline,
 		.on_first_pass = on_first_pass,
 		.first_pass_choice = &pipeline->ahead_at,
@@ -617,20 +707,15 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.on_restart = on_restart,
 		.on_process = on_process,
 		.on_thread = on_thread,
-		.on_volume = tracker_uses_volumes(tracker) ? on_volume : NULL,
-		.on_disk = tracker_uses_disks(tracker) ? on_disk : NULL,
-		.on_partition = tracker_uses_disks(tracker) ? on_partition : NULL,
-		.on_service = tracker_uses_services(tracker) ? on_service : NULL,
 		.on_snapshot_end = on_snapshot_end,
 		.on_known = on_known,
 		.process_name = process_name,
 	};
-	bool done;
-
+	choose_lists(pipeline);
 	if (pipeline->options.pace) {
 		pace_start(pipeline->options.pace);
 	}
-	done = source_run(pipeline->options.source, &sink, err);
+	done = source_run(pipeline->options.source, &pipeline->sink, err);
 	event_table_publish(pipeline->event_table);
 	enter(pipeline);
 	tracker_end(pipeline->tracker);
@@ -662,26 +747,12 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	const struct setup *setup = options->setup;
-	const struct config_limits *limits = &setup->config->limits;
 	const struct source_clock *clock = &source_facts(options->source)->clock;
 	struct tracker_options tracker = {
 		.registry = setup->registry,
 		.shard = options->shard,
 		.clock = clock,
-		.processes = limits->processes,
-		.threads = limits->threads,
-		.files = limits->files,
-		.strings_bytes = limits->strings_bytes,
-		.path_groups = setup->config->path_groups,
-		.path_group_count = setup->config->path_group_count,
 		.names = options->names,
-		.lower_case = setup->config->lower_case_processes,
-		.features = rule_set_features(setup->rules),
-		.process_gauges = rule_set_on(setup->rules, "process"),
-		.disk_info = rule_set_on(setup->rules, "disk"),
-		.image_info = rule_set_on(setup->rules, "image"),
-		.top_paths = rule_set_on(setup->rules, "file_top"),
-		.top_path_count = limits->top_paths,
 		.live = options->live,
 	};
 	struct rule_engine_options engine = {
@@ -696,19 +767,13 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.dry_run = options->observer ? options->observer->dry_run : NULL,
 	};
 
-	if (engine.probe) {
-		tracker.features |= probe_features(engine.probe);
-	}
-	if (options->observer) {
-		tracker.features |= options->observer->features;
-	}
+	add_configured(pipeline, &tracker);
 	pipeline->tracker = tracker_new(&tracker, err);
 	if (!pipeline->tracker) {
 		return false;
 	}
 	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
 	engine.tracker = pipeline->tracker;
-	pipeline->counts = tracker.top_paths || (tracker.features & TRACK_FILES);
 	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;
 	pipeline->inband = pipeline->schemas ? inband_manifests_new(on_forget, pipeline, err) :

@@ -9,6 +9,7 @@
 #ifndef EXPORTER_PIPELINE_H
 #define EXPORTER_PIPELINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,6 +52,12 @@ struct pipeline_observer {
 	const struct probe *probe;
 };
 
+/* What a pipeline uses after a reload; see struct pipeline_options. */
+struct pipeline_reload {
+	const struct setup *setup;
+	bool names_only;
+};
+
 struct pipeline_options {
 	/* All borrowed until pipeline_free(). */
 	const struct setup *setup;
@@ -75,6 +82,17 @@ struct pipeline_options {
 	void (*on_ready)(void *context);
 	void (*on_snapshot)(void *context);
 	void *ready_context;
+	/*
+	 * Another set-up, which a reload has made, takes the place of this one: once *reload_due is
+	 * set (with release), the pipeline calls on_reload() before it counts the next record, or
+	 * at the next buffer. on_reload() resets the flag and says what to use from then on, and
+	 * on_reloaded() is called when nothing of the former set-up is used any more. All on the
+	 * pipeline's thread; NULL: there are no reloads.
+	 */
+	const atomic_bool *reload_due;
+	struct pipeline_reload (*on_reload)(void *context);
+	void (*on_reloaded)(void *context);
+	void *reload_context;
 	/* Between records, at least once for each buffer, in both passes. May be NULL. */
 	void (*on_buffer)(void *context);
 	void *buffer_context;

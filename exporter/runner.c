@@ -33,6 +33,9 @@
 
 #define NEVER UINT64_MAX
 
+/* Live sessions, those included that a reload has ended. */
+enum { SESSIONS_MAX = SHARDS_MAX };
+
 /* Between two passes of a loop that delivered no record. */
 #define IDLE_PASS_NS UINT64_C(1000000000)
 
@@ -45,6 +48,12 @@ struct session {
 	/* What the passes that ended came to; guarded by the runner's lock. */
 	struct runner_session sum;
 	struct replay_log said; /* of its consumer */
+	/* ---- of a reload, for its thread ---- */
+	struct live_change *change; /* owned; what it is about to change; NULL: nothing */
+	bool stays;                 /* the next configuration has the session */
+	bool added;                 /* it is started and does not count yet */
+	bool names_only; /* see struct pipeline_options */
+	bool names_only_next;
 };
 
 struct consumer {
@@ -58,7 +67,11 @@ struct consumer {
 	_Atomic(uint64_t) snapshot_ns; /* when a live session listed what exists, or NEVER */
 	struct os_thread thread;
 	struct pipeline *pipeline; /* owned: of the session that runs, or is the next to run */
+	atomic_bool reload_due;    /* its pipeline is to take over the runner's set-up */
 	/* Guarded by the runner's lock. */
+	const struct setup *uses;   /* by the pipeline; NULL: there is none */
+	const struct setup *taking; /* that the pipeline uses, or takes over at this moment */
+	bool leaving;             /* its session is stopped for good */
 	bool threaded;
 	struct session *current; /* the one that runs, NULL between two */
 	uint64_t cpu_at_start;   /* of the consumer's thread, when the pass began */
@@ -66,17 +79,22 @@ struct consumer {
 };
 
 struct runner {
-	struct runner_options options;
-	struct session *sessions;   /* owned */
-	struct consumer *consumers; /* owned */
+	struct runner_options options; /* setup: guarded by the lock */
+	struct registry *registry;     /* of every set-up */
+	struct session *sessions;      /* owned; they do not move */
+	struct consumer *consumers;    /* owned; likewise */
+	/* A reload adds to them with the lock. Consumers need no lock, because their sessions do
+	 * not change. */
 	size_t session_count, consumer_count;
+	size_t room; /* for sessions */
+	const struct setup *next; /* that a reload prepares */
 	uint64_t bytes_total;            /* of all recordings */
 	struct pace *pace;               /* owned; NULL at full speed */
 	struct canary *canary;           /* owned; NULL: none could be registered */
 	struct session_changes *changes; /* owned; of the live sessions */
 	_Atomic(bool) stopping;
 	struct os_mutex lock;
-	struct os_condition stop_requested;
+	struct os_condition changed; /* a stop is requested, or a consumer has taken a set-up */
 	/* Guarded by the lock. */
 	struct pipeline_statistics before; /* sums over pipelines that ended */
 	int64_t position;                  /* of the last event of a pass that ended */
@@ -86,29 +104,40 @@ struct runner {
 /* ---- opening ---- */
 
 /* The next consumer, with the next sessions. */
+static bool init_consumer(struct runner *runner, struct consumer *consumer,
+			  const struct config *config, struct error *err)
+{
+	consumer->runner = runner;
+	atomic_init(&consumer->named, false);
+	atomic_init(&consumer->snapshot_ns, NEVER);
+	atomic_init(&consumer->reload_due, false);
+	if (!consumer->shard) {
+		consumer->shard = registry_shard(runner->registry, false, err);
+	}
+	consumer->names = consumer->shard ? names_new(runner->registry, config->limits.processes,
+						      config->lower_case_processes, err) :
+					    NULL;
+	return consumer->names != NULL;
+}
+
 static bool add_consumer(struct runner *runner, size_t session_count, struct error *err)
 {
 	const struct setup *setup = runner->options.setup;
 	struct consumer *consumer = &runner->consumers[runner->consumer_count++];
 
-	consumer->runner = runner;
 	consumer->sessions = &runner->sessions[runner->session_count];
 	consumer->session_count = session_count;
 	runner->session_count += session_count;
 	for (size_t i = 0; i < session_count; i++) {
 		consumer->sessions[i].consumer = consumer;
 	}
-	atomic_init(&consumer->named, false);
-	atomic_init(&consumer->snapshot_ns, NEVER);
-	consumer->shard = registry_shard(setup->registry, false, err);
-	consumer->names = consumer->shard ?
-				  names_new(setup->registry, setup->config->limits.processes,
-					    setup->config->lower_case_processes, err) :
-				  NULL;
-	if (consumer->names && consumer == runner->consumers) {
+	if (!init_consumer(runner, consumer, setup->config, err)) {
+		return false;
+	}
+	if (consumer == runner->consumers) {
 		rule_set_make_samples(setup->rules, setup->registry, consumer->shard);
 	}
-	return consumer->names != NULL;
+	return true;
 }
 
 static void on_named(void *context)
@@ -138,13 +167,67 @@ static void on_buffer(void *context)
 	}
 }
 
+/* ---- the set-up that a consumer uses ---- */
+
+/* The set-up that the consumer's next pipeline uses, or takes over. */
+static const struct setup *take_setup(struct consumer *consumer)
+{
+	struct runner *runner = consumer->runner;
+	const struct setup *setup;
+
+	os_mutex_lock(&runner->lock);
+	setup = runner->options.setup;
+	consumer->taking = setup;
+	atomic_store_explicit(&consumer->reload_due, false, memory_order_relaxed);
+	os_mutex_unlock(&runner->lock);
+	return setup;
+}
+
+/* The consumer uses what it has taken, or nothing. */
+static void set_used(struct consumer *consumer, bool nothing)
+{
+	struct runner *runner = consumer->runner;
+
+	os_mutex_lock(&runner->lock);
+	if (nothing) {
+		consumer->taking = NULL;
+	}
+	consumer->uses = consumer->taking;
+	os_condition_wake_all(&runner->changed);
+	os_mutex_unlock(&runner->lock);
+}
+
+static struct pipeline_reload on_reload(void *context)
+{
+	struct consumer *consumer = context;
+
+	return (struct pipeline_reload){ .setup = take_setup(consumer),
+					 .names_only = consumer->current->names_only };
+}
+
+static void on_reloaded(void *context)
+{
+	struct consumer *consumer = context;
+
+	names_set_limit(consumer->names, consumer->taking->config->limits.processes);
+	set_used(consumer, false);
+}
+
+/* No other thread looks at the pipeline any more. */
+static void free_pipeline(struct consumer *consumer)
+{
+	pipeline_free(consumer->pipeline);
+	consumer->pipeline = NULL;
+	set_used(consumer, true);
+}
+
 /* The pipeline of the session that its consumer runs next. */
 static bool make_pipeline(struct session *session, struct error *err)
 {
 	struct consumer *consumer = session->consumer;
 	const struct runner *runner = consumer->runner;
 	struct pipeline_options options = {
-		.setup = runner->options.setup,
+		.setup = take_setup(consumer),
 		.source = session->source,
 		.session = session->name,
 		.shard = consumer->shard,
@@ -153,10 +236,14 @@ static bool make_pipeline(struct session *session, struct error *err)
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
-		.names_only = session->live.names_only,
+		.names_only = session->names_only,
 		.on_ready = on_named,
 		.on_snapshot = on_snapshot,
 		.ready_context = consumer,
+		.reload_due = &consumer->reload_due,
+		.on_reload = on_reload,
+		.on_reloaded = on_reloaded,
+		.reload_context = consumer,
 		.on_buffer = runner->options.progress ? on_buffer : NULL,
 		.buffer_context = consumer,
 	};
@@ -165,13 +252,25 @@ static bool make_pipeline(struct session *session, struct error *err)
 		options.system = tdh_system(session->live.tdh);
 	}
 	consumer->pipeline = pipeline_new(&options, err);
+	set_used(consumer, !consumer->pipeline);
 	return consumer->pipeline != NULL;
+}
+
+/* A text that stays, because scrapes of other threads may be reading it. "" without memory. */
+static const char *kept_text(const struct runner *runner, const char *text)
+{
+	struct intern *strings = registry_strings(runner->registry);
+	uint32_t id = intern_string(strings, text);
+
+	return id != INTERN_FULL ? intern_text(strings, id, NULL) : "";
 }
 
 static void take_facts(struct session *session)
 {
 	session->sum.facts = *source_facts(session->source);
 	session->sum.facts.name = session->name;
+	session->sum.facts.mode =
+		kept_text(session->consumer->runner, session->sum.facts.mode);
 	session->sum.path = session->path;
 	session->sum.with_volume_millionths = UINT64_MAX;
 	source_statistics(session->source, &session->sum.statistics);
@@ -244,50 +343,68 @@ static bool open_recordings(struct runner *runner, struct error *err)
 	return runner->pace || options->speed <= 0;
 }
 
+/* For the session with that number in the configuration; session has its name and its consumer. */
+static struct live_session_options live_options_of(struct runner *runner,
+						   const struct session *session,
+						   const struct setup *setup, size_t index)
+{
+	const struct runner_options *options = &runner->options;
+
+	return (struct live_session_options){
+		.setup = setup,
+		.index = index,
+		.name = session->name,
+		.shard = session->consumer->shard,
+		.canary = runner->canary,
+		.recording_path = session == runner->sessions ? options->recording_path : NULL,
+		.recording_required = options->recording_required,
+		.recording_max_bytes = options->recording_max_bytes,
+		.on_fault = options->on_fault,
+		.changes = runner->changes,
+		.watch_ms = options->watch_ms,
+		.retry_ms = options->retry_ms,
+		.stop_grace_ms = options->stop_grace_ms,
+		.snapshot_ms = options->snapshot_ms,
+	};
+}
+
+/* Starts a session, whose consumer is there. */
+static bool open_session(struct runner *runner, struct session *session, const struct setup *setup,
+			 size_t index, struct error *err)
+{
+	const struct config_session *configured = &setup->config->sessions[index];
+	struct live_session_options options;
+
+	session->consumer->flush_ns = configured->flush_ms * 1000000;
+	if (!session->name) {
+		session->name = text_duplicate(configured->name, strlen(configured->name));
+	}
+	if (!session->name) {
+		return error_no_memory(err, "live sessions");
+	}
+	options = live_options_of(runner, session, setup, index);
+	session->source = live_session_open(&session->live, &options, err);
+	session->names_only = session->live.names_only;
+	return session->source != NULL;
+}
+
 /* Each session of the configuration on a consumer of its own. */
 static bool open_sessions(struct runner *runner, struct error *err)
 {
-	const struct config *config = runner->options.setup->config;
-	struct live_session_options options = { .setup = runner->options.setup,
-						.recording_path = runner->options.recording_path,
-						.recording_required =
-							runner->options.recording_required,
-						.recording_max_bytes =
-							runner->options.recording_max_bytes,
-						.on_fault = runner->options.on_fault,
-						.watch_ms = runner->options.watch_ms,
-						.retry_ms = runner->options.retry_ms,
-						.stop_grace_ms = runner->options.stop_grace_ms,
-						.snapshot_ms = runner->options.snapshot_ms };
+	const struct setup *setup = runner->options.setup;
 	struct error canary_err = { 0 };
 
 	runner->options.loop = false;
 	runner->canary = canary_open(program_version.number, &canary_err);
-	options.canary = runner->canary;
 	runner->changes = session_changes_new(err);
 	if (!runner->changes) {
 		return false;
 	}
-	options.changes = runner->changes;
-	for (size_t i = 0; i < config->session_count; i++) {
-		const struct config_session *configured = &config->sessions[i];
+	for (size_t i = 0; i < setup->config->session_count; i++) {
 		struct session *session = &runner->sessions[i];
 
-		if (!add_consumer(runner, 1, err)) {
-			return false;
-		}
-		session->consumer->flush_ns = configured->flush_ms * 1000000;
-		session->name = text_duplicate(configured->name, strlen(configured->name));
-		if (!session->name) {
-			return error_no_memory(err, "live sessions");
-		}
-		options.index = i;
-		if (i > 0) {
-			options.recording_path = NULL;
-		}
-		options.shard = session->consumer->shard;
-		session->source = live_session_open(&session->live, &options, err);
-		if (!session->source) {
+		if (!add_consumer(runner, 1, err) ||
+		    !open_session(runner, session, setup, i, err)) {
 			return false;
 		}
 		take_facts(session);
@@ -308,18 +425,25 @@ struct runner *runner_new(const struct runner_options *options, struct error *er
 {
 	struct runner *runner = calloc(1, sizeof *runner);
 	bool live = options->path_count == 0;
-	size_t count = live ? options->setup->config->session_count : options->path_count;
 
 	if (!runner) {
 		error_no_memory(err, "sessions");
 		return NULL;
 	}
 	runner->options = *options;
+	runner->registry = options->setup->registry;
+	/* A reload may add live sessions; each needs a shard. */
+	runner->room = live ? SESSIONS_MAX : options->path_count;
+	if (live && options->setup->config->session_count > runner->room) {
+		error_set(err, ERROR_LIMIT, "more than %d sessions", SESSIONS_MAX);
+		free(runner);
+		return NULL;
+	}
 	runner->position = RECORD_NO_TIME;
 	os_mutex_init(&runner->lock);
-	os_condition_init(&runner->stop_requested);
-	runner->sessions = calloc(count, sizeof *runner->sessions);
-	runner->consumers = calloc(count, sizeof *runner->consumers);
+	os_condition_init(&runner->changed);
+	runner->sessions = calloc(runner->room, sizeof *runner->sessions);
+	runner->consumers = calloc(runner->room, sizeof *runner->consumers);
 	if (!runner->sessions || !runner->consumers) {
 		error_no_memory(err, "sessions");
 		goto fail;
@@ -354,7 +478,7 @@ void runner_free(struct runner *runner)
 	pace_free(runner->pace);
 	free(runner->consumers);
 	free(runner->sessions);
-	os_condition_done(&runner->stop_requested);
+	os_condition_done(&runner->changed);
 	os_mutex_done(&runner->lock);
 	free(runner);
 }
@@ -366,6 +490,16 @@ static bool stopping(const struct runner *runner)
 	return atomic_load_explicit(&runner->stopping, memory_order_acquire);
 }
 
+static bool is_leaving(struct consumer *consumer)
+{
+	bool leaving;
+
+	os_mutex_lock(&consumer->runner->lock);
+	leaving = consumer->leaving;
+	os_mutex_unlock(&consumer->runner->lock);
+	return leaving;
+}
+
 /* A pass over a session begins: from now on scrapes look at its source and pipeline. */
 static void begin_pass(struct runner *runner, struct session *session)
 {
@@ -373,8 +507,8 @@ static void begin_pass(struct runner *runner, struct session *session)
 	session->consumer->current = session;
 	session->consumer->cpu_at_start = os_thread_cpu_ns();
 	os_mutex_unlock(&runner->lock);
-	if (stopping(runner)) {
-		source_stop(session->source); /* runner_stop() came before the pass began */
+	if (stopping(runner) || is_leaving(session->consumer)) {
+		source_stop(session->source); /* the stop came before the pass began */
 	}
 }
 
@@ -470,12 +604,12 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	change = session->path ? source_file_change(session->source) : NULL;
 	end_pass(runner, session, change != NULL);
 	on_named(consumer);
-	if (!last && !stopping(runner)) {
-		/* The state of one machine must not remain beside that of the next. */
+	if ((!last && !stopping(runner)) || is_leaving(consumer)) {
+		/* The state of one machine must not remain beside that of the next, nor that of a
+		 * session which the configuration no longer has. */
 		pipeline_reset(consumer->pipeline);
 	}
-	pipeline_free(consumer->pipeline);
-	consumer->pipeline = NULL;
+	free_pipeline(consumer);
 	if (!session->path) {
 		return done;
 	}
@@ -527,7 +661,7 @@ static void wait_before_next_pass(struct runner *runner)
 
 	os_mutex_lock(&runner->lock);
 	while (!stopping(runner) && passed < IDLE_PASS_NS) {
-		os_condition_wait(&runner->stop_requested, &runner->lock, IDLE_PASS_NS - passed);
+		os_condition_wait(&runner->changed, &runner->lock, IDLE_PASS_NS - passed);
 		passed = os_monotonic_ns() - start;
 	}
 	os_mutex_unlock(&runner->lock);
@@ -564,7 +698,7 @@ static void log_totals(enum log_level level, const char *message, struct runner 
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < runner->session_count; i++) {
-		pipeline_add_outcomes(runner->options.setup->registry, runner->sessions[i].name,
+		pipeline_add_outcomes(runner->registry, runner->sessions[i].name,
 				      outcomes);
 		lost += runner->sessions[i].sum.lost_events;
 	}
@@ -617,6 +751,14 @@ static void consumer_thread(void *context)
 	}
 }
 
+/* With the lock. */
+static bool start_consumer(struct consumer *consumer, struct error *err)
+{
+	consumer->threaded =
+		os_thread_start(&consumer->thread, consumer_thread, consumer, err);
+	return consumer->threaded;
+}
+
 bool runner_start(struct runner *runner, struct error *err)
 {
 	bool started = true;
@@ -624,10 +766,9 @@ bool runner_start(struct runner *runner, struct error *err)
 	/* Under the lock, because scrapes ask for a thread's CPU time as soon as it runs a pass. */
 	os_mutex_lock(&runner->lock);
 	for (size_t i = 0; i < runner->consumer_count && started; i++) {
-		struct consumer *consumer = &runner->consumers[i];
-
-		started = os_thread_start(&consumer->thread, consumer_thread, consumer, err);
-		consumer->threaded = started;
+		/* A reload may have started one already. */
+		started = runner->consumers[i].threaded ||
+			  start_consumer(&runner->consumers[i], err);
 	}
 	os_mutex_unlock(&runner->lock);
 	if (!started) {
@@ -645,7 +786,7 @@ void runner_stop(struct runner *runner)
 		pace_stop(runner->pace);
 	}
 	os_mutex_lock(&runner->lock);
-	os_condition_wake_all(&runner->stop_requested);
+	os_condition_wake_all(&runner->changed);
 	for (size_t i = 0; i < runner->consumer_count; i++) {
 		if (runner->consumers[i].current) {
 			source_stop(runner->consumers[i].current->source);
@@ -654,25 +795,30 @@ void runner_stop(struct runner *runner)
 	os_mutex_unlock(&runner->lock);
 }
 
-void runner_join(struct runner *runner)
+static void join_consumer(struct consumer *consumer)
 {
-	for (size_t i = 0; i < runner->consumer_count; i++) {
-		struct consumer *consumer = &runner->consumers[i];
-
-		if (consumer->threaded) {
-			os_thread_join(&consumer->thread);
-			os_mutex_lock(&runner->lock);
-			consumer->threaded = false;
-			os_mutex_unlock(&runner->lock);
-		}
+	if (consumer->threaded) {
+		os_thread_join(&consumer->thread);
+		os_mutex_lock(&consumer->runner->lock);
+		consumer->threaded = false;
+		os_mutex_unlock(&consumer->runner->lock);
 	}
 }
 
-bool runner_ready(const struct runner *runner)
+void runner_join(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		join_consumer(&runner->consumers[i]);
+	}
+}
+
+bool runner_ready(struct runner *runner)
 {
 	uint64_t now = os_monotonic_ns();
+	size_t count = runner_session_count(runner);
 
-	for (size_t i = 0; i < runner->consumer_count; i++) {
+	count = runner_is_live(runner) ? count : 1; /* consumers */
+	for (size_t i = 0; i < count; i++) {
 		const struct consumer *consumer = &runner->consumers[i];
 		uint64_t since = atomic_load_explicit(&consumer->snapshot_ns, memory_order_acquire);
 
@@ -684,6 +830,246 @@ bool runner_ready(const struct runner *runner)
 	return true;
 }
 
+/* ---- reload ---- */
+
+/* The number of the session with this name, among those that run (gone: those that do not); the
+ * count of sessions: there is none. */
+static size_t find_session(const struct runner *runner, const struct config_session *configured,
+			   bool gone)
+{
+	size_t i = 0;
+
+	while (i < runner->session_count &&
+	       (runner->sessions[i].sum.gone != gone ||
+		!session_has_name(configured, runner->sessions[i].name))) {
+		i++;
+	}
+	return i;
+}
+
+static bool prepare_change(struct runner *runner, struct session *session, size_t index,
+			   struct error *err)
+{
+	const struct live_session_options options =
+		live_options_of(runner, session, runner->next, index);
+
+	session->stays = true;
+	session->change = live_session_prepare(session->source, &options,
+					       &session->names_only_next, err);
+	return session->change != NULL;
+}
+
+/* Starts a session in a place that is free, or in the one that it had before. */
+static bool prepare_session(struct runner *runner, size_t place, size_t index, struct error *err)
+{
+	struct session *session = &runner->sessions[place];
+	struct consumer *consumer = &runner->consumers[place];
+
+	session->consumer = consumer;
+	session->stays = session->added = true;
+	consumer->sessions = session;
+	consumer->session_count = 1;
+	consumer->leaving = false;
+	return init_consumer(runner, consumer, runner->next->config, err) &&
+	       open_session(runner, session, runner->next, index, err);
+}
+
+bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct error *err)
+{
+	const struct config *config = next->config;
+	size_t added = 0;
+	bool good = true;
+
+	runner->next = next;
+	for (size_t i = 0; good && runner_is_live(runner) && i < config->session_count; i++) {
+		const struct config_session *configured = &config->sessions[i];
+		size_t place = find_session(runner, configured, false);
+
+		if (place < runner->session_count) {
+			good = prepare_change(runner, &runner->sessions[place], i, err);
+			continue;
+		}
+		place = find_session(runner, configured, true);
+		place = place < runner->session_count ? place : runner->session_count + added++;
+		good = place < runner->room ?
+			       prepare_session(runner, place, i, err) :
+			       error_set(err, ERROR_LIMIT,
+					 "more than %d sessions since the program started: it needs "
+					 "a restart",
+					 SESSIONS_MAX);
+	}
+	if (!good) {
+		runner_reload_cancel(runner);
+	}
+	return good;
+}
+
+/* The session runs no longer, or never did. Its label and what it counted stay. */
+static void close_session(struct session *session)
+{
+	struct consumer *consumer = session->consumer;
+
+	free_pipeline(consumer);
+	names_free(consumer->names);
+	consumer->names = NULL;
+	source_close(session->source);
+	session->source = NULL;
+	live_session_done(&session->live);
+	session->live = (struct live_session){ .name = NULL };
+}
+
+void runner_reload_cancel(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->room; i++) {
+		struct session *session = &runner->sessions[i];
+
+		live_change_free(session->change);
+		session->change = NULL;
+		if (session->added) {
+			close_session(session);
+		}
+		if (session->added && i >= runner->session_count) {
+			free(session->name);
+			session->name = NULL;
+		}
+		session->added = session->stays = false;
+	}
+	runner->next = NULL;
+}
+
+/* A session that a reload has started begins to count. Without memory or a thread it does not. */
+static void begin_session(struct runner *runner, struct session *session)
+{
+	struct consumer *consumer = session->consumer;
+	struct error err = { 0 };
+	bool good;
+
+	on_named(consumer); /* the program was ready before */
+	good = make_pipeline(session, &err);
+	os_mutex_lock(&runner->lock);
+	take_facts(session);
+	session->sum.gone = false;
+	if ((size_t)(session - runner->sessions) >= runner->session_count) {
+		runner->session_count = runner->consumer_count =
+			(size_t)(session - runner->sessions) + 1;
+	}
+	good = good && start_consumer(consumer, &err);
+	os_mutex_unlock(&runner->lock);
+	if (!good) {
+		log_error("Session cannot be consumed", log_text("session", session->name),
+			  log_text("error", err.text));
+	}
+}
+
+static void end_session(struct runner *runner, struct session *session)
+{
+	struct consumer *consumer = session->consumer;
+
+	os_mutex_lock(&runner->lock);
+	consumer->leaving = true;
+	if (consumer->current) {
+		source_stop(consumer->current->source);
+	}
+	os_mutex_unlock(&runner->lock);
+	join_consumer(consumer);
+	os_mutex_lock(&runner->lock);
+	session->sum.gone = true;
+	os_mutex_unlock(&runner->lock);
+	close_session(session);
+}
+
+/* Makes the next set-up that of the runner, and sets the flag of each consumer. */
+static void publish_next(struct runner *runner)
+{
+	os_mutex_lock(&runner->lock);
+	runner->options.setup = runner->next;
+	for (size_t i = 0; i < runner->session_count; i++) {
+		struct session *session = &runner->sessions[i];
+
+		if (session->change) {
+			session->names_only = session->names_only_next;
+		}
+	}
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		/* Pairs with the acquire in the pipeline's reload_when_due(). */
+		atomic_store_explicit(&runner->consumers[i].reload_due, true,
+				      memory_order_release);
+	}
+	os_mutex_unlock(&runner->lock);
+}
+
+static void wake_consumers(struct runner *runner)
+{
+	if (runner->pace) {
+		pace_interrupt(runner->pace);
+	}
+	for (size_t i = 0; runner_is_live(runner) && i < runner->session_count; i++) {
+		if (runner->sessions[i].source) {
+			source_wake(runner->sessions[i].source);
+		}
+	}
+}
+
+/* With the lock. */
+static bool all_use(const struct runner *runner, const struct setup *setup)
+{
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		if (runner->consumers[i].uses && runner->consumers[i].uses != setup) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool runner_reload(struct runner *runner, uint32_t wait_ms)
+{
+	const struct setup *next = runner->next;
+	uint64_t until_ns;
+	bool done;
+
+	rule_set_make_samples(next->rules, runner->registry, runner->consumers[0].shard);
+	publish_next(runner);
+	/* From here on each event meets the next rules: providers may deliver new ones. */
+	for (size_t i = 0; runner_is_live(runner) && i < runner->room; i++) {
+		struct session *session = &runner->sessions[i];
+
+		if (session->added) {
+			begin_session(runner, session);
+		} else if (session->stays) {
+			live_change_apply(session->change);
+		} else if (session->source && !session->sum.gone) {
+			end_session(runner, session);
+		}
+		live_change_free(session->change);
+		session->change = NULL;
+		session->added = session->stays = false;
+	}
+	runner->next = NULL;
+	wake_consumers(runner);
+	until_ns = os_monotonic_ns() + wait_ms * UINT64_C(1000000);
+	os_mutex_lock(&runner->lock);
+	while (!all_use(runner, next) && !stopping(runner) &&
+	       os_condition_wait_until(&runner->changed, &runner->lock, until_ns)) {
+	}
+	done = all_use(runner, next);
+	os_mutex_unlock(&runner->lock);
+	return done;
+}
+
+bool runner_uses(struct runner *runner, const struct setup *setup)
+{
+	bool uses;
+
+	os_mutex_lock(&runner->lock);
+	uses = runner->options.setup == setup;
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		uses = uses || runner->consumers[i].uses == setup ||
+		       runner->consumers[i].taking == setup;
+	}
+	os_mutex_unlock(&runner->lock);
+	return uses;
+}
+
 /* ---- statistics ---- */
 
 bool runner_is_live(const struct runner *runner)
@@ -691,9 +1077,14 @@ bool runner_is_live(const struct runner *runner)
 	return runner->options.path_count == 0;
 }
 
-size_t runner_session_count(const struct runner *runner)
+size_t runner_session_count(struct runner *runner)
 {
-	return runner->session_count;
+	size_t count;
+
+	os_mutex_lock(&runner->lock);
+	count = runner->session_count;
+	os_mutex_unlock(&runner->lock);
+	return count;
 }
 
 void runner_session(struct runner *runner, size_t index, struct runner_session *result)

@@ -21,7 +21,9 @@
 #include "setup.h"
 
 struct runner_options {
-	const struct setup *setup; /* borrowed until runner_free() */
+	/* Borrowed until runner_free(), or until another one takes its place and runner_uses() says
+	 * that it is no longer used. */
+	const struct setup *setup;
 	/* Recordings, borrowed during runner_new(); none: the sessions of the configuration run. */
 	const char *const *paths;
 	size_t path_count;
@@ -66,18 +68,42 @@ void runner_stop(struct runner *runner); /* any thread; returns at once */
 void runner_join(struct runner *runner); /* waits for the threads of runner_start(), if any */
 
 /*
+ * ---- another set-up while the runner runs; one thread at a time ----
+ *
+ * First prepare, which can fail and changes nothing that counts; then setup_exchange() and
+ * runner_reload(), or runner_reload_cancel().
+ */
+
+/* Starts the live sessions that next has besides, and finds out what changes in the others. */
+bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct error *err);
+void runner_reload_cancel(struct runner *runner);
+
+/*
+ * Puts next in place: every record that is counted from now on is counted by its rules. Live
+ * sessions get their new providers and kernel events when their consumers have taken the rules
+ * over, so that no event comes before its rule; those that next does not have are stopped. Waits
+ * for the consumers, but at most wait_ms. False: a live session that gets no events has not looked
+ * at next yet; it does at its next event.
+ */
+bool runner_reload(struct runner *runner, uint32_t wait_ms);
+
+/* Whether a consumer still uses the set-up. Any thread. */
+bool runner_uses(struct runner *runner, const struct setup *setup);
+
+/*
  * Whether the names of processes are known, so that values by process mean something: the first
  * recording has been read once, or every process that a live session found running has been seen
  * in events, or one flush interval has passed since. Any thread.
  */
-bool runner_ready(const struct runner *runner);
+bool runner_ready(struct runner *runner);
 
 /* ---- for health; any thread ---- */
 
 struct runner_session {
-	struct source_facts facts; /* name: the label value, valid until runner_free() */
+	struct source_facts facts; /* texts are valid until runner_free() */
 	const char *path;          /* of a recording, likewise; NULL: live */
 	struct source_statistics statistics;
+	bool gone;            /* a live session that the configuration no longer has */
 	uint64_t up;          /* 1 while a recording is replayed or a session runs */
 	uint64_t lost_events; /* each recording counts once, however often it is replayed */
 	uint64_t lost_buffers;
@@ -98,7 +124,8 @@ struct runner_totals {
 };
 
 bool runner_is_live(const struct runner *runner);
-size_t runner_session_count(const struct runner *runner);
+/* Sessions keep their numbers; a reload adds numbers, but takes none away. */
+size_t runner_session_count(struct runner *runner);
 void runner_session(struct runner *runner, size_t index, struct runner_session *session);
 void runner_totals(struct runner *runner, struct runner_totals *totals);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "setup.h"
 
+#include <stdlib.h>
+
 #include "config/yaml.h"
 
 struct config *setup_config(const char *path, struct problems *problems, struct error *err)
@@ -25,9 +27,9 @@ static bool load_manifests(struct setup *setup, const struct setup_options *opti
 	return true;
 }
 
-static bool load_rules(struct setup *setup, const struct setup_options *options, struct error *err)
+static struct registry_limits limits_of(const struct setup *setup)
 {
-	const struct registry_limits limits = {
+	return (struct registry_limits){
 		.series_per_family = setup->config->limits.series_per_family,
 		.series = setup->config->limits.series,
 		.strings_bytes = setup->config->limits.strings_bytes,
@@ -35,6 +37,11 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 		.budget = setup->config->limits.budget,
 		.idle_100ns = setup->config->limits.idle_ms * 10000,
 	};
+}
+
+static bool load_rules(struct setup *setup, const struct setup_options *options, struct error *err)
+{
+	const struct registry_limits limits = limits_of(setup);
 	const struct rule_set_options rules = {
 		.config = setup->config,
 		.manifests = setup->manifests,
@@ -44,21 +51,25 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 		.every_collector = options->every_collector,
 		.collectors = options->collectors,
 		.collector_count = options->collector_count,
+		.prepare = setup->registry != NULL,
 	};
 
-	setup->registry = registry_new(&limits, err);
+	if (!setup->registry) {
+		setup->registry = registry_new(&limits, err);
+	}
 	setup->rules = setup->registry ? rule_set_new(&rules, setup->registry, err) : NULL;
 	return setup->rules != NULL;
 }
 
-bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
-		struct error *err)
+/* The set-up has its configuration, and maybe the registry of another one. */
+static bool open_rest(struct setup *setup, const struct setup_options *options, struct error *err)
 {
+	struct config *config = setup->config;
 	struct error why = { 0 };
 	bool good;
 
-	*setup = (struct setup){ .config = config };
 	if (!config) {
+		*setup = (struct setup){ .config = NULL };
 		return false;
 	}
 	good = load_manifests(setup, options, &why) && load_rules(setup, options, &why);
@@ -75,10 +86,92 @@ bool setup_open(struct setup *setup, struct config *config, const struct setup_o
 	return false;
 }
 
+bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
+		struct error *err)
+{
+	*setup = (struct setup){ .config = config };
+	return open_rest(setup, options, err);
+}
+
+bool setup_open_next(struct setup *setup, const struct setup *former, struct config *config,
+		     const struct setup_options *options, struct error *err)
+{
+	*setup = (struct setup){ .config = config,
+				 .registry = former->registry,
+				 .registry_borrowed = true };
+	return open_rest(setup, options, err);
+}
+
+void setup_tracker_options(const struct setup *setup, struct tracker_options *options)
+{
+	const struct config *config = setup->config;
+
+	options->processes = config->limits.processes;
+	options->threads = config->limits.threads;
+	options->files = config->limits.files;
+	options->strings_bytes = config->limits.strings_bytes;
+	options->path_groups = config->path_groups;
+	options->path_group_count = config->path_group_count;
+	options->lower_case = config->lower_case_processes;
+	options->features = rule_set_features(setup->rules);
+	options->process_gauges = rule_set_on(setup->rules, "process");
+	options->disk_info = rule_set_on(setup->rules, "disk");
+	options->image_info = rule_set_on(setup->rules, "image");
+	options->top_paths = rule_set_on(setup->rules, "file_top");
+	options->top_path_count = config->limits.top_paths;
+}
+
+/* The families of the rules and of the state gauges. */
+struct families {
+	struct family **list; /* owned */
+	size_t count;
+};
+
+static bool list_families(const struct setup *setup, struct families *families, struct error *err)
+{
+	struct tracker_options tracker = { .registry = setup->registry };
+	size_t room = 0;
+	struct family *family;
+
+	while (rule_set_family(setup->rules, room)) {
+		room++;
+	}
+	families->list = calloc(room + TRACKER_GAUGES, sizeof(struct family *));
+	if (!families->list) {
+		return error_no_memory(err, "the families of a configuration");
+	}
+	while ((family = rule_set_family(setup->rules, families->count)) != NULL) {
+		families->list[families->count++] = family;
+	}
+	setup_tracker_options(setup, &tracker);
+	return tracker_prepare_gauges(setup->registry, &tracker, families->list, &families->count,
+				      err);
+}
+
+bool setup_exchange(struct setup *former, struct setup *next, struct error *err)
+{
+	const struct registry_limits limits = limits_of(next);
+	struct families before = { .count = 0 }, after = { .count = 0 };
+	bool good = list_families(former, &before, err) && list_families(next, &after, err) &&
+		    registry_exchange(next->registry, before.list, before.count, after.list,
+				      after.count, err);
+
+	free(before.list);
+	free(after.list);
+	if (good) {
+		registry_set_limits(next->registry, &limits);
+		next->registry_borrowed = former->registry_borrowed;
+		former->registry_borrowed = true;
+	}
+	return good;
+}
+
 void setup_close(struct setup *setup)
 {
 	rule_set_free(setup->rules);
-	registry_free(setup->registry);
+	if (!setup->registry_borrowed) {
+		registry_free(setup->registry);
+	}
 	if (!setup->manifests_borrowed) {
 		configured_manifests_done(&setup->manifests);
 	}

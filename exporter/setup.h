@@ -2,7 +2,8 @@
 /*
  * The set-up of a run: configuration, manifests, registry and rules, made in this order and freed
  * in reverse. The program, its self-test, the tool and the tests all set up here, so they count
- * alike. Everything is finished before the first consumer starts and only read afterwards.
+ * alike. Everything is finished before the first consumer starts and only read afterwards. A reload
+ * makes another set-up with the same registry, which takes the place of the first as a whole.
  */
 #ifndef EXPORTER_SETUP_H
 #define EXPORTER_SETUP_H
@@ -16,6 +17,7 @@
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "rules/rules.h"
+#include "track/tracker.h"
 
 /* What the command line says. */
 struct setup_options {
@@ -41,6 +43,7 @@ struct setup {
 	struct configured_manifests manifests;
 	bool manifests_borrowed;
 	struct registry *registry;
+	bool registry_borrowed; /* of another set-up */
 	struct rule_set *rules;
 };
 
@@ -56,5 +59,22 @@ struct config *setup_config(const char *path, struct problems *problems, struct 
 bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
 		struct error *err);
 void setup_close(struct setup *setup); /* An empty set-up is fine. */
+
+/*
+ * The same for a set-up that is to take the place of `former`, which is in use: it shares the
+ * registry, and its families are not shown yet.
+ */
+bool setup_open_next(struct setup *setup, const struct setup *former, struct config *config,
+		     const struct setup_options *options, struct error *err);
+
+/*
+ * Shows the families of next in place of those of former, applies its limits of series, and gives
+ * the registry to next. Consumers may go on with former until they take next over. False: two
+ * families would have one name, or no memory; nothing has changed then.
+ */
+bool setup_exchange(struct setup *former, struct setup *next, struct error *err);
+
+/* What the configuration says about trackers; the rest of the options stays. */
+void setup_tracker_options(const struct setup *setup, struct tracker_options *options);
 
 #endif

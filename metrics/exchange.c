@@ -164,7 +164,8 @@ void family_restart(struct family *family, const struct shard *shard)
 
 		left -= here;
 		for (uint32_t i = 0; cells && i < here; i++) {
-			atomic_store_explicit(&cells[i], 0, memory_order_relaxed);
+			atomic_store_explicit(&cells[(size_t)i * GAUGE_CELLS], 0,
+					      memory_order_relaxed);
 		}
 	}
 }

@@ -75,6 +75,7 @@ export default dashboard({
 				{ info: `max by (instance, version, revision, compiler, arch) (etw_exporter_build_info${at()})`, height: 6 }),
 			table('Sessions', 'Kind, clock and mode of each session.', { instance: 'Host', session: 'Session', kind: 'Kind', clock: 'Clock', mode: 'Mode' }, [],
 				{ info: `max by (instance, session, kind, clock, mode) (etw_session_info${at()})`, height: 6 }),
+			table('Reloads', 'ok is 0 where the last reload of the configuration was refused; age is the time since the configuration in force was read.', { instance: 'Host' }, [['OK', `max by (instance) (etw_exporter_config_last_reload_successful${at()})`, 'short', { width: 90 }], ['Age', `time() - max by (instance) (etw_exporter_config_last_reload_success_timestamp_seconds${at()})`, 's', { width: 120 }]], { height: 6 }),
 			table('Collectors', 'Number of hosts on which each collector is on.', { collector: 'Collector' }, [['Hosts', `sum by (collector) (etw_exporter_collector_enabled${at()})`, 'short', { width: 90 }]], { height: 9 })),
 		optIn('Size of events', ['payload'], 'Shows which provider fills the buffers.',
 			timeseries('Payload by provider', 'Bytes of payload, without headers.', 'binBps', topRates('etw_event_payload_bytes_total', 'provider', '{{provider}}'), { width: 24 })),

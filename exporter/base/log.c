@@ -3,8 +3,8 @@
  * The log of the program, and a queue for slow writers.
  *
  * A line is built in memory and written with one call, so that the lines of several threads, or of
- * several programs on one pipe, are not mixed. The level and the format are set before other
- * threads start and need no lock. logfmt readers split at spaces and "=", so a value that is not a
+ * several programs on one pipe, are not mixed. The level and the format may change while other
+ * threads log; each line has one of both. logfmt readers split at spaces and "=", so a value that is not a
  * plain word is quoted. Characters that steer a terminal (base/utf8.h) are escaped: values come
  * from events and must not change how the log looks.
  *
@@ -35,9 +35,10 @@
 
 enum { TIMESTAMP_SIZE = 32 };
 
+/* Read by all threads; a reload may change them. */
+static _Atomic(enum log_level) lowest_level = LOG_INFO;
+static _Atomic(enum log_format) line_format = LOG_LOGFMT;
 /* Written before other threads start, read by all. */
-static enum log_level lowest_level = LOG_INFO;
-static enum log_format line_format = LOG_LOGFMT;
 static log_sink *line_sink;
 static void *sink_context;
 static uint64_t (*limit_clock)(void) = os_monotonic_ns;
@@ -150,8 +151,8 @@ static void add_json(struct text *line, const char *timestamp, enum log_level le
 
 void log_configure(enum log_level level, enum log_format format)
 {
-	lowest_level = level;
-	line_format = format;
+	atomic_store_explicit(&lowest_level, level, memory_order_relaxed);
+	atomic_store_explicit(&line_format, format, memory_order_relaxed);
 }
 
 void log_to(log_sink *sink, void *context)
@@ -209,7 +210,7 @@ static void write_line(enum log_level level, const char *message, const struct l
 	int saved_errno = errno;
 
 	format_time(timestamp, os_unix_time_ns());
-	if (line_format == LOG_JSON) {
+	if (atomic_load_explicit(&line_format, memory_order_relaxed) == LOG_JSON) {
 		add_json(&line, timestamp, level, message, fields);
 	} else {
 		add_logfmt(&line, timestamp, level, message, fields);
@@ -240,7 +241,7 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	uint64_t before = 0;
 	bool pass;
 
-	if (level < lowest_level) {
+	if (level < atomic_load_explicit(&lowest_level, memory_order_relaxed)) {
 		return;
 	}
 	pass = level == LOG_DEBUG || log_limit_pass(message, (int)level, limit_clock(), &before);
@@ -256,7 +257,7 @@ void log_write(enum log_level level, const char *message, const struct log_field
 
 void log_write_always(enum log_level level, const char *message, const struct log_field *fields)
 {
-	if (level >= lowest_level) {
+	if (level >= atomic_load_explicit(&lowest_level, memory_order_relaxed)) {
 		write_line(level, message, fields);
 	}
 }

@@ -54,7 +54,7 @@ static inline struct log_field log_u64(const char *name, uint64_t value)
 	return field;
 }
 
-/* Call before other threads start. The defaults are info and logfmt. */
+/* Any thread. The defaults are info and logfmt. */
 void log_configure(enum log_level level, enum log_format format);
 
 /*

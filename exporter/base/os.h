@@ -72,13 +72,15 @@ bool os_stop_catch_service(struct error *err);
 /* Requests the end of the program. reason: a string that stays valid. Any thread, after one of the
  * two functions above. */
 void os_stop_ask(const char *reason);
+/* Requests a reload, as SIGHUP does. Any thread, likewise. */
+void os_reload_ask(void);
 /*
  * Waits for a request to end the program and returns its reason ("SIGTERM"). For each request to
- * reload before that, calls on_reload on this thread; NULL: such requests are ignored. On Linux
- * only the main thread may call it, on Windows, which has no request to reload, any thread.
+ * reload before that, calls on_reload on this thread, once for those that came meanwhile; NULL:
+ * such requests are ignored. On Linux only the main thread may call it, on Windows any thread.
  * os_stop_wait_for() ignores requests to reload, and returns NULL after the timeout.
  */
-const char *os_stop_wait(void (*on_reload)(void));
+const char *os_stop_wait(void (*on_reload)(void *context), void *context);
 const char *os_stop_wait_for(uint64_t timeout_ns);
 
 /*

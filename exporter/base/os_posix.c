@@ -157,7 +157,12 @@ static const char *reason_of(int number)
 	return "signal";
 }
 
-const char *os_stop_wait(void (*on_reload)(void))
+void os_reload_ask(void)
+{
+	kill(getpid(), SIGHUP);
+}
+
+const char *os_stop_wait(void (*on_reload)(void *context), void *context)
 {
 	sigset_t signals;
 	int number = 0;
@@ -165,7 +170,7 @@ const char *os_stop_wait(void (*on_reload)(void))
 	stop_signal_set(&signals);
 	while (sigwait(&signals, &number) != 0 || asks_to_reload(number)) {
 		if (on_reload && number == SIGHUP) {
-			on_reload();
+			on_reload(context);
 		}
 	}
 	return reason_of(number);

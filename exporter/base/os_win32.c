@@ -186,7 +186,7 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 	return true;
 }
 
-static HANDLE stop_event;
+static HANDLE stop_event, reload_event;
 static const char *volatile stop_reason;
 
 /*
@@ -215,7 +215,9 @@ static BOOL WINAPI on_console_control(DWORD type)
 bool os_stop_catch_service(struct error *err)
 {
 	stop_event = CreateEventW(NULL, TRUE, FALSE, NULL);
-	return stop_event || error_set_last(err, "a stop cannot be waited for");
+	/* It is reset by the thread that waits. */
+	reload_event = stop_event ? CreateEventW(NULL, FALSE, FALSE, NULL) : NULL;
+	return reload_event || error_set_last(err, "a stop cannot be waited for");
 }
 
 bool os_stop_catch(struct error *err)
@@ -250,10 +252,21 @@ const char *os_stop_wait_for(uint64_t timeout_ns)
 		       NULL;
 }
 
-const char *os_stop_wait(void (*on_reload)(void))
+void os_reload_ask(void)
 {
-	(void)on_reload;
-	WaitForSingleObject(stop_event, INFINITE);
+	SetEvent(reload_event);
+}
+
+const char *os_stop_wait(void (*on_reload)(void *context), void *context)
+{
+	/* Of two events that are set, the first one counts. */
+	const HANDLE events[] = { stop_event, reload_event };
+
+	while (WaitForMultipleObjects(2, events, FALSE, INFINITE) == WAIT_OBJECT_0 + 1) {
+		if (on_reload) {
+			on_reload(context);
+		}
+	}
 	return stop_reason;
 }
 

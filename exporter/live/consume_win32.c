@@ -182,6 +182,7 @@ static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 	os_set_faults_fatal(true);
 	live->buffers++;
 	take_anchor(live);
+	snapshot_choose(live);
 	known_first_buffer(live);
 	known_deliver_due(live, live->newest_raw);
 	counters_delivered(live);

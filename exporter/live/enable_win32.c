@@ -67,10 +67,10 @@ static bool wide_executables(const struct provider_spec *provider,
 	return live_wide(provider->executables, names, PROVIDER_EXECUTABLES_MAX + 1);
 }
 
-bool enable_resolve(struct live *live, struct error *err)
+static bool resolve(const struct live *live, struct provider_list *list, struct error *err)
 {
-	for (size_t i = 0; i < live->provider_count; i++) {
-		struct provider_spec *provider = &live->providers[i];
+	for (size_t i = 0; i < list->count; i++) {
+		struct provider_spec *provider = &list->providers[i];
 		WCHAR executables[PROVIDER_EXECUTABLES_MAX + 1];
 		char label[GUID_TEXT_SIZE + 2];
 
@@ -241,37 +241,76 @@ static bool prepare(struct live *live, const struct provider_spec *provider,
 	return true;
 }
 
-bool filter_prepare(struct live *live)
+static bool prepare_filters(struct live *live, struct provider_list *list)
 {
-	live->payloads = calloc(live->provider_count + 1, sizeof *live->payloads);
-	if (!live->payloads) {
+	list->payloads = calloc(list->count + 1, sizeof *list->payloads);
+	if (!list->payloads) {
 		return false;
 	}
-	for (size_t i = 0; i < live->provider_count; i++) {
-		if (live->providers[i].payload_count > 0 &&
-		    !prepare(live, &live->providers[i], &live->payloads[i].filter)) {
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->providers[i].payload_count > 0 &&
+		    !prepare(live, &list->providers[i], &list->payloads[i].filter)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-void filter_done(struct live *live)
+/* ---- lists of providers ---- */
+
+static bool copy_providers(struct provider_list *list, const struct live_options *options)
 {
-	for (size_t i = 0; live->payloads && i < live->provider_count; i++) {
-		if (live->payloads[i].filter.Ptr != 0) {
-			TdhCleanupPayloadEventFilterDescriptor(&live->payloads[i].filter);
+	list->providers = calloc(options->provider_count + 1, sizeof *list->providers);
+	if (!list->providers) {
+		return false;
+	}
+	for (size_t i = 0; i < options->provider_count; i++) {
+		list->count++;
+		if (!provider_spec_copy(&list->providers[i], &options->providers[i])) {
+			return false;
 		}
 	}
-	free(live->payloads);
-	live->payloads = NULL;
+	return true;
+}
+
+bool provider_list_init(struct live *live, const struct live_options *options,
+			struct provider_list *list, struct error *err)
+{
+	*list = (struct provider_list){ .count = 0 };
+	if (!copy_providers(list, options)) {
+		return error_no_memory(err, "a live session");
+	}
+	if (!resolve(live, list, err)) {
+		return false;
+	}
+	if (canaries_add(live, list)) {
+		list->watchdogs = calloc(list->count + 1, sizeof *list->watchdogs);
+	}
+	return (list->watchdogs && prepare_filters(live, list)) ||
+	       error_no_memory(err, "a live session");
+}
+
+void provider_list_done(struct provider_list *list)
+{
+	for (size_t i = 0; list->payloads && i < list->count; i++) {
+		if (list->payloads[i].filter.Ptr != 0) {
+			TdhCleanupPayloadEventFilterDescriptor(&list->payloads[i].filter);
+		}
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		provider_spec_done(&list->providers[i]);
+	}
+	free(list->providers);
+	free(list->payloads);
+	free(list->watchdogs);
+	*list = (struct provider_list){ .count = 0 };
 }
 
 /* The filter of a provider. Returns false if there is none, or Windows refused it. */
 static bool filter_of(struct live *live, const struct provider_spec *provider,
 		      EVENT_FILTER_DESCRIPTOR *filter)
 {
-	const struct live_payload *payload = &live->payloads[provider - live->providers];
+	const struct live_payload *payload = &live->list.payloads[provider - live->list.providers];
 	bool refused;
 
 	os_mutex_lock(&live->lock);
@@ -287,7 +326,7 @@ static bool filter_of(struct live *live, const struct provider_spec *provider,
 /* Leaves the filter of the provider out from now on. Returns true the first time. */
 static bool filter_give_up(struct live *live, const struct provider_spec *provider)
 {
-	struct live_payload *payload = &live->payloads[provider - live->providers];
+	struct live_payload *payload = &live->list.payloads[provider - live->list.providers];
 	bool first;
 
 	os_mutex_lock(&live->lock);
@@ -439,13 +478,13 @@ void enable_capture(struct live *live, TRACEHANDLE session, const struct provide
 
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
-	const struct provider_spec *provider = &live->providers[index];
+	const struct provider_spec *provider = &live->list.providers[index];
 	ULONG status = provider->capture_at_start != 0 ?
 			       capture(live, session, provider, provider->capture_at_start) :
 			       enable(live, session, provider, provider->any, NO_WAIT);
 
 	complain(live, provider, "it could not be enabled", status);
-	if (status == ERROR_SUCCESS && live->canary && index == live->canary_index) {
+	if (status == ERROR_SUCCESS && live->canary && index == live->list.canary_index) {
 		canaries_begin(live);
 	}
 	return status;
@@ -467,8 +506,8 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 	struct filters filters;
 
 	/* An entry of the configuration stays as it is; what it delivers is used, too. */
-	for (size_t i = 0; i < live->provider_count; i++) {
-		if (guid_equal(&live->providers[i].guid, &session_changes_provider)) {
+	for (size_t i = 0; i < live->list.count; i++) {
+		if (guid_equal(&live->list.providers[i].guid, &session_changes_provider)) {
 			return;
 		}
 	}
@@ -501,14 +540,10 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 	}
 }
 
-void disable_providers(struct live *live, TRACEHANDLE session)
+void disable_provider(struct live *live, TRACEHANDLE session, const struct provider_spec *provider)
 {
-	for (size_t i = 0; i < live->provider_count; i++) {
-		const struct provider_spec *provider = &live->providers[i];
-
-		if (provider->capture_at_stop != 0) {
-			enable_capture(live, session, provider, provider->capture_at_stop);
-		}
-		control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
+	if (provider->capture_at_stop != 0) {
+		enable_capture(live, session, provider, provider->capture_at_stop);
 	}
+	control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
 }

@@ -367,11 +367,13 @@ static bool wait_until_due(struct live *live, bool *first, bool *lost)
 	for (;;) {
 		uint64_t now = os_monotonic_ns();
 
+		uint64_t due_ns = harvest->needed ? harvest->due_ns : UINT64_MAX;
+
 		ending = is_ending(live);
-		if (ending || harvest->started || now >= harvest->due_ns) {
+		if (ending || (harvest->needed && harvest->started) || now >= due_ns) {
 			break;
 		}
-		wait_until(live, now, harvest->due_ns);
+		wait_until(live, now, due_ns);
 	}
 	*first = harvest->started;
 	*lost = harvest->lost;
@@ -463,11 +465,16 @@ void harvest_look(struct live *live)
 
 /* ---- life ---- */
 
+static bool is_needed(uint32_t kernel_flags, bool services)
+{
+	return (kernel_flags & (FILE_FLAGS | KERNEL_FLAG_DISK_IO)) != 0 || services;
+}
+
 void harvest_open(struct live *live)
 {
 	struct harvest *harvest = &live->harvest;
 	struct live_options *options = &live->options;
-	uint32_t flags = options->kernel_flags;
+	uint32_t flags = kernel_flags_of(live);
 	struct text name = { 0 };
 
 	options->harvest_ms = options->harvest_ms ? options->harvest_ms : HARVEST_MS;
@@ -490,11 +497,30 @@ void harvest_open(struct live *live)
 			    WHAT_IS_MISSED "the name of the session is too long");
 		return;
 	}
-	/* Also where no harvest is wanted now: it may have been when the program crashed. */
+	/* Also where no harvest is needed now: it may have been when the program crashed. */
 	stop_stale(live);
+	harvest->on = options->rundown;
 	harvest->names = (flags & FILE_FLAGS) != 0;
-	harvest->on = options->rundown &&
-		      (harvest->names || options->services || (flags & KERNEL_FLAG_DISK_IO) != 0);
+	harvest->needed = is_needed(flags, options->services);
+}
+
+void harvest_change(struct live *live, bool services)
+{
+	struct harvest *harvest = &live->harvest;
+	uint32_t flags = kernel_flags_of(live);
+	bool names = (flags & FILE_FLAGS) != 0;
+	bool needed = is_needed(flags, services);
+
+	os_mutex_lock(&live->lock);
+	/* Like a harvest because of losses: it adds to what the stream says. */
+	if ((needed && !harvest->needed) || (names && !harvest->names)) {
+		harvest->lost = true;
+		harvest->due_ns = 0;
+	}
+	harvest->needed = needed;
+	harvest->names = names;
+	os_condition_wake_all(&live->changed);
+	os_mutex_unlock(&live->lock);
 }
 
 void harvest_start(struct live *live)

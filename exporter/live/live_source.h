@@ -111,6 +111,23 @@ struct live_options {
 struct source *source_open_live(const struct live_options *options, struct error *err);
 
 /*
+ * ---- a reload: other providers and kernel events while the session runs ----
+ *
+ * Of the options are used: kernel_flags, kernel_groups, services, providers. No event is lost that
+ * the session delivers before and after.
+ */
+struct live_change; /* opaque */
+
+/* Finds the providers and makes their filters, so that what cannot work is reported before anything
+ * changes. NULL on failure. Any thread, one at a time. */
+struct live_change *live_change_new(struct source *source, const struct live_options *options,
+				    struct error *err);
+/* Enables what is new or different, then disables what is not wanted any more. What Windows refuses
+ * is reported as it is at a start. A session that does not run at the moment starts so. */
+void live_change_apply(struct live_change *change);
+void live_change_free(struct live_change *change); /* NULL is fine */
+
+/*
  * Stops the sessions that this process runs, and does nothing else; for a process that crashes. It
  * takes no lock of ours and allocates no memory. Providers are not disabled: they stay enabled for
  * a session that no longer exists, which costs nothing. Outside Windows it does nothing.

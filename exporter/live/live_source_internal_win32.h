@@ -14,6 +14,7 @@
  *   recording_win32.c    the file that Windows writes of the session beside real time
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
  *   harvest_win32.c      a second session for a moment: names of open files, disks, services
+ *   reload_win32.c       other providers and kernel events while the session runs
  *   live_source_win32.c  opening, the run, the watcher, stopping, closing
  *
  * There are four threads: the consumer, which runs source_run(), the watcher, the harvester and the
@@ -96,6 +97,7 @@ struct provider_watchdog {
 		WATCHDOG_GIVEN_UP, /* is not reported as enabled right after we enabled it */
 	} state;
 	struct restore_budget budget;
+	uint64_t capture_due_ns; /* when its state is captured again; 0: not known yet */
 };
 
 /* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
@@ -103,8 +105,17 @@ enum { LIVE_ITEMS_BYTES = 128 * 1024 };
 
 /* The filter of a provider by fields of the payload. */
 struct live_payload {
-	EVENT_FILTER_DESCRIPTOR filter; /* made by TDH; Ptr 0: none. Fixed once open */
+	EVENT_FILTER_DESCRIPTOR filter; /* made by TDH; Ptr 0: none */
 	bool refused;                   /* Windows did not accept it; guarded by lock */
+};
+
+/* The providers of a session. A reload makes another list, and exchanges them. */
+struct provider_list {
+	struct provider_spec *providers; /* with GUIDs; owned, as are the arrays below */
+	size_t count;
+	struct live_payload *payloads;       /* one for each provider */
+	struct provider_watchdog *watchdogs; /* likewise */
+	size_t canary_index;                 /* in providers */
 };
 
 /*
@@ -140,12 +151,14 @@ struct known_batch; /* known_win32.c */
 /* The harvest of a session (harvest_win32.c). */
 struct harvest {
 	/* Fixed once open. */
-	bool on;
-	bool names; /* of files; else only disks and services */
+	bool on; /* the session can have harvests, and its configuration allows them */
 	WCHAR wide_name[SESSION_NAME_MAX];
 	GUID guid;
 
+	_Atomic(bool) names; /* those of files are needed; else only disks and services */
+
 	/* Guarded by lock. */
+	bool needed;      /* something that a harvest finds is needed */
 	bool started;     /* a first buffer was delivered, and no harvest has begun since */
 	bool lost;        /* events or buffers, since the last harvest */
 	uint64_t due_ns;  /* of the next harvest because of losses or a failure; UINT64_MAX: none */
@@ -170,9 +183,6 @@ struct live {
 	bool system_providers;       /* they enable the kernel events that they can */
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
-	struct provider_spec *providers; /* with GUIDs; owned */
-	size_t provider_count;
-	struct live_payload *payloads; /* one for each provider; owned */
 	GUID guid;                     /* Wnode.Guid; all zero: Windows chooses one */
 	ULONG buffers_min;             /* as requested from Windows */
 	ULONG buffers_max;
@@ -180,8 +190,14 @@ struct live {
 	struct session_change_member *change; /* owned; may be NULL */
 	struct canary *canary;                /* borrowed; NULL: none */
 	uint32_t canary_slot;
-	size_t canary_index;            /* in providers */
 	char mode_text[MODE_TEXT_SIZE]; /* source.facts.mode */
+
+	/* Held while providers and kernel events are enabled, looked after or exchanged, which may
+	 * take long. It is taken before `lock`, and neither by callbacks nor for each event. */
+	struct os_mutex settings;
+	struct provider_list list;       /* guarded by settings */
+	_Atomic(uint32_t) kernel_flags;  /* written with settings; of the options, or a reload */
+	_Atomic(uint32_t) kernel_groups; /* likewise */
 
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, consuming */
@@ -218,7 +234,6 @@ struct live {
 	/* For the watcher thread alone. */
 	struct restore_budget masks_budget;
 	struct restore_budget real_time_budget;
-	struct provider_watchdog *watchdogs; /* owned, one a provider */
 	size_t watchdog_next;
 	struct source_clock last_anchor;
 	uint64_t last_anchor_ns; /* when it was taken */
@@ -243,6 +258,16 @@ struct live {
 	struct os_thread watcher;
 	struct snapshot *snapshot; /* what reads the machine; NULL: the sink needs nothing of it */
 };
+
+static inline uint32_t kernel_flags_of(const struct live *live)
+{
+	return atomic_load_explicit(&live->kernel_flags, memory_order_relaxed);
+}
+
+static inline uint32_t kernel_groups_of(const struct live *live)
+{
+	return atomic_load_explicit(&live->kernel_groups, memory_order_relaxed);
+}
 
 /* ---- texts ---- */
 
@@ -295,8 +320,10 @@ bool counters_caught_up(struct live *live, uint64_t *buffers);
 
 /* ---- the canaries of a session ---- */
 
-/* Takes a slot and adds the provider to those of the session. Returns false without memory. */
-bool canaries_open(struct live *live);
+/* Takes a slot, if there is one for the session. */
+void canaries_open(struct live *live);
+/* Adds the provider to a list of the session, if it has a slot. Returns false without memory. */
+bool canaries_add(struct live *live, struct provider_list *list);
 void canaries_close(struct live *live);
 /* The provider was enabled in the session, maybe again: a new epoch begins. */
 void canaries_begin(struct live *live);
@@ -365,6 +392,11 @@ void snapshot_stop(struct live *live);
 void snapshot_announce(struct live *live);
 /* Between two records: what was read since, if it is different. */
 void snapshot_announce_changes(struct live *live);
+/* Between two buffers: what is read depends on the kernel events, which a reload may change. */
+void snapshot_choose(struct live *live);
+/* Between two records: the sink has other callbacks. Everything that is known is reported again,
+ * and what was not needed before is read. */
+void snapshot_change(struct live *live);
 
 /*
  * ---- reading the machine; any thread ----
@@ -406,9 +438,18 @@ bool running_each_enabled(const GUID *provider, running_enabled *each, void *con
 
 /* ---- providers ---- */
 
-/* Finds the GUIDs of providers by name: built-in names, then those registered with Windows. */
-bool enable_resolve(struct live *live, struct error *err);
-/* Enables one of them. A failure is reported and returned. */
+/*
+ * Makes a list: copies the providers, finds their GUIDs by name (built-in names, then those
+ * registered with Windows), adds that of the canaries, and makes the filters by payload; what
+ * Windows refuses of these is reported, once for each provider.
+ */
+bool provider_list_init(struct live *live, const struct live_options *options,
+			struct provider_list *list, struct error *err);
+void provider_list_done(struct provider_list *list); /* a zeroed list is fine */
+
+/* The following need `settings`. */
+
+/* Enables one of the session's. A failure is reported and returned. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		    uint64_t keywords);
@@ -418,14 +459,7 @@ void enable_rundown(struct live *live, TRACEHANDLE session);
 /* The provider that reports changes of sessions (live/session_changes.h), or no longer. Where it
  * cannot be enabled, nothing is known of who made a change, and nothing is said. */
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
-void disable_providers(struct live *live, TRACEHANDLE session);
-
-/* ---- filters by payload ---- */
-
-/* Makes the filters of all providers. What Windows refuses is reported, once for each provider.
- * Returns false without memory. */
-bool filter_prepare(struct live *live);
-void filter_done(struct live *live);
+void disable_provider(struct live *live, TRACEHANDLE session, const struct provider_spec *provider);
 
 /* ---- the recording; these functions take the lock ---- */
 
@@ -460,6 +494,8 @@ ULONG session_start(struct live *live);
  * the session and adds its statistics. Does nothing when no session runs.
  */
 void session_drain(struct live *live);
+/* Lets the session deliver what it holds, if one runs. */
+void session_flush(struct live *live);
 /*
  * Adds the statistics of the session, if it is still ours. For the last time before the consumer is
  * closed: what Windows loses of the rundown that STOP writes is no loss of ours.
@@ -477,12 +513,14 @@ void session_forget(struct live *live);
  * the status of the consumer, then that of the query. */
 enum restart_reason session_judge(struct live *live, ULONG *status);
 /* Adds the statistics and undoes changes by other programs. Returns ERROR_WMI_INSTANCE_NOT_FOUND if
- * the session no longer exists. */
+ * the session no longer exists. With `settings`. */
 ULONG session_watch(struct live *live);
 /* One sentence for a session that cannot be started; what: "started", "consumed". */
 bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
 /* Remembers which of the requested kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
+/* With `settings`: other kernel events for the session, at once if it runs. */
+void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups);
 /*
  * Whether a setting that another program changed is restored once more. what: the setting, for the
  * report when it is not. For the watcher thread alone.
@@ -512,6 +550,9 @@ void harvest_open(struct live *live);
 /* Starts the thread, and ends it. It begins when the session has delivered a buffer. */
 void harvest_start(struct live *live);
 void harvest_end(struct live *live);
+/* Other kernel events are enabled: a harvest may find names that were not needed before. services:
+ * those of services are needed. */
+void harvest_change(struct live *live, bool services);
 /* After a look at the session: another harvest is due when events were lost. */
 void harvest_look(struct live *live);
 

@@ -22,6 +22,25 @@ struct source *source_open_live(const struct live_options *options, struct error
 	return NULL;
 }
 
+struct live_change *live_change_new(struct source *source, const struct live_options *options,
+				    struct error *err)
+{
+	(void)source;
+	(void)options;
+	error_set(err, ERROR_UNSUPPORTED, "live sessions need Windows");
+	return NULL;
+}
+
+void live_change_apply(struct live_change *change)
+{
+	(void)change;
+}
+
+void live_change_free(struct live_change *change)
+{
+	(void)change;
+}
+
 void live_emergency_stop(void)
 {
 }

@@ -83,8 +83,8 @@ static bool is_for_some(const struct provider_spec *provider)
 /* Enables the provider again if it is disabled, and returns false then. */
 static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
-	const struct provider_spec *provider = &live->providers[index];
-	struct provider_watchdog *watchdog = &live->watchdogs[index];
+	const struct provider_spec *provider = &live->list.providers[index];
+	struct provider_watchdog *watchdog = &live->list.watchdogs[index];
 	char text[GUID_TEXT_SIZE + 2], who[SESSION_CHANGES_WHO];
 	const char *label = provider_spec_label(provider, text);
 
@@ -125,14 +125,14 @@ static bool watchdog_check_providers(struct live *live, TRACEHANDLE session)
 	os_mutex_lock(&live->lock);
 	enabled = live->providers_enabled && live->session == session;
 	os_mutex_unlock(&live->lock);
-	if (!enabled || live->provider_count == 0) {
+	if (!enabled || live->list.count == 0) {
 		return false;
 	}
 	if (live->canary) {
-		known = watchdog_check_provider(live, session, live->canary_index);
+		known = watchdog_check_provider(live, session, live->list.canary_index);
 	}
-	live->watchdog_next = (live->watchdog_next + 1) % live->provider_count;
-	if (!live->canary || live->watchdog_next != live->canary_index) {
+	live->watchdog_next = (live->watchdog_next + 1) % live->list.count;
+	if (!live->canary || live->watchdog_next != live->list.canary_index) {
 		watchdog_check_provider(live, session, live->watchdog_next);
 	}
 	return known;
@@ -140,22 +140,25 @@ static bool watchdog_check_providers(struct live *live, TRACEHANDLE session)
 
 /* ---- the watcher ---- */
 
-static void capture_when_due(struct live *live, uint64_t *due)
+static void capture_when_due(struct live *live)
 {
 	uint64_t now = os_monotonic_ns();
 	TRACEHANDLE session = session_running(live);
 
-	for (size_t i = 0; i < live->provider_count; i++) {
-		const struct provider_spec *provider = &live->providers[i];
+	os_mutex_lock(&live->settings);
+	for (size_t i = 0; i < live->list.count; i++) {
+		const struct provider_spec *provider = &live->list.providers[i];
+		uint64_t *due = &live->list.watchdogs[i].capture_due_ns;
 
-		if (provider->capture_every_ms == 0 || session == 0 || now < due[i]) {
+		if (provider->capture_every_ms == 0 || session == 0 || now < *due) {
 			continue;
 		}
-		if (due[i] != 0) {
+		if (*due != 0) {
 			enable_capture(live, session, provider, provider->capture_at_start);
 		}
-		due[i] = now + provider->capture_every_ms * NS_PER_MS;
+		*due = now + provider->capture_every_ms * NS_PER_MS;
 	}
+	os_mutex_unlock(&live->settings);
 }
 
 /* Takes a new anchor for the times of events, for the consumer to use from its next buffer on. */
@@ -196,11 +199,13 @@ static void look(struct live *live, unsigned *missing)
 	if (session == 0) {
 		return;
 	}
+	os_mutex_lock(&live->settings);
 	status = session_watch(live);
 	harvest_look(live);
 	if (status == ERROR_SUCCESS && watchdog_check_providers(live, session)) {
 		canaries_confirm(live, &written);
 	}
+	os_mutex_unlock(&live->settings);
 	if (status != ERROR_WMI_INSTANCE_NOT_FOUND || !consuming) {
 		*missing = 0;
 		return;
@@ -284,7 +289,6 @@ static bool wait_ns(struct live *live, uint64_t ns)
 static void watch(void *context)
 {
 	struct live *live = context;
-	uint64_t *due = calloc(live->provider_count + 1, sizeof *due);
 	unsigned ticks_per_look = live->canary ? CANARIES_PER_LOOK : 1;
 	uint64_t tick_ns = live->options.watch_ms * NS_PER_MS / ticks_per_look;
 	char sentence[SESSION_CHANGES_SENTENCE];
@@ -302,11 +306,8 @@ static void watch(void *context)
 		}
 		look(live, &missing);
 		anchor_when_due(live);
-		if (due) {
-			capture_when_due(live, due);
-		}
+		capture_when_due(live);
 	}
-	free(due);
 	if (source_stopping(&live->source)) {
 		stop_and_wait(live);
 	}
@@ -480,42 +481,42 @@ static void live_close(struct source *base)
 	canaries_close(live);
 	known_free(live->known);
 	session_changes_leave(live->change);
-	free(live->watchdogs);
-	filter_done(live);
-	for (size_t i = 0; i < live->provider_count; i++) {
-		provider_spec_done(&live->providers[i]);
-	}
-	free(live->providers);
+	provider_list_done(&live->list);
 	free(live->items);
 	recording_done(live);
 	machine_clear(&live->announced);
 	free(live->name);
 	os_condition_done(&live->changed);
 	os_mutex_done(&live->lock);
+	os_mutex_done(&live->settings);
 	source_done(base);
 	free(live);
 }
 
-static const struct source_operations operations = { .run = live_run,
-						     .stop = live_stop,
-						     .close = live_close };
+static void live_sink_changed(struct source *base)
+{
+	snapshot_change((struct live *)base);
+}
+
+static void live_wake(struct source *base)
+{
+	struct live *live = (struct live *)base;
+
+	if (live->canary) {
+		canaries_write(live); /* so that there is something to deliver */
+	}
+	session_flush(live);
+}
+
+static const struct source_operations operations = {
+	.run = live_run,
+	.stop = live_stop,
+	.sink_changed = live_sink_changed,
+	.wake = live_wake,
+	.close = live_close,
+};
 
 /* ---- opening ---- */
-
-static bool copy_providers(struct live *live, const struct live_options *options)
-{
-	live->providers = calloc(options->provider_count + 1, sizeof *live->providers);
-	if (!live->providers) {
-		return false;
-	}
-	for (size_t i = 0; i < options->provider_count; i++) {
-		live->provider_count++;
-		if (!provider_spec_copy(&live->providers[i], &options->providers[i])) {
-			return false;
-		}
-	}
-	return true;
-}
 
 static void end_process(const char *reason)
 {
@@ -616,17 +617,20 @@ struct source *source_open_live(const struct live_options *options, struct error
 		return NULL;
 	}
 	source_init(&live->source, &operations);
+	os_mutex_init(&live->settings);
 	os_mutex_init(&live->lock);
 	os_condition_init(&live->changed);
 	live->options = *options;
 	live->options.name = NULL;
 	live->options.providers = NULL;
+	atomic_init(&live->kernel_flags, options->kernel_flags);
+	atomic_init(&live->kernel_groups, options->kernel_groups);
 	live->newest_raw = RECORD_NO_TIME;
 	live->options.recording_path = NULL;
 	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
-	if (!live->name || !live->items || !copy_providers(live, options)) {
+	if (!live->name || !live->items) {
 		error_no_memory(err, "a live session");
 		goto fail;
 	}
@@ -646,14 +650,8 @@ struct source *source_open_live(const struct live_options *options, struct error
 	}
 	set_facts(live, processors);
 	live->change = session_changes_join(live->options.changes, live->name);
-	if (!enable_resolve(live, err)) {
-		goto fail;
-	}
-	if (canaries_open(live)) {
-		live->watchdogs = calloc(live->provider_count + 1, sizeof *live->watchdogs);
-	}
-	if (!live->watchdogs || !filter_prepare(live)) {
-		error_no_memory(err, "a live session");
+	canaries_open(live);
+	if (!provider_list_init(live, options, &live->list, err)) {
 		goto fail;
 	}
 	harvest_open(live);

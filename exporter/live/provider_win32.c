@@ -523,21 +523,21 @@ void canaries_arrival(struct live *live, const struct event_record *record)
  * The configuration may list the provider for this session, to capture its state. Then that entry
  * also enables the canaries, and its filters must not stop them.
  */
-static struct provider_spec *find_or_add(struct live *live)
+static struct provider_spec *find_or_add(const struct live *live, struct provider_list *list)
 {
 	struct provider_spec *providers;
 
-	for (size_t i = 0; i < live->provider_count; i++) {
-		if (guid_equal(&live->providers[i].guid, &canary_provider)) {
-			return &live->providers[i];
+	for (size_t i = 0; i < list->count; i++) {
+		if (guid_equal(&list->providers[i].guid, &canary_provider)) {
+			return &list->providers[i];
 		}
 	}
-	providers = realloc(live->providers, (live->provider_count + 1) * sizeof *providers);
+	providers = realloc(list->providers, (list->count + 1) * sizeof *providers);
 	if (!providers) {
 		return NULL;
 	}
-	live->providers = providers;
-	providers += live->provider_count++;
+	list->providers = providers;
+	providers += list->count++;
 	provider_spec_init(providers);
 	providers->guid = canary_provider;
 	providers->level = CANARY_LEVEL;
@@ -545,20 +545,26 @@ static struct provider_spec *find_or_add(struct live *live)
 	return providers;
 }
 
-bool canaries_open(struct live *live)
+void canaries_open(struct live *live)
+{
+	if (live->options.canary && live->options.logger != LIVE_NT_KERNEL &&
+	    join(live->options.canary, &live->source, live->name, &live->canary_slot)) {
+		live->canary = live->options.canary;
+	}
+}
+
+bool canaries_add(struct live *live, struct provider_list *list)
 {
 	struct provider_spec *spec;
 
-	if (!live->options.canary || live->options.logger == LIVE_NT_KERNEL ||
-	    !join(live->options.canary, &live->source, live->name, &live->canary_slot)) {
+	if (!live->canary) {
 		return true;
 	}
-	live->canary = live->options.canary;
-	spec = find_or_add(live);
+	spec = find_or_add(live, list);
 	if (!spec) {
 		return false;
 	}
-	live->canary_index = (size_t)(spec - live->providers);
+	list->canary_index = (size_t)(spec - list->providers);
 	if (spec->level != 0 && spec->level < CANARY_LEVEL) {
 		spec->level = CANARY_LEVEL;
 	}

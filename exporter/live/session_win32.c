@@ -142,7 +142,7 @@ bool system_choose(struct live *live, struct error *err)
 
 uint32_t system_flags(const struct live *live)
 {
-	return live->system_providers ? system_provider_flags(live->options.kernel_flags) : 0;
+	return live->system_providers ? system_provider_flags(kernel_flags_of(live)) : 0;
 }
 
 static bool is_kernel(const struct live *live)
@@ -163,7 +163,7 @@ static void fill_properties(const struct live *live, ULONG mode,
 	properties->base.LogFileMode = mode;
 	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
 	if (is_kernel(live)) {
-		properties->base.EnableFlags = live->options.kernel_flags & ~system_flags(live);
+		properties->base.EnableFlags = kernel_flags_of(live) & ~system_flags(live);
 	}
 }
 
@@ -255,9 +255,9 @@ TRACEHANDLE session_running(struct live *live)
 static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 {
 	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
-	masks[0] = live->options.kernel_flags;
+	masks[0] = kernel_flags_of(live);
 	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
-		if (live->options.kernel_groups & (1U << i)) {
+		if (kernel_groups_of(live) & (1U << i)) {
 			masks[kernel_groups[i].word] |= kernel_groups[i].bit;
 		}
 	}
@@ -270,7 +270,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	ULONG status;
 	char text[160];
 
-	if (!is_kernel(live) || live->options.kernel_groups == 0) {
+	if (!is_kernel(live) || kernel_groups_of(live) == 0) {
 		return;
 	}
 	requested_masks(live, groups);
@@ -416,14 +416,16 @@ static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 	}
 }
 
-ULONG session_start(struct live *live)
+/* With `settings`: starts the session, and enables what it is for. If that fails, the session
+ * runs. */
+static ULONG start_and_enable(struct live *live)
 {
 	struct session_properties properties;
 	struct session_identity identity;
 	TRACEHANDLE session = 0;
 	ULONG status;
 
-	if (is_kernel(live) && (live->options.kernel_flags & EVENT_TRACE_FLAG_PROFILE)) {
+	if (is_kernel(live) && (kernel_flags_of(live) & EVENT_TRACE_FLAG_PROFILE)) {
 		enable_profile_privilege();
 	}
 	status = start_trace(live, logging_mode(live), &session, &properties);
@@ -447,10 +449,9 @@ ULONG session_start(struct live *live)
 	add_groups(live, session);
 	status = enable_system_providers(live, session);
 	if (status != ERROR_SUCCESS) {
-		session_stop(live);
 		return status;
 	}
-	for (size_t i = 0; i < live->provider_count; i++) {
+	for (size_t i = 0; i < live->list.count; i++) {
 		enable_provider(live, session, i);
 	}
 	enable_changes(live, session, true);
@@ -460,7 +461,21 @@ ULONG session_start(struct live *live)
 	return ERROR_SUCCESS;
 }
 
-void session_know_masks(struct live *live)
+ULONG session_start(struct live *live)
+{
+	ULONG status;
+
+	os_mutex_lock(&live->settings);
+	status = start_and_enable(live);
+	os_mutex_unlock(&live->settings);
+	if (status != ERROR_SUCCESS) {
+		session_stop(live);
+	}
+	return status;
+}
+
+/* With `settings`. */
+static void know_masks(struct live *live)
 {
 	ULONG masks[KERNEL_MASKS], requested[KERNEL_MASKS];
 	TRACEHANDLE session = session_running(live);
@@ -473,6 +488,95 @@ void session_know_masks(struct live *live)
 	}
 	live->masks_known = live->masks_known || known;
 	os_mutex_unlock(&live->lock);
+}
+
+void session_know_masks(struct live *live)
+{
+	os_mutex_lock(&live->settings);
+	know_masks(live);
+	os_mutex_unlock(&live->settings);
+}
+
+/* ---- other kernel events ---- */
+
+/* Enables what the session is for, and disables what it was for and is for no longer; what other
+ * programs have enabled stays. The first word holds what system providers do not. */
+static ULONG exchange_masks(TRACEHANDLE session, const ULONG former[KERNEL_MASKS],
+			    const ULONG next[KERNEL_MASKS])
+{
+	ULONG masks[KERNEL_MASKS];
+
+	if (!ask_masks(session, masks)) {
+		return ERROR_NOT_SUPPORTED;
+	}
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] = (masks[i] & ~(former[i] & ~next[i])) | next[i];
+	}
+	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
+}
+
+/* Disables the system providers that the session no longer needs. former: the flags that they were
+ * enabled for. */
+static void disable_system_providers(const struct live *live, TRACEHANDLE session, uint32_t former)
+{
+	struct guid guid, next;
+	uint64_t keywords, next_keywords;
+	uint32_t flags;
+
+	for (size_t i = 0; system_provider(former, i, &guid, &keywords, &flags); i++) {
+		GUID provider = live_windows_guid(&guid);
+		bool stays = false;
+
+		for (size_t j = 0; system_provider(system_flags(live), j, &next,
+						   &next_keywords, &flags);
+		     j++) {
+			stays = stays || guid_equal(&guid, &next);
+		}
+		if (!stays) {
+			EnableTraceEx2(session, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0,
+				       0, 0, 0, NULL);
+		}
+	}
+}
+
+void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
+{
+	uint32_t former_flags = system_flags(live);
+	TRACEHANDLE session = session_running(live);
+	ULONG former[KERNEL_MASKS], next[KERNEL_MASKS];
+	ULONG status;
+	char text[160];
+
+	if (!is_kernel(live) ||
+	    (flags == kernel_flags_of(live) && groups == kernel_groups_of(live))) {
+		return;
+	}
+	requested_masks(live, former);
+	former[0] &= ~(ULONG)former_flags;
+	atomic_store_explicit(&live->kernel_flags, flags, memory_order_relaxed);
+	atomic_store_explicit(&live->kernel_groups, groups, memory_order_relaxed);
+	os_mutex_lock(&live->lock);
+	live->masks_known = false; /* the watcher restores nothing meanwhile */
+	os_mutex_unlock(&live->lock);
+	if (session == 0) {
+		return; /* it is started with them */
+	}
+	if (flags & EVENT_TRACE_FLAG_PROFILE) {
+		enable_profile_privilege();
+	}
+	requested_masks(live, next);
+	next[0] &= ~(ULONG)system_flags(live);
+	status = exchange_masks(session, former, next);
+	if (status == ERROR_SUCCESS) {
+		status = enable_system_providers(live, session);
+	}
+	disable_system_providers(live, session, former_flags);
+	if (status != ERROR_SUCCESS) {
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "the set of kernel events could not be changed: %s",
+			    live_error_text(status, text));
+	}
+	know_masks(live);
 }
 
 /* A reason for ERROR_INVALID_PARAMETER and ERROR_NO_SYSTEM_RESOURCES that neither text names. It is
@@ -713,6 +817,17 @@ void session_count(struct live *live)
 	}
 }
 
+void session_flush(struct live *live)
+{
+	struct session_properties properties;
+	TRACEHANDLE session = session_running(live);
+
+	if (session != 0) {
+		session_properties_init(&properties);
+		ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
+	}
+}
+
 void session_drain(struct live *live)
 {
 	struct session_properties properties;
@@ -737,11 +852,14 @@ void session_drain(struct live *live)
 	live->drained = true;
 	os_mutex_unlock(&live->lock);
 	if (enabled) {
+		os_mutex_lock(&live->settings);
 		enable_changes(live, session, false); /* nothing about our own stop */
-		disable_providers(live, session);
+		for (size_t i = 0; i < live->list.count; i++) {
+			disable_provider(live, session, &live->list.providers[i]);
+		}
+		os_mutex_unlock(&live->settings);
 	}
-	session_properties_init(&properties);
-	ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
+	session_flush(live);
 	session_count(live);
 }
 

@@ -32,14 +32,15 @@
 enum part { PART_VOLUMES, PART_SERVICES, PART_DISKS, PARTS };
 
 struct snapshot {
-	bool reads[PARTS]; /* fixed, as is the period */
-	uint64_t period_ns;
+	_Atomic(bool) reads[PARTS]; /* as the sink needs them */
+	uint64_t period_ns;         /* fixed */
 
 	struct os_thread thread;
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, ended */
 	/* Guarded by lock. */
 	struct machine latest; /* the list that was published last, until it is taken */
+	bool at_once; /* the next period begins now */
 	bool stopping;
 	bool ended;
 	bool abandoned; /* the thread frees the snapshot */
@@ -200,9 +201,10 @@ static bool wait_period(struct snapshot *snapshot)
 	bool goes_on;
 
 	os_mutex_lock(&snapshot->lock);
-	while (!snapshot->stopping &&
+	while (!snapshot->stopping && !snapshot->at_once &&
 	       os_condition_wait_until(&snapshot->changed, &snapshot->lock, deadline)) {
 	}
+	snapshot->at_once = false;
 	goes_on = !snapshot->stopping;
 	os_mutex_unlock(&snapshot->lock);
 	return goes_on;
@@ -230,10 +232,19 @@ static void run(void *context)
 
 /* ---- on the consumer thread ---- */
 
+static void choose_parts(const struct live *live, struct snapshot *snapshot)
+{
+	const struct event_sink *sink = live->sink;
+	bool kernel = kernel_flags_of(live) != 0;
+
+	/* Only kernel events are about disks and services; of several sessions one has them. */
+	snapshot->reads[PART_SERVICES] = kernel && sink->on_service;
+	snapshot->reads[PART_DISKS] = kernel && (sink->on_disk || sink->on_partition);
+}
+
 bool snapshot_start(struct live *live, struct error *err)
 {
 	const struct event_sink *sink = live->sink;
-	bool kernel = live->options.kernel_flags != 0;
 	struct snapshot *snapshot;
 
 	if (!sink->on_volume && !sink->on_disk && !sink->on_partition && !sink->on_service) {
@@ -243,9 +254,7 @@ bool snapshot_start(struct live *live, struct error *err)
 	if (!snapshot) {
 		return error_no_memory(err, "what exists on the machine");
 	}
-	/* Only kernel events are about disks and services; of several sessions one has them. */
-	snapshot->reads[PART_SERVICES] = kernel && sink->on_service;
-	snapshot->reads[PART_DISKS] = kernel && (sink->on_disk || sink->on_partition);
+	choose_parts(live, snapshot);
 	snapshot->period_ns = live->options.snapshot_ms * NS_PER_MS;
 	os_mutex_init(&snapshot->lock);
 	os_condition_init(&snapshot->changed);
@@ -326,4 +335,36 @@ void snapshot_announce_changes(struct live *live)
 	snapshot->latest = (struct machine){ .count = 0 };
 	os_mutex_unlock(&snapshot->lock);
 	report(live, &now);
+}
+
+void snapshot_choose(struct live *live)
+{
+	if (live->snapshot) {
+		choose_parts(live, live->snapshot);
+	}
+}
+
+void snapshot_change(struct live *live)
+{
+	struct snapshot *snapshot = live->snapshot;
+	struct machine now = live->announced;
+	struct error err;
+
+	live->announced = (struct machine){ .count = 0 };
+	if (now.count == 0 && live->sink->on_volume) {
+		machine_read_letters(&now);
+		machine_sort(&now);
+	}
+	report(live, &now);
+	if (!snapshot) {
+		if (!snapshot_start(live, &err)) {
+			live_report(live, SESSION_PROVIDER_FAILED, "%s", err.text);
+		}
+		return;
+	}
+	snapshot_choose(live);
+	os_mutex_lock(&snapshot->lock);
+	snapshot->at_once = true;
+	os_condition_wake_all(&snapshot->changed);
+	os_mutex_unlock(&snapshot->lock);
 }

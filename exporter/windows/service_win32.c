@@ -279,7 +279,7 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 		os_stop_ask(reason);
 		return NO_ERROR;
 	case REQUEST_RELOAD:
-		log_info("Parameters changed; start the service again to read them");
+		os_reload_ask();
 		return NO_ERROR;
 	case REQUEST_NOTHING:
 		return NO_ERROR;

@@ -43,12 +43,12 @@ logs info Configuration 'file=built-in collectors=disk,.*,process$'
 logs info Recording "file=$work/sample.etl bytes=$(stat -c %s "$work/sample.etl") session=sample.etl$"
 [ "$(sed -n 's/.* msg="*\([A-Z][a-z]*\).*/\1/p' "$work/log" | head -1)" = Starting ] || fail "the version is not the first line"
 
-# SIGHUP does not end a program whose terminal is still there, or that has none.
-hang_ups() { [ "$(grep -c 'level=warning .*signal=SIGHUP' "$work/log")" = "$1" ]; }
+# SIGHUP does not end a program whose terminal is still there, or that has none: it reloads.
+reloads() { [ "$(grep -c 'level=info msg="Configuration was reloaded" file=built-in' "$work/log")" = "$1" ]; }
 kill -HUP "$exporter_pid"
-until_true 30 hang_ups 1 || fail "no word about SIGHUP: $(tail -3 "$work/log")"
+until_true 30 reloads 1 || fail "no word about SIGHUP: $(tail -3 "$work/log")"
 kill -HUP "$exporter_pid"
-until_true 30 hang_ups 2 || fail "no word about the second SIGHUP: $(tail -3 "$work/log")"
+until_true 30 reloads 2 || fail "no word about the second SIGHUP: $(tail -3 "$work/log")"
 curl -fsS "$url/-/healthy" >/dev/null || fail "SIGHUP ended the program"
 
 kill -TERM "$exporter_pid"

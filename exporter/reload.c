@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reload makes a whole set-up beside the one in use, with the same registry, and then exchanges
+ * them. Everything that can fail happens first: reading and checking the files, finding the
+ * providers of live sessions, starting new sessions. Up to there nothing has changed, so a refused
+ * configuration needs no way back. The exchange itself is one step in the registry, which decides
+ * what pages show. Then each consumer has a flag that says so.
+ *
+ * A consumer takes the new set-up over between two records (pipeline.c), so none of them waits, and
+ * no event is counted by half of one configuration and half of another. A consumer without events
+ * takes nothing over, and need not: what it is going to count will be counted by the new rules.
+ * Until it has done so, the former set-up is kept; here is the list of those that wait to be freed.
+ *
+ * What the web server was started with, the texts' budget of the registry and the spelling of
+ * process names cannot change while the program runs. A file that changes them is not refused,
+ * because the rest of it can be put in force; a warning names each of them at every reload, until
+ * the program is started again. Therefore the settings of the start are kept here, and not compared
+ * with those of the configuration before.
+ */
+#include "reload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/text.h"
+
+enum { WAIT_MS = 10000 }; /* for consumers; one that is busy needs a moment */
+
+/* A set-up that consumers may still use. */
+struct former {
+	struct former *older; /* owned */
+	struct setup *setup;  /* owned, unless it is the caller's */
+};
+
+/* Settings that hold until the end of the program; as they were at its start. */
+struct fixed {
+	char *listen_addresses; /* owned: all of them, with blanks between */
+	char *telemetry_path;   /* owned */
+	uint64_t strings_bytes;
+	bool lower_case_processes;
+};
+
+struct reload {
+	struct reload_options options;
+	struct fixed fixed;
+	struct os_mutex busy; /* held by a reload */
+	bool ended;           /* guarded by busy */
+	struct former *formers;
+	struct os_mutex lock;  /* guards current, and is held while reload_look() uses it */
+	struct setup *current; /* in force; owned, unless it is the caller's */
+};
+
+/* ---- settings that need a restart ---- */
+
+static char *join_addresses(const struct config *config)
+{
+	struct text all = { 0 };
+
+	for (size_t i = 0; i < config->listen_address_count; i++) {
+		text_add_format(&all, "%s%s", i > 0 ? " " : "", config->listen_addresses[i]);
+	}
+	text_add(&all, "", 1);
+	if (all.failed) {
+		text_free(&all);
+		return NULL;
+	}
+	return all.data;
+}
+
+static bool keep_fixed(struct fixed *fixed, const struct config *config)
+{
+	fixed->listen_addresses = join_addresses(config);
+	fixed->telemetry_path =
+		text_duplicate(config->telemetry_path, strlen(config->telemetry_path));
+	fixed->strings_bytes = config->limits.strings_bytes;
+	fixed->lower_case_processes = config->lower_case_processes;
+	return fixed->listen_addresses && fixed->telemetry_path;
+}
+
+static void warn_of_fixed(const struct reload *reload, const struct config *config)
+{
+	const struct reload_options *options = &reload->options;
+	const struct fixed *fixed = &reload->fixed;
+	char *addresses = join_addresses(config);
+	const struct {
+		const char *setting;
+		bool differs;
+	} settings[] = {
+		{ "web.listen_addresses", !options->listen_addresses_set && addresses &&
+						  strcmp(addresses, fixed->listen_addresses) != 0 },
+		{ "web.telemetry_path",
+		  !options->telemetry_path_set &&
+			  strcmp(config->telemetry_path, fixed->telemetry_path) != 0 },
+		{ "limits.strings_bytes", config->limits.strings_bytes != fixed->strings_bytes },
+		{ "process_case", config->lower_case_processes != fixed->lower_case_processes },
+	};
+
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+		if (settings[i].differs) {
+			log_warning("Setting needs a restart; the former value stays",
+				    log_text("setting", settings[i].setting));
+		}
+	}
+	free(addresses);
+}
+
+/* ---- set-ups ---- */
+
+static void drop_setup(const struct reload *reload, struct setup *setup)
+{
+	setup_close(setup);
+	if (setup != reload->options.current) {
+		free(setup);
+	}
+}
+
+/* Frees the set-ups that no consumer uses any more. */
+static void drop_formers(struct reload *reload)
+{
+	struct former **at = &reload->formers;
+
+	while (*at) {
+		struct former *former = *at;
+
+		if (runner_uses(reload->options.runner, former->setup)) {
+			at = &former->older;
+			continue;
+		}
+		*at = former->older;
+		drop_setup(reload, former->setup);
+		free(former);
+	}
+}
+
+struct reload *reload_new(const struct reload_options *options, struct error *err)
+{
+	struct reload *reload = calloc(1, sizeof *reload);
+
+	if (!reload || !keep_fixed(&reload->fixed, options->current->config)) {
+		if (reload) {
+			free(reload->fixed.listen_addresses);
+			free(reload->fixed.telemetry_path);
+		}
+		free(reload);
+		error_no_memory(err, "reloads");
+		return NULL;
+	}
+	reload->options = *options;
+	reload->current = options->current;
+	os_mutex_init(&reload->busy);
+	os_mutex_init(&reload->lock);
+	return reload;
+}
+
+void reload_free(struct reload *reload)
+{
+	struct former *former;
+
+	if (!reload) {
+		return;
+	}
+	while ((former = reload->formers) != NULL) {
+		reload->formers = former->older;
+		drop_setup(reload, former->setup);
+		free(former);
+	}
+	if (reload->current != reload->options.current) {
+		drop_setup(reload, reload->current);
+	}
+	os_mutex_done(&reload->busy);
+	os_mutex_done(&reload->lock);
+	free(reload->fixed.listen_addresses);
+	free(reload->fixed.telemetry_path);
+	free(reload);
+}
+
+/* ---- one reload ---- */
+
+static void log_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	log_line(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
+		 log_text(warning ? "warning" : "error", sentence));
+}
+
+/* Joins sentences, as many as there is room for. */
+struct joining {
+	char text[sizeof((struct error *)0)->text];
+	size_t size, left_out;
+};
+
+static void join_error(void *context, const char *sentence, bool warning)
+{
+	enum { REST = 32 }; /* room for "; and N more" */
+	struct joining *joining = context;
+	size_t size = strlen(sentence) + (joining->size > 0 ? 2 : 0);
+
+	if (warning) {
+		return;
+	}
+	if (joining->left_out > 0 || joining->size + size + REST > sizeof joining->text) {
+		joining->left_out++;
+		return;
+	}
+	joining->size += (size_t)snprintf(joining->text + joining->size,
+					  sizeof joining->text - joining->size, "%s%s",
+					  joining->size > 0 ? "; " : "", sentence);
+}
+
+/* All errors in one sentence; err stays where there is room for none of them. */
+static void join_errors(const struct problems *problems, struct error *err)
+{
+	struct joining joining = { .size = 0 };
+
+	problems_show(problems, join_error, &joining);
+	if (joining.size > 0 && joining.left_out > 0) {
+		snprintf(joining.text + joining.size, sizeof joining.text - joining.size,
+			 "; and %zu more", joining.left_out);
+	}
+	if (joining.size > 0) {
+		error_set(err, ERROR_CONFIG, "%s", joining.text);
+	}
+}
+
+/* The next set-up, complete but not in force; NULL: there is none, and why is logged. */
+static struct setup *make_next(struct reload *reload, struct error *err)
+{
+	const struct reload_options *options = &reload->options;
+	struct problems problems = { .list = NULL };
+	struct setup *next = calloc(1, sizeof *next);
+	struct config *config =
+		next ? setup_config(options->config_file, &problems, err) : NULL;
+
+	if (!next) {
+		error_no_memory(err, "a configuration");
+	} else if (!setup_open_next(next, reload->current, config, options->setup, err)) {
+		free(next);
+		next = NULL;
+	}
+	problems_show(&problems, log_problem, NULL);
+	if (!next && problems.errors == 0) {
+		log_problem(NULL, err->text, false);
+	}
+	if (!next && err->code == ERROR_CONFIG) {
+		join_errors(&problems, err);
+	}
+	problems_done(&problems);
+	return next;
+}
+
+static void configure_log(const struct reload_options *options, const struct config *config)
+{
+	log_configure(options->log_level_set ? options->log_level : config->log_level,
+		      options->log_format_set ? options->log_format : config->log_format);
+}
+
+/* Puts the next set-up in force; nothing fails any more. */
+static void put_in_force(struct reload *reload, struct setup *next, struct former *former)
+{
+	const struct reload_options *options = &reload->options;
+
+	former->setup = reload->current;
+	former->older = reload->formers;
+	reload->formers = former;
+	configure_log(options, next->config);
+	os_mutex_lock(&reload->lock);
+	reload->current = next;
+	os_mutex_unlock(&reload->lock);
+	if (!runner_reload(options->runner, WAIT_MS)) {
+		log_info("A session without events uses the configuration from its next event on");
+	}
+	warn_of_fixed(reload, next->config);
+	health_reloaded(options->health, next);
+}
+
+static bool try_reload(struct reload *reload, struct error *err)
+{
+	struct runner *runner = reload->options.runner;
+	struct former *former = calloc(1, sizeof *former);
+	struct setup *next = former ? make_next(reload, err) : NULL;
+
+	if (!former) {
+		return error_no_memory(err, "a configuration");
+	}
+	if (!next) {
+		free(former);
+		return false;
+	}
+	if (!runner_reload_prepare(runner, next, err)) {
+		goto refused;
+	}
+	if (!setup_exchange(reload->current, next, err)) {
+		runner_reload_cancel(runner);
+		goto refused;
+	}
+	put_in_force(reload, next, former);
+	return true;
+
+refused:
+	log_problem(NULL, err->text, false);
+	drop_setup(reload, next);
+	free(former);
+	return false;
+}
+
+bool reload_now(struct reload *reload, struct error *err)
+{
+	const struct reload_options *options = &reload->options;
+	const char *file = options->config_file ? options->config_file : "built-in";
+	struct error why = { 0 };
+	bool good;
+
+	os_mutex_lock(&reload->busy);
+	if (reload->ended) {
+		os_mutex_unlock(&reload->busy);
+		return error_set(err, ERROR_SYSTEM, "the program is stopping");
+	}
+	drop_formers(reload);
+	good = try_reload(reload, &why);
+	if (good) {
+		drop_formers(reload);
+		log_info("Configuration was reloaded", log_text("file", file));
+	} else {
+		health_reload_failed(options->health);
+		log_error("Configuration was not reloaded; the former one stays in force",
+			  log_text("file", file));
+		if (err) {
+			*err = why;
+		}
+	}
+	os_mutex_unlock(&reload->busy);
+	return good;
+}
+
+void reload_look(struct reload *reload, void (*use)(void *context, const struct setup *setup),
+		 void *context)
+{
+	os_mutex_lock(&reload->lock);
+	use(context, reload->current);
+	os_mutex_unlock(&reload->lock);
+}
+
+void reload_end(struct reload *reload)
+{
+	os_mutex_lock(&reload->busy);
+	reload->ended = true;
+	os_mutex_unlock(&reload->busy);
+}
