@@ -386,8 +386,7 @@ static bool make_families(struct health *health, struct error *err)
 		if (rows[i].scope == other) {
 			continue;
 		}
-		health->families[i] =
-			registry_family(health->registry, &rows[i].family, err);
+		health->families[i] = registry_family(health->registry, &rows[i].family, err);
 		if (!health->families[i]) {
 			return false;
 		}

@@ -13,8 +13,8 @@
  * callbacks of the sink.
  *
  * A reload gives the pipeline another set-up between two records: rules, schemas and what the
- * tracker is to find out. What the tracker knows stays, as do the counts. Event classes are resolved
- * again when their next record comes. Until then the pipeline uses the former set-up,
+ * tracker is to find out. What the tracker knows stays, as do the counts. Event classes are
+ * resolved again when their next record comes. Until then the pipeline uses the former set-up,
  * which is freed when every consumer has reported that it uses the next one.
  *
  * The per-event path takes no lock and allocates only when something is new. All of it runs on the
@@ -85,10 +85,10 @@ struct pipeline {
 	const struct event_record *next; /* for report_alive() */
 	uint32_t session;                /* label id */
 	struct session_cells cells;
-	bool schemas_known; /* an earlier pass has collected them */
-	bool counts;        /* the tracker counts something of records, see tracker_count() */
-	bool awaits_names;  /* of processes that a live session found */
-	bool failed;        /* no memory for an event class: the pass is stopped and reported */
+	bool schemas_known;     /* an earlier pass has collected them */
+	bool counts;            /* the tracker counts something of records, see tracker_count() */
+	bool awaits_names;      /* of processes that a live session found */
+	bool failed;            /* no memory for an event class: the pass is stopped and reported */
 	struct event_sink sink; /* of the source that runs */
 };
 

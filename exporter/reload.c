@@ -230,8 +230,7 @@ static struct setup *make_next(struct reload *reload, struct error *err)
 	const struct reload_options *options = &reload->options;
 	struct problems problems = { .list = NULL };
 	struct setup *next = calloc(1, sizeof *next);
-	struct config *config =
-		next ? setup_config(options->config_file, &problems, err) : NULL;
+	struct config *config = next ? setup_config(options->config_file, &problems, err) : NULL;
 
 	if (!next) {
 		error_no_memory(err, "a configuration");

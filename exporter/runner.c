@@ -52,7 +52,7 @@ struct session {
 	struct live_change *change; /* owned; what it is about to change; NULL: nothing */
 	bool stays;                 /* the next configuration has the session */
 	bool added;                 /* it is started and does not count yet */
-	bool names_only; /* see struct pipeline_options */
+	bool names_only;            /* see struct pipeline_options */
 	bool names_only_next;
 };
 
@@ -71,7 +71,7 @@ struct consumer {
 	/* Guarded by the runner's lock. */
 	const struct setup *uses;   /* by the pipeline; NULL: there is none */
 	const struct setup *taking; /* that the pipeline uses, or takes over at this moment */
-	bool leaving;             /* its session is stopped for good */
+	bool leaving;               /* its session is stopped for good */
 	bool threaded;
 	struct session *current; /* the one that runs, NULL between two */
 	uint64_t cpu_at_start;   /* of the consumer's thread, when the pass began */
@@ -86,8 +86,8 @@ struct runner {
 	/* A reload adds to them with the lock. Consumers need no lock, because their sessions do
 	 * not change. */
 	size_t session_count, consumer_count;
-	size_t room; /* for sessions */
-	const struct setup *next; /* that a reload prepares */
+	size_t room;                     /* for sessions */
+	const struct setup *next;        /* that a reload prepares */
 	uint64_t bytes_total;            /* of all recordings */
 	struct pace *pace;               /* owned; NULL at full speed */
 	struct canary *canary;           /* owned; NULL: none could be registered */
@@ -269,8 +269,7 @@ static void take_facts(struct session *session)
 {
 	session->sum.facts = *source_facts(session->source);
 	session->sum.facts.name = session->name;
-	session->sum.facts.mode =
-		kept_text(session->consumer->runner, session->sum.facts.mode);
+	session->sum.facts.mode = kept_text(session->consumer->runner, session->sum.facts.mode);
 	session->sum.path = session->path;
 	session->sum.with_volume_millionths = UINT64_MAX;
 	source_statistics(session->source, &session->sum.statistics);
@@ -698,8 +697,7 @@ static void log_totals(enum log_level level, const char *message, struct runner 
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < runner->session_count; i++) {
-		pipeline_add_outcomes(runner->registry, runner->sessions[i].name,
-				      outcomes);
+		pipeline_add_outcomes(runner->registry, runner->sessions[i].name, outcomes);
 		lost += runner->sessions[i].sum.lost_events;
 	}
 	replay_log_totals(level, message, outcomes, lost, os_monotonic_ns() - start_ns);
@@ -754,8 +752,7 @@ static void consumer_thread(void *context)
 /* With the lock. */
 static bool start_consumer(struct consumer *consumer, struct error *err)
 {
-	consumer->threaded =
-		os_thread_start(&consumer->thread, consumer_thread, consumer, err);
+	consumer->threaded = os_thread_start(&consumer->thread, consumer_thread, consumer, err);
 	return consumer->threaded;
 }
 
@@ -854,8 +851,8 @@ static bool prepare_change(struct runner *runner, struct session *session, size_
 		live_options_of(runner, session, runner->next, index);
 
 	session->stays = true;
-	session->change = live_session_prepare(session->source, &options,
-					       &session->names_only_next, err);
+	session->change =
+		live_session_prepare(session->source, &options, &session->names_only_next, err);
 	return session->change != NULL;
 }
 
@@ -893,10 +890,11 @@ bool runner_reload_prepare(struct runner *runner, const struct setup *next, stru
 		place = place < runner->session_count ? place : runner->session_count + added++;
 		good = place < runner->room ?
 			       prepare_session(runner, place, i, err) :
-			       error_set(err, ERROR_LIMIT,
-					 "more than %d sessions since the program started: it needs "
-					 "a restart",
-					 SESSIONS_MAX);
+			       error_set(
+				       err, ERROR_LIMIT,
+				       "more than %d sessions since the program started: it needs "
+				       "a restart",
+				       SESSIONS_MAX);
 	}
 	if (!good) {
 		runner_reload_cancel(runner);
@@ -992,8 +990,7 @@ static void publish_next(struct runner *runner)
 	}
 	for (size_t i = 0; i < runner->consumer_count; i++) {
 		/* Pairs with the acquire in the pipeline's reload_when_due(). */
-		atomic_store_explicit(&runner->consumers[i].reload_due, true,
-				      memory_order_release);
+		atomic_store_explicit(&runner->consumers[i].reload_due, true, memory_order_release);
 	}
 	os_mutex_unlock(&runner->lock);
 }

@@ -6,10 +6,10 @@
  * A scrape walks the list of families without a lock, so a family is complete before it is linked
  * in, and is never removed: one that a reload takes out of the configuration is only shown no
  * longer (exchange.c), and is used again when its declaration returns. Memory comes from one arena
- * that is freed with the registry, except what is given back (eviction.c). Names are checked against
- * the Prometheus data model once, when a family is declared, so neither the
- * per-event path nor a scrape checks them again. A histogram uses three more names (_bucket, _sum
- * and _count), and no other family may have one of them.
+ * that is freed with the registry, except what is given back (eviction.c). Names are checked
+ * against the Prometheus data model once, when a family is declared, so neither the per-event path
+ * nor a scrape checks them again. A histogram uses three more names (_bucket, _sum and _count), and
+ * no other family may have one of them.
  *
  * There are two mutexes: `mutex` guards additions of every type, `scrape_mutex` lets one scrape at
  * a time run the hooks. The three families about the registry itself are updated with the second

@@ -104,9 +104,8 @@ struct family *registry_prepare(struct registry *registry, const struct family_o
  * every page. What is in neither set stays. Fails, and changes nothing, if two families would have
  * the same name then. Threads may still count into the former set until they use the next one.
  */
-bool registry_exchange(struct registry *registry, struct family *const *former,
-		       size_t former_count, struct family *const *next, size_t next_count,
-		       struct error *err);
+bool registry_exchange(struct registry *registry, struct family *const *former, size_t former_count,
+		       struct family *const *next, size_t next_count, struct error *err);
 
 /* Other limits; 0 as for registry_new(). Series beyond a lower one stay. strings_bytes cannot be
  * changed and is ignored. */

@@ -148,7 +148,7 @@ struct family {
 	uint32_t dynamic_labels;
 	_Atomic(uint32_t) max_series; /* a reload may change it: exchange.c */
 	bool own_max_series;          /* it is the family's, not that of the registry */
-	const char *head; /* the HELP and TYPE lines */
+	const char *head;             /* the HELP and TYPE lines */
 	size_t head_size;
 	const struct bucket_text *bucket_texts;           /* bucket_count + 1, with +Inf */
 	const struct bucket_text *canonical_bucket_texts; /* the same for OpenMetrics */

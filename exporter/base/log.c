@@ -4,9 +4,9 @@
  *
  * A line is built in memory and written with one call, so that the lines of several threads, or of
  * several programs on one pipe, are not mixed. The level and the format may change while other
- * threads log; each line has one of both. logfmt readers split at spaces and "=", so a value that is not a
- * plain word is quoted. Characters that steer a terminal (base/utf8.h) are escaped: values come
- * from events and must not change how the log looks.
+ * threads log; each line has one of both. logfmt readers split at spaces and "=", so a value that
+ * is not a plain word is quoted. Characters that steer a terminal (base/utf8.h) are escaped: values
+ * come from events and must not change how the log looks.
  *
  * On Windows a service writes to the event log, which can block. The queue keeps this away from the
  * threads that log: they copy the line into a ring and wake the thread of the queue. When the ring

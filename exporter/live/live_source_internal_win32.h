@@ -183,8 +183,8 @@ struct live {
 	bool system_providers;       /* they enable the kernel events that they can */
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
-	GUID guid;                     /* Wnode.Guid; all zero: Windows chooses one */
-	ULONG buffers_min;             /* as requested from Windows */
+	GUID guid;         /* Wnode.Guid; all zero: Windows chooses one */
+	ULONG buffers_min; /* as requested from Windows */
 	ULONG buffers_max;
 	struct recording recording;
 	struct session_change_member *change; /* owned; may be NULL */

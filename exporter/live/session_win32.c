@@ -527,9 +527,8 @@ static void disable_system_providers(const struct live *live, TRACEHANDLE sessio
 		GUID provider = live_windows_guid(&guid);
 		bool stays = false;
 
-		for (size_t j = 0; system_provider(system_flags(live), j, &next,
-						   &next_keywords, &flags);
-		     j++) {
+		for (size_t j = 0;
+		     system_provider(system_flags(live), j, &next, &next_keywords, &flags); j++) {
 			stays = stays || guid_equal(&guid, &next);
 		}
 		if (!stays) {

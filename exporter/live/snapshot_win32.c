@@ -40,7 +40,7 @@ struct snapshot {
 	struct os_condition changed; /* stopping, ended */
 	/* Guarded by lock. */
 	struct machine latest; /* the list that was published last, until it is taken */
-	bool at_once; /* the next period begins now */
+	bool at_once;          /* the next period begins now */
 	bool stopping;
 	bool ended;
 	bool abandoned; /* the thread frees the snapshot */

@@ -164,9 +164,8 @@ static bool change_top_paths(struct tracker *tracker, const struct tracker_optio
 		family_hide_all(top->family, options->shard);
 		top_paths_done(top);
 	}
-	return !options->top_paths ||
-	       top_paths_init(top, options->registry, options->shard, &tracker->files,
-			      options->top_path_count, err);
+	return !options->top_paths || top_paths_init(top, options->registry, options->shard,
+						     &tracker->files, options->top_path_count, err);
 }
 
 /* ---- tables ---- */

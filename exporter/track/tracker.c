@@ -215,9 +215,8 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 						    options->processes, err)) {
 		return false;
 	}
-	if (options->top_paths &&
-	    !top_paths_init(&tracker->top_paths, registry, options->shard, &tracker->files,
-			    options->top_path_count, err)) {
+	if (options->top_paths && !top_paths_init(&tracker->top_paths, registry, options->shard,
+						  &tracker->files, options->top_path_count, err)) {
 		return false;
 	}
 	return !options->disk_info || disks_init(&tracker->disks, registry, options->shard, err);

@@ -79,8 +79,7 @@ void tracker_free(struct tracker *tracker);
  * with what records announce from now on, and so do state gauges. False without memory: parts that
  * are new may be missing.
  */
-bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
-		    struct error *err);
+bool tracker_change(struct tracker *tracker, const struct tracker_options *next, struct error *err);
 
 /* Prepares the families of the state gauges that the options enable (registry_prepare()), and adds
  * them to a list with room for TRACKER_GAUGES more. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The inside of a tracker, for attribution.c (what event classes announce), tracker.c (its parts
- * and its passes), change.c (another configuration), announce.c (from records into the tables), record_owner.c (process and file of a
- * record) and derived_fields.c (what else rules read of it).
+ * and its passes), change.c (another configuration), announce.c (from records into the tables),
+ * record_owner.c (process and file of a record) and derived_fields.c (what else rules read of it).
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */

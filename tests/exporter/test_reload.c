@@ -83,15 +83,14 @@ static void start(struct running *running, const char *config, uint64_t parts, b
 								.path_count = 1,
 								.on_time = on_time,
 								.time_context = running });
-	running->reload = reload_new(
-		&(struct reload_options){ .config_file = config_path,
-					  .setup = &running->setup,
-					  .current = &running->program.setup,
-					  .runner = running->program.runner,
-					  .health = running->program.health,
-					  .log_level_set = true,
-					  .log_level = LOG_ERROR },
-		&err);
+	running->reload = reload_new(&(struct reload_options){ .config_file = config_path,
+							       .setup = &running->setup,
+							       .current = &running->program.setup,
+							       .runner = running->program.runner,
+							       .health = running->program.health,
+							       .log_level_set = true,
+							       .log_level = LOG_ERROR },
+				     &err);
 	assert_string_equal(err.text, "");
 	if (threaded) {
 		assert_true(runner_start(running->program.runner, &err));
@@ -151,8 +150,12 @@ static void reload_between(struct running *running, const char *const configs[2]
 static bool is_about_the_run(const struct page_line *line)
 {
 	static const char *const families[] = {
-		"process_", "etw_exporter_config_", "etw_consumer_busy_seconds",
-		"etw_schema_cache_lookups", "etw_exporter_series ", "#",
+		"process_",
+		"etw_exporter_config_",
+		"etw_consumer_busy_seconds",
+		"etw_schema_cache_lookups",
+		"etw_exporter_series ",
+		"#",
 	};
 
 	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
@@ -269,9 +272,9 @@ static void a_configuration_with_errors_changes_nothing(void **state)
 	finish(&running);
 	before = page_of_running(&running);
 	assert_int_equal(page_value(&before, "etw_exporter_config_last_reload_successful"), 1);
-	assert_in_range(
-		page_value(&before, "etw_exporter_config_last_reload_success_timestamp_seconds"),
-		os_unix_time_ns() / 1000000000 - 1000, os_unix_time_ns() / 1000000000 + 1);
+	assert_in_range(page_value(&before,
+				   "etw_exporter_config_last_reload_success_timestamp_seconds"),
+			os_unix_time_ns() / 1000000000 - 1000, os_unix_time_ns() / 1000000000 + 1);
 	write_config("collectors: { disk: off, nothing_of_this_name: on }\n"
 		     "limits: { series: many }\nunknown: 1\n");
 	log_configure(LOG_ERROR + 1, LOG_LOGFMT);

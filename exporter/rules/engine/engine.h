@@ -210,7 +210,7 @@ struct compiled_rules {
 	uint32_t provider;             /* label id */
 	unsigned whole_fields;         /* of the walk */
 	cell *problems[PROBLEM_COUNT]; /* once they are made */
-	uint8_t reported;              /* bit: a problem that was counted for the class as a whole */
+	uint8_t reported; /* bit: a problem that was counted for the class as a whole */
 };
 
 /*

@@ -30,8 +30,7 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until);
 
 /* The values in samples of some families leave them; has: whether a cell is of such a sample. */
-void gauges_leave(struct gauges *gauges, bool (*has)(void *context, const cell *at),
-		  void *context);
+void gauges_leave(struct gauges *gauges, bool (*has)(void *context, const cell *at), void *context);
 
 /* All processes at once. */
 void gauges_reset(struct gauges *gauges);

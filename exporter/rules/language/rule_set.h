@@ -45,7 +45,7 @@ struct rule_set {
 	struct event_pattern *dropped; /* owned */
 	size_t dropped_count;
 	char **dropped_texts; /* owned; what the patterns point into */
-	bool prepare; /* see struct rule_set_options */
+	bool prepare;         /* see struct rule_set_options */
 	struct family *decode_errors;
 	struct family *unmatched;
 	uint32_t features; /* of the tracker that the rules need; enum tracker_feature */

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reloads of live sessions against tests/fake_etw: providers, kernel events and sessions come and
+ * go while events flow, and every event that Windows gives to a session is counted.
+ */
+#include "reload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "source/kernel_flags.h"
+#include "tests/fake_etw/fake_etw.h"
+#include "tests/live/support/run.h"
+#include "tests/live/support/side.h"
+#include "tests/support/temporary.h"
+
+#define OTHER_PROVIDER "{22222222-2222-3333-4444-555555555555}"
+
+static const GUID other_provider = {
+	0x22222222, 0x2222, 0x3333, { 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55 }
+};
+
+#define SESSION(providers) "sessions: { noise: { logger: user, providers: [" providers "] } }\n"
+#define ONE                SESSION("'" SOME_PROVIDER "'")
+#define BOTH               SESSION("'" SOME_PROVIDER "', '" OTHER_PROVIDER "'")
+#define COUNT(provider)    "\netw_consumer_events_total{session=\"noise\",provider=\"" provider "\"} "
+
+struct reloading {
+	struct side side;
+	struct setup_options setup;
+	struct reload *reload;
+	char path[TEMPORARY_PATH_SIZE];
+};
+
+static void write_config(const struct reloading *reloading, const char *config)
+{
+	remove(reloading->path);
+	temporary_write(reloading->path, config, strlen(config));
+}
+
+static void begin(struct reloading *reloading, const char *config, bool watched)
+{
+	struct error err = { 0 };
+
+	memset(reloading, 0, sizeof *reloading);
+	temporary_path(reloading->path, "yaml");
+	write_config(reloading, config);
+	program_set_up(&reloading->side.program, config, &reloading->setup);
+	if (watched) {
+		open_live(&reloading->side);
+	} else {
+		open_live_unwatched(&reloading->side);
+	}
+	reloading->reload =
+		reload_new(&(struct reload_options){ .config_file = reloading->path,
+						     .setup = &reloading->setup,
+						     .current = &reloading->side.program.setup,
+						     .runner = reloading->side.runner,
+						     .health = reloading->side.program.health,
+						     .log_level_set = true,
+						     .log_level = LOG_ERROR },
+			   &err);
+	assert_string_equal(err.text, "");
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+}
+
+static void reload_with(struct reloading *reloading, const char *config)
+{
+	struct error err = { 0 };
+
+	write_config(reloading, config);
+	reload_now(reloading->reload, &err);
+	assert_string_equal(err.text, "");
+}
+
+static struct registry *registry_now;
+
+static void keep_registry(void *context, const struct setup *setup)
+{
+	(void)context;
+	registry_now = setup->registry;
+}
+
+/* As take_page() and value_of(), with the set-up that is in force. */
+static const char *page_now(struct reloading *reloading)
+{
+	struct setup *setup = &reloading->side.program.setup;
+	struct registry *before = setup->registry;
+
+	reload_look(reloading->reload, keep_registry, NULL);
+	setup->registry = registry_now;
+	take_page(&reloading->side);
+	setup->registry = before;
+	return reloading->side.page.data;
+}
+
+static uint64_t value_now(struct reloading *reloading, const char *line)
+{
+	const char *at = strstr(page_now(reloading), line);
+
+	assert_non_null(at);
+	return strtoull(at + strlen(line), NULL, 10);
+}
+
+static void end(struct reloading *reloading)
+{
+	stop_live(&reloading->side);
+	reload_end(reloading->reload);
+	health_free(reloading->side.program.health);
+	runner_free(reloading->side.runner);
+	reload_free(reloading->reload);
+	setup_close(&reloading->side.program.setup);
+	text_free(&reloading->side.page);
+	remove(reloading->path);
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+	assert_int_equal(fake_etw_open_things().traces, 0);
+	assert_int_equal(fake_etw_open_things().registrations, 0);
+}
+
+static uint32_t flags_of(const char *session)
+{
+	struct fake_etw_session now;
+
+	return fake_etw_session(session, &now) ? now.masks[0] : 0;
+}
+
+/* ---- a thread that writes events of two providers ---- */
+
+struct writer {
+	struct os_thread thread;
+	_Atomic(bool) stopping;
+	_Atomic(uint64_t) written;
+	uint64_t taken[2]; /* by the session, of each provider */
+};
+
+static void write_events(void *context)
+{
+	struct writer *writer = context;
+
+	while (!atomic_load(&writer->stopping)) {
+		for (int i = 0; i < 2; i++) {
+			struct fake_etw_event event = {
+				.provider = i == 0 ? some_provider : other_provider,
+				.descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
+				.process_id = 8,
+				.payload = "",
+			};
+
+			writer->taken[i] += fake_etw_emit(&event);
+		}
+		atomic_fetch_add(&writer->written, 1);
+		if (atomic_load(&writer->written) % 50 == 0) {
+			fake_etw_drain("noise", WAIT_MS);
+		}
+	}
+}
+
+static void every_event_counts_while_providers_come_and_go(void **state)
+{
+	struct reloading reloading;
+	struct writer writer = { .written = 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	begin(&reloading, ONE, false);
+	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+	assert_true(os_thread_start(&writer.thread, write_events, &writer, &err));
+	for (int i = 0; i < 20; i++) {
+		uint64_t before = atomic_load(&writer.written);
+
+		reload_with(&reloading, i % 2 == 0 ? BOTH : ONE);
+		WAIT_UNTIL(atomic_load(&writer.written) > before + 20);
+	}
+	atomic_store(&writer.stopping, true);
+	os_thread_join(&writer.thread);
+	assert_true(fake_etw_drain("noise", WAIT_MS));
+	/* The one that stays has no gap. */
+	assert_int_equal(writer.taken[0], writer.written);
+	assert_int_equal(value_now(&reloading, COUNT("11111111-2222-3333-4444-555555555555")),
+			 writer.taken[0]);
+	assert_in_range(writer.taken[1], 1, writer.written - 1);
+	assert_int_equal(value_now(&reloading, COUNT("22222222-2222-3333-4444-555555555555")),
+			 writer.taken[1]);
+	assert_int_equal(value_now(&reloading, "\netw_exporter_config_last_reload_successful "), 1);
+	end(&reloading);
+}
+
+static void kernel_events_follow_the_collectors(void **state)
+{
+	struct reloading reloading;
+
+	(void)state;
+	begin(&reloading, "collectors: { sched: off }\n", true);
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
+	reload_with(&reloading, "collectors: { sched: on, network: off }\n");
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	assert_int_equal(flags_of("etw_exporter") & EVENT_TRACE_FLAG_NETWORK_TCPIP, 0);
+	/* Another program takes them away: the watcher restores what is in force now. */
+	assert_true(fake_etw_other_set_flags("etw_exporter", KERNEL_FLAG_PROCESS));
+	WAIT_UNTIL((flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH) != 0);
+	assert_int_equal(flags_of("etw_exporter") & EVENT_TRACE_FLAG_NETWORK_TCPIP, 0);
+	/* Started again, it has them, too. */
+	assert_true(fake_etw_other_stop("etw_exporter"));
+	WAIT_UNTIL((flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH) != 0);
+	reload_with(&reloading, "{}\n");
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
+	assert_int_equal(flags_of("etw_exporter") & EVENT_TRACE_FLAG_NETWORK_TCPIP,
+			 EVENT_TRACE_FLAG_NETWORK_TCPIP);
+	end(&reloading);
+}
+
+static void sessions_come_and_go(void **state)
+{
+	struct reloading reloading;
+	struct fake_etw_session now;
+	struct fake_etw_event event = { .provider = some_provider,
+					.descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
+					.process_id = 8,
+					.payload = "" };
+
+	(void)state;
+	begin(&reloading, "{}\n", true);
+	assert_false(fake_etw_session("noise", &now));
+	for (int i = 0; i < 3; i++) {
+		reload_with(&reloading, ONE);
+		assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+		fake_etw_emit(&event);
+		assert_true(fake_etw_drain("noise", WAIT_MS));
+		/* Its counters go on where they were. */
+		WAIT_UNTIL(value_now(&reloading, COUNT("11111111-2222-3333-4444-555555555555")) ==
+			   (uint64_t)i + 1);
+		WAIT_UNTIL(value_now(&reloading, "\netw_session_up{session=\"noise\"} ") == 1);
+		reload_with(&reloading, "{}\n");
+		assert_false(fake_etw_session("noise", &now));
+		assert_null(strstr(page_now(&reloading), "etw_session_up{session=\"noise\"}"));
+		assert_null(strstr(page_now(&reloading), "etw_session_info{session=\"noise\""));
+	}
+	end(&reloading);
+}
+
+static void what_cannot_work_changes_nothing(void **state)
+{
+	static const char *const refused[][2] = {
+		{ SESSION("'Nobody-Knows-This'"), "no provider called 'Nobody-Knows-This'" },
+		{ "sessions: { more: { logger: user, providers: ['" OTHER_PROVIDER
+		  "'] }, noise: { logger: user, providers: ['Nobody-Knows-This'] } }\n",
+		  "no provider called 'Nobody-Knows-This'" },
+	};
+	struct reloading reloading;
+	struct fake_etw_session before, after;
+
+	(void)state;
+	begin(&reloading, ONE, true);
+	assert_true(fake_etw_session("noise", &before));
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		struct error err = { 0 };
+
+		write_config(&reloading, refused[i][0]);
+		log_configure(LOG_ERROR + 1, LOG_LOGFMT);
+		assert_false(reload_now(reloading.reload, &err));
+		log_configure(LOG_ERROR, LOG_LOGFMT);
+		assert_non_null(strstr(err.text, refused[i][1]));
+		assert_true(fake_etw_session("noise", &after));
+		assert_int_equal(after.handle, before.handle);
+		assert_int_equal(after.providers, before.providers);
+		assert_false(fake_etw_session("more", &after));
+		assert_int_equal(
+			value_now(&reloading, "\netw_exporter_config_last_reload_successful "), 0);
+	}
+	reload_with(&reloading, ONE);
+	assert_int_equal(value_now(&reloading, "\netw_exporter_config_last_reload_successful "), 1);
+	end(&reloading);
+}
+
+static int set_up(void **state)
+{
+	static const struct fake_etw_options machine = { .manual_flush = true };
+
+	(void)state;
+	fake_etw_reset(&machine);
+	log_configure(LOG_ERROR, LOG_LOGFMT);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(every_event_counts_while_providers_come_and_go, set_up),
+		cmocka_unit_test_setup(kernel_events_follow_the_collectors, set_up),
+		cmocka_unit_test_setup(sessions_come_and_go, set_up),
+		cmocka_unit_test_setup(what_cannot_work_changes_nothing, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
