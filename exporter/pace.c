@@ -5,7 +5,6 @@
  */
 #include "pace.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/os.h"
@@ -21,11 +20,10 @@ struct pace {
 	int64_t first_time;   /* event time of the schedule's start … */
 	uint64_t first_clock; /* … and the monotonic clock then */
 	_Atomic(uint64_t) lag_ns;
-	struct os_mutex lock; /* of the following */
+	const atomic_bool *flag; /* see pace_interrupt_by() */
+	struct os_mutex lock;    /* of `stopped` */
 	struct os_condition changed;
 	bool stopped;
-	bool interrupted; /* the wait that is under way */
-	bool waits;
 };
 
 struct pace *pace_new(double speed, struct error *err)
@@ -77,18 +75,17 @@ static bool sleep_until(struct pace *pace, uint64_t due)
 	bool ended;
 
 	os_mutex_lock(&pace->lock);
-	pace->waits = true;
 	for (;;) {
 		uint64_t now = os_monotonic_ns();
 
-		ended = pace->stopped || pace->interrupted;
+		/* With the lock, which pace_look() takes: no flag is missed before the wait. */
+		ended = pace->stopped ||
+			(pace->flag && atomic_load_explicit(pace->flag, memory_order_relaxed));
 		if (ended || now >= due) {
 			break;
 		}
 		(void)os_condition_wait(&pace->changed, &pace->lock, due - now);
 	}
-	pace->waits = false;
-	pace->interrupted = false;
 	os_mutex_unlock(&pace->lock);
 	return !ended;
 }
@@ -135,10 +132,14 @@ bool pace_stopped(struct pace *pace)
 	return stopped;
 }
 
-void pace_interrupt(struct pace *pace)
+void pace_interrupt_by(struct pace *pace, const atomic_bool *flag)
+{
+	pace->flag = flag;
+}
+
+void pace_look(struct pace *pace)
 {
 	os_mutex_lock(&pace->lock);
-	pace->interrupted = pace->waits;
 	os_condition_wake_all(&pace->changed);
 	os_mutex_unlock(&pace->lock);
 }

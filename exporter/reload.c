@@ -26,7 +26,7 @@
 #include "base/os.h"
 #include "base/text.h"
 
-enum { WAIT_MS = 10000 }; /* for consumers; one that is busy needs a moment */
+enum { WAIT_MS = 5000 }; /* for consumers; one that is busy needs a moment */
 
 /* A set-up that consumers may still use. */
 struct former {

@@ -339,6 +339,9 @@ static bool open_recordings(struct runner *runner, struct error *err)
 		runner->bytes_total += runner->sessions[i].sum.statistics.bytes_total;
 	}
 	runner->pace = options->speed > 0 ? pace_new(options->speed, err) : NULL;
+	if (runner->pace) {
+		pace_interrupt_by(runner->pace, &runner->consumers[0].reload_due);
+	}
 	return runner->pace || options->speed <= 0;
 }
 
@@ -998,7 +1001,7 @@ static void publish_next(struct runner *runner)
 static void wake_consumers(struct runner *runner)
 {
 	if (runner->pace) {
-		pace_interrupt(runner->pace);
+		pace_look(runner->pace);
 	}
 	for (size_t i = 0; runner_is_live(runner) && i < runner->session_count; i++) {
 		if (runner->sessions[i].source) {
@@ -1007,11 +1010,26 @@ static void wake_consumers(struct runner *runner)
 	}
 }
 
-/* With the lock. */
-static bool all_use(const struct runner *runner, const struct setup *setup)
+/* Whether the consumer has nothing to consume: its session does not run at the moment. */
+static bool has_no_session(const struct consumer *consumer)
+{
+	struct source_statistics now;
+
+	if (!consumer->current || consumer->current->path) {
+		return false;
+	}
+	source_statistics(consumer->current->source, &now);
+	return !now.up;
+}
+
+/* With the lock. patient: also those that have no session. */
+static bool all_use(const struct runner *runner, const struct setup *setup, bool patient)
 {
 	for (size_t i = 0; i < runner->consumer_count; i++) {
-		if (runner->consumers[i].uses && runner->consumers[i].uses != setup) {
+		const struct consumer *consumer = &runner->consumers[i];
+
+		if (consumer->uses && consumer->uses != setup &&
+		    (patient || !has_no_session(consumer))) {
 			return false;
 		}
 	}
@@ -1045,10 +1063,10 @@ bool runner_reload(struct runner *runner, uint32_t wait_ms)
 	wake_consumers(runner);
 	until_ns = os_monotonic_ns() + wait_ms * UINT64_C(1000000);
 	os_mutex_lock(&runner->lock);
-	while (!all_use(runner, next) && !stopping(runner) &&
+	while (!all_use(runner, next, false) && !stopping(runner) &&
 	       os_condition_wait_until(&runner->changed, &runner->lock, until_ns)) {
 	}
-	done = all_use(runner, next);
+	done = all_use(runner, next, true);
 	os_mutex_unlock(&runner->lock);
 	return done;
 }

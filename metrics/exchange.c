@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "metrics/registry_internal.h"
 
 static void mark(struct family *const *families, size_t count, bool coming)
@@ -122,6 +123,21 @@ bool registry_exchange(struct registry *registry, struct family *const *former, 
 	}
 	os_mutex_unlock(&registry->mutex);
 	return good;
+}
+
+bool family_has_help(const struct family *family, const char *help)
+{
+	const struct family_options options = { .name = family->name,
+						.help = help,
+						.type = family->type };
+	struct text head = { 0 };
+	bool same;
+
+	text_add_family_head(&head, &options);
+	same = head.failed ||
+	       (head.size == family->head_size && memcmp(head.data, family->head, head.size) == 0);
+	text_free(&head);
+	return same;
 }
 
 void registry_set_limits(struct registry *registry, const struct registry_limits *limits)

@@ -99,6 +99,9 @@ const char *family_type_name(enum family_type type); /* "counter", "gauge", "his
 struct family *registry_prepare(struct registry *registry, const struct family_options *options,
 				struct error *err);
 
+/* Whether the family shows this help. A family that goes on keeps the help of its start. */
+bool family_has_help(const struct family *family, const char *help);
+
 /*
  * Takes the families of the former set off the page and shows the prepared ones, in one step for
  * every page. What is in neither set stays. Fails, and changes nothing, if two families would have

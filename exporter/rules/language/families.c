@@ -258,6 +258,10 @@ static bool register_family(const struct rule_set *set, struct declared_family *
 	memcpy(options.labels, declared->labels, sizeof options.labels);
 	declared->family = set->prepare ? registry_prepare(registry, &options, &why) :
 					  registry_family(registry, &options, &why);
+	if (set->prepare && declared->family && !family_has_help(declared->family, options.help)) {
+		yaml_warning(declared->collector->tree, declared->metric->name_at,
+			     "the new help of '%s' needs a restart", options.name);
+	}
 	if (!declared->family) {
 		return yaml_error(declared->collector->tree, declared->metric->name_at, err, "%s",
 				  why.text);
