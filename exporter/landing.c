@@ -177,6 +177,9 @@ static void add_source(struct text *html, const struct setup *setup, struct runn
 	uint64_t records = 0;
 
 	runner_session(runner, index, &session);
+	if (session.gone) {
+		return;
+	}
 	pipeline_add_outcomes(setup->registry, session.facts.name, outcomes);
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
 		records += outcomes[i];

@@ -38,7 +38,8 @@ struct former {
 struct fixed {
 	char *listen_addresses; /* owned: all of them, with blanks between */
 	char *telemetry_path;   /* owned */
-	uint64_t strings_bytes;
+	uint64_t strings_bytes, idle_ms, budget;
+	bool native_histograms;
 	bool lower_case_processes;
 };
 
@@ -75,6 +76,9 @@ static bool keep_fixed(struct fixed *fixed, const struct config *config)
 	fixed->telemetry_path =
 		text_duplicate(config->telemetry_path, strlen(config->telemetry_path));
 	fixed->strings_bytes = config->limits.strings_bytes;
+	fixed->idle_ms = config->limits.idle_ms;
+	fixed->budget = config->limits.budget;
+	fixed->native_histograms = config->native_histograms;
 	fixed->lower_case_processes = config->lower_case_processes;
 	return fixed->listen_addresses && fixed->telemetry_path;
 }
@@ -94,6 +98,9 @@ static void warn_of_fixed(const struct reload *reload, const struct config *conf
 		  !options->telemetry_path_set &&
 			  strcmp(config->telemetry_path, fixed->telemetry_path) != 0 },
 		{ "limits.strings_bytes", config->limits.strings_bytes != fixed->strings_bytes },
+		{ "limits.idle", config->limits.idle_ms != fixed->idle_ms },
+		{ "limits.budget", config->limits.budget != fixed->budget },
+		{ "native_histograms", config->native_histograms != fixed->native_histograms },
 		{ "process_case", config->lower_case_processes != fixed->lower_case_processes },
 	};
 

@@ -6,8 +6,8 @@
 
 static char name_x[] = "x", name_y[] = "y", name_z[] = "z";
 
-struct rule_set *three_collectors(const char *const texts[3], const struct config *config,
-				  struct registry *registry, struct error *err)
+static struct rule_set *make(const char *const texts[3], const struct config *config,
+			     struct registry *registry, bool prepare, struct error *err)
 {
 	static const char *const files[] = { "x.yaml", "y.yaml", "z.yaml" };
 	static char *const names[] = { name_x, name_y, name_z };
@@ -16,6 +16,9 @@ struct rule_set *three_collectors(const char *const texts[3], const struct confi
 	struct rule_set *set = calloc(1, sizeof *set);
 
 	*err = (struct error){ 0 };
+	if (set) {
+		set->prepare = prepare;
+	}
 	for (size_t i = 0; set && i < 3; i++) {
 		struct yaml_tree *tree;
 
@@ -37,6 +40,20 @@ struct rule_set *three_collectors(const char *const texts[3], const struct confi
 fail:
 	rule_set_free(set);
 	return NULL;
+}
+
+struct rule_set *three_collectors(const char *const texts[3], const struct config *config,
+				  struct registry *registry, struct error *err)
+{
+	return make(texts, config, registry, false, err);
+}
+
+struct rule_set *next_collector(const char *text, const struct config *config,
+				struct registry *registry, struct error *err)
+{
+	const char *const texts[3] = { text, NULL, NULL };
+
+	return make(texts, config, registry, true, err);
 }
 
 struct rule_set *one_collector(const char *text, const struct config *config,

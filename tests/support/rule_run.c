@@ -133,6 +133,36 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	};
 }
 
+static size_t list_families(const struct rule_set *set, struct family *list[8])
+{
+	size_t count = 0;
+
+	while ((list[count] = rule_set_family(set, count)) != NULL) {
+		assert_true(++count < 8);
+	}
+	return count;
+}
+
+void rule_run_reload(struct rule_run *run, const char *collector)
+{
+	struct rule_set *former = run->set;
+	struct family *before[8], *after[8];
+	size_t before_count = list_families(former, before), after_count;
+	struct tracker_options tracker = { 0 };
+	struct error err = { 0 };
+
+	run->set = next_collector(collector, run->config, run->registry, &err);
+	stop_on(run->set, &err);
+	after_count = list_families(run->set, after);
+	assert_true(
+		registry_exchange(run->registry, before, before_count, after, after_count, &err));
+	tracker.features = rule_set_features(run->set);
+	assert_true(tracker_change(run->tracker, &tracker, &err));
+	assert_true(rule_engine_replace(run->engine, run->set, false, &err));
+	event_table_renew(run->event_table, NULL);
+	rule_set_free(former);
+}
+
 static void release(void *context, struct event_class *class)
 {
 	(void)context;
