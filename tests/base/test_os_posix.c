@@ -85,6 +85,22 @@ static void a_hang_up_asks_to_reload_while_there_is_a_terminal_or_none_at_all(vo
 	assert_string_equal(os_stop_wait(NULL, NULL), "SIGINT");
 }
 
+static void stop_after_reload(void *context)
+{
+	++*(unsigned *)context;
+	os_stop_ask("reloaded");
+}
+
+static void the_program_asks_itself_to_reload(void **state)
+{
+	unsigned count = 0;
+
+	(void)state;
+	os_reload_ask();
+	assert_string_equal(os_stop_wait(stop_after_reload, &count), "reloaded");
+	assert_int_equal(count, 1);
+}
+
 static void the_wait_returns_the_reason_of_the_stop(void **state)
 {
 	(void)state;
@@ -157,6 +173,7 @@ int main(void)
 		cmocka_unit_test(a_removed_file_is_reported_once),
 		cmocka_unit_test(a_signal_is_kept_until_os_stop_wait),
 		cmocka_unit_test(a_hang_up_asks_to_reload_while_there_is_a_terminal_or_none_at_all),
+		cmocka_unit_test(the_program_asks_itself_to_reload),
 		cmocka_unit_test(the_wait_returns_the_reason_of_the_stop),
 	};
 

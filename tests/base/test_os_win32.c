@@ -115,6 +115,25 @@ static void a_console_shows_utf_8_and_is_left_as_it_was(void **state)
 	assert_int_equal(GetConsoleOutputCP(), 850);
 }
 
+static void stop_after_reload(void *context)
+{
+	++*(unsigned *)context;
+	os_stop_ask("reloaded");
+}
+
+/* As the control of a service does it. */
+static void the_program_asks_itself_to_reload(void **state)
+{
+	struct error err = { 0 };
+	unsigned count = 0;
+
+	(void)state;
+	assert_true(os_stop_catch_service(&err));
+	os_reload_ask();
+	assert_string_equal(os_stop_wait(stop_after_reload, &count), "reloaded");
+	assert_int_equal(count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +142,7 @@ int main(void)
 		cmocka_unit_test(devices_are_no_files),
 		cmocka_unit_test(an_error_number_has_a_sentence),
 		cmocka_unit_test(a_port_that_cannot_be_used_comes_with_advice),
+		cmocka_unit_test(the_program_asks_itself_to_reload),
 		cmocka_unit_test(a_console_shows_utf_8_and_is_left_as_it_was),
 	};
 
