@@ -139,19 +139,13 @@ static bool open_sources(struct app *app, struct error *err)
 /* Logs the version, the configuration and the collectors. */
 static void log_start(enum log_level level, const struct app *app)
 {
-	const struct collector_info *collector;
 	struct text collectors = { 0 };
 
 	log_line(level, "Starting etw_exporter", log_text("version", program_version.number),
 		 log_text("revision", program_version.revision),
 		 log_text("compiler", program_version.compiler),
 		 log_text("arch", program_version.arch));
-	for (size_t i = 0; (collector = rule_set_collector(app->setup.rules, i)) != NULL; i++) {
-		if (collector->on) {
-			text_add_format(&collectors, "%s%s", collectors.size > 0 ? "," : "",
-					collector->name);
-		}
-	}
+	setup_add_collectors(&app->setup, &collectors);
 	log_line(level, "Configuration",
 		 log_text("file", app->options.config_file ? app->options.config_file : "built-in"),
 		 log_text("collectors", collectors.failed ? NULL : collectors.data));

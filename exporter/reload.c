@@ -311,6 +311,16 @@ refused:
 	return false;
 }
 
+static void log_success(const struct reload *reload, const char *file)
+{
+	struct text collectors = { 0 };
+
+	setup_add_collectors(reload->current, &collectors);
+	log_info("Configuration was reloaded", log_text("file", file),
+		 log_text("collectors", collectors.failed ? NULL : collectors.data));
+	text_free(&collectors);
+}
+
 bool reload_now(struct reload *reload, struct error *err)
 {
 	const struct reload_options *options = &reload->options;
@@ -327,7 +337,7 @@ bool reload_now(struct reload *reload, struct error *err)
 	good = try_reload(reload, &why);
 	if (good) {
 		drop_formers(reload);
-		log_info("Configuration was reloaded", log_text("file", file));
+		log_success(reload, file);
 	} else {
 		health_reload_failed(options->health);
 		log_error("Configuration was not reloaded; the former one stays in force",

@@ -48,9 +48,12 @@ struct session {
 	/* What the passes that ended came to; guarded by the runner's lock. */
 	struct runner_session sum;
 	struct replay_log said; /* of its consumer */
+	/* Of a live session: its settings when it was started; without texts and providers. */
+	struct config_session started;
 	/* ---- of a reload, for its thread ---- */
 	struct live_change *change; /* owned; what it is about to change; NULL: nothing */
-	bool stays;                 /* the next configuration has the session */
+	bool stays;                 /* the next configuration has the session … */
+	size_t next_index;          /* … by this number */
 	bool added;                 /* it is started and does not count yet */
 	bool names_only;            /* see struct pipeline_options */
 	bool names_only_next;
@@ -384,6 +387,9 @@ static bool open_session(struct runner *runner, struct session *session, const s
 	if (!session->name) {
 		return error_no_memory(err, "live sessions");
 	}
+	session->started = *configured;
+	session->started.name = NULL;
+	session->started.providers = NULL;
 	options = live_options_of(runner, session, setup, index);
 	session->source = live_session_open(&session->live, &options, err);
 	session->names_only = session->live.names_only;
@@ -854,6 +860,7 @@ static bool prepare_change(struct runner *runner, struct session *session, size_
 		live_options_of(runner, session, runner->next, index);
 
 	session->stays = true;
+	session->next_index = index;
 	session->change =
 		live_session_prepare(session->source, &options, &session->names_only_next, err);
 	return session->change != NULL;
@@ -979,6 +986,37 @@ static void end_session(struct runner *runner, struct session *session)
 	close_session(session);
 }
 
+static bool is_private(const struct config_session *session)
+{
+	return session->logger == LOGGER_AUTO || session->logger == LOGGER_PRIVATE;
+}
+
+/* Names the settings of a session that cannot be changed while it runs. */
+static void warn_of_fixed(const struct session *session, const struct config_session *next)
+{
+	const struct config_session *now = &session->started;
+	const struct {
+		const char *setting;
+		bool differs;
+	} settings[] = {
+		{ "logger", now->logger != next->logger && !(is_private(now) && is_private(next)) },
+		{ "on_conflict", now->takeover != next->takeover },
+		{ "buffers.size", now->buffer_size_bytes != next->buffer_size_bytes },
+		{ "buffers.min", now->buffers_min != next->buffers_min },
+		{ "buffers.max", now->buffers_max != next->buffers_max },
+		{ "flush", now->flush_ms != next->flush_ms },
+		{ "rundown", now->rundown != next->rundown },
+	};
+
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+		if (settings[i].differs) {
+			log_warning("Setting of a session needs a restart; the former value stays",
+				    log_text("session", session->name),
+				    log_text("setting", settings[i].setting));
+		}
+	}
+}
+
 /* Makes the next set-up that of the runner, and sets the flag of each consumer. */
 static void publish_next(struct runner *runner)
 {
@@ -1052,6 +1090,7 @@ bool runner_reload(struct runner *runner, uint32_t wait_ms)
 			begin_session(runner, session);
 		} else if (session->stays) {
 			live_change_apply(session->change);
+			warn_of_fixed(session, &next->config->sessions[session->next_index]);
 		} else if (session->source && !session->sum.gone) {
 			end_session(runner, session);
 		}

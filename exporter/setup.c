@@ -102,6 +102,17 @@ bool setup_open_next(struct setup *setup, const struct setup *former, struct con
 	return open_rest(setup, options, err);
 }
 
+void setup_add_collectors(const struct setup *setup, struct text *text)
+{
+	const struct collector_info *collector;
+
+	for (size_t i = 0; (collector = rule_set_collector(setup->rules, i)) != NULL; i++) {
+		if (collector->on) {
+			text_add_format(text, "%s%s", text->size > 0 ? "," : "", collector->name);
+		}
+	}
+}
+
 void setup_tracker_options(const struct setup *setup, struct tracker_options *options)
 {
 	const struct config *config = setup->config;

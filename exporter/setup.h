@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "config/config.h"
 #include "config/problems.h"
 #include "decode/manifest/load.h"
@@ -73,6 +74,9 @@ bool setup_open_next(struct setup *setup, const struct setup *former, struct con
  * families would have one name, or no memory; nothing has changed then.
  */
 bool setup_exchange(struct setup *former, struct setup *next, struct error *err);
+
+/* Adds the names of the collectors that are on, with commas between. */
+void setup_add_collectors(const struct setup *setup, struct text *text);
 
 /* What the configuration says about trackers; the rest of the options stays. */
 void setup_tracker_options(const struct setup *setup, struct tracker_options *options);

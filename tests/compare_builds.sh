@@ -37,7 +37,7 @@ compare() { # label, arguments of a program; the first is its name
 		"${!build}/$program" "$@" >"$out/$build.text" 2>"$out/$build.messages"
 		status=$?
 		# What the exporter says about its own process, CPU time and build differs from run to run.
-		sed -i -E '/^(etw_exporter_(build_info|process_|scrape)|process_|etw_consumer_busy_seconds)/d' "$out/$build.text"
+		sed -i -E '/^(etw_exporter_(build_info|config_|process_|scrape)|process_|etw_consumer_busy_seconds)/d' "$out/$build.text"
 		# The time that a message begins with.
 		sed -E 's/^[^ ]*(time|ts)=[^ ]+ //' "$out/$build.messages" >>"$out/$build.text"
 		echo "exit status $status" >>"$out/$build.text"

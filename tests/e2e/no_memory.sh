@@ -13,7 +13,7 @@ recording=$small/every-class.etl
 printf '%s\n' 'path_groups: [ { name: logs, match: [ C:/logs/** ] } ]' 'limits: { series: 1000 }' >"$work/config.yaml"
 
 # What a run of the exporter says about itself is another each time.
-settled() { grep -v '^process_\|^etw_consumer_busy_seconds\|^etw_consumer_lag\|^etw_exporter_scrape' "$1" || true; }
+settled() { grep -v '^process_\|^etw_consumer_busy_seconds\|^etw_consumer_lag\|^etw_exporter_config_\|^etw_exporter_scrape' "$1" || true; }
 
 # The complaint about the run that has just ended, if any; expects status in $status.
 check() { # WHAT WORD

@@ -58,7 +58,7 @@ same() { # what, as on Linux, as on Windows
 }
 # Without what is of the machine and the moment.
 metrics() {
-	grep -vE '^(process_|etw_consumer_busy_seconds_total|etw_exporter_build_info)' "$1" >"$1.metrics"
+	grep -vE '^(process_|etw_consumer_busy_seconds_total|etw_exporter_build_info|etw_exporter_config_)' "$1" >"$1.metrics"
 }
 revision() { sed -n 's/.*(revision \([^,]*\),.*/\1/p'; }
 

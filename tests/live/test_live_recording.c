@@ -516,6 +516,7 @@ static bool is_compared(const char *line)
 						"etw_session_",
 						"etw_replay_",
 						"process_",
+						"etw_exporter_config_",
 						"etw_exporter_scrape",
 						"etw_exporter_series",
 						"etw_consumer_",

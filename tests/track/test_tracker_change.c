@@ -104,7 +104,7 @@ static void a_gauge_that_goes_takes_back_what_it_showed(void **state)
 	player_done(&player);
 }
 
-/* The names of processes stay whatever the rules need; what only a feature needs goes with it. */
+/* The names of processes stay in any case; what only a feature needs goes with it. */
 static void features_come_and_go(void **state)
 {
 	static const struct tracker_options files = { .features = TRACK_FILES | TRACK_SERVICES };
