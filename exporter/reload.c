@@ -97,7 +97,7 @@ static void warn_of_fixed(const struct reload *reload, const struct config *conf
 		{ "web.telemetry_path",
 		  !options->telemetry_path_set &&
 			  strcmp(config->telemetry_path, fixed->telemetry_path) != 0 },
-		{ "limits.strings_bytes", config->limits.strings_bytes != fixed->strings_bytes },
+		{ "limits.strings", config->limits.strings_bytes != fixed->strings_bytes },
 		{ "limits.idle", config->limits.idle_ms != fixed->idle_ms },
 		{ "limits.budget", config->limits.budget != fixed->budget },
 		{ "native_histograms", config->native_histograms != fixed->native_histograms },

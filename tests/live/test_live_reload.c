@@ -66,7 +66,7 @@ static void begin(struct reloading *reloading, const char *config, bool watched)
 						     .runner = reloading->side.runner,
 						     .health = reloading->side.program.health,
 						     .log_level_set = true,
-						     .log_level = LOG_ERROR },
+						     .log_level = LOG_WARNING },
 			   &err);
 	assert_string_equal(err.text, "");
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
@@ -280,6 +280,74 @@ static void what_cannot_work_changes_nothing(void **state)
 	end(&reloading);
 }
 
+/* What is logged about settings; other threads log, too. */
+static struct os_mutex lines_lock;
+static char lines[4096];
+
+static void keep_line(void *context, enum log_level level, const char *line, size_t size)
+{
+	size_t used;
+
+	(void)context;
+	(void)level;
+	os_mutex_lock(&lines_lock);
+	used = strlen(lines);
+	if (size < sizeof lines - used - 1) {
+		memcpy(lines + used, line, size);
+		lines[used + size] = '\0';
+	}
+	os_mutex_unlock(&lines_lock);
+}
+
+static bool was_logged(const char *text)
+{
+	bool found;
+
+	os_mutex_lock(&lines_lock);
+	found = strstr(lines, text) != NULL;
+	os_mutex_unlock(&lines_lock);
+	return found;
+}
+
+static void forget_lines(void)
+{
+	os_mutex_lock(&lines_lock);
+	lines[0] = '\0';
+	os_mutex_unlock(&lines_lock);
+}
+
+static void settings_that_need_a_restart_are_named_each_time(void **state)
+{
+	static const char *const settings[] = { "session=noise setting=flush",
+						"session=noise setting=buffers.size",
+						"session=etw_exporter setting=rundown",
+						"setting=limits.strings" };
+	struct reloading reloading;
+
+	(void)state;
+	os_mutex_init(&lines_lock);
+	log_to(keep_line, NULL);
+	begin(&reloading, ONE, true);
+	for (int i = 0; i < 2; i++) {
+		forget_lines();
+		reload_with(&reloading,
+			    "sessions: { etw_exporter: { rundown: off }, noise: { logger: user, "
+			    "flush: 2s, buffers: { size: 128KiB }, providers: ['" SOME_PROVIDER
+			    "'] } }\nlimits: { strings: 32MiB, series: 1000 }\n");
+		for (size_t j = 0; j < sizeof settings / sizeof settings[0]; j++) {
+			assert_true(was_logged(settings[j]));
+		}
+		assert_false(was_logged("setting=logger"));
+		assert_false(was_logged("setting=limits.series"));
+	}
+	forget_lines();
+	reload_with(&reloading, ONE);
+	assert_false(was_logged("needs a restart"));
+	end(&reloading);
+	log_to(NULL, NULL);
+	os_mutex_done(&lines_lock);
+}
+
 static int set_up(void **state)
 {
 	static const struct fake_etw_options machine = { .manual_flush = true };
@@ -297,6 +365,7 @@ int main(void)
 		cmocka_unit_test_setup(kernel_events_follow_the_collectors, set_up),
 		cmocka_unit_test_setup(sessions_come_and_go, set_up),
 		cmocka_unit_test_setup(what_cannot_work_changes_nothing, set_up),
+		cmocka_unit_test_setup(settings_that_need_a_restart_are_named_each_time, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
