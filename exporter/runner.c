@@ -18,96 +18,21 @@
 #include "runner.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/os.h"
 #include "base/text.h"
 #include "decode/tdh.h"
-#include "live.h"
-#include "replay_log.h"
-#include "track/processes.h"
+#include "runner_internal.h"
 #include "version.h"
-
-#define NEVER UINT64_MAX
-
-/* Live sessions, those included that a reload has ended. */
-enum { SESSIONS_MAX = SHARDS_MAX };
 
 /* Between two passes of a loop that delivered no record. */
 #define IDLE_PASS_NS UINT64_C(1000000000)
 
-struct session {
-	struct consumer *consumer;
-	char *name;               /* owned: the session label */
-	char *path;               /* owned; NULL: live */
-	struct source *source;    /* owned; NULL once a recording needs no further pass */
-	struct live_session live; /* empty for a recording */
-	/* What the passes that ended came to; guarded by the runner's lock. */
-	struct runner_session sum;
-	struct replay_log said; /* of its consumer */
-	/* Of a live session: its settings when it was started; without texts and providers. */
-	struct config_session started;
-	/* ---- of a reload, for its thread ---- */
-	struct live_change *change; /* owned; what it is about to change; NULL: nothing */
-	bool stays;                 /* the next configuration has the session … */
-	size_t next_index;          /* … by this number */
-	bool added;                 /* it is started and does not count yet */
-	bool names_only;            /* see struct pipeline_options */
-	bool names_only_next;
-};
-
-struct consumer {
-	struct runner *runner;
-	struct session *sessions; /* the runner's */
-	size_t session_count;
-	struct shard *shard; /* the registry's */
-	struct names *names; /* owned; one spelling for all sessions of the consumer */
-	uint64_t flush_ns;
-	_Atomic(bool) named;           /* the names of processes are known */
-	_Atomic(uint64_t) snapshot_ns; /* when a live session listed what exists, or NEVER */
-	struct os_thread thread;
-	struct pipeline *pipeline; /* owned: of the session that runs, or is the next to run */
-	atomic_bool reload_due;    /* its pipeline is to take over the runner's set-up */
-	/* Guarded by the runner's lock. */
-	const struct setup *uses;   /* by the pipeline; NULL: there is none */
-	const struct setup *taking; /* that the pipeline uses, or takes over at this moment */
-	bool leaving;               /* its session is stopped for good */
-	bool threaded;
-	struct session *current; /* the one that runs, NULL between two */
-	uint64_t cpu_at_start;   /* of the consumer's thread, when the pass began */
-	uint64_t bytes_before;   /* of recordings that ended in this pass over all of them */
-};
-
-struct runner {
-	struct runner_options options; /* setup: guarded by the lock */
-	struct registry *registry;     /* of every set-up */
-	struct session *sessions;      /* owned; they do not move */
-	struct consumer *consumers;    /* owned; likewise */
-	/* A reload adds to them with the lock. Consumers need no lock, because their sessions do
-	 * not change. */
-	size_t session_count, consumer_count;
-	size_t room;                     /* for sessions */
-	const struct setup *next;        /* that a reload prepares */
-	uint64_t bytes_total;            /* of all recordings */
-	struct pace *pace;               /* owned; NULL at full speed */
-	struct canary *canary;           /* owned; NULL: none could be registered */
-	struct session_changes *changes; /* owned; of the live sessions */
-	_Atomic(bool) stopping;
-	struct os_mutex lock;
-	struct os_condition changed; /* a stop is requested, or a consumer has taken a set-up */
-	/* Guarded by the lock. */
-	struct pipeline_statistics before; /* sums over pipelines that ended */
-	int64_t position;                  /* of the last event of a pass that ended */
-	bool finished;
-};
-
 /* ---- opening ---- */
 
-/* The next consumer, with the next sessions. */
-static bool init_consumer(struct runner *runner, struct consumer *consumer,
+bool runner_init_consumer(struct runner *runner, struct consumer *consumer,
 			  const struct config *config, struct error *err)
 {
 	consumer->runner = runner;
@@ -123,6 +48,7 @@ static bool init_consumer(struct runner *runner, struct consumer *consumer,
 	return consumer->names != NULL;
 }
 
+/* The next consumer, with the next sessions. */
 static bool add_consumer(struct runner *runner, size_t session_count, struct error *err)
 {
 	const struct setup *setup = runner->options.setup;
@@ -134,7 +60,7 @@ static bool add_consumer(struct runner *runner, size_t session_count, struct err
 	for (size_t i = 0; i < session_count; i++) {
 		consumer->sessions[i].consumer = consumer;
 	}
-	if (!init_consumer(runner, consumer, setup->config, err)) {
+	if (!runner_init_consumer(runner, consumer, setup->config, err)) {
 		return false;
 	}
 	if (consumer == runner->consumers) {
@@ -143,7 +69,7 @@ static bool add_consumer(struct runner *runner, size_t session_count, struct err
 	return true;
 }
 
-static void on_named(void *context)
+void runner_on_named(void *context)
 {
 	struct consumer *consumer = context;
 
@@ -216,16 +142,14 @@ static void on_reloaded(void *context)
 	set_used(consumer, false);
 }
 
-/* No other thread looks at the pipeline any more. */
-static void free_pipeline(struct consumer *consumer)
+void runner_free_pipeline(struct consumer *consumer)
 {
 	pipeline_free(consumer->pipeline);
 	consumer->pipeline = NULL;
 	set_used(consumer, true);
 }
 
-/* The pipeline of the session that its consumer runs next. */
-static bool make_pipeline(struct session *session, struct error *err)
+bool runner_make_pipeline(struct session *session, struct error *err)
 {
 	struct consumer *consumer = session->consumer;
 	const struct runner *runner = consumer->runner;
@@ -240,7 +164,7 @@ static bool make_pipeline(struct session *session, struct error *err)
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
 		.names_only = session->names_only,
-		.on_ready = on_named,
+		.on_ready = runner_on_named,
 		.on_snapshot = on_snapshot,
 		.ready_context = consumer,
 		.reload_due = &consumer->reload_due,
@@ -268,7 +192,7 @@ static const char *kept_text(const struct runner *runner, const char *text)
 	return id != INTERN_FULL ? intern_text(strings, id, NULL) : "";
 }
 
-static void take_facts(struct session *session)
+void runner_take_facts(struct session *session)
 {
 	session->sum.facts = *source_facts(session->source);
 	session->sum.facts.name = session->name;
@@ -320,7 +244,7 @@ static bool open_recording(struct runner *runner, struct session *session, const
 	if (!session->source) {
 		return false;
 	}
-	take_facts(session);
+	runner_take_facts(session);
 	return pipeline_make_samples(runner->options.setup->registry, session->consumer->shard,
 				     session->name, err);
 }
@@ -348,10 +272,9 @@ static bool open_recordings(struct runner *runner, struct error *err)
 	return runner->pace || options->speed <= 0;
 }
 
-/* For the session with that number in the configuration; session has its name and its consumer. */
-static struct live_session_options live_options_of(struct runner *runner,
-						   const struct session *session,
-						   const struct setup *setup, size_t index)
+struct live_session_options runner_live_options(struct runner *runner,
+						const struct session *session,
+						const struct setup *setup, size_t index)
 {
 	const struct runner_options *options = &runner->options;
 
@@ -373,8 +296,7 @@ static struct live_session_options live_options_of(struct runner *runner,
 	};
 }
 
-/* Starts a session, whose consumer is there. */
-static bool open_session(struct runner *runner, struct session *session, const struct setup *setup,
+bool runner_open_session(struct runner *runner, struct session *session, const struct setup *setup,
 			 size_t index, struct error *err)
 {
 	const struct config_session *configured = &setup->config->sessions[index];
@@ -390,7 +312,7 @@ static bool open_session(struct runner *runner, struct session *session, const s
 	session->started = *configured;
 	session->started.name = NULL;
 	session->started.providers = NULL;
-	options = live_options_of(runner, session, setup, index);
+	options = runner_live_options(runner, session, setup, index);
 	session->source = live_session_open(&session->live, &options, err);
 	session->names_only = session->live.names_only;
 	return session->source != NULL;
@@ -412,11 +334,11 @@ static bool open_sessions(struct runner *runner, struct error *err)
 		struct session *session = &runner->sessions[i];
 
 		if (!add_consumer(runner, 1, err) ||
-		    !open_session(runner, session, setup, i, err)) {
+		    !runner_open_session(runner, session, setup, i, err)) {
 			return false;
 		}
-		take_facts(session);
-		if (!make_pipeline(session, err)) {
+		runner_take_facts(session);
+		if (!runner_make_pipeline(session, err)) {
 			return false;
 		}
 	}
@@ -493,7 +415,7 @@ void runner_free(struct runner *runner)
 
 /* ---- running ---- */
 
-static bool stopping(const struct runner *runner)
+bool runner_stopping(const struct runner *runner)
 {
 	return atomic_load_explicit(&runner->stopping, memory_order_acquire);
 }
@@ -515,7 +437,7 @@ static void begin_pass(struct runner *runner, struct session *session)
 	session->consumer->current = session;
 	session->consumer->cpu_at_start = os_thread_cpu_ns();
 	os_mutex_unlock(&runner->lock);
-	if (stopping(runner) || is_leaving(session->consumer)) {
+	if (runner_stopping(runner) || is_leaving(session->consumer)) {
 		source_stop(session->source); /* the stop came before the pass began */
 	}
 }
@@ -604,20 +526,20 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	const char *change;
 	bool done;
 
-	if (!consumer->pipeline && !make_pipeline(session, err)) {
+	if (!consumer->pipeline && !runner_make_pipeline(session, err)) {
 		return false;
 	}
 	begin_pass(runner, session);
 	done = pipeline_run(consumer->pipeline, err);
 	change = session->path ? source_file_change(session->source) : NULL;
 	end_pass(runner, session, change != NULL);
-	on_named(consumer);
-	if ((!last && !stopping(runner)) || is_leaving(consumer)) {
+	runner_on_named(consumer);
+	if ((!last && !runner_stopping(runner)) || is_leaving(consumer)) {
 		/* The state of one machine must not remain beside that of the next, nor that of a
 		 * session which the configuration no longer has. */
 		pipeline_reset(consumer->pipeline);
 	}
-	free_pipeline(consumer);
+	runner_free_pipeline(consumer);
 	if (!session->path) {
 		return done;
 	}
@@ -637,7 +559,7 @@ static bool run_sessions(struct consumer *consumer, struct error *err)
 	os_mutex_lock(&runner->lock);
 	consumer->bytes_before = 0;
 	os_mutex_unlock(&runner->lock);
-	for (size_t i = 0; i < consumer->session_count && !stopping(runner); i++) {
+	for (size_t i = 0; i < consumer->session_count && !runner_stopping(runner); i++) {
 		struct session *session = &consumer->sessions[i];
 
 		if (!run_session(session, !loop && i + 1 == consumer->session_count, err)) {
@@ -668,7 +590,7 @@ static void wait_before_next_pass(struct runner *runner)
 	uint64_t start = os_monotonic_ns(), passed = 0;
 
 	os_mutex_lock(&runner->lock);
-	while (!stopping(runner) && passed < IDLE_PASS_NS) {
+	while (!runner_stopping(runner) && passed < IDLE_PASS_NS) {
 		os_condition_wait(&runner->changed, &runner->lock, IDLE_PASS_NS - passed);
 		passed = os_monotonic_ns() - start;
 	}
@@ -687,11 +609,11 @@ static bool run_consumer(struct consumer *consumer, struct error *err)
 		if (runner->options.loop && records_of(consumer) == records) {
 			wait_before_next_pass(runner);
 		}
-	} while (done && runner->options.loop && !stopping(runner));
+	} while (done && runner->options.loop && !runner_stopping(runner));
 	os_mutex_lock(&runner->lock);
-	runner->finished = done && !stopping(runner);
+	runner->finished = done && !runner_stopping(runner);
 	os_mutex_unlock(&runner->lock);
-	on_named(consumer);
+	runner_on_named(consumer);
 	if (runner->options.path_count > 0) {
 		os_release_memory(); /* the recordings' buffers: an idle program is small */
 	}
@@ -741,9 +663,9 @@ static void consumer_thread(void *context)
 	done = run_consumer(consumer, &err);
 	if (!live) {
 		log_totals(LOG_INFO,
-			   stopping(runner) ? "Replay stopped" :
-			   done             ? "Replay finished" :
-					      "Replay ended by an error",
+			   runner_stopping(runner) ? "Replay stopped" :
+			   done                    ? "Replay finished" :
+						     "Replay ended by an error",
 			   runner, start_ns);
 	}
 	if (done) {
@@ -758,8 +680,7 @@ static void consumer_thread(void *context)
 	}
 }
 
-/* With the lock. */
-static bool start_consumer(struct consumer *consumer, struct error *err)
+bool runner_start_consumer(struct consumer *consumer, struct error *err)
 {
 	consumer->threaded = os_thread_start(&consumer->thread, consumer_thread, consumer, err);
 	return consumer->threaded;
@@ -774,7 +695,7 @@ bool runner_start(struct runner *runner, struct error *err)
 	for (size_t i = 0; i < runner->consumer_count && started; i++) {
 		/* A reload may have started one already. */
 		started = runner->consumers[i].threaded ||
-			  start_consumer(&runner->consumers[i], err);
+			  runner_start_consumer(&runner->consumers[i], err);
 	}
 	os_mutex_unlock(&runner->lock);
 	if (!started) {
@@ -786,7 +707,7 @@ bool runner_start(struct runner *runner, struct error *err)
 
 void runner_stop(struct runner *runner)
 {
-	/* Pairs with the acquire in stopping(). */
+	/* Pairs with the acquire in runner_stopping(). */
 	atomic_store_explicit(&runner->stopping, true, memory_order_release);
 	if (runner->pace) {
 		pace_stop(runner->pace);
@@ -801,7 +722,7 @@ void runner_stop(struct runner *runner)
 	os_mutex_unlock(&runner->lock);
 }
 
-static void join_consumer(struct consumer *consumer)
+void runner_join_consumer(struct consumer *consumer)
 {
 	if (consumer->threaded) {
 		os_thread_join(&consumer->thread);
@@ -814,7 +735,7 @@ static void join_consumer(struct consumer *consumer)
 void runner_join(struct runner *runner)
 {
 	for (size_t i = 0; i < runner->consumer_count; i++) {
-		join_consumer(&runner->consumers[i]);
+		runner_join_consumer(&runner->consumers[i]);
 	}
 }
 
@@ -834,294 +755,6 @@ bool runner_ready(struct runner *runner)
 		}
 	}
 	return true;
-}
-
-/* ---- reload ---- */
-
-/* The number of the session with this name, among those that run (gone: those that do not); the
- * count of sessions: there is none. */
-static size_t find_session(const struct runner *runner, const struct config_session *configured,
-			   bool gone)
-{
-	size_t i = 0;
-
-	while (i < runner->session_count &&
-	       (runner->sessions[i].sum.gone != gone ||
-		!session_has_name(configured, runner->sessions[i].name))) {
-		i++;
-	}
-	return i;
-}
-
-static bool prepare_change(struct runner *runner, struct session *session, size_t index,
-			   struct error *err)
-{
-	const struct live_session_options options =
-		live_options_of(runner, session, runner->next, index);
-
-	session->stays = true;
-	session->next_index = index;
-	session->change =
-		live_session_prepare(session->source, &options, &session->names_only_next, err);
-	return session->change != NULL;
-}
-
-/* Starts a session in a place that is free, or in the one that it had before. */
-static bool prepare_session(struct runner *runner, size_t place, size_t index, struct error *err)
-{
-	struct session *session = &runner->sessions[place];
-	struct consumer *consumer = &runner->consumers[place];
-
-	session->consumer = consumer;
-	session->stays = session->added = true;
-	consumer->sessions = session;
-	consumer->session_count = 1;
-	consumer->leaving = false;
-	return init_consumer(runner, consumer, runner->next->config, err) &&
-	       open_session(runner, session, runner->next, index, err);
-}
-
-bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct error *err)
-{
-	const struct config *config = next->config;
-	size_t added = 0;
-	bool good = true;
-
-	runner->next = next;
-	for (size_t i = 0; good && runner_is_live(runner) && i < config->session_count; i++) {
-		const struct config_session *configured = &config->sessions[i];
-		size_t place = find_session(runner, configured, false);
-
-		if (place < runner->session_count) {
-			good = prepare_change(runner, &runner->sessions[place], i, err);
-			continue;
-		}
-		place = find_session(runner, configured, true);
-		place = place < runner->session_count ? place : runner->session_count + added++;
-		good = place < runner->room ?
-			       prepare_session(runner, place, i, err) :
-			       error_set(
-				       err, ERROR_LIMIT,
-				       "more than %d sessions since the program started: it needs "
-				       "a restart",
-				       SESSIONS_MAX);
-	}
-	if (!good) {
-		runner_reload_cancel(runner);
-	}
-	return good;
-}
-
-/* The session runs no longer, or never did. Its label and what it counted stay. */
-static void close_session(struct session *session)
-{
-	struct consumer *consumer = session->consumer;
-
-	free_pipeline(consumer);
-	names_free(consumer->names);
-	consumer->names = NULL;
-	source_close(session->source);
-	session->source = NULL;
-	live_session_done(&session->live);
-	session->live = (struct live_session){ .name = NULL };
-}
-
-void runner_reload_cancel(struct runner *runner)
-{
-	for (size_t i = 0; i < runner->room; i++) {
-		struct session *session = &runner->sessions[i];
-
-		live_change_free(session->change);
-		session->change = NULL;
-		if (session->added) {
-			close_session(session);
-		}
-		if (session->added && i >= runner->session_count) {
-			free(session->name);
-			session->name = NULL;
-		}
-		session->added = session->stays = false;
-	}
-	runner->next = NULL;
-}
-
-/* A session that a reload has started begins to count. Without memory or a thread it does not. */
-static void begin_session(struct runner *runner, struct session *session)
-{
-	struct consumer *consumer = session->consumer;
-	struct error err = { 0 };
-	bool good;
-
-	on_named(consumer); /* the program was ready before */
-	good = make_pipeline(session, &err);
-	os_mutex_lock(&runner->lock);
-	take_facts(session);
-	session->sum.gone = false;
-	if ((size_t)(session - runner->sessions) >= runner->session_count) {
-		runner->session_count = runner->consumer_count =
-			(size_t)(session - runner->sessions) + 1;
-	}
-	good = good && start_consumer(consumer, &err);
-	os_mutex_unlock(&runner->lock);
-	if (!good) {
-		log_error("Session cannot be consumed", log_text("session", session->name),
-			  log_text("error", err.text));
-	}
-}
-
-static void end_session(struct runner *runner, struct session *session)
-{
-	struct consumer *consumer = session->consumer;
-
-	os_mutex_lock(&runner->lock);
-	consumer->leaving = true;
-	if (consumer->current) {
-		source_stop(consumer->current->source);
-	}
-	os_mutex_unlock(&runner->lock);
-	join_consumer(consumer);
-	os_mutex_lock(&runner->lock);
-	session->sum.gone = true;
-	os_mutex_unlock(&runner->lock);
-	close_session(session);
-}
-
-static bool is_private(const struct config_session *session)
-{
-	return session->logger == LOGGER_AUTO || session->logger == LOGGER_PRIVATE;
-}
-
-/* Names the settings of a session that cannot be changed while it runs. */
-static void warn_of_fixed(const struct session *session, const struct config_session *next)
-{
-	const struct config_session *now = &session->started;
-	const struct {
-		const char *setting;
-		bool differs;
-	} settings[] = {
-		{ "logger", now->logger != next->logger && !(is_private(now) && is_private(next)) },
-		{ "on_conflict", now->takeover != next->takeover },
-		{ "buffers.size", now->buffer_size_bytes != next->buffer_size_bytes },
-		{ "buffers.min", now->buffers_min != next->buffers_min },
-		{ "buffers.max", now->buffers_max != next->buffers_max },
-		{ "flush", now->flush_ms != next->flush_ms },
-		{ "rundown", now->rundown != next->rundown },
-	};
-
-	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-		if (settings[i].differs) {
-			log_warning("Setting of a session needs a restart; the former value stays",
-				    log_text("session", session->name),
-				    log_text("setting", settings[i].setting));
-		}
-	}
-}
-
-/* Makes the next set-up that of the runner, and sets the flag of each consumer. */
-static void publish_next(struct runner *runner)
-{
-	os_mutex_lock(&runner->lock);
-	runner->options.setup = runner->next;
-	for (size_t i = 0; i < runner->session_count; i++) {
-		struct session *session = &runner->sessions[i];
-
-		if (session->change) {
-			session->names_only = session->names_only_next;
-		}
-	}
-	for (size_t i = 0; i < runner->consumer_count; i++) {
-		/* Pairs with the acquire in the pipeline's reload_when_due(). */
-		atomic_store_explicit(&runner->consumers[i].reload_due, true, memory_order_release);
-	}
-	os_mutex_unlock(&runner->lock);
-}
-
-static void wake_consumers(struct runner *runner)
-{
-	if (runner->pace) {
-		pace_look(runner->pace);
-	}
-	for (size_t i = 0; runner_is_live(runner) && i < runner->session_count; i++) {
-		if (runner->sessions[i].source) {
-			source_wake(runner->sessions[i].source);
-		}
-	}
-}
-
-/* Whether the consumer has nothing to consume: its session does not run at the moment. */
-static bool has_no_session(const struct consumer *consumer)
-{
-	struct source_statistics now;
-
-	if (!consumer->current || consumer->current->path) {
-		return false;
-	}
-	source_statistics(consumer->current->source, &now);
-	return !now.up;
-}
-
-/* With the lock. patient: also those that have no session. */
-static bool all_use(const struct runner *runner, const struct setup *setup, bool patient)
-{
-	for (size_t i = 0; i < runner->consumer_count; i++) {
-		const struct consumer *consumer = &runner->consumers[i];
-
-		if (consumer->uses && consumer->uses != setup &&
-		    (patient || !has_no_session(consumer))) {
-			return false;
-		}
-	}
-	return true;
-}
-
-bool runner_reload(struct runner *runner, uint32_t wait_ms)
-{
-	const struct setup *next = runner->next;
-	uint64_t until_ns;
-	bool done;
-
-	rule_set_make_samples(next->rules, runner->registry, runner->consumers[0].shard);
-	publish_next(runner);
-	/* From here on each event meets the next rules: providers may deliver new ones. */
-	for (size_t i = 0; runner_is_live(runner) && i < runner->room; i++) {
-		struct session *session = &runner->sessions[i];
-
-		if (session->added) {
-			begin_session(runner, session);
-		} else if (session->stays) {
-			live_change_apply(session->change);
-			warn_of_fixed(session, &next->config->sessions[session->next_index]);
-		} else if (session->source && !session->sum.gone) {
-			end_session(runner, session);
-		}
-		live_change_free(session->change);
-		session->change = NULL;
-		session->added = session->stays = false;
-	}
-	runner->next = NULL;
-	wake_consumers(runner);
-	until_ns = os_monotonic_ns() + wait_ms * UINT64_C(1000000);
-	os_mutex_lock(&runner->lock);
-	while (!all_use(runner, next, false) && !stopping(runner) &&
-	       os_condition_wait_until(&runner->changed, &runner->lock, until_ns)) {
-	}
-	done = all_use(runner, next, true);
-	os_mutex_unlock(&runner->lock);
-	return done;
-}
-
-bool runner_uses(struct runner *runner, const struct setup *setup)
-{
-	bool uses;
-
-	os_mutex_lock(&runner->lock);
-	uses = runner->options.setup == setup;
-	for (size_t i = 0; i < runner->consumer_count; i++) {
-		uses = uses || runner->consumers[i].uses == setup ||
-		       runner->consumers[i].taking == setup;
-	}
-	os_mutex_unlock(&runner->lock);
-	return uses;
 }
 
 /* ---- statistics ---- */

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Another set-up for a runner at work.
+ *
+ * A recording only gets other rules. Live sessions are compared by name: one that both
+ * configurations have goes on, and its providers and kernel events are exchanged; one that is new
+ * is started beside the others; one that is gone is stopped, after what it held is delivered.
+ * Everything that Windows or the configuration can refuse is tried in the first step, when nothing
+ * has changed yet.
+ *
+ * The next set-up is published before any provider is enabled: an event that the session did not
+ * have before finds the consumer's flag set, and is counted by the next rules. Therefore nothing
+ * depends on how soon a consumer looks. The wait at the end is for the caller, who wants to free
+ * the former set-up and to say that the next one is in force.
+ *
+ * Sessions and consumers never move, and a session that is gone keeps its place, its name and its
+ * shard, because scrapes may be reading them, and because its counters are to go on when it
+ * returns.
+ */
+#include "runner_internal.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+/* The number of the session with this name, among those that run (gone: those that do not); the
+ * count of sessions: there is none. */
+static size_t find_session(const struct runner *runner, const struct config_session *configured,
+			   bool gone)
+{
+	size_t i = 0;
+
+	while (i < runner->session_count &&
+	       (runner->sessions[i].sum.gone != gone ||
+		!session_has_name(configured, runner->sessions[i].name))) {
+		i++;
+	}
+	return i;
+}
+
+static bool prepare_change(struct runner *runner, struct session *session, size_t index,
+			   struct error *err)
+{
+	const struct live_session_options options =
+		runner_live_options(runner, session, runner->next, index);
+
+	session->stays = true;
+	session->next_index = index;
+	session->change =
+		live_session_prepare(session->source, &options, &session->names_only_next, err);
+	return session->change != NULL;
+}
+
+/* Starts a session in a place that is free, or in the one that it had before. */
+static bool prepare_session(struct runner *runner, size_t place, size_t index, struct error *err)
+{
+	struct session *session = &runner->sessions[place];
+	struct consumer *consumer = &runner->consumers[place];
+
+	session->consumer = consumer;
+	session->stays = session->added = true;
+	consumer->sessions = session;
+	consumer->session_count = 1;
+	consumer->leaving = false;
+	return runner_init_consumer(runner, consumer, runner->next->config, err) &&
+	       runner_open_session(runner, session, runner->next, index, err);
+}
+
+bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct error *err)
+{
+	const struct config *config = next->config;
+	size_t added = 0;
+	bool good = true;
+
+	runner->next = next;
+	for (size_t i = 0; good && runner_is_live(runner) && i < config->session_count; i++) {
+		const struct config_session *configured = &config->sessions[i];
+		size_t place = find_session(runner, configured, false);
+
+		if (place < runner->session_count) {
+			good = prepare_change(runner, &runner->sessions[place], i, err);
+			continue;
+		}
+		place = find_session(runner, configured, true);
+		place = place < runner->session_count ? place : runner->session_count + added++;
+		good = place < runner->room ?
+			       prepare_session(runner, place, i, err) :
+			       error_set(
+				       err, ERROR_LIMIT,
+				       "more than %d sessions since the program started: it needs "
+				       "a restart",
+				       SESSIONS_MAX);
+	}
+	if (!good) {
+		runner_reload_cancel(runner);
+	}
+	return good;
+}
+
+/* The session runs no longer, or never did. Its label and what it counted stay. */
+static void close_session(struct session *session)
+{
+	struct consumer *consumer = session->consumer;
+
+	runner_free_pipeline(consumer);
+	names_free(consumer->names);
+	consumer->names = NULL;
+	source_close(session->source);
+	session->source = NULL;
+	live_session_done(&session->live);
+	session->live = (struct live_session){ .name = NULL };
+}
+
+void runner_reload_cancel(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->room; i++) {
+		struct session *session = &runner->sessions[i];
+
+		live_change_free(session->change);
+		session->change = NULL;
+		if (session->added) {
+			close_session(session);
+		}
+		if (session->added && i >= runner->session_count) {
+			free(session->name);
+			session->name = NULL;
+		}
+		session->added = session->stays = false;
+	}
+	runner->next = NULL;
+}
+
+/* A session that a reload has started begins to count. Without memory or a thread it does not. */
+static void begin_session(struct runner *runner, struct session *session)
+{
+	struct consumer *consumer = session->consumer;
+	struct error err = { 0 };
+	bool good;
+
+	runner_on_named(consumer); /* the program was ready before */
+	good = runner_make_pipeline(session, &err);
+	os_mutex_lock(&runner->lock);
+	runner_take_facts(session);
+	session->sum.gone = false;
+	if ((size_t)(session - runner->sessions) >= runner->session_count) {
+		runner->session_count = runner->consumer_count =
+			(size_t)(session - runner->sessions) + 1;
+	}
+	good = good && runner_start_consumer(consumer, &err);
+	os_mutex_unlock(&runner->lock);
+	if (!good) {
+		log_error("Session cannot be consumed", log_text("session", session->name),
+			  log_text("error", err.text));
+	}
+}
+
+static void end_session(struct runner *runner, struct session *session)
+{
+	struct consumer *consumer = session->consumer;
+
+	os_mutex_lock(&runner->lock);
+	consumer->leaving = true;
+	if (consumer->current) {
+		source_stop(consumer->current->source);
+	}
+	os_mutex_unlock(&runner->lock);
+	runner_join_consumer(consumer);
+	os_mutex_lock(&runner->lock);
+	session->sum.gone = true;
+	os_mutex_unlock(&runner->lock);
+	close_session(session);
+}
+
+static bool is_private(const struct config_session *session)
+{
+	return session->logger == LOGGER_AUTO || session->logger == LOGGER_PRIVATE;
+}
+
+/* Names the settings of a session that cannot be changed while it runs. */
+static void warn_of_fixed(const struct session *session, const struct config_session *next)
+{
+	const struct config_session *now = &session->started;
+	const struct {
+		const char *setting;
+		bool differs;
+	} settings[] = {
+		{ "logger", now->logger != next->logger && !(is_private(now) && is_private(next)) },
+		{ "on_conflict", now->takeover != next->takeover },
+		{ "buffers.size", now->buffer_size_bytes != next->buffer_size_bytes },
+		{ "buffers.min", now->buffers_min != next->buffers_min },
+		{ "buffers.max", now->buffers_max != next->buffers_max },
+		{ "flush", now->flush_ms != next->flush_ms },
+		{ "rundown", now->rundown != next->rundown },
+	};
+
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+		if (settings[i].differs) {
+			log_warning("Setting of a session needs a restart; the former value stays",
+				    log_text("session", session->name),
+				    log_text("setting", settings[i].setting));
+		}
+	}
+}
+
+/* Makes the next set-up that of the runner, and sets the flag of each consumer. */
+static void publish_next(struct runner *runner)
+{
+	os_mutex_lock(&runner->lock);
+	runner->options.setup = runner->next;
+	for (size_t i = 0; i < runner->session_count; i++) {
+		struct session *session = &runner->sessions[i];
+
+		if (session->change) {
+			session->names_only = session->names_only_next;
+		}
+	}
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		/* Pairs with the acquire in the pipeline's reload_when_due(). */
+		atomic_store_explicit(&runner->consumers[i].reload_due, true, memory_order_release);
+	}
+	os_mutex_unlock(&runner->lock);
+}
+
+static void wake_consumers(struct runner *runner)
+{
+	if (runner->pace) {
+		pace_look(runner->pace);
+	}
+	for (size_t i = 0; runner_is_live(runner) && i < runner->session_count; i++) {
+		if (runner->sessions[i].source) {
+			source_wake(runner->sessions[i].source);
+		}
+	}
+}
+
+/* Whether the consumer has nothing to consume: its session does not run at the moment. */
+static bool has_no_session(const struct consumer *consumer)
+{
+	struct source_statistics now;
+
+	if (!consumer->current || consumer->current->path) {
+		return false;
+	}
+	source_statistics(consumer->current->source, &now);
+	return !now.up;
+}
+
+/* With the lock. patient: also those that have no session. */
+static bool all_use(const struct runner *runner, const struct setup *setup, bool patient)
+{
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		const struct consumer *consumer = &runner->consumers[i];
+
+		if (consumer->uses && consumer->uses != setup &&
+		    (patient || !has_no_session(consumer))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool runner_reload(struct runner *runner, uint32_t wait_ms)
+{
+	const struct setup *next = runner->next;
+	uint64_t until_ns;
+	bool done;
+
+	rule_set_make_samples(next->rules, runner->registry, runner->consumers[0].shard);
+	publish_next(runner);
+	/* From here on each event meets the next rules: providers may deliver new ones. */
+	for (size_t i = 0; runner_is_live(runner) && i < runner->room; i++) {
+		struct session *session = &runner->sessions[i];
+
+		if (session->added) {
+			begin_session(runner, session);
+		} else if (session->stays) {
+			live_change_apply(session->change);
+			warn_of_fixed(session, &next->config->sessions[session->next_index]);
+		} else if (session->source && !session->sum.gone) {
+			end_session(runner, session);
+		}
+		live_change_free(session->change);
+		session->change = NULL;
+		session->added = session->stays = false;
+	}
+	runner->next = NULL;
+	wake_consumers(runner);
+	until_ns = os_monotonic_ns() + wait_ms * UINT64_C(1000000);
+	os_mutex_lock(&runner->lock);
+	while (!all_use(runner, next, false) && !runner_stopping(runner) &&
+	       os_condition_wait_until(&runner->changed, &runner->lock, until_ns)) {
+	}
+	done = all_use(runner, next, true);
+	os_mutex_unlock(&runner->lock);
+	return done;
+}
+
+bool runner_uses(struct runner *runner, const struct setup *setup)
+{
+	bool uses;
+
+	os_mutex_lock(&runner->lock);
+	uses = runner->options.setup == setup;
+	for (size_t i = 0; i < runner->consumer_count; i++) {
+		uses = uses || runner->consumers[i].uses == setup ||
+		       runner->consumers[i].taking == setup;
+	}
+	os_mutex_unlock(&runner->lock);
+	return uses;
+}
