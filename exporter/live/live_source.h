@@ -122,8 +122,8 @@ struct live_change; /* opaque */
  * changes. NULL on failure. Any thread, one at a time. */
 struct live_change *live_change_new(struct source *source, const struct live_options *options,
 				    struct error *err);
-/* Enables what is new or different, then disables what is not wanted any more. What Windows refuses
- * is reported as it is at a start. A session that does not run at the moment starts so. */
+/* Disables what is no longer needed, and enables what is new or different. What Windows refuses is
+ * reported as it is at a start. A session that does not run at the moment starts so. */
 void live_change_apply(struct live_change *change);
 void live_change_free(struct live_change *change); /* NULL is fine */
 
