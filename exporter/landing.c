@@ -59,16 +59,16 @@ static void add_state_word(struct text *html, const char *class, const char *sig
 
 static struct landing_losses losses_of(struct runner *runner)
 {
-	struct landing_losses losses = { .live = runner_is_live(runner),
-					 .sources = runner_session_count(runner) };
+	struct landing_losses losses = { .live = runner_is_live(runner) };
 
-	for (size_t i = 0; i < losses.sources; i++) {
+	for (size_t i = 0; i < runner_session_count(runner); i++) {
 		struct runner_session session;
 
 		runner_session(runner, i, &session);
 		losses.events += session.lost_events;
 		losses.buffers += session.lost_buffers + session.statistics.realtime_buffers_lost;
 		losses.damaged += session.statistics.bad_buffers + session.statistics.bad_records;
+		losses.sources += !session.gone;
 		losses.up += session.up != 0;
 	}
 	return losses;
