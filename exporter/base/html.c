@@ -3,9 +3,13 @@
 
 #include <string.h>
 
-static void add_character(struct text *html, char c)
+#include "base/utf8.h"
+
+static void add_character(struct text *html, uint32_t codepoint)
 {
-	switch (c) {
+	char bytes[4];
+
+	switch (codepoint) {
 	case '&':
 		text_add_string(html, "&amp;");
 		break;
@@ -22,23 +26,22 @@ static void add_character(struct text *html, char c)
 		text_add_string(html, "&#39;");
 		break;
 	default:
-		if ((unsigned char)c < ' ' || c == 0x7f) {
-			text_add_string(html, "\xef\xbf\xbd");
-		} else {
-			text_add_char(html, c);
+		if (utf8_steers_terminal(codepoint)) {
+			codepoint = UTF8_REPLACEMENT;
 		}
+		text_add(html, bytes, utf8_encode(codepoint, bytes));
 		break;
 	}
 }
 
 void text_add_html(struct text *html, const char *text)
 {
-	struct text clean = { 0 };
+	const char *end = text + strlen(text);
 
-	text_add_utf8_clean(&clean, text, strlen(text));
-	for (size_t i = 0; i < clean.size; i++) {
-		add_character(html, clean.data[i]);
+	while (text < end) {
+		uint32_t codepoint;
+
+		text += utf8_decode(text, (size_t)(end - text), &codepoint);
+		add_character(html, codepoint);
 	}
-	html->failed |= clean.failed;
-	text_free(&clean);
 }

@@ -9,7 +9,7 @@
 
 /*
  * Adds any text as the content of an element or of a quoted attribute: escaped, with U+FFFD in
- * place of control characters and of what is no UTF-8.
+ * place of what misleads readers (utf8_steers_terminal()) and of what is no UTF-8.
  */
 void text_add_html(struct text *html, const char *text);
 

@@ -11,6 +11,7 @@
  */
 #include "http/landing_page.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -139,14 +140,16 @@ static const char *add_field(struct text *page, const struct http_server *server
 
 /* ---- answers ---- */
 
-static const struct builtin_file *find_file(const char *name)
+/* The text of a file of page/, by its name without extension. */
+static const char *file_text(const char *name)
 {
 	size_t i = 0;
 
 	while (i < builtin_web_file_count && strcmp(builtin_web_files[i].name, name) != 0) {
 		i++;
 	}
-	return i < builtin_web_file_count ? &builtin_web_files[i] : NULL;
+	assert(i < builtin_web_file_count);
+	return builtin_web_files[i].text;
 }
 
 int landing_page_answer(struct http_server *server, const struct http_request *request)
@@ -157,7 +160,7 @@ int landing_page_answer(struct http_server *server, const struct http_request *r
 		"frame-ancestors 'none'\r\n"
 		"Referrer-Policy: no-referrer\r\n"
 		"Cache-Control: no-store\r\n";
-	const char *at = find_file("landing")->text, *field;
+	const char *at = file_text("landing"), *field;
 	struct text page = { 0 };
 	int status = 200;
 
@@ -178,7 +181,7 @@ int landing_page_answer(struct http_server *server, const struct http_request *r
 static int answer_file(const struct http_request *request, const char *name, const char *type)
 {
 	/* Another version of the program may have another file at this address. */
-	answer(request, 200, type, "Cache-Control: no-cache\r\n", find_file(name)->text);
+	answer(request, 200, type, "Cache-Control: no-cache\r\n", file_text(name));
 	return 200;
 }
 

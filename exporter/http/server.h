@@ -55,7 +55,7 @@ struct http_options {
 	void *collectors_context;
 	bool disable_exporter_metrics; /* see http/collect.h */
 	uint64_t max_scrapes;          /* at the same time; more get 503; 0: any number */
-	/* A scrape ends so long before Prometheus would give it up, so that it gets an answer. */
+	/* A scrape ends so long before the time when its client gives up, as the client says. */
 	uint64_t timeout_offset_ns;
 	bool no_created; /* leaves out the samples _created of OpenMetrics */
 
