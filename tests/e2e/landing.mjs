@@ -2,6 +2,7 @@
 // starts the exporters that they need.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
 import { Browser } from './browser.mjs';
 
 const [profile, pictures, step, url, ...more] = process.argv.slice(2);
@@ -173,6 +174,30 @@ const steps = {
 		for (const part of ['No event was lost', 'The chart needs JavaScript', 'sample.etl', 'Collectors', 'collect%5B%5D=file']) assert.ok(outerHTML.includes(part), part);
 		assert.deepEqual(page.faults, []);
 		await shoot(page, 'without-javascript');
+	},
+
+	// Behind a reverse proxy that takes its prefix off, and is known to the exporter as its external URL.
+	async proxy() {
+		const target = new URL(url);
+		const proxy = createServer((incoming, outgoing) => {
+			if (!incoming.url.startsWith('/behind/')) {
+				outgoing.writeHead(404).end();
+				return;
+			}
+			incoming.pipe(request({ host: target.hostname, port: target.port, path: incoming.url.slice('/behind'.length), method: incoming.method, headers: incoming.headers }, answer => {
+				outgoing.writeHead(answer.statusCode, answer.headers);
+				answer.pipe(outgoing);
+			}));
+		});
+
+		await new Promise(resolve => proxy.listen(0, '127.0.0.1', resolve));
+		const page = await open(`http://127.0.0.1:${proxy.address().port}/behind/`);
+		await hasLine(page);
+		await page.evaluate(() => document.querySelector('.collectors a').click());
+		await page.until(() => location.search === '?collect%5B%5D=disk' && document.body?.innerText.includes('# TYPE etw_disk_'));
+		assert.deepEqual(page.faults, []);
+		proxy.close();
+		proxy.closeAllConnections();
 	},
 
 	// A hidden page asks for nothing; one whose exporter does not answer asks less and less often, and goes on by itself.

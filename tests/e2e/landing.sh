@@ -30,6 +30,9 @@ step pauses "$url/"
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 --web.route-prefix=/etw --web.telemetry-path=/m
 step live "$url/etw/" /etw/ /etw/icon.svg /etw/m /etw/script.js /etw/style.css
 
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 --web.external-url=http://proxy.example/behind --web.route-prefix=/
+step proxy "$url/"
+
 # Names of the two programs that write most become hostile, with as many bytes.
 python3 - "$work/sample.etl" "$work/hostile.etl" <<'END'
 import sys
