@@ -510,16 +510,22 @@ static const struct family_options scrape_rows[SCRAPE_FAMILIES] = {
 };
 /* clang-format on */
 
-bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
-		     struct error *err)
+static bool register_rows(struct registry *registry, const struct family_options *family_rows,
+			  unsigned count, struct family **families, struct error *err)
 {
 	bool good = true;
 
-	for (unsigned i = 0; good && i < SCRAPE_FAMILIES; i++) {
-		families[i] = registry_family(registry, &scrape_rows[i], err);
+	for (unsigned i = 0; good && i < count; i++) {
+		families[i] = registry_family(registry, &family_rows[i], err);
 		good = families[i] != NULL;
 	}
 	return good;
+}
+
+bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
+		     struct error *err)
+{
+	return register_rows(registry, scrape_rows, SCRAPE_FAMILIES, families, err);
 }
 
 /* ---- the web configuration ---- */
@@ -545,11 +551,5 @@ static const struct family_options web_rows[WEB_FAMILIES] = {
 bool web_families(struct registry *registry, struct family *families[WEB_FAMILIES],
 		  struct error *err)
 {
-	bool good = true;
-
-	for (unsigned i = 0; good && i < WEB_FAMILIES; i++) {
-		families[i] = registry_family(registry, &web_rows[i], err);
-		good = families[i] != NULL;
-	}
-	return good;
+	return register_rows(registry, web_rows, WEB_FAMILIES, families, err);
 }

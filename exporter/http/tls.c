@@ -114,14 +114,17 @@ const char *tls_curve_name(size_t index)
 
 /* ---- errors ---- */
 
-/* What OpenSSL says, in its first error: later ones only say where that was noticed. */
+/* What OpenSSL says, in its first error: later ones only say where that was noticed. But a lack of
+ * memory may be noticed as another error first. */
 static bool openssl_failed(struct error *err, const char *what)
 {
-	unsigned long first = ERR_get_error();
-	const char *reason = ERR_reason_error_string(first);
-	bool memory = ERR_GET_REASON(first) == ERR_R_MALLOC_FAILURE;
+	const char *reason = ERR_reason_error_string(ERR_peek_error());
+	unsigned long code;
+	bool memory = false;
 
-	ERR_clear_error();
+	while ((code = ERR_get_error()) != 0) {
+		memory |= ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE;
+	}
 	return memory ? error_no_memory(err, what) :
 			error_set(err, ERROR_CONFIG, "%s: %s", what,
 				  reason ? reason : "OpenSSL refuses it");

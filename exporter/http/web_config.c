@@ -144,6 +144,7 @@ static bool read_files(struct web_config *config, struct problems *problems, str
 
 	note_files(config, settings);
 	if (settings && !settings->broken && take_settings(config, settings, err)) {
+		web_settings_forget_files(settings);
 		return true;
 	}
 	web_settings_free(settings);

@@ -11,7 +11,7 @@
  * The rows read the YAML into struct web_settings. check_tls() then reads the files that it names
  * and has OpenSSL try certificate and key, so that --check-config finds what would keep the server
  * from starting. The bytes of the files stay in the settings, because the server that uses them is
- * made later; the key is overwritten when they are freed. Relative paths start at the folder of the
+ * made later, and are overwritten after that. Relative paths start at the folder of the
  * configuration. Each file has the stamp that it had before it was read: a change while it is read
  * then shows as a change afterwards.
  */
@@ -492,20 +492,28 @@ struct web_settings *web_settings_read(const char *path, struct problems *proble
 	return settings;
 }
 
-void web_settings_free(struct web_settings *settings)
+void web_settings_forget_files(struct web_settings *settings)
 {
-	if (!settings) {
-		return;
-	}
 	for (unsigned i = 0; i < WEB_PEMS; i++) {
 		struct web_pem_source *pem = &settings->pems[i];
 
 		if (pem->bytes) {
 			crypto_wipe(pem->bytes, pem->size);
 		}
-		free(pem->path);
 		free(pem->bytes);
-		free(pem->name);
+		pem->bytes = NULL;
+	}
+}
+
+void web_settings_free(struct web_settings *settings)
+{
+	if (!settings) {
+		return;
+	}
+	web_settings_forget_files(settings);
+	for (unsigned i = 0; i < WEB_PEMS; i++) {
+		free(settings->pems[i].path);
+		free(settings->pems[i].name);
 	}
 	yaml_close(settings->tree);
 	free(settings);

@@ -64,6 +64,9 @@ struct web_settings *web_settings_read(const char *path, struct problems *proble
 				       struct error *err);
 void web_settings_free(struct web_settings *settings); /* NULL is fine */
 
+/* Overwrites and frees the bytes of the files, which `tls` can then no longer be used with. */
+void web_settings_forget_files(struct web_settings *settings);
+
 /* The name of a header that can be set, by its index. */
 const char *web_header_name(size_t index);
 
