@@ -141,6 +141,18 @@ for metric in etw_exporter_http_auth_failures_total'{reason="denied"}' etw_expor
 done
 grep -q fakepassword "$work/log" && fail "the log has a password"
 
+# Eight addresses try passwords all the time: whoever has logged in before does not notice.
+for i in {2..9}; do
+	for _ in {1..20}; do
+		get "${own[@]}" --interface "127.0.0.$i" --user "prometheus:guess$i" -o /dev/null "$url/metrics" || true
+	done &
+	guesses[i]=$!
+done
+for _ in {1..20}; do
+	status 200 "${own[@]}" "${user[@]}" "$url/-/healthy"
+done
+wait "${guesses[@]}"
+
 # ---- a real Prometheus ----
 
 if command -v prometheus >/dev/null && [ ${#runner[@]} = 0 ]; then
