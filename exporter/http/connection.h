@@ -64,7 +64,8 @@ struct connection {
 	/* Written by the worker, read by the reception, and the other way round. */
 	atomic_bool waits; /* for the client to take bytes */
 	atomic_bool cut;   /* to be given up by the worker, because other requests wait */
-	_Atomic uint64_t sent_bytes;
+	_Atomic uint64_t bytes_per_s;               /* sent lately; UINT64_MAX: not measured yet */
+	uint64_t measured_bytes, measured_since_ns; /* of the worker */
 };
 
 /* A connection that was accepted, with its address; NULL without memory. */

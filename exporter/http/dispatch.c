@@ -11,9 +11,8 @@
  * When all of these are taken and a further request for a large page waits, the slowest client is
  * cut off: of the clients that are waited for and took less than SLOW_BYTES_PER_S on average, one
  * of the address that holds the most workers, and of these the slowest. One goes each RELIEF_NS, so
- * that an attack cannot make us render pages all the time only to throw them away. Requests for
- * large pages are answered newest first: when there are too many, the newest is the one whose
- * client still waits, and clients that come again after they were cut off do not stand before the
+ * that an attack cannot make us render pages all the time only to throw them away. Requests are
+ * answered oldest first, so clients that come again after they were cut off stand behind the
  * others. What waits for longer than QUEUE_NS is taken back and answered with 503.
  *
  * Independent of other requests an answer has PAGE_NS in all, and ends when its client has taken
@@ -28,12 +27,12 @@
 #define MS UINT64_C(1000000)
 
 static const uint64_t PAGE_NS = 60000 * MS, STALL_NS = 5000 * MS, QUEUE_NS = 5000 * MS;
-static const uint64_t RELIEF_NS = 50 * MS, YOUNG_NS = 250 * MS;
+static const uint64_t RELIEF_NS = 10 * MS, MEASURE_NS = 250 * MS;
 
 enum {
 	KEPT_FOR_SMALL = 8,
 	SLOW_BYTES_PER_S = 1000000,
-	LOOK_MS = 50, /* how often a worker that waits looks whether it is to give up */
+	LOOK_MS = 25, /* how often a worker that waits looks whether it is to give up */
 };
 
 struct list {
@@ -132,7 +131,7 @@ static struct connection *take(struct dispatch *dispatch)
 
 	if (!connection && large_may_begin(dispatch)) {
 		list = &dispatch->large;
-		connection = list->last;
+		connection = list->first;
 	}
 	if (connection) {
 		list_remove(list, connection);
@@ -143,7 +142,9 @@ static struct connection *take(struct dispatch *dispatch)
 		connection->deadline_ns = connection->since_ns + PAGE_NS;
 		atomic_store_explicit(&connection->waits, false, memory_order_relaxed);
 		atomic_store_explicit(&connection->cut, false, memory_order_relaxed);
-		atomic_store_explicit(&connection->sent_bytes, 0, memory_order_relaxed);
+		atomic_store_explicit(&connection->bytes_per_s, UINT64_MAX, memory_order_relaxed);
+		connection->measured_bytes = 0;
+		connection->measured_since_ns = connection->since_ns;
 	}
 	return connection;
 }
@@ -205,20 +206,16 @@ struct connection *dispatch_overdue(struct dispatch *dispatch, uint64_t now_ns)
 
 /* ---- relief ---- */
 
-static uint64_t bytes_per_s(const struct connection *connection, uint64_t now_ns)
+static uint64_t bytes_per_s(const struct connection *connection)
 {
-	uint64_t ms = (now_ns - connection->since_ns) / MS;
-
-	return atomic_load_explicit(&connection->sent_bytes, memory_order_relaxed) * 1000 /
-	       (ms > 0 ? ms : 1);
+	return atomic_load_explicit(&connection->bytes_per_s, memory_order_relaxed);
 }
 
-static bool may_be_cut(const struct connection *connection, uint64_t now_ns)
+static bool may_be_cut(const struct connection *connection)
 {
 	return atomic_load_explicit(&connection->waits, memory_order_relaxed) &&
 	       !atomic_load_explicit(&connection->cut, memory_order_relaxed) &&
-	       now_ns > connection->since_ns + YOUNG_NS &&
-	       bytes_per_s(connection, now_ns) < SLOW_BYTES_PER_S;
+	       bytes_per_s(connection) < SLOW_BYTES_PER_S;
 }
 
 static size_t workers_of(const struct dispatch *dispatch, const struct client_address *address)
@@ -240,12 +237,11 @@ static void cut_slowest(struct dispatch *dispatch, bool large, uint64_t now_ns)
 	for (struct connection *c = dispatch->answering.first; c; c = c->next) {
 		size_t held;
 
-		if ((large && !c->is_large) || !may_be_cut(c, now_ns)) {
+		if ((large && !c->is_large) || !may_be_cut(c)) {
 			continue;
 		}
 		held = workers_of(dispatch, &c->address);
-		if (held > most ||
-		    (held == most && bytes_per_s(c, now_ns) < bytes_per_s(slowest, now_ns))) {
+		if (held > most || (held == most && bytes_per_s(c) < bytes_per_s(slowest))) {
 			most = held;
 			slowest = c;
 		}
@@ -287,6 +283,18 @@ static bool fail(struct connection *connection, enum close_reason reason)
 	return false;
 }
 
+static void measure(struct connection *connection, uint64_t now_ns)
+{
+	uint64_t ms = (now_ns - connection->measured_since_ns) / MS;
+
+	if (ms >= MEASURE_NS / MS) {
+		atomic_store_explicit(&connection->bytes_per_s,
+				      connection->measured_bytes * 1000 / ms, memory_order_relaxed);
+		connection->measured_bytes = 0;
+		connection->measured_since_ns = now_ns;
+	}
+}
+
 bool dispatch_send(struct dispatch *dispatch, struct connection *connection, const char *bytes,
 		   size_t size)
 {
@@ -297,6 +305,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 		enum tls_result result;
 		size_t part;
 
+		measure(connection, now_ns);
 		if (atomic_load_explicit(&connection->cut, memory_order_relaxed) ||
 		    atomic_load_explicit(&dispatch->stopping, memory_order_relaxed) ||
 		    now_ns > connection->deadline_ns || now_ns > moved_ns + STALL_NS) {
@@ -305,8 +314,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 		result = connection_write(connection, bytes, size, &part);
 		if (result == TLS_DONE) {
 			atomic_store_explicit(&connection->waits, false, memory_order_relaxed);
-			atomic_fetch_add_explicit(&connection->sent_bytes, part,
-						  memory_order_relaxed);
+			connection->measured_bytes += part;
 			moved_ns = now_ns;
 			bytes += part;
 			size -= part;

@@ -37,12 +37,12 @@ static const uint64_t DRAIN_NS = 2000 * MS;
 static const uint64_t PAUSE_NS = 100 * MS; /* without descriptors */
 
 enum {
-	CONNECTIONS_MAX = 1024,
+	CONNECTIONS_MAX = 512,
 	BUFFER_FIRST = 1024,
 	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may stand before it */
 	ACCEPTS_AT_ONCE = 64,
 	READS_AT_ONCE = 8,
-	LOOK_MS = 25, /* while requests wait for workers */
+	LOOK_MS = 10, /* while requests wait for workers */
 	WAIT_MS_MAX = 1000,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TCP sockets that never block: Berkeley sockets and Winsock behind one interface. Handles are not
- * inherited by other programs. Unless said otherwise, a socket belongs to one thread at a time.
+ * TCP sockets that never block: Berkeley sockets and Winsock behind one interface. Unless said
+ * otherwise, a socket belongs to one thread at a time.
  */
 #ifndef EXPORTER_HTTP_SOCKETS_H
 #define EXPORTER_HTTP_SOCKETS_H
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/client_address.h"
 #include "base/error.h"
 #include "base/listen_address.h"
-#include "base/client_address.h"
 
 typedef intptr_t socket_handle;
 #define SOCKET_NONE ((socket_handle)-1)

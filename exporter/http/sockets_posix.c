@@ -66,6 +66,16 @@ static socklen_t address_of(const struct listen_address *address, bool ipv6,
 		       0;
 }
 
+/* What the accepted sockets inherit. A socket that is not TCP refuses it, and does not need it. */
+static void set_for_clients(int listener)
+{
+	int on = 1, unsent = UNSENT_BYTES_MAX;
+
+	(void)setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	(void)setsockopt(listener, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+	(void)setsockopt(listener, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
 static int listen_on(const struct listen_address *address, bool ipv6, int *error_number)
 {
 	union any_address binary;
@@ -83,6 +93,7 @@ static int listen_on(const struct listen_address *address, bool ipv6, int *error
 	    (!ipv6 ||
 	     setsockopt(socket_number, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) == 0) &&
 	    bind(socket_number, &binary.any, size) == 0 && listen(socket_number, SOMAXCONN) == 0) {
+		set_for_clients(socket_number);
 		return socket_number;
 	}
 	*error_number = errno;
@@ -142,6 +153,7 @@ size_t sockets_inherited(socket_handle *sockets, size_t most, struct error *err)
 				  descriptor);
 			return 0;
 		}
+		set_for_clients(descriptor);
 		sockets[i] = descriptor;
 	}
 	return (size_t)count;
@@ -180,7 +192,6 @@ enum socket_accepted socket_accept(socket_handle listener, socket_handle *client
 {
 	union any_address binary = { .any = { 0 } };
 	socklen_t size = sizeof binary;
-	int on = 1, unsent = UNSENT_BYTES_MAX;
 	int accepted = accept4((int)listener, &binary.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (accepted < 0) {
@@ -188,10 +199,6 @@ enum socket_accepted socket_accept(socket_handle listener, socket_handle *client
 			       SOCKET_NO_DESCRIPTORS :
 			       SOCKET_NO_CLIENT;
 	}
-	/* Refused by a socket that is not TCP; then there is nothing to set. */
-	(void)setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	(void)setsockopt(accepted, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
-	(void)setsockopt(accepted, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 	read_address(&binary, address);
 	*client = accepted;
 	return SOCKET_ACCEPTED;

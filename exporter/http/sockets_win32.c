@@ -84,6 +84,11 @@ static SOCKET listen_on(const struct listen_address *address, bool ipv6, int *er
 				 sizeof only) == 0) &&
 	    bind(socket_number, &binary.any, size) == 0 && never_block(socket_number) &&
 	    listen(socket_number, SOMAXCONN) == 0) {
+		/* Accepted sockets inherit these ("accept function", Microsoft Learn). */
+		(void)setsockopt(socket_number, IPPROTO_TCP, TCP_NODELAY, (const char *)&on,
+				 sizeof on);
+		(void)setsockopt(socket_number, SOL_SOCKET, SO_KEEPALIVE, (const char *)&on,
+				 sizeof on);
 		return socket_number;
 	}
 	*error_number = WSAGetLastError();
@@ -131,7 +136,6 @@ enum socket_accepted socket_accept(socket_handle listener, socket_handle *client
 {
 	union any_address binary = { .any = { 0 } };
 	int size = sizeof binary;
-	DWORD on = 1;
 	SOCKET accepted = accept((SOCKET)listener, &binary.any, &size);
 
 	if (accepted == INVALID_SOCKET) {
@@ -144,9 +148,6 @@ enum socket_accepted socket_accept(socket_handle listener, socket_handle *client
 		closesocket(accepted);
 		return SOCKET_NO_CLIENT;
 	}
-	SetHandleInformation((HANDLE)accepted, HANDLE_FLAG_INHERIT, 0);
-	(void)setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof on);
-	(void)setsockopt(accepted, SOL_SOCKET, SO_KEEPALIVE, (const char *)&on, sizeof on);
 	memset(address, 0, sizeof *address);
 	if (binary.any.sa_family == AF_INET6) {
 		memcpy(address->bytes, &binary.ipv6.sin6_addr, 16);

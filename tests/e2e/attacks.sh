@@ -35,7 +35,7 @@ python3 "${BASH_SOURCE%/*}/attacks.py" --seconds "$seconds" "${limit[@]}" "${ser
 
 # Each attack was answered for in the metrics.
 curl -fsS "$url/metrics" | grep '^etw_exporter_http_connections' >"$work/closed"
-for reason in client done timeout evicted slow; do
+for reason in client "done" timeout evicted slow; do
 	grep -q "^etw_exporter_http_connections_closed_total{reason=\"$reason\"} [1-9]" "$work/closed" ||
 		fail "no connection closed for the reason $reason: $(cat "$work/closed")"
 done

@@ -79,3 +79,33 @@ if command -v python3 >/dev/null; then
 	PYTHON
 	end_exporter
 fi
+
+# ---- no descriptors at all: clients wait until there is one, and waiting costs no processor ----
+if command -v python3 >/dev/null; then
+	start_exporter --replay.file="$work/sample.etl"
+	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "without descriptors"
+		import http.client, os, resource, socket, sys, time
+
+		port, pid = int(sys.argv[1]), int(sys.argv[2])
+
+		def processor_seconds():
+		    fields = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()
+		    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+		def healthy(s):
+		    s.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
+		    return s.makefile("rb").read().endswith(b"Healthy\n")
+
+		soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+		used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+		resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(set(range(1000)) - used), hard))
+		waiting = [socket.create_connection(("127.0.0.1", port), timeout=100) for _ in range(5)]
+		before = processor_seconds()
+		time.sleep(2)
+		spent = processor_seconds() - before
+		assert spent < 0.5, f"{spent} s of 2 s"
+		resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+		assert all(healthy(s) for s in waiting)
+	PYTHON
+	end_exporter
+fi

@@ -105,14 +105,15 @@ static bool request(connection c, const char *path)
 	return c >= 0 && connection_send(c, text, (size_t)size) == (size_t)size;
 }
 
-/* Fetches a page whole; returns its size and how long it took. */
-static size_t fetch(const struct fixture *fixture, const char *path, uint64_t *duration_ns)
+/* Fetches a page whole; returns the status, 0 for none, and how long it took. */
+static int fetch(const struct fixture *fixture, const char *path, size_t least_size,
+		 uint64_t *duration_ns)
 {
-	static const char good[] = "HTTP/1.1 200 ";
 	uint64_t begin_ns = os_monotonic_ns();
 	connection c = connection_open(fixture->port);
-	char part[65536], first[sizeof good] = "";
+	char part[65536], first[16] = "";
 	size_t all = 0, size;
+	int status = 0;
 
 	assert_true(request(c, path));
 	while ((size = connection_receive(c, part, sizeof part)) > 0) {
@@ -123,8 +124,9 @@ static size_t fetch(const struct fixture *fixture, const char *path, uint64_t *d
 	}
 	connection_close(c);
 	*duration_ns = os_monotonic_ns() - begin_ns;
-	assert_string_equal(first, good);
-	return all;
+	(void)sscanf(first, "HTTP/1.1 %d", &status);
+	assert_true(status != 200 || all >= least_size);
+	return status;
 }
 
 static void wait_for_attackers(const struct fixture *fixture, unsigned attackers)
@@ -146,7 +148,7 @@ static uint64_t probe(const struct fixture *fixture, const char *path, size_t le
 
 	for (int i = 0; i < PROBES; i++) {
 		wait_for_attackers(fixture, attackers);
-		assert_true(fetch(fixture, path, &duration) >= least_size);
+		assert_int_equal(fetch(fixture, path, least_size, &duration), 200);
 		longest = duration > longest ? duration : longest;
 		system_sleep_ms(PAUSE_MS);
 	}
@@ -230,7 +232,7 @@ static void others_are_answered(struct fixture *fixture, struct attack *attack)
 	/* Those that are answered are closed a moment later, or not yet opened again. */
 	unsigned there = attack->is_answered ? 0 : attack->clients;
 
-	fetch(fixture, "/metrics", &alone_ns);
+	fetch(fixture, "/metrics", 1, &alone_ns);
 	start_attack(attack, fixture);
 	healthy_ns = probe(fixture, "/-/healthy", 1, there);
 	page_ns = probe(fixture, "/metrics", PAGE_LINES * 1000, there);
@@ -278,7 +280,8 @@ static void slow_readers_hold_nobody_up(void **state)
 	others_are_answered(*state, &attack);
 }
 
-/* More than there are workers: some are cut off to make room, and the probe is answered. */
+/* More than there are workers: some are cut off to make room, so pages get through. On a machine
+ * that is too busy for that the answer may be 503, but it is one. */
 static void more_slow_readers_than_workers_are_cut_off(void **state)
 {
 	struct attack attack = { .name = "slow readers of 20 MB",
@@ -286,7 +289,8 @@ static void more_slow_readers_than_workers_are_cut_off(void **state)
 				 .text = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" };
 
 	struct fixture *fixture = *state;
-	uint64_t healthy_ns, page_ns;
+	uint64_t healthy_ns, page_ns = 0;
+	int status = 0;
 
 	start_attack(&attack, fixture);
 	for (int i = 0;
@@ -297,13 +301,17 @@ static void more_slow_readers_than_workers_are_cut_off(void **state)
 	}
 	assert_true(value_of(fixture, "etw_exporter_http_connections_closed_total", "slow") > 0);
 	healthy_ns = probe(fixture, "/-/healthy", 1, 1);
-	page_ns = probe(fixture, "/metrics", PAGE_LINES * 1000, 1);
+	for (int i = 0; i < 100 && status != 200; i++) {
+		status = fetch(fixture, "/metrics", PAGE_LINES * 1000, &page_ns);
+		assert_true(status == 200 || status == 503);
+	}
+	assert_int_equal(status, 200);
 	end_attack(&attack);
 	print_message("  %u %s: /-/healthy %.3f s, /metrics %.3f s at most\n", attack.clients,
 		      attack.name, (double)healthy_ns / 1e9, (double)page_ns / 1e9);
 }
 
-/* Above the limit of one address, which all of them have. */
+/* Above the limit of one address. */
 static void the_oldest_silent_clients_make_room(void **state)
 {
 	enum { CLIENTS = 600 };
@@ -312,7 +320,7 @@ static void the_oldest_silent_clients_make_room(void **state)
 
 	start_attack(&attack, fixture);
 	probe(fixture, "/-/healthy", 1, 1);
-	assert_true(value_of(fixture, "etw_exporter_http_connections", NULL) <= 1024);
+	assert_true(value_of(fixture, "etw_exporter_http_connections", NULL) <= 512);
 	end_attack(&attack);
 	assert_true(value_of(fixture, "etw_exporter_http_connections_closed_total", "evicted") > 0);
 	assert_int_equal(value_of(fixture, "etw_exporter_http_connections_closed_total", "full"),
