@@ -12,14 +12,13 @@
  * because an early close would throw away what the client has not read of the answer.
  *
  * Everything that clients can hold is bounded. A head has a deadline in all, from the accept on; a
- * byte now and then does not prolong it. There are at most `most` connections, and of one address
- * at most half of them. When there are as many, the oldest that is idle makes room: first what is
- * closing anyway, then what never sent a request, and what is kept for further requests last. A
- * connection with a whole request is never evicted. Without descriptors the same is done, and if
- * that does not help, the listeners are left alone for a moment instead of spinning.
+ * byte now and then does not prolong it. Connections are limited in all and for each address; when
+ * there are too many, the oldest idle one makes room (connection_list.h). Without descriptors the
+ * same is done, and if that does not help, the listeners are left alone for a moment instead of
+ * spinning.
  *
- * A pass of the loop costs time in proportion to the connections, some 20 microseconds for 1,000,
- * which is less than their system calls.
+ * A pass of the loop looks at every connection. That costs less than the system call which waits
+ * for them.
  */
 #include "http/reception.h"
 
@@ -27,6 +26,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "http/connection_list.h"
 #include "http/dispatch.h"
 
 #define MS UINT64_C(1000000)
@@ -40,7 +40,7 @@ enum {
 	CONNECTIONS_MAX = 512,
 	BUFFER_FIRST = 1024,
 	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may stand before it */
-	ACCEPTS_AT_ONCE = 64,
+	ACCEPTS_AT_ONCE = 128,
 	READS_AT_ONCE = 8,
 	LOOK_MS = 10, /* while requests wait for workers */
 	WAIT_MS_MAX = 1000,
@@ -51,84 +51,17 @@ struct reception {
 	struct dispatch *dispatch;
 	struct waker *waker;
 	struct socket_set *set;
-	struct connection **connections; /* owned, also those that workers have */
-	struct connection **waited;      /* those in the set, from `first_waited` on */
+	struct connection **waited; /* those in the set, from `first_waited` on */
 	size_t first_waited, waited_count;
-	size_t count, most;
+	struct connection_list list;
 	uint64_t paused_until_ns; /* no descriptors: nothing is accepted */
 	atomic_bool stopping;
 };
 
-static bool idle(const struct connection *connection)
-{
-	return connection->state != CONNECTION_WHOLE;
-}
-
 static void end(struct reception *reception, struct connection *connection,
 		enum close_reason reason, bool reset)
 {
-	struct connection *last = reception->connections[--reception->count];
-
-	reception->connections[connection->index] = last;
-	last->index = connection->index;
-	connection_free(connection, reset);
-	reception->options.closed(reception->options.context, reason);
-	reception->options.opened(reception->options.context, reception->count);
-}
-
-/* ---- room ---- */
-
-/* The one to evict, of clients alike to an address or of all; NULL: none is idle. */
-static struct connection *oldest_idle(const struct reception *reception,
-				      const struct client_address *address)
-{
-	struct connection *oldest = NULL;
-	int oldest_rank = 0;
-
-	for (size_t i = 0; i < reception->count; i++) {
-		struct connection *c = reception->connections[i];
-		int rank = c->state == CONNECTION_DRAINING ? 0 : c->requests == 0 ? 1 : 2;
-
-		if (!idle(c) || (address && !client_address_alike(&c->address, address))) {
-			continue;
-		}
-		if (!oldest || rank < oldest_rank ||
-		    (rank == oldest_rank && c->since_ns < oldest->since_ns)) {
-			oldest = c;
-			oldest_rank = rank;
-		}
-	}
-	return oldest;
-}
-
-static bool evict(struct reception *reception, const struct client_address *address)
-{
-	struct connection *oldest = oldest_idle(reception, address);
-
-	if (oldest) {
-		end(reception, oldest,
-		    oldest->state == CONNECTION_DRAINING ? oldest->reason : CLOSED_EVICTED, false);
-	}
-	return oldest != NULL;
-}
-
-static size_t connections_of(const struct reception *reception,
-			     const struct client_address *address)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < reception->count; i++) {
-		count += client_address_alike(&reception->connections[i]->address, address);
-	}
-	return count;
-}
-
-static bool make_room(struct reception *reception, const struct client_address *address)
-{
-	if (connections_of(reception, address) >= (reception->most + 1) / 2) {
-		return evict(reception, address);
-	}
-	return reception->count < reception->most || evict(reception, NULL);
+	connection_list_end(&reception->list, connection, reason, reset);
 }
 
 /* ---- ends ---- */
@@ -372,12 +305,12 @@ static unsigned check_deadlines(struct reception *reception, uint64_t now_ns)
 	uint64_t nearest_ns = now_ns + WAIT_MS_MAX * MS;
 
 	/* Backwards, because what ends is replaced by the last one. */
-	for (size_t i = reception->count; i-- > 0;) {
-		struct connection *c = reception->connections[i];
+	for (size_t i = reception->list.count; i-- > 0;) {
+		struct connection *c = reception->list.connections[i];
 
-		if (idle(c) && c->deadline_ns <= now_ns) {
+		if (connection_is_idle(c) && c->deadline_ns <= now_ns) {
 			expire(reception, c, now_ns);
-		} else if (idle(c) && c->deadline_ns < nearest_ns) {
+		} else if (connection_is_idle(c) && c->deadline_ns < nearest_ns) {
 			nearest_ns = c->deadline_ns;
 		}
 	}
@@ -404,7 +337,7 @@ static void add(struct reception *reception, socket_handle client,
 
 	if (!is_allowed(reception, address)) {
 		reason = CLOSED_NOT_ALLOWED;
-	} else if (make_room(reception, address)) {
+	} else if (connection_list_make_room(&reception->list, address)) {
 		connection = connection_new(client, address);
 	}
 	if (!connection) {
@@ -417,9 +350,7 @@ static void add(struct reception *reception, socket_handle client,
 				    CONNECTION_READING;
 	connection->since_ns = now_ns;
 	connection->deadline_ns = now_ns + HEAD_NS;
-	connection->index = reception->count;
-	reception->connections[reception->count++] = connection;
-	reception->options.opened(reception->options.context, reception->count);
+	connection_list_add(&reception->list, connection);
 	/* The request has often come with the connection. */
 	serve(reception, connection, now_ns);
 }
@@ -437,7 +368,7 @@ static void accept_some(struct reception *reception, socket_handle listener, uin
 		case SOCKET_NO_CLIENT:
 			return;
 		case SOCKET_NO_DESCRIPTORS:
-			if (!evict(reception, NULL)) {
+			if (!connection_list_evict(&reception->list, NULL)) {
 				reception->paused_until_ns = now_ns + PAUSE_NS;
 				return;
 			}
@@ -462,10 +393,10 @@ static bool fill_set(struct reception *reception, uint64_t now_ns)
 	}
 	reception->first_waited = 1 + (accepts ? reception->options.listener_count : 0);
 	reception->waited_count = 0;
-	for (size_t i = 0; i < reception->count; i++) {
-		struct connection *c = reception->connections[i];
+	for (size_t i = 0; i < reception->list.count; i++) {
+		struct connection *c = reception->list.connections[i];
 
-		if (idle(c)) {
+		if (connection_is_idle(c)) {
 			socket_set_add(set, c->socket, c->wants_writing);
 			reception->waited[reception->waited_count++] = c;
 		}
@@ -527,9 +458,12 @@ struct reception *reception_new(const struct reception_options *options, struct 
 		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
 		return NULL;
 	}
-	reception->most = most;
 	reception->set = socket_set_new(1 + options->listener_count + most);
-	reception->connections = calloc(most, sizeof *reception->connections);
+	reception->list = (struct connection_list){
+		.context = options->context,
+		.closed = options->closed,
+		.opened = options->opened,
+	};
 	reception->waited = calloc(most, sizeof *reception->waited);
 	listeners = calloc(options->listener_count, sizeof *listeners);
 	allowed = calloc(options->allowed_count + 1, sizeof *allowed);
@@ -539,8 +473,8 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	if (!reception->dispatch) {
 		goto fail;
 	}
-	if (!reception->set || !reception->connections || !reception->waited || !listeners ||
-	    !allowed) {
+	if (!connection_list_init(&reception->list, most) || !reception->set ||
+	    !reception->waited || !listeners || !allowed) {
 		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
 		goto fail;
 	}
@@ -565,9 +499,7 @@ void reception_free(struct reception *reception)
 	if (!reception) {
 		return;
 	}
-	for (size_t i = 0; i < reception->count; i++) {
-		connection_free(reception->connections[i], false);
-	}
+	connection_list_done(&reception->list);
 	for (size_t i = 0; i < reception->options.listener_count; i++) {
 		socket_close(reception->options.listeners[i]);
 	}
@@ -576,7 +508,6 @@ void reception_free(struct reception *reception)
 	socket_set_free(reception->set);
 	free(reception->options.listeners);
 	free(reception->options.allowed);
-	free(reception->connections);
 	free(reception->waited);
 	free(reception);
 }
