@@ -9,11 +9,13 @@
  * pages, and there are more of the others than a page can be read by at once in earnest.
  *
  * When all of these are taken and a further request for a large page waits, the slowest client is
- * cut off: of the clients that are waited for and took less than SLOW_BYTES_PER_S on average, one
- * of the address that holds the most workers, and of these the slowest. One goes each RELIEF_NS, so
- * that an attack cannot make us render pages all the time only to throw them away. Requests are
- * answered oldest first, so clients that come again after they were cut off stand behind the
- * others. What waits for longer than QUEUE_NS is taken back and answered with 503.
+ * cut off: of the clients that are waited for and took less than SLOW_BYTES_PER_S in the last
+ * MEASURE_NS, one of the address that holds the most workers, and of these the slowest. What a
+ * client took on average would not do, because the first MB of a page only fill sockets. No more
+ * are cut off than requests wait, and one each RELIEF_NS, so that an attack cannot make us render
+ * pages all the time only to throw them away. Requests are answered oldest first, so clients that
+ * come again after they were cut off stand behind the others. What waits for longer than QUEUE_NS
+ * is taken back and answered with 503.
  *
  * Independent of other requests an answer has PAGE_NS in all, and ends when its client has taken
  * nothing for STALL_NS.
@@ -228,6 +230,21 @@ static size_t workers_of(const struct dispatch *dispatch, const struct client_ad
 	return count;
 }
 
+/* Under the mutex. Whether as many are cut off already as requests wait. */
+static bool enough_are_cut(const struct dispatch *dispatch, const struct list *waiting)
+{
+	size_t missing = 0;
+
+	for (const struct connection *c = waiting->first; c; c = c->next) {
+		missing++;
+	}
+	for (const struct connection *c = dispatch->answering.first; c && missing > 0;
+	     c = c->next) {
+		missing -= atomic_load_explicit(&c->cut, memory_order_relaxed);
+	}
+	return missing == 0;
+}
+
 /* Under the mutex. */
 static void cut_slowest(struct dispatch *dispatch, bool large, uint64_t now_ns)
 {
@@ -259,7 +276,8 @@ bool dispatch_relieve(struct dispatch *dispatch, uint64_t now_ns)
 	os_mutex_lock(&dispatch->mutex);
 	small = dispatch->small.first && dispatch->answering_count >= dispatch->workers;
 	large = dispatch->large.first && !large_may_begin(dispatch);
-	if ((small || large) && now_ns > dispatch->relieved_ns + RELIEF_NS) {
+	if ((small || large) && now_ns > dispatch->relieved_ns + RELIEF_NS &&
+	    !enough_are_cut(dispatch, small ? &dispatch->small : &dispatch->large)) {
 		cut_slowest(dispatch, !small, now_ns);
 	}
 	os_mutex_unlock(&dispatch->mutex);
