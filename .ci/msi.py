@@ -87,7 +87,6 @@ SERVICE_TABLES = [
 SERVICE_SETTINGS = [("DelayedStart", 3, "1"), ("FailureFlag", 4, "1"), ("Privileges", 6, "SeChangeNotifyPrivilege[~]SeSystemProfilePrivilege")]
 RESTARTS_MS = ("5000", "30000", "300000")
 
-
 # msidbComponentAttributesPermanent, NeverOverwrite, 64bit: "Component table".
 KEPT_ATTRIBUTES = 16 + 128 + 256
 

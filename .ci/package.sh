@@ -83,11 +83,12 @@ fill() { # template, NAME=VALUE...
 
 # Versions and licences of libraries that a set-up script built before it kept them.
 fetch_facts() { # build
-	local name version rest
+	local name version libraries
 
-	while IFS='|' read -r name version rest; do
+	libraries=$(python3 "$here/sbom.py" libraries "$cache" "$1")
+	while IFS='|' read -r name version _; do
 		[ -n "$version" ] || (lock_cache && fetch_source "$name" >/dev/null)
-	done < <(python3 "$here/sbom.py" libraries "$cache" "$1")
+	done <<<"$libraries"
 }
 
 # ---- Debian ----
@@ -125,7 +126,7 @@ make_deb() {
 	normalize "$stage"
 
 	mkdir "$stage/DEBIAN"
-	size=$(du -sk --apparent-size --exclude DEBIAN "$stage" | cut -f 1)
+	size=$(find "$stage" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }') # KiB
 	fill "$root/packaging/debian/control.in" "version=$version" "architecture=$architecture" "size=$size" \
 		"depends=$(dependencies "$stage"/usr/bin/*)" >"$stage/DEBIAN/control"
 	install -m 755 "$root"/packaging/debian/{postinst,prerm,postrm} "$stage/DEBIAN/"
@@ -142,13 +143,13 @@ make_deb() {
 
 # The texts of the licences of what is linked into the programs.
 add_licences() { # build, folder
-	local name version licence text
+	local name text libraries
 
 	mkdir -p "$2"
-	while IFS='|' read -r name version licence text; do
+	libraries=$(python3 "$here/sbom.py" libraries "$cache" "$1")
+	while IFS='|' read -r name _ _ text; do
 		cp "$text" "$2/$name.txt"
-	done < <(python3 "$here/sbom.py" libraries "$cache" "$1")
-	[ -n "$(ls "$2")" ] || die "no licences of libraries"
+	done <<<"$libraries"
 }
 
 # A folder with the file, as it is unpacked.
@@ -211,8 +212,13 @@ make_sbom() {
 	python3 "$here/sbom.py" write "$cache" "$out/${made[-1]}" "$version" "$revision" "${packages[@]}"
 }
 
-[ -z "$linux" ] || make_deb
-[ -z "$windows" ] || { make_windows && make_manifests; }
+if [ -n "$linux" ]; then
+	make_deb
+fi
+if [ -n "$windows" ]; then
+	make_windows
+	make_manifests
+fi
 make_sbom
 (cd "$out" && sha256sum "${made[@]}" >SHA256SUMS)
 say "in $out: ${made[*]} SHA256SUMS"

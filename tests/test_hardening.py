@@ -29,7 +29,7 @@ BANNED = {"sprintf", "vsprintf", "strcpy", "strcat", "stpcpy", "gets", "popen", 
 BANNED_IN_LIBRARY = BANNED | {"opendir", "mkdir", "fork", "sendfile", "sendfile64", "_wpopen", "_popen"}
 
 # The libraries of the compiler and of Windows' interfaces: built by the distribution, in its way.
-TOOLCHAIN = re.compile(r"^/usr/lib/gcc/|^/usr/(lib/)?x86_64-w64-mingw32/|^/usr/lib/x86_64-linux-gnu/libc_nonshared\.a$")
+TOOLCHAIN = re.compile(r"^/usr/lib/gcc/|^/usr/(lib/)?x86_64-w64-mingw32/|^/usr/lib/[^/]+/libc_nonshared\.a$")
 
 # Of these not even a library may call one.
 BANNED_EVERYWHERE = {"gets", "popen", "_popen", "_wpopen", "system"}

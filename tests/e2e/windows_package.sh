@@ -63,6 +63,8 @@ end_wine() {
 trap end_wine EXIT
 run cmd /c exit || fail "Wine: $(cat "$work/wine_log")"
 
+# A service that was installed by hand is replaced.
+run sc create etw_exporter binPath= 'C:\other.exe' start= demand || fail "sc create: $(cat "$work/said")"
 installer i "first/$name.msi" LISTEN_PORT=19191 LISTEN_ADDRESS=127.0.0.1 'EXTRA_FLAGS=--log.level=debug --collector.cpu' FIREWALL_ALLOW=127.0.0.9 ||
 	fail "installing: $?: $(cat "$work/said" "$work/wine_log")"
 diff -r "$work/unpacked/$name" "$folder" || fail "other files are installed than the archive has"
