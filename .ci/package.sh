@@ -44,9 +44,11 @@ release_url=${RELEASE_URL:-https://example.org/etw_exporter/v$version}
 build() { # preset
 	rm -rf "$root/build/package/$1"
 	(cd "$root" && CCACHE_DISABLE=1 cmake --preset "$1" -B "build/package/$1" -DCMAKE_C_COMPILER_LAUNCHER=)
-	# Completions of the .exe come from the .exe.
-	WINEPREFIX=$root/build/wineprefix WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml= \
-		cmake --build "$root/build/package/$1" --target installed
+	if [ "$1" = windows-mingw ]; then # the completions for PowerShell come from the .exe; Wine talks when it makes its folder
+		export WINEPREFIX=$root/build/wineprefix WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml=
+		sh "$here/wine-run.sh" cmd /c exit >/dev/null
+	fi
+	cmake --build "$root/build/package/$1" --target installed
 }
 
 if [ -z "$linux$windows" ]; then
