@@ -6,7 +6,8 @@
  * fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
  * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
- * element somewhere. fuzz_yaml: collectors, with every word of the language somewhere.
+ * element somewhere. fuzz_yaml: collectors, with every word of the language somewhere. fuzz_http:
+ * requests, headers and web configurations.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "etl/source_file.h"
 #include "tests/support/every_class.h"
 #include "tests/support/fuzz_seeds_events.h"
+#include "tests/support/fuzz_seeds_http.h"
 #include "tests/support/fuzz_seeds_inband.h"
 #include "tests/support/fuzz_seeds_manifest.h"
 #include "tests/support/fuzz_seeds_schema.h"
@@ -414,7 +416,8 @@ int main(int argc, char **argv)
 	write_payloads("32");
 	write_all("fuzz_schema", fuzz_schema_seed);
 	write_all("fuzz_events", fuzz_events_seed);
-	write_all("fuzz_told", fuzz_inband_seed);
+	write_all("fuzz_inband", fuzz_inband_seed);
+	write_all("fuzz_http", fuzz_http_seed);
 	write_failing();
 	write_manifests();
 	write_collectors();

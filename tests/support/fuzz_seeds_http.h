@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests, headers and web configurations to fuzz from.
+ */
+#ifndef SUPPORT_FUZZ_SEEDS_HTTP_H
+#define SUPPORT_FUZZ_SEEDS_HTTP_H
+
+#include <stdbool.h>
+
+#include "tests/support/payload.h"
+
+/* Adds the seed of an index, in the form that fuzz_http takes, and its name, which is valid until
+ * the next call; false behind the last. */
+bool fuzz_http_seed(unsigned index, struct payload *seed, const char **name);
+
+#endif
