@@ -98,6 +98,34 @@ else
 	echo "fish is absent: its completion was not tried"
 fi
 
+# PowerShell: its parser where it is installed; else whether quotes and brackets are closed as its grammar wants it.
+cat >"$work/brackets.py" <<'END'
+import re, sys
+for path in sys.argv[1:]:
+    text, open_ones, pairs = open(path).read(), [], {')': '(', ']': '[', '}': '{'}
+    # A text in '...' has each quote twice, one in "..." has none; # begins a comment.
+    rest = re.sub(r"'(?:[^'\u2018\u2019]|''|[\u2018\u2019]{2})*'|\"[^\"\n]*\"|#.*", '', text)
+    for char in rest:
+        if char in '([{':
+            open_ones.append(char)
+        elif char in pairs and (not open_ones or open_ones.pop() != pairs[char]):
+            sys.exit(f'{path}: {char} closes nothing')
+        elif char in '\'"':
+            sys.exit(f'{path}: a quote is not closed')
+    if open_ones:
+        sys.exit(f'{path}: {open_ones[-1]} is not closed')
+END
+for program in "${programs[@]}"; do
+	file=$share/etw_exporter/completion/$program.ps1
+	if command -v pwsh >/dev/null; then
+		pwsh -NoProfile -Command "\$errors = \$null
+			[void][System.Management.Automation.Language.Parser]::ParseFile('$file', [ref]\$null, [ref]\$errors)
+			\$errors; exit \$errors.Count" >"$work/out" || fail "PowerShell: $(cat "$work/out")"
+	else
+		python3 "$work/brackets.py" "$file" || fail "PowerShell: $program"
+	fi
+done
+
 # zsh completes in an interactive shell only, on a terminal of its own.
 if command -v zsh >/dev/null; then
 	for program in "${programs[@]}"; do
