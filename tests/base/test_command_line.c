@@ -199,6 +199,31 @@ static void help_is_one_line_an_option(void **state)
 	text_free(&help);
 }
 
+/* What is not in --help is not described either. */
+static void a_description_has_what_help_has_and_the_words(void **state)
+{
+	static const struct command_option some[] = {
+		{ "--set", NULL, "sets", OPTION_SET, AT(set) },
+		{ "--hidden", NULL, NULL, OPTION_SET, AT(set) },
+		{ "--digit", "4|8", "of \"two\"", OPTION_DIGIT, AT(digit), .words = digits },
+		{ "--part.", "NAME", "switches", OPTION_SWITCH, AT(switches), .read = read_switch },
+		{ NULL },
+	};
+	struct text out = { 0 };
+	struct json json;
+
+	(void)state;
+	json_init(&json, &out, false);
+	command_line_describe(&json, some);
+	assert_string_equal(out.data, "[{\"name\":\"--set\",\"value\":null,\"is_switch\":false,"
+				      "\"words\":null,\"help\":\"sets\"},"
+				      "{\"name\":\"--digit\",\"value\":\"4|8\",\"is_switch\":false,"
+				      "\"words\":[\"4\",\"8\"],\"help\":\"of \\\"two\\\"\"},"
+				      "{\"name\":\"--part.\",\"value\":\"NAME\",\"is_switch\":true,"
+				      "\"words\":null,\"help\":\"switches\"}]");
+	text_free(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +233,7 @@ int main(void)
 		cmocka_unit_test(behind_help_nothing_is_read),
 		cmocka_unit_test(the_first_wrong_argument_is_named),
 		cmocka_unit_test(help_is_one_line_an_option),
+		cmocka_unit_test(a_description_has_what_help_has_and_the_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

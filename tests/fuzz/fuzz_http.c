@@ -54,8 +54,8 @@ static const char *next_line(const char *at, const char *end)
 	return line_end + 1 < end ? line_end + 1 : NULL;
 }
 
-/* RFC 9112: sections 2.2 (line ends), 5.1 (no blank before the colon), 5.2 (no line that goes on in
- * the next), 6.3 (one length). */
+/* RFC 9112: sections 2.2 (line ends), 5.1 (no blank before the colon), 5.2 (no field that goes on
+ * in the next line), 6.3 (one length). */
 static void check_whole(const char *bytes, const struct request_head *head)
 {
 	const char *end = bytes + head->end;
