@@ -64,7 +64,7 @@ def main():
             sys.exit(f'zsh: no answer: {screen.decode(errors="replace")}')
 
         try:
-            os.write(master, (SET_UP % (sys.argv[1], lines, lines)).replace('\n', '\r').encode())
+            os.write(master, (SET_UP % (os.path.abspath(sys.argv[1]), lines, lines)).replace('\n', '\r').encode())
             written(1)
             for number, (typed, _) in enumerate(CASES):
                 os.write(master, typed.encode() + b'\x14')
