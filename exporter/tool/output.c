@@ -148,3 +148,11 @@ void text_add_exposition(struct text *out, struct registry *registry)
 {
 	exposition_write(registry, add_chunk, out);
 }
+
+void text_add_openmetrics(struct text *out, struct registry *registry)
+{
+	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0,
+						    .no_created = true };
+
+	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
+}

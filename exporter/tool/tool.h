@@ -102,6 +102,8 @@ void json_member_guid(struct json *json, const char *key, const struct guid *gui
 
 /* Adds the page that a scrape of the registry would show. */
 void text_add_exposition(struct text *out, struct registry *registry);
+/* The same as OpenMetrics, without _created. */
+void text_add_openmetrics(struct text *out, struct registry *registry);
 
 /* ---- what Windows reports (tool_sessions.c) ---- */
 

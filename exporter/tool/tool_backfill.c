@@ -11,7 +11,7 @@
  * fails, without the "# EOF" that promtool requires, so that incomplete output is not imported.
  * page_times.h chooses the times of pages.
  *
- * A family comes again with every page; its HELP and TYPE are written where it comes first.
+ * A family comes again with every page; what describes it is written where it comes first.
  * OpenMetrics requires all samples of a family in one place. promtool does not, and a text in that
  * order would have to be held in memory as a whole.
  *
@@ -81,10 +81,10 @@ struct backfill {
 
 	/* What is written. */
 	struct text target;     /* `job="etw",instance="a.etl"`, of every series */
-	struct map families;    /* hash of a family's name: its HELP and TYPE are out */
+	struct map families;    /* hash of "# TYPE name" and the like: the line is out */
 	struct map series;      /* hash of a counter's name and labels: it is out */
 	struct text exposition; /* the exporter's, of one page */
-	struct text out;        /* the page as OpenMetrics */
+	struct text out;        /* the page with labels of the target and timestamps */
 	int64_t time, previous; /* of this page and the one before, or RECORD_NO_TIME */
 	bool counter;           /* the lines that come now only grow */
 	bool left_out;
@@ -123,35 +123,21 @@ static bool is_new(struct map *set, const char *text, size_t size)
 	return added;
 }
 
-/* "# HELP name text" and "# TYPE name type": a counter's family is called without "_total". */
+/* A line about a family: "# HELP name text", "# TYPE name type" or "# UNIT name unit". */
 static void add_head(struct backfill *backfill, const char *line, size_t size)
 {
 	const char *name = line + strlen("# HELP ");
 	const char *space = memchr(name, ' ', size - strlen("# HELP "));
-	const char *rest = space + 1, *end = line + size;
-	size_t name_size = (size_t)(space - name);
-	bool type = line[2] == 'T';
 
-	if (!type) {
+	if (line[2] == 'H') {
 		backfill->left_out = is_left_out(name);
-	} else {
-		backfill->counter = *rest != 'g'; /* a gauge */
+	} else if (line[2] == 'T') {
+		backfill->counter = space[1] != 'g'; /* a gauge */
 	}
-	if (backfill->left_out || !is_new(&backfill->families, line, (size_t)(space - line))) {
-		return;
+	if (!backfill->left_out && is_new(&backfill->families, line, (size_t)(space - line))) {
+		text_add(&backfill->out, line, size);
+		text_add_char(&backfill->out, '\n');
 	}
-	if (name_size > 6 && memcmp(space - 6, "_total", 6) == 0) {
-		space -= 6;
-	}
-	text_add(&backfill->out, line, (size_t)(space - line));
-	text_add_char(&backfill->out, ' ');
-	for (; rest < end; rest++) {
-		if (*rest == '"') {
-			text_add_char(&backfill->out, '\\');
-		}
-		text_add_char(&backfill->out, *rest);
-	}
-	text_add_char(&backfill->out, '\n');
 }
 
 /* The series of a line with the target's labels in front of its own. */
@@ -205,8 +191,11 @@ static void write_page(struct backfill *backfill, int64_t time)
 	backfill->previous = backfill->time;
 	backfill->time = time;
 	text_clear(&backfill->exposition);
-	text_add_exposition(&backfill->exposition, backfill->setup.registry);
+	text_add_openmetrics(&backfill->exposition, backfill->setup.registry);
 	for (line = backfill->exposition.data; line && (end = strchr(line, '\n')); line = end + 1) {
+		if (strncmp(line, "# EOF\n", 6) == 0) {
+			break;
+		}
 		if (line[0] == '#') {
 			add_head(backfill, line, (size_t)(end - line));
 		} else if (!backfill->left_out) {
