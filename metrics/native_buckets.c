@@ -138,6 +138,10 @@ done:
 
 void native_clear(cell *at)
 {
+	/* The next label set has lost nothing. */
+	if ((uintptr_t)atomic_load_explicit(at, memory_order_relaxed) == (uintptr_t)&lost) {
+		atomic_store_explicit(at, 0, memory_order_relaxed);
+	}
 	for (unsigned i = 0; i < NATIVE_PAGES; i++) {
 		cell *page = native_cell(at, i * NATIVE_PAGE_POSITIONS);
 

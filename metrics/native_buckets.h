@@ -82,7 +82,8 @@ static inline cell *native_cell(const cell *at, unsigned position)
  */
 cell *native_make(struct registry *registry, cell *at, unsigned position);
 
-/* Sets the counts of a sample in one shard to 0, when its cells are used for another label set. */
+/* Sets the counts of a sample in one shard to 0, for another label set. No other thread may use the
+ * cells. */
 void native_clear(cell *at);
 
 /* What a scrape shows of a sample. */

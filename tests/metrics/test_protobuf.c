@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -503,6 +504,101 @@ static void a_great_family_comes_in_several_messages(void **state)
 	text_free(&page);
 }
 
+enum { COUNTERS = 4, OBSERVATIONS = 20000 };
+
+struct counting {
+	struct os_thread thread;
+	struct family *family;
+	struct shard *shard;
+	unsigned number;
+};
+
+/* Values of all sizes, so that pages of buckets are made all the while. */
+static void observe(void *context)
+{
+	struct counting *counting = context;
+
+	for (uint64_t i = 0; i < OBSERVATIONS; i++) {
+		uint64_t value = i % 64 == 63 ? 0 : (i + counting->number) << i % 48;
+
+		family_observe(counting->family, counting->shard, NULL, value);
+	}
+}
+
+struct scraper {
+	struct os_thread thread;
+	struct fixture *fixture;
+	atomic_bool done;
+};
+
+/* The count of the first histogram of a page; its native buckets must add up to it. */
+static uint64_t count_of_page(struct fixture *fixture)
+{
+	struct text page = page_of(fixture);
+	struct bytes histogram, deltas;
+	uint64_t sum, count;
+	int64_t bucket = 0;
+
+	if (page.size == 0) {
+		return 0;
+	}
+	histogram = part_of(part_of(first_message(&page), 4, 0), 7, 0);
+	count = number_of(histogram, 1);
+	sum = number_of(histogram, 7);
+	if (has(histogram, 13, 0)) {
+		deltas = part_of(histogram, 13, 0);
+		while (deltas.at < deltas.end) {
+			bucket += unzigzag(read_varint(&deltas));
+			assert_true(bucket > 0);
+			sum += (uint64_t)bucket;
+		}
+	}
+	assert_int_equal(sum, count);
+	text_free(&page);
+	return count;
+}
+
+static void scrape(void *context)
+{
+	struct scraper *scraper = context;
+	uint64_t last = 0;
+
+	while (!atomic_load(&scraper->done)) {
+		uint64_t count = count_of_page(scraper->fixture);
+
+		assert_true(count >= last);
+		last = count;
+	}
+}
+
+/* Two threads have a shard each, two share one. */
+static void no_native_count_is_lost_between_threads(void **state)
+{
+	struct fixture *fixture = *state;
+	struct shard *common = registry_shard(fixture->registry, true, NULL);
+	struct family *family =
+		declare(fixture, &(struct family_options){
+					 .name = "b", .help = "B.", .type = FAMILY_HISTOGRAM });
+	struct scraper scraper = { .fixture = fixture };
+	struct counting countings[COUNTERS];
+
+	assert_true(os_thread_start(&scraper.thread, scrape, &scraper, NULL));
+	for (unsigned i = 0; i < COUNTERS; i++) {
+		countings[i] = (struct counting){
+			.family = family,
+			.number = i,
+			.shard = i < 2 ? registry_shard(fixture->registry, false, NULL) : common,
+		};
+		assert_true(os_thread_start(&countings[i].thread, observe, &countings[i], NULL));
+	}
+	for (unsigned i = 0; i < COUNTERS; i++) {
+		os_thread_join(&countings[i].thread);
+	}
+	atomic_store(&scraper.done, true);
+	os_thread_join(&scraper.thread);
+	assert_int_equal(count_of_page(fixture), COUNTERS * OBSERVATIONS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +610,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_buckets_are_merged, make, done),
 		cmocka_unit_test(without_native_histograms_the_classic_buckets_remain),
 		cmocka_unit_test_setup_teardown(a_great_family_comes_in_several_messages, make,
+						done),
+		cmocka_unit_test_setup_teardown(no_native_count_is_lost_between_threads, make,
 						done),
 	};
 
