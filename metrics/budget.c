@@ -19,7 +19,7 @@
  * place has it in the end.
  *
  * With a budget, what a label set has counted is added to the "_other" of its family when it is
- * given back, for whatever reason, and in the same moment for every scrape. So the sum over a
+ * given back, for any reason, and in the same moment for every scrape. So the sum over a
  * family is always that of all events. The series "_other" rises by what it takes over.
  */
 #include <stdlib.h>
