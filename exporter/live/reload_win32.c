@@ -49,14 +49,19 @@ void live_change_free(struct live_change *change)
 }
 
 /* The number of the provider in a list; its count: it is not there. */
-static size_t find(const struct provider_list *list, const struct provider_spec *provider)
+static size_t find_guid(const struct provider_list *list, const struct guid *guid)
 {
 	size_t i = 0;
 
-	while (i < list->count && !guid_equal(&list->providers[i].guid, &provider->guid)) {
+	while (i < list->count && !guid_equal(&list->providers[i].guid, guid)) {
 		i++;
 	}
 	return i;
+}
+
+static size_t find(const struct provider_list *list, const struct provider_spec *provider)
+{
+	return find_guid(list, &provider->guid);
 }
 
 static void disable_removed(struct live_change *change, TRACEHANDLE session)
@@ -86,7 +91,10 @@ static void enable_changed(struct live_change *change, TRACEHANDLE session)
 			enable_provider(live, session, i);
 		}
 	}
-	enable_changes(live, session, true); /* the configuration may have had its provider */
+	/* The configuration had the provider that reports changes: it is enabled for ourselves. */
+	if (find_guid(former, &session_changes_provider) < former->count) {
+		enable_changes(live, session, true);
+	}
 }
 
 /* A provider that stays keeps what is known of it. */

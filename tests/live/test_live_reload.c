@@ -69,6 +69,11 @@ static void begin(struct reloading *reloading, const char *config, bool watched)
 						     .log_level = LOG_WARNING },
 			   &err);
 	assert_string_equal(err.text, "");
+}
+
+static void begin_consumed(struct reloading *reloading, const char *config, bool watched)
+{
+	begin(reloading, config, watched);
 	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
 }
 
@@ -170,7 +175,7 @@ static void every_event_counts_while_providers_come_and_go(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	begin(&reloading, ONE, false);
+	begin_consumed(&reloading, ONE, false);
 	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
 	assert_true(os_thread_start(&writer.thread, write_events, &writer, &err));
 	for (int i = 0; i < 20; i++) {
@@ -198,7 +203,7 @@ static void kernel_events_follow_the_collectors(void **state)
 	struct reloading reloading;
 
 	(void)state;
-	begin(&reloading, "collectors: { sched: off }\n", true);
+	begin_consumed(&reloading, "collectors: { sched: off }\n", true);
 	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
 	reload_with(&reloading, "collectors: { sched: on, network: off }\n");
 	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
@@ -217,6 +222,55 @@ static void kernel_events_follow_the_collectors(void **state)
 	end(&reloading);
 }
 
+static void what_stays_is_left_alone(void **state)
+{
+	/* No harvest, which enables a provider, too. */
+	static const char quiet[] = "sessions: { etw_exporter: { rundown: off }, noise: { logger: "
+				    "user, providers: ['" SOME_PROVIDER "'] } }\n";
+	static const char other[] = "sessions: { etw_exporter: { rundown: off }, noise: { logger: "
+				    "user, providers: ['" SOME_PROVIDER ":2'] } }\n";
+	struct reloading reloading;
+	unsigned enabled, set;
+
+	(void)state;
+	begin_consumed(&reloading, quiet, true);
+	enabled = fake_etw_calls("EnableTraceEx2");
+	set = fake_etw_calls("TraceSetInformation");
+	reload_with(&reloading, quiet);
+	assert_int_equal(fake_etw_calls("EnableTraceEx2"), enabled);
+	assert_int_equal(fake_etw_calls("TraceSetInformation"), set);
+	/* It has another level: one call. */
+	reload_with(&reloading, other);
+	assert_int_equal(fake_etw_calls("EnableTraceEx2"), enabled + 1);
+	end(&reloading);
+}
+
+/* Its consumer has no events and takes nothing over; the session starts with what is in force. */
+static void a_session_that_waits_is_reloaded_without_it(void **state)
+{
+	static const char waiting[] =
+		"sessions: { NT Kernel Logger: { logger: nt_kernel_logger } }\n";
+	struct reloading reloading;
+	char config[256];
+
+	(void)state;
+	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
+					 EVENT_TRACE_FLAG_PROCESS));
+	begin(&reloading, waiting, true);
+	for (int i = 0; i < 3; i++) {
+		snprintf(config, sizeof config, "%scollectors: { sched: %s }\n", waiting,
+			 i % 2 == 0 ? "on" : "off");
+		reload_with(&reloading, config);
+	}
+	assert_int_equal(value_now(&reloading, "\netw_exporter_collector_enabled"
+					       "{collector=\"sched\"} "),
+			 1);
+	assert_true(fake_etw_other_stop("NT Kernel Logger"));
+	assert_true(fake_etw_wait_consumer("NT Kernel Logger", WAIT_MS));
+	assert_int_equal(flags_of("NT Kernel Logger") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	end(&reloading);
+}
+
 static void sessions_come_and_go(void **state)
 {
 	struct reloading reloading;
@@ -227,7 +281,7 @@ static void sessions_come_and_go(void **state)
 					.payload = "" };
 
 	(void)state;
-	begin(&reloading, "{}\n", true);
+	begin_consumed(&reloading, "{}\n", true);
 	assert_false(fake_etw_session("noise", &now));
 	for (int i = 0; i < 3; i++) {
 		reload_with(&reloading, ONE);
@@ -258,7 +312,7 @@ static void what_cannot_work_changes_nothing(void **state)
 	struct fake_etw_session before, after;
 
 	(void)state;
-	begin(&reloading, ONE, true);
+	begin_consumed(&reloading, ONE, true);
 	assert_true(fake_etw_session("noise", &before));
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
 		struct error err = { 0 };
@@ -327,7 +381,7 @@ static void settings_that_need_a_restart_are_named_each_time(void **state)
 	(void)state;
 	os_mutex_init(&lines_lock);
 	log_to(keep_line, NULL);
-	begin(&reloading, ONE, true);
+	begin_consumed(&reloading, ONE, true);
 	for (int i = 0; i < 2; i++) {
 		forget_lines();
 		reload_with(&reloading,
@@ -363,6 +417,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(every_event_counts_while_providers_come_and_go, set_up),
 		cmocka_unit_test_setup(kernel_events_follow_the_collectors, set_up),
+		cmocka_unit_test_setup(what_stays_is_left_alone, set_up),
+		cmocka_unit_test_setup(a_session_that_waits_is_reloaded_without_it, set_up),
 		cmocka_unit_test_setup(sessions_come_and_go, set_up),
 		cmocka_unit_test_setup(what_cannot_work_changes_nothing, set_up),
 		cmocka_unit_test_setup(settings_that_need_a_restart_are_named_each_time, set_up),
