@@ -247,14 +247,19 @@ int web_config_refuse(struct web_config *config, const struct http_request *requ
 	static const char challenge[] =
 		"WWW-Authenticate: Basic realm=\"etw_exporter\", charset=\"UTF-8\"\r\n";
 
+	const char *authorization = request_header(request, "Authorization");
+
 	if (!within_rate(config)) {
 		return answer_status(request, 429, "");
 	}
-	switch (auth_check(config->auth, request_header(request, "Authorization"),
-			   request->client)) {
+	switch (auth_check(config->auth, authorization, request->client)) {
 	case AUTH_GRANTED:
 		break;
 	case AUTH_DENIED:
+		if (authorization) { /* a browser first tries without a user */
+			log_info("A login was refused: unknown user or wrong password",
+				 log_text("client", request->client));
+		}
 		return answer_status(request, 401, challenge);
 	case AUTH_BUSY:
 		return answer_status(request, 503, "Retry-After: 1\r\n");

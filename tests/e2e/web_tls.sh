@@ -139,6 +139,8 @@ for metric in etw_exporter_http_auth_failures_total'{reason="denied"}' etw_expor
 	etw_exporter_web_config_last_reload_success_timestamp_seconds; do
 	grep -F "$metric " "$work/page" | says ' [1-9]' || fail "$metric is not above 0: $(grep -F "${metric%\{*}" "$work/page")"
 done
+[ "$(grep -c 'level=info msg="A login was refused: unknown user or wrong password" client=127.0.0.1' "$work/log")" = 2 ] ||
+	fail "not two refused logins in the log: $(grep login "$work/log")"
 grep -q fakepassword "$work/log" && fail "the log has a password"
 
 # Eight addresses try passwords all the time: whoever has logged in before does not notice.
