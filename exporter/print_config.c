@@ -103,10 +103,19 @@ static void add_session(struct changes *changes, const struct config *config)
 	}
 }
 
+/* A flag that was given once or more takes the place of the whole list. */
+static void override_list(struct changes *changes, const char *path, const char *const *texts,
+			  size_t count)
+{
+	struct yaml_node *list = count > 0 ? override(changes, path, YAML_LIST) : NULL;
+
+	for (size_t i = count; list && i > 0; i--) {
+		put_first(list, text_node(changes, texts[i - 1]), NULL);
+	}
+}
+
 static void add_flags(struct changes *changes, const struct options *options)
 {
-	struct yaml_node *addresses;
-
 	if (options->log_level_set) {
 		override_text(changes, "log.level", log_level_name(options->log_level));
 	}
@@ -116,13 +125,8 @@ static void add_flags(struct changes *changes, const struct options *options)
 	if (options->telemetry_path) {
 		override_text(changes, "web.telemetry_path", options->telemetry_path);
 	}
-	if (options->listen_address_count > 0) {
-		addresses = override(changes, "web.listen_addresses", YAML_LIST);
-		for (size_t i = options->listen_address_count; addresses && i > 0; i--) {
-			put_first(addresses, text_node(changes, options->listen_addresses[i - 1]),
-				  NULL);
-		}
-	}
+	override_list(changes, "web.listen_addresses", options->listen_addresses,
+		      options->listen_address_count);
 }
 
 void print_config(struct text *out, const struct options *options, const struct setup *setup)
