@@ -127,6 +127,7 @@ static void add_flags(struct changes *changes, const struct options *options)
 	}
 	override_list(changes, "web.listen_addresses", options->listen_addresses,
 		      options->listen_address_count);
+	override_list(changes, "web.allow", options->allowed, options->allowed_count);
 }
 
 void print_config(struct text *out, const struct options *options, const struct setup *setup)

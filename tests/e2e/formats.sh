@@ -14,7 +14,7 @@ openmetrics_type='application/openmetrics-text; version=1.0.0; charset=utf-8'
 protobuf_type='application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited'
 
 # What differs from page to page is about the program itself and about scrapes.
-still() { grep -vaE '^(# .*|process_.*|etw_exporter_s.*|etw_consumer_(busy|lag).*)$'; }
+still() { grep -vaE '^(# .*|process_.*|etw_exporter_(http_|s).*|etw_consumer_(busy|lag).*)$'; }
 
 # page FORMAT ENCODING: as a client that wants these gets it; the plain page in $work/FORMAT.ENCODING, the head in $work/head.
 page() {

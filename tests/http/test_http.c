@@ -792,7 +792,7 @@ static void the_format_and_its_encoding_are_negotiated(void **state)
 		char request[512], line[256];
 		struct text answer;
 
-		snprintf(request, sizeof request, "%s /metrics HTTP/1.1\r\nHost: x\r\n%s\r\n",
+		snprintf(request, sizeof request, "%s /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n",
 			 method, cases[i / 2].headers);
 		answer = exchange(fixture, request, strlen(request));
 		snprintf(line, sizeof line, "Content-Type: %s", cases[i / 2].type);
