@@ -79,13 +79,6 @@ static void print_problem(void *context, const char *sentence, bool warning)
 	print_failure("etw_exporter: %s", sentence);
 }
 
-static void log_problem(void *context, const char *sentence, bool warning)
-{
-	(void)context;
-	log_always(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
-		   log_text(warning ? "warning" : "error", sentence));
-}
-
 /* Shows everything that is wrong with the configuration: as lines of the log when the program then
  * runs, or is a service. Takes away an error that was shown. */
 static void show_problems(const struct app *app, struct error *err)
@@ -94,7 +87,7 @@ static void show_problems(const struct app *app, struct error *err)
 	bool runs = app->problems.errors == 0 && !app->options.check_config &&
 		    !app->options.print_config;
 
-	problems_show(&app->problems, service || runs ? log_problem : print_problem, NULL);
+	problems_show(&app->problems, service || runs ? reload_log_problem : print_problem, NULL);
 	if (app->problems.errors > 0 && err->code == ERROR_CONFIG && !service) {
 		err->text[0] = '\0';
 	}

@@ -185,7 +185,7 @@ void reload_free(struct reload *reload)
 
 /* ---- one reload ---- */
 
-static void log_problem(void *context, const char *sentence, bool warning)
+void reload_log_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;
 	log_line(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
@@ -245,9 +245,9 @@ static struct setup *make_next(struct reload *reload, struct error *err)
 		free(next);
 		next = NULL;
 	}
-	problems_show(&problems, log_problem, NULL);
+	problems_show(&problems, reload_log_problem, NULL);
 	if (!next && problems.errors == 0) {
-		log_problem(NULL, err->text, false);
+		reload_log_problem(NULL, err->text, false);
 	}
 	if (!next && err->code == ERROR_CONFIG) {
 		join_errors(&problems, err);
@@ -305,7 +305,7 @@ static bool try_reload(struct reload *reload, struct error *err)
 	return true;
 
 refused:
-	log_problem(NULL, err->text, false);
+	reload_log_problem(NULL, err->text, false);
 	drop_setup(reload, next);
 	free(former);
 	return false;

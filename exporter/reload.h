@@ -45,6 +45,9 @@ void reload_free(struct reload *reload); /* when nothing runs any more; NULL is 
  */
 bool reload_now(struct reload *reload, struct error *err);
 
+/* Logs one problem of a configuration, also of that of the start; for problems_show(). */
+void reload_log_problem(void *context, const char *sentence, bool warning);
+
 /* Calls use with the set-up that is in force, which stays valid meanwhile. Any thread. */
 void reload_look(struct reload *reload, void (*use)(void *context, const struct setup *setup),
 		 void *context);
