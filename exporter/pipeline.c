@@ -343,6 +343,7 @@ static void on_first_pass(void *context, const struct event_record *record)
 	if (tracker_skips_ahead(record)) {
 		return;
 	}
+	enter(pipeline);
 	class = event_table_find(pipeline->ahead, record, &added);
 	if (class && added) {
 		tracker_release(class);
@@ -390,6 +391,7 @@ static void on_first_pass_end(void *context)
 		trace_schemas_finish(pipeline->schemas);
 		pipeline->schemas_known = true;
 	}
+	enter(pipeline);
 	show_deferred_records(pipeline);
 	tracker_first_pass_end(pipeline->tracker);
 	if (pipeline->options.on_ready) {
