@@ -188,8 +188,8 @@ void reload_free(struct reload *reload)
 void reload_log_problem(void *context, const char *sentence, bool warning)
 {
 	(void)context;
-	log_line(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
-		 log_text(warning ? "warning" : "error", sentence));
+	log_always(warning ? LOG_WARNING : LOG_ERROR, "Configuration",
+		   log_text(warning ? "warning" : "error", sentence));
 }
 
 /* Joins sentences, as many as there is room for. */

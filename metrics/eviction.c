@@ -64,6 +64,9 @@ void eviction_done(struct registry *registry)
 	for (size_t i = 0; i < eviction->table_count; i++) {
 		family_free_tables(eviction->tables[i]);
 	}
+	for (size_t i = 0; eviction->stage == BATCH_HIDDEN && i < eviction->batch_count; i++) {
+		free(eviction->batch[i].prefix);
+	}
 	free((void *)eviction->tables);
 	free(eviction->batch);
 }

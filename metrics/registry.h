@@ -234,7 +234,8 @@ struct shard_owner {
 	void (*report_alive)(void *context);
 };
 
-/* The owner of a shard begins, waiting for its first record; NULL: it has ended. Copied. */
+/* The owner of a shard begins, waiting for its first record; NULL: it has ended, before the next
+ * one begins. Copied. */
 void shard_attend(struct shard *shard, const struct shard_owner *owner);
 
 /*

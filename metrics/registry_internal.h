@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The structures of a registry, for registry.c, samples.c and the expositions only.
+ * The structures of a registry, for the files of metrics/ only.
  *
  * Samples of a family have numbers in the order in which they are made, and their label ids, cells
  * and rendered prefixes are in arrays by that number. Numbers begin at 16. The arrays grow by

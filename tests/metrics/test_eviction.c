@@ -463,7 +463,7 @@ static void a_scrape_never_shows_the_labels_of_one_with_the_value_of_another(voi
 	}
 	assert_true(odd > 0);
 	text_free(&meanwhile.page);
-	/* The scrape is over: what it held back is given back. */
+	/* The scrape is over: what it has held up is given back. */
 	shard_tend(fixture.shard, 11 * MINUTE, 22 * MINUTE);
 	assert_true(family_series(fixture.family) <= 4001);
 	registry_free(fixture.registry);
