@@ -37,7 +37,7 @@ static const uint64_t DRAIN_NS = 2000 * MS;
 static const uint64_t PAUSE_NS = 100 * MS; /* without descriptors */
 
 enum {
-	CONNECTIONS_MAX = 512,
+	CONNECTIONS_MAX = 2048,
 	BUFFER_FIRST = 1024,
 	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may stand before it */
 	ACCEPTS_AT_ONCE = 128,
@@ -73,6 +73,7 @@ static void drain(struct connection *connection, enum close_reason reason, uint6
 	connection->tls = NULL;
 	socket_end_writing(connection->socket);
 	connection->state = CONNECTION_DRAINING;
+	connection->wants_writing = false;
 	connection->reason = reason;
 	connection->since_ns = now_ns;
 	connection->deadline_ns = now_ns + DRAIN_NS;

@@ -17,11 +17,12 @@
 typedef intptr_t socket_handle;
 #define SOCKET_NONE ((socket_handle)-1)
 
-/* To be called once before any other function, and its counterpart after them. */
+/* To be called before any other function, and its counterpart after them. On Linux raises the limit
+ * of file descriptors, if it is low. */
 bool sockets_start(struct error *err);
 void sockets_stop(void);
 
-/* How many sockets clients may have, so that the program keeps descriptors for its own files. */
+/* How many sockets clients may have: the program keeps descriptors for its own files. */
 size_t sockets_limit(void);
 
 /*

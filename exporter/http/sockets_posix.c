@@ -17,9 +17,17 @@
 /* A page that waits for its client takes this much of the kernel's memory, and not some MB. */
 enum { UNSENT_BYTES_MAX = 256 * 1024 };
 
+/* The soft limit is low for the sake of select(), which nothing here calls. */
 bool sockets_start(struct error *err)
 {
+	enum { DESCRIPTORS = 8192 };
+	struct rlimit limit;
+
 	(void)err;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS) {
+		limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	return true;
 }
 

@@ -23,9 +23,10 @@ void sockets_stop(void)
 	WSACleanup();
 }
 
+/* WSAPoll() looks at every socket each time. */
 size_t sockets_limit(void)
 {
-	return SIZE_MAX;
+	return 512;
 }
 
 /* ---- listening ---- */

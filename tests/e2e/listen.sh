@@ -61,9 +61,9 @@ fi
 
 # ---- few descriptors: new clients take the place of idle ones, and waiting costs no processor ----
 if command -v python3 >/dev/null; then
-	ulimit -S -n 48
+	runner=(bash -c 'ulimit -n 48 && exec "$@"' bash)
 	start_exporter --replay.file="$work/sample.etl"
-	ulimit -S -n "$(ulimit -H -n)"
+	runner=()
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "with few descriptors"
 		import http.client, os, socket, sys
 

@@ -151,6 +151,23 @@ static void a_connection_serves_many_requests(void **state)
 	wait_until_closed(*state, "done", 1);
 }
 
+static void a_connection_does_not_last_for_ever(void **state)
+{
+	connection c = dial(*state);
+	struct text reply = { 0 };
+
+	for (int i = 1; i < 1000; i++) {
+		send_text(c, GET("/-/healthy"));
+		receive(c, "\r\n\r\nHealthy\n", &reply);
+		expect_not(&reply, "Connection: close");
+	}
+	send_text(c, GET("/-/healthy"));
+	receive(c, NULL, &reply);
+	expect(&reply, "\r\nConnection: close\r\n");
+	connection_close(c);
+	text_free(&reply);
+}
+
 static void requests_in_a_row_are_answered_in_order(void **state)
 {
 	static const char both[] = GET("/-/healthy") GET("/-/ready") "\r\n" LAST("/nothing");
@@ -336,6 +353,7 @@ int main(void)
 #define with_server(test) cmocka_unit_test_setup_teardown(test, start_server, stop_server)
 	const struct CMUnitTest tests[] = {
 		with_server(a_connection_serves_many_requests),
+		with_server(a_connection_does_not_last_for_ever),
 		with_server(requests_in_a_row_are_answered_in_order),
 		with_server(some_answers_end_the_connection),
 		with_server(absolute_targets_are_answered),
