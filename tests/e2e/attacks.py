@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 20
+PATIENCE = 120
 LIMIT = 0.2
 PAUSE = 0.2  # between two probes
 BODY = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"
