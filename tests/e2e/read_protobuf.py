@@ -17,7 +17,7 @@ from pathlib import Path
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-MOVING = ("process_", "etw_exporter_http_", "etw_exporter_s", "etw_consumer_busy_", "etw_consumer_lag_")  # other values at each page
+MOVING = ("process_", "etw_exporter_config_", "etw_exporter_http_", "etw_exporter_s", "etw_consumer_busy_", "etw_consumer_lag_")  # other values at each page
 
 
 def message_class(proto):
