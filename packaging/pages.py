@@ -361,10 +361,18 @@ def powershell(page):
     return text.replace('@NAME@', page['program'])
 
 
+def describe(program):
+    """What the program says of itself. Wine, which may run it, says before that it has made its folder, and more."""
+    out = subprocess.run([*program.split('|'), '--describe'], check=True, stdout=subprocess.PIPE).stdout
+    if not out.startswith(b'{'):
+        out = out[out.index(b'\n{') + 1:]
+    return json.JSONDecoder().raw_decode(out.decode('utf-8', 'replace'))[0]
+
+
 def main():
     folder, date = pathlib.Path(sys.argv[1]), sys.argv[2]
     for program in sys.argv[3:]:
-        page = json.loads(subprocess.run([*program.split('|'), '--describe'], check=True, stdout=subprocess.PIPE).stdout)
+        page = describe(program)
         name = page['program']
         for path, text in ((f'man/man1/{name}.1', man_page(page, date)), (f'bash-completion/completions/{name}', bash(page)),
                            (f'zsh/site-functions/_{name}', zsh(page)), (f'fish/vendor_completions.d/{name}.fish', fish(page)),
