@@ -242,14 +242,14 @@ static void others_are_answered(struct fixture *fixture, struct attack *attack)
 		      (double)page_ns / 1e9, (double)alone_ns / 1e9);
 }
 
-static void silent_clients_hold_nobody_up(void **state)
+static void silent_clients_delay_no_answer(void **state)
 {
 	struct attack attack = { .name = "silent clients", .clients = 200 };
 
 	others_are_answered(*state, &attack);
 }
 
-static void half_heads_hold_nobody_up(void **state)
+static void half_heads_delay_no_answer(void **state)
 {
 	struct attack attack = { .name = "half heads",
 				 .clients = 200,
@@ -259,7 +259,7 @@ static void half_heads_hold_nobody_up(void **state)
 	others_are_answered(*state, &attack);
 }
 
-static void slow_bodies_hold_nobody_up(void **state)
+static void slow_bodies_delay_no_answer(void **state)
 {
 	struct attack attack = { .name = "slow bodies",
 				 .clients = 16,
@@ -271,7 +271,7 @@ static void slow_bodies_hold_nobody_up(void **state)
 	others_are_answered(*state, &attack);
 }
 
-static void slow_readers_hold_nobody_up(void **state)
+static void slow_readers_delay_no_answer(void **state)
 {
 	struct attack attack = { .name = "slow readers of 20 MB",
 				 .clients = 16,
@@ -331,10 +331,10 @@ int main(void)
 {
 #define with_server(test) cmocka_unit_test_setup_teardown(test, start_server, stop_server)
 	const struct CMUnitTest tests[] = {
-		with_server(silent_clients_hold_nobody_up),
-		with_server(half_heads_hold_nobody_up),
-		with_server(slow_bodies_hold_nobody_up),
-		with_server(slow_readers_hold_nobody_up),
+		with_server(silent_clients_delay_no_answer),
+		with_server(half_heads_delay_no_answer),
+		with_server(slow_bodies_delay_no_answer),
+		with_server(slow_readers_delay_no_answer),
 		with_server(more_slow_readers_than_workers_are_cut_off),
 		with_server(the_oldest_silent_clients_make_room),
 	};
