@@ -4,10 +4,10 @@
  *
  * A family is never removed, because consumers and scrapes use it without a lock. Each family has
  * the generations in which it is on the page, and an exchange begins the next generation. A page
- * reads the generation once, so it never has families of two configurations, and never one name
- * twice, even if the exchange happens while it is written. Consumers know nothing of generations:
- * they count into the cells that their rules lead to, and take over other rules when they are ready
- * (pipeline.c).
+ * chooses its families once, with the mutex, so it never has families of two configurations, and
+ * never one name twice, even if several exchanges happen while it is written. Consumers know
+ * nothing of generations: they count into the cells that their rules lead to, and take over other
+ * rules when they are ready (pipeline.c).
  */
 #include "metrics/registry.h"
 

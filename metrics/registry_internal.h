@@ -131,8 +131,8 @@ struct family {
 
 	/*
 	 * The family is on the pages of the generations from shown_from up to, not with, shown_until
-	 * (exchange.c). They are stored before the registry's generation, with release; a scrape
-	 * loads that generation once, with acquire.
+	 * (exchange.c). They are stored before the registry's generation, with release, and read
+	 * after it, with acquire.
 	 */
 	_Atomic(uint32_t) shown_from, shown_until;
 	bool coming;                /* used with the mutex, while sets are exchanged */
