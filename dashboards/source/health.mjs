@@ -5,7 +5,7 @@ const gauge = (metric, by) => `sum by (${by}) (${metric}${at()})`;
 const gaugeBySession = (metric, name = '') => query(gauge(metric, 'instance, session'), `{{instance}} {{session}} ${name}`.trim());
 const increased = metric => instant(`round(sum(increase(${metric}${at()}[$__range])))`);
 const share = (part, whole) => `sum(rate(${part}[$__rate_interval])) / (sum(rate(${whole}[$__rate_interval])) > 0)`;
-const third = { width: 8 }, quarter = { width: 6 }, liveOnly = { noValue: 'Only live sessions have these figures.' }, replayOnly = { noValue: 'No recording is replayed.' };
+const third = { width: 8 }, quarter = { width: 6 }, liveOnly = { noValue: 'Only live sessions have these figures.' }, replayOnly = { noValue: 'No recording is replayed.' }, webOnly = { noValue: 'Only with --web.config.file.' };
 
 export default dashboard({
 	uid: 'etw-health',
@@ -58,8 +58,17 @@ export default dashboard({
 			timeseries('Table entries', 'Entries in the tables that remember earlier events.', 'short', topGauges('etw_state_entries', 'table', '{{table}}')),
 			timeseries('Entries dropped from full tables', 'Later events that refer to a dropped entry cannot be attributed.', 'ops', [query(orNone(`${rate('etw_state_evictions_total', 'table')} > 0`, 'table'), '{{table}}')]),
 			timeseries('Unmatched start and stop events', 'start: no stop event arrived within the time limit; stop: no start event had been seen.', 'suffix:ev/s', [query(orNone(`${rate('etw_state_unmatched_total', 'table, side')} > 0`, 'table'), '{{table}} {{side}}')]),
+			timeseries('Series given back', 'Label sets per second that left the page to make room, because their process ended long ago, because of limits.idle, or because limits.budget left them out.', 'ops', [query(orNone(`${rate('etw_exporter_series_evicted_total', 'metric')} > 0`, 'metric'), '{{metric}}')]),
+			timeseries('Paths without a group', 'Events whose path is too long to be compared with path groups, or came when the work for this second was done. They count as _unknown.', 'suffix:ev/s', [query(orNone(`${rate('etw_consumer_ungrouped_paths_total', 'reason')} > 0`, 'reason'), '{{reason}}')]),
 			timeseries('Event classes known', 'Event layouts in the schema cache.', 'short', [query(`sum(etw_schema_cache_entries${at()})`, 'known')], { width: 6 }),
 			timeseries('Schema lookups', 'hit: found in the cache; miss: resolved anew.', 'ops', [query(rate('etw_schema_cache_lookups_total', 'result'), '{{result}}')], { width: 6 })),
+		closed('Web server', 'Logins, limits, TLS and its certificate come from --web.config.file.',
+			timeseries('Open connections', 'Connections of the web server, idle ones included.', 'short', [query(gauge('etw_exporter_http_connections', 'instance'), '{{instance}}')], third),
+			timeseries('Ended connections by reason', 'done: after its last answer; timeout: no whole request in time; evicted: idle, to make room; slow: the client read too slowly; busy: answered with 503.', 'suffix:conn/s', [query(rate('etw_exporter_http_connections_closed_total', 'reason'), '{{reason}}')], third),
+			timeseries('Requests refused', 'Logins by reason, and requests beyond the rate limit.', 'reqps', [query(rate('etw_exporter_http_auth_failures_total', 'reason'), 'login {{reason}}'), query(rate('etw_exporter_http_rate_limited_total', 'instance'), '{{instance}} rate limit')], { ...third, ...webOnly }),
+			timeseries('Failed TLS handshakes', 'Handshakes that failed because client and server did not agree, or because of a certificate.', 'ops', [query(rate('etw_exporter_tls_handshake_failures_total', 'instance'), '{{instance}}')], { ...third, ...webOnly }),
+			timeseries('Certificate is valid for', 'Time until the certificate of the server ends.', 's', [query(`min by (instance) (etw_exporter_tls_certificate_not_after_timestamp_seconds${at()}) - time()`, '{{instance}}')], { ...third, ...webOnly }),
+			table('Web configuration', 'ok is 0 where the changed files have a mistake and the earlier ones stay in force; age is the time since they were read.', { instance: 'Host' }, [['OK', `max by (instance) (etw_exporter_web_config_last_reload_successful${at()})`, 'short', { width: 90 }], ['Age', `time() - max by (instance) (etw_exporter_web_config_last_reload_success_timestamp_seconds${at()})`, 's', { width: 120 }]], { ...third, ...webOnly })),
 		closed('The exporter process', '',
 			timeseries('CPU', 'Share of one processor.', 'percentunit', [query(rate('process_cpu_seconds_total', 'instance'), '{{instance}}')], third),
 			timeseries('Memory', 'Resident memory.', 'bytes', [query(gauge('process_resident_memory_bytes', 'instance'), '{{instance}}')], third),
