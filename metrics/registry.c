@@ -631,8 +631,8 @@ void registry_free(struct registry *registry)
 	if (!registry) {
 		return;
 	}
-	for (struct family *family = registry_next_family(registry, NULL); family;
-	     family = registry_next_family(registry, family)) {
+	for (struct family *family = next_declared(registry, NULL); family;
+	     family = next_declared(registry, family)) {
 		family_free(family);
 	}
 	eviction_done(registry);
