@@ -6,10 +6,10 @@
  * client takes the page more slowly than it is rendered, so a small page, which fits into the
  * socket, costs a worker some microseconds. The metrics page may be large: clients that read it
  * slowly hold their workers as long as they like. Therefore KEPT_FOR_SMALL workers never take large
- * pages, and there are more of the others than a page can be read by at once in earnest.
+ * pages, and a setting may bound the number of large pages further.
  *
- * When all of these are taken and a further request for a large page waits, the slowest client is
- * cut off: of the clients that are waited for and took less than SLOW_BYTES_PER_S in the last
+ * When so many are being answered and a further request for a large page waits, the slowest client
+ * is cut off: of the clients that are waited for and took less than SLOW_BYTES_PER_S in the last
  * MEASURE_NS, one of the address that holds the most workers, and of these the slowest. What a
  * client took on average would not do, because the first MB of a page only fill sockets. No more
  * are cut off than requests wait, and one each RELIEF_NS, so that an attack cannot make us render
@@ -46,6 +46,7 @@ struct dispatch {
 	struct os_condition condition; /* a request, or the stop */
 	struct waker *waker;
 	size_t workers;
+	size_t most_large;
 
 	/* Under the mutex. */
 	struct list small, large; /* queued, oldest first */
@@ -84,7 +85,8 @@ static void list_remove(struct list *list, struct connection *connection)
 	connection->next = connection->previous = NULL;
 }
 
-struct dispatch *dispatch_new(size_t workers, struct waker *waker, struct error *err)
+struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
+			      struct error *err)
 {
 	struct dispatch *dispatch = calloc(1, sizeof *dispatch);
 
@@ -96,6 +98,10 @@ struct dispatch *dispatch_new(size_t workers, struct waker *waker, struct error 
 	os_condition_init(&dispatch->condition);
 	dispatch->waker = waker;
 	dispatch->workers = workers;
+	dispatch->most_large = workers - KEPT_FOR_SMALL;
+	if (most_large > 0 && most_large < dispatch->most_large) {
+		dispatch->most_large = most_large;
+	}
 	return dispatch;
 }
 
@@ -122,7 +128,7 @@ void dispatch_add(struct dispatch *dispatch, struct connection *connection)
 
 static bool large_may_begin(const struct dispatch *dispatch)
 {
-	return dispatch->answering_large + KEPT_FOR_SMALL < dispatch->workers;
+	return dispatch->answering_large < dispatch->most_large;
 }
 
 /* Under the mutex. Returns what a free worker is to answer; NULL: nothing. */

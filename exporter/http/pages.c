@@ -8,7 +8,6 @@
  * route prefix (web_paths.h), which is taken off first; the path behind it is called the route. A
  * path that has no page is answered with the list of those that have one; it is never repeated.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -75,11 +74,11 @@ static int refuse_scrape(struct http_server *server, const struct http_request *
 	if (why->size == 0 || why->failed) {
 		return answer_status(request, status, "");
 	}
-	answer(request, status, TEXT_PLAIN, status == 503 ? "Retry-After: 1\r\n" : "", why->data);
+	answer(request, status, TEXT_PLAIN, "", why->data);
 	return status;
 }
 
-static int answer_chosen_metrics(struct http_server *server, const struct http_request *request)
+static int answer_metrics(struct http_server *server, const struct http_request *request)
 {
 	static const char timeout_header[] = "X-Prometheus-Scrape-Timeout-Seconds";
 	struct collect collect;
@@ -101,30 +100,6 @@ static int answer_chosen_metrics(struct http_server *server, const struct http_r
 	}
 	collect_done(&collect);
 	text_free(&why);
-	return status;
-}
-
-static int answer_metrics(struct http_server *server, const struct http_request *request)
-{
-	uint64_t most = server->options.max_scrapes;
-	bool admitted = atomic_fetch_add_explicit(&server->scrapes, 1, memory_order_relaxed) <
-				most ||
-			most == 0;
-	struct text why = { 0 };
-	int status;
-
-	if (admitted) {
-		status = answer_chosen_metrics(server, request);
-	}
-	atomic_fetch_sub_explicit(&server->scrapes, 1, memory_order_relaxed);
-	if (!admitted) {
-		text_add_format(&why,
-				"%" PRIu64 " scrapes are being answered, which is the limit "
-				"(--web.max-requests).\n",
-				most);
-		status = refuse_scrape(server, request, 503, &why);
-		text_free(&why);
-	}
 	return status;
 }
 

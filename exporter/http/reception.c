@@ -469,8 +469,9 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	listeners = calloc(options->listener_count, sizeof *listeners);
 	allowed = calloc(options->allowed_count + 1, sizeof *allowed);
 	reception->waker = waker_new(err);
-	reception->dispatch =
-		reception->waker ? dispatch_new(options->workers, reception->waker, err) : NULL;
+	reception->dispatch = reception->waker ? dispatch_new(options->workers, options->most_large,
+							      reception->waker, err) :
+						 NULL;
 	if (!reception->dispatch) {
 		goto fail;
 	}

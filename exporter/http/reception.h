@@ -19,7 +19,8 @@ struct reception_options {
 	size_t listener_count;
 	struct address_range *allowed; /* copied; none: every address */
 	size_t allowed_count;
-	size_t workers; /* how many call reception_next() */
+	size_t workers;    /* how many call reception_next() */
+	size_t most_large; /* see dispatch.h */
 
 	void *context; /* of these functions, which any thread may call */
 	/* Whether a page may be large: the target of a request, without its query. */

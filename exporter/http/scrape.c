@@ -20,12 +20,11 @@
 #include "metrics/exposition.h"
 
 /* What came of a scrape: the label "code". */
-static const char done[] = "200", bad_query[] = "400", client_left[] = "499", no_memory[] = "500",
-		  too_many[] = "503";
+static const char done[] = "200", bad_query[] = "400", client_left[] = "499", no_memory[] = "500";
 
 bool scrape_open(struct http_server *server, struct error *err)
 {
-	const char *const codes[] = { done, bad_query, client_left, no_memory, too_many };
+	const char *const codes[] = { done, bad_query, client_left, no_memory };
 
 	server->shard = registry_shard(server->registry, true, err);
 	if (!server->shard || !scrape_families(server->registry, server->families, err)) {

@@ -347,6 +347,7 @@ static bool open_reception(struct http_server *server, const struct http_options
 		.allowed = allowed,
 		.allowed_count = options->allowed_count,
 		.workers = WORKERS,
+		.most_large = (size_t)options->max_scrapes,
 		.context = server,
 		.is_large = is_large,
 		.tls = current_tls,

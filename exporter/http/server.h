@@ -54,7 +54,9 @@ struct http_options {
 	void (*collectors)(void *context, scrape_collector_visit *visit, void *visitor);
 	void *collectors_context;
 	bool disable_exporter_metrics; /* see http/collect.h */
-	uint64_t max_scrapes;          /* at the same time; more get 503; 0: any number */
+	/* At the same time; one more waits while the slowest client is cut off, and gets 503 after
+	 * 5 seconds. 0: as many as there are threads. */
+	uint64_t max_scrapes;
 	/* A scrape ends so long before the time when its client gives up, as the client says. */
 	uint64_t timeout_offset_ns;
 	bool no_created; /* leaves out the samples _created of OpenMetrics */

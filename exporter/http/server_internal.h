@@ -26,8 +26,7 @@ struct http_server {
 
 	struct http_options options; /* its texts are valid only while the server starts */
 	struct web_paths paths;
-	_Atomic(uint64_t) scrapes; /* under way */
-	struct web_config *web;    /* borrowed; NULL: plain HTTP */
+	struct web_config *web; /* borrowed; NULL: plain HTTP */
 	uint64_t started_ns;
 	bool library_started;
 

@@ -474,7 +474,8 @@ static connection begin_scrape(const struct fixture *fixture, const char *header
 /* A page that no socket takes whole. */
 enum { LONG_PAGE = 50000 };
 
-static void more_scrapes_than_allowed_are_refused(void **state)
+/* The clients of the first two do not read, so one of them is cut off for the third. */
+static void of_more_scrapes_than_allowed_the_slowest_ends(void **state)
 {
 	struct fixture fixture;
 	struct text reply;
@@ -484,15 +485,15 @@ static void more_scrapes_than_allowed_are_refused(void **state)
 	start(&fixture, (struct http_options){ .max_scrapes = 2 }, LONG_PAGE);
 	first = begin_scrape(&fixture, "");
 	second = begin_scrape(&fixture, "");
-	reply = http_request_page(fixture.port, "GET", "/metrics", "");
-	assert_int_equal(http_status(&reply), 503);
-	http_expect_header(&reply, "Retry-After: 1");
-	assert_string_equal(http_body(&reply), "2 scrapes are being answered, which is the limit "
-					       "(--web.max-requests).\n");
-	text_free(&reply);
-	assert_int_equal(scrapes(&fixture, "503"), 1);
 	/* Other pages are no scrapes. */
 	expect(&fixture, "GET", "/-/healthy", "", 200, "Healthy");
+	reply = http_request_page(fixture.port, "GET", "/metrics", "");
+	assert_int_equal(http_status(&reply), 200);
+	text_free(&reply);
+	for (int i = 0; i < WAIT_MS && scrapes(&fixture, "499") == 0; i++) {
+		system_sleep_ms(1);
+	}
+	assert_int_equal(scrapes(&fixture, "499"), 1);
 	/* One that ends makes room. */
 	connection_close(first);
 	for (int i = 0; i < WAIT_MS; i++) {
@@ -548,7 +549,7 @@ int main(void)
 		cmocka_unit_test(pages_of_other_sites_can_change_nothing),
 		cmocka_unit_test(a_scrape_can_choose_its_families),
 		cmocka_unit_test(exporter_metrics_can_be_left_out),
-		cmocka_unit_test(more_scrapes_than_allowed_are_refused),
+		cmocka_unit_test(of_more_scrapes_than_allowed_the_slowest_ends),
 		cmocka_unit_test(a_scrape_ends_with_the_time_of_its_client),
 	};
 
