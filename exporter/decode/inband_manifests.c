@@ -21,8 +21,10 @@
  * texts, and not before INBAND_KEPT_100NS. Before a manifest is freed, on_forget() is called, so
  * that no schema of it stays in use.
  *
- * The second table is set-associative, like the cache of a processor. Entries of processes that
- * have ended need no removal, because a full set replaces the entry that was used longest ago.
+ * In the second table an announcement can have any place, so none is lost while a place is free.
+ * This matters because an EventSource does not repeat its manifest while its events flow. Entries
+ * of processes that have ended need no removal, because a full table replaces the entry that was
+ * used longest ago.
  */
 #include "decode/inband_manifests.h"
 
@@ -216,8 +218,6 @@ void manifest_assembly_done(struct manifest_assembly *assembly)
 
 /* ---- the tables ---- */
 
-enum { SETS = 1024, WAYS = 4 };
-
 /* The text of a manifest, and the manifest that was parsed from it. */
 struct slot {
 	uint32_t manifest_id; /* 0: free; its low bits are the index of the slot */
@@ -233,9 +233,10 @@ struct slot {
 
 /* Which text a process announced last for a provider. */
 struct announcement {
+	uint64_t key; /* of `by_key` */
 	struct guid provider;
 	uint32_t process_id;
-	uint32_t manifest_id; /* 0: free; its slot may be reused by now */
+	uint32_t manifest_id; /* its slot may be reused by now */
 	uint64_t used;
 };
 
@@ -244,8 +245,11 @@ struct inband_manifests {
 	void *context;
 	struct manifest_assembly assembly;
 	struct slot slots[INBAND_MOST];
-	struct announcement (*sets)[WAYS]; /* owned; NULL until the first announcement */
-	size_t bytes;                      /* of all slots */
+	/* INBAND_ANNOUNCED_MOST of them; owned; NULL until the first one. */
+	struct announcement *announcements;
+	size_t announced;
+	struct map by_key; /* announcement_key() -> index in `announcements` */
+	size_t bytes;      /* of all slots */
 	uint32_t serial;
 	uint64_t clock; /* of the `used` members: counts */
 	uint64_t seed;
@@ -289,7 +293,8 @@ void inband_manifests_free(struct inband_manifests *inband)
 		empty(&inband->slots[i]);
 	}
 	manifest_assembly_done(&inband->assembly);
-	free(inband->sets);
+	map_done(&inband->by_key);
+	free(inband->announcements);
 	free(inband);
 }
 
@@ -313,50 +318,66 @@ static void forget(struct inband_manifests *inband, struct slot *slot)
 
 /* ---- announcements ---- */
 
-static struct announcement *set_of(const struct inband_manifests *inband,
-				   const struct event_record *record)
+/* Different processes have different keys for one provider, because every step can be reversed. */
+static uint64_t announcement_key(const struct inband_manifests *inband,
+				 const struct event_record *record)
 {
-	uint64_t hash = hash_seeded(guid_hash(record->provider, inband->seed) ^ record->process_id,
-				    inband->seed);
-
-	return inband->sets[hash % SETS];
+	return hash_seeded(guid_hash(record->provider, inband->seed) ^ record->process_id,
+			   inband->seed);
 }
 
 static struct announcement *find_announcement(const struct inband_manifests *inband,
 					      const struct event_record *record)
 {
-	struct announcement *set;
+	const uint64_t *index = map_find(&inband->by_key, announcement_key(inband, record));
+	struct announcement *announcement = index ? &inband->announcements[*index] : NULL;
 
-	if (!inband->sets) {
-		return NULL;
-	}
-	set = set_of(inband, record);
-	for (unsigned i = 0; i < WAYS; i++) {
-		if (set[i].manifest_id != 0 && set[i].process_id == record->process_id &&
-		    guid_equal(&set[i].provider, record->provider)) {
-			return &set[i];
-		}
-	}
-	return NULL;
+	return announcement && announcement->process_id == record->process_id &&
+			       guid_equal(&announcement->provider, record->provider) ?
+		       announcement :
+		       NULL;
 }
 
-/* The announcement of the record's process, or a place for it. */
-static struct announcement *need_announcement(struct inband_manifests *inband,
-					      const struct event_record *record)
+/* The index of a free place; if there is none, that of the announcement that was used longest ago,
+ * which is then no longer found. */
+static size_t need_place(struct inband_manifests *inband)
 {
-	struct announcement *announcement = find_announcement(inband, record);
-	struct announcement *set = set_of(inband, record);
+	size_t oldest = 0;
 
-	for (unsigned i = 0; !announcement && i < WAYS; i++) {
-		announcement = set[i].manifest_id == 0 ? &set[i] : NULL;
+	if (inband->announced < INBAND_ANNOUNCED_MOST) {
+		return inband->announced++;
 	}
-	if (!announcement) {
-		announcement = &set[0];
-		for (unsigned i = 1; i < WAYS; i++) {
-			announcement = set[i].used < announcement->used ? &set[i] : announcement;
+	for (size_t i = 1; i < INBAND_ANNOUNCED_MOST; i++) {
+		if (inband->announcements[i].used < inband->announcements[oldest].used) {
+			oldest = i;
 		}
 	}
-	return announcement;
+	map_remove(&inband->by_key, inband->announcements[oldest].key);
+	return oldest;
+}
+
+/* The process of the record announced the text of the slot. */
+static void note_announcement(struct inband_manifests *inband, const struct event_record *record,
+			      const struct slot *slot)
+{
+	uint64_t key = announcement_key(inband, record);
+	bool added;
+	uint64_t *index = map_put(&inband->by_key, key, &added);
+
+	if (!index) {
+		return;
+	}
+	if (added) {
+		size_t place = need_place(inband);
+
+		index = map_find(&inband->by_key, key); /* a removal moves entries */
+		*index = place;
+	}
+	inband->announcements[*index] = (struct announcement){ .key = key,
+							       .provider = *record->provider,
+							       .process_id = record->process_id,
+							       .manifest_id = slot->manifest_id,
+							       .used = inband->clock };
 }
 
 /* ---- texts ---- */
@@ -462,15 +483,16 @@ static struct slot *keep_text(struct inband_manifests *inband, const struct even
 	return slot;
 }
 
-static bool make_sets(struct inband_manifests *inband)
+static bool make_announcements(struct inband_manifests *inband)
 {
-	if (!inband->sets) {
-		inband->sets = calloc(SETS, sizeof *inband->sets);
-		if (!inband->sets) {
+	if (!inband->announcements) {
+		inband->announcements =
+			calloc(INBAND_ANNOUNCED_MOST, sizeof *inband->announcements);
+		if (!inband->announcements) {
 			memory_note_loss();
 		}
 	}
-	return inband->sets != NULL;
+	return inband->announcements != NULL;
 }
 
 const char *inband_manifests_add(struct inband_manifests *inband, const struct event_record *record)
@@ -482,8 +504,10 @@ const char *inband_manifests_add(struct inband_manifests *inband, const struct e
 	    !manifest_assembly_add(&inband->assembly, record, &xml)) {
 		return NULL;
 	}
-	slot = xml.size > 0 && make_sets(inband) ? find_text(inband, record->provider, &xml) : NULL;
-	if (!slot && xml.size > 0 && inband->sets) {
+	slot = xml.size > 0 && make_announcements(inband) ?
+		       find_text(inband, record->provider, &xml) :
+		       NULL;
+	if (!slot && xml.size > 0 && inband->announcements) {
 		slot = keep_text(inband, record, &xml);
 		if (!slot) {
 			count(&inband->dropped, 1);
@@ -495,17 +519,13 @@ const char *inband_manifests_add(struct inband_manifests *inband, const struct e
 	}
 	slot->shared |= slot->process_id != record->process_id;
 	slot->used = ++inband->clock;
-	*need_announcement(inband, record) =
-		(struct announcement){ .provider = *record->provider,
-				       .process_id = record->process_id,
-				       .manifest_id = slot->manifest_id,
-				       .used = inband->clock };
+	note_announcement(inband, record, slot);
 	return slot->manifest ? manifest_provider_name(slot->manifest, 0) : NULL;
 }
 
 bool inband_manifests_any(const struct inband_manifests *inband)
 {
-	return inband->sets != NULL;
+	return inband->announcements != NULL;
 }
 
 const struct schema *inband_manifests_find(struct inband_manifests *inband,

@@ -34,7 +34,8 @@ enum {
 	INBAND_MOST_OF_PROCESS = 16,           /* of them, first announced by one process */
 	INBAND_SIZE_MOST = 1 << 20,            /* of one text, and of its parsed manifest */
 	INBAND_BYTES_MOST = 64 << 20,          /* of all */
-	INBAND_KEPT_100NS = 10 * 10 * 1000000, /* before its process may replace it */
+	INBAND_ANNOUNCED_MOST = 4096,          /* remembered pairs of process and provider */
+	INBAND_KEPT_100NS = 10 * 10 * 1000000, /* before its process may replace a text */
 };
 
 enum { MANIFEST_EVENT_ID = 0xfffe };

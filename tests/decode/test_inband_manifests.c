@@ -163,6 +163,28 @@ static void processes_with_equal_manifests_share_one(void **state)
 	assert_int_equal(statistics_of(fixture).dropped, 0);
 }
 
+/* In a table with sets of places, some sets overflow long before the table is full. */
+static void every_process_keeps_its_manifest_until_all_places_are_taken(void **state)
+{
+	enum { FIRST = 1000, AFTER = FIRST + INBAND_ANNOUNCED_MOST };
+	struct fixture *fixture = *state;
+
+	for (uint32_t id = FIRST; id < AFTER; id++) {
+		announce(fixture, id, "Told");
+	}
+	for (uint32_t id = FIRST; id < AFTER; id++) {
+		assert_called(fixture, id, "Told");
+	}
+	assert_called(fixture, FIRST, "Told"); /* now the second one is the idle one */
+	announce(fixture, AFTER, "Told");
+	assert_called(fixture, FIRST + 1, "1");
+	announce(fixture, AFTER, "Told"); /* needs no second place */
+	for (uint32_t id = FIRST + 2; id <= AFTER; id++) {
+		assert_called(fixture, id, "Told");
+	}
+	assert_called(fixture, FIRST, "Told");
+}
+
 static void a_process_that_announces_too_much_has_to_wait(void **state)
 {
 	struct fixture *fixture = *state;
@@ -327,6 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(events_decode_once_their_process_has_announced_a_manifest),
 		TEST(processes_with_equal_manifests_share_one),
+		TEST(every_process_keeps_its_manifest_until_all_places_are_taken),
 		TEST(a_process_that_announces_too_much_has_to_wait),
 		TEST(a_manifest_that_others_announced_too_stays_when_the_first_ends),
 		TEST(garbage_counts_like_any_other_text),
