@@ -69,12 +69,16 @@ fetch() { # source|download, package
 
 # Prints the folder that the source package was unpacked into. Its version and licences are kept for .ci/package.sh.
 fetch_source() { # package
-	local folder
+	local folder licences
 
 	mkdir -p "$work/$1" "$cache/sources/$1"
 	(cd "$work/$1" && fetch source "$1") >&2
 	folder=$(find "$work/$1" -mindepth 1 -maxdepth 1 -type d)
-	cp "$folder/debian/copyright" "$cache/sources/$1/"
+	licences=("$folder/debian/copyright")
+	[ -e "${licences[0]}" ] || mapfile -t licences < <(find "$folder" "$folder/debian" -maxdepth 1 -type f \
+		'(' -name 'LICENS*' -o -name 'COPYING*' -o -name '*.copyright' ')' | sort -u)
+	[ "${#licences[@]}" -gt 0 ] || die "the source package $1 has no licence"
+	cat "${licences[@]}" >"$cache/sources/$1/copyright"
 	dpkg-parsechangelog -l "$folder/debian/changelog" -S Version >"$cache/sources/$1/version"
 	printf '%s\n' "$folder"
 }
