@@ -164,7 +164,7 @@ static size_t admit(struct registry *registry, size_t room)
 /* What the rank is made from; of a histogram the number of observations. */
 static uint64_t amount_of(const struct family *family, uint32_t sample)
 {
-	uint32_t counts = family->type == FAMILY_HISTOGRAM ? family->cells_per_sample - 1 : 1;
+	size_t counts = family->type == FAMILY_HISTOGRAM ? family->bucket_count + 1 : 1;
 	uint64_t amount = 0;
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
@@ -172,7 +172,7 @@ static uint64_t amount_of(const struct family *family, uint32_t sample)
 	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
 		const cell *cells = family_segment(family, w, segment);
 
-		for (uint32_t i = 0; cells && i < counts; i++) {
+		for (size_t i = 0; cells && i < counts; i++) {
 			const cell *at = &cells[(size_t)index * family->cells_per_sample + i];
 
 			amount = count_sum(amount, atomic_load_explicit(at, memory_order_relaxed));

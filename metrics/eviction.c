@@ -95,7 +95,7 @@ struct look eviction_look(const struct family *family, uint32_t sample)
 			continue;
 		}
 		cells += (size_t)index * family->cells_per_sample;
-		for (uint32_t i = 0; i < family->cells_per_sample; i++) {
+		for (uint32_t i = 0; i < family_value_cells(family); i++) {
 			uint64_t value = atomic_load_explicit(&cells[i], memory_order_relaxed);
 
 			look.sum += value;
@@ -464,7 +464,7 @@ static bool scrapes_have_ended(const struct eviction *eviction)
 
 static void clear_cells(const struct family *family, uint32_t sample)
 {
-	uint32_t index, count = family->cells_per_sample - (family->native ? 1 : 0);
+	uint32_t index, count = family_value_cells(family);
 	unsigned segment = segment_of(sample, &index);
 
 	for (unsigned w = 0; w < SHARD_SLOTS; w++) {

@@ -97,49 +97,83 @@ const struct native_scale *registry_native_scale(struct registry *registry, unsi
 /* Marks a sample that lost an observation for lack of memory. */
 static struct native_cells lost;
 
-cell *native_make(struct registry *registry, cell *at, unsigned position)
+static void mark_lost(cell *at)
 {
-	struct native_cells *cells;
-	_Atomic(cell *) *page;
-	cell *made = NULL;
+	/* Pairs with the acquire in native_cell() and add_counts(). */
+	atomic_store_explicit(at, (uintptr_t)&lost, memory_order_release);
+}
 
-	os_mutex_lock(&registry->mutex);
-	cells = (struct native_cells *)(uintptr_t)atomic_load_explicit(at, memory_order_relaxed);
+/* native_make() with the mutex. */
+static cell *make_with_mutex(struct registry *registry, cell *at, unsigned position)
+{
+	struct native_cells *cells =
+		(struct native_cells *)(uintptr_t)atomic_load_explicit(at, memory_order_relaxed);
+	_Atomic(cell *) *page;
+	cell *made;
+
 	if (cells == &lost) {
-		goto done;
+		return NULL;
 	}
 	if (!cells) {
 		cells = arena_alloc(&registry->arena, sizeof *cells, sizeof(void *));
 		if (!cells) {
-			cells = &lost;
+			mark_lost(at);
+			return NULL;
 		}
-		/* Pairs with the acquire in native_cell() and native_read(). */
+		/* Pairs with the acquire in native_cell() and add_counts(). */
 		atomic_store_explicit(at, (uintptr_t)cells, memory_order_release);
-		if (cells == &lost) {
-			goto done;
-		}
 	}
 	page = &cells->pages[position / NATIVE_PAGE_POSITIONS];
 	made = atomic_load_explicit(page, memory_order_relaxed);
 	if (!made) {
 		made = arena_alloc(&registry->arena, NATIVE_PAGE_POSITIONS * sizeof *made, 64);
 		if (!made) {
-			atomic_store_explicit(at, (uintptr_t)&lost, memory_order_release);
-			goto done;
+			mark_lost(at);
+			return NULL;
 		}
-		/* Pairs with the acquire in native_cell() and native_read(). */
+		/* Pairs with the acquire in native_cell(). */
 		atomic_store_explicit(page, made, memory_order_release);
 	}
-	made += position % NATIVE_PAGE_POSITIONS;
-done:
+	return made + position % NATIVE_PAGE_POSITIONS;
+}
+
+cell *native_make(struct registry *registry, cell *at, unsigned position)
+{
+	cell *made;
+
+	os_mutex_lock(&registry->mutex);
+	made = make_with_mutex(registry, at, position);
 	os_mutex_unlock(&registry->mutex);
 	return made;
+}
+
+static bool is_lost(const cell *at)
+{
+	/* Pairs with the release in mark_lost(). */
+	return (uintptr_t)atomic_load_explicit(at, memory_order_acquire) == (uintptr_t)&lost;
+}
+
+void native_fold(struct registry *registry, cell *to, const cell *from)
+{
+	if (is_lost(from)) {
+		mark_lost(to);
+		return;
+	}
+	for (unsigned i = 0; i < NATIVE_POSITIONS; i++) {
+		const cell *at = native_cell(from, i);
+		uint64_t count = at ? atomic_load_explicit(at, memory_order_relaxed) : 0;
+		cell *sum = count > 0 ? make_with_mutex(registry, to, i) : NULL;
+
+		if (sum) {
+			cell_add(sum, count);
+		}
+	}
 }
 
 void native_clear(cell *at)
 {
 	/* The next label set has lost nothing. */
-	if ((uintptr_t)atomic_load_explicit(at, memory_order_relaxed) == (uintptr_t)&lost) {
+	if (is_lost(at)) {
 		atomic_store_explicit(at, 0, memory_order_relaxed);
 	}
 	for (unsigned i = 0; i < NATIVE_PAGES; i++) {
@@ -156,7 +190,7 @@ void native_clear(cell *at)
 /* Adds the counts of one shard; false if observations are missing there. */
 static bool add_counts(uint64_t *counts, const cell *at)
 {
-	if ((uintptr_t)atomic_load_explicit(at, memory_order_acquire) == (uintptr_t)&lost) {
+	if (is_lost(at)) {
 		return false;
 	}
 	for (unsigned i = 0; i < NATIVE_PAGES; i++) {

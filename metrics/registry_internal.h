@@ -317,9 +317,16 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
+/* The cells of a sample that have values: all but the address of the native cells, which is last. */
+static inline uint32_t family_value_cells(const struct family *family)
+{
+	return family->cells_per_sample - (family->native ? 1 : 0);
+}
+
 /* native_buckets.c: the scale of families with so many decimals; call it with the mutex. NULL
  * without memory. */
 const struct native_scale *registry_native_scale(struct registry *registry, unsigned decimals);
+
 /* The prefix of a sample whose number is not above sample_count; NULL: it was given back. */
 static inline const struct prefix *sample_prefix(const struct family *family, uint32_t sample)
 {

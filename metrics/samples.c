@@ -604,10 +604,16 @@ bool family_fold(struct family *family, uint32_t sample)
 	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
 		const cell *from = family_segment(family, w, from_segment);
 
-		for (uint32_t i = 0; from && i < family->cells_per_sample; i++) {
-			const cell *at = &from[(size_t)from_index * family->cells_per_sample + i];
-
-			cell_add(&cells[i], atomic_load_explicit(at, memory_order_relaxed));
+		if (!from) {
+			continue;
+		}
+		from += (size_t)from_index * family->cells_per_sample;
+		for (uint32_t i = 0; i < family_value_cells(family); i++) {
+			cell_add(&cells[i], atomic_load_explicit(&from[i], memory_order_relaxed));
+		}
+		if (family->native) {
+			native_fold(family->registry, &cells[family_value_cells(family)],
+				    &from[family_value_cells(family)]);
 		}
 	}
 	return true;

@@ -531,20 +531,13 @@ struct scraper {
 	atomic_bool done;
 };
 
-/* The count of the first histogram of a page; its native buckets must add up to it. */
-static uint64_t count_of_page(struct fixture *fixture)
+/* The count of a histogram. Its native buckets must add up to it. */
+static uint64_t count_of_histogram(struct bytes histogram)
 {
-	struct text page = page_of(fixture);
-	struct bytes histogram, deltas;
-	uint64_t sum, count;
+	struct bytes deltas;
+	uint64_t count = number_of(histogram, 1), sum = number_of(histogram, 7);
 	int64_t bucket = 0;
 
-	if (page.size == 0) {
-		return 0;
-	}
-	histogram = part_of(part_of(first_message(&page), 4, 0), 7, 0);
-	count = number_of(histogram, 1);
-	sum = number_of(histogram, 7);
 	if (has(histogram, 13, 0)) {
 		deltas = part_of(histogram, 13, 0);
 		while (deltas.at < deltas.end) {
@@ -554,6 +547,18 @@ static uint64_t count_of_page(struct fixture *fixture)
 		}
 	}
 	assert_int_equal(sum, count);
+	return count;
+}
+
+/* The counts of all histograms of the first family of a page. */
+static uint64_t count_of_page(struct fixture *fixture)
+{
+	struct text page = page_of(fixture);
+	uint64_t count = 0;
+
+	for (unsigned i = 0; page.size > 0 && has(first_message(&page), 4, i); i++) {
+		count += count_of_histogram(part_of(part_of(first_message(&page), 4, i), 7, 0));
+	}
 	text_free(&page);
 	return count;
 }
@@ -599,6 +604,52 @@ static void no_native_count_is_lost_between_threads(void **state)
 	assert_int_equal(count_of_page(fixture), COUNTERS * OBSERVATIONS);
 }
 
+static void forget(void *context)
+{
+	(void)context;
+}
+
+/* What is given back is added to "_other", in the native buckets as well. */
+static void a_budget_keeps_the_native_counts(void **state)
+{
+	enum { MINUTES = 10, NAMES = 40 };
+	const struct registry_limits limits = { .budget = 8, .native_histograms = true };
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+	const int64_t minute = INT64_C(60) * 10000000;
+	struct family *family;
+	uint32_t metric;
+	int64_t evicted;
+
+	(void)state;
+	assert_non_null(fixture.registry);
+	fixture.shard = registry_shard(fixture.registry, false, NULL);
+	shard_attend(fixture.shard, &(struct shard_owner){ .forget_cells = forget });
+	family = declare(&fixture, &(struct family_options){ .name = "b",
+							     .help = "B.",
+							     .type = FAMILY_HISTOGRAM,
+							     .labels = { "process" },
+							     .label_count = 1,
+							     .dynamic_labels = 1 });
+	for (unsigned i = 0; i < MINUTES; i++) {
+		for (unsigned j = 0; j < NAMES; j++) {
+			char name[16];
+			uint32_t id;
+
+			snprintf(name, sizeof name, "n%u", (j * 7 + i * 11) % NAMES);
+			id = intern_string(registry_strings(fixture.registry), name);
+			family_observe(family, fixture.shard, &id, (uint64_t)1 << j);
+		}
+		shard_tend(fixture.shard, i * minute, (i + 1) * minute);
+		assert_int_equal(count_of_page(&fixture), (i + 1) * NAMES);
+	}
+	metric = intern_string(registry_strings(fixture.registry), "b");
+	assert_true(family_value(registry_find_family(fixture.registry,
+						      "etw_exporter_series_evicted_total"),
+				 &metric, &evicted));
+	assert_true(evicted > 0);
+	registry_free(fixture.registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -613,6 +664,7 @@ int main(void)
 						done),
 		cmocka_unit_test_setup_teardown(no_native_count_is_lost_between_threads, make,
 						done),
+		cmocka_unit_test(a_budget_keeps_the_native_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
