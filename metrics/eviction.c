@@ -310,12 +310,6 @@ static void set_state(const struct retired_sample *retired, enum life_state stat
 			      memory_order_relaxed);
 }
 
-static void count_down(struct family *family)
-{
-	atomic_fetch_sub_explicit(&family->limited_count, 1, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&family->registry->series, 1, memory_order_relaxed);
-}
-
 /* With the mutex: retires candidates of one family, which lie together. */
 static void retire_family(struct eviction *eviction, const struct candidate *candidates,
 			  size_t count)
@@ -337,7 +331,7 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		count_down(candidates->family);
+		family_count_limited(candidates->family, false);
 	}
 }
 

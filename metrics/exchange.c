@@ -140,17 +140,26 @@ bool family_has_help(const struct family *family, const char *help)
 	return same;
 }
 
+void registry_take_limits(struct registry *registry, const struct registry_limits *limits)
+{
+	struct registry_limits *own = &registry->limits;
+
+	own->series_per_family = limits->series_per_family ? limits->series_per_family :
+							     SERIES_PER_FAMILY;
+	own->series = limits->series ? limits->series : SERIES;
+	if (own->budget > 0 && own->budget < own->series) {
+		own->series = own->budget;
+	}
+	atomic_store_explicit(&registry->series_limit, own->series, memory_order_relaxed);
+}
+
 void registry_set_limits(struct registry *registry, const struct registry_limits *limits)
 {
 	struct family *family;
 	size_t prefix_bytes;
 
 	os_mutex_lock(&registry->mutex);
-	registry->limits.series_per_family = limits->series_per_family ? limits->series_per_family :
-									 SERIES_PER_FAMILY;
-	registry->limits.series = limits->series ? limits->series : SERIES;
-	atomic_store_explicit(&registry->series_limit, registry->limits.series,
-			      memory_order_relaxed);
+	registry_take_limits(registry, limits);
 	/* The budget of text grows with the limit and does not shrink with it. */
 	prefix_bytes = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
 	if (prefix_bytes > registry->prefix_bytes) {

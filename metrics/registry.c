@@ -582,19 +582,10 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 	if (limits) {
 		registry->limits = *limits;
 	}
-	if (registry->limits.series_per_family == 0) {
-		registry->limits.series_per_family = SERIES_PER_FAMILY;
-	}
-	if (registry->limits.series == 0) {
-		registry->limits.series = SERIES;
-	}
+	registry_take_limits(registry, &registry->limits);
 	if (registry->limits.strings_bytes == 0) {
 		registry->limits.strings_bytes = (size_t)64 << 20;
 	}
-	if (registry->limits.budget > 0 && registry->limits.budget < registry->limits.series) {
-		registry->limits.series = registry->limits.budget;
-	}
-	atomic_init(&registry->series_limit, registry->limits.series);
 	eviction_init(registry);
 	registry->prefix_bytes = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
 	registry->prefix_bytes_left = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;

@@ -40,7 +40,7 @@ struct registry_limits {
 	size_t strings_bytes;       /* budget of interned label text; 0: 64 MiB */
 	/* Label sets that did not change for so long are given back; 0: none for this reason. */
 	uint64_t idle_100ns;
-	/* Takes the place of a greater `series`, and lets label sets compete; 0: none. */
+	/* Takes the place of a greater `series`, and lets label sets compete; 0: no budget. */
 	uint32_t budget;
 	bool native_histograms;     /* histograms count native buckets as well */
 };
@@ -110,8 +110,8 @@ bool family_has_help(const struct family *family, const char *help);
 bool registry_exchange(struct registry *registry, struct family *const *former, size_t former_count,
 		       struct family *const *next, size_t next_count, struct error *err);
 
-/* Other limits; 0 as for registry_new(). Series beyond a lower one stay. strings_bytes cannot be
- * changed and is ignored. */
+/* Other values of series_per_family and series; 0 as for registry_new(). Series beyond a lower one
+ * stay. The other members cannot be changed and are ignored. */
 void registry_set_limits(struct registry *registry, const struct registry_limits *limits);
 
 /* The table of label values. The ids below are ids of this table; INTERN_FULL as an id reads

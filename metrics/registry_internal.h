@@ -248,7 +248,7 @@ struct registry {
 	_Atomic(struct family *) families; /* the first by name; see registry_shown() */
 	_Atomic(uint32_t) generation;      /* rises with each exchange of families */
 	_Atomic(uint32_t) series_limit;    /* limits.series, or that of a reload */
-	_Atomic(uint32_t) series;          /* samples that count against limits.series */
+	_Atomic(uint32_t) series;          /* limited_count of all families that are shown; mutex */
 
 	struct os_mutex
 		mutex; /* guards adding families, samples, cells, writers; and what follows */
@@ -289,9 +289,27 @@ static inline uint32_t registry_generation(const struct registry *registry)
 	return atomic_load_explicit(&registry->generation, memory_order_acquire);
 }
 
+/*
+ * With the mutex: a sample of the family begins to count against the limits, or counts no longer.
+ * The limit of all families is for those that are shown; registry_exchange() adds or takes off all
+ * samples of the others.
+ */
+static inline void family_count_limited(struct family *family, bool counts)
+{
+	uint32_t by = counts ? 1 : UINT32_MAX; /* -1 */
+
+	atomic_fetch_add_explicit(&family->limited_count, by, memory_order_relaxed);
+	if (family_shown(family, registry_generation(family->registry))) {
+		atomic_fetch_add_explicit(&family->registry->series, by, memory_order_relaxed);
+	}
+}
+
 /* With the mutex. The family with this name in the present generation, or among those that are coming;
  * NULL: none. */
 struct family *registry_find_coming(struct registry *registry, const char *name, bool coming);
+
+/* exchange.c, with the mutex: puts the limits that a reload can change in force. */
+void registry_take_limits(struct registry *registry, const struct registry_limits *limits);
 
 /* With the mutex. The name of a family, as above, that has one of the names which a family of this
  * name and type would take; NULL: none. */

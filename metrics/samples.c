@@ -424,18 +424,12 @@ static bool at_limit(const struct family *family, enum overflow overflow)
 		       atomic_load_explicit(&registry->series_limit, memory_order_relaxed);
 }
 
-static void count_up(_Atomic(uint32_t) *count)
-{
-	atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-}
-
 void family_put_back(struct family *family, uint32_t sample)
 {
 	atomic_store_explicit(&sample_life(family, sample)->state, LIFE_COUNTED,
 			      memory_order_relaxed);
 	put_in_table(family, sample);
-	count_up(&family->limited_count);
-	count_up(&family->registry->series);
+	family_count_limited(family, true);
 }
 
 /* With the mutex: the sample with these ids, which is made if no limit is against it. */
@@ -450,10 +444,9 @@ static uint32_t add_with_mutex(struct family *family, const uint32_t *ids, enum 
 	if (sample == NO_SAMPLE && !at_limit(family, overflow)) {
 		sample = add_sample(family, ids, limited);
 		if (sample != NO_SAMPLE && limited) {
-			count_up(&family->limited_count);
-			count_up(&family->registry->series);
+			family_count_limited(family, true);
 		} else if (sample != NO_SAMPLE && family->dynamic_labels != 0) {
-			count_up(&family->overflow_count);
+			atomic_fetch_add_explicit(&family->overflow_count, 1, memory_order_relaxed);
 		}
 	}
 	return sample;

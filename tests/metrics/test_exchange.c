@@ -210,6 +210,62 @@ static void limits_are_those_of_the_set_in_force(void **state)
 	registry_free(fixture.registry);
 }
 
+static void add_names(const struct fixture *fixture, struct family *family, unsigned first,
+		      unsigned count)
+{
+	for (unsigned i = first; i < first + count; i++) {
+		char name[16];
+		uint32_t ids[2];
+
+		snprintf(name, sizeof name, "n%u", i);
+		ids[0] = ids[1] = id(fixture, name);
+		family_add(family, fixture->shard, ids, 1);
+	}
+}
+
+/* A consumer counts into the former set for a moment; then its families come back. */
+static void series_made_while_a_family_is_not_shown_count_once(void **state)
+{
+	const struct registry_limits limits = { .series_per_family = 8, .series = 8 };
+	struct fixture fixture = open_registry(&limits);
+	struct family *first = registry_family(fixture.registry, &counter, NULL);
+	struct family *second = prepare(&fixture, &other_counter);
+
+	(void)state;
+	add_names(&fixture, first, 0, 2);
+	exchange(&fixture, first, second);
+	add_names(&fixture, first, 2, 3);
+	exchange(&fixture, second, first);
+	exchange(&fixture, first, second);
+	add_names(&fixture, second, 0, 8);
+	page_expect(fixture.registry, "a_total{process=\"n7\",volume=\"n7\"} 1\n");
+	page_expect_none(fixture.registry, "_other");
+	registry_free(fixture.registry);
+}
+
+static void a_reload_leaves_the_budget_in_force(void **state)
+{
+	const struct registry_limits start = { .budget = 4 };
+	const struct registry_limits next = { .series = 100, .budget = 50 };
+	const struct registry_limits lower = { .series = 2 };
+	struct fixture fixture = open_registry(&start);
+	struct family *family = registry_family(fixture.registry, &counter, NULL);
+
+	(void)state;
+	registry_set_limits(fixture.registry, &next);
+	add_names(&fixture, family, 0, 5);
+	assert_int_equal(family_series(family), 4 + 1);
+	page_expect(fixture.registry, "a_total{process=\"_other\"} 1\n");
+	registry_free(fixture.registry);
+
+	fixture = open_registry(&start);
+	family = registry_family(fixture.registry, &counter, NULL);
+	registry_set_limits(fixture.registry, &lower);
+	add_names(&fixture, family, 0, 5);
+	assert_int_equal(family_series(family), 2 + 1);
+	registry_free(fixture.registry);
+}
+
 /* ---- pages meanwhile ---- */
 
 enum { EXCHANGES = 2000 };
@@ -283,6 +339,8 @@ int main(void)
 		cmocka_unit_test(names_that_collide_change_nothing),
 		cmocka_unit_test(a_gauge_starts_again_at_0),
 		cmocka_unit_test(limits_are_those_of_the_set_in_force),
+		cmocka_unit_test(series_made_while_a_family_is_not_shown_count_once),
+		cmocka_unit_test(a_reload_leaves_the_budget_in_force),
 		cmocka_unit_test(no_page_has_families_of_both_sets),
 	};
 
