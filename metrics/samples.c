@@ -407,9 +407,25 @@ static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limi
 	return sample;
 }
 
-static bool at_limit(const struct family *family, enum overflow overflow)
+/* Of which kind the overflow series with these labels is. A label of an event may be "_other" too.
+ */
+static enum overflow overflow_of(const struct family *family, const uint32_t *ids)
+{
+	bool dynamic = true, all = true;
+
+	for (uint32_t i = 0; i < family->label_count; i++) {
+		bool is_other = ids[i] == family->registry->other;
+
+		all = all && is_other;
+		dynamic = dynamic && (is_other || (family->dynamic_labels >> i & 1) == 0);
+	}
+	return all ? OVERFLOW_ALL : dynamic ? OVERFLOW_DYNAMIC : OVERFLOW_NONE;
+}
+
+static bool at_limit(const struct family *family, const uint32_t *ids)
 {
 	const struct registry *registry = family->registry;
+	enum overflow overflow = overflow_of(family, ids);
 
 	if (family->dynamic_labels == 0 || overflow == OVERFLOW_ALL) {
 		return false;
@@ -433,15 +449,16 @@ void family_put_back(struct family *family, uint32_t sample)
 }
 
 /* With the mutex: the sample with these ids, which is made if no limit is against it. */
-static uint32_t add_with_mutex(struct family *family, const uint32_t *ids, enum overflow overflow)
+static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
 {
-	bool limited = overflow == OVERFLOW_NONE && family->dynamic_labels != 0;
+	bool limited =
+		family->dynamic_labels != 0 && overflow_of(family, ids) == OVERFLOW_NONE;
 	uint32_t sample = sample_find(family, ids, family->label_count);
 
 	if (sample == NO_SAMPLE) {
 		sample = eviction_revive(family, ids);
 	}
-	if (sample == NO_SAMPLE && !at_limit(family, overflow)) {
+	if (sample == NO_SAMPLE && !at_limit(family, ids)) {
 		sample = add_sample(family, ids, limited);
 		if (sample != NO_SAMPLE && limited) {
 			family_count_limited(family, true);
@@ -452,17 +469,17 @@ static uint32_t add_with_mutex(struct family *family, const uint32_t *ids, enum 
 	return sample;
 }
 
-static uint32_t find_or_add(struct family *family, const uint32_t *ids, enum overflow overflow)
+static uint32_t find_or_add(struct family *family, const uint32_t *ids)
 {
 	struct registry *registry = family->registry;
 	uint32_t sample = sample_find(family, ids, family->label_count);
 
 	/* At a limit, many new label sets must not wait for the mutex. */
-	if (sample != NO_SAMPLE || at_limit(family, overflow)) {
+	if (sample != NO_SAMPLE || at_limit(family, ids)) {
 		return sample;
 	}
 	os_mutex_lock(&registry->mutex);
-	sample = add_with_mutex(family, ids, overflow);
+	sample = add_with_mutex(family, ids);
 	os_mutex_unlock(&registry->mutex);
 	return sample;
 }
@@ -533,7 +550,7 @@ static uint32_t make_sample(struct family *family, const struct shard *shard, co
 	     overflow <= OVERFLOW_ALL && sample == NO_SAMPLE; overflow++) {
 		replace_labels(family, clean, (enum overflow)overflow);
 		*overflowed |= overflow != OVERFLOW_NONE;
-		sample = find_or_add(family, clean, (enum overflow)overflow);
+		sample = find_or_add(family, clean);
 	}
 	if (*overflowed) {
 		budget_wait(family, shard, ids);
@@ -586,7 +603,7 @@ bool family_fold(struct family *family, uint32_t sample)
 	for (int overflow = OVERFLOW_DYNAMIC; overflow <= OVERFLOW_ALL && to == NO_SAMPLE;
 	     overflow++) {
 		replace_labels(family, ids, (enum overflow)overflow);
-		to = add_with_mutex(family, ids, (enum overflow)overflow);
+		to = add_with_mutex(family, ids);
 	}
 	to_segment = to != NO_SAMPLE ? segment_of(to, &to_index) : 0;
 	cells = to != NO_SAMPLE ? make_segment(family, family->registry->self, to_segment) : NULL;

@@ -571,6 +571,38 @@ static void a_budget_keeps_the_greatest_and_all_sums(void **state)
 	registry_free(fixture.registry);
 }
 
+/* A program whose name is "_other" has a series to which others may be added. */
+static void a_series_of_the_name_other_is_not_added_to_itself(void **state)
+{
+	enum { BUDGET = 8, NAMES = 40, MINUTES = 10 };
+	struct registry_limits limits = { .budget = BUDGET };
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+	uint32_t ids[] = { registry_other(fixture.registry),
+			   intern_string(registry_strings(fixture.registry), "q") };
+	uint64_t sum = 1;
+
+	(void)state;
+	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
+	fixture.family = registry_family(fixture.registry, &by_process, NULL);
+	family_add(fixture.family, fixture.shard, ids, 1);
+	for (unsigned minute = 0; minute < MINUTES; minute++) {
+		struct text page;
+		size_t lines;
+
+		for (unsigned i = 0; i < NAMES; i++) {
+			count(&fixture, "odd", (i * 7 + minute * 11) % NAMES, 10);
+			sum += 10;
+		}
+		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
+		page = page_of(fixture.registry);
+		text_add_char(&page, '\0');
+		assert_int_equal(page_sum(page.data, "etw_events_total", &lines), sum);
+		assert_true(lines <= BUDGET + 2);
+		text_free(&page);
+	}
+	registry_free(fixture.registry);
+}
+
 static void a_budget_that_is_enough_gives_nothing_back(void **state)
 {
 	enum { BUDGET = 32 };
@@ -645,6 +677,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_comes_back_meanwhile_keeps_its_counts),
 		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),
 		cmocka_unit_test(a_budget_keeps_the_greatest_and_all_sums),
+		cmocka_unit_test(a_series_of_the_name_other_is_not_added_to_itself),
 		cmocka_unit_test(a_budget_that_is_enough_gives_nothing_back),
 		cmocka_unit_test(a_hundred_thousand_names_take_bounded_room),
 	};
