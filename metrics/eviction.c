@@ -317,6 +317,10 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 	size_t first = eviction->batch_count;
 
 	for (size_t i = 0; i < count; i++) {
+		if (atomic_load_explicit(&life_of(candidates[i].family, candidates[i].sample)->state,
+					 memory_order_relaxed) != LIFE_COUNTED) {
+			continue; /* family_keep() meanwhile */
+		}
 		eviction->batch[eviction->batch_count++] =
 			(struct retired_sample){ .family = candidates[i].family,
 						 .sample = candidates[i].sample,
@@ -330,7 +334,7 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 		eviction->batch_count = first;
 		return;
 	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = first; i < eviction->batch_count; i++) {
 		family_count_limited(candidates->family, false);
 	}
 }
