@@ -5,9 +5,9 @@
  *
  * The budget is a limit on the label sets of all families together, and those beyond it count under
  * "_other". So that not the first ones stay for ever, the label sets compete for the series. After
- * each minute of event time in which some found no room, at most an eighth of the series is given
- * back, for the label sets without one that had the most events in that minute. They have a minute
- * to show what they amount to.
+ * each minute of event time in which some found no room, unless there is room for all of them by
+ * then, at most an eighth of the series is given back, for the label sets without one that had the
+ * most events in that minute. They have a minute to show what they amount to.
  *
  * The series that matter least are given back. Families count bytes, seconds and events, so amounts
  * are made comparable: the rank of a label set is its part of what its family counted in the last
@@ -134,21 +134,42 @@ static size_t take_waiting(const struct registry *registry, struct waiting *all)
 	return count;
 }
 
-/* Admits those with the most events, at most `room` of them, and begins to count anew. Returns how
- * many they are. */
-static size_t admit(struct registry *registry, size_t room)
+/* How many more label sets have room without others making it. Of a full family none has. */
+static size_t room_left(struct registry *registry)
+{
+	uint32_t used = atomic_load_explicit(&registry->series, memory_order_relaxed);
+	uint32_t most = atomic_load_explicit(&registry->series_limit, memory_order_relaxed);
+
+	for (struct family *family = registry_next_family(registry, NULL); family;
+	     family = registry_next_family(registry, family)) {
+		if (family->dynamic_labels != 0 &&
+		    atomic_load_explicit(&family->limited_count, memory_order_relaxed) >=
+			    atomic_load_explicit(&family->max_series, memory_order_relaxed)) {
+			return 0;
+		}
+	}
+	return used < most ? most - used : 0;
+}
+
+/* Begins to count anew, and admits those with the most events, at most an eighth of the budget. None
+ * if there is room for all by now. Returns how many they are. */
+static size_t admit(struct registry *registry)
 {
 	struct waiting *all = calloc((size_t)SHARD_SLOTS * PLACES, sizeof *all);
-	size_t count = 0;
+	size_t count = 0, room = registry->limits.budget / ROOM;
 
 	if (all) {
 		os_mutex_lock(&registry->mutex); /* no shard comes meanwhile */
 		count = take_waiting(registry, all);
 		os_mutex_unlock(&registry->mutex);
 	}
+	if (count <= room_left(registry)) {
+		count = 0;
+	}
 	if (count > 0) {
 		qsort(all, count, sizeof *all, compare_counts);
 	}
+	room = room > 0 ? room : 1;
 	count = count < room ? count : room;
 	for (size_t i = 0; i < count; i++) {
 		atomic_store_explicit(admission_of(all[i].shard, all[i].tag), all[i].tag,
@@ -239,13 +260,13 @@ static int compare_families(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-/* How often label sets found no room, in all families. */
+/* How often label sets found no room, in all families, shown or not, so that it never falls. */
 static uint64_t all_overflow(struct registry *registry)
 {
 	uint64_t sum = 0;
+	struct family *family = atomic_load_explicit(&registry->families, memory_order_acquire);
 
-	for (struct family *family = registry_next_family(registry, NULL); family;
-	     family = registry_next_family(registry, family)) {
+	for (; family; family = atomic_load_explicit(&family->next, memory_order_acquire)) {
 		sum += atomic_load_explicit(&family->overflow, memory_order_relaxed);
 	}
 	return sum;
@@ -255,29 +276,27 @@ void budget_choose(struct registry *registry, struct choice *choice)
 {
 	struct eviction *eviction = &registry->eviction;
 	uint64_t since_round = (uint64_t)choice->now - (uint64_t)eviction->round_time;
-	uint64_t overflow = all_overflow(registry);
-	size_t room = registry->limits.budget / ROOM;
+	uint64_t overflow;
+	size_t room = 0;
 
 	if (registry->limits.budget == 0 || since_round < (uint64_t)ROUND) {
 		return;
 	}
 	eviction->round_time = choice->now;
+	overflow = all_overflow(registry);
+	if (overflow != eviction->round_overflow) {
+		room = admit(registry);
+	}
+	eviction->round_overflow = overflow;
+	atomic_store_explicit(&eviction->contested, room > 0, memory_order_relaxed);
 	for (struct family *family = registry_next_family(registry, NULL); family;
 	     family = registry_next_family(registry, family)) {
 		rank_family(choice, family);
 	}
-	atomic_store_explicit(&eviction->contested, overflow != eviction->round_overflow,
-			      memory_order_relaxed);
-	if (overflow == eviction->round_overflow) {
-		choice->count = 0; /* each has had room */
-		return;
-	}
-	eviction->round_overflow = overflow;
-	room = admit(registry, room > 0 ? room : 1);
-	if (choice->count > 0) {
+	if (choice->count > room) {
 		qsort(choice->candidates, choice->count, sizeof *choice->candidates,
 		      compare_shares);
-		choice->count = choice->count < room ? choice->count : room;
+		choice->count = room;
 	}
 	if (choice->count > 0) {
 		qsort(choice->candidates, choice->count, sizeof *choice->candidates,

@@ -221,7 +221,7 @@ struct eviction {
 	/* Of the thread that tends: the last round of budget.c. */
 	int64_t round_time;
 	uint64_t round_overflow;
-	_Atomic(bool) contested; /* label sets found no room in the last round */
+	_Atomic(bool) contested; /* only label sets that the last round admitted have room */
 	_Atomic(uint32_t) round; /* its number */
 	/* With the mutex of the registry. */
 	enum batch_stage stage;

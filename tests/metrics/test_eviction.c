@@ -603,6 +603,30 @@ static void a_series_of_the_name_other_is_not_added_to_itself(void **state)
 	registry_free(fixture.registry);
 }
 
+/* A minute with more than fit; then a few new programs each minute, for which there is room. */
+static void label_sets_with_room_do_not_wait_for_others(void **state)
+{
+	enum { BUDGET = 64 };
+	struct registry_limits limits = { .budget = BUDGET, .idle_100ns = 5 * MINUTE };
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+	int64_t minute = 0;
+
+	(void)state;
+	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
+	fixture.family = registry_family(fixture.registry, &by_process, NULL);
+	for (unsigned i = 0; i < 2 * BUDGET; i++) {
+		count(&fixture, "odd", i, 1);
+	}
+	for (; minute < 20; minute++) {
+		count(&fixture, "short", (unsigned)minute, 1);
+		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
+	}
+	assert_true(family_series(fixture.family) < BUDGET / 2);
+	count(&fixture, "short", 20, 1);
+	assert_true(has_series(&fixture, "short", 20));
+	registry_free(fixture.registry);
+}
+
 static void a_budget_that_is_enough_gives_nothing_back(void **state)
 {
 	enum { BUDGET = 32 };
@@ -678,6 +702,7 @@ int main(void)
 		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),
 		cmocka_unit_test(a_budget_keeps_the_greatest_and_all_sums),
 		cmocka_unit_test(a_series_of_the_name_other_is_not_added_to_itself),
+		cmocka_unit_test(label_sets_with_room_do_not_wait_for_others),
 		cmocka_unit_test(a_budget_that_is_enough_gives_nothing_back),
 		cmocka_unit_test(a_hundred_thousand_names_take_bounded_room),
 	};
