@@ -408,3 +408,13 @@ bool player_shows(struct player *player, const char *family, const char *const *
 
 	return find_value(player, family, labels, &value);
 }
+
+int64_t player_instances(struct player *player, const char *process)
+{
+	return player_gauge(player, "etw_process_instances", LABELS(process, "Windows Kernel"));
+}
+
+int64_t player_threads(struct player *player, const char *process)
+{
+	return player_gauge(player, "etw_process_threads", LABELS(process, "Windows Kernel"));
+}

@@ -116,7 +116,11 @@ void play_stories(const struct story *stories, size_t count, const struct tracke
 uint32_t story_number(const char **at);
 
 /* The value of a gauge with these labels (NULL ends them); 0 when there is no such sample. */
+#define LABELS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 int64_t player_gauge(struct player *player, const char *family, const char *const *labels);
 bool player_shows(struct player *player, const char *family, const char *const *labels);
+/* How many processes of this name the gauge shows, and how many threads of them. */
+int64_t player_instances(struct player *player, const char *process);
+int64_t player_threads(struct player *player, const char *process);
 
 #endif

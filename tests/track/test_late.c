@@ -19,19 +19,7 @@ static const struct tracker_options everything = { .process_gauges = true,
 						   .features = TRACK_FILES | TRACK_REQUESTS |
 							       TRACK_SCHEDULER };
 
-#define LABELS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
 enum { START = 1, STOP = 2, DC_START = 3 };
-
-static int64_t instances(struct player *player, const char *process)
-{
-	return player_gauge(player, "etw_process_instances", LABELS(process, "Windows Kernel"));
-}
-
-static int64_t threads(struct player *player, const char *process)
-{
-	return player_gauge(player, "etw_process_threads", LABELS(process, "Windows Kernel"));
-}
 
 /* Plays what is on the tape, and empties it. */
 static void play(struct player *player, struct tape *tape)
@@ -55,8 +43,8 @@ static void a_late_start_names_its_thread_and_process_from_then_on(void **state)
 	tape_header(&tape, 22, RECORD_NO_ID, 71)->process = "a";
 	tape_header(&tape, 12, RECORD_NO_ID, 71)->process = "a"; /* late too */
 	play(&player, &tape);
-	assert_int_equal(instances(&player, "a"), 1);
-	assert_int_equal(threads(&player, "a"), 1);
+	assert_int_equal(player_instances(&player, "a"), 1);
+	assert_int_equal(player_threads(&player, "a"), 1);
 	tape_done(&tape);
 	player_done(&player);
 }
@@ -74,16 +62,16 @@ static void what_stopped_does_not_run_again_by_its_late_start(void **state)
 	tape_process(&tape, START, 10, 7, "a.exe");
 	tape_thread(&tape, START, 11, 71, 7);
 	play(&player, &tape);
-	assert_int_equal(instances(&player, "a"), 0);
-	assert_int_equal(threads(&player, "a"), 0);
+	assert_int_equal(player_instances(&player, "a"), 0);
+	assert_int_equal(player_threads(&player, "a"), 0);
 	/* The next ones of the ids are others. */
 	tape_process(&tape, START, 30, 7, "b.exe");
 	tape_thread(&tape, START, 30, 71, 7);
 	tape_header(&tape, 15, RECORD_NO_ID, 71)->process = "a";
 	tape_header(&tape, 31, RECORD_NO_ID, 71)->process = "b";
 	play(&player, &tape);
-	assert_int_equal(instances(&player, "b"), 1);
-	assert_int_equal(threads(&player, "b"), 1);
+	assert_int_equal(player_instances(&player, "b"), 1);
+	assert_int_equal(player_threads(&player, "b"), 1);
 	tape_done(&tape);
 	player_done(&player);
 }
@@ -104,15 +92,15 @@ static void a_late_stop_does_not_end_the_next_one_of_the_id(void **state)
 	tape_process(&tape, STOP, 20, 7, "a.exe");
 	tape_header(&tape, 40, 7, 71)->process = "b";
 	play(&player, &tape);
-	assert_int_equal(instances(&player, "a"), 0);
-	assert_int_equal(instances(&player, "b"), 1);
-	assert_int_equal(threads(&player, "a"), 0);
-	assert_int_equal(threads(&player, "b"), 1);
+	assert_int_equal(player_instances(&player, "a"), 0);
+	assert_int_equal(player_instances(&player, "b"), 1);
+	assert_int_equal(player_threads(&player, "a"), 0);
+	assert_int_equal(player_threads(&player, "b"), 1);
 	tape_process(&tape, STOP, 50, 7, "b.exe");
 	tape_thread(&tape, STOP, 50, 71, 7);
 	play(&player, &tape);
-	assert_int_equal(instances(&player, "b"), 0);
-	assert_int_equal(threads(&player, "b"), 0);
+	assert_int_equal(player_instances(&player, "b"), 0);
+	assert_int_equal(player_threads(&player, "b"), 0);
 	tape_done(&tape);
 	player_done(&player);
 }

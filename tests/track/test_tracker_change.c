@@ -16,18 +16,6 @@ static const struct tracker_options every_gauge = {
 	.process_gauges = true, .disk_info = true, .image_info = true, .top_paths = true
 };
 
-#define LABELS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static int64_t instances(struct player *player, const char *process)
-{
-	return player_gauge(player, "etw_process_instances", LABELS(process, "Windows Kernel"));
-}
-
-static int64_t threads(struct player *player, const char *process)
-{
-	return player_gauge(player, "etw_process_threads", LABELS(process, "Windows Kernel"));
-}
-
 static void change(struct player *player, const struct tracker_options *options)
 {
 	struct error err = { 0 };
@@ -58,16 +46,16 @@ static void a_gauge_that_comes_shows_what_runs_already(void **state)
 		tape_process(&tape, 2, 8, 9, "gone.exe");
 		player_play(&player, &tape, both[i]);
 		change(&player, &every_gauge);
-		assert_int_equal(instances(&player, "a"), 2);
-		assert_int_equal(threads(&player, "a"), 2);
-		assert_int_equal(instances(&player, "gone"), 0);
-		assert_int_equal(threads(&player, "gone"), 0);
+		assert_int_equal(player_instances(&player, "a"), 2);
+		assert_int_equal(player_threads(&player, "a"), 2);
+		assert_int_equal(player_instances(&player, "gone"), 0);
+		assert_int_equal(player_threads(&player, "gone"), 0);
 		tape_rewind(&tape);
 		tape_process(&tape, 2, 10, 8, "a.exe");
 		tape_thread(&tape, 2, 11, 70, 7);
 		player_play(&player, &tape, ONE_PASS);
-		assert_int_equal(instances(&player, "a"), 1);
-		assert_int_equal(threads(&player, "a"), 1);
+		assert_int_equal(player_instances(&player, "a"), 1);
+		assert_int_equal(player_threads(&player, "a"), 1);
 		tape_done(&tape);
 		player_done(&player);
 	}
@@ -89,14 +77,14 @@ static void a_gauge_that_goes_takes_back_what_it_showed(void **state)
 	assert_true(player_shows(&player, "etw_disk_info", LABELS("0", "A", "512")));
 	for (int i = 0; i < 3; i++) {
 		change(&player, &none);
-		assert_int_equal(instances(&player, "a"), 0);
-		assert_int_equal(threads(&player, "a"), 0);
+		assert_int_equal(player_instances(&player, "a"), 0);
+		assert_int_equal(player_threads(&player, "a"), 0);
 		assert_false(player_shows(&player, "etw_disk_info", LABELS("0", "A", "512")));
 		/* The session goes on finding disks, and nothing comes of it. */
 		tracker_find_disk(player.tracker, 0, "A", 512);
 		change(&player, &every_gauge);
-		assert_int_equal(instances(&player, "a"), 1);
-		assert_int_equal(threads(&player, "a"), 1);
+		assert_int_equal(player_instances(&player, "a"), 1);
+		assert_int_equal(player_threads(&player, "a"), 1);
 		tracker_find_disk(player.tracker, 0, "A", 512);
 		assert_true(player_shows(&player, "etw_disk_info", LABELS("0", "A", "512")));
 	}
@@ -160,7 +148,7 @@ static void limits_change_for_what_comes(void **state)
 		tape_process(&tape, 1, i + 1, 7 + i, "a.exe");
 	}
 	player_play(&player, &tape, ONE_PASS);
-	assert_int_equal(instances(&player, "a"), 3);
+	assert_int_equal(player_instances(&player, "a"), 3);
 	tracker_statistics(player.tracker, &statistics);
 	evictions = statistics.evictions[TABLE_PROCESS];
 	assert_true(evictions > 0);
@@ -170,7 +158,7 @@ static void limits_change_for_what_comes(void **state)
 		tape_process(&tape, 1, i + 10, 17 + i, "a.exe");
 	}
 	player_play(&player, &tape, ONE_PASS);
-	assert_int_equal(instances(&player, "a"), 6);
+	assert_int_equal(player_instances(&player, "a"), 6);
 	change(&player, &off);
 	change(&player, &many);
 	tracker_statistics(player.tracker, &statistics);

@@ -15,18 +15,6 @@ static const struct tracker_options gauges = { .process_gauges = true,
 					       .disk_info = true,
 					       .image_info = true };
 
-#define LABELS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static int64_t instances(struct player *player, const char *process)
-{
-	return player_gauge(player, "etw_process_instances", LABELS(process, "Windows Kernel"));
-}
-
-static int64_t threads(struct player *player, const char *process)
-{
-	return player_gauge(player, "etw_process_threads", LABELS(process, "Windows Kernel"));
-}
-
 /* A step: one record, then what the gauges of one process must read. */
 struct step {
 	char what; /* + = - of a process, s r e (start, rundown, end) of a thread */
@@ -126,12 +114,13 @@ static void a_process_is_alive_from_start_or_rundown_to_stop(void **state)
 					put_step(&tape, &stories[i].steps[step], step + 1);
 				}
 				player_play(&player, &tape, (enum passes)passes);
-				assert_int_equal(instances(&player, last->process),
+				assert_int_equal(player_instances(&player, last->process),
 						 last->instances);
-				assert_int_equal(threads(&player, last->process), last->threads);
+				assert_int_equal(player_threads(&player, last->process),
+						 last->threads);
 				tracker_reset(player.tracker);
-				assert_int_equal(instances(&player, last->process), 0);
-				assert_int_equal(threads(&player, last->process), 0);
+				assert_int_equal(player_instances(&player, last->process), 0);
+				assert_int_equal(player_threads(&player, last->process), 0);
 				player_done(&player);
 			}
 		}
@@ -150,15 +139,15 @@ static void a_name_that_comes_late_moves_what_was_counted(void **state)
 	tape_process(&tape, 1, 1, 7, "");
 	tape_thread(&tape, 1, 2, 70, 7);
 	player_play(&player, &tape, ONE_PASS);
-	assert_int_equal(instances(&player, "_unknown"), 1);
-	assert_int_equal(threads(&player, "_unknown"), 1);
+	assert_int_equal(player_instances(&player, "_unknown"), 1);
+	assert_int_equal(player_threads(&player, "_unknown"), 1);
 	tape_rewind(&tape);
 	tape_process(&tape, 4, 9, 7, "a.exe");
 	player_play(&player, &tape, ONE_PASS);
-	assert_int_equal(instances(&player, "_unknown"), 0);
-	assert_int_equal(threads(&player, "_unknown"), 0);
-	assert_int_equal(instances(&player, "a"), 1);
-	assert_int_equal(threads(&player, "a"), 1);
+	assert_int_equal(player_instances(&player, "_unknown"), 0);
+	assert_int_equal(player_threads(&player, "_unknown"), 0);
+	assert_int_equal(player_instances(&player, "a"), 1);
+	assert_int_equal(player_threads(&player, "a"), 1);
 	tape_done(&tape);
 	player_done(&player);
 }
@@ -444,8 +433,8 @@ static void gauges_are_bounded_like_the_tables(void **state)
 		put_image(&tape, 10, i, i, i, "a.exe");
 	}
 	player_play(&player, &tape, ONE_PASS);
-	assert_int_equal(instances(&player, "a"), 5);
-	assert_int_equal(threads(&player, "a"), 5);
+	assert_int_equal(player_instances(&player, "a"), 5);
+	assert_int_equal(player_threads(&player, "a"), 5);
 	tracker_statistics(player.tracker, &statistics);
 	assert_true(statistics.evictions[TABLE_PROCESS] >= 45);
 	assert_true(statistics.evictions[TABLE_THREAD] >= 45);
