@@ -71,7 +71,7 @@ void registry_free(struct registry *registry);
 /*
  * Adds a family. Name and label names are checked against the Prometheus data model. If the name
  * exists, the existing family is returned if it is the same except for the help; otherwise it is an
- * error. Call it before consumers start; it takes the lock of the registry.
+ * error. Threads may count and scrape meanwhile; it takes the lock of the registry.
  */
 struct family *registry_family(struct registry *registry, const struct family_options *options,
 			       struct error *err);

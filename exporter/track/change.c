@@ -168,6 +168,17 @@ static bool change_top_paths(struct tracker *tracker, const struct tracker_optio
 						     &tracker->files, options->top_path_count, err);
 }
 
+static bool change_path_groups(struct tracker *tracker, const struct tracker_options *next,
+			       struct error *err)
+{
+	struct files *files = &tracker->files;
+	bool good = files_set_groups(files, next->path_groups, next->path_group_count, err);
+
+	return (next->path_group_count == 0 ||
+		files_count_ungrouped(files, tracker->options.shard, err)) &&
+	       good;
+}
+
 /* ---- tables ---- */
 
 static void set_limits(struct tracker *tracker)
@@ -238,8 +249,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	good = change_image_info(tracker, before.image_info, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;
 	good = change_top_paths(tracker, &before, err) && good;
-	good = files_set_groups(&tracker->files, next->path_groups, next->path_group_count, err) &&
-	       good;
+	good = change_path_groups(tracker, next, err) && good;
 	tracker_publish_all(tracker);
 	return good;
 }

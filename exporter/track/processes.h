@@ -33,7 +33,7 @@ struct names; /* opaque */
 /* most: the limit of names. lower_case: labels are in lower case. */
 struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err);
 void names_free(struct names *names);
-void names_set_limit(struct names *names, size_t most); /* names beyond a lower one stay */
+void names_set_limit(struct names *names, size_t most); /* for the next name that is new */
 
 /*
  * The label value of an image name (UTF-8, as in the event): the name without a trailing ".exe" in

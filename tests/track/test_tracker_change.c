@@ -167,6 +167,30 @@ static void limits_change_for_what_comes(void **state)
 	player_done(&player);
 }
 
+static void path_groups_that_come_have_their_counters(void **state)
+{
+	static const char *globs[] = { "**\\*.log" };
+	static const struct config_path_group group = { .name = "logs",
+							.globs = globs,
+							.glob_count = 1 };
+	static const struct tracker_options grouped = { .features = TRACK_FILES,
+							.path_groups = &group,
+							.path_group_count = 1 };
+	static const char name[] = "etw_consumer_ungrouped_paths_total";
+	struct player player;
+
+	(void)state;
+	player_init(&player, &none);
+	assert_null(registry_find_family(player.registry, name));
+	for (int i = 0; i < 2; i++) {
+		change(&player, &grouped);
+		assert_true(player_shows(&player, name, LABELS("long")));
+		assert_true(player_shows(&player, name, LABELS("work")));
+		change(&player, &none);
+	}
+	player_done(&player);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +198,7 @@ int main(void)
 		cmocka_unit_test(a_gauge_that_goes_takes_back_what_it_showed),
 		cmocka_unit_test(features_come_and_go),
 		cmocka_unit_test(limits_change_for_what_comes),
+		cmocka_unit_test(path_groups_that_come_have_their_counters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
