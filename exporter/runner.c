@@ -64,7 +64,7 @@ static bool add_consumer(struct runner *runner, size_t session_count, struct err
 		return false;
 	}
 	if (consumer == runner->consumers) {
-		rule_set_make_samples(setup->rules, setup->registry, consumer->shard);
+		rule_set_make_samples(setup->rules, setup->registry);
 	}
 	return true;
 }

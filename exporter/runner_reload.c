@@ -265,7 +265,7 @@ bool runner_reload(struct runner *runner, uint32_t wait_ms)
 	uint64_t until_ns;
 	bool done;
 
-	rule_set_make_samples(next->rules, runner->registry, runner->consumers[0].shard);
+	rule_set_make_samples(next->rules, runner->registry);
 	publish_next(runner);
 	/* From here on each event meets the next rules: providers may deliver new ones. */
 	for (size_t i = 0; runner_is_live(runner) && i < runner->room; i++) {

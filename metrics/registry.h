@@ -42,7 +42,7 @@ struct registry_limits {
 	uint64_t idle_100ns;
 	/* Takes the place of a greater `series`, and lets label sets compete; 0: no budget. */
 	uint32_t budget;
-	bool native_histograms;     /* histograms count native buckets as well */
+	bool native_histograms; /* histograms count native buckets as well */
 };
 
 struct family_options {
@@ -205,7 +205,8 @@ static inline void cells_release(cell *cells)
 	cell_move(&cells[1], UINT64_MAX);
 }
 
-/* The sample with these label values is never given back. */
+/* Makes the sample with these label values, at 0, unless a limit is against it. It is never given
+ * back. Any thread. */
 void family_keep(struct family *family, const uint32_t *ids);
 
 /*
@@ -222,8 +223,8 @@ void family_hide_all(struct family *family, const struct shard *shard);
 /*
  * Label sets of families with dynamic labels are given back when a family is nearly full and the
  * process that they name ended 10 minutes ago or more (or, without one, they did not change for so
- * long), when they did not change for limits.idle_100ns, and when they are hidden. A shard without
- * an owner has no part in it; then the registry gives nothing back.
+ * long), when they did not change for limits.idle_100ns, and when they are hidden. Nothing waits
+ * for a shard without an owner: it must not count in such families while others tend.
  */
 struct shard_owner {
 	void *context;

@@ -407,8 +407,7 @@ static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limi
 	return sample;
 }
 
-/* Of which kind the overflow series with these labels is. A label of an event may be "_other" too.
- */
+/* Which overflow series has these labels, if one does. A label of an event may be "_other" too. */
 static enum overflow overflow_of(const struct family *family, const uint32_t *ids)
 {
 	bool dynamic = true, all = true;
@@ -451,8 +450,7 @@ void family_put_back(struct family *family, uint32_t sample)
 /* With the mutex: the sample with these ids, which is made if no limit is against it. */
 static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
 {
-	bool limited =
-		family->dynamic_labels != 0 && overflow_of(family, ids) == OVERFLOW_NONE;
+	bool limited = family->dynamic_labels != 0 && overflow_of(family, ids) == OVERFLOW_NONE;
 	uint32_t sample = sample_find(family, ids, family->label_count);
 
 	if (sample == NO_SAMPLE) {
@@ -877,11 +875,16 @@ size_t family_series(const struct family *family)
 
 void family_keep(struct family *family, const uint32_t *ids)
 {
+	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample;
 	struct sample_life *life;
-	uint32_t sample;
 
+	for (uint32_t i = 0; i < family->label_count; i++) {
+		clean[i] = clean_id(family->registry, ids[i]);
+	}
+	/* A thread that is no consumer must not search the table without the mutex: eviction.c
+	 * would not wait for it. */
 	os_mutex_lock(&family->registry->mutex);
-	sample = sample_find(family, ids, family->label_count);
+	sample = add_with_mutex(family, clean);
 	life = sample != NO_SAMPLE ? sample_life(family, sample) : NULL;
 	if (life) {
 		atomic_store_explicit(&life->state, LIFE_KEPT, memory_order_relaxed);

@@ -76,12 +76,9 @@ struct family *rule_set_family(const struct rule_set *set, size_t index);
 /* Features of the tracker that the rules of the enabled collectors need (enum tracker_feature). */
 uint32_t rule_set_features(const struct rule_set *set);
 
-/*
- * Makes the samples whose labels are all fixed by their rules, at 0, with the cells of writer.
- * Before the first event.
- */
-void rule_set_make_samples(const struct rule_set *set, struct registry *registry,
-			   struct shard *shard);
+/* Makes the samples whose labels are all fixed by their rules, at 0. Any thread, before the first
+ * event of these rules. */
+void rule_set_make_samples(const struct rule_set *set, struct registry *registry);
 
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
  * what they say themselves, and what their derived fields bring. */

@@ -113,7 +113,7 @@ struct recording *recording_open(struct tool_arguments *arguments, const char *p
 	if (!recording->shard) {
 		goto fail;
 	}
-	rule_set_make_samples(recording->setup.rules, recording->setup.registry, recording->shard);
+	rule_set_make_samples(recording->setup.rules, recording->setup.registry);
 	return recording;
 
 fail:

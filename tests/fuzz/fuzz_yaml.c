@@ -62,7 +62,7 @@ static void compile_all(const struct rule_set *set, struct registry *registry)
 	struct event_table *event_table = event_table_new(4096, NULL, NULL);
 	struct guid guid;
 
-	rule_set_make_samples(set, registry, shard);
+	rule_set_make_samples(set, registry);
 	for (unsigned kernel_class = 0; kernel_class_at(kernel_class, &guid); kernel_class++) {
 		for (unsigned opcode = 0; opcode < 128; opcode++) {
 			const struct event_record record = {

@@ -236,7 +236,6 @@ static void overflow_series_and_kept_samples_stay(void **state)
 	(void)state;
 	set_up(&fixture, &by_process, MINUTE);
 	label(&fixture, "fixed", 0, ids);
-	family_cells(fixture.family, fixture.shard, ids, NULL);
 	family_keep(fixture.family, ids);
 	for (unsigned i = 0; i < LIMIT; i++) {
 		count(&fixture, "odd", i, 1);
@@ -337,6 +336,17 @@ static void a_gauge_that_is_not_zero_or_is_held_stays(void **state)
 
 /* ---- consumers ---- */
 
+/* Returns the second one, which is at work. */
+static struct shard *set_up_two(struct fixture *fixture, unsigned *forgotten)
+{
+	struct shard *other;
+
+	set_up(fixture, &by_process, 0);
+	other = consumer(fixture->registry, forgotten);
+	shard_enter(other);
+	return other;
+}
+
 static void a_sample_waits_until_every_consumer_has_forgotten_it(void **state)
 {
 	struct fixture fixture;
@@ -346,9 +356,7 @@ static void a_sample_waits_until_every_consumer_has_forgotten_it(void **state)
 	cell *stale;
 
 	(void)state;
-	set_up(&fixture, &by_process, 0);
-	other = consumer(fixture.registry, &forgotten);
-	shard_enter(other);
+	other = set_up_two(&fixture, &forgotten);
 	label(&fixture, "odd", 0, ids);
 	stale = family_cells(fixture.family, other, ids, NULL);
 	fill(&fixture);
@@ -374,9 +382,7 @@ static void nothing_waits_for_a_consumer_that_waits(void **state)
 	unsigned forgotten = 0;
 
 	(void)state;
-	set_up(&fixture, &by_process, 0);
-	other = consumer(fixture.registry, &forgotten);
-	shard_enter(other);
+	other = set_up_two(&fixture, &forgotten);
 	shard_leave(other);
 	forgotten = 0;
 	fill(&fixture);
@@ -396,9 +402,7 @@ static void a_name_that_comes_back_meanwhile_keeps_its_counts(void **state)
 	unsigned forgotten = 0;
 
 	(void)state;
-	set_up(&fixture, &by_process, 0);
-	other = consumer(fixture.registry, &forgotten);
-	shard_enter(other);
+	other = set_up_two(&fixture, &forgotten);
 	fill(&fixture);
 	shard_tend(fixture.shard, 10 * SECOND, 11 * MINUTE);
 	count(&fixture, "odd", 1, 5);

@@ -119,7 +119,7 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 					       .tracker = run->tracker,
 					       .clock = &run->clock,
 					       .session = "test.etl" };
-	rule_set_make_samples(run->set, run->registry, run->shard);
+	rule_set_make_samples(run->set, run->registry);
 	run->engine = rule_engine_new(&engine, &err);
 	stop_on(run->engine, &err);
 	run->schemas = trace_schemas_new(&err);

@@ -399,8 +399,7 @@ static const char *fixed_text(const struct label *label, size_t n)
 enum { FIXED_SERIES_MAX = 1024 };
 
 /* Goes through all combinations like a counter with one digit a label. */
-static void make_fixed(const struct active_rule *active, struct intern *strings,
-		       struct shard *shard)
+static void make_fixed(const struct active_rule *active, struct intern *strings)
 {
 	const struct rule *rule = active->rule;
 	size_t digits[FAMILY_LABELS_MAX] = { 0 };
@@ -412,7 +411,6 @@ static void make_fixed(const struct active_rule *active, struct intern *strings,
 		for (size_t j = 0; j < rule->label_count; j++) {
 			ids[j] = intern_string(strings, fixed_text(&rule->labels[j], digits[j]));
 		}
-		family_cells(active->declared->family, shard, ids, NULL);
 		family_keep(active->declared->family, ids);
 		while (i < rule->label_count && !fixed_text(&rule->labels[i], ++digits[i])) {
 			digits[i++] = 0;
@@ -423,14 +421,13 @@ static void make_fixed(const struct active_rule *active, struct intern *strings,
 	}
 }
 
-void rule_set_make_samples(const struct rule_set *set, struct registry *registry,
-			   struct shard *shard)
+void rule_set_make_samples(const struct rule_set *set, struct registry *registry)
 {
 	struct intern *strings = registry_strings(registry);
 
 	for (size_t i = 0; i < set->rule_count; i++) {
 		if (has_fixed_labels(set->rules[i].rule)) {
-			make_fixed(&set->rules[i], strings, shard);
+			make_fixed(&set->rules[i], strings);
 		}
 	}
 }
