@@ -151,8 +151,8 @@ static size_t room_left(struct registry *registry)
 	return used < most ? most - used : 0;
 }
 
-/* Begins to count anew, and admits those with the most events, at most an eighth of the budget. None
- * if there is room for all by now. Returns how many they are. */
+/* Begins to count anew, and admits those with the most events, at most an eighth of the budget.
+ * None if there is room for all by now. Returns how many they are. */
 static size_t admit(struct registry *registry)
 {
 	struct waiting *all = calloc((size_t)SHARD_SLOTS * PLACES, sizeof *all);

@@ -21,8 +21,8 @@
  *     for events has seen 0: it will forget its caches before its next record. A label set that
  *     comes back meanwhile is put into the table again with its counts (eviction_revive()).
  *  2. When all consumers have passed, nothing can write into the samples. One whose sum has changed
- *     is put back (or, chosen by budget.c, added to "_other"). The others lose their prefix, so
- * that scrapes leave them out.
+ *     is put back; with a budget each is added to "_other" instead (budget.c). What is not put back
+ *     loses its prefix, so that scrapes leave it out.
  *  3. When all scrapes that began before have ended, the cells are zero, and the number and the
  *     text are free. So no scrape shows the labels of one sample with the value of another.
  *
@@ -317,8 +317,9 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 	size_t first = eviction->batch_count;
 
 	for (size_t i = 0; i < count; i++) {
-		if (atomic_load_explicit(&life_of(candidates[i].family, candidates[i].sample)->state,
-					 memory_order_relaxed) != LIFE_COUNTED) {
+		if (atomic_load_explicit(
+			    &life_of(candidates[i].family, candidates[i].sample)->state,
+			    memory_order_relaxed) != LIFE_COUNTED) {
 			continue; /* family_keep() meanwhile */
 		}
 		eviction->batch[eviction->batch_count++] =
@@ -361,7 +362,6 @@ static void retire(struct registry *registry, const struct choice *choice)
 	}
 	if (eviction->batch_count > 0) {
 		eviction->stage = BATCH_RETIRED;
-		eviction->fold = choice->fold;
 		atomic_store(&eviction->pending, true);
 		atomic_fetch_add(&eviction->epoch, 1);
 	}
@@ -410,6 +410,12 @@ static bool consumers_have_passed(const struct registry *registry)
 	return true;
 }
 
+/* Whether samples that are given back are added to their overflow series. */
+static bool folds(const struct registry *registry)
+{
+	return registry->limits.budget > 0;
+}
+
 /* With the mutex, step 2: puts back what has changed, and takes the rest off the page. */
 static void hide_batch(struct registry *registry)
 {
@@ -423,8 +429,8 @@ static void hide_batch(struct registry *registry)
 		uint32_t index;
 		unsigned segment = segment_of(retired->sample, &index);
 
-		if (look.needed || (eviction->fold ? !family_fold(family, retired->sample) :
-						     look.sum != retired->sum)) {
+		if (look.needed || (folds(registry) ? !family_fold(family, retired->sample) :
+						      look.sum != retired->sum)) {
 			family_put_back(family, retired->sample);
 			continue;
 		}
@@ -507,7 +513,7 @@ static void move_on(struct registry *registry)
 	os_mutex_lock(&registry->mutex);
 	/* A scrape must not read a sample and then the series to which it was added. */
 	if (eviction->stage == BATCH_RETIRED && consumers_have_passed(registry) &&
-	    !(eviction->fold && eviction->scrapes)) {
+	    !(folds(registry) && eviction->scrapes)) {
 		hide_batch(registry);
 	}
 	if (eviction->stage == BATCH_HIDDEN && scrapes_have_ended(eviction)) {
@@ -612,10 +618,7 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 {
 	struct registry *registry = shard->registry;
 	struct eviction *eviction = &registry->eviction;
-	struct choice choice = { .before = before,
-				 .now = now,
-				 .idle_100ns = eviction->idle_100ns,
-				 .fold = registry->limits.budget > 0 };
+	struct choice choice = { .before = before, .now = now, .idle_100ns = eviction->idle_100ns };
 	bool reported = false;
 
 	if (!begin_tending(eviction)) {

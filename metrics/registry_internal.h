@@ -75,7 +75,7 @@ struct prefix {
 
 /* What eviction.c knows of a sample of a family with dynamic labels. */
 enum life_state {
-	LIFE_KEPT,    /* never given back: an overflow series, or labels that a rule fixes */
+	LIFE_KEPT,    /* never given back: an overflow series, or one of family_keep() */
 	LIFE_COUNTED, /* counts against the limits, and may be given back */
 	LIFE_RETIRED, /* in the batch, no longer in the table */
 	LIFE_FREE,    /* its number waits for other labels */
@@ -130,9 +130,9 @@ struct family {
 	const struct native_scale *native; /* NULL: no native histograms */
 
 	/*
-	 * The family is on the pages of the generations from shown_from up to, not with, shown_until
-	 * (exchange.c). They are stored before the registry's generation, with release, and read
-	 * after it, with acquire.
+	 * The family is on the pages of the generations from shown_from up to, not with,
+	 * shown_until (exchange.c). They are stored before the registry's generation, with release,
+	 * and read after it, with acquire.
 	 */
 	_Atomic(uint32_t) shown_from, shown_until;
 	bool coming;                /* used with the mutex, while sets are exchanged */
@@ -229,7 +229,6 @@ struct eviction {
 	size_t batch_count;
 	struct sample_table **tables; /* owned; replaced, of the families of the batch */
 	size_t table_count, table_capacity;
-	bool fold; /* the batch is added to the overflow series */
 	uint64_t scrape_clock;
 	uint64_t hidden_at;     /* on the scrape clock: BATCH_HIDDEN began */
 	struct scrape *scrapes; /* that run; the newest first */
@@ -245,9 +244,9 @@ struct registry {
 	struct intern *strings; /* owned */
 	uint32_t other, unknown, none;
 
-	_Atomic(struct family *) families; /* the first by name; see registry_shown() */
+	_Atomic(struct family *) families; /* the first by name; see family_shown() */
 	_Atomic(uint32_t) generation;      /* rises with each exchange of families */
-	_Atomic(uint32_t) series_limit;    /* limits.series, or that of a reload */
+	_Atomic(uint32_t) series_limit;    /* limits.series, for readers without the mutex */
 	_Atomic(uint32_t) series;          /* limited_count of all families that are shown; mutex */
 
 	struct os_mutex
@@ -274,7 +273,7 @@ struct registry {
 /* From this generation on no page has the family. */
 #define NEVER_SHOWN UINT32_MAX
 
-/* Whether the pages of an generation have the family: another set of families may be in force later. */
+/* Whether the pages of a generation have the family. Another set may be in force later. */
 static inline bool family_shown(const struct family *family, uint32_t generation)
 {
 	/* Pair with the releases in exchange.c. In this order: a family that is shown again has its
@@ -304,8 +303,8 @@ static inline void family_count_limited(struct family *family, bool counts)
 	}
 }
 
-/* With the mutex. The family with this name in the present generation, or among those that are coming;
- * NULL: none. */
+/* With the mutex. The family with this name in the present generation, or among those that are
+ * coming; NULL: none. */
 struct family *registry_find_coming(struct registry *registry, const char *name, bool coming);
 
 /* exchange.c, with the mutex: puts the limits that a reload can change in force. */
@@ -335,7 +334,7 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
-/* The cells of a sample that have values: all but the address of the native cells, which is last. */
+/* The cells of a sample that have values: all but the address of its native cells, the last. */
 static inline uint32_t family_value_cells(const struct family *family)
 {
 	return family->cells_per_sample - (family->native ? 1 : 0);
@@ -408,7 +407,6 @@ struct choice {
 	uint64_t idle_100ns;
 	struct candidate *candidates; /* owned */
 	size_t count, capacity;
-	bool fold; /* they are added to the overflow series */
 };
 
 /* eviction.c */

@@ -151,7 +151,7 @@ void processes_build(struct processes *processes);
  * (registry_alive()). raw_now: now in the ticks of the clock; now: in 100 ns.
  */
 void processes_report_alive(struct processes *processes, const struct source_clock *clock,
-			  int64_t raw_now, int64_t now);
+			    int64_t raw_now, int64_t now);
 
 /* The label of a process that has no instance or whose instance has no name. */
 uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time);
