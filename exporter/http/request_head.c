@@ -18,7 +18,8 @@
  *
  * The target is in origin form ("/metrics?x"). The absolute form ("http://host/metrics") must be
  * accepted (section 3.2.2): the host in it is read as little as the Host header is, and it is taken
- * out. The asterisk form belongs to OPTIONS, which no page allows: 405.
+ * out. The asterisk form is for OPTIONS alone and asks about the server as a whole; only single
+ * pages answer OPTIONS, so it is refused with 405.
  */
 #include "http/request_head.h"
 

@@ -220,7 +220,8 @@ static void add_refusal(void *context, int status, struct text *out)
 
 	add_head(out, context, status, "text/plain; charset=utf-8", false);
 	if (status == 405) {
-		text_add_string(out, "Allow: GET, HEAD\r\n");
+		/* The target is "*", which has no methods: "GET *" is refused too. */
+		text_add_string(out, "Allow:\r\n");
 	} else if (status == 503) {
 		text_add_string(out, "Retry-After: 5\r\n");
 	}

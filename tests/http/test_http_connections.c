@@ -206,7 +206,6 @@ static void some_answers_end_the_connection(void **state)
 		{ GET("/nothing"), "HTTP/1.1 404 " },
 		{ "POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 405 " },
 		/* What request_head.h refuses is answered without a worker. */
-		{ "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 405 " },
 		{ "GET / HTTP/1.1\r\nHost : x\r\n\r\n", "HTTP/1.1 400 " },
 		{ "GET / HTTP/1.1\nHost: x\n\n", "HTTP/1.1 400 " },
 		{ "GET / HTTP/3.0\r\nHost: x\r\n\r\n", "HTTP/1.1 505 " },
@@ -222,6 +221,33 @@ static void some_answers_end_the_connection(void **state)
 		if (!reply.data || strncmp(reply.data, cases[i].status, 13) != 0) {
 			fail_msg("%s: %s", cases[i].request, reply.data ? reply.data : "nothing");
 		}
+		expect(&reply, "\r\nConnection: close\r\n");
+		expect(&reply, "\r\nDate: ");
+		connection_close(c);
+		text_free(&reply);
+	}
+}
+
+/* RFC 9110, section 15.5.6 */
+static void answers_with_405_say_which_methods_there_are(void **state)
+{
+	static const struct {
+		const char *request, *allow;
+	} cases[] = {
+		{ "PUT /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "\r\nAllow: GET, HEAD, OPTIONS\r\n" },
+		{ "GET /-/quit HTTP/1.1\r\nHost: x\r\n\r\n", "\r\nAllow: POST, PUT, OPTIONS\r\n" },
+		/* "GET *" and all others are refused too. */
+		{ "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "\r\nAllow:\r\n" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		connection c = dial(*state);
+		struct text reply = { 0 };
+
+		send_text(c, cases[i].request);
+		receive(c, NULL, &reply);
+		expect(&reply, "HTTP/1.1 405 ");
+		expect(&reply, cases[i].allow);
 		expect(&reply, "\r\nConnection: close\r\n");
 		expect(&reply, "\r\nDate: ");
 		connection_close(c);
@@ -356,6 +382,7 @@ int main(void)
 		with_server(a_connection_does_not_last_for_ever),
 		with_server(requests_in_a_row_are_answered_in_order),
 		with_server(some_answers_end_the_connection),
+		with_server(answers_with_405_say_which_methods_there_are),
 		with_server(absolute_targets_are_answered),
 		with_server(the_date_is_that_of_today),
 		with_server(a_head_that_does_not_end_is_answered_with_408),
