@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One connection of a client. It belongs to the reception, or to the worker that answers its
- * request, and goes from one to the other under the lock of the reception.
+ * request, and goes from one to the other under the lock of dispatch.c.
  */
 #ifndef EXPORTER_HTTP_CONNECTION_H
 #define EXPORTER_HTTP_CONNECTION_H
@@ -44,11 +44,11 @@ struct connection {
 	struct client_address address;
 	char client[CLIENT_ADDRESS_TEXT_SIZE];
 	enum connection_state state;
-	bool wants_writing;   /* what the handshake waits for */
+	bool wants_writing;   /* TLS waits until it can write, even in order to read */
 	uint64_t since_ns;    /* idle since, or queued since, or being answered since */
 	uint64_t deadline_ns; /* of the state */
 	size_t index;         /* in the list of the reception */
-	struct connection *next, *previous; /* in a queue of the reception */
+	struct connection *next, *previous; /* in a list of dispatch.c */
 
 	char *bytes; /* owned; what has arrived and is not answered */
 	size_t size, capacity, seen;

@@ -22,6 +22,7 @@
  */
 #include "http/dispatch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/os.h"
@@ -91,12 +92,13 @@ struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *w
 	struct dispatch *dispatch = calloc(1, sizeof *dispatch);
 
 	if (!dispatch) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		error_no_memory(err, "the web server");
 		return NULL;
 	}
 	os_mutex_init(&dispatch->mutex);
 	os_condition_init(&dispatch->condition);
 	dispatch->waker = waker;
+	assert(workers > KEPT_FOR_SMALL);
 	dispatch->workers = workers;
 	dispatch->most_large = workers - KEPT_FOR_SMALL;
 	if (most_large > 0 && most_large < dispatch->most_large) {

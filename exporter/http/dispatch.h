@@ -16,8 +16,9 @@
 
 struct dispatch; /* opaque */
 
-/* most_large: large pages that are answered at the same time; 0: as many as workers allow. The
- * waker (borrowed) is woken when a connection comes back. */
+/* workers: more than the few that are kept for small pages. most_large: large pages that are
+ * answered at the same time; 0: as many as workers allow. The waker (borrowed) is woken when a
+ * connection comes back. */
 struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
 			      struct error *err);
 void dispatch_free(struct dispatch *dispatch); /* NULL is fine */

@@ -456,7 +456,7 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	socket_handle *listeners = NULL;
 
 	if (!reception) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		error_no_memory(err, "the web server");
 		return NULL;
 	}
 	reception->set = socket_set_new(1 + options->listener_count + most);
@@ -477,7 +477,7 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	}
 	if (!connection_list_init(&reception->list, most) || !reception->set ||
 	    !reception->waited || !listeners || !allowed) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		error_no_memory(err, "the web server");
 		goto fail;
 	}
 	memcpy(listeners, options->listeners, options->listener_count * sizeof *listeners);

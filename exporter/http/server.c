@@ -415,7 +415,7 @@ struct http_server *http_start(const struct http_options *options, struct regist
 	struct http_server *server = calloc(1, sizeof *server);
 
 	if (!server) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		error_no_memory(err, "the web server");
 		return NULL;
 	}
 	server->registry = registry;

@@ -55,7 +55,7 @@ struct http_options {
 	void *collectors_context;
 	bool disable_exporter_metrics; /* see http/collect.h */
 	/* At the same time; one more waits while the slowest client is cut off, and gets 503 after
-	 * 5 seconds. 0: as many as there are threads. */
+	 * 5 seconds. 0: as many as there are threads, less those kept for other pages. */
 	uint64_t max_scrapes;
 	/* A scrape ends so long before the time when its client gives up, as the client says. */
 	uint64_t timeout_offset_ns;

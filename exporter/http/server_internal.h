@@ -15,7 +15,7 @@
 
 enum {
 	ADDRESSES_MAX = 16,
-	WORKERS = 80, /* dispatch.c says why so many */
+	WORKERS = 80, /* so many because slow readers hold some: see dispatch.c */
 };
 
 struct http_server {

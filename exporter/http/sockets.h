@@ -73,8 +73,8 @@ struct socket_set; /* opaque; one thread */
 struct socket_set *socket_set_new(size_t capacity); /* NULL without memory */
 void socket_set_free(struct socket_set *set);       /* NULL is fine */
 void socket_set_clear(struct socket_set *set);
-/* Returns its index: 0, 1, 2 … since the set was cleared. */
-size_t socket_set_add(struct socket_set *set, socket_handle socket, bool for_writing);
+/* Its index is 0, 1, 2 … since the set was cleared. There must be room. */
+void socket_set_add(struct socket_set *set, socket_handle socket, bool for_writing);
 void socket_set_wait(struct socket_set *set, unsigned timeout_ms);
 /* After a wait: can be read or written without blocking, if only to learn that it is closed. */
 bool socket_set_ready(const struct socket_set *set, size_t index);

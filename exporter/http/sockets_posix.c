@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* accept4(), pipe2() */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -243,9 +244,14 @@ enum socket_result socket_peek(socket_handle socket, char *byte)
 	return result_of(recv((int)socket, byte, 1, MSG_PEEK), &size);
 }
 
+static struct pollfd poll_entry(socket_handle socket, bool for_writing)
+{
+	return (struct pollfd){ .fd = (int)socket, .events = for_writing ? POLLOUT : POLLIN };
+}
+
 void socket_wait(socket_handle socket, bool for_writing, unsigned timeout_ms)
 {
-	struct pollfd one = { .fd = (int)socket, .events = for_writing ? POLLOUT : POLLIN };
+	struct pollfd one = poll_entry(socket, for_writing);
 
 	(void)poll(&one, 1, (int)timeout_ms);
 }
@@ -297,11 +303,10 @@ void socket_set_clear(struct socket_set *set)
 	set->count = 0;
 }
 
-size_t socket_set_add(struct socket_set *set, socket_handle socket, bool for_writing)
+void socket_set_add(struct socket_set *set, socket_handle socket, bool for_writing)
 {
-	set->sockets[set->count] =
-		(struct pollfd){ .fd = (int)socket, .events = for_writing ? POLLOUT : POLLIN };
-	return set->count++;
+	assert(set->count < set->capacity);
+	set->sockets[set->count++] = poll_entry(socket, for_writing);
 }
 
 void socket_set_wait(struct socket_set *set, unsigned timeout_ms)

@@ -251,10 +251,10 @@ void socket_set_clear(struct socket_set *set)
 	set->count = 0;
 }
 
-size_t socket_set_add(struct socket_set *set, socket_handle socket, bool for_writing)
+void socket_set_add(struct socket_set *set, socket_handle socket, bool for_writing)
 {
-	set->sockets[set->count] = poll_entry(socket, for_writing);
-	return set->count++;
+	assert(set->count < set->capacity);
+	set->sockets[set->count++] = poll_entry(socket, for_writing);
 }
 
 void socket_set_wait(struct socket_set *set, unsigned timeout_ms)
@@ -283,7 +283,7 @@ struct waker *waker_new(struct error *err)
 	int size = sizeof address.ipv4;
 
 	if (!waker) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the web server");
+		error_no_memory(err, "the web server");
 		return NULL;
 	}
 	address.ipv4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
