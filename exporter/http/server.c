@@ -15,7 +15,9 @@
  *
  * Addresses are parsed and sockets opened before civetweb starts, which then can only fail for lack
  * of memory or threads. It reports that in its log alone, so while the server starts, the first log
- * message is kept for the error. Later messages are logged for debugging.
+ * message is kept for the error. It also starts with fewer workers than it should, if there is at
+ * least one; slow readers can then hold them all, because dispatch.c counts on WORKERS. Therefore
+ * messages are warnings while it starts. Later messages are logged for debugging.
  */
 #include <civetweb.h>
 #include <stdio.h>
@@ -272,6 +274,8 @@ static int on_message(const struct mg_connection *connection, const char *messag
 			snprintf(server->start_message, sizeof server->start_message, "%s",
 				 message);
 		}
+		log_warning("The web server starts with less than it needs",
+			    log_text("message", message));
 	} else {
 		log_debug("Web server", log_text("message", message));
 	}
