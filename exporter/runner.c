@@ -35,10 +35,6 @@
 bool runner_init_consumer(struct runner *runner, struct consumer *consumer,
 			  const struct config *config, struct error *err)
 {
-	consumer->runner = runner;
-	atomic_init(&consumer->named, false);
-	atomic_init(&consumer->snapshot_ns, NEVER);
-	atomic_init(&consumer->reload_due, false);
 	if (!consumer->shard) {
 		consumer->shard = registry_shard(runner->registry, false, err);
 	}
@@ -377,6 +373,14 @@ struct runner *runner_new(const struct runner_options *options, struct error *er
 	if (!runner->sessions || !runner->consumers) {
 		error_no_memory(err, "sessions");
 		goto fail;
+	}
+	for (size_t i = 0; i < runner->room; i++) {
+		struct consumer *consumer = &runner->consumers[i];
+
+		consumer->runner = runner;
+		atomic_init(&consumer->named, false);
+		atomic_init(&consumer->snapshot_ns, NEVER);
+		atomic_init(&consumer->reload_due, false);
 	}
 	if (live ? !open_sessions(runner, err) : !open_recordings(runner, err)) {
 		goto fail;

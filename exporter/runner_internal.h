@@ -86,7 +86,8 @@ struct runner {
 
 bool runner_stopping(const struct runner *runner);
 
-/* Prepares a consumer, which may be one that a session had before. */
+/* Gives a consumer its shard and its names. It may be one that a session had before, whose flags
+ * other threads are reading: they stay. */
 bool runner_init_consumer(struct runner *runner, struct consumer *consumer,
 			  const struct config *config, struct error *err);
 /* With the lock: starts its thread. */

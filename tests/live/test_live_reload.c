@@ -334,6 +334,30 @@ static void what_cannot_work_changes_nothing(void **state)
 	end(&reloading);
 }
 
+/* A session that was there before is started again, and stopped because the next one is refused. */
+static void a_refused_return_leaves_the_program_ready(void **state)
+{
+	static const char refused[] =
+		"sessions: { noise: { logger: user, providers: ['" SOME_PROVIDER "'] }, "
+		"other: { logger: user, providers: [Nobody-Knows-This] } }\n";
+	struct reloading reloading;
+	struct fake_etw_session now;
+
+	(void)state;
+	begin_consumed(&reloading, "{}\n", true);
+	WAIT_UNTIL(runner_ready(reloading.side.runner));
+	reload_with(&reloading, ONE);
+	reload_with(&reloading, "{}\n");
+	assert_true(runner_ready(reloading.side.runner));
+	write_config(&reloading, refused);
+	log_configure(LOG_ERROR + 1, LOG_LOGFMT);
+	assert_false(reload_now(reloading.reload, NULL));
+	log_configure(LOG_ERROR, LOG_LOGFMT);
+	assert_false(fake_etw_session("noise", &now));
+	assert_true(runner_ready(reloading.side.runner));
+	end(&reloading);
+}
+
 /* What is logged about settings; other threads log, too. */
 static struct os_mutex lines_lock;
 static char lines[4096];
@@ -421,6 +445,7 @@ int main(void)
 		cmocka_unit_test_setup(a_session_that_waits_is_reloaded_without_it, set_up),
 		cmocka_unit_test_setup(sessions_come_and_go, set_up),
 		cmocka_unit_test_setup(what_cannot_work_changes_nothing, set_up),
+		cmocka_unit_test_setup(a_refused_return_leaves_the_program_ready, set_up),
 		cmocka_unit_test_setup(settings_that_need_a_restart_are_named_each_time, set_up),
 	};
 
