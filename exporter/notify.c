@@ -53,14 +53,15 @@ void notify_stopping(void)
 
 void notify_status(struct text *out, struct runner *runner)
 {
-	size_t count = runner_session_count(runner);
 	uint64_t up = 0, records = 0, lost = 0;
+	size_t count = 0; /* of those that the configuration has */
 	struct runner_totals totals;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < runner_session_count(runner); i++) {
 		struct runner_session session;
 
 		runner_session(runner, i, &session);
+		count += !session.gone;
 		up += session.up;
 		records += session.statistics.records;
 		lost += session.lost_events;

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "notify.h"
 #include "source/kernel_flags.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/live/support/run.h"
@@ -279,6 +280,7 @@ static void sessions_come_and_go(void **state)
 					.descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
 					.process_id = 8,
 					.payload = "" };
+	struct text status = { 0 };
 
 	(void)state;
 	begin_consumed(&reloading, "{}\n", true);
@@ -293,10 +295,14 @@ static void sessions_come_and_go(void **state)
 			   (uint64_t)i + 1);
 		WAIT_UNTIL(value_now(&reloading, "\netw_session_up{session=\"noise\"} ") == 1);
 		reload_with(&reloading, "{}\n");
+		notify_status(&status, reloading.side.runner);
+		assert_non_null(strstr(status.data, "Consuming 1 of 1 session:"));
+		text_clear(&status);
 		assert_false(fake_etw_session("noise", &now));
 		assert_null(strstr(page_now(&reloading), "etw_session_up{session=\"noise\"}"));
 		assert_null(strstr(page_now(&reloading), "etw_session_info{session=\"noise\""));
 	}
+	text_free(&status);
 	end(&reloading);
 }
 
