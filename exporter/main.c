@@ -301,6 +301,7 @@ static bool open_reload(struct app *app, struct error *err)
 		.log_level = options->log_level,
 		.log_format = options->log_format,
 		.listen_addresses_set = options->listen_address_count > 0,
+		.allowed_set = options->allowed_count > 0,
 		.telemetry_path_set = options->telemetry_path != NULL,
 	};
 

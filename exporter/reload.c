@@ -37,6 +37,7 @@ struct former {
 /* Settings that hold until the end of the program; as they were at its start. */
 struct fixed {
 	char *listen_addresses; /* owned: all of them, with blanks between */
+	char *allowed;          /* owned: likewise */
 	char *telemetry_path;   /* owned */
 	uint64_t strings_bytes, idle_ms, budget;
 	bool native_histograms;
@@ -55,12 +56,12 @@ struct reload {
 
 /* ---- settings that need a restart ---- */
 
-static char *join_addresses(const struct config *config)
+static char *join_texts(const char *const *texts, size_t count)
 {
 	struct text all = { 0 };
 
-	for (size_t i = 0; i < config->listen_address_count; i++) {
-		text_add_format(&all, "%s%s", i > 0 ? " " : "", config->listen_addresses[i]);
+	for (size_t i = 0; i < count; i++) {
+		text_add_format(&all, "%s%s", i > 0 ? " " : "", texts[i]);
 	}
 	text_add(&all, "", 1);
 	if (all.failed) {
@@ -70,9 +71,12 @@ static char *join_addresses(const struct config *config)
 	return all.data;
 }
 
+/* False without memory; free_fixed() is needed either way. */
 static bool keep_fixed(struct fixed *fixed, const struct config *config)
 {
-	fixed->listen_addresses = join_addresses(config);
+	fixed->listen_addresses = join_texts((const char *const *)config->listen_addresses,
+					     config->listen_address_count);
+	fixed->allowed = join_texts((const char *const *)config->allowed, config->allowed_count);
 	fixed->telemetry_path =
 		text_duplicate(config->telemetry_path, strlen(config->telemetry_path));
 	fixed->strings_bytes = config->limits.strings_bytes;
@@ -80,28 +84,39 @@ static bool keep_fixed(struct fixed *fixed, const struct config *config)
 	fixed->budget = config->limits.budget;
 	fixed->native_histograms = config->native_histograms;
 	fixed->lower_case_processes = config->lower_case_processes;
-	return fixed->listen_addresses && fixed->telemetry_path;
+	return fixed->listen_addresses && fixed->allowed && fixed->telemetry_path;
+}
+
+static void free_fixed(struct fixed *fixed)
+{
+	free(fixed->listen_addresses);
+	free(fixed->allowed);
+	free(fixed->telemetry_path);
 }
 
 static void warn_of_fixed(const struct reload *reload, const struct config *config)
 {
 	const struct reload_options *options = &reload->options;
 	const struct fixed *fixed = &reload->fixed;
-	char *addresses = join_addresses(config);
+	struct fixed next = { 0 };
+	bool kept = keep_fixed(&next, config);
 	const struct {
 		const char *setting;
 		bool differs;
 	} settings[] = {
-		{ "web.listen_addresses", !options->listen_addresses_set && addresses &&
-						  strcmp(addresses, fixed->listen_addresses) != 0 },
+		{ "web.listen_addresses",
+		  kept && !options->listen_addresses_set &&
+			  strcmp(next.listen_addresses, fixed->listen_addresses) != 0 },
+		{ "web.allow",
+		  kept && !options->allowed_set && strcmp(next.allowed, fixed->allowed) != 0 },
 		{ "web.telemetry_path",
-		  !options->telemetry_path_set &&
-			  strcmp(config->telemetry_path, fixed->telemetry_path) != 0 },
-		{ "limits.strings", config->limits.strings_bytes != fixed->strings_bytes },
-		{ "limits.idle", config->limits.idle_ms != fixed->idle_ms },
-		{ "limits.budget", config->limits.budget != fixed->budget },
-		{ "native_histograms", config->native_histograms != fixed->native_histograms },
-		{ "process_case", config->lower_case_processes != fixed->lower_case_processes },
+		  kept && !options->telemetry_path_set &&
+			  strcmp(next.telemetry_path, fixed->telemetry_path) != 0 },
+		{ "limits.strings", next.strings_bytes != fixed->strings_bytes },
+		{ "limits.idle", next.idle_ms != fixed->idle_ms },
+		{ "limits.budget", next.budget != fixed->budget },
+		{ "native_histograms", next.native_histograms != fixed->native_histograms },
+		{ "process_case", next.lower_case_processes != fixed->lower_case_processes },
 	};
 
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
@@ -110,7 +125,7 @@ static void warn_of_fixed(const struct reload *reload, const struct config *conf
 				    log_text("setting", settings[i].setting));
 		}
 	}
-	free(addresses);
+	free_fixed(&next);
 }
 
 /* ---- set-ups ---- */
@@ -147,8 +162,7 @@ struct reload *reload_new(const struct reload_options *options, struct error *er
 
 	if (!reload || !keep_fixed(&reload->fixed, options->current->config)) {
 		if (reload) {
-			free(reload->fixed.listen_addresses);
-			free(reload->fixed.telemetry_path);
+			free_fixed(&reload->fixed);
 		}
 		free(reload);
 		error_no_memory(err, "reloads");
@@ -178,8 +192,7 @@ void reload_free(struct reload *reload)
 	}
 	os_mutex_done(&reload->busy);
 	os_mutex_done(&reload->lock);
-	free(reload->fixed.listen_addresses);
-	free(reload->fixed.telemetry_path);
+	free_fixed(&reload->fixed);
 	free(reload);
 }
 

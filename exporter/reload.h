@@ -32,7 +32,7 @@ struct reload_options {
 	bool log_level_set, log_format_set;
 	enum log_level log_level;
 	enum log_format log_format;
-	bool listen_addresses_set, telemetry_path_set;
+	bool listen_addresses_set, allowed_set, telemetry_path_set;
 };
 
 struct reload *reload_new(const struct reload_options *options, struct error *err);

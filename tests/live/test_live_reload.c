@@ -405,7 +405,7 @@ static void settings_that_need_a_restart_are_named_each_time(void **state)
 	static const char *const settings[] = { "session=noise setting=flush",
 						"session=noise setting=buffers.size",
 						"session=etw_exporter setting=rundown",
-						"setting=limits.strings" };
+						"setting=limits.strings", "setting=web.allow" };
 	struct reloading reloading;
 
 	(void)state;
@@ -417,7 +417,8 @@ static void settings_that_need_a_restart_are_named_each_time(void **state)
 		reload_with(&reloading,
 			    "sessions: { etw_exporter: { rundown: off }, noise: { logger: user, "
 			    "flush: 2s, buffers: { size: 128KiB }, providers: ['" SOME_PROVIDER
-			    "'] } }\nlimits: { strings: 32MiB, series: 1000 }\n");
+			    "'] } }\nlimits: { strings: 32MiB, series: 1000 }\n"
+			    "web: { allow: [127.0.0.1] }\n");
 		for (size_t j = 0; j < sizeof settings / sizeof settings[0]; j++) {
 			assert_true(was_logged(settings[j]));
 		}
