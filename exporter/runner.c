@@ -188,6 +188,13 @@ static const char *kept_text(const struct runner *runner, const char *text)
 	return id != INTERN_FULL ? intern_text(strings, id, NULL) : "";
 }
 
+/* Of the session's source, and of those that it had before. */
+static void take_statistics(const struct session *session, struct source_statistics *statistics)
+{
+	source_statistics(session->source, statistics);
+	source_statistics_add(statistics, &session->earlier);
+}
+
 void runner_take_facts(struct session *session)
 {
 	session->sum.facts = *source_facts(session->source);
@@ -195,7 +202,7 @@ void runner_take_facts(struct session *session)
 	session->sum.facts.mode = kept_text(session->consumer->runner, session->sum.facts.mode);
 	session->sum.path = session->path;
 	session->sum.with_volume_millionths = UINT64_MAX;
-	source_statistics(session->source, &session->sum.statistics);
+	take_statistics(session, &session->sum.statistics);
 }
 
 static bool name_is_taken(const struct runner *runner, const struct session *session,
@@ -477,7 +484,7 @@ static struct runner_session session_now(const struct session *session, uint64_t
 	if (consumer->current != session) {
 		return now;
 	}
-	source_statistics(session->source, &now.statistics);
+	take_statistics(session, &now.statistics);
 	keep_most(&now.statistics.bad_buffers, earlier->bad_buffers);
 	keep_most(&now.statistics.bad_records, earlier->bad_records);
 	now.lost_events = now.statistics.events_lost;

@@ -27,6 +27,8 @@ struct session {
 	struct live_session live; /* empty for a recording */
 	/* What the passes that ended came to; guarded by the runner's lock. */
 	struct runner_session sum;
+	/* What a live session counted before a reload ended it; likewise. */
+	struct source_statistics earlier;
 	struct replay_log said; /* of its consumer */
 	/* Of a live session: its settings when it was started; without texts and providers. */
 	struct config_session started;

@@ -140,6 +140,7 @@ static void begin_session(struct runner *runner, struct session *session)
 	runner_on_named(consumer); /* the program was ready before */
 	good = runner_make_pipeline(session, &err);
 	os_mutex_lock(&runner->lock);
+	session->earlier = session->sum.statistics;
 	runner_take_facts(session);
 	session->sum.gone = false;
 	if ((size_t)(session - runner->sessions) >= runner->session_count) {

@@ -23,6 +23,35 @@ const char *harvest_result_name(enum harvest_result result)
 	return names[result];
 }
 
+static void add_each(uint64_t *to, const uint64_t *from, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		to[i] += from[i];
+	}
+}
+
+void source_statistics_add(struct source_statistics *statistics,
+			   const struct source_statistics *earlier)
+{
+	statistics->events_lost += earlier->events_lost;
+	statistics->buffers_lost += earlier->buffers_lost;
+	statistics->realtime_buffers_lost += earlier->realtime_buffers_lost;
+	statistics->buffers_written += earlier->buffers_written;
+	statistics->buffers += earlier->buffers;
+	statistics->records += earlier->records;
+	statistics->bad_buffers += earlier->bad_buffers;
+	statistics->bad_records += earlier->bad_records;
+	statistics->late_records += earlier->late_records;
+	statistics->restores_given_up += earlier->restores_given_up;
+	statistics->canary_sent += earlier->canary_sent;
+	statistics->canary_received += earlier->canary_received;
+	statistics->canary_refused += earlier->canary_refused;
+	statistics->names_lost += earlier->names_lost;
+	add_each(statistics->restarts, earlier->restarts, RESTART_COUNT);
+	add_each(statistics->names, earlier->names, NAMES_COUNT);
+	add_each(statistics->harvests, earlier->harvests, HARVEST_COUNT);
+}
+
 void source_init(struct source *source, const struct source_operations *operations)
 {
 	source->operations = operations;

@@ -150,6 +150,11 @@ struct source_statistics {
 	uint64_t names_lost; /* records of harvests that were lost or did not fit into memory */
 };
 
+/* Adds what another source has counted, such as the one that its session had before; what is the
+ * state of a moment stays. */
+void source_statistics_add(struct source_statistics *statistics,
+			   const struct source_statistics *earlier);
+
 /* Properties of a source, fixed when it is opened. Name and mode are valid until source_close();
  * type is a literal. */
 struct source_facts {

@@ -280,6 +280,7 @@ static void sessions_come_and_go(void **state)
 					.descriptor = { .Id = 1, .Level = 4, .Keyword = 1 },
 					.process_id = 8,
 					.payload = "" };
+	static const char lost[] = "\netw_session_events_lost_total{session=\"noise\"} ";
 	struct text status = { 0 };
 
 	(void)state;
@@ -294,7 +295,12 @@ static void sessions_come_and_go(void **state)
 		WAIT_UNTIL(value_now(&reloading, COUNT("11111111-2222-3333-4444-555555555555")) ==
 			   (uint64_t)i + 1);
 		WAIT_UNTIL(value_now(&reloading, "\netw_session_up{session=\"noise\"} ") == 1);
+		/* Losses too, of the time before it was gone. */
+		assert_int_equal(value_now(&reloading, lost), 3 * i);
+		fake_etw_lose_events("noise", 3);
+		WAIT_UNTIL(value_now(&reloading, lost) == 3 * (uint64_t)i + 3);
 		reload_with(&reloading, "{}\n");
+		assert_int_equal(value_now(&reloading, lost), 3 * i + 3);
 		notify_status(&status, reloading.side.runner);
 		assert_non_null(strstr(status.data, "Consuming 1 of 1 session:"));
 		text_clear(&status);
