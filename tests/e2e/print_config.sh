@@ -46,7 +46,7 @@ collector_files: ['collectors/*.yaml', /no/such/folder/*.yaml]
 collectors: { dns: on, file: off }
 END
 # What etw_exporter.yaml shows of sessions is a comment.
-sed -n '/on_conflict/d; /^#   sessions:$/,/^sessions: {}/ s/^#   //p' "$SOURCE_DIR/config/etw_exporter.yaml" >"$work/commented.yaml"
+sed -n '/^#   sessions:$/,/^sessions: {}/ s/^#   //p' "$SOURCE_DIR/config/etw_exporter.yaml" >"$work/commented.yaml"
 
 # same NAME FLAGS...: prints the configuration that the flags name; it must read as itself, in another folder and without them.
 same() {
