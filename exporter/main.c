@@ -25,18 +25,17 @@
 #include "http/web_config.h"
 #include "landing.h"
 #include "live/live_source.h"
-#include "live/running.h"
 #include "metrics/exposition.h"
 #include "notify.h"
 #include "options.h"
 #include "print_config.h"
 #include "reload.h"
 #include "runner.h"
+#include "self_test_flags.h"
 #include "setup.h"
 #include "track/state_gauges.h"
 #include "version.h"
 #include "windows/crash.h"
-#include "windows/kit.h"
 #include "windows/self_test.h"
 #include "windows/service.h"
 
@@ -408,85 +407,6 @@ static bool serve(struct app *app, struct error *err)
 	return true;
 }
 
-/* ---- the self-test ---- */
-
-static bool wait_unless_stopped(void *context, uint64_t ms)
-{
-	(void)context;
-	return os_stop_wait_for(ms * 1000000) == NULL;
-}
-
-static bool self_test_options_fit(const struct options *options, struct error *err)
-{
-	const struct {
-		const char *flag;
-		bool given, needs_folder;
-	} flags[] = {
-		{ "--self-test.out", options->self_test_folder != NULL, false },
-		{ "--self-test.system-providers", options->self_test_system_providers, false },
-		{ "--self-test.private", options->self_test_private, true },
-		{ "--self-test.service", options->self_test_service, true },
-	};
-
-	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-		if (flags[i].given && !options->self_test) {
-			return error_set(err, ERROR_CONFIG, "%s needs --self-test", flags[i].flag);
-		}
-		if (flags[i].given && flags[i].needs_folder && !options->self_test_folder) {
-			return error_set(err, ERROR_CONFIG, "%s needs --self-test.out=DIR",
-					 flags[i].flag);
-		}
-	}
-	return true;
-}
-
-/* Without --self-test.out a table, else a summary of the files. */
-static bool self_test_report(const struct app *app, const struct self_test_options *self_test,
-			     struct text *report, bool *passed, struct error *err)
-{
-	const struct kit_options options = { .folder = app->options.self_test_folder,
-					     .private_names = app->options.self_test_private,
-					     .service = app->options.self_test_service,
-					     .self_test = *self_test };
-
-	return options.folder ? etw_here(err) && kit_run(&options, report, passed, err) :
-				self_test_run(self_test, report, passed, err);
-}
-
-/* Prints the result; a row that fails fails the program. */
-static bool self_test(const struct app *app, struct error *err)
-{
-	const struct activity_work_options activity = { .wait = wait_unless_stopped };
-	struct activity_work *work = activity_open(&activity, err);
-	char *process = work ? activity_process(err) : NULL;
-	const struct self_test_options options = {
-		.prepare = activity_prepare,
-		.act = activity_run,
-		.context = work,
-		.process = process,
-		.wait = wait_unless_stopped,
-		.system_providers = app->options.self_test_system_providers,
-		.idle_ms = 3000,
-		.duration_ms = 15000,
-	};
-	struct text report = { 0 };
-	bool passed = false;
-	bool done;
-
-	log_configure(app->options.log_level_set ? app->options.log_level : LOG_WARNING,
-		      app->options.log_format);
-	if (process && os_is_terminal(stderr)) {
-		fprintf(stderr, "etw_exporter: the self-test takes about half a minute\n");
-	}
-	done = process && os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
-	       self_test_report(app, &options, &report, &passed, err);
-	done = done && print_text(&report, err);
-	text_free(&report);
-	free(process);
-	activity_close(work);
-	return done && (passed || error_set(err, ERROR_SYSTEM, "the self-test failed"));
-}
-
 /* ---- the program ---- */
 
 static bool print_configuration(const struct app *app, struct error *err)
@@ -505,11 +425,11 @@ static bool run(struct app *app, struct error *err)
 	if (app->options.service == SERVICE_UNINSTALL) {
 		return service_uninstall(err) && print_line("The service is removed.", err);
 	}
-	if (!self_test_options_fit(&app->options, err)) {
+	if (!self_test_flags_fit(&app->options, err)) {
 		return false;
 	}
 	if (app->options.self_test) {
-		return self_test(app, err);
+		return self_test_flags_run(&app->options, err);
 	}
 	if (app->options.once_format != EXPOSITION_TEXT_0_0_4 && !app->options.once) {
 		return error_set(err, ERROR_CONFIG, "--once.format needs --once");
