@@ -80,10 +80,10 @@ void runner_reload_cancel(struct runner *runner);
 
 /*
  * Puts next in place: every record that is counted from now on is counted by its rules. Live
- * sessions get their new providers and kernel events when their consumers have taken the rules
- * over, so that no event comes before its rule; those that next does not have are stopped. Waits
- * for the consumers, but at most wait_ms. False: a live session that gets no events has not looked
- * at next yet; it does at its next event.
+ * sessions get their new providers and kernel events after that, so that no event comes before its
+ * rule; those that next does not have are stopped. Waits for the consumers to take the rules over,
+ * but at most wait_ms. False: a live session that gets no events has not looked at next yet; it
+ * does at its next event.
  */
 bool runner_reload(struct runner *runner, uint32_t wait_ms);
 
