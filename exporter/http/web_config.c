@@ -4,9 +4,9 @@
  *
  * A thread looks once a second whether a file has changed: the configuration, certificate, key or
  * authorities, by what stat() says about them. Then all of them are read again, because they belong
- * together. Connections and requests never wait for files, which may be on a share that hangs. If
- * what was read has a mistake, such as a certificate whose key is not written yet, everything stays
- * as it was until a file changes once more.
+ * together. Connections and requests, scrapes too, never wait for files, which may be on a share
+ * that hangs. If what was read has a mistake, such as a certificate whose key is not written yet,
+ * everything stays as it was until a file changes once more.
  *
  * Connections get TLS from one struct tls_server, whose contents are exchanged (http/tls.h).
  * Whether there is TLS at all is decided when the program starts, as in the toolkit: ports do not
@@ -20,6 +20,7 @@
  */
 #include "http/web_config.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ struct web_config {
 
 	struct os_mutex reading; /* held while files are read: one thread at a time */
 	struct watched files[1 + WEB_PEMS];
-	bool in_force;
+	atomic_bool in_force; /* written with the lock, read without */
 
 	struct os_mutex mutex; /* of what requests read */
 	struct web_settings *settings;
@@ -74,20 +75,19 @@ static bool set_path(struct watched *file, const char *path)
 	return file->path || !path;
 }
 
-/*
- * Remembers which files were read. settings: NULL, if it was not known which ones the configuration
- * names; then those of the last time are watched on.
- */
+/* Before they are read, so that a change meanwhile shows as a change afterwards. */
+static void stamp_files(struct web_config *config)
+{
+	for (unsigned i = 0; i <= WEB_PEMS; i++) {
+		if (config->files[i].path) {
+			os_file_stamp(config->files[i].path, &config->files[i].stamp);
+		}
+	}
+}
+
+/* Remembers which files the configuration names, and their stamps. */
 static void note_files(struct web_config *config, const struct web_settings *settings)
 {
-	if (!settings) {
-		for (unsigned i = 0; i <= WEB_PEMS; i++) {
-			if (config->files[i].path) {
-				os_file_stamp(config->files[i].path, &config->files[i].stamp);
-			}
-		}
-		return;
-	}
 	config->files[0].stamp = settings->stamp;
 	for (unsigned i = 0; i < WEB_PEMS; i++) {
 		struct watched *file = &config->files[1 + i];
@@ -140,10 +140,15 @@ static bool take_settings(struct web_config *config, struct web_settings *settin
 /* Reads all files and takes what is in them, if it is right. */
 static bool read_files(struct web_config *config, struct problems *problems, struct error *err)
 {
-	struct web_settings *settings = web_settings_read(config->path, problems, err);
+	struct web_settings *settings;
 
+	stamp_files(config);
+	settings = web_settings_read(config->path, problems, err);
+	if (!settings) {
+		return false; /* which files it names is not known: the same are watched on */
+	}
 	note_files(config, settings);
-	if (settings && !settings->broken && take_settings(config, settings, err)) {
+	if (!settings->broken && take_settings(config, settings, err)) {
 		web_settings_forget_files(settings);
 		return true;
 	}
@@ -184,11 +189,12 @@ bool web_config_refresh(struct web_config *config)
 
 	os_mutex_lock(&config->reading);
 	if (files_changed(config)) {
-		config->in_force = read_files(config, &problems, &err);
-		if (config->in_force || problems.errors > 1) {
+		in_force = read_files(config, &problems, &err);
+		atomic_store_explicit(&config->in_force, in_force, memory_order_relaxed);
+		if (in_force || problems.errors > 1) {
 			problems_show(&problems, log_problem, NULL);
 		}
-		if (config->in_force) {
+		if (in_force) {
 			log_info("The web configuration was read again",
 				 log_text("file", config->path));
 		} else {
@@ -198,7 +204,7 @@ bool web_config_refresh(struct web_config *config)
 		}
 		problems_done(&problems);
 	}
-	in_force = config->in_force;
+	in_force = atomic_load_explicit(&config->in_force, memory_order_relaxed);
 	os_mutex_unlock(&config->reading);
 	return in_force;
 }
@@ -298,7 +304,6 @@ static void show(void *context)
 {
 	struct web_config *config = context;
 	struct auth_statistics auth;
-	bool in_force;
 
 	auth_statistics(config->auth, &auth);
 	set(config, WEB_AUTH_FAILURES, "denied", auth.denied);
@@ -308,10 +313,7 @@ static void show(void *context)
 	set(config, WEB_RATE_LIMITED, NULL, config->rate_limited);
 	set(config, WEB_READ_TIME, NULL, config->read_unix_ns);
 	os_mutex_unlock(&config->mutex);
-	os_mutex_lock(&config->reading);
-	in_force = config->in_force;
-	os_mutex_unlock(&config->reading);
-	set(config, WEB_READ, NULL, in_force);
+	set(config, WEB_READ, NULL, atomic_load_explicit(&config->in_force, memory_order_relaxed));
 	if (config->tls) {
 		set(config, WEB_TLS_FAILURES, NULL, tls_server_failures(config->tls));
 		set(config, WEB_CERTIFICATE_END, NULL, tls_server_valid_until(config->tls));
@@ -341,7 +343,7 @@ struct web_config *web_config_open(const char *path, struct problems *problems, 
 	if (!config->auth || !read_files(config, problems, err)) {
 		goto fail;
 	}
-	config->in_force = true;
+	atomic_store_explicit(&config->in_force, true, memory_order_relaxed);
 	return config;
 
 fail:

@@ -32,9 +32,8 @@ bool web_config_start(struct web_config *config, struct registry *registry, stru
 /* Ends the watch, and the waiting of requests in web_config_refuse(). */
 void web_config_stop(struct web_config *config);
 
-/* For tls_accept(); the same as long as the configuration is open, also after files were
- * read again. NULL:
- * connections are not encrypted. */
+/* For tls_accept(); the same as long as the configuration is open, also after files were read
+ * again. NULL: connections are not encrypted. */
 struct tls_server *web_config_tls(struct web_config *config);
 
 /* Checks rate and user of a request. Returns 0 if it may go on, else the status with which it was
