@@ -49,23 +49,26 @@ static bool is_base64(const char *text, size_t size, size_t *padding)
 bool crypto_base64_decode(const char *text, size_t text_size, char **bytes, size_t *size)
 {
 	size_t padding;
-	int decoded;
+	int decoded_size = 0;
+	char *decoded;
 
 	if (text_size > INT32_MAX || !is_base64(text, text_size, &padding)) {
 		return false;
 	}
-	*bytes = malloc(text_size / 4 * 3 + 1);
-	if (!*bytes) {
+	decoded = malloc(text_size / 4 * 3 + 1);
+	if (!decoded) {
 		return false;
 	}
-	decoded = text_size == 0 ? 0 :
-				   EVP_DecodeBlock((unsigned char *)*bytes,
-						   (const unsigned char *)text, (int)text_size);
-	if (decoded < 0) {
-		free(*bytes);
+	if (text_size > 0) {
+		decoded_size = EVP_DecodeBlock((unsigned char *)decoded,
+					       (const unsigned char *)text, (int)text_size);
+	}
+	if (decoded_size < 0) {
+		free(decoded);
 		return false;
 	}
-	*size = (size_t)decoded - padding;
-	(*bytes)[*size] = '\0';
+	*size = (size_t)decoded_size - padding;
+	*bytes = decoded;
+	decoded[*size] = '\0';
 	return true;
 }
