@@ -21,6 +21,11 @@
  * The suites of TLS 1.3 are chosen apart from those of TLS 1.2 in OpenSSL, and not at all in Go. A
  * configuration that names one of TLS 1.3 gets those it names; one that names none gets all three.
  * A configuration that names suites, but none of TLS 1.2, gets no connections of TLS 1.2, as in Go.
+ *
+ * OpenSSL takes records in one call until one has data, and there is no end to those without any:
+ * KeyUpdate, or a hello of TLS 1.2 that begins a renegotiation and is refused. One client could so
+ * keep the thread that reads for all. Therefore a call reads from the socket READS_AT_ONCE times at
+ * most; then it is as if nothing more had arrived, and the next call goes on.
  */
 #include "http/tls.h"
 
@@ -62,7 +67,8 @@ struct tls_connection {
 	SSL *ssl;
 	struct tls_server *server; /* only while the handshake lasts */
 	struct tls_context *context;
-	bool broken; /* nothing more may be sent */
+	unsigned reads_left; /* from the socket, in this call */
+	bool broken;         /* nothing more may be sent */
 };
 
 /* ---- names ---- */
@@ -584,6 +590,39 @@ uint64_t tls_server_failures(const struct tls_server *server)
 
 /* ---- connections ---- */
 
+enum { READS_AT_ONCE = 64 }; /* two for each record: its head, then the rest */
+
+/* OpenSSL calls this before and after what it does with the socket; returning -1 before a read is
+ * its result. */
+static long bound_reads(BIO *bio, int operation, const char *bytes, size_t size, int command,
+			long argument, int result, size_t *processed)
+{
+	struct tls_connection *connection = (void *)BIO_get_callback_arg(bio);
+
+	(void)bytes;
+	(void)size;
+	(void)command;
+	(void)argument;
+	(void)processed;
+	if (operation != BIO_CB_READ) {
+		return result;
+	}
+	if (connection->reads_left > 0) {
+		connection->reads_left--;
+		return result;
+	}
+	BIO_clear_retry_flags(bio);
+	BIO_set_retry_read(bio);
+	return -1;
+}
+
+/* Before a call of OpenSSL, which would take an error that is left in this thread for its own. */
+static void begin_call(struct tls_connection *connection)
+{
+	connection->reads_left = READS_AT_ONCE;
+	ERR_clear_error();
+}
+
 struct tls_connection *tls_accept(struct tls_server *server, intptr_t socket)
 {
 	struct tls_connection *connection = calloc(1, sizeof *connection);
@@ -601,6 +640,8 @@ struct tls_connection *tls_accept(struct tls_server *server, intptr_t socket)
 		tls_close(connection);
 		return NULL;
 	}
+	BIO_set_callback_ex(SSL_get_rbio(connection->ssl), bound_reads);
+	BIO_set_callback_arg(SSL_get_rbio(connection->ssl), (char *)connection);
 	SSL_set_accept_state(connection->ssl);
 	return connection;
 }
@@ -642,7 +683,7 @@ enum tls_result tls_handshake(struct tls_connection *connection)
 	enum tls_result result;
 	int returned;
 
-	ERR_clear_error();
+	begin_call(connection);
 	returned = SSL_do_handshake(connection->ssl);
 	if (returned == 1) {
 		return TLS_DONE;
@@ -661,7 +702,7 @@ enum tls_result tls_read(struct tls_connection *connection, char *bytes, size_t 
 {
 	int returned;
 
-	ERR_clear_error();
+	begin_call(connection);
 	returned = SSL_read_ex(connection->ssl, bytes, capacity, size);
 	return returned == 1 ? TLS_DONE : result_of(connection, returned);
 }
@@ -671,14 +712,9 @@ enum tls_result tls_write(struct tls_connection *connection, const char *bytes, 
 {
 	int returned;
 
-	ERR_clear_error();
+	begin_call(connection);
 	returned = SSL_write_ex(connection->ssl, bytes, count, size);
 	return returned == 1 ? TLS_DONE : result_of(connection, returned);
-}
-
-bool tls_has_pending(const struct tls_connection *connection)
-{
-	return SSL_pending(connection->ssl) > 0;
 }
 
 void tls_close(struct tls_connection *connection)

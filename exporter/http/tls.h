@@ -4,9 +4,10 @@
  * polls. tls.c and crypto.c are the only files that include OpenSSL.
  *
  * A call that returns TLS_WANT_READ or TLS_WANT_WRITE is repeated with the same arguments when the
- * socket is readable or writable. A connection belongs to one thread at a time; a struct tls_server
- * is used by many, and tls_server_set() exchanges its certificates for connections that begin
- * later.
+ * socket is readable or writable. It may be readable at once, because a call takes a bounded number
+ * of records, so that no client can hold the thread. A connection belongs to one thread at a time;
+ * a struct tls_server is used by many, and tls_server_set() exchanges its certificates for
+ * connections that begin later.
  */
 #ifndef EXPORTER_HTTP_TLS_H
 #define EXPORTER_HTTP_TLS_H
@@ -88,14 +89,13 @@ struct tls_connection *tls_accept(struct tls_server *server, intptr_t socket);
 /* Goes on with the handshake. */
 enum tls_result tls_handshake(struct tls_connection *connection);
 
-/* TLS_DONE: *size bytes were read or written, at least one. */
+/* TLS_DONE: *size bytes were read or written, at least one. Bytes may be left that are decrypted
+ * already, which the socket no longer shows: tls_read() is called until it returns something else,
+ * or once more before the socket is polled. */
 enum tls_result tls_read(struct tls_connection *connection, char *bytes, size_t capacity,
 			 size_t *size);
 enum tls_result tls_write(struct tls_connection *connection, const char *bytes, size_t count,
 			  size_t *size);
-
-/* Whether bytes of the client are decrypted already, which the socket no longer shows. */
-bool tls_has_pending(const struct tls_connection *connection);
 
 /* Sends the closing record if the socket takes it at once, and frees. NULL is fine. */
 void tls_close(struct tls_connection *connection);

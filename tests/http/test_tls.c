@@ -191,7 +191,7 @@ static enum tls_result read_within_reason(struct tls_pair *pair, char *bytes, si
 	return result;
 }
 
-static void what_is_decrypted_already_is_pending(void **state)
+static void what_is_decrypted_already_is_read_at_once(void **state)
 {
 	const struct tls_options options = plain_options();
 	struct tls_server *server = serve(&options);
@@ -206,13 +206,52 @@ static void what_is_decrypted_already_is_pending(void **state)
 	assert_int_equal(SSL_write(pair.client, "GET / HTTP/1.1", 14), 14);
 	assert_int_equal(read_within_reason(&pair, bytes, 4, &size), TLS_DONE);
 	assert_int_equal(size, 4);
-	assert_true(tls_has_pending(pair.server));
 	assert_int_equal(tls_read(pair.server, bytes, sizeof bytes, &size), TLS_DONE);
 	assert_int_equal(size, 10);
 	assert_memory_equal(bytes, "/ HTTP/1.1", 10);
-	assert_false(tls_has_pending(pair.server));
 	SSL_shutdown(pair.client);
 	assert_int_equal(read_within_reason(&pair, bytes, sizeof bytes, &size), TLS_CLOSED);
+	tls_pair_close(&pair);
+	tls_server_free(server);
+}
+
+/* The thread of the reception also serves others: a client must not hold it by sending, without
+ * end, records that have no data. */
+static void a_call_takes_a_bounded_number_of_records(void **state)
+{
+	enum { UPDATES = 1000 };
+	static char arrived[UPDATES * 40]; /* an update has 27 bytes */
+	const struct tls_options options = plain_options();
+	struct tls_server *server = serve(&options);
+	uint64_t end_ns = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
+	size_t sent = 0, size;
+	struct tls_pair pair;
+	unsigned calls = 1;
+	char byte;
+
+	(void)state;
+	tls_pair_open(&pair, server,
+		      &(const struct tls_client_options){ .least = TLS1_3_VERSION,
+							  .most = TLS1_3_VERSION });
+	assert_true(tls_pair_handshake(&pair));
+	for (unsigned i = 0; i < UPDATES; i++) {
+		assert_int_equal(SSL_key_update(pair.client, SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+		assert_int_equal(SSL_do_handshake(pair.client), 1);
+		sent += BIO_ctrl_pending(pair.out);
+		tls_pair_move(&pair);
+	}
+	assert_int_equal(SSL_write(pair.client, "x", 1), 1);
+	sent += BIO_ctrl_pending(pair.out);
+	tls_pair_move(&pair);
+	while (connection_peek(pair.ends[1], arrived, sizeof arrived) < sent) {
+		assert_true(os_monotonic_ns() < end_ns);
+	}
+	/* All is there: what a call does not take, it leaves for the next one. */
+	for (; tls_read(pair.server, &byte, 1, &size) == TLS_WANT_READ; calls++) {
+		assert_in_range(calls, 1, UPDATES);
+	}
+	assert_int_equal(byte, 'x');
+	assert_in_range(calls, UPDATES / 100, UPDATES);
 	tls_pair_close(&pair);
 	tls_server_free(server);
 }
@@ -757,7 +796,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_handshake_goes_on_with_each_byte),
 		cmocka_unit_test(large_answers_go_in_parts),
-		cmocka_unit_test(what_is_decrypted_already_is_pending),
+		cmocka_unit_test(what_is_decrypted_already_is_read_at_once),
+		cmocka_unit_test(a_call_takes_a_bounded_number_of_records),
 		cmocka_unit_test(a_close_is_announced),
 		cmocka_unit_test(what_is_no_tls_ends_the_connection),
 		cmocka_unit_test(clients_are_taken_by_the_type),

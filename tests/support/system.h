@@ -47,6 +47,8 @@ bool connection_pair(connection pair[2]);
 /* How many bytes of it went; 0 when the other side has closed, or failed. */
 size_t connection_send(connection c, const void *bytes, size_t size);
 size_t connection_receive(connection c, void *bytes, size_t size);
+/* As connection_receive(), which then still finds the bytes. */
+size_t connection_peek(connection c, void *bytes, size_t size);
 /* Whether receiving would not wait, if only because the other side has closed. */
 bool connection_is_readable(connection c);
 void connection_close(connection c); /* -1 is fine */

@@ -145,6 +145,13 @@ size_t connection_receive(connection c, void *bytes, size_t size)
 	return got > 0 ? (size_t)got : 0;
 }
 
+size_t connection_peek(connection c, void *bytes, size_t size)
+{
+	ssize_t got = recv((int)c, bytes, size, MSG_PEEK);
+
+	return got > 0 ? (size_t)got : 0;
+}
+
 bool connection_is_readable(connection c)
 {
 	struct pollfd one = { .fd = (int)c, .events = POLLIN };

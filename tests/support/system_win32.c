@@ -168,6 +168,13 @@ size_t connection_receive(connection c, void *bytes, size_t size)
 	return got > 0 ? (size_t)got : 0;
 }
 
+size_t connection_peek(connection c, void *bytes, size_t size)
+{
+	int got = recv((SOCKET)c, bytes, size < INT_MAX ? (int)size : INT_MAX, MSG_PEEK);
+
+	return got > 0 ? (size_t)got : 0;
+}
+
 bool connection_is_readable(connection c)
 {
 	WSAPOLLFD one = { .fd = (SOCKET)c, .events = POLLRDNORM };
