@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/client_address.h"
 #include "base/text.h"
 
 /* Texts are valid until the page returns. */
@@ -17,9 +18,10 @@ struct http_request {
 	const char *path;    /* as it arrived: neither decoded nor cleaned of dots */
 	const char *query;   /* after the question mark, as it arrived; NULL: there is none */
 	const char *version; /* "1.1" */
-	const char *client;  /* the address, for the log */
-	bool is_head;        /* HEAD: the answer ends after its head */
-	void *connection;    /* of server.c */
+	const char *client;  /* `address` as text, for the log */
+	const struct client_address *address;
+	bool is_head;     /* HEAD: the answer ends after its head */
+	void *connection; /* of server.c */
 };
 
 /* The value of a header of the request, or NULL; the first one if there are several. */

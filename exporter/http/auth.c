@@ -11,12 +11,13 @@
  * one: with the hash of a user who is chosen by the name, so that costs that differ between users
  * differ between unknown names in the same way. What comes out is ignored.
  *
- * Strangers must not occupy the machine either. One hash is computed at a time.
- * Further requests wait in a queue that is shorter than the web server has threads, and of which
- * one client gets a part only; beyond that they are refused at once. A client that gave a wrong
- * password has to wait for three times as long as its hash took before another one is computed for
- * it, so it gets at most a quarter of one processor. Clients differ by address; those
- * behind one proxy count as one, but a password that is known to be right is never refused.
+ * Strangers must not occupy the machine either. One hash is computed at a time. Further requests
+ * wait in a queue that is shorter than the web server has threads, and of which one client gets a
+ * part only; beyond that they are refused at once. A client that gave a wrong password has to wait
+ * for three times as long as its hash took before another one is computed for it, so it gets at
+ * most a quarter of one processor. Clients differ by address as for other limits
+ * (client_address_alike()); those behind one proxy count as one, but a password that is known to be
+ * right is never refused.
  *
  * Names are compared with all users, each in constant time. A password with a NUL cannot be right,
  * because crypt_r() would only see what is before it.
@@ -32,7 +33,6 @@
 #include "http/password.h"
 
 enum {
-	CLIENT_SIZE = 64,
 	PENALTY_FACTOR = 3,
 	PENALTIES = 64, /* clients that are remembered for a wrong password */
 };
@@ -45,12 +45,12 @@ struct user {
 
 /* A request whose password is checked, or waits for that. */
 struct place {
-	char client[CLIENT_SIZE]; /* "": free */
-	uint64_t number;          /* the least one is computed next */
+	struct client_address client;
+	uint64_t number; /* the least one is computed next; 0: the place is free */
 };
 
 struct penalty {
-	char client[CLIENT_SIZE];
+	struct client_address client;
 	uint64_t until_ns;
 };
 
@@ -220,27 +220,13 @@ static void put_into_cache(struct auth *auth, const struct credentials *credenti
 
 /* ---- places and penalties ---- */
 
-static bool same_client(const char held[CLIENT_SIZE], const char *client)
-{
-	return strncmp(held, client, CLIENT_SIZE - 1) == 0;
-}
-
-static void set_client(char held[CLIENT_SIZE], const char *client)
-{
-	size_t size = strlen(client);
-
-	size = size < CLIENT_SIZE ? size : CLIENT_SIZE - 1;
-	memcpy(held, client, size);
-	held[size] = '\0';
-}
-
-static bool has_penalty(const struct auth *auth, const char *client)
+static bool has_penalty(const struct auth *auth, const struct client_address *client)
 {
 	uint64_t now = auth->clock_ns();
 
 	for (size_t i = 0; i < PENALTIES; i++) {
 		if (auth->penalties[i].until_ns > now &&
-		    same_client(auth->penalties[i].client, client)) {
+		    client_address_alike(&auth->penalties[i].client, client)) {
 			return true;
 		}
 	}
@@ -248,12 +234,12 @@ static bool has_penalty(const struct auth *auth, const char *client)
 }
 
 /* In the place that the client has, or that of the penalty which was given first. */
-static void give_penalty(struct auth *auth, const char *client, uint64_t took_ns)
+static void give_penalty(struct auth *auth, const struct client_address *client, uint64_t took_ns)
 {
 	struct penalty *penalty = NULL;
 
 	for (size_t i = 0; i < PENALTIES && !penalty; i++) {
-		if (same_client(auth->penalties[i].client, client)) {
+		if (client_address_alike(&auth->penalties[i].client, client)) {
 			penalty = &auth->penalties[i];
 		}
 	}
@@ -261,12 +247,12 @@ static void give_penalty(struct auth *auth, const char *client, uint64_t took_ns
 		penalty = &auth->penalties[auth->penalty_next];
 		auth->penalty_next = (auth->penalty_next + 1) % PENALTIES;
 	}
-	set_client(penalty->client, client);
+	penalty->client = *client;
 	penalty->until_ns = auth->clock_ns() + PENALTY_FACTOR * took_ns;
 }
 
 /* A place for a client; NULL: all are taken, or this client has its part. */
-static struct place *take_place(struct auth *auth, const char *client)
+static struct place *take_place(struct auth *auth, const struct client_address *client)
 {
 	struct place *free_place = NULL;
 	unsigned of_client = 0;
@@ -274,14 +260,14 @@ static struct place *take_place(struct auth *auth, const char *client)
 	for (size_t i = 0; i < AUTH_PLACES; i++) {
 		if (auth->places[i].number == 0) {
 			free_place = &auth->places[i];
-		} else if (same_client(auth->places[i].client, client)) {
+		} else if (client_address_alike(&auth->places[i].client, client)) {
 			of_client++;
 		}
 	}
 	if (!free_place || of_client >= AUTH_CLIENT_PLACES || auth->stopped) {
 		return NULL;
 	}
-	set_client(free_place->client, client);
+	free_place->client = *client;
 	free_place->number = ++auth->last_number;
 	return free_place;
 }
@@ -309,7 +295,7 @@ static void leave_place(struct auth *auth, struct place *place)
  * is right only if its user still has the hash that it was compared with.
  */
 static enum auth_result compute(struct auth *auth, const struct credentials *credentials,
-				const char *client)
+				const struct client_address *client)
 {
 	const struct user *user = find_user(auth, credentials->bytes, credentials->name_size);
 	char hash[PASSWORD_HASH_SIZE + 1];
@@ -346,7 +332,7 @@ static enum auth_result compute(struct auth *auth, const struct credentials *cre
 
 /* Waits for its turn. */
 static enum auth_result check_in_turn(struct auth *auth, const struct credentials *credentials,
-				      const char *client)
+				      const struct client_address *client)
 {
 	struct place *place;
 	enum auth_result result;
@@ -374,7 +360,8 @@ static enum auth_result check_in_turn(struct auth *auth, const struct credential
 	return result;
 }
 
-enum auth_result auth_check(struct auth *auth, const char *authorization, const char *client)
+enum auth_result auth_check(struct auth *auth, const char *authorization,
+			    const struct client_address *client)
 {
 	struct credentials credentials = { 0 };
 	enum auth_result result = AUTH_DENIED;

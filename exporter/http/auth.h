@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/client_address.h"
 #include "base/error.h"
 
 /* Texts are borrowed; the hash satisfies password_check_hash(). */
@@ -52,11 +53,12 @@ bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t cou
 		    struct error *err);
 
 /*
- * Checks the Authorization header of a request (NULL: there is none) of a client, whose address is
- * text. May wait for other checks and compute a hash, which takes as long as one password_matches()
- * for each of AUTH_PLACES at most.
+ * Checks the Authorization header of a request (NULL: there is none) of a client. May wait for other
+ * checks and compute a hash, which takes as long as one password_matches() for each of AUTH_PLACES
+ * at most.
  */
-enum auth_result auth_check(struct auth *auth, const char *authorization, const char *client);
+enum auth_result auth_check(struct auth *auth, const char *authorization,
+			    const struct client_address *client);
 
 /* Ends the waiting of auth_check() for ever. */
 void auth_stop(struct auth *auth);

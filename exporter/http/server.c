@@ -131,6 +131,7 @@ static struct http_request request_of(struct mg_connection *connection)
 		request.is_head = strcmp(request.method, "HEAD") == 0;
 	}
 	request.client = connection_of(&request)->client;
+	request.address = &connection_of(&request)->address;
 	return request;
 }
 

@@ -258,7 +258,7 @@ int web_config_refuse(struct web_config *config, const struct http_request *requ
 	if (!within_rate(config)) {
 		return answer_status(request, 429, "");
 	}
-	switch (auth_check(config->auth, authorization, request->client)) {
+	switch (auth_check(config->auth, authorization, request->address)) {
 	case AUTH_GRANTED:
 		break;
 	case AUTH_DENIED:

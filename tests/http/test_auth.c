@@ -149,6 +149,16 @@ static const char right[] = "Basic YWxpY2U6VSpV";       /* alice:U*U */
 static const char wrong[] = "Basic YWxpY2U6VSpW";       /* alice:U*V */
 static const char unknown[] = "Basic bWFsbG9yeTpVKlU="; /* mallory:U*U */
 
+static enum auth_result check(struct auth *auth, const char *header, const char *client)
+{
+	struct client_address address = { 0 };
+	struct address_range range;
+
+	assert_true(address_range_parse(client, &range));
+	memcpy(address.bytes, range.bytes, sizeof address.bytes);
+	return auth_check(auth, header, &address);
+}
+
 static uint64_t hashes(struct auth *auth)
 {
 	struct auth_statistics statistics;
@@ -193,7 +203,7 @@ static void requests_are_granted_with_the_right_password(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		wait_for_penalties();
-		if (auth_check(auth, rows[i].header, "192.0.2.1") != rows[i].result) {
+		if (check(auth, rows[i].header, "192.0.2.1") != rows[i].result) {
 			fail_msg("%s", rows[i].header);
 		}
 	}
@@ -205,8 +215,8 @@ static void without_users_everything_is_granted(void **state)
 	struct auth *auth = users(NULL, 0);
 
 	(void)state;
-	assert_int_equal(auth_check(auth, NULL, "192.0.2.1"), AUTH_GRANTED);
-	assert_int_equal(auth_check(auth, wrong, "192.0.2.1"), AUTH_GRANTED);
+	assert_int_equal(check(auth, NULL, "192.0.2.1"), AUTH_GRANTED);
+	assert_int_equal(check(auth, wrong, "192.0.2.1"), AUTH_GRANTED);
 	assert_int_equal(hashes(auth), 0);
 	auth_free(auth);
 }
@@ -217,7 +227,7 @@ static void a_right_password_is_hashed_once(void **state)
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
-		assert_int_equal(auth_check(auth, right, "192.0.2.1"), AUTH_GRANTED);
+		assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_GRANTED);
 	}
 	assert_int_equal(hashes(auth), 1);
 	auth_free(auth);
@@ -232,10 +242,10 @@ static void an_unknown_user_costs_what_a_known_one_costs(void **state)
 	(void)state;
 	for (unsigned i = 1; i <= 3; i++) {
 		wait_for_penalties();
-		assert_int_equal(auth_check(auth, wrong, "192.0.2.1"), AUTH_DENIED);
+		assert_int_equal(check(auth, wrong, "192.0.2.1"), AUTH_DENIED);
 		assert_int_equal(hashes(auth), 2 * i - 1);
 		wait_for_penalties();
-		assert_int_equal(auth_check(auth, unknown, "192.0.2.1"), AUTH_DENIED);
+		assert_int_equal(check(auth, unknown, "192.0.2.1"), AUTH_DENIED);
 		assert_int_equal(hashes(auth), 2 * i);
 	}
 	auth_free(auth);
@@ -249,15 +259,14 @@ static void a_new_hash_ends_the_old_password(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(auth_check(auth, right, "192.0.2.1"), AUTH_GRANTED);
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_GRANTED);
 	assert_true(auth_set_users(auth, later, 1, &err));
-	assert_int_equal(auth_check(auth, right, "192.0.2.1"), AUTH_DENIED);
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_DENIED);
 	wait_for_penalties();
 	/* alice:fakepassword */
-	assert_int_equal(auth_check(auth, "Basic YWxpY2U6ZmFrZXBhc3N3b3Jk", "192.0.2.1"),
-			 AUTH_GRANTED);
+	assert_int_equal(check(auth, "Basic YWxpY2U6ZmFrZXBhc3N3b3Jk", "192.0.2.1"), AUTH_GRANTED);
 	assert_true(auth_set_users(auth, other, 1, &err));
-	assert_int_equal(auth_check(auth, right, "192.0.2.1"), AUTH_DENIED);
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_DENIED);
 	auth_free(auth);
 }
 
@@ -291,7 +300,7 @@ static void the_cache_is_bounded(void **state)
 			}
 			*to = '\0';
 			before = hashes(auth);
-			assert_int_equal(auth_check(auth, header, "192.0.2.1"), AUTH_GRANTED);
+			assert_int_equal(check(auth, header, "192.0.2.1"), AUTH_GRANTED);
 			/* One more than there is room for, in a circle: each was forgotten. */
 			assert_int_equal(hashes(auth), before + 1);
 		}
@@ -305,21 +314,34 @@ static void a_wrong_password_makes_its_client_wait(void **state)
 	struct auth_statistics statistics;
 
 	(void)state;
-	assert_int_equal(auth_check(auth, wrong, "192.0.2.1"), AUTH_DENIED);
+	assert_int_equal(check(auth, wrong, "192.0.2.1"), AUTH_DENIED);
 	/* The hash took a microsecond or two of the test's clock, in which the next request comes.
 	 */
-	assert_int_equal(auth_check(auth, wrong, "192.0.2.1"), AUTH_LATER);
+	assert_int_equal(check(auth, wrong, "192.0.2.1"), AUTH_LATER);
 	assert_int_equal(hashes(auth), 1);
 	/* Others are not concerned, and neither is a password that is known to be right. */
-	assert_int_equal(auth_check(auth, right, "192.0.2.2"), AUTH_GRANTED);
-	assert_int_equal(auth_check(auth, wrong, "192.0.2.3"), AUTH_DENIED);
-	assert_int_equal(auth_check(auth, right, "192.0.2.3"), AUTH_GRANTED);
+	assert_int_equal(check(auth, right, "192.0.2.2"), AUTH_GRANTED);
+	assert_int_equal(check(auth, wrong, "192.0.2.3"), AUTH_DENIED);
+	assert_int_equal(check(auth, right, "192.0.2.3"), AUTH_GRANTED);
 	wait_for_penalties();
-	assert_int_equal(auth_check(auth, wrong, "192.0.2.1"), AUTH_DENIED);
+	assert_int_equal(check(auth, wrong, "192.0.2.1"), AUTH_DENIED);
 	auth_statistics(auth, &statistics);
 	assert_int_equal(statistics.denied, 3);
 	assert_int_equal(statistics.later, 1);
 	assert_int_equal(statistics.busy, 0);
+	auth_free(auth);
+}
+
+/* A machine has all addresses of its /64: one that takes another address each time waits, too. */
+static void addresses_of_one_network_are_one_client(void **state)
+{
+	struct auth *auth = users(alice, 1);
+
+	(void)state;
+	assert_int_equal(check(auth, wrong, "2001:db8::1"), AUTH_DENIED);
+	assert_int_equal(check(auth, wrong, "2001:db8::2"), AUTH_LATER);
+	assert_int_equal(check(auth, wrong, "2001:db8:0:1::1"), AUTH_DENIED);
+	assert_int_equal(hashes(auth), 2);
 	auth_free(auth);
 }
 
@@ -340,7 +362,7 @@ static void log_in(void *context)
 {
 	struct login *login = context;
 
-	login->result = auth_check(login->auth, login->header, login->client);
+	login->result = check(login->auth, login->header, login->client);
 	atomic_store(&login->done, true);
 }
 
@@ -393,7 +415,7 @@ static void waiting_for_a_turn_ends_with_the_server(void **state)
 
 	(void)state;
 	auth_stop(auth);
-	assert_int_equal(auth_check(auth, right, "192.0.2.1"), AUTH_BUSY);
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_BUSY);
 	assert_int_equal(hashes(auth), 0);
 	auth_free(auth);
 }
@@ -420,12 +442,12 @@ static void users_change_while_passwords_are_checked(void **state)
 	assert_true(os_thread_start(&thread, exchange_often, auth, &err));
 	for (int i = 0; i < 40; i++) {
 		wait_for_penalties();
-		(void)auth_check(auth, right, "192.0.2.1");
-		assert_int_not_equal(auth_check(auth, unknown, "192.0.2.2"), AUTH_GRANTED);
+		(void)check(auth, right, "192.0.2.1");
+		assert_int_not_equal(check(auth, unknown, "192.0.2.2"), AUTH_GRANTED);
 	}
 	os_thread_join(&thread);
 	wait_for_penalties();
-	assert_int_equal(auth_check(auth, right, "192.0.2.1"), AUTH_GRANTED);
+	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_GRANTED);
 	auth_free(auth);
 }
 
@@ -481,6 +503,7 @@ int main(void)
 		cmocka_unit_test(a_new_hash_ends_the_old_password),
 		cmocka_unit_test(the_cache_is_bounded),
 		cmocka_unit_test(a_wrong_password_makes_its_client_wait),
+		cmocka_unit_test(addresses_of_one_network_are_one_client),
 		cmocka_unit_test(strangers_cannot_take_all_threads),
 		cmocka_unit_test(waiting_for_a_turn_ends_with_the_server),
 		cmocka_unit_test(users_change_while_passwords_are_checked),

@@ -133,7 +133,8 @@ int answer_status(const struct http_request *request, int status, const char *he
 
 static int refuse(struct web_config *config)
 {
-	const struct http_request request = { .client = "192.0.2.1" };
+	const struct client_address address = { .local = true };
+	const struct http_request request = { .client = "local", .address = &address };
 
 	return web_config_refuse(config, &request);
 }
