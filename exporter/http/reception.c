@@ -13,9 +13,10 @@
  *
  * Everything that clients can hold is bounded. A head has a deadline in all, from the accept on; a
  * byte now and then does not prolong it. Connections are limited in all and for each address; when
- * there are too many, the oldest idle one makes room (connection_list.h). Without descriptors the
- * same is done, and if that does not help, the listeners are left alone for a moment instead of
- * spinning.
+ * there are too many, the oldest idle one makes room (connection_list.h). Handshakes of TLS, which
+ * are computed here, take turns by address (handshake_turns.h). Without descriptors the oldest one
+ * makes room as well, and if that does not help, the listeners are left alone for a moment instead
+ * of spinning.
  *
  * A pass of the loop looks at every connection. That costs less than the system call which waits
  * for them.
@@ -28,6 +29,7 @@
 #include "base/os.h"
 #include "http/connection_list.h"
 #include "http/dispatch.h"
+#include "http/handshake_turns.h"
 
 #define MS UINT64_C(1000000)
 
@@ -54,6 +56,7 @@ struct reception {
 	struct connection **waited; /* those in the set, from `first_waited` on */
 	size_t first_waited, waited_count;
 	struct connection_list list;
+	struct handshake_turns turns;
 	uint64_t paused_until_ns; /* no descriptors: nothing is accepted */
 	atomic_bool stopping;
 };
@@ -187,7 +190,7 @@ static void read_head(struct reception *reception, struct connection *connection
 }
 
 /* The first byte of a client shows whether it speaks TLS; one that does not gets an answer that it
- * can read. */
+ * can read. Without a turn the socket stays readable for the next pass. */
 static void shake_hands(struct reception *reception, struct connection *connection, uint64_t now_ns)
 {
 	enum { HANDSHAKE_RECORD = 0x16 }; /* RFC 8446, section 5.1 */
@@ -195,6 +198,9 @@ static void shake_hands(struct reception *reception, struct connection *connecti
 	enum tls_result result;
 	char first;
 
+	if (!handshake_turns_take(&reception->turns, &connection->address)) {
+		return;
+	}
 	if (!connection->tls) {
 		enum socket_result peeked = socket_peek(connection->socket, &first);
 
@@ -423,6 +429,7 @@ static void pass(struct reception *reception)
 	}
 	socket_set_wait(set, wait_ms);
 	now_ns = os_monotonic_ns();
+	handshake_turns_begin(&reception->turns);
 	if (socket_set_ready(set, 0)) {
 		waker_clear(reception->waker);
 	}
@@ -475,7 +482,8 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	if (!reception->dispatch) {
 		goto fail;
 	}
-	if (!connection_list_init(&reception->list, most) || !reception->set ||
+	if (!connection_list_init(&reception->list, most) ||
+	    !handshake_turns_init(&reception->turns, most) || !reception->set ||
 	    !reception->waited || !listeners || !allowed) {
 		error_no_memory(err, "the web server");
 		goto fail;
@@ -502,6 +510,7 @@ void reception_free(struct reception *reception)
 		return;
 	}
 	connection_list_done(&reception->list);
+	handshake_turns_done(&reception->turns);
 	for (size_t i = 0; i < reception->options.listener_count; i++) {
 		socket_close(reception->options.listeners[i]);
 	}
