@@ -88,10 +88,12 @@ build_openssl() {
 		seed shared siphash siv sm2 sm3 sm4 srp srtp ssl3 tests tls1 tls1_1 ts ui-console whirlpool
 	)
 
-	( # in its folder: paths that the library contains are then relative
+	( # in its folder: paths that the library contains are then relative, except for that of the folder in the debugging
+	# information. It is mapped by a file of options, because the library also contains the options.
 		cd "$1"
 		export SOURCE_DATE_EPOCH=0
-		perl Configure mingw64 --cross-compile-prefix=$target- CC=gcc-posix --prefix=/none --openssldir=/none \
+		echo "-ffile-prefix-map=$PWD=/usr/src/openssl" >prefix_map
+		perl Configure mingw64 --cross-compile-prefix=$target- CC='gcc-posix @prefix_map' --prefix=/none --openssldir=/none \
 			"${without[@]/#/no-}" -D_WIN32_WINNT=0x0600 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 \
 			-fstack-protector-strong -g1 -ffunction-sections -fdata-sections
 		make -s -j"$(nproc)" build_generated
@@ -104,9 +106,10 @@ build_openssl() {
 
 # Its own CMake insists on a C++ compiler, too; its make does not.
 build_libzstd() {
+	local flags="-O2 -g1 -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong"
+
 	make -C "$1/lib" CC=$target-gcc-posix AR=$target-ar ZSTD_LEGACY_SUPPORT=0 ZSTD_LIB_DEPRECATED=0 ZSTD_LIB_DICTBUILDER=0 \
-		CFLAGS='-O2 -g1 -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong' \
-		PREFIX="$prefix" install-static install-includes
+		CFLAGS="$flags -ffile-prefix-map=$1=/usr/src/libzstd" PREFIX="$prefix" install-static install-includes
 }
 
 install_packages "${packages[@]}"

@@ -90,6 +90,15 @@ start_prometheus() {
 	fail "Prometheus does not start: $(tail -3 "$work/prometheus.log")"
 }
 
+# no_folders FILE...: no name of the folder of the sources, or of a temporary one where a set-up script built a library. Each build
+# would be another one.
+no_folders() {
+	local found
+
+	found=$(strings -a "$@" | grep -E -- "^.{0,2}$SOURCE_DIR/|/tmp\.[A-Za-z0-9]{10}/" | sort -u | head -3) || true
+	[ -z "$found" ] || fail "$*: names of folders: $found"
+}
+
 # query PROMQL: what the Prometheus answers.
 query() { curl -fsS --get --data-urlencode "query=$1" "$prometheus/api/v1/query"; }
 

@@ -16,6 +16,7 @@ package() { # folder, variables of the environment...
 package first
 package second
 diff -r "$work/first" "$work/second" || fail "two runs made different packages"
+no_folders "$BUILD_DIR"/{etw_exporter,etwtool} # on which their build ids depend
 package newer PACKAGE_VERSION=99.0.0
 deb=$(echo "$work"/first/etw-exporter_*.deb) newer=$(echo "$work"/newer/etw-exporter_99.0.0_*.deb)
 
