@@ -97,15 +97,15 @@ def queries():
     yield ("UPDATE `Property` SET `Value` = 'WIX_DOWNGRADE_DETECTED;WIX_UPGRADE_DETECTED;" + ";".join(PROPERTIES) +
            "' WHERE `Property` = 'SecureCustomProperties'")
     yield from SERVICE_TABLES
-    for name, kind, argument in SERVICE_SETTINGS:
+    for name, config_type, argument in SERVICE_SETTINGS:
         yield ("INSERT INTO `MsiServiceConfig` (`MsiServiceConfig`, `Name`, `Event`, `ConfigType`, `Argument`, `Component_`) "
-               f"VALUES ('{name}', 'etw_exporter', {INSTALLED}, {kind}, '{argument}', 'Program')")
+               f"VALUES ('{name}', 'etw_exporter', {INSTALLED}, {config_type}, '{argument}', 'Program')")
     yield ("INSERT INTO `MsiServiceConfigFailureActions` (`MsiServiceConfigFailureActions`, `Name`, `Event`, `ResetPeriod`, `Actions`, "
            f"`DelayActions`, `Component_`) VALUES ('Restart', 'etw_exporter', {INSTALLED}, 86400, '1[~]1[~]1', "
            f"'{'[~]'.join(RESTARTS_MS)}', 'Program')")
     yield "INSERT INTO `InstallExecuteSequence` (`Action`, `Condition`, `Sequence`) VALUES ('MsiConfigureServices', 'VersionMsi >= \"5.00\"', 5850)"
-    for name, kind, source, target, condition, place in ACTIONS:
-        yield f"INSERT INTO `CustomAction` (`Action`, `Type`, `Source`, `Target`) VALUES ('{name}', {kind}, '{source}', '{target}')"
+    for name, action_type, source, target, condition, place in ACTIONS:
+        yield f"INSERT INTO `CustomAction` (`Action`, `Type`, `Source`, `Target`) VALUES ('{name}', {action_type}, '{source}', '{target}')"
         yield f"INSERT INTO `InstallExecuteSequence` (`Action`, `Condition`, `Sequence`) VALUES ('{name}', '{condition}', {place})"
 
 

@@ -118,8 +118,8 @@ class Document:
         self.source = self.package("etw_exporter", version, "MIT", sourceInfo=f"commit {revision}", copyrightText="2026 etw_exporter authors",
                                    primaryPackagePurpose="SOURCE")
 
-    def relate(self, one, kind, other):
-        row = {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
+    def relate(self, one, relationship, other):
+        row = {"spdxElementId": one, "relationshipType": relationship, "relatedSpdxElement": other}
         if row not in self.document["relationships"]:
             self.document["relationships"].append(row)
 
@@ -132,10 +132,10 @@ class Document:
                 "licenseConcluded": licence, "licenseDeclared": licence, "copyrightText": NOTHING, **more})
         return key
 
-    def library(self, name, version, licence, kind):
+    def library(self, name, version, licence, package_type):
         # "Package URL": a source or a binary package of Debian.
-        url = f"pkg:deb/debian/{name}@{version.replace('+', '%2B')}" + ("?arch=source" if kind == "source" else "")
-        return self.package(name, version, licence, sourceInfo=f"Debian {kind} package {name} {version}", primaryPackagePurpose="LIBRARY",
+        url = f"pkg:deb/debian/{name}@{version.replace('+', '%2B')}" + ("?arch=source" if package_type == "source" else "")
+        return self.package(name, version, licence, sourceInfo=f"Debian {package_type} package {name} {version}", primaryPackagePurpose="LIBRARY",
                             externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": url}])
 
     def artifact(self, path, version, folder):

@@ -345,10 +345,10 @@ def ps_flags(page, command, options):
     out = [f'\t\t{ps_quoted(command)} = [ordered]@{{\n']
     for option in options:
         value = takes(option)
-        kind = ('$null' if value is None else ps_quoted('file') if value == 'files' else ps_quoted('folder') if value == 'folders'
-                else '@(' + ', '.join(ps_quoted(word) for word in value) + ')' if value else ps_quoted('*'))
+        taken = ('$null' if value is None else ps_quoted('file') if value == 'files' else ps_quoted('folder') if value == 'folders'
+                 else '@(' + ', '.join(ps_quoted(word) for word in value) + ')' if value else ps_quoted('*'))
         for name in spellings(page, option):
-            out.append(f"\t\t\t{ps_quoted(name)} = @({kind}, {ps_quoted(option['help'])})\n")
+            out.append(f"\t\t\t{ps_quoted(name)} = @({taken}, {ps_quoted(option['help'])})\n")
     return ''.join(out) + '\t\t}'
 
 

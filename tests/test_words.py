@@ -4,16 +4,20 @@
 
 Each row of WORDS is a home-made or unclear word, the standard term that replaces it, and where it is looked for: in
 identifiers (each part between underscores), in comments, in string literals. Of tests only comments are looked at, because
-their strings are data and their identifiers are partly those of the product. ALLOWED lists what stays, with the reason.
+their strings are data and their identifiers are partly those of the product. packaging/ and .ci/ have no C: all three of
+Python, of other files the comments. ALLOWED lists what stays, with the reason.
 Prints each place as file:line and exits 1. With a folder or file as argument it looks there alone.
 """
+import io
 import re
 import sys
+import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("exporter", "metrics", "config")
 TESTS = "tests"
+PACKAGING = ("packaging", ".ci")
 
 NAMES, COMMENTS, STRINGS = 1, 2, 4
 PROSE = COMMENTS | STRINGS
@@ -57,13 +61,46 @@ ALLOWED = [
 ]
 
 TOKEN = re.compile(r'(?P<com>/\*.*?\*/|//[^\n]*)|(?P<str>"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|(?P<id>[A-Za-z_]\w*)|(?P<inc>\#[ \t]*include[^\n]*)', re.S)
+# Of shell, YAML, CMake and XML.
+OTHER_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*|<!--.*?-->", re.S | re.M)
 
 
 def rows(where):
     return [(re.compile(rf"\b(?:{word})\b", re.I), word, term) for word, term, places in WORDS if places & where]
 
 
-IN_NAMES, IN_COMMENTS, IN_STRINGS = rows(NAMES), rows(COMMENTS), rows(STRINGS)
+ROWS = {where: rows(where) for where in (NAMES, COMMENTS, STRINGS)}
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def c_parts(text):
+    """(where, body, line) of each name, comment and string."""
+    for token in TOKEN.finditer(text):
+        where = {"com": COMMENTS, "str": STRINGS, "id": NAMES}.get(token.lastgroup)
+        if where:
+            yield where, token.group(), line_of(text, token.start())
+
+
+def python_parts(text):
+    places = {tokenize.NAME: NAMES, tokenize.COMMENT: COMMENTS, tokenize.STRING: STRINGS}
+    places[getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)] = STRINGS  # from Python 3.12 on
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in places:
+            yield places[token.type], token.string, token.start[0]
+
+
+def other_parts(text):
+    for token in OTHER_COMMENT.finditer(text):
+        yield COMMENTS, token.group(), line_of(text, token.start())
+
+
+def parts(path, text):
+    if path.endswith((".c", ".h", ".inl")):
+        return c_parts(text)
+    return python_parts(text) if path.endswith(".py") else other_parts(text)
 
 
 def name_text(name):
@@ -73,38 +110,37 @@ def name_text(name):
 
 def faults(path, text):
     lines = text.splitlines()
-    for token in TOKEN.finditer(text):
-        if token.group("com"):
-            found, body = IN_COMMENTS, re.sub(r"\n\s*\*? ?", "\n", token.group())
-        elif path.startswith(f"{TESTS}/"):
+    for where, body, first in parts(path, text):
+        if path.startswith(f"{TESTS}/") and where != COMMENTS:
             continue
-        elif token.group("str"):
-            found, body = IN_STRINGS, token.group()
-        elif token.group("id"):
-            found, body = IN_NAMES, token.group()
-        else:
-            continue
-        for pattern, word, term in found:
-            if token.group("id"):
-                match = pattern.search(body) or pattern.search(name_text(body))
-            else:
-                match = pattern.search(body) or pattern.search(body.replace("\n", " "))
+        if where == COMMENTS:
+            body = re.sub(r"\n\s*\*? ?", "\n", body)
+        for pattern, _, term in ROWS[where]:
+            match = pattern.search(body) or pattern.search(name_text(body) if where == NAMES else body.replace("\n", " "))
             if not match:
                 continue
-            place = body[:body.find(match.group())].count("\n") if token.group("com") else 0
-            number = text.count("\n", 0, token.start()) + 1 + max(place, 0)
+            number = first + body[:body.find(match.group())].count("\n")
             line = lines[min(number, len(lines)) - 1]
-            if any(re.fullmatch(where, path) and match.group().lower() == allowed and re.search(context, line)
-                   for where, allowed, context, _ in ALLOWED):
+            if any(re.fullmatch(files, path) and match.group().lower() == allowed and re.search(context, line)
+                   for files, allowed, context, _ in ALLOWED):
                 continue
-            yield f"{path}:{number}: '{match.group()}' in {body if token.group('id') else 'prose'}: {term}"
+            yield f"{path}:{number}: '{match.group()}' in {body if where == NAMES else 'prose'}: {term}"
+
+
+def sources(place):
+    """The files of a folder that are read."""
+    if not place.is_dir():
+        return [place]
+    if place.relative_to(ROOT).parts[:1] in [(top,) for top in PACKAGING]:
+        return sorted(path for path in place.rglob("*") if path.is_file() and path.suffix not in (".md", ".csv", ".pyc"))
+    return sorted(place.rglob("*.[ch]"))
 
 
 def main():
-    places = [Path(argument).resolve() for argument in sys.argv[1:]] or [ROOT / top for top in (*PRODUCT, TESTS)]
+    places = [Path(argument).resolve() for argument in sys.argv[1:]] or [ROOT / top for top in (*PRODUCT, TESTS, *PACKAGING)]
     files = found = 0
     for place in places:
-        for file in sorted(place.rglob("*.[ch]")) if place.is_dir() else [place]:
+        for file in sources(place):
             path = file.relative_to(ROOT).as_posix()
             files += 1
             for fault in faults(path, file.read_text(encoding="utf-8")):
