@@ -1,10 +1,12 @@
 # Man pages and shell completions, written by packaging/pages.py from what the programs print with --describe, into share/ of the build.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# The day of the commit, so that two builds of it make the same pages.
+# The day of SOURCE_DATE_EPOCH, which .ci/package.sh sets, or of the commit: two builds of a commit make the same pages.
 set(date "")
 find_package(Git QUIET)
-if(Git_FOUND)
+if(NOT "$ENV{SOURCE_DATE_EPOCH}" STREQUAL "")
+  string(TIMESTAMP date %Y-%m-%d UTC) # reads SOURCE_DATE_EPOCH
+elseif(Git_FOUND)
   execute_process(COMMAND ${GIT_EXECUTABLE} log -1 --format=%cs WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
