@@ -3,6 +3,10 @@
 # build under Wine.
 . "${BASH_SOURCE%/*}/lib.bash"
 
+# Wine's background processes keep what they inherit open, as long as any test uses Wine: its output goes to files.
+run() { # program, arguments...: what it prints is in $work/said
+	"${runner[@]}" "$@" </dev/null >"$work/said" 2>"$work/log" || fail "$*: exit $?: $(cat "$work/log")"
+}
 command -v cmake >/dev/null || skip "cmake is not installed"
 prefix=$work/prefix
 bin=$prefix/bin config=$prefix/etc/etw_exporter data=$prefix/share/etw_exporter
@@ -17,19 +21,23 @@ exporter=$bin/etw_exporter${suffix:-}
 tool=$bin/etwtool${suffix:-}
 
 # The programs, with the installed configuration.
-"${runner[@]}" "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+run "$MAKE_SAMPLE" "$work/sample.etl"
 cd "$work"
-"${runner[@]}" "$exporter" --check-config --config.file="$config/etw_exporter.yaml" >/dev/null || fail "the configuration is refused"
-"${runner[@]}" "$tool" check config "$config/etw_exporter.yaml" >/dev/null || fail "etwtool refuses the configuration"
-"${runner[@]}" "$tool" summary sample.etl | says '"records"' || fail "etwtool summary"
-"${runner[@]}" "$exporter" --once --config.file="$config/etw_exporter.yaml" --replay.file=sample.etl | tr -d '\r' >page || fail "replay: exit $?"
-"${runner[@]}" "$ETW_EXPORTER" --once --replay.file=sample.etl | tr -d '\r' >page_of_build || fail "replay: exit $?"
+run "$exporter" --check-config --config.file="$config/etw_exporter.yaml"
+run "$tool" check config "$config/etw_exporter.yaml"
+run "$tool" summary sample.etl
+grep -q '"records"' said || fail "etwtool summary: $(cat said)"
+run "$exporter" --once --config.file="$config/etw_exporter.yaml" --replay.file=sample.etl
+mv said page
+run "$ETW_EXPORTER" --once --replay.file=sample.etl
+mv said page_of_build
 counted() { grep -E '^etw_(events|file_written_bytes|disk_written_bytes)_total' "$1"; }
 diff <(counted page) <(counted page_of_build) || fail "the installed program counts otherwise"
 [ "$(counted page | wc -l)" -gt 20 ] || fail "the installed program counts nothing"
 
 if [ -n "${suffix:-}" ]; then
-	python3 "$SOURCE_DIR/tests/test_windows_programs.py" "$("${runner[@]}" "$exporter" --version | sed -n 's/^etw_exporter \([^ ]*\).*/\1/p')" \
+	run "$exporter" --version
+	python3 "$SOURCE_DIR/tests/test_windows_programs.py" "$(sed -n 's/^etw_exporter \([^ ]*\).*/\1/p' said)" \
 		"$exporter" "$tool" >"$work/out" || fail "the installed programs: $(cat "$work/out")"
 fi
 
