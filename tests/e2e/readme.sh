@@ -33,6 +33,16 @@ while read -r command; do
 	[ -s out ] || [ -s samples.om ] || fail "$command: no output"
 done <commands
 
+# "Build it": what is built there is all that cmake --install takes from the build.
+if [ -e "$BUILD_DIR/build.ninja" ]; then
+	targets=$(sed -n '1,/^cmake --install/s/^cmake .*--build --preset release --target \([a-z_ ]*\)$/\1/p' "$page")
+	# shellcheck disable=SC2086
+	ninja -C "$BUILD_DIR" -t commands $targets >builds || fail "the build has no targets '$targets'"
+	for made in '-o etw_exporter ' '-o etwtool ' packaging/pages.py; do
+		grep -qF -e "$made" builds || fail "'Build it' does not build all that it installs: $made"
+	done
+fi
+
 # Every flag of the programs that the page names stands in a --help.
 {
 	"$ETW_EXPORTER" --help
