@@ -110,10 +110,8 @@ make_deb() {
 	DESTDIR=$stage cmake --install "$linux" --prefix /usr --strip >/dev/null
 	mv "$stage/usr/etc" "$stage/etc"
 	mv "$stage/usr/share/doc/etw_exporter" "$stage/usr/share/doc/etw-exporter"
-	if [ -d "$stage/usr/lib/systemd" ]; then # where Debian 12 has it
-		mkdir -p "$stage/lib"
-		mv "$stage/usr/lib/systemd" "$stage/lib/systemd"
-	fi
+	mkdir "$stage/lib"
+	mv "$stage/usr/lib/systemd" "$stage/lib/systemd" # where Debian 12 has it
 	ln -s etw-exporter "$stage/usr/share/doc/etw_exporter" # the name that the unit and the pages know
 	rm "$stage/usr/share/doc/etw-exporter/LICENSE"
 	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" \
@@ -121,10 +119,8 @@ make_deb() {
 	printf 'etw-exporter (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$version" \
 		"etw_exporter authors <etw_exporter@example.org>" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
 		gzip -9n >"$stage/usr/share/doc/etw-exporter/changelog.gz"
-	if [ -d "$stage/usr/share/zsh/site-functions" ]; then # where Debian's zsh looks
-		mv "$stage/usr/share/zsh/site-functions" "$stage/usr/share/zsh/vendor-completions"
-	fi
-	find "$stage/usr/share/man" -type f ! -name '*.gz' -exec gzip -9n {} + 2>/dev/null || true
+	mv "$stage/usr/share/zsh/site-functions" "$stage/usr/share/zsh/vendor-completions" # where Debian's zsh looks
+	find "$stage/usr/share/man" -type f -exec gzip -9n {} +
 	normalize "$stage"
 
 	mkdir "$stage/DEBIAN"

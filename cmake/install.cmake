@@ -38,9 +38,8 @@ if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.
   install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${etwx_bin_dir})
 else()
   install(FILES config/schema.json DESTINATION ${etwx_data_dir})
-  file(GLOB units CONFIGURE_DEPENDS packaging/systemd/*.service packaging/systemd/*.socket)
-  install(FILES ${units} DESTINATION lib/systemd/system)
-  install(FILES packaging/systemd/etw_exporter.default DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/default RENAME etw_exporter OPTIONAL)
+  install(FILES packaging/systemd/etw_exporter.service DESTINATION lib/systemd/system)
+  install(FILES packaging/systemd/etw_exporter.default DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/default RENAME etw_exporter)
 endif()
 
 include(cmake/pages.cmake)
@@ -56,8 +55,4 @@ include(CPack)
 
 # All that `cmake --install` needs, and no tests.
 add_custom_target(installed)
-foreach(target etw_exporter etwtool pages)
-  if(TARGET ${target})
-    add_dependencies(installed ${target})
-  endif()
-endforeach()
+add_dependencies(installed etw_exporter etwtool pages)
