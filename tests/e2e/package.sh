@@ -39,6 +39,7 @@ fi
 needed=$(dpkg-deb -f "$deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/[[:space:]]//g')
 bare=${XDG_CACHE_HOME:-$HOME/.cache}/etw_exporter/debian/$(printf %s "$needed" | cksum | tr ' ' -)
 [ "$(id -u)" = 0 ] || skip "not root: the package was made, but not installed"
+unshare --mount true 2>/dev/null || skip "no mounts here: the package was made, but not installed"
 make_bare() { # a Debian with what the package needs, once for all runs
 	local mirror
 
