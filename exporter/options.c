@@ -187,7 +187,7 @@ static const struct command_option flags[] = {
 	  "What the paths of all pages begin with. Default: the path of --web.external-url.",
 	  OPTION_TEXT, AT(route_prefix) },
 	{ "--web.max-requests", "N",
-	  "Scrapes that are answered at the same time, up to 72; 0: 72. Default: 40.",
+	  "Scrapes that are answered at the same time, up to 72; 0: 72. Default: 0.",
 	  OPTION_READ, AT(max_scrapes), .takes = "a number from 0", .read = read_count },
 	{ "--web.timeout-offset", "SECONDS",
 	  "A scrape ends so long before the timeout that Prometheus announces. Default: 0.5.",
@@ -255,7 +255,6 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 	};
 
 	memset(options, 0, sizeof *options);
-	options->max_scrapes = 40;              /* as node_exporter */
 	options->timeout_offset_ns = 500000000; /* as blackbox_exporter */
 	return command_line_read(&line, argc, argv, options, err);
 }

@@ -113,12 +113,12 @@ static void without_arguments_everything_is_left_to_the_configuration(void **sta
 	options_done(&options);
 }
 
-static void web_flags_have_the_defaults_of_other_exporters(void **state)
+static void web_flags_have_defaults(void **state)
 {
 	static const char *const none[] = { NULL };
 	static const char *const all[] = { "--web.external-url=https://proxy/etw",
 					   "--web.route-prefix=/",
-					   "--web.max-requests=0",
+					   "--web.max-requests=7",
 					   "--web.timeout-offset=0.25",
 					   "--web.disable-exporter-metrics",
 					   "--web.enable-lifecycle",
@@ -129,14 +129,14 @@ static void web_flags_have_the_defaults_of_other_exporters(void **state)
 	assert_true(parse(&options, none, NULL));
 	assert_null(options.external_url);
 	assert_null(options.route_prefix);
-	assert_int_equal(options.max_scrapes, 40);
+	assert_int_equal(options.max_scrapes, 0);
 	assert_int_equal(options.timeout_offset_ns, 500000000);
 	assert_false(options.disable_exporter_metrics || options.enable_lifecycle);
 	options_done(&options);
 	assert_true(parse(&options, all, NULL));
 	assert_string_equal(options.external_url, "https://proxy/etw");
 	assert_string_equal(options.route_prefix, "/");
-	assert_int_equal(options.max_scrapes, 0);
+	assert_int_equal(options.max_scrapes, 7);
 	assert_int_equal(options.timeout_offset_ns, 250000000);
 	assert_true(options.disable_exporter_metrics && options.enable_lifecycle);
 	options_done(&options);
@@ -222,7 +222,7 @@ int main(void)
 		cmocka_unit_test(repeated_flags_keep_their_order),
 		cmocka_unit_test(every_flag_without_a_value_sets_its_switch),
 		cmocka_unit_test(without_arguments_everything_is_left_to_the_configuration),
-		cmocka_unit_test(web_flags_have_the_defaults_of_other_exporters),
+		cmocka_unit_test(web_flags_have_defaults),
 		cmocka_unit_test(log_flags_are_remembered_as_given),
 		cmocka_unit_test(what_is_wrong_is_named),
 	};
