@@ -39,7 +39,7 @@ static const uint64_t DRAIN_NS = 2000 * MS;
 static const uint64_t PAUSE_NS = 100 * MS; /* without descriptors */
 
 enum {
-	CONNECTIONS_MAX = 2048,
+	CONNECTIONS_MAX = 4096,
 	BUFFER_FIRST = 1024,
 	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may stand before it */
 	ACCEPTS_AT_ONCE = 128,

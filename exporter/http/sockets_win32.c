@@ -23,10 +23,10 @@ void sockets_stop(void)
 	WSACleanup();
 }
 
-/* WSAPoll() looks at every socket each time. */
+/* A process may have millions of handles: there is no limit to keep. */
 size_t sockets_limit(void)
 {
-	return 512;
+	return SIZE_MAX;
 }
 
 /* ---- listening ---- */
