@@ -83,6 +83,9 @@ fi
 # ---- no descriptors at all: clients wait until there is one, and waiting costs no processor ----
 if command -v python3 >/dev/null; then
 	start_exporter --replay.file="$work/sample.etl"
+	# The end of the replay closes the recording: a descriptor for a client, who would then make room for the next one.
+	finished() { curl -fsS "$url/metrics" | says '^etw_replay_finished 1$'; }
+	until_true 60 finished || fail "the replay does not finish"
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "without descriptors"
 		import http.client, os, resource, socket, sys, time
 
