@@ -45,6 +45,7 @@ enum {
 	ACCEPTS_AT_ONCE = 128,
 	READS_AT_ONCE = 8,
 	LOOK_MS = 10, /* while requests wait for workers */
+	EXPIRED_AT_ONCE = 16,
 	WAIT_MS_MAX = 1000,
 };
 
@@ -58,6 +59,7 @@ struct reception {
 	struct connection_list list;
 	struct handshake_turns turns;
 	uint64_t paused_until_ns; /* no descriptors: nothing is accepted */
+	uint64_t expire_from_ns;  /* before, nothing that is overdue is ended */
 	atomic_bool stopping;
 };
 
@@ -306,19 +308,35 @@ static void expire(struct reception *reception, struct connection *connection, u
 	}
 }
 
-/* Ends what is overdue, and returns how long the rest can wait. */
+/*
+ * Ends what is overdue, and returns how long the rest can wait. Clients that came together are
+ * overdue together, and come again together: others would wait behind all of them. So a few are
+ * ended each LOOK_MS, the last of many up to three seconds late.
+ */
 static unsigned check_deadlines(struct reception *reception, uint64_t now_ns)
 {
 	uint64_t nearest_ns = now_ns + WAIT_MS_MAX * MS;
+	unsigned left = now_ns >= reception->expire_from_ns ? EXPIRED_AT_ONCE : 0;
 
 	/* Backwards, because what ends is replaced by the last one. */
 	for (size_t i = reception->list.count; i-- > 0;) {
 		struct connection *c = reception->list.connections[i];
+		uint64_t next_ns = c->deadline_ns;
 
-		if (connection_is_idle(c) && c->deadline_ns <= now_ns) {
+		if (!connection_is_idle(c)) {
+			continue;
+		}
+		if (c->deadline_ns <= now_ns && left > 0) {
 			expire(reception, c, now_ns);
-		} else if (connection_is_idle(c) && c->deadline_ns < nearest_ns) {
-			nearest_ns = c->deadline_ns;
+			left--;
+			reception->expire_from_ns = now_ns + LOOK_MS * MS;
+			continue;
+		}
+		if (next_ns < reception->expire_from_ns) {
+			next_ns = reception->expire_from_ns;
+		}
+		if (next_ns < nearest_ns) {
+			nearest_ns = next_ns;
 		}
 	}
 	return (unsigned)((nearest_ns - now_ns) / MS) + 1;
