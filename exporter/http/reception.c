@@ -44,7 +44,7 @@ enum {
 	BUFFER_MAX = REQUEST_HEAD_SIZE_MAX + 2, /* an empty line may stand before it */
 	ACCEPTS_AT_ONCE = 128,
 	READS_AT_ONCE = 8,
-	LOOK_MS = 10, /* while requests wait for workers */
+	LOOK_MS = 10, /* while requests wait for workers, or many connections are overdue */
 	EXPIRED_AT_ONCE = 16,
 	WAIT_MS_MAX = 1000,
 };
