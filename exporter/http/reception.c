@@ -321,12 +321,14 @@ static unsigned check_deadlines(struct reception *reception, uint64_t now_ns)
 	/* Backwards, because what ends is replaced by the last one. */
 	for (size_t i = reception->list.count; i-- > 0;) {
 		struct connection *c = reception->list.connections[i];
-		uint64_t next_ns = c->deadline_ns;
+		uint64_t next_ns;
 
+		/* The deadline of any other may be a worker's to write. */
 		if (!connection_is_idle(c)) {
 			continue;
 		}
-		if (c->deadline_ns <= now_ns && left > 0) {
+		next_ns = c->deadline_ns;
+		if (next_ns <= now_ns && left > 0) {
 			expire(reception, c, now_ns);
 			left--;
 			reception->expire_from_ns = now_ns + LOOK_MS * MS;
