@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Keeps hostile clients up against a web server and measures how long other clients wait for their answers.
 
-attacks.py [--seconds N] [--limit] NAME=PORT[,PID]...
+attacks.py [--seconds N] [--limit] [--rounds N] NAME=PORT[,PID]...
 
 The first server is ours; the others are for comparison, with the same attacks. Each attack is a process of its own, which
 opens what the server ends again after a second. Fails when a probe of ours is not answered whole within PATIENCE seconds
 while all attackers are at it. A probe that is ended without an answer tries again at once: on a busy machine one that does not
 send its request in time makes room for others. With --limit it fails also when one takes longer than LIMIT seconds, or five
 times as long as the longest without attack, unless there are more attackers than the server has room for.
+
+With --rounds it measures the consumer of ours instead: N times each attack, and as long without, in turns. It prints how the
+medians of the records a CPU second of the consumer compare.
 """
 import argparse
 import resource
 import selectors
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -152,6 +156,10 @@ class Window:
         self.peak_mb = self.server.peak_mb()
         return self
 
+    def speed(self):
+        """Millions of records a CPU second of the consumer."""
+        return self.grown["records"] / self.grown["busy"] / 1e6
+
     def text(self):
         parts = [f"{path} {self.longest[path]:.3f} s" if path in self.longest else f"{path} never" for path in self.server.paths]
         if self.missed:
@@ -159,7 +167,7 @@ class Window:
         if self.again:
             parts.append(f"{self.again} tries more")
         if self.grown.get("busy", 0) > 0:
-            parts.append(f"{self.grown['records'] / self.grown['busy'] / 1e6:.2f} M records a CPU second of the consumer")
+            parts.append(f"{self.speed():.2f} M records a CPU second of the consumer")
             rest = (self.grown["cpu"] - self.grown["busy"]) / self.grown["time"]
             parts.append(f"{100 * rest:.0f} % of a processor beside it")
         if self.peak_mb:
@@ -216,12 +224,27 @@ def check(name, window, alone, alive, limit):
     return faults
 
 
+def compare_consumer(server, seconds, rounds):
+    for name in ATTACKS:
+        alone, attacked = [], []
+        for _ in range(rounds):
+            alone.append(Window(server).probe(seconds).speed())
+            attacked.append(run_attack(name, server, seconds)[0].speed())
+        ratio = statistics.median(attacked) / statistics.median(alone)
+        print(f"consumer: {name}: {ratio:.3f} of the speed without (attacked {min(attacked):.2f} to {max(attacked):.2f} M, "
+              f"without {min(alone):.2f} to {max(alone):.2f} M records a CPU second)", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--limit", action="store_true")
     parser.add_argument("servers", nargs="+")
+    parser.add_argument("--rounds", type=int, default=0)
     options = parser.parse_args()
+    if options.rounds:
+        compare_consumer(Server(options.servers[0], ours=True), options.seconds, options.rounds)
+        return 0
     faults = []
     for i, text in enumerate(options.servers):
         server = Server(text, ours=i == 0)

@@ -2,12 +2,9 @@
 # .ci/package.sh: the packages for this system. Twice the same bytes; lintian finds no error; the .deb is installed, run, upgraded, removed
 # and purged in a Debian 12 that has nothing else, where that is possible here (root, mounts, debootstrap).
 . "${BASH_SOURCE%/*}/lib.bash"
+. "${BASH_SOURCE%/*}/bare_debian.bash"
 
-for command in dpkg-deb dpkg-shlibdeps git gzip; do
-	command -v "$command" >/dev/null || skip "$command is not installed: no package was made"
-done
-. /etc/os-release
-[ "${ID:-} ${VERSION_CODENAME:-}" = "debian bookworm" ] || skip "the package was tried on Debian 12 only"
+can_make_deb
 
 package() { # folder, variables of the environment...
 	env SOURCE_DATE_EPOCH=1700000000 "${@:2}" bash "$SOURCE_DIR/.ci/package.sh" --linux "$BUILD_DIR" "$work/$1" >"$work/out" 2>&1 ||
@@ -36,27 +33,7 @@ fi
 
 # ---- in a Debian that has nothing else ----
 
-needed=$(dpkg-deb -f "$deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/[[:space:]]//g')
-bare=${XDG_CACHE_HOME:-$HOME/.cache}/etw_exporter/debian/$(printf %s "$needed" | cksum | tr ' ' -)
-[ "$(id -u)" = 0 ] || skip "not root: the package was made, but not installed"
-unshare --mount true 2>/dev/null || skip "no mounts here: the package was made, but not installed"
-make_bare() { # a Debian with what the package needs, once for all runs
-	local mirror
-
-	[ ! -d "$bare" ] || return 0
-	command -v debootstrap >/dev/null || skip "debootstrap is not installed: the package was made, but not installed"
-	mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Identifier: Packages' | sed -n 's/^bookworm //p' | sed -n 1p)
-	mkdir -p "${bare%/*}"
-	debootstrap --variant=minbase --include="$needed" bookworm "$bare.new" "$mirror" >"$work/debootstrap" 2>&1 ||
-		{ rm -rf "$bare.new"; skip "debootstrap failed, the package was made, but not installed: $(tail -1 "$work/debootstrap")"; }
-	mv "$bare.new" "$bare"
-}
-(
-	mkdir -p "${bare%/*}"
-	exec 9>"${bare%/*}/lock"
-	flock 9
-	make_bare
-)
+bare_debian "$(dpkg-deb -f "$deb" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/[[:space:]]//g')"
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 
 # In a mount namespace of its own: what is written goes to a memory file system, and is gone with the namespace.
