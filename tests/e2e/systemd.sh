@@ -66,7 +66,7 @@ status() {
 	log
 }
 is_listening() {
-	port=$(log | sed -n 's/.*msg=Listening.* port=\([0-9]*\).*\|.*msg="Listening".* port=\([0-9]*\).*/\1\2/p' | tail -1)
+	port=$(log | sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' | tail -1)
 	[ -n "$port" ] && curl -fsS "http://127.0.0.1:$port/metrics" >"$work/page"
 }
 configuration=/etc/etw_exporter/etw_exporter.yaml
