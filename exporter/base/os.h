@@ -84,9 +84,9 @@ const char *os_stop_wait(void (*on_reload)(void *context), void *context);
 const char *os_stop_wait_for(uint64_t timeout_ns);
 
 /*
- * Reports lines such as "READY=1" to the service manager that started this program (sd_notify(3)). True
- * without such a manager, and on Windows. Waits for a manager that is busy, some seconds at most.
- * Any thread.
+ * Reports lines such as "READY=1" to the service manager that started this program (sd_notify(3)).
+ * True without such a manager, and on Windows. Waits for a manager that is busy, some seconds at
+ * most. Any thread.
  */
 bool os_service_notify(const char *lines, struct error *err);
 /* The time after which the manager ends a program from which it hears nothing; 0: it does not. */
@@ -205,6 +205,9 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 /* Makes a folder, whose parent must exist; one that exists is fine. */
 bool os_folder_make(const char *path, struct error *err);
 
+/* As fopen(); the path is UTF-8. The error is in errno. */
+FILE *os_file_stream(const char *path, const char *mode);
+
 /* Writes a whole file, in place of one that exists; only its owner may read it, if the system knows
  * that. The texts of errors do not contain the path. */
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err);
@@ -235,8 +238,8 @@ struct os_file_stamp {
 
 /* For a path; follows symbolic links. */
 void os_file_stamp(const char *path, struct os_file_stamp *stamp);
-/* Whether users other than its owner and its group may read the file. False on Windows, whose access
- * lists are not looked at. */
+/* Whether users other than its owner and its group may read the file. False on Windows, whose
+ * access lists are not looked at. */
 bool os_file_is_public(const char *path);
 /*
  * Reads up to size bytes at offset; *got is below size only at the end of the file. It is an error

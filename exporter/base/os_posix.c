@@ -574,6 +574,11 @@ bool os_folder_make(const char *path, struct error *err)
 	return error_set(err, ERROR_SYSTEM, "%s: the folder cannot be made: %m", path);
 }
 
+FILE *os_file_stream(const char *path, const char *mode)
+{
+	return fopen(path, mode);
+}
+
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);

@@ -645,6 +645,16 @@ bool os_folder_make(const char *path, struct error *err)
 	return there;
 }
 
+FILE *os_file_stream(const char *path, const char *mode)
+{
+	wchar_t *wide = wide_from(path), *wide_mode = wide_from(mode);
+	FILE *stream = wide && wide_mode ? _wfopen(wide, wide_mode) : NULL;
+
+	free(wide);
+	free(wide_mode);
+	return stream;
+}
+
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
 {
 	enum { PIECE = 1 << 20 };

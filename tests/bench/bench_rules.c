@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "etl/writer.h"
+#include "source/payload.h"
 #include "tests/bench/bench.h"
-#include "tests/support/etl_builder.h"
-#include "tests/support/payload.h"
 
 enum { RUNS_MOST = 64, EVENTS = 500000 };
 
@@ -54,20 +54,20 @@ static bool is_there(const char *path)
 
 static bool build(const char *path, struct error *err)
 {
-	const struct etl_builder_options options = { .pointer_size = 8,
-						     .clock = CLOCK_QPC,
-						     .buffer_size = 65536 };
-	struct etl_builder *builder = etl_builder_open(path, &options, err);
+	const struct etl_writer_options options = { .pointer_size = 8,
+						    .clock = CLOCK_QPC,
+						    .buffer_size = 65536 };
+	struct etl_writer *writer = etl_writer_open(path, &options, err);
 	static const struct guid provider = { { 0xbe, 0xbe } };
 	char sized_metadata[sizeof metadata], sized_traits[sizeof traits];
-	const struct built_item items[] = {
+	const struct etl_out_item items[] = {
 		{ EXTENDED_PROVIDER_TRAITS, sizeof traits - 1, sized_traits },
 		{ EXTENDED_TRACELOGGING, sizeof metadata - 1, sized_metadata }
 	};
 	struct payload payload;
 	bool done;
 
-	if (!builder) {
+	if (!writer) {
 		return false;
 	}
 	memcpy(sized_metadata, metadata, sizeof metadata);
@@ -76,10 +76,10 @@ static bool build(const char *path, struct error *err)
 	sized_traits[0] = sizeof traits - 1;
 	payload_init(&payload, 8);
 	for (uint64_t i = 0; i < EVENTS; i++) {
-		const struct built_record record = {
+		const struct etl_out_record record = {
 			.type = RECORD_EVENT,
 			.pointer_size = 8,
-			.raw_time = etl_builder_raw_time(builder, 1000 * i),
+			.raw_time = etl_writer_raw_time(writer, 1000 * i),
 			.process_id = (uint32_t)(100 + i % 8 * 4),
 			.thread_id = 200,
 			.provider = &provider,
@@ -89,11 +89,11 @@ static bool build(const char *path, struct error *err)
 		};
 
 		add_payload(&payload, i);
-		etl_builder_add_payload(builder, &record, &payload);
+		etl_writer_add_payload(writer, &record, &payload);
 	}
 	payload_done(&payload);
-	done = etl_builder_finish(builder, err);
-	etl_builder_close(builder);
+	done = etl_writer_finish(writer, err);
+	etl_writer_close(writer);
 	return done;
 }
 

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "decode/kernel_class.h"
+#include "source/payload.h"
 #include "tests/support/exact_copy.h"
-#include "tests/support/payload.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

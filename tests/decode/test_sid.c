@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
+#include "source/payload.h"
 #include "tests/support/exact_copy.h"
-#include "tests/support/payload.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -18,10 +18,10 @@
 #include "decode/event_info.h"
 #include "decode/inband_manifests.h"
 #include "decode/manifest/manifest.h"
+#include "source/payload.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"
-#include "tests/support/payload.h"
 
 #define XML_BEFORE     "<m:instrumentationManifest xmlns:m='urn:m'><instrumentation><events>"
 #define XML_AFTER      "</events></instrumentation></m:instrumentationManifest>"

@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "source/payload.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/exact_copy.h"
-#include "tests/support/payload.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

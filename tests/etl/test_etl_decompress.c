@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
+#include "etl/pack.h"
 #include "tests/support/exact_copy.h"
-#include "tests/support/lz77_compress.h"
 
 enum { STREAM_MAX = 1 << 20 };
 
@@ -392,7 +392,7 @@ static void what_the_builder_packs_unpacks(void **state)
 	for (unsigned round = 0; round < 50; round++) {
 		size_t size = (size_t)chance(70000);
 		uint8_t *plain = malloc(size + 1);
-		uint8_t *packed = malloc(lz77_bound(size));
+		uint8_t *packed = malloc(etl_compress_bound(size));
 		uint64_t letters = 1 + chance(200);
 		size_t packed_size;
 
@@ -400,7 +400,7 @@ static void what_the_builder_packs_unpacks(void **state)
 		for (size_t i = 0; i < size; i++) {
 			plain[i] = (uint8_t)chance(letters);
 		}
-		packed_size = lz77_compress(plain, size, packed);
+		packed_size = etl_compress(plain, size, packed);
 		assert_true(unpack_both(packed, packed_size, size, plain, size));
 		free(plain);
 		free(packed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files, their headers and buffers: recordings of the builder with single bytes changed, as damage
+ * Files, their headers and buffers: recordings of the writer with single bytes changed, as damage
  * and other writers change them.
  */
 #include "etl/file.h"
@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "etl/index.h"
+#include "etl/writer.h"
 #include "tests/support/collected.h"
-#include "tests/support/etl_builder.h"
 #include "tests/support/exact_copy.h"
 
 enum { BUFFER_SIZE = 1024, HEADER_BUFFER = 1024, RECORDS = 60 };
@@ -47,37 +47,37 @@ static void put32(uint8_t *at, uint32_t value)
 	put16(at + 2, (uint16_t)(value >> 16));
 }
 
-static struct image build(const struct etl_builder_options *options, unsigned records)
+static struct image build(const struct etl_writer_options *options, unsigned records)
 {
 	static const uint8_t payload[24] = "twenty-four bytes of it";
 	struct error err;
-	struct etl_builder *builder = etl_builder_open(NULL, options, &err);
+	struct etl_writer *writer = etl_writer_open(NULL, options, &err);
 	struct image image;
 	const uint8_t *bytes;
 
-	assert_non_null(builder);
+	assert_non_null(writer);
 	for (unsigned i = 0; i < records; i++) {
-		etl_builder_add(builder, &(struct built_record){
-						 .type = RECORD_SYSTEM,
-						 .raw_time = 1000 + i,
-						 .group = 0x01,
-						 .opcode = 10,
-						 .payload = payload,
-						 .payload_size = sizeof payload,
-					 });
+		etl_writer_add(writer, &(struct etl_out_record){
+					       .type = RECORD_SYSTEM,
+					       .raw_time = 1000 + i,
+					       .group = 0x01,
+					       .opcode = 10,
+					       .payload = payload,
+					       .payload_size = sizeof payload,
+				       });
 	}
-	assert_true(etl_builder_finish(builder, &err));
-	bytes = etl_builder_bytes(builder, &image.size);
+	assert_true(etl_writer_finish(writer, &err));
+	bytes = etl_writer_bytes(writer, &image.size);
 	image.bytes = exact_copy(bytes, image.size);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 	return image;
 }
 
 /* The first buffer and four of RECORDS records (16 fit each), uncompressed. */
 static struct image build_plain(void)
 {
-	struct etl_builder_options options = { .buffer_size = BUFFER_SIZE,
-					       .header_buffer_size = HEADER_BUFFER };
+	struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
+					      .header_buffer_size = HEADER_BUFFER };
 
 	return build(&options, RECORDS);
 }
@@ -139,7 +139,7 @@ static void the_header_is_read_in_both_layouts(void **state)
 
 	(void)state;
 	for (uint8_t pointer_size = 4; pointer_size <= 8; pointer_size += 4) {
-		struct etl_builder_options options = {
+		struct etl_writer_options options = {
 			.pointer_size = pointer_size,
 			.processors = 5,
 			.buffer_size = BUFFER_SIZE,
@@ -248,7 +248,8 @@ static void archives_and_other_files_are_named(void **state)
 		{ "Rar!\x1a\x07", "is a RAR archive: unpack it first" },
 		{ "MSCF", "is a cabinet (.cab): unpack it first" },
 		{ "ElfFile", "is an event log of Windows (.evtx), not a recording (.etl)" },
-		{ "Nettrace", "is a trace of .NET's EventPipe (.nettrace), not a recording (.etl)" },
+		{ "Nettrace",
+		  "is a trace of .NET's EventPipe (.nettrace), not a recording (.etl)" },
 		{ "MDMP\x93\xa7", "is a memory dump, not a recording (.etl)" },
 		{ "<?xml", "is XML, not a recording (.etl)" },
 		{ "PK\x03", "is not a recording: it does not start with a buffer of records" },
@@ -359,9 +360,9 @@ static void the_processor_is_a_byte_unless_the_header_says_index(void **state)
 
 static void space_that_was_reserved_ends_a_recording_quietly(void **state)
 {
-	struct etl_builder_options options = { .buffer_size = BUFFER_SIZE,
-					       .log_file_mode = ETL_MODE_PREALLOCATE |
-								ETL_MODE_SEQUENTIAL };
+	struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
+					      .log_file_mode = ETL_MODE_PREALLOCATE |
+							       ETL_MODE_SEQUENTIAL };
 	struct image image = build(&options, RECORDS);
 	struct image longer = { calloc(1, image.size + 10000), image.size + 10000 };
 
@@ -401,9 +402,9 @@ static void each_buffer_has_its_own_size(void **state)
 
 static void a_compressed_buffer_that_makes_no_sense_is_dropped(void **state)
 {
-	struct etl_builder_options options = { .buffer_size = BUFFER_SIZE,
-					       .header_buffer_size = HEADER_BUFFER,
-					       .compressed = true };
+	struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
+					      .header_buffer_size = HEADER_BUFFER,
+					      .compressed = true };
 	static const struct {
 		const char *name;
 		unsigned at;
@@ -435,9 +436,9 @@ static void a_recording_cut_anywhere_keeps_its_whole_records(void **state)
 {
 	(void)state;
 	for (int compressed = 0; compressed < 2; compressed++) {
-		struct etl_builder_options options = { .buffer_size = BUFFER_SIZE,
-						       .header_buffer_size = HEADER_BUFFER,
-						       .compressed = compressed };
+		struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
+						      .header_buffer_size = HEADER_BUFFER,
+						      .compressed = compressed };
 		struct image image = build(&options, RECORDS);
 		struct image cut = { image.bytes, image.size };
 		uint64_t last = 0;
@@ -470,7 +471,7 @@ static void a_recording_cut_anywhere_keeps_its_whole_records(void **state)
 
 static void problems_are_bounded(void **state)
 {
-	struct etl_builder_options options = { .buffer_size = 512 };
+	struct etl_writer_options options = { .buffer_size = 512 };
 	struct image image = build(&options, 7 * 150);
 	struct read read;
 

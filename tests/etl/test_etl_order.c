@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "etl/writer.h"
 #include "tests/support/collected.h"
-#include "tests/support/etl_builder.h"
 
 static uint64_t state_of_chance = 7;
 
@@ -48,21 +48,21 @@ static int64_t next_time(enum shape shape, int64_t last)
 	}
 }
 
-static struct etl_builder *build(enum shape shape, unsigned records, bool compressed)
+static struct etl_writer *build(enum shape shape, unsigned records, bool compressed)
 {
 	uint16_t processors = (uint16_t)(1 + chance(12));
-	struct etl_builder_options options = {
+	struct etl_writer_options options = {
 		.processors = processors,
 		.buffer_size = UINT32_C(512) << chance(4),
 		.compressed = compressed,
 		.processor_index = true,
 	};
 	struct error err;
-	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
 	int64_t times[12];
 	uint8_t payload[200];
 
-	assert_non_null(builder);
+	assert_non_null(writer);
 	for (size_t i = 0; i < 12; i++) {
 		times[i] = (int64_t)chance(1000);
 	}
@@ -70,7 +70,7 @@ static struct etl_builder *build(enum shape shape, unsigned records, bool compre
 	for (unsigned i = 0; i < records; i++) {
 		/* Some processors are much busier than others. */
 		uint16_t processor = (uint16_t)(chance(1 + chance(processors)));
-		struct built_record record = {
+		struct etl_out_record record = {
 			.type = RECORD_PERFINFO,
 			.processor = processor,
 			.raw_time = next_time(shape, times[processor]),
@@ -85,13 +85,13 @@ static struct etl_builder *build(enum shape shape, unsigned records, bool compre
 			record.type = RECORD_MESSAGE; /* without flags: without time */
 		}
 		payload[chance(sizeof payload)] = (uint8_t)i;
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 		if (chance(500) == 0) {
-			etl_builder_flush(builder);
+			etl_writer_flush(writer);
 		}
 	}
-	assert_true(etl_builder_finish(builder, &err));
-	return builder;
+	assert_true(etl_writer_finish(writer, &err));
+	return writer;
 }
 
 struct run {
@@ -103,11 +103,11 @@ struct run {
 	struct collected delivered;
 };
 
-static void open_run(struct run *run, const struct etl_builder *builder)
+static void open_run(struct run *run, const struct etl_writer *writer)
 {
 	struct error err;
 	size_t size;
-	const uint8_t *bytes = etl_builder_bytes(builder, &size);
+	const uint8_t *bytes = etl_writer_bytes(writer, &size);
 
 	*run = (struct run){ .index = { .entries_max = ETL_INDEX_MAX,
 					.keep_bytes = ETL_KEEP_MAX } };
@@ -157,11 +157,11 @@ static void the_order_is_that_of_a_stable_sort(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 120; round++) {
 		enum shape shape = round % SHAPES;
-		struct etl_builder *builder =
+		struct etl_writer *writer =
 			build(shape, (unsigned)chance(4000), round / SHAPES % 2);
 		struct run run;
 
-		open_run(&run, builder);
+		open_run(&run, writer);
 		run.index.keep_bytes = (size_t)chance(3) * 5000;
 		look(&run);
 		for (size_t i = 0; i < run.looked.count; i++) {
@@ -178,7 +178,7 @@ static void the_order_is_that_of_a_stable_sort(void **state)
 		deliver(&run, ETL_OPEN_MAX);
 		assert_true(collected_equal(&run.looked, &run.delivered));
 		close_run(&run);
-		etl_builder_close(builder);
+		etl_writer_close(writer);
 	}
 }
 
@@ -186,11 +186,11 @@ static void a_window_that_holds_all_gives_the_same_order(void **state)
 {
 	(void)state;
 	for (unsigned round = 0; round < 60; round++) {
-		struct etl_builder *builder =
+		struct etl_writer *writer =
 			build(round % SHAPES, (unsigned)chance(3000), round / SHAPES % 2);
 		struct run run;
 
-		open_run(&run, builder);
+		open_run(&run, writer);
 		look(&run);
 		collected_sort(&run.looked);
 		stream(&run, SIZE_MAX);
@@ -198,7 +198,7 @@ static void a_window_that_holds_all_gives_the_same_order(void **state)
 		assert_int_equal(run.progress.late_records, 0);
 		assert_int_equal(run.progress.buffers, run.index.buffers);
 		close_run(&run);
-		etl_builder_close(builder);
+		etl_writer_close(writer);
 	}
 }
 
@@ -226,11 +226,11 @@ static void beyond_a_limit_the_order_is_best_effort(void **state)
 {
 	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
-		struct etl_builder *builder =
+		struct etl_writer *writer =
 			build(round % SHAPES, (unsigned)chance(3000), round / SHAPES % 2);
 		struct run run;
 
-		open_run(&run, builder);
+		open_run(&run, writer);
 		run.index.keep_bytes = (size_t)chance(20000);
 		if (round % 3 == 0) {
 			run.index.entries_max = (size_t)chance(50);
@@ -245,40 +245,40 @@ static void beyond_a_limit_the_order_is_best_effort(void **state)
 		assert_true(run.delivered.touched == run.looked.touched);
 		assert_int_equal(run.progress.late_records, count_late(&run.delivered));
 		close_run(&run);
-		etl_builder_close(builder);
+		etl_writer_close(writer);
 	}
 }
 
 /* What processors really write needs only the buffers that overlap in time to be open. */
 static void a_recording_as_in_life_stays_in_order_with_few_buffers_open(void **state)
 {
-	struct etl_builder_options options = { .processors = 4, .buffer_size = 4096 };
+	struct etl_writer_options options = { .processors = 4, .buffer_size = 4096 };
 	struct error err;
-	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
 	static const uint8_t payload[100];
 	struct run run;
 
 	(void)state;
-	assert_non_null(builder);
+	assert_non_null(writer);
 	for (unsigned i = 0; i < 50000; i++) {
-		etl_builder_add(builder, &(struct built_record){
-						 .type = RECORD_PERFINFO,
-						 .processor = (uint16_t)(i % 4),
-						 .raw_time = i,
-						 .group = 0x0f,
-						 .payload = payload,
-						 .payload_size = sizeof payload,
-					 });
+		etl_writer_add(writer, &(struct etl_out_record){
+					       .type = RECORD_PERFINFO,
+					       .processor = (uint16_t)(i % 4),
+					       .raw_time = i,
+					       .group = 0x0f,
+					       .payload = payload,
+					       .payload_size = sizeof payload,
+				       });
 	}
-	assert_true(etl_builder_finish(builder, &err));
-	open_run(&run, builder);
+	assert_true(etl_writer_finish(writer, &err));
+	open_run(&run, writer);
 	look(&run);
 	collected_sort(&run.looked);
 	deliver(&run, 16 * (4096 + 4096));
 	assert_true(collected_equal(&run.looked, &run.delivered));
 	assert_int_equal(run.progress.late_records, 0);
 	close_run(&run);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 struct stop_after {
@@ -299,7 +299,7 @@ static void collect_and_stop(void *context, const struct event_record *record)
 
 static void a_pass_that_is_stopped_ends_at_the_record(void **state)
 {
-	struct etl_builder *builder = build(RISING, 1000, true);
+	struct etl_writer *writer = build(RISING, 1000, true);
 
 	(void)state;
 	for (size_t count = 1; count < 1000; count += 37) {
@@ -310,7 +310,7 @@ static void a_pass_that_is_stopped_ends_at_the_record(void **state)
 		struct error err;
 		struct run run;
 
-		open_run(&run, builder);
+		open_run(&run, writer);
 		assert_true(etl_index_build(&run.index, run.file, &run.damage, &visitor, &err));
 		assert_int_equal(stop.collected.count, count);
 		collected_done(&stop.collected);
@@ -327,26 +327,26 @@ static void a_pass_that_is_stopped_ends_at_the_record(void **state)
 		collected_done(&stop.collected);
 		close_run(&run);
 	}
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 /* Compressed buffers full of records, each like the one before or a tick later. */
-static struct etl_builder *build_full(unsigned records, int64_t ticks)
+static struct etl_writer *build_full(unsigned records, int64_t ticks)
 {
-	const struct etl_builder_options options = { .buffer_size = 1 << 20,
-						     .header_buffer_size = 4096,
-						     .compressed = true };
-	struct built_record record = { .type = RECORD_SYSTEM, .group = 0x05, .opcode = 50 };
+	const struct etl_writer_options options = { .buffer_size = 1 << 20,
+						    .header_buffer_size = 4096,
+						    .compressed = true };
+	struct etl_out_record record = { .type = RECORD_SYSTEM, .group = 0x05, .opcode = 50 };
 	struct error err;
-	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
 
-	assert_non_null(builder);
+	assert_non_null(writer);
 	for (unsigned i = 0; i < records; i++) {
 		record.raw_time += ticks;
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 	}
-	assert_true(etl_builder_finish(builder, &err));
-	return builder;
+	assert_true(etl_writer_finish(writer, &err));
+	return writer;
 }
 
 /*
@@ -356,15 +356,15 @@ static struct etl_builder *build_full(unsigned records, int64_t ticks)
 static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 {
 	enum { RECORDS = 2 * ETL_WORK_FREE };
-	struct etl_builder *builder = build_full(RECORDS, 0);
+	struct etl_writer *writer = build_full(RECORDS, 0);
 	size_t size;
 
 	(void)state;
-	etl_builder_bytes(builder, &size);
+	etl_writer_bytes(writer, &size);
 	for (unsigned kind = 0; kind < 3; kind++) {
 		struct run run;
 
-		open_run(&run, builder);
+		open_run(&run, writer);
 		run.looked.count_only = run.delivered.count_only = true;
 		if (kind == 2) {
 			stream(&run, 1 << 20);
@@ -381,23 +381,23 @@ static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 		assert_int_equal(run.damage.bad_records, 0);
 		close_run(&run);
 	}
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 static void records_that_differ_are_all_delivered(void **state)
 {
-	struct etl_builder *builder = build_full(2 * ETL_WORK_FREE, 1);
+	struct etl_writer *writer = build_full(2 * ETL_WORK_FREE, 1);
 	struct run run;
 
 	(void)state;
-	open_run(&run, builder);
+	open_run(&run, writer);
 	run.looked.count_only = run.delivered.count_only = true;
 	look(&run);
 	deliver(&run, ETL_OPEN_MAX);
 	assert_int_equal(run.delivered.count, 2 * ETL_WORK_FREE + 1); /* and the header */
 	assert_int_equal(run.damage.bad_buffers, 0);
 	close_run(&run);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 int main(void)

@@ -158,7 +158,7 @@ static bool is_counted(const struct outcome *outcome)
 
 struct recording {
 	const char *name;
-	struct etl_builder_options options;
+	struct etl_writer_options options;
 	uint8_t *bytes; /* owned */
 	size_t size;
 	struct outcome whole;
@@ -183,14 +183,14 @@ static int build_recordings(void **state)
 	recordings[2].options = every_class_options(8, CLOCK_CPU_CYCLE, true);
 	for (size_t i = 0; i < RECORDINGS; i++) {
 		struct recording *r = &recordings[i];
-		struct etl_builder *builder = open_in_memory(&r->options);
+		struct etl_writer *writer = open_in_memory(&r->options);
 		const uint8_t *bytes;
 
-		every_class_add(builder, r->options.pointer_size);
-		bytes = finish_in_memory(builder, &r->size);
+		every_class_add(writer, r->options.pointer_size);
+		bytes = finish_in_memory(writer, &r->size);
 		assert_in_range(r->size, 2000, EVERY_CLASS_SIZE_MOST);
 		r->bytes = exact_copy(bytes, r->size);
-		etl_builder_close(builder);
+		etl_writer_close(writer);
 		temporary_write(path, r->bytes, r->size);
 		consume(path, 0, &r->whole);
 		remove(path);

@@ -27,20 +27,20 @@ enum { LIMIT = 2000, WRITE_SIZE = 64 << 10 };
 
 struct making {
 	char path[TEMPORARY_PATH_SIZE];
-	struct etl_builder *builder;
+	struct etl_writer *writer;
 	struct kernel_events k;
 	int64_t now;
 };
 
 static void begin(struct making *making)
 {
-	const struct etl_builder_options options = { 0 };
+	const struct etl_writer_options options = { 0 };
 	struct error err = { 0 };
 
 	temporary_path(making->path, "etl");
-	making->builder = etl_builder_open(making->path, &options, &err);
-	assert_non_null(making->builder);
-	kernel_events_init(&making->k, making->builder, 8);
+	making->writer = etl_writer_open(making->path, &options, &err);
+	assert_non_null(making->writer);
+	kernel_events_init(&making->k, making->writer, 8);
 	making->now = SECOND;
 }
 
@@ -49,8 +49,8 @@ static void end(struct making *making)
 	struct error err = { 0 };
 
 	kernel_events_done(&making->k);
-	assert_true(etl_builder_finish(making->builder, &err));
-	etl_builder_close(making->builder);
+	assert_true(etl_writer_finish(making->writer, &err));
+	etl_writer_close(making->writer);
 }
 
 static void start(struct making *making, uint32_t process_id, const char *image)

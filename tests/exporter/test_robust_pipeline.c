@@ -103,16 +103,16 @@ struct recording {
 
 static struct recording make_recording(uint8_t pointer_size, bool compressed)
 {
-	const struct etl_builder_options options =
+	const struct etl_writer_options options =
 		every_class_options(pointer_size, CLOCK_QPC, compressed);
-	struct etl_builder *builder = open_in_memory(&options);
+	struct etl_writer *writer = open_in_memory(&options);
 	struct recording recording;
 	const uint8_t *bytes;
 
-	every_class_add(builder, pointer_size);
-	bytes = finish_in_memory(builder, &recording.size);
+	every_class_add(writer, pointer_size);
+	bytes = finish_in_memory(writer, &recording.size);
 	recording.bytes = exact_copy(bytes, recording.size);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 	temporary_path(recording.path, "etl");
 	temporary_write(recording.path, recording.bytes, recording.size);
 	return recording;

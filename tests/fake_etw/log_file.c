@@ -22,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
+#include "etl/writer.h"
 #include "source/kernel_group.h"
-#include "tests/support/etl_builder.h"
-#include "tests/support/system.h"
 
 enum {
 	UTF8_PATH = 3 * FAKE_NAME + 1,
@@ -41,7 +41,7 @@ enum {
 #define SPARE_ON_DISK (200 * MEGABYTE) /* that a start wants besides the file */
 
 struct fake_log_file {
-	struct etl_builder *builder; /* owned */
+	struct etl_writer *writer; /* owned */
 	WCHAR path[FAKE_NAME + 1];
 	uint64_t maximum; /* bytes; 0: none */
 	bool full;
@@ -79,7 +79,7 @@ static enum record_type type_of(const EVENT_HEADER *header, uint8_t *group)
 										   RECORD_SYSTEM;
 }
 
-static size_t read_items(const struct fake_stored *stored, struct built_item items[ITEMS_MAX])
+static size_t read_items(const struct fake_stored *stored, struct etl_out_item items[ITEMS_MAX])
 {
 	const uint8_t *at = (const uint8_t *)(stored + 1);
 	size_t count = 0;
@@ -88,20 +88,20 @@ static size_t read_items(const struct fake_stored *stored, struct built_item ite
 		struct fake_item item;
 
 		memcpy(&item, at, sizeof(item));
-		items[count++] = (struct built_item){ item.type, item.size, at + sizeof(item) };
+		items[count++] = (struct etl_out_item){ item.type, item.size, at + sizeof(item) };
 		at += sizeof(item) + item.padded;
 	}
 	return count;
 }
 
-static void add(struct etl_builder *builder, const struct fake_stored *stored)
+static void add(struct etl_writer *writer, const struct fake_stored *stored)
 {
 	const EVENT_HEADER *header = &stored->header;
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
 	bool narrow = (header->Flags & EVENT_HEADER_FLAG_32_BIT_HEADER) != 0;
-	struct built_item items[ITEMS_MAX];
+	struct etl_out_item items[ITEMS_MAX];
 	struct guid provider, activity;
-	struct built_record record = {
+	struct etl_out_record record = {
 		.pointer_size = narrow ? 4 : 8,
 		.processor = stored->context.ProcessorIndex % LOG_PROCESSORS,
 		.raw_time = header->TimeStamp.QuadPart,
@@ -133,7 +133,7 @@ static void add(struct etl_builder *builder, const struct fake_stored *stored)
 		record.flags = (uint16_t)(MESSAGE_HAS_GUID | MESSAGE_HAS_TIME | MESSAGE_HAS_IDS |
 					  (narrow ? MESSAGE_POINTER32 : MESSAGE_POINTER64));
 	}
-	etl_builder_add(builder, &record);
+	etl_writer_add(writer, &record);
 }
 
 /* ---- the file ---- */
@@ -161,7 +161,7 @@ static uint32_t check_disk(uint64_t maximum)
 /* Empties a file that exists. */
 static uint32_t create(const char *path)
 {
-	FILE *file = system_open_file(path, "wb");
+	FILE *file = os_file_stream(path, "wb");
 
 	if (file) {
 		fclose(file);
@@ -183,7 +183,7 @@ uint32_t fake_log_open(struct fake_session *session, const WCHAR *path, uint32_t
 {
 	struct fake_log_file *log;
 	char name[UTF8_PATH], session_name[UTF8_PATH];
-	const struct etl_builder_options options = {
+	const struct etl_writer_options options = {
 		.processors = LOG_PROCESSORS,
 		.processor_index = true,
 		.buffer_size = session->buffer_size_kb * 1024,
@@ -216,8 +216,8 @@ uint32_t fake_log_open(struct fake_session *session, const WCHAR *path, uint32_t
 	}
 	memcpy(log->path, path, (fake_wide_length(path) + 1) * sizeof(WCHAR));
 	log->maximum = maximum_mb * MEGABYTE;
-	log->builder = etl_builder_open(name, &options, NULL);
-	if (!log->builder) {
+	log->writer = etl_writer_open(name, &options, NULL);
+	if (!log->writer) {
 		free(log);
 		return ERROR_ACCESS_DENIED;
 	}
@@ -228,12 +228,12 @@ uint32_t fake_log_open(struct fake_session *session, const WCHAR *path, uint32_t
 void fake_log_write(struct fake_session *session, const struct fake_buffer *buffer)
 {
 	struct fake_log_file *log = session->log;
-	uint64_t written = etl_builder_written(log->builder);
+	uint64_t written = etl_writer_written(log->writer);
 	uint64_t size = session->buffer_size_kb * UINT64_C(1024);
 
 	if (log->maximum != 0 && written + size > log->maximum) {
 		log->full = true;
-	} else if (etl_builder_failed(log->builder) ||
+	} else if (etl_writer_failed(log->writer) ||
 		   (fake.options.log_disk_bytes != 0 &&
 		    written + size > fake.options.log_disk_bytes)) {
 		session->log_buffers_lost++;
@@ -246,10 +246,10 @@ void fake_log_write(struct fake_session *session, const struct fake_buffer *buff
 	for (size_t offset = 0; offset < buffer->stored_size;) {
 		const struct fake_stored *stored = fake_buffer_at(buffer, offset);
 
-		add(log->builder, stored);
+		add(log->writer, stored);
 		offset += stored->size;
 	}
-	etl_builder_flush(log->builder);
+	etl_writer_flush(log->writer);
 }
 
 void fake_log_end_full_sessions(void)
@@ -280,10 +280,10 @@ void fake_log_close(struct fake_session *session)
 	struct fake_log_file *log = session->log;
 
 	if (log) {
-		etl_builder_set_losses(log->builder, (uint32_t)session->lost,
-				       session->log_buffers_lost);
-		(void)etl_builder_finish(log->builder, NULL);
-		etl_builder_close(log->builder);
+		etl_writer_set_losses(log->writer, (uint32_t)session->lost,
+				      session->log_buffers_lost);
+		(void)etl_writer_finish(log->writer, NULL);
+		etl_writer_close(log->writer);
 		free(log);
 		session->log = NULL;
 	}

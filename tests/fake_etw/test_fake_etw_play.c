@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/temporary.h"
 
 static const struct guid some_provider =
@@ -38,25 +38,25 @@ static int reset(void **state)
 }
 
 /* Builds a recording with the records of a table; times go up by 10 ticks. */
-static void build(const struct built_record *records, size_t count)
+static void build(const struct etl_out_record *records, size_t count)
 {
-	struct etl_builder_options options = { .processors = 4,
-					       .perf_frequency = 2337949,
-					       .start_raw = START_RAW };
+	struct etl_writer_options options = { .processors = 4,
+					      .perf_frequency = 2337949,
+					      .start_raw = START_RAW };
 	struct error err;
-	struct etl_builder *builder;
+	struct etl_writer *writer;
 
 	temporary_path(path, "etl");
-	builder = etl_builder_open(path, &options, &err);
-	assert_non_null(builder);
+	writer = etl_writer_open(path, &options, &err);
+	assert_non_null(writer);
 	for (size_t i = 0; i < count; i++) {
-		struct built_record record = records[i];
+		struct etl_out_record record = records[i];
 
 		record.raw_time = START_RAW + 10 * ((int64_t)i + 1);
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 	}
-	assert_true(etl_builder_finish(builder, &err));
-	etl_builder_close(builder);
+	assert_true(etl_writer_finish(writer, &err));
+	etl_writer_close(writer);
 }
 
 static void play(struct fake_etw_play_options *options, struct fake_etw_played *played)
@@ -86,9 +86,9 @@ static void records_become_event_records(void **state)
 {
 	static const char payload[] = "0123456";
 	static const uint64_t start_key = 42;
-	static const struct built_item items[] = { { EXTENDED_PROCESS_START_KEY, sizeof(start_key),
-						     &start_key } };
-	const struct built_record records[] = {
+	static const struct etl_out_item items[] = { { EXTENDED_PROCESS_START_KEY,
+						       sizeof(start_key), &start_key } };
+	const struct etl_out_record records[] = {
 		{ .type = RECORD_SYSTEM,
 		  .group = 3,
 		  .opcode = 1,
@@ -179,7 +179,7 @@ static void records_become_event_records(void **state)
 
 static void what_no_session_delivers_is_left_out(void **state)
 {
-	const struct built_record records[] = {
+	const struct etl_out_record records[] = {
 		{ .type = RECORD_FULL, .provider = &image_id, .opcode = 36 },
 		{ .type = RECORD_FULL, .provider = &event_info, .opcode = 32 },
 		{ .type = RECORD_SYSTEM, .group = 0, .opcode = 8 },
@@ -199,7 +199,7 @@ static void what_no_session_delivers_is_left_out(void **state)
 
 static void sessions_get_what_they_have_enabled(void **state)
 {
-	const struct built_record records[] = {
+	const struct etl_out_record records[] = {
 		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
 		{ .type = RECORD_SYSTEM, .group = 5, .opcode = 1 },
 		{ .type = RECORD_EVENT, .provider = &some_provider, .level = 4, .keyword = 1 },
@@ -233,17 +233,17 @@ static void sessions_get_what_they_have_enabled(void **state)
 
 static void build_many(void)
 {
-	static struct built_record records[MANY];
+	static struct etl_out_record records[MANY];
 	static const char payload[64];
 
 	for (size_t i = 0; i < MANY; i++) {
-		records[i] = (struct built_record){ .type = RECORD_SYSTEM,
-						    .group = 3,
-						    .opcode = 1,
-						    .processor = (uint16_t)(i % 4),
-						    .process_id = (uint32_t)i,
-						    .payload = payload,
-						    .payload_size = sizeof(payload) };
+		records[i] = (struct etl_out_record){ .type = RECORD_SYSTEM,
+						      .group = 3,
+						      .opcode = 1,
+						      .processor = (uint16_t)(i % 4),
+						      .process_id = (uint32_t)i,
+						      .payload = payload,
+						      .payload_size = sizeof(payload) };
 	}
 	build(records, MANY);
 }
@@ -303,7 +303,7 @@ static void a_lossy_play_loses_what_finds_no_buffer(void **state)
 
 static void the_clocks_can_be_those_of_the_recording(void **state)
 {
-	const struct built_record records[] = {
+	const struct etl_out_record records[] = {
 		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 }
 	};
 	struct fake_etw_played played;
@@ -336,7 +336,7 @@ static bool skip_all(void *context, const struct event_record *record)
 
 static void a_test_may_skip_records(void **state)
 {
-	const struct built_record records[] = {
+	const struct etl_out_record records[] = {
 		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
 		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 2 }
 	};
@@ -353,7 +353,7 @@ static void a_test_may_skip_records(void **state)
 
 static void records_can_happen_when_they_are_played(void **state)
 {
-	const struct built_record records[] = {
+	const struct etl_out_record records[] = {
 		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 }
 	};
 	struct recorder recorder = { 0 };
@@ -406,7 +406,7 @@ static void the_end_of_a_recording_is_reported_at_stop_only(void **state)
 							 .end_rundown_at_stop = true };
 	static const uint64_t old_key = 0xaaa, new_key = 0xbbb;
 	static const uint32_t process = 8, other_process = 12; /* as version 0 has it */
-	const struct built_record records[] = {
+	const struct etl_out_record records[] = {
 		{ RECORD_SYSTEM, .group = 3, .opcode = 3, .payload = &process, .payload_size = 4 },
 		{ RECORD_SYSTEM, .group = 4, .opcode = 32, .payload = &new_key, .payload_size = 8 },
 		{ RECORD_SYSTEM, .group = 4, .opcode = 36, .payload = &new_key, .payload_size = 8 },

@@ -257,7 +257,7 @@ static void run(const char *const words[WORDS_MOST])
 /* Writes a recording to data; returns its size, or 0 if it has more than `most` bytes. */
 static size_t build_recording(unsigned number, uint8_t *data, size_t most)
 {
-	static void (*const parts[])(struct etl_builder *, uint8_t) = {
+	static void (*const parts[])(struct etl_writer *, uint8_t) = {
 		every_class_add,
 		every_class_add_kernel,
 		every_class_add_programs,
@@ -266,22 +266,22 @@ static size_t build_recording(unsigned number, uint8_t *data, size_t most)
 	uint8_t pointer_size = number % 2 == 0 ? 8 : 4;
 	enum clock_type clock = CLOCK_QPC + number / 2 % 3;
 	bool compressed = number / 6 % 2 == 1;
-	struct etl_builder_options options = every_class_options(pointer_size, clock, compressed);
+	struct etl_writer_options options = every_class_options(pointer_size, clock, compressed);
 	struct error err = { 0 };
-	struct etl_builder *builder = etl_builder_open(NULL, &options, &err);
+	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
 	const uint8_t *bytes;
 	size_t size = 0;
 
-	if (builder) {
-		parts[number / 12 % (sizeof parts / sizeof parts[0])](builder, pointer_size);
+	if (writer) {
+		parts[number / 12 % (sizeof parts / sizeof parts[0])](writer, pointer_size);
 	}
-	if (!builder || !etl_builder_finish(builder, &err)) {
+	if (!writer || !etl_writer_finish(writer, &err)) {
 		fail("no recording", err.text, strlen(err.text));
 	}
-	bytes = etl_builder_bytes(builder, &size);
+	bytes = etl_writer_bytes(writer, &size);
 	size = size <= most ? size : 0;
 	memcpy(data, bytes, size);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 	return size;
 }
 

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
+#include "source/payload.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/live/support/side.h"
-#include "tests/support/payload.h"
 #include "tests/support/temporary.h"
 
 #define ENABLED "{11111111-2222-3333-4444-555555555555}"

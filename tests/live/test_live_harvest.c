@@ -512,12 +512,12 @@ static void write_machine(const char *path)
 	const struct kernel_logical_disk volume = {
 		.disk = 0, .partition = 3, .drive = "C:\\", .file_system = "NTFS"
 	};
-	const struct etl_builder_options options = { .processors = 1 };
-	struct etl_builder *builder = etl_builder_open(path, &options, NULL);
+	const struct etl_writer_options options = { .processors = 1 };
+	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
 	struct kernel_events k;
 
-	assert_non_null(builder);
-	kernel_events_init(&k, builder, 8);
+	assert_non_null(writer);
+	kernel_events_init(&k, writer, 8);
 	kernel_events_at(&k, 0, 1000, 4, 8);
 	event_file_name(&k, OP_FILE_NAME_RUNDOWN, 0xbee,
 			"\\Device\\HarddiskVolume3\\data\\log.txt");
@@ -531,8 +531,8 @@ static void write_machine(const char *path)
 	payload_wstring(&k.payload, "svchost.exe");
 	event_add(&k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, SERVICE, 2);
 	kernel_events_done(&k);
-	assert_true(etl_builder_finish(builder, NULL));
-	etl_builder_close(builder);
+	assert_true(etl_writer_finish(writer, NULL));
+	etl_writer_close(writer);
 }
 
 static void write_events(const char *path)
@@ -544,19 +544,19 @@ static void write_events(const char *path)
 		.id = 100, .parent_id = 4, .image = "svchost.exe", .command_line = "svchost.exe"
 	};
 	const struct kernel_thread thread = { .process_id = 100, .id = 101, .sub_process_tag = 7 };
-	const struct etl_builder_options options = { .processors = 1 };
-	struct etl_builder *builder = etl_builder_open(path, &options, NULL);
+	const struct etl_writer_options options = { .processors = 1 };
+	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
 	struct kernel_events k;
 
-	assert_non_null(builder);
-	kernel_events_init(&k, builder, 8);
+	assert_non_null(writer);
+	kernel_events_init(&k, writer, 8);
 	kernel_events_at(&k, 0, 1000, 100, 101);
 	event_process(&k, OP_DC_START, &process);
 	event_thread(&k, OP_DC_START, &thread);
 	event_file_transfer(&k, OP_FILE_WRITE, &file, 0, 4096, FILE_IO_CACHED_WRITE);
 	kernel_events_done(&k);
-	assert_true(etl_builder_finish(builder, NULL));
-	etl_builder_close(builder);
+	assert_true(etl_writer_finish(writer, NULL));
+	etl_writer_close(writer);
 }
 
 static void play(const char *path)

@@ -576,18 +576,18 @@ static void report(struct kernel_events *k, enum lifetime_opcode opcode, uint32_
 /* A machine that reports at the start what exists, as a live session does. */
 static void write_reported_at_the_start(const char *path)
 {
-	const struct etl_builder_options options = { .processors = 2 };
+	const struct etl_writer_options options = { .processors = 2 };
 	const struct kernel_file file = {
 		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = 101
 	};
 	const struct kernel_disk disk = { .size = 512, .response_ticks = 100, .thread_id = 201 };
 	const struct kernel_hard_fault fault = { .thread_id = 101, .size = 4096 };
-	struct etl_builder *builder = etl_builder_open(path, &options, NULL);
+	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
 	struct kernel_events k;
 	int64_t time = 1000;
 
-	assert_non_null(builder);
-	kernel_events_init(&k, builder, 8);
+	assert_non_null(writer);
+	kernel_events_init(&k, writer, 8);
 	kernel_events_at(&k, 0, time, 4, 8);
 	event_volume_mapping(&k, "\\Device\\HarddiskVolume3\\", "C:\\");
 	report(&k, OP_DC_START, 100, "alpha.exe");
@@ -607,8 +607,8 @@ static void write_reported_at_the_start(const char *path)
 		}
 	}
 	kernel_events_done(&k);
-	assert_true(etl_builder_finish(builder, NULL));
-	etl_builder_close(builder);
+	assert_true(etl_writer_finish(writer, NULL));
+	etl_writer_close(writer);
 }
 
 static void what_is_reported_at_the_start_counts_as_in_a_replay(void **state)
@@ -626,7 +626,7 @@ static void what_is_reported_at_the_start_counts_as_in_a_replay(void **state)
 /* Names, disks and services that only the end of a recording has. */
 static void write_named_at_the_end(const char *path)
 {
-	const struct etl_builder_options options = { .processors = 2 };
+	const struct etl_writer_options options = { .processors = 2 };
 	const struct kernel_file file = {
 		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = 101
 	};
@@ -639,11 +639,11 @@ static void write_named_at_the_end(const char *path)
 	const struct kernel_logical_disk volume = { .partition = 3,
 						    .drive = "C:\\",
 						    .file_system = "NTFS" };
-	struct etl_builder *builder = etl_builder_open(path, &options, NULL);
+	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
 	struct kernel_events k;
 
-	assert_non_null(builder);
-	kernel_events_init(&k, builder, 8);
+	assert_non_null(writer);
+	kernel_events_init(&k, writer, 8);
 	kernel_events_at(&k, 0, 1000, 4, 8);
 	report(&k, OP_DC_START, 100, "alpha.exe");
 	for (unsigned i = 0; i < 100; i++) {
@@ -658,8 +658,8 @@ static void write_named_at_the_end(const char *path)
 	event_system_logical_disk(&k, &volume);
 	report(&k, OP_DC_STOP, 100, "alpha.exe");
 	kernel_events_done(&k);
-	assert_true(etl_builder_finish(builder, NULL));
-	etl_builder_close(builder);
+	assert_true(etl_writer_finish(writer, NULL));
+	etl_writer_close(writer);
 }
 
 static void what_is_named_at_the_end_counts_as_in_a_replay(void **state)

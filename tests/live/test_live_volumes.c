@@ -15,10 +15,10 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "source/payload.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/live/support/run.h"
 #include "tests/live/support/side.h"
-#include "tests/support/payload.h"
 #include "tests/support/temporary.h"
 
 static const GUID disk_class = {

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
+#include "source/payload.h"
 #include "tests/support/exact_copy.h"
-#include "tests/support/payload.h"
 
 enum { OURS = 100, THEIRS = 200 };
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/page.h"
 #include "tests/support/program.h"
@@ -42,7 +42,7 @@ enum {
 /* A recording under construction: one provider's events. */
 struct scene {
 	char path[TEMPORARY_PATH_SIZE];
-	struct etl_builder *builder;
+	struct etl_writer *writer;
 	struct kernel_events kernel;
 	struct payload payload; /* of the next event */
 	const struct guid *provider;
@@ -60,14 +60,14 @@ static void process(struct scene *scene, enum lifetime_opcode opcode, uint32_t i
 
 static void begin(struct scene *scene, const struct guid *provider)
 {
-	const struct etl_builder_options options = { .pointer_size = 8 };
+	const struct etl_writer_options options = { .pointer_size = 8 };
 	struct error err = { 0 };
 
 	scene->provider = provider;
 	temporary_path(scene->path, "etl");
-	scene->builder = etl_builder_open(scene->path, &options, &err);
-	assert_non_null(scene->builder);
-	kernel_events_init(&scene->kernel, scene->builder, 8);
+	scene->writer = etl_writer_open(scene->path, &options, &err);
+	assert_non_null(scene->writer);
+	kernel_events_init(&scene->kernel, scene->writer, 8);
 	payload_init(&scene->payload, 8);
 	kernel_events_at(&scene->kernel, 0, 0, 4, 8);
 	process(scene, OP_DC_START, ALPHA, "alpha.exe");
@@ -78,16 +78,16 @@ static void begin(struct scene *scene, const struct guid *provider)
 /* The payload built so far, as an event of thread process_id + 1. */
 static void event(struct scene *scene, double ms, uint32_t process_id, uint16_t id, uint8_t version)
 {
-	const struct built_record record = { .type = RECORD_EVENT,
-					     .pointer_size = 8,
-					     .raw_time = (int64_t)(ms * MS),
-					     .process_id = process_id,
-					     .thread_id = process_id + 1,
-					     .provider = scene->provider,
-					     .id = id,
-					     .version = version };
+	const struct etl_out_record record = { .type = RECORD_EVENT,
+					       .pointer_size = 8,
+					       .raw_time = (int64_t)(ms * MS),
+					       .process_id = process_id,
+					       .thread_id = process_id + 1,
+					       .provider = scene->provider,
+					       .id = id,
+					       .version = version };
 
-	etl_builder_add_payload(scene->builder, &record, &scene->payload);
+	etl_writer_add_payload(scene->writer, &record, &scene->payload);
 	payload_clear(&scene->payload);
 }
 
@@ -117,8 +117,8 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 	struct text page, found = { 0 };
 
 	snprintf(name, sizeof name, "%s", collector);
-	assert_true(etl_builder_finish(scene->builder, &err));
-	etl_builder_close(scene->builder);
+	assert_true(etl_writer_finish(scene->writer, &err));
+	etl_writer_close(scene->writer);
 	kernel_events_done(&scene->kernel);
 	payload_done(&scene->payload);
 	program_set_up(&program, NULL,

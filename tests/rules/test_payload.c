@@ -2,7 +2,7 @@
 /*
  * The primitive encodings of docs/etl-format.md section 14, written.
  */
-#include "tests/support/payload.h"
+#include "source/payload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/rule_run.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -346,7 +346,7 @@ static const uint8_t stack64[8 + 3 * 8] = { 9 };
 static const uint8_t stack32[8 + 2 * 4] = { 8 };
 static const uint8_t key[8] = { 0x10, 1 };
 
-static void feed_items(struct rule_run *run, const struct built_item *items, size_t count)
+static void feed_items(struct rule_run *run, const struct etl_out_item *items, size_t count)
 {
 	uint8_t bytes[256] = { 0 };
 	size_t size = 0;
@@ -371,7 +371,7 @@ static void feed_items(struct rule_run *run, const struct built_item *items, siz
 
 static void extended_items_are_fields(void **state)
 {
-	static const struct built_item all[] = {
+	static const struct etl_out_item all[] = {
 		{ EXTENDED_RELATED_ACTIVITY, sizeof related, related },
 		{ EXTENDED_SID, sizeof sid, sid },
 		{ EXTENDED_SESSION_ID, sizeof session, session },
@@ -416,9 +416,9 @@ static void extended_items_are_fields(void **state)
 
 static void a_stack_of_either_width_has_its_depth(void **state)
 {
-	static const struct built_item narrow = { EXTENDED_STACK32, sizeof stack32, stack32 };
-	static const struct built_item wide = { EXTENDED_STACK64, sizeof stack64, stack64 };
-	static const struct built_item cut = { EXTENDED_STACK64, 7, stack64 };
+	static const struct etl_out_item narrow = { EXTENDED_STACK32, sizeof stack32, stack32 };
+	static const struct etl_out_item wide = { EXTENDED_STACK64, sizeof stack64, stack64 };
+	static const struct etl_out_item cut = { EXTENDED_STACK64, 7, stack64 };
 	struct rule_run run;
 
 	(void)state;
@@ -441,7 +441,7 @@ static void a_stack_of_either_width_has_its_depth(void **state)
 
 static void a_sid_that_is_none_is_counted(void **state)
 {
-	static const struct built_item cut = { EXTENDED_SID, sizeof sid - 1, sid };
+	static const struct etl_out_item cut = { EXTENDED_SID, sizeof sid - 1, sid };
 	struct rule_run run;
 
 	(void)state;

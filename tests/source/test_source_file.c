@@ -16,9 +16,9 @@
 
 #include "etl/file.h"
 #include "etl/order.h"
+#include "etl/writer.h"
 #include "source/kernel_group.h"
 #include "tests/support/collected.h"
-#include "tests/support/etl_builder.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/temporary.h"
 
@@ -44,17 +44,17 @@ static const struct guid provider =
 	GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x00, 0x01);
 
 /* Every type of record, with extended items, so that damage reaches every type of field. */
-static void add_records(struct etl_builder *builder, unsigned count)
+static void add_records(struct etl_writer *writer, unsigned count)
 {
 	static const uint8_t bytes[40] = "forty bytes of data for items, payloads";
-	static const struct built_item items[] = {
+	static const struct etl_out_item items[] = {
 		{ EXTENDED_RELATED_ACTIVITY, 16, bytes },
 		{ EXTENDED_STACK64, 24, bytes },
 	};
 	static const uint64_t counters[] = { 1, 2 };
 
 	for (unsigned i = 0; i < count; i++) {
-		struct built_record record = {
+		struct etl_out_record record = {
 			.type = (enum record_type)(i % RECORD_UNKNOWN),
 			.pointer_size = i % 5 ? 8 : 4,
 			.processor = (uint16_t)(i % PROCESSORS),
@@ -79,13 +79,13 @@ static void add_records(struct etl_builder *builder, unsigned count)
 			record.counters = counters;
 			record.counter_count = 2;
 		}
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 	}
 }
 
-static struct etl_builder *build(const char *to, unsigned records, bool compressed)
+static struct etl_writer *build(const char *to, unsigned records, bool compressed)
 {
-	struct etl_builder_options options = {
+	struct etl_writer_options options = {
 		.processors = PROCESSORS,
 		.buffer_size = 4096,
 		.header_buffer_size = 512,
@@ -96,12 +96,12 @@ static struct etl_builder *build(const char *to, unsigned records, bool compress
 		.start_time = 132404548206236167,
 	};
 	struct error err;
-	struct etl_builder *builder = etl_builder_open(to, &options, &err);
+	struct etl_writer *writer = etl_writer_open(to, &options, &err);
 
-	assert_non_null(builder);
-	add_records(builder, records);
-	assert_true(etl_builder_finish(builder, &err));
-	return builder;
+	assert_non_null(writer);
+	add_records(writer, records);
+	assert_true(etl_writer_finish(writer, &err));
+	return writer;
 }
 
 struct sink {
@@ -168,7 +168,7 @@ static void the_first_pass_is_in_file_order_and_delivery_in_time_order(void **st
 	struct error err;
 
 	(void)state;
-	etl_builder_close(build(path, RECORDS, true));
+	etl_writer_close(build(path, RECORDS, true));
 	source = source_open_file(path, NULL, &err);
 	assert_non_null(source);
 	source_statistics(source, &statistics);
@@ -208,7 +208,7 @@ static void facts_are_those_of_the_header(void **state)
 	struct error err;
 
 	(void)state;
-	etl_builder_close(build(path, 1, false));
+	etl_writer_close(build(path, 1, false));
 	source = source_open_file(path, NULL, &err);
 	assert_non_null(source);
 	facts = source_facts(source);
@@ -242,7 +242,7 @@ static void a_second_run_delivers_the_same(void **state)
 		for (int single_pass = 0; single_pass < 2; single_pass++) {
 			struct source_file_options options = { .single_pass = single_pass };
 
-			etl_builder_close(build(path, RECORDS, true));
+			etl_writer_close(build(path, RECORDS, true));
 			file = fopen(path, "r+b");
 			assert_non_null(file);
 			assert_int_equal(fseek(file, 512 + 0x30, SEEK_SET), 0);
@@ -298,7 +298,7 @@ static void a_file_that_another_program_cuts_short_meanwhile_is_an_error(void **
 	struct error err;
 
 	(void)state;
-	etl_builder_close(build(path, RECORDS, false));
+	etl_writer_close(build(path, RECORDS, false));
 	source = source_open_file(path, NULL, &err);
 	assert_non_null(source);
 	to.on_event = on_event_after_change;
@@ -329,7 +329,7 @@ static void a_source_stops_at_the_next_record_and_stays_stopped(void **state)
 	struct error err;
 
 	(void)state;
-	etl_builder_close(build(path, RECORDS, false));
+	etl_writer_close(build(path, RECORDS, false));
 	shared = source_open_file(path, NULL, &err);
 	assert_non_null(shared);
 	to.on_event = on_event_stop;
@@ -378,12 +378,12 @@ static bool read_every_way(const uint8_t *bytes, size_t size)
 /* A recording of 8 to 16 KiB with every type of record. */
 static uint8_t *small_image(bool compressed, size_t *size)
 {
-	struct etl_builder *builder = build(NULL, 80, compressed);
-	const uint8_t *bytes = etl_builder_bytes(builder, size);
+	struct etl_writer *writer = build(NULL, 80, compressed);
+	const uint8_t *bytes = etl_writer_bytes(writer, size);
 	uint8_t *copy = exact_copy(bytes, *size);
 
 	assert_true(*size <= 16384);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 	return copy;
 }
 
@@ -463,7 +463,7 @@ static void kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass(vo
 
 	(void)state;
 	kernel_choose(&opcode_46, 0x0f, 46);
-	etl_builder_close(build(path, RECORDS, false));
+	etl_writer_close(build(path, RECORDS, false));
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct sink sink = { 0 };
 		struct event_sink to = sink_to(&sink);

@@ -13,7 +13,7 @@
 
 #include "base/os.h"
 #include "etl/source_file.h"
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/temporary.h"
 
 enum { RECORDS = 5000, RUNS = 20 };
@@ -22,21 +22,21 @@ static char path[TEMPORARY_PATH_SIZE];
 
 static int make_recording(void **state)
 {
-	struct etl_builder_options options = { .buffer_size = 4096, .compressed = true };
-	struct etl_builder *builder;
+	struct etl_writer_options options = { .buffer_size = 4096, .compressed = true };
+	struct etl_writer *writer;
 	struct error err;
 	bool good;
 
 	(void)state;
 	temporary_path(path, "etl");
-	builder = etl_builder_open(path, &options, &err);
-	for (unsigned i = 0; builder && i < RECORDS; i++) {
-		etl_builder_add(builder, &(struct built_record){ .type = RECORD_PERFINFO,
+	writer = etl_writer_open(path, &options, &err);
+	for (unsigned i = 0; writer && i < RECORDS; i++) {
+		etl_writer_add(writer, &(struct etl_out_record){ .type = RECORD_PERFINFO,
 								 .raw_time = i,
 								 .group = 0x0f });
 	}
-	good = builder && etl_builder_finish(builder, &err);
-	etl_builder_close(builder);
+	good = writer && etl_writer_finish(writer, &err);
+	etl_writer_close(writer);
 	return good ? 0 : -1;
 }
 

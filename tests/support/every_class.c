@@ -14,10 +14,10 @@ static const struct guid meta_data =
 static const struct guid process_class =
 	GUID_INIT(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
 
-struct etl_builder_options every_class_options(uint8_t pointer_size, enum clock_type clock,
-					       bool compressed)
+struct etl_writer_options every_class_options(uint8_t pointer_size, enum clock_type clock,
+					      bool compressed)
 {
-	return (struct etl_builder_options){
+	return (struct etl_writer_options){
 		.pointer_size = pointer_size,
 		.processors = EVERY_CLASS_PROCESSORS,
 		.buffer_size = EVERY_CLASS_BUFFER_SIZE,
@@ -191,11 +191,11 @@ static void add_system(struct kernel_events *k)
 	next(k);
 }
 
-void every_class_add_kernel(struct etl_builder *builder, uint8_t pointer_size)
+void every_class_add_kernel(struct etl_writer *writer, uint8_t pointer_size)
 {
 	struct kernel_events k;
 
-	kernel_events_init(&k, builder, pointer_size);
+	kernel_events_init(&k, writer, pointer_size);
 	kernel_events_at(&k, 0, 5000000, 4, 8);
 	event_trace_extension(&k, 5, 0x07012b77, 2, true);
 	next(&k);
@@ -209,25 +209,24 @@ void every_class_add_kernel(struct etl_builder *builder, uint8_t pointer_size)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-static struct built_record event(uint8_t pointer_size, const struct guid *provider, uint16_t id,
-				 int64_t raw_time)
+static struct etl_out_record event(uint8_t pointer_size, const struct guid *provider, uint16_t id,
+				   int64_t raw_time)
 {
-	return (struct built_record){ .type = RECORD_EVENT,
-				      .pointer_size = pointer_size,
-				      .raw_time = raw_time,
-				      .process_id = 100,
-				      .thread_id = 104,
-				      .provider = provider,
-				      .id = id,
-				      .level = 4,
-				      .opcode = 1,
-				      .keyword = 8 };
+	return (struct etl_out_record){ .type = RECORD_EVENT,
+					.pointer_size = pointer_size,
+					.raw_time = raw_time,
+					.process_id = 100,
+					.thread_id = 104,
+					.provider = provider,
+					.id = id,
+					.level = 4,
+					.opcode = 1,
+					.keyword = 8 };
 }
 
 /* A TraceLogging event of every shape: scalar, string, array of fixed and of variable count,
  * struct. */
-static void add_self_describing(struct etl_builder *builder, uint8_t pointer_size,
-				struct payload *p)
+static void add_self_describing(struct etl_writer *writer, uint8_t pointer_size, struct payload *p)
 {
 	static const char metadata[] = "\x3e\0\0Ordered\0id\0\x0a"
 				       "who\0\x01"
@@ -245,11 +244,11 @@ static void add_self_describing(struct etl_builder *builder, uint8_t pointer_siz
 				     "extra";
 	uint8_t metadata_bytes[sizeof metadata - 1];
 	uint8_t traits_bytes[sizeof traits - 1];
-	const struct built_item items[] = {
+	const struct etl_out_item items[] = {
 		{ EXTENDED_PROVIDER_TRAITS, sizeof traits_bytes, traits_bytes },
 		{ EXTENDED_TRACELOGGING, sizeof metadata_bytes, metadata_bytes }
 	};
-	struct built_record record = event(pointer_size, &shop, 0, 5100000);
+	struct etl_out_record record = event(pointer_size, &shop, 0, 5100000);
 
 	memcpy(metadata_bytes, metadata, sizeof metadata_bytes);
 	memcpy(traits_bytes, traits, sizeof traits_bytes);
@@ -273,11 +272,11 @@ static void add_self_describing(struct etl_builder *builder, uint8_t pointer_siz
 	record.channel = 11;
 	record.items = items;
 	record.item_count = 2;
-	etl_builder_add_payload(builder, &record, p);
+	etl_writer_add_payload(writer, &record, p);
 }
 
 /* An EventSource manifest in two chunks, behind the event that it describes. */
-static void add_event_source(struct etl_builder *builder, uint8_t pointer_size, struct payload *p)
+static void add_event_source(struct etl_writer *writer, uint8_t pointer_size, struct payload *p)
 {
 	static const char xml[] =
 		"<instrumentationManifest xmlns=\"urn:x\"><instrumentation><events><provider name=\"Service\" "
@@ -286,11 +285,11 @@ static void add_event_source(struct etl_builder *builder, uint8_t pointer_size, 
 		"template=\"t\"/></events><templates><template tid=\"t\"><data name=\"n\" inType=\"win:UInt32\"/>"
 		"</template></templates></provider></events></instrumentation></instrumentationManifest>";
 	const size_t half = sizeof xml / 2;
-	struct built_record record = event(pointer_size, &service, 1, 5110000);
+	struct etl_out_record record = event(pointer_size, &service, 1, 5110000);
 
 	payload_clear(p);
 	payload_u32(p, 42);
-	etl_builder_add_payload(builder, &record, p);
+	etl_writer_add_payload(writer, &record, p);
 	for (uint16_t chunk = 0; chunk < 2; chunk++) {
 		payload_clear(p);
 		payload_u8(p, 1);
@@ -304,18 +303,18 @@ static void add_event_source(struct etl_builder *builder, uint8_t pointer_size, 
 		record.opcode = 0xfe;
 		record.task = 0xfffe;
 		record.raw_time += 100;
-		etl_builder_add_payload(builder, &record, p);
+		etl_writer_add_payload(writer, &record, p);
 	}
 }
 
 /* An EventInfo with two properties (one a map's, one an array's length) and the map. */
-static void add_descriptions(struct etl_builder *builder, uint8_t pointer_size, struct payload *p)
+static void add_descriptions(struct etl_writer *writer, uint8_t pointer_size, struct payload *p)
 {
 	enum { PROPERTIES = 2, STRINGS = 112 + 24 * PROPERTIES };
-	struct built_record record = { .type = RECORD_FULL,
-				       .pointer_size = pointer_size,
-				       .raw_time = 5120000,
-				       .provider = &meta_data };
+	struct etl_out_record record = { .type = RECORD_FULL,
+					 .pointer_size = pointer_size,
+					 .raw_time = 5120000,
+					 .provider = &meta_data };
 
 	payload_clear(p);
 	payload_guid(p, &service);
@@ -349,7 +348,7 @@ static void add_descriptions(struct etl_builder *builder, uint8_t pointer_size, 
 	payload_wstring(p, "Map");
 	payload_wstring(p, "bytes");
 	record.opcode = 32;
-	etl_builder_add_payload(builder, &record, p);
+	etl_writer_add_payload(writer, &record, p);
 
 	payload_clear(p);
 	payload_guid(p, &service);
@@ -366,16 +365,16 @@ static void add_descriptions(struct etl_builder *builder, uint8_t pointer_size, 
 	payload_wstring(p, "Two");
 	record.opcode = 33;
 	record.raw_time += 100;
-	etl_builder_add_payload(builder, &record, p);
+	etl_writer_add_payload(writer, &record, p);
 }
 
 /* An event with a related activity and a stack, as a kernel writes it on request. */
-static void add_stack(struct etl_builder *builder, uint8_t pointer_size)
+static void add_stack(struct etl_writer *writer, uint8_t pointer_size)
 {
 	static const uint8_t stack[8 + 3 * 8] = { [0] = 1, [8] = 0x10, [16] = 0x20, [24] = 0x30 };
-	const struct built_item items[] = { { EXTENDED_RELATED_ACTIVITY, 16, &shop },
-					    { EXTENDED_STACK64, sizeof stack, stack } };
-	struct built_record record = event(pointer_size, &service, 2, 5130000);
+	const struct etl_out_item items[] = { { EXTENDED_RELATED_ACTIVITY, 16, &shop },
+					      { EXTENDED_STACK64, sizeof stack, stack } };
+	struct etl_out_record record = event(pointer_size, &service, 2, 5130000);
 
 	record.processor = 1;
 	record.activity = &shop;
@@ -383,71 +382,71 @@ static void add_stack(struct etl_builder *builder, uint8_t pointer_size)
 	record.item_count = 2;
 	record.payload = "\3\0\0\0abc";
 	record.payload_size = 7;
-	etl_builder_add(builder, &record);
+	etl_writer_add(writer, &record);
 }
 
-void every_class_add_programs(struct etl_builder *builder, uint8_t pointer_size)
+void every_class_add_programs(struct etl_writer *writer, uint8_t pointer_size)
 {
 	struct payload payload;
 
 	payload_init(&payload, pointer_size);
-	add_self_describing(builder, pointer_size, &payload);
-	add_event_source(builder, pointer_size, &payload);
-	add_descriptions(builder, pointer_size, &payload);
-	add_stack(builder, pointer_size);
+	add_self_describing(writer, pointer_size, &payload);
+	add_event_source(writer, pointer_size, &payload);
+	add_descriptions(writer, pointer_size, &payload);
+	add_stack(writer, pointer_size);
 	payload_done(&payload);
 }
 
 /* --- rare types ------------------------------------------------------------------------------- */
 
-void every_class_add_rare(struct etl_builder *builder, uint8_t pointer_size)
+void every_class_add_rare(struct etl_writer *writer, uint8_t pointer_size)
 {
 	static const uint64_t pebs = 5;
 	static const uint64_t counters[] = { 6, 7 };
 	static const uint8_t process_stop[] = { 100, 0, 0, 0 };
 	static const enum record_type skipped[] = { RECORD_TIMED, RECORD_ERROR, RECORD_WNODE,
 						    RECORD_MESSAGE_TYPED, RECORD_UNKNOWN };
-	struct built_record record = { .type = RECORD_COMPACT,
-				       .pointer_size = pointer_size,
-				       .raw_time = 5200000,
-				       .process_id = 100,
-				       .thread_id = 104,
-				       .group = GROUP_PROCESS,
-				       .opcode = 11,
-				       .version = 2,
-				       .pebs_index = &pebs,
-				       .counters = counters,
-				       .counter_count = 2,
-				       .payload = process_stop,
-				       .payload_size = sizeof process_stop };
+	struct etl_out_record record = { .type = RECORD_COMPACT,
+					 .pointer_size = pointer_size,
+					 .raw_time = 5200000,
+					 .process_id = 100,
+					 .thread_id = 104,
+					 .group = GROUP_PROCESS,
+					 .opcode = 11,
+					 .version = 2,
+					 .pebs_index = &pebs,
+					 .counters = counters,
+					 .counter_count = 2,
+					 .payload = process_stop,
+					 .payload_size = sizeof process_stop };
 
-	etl_builder_add(builder, &record);
+	etl_writer_add(writer, &record);
 	record.type = RECORD_PERFINFO;
 	record.counter_count = 0;
-	etl_builder_add(builder, &record);
+	etl_writer_add(writer, &record);
 	record.type = RECORD_INSTANCE;
 	record.provider = &process_class;
 	record.activity = &shop;
-	etl_builder_add(builder, &record);
+	etl_writer_add(writer, &record);
 	record.type = RECORD_EVENT; /* a classic event in the header of a modern one */
 	record.flags = 0x100;
-	etl_builder_add(builder, &record);
+	etl_writer_add(writer, &record);
 	record.type = RECORD_MESSAGE;
 	for (uint16_t options = 0; options < 0x40; options = (uint16_t)(options * 2 + 1)) {
 		record.flags = options;
 		record.id = 12;
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 	}
 	record.processor = 1;
 	for (size_t i = 0; i < sizeof skipped / sizeof skipped[0]; i++) {
 		record.type = skipped[i];
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 	}
 }
 
-void every_class_add(struct etl_builder *builder, uint8_t pointer_size)
+void every_class_add(struct etl_writer *writer, uint8_t pointer_size)
 {
-	every_class_add_kernel(builder, pointer_size);
-	every_class_add_programs(builder, pointer_size);
-	every_class_add_rare(builder, pointer_size);
+	every_class_add_kernel(writer, pointer_size);
+	every_class_add_programs(writer, pointer_size);
+	every_class_add_rare(writer, pointer_size);
 }

@@ -18,6 +18,7 @@
 #include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "etl/source_file.h"
+#include "source/payload.h"
 #include "tests/support/every_class.h"
 #include "tests/support/fuzz_seeds_events.h"
 #include "tests/support/fuzz_seeds_http.h"
@@ -25,7 +26,6 @@
 #include "tests/support/fuzz_seeds_manifest.h"
 #include "tests/support/fuzz_seeds_schema.h"
 #include "tests/support/fuzz_seeds_yaml.h"
-#include "tests/support/payload.h"
 #include "tests/support/system.h"
 
 enum { PATH_SIZE = 1024 };
@@ -62,7 +62,7 @@ static void write_seed(const char *folder, const char *name, const void *bytes, 
 
 /* --- recordings ------------------------------------------------------------------------------- */
 
-typedef void add_fn(struct etl_builder *builder, uint8_t pointer_size);
+typedef void add_fn(struct etl_writer *writer, uint8_t pointer_size);
 
 /* The last byte is the number of a command: see fuzz_pipeline. */
 static void write_for_commands(const char *recording, struct payload *whole)
@@ -80,26 +80,26 @@ static void write_for_commands(const char *recording, struct payload *whole)
 	}
 }
 
-static void write_recording(const char *name, const struct etl_builder_options *options,
-			    add_fn *add, size_t cut, size_t zeros)
+static void write_recording(const char *name, const struct etl_writer_options *options, add_fn *add,
+			    size_t cut, size_t zeros)
 {
 	static const uint8_t nothing[4096];
 	struct error err = { 0 };
-	struct etl_builder *builder = etl_builder_open(NULL, options, &err);
+	struct etl_writer *writer = etl_writer_open(NULL, options, &err);
 	const uint8_t *bytes;
 	struct payload whole;
 	size_t size;
 
-	if (!builder) {
+	if (!writer) {
 		stop(name, err.text);
 	}
 	if (add) {
-		add(builder, options->pointer_size);
+		add(writer, options->pointer_size);
 	}
-	if (!etl_builder_finish(builder, &err)) {
+	if (!etl_writer_finish(writer, &err)) {
 		stop(name, err.text);
 	}
-	bytes = etl_builder_bytes(builder, &size);
+	bytes = etl_writer_bytes(writer, &size);
 	payload_init(&whole, 8);
 	payload_bytes(&whole, bytes, size - cut);
 	payload_bytes(&whole, nothing, zeros);
@@ -109,7 +109,7 @@ static void write_recording(const char *name, const struct etl_builder_options *
 	write_seed("fuzz_etl", name, whole.bytes, whole.size);
 	write_for_commands(name, &whole);
 	payload_done(&whole);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 static void write_recordings(void)
@@ -130,7 +130,7 @@ static void write_recordings(void)
 		      { "32", 4, CLOCK_SYSTEM_TIME, false },
 		      { "64-packed", 8, CLOCK_CPU_CYCLE, true },
 		      { "32-packed", 4, CLOCK_QPC, true } };
-	struct etl_builder_options options;
+	struct etl_writer_options options;
 	char name[64];
 
 	make_folder("fuzz_etl");

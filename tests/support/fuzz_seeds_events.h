@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "source/event_record.h"
-#include "tests/support/payload.h"
+#include "source/payload.h"
 
 /*
  * Writes seed number `index` into an initialised payload and sets *name; false: there are no more.

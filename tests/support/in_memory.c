@@ -7,26 +7,26 @@
 
 #include <cmocka.h>
 
-struct etl_builder *open_in_memory(const struct etl_builder_options *options)
+struct etl_writer *open_in_memory(const struct etl_writer_options *options)
 {
 	struct error err = { 0 };
-	struct etl_builder *builder = etl_builder_open(NULL, options, &err);
+	struct etl_writer *writer = etl_writer_open(NULL, options, &err);
 
-	if (!builder) {
+	if (!writer) {
 		print_error("%s\n", err.text);
 	}
-	assert_non_null(builder);
-	return builder;
+	assert_non_null(writer);
+	return writer;
 }
 
-const uint8_t *finish_in_memory(struct etl_builder *builder, size_t *size)
+const uint8_t *finish_in_memory(struct etl_writer *writer, size_t *size)
 {
 	struct error err = { 0 };
-	bool finished = etl_builder_finish(builder, &err);
+	bool finished = etl_writer_finish(writer, &err);
 
 	if (!finished) {
 		print_error("%s\n", err.text);
 	}
 	assert_true(finished);
-	return etl_builder_bytes(builder, size);
+	return etl_writer_bytes(writer, size);
 }

@@ -5,11 +5,11 @@
 #ifndef SUPPORT_IN_MEMORY_H
 #define SUPPORT_IN_MEMORY_H
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 
-struct etl_builder *open_in_memory(const struct etl_builder_options *options);
+struct etl_writer *open_in_memory(const struct etl_writer_options *options);
 
-/* The bytes are the builder's, until etl_builder_close(). */
-const uint8_t *finish_in_memory(struct etl_builder *builder, size_t *size);
+/* The bytes are the writer's, until etl_writer_close(). */
+const uint8_t *finish_in_memory(struct etl_writer *writer, size_t *size);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "decode/inband_manifests.h"
+#include "source/payload.h"
 #include "tests/support/exact_copy.h"
-#include "tests/support/payload.h"
 
 void inband_manifest_xml(struct text *xml, const struct inband_manifest *manifest)
 {

@@ -5,9 +5,9 @@
  */
 #include "tests/support/kernel_events.h"
 
-void kernel_events_init(struct kernel_events *k, struct etl_builder *builder, uint8_t pointer_size)
+void kernel_events_init(struct kernel_events *k, struct etl_writer *writer, uint8_t pointer_size)
 {
-	*k = (struct kernel_events){ .builder = builder };
+	*k = (struct kernel_events){ .writer = writer };
 	payload_init(&k->payload, pointer_size);
 }
 
@@ -28,17 +28,17 @@ void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_t
 void event_add(struct kernel_events *k, enum record_type type, uint8_t group, uint8_t opcode,
 	       uint8_t version)
 {
-	struct built_record record = { .type = type,
-				       .pointer_size = k->payload.pointer_size,
-				       .processor = k->processor,
-				       .raw_time = k->raw_time,
-				       .process_id = k->process_id,
-				       .thread_id = k->thread_id,
-				       .group = group,
-				       .opcode = opcode,
-				       .version = version };
+	struct etl_out_record record = { .type = type,
+					 .pointer_size = k->payload.pointer_size,
+					 .processor = k->processor,
+					 .raw_time = k->raw_time,
+					 .process_id = k->process_id,
+					 .thread_id = k->thread_id,
+					 .group = group,
+					 .opcode = opcode,
+					 .version = version };
 
-	etl_builder_add_payload(k->builder, &record, &k->payload);
+	etl_writer_add_payload(k->writer, &record, &k->payload);
 	payload_clear(&k->payload);
 	k->counts[group & 31][opcode & 127]++;
 	k->records++;

@@ -13,12 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/support/etl_builder.h"
-#include "tests/support/payload.h"
+#include "etl/writer.h"
+#include "source/payload.h"
 
 /* Where and when the next events happen. */
 struct kernel_events {
-	struct etl_builder *builder; /* borrowed */
+	struct etl_writer *writer; /* borrowed */
 	struct payload payload;
 	uint16_t processor;
 	int64_t raw_time;
@@ -43,7 +43,7 @@ enum kernel_group { /* docs/etl-format.md section 8 */
 		    GROUP_IMAGE = 0x14,
 };
 
-void kernel_events_init(struct kernel_events *k, struct etl_builder *builder, uint8_t pointer_size);
+void kernel_events_init(struct kernel_events *k, struct etl_writer *writer, uint8_t pointer_size);
 void kernel_events_done(struct kernel_events *k);
 void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_time,
 		      uint32_t process_id, uint32_t thread_id);

@@ -210,14 +210,14 @@ void event_system_nic(struct kernel_events *k, const struct kernel_nic *nic)
 
 static void add_sys_config(struct kernel_events *k, uint8_t opcode)
 {
-	struct built_record record = { .type = RECORD_FULL,
-				       .pointer_size = k->payload.pointer_size,
-				       .processor = k->processor,
-				       .raw_time = k->raw_time,
-				       .provider = &sys_config,
-				       .opcode = opcode };
+	struct etl_out_record record = { .type = RECORD_FULL,
+					 .pointer_size = k->payload.pointer_size,
+					 .processor = k->processor,
+					 .raw_time = k->raw_time,
+					 .provider = &sys_config,
+					 .opcode = opcode };
 
-	etl_builder_add_payload(k->builder, &record, &k->payload);
+	etl_writer_add_payload(k->writer, &record, &k->payload);
 	payload_clear(&k->payload);
 	k->records++;
 }
@@ -247,17 +247,17 @@ void event_trace_extension(struct kernel_events *k, uint8_t opcode, uint32_t mas
 	payload_zeros(p, 24); /* masks 3 to 8 */
 	payload_u32(p, 46);   /* KernelEventVersion */
 	if (in_header && !p->failed) {
-		struct built_record record = { .type = RECORD_SYSTEM,
-					       .raw_time = k->raw_time,
-					       .process_id = k->process_id,
-					       .thread_id = k->thread_id,
-					       .group = GROUP_EVENT_TRACE,
-					       .opcode = opcode,
-					       .version = 2,
-					       .payload = p->bytes,
-					       .payload_size = p->size };
+		struct etl_out_record record = { .type = RECORD_SYSTEM,
+						 .raw_time = k->raw_time,
+						 .process_id = k->process_id,
+						 .thread_id = k->thread_id,
+						 .group = GROUP_EVENT_TRACE,
+						 .opcode = opcode,
+						 .version = 2,
+						 .payload = p->bytes,
+						 .payload_size = p->size };
 
-		etl_builder_add_to_header(k->builder, &record);
+		etl_writer_add_to_header(k->writer, &record);
 		payload_clear(p);
 		k->counts[GROUP_EVENT_TRACE][opcode & 127]++;
 		k->records++;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/every_class.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/system.h"
@@ -27,29 +27,28 @@ static void stop(const char *path, const char *why)
 	exit(1);
 }
 
-static struct etl_builder *open_recording(const char *name,
-					  const struct etl_builder_options *options)
+static struct etl_writer *open_recording(const char *name, const struct etl_writer_options *options)
 {
 	struct error err = { 0 };
-	struct etl_builder *builder;
+	struct etl_writer *writer;
 	char path[1024];
 
 	snprintf(path, sizeof path, "%s/%s.etl", folder, name);
-	builder = etl_builder_open(path, options, &err);
-	if (!builder) {
+	writer = etl_writer_open(path, options, &err);
+	if (!writer) {
 		stop(path, err.text);
 	}
-	return builder;
+	return writer;
 }
 
-static void close_recording(const char *name, struct etl_builder *builder)
+static void close_recording(const char *name, struct etl_writer *writer)
 {
 	struct error err = { 0 };
 
-	if (!etl_builder_finish(builder, &err)) {
+	if (!etl_writer_finish(writer, &err)) {
 		stop(name, err.text);
 	}
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 /* ---- times ---- */
@@ -111,7 +110,7 @@ static const struct {
 
 static void write_times(size_t i)
 {
-	const struct etl_builder_options options = {
+	const struct etl_writer_options options = {
 		.buffer_size = 8192,
 		.perf_frequency = at_the_ends[i].frequency,
 		.start_time = at_the_ends[i].start,
@@ -119,15 +118,15 @@ static void write_times(size_t i)
 		.boot_time = at_the_ends[i].start,
 		.session_name = "hostile",
 	};
-	struct etl_builder *builder = open_recording(at_the_ends[i].name, &options);
+	struct etl_writer *writer = open_recording(at_the_ends[i].name, &options);
 	struct kernel_events k;
 
-	kernel_events_init(&k, builder, 8);
+	kernel_events_init(&k, writer, 8);
 	for (unsigned j = 0; j < MOMENTS_MOST && at_the_ends[i].moments[j] != 0; j++) {
 		add_moment(&k, at_the_ends[i].moments[j]);
 	}
 	kernel_events_done(&k);
-	close_recording(at_the_ends[i].name, builder);
+	close_recording(at_the_ends[i].name, writer);
 }
 
 /* ---- compressed buffers ---- */
@@ -135,29 +134,29 @@ static void write_times(size_t i)
 /* Buffers of 1 MiB with nothing but copies of one record. */
 static void write_bomb(const char *name)
 {
-	static const struct etl_builder_options options = { .buffer_size = 1 << 20,
-							    .header_buffer_size = 65536,
-							    .compressed = true };
-	struct etl_builder *builder = open_recording(name, &options);
-	const struct built_record record = {
+	static const struct etl_writer_options options = { .buffer_size = 1 << 20,
+							   .header_buffer_size = 65536,
+							   .compressed = true };
+	struct etl_writer *writer = open_recording(name, &options);
+	const struct etl_out_record record = {
 		.type = RECORD_SYSTEM, .raw_time = 1, .group = GROUP_THREAD, .opcode = 50
 	};
 
 	for (unsigned i = 0; i < BOMB_BUFFERS * (options.buffer_size / 32); i++) {
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 	}
-	close_recording(name, builder);
+	close_recording(name, writer);
 }
 
 /* ---- one of everything ---- */
 
 static void write_every_class(const char *name)
 {
-	const struct etl_builder_options options = every_class_options(4, CLOCK_QPC, true);
-	struct etl_builder *builder = open_recording(name, &options);
+	const struct etl_writer_options options = every_class_options(4, CLOCK_QPC, true);
+	struct etl_writer *writer = open_recording(name, &options);
 
-	every_class_add(builder, options.pointer_size);
-	close_recording(name, builder);
+	every_class_add(writer, options.pointer_size);
+	close_recording(name, writer);
 }
 
 int main(int argc, char **argv)

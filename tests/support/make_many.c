@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/kernel_events.h"
 
 enum { ROUNDS = 20, FIRST_ID = 1000, NAME_SIZE = 200 };
@@ -41,24 +41,24 @@ static void write_file(struct kernel_events *k, uint32_t id)
 
 int main(int argc, char **argv)
 {
-	const struct etl_builder_options options = { .processors = 1,
-						     .buffer_size = 65536,
-						     .session_name = "many" };
+	const struct etl_writer_options options = { .processors = 1,
+						    .buffer_size = 65536,
+						    .session_name = "many" };
 	unsigned long count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-	struct etl_builder *builder = NULL;
+	struct etl_writer *writer = NULL;
 	struct error err = { .text = "usage: make_many FILE PROCESSES" };
 	struct kernel_events k;
 	int64_t time = 1000;
 	bool good;
 
 	if (count > 0 && count < 1000000) {
-		builder = etl_builder_open(argv[1], &options, &err);
+		writer = etl_writer_open(argv[1], &options, &err);
 	}
-	if (!builder) {
+	if (!writer) {
 		fprintf(stderr, "make_many: %s\n", err.text);
 		return 1;
 	}
-	kernel_events_init(&k, builder, 8);
+	kernel_events_init(&k, writer, 8);
 	kernel_events_at(&k, 0, time, 4, 8);
 	event_file_name(&k, OP_FILE_NAME, 0xbee, "\\Device\\HarddiskVolume3\\data\\log.txt");
 	for (uint32_t i = 0; i < count; i++) {
@@ -72,8 +72,8 @@ int main(int argc, char **argv)
 		write_file(&k, id);
 	}
 	kernel_events_done(&k);
-	good = etl_builder_finish(builder, &err);
-	etl_builder_close(builder);
+	good = etl_writer_finish(writer, &err);
+	etl_writer_close(writer);
 	if (!good) {
 		fprintf(stderr, "make_many: %s\n", err.text);
 	}

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/kernel_events.h"
 
 enum {
@@ -21,7 +21,7 @@ enum {
 
 struct plain {
 	struct kernel_events events;
-	struct etl_builder *builder;
+	struct etl_writer *writer;
 	struct plain_totals totals;
 	uint64_t random;
 	int64_t raw;
@@ -299,7 +299,7 @@ static void end(struct plain *p)
 bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
 			   struct plain_totals *totals, struct error *err)
 {
-	const struct etl_builder_options options = {
+	const struct etl_writer_options options = {
 		.processors = PROCESSORS,
 		.processor_index = true,
 		.start_raw = INT64_C(5000000000),
@@ -313,25 +313,25 @@ bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
 			       .switches = switches };
 	bool written;
 
-	plain.builder = etl_builder_open(path, &options, err);
-	if (!plain.builder) {
+	plain.writer = etl_writer_open(path, &options, err);
+	if (!plain.writer) {
 		return false;
 	}
-	kernel_events_init(&plain.events, plain.builder, 8);
+	kernel_events_init(&plain.events, plain.writer, 8);
 	begin(&plain);
-	while (etl_builder_written(plain.builder) + rest < size_bytes &&
-	       !etl_builder_failed(plain.builder)) {
+	while (etl_writer_written(plain.writer) + rest < size_bytes &&
+	       !etl_writer_failed(plain.writer)) {
 		for (int i = 0; i < 64; i++) {
 			act(&plain);
 		}
 	}
 	end(&plain);
-	written = etl_builder_finish(plain.builder, err);
+	written = etl_writer_finish(plain.writer, err);
 	plain.totals.records = plain.events.records + 1;
 	if (totals) {
 		*totals = plain.totals;
 	}
 	kernel_events_done(&plain.events);
-	etl_builder_close(plain.builder);
+	etl_writer_close(plain.writer);
 	return written;
 }

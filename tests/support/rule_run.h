@@ -9,7 +9,7 @@
 #include "metrics/registry.h"
 #include "rules/language/probe.h"
 #include "rules/language/rule_set.h"
-#include "tests/support/payload.h"
+#include "source/payload.h"
 #include "track/tracker.h"
 
 enum {

@@ -9,7 +9,7 @@
 static void add_counts(const struct machine *m, struct sample_totals *totals)
 {
 	memcpy(totals->kernel_counts, m->events.counts, sizeof totals->kernel_counts);
-	/* The logfile header is the builder's; it is a record of EventTrace too. */
+	/* The logfile header is the writer's; it is a record of EventTrace too. */
 	totals->kernel_counts[GROUP_EVENT_TRACE][0]++;
 	totals->records =
 		1 + m->events.records + totals->application_records + totals->remark_records;
@@ -21,7 +21,7 @@ static bool play(struct machine *m, struct error *err)
 
 	scenario_begin(m);
 	machine_run(m, end / 3);
-	etl_builder_set_compressed(m->builder, true);
+	etl_writer_set_compressed(m->writer, true);
 	machine_run(m, end);
 	if (!m->failed) {
 		cast_leave(m);
@@ -30,12 +30,12 @@ static bool play(struct machine *m, struct error *err)
 		return error_set(err, ERROR_NO_MEMORY,
 				 "the sample's machine has run out of memory");
 	}
-	return etl_builder_finish(m->builder, err);
+	return etl_writer_finish(m->writer, err);
 }
 
 bool sample_write(const char *path, struct sample_totals *totals, struct error *err)
 {
-	const struct etl_builder_options options = {
+	const struct etl_writer_options options = {
 		.processors = SAMPLE_PROCESSORS,
 		.processor_index = true,
 		.cpu_mhz = 2394,
@@ -47,15 +47,15 @@ bool sample_write(const char *path, struct sample_totals *totals, struct error *
 		.process_id = 1044,
 		.thread_id = 1052,
 	};
-	struct etl_builder *builder = etl_builder_open(path, &options, err);
+	struct etl_writer *writer = etl_writer_open(path, &options, err);
 	struct machine *m = calloc(1, sizeof *m);
 	struct sample_totals *counted = calloc(1, sizeof *counted);
 	bool written = false;
 
 	if (!m || !counted) {
 		error_set(err, ERROR_NO_MEMORY, "no memory for the sample's machine");
-	} else if (builder) {
-		machine_init(m, builder, counted);
+	} else if (writer) {
+		machine_init(m, writer, counted);
 		written = play(m, err);
 		add_counts(m, counted);
 		machine_done(m);
@@ -65,6 +65,6 @@ bool sample_write(const char *path, struct sample_totals *totals, struct error *
 	}
 	free(counted);
 	free(m);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 	return written;
 }

@@ -85,8 +85,8 @@ static void disk_done(struct machine *m, void *subject, uint64_t unused)
 		break;
 	}
 	if (t->fault) {
-		struct kernel_hard_fault fault = { .initial_raw = etl_builder_raw_time(
-							   m->builder, t->begun_ns - 400),
+		struct kernel_hard_fault fault = { .initial_raw = etl_writer_raw_time(
+							   m->writer, t->begun_ns - 400),
 						   .offset = t->offset,
 						   .address = UINT64_C(0x7ffb1c4a0000) + t->offset,
 						   .file_key = t->file->key,

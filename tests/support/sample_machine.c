@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void machine_init(struct machine *m, struct etl_builder *builder, struct sample_totals *totals)
+void machine_init(struct machine *m, struct etl_writer *writer, struct sample_totals *totals)
 {
-	*m = (struct machine){ .builder = builder,
+	*m = (struct machine){ .writer = writer,
 			       .random = UINT64_C(0x5eed0f5a3c1e),
 			       .next_id = 5000,
 			       .next_key = UINT64_C(0xffffa30b2a401170),
@@ -14,7 +14,7 @@ void machine_init(struct machine *m, struct etl_builder *builder, struct sample_
 			       .next_irp = UINT64_C(0xffffc88b5f20e010),
 			       .next_connection = UINT64_C(0xffffc88b60b31260),
 			       .totals = totals };
-	kernel_events_init(&m->events, builder, 8);
+	kernel_events_init(&m->events, writer, 8);
 }
 
 void machine_done(struct machine *m)
@@ -149,11 +149,11 @@ uint64_t wave(const struct machine *m, uint64_t period_s, uint64_t phase_s)
 static void stand_at(struct machine *m, size_t processor)
 {
 	struct processor *p = &m->processors[processor];
-	int64_t raw = etl_builder_raw_time(m->builder, m->now_ns);
+	int64_t raw = etl_writer_raw_time(m->writer, m->now_ns);
 
 	if (raw <= p->last_raw) {
 		raw = p->last_raw + 3;
-		m->now_ns = (uint64_t)(raw - etl_builder_raw_time(m->builder, 0)) * 100;
+		m->now_ns = (uint64_t)(raw - etl_writer_raw_time(m->writer, 0)) * 100;
 	}
 	p->last_raw = raw;
 	m->events.processor = (uint16_t)processor;
@@ -187,7 +187,7 @@ static void switch_to(struct machine *m, uint32_t thread_id, bool old_waits, uin
 
 static size_t choose_processor(struct machine *m)
 {
-	int64_t raw = etl_builder_raw_time(m->builder, m->now_ns);
+	int64_t raw = etl_writer_raw_time(m->writer, m->now_ns);
 	size_t first = chance(m, SAMPLE_PROCESSORS);
 
 	for (size_t i = 0; i < SAMPLE_PROCESSORS; i++) {

@@ -19,7 +19,7 @@ static struct remark_place keep_place(struct machine *m, uint32_t process_id)
 /* Time on a processor never goes back, and what the story adds there later is later than now. */
 static void stand_behind(struct machine *m, size_t processor)
 {
-	int64_t raw = etl_builder_raw_time(m->builder, m->now_ns);
+	int64_t raw = etl_writer_raw_time(m->writer, m->now_ns);
 	int64_t last = m->processors[processor].last_raw;
 
 	m->events.processor = (uint16_t)processor;
@@ -74,20 +74,20 @@ void remark_end(struct machine *m, const struct remark_place *place)
 
 void remark_add(struct machine *m, const struct remark_event *event)
 {
-	struct built_record record = { .type = RECORD_EVENT,
-				       .processor = m->events.processor,
-				       .raw_time = m->events.raw_time,
-				       .process_id = m->events.process_id,
-				       .thread_id = m->events.thread_id,
-				       .id = event->id,
-				       .task = event->task,
-				       .opcode = event->opcode,
-				       .version = event->version,
-				       .level = event->level,
-				       .keyword = event->keyword,
-				       .provider = event->provider };
+	struct etl_out_record record = { .type = RECORD_EVENT,
+					 .processor = m->events.processor,
+					 .raw_time = m->events.raw_time,
+					 .process_id = m->events.process_id,
+					 .thread_id = m->events.thread_id,
+					 .id = event->id,
+					 .task = event->task,
+					 .opcode = event->opcode,
+					 .version = event->version,
+					 .level = event->level,
+					 .keyword = event->keyword,
+					 .provider = event->provider };
 
-	etl_builder_add_payload(m->builder, &record, &m->events.payload);
+	etl_writer_add_payload(m->writer, &record, &m->events.payload);
 	payload_clear(&m->events.payload);
 	m->totals->remark_records++;
 }

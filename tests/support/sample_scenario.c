@@ -26,21 +26,21 @@ static void order_placed(struct machine *m, uint64_t order)
 	static const char traits[] = "\0\0Contoso.Shop";
 	uint8_t metadata_bytes[sizeof metadata - 1];
 	uint8_t traits_bytes[sizeof traits];
-	struct built_item items[] = {
+	struct etl_out_item items[] = {
 		{ EXTENDED_PROVIDER_TRAITS, sizeof traits_bytes, traits_bytes },
 		{ EXTENDED_TRACELOGGING, sizeof metadata_bytes, metadata_bytes }
 	};
-	struct built_record record = { .type = RECORD_EVENT,
-				       .processor = m->events.processor,
-				       .raw_time = m->events.raw_time,
-				       .process_id = m->events.process_id,
-				       .thread_id = m->events.thread_id,
-				       .channel = 11,
-				       .level = 4,
-				       .keyword = 1,
-				       .provider = &shop_provider,
-				       .items = items,
-				       .item_count = 2 };
+	struct etl_out_record record = { .type = RECORD_EVENT,
+					 .processor = m->events.processor,
+					 .raw_time = m->events.raw_time,
+					 .process_id = m->events.process_id,
+					 .thread_id = m->events.thread_id,
+					 .channel = 11,
+					 .level = 4,
+					 .keyword = 1,
+					 .provider = &shop_provider,
+					 .items = items,
+					 .item_count = 2 };
 	struct payload *p = &m->events.payload;
 
 	memcpy(metadata_bytes, metadata, sizeof metadata_bytes);
@@ -50,7 +50,7 @@ static void order_placed(struct machine *m, uint64_t order)
 	payload_u64(p, 700000 + order);
 	payload_wstring(p, order % 3 ? "Fabrikam GmbH" : "Northwind Traders");
 	payload_u32(p, (uint32_t)between(m, 1, 9));
-	etl_builder_add_payload(m->builder, &record, p);
+	etl_writer_add_payload(m->writer, &record, p);
 	payload_clear(p);
 	m->totals->application_records++;
 	pass(m, 2000);

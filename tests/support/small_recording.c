@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/kernel_events.h"
 
 enum { ALPHA = 100, BETA = 200, GAMMA = 300 };
@@ -77,28 +77,28 @@ static uint64_t add_records(struct kernel_events *k, unsigned rounds)
 
 uint64_t small_recording(const char *path, unsigned rounds)
 {
-	const struct etl_builder_options options = {
+	const struct etl_writer_options options = {
 		.processors = 2,
 		.buffer_size = 4096,
 		.session_name = "small",
 		.events_lost = SMALL_LOST_EVENTS,
 	};
 	struct error err = { 0 };
-	struct etl_builder *builder = etl_builder_open(path, &options, &err);
+	struct etl_writer *writer = etl_writer_open(path, &options, &err);
 	struct kernel_events k;
 	uint64_t records;
 
-	if (!builder) {
+	if (!writer) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
-	kernel_events_init(&k, builder, 8);
+	kernel_events_init(&k, writer, 8);
 	records = add_records(&k, rounds);
 	kernel_events_done(&k);
-	if (!etl_builder_finish(builder, &err)) {
+	if (!etl_writer_finish(writer, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 	return records + 1; /* the logfile header is a record, too */
 }

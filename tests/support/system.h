@@ -18,8 +18,7 @@
 bool system_make_folder(const char *path);
 bool system_remove_folder(const char *path);
 
-/* As fopen() and remove(). */
-FILE *system_open_file(const char *path, const char *mode);
+/* As remove(). */
 bool system_remove_file(const char *path);
 
 /* Overrides it for this process, in the form of POSIX ("XXX-5"); NULL: as it was. */

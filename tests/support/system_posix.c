@@ -28,11 +28,6 @@ bool system_remove_folder(const char *path)
 	return rmdir(path) == 0;
 }
 
-FILE *system_open_file(const char *path, const char *mode)
-{
-	return fopen(path, mode);
-}
-
 bool system_remove_file(const char *path)
 {
 	return remove(path) == 0;

@@ -32,13 +32,6 @@ bool system_remove_folder(const char *path)
 	return widen(path, wide) && RemoveDirectoryW(wide);
 }
 
-FILE *system_open_file(const char *path, const char *mode)
-{
-	wchar_t wide[PATH_SIZE], wide_mode[PATH_SIZE];
-
-	return widen(path, wide) && widen(mode, wide_mode) ? _wfopen(wide, wide_mode) : NULL;
-}
-
 bool system_remove_file(const char *path)
 {
 	wchar_t wide[PATH_SIZE];

@@ -14,8 +14,8 @@
 #include "decode/kernel_class.h"
 #include "metrics/registry.h"
 #include "source/event_record.h"
+#include "source/payload.h"
 #include "source/source.h"
-#include "tests/support/payload.h"
 #include "track/tracker.h"
 
 enum { TAPE_EVENTS = 2048 };

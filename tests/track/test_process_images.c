@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "decode/event_info.h"
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/program.h"
@@ -33,50 +33,50 @@ static char path[TEMPORARY_PATH_SIZE];
 
 enum { START = 1, STOP = 2, RUNDOWN = 15 };
 
-static struct etl_builder *open_recording(void)
+static struct etl_writer *open_recording(void)
 {
-	const struct etl_builder_options options = { .pointer_size = 8 };
+	const struct etl_writer_options options = { .pointer_size = 8 };
 	struct error err = { 0 };
-	struct etl_builder *builder;
+	struct etl_writer *writer;
 
 	temporary_path(path, "etl");
-	builder = etl_builder_open(path, &options, &err);
-	assert_non_null(builder);
-	return builder;
+	writer = etl_writer_open(path, &options, &err);
+	assert_non_null(writer);
+	return writer;
 }
 
 /* An event of Microsoft-Windows-Kernel-Process: ProcessID, ImageName. */
-static void add_image(struct etl_builder *builder, int64_t time, uint16_t id, uint32_t process_id,
+static void add_image(struct etl_writer *writer, int64_t time, uint16_t id, uint32_t process_id,
 		      const char *image)
 {
-	const struct built_record record = { .type = RECORD_EVENT,
-					     .raw_time = time,
-					     .process_id = 4,
-					     .thread_id = 8,
-					     .provider = &kernel_process,
-					     .id = id };
+	const struct etl_out_record record = { .type = RECORD_EVENT,
+					       .raw_time = time,
+					       .process_id = 4,
+					       .thread_id = 8,
+					       .provider = &kernel_process,
+					       .id = id };
 	struct payload payload;
 
 	payload_init(&payload, 8);
 	payload_u32(&payload, process_id);
 	payload_wstring(&payload, image);
-	etl_builder_add_payload(builder, &record, &payload);
+	etl_writer_add_payload(writer, &record, &payload);
 	payload_done(&payload);
 }
 
-static void add_event(struct etl_builder *builder, int64_t time, uint32_t process_id)
+static void add_event(struct etl_writer *writer, int64_t time, uint32_t process_id)
 {
-	const struct built_record record = { .type = RECORD_EVENT,
-					     .raw_time = time,
-					     .process_id = process_id,
-					     .thread_id = process_id + 1,
-					     .provider = &alpha,
-					     .id = 1 };
+	const struct etl_out_record record = { .type = RECORD_EVENT,
+					       .raw_time = time,
+					       .process_id = process_id,
+					       .thread_id = process_id + 1,
+					       .provider = &alpha,
+					       .id = 1 };
 
-	etl_builder_add(builder, &record);
+	etl_writer_add(writer, &record);
 }
 
-static void add_schemas(struct etl_builder *builder, int64_t time)
+static void add_schemas(struct etl_writer *writer, int64_t time)
 {
 	static const struct blob_property properties[] = {
 		{ "ProcessID", 0, 8, 20, 1, 4 },
@@ -85,10 +85,10 @@ static void add_schemas(struct etl_builder *builder, int64_t time)
 	static const uint16_t ids[] = { START, STOP, RUNDOWN };
 
 	for (size_t i = 0; i < COUNT(ids); i++) {
-		const struct built_record record = { .type = RECORD_FULL,
-						     .raw_time = time,
-						     .provider = &meta_data,
-						     .opcode = META_DATA_EVENT_INFO };
+		const struct etl_out_record record = { .type = RECORD_FULL,
+						       .raw_time = time,
+						       .provider = &meta_data,
+						       .opcode = META_DATA_EVENT_INFO };
 		const struct event_info_blob blob = {
 			.provider = &kernel_process,
 			.id = ids[i],
@@ -102,21 +102,21 @@ static void add_schemas(struct etl_builder *builder, int64_t time)
 
 		payload_init(&payload, 8);
 		payload_event_info(&payload, &blob);
-		etl_builder_add_payload(builder, &record, &payload);
+		etl_writer_add_payload(writer, &record, &payload);
 		payload_done(&payload);
 	}
 }
 
 /* The exposition of the recording, which is removed. */
-static struct text page_of(struct etl_builder *builder)
+static struct text page_of(struct etl_writer *writer)
 {
 	const char *const paths[] = { path };
 	struct error err = { 0 };
 	struct program program;
 	struct text page;
 
-	assert_true(etl_builder_finish(builder, &err));
-	etl_builder_close(builder);
+	assert_true(etl_writer_finish(writer, &err));
+	etl_writer_close(writer);
 	program_open(&program, paths, 1, false);
 	assert_true(runner_run(program.runner, &err));
 	page = program_page(&program);
@@ -138,21 +138,21 @@ static uint64_t events_of(const struct text *page, const char *process)
 
 static void images_name_processes_that_nothing_else_names(void **state)
 {
-	struct etl_builder *builder = open_recording();
+	struct etl_writer *writer = open_recording();
 	struct text page;
 
 	(void)state;
-	add_event(builder, 1000, 100); /* the rundown that names it comes last */
-	add_image(builder, 2000, START, 200, "\\Device\\HarddiskVolume3\\bin\\Worker.exe");
-	add_event(builder, 2500, 200);
-	add_image(builder, 3000, STOP, 200, "Worker.exe");
-	add_image(builder, 4000, START, 200, "\\Device\\HarddiskVolume3\\bin\\other.exe");
-	add_event(builder, 4500, 200);
-	add_event(builder, 4600, 200);
-	add_event(builder, 4700, 300); /* no event names this process */
-	add_image(builder, 5000, RUNDOWN, 100, "C:\\x\\service.exe");
-	add_schemas(builder, 6000);
-	page = page_of(builder);
+	add_event(writer, 1000, 100); /* the rundown that names it comes last */
+	add_image(writer, 2000, START, 200, "\\Device\\HarddiskVolume3\\bin\\Worker.exe");
+	add_event(writer, 2500, 200);
+	add_image(writer, 3000, STOP, 200, "Worker.exe");
+	add_image(writer, 4000, START, 200, "\\Device\\HarddiskVolume3\\bin\\other.exe");
+	add_event(writer, 4500, 200);
+	add_event(writer, 4600, 200);
+	add_event(writer, 4700, 300); /* no event names this process */
+	add_image(writer, 5000, RUNDOWN, 100, "C:\\x\\service.exe");
+	add_schemas(writer, 6000);
+	page = page_of(writer);
 	assert_int_equal(events_of(&page, "service"), 1);
 	assert_int_equal(events_of(&page, "Worker"), 1);
 	assert_int_equal(events_of(&page, "other"), 2);
@@ -170,21 +170,21 @@ static void the_kernels_names_go_first(void **state)
 						.exit_status = 259,
 						.image = "kernel.exe",
 						.command_line = "kernel" };
-	struct etl_builder *builder = open_recording();
+	struct etl_writer *writer = open_recording();
 	struct kernel_events events;
 	struct text page;
 
 	(void)state;
-	kernel_events_init(&events, builder, 8);
-	add_image(builder, 1000, START, 100, "\\image.exe");
+	kernel_events_init(&events, writer, 8);
+	add_image(writer, 1000, START, 100, "\\image.exe");
 	kernel_events_at(&events, 0, 2000, 4, 8);
 	event_process(&events, OP_START, &process);
-	add_event(builder, 3000, 100);
-	add_image(builder, 3500, RUNDOWN, 4, "\\ntoskrnl.exe");
-	add_event(builder, 3600, 4); /* "System" only when nothing names it */
-	add_schemas(builder, 4000);
+	add_event(writer, 3000, 100);
+	add_image(writer, 3500, RUNDOWN, 4, "\\ntoskrnl.exe");
+	add_event(writer, 3600, 4); /* "System" only when nothing names it */
+	add_schemas(writer, 4000);
 	kernel_events_done(&events);
-	page = page_of(builder);
+	page = page_of(writer);
 	assert_int_equal(events_of(&page, "kernel"), 1);
 	assert_int_equal(events_of(&page, "ntoskrnl"), 1);
 	text_free(&page);
@@ -192,13 +192,13 @@ static void the_kernels_names_go_first(void **state)
 
 static void without_a_schema_there_is_no_name(void **state)
 {
-	struct etl_builder *builder = open_recording();
+	struct etl_writer *writer = open_recording();
 	struct text page;
 
 	(void)state;
-	add_image(builder, 1000, START, 100, "\\image.exe");
-	add_event(builder, 2000, 100);
-	page = page_of(builder);
+	add_image(writer, 1000, START, 100, "\\image.exe");
+	add_event(writer, 2000, 100);
+	page = page_of(writer);
 	assert_int_equal(events_of(&page, "_unknown"), 1);
 	text_free(&page);
 }

@@ -17,8 +17,8 @@
 
 #include "base/log.h"
 #include "etl/source_file.h"
+#include "etl/writer.h"
 #include "tests/fake_etw/fake_etw.h"
-#include "tests/support/etl_builder.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
@@ -225,13 +225,12 @@ static void add_machine(struct kernel_events *k, const struct script *script)
 /* A recording of what the kernel would report. */
 static void write_events(const char *path, const struct script *script)
 {
-	struct etl_builder *builder =
-		etl_builder_open(path, &(struct etl_builder_options){ 0 }, NULL);
+	struct etl_writer *writer = etl_writer_open(path, &(struct etl_writer_options){ 0 }, NULL);
 	struct kernel_events k;
 
-	assert_non_null(builder);
+	assert_non_null(writer);
 	now = 0;
-	kernel_events_init(&k, builder, 8);
+	kernel_events_init(&k, writer, 8);
 	lifetime(&k, OP_DC_START, OURS, 259, "etw_exporter.exe");
 	lifetime(&k, OP_DC_START, HOST, 259, "svchost.exe");
 	add_machine(&k, script);
@@ -243,8 +242,8 @@ static void write_events(const char *path, const struct script *script)
 	write_file(&k, 900, HOST, "\\Device\\HarddiskVolume3\\Windows\\dns.log", PIECE,
 		   FILE_IO_CACHED_WRITE);
 	kernel_events_done(&k);
-	assert_true(etl_builder_finish(builder, NULL));
-	etl_builder_close(builder);
+	assert_true(etl_writer_finish(writer, NULL));
+	etl_writer_close(writer);
 }
 
 static void emit_cut_file_event(void)

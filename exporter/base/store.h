@@ -2,8 +2,8 @@
 /*
  * Little-endian stores, byte by byte: the counterparts of load_u16() and the like in base/cursor.h.
  */
-#ifndef SUPPORT_STORE_H
-#define SUPPORT_STORE_H
+#ifndef BASE_STORE_H
+#define BASE_STORE_H
 
 #include <stdint.h>
 

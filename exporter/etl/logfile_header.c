@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/logfile_header.h"
+#include "etl/logfile_header.h"
 
 #include <stddef.h>
 
-uint64_t logfile_ticks_per_second(const struct etl_builder_options *options)
+uint64_t logfile_ticks_per_second(const struct etl_writer_options *options)
 {
 	switch (options->clock) {
 	case CLOCK_SYSTEM_TIME:
@@ -16,7 +16,7 @@ uint64_t logfile_ticks_per_second(const struct etl_builder_options *options)
 	return options->perf_frequency;
 }
 
-int64_t logfile_raw_time(const struct etl_builder_options *options, uint64_t ns)
+int64_t logfile_raw_time(const struct etl_writer_options *options, uint64_t ns)
 {
 	uint64_t frequency = logfile_ticks_per_second(options);
 	uint64_t ticks = ns / 1000000000 * frequency + ns % 1000000000 * frequency / 1000000000;
@@ -25,7 +25,7 @@ int64_t logfile_raw_time(const struct etl_builder_options *options, uint64_t ns)
 }
 
 /* 100 ns since 1601 UTC of a raw time that is not before the start. */
-static int64_t wall_time(const struct etl_builder_options *options, int64_t raw)
+static int64_t wall_time(const struct etl_writer_options *options, int64_t raw)
 {
 	uint64_t frequency = logfile_ticks_per_second(options);
 	uint64_t ticks = (uint64_t)raw - (uint64_t)options->start_raw;
@@ -56,7 +56,7 @@ static void add_time_zone(struct payload *payload, int32_t bias_minutes)
 	payload_u32(payload, (uint32_t)-60);
 }
 
-void logfile_header_build(struct payload *payload, const struct etl_builder_options *options,
+void logfile_header_build(struct payload *payload, const struct etl_writer_options *options,
 			  const struct logfile_ending *ending, const char *session_name,
 			  const char *file_name)
 {

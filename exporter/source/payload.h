@@ -5,8 +5,8 @@
  * The primitive encodings are those of docs/etl-format.md section 14. When memory runs out `failed`
  * is set and later additions do nothing; the writer of the record checks it.
  */
-#ifndef SUPPORT_PAYLOAD_H
-#define SUPPORT_PAYLOAD_H
+#ifndef SOURCE_PAYLOAD_H
+#define SOURCE_PAYLOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * What the writer of recordings writes, byte by byte, checked by hand against docs/etl-format.md:
  * tests of the reader build on it.
  */
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 /* --- the first buffer ------------------------------------------------------------------------- */
 
-static const struct etl_builder_options plain_options = {
+static const struct etl_writer_options plain_options = {
 	.pointer_size = 8,
 	.processors = 4,
 	.buffer_size = 1024,
@@ -48,14 +48,14 @@ static const struct etl_builder_options plain_options = {
 
 static void the_first_buffer_is_as_documented(void **state)
 {
-	struct etl_builder *builder = open_in_memory(&plain_options);
-	struct built_record record = { .type = RECORD_PERFINFO, .raw_time = 1942608875 + 10069 };
+	struct etl_writer *writer = open_in_memory(&plain_options);
+	struct etl_out_record record = { .type = RECORD_PERFINFO, .raw_time = 1942608875 + 10069 };
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
-	etl_builder_add(builder, &record);
-	b = finish_in_memory(builder, &size);
+	etl_writer_add(writer, &record);
+	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 2048);
 
 	assert_int_equal(load_u32(b + 0x00), 1024);  /* BufferSize */
@@ -95,21 +95,21 @@ static void the_first_buffer_is_as_documented(void **state)
 	assert_hex(b + 0x118, 30,
 		   "5300 e900 7200 6900 6500 0000 4300 3a00 5c00 6100 2e00 6500 7400 6c00 0000");
 	assert_int_equal(b[0x1a0 - 0x68], 0xff); /* behind the data: filler */
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 static void a_32_bit_header_embeds_shorter_pointers(void **state)
 {
-	struct etl_builder_options options = plain_options;
-	struct etl_builder *builder;
+	struct etl_writer_options options = plain_options;
+	struct etl_writer *writer;
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
 	options.pointer_size = 4;
 	options.clock = CLOCK_CPU_CYCLE;
-	builder = open_in_memory(&options);
-	b = finish_in_memory(builder, &size);
+	writer = open_in_memory(&options);
+	b = finish_in_memory(writer, &size);
 	assert_int_equal(b[0x4a], 0x01); /* SYSTEM32 */
 	b += 0x68;
 	assert_int_equal(load_u32(b + 0x2c), 4);
@@ -117,61 +117,61 @@ static void a_32_bit_header_embeds_shorter_pointers(void **state)
 	assert_true(load_u64(b + 0xf8) == 10000000);
 	assert_int_equal(load_u32(b + 0x108), 3);
 	assert_hex(b + 0x110, 4, "5300 e900");
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 static void a_session_that_was_not_stopped_has_no_end_time(void **state)
 {
-	struct etl_builder_options options = plain_options;
-	struct etl_builder *builder;
+	struct etl_writer_options options = plain_options;
+	struct etl_writer *writer;
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
 	options.unclosed = true;
-	builder = open_in_memory(&options);
-	b = finish_in_memory(builder, &size) + 0x68;
+	writer = open_in_memory(&options);
+	b = finish_in_memory(writer, &size) + 0x68;
 	assert_true(load_u64(b + 0x10) == 0);
 	assert_int_equal(load_u32(b + 0x24), 1);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 static void records_of_the_first_buffer_stand_behind_its_header(void **state)
 {
-	struct etl_builder *builder = open_in_memory(&plain_options);
-	struct built_record record = { .type = RECORD_SYSTEM,
-				       .opcode = 5,
-				       .version = 2,
-				       .payload = "abc",
-				       .payload_size = 3 };
+	struct etl_writer *writer = open_in_memory(&plain_options);
+	struct etl_out_record record = { .type = RECORD_SYSTEM,
+					 .opcode = 5,
+					 .version = 2,
+					 .payload = "abc",
+					 .payload_size = 3 };
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
-	etl_builder_add_to_header(builder, &record);
-	b = finish_in_memory(builder, &size);
+	etl_writer_add_to_header(writer, &record);
+	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 1024);
 	assert_int_equal(load_u32(b + 0x30), 0x1c8);
 	assert_hex(b + 0x1a0, 8, "0200 02c0 2300 05 00");
 	assert_hex(b + 0x1c0, 8, "616263 0000000000");
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 static void a_short_first_buffer_grows_to_its_header(void **state)
 {
-	struct etl_builder_options options = plain_options;
-	struct etl_builder *builder;
+	struct etl_writer_options options = plain_options;
+	struct etl_writer *writer;
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
 	options.header_buffer_size = 8;
-	builder = open_in_memory(&options);
-	b = finish_in_memory(builder, &size);
+	writer = open_in_memory(&options);
+	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 0x1a0);
 	assert_int_equal(load_u32(b), 0x1a0);
 	assert_int_equal(load_u32(b + 0x68), 1024); /* the header has that of the others */
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 /* --- buffers ---------------------------------------------------------------------------------- */
@@ -187,8 +187,8 @@ static void buffers_go_out_when_they_are_full(void **state)
 	} expected[] = {
 		{ 1, 1, 0x20, 59 }, { 0, 2, 0x20, 59 }, { 0, 3, 0x20, 1 }, { 1, 4, 0x21, 31 }
 	};
-	struct etl_builder *builder = open_in_memory(&plain_options);
-	struct built_record record = { .type = RECORD_PERFINFO };
+	struct etl_writer *writer = open_in_memory(&plain_options);
+	struct etl_out_record record = { .type = RECORD_PERFINFO };
 	size_t size;
 	const uint8_t *b;
 
@@ -196,9 +196,9 @@ static void buffers_go_out_when_they_are_full(void **state)
 	for (int i = 0; i < 150; i++) {
 		record.processor = i % 5 > 1; /* 60 records for 0, 90 for 1 */
 		record.raw_time = 1000 + i;
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 	}
-	b = finish_in_memory(builder, &size);
+	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 5 * 1024);
 	for (size_t i = 0; i < 4; i++) {
 		b += 1024;
@@ -214,15 +214,15 @@ static void buffers_go_out_when_they_are_full(void **state)
 			assert_int_equal(b[at], 0xff);
 		}
 	}
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
-static void add_lines(struct etl_builder *builder, bool flush)
+static void add_lines(struct etl_writer *writer, bool flush)
 {
 	char line[100];
 
 	for (int i = 0; i < 200; i++) {
-		struct built_record record = {
+		struct etl_out_record record = {
 			.type = RECORD_SYSTEM,
 			.processor = (uint16_t)(i % 4),
 			.raw_time = i,
@@ -231,18 +231,18 @@ static void add_lines(struct etl_builder *builder, bool flush)
 				(size_t)snprintf(line, sizeof line, "record number %d of many", i)
 		};
 
-		etl_builder_add(builder, &record);
+		etl_writer_add(writer, &record);
 		if (flush && i == 100) {
-			etl_builder_flush(builder);
+			etl_writer_flush(writer);
 		}
 	}
 }
 
 static void packed_buffers_hold_what_plain_ones_do(void **state)
 {
-	struct etl_builder_options options = plain_options;
-	struct etl_builder *plain_builder = open_in_memory(&options);
-	struct etl_builder *packed_builder;
+	struct etl_writer_options options = plain_options;
+	struct etl_writer *plain_builder = open_in_memory(&options);
+	struct etl_writer *packed_builder;
 	uint8_t made[1024];
 	size_t plain_left, packed_left;
 	const uint8_t *plain, *packed;
@@ -272,14 +272,14 @@ static void packed_buffers_hold_what_plain_ones_do(void **state)
 		assert_memory_equal(made, plain + 1024 + 0x48, size);
 	}
 	assert_int_equal(packed_left, load_u32(packed));
-	etl_builder_close(plain_builder);
-	etl_builder_close(packed_builder);
+	etl_writer_close(plain_builder);
+	etl_writer_close(packed_builder);
 }
 
 static void a_buffer_that_does_not_shrink_stays_plain(void **state)
 {
-	struct etl_builder_options options = plain_options;
-	struct etl_builder *builder;
+	struct etl_writer_options options = plain_options;
+	struct etl_writer *writer;
 	uint8_t noise[900];
 	uint32_t x = 1;
 	size_t size;
@@ -291,22 +291,22 @@ static void a_buffer_that_does_not_shrink_stays_plain(void **state)
 		noise[i] = (uint8_t)(x >> 24);
 	}
 	options.compressed = true;
-	builder = open_in_memory(&options);
-	etl_builder_add(builder, &(struct built_record){ .type = RECORD_PERFINFO,
+	writer = open_in_memory(&options);
+	etl_writer_add(writer, &(struct etl_out_record){ .type = RECORD_PERFINFO,
 							 .payload = noise,
 							 .payload_size = sizeof noise });
-	b = finish_in_memory(builder, &size);
+	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 2048);
 	assert_int_equal(load_u16(b + 1024 + 0x34), 0x21);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 static void a_file_holds_what_memory_does(void **state)
 {
-	char path[] = "test_etl_builder.tmp.etl";
+	char path[] = "test_etl_writer.tmp.etl";
 	struct error err = { 0 };
-	struct etl_builder *in_memory = open_in_memory(&plain_options);
-	struct etl_builder *in_file = etl_builder_open(path, &plain_options, &err);
+	struct etl_writer *in_memory = open_in_memory(&plain_options);
+	struct etl_writer *in_file = etl_writer_open(path, &plain_options, &err);
 	uint8_t *read;
 	const uint8_t *bytes;
 	size_t size;
@@ -317,9 +317,9 @@ static void a_file_holds_what_memory_does(void **state)
 	add_lines(in_memory, false);
 	add_lines(in_file, false);
 	bytes = finish_in_memory(in_memory, &size);
-	assert_true(etl_builder_finish(in_file, &err));
-	assert_true(etl_builder_written(in_file) == size);
-	etl_builder_close(in_file);
+	assert_true(etl_writer_finish(in_file, &err));
+	assert_true(etl_writer_written(in_file) == size);
+	etl_writer_close(in_file);
 	file = fopen(path, "rb");
 	assert_non_null(file);
 	read = malloc(size + 1);
@@ -328,7 +328,7 @@ static void a_file_holds_what_memory_does(void **state)
 	fclose(file);
 	remove(path);
 	free(read);
-	etl_builder_close(in_memory);
+	etl_writer_close(in_memory);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static void the_first_failure_is_reported_at_the_end(void **state)
 {
 	static const uint8_t large[1000];
 	static const struct {
-		struct built_record record;
+		struct etl_out_record record;
 		const char *text;
 	} cases[] = {
 		{ { .type = RECORD_PERFINFO, .processor = 4 },
@@ -348,25 +348,25 @@ static void the_first_failure_is_reported_at_the_end(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct etl_builder *builder = open_in_memory(&plain_options);
-		struct built_record fine = { .type = RECORD_PERFINFO };
+		struct etl_writer *writer = open_in_memory(&plain_options);
+		struct etl_out_record fine = { .type = RECORD_PERFINFO };
 		struct error err = { 0 };
 
-		etl_builder_add(builder, &fine);
-		assert_false(etl_builder_failed(builder));
-		etl_builder_add(builder, &cases[i].record);
-		assert_true(etl_builder_failed(builder));
-		etl_builder_add(builder, &fine);
-		assert_false(etl_builder_finish(builder, &err));
+		etl_writer_add(writer, &fine);
+		assert_false(etl_writer_failed(writer));
+		etl_writer_add(writer, &cases[i].record);
+		assert_true(etl_writer_failed(writer));
+		etl_writer_add(writer, &fine);
+		assert_false(etl_writer_finish(writer, &err));
 		assert_string_equal(err.text, cases[i].text);
-		etl_builder_close(builder);
+		etl_writer_close(writer);
 	}
 }
 
 static void options_that_make_no_recording_are_refused(void **state)
 {
 	static const struct {
-		struct etl_builder_options options;
+		struct etl_writer_options options;
 		const char *text;
 	} cases[] = {
 		{ { .buffer_size = 1001 },
@@ -379,13 +379,13 @@ static void options_that_make_no_recording_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		assert_null(etl_builder_open(NULL, &cases[i].options, &err));
+		assert_null(etl_writer_open(NULL, &cases[i].options, &err));
 		assert_string_equal(err.text, cases[i].text);
 	}
-	assert_null(etl_builder_open("no/such/folder/a.etl", &plain_options, &err));
+	assert_null(etl_writer_open("no/such/folder/a.etl", &plain_options, &err));
 	assert_string_equal(err.text,
 			    "no/such/folder/a.etl: cannot create: No such file or directory");
-	etl_builder_close(NULL);
+	etl_writer_close(NULL);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -393,7 +393,7 @@ static void options_that_make_no_recording_are_refused(void **state)
 static void raw_times_follow_the_clock(void **state)
 {
 	static const struct {
-		struct etl_builder_options options;
+		struct etl_writer_options options;
 		int64_t after_a_minute;
 	} cases[] = {
 		{ { .perf_frequency = 2337949, .start_raw = 5 }, 5 + INT64_C(2337949) * 60 },
@@ -404,19 +404,19 @@ static void raw_times_follow_the_clock(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct etl_builder *builder = open_in_memory(&cases[i].options);
+		struct etl_writer *writer = open_in_memory(&cases[i].options);
 		size_t size;
 		const uint8_t *b;
 
-		assert_true(etl_builder_raw_time(builder, UINT64_C(60000000000)) ==
+		assert_true(etl_writer_raw_time(writer, UINT64_C(60000000000)) ==
 			    cases[i].after_a_minute);
-		etl_builder_add(builder,
-				&(struct built_record){ .type = RECORD_PERFINFO,
-							.raw_time = cases[i].after_a_minute });
-		b = finish_in_memory(builder, &size);
+		etl_writer_add(writer,
+			       &(struct etl_out_record){ .type = RECORD_PERFINFO,
+							 .raw_time = cases[i].after_a_minute });
+		b = finish_in_memory(writer, &size);
 		/* EndTime is a minute after StartTime. */
 		assert_true(load_u64(b + 0x68 + 0x10) == load_u64(b + 0x68 + 0x108) + 600000000);
-		etl_builder_close(builder);
+		etl_writer_close(writer);
 	}
 }
 
@@ -437,5 +437,5 @@ int main(void)
 		cmocka_unit_test(raw_times_follow_the_clock),
 	};
 
-	return cmocka_run_group_tests_name("etl_builder", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("etl_writer", tests, NULL, NULL);
 }

@@ -2,11 +2,11 @@
 /*
  * Record headers, one function a type. Offsets are those of docs/etl-format.md section 4.
  */
-#include "tests/support/built_record.h"
+#include "etl/out_record.h"
 
 #include <string.h>
 
-#include "tests/support/store.h"
+#include "base/store.h"
 
 enum {
 	COMPACT_HEADER_SIZE = 24,
@@ -29,17 +29,17 @@ enum message_option {
 
 enum { VERSION_HAS_PEBS = 0x8000, VERSION_COUNTER_SHIFT = 8, EVENT_HAS_ITEMS = 0x0001 };
 
-static size_t extras_size(const struct built_record *record)
+static size_t extras_size(const struct etl_out_record *record)
 {
 	return (record->pebs_index ? 8 : 0) + (size_t)8 * (record->counter_count & 7);
 }
 
-static size_t item_size(const struct built_item *item)
+static size_t item_size(const struct etl_out_item *item)
 {
 	return 8 + (((size_t)item->size + 7) & ~(size_t)7);
 }
 
-static size_t items_size(const struct built_record *record)
+static size_t items_size(const struct etl_out_record *record)
 {
 	size_t size = 0;
 
@@ -60,11 +60,11 @@ static size_t message_size(uint16_t options)
 	return size;
 }
 
-static size_t header_size(const struct built_record *record)
+static size_t header_size(const struct etl_out_record *record)
 {
 	switch (record->type) {
 	case RECORD_SYSTEM:
-		return BUILT_SYSTEM_HEADER_SIZE + extras_size(record);
+		return ETL_SYSTEM_HEADER_SIZE + extras_size(record);
 	case RECORD_COMPACT:
 		return COMPACT_HEADER_SIZE + extras_size(record);
 	case RECORD_PERFINFO:
@@ -108,7 +108,7 @@ static void store_guid(uint8_t *at, const struct guid *guid)
 
 /* SYSTEM, COMPACT and PERFINFO: the version word comes first, the size second; extras follow the
  * header. */
-static void store_kernel(const struct built_record *record, uint16_t size, uint8_t *at)
+static void store_kernel(const struct etl_out_record *record, uint16_t size, uint8_t *at)
 {
 	unsigned word = record->version;
 
@@ -141,7 +141,7 @@ static void store_kernel(const struct built_record *record, uint16_t size, uint8
 	}
 }
 
-static void store_event(const struct built_record *record, uint8_t *at)
+static void store_event(const struct etl_out_record *record, uint8_t *at)
 {
 	uint16_t flags = record->item_count > 0 ? record->flags | EVENT_HAS_ITEMS : record->flags;
 
@@ -163,7 +163,7 @@ static void store_event(const struct built_record *record, uint8_t *at)
 	store_guid(at + 0x40, record->activity);
 	at += EVENT_HEADER_SIZE;
 	for (size_t i = 0; i < record->item_count; i++) {
-		const struct built_item *item = &record->items[i];
+		const struct etl_out_item *item = &record->items[i];
 		size_t size = item_size(item);
 
 		memset(at, 0, size);
@@ -178,7 +178,7 @@ static void store_event(const struct built_record *record, uint8_t *at)
 	}
 }
 
-static void store_full(const struct built_record *record, uint8_t *at)
+static void store_full(const struct etl_out_record *record, uint8_t *at)
 {
 	at[0x04] = record->opcode;
 	at[0x05] = record->level;
@@ -196,7 +196,7 @@ static void store_full(const struct built_record *record, uint8_t *at)
 	}
 }
 
-static void store_message(const struct built_record *record, uint8_t *at)
+static void store_message(const struct etl_out_record *record, uint8_t *at)
 {
 	uint16_t options = record->flags;
 
@@ -225,14 +225,14 @@ static void store_message(const struct built_record *record, uint8_t *at)
 	}
 }
 
-size_t built_record_size(const struct built_record *record)
+size_t etl_out_record_size(const struct etl_out_record *record)
 {
 	return header_size(record) + record->payload_size;
 }
 
-void built_record_store(const struct built_record *record, uint8_t pointer_size, uint8_t *at)
+void etl_out_record_store(const struct etl_out_record *record, uint8_t pointer_size, uint8_t *at)
 {
-	uint16_t size = (uint16_t)built_record_size(record);
+	uint16_t size = (uint16_t)etl_out_record_size(record);
 
 	store_u16(at, size);
 	at[2] = header_type(record->type,

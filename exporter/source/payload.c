@@ -3,7 +3,7 @@
  * Builds the payload of an event. Integers are taken apart into bytes, so byte order and alignment
  * of this machine play no part.
  */
-#include "tests/support/payload.h"
+#include "source/payload.h"
 
 #include <stdlib.h>
 #include <string.h>

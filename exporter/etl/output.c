@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/recording_output.h"
+#include "etl/output.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/system.h"
+#include "base/os.h"
 
-bool recording_output_open(struct recording_output *output, const char *path, struct error *err)
+bool etl_output_open(struct etl_output *output, const char *path, struct error *err)
 {
 	if (!path) {
 		return true;
 	}
-	output->file = system_open_file(path, "wb");
+	output->file = os_file_stream(path, "wb");
 	if (!output->file) {
 		return error_set(err, ERROR_SYSTEM, "cannot create: %s", strerror(errno));
 	}
 	return true;
 }
 
-static bool reserve(struct recording_output *output, size_t size, struct error *err)
+static bool reserve(struct etl_output *output, size_t size, struct error *err)
 {
 	size_t needed = (size_t)output->size + size;
 	size_t capacity = output->memory_capacity ? output->memory_capacity : 65536;
@@ -41,8 +41,8 @@ static bool reserve(struct recording_output *output, size_t size, struct error *
 	return true;
 }
 
-bool recording_output_write(struct recording_output *output, const uint8_t *bytes, size_t size,
-			    struct error *err)
+bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t size,
+		      struct error *err)
 {
 	if (output->file) {
 		if (fwrite(bytes, 1, size, output->file) != size) {
@@ -58,8 +58,8 @@ bool recording_output_write(struct recording_output *output, const uint8_t *byte
 	return true;
 }
 
-bool recording_output_rewrite_start(struct recording_output *output, const uint8_t *bytes,
-				    size_t size, struct error *err)
+bool etl_output_rewrite_start(struct etl_output *output, const uint8_t *bytes, size_t size,
+			      struct error *err)
 {
 	if (!output->file) {
 		memcpy(output->memory, bytes, size);
@@ -72,11 +72,11 @@ bool recording_output_rewrite_start(struct recording_output *output, const uint8
 	return true;
 }
 
-void recording_output_close(struct recording_output *output)
+void etl_output_close(struct etl_output *output)
 {
 	if (output->file) {
 		fclose(output->file);
 	}
 	free(output->memory);
-	*output = (struct recording_output){ 0 };
+	*output = (struct etl_output){ 0 };
 }

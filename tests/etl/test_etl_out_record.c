@@ -2,7 +2,7 @@
 /*
  * Record headers of every type, byte by byte, checked by hand against docs/etl-format.md section 4.
  */
-#include "tests/support/etl_builder.h"
+#include "etl/writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,18 +23,18 @@ static const struct guid other =
 
 enum { BUFFER_SIZE = 1024 };
 
-static const struct etl_builder_options plain_options = { .processors = 4,
-							  .buffer_size = BUFFER_SIZE };
+static const struct etl_writer_options plain_options = { .processors = 4,
+							 .buffer_size = BUFFER_SIZE };
 
 static void every_header_is_laid_out_as_documented(void **state)
 {
 	static const uint64_t pebs = 0x1111111111111111;
 	static const uint64_t counters[] = { 0x2222222222222222, 0x3333333333333333 };
-	static const struct built_item items[] = { { EXTENDED_PROVIDER_TRAITS, 3, "xyz" },
-						   { EXTENDED_SESSION_ID, 4, "\1\0\0\0" } };
+	static const struct etl_out_item items[] = { { EXTENDED_PROVIDER_TRAITS, 3, "xyz" },
+						     { EXTENDED_SESSION_ID, 4, "\1\0\0\0" } };
 	static const struct {
 		const char *name;
-		struct built_record record;
+		struct etl_out_record record;
 		const char *bytes; /* of the header; the payload "abc" follows */
 	} cases[] = {
 		{ "system",
@@ -107,8 +107,8 @@ static void every_header_is_laid_out_as_documented(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct etl_builder *builder = open_in_memory(&plain_options);
-		struct built_record record = cases[i].record;
+		struct etl_writer *writer = open_in_memory(&plain_options);
+		struct etl_out_record record = cases[i].record;
 		char bytes[600];
 		size_t size;
 		const uint8_t *b;
@@ -124,13 +124,13 @@ static void every_header_is_laid_out_as_documented(void **state)
 		record.provider = &provider;
 		record.payload = "abc";
 		record.payload_size = 3;
-		etl_builder_add(builder, &record);
-		b = finish_in_memory(builder, &size) + 1024;
+		etl_writer_add(writer, &record);
+		b = finish_in_memory(writer, &size) + 1024;
 		snprintf(bytes, sizeof bytes, "%s 616263", cases[i].bytes);
 		size = load_u16(b + 0x48 + (record.type <= RECORD_PERFINFO ? 4 : 0));
 		assert_hex(b + 0x48, size, bytes);
 		assert_int_equal(load_u32(b + 0x30), 0x48 + (size + 7) / 8 * 8);
-		etl_builder_close(builder);
+		etl_writer_close(writer);
 	}
 }
 
@@ -138,18 +138,18 @@ static void a_record_is_copied_unchanged(void **state)
 {
 	static const uint8_t raw[] = { 0x13, 0x00, 0x11, 0xc0, 0x13, 0x00, 0x2e, 0x0f, 0x08, 7,
 				       6,    5,    4,    3,    2,    1,    'x',  'y',  'z' };
-	struct etl_builder *builder = open_in_memory(&plain_options);
+	struct etl_writer *writer = open_in_memory(&plain_options);
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
-	etl_builder_add_raw(builder, 2, INT64_C(0x0102030405060708), raw, sizeof raw);
-	b = finish_in_memory(builder, &size) + 1024;
+	etl_writer_add_raw(writer, 2, INT64_C(0x0102030405060708), raw, sizeof raw);
+	b = finish_in_memory(writer, &size) + 1024;
 	assert_int_equal(load_u16(b + 0x28), 2);
 	assert_true(load_u64(b + 0x10) == UINT64_C(0x0102030405060708));
 	assert_memory_equal(b + 0x48, raw, sizeof raw);
 	assert_int_equal(load_u32(b + 0x30), 0x48 + 24);
-	etl_builder_close(builder);
+	etl_writer_close(writer);
 }
 
 int main(void)
@@ -159,5 +159,5 @@ int main(void)
 		cmocka_unit_test(a_record_is_copied_unchanged),
 	};
 
-	return cmocka_run_group_tests_name("built_record", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("etl_out_record", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
  * lengths. A flag word and a half-byte are reserved where the decoder will first need them and
  * filled in later, which is the whole trick of the format.
  */
-#include "tests/support/lz77_compress.h"
+#include "etl/pack.h"
 
 #include <string.h>
 
@@ -98,7 +98,7 @@ static size_t hash(const uint8_t *at)
 	return key * UINT32_C(2654435761) >> (32 - HASH_BITS);
 }
 
-size_t lz77_compress(const uint8_t *bytes, size_t size, uint8_t *out)
+size_t etl_compress(const uint8_t *bytes, size_t size, uint8_t *out)
 {
 	uint32_t seen[1 << HASH_BITS] = {
 		0

@@ -2,7 +2,7 @@
 /*
  * Packed buffers: the specification's own examples, and back through the reader's unpacking.
  */
-#include "tests/support/lz77_compress.h"
+#include "etl/pack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,9 +24,9 @@ static void packing_gives_the_streams_of_the_specification(void **state)
 	for (size_t i = 0; i < sizeof abc; i++) {
 		abc[i] = "abc"[i % 3];
 	}
-	assert_hex(out, lz77_compress((const uint8_t *)"abcdefghijklmnopqrstuvwxyz", 26, out),
+	assert_hex(out, etl_compress((const uint8_t *)"abcdefghijklmnopqrstuvwxyz", 26, out),
 		   "3f000000 6162636465666768696a6b6c6d6e6f707172737475767778797a");
-	assert_hex(out, lz77_compress((const uint8_t *)abc, sizeof abc, out),
+	assert_hex(out, etl_compress((const uint8_t *)abc, sizeof abc, out),
 		   "ffffff1f 616263 1700 0f ff 2601");
 }
 
@@ -48,10 +48,10 @@ static void what_is_packed_unpacks_to_itself(void **state)
 		}
 		for (size_t size = 0; size <= sizeof bytes;
 		     size = size < 70 ? size + 1 : size * 3 / 2 + 1) {
-			size_t packed_size = lz77_compress(bytes, size, packed);
+			size_t packed_size = etl_compress(bytes, size, packed);
 			size_t made = 0;
 
-			assert_in_range(packed_size, 0, lz77_bound(size));
+			assert_in_range(packed_size, 0, etl_compress_bound(size));
 			assert_true(etl_decompress(packed, packed_size, unpacked, size, &made));
 			assert_int_equal(made, size);
 			assert_memory_equal(unpacked, bytes, size);
@@ -66,5 +66,5 @@ int main(void)
 		cmocka_unit_test(what_is_packed_unpacks_to_itself),
 	};
 
-	return cmocka_run_group_tests_name("lz77_compress", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("etl_compress", tests, NULL, NULL);
 }
