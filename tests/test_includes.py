@@ -38,7 +38,7 @@ BELOW = {"rules/language": "rules/engine"}
 
 HOMES = {
     "civetweb.h": r"exporter/http/.*",
-    "openssl/": r"exporter/http/(tls|crypto)\.c",
+    "openssl/": r"exporter/http/(tls|crypto|fetch)\.c",
     "crypt.h": r"exporter/http/password\.c",
     "zlib.h": r"exporter/http/encode\.c",
     "zstd.h": r"exporter/http/encode\.c",

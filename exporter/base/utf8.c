@@ -90,3 +90,24 @@ bool utf8_steers_terminal(uint32_t codepoint)
 	}
 	return false;
 }
+
+unsigned utf8_columns(uint32_t codepoint)
+{
+	static const struct {
+		uint32_t first, last;
+	} wide[] = {
+		{ 0x1100, 0x115f },   { 0x231a, 0x231b },   { 0x2329, 0x232a },
+		{ 0x23e9, 0x23f3 },   { 0x25fd, 0x27bf },   { 0x2b1b, 0x2b55 },
+		{ 0x2e80, 0xa4cf },   { 0xa960, 0xa97f },   { 0xac00, 0xd7a3 },
+		{ 0xf900, 0xfaff },   { 0xfe10, 0xfe6f },   { 0xff01, 0xff60 },
+		{ 0xffe0, 0xffe6 },   { 0x16fe0, 0x18dff }, { 0x1aff0, 0x1b2ff },
+		{ 0x1d300, 0x1d37f }, { 0x1f000, 0x1faff }, { 0x20000, 0x3fffd },
+	};
+
+	for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
+		if (codepoint <= wide[i].last) {
+			return codepoint >= wide[i].first ? 2 : 1;
+		}
+	}
+	return 1;
+}

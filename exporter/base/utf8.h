@@ -39,4 +39,11 @@ size_t utf8_encode(uint32_t codepoint, char out[4]);
  */
 bool utf8_steers_terminal(uint32_t codepoint);
 
+/*
+ * The columns that a terminal needs for a character, at most: 2 for East Asian ones and pictures,
+ * otherwise 1. Terminals differ, and some characters take none; the true number is never above.
+ * Source: "EastAsianWidth.txt", Unicode Character Database (W and F, with gaps closed).
+ */
+unsigned utf8_columns(uint32_t codepoint);
+
 #endif

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool top: processes by what they write, read, send and compute, refreshed once a second.
+ *
+ * Pages of metrics come from a feed (top_feed.h): a replay, live sessions, or an exporter. Two of
+ * them make a frame, and top_view.h lays it out. What differs between a terminal and plain tables
+ * is only who waits: here the terminal, which also brings keys, there the requests to stop.
+ *
+ * Each tick of the clock (--delay) wants the next page; the frame is shown when the page is there.
+ * In between, keys change the view, and the frame on the screen is laid out again from the same two
+ * pages. A pause wants no page: a replay then stands still, live sessions go on unseen.
+ *
+ * Every way out leads through terminal_close(), and what is to be said on standard error is said
+ * after it. The log of live sessions, which would write into the screen, goes to the last line
+ * instead.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "base/terminal.h"
+#include "base/utf8.h"
+#include "config/problems.h"
+#include "source/clock.h"
+#include "source/event_record.h"
+#include "tool/tool.h"
+#include "tool/top_feed.h"
+#include "tool/top_view.h"
+
+#define NS_PER_S    1e9
+#define UNITS_PER_S 1e7 /* of 100 ns */
+
+enum { NOT_YET_NS = 20000000, WIDTH_MOST = 10000, NOTE_SIZE = 512 };
+
+static const double speed_least = 1.0 / 1024, speed_most = 1 << 30;
+
+enum { SHOW_DEFAULT, SHOW_RATE, SHOW_TOTAL };
+
+struct request {
+	struct tool_arguments arguments;
+	const char *config, *user, *password_path, *authorities_path;
+	double speed; /* 0: as fast as possible */
+	bool speed_given;
+	double delay_s; /* 0: 1 */
+	bool batch, exact;
+	uint64_t count, width;
+	unsigned show; /* SHOW_… */
+	unsigned sort; /* index of sort_words; 0: WRITTEN */
+	struct problems problems; /* of the configuration */
+};
+
+/* ---- options ---- */
+
+static bool read_number(const char *value, double most, double *number)
+{
+	char *end;
+
+	if (value[0] < '0' || value[0] > '9') {
+		return false;
+	}
+	*number = strtod(value, &end);
+	return *end == '\0' && *number >= 0 && *number <= most;
+}
+
+static bool read_speed(void *target, const char *value, struct error *err)
+{
+	struct request *request = target;
+
+	(void)err;
+	request->speed_given = read_number(value, speed_most, &request->speed);
+	return request->speed_given &&
+	       (request->speed == 0 || request->speed >= speed_least);
+}
+
+static bool read_delay(void *target, const char *value, struct error *err)
+{
+	double *delay = target;
+
+	(void)err;
+	return read_number(value, 3600, delay) && *delay >= 0.1;
+}
+
+#define AT(member) .offset = offsetof(struct request, member)
+
+static const char *const show_words[] = { "auto", "rate", "total", NULL };
+/* By enum top_column. */
+static const char *const sort_words[] = { "written", "read",  "fileops", "net",	   "cpu",
+					  "switches", "disk", "faults",	 "events", NULL };
+
+static const struct command_option option_rows[] = {
+	{ "--speed", "N", "of a replay: 1 as recorded (default), 0 as fast as possible, to its end",
+	  OPTION_READ, AT(arguments), .takes = "0, or a number from 0.001 to 1000000000",
+	  .read = read_speed },
+	{ "--delay", "SECONDS", "time between two frames; default 1", OPTION_READ, AT(delay_s),
+	  .takes = "a number from 0.1 to 3600", .read = read_delay },
+	{ "--sort", "COLUMN",
+	  "written (default), read, fileops, net, cpu, switches, disk, faults or events",
+	  OPTION_WORD, AT(sort), .words = sort_words },
+	{ "--show", "WHAT", "rate (per second), total (since the start), or auto: total at --speed 0",
+	  OPTION_WORD, AT(show), .words = show_words },
+	{ "--exact", NULL, "whole numbers in place of 12.3M", OPTION_SET, AT(exact) },
+	{ "--batch", NULL, "plain tables, one below the other; also without a terminal", OPTION_SET,
+	  AT(batch) },
+	{ "--count", "N", "end after N frames", OPTION_COUNT, AT(count) },
+	{ "--width", "N", "of plain tables: cut lines after N columns", OPTION_COUNT, AT(width) },
+	{ "--config.file", "FILE", "collectors, sessions and limits, as for the exporter",
+	  OPTION_TEXT, AT(config) },
+	{ "--user", "NAME", "for a URL: user of basic authentication", OPTION_TEXT, AT(user) },
+	{ "--password-file", "FILE", "for a URL: its first line is the user's password",
+	  OPTION_TEXT, AT(password_path) },
+	{ "--ca-file", "FILE", "for https: certificates of the authorities to trust (PEM)",
+	  OPTION_TEXT, AT(authorities_path) },
+	{ NULL },
+};
+
+/* ---- the run ---- */
+
+struct top {
+	struct request *request;
+	struct feed *feed;
+	struct terminal *terminal; /* NULL: plain tables */
+	struct top_view view;
+	struct top_frame frame;
+	bool has_frame;
+	bool wanted; /* a page */
+	bool last;   /* no further page is wanted: the replay has ended */
+	uint64_t next_ns;
+	uint64_t frames;
+	struct error err; /* why the run failed */
+	bool failed;
+	char note[NOTE_SIZE];
+	/* The last line of the log; guarded. */
+	struct os_mutex lock;
+	char logged[NOTE_SIZE];
+	bool has_logged;
+};
+
+/* A log_sink. */
+static void take_log_line(void *context, enum log_level level, const char *line, size_t size)
+{
+	struct top *top = context;
+
+	(void)level;
+	os_mutex_lock(&top->lock);
+	snprintf(top->logged, sizeof top->logged, "%.*s", (int)(size < NOTE_SIZE ? size : NOTE_SIZE),
+		 line);
+	top->has_logged = true;
+	os_mutex_unlock(&top->lock);
+}
+
+static void set_note(struct top *top, const char *text)
+{
+	snprintf(top->note, sizeof top->note, "%s", text);
+}
+
+/* What the last line says, besides what keys set. */
+static void choose_note(struct top *top)
+{
+	int64_t event = top->feed ? feed_next_event(top->feed) : RECORD_NO_TIME;
+
+	os_mutex_lock(&top->lock);
+	if (top->has_logged) {
+		set_note(top, top->logged);
+	}
+	top->has_logged = false;
+	os_mutex_unlock(&top->lock);
+	top->view.note = top->note[0] ? top->note : NULL;
+	if (!top->view.note && top->has_frame && event != RECORD_NO_TIME &&
+	    (double)time_between(top->frame.time, event) > 5 * UNITS_PER_S * top->view.speed) {
+		top->view.note = "no events for a while: j jumps to the next one";
+	}
+}
+
+/* False: nothing can be written. */
+static bool show(struct top *top)
+{
+	struct text out = { 0 };
+	bool good;
+
+	if (top->terminal) {
+		terminal_size(top->terminal, &top->view.columns, &top->view.rows);
+	}
+	choose_note(top);
+	top->view.progress = feed_progress(top->feed);
+	top_view_add(&top->view, top->has_frame ? &top->frame : NULL, &out);
+	if (out.failed) {
+		error_no_memory(&top->err, "a frame");
+		top->failed = true;
+		good = false;
+	} else if (top->terminal) {
+		good = terminal_write(top->terminal, out.data, out.size);
+	} else {
+		good = print_bytes(out.data, out.size, &top->err);
+		top->failed = !good && top->err.code != ERROR_NONE;
+	}
+	text_free(&out);
+	return good;
+}
+
+/* ---- frames ---- */
+
+/* A page of an exporter that replays has the recording's clock. */
+static void use_clock_of_page(struct top_frame *frame)
+{
+	double before = frame->before.facts[FACT_POSITION];
+	double now = frame->now.facts[FACT_POSITION];
+
+	if (!frame->now.has_fact[FACT_POSITION]) {
+		return;
+	}
+	frame->time = time_add(TIME_1970, i64_of_double(now * UNITS_PER_S));
+	frame->seconds = frame->has_before && now > before ? now - before : 0;
+}
+
+static void take_page(struct top *top, struct feed_page *page)
+{
+	struct top_frame *frame = &top->frame;
+
+	top_page_done(&frame->before);
+	frame->before = frame->now;
+	frame->has_before = top->has_frame;
+	memset(&frame->now, 0, sizeof frame->now);
+	top_page_read(&frame->now, page->text.data ? page->text.data : "", page->text.size);
+	frame->time = page->time;
+	frame->seconds = page->seconds;
+	frame->replay = feed_is_replay(top->feed);
+	frame->ended = page->ended;
+	if (!frame->replay) {
+		use_clock_of_page(frame);
+	}
+	top->has_frame = true;
+	top->last = page->ended;
+	top->note[0] = '\0';
+	if (page->ended && top->terminal && !top->view.totals) {
+		top->view.totals = true;
+		set_note(top, "the recording has ended: these are its totals (t, q)");
+	}
+}
+
+/* The state of the wanted page; true: there is something new to show. */
+static bool look_for_page(struct top *top)
+{
+	struct feed_page page = { .time = RECORD_NO_TIME };
+	struct error err = { 0 };
+	enum feed_state state = top->wanted ? feed_take(top->feed, &page, &err) : FEED_NOT_YET;
+
+	switch (state) {
+	case FEED_PAGE:
+		top->wanted = false;
+		take_page(top, &page);
+		if (page.text.failed) {
+			error_no_memory(&top->err, "a page");
+			top->failed = true;
+		}
+		text_free(&page.text);
+		return true;
+	case FEED_FAILED:
+		top->wanted = false;
+		if (feed_is_replay(top->feed)) {
+			top->err = err;
+			top->failed = true;
+		} else if (top->terminal) {
+			set_note(top, err.text);
+		} else {
+			tool_complain(TOOL_FAILED, "top", "%s", err.text);
+		}
+		return top->terminal != NULL;
+	case FEED_NOT_YET:
+		break;
+	}
+	return false;
+}
+
+static void want_page(struct top *top, int64_t advance)
+{
+	feed_want(top->feed, advance);
+	top->wanted = true;
+}
+
+static void tick(struct top *top)
+{
+	double delay_s = top->request->delay_s;
+	uint64_t now = os_monotonic_ns();
+
+	if (now < top->next_ns || top->wanted || top->last || top->view.paused) {
+		return;
+	}
+	top->next_ns += (uint64_t)(delay_s * NS_PER_S);
+	top->next_ns = top->next_ns < now ? now : top->next_ns; /* the machine was too slow */
+	want_page(top, top->view.speed == 0 ? INT64_MAX :
+					      i64_of_double(delay_s * top->view.speed * UNITS_PER_S));
+}
+
+static uint64_t wait_ns(const struct top *top)
+{
+	uint64_t now = os_monotonic_ns();
+
+	if (top->wanted && top->has_frame) {
+		return NOT_YET_NS;
+	}
+	if (top->wanted || top->last || top->view.paused) {
+		return top->wanted ? 5 * NOT_YET_NS : UINT64_C(1000000000);
+	}
+	return top->next_ns > now ? top->next_ns - now : 0;
+}
+
+/* ---- keys ---- */
+
+static void edit_filter(struct top *top, uint32_t key)
+{
+	char *filter = top->view.filter;
+	size_t size = strlen(filter);
+	char bytes[4];
+	size_t more;
+
+	top->view.scroll = 0;
+	switch (key) {
+	case '\n':
+		top->view.typing = false;
+		break;
+	case '\033':
+		top->view.typing = false;
+		filter[0] = '\0';
+		break;
+	case '\b':
+		while (size > 0 && ((unsigned char)filter[--size] & 0xc0) == 0x80) {
+		}
+		filter[size] = '\0';
+		break;
+	default:
+		more = key < KEY_NONE && !utf8_steers_terminal(key) ? utf8_encode(key, bytes) : 0;
+		if (more > 0 && size + more < TOP_FILTER_MOST) {
+			memcpy(filter + size, bytes, more);
+			filter[size + more] = '\0';
+		}
+		break;
+	}
+}
+
+static void scroll_by(struct top *top, int64_t lines)
+{
+	int64_t count = top->has_frame ? (int64_t)top_view_count(&top->view, &top->frame) : 0;
+	int64_t at = (int64_t)top->view.scroll + lines;
+
+	at = at >= count ? count - 1 : at;
+	top->view.scroll = at < 0 ? 0 : (size_t)at;
+}
+
+static void change_speed(struct top *top, double factor)
+{
+	double speed = top->view.speed * factor;
+
+	if (feed_is_replay(top->feed) && speed >= speed_least && speed <= speed_most) {
+		top->view.speed = speed;
+	}
+}
+
+static void jump(struct top *top)
+{
+	int64_t event = feed_next_event(top->feed);
+
+	if (event != RECORD_NO_TIME && top->has_frame && !top->wanted && !top->last) {
+		uint64_t gap = time_between(top->frame.time, event);
+
+		want_page(top, gap < INT64_MAX ? (int64_t)gap + 1 : INT64_MAX);
+		top->next_ns = os_monotonic_ns() +
+			       (uint64_t)(top->request->delay_s * NS_PER_S);
+	}
+}
+
+static void sort_by_key(struct top *top, uint32_t key)
+{
+	for (unsigned i = 0; i < TOP_COLUMNS; i++) {
+		if (key == (unsigned char)top_columns[i].key) {
+			top->view.sort = i;
+		}
+	}
+}
+
+static void pause_or_go_on(struct top *top)
+{
+	top->view.paused = !top->view.paused;
+	top->next_ns = os_monotonic_ns();
+}
+
+/* False: the user quits. */
+static bool take_key(struct top *top, uint32_t key)
+{
+	struct top_view *view = &top->view;
+	const int64_t page = view->rows > 8 ? view->rows - 8 : 1;
+
+	if (view->typing) {
+		edit_filter(top, key);
+		return true;
+	}
+	top->note[0] = '\0';
+	switch (key) {
+	case 'q':
+		return false;
+	case 'p':
+	case ' ':
+		pause_or_go_on(top);
+		break;
+	case '?':
+	case 'h':
+		view->help = !view->help;
+		break;
+	case '\033':
+		view->help = false;
+		view->filter[0] = '\0';
+		break;
+	case '/':
+		view->typing = true;
+		view->help = false;
+		break;
+	case 't':
+		view->totals = !view->totals;
+		break;
+	case 'x':
+		view->exact = !view->exact;
+		break;
+	case '+':
+		change_speed(top, 2);
+		break;
+	case '-':
+		change_speed(top, 0.5);
+		break;
+	case 'j':
+		jump(top);
+		break;
+	case KEY_LEFT:
+		view->sort = view->sort > 0 ? view->sort - 1 : TOP_COLUMNS - 1;
+		break;
+	case KEY_RIGHT:
+		view->sort = view->sort + 1 < TOP_COLUMNS ? view->sort + 1 : 0;
+		break;
+	case KEY_UP:
+		scroll_by(top, -1);
+		break;
+	case KEY_DOWN:
+		scroll_by(top, 1);
+		break;
+	case KEY_PAGE_UP:
+		scroll_by(top, -page);
+		break;
+	case KEY_PAGE_DOWN:
+		scroll_by(top, page);
+		break;
+	case KEY_HOME:
+		view->scroll = 0;
+		break;
+	case KEY_END:
+		scroll_by(top, INT32_MAX);
+		break;
+	default:
+		sort_by_key(top, key);
+		break;
+	}
+	return true;
+}
+
+/* ---- loops ---- */
+
+static bool is_done(const struct top *top)
+{
+	return top->failed || (top->request->count > 0 && top->frames >= top->request->count);
+}
+
+static void run_on_terminal(struct top *top)
+{
+	bool good = show(top);
+
+	while (good && !is_done(top)) {
+		uint32_t key;
+		bool changed = false;
+
+		tick(top);
+		switch (terminal_wait(top->terminal, wait_ns(top), &key)) {
+		case TERMINAL_STOP:
+			return;
+		case TERMINAL_KEY:
+			if (!take_key(top, key)) {
+				return;
+			}
+			changed = true;
+			break;
+		case TERMINAL_REDRAW:
+			changed = true;
+			break;
+		case TERMINAL_TIMEOUT:
+			changed = !top->has_frame; /* its progress */
+			break;
+		}
+		if (look_for_page(top)) {
+			top->frames++;
+			changed = true;
+		}
+		good = !top->failed && (!changed || show(top));
+	}
+}
+
+static void run_plain(struct top *top)
+{
+	bool good = true;
+
+	while (good && !is_done(top) && !(top->last && !top->wanted)) {
+		tick(top);
+		if (look_for_page(top)) {
+			/* Between two frames, an empty line. */
+			good = !top->failed &&
+			       (top->frames++ == 0 || print_bytes("\n", 1, &top->err)) &&
+			       show(top);
+		} else if (os_stop_wait_for(wait_ns(top))) {
+			return;
+		}
+	}
+}
+
+static void show_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "top", "%s", sentence);
+}
+
+static bool open_top(struct top *top, struct error *err)
+{
+	struct request *request = top->request;
+	const struct feed_options feed = {
+		.arguments = &request->arguments,
+		.config = request->config,
+		.problems = &request->problems,
+		.user = request->user,
+		.password_path = request->password_path,
+		.authorities_path = request->authorities_path,
+	};
+	bool plain = request->batch || !terminal_is_here();
+
+	log_configure(LOG_WARNING, LOG_LOGFMT);
+	if (!os_stop_catch(err)) {
+		return false;
+	}
+	top->feed = feed_open(&feed, err);
+	problems_show(&request->problems, show_problem, NULL);
+	if (!top->feed) {
+		return false;
+	}
+	if (!plain) {
+		log_to(take_log_line, top);
+		top->terminal = terminal_open(err);
+	}
+	top->view.terminal = !plain;
+	top->view.colours = !plain && !getenv("NO_COLOR");
+	top->view.columns = (unsigned)request->width;
+	top->next_ns = os_monotonic_ns();
+	return plain || top->terminal;
+}
+
+static int run_top(struct top *top)
+{
+	struct error err = { 0 };
+	int status = TOOL_DONE;
+
+	os_mutex_init(&top->lock);
+	if (!open_top(top, &err)) {
+		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+	} else if (top->terminal) {
+		run_on_terminal(top);
+	} else {
+		run_plain(top);
+	}
+	terminal_close(top->terminal);
+	feed_close(top->feed);
+	log_to(NULL, NULL);
+	if (top->failed) {
+		status = TOOL_FAILED;
+		err = top->err;
+	}
+	if (status != TOOL_DONE && (top->request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
+		tool_complain(status, "top", "%s", err.text);
+	}
+	top_page_done(&top->frame.now);
+	top_page_done(&top->frame.before);
+	os_mutex_done(&top->lock);
+	return status;
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct request *request = (struct request *)arguments;
+	struct top top = {
+		.request = request,
+		.view = { .sort = request->sort,
+			  .exact = request->exact,
+			  .speed = request->speed_given ? request->speed : 1,
+			  .name = arguments->words[0] ? arguments->words[0] : "live sessions" },
+	};
+	int status;
+
+	if (request->width > WIDTH_MOST) {
+		return tool_complain(TOOL_BAD_USAGE, "top", "--width is at most %d", WIDTH_MOST);
+	}
+	request->delay_s = request->delay_s > 0 ? request->delay_s : 1;
+	top.view.totals = request->show == SHOW_TOTAL ||
+			  (request->show == SHOW_DEFAULT && top.view.speed == 0);
+	status = run_top(&top);
+	problems_done(&request->problems);
+	return status;
+}
+
+const struct tool_command tool_top = {
+	.name = "top",
+	.synopsis = "[FILE|URL]",
+	.about = "Show processes by bytes written, read and sent, CPU, waits and events, each second",
+	.more = "FILE is a recording, which is replayed. URL is an exporter that runs (http://host:9189/).\n"
+		"Without either, the sessions of the configuration run as long as the command (Windows).\n"
+		"\n"
+		"Keys: the first letters of columns and arrows sort, p pauses, / filters, t shows totals,\n"
+		"? shows the others, q quits. Without a terminal, or with TERM=dumb, tables are printed.\n",
+	.options = option_rows,
+	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA,
+	.words_most = 1,
+	.too_many = "one recording or URL at a time, not also",
+	.output = OUTPUT_STREAMS,
+	.size = sizeof(struct request),
+	.run = run,
+};
