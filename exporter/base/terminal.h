@@ -22,7 +22,6 @@
 #define TERMINAL_SCREEN_OFF   "\033[0m\033[?25h\033[?1049l"
 #define TERMINAL_HOME         "\033[H"
 #define TERMINAL_ERASE_LINE   "\033[K" /* from the cursor to the end of the line */
-#define TERMINAL_ERASE_BELOW  "\033[J"
 #define TERMINAL_STYLE_NONE   "\033[0m"
 #define TERMINAL_STYLE_BOLD   "\033[1m"
 #define TERMINAL_STYLE_INVERT "\033[7m"

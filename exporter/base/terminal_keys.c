@@ -21,8 +21,8 @@ static uint32_t key_of_sequence(char last, unsigned number)
 	case '~':
 		return number == 1 || number == 7 ? KEY_HOME :
 		       number == 4 || number == 8 ? KEY_END :
-		       number == 5		  ? KEY_PAGE_UP :
-		       number == 6		  ? KEY_PAGE_DOWN :
+		       number == 5                ? KEY_PAGE_UP :
+		       number == 6                ? KEY_PAGE_DOWN :
 						    KEY_NONE;
 	default:
 		return KEY_NONE;

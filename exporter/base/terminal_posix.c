@@ -203,9 +203,9 @@ static bool read_keys(struct terminal *terminal)
 
 static bool take_key(struct terminal *terminal, bool all, uint32_t *key)
 {
-	size_t size = terminal->key_bytes > 0 ? terminal_take_key(terminal->keys,
-								  terminal->key_bytes, all, key) :
-						0;
+	size_t size = terminal->key_bytes > 0 ?
+			      terminal_take_key(terminal->keys, terminal->key_bytes, all, key) :
+			      0;
 
 	/* A sequence that fills the buffer is none of a keyboard. */
 	size = size == 0 && terminal->key_bytes == sizeof terminal->keys ? sizeof terminal->keys :

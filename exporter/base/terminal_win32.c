@@ -72,8 +72,8 @@ struct terminal *terminal_open(struct error *err)
 	}
 	/* ENABLE_PROCESSED_INPUT stays, so that Ctrl-C is a request to stop. Without quick edit,
 	 * because a click that begins a selection would halt the output. */
-	SetConsoleMode(terminal->input, ENABLE_PROCESSED_INPUT | ENABLE_WINDOW_INPUT |
-						ENABLE_EXTENDED_FLAGS);
+	SetConsoleMode(terminal->input,
+		       ENABLE_PROCESSED_INPUT | ENABLE_WINDOW_INPUT | ENABLE_EXTENDED_FLAGS);
 	terminal_write(terminal, TERMINAL_SCREEN_ON, sizeof TERMINAL_SCREEN_ON - 1);
 	return terminal;
 }
@@ -139,9 +139,9 @@ static uint32_t key_of(struct terminal *terminal, const KEY_EVENT_RECORD *event)
 		return KEY_NONE;
 	}
 	if (unit >= 0xdc00 && unit < 0xe000) {
-		key = terminal->high ? 0x10000 + ((terminal->high - 0xd800u) << 10) +
-					       (unit - 0xdc00u) :
-				       UTF8_REPLACEMENT;
+		key = terminal->high ?
+			      0x10000 + ((terminal->high - 0xd800u) << 10) + (unit - 0xdc00u) :
+			      UTF8_REPLACEMENT;
 	}
 	terminal->high = 0;
 	return key == '\r' ? '\n' : key;

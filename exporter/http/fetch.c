@@ -11,17 +11,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/os.h"
 #include "http/crypto.h"
 
 enum { WAIT_S = 10, CHUNK = 16384, PASSWORD_MOST = 1024 };
 #define PAGE_MOST ((size_t)256 << 20)
 
 struct fetch {
-	char *url;  /* owned; with a path */
-	char *host; /* owned */
-	bool is_https;
-	STACK_OF(CONF_VALUE) *headers; /* owned; NULL: none */
-	SSL_CTX *context;	       /* owned; NULL: no TLS */
+	const char *url; /* borrowed, for errors */
+	char *host;      /* these are owned */
+	char *port, *path;
+	char *address;                  /* the host, an IPv6 address in brackets */
+	STACK_OF(CONF_VALUE) * headers; /* owned; NULL: none */
+	SSL_CTX *context;               /* owned; NULL: no TLS */
 };
 
 bool fetch_is_url(const char *word)
@@ -44,7 +46,7 @@ static bool set_error(struct error *err, const char *url)
 
 		snprintf(reason, sizeof reason, "%s", text ? text : "failed");
 	} else if (code != 0) {
-		ERR_error_string_n(code, reason, sizeof reason);
+		os_error_text(ERR_GET_REASON(code), reason, sizeof reason);
 	}
 	error_set(err, ERROR_SYSTEM, "%s: %s%s%s", url, reason, has_data ? ": " : "",
 		  has_data ? data : "");
@@ -105,54 +107,55 @@ static bool trust(struct fetch *fetch, const char *path, struct error *err)
 	return true;
 }
 
+/* An address of IPv6 is in brackets in a URL and for connections, not for certificates. */
+static bool read_url(struct fetch *fetch, bool *is_https, struct error *err)
+{
+	struct text address = { 0 };
+	int tls = 0;
+
+	if (OSSL_HTTP_parse_url(fetch->url, &tls, NULL, &fetch->host, &fetch->port, NULL,
+				&fetch->path, NULL, NULL) != 1) {
+		return set_error(err, fetch->url);
+	}
+	if (fetch->host[0] == '\0') {
+		return error_set(err, ERROR_CONFIG, "%s: a host is missing", fetch->url);
+	}
+	if (strcmp(fetch->path, "/") == 0) {
+		OPENSSL_free(fetch->path);
+		fetch->path = OPENSSL_strdup("/metrics");
+	}
+	text_add_string(&address, strchr(fetch->host, ':') ? "[" : "");
+	text_add_string(&address, fetch->host);
+	text_add_string(&address, strchr(fetch->host, ':') ? "]" : "");
+	fetch->address = address.failed ? NULL : address.data;
+	*is_https = tls != 0;
+	return (fetch->path && fetch->address) || error_no_memory(err, "an address");
+}
+
 struct fetch *fetch_open(const struct fetch_options *options, struct error *err)
 {
 	struct fetch *fetch = calloc(1, sizeof *fetch);
-	char *path = NULL;
-	int tls = 0;
+	bool is_https = false;
+	bool good;
 
 	if (!fetch) {
 		error_no_memory(err, "a page");
 		return NULL;
 	}
-	if (OSSL_HTTP_parse_url(options->url, &tls, NULL, &fetch->host, NULL, NULL, &path, NULL,
-				NULL) != 1) {
-		set_error(err, options->url);
-		goto fail;
-	}
-	fetch->is_https = tls != 0;
-	if (path[0] == '\0' || strcmp(path, "/") == 0) {
-		struct text url = { 0 };
-
-		text_add_string(&url, options->url);
-		text_add_string(&url,
-				url.size > 0 && url.data[url.size - 1] == '/' ? "metrics" :
-										"/metrics");
-		fetch->url = url.failed ? NULL : url.data;
-	} else {
-		fetch->url = text_duplicate(options->url, strlen(options->url));
-	}
-	if (!fetch->url) {
-		error_no_memory(err, "an address");
-		goto fail;
-	}
+	fetch->url = options->url;
+	good = read_url(fetch, &is_https, err);
 	/* Only the format of OpenMetrics says where a page ends. */
-	if (X509V3_add_value("Accept", "application/openmetrics-text; version=1.0.0",
-			     &fetch->headers) != 1) {
-		error_no_memory(err, "a request");
-		goto fail;
+	if (good && X509V3_add_value("Accept", "application/openmetrics-text; version=1.0.0",
+				     &fetch->headers) != 1) {
+		good = error_no_memory(err, "a request");
 	}
-	if ((options->user && !add_credentials(fetch, options, err)) ||
-	    (fetch->is_https && !trust(fetch, options->authorities_path, err))) {
-		goto fail;
+	good = good && (!options->user || add_credentials(fetch, options, err)) &&
+	       (!is_https || trust(fetch, options->authorities_path, err));
+	if (!good) {
+		fetch_close(fetch);
+		return NULL;
 	}
-	OPENSSL_free(path);
 	return fetch;
-
-fail:
-	OPENSSL_free(path);
-	fetch_close(fetch);
-	return NULL;
 }
 
 void fetch_close(struct fetch *fetch)
@@ -163,34 +166,59 @@ void fetch_close(struct fetch *fetch)
 	sk_CONF_VALUE_pop_free(fetch->headers, X509V3_conf_free);
 	SSL_CTX_free(fetch->context);
 	OPENSSL_free(fetch->host);
-	free(fetch->url);
+	OPENSSL_free(fetch->port);
+	OPENSSL_free(fetch->path);
+	free(fetch->address);
 	free(fetch);
 }
 
-/* Puts TLS in front of a connection: a callback of OSSL_HTTP_get(3). */
-static BIO *add_tls(BIO *connection, void *context, int connect, int detail)
-{
-	struct fetch *fetch = context;
-	BIO *layer;
-	SSL *ssl;
+/* ---- a connection ---- */
 
-	if (!connect || detail == 0) {
-		return connection; /* it ends, or it has no TLS */
-	}
-	ssl = SSL_new(fetch->context);
-	layer = ssl ? BIO_new(BIO_f_ssl()) : NULL;
-	if (!layer || SSL_set_tlsext_host_name(ssl, fetch->host) != 1 ||
-	    (SSL_set1_host(ssl, fetch->host) != 1)) {
+/* TLS in front of a connection, whose certificate must be that of the host. Takes the connection;
+ * NULL: it is freed. */
+static BIO *add_tls(struct fetch *fetch, BIO *connection)
+{
+	SSL *ssl = SSL_new(fetch->context);
+	BIO *layer = ssl ? BIO_new(BIO_f_ssl()) : NULL;
+	/* An address is compared with the addresses of the certificate, a name with its names. */
+	bool named = layer &&
+		     (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), fetch->host) == 1 ||
+		      (SSL_set_tlsext_host_name(ssl, fetch->host) == 1 &&
+		       SSL_set1_host(ssl, fetch->host) == 1));
+
+	if (!named) {
 		SSL_free(ssl);
 		BIO_free(layer);
+		BIO_free_all(connection);
 		return NULL;
 	}
-	/* An address in place of a name is compared with the addresses of the certificate. */
-	(void)X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), fetch->host);
+	ERR_clear_error(); /* of a name that is no address */
 	SSL_set_connect_state(ssl);
 	BIO_set_ssl(layer, ssl, BIO_CLOSE);
 	return BIO_push(layer, connection);
 }
+
+/* NULL: the reason is in OpenSSL's queue. It is never blocking: each wait ends at `until`. */
+static BIO *connect_to(struct fetch *fetch, time_t until)
+{
+	BIO *connection = BIO_new(BIO_s_connect());
+
+	if (!connection) {
+		return NULL;
+	}
+	BIO_set_conn_hostname(connection, fetch->address);
+	BIO_set_conn_port(connection, fetch->port);
+	BIO_set_nbio(connection, 1);
+	while (BIO_do_connect(connection) <= 0) {
+		if (!BIO_should_retry(connection) || BIO_wait(connection, until, 50) <= 0) {
+			BIO_free_all(connection);
+			return NULL;
+		}
+	}
+	return fetch->context ? add_tls(fetch, connection) : connection;
+}
+
+/* ---- a page ---- */
 
 /* The rest of an answer, to its end. */
 static bool read_rest(BIO *answer, struct text *page, const char *url, struct error *err)
@@ -223,19 +251,34 @@ static bool read_rest(BIO *answer, struct text *page, const char *url, struct er
 	return true;
 }
 
+/* Over a connection that is there. */
+static bool ask(struct fetch *fetch, BIO *connection, struct text *page, struct error *err)
+{
+	/* TLS is the connection's own matter. */
+	OSSL_HTTP_REQ_CTX *request = OSSL_HTTP_open(fetch->host, fetch->port, NULL, NULL, 0,
+						    connection, NULL, NULL, NULL, 0, WAIT_S);
+	BIO *answer = NULL;
+	bool good;
+
+	if (request && OSSL_HTTP_set1_request(request, fetch->path, fetch->headers, NULL, NULL,
+					      NULL, 0, 0, WAIT_S, 0) == 1) {
+		answer = OSSL_HTTP_exchange(request, NULL);
+	}
+	good = answer ? read_rest(answer, page, fetch->url, err) : set_error(err, fetch->url);
+	BIO_free(answer);
+	OSSL_HTTP_close(request, good);
+	return good;
+}
+
 bool fetch_page(struct fetch *fetch, struct text *page, struct error *err)
 {
-	BIO *answer;
+	BIO *connection;
 	bool good;
 
 	ERR_clear_error();
-	answer = OSSL_HTTP_get(fetch->url, NULL, NULL, NULL, NULL, fetch->is_https ? add_tls : NULL,
-			       fetch, 0, fetch->headers, NULL, 0, 0, WAIT_S);
-	if (!answer) {
-		return set_error(err, fetch->url);
-	}
-	good = read_rest(answer, page, fetch->url, err);
-	BIO_free_all(answer);
+	connection = connect_to(fetch, time(NULL) + WAIT_S);
+	good = connection ? ask(fetch, connection, page, err) : set_error(err, fetch->url);
+	BIO_free_all(connection);
 	if (good && (page->size < 6 || memcmp(page->data + page->size - 6, "# EOF\n", 6) != 0)) {
 		return error_set(err, ERROR_FORMAT,
 				 "%s: the page is cut short, or not that of an etw_exporter",

@@ -29,8 +29,8 @@ struct fetch *fetch_open(const struct fetch_options *options, struct error *err)
 void fetch_close(struct fetch *fetch);
 
 /*
- * Adds the page, in the text format of OpenMetrics, to an empty text. Waits some seconds at most, and takes 256 MiB at most. False with
- * an error that names the URL. One thread at a time.
+ * Adds the page, in the text format of OpenMetrics, to an empty text. Waits some seconds at most,
+ * and takes 256 MiB at most. False with an error that names the URL. One thread at a time.
  */
 bool fetch_page(struct fetch *fetch, struct text *page, struct error *err);
 

@@ -6,9 +6,9 @@
  * them make a frame, and top_view.h lays it out. What differs between a terminal and plain tables
  * is only who waits: here the terminal, which also brings keys, there the requests to stop.
  *
- * Each tick of the clock (--delay) wants the next page; the frame is shown when the page is there.
- * In between, keys change the view, and the frame on the screen is laid out again from the same two
- * pages. A pause wants no page: a replay then stands still, live sessions go on unseen.
+ * Each tick of the clock (--delay) requests the next page; the frame is shown when the page is
+ * there. In between, keys change the view, and the frame on the screen is laid out again from the
+ * same two pages. A pause requests no page: a replay then stands still, live sessions go on unseen.
  *
  * Every way out leads through terminal_close(), and what is to be said on standard error is said
  * after it. The log of live sessions, which would write into the screen, goes to the last line
@@ -47,8 +47,8 @@ struct request {
 	double delay_s; /* 0: 1 */
 	bool batch, exact;
 	uint64_t count, width;
-	unsigned show; /* SHOW_… */
-	unsigned sort; /* index of sort_words; 0: WRITTEN */
+	unsigned show;            /* SHOW_… */
+	unsigned sort;            /* index of sort_words; 0: WRITTEN */
 	struct problems problems; /* of the configuration */
 };
 
@@ -71,8 +71,7 @@ static bool read_speed(void *target, const char *value, struct error *err)
 
 	(void)err;
 	request->speed_given = read_number(value, speed_most, &request->speed);
-	return request->speed_given &&
-	       (request->speed == 0 || request->speed >= speed_least);
+	return request->speed_given && (request->speed == 0 || request->speed >= speed_least);
 }
 
 static bool read_delay(void *target, const char *value, struct error *err)
@@ -87,8 +86,8 @@ static bool read_delay(void *target, const char *value, struct error *err)
 
 static const char *const show_words[] = { "auto", "rate", "total", NULL };
 /* By enum top_column. */
-static const char *const sort_words[] = { "written", "read",  "fileops", "net",	   "cpu",
-					  "switches", "disk", "faults",	 "events", NULL };
+static const char *const sort_words[] = { "written",  "read", "fileops", "net",    "cpu",
+					  "switches", "disk", "faults",  "events", NULL };
 
 static const struct command_option option_rows[] = {
 	{ "--speed", "N", "of a replay: 1 as recorded (default), 0 as fast as possible, to its end",
@@ -99,8 +98,9 @@ static const struct command_option option_rows[] = {
 	{ "--sort", "COLUMN",
 	  "written (default), read, fileops, net, cpu, switches, disk, faults or events",
 	  OPTION_WORD, AT(sort), .words = sort_words },
-	{ "--show", "WHAT", "rate (per second), total (since the start), or auto: total at --speed 0",
-	  OPTION_WORD, AT(show), .words = show_words },
+	{ "--show", "WHAT",
+	  "rate (per second), total (since the start), or auto: total at --speed 0", OPTION_WORD,
+	  AT(show), .words = show_words },
 	{ "--exact", NULL, "whole numbers in place of 12.3M", OPTION_SET, AT(exact) },
 	{ "--batch", NULL, "plain tables, one below the other; also without a terminal", OPTION_SET,
 	  AT(batch) },
@@ -125,8 +125,8 @@ struct top {
 	struct top_view view;
 	struct top_frame frame;
 	bool has_frame;
-	bool wanted; /* a page */
-	bool last;   /* no further page is wanted: the replay has ended */
+	bool requested; /* a page */
+	bool last;      /* no further page is requested: the replay has ended */
 	uint64_t next_ns;
 	uint64_t frames;
 	struct error err; /* why the run failed */
@@ -145,8 +145,8 @@ static void take_log_line(void *context, enum log_level level, const char *line,
 
 	(void)level;
 	os_mutex_lock(&top->lock);
-	snprintf(top->logged, sizeof top->logged, "%.*s", (int)(size < NOTE_SIZE ? size : NOTE_SIZE),
-		 line);
+	snprintf(top->logged, sizeof top->logged, "%.*s",
+		 (int)(size < NOTE_SIZE ? size : NOTE_SIZE), line);
 	top->has_logged = true;
 	os_mutex_unlock(&top->lock);
 }
@@ -240,16 +240,16 @@ static void take_page(struct top *top, struct feed_page *page)
 	}
 }
 
-/* The state of the wanted page; true: there is something new to show. */
+/* Looks for the requested page; true: there is something new to show. */
 static bool look_for_page(struct top *top)
 {
 	struct feed_page page = { .time = RECORD_NO_TIME };
 	struct error err = { 0 };
-	enum feed_state state = top->wanted ? feed_take(top->feed, &page, &err) : FEED_NOT_YET;
+	enum feed_state state = top->requested ? feed_take(top->feed, &page, &err) : FEED_NOT_YET;
 
 	switch (state) {
 	case FEED_PAGE:
-		top->wanted = false;
+		top->requested = false;
 		take_page(top, &page);
 		if (page.text.failed) {
 			error_no_memory(&top->err, "a page");
@@ -258,7 +258,7 @@ static bool look_for_page(struct top *top)
 		text_free(&page.text);
 		return true;
 	case FEED_FAILED:
-		top->wanted = false;
+		top->requested = false;
 		if (feed_is_replay(top->feed)) {
 			top->err = err;
 			top->failed = true;
@@ -274,10 +274,10 @@ static bool look_for_page(struct top *top)
 	return false;
 }
 
-static void want_page(struct top *top, int64_t advance)
+static void request_page(struct top *top, int64_t advance)
 {
-	feed_want(top->feed, advance);
-	top->wanted = true;
+	feed_request(top->feed, advance);
+	top->requested = true;
 }
 
 static void tick(struct top *top)
@@ -285,24 +285,25 @@ static void tick(struct top *top)
 	double delay_s = top->request->delay_s;
 	uint64_t now = os_monotonic_ns();
 
-	if (now < top->next_ns || top->wanted || top->last || top->view.paused) {
+	if (now < top->next_ns || top->requested || top->last || top->view.paused) {
 		return;
 	}
 	top->next_ns += (uint64_t)(delay_s * NS_PER_S);
 	top->next_ns = top->next_ns < now ? now : top->next_ns; /* the machine was too slow */
-	want_page(top, top->view.speed == 0 ? INT64_MAX :
-					      i64_of_double(delay_s * top->view.speed * UNITS_PER_S));
+	request_page(top, top->view.speed == 0 ?
+				  INT64_MAX :
+				  i64_of_double(delay_s * top->view.speed * UNITS_PER_S));
 }
 
 static uint64_t wait_ns(const struct top *top)
 {
 	uint64_t now = os_monotonic_ns();
 
-	if (top->wanted && top->has_frame) {
+	if (top->requested && top->has_frame) {
 		return NOT_YET_NS;
 	}
-	if (top->wanted || top->last || top->view.paused) {
-		return top->wanted ? 5 * NOT_YET_NS : UINT64_C(1000000000);
+	if (top->requested || top->last || top->view.paused) {
+		return top->requested ? 5 * NOT_YET_NS : UINT64_C(1000000000);
 	}
 	return top->next_ns > now ? top->next_ns - now : 0;
 }
@@ -362,12 +363,11 @@ static void jump(struct top *top)
 {
 	int64_t event = feed_next_event(top->feed);
 
-	if (event != RECORD_NO_TIME && top->has_frame && !top->wanted && !top->last) {
+	if (event != RECORD_NO_TIME && top->has_frame && !top->requested && !top->last) {
 		uint64_t gap = time_between(top->frame.time, event);
 
-		want_page(top, gap < INT64_MAX ? (int64_t)gap + 1 : INT64_MAX);
-		top->next_ns = os_monotonic_ns() +
-			       (uint64_t)(top->request->delay_s * NS_PER_S);
+		request_page(top, gap < INT64_MAX ? (int64_t)gap + 1 : INT64_MAX);
+		top->next_ns = os_monotonic_ns() + (uint64_t)(top->request->delay_s * NS_PER_S);
 	}
 }
 
@@ -474,8 +474,8 @@ static void run_on_terminal(struct top *top)
 	bool good = show(top);
 
 	while (good && !is_done(top)) {
-		uint32_t key;
 		bool changed = false;
+		uint32_t key;
 
 		tick(top);
 		switch (terminal_wait(top->terminal, wait_ns(top), &key)) {
@@ -502,17 +502,25 @@ static void run_on_terminal(struct top *top)
 	}
 }
 
+/* Whether there is something to print: the first page of what runs already has no rates. */
+static bool has_values(const struct top *top)
+{
+	return top->view.totals || top->frame.has_before || top->frame.replay;
+}
+
 static void run_plain(struct top *top)
 {
 	bool good = true;
 
-	while (good && !is_done(top) && !(top->last && !top->wanted)) {
+	while (good && !is_done(top) && !(top->last && !top->requested)) {
 		tick(top);
 		if (look_for_page(top)) {
+			if (!top->failed && !has_values(top)) {
+				continue;
+			}
 			/* Between two frames, an empty line. */
 			good = !top->failed &&
-			       (top->frames++ == 0 || print_bytes("\n", 1, &top->err)) &&
-			       show(top);
+			       (top->frames++ == 0 || print_bytes("\n", 1, &top->err)) && show(top);
 		} else if (os_stop_wait_for(wait_ns(top))) {
 			return;
 		}
@@ -578,7 +586,8 @@ static int run_top(struct top *top)
 		status = TOOL_FAILED;
 		err = top->err;
 	}
-	if (status != TOOL_DONE && (top->request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
+	if (status != TOOL_DONE &&
+	    (top->request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
 		tool_complain(status, "top", "%s", err.text);
 	}
 	top_page_done(&top->frame.now);
@@ -613,7 +622,8 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_top = {
 	.name = "top",
 	.synopsis = "[FILE|URL]",
-	.about = "Show processes by bytes written, read and sent, CPU, waits and events, each second",
+	.about =
+		"Show processes by bytes written, read and sent, CPU, waits and events, each second",
 	.more = "FILE is a recording, which is replayed. URL is an exporter that runs (http://host:9189/).\n"
 		"Without either, the sessions of the configuration run as long as the command (Windows).\n"
 		"\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three kinds of pages behind one question.
+ * Three origins of pages behind one interface.
  *
  * A recording is replayed by a thread as the exporter does it, but the pace is that of the frames:
  * the consumer counts everything up to a limit of recorded time, then waits (in the callback that
@@ -20,14 +20,15 @@
 #include "base/os.h"
 #include "health.h"
 #include "http/fetch.h"
-#include "live.h"
+#include "live/live_source.h"
+#include "live/running.h"
 #include "runner.h"
 #include "setup.h"
 #include "source/clock.h"
 #include "source/event_record.h"
 #include "windows/crash.h"
 
-#define NS_PER_S 1e9
+#define NS_PER_S    1e9
 #define UNITS_PER_S 1e7 /* of 100 ns */
 
 struct feed {
@@ -46,14 +47,14 @@ struct feed {
 	struct os_condition changed;
 	/* Guarded by the lock. */
 	bool stopping;
-	bool wanted; /* a page, and it was not taken yet */
+	bool requested; /* a page, and it was not taken yet */
 	bool failed;
 	struct error err;   /* why */
-	bool ended;	    /* the replay */
-	bool waits;	    /* the replay's thread has reached the limit */
-	int64_t limit;	    /* records before this time count */
-	int64_t advance;    /* wanted before the first record said what the time is; 0: nothing */
-	int64_t first;	    /* time of the first record that has one; RECORD_NO_TIME: none yet */
+	bool ended;         /* the replay */
+	bool waits;         /* the replay's thread has reached the limit */
+	int64_t limit;      /* records before this time count */
+	int64_t advance;    /* requested before the first record said what the time is; or 0 */
+	int64_t first;      /* time of the first record that has one; RECORD_NO_TIME: none yet */
 	int64_t next_event; /* that waits */
 	bool fetched;
 	struct text page; /* fetched */
@@ -120,7 +121,7 @@ static void fetch_pages(void *context)
 		struct error err = { 0 };
 		bool good;
 
-		if (!feed->wanted || feed->fetched || feed->failed) {
+		if (!feed->requested || feed->fetched || feed->failed) {
 			(void)os_condition_wait(&feed->changed, &feed->lock, UINT64_C(1000000000));
 			continue;
 		}
@@ -155,7 +156,7 @@ static bool open_exporter(struct feed *feed, const struct feed_options *options,
 	if (!feed->fetch || !fetch_page(feed->fetch, &feed->page, err)) {
 		return false;
 	}
-	feed->wanted = true;
+	feed->requested = true;
 	feed->fetched = true;
 	feed->threaded = os_thread_start(&feed->thread, fetch_pages, feed, err);
 	return feed->threaded;
@@ -165,7 +166,8 @@ static bool open_exporter(struct feed *feed, const struct feed_options *options,
 static bool open_set_up(struct feed *feed, const struct feed_options *options, struct error *err)
 {
 	static char sched[] = "sched";
-	static const struct config_switch replay_switches[] = { { .collector = sched, .on = true } };
+	static const struct config_switch replay_switches[] = { { .collector = sched,
+								  .on = true } };
 	const struct setup_options setup = {
 		.manifests = &options->arguments->manifests,
 		.switches = replay_switches,
@@ -176,6 +178,33 @@ static bool open_set_up(struct feed *feed, const struct feed_options *options, s
 
 	return setup_open(&feed->setup, setup_config(options->config, options->problems, err),
 			  &setup, err);
+}
+
+/*
+ * A live session of that name would be taken from the program that has it, most likely an exporter
+ * that runs as a service.
+ */
+static bool is_free(const struct config *config, struct error *err)
+{
+	struct running_sessions running = { 0 };
+	bool good = running_read(&running, err);
+
+	for (size_t i = 0; good && i < running.count; i++) {
+		for (size_t k = 0; good && k < config->session_count; k++) {
+			const char *name = config->sessions[k].name;
+
+			if (text_equal_nocase(name, strlen(name), running.list[i].name,
+					      strlen(running.list[i].name))) {
+				error_set(err, ERROR_SYSTEM,
+					  "the session \"%s\" runs already: if an exporter has "
+					  "started it, use its URL (http://localhost:9189/)",
+					  name);
+				good = false;
+			}
+		}
+	}
+	running_done(&running);
+	return good;
 }
 
 static bool open_runner(struct feed *feed, const struct feed_options *options, struct error *err)
@@ -189,8 +218,12 @@ static bool open_runner(struct feed *feed, const struct feed_options *options, s
 		.time_context = feed,
 	};
 
+	if (!feed->is_replay && !etw_here(err)) {
+		return error_prefix(err, "which recording, or URL of an exporter?");
+	}
 	if (!open_set_up(feed, options, err) ||
-	    (!feed->is_replay && !crash_catch(live_emergency_stop, err))) {
+	    (!feed->is_replay &&
+	     (!is_free(feed->setup.config, err) || !crash_catch(live_emergency_stop, err)))) {
 		return false;
 	}
 	feed->runner = runner_new(&run, err);
@@ -267,10 +300,10 @@ bool feed_is_replay(const struct feed *feed)
 	return feed->is_replay;
 }
 
-void feed_want(struct feed *feed, int64_t advance_100ns)
+void feed_request(struct feed *feed, int64_t advance_100ns)
 {
 	os_mutex_lock(&feed->lock);
-	feed->wanted = true;
+	feed->requested = true;
 	feed->waits = false;
 	if (feed->first == RECORD_NO_TIME) {
 		feed->advance = advance_100ns;
@@ -298,9 +331,8 @@ static void set_time(struct feed *feed, struct feed_page *page)
 
 	if (!feed->is_replay) {
 		page->time = time_add(TIME_1970, (int64_t)(os_unix_time_ns() / 100));
-		page->seconds = feed->page_now_ns > 0 ?
-					(double)(now_ns - feed->page_now_ns) / NS_PER_S :
-					0;
+		page->seconds =
+			feed->page_now_ns > 0 ? (double)(now_ns - feed->page_now_ns) / NS_PER_S : 0;
 		feed->page_now_ns = now_ns;
 		return;
 	}
@@ -323,13 +355,13 @@ enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct erro
 	enum feed_state state = FEED_NOT_YET;
 
 	os_mutex_lock(&feed->lock);
-	if (feed->wanted && feed->failed) {
+	if (feed->requested && feed->failed) {
 		*err = feed->err;
 		feed->failed = feed->is_replay;
-		feed->wanted = false;
+		feed->requested = false;
 		state = FEED_FAILED;
-	} else if (feed->wanted && is_there(feed)) {
-		feed->wanted = false;
+	} else if (feed->requested && is_there(feed)) {
+		feed->requested = false;
 		state = FEED_PAGE;
 		set_time(feed, page);
 	}
@@ -339,7 +371,7 @@ enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct erro
 		feed->fetched = false;
 	}
 	os_mutex_unlock(&feed->lock);
-	/* The replay waits for the next wish, so that its page does not change meanwhile. */
+	/* The replay waits for the next request, so that its page does not change meanwhile. */
 	if (state == FEED_PAGE && feed->runner) {
 		text_add_exposition(&page->text, feed->setup.registry);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where etwtool top gets its pages from: a recording that it replays, the sessions of a
- * configuration (Windows), or an exporter that runs elsewhere. A page is wanted, and is there some
- * time later; nobody waits for it but the caller, who looks again.
+ * configuration (Windows), or an exporter that runs elsewhere. A page is requested, and
+ * is there some time later; the caller asks again until it is.
  */
 #ifndef TOOL_TOP_FEED_H
 #define TOOL_TOP_FEED_H
@@ -20,8 +20,8 @@ struct feed; /* opaque */
 
 struct feed_options {
 	struct tool_arguments *arguments; /* borrowed; words[0]: a recording or a URL; none: live */
-	const char *config;		  /* NULL: the built-in one; not of a URL */
-	struct problems *problems;	  /* of the configuration */
+	const char *config;               /* NULL: the built-in one; not of a URL */
+	struct problems *problems;        /* of the configuration */
 	const char *user, *password_path, *authorities_path; /* of a URL, see http/fetch.h */
 };
 
@@ -33,11 +33,11 @@ void feed_close(struct feed *feed); /* stops the replay or the sessions */
 bool feed_is_replay(const struct feed *feed);
 
 /*
- * A page is wanted. Of a replay, the one after a further advance_100ns of recorded time (INT64_MAX:
+ * Requests a page. Of a replay, the one after a further advance_100ns of recorded time (INT64_MAX:
  * at the end of the recording), which holds what was recorded before that moment and nothing after
  * it. Otherwise the page of now.
  */
-void feed_want(struct feed *feed, int64_t advance_100ns);
+void feed_request(struct feed *feed, int64_t advance_100ns);
 
 struct feed_page {
 	struct text text; /* owned */
@@ -51,11 +51,12 @@ struct feed_page {
 
 enum feed_state { FEED_NOT_YET, FEED_PAGE, FEED_FAILED };
 
-/* The page that is wanted, if it is there: adds to an empty struct. FEED_FAILED: there is none this
- * time, and another one may be wanted; of a replay or a session that has failed no other comes. */
+/* The page that was requested, if it is there: adds to an empty struct. FEED_FAILED: there is none
+ * this time, and another one may be requested; of a replay or a session that has failed no other
+ * comes. */
 enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct error *err);
 
-/* Of a replay that waits for a page that is not wanted yet: the time of the next event; otherwise
+/* Of a replay that waits for the next request: the time of the next event; otherwise
  * RECORD_NO_TIME. */
 int64_t feed_next_event(struct feed *feed);
 /* How much of a recording has been read, in both passes, from 0 to 1. */

@@ -28,7 +28,7 @@ const struct top_column_row top_columns[TOP_COLUMNS] = {
 		{ "etw_network_sent_bytes_total", "etw_network_received_bytes_total" } },
 	[TOP_CPU] = { "CPU", 'c', UNIT_SECONDS, "CPU time (collector sched); 100 % is one processor",
 		{ "etw_process_cpu_seconds_total" } },
-	[TOP_WAITS] = { "SWITCHES", 's', UNIT_COUNT, "context switches to its threads (collector sched)",
+	[TOP_WAITS] = { "SWITCH", 's', UNIT_COUNT, "context switches to its threads (collector sched)",
 		{ "etw_thread_process_context_switches_total" } },
 	[TOP_DISK] = { "DISK", 'd', UNIT_SECONDS, "time that its disk requests took",
 		{ "etw_disk_process_io_seconds_total" } },
@@ -133,8 +133,8 @@ static bool label_value(const struct sample *sample, const char *label, struct t
 	text_clear(value);
 	while (at && at < end) {
 		const char *equals = memchr(at, '=', (size_t)(end - at));
-		bool wanted = equals && (size_t)(equals - at) == label_size &&
-			      memcmp(at, label, label_size) == 0;
+		bool matches = equals && (size_t)(equals - at) == label_size &&
+			       memcmp(at, label, label_size) == 0;
 
 		if (!equals || end - equals < 2 || equals[1] != '"') {
 			return false;
@@ -145,11 +145,11 @@ static bool label_value(const struct sample *sample, const char *label, struct t
 			if (c == '\\' && at + 1 < end) {
 				c = *++at == 'n' ? '\n' : *at;
 			}
-			if (wanted && c != '\0') {
+			if (matches && c != '\0') {
 				text_add_char(value, c);
 			}
 		}
-		if (wanted) {
+		if (matches) {
 			return !value->failed;
 		}
 		at++; /* the quote */
@@ -166,10 +166,9 @@ static struct top_process *process_of(struct top_page *page, const struct text *
 
 	if (page->count == page->room) {
 		size_t room = page->room > 0 ? 2 * page->room : 64;
-		struct top_process *more =
-			page->count < TOP_PROCESSES_MOST ?
-				realloc(page->processes, room * sizeof *more) :
-				NULL;
+		struct top_process *more = page->count < TOP_PROCESSES_MOST ?
+						   realloc(page->processes, room * sizeof *more) :
+						   NULL;
 
 		if (more) {
 			page->processes = more;

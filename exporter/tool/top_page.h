@@ -30,10 +30,10 @@ enum top_column {
 };
 
 struct top_column_row {
-	const char *title; /* at most 8 columns */
-	char key;	   /* that sorts by it */
+	const char *title; /* at most 7 columns, so that a mark and a blank fit */
+	char key;          /* that sorts by it */
 	enum top_unit unit;
-	const char *about; /* for the help */
+	const char *about;       /* for the help */
 	const char *families[2]; /* whose samples are added; the second may be NULL */
 };
 
@@ -41,18 +41,18 @@ extern const struct top_column_row top_columns[TOP_COLUMNS];
 
 /* Sums over the samples of a page, each a counter unless it says otherwise. */
 enum top_fact {
-	FACT_RECORDS,	   /* delivered, whatever became of them */
+	FACT_RECORDS, /* delivered, of any outcome */
 	FACT_EVENTS_LOST,
 	FACT_BUFFERS_LOST, /* in real time and of log files */
 	FACT_BAD_BUFFERS,
 	FACT_BAD_RECORDS,
 	FACT_UNDECODABLE,
 	FACT_UNATTRIBUTED,
-	FACT_SESSIONS_UP,   /* a gauge */
-	FACT_POSITION,	    /* of a replay, seconds since 1970; a gauge */
-	FACT_PROGRESS,	    /* of a replay, from 0 to 1; a gauge */
-	FACT_FINISHED,	    /* 1: the replay has ended; a gauge */
-	FACT_IS_EXPORTER,   /* 1: the page is that of an exporter; a gauge */
+	FACT_SESSIONS_UP, /* a gauge */
+	FACT_POSITION,    /* of a replay, seconds since 1970; a gauge */
+	FACT_PROGRESS,    /* of a replay, from 0 to 1; a gauge */
+	FACT_FINISHED,    /* 1: the replay has ended; a gauge */
+	FACT_IS_EXPORTER, /* 1: the page is that of an exporter; a gauge */
 	TOP_FACTS
 };
 
@@ -67,7 +67,7 @@ struct top_process {
 struct top_page {
 	struct top_process *processes; /* owned */
 	size_t count, room;
-	struct map by_name;	  /* hash of the name -> index */
+	struct map by_name;        /* hash of the name -> index */
 	bool present[TOP_COLUMNS]; /* the page has a sample of the column */
 	double facts[TOP_FACTS];
 	bool has_fact[TOP_FACTS];

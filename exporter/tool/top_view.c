@@ -28,7 +28,7 @@
 #include "source/event_record.h"
 #include "tool/utc.h"
 
-enum { VALUE_WIDTH = 9, VALUE_WIDTH_EXACT = 20, NAME_LEAST = 10, PIECES_MOST = 12 };
+enum { VALUE_WIDTH = 9, VALUE_WIDTH_EXACT = 20, NAME_LEAST = 12, PIECES_MOST = 12 };
 
 /* ---- text ---- */
 
@@ -71,8 +71,11 @@ static void add_scaled(struct text *out, double value)
 		text_add_string(out, ">999E");
 		return;
 	}
-	text_add_format(out, "%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value,
-			units[unit]);
+	text_add_format(out, "%.*f%c",
+			value < 9.995 ? 2 :
+			value < 99.95 ? 1 :
+					0,
+			value, units[unit]);
 }
 
 void top_add_value(struct text *out, double value, enum top_unit unit, bool rate, bool exact)
@@ -101,9 +104,9 @@ void top_add_value(struct text *out, double value, enum top_unit unit, bool rate
 struct lines {
 	const struct top_view *view;
 	struct text *out;
-	struct text line; /* without styles; it is added when it is whole */
+	struct text line;  /* without styles; it is added when it is whole */
 	const char *style; /* of the whole line; NULL: none */
-	unsigned left;	  /* lines that still have room */
+	unsigned left;     /* lines that still have room */
 	unsigned width;
 };
 
@@ -285,7 +288,8 @@ static void add_pieces(struct lines *lines, const struct pieces *pieces)
 	for (size_t i = 0; i < pieces->count; i++) {
 		const struct piece *piece = &pieces->list[i];
 		unsigned wide = width_of(piece->text);
-		/* What is alarming gets a line apart on a terminal, so that the style is its own. */
+		/* What is alarming gets a line apart on a terminal, so that the style is its own.
+		 */
 		bool parts = lines->view->terminal && alarm != piece->alarm;
 
 		if (used > 0 && (parts || used + 2 + wide > lines->width)) {
@@ -313,7 +317,7 @@ struct table {
 	struct shown *rows; /* owned; sorted */
 	size_t count;
 	double sums[TOP_COLUMNS]; /* of all processes, also of those that the filter hides */
-	bool known; /* the values are; otherwise there is no rate yet */
+	bool known;               /* the values are; otherwise there is no rate yet */
 	unsigned value_width;
 };
 
@@ -535,9 +539,8 @@ void top_view_add(const struct top_view *view, const struct top_frame *frame, st
 		add_table(&lines, frame);
 	}
 	if (view->terminal) {
-		if (lines.left > 1) {
-			/* Before the last line, which overwrites its part of what is erased. */
-			text_add_string(out, TERMINAL_ERASE_BELOW);
+		while (lines.left > 1) {
+			end_line(&lines);
 		}
 		add_last_line(&lines);
 	}

@@ -17,8 +17,9 @@
 struct top_frame {
 	struct top_page now, before; /* owned; before is empty for the first one */
 	bool has_before;
-	double seconds; /* between them, by the source's clock; 0: not known, so there are no rates */
-	int64_t time;	/* of now, 100 ns since 1601 UTC, or RECORD_NO_TIME */
+	double seconds; /* between them, by the source's clock; 0: not known, so there are no rates
+			 */
+	int64_t time;   /* of now, 100 ns since 1601 UTC, or RECORD_NO_TIME */
 	bool replay, ended;
 };
 
@@ -30,17 +31,17 @@ struct top_view {
 	bool totals; /* since the start, in place of what a second brought */
 	bool exact;  /* whole numbers in place of 12.3M */
 	bool paused, help;
-	bool typing; /* the filter */
+	bool typing;                  /* the filter */
 	char filter[TOP_FILTER_MOST]; /* processes that contain it, in any case of letters */
-	size_t scroll;		      /* processes above the first one shown */
-	double speed;		      /* of a replay */
+	size_t scroll;                /* processes above the first one shown */
+	double speed;                 /* of a replay */
 	/* ---- what is shown besides ---- */
 	const char *name; /* of the recording, or a URL; borrowed */
 	const char *note; /* a sentence for the last line; NULL: none */
 	double progress;  /* of a replay without a page yet, from 0 to 1 */
 	/* ---- how ---- */
 	unsigned columns, rows; /* of the terminal; 0: unlimited, for plain tables */
-	bool terminal;		/* with control sequences: TERMINAL_… of base/terminal.h */
+	bool terminal;          /* with control sequences: TERMINAL_… of base/terminal.h */
 	bool colours;
 };
 
@@ -56,8 +57,8 @@ size_t top_view_count(const struct top_view *view, const struct top_frame *frame
  * exact. */
 void top_add_value(struct text *out, double value, enum top_unit unit, bool rate, bool exact);
 
-/* Adds text for people, cut so that it takes at most `columns` of a terminal; what steers it becomes
- * an escape. Returns the columns. */
+/* Adds text for people, cut so that it takes at most `columns` of a terminal; what steers it
+ * becomes an escape. Returns the columns. */
 unsigned top_add_cut(struct text *out, const char *string, unsigned columns);
 
 #endif

@@ -126,14 +126,15 @@ static void clean_text_stays_as_it_is(void **state)
 	text_free(&twice);
 }
 
-/* Expected by "The Unicode Standard", sections 23.1 to 23.3, and by Unicode Standard Annex #9 (bidirectional controls). */
+/* Expected by "The Unicode Standard", sections 23.1 to 23.3, and by Unicode Standard Annex #9
+ * (bidirectional controls). */
 static void what_steers_a_terminal_is_known(void **state)
 {
-	static const uint32_t steer[] = { 0,      '\t',   '\n',   '\r',   0x1b,   0x7f,   0x85,
-					  0x9b,   0xad,   0x61c,  0x180e, 0x200b, 0x200d, 0x200e,
-					  0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2066,
-					  0x2069, 0xfeff, 0xfff9 };
-	static const uint32_t harmless[] = { ' ',    '~',    0xa0,   0xa9,   0x3b1,   0x5d0,  0x200a,
+	static const uint32_t steer[] = { 0,      '\t',   '\n',   '\r',   0x1b,   0x7f,
+					  0x85,   0x9b,   0xad,   0x61c,  0x180e, 0x200b,
+					  0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a,
+					  0x202e, 0x2060, 0x2066, 0x2069, 0xfeff, 0xfff9 };
+	static const uint32_t harmless[] = { ' ',    '~',    0xa0,   0xa9,   0x3b1,  0x5d0,  0x200a,
 					     0x2010, 0x2026, 0x202f, 0x4e2d, 0xfffd, 0x1f600 };
 
 	(void)state;
@@ -156,6 +157,25 @@ static void no_text_at_all_adds_nothing(void **state)
 	text_free(&text);
 }
 
+static void columns_are_never_too_few(void **state)
+{
+	/* "EastAsianWidth.txt", Unicode Character Database: N, Na, H, A and W, F. */
+	static const struct {
+		uint32_t codepoint;
+		unsigned columns;
+	} rows[] = {
+		{ 'a', 1 },     { 0xe4, 1 },     { 0x394, 1 },  { 0x10ff, 1 }, { 0x1100, 2 },
+		{ 0x115f, 2 },  { 0x1160, 1 },   { 0x2713, 2 }, { 0x3042, 2 }, { 0x6f22, 2 },
+		{ 0xac00, 2 },  { 0xff21, 2 },   { 0xff61, 1 }, { 0xfffd, 1 }, { 0x1f600, 2 },
+		{ 0x20000, 2 }, { 0x10ffff, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		assert_int_equal(utf8_columns(rows[i].codepoint), rows[i].columns);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +185,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_utf8_is_replaced),
 		cmocka_unit_test(clean_text_stays_as_it_is),
 		cmocka_unit_test(what_steers_a_terminal_is_known),
+		cmocka_unit_test(columns_are_never_too_few),
 	};
 
 	return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
