@@ -59,6 +59,7 @@ commands = [
     (["dump", path, "--provider", shop, "--format", "csv"], "\\u202e"),
     (["check", config, "--with", path], "\\u202e"),
     (["check", config, "--with", path, "--format", "json"], "\\u202e"),
+    (["top", path, "--speed", "0", "--batch"], "\\u001b]0;"),
     # Complaints and suggestions: names of files, of the recording, and of the command line.
     (["dump", path, "--event", "\u202e\x1b[31m\r"], "\\u202e"),
     (["fields", path, "\x1b[2J\x07\u202e\u200b", "x"], "\\u202e"),

@@ -65,6 +65,7 @@ try "$ETWTOOL" metrics
 try "$ETWTOOL" --help
 try "$ETWTOOL" --version
 try "$ETWTOOL" backfill "$recording" --step 1h
+try "$ETWTOOL" top "$recording" --speed 0 --batch
 try "$ETW_EXPORTER" --help
 try "$ETW_EXPORTER" --version
 try "$ETW_EXPORTER" --check-config --config.file="$work/config.yaml"

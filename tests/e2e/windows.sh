@@ -88,7 +88,7 @@ for file in $(recordings); do
 	metrics "$work/windows"
 	[ "$(wc -l <"$work/linux.metrics")" -gt 100 ] || fail "$name: nothing to compare"
 	same "$name: exposition" "$work/linux.metrics" "$work/windows.metrics"
-	for command in "summary" "dump --per-kind 3" "dump --per-kind 1 --format csv" "dump --per-kind 1 --format text" providers stats; do
+	for command in "summary" "dump --per-kind 3" "dump --per-kind 1 --format csv" "dump --per-kind 1 --format text" providers stats "top --batch --speed 0"; do
 		# shellcheck disable=SC2086
 		good "$name: $command" "$work/linux" "$linux/etwtool" $command "$file"
 		# shellcheck disable=SC2086

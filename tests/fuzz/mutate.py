@@ -46,6 +46,7 @@ def commands(build, path):
         [tool, "dump", path, "--format", "csv", "--per-kind", "20", "--builtin"],
         [tool, "dump", path, "--format", "text", "--from", "1", "--where", "Process ne x"],
         [tool, "backfill", path, "--step", "1h", "--pages", "20"],
+        [tool, "top", path, "--speed", "0", "--batch"],
         [tool, "check", "config", os.path.join(SOURCE, "config", "etw_exporter.yaml"), "--with", path],
     ]
 
