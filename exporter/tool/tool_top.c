@@ -86,8 +86,8 @@ static bool read_delay(void *target, const char *value, struct error *err)
 
 static const char *const show_words[] = { "auto", "rate", "total", NULL };
 /* By enum top_column. */
-static const char *const sort_words[] = { "written",  "read", "fileops", "net",    "cpu",
-					  "switches", "disk", "faults",  "events", NULL };
+static const char *const sort_words[] = { "written", "read", "fileops", "net",    "cpu",
+					  "waits",   "disk", "faults",  "events", NULL };
 
 static const struct command_option option_rows[] = {
 	{ "--speed", "N", "of a replay: 1 as recorded (default), 0 as fast as possible, to its end",
@@ -96,8 +96,8 @@ static const struct command_option option_rows[] = {
 	{ "--delay", "SECONDS", "time between two frames; default 1", OPTION_READ, AT(delay_s),
 	  .takes = "a number from 0.1 to 3600", .read = read_delay },
 	{ "--sort", "COLUMN",
-	  "written (default), read, fileops, net, cpu, switches, disk, faults or events",
-	  OPTION_WORD, AT(sort), .words = sort_words },
+	  "written (default), read, fileops, net, cpu, waits, disk, faults or events", OPTION_WORD,
+	  AT(sort), .words = sort_words },
 	{ "--show", "WHAT",
 	  "rate (per second), total (since the start), or auto: total at --speed 0", OPTION_WORD,
 	  AT(show), .words = show_words },

@@ -16,7 +16,7 @@ COLUMNS = {
     "FILEOPS": ["etw_file_operations_total"],
     "NET": ["etw_network_sent_bytes_total", "etw_network_received_bytes_total"],
     "CPU": ["etw_process_cpu_seconds_total"],
-    "SWITCH": ["etw_thread_process_context_switches_total"],
+    "WAITS": ["etw_thread_process_waits_total"],
     "DISK": ["etw_disk_process_io_seconds_total"],
     "FAULTS": ["etw_memory_hard_faults_total"],
     "EVENTS": ["etw_events_total"],

@@ -21,7 +21,7 @@ import unicodedata
 WAIT_S = 300
 SEQUENCES = re.compile(r"\x1b\[(\?1049[hl]|\?25[hl]|H|K|0m|1m|7m|1;31m)")
 EXITED, STOPPED, STARTED = range(3)
-TITLES = "WRITTEN READ FILEOPS NET CPU SWITCH DISK FAULTS EVENTS".split()
+TITLES = "WRITTEN READ FILEOPS NET CPU WAITS DISK FAULTS EVENTS".split()
 
 
 class Screen:
@@ -279,7 +279,7 @@ def sizes(tool, sample):
 def keys(tool, sample):
     top = Top([tool, "top", sample, "--speed", "0"], 100, 30)
     top.until(lambda text: "sqlservr" in text and is_sorted(text, "WRITTEN"), "sorted")
-    for key, title in zip("ronscdfe", "READ FILEOPS NET SWITCH CPU DISK FAULTS EVENTS".split()):
+    for key, title in zip("ronacdfe", "READ FILEOPS NET WAITS CPU DISK FAULTS EVENTS".split()):
         top.key(key)
         top.until(lambda text, title=title: is_sorted(text, title), f"{key} {title}")
     top.key("\x1b[C")  # right, from the last column to the first one

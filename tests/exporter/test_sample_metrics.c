@@ -461,6 +461,7 @@ static void every_family_moves(void **state)
 		"etw_process_cpu_seconds_total",
 		"etw_thread_context_switches_total",
 		"etw_thread_process_context_switches_total",
+		"etw_thread_process_waits_total",
 		"etw_thread_ready_duration_seconds_count",
 		"etw_thread_waits_total",
 		"etw_dpc_duration_seconds_count",

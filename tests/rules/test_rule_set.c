@@ -78,6 +78,7 @@ static const struct {
 	{ "etw_thread_context_switches_total", FAMILY_COUNTER, false, "cpu", "sched" },
 	{ "etw_thread_process_context_switches_total", FAMILY_COUNTER, false, "process provider",
 	  "sched" },
+	{ "etw_thread_process_waits_total", FAMILY_COUNTER, false, "process provider", "sched" },
 	{ "etw_thread_ready_duration_seconds", FAMILY_HISTOGRAM, false, "", "sched" },
 	{ "etw_thread_waits_total", FAMILY_COUNTER, false, "reason mode", "sched" },
 	{ "etw_dpc_duration_seconds", FAMILY_HISTOGRAM, false, "driver", "interrupt" },

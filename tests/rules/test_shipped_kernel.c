@@ -234,6 +234,8 @@ static void sched(void **state)
 		"etw_thread_process_context_switches_total" WRITER "} 2",
 		"etw_thread_process_context_switches_total" OTHER "} 1",
 		"etw_thread_process_context_switches_total{process=\"Idle\"" KERNEL "} 2",
+		"etw_thread_process_waits_total" WRITER "} 2",
+		"!etw_thread_process_waits_total" OTHER,
 		"etw_thread_ready_duration_seconds_count 1",
 		"etw_thread_ready_duration_seconds_sum 0.002",
 		"etw_thread_ready_duration_seconds_bucket{le=\"0.001024\"} 0",

@@ -172,7 +172,7 @@ static void a_frame_without_a_time_before_has_no_rates(void **state)
 	assert_frame(
 		&view, &frame,
 		"a  per second  events -  lost events 5 (+4)  bad buffers 0\n"
-		" >WRITTEN     READ  FILEOPS      NET      CPU   SWITCH     DISK  PROCESS\n"
+		" >WRITTEN     READ  FILEOPS      NET      CPU    WAITS     DISK  PROCESS\n"
 		"        -        -        -        -        -        -        -  = all of 4\n");
 	free_frame(&frame);
 }
