@@ -128,9 +128,11 @@ struct top {
 	bool requested; /* a page */
 	bool last;      /* no further page is requested: the replay has ended */
 	uint64_t next_ns;
-	uint64_t frames;
+	uint64_t frames;  /* shown, or whose page did not come */
+	uint64_t tables;  /* printed */
 	struct error err; /* why the run failed */
 	bool failed;
+	bool last_failed; /* the last page that was requested did not come */
 	char note[NOTE_SIZE];
 	/* The last line of the log; guarded. */
 	struct os_mutex lock;
@@ -159,7 +161,7 @@ static void set_note(struct top *top, const char *text)
 /* What the last line says, besides what keys set. */
 static void choose_note(struct top *top)
 {
-	int64_t event = top->feed ? feed_next_event(top->feed) : RECORD_NO_TIME;
+	int64_t event = feed_next_event(top->feed);
 
 	os_mutex_lock(&top->lock);
 	if (top->has_logged) {
@@ -172,6 +174,12 @@ static void choose_note(struct top *top)
 	    (double)time_between(top->frame.time, event) > 5 * UNITS_PER_S * top->view.speed) {
 		top->view.note = "no events for a while: j jumps to the next one";
 	}
+}
+
+static void fail(struct top *top, enum error_code code, const char *sentence)
+{
+	error_set(&top->err, code, "%s", sentence);
+	top->failed = true;
 }
 
 /* False: nothing can be written. */
@@ -187,8 +195,7 @@ static bool show(struct top *top)
 	top->view.progress = feed_progress(top->feed);
 	top_view_add(&top->view, top->has_frame ? &top->frame : NULL, &out);
 	if (out.failed) {
-		error_no_memory(&top->err, "a frame");
-		top->failed = true;
+		fail(top, ERROR_NO_MEMORY, "no memory for a frame");
 		good = false;
 	} else if (top->terminal) {
 		good = terminal_write(top->terminal, out.data, out.size);
@@ -211,8 +218,10 @@ static void use_clock_of_page(struct top_frame *frame)
 	if (!frame->now.has_fact[FACT_POSITION]) {
 		return;
 	}
-	frame->time = time_add(TIME_1970, i64_of_double(now * UNITS_PER_S));
-	frame->seconds = frame->has_before && now > before ? now - before : 0;
+	/* 0: no event has been replayed yet. Backwards: the recording has begun again. */
+	frame->time = now > 0 ? time_add(TIME_1970, i64_of_double(now * UNITS_PER_S)) :
+				RECORD_NO_TIME;
+	frame->seconds = before > 0 && now > before ? now - before : 0;
 }
 
 static void take_page(struct top *top, struct feed_page *page)
@@ -240,7 +249,7 @@ static void take_page(struct top *top, struct feed_page *page)
 	}
 }
 
-/* Looks for the requested page; true: there is something new to show. */
+/* Looks for the requested page; true: it has come, or it has failed. */
 static bool look_for_page(struct top *top)
 {
 	struct feed_page page = { .time = RECORD_NO_TIME };
@@ -250,24 +259,26 @@ static bool look_for_page(struct top *top)
 	switch (state) {
 	case FEED_PAGE:
 		top->requested = false;
+		top->last_failed = false;
 		take_page(top, &page);
 		if (page.text.failed) {
-			error_no_memory(&top->err, "a page");
-			top->failed = true;
+			fail(top, ERROR_NO_MEMORY, "no memory for a page");
+		} else if (!top->frame.now.has_fact[FACT_IS_EXPORTER]) {
+			fail(top, ERROR_FORMAT, "the page is not that of an etw_exporter");
 		}
 		text_free(&page.text);
 		return true;
 	case FEED_FAILED:
 		top->requested = false;
+		top->last_failed = true;
 		if (feed_is_replay(top->feed)) {
-			top->err = err;
-			top->failed = true;
+			fail(top, err.code, err.text);
 		} else if (top->terminal) {
 			set_note(top, err.text);
 		} else {
 			tool_complain(TOOL_FAILED, "top", "%s", err.text);
 		}
-		return top->terminal != NULL;
+		return true;
 	case FEED_NOT_YET:
 		break;
 	}
@@ -299,11 +310,11 @@ static uint64_t wait_ns(const struct top *top)
 {
 	uint64_t now = os_monotonic_ns();
 
-	if (top->requested && top->has_frame) {
-		return NOT_YET_NS;
+	if (top->last || top->view.paused) {
+		return UINT64_C(1000000000);
 	}
-	if (top->requested || top->last || top->view.paused) {
-		return top->requested ? 5 * NOT_YET_NS : UINT64_C(1000000000);
+	if (top->requested) {
+		return top->has_frame ? NOT_YET_NS : 5 * NOT_YET_NS;
 	}
 	return top->next_ns > now ? top->next_ns - now : 0;
 }
@@ -494,7 +505,7 @@ static void run_on_terminal(struct top *top)
 			changed = !top->has_frame; /* its progress */
 			break;
 		}
-		if (look_for_page(top)) {
+		if (!top->view.paused && look_for_page(top)) {
 			top->frames++;
 			changed = true;
 		}
@@ -508,6 +519,22 @@ static bool has_values(const struct top *top)
 	return top->view.totals || top->frame.has_before || top->frame.replay;
 }
 
+/* A page that did not come counts as a frame, so that --count ends what waits for an exporter. */
+static bool print_frame(struct top *top)
+{
+	if (top->last_failed) {
+		top->frames++;
+		return true;
+	}
+	if (!has_values(top)) {
+		return true;
+	}
+	top->frames++;
+	top->tables++;
+	/* Between two tables, an empty line. */
+	return (top->tables == 1 || print_bytes("\n", 1, &top->err)) && show(top);
+}
+
 static void run_plain(struct top *top)
 {
 	bool good = true;
@@ -515,12 +542,7 @@ static void run_plain(struct top *top)
 	while (good && !is_done(top) && !(top->last && !top->requested)) {
 		tick(top);
 		if (look_for_page(top)) {
-			if (!top->failed && !has_values(top)) {
-				continue;
-			}
-			/* Between two frames, an empty line. */
-			good = !top->failed &&
-			       (top->frames++ == 0 || print_bytes("\n", 1, &top->err)) && show(top);
+			good = !top->failed && print_frame(top);
 		} else if (os_stop_wait_for(wait_ns(top))) {
 			return;
 		}
@@ -544,11 +566,15 @@ static bool open_top(struct top *top, struct error *err)
 		.password_path = request->password_path,
 		.authorities_path = request->authorities_path,
 	};
+	const char *no_color = getenv("NO_COLOR"); /* no-color.org */
 	bool plain = request->batch || !terminal_is_here();
 
 	log_configure(LOG_WARNING, LOG_LOGFMT);
 	if (!os_stop_catch(err)) {
 		return false;
+	}
+	if (!plain) {
+		log_to(take_log_line, top);
 	}
 	top->feed = feed_open(&feed, err);
 	problems_show(&request->problems, show_problem, NULL);
@@ -556,11 +582,10 @@ static bool open_top(struct top *top, struct error *err)
 		return false;
 	}
 	if (!plain) {
-		log_to(take_log_line, top);
 		top->terminal = terminal_open(err);
 	}
 	top->view.terminal = !plain;
-	top->view.colours = !plain && !getenv("NO_COLOR");
+	top->view.colours = !no_color || !no_color[0];
 	top->view.columns = (unsigned)request->width;
 	top->next_ns = os_monotonic_ns();
 	return plain || top->terminal;
@@ -586,8 +611,10 @@ static int run_top(struct top *top)
 		status = TOOL_FAILED;
 		err = top->err;
 	}
-	if (status != TOOL_DONE &&
-	    (top->request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
+	if (status == TOOL_DONE && !top->view.terminal && top->last_failed) {
+		status = TOOL_FAILED; /* why was said */
+	} else if (status != TOOL_DONE &&
+		   (top->request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
 		tool_complain(status, "top", "%s", err.text);
 	}
 	top_page_done(&top->frame.now);
@@ -622,8 +649,7 @@ static int run(struct tool_arguments *arguments)
 const struct tool_command tool_top = {
 	.name = "top",
 	.synopsis = "[FILE|URL]",
-	.about =
-		"Show processes by bytes written, read and sent, CPU, waits and events, each second",
+	.about = "Show the processes that write, read, send, compute or wait most",
 	.more = "FILE is a recording, which is replayed. URL is an exporter that runs (http://host:9189/).\n"
 		"Without either, the sessions of the configuration run as long as the command (Windows).\n"
 		"\n"

@@ -57,10 +57,11 @@ struct feed {
 	int64_t first;      /* time of the first record that has one; RECORD_NO_TIME: none yet */
 	int64_t next_event; /* that waits */
 	bool fetched;
-	struct text page; /* fetched */
-	/* ---- the caller's ---- */
-	int64_t page_time;    /* of the page before */
-	uint64_t page_now_ns; /* likewise, os_monotonic_ns(); 0: there was none */
+	struct text page;       /* fetched … */
+	uint64_t fetched_ns;    /* … at this time, by os_monotonic_ns() … */
+	int64_t fetched_time;   /* … and by the clock of the machine */
+	int64_t page_time;      /* of the page before */
+	uint64_t page_clock_ns; /* likewise, os_monotonic_ns(); 0: there was none */
 };
 
 /* ---- the replay ---- */
@@ -111,6 +112,21 @@ static void replay(void *context)
 
 /* ---- pages of an exporter ---- */
 
+static int64_t machine_time(void)
+{
+	return time_add(TIME_1970, (int64_t)(os_unix_time_ns() / 100));
+}
+
+/* Takes the page. */
+static void keep_page(struct feed *feed, struct text *page)
+{
+	text_free(&feed->page);
+	feed->page = *page;
+	feed->fetched = true;
+	feed->fetched_ns = os_monotonic_ns();
+	feed->fetched_time = machine_time();
+}
+
 static void fetch_pages(void *context)
 {
 	struct feed *feed = context;
@@ -128,12 +144,10 @@ static void fetch_pages(void *context)
 		os_mutex_unlock(&feed->lock);
 		good = fetch_page(feed->fetch, &page, &err);
 		os_mutex_lock(&feed->lock);
-		feed->fetched = good;
 		feed->failed = !good;
 		feed->err = err;
 		if (good) {
-			text_free(&feed->page);
-			feed->page = page;
+			keep_page(feed, &page);
 		} else {
 			text_free(&page);
 		}
@@ -151,13 +165,14 @@ static bool open_exporter(struct feed *feed, const struct feed_options *options,
 		.password_path = options->password_path,
 		.authorities_path = options->authorities_path,
 	};
+	struct text page = { 0 };
 
 	feed->fetch = fetch_open(&fetch, err);
-	if (!feed->fetch || !fetch_page(feed->fetch, &feed->page, err)) {
+	if (!feed->fetch || !fetch_page(feed->fetch, &page, err)) {
+		text_free(&page);
 		return false;
 	}
-	feed->requested = true;
-	feed->fetched = true;
+	keep_page(feed, &page);
 	feed->threaded = os_thread_start(&feed->thread, fetch_pages, feed, err);
 	return feed->threaded;
 }
@@ -326,14 +341,15 @@ static bool is_there(struct feed *feed)
 /* The page's clock: recorded time of a replay, otherwise the machine's. With the lock. */
 static void set_time(struct feed *feed, struct feed_page *page)
 {
-	uint64_t now_ns = os_monotonic_ns();
+	uint64_t clock_ns = feed->fetch ? feed->fetched_ns : os_monotonic_ns();
 	struct runner_totals totals;
 
 	if (!feed->is_replay) {
-		page->time = time_add(TIME_1970, (int64_t)(os_unix_time_ns() / 100));
-		page->seconds =
-			feed->page_now_ns > 0 ? (double)(now_ns - feed->page_now_ns) / NS_PER_S : 0;
-		feed->page_now_ns = now_ns;
+		page->time = feed->fetch ? feed->fetched_time : machine_time();
+		page->seconds = feed->page_clock_ns > 0 ?
+					(double)(clock_ns - feed->page_clock_ns) / NS_PER_S :
+					0;
+		feed->page_clock_ns = clock_ns;
 		return;
 	}
 	page->time = feed->limit;

@@ -12,6 +12,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import threading
@@ -66,7 +67,9 @@ class Screen:
 
     def sequence(self, name):
         self.names.append(name)
-        if name == "H":
+        if name.startswith("?1049"):
+            self.resize(self.columns, self.rows)  # another screen
+        elif name == "H":
             self.x = self.y = 0
         elif name == "K":
             self.cells[self.y][self.x:] = [" "] * (self.columns - self.x)
@@ -410,12 +413,31 @@ def counters(tool):
     top.ends("counters")
 
 
+def foreign(tool):
+    """A page of another program, and an exporter that is gone."""
+    url = serve(page("node_load1 1"))
+    done = subprocess.run([tool, "top", url, "--batch"], capture_output=True, text=True)
+    assert done.returncode == 1 and "not that of an etw_exporter" in done.stderr, done
+    url = serve(page("etw_exporter_build_info 1"), "")
+    done = subprocess.run([tool, "top", url, "--batch", "--count", "2", "--delay", "0.1"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("cut short") == 2, done
+    # On a terminal, what is wrong is said when the terminal is as it was.
+    top = Top([tool, "top", serve(page("node_load1 1"))])
+    kind, status = top.word()
+    top.drain()
+    assert kind == EXITED and os.WEXITSTATUS(status) == 1, f"{status:#x}"
+    top.is_restored("an error")
+    assert "not that of an etw_exporter" in top.raw[top.raw.rindex("?1049l"):], top.raw[-200:]
+    top.close()
+
+
 def main():
     tool, sample = sys.argv[1:3]
     for name, test in (("sizes", lambda: sizes(tool, sample)), ("keys", lambda: keys(tool, sample)),
                        ("ends", lambda: ends(tool, sample)), ("stops", lambda: stops(tool, sample)),
                        ("resizes", lambda: resizes(tool, sample)), ("plays", lambda: plays(tool, sample)),
-                       ("hostile", lambda: hostile(tool)), ("counters", lambda: counters(tool))):
+                       ("hostile", lambda: hostile(tool)), ("counters", lambda: counters(tool)),
+                       ("foreign", lambda: foreign(tool))):
         try:
             test()
         except AssertionError as fault:
