@@ -135,7 +135,7 @@ grep -q sqlservr "$work/out" || fail "TERM=dumb: $(cat "$work/out")"
 ! grep -q $'\x1b' "$work/out" || fail "control sequences for TERM=dumb"
 [ "$(wc -L <"$work/out")" -le 40 ] || fail "--width: $(wc -L <"$work/out")"
 
-expect_exit 1 'which recording, or URL of an exporter' "$ETWTOOL" top
+expect_exit 1 'no recording and no URL of an exporter is named: only Windows' "$ETWTOOL" top
 expect_exit 1 'nothing.etl.*No such file' "$ETWTOOL" top "$work/nothing.etl"
 expect_exit 2 'takes 0, or a number from' "$ETWTOOL" top "$sample" --speed -1
 expect_exit 2 'takes a number from 0.1' "$ETWTOOL" top "$sample" --delay 0
