@@ -115,24 +115,11 @@ static bool read_log_format(void *target, const char *value, struct error *err)
 static bool read_switch(void *target, const char *argument, struct error *err)
 {
 	struct options *options = target;
-	const char *collector = strchr(argument, '.') + 1;
-	size_t *count = &options->setup.switch_count;
-	struct config_switch *grown = realloc(options->switches, (*count + 1) * sizeof *grown);
-	char *name = text_duplicate(collector, strlen(collector));
+	bool added = setup_add_switch(&options->switches, &options->setup.switch_count, argument,
+				      err);
 
-	if (grown) {
-		options->switches = grown;
-		options->setup.switches = grown;
-	}
-	if (!grown || !name) {
-		free(name);
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the command line");
-	}
-	grown[(*count)++] = (struct config_switch){
-		.collector = name,
-		.on = strncmp(argument, "--no-", 5) != 0,
-	};
-	return true;
+	options->setup.switches = options->switches;
+	return added;
 }
 
 /* ---- the flags ---- */

@@ -2,8 +2,30 @@
 #include "setup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/yaml.h"
+
+bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
+		      struct error *err)
+{
+	const char *collector = strchr(argument, '.') + 1;
+	struct config_switch *grown = realloc(*switches, (*count + 1) * sizeof *grown);
+	char *name = text_duplicate(collector, strlen(collector));
+
+	if (grown) {
+		*switches = grown;
+	}
+	if (!grown || !name) {
+		free(name);
+		return error_set(err, ERROR_NO_MEMORY, "no memory for the command line");
+	}
+	grown[(*count)++] = (struct config_switch){
+		.collector = name,
+		.on = strncmp(argument, "--no-", 5) != 0,
+	};
+	return true;
+}
 
 struct config *setup_config(const char *path, struct problems *problems, struct error *err)
 {

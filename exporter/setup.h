@@ -48,6 +48,13 @@ struct setup {
 	struct rule_set *rules;
 };
 
+/*
+ * Adds what "--collector.NAME" or "--no-collector.NAME" says to an array that the caller owns, with
+ * its names. False without memory; the array may have moved.
+ */
+bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
+		      struct error *err);
+
 /* The configuration of a file (config_load()), or the built-in one if path is NULL. */
 struct config *setup_config(const char *path, struct problems *problems, struct error *err);
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/os.h"
+#include "config/builtin.h"
 #include "tool/tool.h"
 #include "version.h"
 
@@ -140,8 +141,8 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 /* ---- commands ---- */
 
 static const struct tool_command *const commands[] = {
-	&tool_sessions, &tool_summary, &tool_stats,   &tool_providers, &tool_fields,
-	&tool_dump,     &tool_check,   &tool_metrics, &tool_backfill,  &tool_top,
+	&tool_sessions, &tool_summary, &tool_stats,    &tool_providers, &tool_fields, &tool_dump,
+	&tool_check,    &tool_metrics, &tool_backfill, &tool_top,       &tool_diff,
 };
 
 static const char about[] = "Looks at recordings, configurations and sessions of etw_exporter";
@@ -174,6 +175,11 @@ static void add_description(struct text *out)
 	json_member_string(&json, "version", program_version.number);
 	json_member_string(&json, "synopsis", "COMMAND …");
 	json_member_string(&json, "about", about);
+	json_member_array(&json, "collectors"); /* of --[no-]collector.NAME */
+	for (size_t i = 0; i < builtin_collector_count; i++) {
+		json_string(&json, builtin_collectors[i].name);
+	}
+	json_array_end(&json);
 	json_member_array(&json, "commands");
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		struct command_option options[OPTIONS_MOST];

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 
 #include "etl/source_file.h"
-#include "pipeline.h"
 #include "setup.h"
 
 struct recording {
@@ -32,6 +31,43 @@ struct recording {
 	struct progress progress;
 	bool warned; /* of damage, where there is any */
 };
+
+void record_times_add(struct record_times *times, const struct event_record *record)
+{
+	times->records++;
+	if (record->time == RECORD_NO_TIME) {
+		return;
+	}
+	if (times->first == RECORD_NO_TIME || record->time < times->first) {
+		times->first = record->time;
+	}
+	if (times->last == RECORD_NO_TIME || record->time > times->last) {
+		times->last = record->time;
+	}
+}
+
+double record_times_seconds(const struct record_times *times)
+{
+	return times->first == RECORD_NO_TIME ?
+		       0 :
+		       (double)time_between(times->first, times->last) / 1e7;
+}
+
+bool collector_switches_read(void *switches, const char *argument, struct error *err)
+{
+	struct collector_switches *given = switches;
+
+	return setup_add_switch(&given->rows, &given->count, argument, err);
+}
+
+void collector_switches_done(struct collector_switches *switches)
+{
+	for (size_t i = 0; i < switches->count; i++) {
+		free(switches->rows[i].collector);
+	}
+	free(switches->rows);
+	*switches = (struct collector_switches){ .rows = NULL };
+}
 
 static void on_class(void *context, const struct event_class *class)
 {
@@ -69,16 +105,22 @@ static void on_buffer(void *context)
 static bool set_up(struct recording *recording, struct configured_manifests *manifests,
 		   struct error *err)
 {
-	const char *path = recording->options.config_path;
-	const struct setup_options options = { .disable_defaults = !path,
-					       .no_manifests = !path,
-					       .manifests = manifests };
+	const struct recording_options *given = &recording->options;
+	bool collectors = given->collectors || given->config_path;
+	const struct setup_options options = {
+		.disable_defaults = !collectors,
+		.no_manifests = !collectors,
+		.manifests = manifests,
+		.every_collector = given->every_collector,
+		.switches = given->switches ? given->switches->rows : NULL,
+		.switch_count = given->switches ? given->switches->count : 0,
+	};
 
-	if (!setup_open(&recording->setup, setup_config(path, recording->options.problems, err),
+	if (!setup_open(&recording->setup, setup_config(given->config_path, given->problems, err),
 			&options, err)) {
 		return false;
 	}
-	if (path) {
+	if (collectors) {
 		recording->dry_run = dry_run_new(recording->setup.rules, err);
 		recording->observer.dry_run = recording->dry_run;
 		return recording->dry_run != NULL;
@@ -271,6 +313,17 @@ const char *recording_process(const struct recording *recording, uint32_t *proce
 struct dry_run *recording_dry_run(const struct recording *recording)
 {
 	return recording->dry_run;
+}
+
+const struct setup *recording_setup(const struct recording *recording)
+{
+	return &recording->setup;
+}
+
+void recording_pipeline_statistics(const struct recording *recording,
+				   struct pipeline_statistics *statistics)
+{
+	pipeline_statistics(recording->pipeline, statistics);
 }
 
 struct registry *recording_registry(const struct recording *recording)

@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "config/config.h"
 #include "decode/event_table.h"
+#include "pipeline.h"
 #include "rules/engine/dry_run.h"
 #include "rules/language/probe.h"
 #include "source/event_record.h"
@@ -19,11 +21,29 @@
 #include "track/derived_fields.h"
 
 struct recording; /* opaque */
+struct setup;
+
+/* --[no-]collector.NAME of a command line. Zero-initialise it. */
+struct collector_switches {
+	struct config_switch *rows; /* owned, with their names */
+	size_t count;
+};
+
+/* An option_read of OPTION_SWITCH: the argument "--collector.cpu" or "--no-collector.cpu". */
+bool collector_switches_read(void *switches, const char *argument, struct error *err);
+void collector_switches_done(struct collector_switches *switches);
 
 struct recording_options {
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
-	/* A configuration whose collectors are on, with a dry run of its rules; NULL: none. */
+	/*
+	 * Collectors are on, and there is a dry run of their rules: those of the configuration, or
+	 * of the built-in one if config_path is NULL, as the switches say (struct setup_options).
+	 * A configuration without `collectors` means the same.
+	 */
+	bool collectors;
 	const char *config_path;
+	const struct collector_switches *switches; /* NULL: none */
+	bool every_collector;
 	struct problems *problems; /* of the configuration, for config_load(); may be NULL */
 	bool derived;              /* recording_derived() is called */
 	void *context;
@@ -33,6 +53,17 @@ struct recording_options {
 	void (*on_record)(void *context, struct recording *recording,
 			  const struct event_record *record, const struct event_class *class);
 };
+
+/* How many records there were, and the time between the earliest and the latest. */
+struct record_times {
+	uint64_t records;
+	int64_t first, last; /* 100 ns since 1601 UTC; RECORD_NO_TIME: no record had a time */
+};
+
+#define RECORD_TIMES_NONE ((struct record_times){ 0, RECORD_NO_TIME, RECORD_NO_TIME })
+
+void record_times_add(struct record_times *times, const struct event_record *record);
+double record_times_seconds(const struct record_times *times); /* 0 without times */
 
 /*
  * Opens a recording with the manifests and the pointer size of the arguments, which are borrowed.
@@ -76,5 +107,9 @@ bool recording_derived(const struct recording *recording, const struct derived_f
 /* What the configuration's rules did, in the last run. NULL: there is none. */
 struct dry_run *recording_dry_run(const struct recording *recording);
 struct registry *recording_registry(const struct recording *recording);
+const struct setup *recording_setup(const struct recording *recording);
+/* After a run: what the pipeline counted. */
+void recording_pipeline_statistics(const struct recording *recording,
+				   struct pipeline_statistics *statistics);
 
 #endif

@@ -34,8 +34,7 @@ struct request {
 	uint64_t hosts;        /* 0: the report is about the rules */
 	struct problems problems;
 	/* Of the recording. */
-	uint64_t records;
-	int64_t first_time, last_time; /* 100 ns since 1601 UTC */
+	struct record_times times;
 };
 
 /* ---- a configuration alone ---- */
@@ -205,8 +204,8 @@ static void add_cost(const struct request *request, const char *path,
 		.registry = recording_registry(recording),
 		.dry_run = recording_dry_run(recording),
 		.hosts = request->hosts,
-		.records = request->records,
-		.duration_100ns = time_between(request->first_time, request->last_time),
+		.records = request->times.records,
+		.duration_100ns = time_between(request->times.first, request->times.last),
 		.cpu_ns = cpu_ns,
 	};
 
@@ -220,13 +219,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 
 	(void)recording;
 	(void)class;
-	request->records++;
-	if (record->time != RECORD_NO_TIME) {
-		request->first_time = record->time < request->first_time ? record->time :
-									   request->first_time;
-		request->last_time = record->time > request->last_time ? record->time :
-									 request->last_time;
-	}
+	record_times_add(&request->times, record);
 }
 
 static bool try_on_recording(struct request *request, const char *path, struct text *out,
@@ -241,8 +234,7 @@ static bool try_on_recording(struct request *request, const char *path, struct t
 	uint64_t start_ns = os_thread_cpu_ns();
 	bool done;
 
-	request->first_time = INT64_MAX;
-	request->last_time = INT64_MIN;
+	request->times = RECORD_TIMES_NONE;
 	done = recording && recording_run(recording, err);
 	if (done && request->hosts > 0) {
 		add_cost(request, path, recording, os_thread_cpu_ns() - start_ns, out);

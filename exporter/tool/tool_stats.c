@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "source/clock.h"
 #include "tool/class_rows.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
@@ -47,9 +46,8 @@ struct stats {
 	const char *path;
 	struct class_rows classes;
 	struct map processes; /* name, a text of the recording -> records */
-	uint64_t records;
+	struct record_times times;
 	uint64_t events_lost, buffers_lost; /* by the header */
-	int64_t first, last;                /* RECORD_NO_TIME: no record had a time */
 	struct table tables[STATS_TABLES];
 	uint64_t top; /* rows of each table that are shown */
 };
@@ -76,16 +74,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 	if (row && strcmp(name, "_none") == 0) {
 		row->of_no_process++;
 	}
-	stats->records++;
-	if (record->time == RECORD_NO_TIME) {
-		return;
-	}
-	if (stats->first == RECORD_NO_TIME || record->time < stats->first) {
-		stats->first = record->time;
-	}
-	if (record->time > stats->last) {
-		stats->last = record->time;
-	}
+	record_times_add(&stats->times, record);
 }
 
 /* ---- tables ---- */
@@ -139,17 +128,10 @@ static bool fill_tables(struct stats *stats)
 
 /* ---- output ---- */
 
-static double seconds_of(const struct stats *stats)
-{
-	return stats->first == RECORD_NO_TIME ?
-		       0 :
-		       (double)time_between(stats->first, stats->last) / 1e7;
-}
-
 /* Per second; 0 when no time has passed. */
 static double rate(const struct stats *stats, uint64_t records)
 {
-	double seconds = seconds_of(stats);
+	double seconds = record_times_seconds(&stats->times);
 
 	return seconds > 0 ? (double)records / seconds : 0;
 }
@@ -200,14 +182,14 @@ static void explain(struct text *out, const struct stats *stats, const struct ta
 static void add_numbers(struct text *out, const struct stats *stats, uint64_t records)
 {
 	text_add_format(out, "%12" PRIu64 " %5.1f %% %12.1f  ", records,
-			100 * (double)records / (double)(stats->records > 0 ? stats->records : 1),
+			100 * (double)records / (double)(stats->times.records > 0 ? stats->times.records : 1),
 			rate(stats, records));
 }
 
 static void add_text_table(struct text *out, const struct stats *stats, const struct table *table)
 {
 	size_t shown = table->count < stats->top ? table->count : (size_t)stats->top;
-	uint64_t others = stats->records;
+	uint64_t others = stats->times.records;
 
 	text_add_format(out, "\n%12s %7s %12s  %s\n", "records", "share", "per second",
 			table->title);
@@ -224,7 +206,7 @@ static void add_text_table(struct text *out, const struct stats *stats, const st
 		add_numbers(out, stats, others);
 		text_add_string(out, "(too many names to list)\n");
 	}
-	add_numbers(out, stats, stats->records);
+	add_numbers(out, stats, stats->times.records);
 	text_add_format(out, "(all %zu)\n", table->count);
 	for (size_t i = 0; i < shown && table == &stats->tables[PROCESSES]; i++) {
 		explain(out, stats, &table->rows[i]);
@@ -236,10 +218,10 @@ static void add_text(struct text *out, const struct stats *stats)
 	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
 
 	text_add_shown(out, os_path_name(stats->path));
-	text_add_format(out, ": %" PRIu64 " records", stats->records);
-	if (utc_format(stats->first, first) && utc_format(stats->last, last)) {
+	text_add_format(out, ": %" PRIu64 " records", stats->times.records);
+	if (utc_format(stats->times.first, first) && utc_format(stats->times.last, last)) {
 		text_add_format(out, " from %s to %s, %.1f s, %.1f per second", first, last,
-				seconds_of(stats), rate(stats, stats->records));
+				record_times_seconds(&stats->times), rate(stats, stats->times.records));
 	}
 	text_add_format(out,
 			"\nlost while it was recorded: %" PRIu64 " events, %" PRIu64 " buffers\n",
@@ -270,11 +252,11 @@ static void add_json(struct text *out, const struct stats *stats)
 	struct json *json = tool_json_begin(&page);
 
 	json_member_string(json, "file", os_path_name(stats->path));
-	json_member_u64(json, "records", stats->records);
-	utc_member(json, "first", stats->first);
-	utc_member(json, "last", stats->last);
-	json_member_double(json, "seconds", seconds_of(stats));
-	json_member_double(json, "per_second", rate(stats, stats->records));
+	json_member_u64(json, "records", stats->times.records);
+	utc_member(json, "first", stats->times.first);
+	utc_member(json, "last", stats->times.last);
+	json_member_double(json, "seconds", record_times_seconds(&stats->times));
+	json_member_double(json, "per_second", rate(stats, stats->times.records));
 	json_member_u64(json, "events_lost", stats->events_lost);
 	json_member_u64(json, "buffers_lost", stats->buffers_lost);
 	for (size_t i = 0; i < STATS_TABLES; i++) {
@@ -296,8 +278,7 @@ static int run(struct tool_arguments *arguments)
 	const struct request *request = (const struct request *)arguments;
 	struct stats stats = {
 		.path = arguments->words[0],
-		.first = RECORD_NO_TIME,
-		.last = RECORD_NO_TIME,
+		.times = RECORD_TIMES_NONE,
 		.tables = { [PROCESSES] = { .title = "process", .key = "processes" },
 			    [PROVIDERS] = { .title = "provider", .key = "providers" },
 			    [EVENTS] = { .title = "event", .key = "events" } },

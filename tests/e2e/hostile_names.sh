@@ -58,6 +58,11 @@ commands = [
     (["dump", path, "--per-kind", "50", "--format", "csv"], "\\u202e"),
     (["dump", path, "--provider", shop, "--format", "csv"], "\\u202e"),
     (["check", config, "--with", path], "\\u202e"),
+    (["diff", path, path, "--all", "--config", config], "\\u202e"),
+    (["diff", path, path, "--all", "--config", config, "--format", "csv"], "\\u202e"),
+    (["diff", path, path, "--all", "--config", config, "--format", "json"], "\\u202e"),
+    (["diff", path, path, "--fail-if", "\u202e\x1b > 1"], "?"),
+    (["diff", path, path, "--config", config, "--fail-if", "etw_hostile_total > 0"], "\\u202e"),
     (["check", config, "--with", path, "--format", "json"], "\\u202e"),
     (["top", path, "--speed", "0", "--batch"], "\\u001b]0;"),
     # Complaints and suggestions: names of files, of the recording, and of the command line.

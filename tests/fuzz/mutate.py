@@ -47,6 +47,7 @@ def commands(build, path):
         [tool, "dump", path, "--format", "text", "--from", "1", "--where", "Process ne x"],
         [tool, "backfill", path, "--step", "1h", "--pages", "20"],
         [tool, "top", path, "--speed", "0", "--batch"],
+        [tool, "diff", path, path, "--all"],
         [tool, "check", "config", os.path.join(SOURCE, "config", "etw_exporter.yaml"), "--with", path],
     ]
 

@@ -233,6 +233,10 @@ bool collector_check(struct collector *collector, const struct configured_manife
 /* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
 bool metric_name_is_in(const char *name, const char *unit);
 
+/* Whether the name has one of the prefixes of families about the program and its sessions, which no
+ * collector may use. */
+bool metric_name_is_own(const char *name);
+
 #define SPAN_PREFIX "Pair."
 
 /* The number of the captured label that a field is ("Pair.NAME"); captured_count: it is none. */

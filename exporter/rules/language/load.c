@@ -447,6 +447,11 @@ static bool is_among(const char *alternatives, const char *name, char end)
 	}
 }
 
+bool metric_name_is_own(const char *name)
+{
+	return is_among(OWN_PREFIXES, name, '_');
+}
+
 static bool check_metric_name(struct yaml_reader *in, const struct metric *metric)
 {
 	const char *name = metric->name;
@@ -467,7 +472,7 @@ static bool check_metric_name(struct yaml_reader *in, const struct metric *metri
 			"'%s': the suffixes _count, _sum and _bucket are reserved for histograms",
 			name);
 	}
-	if (is_among(OWN_PREFIXES, name, '_') || is_among(OWN_NAMES, name, '\0')) {
+	if (metric_name_is_own(name) || is_among(OWN_NAMES, name, '\0')) {
 		return yaml_wrong(in, metric->name_at,
 				  "'%s' is reserved for the metrics of the program itself", name);
 	}
