@@ -61,6 +61,7 @@ static bool add_row(struct class_rows *rows, const struct event_class *class)
 		.number = number_of(class),
 		.classic = class->classic,
 		.kernel_class = class->kernel_class,
+		.record_type = class->record_type,
 	};
 	return true;
 }

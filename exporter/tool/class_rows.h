@@ -21,6 +21,7 @@ struct class_row {
 	uint16_t number; /* id; of classic events the opcode */
 	bool classic;
 	uint8_t kernel_class; /* enum kernel_class */
+	uint8_t record_type;  /* enum record_type of the first record */
 	uint64_t records;
 	uint64_t of_no_process;    /* of these; counted by who calls class_rows_count() */
 	uint64_t provider_records; /* of all rows of the provider; after class_rows_sort() */

@@ -11,47 +11,58 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "source/kernel_flags.h"
 #include "source/provider_names.h"
 
 /*
  * The kernel flag that brings events of a class, by their opcodes ("EVENT_TRACE_PROPERTIES
- * structure", Microsoft Learn; docs/etl-format.md section 15); NULL: `needs` has no name for it.
+ * structure", Microsoft Learn; docs/etl-format.md section 15); 0: `needs` has no name for it.
  * The flags that derived fields need besides are added when a rule uses one
  * (tracker_kernel_flags()).
  */
-static const char *kernel_flag(const struct class_row *row)
+uint32_t class_row_kernel_flag(const struct class_row *row)
 {
 	static const struct {
 		uint8_t kernel_class, first, last;
-		const char *flag;
+		uint32_t flag;
 	} flags[] = {
-		{ KERNEL_PROCESS, 0, 255, "PROCESS" },
-		{ KERNEL_THREAD, 36, 36, "CSWITCH" },
-		{ KERNEL_THREAD, 50, 50, "DISPATCHER" },
-		{ KERNEL_THREAD, 0, 255, "THREAD" },
-		{ KERNEL_IMAGE, 0, 255, "IMAGE_LOAD" },
-		{ KERNEL_DISK_IO, 12, 13, NULL }, /* DISK_IO_INIT, which no collector can need */
-		{ KERNEL_DISK_IO, 15, 15, NULL },
-		{ KERNEL_DISK_IO, 0, 255, "DISK_IO" },
-		{ KERNEL_FILE_IO, 64, 75, "FILE_IO_INIT" },
-		{ KERNEL_FILE_IO, 77, 77, "FILE_IO_INIT" },
-		{ KERNEL_FILE_IO, 76, 76, "FILE_IO" },
-		{ KERNEL_FILE_IO, 0, 36, "DISK_FILE_IO" },
-		{ KERNEL_TCP_IP, 0, 255, "NETWORK_TCPIP" },
-		{ KERNEL_UDP_IP, 0, 255, "NETWORK_TCPIP" },
-		{ KERNEL_PAGE_FAULT, 10, 14, "MEMORY_PAGE_FAULTS" },
-		{ KERNEL_PAGE_FAULT, 32, 32, "MEMORY_HARD_FAULTS" },
-		{ KERNEL_PAGE_FAULT, 98, 99, "VIRTUAL_ALLOC" },
-		{ KERNEL_PERF_INFO, 46, 46, "PROFILE" },
-		{ KERNEL_PERF_INFO, 67, 67, "INTERRUPT" },
-		{ KERNEL_PERF_INFO, 66, 69, "DPC" },
-		{ KERNEL_REGISTRY, 0, 255, "REGISTRY" },
+		{ KERNEL_PROCESS, 0, 255, KERNEL_FLAG_PROCESS },
+		{ KERNEL_THREAD, 36, 36, KERNEL_FLAG_CSWITCH },
+		{ KERNEL_THREAD, 50, 50, KERNEL_FLAG_DISPATCHER },
+		{ KERNEL_THREAD, 0, 255, KERNEL_FLAG_THREAD },
+		{ KERNEL_IMAGE, 0, 255, KERNEL_FLAG_IMAGE_LOAD },
+		{ KERNEL_DISK_IO, 12, 13, 0 }, /* DISK_IO_INIT, which no collector can need */
+		{ KERNEL_DISK_IO, 15, 15, 0 },
+		{ KERNEL_DISK_IO, 0, 255, KERNEL_FLAG_DISK_IO },
+		{ KERNEL_FILE_IO, 64, 75, KERNEL_FLAG_FILE_IO_INIT },
+		{ KERNEL_FILE_IO, 77, 77, KERNEL_FLAG_FILE_IO_INIT },
+		{ KERNEL_FILE_IO, 76, 76, KERNEL_FLAG_FILE_IO },
+		{ KERNEL_FILE_IO, 0, 36, KERNEL_FLAG_DISK_FILE_IO },
+		{ KERNEL_TCP_IP, 0, 255, KERNEL_FLAG_NETWORK_TCPIP },
+		{ KERNEL_UDP_IP, 0, 255, KERNEL_FLAG_NETWORK_TCPIP },
+		{ KERNEL_PAGE_FAULT, 10, 14, KERNEL_FLAG_MEMORY_PAGE_FAULTS },
+		{ KERNEL_PAGE_FAULT, 32, 32, KERNEL_FLAG_MEMORY_HARD_FAULTS },
+		{ KERNEL_PAGE_FAULT, 98, 99, KERNEL_FLAG_VIRTUAL_ALLOC },
+		{ KERNEL_PERF_INFO, 46, 46, KERNEL_FLAG_PROFILE },
+		{ KERNEL_PERF_INFO, 67, 67, KERNEL_FLAG_INTERRUPT },
+		{ KERNEL_PERF_INFO, 66, 69, KERNEL_FLAG_DPC },
+		{ KERNEL_REGISTRY, 0, 255, KERNEL_FLAG_REGISTRY },
 	};
 
 	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
 		if (flags[i].kernel_class == row->kernel_class && row->number >= flags[i].first &&
 		    row->number <= flags[i].last) {
 			return flags[i].flag;
+		}
+	}
+	return 0;
+}
+
+static const char *flag_name(uint32_t flag)
+{
+	for (unsigned i = 0; i < KERNEL_FLAG_COUNT; i++) {
+		if (kernel_flag_among(i, flag, 0)) {
+			return kernel_flag_names[i];
 		}
 	}
 	return NULL;
@@ -144,7 +155,7 @@ static void add_provider(struct text *out, const struct class_row *row, const st
 
 void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen)
 {
-	const char *flag = kernel_flag(row);
+	const char *flag = flag_name(class_row_kernel_flag(row));
 
 	if (flag) {
 		text_add_format(out,

@@ -326,6 +326,15 @@ void recording_pipeline_statistics(const struct recording *recording,
 	pipeline_statistics(recording->pipeline, statistics);
 }
 
+void recording_outcomes(const struct recording *recording, uint64_t outcomes[OUTCOME_COUNT])
+{
+	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
+		outcomes[i] = 0;
+	}
+	pipeline_add_outcomes(recording->setup.registry, source_facts(recording->source)->name,
+			      outcomes);
+}
+
 struct registry *recording_registry(const struct recording *recording)
 {
 	return recording->setup.registry;

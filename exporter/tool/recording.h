@@ -111,5 +111,6 @@ const struct setup *recording_setup(const struct recording *recording);
 /* After a run: what the pipeline counted. */
 void recording_pipeline_statistics(const struct recording *recording,
 				   struct pipeline_statistics *statistics);
+void recording_outcomes(const struct recording *recording, uint64_t outcomes[OUTCOME_COUNT]);
 
 #endif

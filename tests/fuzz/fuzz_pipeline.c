@@ -166,6 +166,8 @@ static const char *const commands[][WORDS_MOST] = {
 	  "Path matches ." },
 	{ "dump", recording_path, "--format", "csv", "--process", "*", "--where", "Duration ge 0" },
 	{ "backfill", recording_path, "--step", "1h", "--pages", "20" },
+	{ "doctor", recording_path },
+	{ "doctor", recording_path, "--format", "json", "--strict" },
 	{ "diff", recording_path, recording_path, "--all", "--fail-if", "etw_disk_read_bytes_total < 0" },
 	{ "diff", recording_path, recording_path, "--all", "--format", "csv" },
 	{ "check", "config", config_path, "--with", recording_path },

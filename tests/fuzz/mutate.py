@@ -48,6 +48,7 @@ def commands(build, path):
         [tool, "backfill", path, "--step", "1h", "--pages", "20"],
         [tool, "top", path, "--speed", "0", "--batch"],
         [tool, "diff", path, path, "--all"],
+        [tool, "doctor", path],
         [tool, "check", "config", os.path.join(SOURCE, "config", "etw_exporter.yaml"), "--with", path],
     ]
 

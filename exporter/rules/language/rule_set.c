@@ -526,19 +526,32 @@ uint32_t rule_set_kernel_groups(const struct rule_set *set)
 	return groups;
 }
 
+uint32_t collector_kernel_flags(const struct collector *collector)
+{
+	uint32_t features = 0, flags = collector->kernel_flags;
+
+	for (size_t i = 0; i < collector->metric_count; i++) {
+		const struct metric *metric = &collector->metrics[i];
+
+		for (size_t k = 0; k < metric->rule_count; k++) {
+			features |= rule_features(&metric->rules[k]);
+			/* events are counted by process */
+			flags |= KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
+		}
+	}
+	return flags | tracker_kernel_flags(features);
+}
+
 uint32_t rule_set_kernel_flags(const struct rule_set *set)
 {
 	uint32_t flags = 0;
 
 	for (size_t i = 0; i < set->collector_count; i++) {
 		if (set->infos[i].on) {
-			flags |= set->collectors[i]->kernel_flags;
+			flags |= collector_kernel_flags(set->collectors[i]);
 		}
 	}
-	if (set->rule_count > 0) { /* events are counted by process */
-		flags |= KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
-	}
-	return flags | tracker_kernel_flags(set->features);
+	return flags;
 }
 
 const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index)

@@ -75,6 +75,10 @@ bool rule_set_has_family(const struct rule_set *set, const struct family *family
 /* The features of a tracker that the fields of a rule need (families.c). */
 uint32_t rule_features(const struct rule *rule);
 
+/* The kernel flags that one collector needs of a live session, on or off (rule_set_kernel_flags()).
+ */
+uint32_t collector_kernel_flags(const struct collector *collector);
+
 /* Registers the families of the collectors that are on (families.c). */
 bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err);
 

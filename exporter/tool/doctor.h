@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What etwtool doctor knows about a recording, and what it finds in that (doctor_checks.c).
+ */
+#ifndef TOOL_DOCTOR_H
+#define TOOL_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "etl/file.h"
+#include "pipeline.h"
+#include "tool/class_rows.h"
+#include "tool/record_needs.h"
+#include "tool/recording.h"
+
+/* ---- findings ---- */
+
+/* A warning: numbers are wrong, or something is missing that was asked for. */
+enum severity { SEVERITY_NOTE, SEVERITY_WARNING };
+
+struct finding {
+	enum severity severity;
+	const char *id;          /* a literal, for programs: "events_lost" */
+	struct text what, to_do; /* owned; one sentence each, as people read them */
+};
+
+/* Zero-initialise it. */
+struct findings {
+	struct finding *rows; /* owned */
+	size_t count, capacity;
+	bool failed; /* no memory for one */
+};
+
+void findings_done(struct findings *findings);
+const char *severity_name(enum severity severity);
+
+/* ---- facts ---- */
+
+enum collector_state {
+	COLLECTOR_OFF,
+	COLLECTOR_FED,     /* its rules counted events, or it has none and all that it needs */
+	COLLECTOR_IDLE,    /* all that it needs was enabled, but no event came that it counts */
+	COLLECTOR_NOT_FED, /* something that it needs is missing */
+};
+
+const char *collector_state_name(enum collector_state state); /* "fed", "not fed", … */
+
+struct collector_report {
+	const struct collector *collector;
+	const struct collector_info *info;
+	bool requested; /* the user cares: on in the configuration, or switched on */
+	enum collector_state state;
+	size_t rules, rules_with_events;
+	uint64_t events, counted;
+	struct record_needs needs;
+	struct record_needs missing; /* of the needs: of what there is no trace in the recording */
+};
+
+struct doctor {
+	const struct configured_manifests *manifests; /* borrowed */
+	struct class_rows classes;                    /* sorted */
+	struct record_times times;
+	struct source_statistics source;
+	struct pipeline_statistics pipeline;
+	uint64_t outcomes[OUTCOME_COUNT];
+	struct etl_header header; /* its texts are not set */
+	const char *clock_doubt;  /* NULL: none */
+	uint64_t of_unknown_process, of_no_process;
+	uint64_t outside; /* records more than a second before the start or after the end */
+	int64_t previous; /* time of the record before */
+	int64_t gap_start;
+	uint64_t gap_100ns; /* the longest time without a record */
+	/* Group masks that the recording states, or-ed; only if there is a record with them. */
+	bool has_masks;
+	uint32_t mask_flags, mask_groups;
+	uint32_t seen_flags;                 /* of which there are events */
+	struct collector_report *collectors; /* owned */
+	size_t collector_count;
+	struct findings findings;
+};
+
+/* Adds to the facts what one record says. */
+void doctor_look(struct doctor *doctor, struct recording *recording,
+		 const struct event_record *record, const struct event_class *class);
+
+/* After the run: what the collectors got, and the findings. False without memory. */
+bool doctor_judge(struct doctor *doctor, const struct recording *recording,
+		  bool requested_by_default, const struct collector_switches *switches,
+		  struct error *err);
+
+/* A share; 0 of nothing. */
+double percent_of(uint64_t part, uint64_t whole);
+
+void doctor_done(struct doctor *doctor);
+
+#endif

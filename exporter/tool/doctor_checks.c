@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks of etwtool doctor: from facts about a recording to findings.
+ *
+ * One pass of the pipeline with all collectors collects the facts (struct doctor): the numbers of
+ * the source and of the tracker, event classes, the dry run of the rules, and a few that only the
+ * records show. Each check is a function that looks at the facts and adds at most one finding, a
+ * sentence about what is and one about what to do; the table at the end has their order.
+ *
+ * What was enabled is known in two ways. A recording of the kernel has records with the group masks
+ * of the session, whose first word are the kernel flags (docs/etl-format.md, EventTrace opcode 5);
+ * and events that are there were enabled. A flag of which there is neither is called missing, which
+ * can also mean that nothing happened, where the recording has no masks. A provider is missing if
+ * no event of it is there.
+ *
+ * A finding is a warning when numbers are wrong because of it, or when a collector that is
+ * requested gets nothing; else it is a note. --strict fails for warnings.
+ */
+#include "tool/doctor.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "decode/inband_manifests.h"
+#include "rules/engine/dry_run.h"
+#include "rules/language/rule_set.h"
+#include "source/kernel_flags.h"
+#include "source/kernel_group.h"
+#include "source/provider_names.h"
+#include "tool/needs.h"
+#include "tool/utc.h"
+
+#define SECOND INT64_C(10000000) /* 100 ns */
+
+/* A gap that is worth a note, and shares that are worth a warning. */
+enum { GAP_SECONDS = 60, UNKNOWN_PERCENT = 1, NO_VOLUME_PERCENT = 5 };
+
+/* ---- findings ---- */
+
+void findings_done(struct findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		text_free(&findings->rows[i].what);
+		text_free(&findings->rows[i].to_do);
+	}
+	free(findings->rows);
+	*findings = (struct findings){ .rows = NULL };
+}
+
+const char *severity_name(enum severity severity)
+{
+	return severity == SEVERITY_WARNING ? "warning" : "note";
+}
+
+const char *collector_state_name(enum collector_state state)
+{
+	static const char *const names[] = { [COLLECTOR_OFF] = "off",
+					     [COLLECTOR_FED] = "fed",
+					     [COLLECTOR_IDLE] = "idle",
+					     [COLLECTOR_NOT_FED] = "not fed" };
+
+	return names[state];
+}
+
+/* A new finding, whose `what` the caller writes; never NULL, but on failure one that is not kept.
+ */
+static struct finding *found(struct doctor *doctor, enum severity severity, const char *id,
+			     const char *to_do)
+{
+	static struct finding lost;
+	struct findings *findings = &doctor->findings;
+	struct finding *grown =
+		array_grow(findings->rows, &findings->capacity, findings->count, sizeof *grown);
+
+	if (!grown) {
+		findings->failed = true;
+		text_free(&lost.what);
+		text_free(&lost.to_do);
+		return &lost;
+	}
+	findings->rows = grown;
+	grown = &grown[findings->count++];
+	*grown = (struct finding){ .severity = severity, .id = id };
+	text_add_string(&grown->to_do, to_do);
+	return grown;
+}
+
+double percent_of(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* ---- facts from records ---- */
+
+static void look_at_masks(struct doctor *doctor, const struct event_record *record)
+{
+	enum { EXTENSION = 5, WORDS = 8 };
+	uint32_t words[WORDS];
+
+	if (record->kernel_group != KERNEL_GROUP_EVENT_TRACE || record->opcode != EXTENSION ||
+	    record->payload_size < sizeof words) {
+		return;
+	}
+	for (unsigned i = 0; i < WORDS; i++) {
+		const uint8_t *at = record->payload + (size_t)i * 4;
+
+		words[i] = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+			   (uint32_t)at[3] << 24;
+		doctor->has_masks |= words[i] != 0;
+	}
+	doctor->mask_flags |= words[0];
+	for (unsigned i = 0; i < KERNEL_GROUP_COUNT; i++) {
+		if ((words[kernel_groups[i].word] & kernel_groups[i].bit) != 0) {
+			doctor->mask_groups |= 1U << i;
+		}
+	}
+}
+
+static void look_at_time(struct doctor *doctor, int64_t time)
+{
+	const struct etl_header *header = &doctor->header;
+
+	if (time == RECORD_NO_TIME) {
+		return;
+	}
+	if (time < time_add(header->start_time, -SECOND) ||
+	    (header->end_time != 0 && time > time_add(header->end_time, SECOND))) {
+		doctor->outside++;
+	} else {
+		if (doctor->previous != RECORD_NO_TIME &&
+		    time_between(doctor->previous, time) > doctor->gap_100ns) {
+			doctor->gap_100ns = time_between(doctor->previous, time);
+			doctor->gap_start = doctor->previous;
+		}
+		doctor->previous = time;
+	}
+}
+
+void doctor_look(struct doctor *doctor, struct recording *recording,
+		 const struct event_record *record, const struct event_class *class)
+{
+	uint32_t id;
+	const char *process = recording_process(recording, &id);
+
+	record_times_add(&doctor->times, record);
+	class_rows_count(&doctor->classes, class);
+	doctor->of_unknown_process += strcmp(process, "_unknown") == 0;
+	doctor->of_no_process += strcmp(process, "_none") == 0;
+	look_at_time(doctor, record->time);
+	look_at_masks(doctor, record);
+}
+
+/* The records of a kernel class with a number in a range. */
+static uint64_t records_of(const struct doctor *doctor, enum kernel_class class, uint16_t first,
+			   uint16_t last)
+{
+	uint64_t records = 0;
+
+	for (size_t i = 0; i < doctor->classes.count; i++) {
+		const struct class_row *row = &doctor->classes.rows[i];
+
+		if (row->kernel_class == class && row->number >= first && row->number <= last) {
+			records += row->records;
+		}
+	}
+	return records;
+}
+
+static bool has_provider(const struct doctor *doctor, const struct provider_spec *spec)
+{
+	bool by_name = provider_spec_nameless(spec);
+
+	for (size_t i = 0; i < doctor->classes.count; i++) {
+		const struct class_row *row = &doctor->classes.rows[i];
+
+		if (by_name ? text_equal_nocase(row->provider, strlen(row->provider), spec->name,
+						strlen(spec->name)) :
+			      guid_equal(&row->guid, &spec->guid)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- checks of the recording ---- */
+
+static void check_losses(struct doctor *doctor)
+{
+	uint64_t lost = doctor->source.events_lost, buffers = doctor->source.buffers_lost;
+	uint64_t notified = records_of(doctor, KERNEL_LOST_EVENT, 0, 255);
+
+	if (lost > 0 || buffers > 0) {
+		text_add_format(
+			&found(doctor, SEVERITY_WARNING, "events_lost",
+			       "Record with more and larger buffers (wpr: BufferSize and Buffers of the "
+			       "profile; logman: -bs 1024 -nb 64 256), to a faster disk, or with fewer "
+			       "events.")
+				 ->what,
+			"%" PRIu64 " events (%.2f %% of all) and %" PRIu64
+			" buffers were lost while it was recorded, so every count is too low.",
+			lost, percent_of(lost, lost + doctor->times.records), buffers);
+	} else if (notified > 0) {
+		text_add_format(&found(doctor, SEVERITY_WARNING, "loss_notifications",
+				       "Record with more and larger buffers, or with fewer events.")
+					 ->what,
+				"%" PRIu64
+				" records report lost events or buffers, although the header "
+				"counts none.",
+				notified);
+	}
+}
+
+static void check_damage(struct doctor *doctor)
+{
+	const struct source_statistics *source = &doctor->source;
+
+	if (source->truncated) {
+		text_add_string(&found(doctor, SEVERITY_WARNING, "cut_short",
+				       "Copy the file again after the session was stopped.")
+					 ->what,
+				"The file is cut short; everything up to there is read.");
+	}
+	if (source->bad_buffers > 0 || source->bad_records > 0) {
+		text_add_format(&found(doctor, SEVERITY_WARNING, "damaged",
+				       "Copy the file again; if it is still damaged, record again.")
+					 ->what,
+				"%" PRIu64 " buffers and the rest of %" PRIu64
+				" records cannot be read and are left out.",
+				source->bad_buffers, source->bad_records);
+	}
+}
+
+static void check_header(struct doctor *doctor)
+{
+	if (doctor->header.end_time == 0) {
+		text_add_string(
+			&found(doctor, SEVERITY_WARNING, "not_closed",
+			       "Stop the session (wpr -stop, logman stop) before the file is "
+			       "copied.")
+				 ->what,
+			"The session was not stopped when the file was copied, or the machine "
+			"went down: the last buffers and the names at the end (rundown) are "
+			"missing, and losses are not known.");
+	}
+	if ((doctor->header.mode & ETL_MODE_CIRCULAR) != 0) {
+		text_add_string(
+			&found(doctor, SEVERITY_NOTE, "circular",
+			       "Record to a sequential file if the beginning matters.")
+				 ->what,
+			"The file is circular: it has the newest records, and older ones were "
+			"overwritten, perhaps the list of running processes among them.");
+	}
+}
+
+static void check_clock(struct doctor *doctor)
+{
+	char time[UTC_TEXT_SIZE];
+
+	if (doctor->clock_doubt) {
+		text_add_format(&found(doctor, SEVERITY_WARNING, "clock_doubt",
+				       "Do not trust durations and rates of this recording.")
+					 ->what,
+				"The clock of the recording is doubtful: %s.", doctor->clock_doubt);
+	}
+	if (doctor->gap_100ns >= (uint64_t)GAP_SECONDS * SECOND) {
+		struct text *what =
+			&found(doctor, SEVERITY_NOTE, "gap",
+			       "Compare with the system log: the machine slept, the clock was set, or "
+			       "nothing happened; rates over the gap are too low.")
+				 ->what;
+
+		text_add_format(what, "For %.0f s there is no record%s%s.",
+				(double)doctor->gap_100ns / (double)SECOND,
+				utc_format(doctor->gap_start, time) ? ", from " : "",
+				utc_format(doctor->gap_start, time) ? time : "");
+	}
+	if (doctor->outside > 0) {
+		text_add_format(
+			&found(doctor, SEVERITY_NOTE, "outside",
+			       "The clock jumped, or these records carry times of their own; "
+			       "use --from and --to of etwtool dump to see them.")
+				 ->what,
+			"%" PRIu64 " records have times before the start of the session or "
+			"after its end.",
+			doctor->outside);
+	}
+	if (doctor->source.late_records > 0) {
+		text_add_format(
+			&found(doctor, SEVERITY_NOTE, "late_records",
+			       "Durations that begin or end with such a record may be missing.")
+				 ->what,
+			"%" PRIu64 " records could not be put into the order of time.",
+			doctor->source.late_records);
+	}
+}
+
+static bool has_process_rundown(const struct doctor *doctor)
+{
+	if (records_of(doctor, KERNEL_PROCESS, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP) > 0) {
+		return true;
+	}
+	for (size_t i = 0; i < doctor->classes.count; i++) {
+		const struct class_row *row = &doctor->classes.rows[i];
+
+		if (provider_is(&row->guid, PROVIDER_KERNEL_PROCESS) &&
+		    row->number == PROCESS_EVENT_RUNDOWN) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_processes(struct doctor *doctor)
+{
+	double unknown = percent_of(doctor->of_unknown_process, doctor->times.records);
+	bool many = unknown >= UNKNOWN_PERCENT;
+
+	if (!has_process_rundown(doctor)) {
+		text_add_format(
+			&found(doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE,
+			       "no_process_rundown",
+			       "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
+			       "and stop the session regularly.")
+				 ->what,
+			"The recording has no list of the processes that ran before it; %" PRIu64
+			" records (%.1f %%) belong to a process without a name (_unknown).",
+			doctor->of_unknown_process, unknown);
+	} else if (many) {
+		text_add_format(
+			&found(doctor, SEVERITY_WARNING, "unknown_processes",
+			       "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
+			       "and look for losses.")
+				 ->what,
+			"%" PRIu64 " records (%.1f %%) belong to a process that no event names "
+			"(_unknown).",
+			doctor->of_unknown_process, unknown);
+	}
+}
+
+static void check_files(struct doctor *doctor)
+{
+	const uint64_t *bytes = doctor->pipeline.tracker.file_bytes;
+	uint64_t without = bytes[FILE_BYTES_ALL] - bytes[FILE_BYTES_WITH_VOLUME];
+	uint64_t operations = records_of(doctor, KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_CREATE,
+					 KERNEL_OPCODE_FILE_IO_FS_CONTROL);
+	bool many = percent_of(without, bytes[FILE_BYTES_ALL]) >= NO_VOLUME_PERCENT;
+
+	if (operations == 0) {
+		return;
+	}
+	if (records_of(doctor, KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
+		       KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN) == 0) {
+		text_add_format(
+			&found(doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE, "no_file_rundown",
+			       "Record with the kernel flag DISK_FILE_IO (wpr: Filename), and stop the "
+			       "session regularly: Windows writes the names when it ends.")
+				 ->what,
+			"The recording has no list of the files that were open; %.1f %% of the bytes "
+			"of files have no volume.",
+			percent_of(without, bytes[FILE_BYTES_ALL]));
+	} else if (many) {
+		text_add_format(
+			&found(doctor, SEVERITY_WARNING, "unknown_volumes",
+			       "Look for losses; names of files arrive with the kernel flags "
+			       "DISK_FILE_IO and FILE_IO_INIT.")
+				 ->what,
+			"%.1f %% of the bytes of files have no volume, because no event names "
+			"the file.",
+			percent_of(without, bytes[FILE_BYTES_ALL]));
+	}
+}
+
+static void check_drivers(struct doctor *doctor)
+{
+	uint64_t calls = records_of(doctor, KERNEL_PERF_INFO, 66, 69); /* DPCs and ISRs */
+
+	if (calls > 0 && records_of(doctor, KERNEL_IMAGE, KERNEL_OPCODE_DC_START,
+				    KERNEL_OPCODE_IMAGE_LOAD) == 0) {
+		text_add_format(&found(doctor, SEVERITY_WARNING, "no_drivers",
+				       "Record with the kernel flag IMAGE_LOAD (wpr: Loader) too.")
+					 ->what,
+				"%" PRIu64
+				" DPCs and interrupts cannot be attributed to a driver, because "
+				"the recording does not say where drivers are loaded.",
+				calls);
+	}
+}
+
+static void check_decoding(struct doctor *doctor)
+{
+	uint64_t undecodable = doctor->outcomes[OUTCOME_UNDECODABLE], evicted = 0;
+
+	if (undecodable > 0) {
+		text_add_format(
+			&found(doctor, SEVERITY_NOTE, "undecodable",
+			       "Compare the fields with etwtool fields, and the pointer size with "
+			       "--pointer-size.")
+				 ->what,
+			"%" PRIu64 " records have a header that is not documented, or a payload "
+			"too short for a field that a rule needs.",
+			undecodable);
+	}
+	for (unsigned i = 0; i < TABLE_COUNT; i++) {
+		evicted += doctor->pipeline.tracker.evictions[i];
+	}
+	if (evicted > 0) {
+		text_add_format(&found(doctor, SEVERITY_NOTE, "evictions",
+				       "Raise `limits` in a configuration and use --config.")
+					 ->what,
+				"%" PRIu64
+				" processes, threads, files or requests did not fit into the "
+				"tables.",
+				evicted);
+	}
+}
+
+/* ---- events without a schema ---- */
+
+/* What such events of a provider are called, and which description would help. */
+static void add_missing_schema(struct doctor *doctor, const struct class_row *row, uint64_t records,
+			       size_t events)
+{
+	bool kernel = row->kernel_class != KERNEL_NONE;
+	struct finding *finding = found(
+		doctor, SEVERITY_NOTE, "no_schema",
+		kernel ? "Report it with the build of Windows: this program does not know the "
+			 "layout." :
+		row->record_type == RECORD_MESSAGE ?
+			 "They are messages of software tracing (WPP), which only the developer's "
+			 "PDB or TMF files describe." :
+		row->classic ?
+			 "They are classic events, which a MOF file describes and no manifest." :
+			 "Give the instrumentation manifest of the provider with --schema; "
+			 "PerfView writes it where the provider is registered: ");
+	char guid[GUID_TEXT_SIZE];
+
+	guid_format(&row->guid, guid);
+	text_add_format(&finding->what, "The fields of %" PRIu64 " record%s (%zu event%s) of ",
+			records, records == 1 ? "" : "s", events, events == 1 ? "" : "s");
+	text_add_shown(&finding->what, row->provider);
+	if (!strstr(row->provider, guid)) {
+		text_add_format(&finding->what, " {%s}", guid);
+	}
+	text_add_string(&finding->what, " cannot be read, because no layout is known.");
+	if (!kernel && !row->classic && row->record_type != RECORD_MESSAGE) {
+		text_add_string(&finding->to_do, "PerfView UserCommand DumpRegisteredManifest ");
+		text_add_shown(&finding->to_do, row->provider);
+		text_add_char(&finding->to_do, '.');
+	}
+}
+
+static bool lacks_schema(const struct class_row *row)
+{
+	/* The descriptions of events themselves, and manifests that arrive as events. */
+	bool describes = row->kernel_class == KERNEL_META_DATA ||
+			 (!row->classic && row->number == MANIFEST_EVENT_ID);
+
+	return !row->schema && !describes && row->record_type < RECORD_TIMED && row->records > 0;
+}
+
+static void check_schemas(struct doctor *doctor)
+{
+	enum { PROVIDERS_MOST = 20 };
+	const struct class_rows *classes = &doctor->classes;
+	size_t shown = 0, more = 0;
+
+	for (size_t first = 0, end; first < classes->count; first = end) {
+		const struct class_row *one = NULL;
+		uint64_t records = 0;
+		size_t events = 0;
+
+		end = class_rows_provider_end(classes, first);
+		for (size_t i = first; i < end; i++) {
+			if (lacks_schema(&classes->rows[i])) {
+				one = one ? one : &classes->rows[i];
+				records += classes->rows[i].records;
+				events++;
+			}
+		}
+		if (one && shown < PROVIDERS_MOST) {
+			add_missing_schema(doctor, one, records, events);
+			shown++;
+		} else if (one) {
+			more++;
+		}
+	}
+	if (more > 0) {
+		text_add_format(&found(doctor, SEVERITY_NOTE, "no_schema",
+				       "etwtool providers lists all of them.")
+					 ->what,
+				"Events of %zu more providers have no layout.", more);
+	}
+}
+
+/* ---- collectors ---- */
+
+static bool add_missing(struct doctor *doctor, struct collector_report *report, struct error *err)
+{
+	uint32_t seen = doctor->seen_flags | (doctor->has_masks ? doctor->mask_flags : 0);
+	const struct record_needs *needs = &report->needs;
+
+	report->missing.flags = needs->flags & ~seen;
+	report->missing.groups = needs->groups & ~(doctor->has_masks ? doctor->mask_groups : 0);
+	for (size_t i = 0; i < needs->count; i++) {
+		if (!has_provider(doctor, &needs->providers[i]) &&
+		    !record_needs_add_provider(&report->missing, &needs->providers[i],
+					       doctor->manifests, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void count_rules(const struct recording *recording, struct collector_report *report)
+{
+	const struct dry_run *dry_run = recording_dry_run(recording);
+	const struct dry_run_rule *result;
+
+	for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
+		if (result->rule->collector == report->collector) {
+			report->rules++;
+			report->rules_with_events += result->events > 0;
+			report->events += result->events;
+			report->counted += result->counted;
+		}
+	}
+}
+
+static bool is_requested(const struct collector_info *info, bool by_default,
+			 const struct collector_switches *switches)
+{
+	bool requested = by_default ? info->default_on : info->on;
+
+	for (size_t i = 0; i < switches->count; i++) {
+		if (strcmp(switches->rows[i].collector, info->name) == 0) {
+			requested = switches->rows[i].on;
+		}
+	}
+	return requested;
+}
+
+static void add_not_fed(struct doctor *doctor, const struct collector_report *report)
+{
+	const struct record_needs *missing = &report->missing;
+	struct finding *finding = found(doctor, SEVERITY_WARNING, "collector_not_fed",
+					"Record again with the lines or the profile below.");
+	const char *between = "";
+
+	text_add_format(&finding->what, "Collector %s counts %s, because ", report->collector->name,
+			report->counted > 0 ? "too little" : "nothing");
+	if (missing->flags != 0 || missing->groups != 0) {
+		text_add_string(&finding->what,
+				doctor->has_masks ?
+					"these kernel flags were off: " :
+					"no event shows that these kernel flags were on: ");
+		text_add_kernel_names(&finding->what, missing->flags, missing->groups);
+		between = "; ";
+	}
+	for (size_t i = 0; i < missing->count; i++) {
+		char guid[GUID_TEXT_SIZE + 2];
+
+		text_add_format(&finding->what, "%s%s", between,
+				i == 0 ? "there is no event of the provider " : "");
+		text_add_shown(&finding->what, provider_spec_label(&missing->providers[i], guid));
+		between = ", ";
+	}
+	text_add_char(&finding->what, '.');
+}
+
+static bool report_collector(struct doctor *doctor, const struct recording *recording,
+			     struct collector_report *report, struct error *err)
+{
+	bool lacks;
+
+	count_rules(recording, report);
+	if (!record_needs_add_collector(&report->needs, report->collector, doctor->manifests,
+					err) ||
+	    !add_missing(doctor, report, err)) {
+		return false;
+	}
+	lacks = !record_needs_empty(&report->missing);
+	report->state = !report->info->on                    ? COLLECTOR_OFF :
+			report->counted > 0                  ? COLLECTOR_FED :
+			lacks                                ? COLLECTOR_NOT_FED :
+			report->collector->metric_count == 0 ? COLLECTOR_FED :
+							       COLLECTOR_IDLE;
+	if (report->state == COLLECTOR_NOT_FED && report->requested) {
+		add_not_fed(doctor, report);
+	}
+	return true;
+}
+
+static bool report_collectors(struct doctor *doctor, const struct recording *recording,
+			      bool by_default, const struct collector_switches *switches,
+			      struct error *err)
+{
+	const struct rule_set *set = recording_setup(recording)->rules;
+
+	for (size_t i = 0; i < doctor->classes.count; i++) {
+		doctor->seen_flags |= class_row_kernel_flag(&doctor->classes.rows[i]);
+	}
+	doctor->collectors = calloc(set->collector_count + 1, sizeof *doctor->collectors);
+	if (!doctor->collectors) {
+		return error_no_memory(err, "the collectors");
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		struct collector_report *report = &doctor->collectors[doctor->collector_count++];
+
+		report->collector = set->collectors[i];
+		report->info = &set->infos[i];
+		report->requested = is_requested(report->info, by_default, switches);
+		if (!report_collector(doctor, recording, report, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- all of it ---- */
+
+bool doctor_judge(struct doctor *doctor, const struct recording *recording,
+		  bool requested_by_default, const struct collector_switches *switches,
+		  struct error *err)
+{
+	static void (*const checks[])(struct doctor *) = {
+		check_losses, check_damage,  check_header,   check_clock,   check_processes,
+		check_files,  check_drivers, check_decoding, check_schemas,
+	};
+
+	recording_statistics(recording, &doctor->source);
+	recording_pipeline_statistics(recording, &doctor->pipeline);
+	recording_outcomes(recording, doctor->outcomes);
+	class_rows_sort(&doctor->classes);
+	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+		checks[i](doctor);
+	}
+	return report_collectors(doctor, recording, requested_by_default, switches, err) &&
+	       (!doctor->findings.failed || error_no_memory(err, "the findings"));
+}
+
+void doctor_done(struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		record_needs_done(&doctor->collectors[i].needs);
+		record_needs_done(&doctor->collectors[i].missing);
+	}
+	free(doctor->collectors);
+	class_rows_done(&doctor->classes);
+	findings_done(&doctor->findings);
+}

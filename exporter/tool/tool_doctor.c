@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool doctor: what is wrong with a recording, or missing in it, and how a better one is made.
+ *
+ * For a recording, one replay with all shipped collectors (or those of --config) collects facts,
+ * and doctor_checks.c makes findings of them. The report has the findings, then a line for each
+ * collector, then how to record what the requested collectors need: those that are on in the
+ * configuration, by default those that are on as shipped, as --[no-]collector.NAME changes it.
+ * For a configuration (a file whose name ends in .yaml or .yml) there is no recording to look at:
+ * only that last part is shown, with the providers of its sessions as well.
+ *
+ * The exit status is 0 with findings too, as that of check: they are the result. --strict makes it
+ * 1 when there is a warning, for CI.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "config/problems.h"
+#include "rules/language/rule_set.h"
+#include "setup.h"
+#include "source/kernel_flags.h"
+#include "tool/doctor.h"
+#include "tool/record_needs.h"
+#include "tool/tool.h"
+#include "tool/utc.h"
+
+struct request {
+	struct tool_arguments arguments;
+	const char *config, *profile; /* NULL: not given */
+	struct collector_switches switches;
+	bool strict;
+};
+
+/* ---- how to record ---- */
+
+static void add_how_text(struct text *out, const struct request *request,
+			 const struct record_needs *needs)
+{
+	if (record_needs_empty(needs)) {
+		text_add_string(out, "\nThe requested collectors need nothing of a session.\n");
+		return;
+	}
+	text_add_string(
+		out, "\nTo record what the requested collectors need (expected to work; no Windows "
+		     "has run it yet):\n  kernel flags: ");
+	text_add_kernel_names(out, needs->flags, needs->groups);
+	text_add_char(out, '\n');
+	for (size_t i = 0; i < needs->count; i++) {
+		const struct provider_spec *spec = &needs->providers[i];
+		char label[GUID_TEXT_SIZE + 2];
+
+		text_add_string(out, "  provider: ");
+		text_add_shown(out, provider_spec_label(spec, label));
+		text_add_format(out, ", level %u, ", spec->level);
+		if (spec->any == UINT64_MAX) {
+			text_add_string(out, "all keywords\n");
+		} else {
+			text_add_format(out, "keywords 0x%" PRIx64 "\n", spec->any);
+		}
+	}
+	text_add_string(out, "by Windows Performance Recorder:\n");
+	text_add_wpr_lines(out, "  ", request->profile);
+	text_add_string(out, "or by logman, the kernel and other providers apart:\n");
+	text_add_logman_start(out, "  ", needs);
+	text_add_logman_stop(out, "  ", needs);
+}
+
+static void add_how_json(struct json *json, const struct request *request,
+			 const struct record_needs *needs)
+{
+	struct text lines = { 0 };
+
+	json_member_object(json, "record");
+	json_add_needs(json, needs);
+	text_add_wpr_lines(&lines, "", request->profile);
+	json_member_string(json, "wpr", lines.data ? lines.data : "");
+	text_clear(&lines);
+	text_add_logman_start(&lines, "", needs);
+	text_add_logman_stop(&lines, "", needs);
+	json_member_string(json, "logman", lines.data ? lines.data : "");
+	json_object_end(json);
+	json->out->failed |= lines.failed;
+	text_free(&lines);
+}
+
+static bool write_profile(const struct request *request, const struct record_needs *needs,
+			  struct error *err)
+{
+	struct text profile = { 0 };
+	bool good;
+
+	if (!request->profile) {
+		return true;
+	}
+	if (record_needs_empty(needs)) {
+		return error_set(err, ERROR_CONFIG,
+				 "--profile: the requested collectors need nothing");
+	}
+	text_add_wprp(&profile, needs);
+	good = profile.failed ?
+		       error_no_memory(err, "the profile") :
+		       os_file_write_whole(request->profile, profile.data, profile.size, err) ||
+			       error_prefix(err, "%s", request->profile);
+	text_free(&profile);
+	return good;
+}
+
+/* ---- the report on a recording ---- */
+
+static void add_sentence(struct text *out, const char *indent, const struct text *sentence)
+{
+	text_add_string(out, indent);
+	text_add_string(out, sentence->data ? sentence->data : "");
+	text_add_char(out, '\n');
+}
+
+static void add_findings_text(struct text *out, const struct findings *findings,
+			      enum severity severity)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->rows[i];
+
+		if (finding->severity == severity) {
+			text_add_format(out, "%s: ", severity_name(severity));
+			add_sentence(out, "", &finding->what);
+			add_sentence(out, "    do: ", &finding->to_do);
+		}
+	}
+}
+
+static void add_missing_text(struct text *out, const struct collector_report *report)
+{
+	const struct record_needs *missing = &report->missing;
+
+	if (record_needs_empty(missing)) {
+		return;
+	}
+	text_add_string(out, "  missing: ");
+	text_add_kernel_names(out, missing->flags, missing->groups);
+	for (size_t i = 0; i < missing->count; i++) {
+		char label[GUID_TEXT_SIZE + 2];
+
+		text_add_string(out,
+				i > 0 || missing->flags != 0 || missing->groups != 0 ? ", " : "");
+		text_add_shown(out, provider_spec_label(&missing->providers[i], label));
+	}
+}
+
+static void add_collector_text(struct text *out, const struct collector_report *report)
+{
+	text_add_format(out, "  %-14s %-4s %-8s", report->collector->name,
+			report->requested ? "on" : "off", collector_state_name(report->state));
+	if (report->rules > 0) {
+		text_add_format(out, " %10" PRIu64 " counted, events for %zu of %zu rules",
+				report->counted, report->rules_with_events, report->rules);
+	}
+	add_missing_text(out, report);
+	text_add_char(out, '\n');
+	if (report->state == COLLECTOR_NOT_FED) {
+		text_add_logman_start(out, "      ", &report->needs);
+	}
+}
+
+static void add_text(struct text *out, const struct request *request, const struct doctor *doctor,
+		     const struct record_needs *needs)
+{
+	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
+
+	text_add_shown(out, os_path_name(request->arguments.words[0]));
+	text_add_format(out, ": %" PRIu64 " records", doctor->times.records);
+	if (utc_format(doctor->times.first, first) && utc_format(doctor->times.last, last)) {
+		text_add_format(out, " from %s to %s, %.1f s", first, last,
+				record_times_seconds(&doctor->times));
+	}
+	text_add_format(out,
+			"\nprocess _unknown: %.1f %% of all records; no process (_none): %.1f %%\n",
+			percent_of(doctor->of_unknown_process, doctor->times.records),
+			percent_of(doctor->of_no_process, doctor->times.records));
+	text_add_string(out, doctor->findings.count > 0 ? "\n" : "\nNothing was found.\n");
+	for (unsigned severity = SEVERITY_WARNING + 1; severity-- > 0;) {
+		add_findings_text(out, &doctor->findings, (enum severity)severity);
+	}
+	text_add_string(out,
+			"\ncollectors (on: requested; idle: what it needs was enabled, but nothing "
+			"happened that it counts):\n");
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		add_collector_text(out, &doctor->collectors[i]);
+	}
+	add_how_text(out, request, needs);
+}
+
+static void add_collector_json(struct json *json, const struct collector_report *report)
+{
+	struct text lines = { 0 };
+
+	json_object_begin(json);
+	json_member_string(json, "name", report->collector->name);
+	json_key(json, "requested");
+	json_bool(json, report->requested);
+	json_member_string(json, "state", collector_state_name(report->state));
+	json_member_u64(json, "rules", report->rules);
+	json_member_u64(json, "rules_with_events", report->rules_with_events);
+	json_member_u64(json, "events", report->events);
+	json_member_u64(json, "counted", report->counted);
+	json_member_object(json, "needs");
+	json_add_needs(json, &report->needs);
+	json_object_end(json);
+	json_member_object(json, "missing");
+	json_add_needs(json, &report->missing);
+	json_object_end(json);
+	text_add_logman_start(&lines, "", &report->needs);
+	json_member_string(json, "logman", lines.data ? lines.data : "");
+	json_object_end(json);
+	json->out->failed |= lines.failed;
+	text_free(&lines);
+}
+
+static void add_json(struct text *out, const struct request *request, const struct doctor *doctor,
+		     const struct record_needs *needs)
+{
+	struct tool_json page;
+	struct json *json = tool_json_begin(&page);
+
+	json_member_string(json, "file", os_path_name(request->arguments.words[0]));
+	json_member_u64(json, "records", doctor->times.records);
+	utc_member(json, "first", doctor->times.first);
+	utc_member(json, "last", doctor->times.last);
+	json_member_double(json, "seconds", record_times_seconds(&doctor->times));
+	json_member_u64(json, "events_lost", doctor->source.events_lost);
+	json_member_u64(json, "buffers_lost", doctor->source.buffers_lost);
+	json_member_u64(json, "of_unknown_process", doctor->of_unknown_process);
+	json_member_u64(json, "of_no_process", doctor->of_no_process);
+	json_member_array(json, "findings");
+	for (size_t i = 0; i < doctor->findings.count; i++) {
+		const struct finding *finding = &doctor->findings.rows[i];
+
+		json_object_begin(json);
+		json_member_string(json, "severity", severity_name(finding->severity));
+		json_member_string(json, "id", finding->id);
+		json_member_string(json, "finding", finding->what.data);
+		json_member_string(json, "do", finding->to_do.data);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_member_array(json, "collectors");
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		add_collector_json(json, &doctor->collectors[i]);
+	}
+	json_array_end(json);
+	add_how_json(json, request, needs);
+	tool_json_end(&page, out);
+}
+
+/* ---- a recording ---- */
+
+static void on_class(void *context, const struct event_class *class)
+{
+	struct doctor *doctor = context;
+
+	class_rows_class(&doctor->classes, class);
+}
+
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
+{
+	doctor_look(context, recording, record, class);
+}
+
+/* What only the header says. */
+static bool read_header(struct doctor *doctor, const struct request *request, struct error *err)
+{
+	struct etl_file *file =
+		etl_file_open(request->arguments.words[0], request->arguments.pointer_size, err);
+
+	if (!file) {
+		return false;
+	}
+	doctor->header = file->header;
+	doctor->header.logger_name = NULL;
+	doctor->header.log_file_name = NULL;
+	doctor->clock_doubt = file->clock_doubt;
+	etl_file_close(file);
+	return true;
+}
+
+static bool add_requested(struct record_needs *needs, const struct doctor *doctor,
+			  struct error *err)
+{
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		const struct collector_report *report = &doctor->collectors[i];
+
+		if (report->requested &&
+		    !record_needs_add_collector(needs, report->collector, doctor->manifests, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The exit status of a report with these findings. */
+static int status_of(const struct request *request, const struct findings *findings)
+{
+	for (size_t i = 0; i < findings->count && request->strict; i++) {
+		if (findings->rows[i].severity == SEVERITY_WARNING) {
+			return tool_complain(TOOL_FAILED, "doctor",
+					     "--strict: the report has a warning");
+		}
+	}
+	return TOOL_DONE;
+}
+
+static bool look_at_recording(struct request *request, struct problems *problems, struct text *out,
+			      int *status, struct error *err)
+{
+	struct doctor doctor = { .times = RECORD_TIMES_NONE,
+				 .previous = RECORD_NO_TIME,
+				 .manifests = &request->arguments.manifests };
+	const struct recording_options options = { .collectors = true,
+						   .config_path = request->config,
+						   .problems = problems,
+						   .switches = &request->switches,
+						   .every_collector = !request->config,
+						   .context = &doctor,
+						   .on_class = on_class,
+						   .on_record = on_record };
+	struct record_needs needs = { .flags = 0 };
+	struct recording *recording = NULL;
+	bool good = read_header(&doctor, request, err);
+
+	if (good) {
+		recording = recording_open(&request->arguments, request->arguments.words[0],
+					   &options, err);
+	}
+	good = recording && recording_run(recording, err) &&
+	       doctor_judge(&doctor, recording, !request->config, &request->switches, err) &&
+	       add_requested(&needs, &doctor, err) && write_profile(request, &needs, err);
+	if (good) {
+		(request->arguments.as_json ? add_json : add_text)(out, request, &doctor, &needs);
+		*status = status_of(request, &doctor.findings);
+	}
+	record_needs_done(&needs);
+	doctor_done(&doctor);
+	recording_close(recording);
+	return good;
+}
+
+/* ---- a configuration ---- */
+
+static bool add_configured(struct record_needs *needs, const struct setup *setup,
+			   const struct configured_manifests *manifests, struct error *err)
+{
+	const struct rule_set *set = setup->rules;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		if (set->infos[i].on &&
+		    !record_needs_add_collector(needs, set->collectors[i], manifests, err)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < setup->config->session_count; i++) {
+		const struct config_session *session = &setup->config->sessions[i];
+
+		for (size_t k = 0; k < session->provider_count; k++) {
+			if (!record_needs_add_provider(needs, &session->providers[k], manifests,
+						       err)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+static void add_configuration(struct text *out, const struct request *request,
+			      const struct setup *setup, const struct record_needs *needs)
+{
+	const char *path = request->arguments.words[0];
+	struct text names = { 0 };
+	struct tool_json page;
+	struct json *json;
+
+	setup_add_collectors(setup, &names);
+	text_add_string(&names, "");
+	if (request->arguments.as_json) {
+		json = tool_json_begin(&page);
+		json_member_string(json, "config", path);
+		json_member_string(json, "collectors", names.data);
+		add_how_json(json, request, needs);
+		tool_json_end(&page, out);
+	} else {
+		text_add_shown(out, path);
+		text_add_string(out, ": collectors on: ");
+		text_add_string(out, names.size > 0 ? names.data : "none");
+		text_add_char(out, '\n');
+		add_how_text(out, request, needs);
+	}
+	out->failed |= names.failed;
+	text_free(&names);
+}
+
+static bool look_at_configuration(struct request *request, struct problems *problems,
+				  struct text *out, struct error *err)
+{
+	struct configured_manifests *manifests = &request->arguments.manifests;
+	const struct setup_options options = { .manifests = manifests,
+					       .switches = request->switches.rows,
+					       .switch_count = request->switches.count };
+	struct record_needs needs = { .flags = 0 };
+	struct setup setup;
+	bool good;
+
+	if (!setup_open(&setup, config_load(request->arguments.words[0], problems, err), &options,
+			err)) {
+		return false;
+	}
+	good = add_configured(&needs, &setup, manifests, err) &&
+	       write_profile(request, &needs, err);
+	if (good) {
+		add_configuration(out, request, &setup, &needs);
+	}
+	record_needs_done(&needs);
+	setup_close(&setup);
+	return good;
+}
+
+/* ---- the command ---- */
+
+#define AT(member) .offset = offsetof(struct request, member)
+
+static const struct command_option option_rows[] = {
+	{ "--profile", "FILE", "write the profile for wpr (.wprp)", OPTION_TEXT, AT(profile) },
+	{ "--config", "FILE", "of a recording: the collectors that are on in this configuration",
+	  OPTION_TEXT, AT(config) },
+	{ "--collector.", "NAME", "whether a collector is requested; overrides the configuration",
+	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
+	{ "--strict", NULL, "exit status 1 if there is a warning", OPTION_SET, AT(strict) },
+	{ NULL },
+};
+
+static void show_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "doctor", "%s", sentence);
+}
+
+static bool is_configuration(const char *path)
+{
+	return text_ends_nocase(path, strlen(path), ".yaml", 5) ||
+	       text_ends_nocase(path, strlen(path), ".yml", 4);
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct request *request = (struct request *)arguments;
+	struct problems problems = { 0 };
+	struct error err = { 0 };
+	struct text out = { 0 };
+	int status = TOOL_DONE, printed;
+	bool good;
+
+	if (arguments->word_count == 0) {
+		return tool_complain(TOOL_BAD_USAGE, "doctor", "which recording or configuration?");
+	}
+	if (!is_configuration(arguments->words[0])) {
+		good = look_at_recording(request, &problems, &out, &status, &err);
+	} else if (request->config) {
+		return tool_complain(TOOL_BAD_USAGE, "doctor", "--config is for a recording");
+	} else {
+		good = look_at_configuration(request, &problems, &out, &err);
+	}
+	problems_show(&problems, show_problem, NULL);
+	if (!good) {
+		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		if (problems.errors == 0) {
+			tool_complain(status, "doctor", "%s", err.text);
+		}
+		problems_done(&problems);
+		text_free(&out);
+		return status;
+	}
+	problems_done(&problems);
+	printed = tool_print("doctor", &out);
+	return printed != TOOL_DONE ? printed : status;
+}
+
+static void done(struct tool_arguments *arguments)
+{
+	collector_switches_done(&((struct request *)arguments)->switches);
+}
+
+const struct tool_command tool_doctor = {
+	.name = "doctor",
+	.synopsis = "FILE|CONFIG",
+	.about = "Say what a recording lacks, and how to record what collectors need",
+	.more = "Of a recording: losses, damage, names and schemas that are missing, doubts about its\n"
+		"clock, with what to do; which collectors it feeds; and how to record what the requested\n"
+		"collectors need, those that are on by default or in --config. Of a configuration\n"
+		"(.yaml, .yml): the latter alone, with the providers of its sessions.\n"
+		"\n"
+		"A recording may have more events than the rules count: profiles and logman have no\n"
+		"filters by event id. The exit status is 0 with findings too, unless --strict is given.\n",
+	.options = option_rows,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
+	.words_most = 1,
+	.too_many = "one recording or configuration at a time, not also",
+	.size = sizeof(struct request),
+	.run = run,
+	.done = done,
+};

@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# etwtool doctor: what it finds in recordings that lack one thing each; its numbers against pages of the exporter and summaries; its
+# profiles against the documented schema.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+sample=$work/sample.etl
+
+# Recordings that lack one thing: fields of the header (docs/etl-format.md section 5), and buffers.
+python3 - "$work" <<'END' || fail "recordings with one fault each"
+import os, struct, sys
+work = sys.argv[1]
+whole = open(os.path.join(work, "sample.etl"), "rb").read()
+size, = struct.unpack_from("<I", whole) # each buffer begins with its size
+header = 0x48 + 0x20 # of the buffer, of the record
+
+def write(name, data):
+    open(os.path.join(work, name), "wb").write(data)
+
+def patch(name, form, offset, value):
+    data = bytearray(whole)
+    struct.pack_into(form, data, header + offset, value)
+    write(name, bytes(data))
+
+patch("unclosed.etl", "<q", 16, 0)
+patch("lost.etl", "<I", 48, 1234)
+patch("circular.etl", "<I", 32, 2)
+write("half.etl", whole[:len(whole) // size // 2 * size])
+write("cut.etl", whole[:-size // 2])
+damaged = bytearray(whole)
+damaged[3 * size:3 * size + 64] = b"\xff" * 64
+write("damaged.etl", bytes(damaged))
+END
+
+finds() { # RECORDING SEVERITY ID: the report has such a finding, in both formats
+	"$ETWTOOL" doctor "$work/$1" --format json >"$work/json" 2>/dev/null || fail "$1: exit $?"
+	python3 - "$work/json" "$2" "$3" <<'END' || fail "$1: no $2 $3: $(grep '"id"' "$work/json")"
+import json, sys
+findings = json.load(open(sys.argv[1]))["findings"]
+found = [f for f in findings if f["id"] == sys.argv[3] and f["severity"] == sys.argv[2]]
+assert found and all(f["finding"].endswith(".") and f["do"].endswith(".") for f in found)
+END
+	"$ETWTOOL" doctor "$work/$1" >"$work/text" 2>/dev/null
+	grep -q "^$2: " "$work/text" || fail "$1: the text has no $2"
+	grep -q '^    do: [A-Z].*\.$' "$work/text" || fail "$1: nothing to do"
+}
+finds unclosed.etl warning not_closed
+finds lost.etl warning events_lost
+says '^warning: 1234 events (0.98 % of all) and 0 buffers were lost' <"$work/text" || fail "$(grep lost "$work/text")"
+finds circular.etl note circular
+finds half.etl warning no_file_rundown
+finds cut.etl warning cut_short
+finds damaged.etl warning damaged
+
+# A recording with nothing wrong has no finding, and --strict succeeds; with a warning it fails, with findings alone nothing does.
+"$ETWTOOL" doctor "$sample" | says '^Nothing was found.$' || fail "findings in the sample"
+"$ETWTOOL" doctor "$sample" --strict >/dev/null || fail "--strict on the sample"
+"$ETWTOOL" doctor "$work/lost.etl" >/dev/null || fail "findings are no failure"
+expect_exit 1 'the report has a warning' "$ETWTOOL" doctor "$work/lost.etl" --strict
+"$ETWTOOL" doctor "$work/circular.etl" --strict >/dev/null || fail "a note is no failure"
+
+# On every recording: the doctor ends well, its numbers are those of the exporter, and a collector is fed if and only if a page of it
+# alone has a value.
+cat >"$work/compare.py" <<'END'
+import json, re, subprocess, sys
+tool, exporter, path = sys.argv[1:4]
+own = re.compile(r"(etw_(session|consumer|exporter|replay|state|schema|decode)|process)_")
+
+def run(*words):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode()
+
+def page(*flags):
+    values = {}
+    for line in run(exporter, "--once", "--replay.file=" + path, *flags).split("\n"):
+        if line and line[0] != "#":
+            series, value = line.rsplit(" ", 1)
+            values[series] = float(value)
+    return values
+
+report = json.loads(run(tool, "doctor", path, "--format", "json"))
+summary = json.loads(run(tool, "summary", path))
+everything = page("--collector.disable-defaults", "--collector.events")
+def of(process):
+    return sum(v for s, v in everything.items() if s.startswith("etw_events_total{") and 'process="%s"' % process in s)
+assert report["of_unknown_process"] == of("_unknown"), (report["of_unknown_process"], of("_unknown"))
+assert report["of_no_process"] == of("_none")
+assert report["records"] == summary["records"], (report["records"], summary["records"])
+assert (report["events_lost"], report["buffers_lost"]) == (summary["header"]["events_lost"], summary["header"]["buffers_lost"])
+ids = [f["id"] for f in report["findings"]]
+assert ("events_lost" in ids) == (summary["header"]["events_lost"] + summary["header"]["buffers_lost"] > 0)
+assert ("not_closed" in ids) == (summary["header"]["end_filetime"] == 0)
+
+names = {c["name"] for c in report["collectors"]}
+assert len(names) == 23, names
+for collector in report["collectors"]:
+    name = collector["name"]
+    if name == "file_top": # its series end with the recording
+        continue
+    values = page("--collector.disable-defaults", "--collector." + name)
+    counts = any(v != 0 for s, v in values.items() if not own.match(s) and not s.startswith(("etw_process_instances", "etw_process_threads",
+                 "etw_process_image_info", "etw_disk_info", "etw_disk_volume_info")))
+    # Counters of bytes may stay 0 although events are counted.
+    assert not counts or collector["state"] == "fed", (name, collector)
+    assert counts or collector["counted"] == 0 or name in ("payload", "memory", "network", "registry"), (name, collector)
+    if collector["state"] == "not fed":
+        missing = collector["missing"]
+        assert missing["kernel"] or missing["providers"]
+        assert set(missing["kernel"]) <= set(collector["needs"]["kernel"])
+        assert "logman start" in collector["logman"]
+END
+for recording in "$sample" "$traces"/*.etl; do
+	[ -e "$recording" ] || continue
+	"$ETWTOOL" doctor "$recording" >"$work/text" 2>"$work/err" || fail "$recording: $(cat "$work/err")"
+	python3 "$work/compare.py" "$ETWTOOL" "$ETW_EXPORTER" "$recording" || fail "$recording: other numbers"
+done
+
+# What a recording lacks is said with the flag that was off, as its group masks state.
+if [ -e "$traces/net.4.5.2.x64.etl" ]; then
+	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" >"$work/text"
+	says '^warning: Collector file counts nothing, because these kernel flags were off: FILE_IO_INIT\.$' <"$work/text" || fail "file"
+	# PROCESS 1, THREAD 2, DISK_FILE_IO 0x200 and FILE_IO_INIT 0x4000000 of evntrace.h.
+	grep -A1 '^  file  ' "$work/text" | says -- '-p "Windows Kernel Trace" 0x4000203 ' || fail "the line for file"
+	grep -A2 '^  http  ' "$work/text" | says -- '-p "{dd5ef90a-6398-47a4-ad34-4dcecdef795f}" 0x116 4 ' || fail "the line for http"
+	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" --no-collector.file --strict >/dev/null 2>&1 || fail "a collector that is not requested"
+fi
+
+# Profiles: well-formed, elements in the order of "WPRControlProfiles Schema" (Microsoft Learn), keywords of its enumeration.
+cat >"$work/profile.py" <<'END'
+import sys, xml.etree.ElementTree as tree
+path, kernel, providers = sys.argv[1], set(sys.argv[2].split(",")) - {""}, set(sys.argv[3].split(",")) - {""}
+known = set("""AllFaults Alpc AntiStarvation CC ClockInterrupt ClusterOff CompactCSwitch ContiguousMemorygeneration CpuConfig CSwitch DiskIO
+DiskIOInit DPC Drivers FileIO FileIOInit Filename FilterIO FilterIOFailure FilterIOFastIO FilterIOInit FootPrint HalClock Handle
+HardFaults IdleStates InterProcessorInterrupt Interrupt KernelQueue Loader LoadBalancer Memory MemoryInfo MemoryInfoWS NetworkTrace
+Object OpticalIO OpticalIOInit Pool Power ProcessCounter ProcessFreeze ProcessThread ReadyThread ReferenceSet Registry RegistryHive
+SampledProfile SpinLock SplitIO SynchronizationObjects SystemCall ThreadPriority Timer VirtualAllocation WakeCounter""".split())
+root = tree.parse(path).getroot()
+assert root.tag == "WindowsPerformanceRecorder" and root.get("Version")
+profiles, = root
+assert profiles.tag == "Profiles"
+order = ["SystemCollector", "EventCollector", "SystemProvider", "EventProvider", "Profile"]
+places = [order.index(e.tag) for e in profiles]
+assert places == sorted(places), [e.tag for e in profiles]
+ids = [e.get("Id") for e in profiles]
+assert len(ids) == len(set(ids)) and all(i and ":" not in i and " " not in i for i in ids)
+for collector in profiles:
+    if collector.tag in ("SystemCollector", "EventCollector"):
+        assert [e.tag for e in collector] == ["BufferSize", "Buffers"] and all(int(e.get("Value")) > 0 for e in collector)
+        assert collector.tag == "EventCollector" or collector.get("Name") in ("NT Kernel Logger", "Circular Kernel Context Logger")
+keywords = [k.get("Value") for k in profiles.findall("SystemProvider/Keywords/Keyword")]
+assert len(keywords) == len(set(keywords)) and set(keywords) <= known, keywords
+assert set(keywords) == kernel, keywords
+events = profiles.findall("EventProvider")
+assert {"%s/%s/%s" % (e.get("Name"), e.get("Level"), ";".join(k.get("Value") for k in e.findall("Keywords/Keyword"))) for e in events} == providers, \
+    [tree.tostring(e) for e in events]
+profile, = profiles.findall("Profile")
+assert profile.get("Id") == ".".join(profile.get(k) for k in ("Name", "DetailLevel", "LoggingMode")) and profile.get("Description")
+used = [e.get("Value") for e in profile.iter() if e.get("Value")]
+assert sorted(used) == sorted(i for i in ids if i != profile.get("Id")), used
+assert [e.tag for e in profile] == ["Collectors"]
+print(*(e.get("Stack") for e in events))
+END
+profile() { # KEYWORDS PROVIDERS ARGUMENTS...
+	local keywords=$1 providers=$2
+	shift 2
+	rm -f "$work/out.wprp"
+	"$ETWTOOL" doctor "$@" --profile "$work/out.wprp" >"$work/text" 2>"$work/err" || fail "$*: $(cat "$work/err")"
+	python3 "$work/profile.py" "$work/out.wprp" "$keywords" "$providers" >"$work/stacks" || fail "$*: $(cat "$work/out.wprp")"
+	grep -q "wpr -start \"$work/out.wprp!etw_exporter\" -filemode" "$work/text" || fail "$*: no line for wpr"
+}
+basic=ProcessThread,DiskIO,Filename,FileIOInit,NetworkTrace,HardFaults
+profile "$basic" "" "$sample"
+profile "$basic" "" "$SOURCE_DIR/config/etw_exporter.yaml"
+profile ProcessThread,DiskIO,Filename,FileIOInit,NetworkTrace,HardFaults,CSwitch,ReadyThread,SampledProfile,Loader,DPC,Interrupt \
+	"1c95126e-7eea-49a9-a3fe-a378b03ddb4d/4/0xFFFFFFFFFFFFFFFF,dd5ef90a-6398-47a4-ad34-4dcecdef795f/4/0x116" \
+	"$sample" --collector.sched --collector.cpu --collector.interrupt --collector.dns --collector.http
+every=(cpu dns dotnet file_errors file_groups file_latency file_other file_top http image interrupt page_faults payload registry sched tcp
+	virtual_alloc)
+profile "$basic,SampledProfile,FileIO,Loader,DPC,Interrupt,AllFaults,Registry,CSwitch,ReadyThread,VirtualAllocation" \
+	"1c95126e-7eea-49a9-a3fe-a378b03ddb4d/4/0xFFFFFFFFFFFFFFFF,dd5ef90a-6398-47a4-ad34-4dcecdef795f/4/0x116,e13c0d23-ccbc-4e12-931b-d9cc2eee27e4/5/0x1C011,2f07e2ee-15db-40f1-90ef-9d7ba282188a/4/0x400000400" \
+	"$sample" "${every[@]/#/--collector.}"
+
+# A configuration with sessions: their providers, with stacks, and groups beyond the flags.
+cat >"$work/my.yaml" <<'END'
+collectors: { disk: off, events: off, file: off, memory: off, network: off, process: off }
+collector_files: [mine.yaml]
+sessions:
+  mine:
+    logger: user
+    providers:
+      - { provider: '{11111111-2222-3333-4444-555555555555}', level: 3, any: 0x30, properties: [stack] }
+      - { provider: 'A<B & "C"--D', level: 2 }
+END
+cat >"$work/mine.yaml" <<'END'
+collector: mine
+help: For the test.
+default: on
+needs: { kernel: [PRIORITY, POOL] }
+metrics:
+  - name: etw_mine_total
+    type: counter
+    help: For the test.
+    events:
+      - { event: Process/Start }
+END
+if "$ETWTOOL" check "$work/my.yaml" >"$work/check" 2>&1; then
+	profile ProcessThread,ThreadPriority,Pool '11111111-2222-3333-4444-555555555555/3/0x30,A<B & "C"-_D/2/0xFFFFFFFFFFFFFFFF' "$work/my.yaml"
+	grep -q '^true' "$work/stacks" || fail "no stack in the profile"
+	grep -q '(logman cannot enable PRIORITY, POOL; wpr can)' "$work/text" || fail "groups: $(cat "$work/text")"
+else
+	fail "the configuration of the test: $(cat "$work/check")"
+fi
+
+# Bad usage.
+expect_exit 2 'which recording or configuration' "$ETWTOOL" doctor
+expect_exit 2 'one recording or configuration at a time' "$ETWTOOL" doctor a b
+expect_exit 1 'nothing.etl' "$ETWTOOL" doctor "$work/nothing.etl"
+expect_exit 2 'collector.*nothing' "$ETWTOOL" doctor --collector.nothing "$sample"
+expect_exit 2 'config is for a recording' "$ETWTOOL" doctor "$work/my.yaml" --config "$work/my.yaml"
+expect_exit 1 "$work/no/out.wprp" "$ETWTOOL" doctor "$sample" --profile "$work/no/out.wprp"
