@@ -60,6 +60,7 @@ struct collector_report {
 };
 
 struct doctor {
+	const char *path, *profile; /* of the recording, and of the .wprp or NULL; borrowed */
 	const struct configured_manifests *manifests; /* borrowed */
 	struct class_rows classes;                    /* sorted */
 	struct record_times times;
@@ -91,9 +92,31 @@ bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 		  bool requested_by_default, const struct collector_switches *switches,
 		  struct error *err);
 
+/* A new finding; the caller writes its `what`. Never NULL, but without memory one that is not kept.
+ */
+struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
+			     const char *to_do);
+
+/* The part of doctor_judge() that is about collectors (doctor_collectors.c). */
+bool doctor_report_collectors(struct doctor *doctor, const struct recording *recording,
+			      bool by_default, const struct collector_switches *switches,
+			      struct error *err);
+
 /* A share; 0 of nothing. */
 double percent_of(uint64_t part, uint64_t whole);
 
 void doctor_done(struct doctor *doctor);
+
+/* ---- the report (doctor_report.c) ---- */
+
+/* How to record what is needed; profile: the path of the .wprp, NULL: none was written. */
+void doctor_add_how_text(struct text *out, const char *profile, const struct record_needs *needs);
+void doctor_add_how_json(struct json *json, const char *profile, const struct record_needs *needs);
+
+/* needs: of the requested collectors. */
+void doctor_add_text(struct text *out, const struct doctor *doctor,
+		     const struct record_needs *needs);
+void doctor_add_json(struct text *out, const struct doctor *doctor,
+		     const struct record_needs *needs);
 
 #endif

@@ -2,16 +2,10 @@
 /*
  * The checks of etwtool doctor: from facts about a recording to findings.
  *
- * One pass of the pipeline with all collectors collects the facts (struct doctor): the numbers of
+ * One pass of the pipeline with the collectors collects the facts (struct doctor): the numbers of
  * the source and of the tracker, event classes, the dry run of the rules, and a few that only the
  * records show. Each check is a function that looks at the facts and adds at most one finding, a
  * sentence about what is and one about what to do; the table at the end has their order.
- *
- * What was enabled is known in two ways. A recording of the kernel has records with the group masks
- * of the session, whose first word are the kernel flags (docs/etl-format.md, EventTrace opcode 5);
- * and events that are there were enabled. A flag of which there is neither is called missing, which
- * can also mean that nothing happened, where the recording has no masks. A provider is missing if
- * no event of it is there.
  *
  * A finding is a warning when numbers are wrong because of it, or when a collector that is
  * requested gets nothing; else it is a note. --strict fails for warnings.
@@ -24,12 +18,9 @@
 
 #include "base/array.h"
 #include "decode/inband_manifests.h"
-#include "rules/engine/dry_run.h"
-#include "rules/language/rule_set.h"
 #include "source/kernel_flags.h"
 #include "source/kernel_group.h"
 #include "source/provider_names.h"
-#include "tool/needs.h"
 #include "tool/utc.h"
 
 #define SECOND INT64_C(10000000) /* 100 ns */
@@ -54,19 +45,9 @@ const char *severity_name(enum severity severity)
 	return severity == SEVERITY_WARNING ? "warning" : "note";
 }
 
-const char *collector_state_name(enum collector_state state)
-{
-	static const char *const names[] = { [COLLECTOR_OFF] = "off",
-					     [COLLECTOR_FED] = "fed",
-					     [COLLECTOR_IDLE] = "idle",
-					     [COLLECTOR_NOT_FED] = "not fed" };
-
-	return names[state];
-}
-
 /* A new finding, whose `what` the caller writes; never NULL, but on failure one that is not kept.
  */
-static struct finding *found(struct doctor *doctor, enum severity severity, const char *id,
+struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
 			     const char *to_do)
 {
 	static struct finding lost;
@@ -168,22 +149,6 @@ static uint64_t records_of(const struct doctor *doctor, enum kernel_class class,
 	return records;
 }
 
-static bool has_provider(const struct doctor *doctor, const struct provider_spec *spec)
-{
-	bool by_name = provider_spec_nameless(spec);
-
-	for (size_t i = 0; i < doctor->classes.count; i++) {
-		const struct class_row *row = &doctor->classes.rows[i];
-
-		if (by_name ? text_equal_nocase(row->provider, strlen(row->provider), spec->name,
-						strlen(spec->name)) :
-			      guid_equal(&row->guid, &spec->guid)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* ---- checks of the recording ---- */
 
 static void check_losses(struct doctor *doctor)
@@ -193,22 +158,23 @@ static void check_losses(struct doctor *doctor)
 
 	if (lost > 0 || buffers > 0) {
 		text_add_format(
-			&found(doctor, SEVERITY_WARNING, "events_lost",
-			       "Record with more and larger buffers (wpr: BufferSize and Buffers of the "
-			       "profile; logman: -bs 1024 -nb 64 256), to a faster disk, or with fewer "
-			       "events.")
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "events_lost",
+				 "Record with more and larger buffers (wpr: BufferSize and Buffers of the "
+				 "profile; logman: -bs 1024 -nb 64 256), to a faster disk, or with fewer "
+				 "events.")
 				 ->what,
 			"%" PRIu64 " events (%.2f %% of all) and %" PRIu64
 			" buffers were lost while it was recorded, so every count is too low.",
 			lost, percent_of(lost, lost + doctor->times.records), buffers);
 	} else if (notified > 0) {
-		text_add_format(&found(doctor, SEVERITY_WARNING, "loss_notifications",
-				       "Record with more and larger buffers, or with fewer events.")
-					 ->what,
-				"%" PRIu64
-				" records report lost events or buffers, although the header "
-				"counts none.",
-				notified);
+		text_add_format(
+			&doctor_found(doctor, SEVERITY_WARNING, "loss_notifications",
+				      "Record with more and larger buffers, or with fewer events.")
+				 ->what,
+			"%" PRIu64 " records report lost events or buffers, although the header "
+			"counts none.",
+			notified);
 	}
 }
 
@@ -217,18 +183,19 @@ static void check_damage(struct doctor *doctor)
 	const struct source_statistics *source = &doctor->source;
 
 	if (source->truncated) {
-		text_add_string(&found(doctor, SEVERITY_WARNING, "cut_short",
-				       "Copy the file again after the session was stopped.")
+		text_add_string(&doctor_found(doctor, SEVERITY_WARNING, "cut_short",
+					      "Copy the file again after the session was stopped.")
 					 ->what,
 				"The file is cut short; everything up to there is read.");
 	}
 	if (source->bad_buffers > 0 || source->bad_records > 0) {
-		text_add_format(&found(doctor, SEVERITY_WARNING, "damaged",
-				       "Copy the file again; if it is still damaged, record again.")
-					 ->what,
-				"%" PRIu64 " buffers and the rest of %" PRIu64
-				" records cannot be read and are left out.",
-				source->bad_buffers, source->bad_records);
+		text_add_format(
+			&doctor_found(doctor, SEVERITY_WARNING, "damaged",
+				      "Copy the file again; if it is still damaged, record again.")
+				 ->what,
+			"%" PRIu64 " buffers and the rest of %" PRIu64
+			" records cannot be read and are left out.",
+			source->bad_buffers, source->bad_records);
 	}
 }
 
@@ -236,9 +203,10 @@ static void check_header(struct doctor *doctor)
 {
 	if (doctor->header.end_time == 0) {
 		text_add_string(
-			&found(doctor, SEVERITY_WARNING, "not_closed",
-			       "Stop the session (wpr -stop, logman stop) before the file is "
-			       "copied.")
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "not_closed",
+				 "Stop the session (wpr -stop, logman stop) before the file is "
+				 "copied.")
 				 ->what,
 			"The session was not stopped when the file was copied, or the machine "
 			"went down: the last buffers and the names at the end (rundown) are "
@@ -246,8 +214,8 @@ static void check_header(struct doctor *doctor)
 	}
 	if ((doctor->header.mode & ETL_MODE_CIRCULAR) != 0) {
 		text_add_string(
-			&found(doctor, SEVERITY_NOTE, "circular",
-			       "Record to a sequential file if the beginning matters.")
+			&doctor_found(doctor, SEVERITY_NOTE, "circular",
+				      "Record to a sequential file if the beginning matters.")
 				 ->what,
 			"The file is circular: it has the newest records, and older ones were "
 			"overwritten, perhaps the list of running processes among them.");
@@ -259,16 +227,17 @@ static void check_clock(struct doctor *doctor)
 	char time[UTC_TEXT_SIZE];
 
 	if (doctor->clock_doubt) {
-		text_add_format(&found(doctor, SEVERITY_WARNING, "clock_doubt",
-				       "Do not trust durations and rates of this recording.")
+		text_add_format(&doctor_found(doctor, SEVERITY_WARNING, "clock_doubt",
+					      "Do not trust durations and rates of this recording.")
 					 ->what,
 				"The clock of the recording is doubtful: %s.", doctor->clock_doubt);
 	}
 	if (doctor->gap_100ns >= (uint64_t)GAP_SECONDS * SECOND) {
 		struct text *what =
-			&found(doctor, SEVERITY_NOTE, "gap",
-			       "Compare with the system log: the machine slept, the clock was set, or "
-			       "nothing happened; rates over the gap are too low.")
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "gap",
+				 "Compare with the system log: the machine slept, the clock was set, or "
+				 "nothing happened; rates over the gap are too low.")
 				 ->what;
 
 		text_add_format(what, "For %.0f s there is no record%s%s.",
@@ -278,9 +247,10 @@ static void check_clock(struct doctor *doctor)
 	}
 	if (doctor->outside > 0) {
 		text_add_format(
-			&found(doctor, SEVERITY_NOTE, "outside",
-			       "The clock jumped, or these records carry times of their own; "
-			       "use --from and --to of etwtool dump to see them.")
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "outside",
+				 "The clock jumped, or these records carry times of their own; "
+				 "use --from and --to of etwtool dump to see them.")
 				 ->what,
 			"%" PRIu64 " records have times before the start of the session or "
 			"after its end.",
@@ -288,8 +258,9 @@ static void check_clock(struct doctor *doctor)
 	}
 	if (doctor->source.late_records > 0) {
 		text_add_format(
-			&found(doctor, SEVERITY_NOTE, "late_records",
-			       "Durations that begin or end with such a record may be missing.")
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "late_records",
+				 "Durations that begin or end with such a record may be missing.")
 				 ->what,
 			"%" PRIu64 " records could not be put into the order of time.",
 			doctor->source.late_records);
@@ -319,19 +290,21 @@ static void check_processes(struct doctor *doctor)
 
 	if (!has_process_rundown(doctor)) {
 		text_add_format(
-			&found(doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE,
-			       "no_process_rundown",
-			       "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
-			       "and stop the session regularly.")
+			&doctor_found(
+				 doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE,
+				 "no_process_rundown",
+				 "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
+				 "and stop the session regularly.")
 				 ->what,
 			"The recording has no list of the processes that ran before it; %" PRIu64
 			" records (%.1f %%) belong to a process without a name (_unknown).",
 			doctor->of_unknown_process, unknown);
 	} else if (many) {
 		text_add_format(
-			&found(doctor, SEVERITY_WARNING, "unknown_processes",
-			       "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
-			       "and look for losses.")
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "unknown_processes",
+				 "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
+				 "and look for losses.")
 				 ->what,
 			"%" PRIu64 " records (%.1f %%) belong to a process that no event names "
 			"(_unknown).",
@@ -353,18 +326,20 @@ static void check_files(struct doctor *doctor)
 	if (records_of(doctor, KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
 		       KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN) == 0) {
 		text_add_format(
-			&found(doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE, "no_file_rundown",
-			       "Record with the kernel flag DISK_FILE_IO (wpr: Filename), and stop the "
-			       "session regularly: Windows writes the names when it ends.")
+			&doctor_found(
+				 doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE, "no_file_rundown",
+				 "Record with the kernel flag DISK_FILE_IO (wpr: Filename), and stop the "
+				 "session regularly: Windows writes the names when it ends.")
 				 ->what,
 			"The recording has no list of the files that were open; %.1f %% of the bytes "
 			"of files have no volume.",
 			percent_of(without, bytes[FILE_BYTES_ALL]));
 	} else if (many) {
 		text_add_format(
-			&found(doctor, SEVERITY_WARNING, "unknown_volumes",
-			       "Look for losses; names of files arrive with the kernel flags "
-			       "DISK_FILE_IO and FILE_IO_INIT.")
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "unknown_volumes",
+				 "Look for losses; names of files arrive with the kernel flags "
+				 "DISK_FILE_IO and FILE_IO_INIT.")
 				 ->what,
 			"%.1f %% of the bytes of files have no volume, because no event names "
 			"the file.",
@@ -378,13 +353,13 @@ static void check_drivers(struct doctor *doctor)
 
 	if (calls > 0 && records_of(doctor, KERNEL_IMAGE, KERNEL_OPCODE_DC_START,
 				    KERNEL_OPCODE_IMAGE_LOAD) == 0) {
-		text_add_format(&found(doctor, SEVERITY_WARNING, "no_drivers",
-				       "Record with the kernel flag IMAGE_LOAD (wpr: Loader) too.")
-					 ->what,
-				"%" PRIu64
-				" DPCs and interrupts cannot be attributed to a driver, because "
-				"the recording does not say where drivers are loaded.",
-				calls);
+		text_add_format(
+			&doctor_found(doctor, SEVERITY_WARNING, "no_drivers",
+				      "Record with the kernel flag IMAGE_LOAD (wpr: Loader) too.")
+				 ->what,
+			"%" PRIu64 " DPCs and interrupts cannot be attributed to a driver, because "
+			"the recording does not say where drivers are loaded.",
+			calls);
 	}
 }
 
@@ -394,9 +369,10 @@ static void check_decoding(struct doctor *doctor)
 
 	if (undecodable > 0) {
 		text_add_format(
-			&found(doctor, SEVERITY_NOTE, "undecodable",
-			       "Compare the fields with etwtool fields, and the pointer size with "
-			       "--pointer-size.")
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "undecodable",
+				 "Compare the fields with etwtool fields, and the pointer size with "
+				 "--pointer-size.")
 				 ->what,
 			"%" PRIu64 " records have a header that is not documented, or a payload "
 			"too short for a field that a rule needs.",
@@ -406,8 +382,8 @@ static void check_decoding(struct doctor *doctor)
 		evicted += doctor->pipeline.tracker.evictions[i];
 	}
 	if (evicted > 0) {
-		text_add_format(&found(doctor, SEVERITY_NOTE, "evictions",
-				       "Raise `limits` in a configuration and use --config.")
+		text_add_format(&doctor_found(doctor, SEVERITY_NOTE, "evictions",
+					      "Raise `limits` in a configuration and use --config.")
 					 ->what,
 				"%" PRIu64
 				" processes, threads, files or requests did not fit into the "
@@ -423,7 +399,7 @@ static void add_missing_schema(struct doctor *doctor, const struct class_row *ro
 			       size_t events)
 {
 	bool kernel = row->kernel_class != KERNEL_NONE;
-	struct finding *finding = found(
+	struct finding *finding = doctor_found(
 		doctor, SEVERITY_NOTE, "no_schema",
 		kernel ? "Report it with the build of Windows: this program does not know the "
 			 "layout." :
@@ -487,135 +463,11 @@ static void check_schemas(struct doctor *doctor)
 		}
 	}
 	if (more > 0) {
-		text_add_format(&found(doctor, SEVERITY_NOTE, "no_schema",
-				       "etwtool providers lists all of them.")
+		text_add_format(&doctor_found(doctor, SEVERITY_NOTE, "no_schema",
+					      "etwtool providers lists all of them.")
 					 ->what,
 				"Events of %zu more providers have no layout.", more);
 	}
-}
-
-/* ---- collectors ---- */
-
-static bool add_missing(struct doctor *doctor, struct collector_report *report, struct error *err)
-{
-	uint32_t seen = doctor->seen_flags | (doctor->has_masks ? doctor->mask_flags : 0);
-	const struct record_needs *needs = &report->needs;
-
-	report->missing.flags = needs->flags & ~seen;
-	report->missing.groups = needs->groups & ~(doctor->has_masks ? doctor->mask_groups : 0);
-	for (size_t i = 0; i < needs->count; i++) {
-		if (!has_provider(doctor, &needs->providers[i]) &&
-		    !record_needs_add_provider(&report->missing, &needs->providers[i],
-					       doctor->manifests, err)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static void count_rules(const struct recording *recording, struct collector_report *report)
-{
-	const struct dry_run *dry_run = recording_dry_run(recording);
-	const struct dry_run_rule *result;
-
-	for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
-		if (result->rule->collector == report->collector) {
-			report->rules++;
-			report->rules_with_events += result->events > 0;
-			report->events += result->events;
-			report->counted += result->counted;
-		}
-	}
-}
-
-static bool is_requested(const struct collector_info *info, bool by_default,
-			 const struct collector_switches *switches)
-{
-	bool requested = by_default ? info->default_on : info->on;
-
-	for (size_t i = 0; i < switches->count; i++) {
-		if (strcmp(switches->rows[i].collector, info->name) == 0) {
-			requested = switches->rows[i].on;
-		}
-	}
-	return requested;
-}
-
-static void add_not_fed(struct doctor *doctor, const struct collector_report *report)
-{
-	const struct record_needs *missing = &report->missing;
-	struct finding *finding = found(doctor, SEVERITY_WARNING, "collector_not_fed",
-					"Record again with the lines or the profile below.");
-	const char *between = "";
-
-	text_add_format(&finding->what, "Collector %s counts %s, because ", report->collector->name,
-			report->counted > 0 ? "too little" : "nothing");
-	if (missing->flags != 0 || missing->groups != 0) {
-		text_add_string(&finding->what,
-				doctor->has_masks ?
-					"these kernel flags were off: " :
-					"no event shows that these kernel flags were on: ");
-		text_add_kernel_names(&finding->what, missing->flags, missing->groups);
-		between = "; ";
-	}
-	for (size_t i = 0; i < missing->count; i++) {
-		char guid[GUID_TEXT_SIZE + 2];
-
-		text_add_format(&finding->what, "%s%s", between,
-				i == 0 ? "there is no event of the provider " : "");
-		text_add_shown(&finding->what, provider_spec_label(&missing->providers[i], guid));
-		between = ", ";
-	}
-	text_add_char(&finding->what, '.');
-}
-
-static bool report_collector(struct doctor *doctor, const struct recording *recording,
-			     struct collector_report *report, struct error *err)
-{
-	bool lacks;
-
-	count_rules(recording, report);
-	if (!record_needs_add_collector(&report->needs, report->collector, doctor->manifests,
-					err) ||
-	    !add_missing(doctor, report, err)) {
-		return false;
-	}
-	lacks = !record_needs_empty(&report->missing);
-	report->state = !report->info->on                    ? COLLECTOR_OFF :
-			report->counted > 0                  ? COLLECTOR_FED :
-			lacks                                ? COLLECTOR_NOT_FED :
-			report->collector->metric_count == 0 ? COLLECTOR_FED :
-							       COLLECTOR_IDLE;
-	if (report->state == COLLECTOR_NOT_FED && report->requested) {
-		add_not_fed(doctor, report);
-	}
-	return true;
-}
-
-static bool report_collectors(struct doctor *doctor, const struct recording *recording,
-			      bool by_default, const struct collector_switches *switches,
-			      struct error *err)
-{
-	const struct rule_set *set = recording_setup(recording)->rules;
-
-	for (size_t i = 0; i < doctor->classes.count; i++) {
-		doctor->seen_flags |= class_row_kernel_flag(&doctor->classes.rows[i]);
-	}
-	doctor->collectors = calloc(set->collector_count + 1, sizeof *doctor->collectors);
-	if (!doctor->collectors) {
-		return error_no_memory(err, "the collectors");
-	}
-	for (size_t i = 0; i < set->collector_count; i++) {
-		struct collector_report *report = &doctor->collectors[doctor->collector_count++];
-
-		report->collector = set->collectors[i];
-		report->info = &set->infos[i];
-		report->requested = is_requested(report->info, by_default, switches);
-		if (!report_collector(doctor, recording, report, err)) {
-			return false;
-		}
-	}
-	return true;
 }
 
 /* ---- all of it ---- */
@@ -636,7 +488,7 @@ bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
 		checks[i](doctor);
 	}
-	return report_collectors(doctor, recording, requested_by_default, switches, err) &&
+	return doctor_report_collectors(doctor, recording, requested_by_default, switches, err) &&
 	       (!doctor->findings.failed || error_no_memory(err, "the findings"));
 }
 

@@ -118,27 +118,6 @@ static void forget(void *context, const struct event_class *class)
 
 /* ---- rows ---- */
 
-static void add_quoted(struct text *out, const char *text, size_t size)
-{
-	bool plain = true;
-
-	for (size_t i = 0; i < size && plain; i++) {
-		plain = !strchr("\",\r\n", text[i]) || text[i] == '\0';
-	}
-	if (plain) {
-		text_add(out, text, size);
-		return;
-	}
-	text_add_char(out, '"');
-	for (size_t i = 0; i < size; i++) {
-		if (text[i] == '"') {
-			text_add_char(out, '"');
-		}
-		text_add_char(out, text[i]);
-	}
-	text_add_char(out, '"');
-}
-
 /*
  * Adds text from outside as a cell, on one line and without characters that steer a terminal.
  * Spreadsheets run a cell that begins with one of these signs ("CSV Injection", OWASP), so such
@@ -152,7 +131,7 @@ static void add_text_cell(struct csv *csv, const char *text, size_t size)
 	}
 	text_add_shown_bytes(&csv->shown, text, size);
 	csv->out->failed |= csv->shown.failed;
-	add_quoted(csv->out, csv->shown.data ? csv->shown.data : "", csv->shown.size);
+	text_add_csv(csv->out, csv->shown.data ? csv->shown.data : "", csv->shown.size);
 }
 
 static void add_string(struct csv *csv, const char *string)
@@ -178,7 +157,7 @@ static void add_cell(struct csv *csv, bool from_outside)
 	if (from_outside) {
 		add_text_cell(csv, text, csv->cell.size);
 	} else {
-		add_quoted(csv->out, text, csv->cell.size);
+		text_add_csv(csv->out, text, csv->cell.size);
 	}
 }
 

@@ -136,6 +136,29 @@ void json_member_guid(struct json *json, const char *key, const struct guid *gui
 	json_member_string(json, key, text);
 }
 
+/* ---- CSV ---- */
+
+void text_add_csv(struct text *out, const char *text, size_t size)
+{
+	bool plain = true;
+
+	for (size_t i = 0; i < size && plain; i++) {
+		plain = !strchr("\",\r\n", text[i]) || text[i] == '\0';
+	}
+	if (plain) {
+		text_add(out, text, size);
+		return;
+	}
+	text_add_char(out, '"');
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '"') {
+			text_add_char(out, '"');
+		}
+		text_add_char(out, text[i]);
+	}
+	text_add_char(out, '"');
+}
+
 /* ---- expositions ---- */
 
 static bool add_chunk(void *context, const char *bytes, size_t size)

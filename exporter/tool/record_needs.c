@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/html.h"
 #include "rules/language/rule_set.h"
 #include "source/kernel_flags.h"
 #include "source/provider_names.h"
@@ -135,36 +136,23 @@ void text_add_kernel_names(struct text *out, uint32_t flags, uint32_t groups)
 
 /* ---- the profile ---- */
 
-/* Text in an attribute or a comment. */
-static void add_xml(struct text *out, const char *string)
+/* A comment on a line of its own; two dashes in a row would end it. */
+static void add_comment(struct text *out, const char *string)
 {
-	struct text shown = { 0 };
+	struct text escaped = { 0 };
 
-	text_add_shown(&shown, string);
-	for (size_t i = 0; i < shown.size; i++) {
-		switch (shown.data[i]) {
-		case '&':
-			text_add_string(out, "&amp;");
-			break;
-		case '<':
-			text_add_string(out, "&lt;");
-			break;
-		case '>':
-			text_add_string(out, "&gt;");
-			break;
-		case '"':
-			text_add_string(out, "&quot;");
-			break;
-		case '-': /* two in a row would end a comment */
-			text_add_string(
-				out, out->size > 0 && out->data[out->size - 1] == '-' ? "_" : "-");
-			break;
-		default:
-			text_add_char(out, shown.data[i]);
-		}
+	text_add_html(&escaped, string);
+	text_add_string(out, "    <!-- ");
+	for (size_t i = 0; i < escaped.size; i++) {
+		text_add_char(out, escaped.data[i]);
+		text_add_string(out, escaped.data[i] == '-' && i + 1 < escaped.size &&
+						     escaped.data[i + 1] == '-' ?
+					     " " :
+					     "");
 	}
-	out->failed |= shown.failed;
-	text_free(&shown);
+	text_add_string(out, " -->\n");
+	out->failed |= escaped.failed;
+	text_free(&escaped);
 }
 
 static void add_collector(struct text *out, const char *element, const char *id, const char *name)
@@ -214,13 +202,11 @@ static void add_event_provider(struct text *out, const struct provider_spec *spe
 
 	guid_format(&spec->guid, guid);
 	if (spec->name && !provider_spec_nameless(spec)) {
-		text_add_string(out, "    <!-- ");
-		add_xml(out, spec->name);
-		text_add_string(out, " -->\n");
+		add_comment(out, spec->name);
 	}
 	text_add_format(out, "    <EventProvider Id=\"EventProvider_%zu\" Name=\"", number + 1);
 	if (provider_spec_nameless(spec)) {
-		add_xml(out, spec->name);
+		text_add_html(out, spec->name);
 	} else {
 		text_add_string(out, guid);
 	}

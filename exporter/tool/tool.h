@@ -101,6 +101,9 @@ void tool_json_end(struct tool_json *page, struct text *out);
 
 void json_member_guid(struct json *json, const char *key, const struct guid *guid);
 
+/* Adds a cell of CSV (RFC 4180), in quotes if it needs them. */
+void text_add_csv(struct text *out, const char *text, size_t size);
+
 /* Adds the page that a scrape of the registry would show. */
 void text_add_exposition(struct text *out, struct registry *registry);
 /* The same as OpenMetrics, without _created. */

@@ -12,7 +12,6 @@
  * The exit status is 0 with findings too, as that of check: they are the result. --strict makes it
  * 1 when there is a warning, for CI.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +19,9 @@
 #include "config/problems.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
-#include "source/kernel_flags.h"
 #include "tool/doctor.h"
 #include "tool/record_needs.h"
 #include "tool/tool.h"
-#include "tool/utc.h"
 
 struct request {
 	struct tool_arguments arguments;
@@ -33,57 +30,7 @@ struct request {
 	bool strict;
 };
 
-/* ---- how to record ---- */
-
-static void add_how_text(struct text *out, const struct request *request,
-			 const struct record_needs *needs)
-{
-	if (record_needs_empty(needs)) {
-		text_add_string(out, "\nThe requested collectors need nothing of a session.\n");
-		return;
-	}
-	text_add_string(
-		out, "\nTo record what the requested collectors need (expected to work; no Windows "
-		     "has run it yet):\n  kernel flags: ");
-	text_add_kernel_names(out, needs->flags, needs->groups);
-	text_add_char(out, '\n');
-	for (size_t i = 0; i < needs->count; i++) {
-		const struct provider_spec *spec = &needs->providers[i];
-		char label[GUID_TEXT_SIZE + 2];
-
-		text_add_string(out, "  provider: ");
-		text_add_shown(out, provider_spec_label(spec, label));
-		text_add_format(out, ", level %u, ", spec->level);
-		if (spec->any == UINT64_MAX) {
-			text_add_string(out, "all keywords\n");
-		} else {
-			text_add_format(out, "keywords 0x%" PRIx64 "\n", spec->any);
-		}
-	}
-	text_add_string(out, "by Windows Performance Recorder:\n");
-	text_add_wpr_lines(out, "  ", request->profile);
-	text_add_string(out, "or by logman, the kernel and other providers apart:\n");
-	text_add_logman_start(out, "  ", needs);
-	text_add_logman_stop(out, "  ", needs);
-}
-
-static void add_how_json(struct json *json, const struct request *request,
-			 const struct record_needs *needs)
-{
-	struct text lines = { 0 };
-
-	json_member_object(json, "record");
-	json_add_needs(json, needs);
-	text_add_wpr_lines(&lines, "", request->profile);
-	json_member_string(json, "wpr", lines.data ? lines.data : "");
-	text_clear(&lines);
-	text_add_logman_start(&lines, "", needs);
-	text_add_logman_stop(&lines, "", needs);
-	json_member_string(json, "logman", lines.data ? lines.data : "");
-	json_object_end(json);
-	json->out->failed |= lines.failed;
-	text_free(&lines);
-}
+/* ---- the profile ---- */
 
 static bool write_profile(const struct request *request, const struct record_needs *needs,
 			  struct error *err)
@@ -105,152 +52,6 @@ static bool write_profile(const struct request *request, const struct record_nee
 			       error_prefix(err, "%s", request->profile);
 	text_free(&profile);
 	return good;
-}
-
-/* ---- the report on a recording ---- */
-
-static void add_sentence(struct text *out, const char *indent, const struct text *sentence)
-{
-	text_add_string(out, indent);
-	text_add_string(out, sentence->data ? sentence->data : "");
-	text_add_char(out, '\n');
-}
-
-static void add_findings_text(struct text *out, const struct findings *findings,
-			      enum severity severity)
-{
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct finding *finding = &findings->rows[i];
-
-		if (finding->severity == severity) {
-			text_add_format(out, "%s: ", severity_name(severity));
-			add_sentence(out, "", &finding->what);
-			add_sentence(out, "    do: ", &finding->to_do);
-		}
-	}
-}
-
-static void add_missing_text(struct text *out, const struct collector_report *report)
-{
-	const struct record_needs *missing = &report->missing;
-
-	if (record_needs_empty(missing)) {
-		return;
-	}
-	text_add_string(out, "  missing: ");
-	text_add_kernel_names(out, missing->flags, missing->groups);
-	for (size_t i = 0; i < missing->count; i++) {
-		char label[GUID_TEXT_SIZE + 2];
-
-		text_add_string(out,
-				i > 0 || missing->flags != 0 || missing->groups != 0 ? ", " : "");
-		text_add_shown(out, provider_spec_label(&missing->providers[i], label));
-	}
-}
-
-static void add_collector_text(struct text *out, const struct collector_report *report)
-{
-	text_add_format(out, "  %-14s %-4s %-8s", report->collector->name,
-			report->requested ? "on" : "off", collector_state_name(report->state));
-	if (report->rules > 0) {
-		text_add_format(out, " %10" PRIu64 " counted, events for %zu of %zu rules",
-				report->counted, report->rules_with_events, report->rules);
-	}
-	add_missing_text(out, report);
-	text_add_char(out, '\n');
-	if (report->state == COLLECTOR_NOT_FED) {
-		text_add_logman_start(out, "      ", &report->needs);
-	}
-}
-
-static void add_text(struct text *out, const struct request *request, const struct doctor *doctor,
-		     const struct record_needs *needs)
-{
-	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
-
-	text_add_shown(out, os_path_name(request->arguments.words[0]));
-	text_add_format(out, ": %" PRIu64 " records", doctor->times.records);
-	if (utc_format(doctor->times.first, first) && utc_format(doctor->times.last, last)) {
-		text_add_format(out, " from %s to %s, %.1f s", first, last,
-				record_times_seconds(&doctor->times));
-	}
-	text_add_format(out,
-			"\nprocess _unknown: %.1f %% of all records; no process (_none): %.1f %%\n",
-			percent_of(doctor->of_unknown_process, doctor->times.records),
-			percent_of(doctor->of_no_process, doctor->times.records));
-	text_add_string(out, doctor->findings.count > 0 ? "\n" : "\nNothing was found.\n");
-	for (unsigned severity = SEVERITY_WARNING + 1; severity-- > 0;) {
-		add_findings_text(out, &doctor->findings, (enum severity)severity);
-	}
-	text_add_string(out,
-			"\ncollectors (on: requested; idle: what it needs was enabled, but nothing "
-			"happened that it counts):\n");
-	for (size_t i = 0; i < doctor->collector_count; i++) {
-		add_collector_text(out, &doctor->collectors[i]);
-	}
-	add_how_text(out, request, needs);
-}
-
-static void add_collector_json(struct json *json, const struct collector_report *report)
-{
-	struct text lines = { 0 };
-
-	json_object_begin(json);
-	json_member_string(json, "name", report->collector->name);
-	json_key(json, "requested");
-	json_bool(json, report->requested);
-	json_member_string(json, "state", collector_state_name(report->state));
-	json_member_u64(json, "rules", report->rules);
-	json_member_u64(json, "rules_with_events", report->rules_with_events);
-	json_member_u64(json, "events", report->events);
-	json_member_u64(json, "counted", report->counted);
-	json_member_object(json, "needs");
-	json_add_needs(json, &report->needs);
-	json_object_end(json);
-	json_member_object(json, "missing");
-	json_add_needs(json, &report->missing);
-	json_object_end(json);
-	text_add_logman_start(&lines, "", &report->needs);
-	json_member_string(json, "logman", lines.data ? lines.data : "");
-	json_object_end(json);
-	json->out->failed |= lines.failed;
-	text_free(&lines);
-}
-
-static void add_json(struct text *out, const struct request *request, const struct doctor *doctor,
-		     const struct record_needs *needs)
-{
-	struct tool_json page;
-	struct json *json = tool_json_begin(&page);
-
-	json_member_string(json, "file", os_path_name(request->arguments.words[0]));
-	json_member_u64(json, "records", doctor->times.records);
-	utc_member(json, "first", doctor->times.first);
-	utc_member(json, "last", doctor->times.last);
-	json_member_double(json, "seconds", record_times_seconds(&doctor->times));
-	json_member_u64(json, "events_lost", doctor->source.events_lost);
-	json_member_u64(json, "buffers_lost", doctor->source.buffers_lost);
-	json_member_u64(json, "of_unknown_process", doctor->of_unknown_process);
-	json_member_u64(json, "of_no_process", doctor->of_no_process);
-	json_member_array(json, "findings");
-	for (size_t i = 0; i < doctor->findings.count; i++) {
-		const struct finding *finding = &doctor->findings.rows[i];
-
-		json_object_begin(json);
-		json_member_string(json, "severity", severity_name(finding->severity));
-		json_member_string(json, "id", finding->id);
-		json_member_string(json, "finding", finding->what.data);
-		json_member_string(json, "do", finding->to_do.data);
-		json_object_end(json);
-	}
-	json_array_end(json);
-	json_member_array(json, "collectors");
-	for (size_t i = 0; i < doctor->collector_count; i++) {
-		add_collector_json(json, &doctor->collectors[i]);
-	}
-	json_array_end(json);
-	add_how_json(json, request, needs);
-	tool_json_end(&page, out);
 }
 
 /* ---- a recording ---- */
@@ -314,7 +115,9 @@ static int status_of(const struct request *request, const struct findings *findi
 static bool look_at_recording(struct request *request, struct problems *problems, struct text *out,
 			      int *status, struct error *err)
 {
-	struct doctor doctor = { .times = RECORD_TIMES_NONE,
+	struct doctor doctor = { .path = request->arguments.words[0],
+				 .profile = request->profile,
+				 .times = RECORD_TIMES_NONE,
 				 .previous = RECORD_NO_TIME,
 				 .manifests = &request->arguments.manifests };
 	const struct recording_options options = { .collectors = true,
@@ -337,7 +140,8 @@ static bool look_at_recording(struct request *request, struct problems *problems
 	       doctor_judge(&doctor, recording, !request->config, &request->switches, err) &&
 	       add_requested(&needs, &doctor, err) && write_profile(request, &needs, err);
 	if (good) {
-		(request->arguments.as_json ? add_json : add_text)(out, request, &doctor, &needs);
+		(request->arguments.as_json ? doctor_add_json : doctor_add_text)(out, &doctor,
+										 &needs);
 		*status = status_of(request, &doctor.findings);
 	}
 	record_needs_done(&needs);
@@ -386,14 +190,14 @@ static void add_configuration(struct text *out, const struct request *request,
 		json = tool_json_begin(&page);
 		json_member_string(json, "config", path);
 		json_member_string(json, "collectors", names.data);
-		add_how_json(json, request, needs);
+		doctor_add_how_json(json, request->profile, needs);
 		tool_json_end(&page, out);
 	} else {
 		text_add_shown(out, path);
 		text_add_string(out, ": collectors on: ");
 		text_add_string(out, names.size > 0 ? names.data : "none");
 		text_add_char(out, '\n');
-		add_how_text(out, request, needs);
+		doctor_add_how_text(out, request->profile, needs);
 	}
 	out->failed |= names.failed;
 	text_free(&names);
