@@ -115,8 +115,8 @@ static bool read_log_format(void *target, const char *value, struct error *err)
 static bool read_switch(void *target, const char *argument, struct error *err)
 {
 	struct options *options = target;
-	bool added = setup_add_switch(&options->switches, &options->setup.switch_count, argument,
-				      err);
+	bool added =
+		setup_add_switch(&options->switches, &options->setup.switch_count, argument, err);
 
 	options->setup.switches = options->switches;
 	return added;

@@ -121,6 +121,9 @@ void diff_add_text(struct text *out, const struct diff *diff)
 							 "series (counters: per second)");
 		}
 		diff_row_name(diff, row, &name);
+		if (name.failed) {
+			break;
+		}
 		add_row_text(out, row, &name);
 	}
 	if (shown == 0) {
@@ -194,6 +197,9 @@ void diff_add_json(struct text *out, const struct diff *diff)
 	for (size_t i = 0; i < diff->count; i++) {
 		if (diff_row_shown(diff, &diff->rows[i], &name)) {
 			diff_row_name(diff, &diff->rows[i], &name);
+			if (name.failed) {
+				break;
+			}
 			add_row_json(json, &diff->rows[i], &name);
 		}
 	}
@@ -226,10 +232,14 @@ void diff_add_csv(struct text *out, const struct diff *diff)
 			continue;
 		}
 		diff_row_name(diff, row, &name);
+		if (name.failed) {
+			break;
+		}
 		text_add_string(out, name.data);
 		text_add_char(out, ',');
 		text_clear(&name);
 		text_add_shown(&name, row->series->labels);
+		out->failed |= name.failed;
 		text_add_csv(out, name.data ? name.data : "", name.size);
 		add_csv_number(out, row->values[0]);
 		add_csv_number(out, row->values[1]);

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "base/memory.h"
 
 #define WEIGHT_LEAST 0.01
 
@@ -127,6 +128,9 @@ void diff_row_name(const struct diff *diff, const struct diff_row *row, struct t
 	text_clear(name);
 	text_add_string(name, diff_row_family(diff, row));
 	text_add_string(name, measures[row->measure].suffix);
+	if (name->failed) {
+		memory_note_loss();
+	}
 }
 
 static const struct diff *sorted; /* qsort() has no context */

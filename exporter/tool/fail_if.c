@@ -64,18 +64,23 @@ static bool take(const char **at, const char *token)
 	return true;
 }
 
+/* Without memory for what is there, err says so already. */
 static bool expected(struct error *err, const char *what, const char *at)
 {
+	if (err->code == ERROR_NO_MEMORY) {
+		return false;
+	}
 	return *at == '\0' ? error_set(err, ERROR_CONFIG, "expected %s at the end", what) :
 			     error_set(err, ERROR_CONFIG, "expected %s before \"%.40s\"", what, at);
 }
 
-static char *read_name(const char **at, bool colons)
+static char *read_name(const char **at, bool colons, struct error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
 	static const char more[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789:";
 	const char *start;
+	char *name;
 	size_t size;
 
 	skip_blanks(at);
@@ -84,12 +89,19 @@ static char *read_name(const char **at, bool colons)
 	if (!colons && memchr(start, ':', size)) {
 		return NULL;
 	}
+	if (size == 0) {
+		return NULL;
+	}
 	*at += size;
-	return size > 0 ? text_duplicate(start, size) : NULL;
+	name = text_duplicate(start, size);
+	if (!name) {
+		error_no_memory(err, "a condition");
+	}
+	return name;
 }
 
 /* A quoted text; NULL: there is none, or no memory. */
-static char *read_quoted(const char **at)
+static char *read_quoted(const char **at, struct error *err)
 {
 	struct text out = { 0 };
 	const char *c;
@@ -111,6 +123,9 @@ static char *read_quoted(const char **at)
 		}
 	}
 	if (*c != quote || out.failed) {
+		if (out.failed) {
+			error_no_memory(err, "a condition");
+		}
 		text_free(&out);
 		return NULL;
 	}
@@ -148,7 +163,7 @@ static bool read_matcher(struct fail_if *condition, const char **at, struct erro
 	if (condition->matcher_count == MATCHERS_MOST) {
 		return error_set(err, ERROR_CONFIG, "more than %d matchers", MATCHERS_MOST);
 	}
-	matcher->label = read_name(at, false);
+	matcher->label = read_name(at, false, err);
 	if (!matcher->label) {
 		return expected(err, "the name of a label", *at);
 	}
@@ -160,7 +175,7 @@ static bool read_matcher(struct fail_if *condition, const char **at, struct erro
 		return expected(err, "=, !=, =~ or !~", *at);
 	}
 	*at += regex || matcher->negative ? 2 : 1;
-	matcher->value = read_quoted(at);
+	matcher->value = read_quoted(at, err);
 	if (!matcher->value) {
 		return expected(err, "a value in quotes", *at);
 	}
@@ -169,7 +184,7 @@ static bool read_matcher(struct fail_if *condition, const char **at, struct erro
 
 static bool read_selector(struct fail_if *condition, const char **at, struct error *err)
 {
-	condition->metric = read_name(at, true);
+	condition->metric = read_name(at, true, err);
 	if (!condition->metric) {
 		return expected(err, "the name of a series", *at);
 	}

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "rules/language/collector.h"
 
 /* A line of a sample, cut into its parts; nothing is owned. */
@@ -276,6 +277,9 @@ bool series_next_label(const char **at, struct text *name, struct text *value)
 		}
 	}
 	*at = *c == '"' ? c + 1 : c;
+	if (name->failed || value->failed) {
+		memory_note_loss();
+	}
 	return true;
 }
 

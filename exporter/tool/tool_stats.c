@@ -182,7 +182,8 @@ static void explain(struct text *out, const struct stats *stats, const struct ta
 static void add_numbers(struct text *out, const struct stats *stats, uint64_t records)
 {
 	text_add_format(out, "%12" PRIu64 " %5.1f %% %12.1f  ", records,
-			100 * (double)records / (double)(stats->times.records > 0 ? stats->times.records : 1),
+			100 * (double)records /
+				(double)(stats->times.records > 0 ? stats->times.records : 1),
 			rate(stats, records));
 }
 
@@ -221,7 +222,8 @@ static void add_text(struct text *out, const struct stats *stats)
 	text_add_format(out, ": %" PRIu64 " records", stats->times.records);
 	if (utc_format(stats->times.first, first) && utc_format(stats->times.last, last)) {
 		text_add_format(out, " from %s to %s, %.1f s, %.1f per second", first, last,
-				record_times_seconds(&stats->times), rate(stats, stats->times.records));
+				record_times_seconds(&stats->times),
+				rate(stats, stats->times.records));
 	}
 	text_add_format(out,
 			"\nlost while it was recorded: %" PRIu64 " events, %" PRIu64 " buffers\n",

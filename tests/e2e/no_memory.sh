@@ -61,6 +61,12 @@ try "$ETWTOOL" dump "$recording"
 try "$ETWTOOL" dump "$recording" --format csv --where 'Process ne x'
 try "$ETWTOOL" dump "$recording" --format text
 try "$ETWTOOL" check config "$work/config.yaml" --with "$recording"
+try "$ETWTOOL" doctor "$recording" --config "$work/config.yaml"
+try "$ETWTOOL" doctor "$work/config.yaml" --profile "$work/profile.wprp"
+try "$ETWTOOL" diff "$recording" "$recording" --config "$work/config.yaml" --all \
+	--fail-if 'sum(etw_disk_read_bytes_total{disk!="x",disk=~".*"}) < 0'
+try "$ETWTOOL" diff "$recording" "$recording" --config "$work/config.yaml" --all --format json
+try "$ETWTOOL" diff "$recording" "$recording" --config "$work/config.yaml" --all --format csv
 try "$ETWTOOL" metrics
 try "$ETWTOOL" --help
 try "$ETWTOOL" --version
