@@ -208,6 +208,12 @@ bool os_folder_make(const char *path, struct error *err);
 /* As fopen(); the path is UTF-8. The error is in errno. */
 FILE *os_file_stream(const char *path, const char *mode);
 
+/* Gives a file another name in the same folder; a file that has this name is replaced, in one step.
+ * The text of the error does not contain the paths. */
+bool os_file_rename(const char *from, const char *to, struct error *err);
+/* Removes a file, if it is there. */
+void os_file_remove(const char *path);
+
 /* Writes a whole file, in place of one that exists; only its owner may read it, if the system knows
  * that. The texts of errors do not contain the path. */
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err);

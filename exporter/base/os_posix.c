@@ -579,6 +579,16 @@ FILE *os_file_stream(const char *path, const char *mode)
 	return fopen(path, mode);
 }
 
+bool os_file_rename(const char *from, const char *to, struct error *err)
+{
+	return rename(from, to) == 0 || error_set(err, ERROR_SYSTEM, "cannot be renamed: %m");
+}
+
+void os_file_remove(const char *path)
+{
+	unlink(path);
+}
+
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);

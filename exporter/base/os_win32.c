@@ -655,6 +655,30 @@ FILE *os_file_stream(const char *path, const char *mode)
 	return stream;
 }
 
+bool os_file_rename(const char *from, const char *to, struct error *err)
+{
+	wchar_t *wide_from_path = wide_from(from), *wide_to = wide_from(to);
+	bool renamed = wide_from_path && wide_to &&
+		       MoveFileExW(wide_from_path, wide_to, MOVEFILE_REPLACE_EXISTING);
+
+	if (!renamed) {
+		error_set_last(err, "cannot be renamed");
+	}
+	free(wide_from_path);
+	free(wide_to);
+	return renamed;
+}
+
+void os_file_remove(const char *path)
+{
+	wchar_t *wide = wide_from(path);
+
+	if (wide) {
+		DeleteFileW(wide);
+	}
+	free(wide);
+}
+
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
 {
 	enum { PIECE = 1 << 20 };

@@ -19,24 +19,37 @@
 
 #include "base/array.h"
 
-/* Whether a compressed buffer keeps the limit of ETL_WORK_FREE. Its records are counted only if
- * their number could be too high. */
-static bool is_plausible(const struct etl_file *file, const struct etl_buffer *buffer,
-			 const struct etl_so_far *so_far)
+bool etl_so_far_admits(const struct etl_so_far *so_far, const struct etl_place *place,
+		       uint64_t records)
+{
+	return so_far->work + place->end / ETL_WORK_BYTES + records <=
+	       ETL_WORK_FREE + place->offset + place->disk_size;
+}
+
+void etl_so_far_add(struct etl_so_far *so_far, const struct etl_place *place, uint64_t records)
+{
+	so_far->records += records;
+	if (place->compressed) {
+		so_far->work += records + place->end / ETL_WORK_BYTES;
+	}
+}
+
+bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffer *buffer,
+			     const struct etl_so_far *so_far)
 {
 	const struct etl_place *place = &buffer->place;
-	uint64_t most = ETL_WORK_FREE + place->offset + place->disk_size;
-	uint64_t work = so_far->work + place->end / ETL_WORK_BYTES;
 	struct etl_walk walk;
+	uint64_t records = 0;
 
-	if (!place->compressed || work + place->end / ETL_RECORD_SIZE_MIN <= most) {
+	if (!place->compressed ||
+	    etl_so_far_admits(so_far, place, place->end / ETL_RECORD_SIZE_MIN)) {
 		return true;
 	}
 	etl_walk_start(&walk, &file->format, buffer->bytes, place->end, place->processor, 0);
-	while (work <= most && etl_walk_next(&walk)) {
-		work++;
+	while (etl_so_far_admits(so_far, place, records) && etl_walk_next(&walk)) {
+		records++;
 	}
-	return work <= most;
+	return etl_so_far_admits(so_far, place, records);
 }
 
 struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
@@ -47,7 +60,7 @@ struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct et
 	struct etl_walk walk;
 	int64_t last = INT64_MIN;
 
-	if (!is_plausible(file, buffer, so_far)) {
+	if (!etl_buffer_is_plausible(file, buffer, so_far)) {
 		etl_damage_implausible(damage, buffer);
 		return survey;
 	}
@@ -66,10 +79,7 @@ struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct et
 	}
 	etl_damage_walk(damage, buffer, &walk);
 	survey.records = walk.next_index - so_far->records;
-	so_far->records += survey.records;
-	if (buffer->place.compressed) {
-		so_far->work += survey.records + buffer->place.end / ETL_WORK_BYTES;
-	}
+	etl_so_far_add(so_far, &buffer->place, survey.records);
 	return survey;
 }
 

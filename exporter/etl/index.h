@@ -66,6 +66,20 @@ struct etl_index {
 
 enum { ETL_INDEX_MAX = 4 << 20, ETL_KEEP_MAX = 256 << 20 };
 
+/*
+ * Whether a compressed buffer with so many records may follow those so far, at place->offset of its
+ * file.
+ */
+bool etl_so_far_admits(const struct etl_so_far *so_far, const struct etl_place *place,
+		       uint64_t records);
+/* Adds a buffer with so many records. */
+void etl_so_far_add(struct etl_so_far *so_far, const struct etl_place *place, uint64_t records);
+
+/* The same for a buffer that was read: its records are counted only if their number could be too
+ * high. */
+bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffer *buffer,
+			     const struct etl_so_far *so_far);
+
 /* The callbacks of a pass over a recording. All members may be NULL. */
 struct etl_visitor {
 	void *record_context;

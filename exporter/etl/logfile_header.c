@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/store.h"
+
 uint64_t logfile_ticks_per_second(const struct etl_writer_options *options)
 {
 	switch (options->clock) {
@@ -95,4 +97,26 @@ void logfile_header_build(struct payload *payload, const struct etl_writer_optio
 		payload_wstring(payload, session_name);
 		payload_wstring(payload, file_name);
 	}
+}
+
+bool logfile_header_change(uint8_t *payload, size_t size, uint8_t pointer_size,
+			   const struct logfile_changes *changes)
+{
+	/* docs/etl-format.md section 5: the two pointers stand before all that follows the names'
+	 * place, and so do not move what is before them. */
+	enum { BOOT_TIME_32 = 0xf0, POINTERS_32 = 8 };
+	uint8_t *late = payload + BOOT_TIME_32 + 2 * (size_t)pointer_size - POINTERS_32;
+
+	if (size < (size_t)(late - payload) + 0x20) {
+		return false;
+	}
+	store_u32(payload + 0x00, changes->buffer_size);
+	store_u32(payload + 0x0c, changes->processors);
+	store_u64(payload + 0x10, (uint64_t)changes->end_time);
+	store_u32(payload + 0x20, changes->log_file_mode);
+	store_u32(payload + 0x24, changes->buffers_written);
+	store_u32(payload + 0x30, changes->events_lost);
+	store_u64(late + 0x10, (uint64_t)changes->start_time);
+	store_u32(late + 0x1c, changes->buffers_lost);
+	return true;
 }

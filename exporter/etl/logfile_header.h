@@ -7,6 +7,7 @@
 #define ETL_LOGFILE_HEADER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "source/clock.h"
@@ -59,6 +60,28 @@ struct logfile_ending {
 void logfile_header_build(struct payload *payload, const struct etl_writer_options *options,
 			  const struct logfile_ending *ending, const char *session_name,
 			  const char *file_name);
+
+/*
+ * What a recording that is made from others says about itself; the rest of its header is that of
+ * the first of them.
+ */
+struct logfile_changes {
+	uint32_t buffer_size;
+	uint32_t processors;
+	uint32_t log_file_mode;
+	uint32_t buffers_written;
+	uint32_t events_lost;
+	uint32_t buffers_lost;
+	int64_t start_time; /* 100 ns since 1601 UTC, as is the end */
+	int64_t end_time;
+};
+
+/*
+ * Stores them in the payload of a header record, whose pointer size (4 or 8) is that of its header
+ * type. False, and nothing is stored, if the payload is too small for a header.
+ */
+bool logfile_header_change(uint8_t *payload, size_t size, uint8_t pointer_size,
+			   const struct logfile_changes *changes);
 
 /* options with all defaults filled in. */
 uint64_t logfile_ticks_per_second(const struct etl_writer_options *options);

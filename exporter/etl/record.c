@@ -522,6 +522,8 @@ bool etl_walk_next(struct etl_walk *walk)
 		return stop(walk, "its marker is none of a record");
 	}
 	walk->record.index = walk->next_index++;
+	walk->record_at = walk->at;
+	walk->record_size = size;
 	/* At least HEADER_MIN forward: the reader of each header type has checked this. */
 	walk->at += (size + 7) & ~7U;
 	return true;

@@ -53,6 +53,8 @@ struct etl_walk {
 	const struct etl_format *format;
 	const uint8_t *bytes; /* of the buffer, its header included; borrowed */
 	uint32_t at;          /* offset of the next record in bytes */
+	uint32_t record_at;   /* likewise of the one that the last step reached */
+	uint32_t record_size; /* of that one, its header included, without padding */
 	uint32_t end;         /* offset where the valid bytes end */
 	uint64_t next_index;
 	const char *stopped;   /* why the rest of the buffer was dropped; NULL: it was not */

@@ -42,6 +42,7 @@ struct etl_writer {
 	struct etl_writer_options options; /* with the defaults, without the names */
 	struct etl_output output;
 	struct buffer header;   /* the first buffer */
+	bool given;             /* the caller gave it */
 	struct buffer *buffers; /* one a processor */
 	uint8_t *packed;        /* owned; a whole packed buffer */
 	uint32_t buffers_written;
@@ -242,6 +243,30 @@ void etl_writer_set_losses(struct etl_writer *writer, uint32_t events, uint32_t 
 	writer->options.buffers_lost = buffers;
 }
 
+void etl_writer_add_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t used,
+			   size_t size)
+{
+	uint8_t filler[4096];
+
+	write_bytes(writer, bytes, used);
+	if (used < size) {
+		memset(filler, 0xff, sizeof filler);
+	}
+	for (size_t left = size - used; left > 0 && !failed(writer);) {
+		size_t part = left < sizeof filler ? left : sizeof filler;
+
+		write_bytes(writer, filler, part);
+		left -= part;
+	}
+	writer->buffers_written++;
+	writer->sequence++;
+}
+
+uint32_t etl_writer_buffers(const struct etl_writer *writer)
+{
+	return writer->buffers_written;
+}
+
 uint64_t etl_writer_written(const struct etl_writer *writer)
 {
 	return writer->output.size;
@@ -307,6 +332,25 @@ static bool open_first_buffer(struct etl_writer *writer, const char *session_nam
 	return !failed(writer);
 }
 
+static bool take_first_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t size)
+{
+	writer->given = true;
+	writer->options.header_buffer_size = (uint32_t)size;
+	writer->header.bytes = malloc(size);
+	if (!writer->header.bytes) {
+		return error_no_memory(&writer->failure, "the first buffer");
+	}
+	memcpy(writer->header.bytes, bytes, size);
+	write_bytes(writer, bytes, size);
+	writer->buffers_written++;
+	return !failed(writer);
+}
+
+uint8_t *etl_writer_first_buffer(struct etl_writer *writer)
+{
+	return writer->header.bytes;
+}
+
 void etl_writer_add_to_header(struct etl_writer *writer, const struct etl_out_record *record)
 {
 	uint8_t *at;
@@ -321,7 +365,7 @@ void etl_writer_add_to_header(struct etl_writer *writer, const struct etl_out_re
 	}
 }
 
-static void finish_first_buffer(struct etl_writer *writer)
+static void complete_first_buffer(struct etl_writer *writer)
 {
 	struct buffer *buffer = &writer->header;
 	struct logfile_ending ending = { .latest_raw = writer->latest_raw,
@@ -341,8 +385,15 @@ static void finish_first_buffer(struct etl_writer *writer)
 	payload_done(&payload);
 	store_buffer_header(writer, buffer->bytes, buffer, writer->options.header_buffer_size,
 			    FLAG_FLUSH, BUFFER_LOGFILE_HEADER);
+}
+
+static void finish_first_buffer(struct etl_writer *writer)
+{
+	if (!writer->given) {
+		complete_first_buffer(writer);
+	}
 	if (!failed(writer)) {
-		etl_output_rewrite_start(&writer->output, buffer->bytes,
+		etl_output_rewrite_start(&writer->output, writer->header.bytes,
 					 writer->options.header_buffer_size, &writer->failure);
 	}
 }
@@ -387,8 +438,8 @@ static bool check(const struct etl_writer_options *options, struct error *err)
 	return true;
 }
 
-struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
-				   struct error *err)
+static struct etl_writer *open_writer(const char *path, const struct etl_writer_options *options,
+				      const uint8_t *first, size_t first_size, struct error *err)
 {
 	struct etl_writer *writer = calloc(1, sizeof *writer);
 
@@ -411,7 +462,8 @@ struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_opt
 	if (!etl_output_open(&writer->output, path, &writer->failure)) {
 		goto fail;
 	}
-	if (!open_first_buffer(writer, options->session_name, options->file_name)) {
+	if (first ? !take_first_buffer(writer, first, first_size) :
+		    !open_first_buffer(writer, options->session_name, options->file_name)) {
 		goto fail;
 	}
 	return writer;
@@ -423,19 +475,33 @@ fail:
 	return NULL;
 }
 
+struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
+				   struct error *err)
+{
+	return open_writer(path, options, NULL, 0, err);
+}
+
+struct etl_writer *etl_writer_open_with(const char *path, const struct etl_writer_options *options,
+					const uint8_t *first, size_t size, struct error *err)
+{
+	return open_writer(path, options, first, size, err);
+}
+
 bool etl_writer_failed(const struct etl_writer *writer)
 {
 	return failed(writer);
+}
+
+bool etl_writer_good(const struct etl_writer *writer, struct error *err)
+{
+	return !failed(writer) || error_set(err, writer->failure.code, "%s", writer->failure.text);
 }
 
 bool etl_writer_finish(struct etl_writer *writer, struct error *err)
 {
 	etl_writer_flush(writer);
 	finish_first_buffer(writer);
-	if (failed(writer)) {
-		return error_set(err, writer->failure.code, "%s", writer->failure.text);
-	}
-	return true;
+	return etl_writer_good(writer, err);
 }
 
 const uint8_t *etl_writer_bytes(const struct etl_writer *writer, size_t *size)

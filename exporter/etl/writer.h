@@ -31,6 +31,28 @@ struct etl_writer; /* opaque */
 struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
 				   struct error *err);
 
+/*
+ * A recording whose first buffer is given, as it stands in another recording: its first record is a
+ * logfile header. The bytes are copied; what they say about the recording is the caller's part
+ * (etl_writer_first_buffer()). Of the options those of the header only serve the records that are
+ * added.
+ */
+struct etl_writer *etl_writer_open_with(const char *path, const struct etl_writer_options *options,
+					const uint8_t *first, size_t size, struct error *err);
+
+/* The given first buffer, which etl_writer_finish() writes again; to be changed before. */
+uint8_t *etl_writer_first_buffer(struct etl_writer *writer);
+
+/*
+ * A whole buffer, its header included, of used bytes; the rest of its size is filled with 0xff, as
+ * sessions do. Records that were added before stay in their open buffers.
+ */
+void etl_writer_add_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t used,
+			   size_t size);
+
+/* Buffers written so far, the first included; open buffers are not. */
+uint32_t etl_writer_buffers(const struct etl_writer *writer);
+
 void etl_writer_add(struct etl_writer *writer, const struct etl_out_record *record);
 
 /* The same with the payload of a struct payload; one that failed fails the writer. */
@@ -60,6 +82,8 @@ uint64_t etl_writer_written(const struct etl_writer *writer);
 
 /* Whether something failed; a long run need not go on then. */
 bool etl_writer_failed(const struct etl_writer *writer);
+/* The opposite, with the failure. */
+bool etl_writer_good(const struct etl_writer *writer, struct error *err);
 
 /* Flushes and completes the header. False when that or anything before it failed. Once. */
 bool etl_writer_finish(struct etl_writer *writer, struct error *err);
