@@ -25,6 +25,7 @@
 #include "etl/file.h"
 #include "etl/index.h"
 #include "etl/scan.h"
+#include "tool/chosen.h"
 #include "tool/dump.h"
 #include "tool/event_fields.h"
 #include "tool/tool.h"
@@ -273,37 +274,14 @@ static void add_line(struct text *out, const struct event_record *record,
 
 /* ---- what a filter keeps ---- */
 
-/* A bit for each record, by its index in the file. */
-struct chosen {
-	uint8_t *bits; /* owned */
-	size_t size;   /* bytes */
-};
-
-static bool is_chosen(const struct chosen *chosen, uint64_t index)
-{
-	return index / 8 < chosen->size && (chosen->bits[index / 8] >> index % 8 & 1) != 0;
-}
-
 static bool mark(struct dump_pass *pass, const struct event_record *record,
 		 const struct event_class *class)
 {
-	struct chosen *chosen = pass->context;
-	uint64_t at = record->index / 8;
-
 	(void)class;
-	if (at >= chosen->size) {
-		size_t size = (size_t)at * 2 + 4096;
-		uint8_t *bits = realloc(chosen->bits, size);
-
-		if (!bits) {
-			tool_complain(TOOL_FAILED, "dump", "no memory for the records to show");
-			return false;
-		}
-		memset(bits + chosen->size, 0, size - chosen->size);
-		chosen->bits = bits;
-		chosen->size = size;
+	if (!chosen_add(pass->context, record->index)) {
+		tool_complain(TOOL_FAILED, "dump", "no memory for the records to show");
+		return false;
 	}
-	chosen->bits[at] |= (uint8_t)(1U << record->index % 8);
 	return true;
 }
 
@@ -334,7 +312,7 @@ static void show(void *context, const struct event_record *record)
 {
 	struct dump *dump = context;
 
-	if ((dump->chosen && !is_chosen(dump->chosen, record->index)) ||
+	if ((dump->chosen && !chosen_has(dump->chosen, record->index)) ||
 	    !dump_limit_allows(&dump->limit, record)) {
 		return;
 	}
@@ -432,6 +410,6 @@ int dump_jsonl(struct dump_request *request)
 	if (chosen_all) {
 		status = dump_recording(request, &chosen);
 	}
-	free(chosen.bits);
+	chosen_done(&chosen);
 	return status;
 }

@@ -6,6 +6,7 @@
 #define TOOL_EVENT_FILTER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/map.h"
@@ -66,7 +67,51 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
  */
 bool event_filter_found(const struct event_filter *filter, const char *command);
 
+/* Before a run over another recording. Which names were met stays. */
+void event_filter_next_recording(struct event_filter *filter);
+
 void event_filter_done(struct event_filter *filter);
+
+/* ---- on the command line ---- */
+
+/* The options of a filter, which is a member of the struct that a command's options set. */
+#define EVENT_FILTER_OPTIONS(type, filter)                                                        \
+	{ "--provider", "NAME", "name or GUID; * matches any text, ? one character", OPTION_TEXT, \
+	  .offset = offsetof(type, filter.provider.name) },                                       \
+		{ "--event", "NAME", "name, id, or Provider/Name as in a rule; with * and ?",     \
+		  OPTION_TEXT, .offset = offsetof(type, filter.event.name) },                     \
+		{ "--process", "NAME", "name or id; with * and ?", OPTION_TEXT,                   \
+		  .offset = offsetof(type, filter.process.name) },                                \
+		{ "--where",                                                                      \
+		  "CONDITION",                                                                    \
+		  "\"FIELD OPERATOR LITERAL\"; repeatable, all must hold",                        \
+		  OPTION_READ,                                                                    \
+		  .offset = offsetof(type, filter),                                               \
+		  .read = event_filter_where },                                                   \
+		{ "--from",                                                                       \
+		  "TIME",                                                                         \
+		  "start of the time range: 2020-07-29T00:07:00Z or seconds",                     \
+		  OPTION_READ,                                                                    \
+		  .offset = offsetof(type, filter.from),                                          \
+		  .takes = EVENT_FILTER_TIME,                                                     \
+		  .read = filter_time_read },                                                     \
+	{                                                                                         \
+		"--to", "TIME", "end of the time range, which is excluded", OPTION_READ,          \
+			.offset = offsetof(type, filter.to), .takes = EVENT_FILTER_TIME,          \
+			.read = filter_time_read                                                  \
+	}
+#define EVENT_FILTER_TIME "a time such as 2020-07-29T00:07:00Z, or seconds"
+
+/* What --help says about them below the options. */
+#define EVENT_FILTER_HELP                                                                                 \
+	"Conditions are those of a collector's `where`, written in one text:\n"                           \
+	"  --where 'TransferSize gt 4096'  --where 'Process in chrome, msedge'\n"                         \
+	"  --where 'Path matches \\.log$'\n"                                                              \
+	"  eq ne in (numbers and texts), lt le gt ge has lacks (numbers), starts ends matches (texts);\n" \
+	"  == != < <= > >= =~ are other spellings of eq ne lt le gt ge matches.\n"                        \
+	"  Fields are those of the events, as etwtool fields shows them, and those that rules have\n"     \
+	"  besides: Process, Path, Volume, Level, Cpu, ThreadId, Duration and so on.\n"                   \
+	"Seconds count from the start of the recording.\n"
 
 /* ---- names of event classes, for other commands ---- */
 

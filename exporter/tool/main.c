@@ -20,7 +20,7 @@
 
 /* ---- the command line of a command ---- */
 
-enum { OPTIONS_MOST = 16, HELP_COLUMN = 22 };
+enum { OPTIONS_MOST = 32, HELP_COLUMN = 22 };
 
 #define AT(member) .offset = offsetof(struct tool_arguments, member)
 
@@ -141,8 +141,9 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 /* ---- commands ---- */
 
 static const struct tool_command *const commands[] = {
-	&tool_sessions, &tool_summary, &tool_stats,    &tool_providers, &tool_fields, &tool_dump,
-	&tool_check,    &tool_metrics, &tool_backfill, &tool_top,       &tool_diff,   &tool_doctor,
+	&tool_sessions, &tool_summary, &tool_stats,   &tool_providers, &tool_fields,
+	&tool_dump,     &tool_check,   &tool_metrics, &tool_backfill,  &tool_top,
+	&tool_diff,     &tool_doctor,  &tool_relog,
 };
 
 static const char about[] = "Looks at recordings, configurations and sessions of etw_exporter";

@@ -34,7 +34,7 @@ enum tool_shared {
 	TOOL_FILE = 16,        /* no option: the first word is a recording and must be there */
 };
 
-enum { TOOL_WORDS_MOST = 3 };
+enum { TOOL_WORDS_MOST = 64 };
 
 /* What every command has read from its command line. */
 struct tool_arguments {
@@ -70,7 +70,7 @@ struct tool_command {
 
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
 	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill, tool_top, tool_diff,
-	tool_doctor;
+	tool_doctor, tool_relog;
 
 /* ---- output (output.c) ---- */
 

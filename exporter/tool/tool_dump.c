@@ -317,23 +317,12 @@ static int dump_text(struct dump_request *request)
 /* ---- the command ---- */
 
 #define AT(member) .offset = offsetof(struct dump_request, member)
-#define A_TIME     "a time such as 2020-07-29T00:07:00Z, or seconds"
 
 static const char *const formats[] = { "jsonl", "csv", "text", NULL };
 static const char *const colours[] = { "auto", "always", "never", NULL };
 
 static const struct command_option option_rows[] = {
-	{ "--provider", "NAME", "name or GUID; * matches any text, ? one character", OPTION_TEXT,
-	  AT(filter.provider.name) },
-	{ "--event", "NAME", "name, id, or Provider/Name as in a rule; with * and ?", OPTION_TEXT,
-	  AT(filter.event.name) },
-	{ "--process", "NAME", "name or id; with * and ?", OPTION_TEXT, AT(filter.process.name) },
-	{ "--where", "CONDITION", "\"FIELD OPERATOR LITERAL\"; repeatable, all must hold",
-	  OPTION_READ, AT(filter), .read = event_filter_where },
-	{ "--from", "TIME", "start of the time range: 2020-07-29T00:07:00Z or seconds", OPTION_READ,
-	  AT(filter.from), .takes = A_TIME, .read = filter_time_read },
-	{ "--to", "TIME", "end of the time range, which is excluded", OPTION_READ, AT(filter.to),
-	  .takes = A_TIME, .read = filter_time_read },
+	EVENT_FILTER_OPTIONS(struct dump_request, filter),
 	{ "--per-kind", "N", "only the first N events of each event class", OPTION_COUNT,
 	  AT(per_class) },
 	{ "--format", "FORMAT", "jsonl (default), csv or text", OPTION_WORD, AT(format),
@@ -343,15 +332,7 @@ static const struct command_option option_rows[] = {
 	{ NULL },
 };
 
-static const char more[] =
-	"Conditions are those of a collector's `where`, written in one text:\n"
-	"  --where 'TransferSize gt 4096'  --where 'Process in chrome, msedge'\n"
-	"  --where 'Path matches \\.log$'\n"
-	"  eq ne in (numbers and texts), lt le gt ge has lacks (numbers), starts ends matches (texts);\n"
-	"  == != < <= > >= =~ are other spellings of eq ne lt le gt ge matches.\n"
-	"  Fields are those of the events, as etwtool fields shows them, and those that rules have\n"
-	"  besides: Process, Path, Volume, Level, Cpu, ThreadId, Duration and so on.\n"
-	"Seconds count from the start of the recording.\n"
+static const char more[] = EVENT_FILTER_HELP
 	"\n"
 	"jsonl: each record as it stands in the file, in file order, names as the layout has them.\n"
 	"csv: a column for each field of the events shown; text: a line an event. Both in time order,\n"

@@ -231,11 +231,12 @@ void tracker_release(struct event_class *class)
 	class->attribution = NULL;
 }
 
-void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice)
+/* The kernel records that announce any of these. */
+static void choose(struct kernel_choice *choice, uint32_t announcements)
 {
 	*choice = (struct kernel_choice){ 0 };
 	for (size_t i = 0; i < ROWS; i++) {
-		if (!(rows[i].announces & tracker->enabled & ANNOUNCES_IN_FIRST_PASS)) {
+		if (!(rows[i].announces & announcements)) {
 			continue;
 		}
 		for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
@@ -249,6 +250,16 @@ void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *c
 			}
 		}
 	}
+}
+
+void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice)
+{
+	choose(choice, tracker->enabled & ANNOUNCES_IN_FIRST_PASS);
+}
+
+void tracker_choose_announcing(struct kernel_choice *choice)
+{
+	choose(choice, ANNOUNCES_IN_FIRST_PASS);
 }
 
 bool tracker_skips_ahead(const struct event_record *record)

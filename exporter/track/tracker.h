@@ -104,6 +104,9 @@ void tracker_release(struct event_class *class);
 void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice);
 bool tracker_skips_ahead(const struct event_record *record);
 
+/* The kernel records that any first pass may need, with every feature enabled: names and lifetimes. */
+void tracker_choose_announcing(struct kernel_choice *choice);
+
 /*
  * Returns true when the record is to be shown once more before tracker_first_pass_end(), with an
  * event class whose schema is known by then from the recording.

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What etwtool relog makes of records.
+ */
+#ifndef TOOL_RELOG_H
+#define TOOL_RELOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "etl/mirror.h"
+#include "tool/chosen.h"
+#include "tool/describing.h"
+#include "tool/event_filter.h"
+#include "tool/tool.h"
+
+struct relog_request {
+	struct tool_arguments arguments; /* first */
+	struct event_filter filter;
+	const char *output;
+	bool compress;
+	bool plain;
+	bool drop_stacks;
+	bool exact; /* nothing is kept that the filter leaves out */
+};
+
+/*
+ * The decision about each record of the inputs, in file order. Zero-initialise it, then set what is
+ * requested.
+ */
+struct relog_decision {
+	bool filtered; /* only those chosen, and with `describe` those that describe others */
+	bool describe;
+	bool drop_stacks;
+	bool merging; /* several inputs: what describes is kept once, not once an input */
+
+	struct chosen chosen; /* of the present input; owned, as is the rest */
+	struct describing describing;
+	struct map earlier; /* hash of a describing record -> how often an input before had it */
+	struct map present; /* likewise, the present input so far */
+	uint8_t record[UINT16_MAX + 1];
+};
+
+bool relog_decision_needed(const struct relog_decision *decision);
+
+/* An etl_mirror_decide(). */
+enum etl_mirror_action relog_decide(void *decision, const struct event_record *record,
+				    struct etl_mirror_bytes *bytes);
+
+/* After an input. */
+void relog_next_input(struct relog_decision *decision);
+
+void relog_decision_done(struct relog_decision *decision);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool relog: makes a recording from one or several others.
+ *
+ * What is to be left out is decided before anything is written: a filter needs the process of each
+ * event and the names that conditions read, so a run of the whole pipeline in time order, as for
+ * dump, notes one bit for each record. Then each input is copied in the order of its file
+ * (etl/mirror.h), because a reader orders what has the same time by its place in the file. Without
+ * a filter there is only the copy.
+ *
+ * Events without the names of their processes and files, or without their layouts, are of little
+ * use. So records that describe others stay too (tool/describing.h), even if the filter leaves them
+ * out.
+ *
+ * Nothing here grows with the recording except the bits of a filter, and, where several inputs are
+ * merged, a bounded table of the records that describe others.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "tool/relog.h"
+
+struct relog {
+	struct relog_request *request;
+	struct etl_file *inputs[TOOL_WORDS_MOST];
+	size_t input_count;
+	size_t present; /* input */
+	uint64_t bytes_before;
+	uint64_t bytes_total;
+	struct etl_mirror *mirror;
+	struct relog_decision decision;
+	struct progress progress;
+	bool no_memory;
+};
+
+static const char *path_of(const struct relog *relog, size_t input)
+{
+	return relog->request->arguments.words[input];
+}
+
+/* ---- what the filter keeps ---- */
+
+static void on_class(void *context, const struct event_class *class)
+{
+	struct relog *relog = context;
+
+	event_filter_class(&relog->request->filter, class);
+}
+
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
+{
+	struct relog *relog = context;
+
+	if (event_filter_keeps(&relog->request->filter, recording, record, class) &&
+	    !chosen_add(&relog->decision.chosen, record->index)) {
+		relog->no_memory = true;
+		recording_stop(recording);
+	}
+}
+
+static bool choose(struct relog *relog, struct error *err)
+{
+	struct event_filter *filter = &relog->request->filter;
+	const struct recording_options options = {
+		.probe = filter->probe,
+		.context = relog,
+		.on_class = on_class,
+		.on_record = on_record,
+	};
+	struct recording *recording;
+	bool good;
+
+	event_filter_next_recording(filter);
+	recording = recording_open(&relog->request->arguments, path_of(relog, relog->present),
+				   &options, err);
+	good = recording && recording_run(recording, err);
+	recording_close(recording);
+	if (good && relog->no_memory) {
+		good = error_no_memory(err, "the records to keep");
+	}
+	return good;
+}
+
+/* ---- the copy ---- */
+
+static void on_buffer(void *context, uint64_t bytes_read)
+{
+	struct relog *relog = context;
+
+	progress_show(&relog->progress, bytes_read, relog->inputs[relog->present]->input.size_bytes,
+		      relog->bytes_before, relog->bytes_total);
+}
+
+static void warn_of_damage(const struct relog *relog, const struct etl_damage *damage)
+{
+	const char *path = path_of(relog, relog->present);
+
+	if (damage->truncated) {
+		tool_complain(TOOL_DONE, "relog",
+			      "warning: %s is cut short; everything up to there is copied", path);
+	}
+	if (damage->bad_buffers > 0 || damage->bad_records > 0) {
+		tool_complain(TOOL_DONE, "relog",
+			      "warning: %s is damaged: %" PRIu64 " buffers and %" PRIu64
+			      " records are left out",
+			      path, damage->bad_buffers, damage->bad_records);
+	}
+}
+
+static bool copy(struct relog *relog, struct error *err)
+{
+	const struct etl_mirror_visitor visitor = {
+		.context = &relog->decision,
+		.decide = relog_decision_needed(&relog->decision) ? relog_decide : NULL,
+		.buffer_context = relog,
+		.on_buffer = on_buffer,
+	};
+	struct etl_damage damage = { 0 };
+	bool good;
+
+	if (relog->decision.filtered && !choose(relog, err)) {
+		return false;
+	}
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
+	relog->progress.passes = 1;
+	good = etl_mirror_copy(relog->mirror, &visitor, &damage, err);
+	progress_end(&relog->progress);
+	if (good && !relog->decision.filtered) { /* else the run before has said it */
+		warn_of_damage(relog, &damage);
+	}
+	relog->bytes_before += relog->inputs[relog->present]->input.size_bytes;
+	relog_next_input(&relog->decision);
+	return good;
+}
+
+/* ---- the command ---- */
+
+static bool open_inputs(struct relog *relog, struct error *err)
+{
+	const struct tool_arguments *arguments = &relog->request->arguments;
+	struct event_filter *filter = &relog->request->filter;
+	struct os_file_stamp output, input;
+
+	os_file_stamp(relog->request->output, &output);
+	for (size_t i = 0; i < arguments->word_count; i++) {
+		struct etl_file *file =
+			etl_file_open(arguments->words[i], arguments->pointer_size, err);
+
+		if (!file) {
+			return false;
+		}
+		relog->inputs[relog->input_count++] = file;
+		relog->bytes_total += file->input.size_bytes;
+		os_file_stamp(arguments->words[i], &input);
+		if (input.number == output.number && input.volume == output.volume) {
+			return error_set(err, ERROR_CONFIG, "%s is also an input",
+					 relog->request->output);
+		}
+		if (!etl_mirror_fits(relog->inputs[0], file, err)) {
+			return error_prefix(err, "%s cannot be merged with %s: it",
+					    arguments->words[i], arguments->words[0]);
+		}
+		if (i == 0 || file->header.start_time < filter->start) {
+			filter->start = file->header.start_time;
+		}
+	}
+	return true;
+}
+
+/* A name that exists and is no file, such as a device, must not be replaced by one. */
+static bool check_output(const char *path, struct error *err)
+{
+	struct os_file_stamp stamp;
+	struct os_file *file;
+
+	os_file_stamp(path, &stamp);
+	if (stamp.number == 0 && stamp.volume == 0) {
+		return true;
+	}
+	file = os_file_open(path, err);
+	os_file_close(file);
+	return file || error_prefix(err, "%s", path);
+}
+
+static bool print_result(const struct relog *relog)
+{
+	struct etl_mirror_counts counts;
+	struct os_file_stamp stamp;
+	struct text out = { 0 };
+
+	etl_mirror_counts(relog->mirror, &counts);
+	os_file_stamp(relog->request->output, &stamp);
+	text_add_shown(&out, relog->request->output);
+	text_add_format(&out,
+			": %" PRIu64 " of %" PRIu64 " records, %" PRIu64 " buffers, %" PRIu64
+			" bytes\n",
+			counts.records, counts.records + counts.dropped, counts.buffers,
+			stamp.size);
+	return tool_print("relog", &out) == TOOL_DONE;
+}
+
+static bool make(struct relog *relog, struct error *err)
+{
+	struct relog_request *request = relog->request;
+	enum etl_mirror_form form = request->compress ? ETL_FORM_COMPRESSED :
+				    request->plain    ? ETL_FORM_PLAIN :
+							ETL_FORM_AS_READ;
+
+	if (!check_output(request->output, err)) {
+		return false;
+	}
+	relog->mirror =
+		etl_mirror_open(request->output, form, relog->inputs, relog->input_count, err);
+	for (; relog->mirror && relog->present < relog->input_count; relog->present++) {
+		if (!copy(relog, err)) {
+			return error_prefix(err, "%s", path_of(relog, relog->present));
+		}
+	}
+	if (relog->decision.filtered && !event_filter_found(&request->filter, "relog")) {
+		return false;
+	}
+	if (!relog->mirror || !etl_mirror_finish(relog->mirror, err)) {
+		return error_prefix(err, "%s", request->output);
+	}
+	return true;
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct relog_request *request = (struct relog_request *)arguments;
+	struct relog *relog;
+	struct error err = { 0 };
+	int status = TOOL_FAILED;
+
+	if (!request->output) {
+		return tool_complain(TOOL_BAD_USAGE, "relog", "where to? -o OUT.etl is missing");
+	}
+	if (request->compress && request->plain) {
+		return tool_complain(TOOL_BAD_USAGE, "relog",
+				     "--compress and --plain exclude each other");
+	}
+	relog = calloc(1, sizeof *relog);
+	if (!relog) {
+		return tool_complain(TOOL_FAILED, "relog", "no memory");
+	}
+	relog->request = request;
+	if (!open_inputs(relog, &err)) {
+		goto done;
+	}
+	if (event_filter_is_empty(&request->filter)) {
+		status = tool_complain(TOOL_BAD_USAGE, "relog", "--to is not later than --from");
+		goto done;
+	}
+	relog->decision.filtered = event_filter_active(&request->filter);
+	relog->decision.describe = relog->decision.filtered && !request->exact;
+	relog->decision.drop_stacks = request->drop_stacks;
+	relog->decision.merging = relog->input_count > 1;
+	describing_init(&relog->decision.describing);
+	if (make(relog, &err) && print_result(relog)) {
+		status = TOOL_DONE;
+	}
+
+done:
+	if (err.code != ERROR_NONE) {
+		status = tool_complain(err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED,
+				       "relog", "%s", err.text);
+	}
+	etl_mirror_close(relog->mirror);
+	for (size_t i = 0; i < relog->input_count; i++) {
+		etl_file_close(relog->inputs[i]);
+	}
+	relog_decision_done(&relog->decision);
+	free(relog);
+	return status;
+}
+
+static void done(struct tool_arguments *arguments)
+{
+	event_filter_done(&((struct relog_request *)arguments)->filter);
+}
+
+#define AT(member) .offset = offsetof(struct relog_request, member)
+
+static const struct command_option option_rows[] = {
+	{ "-o", "FILE", "the recording to write; required", OPTION_TEXT, AT(output) },
+	EVENT_FILTER_OPTIONS(struct relog_request, filter),
+	{ "--exact", NULL, "keep only what the filter keeps, and nothing to understand it by",
+	  OPTION_SET, AT(exact) },
+	{ "--drop-stacks", NULL, "leave out call stacks", OPTION_SET, AT(drop_stacks) },
+	{ "--compress", NULL, "compress the buffers", OPTION_SET, AT(compress) },
+	{ "--plain", NULL, "do not compress them; neither: as they are", OPTION_SET, AT(plain) },
+	{ NULL },
+};
+
+static const char more[] =
+	"The records stay as they are, in their order. Besides those that the filter keeps there are\n"
+	"the records without which they could not be read: the header of the recording, layouts of\n"
+	"events, the machine, names, starts and ends of processes, threads, images and files.\n"
+	"\n"
+	"Several recordings of one machine and one boot, with the same clock, become one; what\n"
+	"describes the rest and is in several of them is kept once.\n"
+	"\n" EVENT_FILTER_HELP "\n"
+	"The file is written under another name beside FILE and renamed at the end; a file that is\n"
+	"there is replaced. A damaged recording is copied as far as it can be read, with a warning.\n"
+	"A name that is nowhere in the recordings ends it with status 1.\n";
+
+const struct tool_command tool_relog = {
+	.name = "relog",
+	.synopsis = "FILE... -o FILE",
+	.about = "Write a recording again: filtered, merged, compressed",
+	.more = more,
+	.options = option_rows,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.words_most = TOOL_WORDS_MOST,
+	.too_many = "too many recordings at",
+	.size = sizeof(struct relog_request),
+	.run = run,
+	.done = done,
+};
