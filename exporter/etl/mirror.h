@@ -37,6 +37,13 @@ struct etl_mirror_bytes {
 typedef enum etl_mirror_action etl_mirror_decide(void *context, const struct event_record *record,
 						 struct etl_mirror_bytes *bytes);
 
+/* The place of a buffer in its file. */
+struct etl_mirror_place {
+	uint64_t offset;
+	uint64_t buffers; /* before it */
+	uint64_t records; /* in these */
+};
+
 /* The callbacks of one copy. All members may be NULL. */
 struct etl_mirror_visitor {
 	void *context;
@@ -44,6 +51,13 @@ struct etl_mirror_visitor {
 	etl_mirror_decide *decide;
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
+	/*
+	 * To copy some buffers only: gets the place of the next one, sets that of the buffer to
+	 * copy next, which is the same or behind it, and returns whether there is one. The first
+	 * buffer of the first copy cannot be left out.
+	 */
+	void *seek_context;
+	bool (*seek)(void *context, struct etl_mirror_place *place);
 };
 
 /* ---- a mirror ---- */
@@ -68,24 +82,28 @@ struct etl_mirror; /* opaque */
 bool etl_mirror_fits(const struct etl_file *a, const struct etl_file *b, struct error *err);
 
 /*
- * Starts a recording at path, or in memory (path NULL), that is to be made from these inputs, which
- * must outlive it and fit together. The file has another name beside path until
+ * Starts a recording at path, or in memory (path NULL). The file has another name beside path until
  * etl_mirror_finish().
  *
- * The header is that of the first input with the least start, the greatest end and the sums of the
- * losses.
+ * @inputs: what it is made from; they must fit together and outlive it. The header is that of the
+ * first one with the least start, the greatest end and the sums of the losses.
  */
 struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
 				   struct etl_file *const *inputs, size_t input_count,
 				   struct error *err);
 
 /*
- * Appends the next input, in the order of etl_mirror_open(). What its reader skips is counted and
- * left out. False when the input cannot be read or the result cannot be written; then only
- * etl_mirror_close() follows.
+ * Appends an input. The first one must be the first of etl_mirror_open(); the others fit it. What a
+ * reader skips is counted and left out. False when the input cannot be read or the result cannot be
+ * written; then only etl_mirror_close() follows.
  */
-bool etl_mirror_copy(struct etl_mirror *mirror, const struct etl_mirror_visitor *visitor,
-		     struct etl_damage *damage, struct error *err);
+bool etl_mirror_copy(struct etl_mirror *mirror, struct etl_file *input,
+		     const struct etl_mirror_visitor *visitor, struct etl_damage *damage,
+		     struct error *err);
+
+/* Whether a copy failed because of the result, and not because of its input; the error then has the
+ * path. */
+bool etl_mirror_output_failed(const struct etl_mirror *mirror);
 
 /*
  * After the last copy, for further records: they are added in time order and get buffers of
@@ -94,7 +112,8 @@ bool etl_mirror_copy(struct etl_mirror *mirror, const struct etl_mirror_visitor 
  */
 struct etl_writer *etl_mirror_writer(struct etl_mirror *mirror);
 
-/* Completes the header and gives the file its name. False when that or anything before failed. */
+/* Completes the header and gives the file its name. False when that or anything before failed; the
+ * error has the path. */
 bool etl_mirror_finish(struct etl_mirror *mirror, struct error *err);
 
 void etl_mirror_counts(const struct etl_mirror *mirror, struct etl_mirror_counts *counts);

@@ -6,9 +6,32 @@
 #include "decode/kernel_class.h"
 #include "track/tracker.h"
 
+enum { PROVIDERS_MOST = 1 << 16 };
+
 void describing_init(struct describing *describing)
 {
+	*describing = (struct describing){ 0 };
 	tracker_choose_announcing(&describing->names);
+}
+
+void describing_done(struct describing *describing)
+{
+	map_done(&describing->providers);
+}
+
+/* Whether the event is the first one with the traits of its provider. */
+static bool names_provider(struct describing *describing, const struct event_record *record)
+{
+	struct extended_item traits;
+	uint64_t provider;
+	bool added = false;
+
+	if (!record->extended || !record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &traits)) {
+		return false;
+	}
+	provider = guid_hash(record->provider, hash_seed());
+	return describing->providers.count < PROVIDERS_MOST &&
+	       map_put(&describing->providers, provider, &added) && added;
 }
 
 /* The group of a kernel class; KERNEL_GROUPS: it has none. */
@@ -25,12 +48,13 @@ static uint8_t group_of(const struct event_record *record)
 	return group;
 }
 
-bool is_describing(const struct describing *describing, const struct event_record *record)
+bool is_describing(struct describing *describing, const struct event_record *record)
 {
 	uint8_t group;
 
 	if (!record->classic) {
-		return record->id == MANIFEST_EVENT_ID || !tracker_skips_ahead(record);
+		return record->id == MANIFEST_EVENT_ID || !tracker_skips_ahead(record) ||
+		       names_provider(describing, record);
 	}
 	switch (kernel_class_of(record->provider)) {
 	case KERNEL_NONE:

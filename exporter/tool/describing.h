@@ -8,20 +8,25 @@
 
 #include <stdbool.h>
 
+#include "base/map.h"
 #include "source/event_record.h"
 #include "source/kernel_group.h"
 
 struct describing {
 	struct kernel_choice names; /* kernel records with names and lifetimes */
+	struct map providers;       /* hash of a GUID -> 1: an event gave the provider's name */
 };
 
+/* Begins with a recording. */
 void describing_init(struct describing *describing);
+void describing_done(struct describing *describing);
 
 /*
  * Whether the record is the logfile header or another of EventTrace, describes events (EventInfo, a
- * manifest) or the machine (SystemConfig, SysConfig, ImageID), reports a loss, or announces
- * processes, threads, images, files or services by starts, ends and rundown.
+ * manifest) or the machine (SystemConfig, SysConfig, ImageID), reports a loss, announces processes,
+ * threads, images, files or services by starts, ends and rundown, or is the first event that has
+ * the name of its provider (traits). Call it once for each record, in file order.
  */
-bool is_describing(const struct describing *describing, const struct event_record *record);
+bool is_describing(struct describing *describing, const struct event_record *record);
 
 #endif

@@ -74,6 +74,7 @@ void relog_next_input(struct relog_decision *decision)
 	size_t at = 0;
 
 	chosen_clear(&decision->chosen);
+	describing_done(&decision->describing);
 	while ((slot = map_next(&decision->present, &at)) != NULL) {
 		uint64_t *before = decision->earlier.count < COMPARED_MOST ?
 					   map_put(&decision->earlier, slot->key, NULL) :
@@ -89,6 +90,7 @@ void relog_next_input(struct relog_decision *decision)
 void relog_decision_done(struct relog_decision *decision)
 {
 	chosen_done(&decision->chosen);
+	describing_done(&decision->describing);
 	map_done(&decision->earlier);
 	map_done(&decision->present);
 }

@@ -14,6 +14,7 @@
 #include "tool/chosen.h"
 #include "tool/describing.h"
 #include "tool/event_filter.h"
+#include "tool/split.h"
 #include "tool/tool.h"
 
 struct relog_request {
@@ -23,6 +24,7 @@ struct relog_request {
 	bool compress;
 	bool plain;
 	bool drop_stacks;
+	struct split_by split;
 	bool exact; /* nothing is kept that the filter leaves out */
 };
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/os.h"
 #include "tool/relog.h"
 
@@ -32,7 +33,9 @@ struct relog {
 	struct etl_mirror *mirror;
 	struct relog_decision decision;
 	struct progress progress;
+	unsigned parts;
 	bool no_memory;
+	bool unprinted;
 };
 
 static const char *path_of(const struct relog *relog, size_t input)
@@ -126,7 +129,8 @@ static bool copy(struct relog *relog, struct error *err)
 	}
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->progress.passes = 1;
-	good = etl_mirror_copy(relog->mirror, &visitor, &damage, err);
+	good = etl_mirror_copy(relog->mirror, relog->inputs[relog->present], &visitor, &damage,
+			       err);
 	progress_end(&relog->progress);
 	if (good && !relog->decision.filtered) { /* else the run before has said it */
 		warn_of_damage(relog, &damage);
@@ -160,8 +164,8 @@ static bool open_inputs(struct relog *relog, struct error *err)
 					 relog->request->output);
 		}
 		if (!etl_mirror_fits(relog->inputs[0], file, err)) {
-			return error_prefix(err, "%s cannot be merged with %s: it",
-					    arguments->words[i], arguments->words[0]);
+			return error_prefix(err, "%s cannot be merged with %s", arguments->words[i],
+					    arguments->words[0]);
 		}
 		if (i == 0 || file->header.start_time < filter->start) {
 			filter->start = file->header.start_time;
@@ -185,47 +189,131 @@ static bool check_output(const char *path, struct error *err)
 	return file || error_prefix(err, "%s", path);
 }
 
-static bool print_result(const struct relog *relog)
+/* part: what is not in it is in other parts. */
+static bool print_result(const char *path, const struct etl_mirror_counts *counts, bool part)
 {
-	struct etl_mirror_counts counts;
 	struct os_file_stamp stamp;
 	struct text out = { 0 };
 
-	etl_mirror_counts(relog->mirror, &counts);
-	os_file_stamp(relog->request->output, &stamp);
-	text_add_shown(&out, relog->request->output);
-	text_add_format(&out,
-			": %" PRIu64 " of %" PRIu64 " records, %" PRIu64 " buffers, %" PRIu64
-			" bytes\n",
-			counts.records, counts.records + counts.dropped, counts.buffers,
+	os_file_stamp(path, &stamp);
+	text_add_shown(&out, path);
+	text_add_format(&out, ": %" PRIu64, counts->records);
+	if (!part) {
+		text_add_format(&out, " of %" PRIu64, counts->records + counts->dropped);
+	}
+	text_add_format(&out, " records, %" PRIu64 " buffers, %" PRIu64 " bytes\n", counts->buffers,
 			stamp.size);
 	return tool_print("relog", &out) == TOOL_DONE;
 }
 
-static bool make(struct relog *relog, struct error *err)
+/* Writes the recording that is made from all inputs. */
+static bool make(struct relog *relog, const char *path, enum etl_mirror_form form,
+		 struct etl_mirror_counts *counts, struct error *err)
+{
+	relog->mirror = etl_mirror_open(path, form, relog->inputs, relog->input_count, err);
+	for (; relog->mirror && relog->present < relog->input_count; relog->present++) {
+		if (!copy(relog, err)) {
+			return etl_mirror_output_failed(relog->mirror) ?
+				       false :
+				       error_prefix(err, "%s", path_of(relog, relog->present));
+		}
+	}
+	if (relog->decision.filtered && !event_filter_found(&relog->request->filter, "relog")) {
+		return false;
+	}
+	if (!relog->mirror || !etl_mirror_finish(relog->mirror, err)) {
+		return false;
+	}
+	etl_mirror_counts(relog->mirror, counts);
+	return true;
+}
+
+/* ---- parts ---- */
+
+static void on_part(void *context, const char *path, const struct etl_mirror_counts *counts)
+{
+	struct relog *relog = context;
+
+	progress_clear();
+	relog->unprinted |= !print_result(path, counts, true);
+	relog->parts++;
+}
+
+/* Splits the only input, or what was made from several, or with a filter. */
+static bool make_parts(struct relog *relog, struct etl_file *input, enum etl_mirror_form form,
+		       bool warn, struct error *err)
+{
+	const struct split_request request = {
+		.by = relog->request->split,
+		.output = relog->request->output,
+		.form = form,
+		.context = relog,
+		.on_buffer = on_buffer,
+		.on_part = on_part,
+	};
+	struct etl_damage damage = { 0 };
+	bool good;
+
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_STREAMS);
+	relog->progress.passes = 1;
+	relog->bytes_before = 0;
+	relog->bytes_total = input->input.size_bytes;
+	good = split_recording(input, &request, &damage, err);
+	progress_end(&relog->progress);
+	if (good && warn) {
+		warn_of_damage(relog, &damage);
+	}
+	if (good && relog->parts == 0) {
+		return error_set(err, ERROR_FORMAT, "%s: there is no record to split",
+				 relog->request->output);
+	}
+	return good && !relog->unprinted;
+}
+
+/* With a filter, or of several inputs, the whole is made first, as a file that is gone at the end.
+ */
+static bool make_whole_and_parts(struct relog *relog, enum etl_mirror_form form, struct error *err)
+{
+	struct etl_mirror_counts counts;
+	struct etl_file *whole = NULL;
+	struct text path = { 0 };
+	bool good;
+
+	text_add_format(&path, "%s.%08x.whole", relog->request->output, (unsigned)hash_seed());
+	if (path.failed) {
+		text_free(&path);
+		return error_no_memory(err, "the name of a file");
+	}
+	good = make(relog, path.data, ETL_FORM_AS_READ, &counts, err);
+	if (good) {
+		whole = etl_file_open(path.data, relog->request->arguments.pointer_size, err);
+		relog->present = 0;
+		good = whole && make_parts(relog, whole, form, false, err);
+	}
+	etl_file_close(whole);
+	os_file_remove(path.data);
+	text_free(&path);
+	return good;
+}
+
+static bool make_all(struct relog *relog, struct error *err)
 {
 	struct relog_request *request = relog->request;
 	enum etl_mirror_form form = request->compress ? ETL_FORM_COMPRESSED :
 				    request->plain    ? ETL_FORM_PLAIN :
 							ETL_FORM_AS_READ;
+	struct etl_mirror_counts counts;
 
 	if (!check_output(request->output, err)) {
 		return false;
 	}
-	relog->mirror =
-		etl_mirror_open(request->output, form, relog->inputs, relog->input_count, err);
-	for (; relog->mirror && relog->present < relog->input_count; relog->present++) {
-		if (!copy(relog, err)) {
-			return error_prefix(err, "%s", path_of(relog, relog->present));
-		}
+	if (request->split.size_bytes == 0 && request->split.duration_ms == 0) {
+		return make(relog, request->output, form, &counts, err) &&
+		       print_result(request->output, &counts, false);
 	}
-	if (relog->decision.filtered && !event_filter_found(&request->filter, "relog")) {
-		return false;
-	}
-	if (!relog->mirror || !etl_mirror_finish(relog->mirror, err)) {
-		return error_prefix(err, "%s", request->output);
-	}
-	return true;
+	return relog_decision_needed(&relog->decision) ?
+		       make_whole_and_parts(relog, form, err) :
+		       make_parts(relog, relog->inputs[0], form, true, err);
 }
 
 static int run(struct tool_arguments *arguments)
@@ -259,7 +347,7 @@ static int run(struct tool_arguments *arguments)
 	relog->decision.drop_stacks = request->drop_stacks;
 	relog->decision.merging = relog->input_count > 1;
 	describing_init(&relog->decision.describing);
-	if (make(relog, &err) && print_result(relog)) {
+	if (make_all(relog, &err)) {
 		status = TOOL_DONE;
 	}
 
@@ -285,11 +373,17 @@ static void done(struct tool_arguments *arguments)
 #define AT(member) .offset = offsetof(struct relog_request, member)
 
 static const struct command_option option_rows[] = {
-	{ "-o", "FILE", "the recording to write; required", OPTION_TEXT, AT(output) },
+	{ "--output", "FILE", "the recording to write, required; also -o FILE", OPTION_TEXT,
+	  AT(output) },
+	{ "-o", "FILE", NULL, OPTION_TEXT, AT(output) },
 	EVENT_FILTER_OPTIONS(struct relog_request, filter),
 	{ "--exact", NULL, "keep only what the filter keeps, and nothing to understand it by",
 	  OPTION_SET, AT(exact) },
 	{ "--drop-stacks", NULL, "leave out call stacks", OPTION_SET, AT(drop_stacks) },
+	{ "--split", "SIZE|TIME",
+	  "several recordings, FILE_000001.etl and so on, each of at most 100MB or 1m, say",
+	  OPTION_READ, AT(split), .takes = "a size such as 100MB, or a duration such as 1m",
+	  .read = split_by_read },
 	{ "--compress", NULL, "compress the buffers", OPTION_SET, AT(compress) },
 	{ "--plain", NULL, "do not compress them; neither: as they are", OPTION_SET, AT(plain) },
 	{ NULL },
@@ -298,11 +392,15 @@ static const struct command_option option_rows[] = {
 static const char more[] =
 	"The records stay as they are, in their order. Besides those that the filter keeps there are\n"
 	"the records without which they could not be read: the header of the recording, layouts of\n"
-	"events, the machine, names, starts and ends of processes, threads, images and files.\n"
+	"events, the machine, names, starts and ends of processes, threads, images and files. What two\n"
+	"events say together, such as the duration of an operation, is lost with one of them.\n"
 	"\n"
 	"Several recordings of one machine and one boot, with the same clock, become one; what\n"
 	"describes the rest and is in several of them is kept once.\n"
 	"\n" EVENT_FILTER_HELP "\n"
+	"Each part of a split recording has the records of its time, and of other times those that\n"
+	"describe others. The losses in its header are those of the whole.\n"
+	"\n"
 	"The file is written under another name beside FILE and renamed at the end; a file that is\n"
 	"there is replaced. A damaged recording is copied as far as it can be read, with a warning.\n"
 	"A name that is nowhere in the recordings ends it with status 1.\n";

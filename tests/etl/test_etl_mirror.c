@@ -103,22 +103,29 @@ static uint32_t number_of(const struct event_record *record)
 	return record->type == RECORD_PERFINFO ? load_u32(record->payload) : 0;
 }
 
+/* The numbers of a recording in time order. */
+struct numbers {
+	uint32_t of; /* only multiples of this one */
+	uint32_t count;
+	uint32_t order; /* the numbers and their order, as one number */
+	uint32_t size;  /* of the last payload */
+};
+
 static void note_number(void *context, const struct event_record *record)
 {
-	struct etl_out_record *last = context; /* id: how many; instance_id: the order so far */
+	struct numbers *numbers = context;
 
-	if (record->type == RECORD_PERFINFO) {
-		last->id++;
-		last->instance_id = last->instance_id * 31 + number_of(record);
-		last->component = record->payload_size;
+	if (record->type == RECORD_PERFINFO && number_of(record) % numbers->of == 0) {
+		numbers->count++;
+		numbers->order = numbers->order * 31 + number_of(record);
+		numbers->size = record->payload_size;
 	}
 }
 
-/* Numbers in time order, as one number; *count of them; *size of the last payload. */
-static uint32_t order_of(struct bytes recording, uint16_t *count, uint32_t *size)
+static struct numbers numbers_of(struct bytes recording, uint32_t of)
 {
-	struct etl_out_record last = { 0 };
-	struct etl_visitor visitor = { .record_context = &last, .on_record = note_number };
+	struct numbers numbers = { .of = of };
+	struct etl_visitor visitor = { .record_context = &numbers, .on_record = note_number };
 	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
 	struct etl_progress progress = { 0 };
 	struct etl_damage damage = { 0 };
@@ -130,9 +137,7 @@ static uint32_t order_of(struct bytes recording, uint16_t *count, uint32_t *size
 	assert_true(damage.bad_buffers == 0 && damage.bad_records == 0 && !damage.truncated);
 	etl_index_done(&index);
 	etl_file_close(file);
-	*count = last.id;
-	*size = last.component;
-	return last.instance_id;
+	return numbers;
 }
 
 /* ---- mirrors ---- */
@@ -153,7 +158,8 @@ static struct bytes mirrored(const struct bytes *inputs, size_t count, enum etl_
 	mirror = etl_mirror_open(NULL, form, files, count, NULL);
 	assert_non_null(mirror);
 	for (size_t i = 0; i < count; i++) {
-		assert_true(etl_mirror_copy(mirror, visitor ? visitor : &nothing, damage, NULL));
+		assert_true(etl_mirror_copy(mirror, files[i], visitor ? visitor : &nothing, damage,
+					    NULL));
 	}
 	assert_true(etl_mirror_finish(mirror, NULL));
 	at = etl_mirror_bytes(mirror, &copy.size);
@@ -249,18 +255,46 @@ static enum etl_mirror_action keep_multiples(void *context, const struct event_r
 static void what_stays_is_in_order_and_empty_buffers_are_gone(void **state)
 {
 	struct bytes input = numbered(1000, NULL);
-	uint32_t of = 300, size; /* 0, 300, 600, 900 */
+	uint32_t of = 999; /* 0 on one processor, 999 on the other */
 	struct etl_mirror_visitor visitor = { .context = &of, .decide = keep_multiples };
 	struct bytes copy = mirror_one(input, ETL_FORM_AS_READ, &visitor);
-	uint16_t count;
+	struct numbers numbers = numbers_of(copy, 1);
 
 	(void)state;
-	assert_int_equal(order_of(copy, &count, &size), (300 * 31 + 600) * 31 + 900);
-	assert_int_equal(count, 4);
+	assert_int_equal(numbers.order, 999);
+	assert_int_equal(numbers.count, 2);
 	/* The first buffer and one for each; the header says so. */
-	assert_int_equal(copy.size, 5 * 1024);
-	assert_int_equal(load_u32(copy.at + 0x68 + 0x24), 5);
+	assert_int_equal(copy.size, 3 * 1024);
+	assert_int_equal(load_u32(copy.at + 0x68 + 0x24), 3);
 	free(copy.at);
+	free(input.at);
+}
+
+static void small_rests_of_one_processor_are_joined(void **state)
+{
+	const struct etl_writer_options options = { .buffer_size = 8192 };
+	struct bytes input = numbered(20000, &options);
+	size_t buffers = input.size / 8192;
+
+	(void)state;
+	assert_true(buffers > 60);
+	/* 7: times are often equal on both processors, 1000: never. */
+	for (uint32_t of = 7; of <= 1000; of += 993) {
+		struct etl_mirror_visitor visitor = { .context = &of, .decide = keep_multiples };
+		struct numbers expected = numbers_of(input, of);
+
+		for (unsigned form = ETL_FORM_AS_READ; form <= ETL_FORM_COMPRESSED; form++) {
+			struct bytes copy = mirror_one(input, (enum etl_mirror_form)form, &visitor);
+			struct numbers numbers = numbers_of(copy, 1);
+
+			assert_int_equal(numbers.count, expected.count);
+			assert_int_equal(numbers.order, expected.order);
+			if (form == ETL_FORM_PLAIN && of == 1000) {
+				assert_int_equal(copy.size, 2 * 8192);
+			}
+			free(copy.at);
+		}
+	}
 	free(input.at);
 }
 
@@ -282,22 +316,21 @@ static enum etl_mirror_action grow(void *context, const struct event_record *rec
 
 static void records_that_grow_split_a_buffer_and_keep_the_order(void **state)
 {
-	/* A size below the usual one is taken for no size; 64 KiB then. */
 	const struct etl_writer_options options = { .buffer_size = 4096, .compressed = true };
 	uint8_t larger[16 + 400];
 	struct etl_mirror_visitor visitor = { .context = larger, .decide = grow };
 	struct bytes input = numbered(1000, &options);
-	uint16_t count;
-	uint32_t size, order = order_of(input, &count, &size);
+	struct numbers expected = numbers_of(input, 1);
 
 	(void)state;
-	assert_int_equal(count, 1000);
+	assert_int_equal(expected.count, 1000);
 	for (unsigned form = ETL_FORM_AS_READ; form <= ETL_FORM_COMPRESSED; form++) {
 		struct bytes copy = mirror_one(input, (enum etl_mirror_form)form, &visitor);
+		struct numbers numbers = numbers_of(copy, 1);
 
-		assert_int_equal(order_of(copy, &count, &size), order);
-		assert_int_equal(count, 1000);
-		assert_int_equal(size, 400);
+		assert_int_equal(numbers.order, expected.order);
+		assert_int_equal(numbers.count, 1000);
+		assert_int_equal(numbers.size, 400);
 		if (form == ETL_FORM_PLAIN) {
 			/* 9 of 416 bytes in each 4096: at least 112 buffers and the first. */
 			assert_true(copy.size >= 113 * 4096);
@@ -330,7 +363,7 @@ static void a_record_that_no_recording_can_have_is_an_error(void **state)
 
 	(void)state;
 	assert_non_null(large);
-	assert_false(etl_mirror_copy(mirror, &visitor, &damage, &err));
+	assert_false(etl_mirror_copy(mirror, file, &visitor, &damage, &err));
 	assert_string_equal(err.text, "a record of 65536 bytes cannot be stored");
 	etl_mirror_close(mirror);
 	etl_file_close(file);
@@ -462,12 +495,12 @@ static void recordings_that_do_not_fit_are_refused(void **state)
 		struct etl_writer_options options;
 		const char *sentence;
 	} cases[] = {
-		{ { .pointer_size = 4 }, "has pointers of 4 bytes, not of 8" },
-		{ { .clock = CLOCK_SYSTEM_TIME }, "has another clock: systemtime, not qpc" },
+		{ { .pointer_size = 4 }, "it has pointers of 4 bytes, not of 8" },
+		{ { .clock = CLOCK_SYSTEM_TIME }, "it has another clock: systemtime, not qpc" },
 		{ { .perf_frequency = 3000000 },
-		  "has a clock of 3000000 ticks per second, not 10000000" },
+		  "it has a clock of 3000000 ticks per second, not 10000000" },
 		{ { .boot_time = INT64_C(133601436000000000) },
-		  "is of another machine, or of another boot of it: the boot times are 3600 s apart" },
+		  "it is of another machine, or of another boot of it: the boot times are 3600 s apart" },
 	};
 	struct bytes first = numbered(10, NULL);
 	struct etl_file *files[2] = { etl_file_over(first.at, first.size, 0, NULL) };
@@ -509,7 +542,7 @@ static void added_records_come_behind_those_of_the_same_time(void **state)
 	struct bytes copy;
 
 	(void)state;
-	assert_true(etl_mirror_copy(mirror, &visitor, &damage, NULL));
+	assert_true(etl_mirror_copy(mirror, file, &visitor, &damage, NULL));
 	etl_writer_add(etl_mirror_writer(mirror), &record);
 	assert_true(etl_mirror_finish(mirror, NULL));
 	copy.at = (uint8_t *)(uintptr_t)etl_mirror_bytes(mirror, &copy.size);
@@ -591,7 +624,7 @@ static void what_is_written_is_readable_at_every_moment(void **state)
 	struct etl_damage damage = { 0 };
 
 	(void)state;
-	assert_true(etl_mirror_copy(watch.mirror, &visitor, &damage, NULL));
+	assert_true(etl_mirror_copy(watch.mirror, file, &visitor, &damage, NULL));
 	assert_true(watch.buffers > 10);
 	assert_true(etl_mirror_finish(watch.mirror, NULL));
 	etl_mirror_close(watch.mirror);
@@ -614,7 +647,7 @@ static void a_file_has_its_name_only_when_it_is_whole(void **state)
 	for (unsigned finished = 0; finished < 2; finished++) {
 		struct etl_mirror *mirror = etl_mirror_open(path, ETL_FORM_AS_READ, &file, 1, NULL);
 
-		assert_true(etl_mirror_copy(mirror, &visitor, &damage, NULL));
+		assert_true(etl_mirror_copy(mirror, file, &visitor, &damage, NULL));
 		assert_null(etl_file_open(path, 0, NULL));
 		assert_true(!finished || etl_mirror_finish(mirror, NULL));
 		etl_mirror_close(mirror);
@@ -633,6 +666,7 @@ int main(void)
 		cmocka_unit_test(nothing_changed_gives_the_same_bytes),
 		cmocka_unit_test(ten_generations_have_the_records_of_the_first),
 		cmocka_unit_test(what_stays_is_in_order_and_empty_buffers_are_gone),
+		cmocka_unit_test(small_rests_of_one_processor_are_joined),
 		cmocka_unit_test(records_that_grow_split_a_buffer_and_keep_the_order),
 		cmocka_unit_test(a_record_that_no_recording_can_have_is_an_error),
 		cmocka_unit_test(the_logfile_header_always_stays),

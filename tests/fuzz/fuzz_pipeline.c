@@ -44,6 +44,7 @@ enum { WORDS_MOST = 10, OUTPUT_MOST = 8 << 20 /* bytes; then the disk is full */
 
 static const char config_path[] = SOURCE_DIR "/config/etw_exporter.yaml";
 static char recording_path[64];
+static char relogged_path[64];
 static int recording_file;
 /* Of the sanitizers, where there are any: where they report. */
 extern void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
@@ -171,6 +172,8 @@ static const char *const commands[][WORDS_MOST] = {
 	{ "diff", recording_path, recording_path, "--all", "--fail-if",
 	  "etw_disk_read_bytes_total < 0" },
 	{ "diff", recording_path, recording_path, "--all", "--format", "csv" },
+	{ "relog", recording_path, "-o", relogged_path, "--drop-stacks", "--compress" },
+	{ "relog", recording_path, "-o", relogged_path, "--process", "*", "--plain" },
 	{ "check", "config", config_path, "--with", recording_path },
 	{ "check", "config", config_path, "--with", recording_path, "--format", "json" },
 };
@@ -294,6 +297,11 @@ static size_t build_recording(unsigned number, uint8_t *data, size_t most)
 
 /* ---- libFuzzer ---- */
 
+static void remove_relogged(void)
+{
+	unlink(relogged_path);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
@@ -305,6 +313,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		fail("no file in memory", "", 0);
 	}
 	snprintf(recording_path, sizeof recording_path, "/proc/self/fd/%d", recording_file);
+	/* relog writes a file beside this one, and renames it. */
+	snprintf(relogged_path, sizeof relogged_path, "/tmp/fuzz_pipeline_%ld.etl", (long)getpid());
+	atexit(remove_relogged);
 	return 0;
 }
 

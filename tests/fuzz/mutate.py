@@ -49,6 +49,8 @@ def commands(build, path):
         [tool, "top", path, "--speed", "0", "--batch"],
         [tool, "diff", path, path, "--all"],
         [tool, "doctor", path],
+        [tool, "relog", path, "-o", path + ".relogged", "--drop-stacks", "--compress"],
+        [tool, "relog", path, "-o", path + ".relogged", "--process", "*", "--split", "1MB"],
         [tool, "check", "config", os.path.join(SOURCE, "config", "etw_exporter.yaml"), "--with", path],
     ]
 

@@ -3,6 +3,7 @@
  * fuzz_seeds OUTDIR: inputs for the fuzz targets to start from, in a folder for each target.
  *
  * fuzz_etl: small recordings of everything. fuzz_pipeline: some of them, for each command.
+ * fuzz_relog: all of them, for each form and choice of records.
  * fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
  * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
@@ -67,7 +68,7 @@ typedef void add_fn(struct etl_writer *writer, uint8_t pointer_size);
 /* The last byte is the number of a command: see fuzz_pipeline. */
 static void write_for_commands(const char *recording, struct payload *whole)
 {
-	enum { COMMANDS = 32 };
+	enum { COMMANDS = 34 };
 	bool all = strcmp(recording, "all-64.etl") == 0 ||
 		   strcmp(recording, "all-32-packed.etl") == 0;
 	char name[64];
@@ -77,6 +78,20 @@ static void write_for_commands(const char *recording, struct payload *whole)
 		whole->bytes[whole->size - 1] = (uint8_t)i;
 		snprintf(name, sizeof name, "%u-%s", i, recording);
 		write_seed("fuzz_pipeline", name, whole->bytes, whole->size);
+	}
+}
+
+/* The last byte says what becomes of the records: see fuzz_relog. */
+static void write_for_relog(const char *recording, struct payload *whole)
+{
+	static const uint8_t choices[] = { 0, 1, 2, 4, 5, 6, 12, 13, 14 };
+	char name[64];
+
+	payload_u8(whole, 0);
+	for (size_t i = 0; i < sizeof choices; i++) {
+		whole->bytes[whole->size - 1] = choices[i];
+		snprintf(name, sizeof name, "%u-%s", (unsigned)choices[i], recording);
+		write_seed("fuzz_relog", name, whole->bytes, whole->size);
 	}
 }
 
@@ -108,6 +123,7 @@ static void write_recording(const char *name, const struct etl_writer_options *o
 	}
 	write_seed("fuzz_etl", name, whole.bytes, whole.size);
 	write_for_commands(name, &whole);
+	write_for_relog(name, &whole);
 	payload_done(&whole);
 	etl_writer_close(writer);
 }
@@ -135,6 +151,7 @@ static void write_recordings(void)
 
 	make_folder("fuzz_etl");
 	make_folder("fuzz_pipeline");
+	make_folder("fuzz_relog");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		for (size_t j = 0; j < sizeof forms / sizeof forms[0]; j++) {
 			options = every_class_options(forms[j].pointer_size, forms[j].clock,

@@ -1,0 +1,232 @@
+#!/usr/bin/env bash
+# etwtool relog: a recording that is written again reads like the one before, in each form and through generations; with filters it
+# has what dump shows with them; parts that are merged are the whole again; what cannot be done is said.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+relog() { "$ETWTOOL" relog "$@" >"$work/relog.out" 2>"$work/relog.err" || fail "relog $*: exit $?: $(cat "$work/relog.err")"; }
+# What the programs say about a recording; the header record says whether buffers are packed, and how many there are.
+jsonl() { "$ETWTOOL" dump "$1" 2>/dev/null | sed '1s/"\(LogFileMode\|BuffersWritten\)": [0-9]*//g'; }
+csv() { "$ETWTOOL" dump "$1" --format csv 2>/dev/null | sed '/EventTrace\/Header/d'; }
+text() { "$ETWTOOL" dump "$1" --format text 2>/dev/null | sed '/EventTrace\/Header/d'; }
+page() {
+	"$ETW_EXPORTER" --once --replay.file="$1" "${all_collectors[@]}" 2>/dev/null | grep -vE '^(# (HELP|TYPE) )?(process_|etw_consumer_busy|etw_exporter_)'
+}
+summary() {
+	"$ETWTOOL" summary "$1" | python3 -c 'import json, sys; s = json.load(sys.stdin); b = s.pop("buffer_stats"); s.pop("problems")
+s["header"]["log_file_mode"] &= ~0x4000000
+for form in ("plain", "compressed"): b.pop(form, 0)
+print(json.dumps([s, b], indent=1))'
+}
+same() { # file, file, view...
+	local a=$1 b=$2 view
+	shift 2
+	for view; do
+		"$view" "$a" >"$work/a"
+		"$view" "$b" >"$work/b"
+		cmp "$work/a" "$work/b" || fail "$view of $a and $b: $(diff "$work/a" "$work/b" | head -5 | cut -c1-300)"
+	done
+}
+packed() { "$ETWTOOL" summary "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["buffer_stats"].get("compressed", 0))'; }
+
+for file in $(recordings); do
+	name=$(basename "$file")
+	damaged=
+	"$ETWTOOL" summary "$file" | says '"problems": \[\]' || damaged=yes
+	mkdir -p "$work/as" "$work/plain" "$work/packed"
+	relog "$file" -o "$work/as/$name"
+	if [ -z "$damaged" ]; then
+		cmp "$file" "$work/as/$name" || fail "$name: not the same bytes"
+	else
+		grep -q 'is cut short; everything up to there is copied' "$work/relog.err" || fail "$name: $(cat "$work/relog.err")"
+		"$ETWTOOL" summary "$work/as/$name" | says '"problems": \[\]' || fail "$name: damage was copied"
+	fi
+	relog "$file" --plain -o "$work/plain/$name"
+	relog "$file" --compress -o "$work/packed/$name"
+	[ "$(packed "$work/plain/$name")" = 0 ] || fail "$name: packed buffers with --plain"
+	[ "$(packed "$work/packed/$name")" -gt 0 ] || fail "$name: no packed buffers with --compress"
+	for form in as plain packed; do
+		same "$file" "$work/$form/$name" jsonl
+		same "$work/as/$name" "$work/$form/$name" summary page
+	done
+	same "$file" "$work/packed/$name" csv text
+	[ -n "$damaged" ] || same "$file" "$work/as/$name" summary page
+
+	mkdir -p "$work/generation"
+	cp "$file" "$work/generation/$name"
+	for generation in 1 2 3 4 5 6 7 8 9 10; do
+		form=--compress
+		((generation % 2)) || form=--plain
+		relog "$work/generation/$name" "$form" -o "$work/next.etl"
+		mv "$work/next.etl" "$work/generation/$name"
+	done
+	same "$file" "$work/generation/$name" jsonl text
+	same "$work/as/$name" "$work/generation/$name" summary page
+
+	python3 - "$ETWTOOL" "$file" "$work" <<'END' || fail "$file"
+import collections, json, re, subprocess, sys
+
+tool, path, work = sys.argv[1:4]
+out = f"{work}/filtered.etl"
+
+def run(*command):
+    done = subprocess.run([tool, *command], capture_output=True)
+    if done.returncode:
+        sys.exit(f"{command}: exit {done.returncode}: {done.stderr.decode()}")
+    return [line for line in done.stdout.decode("utf-8").split("\n") if line]
+
+def event(line):
+    """A line of jsonl without what a copy may change: places in the file, the header's count and mode."""
+    e = json.loads(line)
+    if e.pop("i") == 0:
+        e["fields"].pop("BuffersWritten"), e["fields"].pop("LogFileMode")
+    if e["kind"] == "message":
+        e.pop("provider_name", None) # its provider's other events may have it
+    return json.dumps(e)
+
+def shown(line):
+    """A line of text without what two events say together, of which one may be left out."""
+    line = re.sub(r'  (OnCpu|Ready|Duration|Started|StartedBy)=("[^"]*"|\S+)', "", line)
+    line = line.removesuffix("  |")
+    # A message without a time has the name that other events of its provider give.
+    return line if "EventTrace/Header" not in line and not line.startswith("-") else ""
+
+def compare(title, found, wanted):
+    if found != wanted:
+        sys.exit(f"{title}: {len(found)} lines, wanted {len(wanted)}: "
+                 f"{[pair for pair in zip(found, wanted) if pair[0] != pair[1]][:1]}")
+
+lines = run("dump", path)
+events = [json.loads(line) for line in lines]
+csv = [line.split(",", 3)[1] for line in run("dump", path, "--format", "csv")[1:]]
+processes = [name for name, _ in collections.Counter(csv).most_common(4) if name and name[0] != '"']
+guids = [guid for guid, _ in collections.Counter(e["provider"] for e in events).most_common(3)]
+filters = [["--process", name] for name in processes[:2]] + [["--where", f"Process eq {name}"] for name in processes[2:]]
+filters += [["--provider", guid] for guid in guids]
+times = sorted(e["filetime"] for e in events if e["filetime"] is not None)
+start = json.loads("".join(run("summary", path)))["header"]["start_filetime"]
+middle = max(0, times[len(times) // 2] - start) / 1e7
+filters += [["--to", f"{middle + 0.000001:.6f}"], ["--from", f"{middle:.6f}"]]
+if processes and guids:
+    filters.append(["--process", processes[0], "--provider", guids[0], "--compress"])
+if len(lines) > 150000: # it would take minutes
+    filters = filters[::3]
+for options in filters:
+    kept = [option for option in options if option != "--compress"]
+    if subprocess.run([tool, "dump", path, *kept], capture_output=True).returncode:
+        continue
+    run("relog", path, "-o", out, *options)
+    # Small buffers are joined, so places in the file change, but not the order of equal times.
+    by_time = lambda lines: sorted(map(event, lines), key=lambda line: json.loads(line)["filetime"] or 0)
+    wanted = by_time(run("dump", path, *kept))
+    compare(f"{options}", by_time(run("dump", out, *kept)), wanted)
+    compare(f"{options} text", [shown(line) for line in run("dump", out, "--format", "text", *kept)],
+            [shown(line) for line in run("dump", path, "--format", "text", *kept)])
+    # Without what describes: nothing else, except the logfile header.
+    run("relog", path, "-o", out, "--exact", *options)
+    wanted = [json.loads(line)["filetime"] for line in wanted if '"BufferSize"' not in line]
+    compare(f"{options} --exact", sorted(json.loads(line)["filetime"] or 0 for line in run("dump", out)[1:]),
+            [time or 0 for time in wanted])
+
+# Two parts by time, merged: the records of the whole, each as often, and the page of the whole.
+half = f"{middle:.6f}"
+if float(half) > 0:
+    for part, options in enumerate((["--to", half], ["--from", half])):
+        run("relog", path, "-o", f"{work}/part{part}.etl", *options)
+    run("relog", f"{work}/part0.etl", f"{work}/part1.etl", "-o", f"{work}/whole.etl")
+    whole = collections.Counter(event(line) for line in lines)
+    found = collections.Counter(event(line) for line in run("dump", f"{work}/whole.etl"))
+    # A record without time is in no part.
+    timeless = {line for line in whole if json.loads(line)["filetime"] is None}
+    losses = lambda counts: collections.Counter({re.sub(r'"(EventsLost|BuffersLost)": \d+', "", k): n for k, n in counts.items() if k not in timeless})
+    if losses(whole) != losses(found):
+        sys.exit(f"merged: {list((losses(whole) - losses(found)).items())[:2]} {list((losses(found) - losses(whole)).items())[:2]}")
+END
+	echo "ok: $name"
+done
+
+sample=$work/sample.etl
+
+# Call stacks.
+if [ -e "$traces/net.4.5.2.x64.etl" ]; then
+	relog "$traces/net.4.5.2.x64.etl" --drop-stacks -o "$work/bare.etl"
+	"$ETWTOOL" dump "$work/bare.etl" >"$work/b"
+	"$ETWTOOL" dump "$traces/net.4.5.2.x64.etl" >"$work/a"
+	python3 - "$work/a" "$work/b" <<'END' || fail "--drop-stacks"
+import json, sys
+
+def events(path):
+    """All but the header and stack walks, without stacks and the keys of stacks (docs/etl-format.md section 9)."""
+    for line in open(path):
+        e = json.loads(line)
+        e["ext"] = [item for item in e.get("ext", []) if item[0] not in (5, 6, 17, 18)]
+        if e["provider"] != "def2fe46-7bd6-4b80-bd94-f57fe20d0ce3" and e.pop("i") > 0:
+            yield e
+
+def has_stacks(path):
+    return any(item[0] in (5, 6, 17, 18) for line in open(path) for item in json.loads(line).get("ext", []))
+
+if list(events(sys.argv[1])) != list(events(sys.argv[2])):
+    sys.exit("other events have changed")
+if not has_stacks(sys.argv[1]) or has_stacks(sys.argv[2]):
+    sys.exit("stacks are still there, or there were none")
+END
+fi
+
+# Parts by time and by size: each has the processes and a schema of its own, and together they are the whole.
+for by in 20s 1MB; do
+	mkdir -p "$work/parts"
+	rm -f "$work/parts"/*
+	relog "$sample" -o "$work/parts/p.etl" --split "$by" --compress
+	[ "$(find "$work/parts" -type f -name 'p_00000?.etl' -o -name 'p_0000??.etl' | wc -l)" = "$(find "$work/parts" -type f | wc -l)" ] ||
+		fail "--split $by: $(ls "$work/parts")"
+	[ "$(find "$work/parts" -type f | wc -l)" -ge 4 ] || fail "--split $by: $(ls "$work/parts")"
+	"$ETWTOOL" dump "$sample" --format text | sed '/EventTrace\/Header/d' | sort >"$work/a"
+	for part in "$work/parts"/*.etl; do
+		[ "$by" = 20s ] || [ "$(stat -c %s "$part")" -le 1000000 ] || fail "$part is too large"
+		"$ETWTOOL" summary "$part" | says '"problems": \[\]' || fail "$part: problems"
+		# Each line is one of the whole: the same process, path and names, except for what two events say together.
+		"$ETWTOOL" dump "$part" --format text | sed -E '/EventTrace\/Header/d; s/  (OnCpu|Ready|Duration|Started|StartedBy)=("[^"]*"|[^ ]+)//g; s/  \|$//'
+	done | sort -u >"$work/b"
+	sed -E 's/  (OnCpu|Ready|Duration|Started|StartedBy)=("[^"]*"|[^ ]+)//g; s/  \|$//' "$work/a" | sort -u >"$work/c"
+	cmp "$work/b" "$work/c" || fail "--split $by: $(diff "$work/b" "$work/c" | head -4 | cut -c1-300)"
+	relog "$work/parts"/*.etl -o "$work/whole.etl"
+	"$ETWTOOL" dump "$work/whole.etl" --format text | sed '/EventTrace\/Header/d' | sort >"$work/b"
+	cmp "$work/a" "$work/b" || fail "--split $by, merged: $(diff "$work/a" "$work/b" | head -4 | cut -c1-300)"
+done
+expect_exit 1 'leaves no room for other records' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --split 1KB
+expect_exit 2 'a size such as 100MB, or a duration such as 1m' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --split 1x
+expect_exit 2 'a size such as 100MB, or a duration such as 1m' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --split 0MB
+
+# What cannot be done.
+expect_exit 2 'which recording\?' "$ETWTOOL" relog -o "$work/x.etl"
+expect_exit 2 '-o OUT.etl is missing' "$ETWTOOL" relog "$sample"
+expect_exit 2 'exclude each other' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --plain --compress
+expect_exit 2 'sample.etl is also an input' "$ETWTOOL" relog "$sample" -o "$sample"
+ln "$sample" "$work/other_name.etl"
+expect_exit 2 'other_name.etl is also an input' "$ETWTOOL" relog "$sample" -o "$work/other_name.etl"
+expect_exit 2 '--to is not later than --from' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --from 2 --to 1
+expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" relog "$sample" -o "$work/x.etl" --process sqlserv
+expect_exit 1 'No such file' "$ETWTOOL" relog "$work/none.etl" -o "$work/x.etl"
+expect_exit 1 '^etwtool relog: [^ ]*none/x.etl[^ ]*: cannot create: No such file' "$ETWTOOL" relog "$sample" -o "$work/none/x.etl"
+expect_exit 1 'regular file|not a file|device' "$ETWTOOL" relog "$sample" -o /dev/full
+[ -c /dev/full ] || fail "/dev/full is gone"
+if [ -e "$traces/net.4.5.2.x64.etl" ]; then
+	expect_exit 1 'gcevents.etl cannot be merged with .*net.4.5.2.x64.etl: it is of another machine' \
+		"$ETWTOOL" relog "$traces/net.4.5.2.x64.etl" "$traces/gcevents.etl" -o "$work/x.etl"
+	expect_exit 1 'image_data_32_v0.etl cannot be merged with .*net.4.5.2.x64.etl: it has pointers of 4 bytes, not of 8' \
+		"$ETWTOOL" relog "$traces/net.4.5.2.x64.etl" "$traces/image_data_32_v0.etl" -o "$work/x.etl"
+fi
+# A full disk, as far as a limit of the shell imitates one: no file is left.
+(
+	trap '' XFSZ
+	ulimit -f 100
+	expect_exit 1 '^etwtool relog: [^ ]*/x.etl: cannot write: File too large' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --plain
+)
+[ "$(find "$work" -name 'x.etl*')" = "" ] || fail "left over: $(find "$work" -name 'x.etl*')"
+
+# What is there is replaced only by a whole recording.
+echo before >"$work/there.etl"
+expect_exit 1 "no process 'nobody'" "$ETWTOOL" relog "$sample" -o "$work/there.etl" --process nobody
+[ "$(cat "$work/there.etl")" = before ] || fail "there.etl was overwritten"
+relog "$sample" -o "$work/there.etl" --process sqlservr
+grep -Eq 'there.etl: [0-9]+ of 125[0-9]+ records, [0-9]+ buffers, [0-9]+ bytes$' "$work/relog.out" || fail "$(cat "$work/relog.out")"
