@@ -42,6 +42,7 @@ ABOUT = {
             'collectors of etw_exporter. Each command has options of its own; etwtool COMMAND --help lists them.'],
         'EXIT STATUS': STATUS,
         'EXAMPLES': [('etwtool stats server.etl', 'Lists the processes, providers and events with the most records.'),
+                     ('etwtool relog server.etl -o small.etl --process sqlservr', 'Writes a recording with the events of a process.'),
                      ('etwtool check my.yaml --with server.etl', 'Tries the rules of a configuration on a recording.')],
         'SEE ALSO': ['etw_exporter(1)'],
     },

@@ -48,6 +48,12 @@ static uint8_t group_of(const struct event_record *record)
 	return group;
 }
 
+bool is_file_open(const struct event_record *record)
+{
+	return record->classic && record->opcode == KERNEL_OPCODE_FILE_IO_CREATE &&
+	       kernel_class_of(record->provider) == KERNEL_FILE_IO;
+}
+
 bool is_describing(struct describing *describing, const struct event_record *record)
 {
 	uint8_t group;

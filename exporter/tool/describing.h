@@ -29,4 +29,7 @@ void describing_done(struct describing *describing);
  */
 bool is_describing(struct describing *describing, const struct event_record *record);
 
+/* Whether a describing record is FileIo/Create: it says what a file object means. */
+bool is_file_open(const struct event_record *record);
+
 #endif

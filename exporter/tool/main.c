@@ -146,7 +146,8 @@ static const struct tool_command *const commands[] = {
 	&tool_diff,     &tool_doctor,  &tool_relog,
 };
 
-static const char about[] = "Looks at recordings, configurations and sessions of etw_exporter";
+static const char about[] =
+	"Looks at recordings, configurations and sessions of etw_exporter, and changes recordings";
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

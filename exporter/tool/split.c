@@ -10,6 +10,9 @@
  * of that. So no part has a record twice, and records of one time come from one input, in its
  * order.
  *
+ * Only opens of files are left out of it: there may be as many as other events, and most recordings
+ * also name their files by rundown.
+ *
  * Cuts by size follow the buffers in the order of their first times. A buffer that reaches over a
  * cut counts for both parts, as if each had it whole, so a part gets smaller than the limit rather
  * than larger.
@@ -105,7 +108,9 @@ static enum etl_mirror_action keep_describing(void *context, const struct event_
 		split->has_records = true;
 		present->place.records = record->index;
 	}
-	return is_describing(&split->describing, record) ? ETL_MIRROR_KEEP : ETL_MIRROR_DROP;
+	return is_describing(&split->describing, record) && !is_file_open(record) ?
+		       ETL_MIRROR_KEEP :
+		       ETL_MIRROR_DROP;
 }
 
 static void note_buffer(void *context, uint64_t bytes_read)
